@@ -1,0 +1,21 @@
+// Sizes that come from outside are multiplied and added here, never bare: overflow is an error, not a small number.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace argosy {
+
+// Empty on overflow or when an operand is negative.
+inline std::optional<std::int64_t> checked_mul(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  if (a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product)) return std::nullopt;
+  return product;
+}
+inline std::optional<std::int64_t> checked_add(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (a < 0 || b < 0 || __builtin_add_overflow(a, b, &sum)) return std::nullopt;
+  return sum;
+}
+
+}  // namespace argosy

@@ -1,0 +1,102 @@
+#include "argosy/base/parallel.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#if defined(__SANITIZE_THREAD__)
+#define ARGOSY_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define ARGOSY_TSAN 1
+#endif
+#endif
+
+// libgomp's own entry points (a stable ABI): the team is GNU's, whatever compiler builds us, because oneDNN's is.
+extern "C" {
+void GOMP_parallel(void (*fn)(void*), void* data, unsigned threads, unsigned flags);
+int omp_get_thread_num();
+void omp_set_num_threads(int threads);
+}
+
+namespace argosy {
+
+namespace {
+
+// "max 100000" or "200000 100000" (cgroup v2), or the two v1 files; 0 when there is no limit.
+double cgroup_quota() {
+  double quota = 0;
+  double period = 0;
+  if (std::FILE* f = std::fopen("/sys/fs/cgroup/cpu.max", "r")) {
+    if (std::fscanf(f, "%lf %lf", &quota, &period) != 2) quota = 0;
+    std::fclose(f);
+  } else {
+    const auto read = [](const char* path, double& value) {
+      if (std::FILE* g = std::fopen(path, "r")) {
+        if (std::fscanf(g, "%lf", &value) != 1) value = 0;
+        std::fclose(g);
+      }
+    };
+    read("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", quota);
+    read("/sys/fs/cgroup/cpu/cpu.cfs_period_us", period);
+  }
+  return quota > 0 && period > 0 ? quota / period : 0;
+}
+
+thread_local int budget = 0;
+
+}  // namespace
+
+int available_cores() {
+  static const int cores = [] {
+    cpu_set_t mask;
+    CPU_ZERO(&mask);
+    int n = sched_getaffinity(0, sizeof mask, &mask) == 0 ? CPU_COUNT(&mask) : 1;
+    const double quota = cgroup_quota();
+    if (quota > 0) n = std::min(n, static_cast<int>(std::ceil(quota)));
+    return std::max(n, 1);
+  }();
+  return cores;
+}
+
+void set_thread_budget(int threads) {
+  budget = std::max(threads, 1);
+#if !defined(ARGOSY_TSAN)
+  omp_set_num_threads(budget);
+#endif
+}
+
+int thread_budget() {
+  if (budget == 0) set_thread_budget(available_cores());
+  return budget;
+}
+
+namespace internal {
+
+void parallel_ranges(std::int64_t n, std::int64_t grain, RangeFn fn, void* body) {
+  const std::int64_t useful = (n + grain - 1) / std::max<std::int64_t>(grain, 1);
+  const int threads = static_cast<int>(std::min<std::int64_t>(thread_budget(), useful));
+#if defined(ARGOSY_TSAN)
+  // libgomp is not instrumented: its barriers would look like races. The ranges stay the same.
+  for (int t = 0; t < threads; ++t) fn(body, n * t / threads, n * (t + 1) / threads);
+#else
+  struct Loop {
+    std::int64_t n;
+    int threads;
+    RangeFn fn;
+    void* body;
+  } loop{n, threads, fn, body};
+  GOMP_parallel(
+      [](void* data) {
+        const Loop& l = *static_cast<const Loop*>(data);
+        const std::int64_t t = omp_get_thread_num();
+        l.fn(l.body, l.n * t / l.threads, l.n * (t + 1) / l.threads);
+      },
+      &loop, static_cast<unsigned>(threads), 0);
+#endif
+}
+
+}  // namespace internal
+}  // namespace argosy

@@ -1,0 +1,40 @@
+// One loop over many cores, inside one kernel. Runs on the calling thread's OpenMP team, the same that oneDNN uses,
+// so that the two never fight over cores. How many threads a calling thread may use is its own budget:
+// a device's thread sets it once with set_thread_budget (an emulated GPU: its share of the cores).
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace argosy {
+
+// Cores this process may really use: affinity mask and cgroup quota, at least 1.
+int available_cores();
+
+// For the calling thread, from now on: team size of parallel_for and of oneDNN.
+void set_thread_budget(int threads);
+int thread_budget();
+
+namespace internal {
+using RangeFn = void (*)(void* body, std::int64_t begin, std::int64_t end);
+void parallel_ranges(std::int64_t n, std::int64_t grain, RangeFn fn, void* body);
+}  // namespace internal
+
+// body(begin, end) over disjoint ranges that cover [0, n). `grain` is the least number of iterations worth a thread
+// (about 10 µs of work: waking a team costs that much). Ranges are contiguous and the same for the same budget.
+// The body must not throw, and must not call parallel_for on the same team.
+template <typename Body>
+void parallel_for(std::int64_t n, std::int64_t grain, Body&& body) {
+  if (n <= 0) return;
+  if (n <= grain || thread_budget() == 1) {
+    body(std::int64_t{0}, n);
+    return;
+  }
+  using Plain = std::remove_reference_t<Body>;
+  internal::parallel_ranges(
+      n, grain,
+      [](void* b, std::int64_t begin, std::int64_t end) { (*static_cast<Plain*>(b))(begin, end); },
+      const_cast<void*>(static_cast<const void*>(&body)));
+}
+
+}  // namespace argosy

@@ -1,0 +1,61 @@
+// Buffer: a run of memory on one device. Copying it is cheap and shares the memory.
+//
+// An owned buffer keeps its memory alive and gives it back to its allocator when the last copy goes.
+// A borrowed buffer points into memory that something else keeps alive (a step's arena, a caller's array):
+// it is valid only as long as that is, so whatever outlives a step must own its memory (Tensor::owned()).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "argosy/base/status.h"
+
+namespace argosy {
+
+inline constexpr std::size_t kBufferAlignment = 64;
+
+class Buffer {
+ public:
+  Buffer() = default;
+  // `owner` is released with the last copy; its deleter frees the memory.
+  Buffer(std::shared_ptr<void> owner, void* data, std::size_t bytes)
+      : owner_(std::move(owner)), data_(static_cast<std::byte*>(data)), bytes_(bytes) {}
+  static Buffer borrow(void* data, std::size_t bytes) { return Buffer(nullptr, data, bytes); }
+
+  std::byte* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+  bool owned() const { return owner_ != nullptr; }
+  // Nobody else can see this memory: it may be overwritten.
+  bool unique() const { return owner_ != nullptr && owner_.use_count() == 1; }
+  const std::shared_ptr<void>& owner() const { return owner_; }
+  // A part of it, sharing ownership. REQUIRES: in range.
+  Buffer part(std::size_t offset, std::size_t bytes) const { return Buffer(owner_, data_ + offset, bytes); }
+
+ private:
+  std::shared_ptr<void> owner_;
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+struct MemoryStats {
+  std::uint64_t in_use_bytes = 0;
+  std::uint64_t peak_bytes = 0;      // highest in_use_bytes so far
+  std::uint64_t limit_bytes = 0;     // hard cap; 0 = none
+  std::uint64_t allocations = 0;     // calls so far
+};
+
+// Where buffers come from. Thread-safe. Memory is 64-byte aligned and not initialised; it may be given back after the
+// allocator object is gone (buffers share its state).
+class Allocator {
+ public:
+  virtual ~Allocator() = default;
+  // RESOURCE_EXHAUSTED with requested, in use and limit when it does not fit.
+  virtual Result<Buffer> allocate(std::size_t bytes) = 0;
+  virtual MemoryStats stats() const = 0;
+};
+
+// Plain host memory, no cap, counted process-wide. Lives for ever.
+Allocator& host_allocator();
+
+}  // namespace argosy

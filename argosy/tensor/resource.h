@@ -1,0 +1,52 @@
+// What lives longer than a step and is passed by handle: variables, queues, tables (kResource), and
+// immutable values of other C++ types: tensor lists and maps (kVariant).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace argosy {
+
+// Base of everything a ResourceManager holds. Thread-safe by its own means; shared by handles and manager.
+class Resource {
+ public:
+  virtual ~Resource() = default;
+  virtual std::string describe() const = 0;  // "Variable float[3,4]"
+};
+
+// Element of a kResource tensor. Copies name the same resource. May be empty.
+class ResourceHandle {
+ public:
+  ResourceHandle() = default;
+  ResourceHandle(std::string container, std::string name, std::shared_ptr<Resource> resource)
+      : container_(std::move(container)), name_(std::move(name)), resource_(std::move(resource)) {}
+
+  const std::string& container() const { return container_; }
+  const std::string& name() const { return name_; }
+  const std::shared_ptr<Resource>& resource() const { return resource_; }
+
+ private:
+  std::string container_, name_;
+  std::shared_ptr<Resource> resource_;
+};
+
+// Base of what a Variant holds. Immutable once shared.
+class VariantValue {
+ public:
+  virtual ~VariantValue() = default;
+  virtual std::string describe() const = 0;
+};
+
+// Element of a kVariant tensor. Copies share the value.
+class Variant {
+ public:
+  Variant() = default;
+  explicit Variant(std::shared_ptr<const VariantValue> value) : value_(std::move(value)) {}
+  const std::shared_ptr<const VariantValue>& value() const { return value_; }
+
+ private:
+  std::shared_ptr<const VariantValue> value_;
+};
+
+}  // namespace argosy

@@ -1,0 +1,103 @@
+// Shape: the sizes of a tensor, all known. PartialShape: what is known of them before a step runs.
+// Sizes are int64 and never negative in a Shape; the number of elements is checked for overflow where a Shape is made
+// from outside data (Shape::make). Value types; small ones live inline.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "argosy/base/status.h"
+
+namespace argosy {
+
+class Shape {
+ public:
+  static constexpr int kMaxRank = 254;  // TensorFlow's
+
+  Shape() = default;  // a scalar
+  // REQUIRES: sizes >= 0 and a product below 2^63. For sizes that a user, file or feed brings, use make().
+  Shape(std::initializer_list<std::int64_t> sizes) : Shape(std::span(sizes.begin(), sizes.size())) {}
+  explicit Shape(std::span<const std::int64_t> sizes);
+  static Result<Shape> make(std::span<const std::int64_t> sizes);
+
+  Shape(const Shape& other) { *this = other; }
+  Shape(Shape&& other) noexcept = default;
+  Shape& operator=(const Shape& other);
+  Shape& operator=(Shape&& other) noexcept = default;
+  ~Shape() = default;
+
+  int rank() const { return rank_; }
+  std::int64_t operator[](int axis) const { return data()[axis]; }
+  std::span<const std::int64_t> sizes() const { return {data(), static_cast<std::size_t>(rank_)}; }
+  std::int64_t elements() const { return elements_; }
+  std::int64_t back() const { return data()[rank_ - 1]; }
+
+  // Copies with one size replaced / added / removed. REQUIRES: axis in range.
+  Shape with(int axis, std::int64_t size) const;
+  Shape inserted(int axis, std::int64_t size) const;
+  Shape removed(int axis) const;
+
+  // Row-major distance, in elements, between neighbours along each axis.
+  std::vector<std::int64_t> strides() const;
+
+  std::string to_string() const;  // "[2,3]"
+  bool operator==(const Shape& other) const;
+
+ private:
+  static constexpr int kInline = 6;
+  const std::int64_t* data() const { return heap_ ? heap_.get() : inline_.data(); }
+  std::int64_t* data() { return heap_ ? heap_.get() : inline_.data(); }
+  void assign(std::span<const std::int64_t> sizes);
+
+  std::array<std::int64_t, kInline> inline_{};
+  std::unique_ptr<std::int64_t[]> heap_;  // in use above kInline axes
+  std::int64_t elements_ = 1;
+  int rank_ = 0;
+};
+
+// A rank and sizes, each of which may be unknown.
+class PartialShape {
+ public:
+  static constexpr std::int64_t kUnknown = -1;
+
+  PartialShape() = default;  // nothing known, not even the rank
+  PartialShape(const Shape& shape);  // NOLINT(google-explicit-constructor): every Shape is one
+  PartialShape(std::initializer_list<std::int64_t> sizes) : known_rank_(true), sizes_(sizes) {}
+  explicit PartialShape(std::vector<std::int64_t> sizes) : known_rank_(true), sizes_(std::move(sizes)) {}
+  static PartialShape unknown() { return {}; }
+  static PartialShape unknown_of_rank(int rank) { return PartialShape(std::vector<std::int64_t>(rank, kUnknown)); }
+  static PartialShape scalar() { return PartialShape(std::vector<std::int64_t>{}); }
+
+  bool has_rank() const { return known_rank_; }
+  int rank() const { return known_rank_ ? static_cast<int>(sizes_.size()) : -1; }
+  std::int64_t operator[](int axis) const { return sizes_[axis]; }  // REQUIRES: has_rank(); kUnknown where unknown
+  const std::vector<std::int64_t>& sizes() const { return sizes_; }
+  bool is_full() const;                 // rank and every size known
+  Result<Shape> full() const;           // REQUIRES is_full() for OK
+  std::int64_t elements() const;        // kUnknown unless is_full()
+
+  bool compatible(const PartialShape& other) const;
+  // What both say together; an error when they contradict each other.
+  Result<PartialShape> merge(const PartialShape& other) const;
+
+  std::string to_string() const;  // "[?,3]", "<unknown>"
+  bool operator==(const PartialShape& other) const = default;
+
+ private:
+  bool known_rank_ = false;
+  std::vector<std::int64_t> sizes_;
+};
+
+// NumPy's and TensorFlow's broadcasting of two shapes; an error names both.
+Result<Shape> broadcast(const Shape& a, const Shape& b);
+Result<PartialShape> broadcast(const PartialShape& a, const PartialShape& b);
+
+// -rank <= axis < rank, counted from the end when negative; the error names op and rank.
+Result<int> normalize_axis(std::int64_t axis, int rank, std::string_view op);
+
+}  // namespace argosy

@@ -1,0 +1,135 @@
+#include "argosy/tensor/tensor.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "argosy/base/checked.h"
+
+namespace argosy {
+
+namespace {
+
+// Host memory holding n default-constructed objects, destroyed with the last copy.
+template <typename T>
+Buffer object_buffer(std::int64_t n) {
+  auto objects = std::make_shared<std::vector<T>>(static_cast<std::size_t>(n));
+  void* data = objects->data();
+  return Buffer(std::move(objects), data, static_cast<std::size_t>(n) * sizeof(T));
+}
+
+}  // namespace
+
+Result<Tensor> Tensor::allocate(DType dtype, Shape shape, Allocator& allocator) {
+  const std::int64_t n = shape.elements();
+  switch (dtype) {
+    case DType::kString: return Tensor(dtype, std::move(shape), object_buffer<std::string>(n));
+    case DType::kResource: return Tensor(dtype, std::move(shape), object_buffer<ResourceHandle>(n));
+    case DType::kVariant: return Tensor(dtype, std::move(shape), object_buffer<Variant>(n));
+    default: break;
+  }
+  const auto bytes = checked_mul(n, static_cast<std::int64_t>(element_bytes(dtype)));
+  if (!bytes) return resource_exhausted("a tensor of shape ", shape, " exceeds 2^63 bytes").with_id("ARG-MEM-002");
+  ARGOSY_ASSIGN_OR_RETURN(Buffer buffer, allocator.allocate(static_cast<std::size_t>(*bytes)));
+  return Tensor(dtype, std::move(shape), std::move(buffer));
+}
+
+Tensor Tensor::zeros(DType dtype, Shape shape) {
+  Tensor t = allocate(dtype, std::move(shape), host_allocator()).value();
+  if (is_plain(dtype)) std::memset(t.raw(), 0, t.bytes());
+  return t;
+}
+
+Tensor Tensor::reshaped(Shape shape) const {
+  ARGOSY_CHECK(shape.elements() == elements());
+  return Tensor(dtype_, std::move(shape), buffer_);
+}
+
+Tensor Tensor::rows(std::int64_t begin, std::int64_t end) const {
+  ARGOSY_CHECK(shape_.rank() >= 1 && 0 <= begin && begin <= end && end <= shape_[0]);
+  const std::size_t row = shape_[0] == 0 ? 0 : bytes() / static_cast<std::size_t>(shape_[0]);
+  return Tensor(dtype_, shape_.with(0, end - begin),
+                buffer_.part(row * static_cast<std::size_t>(begin), row * static_cast<std::size_t>(end - begin)));
+}
+
+Tensor Tensor::owned() const { return buffer_.owned() || !valid() ? *this : clone(); }
+
+Tensor Tensor::clone() const {
+  if (!valid()) return {};
+  Tensor copy = allocate(dtype_, shape_, host_allocator()).value();
+  copy_elements(copy, *this);
+  return copy;
+}
+
+void copy_elements(const Tensor& to, const Tensor& from) {
+  ARGOSY_CHECK(to.dtype() == from.dtype() && to.elements() == from.elements());
+  switch (to.dtype()) {
+    case DType::kString: std::copy_n(from.data<std::string>(), from.elements(), to.data<std::string>()); return;
+    case DType::kResource: std::copy_n(from.data<ResourceHandle>(), from.elements(), to.data<ResourceHandle>()); return;
+    case DType::kVariant: std::copy_n(from.data<Variant>(), from.elements(), to.data<Variant>()); return;
+    default:
+      if (from.bytes() > 0) std::memcpy(to.raw(), from.raw(), from.bytes());
+  }
+}
+
+std::string Tensor::to_string(int limit) const {
+  std::string text = str_cat(dtype_name(dtype_), shape_.to_string());
+  if (!valid()) return text;
+  const std::int64_t shown = std::min<std::int64_t>(limit, elements());
+  text += " {";
+  for (std::int64_t i = 0; i < shown; ++i) {
+    if (i > 0) text += ", ";
+    if (dtype_ == DType::kString) {
+      text += str_cat("\"", data<std::string>()[i], "\"");
+    } else if (dtype_ == DType::kBool) {
+      text += data<bool>()[i] ? "true" : "false";
+    } else if (dtype_ == DType::kResource) {
+      text += data<ResourceHandle>()[i].name();
+    } else if (is_complex(dtype_)) {
+      const auto value = dtype_ == DType::kComplex64 ? std::complex<double>(data<std::complex<float>>()[i])
+                                                     : data<std::complex<double>>()[i];
+      text += str_cat("(", value.real(), ",", value.imag(), ")");
+    } else {
+      const Status printed = dispatch<RealTypes>(dtype_, "print", [&]<typename T>() {
+        if constexpr (std::is_integral_v<T>) {
+          text += std::to_string(data<T>()[i]);
+        } else if constexpr (std::is_same_v<T, double>) {
+          text += str_cat(data<T>()[i]);
+        } else {
+          text += str_cat(static_cast<float>(data<T>()[i]));
+        }
+        return ok_status();
+      });
+      if (!printed.ok()) text += "?";
+    }
+  }
+  if (shown < elements()) text += ", …";
+  return text + "}";
+}
+
+Result<std::vector<std::int64_t>> to_int64s(const Tensor& t, std::string_view what) {
+  if (t.shape().rank() > 1) return invalid_argument(what, " must be a scalar or a vector, not of shape ", t.shape());
+  std::vector<std::int64_t> numbers(static_cast<std::size_t>(t.elements()));
+  if (t.dtype() == DType::kInt32) {
+    std::copy_n(t.data<std::int32_t>(), t.elements(), numbers.begin());
+  } else if (t.dtype() == DType::kInt64) {
+    std::copy_n(t.data<std::int64_t>(), t.elements(), numbers.begin());
+  } else {
+    return invalid_argument(what, " must be int32 or int64, not ", dtype_name(t.dtype()));
+  }
+  return numbers;
+}
+
+Result<std::int64_t> to_int64(const Tensor& t, std::string_view what) {
+  ARGOSY_ASSIGN_OR_RETURN(const auto numbers, to_int64s(t, what));
+  if (numbers.size() != 1) return invalid_argument(what, " must be one number, not of shape ", t.shape());
+  return numbers[0];
+}
+
+Result<Shape> to_shape(const Tensor& t, std::string_view what) {
+  ARGOSY_ASSIGN_OR_RETURN(const auto numbers, to_int64s(t, what));
+  auto shape = Shape::make(numbers);
+  if (!shape.ok()) return invalid_argument(what, ": ", shape.status().message());
+  return shape;
+}
+
+}  // namespace argosy

@@ -1,0 +1,73 @@
+#include "argosy/tensor/tensor.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace argosy {
+namespace {
+
+TEST(Bits16, RoundTripsEveryHalf) {
+  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const auto half = float16::from_bits(static_cast<std::uint16_t>(bits));
+    const auto brain = bfloat16::from_bits(static_cast<std::uint16_t>(bits));
+    if (!std::isnan(static_cast<float>(half))) {
+      EXPECT_EQ(float16(static_cast<float>(half)).bits, bits);
+    }
+    if (!std::isnan(static_cast<float>(brain))) {
+      EXPECT_EQ(bfloat16(static_cast<float>(brain)).bits, bits);
+    }
+  }
+  EXPECT_EQ(float16(65519.0f).bits, 0x7bff);
+  EXPECT_EQ(float16(65520.0f).bits, 0x7c00);  // ties to even: infinity
+  EXPECT_EQ(bfloat16(1.00390625f).bits, 0x3f80);
+}
+
+TEST(Shape, RefusesOverflowAndNegativeSizes) {
+  const std::int64_t big[] = {1 << 30, 1 << 30, 8};
+  EXPECT_FALSE(Shape::make(big).ok());
+  const std::int64_t hidden[] = {0, std::int64_t{1} << 62, 4};
+  EXPECT_FALSE(Shape::make(hidden).ok());
+  const std::int64_t negative[] = {2, -3};
+  EXPECT_FALSE(Shape::make(negative).ok());
+}
+
+TEST(Shape, CopiesDeepShapes) {
+  const Shape deep = {1, 2, 3, 4, 5, 6, 7, 8};
+  Shape copy = deep;
+  EXPECT_EQ(copy, deep);
+  copy = Shape{2, 3};
+  EXPECT_EQ(copy.elements(), 6);
+  EXPECT_EQ(deep.strides()[6], 8);
+}
+
+TEST(Shape, Broadcast) {
+  EXPECT_EQ(*broadcast(Shape{4, 1, 3}, Shape{2, 1}), (Shape{4, 2, 3}));
+  EXPECT_FALSE(broadcast(Shape{2}, Shape{3}).ok());
+  EXPECT_EQ(broadcast(PartialShape{-1, 3}, PartialShape{5, 1})->to_string(), "[5,3]");
+}
+
+TEST(Tensor, ViewsShareMemory) {
+  const Tensor t = Tensor::of<float>({3, 2}, {1, 2, 3, 4, 5, 6});
+  const Tensor tail = t.rows(1, 3);
+  EXPECT_EQ(tail.shape(), (Shape{2, 2}));
+  EXPECT_EQ(tail.data<float>()[0], 3);
+  EXPECT_FALSE(t.unique());
+  EXPECT_EQ(t.to_string(2), "float[3,2] {1, 2, …}");
+}
+
+TEST(Tensor, BorrowedBecomesOwned) {
+  float values[2] = {1, 2};
+  const Tensor borrowed(DType::kFloat32, {2}, Buffer::borrow(values, sizeof values));
+  const Tensor owned = borrowed.owned();
+  values[0] = 9;
+  EXPECT_EQ(owned.data<float>()[0], 1);
+}
+
+TEST(Tensor, Strings) {
+  const Tensor t = Tensor::vector<std::string>({"a", "long enough not to be stored inline"});
+  EXPECT_EQ(t.clone().data<std::string>()[1], "long enough not to be stored inline");
+}
+
+}  // namespace
+}  // namespace argosy

@@ -1,0 +1,25 @@
+# Everything from outside, found once, as one target each. Distribution packages only.
+find_package(Threads REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(PNG REQUIRED)
+find_package(JPEG REQUIRED)
+find_package(leveldb CONFIG REQUIRED)
+find_package(hwy CONFIG REQUIRED)
+find_package(nlohmann_json CONFIG REQUIRED)
+find_package(CLI11 CONFIG REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(isal REQUIRED IMPORTED_TARGET libisal)
+find_package(Protobuf REQUIRED)
+if(ARGOSY_TESTS)
+  find_package(GTest CONFIG REQUIRED)
+endif()
+
+# oneDNN's own CMake config insists on OpenCL; we need the library alone.
+find_library(DNNL_LIBRARY dnnl REQUIRED)
+find_path(DNNL_INCLUDE_DIR oneapi/dnnl/dnnl.hpp REQUIRED)
+add_library(argosy_dnnl INTERFACE)
+target_link_libraries(argosy_dnnl INTERFACE ${DNNL_LIBRARY})
+target_include_directories(argosy_dnnl SYSTEM INTERFACE ${DNNL_INCLUDE_DIR})
+
+# oneDNN runs on GNU's OpenMP; our own loops share its team, whatever compiler builds us.
+find_library(GOMP_LIBRARY NAMES libgomp.so.1 REQUIRED)

@@ -1,0 +1,48 @@
+# The only CMake logic of the project: one function per kind of target.
+
+# Flags every target of ours shares.
+add_library(argosy_flags INTERFACE)
+target_compile_features(argosy_flags INTERFACE cxx_std_20)
+target_compile_options(argosy_flags INTERFACE -Wall -Wextra -Wno-missing-field-initializers -fvisibility-inlines-hidden
+  $<$<BOOL:${ARGOSY_WERROR}>:-Werror>
+  $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds -Wno-restrict>)
+target_include_directories(argosy_flags INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+                                                  $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}>)
+if(ARGOSY_SANITIZE)
+  target_compile_options(argosy_flags INTERFACE -fsanitize=${ARGOSY_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(argosy_flags INTERFACE -fsanitize=${ARGOSY_SANITIZE})
+endif()
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  # Paths relative to the source folder, so that every checkout and worktree shares one cache.
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+endif()
+
+# argosy_library(tensor SOURCES tensor.cc … DEPS argosy_base … LIBS dnnl): one folder, one target, one layer.
+# Every *_test.cc of the folder goes into one test program, <name>_test.
+function(argosy_library name)
+  cmake_parse_arguments(A "" "" "SOURCES;DEPS;LIBS;TEST_DEPS" ${ARGN})
+  add_library(argosy_${name} STATIC ${A_SOURCES})
+  target_link_libraries(argosy_${name} PUBLIC argosy_flags ${A_DEPS} PRIVATE ${A_LIBS})
+  set_property(GLOBAL APPEND PROPERTY ARGOSY_LIBRARIES argosy_${name})
+  file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cc)
+  argosy_test(${name} SOURCES ${tests} DEPS argosy_${name} ${A_TEST_DEPS})
+endfunction()
+
+# argosy_test(passes SOURCES a_test.cc … DEPS …): nothing happens without sources.
+function(argosy_test name)
+  cmake_parse_arguments(A "" "" "SOURCES;DEPS" ${ARGN})
+  if(NOT ARGOSY_TESTS OR NOT A_SOURCES)
+    return()
+  endif()
+  add_executable(${name}_test ${A_SOURCES})
+  target_link_libraries(${name}_test PRIVATE ${A_DEPS} GTest::gmock GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name}_test)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+endfunction()
