@@ -1,0 +1,42 @@
+// Cancellation: one switch per step. Whoever waits registers a callback; whoever gives up pulls the switch with a reason.
+// Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+
+#include "argosy/base/mutex.h"
+#include "argosy/base/status.h"
+
+namespace argosy {
+
+class Cancellation {
+ public:
+  using Token = std::int64_t;
+
+  bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
+  // The first reason given; OK while not cancelled.
+  Status status() const;
+
+  // The first call decides the reason and runs the registered callbacks, on this thread, with no lock held.
+  // `reason` must be an error. Later calls do nothing.
+  void cancel(Status reason);
+
+  // Calls `on_cancel` once if cancel() comes; returns false (and never calls it) when it already came.
+  bool add(std::function<void()> on_cancel, Token* token);
+  // After it returns, the callback has finished or will never run. Must not be called from inside the callback.
+  void remove(Token token);
+
+ private:
+  std::atomic<bool> cancelled_{false};
+  mutable Mutex mutex_;
+  CondVar idle_;
+  Status reason_ ARGOSY_GUARDED_BY(mutex_);
+  Token next_ ARGOSY_GUARDED_BY(mutex_) = 1;
+  bool running_ ARGOSY_GUARDED_BY(mutex_) = false;
+  std::map<Token, std::function<void()>> callbacks_ ARGOSY_GUARDED_BY(mutex_);
+};
+
+}  // namespace argosy

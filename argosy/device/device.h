@@ -1,0 +1,111 @@
+// The contract of a device backend: Device, Stream, Event. One folder per backend (cpu, emulated, fake, cuda) implements
+// it; nothing else knows which backend it talks to.
+//
+// A device owns a memory (its allocator, with a hard cap) and streams (each a queue of tasks run in order by a thread of
+// its own). A step's plan for this device is driven on the compute stream; transfers ride the copy stream, so that they
+// overlap; collectives ride the communication stream. Threads and memory exist only once used: a device nobody uses
+// costs nothing, and destroying a device returns everything.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "argosy/base/status.h"
+#include "argosy/device/name.h"
+#include "argosy/tensor/buffer.h"
+
+namespace argosy {
+
+enum class DeviceKind { kCpu, kEmulated, kCuda, kFake };
+std::string_view device_kind_name(DeviceKind kind);  // "cpu", "emulated", "cuda", "fake"
+
+// All that planning reads about a device. A value type.
+struct DeviceSpec {
+  DeviceName name;                       // full
+  DeviceKind kind = DeviceKind::kCpu;
+  std::string description;               // "emulated GPU, 1 core, 11.0 GiB, speed 0.5"
+  std::uint64_t memory_limit_bytes = 0;  // hard cap of the allocator; 0 = what the host has
+  int cores = 1;                         // thread budget of its kernels
+  double speed = 1.0;                    // emulated: 0.5 takes twice as long for every kernel
+  double link_bytes_per_second = 0;      // emulated: host link; 0 = as fast as memory
+  double flops_per_second = 0;           // fake and planning; 0 = not known
+  double memory_bytes_per_second = 0;    // likewise
+
+  bool is_gpu() const { return name.type == "GPU"; }
+};
+
+// A point in a stream's order. Cheap to copy.
+class Event {
+ public:
+  Event() = default;  // already reached
+  class State;        // owned by the backend
+  explicit Event(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  const std::shared_ptr<State>& state() const { return state_; }
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+using Task = std::function<void()>;
+
+// Tasks run in order; two streams are unordered until told. Thread-safe; no call but synchronize() blocks.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  virtual void run(Task task) = 0;
+  // Copies from.bytes() bytes. The buffers may belong to different devices; both are kept alive until it is done.
+  virtual void copy(const Buffer& to, const Buffer& from) = 0;
+  virtual Event record() = 0;
+  // This stream waits for the event; the host does not.
+  virtual void wait(const Event& event) = 0;
+  // The host waits until everything queued so far is done; the first error of an earlier task surfaces here.
+  virtual Status synchronize() = 0;
+};
+
+// Called around every kernel of a device that has one: faults, speed factors and virtual clocks live here, so that
+// devices without them pay one null test.
+class KernelObserver {
+ public:
+  virtual ~KernelObserver() = default;
+  // An error fails the node instead of running it (device lost, injected fault).
+  virtual Status before(std::string_view node) = 0;
+  virtual void after(std::string_view node, std::int64_t elapsed_nanos) = 0;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const DeviceSpec& spec() const = 0;
+  virtual Allocator& allocator() = 0;
+  virtual Stream& compute() = 0;        // its thread has the device's thread budget (argosy/base/parallel.h)
+  virtual Stream& copies() = 0;
+  virtual Stream& communication() = 0;
+  virtual KernelObserver* observer() { return nullptr; }
+  // Which kernels run here: the key of the kernel registry. Emulated GPUs run the CPU's kernels.
+  virtual std::string_view kernel_kind() const { return "cpu"; }
+  // Waits for all streams.
+  virtual Status synchronize() = 0;
+};
+
+// What a session asks for; every field may be left out.
+struct DeviceRequest {
+  std::string devices;          // "gpu:0,gpu:1", "cpu:0", a count, "auto" or "": every GPU there is, else the CPU
+  std::string emulate;          // "2", or "gpu:11GiB@1.0,gpu:11GiB@0.5;link=12GB/s"; "" = $ARGOSY_EMULATE, else none
+  std::string memory;           // "gpu:0=4GiB,gpu:1=50%": caps by device
+  int cpu_devices = 1;          // logical CPU devices, sharing the cores
+  int cpu_threads = 0;          // thread budget of all CPU devices together; 0 = every core
+  std::string faults;           // emulated: "gpu:1:alloc=17", "gpu:0:lost=100"; "" = $ARGOSY_FAULTS, else none
+};
+
+// The devices of a session, CPU:0 always first (it feeds, fetches and holds what only a CPU can), then those asked for.
+// Errors: NOT_FOUND naming what is there and, for a missing GPU, --emulate; INVALID_ARGUMENT for text that does not parse.
+Result<std::vector<std::unique_ptr<Device>>> make_devices(const DeviceRequest& request);
+
+// What make_devices("") would offer, without taking a byte or a thread.
+Result<std::vector<DeviceSpec>> list_devices(const DeviceRequest& request);
+
+}  // namespace argosy
