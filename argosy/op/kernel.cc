@@ -1,0 +1,121 @@
+#include "argosy/op/kernel.h"
+
+#include <algorithm>
+#include <future>
+
+namespace argosy {
+
+Status AsyncKernel::run(KernelContext& c) {
+  std::promise<Status> promise;
+  run_async(c, [&](Status status) { promise.set_value(std::move(status)); });
+  return promise.get_future().get();
+}
+
+Result<const ResourceHandle*> KernelContext::resource_handle(int i) const {
+  const Tensor& t = input(i);
+  if (t.dtype() != DType::kResource || t.elements() != 1) {
+    return invalid_argument("input ", i, " must be a resource handle, not ", dtype_name(t.dtype()), t.shape());
+  }
+  const ResourceHandle* handle = t.data<ResourceHandle>();
+  if (!handle->resource()) return failed_precondition("input ", i, ": resource \"", handle->name(), "\" does not exist");
+  return handle;
+}
+
+Status KernelContext::wrong_resource(const ResourceHandle& handle) const {
+  return invalid_argument("resource \"", handle.name(), "\" is a ", handle.resource()->describe(),
+                          ", which this op does not take");
+}
+
+Result<Tensor*> KernelContext::allocate_output(int i, const Shape& shape, std::initializer_list<int> may_reuse) {
+  OutputSlot& slot = f_.outputs[i];
+  const DType dtype = f_.output_dtypes[i];
+  slot.planned = false;  // this run's memory is no longer the plan's
+  if (f_.may_donate != nullptr && is_plain(dtype)) {
+    for (const int r : may_reuse) {
+      const Tensor& in = input(r);
+      if (f_.may_donate[r] && in.unique() && in.shape() == shape && is_plain(in.dtype()) &&
+          element_bytes(in.dtype()) == element_bytes(dtype)) {
+        *slot.tensor = in.bitcast(dtype);
+        return slot.tensor;
+      }
+    }
+  }
+  ARGOSY_ASSIGN_OR_RETURN(*slot.tensor, Tensor::allocate(dtype, shape, *f_.allocator));
+  return slot.tensor;
+}
+
+void KernelContext::set_output(int i, Tensor tensor) {
+  OutputSlot& slot = f_.outputs[i];
+  if (slot.planned && slot.tensor->dtype() == tensor.dtype() && slot.tensor->shape() == tensor.shape()) {
+    if (slot.tensor->raw() != tensor.raw()) copy_elements(*slot.tensor, tensor);
+    return;
+  }
+  slot.planned = false;
+  *slot.tensor = std::move(tensor);
+}
+
+namespace {
+
+class FunctionKernel final : public Kernel {
+ public:
+  explicit FunctionKernel(KernelFunction function) : function_(function) {}
+  Status run(KernelContext& c) override { return function_(c); }
+
+ private:
+  KernelFunction function_;
+};
+
+std::string key(std::string_view op, std::string_view kind) { return str_cat(kind, "/", op); }
+
+}  // namespace
+
+void KernelRegistry::add(std::string op, std::string_view kind, KernelFunction function) {
+  kernels_[key(op, kind)].push_back({function, nullptr});
+}
+void KernelRegistry::add(std::string op, std::string_view kind, KernelFactory factory) {
+  kernels_[key(op, kind)].push_back({nullptr, factory});
+}
+
+const std::vector<KernelRegistry::Entry>* KernelRegistry::find(std::string_view op, std::string_view kind) const {
+  const auto found = kernels_.find(key(op, kind));
+  return found == kernels_.end() ? nullptr : &found->second;
+}
+
+bool KernelRegistry::has(std::string_view op, std::string_view kind) const { return find(op, kind) != nullptr; }
+
+Result<std::unique_ptr<Kernel>> KernelRegistry::make_one(const Entry& entry, const KernelInit& init) {
+  if (entry.function != nullptr) return std::unique_ptr<Kernel>(std::make_unique<FunctionKernel>(entry.function));
+  return entry.factory(init);
+}
+
+Result<std::unique_ptr<Kernel>> KernelRegistry::make(const KernelInit& init, std::string_view kind) const {
+  const auto* entries = find(init.op.name, kind);
+  if (entries == nullptr) {
+    return unimplemented("op ", init.op.name, " has no kernel for ", kind).with_id("ARG-OP-002");
+  }
+  std::string reasons;
+  for (const Entry& entry : *entries) {
+    auto kernel = make_one(entry, init);
+    if (kernel.ok() || kernel.status().code() != Code::kUnimplemented) return kernel;
+    reasons += str_cat(reasons.empty() ? "" : "; ", kernel.status().message());
+  }
+  return unimplemented("op ", init.op.name, ": every kernel for ", kind, " declined: ", reasons).with_id("ARG-OP-003");
+}
+
+Result<std::unique_ptr<Kernel>> KernelRegistry::make_reference(const KernelInit& init, std::string_view kind) const {
+  const auto* entries = find(init.op.name, kind);
+  if (entries == nullptr) return unimplemented("op ", init.op.name, " has no kernel for ", kind);
+  return make_one(entries->back(), init);
+}
+
+std::vector<std::string> KernelRegistry::ops(std::string_view kind) const {
+  const std::string prefix = str_cat(kind, "/");
+  std::vector<std::string> names;
+  for (const auto& [k, entries] : kernels_) {
+    if (k.starts_with(prefix)) names.push_back(k.substr(prefix.size()));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace argosy

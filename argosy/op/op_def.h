@@ -1,0 +1,112 @@
+// OpDef: everything that may be asked of an op, said once, beside the op (argosy/ops/<family>/<family>.cc).
+// If a pass wants to know a fact about ops, the fact becomes a field here, never a list in the pass.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "argosy/op/attr.h"
+
+namespace argosy {
+
+class GradContext;   // argosy/graph/gradients.h
+class ShapeContext;  // argosy/op/shape_context.h
+class Value;         // argosy/graph/graph.h
+
+// Integers known before the step runs, each of which may be unknown: the value of a shape-like tensor.
+using PartialInts = std::vector<std::optional<std::int64_t>>;
+
+struct Cost {
+  double flops = 0;
+  double bytes = 0;  // read and written, each tensor once
+};
+
+// Infers output shapes (and checks the inputs') from what is known; every output it does not set stays unknown.
+using ShapeFn = Status (*)(ShapeContext&);
+// One gradient per input, in order; an invalid Value{} means "none flows there".
+using GradientFn = std::vector<Value> (*)(GradContext&);
+// The integers of output `index`, if the op can tell them from attributes, shapes and known inputs.
+using KnownIntsFn = std::optional<PartialInts> (*)(const ShapeContext&, int index);
+// REQUIRES of the context: every output shape is set (unknown sizes count as 1).
+using CostFn = Cost (*)(const ShapeContext&);
+
+// An op without a gradient says so: silence is not an answer.
+inline constexpr GradientFn kNotDifferentiable = nullptr;
+
+Cost elementwise_cost(const ShapeContext& c);  // one flop per output element, every tensor moved once
+Cost free_cost(const ShapeContext& c);         // moves nothing: Identity, Reshape, Const
+
+struct ArgDef {
+  std::string name;
+  DType dtype = DType::kInvalid;  // fixed dtype, or
+  std::string type_attr;          // … the type attribute that gives it, or
+  std::string type_list_attr;     // … the list(type) attribute that gives one dtype per tensor
+  std::string number_attr;        // the int attribute that says how many tensors of this dtype; empty = one
+  bool is_ref = false;            // a reference to a variable: TensorFlow's Ref(T)
+};
+
+enum class AttrKind {
+  kInt, kFloat, kBool, kString, kType, kShape, kTensor, kFunction,
+  kInts, kFloats, kBools, kStrings, kTypes, kShapes, kTensors, kFunctions,
+};
+
+struct AttrDef {
+  std::string name;
+  AttrKind kind = AttrKind::kInt;
+  AttrValue value;                          // default; monostate when it must be given or inferred
+  std::vector<DType> types;                 // allowed dtypes; empty = any
+  std::vector<std::string> strings;         // allowed strings; empty = any
+  std::optional<std::int64_t> minimum;      // of an int, or of a list's length
+};
+
+// What users of the registry write. The strings are TensorFlow's notation:
+//   inputs, outputs   "x: T", "axis: int32", "values: N * T", "data: Tlist" (a list(type) attribute), "ref: Ref(T)"
+//   attrs             "T: {float, double}", "T: number", "N: int >= 1", "padding: {'SAME', 'VALID'}",
+//                     "strides: list(int)", "transpose_a: bool = false", "dilations: list(int) = [1, 1, 1, 1]"
+// Named type sets: type (any), number (real and complex), real, floating, index (int32, int64), integer.
+struct OpSpec {
+  std::string name;
+  std::string doc;
+  std::vector<std::string> inputs = {};
+  std::vector<std::string> outputs = {};
+  std::vector<std::string> attrs = {};
+  ShapeFn shape;
+  GradientFn gradient;             // or kNotDifferentiable
+  CostFn cost = elementwise_cost;
+  KnownIntsFn known_ints = nullptr;
+  bool stateful = false;           // has effects or hidden state: never folded, merged or dropped while a step needs it
+  bool commutative = false;        // in its first two inputs
+  bool elementwise = false;        // output element i depends on (broadcast) input elements i alone: may be fused
+  bool cpu_only = false;           // TensorFlow has no GPU kernel: soft placement puts it on a CPU
+  bool accepts_uninitialized = false;  // a Ref input may name a variable without a value yet
+  bool forwards = false;           // output 0 is input 0's memory: Identity, Reshape
+  bool async = false;              // its kernel waits for something (Recv, queues): see AsyncKernel
+  std::vector<std::pair<int, int>> in_place = {};  // (input, output) that may share memory
+  std::vector<int> host_inputs = {};   // arguments (by position in `inputs`) that a GPU kernel wants in host memory
+  std::vector<int> host_outputs = {};
+};
+
+// The parsed form: immutable, owned by its registry.
+struct OpDef : OpSpec {
+  std::vector<ArgDef> input_args, output_args;
+  std::vector<AttrDef> attr_defs;
+
+  const AttrDef* attr(std::string_view attr_name) const;
+  bool has_ref_input() const;
+};
+
+// Parses the notation above. Errors name the op and the string.
+Result<OpDef> parse_op(OpSpec spec);
+
+// dtypes of all inputs or outputs in order, lists expanded, from a node's attributes. `refs`, when given, says for each
+// whether it is a reference. REQUIRES: the attributes are complete.
+Result<std::vector<DType>> arg_dtypes(const std::vector<ArgDef>& args, const AttrMap& attrs,
+                                      std::vector<bool>* refs = nullptr);
+
+// Checks the attributes given for a node, infers those that follow from its input dtypes (T, N, type lists), fills in
+// defaults. Attributes the op does not know are kept when their name starts with '_', else an error with the nearest name.
+Status complete_attrs(const OpDef& op, std::span<const DType> input_dtypes, AttrMap& attrs);
+
+}  // namespace argosy

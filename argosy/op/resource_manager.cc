@@ -1,0 +1,37 @@
+#include "argosy/op/resource_manager.h"
+
+namespace argosy {
+
+Status ResourceManager::remove(const std::string& container, const std::string& name) {
+  std::shared_ptr<Resource> doomed;  // destroyed after the lock is released
+  MutexLock lock(mutex_);
+  const auto found = resources_.find({container, name});
+  if (found == resources_.end()) return not_found("there is no resource \"", name, "\" in container \"", container, "\"");
+  doomed = std::move(found->second);
+  resources_.erase(found);
+  return ok_status();
+}
+
+void ResourceManager::clear(const std::string& container) {
+  std::vector<std::shared_ptr<Resource>> doomed;
+  MutexLock lock(mutex_);
+  for (auto it = resources_.begin(); it != resources_.end();) {
+    if (container.empty() || it->first.first == container) {
+      doomed.push_back(std::move(it->second));
+      it = resources_.erase(it);
+    } else {
+      ++it;
+    }
+  }
+}
+
+std::vector<std::pair<std::string, std::shared_ptr<Resource>>> ResourceManager::list(const std::string& container) const {
+  MutexLock lock(mutex_);
+  std::vector<std::pair<std::string, std::shared_ptr<Resource>>> all;
+  for (const auto& [key, resource] : resources_) {
+    if (container.empty() || key.first == container) all.emplace_back(key.second, resource);
+  }
+  return all;
+}
+
+}  // namespace argosy

@@ -1,0 +1,55 @@
+// ResourceManager: what outlives steps and sessions, by container and name, on one device. Thread-safe.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
+#include "argosy/base/mutex.h"
+#include "argosy/base/status.h"
+#include "argosy/tensor/resource.h"
+
+namespace argosy {
+
+class ResourceManager {
+ public:
+  // The resource of this name, made by `make` when there is none. INVALID_ARGUMENT when it is of another type.
+  template <typename T>
+  Result<std::shared_ptr<T>> find_or_make(const std::string& container, const std::string& name,
+                                          const std::function<std::shared_ptr<T>()>& make) {
+    MutexLock lock(mutex_);
+    std::shared_ptr<Resource>& slot = resources_[{container, name}];
+    if (!slot) slot = make();
+    return as<T>(slot, name);
+  }
+  // NOT_FOUND when there is none.
+  template <typename T>
+  Result<std::shared_ptr<T>> find(const std::string& container, const std::string& name) const {
+    MutexLock lock(mutex_);
+    const auto found = resources_.find({container, name});
+    if (found == resources_.end()) return not_found("there is no resource \"", name, "\" in container \"", container, "\"");
+    return as<T>(found->second, name);
+  }
+  Status remove(const std::string& container, const std::string& name);
+  // Empties one container, or all ("").
+  void clear(const std::string& container = "");
+  // (name, resource) of everything in a container, or of all (""), sorted.
+  std::vector<std::pair<std::string, std::shared_ptr<Resource>>> list(const std::string& container = "") const;
+
+ private:
+  template <typename T>
+  static Result<std::shared_ptr<T>> as(const std::shared_ptr<Resource>& resource, const std::string& name) {
+    auto typed = std::dynamic_pointer_cast<T>(resource);
+    if (!typed) return invalid_argument("resource \"", name, "\" is a ", resource->describe(), ", which is not the type asked for");
+    return typed;
+  }
+
+  mutable Mutex mutex_;
+  std::map<std::pair<std::string, std::string>, std::shared_ptr<Resource>> resources_ ARGOSY_GUARDED_BY(mutex_);
+};
+
+}  // namespace argosy

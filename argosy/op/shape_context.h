@@ -1,0 +1,58 @@
+// ShapeContext: what a shape function sees of a node, and where it says what it found.
+#pragma once
+
+#include <span>
+
+#include "argosy/op/op_def.h"
+
+namespace argosy {
+
+class ShapeContext {
+ public:
+  // Everything is borrowed for the length of a call. `ints[i]`: the known integers of input i, or null.
+  ShapeContext(const OpDef& op, const AttrMap& attrs, std::span<const DType> input_dtypes,
+               std::span<const PartialShape* const> inputs, std::span<const PartialInts* const> ints,
+               std::span<PartialShape> outputs)
+      : op_(op), attrs_(attrs), dtypes_(input_dtypes), inputs_(inputs), ints_(ints), outputs_(outputs) {}
+
+  const OpDef& op() const { return op_; }
+  const AttrMap& attrs() const { return attrs_; }
+  int num_inputs() const { return static_cast<int>(inputs_.size()); }
+  int num_outputs() const { return static_cast<int>(outputs_.size()); }
+  const PartialShape& input(int i) const { return *inputs_[i]; }
+  DType input_dtype(int i) const { return dtypes_[i]; }
+  // The integers input i will hold, element by element; null when nothing is known of them.
+  const PartialInts* ints(int i) const { return ints_[i]; }
+  // Input i read as a shape (sizes; negative and unknown ones become unknown); unknown when nothing is known, but of known
+  // rank when input i's length is.
+  PartialShape input_as_shape(int i) const;
+  // The one integer input i holds, if known.
+  std::optional<std::int64_t> input_as_int(int i) const;
+
+  const PartialShape& output(int i) const { return outputs_[i]; }
+  void set_output(int i, PartialShape shape) { outputs_[i] = std::move(shape); }
+  void set_all_outputs(const PartialShape& shape) {
+    for (PartialShape& o : outputs_) o = shape;
+  }
+
+  // Input i must have this rank (or an unknown one, which becomes known in the returned shape).
+  Result<PartialShape> with_rank(int i, int rank) const;
+
+ private:
+  const OpDef& op_;
+  const AttrMap& attrs_;
+  std::span<const DType> dtypes_;
+  std::span<const PartialShape* const> inputs_;
+  std::span<const PartialInts* const> ints_;
+  std::span<PartialShape> outputs_;
+};
+
+// Shape functions that many ops share.
+Status same_as_input(ShapeContext& c);      // every output has input 0's shape
+Status broadcast_inputs(ShapeContext& c);   // output 0: all inputs broadcast together
+Status merged_inputs(ShapeContext& c);      // output 0: all inputs have one shape
+Status scalar_output(ShapeContext& c);      // every output is a scalar
+Status unknown_output(ShapeContext& c);     // nothing is known
+Status no_output(ShapeContext& c);          // there is none
+
+}  // namespace argosy
