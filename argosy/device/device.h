@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "argosy/base/cancellation.h"
 #include "argosy/base/status.h"
 #include "argosy/device/name.h"
 #include "argosy/tensor/buffer.h"
@@ -42,7 +43,7 @@ struct DeviceSpec {
 class Event {
  public:
   Event() = default;  // already reached
-  class State;        // owned by the backend
+  class State;        // argosy/device/event.h
   explicit Event(std::shared_ptr<State> state) : state_(std::move(state)) {}
   const std::shared_ptr<State>& state() const { return state_; }
 
@@ -71,8 +72,9 @@ class Stream {
 class KernelObserver {
  public:
   virtual ~KernelObserver() = default;
-  // An error fails the node instead of running it (device lost, injected fault).
-  virtual Status before(std::string_view node) = 0;
+  // An error fails the node instead of running it (device lost, injected fault). May block (a kernel that never
+  // completes) until `cancellation`, if given, or the end of the device says stop.
+  virtual Status before(std::string_view node, Cancellation* cancellation = nullptr) = 0;
   virtual void after(std::string_view node, std::int64_t elapsed_nanos) = 0;
 };
 
@@ -101,11 +103,18 @@ struct DeviceRequest {
   std::string faults;           // emulated: "gpu:1:alloc=17", "gpu:0:lost=100"; "" = $ARGOSY_FAULTS, else none
 };
 
-// The devices of a session, CPU:0 always first (it feeds, fetches and holds what only a CPU can), then those asked for.
+// The devices of a session: its logical CPUs, CPU:0 always first (it feeds, fetches and holds what only a CPU can), then
+// the GPUs asked for. /gpu:0 is the first GPU of *this* session, whatever its number on the machine: `devices = "gpu:1"`
+// makes the machine's second GPU the session's GPU:0, and says so in its description. The text of a request (devices,
+// memory, faults) speaks of the machine's numbers.
 // Errors: NOT_FOUND naming what is there and, for a missing GPU, --emulate; INVALID_ARGUMENT for text that does not parse.
 Result<std::vector<std::unique_ptr<Device>>> make_devices(const DeviceRequest& request);
 
-// What make_devices("") would offer, without taking a byte or a thread.
+// What make_devices("") would offer, without taking a byte or a thread. GPUs carry the machine's numbers.
 Result<std::vector<DeviceSpec>> list_devices(const DeviceRequest& request);
+
+// The devices that `request.devices` names, by the session's names and in the order asked: those to compute on. Unlike
+// make_devices it leaves out a CPU:0 that is there only to feed and fetch.
+Result<std::vector<DeviceSpec>> chosen_devices(const DeviceRequest& request);
 
 }  // namespace argosy

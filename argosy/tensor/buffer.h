@@ -53,6 +53,8 @@ class Allocator {
   // RESOURCE_EXHAUSTED with requested, in use and limit when it does not fit.
   virtual Result<Buffer> allocate(std::size_t bytes) = 0;
   virtual MemoryStats stats() const = 0;
+  // Gives memory that is kept for later allocations, but in no buffer now, back to the system.
+  virtual void trim() {}
 };
 
 // Plain host memory, no cap, counted process-wide. Lives for ever.
