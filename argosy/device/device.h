@@ -1,10 +1,10 @@
-// The contract of a device backend: Device, Stream, Event. One folder per backend (cpu, emulated, fake, cuda) implements
-// it; nothing else knows which backend it talks to.
+// The contract of a device backend: Device, Stream, Event. One folder per backend (cpu, emulated, fake, cuda)
+// implements it; nothing else knows which backend it talks to.
 //
-// A device owns a memory (its allocator, with a hard cap) and streams (each a queue of tasks run in order by a thread of
-// its own). A step's plan for this device is driven on the compute stream; transfers ride the copy stream, so that they
-// overlap; collectives ride the communication stream. Threads and memory exist only once used: a device nobody uses
-// costs nothing, and destroying a device returns everything.
+// A device owns a memory (its allocator, with a hard cap) and streams (each a queue of tasks run in order by a thread
+// of its own). A step's plan for this device is driven on the compute stream; transfers ride the copy stream, so that
+// they overlap; collectives ride the communication stream. Threads and memory exist only once used: a device nobody
+// uses costs nothing, and destroying a device returns everything.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ std::string_view device_kind_name(DeviceKind kind);  // "cpu", "emulated", "cuda
 
 // All that planning reads about a device. A value type.
 struct DeviceSpec {
-  DeviceName name;                       // full
+  DeviceName name;  // full
   DeviceKind kind = DeviceKind::kCpu;
   std::string description;               // "emulated GPU, 1 core, 11.0 GiB, speed 0.5"
   std::uint64_t memory_limit_bytes = 0;  // hard cap of the allocator; 0 = what the host has
@@ -83,7 +83,7 @@ class Device {
   virtual ~Device() = default;
   virtual const DeviceSpec& spec() const = 0;
   virtual Allocator& allocator() = 0;
-  virtual Stream& compute() = 0;        // its thread has the device's thread budget (argosy/base/parallel.h)
+  virtual Stream& compute() = 0;  // its thread has the device's thread budget (argosy/base/parallel.h)
   virtual Stream& copies() = 0;
   virtual Stream& communication() = 0;
   virtual KernelObserver* observer() { return nullptr; }
@@ -95,19 +95,19 @@ class Device {
 
 // What a session asks for; every field may be left out.
 struct DeviceRequest {
-  std::string devices;          // "gpu:0,gpu:1", "cpu:0", a count, "auto" or "": every GPU there is, else the CPU
-  std::string emulate;          // "2", or "gpu:11GiB@1.0,gpu:11GiB@0.5;link=12GB/s"; "" = $ARGOSY_EMULATE, else none
-  std::string memory;           // "gpu:0=4GiB,gpu:1=50%": caps by device
-  int cpu_devices = 1;          // logical CPU devices, sharing the cores
-  int cpu_threads = 0;          // thread budget of all CPU devices together; 0 = every core
-  std::string faults;           // emulated: "gpu:1:alloc=17", "gpu:0:lost=100"; "" = $ARGOSY_FAULTS, else none
+  std::string devices;  // "gpu:0,gpu:1", "cpu:0", a count, "auto" or "": every GPU there is, else the CPU
+  std::string emulate;  // "2", or "gpu:11GiB@1.0,gpu:11GiB@0.5;link=12GB/s"; "" = $ARGOSY_EMULATE, else none
+  std::string memory;   // "gpu:0=4GiB,gpu:1=50%": caps by device
+  int cpu_devices = 1;  // logical CPU devices, sharing the cores
+  int cpu_threads = 0;  // thread budget of all CPU devices together; 0 = every core
+  std::string faults;   // emulated: "gpu:1:alloc=17", "gpu:0:lost=100"; "" = $ARGOSY_FAULTS, else none
 };
 
-// The devices of a session: its logical CPUs, CPU:0 always first (it feeds, fetches and holds what only a CPU can), then
-// the GPUs asked for. /gpu:0 is the first GPU of *this* session, whatever its number on the machine: `devices = "gpu:1"`
-// makes the machine's second GPU the session's GPU:0, and says so in its description. The text of a request (devices,
-// memory, faults) speaks of the machine's numbers.
-// Errors: NOT_FOUND naming what is there and, for a missing GPU, --emulate; INVALID_ARGUMENT for text that does not parse.
+// The devices of a session: its logical CPUs, CPU:0 always first (it feeds, fetches and holds what only a CPU can),
+// then the GPUs asked for. /gpu:0 is the first GPU of *this* session, whatever its number on the machine: `devices =
+// "gpu:1"` makes the machine's second GPU the session's GPU:0, and says so in its description. The text of a request
+// (devices, memory, faults) speaks of the machine's numbers. Errors: NOT_FOUND naming what is there and, for a missing
+// GPU, --emulate; INVALID_ARGUMENT for text that does not parse.
 Result<std::vector<std::unique_ptr<Device>>> make_devices(const DeviceRequest& request);
 
 // What make_devices("") would offer, without taking a byte or a thread. GPUs carry the machine's numbers.

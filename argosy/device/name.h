@@ -27,8 +27,8 @@ struct DeviceName {
   // Both constraints together; INVALID_ARGUMENT names the part they disagree on.
   Result<DeviceName> merged_with(const DeviceName& other) const;
 
-  std::string to_string() const;        // "/job:localhost/replica:0/task:0/device:GPU:1", open parts left out
-  std::string short_string() const;     // "gpu:1"
+  std::string to_string() const;     // "/job:localhost/replica:0/task:0/device:GPU:1", open parts left out
+  std::string short_string() const;  // "gpu:1"
   bool operator==(const DeviceName&) const = default;
 };
 

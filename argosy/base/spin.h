@@ -1,0 +1,53 @@
+// Waiting awake, for a moment: handing a cache line to another core takes a tenth of a microsecond, waking a sleeping
+// thread a hundred times that. Whoever waits spins about as long as a wake-up costs, then sleeps.
+#pragma once
+
+#include <cstdint>
+
+#include "argosy/base/clock.h"
+
+namespace argosy {
+
+// How long a wait should spin before it sleeps: about one wake-up, so that a wait costs at most twice the best.
+inline constexpr std::int64_t kSpinNanos = 20'000;
+
+// Tells the core that this is a waiting loop.
+inline void spin_pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb");
+#endif
+}
+
+// A leave to spin. At most available_cores() threads of the process hold one, and none on a single core, where spinning
+// only keeps the awaited thread from running. Nothing but speed depends on it.
+class SpinPermit {
+ public:
+  SpinPermit();
+  ~SpinPermit();
+  SpinPermit(const SpinPermit&) = delete;
+  SpinPermit& operator=(const SpinPermit&) = delete;
+  bool granted() const { return granted_; }
+
+ private:
+  bool granted_;
+};
+
+// Spins until done() or for `nanos`, if permitted; returns done().
+template <typename Done>
+bool spin_until(const Done& done, std::int64_t nanos = kSpinNanos) {
+  if (done()) return true;
+  const SpinPermit permit;
+  if (!permit.granted()) return done();
+  const std::int64_t end = now_nanos() + nanos;
+  do {
+    for (int i = 0; i < 16; ++i) {
+      if (done()) return true;
+      spin_pause();
+    }
+  } while (now_nanos() < end);
+  return done();
+}
+
+}  // namespace argosy
