@@ -38,16 +38,17 @@ class AttrMap {
   struct Entry {
     // Integers of any width, doubles and string literals land on the kind that TensorFlow has for them.
     template <std::integral T>
-      requires(!std::is_same_v<T, bool>)
-    Entry(std::string n, T v) : name(std::move(n)), value(static_cast<std::int64_t>(v)) {}
+    requires(!std::is_same_v<T, bool>) Entry(std::string n, T v)
+        : name(std::move(n)), value(static_cast<std::int64_t>(v)) {}
     Entry(std::string n, double v) : name(std::move(n)), value(static_cast<float>(v)) {}
     Entry(std::string n, float v) : name(std::move(n)), value(v) {}
     Entry(std::string n, bool v) : name(std::move(n)), value(v) {}
     Entry(std::string n, const char* v) : name(std::move(n)), value(std::string(v)) {}
     Entry(std::string n, AttrValue v) : name(std::move(n)), value(std::move(v)) {}
     template <typename T>
-      requires(std::is_constructible_v<AttrValue, T> && !std::is_arithmetic_v<T> && !std::is_same_v<T, AttrValue>)
-    Entry(std::string n, T v) : name(std::move(n)), value(AttrValue(std::move(v))) {}
+    requires(std::is_constructible_v<AttrValue, T> && !std::is_arithmetic_v<T> && !std::is_same_v<T, AttrValue>)
+        Entry(std::string n, T v)
+        : name(std::move(n)), value(AttrValue(std::move(v))) {}
 
     std::string name;
     AttrValue value;

@@ -17,7 +17,8 @@ Result<const ResourceHandle*> KernelContext::resource_handle(int i) const {
     return invalid_argument("input ", i, " must be a resource handle, not ", dtype_name(t.dtype()), t.shape());
   }
   const ResourceHandle* handle = t.data<ResourceHandle>();
-  if (!handle->resource()) return failed_precondition("input ", i, ": resource \"", handle->name(), "\" does not exist");
+  if (!handle->resource())
+    return failed_precondition("input ", i, ": resource \"", handle->name(), "\" does not exist");
   return handle;
 }
 

@@ -1,8 +1,8 @@
 // Kernel: how an op runs on one kind of device. KernelContext: what it sees while it runs.
 //
-// A kernel is made once per compiled node, from what is known then (attributes, dtypes, static shapes); it may keep what is
-// costly to make (a oneDNN primitive). Its run() is called by many threads at once, for steps that overlap: state it
-// changes is its own to guard. A stateless kernel is a plain function.
+// A kernel is made once per compiled node, from what is known then (attributes, dtypes, static shapes); it may keep
+// what is costly to make (a oneDNN primitive). Its run() is called by many threads at once, for steps that overlap:
+// state it changes is its own to guard. A stateless kernel is a plain function.
 #pragma once
 
 #include <functional>
@@ -20,22 +20,22 @@
 
 namespace argosy {
 
-class Device;        // argosy/device/device.h
+class Device;  // argosy/device/device.h
 class KernelContext;
-class StepContext;   // what a step hands to kernels that meet others: argosy/op/step_context.h
+class StepContext;  // what a step hands to kernels that meet others: argosy/op/step_context.h
 
 // What is known when a kernel is made. Borrowed; valid during the call only.
 struct KernelInit {
   const OpDef& op;
   const AttrMap& attrs;
-  std::string_view node;                        // its name, unique in the graph
+  std::string_view node;  // its name, unique in the graph
   std::span<const DType> input_dtypes;
   std::span<const DType> output_dtypes;
-  std::span<const PartialShape> input_shapes;   // static knowledge; unknown sizes are possible
+  std::span<const PartialShape> input_shapes;  // static knowledge; unknown sizes are possible
   std::span<const PartialShape> output_shapes;
-  std::span<const Tensor* const> constants;     // per input: its value when it is a constant, else null
-  Device* device = nullptr;                     // where it will run; null in tests without one
-  ResourceManager* resources = nullptr;         // of that device
+  std::span<const Tensor* const> constants;  // per input: its value when it is a constant, else null
+  Device* device = nullptr;                  // where it will run; null in tests without one
+  ResourceManager* resources = nullptr;      // of that device
 
   const Tensor* constant(int i) const { return constants.empty() ? nullptr : constants[i]; }
 };
@@ -46,8 +46,8 @@ class Kernel {
   virtual Status run(KernelContext& c) = 0;
 };
 
-// A kernel that waits (Recv, dequeue, collectives): it must not hold the thread. `done` is called exactly once, from any
-// thread, also when the step is cancelled. The context stays valid until then. Its op says `async`.
+// A kernel that waits (Recv, dequeue, collectives): it must not hold the thread. `done` is called exactly once, from
+// any thread, also when the step is cancelled. The context stays valid until then. Its op says `async`.
 class AsyncKernel : public Kernel {
  public:
   using Done = std::function<void(Status)>;
@@ -77,9 +77,9 @@ class KernelContext {
     const bool* may_donate = nullptr;  // per input: this node is its last reader; null = none
     std::string_view node;
     Device* device = nullptr;
-    Allocator* allocator = nullptr;       // the device's memory
-    ResourceManager* resources = nullptr; // the device's
-    StepContext* step = nullptr;          // null where a kernel runs outside a step
+    Allocator* allocator = nullptr;        // the device's memory
+    ResourceManager* resources = nullptr;  // the device's
+    StepContext* step = nullptr;           // null where a kernel runs outside a step
   };
   explicit KernelContext(const Fields& fields) : f_(fields) {}
 
@@ -105,11 +105,12 @@ class KernelContext {
   // fresh memory of the device.
   Result<Tensor*> output(int i, const Shape& shape, std::initializer_list<int> may_reuse = {}) {
     const OutputSlot& slot = f_.outputs[i];
-    if (slot.planned && slot.tensor->shape() == shape) [[likely]] return slot.tensor;
+    if (slot.planned && slot.tensor->shape() == shape) [[likely]]
+      return slot.tensor;
     return allocate_output(i, shape, may_reuse);
   }
-  // Output i is this tensor (shares its memory): Identity, Reshape, reads of variables. If the plan gave the output memory
-  // of its own, the elements are copied there.
+  // Output i is this tensor (shares its memory): Identity, Reshape, reads of variables. If the plan gave the output
+  // memory of its own, the elements are copied there.
   void set_output(int i, Tensor tensor);
 
   // Device memory for the length of the call.
@@ -127,7 +128,8 @@ class KernelContext {
   Fields f_;
 };
 
-// The kernels there are, per op and kind of device ("cpu"; emulated GPUs run those too), best first, plain reference last.
+// The kernels there are, per op and kind of device ("cpu"; emulated GPUs run those too), best first, plain reference
+// last.
 class KernelRegistry {
  public:
   void add(std::string op, std::string_view kind, KernelFunction function);

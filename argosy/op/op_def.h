@@ -48,17 +48,31 @@ struct ArgDef {
 };
 
 enum class AttrKind {
-  kInt, kFloat, kBool, kString, kType, kShape, kTensor, kFunction,
-  kInts, kFloats, kBools, kStrings, kTypes, kShapes, kTensors, kFunctions,
+  kInt,
+  kFloat,
+  kBool,
+  kString,
+  kType,
+  kShape,
+  kTensor,
+  kFunction,
+  kInts,
+  kFloats,
+  kBools,
+  kStrings,
+  kTypes,
+  kShapes,
+  kTensors,
+  kFunctions,
 };
 
 struct AttrDef {
   std::string name;
   AttrKind kind = AttrKind::kInt;
-  AttrValue value;                          // default; monostate when it must be given or inferred
-  std::vector<DType> types;                 // allowed dtypes; empty = any
-  std::vector<std::string> strings;         // allowed strings; empty = any
-  std::optional<std::int64_t> minimum;      // of an int, or of a list's length
+  AttrValue value;                      // default; monostate when it must be given or inferred
+  std::vector<DType> types;             // allowed dtypes; empty = any
+  std::vector<std::string> strings;     // allowed strings; empty = any
+  std::optional<std::int64_t> minimum;  // of an int, or of a list's length
 };
 
 // What users of the registry write. The strings are TensorFlow's notation:
@@ -73,18 +87,20 @@ struct OpSpec {
   std::vector<std::string> outputs = {};
   std::vector<std::string> attrs = {};
   ShapeFn shape;
-  GradientFn gradient;             // or kNotDifferentiable
+  GradientFn gradient;  // or kNotDifferentiable
   CostFn cost = elementwise_cost;
   KnownIntsFn known_ints = nullptr;
-  bool stateful = false;           // has effects or hidden state: never folded, merged or dropped while a step needs it
-  bool commutative = false;        // in its first two inputs
-  bool elementwise = false;        // output element i depends on (broadcast) input elements i alone: may be fused
-  bool cpu_only = false;           // TensorFlow has no GPU kernel: soft placement puts it on a CPU
+  bool stateful = false;     // has effects or hidden state: never folded, merged or dropped while a step needs it
+  bool commutative = false;  // in its first two inputs
+  bool elementwise = false;  // output element i depends on (broadcast) input elements i alone: may be fused
+  bool cpu_only = false;     // TensorFlow has no GPU kernel: soft placement puts it on a CPU
   bool accepts_uninitialized = false;  // a Ref input may name a variable without a value yet
-  bool forwards = false;           // output 0 is input 0's memory: Identity, Reshape
-  bool async = false;              // its kernel waits for something (Recv, queues): see AsyncKernel
+  bool forwards = false;               // output 0 is input 0's memory: Identity, Reshape
+  bool blocks_gradient = false;  // a missing gradient means zero, not an error: StopGradient, ZerosLike, Shape, ArgMax
+  bool closes_loop = false;      // its output feeds an earlier Merge: NextIteration
+  bool async = false;            // its kernel waits for something (Recv, queues): see AsyncKernel
   std::vector<std::pair<int, int>> in_place = {};  // (input, output) that may share memory
-  std::vector<int> host_inputs = {};   // arguments (by position in `inputs`) that a GPU kernel wants in host memory
+  std::vector<int> host_inputs = {};  // arguments (by position in `inputs`) that a GPU kernel wants in host memory
   std::vector<int> host_outputs = {};
 };
 
@@ -106,7 +122,8 @@ Result<std::vector<DType>> arg_dtypes(const std::vector<ArgDef>& args, const Att
                                       std::vector<bool>* refs = nullptr);
 
 // Checks the attributes given for a node, infers those that follow from its input dtypes (T, N, type lists), fills in
-// defaults. Attributes the op does not know are kept when their name starts with '_', else an error with the nearest name.
+// defaults. Attributes the op does not know are kept when their name starts with '_', else an error with the nearest
+// name.
 Status complete_attrs(const OpDef& op, std::span<const DType> input_dtypes, AttrMap& attrs);
 
 }  // namespace argosy

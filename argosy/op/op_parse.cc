@@ -62,8 +62,7 @@ std::vector<DType> type_set(std::string_view name) {
   if (name == "index") return {kInt32, kInt64};
   if (name == "integer") return {kInt8, kInt16, kInt32, kInt64, kUint8, kUint16, kUint32, kUint64};
   if (name == "real") {
-    return {kFloat32, kFloat64, kBfloat16, kFloat16, kInt8,   kInt16,
-            kInt32,   kInt64,   kUint8,    kUint16,  kUint32, kUint64};
+    return {kFloat32, kFloat64, kBfloat16, kFloat16, kInt8, kInt16, kInt32, kInt64, kUint8, kUint16, kUint32, kUint64};
   }
   if (name == "number") {
     return {kFloat32, kFloat64, kBfloat16, kFloat16, kInt8,   kInt16,     kInt32,
@@ -139,8 +138,8 @@ Status parse_kind(Scanner& in, AttrDef& def) {
   } else {
     const std::string name = in.word();
     constexpr std::pair<std::string_view, AttrKind> kKinds[] = {
-        {"int", AttrKind::kInt},     {"float", AttrKind::kFloat}, {"bool", AttrKind::kBool},
-        {"string", AttrKind::kString}, {"type", AttrKind::kType},   {"shape", AttrKind::kShape},
+        {"int", AttrKind::kInt},       {"float", AttrKind::kFloat},  {"bool", AttrKind::kBool},
+        {"string", AttrKind::kString}, {"type", AttrKind::kType},    {"shape", AttrKind::kShape},
         {"tensor", AttrKind::kTensor}, {"func", AttrKind::kFunction}};
     bool found = false;
     for (const auto& [word, kind] : kKinds) {

@@ -18,9 +18,10 @@ OpSpec toy(std::vector<std::string> inputs, std::vector<std::string> outputs, st
 }
 
 TEST(OpNotation, ParsesTensorFlowsForms) {
-  const auto op = parse_op(toy({"axis: int32", "values: N * T", "rest: U", "v: Ref(T)"}, {"y: T"},
-                               {"N: int >= 2", "T: {float, double}", "U: list(type)", "padding: {'SAME', 'VALID'} = 'SAME'",
-                                "dilations: list(int) = [1, 2]", "alpha: float = -0.5"}));
+  const auto op =
+      parse_op(toy({"axis: int32", "values: N * T", "rest: U", "v: Ref(T)"}, {"y: T"},
+                   {"N: int >= 2", "T: {float, double}", "U: list(type)", "padding: {'SAME', 'VALID'} = 'SAME'",
+                    "dilations: list(int) = [1, 2]", "alpha: float = -0.5"}));
   ASSERT_TRUE(op.ok()) << op.status().to_string();
   EXPECT_EQ(op->input_args[1].number_attr, "N");
   EXPECT_TRUE(op->input_args[3].is_ref);
@@ -68,9 +69,8 @@ TEST(Variable, UpdatesInPlaceUnlessShared) {
 
 TEST(KernelRegistry, TriesTheNextAfterADecline) {
   KernelRegistry kernels;
-  kernels.add("Toy", "cpu", [](const KernelInit&) -> Result<std::unique_ptr<Kernel>> {
-    return unimplemented("wrong dtype");
-  });
+  kernels.add("Toy", "cpu",
+              [](const KernelInit&) -> Result<std::unique_ptr<Kernel>> { return unimplemented("wrong dtype"); });
   const auto op = parse_op(toy({}, {}, {}));
   const AttrMap attrs;
   const KernelInit init{.op = *op, .attrs = attrs, .node = "n"};

@@ -6,7 +6,8 @@ Status ResourceManager::remove(const std::string& container, const std::string& 
   std::shared_ptr<Resource> doomed;  // destroyed after the lock is released
   MutexLock lock(mutex_);
   const auto found = resources_.find({container, name});
-  if (found == resources_.end()) return not_found("there is no resource \"", name, "\" in container \"", container, "\"");
+  if (found == resources_.end())
+    return not_found("there is no resource \"", name, "\" in container \"", container, "\"");
   doomed = std::move(found->second);
   resources_.erase(found);
   return ok_status();
@@ -25,7 +26,8 @@ void ResourceManager::clear(const std::string& container) {
   }
 }
 
-std::vector<std::pair<std::string, std::shared_ptr<Resource>>> ResourceManager::list(const std::string& container) const {
+std::vector<std::pair<std::string, std::shared_ptr<Resource>>> ResourceManager::list(
+    const std::string& container) const {
   MutexLock lock(mutex_);
   std::vector<std::pair<std::string, std::shared_ptr<Resource>>> all;
   for (const auto& [key, resource] : resources_) {

@@ -31,7 +31,8 @@ class ResourceManager {
   Result<std::shared_ptr<T>> find(const std::string& container, const std::string& name) const {
     MutexLock lock(mutex_);
     const auto found = resources_.find({container, name});
-    if (found == resources_.end()) return not_found("there is no resource \"", name, "\" in container \"", container, "\"");
+    if (found == resources_.end())
+      return not_found("there is no resource \"", name, "\" in container \"", container, "\"");
     return as<T>(found->second, name);
   }
   Status remove(const std::string& container, const std::string& name);
@@ -44,7 +45,9 @@ class ResourceManager {
   template <typename T>
   static Result<std::shared_ptr<T>> as(const std::shared_ptr<Resource>& resource, const std::string& name) {
     auto typed = std::dynamic_pointer_cast<T>(resource);
-    if (!typed) return invalid_argument("resource \"", name, "\" is a ", resource->describe(), ", which is not the type asked for");
+    if (!typed)
+      return invalid_argument("resource \"", name, "\" is a ", resource->describe(),
+                              ", which is not the type asked for");
     return typed;
   }
 

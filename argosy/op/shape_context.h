@@ -23,8 +23,8 @@ class ShapeContext {
   DType input_dtype(int i) const { return dtypes_[i]; }
   // The integers input i will hold, element by element; null when nothing is known of them.
   const PartialInts* ints(int i) const { return ints_[i]; }
-  // Input i read as a shape (sizes; negative and unknown ones become unknown); unknown when nothing is known, but of known
-  // rank when input i's length is.
+  // Input i read as a shape (sizes; negative and unknown ones become unknown); unknown when nothing is known, but of
+  // known rank when input i's length is.
   PartialShape input_as_shape(int i) const;
   // The one integer input i holds, if known.
   std::optional<std::int64_t> input_as_int(int i) const;
@@ -48,11 +48,11 @@ class ShapeContext {
 };
 
 // Shape functions that many ops share.
-Status same_as_input(ShapeContext& c);      // every output has input 0's shape
-Status broadcast_inputs(ShapeContext& c);   // output 0: all inputs broadcast together
-Status merged_inputs(ShapeContext& c);      // output 0: all inputs have one shape
-Status scalar_output(ShapeContext& c);      // every output is a scalar
-Status unknown_output(ShapeContext& c);     // nothing is known
-Status no_output(ShapeContext& c);          // there is none
+Status same_as_input(ShapeContext& c);     // every output has input 0's shape
+Status broadcast_inputs(ShapeContext& c);  // output 0: all inputs broadcast together
+Status merged_inputs(ShapeContext& c);     // output 0: all inputs have one shape
+Status scalar_output(ShapeContext& c);     // every output is a scalar
+Status unknown_output(ShapeContext& c);    // nothing is known
+Status no_output(ShapeContext& c);         // there is none
 
 }  // namespace argosy

@@ -18,8 +18,8 @@ class StepContext {
   virtual Cancellation& cancellation() = 0;
 
   // The frame and iteration a node runs in, part of every rendezvous key inside a loop; 0 outside loops.
-  // Send and receive by key: either may come first, a sender never blocks. `done` is called once, with an error when the
-  // step is aborted. The tensor sent must own its memory.
+  // Send and receive by key: either may come first, a sender never blocks. `done` is called once, with an error when
+  // the step is aborted. The tensor sent must own its memory.
   using Received = std::function<void(Status, Tensor)>;
   virtual Status send(std::string_view key, Tensor value) = 0;
   virtual void receive(std::string_view key, Received done) = 0;

@@ -28,7 +28,8 @@ Result<Tensor> Variable::read(std::string_view name) const {
 
 Status Variable::assign(const Tensor& value, bool validate_shape) {
   if (value.dtype() != dtype_) {
-    return invalid_argument("a variable of ", dtype_name(dtype_), " cannot take a value of ", dtype_name(value.dtype()));
+    return invalid_argument("a variable of ", dtype_name(dtype_), " cannot take a value of ",
+                            dtype_name(value.dtype()));
   }
   if (validate_shape && !shape_.compatible(value.shape())) {
     return invalid_argument("a variable of shape ", shape_, " cannot take a value of shape ", value.shape())

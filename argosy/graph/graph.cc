@@ -1,0 +1,265 @@
+#include "argosy/graph/graph.h"
+
+#include <algorithm>
+
+namespace argosy {
+
+namespace {
+const std::string kNoName;
+const PartialShape kNoShape;
+}  // namespace
+
+const std::string& Value::node_name() const { return valid() ? graph_->node(node_).name : kNoName; }
+std::string Value::name() const {
+  return index_ == kControl ? str_cat("^", node_name()) : str_cat(node_name(), ":", index_);
+}
+DType Value::dtype() const { return valid() && index_ >= 0 ? graph_->dtype(endpoint()) : DType::kInvalid; }
+const PartialShape& Value::shape() const { return valid() && index_ >= 0 ? graph_->shape(endpoint()) : kNoShape; }
+
+std::vector<std::string> Node::colocation() const {
+  std::vector<std::string> groups;
+  if (const auto* classes = attrs.find_as<std::vector<std::string>>("_class")) {
+    for (const std::string& c : *classes) {
+      if (c.starts_with("loc:@")) groups.push_back(c.substr(5));
+    }
+  }
+  return groups;
+}
+
+Graph Graph::clone() const {
+  Graph copy(*ops_);
+  copy.status_ = status_;
+  copy.nodes_ = nodes_;
+  copy.by_name_ = by_name_;
+  copy.name_counts_ = name_counts_;
+  copy.known_ints_ = known_ints_;
+  copy.functions_ = functions_;
+  return copy;
+}
+
+void Graph::fail(Status status) {
+  if (status_.ok() && !status.ok()) status_ = std::move(status);
+}
+
+// --- scopes ----------------------------------------------------------------------------------------------------------
+
+struct Graph::Scope::State {
+  std::string name_prefix, device, colocation;
+  std::vector<NodeId> control_scope;
+};
+
+Graph::Scope::Scope(Graph* graph, std::unique_ptr<State> undo) : graph_(graph), undo_(std::move(undo)) {
+  undo_->name_prefix = graph->name_prefix_;
+  undo_->device = graph->device_;
+  undo_->colocation = graph->colocation_;
+  undo_->control_scope = graph->control_scope_;
+}
+
+Graph::Scope::Scope(Scope&& other) noexcept
+    : graph_(std::exchange(other.graph_, nullptr)), undo_(std::move(other.undo_)) {}
+
+Graph::Scope::~Scope() {
+  if (graph_ == nullptr) return;
+  graph_->name_prefix_ = std::move(undo_->name_prefix);
+  graph_->device_ = std::move(undo_->device);
+  graph_->colocation_ = std::move(undo_->colocation);
+  graph_->control_scope_ = std::move(undo_->control_scope);
+}
+
+Graph::Scope Graph::device(std::string_view device) {
+  Scope scope(this, std::make_unique<Scope::State>());
+  // The parts an inner scope leaves open come from the outer one; the placer merges "outer;inner" part by part.
+  if (device.empty()) {
+    device_.clear();
+  } else {
+    device_ = device_.empty() ? std::string(device) : str_cat(device_, ";", device);
+  }
+  return scope;
+}
+
+Graph::Scope Graph::name_scope(std::string_view name) {
+  Scope scope(this, std::make_unique<Scope::State>());
+  if (name.empty()) {
+    name_prefix_.clear();
+  } else if (name.ends_with('/')) {
+    name_prefix_ = name;
+  } else {
+    name_prefix_ = unique_name(name_prefix_ + std::string(name)) + "/";
+  }
+  return scope;
+}
+
+Graph::Scope Graph::control_dependencies(const std::vector<Value>& values) {
+  Scope scope(this, std::make_unique<Scope::State>());
+  for (const Value& v : values) {
+    if (v.valid()) control_scope_.push_back(v.node());
+  }
+  return scope;
+}
+
+Graph::Scope Graph::colocate_with(const Value& value) {
+  Scope scope(this, std::make_unique<Scope::State>());
+  colocation_ = value.node_name();
+  return scope;
+}
+
+// --- names -----------------------------------------------------------------------------------------------------------
+
+std::string Graph::unique_name(std::string_view name) {
+  std::string candidate(name);
+  // Every name in use, and every scope ever opened, has an entry; the count is the next suffix to try.
+  auto [entry, fresh] = name_counts_.try_emplace(candidate, 0);
+  if (fresh) return candidate;
+  int& count = entry->second;
+  do {
+    candidate = str_cat(name, "_", ++count);
+  } while (name_counts_.contains(candidate));
+  name_counts_.emplace(candidate, 0);
+  return candidate;
+}
+
+std::optional<NodeId> Graph::find(std::string_view name) const {
+  const auto found = by_name_.find(std::string(name));
+  if (found == by_name_.end()) return std::nullopt;
+  return found->second;
+}
+
+Result<Endpoint> Graph::endpoint(std::string_view name) const {
+  std::string_view node_name = name;
+  int index = 0;
+  if (name.starts_with('^')) {
+    node_name.remove_prefix(1);
+    index = Value::kControl;
+  } else if (const std::size_t colon = name.rfind(':'); colon != std::string_view::npos) {
+    const std::string digits(name.substr(colon + 1));
+    node_name = name.substr(0, colon);
+    index = digits.empty() || digits.size() > 6 || digits.find_first_not_of("0123456789") != std::string::npos
+                ? 1 << 30
+                : std::stoi(digits);
+  }
+  const auto id = find(node_name);
+  if (!id) {
+    std::vector<std::string> names;
+    for (const Node& n : nodes_) names.push_back(n.name);
+    const std::string near = nearest_word(node_name, names);
+    return not_found("the graph has no node \"", node_name, "\"")
+        .with_id("ARG-GRAPH-001")
+        .with_next(near.empty() ? "" : str_cat("\"", near, "\", if that was meant"));
+  }
+  const int outputs = static_cast<int>(node(*id).output_dtypes.size());
+  if (index == 0 && outputs == 0) index = Value::kControl;
+  if (index >= outputs) {
+    return invalid_argument("\"", name, "\": node \"", node_name, "\" has ", outputs, " outputs")
+        .with_id("ARG-GRAPH-002");
+  }
+  return Endpoint{*id, index};
+}
+
+Result<Value> Graph::value(std::string_view name) {
+  ARGOSY_ASSIGN_OR_RETURN(const Endpoint e, endpoint(name));
+  return value(e);
+}
+
+// --- adding ----------------------------------------------------------------------------------------------------------
+
+Value Graph::add(std::string_view op, std::vector<Value> inputs, AttrMap attrs, std::string_view name) {
+  if (!status_.ok()) return {};
+  auto id = try_add(op, inputs, std::move(attrs), name);
+  if (!id.ok()) {
+    fail(std::move(id).status().with_where(str_cat("node '", name_prefix_, name.empty() ? op : name, "' (", op, ")")));
+    return {};
+  }
+  return Value(this, *id, nodes_[id->index].output_dtypes.empty() ? Value::kControl : 0);
+}
+
+Result<NodeId> Graph::try_add(std::string_view op, const std::vector<Value>& inputs, AttrMap attrs,
+                              std::string_view name) {
+  NodeSpec spec;
+  std::vector<DType> dtypes;
+  spec.controls = control_scope_;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Value& v = inputs[i];
+    if (!v.valid()) return invalid_argument("input ", i, " is no value");
+    if (&v.graph() != this) return invalid_argument("input ", i, " (", v.name(), ") belongs to another graph");
+    if (v.index() == Value::kControl) {
+      spec.controls.push_back(v.node());
+    } else {
+      spec.inputs.push_back(v.endpoint());
+      dtypes.push_back(v.dtype());
+    }
+  }
+  ARGOSY_ASSIGN_OR_RETURN(const OpDef* def, ops_->lookup(op));
+  if (!colocation_.empty() && attrs.find("_class") == nullptr) {
+    attrs.set("_class", std::vector<std::string>{"loc:@" + colocation_});
+  }
+  ARGOSY_RETURN_IF_ERROR(complete_attrs(*def, dtypes, attrs));
+  spec.op = op;
+  spec.attrs = std::move(attrs);
+  spec.device = device_;
+  spec.name = unique_name(name_prefix_ + std::string(name.empty() ? op : name));
+  return add_node(std::move(spec));
+}
+
+Result<NodeId> Graph::add_node(NodeSpec spec) {
+  ARGOSY_ASSIGN_OR_RETURN(const OpDef* def, ops_->lookup(spec.op));
+  Node node;
+  node.op = def;
+  node.name = std::move(spec.name);
+  node.attrs = std::move(spec.attrs);
+  node.inputs = std::move(spec.inputs);
+  node.controls = std::move(spec.controls);
+  node.device = std::move(spec.device);
+  std::sort(node.controls.begin(), node.controls.end());
+  node.controls.erase(std::unique(node.controls.begin(), node.controls.end()), node.controls.end());
+  std::vector<bool> refs;
+  ARGOSY_ASSIGN_OR_RETURN(node.output_dtypes, arg_dtypes(def->output_args, node.attrs, &refs));
+  if (std::find(refs.begin(), refs.end(), true) != refs.end()) node.output_refs = std::move(refs);
+
+  if (def->has_ref_input()) {
+    std::vector<bool> input_refs;
+    ARGOSY_ASSIGN_OR_RETURN(const auto dtypes, arg_dtypes(def->input_args, node.attrs, &input_refs));
+    for (std::size_t i = 0; i < node.inputs.size() && i < dtypes.size(); ++i) {
+      const Endpoint from = node.inputs[i];
+      if (input_refs[i] && !nodes_[from.node.index].output_is_ref(from.index)) {
+        return invalid_argument(def->name, ": input ", i, " must be a variable, not the value '",
+                                nodes_[from.node.index].name, "'");
+      }
+    }
+  }
+  const NodeId id{static_cast<std::int32_t>(nodes_.size())};
+  if (!by_name_.emplace(node.name, id).second) {
+    return already_exists("there is a node \"", node.name, "\" already").with_id("ARG-GRAPH-003");
+  }
+  name_counts_.try_emplace(node.name, 0);
+  nodes_.push_back(std::move(node));
+  Node& added = nodes_.back();
+  Status inferred;
+  if (spec.shapes.empty()) {
+    inferred = infer(added);
+  } else {
+    added.output_shapes = std::move(spec.shapes);
+    added.output_shapes.resize(added.output_dtypes.size());
+  }
+  if (!inferred.ok()) {
+    by_name_.erase(added.name);
+    nodes_.pop_back();
+    return inferred;
+  }
+  return id;
+}
+
+void Graph::set_input(NodeId node, int input, Endpoint from) { nodes_[node.index].inputs[input] = from; }
+void Graph::add_input(NodeId node, Endpoint from) { nodes_[node.index].inputs.push_back(from); }
+void Graph::add_control_input(NodeId node, NodeId from) {
+  auto& controls = nodes_[node.index].controls;
+  const auto at = std::lower_bound(controls.begin(), controls.end(), from);
+  if (at == controls.end() || *at != from) controls.insert(at, from);
+}
+
+void Graph::add_function(std::shared_ptr<const Function> function) { functions_[function->name] = std::move(function); }
+const Function* Graph::function(std::string_view name) const {
+  const auto found = functions_.find(name);
+  return found == functions_.end() ? nullptr : found->second.get();
+}
+
+}  // namespace argosy

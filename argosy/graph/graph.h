@@ -1,0 +1,177 @@
+// Graph: nodes in one dense array, edges as ids. Building never stops to check: the first error sticks to the graph and
+// is told once, by status(). Not thread-safe while it is built; immutable, and so shared freely, afterwards.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "argosy/graph/node.h"
+#include "argosy/op/registry.h"
+
+namespace argosy {
+
+class Graph;
+struct Function;
+
+// Output `index` of a node, as users hold it while they build: what functions like matmul(a, b) take and give.
+// Index kControl is the node itself: something to run, or to wait for. Cheap to copy; valid as long as its graph.
+class Value {
+ public:
+  static constexpr int kControl = -1;
+
+  Value() = default;  // none: what an op gives once the graph has failed
+  Value(Graph* graph, NodeId node, int index) : graph_(graph), node_(node), index_(index) {}
+
+  bool valid() const { return graph_ != nullptr; }
+  Graph& graph() const { return *graph_; }
+  NodeId node() const { return node_; }
+  int index() const { return index_; }
+  Endpoint endpoint() const { return {node_, index_}; }
+  Value output(int index) const { return valid() ? Value(graph_, node_, index) : Value(); }
+  Value control() const { return output(kControl); }
+
+  const std::string& node_name() const;
+  std::string name() const;  // "node:0", "^node" for a control value
+  DType dtype() const;       // kInvalid when not valid
+  const PartialShape& shape() const;
+  bool operator==(const Value&) const = default;
+
+ private:
+  Graph* graph_ = nullptr;
+  NodeId node_;
+  int index_ = 0;
+};
+
+class Graph {
+ public:
+  Graph();  // the built-in ops; defined by argosy/ops
+  explicit Graph(const OpRegistry& ops) : ops_(&ops) {}
+  Graph(Graph&&) = default;
+  Graph& operator=(Graph&&) = default;
+  Graph(const Graph&) = delete;  // say clone()
+  Graph& operator=(const Graph&) = delete;
+  Graph clone() const;
+
+  const OpRegistry& ops() const { return *ops_; }
+  const Status& status() const { return status_; }
+  // The first error is kept.
+  void fail(Status status);
+
+  // --- building ----------------------------------------------------------------------------------------------------
+
+  // Adds a node: its attributes are completed from the input dtypes, its output shapes inferred, its name (default: the
+  // op's) prefixed by the name scopes and made unique. Returns output 0, or the control value of a node without
+  // outputs. Control values among the inputs become control inputs. An invalid input, or an error, gives an invalid
+  // Value.
+  Value add(std::string_view op, std::vector<Value> inputs, AttrMap attrs = {}, std::string_view name = "");
+
+  // Scopes: undone when the returned object goes.
+  class [[nodiscard]] Scope {
+   public:
+    Scope(Scope&& other) noexcept;
+    ~Scope();
+
+   private:
+    friend class Graph;
+    struct State;
+    Scope(Graph* graph, std::unique_ptr<State> undo);
+    Graph* graph_;
+    std::unique_ptr<State> undo_;
+  };
+  // Nodes added under it run on this device; inner scopes win part by part ("/gpu:1", "/job:worker"; "" ends a scope).
+  Scope device(std::string_view device);
+  // Nodes are named "scope/name"; the scope itself is made unique. "" starts at the root; "a/b/" re-enters a scope as
+  // it is.
+  Scope name_scope(std::string_view scope);
+  // Nodes run after these.
+  Scope control_dependencies(const std::vector<Value>& values);
+  // Nodes go where this value's node goes ("_class" = "loc:@node").
+  Scope colocate_with(const Value& value);
+
+  // --- reading -----------------------------------------------------------------------------------------------------
+
+  int size() const { return static_cast<int>(nodes_.size()); }
+  const Node& node(NodeId id) const { return nodes_[id.index]; }
+  const std::vector<Node>& nodes() const { return nodes_; }
+  std::optional<NodeId> find(std::string_view name) const;
+  // "node", "node:1" or "^node"; NOT_FOUND with the nearest name.
+  Result<Value> value(std::string_view name);
+  Result<Endpoint> endpoint(std::string_view name) const;
+  Value value(Endpoint endpoint) { return Value(this, endpoint.node, endpoint.index); }
+
+  DType dtype(Endpoint e) const { return nodes_[e.node.index].output_dtypes[e.index]; }
+  const PartialShape& shape(Endpoint e) const { return nodes_[e.node.index].output_shapes[e.index]; }
+  // The integers an endpoint is known to hold before any step; null when nothing is known.
+  const PartialInts* known_ints(Endpoint e) const;
+  // The tensor of a Const node's output; null for anything else.
+  const Tensor* constant(Endpoint e) const;
+
+  // Users of every endpoint and node, computed once per call: consumers[node] lists (consumer, input slot; -1 =
+  // control).
+  struct Use {
+    NodeId node;
+    int input;
+  };
+  std::vector<std::vector<Use>> consumers() const;
+  // Every node after all it depends on; edges that close a loop (out of NextIteration) do not count.
+  // INVALID_ARGUMENT naming a node on a cycle otherwise.
+  Result<std::vector<NodeId>> topological_order() const;
+
+  // --- changing (passes, importers) --------------------------------------------------------------------------------
+
+  // Adds a node as it is: complete attributes, final unique name, no scopes. Shapes are inferred unless `shapes` is
+  // given.
+  Result<NodeId> add_node(NodeSpec spec);
+  // REQUIRES: same dtype. Shapes downstream are not inferred again.
+  void set_input(NodeId node, int input, Endpoint from);
+  void add_input(NodeId node, Endpoint from);  // closes loops: Merge of an Enter and a NextIteration
+  void add_control_input(NodeId node, NodeId from);
+  void set_device(NodeId node, std::string device) { nodes_[node.index].device = std::move(device); }
+  void set_attr(NodeId node, std::string_view name, AttrValue value) {
+    nodes_[node.index].attrs.set(name, std::move(value));
+  }
+  void refine_shape(Endpoint e, PartialShape shape) { nodes_[e.node.index].output_shapes[e.index] = std::move(shape); }
+  std::string unique_name(std::string_view name);
+
+  // --- functions ---------------------------------------------------------------------------------------------------
+
+  // Bodies that If, While, PartitionedCall and their like name. Immutable once added.
+  void add_function(std::shared_ptr<const Function> function);
+  const Function* function(std::string_view name) const;  // null when unknown
+  const std::map<std::string, std::shared_ptr<const Function>, std::less<>>& functions() const { return functions_; }
+
+ private:
+  Result<NodeId> try_add(std::string_view op, const std::vector<Value>& inputs, AttrMap attrs, std::string_view name);
+  Status infer(Node& node);
+
+  const OpRegistry* ops_;
+  Status status_;
+  std::vector<Node> nodes_;
+  std::unordered_map<std::string, NodeId> by_name_;
+  std::unordered_map<std::string, int> name_counts_;
+  std::unordered_map<std::uint64_t, PartialInts> known_ints_;  // by endpoint
+  std::map<std::string, std::shared_ptr<const Function>, std::less<>> functions_;
+
+  // Scopes in force.
+  std::string name_prefix_;
+  std::string device_;
+  std::vector<NodeId> control_scope_;
+  std::string colocation_;
+};
+
+// A function: a graph of its own whose "_Arg" nodes are the parameters and whose returns are endpoints of it.
+struct Function {
+  std::string name;
+  Graph body;
+  std::vector<NodeId> args;
+  std::vector<Endpoint> returns;
+  std::vector<NodeId> control_returns;  // run even when no return needs them
+};
+
+}  // namespace argosy

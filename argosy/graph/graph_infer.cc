@@ -1,0 +1,91 @@
+// Shapes and known integers of a node as it is added, and the walks over a finished graph.
+#include <algorithm>
+
+#include "argosy/graph/graph.h"
+#include "argosy/op/shape_context.h"
+
+namespace argosy {
+
+namespace {
+constexpr std::size_t kMaxKnownInts = 1024;  // longer integer tensors are data, not shapes
+}
+
+const PartialInts* Graph::known_ints(Endpoint e) const {
+  const auto found = known_ints_.find(e.key());
+  return found == known_ints_.end() ? nullptr : &found->second;
+}
+
+const Tensor* Graph::constant(Endpoint e) const {
+  const Node& n = node(e.node);
+  return n.op->name == "Const" ? n.attrs.find_as<Tensor>("value") : nullptr;
+}
+
+Status Graph::infer(Node& node) {
+  const NodeId id{static_cast<std::int32_t>(nodes_.size() - 1)};
+  std::vector<DType> dtypes;
+  std::vector<const PartialShape*> shapes;
+  std::vector<const PartialInts*> ints;
+  for (const Endpoint from : node.inputs) {
+    dtypes.push_back(dtype(from));
+    shapes.push_back(&shape(from));
+    ints.push_back(known_ints(from));
+  }
+  node.output_shapes.assign(node.output_dtypes.size(), PartialShape::unknown());
+  ShapeContext context(*node.op, node.attrs, dtypes, shapes, ints, node.output_shapes);
+  ARGOSY_RETURN_IF_ERROR(node.op->shape(context));
+  if (node.op->known_ints != nullptr) {
+    for (std::size_t i = 0; i < node.output_dtypes.size(); ++i) {
+      const DType d = node.output_dtypes[i];
+      if (d != DType::kInt32 && d != DType::kInt64) continue;
+      auto known = node.op->known_ints(context, static_cast<int>(i));
+      if (known && known->size() <= kMaxKnownInts) {
+        known_ints_[Endpoint{id, static_cast<std::int32_t>(i)}.key()] = std::move(*known);
+      }
+    }
+  }
+  return ok_status();
+}
+
+std::vector<std::vector<Graph::Use>> Graph::consumers() const {
+  std::vector<std::vector<Use>> uses(nodes_.size());
+  for (std::int32_t i = 0; i < size(); ++i) {
+    const Node& n = nodes_[i];
+    for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+      uses[n.inputs[k].node.index].push_back({NodeId{i}, static_cast<int>(k)});
+    }
+    for (const NodeId c : n.controls) uses[c.index].push_back({NodeId{i}, -1});
+  }
+  return uses;
+}
+
+Result<std::vector<NodeId>> Graph::topological_order() const {
+  std::vector<std::int32_t> pending(nodes_.size(), 0);
+  std::vector<std::vector<std::int32_t>> next(nodes_.size());
+  const auto edge = [&](NodeId from, std::int32_t to) {
+    if (nodes_[from.index].op->closes_loop) return;
+    next[from.index].push_back(to);
+    ++pending[to];
+  };
+  for (std::int32_t i = 0; i < size(); ++i) {
+    for (const Endpoint e : nodes_[i].inputs) edge(e.node, i);
+    for (const NodeId c : nodes_[i].controls) edge(c, i);
+  }
+  std::vector<NodeId> order;
+  order.reserve(nodes_.size());
+  for (std::int32_t i = 0; i < size(); ++i) {
+    if (pending[i] == 0) order.push_back(NodeId{i});
+  }
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    for (const std::int32_t to : next[order[at].index]) {
+      if (--pending[to] == 0) order.push_back(NodeId{to});
+    }
+  }
+  if (order.size() < nodes_.size()) {
+    const auto stuck = std::find_if(pending.begin(), pending.end(), [](std::int32_t n) { return n > 0; });
+    return invalid_argument("the graph has a cycle through node '", nodes_[stuck - pending.begin()].name, "'")
+        .with_id("ARG-GRAPH-004");
+  }
+  return order;
+}
+
+}  // namespace argosy

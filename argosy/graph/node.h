@@ -1,0 +1,68 @@
+// Node: one operation of a graph, and the handles that name nodes and their outputs.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "argosy/op/op_def.h"
+
+namespace argosy {
+
+// Position in the graph's dense array: survives growth, copying and printing.
+struct NodeId {
+  std::int32_t index = -1;
+  bool operator==(const NodeId&) const = default;
+  auto operator<=>(const NodeId&) const = default;
+};
+
+// Output `index` of a node.
+struct Endpoint {
+  NodeId node;
+  std::int32_t index = 0;
+  bool operator==(const Endpoint&) const = default;
+  auto operator<=>(const Endpoint&) const = default;
+  std::uint64_t key() const {
+    return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(node.index)) << 32) |
+           static_cast<std::uint32_t>(index);
+  }
+};
+
+struct Node {
+  std::string name;           // unique in the graph
+  const OpDef* op = nullptr;  // owned by the registry
+  AttrMap attrs;              // complete: every attribute of the OpDef, plus any "_extra"
+  std::vector<Endpoint> inputs;
+  std::vector<NodeId> controls;  // must finish before this one starts
+  std::string device;            // what was asked for; "" = anything
+  std::vector<DType> output_dtypes;
+  std::vector<bool> output_refs;            // a reference to a variable; empty when none is
+  std::vector<PartialShape> output_shapes;  // what is known before a step
+
+  bool output_is_ref(int i) const { return !output_refs.empty() && output_refs[i]; }
+  // The colocation groups asked for: names after "loc:@".
+  std::vector<std::string> colocation() const;
+};
+
+// What Graph::add_node takes.
+struct NodeSpec {
+  std::string name;
+  std::string op;
+  std::vector<Endpoint> inputs = {};
+  std::vector<NodeId> controls = {};
+  AttrMap attrs = {};
+  std::string device = {};
+  std::vector<PartialShape> shapes = {};  // of the outputs, instead of inferring them
+};
+
+}  // namespace argosy
+
+template <>
+struct std::hash<argosy::NodeId> {
+  std::size_t operator()(const argosy::NodeId& id) const noexcept { return static_cast<std::size_t>(id.index); }
+};
+template <>
+struct std::hash<argosy::Endpoint> {
+  std::size_t operator()(const argosy::Endpoint& e) const noexcept { return std::hash<std::uint64_t>()(e.key()); }
+};

@@ -1,0 +1,213 @@
+#include "argosy/ops/constant/constant.h"
+
+#include "argosy/graph/gradients.h"
+#include "argosy/op/registry.h"
+#include "argosy/op/shape_context.h"
+
+namespace argosy {
+
+namespace {
+
+Status const_shape(ShapeContext& c) {
+  const Tensor& value = c.attrs().get<Tensor>("value");
+  if (value.dtype() != c.attrs().get_type("dtype")) {
+    return invalid_argument("Const: value is ", dtype_name(value.dtype()), ", dtype says ",
+                            dtype_name(c.attrs().get_type("dtype")));
+  }
+  c.set_output(0, value.shape());
+  return ok_status();
+}
+
+std::optional<PartialInts> const_ints(const ShapeContext& c, int) {
+  const Tensor& value = c.attrs().get<Tensor>("value");
+  if (value.elements() > 1024) return std::nullopt;
+  const auto numbers = to_int64s(value, "Const");
+  if (!numbers.ok()) return std::nullopt;
+  return PartialInts(numbers->begin(), numbers->end());
+}
+
+Status attr_shape(ShapeContext& c) {
+  c.set_output(0, c.attrs().get<PartialShape>("shape"));
+  return ok_status();
+}
+
+Status placeholder_default_shape(ShapeContext& c) {
+  const PartialShape& shape = c.attrs().get<PartialShape>("shape");
+  if (!shape.compatible(c.input(0))) {
+    return invalid_argument("PlaceholderWithDefault: default of shape ", c.input(0), " does not fit shape ", shape);
+  }
+  c.set_output(0, shape);
+  return ok_status();
+}
+
+std::optional<PartialInts> first_input_ints(const ShapeContext& c, int) {
+  if (const PartialInts* known = c.ints(0)) return *known;
+  return std::nullopt;
+}
+
+Status identities_shape(ShapeContext& c) {
+  for (int i = 0; i < c.num_outputs(); ++i) c.set_output(i, c.input(i));
+  return ok_status();
+}
+
+Status fill_shape(ShapeContext& c) {
+  c.set_output(0, c.input_as_shape(0));
+  return ok_status();
+}
+
+std::vector<Value> pass_on(GradContext& g) {
+  std::vector<Value> dxs;
+  for (int i = 0; i < g.num_inputs(); ++i) dxs.push_back(g.has_dy(i) ? g.dy(i) : Value());
+  return dxs;
+}
+
+// y = fill(dims, v)  =>  dv = sum(dy)
+std::vector<Value> fill_gradient(GradContext& g) {
+  Graph& graph = g.graph();
+  const Value axes = graph.add(
+      "Range", {constant(graph, std::int32_t{0}), graph.add("Rank", {g.dy()}), constant(graph, std::int32_t{1})});
+  return {Value(), graph.add("Sum", {g.dy(), axes})};
+}
+
+}  // namespace
+
+void define_constant(OpRegistry& ops) {
+  const std::vector<std::string> t = {"T: type"};
+  ops.add({.name = "Const",
+           .doc = "A tensor given at build time.",
+           .outputs = {"output: dtype"},
+           .attrs = {"value: tensor", "dtype: type"},
+           .shape = const_shape,
+           .gradient = kNotDifferentiable,
+           .cost = free_cost,
+           .known_ints = const_ints});
+  for (const char* name : {"Placeholder", "PlaceholderV2"}) {
+    ops.add({.name = name,
+             .doc = "A value to feed.",
+             .outputs = {"output: dtype"},
+             .attrs = {"dtype: type", "shape: shape = unknown"},
+             .shape = attr_shape,
+             .gradient = kNotDifferentiable,
+             .cost = free_cost,
+             .stateful = true});
+  }
+  ops.add({.name = "PlaceholderWithDefault",
+           .doc = "A value that may be fed.",
+           .inputs = {"input: dtype"},
+           .outputs = {"output: dtype"},
+           .attrs = {"dtype: type", "shape: shape"},
+           .shape = placeholder_default_shape,
+           .gradient = pass_on,
+           .cost = free_cost,
+           .forwards = true});
+  ops.add({.name = "_Arg",
+           .doc = "Parameter `index` of a function.",
+           .outputs = {"output: T"},
+           .attrs = {"T: type", "index: int >= 0", "shape: shape = unknown"},
+           .shape = attr_shape,
+           .gradient = kNotDifferentiable,
+           .cost = free_cost,
+           .stateful = true});
+  const auto handed_through = [&](const char* name, const char* doc, GradientFn gradient, bool blocks) {
+    ops.add({.name = name,
+             .doc = doc,
+             .inputs = {"input: T"},
+             .outputs = {"output: T"},
+             .attrs = {"T: type"},
+             .shape = same_as_input,
+             .gradient = gradient,
+             .cost = free_cost,
+             .known_ints = first_input_ints,
+             .forwards = true,
+             .blocks_gradient = blocks});
+  };
+  handed_through("Identity", "x", pass_on, false);
+  handed_through("Snapshot", "x", pass_on, false);
+  handed_through("StopGradient", "x, as a constant of differentiation.", kNotDifferentiable, true);
+  ops.add({.name = "PreventGradient",
+           .doc = "x, with a gradient that must not be asked for.",
+           .inputs = {"input: T"},
+           .outputs = {"output: T"},
+           .attrs = {"T: type", "message: string = ''"},
+           .shape = same_as_input,
+           .gradient = kNotDifferentiable,
+           .cost = free_cost,
+           .forwards = true});
+  ops.add({.name = "IdentityN",
+           .doc = "Each input, once all are there.",
+           .inputs = {"input: T"},
+           .outputs = {"output: T"},
+           .attrs = {"T: list(type) >= 1"},
+           .shape = identities_shape,
+           .gradient = pass_on,
+           .cost = free_cost});
+  ops.add({.name = "NoOp",
+           .doc = "Nothing; a place to wait.",
+           .shape = no_output,
+           .gradient = kNotDifferentiable,
+           .cost = free_cost});
+  for (const char* name : {"ZerosLike", "OnesLike"}) {
+    ops.add({.name = name,
+             .doc = name[0] == 'Z' ? "Zeros of x's shape and dtype." : "Ones of x's shape and dtype.",
+             .inputs = {"x: T"},
+             .outputs = {"y: T"},
+             .attrs = t,
+             .shape = same_as_input,
+             .gradient = kNotDifferentiable,
+             .elementwise = true,
+             .blocks_gradient = true});
+  }
+  ops.add({.name = "Fill",
+           .doc = "A tensor of shape dims, every element value.",
+           .inputs = {"dims: index_type", "value: T"},
+           .outputs = {"output: T"},
+           .attrs = {"T: type", "index_type: index = int32"},
+           .shape = fill_shape,
+           .gradient = fill_gradient,
+           .host_inputs = {0}});
+}
+
+Value constant(Graph& graph, Tensor value, std::string_view name) {
+  const DType dtype = value.dtype();
+  return graph.add("Const", {}, {{"value", std::move(value)}, {"dtype", dtype}}, name);
+}
+
+Value constant_like(Value like, double value) {
+  if (!like.valid()) return {};
+  Tensor t = Tensor::zeros(like.dtype(), {});
+  const Status made = dispatch<NumberTypes>(like.dtype(), "constant", [&]<typename T>() {
+    *t.data<T>() = T(value);
+    return ok_status();
+  });
+  if (!made.ok()) like.graph().fail(made);
+  return constant(like.graph(), std::move(t));
+}
+
+Value placeholder(Graph& graph, DType dtype, PartialShape shape, std::string_view name) {
+  return graph.add("Placeholder", {}, {{"dtype", dtype}, {"shape", std::move(shape)}}, name);
+}
+
+Value placeholder_with_default(Value value, PartialShape shape, std::string_view name) {
+  if (!value.valid()) return {};
+  return value.graph().add("PlaceholderWithDefault", {value}, {{"shape", std::move(shape)}}, name);
+}
+
+Value identity(Value x, std::string_view name) { return x.valid() ? x.graph().add("Identity", {x}, {}, name) : x; }
+Value stop_gradient(Value x, std::string_view name) {
+  return x.valid() ? x.graph().add("StopGradient", {x}, {}, name) : x;
+}
+Value zeros_like(Value x) { return x.valid() ? x.graph().add("ZerosLike", {x}) : x; }
+Value ones_like(Value x) { return x.valid() ? x.graph().add("OnesLike", {x}) : x; }
+
+Value group(Graph& graph, const std::vector<Value>& values, std::string_view name) {
+  const auto after = graph.control_dependencies(values);
+  return graph.add("NoOp", {}, {}, name);
+}
+
+Value with_dependencies(const std::vector<Value>& after, Value value, std::string_view name) {
+  if (!value.valid()) return {};
+  const auto scope = value.graph().control_dependencies(after);
+  return identity(value, name);
+}
+
+}  // namespace argosy

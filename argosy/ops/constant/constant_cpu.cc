@@ -1,0 +1,91 @@
+#include <cstring>
+
+#include "argosy/op/kernel.h"
+
+namespace argosy {
+
+namespace {
+
+class Const final : public Kernel {
+ public:
+  explicit Const(Tensor value) : value_(std::move(value)) {}
+  Status run(KernelContext& c) override {
+    c.set_output(0, value_);
+    return ok_status();
+  }
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    return std::unique_ptr<Kernel>(std::make_unique<Const>(init.attrs.get<Tensor>("value")));
+  }
+
+ private:
+  Tensor value_;
+};
+
+Status not_fed(KernelContext& c) {
+  return invalid_argument("You must feed a value for placeholder tensor '", c.node(), "' with dtype ",
+                          dtype_name(c.output_dtype(0)))
+      .with_id("ARG-FEED-001")
+      .with_next(str_cat("add '", c.node(), "' to the feeds"));
+}
+
+Status identity(KernelContext& c) {
+  for (int i = 0; i < c.num_inputs(); ++i) c.set_output(i, c.input(i));
+  return ok_status();
+}
+
+Status no_op(KernelContext&) { return ok_status(); }
+
+Status zeros_like(KernelContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, c.input(0).shape(), {0}));
+  if (is_plain(y->dtype())) {
+    std::memset(y->raw(), 0, y->bytes());
+    return ok_status();
+  }
+  if (y->dtype() == DType::kString) return ok_status();  // default-constructed: empty
+  return unsupported_dtype("ZerosLike", y->dtype());
+}
+
+Status ones_like(KernelContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, c.input(0).shape(), {0}));
+  if (y->dtype() == DType::kBool) {
+    std::memset(y->raw(), 1, y->bytes());
+    return ok_status();
+  }
+  return dispatch<NumberTypes>(y->dtype(), "OnesLike", [&]<typename T>() {
+    std::fill_n(y->data<T>(), y->elements(), T(1));
+    return ok_status();
+  });
+}
+
+Status fill(KernelContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const Shape shape, to_shape(c.input(0), "Fill: dims"));
+  if (c.input(1).shape().rank() != 0) {
+    return invalid_argument("Fill: value must be a scalar, not of shape ", c.input(1).shape());
+  }
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
+  if (y->dtype() == DType::kString) {
+    std::fill_n(y->data<std::string>(), y->elements(), *c.input(1).data<std::string>());
+    return ok_status();
+  }
+  return dispatch_size(y->dtype(), "Fill", [&]<typename T>() {
+    std::fill_n(y->raw_as<T>(), y->elements(), *c.input(1).raw_as<T>());
+    return ok_status();
+  });
+}
+
+}  // namespace
+
+void add_kernels_cpu_constant(KernelRegistry& kernels) {
+  kernels.add("Const", "cpu", Const::make);
+  for (const char* op : {"Placeholder", "PlaceholderV2", "_Arg"}) kernels.add(op, "cpu", not_fed);
+  for (const char* op :
+       {"Identity", "Snapshot", "StopGradient", "PreventGradient", "PlaceholderWithDefault", "IdentityN"}) {
+    kernels.add(op, "cpu", identity);
+  }
+  kernels.add("NoOp", "cpu", no_op);
+  kernels.add("ZerosLike", "cpu", zeros_like);
+  kernels.add("OnesLike", "cpu", ones_like);
+  kernels.add("Fill", "cpu", fill);
+}
+
+}  // namespace argosy

@@ -1,0 +1,12 @@
+// The built-in ops and their CPU kernels: one registry each, filled from argosy/ops/CMakeLists.txt, shared, read-only.
+#pragma once
+
+#include "argosy/op/kernel.h"
+#include "argosy/op/registry.h"
+
+namespace argosy {
+
+const OpRegistry& builtin_ops();
+const KernelRegistry& cpu_kernels();
+
+}  // namespace argosy

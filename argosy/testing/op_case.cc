@@ -1,0 +1,260 @@
+#include "argosy/testing/op_case.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "argosy/graph/gradients.h"
+#include "argosy/ops/constant/constant.h"
+#include "argosy/ops/evaluate.h"
+#include "argosy/ops/ops.h"
+
+namespace argosy {
+
+namespace {
+
+double value_at(const Tensor& t, std::int64_t i) {
+  double value = 0;
+  const Status read = dispatch<RealTypes>(t.dtype(), "value_at", [&]<typename T>() {
+    value = static_cast<double>(t.data<T>()[i]);
+    return ok_status();
+  });
+  return read.ok() ? value : 0;
+}
+
+bool is_real(DType d) { return is_floating(d) || is_integer(d); }
+
+double dtype_tolerance(DType d, double tolerance) {
+  switch (d) {
+    case DType::kFloat64: return std::min(tolerance, 1e-5);
+    case DType::kBfloat16: return std::max(tolerance, 4e-2);
+    case DType::kFloat16: return std::max(tolerance, 5e-3);
+    default: return tolerance;
+  }
+}
+
+// Every tensor whose dtype is the case's main one becomes `to`.
+OpCase in_dtype(const OpCase& c, DType from, DType to) {
+  OpCase other = c;
+  for (Tensor& t : other.inputs) {
+    if (t.dtype() == from) t = cast_to(t, to);
+  }
+  for (Tensor& t : other.expect) {
+    if (t.dtype() == from) t = cast_to(t, to);
+  }
+  for (const auto& entry : c.attrs) {
+    const auto* d = std::get_if<DType>(&entry.value);
+    if (d != nullptr && *d == from) other.attrs.set(entry.name, to);
+  }
+  return other;
+}
+
+void check_shapes(const OpCase& c, const std::vector<Tensor>& outputs) {
+  Graph graph;
+  std::vector<Value> inputs;
+  for (const Tensor& t : c.inputs) inputs.push_back(constant(graph, t));
+  const Value y = graph.add(c.op, inputs, c.attrs);
+  ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const PartialShape& inferred = y.output(static_cast<int>(i)).shape();
+    EXPECT_TRUE(inferred.compatible(outputs[i].shape()))
+        << c.op << " output " << i << ": inferred " << inferred.to_string() << ", got "
+        << outputs[i].shape().to_string();
+    const PartialInts* known = graph.known_ints({y.node(), static_cast<std::int32_t>(i)});
+    if (known == nullptr) continue;
+    ASSERT_EQ(static_cast<std::int64_t>(known->size()), outputs[i].elements()) << c.op << ": known integers";
+    for (std::size_t k = 0; k < known->size(); ++k) {
+      if ((*known)[k]) {
+        EXPECT_EQ(static_cast<double>(*(*known)[k]), value_at(outputs[i], static_cast<std::int64_t>(k))) << c.op;
+      }
+    }
+  }
+}
+
+void check_outputs(const OpCase& c) {
+  const OpDef* op = builtin_ops().find(c.op);
+  for (const bool reference : {false, true}) {
+    const auto outputs = evaluate_op(*op, c.attrs, c.inputs, {.reference = reference});
+    ASSERT_TRUE(outputs.ok()) << c.op << ": " << outputs.status().to_string();
+    std::vector<Tensor> expect = c.expect;
+    if (expect.empty()) {
+      auto plain = evaluate_op(*op, c.attrs, c.inputs, {.reference = true});
+      ASSERT_TRUE(plain.ok()) << c.op << ": " << plain.status().to_string();
+      expect = *std::move(plain);
+    }
+    for (std::size_t i = 0; i < expect.size() && i < outputs->size(); ++i) {
+      if (!expect[i].valid()) continue;  // an output the case does not look at
+      const std::string wrong = difference((*outputs)[i], expect[i], dtype_tolerance(expect[i].dtype(), c.tolerance));
+      EXPECT_EQ(wrong, "") << c.op << (reference ? " (reference)" : "") << " output " << i;
+    }
+    if (!reference) check_shapes(c, *outputs);
+  }
+}
+
+// sum_i <w_i, y_i> as a number, and its gradient, both through `evaluate`.
+void check_gradient(const OpCase& original, DType main) {
+  const OpDef* op = builtin_ops().find(original.op);
+  const OpCase c = in_dtype(original, main, DType::kFloat64);
+  Graph graph;
+  std::vector<Value> inputs, xs;
+  std::unordered_map<Endpoint, Tensor> feeds;
+  std::vector<std::size_t> varied;
+  for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+    const bool fixed =
+        !is_floating(c.inputs[i].dtype()) ||
+        std::find(c.constant_inputs.begin(), c.constant_inputs.end(), static_cast<int>(i)) != c.constant_inputs.end();
+    if (fixed) {
+      inputs.push_back(constant(graph, c.inputs[i]));
+      continue;
+    }
+    inputs.push_back(placeholder(graph, c.inputs[i].dtype(), c.inputs[i].shape()));
+    feeds[inputs.back().endpoint()] = c.inputs[i].clone();
+    xs.push_back(inputs.back());
+    varied.push_back(i);
+  }
+  if (xs.empty()) return;
+  const Value y = graph.add(c.op, inputs, c.attrs);
+  ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
+  std::vector<Value> ys;
+  GradOptions options{.allow_unconnected = true};
+  std::vector<Tensor> weights;
+  const auto plain = evaluate_op(*op, c.attrs, c.inputs);
+  ASSERT_TRUE(plain.ok()) << plain.status().to_string();
+  for (std::size_t i = 0; i < plain->size(); ++i) {
+    if (!is_floating((*plain)[i].dtype())) continue;
+    ys.push_back(y.output(static_cast<int>(i)));
+    weights.push_back(random_tensor((*plain)[i].dtype(), (*plain)[i].shape(), 100 + i));
+    options.grad_ys.push_back(constant(graph, weights.back()));
+  }
+  if (ys.empty()) return;
+  const auto dxs = gradients(graph, ys, xs, options);
+  ASSERT_TRUE(graph.status().ok()) << c.op << " gradient: " << graph.status().to_string();
+  std::vector<Endpoint> fetch_ys;
+  for (const Value& v : ys) fetch_ys.push_back(v.endpoint());
+  const auto loss = [&]() -> double {
+    const auto out = evaluate(graph, feeds, fetch_ys);
+    if (!out.ok()) return std::nan("");
+    double sum = 0;
+    for (std::size_t i = 0; i < out->size(); ++i) {
+      for (std::int64_t k = 0; k < (*out)[i].elements(); ++k) sum += value_at((*out)[i], k) * value_at(weights[i], k);
+    }
+    return sum;
+  };
+  for (std::size_t v = 0; v < xs.size(); ++v) {
+    Tensor& x = feeds[xs[v].endpoint()];
+    Tensor analytic = Tensor::zeros(x.dtype(), x.shape());
+    if (dxs[v].valid()) {
+      const auto computed = evaluate(graph, feeds, {dxs[v].endpoint()});
+      ASSERT_TRUE(computed.ok()) << c.op << " gradient of input " << varied[v] << ": " << computed.status().to_string();
+      analytic = (*computed)[0];
+    }
+    ASSERT_EQ(analytic.shape().to_string(), x.shape().to_string()) << c.op << " gradient of input " << varied[v];
+    constexpr double kStep = 1e-5;
+    for (std::int64_t k = 0; k < x.elements(); ++k) {
+      const double at = x.data<double>()[k];
+      x.data<double>()[k] = at + kStep;
+      const double above = loss();
+      x.data<double>()[k] = at - kStep;
+      const double below = loss();
+      x.data<double>()[k] = at;
+      const double numeric = (above - below) / (2 * kStep);
+      EXPECT_NEAR(value_at(analytic, k), numeric, original.gradient_tolerance * std::max(1.0, std::abs(numeric)) + 1e-9)
+          << c.op << " gradient of input " << varied[v] << " element " << k;
+    }
+  }
+}
+
+void check_error(const OpCase& c) {
+  Graph graph;
+  std::vector<Value> inputs;
+  for (const Tensor& t : c.inputs) inputs.push_back(constant(graph, t));
+  graph.add(c.op, inputs, c.attrs);
+  Status status = graph.status();
+  if (!status.ok()) {
+    EXPECT_EQ(status.code(), c.error) << status.to_string();
+    EXPECT_NE(status.message().find(c.error_contains), std::string::npos) << status.to_string();
+  }
+  // The kernel must hold its own: shapes may be unknown until it runs.
+  const OpDef* op = builtin_ops().find(c.op);
+  ASSERT_NE(op, nullptr);
+  const auto outputs = evaluate_op(*op, c.attrs, c.inputs);
+  ASSERT_FALSE(outputs.ok()) << c.op << " ran, but should have failed with \"" << c.error_contains << "\"";
+  EXPECT_EQ(outputs.status().code(), c.error) << outputs.status().to_string();
+}
+
+}  // namespace
+
+Tensor cast_to(const Tensor& t, DType dtype) {
+  Tensor to = Tensor::zeros(dtype, t.shape());
+  const Status done = dispatch<RealTypes>(dtype, "cast_to", [&]<typename T>() {
+    for (std::int64_t i = 0; i < t.elements(); ++i) to.data<T>()[i] = T(value_at(t, i));
+    return ok_status();
+  });
+  ARGOSY_CHECK(done.ok());
+  return to;
+}
+
+std::string difference(const Tensor& got, const Tensor& expected, double tolerance) {
+  if (got.dtype() != expected.dtype() || !(got.shape() == expected.shape())) {
+    return str_cat("got ", dtype_name(got.dtype()), got.shape(), ", expected ", dtype_name(expected.dtype()),
+                   expected.shape());
+  }
+  for (std::int64_t i = 0; i < got.elements(); ++i) {
+    bool same = false;
+    if (is_real(got.dtype())) {
+      const double a = value_at(got, i);
+      const double b = value_at(expected, i);
+      same = a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= tolerance * std::max(1.0, std::abs(b));
+    } else {
+      const Tensor a = got.reshaped({got.elements()}).rows(i, i + 1);
+      const Tensor b = expected.reshaped({got.elements()}).rows(i, i + 1);
+      same = attr_equal(AttrValue(a), AttrValue(b));
+    }
+    if (!same) return str_cat("element ", i, ": got ", got.to_string(32), ", expected ", expected.to_string(32));
+  }
+  return "";
+}
+
+Tensor random_tensor(DType dtype, const Shape& shape, std::uint64_t seed, double low, double high) {
+  std::mt19937_64 bits(seed);
+  Tensor wide = Tensor::zeros(DType::kFloat64, shape);
+  for (double& v : wide.values<double>()) v = low + (high - low) * (static_cast<double>(bits() >> 11) * 0x1p-53);
+  return cast_to(wide, dtype);
+}
+
+void check(const OpCase& c) {
+  SCOPED_TRACE(c.op);
+  const OpDef* op = builtin_ops().find(c.op);
+  ASSERT_NE(op, nullptr) << "no op " << c.op;
+  if (c.error != Code::kOk) return check_error(c);
+  check_outputs(c);
+  if (testing::Test::HasFailure()) return;
+  // The main dtype is that of attribute T (or dtype), if it has one.
+  std::vector<DType> input_dtypes;
+  for (const Tensor& t : c.inputs) input_dtypes.push_back(t.dtype());
+  AttrMap attrs = c.attrs;
+  ASSERT_TRUE(complete_attrs(*op, input_dtypes, attrs).ok());
+  const AttrDef* type = op->attr("T") ? op->attr("T") : op->attr("dtype");
+  const DType* main = type ? attrs.find_as<DType>(type->name) : nullptr;
+  if (main == nullptr) return;
+  const auto allowed = [&](DType d) {
+    return type->types.empty() || std::find(type->types.begin(), type->types.end(), d) != type->types.end();
+  };
+  if (c.other_dtypes) {
+    using enum DType;
+    const auto others = is_floating(*main)  ? std::vector<DType>{kFloat32, kFloat64, kBfloat16, kFloat16}
+                        : is_integer(*main) ? std::vector<DType>{kInt32, kInt64, kInt16, kInt8}
+                                            : std::vector<DType>{};
+    for (const DType d : others) {
+      if (d == *main || !allowed(d)) continue;
+      SCOPED_TRACE(dtype_name(d));
+      check_outputs(in_dtype(c, *main, d));
+    }
+  }
+  if (c.check_gradient && op->gradient != kNotDifferentiable && is_floating(*main) && allowed(DType::kFloat64)) {
+    check_gradient(c, *main);
+  }
+}
+
+}  // namespace argosy
