@@ -1,0 +1,32 @@
+// Ctrl-C and a scheduler's notice. The first SIGINT, SIGTERM or SIGUSR1 asks: the owner looks at requested() once a
+// step, finishes the step, writes its checkpoint and leaves with kInterrupted (75). The second SIGINT or SIGTERM ends
+// the process at once with 128 + its number; files written atomically (as checkpoints are) stay whole.
+//
+//   Interrupt interrupt("finishing this step and writing a checkpoint; once more to stop at once");
+//   while (step < steps && !interrupt.requested()) …
+//
+// While an Interrupt lives it owns those signals; the previous handling returns with its end. One at a time.
+#pragma once
+
+#include <csignal>
+#include <string>
+
+namespace argosy::cli {
+
+class Interrupt {
+ public:
+  // `notice` is printed on stderr when the first signal arrives.
+  explicit Interrupt(const std::string& notice);
+  Interrupt(const Interrupt&) = delete;
+  Interrupt& operator=(const Interrupt&) = delete;
+  ~Interrupt();
+
+  // From any thread.
+  bool requested() const;
+  int signal() const;  // which one asked, 0 for none
+
+ private:
+  struct sigaction before_[3];
+};
+
+}  // namespace argosy::cli

@@ -1,0 +1,74 @@
+// The argosy program: one binary, one file per subcommand (see command.h).
+#include <exception>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "tools/argosy/command.h"
+#include "tools/argosy/console.h"
+#include "tools/argosy/exit_code.h"
+#include "tools/argosy/help.h"
+#include "tools/argosy/parse.h"
+#include "tools/argosy/version.h"
+
+namespace argosy::cli {
+
+#define COMMAND(name) void define_##name(Command& program);
+#include "tools/argosy/commands.inc"
+#undef COMMAND
+
+namespace {
+
+int run(const std::vector<std::string>& words) {
+  Command program("argosy", "trains one graph on many devices, and tells the truth about speed and memory");
+  program.example("argosy train autoencoder --emulate 2", "train on two emulated GPUs, no GPU needed")
+      .example("argosy devices", "what is here")
+      .example("argosy doctor", "what this machine can do; paste it into a bug report");
+#define COMMAND(name) define_##name(program);
+#include "tools/argosy/commands.inc"
+#undef COMMAND
+
+  const Parsed parsed = parse(program, words);
+  Console console(parsed.console);
+  Result<int> result = kDone;
+  switch (parsed.wish) {
+    case Wish::kShortHelp: console.print(short_help(*parsed.command)); break;
+    case Wish::kFullHelp: console.print(full_help(*parsed.command)); break;
+    case Wish::kVersion: console.print(version_text()); break;
+    case Wish::kRun:
+      if (!parsed.status.ok()) {
+        result = parsed.status;
+      } else {
+        result = parsed.command->run()(console);
+      }
+  }
+  if (result.ok()) {
+    Status written = console.flush();
+    if (!written.ok()) result = std::move(written);
+  }
+  if (result.ok()) return *result;
+  console.error(result.status(), parsed.command->path());
+  return exit_code(result.status());
+}
+
+}  // namespace
+}  // namespace argosy::cli
+
+int main(int argc, char** argv) {
+  using argosy::internal_error;
+  using argosy::resource_exhausted;
+  using argosy::Status;
+  namespace cli = argosy::cli;
+  // Libraries may throw where no one expected it; the last edge turns that into an error like any other.
+  try {
+    return cli::run({argv + 1, argv + argc});
+  } catch (const std::bad_alloc&) {
+    const Status status = resource_exhausted("the host's memory is used up").with_next("a smaller --batch");
+    cli::Console().error(status, "argosy");
+    return cli::exit_code(status);
+  } catch (const std::exception& error) {
+    const Status status = internal_error(error.what()).with_next("argosy doctor, and report both outputs as a bug");
+    cli::Console().error(status, "argosy");
+    return cli::exit_code(status);
+  }
+}

@@ -1,0 +1,142 @@
+#include "tools/argosy/parse.h"
+
+#include <gmock/gmock.h>
+
+#include "tools/argosy/exit_code.h"
+#include "tools/argosy/help.h"
+
+namespace argosy::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Values {
+  std::int64_t steps = 200;
+  double rate = 0.5;
+  std::string optimizer = "adam", model;
+  std::optional<int> seed;
+  std::vector<std::string> with;
+  bool trace = false;
+};
+
+// argosy train MODEL …; argosy ckpt ls FILES...
+class ParseTest : public ::testing::Test {
+ protected:
+  ParseTest() {
+    Command& train = program_.add("train", "Train a model");
+    values_ = &train.own<Values>();
+    train.argument("MODEL", values_->model, "which model", {.one_of = {"mlp", "lenet"}})
+        .option("--steps N", values_->steps, "number of steps", {.least = 1, .most = 1e9})
+        .option("-r,--rate X", values_->rate, "learning rate", {.least = 0})
+        .option("--optimizer NAME", values_->optimizer, "update rule", {.one_of = {"sgd", "adam"}})
+        .option("--seed N", values_->seed, "random seed")
+        .option("--with THING", values_->with, "add a thing")
+        .option("--trace", values_->trace, "write a trace")
+        .json()
+        .example("argosy train mlp", "the smallest")
+        .runs([](Console&) -> Result<int> { return kDone; });
+    Command& ls = program_.add("ckpt", "Checkpoints").add("ls", "List");
+    files_ = &ls.own<std::vector<std::string>>();
+    ls.argument("FILE", *files_, "checkpoints").runs([](Console&) -> Result<int> { return kDone; });
+    program_.add("version", "Version").runs([](Console&) -> Result<int> { return kDone; });
+  }
+
+  Parsed parse_words(const std::string& line) { return parse(program_, str_split(line, ' ')); }
+
+  Command program_{"argosy", "test program"};
+  Values* values_;
+  std::vector<std::string>* files_;
+};
+
+TEST_F(ParseTest, SetsEveryKindOfOption) {
+  const Parsed parsed = parse_words(
+      "train lenet --steps=30 -r 1e-3 --optimizer sgd --seed -7 --with a --with b --trace --json --color never");
+  ASSERT_TRUE(parsed.status.ok()) << parsed.status.to_string();
+  EXPECT_EQ(parsed.command->path(), "argosy train");
+  EXPECT_EQ(values_->model, "lenet");
+  EXPECT_EQ(values_->steps, 30);
+  EXPECT_EQ(values_->rate, 1e-3);
+  EXPECT_EQ(values_->optimizer, "sgd");
+  EXPECT_EQ(values_->seed, -7);
+  EXPECT_THAT(values_->with, ::testing::ElementsAre("a", "b"));
+  EXPECT_TRUE(values_->trace);
+  EXPECT_TRUE(parsed.console.json);
+  EXPECT_EQ(parsed.console.color, "never");
+}
+
+TEST_F(ParseTest, DefaultsStayAndTheLastOfTwoWins) {
+  ASSERT_TRUE(parse_words("train mlp --steps 5 --steps 6").status.ok());
+  EXPECT_EQ(values_->steps, 6);
+  EXPECT_EQ(values_->rate, 0.5);
+  EXPECT_FALSE(values_->seed.has_value());
+}
+
+TEST_F(ParseTest, AFileMayBeCalledLikeACommand) {
+  const Parsed parsed = parse_words("ckpt ls version train -- --steps");
+  ASSERT_TRUE(parsed.status.ok()) << parsed.status.to_string();
+  EXPECT_EQ(parsed.command->path(), "argosy ckpt ls");
+  EXPECT_THAT(*files_, ::testing::ElementsAre("version", "train", "--steps"));
+}
+
+TEST_F(ParseTest, HelpWinsOverEverythingElse) {
+  EXPECT_EQ(parse_words("train --help --nonsense").wish, Wish::kFullHelp);
+  EXPECT_EQ(parse_words("train -h").wish, Wish::kShortHelp);
+  EXPECT_EQ(parse_words("ckpt").wish, Wish::kShortHelp);
+  EXPECT_EQ(parse(program_, {}).wish, Wish::kShortHelp);
+  EXPECT_EQ(parse_words("--version").wish, Wish::kVersion);
+}
+
+struct Bad {
+  const char *words, *message, *where, *next;
+};
+const Bad kBad[] = {
+    {"trian mlp", "unknown command \"trian\"", "argosy", "argosy train"},
+    {"zzzzzzzz", "there are train, ckpt, version", "argosy", "argosy --help"},
+    {"ckpt lss a", "unknown command \"lss\"", "argosy ckpt", "argosy ckpt ls"},
+    {"train mlp --stpes 3", "unknown flag --stpes", "argosy train", "argosy train --steps"},
+    {"train mlp --stpes=3", "unknown flag --stpes", "argosy train", "argosy train --steps"},
+    {"train mlp ---", "unknown flag ---", "argosy train", "argosy train --help"},
+    {"train mlp lenet", "unexpected argument \"lenet\"", "argosy train", "argosy train MODEL"},
+    {"train mlpp", "\"mlpp\" is none of mlp, lenet", "argosy train", "argosy train mlp"},
+    {"train", "MODEL is missing: which model", "argosy train", "argosy train mlp"},
+    {"train mlp --steps", "--steps wants a value, N: number of steps", "argosy train", "--steps 200"},
+    {"train mlp --steps x", "\"x\" is not a whole number from 1 to 1000000000", "argosy train", "--steps 200"},
+    {"train mlp --steps 0", "\"0\" is not a whole number from 1", "argosy train", "--steps 200"},
+    {"train mlp --steps 1e3", "\"1e3\" is not a whole number", "argosy train", "--steps 200"},
+    {"train mlp --steps 99999999999999999999", "is not a whole number", "argosy train", "--steps 200"},
+    {"train mlp --steps --trace", "\"--trace\" is not a whole number", "argosy train", "--steps 200"},
+    {"train mlp --rate nan", "\"nan\" is not a number of at least 0", "argosy train", "--rate 0.5"},
+    {"train mlp -r -1", "\"-1\" is not a number of at least 0", "argosy train", "--rate 0.5"},
+    {"train mlp --optimizer adma", "\"adma\" is none of sgd, adam", "argosy train", "--optimizer adam"},
+    {"train mlp --seed=", "--seed", "argosy train", "--seed"},
+    {"train mlp --color blue", "\"blue\" is none of auto, always, never", "argosy train", "--color auto"},
+    {"version --json", "unknown flag --json", "argosy version", "argosy version --help"},
+};
+
+TEST_F(ParseTest, EveryMistakeSaysWhatWhereAndWhatToType) {
+  for (const Bad& bad : kBad) {
+    const Parsed parsed = parse_words(bad.words);
+    ASSERT_FALSE(parsed.status.ok()) << bad.words;
+    EXPECT_THAT(parsed.status.message(), HasSubstr(bad.message)) << bad.words;
+    EXPECT_EQ(parsed.status.where(), bad.where) << bad.words;
+    EXPECT_THAT(parsed.status.next(), HasSubstr(bad.next)) << bad.words;
+    EXPECT_EQ(exit_code(parsed.status), kUsage) << bad.words;
+  }
+}
+
+TEST_F(ParseTest, JsonIsKnownEvenWhenTheWordsAreWrong) {
+  EXPECT_TRUE(parse_words("train mlp --json --steps").console.json);
+  EXPECT_TRUE(parse_words("train mlp --json --stpes 3").console.json);
+}
+
+TEST_F(ParseTest, HelpShowsExamplesFirstAndEveryDefault) {
+  const std::string help = full_help(*parse_words("train").command);
+  EXPECT_LT(help.find("Examples"), help.find("Usage"));
+  EXPECT_THAT(help, HasSubstr("argosy train MODEL [options]"));
+  EXPECT_THAT(help, HasSubstr("--steps N         number of steps (default 200)"));
+  EXPECT_THAT(help, HasSubstr("update rule: sgd, adam (default adam)"));
+  EXPECT_THAT(short_help(program_), HasSubstr("ckpt     Checkpoints"));
+}
+
+}  // namespace
+}  // namespace argosy::cli

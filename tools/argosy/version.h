@@ -1,0 +1,29 @@
+// What this program is made of: its own version and build, and the libraries it found when it ran.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace argosy::cli {
+
+struct BuildInfo {
+  std::string version;     // "0.1.0"
+  std::string compiler;    // "GNU 12.2.0"
+  std::string type;        // "Release"
+  std::string sanitizers;  // "" in a plain build
+};
+struct Library {
+  std::string name, version;
+};
+
+BuildInfo build_info();
+std::vector<Library> libraries();
+// Device backends in this build: "cpu", "emulated", …
+std::vector<std::string> backends();
+// The vector instructions oneDNN uses here: "AVX512_CORE_AMX".
+std::string onednn_isa();
+
+// What `argosy version` prints.
+std::string version_text();
+
+}  // namespace argosy::cli
