@@ -30,6 +30,7 @@ class File {
 
   // Exactly `bytes`, or an error.
   Status read_at(std::int64_t offset, void* to, std::size_t bytes) const;
+  // Threads may write disjoint ranges at once.
   Status write_at(std::int64_t offset, const void* from, std::size_t bytes);
   Status write(std::string_view bytes);  // at the current end of what this object wrote, or of the appended file
   // Returns when the data is on the disk. After a failure the file must be given up: a second call may lie.

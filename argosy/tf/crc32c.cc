@@ -65,8 +65,8 @@ std::uint32_t crc32c_extend(std::uint32_t crc, const void* data, std::size_t byt
 
 std::uint32_t crc32c_combine(std::uint32_t crc_a, std::uint32_t crc_b, std::uint64_t bytes_b) {
   // Appending n zero bytes multiplies by x^(8n); the inversions at both ends cancel out.
-  std::uint32_t power = 1u << 31;      // x^0
-  std::uint32_t square = 1u << 23;     // x^8, then x^16, x^32 …
+  std::uint32_t power = 1u << 31;   // x^0
+  std::uint32_t square = 1u << 23;  // x^8, then x^16, x^32 …
   for (std::uint64_t n = bytes_b; n != 0; n >>= 1) {
     if ((n & 1) != 0) power = multiply(power, square);
     square = multiply(square, square);

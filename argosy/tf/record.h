@@ -1,5 +1,5 @@
-// TFRecord framing: length (u64), masked CRC-32C of it, payload, masked CRC-32C of the payload; little endian, no header.
-// One thread per object.
+// TFRecord framing: length (u64), masked CRC-32C of it, payload, masked CRC-32C of the payload; little endian, no
+// header. One thread per object.
 #pragma once
 
 #include <cstdint>

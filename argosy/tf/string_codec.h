@@ -1,0 +1,24 @@
+// How a checkpoint stores the elements of a string tensor: a varint length each, a masked CRC-32C of the lengths, then
+// all bytes (tensorflow core/util/tensor_bundle). The checksum of the whole counts lengths as u32 (u64 above 2^32),
+// not as the varint bytes that are stored.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "argosy/tensor/tensor.h"
+
+namespace argosy::tf {
+
+// Appends the stored form to `to` and returns its checksum. REQUIRES: a kString tensor.
+std::uint32_t encode_strings(const Tensor& strings, std::string& to);
+
+// Checks the form and gives its checksum; fills `strings` unless it is null. DATA_LOSS without file or name: the caller
+// knows those.
+Result<std::uint32_t> decode_strings(std::string_view stored, std::int64_t elements, std::string* strings);
+
+// The checksum of a stored variant tensor (each element: varint length, bytes, masked checksum so far).
+Result<std::uint32_t> check_variants(std::string_view stored, std::int64_t elements);
+
+}  // namespace argosy::tf
