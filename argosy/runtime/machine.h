@@ -1,0 +1,35 @@
+// Machine: the devices of one or more sessions, and what lives on them beyond a session: variables, queues, tables.
+// Sessions that share a machine share its variables; sessions with machines of their own share nothing. Thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "argosy/device/device.h"
+#include "argosy/op/resource_manager.h"
+
+namespace argosy {
+
+class Machine {
+ public:
+  static Result<std::shared_ptr<Machine>> make(const DeviceRequest& request);
+  explicit Machine(std::vector<std::unique_ptr<Device>> devices);
+
+  int size() const { return static_cast<int>(devices_.size()); }
+  Device& device(int i) const { return *devices_[i]; }
+  ResourceManager& resources(int i) const { return *resources_[i]; }
+  // Position of the device with this full name; -1 when there is none.
+  int find(const DeviceName& full) const;
+  std::vector<DeviceSpec> specs() const;
+  int num_gpus() const;
+  // Empties a container ("" = all) on every device: variables lose their values.
+  void reset(const std::string& container = "");
+
+ private:
+  // Resources go before the devices whose memory they hold.
+  std::vector<std::unique_ptr<Device>> devices_;
+  std::vector<std::unique_ptr<ResourceManager>> resources_;
+};
+
+}  // namespace argosy

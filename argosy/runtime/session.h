@@ -1,0 +1,86 @@
+// Session: a graph, its devices, and the steps compiled for it. Thread-safe: many run()s at once.
+//
+//   Session session(graph, {.devices = {.devices = "gpu:0,gpu:1", .emulate = "2"}});
+//   Result<std::vector<Tensor>> out = session.run({{x, batch}}, {loss}, {train});
+//
+// The first run with a signature (which values are fed, in which shapes; what is fetched; what is run) compiles a Step;
+// later runs go straight to the executor. The graph is borrowed: it must outlive the session, may grow between runs,
+// and must not change while one is under way.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "argosy/graph/graph.h"
+#include "argosy/runtime/machine.h"
+#include "argosy/runtime/stats.h"
+
+namespace argosy {
+
+struct SessionOptions {
+  DeviceRequest devices = {};                  // device map, caps, threads, emulation: of this session alone
+  std::shared_ptr<Machine> machine = nullptr;  // instead of `devices`: share another session's devices and variables
+  bool allow_soft_placement = true;            // an op its device cannot run moves to the CPU, with a reason
+  bool log_device_placement = false;           // a summary on stderr when a step is compiled
+  bool optimize = true;                        // folding, merging, fusion
+  bool reproducible = false;                   // fixed reduction orders, also across device counts
+  std::string trace_path = "";                 // Chrome trace of every step; "" = $ARGOSY_TRACE, else none
+};
+
+struct RunOptions {
+  std::chrono::milliseconds timeout{0};  // 0: none. DEADLINE_EXCEEDED; the session stays usable
+  Cancellation* cancellation = nullptr;  // pull it to end the run: CANCELLED
+  StepStats* stats = nullptr;            // filled in when given: costs about 50 ns per op
+};
+
+using Feeds = std::vector<std::pair<Value, Tensor>>;
+
+class Session {
+ public:
+  // Errors (no such device, memory) are told by status() and by every run().
+  explicit Session(const Graph& graph, SessionOptions options = {});
+  ~Session();  // closes
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  const Status& status() const;
+
+  // Values of `fetches` in order (host memory, owned), after `targets` have run. A fetch may be a control value: then
+  // its entry is an invalid Tensor.
+  Result<std::vector<Tensor>> run(const Feeds& feeds, const std::vector<Value>& fetches,
+                                  const std::vector<Value>& targets = {}, const RunOptions& options = {});
+  Result<std::vector<Tensor>> run(const std::vector<Value>& fetches) { return run({}, fetches); }
+  // Runs targets only.
+  Status run_targets(const std::vector<Value>& targets) { return run({}, {}, targets).status(); }
+
+  // A signature looked up once. `feeds` and what run() returns are in the order given here. Thread-safe.
+  class Callable {
+   public:
+    virtual ~Callable() = default;
+    virtual Status run(std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options = {}) = 0;
+  };
+  Result<std::unique_ptr<Callable>> prepare(const std::vector<Value>& feeds, const std::vector<Value>& fetches,
+                                            const std::vector<Value>& targets = {});
+
+  // What a step with this signature and these feed shapes will take, without running it: bytes per device (variables
+  // excluded, see variable_bytes()), known before step 0.
+  Result<std::vector<MemoryForecast>> forecast(const std::vector<std::pair<Value, Shape>>& feeds,
+                                               const std::vector<Value>& fetches, const std::vector<Value>& targets);
+  // Where every node of that step runs and why.
+  Result<PlacementReport> placement(const std::vector<std::pair<Value, Shape>>& feeds,
+                                    const std::vector<Value>& fetches, const std::vector<Value>& targets);
+
+  Machine& machine() const;
+  // Ends every run under way (CANCELLED), waits for them, gives compiled steps and their memory back. Devices go with
+  // the last session of the machine.
+  Status close();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace argosy

@@ -1,0 +1,59 @@
+// What a session reports: where a step's time went, what memory it takes, where its nodes run. Value types.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "argosy/device/device.h"
+
+namespace argosy {
+
+// One executed op, copy or collective.
+struct OpRecord {
+  std::string node, op;
+  int device = 0;
+  std::int64_t start_nanos = 0, end_nanos = 0;  // of argosy::now_nanos()
+};
+
+// One run of a step. Shares are of each device's own time line, from the step's start to its end.
+struct StepStats {
+  struct PerDevice {
+    DeviceName device;
+    std::int64_t compute_nanos = 0;     // kernels
+    std::int64_t collective_nanos = 0;  // waiting for collectives that nothing hid
+    std::int64_t copy_nanos = 0;        // waiting for copies and for other devices
+    int ops = 0;
+  };
+  std::int64_t start_nanos = 0, end_nanos = 0;
+  std::vector<PerDevice> devices;
+  std::vector<OpRecord> ops;  // only when asked for by keep_ops
+  bool keep_ops = false;
+};
+
+struct MemoryForecast {
+  DeviceName device;
+  std::uint64_t arena_bytes = 0;     // planned: activations, gradients, workspaces held in the arena
+  std::uint64_t constant_bytes = 0;  // constants copied to the device
+  std::uint64_t variable_bytes = 0;  // variables this step touches, at their static shapes
+  std::uint64_t dynamic_bytes = 0;   // outputs allocated while running (static shapes): fetches, updates
+  bool exact = true;                 // false when some shapes are only known while running
+  struct Tensor {
+    std::string node;
+    std::uint64_t bytes;
+  };
+  std::vector<Tensor> largest;  // the five biggest alive at the peak
+  std::uint64_t total_bytes() const { return arena_bytes + constant_bytes + variable_bytes + dynamic_bytes; }
+};
+
+struct PlacementReport {
+  struct Row {
+    std::string node, op, device;
+    std::string reason;  // "asked", "colocated with v", "no GPU kernel", "default", …
+  };
+  std::vector<Row> rows;
+  // About 40 lines: ops per device by scope, what was moved and why.
+  std::string summary() const;
+};
+
+}  // namespace argosy
