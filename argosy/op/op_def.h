@@ -38,6 +38,20 @@ inline constexpr GradientFn kNotDifferentiable = nullptr;
 Cost elementwise_cost(const ShapeContext& c);  // one flop per output element, every tensor moved once
 Cost free_cost(const ShapeContext& c);         // moves nothing: Identity, Reshape, Const
 
+// What an op means to an executor that knows dead values, frames and iterations. Its kernel does the rest:
+// Switch sets the output that is taken and leaves the other without a tensor (dead); Merge is run with the one live
+// input, the others being tensors that are not valid(); all others hand input 0 on.
+enum class Flow {
+  kNone,
+  kSwitch,          // output 0 when input 1 is false, output 1 when true
+  kMerge,           // runs as soon as one input is live; dead when all are
+  kEnter,           // into the frame "frame_name"; "is_constant": for every iteration
+  kExit,            // to the parent frame; dead in every iteration but the last
+  kNextIteration,   // to the next iteration of its frame
+  kLoopCond,        // the loop goes on while it is true
+  kControlTrigger,  // runs however dead its inputs are
+};
+
 struct ArgDef {
   std::string name;
   DType dtype = DType::kInvalid;  // fixed dtype, or
@@ -98,6 +112,7 @@ struct OpSpec {
   bool forwards = false;               // output 0 is input 0's memory: Identity, Reshape
   bool blocks_gradient = false;  // a missing gradient means zero, not an error: StopGradient, ZerosLike, Shape, ArgMax
   bool closes_loop = false;      // its output feeds an earlier Merge: NextIteration
+  Flow flow = Flow::kNone;       // how the executor treats it
   bool async = false;            // its kernel waits for something (Recv, queues): see AsyncKernel
   std::vector<std::pair<int, int>> in_place = {};  // (input, output) that may share memory
   std::vector<int> host_inputs = {};  // arguments (by position in `inputs`) that a GPU kernel wants in host memory

@@ -1,0 +1,58 @@
+#include "argosy/op/kernel.h"
+
+namespace argosy {
+
+namespace {
+
+Status switch_kernel(KernelContext& c) {
+  const Tensor& pred = c.input(1);
+  if (pred.dtype() != DType::kBool || pred.shape().rank() != 0) {
+    return invalid_argument("Switch: pred must be a bool scalar, not ", dtype_name(pred.dtype()), pred.shape());
+  }
+  c.set_output(*pred.data<bool>() ? 1 : 0, c.input(0));
+  return ok_status();
+}
+
+Status merge_kernel(KernelContext& c) {
+  for (int i = 0; i < c.num_inputs(); ++i) {
+    if (!c.input(i).valid()) continue;
+    c.set_output(0, c.input(i));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const index, c.output(1, {}));
+    *index->data<std::int32_t>() = i;
+    return ok_status();
+  }
+  return invalid_argument("Merge: every input is dead");
+}
+
+Status hand_on(KernelContext& c) {
+  c.set_output(0, c.input(0));
+  return ok_status();
+}
+
+Status nothing(KernelContext&) { return ok_status(); }
+
+class Abort final : public Kernel {
+ public:
+  explicit Abort(std::string message) : message_(std::move(message)) {}
+  Status run(KernelContext&) override { return aborted("Abort: ", message_.empty() ? "no reason given" : message_); }
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    return std::unique_ptr<Kernel>(std::make_unique<Abort>(init.attrs.get_string("error_msg")));
+  }
+
+ private:
+  std::string message_;
+};
+
+}  // namespace
+
+void add_kernels_cpu_control_flow(KernelRegistry& kernels) {
+  for (const char* op : {"Switch", "RefSwitch"}) kernels.add(op, "cpu", switch_kernel);
+  for (const char* op : {"Merge", "RefMerge"}) kernels.add(op, "cpu", merge_kernel);
+  for (const char* op : {"Enter", "RefEnter", "Exit", "RefExit", "NextIteration", "RefNextIteration", "LoopCond"}) {
+    kernels.add(op, "cpu", hand_on);
+  }
+  kernels.add("ControlTrigger", "cpu", nothing);
+  kernels.add("Abort", "cpu", Abort::make);
+}
+
+}  // namespace argosy

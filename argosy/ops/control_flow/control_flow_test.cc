@@ -1,0 +1,51 @@
+#include "argosy/ops/control_flow/control_flow.h"
+
+#include <gtest/gtest.h>
+
+#include "argosy/ops/constant/constant.h"
+#include "argosy/ops/evaluate.h"
+#include "argosy/ops/ops.h"
+#include "argosy/testing/op_case.h"
+
+namespace argosy {
+namespace {
+
+TEST(ControlFlowOps, SwitchLeavesTheOtherOutputDead) {
+  const Tensor x = Tensor::vector<float>({1, 2});
+  const auto out = evaluate_op(*builtin_ops().find("Switch"), {}, {x, Tensor::scalar(true)});
+  ASSERT_TRUE(out.ok()) << out.status().to_string();
+  EXPECT_FALSE((*out)[0].valid());
+  EXPECT_EQ(difference((*out)[1], x, 0), "");
+  check({.op = "Switch", .inputs = {x, Tensor::vector<bool>({true})}, .error = Code::kInvalidArgument});
+}
+
+TEST(ControlFlowOps, MergeTakesTheLiveInput) {
+  const Tensor x = Tensor::vector<float>({1, 2});
+  check({.op = "Merge", .inputs = {x}, .expect = {x, Tensor::scalar(std::int32_t{0})}, .check_gradient = false});
+}
+
+TEST(ControlFlowOps, MergeKeepsWhatShapesHaveInCommon) {
+  Graph g;
+  const Value a = placeholder(g, DType::kFloat32, {2, 3});
+  const Value b = placeholder(g, DType::kFloat32, {2, 4});
+  const Value c = placeholder(g, DType::kFloat32, {2});
+  EXPECT_EQ(merge({a, b}).shape().to_string(), "[2,?]");
+  EXPECT_FALSE(merge({a, c}).shape().has_rank());
+  EXPECT_EQ(merge({a, a}).output(1).shape().to_string(), "[]");
+}
+
+TEST(ControlFlowOps, FactsForTheExecutor) {
+  const OpRegistry& ops = builtin_ops();
+  EXPECT_EQ(ops.find("RefSwitch")->flow, Flow::kSwitch);
+  EXPECT_TRUE(ops.find("RefMerge")->input_args[0].is_ref);
+  EXPECT_TRUE(ops.find("RefNextIteration")->closes_loop);
+  EXPECT_EQ(ops.find("ControlTrigger")->flow, Flow::kControlTrigger);
+  EXPECT_EQ(ops.find("NoOp")->flow, Flow::kNone);
+}
+
+TEST(ControlFlowOps, AbortIsAnErrorOfTheStep) {
+  check({.op = "Abort", .attrs = {{"error_msg", "lost"}}, .error = Code::kAborted, .error_contains = "lost"});
+}
+
+}  // namespace
+}  // namespace argosy
