@@ -9,6 +9,7 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
+#include "argosy/testing/op_dump.h"
 
 namespace argosy {
 
@@ -88,7 +89,10 @@ void check_outputs(const OpCase& c) {
       const std::string wrong = difference((*outputs)[i], expect[i], dtype_tolerance(expect[i].dtype(), c.tolerance));
       EXPECT_EQ(wrong, "") << c.op << (reference ? " (reference)" : "") << " output " << i;
     }
-    if (!reference) check_shapes(c, *outputs);
+    if (!reference) {
+      check_shapes(c, *outputs);
+      dump_case(c, *outputs);
+    }
   }
 }
 
@@ -181,6 +185,7 @@ void check_error(const OpCase& c) {
   const auto outputs = evaluate_op(*op, c.attrs, c.inputs);
   ASSERT_FALSE(outputs.ok()) << c.op << " ran, but should have failed with \"" << c.error_contains << "\"";
   EXPECT_EQ(outputs.status().code(), c.error) << outputs.status().to_string();
+  dump_case(c, {});
 }
 
 }  // namespace

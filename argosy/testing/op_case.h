@@ -28,6 +28,8 @@ struct OpCase {
   bool check_gradient = true;
   std::vector<int> constant_inputs = {};  // inputs the gradient check holds fixed beside integer ones (labels, shapes)
   double gradient_tolerance = 1e-5;
+  std::string unlike_tensorflow =
+      "";  // why TensorFlow answers otherwise, where it does: read by the oracle (op_dump.h)
 };
 
 // Reports through GoogleTest expectations.

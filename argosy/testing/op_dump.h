@@ -1,0 +1,16 @@
+// What the oracle reads: op cases with our results, one JSON object a line, appended to the file that
+// $ARGOSY_DUMP_CASES names. tests/tf/compare_ops.py runs each through TensorFlow and reports where the two differ.
+#pragma once
+
+#include <vector>
+
+#include "argosy/testing/op_case.h"
+
+namespace argosy {
+
+// Nothing happens without the environment variable, or for tensors that cannot be written down (resources, variants).
+// `outputs` is what our first kernel gave; empty for a case that must fail. An output the case does not look at (an
+// invalid tensor in its `expect`) is left out of the comparison.
+void dump_case(const OpCase& c, const std::vector<Tensor>& outputs);
+
+}  // namespace argosy

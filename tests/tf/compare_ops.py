@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+"""TensorFlow as the oracle of our ops.
+
+    ARGOSY_DUMP_CASES=/tmp/cases.jsonl build/dev/bin/ops_test      # writes every op case with our results
+    path/to/venv/bin/python tests/tf/compare_ops.py /tmp/cases.jsonl [--op Tanh,Sum] [--verbose] [--json FILE]
+
+Runs each case through tf.raw_ops.<Op> (TensorFlow 2.x, eager, CPU) and reports per op: cases, how many agree, the
+largest difference in units in the last place, and every case that differs or that only one of the two refuses.
+Exit code 1 when anything differs without the case saying why (OpCase::unlike_tensorflow).
+The file format is what argosy/testing/op_dump.cc writes. Needs a Python with tensorflow; nothing of argosy's.
+"""
+
+import argparse
+import collections
+import json
+import os
+import struct
+import sys
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # the plain kernels are the definition
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.framework import op_def_registry
+
+# Same closeness as the C++ harness: relative to max(1, |expected|), by dtype.
+FLOOR = {"bfloat16": 4e-2, "float16": 5e-3}
+
+
+def tensor(record):
+    dtype = tf.dtypes.as_dtype(record["dtype"])
+    if "strings" in record:
+        flat = np.array([bytes.fromhex(s) for s in record["strings"]], dtype=object)
+        return tf.constant(flat.reshape(record["shape"]), dtype=tf.string)
+    flat = np.frombuffer(bytes.fromhex(record["hex"]), dtype=dtype.as_numpy_dtype)
+    return tf.constant(flat.reshape(record["shape"]), dtype=dtype)
+
+
+def attribute(record):
+    (kind, value), = record.items()
+    number = lambda text: struct.unpack("<f", bytes.fromhex(text))[0]
+    if kind == "float":
+        return number(value)
+    if kind == "floats":
+        return [number(v) for v in value]
+    if kind == "type":
+        return tf.dtypes.as_dtype(value)
+    if kind == "types":
+        return [tf.dtypes.as_dtype(v) for v in value]
+    if kind == "shape":
+        return as_shape(value)
+    if kind == "shapes":
+        return [as_shape(v) for v in value]
+    return value
+
+
+def as_shape(sizes):
+    return tf.TensorShape(None if sizes is None else [None if s < 0 else s for s in sizes])
+
+
+def call(case):
+    """Runs the case's op in TensorFlow; a flat list of numpy arrays."""
+    op_def = op_def_registry.get(case["op"])
+    attrs = {name: attribute(value) for name, value in case["attrs"].items() if not name.startswith("_")}
+    inferred, arguments = set(), {}
+    inputs = [tensor(t) for t in case["inputs"]]
+    position = 0
+    for i, arg in enumerate(op_def.input_arg):
+        last = i + 1 == len(op_def.input_arg)
+        inferred.update(a for a in (arg.type_attr, arg.number_attr, arg.type_list_attr) if a)
+        if arg.number_attr or arg.type_list_attr:
+            if arg.number_attr:
+                count = attrs.get(arg.number_attr)
+            else:
+                count = len(attrs[arg.type_list_attr]) if arg.type_list_attr in attrs else None
+            if count is None:
+                count = len(inputs) - position - (0 if last else len(op_def.input_arg) - i - 1)
+            arguments[arg.name] = inputs[position : position + count]
+            position += count
+        else:
+            if position >= len(inputs):
+                raise TypeError(f"input {arg.name} is missing")
+            arguments[arg.name] = inputs[position]
+            position += 1
+    known = {a.name for a in op_def.attr}
+    # An attribute younger than this TensorFlow cannot be asked for, unless it has its default anyway.
+    arguments.update({k: v for k, v in attrs.items() if k not in inferred and k in known})
+    result = getattr(tf.raw_ops, case["op"])(**arguments)
+    if result is None or isinstance(result, tf.Operation):
+        return []
+    flat = []
+    for item in result if isinstance(result, (list, tuple)) else [result]:
+        flat.extend(item if isinstance(item, list) else [item])
+    return [t.numpy() for t in flat]
+
+
+def ulps(ours, theirs):
+    """Largest distance in representable numbers, over finite elements of a floating dtype."""
+    width = {2: np.int16, 4: np.int32, 8: np.int64}[ours.dtype.itemsize]
+
+    def ordered(a):
+        bits = np.ascontiguousarray(a).view(width).astype(object if width is np.int64 else np.int64)
+        lowest = -(1 << (8 * ours.dtype.itemsize - 1))
+        return np.where(bits < 0, lowest - bits, bits)
+
+    finite = np.isfinite(ours.astype(np.float64)) & np.isfinite(theirs.astype(np.float64))
+    if not finite.any():
+        return 0
+    return int(np.abs(ordered(ours[finite]) - ordered(theirs[finite])).max())
+
+
+def is_floating(array):
+    return tf.dtypes.as_dtype(array.dtype).is_floating
+
+
+def differs(ours, theirs, tolerance):
+    """Text that says how, or None; and the distance in ulps."""
+    if isinstance(theirs, bytes):
+        theirs = np.array(theirs, dtype=object)
+    theirs = np.asarray(theirs)
+    if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
+        return f"ours {ours.dtype}{list(ours.shape)}, TensorFlow's {theirs.dtype}{list(theirs.shape)}", 0
+    if ours.size == 0:
+        return None, 0
+    name = tf.dtypes.as_dtype(ours.dtype).name if ours.dtype != object else "string"
+    if name == "string" or not (is_floating(ours) or np.iscomplexobj(ours)):
+        wrong = ours != theirs
+        distance = 0
+    else:
+        tolerance = min(tolerance, 1e-5) if name in ("float64", "complex128") else max(tolerance, FLOOR.get(name, 0))
+        kind = np.complex128 if np.iscomplexobj(ours) else np.float64
+        a, b = ours.astype(kind), theirs.astype(kind)
+        with np.errstate(all="ignore"):
+            close = (a == b) | (np.isnan(a) & np.isnan(b)) | (np.abs(a - b) <= tolerance * np.maximum(1, np.abs(b)))
+        wrong = ~close
+        distance = 0 if np.iscomplexobj(ours) else ulps(ours, theirs)
+    if not wrong.any():
+        return None, distance
+    where = tuple(int(i) for i in np.argwhere(wrong)[0])
+    return f"{int(wrong.sum())} of {ours.size} elements; at {list(where)} ours {ours[where]}, TensorFlow's {theirs[where]}", distance
+
+
+class Tally:
+    def __init__(self):
+        self.cases = self.agree = self.known = self.skipped = self.ulps = 0
+        self.differences = []
+
+
+# Eager mode lacks these altogether: they are checked through graphs elsewhere.
+GRAPH_ONLY = ("not supported in eager", "eager execution", "raw op", "graph mode")
+
+
+def brief(case):
+    names = []
+    for t in case["inputs"]:
+        names.append(f"{tf.dtypes.as_dtype(t['dtype']).name}{t['shape']}")
+    attrs = {k: next(iter(v.values())) for k, v in case["attrs"].items()}
+    return f"({', '.join(names)}) {attrs} in {case.get('test', '?')}"
+
+
+def compare(case, tally):
+    if op_def_registry.get(case["op"]) is None or not hasattr(tf.raw_ops, case["op"]):
+        tally.skipped += 1
+        return
+    tally.cases += 1
+    excuse = case.get("unlike_tensorflow", "")
+    problem = None
+    try:
+        theirs = call(case)
+        if "error" in case:
+            problem = f"we refuse ({case['error']}), TensorFlow gives {[np.asarray(t).tolist() for t in theirs]!s:.200}"
+        elif len(theirs) != len(case["outputs"]):
+            problem = f"we give {len(case['outputs'])} outputs, TensorFlow {len(theirs)}"
+        else:
+            for i, (record, value) in enumerate(zip(case["outputs"], theirs)):
+                if record is None:
+                    continue
+                text, distance = differs(tensor(record).numpy() if record["shape"] else np.asarray(tensor(record).numpy()),
+                                         value, case["tolerance"])
+                tally.ulps = max(tally.ulps, 0 if text else distance)
+                if text and not problem:
+                    problem = f"output {i}: {text}"
+    except Exception as error:  # TensorFlow refuses in many types: tf.errors, TypeError, ValueError
+        message = str(error).splitlines()[0] if str(error) else type(error).__name__
+        if any(word in message for word in GRAPH_ONLY):
+            tally.skipped += 1
+            tally.cases -= 1
+            return
+        if "error" not in case:
+            problem = f"TensorFlow refuses: {message[:300]}"
+        elif isinstance(error, tf.errors.OpError) and os.environ.get("COMPARE_CODES"):
+            code = type(error).__name__
+            if code.upper().removesuffix("ERROR") != case["error"].replace("_", ""):
+                problem = f"we refuse with {case['error']}, TensorFlow with {code}: {message[:200]}"
+    if problem is None:
+        tally.agree += 1
+    elif excuse:
+        tally.known += 1
+    else:
+        tally.differences.append(f"{problem}\n      {brief(case)}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("cases")
+    parser.add_argument("--op", default="", help="only these, separated by commas")
+    parser.add_argument("--verbose", action="store_true", help="every op, not only those that differ")
+    parser.add_argument("--json", default="", help="write the counts to this file")
+    options = parser.parse_args()
+    wanted = set(filter(None, options.op.split(",")))
+    tallies, seen = collections.defaultdict(Tally), set()
+    with open(options.cases, encoding="utf-8") as lines:
+        for line in lines:
+            if line in seen:  # a file that several runs appended to
+                continue
+            seen.add(line)
+            case = json.loads(line)
+            if not wanted or case["op"] in wanted:
+                compare(case, tallies[case["op"]])
+    total = Tally()
+    print(f"TensorFlow {tf.__version__}")
+    print(f"{'op':36} {'cases':>6} {'agree':>6} {'known':>6} {'skip':>5} {'max ulps':>9}")
+    for op in sorted(tallies):
+        t = tallies[op]
+        total.cases += t.cases
+        total.agree += t.agree
+        total.known += t.known
+        total.skipped += t.skipped
+        if options.verbose or t.differences:
+            print(f"{op:36} {t.cases:6} {t.agree:6} {t.known:6} {t.skipped:5} {t.ulps:9}")
+            for text in t.differences:
+                print(f"    {text}")
+    wrong = sum(len(t.differences) for t in tallies.values())
+    print(f"{len(tallies)} ops, {total.cases} cases: {total.agree} agree, {total.known} differ as said, "
+          f"{wrong} differ, {total.skipped} skipped (no such op there, or graph only)")
+    if options.json:
+        counts = {op: {"cases": t.cases, "agree": t.agree, "known": t.known, "skipped": t.skipped, "max_ulps": t.ulps,
+                       "differences": t.differences} for op, t in sorted(tallies.items())}
+        with open(options.json, "w", encoding="utf-8") as out:
+            json.dump({"tensorflow": tf.__version__, "ops": counts}, out, indent=1)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
