@@ -2,7 +2,15 @@
 // Headers reached from here are the public ones: they are installed, and include the C++ standard library only.
 #pragma once
 
+#include "argosy/base/cancellation.h"
 #include "argosy/base/status.h"
 #include "argosy/base/str.h"
 #include "argosy/device/device.h"
+#include "argosy/graph/gradients.h"
+#include "argosy/graph/graph.h"
+#include "argosy/graph/text.h"
+#include "argosy/ops/constant/constant.h"
+#include "argosy/ops/control_flow/control_flow.h"
+#include "argosy/runtime/session.h"
 #include "argosy/tensor/tensor.h"
+#include "argosy/tf/checkpoint.h"
