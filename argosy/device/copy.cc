@@ -1,0 +1,78 @@
+#include "argosy/device/copy.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "argosy/base/parallel.h"
+
+// Fewer targets, faster builds: only the width of a store matters here.
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "argosy/device/copy.cc"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, by Highway's rule.
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace argosy {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// REQUIRES: `to` aligned to a cache line.
+void stream_bytes(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) {
+  const hn::ScalableTag<std::uint8_t> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + 4 * lanes <= bytes; i += 4 * lanes) {
+    const auto a = hn::LoadU(d, from + i);
+    const auto b = hn::LoadU(d, from + i + lanes);
+    const auto c = hn::LoadU(d, from + i + 2 * lanes);
+    const auto e = hn::LoadU(d, from + i + 3 * lanes);
+    hn::Stream(a, d, to + i);
+    hn::Stream(b, d, to + i + lanes);
+    hn::Stream(c, d, to + i + 2 * lanes);
+    hn::Stream(e, d, to + i + 3 * lanes);
+  }
+  std::memcpy(to + i, from + i, bytes - i);
+  hwy::FlushStream();
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace argosy
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace argosy {
+
+HWY_EXPORT(stream_bytes);
+
+namespace {
+constexpr std::size_t kPastCaches = std::size_t{4} << 20;  // twice the second-level cache of today's servers
+constexpr std::size_t kLine = 64;
+constexpr std::int64_t kGrain = std::int64_t{1} << 20;
+}  // namespace
+
+void copy_memory(void* to, const void* from, std::size_t bytes) {
+  if (bytes < kPastCaches) {
+    if (bytes > 0) std::memcpy(to, from, bytes);
+    return;
+  }
+  auto* out = static_cast<std::uint8_t*>(to);
+  const auto* in = static_cast<const std::uint8_t*>(from);
+  const std::size_t head = (kLine - reinterpret_cast<std::uintptr_t>(out) % kLine) % kLine;
+  std::memcpy(out, in, head);
+  out += head;
+  in += head;
+  bytes -= head;
+  const auto stream = HWY_DYNAMIC_DISPATCH(stream_bytes);
+  const auto lines = static_cast<std::int64_t>((bytes + kLine - 1) / kLine);
+  parallel_for(lines, kGrain / static_cast<std::int64_t>(kLine), [&](std::int64_t begin, std::int64_t end) {
+    const std::size_t first = static_cast<std::size_t>(begin) * kLine;
+    stream(out + first, in + first, std::min(static_cast<std::size_t>(end) * kLine, bytes) - first);
+  });
+}
+
+}  // namespace argosy
+#endif  // HWY_ONCE

@@ -1,0 +1,16 @@
+// A logical CPU device: host memory, counted and kept for reuse, and a share of the cores.
+#pragma once
+
+#include <memory>
+
+#include "argosy/device/device.h"
+
+namespace argosy {
+
+// What a CPU device with so many threads says of itself.
+DeviceSpec cpu_spec(const DeviceName& name, int threads, std::uint64_t memory_limit_bytes);
+
+// Takes no memory and no thread before it is used.
+std::unique_ptr<Device> make_cpu_device(DeviceSpec spec);
+
+}  // namespace argosy

@@ -1,0 +1,81 @@
+// A device without data: memory that counts but holds nothing, kernels that only cost, a clock that only they advance.
+// Placement, partitioning and schedules are tested on it, and the simulator runs the real executor on it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "argosy/base/clock.h"
+#include "argosy/device/device.h"
+#include "argosy/device/host_stream.h"
+
+namespace argosy {
+
+// Stands still until advanced. Thread-safe.
+class VirtualClock final : public Clock {
+ public:
+  std::int64_t now_nanos() const override { return nanos_.load(std::memory_order_acquire); }
+  void advance(std::int64_t nanos) { nanos_.fetch_add(nanos, std::memory_order_acq_rel); }
+
+ private:
+  std::atomic<std::int64_t> nanos_{0};
+};
+
+// Counts against the spec's limit. Buffers up to a page are real, so that shapes and indices can be computed; larger
+// ones are addresses that read as zero and are backed by memory only where written.
+class FakeAllocator final : public Allocator {
+ public:
+  explicit FakeAllocator(const DeviceSpec& spec);
+  Result<Buffer> allocate(std::size_t bytes) override;
+  MemoryStats stats() const override;
+
+ private:
+  struct Counts;
+  const std::string owner_;
+  const std::uint64_t limit_;
+  const std::shared_ptr<Counts> counts_;
+};
+
+class FakeDevice final : public Device {
+ public:
+  // Virtual nanoseconds of a kernel. Must be thread-safe.
+  using Cost = std::function<std::int64_t(std::string_view node)>;
+
+  // Without `cost` a kernel costs what the observer is told it took. The spec's kind becomes kFake.
+  explicit FakeDevice(DeviceSpec spec, Cost cost = nullptr);
+
+  const DeviceSpec& spec() const override { return spec_; }
+  Allocator& allocator() override { return memory_; }
+  Stream& compute() override { return streams_.compute; }
+  Stream& copies() override { return streams_.copies; }
+  Stream& communication() override { return streams_.communication; }
+  KernelObserver* observer() override { return &observer_; }
+  std::string_view kernel_kind() const override { return "fake"; }
+  Status synchronize() override { return streams_.synchronize(); }
+
+  const VirtualClock& clock() const { return clock_; }            // of kernels
+  const VirtualClock& link_clock() const { return link_clock_; }  // of copies, at the spec's link speed
+
+ private:
+  class Observer final : public KernelObserver {
+   public:
+    explicit Observer(FakeDevice& device) : device_(device) {}
+    Status before(std::string_view, Cancellation*) override { return {}; }
+    void after(std::string_view node, std::int64_t elapsed_nanos) override;
+
+   private:
+    FakeDevice& device_;
+  };
+  Status copy(const Buffer& from);
+
+  const DeviceSpec spec_;
+  const Cost cost_;
+  VirtualClock clock_, link_clock_;
+  Observer observer_{*this};
+  FakeAllocator memory_;
+  HostStreams streams_;
+};
+
+}  // namespace argosy
