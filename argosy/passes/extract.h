@@ -1,0 +1,37 @@
+// The first pass: what one step needs of a graph, as a graph of its own.
+//
+//   x ──► a ──► loss            fed: a       _feed_a ──► loss
+//   y ──► b ──► unused   ──►    fetched: loss
+//
+// Nodes keep their names, devices, attributes and control edges; each fed endpoint is replaced by an "_Arg" whose shape is that
+// of the fed tensor, and shapes are inferred anew from there.
+#pragma once
+
+#include <vector>
+
+#include "argosy/graph/graph.h"
+
+namespace argosy {
+
+struct StepSignature {
+  std::vector<Endpoint> feeds;            // distinct
+  std::vector<PartialShape> feed_shapes;  // one each
+  std::vector<Endpoint> fetches;          // index Value::kControl: the node itself
+  std::vector<NodeId> targets;
+};
+
+// A graph and what a step does with it. Passes rewrite the graph and keep the rest true.
+struct StepGraph {
+  Graph graph;
+  std::vector<NodeId> feeds;      // the "_Arg" nodes, in the signature's order
+  std::vector<Endpoint> fetches;  // in the signature's order
+  std::vector<NodeId> targets;
+};
+
+// INVALID_ARGUMENT when a feed's shape contradicts what the graph says of the endpoint, or shapes contradict each other.
+Result<StepGraph> extract_step(const Graph& graph, const StepSignature& signature);
+
+// A copy without the nodes that nothing in the step needs any more: what passes that bypass nodes end with.
+Result<StepGraph> without_dead_nodes(const StepGraph& step);
+
+}  // namespace argosy

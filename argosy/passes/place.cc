@@ -1,0 +1,240 @@
+#include "argosy/passes/place.h"
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+
+namespace argosy {
+
+namespace {
+
+// Groups of nodes that must share a device: union-find, each root carrying the group's merged request.
+class Groups {
+ public:
+  explicit Groups(int n) : parent_(n), request_(n) { std::iota(parent_.begin(), parent_.end(), 0); }
+
+  int find(int i) {
+    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
+    return i;
+  }
+  DeviceName& request(int i) { return request_[find(i)]; }
+
+  // The first group's request wins where the two disagree and `soft` allows it.
+  Status merge(int a, int b, bool soft) {
+    a = find(a);
+    b = find(b);
+    if (a == b) return ok_status();
+    auto merged = request_[a].merged_with(request_[b]);
+    if (!merged.ok() && !soft) return merged.status();
+    DeviceName kept = merged.ok() ? *merged : request_[a];
+    parent_[b] = a;
+    request_[a] = std::move(kept);
+    return ok_status();
+  }
+
+ private:
+  std::vector<int> parent_;
+  std::vector<DeviceName> request_;
+};
+
+class Placer {
+ public:
+  Placer(Graph& graph, const PlaceOptions& options) : graph_(graph), options_(options), groups_(graph.size()) {}
+
+  Result<Placement> run() {
+    ARGOSY_RETURN_IF_ERROR(read_requests());
+    ARGOSY_RETURN_IF_ERROR(join_groups());
+    find_candidates();
+    placement_.device.assign(graph_.size(), -1);
+    placement_.reason.assign(graph_.size(), "");
+    ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
+    for (const NodeId id : order) {
+      if (!is_generator(id)) ARGOSY_RETURN_IF_ERROR(assign(id));
+    }
+    const auto uses = graph_.consumers();
+    for (const NodeId id : order) {
+      if (is_generator(id)) ARGOSY_RETURN_IF_ERROR(assign_generator(id, uses[id.index]));
+    }
+    for (int i = 0; i < graph_.size(); ++i) {
+      graph_.set_device(NodeId{i}, names_[placement_.device[i]]);
+    }
+    return std::move(placement_);
+  }
+
+ private:
+  Status read_requests() {
+    for (const DeviceSpec& d : options_.devices) names_.push_back(d.name.to_string());
+    std::unordered_map<std::string_view, DeviceName> parsed;
+    for (int i = 0; i < graph_.size(); ++i) {
+      const Node& n = graph_.nodes()[i];
+      if (n.device.empty()) continue;
+      auto [entry, fresh] = parsed.try_emplace(n.device);
+      if (fresh) {
+        DeviceName outer;
+        for (const std::string& part : str_split(n.device, ';')) {
+          auto inner = DeviceName::parse(part);
+          if (!inner.ok()) return std::move(inner).status().with_where(str_cat("node '", n.name, "'"));
+          outer = inner->filled_from(outer);
+        }
+        entry->second = outer;
+      }
+      groups_.request(i) = entry->second;
+    }
+    return ok_status();
+  }
+
+  Status join_groups() {
+    std::unordered_map<std::string, int> leaders;
+    for (int i = 0; i < graph_.size(); ++i) {
+      const Node& n = graph_.nodes()[i];
+      std::vector<bool> refs;
+      if (n.op->has_ref_input()) {
+        ARGOSY_ASSIGN_OR_RETURN(const auto dtypes, arg_dtypes(n.op->input_args, n.attrs, &refs));
+      }
+      for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+        const Endpoint from = n.inputs[k];
+        const bool handle = (k < refs.size() && refs[k]) || graph_.dtype(from) == DType::kResource;
+        // A reference decides for its users, whatever they asked for.
+        if (handle) ARGOSY_RETURN_IF_ERROR(groups_.merge(from.node.index, i, true));
+      }
+      for (const std::string& name : n.colocation()) {
+        const auto leader = graph_.find(name);
+        int with = leader ? leader->index : leaders.try_emplace(name, i).first->second;
+        Status joined = groups_.merge(with, i, options_.allow_soft_placement);
+        if (!joined.ok()) return cannot_assign(NodeId{i}, str_cat("it is colocated with '", name, "': ", joined.message()));
+      }
+    }
+    return ok_status();
+  }
+
+  // Per group: which devices have kernels for all of it.
+  void find_candidates() {
+    const std::size_t devices = options_.devices.size();
+    std::unordered_map<const OpDef*, std::vector<char>> by_op;
+    capable_.assign(static_cast<std::size_t>(graph_.size()), std::vector<char>());
+    for (int i = 0; i < graph_.size(); ++i) {
+      const OpDef* op = graph_.nodes()[i].op;
+      auto [entry, fresh] = by_op.try_emplace(op);
+      if (fresh) {
+        for (const DeviceSpec& d : options_.devices) {
+          entry->second.push_back(options_.has_kernel(*op, d) && !(op->cpu_only && d.is_gpu()));
+        }
+      }
+      auto& group = capable_[groups_.find(i)];
+      if (group.empty()) group.assign(devices, 1);
+      for (std::size_t d = 0; d < devices; ++d) group[d] &= entry->second[d];
+    }
+  }
+
+  // The best device that matches, or -1: GPUs first, each kind in its own order.
+  int best(const DeviceName& request, const std::vector<char>& capable) const {
+    int found = -1;
+    for (std::size_t d = 0; d < options_.devices.size(); ++d) {
+      const DeviceSpec& spec = options_.devices[d];
+      if (!capable[d] || !request.matches(spec.name)) continue;
+      if (found < 0 || (spec.is_gpu() && !options_.devices[found].is_gpu())) found = static_cast<int>(d);
+    }
+    return found;
+  }
+
+  bool is_generator(NodeId id) {
+    const Node& n = graph_.node(id);
+    return n.inputs.empty() && n.output_dtypes.size() == 1 && !n.output_is_ref(0) &&
+           n.output_dtypes[0] != DType::kResource && n.device.empty() && n.attrs.find("_class") == nullptr &&
+           !n.op->stateful;
+  }
+
+  Status assign(NodeId id) {
+    const int root = groups_.find(id.index);
+    const Node& n = graph_.node(id);
+    if (placement_.device[root] >= 0) {
+      return put(id, placement_.device[root], placement_.reason[root].empty() ? "colocated" : placement_.reason[root]);
+    }
+    const DeviceName& request = groups_.request(root);
+    const std::vector<char>& capable = capable_[root];
+    // What only looks at a shape stays where the tensor is; feeds are on the host.
+    if (request.is_open() && n.inputs.size() == 1 && n.op->host_outputs.size() == n.op->output_args.size() &&
+        !n.op->host_outputs.empty() && root == id.index) {
+      const int with = placement_.device[n.inputs[0].node.index];
+      if (with >= 0 && capable[with]) return put(id, with, "looks at its input's shape");
+    }
+    if (n.op->name == "_Arg" && request.is_open()) return put(id, 0, "fed from the host");
+    int device = best(request, capable);
+    if (device >= 0) {
+      const bool other = request.is_open() && !options_.devices[device].is_gpu() && has_gpu();
+      return put(id, device, !request.is_open() ? "asked" : other ? "no GPU kernel" : "default");
+    }
+    if (options_.allow_soft_placement) {
+      DeviceName softer = request;
+      softer.type.clear();
+      softer.id.reset();
+      device = best(softer, capable);
+      if (device >= 0) {
+        // A CPU, as in TensorFlow, when the one asked for cannot do it.
+        for (std::size_t d = 0; d < options_.devices.size(); ++d) {
+          if (capable[d] && !options_.devices[d].is_gpu() && softer.matches(options_.devices[d].name)) {
+            device = static_cast<int>(d);
+            break;
+          }
+        }
+        return put(id, device, str_cat("moved from ", request.to_string(), ": ", why_not(request, *n.op)));
+      }
+    }
+    return cannot_assign(id, why_not(request, *n.op));
+  }
+
+  Status assign_generator(NodeId id, const std::vector<Graph::Use>& uses) {
+    int device = -1;
+    for (const Graph::Use& u : uses) {
+      const int d = placement_.device[u.node.index];
+      if (d < 0 || (device >= 0 && d != device)) return assign(id);
+      device = d;
+    }
+    if (device >= 0 && capable_[groups_.find(id.index)][device]) return put(id, device, "with its consumer");
+    return assign(id);
+  }
+
+  Status put(NodeId id, int device, std::string reason) {
+    const int root = groups_.find(id.index);
+    placement_.device[id.index] = device;
+    placement_.reason[id.index] = reason;
+    if (placement_.device[root] < 0) {
+      placement_.device[root] = device;
+      placement_.reason[root] = std::move(reason);
+    }
+    return ok_status();
+  }
+
+  bool has_gpu() const {
+    return std::any_of(options_.devices.begin(), options_.devices.end(), [](const DeviceSpec& d) { return d.is_gpu(); });
+  }
+
+  std::string why_not(const DeviceName& request, const OpDef& op) const {
+    for (const DeviceSpec& d : options_.devices) {
+      if (request.matches(d.name)) return str_cat("op ", op.name, " has no kernel there");
+    }
+    return str_cat("there is no such device; there are ", str_join(names_));
+  }
+
+  Status cannot_assign(NodeId id, const std::string& why) const {
+    const Node& n = graph_.node(id);
+    return invalid_argument("Cannot assign a device for operation ", n.name, " (", n.op->name, ", asked for '", n.device,
+                            "'): ", why)
+        .with_id("ARG-PLACE-001")
+        .with_where(str_cat("node '", n.name, "' (", n.op->name, ")"))
+        .with_next("allow soft placement, name a device that is there, or --emulate one");
+  }
+
+  Graph& graph_;
+  const PlaceOptions& options_;
+  Groups groups_;
+  std::vector<std::string> names_;
+  std::vector<std::vector<char>> capable_;
+  Placement placement_;
+};
+
+}  // namespace
+
+Result<Placement> place(Graph& graph, const PlaceOptions& options) { return Placer(graph, options).run(); }
+
+}  // namespace argosy
