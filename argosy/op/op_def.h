@@ -114,6 +114,7 @@ struct OpSpec {
   bool closes_loop = false;      // its output feeds an earlier Merge: NextIteration
   Flow flow = Flow::kNone;       // how the executor treats it
   bool async = false;            // its kernel waits for something (Recv, queues): see AsyncKernel
+  bool collective = false;       // async, and done only once every node of its "group" attribute has started
   std::vector<std::pair<int, int>> in_place = {};  // (input, output) that may share memory
   std::vector<int> host_inputs = {};  // arguments (by position in `inputs`) that a GPU kernel wants in host memory
   std::vector<int> host_outputs = {};
