@@ -1,0 +1,128 @@
+#include <nlohmann/json.hpp>
+
+#include "argosy/base/str.h"
+#include "tools/argosy/command.h"
+#include "tools/argosy/console.h"
+#include "tools/argosy/doctor_machine.h"
+#include "tools/argosy/exit_code.h"
+#include "tools/argosy/version.h"
+
+namespace argosy::cli {
+
+namespace {
+
+constexpr const char* kEmulationExample = "argosy train autoencoder --emulate 2";
+
+// What is worth changing, each with what to do about it.
+std::vector<std::string> advice(const MachineFacts& facts) {
+  const BuildInfo build = build_info();
+  std::vector<std::string> list;
+  if (!facts.nvidia_gpus.empty()) {
+    list.push_back(str_cat("this build has no CUDA backend and leaves the ", facts.nvidia_gpus.size(),
+                           " NVIDIA GPU(s) alone; the CPU and emulated GPUs work"));
+  }
+  if (build.type != "Release" || !build.sanitizers.empty()) {
+    list.push_back(str_cat("this is a ", build.type, build.sanitizers.empty() ? "" : " build with sanitizers",
+                           build.sanitizers.empty() ? " build" : "",
+                           ", several times slower than a release: cmake --workflow --preset release"));
+  }
+  if (facts.usable_cores < facts.cores) {
+    list.push_back(str_cat("only ", facts.usable_cores, " of ", facts.cores,
+                           " cores may be used (affinity mask or cgroup quota); give the job more if it is too slow"));
+  }
+  if (facts.memory_free_bytes < (std::uint64_t{1} << 30)) {
+    list.push_back(
+        str_cat("only ", format_bytes(facts.memory_free_bytes), " of memory are free; use a smaller --batch or --mem"));
+  }
+  for (const DiskFacts& disk : facts.disks) {
+    if (disk.free_bytes < (std::uint64_t{1} << 30)) {
+      list.push_back(str_cat("only ", format_bytes(disk.free_bytes), " of disk are free at ", disk.path,
+                             "; checkpoints may not fit"));
+    }
+  }
+  return list;
+}
+
+nlohmann::ordered_json to_json(const MachineFacts& facts) {
+  nlohmann::ordered_json libraries_found = nlohmann::ordered_json::object(), disks = nlohmann::ordered_json::array();
+  for (const Library& library : libraries()) libraries_found[library.name] = library.version;
+  for (const DiskFacts& disk : facts.disks) {
+    disks.push_back({{"path", disk.path}, {"free_bytes", disk.free_bytes}, {"total_bytes", disk.total_bytes}});
+  }
+  return {{"schema_version", 1},
+          {"version", build_info().version},
+          {"build_type", build_info().type},
+          {"compiler", build_info().compiler},
+          {"kernel", facts.kernel},
+          {"cpu",
+           {{"model", facts.cpu_model},
+            {"cores", facts.cores},
+            {"usable_cores", facts.usable_cores},
+            {"isa", onednn_isa()}}},
+          {"memory",
+           {{"bytes", facts.memory_bytes},
+            {"usable_bytes", facts.memory_usable_bytes},
+            {"free_bytes", facts.memory_free_bytes}}},
+          {"gpus", {{"nvidia_driver", facts.nvidia_driver}, {"nvidia", facts.nvidia_gpus}, {"cuda_backend", false}}},
+          {"backends", backends()},
+          {"disks", disks},
+          {"libraries", libraries_found},
+          {"settings", facts.settings},
+          {"advice", advice(facts)}};
+}
+
+std::string gpu_line(const MachineFacts& facts) {
+  if (!facts.nvidia_gpus.empty()) return str_cat(str_join(facts.nvidia_gpus), "; this build has no CUDA backend");
+  return facts.nvidia_driver ? "an NVIDIA driver but no card; this build has no CUDA backend"
+                             : "none; this build has no CUDA backend";
+}
+
+std::string to_text(const MachineFacts& facts, const Console& console) {
+  std::string text;
+  const auto line = [&](std::string_view name, const std::string& what) {
+    std::string left(name);
+    left.resize(11, ' ');
+    text += str_cat(console.on_stdout(Style::kBold, left), what, "\n");
+  };
+  const BuildInfo build = build_info();
+  line("argosy", str_cat(build.version, ", ", build.compiler, ", ", build.type));
+  line("system", facts.kernel);
+  line("cpu", str_cat(facts.cpu_model.empty() ? "unknown" : facts.cpu_model, ", ", facts.usable_cores, " of ",
+                      facts.cores, " cores usable, oneDNN uses ", onednn_isa()));
+  line("memory", str_cat(format_bytes(facts.memory_bytes), ", ", format_bytes(facts.memory_free_bytes), " free",
+                         facts.memory_usable_bytes < facts.memory_bytes
+                             ? ", limited to " + format_bytes(facts.memory_usable_bytes)
+                             : ""));
+  line("gpus", gpu_line(facts));
+  line("", str_cat("two emulated ones, in host memory: ", kEmulationExample));
+  for (const DiskFacts& disk : facts.disks) {
+    line("disk", str_cat(disk.path, ": ", format_bytes(disk.free_bytes), " free of ", format_bytes(disk.total_bytes)));
+  }
+  std::vector<std::string> names;
+  for (const Library& library : libraries()) names.push_back(str_cat(library.name, " ", library.version));
+  line("libraries", str_join(names));
+  for (const std::string& setting : facts.settings) line("setting", setting);
+  const std::vector<std::string> hints = advice(facts);
+  for (const std::string& hint : hints) line("advice", hint);
+  if (hints.empty()) line("advice", "nothing to complain about");
+  return text;
+}
+
+}  // namespace
+
+void define_doctor(Command& program) {
+  program.add("doctor", "What this machine can do, and what holds it back")
+      .json()
+      .example("argosy doctor", "a report to read, or to paste into a bug report")
+      .example("argosy doctor --json", "the same for scripts")
+      .about(
+          "Changes nothing and takes no device. Environment variables that change what argosy does are listed with\n"
+          "their values: look through the report before you make it public.")
+      .runs([](Console& console) -> Result<int> {
+        const MachineFacts facts = look_at_machine();
+        console.print(console.json() ? to_json(facts).dump(2) + "\n" : to_text(facts, console));
+        return kDone;
+      });
+}
+
+}  // namespace argosy::cli
