@@ -79,8 +79,8 @@ Result<int> list_folder(const std::string& folder, Console& console) {
     list.push_back(std::move(item));
   }
   if (console.json()) return console.print(dump({{"schema_version", 1}, {"checkpoints", list}})), kDone;
+  if (all.empty()) return console.note("no checkpoint in this folder"), kDone;
   console.print(format_table(rows));
-  if (all.empty()) console.note("no checkpoint in this folder");
   return kDone;
 }
 

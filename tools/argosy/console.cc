@@ -52,6 +52,7 @@ void Console::print(std::string_view text) { std::fwrite(text.data(), 1, text.si
 
 void Console::note(std::string_view line) {
   if (options_.quiet) return;
+  std::fflush(stdout);  // a reader of both sees them in the order they were said
   // One write, so that lines of several processes on one terminal stay whole.
   const std::string whole = str_cat(line, "\n");
   std::fwrite(whole.data(), 1, whole.size(), stderr);

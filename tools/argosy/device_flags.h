@@ -6,7 +6,9 @@
 
 namespace argosy::cli {
 
-// --devices, --emulate, --mem, --cpu-threads into `request`, which must outlive the command (Command::own()).
+// What the machine has: --emulate, --mem. `request` must outlive the command (Command::own()).
+void add_machine_flags(Command& command, DeviceRequest& request);
+// What of it to use: those, and --devices, --cpu-threads.
 void add_device_flags(Command& command, DeviceRequest& request);
 
 }  // namespace argosy::cli

@@ -53,7 +53,7 @@ Result<int> run(const DeviceRequest& request, Console& console) {
 void define_devices(Command& program) {
   Command& devices = program.add("devices", "What there is to compute on");
   auto& request = devices.own<DeviceRequest>();
-  add_device_flags(devices, request);
+  add_machine_flags(devices, request);
   devices.json()
       .example("argosy devices", "the CPU, and every GPU")
       .example("argosy devices --emulate 2 --json", "what a program would see with two emulated GPUs")

@@ -39,8 +39,9 @@ class Parser {
     try {
       app_.parse(std::move(reversed));
     } catch (const CLI::ParseError& error) {
-      // Only "--flag wants a value" is left to CLI11; the rest is checked here, where the words are ours.
-      missing_value_ = error.what();
+      // Only a value that is missing, or one too many, is left to CLI11; the rest is checked here, where the words are
+      // ours.
+      value_error_ = error.what();
     }
     find_command();
     if (dashes != words.end()) take_arguments({dashes + 1, words.end()});
@@ -81,7 +82,7 @@ class Parser {
       argument->expected(1, option.repeated ? CLI::detail::expected_max_vector_size : 1);
       argument->allow_extra_args(option.repeated);
     } else if (option.placeholder.empty()) {
-      app.add_flag_callback(option.name, [take] { take({"true"}); });
+      app.add_flag_callback(option.name, [take] { take({"true"}); })->disable_flag_override();
     } else {
       CLI::Option* flag = app.add_option(option.name, CLI::callback_t(take))->expected(1);
       flag->multi_option_policy(option.repeated ? CLI::MultiOptionPolicy::TakeAll : CLI::MultiOptionPolicy::TakeLast);
@@ -151,7 +152,7 @@ class Parser {
 
   Status complain(const Command& command, const std::vector<std::string>& words,
                   const std::vector<std::string>& extra) {
-    if (!missing_value_.empty()) return explain_missing_value(command, words);
+    if (!value_error_.empty()) return explain_value(command, words);
     if (!extra.empty()) return explain_extra(command, extra.front());
     if (!first_error_.ok()) return first_error_;
     for (const Option& option : command.options()) {
@@ -162,19 +163,26 @@ class Parser {
     return ok_status();
   }
 
-  Status explain_missing_value(const Command& command, const std::vector<std::string>& words) const {
+  Status explain_value(const Command& command, const std::vector<std::string>& words) const {
     for (const auto* list : {&command.options(), &globals_}) {
       for (const Option& option : *list) {
         for (const std::string& name : spellings(option)) {
           const bool is_last = !words.empty() && words.back() == name;
-          if (!option.placeholder.empty() && (is_last || missing_value_.starts_with(name + ":"))) {
+          const auto given_value = std::find_if(words.begin(), words.end(), [&](const std::string& word) {
+            return option.placeholder.empty() && word.starts_with(name + "=");
+          });
+          if (given_value != words.end()) {
+            return usage(command, str_cat(name, " is a switch and takes no value: ", *given_value),
+                         str_cat(command.path(), " ", name));
+          }
+          if (!option.placeholder.empty() && (is_last || value_error_.starts_with(name + ":"))) {
             return usage(command, str_cat(name, " wants a value, ", option.placeholder, ": ", option.help),
                          good_use(command, option));
           }
         }
       }
     }
-    return usage(command, missing_value_, usage_line(command));
+    return usage(command, value_error_, usage_line(command));
   }
 
   Status explain_extra(const Command& command, const std::string& word) const {
@@ -208,7 +216,7 @@ class Parser {
   std::vector<Option> globals_ = global_options();
   std::vector<const Option*> given_;
   std::vector<std::string> extra_;
-  std::string missing_value_;
+  std::string value_error_;
   Status first_error_;
   Parsed parsed_;
 };

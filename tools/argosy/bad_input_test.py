@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""The built program against wrong flags, missing files and damaged ones (ctest "cli_bad_input"), and against right ones.
+
+Every error must leave with its exit code, say what, where and what to type next on stderr, keep stdout empty (or one
+JSON document under --json), and be over in seconds. Rows are data; a new command adds rows.
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+GRAPH = "x = Placeholder [dtype=float, shape=shape[?,4]]\ny = Identity(x)\n"
+
+# words, exit code, what stderr must contain. {good} is a checkpoint, {dir} its folder, {s} the scratch folder.
+BAD = [
+    ("trian mlp", 2, ["unknown command \"trian\"", "argosy --help"]),
+    ("devcies", 2, ["unknown command", "argosy devices"]),
+    ("--frobnicate", 2, ["unknown flag --frobnicate"]),
+    ("version extra", 2, ["unexpected argument \"extra\""]),
+    ("version --color", 2, ["--color wants a value"]),
+    ("version --color pink", 2, ["\"pink\" is none of auto, always, never"]),
+    ("doctor --jsno", 2, ["unknown flag --jsno", "argosy doctor --json"]),
+    ("devices --emulate", 2, ["--emulate wants a value"]),
+    ("devices --emulate x", 2, ["\"x\"", "--emulate 2"]),
+    ("devices --emulate -1", 2, ["-1"]),
+    ("devices --emulate 1000000", 2, ["1000000"]),
+    ("devices --emulate gpu:lots", 2, ["lots"]),
+    ("devices --emulate gpu:4GiB@0", 2, ["gpu:4GiB@0"]),
+    ("devices --emulate 1 --mem gpu:0=zz", 2, ["gpu:0=zz"]),
+    ("devices --emulate 1 --mem gpu:0=-4GiB", 2, ["gpu:0=-4GiB"]),
+    ("devices --mem gpu", 2, ["gpu"]),
+    ("graph", 0, []),
+    ("graph shw g", 2, ["unknown command \"shw\"", "argosy graph show"]),
+    ("graph show", 2, ["FILE is missing"]),
+    ("graph show {s}/none.txt", 3, ["{s}/none.txt", "No such file"]),
+    ("graph show {s}", 2, ["Is a directory"]),
+    ("graph show {s}/unknown_op.txt", 2, ["line 1", "Identit"]),
+    ("graph show {s}/cut.txt", 2, ["line 1"]),
+    ("graph show {s}/binary.txt", 2, ["line 1"]),
+    ("graph dot {s}/huge_shape.txt", 2, ["line 1"]),
+    ("graph show --all-attrs=3 {s}/good.txt", 2, ["--all-attrs is a switch"]),
+    ("ckpt ls", 2, ["PATH is missing"]),
+    ("ckpt ls {s}/none", 3, ["{s}/none"]),
+    ("ckpt cat {good}", 2, ["TENSOR is missing"]),
+    ("ckpt cat {good} flaot", 3, ["has no tensor 'flaot'", "argosy ckpt ls"]),
+    ("ckpt cat {good} float --limit -1", 2, ["\"-1\" is not a whole number of at least 0"]),
+    ("ckpt diff {good}", 2, ["B is missing"]),
+    ("ckpt diff {good} {good} --tolerance much", 2, ["\"much\" is not a number"]),
+    ("ckpt verify {s}/empty", 3, ["no checkpoint in"]),
+    ("ckpt verify {s}/flipped_data", 6, ["checksum"]),
+    ("ckpt verify {s}/flipped_index", 6, ["flipped_index"]),
+    ("ckpt verify {s}/short_data", 6, ["short_data"]),
+    ("ckpt verify {s}/no_data", 6, ["data file"]),
+    ("ckpt ls {s}/empty_index", 6, ["empty_index"]),
+    ("ckpt ls {s}/garbage_index", 6, ["garbage_index"]),
+    ("ckpt cat {s}/flipped_data {tensor}", 6, ["checksum"]),
+]
+GOOD = [
+    ("--version", "argosy "),
+    ("", "Commands"),
+    ("ckpt --help", "verify"),
+    ("version", "oneDNN"),
+    ("doctor", "argosy train autoencoder --emulate 2"),
+    ("devices --emulate 2", "gpu:1"),
+    ("graph show {s}/good.txt", "y = Identity(x)"),
+    ("graph dot {s}/good.txt", "digraph"),
+    ("ckpt ls {dir}", "model"),
+    ("ckpt ls {good}", "float"),
+    ("ckpt ls {good}.index", "float"),
+    ("ckpt verify {dir}", "ok"),
+    ("ckpt cat {good} {tensor}", "{tensor}"),
+    ("ckpt diff {good} {good}", ""),
+]
+
+
+class Harness:
+    def __init__(self, program, scratch):
+        self.program, self.scratch, self.failures, self.count = program, scratch, [], 0
+        self.names = {"s": str(scratch)}
+
+    def run(self, words):
+        command = [self.program] + words.format(**self.names).split()
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("ARGOSY_")}
+        self.count += 1
+        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+                              timeout=30, env=environment)
+
+    def fail(self, words, why, done):
+        self.failures.append(f"argosy {words.format(**self.names)}\n  {why}\n  exit {done.returncode}\n"
+                             f"  stdout: {done.stdout[:600]}\n  stderr: {done.stderr[:900]}")
+
+    def expect_error(self, words, code, texts):
+        done = self.run(words)
+        if done.returncode != code:
+            return self.fail(words, f"must exit with {code}", done)
+        if code == 0:
+            return None
+        told = [line.split(" ", 1)[0] for line in done.stderr.replace("\n  ", "\n").splitlines()]
+        for part in ("error", "where", "try"):
+            if told.count(part) != 1:
+                return self.fail(words, f"stderr must have one line '{part} …'", done)
+        for text in texts:
+            if text.format(**self.names) not in done.stderr:
+                return self.fail(words, f"stderr must contain {text!r}", done)
+        if "verify" not in words and done.stdout:
+            return self.fail(words, "stdout must stay empty", done)
+        return None
+
+    def expect_json_error(self, words, code):
+        """The same mistake with --json: one document, with the error in it."""
+        done = self.run(words + " --json")
+        try:
+            document = json.loads(done.stdout)
+            told = document.get("error") or document["checkpoints"]
+            assert document["schema_version"] == 1 and told and done.returncode == code
+        except (ValueError, KeyError, AssertionError) as error:
+            self.fail(words + " --json", f"must print one JSON document with the error and exit {code}: {error!r}", done)
+
+    def expect_good(self, words, text):
+        done = self.run(words)
+        if done.returncode != 0 or text.format(**self.names) not in done.stdout:
+            self.fail(words, f"must exit with 0 and print {text!r}", done)
+
+    def expect_good_json(self, words):
+        done = self.run(words + " --json")
+        try:
+            assert done.returncode == 0 and json.loads(done.stdout)["schema_version"] == 1
+        except (ValueError, KeyError, AssertionError) as error:
+            self.fail(words + " --json", f"must print one JSON document: {error!r}", done)
+
+
+def make_files(harness, ckpt_tool):
+    s = harness.scratch
+    for name, text in {"good": GRAPH, "unknown_op": "y = Identit(x)\n", "cut": "x = Placeholder [dtype=fl",
+                       "huge_shape": "x = Placeholder [dtype=float, shape=shape[99999999999999999999]]\n"}.items():
+        (s / f"{name}.txt").write_text(text)
+    (s / "binary.txt").write_bytes(bytes(range(256)) * 40)
+    (s / "empty").mkdir()
+    (s / "run").mkdir()
+    harness.names |= {"dir": str(s / "run"), "good": str(s / "run/model.ckpt-7")}
+    subprocess.run([ckpt_tool, "write", harness.names["good"], "1"], check=True, timeout=30)
+    names = harness.run("ckpt ls {good} --json").stdout
+    harness.names["tensor"] = next(t["name"] for t in json.loads(names)["tensors"] if t["bytes"] > 0)
+    index = pathlib.Path(harness.names["good"] + ".index").read_bytes()
+    data = pathlib.Path(harness.names["good"] + ".data-00000-of-00001").read_bytes()
+
+    def damaged(name, new_index, new_data):
+        (s / f"{name}.index").write_bytes(new_index)
+        if new_data is not None:
+            (s / f"{name}.data-00000-of-00001").write_bytes(new_data)
+
+    def flip(data, at):
+        return data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1:]
+
+    damaged("flipped_data", index, bytes(b ^ 1 for b in data))
+    damaged("flipped_index", flip(index, len(index) // 3), data)
+    damaged("short_data", index, data[:-1])
+    damaged("no_data", index, None)
+    damaged("empty_index", b"", data)
+    damaged("garbage_index", bytes(range(256)) * 40, data)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--ckpt-tool", required=True)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        harness = Harness(args.program, pathlib.Path(scratch))
+        make_files(harness, args.ckpt_tool)
+        for words, code, texts in BAD:
+            harness.expect_error(words, code, texts)
+        for words, code, _ in BAD:
+            if code in (3, 6) and not words.startswith("graph dot"):
+                harness.expect_json_error(words, code)
+        for words, text in GOOD:
+            harness.expect_good(words, text)
+        for words in ("version", "doctor", "devices --emulate 1", "graph show {s}/good.txt", "ckpt ls {dir}",
+                      "ckpt ls {good}", "ckpt verify {dir}", "ckpt cat {good} {tensor}", "ckpt diff {good} {good}"):
+            harness.expect_good_json(words)
+        print("\n\n".join(harness.failures) or f"cli: {harness.count} invocations, all as stated")
+        return bool(harness.failures)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

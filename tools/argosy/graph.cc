@@ -1,0 +1,126 @@
+#include "argosy/graph/graph.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "argosy/base/file.h"
+#include "argosy/graph/text.h"
+#include "argosy/ops/ops.h"
+#include "tools/argosy/command.h"
+#include "tools/argosy/console.h"
+#include "tools/argosy/exit_code.h"
+
+namespace argosy::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
+
+struct Options {
+  std::string file;
+  bool all_attrs = false;
+};
+
+Result<std::string> read_stdin() {
+  std::string text;
+  char block[1 << 16];
+  while (const std::size_t got = std::fread(block, 1, sizeof block, stdin)) {
+    text.append(block, got);
+    if (static_cast<std::int64_t>(text.size()) > kMostBytes) {
+      return resource_exhausted("standard input has more than ", kMostBytes, " bytes").with_id("ARG-FILE-003");
+    }
+  }
+  return text;
+}
+
+Result<Graph> load(const std::string& path) {
+  Result<std::string> text = path == "-" ? read_stdin() : read_file(path, kMostBytes);
+  if (!text.ok()) return std::move(text).status().with_where(path).with_next("argosy graph show FILE, or - for stdin");
+  Result<Graph> graph = parse_text(*text, builtin_ops());
+  if (graph.ok()) return graph;
+  return std::move(graph).status().with_where(path).with_next(
+      "correct that line; argosy graph --help shows how the text form looks");
+}
+
+ordered_json to_json(const Graph& graph) {
+  ordered_json nodes = ordered_json::array();
+  const auto name_of = [&](NodeId id) { return graph.node(id).name; };
+  for (const Node& node : graph.nodes()) {
+    ordered_json inputs = ordered_json::array(), outputs = ordered_json::array();
+    for (const Endpoint& input : node.inputs) inputs.push_back(str_cat(name_of(input.node), ":", input.index));
+    for (const NodeId control : node.controls) inputs.push_back("^" + name_of(control));
+    for (std::size_t i = 0; i < node.output_dtypes.size(); ++i) {
+      outputs.push_back({{"dtype", dtype_name(node.output_dtypes[i])}, {"shape", node.output_shapes[i].to_string()}});
+    }
+    nodes.push_back({{"name", node.name},
+                     {"op", node.op->name},
+                     {"device", node.device},
+                     {"inputs", inputs},
+                     {"outputs", outputs}});
+  }
+  return {{"schema_version", 1}, {"nodes", nodes}};
+}
+
+// "12 nodes: 5 Const, 3 MatMul, …; 2 functions".
+std::string summary(const Graph& graph) {
+  std::map<std::string, int> counts;
+  for (const Node& node : graph.nodes()) ++counts[std::string(node.op->name)];
+  std::vector<std::pair<int, std::string>> by_count;
+  for (const auto& [op, count] : counts) by_count.emplace_back(-count, op);
+  std::sort(by_count.begin(), by_count.end());
+  std::vector<std::string> parts;
+  for (const auto& [count, op] : by_count) {
+    if (parts.size() < 8) parts.push_back(str_cat(-count, " ", op));
+  }
+  if (by_count.size() > parts.size()) parts.push_back(str_cat(by_count.size() - parts.size(), " more ops"));
+  return str_cat(graph.size(), " nodes: ", str_join(parts),
+                 graph.functions().empty() ? "" : str_cat("; ", graph.functions().size(), " functions"));
+}
+
+Result<int> show(const Options& options, Console& console) {
+  ARGOSY_ASSIGN_OR_RETURN(const Graph graph, load(options.file));
+  if (console.json()) {
+    console.print(to_json(graph).dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+    return kDone;
+  }
+  console.print(to_text(graph, {.all_attrs = options.all_attrs}));
+  console.note(summary(graph));
+  return kDone;
+}
+
+Result<int> dot(const Options& options, Console& console) {
+  ARGOSY_ASSIGN_OR_RETURN(const Graph graph, load(options.file));
+  return console.print(to_dot(graph)), kDone;
+}
+
+}  // namespace
+
+void define_graph(Command& program) {
+  Command& graph = program.add("graph", "Read a graph's text form, check it, draw it");
+  graph.example("argosy graph show model.txt", "with every dtype and shape inferred")
+      .example("argosy graph dot model.txt | dot -Tsvg -o model.svg", "a picture")
+      .about(
+          "The text form is one node a line, inputs before their users:\n"
+          "  x = Placeholder [dtype=float, shape=shape[?,4]] @/device:GPU:0\n"
+          "  y = Identity(x)");
+
+  Command& show_command = graph.add("show", "Check a graph and print it with inferred dtypes and shapes");
+  auto& show_options = show_command.own<Options>();
+  show_command.argument("FILE", show_options.file, "a graph's text form; - reads standard input")
+      .option("--all-attrs", show_options.all_attrs, "print attributes that equal their defaults, too")
+      .json()
+      .example("argosy graph show model.txt", "the graph, and on stderr what it is made of")
+      .runs([&o = show_options](Console& console) { return show(o, console); });
+
+  Command& dot_command = graph.add("dot", "Print a graph for Graphviz: devices as clusters, control edges dashed");
+  auto& dot_options = dot_command.own<Options>();
+  dot_command.argument("FILE", dot_options.file, "a graph's text form; - reads standard input")
+      .example("argosy graph dot model.txt | dot -Tsvg -o model.svg", "a picture")
+      .runs([&o = dot_options](Console& console) { return dot(o, console); });
+}
+
+}  // namespace argosy::cli
