@@ -12,6 +12,7 @@ pkg_check_modules(isal REQUIRED IMPORTED_TARGET libisal)
 find_package(Protobuf REQUIRED)
 if(ARGOSY_TESTS)
   find_package(GTest CONFIG REQUIRED)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
 endif()
 
 # oneDNN's own CMake config insists on OpenCL; we need the library alone.
