@@ -67,6 +67,6 @@ function(argosy_op_families)
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/argosy/ops/families.inc CONTENT "${list}" @ONLY)
   argosy_library(ops SOURCES ops.cc ${definitions} DEPS argosy_graph)
   argosy_library(kernels_cpu SOURCES kernels_cpu.cc evaluate.cc ${cpu}
-                 DEPS argosy_ops argosy_graph argosy_op LIBS argosy_dnnl hwy::hwy)
+                 DEPS argosy_ops argosy_graph argosy_op argosy_onednn LIBS hwy::hwy)
   argosy_test(ops SOURCES ${tests} DEPS argosy_testing)
 endfunction()

@@ -1,0 +1,20 @@
+// Products of matrices, and of stacks of matrices.
+#pragma once
+
+#include <string_view>
+
+#include "argosy/graph/graph.h"
+
+namespace argosy {
+
+struct MatMulOptions {
+  bool transpose_a = false, transpose_b = false;
+};
+
+// a · b. Matrices give MatMul; stacks of matrices (rank above 2) BatchMatMulV2, whose leading axes broadcast.
+Value matmul(Value a, Value b, MatMulOptions options = {}, std::string_view name = "MatMul");
+
+// x · w + bias, as users of dense layers write it.
+Value matmul_bias(Value x, Value w, Value bias, std::string_view name = "dense");
+
+}  // namespace argosy

@@ -1,0 +1,309 @@
+#include "argosy/ops/onednn/onednn.h"
+
+#include <atomic>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <utility>
+#include <vector>
+
+namespace argosy::onednn {
+
+namespace {
+
+using dnnl::memory;
+using Dims = memory::dims;
+using Tag = memory::format_tag;
+
+constexpr std::size_t kAlign = 64;
+
+const dnnl::engine& cpu() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+Status to_status(const dnnl::error& e, const char* what) {
+  if (e.status == dnnl_unimplemented || e.status == dnnl_invalid_arguments)
+    return unimplemented("oneDNN: ", what, ": ", e.what());
+  if (e.status == dnnl_out_of_memory) return resource_exhausted("oneDNN: ", what, ": out of memory");
+  return internal_error("oneDNN: ", what, ": ", e.what());
+}
+
+memory::data_type data_type(DType dtype) {
+  return dtype == DType::kBfloat16 ? memory::data_type::bf16 : memory::data_type::f32;
+}
+
+// Where the bytes of a memory object are: an argument of run(), or a place in the scratch memory.
+struct Place {
+  int argument = -1;
+  std::size_t offset = 0;
+};
+
+class Chain final : public Program {
+ public:
+  ~Chain() override { delete idle_.load(); }
+  std::size_t scratch_bytes() const override { return scratch_; }
+
+  int argument(const memory::desc& desc, int index) { return add_memory(desc, {.argument = index}); }
+  int temporary(const memory::desc& desc) {
+    const std::size_t offset = scratch_;
+    scratch_ += (desc.get_size() + kAlign - 1) / kAlign * kAlign;
+    return add_memory(desc, {.offset = offset});
+  }
+  // `memory` itself, or a temporary of layout `wanted` that a reorder fills from it.
+  int packed(int memory, const memory::desc& wanted) {
+    if (descs_[memory] == wanted) return memory;
+    const int to = temporary(wanted);
+    add_reorder(memory, to);
+    return to;
+  }
+  void add_reorder(int from, int to) {
+    add(dnnl::reorder({cpu(), descs_[from], cpu(), descs_[to]}), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
+  }
+  // `arguments`: oneDNN's argument, our memory.
+  void add(dnnl::primitive primitive, std::vector<std::pair<int, int>> arguments) {
+    steps_.push_back({std::move(primitive), std::move(arguments)});
+  }
+  const memory::desc& desc(int memory) const { return descs_[memory]; }
+
+  Status run(std::span<void* const> data, void* scratch) override try {
+    std::unique_ptr<State> state(idle_.exchange(nullptr, std::memory_order_acquire));
+    if (!state) state = make_state();
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      void* const at =
+          places_[i].argument >= 0 ? data[places_[i].argument] : static_cast<std::byte*>(scratch) + places_[i].offset;
+      dnnl_memory_set_data_handle(state->memories[i].get(), at);
+    }
+    for (std::size_t s = 0; s < steps_.size(); ++s) {
+      const auto& arguments = state->arguments[s];
+      dnnl::error::wrap_c_api(dnnl_primitive_execute(steps_[s].primitive.get(), state->stream.get(),
+                                                     static_cast<int>(arguments.size()), arguments.data()),
+                              "execute");
+    }
+    delete idle_.exchange(state.release(), std::memory_order_acq_rel);
+    return ok_status();
+  } catch (const dnnl::error& e) {
+    return to_status(e, "running a primitive");
+  }
+
+ private:
+  struct Step {
+    dnnl::primitive primitive;
+    std::vector<std::pair<int, int>> arguments;
+  };
+  // What one call at a time uses. One is kept: calls that overlap make their own.
+  struct State {
+    dnnl::stream stream;
+    std::vector<memory> memories;
+    std::vector<std::vector<dnnl_exec_arg_t>> arguments;  // per step
+  };
+
+  int add_memory(const memory::desc& desc, Place place) {
+    descs_.push_back(desc);
+    places_.push_back(place);
+    return static_cast<int>(descs_.size()) - 1;
+  }
+  std::unique_ptr<State> make_state() const {
+    auto state = std::make_unique<State>();
+    state->stream = dnnl::stream(cpu());
+    for (const memory::desc& d : descs_) state->memories.emplace_back(d, cpu(), nullptr);
+    for (const Step& step : steps_) {
+      auto& arguments = state->arguments.emplace_back();
+      for (const auto& [argument, m] : step.arguments) arguments.push_back({argument, state->memories[m].get()});
+    }
+    return state;
+  }
+
+  std::vector<memory::desc> descs_;
+  std::vector<Place> places_;
+  std::vector<Step> steps_;
+  std::size_t scratch_ = 0;
+  std::atomic<State*> idle_{nullptr};
+};
+
+dnnl::primitive_attr attributes(Activation activation, float alpha) {
+  using dnnl::algorithm;
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  dnnl::post_ops ops;
+  const auto append = [&](algorithm a, float p, float q) {
+#if DNNL_VERSION_MAJOR >= 3
+    ops.append_eltwise(a, p, q);
+#else
+    ops.append_eltwise(1.0f, a, p, q);
+#endif
+  };
+  switch (activation) {
+    case Activation::kNone: return attr;
+    case Activation::kRelu: append(algorithm::eltwise_relu, 0, 0); break;
+    case Activation::kRelu6: append(algorithm::eltwise_clip, 0, 6); break;
+    case Activation::kElu: append(algorithm::eltwise_elu, 1, 0); break;
+    case Activation::kLeakyRelu: append(algorithm::eltwise_relu, alpha, 0); break;
+    case Activation::kSigmoid: append(algorithm::eltwise_logistic, 0, 0); break;
+    case Activation::kTanh: append(algorithm::eltwise_tanh, 0, 0); break;
+  }
+  attr.set_post_ops(ops);
+  return attr;
+}
+
+// A primitive descriptor of either API: 2.x goes by way of an operation descriptor.
+template <typename Primitive, typename... Arguments>
+auto descriptor(const dnnl::primitive_attr& attr, const Arguments&... arguments) {
+#if DNNL_VERSION_MAJOR >= 3
+  return typename Primitive::primitive_desc(cpu(), arguments..., attr);
+#else
+  return typename Primitive::primitive_desc(typename Primitive::desc(arguments...), attr, cpu());
+#endif
+}
+// The same for a backward primitive, which wants its forward one as a hint.
+template <typename Primitive, typename Hint, typename... Arguments>
+auto backward_descriptor(const dnnl::primitive_attr& attr, const Hint& hint, const Arguments&... arguments) {
+#if DNNL_VERSION_MAJOR >= 3
+  return typename Primitive::primitive_desc(cpu(), arguments..., hint, attr);
+#else
+  return typename Primitive::primitive_desc(typename Primitive::desc(arguments...), attr, cpu(), hint);
+#endif
+}
+
+std::unique_ptr<Chain> matmul_chain(const MatMulSpec& s) {
+  const memory::data_type type = data_type(s.dtype);
+  const bool batched = s.batch > 1;  // a batch of one is faster as two axes
+  const auto operand = [&](std::int64_t batch, std::int64_t rows, std::int64_t columns, bool transposed) {
+    return batched ? memory::desc({batch, rows, columns}, type, transposed ? Tag::acb : Tag::abc)
+                   : memory::desc({rows, columns}, type, transposed ? Tag::ba : Tag::ab);
+  };
+  const memory::desc a_desc = operand(s.batch, s.m, s.k, s.transpose_a);
+  const memory::desc b_desc = operand(s.one_b ? 1 : s.batch, s.k, s.n, s.transpose_b);
+  const memory::desc c_desc = operand(s.batch, s.m, s.n, false), bias_desc = operand(1, 1, s.n, false);
+  const dnnl::primitive_attr attr = attributes(s.activation, s.alpha);
+  const auto pd = s.bias ? descriptor<dnnl::matmul>(attr, a_desc, b_desc, bias_desc, c_desc)
+                         : descriptor<dnnl::matmul>(attr, a_desc, b_desc, c_desc);
+  auto chain = std::make_unique<Chain>();
+  std::vector<std::pair<int, int>> arguments = {{DNNL_ARG_SRC, chain->argument(a_desc, 0)},
+                                                {DNNL_ARG_WEIGHTS, chain->argument(b_desc, 1)}};
+  if (s.bias) arguments.emplace_back(DNNL_ARG_BIAS, chain->argument(bias_desc, 2));
+  arguments.emplace_back(DNNL_ARG_DST, chain->argument(c_desc, s.bias ? 3 : 2));
+  if (pd.scratchpad_desc().get_size() > 0)
+    arguments.emplace_back(DNNL_ARG_SCRATCHPAD, chain->temporary(pd.scratchpad_desc()));
+  chain->add(dnnl::matmul(pd), std::move(arguments));
+  return chain;
+}
+
+struct ConvDescs {
+  memory::desc input, filter, output, bias;           // as they lie in memory
+  memory::desc best_input, best_filter, best_output;  // what the primitive is asked for
+  Dims strides, dilations, pad_before, pad_after;
+};
+
+ConvDescs describe(const ConvSpec& s) {
+  const memory::data_type type = data_type(s.dtype);
+  const Tag image = s.nchw ? Tag::nchw : Tag::nhwc;
+  ConvDescs d;
+  const Dims input{s.batch, s.in_c, s.in_h, s.in_w}, output{s.batch, s.out_c, s.out_h, s.out_w};
+  d.input = memory::desc(input, type, image);
+  d.output = memory::desc(output, type, image);
+  d.best_input = s.blocked_images ? memory::desc(input, type, Tag::any) : d.input;
+  d.best_output = s.blocked_images ? memory::desc(output, type, Tag::any) : d.output;
+  d.bias = memory::desc({s.out_c}, type, Tag::x);
+  Dims filter{s.out_c, s.in_c, s.filter_h, s.filter_w};
+  if (s.depthwise) {
+    const std::int64_t per = s.out_c / s.in_c;
+    filter = {s.in_c, per, 1, s.filter_h, s.filter_w};
+    d.filter = memory::desc(filter, type, Dims{per, 1, 1, s.filter_w * s.out_c, s.out_c});
+  } else {
+    d.filter = memory::desc(filter, type, Tag::hwio);
+  }
+  d.best_filter = s.plain_filter ? d.filter : memory::desc(filter, type, Tag::any);
+  d.strides = {s.stride_h, s.stride_w};
+  d.dilations = {s.dilation_h - 1, s.dilation_w - 1};  // oneDNN counts the holes
+  d.pad_before = {s.pad_top, s.pad_left};
+  d.pad_after = {s.pad_bottom, s.pad_right};
+  return d;
+}
+
+auto forward_descriptor(const ConvSpec& s, const ConvDescs& d, dnnl::prop_kind kind, const dnnl::primitive_attr& attr) {
+  constexpr auto kDirect = dnnl::algorithm::convolution_direct;
+  using Forward = dnnl::convolution_forward;
+  return s.bias ? descriptor<Forward>(attr, kind, kDirect, d.best_input, d.best_filter, d.bias, d.best_output,
+                                      d.strides, d.dilations, d.pad_before, d.pad_after)
+                : descriptor<Forward>(attr, kind, kDirect, d.best_input, d.best_filter, d.best_output, d.strides,
+                                      d.dilations, d.pad_before, d.pad_after);
+}
+
+// Adds the primitive; its result, packed or not, ends up in `result`, an argument.
+template <typename Descriptor>
+void add_producer(Chain& chain, dnnl::primitive primitive, const Descriptor& pd, int result,
+                  const memory::desc& result_desc, int result_argument, std::vector<std::pair<int, int>> arguments) {
+  const bool plain = chain.desc(result) == result_desc;
+  const int made = plain ? result : chain.temporary(result_desc);
+  arguments.emplace_back(result_argument, made);
+  if (pd.scratchpad_desc().get_size() > 0)
+    arguments.emplace_back(DNNL_ARG_SCRATCHPAD, chain.temporary(pd.scratchpad_desc()));
+  chain.add(std::move(primitive), std::move(arguments));
+  if (!plain) chain.add_reorder(made, result);
+}
+
+std::unique_ptr<Chain> convolution_chain(const ConvSpec& s) {
+  constexpr auto kDirect = dnnl::algorithm::convolution_direct;
+  const ConvDescs d = describe(s);
+  const dnnl::primitive_attr attr = attributes(s.activation, s.alpha);
+  auto chain = std::make_unique<Chain>();
+  if (s.kind == ConvKind::kForward) {
+    const auto pd = forward_descriptor(s, d, dnnl::prop_kind::forward_inference, attr);
+    const int input = chain->packed(chain->argument(d.input, 0), pd.src_desc());
+    const int filter = chain->packed(chain->argument(d.filter, 1), pd.weights_desc());
+    std::vector<std::pair<int, int>> arguments = {{DNNL_ARG_SRC, input}, {DNNL_ARG_WEIGHTS, filter}};
+    if (s.bias) arguments.emplace_back(DNNL_ARG_BIAS, chain->argument(d.bias, 2));
+    const int output = chain->argument(d.output, s.bias ? 3 : 2);
+    add_producer(*chain, dnnl::convolution_forward(pd), pd, output, pd.dst_desc(), DNNL_ARG_DST, std::move(arguments));
+    return chain;
+  }
+  const auto hint = forward_descriptor(s, d, dnnl::prop_kind::forward_training, {});
+  if (s.kind == ConvKind::kBackwardInput) {
+    using Backward = dnnl::convolution_backward_data;
+    const auto pd = backward_descriptor<Backward>(attr, hint, kDirect, d.best_input, d.best_filter, d.best_output,
+                                                  d.strides, d.dilations, d.pad_before, d.pad_after);
+    const int dy = chain->packed(chain->argument(d.output, 0), pd.diff_dst_desc());
+    const int filter = chain->packed(chain->argument(d.filter, 1), pd.weights_desc());
+    add_producer(*chain, Backward(pd), pd, chain->argument(d.input, 2), pd.diff_src_desc(), DNNL_ARG_DIFF_SRC,
+                 {{DNNL_ARG_DIFF_DST, dy}, {DNNL_ARG_WEIGHTS, filter}});
+    return chain;
+  }
+  using Backward = dnnl::convolution_backward_weights;
+  const auto pd = backward_descriptor<Backward>(attr, hint, kDirect, d.best_input, d.best_filter, d.best_output,
+                                                d.strides, d.dilations, d.pad_before, d.pad_after);
+  const int x = chain->packed(chain->argument(d.input, 0), pd.src_desc());
+  const int dy = chain->packed(chain->argument(d.output, 1), pd.diff_dst_desc());
+  add_producer(*chain, Backward(pd), pd, chain->argument(d.filter, 2), pd.diff_weights_desc(), DNNL_ARG_DIFF_WEIGHTS,
+               {{DNNL_ARG_SRC, x}, {DNNL_ARG_DIFF_DST, dy}});
+  return chain;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Program>> make_matmul(const MatMulSpec& spec) try {
+  return std::unique_ptr<Program>(matmul_chain(spec));
+} catch (const dnnl::error& e) {
+  return to_status(e, "matrix product");
+}
+
+Result<std::unique_ptr<Program>> make_convolution(const ConvSpec& spec) try {
+  return std::unique_ptr<Program>(convolution_chain(spec));
+} catch (const dnnl::error& e) {
+  return to_status(e, "convolution");
+}
+
+bool supports(DType dtype) {
+  if (dtype == DType::kFloat32) return true;
+  if (dtype != DType::kBfloat16) return false;
+  static const bool bf16 = make_matmul({.dtype = DType::kBfloat16, .m = 16, .n = 16, .k = 16}).ok();
+  return bf16;
+}
+
+Status sgemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, const float* a,
+             const float* b, bool add, float* c) {
+  const dnnl_status_t done = dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, 1.0f, a,
+                                        transpose_a ? m : k, b, transpose_b ? k : n, add ? 1.0f : 0.0f, c, n);
+  if (done != dnnl_success) return internal_error("oneDNN: sgemm of ", m, "x", k, "x", n, " failed");
+  return ok_status();
+}
+
+}  // namespace argosy::onednn

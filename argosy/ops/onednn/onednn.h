@@ -1,0 +1,78 @@
+// The one door to oneDNN (2.6 and 3.x): its heavy primitives, made for given shapes, behind types of our own.
+//
+// A Program is a primitive with the reorders it needs around it and its memory objects. It is made for one set of
+// shapes and one team size (thread_budget() of the maker), costs up to a millisecond to make, and is then kept
+// (argosy/ops/onednn/program_cache.h). Everything oneDNN throws becomes a Status here: UNIMPLEMENTED where it has no
+// implementation, so that a kernel can go on to its plain reference.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "argosy/base/status.h"
+#include "argosy/tensor/dtype.h"
+
+namespace argosy::onednn {
+
+// Can this machine's oneDNN multiply matrices and convolve in this dtype? (bfloat16 needs AVX-512; float16 never.)
+bool supports(DType dtype);
+
+// Thread-safe: run() may be called by many threads at once.
+class Program {
+ public:
+  virtual ~Program() = default;
+  // Memory run() wants for the length of the call, 64-byte aligned.
+  virtual std::size_t scratch_bytes() const = 0;
+  // `data`: one pointer per argument, in the order the maker below states. REQUIRES: the thread budget it was made for.
+  virtual Status run(std::span<void* const> data, void* scratch) = 0;
+};
+
+// What follows the sum, fused into it.
+enum class Activation : std::uint8_t { kNone, kRelu, kRelu6, kElu, kLeakyRelu, kSigmoid, kTanh };
+
+// product[batch, m, n] = activation(a[batch, m, k] · b[batch, k, n] + bias[n]); a transposed operand lies in memory as
+// [k, m] or [n, k]. Arguments: a, b, (bias,) product. REQUIRES: every size > 0.
+struct MatMulSpec {
+  DType dtype = DType::kFloat32;
+  Activation activation = Activation::kNone;
+  bool transpose_a = false, transpose_b = false, bias = false;
+  bool one_b = false;  // b has no batch: every product uses the same
+  float alpha = 0;     // of kLeakyRelu
+  int threads = 0;     // set by ProgramCache
+  std::int64_t batch = 1, m = 0, n = 0, k = 0;
+  bool operator==(const MatMulSpec&) const = default;
+};
+Result<std::unique_ptr<Program>> make_matmul(const MatMulSpec& spec);
+
+// c[m, n] = a · b (+ c) for float32 without anything to keep: the better choice for long sums, where the
+// primitive's packing of b does not pay. REQUIRES: every size > 0.
+Status sgemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, const float* a,
+             const float* b, bool add, float* c);
+
+enum class ConvKind : std::uint8_t { kForward, kBackwardInput, kBackwardFilter };
+
+// One of the three products of a 2-D convolution. Images are NHWC (or NCHW), filters [h, w, in, out], or
+// [h, w, in, multiplier] when depthwise. Arguments:
+//   kForward         input, filter, (bias,) output
+//   kBackwardInput   output's gradient, filter, input's gradient
+//   kBackwardFilter  input, output's gradient, filter's gradient
+// REQUIRES: every size > 0, paddings >= 0.
+struct ConvSpec {
+  ConvKind kind = ConvKind::kForward;
+  DType dtype = DType::kFloat32;
+  Activation activation = Activation::kNone;
+  bool nchw = false, depthwise = false, bias = false;
+  bool plain_filter = false;    // use the filter as it lies instead of packing it first
+  bool blocked_images = false;  // reorder the images, too, into the layout oneDNN likes best
+  float alpha = 0;
+  int threads = 0;  // set by ProgramCache
+  std::int64_t batch = 0, in_h = 0, in_w = 0, in_c = 0, out_h = 0, out_w = 0, out_c = 0;
+  std::int64_t filter_h = 0, filter_w = 0, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
+  std::int64_t pad_top = 0, pad_bottom = 0, pad_left = 0, pad_right = 0;
+  bool operator==(const ConvSpec&) const = default;
+};
+Result<std::unique_ptr<Program>> make_convolution(const ConvSpec& spec);
+
+}  // namespace argosy::onednn

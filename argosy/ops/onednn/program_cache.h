@@ -1,0 +1,65 @@
+// ProgramCache: the programs of one kernel, one per set of shapes and team size. Thread-safe; finding one again takes
+// no lock.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "argosy/base/mutex.h"
+#include "argosy/base/parallel.h"
+#include "argosy/ops/onednn/onednn.h"
+
+namespace argosy::onednn {
+
+template <typename Spec>
+class ProgramCache {
+ public:
+  using Make = Result<std::unique_ptr<Program>> (*)(const Spec&);
+  explicit ProgramCache(Make make) : make_(make) {}
+  ~ProgramCache() {
+    for (const Entry* e = head_.load(); e != nullptr;) {
+      const std::unique_ptr<const Entry> gone(e);
+      e = e->next;
+    }
+  }
+  ProgramCache(const ProgramCache&) = delete;
+  ProgramCache& operator=(const ProgramCache&) = delete;
+
+  // The program for `spec` and the calling thread's team. Shapes that never come to rest are not kept beyond kMost:
+  // then `own` holds the program, for this call.
+  Result<Program*> get(Spec spec, std::unique_ptr<Program>& own) {
+    spec.threads = thread_budget();
+    if (Program* found = find(spec)) [[likely]]
+      return found;
+    MutexLock lock(mutex_);
+    if (Program* found = find(spec)) return found;
+    ARGOSY_ASSIGN_OR_RETURN(own, make_(spec));
+    if (kept_ == kMost) return own.get();
+    ++kept_;
+    const auto* entry =
+        new Entry{spec, std::move(own), head_.load(std::memory_order_relaxed)};  // freed by the destructor
+    head_.store(entry, std::memory_order_release);
+    return entry->program.get();
+  }
+
+ private:
+  static constexpr int kMost = 16;
+  struct Entry {
+    Spec spec;
+    std::unique_ptr<Program> program;
+    const Entry* next;
+  };
+  Program* find(const Spec& spec) const {
+    for (const Entry* e = head_.load(std::memory_order_acquire); e != nullptr; e = e->next) {
+      if (e->spec == spec) return e->program.get();
+    }
+    return nullptr;
+  }
+
+  const Make make_;
+  std::atomic<const Entry*> head_{nullptr};  // newest first; entries never change
+  Mutex mutex_;
+  int kept_ ARGOSY_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace argosy::onednn
