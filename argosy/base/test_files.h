@@ -28,6 +28,8 @@ class TempDirectory {
   const std::string& path() const { return path_; }
   std::string path(std::string_view name) const { return join_path(path_, name); }
   void write(std::string_view name, std::string_view bytes) const {
+    // Emptying an old file would make ext4 write it out at once; a new one it keeps in memory.
+    ASSERT_TRUE(remove_file(path(name)).ok());
     Result<File> file = File::create(path(name));
     ASSERT_TRUE(file.ok()) << file.status().to_string();
     ASSERT_TRUE(file->write(bytes).ok());

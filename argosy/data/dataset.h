@@ -1,0 +1,57 @@
+// Dataset: examples by index. An example has components (image, label, …), each of one dtype and shape, so that a batch
+// is one tensor per component, filled in place by whoever assembles it.
+// Datasets never change after they are made; all methods are thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "argosy/tensor/tensor.h"
+
+namespace argosy::data {
+
+// One component of an example; `shape` is of one example, without the batch axis.
+struct Component {
+  std::string name;
+  DType dtype = DType::kFloat32;
+  Shape shape;
+};
+
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+
+  virtual std::int64_t size() const = 0;
+  virtual std::span<const Component> components() const = 0;
+  // Labels are below this; 0 when there are no classes.
+  virtual int classes() const { return 0; }
+  virtual std::string describe() const = 0;  // "MNIST train, 60000 examples from data/mnist"
+
+  // Example indices[i] goes to row i of every tensor: `to` has one per component, of its dtype and of shape
+  // [indices.size(), component.shape…]. After an error the rows are unspecified.
+  Status fetch(std::span<const std::int64_t> indices, std::span<const Tensor> to) const;
+
+ protected:
+  // REQUIRES: indices in range and tensors as above; fetch has checked.
+  virtual Status fill(std::span<const std::int64_t> indices, std::span<const Tensor> to) const = 0;
+};
+
+struct DatasetOptions {
+  std::string split = "train";     // or "test"
+  bool normalize = true;           // MNIST: mean 0.1307, deviation 0.3081. Otherwise pixels are 0 … 1
+  int image_size = 64;             // image folder and synthetic: height and width
+  int channels = 3;                // the same: 1 or 3
+  std::int64_t examples = 10'000;  // synthetic
+  int classes = 10;                // synthetic
+  std::uint64_t seed = 0;          // synthetic
+};
+
+// What `source` is, found by looking: "synthetic", or a folder with MNIST's IDX files (.gz or not), CIFAR-10 or
+// CIFAR-100 binaries, .npy files, or images (in one sub-folder a class, if there are any; train/ and test/ above
+// those). NOT_FOUND lists what was looked for.
+Result<std::unique_ptr<Dataset>> open_dataset(const std::string& source, const DatasetOptions& options = {});
+
+}  // namespace argosy::data

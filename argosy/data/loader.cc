@@ -1,0 +1,213 @@
+#include "argosy/data/loader.h"
+
+#include <algorithm>
+#include <optional>
+#include <thread>
+
+#include "argosy/base/clock.h"
+#include "argosy/base/mutex.h"
+#include "argosy/base/parallel.h"
+#include "argosy/data/permutation.h"
+#include "argosy/data/recycling_allocator.h"
+
+namespace argosy::data {
+
+class Loader::Impl {
+ public:
+  Impl(const Dataset& dataset, LoaderOptions options)
+      : dataset_(dataset),
+        options_(options),
+        memory_(dataset.components().size() * static_cast<std::size_t>(options.ahead + 2)),
+        slots_(static_cast<std::size_t>(options.ahead)),
+        planned_(options.start),
+        given_(options.start) {
+    for (int i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { work(); });
+  }
+
+  ~Impl() {
+    {
+      const MutexLock lock(mutex_);
+      closing_ = true;
+      room_.notify_all();
+    }
+    for (std::thread& t : threads_) t.join();
+  }
+
+  Result<Batch> next() {
+    const MutexLock lock(mutex_);
+    std::optional<Result<Batch>>& slot = slots_[consumed_ % slots_.size()];
+    if (!slot) {
+      const std::int64_t start = now_nanos();
+      while (!slot) ready_.wait(mutex_);
+      waited_ += seconds_since(start);
+    }
+    if (!slot->ok()) return slot->status();  // stays for the next call
+    Result<Batch> batch = std::move(*slot);
+    slot.reset();
+    ++consumed_;
+    given_ = batch->end;
+    room_.notify_one();
+    return batch;
+  }
+
+  Cursor cursor() const { return given_; }
+  const LoaderOptions& options() const { return options_; }
+  double waited() const { return waited_; }
+  const Dataset& dataset() const { return dataset_; }
+
+ private:
+  struct Plan {
+    Cursor begin, end;
+    std::int64_t examples = 0;  // 0: there is nothing left
+  };
+
+  // The batch at the cursor, and where it ends.
+  Plan plan_next() const {
+    const std::int64_t n = dataset_.size();
+    Plan plan{planned_, planned_};
+    std::int64_t left = n - plan.begin.position;
+    if (left == 0 || (options_.drop_last && left < options_.batch)) {
+      plan.begin = {plan.begin.epoch + 1, 0};
+      left = n;
+    }
+    if (options_.epochs >= 0 && plan.begin.epoch >= options_.epochs) return plan;
+    plan.examples = std::min(left, options_.batch);
+    plan.end = {plan.begin.epoch, plan.begin.position + plan.examples};
+    const std::int64_t rest = n - plan.end.position;
+    if (rest == 0 || (options_.drop_last && rest < options_.batch)) plan.end = {plan.end.epoch + 1, 0};
+    return plan;
+  }
+
+  void work() {
+    set_thread_budget(1);
+    for (;;) {
+      Plan plan;
+      std::size_t ticket = 0;
+      {
+        const MutexLock lock(mutex_);
+        while (!closing_ && (ended_ || planned_batches_ >= consumed_ + slots_.size())) room_.wait(mutex_);
+        if (closing_) return;
+        plan = plan_next();
+        planned_ = plan.end;
+        ticket = planned_batches_++;
+        ended_ = plan.examples == 0;
+      }
+      Result<Batch> batch = make(plan);
+      const MutexLock lock(mutex_);
+      ended_ = ended_ || !batch.ok();  // an error ends the loader
+      slots_[ticket % slots_.size()] = std::move(batch);
+      ready_.notify_one();
+    }
+  }
+
+  Result<Batch> make(const Plan& plan) {
+    if (plan.examples == 0) {
+      return out_of_range("the data ended after ", options_.epochs, " epochs of ", dataset_.size(), " examples")
+          .with_id("ARG-DATA-009");
+    }
+    Batch batch{{}, plan.examples, plan.begin, plan.end};
+    std::vector<std::int64_t> indices(static_cast<std::size_t>(plan.examples));
+    const Permutation order(dataset_.size(), options_.seed, plan.begin.epoch);
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      const std::int64_t at = plan.begin.position + static_cast<std::int64_t>(i);
+      indices[i] = options_.shuffle ? order[at] : at;
+    }
+    for (const Component& c : dataset_.components()) {
+      ARGOSY_ASSIGN_OR_RETURN(Tensor t, Tensor::allocate(c.dtype, c.shape.inserted(0, plan.examples), memory_));
+      batch.tensors.push_back(std::move(t));
+    }
+    ARGOSY_RETURN_IF_ERROR(dataset_.fetch(indices, batch.tensors));
+    return batch;
+  }
+
+  // Constant after construction.
+  const Dataset& dataset_;
+  const LoaderOptions options_;
+  RecyclingAllocator memory_;
+  std::vector<std::thread> threads_;
+
+  Mutex mutex_;
+  CondVar ready_, room_;
+  // Batch t lies in slot t % size from when it is made until it is given out.
+  std::vector<std::optional<Result<Batch>>> slots_ ARGOSY_GUARDED_BY(mutex_);
+  Cursor planned_ ARGOSY_GUARDED_BY(mutex_);
+  std::size_t planned_batches_ ARGOSY_GUARDED_BY(mutex_) = 0;
+  std::size_t consumed_ ARGOSY_GUARDED_BY(mutex_) = 0;
+  bool ended_ ARGOSY_GUARDED_BY(mutex_) = false;
+  bool closing_ ARGOSY_GUARDED_BY(mutex_) = false;
+
+  // Belongs to the thread that calls next().
+  Cursor given_;
+  double waited_ = 0;
+};
+
+Loader::Loader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Loader::~Loader() = default;
+
+Result<std::unique_ptr<Loader>> Loader::open(const Dataset& dataset, LoaderOptions options) {
+  const std::int64_t n = dataset.size();
+  const auto refuse = [&](const auto&... why) {
+    return invalid_argument("cannot load ", dataset.describe(), ": ", why...).with_id("ARG-DATA-010");
+  };
+  if (n == 0) return refuse("it has no examples");
+  if (options.batch < 1) return refuse("a batch of ", options.batch, " examples");
+  if (options.drop_last && options.batch > n) {
+    return refuse("a batch of ", options.batch, " is never full with ", n, " examples, and smaller ones are dropped");
+  }
+  if (options.start.epoch < 0 || options.start.position < 0 || options.start.position > n) {
+    return refuse("a start at example ", options.start.position, " of ", n, " in epoch ", options.start.epoch);
+  }
+  if (options.threads < 1 || options.threads > 256 || options.ahead < 1 || options.ahead > 4096) {
+    return refuse(options.threads, " threads, ", options.ahead, " batches ahead; at most 256 and 4096");
+  }
+  // A cursor at the very end of an epoch is the beginning of the next.
+  if (options.start.position == n) options.start = {options.start.epoch + 1, 0};
+  return std::unique_ptr<Loader>(new Loader(std::make_unique<Impl>(dataset, options)));
+}
+
+Result<Batch> Loader::next() { return impl_->next(); }
+Cursor Loader::cursor() const { return impl_->cursor(); }
+const LoaderOptions& Loader::options() const { return impl_->options(); }
+double Loader::waited_seconds() const { return impl_->waited(); }
+std::int64_t Loader::batches_per_epoch() const {
+  const std::int64_t n = impl_->dataset().size();
+  const std::int64_t batch = impl_->options().batch;
+  return impl_->options().drop_last ? n / batch : (n - 1) / batch + 1;
+}
+
+Tensor Loader::state() const {
+  const Cursor c = cursor();
+  return Tensor::vector<std::int64_t>(
+      {c.epoch, c.position, static_cast<std::int64_t>(options().seed), impl_->dataset().size()});
+}
+
+std::vector<std::int64_t> epoch_order(const Dataset& dataset, const LoaderOptions& options, std::int64_t epoch) {
+  std::vector<std::int64_t> indices(static_cast<std::size_t>(dataset.size()));
+  if (indices.empty()) return indices;
+  const Permutation order(dataset.size(), options.seed, epoch);
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    indices[i] = options.shuffle ? order[static_cast<std::int64_t>(i)] : static_cast<std::int64_t>(i);
+  }
+  return indices;
+}
+
+Result<Cursor> cursor_from_state(const Tensor& state, const Dataset& dataset, const LoaderOptions& options) {
+  if (state.dtype() != DType::kInt64 || state.shape() != Shape{4}) {
+    return invalid_argument("a loader's state is int64[4], not ", dtype_name(state.dtype()), state.shape())
+        .with_id("ARG-DATA-011");
+  }
+  const auto* s = state.data<std::int64_t>();
+  if (s[0] < 0 || s[1] < 0 || s[1] > s[3]) {
+    return data_loss("a loader's state says example ", s[1], " of ", s[3], " in epoch ", s[0]).with_id("ARG-DATA-011");
+  }
+  if (s[3] != dataset.size() || static_cast<std::uint64_t>(s[2]) != options.seed) {
+    return failed_precondition("the saved position belongs to ", s[3], " examples shuffled with seed ",
+                               static_cast<std::uint64_t>(s[2]), ", the data now is ", dataset.describe(),
+                               " with seed ", options.seed)
+        .with_id("ARG-DATA-011")
+        .with_next("resume with the same --data and --seed");
+  }
+  return Cursor{s[0], s[1]};
+}
+
+}  // namespace argosy::data

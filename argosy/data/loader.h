@@ -1,0 +1,82 @@
+// Loader: batches of a dataset, in a shuffled order that depends on seed and epoch alone, made ahead of time on its own
+// threads. Every example comes exactly once an epoch. Where it stands is a Cursor, exact to the example: a run that
+// resumes from it sees what it would have seen.
+//
+//   ARGOSY_ASSIGN_OR_RETURN(auto loader, Loader::open(*dataset, {.batch = 128, .epochs = 3}));
+//   for (;;) {
+//     Result<Batch> batch = loader->next();
+//     if (batch.status().code() == Code::kOutOfRange) break;
+//     …
+//   }
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "argosy/data/dataset.h"
+
+namespace argosy::data {
+
+// The next example to come: `position` examples of the epoch have been handed out.
+struct Cursor {
+  std::int64_t epoch = 0;
+  std::int64_t position = 0;
+  bool operator==(const Cursor&) const = default;
+};
+
+struct LoaderOptions {
+  std::int64_t batch = 32;
+  bool shuffle = true;
+  std::uint64_t seed = 0;
+  bool drop_last = false;    // leave out a last batch that is smaller
+  std::int64_t epochs = -1;  // ends after these; -1: never
+  Cursor start = {};
+  int threads = 1;
+  int ahead = 3;  // batches made or being made before they are asked for, at least 1
+};
+
+struct Batch {
+  std::vector<Tensor> tensors;  // one per component, first axis = examples
+  std::int64_t examples = 0;
+  Cursor begin;  // of its first example
+  Cursor end;    // of what comes after it; begin of the next batch
+};
+
+class Loader {
+ public:
+  // The dataset must outlive the loader. INVALID_ARGUMENT for an empty dataset, options out of range, or a batch that
+  // drop_last would never fill.
+  static Result<std::unique_ptr<Loader>> open(const Dataset& dataset, LoaderOptions options);
+  ~Loader();
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+
+  // The next batch; waits until it is there. OUT_OF_RANGE after the last epoch; an error of the dataset stays.
+  // One thread at a time. The memory is recycled when the caller lets go of the tensors.
+  Result<Batch> next();
+
+  // After the batches that next() has given out. Same thread as next().
+  Cursor cursor() const;
+  const LoaderOptions& options() const;
+  std::int64_t batches_per_epoch() const;
+  // Seconds that next() has waited: how far the input holds up the training.
+  double waited_seconds() const;
+
+  // What a checkpoint keeps: int64[4], epoch, position, seed, examples in the dataset.
+  Tensor state() const;
+
+ private:
+  class Impl;
+  explicit Loader(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// The order in which one epoch goes through the dataset, as the loader sees it.
+std::vector<std::int64_t> epoch_order(const Dataset& dataset, const LoaderOptions& options, std::int64_t epoch);
+
+// The cursor of a state() tensor, for LoaderOptions::start. FAILED_PRECONDITION when seed or dataset size differ, since
+// examples would be lost or come twice.
+Result<Cursor> cursor_from_state(const Tensor& state, const Dataset& dataset, const LoaderOptions& options);
+
+}  // namespace argosy::data

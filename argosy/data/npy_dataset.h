@@ -1,0 +1,13 @@
+// A folder of .npy files: one component each, all with the same number of examples on their first axis.
+// `x_train.npy`, `y_train.npy`, `x_test.npy` … give the splits; without such names every file belongs to both.
+// Components whose name is y, label(s) or target(s) come last.
+#pragma once
+
+#include "argosy/data/dataset.h"
+
+namespace argosy::data {
+
+bool looks_like_npy(const std::string& directory);
+Result<std::unique_ptr<Dataset>> open_npy_dataset(const std::string& directory, const DatasetOptions& options);
+
+}  // namespace argosy::data
