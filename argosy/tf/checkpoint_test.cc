@@ -160,6 +160,9 @@ TEST(Checkpoint, ErrorsNameTensorFileAndOffset) {
   std::string data = temp.read("m.data-00000-of-00001");
   data[20] = static_cast<char>(data[20] ^ 1);  // dense/bias 16, global_step 8 bytes
   temp.write("m.data-00000-of-00001", data);
+  EXPECT_TRUE(reader->verify().ok());  // it holds on to the files that it opened
+  reader = CheckpointReader::open(temp.path("m"));
+  ASSERT_TRUE(reader.ok());
   const Status damaged = reader->verify();
   EXPECT_EQ(damaged.code(), Code::kDataLoss);
   EXPECT_THAT(damaged.message(), HasSubstr("'global_step'"));
