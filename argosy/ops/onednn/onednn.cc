@@ -204,10 +204,10 @@ ConvDescs describe(const ConvSpec& s) {
   d.best_output = s.blocked_images ? memory::desc(output, type, Tag::any) : d.output;
   d.bias = memory::desc({s.out_c}, type, Tag::x);
   Dims filter{s.out_c, s.in_c, s.filter_h, s.filter_w};
-  if (s.depthwise) {
-    const std::int64_t per = s.out_c / s.in_c;
-    filter = {s.in_c, per, 1, s.filter_h, s.filter_w};
-    d.filter = memory::desc(filter, type, Dims{per, 1, 1, s.filter_w * s.out_c, s.out_c});
+  if (s.groups > 1) {
+    const std::int64_t in = s.in_c / s.groups, out = s.out_c / s.groups;
+    filter = {s.groups, out, in, s.filter_h, s.filter_w};
+    d.filter = memory::desc(filter, type, Dims{out, 1, s.out_c, s.filter_w * in * s.out_c, in * s.out_c});
   } else {
     d.filter = memory::desc(filter, type, Tag::hwio);
   }

@@ -53,8 +53,8 @@ Status sgemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n,
 
 enum class ConvKind : std::uint8_t { kForward, kBackwardInput, kBackwardFilter };
 
-// One of the three products of a 2-D convolution. Images are NHWC (or NCHW), filters [h, w, in, out], or
-// [h, w, in, multiplier] when depthwise. Arguments:
+// One of the three products of a 2-D convolution. Images are NHWC (or NCHW), filters [h, w, in_c / groups, out_c]; a
+// depthwise filter [h, w, in_c, multiplier] is the same memory with groups = in_c. Arguments:
 //   kForward         input, filter, (bias,) output
 //   kBackwardInput   output's gradient, filter, input's gradient
 //   kBackwardFilter  input, output's gradient, filter's gradient
@@ -63,12 +63,12 @@ struct ConvSpec {
   ConvKind kind = ConvKind::kForward;
   DType dtype = DType::kFloat32;
   Activation activation = Activation::kNone;
-  bool nchw = false, depthwise = false, bias = false;
+  bool nchw = false, bias = false;
   bool plain_filter = false;    // use the filter as it lies instead of packing it first
   bool blocked_images = false;  // reorder the images, too, into the layout oneDNN likes best
   float alpha = 0;
   int threads = 0;  // set by ProgramCache
-  std::int64_t batch = 0, in_h = 0, in_w = 0, in_c = 0, out_h = 0, out_w = 0, out_c = 0;
+  std::int64_t batch = 0, in_h = 0, in_w = 0, in_c = 0, out_h = 0, out_w = 0, out_c = 0, groups = 1;
   std::int64_t filter_h = 0, filter_w = 0, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
   std::int64_t pad_top = 0, pad_bottom = 0, pad_left = 0, pad_right = 0;
   bool operator==(const ConvSpec&) const = default;
