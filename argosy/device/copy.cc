@@ -35,7 +35,7 @@ void stream_bytes(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes)
     hn::Stream(c, d, to + i + 2 * lanes);
     hn::Stream(e, d, to + i + 3 * lanes);
   }
-  std::memcpy(to + i, from + i, bytes - i);
+  if (i < bytes) std::memcpy(to + i, from + i, bytes - i);
   hwy::FlushStream();
 }
 
@@ -54,23 +54,22 @@ constexpr std::size_t kLine = 64;
 constexpr std::int64_t kGrain = std::int64_t{1} << 20;
 }  // namespace
 
+void stream_memory(void* to, const void* from, std::size_t bytes) {
+  auto* out = static_cast<std::uint8_t*>(to);
+  const auto* in = static_cast<const std::uint8_t*>(from);
+  const std::size_t head = std::min((kLine - reinterpret_cast<std::uintptr_t>(out) % kLine) % kLine, bytes);
+  if (head > 0) std::memcpy(out, in, head);
+  HWY_DYNAMIC_DISPATCH(stream_bytes)(out + head, in + head, bytes - head);
+}
+
 void copy_memory(void* to, const void* from, std::size_t bytes) {
   if (bytes < kPastCaches) {
     if (bytes > 0) std::memcpy(to, from, bytes);
     return;
   }
-  auto* out = static_cast<std::uint8_t*>(to);
-  const auto* in = static_cast<const std::uint8_t*>(from);
-  const std::size_t head = (kLine - reinterpret_cast<std::uintptr_t>(out) % kLine) % kLine;
-  std::memcpy(out, in, head);
-  out += head;
-  in += head;
-  bytes -= head;
-  const auto stream = HWY_DYNAMIC_DISPATCH(stream_bytes);
-  const auto lines = static_cast<std::int64_t>((bytes + kLine - 1) / kLine);
-  parallel_for(lines, kGrain / static_cast<std::int64_t>(kLine), [&](std::int64_t begin, std::int64_t end) {
-    const std::size_t first = static_cast<std::size_t>(begin) * kLine;
-    stream(out + first, in + first, std::min(static_cast<std::size_t>(end) * kLine, bytes) - first);
+  parallel_for(static_cast<std::int64_t>(bytes), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    stream_memory(static_cast<std::byte*>(to) + begin, static_cast<const std::byte*>(from) + begin,
+                  static_cast<std::size_t>(end - begin));
   });
 }
 

@@ -10,4 +10,7 @@ namespace argosy {
 // MB). REQUIRES: no overlap.
 void copy_memory(void* to, const void* from, std::size_t bytes);
 
+// Always past the caches, on this thread alone: for a piece of a large copy that others share.
+void stream_memory(void* to, const void* from, std::size_t bytes);
+
 }  // namespace argosy

@@ -1,0 +1,38 @@
+// The arithmetic of collectives: many arrays into one value per element, written to many arrays, in one pass over
+// memory.
+#pragma once
+
+#include <cstddef>
+
+#include "argosy/comm/communicator.h"
+
+namespace argosy {
+
+// In which order the inputs meet. Fixed, so that the bits are.
+enum class CombineOrder : std::uint8_t {
+  kChain,  // ((0 + 1) + 2) + 3
+  kTree,   // (0 + 1) + (2 + 3): the tree of Communicator::all_reduce_shards
+};
+
+struct CombineArrays {
+  const std::byte* const* in = nullptr;
+  std::byte* const* out = nullptr;  // each apart from the others, and either an input or apart from all of them
+  int inputs = 0;                   // at least 1
+  int outputs = 0;
+  double divisor = 1;  // of a mean
+};
+
+// Elements [begin, end) of every array. Thread-safe.
+using CombineFn = void (*)(const CombineArrays& arrays, std::size_t begin, std::size_t end);
+
+// A complex number adds, and is divided, like two real ones: count its elements twice.
+struct Component {
+  DType dtype;
+  std::size_t per_element;
+};
+Component component_of(DType dtype, Reduction reduction);
+
+// UNIMPLEMENTED for dtypes that do not combine. REQUIRES for kMean: CombineArrays::divisor is set.
+Result<CombineFn> find_combine(DType dtype, Reduction reduction, CombineOrder order);
+
+}  // namespace argosy

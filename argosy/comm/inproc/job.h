@@ -1,0 +1,76 @@
+// What the ranks of a group asked for, and what then is to do.
+//
+// Every collective is the same work: *parts*, each an array that is combined from one or more inputs and written to any
+// number of outputs. Parts lie one after another in a virtual array of bytes, each on a boundary of 64, which is cut
+// into *blocks*: the unit that a thread claims. A block's bytes are read and written by that thread alone.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "argosy/comm/combine.h"
+#include "argosy/comm/communicator.h"
+
+namespace argosy {
+
+enum class Collective : std::uint8_t {
+  kAllReduce,
+  kAllReduceShards,
+  kReduceScatter,
+  kAllGather,
+  kBroadcast,
+  kAllToAll,
+  kBarrier
+};
+
+// One rank's arguments. The spans are the caller's.
+struct CollectiveCall {
+  Collective kind = Collective::kBarrier;
+  Reduction reduction = Reduction::kSum;
+  int root = 0;   // broadcast
+  int total = 0;  // all_reduce_shards
+  std::string_view name;
+  std::span<const Tensor> tensors;  // in; also out where in place
+  std::span<const Tensor> out;
+  std::span<const Shard> shards;
+
+  // "all_reduce(sum) \"bucket 3\" of float[784,256], float[256]"
+  std::string describe() const;
+};
+
+class CollectiveJob {
+ public:
+  // Checks that the calls, by rank, are one collective: INVALID_ARGUMENT tells ranks apart by what they asked for.
+  // Keeps its memory from one call to the next.
+  Status plan(std::span<const CollectiveCall> calls);
+
+  std::size_t blocks() const { return blocks_; }
+  std::size_t bytes() const { return bytes_; }  // of the virtual array
+  // Thread-safe.
+  void run_block(std::size_t block) const;
+
+ private:
+  struct Part {
+    std::size_t begin = 0;  // in the virtual array
+    std::size_t bytes = 0;
+    std::size_t element_bytes = 1;
+    CombineFn combine = nullptr;  // null: one input is copied
+    int inputs = 0, outputs = 0;
+    std::size_t pointers = 0;  // the first of its inputs in inputs_, ...
+    std::size_t targets = 0;   // ... of its outputs in outputs_
+  };
+
+  Status check(std::span<const CollectiveCall> calls) const;
+  Status plan_parts(std::span<const CollectiveCall> calls);
+  Status plan_shards(std::span<const CollectiveCall> calls);
+  // Adds a part; its inputs and outputs have just been appended to inputs_ and outputs_.
+  Status add(const Tensor& like, std::size_t elements, int inputs, int outputs, const CollectiveCall& call);
+
+  std::vector<Part> parts_;
+  std::vector<const std::byte*> inputs_;
+  std::vector<std::byte*> outputs_;
+  std::size_t bytes_ = 0, block_bytes_ = 64, blocks_ = 0;
+  double divisor_ = 1;
+};
+
+}  // namespace argosy

@@ -1,0 +1,132 @@
+// What the ranks of an in-process group share, and how they wait for each other.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "argosy/base/mutex.h"
+#include "argosy/comm/inproc/group.h"
+#include "argosy/comm/inproc/job.h"
+
+namespace argosy {
+
+// Blocks [next, end) of a job that a rank takes first.
+struct alignas(64) BlockShare {
+  std::atomic<std::size_t> next{0};
+  std::size_t end = 0;
+};
+
+// One collective, from the first rank's coming to the last one's going. Two take turns: a rank can be at most one
+// ahead.
+struct Round {
+  enum Phase : int { kGathering, kRunning, kDone };
+  alignas(64) std::atomic<int> arrived{0};
+  alignas(64) std::atomic<int> phase{kGathering};
+  alignas(64) std::atomic<std::size_t> blocks_left{0};
+  std::vector<CollectiveCall> calls;  // by rank; written before arriving
+  std::vector<BlockShare> shares;     // by rank
+  // Written by the last to arrive, before the phase says so.
+  CollectiveJob job;
+  Status status;
+  std::int64_t start_nanos = 0;
+};
+
+// From one rank to another: one tensor at a time.
+struct alignas(64) Channel {
+  enum State : int { kEmpty, kOffered, kTaking, kTaken };
+  std::atomic<int> state{kEmpty};
+  const Tensor* tensor = nullptr;  // written by the sender before kOffered
+  std::string_view name;
+  Status status;  // written by the receiver before kTaken
+};
+
+// Where a rank waits.
+struct alignas(64) Seat {
+  std::atomic<bool> inside{false};         // a call
+  std::atomic<std::uint64_t> arrivals{0};  // collectives entered, for telling who is missing
+  Mutex mutex;
+  CondVar wake;
+  bool asleep ARGOSY_GUARDED_BY(mutex) = false;
+};
+
+class InprocGroup::State {
+ public:
+  State(int size, const InprocOptions& options);
+
+  int size() const { return size_; }
+  Communicator& rank(int rank);
+  const InprocOptions& options() const { return options_; }
+
+  Status collective(int rank, std::uint64_t epoch, const CollectiveCall& call, const CollectiveOptions& options);
+  Status send(int from, int to, const Tensor& tensor, const CollectiveOptions& options);
+  Status recv(int to, int from, const Tensor& tensor, const CollectiveOptions& options);
+
+  void abort(Status cause);
+  bool aborted() const { return aborted_.load(std::memory_order_acquire); }
+  Status cause();
+  Status reset();
+  Seat& seat(int rank) { return seats_[static_cast<std::size_t>(rank)]; }
+
+ private:
+  enum class Waited { kReady, kAborted, kLate };
+
+  // Until ready(), the group's abort or the deadline (0 = wait for ready() alone, however long).
+  template <typename Ready>
+  Waited wait(int rank, const Ready& ready, std::int64_t deadline_nanos);
+  void wake(int rank);
+  void wake_others(int rank, int most);
+
+  void start(Round& round, int rank);
+  void work(Round& round, int rank);
+  void pace(const Round& round, const CollectiveCall& call, int rank);
+  std::int64_t deadline(const CollectiveOptions& options) const;
+  Status late(std::string what, const CollectiveOptions& options, const std::vector<int>& missing);
+
+  const int size_;
+  const InprocOptions options_;
+  const bool awake_;  // a core for every rank: waiting may spin
+  std::vector<Seat> seats_;
+  Round rounds_[2];
+  std::vector<Channel> channels_;  // from * size + to
+  std::vector<std::unique_ptr<Rank>> ranks_;
+
+  std::atomic<bool> aborted_{false};
+  Mutex mutex_;
+  Status cause_ ARGOSY_GUARDED_BY(mutex_);
+};
+
+// A rank's end. Holds the group's state by reference.
+class InprocGroup::Rank final : public Communicator {
+ public:
+  Rank(State& state, int rank) : state_(state), rank_(rank) {}
+  int rank() const override { return rank_; }
+  int size() const override { return state_.size(); }
+  Status all_reduce(std::span<const Tensor> tensors, Reduction reduction, const CollectiveOptions& options) override;
+  Status all_reduce_shards(std::span<const Shard> shards, int total, std::span<const Tensor> out, Reduction reduction,
+                           const CollectiveOptions& options) override;
+  Status reduce_scatter(const Tensor& in, const Tensor& out, Reduction reduction,
+                        const CollectiveOptions& options) override;
+  Status all_gather(const Tensor& in, const Tensor& out, const CollectiveOptions& options) override;
+  Status broadcast(std::span<const Tensor> tensors, int root, const CollectiveOptions& options) override;
+  Status all_to_all(const Tensor& in, const Tensor& out, const CollectiveOptions& options) override;
+  Status barrier(const CollectiveOptions& options) override;
+  Status send(const Tensor& tensor, int to, const CollectiveOptions& options) override;
+  Status recv(const Tensor& tensor, int from, const CollectiveOptions& options) override;
+  void abort(Status cause) override { state_.abort(std::move(cause)); }
+
+  void restart() { epoch_ = 0; }
+
+ private:
+  // Everything that surrounds a call: one at a time, the group's abort before it, its cancellation during it.
+  template <typename Call>
+  Status guarded(const CollectiveOptions& options, const Call& call);
+  Status collective(const CollectiveCall& call, const CollectiveOptions& options);
+
+  State& state_;
+  const int rank_;
+  std::uint64_t epoch_ = 0;
+};
+
+}  // namespace argosy
