@@ -38,10 +38,7 @@ void* take_pages(std::size_t bytes) {
   return data;
 }
 
-void give_pages(void* data, std::size_t bytes) {
-  unpoison_memory(data, bytes);
-  munmap(data, bytes);
-}
+void give_pages(void* data, std::size_t bytes) { munmap(data, bytes); }
 
 #if defined(ARGOSY_ASAN)
 void poison_memory(void* data, std::size_t bytes) { ASAN_POISON_MEMORY_REGION(data, bytes); }

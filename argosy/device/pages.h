@@ -7,6 +7,7 @@ namespace argosy {
 
 // Zero-filled, backed by memory only where touched; huge pages where the size allows. Null when the system refuses.
 void* take_pages(std::size_t bytes);
+// REQUIRES: nothing in it is poisoned.
 void give_pages(void* data, std::size_t bytes);
 
 // Under AddressSanitizer marks memory that no buffer owns; nothing otherwise.

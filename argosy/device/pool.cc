@@ -258,6 +258,7 @@ void PoolAllocator::Pool::release_kept(std::uint64_t down_to) {
     while (head != nullptr && head->capacity > kSmall && kept_ > down_to) {
       Block* block = head;
       head = block->next;
+      unpoison_memory(block->data, block->capacity);
       give_pages(block->data, block->capacity);
       kept_ -= block->capacity;
       block->next = spare_;
@@ -278,7 +279,10 @@ void PoolAllocator::Pool::trim() {
       spare_ = block;
     }
   }
-  for (const Chunk& chunk : chunks_) give_pages(chunk.data, chunk.bytes);
+  for (const Chunk& chunk : chunks_) {
+    unpoison_memory(chunk.data, chunk.bytes);
+    give_pages(chunk.data, chunk.bytes);
+  }
   chunks_.clear();
   chunk_used_ = 0;
 }
