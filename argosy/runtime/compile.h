@@ -1,0 +1,17 @@
+// Compilation: from a placed step graph to a Step. Kernels are made, copies between memories inserted, an order fixed,
+// memory planned.
+#pragma once
+
+#include <memory>
+
+#include "argosy/passes/extract.h"
+#include "argosy/passes/place.h"
+#include "argosy/runtime/step.h"
+
+namespace argosy {
+
+// REQUIRES: every node's device is a full name of one of the machine's devices. Errors name the node.
+Result<std::shared_ptr<const Step>> compile_step(const StepGraph& graph, const Placement& placement,
+                                                 std::shared_ptr<Machine> machine);
+
+}  // namespace argosy

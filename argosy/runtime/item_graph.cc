@@ -1,0 +1,357 @@
+#include "argosy/runtime/item_graph.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "argosy/ops/ops.h"
+
+namespace argosy {
+
+std::vector<int> flat_args(const std::vector<ArgDef>& args, const AttrMap& attrs) {
+  std::vector<int> flat;
+  for (std::size_t a = 0; a < args.size(); ++a) {
+    std::size_t n = 1;
+    if (!args[a].type_list_attr.empty()) {
+      n = attrs.get<std::vector<DType>>(args[a].type_list_attr).size();
+    } else if (!args[a].number_attr.empty()) {
+      n = static_cast<std::size_t>(attrs.get_int(args[a].number_attr));
+    }
+    flat.insert(flat.end(), n, static_cast<int>(a));
+  }
+  return flat;
+}
+
+namespace {
+
+bool contains(const std::vector<int>& list, int value) { return std::find(list.begin(), list.end(), value) != list.end(); }
+
+class Builder {
+ public:
+  Builder(const StepGraph& step_graph, const std::vector<int>& devices, Step& step)
+      : graph_(step_graph.graph), feeds_(step_graph), devices_(devices), step_(step) {}
+
+  Result<ItemGraph> run() {
+    const auto n = static_cast<std::size_t>(graph_.size());
+    item_of_.assign(n, -1);
+    first_slot_.assign(n, -1);
+    ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
+    for (const NodeId id : order) ARGOSY_RETURN_IF_ERROR(add(id));
+    ARGOSY_RETURN_IF_ERROR(close_loops());
+    for (const NodeId arg : feeds_.feeds) step_.feed_slots.push_back(first_slot_[arg.index]);
+    for (const Endpoint e : feeds_.fetches) {
+      if (e.index == Value::kControl) {
+        step_.fetch_slots.push_back(-1);
+        continue;
+      }
+      ARGOSY_ASSIGN_OR_RETURN(const std::int32_t slot, fetch(e));
+      step_.fetch_slots.push_back(slot);
+    }
+    items_.readers.resize(step_.slots.size());
+    return std::move(items_);
+  }
+
+ private:
+  int device(NodeId id) const { return devices_[id.index]; }
+  bool is_gpu(int d) const { return step_.machine->device(d).spec().is_gpu(); }
+  int space_of(int d) const { return is_gpu(d) ? d : 0; }
+
+  std::int32_t new_slot(DType dtype, PartialShape shape, int space, std::int32_t producer) {
+    const auto slot = static_cast<std::int32_t>(step_.slots.size());
+    SlotSpec spec{.dtype = dtype, .shape = std::move(shape), .space = space};
+    const std::int64_t elements = spec.shape.elements();
+    if (elements >= 0) spec.bytes = static_cast<std::size_t>(elements) * element_bytes(dtype);
+    step_.slots.push_back(std::move(spec));
+    items_.producer.push_back(producer);
+    items_.root.push_back(slot);
+    items_.forwarded.push_back(0);
+    return slot;
+  }
+
+  std::int32_t new_item(Item item, const OpDef* op) {
+    const auto index = static_cast<std::int32_t>(step_.items.size());
+    step_.items.push_back(item);
+    step_.extras.emplace_back();
+    items_.after.emplace_back();
+    items_.ops.push_back(op);
+    return index;
+  }
+
+  void depend(std::int32_t item, std::int32_t on) {
+    if (on < 0 || on == item) return;
+    auto& after = items_.after[item];
+    if (std::find(after.begin(), after.end(), on) == after.end()) after.push_back(on);
+  }
+
+  void reads(std::int32_t item, std::int32_t slot) {
+    if (items_.readers.size() <= static_cast<std::size_t>(slot)) items_.readers.resize(step_.slots.size() + 64);
+    items_.readers[slot].push_back(item);
+    depend(item, items_.producer[slot]);
+  }
+
+  Status add(NodeId id) {
+    const Node& n = graph_.node(id);
+    if (n.op->name == "_Arg") {
+      first_slot_[id.index] = new_slot(n.output_dtypes[0], n.output_shapes[0], 0, -1);
+      return ok_status();
+    }
+    if (const Tensor* value = graph_.constant({id, 0}); value != nullptr && n.controls.empty()) {
+      return preset(id, *value, 0);
+    }
+    const bool handle = n.op->stateful && n.inputs.empty() && n.output_dtypes.size() == 1 &&
+                        (n.output_is_ref(0) || n.output_dtypes[0] == DType::kResource);
+    auto made = handle ? resolve_handle(id) : add_item(id);
+    if (!made.ok()) {
+      return std::move(made).with_where(str_cat("node '", n.name, "' (", n.op->name, ") on ", n.device));
+    }
+    return ok_status();
+  }
+
+  Status preset(NodeId id, Tensor value, int space) {
+    first_slot_[id.index] = new_slot(value.dtype(), value.shape(), space, -1);
+    step_.presets.emplace_back(first_slot_[id.index], std::move(value));
+    return ok_status();
+  }
+
+  Result<Kernel*> make_kernel(NodeId id) {
+    const Node& n = graph_.node(id);
+    std::vector<DType> input_dtypes;
+    std::vector<PartialShape> input_shapes;
+    std::vector<const Tensor*> constants;
+    for (const Endpoint e : n.inputs) {
+      input_dtypes.push_back(graph_.dtype(e));
+      input_shapes.push_back(graph_.shape(e));
+      constants.push_back(graph_.constant(e));
+    }
+    Device& d = step_.machine->device(device(id));
+    const KernelInit init{.op = *n.op,
+                          .attrs = n.attrs,
+                          .node = n.name,
+                          .input_dtypes = input_dtypes,
+                          .output_dtypes = n.output_dtypes,
+                          .input_shapes = input_shapes,
+                          .output_shapes = n.output_shapes,
+                          .constants = constants,
+                          .device = &d,
+                          .resources = &step_.machine->resources(device(id))};
+    ARGOSY_ASSIGN_OR_RETURN(auto kernel, cpu_kernels().make(init, d.kernel_kind()));
+    step_.kernels.push_back(std::move(kernel));
+    return step_.kernels.back().get();
+  }
+
+  // A variable's handle does not change while the machine lives: it is made now, not in every run.
+  Status resolve_handle(NodeId id) {
+    const Node& n = graph_.node(id);
+    ARGOSY_ASSIGN_OR_RETURN(Kernel* const kernel, make_kernel(id));
+    Tensor tensor;
+    OutputSlot slot{.tensor = &tensor};
+    const DType dtype = DType::kResource;
+    Device& d = step_.machine->device(device(id));
+    KernelContext context({.outputs = &slot,
+                           .num_outputs = 1,
+                           .output_dtypes = &dtype,
+                           .node = n.name,
+                           .device = &d,
+                           .allocator = &d.allocator(),
+                           .resources = &step_.machine->resources(device(id))});
+    ARGOSY_RETURN_IF_ERROR(kernel->run(context));
+    const auto* shape = n.attrs.find_as<PartialShape>("shape");
+    const auto* type = n.attrs.find_as<DType>("dtype");
+    if (shape != nullptr && type != nullptr && shape->elements() > 0 && is_plain(*type)) {
+      step_.forecast[device(id)].variable_bytes += static_cast<std::uint64_t>(shape->elements()) * element_bytes(*type);
+    }
+    return preset(id, std::move(tensor), 0);
+  }
+
+  Status add_item(NodeId id) {
+    const Node& n = graph_.node(id);
+    ARGOSY_ASSIGN_OR_RETURN(Kernel* const kernel, make_kernel(id));
+    Item item{.kernel = kernel,
+              .first_dtype = static_cast<std::int32_t>(step_.output_dtypes.size()),
+              .node = static_cast<std::int32_t>(step_.nodes.size()),
+              .num_inputs = static_cast<std::int16_t>(n.inputs.size()),
+              .num_outputs = static_cast<std::int16_t>(n.output_dtypes.size()),
+              .device = static_cast<std::int16_t>(device(id)),
+              .flow = n.op->flow,
+              .async = n.op->async};
+    Step::NodeInfo info{.name = n.name, .op = n.op->name, .flow_attrs = {}};
+    if (n.op->flow != Flow::kNone || (n.op->async && !n.op->collective)) step_.dynamic = true;
+    if (n.op->flow == Flow::kEnter) info.flow_attrs = n.attrs;
+    step_.nodes.push_back(std::move(info));
+    const std::int32_t index = new_item(item, n.op);
+    item_of_[id.index] = index;
+
+    // Inputs first: copies they need come before this item in the arrays, though order is decided later.
+    std::vector<bool> refs(n.inputs.size(), false);
+    if (n.op->has_ref_input()) {
+      ARGOSY_ASSIGN_OR_RETURN(const auto dtypes, arg_dtypes(n.op->input_args, n.attrs, &refs));
+    }
+    const std::vector<int> args = flat_args(n.op->input_args, n.attrs);
+    std::vector<std::int32_t> inputs;
+    for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+      const Endpoint from = n.inputs[k];
+      if (first_slot_[from.node.index] < 0) {  // a back edge: its producer is yet to come
+        back_edges_.push_back({index, static_cast<int>(k), from, id});
+        inputs.push_back(-1);
+        continue;
+      }
+      ARGOSY_ASSIGN_OR_RETURN(const std::int32_t slot, input(index, id, from, refs[k], k < args.size() ? args[k] : 0));
+      inputs.push_back(slot);
+    }
+    step_.items[index].first_input = static_cast<std::int32_t>(step_.input_slots.size());
+    step_.input_slots.insert(step_.input_slots.end(), inputs.begin(), inputs.end());
+
+    const std::vector<int> out_args = flat_args(n.op->output_args, n.attrs);
+    const int home = space_of(device(id));
+    for (std::size_t i = 0; i < n.output_dtypes.size(); ++i) {
+      const bool ref = n.output_is_ref(static_cast<int>(i));
+      const DType dtype = ref ? DType::kResource : n.output_dtypes[i];
+      const bool on_host = !is_plain(dtype) || dtype == DType::kInt32 || contains(n.op->host_outputs, out_args[i]);
+      const std::int32_t slot = new_slot(dtype, ref ? PartialShape::scalar() : n.output_shapes[i], on_host ? 0 : home, index);
+      if (i == 0) {
+        first_slot_[id.index] = slot;
+        step_.items[index].first_output = slot;
+      }
+      step_.output_dtypes.push_back(dtype);
+      // A reference handed on is the same variable.
+      if (ref || dtype == DType::kResource) {
+        for (const std::int32_t s : inputs) {
+          if (s >= 0 && step_.slots[s].dtype == DType::kResource) {
+            items_.root[slot] = items_.root[s];
+            break;
+          }
+        }
+      }
+    }
+    if (n.output_dtypes.empty()) {
+      first_slot_[id.index] = 0;
+    } else if (n.op->forwards || n.op->flow != Flow::kNone) {
+      for (int i = 0; i < step_.items[index].num_outputs; ++i) items_.forwarded[first_slot_[id.index] + i] = 1;
+    }
+    for (const NodeId c : n.controls) depend(index, item_of_[c.index]);
+    return ok_status();
+  }
+
+  // The slot item `index` reads for input `from`, in the memory it wants it in.
+  Result<std::int32_t> input(std::int32_t index, NodeId id, Endpoint from, bool wants_ref, int arg) {
+    const Node& n = graph_.node(id);
+    std::int32_t slot = first_slot_[from.node.index] + from.index;
+    const int home = space_of(device(id));
+    const bool ref = graph_.node(from.node).output_is_ref(from.index);
+    if (ref && !wants_ref) {
+      const DType dtype = graph_.dtype(from);
+      const int space = space_of(device(from.node));
+      const int want = !is_plain(dtype) || dtype == DType::kInt32 || contains(n.op->host_inputs, arg) ? 0 : home;
+      const std::int32_t value = new_slot(dtype, graph_.shape(from), space, -1);
+      items_.forwarded[value] = 1;
+      std::int32_t reader = index;
+      if (space != want) {
+        ARGOSY_ASSIGN_OR_RETURN(const std::int32_t copy, add_copy(value, want, device(from.node), device(id)));
+        reader = items_.producer[copy];
+        reads(index, copy);
+        step_.extras[reader].derefs.emplace_back(slot, value);
+        reads(reader, slot);
+        return copy;
+      }
+      step_.extras[reader].derefs.emplace_back(slot, value);
+      reads(reader, slot);
+      return value;
+    }
+    const DType dtype = step_.slots[slot].dtype;
+    const bool on_host = !is_plain(dtype) || dtype == DType::kInt32 || contains(n.op->host_inputs, arg);
+    const int want = on_host ? 0 : home;
+    if (step_.slots[slot].space != want) {
+      ARGOSY_ASSIGN_OR_RETURN(slot, copied(slot, want, device(from.node), device(id)));
+    }
+    reads(index, slot);
+    return slot;
+  }
+
+  // `slot`'s tensor in another space: made once, shared by all who want it there.
+  Result<std::int32_t> copied(std::int32_t slot, int want, int from_device, int to_device) {
+    const std::uint64_t key = (static_cast<std::uint64_t>(slot) << 16) | static_cast<std::uint64_t>(want);
+    if (const auto found = copies_.find(key); found != copies_.end()) return found->second;
+    for (const auto& [preset_slot, value] : step_.presets) {
+      if (preset_slot == slot) {
+        ARGOSY_ASSIGN_OR_RETURN(const std::int32_t constant, copied_constant(value, want));
+        copies_[key] = constant;
+        return constant;
+      }
+    }
+    ARGOSY_ASSIGN_OR_RETURN(const std::int32_t copy, add_copy(slot, want, from_device, to_device));
+    copies_[key] = copy;
+    return copy;
+  }
+
+  Result<std::int32_t> copied_constant(const Tensor value, int want) {
+    Device& d = step_.machine->device(want);
+    ARGOSY_ASSIGN_OR_RETURN(Tensor there, Tensor::allocate(value.dtype(), value.shape(), d.allocator()));
+    d.copies().copy(there.buffer(), value.buffer().part(0, value.bytes()));
+    ARGOSY_RETURN_IF_ERROR(d.copies().synchronize());
+    step_.forecast[want].constant_bytes += value.bytes();
+    const std::int32_t slot = new_slot(value.dtype(), value.shape(), want, -1);
+    step_.presets.emplace_back(slot, std::move(there));
+    return slot;
+  }
+
+  // On the receiving GPU's time line; towards the host, on the sending GPU's.
+  Result<std::int32_t> add_copy(std::int32_t slot, int want, int from_device, int to_device) {
+    const int where = want > 0 ? to_device : from_device;
+    const SlotSpec from = step_.slots[slot];
+    Item item{.first_input = static_cast<std::int32_t>(step_.input_slots.size()),
+              .first_dtype = static_cast<std::int32_t>(step_.output_dtypes.size()),
+              .node = static_cast<std::int32_t>(step_.nodes.size()),
+              .num_inputs = 1,
+              .num_outputs = 1,
+              .device = static_cast<std::int16_t>(where)};
+    const std::int32_t by = items_.producer[slot];
+    step_.nodes.push_back({.name = by >= 0 ? step_.nodes[step_.items[by].node].name : "feed", .op = "_Copy", .flow_attrs = {}});
+    step_.input_slots.push_back(slot);
+    step_.output_dtypes.push_back(from.dtype);
+    const std::int32_t index = new_item(item, nullptr);
+    const std::int32_t copy = new_slot(from.dtype, from.shape, want, index);
+    step_.items[index].first_output = copy;
+    reads(index, slot);
+    return copy;
+  }
+
+  Result<std::int32_t> fetch(Endpoint e) {
+    std::int32_t slot = first_slot_[e.node.index] + e.index;
+    if (graph_.node(e.node).output_is_ref(e.index)) return slot;  // read when the run is over
+    if (step_.slots[slot].space != 0) {
+      ARGOSY_ASSIGN_OR_RETURN(slot, copied(slot, 0, device(e.node), 0));
+    }
+    return slot;
+  }
+
+  Status close_loops() {
+    for (const auto& edge : back_edges_) {
+      ARGOSY_ASSIGN_OR_RETURN(const std::int32_t slot, input(edge.item, edge.node, edge.from, false, 0));
+      step_.input_slots[step_.items[edge.item].first_input + edge.input] = slot;
+    }
+    return ok_status();
+  }
+
+  struct BackEdge {
+    std::int32_t item;
+    int input;
+    Endpoint from;
+    NodeId node;
+  };
+
+  const Graph& graph_;
+  const StepGraph& feeds_;
+  const std::vector<int>& devices_;
+  Step& step_;
+  ItemGraph items_;
+  std::vector<std::int32_t> item_of_, first_slot_;
+  std::unordered_map<std::uint64_t, std::int32_t> copies_;
+  std::vector<BackEdge> back_edges_;
+};
+
+}  // namespace
+
+Result<ItemGraph> build_items(const StepGraph& graph, const std::vector<int>& devices, Step& step) {
+  return Builder(graph, devices, step).run();
+}
+
+}  // namespace argosy

@@ -1,0 +1,116 @@
+#include "argosy/runtime/schedule.h"
+
+#include <algorithm>
+#include <queue>
+#include <unordered_map>
+
+namespace argosy {
+
+namespace {
+
+// Lower runs first.
+enum Urgency : int { kStart = 0, kOrdinary = 1, kWaits = 2, kLate = 3 };
+
+struct Ready {
+  int urgency;
+  std::int32_t item;
+  bool operator>(const Ready& other) const {
+    return urgency != other.urgency ? urgency > other.urgency : item > other.item;
+  }
+};
+using Heap = std::priority_queue<Ready, std::vector<Ready>, std::greater<>>;
+
+class Scheduler {
+ public:
+  Scheduler(const std::vector<ScheduleItem>& items, int devices)
+      : items_(items), heaps_(static_cast<std::size_t>(devices)), pending_(items.size(), 0) {
+    const auto n = static_cast<std::int32_t>(items.size());
+    // Successors in CSR form: counts, then offsets, then targets.
+    offsets_.assign(items.size() + 1, 0);
+    for (const ScheduleItem& item : items) {
+      for (const std::int32_t before : item.after) ++offsets_[before + 1];
+    }
+    for (std::size_t i = 1; i < offsets_.size(); ++i) offsets_[i] += offsets_[i - 1];
+    targets_.resize(static_cast<std::size_t>(offsets_.back()));
+    std::vector<std::int32_t> at(offsets_.begin(), offsets_.end() - 1);
+    for (std::int32_t i = 0; i < n; ++i) {
+      for (const std::int32_t before : items[i].after) targets_[at[before]++] = i;
+      pending_[i] = static_cast<std::int32_t>(items[i].after.size());
+      if (!items[i].group.empty()) ++group_missing_[items[i].group];
+    }
+  }
+
+  Result<std::vector<std::int32_t>> run() {
+    const auto n = static_cast<std::int32_t>(items_.size());
+    order_.reserve(items_.size());
+    for (std::int32_t i = 0; i < n; ++i) {
+      if (pending_[i] == 0) offer(i);
+    }
+    std::size_t device = 0;
+    std::size_t idle = 0;
+    while (idle < heaps_.size()) {
+      Heap& heap = heaps_[device];
+      device = (device + 1) % heaps_.size();
+      if (heap.empty()) {
+        ++idle;
+        continue;
+      }
+      idle = 0;
+      const std::int32_t item = heap.top().item;
+      heap.pop();
+      emit(item);
+    }
+    if (order_.size() != items_.size()) return internal_error("schedule: the items form a cycle");
+    return std::move(order_);
+  }
+
+ private:
+  int urgency(std::int32_t i) const {
+    const ScheduleItem& item = items_[i];
+    if (item.async) return kStart;
+    const bool waits = std::any_of(item.after.begin(), item.after.end(), [&](std::int32_t b) {
+      return items_[b].async || items_[b].device != item.device;
+    });
+    if (item.late) return kLate;
+    return waits ? kWaits : kOrdinary;
+  }
+
+  void offer(std::int32_t i) {
+    const std::string& group = items_[i].group;
+    if (group.empty()) {
+      heaps_[items_[i].device].push({urgency(i), i});
+      return;
+    }
+    // A member waits here until the whole group is ready; then all leave at once.
+    auto& waiting = group_ready_[group];
+    waiting.push_back(i);
+    if (static_cast<int>(waiting.size()) < group_missing_[group]) return;
+    const std::vector<std::int32_t> members = std::move(waiting);
+    for (const std::int32_t m : members) order_.push_back(m);
+    for (const std::int32_t m : members) release(m);
+  }
+
+  void emit(std::int32_t i) {
+    order_.push_back(i);
+    release(i);
+  }
+  void release(std::int32_t i) {
+    for (std::int32_t k = offsets_[i]; k < offsets_[i + 1]; ++k) {
+      if (--pending_[targets_[k]] == 0) offer(targets_[k]);
+    }
+  }
+
+  const std::vector<ScheduleItem>& items_;
+  std::vector<Heap> heaps_;
+  std::vector<std::int32_t> pending_, offsets_, targets_, order_;
+  std::unordered_map<std::string, int> group_missing_;
+  std::unordered_map<std::string, std::vector<std::int32_t>> group_ready_;
+};
+
+}  // namespace
+
+Result<std::vector<std::int32_t>> schedule(const std::vector<ScheduleItem>& items, int devices) {
+  return Scheduler(items, devices).run();
+}
+
+}  // namespace argosy

@@ -1,0 +1,27 @@
+// The order in which devices do their items.
+//
+// One global topological order is built by asking the devices in turn (so that equal replicas advance in step), each
+// offering its most urgent ready item: collectives and other asynchronous items first (the sooner they start, the more they
+// overlap), then ordinary items in the order the graph was built, then items that wait for asynchronous ones. Members of a
+// collective group leave together, so every rank starts its groups in the same order and none waits for ever.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "argosy/base/status.h"
+
+namespace argosy {
+
+struct ScheduleItem {
+  int device = 0;
+  bool async = false;
+  bool late = false;                // a writer: as late as can be, so that readers come first
+  std::vector<std::int32_t> after;  // items that must come before
+  std::string group;                // collective group; "" = none
+};
+
+// Positions to items: the global order. INTERNAL when there is a cycle.
+Result<std::vector<std::int32_t>> schedule(const std::vector<ScheduleItem>& items, int devices);
+
+}  // namespace argosy
