@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "argosy/runtime/frames.h"
 #include "argosy/runtime/item_graph.h"
 #include "argosy/runtime/memory_plan.h"
 #include "argosy/runtime/schedule.h"
@@ -18,11 +19,15 @@ class Compiler {
     find_groups();
     if (step_.dynamic) {
       link();
+      ARGOSY_RETURN_IF_ERROR(find_frames(step_));
+      find_leftovers();
+      step_.arena_bytes.assign(static_cast<std::size_t>(step_.machine->size()), 0);
       return ok_status();
     }
     ARGOSY_RETURN_IF_ERROR(order());
     synchronize();
     plan_memory();
+    find_leftovers();
     return ok_status();
   }
 
@@ -41,7 +46,10 @@ class Compiler {
 
   bool writes(std::size_t item) const {
     const OpDef* op = items_.ops[item];
-    return op != nullptr && op->stateful_write();
+    if (op == nullptr || op->forwards) return false;
+    if (op->has_ref_input()) return true;
+    return op->stateful && std::any_of(op->input_args.begin(), op->input_args.end(),
+                                       [](const ArgDef& a) { return a.dtype == DType::kResource; });
   }
 
   // Everyone who sees the memory of a variable through this slot: readers of the slot and of every view made from it.
@@ -193,6 +201,15 @@ class Compiler {
     }
   }
 
+  // What a run must let go of at its end: everything that is neither planned nor the same in every run.
+  void find_leftovers() {
+    std::vector<char> kept(step_.slots.size(), 0);
+    for (const auto& [slot, value] : step_.presets) kept[slot] = 1;
+    for (std::size_t s = 0; s < step_.slots.size(); ++s) {
+      if (!kept[s] && step_.slots[s].offset < 0) step_.leftovers.push_back(static_cast<std::int32_t>(s));
+    }
+  }
+
   void plan_device(int d) {
     const auto& list = step_.order[d];
     const int home = step_.machine->device(d).spec().is_gpu() ? d : 0;
@@ -266,8 +283,7 @@ class Compiler {
   // A tensor allocated while running goes back as soon as its last reader is done; else when the run is over.
   void release_after(std::int32_t slot, const Item& item, const std::vector<std::int32_t>& list, std::int32_t death) {
     if (fetched_[slot] || item.async || death == kForever) return;
-    const std::int32_t last = list[std::max(death, position_[list[0]])];
-    step_.extras[last].releases.push_back(slot);
+    step_.extras[list[death]].releases.push_back(slot);
   }
 
   // --- dynamic steps -------------------------------------------------------------------------------------------------

@@ -62,6 +62,7 @@ struct Step {
   std::vector<std::pair<std::int32_t, Tensor>> presets;  // constants and handles: the same in every run
   std::vector<std::int32_t> feed_slots;                  // in the signature's order
   std::vector<std::int32_t> fetch_slots;                 // likewise; -1: a control value
+  std::vector<std::int32_t> leftovers;                   // slots to let go of when a run ends
   std::vector<std::size_t> arena_bytes;                  // by device
   std::vector<std::unique_ptr<Kernel>> kernels;
   bool dynamic = false;                                  // control flow, or items that may block
@@ -74,6 +75,20 @@ struct Step {
   };
   std::vector<std::vector<Edge>> successors;
   std::vector<std::int32_t> pending;                     // by item: distinct edges in
+
+  // A loop's frame; 0 is the root. Items belong to the frame whose iterations they run in (an Enter to the outer one).
+  struct Frame {
+    int parent = 0;
+    int enters = 0;                    // Enter items that feed it: each fires once per iteration of the parent
+    int parallel = 10;                 // iterations that may be under way at once
+    std::vector<std::int32_t> items;
+    std::vector<std::int32_t> exits;
+    std::int32_t inputs = 0;           // of all its items together
+  };
+  std::vector<Frame> frames;
+  std::vector<std::int32_t> frame_of;  // by item
+  std::vector<std::int32_t> local_of;  // by item: position in its frame's items
+  std::vector<std::int32_t> base_of;   // by item: its first input among its frame's inputs
 
   // For people: names, messages, traces.
   struct NodeInfo {

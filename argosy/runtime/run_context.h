@@ -1,0 +1,43 @@
+// RunContext: one run of a step as kernels and executors see it. Lives on the stack of whoever runs the step.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "argosy/base/mutex.h"
+#include "argosy/op/resource_manager.h"
+#include "argosy/op/step_context.h"
+#include "argosy/runtime/stats.h"
+
+namespace argosy {
+
+class RunContext final : public StepContext {
+ public:
+  RunContext(std::int64_t step_id, StepStats* stats) : step_id_(step_id), stats_(stats) {}
+
+  std::int64_t step_id() const override { return step_id_; }
+  Cancellation& cancellation() override { return cancellation_; }
+  Status send(std::string_view key, Tensor value) override;
+  void receive(std::string_view key, Received done) override;
+  ResourceManager& step_resources() override { return resources_; }
+
+  StepStats* stats() const { return stats_; }  // null: nobody asked
+  // Every receiver still waiting is told why the run ended.
+  void abort(const Status& reason);
+
+ private:
+  struct Meeting {
+    bool sent = false;
+    Tensor value;
+    Received waiting;
+  };
+  const std::int64_t step_id_;
+  StepStats* const stats_;
+  Cancellation cancellation_;
+  ResourceManager resources_;
+  Mutex mutex_;
+  Status aborted_ ARGOSY_GUARDED_BY(mutex_);
+  std::map<std::string, Meeting, std::less<>> meetings_ ARGOSY_GUARDED_BY(mutex_);
+};
+
+}  // namespace argosy

@@ -1,0 +1,374 @@
+#include "argosy/runtime/session.h"
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <set>
+
+#include "argosy/base/log.h"
+#include "argosy/ops/ops.h"
+#include "argosy/passes/optimize.h"
+#include "argosy/runtime/compile.h"
+#include "argosy/runtime/deadlines.h"
+#include "argosy/runtime/executor.h"
+#include "argosy/runtime/trace.h"
+
+namespace argosy {
+
+namespace {
+
+// A compiled step and the run states that rest between runs.
+class Compiled {
+ public:
+  explicit Compiled(std::shared_ptr<const Step> step) : step_(std::move(step)) {}
+  const Step& step() const { return *step_; }
+
+  Result<std::unique_ptr<RunState>> take() {
+    {
+      MutexLock lock(mutex_);
+      if (!resting_.empty()) {
+        auto state = std::move(resting_.back());
+        resting_.pop_back();
+        return state;
+      }
+    }
+    return make_run_state(*step_);
+  }
+  void give_back(std::unique_ptr<RunState> state) {
+    MutexLock lock(mutex_);
+    resting_.push_back(std::move(state));
+  }
+
+ private:
+  const std::shared_ptr<const Step> step_;
+  Mutex mutex_;
+  std::vector<std::unique_ptr<RunState>> resting_ ARGOSY_GUARDED_BY(mutex_);
+};
+
+struct Signature {
+  std::vector<Endpoint> feeds, fetches;
+  std::vector<NodeId> targets;
+  auto operator<=>(const Signature&) const = default;
+};
+
+// Beyond this many feed shapes of one signature, one step that knows no feed shape serves all others.
+constexpr std::size_t kMaxShapeVariants = 16;
+
+}  // namespace
+
+class Session::Impl {
+ public:
+  Impl(const Graph& graph, SessionOptions options) : graph_(graph), options_(std::move(options)) {
+    if (options_.machine) {
+      machine_ = options_.machine;
+    } else if (auto made = Machine::make(options_.devices); made.ok()) {
+      machine_ = *std::move(made);
+    } else {
+      status_ = std::move(made).status();
+      return;
+    }
+    std::string path = options_.trace_path;
+    if (const char* env = std::getenv("ARGOSY_TRACE"); path.empty() && env != nullptr) path = env;
+    if (!path.empty()) {
+      auto trace = TraceWriter::open(path);
+      if (trace.ok()) {
+        trace_ = *std::move(trace);
+      } else {
+        status_ = std::move(trace).status();
+      }
+    }
+  }
+
+  const Status& status() const { return status_; }
+  Machine& machine() const { return *machine_; }
+
+  // --- compiling -----------------------------------------------------------------------------------------------------
+
+  Result<std::shared_ptr<Compiled>> compiled(const Signature& signature, std::span<const PartialShape> shapes) {
+    std::string key;
+    for (const PartialShape& s : shapes) key += s.to_string();
+    MutexLock lock(mutex_);
+    if (closed_) return closed_error();
+    Variants& variants = steps_[signature];
+    const auto found = variants.find(key);
+    if (found != variants.end()) return found->second;
+    std::vector<PartialShape> wanted(shapes.begin(), shapes.end());
+    if (variants.size() >= kMaxShapeVariants) {
+      const auto general = variants.find("");
+      if (general != variants.end()) return general->second;
+      key.clear();
+      for (PartialShape& s : wanted) s = PartialShape::unknown();
+    }
+    ARGOSY_ASSIGN_OR_RETURN(auto step, compile(signature, std::move(wanted)));
+    auto fresh = std::make_shared<Compiled>(std::move(step));
+    variants[key] = fresh;
+    return fresh;
+  }
+
+  Result<std::shared_ptr<const Step>> compile(const Signature& signature, std::vector<PartialShape> shapes) const {
+    ARGOSY_RETURN_IF_ERROR(Status(graph_.status()));
+    StepSignature wanted{signature.feeds, std::move(shapes), signature.fetches, signature.targets};
+    ARGOSY_ASSIGN_OR_RETURN(StepGraph step, extract_step(graph_, wanted));
+    ARGOSY_ASSIGN_OR_RETURN(step, prepare_step(std::move(step), {.optimize = options_.optimize}));
+    const PlaceOptions place_options{
+        .devices = machine_->specs(),
+        .has_kernel = [this](const OpDef& op, const DeviceSpec& spec) {
+          const int d = machine_->find(spec.name);
+          return cpu_kernels().has(op.name, machine_->device(d).kernel_kind());
+        },
+        .allow_soft_placement = options_.allow_soft_placement};
+    ARGOSY_ASSIGN_OR_RETURN(const Placement placement, place(step.graph, place_options));
+    ARGOSY_ASSIGN_OR_RETURN(auto compiled, compile_step(step, placement, machine_));
+    if (options_.log_device_placement) std::fputs(compiled->placement.summary().c_str(), stderr);
+    return compiled;
+  }
+
+  Status check(std::span<const Endpoint> endpoints) const {
+    for (const Endpoint e : endpoints) {
+      if (e.node.index < 0 || e.node.index >= graph_.size() ||
+          e.index >= static_cast<int>(graph_.node(e.node).output_dtypes.size())) {
+        return invalid_argument("a feed or fetch is no value of this graph").with_id("ARG-RUN-001");
+      }
+    }
+    return ok_status();
+  }
+
+  Result<Signature> signature(std::span<const Value> feeds, const std::vector<Value>& fetches,
+                              const std::vector<Value>& targets) const {
+    ARGOSY_RETURN_IF_ERROR(Status(status_));
+    ARGOSY_RETURN_IF_ERROR(Status(graph_.status()));
+    Signature s;
+    std::set<Endpoint> seen;
+    for (const Value& v : feeds) {
+      if (!v.valid() || v.index() < 0) return invalid_argument("a feed is no value").with_id("ARG-RUN-001");
+      if (!seen.insert(v.endpoint()).second) return invalid_argument("'", v.name(), "' is fed twice").with_id("ARG-FEED-003");
+      s.feeds.push_back(v.endpoint());
+    }
+    for (const Value& v : fetches) {
+      if (!v.valid()) return invalid_argument("a fetch is no value").with_id("ARG-RUN-001");
+      s.fetches.push_back(v.endpoint());
+    }
+    for (const Value& v : targets) {
+      if (!v.valid()) return invalid_argument("a target is no value").with_id("ARG-RUN-001");
+      s.targets.push_back(v.node());
+    }
+    ARGOSY_RETURN_IF_ERROR(check(s.feeds));
+    ARGOSY_RETURN_IF_ERROR(check(s.fetches));
+    return s;
+  }
+
+  Status check_feed(Endpoint e, const Tensor& t) const {
+    if (t.dtype() == graph_.dtype(e)) return ok_status();
+    return invalid_argument("'", graph_.node(e.node).name, ":", e.index, "' takes ", dtype_name(graph_.dtype(e)),
+                            ", was fed ", dtype_name(t.dtype()), t.shape())
+        .with_id("ARG-FEED-004")
+        .with_next("feed a tensor of that dtype");
+  }
+
+  // --- running -------------------------------------------------------------------------------------------------------
+
+  Status run(Compiled& compiled, std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options) {
+    ARGOSY_ASSIGN_OR_RETURN(auto state, compiled.take());
+    StepStats traced;
+    StepStats* stats = options.stats;
+    if (trace_ != nullptr) {
+      if (stats == nullptr) stats = &traced;
+      stats->keep_ops = true;
+    }
+    RunContext context(next_step_.fetch_add(1, std::memory_order_relaxed), stats);
+    ARGOSY_RETURN_IF_ERROR(enter(context));
+    Deadlines::Token deadline = 0;
+    Cancellation::Token token = 0;
+    bool linked = false;
+    if (options.timeout.count() > 0) {
+      deadline = deadlines_.add(std::chrono::steady_clock::now() + options.timeout, context.cancellation(),
+                                str_cat("the step took longer than ", options.timeout.count(), " ms"));
+    }
+    if (options.cancellation != nullptr) {
+      linked = options.cancellation->add([&] { context.cancellation().cancel(options.cancellation->status()); }, &token);
+      if (!linked) context.cancellation().cancel(options.cancellation->status());
+    }
+    const Step& step = compiled.step();
+    Status status = step.dynamic ? run_dynamic(step, *state, feeds, fetches, context)
+                                 : run_in_order(step, *state, feeds, fetches, context);
+    if (linked) options.cancellation->remove(token);
+    if (deadline != 0) deadlines_.remove(deadline);
+    leave(context);
+    if (trace_ != nullptr) trace_->add(*stats, context.step_id());
+    compiled.give_back(std::move(state));
+    return status;
+  }
+
+  Status close() {
+    MutexLock lock(mutex_);
+    closed_ = true;
+    for (RunContext* context : running_) context->cancellation().cancel(closed_error());
+    while (!running_.empty()) idle_.wait(mutex_);
+    steps_.clear();
+    return ok_status();
+  }
+
+  const Graph& graph() const { return graph_; }
+
+ private:
+  using Variants = std::map<std::string, std::shared_ptr<Compiled>>;
+
+  static Status closed_error() { return cancelled("the session was closed").with_id("ARG-RUN-002"); }
+
+  Status enter(RunContext& context) {
+    MutexLock lock(mutex_);
+    if (closed_) return closed_error();
+    running_.insert(&context);
+    return ok_status();
+  }
+  void leave(RunContext& context) {
+    MutexLock lock(mutex_);
+    running_.erase(&context);
+    if (running_.empty()) idle_.notify_all();
+  }
+
+  const Graph& graph_;
+  const SessionOptions options_;
+  Status status_;
+  std::shared_ptr<Machine> machine_;
+  std::unique_ptr<TraceWriter> trace_;
+  Deadlines deadlines_;
+  std::atomic<std::int64_t> next_step_{1};
+  Mutex mutex_;
+  CondVar idle_;
+  bool closed_ ARGOSY_GUARDED_BY(mutex_) = false;
+  std::set<RunContext*> running_ ARGOSY_GUARDED_BY(mutex_);
+  std::map<Signature, Variants> steps_ ARGOSY_GUARDED_BY(mutex_);
+};
+
+namespace {
+
+std::vector<PartialShape> shapes_of(std::span<const Tensor> tensors) {
+  std::vector<PartialShape> shapes;
+  for (const Tensor& t : tensors) shapes.emplace_back(t.shape());
+  return shapes;
+}
+
+}  // namespace
+
+Session::Session(const Graph& graph, SessionOptions options) : impl_(std::make_unique<Impl>(graph, std::move(options))) {}
+Session::~Session() {
+  const Status closed = close();
+  if (!closed.ok()) ARGOSY_LOG(kWarning, "closing a session: ", closed);
+}
+
+const Status& Session::status() const { return impl_->status(); }
+Machine& Session::machine() const { return impl_->machine(); }
+Status Session::close() { return impl_->close(); }
+
+Result<std::vector<Tensor>> Session::run(const Feeds& feeds, const std::vector<Value>& fetches,
+                                         const std::vector<Value>& targets, const RunOptions& options) {
+  std::vector<Value> fed;
+  std::vector<Tensor> values;
+  for (const auto& [value, tensor] : feeds) {
+    fed.push_back(value);
+    values.push_back(tensor);
+  }
+  ARGOSY_ASSIGN_OR_RETURN(const Signature signature, impl_->signature(fed, fetches, targets));
+  for (std::size_t i = 0; i < values.size(); ++i) ARGOSY_RETURN_IF_ERROR(impl_->check_feed(signature.feeds[i], values[i]));
+  ARGOSY_ASSIGN_OR_RETURN(const auto compiled, impl_->compiled(signature, shapes_of(values)));
+  std::vector<Tensor> out(fetches.size());
+  ARGOSY_RETURN_IF_ERROR(impl_->run(*compiled, values, out, options));
+  return out;
+}
+
+namespace {
+
+// Remembers the step of the feed shapes seen last: the common case is one comparison per feed.
+class Prepared final : public Session::Callable {
+ public:
+  using Lookup = std::function<Result<std::shared_ptr<Compiled>>(std::span<const Tensor>)>;
+  using Run = std::function<Status(Compiled&, std::span<const Tensor>, std::span<Tensor>, const RunOptions&)>;
+  Prepared(std::size_t feeds, std::size_t fetches, Lookup lookup, Run run)
+      : feeds_(feeds), fetches_(fetches), lookup_(std::move(lookup)), run_(std::move(run)) {}
+
+  Status run(std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options) override {
+    if (feeds.size() != feeds_ || fetches.size() != fetches_) {
+      return invalid_argument("prepared for ", feeds_, " feeds and ", fetches_, " fetches, was given ", feeds.size(), " and ",
+                              fetches.size());
+    }
+    std::shared_ptr<Compiled> step = remembered(feeds);
+    if (step == nullptr) {
+      ARGOSY_ASSIGN_OR_RETURN(step, lookup_(feeds));
+      MutexLock lock(mutex_);
+      last_ = step;
+      last_feeds_.clear();
+      for (const Tensor& t : feeds) last_feeds_.push_back({t.dtype(), t.shape()});
+    }
+    return run_(*step, feeds, fetches, options);
+  }
+
+ private:
+  struct Kind {
+    DType dtype;
+    Shape shape;
+  };
+  std::shared_ptr<Compiled> remembered(std::span<const Tensor> feeds) {
+    MutexLock lock(mutex_);
+    if (last_ == nullptr) return nullptr;
+    for (std::size_t i = 0; i < feeds.size(); ++i) {
+      if (feeds[i].dtype() != last_feeds_[i].dtype || !(feeds[i].shape() == last_feeds_[i].shape)) return nullptr;
+    }
+    return last_;
+  }
+
+  const std::size_t feeds_, fetches_;
+  const Lookup lookup_;
+  const Run run_;
+  Mutex mutex_;
+  std::shared_ptr<Compiled> last_ ARGOSY_GUARDED_BY(mutex_);
+  std::vector<Kind> last_feeds_ ARGOSY_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Session::Callable>> Session::prepare(const std::vector<Value>& feeds, const std::vector<Value>& fetches,
+                                                            const std::vector<Value>& targets) {
+  ARGOSY_ASSIGN_OR_RETURN(const Signature signature, impl_->signature(feeds, fetches, targets));
+  Impl* const impl = impl_.get();
+  auto lookup = [impl, signature](std::span<const Tensor> values) -> Result<std::shared_ptr<Compiled>> {
+    for (std::size_t i = 0; i < values.size(); ++i) ARGOSY_RETURN_IF_ERROR(impl->check_feed(signature.feeds[i], values[i]));
+    return impl->compiled(signature, shapes_of(values));
+  };
+  auto run = [impl](Compiled& step, std::span<const Tensor> values, std::span<Tensor> out, const RunOptions& options) {
+    return impl->run(step, values, out, options);
+  };
+  return std::unique_ptr<Callable>(std::make_unique<Prepared>(feeds.size(), fetches.size(), std::move(lookup), std::move(run)));
+}
+
+namespace {
+std::vector<PartialShape> given_shapes(const std::vector<std::pair<Value, Shape>>& feeds, std::vector<Value>& values) {
+  std::vector<PartialShape> shapes;
+  for (const auto& [value, shape] : feeds) {
+    values.push_back(value);
+    shapes.emplace_back(shape);
+  }
+  return shapes;
+}
+}  // namespace
+
+Result<std::vector<MemoryForecast>> Session::forecast(const std::vector<std::pair<Value, Shape>>& feeds,
+                                                      const std::vector<Value>& fetches, const std::vector<Value>& targets) {
+  std::vector<Value> fed;
+  auto shapes = given_shapes(feeds, fed);
+  ARGOSY_ASSIGN_OR_RETURN(const Signature signature, impl_->signature(fed, fetches, targets));
+  ARGOSY_ASSIGN_OR_RETURN(const auto step, impl_->compile(signature, std::move(shapes)));
+  return step->forecast;
+}
+
+Result<PlacementReport> Session::placement(const std::vector<std::pair<Value, Shape>>& feeds, const std::vector<Value>& fetches,
+                                           const std::vector<Value>& targets) {
+  std::vector<Value> fed;
+  auto shapes = given_shapes(feeds, fed);
+  ARGOSY_ASSIGN_OR_RETURN(const Signature signature, impl_->signature(fed, fetches, targets));
+  ARGOSY_ASSIGN_OR_RETURN(const auto step, impl_->compile(signature, std::move(shapes)));
+  return step->placement;
+}
+
+}  // namespace argosy
