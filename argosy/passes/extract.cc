@@ -57,7 +57,8 @@ class Copier {
                                 e.index, "', which has shape ", from_.shape(e))
             .with_id("ARG-FEED-002");
       }
-      NodeSpec spec{.name = to_.graph.unique_name(e.index == 0 ? str_cat("_feed/", fed.name) : str_cat("_feed/", fed.name, "_", e.index)),
+      NodeSpec spec{.name = to_.graph.unique_name(e.index == 0 ? str_cat("_feed/", fed.name)
+                                                               : str_cat("_feed/", fed.name, "_", e.index)),
                     .op = "_Arg",
                     .attrs = {{"T", from_.dtype(e)}, {"index", i}, {"shape", *merged}}};
       ARGOSY_ASSIGN_OR_RETURN(const NodeId id, to_.graph.add_node(std::move(spec)));
@@ -145,7 +146,8 @@ Result<StepGraph> without_dead_nodes(const StepGraph& step) {
   StepSignature signature{.fetches = step.fetches, .targets = step.targets};
   // The feeds stay even when nothing reads them: they are the step's parameters.
   signature.targets.insert(signature.targets.end(), step.feeds.begin(), step.feeds.end());
-  ARGOSY_ASSIGN_OR_RETURN(StepGraph lean, copy_needed(step.graph, signature, StepGraph{Graph(step.graph.ops()), {}, {}, {}}));
+  ARGOSY_ASSIGN_OR_RETURN(StepGraph lean,
+                          copy_needed(step.graph, signature, StepGraph{Graph(step.graph.ops()), {}, {}, {}}));
   const std::size_t kept = step.targets.size();
   lean.feeds.assign(lean.targets.begin() + static_cast<std::ptrdiff_t>(kept), lean.targets.end());
   lean.targets.resize(kept);

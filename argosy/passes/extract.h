@@ -3,8 +3,8 @@
 //   x ──► a ──► loss            fed: a       _feed_a ──► loss
 //   y ──► b ──► unused   ──►    fetched: loss
 //
-// Nodes keep their names, devices, attributes and control edges; each fed endpoint is replaced by an "_Arg" whose shape is that
-// of the fed tensor, and shapes are inferred anew from there.
+// Nodes keep their names, devices, attributes and control edges; each fed endpoint is replaced by an "_Arg" whose shape
+// is that of the fed tensor, and shapes are inferred anew from there.
 #pragma once
 
 #include <vector>
@@ -28,7 +28,8 @@ struct StepGraph {
   std::vector<NodeId> targets;
 };
 
-// INVALID_ARGUMENT when a feed's shape contradicts what the graph says of the endpoint, or shapes contradict each other.
+// INVALID_ARGUMENT when a feed's shape contradicts what the graph says of the endpoint, or shapes contradict each
+// other.
 Result<StepGraph> extract_step(const Graph& graph, const StepSignature& signature);
 
 // A copy without the nodes that nothing in the step needs any more: what passes that bypass nodes end with.

@@ -1,5 +1,5 @@
-// The pipeline of passes between a step's own graph and its placement: lowering functional control flow, folding constants,
-// merging equal nodes, fusing. Each pass lives in a file of its own and may be switched off.
+// The pipeline of passes between a step's own graph and its placement: lowering functional control flow, folding
+// constants, merging equal nodes, fusing. Each pass lives in a file of its own and may be switched off.
 #pragma once
 
 #include "argosy/passes/extract.h"

@@ -101,7 +101,8 @@ class Placer {
         const auto leader = graph_.find(name);
         int with = leader ? leader->index : leaders.try_emplace(name, i).first->second;
         Status joined = groups_.merge(with, i, options_.allow_soft_placement);
-        if (!joined.ok()) return cannot_assign(NodeId{i}, str_cat("it is colocated with '", name, "': ", joined.message()));
+        if (!joined.ok())
+          return cannot_assign(NodeId{i}, str_cat("it is colocated with '", name, "': ", joined.message()));
       }
     }
     return ok_status();
@@ -206,7 +207,8 @@ class Placer {
   }
 
   bool has_gpu() const {
-    return std::any_of(options_.devices.begin(), options_.devices.end(), [](const DeviceSpec& d) { return d.is_gpu(); });
+    return std::any_of(options_.devices.begin(), options_.devices.end(),
+                       [](const DeviceSpec& d) { return d.is_gpu(); });
   }
 
   std::string why_not(const DeviceName& request, const OpDef& op) const {
@@ -218,8 +220,8 @@ class Placer {
 
   Status cannot_assign(NodeId id, const std::string& why) const {
     const Node& n = graph_.node(id);
-    return invalid_argument("Cannot assign a device for operation ", n.name, " (", n.op->name, ", asked for '", n.device,
-                            "'): ", why)
+    return invalid_argument("Cannot assign a device for operation ", n.name, " (", n.op->name, ", asked for '",
+                            n.device, "'): ", why)
         .with_id("ARG-PLACE-001")
         .with_where(str_cat("node '", n.name, "' (", n.op->name, ")"))
         .with_next("allow soft placement, name a device that is there, or --emulate one");

@@ -26,11 +26,12 @@ struct PlaceOptions {
 
 // Why a node is where it is; indices into the node array.
 struct Placement {
-  std::vector<int> device;           // per node: position in PlaceOptions::devices
-  std::vector<std::string> reason;   // per node
+  std::vector<int> device;          // per node: position in PlaceOptions::devices
+  std::vector<std::string> reason;  // per node
 };
 
-// Node::device becomes a full name. INVALID_ARGUMENT "Cannot assign a device for operation …" with the devices there are.
+// Node::device becomes a full name. INVALID_ARGUMENT "Cannot assign a device for operation …" with the devices there
+// are.
 Result<Placement> place(Graph& graph, const PlaceOptions& options);
 
 }  // namespace argosy

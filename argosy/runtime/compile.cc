@@ -170,7 +170,8 @@ class Compiler {
 
   // --- memory --------------------------------------------------------------------------------------------------------
 
-  // The last position, on the writer's device, at which a slot's memory is looked at; kForever when another device does.
+  // The last position, on the writer's device, at which a slot's memory is looked at; kForever when another device
+  // does.
   static constexpr std::int32_t kForever = INT32_MAX;
   std::int32_t last_use(std::int32_t slot, int device) const {
     std::int32_t last = -1;
@@ -223,8 +224,8 @@ class Compiler {
         const std::int32_t slot = item.first_output + o;
         SlotSpec& spec = step_.slots[slot];
         const std::int32_t death = std::max(at, last_use(slot, d));
-        const bool plannable = is_plain(spec.dtype) && spec.shape.is_full() && spec.space == home && !items_.forwarded[slot] &&
-                               !fetched_[slot];
+        const bool plannable = is_plain(spec.dtype) && spec.shape.is_full() && spec.space == home &&
+                               !items_.forwarded[slot] && !fetched_[slot];
         if (!plannable) {
           release_after(slot, item, list, death);
           if (!spec.shape.is_full() && is_plain(spec.dtype)) forecast.exact = false;
@@ -252,7 +253,8 @@ class Compiler {
       if (life_of[s] >= 0) step_.slots[s].offset = lives[life_of[s]].offset;
     }
     std::vector<std::size_t> biggest = plan.at_peak;
-    std::sort(biggest.begin(), biggest.end(), [&](std::size_t a, std::size_t b) { return lives[a].bytes > lives[b].bytes; });
+    std::sort(biggest.begin(), biggest.end(),
+              [&](std::size_t a, std::size_t b) { return lives[a].bytes > lives[b].bytes; });
     for (std::size_t k = 0; k < biggest.size() && k < 5; ++k) {
       const std::int32_t producer = items_.producer[owner[biggest[k]]];
       forecast.largest.push_back({step_.nodes[step_.items[producer].node].name, lives[biggest[k]].bytes});

@@ -1,5 +1,5 @@
-// Deadlines: one thread that pulls cancellation switches when their time comes. The thread exists only once a deadline does.
-// Thread-safe.
+// Deadlines: one thread that pulls cancellation switches when their time comes. The thread exists only once a deadline
+// does. Thread-safe.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,6 @@
-// Executors: what runs a Step once. One for steps with a fixed order (most), one for steps with control flow or items that
-// may block. Both report the first error, end every device's work before they return, and leave the RunState reusable.
+// Executors: what runs a Step once. One for steps with a fixed order (most), one for steps with control flow or items
+// that may block. Both report the first error, end every device's work before they return, and leave the RunState
+// reusable.
 #pragma once
 
 #include <span>
@@ -9,9 +10,9 @@
 
 namespace argosy {
 
-// `feeds` are host tensors in the step's order; `fetches` receives owned host tensors (invalid ones for control values).
-// Called by any thread, which lends itself to the first CPU device. Errors name the node; CANCELLED or DEADLINE_EXCEEDED
-// when the context was cancelled.
+// `feeds` are host tensors in the step's order; `fetches` receives owned host tensors (invalid ones for control
+// values). Called by any thread, which lends itself to the first CPU device. Errors name the node; CANCELLED or
+// DEADLINE_EXCEEDED when the context was cancelled.
 Status run_in_order(const Step& step, RunState& state, std::span<const Tensor> feeds, std::span<Tensor> fetches,
                     RunContext& context);
 Status run_dynamic(const Step& step, RunState& state, std::span<const Tensor> feeds, std::span<Tensor> fetches,

@@ -12,11 +12,13 @@ Status find_frames(Step& step) {
   step.base_of.assign(step.items.size(), 0);
   std::map<std::pair<int, std::string>, int> children;  // (parent, frame_name)
   const auto child = [&](int parent, const AttrMap& attrs) {
-    const auto [at, fresh] = children.try_emplace({parent, attrs.get_string("frame_name")}, static_cast<int>(step.frames.size()));
+    const auto [at, fresh] =
+        children.try_emplace({parent, attrs.get_string("frame_name")}, static_cast<int>(step.frames.size()));
     if (fresh) {
       Step::Frame frame;
       frame.parent = parent;
-      frame.parallel = static_cast<int>(std::max<std::int64_t>(1, attrs.get_or<std::int64_t>("parallel_iterations", 10)));
+      frame.parallel =
+          static_cast<int>(std::max<std::int64_t>(1, attrs.get_or<std::int64_t>("parallel_iterations", 10)));
       step.frames.push_back(std::move(frame));
     }
     return at->second;
@@ -37,7 +39,8 @@ Status find_frames(Step& step) {
       frame = child(frame, step.nodes[item.node].flow_attrs);
       ++step.frames[frame].enters;
     } else if (item.flow == Flow::kExit) {
-      if (frame == 0) return invalid_argument("Exit '", step.nodes[item.node].name, "' is in no loop").with_id("ARG-LOOP-001");
+      if (frame == 0)
+        return invalid_argument("Exit '", step.nodes[item.node].name, "' is in no loop").with_id("ARG-LOOP-001");
       frame = step.frames[frame].parent;
     }
     for (const Step::Edge& e : step.successors[i]) {

@@ -5,8 +5,8 @@
 
 namespace argosy {
 
-// Fills in Step::frames, frame_of, local_of and base_of from successors. INVALID_ARGUMENT when an item's inputs come from
-// different frames (a value used in a loop without an Enter).
+// Fills in Step::frames, frame_of, local_of and base_of from successors. INVALID_ARGUMENT when an item's inputs come
+// from different frames (a value used in a loop without an Enter).
 Status find_frames(Step& step);
 
 }  // namespace argosy

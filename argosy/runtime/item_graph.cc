@@ -23,7 +23,9 @@ std::vector<int> flat_args(const std::vector<ArgDef>& args, const AttrMap& attrs
 
 namespace {
 
-bool contains(const std::vector<int>& list, int value) { return std::find(list.begin(), list.end(), value) != list.end(); }
+bool contains(const std::vector<int>& list, int value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
 
 class Builder {
  public:
@@ -206,7 +208,8 @@ class Builder {
       const bool ref = n.output_is_ref(static_cast<int>(i));
       const DType dtype = ref ? DType::kResource : n.output_dtypes[i];
       const bool on_host = !is_plain(dtype) || dtype == DType::kInt32 || contains(n.op->host_outputs, out_args[i]);
-      const std::int32_t slot = new_slot(dtype, ref ? PartialShape::scalar() : n.output_shapes[i], on_host ? 0 : home, index);
+      const std::int32_t slot =
+          new_slot(dtype, ref ? PartialShape::scalar() : n.output_shapes[i], on_host ? 0 : home, index);
       if (i == 0) {
         first_slot_[id.index] = slot;
         step_.items[index].first_output = slot;
@@ -304,7 +307,8 @@ class Builder {
               .num_outputs = 1,
               .device = static_cast<std::int16_t>(where)};
     const std::int32_t by = items_.producer[slot];
-    step_.nodes.push_back({.name = by >= 0 ? step_.nodes[step_.items[by].node].name : "feed", .op = "_Copy", .flow_attrs = {}});
+    step_.nodes.push_back(
+        {.name = by >= 0 ? step_.nodes[step_.items[by].node].name : "feed", .op = "_Copy", .flow_attrs = {}});
     step_.input_slots.push_back(slot);
     step_.output_dtypes.push_back(from.dtype);
     const std::int32_t index = new_item(item, nullptr);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "argosy/base/mutex.h"
 #include "argosy/device/device.h"
 #include "argosy/op/resource_manager.h"
 
@@ -23,6 +24,9 @@ class Machine {
   int find(const DeviceName& full) const;
   std::vector<DeviceSpec> specs() const;
   int num_gpus() const;
+  // Held while a run is put on several devices' queues: every device then meets concurrent runs in one order, so that
+  // no two wait for each other.
+  Mutex& launch() const { return launch_; }
   // Empties a container ("" = all) on every device: variables lose their values.
   void reset(const std::string& container = "");
 
@@ -30,6 +34,7 @@ class Machine {
   // Resources go before the devices whose memory they hold.
   std::vector<std::unique_ptr<Device>> devices_;
   std::vector<std::unique_ptr<ResourceManager>> resources_;
+  mutable Mutex launch_;
 };
 
 }  // namespace argosy

@@ -29,10 +29,13 @@ std::string PlacementReport::summary() const {
       total += n;
       largest.emplace_back(n, scope);
     }
-    std::sort(largest.begin(), largest.end(), [](const auto& a, const auto& b) { return a.first > b.first || (a.first == b.first && a.second < b.second); });
+    std::sort(largest.begin(), largest.end(), [](const auto& a, const auto& b) {
+      return a.first > b.first || (a.first == b.first && a.second < b.second);
+    });
     std::string line = str_cat("  ", device, "  ", total, " nodes: ");
     for (std::size_t i = 0; i < largest.size() && i < 8; ++i) {
-      line += str_cat(i > 0 ? ", " : "", largest[i].second, largest[i].first > 1 ? str_cat(" (", largest[i].first, ")") : "");
+      line += str_cat(i > 0 ? ", " : "", largest[i].second,
+                      largest[i].first > 1 ? str_cat(" (", largest[i].first, ")") : "");
     }
     if (largest.size() > 8) line += str_cat(", and ", largest.size() - 8, " more scopes");
     lines.push_back(line);

@@ -1,13 +1,14 @@
 // The executor for control flow and blocking items: TensorFlow's dataflow rules. Words:
 //
-//   dead       a value on a branch not taken. An item with a dead input does not run; its outputs are dead. A Merge runs
+//   dead       a value on a branch not taken. An item with a dead input does not run; its outputs are dead. A Merge
+//   runs
 //              with its first live input and is dead when all are.
 //   frame      one entry into a loop; it has iterations, each with its own inputs and counts. Enter carries values in,
 //              NextIteration to the next iteration, Exit out to the parent's iteration.
 //
-// Invariants: (1) a frame is over when all its Enters have fired and nothing of it is outstanding; exits that never fired
-// live are dead then. (2) Everything but running kernels happens under one lock. (3) `outstanding` counts entries that are
-// ready or running; the run is over at zero.
+// Invariants: (1) a frame is over when all its Enters have fired and nothing of it is outstanding; exits that never
+// fired live are dead then. (2) Everything but running kernels happens under one lock. (3) `outstanding` counts entries
+// that are ready or running; the run is over at zero.
 #include <algorithm>
 #include <cstring>
 #include <deque>
@@ -24,12 +25,12 @@ namespace {
 struct FrameState;
 
 struct Iteration {
-  std::vector<std::int32_t> pending;    // by local item: inputs and controls still to come
-  std::vector<std::int32_t> dead;       // by local item: dead inputs so far (data and control)
-  std::vector<char> live;               // by local item: a Merge that has its live input
-  std::vector<char> started;            // by local item: ready once, never again
-  std::vector<Tensor> inputs;           // by frame input
-  int outstanding = 0;                  // entries and child frames
+  std::vector<std::int32_t> pending;  // by local item: inputs and controls still to come
+  std::vector<std::int32_t> dead;     // by local item: dead inputs so far (data and control)
+  std::vector<char> live;             // by local item: a Merge that has its live input
+  std::vector<char> started;          // by local item: ready once, never again
+  std::vector<Tensor> inputs;         // by frame input
+  int outstanding = 0;                // entries and child frames
 };
 
 struct FrameState {
@@ -39,9 +40,9 @@ struct FrameState {
   int entered = 0;
   std::map<std::int64_t, Iteration> iterations;
   std::int64_t newest = -1;
-  std::vector<std::pair<std::int32_t, Tensor>> invariants;       // (Enter item, value; invalid = dead)
-  std::vector<std::pair<std::int32_t, Tensor>> held_back;        // NextIterations waiting for room
-  std::vector<char> exited;                                      // by position in Frame::exits: fired live
+  std::vector<std::pair<std::int32_t, Tensor>> invariants;  // (Enter item, value; invalid = dead)
+  std::vector<std::pair<std::int32_t, Tensor>> held_back;   // NextIterations waiting for room
+  std::vector<char> exited;                                 // by position in Frame::exits: fired live
 };
 
 struct Entry {
@@ -65,7 +66,8 @@ class Dynamic {
     if (stats != nullptr) {
       stats->start_nanos = now_nanos();
       stats->devices.assign(queues_.size(), {});
-      for (std::size_t d = 0; d < queues_.size(); ++d) stats->devices[d].device = step_.machine->device(static_cast<int>(d)).spec().name;
+      for (std::size_t d = 0; d < queues_.size(); ++d)
+        stats->devices[d].device = step_.machine->device(static_cast<int>(d)).spec().name;
       stats->ops.clear();
     }
     {
@@ -91,7 +93,8 @@ class Dynamic {
       fetches[i] = Tensor();
       if (slot < 0) continue;
       if (!state_.tensors[slot].valid()) {
-        status = invalid_argument("fetch ", i, " does not have a value: it is on a branch that was not taken").with_id("ARG-RUN-003");
+        status = invalid_argument("fetch ", i, " does not have a value: it is on a branch that was not taken")
+                     .with_id("ARG-RUN-003");
         break;
       }
       auto taken = take_fetch(step_, state_.tensors[slot], "fetch");
@@ -160,7 +163,8 @@ class Dynamic {
     }
   }
 
-  // The host's thread holds this object until servers_ and outstanding_ are zero; both change under the lock, and so does this.
+  // The host's thread holds this object until servers_ and outstanding_ are zero; both change under the lock, and so
+  // does this.
   void wake_host() ARGOSY_REQUIRES(mutex_) {
     wakes_.fetch_add(1, std::memory_order_release);
     gate_.open();
@@ -232,7 +236,9 @@ class Dynamic {
                                   .step = &context_});
     if (item.async) {
       auto kept = std::make_shared<KernelContext>(kernel_context);
-      static_cast<AsyncKernel*>(item.kernel)->run_async(*kept, [this, running, kept](Status done) { finish(*running, std::move(done)); });
+      static_cast<AsyncKernel*>(item.kernel)->run_async(*kept, [this, running, kept](Status done) {
+        finish(*running, std::move(done));
+      });
       return;
     }
     status = item.kernel->run(kernel_context);
@@ -248,12 +254,15 @@ class Dynamic {
       Tensor& delivered = it.inputs[base + k];
       const std::int32_t slot = step_.input_slots[item.first_input + k];
       // Constants, handles and feeds are there for every iteration of every frame.
-      running.inputs.push_back(delivered.valid() || item.flow == Flow::kMerge ? std::move(delivered) : state_.tensors[slot]);
+      running.inputs.push_back(delivered.valid() || item.flow == Flow::kMerge ? std::move(delivered)
+                                                                              : state_.tensors[slot]);
       delivered = Tensor();
     }
     // A Merge may take a constant or a feed too.
-    if (item.flow == Flow::kMerge && std::none_of(running.inputs.begin(), running.inputs.end(), [](const Tensor& t) { return t.valid(); })) {
-      for (int k = 0; k < item.num_inputs; ++k) running.inputs[k] = state_.tensors[step_.input_slots[item.first_input + k]];
+    if (item.flow == Flow::kMerge &&
+        std::none_of(running.inputs.begin(), running.inputs.end(), [](const Tensor& t) { return t.valid(); })) {
+      for (int k = 0; k < item.num_inputs; ++k)
+        running.inputs[k] = state_.tensors[step_.input_slots[item.first_input + k]];
     }
   }
 
@@ -275,7 +284,8 @@ class Dynamic {
   Status copy(Running& running, Device& device) {
     const Tensor& from = running.inputs[0];
     const Item& item = step_.items[running.entry.item];
-    Allocator& where = step_.slots[item.first_output].space == 0 ? step_.machine->device(0).allocator() : device.allocator();
+    Allocator& where =
+        step_.slots[item.first_output].space == 0 ? step_.machine->device(0).allocator() : device.allocator();
     ARGOSY_ASSIGN_OR_RETURN(running.outputs[0], Tensor::allocate(from.dtype(), from.shape(), where));
     device.copies().copy(running.outputs[0].buffer(), from.buffer().part(0, from.bytes()));
     return device.copies().synchronize();
@@ -292,7 +302,8 @@ class Dynamic {
       const std::int64_t end = now_nanos();
       (item.kernel == nullptr ? device.copy_nanos : device.compute_nanos) += end - running.start;
       ++device.ops;
-      if (stats->keep_ops) stats->ops.push_back({step_.nodes[item.node].name, step_.nodes[item.node].op, item.device, running.start, end});
+      if (stats->keep_ops)
+        stats->ops.push_back({step_.nodes[item.node].name, step_.nodes[item.node].op, item.device, running.start, end});
     }
     running.inputs.clear();
     if (!status.ok()) {
@@ -362,7 +373,8 @@ class Dynamic {
       if (!control && dead) ++it.dead[local];
       // Loops feed a Merge once per iteration, so "all inputs came" is not to be waited for: one live input is enough.
       const bool constants = merge_has_constant(to);
-      if (controls_pending(it, e.item) == 0 && (it.live[local] || constants)) return make_ready({e.item, &frame, iteration, false});
+      if (controls_pending(it, e.item) == 0 && (it.live[local] || constants))
+        return make_ready({e.item, &frame, iteration, false});
       if (it.pending[local] == 0) make_ready({e.item, &frame, iteration, true});
       return;
     }
@@ -374,7 +386,9 @@ class Dynamic {
 
   bool merge_has_constant(const Item& merge) const {
     for (int k = 0; k < merge.num_inputs; ++k) {
-      if (state_.tensors[step_.input_slots[merge.first_input + k]].valid() && is_constant_[step_.input_slots[merge.first_input + k]]) return true;
+      if (state_.tensors[step_.input_slots[merge.first_input + k]].valid() &&
+          is_constant_[step_.input_slots[merge.first_input + k]])
+        return true;
     }
     return false;
   }
@@ -438,7 +452,8 @@ class Dynamic {
     }
   }
 
-  void next_iteration(FrameState& frame, std::int64_t iteration, std::int32_t item, const Tensor& value) ARGOSY_REQUIRES(mutex_) {
+  void next_iteration(FrameState& frame, std::int64_t iteration, std::int32_t item, const Tensor& value)
+      ARGOSY_REQUIRES(mutex_) {
     const std::int64_t number = iteration + 1;
     if (number > frame.newest) {
       if (static_cast<int>(frame.iterations.size()) >= step_.frames[frame.id].parallel) {
@@ -517,7 +532,8 @@ class Dynamic {
   int servers_ ARGOSY_GUARDED_BY(mutex_) = 0;
   std::vector<Queue> queues_ ARGOSY_GUARDED_BY(mutex_);
   FrameState root_;
-  std::map<std::tuple<FrameState*, std::int64_t, std::string>, std::unique_ptr<FrameState>> frames_ ARGOSY_GUARDED_BY(mutex_);
+  std::map<std::tuple<FrameState*, std::int64_t, std::string>, std::unique_ptr<FrameState>> frames_
+      ARGOSY_GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -15,7 +15,8 @@ Result<std::unique_ptr<RunState>> make_run_state(const Step& step) {
   for (std::size_t d = 0; d < step.arena_bytes.size(); ++d) {
     Buffer arena;
     if (step.arena_bytes[d] > 0) {
-      ARGOSY_ASSIGN_OR_RETURN(arena, step.machine->device(static_cast<int>(d)).allocator().allocate(step.arena_bytes[d]));
+      ARGOSY_ASSIGN_OR_RETURN(arena,
+                              step.machine->device(static_cast<int>(d)).allocator().allocate(step.arena_bytes[d]));
     }
     state->arenas.push_back(std::move(arena));
   }
@@ -41,8 +42,8 @@ Result<std::unique_ptr<RunState>> make_run_state(const Step& step) {
 
 Status name_node(Status status, const Step& step, const Item& item) {
   const Step::NodeInfo& node = step.nodes[item.node];
-  return std::move(status).with_where(str_cat("node '", node.name, "' (", node.op, ") on ",
-                                              step.machine->device(item.device).spec().name.to_string()));
+  return std::move(status).with_where(
+      str_cat("node '", node.name, "' (", node.op, ") on ", step.machine->device(item.device).spec().name.to_string()));
 }
 
 Result<Tensor> take_fetch(const Step&, Tensor& slot, std::string_view node) {
@@ -72,23 +73,15 @@ class InOrder {
     if (stats != nullptr) {
       stats->start_nanos = now_nanos();
       stats->devices.assign(gates_.size(), {});
-      for (std::size_t d = 0; d < gates_.size(); ++d) stats->devices[d].device = step_.machine->device(static_cast<int>(d)).spec().name;
+      for (std::size_t d = 0; d < gates_.size(); ++d)
+        stats->devices[d].device = step_.machine->device(static_cast<int>(d)).spec().name;
       stats->ops.clear();
     }
     // Other devices run on their own threads; the caller's is the host's.
     int others = 0;
     for (std::size_t d = 1; d < step_.order.size(); ++d) others += step_.order[d].empty() ? 0 : 1;
     running_.store(others, std::memory_order_relaxed);
-    for (std::size_t d = 1; d < step_.order.size(); ++d) {
-      if (step_.order[d].empty()) continue;
-      const int device = static_cast<int>(d);
-      step_.machine->device(device).compute().run([this, device] {
-        drive(device);
-        running_.fetch_sub(1, std::memory_order_release);
-        gates_[0].open();
-        left_.fetch_add(1, std::memory_order_release);
-      });
-    }
+    if (others > 0) launch();
     if (!step_.order[0].empty()) {
       const int cores = step_.machine->device(0).spec().cores;
       if (thread_budget() != cores) set_thread_budget(cores);
@@ -106,6 +99,20 @@ class InOrder {
   }
 
  private:
+  void launch() {
+    MutexLock lock(step_.machine->launch());
+    for (std::size_t d = 1; d < step_.order.size(); ++d) {
+      if (step_.order[d].empty()) continue;
+      const int device = static_cast<int>(d);
+      step_.machine->device(device).compute().run([this, device] {
+        drive(device);
+        running_.fetch_sub(1, std::memory_order_release);
+        gates_[0].open();
+        left_.fetch_add(1, std::memory_order_release);
+      });
+    }
+  }
+
   Status finish(std::span<Tensor> fetches) {
     if (failed_.load(std::memory_order_acquire)) {
       MutexLock lock(mutex_);
@@ -135,7 +142,8 @@ class InOrder {
     std::atomic<int> asyncs{0};
     for (const std::int32_t index : step_.order[d]) {
       const Item& item = step_.items[index];
-      if (cancellation.cancelled() || failed_.load(std::memory_order_relaxed)) [[unlikely]] break;
+      if (cancellation.cancelled() || failed_.load(std::memory_order_relaxed)) [[unlikely]]
+        break;
       Status status;
       if (plain && !item.special) [[likely]] {
         point_at(item, fields);
@@ -170,7 +178,8 @@ class InOrder {
       const std::int64_t before = stats != nullptr ? now_nanos() : 0;
       for (const std::int32_t p : extras.waits) {
         gates_[d].wait([&] {
-          return state_.done[p].load(std::memory_order_acquire) == state_.epoch || failed_.load(std::memory_order_acquire);
+          return state_.done[p].load(std::memory_order_acquire) == state_.epoch ||
+                 failed_.load(std::memory_order_acquire);
         });
         if (failed_.load(std::memory_order_acquire)) return ok_status();  // told already
         if (stats != nullptr) note_wait(stats->devices[d], step_.items[p], before);
@@ -221,7 +230,8 @@ class InOrder {
     OutputSlot& slot = state_.outputs[item.first_output];
     if (!from.valid()) return internal_error("a copy has nothing to copy");
     if (!(slot.planned && to.shape() == from.shape())) {
-      Allocator& where = step_.slots[item.first_output].space == 0 ? step_.machine->device(0).allocator() : *fields.allocator;
+      Allocator& where =
+          step_.slots[item.first_output].space == 0 ? step_.machine->device(0).allocator() : *fields.allocator;
       ARGOSY_ASSIGN_OR_RETURN(to, Tensor::allocate(from.dtype(), from.shape(), where));
       slot.planned = false;
     }
@@ -236,21 +246,24 @@ class InOrder {
     return ok_status();
   }
 
-  void start_async(std::int32_t index, const Item& item, const KernelContext::Fields& fields, std::atomic<int>& asyncs) {
+  void start_async(std::int32_t index, const Item& item, const KernelContext::Fields& fields,
+                   std::atomic<int>& asyncs) {
     asyncs.fetch_add(1, std::memory_order_relaxed);
     auto kernel_context = std::make_shared<KernelContext>(fields);
     const int d = item.device;
-    static_cast<AsyncKernel*>(item.kernel)->run_async(*kernel_context, [this, index, d, kernel_context, &asyncs](Status status) {
-      if (!status.ok()) fail(name_node(std::move(status), step_, step_.items[index]));
-      state_.done[index].store(state_.epoch, std::memory_order_release);
-      for (const std::int32_t other : step_.extras[index].wakes) gates_[other].open();
-      Gate& own = gates_[d];
-      // The decrement is the last thing the driver may wait for; the gate outlives it because run() waits for `calls_`.
-      calls_.fetch_add(1, std::memory_order_relaxed);
-      asyncs.fetch_sub(1, std::memory_order_release);
-      own.open();
-      calls_.fetch_sub(1, std::memory_order_release);
-    });
+    static_cast<AsyncKernel*>(item.kernel)
+        ->run_async(*kernel_context, [this, index, d, kernel_context, &asyncs](Status status) {
+          if (!status.ok()) fail(name_node(std::move(status), step_, step_.items[index]));
+          state_.done[index].store(state_.epoch, std::memory_order_release);
+          for (const std::int32_t other : step_.extras[index].wakes) gates_[other].open();
+          Gate& own = gates_[d];
+          // The decrement is the last thing the driver may wait for; the gate outlives it because run() waits for
+          // `calls_`.
+          calls_.fetch_add(1, std::memory_order_relaxed);
+          asyncs.fetch_sub(1, std::memory_order_release);
+          own.open();
+          calls_.fetch_sub(1, std::memory_order_release);
+        });
   }
 
   void fail(Status status) {

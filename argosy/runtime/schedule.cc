@@ -68,9 +68,8 @@ class Scheduler {
   int urgency(std::int32_t i) const {
     const ScheduleItem& item = items_[i];
     if (item.async) return kStart;
-    const bool waits = std::any_of(item.after.begin(), item.after.end(), [&](std::int32_t b) {
-      return items_[b].async || items_[b].device != item.device;
-    });
+    const bool waits = std::any_of(item.after.begin(), item.after.end(),
+                                   [&](std::int32_t b) { return items_[b].async || items_[b].device != item.device; });
     if (item.late) return kLate;
     return waits ? kWaits : kOrdinary;
   }

@@ -1,9 +1,10 @@
 // The order in which devices do their items.
 //
 // One global topological order is built by asking the devices in turn (so that equal replicas advance in step), each
-// offering its most urgent ready item: collectives and other asynchronous items first (the sooner they start, the more they
-// overlap), then ordinary items in the order the graph was built, then items that wait for asynchronous ones. Members of a
-// collective group leave together, so every rank starts its groups in the same order and none waits for ever.
+// offering its most urgent ready item: collectives and other asynchronous items first (the sooner they start, the more
+// they overlap), then ordinary items in the order the graph was built, then items that wait for asynchronous ones.
+// Members of a collective group leave together, so every rank starts its groups in the same order and none waits for
+// ever.
 #pragma once
 
 #include <string>

@@ -111,13 +111,13 @@ class Session::Impl {
     StepSignature wanted{signature.feeds, std::move(shapes), signature.fetches, signature.targets};
     ARGOSY_ASSIGN_OR_RETURN(StepGraph step, extract_step(graph_, wanted));
     ARGOSY_ASSIGN_OR_RETURN(step, prepare_step(std::move(step), {.optimize = options_.optimize}));
-    const PlaceOptions place_options{
-        .devices = machine_->specs(),
-        .has_kernel = [this](const OpDef& op, const DeviceSpec& spec) {
-          const int d = machine_->find(spec.name);
-          return cpu_kernels().has(op.name, machine_->device(d).kernel_kind());
-        },
-        .allow_soft_placement = options_.allow_soft_placement};
+    const PlaceOptions place_options{.devices = machine_->specs(),
+                                     .has_kernel =
+                                         [this](const OpDef& op, const DeviceSpec& spec) {
+                                           const int d = machine_->find(spec.name);
+                                           return cpu_kernels().has(op.name, machine_->device(d).kernel_kind());
+                                         },
+                                     .allow_soft_placement = options_.allow_soft_placement};
     ARGOSY_ASSIGN_OR_RETURN(const Placement placement, place(step.graph, place_options));
     ARGOSY_ASSIGN_OR_RETURN(auto compiled, compile_step(step, placement, machine_));
     if (options_.log_device_placement) std::fputs(compiled->placement.summary().c_str(), stderr);
@@ -142,7 +142,8 @@ class Session::Impl {
     std::set<Endpoint> seen;
     for (const Value& v : feeds) {
       if (!v.valid() || v.index() < 0) return invalid_argument("a feed is no value").with_id("ARG-RUN-001");
-      if (!seen.insert(v.endpoint()).second) return invalid_argument("'", v.name(), "' is fed twice").with_id("ARG-FEED-003");
+      if (!seen.insert(v.endpoint()).second)
+        return invalid_argument("'", v.name(), "' is fed twice").with_id("ARG-FEED-003");
       s.feeds.push_back(v.endpoint());
     }
     for (const Value& v : fetches) {
@@ -186,7 +187,8 @@ class Session::Impl {
                                 str_cat("the step took longer than ", options.timeout.count(), " ms"));
     }
     if (options.cancellation != nullptr) {
-      linked = options.cancellation->add([&] { context.cancellation().cancel(options.cancellation->status()); }, &token);
+      linked =
+          options.cancellation->add([&] { context.cancellation().cancel(options.cancellation->status()); }, &token);
       if (!linked) context.cancellation().cancel(options.cancellation->status());
     }
     const Step& step = compiled.step();
@@ -252,7 +254,8 @@ std::vector<PartialShape> shapes_of(std::span<const Tensor> tensors) {
 
 }  // namespace
 
-Session::Session(const Graph& graph, SessionOptions options) : impl_(std::make_unique<Impl>(graph, std::move(options))) {}
+Session::Session(const Graph& graph, SessionOptions options)
+    : impl_(std::make_unique<Impl>(graph, std::move(options))) {}
 Session::~Session() {
   const Status closed = close();
   if (!closed.ok()) ARGOSY_LOG(kWarning, "closing a session: ", closed);
@@ -271,7 +274,8 @@ Result<std::vector<Tensor>> Session::run(const Feeds& feeds, const std::vector<V
     values.push_back(tensor);
   }
   ARGOSY_ASSIGN_OR_RETURN(const Signature signature, impl_->signature(fed, fetches, targets));
-  for (std::size_t i = 0; i < values.size(); ++i) ARGOSY_RETURN_IF_ERROR(impl_->check_feed(signature.feeds[i], values[i]));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    ARGOSY_RETURN_IF_ERROR(impl_->check_feed(signature.feeds[i], values[i]));
   ARGOSY_ASSIGN_OR_RETURN(const auto compiled, impl_->compiled(signature, shapes_of(values)));
   std::vector<Tensor> out(fetches.size());
   ARGOSY_RETURN_IF_ERROR(impl_->run(*compiled, values, out, options));
@@ -290,8 +294,8 @@ class Prepared final : public Session::Callable {
 
   Status run(std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options) override {
     if (feeds.size() != feeds_ || fetches.size() != fetches_) {
-      return invalid_argument("prepared for ", feeds_, " feeds and ", fetches_, " fetches, was given ", feeds.size(), " and ",
-                              fetches.size());
+      return invalid_argument("prepared for ", feeds_, " feeds and ", fetches_, " fetches, was given ", feeds.size(),
+                              " and ", fetches.size());
     }
     std::shared_ptr<Compiled> step = remembered(feeds);
     if (step == nullptr) {
@@ -328,18 +332,21 @@ class Prepared final : public Session::Callable {
 
 }  // namespace
 
-Result<std::unique_ptr<Session::Callable>> Session::prepare(const std::vector<Value>& feeds, const std::vector<Value>& fetches,
+Result<std::unique_ptr<Session::Callable>> Session::prepare(const std::vector<Value>& feeds,
+                                                            const std::vector<Value>& fetches,
                                                             const std::vector<Value>& targets) {
   ARGOSY_ASSIGN_OR_RETURN(const Signature signature, impl_->signature(feeds, fetches, targets));
   Impl* const impl = impl_.get();
   auto lookup = [impl, signature](std::span<const Tensor> values) -> Result<std::shared_ptr<Compiled>> {
-    for (std::size_t i = 0; i < values.size(); ++i) ARGOSY_RETURN_IF_ERROR(impl->check_feed(signature.feeds[i], values[i]));
+    for (std::size_t i = 0; i < values.size(); ++i)
+      ARGOSY_RETURN_IF_ERROR(impl->check_feed(signature.feeds[i], values[i]));
     return impl->compiled(signature, shapes_of(values));
   };
   auto run = [impl](Compiled& step, std::span<const Tensor> values, std::span<Tensor> out, const RunOptions& options) {
     return impl->run(step, values, out, options);
   };
-  return std::unique_ptr<Callable>(std::make_unique<Prepared>(feeds.size(), fetches.size(), std::move(lookup), std::move(run)));
+  return std::unique_ptr<Callable>(
+      std::make_unique<Prepared>(feeds.size(), fetches.size(), std::move(lookup), std::move(run)));
 }
 
 namespace {
@@ -354,7 +361,8 @@ std::vector<PartialShape> given_shapes(const std::vector<std::pair<Value, Shape>
 }  // namespace
 
 Result<std::vector<MemoryForecast>> Session::forecast(const std::vector<std::pair<Value, Shape>>& feeds,
-                                                      const std::vector<Value>& fetches, const std::vector<Value>& targets) {
+                                                      const std::vector<Value>& fetches,
+                                                      const std::vector<Value>& targets) {
   std::vector<Value> fed;
   auto shapes = given_shapes(feeds, fed);
   ARGOSY_ASSIGN_OR_RETURN(const Signature signature, impl_->signature(fed, fetches, targets));
@@ -362,8 +370,8 @@ Result<std::vector<MemoryForecast>> Session::forecast(const std::vector<std::pai
   return step->forecast;
 }
 
-Result<PlacementReport> Session::placement(const std::vector<std::pair<Value, Shape>>& feeds, const std::vector<Value>& fetches,
-                                           const std::vector<Value>& targets) {
+Result<PlacementReport> Session::placement(const std::vector<std::pair<Value, Shape>>& feeds,
+                                           const std::vector<Value>& fetches, const std::vector<Value>& targets) {
   std::vector<Value> fed;
   auto shapes = given_shapes(feeds, fed);
   ARGOSY_ASSIGN_OR_RETURN(const Signature signature, impl_->signature(fed, fetches, targets));

@@ -1,12 +1,12 @@
-// Step: the compiled form of one signature: flat arrays, kernels made, inputs resolved to slots, order and memory fixed.
-// Immutable; shared by concurrent runs, each of which has a RunState of its own.
+// Step: the compiled form of one signature: flat arrays, kernels made, inputs resolved to slots, order and memory
+// fixed. Immutable; shared by concurrent runs, each of which has a RunState of its own.
 //
 // Words. An *item* is one thing a device does: a node's kernel, or a copy between memories. A *slot* holds one tensor.
 // A *space* is a memory: 0 is the host's (all CPU devices), d > 0 that of device d when it is a GPU.
 //
-// Every device has a fixed *order* of its items, a projection of one global order. So a device never waits for work that
-// is queued behind what it waits for, memory is planned along the order, and a run needs no ready-queue.
-// Steps with control flow or with items that may block (queues) have no fixed order: DynamicExecutor runs them.
+// Every device has a fixed *order* of its items, a projection of one global order. So a device never waits for work
+// that is queued behind what it waits for, memory is planned along the order, and a run needs no ready-queue. Steps
+// with control flow or with items that may block (queues) have no fixed order: DynamicExecutor runs them.
 #pragma once
 
 #include <atomic>
@@ -21,34 +21,34 @@
 namespace argosy {
 
 struct Item {
-  Kernel* kernel = nullptr;         // null: a copy
-  std::int32_t first_input = 0;     // into Step::input_slots
-  std::int32_t first_output = 0;    // a slot; an item's outputs are consecutive slots
-  std::int32_t first_dtype = 0;     // into Step::output_dtypes
-  std::int32_t node = 0;            // into Step::nodes
+  Kernel* kernel = nullptr;       // null: a copy
+  std::int32_t first_input = 0;   // into Step::input_slots
+  std::int32_t first_output = 0;  // a slot; an item's outputs are consecutive slots
+  std::int32_t first_dtype = 0;   // into Step::output_dtypes
+  std::int32_t node = 0;          // into Step::nodes
   std::int16_t num_inputs = 0;
   std::int16_t num_outputs = 0;
-  std::int16_t device = 0;          // on whose time line it runs
+  std::int16_t device = 0;  // on whose time line it runs
   Flow flow = Flow::kNone;
-  bool async = false;               // its end is told by done[]
-  bool signals = false;             // another device, or a later item of this one, waits for done[]
-  bool special = false;             // has waits, derefs or releases: off the fast path
+  bool async = false;    // its end is told by done[]
+  bool signals = false;  // another device, or a later item of this one, waits for done[]
+  bool special = false;  // has waits, derefs or releases: off the fast path
 };
 
 struct SlotSpec {
   DType dtype = DType::kInvalid;
   PartialShape shape;
   int space = 0;
-  std::int64_t offset = -1;         // in the arena of its space; -1: allocated when written
-  std::size_t bytes = 0;            // when the shape is full
+  std::int64_t offset = -1;  // in the arena of its space; -1: allocated when written
+  std::size_t bytes = 0;     // when the shape is full
 };
 
 // What an off-the-fast-path item needs done around its kernel.
 struct ItemExtras {
-  std::vector<std::int32_t> waits;                             // items: async ones, or of other devices
-  std::vector<std::int32_t> wakes;                             // devices that wait for this item
-  std::vector<std::pair<std::int32_t, std::int32_t>> derefs;   // (slot of a variable's handle, slot for its value)
-  std::vector<std::int32_t> releases;                          // slots not planned whose last use this is
+  std::vector<std::int32_t> waits;                            // items: async ones, or of other devices
+  std::vector<std::int32_t> wakes;                            // devices that wait for this item
+  std::vector<std::pair<std::int32_t, std::int32_t>> derefs;  // (slot of a variable's handle, slot for its value)
+  std::vector<std::int32_t> releases;                         // slots not planned whose last use this is
 };
 
 struct Step {
@@ -65,7 +65,7 @@ struct Step {
   std::vector<std::int32_t> leftovers;                   // slots to let go of when a run ends
   std::vector<std::size_t> arena_bytes;                  // by device
   std::vector<std::unique_ptr<Kernel>> kernels;
-  bool dynamic = false;                                  // control flow, or items that may block
+  bool dynamic = false;  // control flow, or items that may block
 
   // For the dynamic executor: who follows whom.
   struct Edge {
@@ -74,16 +74,16 @@ struct Step {
     std::int32_t input;   // of the consumer; -1: control
   };
   std::vector<std::vector<Edge>> successors;
-  std::vector<std::int32_t> pending;                     // by item: distinct edges in
+  std::vector<std::int32_t> pending;  // by item: distinct edges in
 
   // A loop's frame; 0 is the root. Items belong to the frame whose iterations they run in (an Enter to the outer one).
   struct Frame {
     int parent = 0;
-    int enters = 0;                    // Enter items that feed it: each fires once per iteration of the parent
-    int parallel = 10;                 // iterations that may be under way at once
+    int enters = 0;     // Enter items that feed it: each fires once per iteration of the parent
+    int parallel = 10;  // iterations that may be under way at once
     std::vector<std::int32_t> items;
     std::vector<std::int32_t> exits;
-    std::int32_t inputs = 0;           // of all its items together
+    std::int32_t inputs = 0;  // of all its items together
   };
   std::vector<Frame> frames;
   std::vector<std::int32_t> frame_of;  // by item
@@ -103,10 +103,10 @@ struct Step {
 
 // The tensors of one run. Made once, then recycled: a steady step allocates nothing that its plan knew of.
 struct RunState {
-  std::vector<Tensor> tensors;              // by slot
-  std::vector<OutputSlot> outputs;          // by slot
-  std::vector<const Tensor*> inputs;        // parallel to Step::input_slots
-  std::vector<Buffer> arenas;               // by device
+  std::vector<Tensor> tensors;                         // by slot
+  std::vector<OutputSlot> outputs;                     // by slot
+  std::vector<const Tensor*> inputs;                   // parallel to Step::input_slots
+  std::vector<Buffer> arenas;                          // by device
   std::unique_ptr<std::atomic<std::uint32_t>[]> done;  // by item: the epoch in which it was last finished
   std::uint32_t epoch = 0;
 };

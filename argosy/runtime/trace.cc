@@ -28,8 +28,10 @@ std::string micros(std::int64_t nanos) {
 Result<std::unique_ptr<TraceWriter>> TraceWriter::open(const std::string& path) {
   std::FILE* file = std::fopen(path.c_str(), "w");
   if (file == nullptr) {
-    return not_found("cannot write the trace: ", std::strerror(errno)).with_id("ARG-TRACE-001").with_where(path).with_next(
-        "a path in a folder that exists and may be written");
+    return not_found("cannot write the trace: ", std::strerror(errno))
+        .with_id("ARG-TRACE-001")
+        .with_where(path)
+        .with_next("a path in a folder that exists and may be written");
   }
   std::fputs("[\n", file);
   return std::unique_ptr<TraceWriter>(new TraceWriter(file));
