@@ -1,0 +1,24 @@
+// Tensors and TensorFlow's TensorProto. Internal to argosy/tf: the messages are known here by name only.
+#pragma once
+
+#include <cstdint>
+
+#include "argosy/tensor/tensor.h"
+
+namespace tensorflow {
+class TensorProto;
+class TensorShapeProto;
+}  // namespace tensorflow
+
+namespace argosy::tf {
+
+// UNIMPLEMENTED for resources and variants.
+Status to_proto(const Tensor& tensor, tensorflow::TensorProto* proto);
+void to_proto(const PartialShape& shape, tensorflow::TensorShapeProto* proto);
+
+// Accepts raw bytes and value lists; a list shorter than the shape repeats its last value, as in TensorFlow.
+// RESOURCE_EXHAUSTED before any allocation when the tensor would exceed `limit_bytes`.
+Result<Tensor> from_proto(const tensorflow::TensorProto& proto, std::int64_t limit_bytes);
+Result<PartialShape> from_proto(const tensorflow::TensorShapeProto& proto);
+
+}  // namespace argosy::tf
