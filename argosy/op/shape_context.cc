@@ -21,6 +21,11 @@ std::optional<std::int64_t> ShapeContext::input_as_int(int i) const {
   return known && known->size() == 1 ? (*known)[0] : std::nullopt;
 }
 
+std::optional<std::int64_t> ShapeContext::int_at(int i, int k) const {
+  const PartialInts* known = ints(i);
+  return known && k >= 0 && k < static_cast<int>(known->size()) ? (*known)[k] : std::nullopt;
+}
+
 Result<PartialShape> ShapeContext::with_rank(int i, int rank) const {
   const PartialShape& shape = input(i);
   if (!shape.has_rank()) return PartialShape::unknown_of_rank(rank);
@@ -62,6 +67,11 @@ Status scalar_output(ShapeContext& c) {
 
 Status unknown_output(ShapeContext&) { return ok_status(); }
 Status no_output(ShapeContext&) { return ok_status(); }
+
+std::optional<PartialInts> input_ints(const ShapeContext& c, int) {
+  if (const PartialInts* known = c.ints(0)) return *known;
+  return std::nullopt;
+}
 
 Cost elementwise_cost(const ShapeContext& c) {
   const auto count = [](const PartialShape& s) {

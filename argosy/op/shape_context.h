@@ -26,8 +26,9 @@ class ShapeContext {
   // Input i read as a shape (sizes; negative and unknown ones become unknown); unknown when nothing is known, but of
   // known rank when input i's length is.
   PartialShape input_as_shape(int i) const;
-  // The one integer input i holds, if known.
+  // The one integer input i holds, if known; the k-th it holds, if known and if there is one.
   std::optional<std::int64_t> input_as_int(int i) const;
+  std::optional<std::int64_t> int_at(int i, int k) const;
 
   const PartialShape& output(int i) const { return outputs_[i]; }
   void set_output(int i, PartialShape shape) { outputs_[i] = std::move(shape); }
@@ -54,5 +55,8 @@ Status merged_inputs(ShapeContext& c);     // output 0: all inputs have one shap
 Status scalar_output(ShapeContext& c);     // every output is a scalar
 Status unknown_output(ShapeContext& c);    // nothing is known
 Status no_output(ShapeContext& c);         // there is none
+
+// Known integers that many ops share: those of input 0, element by element (Identity, Reshape, Squeeze).
+std::optional<PartialInts> input_ints(const ShapeContext& c, int index);
 
 }  // namespace argosy

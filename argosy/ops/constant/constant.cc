@@ -40,11 +40,6 @@ Status placeholder_default_shape(ShapeContext& c) {
   return ok_status();
 }
 
-std::optional<PartialInts> first_input_ints(const ShapeContext& c, int) {
-  if (const PartialInts* known = c.ints(0)) return *known;
-  return std::nullopt;
-}
-
 Status identities_shape(ShapeContext& c) {
   for (int i = 0; i < c.num_outputs(); ++i) c.set_output(i, c.input(i));
   return ok_status();
@@ -117,7 +112,7 @@ void define_constant(OpRegistry& ops) {
              .shape = same_as_input,
              .gradient = gradient,
              .cost = free_cost,
-             .known_ints = first_input_ints,
+             .known_ints = input_ints,
              .forwards = true,
              .blocks_gradient = blocks});
   };

@@ -1,0 +1,25 @@
+// The files of this family, for its lists: each part adds its ops and kernels.
+#pragma once
+
+#include "argosy/op/kernel.h"
+#include "argosy/op/registry.h"
+
+namespace argosy {
+
+void define_transposes(OpRegistry& ops);
+void define_joins(OpRegistry& ops);
+void define_slices(OpRegistry& ops);
+void define_pads(OpRegistry& ops);
+void define_repeats(OpRegistry& ops);
+void define_blocks(OpRegistry& ops);
+void define_diagonals(OpRegistry& ops);
+
+void add_transposes(KernelRegistry& kernels);
+void add_joins(KernelRegistry& kernels);
+void add_slices(KernelRegistry& kernels);
+void add_pads(KernelRegistry& kernels);
+void add_repeats(KernelRegistry& kernels);
+void add_blocks(KernelRegistry& kernels);
+void add_diagonals(KernelRegistry& kernels);
+
+}  // namespace argosy
