@@ -5,6 +5,9 @@ find_package(PNG REQUIRED)
 find_package(JPEG REQUIRED)
 find_package(leveldb CONFIG REQUIRED)
 find_package(hwy CONFIG REQUIRED)
+# Kernels are compiled for three instruction sets: AVX-512, AVX2, and what every machine has. Those between are processors
+# of before 2013. Every user of Highway must agree.
+set_property(TARGET hwy::hwy APPEND PROPERTY INTERFACE_COMPILE_DEFINITIONS "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4)")
 find_package(nlohmann_json CONFIG REQUIRED)
 find_package(CLI11 CONFIG REQUIRED)
 find_package(PkgConfig REQUIRED)

@@ -1,0 +1,21 @@
+// The definitions of this folder, by kind. Private to it.
+#pragma once
+
+#include "argosy/op/registry.h"
+
+namespace argosy::elementwise {
+
+void define_unary(OpRegistry& ops);
+void define_binary(OpRegistry& ops);
+void define_comparison(OpRegistry& ops);
+
+// Type sets, as TensorFlow has them.
+inline constexpr char kFloats[] = "T: {bfloat16, half, float, double}";
+inline constexpr char kFloatsAndComplex[] = "T: {bfloat16, half, float, double, complex64, complex128}";
+inline constexpr char kSigned[] = "T: {bfloat16, half, float, double, int8, int16, int32, int64}";
+inline constexpr char kSignedAndComplex[] =
+    "T: {bfloat16, half, float, double, int8, int16, int32, int64, complex64, complex128}";
+
+Cost function_cost(const ShapeContext& c);  // of exp, tanh …: about twenty operations an element
+
+}  // namespace argosy::elementwise

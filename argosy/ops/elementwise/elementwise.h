@@ -1,0 +1,123 @@
+// Functions that work element by element, with NumPy's broadcasting. Names, defaults and corner cases are those of
+// tf.math.
+//
+// Every binary function takes a number in place of one of its values: maximum(x, 0.0), 2 * x. The number gets the other
+// value's dtype; one that does not fit it (2.5 beside integers) is an error of the graph.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "argosy/graph/graph.h"
+
+namespace argosy {
+
+// A value, or a number that becomes a constant beside one.
+class Operand {
+ public:
+  Operand(Value value) : value_(value) {}  // NOLINT(google-explicit-constructor)
+  template <typename T>
+  requires std::is_arithmetic_v<T> Operand(T number)  // NOLINT(google-explicit-constructor)
+      : number_(static_cast<double>(number)) {}
+
+  const Value& value() const { return value_; }  // invalid for a number
+  double number() const { return number_; }
+  bool is_number() const { return !value_.valid(); }
+
+ private:
+  Value value_;
+  double number_ = 0;
+};
+
+// --- one value -----------------------------------------------------------------------------------------------------
+
+Value neg(Value x);     // -x
+Value abs(Value x);     // |x|; of complex numbers, their length
+Value sign(Value x);    // -1, 0 or 1; NaN stays
+Value square(Value x);  // x * x
+Value sqrt(Value x);
+Value rsqrt(Value x);       // 1 / sqrt(x)
+Value reciprocal(Value x);  // 1 / x
+Value exp(Value x);
+Value expm1(Value x);  // exp(x) - 1, exact near 0
+Value log(Value x);
+Value log1p(Value x);  // log(1 + x), exact near 0
+Value sin(Value x);
+Value cos(Value x);
+Value tan(Value x);
+Value asin(Value x);
+Value acos(Value x);
+Value atan(Value x);
+Value sinh(Value x);
+Value cosh(Value x);
+Value tanh(Value x);
+Value asinh(Value x);
+Value acosh(Value x);
+Value atanh(Value x);
+Value sigmoid(Value x);   // 1 / (1 + exp(-x))
+Value softsign(Value x);  // x / (1 + |x|)
+Value erf(Value x);
+Value erfc(Value x);     // 1 - erf(x)
+Value lgamma(Value x);   // log |gamma(x)|
+Value digamma(Value x);  // the derivative of lgamma
+Value floor(Value x);
+Value ceil(Value x);
+Value round(Value x);  // ties to even
+Value is_nan(Value x);
+Value is_inf(Value x);
+Value is_finite(Value x);
+Value logical_not(Value x);
+Value invert(Value x);  // every bit flipped
+
+// --- two values ----------------------------------------------------------------------------------------------------
+
+Value add(Operand x, Operand y);
+Value subtract(Operand x, Operand y);
+Value multiply(Operand x, Operand y);
+Value divide(Operand x, Operand y);           // floating: x / y; integers: towards zero
+Value div_no_nan(Operand x, Operand y);       // 0 where y is 0
+Value multiply_no_nan(Operand x, Operand y);  // 0 where y is 0, even beside infinity
+Value floor_div(Operand x, Operand y);        // floor(x / y)
+Value floor_mod(Operand x, Operand y);        // x - floor(x / y) * y: the divisor's sign
+Value truncate_div(Operand x, Operand y);
+Value truncate_mod(Operand x, Operand y);  // the dividend's sign
+Value maximum(Operand x, Operand y);
+Value minimum(Operand x, Operand y);
+Value pow(Operand x, Operand y);
+Value squared_difference(Operand x, Operand y);
+Value atan2(Operand y, Operand x);
+Value xdivy(Operand x, Operand y);    // x / y, 0 where x is 0
+Value xlogy(Operand x, Operand y);    // x * log(y), 0 where x is 0
+Value xlog1py(Operand x, Operand y);  // x * log1p(y), 0 where x is 0
+Value bitwise_and(Operand x, Operand y);
+Value bitwise_or(Operand x, Operand y);
+Value bitwise_xor(Operand x, Operand y);
+Value left_shift(Operand x, Operand y);
+Value right_shift(Operand x, Operand y);
+
+Value equal(Operand x, Operand y);
+Value not_equal(Operand x, Operand y);
+Value less(Operand x, Operand y);
+Value less_equal(Operand x, Operand y);
+Value greater(Operand x, Operand y);
+Value greater_equal(Operand x, Operand y);
+Value logical_and(Value x, Value y);
+Value logical_or(Value x, Value y);
+Value logical_xor(Value x, Value y);
+
+inline Value operator-(Value x) { return neg(x); }
+inline Value operator+(Operand x, Operand y) { return add(x, y); }
+inline Value operator-(Operand x, Operand y) { return subtract(x, y); }
+inline Value operator*(Operand x, Operand y) { return multiply(x, y); }
+inline Value operator/(Operand x, Operand y) { return divide(x, y); }
+
+// --- for gradients of ops that broadcast
+// -------------------------------------------------------------------------------
+
+// dx summed over the axes along which x was repeated beside y, in x's shape; likewise dy. Folded at build time as far
+// as the shapes are known. An invalid gradient stays invalid.
+std::vector<Value> sum_to_operands(Value x, Value y, Value dx, Value dy);
+// `dx`, of the shape of something x was broadcast to, summed back to x's shape.
+Value sum_to_shape_of(Value x, Value dx);
+
+}  // namespace argosy

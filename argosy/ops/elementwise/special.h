@@ -1,0 +1,15 @@
+// Functions the standard library lacks, or has only in a form that threads cannot share.
+#pragma once
+
+namespace argosy::scalar {
+
+struct Lgamma {  // log |gamma(x)|; infinite at 0, -1, -2 …
+  static float call(float x);
+  static double call(double x);
+};
+struct Digamma {  // the derivative of lgamma; NaN at 0, -1, -2 …
+  static float call(float x);
+  static double call(double x);
+};
+
+}  // namespace argosy::scalar

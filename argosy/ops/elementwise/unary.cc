@@ -1,0 +1,258 @@
+#include <cmath>
+#include <numbers>
+
+#include "argosy/graph/gradients.h"
+#include "argosy/op/shape_context.h"
+#include "argosy/ops/constant/constant.h"
+#include "argosy/ops/elementwise/define.h"
+#include "argosy/ops/elementwise/elementwise.h"
+
+namespace argosy::elementwise {
+
+namespace {
+
+using Gradients = std::vector<Value>;
+
+// Derivatives of complex functions flow back conjugated.
+Value conjugate(Value x) { return is_complex(x.dtype()) ? x.graph().add("Conj", {x}) : x; }
+
+Gradients neg_gradient(GradContext& g) { return {-g.dy()}; }
+Gradients abs_gradient(GradContext& g) { return {g.dy() * sign(g.x())}; }
+Gradients zero_gradient(GradContext& g) { return {zeros_like(g.x())}; }
+Gradients square_gradient(GradContext& g) { return {g.dy() * (2.0 * conjugate(g.x()))}; }
+Gradients exp_gradient(GradContext& g) { return {g.dy() * conjugate(g.y())}; }
+Gradients expm1_gradient(GradContext& g) { return {g.dy() * exp(conjugate(g.x()))}; }
+Gradients log_gradient(GradContext& g) { return {g.dy() * reciprocal(conjugate(g.x()))}; }
+Gradients log1p_gradient(GradContext& g) { return {g.dy() * reciprocal(1.0 + conjugate(g.x()))}; }
+Gradients sin_gradient(GradContext& g) { return {g.dy() * cos(conjugate(g.x()))}; }
+Gradients cos_gradient(GradContext& g) { return {-g.dy() * sin(conjugate(g.x()))}; }
+Gradients tan_gradient(GradContext& g) { return {g.dy() * square(reciprocal(cos(conjugate(g.x()))))}; }
+Gradients asin_gradient(GradContext& g) { return {g.dy() * rsqrt(1.0 - square(conjugate(g.x())))}; }
+Gradients acos_gradient(GradContext& g) { return {-g.dy() * rsqrt(1.0 - square(conjugate(g.x())))}; }
+Gradients atan_gradient(GradContext& g) { return {g.dy() * reciprocal(1.0 + square(conjugate(g.x())))}; }
+Gradients sinh_gradient(GradContext& g) { return {g.dy() * cosh(conjugate(g.x()))}; }
+Gradients cosh_gradient(GradContext& g) { return {g.dy() * sinh(conjugate(g.x()))}; }
+Gradients asinh_gradient(GradContext& g) { return {g.dy() / cosh(conjugate(g.y()))}; }
+Gradients acosh_gradient(GradContext& g) { return {g.dy() / sinh(conjugate(g.y()))}; }
+Gradients atanh_gradient(GradContext& g) { return {g.dy() * reciprocal(1.0 - square(conjugate(g.x())))}; }
+Gradients erf_gradient(GradContext& g) { return {g.dy() * (2 * std::numbers::inv_sqrtpi * exp(-square(g.x())))}; }
+Gradients erfc_gradient(GradContext& g) { return {g.dy() * (-2 * std::numbers::inv_sqrtpi * exp(-square(g.x())))}; }
+Gradients lgamma_gradient(GradContext& g) { return {g.dy() * digamma(g.x())}; }
+Gradients softsign_gradient(GradContext& g) { return {g.graph().add("SoftsignGrad", {g.dy(), g.x()})}; }
+
+// Through the op that takes (y, dy).
+template <const char* op>
+Gradients from_output(GradContext& g) {
+  return {g.graph().add(op, {g.y(), g.dy()})};
+}
+template <const char* op>
+Gradients from_conjugate(GradContext& g) {
+  return {g.graph().add(op, {conjugate(g.y()), g.dy()})};
+}
+constexpr char kTanhGrad[] = "TanhGrad";
+constexpr char kSigmoidGrad[] = "SigmoidGrad";
+constexpr char kSqrtGrad[] = "SqrtGrad";
+constexpr char kRsqrtGrad[] = "RsqrtGrad";
+constexpr char kReciprocalGrad[] = "ReciprocalGrad";
+constexpr char kInvGrad[] = "InvGrad";
+
+// Gradients of gradients: inputs y and dy, z = op(y, dy), and what flows back into z.
+Gradients tanh_grad_gradient(GradContext& g) {
+  return {g.dy() * -2.0 * conjugate(g.x(1) * g.x(0)), g.graph().add("TanhGrad", {conjugate(g.x(0)), g.dy()})};
+}
+Gradients sigmoid_grad_gradient(GradContext& g) {
+  const Value gb = g.dy() * conjugate(g.x(1));
+  return {gb - 2.0 * gb * conjugate(g.x(0)), g.graph().add("SigmoidGrad", {conjugate(g.x(0)), g.dy()})};
+}
+Gradients sqrt_grad_gradient(GradContext& g) {
+  const Value over_y = g.dy() / g.x(0);
+  return {-conjugate(over_y) * g.y(), 0.5 * over_y};
+}
+Gradients rsqrt_grad_gradient(GradContext& g) {
+  const Value y = conjugate(g.x(0));
+  return {-1.5 * conjugate(g.dy()) * g.x(1) * square(y), g.graph().add("RsqrtGrad", {y, g.dy()})};
+}
+Gradients reciprocal_grad_gradient(GradContext& g) {
+  const Value y = conjugate(g.x(0));
+  return {conjugate(g.dy()) * -2.0 * g.x(1) * y, g.graph().add("ReciprocalGrad", {y, g.dy()})};
+}
+// z = dy / (1 + |x|)^2
+Gradients softsign_grad_gradient(GradContext& g) {
+  const Value x = g.x(1);
+  return {g.graph().add("SoftsignGrad", {g.dy(), x}), g.dy() * g.y() * -2.0 * sign(x) / (1.0 + abs(x))};
+}
+
+std::optional<PartialInts> neg_ints(const ShapeContext& c, int) {
+  const PartialInts* x = c.ints(0);
+  if (x == nullptr) return std::nullopt;
+  PartialInts negated = *x;
+  for (auto& n : negated) {
+    if (n && *n != INT64_MIN) n = -*n;
+  }
+  return negated;
+}
+
+struct Row {
+  const char* name;
+  const char* doc;
+  const char* types;
+  GradientFn gradient;
+  bool blocks_gradient = false;
+  CostFn cost = elementwise_cost;
+};
+
+constexpr char kSquare[] =
+    "T: {bfloat16, half, float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64, complex64, "
+    "complex128}";
+
+constexpr Row kRows[] = {
+    {"Neg", "-x", kSignedAndComplex, neg_gradient},
+    {"Abs", "|x|", kSigned, abs_gradient},
+    {"Sign", "-1, 0 or 1; NaN stays; of complex numbers x / |x|.", kSignedAndComplex, zero_gradient},
+    {"Square", "x * x", kSquare, square_gradient},
+    {"Sqrt", "The square root.", kFloatsAndComplex, from_output<kSqrtGrad>},
+    {"Rsqrt", "1 / sqrt(x)", kFloatsAndComplex, from_output<kRsqrtGrad>},
+    {"Reciprocal", "1 / x", kSignedAndComplex, from_output<kReciprocalGrad>},
+    {"Inv", "1 / x", kSignedAndComplex, from_output<kInvGrad>},
+    {"Exp", "e to the x.", kFloatsAndComplex, exp_gradient, false, function_cost},
+    {"Expm1", "exp(x) - 1, exact near 0.", kFloatsAndComplex, expm1_gradient, false, function_cost},
+    {"Log", "The natural logarithm.", kFloatsAndComplex, log_gradient, false, function_cost},
+    {"Log1p", "log(1 + x), exact near 0.", kFloatsAndComplex, log1p_gradient, false, function_cost},
+    {"Sin", "sin(x)", kFloatsAndComplex, sin_gradient, false, function_cost},
+    {"Cos", "cos(x)", kFloatsAndComplex, cos_gradient, false, function_cost},
+    {"Tan", "tan(x)", kFloatsAndComplex, tan_gradient, false, function_cost},
+    {"Asin", "asin(x)", kFloatsAndComplex, asin_gradient, false, function_cost},
+    {"Acos", "acos(x)", kFloatsAndComplex, acos_gradient, false, function_cost},
+    {"Atan", "atan(x)", kFloatsAndComplex, atan_gradient, false, function_cost},
+    {"Sinh", "sinh(x)", kFloatsAndComplex, sinh_gradient, false, function_cost},
+    {"Cosh", "cosh(x)", kFloatsAndComplex, cosh_gradient, false, function_cost},
+    {"Tanh", "tanh(x)", kFloatsAndComplex, from_conjugate<kTanhGrad>, false, function_cost},
+    {"Asinh", "asinh(x)", kFloatsAndComplex, asinh_gradient, false, function_cost},
+    {"Acosh", "acosh(x)", kFloatsAndComplex, acosh_gradient, false, function_cost},
+    {"Atanh", "atanh(x)", kFloatsAndComplex, atanh_gradient, false, function_cost},
+    {"Sigmoid", "1 / (1 + exp(-x))", kFloatsAndComplex, from_conjugate<kSigmoidGrad>, false, function_cost},
+    {"Erf", "The error function.", kFloats, erf_gradient, false, function_cost},
+    {"Erfc", "1 - erf(x)", kFloats, erfc_gradient, false, function_cost},
+    {"Lgamma", "log |gamma(x)|", kFloats, lgamma_gradient, false, function_cost},
+    {"Digamma", "The derivative of lgamma.", kFloats, kNotDifferentiable, false, function_cost},
+    {"Floor", "The largest integer not above x.", kFloats, kNotDifferentiable, true},
+    {"Ceil", "The smallest integer not below x.", kFloats, kNotDifferentiable, true},
+    {"Round", "The nearest integer, ties to even.", kSignedAndComplex, kNotDifferentiable, true},
+    {"Rint", "The nearest integer, ties to even.", kFloats, kNotDifferentiable, true},
+};
+
+struct QuestionRow {
+  const char* name;
+  const char* doc;
+};
+constexpr QuestionRow kQuestions[] = {
+    {"IsNan", "Is x not a number?"}, {"IsInf", "Is x infinite?"}, {"IsFinite", "Is x neither infinite nor NaN?"}};
+
+struct GradRow {
+  const char* name;
+  const char* doc;
+  GradientFn gradient;
+};
+constexpr GradRow kGrads[] = {
+    {"TanhGrad", "dy * (1 - y * y)", tanh_grad_gradient},
+    {"SigmoidGrad", "dy * y * (1 - y)", sigmoid_grad_gradient},
+    {"SqrtGrad", "dy / (2 y)", sqrt_grad_gradient},
+    {"RsqrtGrad", "-dy * y^3 / 2", rsqrt_grad_gradient},
+    {"ReciprocalGrad", "-dy * y * y", reciprocal_grad_gradient},
+    {"InvGrad", "-dy * y * y", reciprocal_grad_gradient},
+};
+
+}  // namespace
+
+Cost function_cost(const ShapeContext& c) {
+  Cost cost = elementwise_cost(c);
+  cost.flops *= 20;
+  return cost;
+}
+
+void define_unary(OpRegistry& ops) {
+  for (const Row& row : kRows) {
+    ops.add({.name = row.name,
+             .doc = row.doc,
+             .inputs = {"x: T"},
+             .outputs = {"y: T"},
+             .attrs = {row.types},
+             .shape = same_as_input,
+             .gradient = row.gradient,
+             .cost = row.cost,
+             .known_ints = row.gradient == neg_gradient ? neg_ints : nullptr,
+             .elementwise = true,
+             .blocks_gradient = row.blocks_gradient,
+             .in_place = {{0, 0}}});
+  }
+  for (const QuestionRow& row : kQuestions) {
+    ops.add({.name = row.name,
+             .doc = row.doc,
+             .inputs = {"x: T"},
+             .outputs = {"y: bool"},
+             .attrs = {kFloats},
+             .shape = same_as_input,
+             .gradient = kNotDifferentiable,
+             .elementwise = true,
+             .blocks_gradient = true});
+  }
+  for (const GradRow& row : kGrads) {
+    ops.add({.name = row.name,
+             .doc = row.doc,
+             .inputs = {"y: T", "dy: T"},
+             .outputs = {"z: T"},
+             .attrs = {kFloatsAndComplex},
+             .shape = merged_inputs,
+             .gradient = row.gradient,
+             .elementwise = true,
+             .in_place = {{0, 0}, {1, 0}}});
+  }
+  ops.add({.name = "Softsign",
+           .doc = "x / (1 + |x|)",
+           .inputs = {"features: T"},
+           .outputs = {"activations: T"},
+           .attrs = {kFloats},
+           .shape = same_as_input,
+           .gradient = softsign_gradient,
+           .elementwise = true,
+           .in_place = {{0, 0}}});
+  ops.add({.name = "SoftsignGrad",
+           .doc = "dy / (1 + |x|)^2",
+           .inputs = {"gradients: T", "features: T"},
+           .outputs = {"backprops: T"},
+           .attrs = {kFloats},
+           .shape = merged_inputs,
+           .gradient = softsign_grad_gradient,
+           .elementwise = true,
+           .in_place = {{0, 0}, {1, 0}}});
+  ops.add({.name = "LogicalNot",
+           .doc = "not x",
+           .inputs = {"x: bool"},
+           .outputs = {"y: bool"},
+           .shape = same_as_input,
+           .gradient = kNotDifferentiable,
+           .elementwise = true,
+           .blocks_gradient = true,
+           .in_place = {{0, 0}}});
+  ops.add({.name = "Invert",
+           .doc = "Every bit of x flipped.",
+           .inputs = {"x: T"},
+           .outputs = {"y: T"},
+           .attrs = {"T: integer"},
+           .shape = same_as_input,
+           .gradient = kNotDifferentiable,
+           .elementwise = true,
+           .blocks_gradient = true,
+           .in_place = {{0, 0}}});
+  ops.add({.name = "PopulationCount",
+           .doc = "How many bits of x are set.",
+           .inputs = {"x: T"},
+           .outputs = {"y: uint8"},
+           .attrs = {"T: integer"},
+           .shape = same_as_input,
+           .gradient = kNotDifferentiable,
+           .elementwise = true,
+           .blocks_gradient = true});
+}
+
+}  // namespace argosy::elementwise
