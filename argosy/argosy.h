@@ -9,8 +9,7 @@
 #include "argosy/graph/gradients.h"
 #include "argosy/graph/graph.h"
 #include "argosy/graph/text.h"
-#include "argosy/ops/constant/constant.h"
-#include "argosy/ops/control_flow/control_flow.h"
+#include "argosy/ops/families.h"  // generated: the header of every op family
 #include "argosy/runtime/session.h"
 #include "argosy/tensor/tensor.h"
 #include "argosy/tf/checkpoint.h"

@@ -2,14 +2,22 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# Public headers are those that argosy/argosy.h reaches (scripts/check_headers.py holds them to the standard library).
+# Public headers are those that argosy/argosy.h reaches (scripts/check_headers.py holds them to the standard library);
+# `result` gets their names, from the root of the sources or of the build.
+function(argosy_header_file header result)
+  set(${result} ${PROJECT_SOURCE_DIR}/${header} PARENT_SCOPE)
+  if(NOT EXISTS ${PROJECT_SOURCE_DIR}/${header})
+    set(${result} ${PROJECT_BINARY_DIR}/${header} PARENT_SCOPE)
+  endif()
+endfunction()
 function(argosy_public_headers result)
   set(found argosy/argosy.h)
   set(queue argosy/argosy.h)
   while(queue)
     list(POP_FRONT queue header)
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${header})
-    file(STRINGS ${PROJECT_SOURCE_DIR}/${header} lines REGEX "^#include \"argosy/")
+    argosy_header_file(${header} file)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(STRINGS ${file} lines REGEX "^#include \"argosy/")
     foreach(line IN LISTS lines)
       string(REGEX REPLACE "^#include \"([^\"]*)\".*" "\\1" name "${line}")
       if(NOT name IN_LIST found)
@@ -27,6 +35,7 @@ add_library(argosy SHARED)
 add_library(argosy::argosy ALIAS argosy)
 target_compile_features(argosy PUBLIC cxx_std_20)
 target_include_directories(argosy INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+                                            $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}>
                                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 foreach(folder IN LISTS folders)
   # All objects, since nobody inside refers to what users call; the library itself only brings what it links.
@@ -40,7 +49,8 @@ set_target_properties(argosy PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${P
 argosy_public_headers(headers)
 foreach(header IN LISTS headers)
   get_filename_component(folder ${header} DIRECTORY)
-  install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder} COMPONENT dev)
+  argosy_header_file(${header} file)
+  install(FILES ${file} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder} COMPONENT dev)
 endforeach()
 install(TARGETS argosy EXPORT argosyTargets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT dev)

@@ -48,11 +48,14 @@ function(argosy_test name)
 endfunction()
 
 # argosy_op_families(constant softmax …): every family of argosy/ops. Definitions go into argosy_ops (what graph passes and
-# planners link), kernels into argosy_kernels_cpu; the generated list calls each family's define_ and add_kernels_cpu_.
+# planners link), kernels into argosy_kernels_cpu; the generated list calls each family's define_ and add_kernels_cpu_,
+# and argosy/argosy.h brings each family's <family>.h to users.
 function(argosy_op_families)
   set(list "// Written by cmake/ArgosyTargets.cmake from argosy/ops/CMakeLists.txt.\n")
+  set(headers "// What users call of every op family. Written by cmake/ArgosyTargets.cmake.\n#pragma once\n\n")
   foreach(family IN LISTS ARGN)
     string(APPEND list "OP_FAMILY(${family})\n")
+    string(APPEND headers "#include \"argosy/ops/${family}/${family}.h\"\n")
     file(GLOB all CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${family}/*.cc)
     foreach(source IN LISTS all)
       if(source MATCHES "_test\\.cc$")
@@ -65,6 +68,7 @@ function(argosy_op_families)
     endforeach()
   endforeach()
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/argosy/ops/families.inc CONTENT "${list}" @ONLY)
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/argosy/ops/families.h CONTENT "${headers}" @ONLY)
   argosy_library(ops SOURCES ops.cc ${definitions} DEPS argosy_graph)
   argosy_library(kernels_cpu SOURCES kernels_cpu.cc evaluate.cc ${cpu}
                  DEPS argosy_ops argosy_graph argosy_op argosy_onednn LIBS hwy::hwy)

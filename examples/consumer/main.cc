@@ -1,4 +1,4 @@
-// A program of your own against an installed argosy: builds a graph and reports an error the way all do.
+// A program of your own against an installed argosy: y = x * x on whatever there is to compute on.
 #include <argosy/argosy.h>
 
 #include <cstdio>
@@ -6,11 +6,16 @@
 int main() {
   using namespace argosy;
   Graph graph;
-  Value x = placeholder(graph, DType::kFloat32, {}, "x");
-  Value y = identity(stop_gradient(x), "y");
-  std::printf("%s gives %s\n", y.name().c_str(), dtype_name(y.dtype()).data());
+  Value x = placeholder(graph, DType::kFloat32, {2, 2}, "x");
+  Value y = matmul(x, x);
+  std::fputs(to_text(graph).c_str(), stdout);
 
-  Result<DeviceName> device = DeviceName::parse("/gpu:one");
-  if (device.ok() || !graph.status().ok() || y.node_name() != "y") return 1;
-  std::fprintf(stderr, "as expected: %s\n", device.status().to_string().c_str());
+  Session session(graph);
+  Result<std::vector<Tensor>> out = session.run({{x, Tensor::of<float>({2, 2}, {1, 1, 0, 1})}}, {y});
+  if (!out.ok()) {
+    std::fprintf(stderr, "%s\n", out.status().to_string().c_str());
+    return 1;
+  }
+  std::printf("%s\n", out->front().to_string().c_str());
+  return out->front().data<float>()[1] == 2 ? 0 : 1;
 }
