@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <type_traits>
 
-// Fewer targets, faster builds; what memory allows is reached with these.
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "argosy/comm/combine.cc"
 #include <hwy/foreach_target.h>

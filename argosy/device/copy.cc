@@ -6,8 +6,6 @@
 
 #include "argosy/base/parallel.h"
 
-// Fewer targets, faster builds: only the width of a store matters here.
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "argosy/device/copy.cc"
 #include <hwy/foreach_target.h>
