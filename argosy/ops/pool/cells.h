@@ -1,0 +1,103 @@
+// The inner loops of pooling: what happens to the cells under one window, channel by channel. A cell is a row of
+// `channels` neighbouring elements. float and double are vectorised with Highway; the rest are plain loops.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "argosy/tensor/bits16.h"
+
+namespace argosy {
+
+namespace plain {
+
+// y = max over the cells, in order: a NaN stays only where it comes first, as in TensorFlow.
+template <typename T>
+void max_of_cells(const T* const* cells, int count, std::int64_t channels, T* y) {
+  for (std::int64_t c = 0; c < channels; ++c) {
+    T best = cells[0][c];
+    for (int i = 1; i < count; ++i) best = best < cells[i][c] ? cells[i][c] : best;
+    y[c] = best;
+  }
+}
+
+// dx of the first cell equal to y gets dy. Added to what dx holds, or, where every element lies under one window only,
+// written together with the zeros of the others.
+template <typename T>
+void give_to_max(const T* const* cells, T* const* dx, int count, std::int64_t channels, const T* y, const T* dy,
+                 bool add) {
+  for (std::int64_t c = 0; c < channels; ++c) {
+    bool given = false;
+    for (int i = 0; i < count; ++i) {
+      const bool here = !given && (cells[i][c] == y[c] || (cells[i][c] != cells[i][c] && y[c] != y[c]));
+      given = given || here;
+      if (here) {
+        dx[i][c] = add ? static_cast<T>(dx[i][c] + dy[c]) : dy[c];
+      } else if (!add) {
+        dx[i][c] = T(0);
+      }
+    }
+  }
+}
+
+// y = mean over the cells; 16-bit floats sum in float.
+template <typename T>
+void mean_of_cells(const T* const* cells, int count, std::int64_t channels, T* y) {
+  for (std::int64_t c = 0; c < channels; ++c) {
+    using Sum = std::conditional_t<sizeof(T) == 2, float, T>;
+    Sum sum = 0;
+    for (int i = 0; i < count; ++i) sum += static_cast<Sum>(cells[i][c]);
+    y[c] = T(sum / static_cast<Sum>(count));
+  }
+}
+
+// Every dx cell gets its share of dy, added or written as above.
+template <typename T>
+void spread_mean(T* const* dx, int count, std::int64_t channels, const T* dy, bool add) {
+  for (std::int64_t c = 0; c < channels; ++c) {
+    using Sum = std::conditional_t<sizeof(T) == 2, float, T>;
+    const Sum share = static_cast<Sum>(dy[c]) / static_cast<Sum>(count);
+    for (int i = 0; i < count; ++i) dx[i][c] = T(add ? static_cast<Sum>(dx[i][c]) + share : share);
+  }
+}
+
+}  // namespace plain
+
+// The same by the fastest loop there is for T.
+template <typename T>
+void max_of_cells(const T* const* cells, int count, std::int64_t channels, T* y) {
+  plain::max_of_cells(cells, count, channels, y);
+}
+template <typename T>
+void give_to_max(const T* const* cells, T* const* dx, int count, std::int64_t channels, const T* y, const T* dy,
+                 bool add) {
+  plain::give_to_max(cells, dx, count, channels, y, dy, add);
+}
+template <typename T>
+void mean_of_cells(const T* const* cells, int count, std::int64_t channels, T* y) {
+  plain::mean_of_cells(cells, count, channels, y);
+}
+template <typename T>
+void spread_mean(T* const* dx, int count, std::int64_t channels, const T* dy, bool add) {
+  plain::spread_mean(dx, count, channels, dy, add);
+}
+template <>
+void max_of_cells(const float* const* cells, int count, std::int64_t channels, float* y);
+template <>
+void max_of_cells(const double* const* cells, int count, std::int64_t channels, double* y);
+template <>
+void give_to_max(const float* const* cells, float* const* dx, int count, std::int64_t channels, const float* y,
+                 const float* dy, bool add);
+template <>
+void give_to_max(const double* const* cells, double* const* dx, int count, std::int64_t channels, const double* y,
+                 const double* dy, bool add);
+template <>
+void mean_of_cells(const float* const* cells, int count, std::int64_t channels, float* y);
+template <>
+void mean_of_cells(const double* const* cells, int count, std::int64_t channels, double* y);
+template <>
+void spread_mean(float* const* dx, int count, std::int64_t channels, const float* dy, bool add);
+template <>
+void spread_mean(double* const* dx, int count, std::int64_t channels, const double* dy, bool add);
+
+}  // namespace argosy

@@ -1,0 +1,181 @@
+#include "argosy/ops/pool/pool.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "argosy/ops/evaluate.h"
+#include "argosy/ops/ops.h"
+#include "argosy/testing/op_case.h"
+
+namespace argosy {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+// Values that are far apart, so that finite differences never change the winner.
+Tensor distinct(Shape shape) {
+  Tensor t = Tensor::zeros(DType::kFloat32, shape);
+  for (std::int64_t i = 0; i < t.elements(); ++i) t.data<float>()[i] = static_cast<float>(i * 7919 % 1009) / 64;
+  return t;
+}
+
+struct PoolCase {
+  Shape image;
+  std::int64_t window_h = 2, window_w = 2, stride = 2;
+  std::string padding = "VALID";
+  std::string format = "NHWC";
+  Ints pads = {};
+};
+
+AttrMap attrs_of(const PoolCase& p, bool explicit_pads) {
+  const auto four = [&](std::int64_t h, std::int64_t w) {
+    return p.format == "NHWC" ? Ints{1, h, w, 1} : Ints{1, 1, h, w};
+  };
+  AttrMap attrs = {{"ksize", four(p.window_h, p.window_w)},
+                   {"strides", four(p.stride, p.stride)},
+                   {"padding", p.padding},
+                   {"data_format", p.format}};
+  if (explicit_pads) attrs.set("explicit_paddings", p.pads);
+  return attrs;
+}
+
+bool gradients_there() { return builtin_ops().find("Shape") != nullptr; }
+
+void check_max(const PoolCase& p) {
+  SCOPED_TRACE(str_cat("max ", p.image, p.window_h, "x", p.window_w, "/", p.stride, p.padding, p.format));
+  const Tensor x = distinct(p.image);
+  const AttrMap attrs = attrs_of(p, true);
+  check({.op = "MaxPool", .inputs = {x}, .attrs = attrs});
+  check({.op = "MaxPool", .inputs = {cast_to(x, DType::kInt32)}, .attrs = attrs});
+  const auto y = evaluate_op(*builtin_ops().find("MaxPool"), attrs, {x});
+  ASSERT_TRUE(y.ok()) << y.status().to_string();
+  const Tensor dy = random_tensor(DType::kFloat32, (*y)[0].shape(), 3);
+  check({.op = "MaxPoolGrad",
+         .inputs = {x, (*y)[0], dy},
+         .attrs = attrs,
+         .check_gradient = p.padding != "EXPLICIT",
+         .constant_inputs = {0, 1}});
+  if (p.padding == "EXPLICIT") return;
+  check({.op = "MaxPoolGradGrad",
+         .inputs = {x, (*y)[0], random_tensor(DType::kFloat32, x.shape(), 4)},
+         .attrs = attrs_of(p, false),
+         .constant_inputs = {0, 1}});
+}
+
+void check_avg(const PoolCase& p) {
+  SCOPED_TRACE(str_cat("avg ", p.image, p.window_h, "x", p.window_w, "/", p.stride, p.padding, p.format));
+  const Tensor x = random_tensor(DType::kFloat32, p.image);
+  const AttrMap attrs = attrs_of(p, false);
+  check({.op = "AvgPool", .inputs = {x}, .attrs = attrs, .check_gradient = gradients_there()});
+  const auto y = evaluate_op(*builtin_ops().find("AvgPool"), attrs, {x});
+  ASSERT_TRUE(y.ok()) << y.status().to_string();
+  std::vector<std::int32_t> sizes(p.image.sizes().begin(), p.image.sizes().end());
+  check({.op = "AvgPoolGrad",
+         .inputs = {Tensor::vector(sizes), random_tensor(DType::kFloat32, (*y)[0].shape(), 3)},
+         .attrs = attrs});
+}
+
+TEST(Pool, Values) {
+  const Tensor x = Tensor::of<float>({1, 2, 3, 1}, {1, 5, 2, 5, 3, 4});
+  const AttrMap same = {{"ksize", Ints{1, 2, 2, 1}}, {"strides", Ints{1, 2, 2, 1}}, {"padding", "SAME"}};
+  check({.op = "MaxPool",
+         .inputs = {x},
+         .attrs = same,
+         .expect = {Tensor::of<float>({1, 1, 2, 1}, {5, 4})},
+         .check_gradient = false});
+  check({.op = "AvgPool",
+         .inputs = {x},
+         .attrs = same,
+         .expect = {Tensor::of<float>({1, 1, 2, 1}, {3.5, 3})},
+         .check_gradient = false});
+  // Of two fives the first one, row by row, gets everything.
+  check({.op = "MaxPoolGrad",
+         .inputs = {x, Tensor::of<float>({1, 1, 2, 1}, {5, 4}), Tensor::of<float>({1, 1, 2, 1}, {10, 20})},
+         .attrs = same,
+         .expect = {Tensor::of<float>({1, 2, 3, 1}, {0, 10, 0, 0, 0, 20})},
+         .check_gradient = false});
+  check({.op = "MaxPoolWithArgmax",
+         .inputs = {x},
+         .attrs = same,
+         .expect = {Tensor::of<float>({1, 1, 2, 1}, {5, 4}), Tensor::of<std::int64_t>({1, 1, 2, 1}, {1, 5})},
+         .check_gradient = false});
+}
+
+TEST(Pool, Geometries) {
+  for (const char* padding : {"VALID", "SAME"}) {
+    for (const PoolCase& p : {PoolCase{{2, 4, 4, 3}},
+                              {{1, 5, 4, 2}, 3, 2, 2},
+                              {{2, 5, 5, 1}, 2, 2, 1},
+                              {{1, 3, 7, 35}, 3, 3, 3},
+                              {{1, 4, 4, 2}, 1, 1, 3},
+                              {{1, 2, 4, 4}, 2, 2, 2, "", "NCHW"},
+                              {{1, 3, 5, 5}, 3, 2, 1, "", "NCHW"}}) {
+      PoolCase padded = p;
+      padded.padding = padding;
+      check_max(padded);
+      check_avg(padded);
+    }
+  }
+  check_max({{1, 4, 5, 2}, 3, 3, 2, "EXPLICIT", "NHWC", {0, 0, 1, 2, 0, 1, 0, 0}});
+}
+
+TEST(Pool, NaNStaysWhereItComesFirst) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor x = Tensor::of<float>({2, 1, 2, 1}, {nan, 1, 2, nan});
+  const AttrMap attrs = {{"ksize", Ints{1, 1, 2, 1}}, {"strides", Ints{1, 1, 2, 1}}, {"padding", "VALID"}};
+  const Tensor y = Tensor::of<float>({2, 1, 1, 1}, {nan, 2});
+  check({.op = "MaxPool", .inputs = {x}, .attrs = attrs, .expect = {y}, .check_gradient = false});
+  check({.op = "MaxPoolGrad",
+         .inputs = {x, y, Tensor::of<float>({2, 1, 1, 1}, {3, 4})},
+         .attrs = attrs,
+         .expect = {Tensor::of<float>({2, 1, 2, 1}, {3, 0, 4, 0})},
+         .check_gradient = false});
+}
+
+TEST(Pool, WindowAsInput) {
+  const Tensor x = distinct({1, 4, 4, 2});
+  const Tensor two = Tensor::vector<std::int32_t>({1, 2, 2, 1});
+  check({.op = "MaxPoolV2", .inputs = {x, two, two}, .attrs = {{"padding", "VALID"}}});
+  check({.op = "MaxPoolV2",
+         .inputs = {x, Tensor::vector<std::int32_t>({1, 0, 2, 1}), two},
+         .attrs = {{"padding", "VALID"}},
+         .error = Code::kInvalidArgument});
+  for (const bool batch : {false, true}) {
+    check({.op = "MaxPoolWithArgmax",
+           .inputs = {distinct({2, 4, 5, 3})},
+           .attrs = {{"ksize", Ints{1, 2, 2, 1}},
+                     {"strides", Ints{1, 2, 2, 1}},
+                     {"padding", "SAME"},
+                     {"include_batch_in_index", batch}}});
+  }
+}
+
+TEST(Pool, EmptyAndRefused) {
+  const AttrMap attrs = {{"ksize", Ints{1, 2, 2, 1}}, {"strides", Ints{1, 2, 2, 1}}, {"padding", "VALID"}};
+  check({.op = "MaxPool", .inputs = {distinct({0, 4, 4, 2})}, .attrs = attrs});
+  check({.op = "AvgPool", .inputs = {distinct({2, 4, 4, 0})}, .attrs = attrs, .check_gradient = gradients_there()});
+  check({.op = "MaxPool", .inputs = {distinct({4, 4, 2})}, .attrs = attrs, .error = Code::kInvalidArgument});
+  AttrMap bad = attrs;
+  bad.set("ksize", Ints{1, 2, 2, 2});
+  check({.op = "MaxPool", .inputs = {distinct({1, 4, 4, 2})}, .attrs = bad, .error = Code::kUnimplemented});
+  bad.set("ksize", Ints{1, 0, 2, 1});
+  check({.op = "MaxPool", .inputs = {distinct({1, 4, 4, 2})}, .attrs = bad, .error = Code::kInvalidArgument});
+  bad = attrs;
+  bad.set("padding", AttrValue(std::string("EXPLICIT")));
+  bad.set("explicit_paddings", Ints{0, 0, 2, 0, 0, 0, 0, 0});
+  check({.op = "MaxPool",
+         .inputs = {distinct({1, 4, 4, 2})},
+         .attrs = bad,
+         .error = Code::kInvalidArgument,
+         .error_contains = "smaller than the window"});
+  const Tensor grad = distinct({1, 2, 2, 1});
+  check({.op = "MaxPoolGradWithArgmax",
+         .inputs = {distinct({1, 4, 4, 1}), grad, Tensor::of<std::int64_t>({1, 2, 2, 1}, {0, 1, 16, 3})},
+         .attrs = attrs,
+         .error = Code::kInvalidArgument,
+         .error_contains = "argmax 16"});
+}
+
+}  // namespace
+}  // namespace argosy
