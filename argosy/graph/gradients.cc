@@ -13,7 +13,10 @@ Value GradContext::dy(int i) {
 
 namespace {
 
-bool carries_gradient(DType d) { return is_floating(d) || is_complex(d); }
+// Handles carry what flows into the variable or the list they refer to.
+bool carries_gradient(DType d) {
+  return is_floating(d) || is_complex(d) || d == DType::kResource || d == DType::kVariant;
+}
 
 // Words: a node is *between* when some x reaches it and it reaches some y. Contributions are collected per endpoint
 // until every between-consumer of the node has been differentiated; then they are summed once.

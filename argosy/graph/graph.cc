@@ -33,6 +33,7 @@ Graph Graph::clone() const {
   copy.by_name_ = by_name_;
   copy.name_counts_ = name_counts_;
   copy.known_ints_ = known_ints_;
+  copy.handles_ = handles_;
   copy.functions_ = functions_;
   return copy;
 }

@@ -109,6 +109,8 @@ class Graph {
   const PartialShape& shape(Endpoint e) const { return nodes_[e.node.index].output_shapes[e.index]; }
   // The integers an endpoint is known to hold before any step; null when nothing is known.
   const PartialInts* known_ints(Endpoint e) const;
+  // What an endpoint that is a handle refers to; null when that is not known.
+  const HandleFact* handle(Endpoint e) const;
   // The tensor of a Const node's output; null for anything else.
   const Tensor* constant(Endpoint e) const;
 
@@ -156,6 +158,7 @@ class Graph {
   std::unordered_map<std::string, NodeId> by_name_;
   std::unordered_map<std::string, int> name_counts_;
   std::unordered_map<std::uint64_t, PartialInts> known_ints_;  // by endpoint
+  std::unordered_map<std::uint64_t, HandleFact> handles_;      // by endpoint
   std::map<std::string, std::shared_ptr<const Function>, std::less<>> functions_;
 
   // Scopes in force.

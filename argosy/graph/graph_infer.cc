@@ -8,11 +8,18 @@ namespace argosy {
 
 namespace {
 constexpr std::size_t kMaxKnownInts = 1024;  // longer integer tensors are data, not shapes
-}
+
+bool is_handle(DType d) { return d == DType::kResource || d == DType::kVariant; }
+}  // namespace
 
 const PartialInts* Graph::known_ints(Endpoint e) const {
   const auto found = known_ints_.find(e.key());
   return found == known_ints_.end() ? nullptr : &found->second;
+}
+
+const HandleFact* Graph::handle(Endpoint e) const {
+  const auto found = handles_.find(e.key());
+  return found == handles_.end() ? nullptr : &found->second;
 }
 
 const Tensor* Graph::constant(Endpoint e) const {
@@ -25,14 +32,27 @@ Status Graph::infer(Node& node) {
   std::vector<DType> dtypes;
   std::vector<const PartialShape*> shapes;
   std::vector<const PartialInts*> ints;
+  std::vector<const HandleFact*> handles;
   for (const Endpoint from : node.inputs) {
     dtypes.push_back(dtype(from));
     shapes.push_back(&shape(from));
     ints.push_back(known_ints(from));
+    handles.push_back(is_handle(dtypes.back()) ? handle(from) : nullptr);
   }
+  std::vector<HandleFact> output_handles(node.output_dtypes.size());
   node.output_shapes.assign(node.output_dtypes.size(), PartialShape::unknown());
-  ShapeContext context(*node.op, node.attrs, dtypes, shapes, ints, node.output_shapes);
+  ShapeContext context(*node.op, node.attrs, dtypes, shapes, ints, node.output_shapes, handles, output_handles);
   ARGOSY_RETURN_IF_ERROR(node.op->shape(context));
+  for (std::size_t i = 0; i < node.output_dtypes.size(); ++i) {
+    if (!is_handle(node.output_dtypes[i])) continue;
+    HandleFact& fact = output_handles[i];
+    // What hands its input on hands on what is known of it.
+    const bool same = node.op->forwards || node.op->flow != Flow::kNone;
+    if (fact.dtype == DType::kInvalid && same && !handles.empty() && handles[0] != nullptr) fact = *handles[0];
+    if (fact.dtype != DType::kInvalid) {
+      handles_[Endpoint{id, static_cast<std::int32_t>(i)}.key()] = std::move(fact);
+    }
+  }
   if (node.op->known_ints != nullptr) {
     for (std::size_t i = 0; i < node.output_dtypes.size(); ++i) {
       const DType d = node.output_dtypes[i];

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <future>
+#include <typeinfo>
 
 namespace argosy {
 
@@ -20,6 +21,13 @@ Result<const ResourceHandle*> KernelContext::resource_handle(int i) const {
   if (!handle->resource())
     return failed_precondition("input ", i, ": resource \"", handle->name(), "\" does not exist");
   return handle;
+}
+
+Result<Variable*> KernelContext::variable(int i) const {
+  ARGOSY_ASSIGN_OR_RETURN(const ResourceHandle* handle, resource_handle(i));
+  Resource* const resource = handle->resource().get();
+  if (typeid(*resource) != typeid(Variable)) return wrong_resource(*handle);
+  return static_cast<Variable*>(resource);
 }
 
 Status KernelContext::wrong_resource(const ResourceHandle& handle) const {

@@ -89,8 +89,9 @@ class KernelContext {
   const Tensor& input(int i) const { return *f_.inputs[i]; }
   DType output_dtype(int i) const { return f_.output_dtypes[i]; }
 
-  // The variable that input i refers to: a Ref(T) or a resource handle. INVALID_ARGUMENT when it is none.
-  Result<std::shared_ptr<Variable>> variable(int i) const { return resource<Variable>(i); }
+  // The variable that input i refers to: a Ref(T) or a resource handle; the input keeps it alive during the call.
+  // INVALID_ARGUMENT when it is none.
+  Result<Variable*> variable(int i) const;
   template <typename T>
   Result<std::shared_ptr<T>> resource(int i) const {
     ARGOSY_ASSIGN_OR_RETURN(const ResourceHandle* handle, resource_handle(i));

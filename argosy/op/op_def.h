@@ -18,6 +18,12 @@ class Value;         // argosy/graph/graph.h
 // Integers known before the step runs, each of which may be unknown: the value of a shape-like tensor.
 using PartialInts = std::vector<std::optional<std::int64_t>>;
 
+// What a resource or variant handle is known to refer to before a step: a variable, or the elements of a list.
+struct HandleFact {
+  DType dtype = DType::kInvalid;
+  PartialShape shape;
+};
+
 struct Cost {
   double flops = 0;
   double bytes = 0;  // read and written, each tensor once

@@ -10,12 +10,14 @@ Status ResourceManager::remove(const std::string& container, const std::string& 
     return not_found("there is no resource \"", name, "\" in container \"", container, "\"");
   doomed = std::move(found->second);
   resources_.erase(found);
+  generation_.fetch_add(1, std::memory_order_release);
   return ok_status();
 }
 
 void ResourceManager::clear(const std::string& container) {
   std::vector<std::shared_ptr<Resource>> doomed;
   MutexLock lock(mutex_);
+  generation_.fetch_add(1, std::memory_order_release);
   for (auto it = resources_.begin(); it != resources_.end();) {
     if (container.empty() || it->first.first == container) {
       doomed.push_back(std::move(it->second));

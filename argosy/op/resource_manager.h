@@ -1,6 +1,8 @@
 // ResourceManager: what outlives steps and sessions, by container and name, on one device. Thread-safe.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -35,6 +37,8 @@ class ResourceManager {
       return not_found("there is no resource \"", name, "\" in container \"", container, "\"");
     return as<T>(found->second, name);
   }
+  // Grows whenever a resource goes: what a cached handle compares, to know that it is still the one by its name.
+  std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
   Status remove(const std::string& container, const std::string& name);
   // Empties one container, or all ("").
   void clear(const std::string& container = "");
@@ -51,6 +55,7 @@ class ResourceManager {
     return typed;
   }
 
+  std::atomic<std::uint64_t> generation_{0};
   mutable Mutex mutex_;
   std::map<std::pair<std::string, std::string>, std::shared_ptr<Resource>> resources_ ARGOSY_GUARDED_BY(mutex_);
 };

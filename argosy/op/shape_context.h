@@ -9,11 +9,20 @@ namespace argosy {
 
 class ShapeContext {
  public:
-  // Everything is borrowed for the length of a call. `ints[i]`: the known integers of input i, or null.
+  // Everything is borrowed for the length of a call. `ints[i]`: the known integers of input i, or null. `handles`: what
+  // the inputs that are handles refer to, or null, and room for what the outputs refer to; empty where nobody asks.
   ShapeContext(const OpDef& op, const AttrMap& attrs, std::span<const DType> input_dtypes,
                std::span<const PartialShape* const> inputs, std::span<const PartialInts* const> ints,
-               std::span<PartialShape> outputs)
-      : op_(op), attrs_(attrs), dtypes_(input_dtypes), inputs_(inputs), ints_(ints), outputs_(outputs) {}
+               std::span<PartialShape> outputs, std::span<const HandleFact* const> handles = {},
+               std::span<HandleFact> output_handles = {})
+      : op_(op),
+        attrs_(attrs),
+        dtypes_(input_dtypes),
+        inputs_(inputs),
+        ints_(ints),
+        outputs_(outputs),
+        handles_(handles),
+        output_handles_(output_handles) {}
 
   const OpDef& op() const { return op_; }
   const AttrMap& attrs() const { return attrs_; }
@@ -36,6 +45,12 @@ class ShapeContext {
     for (PartialShape& o : outputs_) o = shape;
   }
 
+  // What input i, a resource or a variant, refers to; null when that is not known.
+  const HandleFact* handle(int i) const { return handles_.empty() ? nullptr : handles_[i]; }
+  void set_handle(int i, HandleFact fact) {
+    if (!output_handles_.empty()) output_handles_[i] = std::move(fact);
+  }
+
   // Input i must have this rank (or an unknown one, which becomes known in the returned shape).
   Result<PartialShape> with_rank(int i, int rank) const;
 
@@ -46,6 +61,8 @@ class ShapeContext {
   std::span<const PartialShape* const> inputs_;
   std::span<const PartialInts* const> ints_;
   std::span<PartialShape> outputs_;
+  std::span<const HandleFact* const> handles_;
+  std::span<HandleFact> output_handles_;
 };
 
 // Shape functions that many ops share.

@@ -4,8 +4,9 @@
 // into a fresh copy (a reader's tensor never changes under it).
 #pragma once
 
-#include <functional>
+#include <array>
 #include <memory>
+#include <span>
 
 #include "argosy/base/mutex.h"
 #include "argosy/tensor/tensor.h"
@@ -14,7 +15,7 @@ namespace argosy {
 
 class Variable final : public Resource {
  public:
-  // `shape`: what assigned values must be compatible with (unknown: anything). The allocator outlives the variable.
+  // `shape`: what the first value must be compatible with (unknown: anything). The allocator outlives the variable.
   Variable(DType dtype, PartialShape shape, Allocator& allocator)
       : dtype_(dtype), shape_(std::move(shape)), allocator_(allocator) {}
 
@@ -25,18 +26,51 @@ class Variable final : public Resource {
   bool initialized() const;
   // The current value; FAILED_PRECONDITION naming the variable when there is none.
   Result<Tensor> read(std::string_view name) const;
-  // Copies `value` in, into the memory already held when it fits and is unshared. With `validate_shape`, the value's
-  // shape must be compatible with the variable's.
+  // Copies `value` in, into the memory already held when it fits and is unshared. With `validate_shape`, the value must
+  // have the shape of the value it replaces, or, being the first, one compatible with the variable's.
   Status assign(const Tensor& value, bool validate_shape);
-  // Runs `update` on the value, unshared, under the lock. FAILED_PRECONDITION when there is none.
-  Status update(std::string_view name, const std::function<Status(Tensor&)>& update);
-  // The same over several variables at once (an optimizer's variable and slots); locks in address order, each once.
-  // (An address-ordered set of locks is beyond the static analysis.)
+  // The value, which the variable then no longer has; not valid() when there was none.
+  Tensor take();
+
+  // Runs update(Tensor&) -> Status on the value, unshared, under the lock. FAILED_PRECONDITION when there is none.
+  template <typename Update>
+  Status update(std::string_view name, Update&& update) {
+    MutexLock lock(mutex_);
+    ARGOSY_RETURN_IF_ERROR(make_unique(name));
+    return update(value_);
+  }
+
+  // The same over several variables at once (an optimizer's variable and slots): update(span<Tensor* const>) -> Status.
+  // Locks are taken in address order, each once, so a variable may be given twice. REQUIRES: at most kMaxTogether.
+  static constexpr std::size_t kMaxTogether = 8;
+  template <typename Update>
   static Status update_all(std::span<Variable* const> variables, std::span<const std::string_view> names,
-                           const std::function<Status(std::span<Tensor* const>)>& update)
-      ARGOSY_THREAD_ATTRIBUTE(no_thread_safety_analysis);
+                           Update&& update) {
+    const Together together(variables, names);
+    ARGOSY_RETURN_IF_ERROR(together.status());
+    return update(together.values());
+  }
 
  private:
+  // Holds the locks of its variables. (An address-ordered set of locks is beyond the static analysis.)
+  class Together {
+   public:
+    Together(std::span<Variable* const> variables, std::span<const std::string_view> names)
+        ARGOSY_THREAD_ATTRIBUTE(no_thread_safety_analysis);
+    ~Together() ARGOSY_THREAD_ATTRIBUTE(no_thread_safety_analysis);
+    Together(const Together&) = delete;
+    Together& operator=(const Together&) = delete;
+    const Status& status() const { return status_; }
+    std::span<Tensor* const> values() const { return {values_.data(), count_}; }
+
+   private:
+    std::array<Variable*, kMaxTogether> ordered_;
+    std::array<Tensor*, kMaxTogether> values_;
+    std::size_t locked_ = 0;
+    std::size_t count_ = 0;
+    Status status_;
+  };
+
   Status make_unique(std::string_view name) ARGOSY_REQUIRES(mutex_);
 
   const DType dtype_;
