@@ -43,6 +43,13 @@ Result<std::vector<Tensor>> run_node(const OpDef& op, const AttrMap& attrs, std:
   return outputs;
 }
 
+// A reference is carried as a handle; its dtype is the variable's.
+DType referred_dtype(const Tensor& t) {
+  if (t.dtype() != DType::kResource || t.elements() != 1) return t.dtype();
+  const auto* variable = dynamic_cast<const Variable*>(t.data<ResourceHandle>()->resource().get());
+  return variable != nullptr ? variable->dtype() : t.dtype();
+}
+
 }  // namespace
 
 Result<std::vector<Tensor>> evaluate(const Graph& graph, const std::unordered_map<Endpoint, Tensor>& feeds,
@@ -98,7 +105,7 @@ Result<std::vector<Tensor>> evaluate(const Graph& graph, const std::unordered_ma
     }
   }
   std::vector<Tensor> fetched;
-  for (const Endpoint e : fetches) fetched.push_back(values.at(e));
+  for (const Endpoint e : fetches) fetched.push_back(e.index == Value::kControl ? Tensor() : values.at(e));
   return fetched;
 }
 
@@ -107,7 +114,8 @@ Result<std::vector<Tensor>> evaluate_op(const OpDef& op, AttrMap attrs, const st
   std::vector<DType> dtypes;
   std::vector<const Tensor*> pointers;
   for (const Tensor& t : inputs) {
-    dtypes.push_back(t.dtype());
+    const bool ref = dtypes.size() < op.input_args.size() && op.input_args[dtypes.size()].is_ref;
+    dtypes.push_back(ref ? referred_dtype(t) : t.dtype());
     pointers.push_back(&t);
   }
   ARGOSY_RETURN_IF_ERROR(complete_attrs(op, dtypes, attrs));

@@ -16,7 +16,8 @@ struct EvaluateOptions {
   bool reference = false;                   // the last kernel of each list instead of the first
 };
 
-// Values of `fetches`; `feeds` replace what an endpoint would compute. Errors name the node.
+// Values of `fetches` (no tensor for a control value: its node is run); `feeds` replace what an endpoint would compute.
+// Errors name the node.
 Result<std::vector<Tensor>> evaluate(const Graph& graph, const std::unordered_map<Endpoint, Tensor>& feeds,
                                      const std::vector<Endpoint>& fetches, const EvaluateOptions& options = {});
 

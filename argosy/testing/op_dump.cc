@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "argosy/ops/ops.h"
+#include "argosy/testing/state_case.h"
 
 namespace argosy {
 
@@ -104,12 +105,12 @@ std::optional<Json> to_json(const OpCase& c, const std::vector<Tensor>& outputs)
   return json;
 }
 
-}  // namespace
-
-void dump_case(const OpCase& c, const std::vector<Tensor>& outputs) {
+const char* dump_path() {
   const char* const path = std::getenv("ARGOSY_DUMP_CASES");
-  if (path == nullptr || *path == 0) return;
-  const auto json = to_json(c, outputs);
+  return path != nullptr && *path != 0 ? path : nullptr;
+}
+
+void append(const char* path, const std::optional<Json>& json) {
   if (!json) return;
   const std::string line = json->dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
   // One write to a file opened for appending: test programs that run at once do not cut into each other's lines.
@@ -117,6 +118,44 @@ void dump_case(const OpCase& c, const std::vector<Tensor>& outputs) {
   const bool written = file >= 0 && ::write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size());
   if (file >= 0) ::close(file);
   EXPECT_TRUE(written) << "cannot append to " << path;
+}
+
+}  // namespace
+
+void dump_case(const OpCase& c, const std::vector<Tensor>& outputs) {
+  if (const char* path = dump_path()) append(path, to_json(c, outputs));
+}
+
+// Attributes as the case gives them: which dtype a variable has is written beside it. An input that is a variable
+// without a value is null; "after" has the values of the variables.
+void dump_case(const StateCase& c, const std::vector<Tensor>& outputs, const std::vector<Tensor>& after) {
+  const char* const path = dump_path();
+  if (path == nullptr) return;
+  const OpCase plain{.op = c.op,
+                     .inputs = {},
+                     .attrs = {},
+                     .error = c.error,
+                     .tolerance = c.tolerance,
+                     .unlike_tensorflow = c.unlike_tensorflow};
+  auto json = to_json(plain, outputs);
+  if (!json) return;
+  for (const Tensor& t : c.inputs) {
+    const auto input = to_json(t);
+    if (!input) return;
+    (*json)["inputs"].push_back(*input);
+  }
+  for (const auto& [name, value] : c.attrs) {
+    const auto attr = to_json(value);
+    if (!attr) return;
+    (*json)["attrs"][name] = *attr;
+  }
+  (*json)["after"] = Json::array();
+  for (const Tensor& t : after) {
+    const auto value = to_json(t);
+    if (!value) return;
+    (*json)["after"].push_back(*value);
+  }
+  append(path, json);
 }
 
 }  // namespace argosy

@@ -13,4 +13,8 @@ namespace argosy {
 // invalid tensor in its `expect`) is left out of the comparison.
 void dump_case(const OpCase& c, const std::vector<Tensor>& outputs);
 
+// The same with what the case's variables held afterwards; outputs that are references are left out.
+struct StateCase;
+void dump_case(const StateCase& c, const std::vector<Tensor>& outputs, const std::vector<Tensor>& after);
+
 }  // namespace argosy

@@ -1,0 +1,251 @@
+#include "argosy/ops/state/state.h"
+
+#include "argosy/graph/gradients.h"
+#include "argosy/op/shape_context.h"
+#include "argosy/ops/state/scatter.h"
+
+namespace argosy {
+
+namespace {
+
+Status variable_shape(ShapeContext& c) {
+  c.set_output(0, c.attrs().get<PartialShape>("shape"));
+  return ok_status();
+}
+
+// The first op of this name could not say "unknown": a scalar shape stood for it.
+Status old_variable_shape(ShapeContext& c) {
+  const auto& shape = c.attrs().get<PartialShape>("shape");
+  if (shape.rank() > 0) c.set_output(0, shape);
+  return ok_status();
+}
+
+Status handle_shape(ShapeContext& c) {
+  c.set_output(0, PartialShape::scalar());
+  c.set_handle(0, {c.attrs().get_type("dtype"), c.attrs().get<PartialShape>("shape")});
+  return ok_status();
+}
+
+Status assign_shape(ShapeContext& c) {
+  c.set_output(0, c.input(1));
+  if (!c.attrs().get_bool("validate_shape")) return ok_status();
+  ARGOSY_ASSIGN_OR_RETURN(PartialShape both, c.input(0).merge(c.input(1)));
+  c.set_output(0, std::move(both));
+  return ok_status();
+}
+
+Status handle_is_scalar(ShapeContext& c) { return c.with_rank(0, 0).status(); }
+
+Status check_handle_dtype(const ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(c.with_rank(0, 0).status());
+  const HandleFact* variable = c.handle(0);
+  const DType dtype = c.attrs().get_type("dtype");
+  if (variable == nullptr || variable->dtype == dtype) return ok_status();
+  return invalid_argument(c.op().name, ": a variable of ", dtype_name(variable->dtype), " is not one of ",
+                          dtype_name(dtype))
+      .with_id("ARG-DTYPE-003");
+}
+
+Status read_shape(ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(check_handle_dtype(c));
+  if (const HandleFact* variable = c.handle(0)) c.set_output(0, variable->shape);
+  return ok_status();
+}
+
+Status assign_handle_shape(ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(check_handle_dtype(c));
+  const HandleFact* variable = c.handle(0);
+  return variable == nullptr ? ok_status() : variable->shape.merge(c.input(1)).status();
+}
+
+Status is_initialized_shape(ShapeContext& c) { return scalar_output(c); }
+
+Status shape_of_variable_shape(ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(handle_is_scalar(c));
+  const HandleFact* variable = c.handle(0);
+  const bool ranked = variable != nullptr && variable->shape.has_rank();
+  c.set_output(0, PartialShape{ranked ? variable->shape.rank() : PartialShape::kUnknown});
+  return ok_status();
+}
+
+std::optional<PartialInts> shape_of_variable_ints(const ShapeContext& c, int) {
+  const HandleFact* variable = c.handle(0);
+  if (variable == nullptr || !variable->shape.has_rank()) return std::nullopt;
+  PartialInts sizes;
+  for (const std::int64_t size : variable->shape.sizes()) {
+    sizes.push_back(size < 0 ? std::nullopt : std::optional(size));
+  }
+  return sizes;
+}
+
+Status count_shape(ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(c.with_rank(0, 0).status());
+  c.set_output(0, PartialShape::scalar());
+  return ok_status();
+}
+
+std::vector<Value> pass_back(GradContext& g) { return {g.has_dy(0) ? g.dy() : Value()}; }
+
+void define_reference(OpRegistry& ops) {
+  for (const char* name : {"VariableV2", "Variable"}) {
+    ops.add({.name = name,
+             .doc = "A variable, by reference.",
+             .outputs = {"ref: Ref(dtype)"},
+             .attrs = {"shape: shape", "dtype: type", "container: string = ''", "shared_name: string = ''"},
+             .shape = name[8] == 'V' ? variable_shape : old_variable_shape,
+             .gradient = kNotDifferentiable,
+             .cost = free_cost,
+             .stateful = true});
+  }
+  ops.add({.name = "TemporaryVariable",
+           .doc = "A variable of this step alone.",
+           .outputs = {"ref: Ref(dtype)"},
+           .attrs = {"shape: shape", "dtype: type", "var_name: string = ''"},
+           .shape = variable_shape,
+           .gradient = kNotDifferentiable,
+           .cost = free_cost,
+           .stateful = true});
+  ops.add({.name = "DestroyTemporaryVariable",
+           .doc = "The last value of a temporary variable.",
+           .inputs = {"ref: Ref(T)"},
+           .outputs = {"value: T"},
+           .attrs = {"T: type", "var_name: string"},
+           .shape = same_as_input,
+           .gradient = kNotDifferentiable,
+           .cost = free_cost});
+  ops.add({.name = "RefIdentity",
+           .doc = "The same reference.",
+           .inputs = {"input: Ref(T)"},
+           .outputs = {"output: Ref(T)"},
+           .attrs = {"T: type"},
+           .shape = same_as_input,
+           .gradient = pass_back,
+           .cost = free_cost,
+           .accepts_uninitialized = true,
+           .forwards = true});
+  ops.add({.name = "Assign",
+           .doc = "ref = value",
+           .inputs = {"ref: Ref(T)", "value: T"},
+           .outputs = {"output_ref: Ref(T)"},
+           .attrs = {"T: type", "validate_shape: bool = true", "use_locking: bool = true"},
+           .shape = assign_shape,
+           .gradient = kNotDifferentiable,
+           .accepts_uninitialized = true});
+  for (const char* name : {"AssignAdd", "AssignSub"}) {
+    ops.add({.name = name,
+             .doc = name[6] == 'A' ? "ref += value" : "ref -= value",
+             .inputs = {"ref: Ref(T)", "value: T"},
+             .outputs = {"output_ref: Ref(T)"},
+             .attrs = {"T: number", "use_locking: bool = false"},
+             .shape = merged_inputs,
+             .gradient = kNotDifferentiable});
+  }
+  ops.add({.name = "IsVariableInitialized",
+           .doc = "Does it have a value?",
+           .inputs = {"ref: Ref(dtype)"},
+           .outputs = {"is_initialized: bool"},
+           .attrs = {"dtype: type"},
+           .shape = is_initialized_shape,
+           .gradient = kNotDifferentiable,
+           .cost = free_cost,
+           .accepts_uninitialized = true,
+           .blocks_gradient = true,
+           .host_outputs = {0}});
+  ops.add({.name = "CountUpTo",
+           .doc = "ref, which is then one more; an error at the limit.",
+           .inputs = {"ref: Ref(T)"},
+           .outputs = {"output: T"},
+           .attrs = {"limit: int", "T: index"},
+           .shape = count_shape,
+           .gradient = kNotDifferentiable,
+           .cost = free_cost,
+           .cpu_only = true});
+}
+
+void define_resource(OpRegistry& ops) {
+  ops.add({.name = "VarHandleOp",
+           .doc = "A variable, by handle.",
+           .outputs = {"resource: resource"},
+           .attrs = {"container: string = ''", "shared_name: string = ''", "debug_name: string = ''", "dtype: type",
+                     "shape: shape", "allowed_devices: list(string) = []"},
+           .shape = handle_shape,
+           .gradient = kNotDifferentiable,
+           .cost = free_cost,
+           .stateful = true});
+  ops.add({.name = "ReadVariableOp",
+           .doc = "The variable's value.",
+           .inputs = {"resource: resource"},
+           .outputs = {"value: dtype"},
+           .attrs = {"dtype: type"},
+           .shape = read_shape,
+           .gradient = pass_back,
+           .cost = free_cost,
+           .stateful = true,
+           .forwards = true});
+  ops.add({.name = "AssignVariableOp",
+           .doc = "resource = value",
+           .inputs = {"resource: resource", "value: dtype"},
+           .attrs = {"dtype: type", "validate_shape: bool = false"},
+           .shape = assign_handle_shape,
+           .gradient = kNotDifferentiable,
+           .stateful = true});
+  for (const char* name : {"AssignAddVariableOp", "AssignSubVariableOp"}) {
+    ops.add({.name = name,
+             .doc = name[6] == 'A' ? "resource += value" : "resource -= value",
+             .inputs = {"resource: resource", "value: dtype"},
+             .attrs = {"dtype: number"},
+             .shape = assign_handle_shape,
+             .gradient = kNotDifferentiable,
+             .stateful = true});
+  }
+  ops.add({.name = "VarIsInitializedOp",
+           .doc = "Does it have a value?",
+           .inputs = {"resource: resource"},
+           .outputs = {"is_initialized: bool"},
+           .shape = is_initialized_shape,
+           .gradient = kNotDifferentiable,
+           .cost = free_cost,
+           .stateful = true,
+           .blocks_gradient = true,
+           .host_outputs = {0}});
+  ops.add({.name = "VariableShape",
+           .doc = "The shape of the variable's value.",
+           .inputs = {"input: resource"},
+           .outputs = {"output: out_type"},
+           .attrs = {"out_type: index = int32"},
+           .shape = shape_of_variable_shape,
+           .gradient = kNotDifferentiable,
+           .cost = free_cost,
+           .known_ints = shape_of_variable_ints,
+           .stateful = true,
+           .blocks_gradient = true,
+           .host_outputs = {0}});
+  ops.add({.name = "ResourceCountUpTo",
+           .doc = "The variable, which is then one more; an error at the limit.",
+           .inputs = {"resource: resource"},
+           .outputs = {"output: T"},
+           .attrs = {"limit: int", "T: index"},
+           .shape = count_shape,
+           .gradient = kNotDifferentiable,
+           .cost = free_cost,
+           .stateful = true,
+           .cpu_only = true});
+  ops.add({.name = "DestroyResourceOp",
+           .doc = "Ends what the handle refers to.",
+           .inputs = {"resource: resource"},
+           .attrs = {"ignore_lookup_error: bool = true"},
+           .shape = handle_is_scalar,
+           .gradient = kNotDifferentiable,
+           .cost = free_cost,
+           .stateful = true});
+}
+
+}  // namespace
+
+void define_state(OpRegistry& ops) {
+  define_reference(ops);
+  define_resource(ops);
+  state::define_scatter(ops);
+}
+
+}  // namespace argosy

@@ -1,0 +1,233 @@
+#include "argosy/ops/state/state.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "argosy/graph/gradients.h"
+#include "argosy/ops/constant/constant.h"
+#include "argosy/ops/evaluate.h"
+#include "argosy/testing/state_case.h"
+
+namespace argosy {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(StateOps, Assign) {
+  const Tensor old = Tensor::vector<float>({1, 2});
+  const Tensor value = Tensor::vector<float>({3, -4});
+  check_both({.op = "Assign", .inputs = {old, value}, .after = {value}}, "AssignVariableOp");
+  check_both({.op = "Assign", .inputs = {Tensor(), value}, .after = {value}}, "AssignVariableOp");
+  const Tensor longer = Tensor::vector<float>({1, 2, 3});
+  check_state({.op = "Assign", .inputs = {old, longer}, .error = Code::kInvalidArgument, .error_contains = "[3]"});
+  check_state({.op = "Assign", .inputs = {old, longer}, .attrs = {{"validate_shape", false}}, .after = {longer}});
+  check_state({.op = "AssignVariableOp",
+               .inputs = {old, longer},
+               .attrs = {{"dtype", DType::kFloat32}, {"validate_shape", true}},
+               .error = Code::kInvalidArgument});
+  check_state({.op = "Assign",
+               .inputs = {Tensor::vector<std::string>({"a"}), Tensor::vector<std::string>({"b"})},
+               .after = {Tensor::vector<std::string>({"b"})}});
+  check_state({.op = "Assign",
+               .inputs = {Tensor::of<float>({0, 2}, {}), Tensor::of<float>({0, 2}, {})},
+               .after = {Tensor::of<float>({0, 2}, {})}});
+}
+
+TEST(StateOps, AssignAddAndSub) {
+  const Tensor old = Tensor::of<float>({1, 3}, {1, 2, -3});
+  const Tensor by = Tensor::of<float>({1, 3}, {4, 0.5, 1});
+  check_both({.op = "AssignAdd", .inputs = {old, by}, .after = {Tensor::of<float>({1, 3}, {5, 2.5, -2})}},
+             "AssignAddVariableOp");
+  check_both({.op = "AssignSub", .inputs = {old, by}, .after = {Tensor::of<float>({1, 3}, {-3, 1.5, -4})}},
+             "AssignSubVariableOp");
+  check_both({.op = "AssignAdd",
+              .inputs = {Tensor::scalar(std::int64_t{7}), Tensor::scalar(std::int64_t{-9})},
+              .after = {Tensor::scalar(std::int64_t{-2})},
+              .other_dtypes = false},
+             "AssignAddVariableOp");
+  check_both({.op = "AssignAdd",  // integers wrap
+              .inputs = {Tensor::scalar(std::int32_t{2147483647}), Tensor::scalar(std::int32_t{1})},
+              .after = {Tensor::scalar(std::int32_t{-2147483647 - 1})},
+              .other_dtypes = false},
+             "AssignAddVariableOp");
+  check_both({.op = "AssignAdd",
+              .inputs = {Tensor::scalar(std::complex<float>(1, 2)), Tensor::scalar(std::complex<float>(3, -4))},
+              .after = {Tensor::scalar(std::complex<float>(4, -2))}},
+             "AssignAddVariableOp");
+  check_both({.op = "AssignAdd", .inputs = {old, Tensor::scalar(1.f)}, .error = Code::kInvalidArgument},
+             "AssignAddVariableOp");
+  check_both({.op = "AssignAdd",
+              .inputs = {Tensor(), Tensor::scalar(1.f)},
+              .error = Code::kFailedPrecondition,
+              .error_contains = "Attempting to use uninitialized value v0"},
+             "AssignAddVariableOp");
+}
+
+TEST(StateOps, LargeUpdatesUseEveryThread) {
+  check_both({.op = "AssignSub",
+              .inputs = {random_tensor(DType::kFloat32, {300, 400}, 1), random_tensor(DType::kFloat32, {300, 400}, 2)}},
+             "AssignSubVariableOp");
+}
+
+TEST(StateOps, Reads) {
+  const Tensor value = Tensor::vector<float>({1, 2});
+  const AttrMap dtype = {{"dtype", DType::kFloat32}};
+  check_state({.op = "ReadVariableOp", .inputs = {value}, .attrs = dtype, .after = {value}, .expect = {value}});
+  check_state({.op = "ReadVariableOp", .inputs = {Tensor()}, .attrs = dtype, .error = Code::kFailedPrecondition});
+  check_state({.op = "ReadVariableOp",
+               .inputs = {Tensor::scalar(1.0)},
+               .attrs = dtype,
+               .error = Code::kInvalidArgument,
+               .other_dtypes = false});
+  check_both({.op = "IsVariableInitialized", .inputs = {value}, .expect = {Tensor::scalar(true)}},
+             "VarIsInitializedOp");
+  check_both({.op = "IsVariableInitialized", .inputs = {Tensor()}, .expect = {Tensor::scalar(false)}},
+             "VarIsInitializedOp");
+  check_state({.op = "VariableShape",
+               .inputs = {Tensor::of<float>({2, 0, 3}, {})},
+               .expect = {Tensor::vector<std::int32_t>({2, 0, 3})},
+               .other_dtypes = false});
+  check_state({.op = "VariableShape",
+               .inputs = {Tensor::scalar(1.f)},
+               .attrs = {{"out_type", DType::kInt64}},
+               .expect = {Tensor::of<std::int64_t>({0}, {})},
+               .other_dtypes = false});
+}
+
+TEST(StateOps, CountUpTo) {
+  const Tensor two = Tensor::scalar(std::int32_t{2});
+  check_both({.op = "CountUpTo",
+              .inputs = {two},
+              .attrs = {{"limit", 3}},
+              .after = {Tensor::scalar(std::int32_t{3})},
+              .expect = {two}},
+             "ResourceCountUpTo");
+  check_both({.op = "CountUpTo",
+              .inputs = {two},
+              .attrs = {{"limit", 2}},
+              .error = Code::kOutOfRange,
+              .error_contains = "Reached limit of 2"},
+             "ResourceCountUpTo");
+  check_both({.op = "CountUpTo",
+              .inputs = {Tensor::vector<std::int32_t>({1})},
+              .attrs = {{"limit", 2}},
+              .error = Code::kInvalidArgument},
+             "ResourceCountUpTo");
+}
+
+TEST(StateOps, DestroyedVariablesHaveNoValue) {
+  check_state({.op = "DestroyResourceOp", .inputs = {Tensor::scalar(1.f)}, .after = {Tensor()}});
+  check_state({.op = "DestroyResourceOp", .inputs = {Tensor()}, .after = {Tensor()}});
+  check_state({.op = "DestroyResourceOp",
+               .inputs = {Tensor()},
+               .attrs = {{"ignore_lookup_error", false}},
+               .error = Code::kNotFound});
+}
+
+class Variables : public testing::TestWithParam<VariableKind> {
+ protected:
+  VariableOptions options() const { return {.kind = GetParam()}; }
+  Result<std::vector<Tensor>> run(Value v) { return evaluate(graph_, {}, {v.endpoint()}, {.resources = &resources_}); }
+  float read(const VariableNode& v) {
+    const auto out = run(v.read);
+    EXPECT_TRUE(out.ok()) << out.status().to_string();
+    return out.ok() ? out->at(0).data<float>()[0] : 0;
+  }
+  Graph graph_;
+  ResourceManager resources_;
+};
+INSTANTIATE_TEST_SUITE_P(Kinds, Variables, testing::Values(VariableKind::kReference, VariableKind::kResource),
+                         [](const auto& info) { return info.param == VariableKind::kResource ? "Resource" : "Ref"; });
+
+TEST_P(Variables, LiveBetweenRuns) {
+  const VariableNode v = variable(graph_, Tensor::scalar(1.f), "v", options());
+  const Value more = assign_add(v, constant(graph_, 2.f));
+  ASSERT_TRUE(graph_.status().ok()) << graph_.status().to_string();
+  EXPECT_THAT(run(v.read).status().message(), HasSubstr("uninitialized value v"));
+  ASSERT_TRUE(run(v.initializer).ok());
+  ASSERT_TRUE(run(more).ok());
+  ASSERT_TRUE(run(more).ok());
+  EXPECT_EQ(read(v), 5);
+  EXPECT_EQ(v.shape().to_string(), "[]");
+}
+
+TEST_P(Variables, AreNamedAsInTensorFlow) {
+  const auto scope = graph_.name_scope("dense");
+  const VariableNode v = variable(constant(graph_, Tensor::vector<float>({1, 2})), "kernel", options());
+  ASSERT_TRUE(graph_.status().ok()) << graph_.status().to_string();
+  EXPECT_EQ(v.ref.node_name(), "dense/kernel");
+  EXPECT_EQ(v.initializer.node_name(), "dense/kernel/Assign");
+  const bool resource = GetParam() == VariableKind::kResource;
+  EXPECT_EQ(v.read.node_name(), resource ? "dense/kernel/Read/ReadVariableOp" : "dense/kernel/read");
+  EXPECT_EQ(v.read.shape().to_string(), "[2]");
+  EXPECT_EQ(v.dtype(), DType::kFloat32);
+  const auto& list = resources_.list("localhost");
+  EXPECT_TRUE(list.empty());
+  ASSERT_TRUE(run(v.initializer).ok());
+  EXPECT_EQ(resources_.list("localhost").at(0).first, "dense/kernel");
+}
+
+TEST_P(Variables, SharedNamesShareOneValue) {
+  VariableOptions shared = options();
+  shared.shared_name = "s";
+  const VariableNode a = variable(graph_, Tensor::scalar(1.f), "a", shared);
+  const VariableNode b = variable(graph_, PartialShape{}, DType::kFloat32, "b", shared);
+  ASSERT_TRUE(run(a.initializer).ok());
+  EXPECT_EQ(read(b), 1);
+  shared.container = "elsewhere";
+  const VariableNode c = variable(graph_, PartialShape{}, DType::kFloat32, "c", shared);
+  EXPECT_EQ(run(c.read).status().code(), Code::kFailedPrecondition);
+  shared.container = "";
+  const VariableNode d = variable(graph_, PartialShape{}, DType::kInt32, "d", shared);
+  EXPECT_EQ(run(d.read).status().id(), "ARG-VAR-002");
+}
+
+TEST_P(Variables, OfAClearedContainerAreNew) {
+  const VariableNode v = variable(graph_, Tensor::scalar(1.f), "v", options());
+  ASSERT_TRUE(run(v.initializer).ok());
+  resources_.clear();
+  EXPECT_EQ(run(v.read).status().code(), Code::kFailedPrecondition);
+}
+
+TEST_P(Variables, CarryGradients) {
+  const VariableNode v = variable(graph_, Tensor::vector<float>({1, 2}), "v", options());
+  const auto dv = gradients(graph_, {identity(read_value(v))}, {v.ref});
+  ASSERT_TRUE(graph_.status().ok()) << graph_.status().to_string();
+  EXPECT_TRUE(dv[0].valid());
+}
+
+TEST(StateShapes, ThroughHandles) {
+  Graph g;
+  const VariableNode v = variable(g, {2, 3}, DType::kFloat32, "v", {.kind = VariableKind::kResource});
+  const Value alias = identity(v.ref);
+  EXPECT_EQ(g.add("ReadVariableOp", {alias}, {{"dtype", DType::kFloat32}}).shape().to_string(), "[2,3]");
+  EXPECT_EQ(g.add("Fill", {g.add("VariableShape", {v.ref}), constant(g, 0.f)}).shape().to_string(), "[2,3]");
+  const Value rows = g.add("ResourceGather", {v.ref, constant(g, Tensor::vector<std::int32_t>({0, 1, 1}))},
+                           {{"dtype", DType::kFloat32}});
+  EXPECT_EQ(rows.shape().to_string(), "[3,3]");
+  ASSERT_TRUE(g.status().ok());
+  g.add("AssignVariableOp", {v.ref, constant(g, Tensor::vector<float>({1}))});
+  EXPECT_EQ(g.status().code(), Code::kInvalidArgument);
+}
+
+TEST(StateShapes, TheOldVariableOpSaysNothingWithAScalar) {
+  Graph g;
+  const AttrMap scalar = {{"dtype", DType::kFloat32}, {"shape", PartialShape::scalar()}};
+  EXPECT_FALSE(g.add("Variable", {}, scalar).shape().has_rank());
+  EXPECT_TRUE(g.add("VariableV2", {}, scalar).shape().has_rank());
+}
+
+TEST(StateOps, TemporaryVariables) {
+  Graph g;
+  const Value t = g.add("TemporaryVariable", {}, {{"dtype", DType::kFloat32}, {"shape", PartialShape{2}}}, "tmp");
+  const Value set = g.add("Assign", {t, constant(g, Tensor::vector<float>({1, 2}))});
+  const Value more = g.add("AssignAdd", {set, constant(g, Tensor::vector<float>({1, 1}))});
+  const Value last = g.add("DestroyTemporaryVariable", {more}, {{"var_name", "tmp"}});
+  ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+  const auto out = evaluate(g, {}, {last.endpoint()});
+  ASSERT_TRUE(out.ok()) << out.status().to_string();
+  EXPECT_EQ(difference((*out)[0], Tensor::vector<float>({2, 3}), 0), "");
+}
+
+}  // namespace
+}  // namespace argosy
