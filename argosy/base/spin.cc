@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "argosy/base/clock.h"
 #include "argosy/base/parallel.h"
 
 namespace argosy {
@@ -23,6 +24,19 @@ SpinPermit::SpinPermit() : granted_(available_cores() > 1) {
 
 SpinPermit::~SpinPermit() {
   if (granted_) spinners().fetch_sub(1, std::memory_order_relaxed);
+}
+
+bool internal::spin_with_permit(bool (*done)(const void* what), const void* what, std::int64_t nanos) {
+  const SpinPermit permit;
+  if (!permit.granted()) return done(what);
+  const std::int64_t end = now_nanos() + nanos;
+  do {
+    for (int i = 0; i < 16; ++i) {
+      if (done(what)) return true;
+      spin_pause();
+    }
+  } while (now_nanos() < end);
+  return done(what);
 }
 
 }  // namespace argosy

@@ -4,8 +4,6 @@
 
 #include <cstdint>
 
-#include "argosy/base/clock.h"
-
 namespace argosy {
 
 // How long a wait should spin before it sleeps: about one wake-up, so that a wait costs at most twice the best.
@@ -20,8 +18,8 @@ inline void spin_pause() {
 #endif
 }
 
-// A leave to spin. At most available_cores() threads of the process hold one, and none on a single core, where spinning
-// only keeps the awaited thread from running. Nothing but speed depends on it.
+// A leave to spin for long. At most available_cores() threads of the process hold one, and none on a single core, where
+// spinning only keeps the awaited thread from running. Nothing but speed depends on it.
 class SpinPermit {
  public:
   SpinPermit();
@@ -34,20 +32,18 @@ class SpinPermit {
   bool granted_;
 };
 
-// Spins until done() or for `nanos`, if permitted; returns done().
+namespace internal {
+bool spin_with_permit(bool (*done)(const void* what), const void* what, std::int64_t nanos);
+}
+
+// Spins until done() or for about `nanos`; returns done(). The first microsecond is free, the rest needs a permit.
 template <typename Done>
 bool spin_until(const Done& done, std::int64_t nanos = kSpinNanos) {
-  if (done()) return true;
-  const SpinPermit permit;
-  if (!permit.granted()) return done();
-  const std::int64_t end = now_nanos() + nanos;
-  do {
-    for (int i = 0; i < 16; ++i) {
-      if (done()) return true;
-      spin_pause();
-    }
-  } while (now_nanos() < end);
-  return done();
+  for (int i = 0; i < 32; ++i) {
+    if (done()) return true;
+    spin_pause();
+  }
+  return internal::spin_with_permit([](const void* what) { return (*static_cast<const Done*>(what))(); }, &done, nanos);
 }
 
 }  // namespace argosy

@@ -50,6 +50,19 @@ namespace {
 constexpr std::size_t kPastCaches = std::size_t{4} << 20;  // twice the second-level cache of today's servers
 constexpr std::size_t kLine = 64;
 constexpr std::int64_t kGrain = std::int64_t{1} << 20;
+
+// Lines that another core has written come one by one, unless asked for all at once: a fifth of a hop of 4 KB.
+constexpr std::size_t kFetchFrom = 1024, kFetchTo = 16384;
+void fetch_lines(std::byte* to, const std::byte* from, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes; i += kLine) {
+    __builtin_prefetch(from + i);
+#if defined(__x86_64__)
+    asm volatile("prefetchw %0" : : "m"(to[i]));  // GCC's own needs a target flag; without the feature it does nothing
+#else
+    __builtin_prefetch(to + i, 1);
+#endif
+  }
+}
 }  // namespace
 
 void stream_memory(void* to, const void* from, std::size_t bytes) {
@@ -62,6 +75,8 @@ void stream_memory(void* to, const void* from, std::size_t bytes) {
 
 void copy_memory(void* to, const void* from, std::size_t bytes) {
   if (bytes < kPastCaches) {
+    if (bytes >= kFetchFrom && bytes <= kFetchTo)
+      fetch_lines(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);
     if (bytes > 0) std::memcpy(to, from, bytes);
     return;
   }

@@ -11,13 +11,13 @@
 
 namespace argosy {
 
-HostStream::HostStream(Options options) : options_(std::move(options)) {}
+HostStream::HostStream(Options options) : options_(std::move(options)), first_(new Node), last_(first_) {}
 
 HostStream::~HostStream() {
   std::thread thread;
   {
     MutexLock lock(mutex_);
-    closing_.store(true, std::memory_order_release);
+    closing_.store(true, std::memory_order_seq_cst);
     thread = std::move(thread_);
     wake_.notify_one();
   }
@@ -25,6 +25,7 @@ HostStream::~HostStream() {
     ARGOSY_CHECK(thread.get_id() != std::this_thread::get_id());
     thread.join();
   }
+  delete first_;
 }
 
 void HostStream::run(Task task) { push({std::move(task), nullptr, false}); }
@@ -47,10 +48,8 @@ void HostStream::copy(const Buffer& to, const Buffer& from) {
 }
 
 Event HostStream::record() {
-  {
-    MutexLock lock(mutex_);
-    if (queue_.empty() && !busy_) return {};
-  }
+  // Equal counts: everything pushed by now, and by this thread, is done.
+  if (executed_.load(std::memory_order_acquire) == pushed_.load(std::memory_order_acquire)) return {};
   auto state = std::make_shared<Event::State>();
   push({nullptr, state, true});
   return Event(std::move(state));
@@ -69,87 +68,83 @@ Status HostStream::synchronize() {
 }
 
 void HostStream::push(Item item) {
-  {
-    MutexLock lock(mutex_);
-    queue_.push_back(std::move(item));
-    queued_.fetch_add(1, std::memory_order_release);
-    if (!no_thread_) {
-      if (!thread_.joinable()) {
-        try {
-          thread_ = std::thread([this] { serve(); });
-          return;
-        } catch (const std::system_error& e) {
-          ARGOSY_LOG(kWarning, "no thread for stream ", options_.name, " (", e.what(), "): its callers run its tasks");
-          no_thread_ = true;
-        }
-      } else {
-        if (asleep_) wake_.notify_one();
-        return;
-      }
-    }
-    if (busy_) return;  // whoever executes will find it
-    busy_ = true;
+  Node* node = new Node;
+  node->item = std::move(item);
+  pushed_.fetch_add(1, std::memory_order_acq_rel);
+  Node* before = last_.exchange(node, std::memory_order_acq_rel);
+  // Ordered against the look at asleep_, as the consumer's store of it is against its last look at the queue.
+  before->next.store(node, std::memory_order_seq_cst);
+  int serving = serving_.load(std::memory_order_acquire);
+  if (serving == kNobody) {
+    start_thread();
+    serving = serving_.load(std::memory_order_acquire);
   }
-  drain_here();
+  if (serving == kCallers) return drain_here();
+  if (asleep_.load(std::memory_order_seq_cst)) {
+    MutexLock lock(mutex_);
+    wake_.notify_one();
+  }
+}
+
+void HostStream::start_thread() {
+  MutexLock lock(mutex_);
+  if (serving_.load(std::memory_order_relaxed) != kNobody) return;
+  try {
+    thread_ = std::thread([this] { serve(); });
+    serving_.store(kThread, std::memory_order_release);
+  } catch (const std::system_error& e) {
+    ARGOSY_LOG(kWarning, "no thread for stream ", options_.name, " (", e.what(), "): its callers run its tasks");
+    serving_.store(kCallers, std::memory_order_release);
+  }
+}
+
+bool HostStream::pop(Item* item) {
+  Node* next = first_->next.load(std::memory_order_acquire);
+  if (next == nullptr) return false;
+  *item = std::move(next->item);
+  delete std::exchange(first_, next);
+  return true;
+}
+
+void HostStream::execute(Item& item) {
+  if (item.task) {
+    item.task();
+  } else if (item.reach) {
+    item.event->reach();
+  } else {
+    item.event->wait();
+  }
+  item = {};  // what a task holds goes with it
+  executed_.store(executed_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
 }
 
 void HostStream::serve() {
   pthread_setname_np(pthread_self(), options_.name.substr(0, 15).c_str());
   set_thread_budget(options_.thread_budget);
-  std::vector<Item> batch;
+  Item item;
+  const auto something = [this] {
+    return first_->next.load(std::memory_order_seq_cst) != nullptr || closing_.load(std::memory_order_seq_cst);
+  };
   while (true) {
-    {
-      MutexLock lock(mutex_);
-      batch.swap(queue_);
-      queued_.store(0, std::memory_order_relaxed);
-      busy_ = !batch.empty();
-      if (!busy_ && closing_.load(std::memory_order_acquire)) return;
-    }
-    if (!batch.empty()) {
-      execute(batch);
-      continue;
-    }
-    if (spin_until([this] {
-          return queued_.load(std::memory_order_acquire) > 0 || closing_.load(std::memory_order_acquire);
-        })) {
-      continue;
-    }
+    while (pop(&item)) execute(item);
+    if (closing_.load(std::memory_order_seq_cst) && first_->next.load(std::memory_order_seq_cst) == nullptr) return;
+    if (spin_until(something)) continue;
     MutexLock lock(mutex_);
-    while (queue_.empty() && !closing_.load(std::memory_order_acquire)) {
-      asleep_ = true;
-      wake_.wait(mutex_);
-      asleep_ = false;
-    }
+    asleep_.store(true, std::memory_order_seq_cst);
+    while (!something()) wake_.wait(mutex_);
+    asleep_.store(false, std::memory_order_seq_cst);
   }
 }
 
-void HostStream::execute(std::vector<Item>& batch) {
-  for (Item& item : batch) {
-    if (item.task) {
-      item.task();
-    } else if (item.reach) {
-      item.event->reach();
-    } else {
-      item.event->wait();
-    }
-    item = {};  // what a task holds goes with it, not with the batch
-  }
-  batch.clear();
-}
-
+// One caller at a time executes what all of them bring; who comes while it does may leave.
 void HostStream::drain_here() {
-  std::vector<Item> batch;
-  while (true) {
-    {
-      MutexLock lock(mutex_);
-      if (queue_.empty()) {
-        busy_ = false;
-        return;
-      }
-      batch.swap(queue_);
-      queued_.store(0, std::memory_order_relaxed);
-    }
-    execute(batch);
+  const auto something = [this] {
+    return executed_.load(std::memory_order_seq_cst) != pushed_.load(std::memory_order_seq_cst);
+  };
+  while (something() && !draining_.exchange(true, std::memory_order_seq_cst)) {
+    Item item;
+    while (pop(&item)) execute(item);
+    draining_.store(false, std::memory_order_seq_cst);
   }
 }
 

@@ -44,24 +44,39 @@ class HostStream final : public Stream {
     std::shared_ptr<Event::State> event;  // to wait for, or to reach
     bool reach = false;
   };
+  // The queue is a list that producers extend at its end without a lock. Its first node is the one consumed last: the
+  // thread looks at that node's `next`, so that a hand-over moves two cache lines and no more.
+  struct Node {
+    std::atomic<Node*> next{nullptr};
+    Item item;
+  };
 
   void push(Item item);
+  void start_thread();
   void serve();
-  // One batch; the batch's capacity goes round, so that a steady queue allocates nothing.
-  void execute(std::vector<Item>& batch);
-  void drain_here() ARGOSY_EXCLUDES(mutex_);
+  // REQUIRES: one caller at a time.
+  bool pop(Item* item);
+  void execute(Item& item);
+  void drain_here();
 
   const Options options_;
-  std::atomic<int> queued_{0};  // the awake wait looks at this alone
+
+  // Of the consumer.
+  alignas(64) Node* first_;
+  std::atomic<std::int64_t> executed_{0};
+  // Of the producers.
+  alignas(64) std::atomic<Node*> last_;
+  std::atomic<std::int64_t> pushed_{0};
+  // Seldom written.
+  enum Serving : int { kNobody, kThread, kCallers };
+  alignas(64) std::atomic<int> serving_{kNobody};
+  std::atomic<bool> asleep_{false};
   std::atomic<bool> closing_{false};
+  std::atomic<bool> draining_{false};  // one of the callers serves
 
   Mutex mutex_;
   CondVar wake_;
-  std::vector<Item> queue_ ARGOSY_GUARDED_BY(mutex_);
   Status error_ ARGOSY_GUARDED_BY(mutex_);
-  bool asleep_ ARGOSY_GUARDED_BY(mutex_) = false;
-  bool busy_ ARGOSY_GUARDED_BY(mutex_) = false;  // a batch is being executed
-  bool no_thread_ ARGOSY_GUARDED_BY(mutex_) = false;
   std::thread thread_ ARGOSY_GUARDED_BY(mutex_);
 };
 

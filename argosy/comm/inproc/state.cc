@@ -47,28 +47,32 @@ InprocGroup::State::Waited InprocGroup::State::wait(int rank, const Ready& ready
   if (ready()) return Waited::kReady;
   Seat& s = seat(rank);
   MutexLock lock(s.mutex);
-  while (true) {
-    if (ready()) return Waited::kReady;
-    if (interrupted()) return Waited::kAborted;
-    s.asleep = true;
-    if (deadline_nanos == 0) {
+  // Ordered before the next look at ready(), as a waker's change is before its look at asleep.
+  s.asleep.store(true, std::memory_order_seq_cst);
+  Waited waited = Waited::kReady;
+  while (!ready()) {
+    const std::int64_t left = deadline_nanos == 0 ? 1 : deadline_nanos - now_nanos();
+    if (interrupted()) {
+      waited = Waited::kAborted;
+    } else if (left <= 0) {
+      waited = Waited::kLate;
+    } else if (deadline_nanos == 0) {
       s.wake.wait(s.mutex);
     } else {
-      const std::int64_t left = deadline_nanos - now_nanos();
-      if (left <= 0) {
-        s.asleep = false;
-        return Waited::kLate;
-      }
       s.wake.wait_until(s.mutex, std::chrono::steady_clock::now() + std::chrono::nanoseconds(left));
     }
-    s.asleep = false;
+    if (waited != Waited::kReady) break;
   }
+  s.asleep.store(false, std::memory_order_relaxed);
+  return waited;
 }
 
+// REQUIRES: what changed was stored with seq_cst.
 void InprocGroup::State::wake(int rank) {
   Seat& s = seat(rank);
+  if (!s.asleep.load(std::memory_order_seq_cst)) return;
   MutexLock lock(s.mutex);
-  if (s.asleep) s.wake.notify_one();
+  s.wake.notify_one();
 }
 
 // In the order of their numbers after this one's.
@@ -94,7 +98,7 @@ Status InprocGroup::State::collective(int rank, std::uint64_t epoch, const Colle
   Round& round = rounds_[epoch % 2];
   round.calls[static_cast<std::size_t>(rank)] = call;
   seat(rank).arrivals.store(epoch + 1, std::memory_order_relaxed);
-  const auto phase = [&round] { return round.phase.load(std::memory_order_acquire); };
+  const auto phase = [&round] { return round.phase.load(std::memory_order_seq_cst); };
   if (round.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == size_) {
     start(round, rank);
   } else {
@@ -138,7 +142,7 @@ void InprocGroup::State::start(Round& round, int rank) {
   round.start_nanos = options_.link_bytes_per_second > 0 ? now_nanos() : 0;
   const std::size_t blocks = round.status.ok() ? round.job.blocks() : 0;
   if (blocks == 0) {
-    round.phase.store(Round::kDone, std::memory_order_release);
+    round.phase.store(Round::kDone, std::memory_order_seq_cst);
     wake_others(rank, size_);
     return;
   }
@@ -148,7 +152,7 @@ void InprocGroup::State::start(Round& round, int rank) {
     round.shares[r].end = blocks * (r + 1) / ranks;
   }
   round.blocks_left.store(blocks, std::memory_order_relaxed);
-  round.phase.store(Round::kRunning, std::memory_order_release);
+  round.phase.store(Round::kRunning, std::memory_order_seq_cst);
   if (round.job.bytes() >= kWorthWaking) wake_others(rank, available_cores() - 1);
 }
 
@@ -165,7 +169,7 @@ void InprocGroup::State::work(Round& round, int rank) {
       }
     }
     if (done == 0 || round.blocks_left.fetch_sub(done, std::memory_order_acq_rel) != done) return;
-    round.phase.store(Round::kDone, std::memory_order_release);
+    round.phase.store(Round::kDone, std::memory_order_seq_cst);
     wake_others(rank, size_);
   };
   // Cores that no rank's own thread takes help, as far as this thread may have them.
@@ -195,9 +199,9 @@ Status InprocGroup::State::send(int from, int to, const Tensor& tensor, const Co
   Channel& channel = channels_[static_cast<std::size_t>(from * size_ + to)];
   channel.tensor = &tensor;
   channel.name = options.name;
-  channel.state.store(Channel::kOffered, std::memory_order_release);
+  channel.state.store(Channel::kOffered, std::memory_order_seq_cst);
   wake(to);
-  const auto taken = [&] { return channel.state.load(std::memory_order_acquire) == Channel::kTaken; };
+  const auto taken = [&] { return channel.state.load(std::memory_order_seq_cst) == Channel::kTaken; };
   const Waited waited = wait(from, taken, deadline(options));
   if (waited != Waited::kReady) {
     int offered = Channel::kOffered;
@@ -219,7 +223,7 @@ Status InprocGroup::State::recv(int to, int from, const Tensor& tensor, const Co
   int offered = Channel::kOffered;
   do {
     const Waited waited = wait(
-        to, [&] { return channel.state.load(std::memory_order_acquire) == Channel::kOffered; }, end);
+        to, [&] { return channel.state.load(std::memory_order_seq_cst) == Channel::kOffered; }, end);
     if (waited == Waited::kLate) abort(late(str_cat("recv on rank ", to), options, {from}));
     if (waited != Waited::kReady) return cause();
     offered = Channel::kOffered;
@@ -237,7 +241,7 @@ Status InprocGroup::State::recv(int to, int from, const Tensor& tensor, const Co
     copy_memory(tensor.raw(), source.raw(), source.bytes());
   }
   channel.status = status;
-  channel.state.store(Channel::kTaken, std::memory_order_release);
+  channel.state.store(Channel::kTaken, std::memory_order_seq_cst);
   wake(from);
   return status;
 }
@@ -248,7 +252,7 @@ void InprocGroup::State::abort(Status cause) {
     MutexLock lock(mutex_);
     if (!cause_.ok()) return;
     cause_ = std::move(cause);
-    aborted_.store(true, std::memory_order_release);
+    aborted_.store(true, std::memory_order_seq_cst);
   }
   for (int r = 0; r < size_; ++r) wake(r);
 }

@@ -46,9 +46,9 @@ struct alignas(64) Channel {
 struct alignas(64) Seat {
   std::atomic<bool> inside{false};         // a call
   std::atomic<std::uint64_t> arrivals{0};  // collectives entered, for telling who is missing
+  std::atomic<bool> asleep{false};         // written under the mutex; read without it to see whether to wake
   Mutex mutex;
   CondVar wake;
-  bool asleep ARGOSY_GUARDED_BY(mutex) = false;
 };
 
 class InprocGroup::State {
@@ -64,7 +64,7 @@ class InprocGroup::State {
   Status recv(int to, int from, const Tensor& tensor, const CollectiveOptions& options);
 
   void abort(Status cause);
-  bool aborted() const { return aborted_.load(std::memory_order_acquire); }
+  bool aborted() const { return aborted_.load(std::memory_order_seq_cst); }
   Status cause();
   Status reset();
   Seat& seat(int rank) { return seats_[static_cast<std::size_t>(rank)]; }

@@ -1,0 +1,93 @@
+// All-reduce between emulated GPUs of one process, on their communication streams, against what memory allows.
+//
+// All-reduce of S bytes on n ranks must read and write n buffers of S bytes. The memory limit is that traffic at the
+// speed at which as many threads as ranks or cores, whichever is less, pass over an array too large for any cache,
+// reading and writing every line in place. The cache limit is the same pass over just the ranks' buffers, each thread
+// over its own share again and again: no waiting, and no line that another core has touched.
+#include <cstring>
+
+#include "argosy/base/parallel.h"
+#include "argosy/comm/combine.h"
+#include "argosy/comm/inproc/group.h"
+#include "argosy/device/device.h"
+#include "benchmarks/measure.h"
+
+namespace argosy::benchmark {
+namespace {
+
+using Devices = std::vector<std::unique_ptr<Device>>;
+
+// Runs work(rank) on every rank's communication stream, all at once.
+template <typename Work>
+void on_ranks(Devices& devices, int ranks, const Work& work) {
+  for (int r = 0; r < ranks; ++r) {
+    devices[static_cast<std::size_t>(r + 1)]->communication().run([&work, r] { work(r); });
+  }
+  for (int r = 0; r < ranks; ++r) {
+    if (!devices[static_cast<std::size_t>(r + 1)]->synchronize().ok()) std::abort();
+  }
+}
+
+// Seconds of one pass of the first `threads` ranks, together, over all the buffers.
+double pass_over(Devices& devices, int threads, const std::vector<Buffer>& buffers, int repeats) {
+  static const CombineFn pass = find_combine(DType::kFloat32, Reduction::kSum, CombineOrder::kChain).value();
+  std::vector<double> seconds(static_cast<std::size_t>(threads));
+  on_ranks(devices, threads, [&](int thread) {
+    const auto t = static_cast<std::size_t>(thread), of = static_cast<std::size_t>(threads);
+    seconds[t] = time_of(repeats, [&] {
+      for (const Buffer& buffer : buffers) {
+        const std::size_t n = buffer.bytes() / sizeof(float);
+        const std::byte* in = buffer.data();
+        std::byte* out = buffer.data();
+        pass({&in, &out, 1, 1, 1}, n * t / of, n * (t + 1) / of);
+      }
+    });
+  });
+  return *std::max_element(seconds.begin(), seconds.end());
+}
+
+void run(int ranks, std::size_t bytes) {
+  constexpr std::size_t kLarge = std::size_t{256} << 20;
+  Devices devices = make_devices({.emulate = std::to_string(ranks)}).value();
+  InprocGroup group(ranks);
+  std::vector<Buffer> buffers;
+  std::vector<Tensor> tensors;
+  for (int r = 0; r < ranks; ++r) {
+    buffers.push_back(devices[static_cast<std::size_t>(r + 1)]->allocator().allocate(bytes).value());
+    std::memset(buffers.back().data(), 0, bytes);
+    tensors.emplace_back(DType::kFloat32, Shape{static_cast<std::int64_t>(bytes / sizeof(float))}, buffers.back());
+  }
+  const std::vector<Buffer> large = {devices[0]->allocator().allocate(kLarge).value()};
+  std::memset(large[0].data(), 0, kLarge);
+  const int threads = std::min(ranks, available_cores());
+  const std::size_t traffic = bytes * static_cast<std::size_t>(ranks);
+  const int repeats = static_cast<int>(std::clamp<std::size_t>((std::size_t{64} << 20) / traffic, 2, 500));
+
+  Times memory, cache, ours;
+  for (int round = 0; round < 9; ++round) {
+    memory.add(pass_over(devices, threads, large, 1) * static_cast<double>(traffic) / static_cast<double>(kLarge));
+    cache.add(pass_over(devices, threads, buffers, repeats));
+    std::vector<double> seconds(static_cast<std::size_t>(ranks));
+    on_ranks(devices, ranks, [&](int rank) {
+      const auto r = static_cast<std::size_t>(rank);
+      seconds[r] = time_of(repeats, [&] {
+        if (!group.rank(rank).all_reduce({&tensors[r], 1}, Reduction::kSum).ok()) std::abort();
+      });
+    });
+    ours.add(*std::max_element(seconds.begin(), seconds.end()));
+  }
+  std::printf("%5d %8zu KiB %s %s %6.2f GB/s   %s %5.2f   %s %5.2f\n", ranks, bytes >> 10,
+              format_time(ours.min()).c_str(), format_time(ours.median()).c_str(),
+              static_cast<double>(bytes) / ours.min() * 1e-9, format_time(memory.min()).c_str(),
+              memory.min() / ours.min(), format_time(cache.min()).c_str(), cache.min() / ours.min());
+}
+
+}  // namespace
+}  // namespace argosy::benchmark
+
+int main() {
+  std::printf("ranks         size          min       median     size/min   memory limit ratio    cache limit ratio\n");
+  for (const int ranks : {2, 4}) {
+    for (std::size_t kib = 64; kib <= 65536; kib *= 4) argosy::benchmark::run(ranks, kib << 10);
+  }
+}
