@@ -114,6 +114,7 @@ class InOrder {
   }
 
   Status finish(std::span<Tensor> fetches) {
+    if (context_.cancellation().cancelled()) fail(context_.cancellation().status());
     if (failed_.load(std::memory_order_acquire)) {
       MutexLock lock(mutex_);
       return error_;

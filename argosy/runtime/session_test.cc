@@ -56,7 +56,7 @@ TEST(Session, RunsOnSeveralDevices) {
     const auto on = g.device("/cpu:0");
     sum = matmul(powers[0], powers[1]);
   }
-  Session session(g, {.devices = {.emulate = "2"}});
+  Session session(g, {.devices = {.emulate = "2"}, .optimize = false});
   ASSERT_TRUE(session.status().ok()) << session.status().to_string();
   for (int i = 0; i < 100; ++i) {
     const auto out = session.run({sum});

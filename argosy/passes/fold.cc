@@ -1,0 +1,136 @@
+#include "argosy/passes/fold.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "argosy/op/shape_context.h"
+#include "argosy/ops/evaluate.h"
+
+namespace argosy {
+
+namespace {
+
+constexpr std::int64_t kMaxBytes = 1 << 20;
+constexpr double kMaxFlops = 1e6;
+
+class Folder {
+ public:
+  explicit Folder(StepGraph& step) : graph_(step.graph), step_(step) {}
+
+  Result<int> run() {
+    ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
+    uses_ = graph_.consumers();
+    int folded = 0;
+    for (const NodeId id : order) {
+      if (!may_fold(id)) continue;
+      const auto values = compute(id);
+      if (!values) continue;
+      ARGOSY_RETURN_IF_ERROR(replace(id, *values));
+      ++folded;
+    }
+    return folded;
+  }
+
+ private:
+  bool may_fold(NodeId id) const {
+    const Node& n = graph_.node(id);
+    return !n.op->stateful && n.op->flow == Flow::kNone && !n.op->async && n.op->name != "Const" &&
+           n.controls.empty() && !n.output_dtypes.empty() && !n.op->has_ref_input() &&
+           std::none_of(n.output_dtypes.begin(), n.output_dtypes.end(),
+                        [](DType d) { return d == DType::kResource || d == DType::kVariant; });
+  }
+
+  // All outputs, or nothing.
+  std::optional<std::vector<Tensor>> compute(NodeId id) const {
+    const Node& n = graph_.node(id);
+    if (auto known = from_known_ints(id)) return known;
+    if (n.inputs.empty()) return std::nullopt;
+    std::vector<Tensor> inputs;
+    for (const Endpoint e : n.inputs) {
+      const Tensor* value = graph_.constant(e);
+      if (value == nullptr) return std::nullopt;
+      inputs.push_back(*value);
+    }
+    if (too_costly(n, inputs)) return std::nullopt;
+    auto outputs = evaluate_op(*n.op, n.attrs, inputs, {.reference = true});
+    // An error is left to the step that meets it: it may never run.
+    if (!outputs.ok()) return std::nullopt;
+    for (const Tensor& t : *outputs) {
+      if (static_cast<std::int64_t>(t.bytes()) > kMaxBytes) return std::nullopt;
+    }
+    return *std::move(outputs);
+  }
+
+  // Shape, Size, Rank and what is computed from them.
+  std::optional<std::vector<Tensor>> from_known_ints(NodeId id) const {
+    const Node& n = graph_.node(id);
+    std::vector<Tensor> outputs;
+    for (std::size_t i = 0; i < n.output_dtypes.size(); ++i) {
+      const PartialInts* known = graph_.known_ints({id, static_cast<std::int32_t>(i)});
+      const PartialShape& shape = n.output_shapes[i];
+      if (known == nullptr || !shape.is_full() || shape.elements() != static_cast<std::int64_t>(known->size()) ||
+          std::find(known->begin(), known->end(), std::nullopt) != known->end()) {
+        return std::nullopt;
+      }
+      Tensor t = Tensor::zeros(n.output_dtypes[i], shape.full().value());
+      for (std::size_t k = 0; k < known->size(); ++k) {
+        if (t.dtype() == DType::kInt32) {
+          t.data<std::int32_t>()[k] = static_cast<std::int32_t>(*(*known)[k]);
+        } else {
+          t.data<std::int64_t>()[k] = *(*known)[k];
+        }
+      }
+      outputs.push_back(std::move(t));
+    }
+    return outputs;
+  }
+
+  bool too_costly(const Node& n, const std::vector<Tensor>& inputs) const {
+    std::vector<DType> dtypes;
+    std::vector<PartialShape> shapes;
+    std::vector<const PartialShape*> pointers;
+    for (const Tensor& t : inputs) {
+      dtypes.push_back(t.dtype());
+      shapes.emplace_back(t.shape());
+    }
+    for (const PartialShape& s : shapes) pointers.push_back(&s);
+    const std::vector<const PartialInts*> ints(inputs.size(), nullptr);
+    std::vector<PartialShape> outputs = n.output_shapes;
+    const ShapeContext context(*n.op, n.attrs, dtypes, pointers, ints, outputs);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const std::int64_t elements = outputs[i].elements();
+      if (elements > kMaxBytes / static_cast<std::int64_t>(std::max<std::size_t>(1, element_bytes(n.output_dtypes[i]))))
+        return true;
+    }
+    return n.op->cost(context).flops > kMaxFlops;
+  }
+
+  Status replace(NodeId id, const std::vector<Tensor>& values) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      NodeSpec spec{.name = graph_.unique_name(str_cat(graph_.node(id).name, "/folded")),
+                    .op = "Const",
+                    .attrs = {{"value", values[i]}, {"dtype", values[i].dtype()}},
+                    .device = graph_.node(id).device};
+      ARGOSY_ASSIGN_OR_RETURN(const NodeId constant, graph_.add_node(std::move(spec)));
+      const Endpoint from{id, static_cast<std::int32_t>(i)};
+      for (const Graph::Use& u : uses_[id.index]) {
+        if (u.input >= 0 && graph_.node(u.node).inputs[u.input] == from)
+          graph_.set_input(u.node, u.input, {constant, 0});
+      }
+      for (Endpoint& fetch : step_.fetches) {
+        if (fetch == from) fetch = {constant, 0};
+      }
+    }
+    return ok_status();
+  }
+
+  Graph& graph_;
+  StepGraph& step_;
+  std::vector<std::vector<Graph::Use>> uses_;
+};
+
+}  // namespace
+
+Result<int> fold_constants(StepGraph& step) { return Folder(step).run(); }
+
+}  // namespace argosy

@@ -1,0 +1,18 @@
+// Constant folding: what can be computed before the step is, once, by the op's own reference kernel (there is no second
+// copy of any op's meaning).
+//
+//   Const ─► Neg ─► Add(x)     ──►     Const' ─► Add(x)
+//   Shape(x: [4,3]) ─► Prod    ──►     Const 12
+//
+// Left alone: stateful ops, control flow, nodes that wait for others, results above 1 MiB, work above 10^6 flops (a
+// program whose whole work is constant is meant to be run).
+#pragma once
+
+#include "argosy/passes/extract.h"
+
+namespace argosy {
+
+// How many nodes became constants. Dead nodes stay: see without_dead_nodes().
+Result<int> fold_constants(StepGraph& step);
+
+}  // namespace argosy
