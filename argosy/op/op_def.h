@@ -121,6 +121,7 @@ struct OpSpec {
   Flow flow = Flow::kNone;       // how the executor treats it
   bool async = false;            // its kernel waits for something (Recv, queues): see AsyncKernel
   bool collective = false;       // async, and done only once every node of its "group" attribute has started
+  std::string fused_as = {};     // the op that does the same, then adds a bias and applies an activation
   std::vector<std::pair<int, int>> in_place = {};  // (input, output) that may share memory
   std::vector<int> host_inputs = {};  // arguments (by position in `inputs`) that a GPU kernel wants in host memory
   std::vector<int> host_outputs = {};

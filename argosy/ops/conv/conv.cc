@@ -166,7 +166,8 @@ void define_conv(OpRegistry& ops) {
              .attrs = attrs(cudnn ? kWithInt : kFloats, cudnn),
              .shape = conv_shape,
              .gradient = conv_gradient,
-             .cost = conv_cost<-1, 1>});
+             .cost = conv_cost<-1, 1>,
+             .fused_as = cudnn ? "_FusedConv2D" : ""});
     ops.add({.name = stem + "BackpropInput",
              .doc = "The gradient of a " + kind + " with respect to its images.",
              .inputs = {"input_sizes: int32", "filter: T", "out_backprop: T"},

@@ -76,7 +76,8 @@ void define_matmul(OpRegistry& ops) {
                      "grad_b: bool = false"},
            .shape = matmul_shape,
            .gradient = matmul_gradient,
-           .cost = matmul_cost});
+           .cost = matmul_cost,
+           .fused_as = "_FusedMatMul"});
   ops.add({.name = "_FusedMatMul",
            .doc = "activation(a · b + bias): what a pass makes of MatMul, BiasAdd and an activation.",
            .inputs = {"a: T", "b: T", "args: num_args * T"},
