@@ -44,6 +44,12 @@ void place_slice(const Tensor& whole, const Slice& slice, const Tensor& part) {
   }
 }
 
+// A byte other than 0 and 1 is no C++ bool.
+void make_bools(const Tensor& t) {
+  auto* bytes = t.raw_as<std::uint8_t>();
+  for (std::int64_t i = 0; i < t.elements(); ++i) bytes[i] = bytes[i] != 0 ? 1 : 0;
+}
+
 }  // namespace
 
 struct CheckpointReader::Impl {
@@ -187,6 +193,9 @@ struct CheckpointReader::Impl {
       }
     }
     ARGOSY_RETURN_IF_ERROR(read_parts(parts));
+    for (const Part& p : parts) {
+      if (p.stored->dtype == DType::kBool) make_bools(p.to);
+    }
     for (const Placed& p : placed) place_slice(to[p.tensor], *p.slice, parts[p.part].to);
     return ok_status();
   }
@@ -234,6 +243,7 @@ Result<std::vector<Tensor>> CheckpointReader::read(std::span<const std::string> 
     ARGOSY_RETURN_IF_ERROR(impl_->readable(*t));
     stored.push_back(t);
     ARGOSY_ASSIGN_OR_RETURN(Tensor tensor, Tensor::allocate(t->dtype, t->shape, *options.allocator));
+    if (is_plain(t->dtype)) expect_filling(tensor.raw(), tensor.bytes());
     tensors.push_back(std::move(tensor));
   }
   ARGOSY_RETURN_IF_ERROR(impl_->read_tensors(stored, tensors));

@@ -1,6 +1,7 @@
 #include "argosy/tf/chunked_io.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
@@ -67,7 +68,15 @@ Result<std::vector<std::uint32_t>> for_each_chunk(std::span<const AnyRun> runs, 
   return crcs;
 }
 
+constexpr std::uintptr_t kLargePage = 2 << 20;
+
 }  // namespace
+
+void expect_filling(void* memory, std::size_t bytes) {
+  const auto start = (reinterpret_cast<std::uintptr_t>(memory) + kLargePage - 1) & ~(kLargePage - 1);
+  const auto end = (reinterpret_cast<std::uintptr_t>(memory) + bytes) & ~(kLargePage - 1);
+  if (start < end) (void)::madvise(reinterpret_cast<void*>(start), end - start, MADV_HUGEPAGE);
+}
 
 Result<std::vector<std::uint32_t>> read_runs(std::span<const Run> runs, std::size_t* failed) {
   return for_each_chunk(runs, failed, [&](const Chunk& chunk) -> Result<std::uint32_t> {

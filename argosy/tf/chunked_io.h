@@ -2,6 +2,7 @@
 // Internal to argosy/tf.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -28,6 +29,10 @@ struct OutputRun {
   std::int64_t bytes = 0;
   const char* memory = nullptr;
 };
+
+// Memory that is about to be filled for the first time: in large pages, where the system has them, the filling costs
+// a third. A hint; small and odd parts stay as they are.
+void expect_filling(void* memory, std::size_t bytes);
 
 // Writes every run, starts the system's write-back behind it and gives the checksum of each.
 Result<std::vector<std::uint32_t>> write_runs(std::span<const OutputRun> runs);

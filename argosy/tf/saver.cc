@@ -16,6 +16,7 @@
 #include "argosy/base/parallel.h"
 #include "argosy/tf/checkpoint_directory.h"
 #include "argosy/tf/checkpoint_io.h"
+#include "argosy/tf/chunked_io.h"
 
 namespace argosy::tf {
 
@@ -110,6 +111,7 @@ class Saver::Impl {
       if (!to.tensor.valid() || to.tensor.dtype() != from.dtype() || to.tensor.shape() != from.shape() ||
           !to.tensor.unique()) {
         ARGOSY_ASSIGN_OR_RETURN(to.tensor, Tensor::allocate(from.dtype(), from.shape(), host_allocator()));
+        if (is_plain(from.dtype())) expect_filling(to.tensor.raw(), to.tensor.bytes());
       }
       to.name = tensors[i].name;
     }
