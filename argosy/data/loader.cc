@@ -62,7 +62,7 @@ class Loader::Impl {
   };
 
   // The batch at the cursor, and where it ends.
-  Plan plan_next() const {
+  Plan plan_next() const ARGOSY_REQUIRES(mutex_) {
     const std::int64_t n = dataset_.size();
     Plan plan{planned_, planned_};
     std::int64_t left = n - plan.begin.position;

@@ -57,8 +57,9 @@ Result<std::unique_ptr<Dataset>> open_npy_dataset(const std::string& directory, 
   }
   if (!split) ours = std::move(common);
   if (ours.empty()) return not_found(directory, " has no *_", options.split, ".npy").with_id("ARG-DATA-003");
-  std::stable_sort(ours.begin(), ours.end(),
-                   [](const auto& a, const auto& b) { return is_label(a.first) < is_label(b.first); });
+  std::sort(ours.begin(), ours.end(), [](const auto& a, const auto& b) {
+    return std::pair(is_label(a.first), a.first) < std::pair(is_label(b.first), b.first);
+  });
   std::vector<ArrayComponent> components;
   int classes = 0;
   for (const auto& [name, file] : ours) {
