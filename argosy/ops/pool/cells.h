@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "argosy/tensor/bits16.h"
@@ -11,27 +12,26 @@ namespace argosy {
 
 namespace plain {
 
-// y = max over the cells, in order: a NaN stays only where it comes first, as in TensorFlow.
+// y = max over the cells. As in TensorFlow the search starts below everything: NaN and -infinity never win.
 template <typename T>
 void max_of_cells(const T* const* cells, int count, std::int64_t channels, T* y) {
   for (std::int64_t c = 0; c < channels; ++c) {
-    T best = cells[0][c];
-    for (int i = 1; i < count; ++i) best = best < cells[i][c] ? cells[i][c] : best;
+    T best = std::numeric_limits<T>::lowest();
+    for (int i = 0; i < count; ++i) best = best < cells[i][c] ? cells[i][c] : best;
     y[c] = best;
   }
 }
 
-// dx of the first cell equal to y gets dy. Added to what dx holds, or, where every element lies under one window only,
-// written together with the zeros of the others.
+// dx of the first largest cell gets dy; here, as in TensorFlow, the search starts at the first cell, and a NaN there
+// wins. Added to what dx holds, or, where every element lies under one window only, written together with the zeros of
+// the others.
 template <typename T>
-void give_to_max(const T* const* cells, T* const* dx, int count, std::int64_t channels, const T* y, const T* dy,
-                 bool add) {
+void give_to_max(const T* const* cells, T* const* dx, int count, std::int64_t channels, const T* dy, bool add) {
   for (std::int64_t c = 0; c < channels; ++c) {
-    bool given = false;
+    int best = 0;
+    for (int i = 1; i < count; ++i) best = cells[best][c] < cells[i][c] ? i : best;
     for (int i = 0; i < count; ++i) {
-      const bool here = !given && (cells[i][c] == y[c] || (cells[i][c] != cells[i][c] && y[c] != y[c]));
-      given = given || here;
-      if (here) {
+      if (i == best) {
         dx[i][c] = add ? static_cast<T>(dx[i][c] + dy[c]) : dy[c];
       } else if (!add) {
         dx[i][c] = T(0);
@@ -69,9 +69,8 @@ void max_of_cells(const T* const* cells, int count, std::int64_t channels, T* y)
   plain::max_of_cells(cells, count, channels, y);
 }
 template <typename T>
-void give_to_max(const T* const* cells, T* const* dx, int count, std::int64_t channels, const T* y, const T* dy,
-                 bool add) {
-  plain::give_to_max(cells, dx, count, channels, y, dy, add);
+void give_to_max(const T* const* cells, T* const* dx, int count, std::int64_t channels, const T* dy, bool add) {
+  plain::give_to_max(cells, dx, count, channels, dy, add);
 }
 template <typename T>
 void mean_of_cells(const T* const* cells, int count, std::int64_t channels, T* y) {
@@ -86,11 +85,11 @@ void max_of_cells(const float* const* cells, int count, std::int64_t channels, f
 template <>
 void max_of_cells(const double* const* cells, int count, std::int64_t channels, double* y);
 template <>
-void give_to_max(const float* const* cells, float* const* dx, int count, std::int64_t channels, const float* y,
-                 const float* dy, bool add);
+void give_to_max(const float* const* cells, float* const* dx, int count, std::int64_t channels, const float* dy,
+                 bool add);
 template <>
-void give_to_max(const double* const* cells, double* const* dx, int count, std::int64_t channels, const double* y,
-                 const double* dy, bool add);
+void give_to_max(const double* const* cells, double* const* dx, int count, std::int64_t channels, const double* dy,
+                 bool add);
 template <>
 void mean_of_cells(const float* const* cells, int count, std::int64_t channels, float* y);
 template <>

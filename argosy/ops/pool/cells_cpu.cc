@@ -1,5 +1,7 @@
 #include "argosy/ops/pool/cells.h"
 
+#include <limits>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "argosy/ops/pool/cells_cpu.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
@@ -14,8 +16,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 // In whole vectors, then once more with a capped tag for the rest: every cell is read once per vector.
 template <typename D, typename T>
 HWY_INLINE void max_vector(D d, const T* const* cells, int count, std::int64_t c, T* y) {
-  auto best = hn::LoadU(d, cells[0] + c);
-  for (int i = 1; i < count; ++i) {
+  auto best = hn::Set(d, std::numeric_limits<T>::lowest());
+  for (int i = 0; i < count; ++i) {
     const auto x = hn::LoadU(d, cells[i] + c);
     best = hn::IfThenElse(hn::Lt(best, x), x, best);
   }
@@ -37,11 +39,15 @@ void max_f64(const double* const* cells, int count, std::int64_t channels, doubl
 }
 
 template <typename D, typename T>
-HWY_INLINE void give_vector(D d, const T* const* cells, T* const* dx, int count, std::int64_t c, const T* y,
-                            const T* dy, bool add) {
-  const auto largest = hn::LoadU(d, y + c);
-  auto left = hn::LoadU(d, dy + c);  // what is still to give away
+HWY_INLINE void give_vector(D d, const T* const* cells, T* const* dx, int count, std::int64_t c, const T* dy,
+                            bool add) {
+  auto largest = hn::LoadU(d, cells[0] + c);
+  for (int i = 1; i < count; ++i) {
+    const auto x = hn::LoadU(d, cells[i] + c);
+    largest = hn::IfThenElse(hn::Lt(largest, x), x, largest);
+  }
   const auto largest_nan = hn::IsNaN(largest);
+  auto left = hn::LoadU(d, dy + c);  // what is still to give away
   for (int i = 0; i < count; ++i) {
     const auto x = hn::LoadU(d, cells[i] + c);
     const auto here = hn::Or(hn::Eq(x, largest), hn::And(largest_nan, hn::IsNaN(x)));
@@ -51,21 +57,20 @@ HWY_INLINE void give_vector(D d, const T* const* cells, T* const* dx, int count,
   }
 }
 template <typename T>
-void give_cells(const T* const* cells, T* const* dx, int count, std::int64_t channels, const T* y, const T* dy,
-                bool add) {
+void give_cells(const T* const* cells, T* const* dx, int count, std::int64_t channels, const T* dy, bool add) {
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   std::int64_t c = 0;
-  for (; c + lanes <= channels; c += lanes) give_vector(d, cells, dx, count, c, y, dy, add);
-  for (; c < channels; ++c) give_vector(hn::CappedTag<T, 1>(), cells, dx, count, c, y, dy, add);
+  for (; c + lanes <= channels; c += lanes) give_vector(d, cells, dx, count, c, dy, add);
+  for (; c < channels; ++c) give_vector(hn::CappedTag<T, 1>(), cells, dx, count, c, dy, add);
 }
-void give_f32(const float* const* cells, float* const* dx, int count, std::int64_t channels, const float* y,
-              const float* dy, bool add) {
-  give_cells(cells, dx, count, channels, y, dy, add);
+void give_f32(const float* const* cells, float* const* dx, int count, std::int64_t channels, const float* dy,
+              bool add) {
+  give_cells(cells, dx, count, channels, dy, add);
 }
-void give_f64(const double* const* cells, double* const* dx, int count, std::int64_t channels, const double* y,
-              const double* dy, bool add) {
-  give_cells(cells, dx, count, channels, y, dy, add);
+void give_f64(const double* const* cells, double* const* dx, int count, std::int64_t channels, const double* dy,
+              bool add) {
+  give_cells(cells, dx, count, channels, dy, add);
 }
 
 template <typename D, typename T>
@@ -136,14 +141,14 @@ void max_of_cells(const double* const* cells, int count, std::int64_t channels, 
   HWY_DYNAMIC_DISPATCH(max_f64)(cells, count, channels, y);
 }
 template <>
-void give_to_max(const float* const* cells, float* const* dx, int count, std::int64_t channels, const float* y,
-                 const float* dy, bool add) {
-  HWY_DYNAMIC_DISPATCH(give_f32)(cells, dx, count, channels, y, dy, add);
+void give_to_max(const float* const* cells, float* const* dx, int count, std::int64_t channels, const float* dy,
+                 bool add) {
+  HWY_DYNAMIC_DISPATCH(give_f32)(cells, dx, count, channels, dy, add);
 }
 template <>
-void give_to_max(const double* const* cells, double* const* dx, int count, std::int64_t channels, const double* y,
-                 const double* dy, bool add) {
-  HWY_DYNAMIC_DISPATCH(give_f64)(cells, dx, count, channels, y, dy, add);
+void give_to_max(const double* const* cells, double* const* dx, int count, std::int64_t channels, const double* dy,
+                 bool add) {
+  HWY_DYNAMIC_DISPATCH(give_f64)(cells, dx, count, channels, dy, add);
 }
 template <>
 void mean_of_cells(const float* const* cells, int count, std::int64_t channels, float* y) {

@@ -20,8 +20,8 @@ struct Plain {
     plain::max_of_cells(x, n, c, y);
   }
   template <typename T>
-  static void give(const T* const* x, T* const* dx, int n, std::int64_t c, const T* y, const T* dy, bool add) {
-    plain::give_to_max(x, dx, n, c, y, dy, add);
+  static void give(const T* const* x, T* const* dx, int n, std::int64_t c, const T* dy, bool add) {
+    plain::give_to_max(x, dx, n, c, dy, add);
   }
   template <typename T>
   static void mean(const T* const* x, int n, std::int64_t c, T* y) {
@@ -38,8 +38,8 @@ struct Fast {
     max_of_cells(x, n, c, y);
   }
   template <typename T>
-  static void give(const T* const* x, T* const* dx, int n, std::int64_t c, const T* y, const T* dy, bool add) {
-    give_to_max(x, dx, n, c, y, dy, add);
+  static void give(const T* const* x, T* const* dx, int n, std::int64_t c, const T* dy, bool add) {
+    give_to_max(x, dx, n, c, dy, add);
   }
   template <typename T>
   static void mean(const T* const* x, int n, std::int64_t c, T* y) {
@@ -143,9 +143,9 @@ void avg_forward(const PoolGeometry& g, const T* x, T* y) {
 }
 
 template <typename T, typename Loops>
-void max_backward(const PoolGeometry& g, const T* x, const T* y, const T* dy, T* dx) {
+void max_backward(const PoolGeometry& g, const T* x, const T* dy, T* dx) {
   over_images(g, dx, [&](Cells<T>& cells, std::int64_t out, std::int64_t first, std::int64_t count, bool add) {
-    Loops::give(cells.read(x + first), cells.write(dx + first), cells.count(), count, y + out, dy + out, add);
+    Loops::give(cells.read(x + first), cells.write(dx + first), cells.count(), count, dy + out, add);
   });
 }
 
@@ -241,7 +241,7 @@ class Pool final : public Kernel {
       if constexpr (kind == PoolKind::kMax) {
         max_forward<T, Loops>(g, c.input(0).data<T>(), to);
       } else if constexpr (kind == PoolKind::kMaxGrad) {
-        max_backward<T, Loops>(g, c.input(0).data<T>(), c.input(1).data<T>(), c.input(2).data<T>(), to);
+        max_backward<T, Loops>(g, c.input(0).data<T>(), c.input(2).data<T>(), to);
       } else if constexpr (kind == PoolKind::kMaxGradGrad) {
         const T* const d = c.input(2).data<T>();
         find_largest(g, c.input(0).data<T>(), [&](std::int64_t i, std::int64_t from) { to[i] = d[from]; });

@@ -120,16 +120,18 @@ TEST(Pool, Geometries) {
   check_max({{1, 4, 5, 2}, 3, 3, 2, "EXPLICIT", "NHWC", {0, 0, 1, 2, 0, 1, 0, 0}});
 }
 
-TEST(Pool, NaNStaysWhereItComesFirst) {
-  const float nan = std::numeric_limits<float>::quiet_NaN();
-  const Tensor x = Tensor::of<float>({2, 1, 2, 1}, {nan, 1, 2, nan});
+// What TensorFlow does: NaN never is the maximum, but gets the gradient where it comes first.
+TEST(Pool, NaN) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), lowest = std::numeric_limits<float>::lowest();
+  const Tensor x = Tensor::of<float>({3, 1, 2, 1}, {nan, 1, 2, nan, nan, nan});
   const AttrMap attrs = {{"ksize", Ints{1, 1, 2, 1}}, {"strides", Ints{1, 1, 2, 1}}, {"padding", "VALID"}};
-  const Tensor y = Tensor::of<float>({2, 1, 1, 1}, {nan, 2});
-  check({.op = "MaxPool", .inputs = {x}, .attrs = attrs, .expect = {y}, .check_gradient = false});
+  const Tensor y = Tensor::of<float>({3, 1, 1, 1}, {1, 2, lowest});
+  check(
+      {.op = "MaxPool", .inputs = {x}, .attrs = attrs, .expect = {y}, .other_dtypes = false, .check_gradient = false});
   check({.op = "MaxPoolGrad",
-         .inputs = {x, y, Tensor::of<float>({2, 1, 1, 1}, {3, 4})},
+         .inputs = {x, y, Tensor::of<float>({3, 1, 1, 1}, {3, 4, 5})},
          .attrs = attrs,
-         .expect = {Tensor::of<float>({2, 1, 2, 1}, {3, 0, 4, 0})},
+         .expect = {Tensor::of<float>({3, 1, 2, 1}, {3, 0, 4, 0, 5, 0})},
          .check_gradient = false});
 }
 
