@@ -1,0 +1,16 @@
+// BiasAdd and its gradient. Private to this folder but for the column sums, which other families share.
+#pragma once
+
+#include "argosy/op/kernel.h"
+#include "argosy/op/registry.h"
+
+namespace argosy {
+
+void define_bias(OpRegistry& ops);
+void add_kernels_cpu_bias(KernelRegistry& kernels);
+
+// sums[c] = sum over rows of x[row * columns + c]. In blocks of rows whose number does not depend on how many threads
+// there are, so that the result does not either. `scratch` comes from the context.
+Status sum_columns(KernelContext& c, std::int64_t rows, std::int64_t columns, const float* x, float* sums);
+
+}  // namespace argosy

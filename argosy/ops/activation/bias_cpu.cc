@@ -1,0 +1,212 @@
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "argosy/base/parallel.h"
+#include "argosy/ops/activation/bias.h"
+#include "argosy/ops/activation/columns.h"
+#include "argosy/ops/elementwise/kernels.h"
+#include "argosy/ops/matmul/gemm.h"
+
+namespace argosy {
+
+namespace {
+
+// The channels of a tensor: outer x channels x inner.
+struct Channels {
+  std::int64_t outer = 1, channels = 1, inner = 1;
+};
+
+Result<Channels> channels_of(std::string_view op, const Shape& shape, bool nchw) {
+  if (shape.rank() < 2) {
+    return invalid_argument(op, ": input must have rank 2 or more, not shape ", shape).with_id("ARG-SHAPE-004");
+  }
+  const int axis = nchw ? 1 : shape.rank() - 1;
+  Channels c{.channels = shape[axis]};
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (i < axis) c.outer *= shape[i];
+    if (i > axis) c.inner *= shape[i];
+  }
+  return c;
+}
+
+Status check_bias(std::string_view op, const Channels& at, const Shape& x, const Shape& bias) {
+  if (bias.rank() == 1 && bias[0] == at.channels) return ok_status();
+  return invalid_argument(op, ": bias of shape ", bias, " for ", at.channels, " channels of ", x)
+      .with_id("ARG-SHAPE-014");
+}
+
+bool is_nchw(const KernelInit& init) { return init.attrs.get_or<std::string>("data_format", "NHWC") == "NCHW"; }
+
+template <typename T>
+void plain_add(const Channels& at, const T* x, const T* bias, T* y) {
+  using Sum = typename internal::Accumulator<T>::type;
+  for (std::int64_t i = 0; i < at.outer * at.channels * at.inner; ++i) {
+    y[i] = static_cast<T>(static_cast<Sum>(x[i]) + static_cast<Sum>(bias[i / at.inner % at.channels]));
+  }
+}
+
+class PlainBiasAdd final : public Kernel {
+ public:
+  explicit PlainBiasAdd(bool nchw) : nchw_(nchw) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    return std::unique_ptr<Kernel>(std::make_unique<PlainBiasAdd>(is_nchw(init)));
+  }
+  Status run(KernelContext& c) override {
+    const Shape& shape = c.input(0).shape();
+    ARGOSY_ASSIGN_OR_RETURN(const Channels at, channels_of("BiasAdd", shape, nchw_));
+    ARGOSY_RETURN_IF_ERROR(check_bias("BiasAdd", at, shape, c.input(1).shape()));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape, {0}));
+    return dispatch<NumberTypes>(y->dtype(), "BiasAdd", [&]<typename T>() {
+      plain_add(at, c.input(0).data<T>(), c.input(1).data<T>(), y->data<T>());
+      return ok_status();
+    });
+  }
+
+ private:
+  bool nchw_;
+};
+
+// With the vectorised addition of the elementwise ops: rows of channels, or runs of one channel.
+class FastBiasAdd final : public Kernel {
+ public:
+  FastBiasAdd(bool nchw, const BinarySpans& add, std::int64_t bytes) : nchw_(nchw), add_(add), bytes_(bytes) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    const DType dtype = init.input_dtypes[0];
+    const bool fast = dtype == DType::kFloat32 || dtype == DType::kFloat64 || dtype == DType::kInt32;
+    const BinarySpans add = fast ? find_binary_spans("Add", dtype) : BinarySpans{};
+    if (add.both == nullptr) return unimplemented("no vectorised addition of ", dtype_name(dtype));
+    return std::unique_ptr<Kernel>(
+        std::make_unique<FastBiasAdd>(is_nchw(init), add, static_cast<std::int64_t>(element_bytes(dtype))));
+  }
+  Status run(KernelContext& c) override {
+    const Shape& shape = c.input(0).shape();
+    ARGOSY_ASSIGN_OR_RETURN(const Channels at, channels_of("BiasAdd", shape, nchw_));
+    ARGOSY_RETURN_IF_ERROR(check_bias("BiasAdd", at, shape, c.input(1).shape()));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape, {0}));
+    if (y->elements() == 0) return ok_status();
+    const auto* const x = static_cast<const std::byte*>(c.input(0).raw());
+    const auto* const bias = static_cast<const std::byte*>(c.input(1).raw());
+    auto* const to = static_cast<std::byte*>(y->raw());
+    if (at.inner > 1) {
+      parallel_for(at.outer * at.channels, std::max<std::int64_t>(1, grain_of(Work::kArithmetic) / at.inner),
+                   [&](std::int64_t begin, std::int64_t end) {
+                     for (std::int64_t i = begin; i < end; ++i) {
+                       const std::int64_t from = i * at.inner * bytes_;
+                       add_.right_one(x + from, bias + i % at.channels * bytes_, to + from, at.inner);
+                     }
+                   });
+      return ok_status();
+    }
+    add_rows(at, x, bias, to);
+    return ok_status();
+  }
+
+ private:
+  void add_rows(const Channels& at, const std::byte* x, const std::byte* bias, std::byte* y) const {
+    // Short rows are taken several at a time, against the bias repeated as often.
+    constexpr std::int64_t kTile = 4096;
+    alignas(64) std::byte tile[kTile];
+    const std::int64_t row = at.channels * bytes_;
+    const std::int64_t repeat = std::clamp<std::int64_t>(std::min(at.outer, kTile / row), 1, 64);
+    if (repeat > 1) {
+      for (std::int64_t i = 0; i < repeat; ++i) std::memcpy(tile + i * row, bias, static_cast<std::size_t>(row));
+      bias = tile;
+    }
+    parallel_for(at.outer, std::max<std::int64_t>(repeat, grain_of(Work::kArithmetic) / at.channels),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t r = begin; r < end; r += repeat) {
+                     add_.both(x + r * row, bias, y + r * row, std::min(repeat, end - r) * at.channels);
+                   }
+                 });
+  }
+
+  bool nchw_;
+  BinarySpans add_;
+  std::int64_t bytes_;
+};
+
+template <typename T>
+void plain_sums(const Channels& at, const T* x, T* sums) {
+  using Sum = typename internal::Accumulator<T>::type;
+  for (std::int64_t ch = 0; ch < at.channels; ++ch) {
+    Sum sum{};
+    for (std::int64_t o = 0; o < at.outer; ++o) {
+      const T* const run = x + (o * at.channels + ch) * at.inner;
+      for (std::int64_t i = 0; i < at.inner; ++i) sum += static_cast<Sum>(run[i]);
+    }
+    sums[ch] = static_cast<T>(sum);
+  }
+}
+
+// At most this many partial sums, and at least this many elements in each.
+constexpr std::int64_t kParts = 32, kPartElements = 1 << 14;
+
+template <typename T>
+Status column_sums(KernelContext& c, std::int64_t rows, std::int64_t columns, const T* x, T* sums) {
+  if (columns == 0) return ok_status();
+  const std::int64_t parts =
+      std::clamp<std::int64_t>(rows * columns / kPartElements, 1, std::min(kParts, std::max<std::int64_t>(rows, 1)));
+  if (parts == 1) {
+    add_up_rows(rows, columns, x, sums);
+    return ok_status();
+  }
+  ARGOSY_ASSIGN_OR_RETURN(const Buffer memory, c.scratch(static_cast<std::size_t>(parts * columns) * sizeof(T)));
+  T* const partial = reinterpret_cast<T*>(memory.data());
+  parallel_for(parts, 2, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t p = begin; p < end; ++p) {
+      const std::int64_t first = rows * p / parts, last = rows * (p + 1) / parts;
+      add_up_rows(last - first, columns, x + first * columns, partial + p * columns);
+    }
+  });
+  add_up_rows(parts, columns, partial, sums);
+  return ok_status();
+}
+
+template <bool fast>
+class BiasAddGrad final : public Kernel {
+ public:
+  explicit BiasAddGrad(bool nchw) : nchw_(nchw) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    const DType dtype = init.input_dtypes[0];
+    if (fast && dtype != DType::kFloat32 && dtype != DType::kFloat64) {
+      return unimplemented("no vectorised column sums of ", dtype_name(dtype));
+    }
+    return std::unique_ptr<Kernel>(std::make_unique<BiasAddGrad>(is_nchw(init)));
+  }
+  Status run(KernelContext& c) override {
+    const Tensor& x = c.input(0);
+    ARGOSY_ASSIGN_OR_RETURN(const Channels at, channels_of("BiasAddGrad", x.shape(), nchw_));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const sums, c.output(0, {at.channels}));
+    if (fast && at.inner == 1) {
+      if (x.dtype() == DType::kFloat32) {
+        return column_sums(c, at.outer, at.channels, x.raw_as<float>(), sums->raw_as<float>());
+      }
+      return column_sums(c, at.outer, at.channels, x.raw_as<double>(), sums->raw_as<double>());
+    }
+    return dispatch<NumberTypes>(x.dtype(), "BiasAddGrad", [&]<typename T>() {
+      plain_sums(at, x.data<T>(), sums->data<T>());
+      return ok_status();
+    });
+  }
+
+ private:
+  bool nchw_;
+};
+
+}  // namespace
+
+Status sum_columns(KernelContext& c, std::int64_t rows, std::int64_t columns, const float* x, float* sums) {
+  return column_sums(c, rows, columns, x, sums);
+}
+
+void add_kernels_cpu_bias(KernelRegistry& kernels) {
+  for (const char* op : {"BiasAdd", "BiasAddV1"}) {
+    kernels.add(op, "cpu", FastBiasAdd::make);
+    kernels.add(op, "cpu", PlainBiasAdd::make);
+  }
+  kernels.add("BiasAddGrad", "cpu", BiasAddGrad<true>::make);
+  kernels.add("BiasAddGrad", "cpu", BiasAddGrad<false>::make);
+}
+
+}  // namespace argosy
