@@ -211,7 +211,8 @@ class Tally:
 
 
 # What TensorFlow cannot be asked: ops that live in graphs only, dtypes it has no CPU kernel for.
-CANNOT_SAY = ("not supported in eager", "eager execution", "graph mode", "Could not find device for node")
+CANNOT_SAY = ("not supported in eager", "eager execution", "graph mode", "Could not find device for node",
+              "No OpKernel was registered")
 
 
 def brief(case):
@@ -248,7 +249,10 @@ def compare(case, tally):
                 if text and not problem:
                     problem = f"output {i}: {text}"
     except Exception as error:  # TensorFlow refuses in many types: tf.errors, TypeError, ValueError
-        message = str(error).splitlines()[0] if str(error) else type(error).__name__
+        lines = str(error).splitlines() or [type(error).__name__]
+        # A session says where first; what, after the node's name.
+        said = [i for i, line in enumerate(lines) if line.startswith("Node:")]
+        message = lines[said[0] + 1] if said and said[0] + 1 < len(lines) else lines[0]
         if any(word in message for word in CANNOT_SAY) and "error" not in case:
             tally.skipped += 1
             tally.cases -= 1
