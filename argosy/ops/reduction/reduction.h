@@ -1,0 +1,46 @@
+// Folding axes away: sums, means, extremes. Axes count from the end when negative; without axes, all are folded.
+#pragma once
+
+#include <initializer_list>
+#include <vector>
+
+#include "argosy/graph/graph.h"
+
+namespace argosy {
+
+// The axes of a reduction: a number, a list, or (by default) all.
+class Axes {
+ public:
+  Axes() = default;
+  Axes(int axis) : all_(false), axes_{axis} {}                          // NOLINT(google-explicit-constructor)
+  Axes(std::initializer_list<int> axes) : all_(false), axes_(axes) {}   // NOLINT(google-explicit-constructor)
+  Axes(std::vector<int> axes) : all_(false), axes_(std::move(axes)) {}  // NOLINT(google-explicit-constructor)
+
+  bool all() const { return all_; }
+  const std::vector<int>& axes() const { return axes_; }
+
+ private:
+  bool all_ = true;
+  std::vector<int> axes_;
+};
+
+Value reduce_sum(Value x, Axes axes = {}, bool keep_dims = false);
+Value reduce_mean(Value x, Axes axes = {}, bool keep_dims = false);
+Value reduce_max(Value x, Axes axes = {}, bool keep_dims = false);
+Value reduce_min(Value x, Axes axes = {}, bool keep_dims = false);
+Value reduce_prod(Value x, Axes axes = {}, bool keep_dims = false);
+Value reduce_all(Value x, Axes axes = {}, bool keep_dims = false);  // of bools
+Value reduce_any(Value x, Axes axes = {}, bool keep_dims = false);
+Value reduce_euclidean_norm(Value x, Axes axes = {}, bool keep_dims = false);  // sqrt(sum(x^2))
+// log(sum(exp(x))), without overflow.
+Value reduce_logsumexp(Value x, Axes axes = {}, bool keep_dims = false);
+// The biased variance, and its root.
+Value reduce_variance(Value x, Axes axes = {}, bool keep_dims = false);
+Value reduce_std(Value x, Axes axes = {}, bool keep_dims = false);
+
+// Where the largest (smallest) element lies along an axis; the first of equals.
+Value argmax(Value x, int axis = 0, DType output = DType::kInt64);
+Value argmin(Value x, int axis = 0, DType output = DType::kInt64);
+Value l2_loss(Value x);  // sum(x^2) / 2
+
+}  // namespace argosy
