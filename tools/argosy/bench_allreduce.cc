@@ -11,9 +11,18 @@
 #include "argosy/comm/inproc/group.h"
 #include "argosy/device/device.h"
 #include "benchmarks/measure.h"
+#include "tools/argosy/bench.h"
 
-namespace argosy::benchmark {
+namespace argosy::cli {
+
 namespace {
+
+using benchmark::time_of;
+using benchmark::Times;
+
+struct Options {
+  std::int64_t ranks = 0;
+};
 
 using Devices = std::vector<std::unique_ptr<Device>>;
 
@@ -46,8 +55,10 @@ double pass_over(Devices& devices, int threads, const std::vector<Buffer>& buffe
   return *std::max_element(seconds.begin(), seconds.end());
 }
 
-void run(int ranks, std::size_t bytes) {
+Result<BenchRow> measure_one(int ranks, std::size_t bytes) {
   constexpr std::size_t kLarge = std::size_t{256} << 20;
+  constexpr std::size_t kCached = std::size_t{1}
+                                  << 20;  // all buffers together, when they stay in the cores' own caches
   Devices devices = make_devices({.emulate = std::to_string(ranks)}).value();
   InprocGroup group(ranks);
   std::vector<Buffer> buffers;
@@ -76,18 +87,33 @@ void run(int ranks, std::size_t bytes) {
     });
     ours.add(*std::max_element(seconds.begin(), seconds.end()));
   }
-  std::printf("%5d %8zu KiB %s %s %6.2f GB/s   %s %5.2f   %s %5.2f\n", ranks, bytes >> 10,
-              format_time(ours.min()).c_str(), format_time(ours.median()).c_str(),
-              static_cast<double>(bytes) / ours.min() * 1e-9, format_time(memory.min()).c_str(),
-              memory.min() / ours.min(), format_time(cache.min()).c_str(), cache.min() / ours.min());
+  const double giga = static_cast<double>(bytes) * 1e-9;
+  // What fits the caches is bound by them, what does not by memory.
+  const double limit = bytes * static_cast<std::size_t>(ranks) <= kCached ? cache.min() : memory.min();
+  return BenchRow{str_cat(ranks, " ranks, ", format_bytes(bytes)), "GB/s", giga / ours.min(), giga / ours.median(),
+                  giga / limit};
+}
+
+Result<BenchResult> measure(const Options& options, Console&) {
+  BenchResult result{.benchmark = "allreduce"};
+  for (const int ranks : {2, 4}) {
+    if (options.ranks != 0 && ranks != options.ranks) continue;
+    for (std::size_t kib = 64; kib <= 65536; kib *= 4) {
+      ARGOSY_ASSIGN_OR_RETURN(BenchRow row, measure_one(ranks, kib << 10));
+      result.rows.push_back(std::move(row));
+    }
+  }
+  result.notes.push_back("size over time; limit: as many threads passing once over as many buffers, and nothing else");
+  return result;
 }
 
 }  // namespace
-}  // namespace argosy::benchmark
 
-int main() {
-  std::printf("ranks         size          min       median     size/min   memory limit ratio    cache limit ratio\n");
-  for (const int ranks : {2, 4}) {
-    for (std::size_t kib = 64; kib <= 65536; kib *= 4) argosy::benchmark::run(ranks, kib << 10);
-  }
+void add_bench_allreduce(Command& bench) {
+  Options* options = nullptr;
+  add_benchmark(bench, "allreduce", "Sums over emulated GPUs of one process", options, measure)
+      .option("--ranks N", options->ranks, "2 or 4; 0 for both", {.least = 0, .most = 4})
+      .example("argosy bench allreduce", "64 KiB to 64 MiB between 2 and 4 devices");
 }
+
+}  // namespace argosy::cli

@@ -1,0 +1,54 @@
+// What every benchmark of `argosy bench` gives: rows of measured times or rates beside the physical limit of this
+// machine, measured in the same run; and where they are declared.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "argosy/device/device.h"
+#include "tools/argosy/command.h"
+
+namespace argosy::cli {
+
+// Times repeated measurements of one thing; "min" and "median" of a rate are its best and its median.
+struct BenchRow {
+  std::string name, unit;
+  double min = 0, median = 0;
+  std::optional<double> limit = {};  // in the same unit: what the machine allows
+};
+
+struct BenchResult {
+  std::string benchmark;
+  std::vector<BenchRow> rows;
+  std::optional<double> speedup = {};  // several devices against one
+  std::vector<std::string> notes;      // lines for people: placement, verdicts
+};
+
+// Adds a subcommand of `argosy bench` that prints what `measure` gives, as a table or as JSON.
+template <typename Options>
+Command& add_benchmark(Command& bench, const std::string& name, const std::string& summary, Options*& options,
+                       Result<BenchResult> (*measure)(const Options&, Console&));
+
+Result<int> print_result(const BenchResult& result, Console& console);
+
+// One per file bench_<name>.cc.
+void add_bench_allreduce(Command& bench);
+void add_bench_copy(Command& bench);
+void add_bench_exec(Command& bench);
+void add_bench_matpow(Command& bench);
+
+template <typename Options>
+Command& add_benchmark(Command& bench, const std::string& name, const std::string& summary, Options*& options,
+                       Result<BenchResult> (*measure)(const Options&, Console&)) {
+  Command& command = bench.add(name, summary);
+  options = &command.own<Options>();
+  Options* const given = options;
+  command.json().runs([given, measure](Console& console) -> Result<int> {
+    ARGOSY_ASSIGN_OR_RETURN(const BenchResult result, measure(*given, console));
+    return print_result(result, console);
+  });
+  return command;
+}
+
+}  // namespace argosy::cli

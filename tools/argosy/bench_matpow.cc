@@ -1,0 +1,187 @@
+// Aⁿ⁺¹ + Bⁿ⁺¹ as in the tutorial everybody starts with: both chains on the first device, then one on each of two
+// devices, the sum on the CPU.
+#include <thread>
+
+#include "argosy/base/parallel.h"
+#include "argosy/ops/constant/constant.h"
+#include "argosy/ops/matmul/matmul.h"
+#include "argosy/ops/onednn/onednn.h"
+#include "argosy/runtime/session.h"
+#include "benchmarks/measure.h"
+#include "tools/argosy/bench.h"
+#include "tools/argosy/console.h"
+#include "tools/argosy/device_flags.h"
+
+namespace argosy::cli {
+
+namespace {
+
+using benchmark::time_of;
+using benchmark::Times;
+
+struct Options {
+  DeviceRequest request;
+  std::int64_t size = 2000;
+  std::int64_t power = 10;
+  std::int64_t rounds = 3;
+};
+
+// Uniform in [0, 2/n): rows sum to about one, so that no power overflows.
+Tensor random_matrix(std::int64_t n, std::uint64_t seed) {
+  Tensor m = Tensor::zeros(DType::kFloat32, {n, n});
+  std::uint64_t state = seed;
+  for (float& v : m.values<float>()) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    v = static_cast<float>(state >> 40) * 0x1p-24f * 2.0f / static_cast<float>(n);
+  }
+  return m;
+}
+
+Value matpow(Value m, std::int64_t n) { return n < 1 ? m : matmul(m, matpow(m, n - 1)); }
+
+struct Program {
+  Graph graph;
+  Value a, b, sum;
+};
+
+Program build(const Options& options, const std::vector<DeviceSpec>& devices) {
+  Program p;
+  Value powers[2];
+  for (int i = 0; i < 2; ++i) {
+    const auto on = p.graph.device(devices[static_cast<std::size_t>(i) % devices.size()].name.to_string());
+    Value& m = i == 0 ? p.a : p.b;
+    m = placeholder(p.graph, DType::kFloat32, {options.size, options.size}, i == 0 ? "A" : "B");
+    powers[i] = matpow(m, options.power);
+  }
+  const auto on = p.graph.device("/cpu:0");
+  p.sum = p.graph.add("AddN", {powers[0], powers[1]}, {}, "sum");
+  return p;
+}
+
+struct Timing {
+  double best = 0, median = 0;
+  double outside = 0;  // share of the best run that was not spent in products, on the busiest device
+};
+
+Result<Timing> time_program(const Options& options, const std::vector<DeviceSpec>& devices, const Tensor& a,
+                            const Tensor& b, std::string* placement, Tensor* result) {
+  Program p = build(options, devices);
+  Session session(p.graph, {.devices = options.request});
+  ARGOSY_RETURN_IF_ERROR(Status(session.status()));
+  if (placement != nullptr) {
+    ARGOSY_ASSIGN_OR_RETURN(const PlacementReport report,
+                            session.placement({{p.a, a.shape()}, {p.b, b.shape()}}, {p.sum}, {}));
+    *placement = report.summary();
+  }
+  Times times;
+  Timing timing;
+  for (std::int64_t round = 0; round <= options.rounds; ++round) {
+    StepStats stats;
+    stats.keep_ops = true;
+    const std::int64_t start = now_nanos();
+    ARGOSY_ASSIGN_OR_RETURN(auto out, session.run({{p.a, a}, {p.b, b}}, {p.sum}, {}, {.stats = &stats}));
+    const double seconds = seconds_since(start);
+    *result = std::move(out[0]);
+    if (round == 0) continue;  // compiles
+    times.add(seconds);
+    if (seconds > times.min()) continue;
+    std::vector<double> products(static_cast<std::size_t>(session.machine().size()), 0);
+    for (const OpRecord& op : stats.ops) {
+      if (op.op == "MatMul")
+        products[static_cast<std::size_t>(op.device)] += static_cast<double>(op.end_nanos - op.start_nanos) * 1e-9;
+    }
+    timing.outside = 1 - *std::max_element(products.begin(), products.end()) / seconds;
+  }
+  timing.best = times.min();
+  timing.median = times.median();
+  return timing;
+}
+
+// oneDNN alone on matrices of this size: `workers` at once, each with its own team. GFLOP/s of all together.
+Result<double> raw_rate(std::int64_t n, int workers, int cores_each) {
+  std::vector<double> seconds(static_cast<std::size_t>(workers));
+  std::vector<Status> failures(static_cast<std::size_t>(workers));
+  std::vector<std::thread> threads;
+  for (int w = 0; w < workers; ++w) {
+    threads.emplace_back([&, w] {
+      set_thread_budget(cores_each);
+      const Tensor a = random_matrix(n, 1), b = random_matrix(n, 2);
+      Tensor c = Tensor::zeros(DType::kFloat32, {n, n});
+      auto program = onednn::make_matmul({.threads = cores_each, .m = n, .n = n, .k = n});
+      if (!program.ok()) {
+        failures[static_cast<std::size_t>(w)] = program.status();
+        return;
+      }
+      const Tensor scratch = Tensor::zeros(DType::kUint8, {static_cast<std::int64_t>((*program)->scratch_bytes()) + 1});
+      void* const data[] = {a.raw(), b.raw(), c.raw()};
+      Times primitive, plain;
+      for (int round = 0; round < 4; ++round) {
+        primitive.add(
+            time_of(1, [&] { failures[static_cast<std::size_t>(w)] = (*program)->run(data, scratch.raw()); }));
+        plain.add(time_of(1, [&] {
+          failures[static_cast<std::size_t>(w)] =
+              onednn::sgemm(false, false, n, n, n, a.data<float>(), b.data<float>(), false, c.data<float>());
+        }));
+      }
+      seconds[static_cast<std::size_t>(w)] = std::min(primitive.min(), plain.min());
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  for (const Status& s : failures) ARGOSY_RETURN_IF_ERROR(Status(s));
+  const double flops = 2.0 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n);
+  double rate = 0;
+  for (const double s : seconds) rate += flops / s * 1e-9;
+  return rate;
+}
+
+Result<BenchResult> measure(const Options& options, Console& console) {
+  ARGOSY_ASSIGN_OR_RETURN(const std::vector<DeviceSpec> devices, chosen_devices(options.request));
+  const std::vector<DeviceSpec> two(devices.begin(),
+                                    devices.begin() + std::min<std::ptrdiff_t>(2, std::ssize(devices)));
+  const Tensor a = random_matrix(options.size, 11), b = random_matrix(options.size, 12);
+  const double n = static_cast<double>(options.size);
+  const double gflop = 2.0 * static_cast<double>(options.power) * 2.0 * n * n * n * 1e-9;
+
+  BenchResult result{.benchmark = "matpow"};
+  const int cores = two[0].cores;
+  ARGOSY_ASSIGN_OR_RETURN(const double raw_one, raw_rate(options.size, 1, cores));
+  Tensor sum_one;
+  ARGOSY_ASSIGN_OR_RETURN(const Timing one, time_program(options, {two[0]}, a, b, nullptr, &sum_one));
+  result.rows.push_back({"1 device", "GFLOP/s", gflop / one.best, gflop / one.median, raw_one});
+  result.notes.push_back(str_cat("1 device:  ", one.best, " s, ", one.outside * 100, " % outside the products"));
+  if (two.size() < 2) {
+    console.note("only one device: name two with --devices gpu:0,gpu:1 (and --emulate 2 where there are no cards)");
+    return result;
+  }
+  ARGOSY_ASSIGN_OR_RETURN(const double raw_two, raw_rate(options.size, 2, cores));
+  std::string placement;
+  Tensor sum_two;
+  ARGOSY_ASSIGN_OR_RETURN(const Timing both, time_program(options, two, a, b, &placement, &sum_two));
+  for (std::int64_t i = 0; i < sum_one.elements(); ++i) {
+    const float x = sum_one.data<float>()[i], y = sum_two.data<float>()[i];
+    if (!(std::abs(x - y) <= 1e-4f * std::abs(x)))
+      return internal_error("one and two devices disagree at element ", i, ": ", x, " against ", y);
+  }
+  result.rows.push_back({"2 devices", "GFLOP/s", gflop / both.best, gflop / both.median, raw_two});
+  result.notes.push_back(str_cat("2 devices: ", both.best, " s, ", both.outside * 100, " % outside the products"));
+  result.notes.push_back(placement);
+  result.speedup = one.best / both.best;
+  return result;
+}
+
+}  // namespace
+
+void add_bench_matpow(Command& bench) {
+  Options* options = nullptr;
+  Command& command =
+      add_benchmark(bench, "matpow", "Powers of two matrices, on one device and on two", options, measure);
+  add_device_flags(command, options->request);
+  command.option("--size N", options->size, "rows of the matrices", {.least = 1, .most = 32768})
+      .option("--power N", options->power, "products per matrix", {.least = 1, .most = 1000})
+      .option("--rounds N", options->rounds, "timed runs of each", {.least = 1, .most = 1000})
+      .example("argosy bench matpow --emulate 2", "on two emulated GPUs, each with its share of the cores")
+      .example("argosy bench matpow --size 4000 --devices gpu:0,gpu:1 --json", "on two cards, for a script")
+      .about("The limit is oneDNN alone on the same matrices with the same cores, in the same run.");
+}
+
+}  // namespace argosy::cli
