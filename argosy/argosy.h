@@ -9,7 +9,9 @@
 #include "argosy/graph/gradients.h"
 #include "argosy/graph/graph.h"
 #include "argosy/graph/text.h"
+#include "argosy/op/shape_context.h"
 #include "argosy/ops/families.h"  // generated: the header of every op family
+#include "argosy/ops/ops.h"
 #include "argosy/runtime/session.h"
 #include "argosy/tensor/tensor.h"
 #include "argosy/tf/checkpoint.h"

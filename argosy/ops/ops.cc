@@ -19,6 +19,12 @@ const OpRegistry& builtin_ops() {
   return *ops;
 }
 
+OpRegistry copy_builtin_ops() {
+  OpRegistry copy;
+  for (const auto& op : builtin_ops().all()) copy.add(*op);
+  return copy;
+}
+
 Graph::Graph() : Graph(builtin_ops()) {}
 
 }  // namespace argosy

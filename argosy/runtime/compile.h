@@ -12,6 +12,7 @@ namespace argosy {
 
 // REQUIRES: every node's device is a full name of one of the machine's devices. Errors name the node.
 Result<std::shared_ptr<const Step>> compile_step(const StepGraph& graph, const Placement& placement,
-                                                 std::shared_ptr<Machine> machine);
+                                                 std::shared_ptr<Machine> machine,
+                                                 const KernelRegistry& kernels);
 
 }  // namespace argosy

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "argosy/ops/ops.h"
 
 namespace argosy {
 
@@ -29,8 +28,8 @@ bool contains(const std::vector<int>& list, int value) {
 
 class Builder {
  public:
-  Builder(const StepGraph& step_graph, const std::vector<int>& devices, Step& step)
-      : graph_(step_graph.graph), feeds_(step_graph), devices_(devices), step_(step) {}
+  Builder(const StepGraph& step_graph, const std::vector<int>& devices, const KernelRegistry& kernels, Step& step)
+      : graph_(step_graph.graph), feeds_(step_graph), devices_(devices), kernels_(kernels), step_(step) {}
 
   Result<ItemGraph> run() {
     const auto n = static_cast<std::size_t>(graph_.size());
@@ -135,7 +134,7 @@ class Builder {
                           .constants = constants,
                           .device = &d,
                           .resources = &step_.machine->resources(device(id))};
-    ARGOSY_ASSIGN_OR_RETURN(auto kernel, cpu_kernels().make(init, d.kernel_kind()));
+    ARGOSY_ASSIGN_OR_RETURN(auto kernel, kernels_.make(init, d.kernel_kind()));
     step_.kernels.push_back(std::move(kernel));
     return step_.kernels.back().get();
   }
@@ -345,6 +344,7 @@ class Builder {
   const Graph& graph_;
   const StepGraph& feeds_;
   const std::vector<int>& devices_;
+  const KernelRegistry& kernels_;
   Step& step_;
   ItemGraph items_;
   std::vector<std::int32_t> item_of_, first_slot_;
@@ -354,8 +354,9 @@ class Builder {
 
 }  // namespace
 
-Result<ItemGraph> build_items(const StepGraph& graph, const std::vector<int>& devices, Step& step) {
-  return Builder(graph, devices, step).run();
+Result<ItemGraph> build_items(const StepGraph& graph, const std::vector<int>& devices, const KernelRegistry& kernels,
+                              Step& step) {
+  return Builder(graph, devices, kernels, step).run();
 }
 
 }  // namespace argosy

@@ -115,14 +115,16 @@ class Session::Impl {
                                      .has_kernel =
                                          [this](const OpDef& op, const DeviceSpec& spec) {
                                            const int d = machine_->find(spec.name);
-                                           return cpu_kernels().has(op.name, machine_->device(d).kernel_kind());
+                                           return kernels().has(op.name, machine_->device(d).kernel_kind());
                                          },
                                      .allow_soft_placement = options_.allow_soft_placement};
     ARGOSY_ASSIGN_OR_RETURN(const Placement placement, place(step.graph, place_options));
-    ARGOSY_ASSIGN_OR_RETURN(auto compiled, compile_step(step, placement, machine_));
+    ARGOSY_ASSIGN_OR_RETURN(auto compiled, compile_step(step, placement, machine_, kernels()));
     if (options_.log_device_placement) std::fputs(compiled->placement.summary().c_str(), stderr);
     return compiled;
   }
+
+  const KernelRegistry& kernels() const { return options_.kernels != nullptr ? *options_.kernels : cpu_kernels(); }
 
   Status check(std::span<const Endpoint> endpoints) const {
     for (const Endpoint e : endpoints) {

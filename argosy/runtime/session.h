@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "argosy/graph/graph.h"
+#include "argosy/op/kernel.h"
 #include "argosy/runtime/machine.h"
 #include "argosy/runtime/stats.h"
 
@@ -23,6 +24,7 @@ namespace argosy {
 struct SessionOptions {
   DeviceRequest devices = {};                  // device map, caps, threads, emulation: of this session alone
   std::shared_ptr<Machine> machine = nullptr;  // instead of `devices`: share another session's devices and variables
+  const KernelRegistry* kernels = nullptr;     // instead of cpu_kernels(): a copy with a program's own added; must outlive it
   bool allow_soft_placement = true;            // an op its device cannot run moves to the CPU, with a reason
   bool log_device_placement = false;           // a summary on stderr when a step is compiled
   bool optimize = true;                        // folding, merging, fusion
