@@ -14,6 +14,7 @@
 #include <deque>
 #include <map>
 
+#include "argosy/base/clock.h"
 #include "argosy/base/parallel.h"
 #include "argosy/runtime/executor.h"
 #include "argosy/runtime/gate.h"

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "argosy/base/clock.h"
 #include "argosy/base/parallel.h"
 #include "argosy/runtime/executor.h"
 #include "argosy/runtime/gate.h"
