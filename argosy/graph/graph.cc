@@ -35,6 +35,8 @@ Graph Graph::clone() const {
   copy.known_ints_ = known_ints_;
   copy.handles_ = handles_;
   copy.functions_ = functions_;
+  copy.seed_ = seed_;
+  copy.op_seeds_ = op_seeds_;
   return copy;
 }
 

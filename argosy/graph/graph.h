@@ -94,6 +94,12 @@ class Graph {
   // Nodes go where this value's node goes ("_class" = "loc:@node").
   Scope colocate_with(const Value& value);
 
+  // The seed of random ops (argosy/ops/random): as TensorFlow's graph-level seed. An op without a seed of its own takes
+  // the next of a running count.
+  void set_seed(std::int64_t seed) { seed_ = seed; }
+  std::optional<std::int64_t> seed() const { return seed_; }
+  std::int64_t next_op_seed() { return op_seeds_++; }
+
   // --- reading -----------------------------------------------------------------------------------------------------
 
   int size() const { return static_cast<int>(nodes_.size()); }
@@ -160,6 +166,9 @@ class Graph {
   std::unordered_map<std::uint64_t, PartialInts> known_ints_;  // by endpoint
   std::unordered_map<std::uint64_t, HandleFact> handles_;      // by endpoint
   std::map<std::string, std::shared_ptr<const Function>, std::less<>> functions_;
+
+  std::optional<std::int64_t> seed_;
+  std::int64_t op_seeds_ = 0;
 
   // Scopes in force.
   std::string name_prefix_;
