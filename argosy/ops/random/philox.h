@@ -1,0 +1,111 @@
+// Philox-4x32-10, the counter-based generator behind every random op: block n of a stream is a pure function of key and
+// counter, so streams can be skipped, split over threads and computed out of order. Numbers are TensorFlow's for
+// TensorFlow's seeds. Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC 2011).
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "argosy/base/mutex.h"
+#include "argosy/base/random_source.h"
+
+namespace argosy {
+
+// A value type; not synchronised.
+class Philox {
+ public:
+  using Key = std::array<std::uint32_t, 2>;
+  using Block = std::array<std::uint32_t, 4>;
+
+  Philox(Key key, Block counter) : key_(key), counter_(counter) {}
+  // The stream of an op with TensorFlow's two seeds: one is the key, the other the upper half of the counter.
+  Philox(std::uint64_t seed, std::uint64_t seed2) : Philox(halves(seed), join({0, 0}, halves(seed2))) {}
+
+  const Key& key() const { return key_; }
+  const Block& counter() const { return counter_; }
+
+  // The next block: four words.
+  Block operator()() {
+    const Block words = compute(key_, counter_);
+    skip(1);
+    return words;
+  }
+  // Moves on by this many blocks.
+  void skip(std::uint64_t blocks) {
+    const std::uint64_t before = low();
+    set_low(before + blocks);
+    if (low() < before && ++counter_[2] == 0) ++counter_[3];
+  }
+  // The lower half of the counter: what skip() counts.
+  std::uint64_t low() const { return counter_[0] | (std::uint64_t{counter_[1]} << 32); }
+
+ private:
+  static Key halves(std::uint64_t v) { return {static_cast<std::uint32_t>(v), static_cast<std::uint32_t>(v >> 32)}; }
+  static Block join(Key a, Key b) { return {a[0], a[1], b[0], b[1]}; }
+  void set_low(std::uint64_t v) {
+    counter_[0] = static_cast<std::uint32_t>(v);
+    counter_[1] = static_cast<std::uint32_t>(v >> 32);
+  }
+
+  static Block compute(Key key, Block c) {
+    for (int round = 0; round < kRounds; ++round) {
+      const std::uint64_t a = std::uint64_t{kMultiplier0} * c[0];
+      const std::uint64_t b = std::uint64_t{kMultiplier1} * c[2];
+      c = {static_cast<std::uint32_t>(b >> 32) ^ c[1] ^ key[0], static_cast<std::uint32_t>(b),
+           static_cast<std::uint32_t>(a >> 32) ^ c[3] ^ key[1], static_cast<std::uint32_t>(a)};
+      key[0] += kWeyl0;
+      key[1] += kWeyl1;
+    }
+    return c;
+  }
+
+ public:
+  static constexpr int kRounds = 10;
+  static constexpr std::uint32_t kMultiplier0 = 0xD2511F53, kMultiplier1 = 0xCD9E8D57;
+  static constexpr std::uint32_t kWeyl0 = 0x9E3779B9, kWeyl1 = 0xBB67AE85;
+
+ private:
+  Key key_;
+  Block counter_;
+};
+
+// The words of a stream one by one, in order.
+class PhiloxWords {
+ public:
+  explicit PhiloxWords(const Philox& from) : blocks_(from) {}
+  std::uint32_t operator()() {
+    if (used_ == 4) {
+      words_ = blocks_();
+      used_ = 0;
+    }
+    return words_[used_++];
+  }
+
+ private:
+  Philox blocks_;
+  Philox::Block words_{};
+  std::size_t used_ = 4;
+};
+
+// What a stateful random op keeps between its runs. Thread-safe.
+class SharedPhilox {
+ public:
+  // Both seeds 0: left to chance.
+  SharedPhilox(std::int64_t seed, std::int64_t seed2, RandomSource& chance = system_random_source())
+      : philox_(seed == 0 && seed2 == 0 ? Philox(chance.next(), chance.next())
+                                        : Philox(static_cast<std::uint64_t>(seed), static_cast<std::uint64_t>(seed2))) {
+  }
+  // The stream from its present place on, of which the caller may use this many blocks.
+  Philox reserve(std::uint64_t blocks) ARGOSY_EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    const Philox from = philox_;
+    philox_.skip(blocks);
+    return from;
+  }
+
+ private:
+  Mutex mutex_;
+  Philox philox_ ARGOSY_GUARDED_BY(mutex_);
+};
+
+}  // namespace argosy

@@ -1,0 +1,46 @@
+// Random values. Seeds are TensorFlow's: without any, every run of a program differs; set_random_seed() fixes all ops
+// of a graph, `seed` one op, and the same seeds give the numbers TensorFlow gives.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "argosy/graph/graph.h"
+
+namespace argosy {
+
+// tf.set_random_seed: for ops added from here on.
+void set_random_seed(Graph& graph, std::int64_t seed);
+
+struct RandomOptions {
+  DType dtype = DType::kFloat32;
+  std::optional<std::int64_t> seed = {};
+};
+
+// [low, high): all floating dtypes; int32 and int64 too.
+Value random_uniform(Graph& graph, Value shape, double low = 0, double high = 1, const RandomOptions& options = {});
+Value random_uniform(Graph& graph, const std::vector<std::int64_t>& shape, double low = 0, double high = 1,
+                     const RandomOptions& options = {});
+Value random_normal(Graph& graph, Value shape, double mean = 0, double stddev = 1, const RandomOptions& options = {});
+Value random_normal(Graph& graph, const std::vector<std::int64_t>& shape, double mean = 0, double stddev = 1,
+                    const RandomOptions& options = {});
+// A normal distribution whose values beyond two deviations are drawn again.
+Value truncated_normal(Graph& graph, Value shape, double mean = 0, double stddev = 1,
+                       const RandomOptions& options = {});
+Value truncated_normal(Graph& graph, const std::vector<std::int64_t>& shape, double mean = 0, double stddev = 1,
+                       const RandomOptions& options = {});
+// x with its rows in random order.
+Value random_shuffle(Value x, std::optional<std::int64_t> seed = {});
+// num_samples class numbers per row of logits, with probabilities softmax(logits).
+Value multinomial(Value logits, Value num_samples, std::optional<std::int64_t> seed = {},
+                  DType output_dtype = DType::kInt64);
+
+// The same numbers for the same seed, a vector of two integers, in every run.
+Value stateless_random_uniform(Value shape, Value seed, DType dtype = DType::kFloat32);
+Value stateless_random_normal(Value shape, Value seed, DType dtype = DType::kFloat32);
+Value stateless_truncated_normal(Value shape, Value seed, DType dtype = DType::kFloat32);
+
+// (seed, seed2) for an op with this seed, as TensorFlow derives them: for builders of other random ops.
+std::pair<std::int64_t, std::int64_t> op_seeds(Graph& graph, std::optional<std::int64_t> seed);
+
+}  // namespace argosy

@@ -1,0 +1,133 @@
+// Random ops that keep a generator between runs.
+#include "argosy/op/kernel.h"
+#include "argosy/ops/random/fill.h"
+#include "argosy/ops/random/sample.h"
+
+namespace argosy {
+
+void add_stateless_random(KernelRegistry& kernels);  // stateless_cpu.cc
+
+Result<Shape> random_shape(const Tensor& t) {
+  if (t.shape().rank() != 1)
+    return invalid_argument("random numbers: shape must be a vector, not of shape ", t.shape());
+  return to_shape(t, "random numbers: shape");
+}
+
+Result<IntRange> int_range(const Tensor& low, const Tensor& high) {
+  if (low.shape().rank() != 0 || high.shape().rank() != 0) {
+    return invalid_argument("random integers: minval and maxval must be scalars, not of shape ", low.shape(), " and ",
+                            high.shape());
+  }
+  IntRange range;
+  using Types = TypeList<std::int32_t, std::int64_t, std::uint32_t, std::uint64_t>;
+  ARGOSY_RETURN_IF_ERROR(dispatch<Types>(low.dtype(), "random integers", [&]<typename T>() -> Status {
+    const T from = *low.data<T>();
+    const T to = *high.data<T>();
+    if (from >= to) return invalid_argument("random integers: minval ", from, " is not below maxval ", to);
+    range.low = static_cast<std::uint64_t>(from);
+    range.size = static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from);
+    return ok_status();
+  }));
+  return range;
+}
+
+namespace {
+
+// TensorFlow sets this many blocks aside per output element, whatever is used of them.
+constexpr std::uint64_t kBlocksPerElement = 256;
+
+// State is the kernel's own, guarded by itself.
+template <Distribution kDistribution, bool kPlain>
+class Random final : public Kernel {
+ public:
+  explicit Random(const AttrMap& attrs) : generator_(attrs.get_int("seed"), attrs.get_int("seed2")) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    return std::unique_ptr<Kernel>(std::make_unique<Random>(init.attrs));
+  }
+  Status run(KernelContext& c) override {
+    ARGOSY_ASSIGN_OR_RETURN(const Shape shape, random_shape(c.input(0)));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
+    const Philox from = generator_.reserve(static_cast<std::uint64_t>(shape.elements()) * kBlocksPerElement);
+    return fill_random(*y, kDistribution, from, kPlain);
+  }
+
+ private:
+  SharedPhilox generator_;
+};
+
+class RandomInts final : public Kernel {
+ public:
+  explicit RandomInts(const AttrMap& attrs) : generator_(attrs.get_int("seed"), attrs.get_int("seed2")) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    return std::unique_ptr<Kernel>(std::make_unique<RandomInts>(init.attrs));
+  }
+  Status run(KernelContext& c) override {
+    ARGOSY_ASSIGN_OR_RETURN(const Shape shape, random_shape(c.input(0)));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
+    if (shape.elements() == 0) return ok_status();
+    ARGOSY_ASSIGN_OR_RETURN(const IntRange range, int_range(c.input(1), c.input(2)));
+    const Philox from = generator_.reserve(static_cast<std::uint64_t>(shape.elements()) * kBlocksPerElement);
+    return fill_random_ints(*y, range.low, range.size, from);
+  }
+
+ private:
+  SharedPhilox generator_;
+};
+
+class RandomShuffle final : public Kernel {
+ public:
+  explicit RandomShuffle(const AttrMap& attrs) : generator_(attrs.get_int("seed"), attrs.get_int("seed2")) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    return std::unique_ptr<Kernel>(std::make_unique<RandomShuffle>(init.attrs));
+  }
+  Status run(KernelContext& c) override {
+    const Tensor& x = c.input(0);
+    const std::int64_t rows = x.shape().rank() == 0 ? 1 : x.shape()[0];
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape()));
+    if (x.elements() <= 1 || rows <= 1) {
+      copy_elements(*y, x);
+      return ok_status();
+    }
+    return shuffle_rows(c, x, *y, generator_.reserve(static_cast<std::uint64_t>(rows + 3) / 4));
+  }
+
+ private:
+  SharedPhilox generator_;
+};
+
+class Multinomial final : public Kernel {
+ public:
+  explicit Multinomial(const AttrMap& attrs) : generator_(attrs.get_int("seed"), attrs.get_int("seed2")) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    return std::unique_ptr<Kernel>(std::make_unique<Multinomial>(init.attrs));
+  }
+  Status run(KernelContext& c) override {
+    ARGOSY_ASSIGN_OR_RETURN(const std::int64_t samples, checked_samples(c));
+    if (c.input(0).shape()[0] == 0 || samples == 0) return draw_classes(c, samples, Philox(Philox::Key{}, {}));
+    // Doubles take two words each, so twice the samples, rounded up to whole blocks per row.
+    const auto per_row = static_cast<std::uint64_t>((samples + 3) / 4 * 4) * 2;
+    const auto numbers = static_cast<std::uint64_t>(c.input(0).shape()[0]) * per_row;
+    return draw_classes(c, samples, generator_.reserve(numbers * kBlocksPerElement));
+  }
+
+ private:
+  SharedPhilox generator_;
+};
+
+}  // namespace
+
+void add_kernels_cpu_random(KernelRegistry& kernels) {
+  using enum Distribution;
+  kernels.add("RandomUniform", "cpu", Random<kUniform, false>::make);
+  kernels.add("RandomUniform", "cpu", Random<kUniform, true>::make);
+  kernels.add("RandomStandardNormal", "cpu", Random<kNormal, false>::make);
+  kernels.add("RandomStandardNormal", "cpu", Random<kNormal, true>::make);
+  kernels.add("TruncatedNormal", "cpu", Random<kTruncatedNormal, false>::make);
+  kernels.add("TruncatedNormal", "cpu", Random<kTruncatedNormal, true>::make);
+  kernels.add("RandomUniformInt", "cpu", RandomInts::make);
+  kernels.add("RandomShuffle", "cpu", RandomShuffle::make);
+  kernels.add("Multinomial", "cpu", Multinomial::make);
+  add_stateless_random(kernels);
+}
+
+}  // namespace argosy

@@ -1,0 +1,27 @@
+// What stateful and stateless random kernels share: reading arguments, and drawing once a stream is there.
+#pragma once
+
+#include "argosy/op/kernel.h"
+#include "argosy/ops/random/philox.h"
+
+namespace argosy {
+
+// A vector of sizes.
+Result<Shape> random_shape(const Tensor& t);
+
+// `size` integers from `low` on.
+struct IntRange {
+  std::uint64_t low = 0, size = 0;
+};
+// INVALID_ARGUMENT unless low < high, both scalars.
+Result<IntRange> int_range(const Tensor& low, const Tensor& high);
+
+// y's rows are x's in an order drawn from the stream (Fisher-Yates, from the front). REQUIRES: two rows or more.
+Status shuffle_rows(KernelContext& c, const Tensor& x, const Tensor& y, const Philox& from);
+
+// Inputs logits [batch, classes] and num_samples, checked: how many samples per row.
+Result<std::int64_t> checked_samples(KernelContext& c);
+// Output 0: `samples` class numbers per row of input 0, by inversion of the cumulative sums of exp(logits - max).
+Status draw_classes(KernelContext& c, std::int64_t samples, const Philox& from);
+
+}  // namespace argosy
