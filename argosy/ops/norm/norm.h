@@ -1,0 +1,49 @@
+// Normalisation: batch, layer, local response, L2; moments; and dropout.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "argosy/graph/graph.h"
+
+namespace argosy {
+
+struct BatchNorm {
+  Value y;
+  Value mean, variance;  // of the batch while training (variance with Bessel's correction), else as they came in
+};
+struct BatchNormOptions {
+  Value mean = {}, variance = {};  // running statistics: needed when not training, or with a factor below 1
+  float epsilon = 0.001f;
+  float exponential_avg_factor = 1;  // mean = (1 - factor) * running mean + factor * batch mean; likewise variance
+  bool is_training = true;
+  std::string data_format = "NHWC";
+};
+// scale * (x - mean) / sqrt(variance + epsilon) + offset for every channel of images [batch, height, width, channels].
+// While training, gradients flow through y only, as in TensorFlow.
+BatchNorm fused_batch_norm(Value x, Value scale, Value offset, const BatchNormOptions& options = {},
+                           std::string_view name = "FusedBatchNorm");
+
+// The same from single ops, for any shapes that broadcast: tf.nn.batch_normalization. Offset and scale may be missing.
+Value batch_normalization(Value x, Value mean, Value variance, Value offset, Value scale, float epsilon = 0.001f);
+
+// scale * (x - mean) / sqrt(variance + epsilon) + offset, over the last axis; scale and offset have its size.
+Value layer_norm(Value x, Value scale, Value offset, float epsilon = 1e-5f, std::string_view name = "LayerNorm");
+
+struct Moments {
+  Value mean, variance;
+};
+// Mean and (biased) variance over axes.
+Moments moments(Value x, const std::vector<std::int32_t>& axes, bool keep_dims = false);
+
+// x / sqrt(max(sum(x^2) over the axes, epsilon))
+Value l2_normalize(Value x, const std::vector<std::int32_t>& axes, float epsilon = 1e-12f);
+
+// x / (bias + alpha * sum of squares over depth_radius channels to either side) ^ beta
+Value local_response_normalization(Value x, int depth_radius = 5, float bias = 1, float alpha = 1, float beta = 0.5f);
+
+// Each element is zero with probability `rate`, else grows by 1 / (1 - rate). Seed 0: different every time.
+Value dropout(Value x, float rate, std::int64_t seed = 0, std::string_view name = "dropout");
+
+}  // namespace argosy

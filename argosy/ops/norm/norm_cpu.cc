@@ -1,0 +1,11 @@
+#include "argosy/ops/norm/norm_ops.h"
+
+namespace argosy {
+
+void add_kernels_cpu_norm(KernelRegistry& kernels) {
+  add_kernels_cpu_batch_norm(kernels);
+  add_kernels_cpu_layer_norm(kernels);
+  add_kernels_cpu_lrn(kernels);
+}
+
+}  // namespace argosy

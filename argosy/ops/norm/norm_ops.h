@@ -1,0 +1,16 @@
+// The kinds of ops of this folder, defined and given kernels together. Private to it.
+#pragma once
+
+#include "argosy/op/kernel.h"
+#include "argosy/op/registry.h"
+
+namespace argosy {
+
+void define_batch_norm(OpRegistry& ops);
+void define_layer_norm(OpRegistry& ops);
+void define_lrn(OpRegistry& ops);
+void add_kernels_cpu_batch_norm(KernelRegistry& kernels);
+void add_kernels_cpu_layer_norm(KernelRegistry& kernels);
+void add_kernels_cpu_lrn(KernelRegistry& kernels);
+
+}  // namespace argosy

@@ -1,0 +1,228 @@
+#include "argosy/ops/norm/norm.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "argosy/graph/gradients.h"
+#include "argosy/ops/constant/constant.h"
+#include "argosy/ops/evaluate.h"
+#include "argosy/ops/ops.h"
+#include "argosy/testing/op_case.h"
+
+namespace argosy {
+namespace {
+
+Tensor random(Shape shape, std::uint64_t seed = 1) { return random_tensor(DType::kFloat32, shape, seed); }
+Tensor positive(Shape shape) { return random_tensor(DType::kFloat32, shape, 9, 0.5, 1.5); }
+bool has(const char* op) { return builtin_ops().find(op) != nullptr; }
+
+TEST(BatchNorm, Value) {
+  const auto vector = [](float v) { return Tensor::vector<float>({v}); };
+  const Tensor none = Tensor::zeros(DType::kFloat32, {0});
+  const Tensor x = Tensor::of<float>({1, 2, 2, 1}, {1, 2, 3, 6});  // mean 3, variance 3.5
+  const Tensor y = Tensor::of<float>({1, 2, 2, 1}, {-1, 0, 1, 4});
+  const auto is = [&](AttrMap attrs, const Tensor& mean, const Tensor& variance, std::vector<Tensor> expect) {
+    attrs.set("epsilon", AttrValue(0.5f));
+    check({.op = "FusedBatchNormV3",
+           .inputs = {x, vector(2), vector(1), mean, variance},
+           .attrs = std::move(attrs),
+           .expect = std::move(expect),
+           .other_dtypes = false});
+  };
+  is({}, none, none, {y, vector(3), vector(14 / 3.f), vector(3), vector(3.5), none});
+  // A moving average, and then what was learned.
+  is({{"exponential_avg_factor", 0.25}}, vector(7), vector(1), {y, vector(6), vector(0.75f + 14 / 12.f)});
+  is({{"is_training", false}}, vector(1), vector(3.5),
+     {Tensor::of<float>({1, 2, 2, 1}, {1, 2, 3, 6}), vector(1), vector(3.5)});
+}
+
+// The sizes of the blocks a channel is summed in, channels first and last, all three versions.
+TEST(BatchNorm, Shapes) {
+  struct Case {
+    Shape x;
+    std::string format = "NHWC";
+  };
+  for (const Case& k :
+       {Case{{2, 3, 3, 5}}, {{8, 16, 16, 35}}, {{1, 1, 1, 3}}, {{2, 5, 3, 4}, "NCHW"}, {{0, 2, 2, 3}}}) {
+    SCOPED_TRACE(str_cat(k.x, k.format));
+    const std::int64_t channels = k.format == "NHWC" ? k.x[3] : k.x[1];
+    for (const bool training : {true, false}) {
+      for (const char* version : {"", "V2", "V3"}) {
+        for (const DType dtype :
+             {DType::kFloat32, DType::kBfloat16, DType::kFloat16}) {  // of x; statistics stay float32
+          if (*version == 0 && dtype != DType::kFloat32) continue;
+          const Tensor x = cast_to(random(k.x), dtype), dy = cast_to(random(k.x, 5), dtype);
+          const Tensor scale = random({channels}, 2), none = Tensor::zeros(DType::kFloat32, {0});
+          const AttrMap attrs = {{"data_format", k.format}, {"is_training", training}};
+          const Tensor mean = training ? none : random({channels}, 4),
+                       variance = training ? none : positive({channels});
+          check({.op = str_cat("FusedBatchNorm", version),
+                 .inputs = {x, scale, random({channels}, 3), mean, variance},
+                 .attrs = attrs,
+                 .tolerance = 1e-4,
+                 .other_dtypes = false});
+          std::vector<Tensor> back = {dy, x, scale, random({channels}, 6), positive({channels})};
+          if (std::string(version) == "V3") back.push_back(none);
+          check({.op = str_cat("FusedBatchNormGrad", version),
+                 .inputs = back,
+                 .attrs = attrs,
+                 .tolerance = 1e-3,
+                 .other_dtypes = false});
+        }
+      }
+    }
+  }
+  check({.op = "FusedBatchNormV3",
+         .inputs = {random({2, 2, 2, 2, 3}), random({3}), random({3}), random({0}), random({0})},
+         .attrs = {{"data_format", "NDHWC"}},
+         .tolerance = 1e-4,
+         .other_dtypes = false});
+}
+
+TEST(BatchNorm, LargeMeanKeepsItsVariance) {
+  Tensor x = random({4, 8, 8, 16});
+  for (float& v : x.values<float>()) v += 1000;
+  check({.op = "FusedBatchNormV3",
+         .inputs = {x, positive({16}), random({16}), random({0}), random({0})},
+         .tolerance = 2e-3,
+         .other_dtypes = false});
+}
+
+TEST(BatchNorm, Refusals) {
+  const auto refuse = [](Shape x, Shape scale, AttrMap attrs) {
+    check({.op = "FusedBatchNormV3",
+           .inputs = {random(std::move(x)), random(std::move(scale)), random({3}), random({0}), random({0})},
+           .attrs = std::move(attrs),
+           .error = Code::kInvalidArgument});
+  };
+  refuse({2, 2, 3}, {3}, {});
+  refuse({2, 2, 2, 3}, {2}, {});
+  refuse({2, 2, 2, 3}, {1, 3}, {});
+  refuse({2, 2, 2, 3}, {3}, {{"is_training", false}});
+  refuse({2, 2, 2, 3}, {3}, {{"exponential_avg_factor", 0.5}});
+}
+
+// The fused gradient against that of the same function written with single ops.
+TEST(BatchNorm, GradientMatchesItsParts) {
+  if (!has("Mean") || !has("Squeeze")) GTEST_SKIP() << "reductions are not there";
+  for (const bool training : {true, false}) {
+    Graph g;
+    const Value x = constant(g, random({2, 3, 3, 4})), scale = constant(g, random({4}, 2)),
+                offset = constant(g, random({4}, 3));
+    const Value weights = constant(g, random({2, 3, 3, 4}, 4));
+    const Value mean = constant(g, random({4}, 5)), variance = constant(g, positive({4}));
+    const Value fused =
+        fused_batch_norm(x, scale, offset, {.mean = mean, .variance = variance, .is_training = training}).y;
+    const Value m = g.add("Mean", {x, constant(g, Tensor::vector<std::int32_t>({0, 1, 2}))}, {{"keep_dims", true}});
+    const Value v =
+        g.add("Mean", {g.add("SquaredDifference", {x, m}), constant(g, Tensor::vector<std::int32_t>({0, 1, 2}))},
+              {{"keep_dims", true}});
+    const Value parts = batch_normalization(x, training ? m : mean, training ? v : variance, offset, scale);
+    const auto a = gradients(g, {fused}, {x, scale, offset}, {.grad_ys = {weights}});
+    const auto b = gradients(g, {parts}, {x, scale, offset}, {.grad_ys = {weights}});
+    ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+    const auto out = evaluate(g, {},
+                              {fused.endpoint(), a[0].endpoint(), a[1].endpoint(), a[2].endpoint(), parts.endpoint(),
+                               b[0].endpoint(), b[1].endpoint(), b[2].endpoint()});
+    ASSERT_TRUE(out.ok()) << out.status().to_string();
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(difference((*out)[i], (*out)[i + 4], 1e-4), "") << i;
+  }
+}
+
+TEST(LayerNorm, Cases) {
+  check({.op = "_LayerNorm",
+         .inputs = {Tensor::of<float>({1, 4}, {1, 2, 3, 6}), Tensor::vector<float>({2, 2, 2, 2}),
+                    Tensor::vector<float>({1, 1, 1, 1})},
+         .attrs = {{"epsilon", 0.5}},
+         .expect = {Tensor::of<float>({1, 4}, {-1, 0, 1, 4})}});
+  for (const Shape& shape : {Shape{3, 7}, Shape{2, 2, 33}, Shape{5}, Shape{0, 3}, Shape{2, 0}}) {
+    SCOPED_TRACE(shape.to_string());
+    const Tensor scale = random({shape.back()}, 2);
+    check({.op = "_LayerNorm",
+           .inputs = {random(shape), scale, random({shape.back()}, 3)},
+           .tolerance = 1e-4,
+           .gradient_tolerance = 1e-4});
+    check({.op = "_LayerNormGrad", .inputs = {random(shape, 4), random(shape), scale}, .tolerance = 1e-3});
+  }
+  check({.op = "_LayerNormGrad",
+         .inputs = {random({300, 200}, 4), random({300, 200}), random({200})},
+         .tolerance = 1e-3});
+  check({.op = "_LayerNorm", .inputs = {random({2, 3}), random({2}), random({3})}, .error = Code::kInvalidArgument});
+  check({.op = "_LayerNorm", .inputs = {random({}), random({1}), random({1})}, .error = Code::kInvalidArgument});
+}
+
+// The definition, written out.
+TEST(LRN, Definition) {
+  const Tensor x = random({1, 2, 1, 7});
+  const double bias = 2, alpha = 0.3, beta = 0.75;
+  Tensor y = Tensor::zeros(DType::kFloat32, x.shape());
+  for (int row = 0; row < 2; ++row) {
+    for (int c = 0; c < 7; ++c) {
+      double squares = 0;
+      for (int k = std::max(0, c - 2); k <= std::min(6, c + 2); ++k)
+        squares += std::pow(x.data<float>()[row * 7 + k], 2);
+      y.data<float>()[row * 7 + c] =
+          static_cast<float>(x.data<float>()[row * 7 + c] * std::pow(bias + alpha * squares, -beta));
+    }
+  }
+  const AttrMap attrs = {{"depth_radius", 2}, {"bias", bias}, {"alpha", alpha}, {"beta", beta}};
+  check({.op = "LRN", .inputs = {x}, .attrs = attrs, .expect = {y}});
+  AttrMap bad = attrs;
+  bad.set("depth_radius", AttrValue(std::int64_t{-1}));
+  check({.op = "LRN", .inputs = {x}, .attrs = bad, .error = Code::kInvalidArgument});
+  check({.op = "LRN", .inputs = {random({2, 3})}, .attrs = attrs, .error = Code::kInvalidArgument});
+  check({.op = "LRN", .inputs = {random({1, 1, 1, 3})}, .attrs = {{"depth_radius", std::int64_t{1} << 60}}});
+}
+
+TEST(LRN, Gradient) {
+  Graph g;
+  const Tensor at = random({1, 1, 2, 6}), weights = random({1, 1, 2, 6}, 2);
+  const Value x = placeholder(g, DType::kFloat32, {1, 1, 2, 6});
+  const Value y = local_response_normalization(x, 1, 1.5f, 0.4f, 0.6f);
+  const auto dx = gradients(g, {y}, {x}, {.grad_ys = {constant(g, weights)}});
+  ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+  const auto analytic = evaluate(g, {{x.endpoint(), at}}, {dx[0].endpoint()});
+  ASSERT_TRUE(analytic.ok()) << analytic.status().to_string();
+  for (std::int64_t i = 0; i < at.elements(); ++i) {
+    const auto loss = [&](float step) {
+      Tensor moved = at.clone();
+      moved.data<float>()[i] += step;
+      const auto out = evaluate(g, {{x.endpoint(), moved}}, {y.endpoint()});
+      double sum = 0;
+      for (std::int64_t k = 0; k < at.elements(); ++k)
+        sum += double{(*out)[0].data<float>()[k]} * weights.data<float>()[k];
+      return sum;
+    };
+    EXPECT_NEAR((*analytic)[0].data<float>()[i], (loss(1e-2f) - loss(-1e-2f)) / 2e-2, 2e-3) << i;
+  }
+}
+
+TEST(Norm, Composed) {
+  if (!has("Mean") || !has("Squeeze") || !has("RandomUniform"))
+    GTEST_SKIP() << "reductions or random numbers are not there";
+  Graph g;
+  const Value x = constant(g, Tensor::of<float>({2, 2}, {3, 4, 0, 0}));
+  const Moments m = moments(x, {1});
+  const auto out =
+      evaluate(g, {},
+               {l2_normalize(x, {1}).endpoint(), m.mean.endpoint(), m.variance.endpoint(),
+                dropout(constant(g, Tensor::of<float>({1}, {8})), 0).endpoint(),
+                dropout(constant(g, random_tensor(DType::kFloat32, {1000}, 1, 8, 8)), 0.75f, 3).endpoint()});
+  ASSERT_TRUE(out.ok()) << out.status().to_string();
+  EXPECT_EQ(difference((*out)[0], Tensor::of<float>({2, 2}, {0.6f, 0.8f, 0, 0}), 1e-6), "");
+  EXPECT_EQ(difference((*out)[1], Tensor::vector<float>({3.5, 0}), 1e-6), "");
+  EXPECT_EQ(difference((*out)[2], Tensor::vector<float>({0.25, 0}), 1e-6), "");
+  EXPECT_EQ((*out)[3].data<float>()[0], 8);
+  int kept = 0;
+  for (const float v : (*out)[4].values<float>()) {
+    EXPECT_TRUE(v == 0 || v == 32) << v;
+    kept += v != 0;
+  }
+  EXPECT_NEAR(kept, 250, 60);
+  dropout(x, 1.0f);
+  EXPECT_EQ(g.status().code(), Code::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace argosy

@@ -1,0 +1,213 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "argosy/base/parallel.h"
+#include "argosy/op/kernel.h"
+#include "argosy/ops/elementwise/kernels.h"
+#include "argosy/ops/softmax/rows.h"
+
+namespace argosy {
+
+namespace {
+
+constexpr std::int64_t kGrain = 1 << 13;  // elements, each an exponential
+
+// The same functions as plain loops. 16-bit floats are computed in float.
+namespace plain {
+
+template <typename T>
+T log_sum_exp(const T* x, std::int64_t n, T* top) {
+  *top = -std::numeric_limits<T>::infinity();
+  for (std::int64_t i = 0; i < n; ++i) *top = std::max(*top, x[i]);
+  T sum = 0;
+  for (std::int64_t i = 0; i < n; ++i) sum += std::exp(x[i] - *top);
+  return std::log(sum);
+}
+template <typename T>
+void softmax(const T* x, T* y, std::int64_t n, bool logarithm) {
+  T top;
+  const T shift = log_sum_exp(x, n, &top);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const T z = (x[i] - top) - shift;
+    y[i] = logarithm ? z : std::exp(z);
+  }
+}
+template <typename T>
+T cross_entropy(const T* x, const T* labels, T* backprop, std::int64_t n) {
+  T top;
+  const T shift = log_sum_exp(x, n, &top);
+  T loss = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const T z = (x[i] - top) - shift;
+    loss -= labels[i] * z;
+    backprop[i] = std::exp(z) - labels[i];
+  }
+  return loss;
+}
+template <typename T>
+T cross_entropy(const T* x, std::int64_t label, T* backprop, std::int64_t n) {
+  T top;
+  const T shift = log_sum_exp(x, n, &top);
+  const T loss = shift - (x[label] - top);
+  for (std::int64_t i = 0; i < n; ++i) backprop[i] = std::exp((x[i] - top) - shift) - (i == label ? T(1) : T(0));
+  return loss;
+}
+
+}  // namespace plain
+
+// A row as the type it is computed in: itself, or a widened copy.
+template <typename T>
+class Row {
+ public:
+  using Wide = std::conditional_t<sizeof(T) == 2, float, T>;
+  explicit Row(std::int64_t n) : n_(n) {
+    if constexpr (sizeof(T) == 2) wide_.resize(static_cast<std::size_t>(n));
+  }
+  const Wide* read(const T* x) {
+    if constexpr (sizeof(T) == 2) {
+      widen(dtype_of<T>(), x, wide_.data(), n_);
+      return wide_.data();
+    } else {
+      return x;
+    }
+  }
+  Wide* write(T* y) {
+    if constexpr (sizeof(T) == 2) {
+      return wide_.data();
+    } else {
+      return y;
+    }
+  }
+  void done(T* y) {
+    if constexpr (sizeof(T) == 2) narrow(dtype_of<T>(), wide_.data(), y, n_);
+  }
+
+ private:
+  std::int64_t n_;
+  std::vector<Wide> wide_;
+};
+
+template <bool fast, bool logarithm>
+Status softmax(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  if (x.shape().rank() == 0) return invalid_argument("Softmax: logits must have an axis").with_id("ARG-SHAPE-004");
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape(), {0}));
+  const std::int64_t n = x.shape().back();
+  if (x.elements() == 0) return ok_status();
+  return dispatch<FloatTypes>(x.dtype(), "Softmax", [&]<typename T>() {
+    parallel_for(x.elements() / n, std::max<std::int64_t>(1, kGrain / n), [&](std::int64_t begin, std::int64_t end) {
+      Row<T> in(n), out(n);
+      for (std::int64_t r = begin; r < end; ++r) {
+        const auto* const from = in.read(x.data<T>() + r * n);
+        auto* const to = out.write(y->data<T>() + r * n);
+        fast ? softmax_rows::softmax(from, to, n, logarithm) : plain::softmax(from, to, n, logarithm);
+        out.done(y->data<T>() + r * n);
+      }
+    });
+    return ok_status();
+  });
+}
+
+// Features and labels broadcast: where one has a single row, or a single column, it is repeated.
+struct Repeated {
+  std::int64_t row = 0, column = 0;  // distance to the next, 0 where there is one only
+};
+
+template <bool fast>
+Status dense_cross_entropy(KernelContext& c) {
+  const Tensor &x = c.input(0), &labels = c.input(1);
+  if (x.shape().rank() != 2 || labels.shape().rank() != 2) {
+    return invalid_argument("SoftmaxCrossEntropyWithLogits: logits and labels must be matrices, not of shapes ",
+                            x.shape(), " and ", labels.shape())
+        .with_id("ARG-SHAPE-004");
+  }
+  ARGOSY_ASSIGN_OR_RETURN(const Shape shape, broadcast(x.shape(), labels.shape()));
+  const std::int64_t rows = shape[0], n = shape[1];
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const loss, c.output(0, {rows}));
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const backprop, c.output(1, shape, {0}));
+  const auto steps = [](const Shape& s) { return Repeated{s[0] == 1 ? 0 : s[1], s[1] == 1 ? 0 : 1}; };
+  const Repeated at_x = steps(x.shape()), at_labels = steps(labels.shape());
+  return dispatch<FloatTypes>(x.dtype(), "SoftmaxCrossEntropyWithLogits", [&]<typename T>() {
+    using Wide = typename Row<T>::Wide;
+    if (n == 0) std::fill_n(loss->data<T>(), rows, T(0));
+    if (n == 0) return ok_status();
+    const bool expand_x = at_x.column == 0 && n > 1, expand_labels = at_labels.column == 0 && n > 1;
+    parallel_for(rows, std::max<std::int64_t>(1, kGrain / n), [&](std::int64_t begin, std::int64_t end) {
+      Row<T> in(n), given(n), out(n);
+      std::vector<T> x_row(expand_x ? n : 0), label_row(expand_labels ? n : 0);
+      for (std::int64_t r = begin; r < end; ++r) {
+        const T* from = x.data<T>() + r * at_x.row;
+        const T* p = labels.data<T>() + r * at_labels.row;
+        if (expand_x) from = (std::fill(x_row.begin(), x_row.end(), *from), x_row.data());
+        if (expand_labels) p = (std::fill(label_row.begin(), label_row.end(), *p), label_row.data());
+        T* const back = backprop->data<T>() + r * n;
+        const Wide* const wide_x = in.read(from);
+        const Wide* const wide_p = given.read(p);
+        Wide* const to = out.write(back);
+        loss->data<T>()[r] =
+            T(fast ? softmax_rows::cross_entropy(wide_x, wide_p, to, n) : plain::cross_entropy(wide_x, wide_p, to, n));
+        out.done(back);
+      }
+    });
+    return ok_status();
+  });
+}
+
+Result<std::vector<std::int64_t>> checked_labels(const Tensor& labels, std::int64_t classes) {
+  ARGOSY_ASSIGN_OR_RETURN(std::vector<std::int64_t> numbers, to_int64s(labels, "labels"));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i] < 0 || numbers[i] >= classes) {
+      return invalid_argument("SparseSoftmaxCrossEntropyWithLogits: label ", numbers[i], " of row ", i,
+                              " is outside the valid range of [0, ", classes, ")")
+          .with_id("ARG-DATA-001");
+    }
+  }
+  return numbers;
+}
+
+template <bool fast>
+Status sparse_cross_entropy(KernelContext& c) {
+  const Tensor &x = c.input(0), &labels = c.input(1);
+  if (x.shape().rank() != 2 || labels.shape().rank() != 1 || labels.elements() != x.shape()[0]) {
+    return invalid_argument(
+               "SparseSoftmaxCrossEntropyWithLogits: logits must be a matrix and labels a vector with one ",
+               "number a row, not of shapes ", x.shape(), " and ", labels.shape())
+        .with_id("ARG-SHAPE-015");
+  }
+  const std::int64_t rows = x.shape()[0], n = x.shape()[1];
+  if (n == 0) return invalid_argument("SparseSoftmaxCrossEntropyWithLogits: there must be at least one class");
+  ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::int64_t> classes, checked_labels(labels, n));
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const loss, c.output(0, {rows}));
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const backprop, c.output(1, x.shape()));
+  return dispatch<FloatTypes>(x.dtype(), "SparseSoftmaxCrossEntropyWithLogits", [&]<typename T>() {
+    parallel_for(rows, std::max<std::int64_t>(1, kGrain / n), [&](std::int64_t begin, std::int64_t end) {
+      Row<T> in(n), out(n);
+      for (std::int64_t r = begin; r < end; ++r) {
+        T* const back = backprop->data<T>() + r * n;
+        const auto* const from = in.read(x.data<T>() + r * n);
+        auto* const to = out.write(back);
+        loss->data<T>()[r] = T(fast ? softmax_rows::cross_entropy(from, classes[r], to, n)
+                                    : plain::cross_entropy(from, classes[r], to, n));
+        out.done(back);
+      }
+    });
+    return ok_status();
+  });
+}
+
+}  // namespace
+
+void add_kernels_cpu_softmax(KernelRegistry& kernels) {
+  kernels.add("Softmax", "cpu", softmax<true, false>);
+  kernels.add("Softmax", "cpu", softmax<false, false>);
+  kernels.add("LogSoftmax", "cpu", softmax<true, true>);
+  kernels.add("LogSoftmax", "cpu", softmax<false, true>);
+  kernels.add("SoftmaxCrossEntropyWithLogits", "cpu", dense_cross_entropy<true>);
+  kernels.add("SoftmaxCrossEntropyWithLogits", "cpu", dense_cross_entropy<false>);
+  kernels.add("SparseSoftmaxCrossEntropyWithLogits", "cpu", sparse_cross_entropy<true>);
+  kernels.add("SparseSoftmaxCrossEntropyWithLogits", "cpu", sparse_cross_entropy<false>);
+}
+
+}  // namespace argosy

@@ -1,0 +1,103 @@
+#include "argosy/ops/softmax/softmax.h"
+
+#include <gtest/gtest.h>
+
+#include "argosy/ops/constant/constant.h"
+#include "argosy/ops/evaluate.h"
+#include "argosy/ops/ops.h"
+#include "argosy/testing/op_case.h"
+
+namespace argosy {
+namespace {
+
+Tensor random(Shape shape, std::uint64_t seed = 1) { return random_tensor(DType::kFloat32, shape, seed, -3, 3); }
+bool has(const char* op) { return builtin_ops().find(op) != nullptr; }
+
+TEST(Softmax, Values) {
+  check({.op = "Softmax",
+         .inputs = {Tensor::of<float>({1, 2}, {1000, 1000})},
+         .expect = {Tensor::of<float>({1, 2}, {.5, .5})},
+         .check_gradient = has("Sum")});
+  check({.op = "LogSoftmax",
+         .inputs = {Tensor::of<float>({2}, {0, 200})},
+         .expect = {Tensor::of<float>({2}, {-200, 0})},
+         .other_dtypes = false,
+         .check_gradient = has("Sum")});
+  check({.op = "SparseSoftmaxCrossEntropyWithLogits",
+         .inputs = {Tensor::of<float>({2, 3}, {1, 1, 1, 0, 0, 100}), Tensor::vector<std::int64_t>({2, 0})},
+         .expect = {Tensor::vector<float>({1.0986123f, 100}),
+                    Tensor::of<float>({2, 3}, {1 / 3.f, 1 / 3.f, -2 / 3.f, -1, 0, 1})},
+         .check_gradient = false});
+  check({.op = "SoftmaxCrossEntropyWithLogits",
+         .inputs = {Tensor::of<float>({1, 2}, {0, 0}), Tensor::of<float>({1, 2}, {3, 0.5})},
+         .expect = {Tensor::vector<float>({2.4260151f}), Tensor::of<float>({1, 2}, {-2.5, 0})},
+         .check_gradient = false});
+}
+
+TEST(Softmax, Shapes) {
+  for (const Shape& shape :
+       {Shape{1}, Shape{3, 5}, Shape{2, 3, 16}, Shape{2, 37}, Shape{4, 1}, Shape{0, 3}, Shape{2, 0}}) {
+    SCOPED_TRACE(shape.to_string());
+    check({.op = "Softmax", .inputs = {random(shape)}, .check_gradient = has("Sum")});
+    check({.op = "LogSoftmax", .inputs = {random(shape)}, .check_gradient = has("Sum")});
+  }
+  check({.op = "Softmax", .inputs = {random({})}, .error = Code::kInvalidArgument});
+}
+
+TEST(CrossEntropy, Shapes) {
+  const bool gradient = has("Sum") && has("ExpandDims") && has("Reshape");
+  for (const std::int64_t n : {1, 3, 10, 16, 37}) {
+    SCOPED_TRACE(n);
+    check({.op = "SoftmaxCrossEntropyWithLogits",
+           .inputs = {random({3, n}), random({3, n}, 2)},
+           .check_gradient = gradient});
+    check({.op = "SparseSoftmaxCrossEntropyWithLogits",
+           .inputs = {random({2, n}), Tensor::vector<std::int32_t>({0, static_cast<std::int32_t>(n - 1)})},
+           .check_gradient = gradient});
+  }
+  for (const auto& [x, labels] : {std::pair{Shape{1, 3}, Shape{2, 3}},
+                                  {Shape{2, 3}, Shape{1, 3}},
+                                  {Shape{2, 3}, Shape{2, 1}},
+                                  {Shape{2, 1}, Shape{1, 3}},
+                                  {Shape{0, 3}, Shape{0, 3}},
+                                  {Shape{2, 0}, Shape{2, 0}}}) {
+    SCOPED_TRACE(str_cat(x, labels));
+    check(
+        {.op = "SoftmaxCrossEntropyWithLogits", .inputs = {random(x), random(labels, 2)}, .check_gradient = gradient});
+  }
+}
+
+TEST(CrossEntropy, Refusals) {
+  const auto sparse = [](Shape x, std::initializer_list<std::int64_t> labels, const char* contains) {
+    check({.op = "SparseSoftmaxCrossEntropyWithLogits",
+           .inputs = {random(std::move(x)), Tensor::vector<std::int64_t>(labels)},
+           .error = Code::kInvalidArgument,
+           .error_contains = contains});
+  };
+  sparse({2, 3}, {0, 3}, "");
+  sparse({2, 3}, {0, -1}, "");
+  sparse({2, 3}, {0}, "1 labels for 2 rows");
+  sparse({2, 0}, {0, 0}, "class");
+  sparse({3}, {0}, "rank 2");
+  check({.op = "SoftmaxCrossEntropyWithLogits",
+         .inputs = {random({2, 3}), random({3, 3})},
+         .error = Code::kInvalidArgument});
+  check({.op = "SoftmaxCrossEntropyWithLogits", .inputs = {random({3}), random({3})}, .error = Code::kInvalidArgument});
+}
+
+TEST(CrossEntropy, RowsOfAnyRank) {
+  if (!has("Reshape") || !has("StridedSlice")) GTEST_SKIP() << "shape ops are not there";
+  Graph g;
+  const Value logits = placeholder(g, DType::kFloat32, {-1, 3, 5});
+  const Value loss = sparse_softmax_cross_entropy_with_logits(placeholder(g, DType::kInt32, {-1, 3}, "labels"), logits);
+  ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+  EXPECT_EQ(loss.shape().to_string(), "[?,3]");
+  const auto out = evaluate(
+      g, {{logits.endpoint(), random({2, 3, 5})}, {{*g.find("labels"), 0}, Tensor::zeros(DType::kInt32, {2, 3})}},
+      {loss.endpoint()});
+  ASSERT_TRUE(out.ok()) << out.status().to_string();
+  EXPECT_EQ(out->at(0).shape().to_string(), "[2,3]");
+}
+
+}  // namespace
+}  // namespace argosy
