@@ -17,13 +17,13 @@ const char* const kContinuous[] = {"Add",      "AddV2",    "Sub",     "Mul",    
 
 TEST(BinaryOps, EveryWayOfBroadcasting) {
   const std::pair<Shape, Shape> shapes[] = {
-      {{37}, {37}},
-      {{}, {37}},
-      {{37}, {}},
+      {{19}, {19}},
+      {{}, {19}},
+      {{19}, {}},
       {{}, {}},
       {{1}, {1, 1}},
-      {{5, 40}, {40}},
-      {{40}, {5, 40}},
+      {{2, 33}, {33}},
+      {{33}, {2, 33}},
       {{5, 3}, {3}},
       {{5, 1}, {1, 3}},
       {{6, 3}, {6, 1}},
@@ -31,7 +31,7 @@ TEST(BinaryOps, EveryWayOfBroadcasting) {
       {{0, 3}, {3}},
       {{0}, {1}},
       {{3, 0}, {3, 1}},
-      {{2, 1, 40}, {1, 3, 40}},
+      {{2, 1, 33}, {1, 2, 33}},
   };
   for (const char* op : kContinuous) {
     for (const auto& [x, y] : shapes) {

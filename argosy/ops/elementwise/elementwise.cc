@@ -11,6 +11,7 @@ void define_elementwise(OpRegistry& ops) {
   elementwise::define_unary(ops);
   elementwise::define_binary(ops);
   elementwise::define_comparison(ops);
+  elementwise::define_more(ops);
 }
 
 namespace {

@@ -105,6 +105,11 @@ Value logical_and(Value x, Value y);
 Value logical_or(Value x, Value y);
 Value logical_xor(Value x, Value y);
 
+// The sum of all, which have one shape.
+Value add_n(const std::vector<Value>& values);
+// x; a step in which any of it is infinite or not a number fails with this message.
+Value check_numerics(Value x, std::string_view message);
+
 inline Value operator-(Value x) { return neg(x); }
 inline Value operator+(Operand x, Operand y) { return add(x, y); }
 inline Value operator-(Operand x, Operand y) { return subtract(x, y); }

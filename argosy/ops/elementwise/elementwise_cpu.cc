@@ -60,7 +60,10 @@ BinarySpans find_binary_spans(std::string_view op, DType dtype) {
   return row ? row->spans : BinarySpans{};
 }
 
+void add_kernels_cpu_more(KernelRegistry& kernels);
+
 void add_kernels_cpu_elementwise(KernelRegistry& kernels) {
+  add_kernels_cpu_more(kernels);
   for (const char* op :
        {"Neg",     "Abs",      "Sign",       "Square", "Reciprocal", "Inv",     "Sqrt",     "Rsqrt",
         "Exp",     "Expm1",    "Log",        "Log1p",  "Sin",        "Cos",     "Tan",      "Asin",

@@ -1,0 +1,69 @@
+// Elementwise ops that are no rows of a table: sums of many, checks.
+#include "argosy/graph/gradients.h"
+#include "argosy/op/shape_context.h"
+#include "argosy/ops/elementwise/define.h"
+#include "argosy/ops/elementwise/elementwise.h"
+
+namespace argosy::elementwise {
+
+namespace {
+
+std::vector<Value> add_n_gradient(GradContext& g) {
+  return std::vector<Value>(static_cast<std::size_t>(g.num_inputs()), g.dy());
+}
+
+std::vector<Value> check_numerics_gradient(GradContext& g) {
+  const std::string message =
+      str_cat("Not a number (NaN) or infinity (Inf) values detected in gradient. ", g.attrs().get_string("message"));
+  return {g.graph().add("CheckNumerics", {g.dy()}, {{"message", message}})};
+}
+
+}  // namespace
+
+void define_more(OpRegistry& ops) {
+  ops.add({.name = "AddN",
+           .doc = "The sum of all inputs, which have one shape.",
+           .inputs = {"inputs: N * T"},
+           .outputs = {"sum: T"},
+           .attrs = {"N: int >= 1", "T: number"},
+           .shape = merged_inputs,
+           .gradient = add_n_gradient,
+           .commutative = true,
+           .elementwise = true,
+           .in_place = {{0, 0}}});
+  for (const char* name : {"CheckNumerics", "CheckNumericsV2"}) {
+    ops.add({.name = name,
+             .doc = "tensor, or an error when any of it is infinite or not a number.",
+             .inputs = {"tensor: T"},
+             .outputs = {"output: T"},
+             .attrs = {kFloats, "message: string"},
+             .shape = same_as_input,
+             .gradient = check_numerics_gradient,
+             .stateful = true,
+             .forwards = true});
+  }
+  ops.add({.name = "ApproximateEqual",
+           .doc = "|x - y| <= tolerance",
+           .inputs = {"x: T", "y: T"},
+           .outputs = {"z: bool"},
+           .attrs = {"T: number", "tolerance: float = 0.00001"},
+           .shape = merged_inputs,
+           .gradient = kNotDifferentiable,
+           .commutative = true,
+           .elementwise = true,
+           .blocks_gradient = true});
+}
+
+}  // namespace argosy::elementwise
+
+namespace argosy {
+
+Value add_n(const std::vector<Value>& values) {
+  return values.empty() || !values[0].valid() ? Value() : values[0].graph().add("AddN", values);
+}
+
+Value check_numerics(Value x, std::string_view message) {
+  return x.valid() ? x.graph().add("CheckNumerics", {x}, {{"message", std::string(message)}}) : x;
+}
+
+}  // namespace argosy

@@ -1,0 +1,83 @@
+#include <gtest/gtest.h>
+
+#include "argosy/graph/gradients.h"
+#include "argosy/ops/constant/constant.h"
+#include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/evaluate.h"
+#include "argosy/testing/op_case.h"
+
+namespace argosy {
+namespace {
+
+Tensor floats(std::initializer_list<float> v) { return Tensor::vector<float>(v); }
+
+TEST(AddN, SumsItsInputs) {
+  const auto add_n = [](std::vector<Tensor> inputs) {
+    const auto n = inputs.size();
+    return OpCase{.op = "AddN", .inputs = std::move(inputs), .attrs = {{"N", n}}};
+  };
+  OpCase three = add_n({floats({1, 2}), floats({10, 20}), floats({100, 200})});
+  three.expect = {floats({111, 222})};
+  check(three);
+  check(add_n({floats({1, 2})}));
+  check(add_n({Tensor::zeros(DType::kFloat32, {0, 2}), Tensor::zeros(DType::kFloat32, {0, 2})}));
+  OpCase many = add_n(std::vector<Tensor>(9, random_tensor(DType::kFloat32, {41, 101})));
+  many.check_gradient = false;
+  check(many);
+  check(add_n({Tensor::scalar(3), Tensor::scalar(4)}));
+  OpCase ragged = add_n({floats({1, 2}), floats({1, 2, 3})});
+  ragged.error = Code::kInvalidArgument;
+  check(ragged);
+}
+
+TEST(CheckNumerics, RefusesWhatIsNoNumber) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const char* op : {"CheckNumerics", "CheckNumericsV2"}) {
+    const AttrMap attrs = {{"message", "weights"}};
+    check({.op = op, .inputs = {floats({1, -2, 0})}, .attrs = attrs, .expect = {floats({1, -2, 0})}});
+    check({.op = op, .inputs = {Tensor::zeros(DType::kFloat32, {0})}, .attrs = attrs});
+    for (const float bad : {inf, -inf, nan}) {
+      check({.op = op, .inputs = {floats({1, bad, 0})}, .attrs = attrs, .error = Code::kInvalidArgument});
+    }
+  }
+  const OpDef& op = *Graph().ops().find("CheckNumerics");
+  const auto out = evaluate_op(op, {{"message", "loss"}}, {floats({1, inf, nan})});
+  EXPECT_EQ(out.status().id(), "ARG-NUM-001");
+  EXPECT_NE(out.status().message().find("loss : Tensor had Inf and NaN values"), std::string::npos);
+}
+
+TEST(ApproximateEqual, WithinItsTolerance) {
+  check({.op = "ApproximateEqual",
+         .inputs = {floats({1, 1, 1}), floats({1.000001f, 1.1f, 0.9f})},
+         .expect = {Tensor::vector<bool>({true, false, false})},
+         .other_dtypes = false});
+  check({.op = "ApproximateEqual",
+         .inputs = {floats({1, 1, 1}), floats({1.25f, 1.75f, 0.5f})},
+         .attrs = {{"tolerance", 0.5}},
+         .expect = {Tensor::vector<bool>({true, false, true})}});
+  check({.op = "ApproximateEqual", .inputs = {floats({1}), floats({1, 2})}, .error = Code::kInvalidArgument});
+}
+
+TEST(Operators, ReadAsMathematics) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat32, {2});
+  const Value y = 2 * x + 1.0 / (x - 3) - -x;
+  const auto dy = gradients(g, {y}, {x});
+  ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+  const auto out = evaluate(g, {{x.endpoint(), floats({1, 4})}}, {y.endpoint(), dy[0].endpoint()});
+  ASSERT_TRUE(out.ok()) << out.status().to_string();
+  EXPECT_EQ(difference((*out)[0], floats({2.5, 13}), 1e-6), "");
+  EXPECT_EQ(difference((*out)[1], floats({2.75, 2}), 1e-6), "");
+}
+
+TEST(Operators, NumbersMustFit) {
+  Graph g;
+  const Value n = constant(g, 7);
+  EXPECT_EQ((n * 2).dtype(), DType::kInt32);
+  EXPECT_FALSE((n * 2.5).valid());
+  EXPECT_EQ(g.status().id(), "ARG-DTYPE-002");
+}
+
+}  // namespace
+}  // namespace argosy
