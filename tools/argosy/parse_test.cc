@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <random>
+
 #include "tools/argosy/exit_code.h"
 #include "tools/argosy/help.h"
 
@@ -121,6 +123,28 @@ TEST_F(ParseTest, EveryMistakeSaysWhatWhereAndWhatToType) {
     EXPECT_EQ(parsed.status.where(), bad.where) << bad.words;
     EXPECT_THAT(parsed.status.next(), HasSubstr(bad.next)) << bad.words;
     EXPECT_EQ(exit_code(parsed.status), kUsage) << bad.words;
+  }
+}
+
+// Anything at all may be typed: the parser ends, and either sets the options or says what, where and what to type.
+TEST_F(ParseTest, RandomWordsEndInACommandOrAnError) {
+  const std::vector<std::string> vocabulary = {
+      "train", "ckpt",  "ls",   "version",       "mlp",      "lenet",    "--steps", "--steps=3", "-r",     "-r1",
+      "--",    "-",     "---",  "--=",           "--with",   "--json",   "--trace", "--seed",    "--help", "-h",
+      "",      "=",     "-5",   "1e400",         "\xff\xfe", "--color",  "never",   "[x]",       "{",      "@file",
+      "-qh",   "-hq=1", "%s%n", "--no-progress", "nan",      "--steps=", "a=b",     "--trace=0", "-q",     "\n"};
+  std::mt19937 random(20240501);
+  for (int round = 0; round < 20000; ++round) {
+    std::vector<std::string> words(random() % 7);
+    for (std::string& word : words) {
+      word = vocabulary[random() % vocabulary.size()];
+      if (random() % 8 == 0) word += static_cast<char>(random() % 256);
+    }
+    const Parsed parsed = parse(program_, words);
+    ASSERT_NE(parsed.command, nullptr) << str_join(words, " ");
+    if (parsed.status.ok()) continue;
+    ASSERT_FALSE(parsed.status.message().empty() || parsed.status.where().empty() || parsed.status.next().empty())
+        << str_join(words, " ") << ": " << parsed.status.to_string();
   }
 }
 
