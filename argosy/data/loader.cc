@@ -64,7 +64,8 @@ class Loader::Impl {
   // The batch at the cursor, and where it ends.
   Plan plan_next() const ARGOSY_REQUIRES(mutex_) {
     const std::int64_t n = dataset_.size();
-    Plan plan{planned_, planned_};
+    Plan plan;
+    plan.begin = plan.end = planned_;
     std::int64_t left = n - plan.begin.position;
     if (left == 0 || (options_.drop_last && left < options_.batch)) {
       plan.begin = {plan.begin.epoch + 1, 0};

@@ -66,9 +66,9 @@ class Dynamic {
     StepStats* const stats = context_.stats();
     if (stats != nullptr) {
       stats->start_nanos = now_nanos();
-      stats->devices.assign(queues_.size(), {});
-      for (std::size_t d = 0; d < queues_.size(); ++d)
-        stats->devices[d].device = step_.machine->device(static_cast<int>(d)).spec().name;
+      stats->devices.assign(static_cast<std::size_t>(step_.machine->size()), {});
+      for (int d = 0; d < step_.machine->size(); ++d)
+        stats->devices[static_cast<std::size_t>(d)].device = step_.machine->device(d).spec().name;
       stats->ops.clear();
     }
     {
