@@ -59,10 +59,13 @@ std::vector<Value> log_softmax_gradient(GradContext& g) { return {g.dy() - exp(g
 // Output 1 is what output 0 gives back to the logits: softmax - labels.
 std::vector<Value> dense_gradient(GradContext& g) {
   const Value features = g.x(0), labels = g.x(1), dloss = as_column(g.dy(0));
+  const PartialShape &narrow = features.shape(), &wide = g.y(1).shape();
+  const bool whole = narrow.rank() == 2 && narrow[1] >= 0 && narrow[1] == wide[1];
+  const Value logits = whole ? features : features + zeros_like(g.y(1));  // one logit for every class
   Value dx = dloss * g.y(1);
-  Value dlabels = dloss * neg(log_softmax(features));
+  Value dlabels = dloss * neg(log_softmax(logits));
   if (g.has_dy(1)) {
-    dx = dx + through_softmax(softmax(features), g.dy(1));
+    dx = dx + through_softmax(softmax(logits), g.dy(1));
     dlabels = dlabels - g.dy(1);
   }
   return {sum_to_shape_of(features, dx), sum_to_shape_of(labels, dlabels)};
