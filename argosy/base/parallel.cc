@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <string>
+
+#include "argosy/base/cgroup.h"
 
 #if defined(__SANITIZE_THREAD__)
 #define ARGOSY_TSAN 1
@@ -25,24 +28,22 @@ namespace argosy {
 
 namespace {
 
-// "max 100000" or "200000 100000" (cgroup v2), or the two v1 files; 0 when there is no limit.
+// Cores' worth of time that the tightest control group around this process grants; 0 when there is no limit.
 double cgroup_quota() {
-  double quota = 0;
-  double period = 0;
-  if (std::FILE* f = std::fopen("/sys/fs/cgroup/cpu.max", "r")) {
-    if (std::fscanf(f, "%lf %lf", &quota, &period) != 2) quota = 0;
-    std::fclose(f);
-  } else {
-    const auto read = [](const char* path, double& value) {
-      if (std::FILE* g = std::fopen(path, "r")) {
-        if (std::fscanf(g, "%lf", &value) != 1) value = 0;
-        std::fclose(g);
-      }
-    };
-    read("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", quota);
-    read("/sys/fs/cgroup/cpu/cpu.cfs_period_us", period);
+  double tightest = 0;
+  for (const std::string& path :
+       cgroup_files(read_small_file("/proc/self/cgroup"), "cpu", "cpu.max", "cpu.cfs_quota_us")) {
+    // "max 100000" or "200000 100000" in version 2, two files in version 1.
+    std::string text = read_small_file(path);
+    if (const std::size_t at = path.rfind("cfs_quota_us"); at != std::string::npos) {
+      text += read_small_file(path.substr(0, at) + "cfs_period_us");
+    }
+    double quota = 0;
+    double period = 0;
+    if (std::sscanf(text.c_str(), "%lf %lf", &quota, &period) != 2 || !(quota > 0) || !(period > 0)) continue;
+    tightest = tightest == 0 ? quota / period : std::min(tightest, quota / period);
   }
-  return quota > 0 && period > 0 ? quota / period : 0;
+  return tightest;
 }
 
 thread_local int budget = 0;

@@ -51,7 +51,8 @@ std::int64_t measure_wake_cost() {
     }
     wake.notify_one();
     sleeper.join();
-  } catch (const std::system_error&) {  // no thread to be had: none will be woken either
+  } catch (const std::system_error&) {
+    costs.clear();  // no thread to be had: none will be woken either
   }
   if (costs.empty()) return kSpinNanos;
   std::sort(costs.begin(), costs.end());

@@ -73,7 +73,7 @@ class ThreadPool {
 
   // Workers that look around, and those that sleep. Whoever brings work wakes a sleeper unless somebody looks around;
   // who stops looking around looks once more, after having said so: no work is left lying.
-  alignas(64) std::atomic<int> searching_{0};
+  std::atomic<int> searching_{0};
   std::atomic<int> sleeping_{0};
   std::atomic<std::int64_t> injected_count_{0};
 

@@ -59,6 +59,37 @@ TEST(EmulatedGpu, ADeviceNobodyUsesTakesNoThread) {
   EXPECT_EQ(threads_of_process(), before + 1);
 }
 
+long resident_kib() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("VmRSS:", 0) == 0) return std::stol(line.substr(6));
+  }
+  return 0;
+}
+
+TEST(EmulatedGpu, ClosingGivesEverythingBack) {
+  const auto session = [] {
+    const auto devices = emulate("gpu:64MiB,gpu:64MiB");
+    const Buffer device = devices[1]->allocator().allocate(1 << 20).value();
+    const Buffer host = devices[0]->allocator().allocate(1 << 20).value();
+    std::memset(host.data(), 1, host.bytes());
+    devices[1]->copies().copy(device, host);
+    ASSERT_TRUE(devices[1]->synchronize().ok());
+    const Buffer small = devices[1]->allocator().allocate(100).value();
+    std::memset(small.data(), 1, small.bytes());
+  };
+  for (int i = 0; i < 50; ++i) session();
+  const long before = resident_kib();
+  const int threads = threads_of_process();
+  for (int i = 0; i < 500; ++i) session();
+  EXPECT_EQ(threads_of_process(), threads);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  EXPECT_LT(resident_kib(), before + 256);
+#else
+  (void)before;  // the sanitizers keep books of their own
+#endif
+}
+
 TEST(EmulatedGpu, HalfTheSpeedTakesTwiceTheTime) {
   const auto devices = emulate("gpu@0.5,gpu");
   EXPECT_EQ(devices[2]->observer(), nullptr) << "a plain device pays nothing";

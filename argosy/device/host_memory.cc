@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <cstdio>
-#include <fstream>
+#include <cstdlib>
 #include <limits>
-#include <string>
 
+#include "argosy/base/cgroup.h"
+#include "argosy/base/str.h"
 #include "argosy/device/pool.h"
 
 namespace argosy {
@@ -12,44 +12,28 @@ namespace {
 
 constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
 
-// A file that holds one number; kNone for "max" and where there is no such file.
-std::uint64_t number_in(const std::string& path) {
-  std::ifstream file(path);
-  std::uint64_t value = 0;
-  return file >> value ? value : kNone;
-}
-
-// The smallest limit from this process's own group up to the root, in cgroup v2 (one hierarchy, "0::/path") or v1.
-std::uint64_t cgroup_limit() {
-  std::uint64_t limit =
-      std::min(number_in("/sys/fs/cgroup/memory.max"), number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    const bool v2 = line.rfind("0::", 0) == 0;
-    if (!v2 && line.find(":memory:") == std::string::npos) continue;
-    for (std::string path = line.substr(line.rfind(':') + 1); path.size() > 1; path.erase(path.rfind('/'))) {
-      limit = std::min(limit, number_in(v2 ? "/sys/fs/cgroup" + path + "/memory.max"
-                                           : "/sys/fs/cgroup/memory" + path + "/memory.limit_in_bytes"));
-    }
-  }
-  return limit;
-}
-
-std::uint64_t machine_memory() {
-  std::uint64_t kib = 0;
-  if (std::FILE* f = std::fopen("/proc/meminfo", "r")) {
-    unsigned long long value = 0;
-    if (std::fscanf(f, "MemTotal: %llu kB", &value) == 1) kib = value;
-    std::fclose(f);
-  }
-  return kib > 0 ? kib * 1024 : kNone;
+// The number a text begins with; kNone where it begins with none ("max", or no file).
+std::uint64_t number_in(std::string_view text) {
+  const std::string copy(str_trim(text));
+  if (copy.empty() || copy[0] < '0' || copy[0] > '9') return kNone;
+  return std::strtoull(copy.c_str(), nullptr, 10);
 }
 
 }  // namespace
 
 std::uint64_t host_memory_bytes() {
-  const std::uint64_t bytes = std::min(machine_memory(), cgroup_limit());
-  return bytes == kNone ? std::uint64_t{1} << 40 : bytes;
+  std::uint64_t bytes = kNone;
+  constexpr std::string_view kTotal = "MemTotal:";
+  const std::string machine = read_small_file("/proc/meminfo");
+  if (const std::size_t at = machine.find(kTotal); at != std::string::npos) {
+    const std::uint64_t kib = number_in(std::string_view(machine).substr(at + kTotal.size()));
+    if (kib < kNone / 1024) bytes = kib * 1024;
+  }
+  for (const std::string& path :
+       cgroup_files(read_small_file("/proc/self/cgroup"), "memory", "memory.max", "memory.limit_in_bytes")) {
+    bytes = std::min(bytes, number_in(read_small_file(path)));
+  }
+  return bytes == kNone ? std::uint64_t{1} << 40 : std::max<std::uint64_t>(bytes, 1);
 }
 
 }  // namespace argosy

@@ -29,11 +29,10 @@ void* take_pages(std::size_t bytes) {
   if (base == MAP_FAILED) return nullptr;
   if (!huge) return base;
   // Cut to a huge page's boundary: the kernel backs only aligned stretches with one.
-  const auto begin = reinterpret_cast<std::uintptr_t>(base);
-  const std::uintptr_t aligned = (begin + kHugePage - 1) & ~(kHugePage - 1);
-  void* data = reinterpret_cast<void*>(aligned);
-  if (aligned > begin) munmap(base, aligned - begin);
-  munmap(reinterpret_cast<void*>(aligned + bytes), begin + reserved - aligned - bytes);
+  const std::size_t before = (kHugePage - reinterpret_cast<std::uintptr_t>(base) % kHugePage) % kHugePage;
+  std::byte* data = static_cast<std::byte*>(base) + before;
+  if (before > 0) munmap(base, before);
+  munmap(data + bytes, kHugePage - before);
   madvise(data, bytes, MADV_HUGEPAGE);  // refused where the kernel has none: slower, not wrong
   return data;
 }

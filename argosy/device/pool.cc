@@ -121,14 +121,18 @@ class PoolAllocator::Pool : public std::enable_shared_from_this<Pool> {
 Result<Buffer> PoolAllocator::Pool::allocate(std::size_t bytes) {
   MutexLock lock(mutex_);
   ++allocations_;
-  if (fail_in_ > 0 && --fail_in_ == 0) return refuse(bytes, "injected fault, ");
+  if (fail_in_ > 0) {
+    --fail_in_;
+    if (fail_in_ == 0) return refuse(bytes, "injected fault, ");
+  }
   if (bytes > (std::size_t{1} << 50) || (limit_ != 0 && (bytes > limit_ || in_use_ > limit_ - bytes))) {
     return refuse(bytes, "");
   }
   Block* block = nullptr;
   try {
     block = take(bytes);
-  } catch (const std::bad_alloc&) {  // no room for the bookkeeping: the system has none left
+  } catch (const std::bad_alloc&) {
+    block = nullptr;  // no room for the bookkeeping: the system has none left
   }
   if (block == nullptr) {
     return resource_exhausted("memory of ", owner_, ": ", format_bytes(bytes), " (", bytes,

@@ -85,7 +85,8 @@ std::int64_t InprocGroup::State::deadline(const CollectiveOptions& options) cons
   return now_nanos() + std::max<std::int64_t>(timeout.count(), 1);
 }
 
-Status InprocGroup::State::late(std::string what, const CollectiveOptions& options, const std::vector<int>& missing) {
+Status InprocGroup::State::late(const std::string& what, const CollectiveOptions& options,
+                                const std::vector<int>& missing) {
   const auto timeout = options.timeout.count() > 0 ? options.timeout : options_.timeout;
   return deadline_exceeded(what, ": after ", static_cast<double>(timeout.count()) * 1e-9, " s ",
                            missing.size() == 1 ? "rank " : "ranks ", str_join(missing), " of ", size_, " had not come")
@@ -196,7 +197,7 @@ void InprocGroup::State::pace(const Round& round, const CollectiveCall& call, in
 }
 
 Status InprocGroup::State::send(int from, int to, const Tensor& tensor, const CollectiveOptions& options) {
-  Channel& channel = channels_[static_cast<std::size_t>(from * size_ + to)];
+  Channel& channel = this->channel(from, to);
   channel.tensor = &tensor;
   channel.name = options.name;
   channel.state.store(Channel::kOffered, std::memory_order_seq_cst);
@@ -218,7 +219,7 @@ Status InprocGroup::State::send(int from, int to, const Tensor& tensor, const Co
 }
 
 Status InprocGroup::State::recv(int to, int from, const Tensor& tensor, const CollectiveOptions& options) {
-  Channel& channel = channels_[static_cast<std::size_t>(from * size_ + to)];
+  Channel& channel = this->channel(from, to);
   const std::int64_t end = deadline(options);
   int offered = Channel::kOffered;
   do {

@@ -81,8 +81,11 @@ class InprocGroup::State {
   void start(Round& round, int rank);
   void work(Round& round, int rank);
   void pace(const Round& round, const CollectiveCall& call, int rank);
+  Channel& channel(int from, int to) {
+    return channels_[static_cast<std::size_t>(from) * seats_.size() + static_cast<std::size_t>(to)];
+  }
   std::int64_t deadline(const CollectiveOptions& options) const;
-  Status late(std::string what, const CollectiveOptions& options, const std::vector<int>& missing);
+  Status late(const std::string& what, const CollectiveOptions& options, const std::vector<int>& missing);
 
   const int size_;
   const InprocOptions options_;
