@@ -116,7 +116,8 @@ TEST(FusedMatMul, MatchesItsParts) {
         check({.op = "_FusedMatMul",
                .inputs = {random({6, k}), random(tb ? Shape{9, k} : Shape{k, 9}, 2), random({9}, 3)},
                .attrs = {{"transpose_b", tb}, {"num_args", 1}, {"fused_ops", ops}},
-               .tolerance = 1e-4});
+               .tolerance = 1e-4,
+               .unlike_tensorflow = k > 1000 ? "TensorFlow sums 16-bit floats in 16 bits" : ""});
       }
     }
   }

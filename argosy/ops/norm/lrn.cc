@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "argosy/graph/gradients.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/norm/norm_ops.h"
@@ -12,11 +14,8 @@ Status image_shape(ShapeContext& c) {
     ARGOSY_ASSIGN_OR_RETURN(const PartialShape image, c.with_rank(i, 4));
     ARGOSY_ASSIGN_OR_RETURN(shape, shape.merge(image));
   }
-  if (c.attrs().get_int("depth_radius") < 0) {
-    return invalid_argument(c.op().name, ": depth_radius must not be negative");
-  }
   c.set_output(0, shape);
-  return ok_status();
+  return check_depth_radius(c.op().name, c.attrs().get_int("depth_radius"));
 }
 
 Cost lrn_cost(const ShapeContext& c) {
@@ -32,6 +31,12 @@ std::vector<Value> lrn_gradient(GradContext& g) {
 }
 
 }  // namespace
+
+Status check_depth_radius(std::string_view op, std::int64_t radius) {
+  if (radius >= 0 && radius <= std::numeric_limits<std::int32_t>::max()) return ok_status();
+  return invalid_argument(op, ": depth_radius ", radius, " is not in [0, ", std::numeric_limits<std::int32_t>::max(),
+                          "]");
+}
 
 void define_lrn(OpRegistry& ops) {
   const std::vector<std::string> attrs = {"depth_radius: int = 5", "bias: float = 1", "alpha: float = 1",

@@ -43,7 +43,7 @@ class Lrn final : public Kernel {
 
   Status run(KernelContext& c) override {
     const Shape& shape = c.input(0).shape();
-    if (radius_ < 0) return invalid_argument(op_, ": depth_radius must not be negative");
+    ARGOSY_RETURN_IF_ERROR(check_depth_radius(op_, radius_));
     if (shape.rank() != 4) {
       return invalid_argument(op_, ": images must have rank 4, not shape ", shape).with_id("ARG-SHAPE-004");
     }

@@ -40,12 +40,14 @@ AttrMap attrs_of(const PoolCase& p, bool explicit_pads) {
   return attrs;
 }
 
+std::string unlike(const PoolCase& p) { return p.format == "NCHW" ? "TensorFlow pools NHWC only on a CPU" : ""; }
+
 void check_max(const PoolCase& p) {
   SCOPED_TRACE(str_cat("max ", p.image, p.window_h, "x", p.window_w, "/", p.stride, p.padding, p.format));
   const Tensor x = distinct(p.image);
   const AttrMap attrs = attrs_of(p, true);
-  check({.op = "MaxPool", .inputs = {x}, .attrs = attrs});
-  check({.op = "MaxPool", .inputs = {cast_to(x, DType::kInt32)}, .attrs = attrs});
+  check({.op = "MaxPool", .inputs = {x}, .attrs = attrs, .unlike_tensorflow = unlike(p)});
+  check({.op = "MaxPool", .inputs = {cast_to(x, DType::kInt32)}, .attrs = attrs, .unlike_tensorflow = unlike(p)});
   const auto y = evaluate_op(*builtin_ops().find("MaxPool"), attrs, {x});
   ASSERT_TRUE(y.ok()) << y.status().to_string();
   const Tensor dy = random_tensor(DType::kFloat32, (*y)[0].shape(), 3);
@@ -53,25 +55,28 @@ void check_max(const PoolCase& p) {
          .inputs = {x, (*y)[0], dy},
          .attrs = attrs,
          .check_gradient = p.padding != "EXPLICIT",
-         .constant_inputs = {0, 1}});
+         .constant_inputs = {0, 1},
+         .unlike_tensorflow = unlike(p)});
   if (p.padding == "EXPLICIT") return;
   check({.op = "MaxPoolGradGrad",
          .inputs = {x, (*y)[0], random_tensor(DType::kFloat32, x.shape(), 4)},
          .attrs = attrs_of(p, false),
-         .constant_inputs = {0, 1}});
+         .constant_inputs = {0, 1},
+         .unlike_tensorflow = unlike(p)});
 }
 
 void check_avg(const PoolCase& p) {
   SCOPED_TRACE(str_cat("avg ", p.image, p.window_h, "x", p.window_w, "/", p.stride, p.padding, p.format));
   const Tensor x = random_tensor(DType::kFloat32, p.image);
   const AttrMap attrs = attrs_of(p, false);
-  check({.op = "AvgPool", .inputs = {x}, .attrs = attrs});
+  check({.op = "AvgPool", .inputs = {x}, .attrs = attrs, .unlike_tensorflow = unlike(p)});
   const auto y = evaluate_op(*builtin_ops().find("AvgPool"), attrs, {x});
   ASSERT_TRUE(y.ok()) << y.status().to_string();
   std::vector<std::int32_t> sizes(p.image.sizes().begin(), p.image.sizes().end());
   check({.op = "AvgPoolGrad",
          .inputs = {Tensor::vector(sizes), random_tensor(DType::kFloat32, (*y)[0].shape(), 3)},
-         .attrs = attrs});
+         .attrs = attrs,
+         .unlike_tensorflow = unlike(p)});
 }
 
 TEST(Pool, Values) {
