@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 
 namespace argosy {
 
@@ -16,6 +17,26 @@ inline std::optional<std::int64_t> checked_add(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
   if (a < 0 || b < 0 || __builtin_add_overflow(a, b, &sum)) return std::nullopt;
   return sum;
+}
+
+// Sums and differences of data: integers wrap around, as hardware does; anything else adds as it does.
+template <typename T>
+constexpr T wrapping_add(const T& a, const T& b) {
+  if constexpr (std::is_integral_v<T>) {
+    using U = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<U>(static_cast<U>(a) + static_cast<U>(b)));
+  } else {
+    return a + b;
+  }
+}
+template <typename T>
+constexpr T wrapping_sub(const T& a, const T& b) {
+  if constexpr (std::is_integral_v<T>) {
+    using U = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<U>(static_cast<U>(a) - static_cast<U>(b)));
+  } else {
+    return a - b;
+  }
 }
 
 }  // namespace argosy

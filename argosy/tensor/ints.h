@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "argosy/base/status.h"
@@ -63,7 +64,11 @@ class Ints {
     size_ += static_cast<int>(values.size());
   }
   void pop_back() { --size_; }
-  bool operator==(const Ints& other) const { return std::equal(begin(), end(), other.begin(), other.end()); }
+  bool operator==(const Ints& other) const { return *this == other.span(); }
+  bool operator==(std::span<const std::int64_t> other) const {
+    return std::equal(begin(), end(), other.begin(), other.end());
+  }
+  std::string to_string() const { return str_cat("[", str_join(span(), ","), "]"); }
 
  private:
   static constexpr int kInline = 8;

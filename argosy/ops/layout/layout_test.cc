@@ -189,8 +189,7 @@ TEST(Layout, Pad) {
       {.op = "Pad", .inputs = {x, frame}, .expect = {Tensor::of<float>({3, 4}, {0, 0, 0, 0, 1, 2, 0, 0, 3, 4, 0, 0})}});
   check({.op = "PadV2",
          .inputs = {x, frame, Tensor::scalar(9.f)},
-         .expect = {Tensor::of<float>({3, 4}, {9, 9, 9, 9, 1, 2, 9, 9, 3, 4, 9, 9})},
-         .check_gradient = false});
+         .expect = {Tensor::of<float>({3, 4}, {9, 9, 9, 9, 1, 2, 9, 9, 3, 4, 9, 9})}});
   check({.op = "Pad", .inputs = {x, Tensor::of<std::int32_t>({2, 2}, {-1, 0, 0, 0})}, .error = Code::kInvalidArgument});
   check({.op = "Pad", .inputs = {x, Tensor::of<std::int32_t>({1, 2}, {1, 0})}, .error = Code::kInvalidArgument});
   const auto most = std::numeric_limits<std::int64_t>::max();
@@ -223,18 +222,13 @@ TEST(Layout, Pad) {
 
 TEST(Layout, TileReverseRoll) {
   const Tensor x = Tensor::of<float>({1, 2}, {1, 2});
-  check({.op = "Tile",
-         .inputs = {x, ints({2, 2})},
-         .expect = {Tensor::of<float>({2, 4}, {1, 2, 1, 2, 1, 2, 1, 2})},
-         .check_gradient = false});
-  check({.op = "Tile", .inputs = {x, ints({1, 0})}, .expect = {counting({1, 0})}, .check_gradient = false});
+  check({.op = "Tile", .inputs = {x, ints({2, 2})}, .expect = {Tensor::of<float>({2, 4}, {1, 2, 1, 2, 1, 2, 1, 2})}});
+  check({.op = "Tile", .inputs = {x, ints({1, 0})}, .expect = {counting({1, 0})}});
   check({.op = "Tile", .inputs = {x, ints({1, -1})}, .error = Code::kInvalidArgument});
   check({.op = "Tile", .inputs = {x, ints({2})}, .error = Code::kInvalidArgument});
   check({.op = "Tile", .inputs = {x, Tensor::vector<std::int64_t>({1LL << 62, 8})}, .error = Code::kInvalidArgument});
-  check({.op = "TileGrad",
-         .inputs = {counting({2, 4}), ints({2, 2})},
-         .expect = {Tensor::of<float>({1, 2}, {12, 16})},
-         .check_gradient = false});
+  check(
+      {.op = "TileGrad", .inputs = {counting({2, 4}), ints({2, 2})}, .expect = {Tensor::of<float>({1, 2}, {12, 16})}});
   check({.op = "TileGrad", .inputs = {counting({2, 4}), ints({3, 1})}, .error = Code::kInvalidArgument});
   const Tensor m = counting({2, 3});
   const Tensor right_to_left = Tensor::of<float>({2, 3}, {2, 1, 0, 5, 4, 3});
@@ -259,14 +253,10 @@ TEST(Layout, TileReverseRoll) {
          .inputs = {m, Tensor::vector<std::int64_t>({1})},
          .attrs = along,
          .error = Code::kInvalidArgument});
-  check({.op = "Roll",
-         .inputs = {m, one(1), one(1)},
-         .expect = {Tensor::of<float>({2, 3}, {2, 0, 1, 5, 3, 4})},
-         .check_gradient = false});
+  check({.op = "Roll", .inputs = {m, one(1), one(1)}, .expect = {Tensor::of<float>({2, 3}, {2, 0, 1, 5, 3, 4})}});
   check({.op = "Roll",
          .inputs = {m, ints({1, -4, 2}), ints({0, 1, 1})},
-         .expect = {Tensor::of<float>({2, 3}, {5, 3, 4, 2, 0, 1})},
-         .check_gradient = false});
+         .expect = {Tensor::of<float>({2, 3}, {5, 3, 4, 2, 0, 1})}});
   check({.op = "Roll", .inputs = {m, one(1), one(2)}, .error = Code::kInvalidArgument});
 }
 

@@ -169,7 +169,7 @@ class MirrorPadGrad final : public Kernel {
                       const Axes axes({region.sizes, region.from, region.to}, 1);
                       if (axes.nothing) return;
                       walk(axes, values + centre, static_cast<const T*>(values + frame), 0, axes.product(),
-                           [](T* t, const T* f) { *t += *f; });
+                           [](T* t, const T* f) { *t = wrapping_add(*t, *f); });
                     });
       }
       const Ints from = row_major(dy.shape().sizes());

@@ -66,7 +66,7 @@ Status tile_grad(KernelContext& c) {
     const Axes axes(region, 1);
     if (axes.nothing) return ok_status();
     walk(axes, dx->data<T>(), static_cast<const T*>(dy.data<T>()), 0, axes.product(),
-         [](T* t, const T* f) { *t += *f; });
+         [](T* t, const T* f) { *t = wrapping_add(*t, *f); });
     return ok_status();
   });
 }

@@ -1,0 +1,226 @@
+#include "argosy/base/checked.h"
+#include "argosy/base/parallel.h"
+#include "argosy/ops/gather/gather_parts.h"
+#include "argosy/ops/layout/strided_copy.h"
+
+namespace argosy {
+
+namespace {
+
+using PathIndices = TypeList<std::int32_t, std::int64_t, std::int16_t, std::uint16_t>;
+
+// Paths of `depth` indices into a tensor seen as slices of `slice` elements.
+struct Paths {
+  std::int64_t count = 1, depth = 0, slice = 1;
+  Ints sizes, strides;  // of the leading axes; strides in slices
+  Ints slices_shape;    // indices[:-1] + tensor[depth:]
+};
+
+Result<Paths> paths_into(std::string_view op, const Shape& tensor, const Shape& indices) {
+  if (indices.rank() == 0) return invalid_argument(op, ": indices must have rank 1 or more");
+  Paths p;
+  p.depth = indices.back();
+  if (p.depth > tensor.rank()) {
+    return invalid_argument(op, ": paths of ", p.depth, " indices into a tensor of shape ", tensor);
+  }
+  const auto leading = static_cast<std::size_t>(p.depth);
+  p.slices_shape = Ints(indices.sizes().first(static_cast<std::size_t>(indices.rank()) - 1));
+  for (const std::int64_t size : p.slices_shape) p.count *= size;
+  p.slices_shape.append(tensor.sizes().subspan(leading));
+  for (const std::int64_t size : tensor.sizes().subspan(leading)) p.slice *= size;
+  p.sizes = Ints(tensor.sizes().first(leading));
+  p.strides = row_major(p.sizes.span());
+  return p;
+}
+
+// Calls fn(path, slice number), the latter -1 where the path leads outside.
+template <typename I, typename Fn>
+void follow(const Paths& p, const I* indices, std::int64_t begin, std::int64_t end, Fn&& fn) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    const I* const path = indices + i * p.depth;
+    std::int64_t at = 0;
+    bool inside = true;
+    for (int k = 0; k < p.depth; ++k) {
+      const auto index = static_cast<std::int64_t>(path[k]);
+      inside = inside && index >= 0 && index < p.sizes[k];
+      at += inside ? index * p.strides[k] : 0;
+    }
+    fn(i, inside ? at : -1);
+  }
+}
+
+template <typename I>
+Status check_paths(std::string_view op, const Paths& p, const Tensor& indices, const std::string& policy) {
+  if (policy == "IGNORE" || p.depth == 0) return ok_status();  // a path of no indices leads nowhere else
+  Status status;
+  const I* const values = indices.data<I>();
+  follow(p, values, 0, p.count, [&](std::int64_t i, std::int64_t at) {
+    if (at >= 0 || !status.ok()) return;
+    std::vector<std::int64_t> path(values + i * p.depth, values + (i + 1) * p.depth);
+    status = invalid_argument(op, ": indices[", i, "] = [", str_join(path), "] does not index into ", p.sizes);
+  });
+  return status;
+}
+
+// Base of the kernels with a policy for paths that lead outside.
+class WithPolicy : public Kernel {
+ public:
+  explicit WithPolicy(const AttrMap& attrs) : policy_(attrs.get_string("bad_indices_policy")) {}
+
+ protected:
+  std::string policy_;
+};
+
+template <bool kPlain>
+class GatherNd final : public WithPolicy {
+ public:
+  using WithPolicy::WithPolicy;
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    return std::unique_ptr<Kernel>(std::make_unique<GatherNd>(init.attrs));
+  }
+  Status run(KernelContext& c) override {
+    const Tensor& params = c.input(0);
+    const Tensor& indices = c.input(1);
+    ARGOSY_ASSIGN_OR_RETURN(const Paths p, paths_into("GatherNd", params.shape(), indices.shape()));
+    ARGOSY_ASSIGN_OR_RETURN(const Shape shape, Shape::make(p.slices_shape.span()));
+    return dispatch<PathIndices>(indices.dtype(), "GatherNd", [&]<typename I>() -> Status {
+      ARGOSY_RETURN_IF_ERROR(check_paths<I>("GatherNd", p, indices, policy_));
+      ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
+      if (y->elements() == 0) return ok_status();
+      dispatch_moved(params.dtype(), [&]<typename T>() {
+        const T* const from = params.raw_as<T>();
+        T* const to = y->raw_as<T>();
+        const std::int64_t grain = kPlain ? p.count : std::max<std::int64_t>(1, 16384 / (p.slice + 4 * p.depth + 1));
+        parallel_for(p.count, grain, [&](std::int64_t begin, std::int64_t end) {
+          follow(p, indices.data<I>(), begin, end, [&](std::int64_t i, std::int64_t at) {
+            if (at < 0) {
+              std::fill_n(to + i * p.slice, p.slice, T{});
+            } else {
+              std::copy_n(from + at * p.slice, p.slice, to + i * p.slice);
+            }
+          });
+        });
+      });
+      return ok_status();
+    });
+  }
+};
+
+struct Assign {
+  template <typename T>
+  void operator()(T& to, const T& from) const {
+    to = from;
+  }
+};
+struct Plus {
+  template <typename T>
+  void operator()(T& to, const T& from) const {
+    if constexpr (std::is_same_v<T, bool>) {
+      to = to || from;
+    } else {
+      to = wrapping_add(to, from);
+    }
+  }
+};
+struct Minus {
+  template <typename T>
+  void operator()(T& to, const T& from) const {
+    to = wrapping_sub(to, from);
+  }
+};
+
+// `to` has the updates applied in the order of the indices: of equal ones the last is the last.
+template <typename I, typename T, typename Apply>
+void scatter(const Paths& p, const I* indices, const T* updates, T* to, Apply apply) {
+  follow(p, indices, 0, p.count, [&](std::int64_t i, std::int64_t at) {
+    if (at < 0) return;
+    for (std::int64_t s = 0; s < p.slice; ++s) apply(to[at * p.slice + s], updates[i * p.slice + s]);
+  });
+}
+
+Status check_updates(std::string_view op, const Paths& p, const Tensor& updates) {
+  if (p.slices_shape == updates.shape().sizes()) return ok_status();
+  return invalid_argument(op, ": updates have shape ", updates.shape(), ", the indices point at ", p.slices_shape);
+}
+
+class ScatterNd final : public WithPolicy {
+ public:
+  using WithPolicy::WithPolicy;
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    return std::unique_ptr<Kernel>(std::make_unique<ScatterNd>(init.attrs));
+  }
+  Status run(KernelContext& c) override {
+    const Tensor& indices = c.input(0);
+    const Tensor& updates = c.input(1);
+    if (c.input(2).shape().rank() != 1) {
+      return invalid_argument("ScatterNd: shape must be a vector, not of shape ", c.input(2).shape());
+    }
+    ARGOSY_ASSIGN_OR_RETURN(const Ints sizes, read_ints(c.input(2), "ScatterNd: shape"));
+    ARGOSY_ASSIGN_OR_RETURN(const Shape shape, Shape::make(sizes.span()));
+    ARGOSY_ASSIGN_OR_RETURN(const Paths p, paths_into("ScatterNd", shape, indices.shape()));
+    ARGOSY_RETURN_IF_ERROR(check_updates("ScatterNd", p, updates));
+    return dispatch<PathIndices>(indices.dtype(), "ScatterNd", [&]<typename I>() -> Status {
+      ARGOSY_RETURN_IF_ERROR(check_paths<I>("ScatterNd", p, indices, policy_));
+      ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
+      fill_zeros(*y);
+      using Types = TypeList<float, double, bfloat16, float16, std::int32_t, std::int64_t, std::uint8_t, std::int8_t,
+                             std::int16_t, std::uint16_t, std::uint32_t, std::uint64_t, std::complex<float>,
+                             std::complex<double>, bool, std::string>;
+      return dispatch<Types>(updates.dtype(), "ScatterNd", [&]<typename T>() {
+        if (updates.elements() == 0) return ok_status();
+        scatter(p, indices.data<I>(), static_cast<const T*>(updates.data<T>()), y->data<T>(), Plus{});
+        return ok_status();
+      });
+    });
+  }
+};
+
+template <typename Apply>
+class TensorScatter final : public WithPolicy {
+ public:
+  explicit TensorScatter(const KernelInit& init) : WithPolicy(init.attrs), op_(init.op.name) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    return std::unique_ptr<Kernel>(std::make_unique<TensorScatter>(init));
+  }
+  Status run(KernelContext& c) override {
+    const Tensor& x = c.input(0);
+    const Tensor& indices = c.input(1);
+    const Tensor& updates = c.input(2);
+    if (x.shape().rank() == 0) return invalid_argument(op_, ": tensor must have rank 1 or more");
+    ARGOSY_ASSIGN_OR_RETURN(const Paths p, paths_into(op_, x.shape(), indices.shape()));
+    ARGOSY_RETURN_IF_ERROR(check_updates(op_, p, updates));
+    return dispatch<PathIndices>(indices.dtype(), op_, [&]<typename I>() -> Status {
+      ARGOSY_RETURN_IF_ERROR(check_paths<I>(op_, p, indices, policy_));
+      ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape(), {0}));
+      if (y->raw() != x.raw()) copy_elements(*y, x);
+      if (updates.elements() == 0) return ok_status();
+      if constexpr (std::is_same_v<Apply, Assign>) {
+        dispatch_moved(x.dtype(), [&]<typename T>() {
+          scatter(p, indices.data<I>(), static_cast<const T*>(updates.raw_as<T>()), y->raw_as<T>(), Apply{});
+        });
+        return ok_status();
+      } else {
+        return dispatch<NumberTypes>(x.dtype(), op_, [&]<typename T>() {
+          scatter(p, indices.data<I>(), static_cast<const T*>(updates.data<T>()), y->data<T>(), Apply{});
+          return ok_status();
+        });
+      }
+    });
+  }
+
+ private:
+  std::string op_;
+};
+
+}  // namespace
+
+void add_scatters(KernelRegistry& kernels) {
+  kernels.add("GatherNd", "cpu", GatherNd<false>::make);
+  kernels.add("GatherNd", "cpu", GatherNd<true>::make);
+  kernels.add("ScatterNd", "cpu", ScatterNd::make);
+  kernels.add("TensorScatterUpdate", "cpu", TensorScatter<Assign>::make);
+  kernels.add("TensorScatterAdd", "cpu", TensorScatter<Plus>::make);
+  kernels.add("TensorScatterSub", "cpu", TensorScatter<Minus>::make);
+}
+
+}  // namespace argosy
