@@ -23,14 +23,14 @@ Status transpose_shape(ShapeContext& c) {
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(rank), PartialShape::kUnknown);
   std::vector<bool> seen(static_cast<std::size_t>(rank), false);
   for (int i = 0; i < rank; ++i) {
-    const auto axis = c.int_at(1, i);
-    if (!axis) continue;
-    if (*axis < 0 || *axis >= rank || seen[*axis]) {
-      return invalid_argument(c.op().name, ": perm is no permutation of ", rank, " axes: axis ", *axis, " at place ",
-                              i);
+    const auto given = c.int_at(1, i);
+    if (!given) continue;
+    ARGOSY_ASSIGN_OR_RETURN(const int axis, normalize_axis(*given, rank, c.op().name));
+    if (seen[static_cast<std::size_t>(axis)]) {
+      return invalid_argument(c.op().name, ": perm is no permutation: axis ", *given, " at place ", i, " again");
     }
-    seen[*axis] = true;
-    if (x.has_rank()) sizes[i] = x[static_cast<int>(*axis)];
+    seen[static_cast<std::size_t>(axis)] = true;
+    if (x.has_rank()) sizes[i] = x[axis];
   }
   c.set_output(0, PartialShape(std::move(sizes)));
   return ok_status();
@@ -38,7 +38,21 @@ Status transpose_shape(ShapeContext& c) {
 
 // y = transpose(x, perm)  =>  dx = transpose(dy, inverse of perm), conjugated where y was
 std::vector<Value> transpose_gradient(GradContext& g) {
-  return {g.graph().add(g.node().op->name, {g.dy(), invert_permutation(g.x(1))}), Value()};
+  Graph& graph = g.graph();
+  Value inverse;
+  if (const PartialInts* const perm = graph.known_ints(g.x(1).endpoint())) {
+    std::vector<std::int32_t> places(perm->size(), 0);
+    const auto rank = static_cast<std::int64_t>(perm->size());
+    bool known = true;
+    for (std::size_t i = 0; i < perm->size(); ++i) {
+      const auto axis = (*perm)[i];
+      known = known && axis;
+      if (known) places[static_cast<std::size_t>((*axis + rank) % rank)] = static_cast<std::int32_t>(i);
+    }
+    if (known) inverse = constant(graph, Tensor::vector(places), "perm");
+  }
+  if (!inverse.valid()) inverse = invert_permutation(g.x(1));
+  return {graph.add(g.node().op->name, {g.dy(), inverse}), Value()};
 }
 
 Status permutation_shape(ShapeContext& c) {

@@ -6,19 +6,22 @@ namespace argosy {
 
 namespace {
 
-// Which permutations: every axis once.
-Status check_permutation(const Ints& perm, int rank, const Tensor& given) {
+// Every axis once; negative ones count from the end.
+Result<Ints> permutation(const Tensor& given, int rank) {
+  ARGOSY_ASSIGN_OR_RETURN(Ints perm, read_ints(given, "Transpose: perm"));
   if (given.shape().rank() != 1 || perm.size() != rank) {
     return invalid_argument("Transpose: perm must be a vector of ", rank, " axes, not of shape ", given.shape());
   }
   Ints seen = Ints::filled(rank, 0);
   for (int i = 0; i < rank; ++i) {
-    if (perm[i] < 0 || perm[i] >= rank || seen[static_cast<int>(perm[i])] != 0) {
-      return invalid_argument("Transpose: perm is no permutation of ", rank, " axes: axis ", perm[i], " at place ", i);
+    ARGOSY_ASSIGN_OR_RETURN(const int axis, normalize_axis(perm[i], rank, "Transpose"));
+    if (seen[axis] != 0) {
+      return invalid_argument("Transpose: perm is no permutation: axis ", perm[i], " at place ", i, " again");
     }
-    seen[static_cast<int>(perm[i])] = 1;
+    seen[axis] = 1;
+    perm[i] = axis;
   }
-  return ok_status();
+  return perm;
 }
 
 template <typename T>
@@ -33,8 +36,7 @@ template <Copy kCopy, bool kConjugate>
 Status transpose(KernelContext& c) {
   const Tensor& x = c.input(0);
   const int rank = x.shape().rank();
-  ARGOSY_ASSIGN_OR_RETURN(const Ints perm, read_ints(c.input(1), "Transpose: perm"));
-  ARGOSY_RETURN_IF_ERROR(check_permutation(perm, rank, c.input(1)));
+  ARGOSY_ASSIGN_OR_RETURN(const Ints perm, permutation(c.input(1), rank));
   const Ints strides = row_major(x.shape().sizes());
   Region region{Ints::filled(rank, 0), {}, Ints::filled(rank, 0)};
   for (int i = 0; i < rank; ++i) {

@@ -1,4 +1,4 @@
-// What the shape argument of Reshape means for a given number of elements.
+// What the shape argument of Reshape means for a given input.
 #pragma once
 
 #include "argosy/base/status.h"
@@ -6,7 +6,7 @@
 
 namespace argosy {
 
-// Replaces one -1 in `sizes` by what makes them hold `elements`. INVALID_ARGUMENT when they cannot.
-Status complete_reshape(std::int64_t elements, Ints& sizes);
+// Replaces one -1 in `sizes` by what makes them hold the elements of `from`. INVALID_ARGUMENT when they cannot.
+Status complete_reshape(const Shape& from, Ints& sizes);
 
 }  // namespace argosy

@@ -13,31 +13,40 @@ namespace argosy {
 
 void define_ranges(OpRegistry& ops);  // range.cc
 
-Status complete_reshape(std::int64_t elements, Ints& sizes) {
-  const auto asked = [&] { return Shape(sizes.span()).to_string(); };
+// Sizes of zero are left out of the products, on both sides, as TensorFlow does: so [0,6] seen as [0,2,-1] is [0,2,3].
+Status complete_reshape(const Shape& from, Ints& sizes) {
+  const std::string asked = sizes.to_string();
   int open = -1;
+  bool zero = false;
   std::int64_t product = 1;
   for (int i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == -1 && open >= 0) return invalid_argument("Reshape: ", asked(), " has more than one -1");
-    if (sizes[i] == -1) {
-      open = i;
-      continue;
-    }
+    if (sizes[i] == -1 && open >= 0) return invalid_argument("Reshape: ", asked, " has more than one -1");
+    if (sizes[i] == 0) zero = true;
+    if (sizes[i] == -1) open = i;
+    if (sizes[i] == 0 || sizes[i] == -1) continue;
     const auto next = checked_mul(product, sizes[i]);
-    if (!next) return invalid_argument("Reshape: ", asked(), " has a negative size, or 2^63 elements or more");
+    if (!next) return invalid_argument("Reshape: ", asked, " has a negative size, or 2^63 elements or more");
     product = *next;
   }
-  if (open >= 0) {
-    if (product == 0 || elements % product != 0) {
-      return invalid_argument("Reshape: ", elements, " elements do not fill ", asked(),
-                              product == 0 ? ", whose -1 could be anything" : "")
-          .with_id("ARG-SHAPE-005");
-    }
-    sizes[open] = elements / product;
-  } else if (product != elements) {
-    return invalid_argument("Reshape: ", elements, " elements do not fill ", asked(), ", which has ", product)
+  const auto does_not_fill = [&] {
+    return invalid_argument("Reshape: the ", from.elements(), " elements of ", from, " do not fill ", asked)
         .with_id("ARG-SHAPE-005");
+  };
+  if (open >= 0) {
+    std::int64_t rest = 1;
+    bool left_out = false;
+    for (const std::int64_t size : from.sizes()) {
+      if (size == 0 && zero) {
+        left_out = true;
+      } else {
+        rest *= size;
+      }
+    }
+    if (!left_out && rest % product != 0) return does_not_fill();
+    sizes[open] = rest / product;
+    product = sizes[open] == 0 ? 0 : rest;
   }
+  if ((zero ? 0 : product) != from.elements()) return does_not_fill();
   return ok_status();
 }
 
@@ -96,7 +105,7 @@ Status reshape_shape(ShapeContext& c) {
   if (x.is_full()) {
     if (open > 1) return ok_status();
     ARGOSY_ASSIGN_OR_RETURN(const Shape full, x.full());
-    ARGOSY_RETURN_IF_ERROR(complete_reshape(full.elements(), sizes));
+    ARGOSY_RETURN_IF_ERROR(complete_reshape(full, sizes));
     c.set_output(0, PartialShape(std::vector(sizes.begin(), sizes.end())));
   }
   return ok_status();

@@ -43,7 +43,7 @@ Status reshape(KernelContext& c) {
   const Tensor& x = c.input(0);
   ARGOSY_ASSIGN_OR_RETURN(Ints sizes, read_ints(c.input(1), "Reshape: shape"));
   if (sizes.size() > Shape::kMaxRank) return invalid_argument("Reshape: a shape of ", sizes.size(), " axes");
-  ARGOSY_RETURN_IF_ERROR(complete_reshape(x.elements(), sizes));
+  ARGOSY_RETURN_IF_ERROR(complete_reshape(x.shape(), sizes));
   ARGOSY_ASSIGN_OR_RETURN(const Shape shape, Shape::make(sizes.span()));
   c.set_output(0, x.reshaped(shape));
   return ok_status();

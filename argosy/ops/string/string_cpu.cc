@@ -67,7 +67,8 @@ class AsString final : public Kernel {
     }
     std::string flags = "%" + fill;
     if (width > -1) flags += std::to_string(width);
-    if (precision > -1 && dtype != DType::kString) flags += "." + std::to_string(precision);
+    if (dtype == DType::kString && width <= 0) flags = "";  // as it is
+    if (precision > -1 && !flags.empty()) flags += "." + std::to_string(precision);
     return std::unique_ptr<Kernel>(std::make_unique<AsString>(flags, shortest ? 'g' : scientific ? 'e' : 'f'));
   }
 
@@ -97,7 +98,7 @@ class AsString final : public Kernel {
     if constexpr (std::is_same_v<T, bool>) {
       return value ? "true" : "false";
     } else if constexpr (std::is_same_v<T, std::string>) {
-      return print(flags_ + "s", value.c_str());
+      return flags_.empty() ? value : print(flags_ + "s", value.c_str());
     } else if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
       const std::string one = flags_ + letter_;
       return print("(" + one + "," + one + ")", static_cast<double>(value.real()), static_cast<double>(value.imag()));
