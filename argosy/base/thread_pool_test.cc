@@ -1,6 +1,7 @@
 #include "argosy/base/thread_pool.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <set>
 
@@ -159,6 +160,49 @@ TEST(ThreadPool, GoingAwayRunsEverything) {
 TEST(ThreadPool, TheCostOfAWakeUpIsMeasured) {
   EXPECT_GE(wake_cost_nanos(), 2'000);
   EXPECT_LE(wake_cost_nanos(), 200'000);
+}
+
+// A stack that no address space holds: every new thread is refused.
+class NoThreads {
+ public:
+  NoThreads() {
+    pthread_getattr_default_np(&before_);
+    pthread_attr_t huge;
+    pthread_attr_init(&huge);
+    pthread_attr_setstacksize(&huge, std::size_t{1} << 47);
+    pthread_setattr_default_np(&huge);
+    pthread_attr_destroy(&huge);
+  }
+  ~NoThreads() {
+    pthread_setattr_default_np(&before_);
+    pthread_attr_destroy(&before_);
+  }
+
+ private:
+  pthread_attr_t before_;
+};
+
+TEST(ThreadPool, WithoutThreadsTasksRunOnTheSpot) {
+  const NoThreads none;
+  ThreadPool pool({.threads = 2});
+  EXPECT_EQ(pool.size(), 0);
+  bool ran = false;
+  pool.schedule([&] { ran = true; });
+  EXPECT_TRUE(ran);
+  EXPECT_FALSE(pool.run_one());
+}
+
+TEST(BlockingPool, WithoutThreadsItSaysSo) {
+  BlockingPool pool;
+  {
+    const NoThreads none;
+    const Status refused = pool.schedule([] { FAIL() << "was refused"; });
+    EXPECT_EQ(refused.code(), Code::kResourceExhausted);
+    EXPECT_EQ(refused.id(), "ARG-THREAD-001");
+  }
+  std::atomic<bool> ran{false};
+  ASSERT_TRUE(pool.schedule([&] { ran = true; }).ok());
+  while (!ran) std::this_thread::yield();
 }
 
 TEST(BlockingPool, EveryTaskThatWaitsHasAThread) {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <ctime>
 #include <functional>
 #include <random>
 #include <thread>
@@ -332,6 +333,23 @@ TEST(Inproc, ACollectiveCompletesOnAllRanksOrOnNone) {
     ASSERT_EQ(completed[0], completed[2]);
     ASSERT_TRUE(group.reset().ok());
   }
+}
+
+// Far more ranks than cores, one of them late: who waits must leave the cores alone.
+TEST(Inproc, WaitingBurnsNoCores) {
+  constexpr int kRanks = 16;
+  InprocGroup group(kRanks);
+  const std::clock_t before = std::clock();  // of all threads
+  spawn(group, [](Communicator& c) {
+    for (int step = 0; step < 3; ++step) {
+      if (c.rank() == step) std::this_thread::sleep_for(std::chrono::milliseconds(150));
+      const Tensor t = Tensor::scalar(1.0f);
+      ASSERT_TRUE(c.all_reduce({&t, 1}, Reduction::kSum).ok());
+      EXPECT_EQ(t.data<float>()[0], 16.0f);
+    }
+  });
+  const double seconds = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
+  EXPECT_LT(seconds, 0.15) << "of 0.45 s on every core";
 }
 
 TEST(Inproc, SendAndReceiveNameWhatDoesNotFit) {

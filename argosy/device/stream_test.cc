@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <cstring>
@@ -97,6 +98,40 @@ TEST(HostStream, ManyThreadsMayFeedIt) {
   for (std::thread& thread : threads) thread.join();
   ASSERT_TRUE(stream.synchronize().ok());
   EXPECT_EQ(count, 2000);
+}
+
+// A stack that no address space holds: every new thread is refused.
+class NoThreads {
+ public:
+  NoThreads() {
+    pthread_getattr_default_np(&before_);
+    pthread_attr_t huge;
+    pthread_attr_init(&huge);
+    pthread_attr_setstacksize(&huge, std::size_t{1} << 47);
+    pthread_setattr_default_np(&huge);
+    pthread_attr_destroy(&huge);
+  }
+  ~NoThreads() {
+    pthread_setattr_default_np(&before_);
+    pthread_attr_destroy(&before_);
+  }
+
+ private:
+  pthread_attr_t before_;
+};
+
+TEST(HostStream, WithoutThreadsItsCallersServe) {
+  std::vector<int> order;
+  const NoThreads none;
+  HostStream stream({"poor"});
+  for (int i = 0; i < 10; ++i) {
+    stream.run([&, i] {
+      order.push_back(i);
+      if (i % 3 == 0) stream.run([&, i] { order.push_back(100 + i); });
+    });
+  }
+  EXPECT_TRUE(stream.synchronize().ok());
+  EXPECT_EQ(order, (std::vector<int>{0, 100, 1, 2, 3, 103, 4, 5, 6, 106, 7, 8, 9, 109}));
 }
 
 TEST(CopyMemory, EverySizeAndOffset) {
