@@ -58,6 +58,14 @@ enum class Flow {
   kControlTrigger,  // runs however dead its inputs are
 };
 
+// How output 0 follows its floating-point inputs: what lets a strategy sum an op's outputs instead of its inputs.
+enum class Linear {
+  kNo,
+  kJointly,  // in all of them together: Identity, Add, Sum, Reshape
+  kEach,     // in each, the others held fixed: Mul, MatMul, Conv2D
+  kFirst,    // in the first, the others held fixed: RealDiv
+};
+
 struct ArgDef {
   std::string name;
   DType dtype = DType::kInvalid;  // fixed dtype, or
@@ -113,7 +121,8 @@ struct OpSpec {
   bool stateful = false;     // has effects or hidden state: never folded, merged or dropped while a step needs it
   bool commutative = false;  // in its first two inputs
   bool elementwise = false;  // output element i depends on (broadcast) input elements i alone: may be fused
-  bool cpu_only = false;     // TensorFlow has no GPU kernel: soft placement puts it on a CPU
+  Linear linear = Linear::kNo;
+  bool cpu_only = false;               // TensorFlow has no GPU kernel: soft placement puts it on a CPU
   bool accepts_uninitialized = false;  // a Ref input may name a variable without a value yet
   bool forwards = false;               // output 0 is input 0's memory: Identity, Reshape
   bool blocks_gradient = false;  // a missing gradient means zero, not an error: StopGradient, ZerosLike, Shape, ArgMax

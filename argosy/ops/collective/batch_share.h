@@ -1,0 +1,18 @@
+// Who gets which rows of a global batch: cut exactly, by integer weights, the same wherever it is asked.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "argosy/base/status.h"
+
+namespace argosy {
+
+// Rows [first, second) of `batch` that belong to share `index`: share i ends at ceil(batch * (w0 + … + wi) / sum(w)).
+// Equal weights differ by at most one row; share 0 is the last to be empty. INVALID_ARGUMENT for an index without a
+// weight, weights that are negative or all zero, or a product beyond int64.
+Result<std::pair<std::int64_t, std::int64_t>> batch_share(std::int64_t batch, std::span<const std::int64_t> weights,
+                                                          std::int64_t index);
+
+}  // namespace argosy

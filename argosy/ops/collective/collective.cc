@@ -1,0 +1,165 @@
+#include "argosy/ops/collective/collective.h"
+
+#include "argosy/graph/gradients.h"
+#include "argosy/op/registry.h"
+#include "argosy/op/shape_context.h"
+#include "argosy/ops/collective/batch_share.h"
+
+namespace argosy {
+
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+Result<std::pair<std::int64_t, std::int64_t>> share_of(const AttrMap& attrs, std::int64_t batch) {
+  return batch_share(batch, attrs.get<Ints>("weights"), attrs.get_int("index"));
+}
+
+Status share_shape(ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(share_of(c.attrs(), 0).status());
+  const PartialShape& x = c.input(0);
+  if (!x.has_rank()) return ok_status();
+  if (x.rank() == 0) return invalid_argument("_BatchShare: a scalar has no rows to share");
+  std::vector<std::int64_t> sizes = x.sizes();
+  if (sizes[0] >= 0) {
+    ARGOSY_ASSIGN_OR_RETURN(const auto rows, share_of(c.attrs(), sizes[0]));
+    sizes[0] = rows.second - rows.first;
+  }
+  c.set_output(0, PartialShape(std::move(sizes)));
+  return ok_status();
+}
+
+Status factor_shape(ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(share_of(c.attrs(), 0).status());
+  if (c.input(0).has_rank() && c.input(0).rank() == 0) {
+    return invalid_argument("_BatchFactor: a scalar has no rows to share");
+  }
+  return scalar_output(c);
+}
+
+Status scale_shape(ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(c.with_rank(1, 0).status());
+  c.set_output(0, c.input(0));
+  return ok_status();
+}
+
+std::optional<PartialInts> index_ints(const ShapeContext& c, int) { return PartialInts{c.attrs().get_int("index")}; }
+
+// Every shard brings tensors of the same shapes, in the same order.
+Status all_reduce_shape(ShapeContext& c) {
+  const std::int64_t outputs = c.attrs().get_int("M"), inputs = c.attrs().get_int("N");
+  const std::int64_t rank = c.attrs().get_int("rank"), size = c.attrs().get_int("size");
+  const auto& shards = c.attrs().get<Ints>("shards");
+  if (c.attrs().get_string("group").empty()) return invalid_argument("_AllReduce: the group has no name");
+  if (rank >= size) return invalid_argument("_AllReduce: rank ", rank, " of a group of ", size);
+  for (const std::int64_t s : shards) {
+    if (s < 0 || s >= c.attrs().get_int("total")) {
+      return invalid_argument("_AllReduce: shard ", s, " of ", c.attrs().get_int("total"));
+    }
+  }
+  const auto copies = shards.empty() ? std::int64_t{1} : static_cast<std::int64_t>(shards.size());
+  if (inputs % copies != 0 || inputs / copies != outputs) {
+    return invalid_argument("_AllReduce: ", inputs, " values of ", copies, " shards cannot be ", outputs, " sums");
+  }
+  for (std::int64_t i = 0; i < outputs; ++i) {
+    PartialShape shape = c.input(static_cast<int>(i));
+    for (std::int64_t s = 1; s < copies; ++s) {
+      auto merged = shape.merge(c.input(static_cast<int>(s * outputs + i)));
+      if (!merged.ok()) return invalid_argument("_AllReduce: value ", i, ": ", merged.status().message());
+      shape = std::move(*merged);
+    }
+    c.set_output(static_cast<int>(i), std::move(shape));
+  }
+  return ok_status();
+}
+
+// y = x * factor  =>  dx = dy * factor. The factor is a fact about the batch, not a function of variables.
+std::vector<Value> scale_gradient(GradContext& g) { return {scale_or_zero(g.dy(), g.x(1)), Value()}; }
+
+}  // namespace
+
+void define_collective(OpRegistry& ops) {
+  const std::vector<std::string> share = {"index: int >= 0", "weights: list(int) >= 1"};
+  ops.add({.name = "_BatchShare",
+           .doc = "The rows of x that are one share of the batch.",
+           .inputs = {"x: T"},
+           .outputs = {"rows: T"},
+           .attrs = {"T: type", share[0], share[1]},
+           .shape = share_shape,
+           .gradient = kNotDifferentiable,
+           .cost = free_cost,
+           .forwards = true});
+  ops.add({.name = "_BatchFactor",
+           .doc = "What part of x's rows one share of the batch has.",
+           .inputs = {"x: X"},
+           .outputs = {"factor: T"},
+           .attrs = {"X: type", "T: floating", share[0], share[1]},
+           .shape = factor_shape,
+           .gradient = kNotDifferentiable,
+           .cost = free_cost,
+           .blocks_gradient = true,
+           .host_outputs = {0}});
+  ops.add({.name = "_ScaleOrZero",
+           .doc = "x * factor; zeros where the factor is 0.",
+           .inputs = {"x: T", "factor: T"},
+           .outputs = {"y: T"},
+           .attrs = {"T: floating"},
+           .shape = scale_shape,
+           .gradient = scale_gradient,
+           .in_place = {{0, 0}},
+           .host_inputs = {1}});
+  ops.add({.name = "_ShardIndex",
+           .doc = "Which logical shard of the batch its replica computes.",
+           .outputs = {"index: int32"},
+           .attrs = {"index: int >= 0 = 0"},
+           .shape = scalar_output,
+           .gradient = kNotDifferentiable,
+           .cost = free_cost,
+           .known_ints = index_ints,
+           .host_outputs = {0}});
+  ops.add({.name = "_AllReduce",
+           .doc = "Elementwise sums over the nodes of a group, one on each rank.",
+           .inputs = {"values: N * T"},
+           .outputs = {"sums: M * T"},
+           .attrs = {"T: number", "N: int >= 1", "M: int >= 1", "group: string", "rank: int >= 0", "size: int >= 1",
+                     "shards: list(int) = []", "total: int = 0"},
+           .shape = all_reduce_shape,
+           .gradient = kNotDifferentiable,
+           .stateful = true,
+           .async = true,
+           .collective = true});
+}
+
+Value batch_share(Value x, const Ints& weights, std::int64_t index, std::string_view name) {
+  if (!x.valid()) return {};
+  return x.graph().add("_BatchShare", {x}, {{"weights", weights}, {"index", index}}, name);
+}
+
+Value batch_factor(Value x, const Ints& weights, std::int64_t index, DType dtype, std::string_view name) {
+  if (!x.valid()) return {};
+  return x.graph().add("_BatchFactor", {x}, {{"weights", weights}, {"index", index}, {"T", dtype}}, name);
+}
+
+Value scale_or_zero(Value x, Value factor, std::string_view name) {
+  return x.valid() ? x.graph().add("_ScaleOrZero", {x, factor}, {}, name) : x;
+}
+
+Value shard_index(Graph& graph, std::string_view name) { return graph.add("_ShardIndex", {}, {}, name); }
+
+std::vector<Value> all_reduce(const std::vector<Value>& values, const AllReduceSpec& spec, std::string_view name) {
+  if (values.empty() || !values[0].valid()) return {};
+  const std::size_t outputs = values.size() / std::max<std::size_t>(spec.shards.size(), 1);
+  const Value node = values[0].graph().add("_AllReduce", values,
+                                           {{"group", spec.group},
+                                            {"rank", spec.rank},
+                                            {"size", spec.size},
+                                            {"shards", spec.shards},
+                                            {"total", spec.total},
+                                            {"M", outputs}},
+                                           name);
+  std::vector<Value> sums;
+  for (std::size_t i = 0; i < outputs; ++i) sums.push_back(node.output(static_cast<int>(i)));
+  return sums;
+}
+
+}  // namespace argosy

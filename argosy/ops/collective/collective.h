@@ -1,0 +1,42 @@
+// What data parallelism is made of: a device's rows of the global batch, its weight among the others, and sums over
+// devices. Written into graphs by argosy/strategy; TensorFlow has no such ops, so their names start with '_'.
+//
+//   x ──► _BatchShare ──► replica 0 … gradient ──┐
+//   │                                            _AllReduce (one node a device, one group) ──► update
+//   └───► _BatchShare ──► replica 1 … gradient ──┘
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "argosy/graph/graph.h"
+
+namespace argosy {
+
+// The rows of x that are share `index` by `weights` (batch_share.h); may be none.
+Value batch_share(Value x, const std::vector<std::int64_t>& weights, std::int64_t index,
+                  std::string_view name = "batch_share");
+// What part of x's rows share `index` has, in [0, 1]; 0 of an empty batch.
+Value batch_factor(Value x, const std::vector<std::int64_t>& weights, std::int64_t index, DType dtype,
+                   std::string_view name = "batch_factor");
+// x * factor; zeros where the factor is 0, whatever x holds: the mean over no samples is NaN and weighs nothing.
+Value scale_or_zero(Value x, Value factor, std::string_view name = "scale_or_zero");
+// Which logical shard of the batch this is: 0 until a strategy replicates the node. What per-shard randomness mixes in.
+Value shard_index(Graph& graph, std::string_view name = "shard_index");
+
+// One rank's part in the elementwise sum over a group of `size` ranks, each on a device of its own. Nodes meet within
+// one step by `group`; a group has one node per rank. With `shards`, `values` holds the contributions of that many
+// logical shards, shard after shard, and all shards of the group (`total`) are summed in a fixed binary tree over their
+// indices, so that the result does not depend on how they are spread over ranks. Without, in the order of the ranks.
+struct AllReduceSpec {
+  std::string group;
+  std::int64_t rank = 0, size = 1;
+  std::vector<std::int64_t> shards = {};
+  std::int64_t total = 0;
+};
+// Sums, in the order of the values (of one shard).
+std::vector<Value> all_reduce(const std::vector<Value>& values, const AllReduceSpec& spec,
+                              std::string_view name = "all_reduce");
+
+}  // namespace argosy

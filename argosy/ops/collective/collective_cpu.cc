@@ -1,0 +1,100 @@
+#include <algorithm>
+
+#include "argosy/base/parallel.h"
+#include "argosy/op/kernel.h"
+#include "argosy/ops/collective/batch_share.h"
+
+namespace argosy {
+
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+class ShareKernel : public Kernel {
+ public:
+  explicit ShareKernel(const KernelInit& init)
+      : weights_(init.attrs.get<Ints>("weights")), index_(init.attrs.get_int("index")) {}
+
+ protected:
+  Result<std::pair<std::int64_t, std::int64_t>> share(const Tensor& x) const {
+    if (x.shape().rank() == 0) return invalid_argument("a scalar has no rows to share");
+    return batch_share(x.shape()[0], weights_, index_);
+  }
+
+ private:
+  const Ints weights_;
+  const std::int64_t index_;
+};
+
+class BatchShare final : public ShareKernel {
+ public:
+  using ShareKernel::ShareKernel;
+  Status run(KernelContext& c) override {
+    ARGOSY_ASSIGN_OR_RETURN(const auto rows, share(c.input(0)));
+    c.set_output(0, c.input(0).rows(rows.first, rows.second));
+    return ok_status();
+  }
+};
+
+class BatchFactor final : public ShareKernel {
+ public:
+  using ShareKernel::ShareKernel;
+  Status run(KernelContext& c) override {
+    ARGOSY_ASSIGN_OR_RETURN(const auto rows, share(c.input(0)));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, {}));
+    const std::int64_t batch = c.input(0).shape()[0];
+    const double factor = batch == 0 ? 0.0 : static_cast<double>(rows.second - rows.first) / static_cast<double>(batch);
+    return dispatch<FloatTypes>(y->dtype(), "_BatchFactor", [&]<typename T>() {
+      *y->data<T>() = T(factor);
+      return ok_status();
+    });
+  }
+};
+
+Status scale_or_zero_kernel(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  if (c.input(1).shape().rank() != 0) return invalid_argument("_ScaleOrZero: the factor must be a scalar");
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape(), {0}));
+  return dispatch<FloatTypes>(x.dtype(), "_ScaleOrZero", [&]<typename T>() {
+    const T* const from = x.data<T>();
+    const T factor = *c.input(1).data<T>();
+    T* const to = y->data<T>();
+    parallel_for(x.elements(), 32768, [&](std::int64_t begin, std::int64_t end) {
+      if (factor == T(0)) {
+        std::fill(to + begin, to + end, T(0));
+      } else {
+        for (std::int64_t i = begin; i < end; ++i) to[i] = T(from[i] * factor);
+      }
+    });
+    return ok_status();
+  });
+}
+
+class ShardIndex final : public Kernel {
+ public:
+  explicit ShardIndex(const KernelInit& init) : index_(static_cast<std::int32_t>(init.attrs.get_int("index"))) {}
+  Status run(KernelContext& c) override {
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, {}));
+    *y->data<std::int32_t>() = index_;
+    return ok_status();
+  }
+
+ private:
+  const std::int32_t index_;
+};
+
+template <typename K>
+Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+  return std::unique_ptr<Kernel>(std::make_unique<K>(init));
+}
+
+}  // namespace
+
+void add_kernels_cpu_collective(KernelRegistry& kernels) {
+  kernels.add("_BatchShare", "cpu", make<BatchShare>);
+  kernels.add("_BatchFactor", "cpu", make<BatchFactor>);
+  kernels.add("_ScaleOrZero", "cpu", scale_or_zero_kernel);
+  kernels.add("_ShardIndex", "cpu", make<ShardIndex>);
+}
+
+}  // namespace argosy

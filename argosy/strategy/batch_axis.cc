@@ -1,0 +1,149 @@
+#include "argosy/strategy/batch_axis.h"
+
+#include <algorithm>
+
+namespace argosy {
+
+namespace {
+
+// Two sizes of batch, one twice the other, that most divisors a Reshape may ask for go into.
+constexpr std::int64_t kSmallBatch = 55440;
+constexpr std::int64_t kLargeBatch = 2 * kSmallBatch;
+
+bool is_placeholder(const Node& n) { return n.op->name == "Placeholder" || n.op->name == "PlaceholderV2"; }
+
+// The same nodes in topological order, shapes inferred anew from batch inputs of `batch` rows.
+struct Rebuilt {
+  Graph graph;
+  std::vector<NodeId> of;  // by node of the original
+};
+
+Result<Rebuilt> rebuild(const Graph& graph, const std::vector<NodeId>& order, const std::vector<char>& is_input,
+                        std::int64_t batch) {
+  Rebuilt r{Graph(graph.ops()), std::vector<NodeId>(graph.size())};
+  for (const auto& [name, function] : graph.functions()) r.graph.add_function(function);
+  for (const NodeId id : order) {
+    const Node& n = graph.node(id);
+    NodeSpec spec{.name = n.name, .op = n.op->name, .attrs = n.attrs};
+    for (const Endpoint e : n.inputs) {
+      const NodeId from = r.of[e.node.index];
+      // A loop's way back is not there yet: its Merge has the shape of what enters.
+      if (from.index >= 0) spec.inputs.push_back({from, e.index});
+    }
+    if (is_input[id.index]) {
+      std::vector<std::int64_t> sizes =
+          n.output_shapes[0].has_rank() ? n.output_shapes[0].sizes() : std::vector<std::int64_t>{batch};
+      if (sizes.empty()) return invalid_argument("'", n.name, "' is a scalar: it cannot carry a batch");
+      sizes[0] = batch;
+      // A placeholder without a rank may have any number of further axes.
+      if (n.output_shapes[0].has_rank()) spec.attrs.set("shape", PartialShape(std::move(sizes)));
+    }
+    auto added = r.graph.add_node(std::move(spec));
+    if (!added.ok()) return std::move(added).status().with_where(str_cat("node '", n.name, "' (", n.op->name, ")"));
+    r.of[id.index] = *added;
+  }
+  return r;
+}
+
+int axis_between(const PartialShape& small, const PartialShape& large) {
+  if (!small.has_rank() || !large.has_rank() || small.rank() != large.rank()) return BatchAxes::kUnknown;
+  int axis = BatchAxes::kNone;
+  for (int i = small.rank() - 1; i >= 0; --i) {
+    if (small[i] < 0 || large[i] < 0) return BatchAxes::kUnknown;
+    if (small[i] != large[i]) axis = i;
+  }
+  return axis;
+}
+
+// Their values follow from the shape of what they look at alone.
+bool looks_at_shapes(const OpDef& op) {
+  constexpr std::string_view kOps[] = {"Shape", "ShapeN", "Size", "Rank", "ZerosLike", "OnesLike"};
+  return std::find(std::begin(kOps), std::end(kOps), op.name) != std::end(kOps);
+}
+
+}  // namespace
+
+Result<BatchAxes> BatchAxes::find(const Graph& graph, const std::vector<NodeId>& inputs) {
+  ARGOSY_ASSIGN_OR_RETURN(const auto order, graph.topological_order());
+  std::vector<char> is_input(graph.size(), 0);
+  for (const NodeId id : inputs) is_input[id.index] = 1;
+  ARGOSY_ASSIGN_OR_RETURN(const Rebuilt small, rebuild(graph, order, is_input, kSmallBatch));
+  ARGOSY_ASSIGN_OR_RETURN(const Rebuilt large, rebuild(graph, order, is_input, kLargeBatch));
+
+  BatchAxes axes;
+  axes.depends_ = is_input;
+  axes.outputs_.resize(graph.size());
+  for (const NodeId id : order) {
+    const auto outputs = static_cast<std::int32_t>(graph.node(id).output_dtypes.size());
+    axes.outputs_[id.index].resize(outputs);
+    for (std::int32_t i = 0; i < outputs; ++i) {
+      const Endpoint a{small.of[id.index], i}, b{large.of[id.index], i};
+      axes.outputs_[id.index][i] = {axis_between(small.graph.shape(a), large.graph.shape(b)),
+                                    follows(small.graph.known_ints(a), large.graph.known_ints(b))};
+    }
+  }
+  for (bool again = true; again;) {  // a second time only where a loop's way back brings the batch in
+    again = false;
+    for (const NodeId id : order) {
+      if (axes.depends_[id.index] || !axes.reached(graph.node(id), id)) continue;
+      axes.depends_[id.index] = 1;
+      again = again || graph.node(id).op->closes_loop;
+    }
+  }
+  return axes;
+}
+
+BatchAxes::Ints BatchAxes::follows(const PartialInts* small, const PartialInts* large) {
+  if (small == nullptr || large == nullptr || small->size() != large->size() || small->empty()) return Ints::kUnknown;
+  bool fixed = true, grow = true;
+  for (std::size_t i = 0; i < small->size(); ++i) {
+    const auto &a = (*small)[i], &b = (*large)[i];
+    if (!a || !b) return Ints::kUnknown;
+    fixed = fixed && *a == *b;
+    grow = grow && *a != 0 && *b == 2 * *a;
+  }
+  return fixed ? Ints::kFixed : grow ? Ints::kGrow : Ints::kUnknown;
+}
+
+bool BatchAxes::reached(const Node& n, NodeId id) const {
+  if (n.op->name == "_ShardIndex") return true;
+  const auto& outputs = outputs_[id.index];
+  const auto is_fixed = [](const PerOutput& o) { return o.ints == Ints::kFixed; };
+  if (!outputs.empty() && std::all_of(outputs.begin(), outputs.end(), is_fixed)) return false;
+  const bool shapes_only = looks_at_shapes(*n.op);
+  return std::any_of(n.inputs.begin(), n.inputs.end(),
+                     [&](Endpoint e) { return depends_[e.node.index] != 0 && (!shapes_only || axis(e) != kNone); });
+}
+
+int BatchAxes::axis(Endpoint e) const {
+  return e.index >= 0 && depends(e.node) ? outputs_[e.node.index][e.index].axis : kNone;
+}
+
+bool BatchAxes::counts_samples(Endpoint e) const {
+  return e.index >= 0 && depends(e.node) && outputs_[e.node.index][e.index].ints == Ints::kGrow;
+}
+
+std::vector<NodeId> batch_placeholders(const Graph& graph, const std::vector<NodeId>& from) {
+  std::vector<char> seen(graph.size(), 0);
+  std::vector<NodeId> stack, found;
+  const auto visit = [&](NodeId id) {
+    if (seen[id.index]) return;
+    seen[id.index] = 1;
+    stack.push_back(id);
+  };
+  for (const NodeId id : from) visit(id);
+  while (!stack.empty()) {
+    const Node& n = graph.node(stack.back());
+    if (is_placeholder(n) && n.output_shapes[0].has_rank() && n.output_shapes[0].rank() > 0 &&
+        n.output_shapes[0][0] < 0) {
+      found.push_back(stack.back());
+    }
+    stack.pop_back();
+    for (const Endpoint e : n.inputs) visit(e.node);
+    for (const NodeId c : n.controls) visit(c);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace argosy

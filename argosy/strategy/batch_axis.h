@@ -1,0 +1,46 @@
+// Which values of a graph carry the batch, and on which axis.
+//
+// Found by asking the shape functions twice: the graph is rebuilt with its batch inputs at two sizes of batch, and an
+// axis whose size follows the batch carries it. That holds for every op, ours or imported, without knowing any of them.
+// Immutable; thread-safe.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "argosy/graph/graph.h"
+
+namespace argosy {
+
+class BatchAxes {
+ public:
+  // Axes that say nothing of the batch.
+  static constexpr int kNone = -1;     // the batch is no axis of it
+  static constexpr int kUnknown = -2;  // the shape functions cannot tell
+
+  // `inputs`: nodes whose output 0 has the batch as axis 0 (placeholders). The graph is borrowed for the call.
+  static Result<BatchAxes> find(const Graph& graph, const std::vector<NodeId>& inputs);
+
+  // Computed from a batch input (shapes count): differs from shard to shard.
+  bool depends(NodeId id) const { return depends_[id.index]; }
+  int axis(Endpoint e) const;
+  // An integer (or integers) known to grow in proportion to the batch: a number of samples.
+  bool counts_samples(Endpoint e) const;
+
+ private:
+  enum class Ints : char { kUnknown, kFixed, kGrow };  // values of an integer output, as far as they are known
+  struct PerOutput {
+    int axis = kNone;
+    Ints ints = Ints::kUnknown;
+  };
+  static Ints follows(const PartialInts* small, const PartialInts* large);
+  bool reached(const Node& n, NodeId id) const;
+
+  std::vector<char> depends_;
+  std::vector<std::vector<PerOutput>> outputs_;  // by node
+};
+
+// Placeholders from which `from` is computed and whose first size is unknown: where a batch comes in.
+std::vector<NodeId> batch_placeholders(const Graph& graph, const std::vector<NodeId>& from);
+
+}  // namespace argosy

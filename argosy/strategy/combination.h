@@ -1,0 +1,43 @@
+// How a value that every shard of a batch computes from its own rows becomes the value of the whole batch.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "argosy/graph/graph.h"
+#include "argosy/strategy/batch_axis.h"
+
+namespace argosy {
+
+enum class Combine {
+  kSame,      // does not depend on the batch: every shard has it
+  kConcat,    // one entry per sample along `axis`
+  kSum,       // a sum over samples
+  kMean,      // a mean over samples: weighted by the number of samples
+  kWeighted,  // a sum over samples divided by another such sum, `weight`
+  kUnknown,
+};
+
+struct Combination {
+  Combine how = Combine::kUnknown;
+  int axis = 0;
+  Endpoint weight = {};
+  // kSum: terms of that sum that do not depend on the batch and so count once, not once a shard.
+  std::vector<Endpoint> once = {};
+  std::string why = {};  // kUnknown: what stood in the way
+};
+
+// Follows `value` back through linear ops to the reduction over the batch axis.
+// A sum of squares is kSum, a mean of losses kMean, sum(w * l) / sum(w) kWeighted, sqrt(mean(…)) kUnknown.
+// Endpoints in `whole` already are of the whole batch.
+Combination combination_of(const Graph& graph, const BatchAxes& axes, Endpoint value,
+                           std::span<const Endpoint> whole = {});
+
+// Where to sum over shards so that `value` becomes that of the whole batch: the latest endpoints below it (or itself)
+// that are linear in sums over the batch. Gradients on their way to an update; the norm in clip-by-norm leads further
+// back than the gradients it is made of. Empty when the value does not depend on the batch, or still has its axis.
+// With `sums_only`, terms that do not depend on the batch may not be part of what is summed.
+std::vector<Endpoint> shard_sums(const Graph& graph, const BatchAxes& axes, Endpoint value, bool sums_only);
+
+}  // namespace argosy

@@ -1,0 +1,199 @@
+#include "argosy/strategy/data_parallel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "argosy/ops/collective/collective.h"
+#include "argosy/ops/constant/constant.h"
+#include "argosy/strategy/replicas.h"
+#include "argosy/strategy/updates.h"
+
+namespace argosy {
+
+namespace {
+
+constexpr const char* kHost = "/device:CPU:0";
+
+// Speeds as whole numbers, so that every device cuts the batch alike.
+Result<ReplicaLayout> make_layout(const DataParallelOptions& options) {
+  ReplicaLayout layout{.devices = options.devices,
+                       .first_bucket_bytes = options.first_bucket_bytes,
+                       .bucket_bytes = options.bucket_bytes};
+  const int devices = static_cast<int>(options.devices.size());
+  if (devices == 0) return invalid_argument("data parallelism needs at least one device");
+  if (!options.weights.empty() && static_cast<int>(options.weights.size()) != devices) {
+    return invalid_argument(options.weights.size(), " weights for ", devices, " devices");
+  }
+  if (options.shards > 0 && options.shards < devices) {
+    return invalid_argument(options.shards, " shards cannot keep ", devices, " devices busy")
+        .with_next(str_cat("at most ", options.shards, " devices with --reproducible"));
+  }
+  std::vector<double> speeds = options.weights;
+  speeds.resize(devices, 1.0);
+  double fastest = 0, total = 0;
+  for (const double w : speeds) {
+    if (!(w > 0) || !std::isfinite(w)) return invalid_argument("a device's weight must be above 0, not ", w);
+    fastest = std::max(fastest, w);
+    total += w;
+  }
+  const int shards = options.shards > 0 ? options.shards : devices;
+  double done = 0;
+  for (int d = 0; d < devices; ++d) {
+    if (options.shards == 0) {
+      layout.weights.push_back(std::max<std::int64_t>(1, std::llround(speeds[d] / fastest * 1000)));
+      layout.device_of.push_back(d);
+      continue;
+    }
+    // Equal shards; faster devices take more of them, every device at least one.
+    done += speeds[d];
+    const int end = std::clamp(static_cast<int>(std::lround(shards * done / total)),
+                               static_cast<int>(layout.device_of.size()) + 1, shards - (devices - 1 - d));
+    layout.device_of.resize(end, d);
+  }
+  if (options.shards > 0) layout.weights.assign(shards, 1);
+  return layout;
+}
+
+std::string_view words(Combine how) {
+  switch (how) {
+    case Combine::kMean: return "a mean over the batch";
+    case Combine::kWeighted: return "a weighted mean over the batch";
+    case Combine::kConcat:
+    case Combine::kSum: return "a sum over the batch";
+    default: return "none";
+  }
+}
+
+}  // namespace
+
+struct DataParallel::Impl {
+  Graph base;  // what the plan speaks of
+  std::unique_ptr<Graph> graph;
+  UpdatePlan plan;
+  ReplicaLayout layout;
+  Replicas replicas;
+  std::vector<Endpoint> whole;  // cut values: of the whole batch already
+  std::optional<Endpoint> loss;
+  std::optional<Combine> asked;
+  std::map<Endpoint, Value> fetched;
+
+  Combination combination(Endpoint e) const {
+    if (loss == e && asked) return {.how = *asked};
+    return combination_of(base, plan.axes, e, whole);
+  }
+  Value shard(Endpoint e, int s) { return Value(graph.get(), replicas.shard[s][e.node.index], e.index); }
+
+  Result<Value> combine(Endpoint e);
+  Value scaled(Endpoint e, int s, const Combination& c, Value total);
+};
+
+Result<DataParallel> DataParallel::make(const Graph& graph, const DataParallelOptions& options) {
+  ARGOSY_RETURN_IF_ERROR(graph.status());
+  auto impl = std::make_unique<Impl>(Impl{.base = graph.clone()});
+  ARGOSY_ASSIGN_OR_RETURN(impl->layout, make_layout(options));
+  UpdateRequest request{.combine = options.combine};
+  if (options.loss.valid()) request.loss = options.loss.endpoint();
+  for (const Value& v : options.train) request.train.push_back(v.node());
+  for (const Value& v : options.batch_inputs) request.inputs.push_back(v.node());
+  impl->loss = request.loss;
+  impl->asked = request.combine;
+  ARGOSY_ASSIGN_OR_RETURN(impl->plan, plan_updates(impl->base, request));
+  for (const Cut& c : impl->plan.cuts) impl->whole.push_back(c.value);
+  impl->graph = std::make_unique<Graph>(impl->base.clone());
+  ARGOSY_ASSIGN_OR_RETURN(impl->replicas, replicate(*impl->graph, impl->plan, impl->layout));
+  // Running a training op by its name runs it on every device.
+  for (const NodeId id : request.train) {
+    const bool shards = impl->plan.levels[id.index] == Level::kShard;
+    const auto& copies = shards ? impl->replicas.shard : impl->replicas.device;
+    for (std::size_t k = 1; k < copies.size(); ++k) {
+      if (copies[k][id.index].index >= 0) impl->graph->add_control_input(id, copies[k][id.index]);
+    }
+  }
+  return DataParallel(std::move(impl));
+}
+
+DataParallel::DataParallel(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+DataParallel::DataParallel(DataParallel&&) noexcept = default;
+DataParallel& DataParallel::operator=(DataParallel&&) noexcept = default;
+DataParallel::~DataParallel() = default;
+
+Graph& DataParallel::graph() { return *impl_->graph; }
+Combine DataParallel::combine() const { return impl_->plan.loss.how; }
+int DataParallel::shards() const { return impl_->layout.shards(); }
+Value DataParallel::input(Value original) { return Value(impl_->graph.get(), original.node(), original.index()); }
+Value DataParallel::target(Value original) { return input(original); }
+
+Result<Value> DataParallel::fetch(Value original) {
+  if (!original.valid()) return invalid_argument("fetch: no value");
+  Impl& p = *impl_;
+  const Endpoint e = original.endpoint();
+  if (e.index == Value::kControl || p.plan.levels[e.node.index] != Level::kShard || p.layout.shards() == 1) {
+    return input(original);
+  }
+  if (const auto known = p.fetched.find(e); known != p.fetched.end()) return known->second;
+  const auto cut = std::find(p.whole.begin(), p.whole.end(), e);
+  Result<Value> made = cut != p.whole.end() ? p.graph->value(p.replicas.sums[0][cut - p.whole.begin()]) : p.combine(e);
+  if (made.ok()) p.fetched[e] = *made;
+  return made;
+}
+
+// What shard s brings to the sum.
+Value DataParallel::Impl::scaled(Endpoint e, int s, const Combination& c, Value total) {
+  const Value v = shard(e, s);
+  if (c.how == Combine::kMean) {
+    return scale_or_zero(v, batch_factor(Value(graph.get(), plan.inputs[0], 0), layout.weights, s, v.dtype()));
+  }
+  if (c.how == Combine::kWeighted) return scale_or_zero(v, graph->add("RealDiv", {shard(c.weight, s), total}));
+  return v;
+}
+
+Result<Value> DataParallel::Impl::combine(Endpoint e) {
+  const Combination c = combination(e);
+  const std::string& name = base.node(e.node).name;
+  if (c.how == Combine::kUnknown) {
+    return invalid_argument("cannot tell how '", name, "' combines over the batch: ", c.why)
+        .with_id("ARG-DP-006")
+        .with_next("fetch values per sample, or sums and counts, and combine those");
+  }
+  const auto on = graph->device(kHost);
+  const auto scope = graph->name_scope(str_cat(name, "/whole_batch"));
+  std::vector<Value> parts;
+  if (c.how == Combine::kConcat) {
+    for (int s = 0; s < layout.shards(); ++s) parts.push_back(shard(e, s));
+    parts.push_back(constant(*graph, std::int32_t{c.axis}));
+    const Value joined = graph->add("ConcatV2", parts);
+    return joined.valid() ? Result<Value>(joined) : graph->status();
+  }
+  if (c.how == Combine::kSame) return shard(e, 0);
+  Value total;
+  if (c.how == Combine::kWeighted) {
+    std::vector<Value> weights;
+    for (int s = 0; s < layout.shards(); ++s) weights.push_back(shard(c.weight, s));
+    total = graph->add("AddN", weights);
+  }
+  for (int s = 0; s < layout.shards(); ++s) parts.push_back(scaled(e, s, c, total));
+  Value sum = graph->add("AddN", parts);
+  // Terms that every shard added and that count once.
+  for (const Endpoint once : c.once) {
+    const Value extra =
+        plan.levels[once.node.index] == Level::kShard ? shard(once, 0) : Value(graph.get(), once.node, once.index);
+    sum = graph->add("Sub", {sum, graph->add("Mul", {extra, constant_like(extra, layout.shards() - 1)})});
+  }
+  if (!sum.valid()) return graph->status();
+  return sum;
+}
+
+std::string DataParallel::summary() const {
+  const Impl& p = *impl_;
+  std::string text = str_cat(p.layout.devices.size(), p.layout.devices.size() == 1 ? " device" : " devices");
+  if (p.layout.shards() != static_cast<int>(p.layout.devices.size()))
+    text += str_cat(", ", p.layout.shards(), " shards");
+  if (p.loss) text += str_cat(", loss: ", words(p.plan.loss.how));
+  if (p.plan.cuts.empty() || p.layout.shards() == 1) return text;
+  std::vector<std::string> sizes;
+  for (const std::size_t bytes : p.replicas.bucket_bytes) sizes.push_back(format_bytes(bytes));
+  return text + str_cat(", ", p.plan.cuts.size(), " sums in ", sizes.size(), " all-reduces (", str_join(sizes), ")");
+}
+
+}  // namespace argosy

@@ -1,0 +1,73 @@
+// Data parallelism as a graph rewrite: a training graph written for one device becomes one that runs on many, with the
+// same result. Every shard of the batch gets a copy of the nodes that see it, every device a mirror of the variables.
+//
+//   x ─► model ─► loss                    x ─┬► share 0 ─► model 0 ─► grad 0 ─┐              ┌─► update v   (gpu:0)
+//          v ◄── update ◄── grad    ──►      │                               _AllReduce ────┤
+//                                            └► share 1 ─► model 1 ─► grad 1 ─┘              └─► update v'  (gpu:1)
+//
+// * Batches are global: feeds keep their names and are split along axis 0 by the devices' weights; shares may be uneven
+//   or empty. Scalars that are fed go to every device.
+// * Shares are combined by the loss's own reduction over the batch: sums add up, means are weighted by the share,
+//   weighted means by their weights. A loss whose reduction cannot be told is an error that asks for one, not a guess.
+// * Gradients are summed where they are still linear in the batch: before clipping by norm, momentum or decay.
+//   Every other update of a variable that depends on the batch (moving averages, counters) is combined likewise, so all
+//   mirrors of a variable are always equal. Batch statistics themselves are those of each shard, as in TensorFlow.
+// * Names: shard 0 keeps every name, copies have "/replica_N" behind it. Saving the original names saves the model.
+// * With a fixed number of `shards`, the batch is cut, randomness is drawn and gradients are summed per shard in a
+// fixed
+//   tree, so that the bits do not depend on how many devices there are.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "argosy/graph/graph.h"
+#include "argosy/strategy/combination.h"
+
+namespace argosy {
+
+struct DataParallelOptions {
+  std::vector<std::string> devices;          // "/device:GPU:0", …: one mirror each; at least one
+  std::vector<double> weights = {};          // relative speed of each; empty: equal
+  Value loss = {};                           // invalid: nothing is trained (evaluation)
+  std::vector<Value> train = {};             // what a step runs; all its updates are found from here
+  std::vector<Value> batch_inputs = {};      // empty: placeholders of unknown first size
+  std::optional<Combine> combine = {};       // kSum or kMean: instead of what the loss says
+  int shards = 0;                            // logical shards, at least one a device; 0: one a device
+  std::size_t first_bucket_bytes = 1 << 18;  // gradients travel in buckets, the first small so that it starts early
+  std::size_t bucket_bytes = 4 << 20;
+};
+
+class DataParallel {
+ public:
+  // The graph is copied, not changed. INVALID_ARGUMENT "ARG-DP-…" says what cannot be replicated and what to do.
+  static Result<DataParallel> make(const Graph& graph, const DataParallelOptions& options);
+  DataParallel(DataParallel&&) noexcept;
+  DataParallel& operator=(DataParallel&&) noexcept;
+  ~DataParallel();
+
+  // Nodes keep their ids. May grow through fetch().
+  Graph& graph();
+  // What to feed and what to run in place of a value of the original graph.
+  Value input(Value original);
+  Value target(Value original);
+  // The value of the whole batch in place of one of the original graph, by its own reduction: concatenated, summed,
+  // averaged. Adds nodes; not while a session runs the graph.
+  Result<Value> fetch(Value original);
+
+  // How the loss was found to combine; kSame without a loss.
+  Combine combine() const;
+  int shards() const;
+  // "2 devices, loss: mean over the batch, 12 gradients in 3 all-reduces (0.3 MiB, 4.0 MiB, 2.1 MiB)".
+  std::string summary() const;
+
+ private:
+  struct Impl;
+  explicit DataParallel(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace argosy

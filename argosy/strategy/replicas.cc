@@ -1,0 +1,288 @@
+#include "argosy/strategy/replicas.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "argosy/device/name.h"
+#include "argosy/ops/collective/collective.h"
+
+namespace argosy {
+
+namespace {
+
+constexpr const char* kHost = "/device:CPU:0";
+
+// The device type and number a node was pinned to by hand, if it was.
+DeviceName pinned(const std::string& device) {
+  DeviceName found;
+  for (const std::string& part : str_split(device, ';')) {
+    auto name = DeviceName::parse(part);
+    if (name.ok()) found = name->filled_from(found);
+  }
+  return found;
+}
+
+// A seed of its own for every shard. (The constant is the golden ratio of 2^64.)
+std::int64_t seed_of_shard(std::int64_t seed, int shard) {
+  std::uint64_t mixed = static_cast<std::uint64_t>(seed) + static_cast<std::uint64_t>(shard) * 0x9E3779B97F4A7C15u;
+  mixed ^= mixed >> 31;
+  return static_cast<std::int64_t>(mixed >> 1);
+}
+
+class Replicator {
+ public:
+  Replicator(Graph& graph, const UpdatePlan& plan, const ReplicaLayout& layout)
+      : graph_(graph), plan_(plan), layout_(layout), size_(static_cast<std::int32_t>(plan.levels.size())) {}
+
+  Result<Replicas> run() {
+    ARGOSY_RETURN_IF_ERROR(check_pins());
+    for (std::size_t k = 0; k < plan_.cuts.size(); ++k) cut_of_[plan_.cuts[k].value] = static_cast<int>(k);
+    ARGOSY_RETURN_IF_ERROR(copy_nodes());
+    share_inputs();
+    sum_cuts();
+    ARGOSY_RETURN_IF_ERROR(graph_.status());
+    for (std::int32_t i = 0; i < size_; ++i) connect(NodeId{i});
+    ARGOSY_RETURN_IF_ERROR(mirror_initializers());
+    // A sum that is needed to compute another member of its own bucket would wait for itself.
+    ARGOSY_RETURN_IF_ERROR(graph_.topological_order().status());
+    return std::move(replicas_);
+  }
+
+ private:
+  int devices() const { return static_cast<int>(layout_.devices.size()); }
+  Level level(NodeId id) const { return id.index < size_ ? plan_.levels[id.index] : Level::kOnce; }
+
+  Status check_pins() const {
+    std::optional<int> first;
+    for (std::int32_t i = 0; i < size_; ++i) {
+      const Node& n = graph_.node(NodeId{i});
+      const DeviceName pin = pinned(n.device);
+      if (level(NodeId{i}) == Level::kOnce || pin.type != "GPU" || !pin.id) continue;
+      if (first.value_or(*pin.id) != *pin.id) {
+        return invalid_argument("the graph is split over devices by hand: '", n.name, "' is pinned to gpu:", *pin.id,
+                                ", others to gpu:", *first)
+            .with_id("ARG-DP-005")
+            .with_next("leave the device scopes out, or run it as it is, without data parallelism");
+      }
+      first = pin.id;
+    }
+    return ok_status();
+  }
+
+  // --- copies --------------------------------------------------------------------------------------------------------
+
+  Status copy_nodes() {
+    replicas_.shard.assign(layout_.shards(), std::vector<NodeId>(size_));
+    replicas_.device.assign(layout_.devices.size(), std::vector<NodeId>(size_));
+    for (std::int32_t i = 0; i < size_; ++i) {
+      const NodeId id{i};
+      replicas_.shard[0][i] = replicas_.device[0][i] = id;
+      const bool shards = level(id) == Level::kShard;
+      if (level(id) == Level::kOnce) continue;
+      for (int k = 1; k < (shards ? layout_.shards() : devices()); ++k) {
+        const int d = shards ? layout_.device_of[k] : k;
+        ARGOSY_ASSIGN_OR_RETURN((shards ? replicas_.shard : replicas_.device)[k][i], copy(id, k, shards ? k : 0, d));
+      }
+      settle(id, 0, 0);
+    }
+    return ok_status();
+  }
+
+  // With the original's inputs for now: same shapes. connect() gives it its own.
+  Result<NodeId> copy(NodeId id, int replica, int shard, int device) {
+    const Node& n = graph_.node(id);
+    NodeSpec spec{.name = graph_.unique_name(str_cat(n.name, "/replica_", replica)),
+                  .op = n.op->name,
+                  .inputs = n.inputs,
+                  .attrs = n.attrs,
+                  .device = n.device};
+    const auto* shared = n.attrs.find_as<std::string>("shared_name");
+    if (shared != nullptr && !shared->empty()) {
+      spec.attrs.set("shared_name", str_cat(*shared, "/replica_", replica));
+    }
+    ARGOSY_ASSIGN_OR_RETURN(const NodeId made, graph_.add_node(std::move(spec)));
+    settle(made, shard, device);
+    return made;
+  }
+
+  // What makes a node that of its shard and device.
+  void settle(NodeId id, int shard, int device) {
+    const Node& n = graph_.node(id);
+    if (pinned(n.device).type != "CPU") graph_.set_device(id, layout_.devices[device]);
+    // The device says it all; a group that reaches out of the replica would contradict it.
+    if (n.attrs.find("_class") != nullptr) graph_.set_attr(id, "_class", std::vector<std::string>{});
+    if (n.op->name == "_BatchFactor") graph_.set_attr(id, "weights", layout_.weights);
+    if (n.op->name == "_BatchFactor" || n.op->name == "_ShardIndex") graph_.set_attr(id, "index", std::int64_t{shard});
+    const auto *seed = n.attrs.find_as<std::int64_t>("seed"), *seed2 = n.attrs.find_as<std::int64_t>("seed2");
+    if (shard > 0 && seed != nullptr && seed2 != nullptr && (*seed != 0 || *seed2 != 0)) {
+      graph_.set_attr(id, "seed2", seed_of_shard(*seed2, shard));
+    }
+  }
+
+  void share_inputs() {
+    if (layout_.shards() == 1) return;
+    const auto on = graph_.device(kHost);
+    for (const NodeId x : plan_.inputs) {
+      for (int s = 0; s < layout_.shards(); ++s) {
+        shares_[x].push_back(
+            batch_share(Value(&graph_, x, 0), layout_.weights, s, str_cat(graph_.node(x).name, "/share_", s)));
+      }
+    }
+  }
+
+  // --- sums over shards ----------------------------------------------------------------------------------------------
+
+  void sum_cuts() {
+    replicas_.sums.assign(layout_.devices.size(), std::vector<Endpoint>(plan_.cuts.size()));
+    if (layout_.shards() == 1) {
+      for (std::size_t k = 0; k < plan_.cuts.size(); ++k) replicas_.sums[0][k] = plan_.cuts[k].value;
+      return;
+    }
+    // Buckets of one dtype and depth, filled in the order in which the values are computed.
+    std::map<std::pair<int, DType>, std::vector<int>> open;
+    std::map<std::pair<int, DType>, std::size_t> bytes;
+    std::size_t limit = layout_.first_bucket_bytes;
+    const auto close = [&](const std::pair<int, DType>& key) {
+      if (open[key].empty()) return;
+      sum_bucket(open[key]);
+      replicas_.bucket_bytes.push_back(bytes[key]);
+      open[key].clear();
+      bytes[key] = 0;
+    };
+    for (std::size_t k = 0; k < plan_.cuts.size(); ++k) {
+      const Cut& c = plan_.cuts[k];
+      const std::pair<int, DType> key{c.depth, graph_.dtype(c.value)};
+      const std::int64_t elements = std::max<std::int64_t>(graph_.shape(c.value).elements(), 0);
+      open[key].push_back(static_cast<int>(k));
+      bytes[key] += static_cast<std::size_t>(elements) * element_bytes(key.second);
+      if (bytes[key] < limit) continue;
+      close(key);
+      limit = layout_.bucket_bytes;
+    }
+    for (auto& [key, members] : open) close(key);
+  }
+
+  void sum_bucket(const std::vector<int>& members) {
+    const std::string group = graph_.unique_name("data_parallel/all_reduce");
+    std::vector<std::vector<Value>> values(layout_.devices.size());
+    std::vector<std::vector<std::int64_t>> shards(layout_.devices.size());
+    for (int s = 0; s < layout_.shards(); ++s) {
+      const int d = layout_.device_of[s];
+      shards[d].push_back(s);
+      for (const int k : members) values[d].push_back(shard_value(plan_.cuts[k], s));
+    }
+    for (int d = 0; d < devices(); ++d) {
+      const auto on = graph_.device(layout_.devices[d]);
+      const auto sums = all_reduce(
+          values[d], {.group = group, .rank = d, .size = devices(), .shards = shards[d], .total = layout_.shards()},
+          group);
+      for (std::size_t m = 0; m < sums.size(); ++m) replicas_.sums[d][members[m]] = sums[m].endpoint();
+    }
+  }
+
+  Value shard_value(const Cut& c, int s) {
+    const Value v(&graph_, replicas_.shard[s][c.value.node.index], c.value.index);
+    if (c.how == Combine::kSum) return v;
+    const DType dtype = v.dtype();
+    std::optional<Value>& factor = factors_[{s, dtype}];
+    if (!factor) {
+      const auto on = graph_.device(kHost);
+      factor = batch_factor(Value(&graph_, plan_.inputs[0], 0), layout_.weights, s, dtype,
+                            str_cat("data_parallel/part_", s));
+    }
+    const auto on = graph_.device(layout_.devices[layout_.device_of[s]]);
+    return scale_or_zero(v, *factor, str_cat(graph_.node(c.value.node).name, "/weighted_", s));
+  }
+
+  // --- edges ---------------------------------------------------------------------------------------------------------
+
+  // What stands for an endpoint of the original, seen from a shard's node (s >= 0) or a device's own (s < 0).
+  Endpoint resolve(Endpoint e, int s, int d) const {
+    if (const auto cut = cut_of_.find(e); cut != cut_of_.end()) return replicas_.sums[d][cut->second];
+    const int shard = s >= 0 ? s : layout_.first_shard(d);
+    if (const auto share = shares_.find(e.node); share != shares_.end()) return share->second[shard].endpoint();
+    switch (level(e.node)) {
+      case Level::kShard: return {replicas_.shard[shard][e.node.index], e.index};
+      case Level::kDevice: return {replicas_.device[d][e.node.index], e.index};
+      case Level::kOnce: return e;
+    }
+    return e;
+  }
+
+  void connect(NodeId id) {
+    const std::vector<Endpoint> inputs = graph_.node(id).inputs;
+    const std::vector<NodeId> controls = graph_.node(id).controls;
+    const auto link = [&](NodeId to, int s, int d) {
+      const bool whole = graph_.node(to).op->name == "_BatchFactor";  // it asks the global batch
+      for (std::size_t i = 0; i < inputs.size() && !whole; ++i) {
+        graph_.set_input(to, static_cast<int>(i), resolve(inputs[i], s, d));
+      }
+      for (const NodeId c : controls) follow(to, c, s, d);
+    };
+    switch (level(id)) {
+      case Level::kOnce:
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+          if (cut_of_.contains(inputs[i])) graph_.set_input(id, static_cast<int>(i), resolve(inputs[i], -1, 0));
+        }
+        return;
+      case Level::kDevice:
+        for (int d = 0; d < devices(); ++d) link(replicas_.device[d][id.index], -1, d);
+        return;
+      case Level::kShard:
+        for (int s = 0; s < layout_.shards(); ++s) link(replicas_.shard[s][id.index], s, layout_.device_of[s]);
+        return;
+    }
+  }
+
+  // `to` waits for what stands for `from`: a device's own node for every shard of the device.
+  void follow(NodeId to, NodeId from, int s, int d) {
+    if (level(from) == Level::kDevice) return graph_.add_control_input(to, replicas_.device[d][from.index]);
+    if (level(from) == Level::kOnce) return graph_.add_control_input(to, from);
+    for (int k = 0; k < layout_.shards(); ++k) {
+      if (k == s || (s < 0 && layout_.device_of[k] == d)) {
+        graph_.add_control_input(to, replicas_.shard[k][from.index]);
+      }
+    }
+  }
+
+  // Whoever writes a mirrored variable from outside the step (its initialiser, a restore) writes every mirror.
+  Status mirror_initializers() {
+    for (std::int32_t i = 0; i < size_; ++i) {
+      const NodeId id{i};
+      if (level(id) != Level::kOnce || !writes_variable(graph_, graph_.node(id))) continue;
+      const auto variable = variable_behind(graph_, graph_.node(id).inputs[0]);
+      if (!variable || level(*variable) != Level::kDevice) continue;
+      for (int d = 1; d < devices(); ++d) {
+        ARGOSY_ASSIGN_OR_RETURN(const NodeId made, copy(id, d, 0, d));
+        graph_.set_input(made, 0, {replicas_.device[d][variable->index], 0});
+        for (const NodeId c : graph_.node(id).controls) graph_.add_control_input(made, c);
+      }
+      for (int d = 1; d < devices(); ++d) {
+        graph_.add_control_input(id, NodeId{graph_.size() - d});
+      }
+    }
+    return ok_status();
+  }
+
+  Graph& graph_;
+  const UpdatePlan& plan_;
+  const ReplicaLayout& layout_;
+  const std::int32_t size_;  // of the original; everything after it is new
+  Replicas replicas_;
+  std::map<Endpoint, int> cut_of_;
+  std::map<NodeId, std::vector<Value>> shares_;
+  std::map<std::pair<int, DType>, std::optional<Value>> factors_;
+};
+
+}  // namespace
+
+int ReplicaLayout::first_shard(int device) const {
+  return static_cast<int>(std::find(device_of.begin(), device_of.end(), device) - device_of.begin());
+}
+
+Result<Replicas> replicate(Graph& graph, const UpdatePlan& plan, const ReplicaLayout& layout) {
+  return Replicator(graph, plan, layout).run();
+}
+
+}  // namespace argosy
