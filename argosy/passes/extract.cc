@@ -1,6 +1,7 @@
 #include "argosy/passes/extract.h"
 
 #include <algorithm>
+#include <string>
 #include <unordered_map>
 
 namespace argosy {
@@ -30,9 +31,21 @@ std::vector<char> needed_nodes(const Graph& graph, const StepSignature& signatur
     }
     return outputs > 0;
   };
+  // A collective ends only when all of its group take part, whoever asked for it.
+  std::unordered_map<std::string, std::vector<NodeId>> groups;
+  const auto need_group = [&](NodeId id) {
+    if (groups.empty()) {
+      for (std::int32_t i = 0; i < graph.size(); ++i) {
+        const Node& n = graph.node(NodeId{i});
+        if (n.op->collective) groups[n.attrs.get_or<std::string>("group", "")].push_back(NodeId{i});
+      }
+    }
+    for (const NodeId member : groups[graph.node(id).attrs.get_or<std::string>("group", "")]) need(member);
+  };
   while (!stack.empty()) {
     const NodeId id = stack.back();
     stack.pop_back();
+    if (graph.node(id).op->collective) need_group(id);
     for (const Endpoint e : graph.node(id).inputs) {
       if (feed_index.empty() || !feed_index.contains(e)) need(e.node);
     }

@@ -6,6 +6,8 @@
 
 namespace argosy {
 
+void add_kernels_cpu_all_reduce(KernelRegistry& kernels);
+
 namespace {
 
 using Ints = std::vector<std::int64_t>;
@@ -95,6 +97,7 @@ void add_kernels_cpu_collective(KernelRegistry& kernels) {
   kernels.add("_BatchFactor", "cpu", make<BatchFactor>);
   kernels.add("_ScaleOrZero", "cpu", scale_or_zero_kernel);
   kernels.add("_ShardIndex", "cpu", make<ShardIndex>);
+  add_kernels_cpu_all_reduce(kernels);
 }
 
 }  // namespace argosy
