@@ -106,6 +106,7 @@ void define_collective(OpRegistry& ops) {
            .attrs = {"T: floating"},
            .shape = scale_shape,
            .gradient = scale_gradient,
+           .linear = Linear::kEach,
            .in_place = {{0, 0}},
            .host_inputs = {1}});
   ops.add({.name = "_ShardIndex",

@@ -113,6 +113,7 @@ void define_constant(OpRegistry& ops) {
              .gradient = gradient,
              .cost = free_cost,
              .known_ints = input_ints,
+             .linear = Linear::kJointly,
              .forwards = true,
              .blocks_gradient = blocks});
   };

@@ -171,6 +171,13 @@ constexpr Row kRows[] = {
     {"RightShift", "x >> y, y held within the width.", kIntegers, kNotDifferentiable, true},
 };
 
+Linear linear(const Row& row) {
+  if (row.gradient == add_gradient || row.gradient == sub_gradient) return Linear::kJointly;
+  if (row.gradient == mul_gradient) return Linear::kEach;
+  if (row.gradient == div_gradient || row.gradient == div_no_nan_gradient) return Linear::kFirst;
+  return Linear::kNo;
+}
+
 }  // namespace
 
 void define_binary(OpRegistry& ops) {
@@ -186,6 +193,7 @@ void define_binary(OpRegistry& ops) {
              .known_ints = row.known_ints,
              .commutative = row.commutative,
              .elementwise = true,
+             .linear = linear(row),
              .blocks_gradient = row.blocks_gradient,
              .in_place = {{0, 0}, {1, 0}}});
   }

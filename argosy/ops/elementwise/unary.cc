@@ -182,6 +182,7 @@ void define_unary(OpRegistry& ops) {
              .cost = row.cost,
              .known_ints = row.gradient == neg_gradient ? neg_ints : nullptr,
              .elementwise = true,
+             .linear = row.gradient == neg_gradient ? Linear::kJointly : Linear::kNo,
              .blocks_gradient = row.blocks_gradient,
              .in_place = {{0, 0}}});
   }

@@ -268,6 +268,7 @@ void define_joins(OpRegistry& ops) {
              .shape = concat_shape,
              .gradient = concat_gradient,
              .known_ints = concat_ints,
+             .linear = Linear::kJointly,
              .host_inputs = {axis}});
   };
   concat_op("Concat", {"concat_dim: int32", "values: N * T"}, {"N: int >= 2", "T: type"}, 0);
@@ -306,7 +307,8 @@ void define_joins(OpRegistry& ops) {
            .attrs = {"N: int >= 1", "T: type", "axis: int = 0"},
            .shape = pack_shape,
            .gradient = pack_gradient,
-           .known_ints = pack_ints});
+           .known_ints = pack_ints,
+           .linear = Linear::kJointly});
   ops.add({.name = "Unpack",
            .doc = "The pieces of x along an axis, which goes.",
            .inputs = {"value: T"},

@@ -171,6 +171,7 @@ void define_slices(OpRegistry& ops) {
            .shape = slice_shape,
            .gradient = slice_gradient,
            .known_ints = slice_ints,
+           .linear = Linear::kJointly,
            .host_inputs = {1, 2}});
   const std::vector<std::string> masks = {"begin_mask: int = 0", "end_mask: int = 0", "ellipsis_mask: int = 0",
                                           "new_axis_mask: int = 0", "shrink_axis_mask: int = 0"};
@@ -184,6 +185,7 @@ void define_slices(OpRegistry& ops) {
            .shape = strided_slice_shape,
            .gradient = strided_slice_gradient,
            .known_ints = strided_slice_ints,
+           .linear = Linear::kJointly,
            .host_inputs = {1, 2, 3}});
   attrs[1] = "Index: index";
   ops.add({.name = "StridedSliceGrad",

@@ -84,6 +84,7 @@ void define_transposes(OpRegistry& ops) {
              .attrs = {"T: type", "Tperm: index = int32"},
              .shape = transpose_shape,
              .gradient = transpose_gradient,
+             .linear = Linear::kJointly,
              .host_inputs = {1}});
   };
   add("Transpose", "y's axis i is x's axis perm[i].");

@@ -148,7 +148,8 @@ void define_batch_matmul(OpRegistry& ops) {
            .attrs = with_flags({"T: {bfloat16, half, float, double, int32, int64, complex64, complex128}"}),
            .shape = batch_shape,
            .gradient = batch_gradient,
-           .cost = batch_cost});
+           .cost = batch_cost,
+           .linear = Linear::kEach});
   ops.add({.name = "BatchMatMulV2",
            .doc = "x · y of each pair of matrices; leading axes broadcast.",
            .inputs = {"x: T", "y: T"},
@@ -157,7 +158,8 @@ void define_batch_matmul(OpRegistry& ops) {
                                 "uint64, complex64, complex128}"}),
            .shape = batch_shape,
            .gradient = batch_gradient,
-           .cost = batch_cost});
+           .cost = batch_cost,
+           .linear = Linear::kEach});
   const std::string in = "{bfloat16, half, float, double, uint8, int8, int16, int32, int64, complex64, complex128}";
   ops.add({.name = "BatchMatMulV3",
            .doc = "BatchMatMulV2 with dtypes of its own for x, y and the result.",
@@ -167,7 +169,8 @@ void define_batch_matmul(OpRegistry& ops) {
                                 "Tout: {bfloat16, half, float, double, int16, int32, int64, complex64, complex128}"}),
            .shape = batch_shape,
            .gradient = batch_gradient,
-           .cost = batch_cost});
+           .cost = batch_cost,
+           .linear = Linear::kEach});
 }
 
 }  // namespace argosy

@@ -77,6 +77,7 @@ void define_matmul(OpRegistry& ops) {
            .shape = matmul_shape,
            .gradient = matmul_gradient,
            .cost = matmul_cost,
+           .linear = Linear::kEach,
            .fused_as = "_FusedMatMul"});
   ops.add({.name = "_FusedMatMul",
            .doc = "activation(a · b + bias): what a pass makes of MatMul, BiasAdd and an activation.",

@@ -206,6 +206,7 @@ void define_shape(OpRegistry& ops) {
            .gradient = reshape_gradient,
            .cost = free_cost,
            .known_ints = input_ints,
+           .linear = Linear::kJointly,
            .forwards = true,
            .host_inputs = {1}});
   ops.add({.name = "Squeeze",
@@ -217,6 +218,7 @@ void define_shape(OpRegistry& ops) {
            .gradient = reshape_gradient,
            .cost = free_cost,
            .known_ints = input_ints,
+           .linear = Linear::kJointly,
            .forwards = true});
   ops.add({.name = "ExpandDims",
            .doc = "x with an axis of size 1 inserted at dim.",
@@ -227,6 +229,7 @@ void define_shape(OpRegistry& ops) {
            .gradient = reshape_gradient,
            .cost = free_cost,
            .known_ints = input_ints,
+           .linear = Linear::kJointly,
            .forwards = true,
            .host_inputs = {1}});
   define_ranges(ops);

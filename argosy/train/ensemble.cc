@@ -1,0 +1,227 @@
+#include "argosy/train/ensemble.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "argosy/base/clock.h"
+#include "argosy/data/loader.h"
+#include "argosy/ops/constant/constant.h"
+#include "argosy/runtime/session.h"
+#include "argosy/train/program.h"
+
+namespace argosy {
+
+namespace {
+
+// All models in one graph; every model has placeholders of its own, fed with the same tensors.
+struct Fleet {
+  struct Member {
+    std::string scope;
+    DeviceSpec device;
+    Model model;
+    TrainStep train;
+    std::vector<Layers::Input> inputs;
+    std::vector<VariableNode> variables;
+  };
+  std::unique_ptr<Graph> graph = std::make_unique<Graph>();
+  std::vector<Member> members;
+  Value initializer;
+};
+
+Result<Fleet> build(const EnsembleOptions& options, const std::vector<DeviceSpec>& devices) {
+  Fleet fleet;
+  Graph& graph = *fleet.graph;
+  std::vector<Value> initializers;
+  for (std::size_t k = 0; k < options.models.size(); ++k) {
+    Fleet::Member member{.scope = str_cat("model_", k), .device = devices[k % devices.size()]};
+    const auto scope = graph.name_scope(member.scope);
+    const auto on = graph.device(member.device.name.to_string());
+    const VariableNode step = variable(graph, Tensor::scalar(std::int64_t{0}), "global_step");
+    Layers net(graph, {.seed = options.seed, .step = step.read});
+    member.model = options.models[k](net);
+    if (!member.model.loss.valid()) {
+      ARGOSY_RETURN_IF_ERROR(graph.status());
+      return invalid_argument("model ", k, " of the ensemble has no loss");
+    }
+    member.train =
+        options.optimizer.minimize(member.model.loss, net.trainable(), {.updates = net.updates(), .global_step = step});
+    member.inputs = net.inputs();
+    member.variables = net.variables();
+    member.variables.insert(member.variables.end(), member.train.slots.begin(), member.train.slots.end());
+    for (const VariableNode& v : member.variables) initializers.push_back(v.initializer);
+    fleet.members.push_back(std::move(member));
+  }
+  fleet.initializer = group(graph, initializers, "init");
+  ARGOSY_RETURN_IF_ERROR(graph.status());
+  return fleet;
+}
+
+struct Outcome {
+  std::vector<std::vector<double>> losses;  // by member
+  std::vector<Tensor> variables;            // of all members
+  std::vector<double> metrics;
+  double seconds = 0;  // of the steps after the first
+};
+
+class Runner {
+ public:
+  Runner(const EnsembleOptions& options, const Fleet& fleet) : options_(options), fleet_(fleet) {}
+
+  Result<Outcome> run(const data::Dataset& train, const data::Dataset* test, bool side_by_side) {
+    Session session(*fleet_.graph, {.devices = options_.devices});
+    ARGOSY_RETURN_IF_ERROR(Status(session.status()));
+    ARGOSY_RETURN_IF_ERROR(session.run_targets({fleet_.initializer}));
+    ARGOSY_ASSIGN_OR_RETURN(auto calls, prepare(session, side_by_side));
+    Outcome outcome{.losses = std::vector<std::vector<double>>(fleet_.members.size())};
+    // One after another: the first model's whole training, then the second's.
+    for (std::size_t c = 0; c < calls.size(); ++c) {
+      ARGOSY_RETURN_IF_ERROR(train_some(train, *calls[c], calls.size() == 1 ? 0 : c, outcome,
+                                        static_cast<double>(c) / static_cast<double>(calls.size()), calls.size()));
+    }
+    std::vector<Value> reads;
+    for (const Fleet::Member& m : fleet_.members) {
+      for (const VariableNode& v : m.variables) reads.push_back(v.read);
+    }
+    ARGOSY_ASSIGN_OR_RETURN(outcome.variables, session.run(reads));
+    if (test != nullptr) ARGOSY_RETURN_IF_ERROR(evaluate(session, *test, outcome));
+    return outcome;
+  }
+
+ private:
+  using Call = std::unique_ptr<Session::Callable>;
+
+  std::vector<Value> placeholders(std::size_t first, std::size_t end) const {
+    std::vector<Value> all;
+    for (std::size_t k = first; k < end; ++k) {
+      for (const Layers::Input& input : fleet_.members[k].inputs) all.push_back(input.placeholder);
+    }
+    return all;
+  }
+
+  Result<std::vector<Call>> prepare(Session& session, bool side_by_side) const {
+    std::vector<Call> calls;
+    const std::size_t all = fleet_.members.size(), width = side_by_side ? all : 1;
+    for (std::size_t first = 0; first < all; first += width) {
+      std::vector<Value> fetches, targets;
+      for (std::size_t k = first; k < first + width; ++k) {
+        fetches.push_back(fleet_.members[k].model.loss);
+        targets.push_back(fleet_.members[k].train.run);
+      }
+      ARGOSY_ASSIGN_OR_RETURN(Call call, session.prepare(placeholders(first, first + width), fetches, targets));
+      calls.push_back(std::move(call));
+    }
+    return calls;
+  }
+
+  // Which component of a batch feeds each placeholder of these models.
+  Result<std::vector<std::size_t>> components(const data::Dataset& data, std::size_t first, std::size_t models) const {
+    std::vector<std::size_t> all;
+    for (std::size_t k = first; k < first + models; ++k) {
+      ARGOSY_ASSIGN_OR_RETURN(const auto some, match_inputs(fleet_.members[k].inputs, data));
+      all.insert(all.end(), some.begin(), some.end());
+    }
+    return all;
+  }
+  // The same tensors for every model.
+  static std::vector<Tensor> feeds(const data::Batch& batch, const std::vector<std::size_t>& components) {
+    std::vector<Tensor> feeds;
+    for (const std::size_t c : components) feeds.push_back(batch.tensors[c]);
+    return feeds;
+  }
+
+  Status train_some(const data::Dataset& train, Session::Callable& call, std::size_t first, Outcome& outcome,
+                    double done, std::size_t calls) const {
+    const std::size_t models = calls == 1 ? fleet_.members.size() : 1;
+    ARGOSY_ASSIGN_OR_RETURN(const auto loader,
+                            data::Loader::open(train, {.batch = options_.batch, .seed = options_.seed}));
+    ARGOSY_ASSIGN_OR_RETURN(const auto fed, components(train, first, models));
+    std::vector<Tensor> losses(models);
+    for (std::int64_t step = 0; step < options_.steps; ++step) {
+      ARGOSY_ASSIGN_OR_RETURN(const data::Batch batch, loader->next());
+      const std::int64_t began = now_nanos();
+      ARGOSY_RETURN_IF_ERROR(call.run(feeds(batch, fed), losses));
+      if (step > 0) outcome.seconds += seconds_since(began);
+      for (std::size_t k = 0; k < models; ++k) {
+        ARGOSY_ASSIGN_OR_RETURN(const double loss, scalar_value(losses[k]));
+        outcome.losses[first + k].push_back(loss);
+      }
+      const auto all = static_cast<double>(options_.steps);
+      const double part = done + static_cast<double>(step + 1) / all / static_cast<double>(calls);
+      if (options_.progress && !options_.progress(static_cast<std::int64_t>(part * all), options_.steps)) {
+        return cancelled("the ensemble's training was interrupted");
+      }
+    }
+    return ok_status();
+  }
+
+  Status evaluate(Session& session, const data::Dataset& test, Outcome& outcome) const {
+    std::vector<Value> fetches;
+    for (const Fleet::Member& m : fleet_.members) {
+      if (m.model.metrics.empty()) return ok_status();
+      fetches.push_back(m.model.metrics[0].total);
+      fetches.push_back(m.model.metrics[0].weight);
+    }
+    ARGOSY_ASSIGN_OR_RETURN(const Call call, session.prepare(placeholders(0, fleet_.members.size()), fetches));
+    const std::int64_t batch = std::min<std::int64_t>(test.size(), 1000);
+    ARGOSY_ASSIGN_OR_RETURN(const auto loader,
+                            data::Loader::open(test, {.batch = batch, .shuffle = false, .epochs = 1}));
+    ARGOSY_ASSIGN_OR_RETURN(const auto fed, components(test, 0, fleet_.members.size()));
+    std::vector<MetricState> states(fleet_.members.size());
+    for (;;) {
+      auto next = loader->next();
+      if (!next.ok() && next.status().code() == Code::kOutOfRange) break;
+      ARGOSY_RETURN_IF_ERROR(next.status());
+      std::vector<Tensor> values(fetches.size());
+      ARGOSY_RETURN_IF_ERROR(call->run(feeds(*next, fed), values));
+      for (std::size_t k = 0; k < states.size(); ++k) {
+        ARGOSY_ASSIGN_OR_RETURN(const double total, scalar_value(values[2 * k]));
+        ARGOSY_ASSIGN_OR_RETURN(const double weight, scalar_value(values[2 * k + 1]));
+        states[k].add(total, weight);
+      }
+    }
+    for (const MetricState& s : states) outcome.metrics.push_back(s.value());
+    return ok_status();
+  }
+
+  const EnsembleOptions& options_;
+  const Fleet& fleet_;
+};
+
+bool same(const Outcome& a, const Outcome& b) {
+  if (a.losses != b.losses || a.variables.size() != b.variables.size()) return false;
+  for (std::size_t i = 0; i < a.variables.size(); ++i) {
+    const Tensor &x = a.variables[i], &y = b.variables[i];
+    if (x.dtype() != y.dtype() || x.shape() != y.shape() || std::memcmp(x.raw(), y.raw(), x.bytes()) != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<EnsembleReport> train_ensemble(const EnsembleOptions& options, const data::Dataset& train,
+                                      const data::Dataset* test) {
+  if (options.models.empty()) return invalid_argument("an ensemble needs at least one model");
+  EnsembleReport report;
+  ARGOSY_ASSIGN_OR_RETURN(report.devices, chosen_devices(options.devices));
+  ARGOSY_ASSIGN_OR_RETURN(const Fleet fleet, build(options, report.devices));
+  Runner runner(options, fleet);
+  ARGOSY_ASSIGN_OR_RETURN(const Outcome together, runner.run(train, test, true));
+  ARGOSY_ASSIGN_OR_RETURN(const Outcome in_turn, runner.run(train, nullptr, false));
+  report.side_by_side_seconds = together.seconds;
+  report.one_after_another_seconds = in_turn.seconds;
+  report.identical = same(together, in_turn);
+  for (std::size_t k = 0; k < fleet.members.size(); ++k) {
+    const Fleet::Member& m = fleet.members[k];
+    EnsembleReport::Member member{
+        .scope = m.scope, .device = m.device.name.short_string(), .losses = together.losses[k]};
+    for (const VariableNode& v : m.variables) {
+      member.variables.push_back(v.ref.node_name().substr(m.scope.size() + 1));
+    }
+    if (k < together.metrics.size()) member.accuracy = together.metrics[k];
+    report.members.push_back(std::move(member));
+  }
+  return report;
+}
+
+}  // namespace argosy

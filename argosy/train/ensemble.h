@@ -1,0 +1,45 @@
+// An ensemble: K models with the same names, each inside a scope of its own, on K devices. Trained side by side they
+// take as long as the slowest; one after another, as long as all together. The results are the same.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "argosy/data/dataset.h"
+#include "argosy/device/device.h"
+#include "argosy/train/model.h"
+#include "argosy/train/optimizers.h"
+
+namespace argosy {
+
+struct EnsembleOptions {
+  std::vector<ModelBuilder> models;  // model k in scope "model_k", on device k modulo the number of devices
+  Optimizer optimizer = adam(1e-3);
+  DeviceRequest devices = {};
+  std::int64_t batch = 128;
+  std::int64_t steps = 100;
+  std::uint64_t seed = 0;
+  std::function<bool(std::int64_t steps_done, std::int64_t total)> progress = {};  // false ends the run
+};
+
+struct EnsembleReport {
+  struct Member {
+    std::string scope, device;
+    std::vector<std::string> variables;  // inside the scope
+    std::vector<double> losses;          // of every step
+    double accuracy = 0;                 // the first metric on the test data
+  };
+  std::vector<Member> members;
+  std::vector<DeviceSpec> devices;
+  double side_by_side_seconds = 0, one_after_another_seconds = 0;
+  bool identical = false;  // losses and variables, bit for bit, in both modes
+
+  double speedup() const { return side_by_side_seconds > 0 ? one_after_another_seconds / side_by_side_seconds : 0; }
+};
+
+// Trains all in both modes, on the same batches from the same start, and compares. All models take the same inputs.
+Result<EnsembleReport> train_ensemble(const EnsembleOptions& options, const data::Dataset& train,
+                                      const data::Dataset* test = nullptr);
+
+}  // namespace argosy

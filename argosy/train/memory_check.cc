@@ -1,0 +1,60 @@
+#include "argosy/train/memory_check.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace argosy {
+
+namespace {
+
+struct Shortage {
+  MemoryForecast forecast;
+  std::uint64_t limit = 0;
+};
+
+// The device that lacks most.
+Result<std::optional<Shortage>> shortage(Program& program, std::int64_t batch) {
+  ARGOSY_ASSIGN_OR_RETURN(const auto forecasts, program.forecast(batch));
+  std::optional<Shortage> worst;
+  const Machine& machine = program.session().machine();
+  for (const MemoryForecast& f : forecasts) {
+    const int d = machine.find(f.device);
+    if (d < 0) continue;
+    const std::uint64_t limit = machine.device(d).spec().memory_limit_bytes;
+    if (limit == 0 || f.total_bytes() <= limit) continue;
+    if (!worst || f.total_bytes() - limit > worst->forecast.total_bytes() - worst->limit) worst = Shortage{f, limit};
+  }
+  return worst;
+}
+
+}  // namespace
+
+Result<std::int64_t> largest_batch(Program& program, std::int64_t limit) {
+  std::int64_t fits = 0, too_large = limit + 1;
+  // Forecasts grow with the batch: few probes suffice.
+  while (too_large - fits > 1) {
+    const std::int64_t middle = fits + (too_large - fits) / 2;
+    ARGOSY_ASSIGN_OR_RETURN(const auto lacking, shortage(program, middle));
+    (lacking ? too_large : fits) = middle;
+  }
+  return fits;
+}
+
+Status check_memory(Program& program, std::int64_t batch) {
+  ARGOSY_ASSIGN_OR_RETURN(const auto lacking, shortage(program, batch));
+  if (!lacking) return ok_status();
+  const MemoryForecast& f = lacking->forecast;
+  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t best, largest_batch(program, batch - 1));
+  std::vector<std::string> largest;
+  for (const MemoryForecast::Tensor& t : f.largest) largest.push_back(str_cat(t.node, " ", format_bytes(t.bytes)));
+  return resource_exhausted("batch ", batch, " does not fit: ", f.device.short_string(), " needs ",
+                            format_bytes(f.total_bytes()), " of its ", format_bytes(lacking->limit), " (variables ",
+                            format_bytes(f.variable_bytes), ", activations and gradients ", format_bytes(f.arena_bytes),
+                            ", constants ", format_bytes(f.constant_bytes), ", other ", format_bytes(f.dynamic_bytes),
+                            "; largest at the peak: ", str_join(largest), ")")
+      .with_id("ARG-MEM-002")
+      .with_next(best > 0 ? str_cat("--batch ", best, ", the largest that fits")
+                          : std::string("a smaller model or a larger --mem: not even one example fits"));
+}
+
+}  // namespace argosy

@@ -1,0 +1,38 @@
+// Metrics as mergeable state: a sum over samples and the number (or weight) of samples. Batches, shards and devices add
+// up in any split, so that every sample counts once whatever the batch size and the number of devices.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "argosy/graph/graph.h"
+
+namespace argosy {
+
+// In the graph: what one batch adds.
+struct Metric {
+  std::string name;
+  Value total;   // scalar
+  Value weight;  // scalar
+};
+
+// The share of rows whose largest logit is at the label.
+Metric accuracy(Value logits, Value labels);
+// The share of rows whose label is among the k largest logits.
+Metric top_k_accuracy(Value logits, Value labels, int k);
+// The mean of one number per example.
+Metric mean_metric(std::string name, Value per_example);
+
+// On the host: what has been added so far.
+class MetricState {
+ public:
+  void add(double total, double weight);
+  void merge(const MetricState& other) { add(other.total_, other.weight_); }
+  double weight() const { return weight_; }
+  double value() const { return weight_ > 0 ? total_ / weight_ : 0; }  // 0 while nothing was added
+
+ private:
+  double total_ = 0, weight_ = 0;
+};
+
+}  // namespace argosy

@@ -1,0 +1,48 @@
+// Ready-made models: what `argosy train` trains, what examples and benchmarks share. Each gives a ModelBuilder for a
+// Trainer.
+#pragma once
+
+#include <cstdint>
+
+#include "argosy/train/model.h"
+
+namespace argosy::models {
+
+// A convolutional auto-encoder: `depth` times a 3x3 convolution with ReLU and a 2x2 max-pooling, then as many strided
+// transposed convolutions with ReLU, and a 3x3 convolution to the image's channels. Filters: width, 2 width, 4 width,
+// 8 width, and there they stay. The loss is summed over the batch: sum((y - x)^2) / pixels of one image.
+struct AutoencoderOptions {
+  int image_size = 64;  // a multiple of 2^depth
+  int channels = 3;
+  int depth = 6;
+  int width = 64;
+};
+ModelBuilder autoencoder(const AutoencoderOptions& options);
+
+// Images of this shape into classes.
+struct ClassifierOptions {
+  int image_size = 28;
+  int channels = 1;
+  int classes = 10;
+};
+// 256 - 256 - classes, ReLU between.
+ModelBuilder mlp(const ClassifierOptions& options, int hidden = 256);
+// Two 5x5 convolutions (32 and 64 filters) with ReLU and 2x2 max-pooling, a layer of 1024, classes.
+ModelBuilder lenet(const ClassifierOptions& options);
+// He et al. 2016. Layers 20, 32, 44, 56: three stages of basic blocks for small images; 50: bottlenecks for large ones.
+// Weights shrink by `weight_decay` in the loss. INVALID_ARGUMENT (of the graph) for other depths.
+ModelBuilder resnet(const ClassifierOptions& options, int layers, double weight_decay = 1e-4);
+
+// A small encoder that sorts: given a sequence of tokens, at each place the token that stands there in the sorted
+// sequence. Inputs "tokens" and "sorted", int32[length] (data: sorting_task()).
+struct TransformerOptions {
+  int length = 16;
+  int vocabulary = 32;
+  int width = 64;
+  int heads = 4;
+  int layers = 2;
+  double dropout = 0.1;
+};
+ModelBuilder transformer(const TransformerOptions& options);
+
+}  // namespace argosy::models

@@ -1,0 +1,204 @@
+#include "argosy/train/program.h"
+
+#include <algorithm>
+#include <map>
+
+#include "argosy/ops/constant/constant.h"
+
+namespace argosy {
+
+Result<double> scalar_value(const Tensor& t) {
+  double value = 0;
+  if (t.elements() != 1) return invalid_argument("a scalar was expected, not ", dtype_name(t.dtype()), t.shape());
+  ARGOSY_RETURN_IF_ERROR(dispatch<RealTypes>(t.dtype(), "scalar", [&]<typename T>() {
+    value = static_cast<double>(*t.data<T>());
+    return ok_status();
+  }));
+  return value;
+}
+
+Result<BuiltModel> build_model(const ModelBuilder& builder, LayersOptions options, const Optimizer* optimizer,
+                               MinimizeOptions minimize) {
+  BuiltModel built{.graph = std::make_unique<Graph>()};
+  Graph& graph = *built.graph;
+  if (optimizer != nullptr) {
+    minimize.global_step = variable(graph, Tensor::scalar(std::int64_t{0}), "global_step");
+    options.step = minimize.global_step->read;
+  }
+  options.training = optimizer != nullptr;
+  Layers net(graph, options);
+  built.model = builder(net);
+  ARGOSY_RETURN_IF_ERROR(graph.status());
+  if (!built.model.loss.valid()) return invalid_argument("the model has no loss");
+  built.inputs = net.inputs();
+  built.variables = net.variables();
+  if (optimizer != nullptr) {
+    if (net.trainable().empty()) return invalid_argument("the model has no variable to train");
+    minimize.updates.insert(minimize.updates.end(), net.updates().begin(), net.updates().end());
+    built.train = optimizer->minimize(built.model.loss, net.trainable(), minimize);
+    built.variables.insert(built.variables.end(), built.train.slots.begin(), built.train.slots.end());
+  }
+  std::vector<Value> initializers;
+  for (const VariableNode& v : built.variables) initializers.push_back(v.initializer);
+  built.initializer = group(graph, initializers, "init");
+  ARGOSY_RETURN_IF_ERROR(graph.status());
+  return built;
+}
+
+Result<std::unique_ptr<Program>> Program::make(BuiltModel built, const ProgramOptions& options) {
+  DataParallelOptions parallel{.combine = options.combine, .shards = options.shards};
+  for (const DeviceSpec& spec : options.devices) {
+    parallel.devices.push_back(spec.name.to_string());
+    parallel.weights.push_back(spec.speed);
+  }
+  for (const Layers::Input& input : built.inputs) parallel.batch_inputs.push_back(input.placeholder);
+  if (built.train.run.valid()) {
+    parallel.loss = built.model.loss;
+    parallel.train = {built.train.run};
+  }
+  ARGOSY_ASSIGN_OR_RETURN(DataParallel replicated, DataParallel::make(*built.graph, parallel));
+  std::unique_ptr<Program> program(new Program(std::move(built), std::move(replicated)));
+  ARGOSY_RETURN_IF_ERROR(program->prepare());
+  program->session_ = std::make_unique<Session>(program->parallel_.graph(), options.session);
+  ARGOSY_RETURN_IF_ERROR(program->session_->status());
+  return program;
+}
+
+// Adds every node that will be fetched: the graph must not grow once a session runs it.
+Status Program::prepare() {
+  ARGOSY_ASSIGN_OR_RETURN(loss_, parallel_.fetch(built_.model.loss));
+  for (const Metric& m : built_.model.metrics) {
+    ARGOSY_ASSIGN_OR_RETURN(const Value total, parallel_.fetch(m.total));
+    ARGOSY_ASSIGN_OR_RETURN(const Value weight, parallel_.fetch(m.weight));
+    metrics_.push_back(total);
+    metrics_.push_back(weight);
+  }
+  for (const Model::Picture& p : built_.model.pictures) {
+    ARGOSY_ASSIGN_OR_RETURN(const Value images, parallel_.fetch(p.images));
+    pictures_.push_back(images);
+  }
+  return ok_status();
+}
+
+Result<std::unique_ptr<Session::Callable>> Program::callable(const std::vector<Value>& fetches,
+                                                             const std::vector<Value>& targets, bool fed) {
+  std::vector<Value> feeds;
+  for (const Layers::Input& input : built_.inputs) feeds.push_back(parallel_.input(input.placeholder));
+  if (!fed) feeds.clear();
+  return session_->prepare(feeds, fetches, targets);
+}
+
+Status Program::initialize(std::span<const tf::NamedTensor> values) {
+  std::map<std::string_view, const Tensor*> given;
+  for (const tf::NamedTensor& v : values) given[v.name] = &v.tensor;
+  Feeds feeds;
+  for (const VariableNode& v : built_.variables) {
+    if (values.empty()) break;
+    const auto found = given.find(v.ref.node_name());
+    if (found == given.end()) {
+      return not_found("there is no value for the variable \"", v.ref.node_name(), "\"").with_id("ARG-CKPT-010");
+    }
+    // In place of the initial value: what the initialiser assigns, on every device.
+    const Node& assign = built_.graph->node(v.initializer.node());
+    feeds.emplace_back(parallel_.input(built_.graph->value(assign.inputs[1])), *found->second);
+  }
+  return session_->run(feeds, {}, {parallel_.target(built_.initializer)}).status();
+}
+
+Result<std::vector<tf::NamedTensor>> Program::variables() {
+  if (!read_) {
+    std::vector<Value> reads;
+    for (const VariableNode& v : built_.variables) reads.push_back(parallel_.input(v.read));
+    ARGOSY_ASSIGN_OR_RETURN(read_, callable(reads, {}, false));
+  }
+  std::vector<Tensor> values(built_.variables.size());
+  ARGOSY_RETURN_IF_ERROR(read_->run({}, values));
+  std::vector<tf::NamedTensor> named;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    named.push_back({built_.variables[i].ref.node_name(), std::move(values[i])});
+  }
+  return named;
+}
+
+Result<double> Program::step(std::span<const Tensor> feeds, StepStats* stats) {
+  if (!step_) {
+    ARGOSY_ASSIGN_OR_RETURN(step_, callable({loss_}, {parallel_.target(built_.train.run)}));
+  }
+  Tensor loss;
+  ARGOSY_RETURN_IF_ERROR(step_->run(feeds, std::span(&loss, 1), {.stats = stats}));
+  return scalar_value(loss);
+}
+
+Result<std::vector<MetricState>> Program::evaluate(std::span<const Tensor> feeds) {
+  if (!evaluate_) {
+    ARGOSY_ASSIGN_OR_RETURN(evaluate_, callable(metrics_, {}));
+  }
+  std::vector<Tensor> values(metrics_.size());
+  ARGOSY_RETURN_IF_ERROR(evaluate_->run(feeds, values));
+  std::vector<MetricState> states(values.size() / 2);
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    ARGOSY_ASSIGN_OR_RETURN(const double total, scalar_value(values[2 * i]));
+    ARGOSY_ASSIGN_OR_RETURN(const double weight, scalar_value(values[2 * i + 1]));
+    states[i].add(total, weight);
+  }
+  return states;
+}
+
+Result<std::vector<Tensor>> Program::pictures(std::span<const Tensor> feeds) {
+  if (!show_) {
+    ARGOSY_ASSIGN_OR_RETURN(show_, callable(pictures_, {}));
+  }
+  std::vector<Tensor> values(pictures_.size());
+  ARGOSY_RETURN_IF_ERROR(show_->run(feeds, values));
+  return values;
+}
+
+std::vector<std::pair<Value, Shape>> Program::feed_shapes(std::int64_t batch) {
+  std::vector<std::pair<Value, Shape>> shapes;
+  for (const Layers::Input& input : built_.inputs) {
+    std::vector<std::int64_t> sizes = input.placeholder.shape().sizes();
+    sizes[0] = batch;
+    shapes.emplace_back(parallel_.input(input.placeholder), Shape(std::span<const std::int64_t>(sizes)));
+  }
+  return shapes;
+}
+
+Result<std::vector<MemoryForecast>> Program::forecast(std::int64_t batch) {
+  std::vector<Value> targets;
+  if (built_.train.run.valid()) targets.push_back(parallel_.target(built_.train.run));
+  return session_->forecast(feed_shapes(batch), {loss_}, targets);
+}
+
+Result<PlacementReport> Program::placement(std::int64_t batch) {
+  std::vector<Value> targets;
+  if (built_.train.run.valid()) targets.push_back(parallel_.target(built_.train.run));
+  return session_->placement(feed_shapes(batch), {loss_}, targets);
+}
+
+Result<std::vector<std::size_t>> match_inputs(const std::vector<Layers::Input>& inputs, const data::Dataset& dataset) {
+  std::vector<std::size_t> components;
+  std::vector<std::string> names;
+  for (const data::Component& c : dataset.components()) names.push_back(c.name);
+  for (const Layers::Input& input : inputs) {
+    const auto at = std::find(names.begin(), names.end(), input.name);
+    if (at == names.end()) {
+      return invalid_argument("the model asks for \"", input.name, "\", the data has ", str_join(names), " (",
+                              dataset.describe(), ")")
+          .with_id("ARG-DATA-020");
+    }
+    const data::Component& c = dataset.components()[static_cast<std::size_t>(at - names.begin())];
+    std::vector<std::int64_t> sizes = {PartialShape::kUnknown};
+    sizes.insert(sizes.end(), c.shape.sizes().begin(), c.shape.sizes().end());
+    const PartialShape batch(std::move(sizes));
+    if (c.dtype != input.placeholder.dtype() || !batch.compatible(input.placeholder.shape())) {
+      return invalid_argument("the model's \"", input.name, "\" is ", dtype_name(input.placeholder.dtype()),
+                              input.placeholder.shape(), ", the data's ", dtype_name(c.dtype), batch, " (",
+                              dataset.describe(), ")")
+          .with_id("ARG-DATA-021");
+    }
+    components.push_back(static_cast<std::size_t>(at - names.begin()));
+  }
+  return components;
+}
+
+}  // namespace argosy

@@ -1,0 +1,87 @@
+// A model built, replicated over devices and ready to run: for training, for evaluation, for a probe.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "argosy/data/dataset.h"
+#include "argosy/runtime/session.h"
+#include "argosy/strategy/data_parallel.h"
+#include "argosy/tf/checkpoint.h"
+#include "argosy/train/model.h"
+#include "argosy/train/optimizers.h"
+
+namespace argosy {
+
+// A model in a graph of its own, for one device.
+struct BuiltModel {
+  std::unique_ptr<Graph> graph;
+  std::vector<Layers::Input> inputs;
+  Model model;
+  TrainStep train;                      // run is not valid() without an optimizer
+  std::vector<VariableNode> variables;  // all: the model's, the optimizer's, the global step
+  Value initializer;
+};
+
+// `optimizer`: null for evaluation.
+Result<BuiltModel> build_model(const ModelBuilder& builder, LayersOptions options, const Optimizer* optimizer,
+                               MinimizeOptions minimize = {});
+
+struct ProgramOptions {
+  std::vector<DeviceSpec> devices;  // of the session, to compute on
+  SessionOptions session = {};
+  std::optional<Combine> combine = {};
+  int shards = 0;  // see DataParallelOptions
+};
+
+// One thread at a time.
+class Program {
+ public:
+  static Result<std::unique_ptr<Program>> make(BuiltModel built, const ProgramOptions& options);
+
+  // Gives every variable its first value, or the one given by name. NOT_FOUND when only some are given.
+  Status initialize(std::span<const tf::NamedTensor> values = {});
+  // The values of all variables, under their names in the original graph. They may share the variables' memory, which
+  // is not written to while they do.
+  Result<std::vector<tf::NamedTensor>> variables();
+
+  // Feeds are one tensor per input, in the model's order.
+  Result<double> step(std::span<const Tensor> feeds, StepStats* stats = nullptr);
+  // What the examples add to each metric: totals, then weights.
+  Result<std::vector<MetricState>> evaluate(std::span<const Tensor> feeds);
+  // The model's pictures of these examples, in order.
+  Result<std::vector<Tensor>> pictures(std::span<const Tensor> feeds);
+
+  Result<std::vector<MemoryForecast>> forecast(std::int64_t batch);
+  Result<PlacementReport> placement(std::int64_t batch);
+
+  const BuiltModel& built() const { return built_; }
+  const DataParallel& parallel() const { return parallel_; }
+  Session& session() { return *session_; }
+
+ private:
+  using Callables = std::unique_ptr<Session::Callable>;
+  Program(BuiltModel built, DataParallel parallel) : built_(std::move(built)), parallel_(std::move(parallel)) {}
+  Status prepare();
+  Result<std::unique_ptr<Session::Callable>> callable(const std::vector<Value>& fetches,
+                                                      const std::vector<Value>& targets, bool fed = true);
+  std::vector<std::pair<Value, Shape>> feed_shapes(std::int64_t batch);
+
+  BuiltModel built_;
+  DataParallel parallel_;
+  std::unique_ptr<Session> session_;
+  Value loss_;
+  std::vector<Value> metrics_, pictures_;
+  std::unique_ptr<Session::Callable> step_, evaluate_, show_, read_;
+};
+
+// Which component of the dataset feeds each input, by name. INVALID_ARGUMENT names what does not fit.
+Result<std::vector<std::size_t>> match_inputs(const std::vector<Layers::Input>& inputs, const data::Dataset& dataset);
+
+// A floating scalar of any dtype.
+Result<double> scalar_value(const Tensor& t);
+
+}  // namespace argosy

@@ -1,0 +1,44 @@
+// What a run needs to go on where it stopped, in one checkpoint: the variables (the global step among them) and where
+// it stands in its data. One file, renamed into place when it is durable, so there is no moment between the two.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "argosy/data/loader.h"
+#include "argosy/tf/saver.h"
+#include "argosy/train/program.h"
+
+namespace argosy {
+
+// Names of what is not a variable; TensorFlow reads them as ordinary tensors.
+inline constexpr const char* kLoaderStateName = "argosy/loader";
+
+struct Resumed {
+  std::int64_t step = 0;
+  data::Cursor cursor;
+  std::string prefix;
+};
+
+// The newest checkpoint that verifies, into the program's variables. Empty when the folder has none.
+// FAILED_PRECONDITION lists what the model has and the checkpoint lacks, or the reverse shape; a checkpoint without our
+// loader's state (TensorFlow's) starts the data anew.
+Result<std::optional<Resumed>> resume(Program& program, const std::string& directory, const data::Dataset& dataset,
+                                      const data::LoaderOptions& loader);
+
+// Saves to a folder. One thread.
+class Checkpointer {
+ public:
+  static Result<std::unique_ptr<Checkpointer>> open(const std::string& directory, int keep);
+  // Copies the values and returns; the writing goes on beside the training.
+  Status save(Program& program, std::int64_t step, const data::Loader& loader);
+  // Until the last save is durable; its prefix.
+  Result<std::string> finish();
+
+ private:
+  explicit Checkpointer(std::unique_ptr<tf::Saver> saver) : saver_(std::move(saver)) {}
+  std::unique_ptr<tf::Saver> saver_;
+};
+
+}  // namespace argosy

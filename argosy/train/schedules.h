@@ -1,0 +1,39 @@
+// Learning rates that follow the training step. A number is a rate that stays.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "argosy/graph/graph.h"
+
+namespace argosy {
+
+class LearningRate {
+ public:
+  LearningRate(double rate);  // NOLINT(google-explicit-constructor): a number is a schedule
+
+  // rate * decay^(step / steps); in jumps every `steps` when staircase.
+  static LearningRate exponential(double rate, std::int64_t steps, double decay, bool staircase = false);
+  // From rate along half a cosine to end * rate at `steps`, and there it stays.
+  static LearningRate cosine(double rate, std::int64_t steps, double end = 0);
+  // rates[i] up to and including step boundaries[i], then the next. REQUIRES: one rate more than boundaries.
+  static LearningRate piecewise(std::vector<std::int64_t> boundaries, std::vector<double> rates);
+  // Rises in a straight line to what `after` says at step `steps`, then follows it.
+  static LearningRate warm_up(std::int64_t steps, LearningRate after);
+
+  // The rate at an int64 step of the graph, a float scalar.
+  Value build(Value step) const { return build_(step); }
+  // The same number, for people.
+  double at(std::int64_t step) const { return at_(step); }
+
+ private:
+  using Build = std::function<Value(Value step)>;
+  using At = std::function<double(std::int64_t step)>;
+  LearningRate(Build build, At at) : build_(std::move(build)), at_(std::move(at)) {}
+
+  Build build_;
+  At at_;
+};
+
+}  // namespace argosy

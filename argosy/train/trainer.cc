@@ -1,0 +1,362 @@
+#include "argosy/train/trainer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "argosy/base/clock.h"
+#include "argosy/data/loader.h"
+#include "argosy/train/memory_check.h"
+#include "argosy/train/program.h"
+#include "argosy/train/run_log.h"
+#include "argosy/train/run_state.h"
+
+namespace argosy {
+
+namespace {
+
+constexpr int kLogicalShards = 8;         // of a reproducible run
+constexpr std::int64_t kWarmUpSteps = 3;  // compile, first touch of memory: not part of the speed
+constexpr std::int64_t kSampleStatsEvery = 4;
+constexpr double kProbeSeconds = 3;
+constexpr std::int64_t kProbeSteps = 12;
+
+using Evaluation = std::vector<std::pair<std::string, double>>;
+
+std::vector<Tensor> in_order(const data::Batch& batch, const std::vector<std::size_t>& components) {
+  std::vector<Tensor> feeds;
+  for (const std::size_t c : components) feeds.push_back(batch.tensors[c]);
+  return feeds;
+}
+
+// Samples over seconds, of steps that count.
+struct Speed {
+  double samples = 0, seconds = 0;
+  void add(double s, double t) { samples += s, seconds += t; }
+  double rate() const { return seconds > 0 ? samples / seconds : 0; }
+};
+
+}  // namespace
+
+class Trainer::Impl {
+ public:
+  Impl(ModelBuilder model, TrainerOptions options) : builder_(std::move(model)), options_(std::move(options)) {}
+
+  Status open() {
+    if (options_.batch < 1) return invalid_argument("the batch must be at least 1, not ", options_.batch);
+    if (options_.steps < 0 || options_.epochs < 0) return invalid_argument("steps and epochs cannot be negative");
+    if (options_.resume && options_.checkpoint_dir.empty()) {
+      return invalid_argument("there is nothing to resume from").with_next("--checkpoint-dir DIR");
+    }
+    ARGOSY_ASSIGN_OR_RETURN(devices_, chosen_devices(options_.devices));
+    ARGOSY_ASSIGN_OR_RETURN(machine_, Machine::make(options_.devices));
+    ARGOSY_ASSIGN_OR_RETURN(program_, make_program(devices_, true, machine_));
+    return ok_status();
+  }
+
+  Result<std::unique_ptr<Program>> make_program(const std::vector<DeviceSpec>& devices, bool for_training,
+                                                std::shared_ptr<Machine> machine) const {
+    LayersOptions layers{.seed = options_.seed, .dtype = options_.dtype, .compute = options_.compute};
+    ARGOSY_ASSIGN_OR_RETURN(
+        BuiltModel built,
+        build_model(builder_, layers, for_training ? &options_.optimizer : nullptr, options_.minimize));
+    ProgramOptions program{.devices = devices, .combine = options_.combine};
+    if (!for_training) program.combine.reset();
+    if (options_.reproducible) program.shards = std::max<int>(kLogicalShards, static_cast<int>(devices.size()));
+    program.session.devices = options_.devices;
+    program.session.machine = std::move(machine);
+    program.session.reproducible = options_.reproducible;
+    program.session.trace_path = for_training ? options_.trace_path : "";
+    return Program::make(std::move(built), program);
+  }
+
+  Result<TrainReport> fit(const data::Dataset& train, const data::Dataset* test);
+  Result<Evaluation> evaluate(const data::Dataset& test);
+  Result<std::vector<std::pair<std::string, Tensor>>> pictures(const data::Dataset& data, int examples);
+
+  const std::vector<DeviceSpec>& devices() const { return devices_; }
+
+ private:
+  struct Run;  // of one fit()
+  Status start(Run& run, const data::Dataset& train);
+  Status loop(Run& run, const data::Dataset* test);
+  Status after_step(Run& run, const data::Dataset* test, double loss, bool epoch_ended);
+  Status finish(Run& run);
+  Result<double> probe_one_device(const std::vector<Tensor>& feeds, std::int64_t batch) const;
+  void note_memory(TrainReport& report) const;
+  Result<Program*> evaluator();
+
+  const ModelBuilder builder_;
+  const TrainerOptions options_;
+  std::vector<DeviceSpec> devices_;
+  std::shared_ptr<Machine> machine_;
+  std::unique_ptr<Program> program_;
+  std::unique_ptr<Program> evaluator_;
+};
+
+struct Trainer::Impl::Run {
+  TrainReport report;
+  std::unique_ptr<data::Loader> loader;
+  std::vector<std::size_t> components;
+  std::unique_ptr<Checkpointer> checkpointer;
+  std::unique_ptr<RunLog> log;
+  std::int64_t total_steps = 0, step = 0, saved_step = -1, evaluated_step = -1;
+  Speed speed, recent;
+  std::optional<ShareMeter> shares;
+  std::vector<Tensor> last_feeds;
+  std::int64_t last_examples = 0;
+  double best = 0;
+  int epochs_without_better = 0;
+  bool stop = false;
+};
+
+Status Trainer::Impl::start(Run& run, const data::Dataset& train) {
+  ARGOSY_ASSIGN_OR_RETURN(run.components, match_inputs(program_->built().inputs, train));
+  data::LoaderOptions loader{.batch = std::min(options_.batch, std::max<std::int64_t>(train.size(), 1)),
+                             .seed = options_.seed,
+                             .epochs = options_.steps > 0 ? -1 : options_.epochs,
+                             .threads = options_.input_threads};
+  ARGOSY_RETURN_IF_ERROR(check_memory(*program_, loader.batch));
+  std::optional<Resumed> resumed;
+  if (options_.resume) {
+    ARGOSY_ASSIGN_OR_RETURN(resumed, resume(*program_, options_.checkpoint_dir, train, loader));
+  }
+  if (resumed) {
+    loader.start = resumed->cursor;
+    run.report.checkpoint = resumed->prefix;
+  } else {
+    ARGOSY_RETURN_IF_ERROR(program_->initialize());
+  }
+  run.step = run.report.first_step = resumed ? resumed->step : 0;
+  ARGOSY_ASSIGN_OR_RETURN(run.loader, data::Loader::open(train, loader));
+  run.total_steps = options_.steps > 0 ? options_.steps : options_.epochs * run.loader->batches_per_epoch();
+  if (!options_.checkpoint_dir.empty()) {
+    ARGOSY_ASSIGN_OR_RETURN(run.checkpointer,
+                            Checkpointer::open(options_.checkpoint_dir, options_.checkpoints_to_keep));
+    run.saved_step = resumed ? resumed->step : -1;
+  }
+  if (!options_.log_dir.empty()) {
+    ARGOSY_ASSIGN_OR_RETURN(run.log, RunLog::open(options_.log_dir, program_->built()));
+  }
+  std::vector<DeviceName> names;
+  for (const DeviceSpec& d : devices_) names.push_back(d.name);
+  run.shares.emplace(names);
+  run.report.devices = devices_;
+  run.report.strategy = program_->parallel().summary();
+  if (options_.log_device_placement) {
+    ARGOSY_ASSIGN_OR_RETURN(const PlacementReport placement, program_->placement(loader.batch));
+    run.report.placement = placement.summary();
+  }
+  ARGOSY_ASSIGN_OR_RETURN(const auto forecasts, program_->forecast(loader.batch));
+  for (const MemoryForecast& f : forecasts) {
+    run.report.planned_bytes.emplace_back(f.device.short_string(), f.total_bytes());
+  }
+  return ok_status();
+}
+
+Result<TrainReport> Trainer::Impl::fit(const data::Dataset& train, const data::Dataset* test) {
+  Run run;
+  const std::int64_t began = now_nanos();
+  ARGOSY_RETURN_IF_ERROR(start(run, train));
+  ARGOSY_RETURN_IF_ERROR(loop(run, test));
+  if (test != nullptr && run.evaluated_step != run.step) {
+    ARGOSY_ASSIGN_OR_RETURN(run.report.evaluation, evaluate(*test));
+  }
+  ARGOSY_RETURN_IF_ERROR(finish(run));
+  run.report.seconds = seconds_since(began);
+  return std::move(run.report);
+}
+
+Status Trainer::Impl::loop(Run& run, const data::Dataset* test) {
+  while (run.step < run.total_steps && !run.stop) {
+    const std::int64_t asked = now_nanos();
+    Result<data::Batch> batch = run.loader->next();
+    if (!batch.ok() && batch.status().code() == Code::kOutOfRange) break;
+    ARGOSY_RETURN_IF_ERROR(batch.status());
+    const double waited = seconds_since(asked);
+    const std::int64_t done = run.step - run.report.first_step;
+    const std::vector<Tensor> feeds = in_order(*batch, run.components);
+    StepStats stats;
+    const bool sampled = done >= kWarmUpSteps && done % kSampleStatsEvery == 0;
+    ARGOSY_ASSIGN_OR_RETURN(const double loss, program_->step(feeds, sampled ? &stats : nullptr));
+    ++run.step;
+    run.report.losses.push_back(loss);
+    if (options_.stop_on_nan && !std::isfinite(loss)) {
+      return aborted("the loss is ", loss, " after step ", run.step)
+          .with_id("ARG-TRAIN-001")
+          .with_where(str_cat("step ", run.step))
+          .with_next("a smaller --lr, or clip gradients; the last checkpoint is intact");
+    }
+    if (done >= kWarmUpSteps || done + 1 == run.total_steps) {
+      const double seconds = seconds_since(asked);
+      run.speed.add(static_cast<double>(batch->examples), seconds);
+      run.recent.add(static_cast<double>(batch->examples), seconds);
+    }
+    if (sampled) run.shares->add(stats, waited);
+    const bool epoch_ended = batch->end.epoch != batch->begin.epoch;
+    // Kept for the probe; a last, smaller batch would not show the usual speed.
+    if (batch->examples >= run.last_examples) {
+      run.last_feeds = feeds;
+      run.last_examples = batch->examples;
+    }
+    ARGOSY_RETURN_IF_ERROR(after_step(run, test, loss, epoch_ended));
+  }
+  return ok_status();
+}
+
+Status Trainer::Impl::after_step(Run& run, const data::Dataset* test, double loss, bool epoch_ended) {
+  const data::Cursor cursor = run.loader->cursor();
+  const auto per_epoch = static_cast<double>(run.loader->batches_per_epoch() * run.loader->options().batch);
+  TrainProgress progress{.step = run.step,
+                         .total_steps = run.total_steps,
+                         .epoch = static_cast<double>(cursor.epoch) + static_cast<double>(cursor.position) / per_epoch,
+                         .loss = loss,
+                         .samples_per_second = run.recent.rate()};
+  if (epoch_ended && test != nullptr) {
+    ARGOSY_ASSIGN_OR_RETURN(progress.evaluation, evaluate(*test));
+    run.report.evaluation = progress.evaluation;
+    run.evaluated_step = run.step;
+    if (run.log) ARGOSY_RETURN_IF_ERROR(run.log->evaluation(run.step, progress.evaluation));
+    if (options_.patience > 0 && !progress.evaluation.empty()) {
+      const double now = progress.evaluation[0].second;
+      run.epochs_without_better = now > run.best ? 0 : run.epochs_without_better + 1;
+      run.best = std::max(run.best, now);
+      run.stop = run.epochs_without_better >= options_.patience;
+    }
+  }
+  if (run.log && run.step % options_.log_every == 0) {
+    ARGOSY_RETURN_IF_ERROR(
+        run.log->step(run.step, loss, options_.optimizer.learning_rate().at(run.step - 1), run.recent.rate()));
+    run.recent = {};
+  }
+  if (run.log && epoch_ended) ARGOSY_RETURN_IF_ERROR(run.log->weights(run.step, *program_));
+  if (run.checkpointer && options_.checkpoint_every > 0 && run.step % options_.checkpoint_every == 0) {
+    ARGOSY_RETURN_IF_ERROR(run.checkpointer->save(*program_, run.step, *run.loader));
+    run.saved_step = run.step;
+  }
+  if (options_.progress && !options_.progress(progress)) {
+    run.report.interrupted = run.step < run.total_steps;
+    run.stop = true;
+  }
+  return ok_status();
+}
+
+Status Trainer::Impl::finish(Run& run) {
+  TrainReport& report = run.report;
+  report.steps = run.step;
+  report.samples_per_second = run.speed.rate();
+  if (run.checkpointer) {
+    if (run.saved_step != run.step) ARGOSY_RETURN_IF_ERROR(run.checkpointer->save(*program_, run.step, *run.loader));
+    ARGOSY_ASSIGN_OR_RETURN(const std::string prefix, run.checkpointer->finish());
+    if (!prefix.empty()) report.checkpoint = prefix;
+  }
+  if (run.log) {
+    ARGOSY_RETURN_IF_ERROR(run.log->weights(run.step, *program_));
+    if (!report.evaluation.empty()) ARGOSY_RETURN_IF_ERROR(run.log->evaluation(run.step, report.evaluation));
+    ARGOSY_RETURN_IF_ERROR(run.log->flush());
+  }
+  note_memory(report);
+  ScalingVerdict& v = report.verdict;
+  v = {.devices = static_cast<int>(devices_.size()),
+       .batch = run.loader->options().batch,
+       .samples_per_second = report.samples_per_second,
+       .shares = run.shares->shares()};
+  double speeds = 0;
+  for (const DeviceSpec& d : devices_) speeds += d.speed;
+  v.ideal = speeds / devices_[0].speed;
+  if (options_.verdict && devices_.size() > 1 && !run.last_feeds.empty() && !report.interrupted) {
+    // A device alone may have too little memory for the whole batch: then there is nothing to compare with.
+    auto rate = probe_one_device(run.last_feeds, run.last_examples);
+    if (rate.ok()) v.one_device_samples_per_second = *rate;
+    if (!rate.ok() && rate.status().code() != Code::kResourceExhausted) return rate.status();
+  }
+  std::int64_t fits = 0;
+  if (check_memory(*program_, 2 * v.batch).code() == Code::kResourceExhausted) fits = v.batch;
+  conclude(v, fits, options_.input_threads);
+  return ok_status();
+}
+
+// The same steps on the first device alone, on a machine of its own.
+Result<double> Trainer::Impl::probe_one_device(const std::vector<Tensor>& feeds, std::int64_t batch) const {
+  ARGOSY_ASSIGN_OR_RETURN(const std::unique_ptr<Program> alone, make_program({devices_[0]}, true, nullptr));
+  ARGOSY_RETURN_IF_ERROR(check_memory(*alone, batch));
+  ARGOSY_RETURN_IF_ERROR(alone->initialize());
+  Speed speed;
+  const std::int64_t began = now_nanos();
+  for (std::int64_t i = 0; i < kProbeSteps; ++i) {
+    const std::int64_t start = now_nanos();
+    ARGOSY_RETURN_IF_ERROR(alone->step(feeds).status());
+    if (i >= std::min<std::int64_t>(kWarmUpSteps, 2)) speed.add(static_cast<double>(batch), seconds_since(start));
+    if (speed.samples > 0 && seconds_since(began) > kProbeSeconds) break;
+  }
+  return speed.rate();
+}
+
+void Trainer::Impl::note_memory(TrainReport& report) const {
+  const Machine& machine = program_->session().machine();
+  for (int d = 0; d < machine.size(); ++d) {
+    report.peak_bytes.emplace_back(machine.device(d).spec().name.short_string(),
+                                   machine.device(d).allocator().stats().peak_bytes);
+  }
+}
+
+Result<Program*> Trainer::Impl::evaluator() {
+  if (!evaluator_) {
+    // On the same machine: its variables have the same names, and so are the same.
+    ARGOSY_ASSIGN_OR_RETURN(evaluator_, make_program(devices_, false, machine_));
+  }
+  return evaluator_.get();
+}
+
+Result<Evaluation> Trainer::Impl::evaluate(const data::Dataset& test) {
+  ARGOSY_ASSIGN_OR_RETURN(Program* const program, evaluator());
+  ARGOSY_ASSIGN_OR_RETURN(const auto components, match_inputs(program->built().inputs, test));
+  // Larger batches than in training: no gradients to keep.
+  const std::int64_t batch = std::min<std::int64_t>(std::max<std::int64_t>(options_.batch, 100), test.size());
+  ARGOSY_ASSIGN_OR_RETURN(const auto loader, data::Loader::open(test, {.batch = batch, .shuffle = false, .epochs = 1}));
+  const std::vector<Metric>& metrics = program->built().model.metrics;
+  std::vector<MetricState> states(metrics.size());
+  for (;;) {
+    Result<data::Batch> next = loader->next();
+    if (!next.ok() && next.status().code() == Code::kOutOfRange) break;
+    ARGOSY_RETURN_IF_ERROR(next.status());
+    ARGOSY_ASSIGN_OR_RETURN(const auto added, program->evaluate(in_order(*next, components)));
+    for (std::size_t i = 0; i < states.size(); ++i) states[i].merge(added[i]);
+  }
+  Evaluation evaluation;
+  for (std::size_t i = 0; i < states.size(); ++i) evaluation.emplace_back(metrics[i].name, states[i].value());
+  return evaluation;
+}
+
+Result<std::vector<std::pair<std::string, Tensor>>> Trainer::Impl::pictures(const data::Dataset& data, int examples) {
+  std::vector<std::pair<std::string, Tensor>> named;
+  ARGOSY_ASSIGN_OR_RETURN(Program* const program, evaluator());
+  if (program->built().model.pictures.empty()) return named;
+  ARGOSY_ASSIGN_OR_RETURN(const auto components, match_inputs(program->built().inputs, data));
+  const std::int64_t batch = std::min<std::int64_t>(examples, data.size());
+  ARGOSY_ASSIGN_OR_RETURN(const auto loader, data::Loader::open(data, {.batch = batch, .shuffle = false, .epochs = 1}));
+  ARGOSY_ASSIGN_OR_RETURN(const data::Batch first, loader->next());
+  ARGOSY_ASSIGN_OR_RETURN(auto images, program->pictures(in_order(first, components)));
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    named.emplace_back(program->built().model.pictures[i].name, std::move(images[i]));
+  }
+  return named;
+}
+
+Result<std::unique_ptr<Trainer>> Trainer::make(ModelBuilder model, TrainerOptions options) {
+  auto impl = std::make_unique<Impl>(std::move(model), std::move(options));
+  ARGOSY_RETURN_IF_ERROR(impl->open());
+  return std::unique_ptr<Trainer>(new Trainer(std::move(impl)));
+}
+
+Trainer::Trainer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Trainer::~Trainer() = default;
+Result<TrainReport> Trainer::fit(const data::Dataset& train, const data::Dataset* test) {
+  return impl_->fit(train, test);
+}
+Result<Evaluation> Trainer::evaluate(const data::Dataset& test) { return impl_->evaluate(test); }
+Result<std::vector<std::pair<std::string, Tensor>>> Trainer::pictures(const data::Dataset& data, int examples) {
+  return impl_->pictures(data, examples);
+}
+const std::vector<DeviceSpec>& Trainer::devices() const { return impl_->devices(); }
+
+}  // namespace argosy
