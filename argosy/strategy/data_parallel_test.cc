@@ -5,7 +5,6 @@
 #include "argosy/graph/gradients.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/matmul/matmul.h"
-#include "argosy/runtime/session.h"
 #include "argosy/testing/op_case.h"
 
 namespace argosy {
