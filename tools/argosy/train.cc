@@ -1,0 +1,205 @@
+#include <nlohmann/json.hpp>
+
+#include "argosy/train/ensemble.h"
+#include "argosy/train/models/models.h"
+#include "tools/argosy/command.h"
+#include "tools/argosy/console.h"
+#include "tools/argosy/exit_code.h"
+#include "tools/argosy/interrupt.h"
+#include "tools/argosy/progress.h"
+#include "tools/argosy/train_choices.h"
+
+namespace argosy::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json by_device(const std::vector<std::pair<std::string, std::uint64_t>>& bytes) {
+  Json object = Json::object();
+  for (const auto& [device, n] : bytes) object[device] = n;
+  return object;
+}
+
+Json to_json(const std::vector<DeviceSpec>& devices) {
+  Json list = Json::array();
+  for (const DeviceSpec& d : devices) {
+    list.push_back({{"name", d.name.to_string()}, {"kind", device_kind_name(d.kind)}, {"description", d.description}});
+  }
+  return list;
+}
+
+Json to_json(const ScalingVerdict& v) {
+  return {{"devices", v.devices},
+          {"samples_per_second", v.samples_per_second},
+          {"one_device_samples_per_second", v.one_device_samples_per_second},
+          {"speedup", v.speedup()},
+          {"efficiency", v.efficiency()},
+          {"shares",
+           {{"compute", v.shares.compute},
+            {"all_reduce", v.shares.all_reduce},
+            {"input", v.shares.input},
+            {"copies", v.shares.copies},
+            {"overhead", v.shares.overhead}}},
+          {"bound", v.bound},
+          {"advice", v.advice},
+          {"predicted_gain", v.predicted_gain}};
+}
+
+Json to_json(const TrainChoices& choices, const TrainReport& report) {
+  Json accuracy = nullptr;
+  for (const auto& [name, value] : report.evaluation) {
+    if (name == "accuracy") accuracy = value;
+  }
+  Json evaluation = Json::object();
+  for (const auto& [name, value] : report.evaluation) evaluation[name] = value;
+  return {{"schema_version", 1},
+          {"model", choices.model},
+          {"devices", to_json(report.devices)},
+          {"steps", report.steps},
+          {"first_step", report.first_step},
+          {"losses", report.losses},
+          {"samples_per_second", report.samples_per_second},
+          {"seconds", report.seconds},
+          {"test_accuracy", accuracy},
+          {"evaluation", evaluation},
+          {"peak_bytes", by_device(report.peak_bytes)},
+          {"planned_bytes", by_device(report.planned_bytes)},
+          {"verdict", to_json(report.verdict)},
+          {"checkpoint", report.checkpoint.empty() ? Json(nullptr) : Json(report.checkpoint)},
+          {"interrupted", report.interrupted}};
+}
+
+std::string to_text(const TrainReport& report) {
+  std::string text;
+  if (!report.losses.empty()) {
+    text += str_cat("trained  ", report.losses.size(), " steps in ", format_duration(report.seconds), ", loss ",
+                    static_cast<float>(report.losses.front()), " -> ", static_cast<float>(report.losses.back()), "\n");
+  }
+  for (const auto& [name, value] : report.evaluation)
+    text += str_cat("test     ", name, " ", static_cast<float>(value), "\n");
+  for (std::size_t i = 0; i < report.planned_bytes.size(); ++i) {
+    text +=
+        str_cat("memory   ", report.planned_bytes[i].first, "  planned ", format_bytes(report.planned_bytes[i].second));
+    if (i < report.peak_bytes.size()) text += str_cat(", peak ", format_bytes(report.peak_bytes[i].second));
+    text += "\n";
+  }
+  if (!report.checkpoint.empty()) text += str_cat("saved    ", report.checkpoint, "\n");
+  return text + report.verdict.to_string();
+}
+
+void announce(const std::vector<DeviceSpec>& devices, const TrainChoices& choices, Console& console) {
+  std::string line = str_cat(choices.model, " on ", devices.size(), devices.size() == 1 ? " device: " : " devices: ");
+  bool gpu = false;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    line += str_cat(i > 0 ? ", " : "", devices[i].name.short_string(), " (", device_kind_name(devices[i].kind), ")");
+    gpu = gpu || devices[i].is_gpu();
+  }
+  console.note(line + (gpu ? "" : "; no GPU here: rehearse with --emulate 2"));
+}
+
+Result<int> train_one(TrainChoices choices, Console& console) {
+  if (choices.model == "autoencoder" && choices.picture.empty()) choices.picture = "reconstruction.png";
+  ARGOSY_ASSIGN_OR_RETURN(TrainJob job, make_job(choices));
+  Interrupt interrupt("finishing this step and writing a checkpoint; once more to stop at once");
+  std::unique_ptr<Progress> progress;
+  job.options.progress = [&](const TrainProgress& p) {
+    if (progress == nullptr) progress = std::make_unique<Progress>(console, "train", p.total_steps);
+    for (const auto& [name, value] : p.evaluation) {
+      progress->note(str_cat("step ", p.step, "  test ", name, " ", static_cast<float>(value)));
+    }
+    if (progress->due()) {
+      progress->update(
+          p.step, str_cat("loss ", static_cast<float>(p.loss), "  ", format_rate(p.samples_per_second), " samples/s"));
+    }
+    return !interrupt.requested();
+  };
+  ARGOSY_ASSIGN_OR_RETURN(const auto trainer, Trainer::make(job.model, job.options));
+  announce(trainer->devices(), choices, console);
+  auto report = trainer->fit(*job.train, job.test.get());
+  progress.reset();
+  if (!report.ok()) return std::move(report).status();
+  if (!report->strategy.empty()) console.note(str_cat("replicated  ", report->strategy));
+  if (!report->placement.empty()) console.note(report->placement);
+  std::string picture;
+  if (!report->interrupted && !choices.picture.empty()) {
+    ARGOSY_ASSIGN_OR_RETURN(picture,
+                            write_pictures(*trainer, job.test != nullptr ? *job.test : *job.train, choices.picture));
+  }
+  if (console.json()) {
+    Json document = to_json(choices, *report);
+    if (!picture.empty()) document["picture"] = picture;
+    console.print(document.dump(2) + "\n");
+  } else {
+    console.print(to_text(*report));
+    if (!picture.empty()) console.print(str_cat("picture  ", picture, "\n"));
+  }
+  return report->interrupted ? kInterrupted : kDone;
+}
+
+Result<int> train_many(const TrainChoices& choices, Console& console) {
+  ARGOSY_ASSIGN_OR_RETURN(const EnsembleJob job, make_ensemble_job(choices));
+  Interrupt interrupt("finishing this step; once more to stop at once");
+  EnsembleOptions options = job.options;
+  Progress progress(console, "ensemble", 2 * options.steps);
+  options.progress = [&](std::int64_t done, std::int64_t) {
+    progress.update(done);
+    return !interrupt.requested();
+  };
+  auto report = train_ensemble(options, *job.train, job.test.get());
+  progress.finish();
+  if (!report.ok()) return std::move(report).status();
+  if (console.json()) {
+    Json members = Json::array();
+    for (const auto& m : report->members) {
+      members.push_back({{"scope", m.scope},
+                         {"device", m.device},
+                         {"variables", m.variables},
+                         {"losses", m.losses},
+                         {"test_accuracy", m.accuracy}});
+    }
+    console.print(Json{{"schema_version", 1},
+                       {"model", "ensemble"},
+                       {"devices", to_json(report->devices)},
+                       {"members", members},
+                       {"side_by_side_seconds", report->side_by_side_seconds},
+                       {"one_after_another_seconds", report->one_after_another_seconds},
+                       {"speedup", report->speedup()},
+                       {"identical", report->identical}}
+                      .dump(2) +
+                  "\n");
+  } else {
+    std::string text;
+    for (const auto& m : report->members) {
+      text += str_cat(m.scope, " on ", m.device, "  loss ", static_cast<float>(m.losses.empty() ? 0 : m.losses.back()),
+                      "  test accuracy ", static_cast<float>(m.accuracy), "\n");
+    }
+    text +=
+        str_cat("side by side       ", static_cast<float>(report->side_by_side_seconds), " s\n", "one after another  ",
+                static_cast<float>(report->one_after_another_seconds), " s   (", static_cast<float>(report->speedup()),
+                " x)\n", "results            ", report->identical ? "identical in both" : "DIFFER", "\n");
+    console.print(text);
+  }
+  return report->identical ? kDone : kFailed;
+}
+
+}  // namespace
+
+void define_train(Command& program) {
+  Command& train = program.add("train", "Train a model on one device or many");
+  auto& choices = train.own<TrainChoices>();
+  add_train_flags(train, choices);
+  train.json()
+      .example("argosy train autoencoder --emulate 2", "a convolutional auto-encoder on two emulated GPUs")
+      .example("argosy train lenet --data data/mnist --epochs 3", "LeNet on MNIST, with its test accuracy")
+      .example("argosy train mlp --data data/mnist --checkpoint-dir runs/a --resume", "go on where a run ended")
+      .about(
+          "Batches are global: any number of devices gives the same losses. Ends with a verdict: what the devices "
+          "brought, "
+          "where the time went, one change that would help.")
+      .runs([&choices](Console& console) {
+        return choices.model == "ensemble" ? train_many(choices, console) : train_one(choices, console);
+      });
+}
+
+}  // namespace argosy::cli

@@ -1,0 +1,213 @@
+#include "tools/argosy/train_choices.h"
+
+#include <algorithm>
+
+#include "argosy/data/image.h"
+#include "argosy/train/models/models.h"
+#include "argosy/train/models/sorting_task.h"
+#include "tools/argosy/device_flags.h"
+
+namespace argosy::cli {
+
+namespace {
+
+// What a model is trained with when nothing else is said.
+struct Defaults {
+  const char* model;
+  const char* optimizer;
+  double lr;
+  std::int64_t batch, steps, epochs;
+  int image_size, depth, width, layers;
+};
+constexpr Defaults kDefaults[] = {
+    {"autoencoder", "adam", 1e-3, 16, 60, 0, 64, 4, 32, 0},  {"mlp", "adam", 1e-3, 128, 0, 3, 28, 0, 256, 0},
+    {"lenet", "adam", 1e-3, 128, 0, 3, 28, 0, 0, 0},         {"resnet", "momentum", 0.1, 64, 100, 0, 32, 0, 0, 20},
+    {"transformer", "adam", 1e-3, 64, 300, 0, 16, 0, 64, 2}, {"ensemble", "adam", 1e-3, 128, 100, 0, 28, 0, 256, 0},
+};
+
+const Defaults& defaults_of(const std::string& model) {
+  return *std::find_if(std::begin(kDefaults), std::end(kDefaults), [&](const Defaults& d) { return model == d.model; });
+}
+
+template <typename T>
+T pick(T given, T otherwise) {
+  return given != T{} ? given : otherwise;
+}
+
+struct Data {
+  std::unique_ptr<data::Dataset> train, test;
+};
+
+Result<Data> open_data(const TrainChoices& c, const Defaults& d) {
+  data::DatasetOptions options{.image_size = pick(c.image_size, d.image_size),
+                               .seed = static_cast<std::uint64_t>(c.seed)};
+  // Reconstructions are compared with pixels in 0 … 1.
+  options.normalize = c.model != "autoencoder";
+  Data opened;
+  ARGOSY_ASSIGN_OR_RETURN(opened.train, data::open_dataset(c.data, options));
+  options.split = "test";
+  options.examples = 1000;
+  auto test = data::open_dataset(c.data, options);
+  if (test.ok()) {
+    opened.test = *std::move(test);
+  } else if (test.status().code() != Code::kNotFound) {
+    return std::move(test).status();
+  }
+  return opened;
+}
+
+models::ClassifierOptions classifier(const data::Dataset& data) {
+  const Shape& image = data.components()[0].shape;
+  return {.image_size = static_cast<int>(image[0]), .channels = static_cast<int>(image[2]), .classes = data.classes()};
+}
+
+Result<ModelBuilder> make_model(const TrainChoices& c, const Defaults& d, const data::Dataset& data) {
+  const data::Component& first = data.components()[0];
+  if (first.shape.rank() != 3) {
+    return invalid_argument("the data's first component, ", first.name, first.shape, ", is no image")
+        .with_where("--data");
+  }
+  const auto options = classifier(data);
+  if (c.model == "autoencoder") {
+    const int depth = pick(c.depth, d.depth);
+    if (options.image_size % (1 << depth) != 0) {
+      return invalid_argument("images of ", options.image_size, " pixels cannot be halved ", depth, " times")
+          .with_id("ARG-USAGE")
+          .with_where("--depth")
+          .with_next(str_cat("--image-size ", ((options.image_size >> depth) + 1) << depth, ", or a smaller --depth"));
+    }
+    return models::autoencoder({.image_size = options.image_size,
+                                .channels = options.channels,
+                                .depth = depth,
+                                .width = pick(c.width, d.width)});
+  }
+  if (options.classes < 2)
+    return invalid_argument("the data has no classes, which ", c.model, " needs").with_where("--data");
+  if (c.model == "lenet") return models::lenet(options);
+  if (c.model == "resnet") return models::resnet(options, pick(c.layers, d.layers));
+  return models::mlp(options, pick(c.width, d.width));
+}
+
+}  // namespace
+
+void add_train_flags(Command& command, TrainChoices& c) {
+  Limits models;
+  for (const Defaults& d : kDefaults) models.one_of.emplace_back(d.model);
+  command.argument("MODEL", c.model, "what to train", models);
+  add_device_flags(command, c.request);
+  command.option("--data DIR", c.data, "a folder with MNIST, CIFAR, .npy files or images; or synthetic")
+      .option("--batch N", c.batch, "examples per step, of all devices together; 0: the model's default",
+              {.least = 0, .most = 1 << 20})
+      .option("--steps N", c.steps, "total number of steps, also of a resumed run; 0: by --epochs", {.least = 0})
+      .option("--epochs N", c.epochs, "passes over the data, without --steps", {.least = 0})
+      .option("--lr RATE", c.lr, "learning rate; 0: the model's default", {.least = 0})
+      .option("--optimizer NAME", c.optimizer, "sgd, momentum, nesterov, adagrad, adadelta, rmsprop, adam, adamw, ftrl")
+      .option("--precision P", c.precision, "of the computation", {.one_of = {"fp32", "bf16", "fp64"}})
+      .option("--seed N", c.seed, "of initial values, order of examples, dropout", {.least = 0})
+      .option("--image-size N", c.image_size, "height and width of images; 0: the model's default",
+              {.least = 0, .most = 4096})
+      .option("--depth N", c.depth, "autoencoder: how often images are halved", {.least = 0, .most = 12})
+      .option("--width N", c.width, "filters of the first layer, or units of the hidden ones",
+              {.least = 0, .most = 65536})
+      .option("--layers N", c.layers, "resnet: 20, 32, 44, 56 or 50; transformer: encoder blocks",
+              {.least = 0, .most = 1000})
+      .option("--members N", c.members, "ensemble: how many models", {.least = 1, .most = 64})
+      .option("--checkpoint-dir DIR", c.checkpoint_dir, "write checkpoints there, in TensorFlow's format")
+      .option("--checkpoint-every N", c.checkpoint_every, "steps between checkpoints; 0: at the end only", {.least = 0})
+      .option("--resume", c.resume, "go on from the newest checkpoint in --checkpoint-dir")
+      .option("--log-dir DIR", c.log_dir, "write event files for TensorBoard there")
+      .option("--trace FILE", c.trace, "write a Chrome trace of every step")
+      .option("--picture FILE", c.picture, "where to write the sample picture (autoencoder: reconstruction.png)")
+      .option("--log-device-placement", c.log_device_placement, "print where everything runs")
+      .option("--reproducible", c.reproducible, "the same bits on 1, 2, 4 and 8 devices of one kind")
+      .option("--no-verdict", c.no_verdict, "do not measure one device beside many");
+}
+
+Result<TrainJob> make_job(const TrainChoices& c) {
+  const Defaults& d = defaults_of(c.model);
+  if (c.resume && c.checkpoint_dir.empty()) {
+    return invalid_argument("--resume does not say from where")
+        .with_id("ARG-USAGE")
+        .with_where("--resume")
+        .with_next("add --checkpoint-dir DIR");
+  }
+  TrainJob job;
+  if (c.model == "transformer") {
+    const models::TransformerOptions options{.width = pick(c.width, d.width), .layers = pick(c.layers, d.layers)};
+    job.model = models::transformer(options);
+    ARGOSY_ASSIGN_OR_RETURN(job.train, models::sorting_task(options.length, options.vocabulary, 20000, static_cast<std::uint64_t>(c.seed)));
+    ARGOSY_ASSIGN_OR_RETURN(job.test, models::sorting_task(options.length, options.vocabulary, 1000, static_cast<std::uint64_t>(c.seed) + 1));
+  } else {
+    ARGOSY_ASSIGN_OR_RETURN(Data data, open_data(c, d));
+    job.train = std::move(data.train);
+    job.test = std::move(data.test);
+    ARGOSY_ASSIGN_OR_RETURN(job.model, make_model(c, d, *job.train));
+  }
+  TrainerOptions& o = job.options;
+  ARGOSY_ASSIGN_OR_RETURN(o.optimizer,
+                          optimizer_by_name(pick(c.optimizer, std::string(d.optimizer)), pick(c.lr, d.lr)));
+  o.devices = c.request;
+  o.reproducible = c.reproducible;
+  o.batch = pick(c.batch, d.batch);
+  o.steps = c.steps > 0 ? c.steps : c.epochs > 0 ? 0 : d.steps;
+  o.epochs = c.epochs > 0 ? c.epochs : std::max<std::int64_t>(1, d.epochs);
+  o.seed = static_cast<std::uint64_t>(c.seed);
+  if (c.precision == "fp64") o.dtype = DType::kFloat64;
+  if (c.precision == "bf16") o.compute = DType::kBfloat16;
+  o.checkpoint_dir = c.checkpoint_dir;
+  o.checkpoint_every = c.checkpoint_every;
+  o.resume = c.resume;
+  o.log_dir = c.log_dir;
+  o.trace_path = c.trace;
+  o.verdict = !c.no_verdict;
+  o.log_device_placement = c.log_device_placement;
+  return job;
+}
+
+Result<EnsembleJob> make_ensemble_job(const TrainChoices& c) {
+  const Defaults& d = defaults_of(c.model);
+  EnsembleJob job;
+  ARGOSY_ASSIGN_OR_RETURN(Data data, open_data(c, d));
+  job.train = std::move(data.train);
+  job.test = std::move(data.test);
+  const auto options = classifier(*job.train);
+  // Models of one shape but for their last hidden layer.
+  for (int k = 0; k < c.members; ++k)
+    job.options.models.push_back(models::mlp(options, pick(c.width, d.width) / (k + 1) + 16));
+  ARGOSY_ASSIGN_OR_RETURN(job.options.optimizer,
+                          optimizer_by_name(pick(c.optimizer, std::string(d.optimizer)), pick(c.lr, d.lr)));
+  job.options.devices = c.request;
+  job.options.batch = pick(c.batch, d.batch);
+  job.options.steps = pick(c.steps, d.steps);
+  job.options.seed = static_cast<std::uint64_t>(c.seed);
+  return job;
+}
+
+Result<std::string> write_pictures(Trainer& trainer, const data::Dataset& data, const std::string& path) {
+  ARGOSY_ASSIGN_OR_RETURN(const auto rows,
+                          trainer.pictures(data, static_cast<int>(std::min<std::int64_t>(8, data.size()))));
+  if (rows.empty()) return std::string();
+  constexpr std::int64_t kGap = 2;
+  const Shape& one = rows[0].second.shape();  // [n, height, width, channels]
+  const std::int64_t n = one[0], h = one[1], w = one[2], channels = one[3];
+  const auto count = static_cast<std::int64_t>(rows.size());
+  Tensor sheet = Tensor::zeros(DType::kUint8, {count * (h + kGap) - kGap, n * (w + kGap) - kGap, channels});
+  for (std::int64_t r = 0; r < count; ++r) {
+    const Tensor& images = rows[static_cast<std::size_t>(r)].second;
+    if (!(images.shape() == one) || images.dtype() != DType::kFloat32)
+      return invalid_argument("pictures of unlike shapes");
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t y = 0; y < h; ++y) {
+        for (std::int64_t x = 0; x < w * channels; ++x) {
+          const float v = std::clamp(images.data<float>()[(i * h + y) * w * channels + x], 0.0f, 1.0f);
+          sheet.data<std::uint8_t>()[((r * (h + kGap) + y) * sheet.shape()[1] + i * (w + kGap)) * channels + x] =
+              static_cast<std::uint8_t>(v * 255 + 0.5f);
+        }
+      }
+    }
+  }
+  ARGOSY_RETURN_IF_ERROR(data::write_png(path, sheet));
+  return path;
+}
+
+}  // namespace argosy::cli
