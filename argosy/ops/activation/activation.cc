@@ -106,6 +106,7 @@ void define_activation(OpRegistry& ops) {
              .gradient = row.gradient,
              .cost = row.cost,
              .elementwise = true,
+             .linear = Linear::kFirst,
              .in_place = {{0, 0}, {1, 0}}});
   }
   ops.add({.name = "LeakyRelu",
@@ -123,6 +124,7 @@ void define_activation(OpRegistry& ops) {
            .attrs = {"alpha: float = 0.2", std::string(kFloats) + " = float"},
            .shape = merged_inputs,
            .gradient = leaky_grad_gradient,
+           .linear = Linear::kFirst,
            .in_place = {{0, 0}, {1, 0}}});
   define_bias(ops);
 }

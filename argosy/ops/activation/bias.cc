@@ -66,6 +66,7 @@ void define_bias(OpRegistry& ops) {
            .attrs = {"T: number", format},
            .shape = bias_shape,
            .gradient = bias_gradient,
+           .linear = Linear::kJointly,
            .in_place = {{0, 0}}});
   ops.add({.name = "BiasAddV1",
            .doc = "value + bias, one number a column.",
@@ -74,6 +75,7 @@ void define_bias(OpRegistry& ops) {
            .attrs = {"T: number"},
            .shape = bias_shape,
            .gradient = bias_gradient,
+           .linear = Linear::kJointly,
            .in_place = {{0, 0}}});
   ops.add({.name = "BiasAddGrad",
            .doc = "The sum over all but the channels.",
@@ -81,7 +83,8 @@ void define_bias(OpRegistry& ops) {
            .outputs = {"output: T"},
            .attrs = {"T: number", format},
            .shape = bias_grad_shape,
-           .gradient = bias_grad_gradient});
+           .gradient = bias_grad_gradient,
+           .linear = Linear::kEach});
 }
 
 Value bias_add(Value x, Value bias, std::string_view data_format, std::string_view name) {

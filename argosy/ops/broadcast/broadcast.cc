@@ -85,6 +85,7 @@ void define_broadcast(OpRegistry& ops) {
            .attrs = {"T: type", "Tidx: index = int32"},
            .shape = broadcast_to_shape,
            .gradient = broadcast_to_gradient,
+           .linear = Linear::kJointly,
            .host_inputs = {1}});
   ops.add({.name = "BroadcastGradientArgs",
            .doc = "The axes that gradients of two broadcast shapes are summed over.",

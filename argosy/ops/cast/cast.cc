@@ -87,7 +87,8 @@ void define_cast(OpRegistry& ops) {
            .shape = same_as_input,
            .gradient = cast_gradient,
            .known_ints = cast_ints,
-           .elementwise = true});
+           .elementwise = true,
+           .linear = Linear::kJointly});
   const std::string plain =
       "{bfloat16, half, float, double, int64, int32, uint8, uint16, uint32, uint64, int8, int16, complex64, "
       "complex128, "

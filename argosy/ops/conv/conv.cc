@@ -167,6 +167,7 @@ void define_conv(OpRegistry& ops) {
              .shape = conv_shape,
              .gradient = conv_gradient,
              .cost = conv_cost<-1, 1>,
+             .linear = Linear::kEach,
              .fused_as = cudnn ? "_FusedConv2D" : ""});
     ops.add({.name = stem + "BackpropInput",
              .doc = "The gradient of a " + kind + " with respect to its images.",
@@ -176,6 +177,7 @@ void define_conv(OpRegistry& ops) {
              .shape = backprop_input_shape,
              .gradient = backprop_input_gradient,
              .cost = conv_cost<2, 1>,
+             .linear = Linear::kEach,
              .host_inputs = {0}});
     ops.add({.name = stem + "BackpropFilter",
              .doc = "The gradient of a " + kind + " with respect to its filter.",
@@ -185,6 +187,7 @@ void define_conv(OpRegistry& ops) {
              .shape = backprop_filter_shape,
              .gradient = backprop_filter_gradient,
              .cost = conv_cost<2, -1>,
+             .linear = Linear::kEach,
              .host_inputs = {1}});
   };
   three("Conv2D", true);

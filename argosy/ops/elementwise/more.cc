@@ -30,6 +30,7 @@ void define_more(OpRegistry& ops) {
            .gradient = add_n_gradient,
            .commutative = true,
            .elementwise = true,
+           .linear = Linear::kJointly,
            .in_place = {{0, 0}}});
   for (const char* name : {"CheckNumerics", "CheckNumericsV2"}) {
     ops.add({.name = name,

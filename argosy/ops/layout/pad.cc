@@ -87,6 +87,7 @@ void define_pads(OpRegistry& ops) {
            .attrs = {"T: type", "Tpaddings: index = int32"},
            .shape = pad_shape,
            .gradient = pad_gradient,
+           .linear = Linear::kJointly,
            .host_inputs = {1}});
   ops.add({.name = "PadV2",
            .doc = "x in a frame of constant_values.",

@@ -156,6 +156,7 @@ void define_repeats(OpRegistry& ops) {
            .attrs = {"T: type", "Tmultiples: index = int32"},
            .shape = tile_shape,
            .gradient = tile_gradient,
+           .linear = Linear::kJointly,
            .host_inputs = {1}});
   ops.add({.name = "TileGrad",
            .doc = "The sum of the tiles that x consists of.",
@@ -175,6 +176,7 @@ void define_repeats(OpRegistry& ops) {
            .attrs = {"Tidx: index = int32", types},
            .shape = reverse_v2_shape,
            .gradient = reverse_gradient,
+           .linear = Linear::kJointly,
            .host_inputs = {1}});
   ops.add({.name = "Reverse",
            .doc = "x reversed along the axes for which dims is true.",

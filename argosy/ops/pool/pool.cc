@@ -190,7 +190,8 @@ void define_pool(OpRegistry& ops) {
            .attrs = {kWindow, kStrides, kPadding, kFormat, kFloats},
            .shape = pool_shape,
            .gradient = avg_gradient,
-           .cost = pool_cost});
+           .cost = pool_cost,
+           .linear = Linear::kJointly});
   ops.add({.name = "AvgPoolGrad",
            .doc = "grad, spread evenly over the values under each window.",
            .inputs = {"orig_input_shape: int32", "grad: T"},
@@ -199,6 +200,7 @@ void define_pool(OpRegistry& ops) {
            .shape = from_sizes,
            .gradient = avg_grad_gradient,
            .cost = pool_cost,
+           .linear = Linear::kJointly,
            .host_inputs = {0}});
 }
 

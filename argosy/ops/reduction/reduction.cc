@@ -140,6 +140,9 @@ void define_reduction(OpRegistry& ops) {
              .gradient = row.gradient,
              .cost = reduction_cost,
              .known_ints = row.known_ints,
+             .linear = row.gradient == reduction::sum_gradient || row.gradient == reduction::mean_gradient
+                           ? Linear::kJointly
+                           : Linear::kNo,
              .host_inputs = {1}});
   }
   for (const char* name : {"All", "Any"}) {

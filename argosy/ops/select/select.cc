@@ -85,6 +85,7 @@ void define_select(OpRegistry& ops) {
            .shape = select_shape,
            .gradient = select_gradient,
            .known_ints = select_ints,
+           .linear = Linear::kJointly,
            .in_place = {{1, 0}, {2, 0}}});
   ops.add({.name = "SelectV2",
            .doc = "t where the condition holds, e elsewhere; all three broadcast.",
@@ -95,6 +96,7 @@ void define_select(OpRegistry& ops) {
            .gradient = select_v2_gradient,
            .known_ints = select_ints,
            .elementwise = true,
+           .linear = Linear::kJointly,
            .in_place = {{1, 0}, {2, 0}}});
   ops.add({.name = "ClipByValue",
            .doc = "t held within [clip_value_min, clip_value_max].",
