@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-
 namespace argosy {
 
 std::vector<int> flat_args(const std::vector<ArgDef>& args, const AttrMap& attrs) {
@@ -167,7 +166,6 @@ class Builder {
     const Node& n = graph_.node(id);
     ARGOSY_ASSIGN_OR_RETURN(Kernel* const kernel, make_kernel(id));
     Item item{.kernel = kernel,
-              .first_dtype = static_cast<std::int32_t>(step_.output_dtypes.size()),
               .node = static_cast<std::int32_t>(step_.nodes.size()),
               .num_inputs = static_cast<std::int16_t>(n.inputs.size()),
               .num_outputs = static_cast<std::int16_t>(n.output_dtypes.size()),
@@ -201,6 +199,8 @@ class Builder {
     step_.items[index].first_input = static_cast<std::int32_t>(step_.input_slots.size());
     step_.input_slots.insert(step_.input_slots.end(), inputs.begin(), inputs.end());
 
+    // Only now: the inputs' copies have outputs of their own.
+    step_.items[index].first_dtype = static_cast<std::int32_t>(step_.output_dtypes.size());
     const std::vector<int> out_args = flat_args(n.op->output_args, n.attrs);
     const int home = space_of(device(id));
     for (std::size_t i = 0; i < n.output_dtypes.size(); ++i) {

@@ -106,7 +106,8 @@ class Session::Impl {
     return fresh;
   }
 
-  Result<std::shared_ptr<const Step>> compile(const Signature& signature, std::vector<PartialShape> shapes) const {
+  Result<std::shared_ptr<const Step>> compile(const Signature& signature, std::vector<PartialShape> shapes,
+                                              bool must_fit = true) const {
     ARGOSY_RETURN_IF_ERROR(Status(graph_.status()));
     StepSignature wanted{signature.feeds, std::move(shapes), signature.fetches, signature.targets};
     ARGOSY_ASSIGN_OR_RETURN(StepGraph step, extract_step(graph_, wanted));
@@ -119,7 +120,7 @@ class Session::Impl {
                                          },
                                      .allow_soft_placement = options_.allow_soft_placement};
     ARGOSY_ASSIGN_OR_RETURN(const Placement placement, place(step.graph, place_options));
-    ARGOSY_ASSIGN_OR_RETURN(auto compiled, compile_step(step, placement, machine_, kernels()));
+    ARGOSY_ASSIGN_OR_RETURN(auto compiled, compile_step(step, placement, machine_, kernels(), must_fit));
     if (options_.log_device_placement) std::fputs(compiled->placement.summary().c_str(), stderr);
     return compiled;
   }
@@ -368,7 +369,7 @@ Result<std::vector<MemoryForecast>> Session::forecast(const std::vector<std::pai
   std::vector<Value> fed;
   auto shapes = given_shapes(feeds, fed);
   ARGOSY_ASSIGN_OR_RETURN(const Signature signature, impl_->signature(fed, fetches, targets));
-  ARGOSY_ASSIGN_OR_RETURN(const auto step, impl_->compile(signature, std::move(shapes)));
+  ARGOSY_ASSIGN_OR_RETURN(const auto step, impl_->compile(signature, std::move(shapes), false));
   return step->forecast;
 }
 
@@ -377,7 +378,7 @@ Result<PlacementReport> Session::placement(const std::vector<std::pair<Value, Sh
   std::vector<Value> fed;
   auto shapes = given_shapes(feeds, fed);
   ARGOSY_ASSIGN_OR_RETURN(const Signature signature, impl_->signature(fed, fetches, targets));
-  ARGOSY_ASSIGN_OR_RETURN(const auto step, impl_->compile(signature, std::move(shapes)));
+  ARGOSY_ASSIGN_OR_RETURN(const auto step, impl_->compile(signature, std::move(shapes), false));
   return step->placement;
 }
 

@@ -16,7 +16,7 @@ GRAPH = "x = Placeholder [dtype=float, shape=shape[?,4]]\ny = Identity(x)\n"
 
 # words, exit code, what stderr must contain. {good} is a checkpoint, {dir} its folder, {s} the scratch folder.
 BAD = [
-    ("trian mlp", 2, ["unknown command \"trian\"", "argosy --help"]),
+    ("trian mlp", 2, ["unknown command \"trian\"", "argosy train"]),
     ("devcies", 2, ["unknown command", "argosy devices"]),
     ("--frobnicate", 2, ["unknown flag --frobnicate"]),
     ("version extra", 2, ["unexpected argument \"extra\""]),

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""`argosy train` as a user meets it: the same losses on any number of devices, uneven batches, the same bits when asked
+for, a killed run that resumes without losing or repeating an example, a model above its cap refused before step 0."""
+import argparse
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+PROGRAM = ""
+MLP = ["mlp", "--data", "synthetic", "--image-size", "16", "--width", "32", "--no-verdict", "--seed", "3"]
+AUTOENCODER = ["autoencoder", "--image-size", "16", "--depth", "2", "--width", "4", "--no-verdict"]
+
+
+def run(*args, code=0):
+    done = subprocess.run([PROGRAM, "train", *args, "--json"], capture_output=True, text=True, timeout=120)
+    if done.returncode != code:
+        raise AssertionError(f"{args}: exit {done.returncode}, expected {code}\n{done.stdout}\n{done.stderr}")
+    return json.loads(done.stdout) if code == 0 else done
+
+
+class Losses(unittest.TestCase):
+    def check(self, model, tolerance):
+        one = run(*model, "--emulate", "1")["losses"]
+        self.assertLess(one[-1], one[0])
+        for devices in ("2", "4", "8"):
+            many = run(*model, "--emulate", devices)["losses"]
+            self.assertEqual(len(one), len(many))
+            for a, b in zip(one, many):
+                self.assertAlmostEqual(a, b, delta=tolerance * max(1, abs(a)), msg=f"{devices} devices")
+
+    def test_mean_loss_with_a_batch_that_does_not_divide(self):
+        self.check(MLP + ["--steps", "20", "--batch", "37", "--optimizer", "sgd", "--lr", "0.1"], 1e-5)
+
+    def test_mean_loss_in_float64(self):
+        self.check(MLP + ["--steps", "8", "--batch", "37", "--optimizer", "sgd", "--lr", "0.1", "--precision", "fp64"], 1e-6)
+
+    def test_sum_loss_with_fewer_examples_than_devices(self):
+        with tempfile.TemporaryDirectory() as folder:
+            picture = ["--picture", os.path.join(folder, "p.png")]
+            self.check(AUTOENCODER + picture + ["--steps", "10", "--batch", "3"], 1e-5)
+
+    def test_reproducible_means_the_same_bits(self):
+        runs = [run(*MLP, "--steps", "10", "--batch", "37", "--reproducible", "--emulate", n)["losses"] for n in "1248"]
+        for other in runs[1:]:
+            self.assertEqual(runs[0], other)
+
+
+class Resume(unittest.TestCase):
+    def test_killed_run_goes_on_where_its_checkpoint_was(self):
+        steps = ["--steps", "60", "--batch", "37", "--reproducible"]
+        whole = run(*MLP, *steps, "--emulate", "2")["losses"]
+        with tempfile.TemporaryDirectory() as folder:
+            save = ["--checkpoint-dir", folder, "--checkpoint-every", "5"]
+            for attempt in range(3):
+                resume = ["--resume"] if any(f.endswith(".index") for f in os.listdir(folder)) else []
+                process = subprocess.Popen([PROGRAM, "train", *MLP, *steps, *save, *resume, "--emulate", "2"],
+                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                time.sleep(0.05 + 0.1 * attempt)
+                process.send_signal(signal.SIGKILL)
+                process.wait()
+            resume = ["--resume"] if any(f.endswith(".index") for f in os.listdir(folder)) else []
+            rest = run(*MLP, *steps, *save, *resume, "--emulate", "1")
+        self.assertEqual(rest["steps"], 60)
+        self.assertEqual(rest["losses"], whole[rest["first_step"]:])
+
+
+class Memory(unittest.TestCase):
+    def test_model_above_its_cap_is_refused_with_the_batch_that_fits(self):
+        refused = run(*AUTOENCODER, "--steps", "2", "--batch", "4096", "--emulate", "gpu:8MiB", code=4)
+        self.assertIn("--batch", refused.stderr)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--program", required=True)
+    PROGRAM = parser.parse_args().program
+    unittest.main(argv=["train_test"])
