@@ -51,6 +51,23 @@ BAD = [
     ("bench matpow --emulate 2 --devices tpu:0", 2, ["tpu"]),
     ("bench matpow --emulate 2 --devices gpu:x", 2, ["gpu:x"]),
     ("bench allreduce --ranks 99", 2, ["\"99\" is not a whole number from 0"]),
+    ("train", 2, ["MODEL is missing", "argosy train autoencoder"]),
+    ("train mlpp", 2, ["\"mlpp\" is none of", "argosy train mlp"]),
+    ("train mlp --steps 1.5", 2, ["\"1.5\" is not a whole number"]),
+    ("train mlp --steps -1", 2, ["\"-1\" is not a whole number"]),
+    ("train mlp --batch 0x10", 2, ["\"0x10\" is not a whole number"]),
+    ("train mlp --lr nan", 2, ["\"nan\" is not a number"]),
+    ("train mlp --optimizer adma", 2, ["\"adma\"", "--optimizer adam"]),
+    ("train mlp --precision fp8", 2, ["\"fp8\" is none of"]),
+    ("train mlp --stpes 3", 2, ["unknown flag --stpes", "--steps"]),
+    ("train mlp --steps 1 --devices gpu:0", 3, ["--emulate"]),
+    ("train mlp --steps 1 --emulate 2 --devices gpu:5", 3, ["gpu:5"]),
+    ("train mlp --steps 1 --emulate 2 --mem gpu:0=lots", 2, ["gpu:0=lots"]),
+    ("train mlp --steps 1 --data {s}/none", 3, ["{s}/none"]),
+    ("train mlp --steps 1 --data {s}/empty", 3, ["{s}/empty"]),
+    ("train mlp --steps 1 --resume", 2, ["--checkpoint-dir"]),
+    ("train mlp --steps 1 --resume --checkpoint-dir {s}/wrong --data synthetic --image-size 16 --width 32", 2, ["{s}/wrong"]),
+    ("train mlp --steps 1 --checkpoint-dir {s}/good.txt/a", 3, ["{s}/good.txt"]),
     ("ckpt ls", 2, ["PATH is missing"]),
     ("ckpt ls {s}/none", 3, ["{s}/none"]),
     ("ckpt cat {good}", 2, ["TENSOR is missing"]),
@@ -149,8 +166,10 @@ def make_files(harness, ckpt_tool):
     (s / "binary.txt").write_bytes(bytes(range(256)) * 40)
     (s / "empty").mkdir()
     (s / "run").mkdir()
+    (s / "wrong").mkdir()
     harness.names |= {"dir": str(s / "run"), "good": str(s / "run/model.ckpt-7")}
     subprocess.run([ckpt_tool, "write", harness.names["good"], "1"], check=True, timeout=30)
+    subprocess.run([ckpt_tool, "write", str(s / "wrong/model.ckpt-7"), "1"], check=True, timeout=30)
     names = harness.run("ckpt ls {good} --json").stdout
     harness.names["tensor"] = next(t["name"] for t in json.loads(names)["tensors"] if t["bytes"] > 0)
     index = pathlib.Path(harness.names["good"] + ".index").read_bytes()
