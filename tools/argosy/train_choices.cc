@@ -20,7 +20,7 @@ struct Defaults {
   int image_size, depth, width, layers;
 };
 constexpr Defaults kDefaults[] = {
-    {"autoencoder", "adam", 1e-3, 16, 500, 0, 64, 4, 32, 0},  {"mlp", "adam", 1e-3, 128, 0, 3, 28, 0, 256, 0},
+    {"autoencoder", "adam", 1e-3, 16, 500, 0, 64, 4, 32, 0},  {"mlp", "adam", 1e-3, 128, 0, 6, 28, 0, 256, 0},
     {"lenet", "adam", 1e-3, 128, 0, 3, 28, 0, 0, 0},         {"resnet", "momentum", 0.1, 64, 100, 0, 32, 0, 0, 20},
     {"transformer", "adam", 1e-3, 64, 300, 0, 16, 0, 64, 2}, {"ensemble", "adam", 1e-3, 128, 100, 0, 28, 0, 256, 0},
 };
