@@ -11,7 +11,7 @@ namespace {
 using Gradients = std::vector<Value>;
 
 Value conjugate(Value x) { return is_complex(x.dtype()) ? x.graph().add("Conj", {x}) : x; }
-Value select(Value condition, Value x, Value y) { return x.graph().add("SelectV2", {condition, x, y}); }
+Value select(Value condition, Value x, Value y) { return condition.valid() ? condition.graph().add("SelectV2", {condition, x, y}) : condition; }
 // 1 where x is not 0, else 0.
 Value not_zero(Value x) { return x.graph().add("Cast", {not_equal(x, constant_like(x, 0))}, {{"DstT", x.dtype()}}); }
 // Of an op with inputs x and y: what flows back into each, summed to its shape.

@@ -67,7 +67,9 @@ Value shape_of(Value x) {
 
 Value spread(GradContext& g, Value v) { return g.graph().add("BroadcastTo", {with_kept_axes(g, v), shape_of(g.x(0))}); }
 
-Value cast_like(Value x, Value like) { return x.graph().add("Cast", {x}, {{"DstT", like.dtype()}}); }
+Value cast_like(Value x, Value like) {
+  return x.valid() ? x.graph().add("Cast", {x}, {{"DstT", like.dtype()}}) : x;
+}
 Value conjugate(Value x) { return is_complex(x.dtype()) ? x.graph().add("Conj", {x}) : x; }
 
 }  // namespace

@@ -1,0 +1,16 @@
+// Gradients of segment ops: what a segment got is gathered by its rows. Private to this folder.
+#pragma once
+
+#include "argosy/graph/gradients.h"
+
+namespace argosy::segment {
+
+std::vector<Value> sum_gradient(GradContext& g);
+std::vector<Value> mean_gradient(GradContext& g);
+std::vector<Value> prod_gradient(GradContext& g);
+std::vector<Value> extreme_gradient(GradContext& g);  // shared evenly among equals
+std::vector<Value> unsorted_sum_gradient(GradContext& g);
+std::vector<Value> unsorted_prod_gradient(GradContext& g);
+std::vector<Value> unsorted_extreme_gradient(GradContext& g);
+
+}  // namespace argosy::segment
