@@ -41,7 +41,7 @@ struct ConvOptions {
   std::string name = "";  // "": conv2d or conv2d_transpose
 };
 
-struct BatchNormOptions {
+struct BatchNormLayerOptions {
   double momentum = 0.99;  // of the moving averages
   double epsilon = 1e-3;
   std::string name = "batch_normalization";
@@ -85,7 +85,7 @@ class Layers {
   Value conv2d_transpose(Value x, int filters, const ConvOptions& options = {});
   // Over every axis but the last. While training, by the statistics of the batch (of each replica's share of it), and
   // the moving averages follow; else by the moving averages.
-  Value batch_norm(Value x, const BatchNormOptions& options = {});
+  Value batch_norm(Value x, const BatchNormLayerOptions& options = {});
   // Over the last axis.
   Value layer_norm(Value x, const LayerNormOptions& options = {});
   // Keeps each element with probability 1 - rate, scaled to keep the mean; while training only. The same elements for

@@ -4,14 +4,14 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/layout/layout.h"
+#include "argosy/ops/norm/norm.h"
 #include "argosy/ops/random/random.h"
-#include "argosy/ops/reduction/reduction.h"
 #include "argosy/ops/shape/shape.h"
 #include "argosy/train/layers.h"
 
 namespace argosy {
 
-Value Layers::batch_norm(Value x, const BatchNormOptions& options) {
+Value Layers::batch_norm(Value x, const BatchNormLayerOptions& options) {
   if (!x.valid()) return x;
   const int rank = x.shape().rank();
   if ((rank != 2 && rank != 4) || x.shape()[rank - 1] < 0) {
@@ -52,11 +52,7 @@ Value Layers::layer_norm(Value x, const LayerNormOptions& options) {
   const auto scope = graph_.name_scope(options.name);
   const VariableNode gamma = variable("gamma", {width}, ones_initializer());
   const VariableNode beta = variable("beta", {width}, zeros_initializer());
-  // Statistics in the variables' dtype: 16-bit sums over a long row lose what they measure.
-  const Value wide = cast(x, options_.dtype);
-  const Value centred = wide - reduce_mean(wide, -1, true);
-  const Value scale = rsqrt(reduce_mean(square(centred), -1, true) + options.epsilon);
-  return cast(centred * scale * gamma.read + beta.read, x.dtype());
+  return argosy::layer_norm(x, value_of(gamma), value_of(beta), static_cast<float>(options.epsilon));
 }
 
 Value Layers::dropout(Value x, double rate) {

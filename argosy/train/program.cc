@@ -163,6 +163,16 @@ std::vector<std::pair<Value, Shape>> Program::feed_shapes(std::int64_t batch) {
   return shapes;
 }
 
+StepSignature Program::signature(std::int64_t batch) {
+  StepSignature signature{.fetches = {loss_.endpoint()}};
+  for (const auto& [value, shape] : feed_shapes(batch)) {
+    signature.feeds.push_back(value.endpoint());
+    signature.feed_shapes.emplace_back(shape);
+  }
+  if (built_.train.run.valid()) signature.targets.push_back(parallel_.target(built_.train.run).node());
+  return signature;
+}
+
 Result<std::vector<MemoryForecast>> Program::forecast(std::int64_t batch) {
   std::vector<Value> targets;
   if (built_.train.run.valid()) targets.push_back(parallel_.target(built_.train.run));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "argosy/data/dataset.h"
+#include "argosy/passes/extract.h"
 #include "argosy/runtime/session.h"
 #include "argosy/strategy/data_parallel.h"
 #include "argosy/tf/checkpoint.h"
@@ -58,12 +59,15 @@ class Program {
   Result<std::vector<MemoryForecast>> forecast(std::int64_t batch);
   Result<PlacementReport> placement(std::int64_t batch);
 
+  // A training (or loss) step in the terms of compilation, for those who look at its graph.
+  StepSignature signature(std::int64_t batch);
+  const Graph& replicated_graph() { return parallel_.graph(); }
+
   const BuiltModel& built() const { return built_; }
   const DataParallel& parallel() const { return parallel_; }
   Session& session() { return *session_; }
 
  private:
-  using Callables = std::unique_ptr<Session::Callable>;
   Program(BuiltModel built, DataParallel parallel) : built_(std::move(built)), parallel_(std::move(parallel)) {}
   Status prepare();
   Result<std::unique_ptr<Session::Callable>> callable(const std::vector<Value>& fetches,

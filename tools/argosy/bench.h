@@ -37,6 +37,11 @@ void add_bench_allreduce(Command& bench);
 void add_bench_copy(Command& bench);
 void add_bench_exec(Command& bench);
 void add_bench_matpow(Command& bench);
+void add_bench_train(Command& bench);
+
+// What oneDNN alone reaches on float32 matrices of n x n: `workers` at once, each with a team of `cores_each`. GFLOP/s
+// of all together. bench_matpow.cc.
+Result<double> raw_matmul_rate(std::int64_t n, int workers, int cores_each);
 
 template <typename Options>
 Command& add_benchmark(Command& bench, const std::string& name, const std::string& summary, Options*& options,

@@ -97,8 +97,44 @@ Result<Timing> time_program(const Options& options, const std::vector<DeviceSpec
   return timing;
 }
 
-// oneDNN alone on matrices of this size: `workers` at once, each with its own team. GFLOP/s of all together.
-Result<double> raw_rate(std::int64_t n, int workers, int cores_each) {
+Result<BenchResult> measure(const Options& options, Console& console) {
+  ARGOSY_ASSIGN_OR_RETURN(const std::vector<DeviceSpec> devices, chosen_devices(options.request));
+  const std::vector<DeviceSpec> two(devices.begin(),
+                                    devices.begin() + std::min<std::ptrdiff_t>(2, std::ssize(devices)));
+  const Tensor a = random_matrix(options.size, 11), b = random_matrix(options.size, 12);
+  const double n = static_cast<double>(options.size);
+  const double gflop = 2.0 * static_cast<double>(options.power) * 2.0 * n * n * n * 1e-9;
+
+  BenchResult result{.benchmark = "matpow"};
+  const int cores = two[0].cores;
+  ARGOSY_ASSIGN_OR_RETURN(const double raw_one, raw_matmul_rate(options.size, 1, cores));
+  Tensor sum_one;
+  ARGOSY_ASSIGN_OR_RETURN(const Timing one, time_program(options, {two[0]}, a, b, nullptr, &sum_one));
+  result.rows.push_back({"1 device", "GFLOP/s", gflop / one.best, gflop / one.median, raw_one});
+  result.notes.push_back(str_cat("1 device:  ", one.best, " s, ", one.outside * 100, " % outside the products"));
+  if (two.size() < 2) {
+    console.note("only one device: name two with --devices gpu:0,gpu:1 (and --emulate 2 where there are no cards)");
+    return result;
+  }
+  ARGOSY_ASSIGN_OR_RETURN(const double raw_two, raw_matmul_rate(options.size, 2, cores));
+  std::string placement;
+  Tensor sum_two;
+  ARGOSY_ASSIGN_OR_RETURN(const Timing both, time_program(options, two, a, b, &placement, &sum_two));
+  for (std::int64_t i = 0; i < sum_one.elements(); ++i) {
+    const float x = sum_one.data<float>()[i], y = sum_two.data<float>()[i];
+    if (!(std::abs(x - y) <= 1e-4f * std::abs(x)))
+      return internal_error("one and two devices disagree at element ", i, ": ", x, " against ", y);
+  }
+  result.rows.push_back({"2 devices", "GFLOP/s", gflop / both.best, gflop / both.median, raw_two});
+  result.notes.push_back(str_cat("2 devices: ", both.best, " s, ", both.outside * 100, " % outside the products"));
+  result.notes.push_back(placement);
+  result.speedup = one.best / both.best;
+  return result;
+}
+
+}  // namespace
+
+Result<double> raw_matmul_rate(std::int64_t n, int workers, int cores_each) {
   std::vector<double> seconds(static_cast<std::size_t>(workers));
   std::vector<Status> failures(static_cast<std::size_t>(workers));
   std::vector<std::thread> threads;
@@ -133,43 +169,6 @@ Result<double> raw_rate(std::int64_t n, int workers, int cores_each) {
   for (const double s : seconds) rate += flops / s * 1e-9;
   return rate;
 }
-
-Result<BenchResult> measure(const Options& options, Console& console) {
-  ARGOSY_ASSIGN_OR_RETURN(const std::vector<DeviceSpec> devices, chosen_devices(options.request));
-  const std::vector<DeviceSpec> two(devices.begin(),
-                                    devices.begin() + std::min<std::ptrdiff_t>(2, std::ssize(devices)));
-  const Tensor a = random_matrix(options.size, 11), b = random_matrix(options.size, 12);
-  const double n = static_cast<double>(options.size);
-  const double gflop = 2.0 * static_cast<double>(options.power) * 2.0 * n * n * n * 1e-9;
-
-  BenchResult result{.benchmark = "matpow"};
-  const int cores = two[0].cores;
-  ARGOSY_ASSIGN_OR_RETURN(const double raw_one, raw_rate(options.size, 1, cores));
-  Tensor sum_one;
-  ARGOSY_ASSIGN_OR_RETURN(const Timing one, time_program(options, {two[0]}, a, b, nullptr, &sum_one));
-  result.rows.push_back({"1 device", "GFLOP/s", gflop / one.best, gflop / one.median, raw_one});
-  result.notes.push_back(str_cat("1 device:  ", one.best, " s, ", one.outside * 100, " % outside the products"));
-  if (two.size() < 2) {
-    console.note("only one device: name two with --devices gpu:0,gpu:1 (and --emulate 2 where there are no cards)");
-    return result;
-  }
-  ARGOSY_ASSIGN_OR_RETURN(const double raw_two, raw_rate(options.size, 2, cores));
-  std::string placement;
-  Tensor sum_two;
-  ARGOSY_ASSIGN_OR_RETURN(const Timing both, time_program(options, two, a, b, &placement, &sum_two));
-  for (std::int64_t i = 0; i < sum_one.elements(); ++i) {
-    const float x = sum_one.data<float>()[i], y = sum_two.data<float>()[i];
-    if (!(std::abs(x - y) <= 1e-4f * std::abs(x)))
-      return internal_error("one and two devices disagree at element ", i, ": ", x, " against ", y);
-  }
-  result.rows.push_back({"2 devices", "GFLOP/s", gflop / both.best, gflop / both.median, raw_two});
-  result.notes.push_back(str_cat("2 devices: ", both.best, " s, ", both.outside * 100, " % outside the products"));
-  result.notes.push_back(placement);
-  result.speedup = one.best / both.best;
-  return result;
-}
-
-}  // namespace
 
 void add_bench_matpow(Command& bench) {
   Options* options = nullptr;

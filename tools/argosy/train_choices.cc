@@ -173,7 +173,7 @@ Result<EnsembleJob> make_ensemble_job(const TrainChoices& c) {
   const auto options = classifier(*job.train);
   // Models of one shape but for their last hidden layer.
   for (int k = 0; k < c.members; ++k)
-    job.options.models.push_back(models::mlp(options, pick(c.width, d.width) / (k + 1) + 16));
+    job.options.models.push_back(models::mlp(options, pick(c.width, d.width), 64 * (k + 1)));
   ARGOSY_ASSIGN_OR_RETURN(job.options.optimizer,
                           optimizer_by_name(pick(c.optimizer, std::string(d.optimizer)), pick(c.lr, d.lr)));
   job.options.devices = c.request;

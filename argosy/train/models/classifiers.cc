@@ -16,11 +16,11 @@ Model classify(Layers& net, Value logits) {
   return {.loss = reduce_mean(sparse_softmax_cross_entropy(logits, labels)), .metrics = {accuracy(logits, labels)}};
 }
 
-ModelBuilder mlp(const ClassifierOptions& options, int hidden) {
+ModelBuilder mlp(const ClassifierOptions& options, int hidden, int last) {
   return [=](Layers& net) {
     const DenseOptions layer{.activation = [](Value v) { return relu(v); }};
     Value x = net.dense(flatten(image_input(net, options)), hidden, layer);
-    x = net.dense(x, hidden, layer);
+    x = net.dense(x, last > 0 ? last : hidden, layer);
     return classify(net, net.dense(x, options.classes));
   };
 }

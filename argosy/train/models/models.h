@@ -25,8 +25,8 @@ struct ClassifierOptions {
   int channels = 1;
   int classes = 10;
 };
-// 256 - 256 - classes, ReLU between.
-ModelBuilder mlp(const ClassifierOptions& options, int hidden = 256);
+// hidden - last - classes, ReLU between; last = 0: as hidden.
+ModelBuilder mlp(const ClassifierOptions& options, int hidden = 256, int last = 0);
 // Two 5x5 convolutions (32 and 64 filters) with ReLU and 2x2 max-pooling, a layer of 1024, classes.
 ModelBuilder lenet(const ClassifierOptions& options);
 // He et al. 2016. Layers 20, 32, 44, 56: three stages of basic blocks for small images; 50: bottlenecks for large ones.

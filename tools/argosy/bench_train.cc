@@ -1,0 +1,154 @@
+// Training steps as users make them: a batch fed, the loss fetched, every step. Beside each row the time (or rate) at
+// which its arithmetic alone would go, at the speed of oneDNN's matrix product on the same cores.
+#include <algorithm>
+
+#include "argosy/base/clock.h"
+#include "argosy/base/parallel.h"
+#include "argosy/train/models/models.h"
+#include "argosy/train/program.h"
+#include "argosy/train/step_cost.h"
+#include "benchmarks/measure.h"
+#include "tools/argosy/bench.h"
+#include "tools/argosy/console.h"
+
+namespace argosy::cli {
+
+namespace {
+
+struct Options {
+  std::string only;
+  double seconds = 4;
+};
+
+struct Row {
+  std::string name;
+  ModelBuilder model;
+  Optimizer optimizer;
+  std::int64_t batch = 0;
+  int devices = 0;  // 0: the CPU with this many `cores`; else emulated GPUs, which share the cores
+  int cores = 1;
+  DType compute = DType::kInvalid;
+  bool per_step = false;  // microseconds a step instead of samples a second
+};
+
+std::vector<Row> rows() {
+  const int cores = available_cores();
+  const models::ClassifierOptions digits{}, photos{.image_size = 224, .channels = 3, .classes = 1000};
+  const models::AutoencoderOptions images{.image_size = 64, .channels = 1, .depth = 6, .width = 64};
+  const Optimizer sgd_001 = sgd(0.01), slow_adam = adam(1e-4);
+  std::vector<Row> all;
+  const auto add = [&](const std::string& name, const ModelBuilder& model, const Optimizer& optimizer,
+                       std::int64_t batch, int devices, int with, DType compute, bool per_step) {
+    const std::string where = devices > 0 ? str_cat(", ", devices, " towers")
+                              : with == 1 ? std::string(", 1 core")
+                                          : str_cat(", ", with, " cores");
+    all.push_back({name + where, model, optimizer, batch, devices, with, compute, per_step});
+  };
+  std::vector<int> counts = {1};
+  if (cores > 1) counts.push_back(cores);
+  const DType fp32 = DType::kInvalid;
+  for (const std::int64_t batch : {10, 128}) {
+    for (const int c : counts) add(str_cat("mlp B=", batch), models::mlp(digits), sgd_001, batch, 0, c, fp32, true);
+  }
+  for (const int c : counts) add("lenet B=128", models::lenet(digits), sgd_001, 128, 0, c, fp32, false);
+  if (cores > 1) add("lenet B=128", models::lenet(digits), sgd_001, 128, 2, cores, fp32, false);
+  add("autoencoder 64x64 B=4", models::autoencoder(images), slow_adam, 4, 0, cores, fp32, false);
+  add("autoencoder 64x64 B=4 bf16", models::autoencoder(images), slow_adam, 4, 0, cores, DType::kBfloat16, false);
+  add("resnet-50 B=8", models::resnet(photos, 50), sgd_001, 8, 0, cores, fp32, false);
+  add("transformer B=64", models::transformer({}), slow_adam, 64, 0, cores, fp32, false);
+  add("transformer B=64 bf16", models::transformer({}), slow_adam, 64, 0, cores, DType::kBfloat16, false);
+  return all;
+}
+
+// Tensors of the right shapes: small numbers, valid classes.
+std::vector<Tensor> made_up_batch(const BuiltModel& built, std::int64_t batch) {
+  std::vector<Tensor> feeds;
+  std::uint64_t state = 1;
+  for (const Layers::Input& input : built.inputs) {
+    std::vector<std::int64_t> sizes = input.placeholder.shape().sizes();
+    sizes[0] = batch;
+    Tensor t = Tensor::zeros(input.placeholder.dtype(), Shape(std::span<const std::int64_t>(sizes)));
+    for (std::int64_t i = 0; i < t.elements(); ++i) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      if (t.dtype() == DType::kInt32) {
+        t.data<std::int32_t>()[i] = static_cast<std::int32_t>((state >> 40) % 10);
+      } else {
+        t.data<float>()[i] = static_cast<float>(state >> 40) * 0x1p-24f;
+      }
+    }
+    feeds.push_back(std::move(t));
+  }
+  return feeds;
+}
+
+struct Measured {
+  benchmark::Times times;  // seconds a step
+  double gflop = 0;        // a step
+};
+
+Result<Measured> measure_row(const Row& row, double seconds) {
+  SessionOptions session;
+  session.devices.devices = row.devices > 0 ? str_cat(row.devices) : "cpu:0";
+  if (row.devices > 0) session.devices.emulate = str_cat(row.devices);
+  session.devices.cpu_threads = row.devices > 0 ? 0 : row.cores;
+  ARGOSY_ASSIGN_OR_RETURN(const auto devices, chosen_devices(session.devices));
+  ARGOSY_ASSIGN_OR_RETURN(BuiltModel built, build_model(row.model, {.compute = row.compute}, &row.optimizer));
+  ARGOSY_ASSIGN_OR_RETURN(const auto program,
+                          Program::make(std::move(built), {.devices = devices, .session = session}));
+  ARGOSY_RETURN_IF_ERROR(program->initialize());
+  const std::vector<Tensor> feeds = made_up_batch(program->built(), row.batch);
+  Measured measured;
+  ARGOSY_ASSIGN_OR_RETURN(const Cost cost, step_cost(*program, row.batch));
+  measured.gflop = cost.flops * 1e-9;
+  for (int i = 0; i < 2; ++i) ARGOSY_RETURN_IF_ERROR(program->step(feeds).status());
+  const std::int64_t began = now_nanos();
+  for (int i = 0; i < 3 || (seconds_since(began) < seconds && i < 20'000); ++i) {
+    const std::int64_t start = now_nanos();
+    ARGOSY_RETURN_IF_ERROR(program->step(feeds).status());
+    measured.times.add(seconds_since(start));
+  }
+  return measured;
+}
+
+Result<BenchResult> measure(const Options& options, Console& console) {
+  BenchResult result{.benchmark = "train"};
+  const int cores = available_cores();
+  ARGOSY_ASSIGN_OR_RETURN(const double one_core, raw_matmul_rate(1024, 1, 1));
+  ARGOSY_ASSIGN_OR_RETURN(const double all_cores, raw_matmul_rate(1024, 1, cores));
+  for (const Row& row : rows()) {
+    if (!options.only.empty() && row.name.find(options.only) == std::string::npos) continue;
+    console.note(str_cat("measuring ", row.name));
+    auto measured = measure_row(row, options.seconds);
+    if (!measured.ok() && measured.status().code() == Code::kUnimplemented) {
+      result.notes.push_back(str_cat(row.name, " left out: ", measured.status().message()));
+      continue;
+    }
+    ARGOSY_RETURN_IF_ERROR(measured.status());
+    const double best = measured->times.min(), median = measured->times.median();
+    // The limit is one of float32 arithmetic: nothing is said of bfloat16's.
+    std::optional<double> ideal;
+    if (row.compute == DType::kInvalid) ideal = measured->gflop / (row.cores == 1 ? one_core : all_cores);
+    if (row.per_step) {
+      if (ideal) *ideal *= 1e6;
+      result.rows.push_back({row.name, "us/step", best * 1e6, median * 1e6, ideal});
+    } else {
+      const auto batch = static_cast<double>(row.batch);
+      if (ideal) ideal = batch / *ideal;
+      result.rows.push_back({row.name, "samples/s", batch / best, batch / median, ideal});
+    }
+  }
+  result.notes.push_back("the limit is the step's arithmetic at the speed of a raw float32 matrix product");
+  return result;
+}
+
+}  // namespace
+
+void add_bench_train(Command& bench) {
+  Options* options = nullptr;
+  add_benchmark(bench, "train", "Training steps of the models, beside their arithmetic alone", options, measure)
+      .option("--only NAME", options->only, "rows whose name has this in it")
+      .option("--seconds S", options->seconds, "how long to measure each row", {.least = 0.1, .most = 3600})
+      .example("argosy bench train --only lenet", "LeNet on one core, on all, and as two towers");
+}
+
+}  // namespace argosy::cli
