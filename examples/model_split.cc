@@ -27,7 +27,7 @@ int main() {
     const auto on = graph.device("/cpu:0");
     // Only one side of a switch runs.
     const auto [low, high] = switch_value(loss, greater(loss, 0.5));
-    rate = merge({zeros_like(low) + 0.1, minimum(high, 0.5)}, "rate");
+    rate = merge({zeros_like(low) + 0.02, minimum(high, 0.05)}, "rate");
   }
   std::vector<Value> weights, updates;
   for (const VariableNode& v : net.trainable()) weights.push_back(v.ref);

@@ -20,7 +20,8 @@ Result<std::optional<Shortage>> shortage(Program& program, std::int64_t batch) {
   for (const MemoryForecast& f : forecasts) {
     const int d = machine.find(f.device);
     if (d < 0) continue;
-    const std::uint64_t limit = machine.device(d).spec().memory_limit_bytes;
+    // A little is left for what lives beside this step: other steps' arenas, rounding.
+    const std::uint64_t limit = machine.device(d).spec().memory_limit_bytes / 100 * 95;
     if (limit == 0 || f.total_bytes() <= limit) continue;
     if (!worst || f.total_bytes() - limit > worst->forecast.total_bytes() - worst->limit) worst = Shortage{f, limit};
   }

@@ -10,7 +10,9 @@ namespace {
 using Gradients = std::vector<Value>;
 
 Value cast(Value x, DType dtype) { return x.valid() ? x.graph().add("Cast", {x}, {{"DstT", dtype}}) : x; }
-Value select(Value condition, Value x, Value y) { return condition.valid() ? condition.graph().add("SelectV2", {condition, x, y}) : condition; }
+Value select(Value condition, Value x, Value y) {
+  return condition.valid() ? condition.graph().add("SelectV2", {condition, x, y}) : condition;
+}
 Value conjugate(Value x) { return is_complex(x.dtype()) ? x.graph().add("Conj", {x}) : x; }
 
 // Both kinds of op under one view: rows read from segments, and rows folded into segments again.
@@ -96,7 +98,6 @@ Gradients unsorted_sum_gradient(GradContext& g) { return any_sum(g); }
 Gradients prod_gradient(GradContext& g) { return any_prod(g); }
 Gradients unsorted_prod_gradient(GradContext& g) { return any_prod(g); }
 Gradients extreme_gradient(GradContext& g) { return any_extreme(g); }
-Gradients unsorted_extreme_gradient(GradContext& g) { return any_extreme(g); }
 
 Gradients mean_gradient(GradContext& g) {
   const Segments segments(g);

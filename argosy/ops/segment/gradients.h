@@ -11,6 +11,5 @@ std::vector<Value> prod_gradient(GradContext& g);
 std::vector<Value> extreme_gradient(GradContext& g);  // shared evenly among equals
 std::vector<Value> unsorted_sum_gradient(GradContext& g);
 std::vector<Value> unsorted_prod_gradient(GradContext& g);
-std::vector<Value> unsorted_extreme_gradient(GradContext& g);
 
 }  // namespace argosy::segment
