@@ -152,6 +152,6 @@ Value part_of(const char* op, Value x) {
 Value real(Value x) { return part_of("Real", x); }
 Value imag(Value x) { return part_of("Imag", x); }
 Value angle(Value x) { return part_of("Angle", x); }
-Value conj(Value x) { return x.valid() ? x.graph().add("Conj", {x}) : x; }
+Value conj(Value x) { return is_complex(x.dtype()) ? x.graph().add("Conj", {x}) : x; }
 
 }  // namespace argosy

@@ -14,7 +14,7 @@ Value bitcast(Value x, DType dtype);
 Value complex(Value real, Value imag);
 Value real(Value x);
 Value imag(Value x);
-Value conj(Value x);
+Value conj(Value x);  // of a real value: itself
 Value angle(Value x);
 
 }  // namespace argosy

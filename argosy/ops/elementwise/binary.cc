@@ -1,8 +1,9 @@
 #include "argosy/graph/gradients.h"
 #include "argosy/op/shape_context.h"
-#include "argosy/ops/constant/constant.h"
+#include "argosy/ops/cast/cast.h"
 #include "argosy/ops/elementwise/define.h"
 #include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/select/select.h"
 
 namespace argosy::elementwise {
 
@@ -10,24 +11,22 @@ namespace {
 
 using Gradients = std::vector<Value>;
 
-Value conjugate(Value x) { return is_complex(x.dtype()) ? x.graph().add("Conj", {x}) : x; }
-Value select(Value condition, Value x, Value y) { return condition.valid() ? condition.graph().add("SelectV2", {condition, x, y}) : condition; }
 // 1 where x is not 0, else 0.
-Value not_zero(Value x) { return x.graph().add("Cast", {not_equal(x, constant_like(x, 0))}, {{"DstT", x.dtype()}}); }
+Value not_zero(Value x) { return cast(not_equal(x, 0), x.dtype()); }
 // Of an op with inputs x and y: what flows back into each, summed to its shape.
 Gradients back(GradContext& g, Value dx, Value dy) { return sum_to_operands(g.x(0), g.x(1), dx, dy); }
 
 Gradients add_gradient(GradContext& g) { return back(g, g.dy(), g.dy()); }
 Gradients sub_gradient(GradContext& g) { return back(g, g.dy(), -g.dy()); }
-Gradients mul_gradient(GradContext& g) { return back(g, g.dy() * conjugate(g.x(1)), conjugate(g.x(0)) * g.dy()); }
+Gradients mul_gradient(GradContext& g) { return back(g, g.dy() * conj(g.x(1)), conj(g.x(0)) * g.dy()); }
 Gradients div_gradient(GradContext& g) {
-  const Value x = conjugate(g.x(0));
-  const Value y = conjugate(g.x(1));
+  const Value x = conj(g.x(0));
+  const Value y = conj(g.x(1));
   return back(g, g.dy() / y, g.dy() * (-x / y / y));
 }
 Gradients div_no_nan_gradient(GradContext& g) {
-  const Value x = conjugate(g.x(0));
-  const Value y = conjugate(g.x(1));
+  const Value x = conj(g.x(0));
+  const Value y = conj(g.x(1));
   return back(g, div_no_nan(g.dy(), y), g.dy() * div_no_nan(div_no_nan(-x, y), y));
 }
 Gradients mul_no_nan_gradient(GradContext& g) {
@@ -36,21 +35,19 @@ Gradients mul_no_nan_gradient(GradContext& g) {
 Gradients floor_mod_gradient(GradContext& g) { return back(g, g.dy(), g.dy() * -floor_div(g.x(0), g.x(1))); }
 Gradients maximum_gradient(GradContext& g) {
   const Value mask = greater_equal(g.x(0), g.x(1));
-  const Value zero = constant_like(g.dy(), 0);
-  return back(g, select(mask, g.dy(), zero), select(mask, zero, g.dy()));
+  return back(g, where(mask, g.dy(), 0), where(mask, 0, g.dy()));
 }
 Gradients minimum_gradient(GradContext& g) {
   const Value mask = less_equal(g.x(0), g.x(1));
-  const Value zero = constant_like(g.dy(), 0);
-  return back(g, select(mask, g.dy(), zero), select(mask, zero, g.dy()));
+  return back(g, where(mask, g.dy(), 0), where(mask, 0, g.dy()));
 }
 Gradients pow_gradient(GradContext& g) {
-  const Value x = conjugate(g.x(0));
-  const Value y = conjugate(g.x(1));
+  const Value x = conj(g.x(0));
+  const Value y = conj(g.x(1));
   // log(x) where it is real; elsewhere no real exponent's change has a meaning.
   const Value has_log = is_complex(x.dtype()) ? not_equal(x, 0) : greater(x, 0);
-  const Value log_x = select(has_log, log(select(has_log, x, ones_like(x))), zeros_like(x));
-  return back(g, g.dy() * y * pow(x, y - 1), g.dy() * conjugate(g.y()) * log_x);
+  const Value log_x = where(has_log, log(where(has_log, x, 1)), 0);
+  return back(g, g.dy() * y * pow(x, y - 1), g.dy() * conj(g.y()) * log_x);
 }
 Gradients squared_difference_gradient(GradContext& g) {
   const Value dx = 2.0 * g.dy() * (g.x(0) - g.x(1));
@@ -74,6 +71,12 @@ Gradients xlog1py_gradient(GradContext& g) {
   const Value x = g.x(0);
   const Value y = g.x(1);
   return back(g, xlog1py(not_zero(x), y) * g.dy(), xdivy(x, y + 1.0) * g.dy());
+}
+Gradients polygamma_gradient(GradContext& g) {
+  return back(g, Value(), g.dy() * g.graph().add("Polygamma", {g.x(0) + 1.0, g.x(1)}));
+}
+Gradients zeta_gradient(GradContext& g) {
+  return back(g, Value(), g.dy() * (-g.x(0) * g.graph().add("Zeta", {g.x(0) + 1.0, g.x(1)})));
 }
 Gradients next_after_gradient(GradContext& g) { return back(g, g.dy(), Value()); }
 
@@ -204,6 +207,26 @@ void define_binary(OpRegistry& ops) {
            .attrs = {kFloats},
            .shape = broadcast_inputs,
            .gradient = atan2_gradient,
+           .cost = function_cost,
+           .elementwise = true,
+           .in_place = {{0, 0}, {1, 0}}});
+  ops.add({.name = "Polygamma",
+           .doc = "The a-th derivative of digamma.",
+           .inputs = {"a: T", "x: T"},
+           .outputs = {"z: T"},
+           .attrs = {"T: {float, double}"},
+           .shape = broadcast_inputs,
+           .gradient = polygamma_gradient,
+           .cost = function_cost,
+           .elementwise = true,
+           .in_place = {{0, 0}, {1, 0}}});
+  ops.add({.name = "Zeta",
+           .doc = "Hurwitz's zeta function: the sum of (q + k)^-x.",
+           .inputs = {"x: T", "q: T"},
+           .outputs = {"z: T"},
+           .attrs = {"T: {float, double}"},
+           .shape = broadcast_inputs,
+           .gradient = zeta_gradient,
            .cost = function_cost,
            .elementwise = true,
            .in_place = {{0, 0}, {1, 0}}});

@@ -169,6 +169,25 @@ TEST(BinaryOps, Definitions) {
   check({.op = "LogicalOr", .inputs = {yes_no, both}, .expect = {Tensor::vector<bool>({true, true, true, false})}});
 }
 
+TEST(BinaryOps, ZetaAndPolygamma) {
+  const float sixth = 1.6449340668482264f;  // pi^2 / 6
+  check({.op = "Zeta",
+         .inputs = {floats({2, 4, 1, 0.5, 3}), floats({1, 1, 1, 1, 2.5})},
+         .expect = {floats({sixth, 1.0823232337111382f, kInf, kNan, 0.118102025820864f})},
+         .check_gradient = false});
+  check({.op = "Polygamma",
+         .inputs = {floats({1, 0, 2}), floats({1, 1, 1})},
+         .expect = {floats({sixth, -0.5772156649015329f, -2.4041138063191885f})},
+         .constant_inputs = {0}});
+  check({.op = "Zeta",
+         .inputs = {floats({2, 3.5, 5}), random_tensor(DType::kFloat32, {4, 3}, 1, 0.3, 12)},
+         .constant_inputs = {0}});
+  check({.op = "Polygamma",
+         .inputs = {floats({1, 2, 3}), random_tensor(DType::kFloat32, {4, 3}, 1, 0.5, 12)},
+         .constant_inputs = {0}});
+  check({.op = "Zeta", .inputs = {floats({2, 3, 2, 2.5}), floats({-1, -1, -0.5, -0.5})}, .check_gradient = false});
+}
+
 TEST(BinaryOps, TextAndTruth) {
   const Tensor words = Tensor::vector<std::string>({"a", "bc", ""});
   check(

@@ -115,7 +115,9 @@ void add_kernels_cpu_elementwise(KernelRegistry& kernels) {
                          "RsqrtGrad",
                          "InvGrad",
                          "ReciprocalGrad",
-                         "SoftsignGrad"}) {
+                         "SoftsignGrad",
+                         "Zeta",
+                         "Polygamma"}) {
     if (names(simple_binary_rows(), op)) kernels.add(op, "cpu", binary<simple_binary_rows>);
     kernels.add(op, "cpu", binary<reference_binary_rows>);
   }

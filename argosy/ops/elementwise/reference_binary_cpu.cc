@@ -2,6 +2,7 @@
 
 #include "argosy/ops/elementwise/reference.h"
 #include "argosy/ops/elementwise/rows.h"
+#include "argosy/ops/elementwise/special.h"
 
 namespace argosy::elementwise {
 
@@ -72,6 +73,8 @@ std::vector<BinaryRow> make_rows() {
 #undef ARGOSY_CONTINUOUS
 #undef ARGOSY_ROW
 #define ARGOSY_FUNCTION(Name, Types) add_binary<scalar::Name>(rows, #Name, Types{}, Work::kFunction);
+  ARGOSY_FUNCTION(Zeta, DoubleTypes)
+  ARGOSY_FUNCTION(Polygamma, DoubleTypes)
   ARGOSY_FUNCTION(FloorDiv, FloatTypes)
   ARGOSY_FUNCTION(FloorMod, FloatTypes)
   ARGOSY_FUNCTION(TruncateMod, FloatTypes)

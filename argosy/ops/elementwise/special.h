@@ -12,4 +12,13 @@ struct Digamma {  // the derivative of lgamma; NaN at 0, -1, -2 …
   static double call(double x);
 };
 
+struct Zeta {  // Hurwitz: the sum of (q + k)^-x over k = 0, 1, 2 …
+  static float call(float x, float q);
+  static double call(double x, double q);
+};
+struct Polygamma {  // the a-th derivative of digamma
+  static float call(float a, float x);
+  static double call(double a, double x);
+};
+
 }  // namespace argosy::scalar

@@ -37,4 +37,46 @@ double Digamma::call(double x) {
 }
 float Digamma::call(float x) { return static_cast<float>(call(static_cast<double>(x))); }
 
+// Euler-Maclaurin: the first terms as they are, the rest as an integral, half a term and corrections.
+double Zeta::call(double x, double q) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  if (x == 1) return kInf;
+  if (!(x > 1)) return kNan;
+  if (q <= 0) {
+    if (q == std::floor(q)) return x == std::floor(x) && std::fmod(x, 2) == 0 ? kInf : kNan;
+    if (x != std::floor(x)) return kNan;
+  }
+  double sum = 0;
+  for (int k = 0; k < 9 || q <= 9; ++k, ++q) sum += std::pow(q, -x);
+  const double power = std::pow(q, -x);
+  sum += power * q / (x - 1) + power / 2;
+  // B(2j) / (2j)!
+  constexpr double kTerms[] = {1.0 / 12,
+                               -1.0 / 720,
+                               1.0 / 30240,
+                               -1.0 / 1209600,
+                               1.0 / 47900160,
+                               -691.0 / 1307674368000.0,
+                               1.0 / 74724249600.0,
+                               -3617.0 / 10670622842880000.0};
+  double factor = x * power / q;
+  for (int j = 0; j < 8; ++j) {
+    sum += kTerms[j] * factor;
+    factor *= (x + 2 * j + 1) * (x + 2 * j + 2) / (q * q);
+  }
+  return sum;
+}
+float Zeta::call(float x, float q) { return static_cast<float>(call(static_cast<double>(x), static_cast<double>(q))); }
+
+double Polygamma::call(double a, double x) {
+  if (!(a >= 0) || a != std::floor(a)) return std::numeric_limits<double>::quiet_NaN();
+  if (a == 0) return Digamma::call(x);
+  const double size = std::exp(Lgamma::call(a + 1)) * Zeta::call(a + 1, x);
+  return std::fmod(a, 2) == 0 ? -size : size;
+}
+float Polygamma::call(float a, float x) {
+  return static_cast<float>(call(static_cast<double>(a), static_cast<double>(x)));
+}
+
 }  // namespace argosy::scalar

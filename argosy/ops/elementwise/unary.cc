@@ -3,6 +3,7 @@
 
 #include "argosy/graph/gradients.h"
 #include "argosy/op/shape_context.h"
+#include "argosy/ops/cast/cast.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/define.h"
 #include "argosy/ops/elementwise/elementwise.h"
@@ -14,30 +15,32 @@ namespace {
 using Gradients = std::vector<Value>;
 
 // Derivatives of complex functions flow back conjugated.
-Value conjugate(Value x) { return is_complex(x.dtype()) ? x.graph().add("Conj", {x}) : x; }
 
 Gradients neg_gradient(GradContext& g) { return {-g.dy()}; }
 Gradients abs_gradient(GradContext& g) { return {g.dy() * sign(g.x())}; }
 Gradients zero_gradient(GradContext& g) { return {zeros_like(g.x())}; }
-Gradients square_gradient(GradContext& g) { return {g.dy() * (2.0 * conjugate(g.x()))}; }
-Gradients exp_gradient(GradContext& g) { return {g.dy() * conjugate(g.y())}; }
-Gradients expm1_gradient(GradContext& g) { return {g.dy() * exp(conjugate(g.x()))}; }
-Gradients log_gradient(GradContext& g) { return {g.dy() * reciprocal(conjugate(g.x()))}; }
-Gradients log1p_gradient(GradContext& g) { return {g.dy() * reciprocal(1.0 + conjugate(g.x()))}; }
-Gradients sin_gradient(GradContext& g) { return {g.dy() * cos(conjugate(g.x()))}; }
-Gradients cos_gradient(GradContext& g) { return {-g.dy() * sin(conjugate(g.x()))}; }
-Gradients tan_gradient(GradContext& g) { return {g.dy() * square(reciprocal(cos(conjugate(g.x()))))}; }
-Gradients asin_gradient(GradContext& g) { return {g.dy() * rsqrt(1.0 - square(conjugate(g.x())))}; }
-Gradients acos_gradient(GradContext& g) { return {-g.dy() * rsqrt(1.0 - square(conjugate(g.x())))}; }
-Gradients atan_gradient(GradContext& g) { return {g.dy() * reciprocal(1.0 + square(conjugate(g.x())))}; }
-Gradients sinh_gradient(GradContext& g) { return {g.dy() * cosh(conjugate(g.x()))}; }
-Gradients cosh_gradient(GradContext& g) { return {g.dy() * sinh(conjugate(g.x()))}; }
-Gradients asinh_gradient(GradContext& g) { return {g.dy() / cosh(conjugate(g.y()))}; }
-Gradients acosh_gradient(GradContext& g) { return {g.dy() / sinh(conjugate(g.y()))}; }
-Gradients atanh_gradient(GradContext& g) { return {g.dy() * reciprocal(1.0 - square(conjugate(g.x())))}; }
+Gradients square_gradient(GradContext& g) { return {g.dy() * (2.0 * conj(g.x()))}; }
+Gradients exp_gradient(GradContext& g) { return {g.dy() * conj(g.y())}; }
+Gradients expm1_gradient(GradContext& g) { return {g.dy() * exp(conj(g.x()))}; }
+Gradients log_gradient(GradContext& g) { return {g.dy() * reciprocal(conj(g.x()))}; }
+Gradients log1p_gradient(GradContext& g) { return {g.dy() * reciprocal(1.0 + conj(g.x()))}; }
+Gradients sin_gradient(GradContext& g) { return {g.dy() * cos(conj(g.x()))}; }
+Gradients cos_gradient(GradContext& g) { return {-g.dy() * sin(conj(g.x()))}; }
+Gradients tan_gradient(GradContext& g) { return {g.dy() * square(reciprocal(cos(conj(g.x()))))}; }
+Gradients asin_gradient(GradContext& g) { return {g.dy() * rsqrt(1.0 - square(conj(g.x())))}; }
+Gradients acos_gradient(GradContext& g) { return {-g.dy() * rsqrt(1.0 - square(conj(g.x())))}; }
+Gradients atan_gradient(GradContext& g) { return {g.dy() * reciprocal(1.0 + square(conj(g.x())))}; }
+Gradients sinh_gradient(GradContext& g) { return {g.dy() * cosh(conj(g.x()))}; }
+Gradients cosh_gradient(GradContext& g) { return {g.dy() * sinh(conj(g.x()))}; }
+Gradients asinh_gradient(GradContext& g) { return {g.dy() / cosh(conj(g.y()))}; }
+Gradients acosh_gradient(GradContext& g) { return {g.dy() / sinh(conj(g.y()))}; }
+Gradients atanh_gradient(GradContext& g) { return {g.dy() * reciprocal(1.0 - square(conj(g.x())))}; }
 Gradients erf_gradient(GradContext& g) { return {g.dy() * (2 * std::numbers::inv_sqrtpi * exp(-square(g.x())))}; }
 Gradients erfc_gradient(GradContext& g) { return {g.dy() * (-2 * std::numbers::inv_sqrtpi * exp(-square(g.x())))}; }
 Gradients lgamma_gradient(GradContext& g) { return {g.dy() * digamma(g.x())}; }
+Gradients digamma_gradient(GradContext& g) {
+  return {g.dy() * g.graph().add("Polygamma", {constant_like(g.x(), 1), g.x()})};
+}
 Gradients softsign_gradient(GradContext& g) { return {g.graph().add("SoftsignGrad", {g.dy(), g.x()})}; }
 
 // Through the op that takes (y, dy).
@@ -47,7 +50,7 @@ Gradients from_output(GradContext& g) {
 }
 template <const char* op>
 Gradients from_conjugate(GradContext& g) {
-  return {g.graph().add(op, {conjugate(g.y()), g.dy()})};
+  return {g.graph().add(op, {conj(g.y()), g.dy()})};
 }
 constexpr char kTanhGrad[] = "TanhGrad";
 constexpr char kSigmoidGrad[] = "SigmoidGrad";
@@ -58,23 +61,23 @@ constexpr char kInvGrad[] = "InvGrad";
 
 // Gradients of gradients: inputs y and dy, z = op(y, dy), and what flows back into z.
 Gradients tanh_grad_gradient(GradContext& g) {
-  return {g.dy() * -2.0 * conjugate(g.x(1) * g.x(0)), g.graph().add("TanhGrad", {conjugate(g.x(0)), g.dy()})};
+  return {g.dy() * -2.0 * conj(g.x(1) * g.x(0)), g.graph().add("TanhGrad", {conj(g.x(0)), g.dy()})};
 }
 Gradients sigmoid_grad_gradient(GradContext& g) {
-  const Value gb = g.dy() * conjugate(g.x(1));
-  return {gb - 2.0 * gb * conjugate(g.x(0)), g.graph().add("SigmoidGrad", {conjugate(g.x(0)), g.dy()})};
+  const Value gb = g.dy() * conj(g.x(1));
+  return {gb - 2.0 * gb * conj(g.x(0)), g.graph().add("SigmoidGrad", {conj(g.x(0)), g.dy()})};
 }
 Gradients sqrt_grad_gradient(GradContext& g) {
   const Value over_y = g.dy() / g.x(0);
-  return {-conjugate(over_y) * g.y(), 0.5 * over_y};
+  return {-conj(over_y) * g.y(), 0.5 * over_y};
 }
 Gradients rsqrt_grad_gradient(GradContext& g) {
-  const Value y = conjugate(g.x(0));
-  return {-1.5 * conjugate(g.dy()) * g.x(1) * square(y), g.graph().add("RsqrtGrad", {y, g.dy()})};
+  const Value y = conj(g.x(0));
+  return {-1.5 * conj(g.dy()) * g.x(1) * square(y), g.graph().add("RsqrtGrad", {y, g.dy()})};
 }
 Gradients reciprocal_grad_gradient(GradContext& g) {
-  const Value y = conjugate(g.x(0));
-  return {conjugate(g.dy()) * -2.0 * g.x(1) * y, g.graph().add("ReciprocalGrad", {y, g.dy()})};
+  const Value y = conj(g.x(0));
+  return {conj(g.dy()) * -2.0 * g.x(1) * y, g.graph().add("ReciprocalGrad", {y, g.dy()})};
 }
 // z = dy / (1 + |x|)^2
 Gradients softsign_grad_gradient(GradContext& g) {
@@ -134,7 +137,7 @@ constexpr Row kRows[] = {
     {"Erf", "The error function.", kFloats, erf_gradient, false, function_cost},
     {"Erfc", "1 - erf(x)", kFloats, erfc_gradient, false, function_cost},
     {"Lgamma", "log |gamma(x)|", kFloats, lgamma_gradient, false, function_cost},
-    {"Digamma", "The derivative of lgamma.", kFloats, kNotDifferentiable, false, function_cost},
+    {"Digamma", "The derivative of lgamma.", kFloats, digamma_gradient, false, function_cost},
     {"Floor", "The largest integer not above x.", kFloats, kNotDifferentiable, true},
     {"Ceil", "The smallest integer not below x.", kFloats, kNotDifferentiable, true},
     {"Round", "The nearest integer, ties to even.", kSignedAndComplex, kNotDifferentiable, true},

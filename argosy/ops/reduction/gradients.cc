@@ -1,5 +1,6 @@
 #include "argosy/ops/reduction/gradients.h"
 
+#include "argosy/ops/cast/cast.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/reduction/plan.h"
@@ -25,16 +26,13 @@ std::optional<AxisSet> known_axes(GradContext& g) {
 }
 
 Value ints(Graph& graph, const std::vector<std::int32_t>& values) { return constant(graph, Tensor::vector(values)); }
-Value as_int32(Value x) {
-  return x.dtype() == DType::kInt32 ? x : x.graph().add("Cast", {x}, {{"DstT", DType::kInt32}});
-}
 
 // x's shape with 1 for every folded axis, found by the step.
 Value kept_shape(GradContext& g) {
   Graph& graph = g.graph();
   const Value shape = graph.add("Shape", {g.x(0)});
   const Value rank = graph.add("Size", {shape});
-  const Value axes = as_int32(g.x(1));
+  const Value axes = cast(g.x(1), DType::kInt32);
   const Value normal = floor_mod(graph.add("Reshape", {axes, ints(graph, {-1})}) + rank, rank);
   const Value ones = graph.add("Fill", {graph.add("Shape", {normal}), constant(graph, 1)});
   const Value every = graph.add("Range", {constant(graph, 0), rank, constant(graph, 1)});
@@ -49,9 +47,9 @@ Value with_kept_axes(GradContext& g, Value v) {
   const PartialShape& x = g.x(0).shape();
   if (!axes) return graph.add("Reshape", {v, kept_shape(g)});
   if (x.is_full()) {
-    std::vector<std::int32_t> sizes;
-    for (int i = 0; i < x.rank(); ++i) sizes.push_back((*axes)[i] ? 1 : static_cast<std::int32_t>(x[i]));
-    return graph.add("Reshape", {v, ints(graph, sizes)});
+    std::vector<std::int64_t> sizes;
+    for (int i = 0; i < x.rank(); ++i) sizes.push_back((*axes)[i] ? 1 : x[i]);
+    return graph.add("Reshape", {v, constant(graph, Tensor::vector(sizes))});
   }
   for (int i = 0; i < x.rank(); ++i) {
     if ((*axes)[i]) v = graph.add("ExpandDims", {v, constant(graph, i)});
@@ -62,15 +60,10 @@ Value with_kept_axes(GradContext& g, Value v) {
 Value shape_of(Value x) {
   Graph& graph = x.graph();
   if (!x.shape().is_full()) return graph.add("Shape", {x});
-  return ints(graph, std::vector<std::int32_t>(x.shape().sizes().begin(), x.shape().sizes().end()));
+  return constant(graph, Tensor::vector(x.shape().sizes()));
 }
 
 Value spread(GradContext& g, Value v) { return g.graph().add("BroadcastTo", {with_kept_axes(g, v), shape_of(g.x(0))}); }
-
-Value cast_like(Value x, Value like) {
-  return x.valid() ? x.graph().add("Cast", {x}, {{"DstT", like.dtype()}}) : x;
-}
-Value conjugate(Value x) { return is_complex(x.dtype()) ? x.graph().add("Conj", {x}) : x; }
 
 }  // namespace
 
@@ -85,11 +78,11 @@ Gradients mean_gradient(GradContext& g) {
     return {spread(g, g.dy() / constant_like(g.dy(), std::max(count, 1.0))), Value()};
   }
   const Value count = floor_div(graph.add("Size", {g.x(0)}), maximum(graph.add("Size", {g.y()}), 1));
-  return {spread(g, g.dy() / cast_like(maximum(count, 1), g.dy())), Value()};
+  return {spread(g, g.dy() / cast(maximum(count, 1), g.dy().dtype())), Value()};
 }
 
 Gradients extreme_gradient(GradContext& g) {
-  const Value chosen = cast_like(equal(with_kept_axes(g, g.y()), g.x(0)), g.dy());
+  const Value chosen = cast(equal(with_kept_axes(g, g.y()), g.x(0)), g.dy().dtype());
   const Value how_many = g.graph().add("Sum", {chosen, g.x(1)}, {{"keep_dims", true}});
   return {chosen / how_many * with_kept_axes(g, g.dy()), Value()};
 }
@@ -110,18 +103,18 @@ struct Front {
 };
 
 Front known_front(Graph& graph, const PartialShape& x, const AxisSet& axes) {
-  std::vector<std::int32_t> order, back(static_cast<std::size_t>(x.rank())), unflat;
-  std::int32_t flat[2] = {1, 1};
+  std::vector<std::int64_t> order, back(static_cast<std::size_t>(x.rank())), flat = {1, 1}, unflat;
   for (const bool folded : {true, false}) {
     for (int i = 0; i < x.rank(); ++i) {
       if (axes[i] != folded) continue;
-      back[i] = static_cast<std::int32_t>(order.size());
+      back[i] = static_cast<std::int64_t>(order.size());
       order.push_back(i);
-      unflat.push_back(static_cast<std::int32_t>(x[i]));
-      flat[folded ? 0 : 1] *= unflat.back();
+      unflat.push_back(x[i]);
+      flat[folded ? 0 : 1] *= x[i];
     }
   }
-  return {ints(graph, order), ints(graph, back), ints(graph, {flat[0], flat[1]}), ints(graph, unflat)};
+  const auto list = [&](const std::vector<std::int64_t>& v) { return constant(graph, Tensor::vector(v)); };
+  return {list(order), list(back), list(flat), list(unflat)};
 }
 
 // The same, found by the step.
@@ -131,7 +124,7 @@ Front open_front(GradContext& g) {
   const Value rank = graph.add("Size", {shape});
   const Value zero = constant(graph, 0);
   const Value every = graph.add("Range", {zero, rank, constant(graph, 1)});
-  const Value folded = floor_mod(graph.add("Reshape", {as_int32(g.x(1)), ints(graph, {-1})}) + rank, rank);
+  const Value folded = floor_mod(graph.add("Reshape", {cast(g.x(1), DType::kInt32), ints(graph, {-1})}) + rank, rank);
   const Value kept = graph.add("ListDiff", {every, folded});
   const Value order = graph.add("ConcatV2", {folded, kept, zero});
   const auto sizes_of = [&](Value axes) { return graph.add("GatherV2", {shape, axes, zero}); };
@@ -152,7 +145,7 @@ Gradients prod_gradient(GradContext& g) {
   const Value zero = constant(graph, 0);
   const Value before = graph.add("Cumprod", {flat, zero}, {{"exclusive", true}});
   const Value after = graph.add("Cumprod", {flat, zero}, {{"exclusive", true}, {"reverse", true}});
-  const Value others = graph.add("Reshape", {conjugate(before) * conjugate(after), f.unflat});
+  const Value others = graph.add("Reshape", {conj(before) * conj(after), f.unflat});
   return {with_kept_axes(g, g.dy()) * graph.add("Transpose", {others, f.back}), Value()};
 }
 

@@ -1,19 +1,15 @@
 #include "argosy/ops/segment/gradients.h"
 
+#include "argosy/ops/cast/cast.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/select/select.h"
 
 namespace argosy::segment {
 
 namespace {
 
 using Gradients = std::vector<Value>;
-
-Value cast(Value x, DType dtype) { return x.valid() ? x.graph().add("Cast", {x}, {{"DstT", dtype}}) : x; }
-Value select(Value condition, Value x, Value y) {
-  return condition.valid() ? condition.graph().add("SelectV2", {condition, x, y}) : condition;
-}
-Value conjugate(Value x) { return is_complex(x.dtype()) ? x.graph().add("Conj", {x}) : x; }
 
 // Both kinds of op under one view: rows read from segments, and rows folded into segments again.
 class Segments {
@@ -43,7 +39,7 @@ class Segments {
   // Row i: that of row i's segment; `outside` where it has none.
   Value rows_of(Value segments, double outside = 0) const {
     const Value rows = g_.graph().add("GatherV2", {segments, unsorted_ ? safe_ids_ : g_.x(1), constant(g_.graph(), 0)});
-    return unsorted_ ? select(inside_, rows, constant_like(rows, outside)) : rows;
+    return unsorted_ ? where(inside_, rows, outside) : rows;
   }
   // `rows`, folded as the op's name says.
   Value fold(const char* sorted, const char* unsorted, Value rows) const {
@@ -75,7 +71,7 @@ Gradients any_extreme(GradContext& g) {
   const Value chosen = equal(g.x(0), segments.rows_of(g.y()));
   const Value how_many = segments.sums(cast(chosen, g.dy().dtype()));
   const Value share = segments.rows_of(div_no_nan(g.dy(), how_many));
-  return segments.result(select(chosen, share, zeros_like(share)));
+  return segments.result(where(chosen, share, 0));
 }
 
 // dy times the product of the other rows of the segment: y / x where x is not zero; where x is the segment's only zero,
@@ -83,12 +79,12 @@ Gradients any_extreme(GradContext& g) {
 Gradients any_prod(GradContext& g) {
   const Segments segments(g);
   const Value x = g.x(0);
-  const Value is_zero = equal(x, constant_like(x, 0));
+  const Value is_zero = equal(x, 0);
   const Value zeros = segments.sums(cast(is_zero, DType::kInt32));
-  const Value dy = select(greater(zeros, 1), zeros_like(g.dy()), g.dy());
-  const Value rest = segments.rows_of(segments.products(select(is_zero, ones_like(x), x)));
-  const Value others = select(is_zero, rest, segments.rows_of(g.y()) / select(is_zero, ones_like(x), x));
-  return segments.result(segments.rows_of(dy) * conjugate(others));
+  const Value dy = where(greater(zeros, 1), 0, g.dy());
+  const Value rest = segments.rows_of(segments.products(where(is_zero, 1, x)));
+  const Value others = where(is_zero, rest, segments.rows_of(g.y()) / where(is_zero, 1, x));
+  return segments.result(segments.rows_of(dy) * conj(others));
 }
 
 }  // namespace

@@ -1,0 +1,86 @@
+// Facts every op owes, and the ops' signatures written down for the oracle: with $ARGOSY_DUMP_OPS set, one JSON object
+// a line goes to that file, which tests/tf/compare_signatures.py holds against TensorFlow's.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "argosy/ops/ops.h"
+
+namespace argosy {
+namespace {
+
+using Json = nlohmann::json;
+
+Json to_json(const std::vector<ArgDef>& args) {
+  Json all = Json::array();
+  for (const ArgDef& a : args) {
+    all.push_back({{"name", a.name},
+                   {"type", static_cast<int>(a.dtype)},
+                   {"type_attr", a.type_attr},
+                   {"type_list_attr", a.type_list_attr},
+                   {"number_attr", a.number_attr},
+                   {"is_ref", a.is_ref}});
+  }
+  return all;
+}
+
+const char* kind_name(AttrKind kind) {
+  static constexpr const char* kNames[] = {"int",        "float",       "bool",         "string",
+                                           "type",       "shape",       "tensor",       "func",
+                                           "list(int)",  "list(float)", "list(bool)",   "list(string)",
+                                           "list(type)", "list(shape)", "list(tensor)", "list(func)"};
+  return kNames[static_cast<int>(kind)];
+}
+
+Json to_json(const AttrDef& a) {
+  Json json{{"name", a.name}, {"kind", kind_name(a.kind)}, {"strings", a.strings}, {"types", Json::array()}};
+  for (const DType d : a.types) json["types"].push_back(static_cast<int>(d));
+  if (!std::holds_alternative<std::monostate>(a.value)) json["default"] = attr_to_string(a.value);
+  if (a.minimum) json["minimum"] = *a.minimum;
+  return json;
+}
+
+TEST(OpSignatures, AreWrittenDownForTheOracle) {
+  const char* const path = std::getenv("ARGOSY_DUMP_OPS");
+  if (path == nullptr || *path == 0) GTEST_SKIP() << "ARGOSY_DUMP_OPS names no file";
+  std::ofstream out(path);
+  for (const auto& op : builtin_ops().all()) {
+    Json json{{"name", op->name},
+              {"inputs", to_json(op->input_args)},
+              {"outputs", to_json(op->output_args)},
+              {"attrs", Json::array()},
+              {"stateful", op->stateful},
+              {"commutative", op->commutative},
+              {"differentiable", op->gradient != kNotDifferentiable},
+              {"blocks_gradient", op->blocks_gradient}};
+    for (const AttrDef& a : op->attr_defs) json["attrs"].push_back(to_json(a));
+    out << json.dump() << "\n";
+  }
+  EXPECT_TRUE(out.good()) << path;
+}
+
+TEST(OpSignatures, HoldTogether) {
+  for (const auto& op : builtin_ops().all()) {
+    SCOPED_TRACE(op->name);
+    EXPECT_FALSE(op->doc.empty());
+    EXPECT_TRUE(cpu_kernels().has(op->name, "cpu")) << "no CPU kernel";
+    for (const auto& [input, output] : op->in_place) {
+      EXPECT_LT(input, static_cast<int>(op->input_args.size()));
+      EXPECT_LT(output, static_cast<int>(op->output_args.size()));
+    }
+    for (const int i : op->host_inputs) EXPECT_LT(i, static_cast<int>(op->input_args.size()));
+    for (const int i : op->host_outputs) EXPECT_LT(i, static_cast<int>(op->output_args.size()));
+    if (op->commutative) {
+      EXPECT_TRUE(op->input_args.size() >= 2 || !op->input_args[0].number_attr.empty());
+    }
+  }
+  for (const std::string& name : cpu_kernels().ops("cpu")) {
+    EXPECT_NE(builtin_ops().find(name), nullptr) << "a kernel for " << name << ", which is no op";
+  }
+}
+
+}  // namespace
+}  // namespace argosy
