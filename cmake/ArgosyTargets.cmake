@@ -52,6 +52,13 @@ function(argosy_test name)
   set_tests_properties(${name} PROPERTIES TIMEOUT 300)
 endfunction()
 
+# Tests that write down what they tried, for `op_cases` and `tf_ops`, which run after them.
+set(ARGOSY_OP_CASES ${PROJECT_BINARY_DIR}/op_cases)
+function(argosy_op_cases test)
+  set_tests_properties(${test} PROPERTIES FIXTURES_SETUP op_cases
+    ENVIRONMENT "ARGOSY_DUMP_CASES=${ARGOSY_OP_CASES}/;ARGOSY_DUMP_OPS=${ARGOSY_OP_CASES}/ops.json")
+endfunction()
+
 # argosy_op_families(constant softmax …): every family of argosy/ops. Definitions go into argosy_ops (what graph passes and
 # planners link), kernels into argosy_kernels_cpu; the generated list calls each family's define_ and add_kernels_cpu_,
 # and argosy/argosy.h brings each family's <family>.h to users.
@@ -80,5 +87,8 @@ function(argosy_op_families)
   # A test program per family, ops_<family>_test, so that work on one does not build the tests of all.
   foreach(family IN LISTS ARGN)
     argosy_test(ops_${family} SOURCES ${tests_${family}} DEPS argosy_testing)
+    if(TEST ops_${family})
+      argosy_op_cases(ops_${family})
+    endif()
   endforeach()
 endfunction()

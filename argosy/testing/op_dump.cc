@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -105,16 +107,28 @@ std::optional<Json> to_json(const OpCase& c, const std::vector<Tensor>& outputs)
   return json;
 }
 
-const char* dump_path() {
-  const char* const path = std::getenv("ARGOSY_DUMP_CASES");
-  return path != nullptr && *path != 0 ? path : nullptr;
+std::string find_dump_path() {
+  const char* const given = std::getenv("ARGOSY_DUMP_CASES");
+  std::string path = given != nullptr ? given : "";
+  if (!path.ends_with('/')) return path;
+  std::error_code failed;  // told by the first append()
+  std::filesystem::create_directories(path, failed);
+  path += str_cat(program_invocation_short_name, ".jsonl");
+  std::filesystem::remove(path, failed);
+  return path;
 }
 
-void append(const char* path, const std::optional<Json>& json) {
+// Empty: nobody wants them.
+const std::string& dump_path() {
+  static const std::string path = find_dump_path();
+  return path;
+}
+
+void append(const std::string& path, const std::optional<Json>& json) {
   if (!json) return;
   const std::string line = json->dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
   // One write to a file opened for appending: test programs that run at once do not cut into each other's lines.
-  const int file = ::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   const bool written = file >= 0 && ::write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size());
   if (file >= 0) ::close(file);
   EXPECT_TRUE(written) << "cannot append to " << path;
@@ -123,14 +137,14 @@ void append(const char* path, const std::optional<Json>& json) {
 }  // namespace
 
 void dump_case(const OpCase& c, const std::vector<Tensor>& outputs) {
-  if (const char* path = dump_path()) append(path, to_json(c, outputs));
+  if (!dump_path().empty()) append(dump_path(), to_json(c, outputs));
 }
 
 // Attributes as the case gives them: which dtype a variable has is written beside it. An input that is a variable
 // without a value is null; "after" has the values of the variables.
 void dump_case(const StateCase& c, const std::vector<Tensor>& outputs, const std::vector<Tensor>& after) {
-  const char* const path = dump_path();
-  if (path == nullptr) return;
+  const std::string& path = dump_path();
+  if (path.empty()) return;
   const OpCase plain{.op = c.op,
                      .inputs = {},
                      .attrs = {},
@@ -156,6 +170,10 @@ void dump_case(const StateCase& c, const std::vector<Tensor>& outputs, const std
     (*json)["after"].push_back(*value);
   }
   append(path, json);
+}
+
+void dump_gradient(const std::string& op) {
+  if (!dump_path().empty()) append(dump_path(), Json{{"op", op}, {"gradient", true}});
 }
 
 }  // namespace argosy

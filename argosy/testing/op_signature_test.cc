@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -46,6 +47,8 @@ Json to_json(const AttrDef& a) {
 TEST(OpSignatures, AreWrittenDownForTheOracle) {
   const char* const path = std::getenv("ARGOSY_DUMP_OPS");
   if (path == nullptr || *path == 0) GTEST_SKIP() << "ARGOSY_DUMP_OPS names no file";
+  std::error_code failed;  // told by the stream
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), failed);
   std::ofstream out(path);
   for (const auto& op : builtin_ops().all()) {
     Json json{{"name", op->name},

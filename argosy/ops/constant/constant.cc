@@ -80,7 +80,7 @@ void define_constant(OpRegistry& ops) {
     ops.add({.name = name,
              .doc = "A value to feed.",
              .outputs = {"output: dtype"},
-             .attrs = {"dtype: type", "shape: shape = unknown"},
+             .attrs = {"dtype: type", name[11] == 0 ? "shape: shape = unknown" : "shape: shape"},
              .shape = attr_shape,
              .gradient = kNotDifferentiable,
              .cost = free_cost,
@@ -142,12 +142,15 @@ void define_constant(OpRegistry& ops) {
            .shape = no_output,
            .gradient = kNotDifferentiable,
            .cost = free_cost});
+  const std::vector<std::string> ones = {
+      "T: {bfloat16, half, float, double, int8, uint8, int16, uint16, int32, uint32, int64, uint64, complex64, "
+      "complex128, bool}"};
   for (const char* name : {"ZerosLike", "OnesLike"}) {
     ops.add({.name = name,
              .doc = name[0] == 'Z' ? "Zeros of x's shape and dtype." : "Ones of x's shape and dtype.",
              .inputs = {"x: T"},
              .outputs = {"y: T"},
-             .attrs = t,
+             .attrs = name[0] == 'Z' ? t : ones,
              .shape = same_as_input,
              .gradient = kNotDifferentiable,
              .elementwise = true,

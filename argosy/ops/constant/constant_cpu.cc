@@ -33,6 +33,24 @@ Status identity(KernelContext& c) {
   return ok_status();
 }
 
+class PlaceholderWithDefault final : public Kernel {
+ public:
+  explicit PlaceholderWithDefault(PartialShape shape) : shape_(std::move(shape)) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    return std::unique_ptr<Kernel>(std::make_unique<PlaceholderWithDefault>(init.attrs.get<PartialShape>("shape")));
+  }
+  Status run(KernelContext& c) override {
+    if (!shape_.compatible(c.input(0).shape())) {
+      return invalid_argument("PlaceholderWithDefault: default of shape ", c.input(0).shape(), " does not fit shape ",
+                              shape_);
+    }
+    return identity(c);
+  }
+
+ private:
+  PartialShape shape_;
+};
+
 Status no_op(KernelContext&) { return ok_status(); }
 
 Status zeros_like(KernelContext& c) {
@@ -78,10 +96,10 @@ Status fill(KernelContext& c) {
 void add_kernels_cpu_constant(KernelRegistry& kernels) {
   kernels.add("Const", "cpu", Const::make);
   for (const char* op : {"Placeholder", "PlaceholderV2", "_Arg"}) kernels.add(op, "cpu", not_fed);
-  for (const char* op :
-       {"Identity", "Snapshot", "StopGradient", "PreventGradient", "PlaceholderWithDefault", "IdentityN"}) {
+  for (const char* op : {"Identity", "Snapshot", "StopGradient", "PreventGradient", "IdentityN"}) {
     kernels.add(op, "cpu", identity);
   }
+  kernels.add("PlaceholderWithDefault", "cpu", PlaceholderWithDefault::make);
   kernels.add("NoOp", "cpu", no_op);
   kernels.add("ZerosLike", "cpu", zeros_like);
   kernels.add("OnesLike", "cpu", ones_like);

@@ -29,6 +29,11 @@ Status hand_on(KernelContext& c) {
   return ok_status();
 }
 
+Status loop_cond(KernelContext& c) {
+  if (c.input(0).shape().rank() != 0) return invalid_argument("LoopCond: one truth, not shape ", c.input(0).shape());
+  return hand_on(c);
+}
+
 Status nothing(KernelContext&) { return ok_status(); }
 
 class Abort final : public Kernel {
@@ -48,9 +53,10 @@ class Abort final : public Kernel {
 void add_kernels_cpu_control_flow(KernelRegistry& kernels) {
   for (const char* op : {"Switch", "RefSwitch"}) kernels.add(op, "cpu", switch_kernel);
   for (const char* op : {"Merge", "RefMerge"}) kernels.add(op, "cpu", merge_kernel);
-  for (const char* op : {"Enter", "RefEnter", "Exit", "RefExit", "NextIteration", "RefNextIteration", "LoopCond"}) {
+  for (const char* op : {"Enter", "RefEnter", "Exit", "RefExit", "NextIteration", "RefNextIteration"}) {
     kernels.add(op, "cpu", hand_on);
   }
+  kernels.add("LoopCond", "cpu", loop_cond);
   kernels.add("ControlTrigger", "cpu", nothing);
   kernels.add("Abort", "cpu", Abort::make);
 }

@@ -186,6 +186,11 @@ TEST(BinaryOps, ZetaAndPolygamma) {
          .inputs = {floats({1, 2, 3}), random_tensor(DType::kFloat32, {4, 3}, 1, 0.5, 12)},
          .constant_inputs = {0}});
   check({.op = "Zeta", .inputs = {floats({2, 3, 2, 2.5}), floats({-1, -1, -0.5, -0.5})}, .check_gradient = false});
+  check({.op = "Zeta",
+         .inputs = {floats({2, 3, 3}), floats({-4.5, -4.5, -1e6 + 0.5})},
+         .expect = {floats({9.6702620f, 0.0198044738f, 0})},
+         .other_dtypes = false,
+         .check_gradient = false});
 }
 
 TEST(BinaryOps, TextAndTruth) {

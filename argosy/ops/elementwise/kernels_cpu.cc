@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "argosy/base/parallel.h"
+#include "argosy/op/shape_context.h"
 #include "argosy/ops/elementwise/broadcast_plan.h"
 
 namespace argosy {
@@ -118,11 +119,13 @@ class BinaryCaller {
 
 class BinaryKernel final : public Kernel {
  public:
-  BinaryKernel(const BinaryRow& row, DType dtype, bool as_float, DType output, bool incompatible_is_error)
+  BinaryKernel(const BinaryRow& row, DType dtype, bool as_float, DType output, bool broadcasts,
+               bool incompatible_is_error)
       : call_(row.spans, dtype, as_float, output),
         check_(row.check),
         grain_(grain_of(row.work)),
         different_(row.op == std::string_view("NotEqual")),
+        broadcasts_(broadcasts),
         incompatible_is_error_(incompatible_is_error) {}
 
   // Both static shapes are known: the output's shape and the way through it are found once.
@@ -139,6 +142,7 @@ class BinaryKernel final : public Kernel {
     const Tensor& y = c.input(1);
     if (check_ != nullptr) ARGOSY_RETURN_IF_ERROR(check_(x, y));
     if (x.shape() == y.shape()) return straight(c, x.shape(), true, true);
+    if (!broadcasts_) return invalid_argument("inputs of shapes ", x.shape(), " and ", y.shape(), " must be alike");
     if (y.elements() == 1 && y.shape().rank() <= x.shape().rank()) return straight(c, x.shape(), true, false);
     if (x.elements() == 1 && x.shape().rank() <= y.shape().rank()) return straight(c, y.shape(), false, true);
     if (prepared_ && prepared_->x == x.shape() && prepared_->y == y.shape()) {
@@ -223,7 +227,7 @@ class BinaryKernel final : public Kernel {
   const BinaryCaller call_;
   Status (*const check_)(const Tensor&, const Tensor&);
   const std::int64_t grain_;
-  const bool different_, incompatible_is_error_;
+  const bool different_, broadcasts_, incompatible_is_error_;
   std::unique_ptr<const Prepared> prepared_;
 };
 
@@ -256,6 +260,7 @@ Result<std::unique_ptr<Kernel>> make_binary(const KernelInit& init, std::span<co
   const BinaryRow* row = find_row(function.empty() ? init.op.name : function, dtype, rows, &as_float);
   if (row == nullptr) return no_row(init);
   auto kernel = std::make_unique<BinaryKernel>(*row, dtype, as_float, init.output_dtypes[0],
+                                               init.op.shape != merged_inputs,  // gradients of unary functions
                                                init.attrs.get_or("incompatible_shape_error", true));
   if (init.input_shapes.size() == 2 && init.input_shapes[0].is_full() && init.input_shapes[1].is_full()) {
     const auto x = init.input_shapes[0].full();

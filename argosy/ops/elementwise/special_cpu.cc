@@ -46,6 +46,10 @@ double Zeta::call(double x, double q) {
   if (q <= 0) {
     if (q == std::floor(q)) return x == std::floor(x) && std::fmod(x, 2) == 0 ? kInf : kNan;
     if (x != std::floor(x)) return kNan;
+    // The terms below zero are those of -q counted down to its fraction: two sums, however far q is.
+    const double fraction = q - std::floor(q);
+    const double below = call(x, std::ceil(q) - q) - call(x, 1 - q);
+    return call(x, fraction) + (std::fmod(x, 2) == 0 ? below : -below);
   }
   double sum = 0;
   for (int k = 0; k < 9 || q <= 9; ++k, ++q) sum += std::pow(q, -x);

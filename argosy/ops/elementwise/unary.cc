@@ -15,7 +15,6 @@ namespace {
 using Gradients = std::vector<Value>;
 
 // Derivatives of complex functions flow back conjugated.
-
 Gradients neg_gradient(GradContext& g) { return {-g.dy()}; }
 Gradients abs_gradient(GradContext& g) { return {g.dy() * sign(g.x())}; }
 Gradients zero_gradient(GradContext& g) { return {zeros_like(g.x())}; }

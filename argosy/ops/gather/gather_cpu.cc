@@ -123,6 +123,9 @@ class GatherV2 final : public Kernel {
     return std::unique_ptr<Kernel>(std::make_unique<GatherV2>(init.attrs.get_int("batch_dims")));
   }
   Status run(KernelContext& c) override {
+    if (c.input(2).shape().rank() != 0) {
+      return invalid_argument("GatherV2: axis must be a scalar, not of shape ", c.input(2).shape());
+    }
     ARGOSY_ASSIGN_OR_RETURN(const std::int64_t axis, read_int(c.input(2), "GatherV2: axis"));
     return gather_into(c, "GatherV2", axis, batch_dims_, kPlain);
   }

@@ -109,8 +109,8 @@ Status unique(KernelContext& c) {
   int axis = 0;
   bool given = false;
   if (c.num_inputs() == 2) {
-    if (c.input(1).shape().rank() > 1 || c.input(1).elements() > 1) {
-      return invalid_argument("Unique: axis must hold at most one number, not be of shape ", c.input(1).shape());
+    if (c.input(1).shape().rank() != 1 || c.input(1).elements() > 1) {
+      return invalid_argument("Unique: axis must be a vector of at most one number, not of shape ", c.input(1).shape());
     }
     ARGOSY_ASSIGN_OR_RETURN(const Ints axes, read_ints(c.input(1), "Unique: axis"));
     given = !axes.empty();

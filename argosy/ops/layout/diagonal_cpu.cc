@@ -72,6 +72,10 @@ Status matrix_band_part(KernelContext& c) {
   if (x.shape().rank() < 2) {
     return invalid_argument("MatrixBandPart: the input must have rank 2 or more, not shape ", x.shape());
   }
+  if (c.input(1).shape().rank() != 0 || c.input(2).shape().rank() != 0) {
+    return invalid_argument("MatrixBandPart: num_lower and num_upper must be scalars, not of shape ",
+                            c.input(1).shape(), " and ", c.input(2).shape());
+  }
   const Matrices m(x.shape());
   ARGOSY_ASSIGN_OR_RETURN(std::int64_t lower, read_int(c.input(1), "MatrixBandPart: num_lower"));
   ARGOSY_ASSIGN_OR_RETURN(std::int64_t upper, read_int(c.input(2), "MatrixBandPart: num_upper"));

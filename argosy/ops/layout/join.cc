@@ -17,7 +17,7 @@ Status concat_shape(ShapeContext& c) {
   const int axis_input = axis_first(c.op().name) ? 0 : n;
   const int first = axis_first(c.op().name) ? 1 : 0;
   const PartialShape& axis_shape = c.input(axis_input);
-  if (axis_shape.rank() > 0 && axis_shape.elements() != 1) {
+  if (axis_shape.is_full() && axis_shape.elements() != 1) {
     return invalid_argument(c.op().name, ": the axis must be a scalar, not of shape ", axis_shape);
   }
   int rank = -1;

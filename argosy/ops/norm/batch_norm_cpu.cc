@@ -142,7 +142,10 @@ class BatchNormKernel final : public Kernel {
     const Tensor& x = c.input(0);
     ARGOSY_ASSIGN_OR_RETURN(const Layout l, o_.layout(x.shape()));
     const bool running = !o_.training || o_.factor != 1;
-    for (int i = 1; i < (running ? 5 : 3); ++i) ARGOSY_RETURN_IF_ERROR(must_be_channels(c, o_, i, l.channels));
+    for (int i = 1; i < 5; ++i) {
+      const bool none = i > 2 && !running && c.input(i).shape() == Shape{0};
+      if (!none) ARGOSY_RETURN_IF_ERROR(must_be_channels(c, o_, i, l.channels));
+    }
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape()));
     float* stats[4];  // batch mean and variance, and what is kept for the gradient
     for (int i = 0; i < 4; ++i) {

@@ -64,6 +64,9 @@ class RandomInts final : public Kernel {
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const Shape shape, random_shape(c.input(0)));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
+    if (c.input(1).shape().rank() != 0 || c.input(2).shape().rank() != 0) {
+      return invalid_argument("RandomUniformInt: minval and maxval must be scalars");
+    }
     if (shape.elements() == 0) return ok_status();
     ARGOSY_ASSIGN_OR_RETURN(const IntRange range, int_range(c.input(1), c.input(2)));
     const Philox from = generator_.reserve(static_cast<std::uint64_t>(shape.elements()) * kBlocksPerElement);

@@ -43,7 +43,7 @@ namespace {
 
 Status scalars(const ShapeContext& c) {
   for (int i = 0; i < c.num_inputs(); ++i) {
-    if (c.input(i).rank() > 0 && c.input(i).elements() != 1) {
+    if (c.input(i).is_full() && c.input(i).elements() != 1) {
       return invalid_argument(c.op().name, ": ", c.op().input_args[i].name, " must be a scalar, not of shape ",
                               c.input(i));
     }

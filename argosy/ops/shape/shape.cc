@@ -142,7 +142,7 @@ Status squeeze_shape(ShapeContext& c) {
 }
 
 Status expand_dims_shape(ShapeContext& c) {
-  if (c.input(1).rank() > 0 && c.input(1).elements() != 1) {
+  if (c.input(1).is_full() && c.input(1).elements() != 1) {
     return invalid_argument("ExpandDims: dim must be one number, not of shape ", c.input(1));
   }
   const PartialShape& x = c.input(0);
