@@ -90,8 +90,8 @@ void define_segment(OpRegistry& ops) {
   for (const Row& row :
        {Row{"UnsortedSegmentSum", "Sums of rows by segment.", "T: number", segment::unsorted_sum_gradient},
         {"UnsortedSegmentProd", "Products of rows by segment.", "T: number", segment::unsorted_prod_gradient},
-        {"UnsortedSegmentMax", "Largest of rows by segment.", "T: real", kNotDifferentiable},
-        {"UnsortedSegmentMin", "Smallest of rows by segment.", "T: real", kNotDifferentiable}}) {
+        {"UnsortedSegmentMax", "Largest of rows by segment.", "T: real", segment::extreme_gradient},
+        {"UnsortedSegmentMin", "Smallest of rows by segment.", "T: real", segment::extreme_gradient}}) {
     const bool sum = row.gradient == segment::unsorted_sum_gradient;
     ops.add({.name = row.name,
              .doc = row.doc,
