@@ -166,6 +166,7 @@ TEST(GraphText, ErrorsNameLineAndColumn) {
       {"x = Wait [a=1]", "there is no attribute \"a\""},
       {"x = Const [value=float[2] {1}, dtype=float]", "has 2 values, not 1"},
       {"x = Const [value=float[9223372036854775807,9] {}, dtype=float]", "2^63 elements"},
+      {"x = Conf [shape=shape[9223372036854775807,?,9]]", "2^63 elements"},
       {"x = Const [value=int8[1] {300}, dtype=int8]", "\"300\" is no int8 value"},
       {"x = Const [value=resource[] {?}, dtype=resource]", "have no text form"},
       {"x = Const [value=float[-1] {}, dtype=float]", "may not be negative"},

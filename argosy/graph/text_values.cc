@@ -1,7 +1,9 @@
 #include "argosy/graph/text_values.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 
 namespace argosy::text {
 
@@ -174,6 +176,9 @@ Result<AttrValue> read_scalar(Scanner& in) {
   const std::string_view word = in.word();
   if (word == "shape") {
     ARGOSY_ASSIGN_OR_RETURN(auto sizes, read_sizes(in, true));
+    std::vector<std::int64_t> known;
+    std::copy_if(sizes.begin(), sizes.end(), std::back_inserter(known), [](std::int64_t size) { return size >= 0; });
+    if (const auto countable = Shape::make(known); !countable.ok()) return in.error(countable.status().message());
     return AttrValue(PartialShape(std::move(sizes)));
   }
   if (word == "true" || word == "false") return AttrValue(word == "true");

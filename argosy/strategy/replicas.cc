@@ -89,7 +89,7 @@ class Replicator {
     return ok_status();
   }
 
-  // With the original's inputs for now: same shapes. connect() gives it its own.
+  // Made with the original's inputs, whose shapes are the same; connect() gives it its own.
   Result<NodeId> copy(NodeId id, int replica, int shard, int device) {
     const Node& n = graph_.node(id);
     NodeSpec spec{.name = graph_.unique_name(str_cat(n.name, "/replica_", replica)),
