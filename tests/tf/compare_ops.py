@@ -1,19 +1,23 @@
 #!/usr/bin/env python3
 """TensorFlow as the oracle of our ops.
 
-    ARGOSY_DUMP_CASES=/tmp/cases.jsonl build/dev/bin/ops_test      # writes every op case with our results
-    path/to/venv/bin/python tests/tf/compare_ops.py /tmp/cases.jsonl [--op Tanh,Sum] [--verbose] [--json FILE]
+    ARGOSY_TF_PYTHON=path/to/venv/bin/python ctest --test-dir build/dev -R tf_ops     # all of it; or step by step:
+    ctest --test-dir build/dev -R op_cases                            # the op tests write their cases and our results
+    path/to/venv/bin/python tests/tf/compare_ops.py build/dev/op_cases [--op Tanh,Sum] [--verbose] [--json FILE]
+        [--report FILE.md]
 
 Runs each case through the op of that name (TensorFlow 2.x, eager, CPU) and reports per op: cases, how many agree, the
 largest difference in units in the last place, and every case that differs or that only one of the two refuses.
-Exit code 1 when anything differs without the case saying why (OpCase::unlike_tensorflow).
-The file format is what argosy/testing/op_dump.cc writes. Needs a Python with tensorflow; nothing of argosy's.
+Exit code 1 when anything differs without the case saying why (OpCase::unlike_tensorflow), or when an op of ops.json has
+no case that is run. The file format is what argosy/testing/op_dump.cc writes. Needs a Python with tensorflow; nothing of
+argosy's.
 """
 
 import argparse
 import collections
 import json
 import os
+import pathlib
 import select
 import struct
 import subprocess
@@ -188,14 +192,32 @@ def differs(ours, theirs, tolerance):
 
 class Tally:
     def __init__(self):
-        self.cases = self.agree = self.known = self.skipped = self.ulps = 0
+        self.cases = self.agree = self.ulps = self.refused = 0
+        self.known, self.skipped = collections.Counter(), collections.Counter()  # by reason
+        self.dtypes = set()
         self.differences = []
 
+    def add(self, other):
+        for name in ("cases", "agree", "refused", "known", "skipped"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.dtypes |= other.dtypes
+        self.ulps = max(self.ulps, other.ulps)
+        self.differences += other.differences
 
-# What TensorFlow cannot be asked: ops that live in graphs only, dtypes and layouts it has no CPU kernel for.
-CANNOT_SAY = ("not supported in eager", "eager execution", "graph mode", "Could not find device for node",
-              "No OpKernel was registered", "NHWC tensor format", "tensor_format is NHWC",
-              "is not in the list of allowed values")
+
+# What TensorFlow cannot be asked, by what it says then.
+CANNOT_SAY = {
+    "not supported in eager": "lives in graphs only",
+    "eager execution": "lives in graphs only",
+    "graph mode": "lives in graphs only",
+    "Could not find device for node": "TensorFlow has no CPU kernel for the dtype",
+    "No OpKernel was registered": "TensorFlow has no CPU kernel for the dtype",
+    "NHWC tensor format": "TensorFlow's CPU kernel takes NHWC only",
+    "tensor_format is NHWC": "TensorFlow's CPU kernel takes NHWC only",
+    "is not in the list of allowed values": "TensorFlow's signature lacks the dtype",
+}
+# Ops whose results no single-op case can show -> what shows them instead.
+ELSEWHERE = {}
 SHOWN = 4  # differences of an op that are told without --verbose
 
 
@@ -210,7 +232,7 @@ def brief(case):
 def compare(case):
     """{"is": agree | skip | differ, "ulps": n, "text": how it differs}."""
     if op_def_registry.get(case["op"]) is None:
-        return {"is": "skip"}
+        return {"is": "skip", "why": "TensorFlow has no such op"}
     problem, furthest = None, 0
     ours = case["outputs"] + case.get("after", [])
     if "seed2" in case["attrs"]:  # a kernel kept from an earlier case would go on where that one stopped
@@ -235,8 +257,9 @@ def compare(case):
         said = [i for i, line in enumerate(lines) if line.startswith("Node:")]
         message = lines[said[0] + 1] if said and said[0] + 1 < len(lines) else lines[0]
         if "error" not in case:
-            if any(word in message for word in CANNOT_SAY):
-                return {"is": "skip"}
+            why = next((why for words, why in CANNOT_SAY.items() if words in message), None)
+            if why:
+                return {"is": "skip", "why": why}
             problem = f"TensorFlow refuses: {message[:300]}"
         elif isinstance(error, tf.errors.OpError) and os.environ.get("COMPARE_CODES"):
             code = type(error).__name__
@@ -288,66 +311,130 @@ def work():
 
 
 def count(case, answer, tally):
+    for t in filter(None, case["inputs"] + case["outputs"]):
+        tally.dtypes.add(tf.dtypes.as_dtype(t["dtype"]).name)
     if answer["is"] == "skip":
-        tally.skipped += 1
+        tally.skipped[answer["why"]] += 1
         return
     tally.cases += 1
+    tally.refused += "error" in case
     tally.ulps = max(tally.ulps, answer.get("ulps", 0))
     if answer["is"] == "agree" or (answer["is"] == "crash" and "error" in case):
         tally.agree += 1
     elif case.get("unlike_tensorflow"):
-        tally.known += 1
+        tally.known[case["unlike_tensorflow"]] += 1
     else:
         tally.differences.append(answer["text"] if answer["is"] == "differ" else f"{answer['text']}: {case['op']} in {case.get('test', '?')}")
 
 
+def read_cases(path):
+    """Every line once: several runs may have appended to one file."""
+    seen = set()
+    for file in sorted(path.glob("ops_*.jsonl")) if path.is_dir() else [path]:
+        with file.open(encoding="utf-8") as lines:
+            for line in lines:
+                if line not in seen:
+                    seen.add(line)
+                    case = json.loads(line)
+                    if "inputs" in case:
+                        yield line, case
+
+
+def summary(total, ops):
+    return (f"{ops} ops, {total.cases} cases ({total.refused} of them must be refused) in {len(total.dtypes)} dtypes: "
+            f"{total.agree} agree, {sum(total.known.values())} differ as said, {len(total.differences)} differ; "
+            f"{sum(total.skipped.values())} more cannot be compared")
+
+
+def report(tallies, total, unasked):
+    lines = ["# Agreement with TensorFlow", "",
+             "Written by `tests/tf/compare_ops.py --report` (ctest `tf_ops`); do not edit. Every op case of the C++ tests, in "
+             "every dtype that it is", "run in, through TensorFlow's op of that name: same attributes, same inputs, CPU, oneDNN "
+             "off.", "",
+             f"TensorFlow {tf.__version__}: {summary(total, len(tallies))}.", "",
+             "An error agrees when both refuse. Values agree within the tolerance of the C++ tests, relative to max(1, |value|): "
+             "1e-5 for float32", "and float64 where the case does not say more, 5e-3 for float16, 4e-2 for bfloat16; NaN equals "
+             "NaN; integers, bool and", "strings are equal.", ""]
+
+    def table(title, counter):
+        if counter:
+            lines.extend([f"## {title}", "", "| why | cases |", "|---|---|"])
+            lines.extend(f"| {why} | {n} |" for why, n in sorted(counter.items(), key=lambda item: (-item[1], item[0])))
+            lines.append("")
+
+    table("Differs on purpose", total.known)
+    table("Cannot be compared", total.skipped)
+    if unasked:
+        lines.extend(["## Ops of which no case could be compared", "", "| op | why |", "|---|---|"])
+        lines.extend(f"| {op} | {why} |" for op, why in sorted(unasked.items()))
+        lines.append("")
+    if total.differences:
+        lines.extend(["## Differs", ""] + [f"* {op}: {len(t.differences)}" for op, t in sorted(tallies.items()) if t.differences] + [""])
+    lines.extend(["## Per op", "",
+                  "`ulps`: the largest distance of an agreeing floating-point result, in units in the last place.", "",
+                  "| op | cases | agree | as said | differ | not compared | ulps | dtypes |", "|---|---|---|---|---|---|---|---|"])
+    for op, t in sorted(tallies.items()):
+        lines.append(f"| {op} | {t.cases} | {t.agree} | {sum(t.known.values())} | {len(t.differences)} | "
+                     f"{sum(t.skipped.values())} | {t.ulps} | {' '.join(sorted(t.dtypes))} |")
+    return "\n".join(lines) + "\n"
+
+
+def not_asked(tallies, ops_file):
+    """Ops of which nothing could be compared -> why; and those among them that no case is of."""
+    registered = {json.loads(line)["name"] for line in ops_file.read_text().splitlines()} if ops_file.is_file() else set()
+    unasked, untried = {}, set()
+    for op in registered | set(tallies):
+        if op not in tallies:
+            unasked[op] = ELSEWHERE.get(op, "no case")
+            untried.update({op} - ELSEWHERE.keys())
+        elif tallies[op].cases == 0:
+            unasked[op] = "; ".join(sorted(tallies[op].skipped))
+    return unasked, untried
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("cases")
+    parser.add_argument("cases", type=pathlib.Path)
     parser.add_argument("--op", default="", help="only these, separated by commas")
     parser.add_argument("--verbose", action="store_true", help="every op, not only those that differ")
     parser.add_argument("--json", default="", help="write the counts to this file")
+    parser.add_argument("--report", default="", help="write docs/tensorflow-agreement.md, or wherever")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
         return work()
     worker = Worker()
     wanted = set(filter(None, options.op.split(",")))
-    tallies, seen = collections.defaultdict(Tally), set()
-    with open(options.cases, encoding="utf-8") as lines:
-        for line in lines:
-            if line in seen:  # a file that several runs appended to
-                continue
-            seen.add(line)
-            case = json.loads(line)
-            if not wanted or case["op"] in wanted:
-                count(case, worker.ask(line), tallies[case["op"]])
+    tallies = collections.defaultdict(Tally)
+    for line, case in read_cases(options.cases):
+        if not wanted or case["op"] in wanted:
+            count(case, worker.ask(line), tallies[case["op"]])
     worker.stop()
     total = Tally()
     print(f"TensorFlow {tf.__version__}")
     print(f"{'op':36} {'cases':>6} {'agree':>6} {'known':>6} {'skip':>5} {'max ulps':>9}")
     for op in sorted(tallies):
         t = tallies[op]
-        total.cases += t.cases
-        total.agree += t.agree
-        total.known += t.known
-        total.skipped += t.skipped
+        total.add(t)
         if options.verbose or t.differences:
-            print(f"{op:36} {t.cases:6} {t.agree:6} {t.known:6} {t.skipped:5} {t.ulps:9}")
+            print(f"{op:36} {t.cases:6} {t.agree:6} {sum(t.known.values()):6} {sum(t.skipped.values()):5} {t.ulps:9}")
             shown = len(t.differences) if options.verbose else SHOWN
             for text in t.differences[:shown]:
                 print(f"    {text}")
             if len(t.differences) > shown:
                 print(f"    … and {len(t.differences) - shown} more")
-    wrong = sum(len(t.differences) for t in tallies.values())
-    print(f"{len(tallies)} ops, {total.cases} cases: {total.agree} agree, {total.known} differ as said, "
-          f"{wrong} differ, {total.skipped} skipped (no such op or CPU kernel there, or graph only)")
+    unasked, untried = not_asked(tallies, options.cases / "ops.json") if not wanted else ({}, set())
+    for why, ops in sorted(collections.Counter(unasked.values()).items()):
+        print(f"no op case could be compared of {ops} ops, {why}: {', '.join(sorted(o for o in unasked if unasked[o] == why))}")
+    print(summary(total, len(tallies)))
     if options.json:
         counts = {op: {"cases": t.cases, "agree": t.agree, "known": t.known, "skipped": t.skipped, "max_ulps": t.ulps,
                        "differences": t.differences} for op, t in sorted(tallies.items())}
         with open(options.json, "w", encoding="utf-8") as out:
             json.dump({"tensorflow": tf.__version__, "ops": counts}, out, indent=1)
-    return 1 if wrong else 0
+    if options.report:
+        pathlib.Path(options.report).write_text(report(tallies, total, unasked), encoding="utf-8")
+    return 1 if total.differences or untried else 0
 
 
 if __name__ == "__main__":

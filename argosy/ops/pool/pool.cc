@@ -105,6 +105,7 @@ Cost pool_cost(const ShapeContext& c) {
   return cost;
 }
 
+const std::string kAnyReal = "T: real";
 const std::string kAll =
     "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64} = float";
 const std::string kFloats = "T: {half, bfloat16, float, double}";
@@ -137,7 +138,7 @@ void define_max_pool(OpRegistry& ops) {
            .doc = "grad, read where the largest value under each window lies.",
            .inputs = {"orig_input: T", "orig_output: T", "grad: T"},
            .outputs = {"output: T"},
-           .attrs = {kWindow, kStrides, kPadding, kFormat, kAll},
+           .attrs = {kWindow, kStrides, kPadding, kFormat, kAnyReal},
            .shape = like_second,
            .gradient = max_grad_grad_gradient,
            .cost = pool_cost});
@@ -164,19 +165,19 @@ void define_max_pool(OpRegistry& ops) {
            .inputs = {"input: T"},
            .outputs = {"output: T", "argmax: Targmax"},
            .attrs = {kWindow, kStrides, "Targmax: {int32, int64} = int64", kPadding,
-                     "include_batch_in_index: bool = false", kAll},
+                     "include_batch_in_index: bool = false", kAnyReal},
            .shape = pool_shape,
            .gradient = argmax_gradient,
            .cost = pool_cost});
-  ops.add(
-      {.name = "MaxPoolGradWithArgmax",
-       .doc = "grad, given to the elements that argmax names.",
-       .inputs = {"input: T", "grad: T", "argmax: Targmax"},
-       .outputs = {"output: T"},
-       .attrs = {kWindow, kStrides, kPadding, "include_batch_in_index: bool = false", "Targmax: {int32, int64}", kAll},
-       .shape = like_first,
-       .gradient = kNotDifferentiable,
-       .cost = pool_cost});
+  ops.add({.name = "MaxPoolGradWithArgmax",
+           .doc = "grad, given to the elements that argmax names.",
+           .inputs = {"input: T", "grad: T", "argmax: Targmax"},
+           .outputs = {"output: T"},
+           .attrs = {kWindow, kStrides, kPadding, "include_batch_in_index: bool = false", "Targmax: {int32, int64}",
+                     kAnyReal},
+           .shape = like_first,
+           .gradient = kNotDifferentiable,
+           .cost = pool_cost});
 }
 
 }  // namespace
