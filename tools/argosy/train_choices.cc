@@ -18,11 +18,15 @@ struct Defaults {
   double lr;
   std::int64_t batch, steps, epochs;
   int image_size, depth, width, layers;
+  const char* schedule;
 };
 constexpr Defaults kDefaults[] = {
-    {"autoencoder", "adam", 1e-3, 16, 500, 0, 64, 4, 32, 0},  {"mlp", "adam", 1e-3, 128, 0, 6, 28, 0, 256, 0},
-    {"lenet", "adam", 1e-3, 128, 0, 3, 28, 0, 0, 0},         {"resnet", "momentum", 0.1, 64, 100, 0, 32, 0, 0, 20},
-    {"transformer", "adam", 1e-3, 64, 300, 0, 16, 0, 64, 2}, {"ensemble", "adam", 1e-3, 128, 100, 0, 28, 0, 256, 0},
+    {"autoencoder", "adam", 1e-3, 16, 500, 0, 64, 4, 32, 0, "constant"},
+    {"mlp", "adam", 1e-3, 128, 0, 6, 28, 0, 256, 0, "cosine"},
+    {"lenet", "adam", 1e-3, 128, 0, 3, 28, 0, 0, 0, "cosine"},
+    {"resnet", "momentum", 0.1, 64, 100, 0, 32, 0, 0, 20, "cosine"},
+    {"transformer", "adam", 1e-3, 64, 300, 0, 16, 0, 64, 2, "warm-up"},
+    {"ensemble", "adam", 1e-3, 128, 100, 0, 28, 0, 256, 0, "constant"},
 };
 
 const Defaults& defaults_of(const std::string& model) {
@@ -32,6 +36,15 @@ const Defaults& defaults_of(const std::string& model) {
 template <typename T>
 T pick(T given, T otherwise) {
   return given != T{} ? given : otherwise;
+}
+
+LearningRate schedule_of(const std::string& name, double rate, std::int64_t steps) {
+  steps = std::max<std::int64_t>(steps, 1);
+  const std::int64_t tenth = std::max<std::int64_t>(steps / 10, 1);
+  if (name == "cosine") return LearningRate::cosine(rate, steps);
+  if (name == "exponential") return LearningRate::exponential(rate, tenth, 0.8);
+  if (name == "warm-up") return LearningRate::warm_up(tenth, LearningRate::cosine(rate, std::max(steps, tenth)));
+  return rate;
 }
 
 struct Data {
@@ -102,6 +115,10 @@ void add_train_flags(Command& command, TrainChoices& c) {
       .option("--epochs N", c.epochs, "passes over the data, without --steps", {.least = 0})
       .option("--lr RATE", c.lr, "learning rate; 0: the model's default", {.least = 0})
       .option("--optimizer NAME", c.optimizer, "sgd, momentum, nesterov, adagrad, adadelta, rmsprop, adam, adamw, ftrl")
+      .option("--schedule NAME", c.schedule,
+              "how the learning rate changes; default: the model's own, constant with --steps",
+              {.one_of = {"constant", "cosine", "exponential", "warm-up"}})
+      .option("--clip-norm X", c.clip_norm, "bound on the common norm of all gradients; 0: none", {.least = 0})
       .option("--precision P", c.precision, "of the computation", {.one_of = {"fp32", "bf16", "fp64"}})
       .option("--seed N", c.seed, "of initial values, order of examples, dropout", {.least = 0})
       .option("--image-size N", c.image_size, "height and width of images; 0: the model's default",
@@ -120,6 +137,9 @@ void add_train_flags(Command& command, TrainChoices& c) {
       .option("--picture FILE", c.picture, "where to write the sample picture (autoencoder: reconstruction.png)")
       .option("--log-device-placement", c.log_device_placement, "print where everything runs")
       .option("--reproducible", c.reproducible, "the same bits on 1, 2, 4 and 8 devices of one kind")
+      .option("--combine HOW", c.combine, "how the loss adds up over devices, where that cannot be told",
+              {.one_of = {"sum", "mean"}})
+      .option("--input-threads N", c.input_threads, "threads that prepare batches", {.least = 1, .most = 256})
       .option("--no-verdict", c.no_verdict, "do not measure one device beside many");
 }
 
@@ -135,8 +155,10 @@ Result<TrainJob> make_job(const TrainChoices& c) {
   if (c.model == "transformer") {
     const models::TransformerOptions options{.width = pick(c.width, d.width), .layers = pick(c.layers, d.layers)};
     job.model = models::transformer(options);
-    ARGOSY_ASSIGN_OR_RETURN(job.train, models::sorting_task(options.length, options.vocabulary, 20000, static_cast<std::uint64_t>(c.seed)));
-    ARGOSY_ASSIGN_OR_RETURN(job.test, models::sorting_task(options.length, options.vocabulary, 1000, static_cast<std::uint64_t>(c.seed) + 1));
+    ARGOSY_ASSIGN_OR_RETURN(
+        job.train, models::sorting_task(options.length, options.vocabulary, 20000, static_cast<std::uint64_t>(c.seed)));
+    ARGOSY_ASSIGN_OR_RETURN(job.test, models::sorting_task(options.length, options.vocabulary, 1000,
+                                                           static_cast<std::uint64_t>(c.seed) + 1));
   } else {
     ARGOSY_ASSIGN_OR_RETURN(Data data, open_data(c, d));
     job.train = std::move(data.train);
@@ -144,13 +166,18 @@ Result<TrainJob> make_job(const TrainChoices& c) {
     ARGOSY_ASSIGN_OR_RETURN(job.model, make_model(c, d, *job.train));
   }
   TrainerOptions& o = job.options;
-  ARGOSY_ASSIGN_OR_RETURN(o.optimizer,
-                          optimizer_by_name(pick(c.optimizer, std::string(d.optimizer)), pick(c.lr, d.lr)));
   o.devices = c.request;
   o.reproducible = c.reproducible;
   o.batch = pick(c.batch, d.batch);
   o.steps = c.steps > 0 ? c.steps : c.epochs > 0 ? 0 : d.steps;
   o.epochs = c.epochs > 0 ? c.epochs : std::max<std::int64_t>(1, d.epochs);
+  const std::int64_t steps = o.steps > 0 ? o.steps : o.epochs * ((job.train->size() + o.batch - 1) / o.batch);
+  ARGOSY_ASSIGN_OR_RETURN(
+      o.optimizer, optimizer_by_name(pick(c.optimizer, std::string(d.optimizer)),
+                                     schedule_of(pick(c.schedule, std::string(d.schedule)), pick(c.lr, d.lr), steps)));
+  if (c.clip_norm > 0) o.minimize.clip_global_norm = c.clip_norm;
+  if (!c.combine.empty()) o.combine = c.combine == "sum" ? Combine::kSum : Combine::kMean;
+  o.input_threads = c.input_threads;
   o.seed = static_cast<std::uint64_t>(c.seed);
   if (c.precision == "fp64") o.dtype = DType::kFloat64;
   if (c.precision == "bf16") o.compute = DType::kBfloat16;

@@ -18,7 +18,9 @@ struct TrainChoices {
   std::string data = "synthetic";
   std::int64_t batch = 0, steps = 0, epochs = 0;
   double lr = 0;
-  std::string optimizer;
+  std::string optimizer, schedule, combine;
+  double clip_norm = 0;
+  int input_threads = 1;
   std::int64_t seed = 1;
   std::string precision = "fp32";
   std::string log_dir, checkpoint_dir, trace, picture;

@@ -1,0 +1,107 @@
+#include "argosy/strategy/combination.h"
+
+#include <gtest/gtest.h>
+
+#include "argosy/graph/gradients.h"
+#include "argosy/ops/cast/cast.h"
+#include "argosy/ops/constant/constant.h"
+#include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/matmul/matmul.h"
+#include "argosy/ops/reduction/reduction.h"
+#include "argosy/ops/shape/shape.h"
+
+namespace argosy {
+namespace {
+
+struct Batch : testing::Test {
+  Graph g;
+  Value x = placeholder(g, DType::kFloat32, {-1, 4}, "x");
+  Value w = placeholder(g, DType::kFloat32, {-1}, "w");
+  Value fixed = placeholder(g, DType::kFloat32, {4}, "fixed");
+
+  Combination combination(Value v) {
+    EXPECT_TRUE(v.valid()) << g.status().to_string();
+    const auto axes = BatchAxes::find(g, {x.node(), w.node()});
+    EXPECT_TRUE(axes.ok()) << axes.status().to_string();
+    return combination_of(g, *axes, v.endpoint());
+  }
+  Combine how(Value v) { return combination(v).how; }
+};
+
+using Combinations = Batch;
+
+TEST_F(Combinations, OfLosses) {
+  const Value errors = reduce_sum(square(x), 1);
+  EXPECT_EQ(how(reduce_mean(errors)), Combine::kMean);
+  EXPECT_EQ(how(reduce_sum(errors)), Combine::kSum);
+  EXPECT_EQ(how(reduce_mean(square(x))), Combine::kMean);
+  EXPECT_EQ(how(reduce_mean(reduce_sum(square(x), 0))), Combine::kSum);
+  EXPECT_EQ(how(l2_loss(x)), Combine::kSum);
+  EXPECT_EQ(how(-reduce_mean(errors) * 0.5), Combine::kMean);
+  EXPECT_EQ(how(reduce_sum(errors) / 784.0), Combine::kSum);
+  EXPECT_EQ(how(reshape(reduce_mean(errors), std::vector<std::int64_t>{1})), Combine::kMean);
+  EXPECT_EQ(how(l2_loss(fixed)), Combine::kSame);
+  EXPECT_EQ(how(sqrt(reduce_mean(errors))), Combine::kUnknown);
+  EXPECT_EQ(how(reduce_max(errors)), Combine::kUnknown);
+  EXPECT_EQ(how(matmul(x, x, {.transpose_a = true})), Combine::kSum);
+}
+
+TEST_F(Combinations, OfWeightedMeansAndCounts) {
+  const Value errors = reduce_sum(square(x), 1);
+  const Combination weighted = combination(reduce_sum(errors * w) / reduce_sum(w));
+  EXPECT_EQ(weighted.how, Combine::kWeighted);
+  EXPECT_EQ(g.node(weighted.weight.node).op->name, "Sum");
+  EXPECT_EQ(how(size(w)), Combine::kSum);
+  EXPECT_EQ(how(cast(size(x), DType::kFloat32)), Combine::kSum);
+  // Divided by the number of samples: a weighted mean, whose weight is that number.
+  EXPECT_EQ(how(reduce_sum(errors) / cast(size(w), DType::kFloat32)), Combine::kWeighted);
+}
+
+TEST_F(Combinations, TermsThatDoNotSeeTheBatchCountOnceInASum) {
+  const Value penalty = l2_loss(fixed);
+  EXPECT_EQ(how(reduce_mean(square(x)) + penalty), Combine::kMean);
+  const Combination sum = combination(reduce_sum(square(x)) + penalty);
+  EXPECT_EQ(sum.how, Combine::kSum);
+  ASSERT_EQ(sum.once.size(), 1u);
+  EXPECT_EQ(sum.once[0], penalty.endpoint());
+  EXPECT_EQ(how(reduce_sum(square(x)) + reduce_mean(w)), Combine::kUnknown);
+  EXPECT_EQ(how((reduce_sum(square(x)) + penalty) * 2.0), Combine::kUnknown);
+}
+
+TEST_F(Combinations, ValuesPerSampleKnowTheirAxis) {
+  EXPECT_EQ(combination(x * 2.0).axis, 0);
+  const Combination columns =
+      combination(matmul(constant(g, Tensor::zeros(DType::kFloat32, {3, 4})), x, {.transpose_b = true}));
+  EXPECT_EQ(columns.how, Combine::kConcat);
+  EXPECT_EQ(columns.axis, 1);
+}
+
+TEST_F(Combinations, SumsAreTakenBeforeWhatIsNotLinear) {
+  const Value gradient = reduce_sum(x, 0), other = reduce_sum(square(x), 0);
+  const auto axes = [&] { return *BatchAxes::find(g, {x.node(), w.node()}); };
+  const auto sums = [&](Value v) { return shard_sums(g, axes(), v.endpoint(), false); };
+  EXPECT_EQ(sums(gradient), std::vector<Endpoint>{gradient.endpoint()});
+  const Value scaled = (gradient + other) * 0.5;
+  EXPECT_EQ(sums(scaled), std::vector<Endpoint>{scaled.endpoint()});
+  // The norm needs whole gradients, and so does what is divided by it.
+  const Value clipped = gradient / sqrt(l2_loss(gradient));
+  EXPECT_EQ(sums(clipped), std::vector<Endpoint>{gradient.endpoint()});
+  EXPECT_TRUE(sums(x).empty());
+  EXPECT_TRUE(sums(fixed).empty());
+  // Weight decay is no part of a sum that each shard brings its share of.
+  const Value with_decay = gradient + fixed;
+  EXPECT_EQ(shard_sums(g, axes(), with_decay.endpoint(), true), std::vector<Endpoint>{gradient.endpoint()});
+  EXPECT_EQ(sums(with_decay), std::vector<Endpoint>{with_decay.endpoint()});
+}
+
+TEST(BatchAxes, PlaceholdersOfUnknownFirstSizeBringTheBatch) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat32, {-1, 4}), rate = placeholder(g, DType::kFloat32, {});
+  const Value unused = placeholder(g, DType::kFloat32, {-1});
+  const Value y = x * rate;
+  EXPECT_EQ(batch_placeholders(g, {y.node()}), std::vector<NodeId>{x.node()});
+  EXPECT_EQ(batch_placeholders(g, {y.node(), unused.node()}).size(), 2u);
+}
+
+}  // namespace
+}  // namespace argosy
