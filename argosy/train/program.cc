@@ -59,7 +59,12 @@ Result<std::unique_ptr<Program>> Program::make(BuiltModel built, const ProgramOp
   ARGOSY_ASSIGN_OR_RETURN(DataParallel replicated, DataParallel::make(*built.graph, parallel));
   std::unique_ptr<Program> program(new Program(std::move(built), std::move(replicated)));
   ARGOSY_RETURN_IF_ERROR(program->prepare());
-  program->session_ = std::make_unique<Session>(program->parallel_.graph(), options.session);
+  SessionOptions session = options.session;
+  if (!session.machine) {
+    ARGOSY_ASSIGN_OR_RETURN(session.machine, Machine::make(session.devices));
+  }
+  program->machine_ = session.machine;
+  program->session_ = std::make_unique<Session>(program->parallel_.graph(), session);
   ARGOSY_RETURN_IF_ERROR(program->session_->status());
   return program;
 }
@@ -102,7 +107,9 @@ Status Program::initialize(std::span<const tf::NamedTensor> values) {
     const Node& assign = built_.graph->node(v.initializer.node());
     feeds.emplace_back(parallel_.input(built_.graph->value(assign.inputs[1])), *found->second);
   }
-  return session_->run(feeds, {}, {parallel_.target(built_.initializer)}).status();
+  // In a session of its own: what first values are drawn in goes back when it closes, before training takes its memory.
+  Session once(parallel_.graph(), {.machine = machine_});
+  return once.run(feeds, {}, {parallel_.target(built_.initializer)}).status();
 }
 
 Result<std::vector<tf::NamedTensor>> Program::variables() {

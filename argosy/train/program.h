@@ -76,6 +76,7 @@ class Program {
 
   BuiltModel built_;
   DataParallel parallel_;
+  std::shared_ptr<Machine> machine_;
   std::unique_ptr<Session> session_;
   Value loss_;
   std::vector<Value> metrics_, pictures_;

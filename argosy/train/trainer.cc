@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "argosy/base/clock.h"
 #include "argosy/data/loader.h"
@@ -81,9 +82,11 @@ class Trainer::Impl {
   Status loop(Run& run, const data::Dataset* test);
   Status after_step(Run& run, const data::Dataset* test, double loss, bool epoch_ended);
   Status finish(Run& run);
-  Result<double> probe_one_device(const std::vector<Tensor>& feeds, std::int64_t batch) const;
+  Status log_pictures(Run& run);
+  Result<double> probe_one_device(const std::vector<Tensor>& feeds, std::int64_t batch);
   void note_memory(TrainReport& report) const;
   Result<Program*> evaluator();
+  Result<std::int64_t> evaluation_batch(Program& program, std::int64_t examples);
 
   const ModelBuilder builder_;
   const TrainerOptions options_;
@@ -91,6 +94,8 @@ class Trainer::Impl {
   std::shared_ptr<Machine> machine_;
   std::unique_ptr<Program> program_;
   std::unique_ptr<Program> evaluator_;
+  std::int64_t evaluation_batch_ = 0;
+  std::map<std::int64_t, double> probed_;  // samples/s of one device, by batch
 };
 
 struct Trainer::Impl::Run {
@@ -250,6 +255,7 @@ Status Trainer::Impl::finish(Run& run) {
     if (!prefix.empty()) report.checkpoint = prefix;
   }
   if (run.log) {
+    ARGOSY_RETURN_IF_ERROR(log_pictures(run));
     ARGOSY_RETURN_IF_ERROR(run.log->weights(run.step, *program_));
     if (!report.evaluation.empty()) ARGOSY_RETURN_IF_ERROR(run.log->evaluation(run.step, report.evaluation));
     ARGOSY_RETURN_IF_ERROR(run.log->flush());
@@ -275,8 +281,22 @@ Status Trainer::Impl::finish(Run& run) {
   return ok_status();
 }
 
-// The same steps on the first device alone, on a machine of its own.
-Result<double> Trainer::Impl::probe_one_device(const std::vector<Tensor>& feeds, std::int64_t batch) const {
+Status Trainer::Impl::log_pictures(Run& run) {
+  if (program_->built().model.pictures.empty() || run.last_feeds.empty()) return ok_status();
+  std::vector<Tensor> few;
+  for (const Tensor& feed : run.last_feeds) few.push_back(feed.rows(0, std::min<std::int64_t>(feed.shape()[0], 3)));
+  ARGOSY_ASSIGN_OR_RETURN(Program* const program, evaluator());
+  ARGOSY_ASSIGN_OR_RETURN(const auto images, program->pictures(few));
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    const std::string& name = program->built().model.pictures[i].name;
+    ARGOSY_RETURN_IF_ERROR(run.log->pictures(run.step, name, images[i]));
+  }
+  return ok_status();
+}
+
+// The same steps on the first device alone, on a machine of its own. Asked once per batch size.
+Result<double> Trainer::Impl::probe_one_device(const std::vector<Tensor>& feeds, std::int64_t batch) {
+  if (const auto known = probed_.find(batch); known != probed_.end()) return known->second;
   ARGOSY_ASSIGN_OR_RETURN(const std::unique_ptr<Program> alone, make_program({devices_[0]}, true, nullptr));
   ARGOSY_RETURN_IF_ERROR(check_memory(*alone, batch));
   ARGOSY_RETURN_IF_ERROR(alone->initialize());
@@ -288,7 +308,7 @@ Result<double> Trainer::Impl::probe_one_device(const std::vector<Tensor>& feeds,
     if (i >= std::min<std::int64_t>(kWarmUpSteps, 2)) speed.add(static_cast<double>(batch), seconds_since(start));
     if (speed.samples > 0 && seconds_since(began) > kProbeSeconds) break;
   }
-  return speed.rate();
+  return probed_[batch] = speed.rate();
 }
 
 void Trainer::Impl::note_memory(TrainReport& report) const {
@@ -307,11 +327,35 @@ Result<Program*> Trainer::Impl::evaluator() {
   return evaluator_.get();
 }
 
+// Beside the variables, which stay.
+std::uint64_t working_bytes(const std::vector<MemoryForecast>& forecasts) {
+  std::uint64_t most = 0;
+  for (const MemoryForecast& f : forecasts) most = std::max(most, f.total_bytes() - f.variable_bytes);
+  return most;
+}
+
+// Larger batches than in training, since no gradients are kept, but no more memory than training takes.
+Result<std::int64_t> Trainer::Impl::evaluation_batch(Program& program, std::int64_t examples) {
+  if (evaluation_batch_ == 0) {
+    std::uint64_t most = UINT64_MAX;
+    if (program_) {
+      ARGOSY_ASSIGN_OR_RETURN(const auto training, program_->forecast(options_.batch));
+      most = working_bytes(training);
+    }
+    std::int64_t batch = std::max<std::int64_t>(options_.batch, 128);
+    for (; batch > options_.batch; batch = std::max(batch / 2, options_.batch)) {
+      ARGOSY_ASSIGN_OR_RETURN(const auto forecasts, program.forecast(batch));
+      if (working_bytes(forecasts) <= most) break;
+    }
+    evaluation_batch_ = batch;
+  }
+  return std::min(evaluation_batch_, examples);
+}
+
 Result<Evaluation> Trainer::Impl::evaluate(const data::Dataset& test) {
   ARGOSY_ASSIGN_OR_RETURN(Program* const program, evaluator());
   ARGOSY_ASSIGN_OR_RETURN(const auto components, match_inputs(program->built().inputs, test));
-  // Larger batches than in training: no gradients to keep.
-  const std::int64_t batch = std::min<std::int64_t>(std::max<std::int64_t>(options_.batch, 100), test.size());
+  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t batch, evaluation_batch(*program, test.size()));
   ARGOSY_ASSIGN_OR_RETURN(const auto loader, data::Loader::open(test, {.batch = batch, .shuffle = false, .epochs = 1}));
   const std::vector<Metric>& metrics = program->built().model.metrics;
   std::vector<MetricState> states(metrics.size());

@@ -116,7 +116,7 @@ void add_train_flags(Command& command, TrainChoices& c) {
       .option("--lr RATE", c.lr, "learning rate; 0: the model's default", {.least = 0})
       .option("--optimizer NAME", c.optimizer, "sgd, momentum, nesterov, adagrad, adadelta, rmsprop, adam, adamw, ftrl")
       .option("--schedule NAME", c.schedule,
-              "how the learning rate changes; default: the model's own, constant with --steps",
+              "how the learning rate changes over the whole run; default: the model's own",
               {.one_of = {"constant", "cosine", "exponential", "warm-up"}})
       .option("--clip-norm X", c.clip_norm, "bound on the common norm of all gradients; 0: none", {.least = 0})
       .option("--precision P", c.precision, "of the computation", {.one_of = {"fp32", "bf16", "fp64"}})
