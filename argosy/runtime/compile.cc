@@ -327,9 +327,12 @@ Status check_memory(const Step& step) {
     const MemoryStats stats = step.machine->device(d).allocator().stats();
     if (stats.limit_bytes == 0) continue;
     const MemoryForecast& f = step.forecast[d];
-    // Variables that have their values already are in use; counting them twice would refuse what fits.
+    // Variables that have their values already are in use, and arenas of other steps will be shared: counting either
+    // twice would refuse what fits.
     const std::uint64_t later = f.arena_bytes + f.dynamic_bytes;
-    const std::uint64_t need = std::max<std::uint64_t>(stats.in_use_bytes, f.variable_bytes + f.constant_bytes) + later;
+    const std::uint64_t resting = step.machine->arenas(d).resting_bytes();
+    const std::uint64_t in_use = stats.in_use_bytes - std::min(stats.in_use_bytes, resting);
+    const std::uint64_t need = std::max<std::uint64_t>(in_use, f.variable_bytes + f.constant_bytes) + later;
     if (need <= stats.limit_bytes) continue;
     std::string largest;
     for (const auto& t : f.largest) largest += str_cat(largest.empty() ? "" : ", ", t.node, " ", format_bytes(t.bytes));

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "argosy/runtime/run_context.h"
-#include "argosy/runtime/step.h"
+#include "argosy/runtime/run_state.h"
 
 namespace argosy {
 

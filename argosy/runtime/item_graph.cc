@@ -285,10 +285,7 @@ class Builder {
   }
 
   Result<std::int32_t> copied_constant(const Tensor value, int want) {
-    Device& d = step_.machine->device(want);
-    ARGOSY_ASSIGN_OR_RETURN(Tensor there, Tensor::allocate(value.dtype(), value.shape(), d.allocator()));
-    d.copies().copy(there.buffer(), value.buffer().part(0, value.bytes()));
-    ARGOSY_RETURN_IF_ERROR(d.copies().synchronize());
+    ARGOSY_ASSIGN_OR_RETURN(Tensor there, step_.machine->constant_on(want, value));
     step_.forecast[want].constant_bytes += value.bytes();
     const std::int32_t slot = new_slot(value.dtype(), value.shape(), want, -1);
     step_.presets.emplace_back(slot, std::move(there));

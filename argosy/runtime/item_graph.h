@@ -20,8 +20,8 @@ struct ItemGraph {
   std::vector<char> forwarded;                     // by slot: a view of input 0's memory
 };
 
-Result<ItemGraph> build_items(const StepGraph& graph, const std::vector<int>& devices,
-                              const KernelRegistry& kernels, Step& step);
+Result<ItemGraph> build_items(const StepGraph& graph, const std::vector<int>& devices, const KernelRegistry& kernels,
+                              Step& step);
 
 // Per flat input or output: which argument of the OpDef it belongs to.
 std::vector<int> flat_args(const std::vector<ArgDef>& args, const AttrMap& attrs);

@@ -8,7 +8,10 @@ Result<std::shared_ptr<Machine>> Machine::make(const DeviceRequest& request) {
 }
 
 Machine::Machine(std::vector<std::unique_ptr<Device>> devices) : devices_(std::move(devices)) {
-  for (std::size_t i = 0; i < devices_.size(); ++i) resources_.push_back(std::make_unique<ResourceManager>());
+  for (const auto& device : devices_) {
+    arenas_.push_back(std::make_unique<Arenas>(device->allocator()));
+    resources_.push_back(std::make_unique<ResourceManager>());
+  }
 }
 
 int Machine::find(const DeviceName& full) const {
@@ -28,6 +31,21 @@ int Machine::num_gpus() const {
   int n = 0;
   for (const auto& d : devices_) n += d->spec().is_gpu() ? 1 : 0;
   return n;
+}
+
+Result<Tensor> Machine::constant_on(int i, const Tensor& value) {
+  const Buffer from = value.buffer();
+  MutexLock lock(constants_mutex_);
+  Copied& known = constants_[{i, from.data()}];
+  if (const auto to = known.to.lock(); to && from.owned() && known.from.lock() == from.owner()) {
+    return Tensor(value.dtype(), value.shape(), Buffer(to, known.data, value.bytes()));
+  }
+  ARGOSY_ASSIGN_OR_RETURN(Tensor there, Tensor::allocate(value.dtype(), value.shape(), device(i).allocator()));
+  device(i).copies().copy(there.buffer(), from.part(0, value.bytes()));
+  ARGOSY_RETURN_IF_ERROR(device(i).copies().synchronize());
+  known = {from.owner(), there.buffer().owner(), there.buffer().data()};
+  std::erase_if(constants_, [](const auto& entry) { return entry.second.to.expired(); });
+  return there;
 }
 
 void Machine::reset(const std::string& container) {

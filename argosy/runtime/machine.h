@@ -2,13 +2,17 @@
 // Sessions that share a machine share its variables; sessions with machines of their own share nothing. Thread-safe.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "argosy/base/mutex.h"
 #include "argosy/device/device.h"
 #include "argosy/op/resource_manager.h"
+#include "argosy/runtime/arenas.h"
+#include "argosy/tensor/tensor.h"
 
 namespace argosy {
 
@@ -20,6 +24,10 @@ class Machine {
   int size() const { return static_cast<int>(devices_.size()); }
   Device& device(int i) const { return *devices_[i]; }
   ResourceManager& resources(int i) const { return *resources_[i]; }
+  Arenas& arenas(int i) const { return *arenas_[i]; }
+  // A constant of the host in the memory of device i: copied once, shared by all steps that hold it, gone with the
+  // last.
+  Result<Tensor> constant_on(int i, const Tensor& value);
   // Position of the device with this full name; -1 when there is none.
   int find(const DeviceName& full) const;
   std::vector<DeviceSpec> specs() const;
@@ -31,10 +39,18 @@ class Machine {
   void reset(const std::string& container = "");
 
  private:
-  // Resources go before the devices whose memory they hold.
+  // Resources and arenas go before the devices whose memory they hold.
   std::vector<std::unique_ptr<Device>> devices_;
+  std::vector<std::unique_ptr<Arenas>> arenas_;
   std::vector<std::unique_ptr<ResourceManager>> resources_;
   mutable Mutex launch_;
+
+  struct Copied {
+    std::weak_ptr<void> from, to;  // both alive: `from` is still what was copied
+    std::byte* data = nullptr;
+  };
+  Mutex constants_mutex_;
+  std::map<std::pair<int, const std::byte*>, Copied> constants_ ARGOSY_GUARDED_BY(constants_mutex_);
 };
 
 }  // namespace argosy

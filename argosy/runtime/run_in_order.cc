@@ -8,39 +8,6 @@
 
 namespace argosy {
 
-Result<std::unique_ptr<RunState>> make_run_state(const Step& step) {
-  auto state = std::make_unique<RunState>();
-  const std::size_t slots = step.slots.size();
-  state->tensors.resize(slots);
-  state->outputs.resize(slots);
-  for (std::size_t d = 0; d < step.arena_bytes.size(); ++d) {
-    Buffer arena;
-    if (step.arena_bytes[d] > 0) {
-      ARGOSY_ASSIGN_OR_RETURN(arena,
-                              step.machine->device(static_cast<int>(d)).allocator().allocate(step.arena_bytes[d]));
-    }
-    state->arenas.push_back(std::move(arena));
-  }
-  for (const Item& item : step.items) {
-    for (int o = 0; o < item.num_outputs; ++o) {
-      const std::size_t s = static_cast<std::size_t>(item.first_output + o);
-      const SlotSpec& spec = step.slots[s];
-      if (spec.offset < 0) continue;
-      auto shape = spec.shape.full();
-      if (!shape.ok()) return shape.status();
-      std::byte* data = state->arenas[item.device].data() + spec.offset;
-      state->tensors[s] = Tensor(spec.dtype, *shape, Buffer::borrow(data, spec.bytes));
-      state->outputs[s].planned = true;
-    }
-  }
-  for (const auto& [slot, value] : step.presets) state->tensors[slot] = value;
-  for (std::size_t s = 0; s < slots; ++s) state->outputs[s].tensor = &state->tensors[s];
-  state->inputs.reserve(step.input_slots.size());
-  for (const std::int32_t slot : step.input_slots) state->inputs.push_back(&state->tensors[slot]);
-  state->done = std::make_unique<std::atomic<std::uint32_t>[]>(step.items.size());
-  return state;
-}
-
 Status name_node(Status status, const Step& step, const Item& item) {
   const Step::NodeInfo& node = step.nodes[item.node];
   return std::move(status).with_where(

@@ -25,17 +25,20 @@ class Compiled {
   const Step& step() const { return *step_; }
 
   Result<std::unique_ptr<RunState>> take() {
+    std::unique_ptr<RunState> state;
     {
       MutexLock lock(mutex_);
       if (!resting_.empty()) {
-        auto state = std::move(resting_.back());
+        state = std::move(resting_.back());
         resting_.pop_back();
-        return state;
       }
     }
-    return make_run_state(*step_);
+    if (!state) state = make_run_state(*step_);
+    ARGOSY_RETURN_IF_ERROR(borrow_arenas(*step_, *state));
+    return state;
   }
   void give_back(std::unique_ptr<RunState> state) {
+    return_arenas(*step_, *state);
     MutexLock lock(mutex_);
     resting_.push_back(std::move(state));
   }
@@ -211,6 +214,7 @@ class Session::Impl {
     for (RunContext* context : running_) context->cancellation().cancel(closed_error());
     while (!running_.empty()) idle_.wait(mutex_);
     steps_.clear();
+    for (int d = 0; machine_ && d < machine_->size(); ++d) machine_->arenas(d).trim();
     return ok_status();
   }
 

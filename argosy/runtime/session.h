@@ -24,12 +24,13 @@ namespace argosy {
 struct SessionOptions {
   DeviceRequest devices = {};                  // device map, caps, threads, emulation: of this session alone
   std::shared_ptr<Machine> machine = nullptr;  // instead of `devices`: share another session's devices and variables
-  const KernelRegistry* kernels = nullptr;     // instead of cpu_kernels(): a copy with a program's own added; must outlive it
-  bool allow_soft_placement = true;            // an op its device cannot run moves to the CPU, with a reason
-  bool log_device_placement = false;           // a summary on stderr when a step is compiled
-  bool optimize = true;                        // folding, merging, fusion
-  bool reproducible = false;                   // fixed reduction orders, also across device counts
-  std::string trace_path = "";                 // Chrome trace of every step; "" = $ARGOSY_TRACE, else none
+  const KernelRegistry* kernels =
+      nullptr;                        // instead of cpu_kernels(): a copy with a program's own added; must outlive it
+  bool allow_soft_placement = true;   // an op its device cannot run moves to the CPU, with a reason
+  bool log_device_placement = false;  // a summary on stderr when a step is compiled
+  bool optimize = true;               // folding, merging, fusion
+  bool reproducible = false;          // fixed reduction orders, also across device counts
+  std::string trace_path = "";        // Chrome trace of every step; "" = $ARGOSY_TRACE, else none
 };
 
 struct RunOptions {

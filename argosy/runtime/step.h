@@ -9,7 +9,6 @@
 // with control flow or with items that may block (queues) have no fixed order: DynamicExecutor runs them.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -100,18 +99,5 @@ struct Step {
   std::vector<MemoryForecast> forecast;
   PlacementReport placement;
 };
-
-// The tensors of one run. Made once, then recycled: a steady step allocates nothing that its plan knew of.
-struct RunState {
-  std::vector<Tensor> tensors;                         // by slot
-  std::vector<OutputSlot> outputs;                     // by slot
-  std::vector<const Tensor*> inputs;                   // parallel to Step::input_slots
-  std::vector<Buffer> arenas;                          // by device
-  std::unique_ptr<std::atomic<std::uint32_t>[]> done;  // by item: the epoch in which it was last finished
-  std::uint32_t epoch = 0;
-};
-
-// RESOURCE_EXHAUSTED when a device has no room for its arena.
-Result<std::unique_ptr<RunState>> make_run_state(const Step& step);
 
 }  // namespace argosy

@@ -1,0 +1,38 @@
+// Arenas: the planned memory of one device's steps, lent to a run and taken back at its end. Steps that do not run at
+// the same time share it, so a device holds the largest of them, not their sum. Thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "argosy/base/mutex.h"
+#include "argosy/base/status.h"
+#include "argosy/tensor/buffer.h"
+
+namespace argosy {
+
+class Arenas {
+ public:
+  // `allocator` must outlive this.
+  explicit Arenas(Allocator& allocator) : allocator_(allocator) {}
+  Arenas(const Arenas&) = delete;
+  Arenas& operator=(const Arenas&) = delete;
+
+  // At least `bytes`. The one at `last` (where the same step ran before; may be null) if it rests here and is large
+  // enough, since then nothing must be pointed elsewhere; else the smallest that fits; else a new one, in exchange for
+  // the largest that rests. RESOURCE_EXHAUSTED when the device has no room for it.
+  Result<Buffer> lend(std::size_t bytes, const std::byte* last);
+  void take_back(Buffer arena);
+
+  // Held, but in no run now.
+  std::size_t resting_bytes() const;
+  // Gives what rests back to the allocator.
+  void trim();
+
+ private:
+  Allocator& allocator_;
+  mutable Mutex mutex_;
+  std::vector<Buffer> resting_ ARGOSY_GUARDED_BY(mutex_);
+};
+
+}  // namespace argosy
