@@ -5,10 +5,10 @@
 #include <cmath>
 #include <random>
 
-#include "argosy/graph/gradients.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
+#include "argosy/testing/gradient_case.h"
 #include "argosy/testing/op_dump.h"
 
 namespace argosy {
@@ -96,80 +96,31 @@ void check_outputs(const OpCase& c) {
   }
 }
 
-// sum_i <w_i, y_i> as a number, and its gradient, both through `evaluate`.
+// In float64, of every floating-point input that the case does not hold fixed.
 void check_gradient(const OpCase& original, DType main) {
-  const OpDef* op = builtin_ops().find(original.op);
   const OpCase c = in_dtype(original, main, DType::kFloat64);
-  Graph graph;
-  std::vector<Value> inputs, xs;
-  std::unordered_map<Endpoint, Tensor> feeds;
-  std::vector<std::size_t> varied;
-  for (std::size_t i = 0; i < c.inputs.size(); ++i) {
-    const bool fixed =
-        !is_floating(c.inputs[i].dtype()) ||
-        std::find(c.constant_inputs.begin(), c.constant_inputs.end(), static_cast<int>(i)) != c.constant_inputs.end();
-    if (fixed) {
-      inputs.push_back(constant(graph, c.inputs[i]));
-      continue;
-    }
-    inputs.push_back(placeholder(graph, c.inputs[i].dtype(), c.inputs[i].shape()));
-    feeds[inputs.back().endpoint()] = c.inputs[i].clone();
-    xs.push_back(inputs.back());
-    varied.push_back(i);
-  }
-  if (xs.empty()) return;
-  const Value y = graph.add(c.op, inputs, c.attrs);
-  ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
-  std::vector<Value> ys;
-  GradOptions options{.allow_unconnected = true};
-  std::vector<Tensor> weights;
-  const auto plain = evaluate_op(*op, c.attrs, c.inputs);
-  ASSERT_TRUE(plain.ok()) << plain.status().to_string();
-  for (std::size_t i = 0; i < plain->size(); ++i) {
-    if (!is_floating((*plain)[i].dtype())) continue;
-    ys.push_back(y.output(static_cast<int>(i)));
-    weights.push_back(random_tensor((*plain)[i].dtype(), (*plain)[i].shape(), 100 + i));
-    options.grad_ys.push_back(constant(graph, weights.back()));
-  }
-  if (ys.empty()) return;
-  const auto dxs = gradients(graph, ys, xs, options);
-  ASSERT_TRUE(graph.status().ok()) << c.op << " gradient: " << graph.status().to_string();
-  bool compared = false;
-  std::vector<Endpoint> fetch_ys;
-  for (const Value& v : ys) fetch_ys.push_back(v.endpoint());
-  const auto loss = [&]() -> double {
-    const auto out = evaluate(graph, feeds, fetch_ys);
-    if (!out.ok()) return std::nan("");
-    double sum = 0;
-    for (std::size_t i = 0; i < out->size(); ++i) {
-      for (std::int64_t k = 0; k < (*out)[i].elements(); ++k) sum += value_at((*out)[i], k) * value_at(weights[i], k);
-    }
-    return sum;
+  const auto fixed = [&](std::size_t i) {
+    const auto& held = c.constant_inputs;
+    return !is_floating(c.inputs[i].dtype()) || std::find(held.begin(), held.end(), static_cast<int>(i)) != held.end();
   };
-  for (std::size_t v = 0; v < xs.size(); ++v) {
-    Tensor& x = feeds[xs[v].endpoint()];
-    Tensor analytic = Tensor::zeros(x.dtype(), x.shape());
-    if (dxs[v].valid()) {
-      const auto computed = evaluate(graph, feeds, {dxs[v].endpoint()});
-      ASSERT_TRUE(computed.ok()) << c.op << " gradient of input " << varied[v] << ": " << computed.status().to_string();
-      analytic = (*computed)[0];
-      compared = compared || x.elements() > 0;
-    }
-    ASSERT_EQ(analytic.shape().to_string(), x.shape().to_string()) << c.op << " gradient of input " << varied[v];
-    constexpr double kStep = 1e-5;
-    for (std::int64_t k = 0; k < x.elements(); ++k) {
-      const double at = x.data<double>()[k];
-      x.data<double>()[k] = at + kStep;
-      const double above = loss();
-      x.data<double>()[k] = at - kStep;
-      const double below = loss();
-      x.data<double>()[k] = at;
-      const double numeric = (above - below) / (2 * kStep);
-      EXPECT_NEAR(value_at(analytic, k), numeric, original.gradient_tolerance * std::max(1.0, std::abs(numeric)) + 1e-9)
-          << c.op << " gradient of input " << varied[v] << " element " << k;
-    }
+  GradientCase gradient{.ops = {c.op}, .tolerance = original.gradient_tolerance};
+  for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+    if (!fixed(i)) gradient.at.push_back(c.inputs[i]);
   }
-  if (compared) dump_gradient(c.op);
+  if (gradient.at.empty()) return;
+  gradient.f = [&](Graph& graph, const std::vector<Value>& xs) {
+    std::vector<Value> inputs, ys;
+    for (std::size_t i = 0, x = 0; i < c.inputs.size(); ++i) {
+      inputs.push_back(fixed(i) ? constant(graph, c.inputs[i]) : xs[x++]);
+    }
+    const Value y = graph.add(c.op, inputs, c.attrs);
+    if (!y.valid()) return ys;
+    for (std::size_t i = 0; i < graph.node(y.node()).output_dtypes.size(); ++i) {
+      ys.push_back(y.output(static_cast<int>(i)));
+    }
+    return ys;
+  };
+  check_gradients(gradient);
 }
 
 void check_error(const OpCase& c) {
@@ -238,12 +189,13 @@ void check(const OpCase& c) {
   if (c.error != Code::kOk) return check_error(c);
   check_outputs(c);
   if (testing::Test::HasFailure()) return;
-  // The main dtype is that of attribute T (or dtype), if it has one.
+  // The main dtype is that of attribute T (or what stands for it), if it has one.
   std::vector<DType> input_dtypes;
   for (const Tensor& t : c.inputs) input_dtypes.push_back(t.dtype());
   AttrMap attrs = c.attrs;
   ASSERT_TRUE(complete_attrs(*op, input_dtypes, attrs).ok());
-  const AttrDef* type = op->attr("T") ? op->attr("T") : op->attr("dtype");
+  const AttrDef* type = nullptr;
+  for (const char* name : {"T", "dtype", "Tparams", "Ta"}) type = type != nullptr ? type : op->attr(name);
   const DType* main = type ? attrs.find_as<DType>(type->name) : nullptr;
   if (main == nullptr) return;
   const auto allowed = [&](DType d) {

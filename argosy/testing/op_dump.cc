@@ -61,6 +61,10 @@ std::optional<Json> to_json(const AttrValue& value) {
   if (const auto* v = std::get_if<std::string>(&value)) return Json{{"string", *v}};
   if (const auto* v = std::get_if<DType>(&value)) return Json{{"type", as_int(*v)}};
   if (const auto* v = std::get_if<PartialShape>(&value)) return Json{{"shape", as_shape(*v)}};
+  if (const auto* v = std::get_if<Tensor>(&value)) {
+    const auto tensor = to_json(*v);
+    return tensor ? std::optional(Json{{"tensor", *tensor}}) : std::nullopt;
+  }
   if (const auto* v = std::get_if<std::vector<std::int64_t>>(&value)) return Json{{"ints", each(*v, as_is)}};
   if (const auto* v = std::get_if<std::vector<float>>(&value)) {
     return Json{{"floats", each(*v, [](float f) { return Json(hex(&f, sizeof f)); })}};

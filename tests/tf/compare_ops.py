@@ -50,7 +50,7 @@ def attribute(record):
     (kind, value), = record.items()
     number = lambda text: struct.unpack("<f", bytes.fromhex(text))[0]
     sizes = lambda v: None if v is None else [None if s < 0 else s for s in v]
-    convert = {"float": number, "shape": lambda v: execute.make_shape(tf.TensorShape(sizes(v)), "shape"), "string": lambda text: text.encode()}
+    convert = {"tensor": lambda t: tf.make_tensor_proto(tensor(t).numpy(), tensor(t).dtype), "float": number, "shape": lambda v: execute.make_shape(tf.TensorShape(sizes(v)), "shape"), "string": lambda text: text.encode()}
     if kind in convert:
         return convert[kind](value)
     if kind.endswith("s") and kind[:-1] in convert:
@@ -210,6 +210,7 @@ CANNOT_SAY = {
     "not supported in eager": "lives in graphs only",
     "eager execution": "lives in graphs only",
     "graph mode": "lives in graphs only",
+    "Attr value has unhandled type": "lives in graphs only",
     "Could not find device for node": "TensorFlow has no CPU kernel for the dtype",
     "No OpKernel was registered": "TensorFlow has no CPU kernel for the dtype",
     "NHWC tensor format": "TensorFlow's CPU kernel takes NHWC only",
@@ -217,7 +218,15 @@ CANNOT_SAY = {
     "is not in the list of allowed values": "TensorFlow's signature lacks the dtype",
 }
 # Ops whose results no single-op case can show -> what shows them instead.
-ELSEWHERE = {}
+FLOW = "control flow of references, which needs a graph around it: argosy/runtime/control_flow_test.cc"
+VARIABLE = "names a variable and has no result of its own: the cases of Assign, ReadVariableOp and all updates go through it"
+FED = "a place to feed"
+ELSEWHERE = {
+    **dict.fromkeys(("RefSwitch", "RefMerge", "RefEnter", "RefExit", "RefNextIteration"), FLOW),
+    **dict.fromkeys(("VarHandleOp", "Variable", "VariableV2", "TemporaryVariable", "DestroyTemporaryVariable"), VARIABLE),
+    **dict.fromkeys(("Placeholder", "PlaceholderV2", "_Arg"), FED),
+    "_AllReduce": "an op of our own: argosy/train/data_parallel_test.cc",
+}
 SHOWN = 4  # differences of an op that are told without --verbose
 
 
@@ -362,7 +371,7 @@ def report(tallies, total, unasked):
             lines.extend(f"| {why} | {n} |" for why, n in sorted(counter.items(), key=lambda item: (-item[1], item[0])))
             lines.append("")
 
-    table("Differs on purpose", total.known)
+    table("Differs as said: what the case says", total.known)
     table("Cannot be compared", total.skipped)
     if unasked:
         lines.extend(["## Ops of which no case could be compared", "", "| op | why |", "|---|---|"])

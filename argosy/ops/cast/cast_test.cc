@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/testing/gradient_case.h"
 #include "argosy/testing/op_case.h"
 
 namespace argosy {
@@ -129,6 +131,29 @@ TEST(CastOps, ComplexParts) {
          .expect = {Tensor::scalar(std::complex<double>(1, 5))},
          .other_dtypes = false,
          .check_gradient = false});
+}
+
+TEST(CastOps, Gradients) {
+  const Tensor x = random_tensor(kFloat64, {2, 3}, 1, 0.2, 2), y = random_tensor(kFloat64, {2, 3}, 2, -2, -0.2);
+  const auto z_of = [](const std::vector<Value>& xs) { return complex(xs[0], xs[1]); };
+  check_gradients({.ops = {"Complex", "Real", "Imag"}, .at = {x, y}, .f = [&](Graph&, const auto& xs) {
+                     const Value w = z_of(xs) * z_of(xs);
+                     return std::vector<Value>{real(w), imag(w)};
+                   }});
+  check_gradients({.ops = {"Conj"}, .at = {x, y}, .f = [&](Graph&, const auto& xs) {
+                     const Value w = conj(z_of(xs)) * square(z_of(xs));
+                     return std::vector<Value>{real(w), imag(w)};
+                   }});
+  check_gradients({.ops = {"Angle", "ComplexAbs"}, .at = {x, y}, .f = [&](Graph& g, const auto& xs) {
+                     return std::vector<Value>{angle(z_of(xs)), g.add("ComplexAbs", {z_of(xs)}, {{"Tout", kFloat64}})};
+                   }});
+  for (const DType to : {kFloat32, kFloat64}) {
+    check_gradients({.ops = {"Cast"},
+                     .at = {x},
+                     .f = [&](Graph&, const auto& xs) { return std::vector<Value>{square(cast(xs[0], to))}; },
+                     .step = 1e-2,
+                     .tolerance = 1e-3});
+  }
 }
 
 }  // namespace

@@ -34,6 +34,21 @@ TEST(ControlFlowOps, MergeKeepsWhatShapesHaveInCommon) {
   EXPECT_EQ(merge({a, a}).output(1).shape().to_string(), "[]");
 }
 
+TEST(ControlFlowOps, AloneTheyHandOn) {
+  const Tensor x = Tensor::vector<float>({1, 2});
+  for (const char* op : {"Enter", "Exit", "NextIteration"}) {
+    AttrMap attrs;
+    if (op == std::string_view("Enter")) attrs.set("frame_name", "loop");
+    check({.op = op, .inputs = {x}, .attrs = attrs, .expect = {x}, .check_gradient = false});
+  }
+  check({.op = "LoopCond", .inputs = {Tensor::scalar(true)}, .expect = {Tensor::scalar(true)}});
+  check({.op = "LoopCond",
+         .inputs = {Tensor::vector<bool>({true})},
+         .error = Code::kInvalidArgument,
+         .unlike_tensorflow = "TensorFlow looks at its shape in graphs alone"});
+  check({.op = "ControlTrigger"});
+}
+
 TEST(ControlFlowOps, FactsForTheExecutor) {
   const OpRegistry& ops = builtin_ops();
   EXPECT_EQ(ops.find("RefSwitch")->flow, Flow::kSwitch);
@@ -44,7 +59,11 @@ TEST(ControlFlowOps, FactsForTheExecutor) {
 }
 
 TEST(ControlFlowOps, AbortIsAnErrorOfTheStep) {
-  check({.op = "Abort", .attrs = {{"error_msg", "lost"}}, .error = Code::kAborted, .error_contains = "lost"});
+  check({.op = "Abort",
+         .attrs = {{"error_msg", "lost"}},
+         .error = Code::kAborted,
+         .error_contains = "lost",
+         .unlike_tensorflow = "TensorFlow's ends the process, or is not run at all"});
 }
 
 }  // namespace

@@ -169,6 +169,11 @@ TEST(BinaryOps, Definitions) {
   check({.op = "LogicalOr", .inputs = {yes_no, both}, .expect = {Tensor::vector<bool>({true, true, true, false})}});
 }
 
+TEST(BinaryOps, NextAfterHasTheSlopeOfItsFirst) {
+  check({.op = "NextAfter",
+         .inputs = {random_tensor(DType::kFloat32, {2, 3}, 1), random_tensor(DType::kFloat32, {3}, 2)}});
+}
+
 TEST(BinaryOps, ZetaAndPolygamma) {
   const float sixth = 1.6449340668482264f;  // pi^2 / 6
   check({.op = "Zeta",

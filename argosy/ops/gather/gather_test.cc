@@ -33,14 +33,10 @@ void fails(const char* op, std::vector<Tensor> inputs, AttrMap attrs = {}, const
 
 TEST(GatherOps, Gather) {
   const Tensor x = counting({3, 2});
-  check({.op = "Gather",
-         .inputs = {x, ints({2, 0, 2})},
-         .expect = {Tensor::of<float>({3, 2}, {4, 5, 0, 1, 4, 5})},
-         .check_gradient = false});
+  check({.op = "Gather", .inputs = {x, ints({2, 0, 2})}, .expect = {Tensor::of<float>({3, 2}, {4, 5, 0, 1, 4, 5})}});
   check({.op = "GatherV2",
          .inputs = {x, ints({2, 0, 2}), one(0)},
-         .expect = {Tensor::of<float>({3, 2}, {4, 5, 0, 1, 4, 5})},
-         .check_gradient = false});
+         .expect = {Tensor::of<float>({3, 2}, {4, 5, 0, 1, 4, 5})}});
   check({.op = "GatherV2",
          .inputs = {x, ints({1, 1}), one(-1)},
          .expect = {Tensor::of<float>({3, 2}, {1, 1, 3, 3, 5, 5})}});
@@ -95,8 +91,7 @@ TEST(GatherOps, GatherNdAndScatters) {
          .expect = {Tensor::of<float>({2, 3}, {7, 1, 2, 3, 4, 13})}});
   check({.op = "TensorScatterSub",
          .inputs = {x, at, updates},
-         .expect = {Tensor::of<float>({2, 3}, {-7, 1, 2, 3, 4, -3})},
-         .check_gradient = false});
+         .expect = {Tensor::of<float>({2, 3}, {-7, 1, 2, 3, 4, -3})}});
   fails("GatherNd", {x, Tensor::of<std::int32_t>({1, 3}, {0, 0, 0})});
   fails("GatherNd", {x, one(0)});
   fails("ScatterNd", {Tensor::of<std::int32_t>({1, 1}, {1}), floats({1, 2}), ints({4})});
@@ -218,8 +213,7 @@ TEST(GatherOps, PartitionAndStitch) {
     check({.op = op,
            .inputs = {ints({2, 0}), one(1), Tensor::of<float>({2, 2}, {5, 6, 1, 2}), floats({3, 4})},
            .attrs = {{"N", 2}},
-           .expect = {Tensor::of<float>({3, 2}, {1, 2, 3, 4, 5, 6})},
-           .check_gradient = false});
+           .expect = {Tensor::of<float>({3, 2}, {1, 2, 3, 4, 5, 6})}});
     fails(op, {ints({-1}), floats({1})});
     fails(op, {ints({1}), floats({1, 2})});
     fails(op, {ints({1}), ints({1}), counting({1, 2}), counting({1, 3})}, {{"N", 2}});

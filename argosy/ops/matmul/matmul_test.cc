@@ -103,7 +103,11 @@ TEST(BatchMatMul, MixedTypes) {
   check({.op = "BatchMatMulV3",
          .inputs = {a, b},
          .attrs = {{"Tout", DType::kInt32}},
-         .expect = {Tensor::of<std::int32_t>({1, 1}, {10000})}});
+         .expect = {Tensor::of<std::int32_t>({1, 1}, {10000})},
+         .other_dtypes = false});
+  check({.op = "BatchMatMulV3",
+         .inputs = {random_tensor(DType::kFloat32, {2, 3, 4}, 1), random_tensor(DType::kFloat32, {4, 2}, 2)},
+         .attrs = {{"Tout", DType::kFloat32}}});
 }
 
 TEST(FusedMatMul, MatchesItsParts) {

@@ -7,6 +7,8 @@
 #include "argosy/graph/gradients.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/evaluate.h"
+#include "argosy/ops/ops.h"
+#include "argosy/testing/gradient_case.h"
 #include "argosy/testing/op_case.h"
 
 namespace argosy {
@@ -133,6 +135,25 @@ TEST(BatchNorm, GradientMatchesItsParts) {
   }
 }
 
+// float32 alone, hence the wide step.
+TEST(BatchNorm, GradientsOfEveryVersion) {
+  for (const char* version : {"", "V2", "V3"}) {
+    for (const bool training : {true, false}) {
+      const std::string op = str_cat("FusedBatchNorm", version);
+      check_gradients({.ops = {op},
+                       .at = {random({3, 2, 2, 2}), positive({2}), random({2}, 3)},
+                       .f =
+                           [&](Graph& g, const auto& xs) {
+                             const Value mean = constant(g, random({2}, 5)), variance = constant(g, positive({2}));
+                             return std::vector<Value>{g.add(op, {xs[0], xs[1], xs[2], mean, variance},
+                                                             {{"is_training", training}, {"epsilon", 0.1f}})};
+                           },
+                       .step = 1e-2,
+                       .tolerance = 2e-3});
+    }
+  }
+}
+
 TEST(LayerNorm, Cases) {
   check({.op = "_LayerNorm",
          .inputs = {Tensor::of<float>({1, 4}, {1, 2, 3, 6}), Tensor::vector<float>({2, 2, 2, 2}),
@@ -178,6 +199,19 @@ TEST(LRN, Definition) {
   check({.op = "LRN", .inputs = {random({1, 1, 1, 3})}, .attrs = {{"depth_radius", 1 << 30}}});
   bad.set("depth_radius", AttrValue(std::int64_t{1} << 31));
   check({.op = "LRN", .inputs = {x}, .attrs = bad, .error = Code::kInvalidArgument});
+}
+
+TEST(LRN, GradientsByDifferences) {
+  const AttrMap attrs = {{"depth_radius", 1}, {"bias", 1.5f}, {"alpha", 0.4f}, {"beta", 0.6f}};
+  const Tensor x = random({1, 2, 2, 6});
+  check_gradients({.ops = {"LRN"},
+                   .at = {x},
+                   .f = [&](Graph& g, const auto& xs) { return std::vector<Value>{g.add("LRN", xs, attrs)}; },
+                   .step = 1e-2,
+                   .tolerance = 2e-3});
+  const auto y = evaluate_op(*builtin_ops().find("LRN"), attrs, {x});
+  ASSERT_TRUE(y.ok());
+  check({.op = "LRNGrad", .inputs = {random({1, 2, 2, 6}, 2), x, (*y)[0]}, .attrs = attrs, .tolerance = 1e-5});
 }
 
 TEST(LRN, Gradient) {

@@ -103,6 +103,17 @@ TEST(Pool, Values) {
          .attrs = same,
          .expect = {Tensor::of<float>({1, 1, 2, 1}, {5, 4}), Tensor::of<std::int64_t>({1, 1, 2, 1}, {1, 5})},
          .check_gradient = false});
+  const Tensor dy = Tensor::of<float>({1, 1, 2, 1}, {10, 20});
+  check({.op = "MaxPoolGradWithArgmax",
+         .inputs = {x, dy, Tensor::of<std::int64_t>({1, 1, 2, 1}, {1, 5})},
+         .attrs = same,
+         .expect = {Tensor::of<float>({1, 2, 3, 1}, {0, 10, 0, 0, 0, 20})}});
+  const Tensor window = Tensor::vector<std::int32_t>({1, 2, 2, 1});
+  check({.op = "MaxPoolGradV2",
+         .inputs = {x, Tensor::of<float>({1, 1, 2, 1}, {5, 4}), dy, window, window},
+         .attrs = {{"padding", "SAME"}},
+         .expect = {Tensor::of<float>({1, 2, 3, 1}, {0, 10, 0, 0, 0, 20})},
+         .other_dtypes = false});
 }
 
 TEST(Pool, Geometries) {

@@ -6,6 +6,7 @@
 #include "argosy/graph/gradients.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/evaluate.h"
+#include "argosy/testing/op_dump.h"
 #include "argosy/testing/state_case.h"
 
 namespace argosy {
@@ -92,6 +93,11 @@ TEST(StateOps, Reads) {
                .attrs = {{"out_type", DType::kInt64}},
                .expect = {Tensor::of<std::int64_t>({0}, {})},
                .other_dtypes = false});
+}
+
+TEST(StateOps, RefIdentityNamesTheVariable) {
+  const Tensor value = Tensor::vector<float>({1, 2});
+  check_state({.op = "RefIdentity", .inputs = {value}, .after = {value}});
 }
 
 TEST(StateOps, CountUpTo) {
@@ -196,6 +202,51 @@ TEST_P(Variables, CarryGradients) {
   EXPECT_TRUE(dv[0].valid());
 }
 
+// Of sums of squares of what is read, by differences: the variable is assigned, then read.
+TEST_P(Variables, GradientsOfWhatIsRead) {
+  const bool resource = GetParam() == VariableKind::kResource;
+  const Tensor at = random_tensor(DType::kFloat64, {3, 2});
+  const VariableNode v = variable(graph_, at, "v", options());
+  const Value value = placeholder(graph_, DType::kFloat64, {3, 2});
+  const Value set = assign(v, value);
+  const AttrMap dtype = {{"dtype", DType::kFloat64}};
+  std::vector<std::pair<std::string, Value>> reads;
+  if (resource) {
+    const Value rows = constant(graph_, Tensor::vector<std::int32_t>({2, 0, 2}));
+    const Value elements = constant(graph_, Tensor::of<std::int32_t>({2, 2}, {2, 1, 0, 0}));
+    reads = {{"ReadVariableOp", v.read},
+             {"ResourceGather", graph_.add("ResourceGather", {v.ref, rows}, dtype)},
+             {"ResourceGatherNd", graph_.add("ResourceGatherNd", {v.ref, elements}, dtype)}};
+  } else {
+    reads = {{"RefIdentity", graph_.add("RefIdentity", {v.ref})}};
+  }
+  for (const auto& [op, read] : reads) {
+    SCOPED_TRACE(op);
+    const Value y = graph_.add("L2Loss", {identity(read)});
+    const auto dv = gradients(graph_, {y}, {v.ref});
+    ASSERT_TRUE(graph_.status().ok()) << graph_.status().to_string();
+    const auto run_at = [&](const Tensor& t, Value fetch) {
+      const auto done = evaluate(graph_, {{value.endpoint(), t}}, {set.endpoint()}, {.resources = &resources_});
+      EXPECT_TRUE(done.ok()) << done.status().to_string();
+      const auto out = run(fetch);
+      EXPECT_TRUE(out.ok()) << out.status().to_string();
+      return out.ok() ? out->at(0) : Tensor();
+    };
+    const Tensor analytic = run_at(at, dv[0]);
+    ASSERT_TRUE(analytic.valid());
+    ASSERT_EQ(analytic.shape(), at.shape());
+    for (std::int64_t k = 0; k < at.elements(); ++k) {
+      const auto loss = [&](double step) {
+        Tensor moved = at.clone();
+        moved.data<double>()[k] += step;
+        return *run_at(moved, y).data<double>();
+      };
+      EXPECT_NEAR(analytic.data<double>()[k], (loss(1e-5) - loss(-1e-5)) / 2e-5, 1e-8) << "element " << k;
+    }
+    if (!HasFailure()) dump_gradient(op);
+  }
+}
+
 TEST(StateShapes, ThroughHandles) {
   Graph g;
   const VariableNode v = variable(g, {2, 3}, DType::kFloat32, "v", {.kind = VariableKind::kResource});
@@ -215,6 +266,10 @@ TEST(StateShapes, TheOldVariableOpSaysNothingWithAScalar) {
   const AttrMap scalar = {{"dtype", DType::kFloat32}, {"shape", PartialShape::scalar()}};
   EXPECT_FALSE(g.add("Variable", {}, scalar).shape().has_rank());
   EXPECT_TRUE(g.add("VariableV2", {}, scalar).shape().has_rank());
+  const Value set = g.add("Assign", {g.add("Variable", {}, scalar), constant(g, 7.f)});
+  const auto out = evaluate(g, {}, {identity(set).endpoint()});
+  ASSERT_TRUE(out.ok()) << out.status().to_string();
+  EXPECT_EQ(*out->at(0).data<float>(), 7);
 }
 
 TEST(StateOps, TemporaryVariables) {

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Is every op tried? (ctest "op_cases"; reads what the op tests of the same run wrote down)
+
+    scripts/check_op_cases.py FOLDER [--list]
+
+FOLDER has ops.json (argosy/testing/op_signature_test.cc) and ops_<family>_test.jsonl (argosy/testing/op_dump.h). Fails when an op
+has no case that runs through, or a differentiable op no gradient that was held against finite differences, and is not
+named below with the test that tries it instead; also when such a name is no longer needed. --list prints the counts per
+op and the dtypes an op claims that no case uses.
+"""
+import argparse
+import collections
+import json
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# Ops that the harness of single ops cannot try: op -> (file, test) that does. "forward" and "gradient" apart.
+FLOW = "argosy/runtime/control_flow_test.cc"
+STATE = "argosy/ops/state/state_test.cc"
+ELSEWHERE = {
+    "forward": {
+        "Placeholder": ("argosy/ops/constant/constant_test.cc", "PlaceholderMustBeFed"),
+        "PlaceholderV2": ("argosy/ops/constant/constant_test.cc", "PlaceholderMustBeFed"),
+        "_Arg": ("argosy/runtime/session_test.cc", "FeedsRunsFetches"),
+        "Switch": ("argosy/ops/control_flow/control_flow_test.cc", "SwitchLeavesTheOtherOutputDead"),
+        "RefSwitch": (FLOW, "BranchesOfReferences"),
+        "RefMerge": (FLOW, "BranchesOfReferences"),
+        "RefEnter": (FLOW, "FramesOfReferences"),
+        "RefExit": (FLOW, "FramesOfReferences"),
+        "RefNextIteration": (FLOW, "LoopsOfReferencesAreAnError"),
+        "VarHandleOp": (STATE, "LiveBetweenRuns"),
+        "VariableV2": (STATE, "LiveBetweenRuns"),
+        "Variable": (STATE, "TheOldVariableOpSaysNothingWithAScalar"),
+        "TemporaryVariable": (STATE, "TemporaryVariables"),
+        "DestroyTemporaryVariable": (STATE, "TemporaryVariables"),
+        "Abort": ("argosy/ops/control_flow/control_flow_test.cc", "AbortIsAnErrorOfTheStep"),
+        "_AllReduce": ("argosy/train/data_parallel_test.cc", "SameLossesOnAnyNumberOfDevices"),
+    },
+    "gradient": {
+        "Switch": (FLOW, "GradientsFollowTheBranchTaken"),
+        "Merge": (FLOW, "GradientsFollowTheBranchTaken"),
+    },
+}
+
+
+def read(folder):
+    ops = [json.loads(line) for line in (folder / "ops.json").read_text().splitlines()]
+    forward, refused = collections.Counter(), collections.Counter()
+    gradients, dtypes = collections.Counter(), collections.defaultdict(set)
+    for path in sorted(folder.glob("ops_*.jsonl")):
+        with path.open(encoding="utf-8") as lines:
+            for line in lines:
+                case = json.loads(line)
+                op = case["op"]
+                if case.get("gradient"):
+                    gradients[op] += 1
+                elif "error" in case:
+                    refused[op] += 1
+                else:
+                    forward[op] += 1
+                    for name, value in case["attrs"].items():
+                        if "type" in value:
+                            dtypes[op].add((name, value["type"]))
+    return ops, forward, refused, gradients, dtypes
+
+
+def faults(kind, ops, tried):
+    elsewhere = ELSEWHERE[kind]
+    for op in sorted(ops):
+        if op in tried and op in elsewhere:
+            yield f"{op}: has its own {kind} case now; strike it from ELSEWHERE[\"{kind}\"]"
+        elif op not in tried and op not in elsewhere:
+            yield f"{op}: no {kind} case"
+    for op, (path, test) in sorted(elsewhere.items()):
+        source = ROOT / path
+        if op not in ops:
+            yield f"{op}: in ELSEWHERE[\"{kind}\"], but needs no {kind} case"
+        elif not source.is_file() or test not in source.read_text():
+            yield f"{op}: {path} has no test {test}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--list", action="store_true")
+    options = parser.parse_args()
+    ops, forward, refused, gradients, dtypes = read(options.folder)
+    names = {op["name"] for op in ops}
+    differentiable = {op["name"] for op in ops if op["differentiable"]}
+    if options.list:
+        for op in sorted(ops, key=lambda o: o["name"]):
+            name = op["name"]
+            unused = {a["name"]: sorted(t for t in a["types"] if (a["name"], t) not in dtypes[name])
+                      for a in op["attrs"] if a["kind"] == "type" and a["types"]}
+            print(f"{name:36} {forward[name]:5} cases {refused[name]:4} refused {gradients[name]:4} gradients",
+                  {a: t for a, t in unused.items() if t} or "")
+    found = [*faults("forward", names, set(forward)), *faults("gradient", differentiable, set(gradients))]
+    for fault in found:
+        print(fault)
+    print(f"{len(names)} ops: {sum(forward.values())} cases run, {sum(refused.values())} are refused as they must be; "
+          f"{len(differentiable)} are differentiable: {sum(gradients.values())} gradients held against finite differences; "
+          f"{len(found)} faults")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
