@@ -74,10 +74,21 @@ int thread_budget() {
   return budget;
 }
 
+ThreadLimit::ThreadLimit(int most) {
+  const int now = thread_budget();
+  if (most >= now) return;
+  before_ = now;
+  set_thread_budget(most);
+}
+
+ThreadLimit::~ThreadLimit() {
+  if (before_ > 0) set_thread_budget(before_);
+}
+
 namespace internal {
 
 void parallel_ranges(std::int64_t n, std::int64_t grain, RangeFn fn, void* body) {
-  const std::int64_t useful = (n + grain - 1) / std::max<std::int64_t>(grain, 1);
+  const std::int64_t useful = n / std::max<std::int64_t>(grain, 1);
   const int threads = static_cast<int>(std::min<std::int64_t>(thread_budget(), useful));
 #if defined(ARGOSY_TSAN)
   // libgomp is not instrumented: its barriers would look like races. The ranges stay the same.

@@ -15,25 +15,37 @@ int available_cores();
 void set_thread_budget(int threads);
 int thread_budget();
 
+// Within a scope, the calling thread's budget is at most this: for calls whose work a team's waking would outweigh,
+// oneDNN's among them. Costs a few nanoseconds.
+class ThreadLimit {
+ public:
+  explicit ThreadLimit(int most);
+  ~ThreadLimit();
+  ThreadLimit(const ThreadLimit&) = delete;
+  ThreadLimit& operator=(const ThreadLimit&) = delete;
+
+ private:
+  int before_ = 0;  // 0: nothing was changed
+};
+
 namespace internal {
 using RangeFn = void (*)(void* body, std::int64_t begin, std::int64_t end);
 void parallel_ranges(std::int64_t n, std::int64_t grain, RangeFn fn, void* body);
 }  // namespace internal
 
-// body(begin, end) over disjoint ranges that cover [0, n). `grain` is the least number of iterations worth a thread
-// (about 10 µs of work: waking a team costs that much). Ranges are contiguous and the same for the same budget.
-// The body must not throw, and must not call parallel_for on the same team.
+// body(begin, end) over disjoint ranges that cover [0, n). Every thread gets at least `grain` iterations: about 15 µs
+// of work, for waking one costs that much, and several times that on a busy machine. Ranges are contiguous and the same
+// for the same budget. The body must not throw, and must not call parallel_for on the same team.
 template <typename Body>
 void parallel_for(std::int64_t n, std::int64_t grain, Body&& body) {
   if (n <= 0) return;
-  if (n <= grain || thread_budget() == 1) {
+  if (n < 2 * grain || thread_budget() == 1) {
     body(std::int64_t{0}, n);
     return;
   }
   using Plain = std::remove_reference_t<Body>;
   internal::parallel_ranges(
-      n, grain,
-      [](void* b, std::int64_t begin, std::int64_t end) { (*static_cast<Plain*>(b))(begin, end); },
+      n, grain, [](void* b, std::int64_t begin, std::int64_t end) { (*static_cast<Plain*>(b))(begin, end); },
       const_cast<void*>(static_cast<const void*>(&body)));
 }
 

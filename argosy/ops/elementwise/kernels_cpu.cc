@@ -237,11 +237,11 @@ Status no_row(const KernelInit& init) { return unimplemented("no such span for "
 
 std::int64_t grain_of(Work work) {
   switch (work) {
-    case Work::kMove: return 65536;
-    case Work::kArithmetic: return 32768;
-    case Work::kFunction: return 8192;
+    case Work::kMove: return 1 << 17;
+    case Work::kArithmetic: return 1 << 17;
+    case Work::kFunction: return 1 << 14;
   }
-  return 32768;
+  return 1 << 17;
 }
 
 Result<std::unique_ptr<Kernel>> make_unary(const KernelInit& init, std::span<const UnaryRow> rows,
