@@ -10,7 +10,8 @@ namespace {
 
 // Nodes reachable backwards from the roots without passing through a fed endpoint.
 std::vector<char> needed_nodes(const Graph& graph, const StepSignature& signature,
-                               const std::unordered_map<Endpoint, std::size_t>& feed_index) {
+                               const std::unordered_map<Endpoint, std::size_t>& feed_index,
+                               const std::unordered_map<NodeId, NodeId>& replaced) {
   std::vector<char> needed(static_cast<std::size_t>(graph.size()), 0);
   std::vector<NodeId> stack;
   const auto need = [&](NodeId id) {
@@ -50,7 +51,11 @@ std::vector<char> needed_nodes(const Graph& graph, const StepSignature& signatur
       if (feed_index.empty() || !feed_index.contains(e)) need(e.node);
     }
     for (const NodeId c : graph.node(id).controls) {
-      if (feed_index.empty() || !all_fed(c)) need(c);
+      if (!replaced.empty() && replaced.contains(c)) {
+        need(replaced.at(c));
+      } else if (feed_index.empty() || !all_fed(c)) {
+        need(c);
+      }
     }
   }
   return needed;
@@ -130,10 +135,11 @@ class Copier {
   std::vector<std::pair<NodeId, Endpoint>> open_;
 };
 
-Result<StepGraph> copy_needed(const Graph& graph, const StepSignature& signature, StepGraph step) {
+Result<StepGraph> copy_needed(const Graph& graph, const StepSignature& signature, StepGraph step,
+                              const std::unordered_map<NodeId, NodeId>& replaced = {}) {
   std::unordered_map<Endpoint, std::size_t> feed_index;
   for (std::size_t i = 0; i < signature.feeds.size(); ++i) feed_index.emplace(signature.feeds[i], i);
-  const std::vector<char> needed = needed_nodes(graph, signature, feed_index);
+  const std::vector<char> needed = needed_nodes(graph, signature, feed_index, replaced);
   ARGOSY_ASSIGN_OR_RETURN(const auto order, graph.topological_order());
   for (const auto& [name, function] : graph.functions()) step.graph.add_function(function);
   Copier copier(graph, step);
@@ -160,7 +166,8 @@ Result<StepGraph> without_dead_nodes(const StepGraph& step) {
   // The feeds stay even when nothing reads them: they are the step's parameters.
   signature.targets.insert(signature.targets.end(), step.feeds.begin(), step.feeds.end());
   ARGOSY_ASSIGN_OR_RETURN(StepGraph lean,
-                          copy_needed(step.graph, signature, StepGraph{Graph(step.graph.ops()), {}, {}, {}}));
+                          copy_needed(step.graph, signature, StepGraph{Graph(step.graph.ops()), {}, {}, {}},
+                                      {step.replaced.begin(), step.replaced.end()}));
   const std::size_t kept = step.targets.size();
   lean.feeds.assign(lean.targets.begin() + static_cast<std::ptrdiff_t>(kept), lean.targets.end());
   lean.targets.resize(kept);

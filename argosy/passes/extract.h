@@ -7,6 +7,7 @@
 // is that of the fed tensor, and shapes are inferred anew from there.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "argosy/graph/graph.h"
@@ -26,13 +27,17 @@ struct StepGraph {
   std::vector<NodeId> feeds;      // the "_Arg" nodes, in the signature's order
   std::vector<Endpoint> fetches;  // in the signature's order
   std::vector<NodeId> targets;
+  // Nodes that a pass put others in the place of: who waited for the first waits for the second.
+  std::vector<std::pair<NodeId, NodeId>> replaced = {};
+  std::vector<std::string> notes = {};  // what each pass did, for people
 };
 
 // INVALID_ARGUMENT when a feed's shape contradicts what the graph says of the endpoint, or shapes contradict each
 // other.
 Result<StepGraph> extract_step(const Graph& graph, const StepSignature& signature);
 
-// A copy without the nodes that nothing in the step needs any more: what passes that bypass nodes end with.
+// A copy without the nodes that nothing in the step needs any more, `replaced` ones among them: what passes that bypass
+// nodes end with.
 Result<StepGraph> without_dead_nodes(const StepGraph& step);
 
 }  // namespace argosy

@@ -1,22 +1,62 @@
 #include "argosy/passes/optimize.h"
 
+#include <algorithm>
+
 #include "argosy/passes/fold.h"
 #include "argosy/passes/fuse_bias.h"
+#include "argosy/passes/fuse_elementwise.h"
+#include "argosy/passes/fuse_updates.h"
 #include "argosy/passes/merge_equal.h"
 
 namespace argosy {
 
-Result<StepGraph> prepare_step(StepGraph step, const PrepareOptions& options) {
-  if (!options.optimize) return step;
-  ARGOSY_ASSIGN_OR_RETURN(int changed, fold_constants(step));
-  ARGOSY_ASSIGN_OR_RETURN(const int merged, merge_equal_nodes(step));
-  changed += merged;
-  // Fusion asks who else reads a value: what is dead must be gone.
-  if (changed > 0) {
-    ARGOSY_ASSIGN_OR_RETURN(step, without_dead_nodes(step));
+namespace {
+
+struct Pass {
+  const char* name;
+  Result<int> (*run)(StepGraph& step);
+  const char* done;  // what the number it returns counts
+};
+
+// Fusion asks who else reads a value: what is dead goes before it, and after each pass that changed something.
+constexpr Pass kPasses[] = {
+    {"fold", fold_constants, "nodes became constants"},
+    {"merge_equal", merge_equal_nodes, "nodes merged into equal ones"},
+    {"fuse_bias", fuse_bias, "products took in their bias and activation"},
+    {"fuse_elementwise", fuse_elementwise, "elementwise nodes fused"},
+    {"fuse_updates", fuse_updates, "optimizer updates share a pass"},
+};
+
+Result<std::vector<std::string>> names_in(const std::string& list) {
+  std::vector<std::string> names = list.empty() ? std::vector<std::string>{} : str_split(list, ',');
+  for (const std::string& name : names) {
+    if (std::any_of(std::begin(kPasses), std::end(kPasses), [&](const Pass& p) { return p.name == name; })) continue;
+    std::vector<std::string> known;
+    for (const Pass& p : kPasses) known.emplace_back(p.name);
+    return invalid_argument("there is no pass \"", name, "\"; there are ", str_join(known)).with_id("ARG-PASS-001");
   }
-  ARGOSY_ASSIGN_OR_RETURN(changed, fuse_bias(step));
-  return changed > 0 ? without_dead_nodes(step) : Result<StepGraph>(std::move(step));
+  return names;
+}
+
+}  // namespace
+
+Result<StepGraph> prepare_step(StepGraph step, const PrepareOptions& options) {
+  ARGOSY_ASSIGN_OR_RETURN(const auto without, names_in(options.without));
+  if (!options.optimize) return step;
+  std::vector<std::string> notes = step.notes;
+  for (const Pass& pass : kPasses) {
+    if (std::find(without.begin(), without.end(), pass.name) != without.end()) {
+      notes.push_back(str_cat(pass.name, ": off"));
+      continue;
+    }
+    ARGOSY_ASSIGN_OR_RETURN(const int changed, pass.run(step));
+    if (changed == 0) continue;
+    const int before = step.graph.size();
+    ARGOSY_ASSIGN_OR_RETURN(step, without_dead_nodes(step));
+    notes.push_back(str_cat(pass.name, ": ", changed, " ", pass.done, ", ", before, " nodes now ", step.graph.size()));
+  }
+  step.notes = std::move(notes);
+  return step;
 }
 
 }  // namespace argosy

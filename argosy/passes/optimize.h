@@ -1,15 +1,20 @@
 // The pipeline of passes between a step's own graph and its placement: lowering functional control flow, folding
-// constants, merging equal nodes, fusing. Each pass lives in a file of its own and may be switched off.
+// constants, merging equal nodes, fusing. Each pass lives in a file of its own, may be switched off by its name (that
+// of its file) and says what it did in StepGraph::notes.
 #pragma once
+
+#include <string>
 
 #include "argosy/passes/extract.h"
 
 namespace argosy {
 
 struct PrepareOptions {
-  bool optimize = true;  // false: only what the executor needs (lowering)
+  bool optimize = true;      // false: only what the executor needs (lowering)
+  std::string without = {};  // passes left out: "fuse_elementwise,merge_equal"
 };
 
+// INVALID_ARGUMENT when `without` names no pass.
 Result<StepGraph> prepare_step(StepGraph step, const PrepareOptions& options);
 
 }  // namespace argosy

@@ -360,6 +360,7 @@ Result<std::shared_ptr<const Step>> compile_step(const StepGraph& graph, const P
     const Node& n = graph.graph.nodes()[i];
     step->placement.rows.push_back({n.name, n.op->name, n.device, placement.reason[i]});
   }
+  step->placement.passes = graph.notes;
   ARGOSY_ASSIGN_OR_RETURN(ItemGraph items, build_items(graph, placement.device, kernels, *step));
   ARGOSY_RETURN_IF_ERROR(Compiler(*step, std::move(items), graph.graph).run());
   if (must_fit) ARGOSY_RETURN_IF_ERROR(check_memory(*step));

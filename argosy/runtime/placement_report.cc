@@ -21,7 +21,9 @@ std::string PlacementReport::summary() const {
     ++scopes_by_device[row.device][scope_of(row.node)];
     if (row.reason.starts_with("moved")) ++moved[str_cat(row.op, ": ", row.reason)];
   }
-  std::vector<std::string> lines = {str_cat("placement of ", rows.size(), " nodes")};
+  std::vector<std::string> lines;
+  for (const std::string& pass : passes) lines.push_back(str_cat("pass ", pass));
+  lines.push_back(str_cat("placement of ", rows.size(), " nodes"));
   for (const auto& [device, scopes] : scopes_by_device) {
     int total = 0;
     std::vector<std::pair<int, std::string>> largest;

@@ -114,7 +114,7 @@ class Session::Impl {
     ARGOSY_RETURN_IF_ERROR(Status(graph_.status()));
     StepSignature wanted{signature.feeds, std::move(shapes), signature.fetches, signature.targets};
     ARGOSY_ASSIGN_OR_RETURN(StepGraph step, extract_step(graph_, wanted));
-    ARGOSY_ASSIGN_OR_RETURN(step, prepare_step(std::move(step), {.optimize = options_.optimize}));
+    ARGOSY_ASSIGN_OR_RETURN(step, prepare_step(std::move(step), {.optimize = options_.optimize, .without = without_passes()}));
     const PlaceOptions place_options{.devices = machine_->specs(),
                                      .has_kernel =
                                          [this](const OpDef& op, const DeviceSpec& spec) {
@@ -126,6 +126,11 @@ class Session::Impl {
     ARGOSY_ASSIGN_OR_RETURN(auto compiled, compile_step(step, placement, machine_, kernels(), must_fit));
     if (options_.log_device_placement) std::fputs(compiled->placement.summary().c_str(), stderr);
     return compiled;
+  }
+
+  std::string without_passes() const {
+    const char* const env = std::getenv("ARGOSY_WITHOUT_PASSES");
+    return options_.without_passes.empty() && env != nullptr ? env : options_.without_passes;
   }
 
   const KernelRegistry& kernels() const { return options_.kernels != nullptr ? *options_.kernels : cpu_kernels(); }

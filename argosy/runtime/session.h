@@ -29,6 +29,7 @@ struct SessionOptions {
   bool allow_soft_placement = true;   // an op its device cannot run moves to the CPU, with a reason
   bool log_device_placement = false;  // a summary on stderr when a step is compiled
   bool optimize = true;               // folding, merging, fusion
+  std::string without_passes = "";    // some of them left out (passes/optimize.h); "" = $ARGOSY_WITHOUT_PASSES
   bool reproducible = false;          // fixed reduction orders, also across device counts
   std::string trace_path = "";        // Chrome trace of every step; "" = $ARGOSY_TRACE, else none
 };

@@ -52,6 +52,7 @@ struct PlacementReport {
     std::string reason;  // "asked", "colocated with v", "no GPU kernel", "default", …
   };
   std::vector<Row> rows;
+  std::vector<std::string> passes;  // what each graph pass did
   // About 40 lines: ops per device by scope, what was moved and why.
   std::string summary() const;
 };

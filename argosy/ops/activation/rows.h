@@ -1,4 +1,4 @@
-// The tables of this folder's kernels. Private to it.
+// The tables of this folder's kernels, for them and for fused ones.
 #pragma once
 
 #include "argosy/ops/elementwise/kernels.h"

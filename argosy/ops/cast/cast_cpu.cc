@@ -3,6 +3,7 @@
 #include "argosy/base/parallel.h"
 #include "argosy/op/kernel.h"
 #include "argosy/ops/cast/convert.h"
+#include "argosy/ops/cast/spans.h"
 #include "argosy/ops/elementwise/kernels.h"
 
 namespace argosy {
@@ -13,7 +14,7 @@ using CastTypes =
     TypeList<float, double, bfloat16, float16, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
              std::uint16_t, std::uint32_t, std::uint64_t, bool, std::complex<float>, std::complex<double>>;
 
-using Span = void (*)(const void* x, void* y, std::int64_t n);
+using Span = UnarySpan;
 
 template <typename From, typename To>
 void cast_span(const void* x, void* y, std::int64_t n) {
@@ -31,8 +32,9 @@ void narrow_span(const void* x, void* y, std::int64_t n) {
   narrow(half, static_cast<const float*>(x), y, n);
 }
 
-// Null when there is no such cast.
-Span find_span(DType from, DType to) {
+}  // namespace
+
+UnarySpan find_cast_span(DType from, DType to) {
   using enum DType;
   if (from == kBfloat16 && to == kFloat32) return widen_span<kBfloat16>;
   if (from == kFloat16 && to == kFloat32) return widen_span<kFloat16>;
@@ -47,6 +49,8 @@ Span find_span(DType from, DType to) {
   });
   return found.ok() ? span : nullptr;
 }
+
+namespace {
 
 // The lowest mantissa bits, those the 16-bit type lacks, cleared: what rounds then is exact.
 float truncated(float x, DType to) {
@@ -73,7 +77,7 @@ class Cast final : public Kernel {
     Span span = nullptr;
     if (from != to) {
       span = truncate ? (from == DType::kFloat32 ? find_truncating<float>(to) : find_truncating<double>(to))
-                      : find_span(from, to);
+                      : find_cast_span(from, to);
       if (span == nullptr) return unimplemented("Cast ", dtype_name(from), " to ", dtype_name(to), " is not supported");
     }
     return std::unique_ptr<Kernel>(std::make_unique<Cast>(span, element_bytes(from), element_bytes(to)));

@@ -9,6 +9,7 @@ void define_unary(OpRegistry& ops);
 void define_binary(OpRegistry& ops);
 void define_comparison(OpRegistry& ops);
 void define_more(OpRegistry& ops);
+void define_fused(OpRegistry& ops);
 
 // Type sets, as TensorFlow has them.
 inline constexpr char kFloats[] = "T: {bfloat16, half, float, double}";

@@ -12,6 +12,7 @@ void define_elementwise(OpRegistry& ops) {
   elementwise::define_binary(ops);
   elementwise::define_comparison(ops);
   elementwise::define_more(ops);
+  elementwise::define_fused(ops);
 }
 
 namespace {

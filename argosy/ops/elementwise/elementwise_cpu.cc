@@ -15,10 +15,14 @@ constexpr std::pair<std::string_view, std::string_view> kSame[] = {
     {"Round", "Rint"},
 };
 
+}  // namespace
+
 std::string_view function_of(std::string_view op) {
   const auto* const found = std::find_if(std::begin(kSame), std::end(kSame), [&](auto& s) { return s.first == op; });
   return found == std::end(kSame) ? op : found->second;
 }
+
+namespace {
 
 template <std::span<const UnaryRow> (*rows)()>
 Result<std::unique_ptr<Kernel>> unary(const KernelInit& init) {
@@ -61,9 +65,11 @@ BinarySpans find_binary_spans(std::string_view op, DType dtype) {
 }
 
 void add_kernels_cpu_more(KernelRegistry& kernels);
+void add_kernels_cpu_fused(KernelRegistry& kernels);
 
 void add_kernels_cpu_elementwise(KernelRegistry& kernels) {
   add_kernels_cpu_more(kernels);
+  add_kernels_cpu_fused(kernels);
   for (const char* op :
        {"Neg",     "Abs",      "Sign",       "Square", "Reciprocal", "Inv",     "Sqrt",     "Rsqrt",
         "Exp",     "Expm1",    "Log",        "Log1p",  "Sin",        "Cos",     "Tan",      "Asin",

@@ -11,4 +11,7 @@ std::span<const BinaryRow> simple_binary_rows();  // add, mul, less …: loops
 std::span<const UnaryRow> reference_unary_rows();
 std::span<const BinaryRow> reference_binary_rows();
 
+// The function an op computes, by which its rows are named: Add for AddV2.
+std::string_view function_of(std::string_view op);
+
 }  // namespace argosy::elementwise

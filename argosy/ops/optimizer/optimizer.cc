@@ -124,7 +124,10 @@ OpSpec spec(const Row& row, bool sparse, bool resource) {
 
 }  // namespace
 
+void define_apply_many(OpRegistry& ops);
+
 void define_optimizer(OpRegistry& ops) {
+  define_apply_many(ops);
   for (const Row& row : kRows) {
     ops.add(spec(row, false, true));
     if (!row.resource_only) ops.add(spec(row, false, false));

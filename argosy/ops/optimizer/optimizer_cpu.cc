@@ -14,7 +14,7 @@ using optimizer::Loop;
 using optimizer::LoopRow;
 using optimizer::Update;
 
-constexpr std::int64_t kGrain = 16384;  // elements: a few of them a nanosecond
+constexpr std::int64_t kGrain = 1 << 17;  // elements: several of them a nanosecond
 
 // Where an op's inputs stand.
 struct Inputs {
@@ -197,7 +197,10 @@ class Apply final : public Kernel {
 
 }  // namespace
 
+void add_kernels_cpu_apply_many(KernelRegistry& kernels);
+
 void add_kernels_cpu_optimizer(KernelRegistry& kernels) {
+  add_kernels_cpu_apply_many(kernels);
   for (const LoopRow& row : optimizer::reference_loops()) {
     if (row.dtype != DType::kFloat32 || row.flag) continue;
     for (const char* prefix : {"Apply", "ResourceApply", "SparseApply", "ResourceSparseApply"}) {
