@@ -89,7 +89,7 @@ const DType kFloating[] = {DType::kFloat32, DType::kFloat64, DType::kBfloat16, D
 //  x ─► Mul(scalar) ─► BiasAdd(b) ─► Tanh ─► Sub(x) ─► y     ──►     x, scalar, b ─► _FusedElementwise ─► y
 TEST(FuseElementwise, ChainsOfEveryDtypeKeepTheirBits) {
   for (const DType dtype : kFloating) {
-    for (const Shape& shape : {Shape{37, 20}, Shape{3, 5, 7, 64}, Shape{1, 1}, Shape{70000, 3}}) {
+    for (const Shape& shape : {Shape{37, 20}, Shape{3, 5, 7, 64}, Shape{1, 1}, Shape{70000, 3}, Shape{3, 4096}}) {
       Graph g;
       const std::int64_t channels = shape.back();
       const Value x = fed(g, dtype, shape, "x"), s = fed(g, dtype, PartialShape::scalar(), "s"), b = fed(g, dtype, {channels}, "b");

@@ -12,8 +12,10 @@ namespace argosy {
 
 namespace {
 
-constexpr std::int64_t kMostElements = 1 << 18;  // of a variable
-constexpr std::size_t kMostBytes = 4 << 20;      // of a group's gradients
+// Elements of a variable. Larger ones are updated best at once, while their gradient is in the cache (784x256 by SGD,
+// together with others at the end of the step: 46 us instead of 33 us).
+constexpr std::int64_t kMostElements = 1 << 14;
+constexpr std::size_t kMostBytes = 1 << 20;  // of a group's gradients
 
 class UpdateFuser {
  public:

@@ -34,6 +34,22 @@ void select(std::int64_t bytes, const void* condition, const void* t, const void
   }
 }
 
+// One element n times, by its size.
+template <typename T>
+void repeat_as(const std::byte* one, std::byte* to, std::int64_t n) {
+  T value;
+  std::memcpy(&value, one, sizeof value);
+  std::fill_n(reinterpret_cast<T*>(to), n, value);
+}
+void repeat(std::int64_t bytes, const std::byte* one, std::byte* to, std::int64_t n) {
+  switch (bytes) {
+    case 1: return repeat_as<std::uint8_t>(one, to, n);
+    case 2: return repeat_as<std::uint16_t>(one, to, n);
+    case 4: return repeat_as<std::uint32_t>(one, to, n);
+    default: return repeat_as<std::uint64_t>(one, to, n);
+  }
+}
+
 class FusedKernel final : public Kernel {
  public:
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
@@ -106,6 +122,7 @@ class FusedKernel final : public Kernel {
     FusedOperand operand;     // of an input
     std::int64_t place = -1;  // offset in the scratch of a block
     bool tile = false;        // an input that is read from its place
+    bool direct = false;      // … but for this one, whose period no block crosses
     int output = -1;
     int last_use = -1;         // step
     std::vector<int> hazards;  // of an output: inputs still read after it is written
@@ -195,6 +212,9 @@ class FusedKernel final : public Kernel {
     const std::int64_t most = per_element_ == 0 ? kLargestBlock : kScratchBytes / per_element_ / kStep * kStep;
     block_ = std::min(kLargestBlock, most);
     if (block_ == 0) return unimplemented("_FusedElementwise: too many values at once");
+    for (ValueInfo& v : values_) {
+      v.direct = v.tile && v.operand.kind == FusedOperand::Kind::kPeriodic && v.operand.size % block_ == 0;
+    }
     grain_ = std::max<std::int64_t>(1, grain_of(Work::kArithmetic) / work_ / block_);
     return ok_status();
   }
@@ -206,7 +226,7 @@ class FusedKernel final : public Kernel {
   void lay_tiles(const Run& r, std::int64_t first, std::int64_t n, std::byte* scratch, bool changing) const {
     for (std::size_t v = 0; v < values_.size(); ++v) {
       const ValueInfo& value = values_[v];
-      if (value.tile && changes(value.operand) == changing) {
+      if (value.tile && !value.direct && changes(value.operand) == changing) {
         lay_tile(value, r.memory[v], first, n, scratch + value.place * block_);
       }
     }
@@ -218,7 +238,8 @@ class FusedKernel final : public Kernel {
       for (std::int64_t i = 0; i < n;) {
         const std::int64_t end = std::min(n, ((first + i) / size + 1) * size - first);
         const std::byte* const one = from + (first + i) / size * bytes;
-        for (; i < end; ++i) std::memcpy(to + i * bytes, one, static_cast<std::size_t>(bytes));
+        repeat(bytes, one, to + i * bytes, end - i);
+        i = end;
       }
       return;
     }
@@ -240,6 +261,7 @@ class FusedKernel final : public Kernel {
     lay_tiles(r, first, n, scratch, /*changing=*/true);
     const auto at = [&](int v) -> const std::byte* {
       const ValueInfo& value = values_[v];
+      if (value.direct) return r.memory[v] + first % value.operand.size * value.bytes;
       if (value.tile || r.memory[v] == nullptr || r.held[v]) return scratch + value.place * block_;
       return is_still(v) ? r.memory[v] : r.memory[v] + first * value.bytes;
     };
