@@ -44,6 +44,13 @@ class ElementwiseFuser {
       ARGOSY_RETURN_IF_ERROR(fuse(members));
       fused += static_cast<int>(members.size());
     }
+    // A group that was fused before the one it reads of still reads the old node.
+    for (const NodeId id : made_) {
+      for (std::size_t k = 0; k < graph_.node(id).inputs.size(); ++k) {
+        const auto now = replaced_.find(graph_.node(id).inputs[k]);
+        if (now != replaced_.end()) graph_.set_input(id, static_cast<int>(k), now->second);
+      }
+    }
     return fused;
   }
 
@@ -197,11 +204,13 @@ class ElementwiseFuser {
     program.write(spec.attrs);
     ARGOSY_ASSIGN_OR_RETURN(const NodeId id, graph_.add_node(std::move(spec)));
     group_of_.push_back(-1);
+    made_.push_back(id);
     for (std::size_t o = 0; o < outputs.size(); ++o) replace(outputs[o], {id, static_cast<std::int32_t>(o)});
     return ok_status();
   }
 
   void replace(NodeId old, Endpoint fresh) {
+    replaced_[{old, 0}] = fresh;
     for (const Graph::Use& u : uses_[old.index]) graph_.set_input(u.node, u.input, fresh);
     for (Endpoint& fetch : step_.fetches) {
       if (fetch.node == old) fetch = fetch.index < 0 ? Endpoint{fresh.node, fetch.index} : fresh;
@@ -221,6 +230,8 @@ class ElementwiseFuser {
   std::vector<int> group_of_;  // by node; -1: none
   std::vector<int> seen_;      // by node: the search that saw it
   int visit_ = 0;
+  std::vector<NodeId> made_;
+  std::map<Endpoint, Endpoint> replaced_;
 };
 
 }  // namespace

@@ -92,7 +92,8 @@ TEST(FuseElementwise, ChainsOfEveryDtypeKeepTheirBits) {
     for (const Shape& shape : {Shape{37, 20}, Shape{3, 5, 7, 64}, Shape{1, 1}, Shape{70000, 3}, Shape{3, 4096}}) {
       Graph g;
       const std::int64_t channels = shape.back();
-      const Value x = fed(g, dtype, shape, "x"), s = fed(g, dtype, PartialShape::scalar(), "s"), b = fed(g, dtype, {channels}, "b");
+      const Value x = fed(g, dtype, shape, "x"), s = fed(g, dtype, PartialShape::scalar(), "s"),
+                  b = fed(g, dtype, {channels}, "b");
       const Value y = g.add("Sub", {g.add("Tanh", {g.add("BiasAdd", {g.add("Mul", {s, x}), b})}), x});
       const StepGraph plain = step_of(g, {y}), one = fused(plain);
       EXPECT_THAT(ops_of(one.graph), testing::Contains(testing::Pair("_FusedElementwise", 1)));
@@ -237,6 +238,19 @@ TEST(FuseElementwise, OtherDevicesShapesAndControlEdgesStayApart) {
   const Value d = g.add("Exp", {g.add("Neg", {unknown})});
   StepGraph step = step_of(g, {b, c, d});
   EXPECT_EQ(*fuse_elementwise(step), 0);
+}
+
+//  x ─► Neg ─► Exp ─► a ─► MatMul ─► Neg ─► Add(a) ─► y: two groups, one of which reads of the other
+TEST(FuseElementwise, NothingIsComputedTwice) {
+  Graph g;
+  const Value x = fed(g, DType::kFloat32, {4, 4}, "x");
+  const Value a = g.add("Exp", {g.add("Neg", {x})});
+  const Value y = g.add("AddV2", {g.add("Neg", {g.add("MatMul", {a, a})}), a});
+  const StepGraph plain = step_of(g, {y}), less = fused(plain);
+  EXPECT_THAT(ops_of(less.graph),
+              testing::UnorderedElementsAre(testing::Pair("Placeholder", 1), testing::Pair("MatMul", 1),
+                                            testing::Pair("_FusedElementwise", 2)));
+  expect_same_bits(plain, less, {{"x", numbers(DType::kFloat32, {4, 4}, 1)}});
 }
 
 // The planner may lay an output over an input that a later step still reads.
