@@ -1,11 +1,14 @@
 #include "argosy/base/parallel.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <string>
+#include <system_error>
+#include <thread>
 
 #include "argosy/base/cgroup.h"
 
@@ -48,6 +51,27 @@ double cgroup_quota() {
 
 thread_local int budget = 0;
 
+// A thread of libgomp's that waits for work spins for 300,000 turns (milliseconds) before it sleeps, but for 1,000
+// (about what waking it costs) once there are more threads in teams than cores. Spinning for long is ruinous where
+// another program wants a core: whoever spins uses up its share, and is then off its core when a team needs it (two
+// cores ran 15 times slower than one beside two compilers). So there is one team more than needed, of a thread that
+// sleeps for good and its one helper.
+void keep_waiting_short() {
+#if !defined(ARGOSY_TSAN)
+  static const bool once = [] {
+    try {
+      std::thread([] {
+        GOMP_parallel([](void*) {}, nullptr, 2, 0);
+        for (;;) pause();
+      }).detach();
+    } catch (const std::system_error&) {  // no thread to be had: waiting stays long
+    }
+    return true;
+  }();
+  static_cast<void>(once);
+#endif
+}
+
 }  // namespace
 
 int available_cores() {
@@ -64,6 +88,7 @@ int available_cores() {
 
 void set_thread_budget(int threads) {
   budget = std::max(threads, 1);
+  if (budget > 1) keep_waiting_short();
 #if !defined(ARGOSY_TSAN)
   omp_set_num_threads(budget);
 #endif
