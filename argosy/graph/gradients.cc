@@ -29,6 +29,7 @@ class Differentiator {
     for (const Value& v : xs) sources_.insert(v.endpoint());
     for (const Value& v : options_.stop) stops_.insert(v.endpoint());
     const int forward_size = graph_.size();
+    source_ = str_cat("gradients:", forward_size);
     auto order = graph_.topological_order();
     if (!order.ok()) return fail(order.status(), xs.size());
     mark_between(*order, xs, ys);
@@ -120,7 +121,7 @@ class Differentiator {
     }
     const auto where = colocated(id);
     const auto name = graph_.name_scope(str_cat(graph_.node(id).name, "_grad"));
-    GradContext context(graph_, id, std::move(dys));
+    GradContext context(graph_, id, std::move(dys), source_);
     const std::vector<Value> dxs = graph_.node(id).op->gradient(context);
     if (!graph_.status().ok()) return;
     ARGOSY_CHECK(dxs.size() == inputs.size());
@@ -174,6 +175,7 @@ class Differentiator {
   std::unordered_set<std::int32_t> targets_;
   std::unordered_set<Endpoint> sources_, stops_;
   std::vector<char> between_;
+  std::string source_;
   std::unordered_map<Endpoint, std::vector<Value>> flowing_;
 };
 
@@ -188,7 +190,16 @@ std::vector<Value> gradients(Graph& graph, const std::vector<Value>& ys, const s
   for (const Value& v : xs) {
     if (!v.valid()) return graph.fail(invalid_argument("gradients: an x is no value")), std::vector<Value>(xs.size());
   }
-  return Differentiator(graph, options).run(ys, xs);
+  // In an open body, differentiation is part of the body, by what it has of the values.
+  Graph& here = graph.current();
+  const auto local = [&](std::vector<Value> values) {
+    for (Value& v : values) v = here.local(v);
+    return values;
+  };
+  GradOptions inside = options;
+  inside.grad_ys = local(options.grad_ys);
+  inside.stop = local(options.stop);
+  return Differentiator(here, inside).run(local(ys), local(xs));
 }
 
 }  // namespace argosy

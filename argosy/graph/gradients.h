@@ -2,6 +2,7 @@
 // differentiable themselves.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "argosy/graph/graph.h"
@@ -12,7 +13,8 @@ namespace argosy {
 // nothing flows; errors go to the graph.
 class GradContext {
  public:
-  GradContext(Graph& graph, NodeId node, std::vector<Value> dys) : graph_(graph), node_(node), dys_(std::move(dys)) {}
+  GradContext(Graph& graph, NodeId node, std::vector<Value> dys, std::string source = "gradients")
+      : graph_(graph), node_(node), dys_(std::move(dys)), source_(std::move(source)) {}
 
   Graph& graph() { return graph_; }
   const Node& node() const { return graph_.node(node_); }
@@ -26,11 +28,14 @@ class GradContext {
   // What flows back into output i; zeros of its shape where nothing does.
   Value dy(int i = 0);
   bool has_dy(int i) const { return dys_[i].valid(); }
+  // One name per call of gradients(): what accumulates over nodes is kept by it.
+  const std::string& source() const { return source_; }
 
  private:
   Graph& graph_;
   NodeId node_;
   std::vector<Value> dys_;
+  std::string source_;
 };
 
 struct GradOptions {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "argosy/graph/function_body.h"
+
 namespace argosy {
 
 namespace {
@@ -37,11 +39,15 @@ Graph Graph::clone() const {
   copy.functions_ = functions_;
   copy.seed_ = seed_;
   copy.op_seeds_ = op_seeds_;
+  copy.function_prefix_ = function_prefix_;
+  copy.function_counts_ = function_counts_;
   return copy;
 }
 
 void Graph::fail(Status status) {
-  if (status_.ok() && !status.ok()) status_ = std::move(status);
+  if (status.ok() || !status_.ok()) return;
+  if (body_ != nullptr) body_->outer().fail(status);
+  status_ = std::move(status);
 }
 
 // --- scopes ----------------------------------------------------------------------------------------------------------
@@ -70,6 +76,7 @@ Graph::Scope::~Scope() {
 }
 
 Graph::Scope Graph::device(std::string_view device) {
+  if (inner_ != nullptr) return inner_->device(device);
   Scope scope(this, std::make_unique<Scope::State>());
   // The parts an inner scope leaves open come from the outer one; the placer merges "outer;inner" part by part.
   if (device.empty()) {
@@ -81,6 +88,7 @@ Graph::Scope Graph::device(std::string_view device) {
 }
 
 Graph::Scope Graph::name_scope(std::string_view name) {
+  if (inner_ != nullptr) return inner_->name_scope(name);
   Scope scope(this, std::make_unique<Scope::State>());
   if (name.empty()) {
     name_prefix_.clear();
@@ -93,16 +101,21 @@ Graph::Scope Graph::name_scope(std::string_view name) {
 }
 
 Graph::Scope Graph::control_dependencies(const std::vector<Value>& values) {
+  if (inner_ != nullptr) return inner_->control_dependencies(values);
   Scope scope(this, std::make_unique<Scope::State>());
   for (const Value& v : values) {
-    if (v.valid()) control_scope_.push_back(v.node());
+    if (!v.valid()) continue;
+    const Value here = &v.graph() == this ? v : local(v.control());
+    if (here.valid()) control_scope_.push_back(here.node());
   }
   return scope;
 }
 
 Graph::Scope Graph::colocate_with(const Value& value) {
+  if (inner_ != nullptr) return inner_->colocate_with(value);
   Scope scope(this, std::make_unique<Scope::State>());
-  colocation_ = value.node_name();
+  // A node outside a body cannot be waited for by name inside it; who takes a handle goes where that is anyway.
+  if (&value.graph() == this) colocation_ = value.node_name();
   return scope;
 }
 
@@ -166,6 +179,7 @@ Result<Value> Graph::value(std::string_view name) {
 // --- adding ----------------------------------------------------------------------------------------------------------
 
 Value Graph::add(std::string_view op, std::vector<Value> inputs, AttrMap attrs, std::string_view name) {
+  if (inner_ != nullptr) return inner_->add(op, std::move(inputs), std::move(attrs), name);
   if (!status_.ok()) return {};
   auto id = try_add(op, inputs, std::move(attrs), name);
   if (!id.ok()) {
@@ -175,15 +189,22 @@ Value Graph::add(std::string_view op, std::vector<Value> inputs, AttrMap attrs, 
   return Value(this, *id, nodes_[id->index].output_dtypes.empty() ? Value::kControl : 0);
 }
 
+Value Graph::local(const Value& v) {
+  if (inner_ != nullptr) return inner_->local(v);
+  if (!v.valid() || &v.graph() == this) return v;
+  return body_ != nullptr ? body_->local(v) : Value();
+}
+
 Result<NodeId> Graph::try_add(std::string_view op, const std::vector<Value>& inputs, AttrMap attrs,
                               std::string_view name) {
   NodeSpec spec;
   std::vector<DType> dtypes;
   spec.controls = control_scope_;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const Value& v = inputs[i];
-    if (!v.valid()) return invalid_argument("input ", i, " is no value");
-    if (&v.graph() != this) return invalid_argument("input ", i, " (", v.name(), ") belongs to another graph");
+    if (!inputs[i].valid()) return invalid_argument("input ", i, " is no value");
+    const Value v = local(inputs[i]);
+    if (!v.valid() && inputs[i].index() == Value::kControl && body_ != nullptr) continue;  // the caller waits for it
+    if (!v.valid()) return invalid_argument("input ", i, " (", inputs[i].name(), ") belongs to another graph");
     if (v.index() == Value::kControl) {
       spec.controls.push_back(v.node());
     } else {
@@ -257,6 +278,28 @@ void Graph::add_control_input(NodeId node, NodeId from) {
   auto& controls = nodes_[node.index].controls;
   const auto at = std::lower_bound(controls.begin(), controls.end(), from);
   if (at == controls.end() || *at != from) controls.insert(at, from);
+}
+
+void Graph::remove_control_input(NodeId node, NodeId from) { std::erase(nodes_[node.index].controls, from); }
+void Graph::replace_control_input(NodeId node, NodeId from, NodeId to) {
+  if (std::erase(nodes_[node.index].controls, from) > 0) add_control_input(node, to);
+}
+void Graph::add_outputs(NodeId id, const std::vector<DType>& dtypes, const std::vector<PartialShape>& shapes) {
+  Node& node = nodes_[id.index];
+  node.output_dtypes.insert(node.output_dtypes.end(), dtypes.begin(), dtypes.end());
+  node.output_shapes.insert(node.output_shapes.end(), shapes.begin(), shapes.end());
+  if (!node.output_refs.empty()) node.output_refs.resize(node.output_dtypes.size(), false);
+}
+
+std::string Graph::new_function_name(std::string_view base) {
+  const std::string name = function_prefix_ + std::string(base);
+  int& count = function_counts_[name];
+  std::string candidate;
+  do {
+    candidate = count == 0 ? name : str_cat(name, "_", count);
+    ++count;
+  } while (functions_.contains(candidate));
+  return candidate;
 }
 
 void Graph::add_function(std::shared_ptr<const Function> function) { functions_[function->name] = std::move(function); }

@@ -16,6 +16,7 @@
 
 namespace argosy {
 
+class FunctionBody;
 class Graph;
 struct Function;
 
@@ -99,6 +100,10 @@ class Graph {
   void set_seed(std::int64_t seed) { seed_ = seed; }
   std::optional<std::int64_t> seed() const { return seed_; }
   std::int64_t next_op_seed() { return op_seeds_++; }
+  // Where nodes go that are added now: the innermost open FunctionBody (argosy/graph/function_body.h), or this graph.
+  Graph& current() { return inner_ != nullptr ? inner_->current() : *this; }
+  // What a node of current() takes in place of v: itself, or a capture of it. Not valid() for one of another graph.
+  Value local(const Value& v);
 
   // --- reading -----------------------------------------------------------------------------------------------------
 
@@ -140,6 +145,10 @@ class Graph {
   void set_input(NodeId node, int input, Endpoint from);
   void add_input(NodeId node, Endpoint from);  // closes loops: Merge of an Enter and a NextIteration
   void add_control_input(NodeId node, NodeId from);
+  void remove_control_input(NodeId node, NodeId from);
+  void replace_control_input(NodeId node, NodeId from, NodeId to);
+  // The node gives further outputs, after those it has: attributes that say so are the caller's.
+  void add_outputs(NodeId node, const std::vector<DType>& dtypes, const std::vector<PartialShape>& shapes);
   void set_device(NodeId node, std::string device) { nodes_[node.index].device = std::move(device); }
   void set_attr(NodeId node, std::string_view name, AttrValue value) {
     nodes_[node.index].attrs.set(name, std::move(value));
@@ -152,6 +161,8 @@ class Graph {
   // Bodies that If, While, PartitionedCall and their like name. Immutable once added.
   void add_function(std::shared_ptr<const Function> function);
   const Function* function(std::string_view name) const;  // null when unknown
+  // One that no function of this graph has.
+  std::string new_function_name(std::string_view base);
   const std::map<std::string, std::shared_ptr<const Function>, std::less<>>& functions() const { return functions_; }
 
  private:
@@ -169,6 +180,12 @@ class Graph {
 
   std::optional<std::int64_t> seed_;
   std::int64_t op_seeds_ = 0;
+  // The open body inside this graph; the body that this graph is, while it is open.
+  friend class FunctionBody;
+  Graph* inner_ = nullptr;
+  FunctionBody* body_ = nullptr;
+  std::string function_prefix_;  // of functions made in a body: the body's own name
+  std::unordered_map<std::string, int> function_counts_;
 
   // Scopes in force.
   std::string name_prefix_;

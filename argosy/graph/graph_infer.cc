@@ -46,8 +46,8 @@ Status Graph::infer(Node& node) {
   for (std::size_t i = 0; i < node.output_dtypes.size(); ++i) {
     if (!is_handle(node.output_dtypes[i])) continue;
     HandleFact& fact = output_handles[i];
-    // What hands its input on hands on what is known of it.
-    const bool same = node.op->forwards || node.op->flow != Flow::kNone;
+    // What hands its input on hands on what is known of it; sums and zeros are of the kind of their terms.
+    const bool same = node.op->forwards || node.op->elementwise || node.op->flow != Flow::kNone;
     if (fact.dtype == DType::kInvalid && same && !handles.empty() && handles[0] != nullptr) fact = *handles[0];
     if (fact.dtype != DType::kInvalid) {
       handles_[Endpoint{id, static_cast<std::int32_t>(i)}.key()] = std::move(fact);

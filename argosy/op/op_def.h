@@ -66,6 +66,16 @@ enum class Linear {
   kFirst,    // in the first, the others held fixed: RealDiv
 };
 
+// An op that calls functions of its graph, named by attributes: lowered before it runs
+// (argosy/passes/lower_functions.h).
+enum class Calls {
+  kNothing,
+  kIf,     // "then_branch" or "else_branch", as input 0 says; the other inputs are its arguments
+  kCase,   // one of "branches", as input 0 says (the last one when out of range)
+  kWhile,  // "body" over and over while "cond" gives true, on the outputs of the time before
+  kCall,   // "f"
+};
+
 struct ArgDef {
   std::string name;
   DType dtype = DType::kInvalid;  // fixed dtype, or
@@ -107,7 +117,7 @@ struct AttrDef {
 //   inputs, outputs   "x: T", "axis: int32", "values: N * T", "data: Tlist" (a list(type) attribute), "ref: Ref(T)"
 //   attrs             "T: {float, double}", "T: number", "N: int >= 1", "padding: {'SAME', 'VALID'}",
 //                     "strides: list(int)", "transpose_a: bool = false", "dilations: list(int) = [1, 1, 1, 1]"
-// Named type sets: type (any), number (real and complex), real, floating, index (int32, int64), integer.
+// Named type sets, also inside braces: type (any), number (real and complex), real, floating, index (int32, int64), integer.
 struct OpSpec {
   std::string name;
   std::string doc;
@@ -128,9 +138,10 @@ struct OpSpec {
   bool blocks_gradient = false;  // a missing gradient means zero, not an error: StopGradient, ZerosLike, Shape, ArgMax
   bool closes_loop = false;      // its output feeds an earlier Merge: NextIteration
   Flow flow = Flow::kNone;       // how the executor treats it
-  bool async = false;            // its kernel waits for something (Recv, queues): see AsyncKernel
-  bool collective = false;       // async, and done only once every node of its "group" attribute has started
-  std::string fused_as = {};     // the op that does the same, then adds a bias and applies an activation
+  Calls calls = Calls::kNothing;
+  bool async = false;         // its kernel waits for something (Recv, queues): see AsyncKernel
+  bool collective = false;    // async, and done only once every node of its "group" attribute has started
+  std::string fused_as = {};  // the op that does the same, then adds a bias and applies an activation
   std::vector<std::pair<int, int>> in_place = {};  // (input, output) that may share memory
   std::vector<int> host_inputs = {};  // arguments (by position in `inputs`) that a GPU kernel wants in host memory
   std::vector<int> host_outputs = {};

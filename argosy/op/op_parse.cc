@@ -130,8 +130,10 @@ Status parse_kind(Scanner& in, AttrDef& def) {
       } else {
         const std::string name = in.word();
         const DType d = parse_dtype(name);
-        if (d == DType::kInvalid) return invalid_argument("unknown dtype \"", name, "\"");
-        def.types.push_back(d);
+        const std::vector<DType> set = type_set(name);
+        if (d == DType::kInvalid && set.empty()) return invalid_argument("unknown dtype \"", name, "\"");
+        if (d != DType::kInvalid) def.types.push_back(d);
+        def.types.insert(def.types.end(), set.begin(), set.end());
       }
       in.take(",");
     }

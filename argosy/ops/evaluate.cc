@@ -50,38 +50,62 @@ DType referred_dtype(const Tensor& t) {
   return variable != nullptr ? variable->dtype() : t.dtype();
 }
 
-}  // namespace
+constexpr int kMaxCallDepth = 64;
 
-Result<std::vector<Tensor>> evaluate(const Graph& graph, const std::unordered_map<Endpoint, Tensor>& feeds,
-                                     const std::vector<Endpoint>& fetches, const EvaluateOptions& options) {
-  ResourceManager own;
-  ResourceManager& resources = options.resources ? *options.resources : own;
-  std::vector<char> needed(graph.size(), 0);
-  std::vector<NodeId> stack;
-  const auto need = [&](NodeId id) {
-    if (!needed[id.index]) {
-      needed[id.index] = 1;
-      stack.push_back(id);
+// One evaluation: the graph, and the functions of it that its nodes call.
+class Evaluation {
+ public:
+  Evaluation(const Graph& library, const EvaluateOptions& options, ResourceManager& resources)
+      : library_(library), options_(options), resources_(resources) {}
+
+  Result<std::vector<Tensor>> run(const Graph& graph, const std::unordered_map<Endpoint, Tensor>& feeds,
+                                  const std::vector<Endpoint>& fetches) {
+    const std::vector<char> needed = needed_nodes(graph, feeds, fetches);
+    ARGOSY_ASSIGN_OR_RETURN(const auto order, graph.topological_order());
+    std::unordered_map<Endpoint, Tensor> values = feeds;
+    for (const NodeId id : order) {
+      if (!needed[id.index]) continue;
+      const Node& n = graph.node(id);
+      auto outputs = run_one(graph, n, values);
+      if (!outputs.ok())
+        return std::move(outputs).status().with_where(str_cat("node '", n.name, "' (", n.op->name, ")"));
+      for (std::size_t i = 0; i < outputs->size(); ++i) {
+        values.try_emplace(Endpoint{id, static_cast<std::int32_t>(i)}, std::move((*outputs)[i]));
+      }
     }
-  };
-  for (const Endpoint e : fetches) {
-    if (!feeds.contains(e)) need(e.node);
+    std::vector<Tensor> fetched;
+    for (const Endpoint e : fetches) fetched.push_back(e.index == Value::kControl ? Tensor() : values.at(e));
+    return fetched;
   }
-  while (!stack.empty()) {
-    const Node& n = graph.node(stack.back());
-    stack.pop_back();
-    for (const Endpoint e : n.inputs) {
+
+ private:
+  static std::vector<char> needed_nodes(const Graph& graph, const std::unordered_map<Endpoint, Tensor>& feeds,
+                                        const std::vector<Endpoint>& fetches) {
+    std::vector<char> needed(graph.size(), 0);
+    std::vector<NodeId> stack;
+    const auto need = [&](NodeId id) {
+      if (!needed[id.index]) {
+        needed[id.index] = 1;
+        stack.push_back(id);
+      }
+    };
+    for (const Endpoint e : fetches) {
       if (!feeds.contains(e)) need(e.node);
     }
-    for (const NodeId c : n.controls) need(c);
+    while (!stack.empty()) {
+      const Node& n = graph.node(stack.back());
+      stack.pop_back();
+      for (const Endpoint e : n.inputs) {
+        if (!feeds.contains(e)) need(e.node);
+      }
+      for (const NodeId c : n.controls) need(c);
+    }
+    return needed;
   }
-  ARGOSY_ASSIGN_OR_RETURN(const auto order, graph.topological_order());
-  std::unordered_map<Endpoint, Tensor> values = feeds;
-  for (const NodeId id : order) {
-    if (!needed[id.index]) continue;
-    const Node& n = graph.node(id);
+
+  Result<std::vector<Tensor>> run_one(const Graph& graph, const Node& n,
+                                      const std::unordered_map<Endpoint, Tensor>& values) {
     std::vector<Tensor> inputs;
-    std::vector<const Tensor*> pointers;
     std::vector<bool> want_ref(n.inputs.size(), false);
     if (n.op->has_ref_input()) {
       ARGOSY_ASSIGN_OR_RETURN(const auto dtypes, arg_dtypes(n.op->input_args, n.attrs, &want_ref));
@@ -93,20 +117,77 @@ Result<std::vector<Tensor>> evaluate(const Graph& graph, const std::unordered_ma
       // A reference read as a value: the variable's current one.
       if (graph.node(from.node).output_is_ref(from.index) && !want_ref[i] && t.dtype() == DType::kResource) {
         const auto variable = std::dynamic_pointer_cast<Variable>(t.data<ResourceHandle>()->resource());
-        ARGOSY_ASSIGN_OR_RETURN(t, variable->read(graph.node(from.node).name));
+        ARGOSY_ASSIGN_OR_RETURN(t, variable->read(t.data<ResourceHandle>()->name()));
       }
       inputs.push_back(std::move(t));
     }
+    if (n.op->calls != Calls::kNothing) return call(n, std::move(inputs));
+    std::vector<const Tensor*> pointers;
     for (const Tensor& t : inputs) pointers.push_back(&t);
-    auto outputs = run_node(*n.op, n.attrs, n.name, pointers, n.output_dtypes, resources, options);
-    if (!outputs.ok()) return std::move(outputs).status().with_where(str_cat("node '", n.name, "' (", n.op->name, ")"));
-    for (std::size_t i = 0; i < outputs->size(); ++i) {
-      values.try_emplace(Endpoint{id, static_cast<std::int32_t>(i)}, std::move((*outputs)[i]));
+    return run_node(*n.op, n.attrs, n.name, pointers, n.output_dtypes, resources_, options_);
+  }
+
+  Result<std::vector<Tensor>> call(const Node& n, std::vector<Tensor> inputs) {
+    const auto function = [&](std::string_view attr) { return n.attrs.get<FunctionRef>(attr).name; };
+    const auto rest = [&] { return std::vector<Tensor>(inputs.begin() + 1, inputs.end()); };
+    switch (n.op->calls) {
+      case Calls::kIf: {
+        ARGOSY_ASSIGN_OR_RETURN(const bool yes, to_bool(inputs[0]));
+        return call(function(yes ? "then_branch" : "else_branch"), rest());
+      }
+      case Calls::kCase: {
+        const auto& branches = n.attrs.get<std::vector<FunctionRef>>("branches");
+        ARGOSY_ASSIGN_OR_RETURN(const std::int64_t asked, to_int64(inputs[0], "branch_index"));
+        const auto count = static_cast<std::int64_t>(branches.size());
+        return call(branches[asked < 0 || asked >= count ? count - 1 : asked].name, rest());
+      }
+      case Calls::kWhile:
+        for (;;) {
+          ARGOSY_ASSIGN_OR_RETURN(const auto test, call(function("cond"), inputs));
+          ARGOSY_ASSIGN_OR_RETURN(const bool yes, to_bool(test[0]));
+          if (!yes) return inputs;
+          ARGOSY_ASSIGN_OR_RETURN(inputs, call(function("body"), inputs));
+        }
+      default: return call(function("f"), inputs);
     }
   }
-  std::vector<Tensor> fetched;
-  for (const Endpoint e : fetches) fetched.push_back(e.index == Value::kControl ? Tensor() : values.at(e));
-  return fetched;
+
+  Result<bool> to_bool(const Tensor& t) {
+    ARGOSY_ASSIGN_OR_RETURN(const OpDef* const op, library_.ops().lookup("ToBool"));
+    ARGOSY_ASSIGN_OR_RETURN(const auto outputs, evaluate_op(*op, {}, {t}, options_));
+    return *outputs[0].data<bool>();
+  }
+
+  Result<std::vector<Tensor>> call(const std::string& name, const std::vector<Tensor>& inputs) {
+    const Function* f = library_.function(name);
+    if (f == nullptr) return not_found("there is no function \"", name, "\"").with_id("ARG-FN-005");
+    if (f->args.size() != inputs.size()) {
+      return invalid_argument("function \"", name, "\" takes ", f->args.size(), " values, not ", inputs.size());
+    }
+    if (depth_ >= kMaxCallDepth) return invalid_argument("functions call each other more than ", depth_, " deep");
+    std::unordered_map<Endpoint, Tensor> feeds;
+    for (std::size_t i = 0; i < inputs.size(); ++i) feeds[{f->args[i], 0}] = inputs[i];
+    std::vector<Endpoint> fetches = f->returns;
+    for (const NodeId id : f->control_returns) fetches.push_back({id, Value::kControl});
+    ++depth_;
+    auto outputs = run(f->body, feeds, fetches);
+    --depth_;
+    if (outputs.ok()) outputs->resize(f->returns.size());
+    return outputs;
+  }
+
+  const Graph& library_;
+  const EvaluateOptions& options_;
+  ResourceManager& resources_;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+Result<std::vector<Tensor>> evaluate(const Graph& graph, const std::unordered_map<Endpoint, Tensor>& feeds,
+                                     const std::vector<Endpoint>& fetches, const EvaluateOptions& options) {
+  ResourceManager own;
+  return Evaluation(graph, options, options.resources ? *options.resources : own).run(graph, feeds, fetches);
 }
 
 Result<std::vector<Tensor>> evaluate_op(const OpDef& op, AttrMap attrs, const std::vector<Tensor>& inputs,

@@ -1,5 +1,6 @@
 // A plain evaluator: runs a small graph on the calling thread, node after node, in host memory. Constant folding and
-// the op tests use it; sessions have the executor. No control flow frames, no Send or Recv.
+// the op tests use it; sessions have the executor. Functional control flow is called as
+// it stands; no dead values, frames, Send or Recv.
 #pragma once
 
 #include <unordered_map>

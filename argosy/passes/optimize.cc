@@ -6,6 +6,7 @@
 #include "argosy/passes/fuse_bias.h"
 #include "argosy/passes/fuse_elementwise.h"
 #include "argosy/passes/fuse_updates.h"
+#include "argosy/passes/lower_functions.h"
 #include "argosy/passes/merge_equal.h"
 
 namespace argosy {
@@ -42,8 +43,16 @@ Result<std::vector<std::string>> names_in(const std::string& list) {
 
 Result<StepGraph> prepare_step(StepGraph step, const PrepareOptions& options) {
   ARGOSY_ASSIGN_OR_RETURN(const auto without, names_in(options.without));
-  if (!options.optimize) return step;
   std::vector<std::string> notes = step.notes;
+  ARGOSY_ASSIGN_OR_RETURN(const int lowered, lower_functions(step));
+  if (lowered > 0) {
+    ARGOSY_ASSIGN_OR_RETURN(step, without_dead_nodes(step));
+    notes.push_back(str_cat("lower_functions: ", lowered, " callers became dataflow, ", step.graph.size(), " nodes"));
+  }
+  if (!options.optimize) {
+    step.notes = std::move(notes);
+    return step;
+  }
   for (const Pass& pass : kPasses) {
     if (std::find(without.begin(), without.end(), pass.name) != without.end()) {
       notes.push_back(str_cat(pass.name, ": off"));

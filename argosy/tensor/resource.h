@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "argosy/base/status.h"
+
 namespace argosy {
 
 // Base of everything a ResourceManager holds. Thread-safe by its own means; shared by handles and manager.
@@ -31,11 +33,17 @@ class ResourceHandle {
   std::shared_ptr<Resource> resource_;
 };
 
+class Allocator;
+class Variant;
+
 // Base of what a Variant holds. Immutable once shared.
 class VariantValue {
  public:
   virtual ~VariantValue() = default;
   virtual std::string describe() const = 0;
+  // What differentiation needs of values that contain numbers: the same with zeros in them, the sum of two.
+  virtual Result<Variant> zeros_like(Allocator& memory) const;
+  virtual Result<Variant> plus(const VariantValue& other, Allocator& memory) const;
 };
 
 // Element of a kVariant tensor. Copies share the value.
@@ -48,5 +56,12 @@ class Variant {
  private:
   std::shared_ptr<const VariantValue> value_;
 };
+
+inline Result<Variant> VariantValue::zeros_like(Allocator&) const {
+  return unimplemented("a ", describe(), " has no zeros");
+}
+inline Result<Variant> VariantValue::plus(const VariantValue&, Allocator&) const {
+  return unimplemented("a ", describe(), " cannot be added to");
+}
 
 }  // namespace argosy

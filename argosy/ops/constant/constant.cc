@@ -31,6 +31,14 @@ Status attr_shape(ShapeContext& c) {
   return ok_status();
 }
 
+// A parameter that is a handle says what it refers to in attributes of its own.
+Status arg_shape(ShapeContext& c) {
+  const auto* dtype = c.attrs().find_as<DType>("_handle_dtype");
+  const auto* shape = c.attrs().find_as<PartialShape>("_handle_shape");
+  if (dtype != nullptr && shape != nullptr) c.set_handle(0, {*dtype, *shape});
+  return attr_shape(c);
+}
+
 Status placeholder_default_shape(ShapeContext& c) {
   const PartialShape& shape = c.attrs().get<PartialShape>("shape");
   if (!shape.compatible(c.input(0))) {
@@ -99,7 +107,7 @@ void define_constant(OpRegistry& ops) {
            .doc = "Parameter `index` of a function.",
            .outputs = {"output: T"},
            .attrs = {"T: type", "index: int >= 0", "shape: shape = unknown"},
-           .shape = attr_shape,
+           .shape = arg_shape,
            .gradient = kNotDifferentiable,
            .cost = free_cost,
            .stateful = true});

@@ -60,6 +60,14 @@ Status zeros_like(KernelContext& c) {
     return ok_status();
   }
   if (y->dtype() == DType::kString) return ok_status();  // default-constructed: empty
+  if (y->dtype() == DType::kVariant) {
+    for (std::int64_t i = 0; i < y->elements(); ++i) {
+      const auto& value = c.input(0).data<Variant>()[i].value();
+      if (!value) continue;
+      ARGOSY_ASSIGN_OR_RETURN(y->data<Variant>()[i], value->zeros_like(c.allocator()));
+    }
+    return ok_status();
+  }
   return unsupported_dtype("ZerosLike", y->dtype());
 }
 

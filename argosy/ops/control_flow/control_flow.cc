@@ -4,6 +4,7 @@
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/constant/constant.h"
+#include "argosy/ops/control_flow/functional_parts.h"
 
 namespace argosy {
 
@@ -144,6 +145,7 @@ void define_loops(OpRegistry& ops) {
 void define_control_flow(OpRegistry& ops) {
   define_branches(ops);
   define_loops(ops);
+  define_functional(ops);
   ops.add({.name = "ControlTrigger",
            .doc = "Nothing; runs even when what it waits for is dead.",
            .shape = no_output,

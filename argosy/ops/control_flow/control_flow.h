@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "argosy/graph/graph.h"
+#include "argosy/ops/control_flow/functional.h"
 
 namespace argosy {
 

@@ -36,6 +36,26 @@ Status loop_cond(KernelContext& c) {
 
 Status nothing(KernelContext&) { return ok_status(); }
 
+// Neither zero nor empty text; a tensor that is no scalar: has it elements?
+Status to_bool(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, {}));
+  bool& truth = *y->data<bool>();
+  truth = x.elements() > 0;
+  if (x.shape().rank() != 0) return ok_status();
+  if (x.dtype() == DType::kBool) {
+    truth = *x.data<bool>();
+  } else if (x.dtype() == DType::kString) {
+    truth = !x.data<std::string>()->empty();
+  } else {
+    return dispatch<RealTypes>(x.dtype(), "ToBool", [&]<typename T>() {
+      truth = *x.data<T>() != T(0);
+      return ok_status();
+    });
+  }
+  return ok_status();
+}
+
 class Abort final : public Kernel {
  public:
   explicit Abort(std::string message) : message_(std::move(message)) {}
@@ -58,6 +78,7 @@ void add_kernels_cpu_control_flow(KernelRegistry& kernels) {
   }
   kernels.add("LoopCond", "cpu", loop_cond);
   kernels.add("ControlTrigger", "cpu", nothing);
+  kernels.add("ToBool", "cpu", to_bool);
   kernels.add("Abort", "cpu", Abort::make);
 }
 

@@ -25,7 +25,7 @@ void define_more(OpRegistry& ops) {
            .doc = "The sum of all inputs, which have one shape.",
            .inputs = {"inputs: N * T"},
            .outputs = {"sum: T"},
-           .attrs = {"N: int >= 1", "T: number"},
+           .attrs = {"N: int >= 1", "T: {number, variant}"},
            .shape = merged_inputs,
            .gradient = add_n_gradient,
            .commutative = true,

@@ -12,6 +12,31 @@ namespace {
 
 bool is_half(DType d) { return d == DType::kBfloat16 || d == DType::kFloat16; }
 
+// Lists and other values that know how to be added.
+Status add_variants(KernelContext& c) {
+  const Shape& shape = c.input(0).shape();
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const sum, c.output(0, shape));
+  for (std::int64_t k = 0; k < shape.elements(); ++k) {
+    Variant& total = sum->data<Variant>()[k];
+    for (int i = 0; i < c.num_inputs(); ++i) {
+      if (!(c.input(i).shape() == shape)) return invalid_argument("AddN: inputs must have one shape");
+      const Variant& next = c.input(i).data<Variant>()[k];
+      if (!next.value()) continue;
+      if (!total.value()) {
+        total = next;
+      } else {
+        ARGOSY_ASSIGN_OR_RETURN(total, total.value()->plus(*next.value(), c.allocator()));
+      }
+    }
+  }
+  return ok_status();
+}
+
+class AddVariants final : public Kernel {
+ public:
+  Status run(KernelContext& c) override { return add_variants(c); }
+};
+
 // Adds block after block, so that the running sum stays in the core's cache while every input passes by.
 class AddN final : public Kernel {
  public:
@@ -24,6 +49,7 @@ class AddN final : public Kernel {
 
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     const DType dtype = init.output_dtypes[0];
+    if (dtype == DType::kVariant) return std::unique_ptr<Kernel>(std::make_unique<AddVariants>());
     if (!is_plain(dtype) || dtype == DType::kBool) return unsupported_dtype("AddN", dtype);
     auto kernel = std::make_unique<AddN>(dtype);
     if (kernel->add_ == nullptr) return unsupported_dtype("AddN", dtype);

@@ -58,6 +58,18 @@ Status assign_handle_shape(ShapeContext& c) {
   return variable == nullptr ? ok_status() : variable->shape.merge(c.input(1)).status();
 }
 
+Status ref_to_handle_shape(ShapeContext& c) {
+  c.set_output(0, PartialShape::scalar());
+  c.set_handle(0, {c.attrs().get_type("T"), c.input(0)});
+  return ok_status();
+}
+
+Status handle_to_ref_shape(ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(c.with_rank(0, 0).status());
+  if (const HandleFact* variable = c.handle(0)) c.set_output(0, variable->shape);
+  return ok_status();
+}
+
 Status is_initialized_shape(ShapeContext& c) { return scalar_output(c); }
 
 Status shape_of_variable_shape(ShapeContext& c) {
@@ -122,6 +134,26 @@ void define_reference(OpRegistry& ops) {
            .gradient = pass_back,
            .cost = free_cost,
            .accepts_uninitialized = true,
+           .forwards = true});
+  // How references travel into function bodies.
+  ops.add({.name = "_RefToHandle",
+           .doc = "The handle that a reference is.",
+           .inputs = {"ref: Ref(T)"},
+           .outputs = {"handle: resource"},
+           .attrs = {"T: type"},
+           .shape = ref_to_handle_shape,
+           .gradient = pass_back,
+           .cost = free_cost,
+           .accepts_uninitialized = true,
+           .forwards = true});
+  ops.add({.name = "_HandleToRef",
+           .doc = "The reference that a handle is.",
+           .inputs = {"handle: resource"},
+           .outputs = {"ref: Ref(T)"},
+           .attrs = {"T: type"},
+           .shape = handle_to_ref_shape,
+           .gradient = pass_back,
+           .cost = free_cost,
            .forwards = true});
   ops.add({.name = "Assign",
            .doc = "ref = value",

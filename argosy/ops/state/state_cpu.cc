@@ -248,7 +248,7 @@ void add_kernels_cpu_state(KernelRegistry& kernels) {
   for (const char* op : {"VariableV2", "Variable", "VarHandleOp"}) kernels.add(op, "cpu", Handle::make);
   kernels.add("TemporaryVariable", "cpu", TemporaryVariable::make);
   kernels.add("DestroyTemporaryVariable", "cpu", destroy_temporary);
-  kernels.add("RefIdentity", "cpu", hand_on);
+  for (const char* op : {"RefIdentity", "_RefToHandle", "_HandleToRef"}) kernels.add(op, "cpu", hand_on);
   kernels.add("ReadVariableOp", "cpu", read);
   for (const char* op : {"IsVariableInitialized", "VarIsInitializedOp"}) kernels.add(op, "cpu", is_initialized);
   kernels.add("VariableShape", "cpu", shape_of);

@@ -1,0 +1,158 @@
+// The gradient of a function body. Forward values that the backward pass needs are computed a second time, which costs
+// time but no memory; those that would come out differently (random numbers, reads of variables) are handed over.
+#include <algorithm>
+
+#include "argosy/ops/constant/constant.h"
+#include "argosy/ops/control_flow/functional_parts.h"
+
+namespace argosy {
+
+namespace {
+
+bool gives_handle(const Node& n) {
+  return n.output_dtypes.size() == 1 && (n.output_is_ref(0) || n.output_dtypes[0] == DType::kResource);
+}
+
+// Would it give something else, or do something, a second time?
+bool unrepeatable(const Graph& graph, const Node& n) {
+  if (n.op->name == "_Arg") return false;
+  if (has_effect(n)) return true;
+  const bool reads_reference = std::any_of(n.inputs.begin(), n.inputs.end(),
+                                           [&](Endpoint e) { return graph.node(e.node).output_is_ref(e.index); });
+  if (reads_reference) return n.output_refs.empty() && !gives_handle(n);
+  return n.op->stateful && !(n.inputs.empty() && gives_handle(n));
+}
+
+Result<Value> add_parameter(Graph& body, DType dtype, const PartialShape& shape, std::size_t index,
+                            std::string_view name, const HandleFact* refers_to = nullptr) {
+  AttrMap attrs = {{"T", dtype}, {"index", index}, {"shape", shape}};
+  if (refers_to != nullptr) {
+    attrs.set("_handle_dtype", refers_to->dtype);
+    attrs.set("_handle_shape", refers_to->shape);
+  }
+  const Value arg = body.add("_Arg", {}, std::move(attrs), name);
+  ARGOSY_RETURN_IF_ERROR(body.status());
+  return arg;
+}
+
+// Outputs of unrepeatable forward nodes that the roots need, found by walking back to them and no further.
+std::vector<Endpoint> to_save(const Graph& body, int forward_size, const std::vector<Endpoint>& roots) {
+  std::vector<Endpoint> saved;
+  std::vector<char> seen(static_cast<std::size_t>(body.size()), 0);
+  std::vector<NodeId> stack;
+  const auto visit = [&](Endpoint e) {
+    const bool keep = e.node.index < forward_size && unrepeatable(body, body.node(e.node));
+    if (keep && e.index >= 0) {
+      if (std::find(saved.begin(), saved.end(), e) == saved.end()) saved.push_back(e);
+    } else if (!keep && !seen[e.node.index]) {
+      seen[e.node.index] = 1;
+      stack.push_back(e.node);
+    }
+  };
+  for (const Endpoint e : roots) {
+    if (e.node.index >= 0) visit(e);
+  }
+  while (!stack.empty()) {
+    const Node& n = body.node(stack.back());
+    stack.pop_back();
+    for (const Endpoint e : n.inputs) visit(e);
+    for (const NodeId c : n.controls) visit({c, Value::kControl});
+  }
+  return saved;
+}
+
+// A wait for a forward effect, on the backward side, is over: the forward pass has run.
+void forget_controls(Graph& body, int forward_size) {
+  for (std::int32_t i = 0; i < body.size(); ++i) {
+    const std::vector<NodeId> controls = body.node({i}).controls;
+    for (const NodeId c : controls) {
+      if (c.index < forward_size && unrepeatable(body, body.node(c))) body.remove_control_input({i}, c);
+    }
+  }
+}
+
+}  // namespace
+
+bool carries_gradient(const Value& v) {
+  const DType d = v.dtype();
+  if (is_floating(d) || is_complex(d)) return true;
+  if (d != DType::kResource && d != DType::kVariant) return false;
+  const HandleFact* fact = v.graph().handle(v.endpoint());
+  if (fact == nullptr) return d == DType::kVariant;  // zeros of a list need not know of what
+  return is_floating(fact->dtype) || is_complex(fact->dtype);
+}
+
+Value zero_gradient(const Value& x) {
+  Graph& graph = x.graph().current();
+  if (x.dtype() != DType::kResource) return graph.add("ZerosLike", {x});
+  const DType dtype = x.graph().handle(x.endpoint())->dtype;  // there is one: carries_gradient(x)
+  return graph.add("Fill", {graph.add("VariableShape", {x}), constant(graph, Tensor::zeros(dtype, {}))});
+}
+
+Result<FunctionGradient> differentiate(Graph& graph, const Function& function, const std::vector<bool>& active) {
+  FunctionGradient d{.body = function.body.clone(), .forward = Graph(graph.ops())};
+  Graph& body = d.body;
+  for (const auto& [name, f] : graph.functions()) body.add_function(f);
+  d.forward_size = body.size();
+  d.args = function.args;
+  GradOptions options{.allow_unconnected = true};
+  std::vector<Value> ys, xs;
+  for (std::size_t i = 0; i < function.returns.size(); ++i) {
+    if (!active[i]) continue;
+    const Value y = body.value(function.returns[i]);
+    // What flows into a variable's handle has the variable's dtype and shape.
+    const HandleFact* fact = body.handle(function.returns[i]);
+    const bool variable = y.dtype() == DType::kResource;
+    if (variable && fact == nullptr) return internal_error("function ", function.name, ": a handle to what?");
+    const DType dtype = variable ? fact->dtype : y.dtype();
+    const PartialShape shape = variable ? fact->shape : y.shape();
+    ARGOSY_ASSIGN_OR_RETURN(const Value dy, add_parameter(body, dtype, shape, d.args.size() + ys.size(), "dy",
+                                                          y.dtype() == DType::kVariant ? fact : nullptr));
+    d.dy_args.push_back(dy.node());
+    options.grad_ys.push_back(dy);
+    ys.push_back(y);
+  }
+  std::vector<std::size_t> which;
+  for (std::size_t i = 0; i < d.args.size(); ++i) {
+    const Value x(&body, d.args[i], 0);
+    if (!carries_gradient(x)) continue;
+    which.push_back(i);
+    xs.push_back(x);
+  }
+  d.dxs.assign(d.args.size(), Endpoint{});
+  if (ys.empty() || xs.empty()) return d;
+  const std::vector<Value> dxs = gradients(body, ys, xs, options);
+  ARGOSY_RETURN_IF_ERROR(body.status());
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    if (dxs[i].valid()) d.dxs[which[i]] = dxs[i].endpoint();
+  }
+  for (const auto& [name, f] : body.functions()) {
+    if (graph.function(name) == nullptr) graph.add_function(f);
+  }
+  d.saved = to_save(body, d.forward_size, d.dxs);
+  d.forward = body.clone();
+  forget_controls(body, d.forward_size);
+  for (const Endpoint e : d.saved) {
+    if (body.dtype(e) == DType::kResource || body.node(e.node).output_is_ref(e.index)) {
+      return unimplemented("the gradient of function ", function.name, " needs the handle that '",
+                           body.node(e.node).name, "' makes")
+          .with_id("ARG-GRAD-004");
+    }
+    ARGOSY_ASSIGN_OR_RETURN(
+        const Value arg, add_parameter(body, body.dtype(e), body.shape(e), d.args.size() + d.saved_args.size(), "saved",
+                                       body.handle(e)));
+    d.saved_args.push_back(arg.node());
+    for (std::int32_t i = 0; i < body.size(); ++i) {
+      const int inputs = static_cast<int>(body.node({i}).inputs.size());
+      for (int k = 0; k < inputs; ++k) {
+        if (body.node({i}).inputs[k] == e) body.set_input({i}, k, arg.endpoint());
+      }
+    }
+    for (Endpoint& dx : d.dxs) {
+      if (dx == e) dx = arg.endpoint();
+    }
+  }
+  return d;
+}
+
+}  // namespace argosy

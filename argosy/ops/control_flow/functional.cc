@@ -1,0 +1,113 @@
+#include "argosy/ops/control_flow/functional.h"
+
+#include "argosy/op/registry.h"
+#include "argosy/op/shape_context.h"
+#include "argosy/ops/control_flow/functional_parts.h"
+
+namespace argosy {
+
+namespace {
+
+// Shapes that the node was given; nothing is known of the outputs otherwise.
+Status given_shapes(ShapeContext& c) {
+  for (const char* name : {"output_shapes", "_output_shapes"}) {
+    const auto* shapes = c.attrs().find_as<std::vector<PartialShape>>(name);
+    if (shapes == nullptr || shapes->empty()) continue;
+    if (static_cast<int>(shapes->size()) != c.num_outputs()) {
+      return invalid_argument(c.op().name, ": ", name, " has ", shapes->size(), " shapes for ", c.num_outputs(),
+                              " outputs");
+    }
+    for (int i = 0; i < c.num_outputs(); ++i) c.set_output(i, (*shapes)[i]);
+    break;
+  }
+  return ok_status();
+}
+
+Status while_shape(ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(given_shapes(c));
+  for (int i = 0; i < c.num_outputs(); ++i) {
+    if (!c.output(i).compatible(c.input(i))) {
+      return invalid_argument(c.op().name, ": value ", i, " starts as ", c.input(i), " and cannot be ", c.output(i));
+    }
+    if (const HandleFact* fact = c.handle(i)) c.set_handle(i, *fact);
+  }
+  return ok_status();
+}
+
+Status case_shape(ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(c.with_rank(0, 0).status());
+  return given_shapes(c);
+}
+
+Status to_bool_shape(ShapeContext& c) { return scalar_output(c); }
+
+}  // namespace
+
+void define_functional(OpRegistry& ops) {
+  for (const bool stateful : {true, false}) {
+    const std::string prefix = stateful ? "" : "Stateless";
+    const std::vector<std::string> types = {"Tin: list(type) >= 0", "Tout: list(type) >= 0"};
+    const auto with = [&](std::vector<std::string> more) {
+      more.insert(more.begin(), types.begin(), types.end());
+      return more;
+    };
+    ops.add(
+        {.name = prefix + "If",
+         .doc = "then_branch(input) or else_branch(input).",
+         .inputs = {"cond: Tcond", "input: Tin"},
+         .outputs = {"output: Tout"},
+         .attrs = with({"Tcond: type", "then_branch: func", "else_branch: func", "output_shapes: list(shape) = []"}),
+         .shape = given_shapes,
+         .gradient = if_gradient,
+         .cost = free_cost,
+         .stateful = stateful,
+         .calls = Calls::kIf,
+         .host_inputs = {0}});
+    ops.add({.name = prefix + "Case",
+             .doc = "branches[branch_index](input); the last one when there is none of that number.",
+             .inputs = {"branch_index: int32", "input: Tin"},
+             .outputs = {"output: Tout"},
+             .attrs = with({"branches: list(func) >= 1", "output_shapes: list(shape) = []"}),
+             .shape = case_shape,
+             .gradient = case_gradient,
+             .cost = free_cost,
+             .stateful = stateful,
+             .calls = Calls::kCase,
+             .host_inputs = {0}});
+    ops.add({.name = prefix + "While",
+             .doc = "body(body(… input)), while cond() of it is true.",
+             .inputs = {"input: T"},
+             .outputs = {"output: T"},
+             .attrs = {"T: list(type) >= 0", "cond: func", "body: func", "output_shapes: list(shape) = []",
+                       "parallel_iterations: int = 10"},
+             .shape = while_shape,
+             .gradient = while_gradient,
+             .cost = free_cost,
+             .stateful = stateful,
+             .calls = Calls::kWhile});
+    ops.add(
+        {.name = stateful ? "StatefulPartitionedCall" : "PartitionedCall",
+         .doc = "f(args)",
+         .inputs = {"args: Tin"},
+         .outputs = {"output: Tout"},
+         .attrs = with({"f: func", "config: string = ''", "config_proto: string = ''", "executor_type: string = ''"}),
+         .shape = given_shapes,
+         .gradient = call_gradient,
+         .cost = free_cost,
+         .stateful = stateful,
+         .calls = Calls::kCall});
+  }
+  ops.add({.name = "ToBool",
+           .doc = "Is the scalar neither zero nor empty text; has the tensor elements?",
+           .inputs = {"input: T"},
+           .outputs = {"output: bool"},
+           .attrs = {"T: type"},
+           .shape = to_bool_shape,
+           .gradient = kNotDifferentiable,
+           .cost = free_cost,
+           .blocks_gradient = true,
+           .host_inputs = {0},
+           .host_outputs = {0}});
+}
+
+}  // namespace argosy

@@ -1,0 +1,30 @@
+// Looking at values while a graph runs, and stopping it when they are wrong.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "argosy/graph/graph.h"
+
+namespace argosy {
+
+// Ends the step with INVALID_ARGUMENT "assertion failed: …" and the first `summarize` values of each of `data` when
+// condition (bool[]) is false. Gives a control value: what depends on it runs only if it holds.
+Value assert_true(Value condition, const std::vector<Value>& data, int summarize = 3, std::string_view name = "Assert");
+
+struct PrintOptions {
+  std::string message = "";
+  int first_n = -1;  // only the first times; -1: always
+  int summarize = 3;
+};
+// x; when it is computed, a line on stderr with the first values of each of `data`.
+Value print(Value x, const std::vector<Value>& data, const PrintOptions& options = {}, std::string_view name = "Print");
+
+// A scalar string on "stderr", "stdout", "log(info)", "log(warning)" or "log(error)". Gives a control value.
+Value print_text(Value text, std::string_view output_stream = "stderr", std::string_view name = "PrintV2");
+
+// Seconds since 1970 (float64), when it is run.
+Value timestamp(Graph& graph, std::string_view name = "Timestamp");
+
+}  // namespace argosy

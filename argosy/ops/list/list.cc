@@ -1,0 +1,408 @@
+#include "argosy/ops/list/list.h"
+
+#include "argosy/graph/gradients.h"
+#include "argosy/op/registry.h"
+#include "argosy/op/shape_context.h"
+#include "argosy/ops/constant/constant.h"
+
+namespace argosy {
+
+namespace {
+
+// --- shapes ----------------------------------------------------------------------------------------------------------
+
+// A shape given as a tensor: sizes, -1 where unknown; the scalar -1: nothing is known.
+PartialShape given_shape(const ShapeContext& c, int i) {
+  return c.input(i).rank() == 0 ? PartialShape::unknown() : c.input_as_shape(i);
+}
+
+DType element_dtype(const ShapeContext& c) { return c.attrs().get_type("element_dtype"); }
+
+// What input `list` holds, checked against the op's element_dtype.
+Result<PartialShape> element_shape(const ShapeContext& c, int list) {
+  ARGOSY_RETURN_IF_ERROR(c.with_rank(list, 0).status());
+  const HandleFact* fact = c.handle(list);
+  if (fact == nullptr) return PartialShape::unknown();
+  if (fact->dtype != element_dtype(c)) {
+    return invalid_argument(c.op().name, ": a list of ", dtype_name(fact->dtype), ", not ",
+                            dtype_name(element_dtype(c)));
+  }
+  return fact->shape;
+}
+
+void set_list(ShapeContext& c, PartialShape elements) {
+  c.set_output(0, PartialShape::scalar());
+  c.set_handle(0, {element_dtype(c), std::move(elements)});
+}
+
+PartialShape rows_of(std::int64_t count, const PartialShape& element) {
+  if (!element.has_rank()) return PartialShape::unknown();
+  std::vector<std::int64_t> sizes = element.sizes();
+  sizes.insert(sizes.begin(), count);
+  return PartialShape(std::move(sizes));
+}
+
+PartialShape element_of(const PartialShape& rows) {
+  if (!rows.has_rank() || rows.rank() < 1) return PartialShape::unknown();
+  return PartialShape(std::vector<std::int64_t>(rows.sizes().begin() + 1, rows.sizes().end()));
+}
+
+Status new_list_shape(ShapeContext& c) {
+  set_list(c, given_shape(c, 0));
+  return ok_status();
+}
+
+Status push_shape(ShapeContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const PartialShape elements, element_shape(c, 0));
+  ARGOSY_RETURN_IF_ERROR(elements.merge(c.input(1)).status());
+  set_list(c, elements);
+  return ok_status();
+}
+
+Status pop_shape(ShapeContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const PartialShape elements, element_shape(c, 0));
+  ARGOSY_ASSIGN_OR_RETURN(PartialShape element, elements.merge(given_shape(c, 1)));
+  set_list(c, elements);
+  c.set_output(1, std::move(element));
+  return ok_status();
+}
+
+Status set_item_shape(ShapeContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const PartialShape elements, element_shape(c, 0));
+  ARGOSY_RETURN_IF_ERROR(c.with_rank(1, 0).status());
+  ARGOSY_RETURN_IF_ERROR(elements.merge(c.input(2)).status());
+  set_list(c, elements);
+  return ok_status();
+}
+
+Status get_item_shape(ShapeContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const PartialShape elements, element_shape(c, 0));
+  ARGOSY_RETURN_IF_ERROR(c.with_rank(1, 0).status());
+  ARGOSY_ASSIGN_OR_RETURN(PartialShape element, elements.merge(given_shape(c, 2)));
+  c.set_output(0, std::move(element));
+  return ok_status();
+}
+
+Status stack_shape(ShapeContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const PartialShape elements, element_shape(c, 0));
+  ARGOSY_ASSIGN_OR_RETURN(const PartialShape element, elements.merge(given_shape(c, 1)));
+  const std::int64_t count = c.attrs().get_int("num_elements");
+  c.set_output(0, rows_of(count < 0 ? PartialShape::kUnknown : count, element));
+  return ok_status();
+}
+
+Status gather_shape(ShapeContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const PartialShape elements, element_shape(c, 0));
+  ARGOSY_ASSIGN_OR_RETURN(const PartialShape indices, c.with_rank(1, 1));
+  ARGOSY_ASSIGN_OR_RETURN(const PartialShape element, elements.merge(given_shape(c, 2)));
+  c.set_output(0, rows_of(indices[0], element));
+  return ok_status();
+}
+
+Status from_tensor_shape(ShapeContext& c) {
+  if (c.input(0).rank() == 0) return invalid_argument(c.op().name, ": a scalar has no rows");
+  ARGOSY_ASSIGN_OR_RETURN(PartialShape element, element_of(c.input(0)).merge(given_shape(c, 1)));
+  set_list(c, std::move(element));
+  return ok_status();
+}
+
+Status scatter_shape(ShapeContext& c) {
+  if (c.input(0).rank() == 0) return invalid_argument(c.op().name, ": a scalar has no rows");
+  ARGOSY_RETURN_IF_ERROR(c.with_rank(1, 1).status());
+  ARGOSY_ASSIGN_OR_RETURN(PartialShape element, element_of(c.input(0)).merge(given_shape(c, 2)));
+  set_list(c, std::move(element));
+  return ok_status();
+}
+
+Status scatter_into_shape(ShapeContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const PartialShape elements, element_shape(c, 0));
+  ARGOSY_RETURN_IF_ERROR(c.with_rank(2, 1).status());
+  ARGOSY_RETURN_IF_ERROR(elements.merge(element_of(c.input(1))).status());
+  set_list(c, elements);
+  return ok_status();
+}
+
+Status same_list_shape(ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(c.with_rank(0, 0).status());
+  c.set_output(0, PartialShape::scalar());
+  if (const HandleFact* fact = c.handle(0)) c.set_handle(0, *fact);
+  return ok_status();
+}
+
+Status length_shape(ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(c.with_rank(0, 0).status());
+  c.set_output(0, PartialShape::scalar());
+  return ok_status();
+}
+
+Status shape_of_elements_shape(ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(c.with_rank(0, 0).status());
+  if (c.handle(0) != nullptr && c.handle(0)->shape.has_rank()) c.set_output(0, PartialShape{c.handle(0)->shape.rank()});
+  return ok_status();
+}
+
+Status concat_shape(ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(element_shape(c, 0).status());
+  const PartialShape given = given_shape(c, 1);
+  if (given.has_rank()) c.set_output(0, rows_of(PartialShape::kUnknown, element_of(given)));
+  c.set_output(1, PartialShape{PartialShape::kUnknown});
+  return ok_status();
+}
+
+Status split_shape(ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(c.with_rank(2, 1).status());
+  set_list(c, rows_of(PartialShape::kUnknown, element_of(c.input(0))));
+  return ok_status();
+}
+
+// --- gradients -------------------------------------------------------------------------------------------------------
+
+AttrMap dtype_attr(GradContext& g) { return {{"element_dtype", g.attrs().get_type("element_dtype")}}; }
+Value shape_of(Graph& graph, Value x) { return graph.add("Shape", {x}); }
+Value shape_of_elements(Graph& graph, Value list) {
+  return graph.add("TensorListElementShape", {list}, {{"shape_type", DType::kInt32}});
+}
+
+std::vector<Value> push_gradient(GradContext& g) {
+  Graph& graph = g.graph();
+  const Value pop = graph.add("TensorListPopBack", {g.dy(), shape_of(graph, g.x(1))}, dtype_attr(g));
+  return {pop.output(0), pop.output(1)};
+}
+
+std::vector<Value> pop_gradient(GradContext& g) {
+  return {g.graph().add("TensorListPushBack", {g.dy(0), g.dy(1)}, dtype_attr(g)), Value()};
+}
+
+// All zeros but for the one element that was taken.
+std::vector<Value> get_item_gradient(GradContext& g) {
+  Graph& graph = g.graph();
+  const Value zeros = graph.add(
+      "TensorListReserve", {shape_of_elements(graph, g.x(0)), graph.add("TensorListLength", {g.x(0)})}, dtype_attr(g));
+  return {graph.add("TensorListSetItem", {zeros, g.x(1), g.dy()}, dtype_attr(g)), Value(), Value()};
+}
+
+std::vector<Value> set_item_gradient(GradContext& g) {
+  Graph& graph = g.graph();
+  const Value others =
+      graph.add("TensorListSetItem", {g.dy(), g.x(1), graph.add("ZerosLike", {g.x(2)})}, dtype_attr(g));
+  const Value item = graph.add("TensorListGetItem", {g.dy(), g.x(1), shape_of(graph, g.x(2))}, dtype_attr(g));
+  return {others, Value(), item};
+}
+
+std::vector<Value> stack_gradient(GradContext& g) {
+  Graph& graph = g.graph();
+  return {graph.add("TensorListFromTensor", {g.dy(), shape_of_elements(graph, g.x(0))}, dtype_attr(g)), Value()};
+}
+
+std::vector<Value> from_tensor_gradient(GradContext& g) {
+  Graph& graph = g.graph();
+  return {graph.add("TensorListStack", {g.dy(), g.x(1)}, dtype_attr(g)), Value()};
+}
+
+// Each index is assumed to be there once, as in TensorFlow.
+std::vector<Value> gather_gradient(GradContext& g) {
+  Graph& graph = g.graph();
+  return {graph.add("TensorListScatterV2",
+                    {g.dy(), g.x(1), shape_of_elements(graph, g.x(0)), graph.add("TensorListLength", {g.x(0)})},
+                    dtype_attr(g)),
+          Value(), Value()};
+}
+
+std::vector<Value> scatter_gradient(GradContext& g) {
+  return {g.graph().add("TensorListGather", {g.dy(), g.x(1), g.x(2)}, dtype_attr(g)), Value(), Value(), Value()};
+}
+
+std::vector<Value> scatter_into_gradient(GradContext& g) {
+  Graph& graph = g.graph();
+  const Value others =
+      graph.add("TensorListScatterIntoExistingList", {g.dy(), graph.add("ZerosLike", {g.x(1)}), g.x(2)}, dtype_attr(g));
+  const Value rows = graph.add("TensorListGather", {g.dy(), g.x(2), shape_of_elements(graph, g.dy())}, dtype_attr(g));
+  return {others, rows, Value()};
+}
+
+std::vector<Value> resize_gradient(GradContext& g) {
+  Graph& graph = g.graph();
+  return {graph.add("TensorListResize", {g.dy(), graph.add("TensorListLength", {g.x(0)})}), Value()};
+}
+
+std::vector<Value> concat_gradient(GradContext& g) {
+  Graph& graph = g.graph();
+  return {graph.add("TensorListSplit", {g.dy(), shape_of_elements(graph, g.x(0)), g.y(1)}, dtype_attr(g)), Value(),
+          Value()};
+}
+
+std::vector<Value> split_gradient(GradContext& g) {
+  Graph& graph = g.graph();
+  return {graph.add("TensorListConcatV2", {g.dy(), g.x(1), g.x(2)}, dtype_attr(g)), Value(), Value()};
+}
+
+// --- definitions -----------------------------------------------------------------------------------------------------
+
+struct Row {
+  const char* name;
+  const char* doc;
+  std::vector<std::string> inputs, outputs;
+  std::vector<std::string> attrs;
+  ShapeFn shape;
+  GradientFn gradient;
+  std::vector<int> host_inputs;
+  bool blocks = false;
+};
+
+std::vector<Row> rows() {
+  const std::string t = "element_dtype: type";
+  const std::string s = "shape_type: index";
+  return {
+      {"EmptyTensorList",
+       "A list without elements.",
+       {"element_shape: shape_type", "max_num_elements: int32"},
+       {"handle: variant"},
+       {t, s},
+       new_list_shape,
+       kNotDifferentiable,
+       {0, 1},
+       true},
+      {"TensorListReserve",
+       "A list of elements to be set, zeros until then.",
+       {"element_shape: shape_type", "num_elements: int32"},
+       {"handle: variant"},
+       {t, s},
+       new_list_shape,
+       kNotDifferentiable,
+       {0, 1},
+       true},
+      {"TensorListPushBack",
+       "The list with one element more.",
+       {"input_handle: variant", "tensor: element_dtype"},
+       {"output_handle: variant"},
+       {t},
+       push_shape,
+       push_gradient,
+       {}},
+      {"TensorListPopBack",
+       "The list without its last element, and that.",
+       {"input_handle: variant", "element_shape: int32"},
+       {"output_handle: variant", "tensor: element_dtype"},
+       {t},
+       pop_shape,
+       pop_gradient,
+       {1}},
+      {"TensorListSetItem",
+       "The list with another element at index.",
+       {"input_handle: variant", "index: int32", "item: element_dtype"},
+       {"output_handle: variant"},
+       {t, "resize_if_index_out_of_bounds: bool = false"},
+       set_item_shape,
+       set_item_gradient,
+       {1}},
+      {"TensorListGetItem",
+       "The element at index.",
+       {"input_handle: variant", "index: int32", "element_shape: Tshape"},
+       {"item: element_dtype"},
+       {t, "Tshape: index = int32"},
+       get_item_shape,
+       get_item_gradient,
+       {1, 2}},
+      {"TensorListStack",
+       "The elements as rows of a tensor.",
+       {"input_handle: variant", "element_shape: int32"},
+       {"tensor: element_dtype"},
+       {t, "num_elements: int = -1"},
+       stack_shape,
+       stack_gradient,
+       {1}},
+      {"TensorListFromTensor",
+       "The rows of a tensor as a list.",
+       {"tensor: element_dtype", "element_shape: shape_type"},
+       {"output_handle: variant"},
+       {t, s},
+       from_tensor_shape,
+       from_tensor_gradient,
+       {1}},
+      {"TensorListLength",
+       "How many elements there are.",
+       {"input_handle: variant"},
+       {"length: int32"},
+       {},
+       length_shape,
+       kNotDifferentiable,
+       {},
+       true},
+      {"TensorListResize",
+       "The list with that many elements.",
+       {"input_handle: variant", "size: int32"},
+       {"output_handle: variant"},
+       {},
+       same_list_shape,
+       resize_gradient,
+       {1}},
+      {"TensorListElementShape",
+       "The shape the elements have, -1 where it is not known.",
+       {"input_handle: variant"},
+       {"element_shape: shape_type"},
+       {s},
+       shape_of_elements_shape,
+       kNotDifferentiable,
+       {},
+       true},
+      {"TensorListGather",
+       "The elements that indices name, as rows of a tensor.",
+       {"input_handle: variant", "indices: int32", "element_shape: int32"},
+       {"values: element_dtype"},
+       {t},
+       gather_shape,
+       gather_gradient,
+       {1, 2}},
+      {"TensorListScatterV2",
+       "A list whose elements at indices are the rows of a tensor.",
+       {"tensor: element_dtype", "indices: int32", "element_shape: shape_type", "num_elements: int32"},
+       {"output_handle: variant"},
+       {t, s},
+       scatter_shape,
+       scatter_gradient,
+       {1, 2, 3}},
+      {"TensorListScatterIntoExistingList",
+       "The list with the rows of a tensor at indices.",
+       {"input_handle: variant", "tensor: element_dtype", "indices: int32"},
+       {"output_handle: variant"},
+       {t},
+       scatter_into_shape,
+       scatter_into_gradient,
+       {2}},
+      {"TensorListConcatV2",
+       "The elements one after another along their first axis, and their lengths.",
+       {"input_handle: variant", "element_shape: shape_type", "leading_dims: int64"},
+       {"tensor: element_dtype", "lengths: int64"},
+       {t, s},
+       concat_shape,
+       concat_gradient,
+       {1, 2}},
+      {"TensorListSplit",
+       "A tensor cut along its first axis into elements of these lengths.",
+       {"tensor: element_dtype", "element_shape: shape_type", "lengths: int64"},
+       {"output_handle: variant"},
+       {t, s},
+       split_shape,
+       split_gradient,
+       {1, 2}},
+  };
+}
+
+}  // namespace
+
+void define_list(OpRegistry& ops) {
+  for (Row& row : rows()) {
+    ops.add({.name = row.name,
+             .doc = row.doc,
+             .inputs = std::move(row.inputs),
+             .outputs = std::move(row.outputs),
+             .attrs = std::move(row.attrs),
+             .shape = row.shape,
+             .gradient = row.gradient,
+             .cost = free_cost,
+             .blocks_gradient = row.blocks,
+             .host_inputs = std::move(row.host_inputs)});
+  }
+}
+
+}  // namespace argosy

@@ -1,0 +1,23 @@
+// Lists of tensors as values: what loops collect in, element by element. A list is never changed: an op gives a new one
+// (sharing the elements, and in place where nobody else holds the old one).
+#pragma once
+
+#include "argosy/graph/graph.h"
+
+namespace argosy {
+
+// Shapes of elements, and numbers of them, may be unknown: PartialShape::unknown(), [?,3].
+Value tensor_list(Graph& graph, DType element_dtype, const PartialShape& element_shape);  // empty
+// `length` elements that read as zeros until they are set.
+Value tensor_list_reserve(Value length, DType element_dtype, const PartialShape& element_shape);
+Value tensor_list_from_tensor(Value tensor);  // its rows
+
+Value tensor_list_push_back(Value list, Value element);
+// (the list without its last element, that element)
+std::pair<Value, Value> tensor_list_pop_back(Value list);
+Value tensor_list_set_item(Value list, Value index, Value element);
+Value tensor_list_get_item(Value list, Value index);
+Value tensor_list_stack(Value list);  // elements of one shape, as rows
+Value tensor_list_length(Value list);
+
+}  // namespace argosy

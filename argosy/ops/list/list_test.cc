@@ -1,0 +1,134 @@
+#include "argosy/ops/list/list.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "argosy/graph/gradients.h"
+#include "argosy/ops/constant/constant.h"
+#include "argosy/ops/evaluate.h"
+#include "argosy/ops/list/tensor_list.h"
+#include "argosy/testing/op_case.h"
+
+namespace argosy {
+namespace {
+
+using testing::HasSubstr;
+
+class Lists : public testing::Test {
+ protected:
+  Value number(std::int32_t n) { return constant(graph_, n); }
+  Value numbers(std::initializer_list<float> v) { return constant(graph_, Tensor::vector<float>(v)); }
+  Tensor run(Value v) {
+    EXPECT_TRUE(graph_.status().ok()) << graph_.status().to_string();
+    if (!graph_.status().ok()) return {};
+    const auto out = evaluate(graph_, {}, {v.endpoint()});
+    EXPECT_TRUE(out.ok()) << out.status().to_string();
+    return out.ok() ? (*out)[0] : Tensor();
+  }
+  std::string refusal(Value v) {
+    EXPECT_TRUE(graph_.status().ok()) << graph_.status().to_string();
+    const auto out = evaluate(graph_, {}, {v.endpoint()});
+    EXPECT_FALSE(out.ok());
+    return out.status().message();
+  }
+  Graph graph_;
+};
+
+TEST_F(Lists, GrowAndShrinkAtTheEnd) {
+  const Value none = tensor_list(graph_, DType::kFloat32, {2});
+  const Value one = tensor_list_push_back(none, numbers({1, 2}));
+  const Value two = tensor_list_push_back(one, numbers({3, 4}));
+  EXPECT_EQ(difference(run(tensor_list_stack(two)), Tensor::of<float>({2, 2}, {1, 2, 3, 4}), 0), "");
+  const auto [rest, last] = tensor_list_pop_back(two);
+  EXPECT_EQ(last.shape().to_string(), "[2]");
+  EXPECT_EQ(difference(run(last), Tensor::vector<float>({3, 4}), 0), "");
+  EXPECT_EQ(*run(tensor_list_length(rest)).data<std::int32_t>(), 1);
+  // A second future of the same list leaves the first alone.
+  const Value other = tensor_list_push_back(one, numbers({5, 6}));
+  const Value both = graph_.add("AddV2", {tensor_list_stack(two), tensor_list_stack(other)});
+  EXPECT_EQ(difference(run(both), Tensor::of<float>({2, 2}, {2, 4, 8, 10}), 0), "");
+  EXPECT_THAT(refusal(tensor_list_pop_back(none).second), HasSubstr("empty list"));
+}
+
+TEST_F(Lists, SetAndGet) {
+  const Value list = tensor_list_reserve(number(3), DType::kFloat32, {2});
+  const Value set = tensor_list_set_item(list, number(1), numbers({1, 2}));
+  EXPECT_EQ(difference(run(tensor_list_get_item(set, number(1))), Tensor::vector<float>({1, 2}), 0), "");
+  EXPECT_EQ(difference(run(tensor_list_stack(set)), Tensor::of<float>({3, 2}, {0, 0, 1, 2, 0, 0}), 0), "");
+  EXPECT_THAT(refusal(tensor_list_get_item(set, number(3))), HasSubstr("no element 3 in a list of 3"));
+  EXPECT_THAT(refusal(tensor_list_get_item(set, number(-1))), HasSubstr("no element -1"));
+  const Value grown =
+      graph_.add("TensorListSetItem", {list, number(4), numbers({7, 8})}, {{"resize_if_index_out_of_bounds", true}});
+  EXPECT_EQ(*run(tensor_list_length(grown)).data<std::int32_t>(), 5);
+}
+
+TEST_F(Lists, RowsOfTensors) {
+  const Value list = tensor_list_from_tensor(constant(graph_, Tensor::of<float>({3, 1}, {1, 2, 3})));
+  const Value picked =
+      graph_.add("TensorListGather", {list, constant(graph_, Tensor::vector<std::int32_t>({2, 0})), number(-1)},
+                 {{"element_dtype", DType::kFloat32}});
+  EXPECT_EQ(difference(run(picked), Tensor::of<float>({2, 1}, {3, 1}), 0), "");
+  const Value spread =
+      graph_.add("TensorListScatterV2", {picked, constant(graph_, Tensor::vector<std::int32_t>({1, 3})),
+                                         constant(graph_, Tensor::vector<std::int32_t>({1})), number(-1)});
+  EXPECT_EQ(difference(run(tensor_list_stack(spread)), Tensor::of<float>({4, 1}, {0, 3, 0, 1}), 0), "");
+}
+
+TEST_F(Lists, PiecesOfUnlikeLength) {
+  const Value x = constant(graph_, Tensor::of<float>({3, 1}, {1, 2, 3}));
+  const Value lengths = constant(graph_, Tensor::vector<std::int64_t>({1, 2, 0}));
+  const Value list = graph_.add("TensorListSplit", {x, number(-1), lengths});
+  const Value back =
+      graph_.add("TensorListConcatV2", {list, number(-1), lengths}, {{"element_dtype", DType::kFloat32}});
+  EXPECT_EQ(difference(run(back), Tensor::of<float>({3, 1}, {1, 2, 3}), 0), "");
+  EXPECT_EQ(difference(run(back.output(1)), Tensor::vector<std::int64_t>({1, 2, 0}), 0), "");
+}
+
+TEST_F(Lists, RefuseWhatDoesNotFit) {
+  const Value list = tensor_list(graph_, DType::kFloat32, PartialShape::unknown());
+  EXPECT_THAT(refusal(tensor_list_stack(list)), HasSubstr("not fully known"));
+  const Value unknown = placeholder(graph_, DType::kFloat32, PartialShape::unknown());
+  const Value narrow = tensor_list(graph_, DType::kFloat32, {2});
+  const Value pushed = tensor_list_push_back(narrow, unknown);
+  const auto out = evaluate(graph_, {{unknown.endpoint(), Tensor::scalar(1.f)}}, {pushed.endpoint()});
+  EXPECT_THAT(out.status().message(), HasSubstr("cannot take one of shape []"));
+  EXPECT_THAT(refusal(tensor_list_reserve(number(-1), DType::kFloat32, {2})), HasSubstr("must not be negative"));
+  const auto huge = evaluate(graph_, {}, {tensor_list_reserve(number(2147483647), DType::kFloat32, {2}).endpoint()});
+  EXPECT_EQ(huge.status().code(), Code::kResourceExhausted);
+  tensor_list_push_back(narrow, numbers({1, 2, 3}));
+  EXPECT_EQ(graph_.status().code(), Code::kInvalidArgument);
+}
+
+TEST_F(Lists, CarryGradients) {
+  const Value x = placeholder(graph_, DType::kFloat32, {2, 2});
+  const Value rows = tensor_list_from_tensor(x);
+  const Value first = tensor_list_get_item(rows, number(0));
+  const Value changed = tensor_list_set_item(rows, number(1), graph_.add("Mul", {first, first}));
+  const auto [rest, last] = tensor_list_pop_back(tensor_list_push_back(changed, first));
+  const Value y = graph_.add("Mul", {tensor_list_stack(rest), last});
+  const auto dx = gradients(graph_, {y}, {x});
+  ASSERT_TRUE(graph_.status().ok()) << graph_.status().to_string();
+  // y = [[a a, b b], [a a a, b b b]] of the first row alone
+  const auto out = evaluate(graph_, {{x.endpoint(), Tensor::of<float>({2, 2}, {2, 3, 5, 7})}}, {dx[0].endpoint()});
+  ASSERT_TRUE(out.ok()) << out.status().to_string();
+  EXPECT_EQ(difference((*out)[0], Tensor::of<float>({2, 2}, {16, 33, 0, 0}), 1e-6), "");
+}
+
+TEST(TensorListValue, PopsFreeWhatNobodySees) {
+  std::shared_ptr<TensorList> list = std::make_shared<TensorList>(DType::kFloat32, PartialShape::unknown());
+  const Tensor element = Tensor::vector<float>({1});
+  list = list->pushed(element);
+  const auto kept = list;
+  EXPECT_EQ(element.buffer().owner().use_count(), 2);
+  EXPECT_EQ(list->popped(false)->size(), 0);
+  EXPECT_EQ(element.buffer().owner().use_count(), 2);
+  list = list->popped(true);  // `kept` still sees it
+  EXPECT_EQ(element.buffer().owner().use_count(), 2);
+  auto alone = kept->with(0, element, false);
+  EXPECT_EQ(element.buffer().owner().use_count(), 3);
+  alone = alone->popped(true);
+  EXPECT_EQ(element.buffer().owner().use_count(), 2);
+}
+
+}  // namespace
+}  // namespace argosy

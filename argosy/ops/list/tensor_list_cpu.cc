@@ -1,0 +1,148 @@
+#include "argosy/ops/list/tensor_list.h"
+
+#include <algorithm>
+
+namespace argosy {
+
+std::string TensorList::describe() const {
+  return str_cat("list of ", size_, " ", dtype_name(dtype_), element_shape_.to_string());
+}
+
+Tensor TensorList::at(std::int64_t i) const {
+  MutexLock lock(store_->mutex);
+  return store_->items[static_cast<std::size_t>(i)];
+}
+
+std::shared_ptr<TensorList> TensorList::copy() const {
+  auto list = std::make_shared<TensorList>(dtype_, element_shape_, max_);
+  MutexLock lock(store_->mutex);
+  MutexLock own(list->store_->mutex);
+  list->store_->items.assign(store_->items.begin(), store_->items.begin() + static_cast<std::ptrdiff_t>(size_));
+  list->size_ = size_;
+  return list;
+}
+
+std::shared_ptr<TensorList> TensorList::pushed(Tensor element) const {
+  {
+    MutexLock lock(store_->mutex);
+    if (static_cast<std::int64_t>(store_->items.size()) == size_) {
+      store_->items.push_back(std::move(element));
+      auto list = std::make_shared<TensorList>(*this);
+      ++list->size_;
+      return list;
+    }
+  }
+  auto list = copy();  // an older list, from which another grew already
+  return list->pushed(std::move(element));
+}
+
+std::shared_ptr<TensorList> TensorList::popped(bool mine) const {
+  auto list = std::make_shared<TensorList>(*this);
+  --list->size_;
+  if (mine && store_.use_count() == 2) {  // this and the new one: what no list sees any more may go
+    MutexLock lock(store_->mutex);
+    store_->items.resize(static_cast<std::size_t>(list->size_));
+  }
+  return list;
+}
+
+std::shared_ptr<TensorList> TensorList::with(std::int64_t i, Tensor element, bool mine) const {
+  const bool in_place = mine && store_.use_count() == 1;
+  auto list = in_place ? std::make_shared<TensorList>(*this) : copy();
+  MutexLock lock(list->store_->mutex);
+  list->store_->items[static_cast<std::size_t>(i)] = std::move(element);
+  return list;
+}
+
+std::shared_ptr<TensorList> TensorList::resized(std::int64_t size) const {
+  auto list = copy();
+  MutexLock lock(list->store_->mutex);
+  list->store_->items.resize(static_cast<std::size_t>(size));
+  list->size_ = size;
+  return list;
+}
+
+Status TensorList::check_element(const Tensor& element) const {
+  if (element.dtype() != dtype_) {
+    return invalid_argument("a list of ", dtype_name(dtype_), " cannot take a ", dtype_name(element.dtype()));
+  }
+  if (!element_shape_.compatible(element.shape())) {
+    return invalid_argument("a list of elements of shape ", element_shape_, " cannot take one of shape ",
+                            element.shape());
+  }
+  return ok_status();
+}
+
+Status TensorList::check_room() const {
+  const std::int64_t limit = max_ >= 0 ? std::min(max_, kMaxElements) : kMaxElements;
+  return size_ < limit ? ok_status() : invalid_argument("the list is full: it may have ", limit, " elements");
+}
+
+Result<Variant> TensorList::zeros_like(Allocator& memory) const {
+  auto list = copy();
+  for (std::int64_t i = 0; i < size_; ++i) {
+    const Tensor from = at(i);
+    if (!from.valid() || !is_plain(dtype_)) continue;
+    ARGOSY_ASSIGN_OR_RETURN(Tensor zeros, Tensor::allocate(dtype_, from.shape(), memory));
+    std::fill_n(static_cast<char*>(zeros.raw()), zeros.bytes(), 0);
+    MutexLock lock(list->store_->mutex);
+    list->store_->items[static_cast<std::size_t>(i)] = std::move(zeros);
+  }
+  return Variant(std::move(list));
+}
+
+Result<Variant> TensorList::plus(const VariantValue& other, Allocator& memory) const {
+  const auto* with = dynamic_cast<const TensorList*>(&other);
+  if (with == nullptr || with->dtype_ != dtype_ || with->size_ != size_) {
+    return invalid_argument("a ", describe(), " and a ", other.describe(), " cannot be added");
+  }
+  auto list = copy();
+  for (std::int64_t i = 0; i < size_; ++i) {
+    const Tensor a = at(i);
+    const Tensor b = with->at(i);
+    if (!b.valid()) continue;
+    Tensor sum = b;  // an element that was never set counts as zeros
+    if (a.valid()) {
+      if (!(a.shape() == b.shape())) return invalid_argument("lists of elements of unlike shapes cannot be added");
+      ARGOSY_ASSIGN_OR_RETURN(sum, Tensor::allocate(dtype_, a.shape(), memory));
+      ARGOSY_RETURN_IF_ERROR(dispatch<NumberTypes>(dtype_, "AddN", [&]<typename T>() {
+        for (std::int64_t k = 0; k < a.elements(); ++k) {
+          sum.data<T>()[k] = static_cast<T>(a.data<T>()[k] + b.data<T>()[k]);
+        }
+        return ok_status();
+      }));
+    }
+    MutexLock lock(list->store_->mutex);
+    list->store_->items[static_cast<std::size_t>(i)] = std::move(sum);
+  }
+  return Variant(std::move(list));
+}
+
+Result<std::shared_ptr<const TensorList>> list_input(const KernelContext& c, int i) {
+  const Tensor& t = c.input(i);
+  if (t.dtype() != DType::kVariant || t.elements() != 1) {
+    return invalid_argument("input ", i, " must be a list, not ", dtype_name(t.dtype()), t.shape());
+  }
+  auto list = std::dynamic_pointer_cast<const TensorList>(t.data<Variant>()->value());
+  if (!list) return invalid_argument("input ", i, " is no list");
+  return list;
+}
+
+bool last_reader(const KernelContext& c, int i, const std::shared_ptr<const TensorList>& list) {
+  // The input's tensor holds one count, the caller's pointer the other.
+  const bool* donate = c.fields().may_donate;
+  return donate != nullptr && donate[i] && c.input(i).unique() && list.use_count() == 2;
+}
+
+void set_list(KernelContext& c, std::shared_ptr<const TensorList> list) {
+  c.set_output(0, Tensor::scalar(Variant(std::move(list))));
+}
+
+Result<Tensor> kept(const KernelContext& c, const Tensor& t) {
+  if (t.buffer().owned()) return t;
+  ARGOSY_ASSIGN_OR_RETURN(Tensor copy, Tensor::allocate(t.dtype(), t.shape(), c.allocator()));
+  copy_elements(copy, t);
+  return copy;
+}
+
+}  // namespace argosy

@@ -1,0 +1,70 @@
+// What stack and tensor array handles refer to. Internal to the tensor_array family. Thread-safe.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "argosy/base/mutex.h"
+#include "argosy/op/kernel.h"
+
+namespace argosy {
+
+class StackState final : public Resource {
+ public:
+  StackState(DType dtype, std::int64_t max_size) : dtype_(dtype), max_size_(max_size) {}
+  std::string describe() const override { return str_cat("stack of ", dtype_name(dtype_)); }
+  DType dtype() const { return dtype_; }
+  // The element must keep its memory alive.
+  Status push(Tensor element);
+  Result<Tensor> pop();
+  void close();
+
+ private:
+  const DType dtype_;
+  const std::int64_t max_size_;  // negative: none
+  Mutex mutex_;
+  bool closed_ ARGOSY_GUARDED_BY(mutex_) = false;
+  std::vector<Tensor> elements_ ARGOSY_GUARDED_BY(mutex_);
+};
+
+class ArrayState final : public Resource {
+ public:
+  static constexpr std::int64_t kMaxSize = std::int64_t{1} << 24;
+  struct Options {
+    DType dtype;
+    PartialShape element_shape;
+    bool dynamic_size = false;
+    bool clear_after_read = true;
+    bool identical_shapes = false;
+    bool sums = false;  // of gradients: writing again adds
+  };
+  ArrayState(Options options, std::int64_t size);
+  std::string describe() const override { return str_cat("TensorArray of ", dtype_name(options_.dtype)); }
+
+  DType dtype() const { return options_.dtype; }
+  Result<std::int64_t> size();
+  // The element must keep its memory alive. `memory`: where sums go.
+  Status write(std::int64_t index, Tensor element, Allocator& memory);
+  // Zeros where nothing was written, if the shape is known.
+  Result<Tensor> read(std::int64_t index, Allocator& memory);
+  // The array of gradients for this source, made when it is first asked for; this array keeps its size from then on.
+  Result<std::shared_ptr<ArrayState>> gradients(const std::string& source);
+  void close();
+
+ private:
+  struct Element {
+    Tensor value;
+    bool cleared = false;
+  };
+  Status closed() const { return invalid_argument("TensorArray has already been closed."); }
+
+  Mutex mutex_;
+  Options options_ ARGOSY_GUARDED_BY(mutex_);
+  bool closed_ ARGOSY_GUARDED_BY(mutex_) = false;
+  std::vector<Element> elements_ ARGOSY_GUARDED_BY(mutex_);
+  std::map<std::string, std::shared_ptr<ArrayState>> gradients_ ARGOSY_GUARDED_BY(mutex_);
+};
+
+}  // namespace argosy

@@ -1,0 +1,281 @@
+#include <cstring>
+
+#include "argosy/ops/tensor_array/array_state.h"
+
+namespace argosy {
+
+namespace {
+
+// The tensor itself if it outlives the step's memory, else a copy on the device.
+Result<Tensor> kept(const KernelContext& c, const Tensor& t) {
+  if (t.buffer().owned()) return t;
+  ARGOSY_ASSIGN_OR_RETURN(Tensor copy, Tensor::allocate(t.dtype(), t.shape(), c.allocator()));
+  copy_elements(copy, t);
+  return copy;
+}
+
+Tensor handle_to(std::string name, std::shared_ptr<Resource> resource) {
+  return Tensor::scalar(ResourceHandle("", std::move(name), std::move(resource)));
+}
+
+// --- stacks ----------------------------------------------------------------------------------------------------------
+
+class NewStack final : public Kernel {
+ public:
+  NewStack(DType dtype, std::string name) : dtype_(dtype), name_(std::move(name)) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    return std::unique_ptr<Kernel>(
+        std::make_unique<NewStack>(init.attrs.get_type("elem_type"), std::string(init.node)));
+  }
+  Status run(KernelContext& c) override {
+    ARGOSY_ASSIGN_OR_RETURN(const std::int64_t max_size, to_int64(c.input(0), "max_size"));
+    c.set_output(0, handle_to(name_, std::make_shared<StackState>(dtype_, max_size)));
+    return ok_status();
+  }
+
+ private:
+  const DType dtype_;
+  const std::string name_;
+};
+
+Status push(KernelContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const auto stack, c.resource<StackState>(0));
+  ARGOSY_ASSIGN_OR_RETURN(Tensor element, kept(c, c.input(1)));
+  ARGOSY_RETURN_IF_ERROR(stack->push(element));
+  c.set_output(0, c.input(1));
+  return ok_status();
+}
+
+Status pop(KernelContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const auto stack, c.resource<StackState>(0));
+  if (stack->dtype() != c.output_dtype(0)) {
+    return invalid_argument("the stack holds ", dtype_name(stack->dtype()), ", not ", dtype_name(c.output_dtype(0)));
+  }
+  ARGOSY_ASSIGN_OR_RETURN(Tensor element, stack->pop());
+  c.set_output(0, std::move(element));
+  return ok_status();
+}
+
+Status close_stack(KernelContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const auto stack, c.resource<StackState>(0));
+  stack->close();
+  return ok_status();
+}
+
+// --- arrays ----------------------------------------------------------------------------------------------------------
+
+// A flow is a number that nobody reads: it orders what is done to an array.
+Status set_flow(KernelContext& c, int i) {
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const flow, c.output(i, {}));
+  *flow->data<float>() = 0;
+  return ok_status();
+}
+
+class NewArray final : public Kernel {
+ public:
+  NewArray(ArrayState::Options options, std::string name) : options_(std::move(options)), name_(std::move(name)) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    ArrayState::Options options{init.attrs.get_type("dtype"), init.attrs.get<PartialShape>("element_shape")};
+    options.dynamic_size = init.attrs.get_bool("dynamic_size");
+    options.clear_after_read = init.attrs.get_bool("clear_after_read");
+    options.identical_shapes = init.attrs.get_bool("identical_element_shapes");
+    return std::unique_ptr<Kernel>(std::make_unique<NewArray>(std::move(options), std::string(init.node)));
+  }
+  Status run(KernelContext& c) override {
+    ARGOSY_ASSIGN_OR_RETURN(const std::int64_t size, to_int64(c.input(0), "size"));
+    if (size < 0) return invalid_argument("Size should be >= 0.");
+    if (size > ArrayState::kMaxSize) {
+      return resource_exhausted("a TensorArray of ", size, " elements: ", ArrayState::kMaxSize, " are allowed");
+    }
+    c.set_output(0, handle_to(name_, std::make_shared<ArrayState>(options_, size)));
+    return set_flow(c, 1);
+  }
+
+ private:
+  const ArrayState::Options options_;
+  const std::string name_;
+};
+
+class GradientArray final : public Kernel {
+ public:
+  explicit GradientArray(std::string source) : source_(std::move(source)) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    return std::unique_ptr<Kernel>(std::make_unique<GradientArray>(init.attrs.get_string("source")));
+  }
+  Status run(KernelContext& c) override {
+    ARGOSY_ASSIGN_OR_RETURN(const auto array, c.resource<ArrayState>(0));
+    ARGOSY_ASSIGN_OR_RETURN(auto gradients, array->gradients(source_));
+    const std::string& name = c.input(0).data<ResourceHandle>()->name();
+    c.set_output(0, handle_to(str_cat(name, "@", source_), std::move(gradients)));
+    c.set_output(1, c.input(1));
+    return ok_status();
+  }
+
+ private:
+  const std::string source_;
+};
+
+// The array in input 0, which must hold what output 0 is.
+Result<std::shared_ptr<ArrayState>> array_to_read(const KernelContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(auto array, c.resource<ArrayState>(0));
+  if (array->dtype() != c.output_dtype(0)) {
+    return invalid_argument("TensorArray dtype is ", dtype_name(array->dtype()), " but Op requested dtype ",
+                            dtype_name(c.output_dtype(0)), ".");
+  }
+  return array;
+}
+
+Status read(KernelContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const auto array, array_to_read(c));
+  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t index, to_int64(c.input(1), "index"));
+  ARGOSY_ASSIGN_OR_RETURN(Tensor value, array->read(index, c.allocator()));
+  c.set_output(0, std::move(value));
+  return ok_status();
+}
+
+Status write(KernelContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const auto array, c.resource<ArrayState>(0));
+  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t index, to_int64(c.input(1), "index"));
+  ARGOSY_ASSIGN_OR_RETURN(Tensor value, kept(c, c.input(2)));
+  ARGOSY_RETURN_IF_ERROR(array->write(index, std::move(value), c.allocator()));
+  return set_flow(c, 0);
+}
+
+// Elements of one shape into rows of output 0; `joined`: their own first axes become one.
+Status put_together(KernelContext& c, const std::vector<Tensor>& parts, bool joined) {
+  const Shape& first = parts[0].shape();
+  std::vector<std::int64_t> sizes(first.sizes().begin(), first.sizes().end());
+  if (joined && sizes.empty()) return invalid_argument("scalars cannot be concatenated");
+  if (joined) sizes.erase(sizes.begin());
+  std::int64_t rows = 0;
+  for (const Tensor& part : parts) {
+    const auto own = part.shape().sizes();
+    const bool fits = std::equal(sizes.begin(), sizes.end(), own.begin() + (joined && !own.empty() ? 1 : 0), own.end());
+    if (!fits) {
+      return invalid_argument("elements of shapes ", first, " and ", part.shape(), " cannot be put together");
+    }
+    rows += joined ? own[0] : 1;
+  }
+  sizes.insert(sizes.begin(), rows);
+  ARGOSY_ASSIGN_OR_RETURN(const Shape shape, Shape::make(sizes));
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
+  std::int64_t at = 0;
+  for (const Tensor& part : parts) {
+    const std::int64_t next = at + (joined ? part.shape()[0] : 1);
+    copy_elements(y->rows(at, next), part);
+    at = next;
+  }
+  return ok_status();
+}
+
+class Gather final : public Kernel {
+ public:
+  explicit Gather(PartialShape element) : element_(std::move(element)) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    return std::unique_ptr<Kernel>(std::make_unique<Gather>(init.attrs.get<PartialShape>("element_shape")));
+  }
+  Status run(KernelContext& c) override {
+    ARGOSY_ASSIGN_OR_RETURN(const auto array, array_to_read(c));
+    ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::int64_t> indices, to_int64s(c.input(1), "indices"));
+    std::vector<Tensor> parts;
+    for (const std::int64_t i : indices) {
+      ARGOSY_ASSIGN_OR_RETURN(Tensor part, array->read(i, c.allocator()));
+      if (!element_.compatible(part.shape())) {
+        return invalid_argument("element ", i, " has shape ", part.shape(), ", not ", element_);
+      }
+      parts.push_back(std::move(part));
+    }
+    if (!parts.empty()) return put_together(c, parts, false);
+    if (!element_.is_full())
+      return invalid_argument("no elements to gather, and their shape ", element_, " is not known");
+    ARGOSY_ASSIGN_OR_RETURN(const Shape one, element_.full());
+    return c.output(0, one.inserted(0, 0)).status();
+  }
+
+ private:
+  const PartialShape element_;
+};
+
+Status scatter(KernelContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const auto array, c.resource<ArrayState>(0));
+  ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::int64_t> indices, to_int64s(c.input(1), "indices"));
+  const Shape& shape = c.input(2).shape();
+  if (shape.rank() < 1 || shape[0] != static_cast<std::int64_t>(indices.size())) {
+    return invalid_argument("a value of shape ", shape, " has not one row for each of ", indices.size(), " indices");
+  }
+  ARGOSY_ASSIGN_OR_RETURN(const Tensor rows, kept(c, c.input(2)));
+  for (std::int64_t i = 0; i < shape[0]; ++i) {
+    const Tensor row = rows.rows(i, i + 1).reshaped(shape.removed(0));
+    ARGOSY_RETURN_IF_ERROR(array->write(indices[static_cast<std::size_t>(i)], row, c.allocator()));
+  }
+  return set_flow(c, 0);
+}
+
+Status concat(KernelContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const auto array, array_to_read(c));
+  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t size, array->size());
+  if (size == 0) return invalid_argument("an empty TensorArray cannot be concatenated");
+  std::vector<Tensor> parts;
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const lengths, c.output(1, {size}));
+  for (std::int64_t i = 0; i < size; ++i) {
+    ARGOSY_ASSIGN_OR_RETURN(Tensor part, array->read(i, c.allocator()));
+    lengths->data<std::int64_t>()[i] = part.shape().rank() > 0 ? part.shape()[0] : 0;
+    parts.push_back(std::move(part));
+  }
+  return put_together(c, parts, true);
+}
+
+Status split(KernelContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const auto array, c.resource<ArrayState>(0));
+  ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::int64_t> lengths, to_int64s(c.input(2), "lengths"));
+  const Shape& shape = c.input(1).shape();
+  if (shape.rank() < 1) return invalid_argument("a scalar cannot be split");
+  std::int64_t rest = shape[0];
+  for (const std::int64_t n : lengths) {
+    if (n < 0 || n > rest) return invalid_argument("lengths do not add up to ", shape[0]);
+    rest -= n;
+  }
+  if (rest != 0) return invalid_argument("lengths do not add up to ", shape[0]);
+  ARGOSY_ASSIGN_OR_RETURN(const Tensor rows, kept(c, c.input(1)));
+  std::int64_t at = 0;
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    ARGOSY_RETURN_IF_ERROR(array->write(static_cast<std::int64_t>(i), rows.rows(at, at + lengths[i]), c.allocator()));
+    at += lengths[i];
+  }
+  return set_flow(c, 0);
+}
+
+Status size(KernelContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const auto array, c.resource<ArrayState>(0));
+  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t n, array->size());
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, {}));
+  *y->data<std::int32_t>() = static_cast<std::int32_t>(n);
+  return ok_status();
+}
+
+Status close_array(KernelContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const auto array, c.resource<ArrayState>(0));
+  array->close();
+  return ok_status();
+}
+
+}  // namespace
+
+void add_kernels_cpu_tensor_array(KernelRegistry& kernels) {
+  kernels.add("StackV2", "cpu", NewStack::make);
+  kernels.add("StackPushV2", "cpu", push);
+  kernels.add("StackPopV2", "cpu", pop);
+  kernels.add("StackCloseV2", "cpu", close_stack);
+  kernels.add("TensorArrayV3", "cpu", NewArray::make);
+  kernels.add("TensorArrayGradV3", "cpu", GradientArray::make);
+  kernels.add("TensorArrayReadV3", "cpu", read);
+  kernels.add("TensorArrayWriteV3", "cpu", write);
+  kernels.add("TensorArrayGatherV3", "cpu", Gather::make);
+  kernels.add("TensorArrayScatterV3", "cpu", scatter);
+  kernels.add("TensorArrayConcatV3", "cpu", concat);
+  kernels.add("TensorArraySplitV3", "cpu", split);
+  kernels.add("TensorArraySizeV3", "cpu", size);
+  kernels.add("TensorArrayCloseV3", "cpu", close_array);
+}
+
+}  // namespace argosy
