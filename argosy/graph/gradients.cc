@@ -29,7 +29,7 @@ class Differentiator {
     for (const Value& v : xs) sources_.insert(v.endpoint());
     for (const Value& v : options_.stop) stops_.insert(v.endpoint());
     const int forward_size = graph_.size();
-    source_ = str_cat("gradients:", forward_size);
+    source_ = options_.source.empty() ? str_cat("gradients:", forward_size) : options_.source;
     auto order = graph_.topological_order();
     if (!order.ok()) return fail(order.status(), xs.size());
     mark_between(*order, xs, ys);
@@ -121,7 +121,9 @@ class Differentiator {
     }
     const auto where = colocated(id);
     const auto name = graph_.name_scope(str_cat(graph_.node(id).name, "_grad"));
-    GradContext context(graph_, id, std::move(dys), source_);
+    std::vector<bool> wanted;
+    for (const Endpoint e : inputs) wanted.push_back(wants(e));
+    GradContext context(graph_, id, std::move(dys), {source_, std::move(wanted), [&] { return path_through(id); }});
     const std::vector<Value> dxs = graph_.node(id).op->gradient(context);
     if (!graph_.status().ok()) return;
     ARGOSY_CHECK(dxs.size() == inputs.size());
@@ -138,11 +140,12 @@ class Differentiator {
   Status no_gradient(NodeId id) const {
     const Node& n = graph_.node(id);
     return invalid_argument("op ", n.op->name, " has no gradient, and node '", n.name, "' lies on the path  ",
-                            path_from_target(id), " <- ", path_to_source(id))
+                            path_through(id))
         .with_id("ARG-GRAD-002")
         .with_where(str_cat("node '", n.name, "' (", n.op->name, ")"))
         .with_next("stop_gradient() its input, or register a gradient (CONTRIBUTING.md, \"Adding an op\")");
   }
+  std::string path_through(NodeId id) const { return path_from_target(id) + " <- " + path_to_source(id); }
   std::string path_to_source(NodeId id) const {
     std::string path = graph_.node(id).name;
     for (int steps = 0; steps < 64; ++steps) {

@@ -2,6 +2,7 @@
 // differentiable themselves.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,14 @@ namespace argosy {
 // nothing flows; errors go to the graph.
 class GradContext {
  public:
-  GradContext(Graph& graph, NodeId node, std::vector<Value> dys, std::string source = "gradients")
-      : graph_(graph), node_(node), dys_(std::move(dys)), source_(std::move(source)) {}
+  // What gradient functions of ops that call functions need beside the node. Empty fields: nothing is known.
+  struct Surroundings {
+    std::string source;
+    std::vector<bool> wanted;
+    std::function<std::string()> path;
+  };
+  GradContext(Graph& graph, NodeId node, std::vector<Value> dys, Surroundings around = {})
+      : graph_(graph), node_(node), dys_(std::move(dys)), around_(std::move(around)) {}
 
   Graph& graph() { return graph_; }
   const Node& node() const { return graph_.node(node_); }
@@ -28,14 +35,18 @@ class GradContext {
   // What flows back into output i; zeros of its shape where nothing does.
   Value dy(int i = 0);
   bool has_dy(int i) const { return dys_[i].valid(); }
+  // Will anybody look at what flows into input i?
+  bool wants(int i) const { return around_.wanted.empty() || around_.wanted[static_cast<std::size_t>(i)]; }
   // One name per call of gradients(): what accumulates over nodes is kept by it.
-  const std::string& source() const { return source_; }
+  const std::string& source() const { return around_.source; }
+  // "loss <- head/foo <- dense/kernel": how the gradient comes through this node. For errors; takes a while.
+  std::string path() const { return around_.path ? around_.path() : node().name; }
 
  private:
   Graph& graph_;
   NodeId node_;
   std::vector<Value> dys_;
-  std::string source_;
+  Surroundings around_;
 };
 
 struct GradOptions {
@@ -47,6 +58,8 @@ struct GradOptions {
   bool allow_unconnected = false;
   // Gradients stop here: these values count as constants.
   std::vector<Value> stop = {};
+  // GradContext::source(); empty: one that no other call has. Function bodies have that of their callers.
+  std::string source = "";
 };
 
 // One gradient per x. Errors stick to the graph: an op on a path from x to y that has no gradient is named together

@@ -304,7 +304,8 @@ class Compiler {
         ++step_.pending[i];
       };
       for (int k = 0; k < item.num_inputs; ++k) edge(step_.input_slots[item.first_input + k], k);
-      for (const auto& [handle, value] : step_.extras[i].derefs) edge(handle, -1);
+      std::int32_t next = item.num_inputs;
+      for (const auto& [handle, value] : step_.extras[i].derefs) edge(handle, next++);
       for (const std::int32_t p : items_.after[i]) {
         if (std::find(data.begin(), data.end(), p) != data.end()) continue;
         step_.successors[p].push_back({static_cast<std::int32_t>(i), -1, -1});

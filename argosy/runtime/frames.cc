@@ -63,7 +63,7 @@ Status find_frames(Step& step) {
     step.local_of[i] = static_cast<std::int32_t>(frame.items.size());
     step.base_of[i] = frame.inputs;
     frame.items.push_back(i);
-    frame.inputs += step.items[i].num_inputs;
+    frame.inputs += step.items[i].num_inputs + static_cast<std::int32_t>(step.extras[i].derefs.size());
     if (step.items[i].flow == Flow::kExit) frame.exits.push_back(i);
   }
   return ok_status();

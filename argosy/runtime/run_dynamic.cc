@@ -1,21 +1,12 @@
-// The executor for control flow and blocking items: TensorFlow's dataflow rules. Words:
-//
-//   dead       a value on a branch not taken. An item with a dead input does not run; its outputs are dead. A Merge
-//   runs
-//              with its first live input and is dead when all are.
-//   frame      one entry into a loop; it has iterations, each with its own inputs and counts. Enter carries values in,
-//              NextIteration to the next iteration, Exit out to the parent's iteration.
-//
-// Invariants: (1) a frame is over when all its Enters have fired and nothing of it is outstanding; exits that never
-// fired live are dead then. (2) Everything but running kernels happens under one lock. (3) `outstanding` counts entries
-// that are ready or running; the run is over at zero.
-#include <algorithm>
-#include <cstring>
+// The executor for control flow and blocking items: every device serves a queue of entries that DynamicFlow made ready.
+// Everything but running kernels happens under one lock.
+#include <array>
+#include <atomic>
 #include <deque>
-#include <map>
 
 #include "argosy/base/clock.h"
 #include "argosy/base/parallel.h"
+#include "argosy/runtime/dynamic_flow.h"
 #include "argosy/runtime/executor.h"
 #include "argosy/runtime/gate.h"
 
@@ -23,40 +14,23 @@ namespace argosy {
 
 namespace {
 
-struct FrameState;
+using Entry = DynamicFlow::Entry;
 
-struct Iteration {
-  std::vector<std::int32_t> pending;  // by local item: inputs and controls still to come
-  std::vector<std::int32_t> dead;     // by local item: dead inputs so far (data and control)
-  std::vector<char> live;             // by local item: a Merge that has its live input
-  std::vector<char> started;          // by local item: ready once, never again
-  std::vector<Tensor> inputs;         // by frame input
-  int outstanding = 0;                // entries and child frames
-};
-
-struct FrameState {
-  int id = 0;
-  FrameState* parent = nullptr;
-  std::int64_t parent_iteration = 0;
-  int entered = 0;
-  std::map<std::int64_t, Iteration> iterations;
-  std::int64_t newest = -1;
-  std::vector<std::pair<std::int32_t, Tensor>> invariants;  // (Enter item, value; invalid = dead)
-  std::vector<std::pair<std::int32_t, Tensor>> held_back;   // NextIterations waiting for room
-  std::vector<char> exited;                                 // by position in Frame::exits: fired live
-};
-
-struct Entry {
-  std::int32_t item;
-  FrameState* frame;
-  std::int64_t iteration;
-  bool dead;
-};
+// What a running entry alone holds may be overwritten: everybody who is to read a value holds it too.
+constexpr auto kMayDonate = [] {
+  std::array<bool, 64> all{};
+  all.fill(true);
+  return all;
+}();
 
 class Dynamic {
  public:
   Dynamic(const Step& step, RunState& state, RunContext& context)
-      : step_(step), state_(state), context_(context), queues_(static_cast<std::size_t>(step.machine->size())) {}
+      : step_(step),
+        state_(state),
+        context_(context),
+        flow_(step, state),
+        queues_(static_cast<std::size_t>(step.machine->size())) {}
 
   Status run(std::span<const Tensor> feeds, std::span<Tensor> fetches) {
     for (std::size_t i = 0; i < feeds.size(); ++i) state_.tensors[step_.feed_slots[i]] = feeds[i];
@@ -73,11 +47,8 @@ class Dynamic {
     }
     {
       MutexLock lock(mutex_);
-      root_.exited.clear();
-      start_iteration(root_, 0);
-      for (std::size_t i = 0; i < step_.items.size(); ++i) {
-        if (step_.pending[i] == 0) make_ready({static_cast<std::int32_t>(i), &root_, 0, false});
-      }
+      flow_.start();
+      pass_on();
     }
     const int cores = step_.machine->device(0).spec().cores;
     if (thread_budget() != cores) set_thread_budget(cores);
@@ -128,7 +99,7 @@ class Dynamic {
           entry = ready.front();
           ready.pop_front();
           found = true;
-        } else if (outstanding_ == 0 && servers_ == 0) {
+        } else if (flow_.outstanding() == 0 && servers_ == 0) {
           return;
         }
       }
@@ -138,7 +109,7 @@ class Dynamic {
         const int seen = wakes_.load(std::memory_order_acquire);
         {
           MutexLock lock(mutex_);
-          if (!queues_[0].entries.empty() || (outstanding_ == 0 && servers_ == 0)) continue;
+          if (!queues_[0].entries.empty() || (flow_.outstanding() == 0 && servers_ == 0)) continue;
         }
         gate_.wait([&] { return wakes_.load(std::memory_order_acquire) != seen; });
       }
@@ -164,8 +135,8 @@ class Dynamic {
     }
   }
 
-  // The host's thread holds this object until servers_ and outstanding_ are zero; both change under the lock, and so
-  // does this.
+  // The host's thread holds this object until servers_ and flow_.outstanding() are zero; both change under the lock,
+  // and so does this.
   void wake_host() ARGOSY_REQUIRES(mutex_) {
     wakes_.fetch_add(1, std::memory_order_release);
     gate_.open();
@@ -173,21 +144,18 @@ class Dynamic {
 
   // --- entries -------------------------------------------------------------------------------------------------------
 
-  void make_ready(Entry entry) ARGOSY_REQUIRES(mutex_) {
-    Iteration& it = entry.frame->iterations.at(entry.iteration);
-    char& started = it.started[step_.local_of[entry.item]];
-    if (started) return;
-    started = 1;
-    ++it.outstanding;
-    ++outstanding_;
-    const int d = step_.items[entry.item].device;
-    queues_[d].entries.push_back(entry);
-    if (d == 0) {
-      wake_host();
-    } else if (!queues_[d].served) {
-      queues_[d].served = true;
-      ++servers_;
-      step_.machine->device(d).compute().run([this, d] { serve(d); });
+  // Hands what became ready to the devices.
+  void pass_on() ARGOSY_REQUIRES(mutex_) {
+    for (const Entry& entry : flow_.take_ready()) {
+      const int d = step_.items[entry.item].device;
+      queues_[d].entries.push_back(entry);
+      if (d == 0) {
+        wake_host();
+      } else if (!queues_[d].served) {
+        queues_[d].served = true;
+        ++servers_;
+        step_.machine->device(d).compute().run([this, d] { serve(d); });
+      }
     }
   }
 
@@ -209,7 +177,7 @@ class Dynamic {
     {
       MutexLock lock(mutex_);
       runs = runs && error_.ok();
-      if (runs) gather(*running);
+      if (runs) running->inputs = flow_.take_inputs(entry);
     }
     if (!runs) return finish(*running, ok_status());
     running->slots.resize(running->outputs.size());
@@ -224,12 +192,13 @@ class Dynamic {
     }
     if (status.ok() && observer != nullptr) status = observer->before(name, &context_.cancellation());
     if (!status.ok()) return finish(*running, std::move(status));
-    for (const Tensor& t : running->inputs) running->input_pointers.push_back(&t);
+    for (int k = 0; k < item.num_inputs; ++k) running->input_pointers.push_back(&running->inputs[k]);
     KernelContext kernel_context({.inputs = running->input_pointers.data(),
                                   .num_inputs = item.num_inputs,
                                   .outputs = running->slots.data(),
                                   .num_outputs = item.num_outputs,
                                   .output_dtypes = step_.output_dtypes.data() + item.first_dtype,
+                                  .may_donate = item.num_inputs <= 64 ? kMayDonate.data() : nullptr,
                                   .node = name,
                                   .device = &device,
                                   .allocator = &device.allocator(),
@@ -247,36 +216,18 @@ class Dynamic {
     finish(*running, std::move(status));
   }
 
-  void gather(Running& running) ARGOSY_REQUIRES(mutex_) {
-    const Item& item = step_.items[running.entry.item];
-    Iteration& it = running.entry.frame->iterations.at(running.entry.iteration);
-    const std::int32_t base = step_.base_of[running.entry.item];
-    for (int k = 0; k < item.num_inputs; ++k) {
-      Tensor& delivered = it.inputs[base + k];
-      const std::int32_t slot = step_.input_slots[item.first_input + k];
-      // Constants, handles and feeds are there for every iteration of every frame.
-      running.inputs.push_back(delivered.valid() || item.flow == Flow::kMerge ? std::move(delivered)
-                                                                              : state_.tensors[slot]);
-      delivered = Tensor();
-    }
-    // A Merge may take a constant or a feed too.
-    if (item.flow == Flow::kMerge &&
-        std::none_of(running.inputs.begin(), running.inputs.end(), [](const Tensor& t) { return t.valid(); })) {
-      for (int k = 0; k < item.num_inputs; ++k)
-        running.inputs[k] = state_.tensors[step_.input_slots[item.first_input + k]];
-    }
-  }
-
+  // Values of variables in place of references; their handles come after the inputs.
   Status dereference(Running& running) {
     const Item& item = step_.items[running.entry.item];
-    for (const auto& [handle_slot, value_slot] : step_.extras[running.entry.item].derefs) {
+    const auto& derefs = step_.extras[running.entry.item].derefs;
+    for (std::size_t d = 0; d < derefs.size(); ++d) {
+      const Tensor& h = running.inputs[static_cast<std::size_t>(item.num_inputs) + d];
+      if (!h.valid() || h.dtype() != DType::kResource) return invalid_argument("a reference is no handle");
+      const auto variable = std::dynamic_pointer_cast<Variable>(h.data<ResourceHandle>()->resource());
+      if (!variable) return invalid_argument("a reference does not name a variable");
+      ARGOSY_ASSIGN_OR_RETURN(const Tensor value, variable->read(h.data<ResourceHandle>()->name()));
       for (int k = 0; k < item.num_inputs; ++k) {
-        if (step_.input_slots[item.first_input + k] != value_slot) continue;
-        const Tensor& h = state_.tensors[handle_slot];
-        if (h.dtype() != DType::kResource) return unimplemented("reading a reference made inside a loop or branch");
-        const auto variable = std::dynamic_pointer_cast<Variable>(h.data<ResourceHandle>()->resource());
-        if (!variable) return invalid_argument("a reference does not name a variable");
-        ARGOSY_ASSIGN_OR_RETURN(running.inputs[k], variable->read(h.data<ResourceHandle>()->name()));
+        if (step_.input_slots[item.first_input + k] == derefs[d].second) running.inputs[k] = value;
       }
     }
     return ok_status();
@@ -314,227 +265,28 @@ class Dynamic {
       context_.abort(named);
     }
     MutexLock lock(mutex_);
-    if (error_.ok()) propagate(entry, running.outputs);
-    leave(*entry.frame, entry.iteration);
-    if (--outstanding_ == 0) wake_host();
+    flow_.finish(entry, running.outputs);
+    pass_on();
+    if (flow_.outstanding() == 0) wake_host();
   }
 
   void stop(const Status& reason) {
     MutexLock lock(mutex_);
     if (error_.ok()) error_ = reason;
+    flow_.fail();
     wake_host();
-  }
-
-  void propagate(const Entry& entry, const std::vector<Tensor>& outputs) ARGOSY_REQUIRES(mutex_) {
-    const Item& item = step_.items[entry.item];
-    FrameState* frame = entry.frame;
-    std::int64_t iteration = entry.iteration;
-    switch (item.flow) {
-      case Flow::kEnter: return enter(entry, entry.dead ? Tensor() : outputs[0]);
-      case Flow::kNextIteration:
-        if (!entry.dead) next_iteration(*frame, entry.iteration, entry.item, outputs[0]);
-        return;
-      case Flow::kExit: {
-        if (entry.dead) return;  // told when the frame is over
-        const auto& exits = step_.frames[frame->id].exits;
-        frame->exited[std::find(exits.begin(), exits.end(), entry.item) - exits.begin()] = 1;
-        iteration = frame->parent_iteration;
-        frame = frame->parent;
-        break;
-      }
-      default: break;
-    }
-    if (frame == &root_ || item.flow == Flow::kExit) keep(item, outputs, frame);
-    const bool all_dead = entry.dead;
-    for (const Step::Edge& e : step_.successors[entry.item]) {
-      deliver(*frame, iteration, e, all_dead || e.output < 0 ? Tensor() : outputs[e.output], all_dead);
-    }
-  }
-
-  // Root values go to their slots: fetches and dereferences find them there.
-  void keep(const Item& item, const std::vector<Tensor>& outputs, const FrameState* frame) ARGOSY_REQUIRES(mutex_) {
-    if (frame != &root_) return;
-    for (int o = 0; o < item.num_outputs; ++o) {
-      const std::int32_t slot = item.first_output + o;
-      if (outputs[o].valid()) state_.tensors[slot] = outputs[o];
-    }
-  }
-
-  void deliver(FrameState& frame, std::int64_t iteration, const Step::Edge& e, const Tensor& value, bool dead_control)
-      ARGOSY_REQUIRES(mutex_) {
-    Iteration& it = frame.iterations.at(iteration);
-    const std::int32_t local = step_.local_of[e.item];
-    const Item& to = step_.items[e.item];
-    const bool control = e.output < 0;
-    const bool dead = control ? dead_control : !value.valid();
-    if (!dead && e.input >= 0) it.inputs[step_.base_of[e.item] + e.input] = value;
-    --it.pending[local];
-    if (to.flow == Flow::kMerge) {
-      if (!control && !dead) it.live[local] = 1;
-      if (!control && dead) ++it.dead[local];
-      // Loops feed a Merge once per iteration, so "all inputs came" is not to be waited for: one live input is enough.
-      const bool constants = merge_has_constant(to);
-      if (controls_pending(it, e.item) == 0 && (it.live[local] || constants))
-        return make_ready({e.item, &frame, iteration, false});
-      if (it.pending[local] == 0) make_ready({e.item, &frame, iteration, true});
-      return;
-    }
-    if (dead) ++it.dead[local];
-    if (it.pending[local] > 0) return;
-    const bool runs_dead = it.dead[local] > 0 && to.flow != Flow::kControlTrigger;
-    make_ready({e.item, &frame, iteration, runs_dead});
-  }
-
-  bool merge_has_constant(const Item& merge) const {
-    for (int k = 0; k < merge.num_inputs; ++k) {
-      if (state_.tensors[step_.input_slots[merge.first_input + k]].valid() &&
-          is_constant_[step_.input_slots[merge.first_input + k]])
-        return true;
-    }
-    return false;
-  }
-
-  // Control edges into a Merge still to come. Few: counted when asked.
-  int controls_pending(const Iteration& it, std::int32_t item) const {
-    const std::int32_t local = step_.local_of[item];
-    const int data = data_inputs_[item];
-    const int arrived = step_.pending[item] - it.pending[local];
-    const int data_arrived = std::min(data, it.dead[local] + (it.live[local] ? 1 : 0));
-    const int controls = step_.pending[item] - data;
-    return controls - std::max(0, arrived - data_arrived);
-  }
-
-  void enter(const Entry& entry, Tensor value) ARGOSY_REQUIRES(mutex_) {
-    const Item& item = step_.items[entry.item];
-    const AttrMap& attrs = step_.nodes[item.node].flow_attrs;
-    FrameState& frame = child_frame(entry, attrs);
-    ++frame.entered;
-    Iteration& first = frame.iterations.at(0);
-    ++first.outstanding;  // held while values arrive
-    const bool dead = !value.valid();
-    if (attrs.get_bool("is_constant")) {
-      frame.invariants.emplace_back(entry.item, value);
-      for (auto& [number, it] : frame.iterations) {
-        for (const Step::Edge& e : step_.successors[entry.item]) deliver(frame, number, e, value, dead);
-      }
-    } else {
-      for (const Step::Edge& e : step_.successors[entry.item]) deliver(frame, 0, e, value, dead);
-    }
-    leave(frame, 0);
-  }
-
-  FrameState& child_frame(const Entry& entry, const AttrMap& attrs) ARGOSY_REQUIRES(mutex_) {
-    auto& slot = frames_[{entry.frame, entry.iteration, attrs.get_string("frame_name")}];
-    if (slot == nullptr) {
-      slot = std::make_unique<FrameState>();
-      // Its items' frame is that of whatever follows the Enter.
-      slot->id = step_.successors[entry.item].empty() ? 0 : step_.frame_of[step_.successors[entry.item][0].item];
-      slot->parent = entry.frame;
-      slot->parent_iteration = entry.iteration;
-      slot->exited.assign(step_.frames[slot->id].exits.size(), 0);
-      ++entry.frame->iterations.at(entry.iteration).outstanding;
-      start_iteration(*slot, 0);
-    }
-    return *slot;
-  }
-
-  void start_iteration(FrameState& frame, std::int64_t number) ARGOSY_REQUIRES(mutex_) {
-    const Step::Frame& info = step_.frames[frame.id];
-    Iteration& it = frame.iterations[number];
-    it.pending.resize(info.items.size());
-    for (std::size_t i = 0; i < info.items.size(); ++i) it.pending[i] = step_.pending[info.items[i]];
-    it.dead.assign(info.items.size(), 0);
-    it.live.assign(info.items.size(), 0);
-    it.started.assign(info.items.size(), 0);
-    it.inputs.resize(static_cast<std::size_t>(info.inputs));
-    frame.newest = number;
-    for (const auto& [item, value] : frame.invariants) {
-      for (const Step::Edge& e : step_.successors[item]) deliver(frame, number, e, value, !value.valid());
-    }
-  }
-
-  void next_iteration(FrameState& frame, std::int64_t iteration, std::int32_t item, const Tensor& value)
-      ARGOSY_REQUIRES(mutex_) {
-    const std::int64_t number = iteration + 1;
-    if (number > frame.newest) {
-      if (static_cast<int>(frame.iterations.size()) >= step_.frames[frame.id].parallel) {
-        frame.held_back.emplace_back(item, value);
-        return;
-      }
-      start_iteration(frame, number);
-    }
-    for (const Step::Edge& e : step_.successors[item]) deliver(frame, number, e, value, false);
-  }
-
-  // Something of an iteration is done. Iterations end in order; an ended last one ends its frame.
-  void leave(FrameState& frame, std::int64_t iteration) ARGOSY_REQUIRES(mutex_) {
-    --frame.iterations.at(iteration).outstanding;
-    if (&frame == &root_ || !error_.ok()) return;
-    if (frame.entered < step_.frames[frame.id].enters) return;
-    while (!frame.iterations.empty() && frame.iterations.begin()->second.outstanding == 0) {
-      const bool last = frame.iterations.size() == 1 && frame.held_back.empty();
-      if (last) return end_frame(frame);
-      const std::int64_t oldest = frame.iterations.begin()->first;
-      if (!frame.held_back.empty()) {
-        const auto held = std::exchange(frame.held_back, {});
-        const std::int64_t number = frame.newest + 1;
-        start_iteration(frame, number);
-        Iteration& fresh = frame.iterations.at(number);
-        ++fresh.outstanding;
-        for (const auto& [item, value] : held) {
-          for (const Step::Edge& e : step_.successors[item]) deliver(frame, number, e, value, false);
-        }
-        --fresh.outstanding;
-      }
-      frame.iterations.erase(oldest);
-    }
-  }
-
-  void end_frame(FrameState& frame) ARGOSY_REQUIRES(mutex_) {
-    FrameState& parent = *frame.parent;
-    const std::int64_t iteration = frame.parent_iteration;
-    const Step::Frame& info = step_.frames[frame.id];
-    ++parent.iterations.at(iteration).outstanding;
-    for (std::size_t x = 0; x < info.exits.size(); ++x) {
-      if (frame.exited[x]) continue;
-      for (const Step::Edge& e : step_.successors[info.exits[x]]) deliver(parent, iteration, e, Tensor(), true);
-    }
-    std::erase_if(frames_, [&](const auto& entry) { return entry.second.get() == &frame; });
-    --parent.iterations.at(iteration).outstanding;
-    leave(parent, iteration);  // the count the frame held
   }
 
   const Step& step_;
   RunState& state_;
   RunContext& context_;
-  std::vector<char> is_constant_ = constants(step_);
-  std::vector<int> data_inputs_ = data_inputs(step_);
-
-  static std::vector<char> constants(const Step& step) {
-    std::vector<char> constant(step.slots.size(), 0);
-    for (const auto& [slot, value] : step.presets) constant[slot] = 1;
-    for (const std::int32_t slot : step.feed_slots) constant[slot] = 1;
-    return constant;
-  }
-  // Data edges into each item.
-  static std::vector<int> data_inputs(const Step& step) {
-    std::vector<int> count(step.items.size(), 0);
-    for (const auto& edges : step.successors) {
-      for (const Step::Edge& e : edges) count[e.item] += e.output >= 0 ? 1 : 0;
-    }
-    return count;
-  }
-
   Mutex mutex_;
   Gate gate_;
   std::atomic<int> wakes_{0};
+  DynamicFlow flow_ ARGOSY_GUARDED_BY(mutex_);
   Status error_ ARGOSY_GUARDED_BY(mutex_);
-  int outstanding_ ARGOSY_GUARDED_BY(mutex_) = 0;
   int servers_ ARGOSY_GUARDED_BY(mutex_) = 0;
   std::vector<Queue> queues_ ARGOSY_GUARDED_BY(mutex_);
-  FrameState root_;
-  std::map<std::tuple<FrameState*, std::int64_t, std::string>, std::unique_ptr<FrameState>> frames_
-      ARGOSY_GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
 //
 // Every device has a fixed *order* of its items, a projection of one global order. So a device never waits for work
 // that is queued behind what it waits for, memory is planned along the order, and a run needs no ready-queue. Steps
-// with control flow or with items that may block (queues) have no fixed order: DynamicExecutor runs them.
+// with control flow or with items that may block (queues) have no fixed order: run_dynamic() runs them.
 #pragma once
 
 #include <memory>
@@ -70,7 +70,7 @@ struct Step {
   struct Edge {
     std::int32_t item;
     std::int32_t output;  // of the producer; -1: control
-    std::int32_t input;   // of the consumer; -1: control
+    std::int32_t input;   // of the consumer, its derefs' handles after its own; -1: control
   };
   std::vector<std::vector<Edge>> successors;
   std::vector<std::int32_t> pending;  // by item: distinct edges in
@@ -82,7 +82,7 @@ struct Step {
     int parallel = 10;  // iterations that may be under way at once
     std::vector<std::int32_t> items;
     std::vector<std::int32_t> exits;
-    std::int32_t inputs = 0;  // of all its items together
+    std::int32_t inputs = 0;  // of all its items together, handles to dereference included
   };
   std::vector<Frame> frames;
   std::vector<std::int32_t> frame_of;  // by item

@@ -13,6 +13,11 @@ bool gives_handle(const Node& n) {
   return n.output_dtypes.size() == 1 && (n.output_is_ref(0) || n.output_dtypes[0] == DType::kResource);
 }
 
+// Handles and lists carry the gradients of what they refer to.
+bool may_carry_gradient(DType d) {
+  return is_floating(d) || is_complex(d) || d == DType::kResource || d == DType::kVariant;
+}
+
 // Would it give something else, or do something, a second time?
 bool unrepeatable(const Graph& graph, const Node& n) {
   if (n.op->name == "_Arg") return false;
@@ -76,7 +81,7 @@ void forget_controls(Graph& body, int forward_size) {
 bool carries_gradient(const Value& v) {
   const DType d = v.dtype();
   if (is_floating(d) || is_complex(d)) return true;
-  if (d != DType::kResource && d != DType::kVariant) return false;
+  if (!may_carry_gradient(d)) return false;
   const HandleFact* fact = v.graph().handle(v.endpoint());
   if (fact == nullptr) return d == DType::kVariant;  // zeros of a list need not know of what
   return is_floating(fact->dtype) || is_complex(fact->dtype);
@@ -89,16 +94,41 @@ Value zero_gradient(const Value& x) {
   return graph.add("Fill", {graph.add("VariableShape", {x}), constant(graph, Tensor::zeros(dtype, {}))});
 }
 
-Result<FunctionGradient> differentiate(Graph& graph, const Function& function, const std::vector<bool>& active) {
+std::vector<bool> reached_returns(const Function& function, const std::vector<bool>& parameters) {
+  const Graph& body = function.body;
+  std::vector<char> reached(static_cast<std::size_t>(body.size()), 0);
+  for (std::size_t i = 0; i < parameters.size(); ++i) reached[function.args[i].index] = parameters[i] ? 1 : 0;
+  const auto order = body.topological_order();
+  if (!order.ok()) return std::vector<bool>(function.returns.size(), true);
+  const auto flows = [&](Endpoint e) { return reached[e.node.index] && may_carry_gradient(body.dtype(e)); };
+  for (const NodeId id : *order) {
+    const auto& inputs = body.node(id).inputs;
+    if (std::any_of(inputs.begin(), inputs.end(), flows)) reached[id.index] = 1;
+  }
+  std::vector<bool> returns;
+  for (const Endpoint e : function.returns) returns.push_back(flows(e));
+  return returns;
+}
+
+Status in_caller(const GradContext& g, const Status& error) {
+  Status told(error.code(),
+              str_cat(error.message(), "; the function is that of node '", g.node().name, "' on the path  ", g.path()));
+  return std::move(told)
+      .with_id(std::string(error.id()))
+      .with_where(error.where().empty() ? str_cat("gradient of node '", g.node().name, "'") : error.where())
+      .with_next(error.next());
+}
+
+Result<FunctionGradient> differentiate(Graph& graph, const Function& function, const GradientRequest& request) {
   FunctionGradient d{.body = function.body.clone(), .forward = Graph(graph.ops())};
   Graph& body = d.body;
   for (const auto& [name, f] : graph.functions()) body.add_function(f);
   d.forward_size = body.size();
   d.args = function.args;
-  GradOptions options{.allow_unconnected = true};
+  GradOptions options{.allow_unconnected = true, .source = request.source};
   std::vector<Value> ys, xs;
   for (std::size_t i = 0; i < function.returns.size(); ++i) {
-    if (!active[i]) continue;
+    if (!request.active[i]) continue;
     const Value y = body.value(function.returns[i]);
     // What flows into a variable's handle has the variable's dtype and shape.
     const HandleFact* fact = body.handle(function.returns[i]);
@@ -115,7 +145,7 @@ Result<FunctionGradient> differentiate(Graph& graph, const Function& function, c
   std::vector<std::size_t> which;
   for (std::size_t i = 0; i < d.args.size(); ++i) {
     const Value x(&body, d.args[i], 0);
-    if (!carries_gradient(x)) continue;
+    if (!request.wanted[i] || !carries_gradient(x)) continue;
     which.push_back(i);
     xs.push_back(x);
   }

@@ -33,15 +33,16 @@ class Calling {
 
   // The names of the functions to call from now on; they give, after what they gave, what the backward pass needs.
   Result<std::vector<std::string>> differentiate_all() {
-    std::vector<bool> active;
-    for (int i = 0; i < g_.num_outputs(); ++i) active.push_back(g_.has_dy(i) && carries_gradient(g_.y(i)));
+    GradientRequest request{.source = g_.source()};
     for (int i = 0; i < g_.num_outputs(); ++i) {
-      if (active[i]) dys_.push_back(g_.dy(i));
+      request.active.push_back(g_.has_dy(i) && carries_gradient(g_.y(i)));
+      if (request.active.back()) dys_.push_back(g_.dy(i));
     }
+    for (std::size_t x = 0; x < xs_.size(); ++x) request.wanted.push_back(g_.wants(static_cast<int>(first_ + x)));
     for (const std::string& name : names_) {
-      ARGOSY_ASSIGN_OR_RETURN(const Function* const f, find_function(graph_, name, xs_.size(), active.size()));
+      ARGOSY_ASSIGN_OR_RETURN(const Function* const f, find_function(graph_, name, xs_.size(), request.active.size()));
       functions_.push_back(f);
-      ARGOSY_ASSIGN_OR_RETURN(FunctionGradient d, differentiate(graph_, *f, active));
+      ARGOSY_ASSIGN_OR_RETURN(FunctionGradient d, differentiate(graph_, *f, request));
       gradients_.push_back(std::move(d));
     }
     return hand_over();
@@ -140,7 +141,7 @@ std::vector<Value> if_gradient(GradContext& g) {
   Calling calling(g, 1,
                   {g.attrs().get<FunctionRef>("then_branch").name, g.attrs().get<FunctionRef>("else_branch").name});
   const auto names = calling.differentiate_all();
-  if (!names.ok()) return g.graph().fail(names.status()), calling.nothing();
+  if (!names.ok()) return g.graph().fail(in_caller(g, names.status())), calling.nothing();
   g.graph().set_attr(g.id(), "then_branch", FunctionRef{(*names)[0]});
   g.graph().set_attr(g.id(), "else_branch", FunctionRef{(*names)[1]});
   const auto none = calling.nothing();
@@ -156,7 +157,7 @@ std::vector<Value> case_gradient(GradContext& g) {
   for (const FunctionRef& f : g.attrs().get<std::vector<FunctionRef>>("branches")) branches.push_back(f.name);
   Calling calling(g, 1, branches);
   const auto names = calling.differentiate_all();
-  if (!names.ok()) return g.graph().fail(names.status()), calling.nothing();
+  if (!names.ok()) return g.graph().fail(in_caller(g, names.status())), calling.nothing();
   std::vector<FunctionRef> refs;
   for (const std::string& name : *names) refs.push_back({name});
   g.graph().set_attr(g.id(), "branches", std::move(refs));
@@ -172,7 +173,7 @@ std::vector<Value> case_gradient(GradContext& g) {
 std::vector<Value> call_gradient(GradContext& g) {
   Calling calling(g, 0, {g.attrs().get<FunctionRef>("f").name});
   const auto names = calling.differentiate_all();
-  if (!names.ok()) return g.graph().fail(names.status()), calling.nothing();
+  if (!names.ok()) return g.graph().fail(in_caller(g, names.status())), calling.nothing();
   g.graph().set_attr(g.id(), "f", FunctionRef{(*names)[0]});
   return calling.spread(calling.backward(0));
 }

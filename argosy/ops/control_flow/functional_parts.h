@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "argosy/graph/function_body.h"
@@ -57,7 +58,17 @@ struct FunctionGradient {
                                    // numbers): the forward pass must hand them over
   std::vector<Endpoint> dxs;       // one per parameter; node.index < 0: nothing flows there
 };
-// `active`: the returned values that something flows into.
-Result<FunctionGradient> differentiate(Graph& graph, const Function& function, const std::vector<bool>& active);
+struct GradientRequest {
+  std::vector<bool> active;  // the returned values that something flows into
+  std::vector<bool> wanted;  // the parameters whose gradients anybody looks at
+  std::string source;        // GradContext::source()
+};
+Result<FunctionGradient> differentiate(Graph& graph, const Function& function, const GradientRequest& request);
+
+// Which of the function's returned values depend on these of its parameters, by ways a gradient can take?
+std::vector<bool> reached_returns(const Function& function, const std::vector<bool>& parameters);
+
+// The error of a function's gradient, with the way that leads from loss to variable through its caller.
+Status in_caller(const GradContext& g, const Status& error);
 
 }  // namespace argosy

@@ -6,6 +6,7 @@
 // The forward loop itself gets the counter and the lists as further values. What an iteration leaves as it is (captured
 // values above all) needs no list: it is the same in all of them, and its gradient adds up over the iterations.
 #include <algorithm>
+#include <utility>
 
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/control_flow/functional.h"
@@ -64,13 +65,29 @@ class LoopGradient {
  private:
   bool invariant(std::size_t i) const { return body_->returns[i] == Endpoint{body_->args[i], 0}; }
 
+  // Values whose gradients are asked for, and those that an iteration makes of them.
+  std::vector<bool> wanted() const {
+    std::vector<bool> wanted;
+    for (std::size_t i = 0; i < xs_.size(); ++i) {
+      wanted.push_back(g_.wants(static_cast<int>(i)) && carries_gradient(xs_[i]));
+    }
+    for (bool grown = true; std::exchange(grown, false);) {
+      const std::vector<bool> reached = reached_returns(*body_, wanted);
+      for (std::size_t i = 0; i < xs_.size(); ++i) {
+        if (wanted[i] || !reached[i] || !carries_gradient(xs_[i])) continue;
+        wanted[i] = true;
+        grown = true;
+      }
+    }
+    return wanted;
+  }
+
   // A value whose gradient reaches another value's counts from then on.
   Result<FunctionGradient> differentiate_body() {
-    for (std::size_t i = 0; i < xs_.size(); ++i) {
-      active_.push_back(g_.has_dy(static_cast<int>(i)) && carries_gradient(xs_[i]));
-    }
+    const std::vector<bool> of = wanted();
+    for (std::size_t i = 0; i < xs_.size(); ++i) active_.push_back(of[i] && g_.has_dy(static_cast<int>(i)));
     for (;;) {
-      ARGOSY_ASSIGN_OR_RETURN(FunctionGradient d, differentiate(graph_, *body_, active_));
+      ARGOSY_ASSIGN_OR_RETURN(FunctionGradient d, differentiate(graph_, *body_, {active_, of, g_.source()}));
       bool grown = false;
       for (std::size_t i = 0; i < xs_.size(); ++i) {
         if (d.dxs[i].node.index < 0 || active_[i]) continue;
@@ -270,7 +287,7 @@ std::vector<Value> while_gradient(GradContext& g) {
   const std::size_t count = g.node().inputs.size();
   auto dxs = LoopGradient(g).run();
   if (!dxs.ok()) {
-    g.graph().fail(std::move(dxs).status().with_where(str_cat("gradient of node '", g.node().name, "'")));
+    g.graph().fail(in_caller(g, dxs.status()));
     return std::vector<Value>(count);
   }
   return *std::move(dxs);

@@ -1,9 +1,8 @@
 #include "argosy/ops/list/list.h"
 
-#include "argosy/graph/gradients.h"
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
-#include "argosy/ops/constant/constant.h"
+#include "argosy/ops/list/list_gradient.h"
 
 namespace argosy {
 
@@ -155,87 +154,6 @@ Status split_shape(ShapeContext& c) {
   return ok_status();
 }
 
-// --- gradients -------------------------------------------------------------------------------------------------------
-
-AttrMap dtype_attr(GradContext& g) { return {{"element_dtype", g.attrs().get_type("element_dtype")}}; }
-Value shape_of(Graph& graph, Value x) { return graph.add("Shape", {x}); }
-Value shape_of_elements(Graph& graph, Value list) {
-  return graph.add("TensorListElementShape", {list}, {{"shape_type", DType::kInt32}});
-}
-
-std::vector<Value> push_gradient(GradContext& g) {
-  Graph& graph = g.graph();
-  const Value pop = graph.add("TensorListPopBack", {g.dy(), shape_of(graph, g.x(1))}, dtype_attr(g));
-  return {pop.output(0), pop.output(1)};
-}
-
-std::vector<Value> pop_gradient(GradContext& g) {
-  return {g.graph().add("TensorListPushBack", {g.dy(0), g.dy(1)}, dtype_attr(g)), Value()};
-}
-
-// All zeros but for the one element that was taken.
-std::vector<Value> get_item_gradient(GradContext& g) {
-  Graph& graph = g.graph();
-  const Value zeros = graph.add(
-      "TensorListReserve", {shape_of_elements(graph, g.x(0)), graph.add("TensorListLength", {g.x(0)})}, dtype_attr(g));
-  return {graph.add("TensorListSetItem", {zeros, g.x(1), g.dy()}, dtype_attr(g)), Value(), Value()};
-}
-
-std::vector<Value> set_item_gradient(GradContext& g) {
-  Graph& graph = g.graph();
-  const Value others =
-      graph.add("TensorListSetItem", {g.dy(), g.x(1), graph.add("ZerosLike", {g.x(2)})}, dtype_attr(g));
-  const Value item = graph.add("TensorListGetItem", {g.dy(), g.x(1), shape_of(graph, g.x(2))}, dtype_attr(g));
-  return {others, Value(), item};
-}
-
-std::vector<Value> stack_gradient(GradContext& g) {
-  Graph& graph = g.graph();
-  return {graph.add("TensorListFromTensor", {g.dy(), shape_of_elements(graph, g.x(0))}, dtype_attr(g)), Value()};
-}
-
-std::vector<Value> from_tensor_gradient(GradContext& g) {
-  Graph& graph = g.graph();
-  return {graph.add("TensorListStack", {g.dy(), g.x(1)}, dtype_attr(g)), Value()};
-}
-
-// Each index is assumed to be there once, as in TensorFlow.
-std::vector<Value> gather_gradient(GradContext& g) {
-  Graph& graph = g.graph();
-  return {graph.add("TensorListScatterV2",
-                    {g.dy(), g.x(1), shape_of_elements(graph, g.x(0)), graph.add("TensorListLength", {g.x(0)})},
-                    dtype_attr(g)),
-          Value(), Value()};
-}
-
-std::vector<Value> scatter_gradient(GradContext& g) {
-  return {g.graph().add("TensorListGather", {g.dy(), g.x(1), g.x(2)}, dtype_attr(g)), Value(), Value(), Value()};
-}
-
-std::vector<Value> scatter_into_gradient(GradContext& g) {
-  Graph& graph = g.graph();
-  const Value others =
-      graph.add("TensorListScatterIntoExistingList", {g.dy(), graph.add("ZerosLike", {g.x(1)}), g.x(2)}, dtype_attr(g));
-  const Value rows = graph.add("TensorListGather", {g.dy(), g.x(2), shape_of_elements(graph, g.dy())}, dtype_attr(g));
-  return {others, rows, Value()};
-}
-
-std::vector<Value> resize_gradient(GradContext& g) {
-  Graph& graph = g.graph();
-  return {graph.add("TensorListResize", {g.dy(), graph.add("TensorListLength", {g.x(0)})}), Value()};
-}
-
-std::vector<Value> concat_gradient(GradContext& g) {
-  Graph& graph = g.graph();
-  return {graph.add("TensorListSplit", {g.dy(), shape_of_elements(graph, g.x(0)), g.y(1)}, dtype_attr(g)), Value(),
-          Value()};
-}
-
-std::vector<Value> split_gradient(GradContext& g) {
-  Graph& graph = g.graph();
-  return {graph.add("TensorListConcatV2", {g.dy(), g.x(1), g.x(2)}, dtype_attr(g)), Value(), Value()};
-}
-
 // --- definitions -----------------------------------------------------------------------------------------------------
 
 struct Row {
@@ -277,7 +195,7 @@ std::vector<Row> rows() {
        {"output_handle: variant"},
        {t},
        push_shape,
-       push_gradient,
+       list_push_gradient,
        {}},
       {"TensorListPopBack",
        "The list without its last element, and that.",
@@ -285,7 +203,7 @@ std::vector<Row> rows() {
        {"output_handle: variant", "tensor: element_dtype"},
        {t},
        pop_shape,
-       pop_gradient,
+       list_pop_gradient,
        {1}},
       {"TensorListSetItem",
        "The list with another element at index.",
@@ -293,7 +211,7 @@ std::vector<Row> rows() {
        {"output_handle: variant"},
        {t, "resize_if_index_out_of_bounds: bool = false"},
        set_item_shape,
-       set_item_gradient,
+       list_set_item_gradient,
        {1}},
       {"TensorListGetItem",
        "The element at index.",
@@ -301,7 +219,7 @@ std::vector<Row> rows() {
        {"item: element_dtype"},
        {t, "Tshape: index = int32"},
        get_item_shape,
-       get_item_gradient,
+       list_get_item_gradient,
        {1, 2}},
       {"TensorListStack",
        "The elements as rows of a tensor.",
@@ -309,7 +227,7 @@ std::vector<Row> rows() {
        {"tensor: element_dtype"},
        {t, "num_elements: int = -1"},
        stack_shape,
-       stack_gradient,
+       list_stack_gradient,
        {1}},
       {"TensorListFromTensor",
        "The rows of a tensor as a list.",
@@ -317,7 +235,7 @@ std::vector<Row> rows() {
        {"output_handle: variant"},
        {t, s},
        from_tensor_shape,
-       from_tensor_gradient,
+       list_from_tensor_gradient,
        {1}},
       {"TensorListLength",
        "How many elements there are.",
@@ -334,7 +252,7 @@ std::vector<Row> rows() {
        {"output_handle: variant"},
        {},
        same_list_shape,
-       resize_gradient,
+       list_resize_gradient,
        {1}},
       {"TensorListElementShape",
        "The shape the elements have, -1 where it is not known.",
@@ -351,7 +269,7 @@ std::vector<Row> rows() {
        {"values: element_dtype"},
        {t},
        gather_shape,
-       gather_gradient,
+       list_gather_gradient,
        {1, 2}},
       {"TensorListScatterV2",
        "A list whose elements at indices are the rows of a tensor.",
@@ -359,7 +277,7 @@ std::vector<Row> rows() {
        {"output_handle: variant"},
        {t, s},
        scatter_shape,
-       scatter_gradient,
+       list_scatter_gradient,
        {1, 2, 3}},
       {"TensorListScatterIntoExistingList",
        "The list with the rows of a tensor at indices.",
@@ -367,7 +285,7 @@ std::vector<Row> rows() {
        {"output_handle: variant"},
        {t},
        scatter_into_shape,
-       scatter_into_gradient,
+       list_scatter_into_gradient,
        {2}},
       {"TensorListConcatV2",
        "The elements one after another along their first axis, and their lengths.",
@@ -375,7 +293,7 @@ std::vector<Row> rows() {
        {"tensor: element_dtype", "lengths: int64"},
        {t, s},
        concat_shape,
-       concat_gradient,
+       list_concat_gradient,
        {1, 2}},
       {"TensorListSplit",
        "A tensor cut along its first axis into elements of these lengths.",
@@ -383,7 +301,7 @@ std::vector<Row> rows() {
        {"output_handle: variant"},
        {t, s},
        split_shape,
-       split_gradient,
+       list_split_gradient,
        {1, 2}},
   };
 }

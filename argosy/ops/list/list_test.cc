@@ -115,19 +115,18 @@ TEST_F(Lists, CarryGradients) {
 }
 
 TEST(TensorListValue, PopsFreeWhatNobodySees) {
-  std::shared_ptr<TensorList> list = std::make_shared<TensorList>(DType::kFloat32, PartialShape::unknown());
+  const auto holders = [](const Tensor& t) { return t.buffer().owner().use_count(); };
   const Tensor element = Tensor::vector<float>({1});
-  list = list->pushed(element);
-  const auto kept = list;
-  EXPECT_EQ(element.buffer().owner().use_count(), 2);
-  EXPECT_EQ(list->popped(false)->size(), 0);
-  EXPECT_EQ(element.buffer().owner().use_count(), 2);
-  list = list->popped(true);  // `kept` still sees it
-  EXPECT_EQ(element.buffer().owner().use_count(), 2);
-  auto alone = kept->with(0, element, false);
-  EXPECT_EQ(element.buffer().owner().use_count(), 3);
+  const Tensor next = Tensor::vector<float>({2});
+  const auto older = TensorList(DType::kFloat32, PartialShape::unknown()).pushed(element);
+  auto newer = older->pushed(next);
+  newer = newer->popped(true);
+  EXPECT_EQ(newer->size(), 1);
+  EXPECT_EQ(holders(next), 2) << "the older list shares the store";
+  auto alone = older->with(0, element, false);
+  EXPECT_EQ(holders(element), 3);
   alone = alone->popped(true);
-  EXPECT_EQ(element.buffer().owner().use_count(), 2);
+  EXPECT_EQ(holders(element), 2);
 }
 
 }  // namespace
