@@ -41,9 +41,9 @@ class ArrayState final : public Resource {
     bool sums = false;  // of gradients: writing again adds
   };
   ArrayState(Options options, std::int64_t size);
-  std::string describe() const override { return str_cat("TensorArray of ", dtype_name(options_.dtype)); }
+  std::string describe() const override { return str_cat("TensorArray of ", dtype_name(dtype_)); }
 
-  DType dtype() const { return options_.dtype; }
+  DType dtype() const { return dtype_; }
   Result<std::int64_t> size();
   // The element must keep its memory alive. `memory`: where sums go.
   Status write(std::int64_t index, Tensor element, Allocator& memory);
@@ -60,6 +60,7 @@ class ArrayState final : public Resource {
   };
   Status closed() const { return invalid_argument("TensorArray has already been closed."); }
 
+  const DType dtype_;
   Mutex mutex_;
   Options options_ ARGOSY_GUARDED_BY(mutex_);
   bool closed_ ARGOSY_GUARDED_BY(mutex_) = false;

@@ -33,7 +33,7 @@ void StackState::close() {
 }
 
 ArrayState::ArrayState(Options options, std::int64_t size)
-    : options_(std::move(options)), elements_(static_cast<std::size_t>(size)) {}
+    : dtype_(options.dtype), options_(std::move(options)), elements_(static_cast<std::size_t>(size)) {}
 
 Result<std::int64_t> ArrayState::size() {
   MutexLock lock(mutex_);
