@@ -1,6 +1,6 @@
-// Random graphs over eight devices, with branches, with nodes that fail and runs that are cancelled: every run ends,
-// tells the truth, and leaves the session usable. The expected value of every node is computed while the graph is
-// built.
+// Random graphs over eight devices, with branches and loops, with nodes that fail and runs that are cancelled: every
+// run ends, tells the truth, and leaves the session usable. The expected value of every node is computed while the
+// graph is built.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "argosy/ops/constant/constant.h"
+#include "argosy/ops/control_flow/functional.h"
 #include "argosy/runtime/session.h"
 
 namespace argosy {
@@ -28,6 +29,8 @@ struct RandomGraph {
       const std::size_t a = near(), b = near();
       if (branches && pick(12) == 0) {
         branch(a, b);
+      } else if (branches && pick(40) == 0) {
+        loop(a, b);
       } else {
         average(a, b);
       }
@@ -66,6 +69,29 @@ struct RandomGraph {
     const Value other = identity(graph.add("Switch", {values[b], pred}));
     add(graph.add("Merge", {other, taken}), -when_true[a], when_false[b]);
   }
+  // Three times: a = (a + b) / 2 where pred holds, on another device than the rest of the loop; else a.
+  void loop(std::size_t a, std::size_t b) {
+    const Value way = values[b];
+    const std::string device = str_cat("/gpu:", pick(8));
+    const auto last = while_loop(
+        {constant(graph, std::int32_t{0}), values[a]},
+        [&](const auto& v) {
+          return graph.add("Less", {v[0], constant(graph, std::int32_t{3})});
+        },
+        [&](const auto& v) {
+          const Value next = cond_value(
+              pred,
+              [&] {
+                const auto there = graph.device(device);
+                return graph.add("Mul", {graph.add("AddV2", {v[1], way}), constant(graph, 0.5f)});
+              },
+              [&] { return v[1]; });
+          return std::vector<Value>{graph.add("AddV2", {v[0], constant(graph, std::int32_t{1})}), next};
+        });
+    float t = when_true[a];
+    for (int i = 0; i < 3; ++i) t = (t + when_true[b]) * 0.5f;
+    add(last[1], t, when_false[a]);
+  }
   std::mt19937 random_;
 };
 
@@ -101,7 +127,7 @@ void stress(bool branches) {
 }
 
 TEST(Stress, TenThousandNodesOnEightDevices) { stress(false); }
-TEST(Stress, TenThousandNodesWithBranches) { stress(true); }
+TEST(Stress, TenThousandNodesWithBranchesAndLoops) { stress(true); }
 
 TEST(Stress, SessionsComeAndGo) {
   Graph g;
