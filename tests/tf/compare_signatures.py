@@ -30,7 +30,6 @@ KNOWN = {
     ("Abort", "stateful"): "an error that is folded away stops nothing",
     ("Placeholder", "stateful"): "two of them are never one; what is fed is not folded",
     ("PlaceholderV2", "stateful"): "two of them are never one; what is fed is not folded",
-    ("AddN", "attribute T"): "lists of tensors (variant) are no numbers here",
     ("FusedBatchNormV3", "attribute U"): "statistics are kept in float32",
     ("MaxPool", "attribute T"): WIDE,
     ("MaxPoolV2", "attribute T"): WIDE,

@@ -4,7 +4,7 @@
 
 #include "argosy/base/log.h"
 #include "argosy/op/kernel.h"
-#include "argosy/ops/debug/summary.h"
+#include "argosy/ops/debug/first_values.h"
 
 namespace argosy {
 
@@ -24,7 +24,7 @@ class Assert final : public Kernel {
     }
     if (*condition.data<bool>()) return ok_status();
     std::string text = "assertion failed:";
-    for (int i = 1; i < c.num_inputs(); ++i) text += str_cat(" [", argosy::summarize(c.input(i), summarize_), "]");
+    for (int i = 1; i < c.num_inputs(); ++i) text += str_cat(" [", first_values(c.input(i), summarize_), "]");
     return invalid_argument(text).with_id("ARG-ASSERT-001");
   }
 
@@ -43,7 +43,7 @@ class Print final : public Kernel {
   Status run(KernelContext& c) override {
     if (first_n_ < 0 || printed_.fetch_add(1) < first_n_) {
       std::string text = message_;
-      for (int i = 1; i < c.num_inputs(); ++i) text += str_cat("[", argosy::summarize(c.input(i), summarize_), "]");
+      for (int i = 1; i < c.num_inputs(); ++i) text += str_cat("[", first_values(c.input(i), summarize_), "]");
       text += "\n";
       std::fwrite(text.data(), 1, text.size(), stderr);
     }

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "argosy/ops/constant/constant.h"
-#include "argosy/ops/debug/summary.h"
+#include "argosy/ops/debug/first_values.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/testing/op_case.h"
 
@@ -24,12 +24,12 @@ TEST(DebugOps, AssertShowsTheValues) {
 
 TEST(DebugOps, SummariesAreTensorFlows) {
   const Tensor t = Tensor::of<std::int32_t>({2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
-  EXPECT_EQ(summarize(t, -1), "[[1 2][3 4]][[5 6][7 8]]");
-  EXPECT_EQ(summarize(t, 3), "[[1 2][3...]]...");
-  EXPECT_EQ(summarize(t, 4), "[[1 2][3 4]]...");
-  EXPECT_EQ(summarize(Tensor::vector<float>({0.1f, 1e10f, -2}), 2), "0.1 1e+10...");
-  EXPECT_EQ(summarize(Tensor::scalar(true), 3), "1");
-  EXPECT_EQ(summarize(Tensor::of<float>({0}, {}), 3), "");
+  EXPECT_EQ(first_values(t, -1), "[[1 2][3 4]][[5 6][7 8]]");
+  EXPECT_EQ(first_values(t, 3), "[[1 2][3...]]...");
+  EXPECT_EQ(first_values(t, 4), "[[1 2][3 4]]...");
+  EXPECT_EQ(first_values(Tensor::vector<float>({0.1f, 1e10f, -2}), 2), "0.1 1e+10...");
+  EXPECT_EQ(first_values(Tensor::scalar(true), 3), "1");
+  EXPECT_EQ(first_values(Tensor::of<float>({0}, {}), 3), "");
 }
 
 TEST(DebugOps, PrintHandsItsInputOn) {

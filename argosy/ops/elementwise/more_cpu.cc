@@ -15,11 +15,14 @@ bool is_half(DType d) { return d == DType::kBfloat16 || d == DType::kFloat16; }
 // Lists and other values that know how to be added.
 Status add_variants(KernelContext& c) {
   const Shape& shape = c.input(0).shape();
+  for (int i = 0; i < c.num_inputs(); ++i) {
+    if (c.input(i).shape() == shape) continue;
+    return invalid_argument("AddN: inputs of shapes ", shape, " and ", c.input(i).shape(), " cannot be added");
+  }
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const sum, c.output(0, shape));
   for (std::int64_t k = 0; k < shape.elements(); ++k) {
     Variant& total = sum->data<Variant>()[k];
     for (int i = 0; i < c.num_inputs(); ++i) {
-      if (!(c.input(i).shape() == shape)) return invalid_argument("AddN: inputs must have one shape");
       const Variant& next = c.input(i).data<Variant>()[k];
       if (!next.value()) continue;
       if (!total.value()) {

@@ -22,7 +22,7 @@ Result<PartialShape> given_shape(const Tensor& t) {
 }
 
 Result<std::int64_t> given_count(const Tensor& t, std::string_view what) {
-  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t n, to_int64(t, what));
+  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t n, scalar_input(t, what));
   if (n < 0) return invalid_argument(what, " must not be negative, and is ", n);
   if (n > TensorList::kMaxElements) {
     return resource_exhausted("a list of ", n, " elements: ", TensorList::kMaxElements, " are allowed");
@@ -31,7 +31,7 @@ Result<std::int64_t> given_count(const Tensor& t, std::string_view what) {
 }
 
 Result<std::int64_t> index_into(const Tensor& t, std::int64_t size) {
-  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t i, to_int64(t, "index"));
+  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t i, scalar_input(t, "index"));
   if (i < 0 || i >= size) {
     return invalid_argument("there is no element ", i, " in a list of ", size).with_id("ARG-INDEX-001");
   }
@@ -83,7 +83,7 @@ class WithDtype final : public Kernel {
 
 Status empty(KernelContext& c, DType dtype) {
   ARGOSY_ASSIGN_OR_RETURN(PartialShape shape, given_shape(c.input(0)));
-  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t most, to_int64(c.input(1), "max_num_elements"));
+  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t most, scalar_input(c.input(1), "max_num_elements"));
   set_list(c, std::make_shared<TensorList>(dtype, std::move(shape), most));
   return ok_status();
 }
@@ -124,7 +124,7 @@ class SetItem final : public Kernel {
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const auto list, list_input(c, 0));
     ARGOSY_RETURN_IF_ERROR(list->check_element(c.input(2)));
-    ARGOSY_ASSIGN_OR_RETURN(const std::int64_t asked, to_int64(c.input(1), "index"));
+    ARGOSY_ASSIGN_OR_RETURN(const std::int64_t asked, scalar_input(c.input(1), "index"));
     ARGOSY_ASSIGN_OR_RETURN(Tensor item, kept(c, c.input(2)));
     if (resize_ && asked >= list->size()) {
       if (asked >= TensorList::kMaxElements) return resource_exhausted("a list of ", asked, " elements");
@@ -210,7 +210,7 @@ class Stack final : public Kernel {
 Status gather(KernelContext& c, DType dtype) {
   ARGOSY_ASSIGN_OR_RETURN(const auto list, list_input(c, 0));
   ARGOSY_RETURN_IF_ERROR(check_dtype(*list, dtype));
-  ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::int64_t> indices, to_int64s(c.input(1), "indices"));
+  ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::int64_t> indices, vector_input(c.input(1), "indices"));
   for (const std::int64_t i : indices) {
     if (i < 0 || i >= list->size()) return invalid_argument("there is no element ", i, " in a list of ", list->size());
   }
@@ -235,7 +235,7 @@ Status from_tensor(KernelContext& c) {
 
 // Rows of `tensor` to these places of the list.
 Status scatter_rows(KernelContext& c, std::shared_ptr<TensorList> list, const Tensor& tensor, const Tensor& at) {
-  ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::int64_t> indices, to_int64s(at, "indices"));
+  ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::int64_t> indices, vector_input(at, "indices"));
   if (tensor.shape().rank() < 1 || tensor.shape()[0] != static_cast<std::int64_t>(indices.size())) {
     return invalid_argument("a tensor of shape ", tensor.shape(), " has not one row for each of ", indices.size(),
                             " indices");
@@ -255,8 +255,8 @@ Status scatter_rows(KernelContext& c, std::shared_ptr<TensorList> list, const Te
 
 Status scatter(KernelContext& c, DType dtype) {
   ARGOSY_ASSIGN_OR_RETURN(PartialShape shape, given_shape(c.input(2)));
-  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t asked, to_int64(c.input(3), "num_elements"));
-  ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::int64_t> indices, to_int64s(c.input(1), "indices"));
+  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t asked, scalar_input(c.input(3), "num_elements"));
+  ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::int64_t> indices, vector_input(c.input(1), "indices"));
   std::int64_t count = std::max<std::int64_t>(asked, 0);
   for (const std::int64_t i : indices) {
     if (asked < 0) count = std::max(count, i + 1);
@@ -267,7 +267,7 @@ Status scatter(KernelContext& c, DType dtype) {
 
 Status scatter_into(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const auto list, list_input(c, 0));
-  ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::int64_t> indices, to_int64s(c.input(2), "indices"));
+  ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::int64_t> indices, vector_input(c.input(2), "indices"));
   std::int64_t count = list->size();
   for (const std::int64_t i : indices) count = std::max(count, i + 1);
   if (count > TensorList::kMaxElements) return resource_exhausted("a list of ", count, " elements");
@@ -336,7 +336,7 @@ Status concat(KernelContext& c, DType dtype) {
 Status split(KernelContext& c) {
   const Tensor& tensor = c.input(0);
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape given, given_shape(c.input(1)));
-  ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::int64_t> lengths, to_int64s(c.input(2), "lengths"));
+  ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::int64_t> lengths, vector_input(c.input(2), "lengths"));
   if (tensor.shape().rank() < 1) return invalid_argument("a scalar cannot be split");
   std::int64_t rest = tensor.shape()[0];
   for (const std::int64_t n : lengths) {

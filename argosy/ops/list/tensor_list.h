@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "argosy/base/mutex.h"
@@ -58,6 +59,9 @@ class TensorList final : public VariantValue {
 
 // Input i as a list of this dtype.
 Result<std::shared_ptr<const TensorList>> list_input(const KernelContext& c, int i);
+// An integer scalar, a vector of integers: shape functions ask for these ranks too.
+Result<std::int64_t> scalar_input(const Tensor& t, std::string_view what);
+Result<std::vector<std::int64_t>> vector_input(const Tensor& t, std::string_view what);
 // Nobody will look at that list again after this kernel.
 bool last_reader(const KernelContext& c, int i, const std::shared_ptr<const TensorList>& list);
 void set_list(KernelContext& c, std::shared_ptr<const TensorList> list);

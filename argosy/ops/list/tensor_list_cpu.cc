@@ -120,12 +120,22 @@ Result<Variant> TensorList::plus(const VariantValue& other, Allocator& memory) c
 
 Result<std::shared_ptr<const TensorList>> list_input(const KernelContext& c, int i) {
   const Tensor& t = c.input(i);
-  if (t.dtype() != DType::kVariant || t.elements() != 1) {
+  if (t.dtype() != DType::kVariant || t.shape().rank() != 0) {
     return invalid_argument("input ", i, " must be a list, not ", dtype_name(t.dtype()), t.shape());
   }
   auto list = std::dynamic_pointer_cast<const TensorList>(t.data<Variant>()->value());
   if (!list) return invalid_argument("input ", i, " is no list");
   return list;
+}
+
+Result<std::int64_t> scalar_input(const Tensor& t, std::string_view what) {
+  if (t.shape().rank() != 0) return invalid_argument(what, " must be a scalar, not of shape ", t.shape());
+  return to_int64(t, what);
+}
+
+Result<std::vector<std::int64_t>> vector_input(const Tensor& t, std::string_view what) {
+  if (t.shape().rank() != 1) return invalid_argument(what, " must be a vector, not of shape ", t.shape());
+  return to_int64s(t, what);
 }
 
 bool last_reader(const KernelContext& c, int i, const std::shared_ptr<const TensorList>& list) {

@@ -1,18 +1,11 @@
 #include <cstring>
 
+#include "argosy/ops/list/tensor_list.h"
 #include "argosy/ops/tensor_array/array_state.h"
 
 namespace argosy {
 
 namespace {
-
-// The tensor itself if it outlives the step's memory, else a copy on the device.
-Result<Tensor> kept(const KernelContext& c, const Tensor& t) {
-  if (t.buffer().owned()) return t;
-  ARGOSY_ASSIGN_OR_RETURN(Tensor copy, Tensor::allocate(t.dtype(), t.shape(), c.allocator()));
-  copy_elements(copy, t);
-  return copy;
-}
 
 Tensor handle_to(std::string name, std::shared_ptr<Resource> resource) {
   return Tensor::scalar(ResourceHandle("", std::move(name), std::move(resource)));
@@ -28,7 +21,7 @@ class NewStack final : public Kernel {
         std::make_unique<NewStack>(init.attrs.get_type("elem_type"), std::string(init.node)));
   }
   Status run(KernelContext& c) override {
-    ARGOSY_ASSIGN_OR_RETURN(const std::int64_t max_size, to_int64(c.input(0), "max_size"));
+    ARGOSY_ASSIGN_OR_RETURN(const std::int64_t max_size, scalar_input(c.input(0), "max_size"));
     c.set_output(0, handle_to(name_, std::make_shared<StackState>(dtype_, max_size)));
     return ok_status();
   }
@@ -82,7 +75,7 @@ class NewArray final : public Kernel {
     return std::unique_ptr<Kernel>(std::make_unique<NewArray>(std::move(options), std::string(init.node)));
   }
   Status run(KernelContext& c) override {
-    ARGOSY_ASSIGN_OR_RETURN(const std::int64_t size, to_int64(c.input(0), "size"));
+    ARGOSY_ASSIGN_OR_RETURN(const std::int64_t size, scalar_input(c.input(0), "size"));
     if (size < 0) return invalid_argument("Size should be >= 0.");
     if (size > ArrayState::kMaxSize) {
       return resource_exhausted("a TensorArray of ", size, " elements: ", ArrayState::kMaxSize, " are allowed");
@@ -127,7 +120,7 @@ Result<std::shared_ptr<ArrayState>> array_to_read(const KernelContext& c) {
 
 Status read(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const auto array, array_to_read(c));
-  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t index, to_int64(c.input(1), "index"));
+  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t index, scalar_input(c.input(1), "index"));
   ARGOSY_ASSIGN_OR_RETURN(Tensor value, array->read(index, c.allocator()));
   c.set_output(0, std::move(value));
   return ok_status();
@@ -135,7 +128,7 @@ Status read(KernelContext& c) {
 
 Status write(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const auto array, c.resource<ArrayState>(0));
-  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t index, to_int64(c.input(1), "index"));
+  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t index, scalar_input(c.input(1), "index"));
   ARGOSY_ASSIGN_OR_RETURN(Tensor value, kept(c, c.input(2)));
   ARGOSY_RETURN_IF_ERROR(array->write(index, std::move(value), c.allocator()));
   return set_flow(c, 0);
@@ -176,7 +169,7 @@ class Gather final : public Kernel {
   }
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const auto array, array_to_read(c));
-    ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::int64_t> indices, to_int64s(c.input(1), "indices"));
+    ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::int64_t> indices, vector_input(c.input(1), "indices"));
     std::vector<Tensor> parts;
     for (const std::int64_t i : indices) {
       ARGOSY_ASSIGN_OR_RETURN(Tensor part, array->read(i, c.allocator()));
@@ -198,7 +191,7 @@ class Gather final : public Kernel {
 
 Status scatter(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const auto array, c.resource<ArrayState>(0));
-  ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::int64_t> indices, to_int64s(c.input(1), "indices"));
+  ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::int64_t> indices, vector_input(c.input(1), "indices"));
   const Shape& shape = c.input(2).shape();
   if (shape.rank() < 1 || shape[0] != static_cast<std::int64_t>(indices.size())) {
     return invalid_argument("a value of shape ", shape, " has not one row for each of ", indices.size(), " indices");
@@ -227,7 +220,7 @@ Status concat(KernelContext& c) {
 
 Status split(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const auto array, c.resource<ArrayState>(0));
-  ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::int64_t> lengths, to_int64s(c.input(2), "lengths"));
+  ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::int64_t> lengths, vector_input(c.input(2), "lengths"));
   const Shape& shape = c.input(1).shape();
   if (shape.rank() < 1) return invalid_argument("a scalar cannot be split");
   std::int64_t rest = shape[0];

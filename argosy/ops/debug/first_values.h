@@ -8,6 +8,6 @@
 namespace argosy {
 
 // "[1 2][3 4]": the first `limit` values in TensorFlow's form ("…" as "..." where there are more); all when negative.
-std::string summarize(const Tensor& t, std::int64_t limit);
+std::string first_values(const Tensor& t, std::int64_t limit);
 
 }  // namespace argosy

@@ -1,4 +1,4 @@
-#include "argosy/ops/debug/summary.h"
+#include "argosy/ops/debug/first_values.h"
 
 #include <cstdio>
 
@@ -62,7 +62,7 @@ class Printer {
 
 }  // namespace
 
-std::string summarize(const Tensor& t, std::int64_t limit) {
+std::string first_values(const Tensor& t, std::int64_t limit) {
   using Printable = TypeList<float, double, bfloat16, float16, std::int8_t, std::int16_t, std::int32_t, std::int64_t,
                              std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t, bool, std::complex<float>,
                              std::complex<double>, std::string>;
