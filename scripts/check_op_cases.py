@@ -19,8 +19,43 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Ops that the harness of single ops cannot try: op -> (file, test) that does. "forward" and "gradient" apart.
 FLOW = "argosy/runtime/control_flow_test.cc"
 STATE = "argosy/ops/state/state_test.cc"
+LISTS = "argosy/ops/list/list_test.cc"
+ARRAYS = "argosy/ops/tensor_array/tensor_array_test.cc"
+FUNCTIONS = "argosy/runtime/functional_test.cc"
+SLOPES = "argosy/runtime/functional_gradient_test.cc"
+LIST_TESTS = {
+    "GrowAndShrinkAtTheEnd": ("EmptyTensorList", "TensorListPushBack", "TensorListPopBack", "TensorListStack",
+                              "TensorListLength"),
+    "SetAndGet": ("TensorListReserve", "TensorListSetItem", "TensorListGetItem"),
+    "RowsOfTensors": ("TensorListFromTensor", "TensorListGather", "TensorListScatterV2"),
+    "RowsIntoAList": ("TensorListScatterIntoExistingList", "TensorListResize", "TensorListElementShape"),
+    "PiecesOfUnlikeLength": ("TensorListSplit", "TensorListConcatV2"),
+}
+ARRAY_TESTS = {
+    "WriteThenRead": ("TensorArrayV3", "TensorArrayWriteV3", "TensorArrayReadV3", "TensorArraySizeV3"),
+    "ReadsWritesRows": ("TensorArrayGatherV3", "TensorArrayScatterV3", "TensorArrayGradV3"),
+    "SplitAndConcat": ("TensorArraySplitV3", "TensorArrayConcatV3"),
+    "Stacks": ("StackV2", "StackPushV2", "StackPopV2"),
+    "AreClosedForGood": ("TensorArrayCloseV3", "StackCloseV2"),
+}
+CALLS = {  # op -> (test of what it does, of its gradient)
+    "If": ("EffectsHappenInTheBranchTaken", "GradientSeesWhatTheForwardPassSaw"),
+    "StatelessIf": ("CondTakesOneBranch", "GradientOfCond"),
+    "Case": ("StatefulCases", "GradientOfStatefulCasesAndCalls"),
+    "StatelessCase": ("SwitchCaseTakesTheLastBranchOutOfRange", "GradientOfSwitchCase"),
+    "While": ("LoopsReadAndWriteVariables", "GradientSeesWhatTheForwardPassSaw"),
+    "StatelessWhile": ("LoopsRunUntilTheirConditionFails", "GradientOfLoops"),
+    "PartitionedCall": ("CallsShareOneBody", "GradientOfCalls"),
+    "StatefulPartitionedCall": ("StatefulCases", "GradientOfStatefulCasesAndCalls"),
+    "_RefToHandle": ("LoopsReadAndWriteVariables", "GradientOfCapturedVariables"),
+    "_HandleToRef": ("LoopsReadAndWriteVariables", "GradientOfCapturedVariables"),
+}
 ELSEWHERE = {
     "forward": {
+        **{op: (LISTS, test) for test, ops in LIST_TESTS.items() for op in ops},
+        **{op: (ARRAYS, test) for test, ops in ARRAY_TESTS.items() for op in ops},
+        **{op: (FUNCTIONS, tests[0]) for op, tests in CALLS.items()},
+        "Timestamp": ("argosy/ops/debug/debug_test.cc", "TimestampsAreNow"),
         "Placeholder": ("argosy/ops/constant/constant_test.cc", "PlaceholderMustBeFed"),
         "PlaceholderV2": ("argosy/ops/constant/constant_test.cc", "PlaceholderMustBeFed"),
         "_Arg": ("argosy/runtime/session_test.cc", "FeedsRunsFetches"),
@@ -29,7 +64,7 @@ ELSEWHERE = {
         "RefMerge": (FLOW, "BranchesOfReferences"),
         "RefEnter": (FLOW, "FramesOfReferences"),
         "RefExit": (FLOW, "FramesOfReferences"),
-        "RefNextIteration": (FLOW, "LoopsOfReferencesAreAnError"),
+        "RefNextIteration": (FLOW, "LoopsOfReferences"),
         "VarHandleOp": (STATE, "LiveBetweenRuns"),
         "VariableV2": (STATE, "LiveBetweenRuns"),
         "Variable": (STATE, "TheOldVariableOpSaysNothingWithAScalar"),
@@ -39,6 +74,7 @@ ELSEWHERE = {
         "_AllReduce": ("argosy/train/data_parallel_test.cc", "SameLossesOnAnyNumberOfDevices"),
     },
     "gradient": {
+        **{op: (SLOPES, tests[1]) for op, tests in CALLS.items()},
         "Switch": (FLOW, "GradientsFollowTheBranchTaken"),
         "Merge": (FLOW, "GradientsFollowTheBranchTaken"),
     },

@@ -185,6 +185,20 @@ TEST_F(FunctionalGradient, GradientOfCapturedVariables) {
   }
 }
 
+TEST_F(FunctionalGradient, GradientOfStatefulCasesAndCalls) {
+  const VariableNode v = variable(graph_, Tensor::scalar(3.0), "v", {.kind = VariableKind::kResource});
+  ASSERT_TRUE(try_run(v.initializer).ok());
+  const Value x = input();
+  const FunctionValue f =
+      define_function(graph_, "f", {{DType::kFloat64, PartialShape::scalar()}},
+                      [&](const auto& args) { return std::vector<Value>{args[0] * read_value(v)}; });
+  const Value index = graph_.add("Cast", {x}, {{"DstT", DType::kInt32}});
+  const Value y = switch_case(
+      index, {[&] { return call(graph_, f, {x * x}); }, [&] { return std::vector<Value>{sin(x) * read_value(v)}; }})[0];
+  ASSERT_TRUE(graph_.status().ok()) << graph_.status().to_string();
+  check_gradient(y * call(graph_, f, {x})[0], x, {0.5, 1.5});
+}
+
 TEST_F(FunctionalGradient, SecondDerivativesOfLoops) {
   const Value x = input();
   const auto last = while_loop(

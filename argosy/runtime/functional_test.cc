@@ -154,6 +154,24 @@ TEST_F(Functional, LoopsReadAndWriteVariables) {
   EXPECT_EQ(run(v.read), 8);
 }
 
+// A variable is read by the function that the index chooses.
+TEST_F(Functional, StatefulCases) {
+  const VariableNode v = variable(graph_, Tensor::scalar(3.0), "v", {.kind = VariableKind::kResource});
+  const Value i = placeholder(graph_, DType::kInt32, PartialShape::scalar(), "i");
+  const FunctionValue f =
+      define_function(graph_, "scaled", {{DType::kFloat64, PartialShape::scalar()}},
+                      [&](const auto& args) { return std::vector<Value>{args[0] * read_value(v)}; });
+  const Value y =
+      switch_case(i, {[&] { return call(graph_, f, {real(2)}); }, [&] { return std::vector<Value>{real(7)}; }})[0];
+  ASSERT_TRUE(graph_.status().ok()) << graph_.status().to_string();
+  EXPECT_EQ(graph_.node(y.node()).op->name, "Case");
+  ASSERT_TRUE(try_run(v.initializer).ok());
+  feed(i, Tensor::scalar(std::int32_t{0}));
+  EXPECT_EQ(run(y), 6);
+  feed(i, Tensor::scalar(std::int32_t{1}));
+  EXPECT_EQ(run(y), 7);
+}
+
 TEST_F(Functional, TextFormRoundTrips) {
   const Value x = input();
   cond_value(

@@ -62,7 +62,7 @@ def default_text(value):
     """An AttrValue in the words of argosy's attr_to_string."""
     kind = value.WhichOneof("value")
     if kind == "s":
-        return '"' + value.s.decode() + '"'
+        return '"' + value.s.decode().replace("\n", "\\n") + '"'
     if kind == "b":
         return "true" if value.b else "false"
     if kind == "i":

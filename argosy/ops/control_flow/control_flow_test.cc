@@ -49,6 +49,21 @@ TEST(ControlFlowOps, AloneTheyHandOn) {
   check({.op = "ControlTrigger"});
 }
 
+TEST(ControlFlowOps, ToBoolAsksForNumbersTextsAndElements) {
+  const auto expect = [](Tensor x, bool truth) {
+    check({.op = "ToBool", .inputs = {std::move(x)}, .expect = {Tensor::scalar(truth)}});
+  };
+  expect(Tensor::scalar(0.f), false);
+  expect(Tensor::scalar(-0.5f), true);
+  expect(Tensor::scalar(std::int64_t{7}), true);
+  expect(Tensor::scalar(false), false);
+  expect(Tensor::scalar(true), true);
+  expect(Tensor::scalar(""), false);
+  expect(Tensor::scalar("no"), true);
+  expect(Tensor::vector<float>({0}), true);
+  expect(Tensor::of<float>({0}, {}), false);
+}
+
 TEST(ControlFlowOps, FactsForTheExecutor) {
   const OpRegistry& ops = builtin_ops();
   EXPECT_EQ(ops.find("RefSwitch")->flow, Flow::kSwitch);

@@ -5,6 +5,7 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/debug/first_values.h"
 #include "argosy/ops/evaluate.h"
+#include "argosy/testing/gradient_case.h"
 #include "argosy/testing/op_case.h"
 
 namespace argosy {
@@ -43,6 +44,12 @@ TEST(DebugOps, PrintHandsItsInputOn) {
          .check_gradient = false});
   const std::string printed = testing::internal::GetCapturedStderr();
   EXPECT_EQ(printed.substr(0, 11), "x: [[7 8]]\n");
+}
+
+TEST(DebugOps, PrintHandsGradientsOn) {
+  check_gradients({.ops = {"Print"}, .at = {Tensor::vector<double>({1, 2})}, .f = [](Graph& g, const auto& x) {
+                     return std::vector<Value>{g.add("Mul", {print(x[0], {x[0]}, {.first_n = 0}), x[0]})};
+                   }});
 }
 
 TEST(DebugOps, PrintStopsAfterTheFirstTimes) {

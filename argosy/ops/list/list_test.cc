@@ -74,6 +74,18 @@ TEST_F(Lists, RowsOfTensors) {
   EXPECT_EQ(difference(run(tensor_list_stack(spread)), Tensor::of<float>({4, 1}, {0, 3, 0, 1}), 0), "");
 }
 
+TEST_F(Lists, RowsIntoAList) {
+  const Value list = tensor_list_from_tensor(constant(graph_, Tensor::of<float>({2, 1}, {1, 2})));
+  const Value rows = constant(graph_, Tensor::of<float>({2, 1}, {8, 9}));
+  const Value set = graph_.add("TensorListScatterIntoExistingList",
+                               {list, rows, constant(graph_, Tensor::vector<std::int32_t>({1, 3}))});
+  EXPECT_EQ(difference(run(tensor_list_stack(set)), Tensor::of<float>({4, 1}, {1, 8, 0, 9}), 0), "");
+  const Value fewer = graph_.add("TensorListResize", {set, number(2)});
+  EXPECT_EQ(difference(run(tensor_list_stack(fewer)), Tensor::of<float>({2, 1}, {1, 8}), 0), "");
+  const Value shape = graph_.add("TensorListElementShape", {fewer}, {{"shape_type", DType::kInt64}});
+  EXPECT_EQ(difference(run(shape), Tensor::vector<std::int64_t>({1}), 0), "");
+}
+
 TEST_F(Lists, PiecesOfUnlikeLength) {
   const Value x = constant(graph_, Tensor::of<float>({3, 1}, {1, 2, 3}));
   const Value lengths = constant(graph_, Tensor::vector<std::int64_t>({1, 2, 0}));

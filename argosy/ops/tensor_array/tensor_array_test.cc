@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "argosy/graph/gradients.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/evaluate.h"
+#include "argosy/testing/gradient_case.h"
 #include "argosy/testing/op_case.h"
 
 namespace argosy {
@@ -77,20 +77,33 @@ TEST_F(TensorArrays, SplitAndConcat) {
   EXPECT_EQ(difference((*out)[1], Tensor::vector<std::int64_t>({1, 2}), 0), "");
 }
 
-// y = x[0] * x[1], through an array; x[0] is read twice, so that its gradients add up.
-TEST_F(TensorArrays, CarryGradients) {
-  const Value x = placeholder(graph_, DType::kFloat32, {2, 1});
-  const Value both = constant(graph_, Tensor::vector<std::int32_t>({0, 1}));
-  const auto a = tensor_array_scatter(tensor_array(number(2), DType::kFloat32, {.clear_after_read = false}), both, x);
-  const Value first = tensor_array_read(a, number(0));
-  const Value y =
-      graph_.add("Mul", {graph_.add("Mul", {first, tensor_array_read(a, number(0))}), tensor_array_read(a, number(1))});
-  const auto dx = gradients(graph_, {y}, {x});
-  ASSERT_TRUE(graph_.status().ok()) << graph_.status().to_string();
-  feeds_[x.endpoint()] = Tensor::of<float>({2, 1}, {3, 5});
-  const auto out = run({dx[0]});
-  ASSERT_TRUE(out.ok()) << out.status().to_string();
-  EXPECT_EQ(difference((*out)[0], Tensor::of<float>({2, 1}, {30, 9}), 1e-6), "");
+// Elements that are read twice, so that their gradients add up.
+TEST(TensorArrayGradients, ReadsWritesRows) {
+  check_gradients({.ops = {"TensorArrayReadV3", "TensorArrayWriteV3", "TensorArrayGatherV3", "TensorArrayScatterV3"},
+                   .at = {Tensor::of<double>({2, 1}, {3, 5}), Tensor::vector<double>({0.5})},
+                   .f = [](Graph& g, const std::vector<Value>& x) {
+                     const auto at = [&](std::int32_t i) { return constant(g, i); };
+                     const Value two = constant(g, Tensor::vector<std::int32_t>({2, 0}));
+                     const TensorArrayOptions keep = {.element_shape = {1}, .clear_after_read = false};
+                     auto a = tensor_array_scatter(tensor_array(at(3), DType::kFloat64, keep), two, x[0]);
+                     a = tensor_array_write(a, at(1), x[1]);
+                     const Value first = tensor_array_read(a, at(0));
+                     const Value product = g.add("Mul", {g.add("Mul", {first, tensor_array_read(a, at(0))}), x[1]});
+                     const Value rows = tensor_array_gather(a, constant(g, Tensor::vector<std::int32_t>({0, 1, 2})));
+                     return std::vector<Value>{product, g.add("Mul", {rows, rows})};
+                   }});
+}
+
+TEST(TensorArrayGradients, PiecesOfUnlikeLength) {
+  check_gradients({.ops = {"TensorArraySplitV3", "TensorArrayConcatV3"},
+                   .at = {Tensor::vector<double>({3, 5, -2})},
+                   .f = [](Graph& g, const std::vector<Value>& x) {
+                     const auto a = tensor_array(constant(g, std::int32_t{2}), DType::kFloat64);
+                     const Value lengths = constant(g, Tensor::vector<std::int64_t>({1, 2}));
+                     const Value flow = g.add("TensorArraySplitV3", {a.handle, x[0], lengths, a.flow});
+                     const Value all = g.add("TensorArrayConcatV3", {a.handle, flow}, {{"dtype", DType::kFloat64}});
+                     return std::vector<Value>{g.add("Mul", {all, all})};
+                   }});
 }
 
 TEST_F(TensorArrays, Stacks) {
@@ -112,6 +125,16 @@ TEST_F(TensorArrays, Stacks) {
   EXPECT_THAT(run({graph_.add("StackPopV2", {empty}, {{"elem_type", DType::kFloat32}})}).status().message(),
               HasSubstr("nothing to pop"));
   EXPECT_THAT(run({graph_.add("StackPushV2", {empty, numbers({1})})}).status().message(), HasSubstr("overflowed"));
+}
+
+TEST_F(TensorArrays, AreClosedForGood) {
+  const auto a = tensor_array(number(2), DType::kFloat32);
+  const Value stack = graph_.add("StackV2", {number(-1)}, {{"elem_type", DType::kFloat32}});
+  const Value both =
+      graph_.add("NoOp", {graph_.add("TensorArrayCloseV3", {a.handle}), graph_.add("StackCloseV2", {stack})});
+  const auto after = graph_.control_dependencies({both});
+  EXPECT_THAT(run({tensor_array_size(a)}).status().message(), HasSubstr("already been closed"));
+  EXPECT_THAT(run({graph_.add("StackPushV2", {stack, numbers({1})})}).status().message(), HasSubstr("closed"));
 }
 
 }  // namespace
