@@ -221,7 +221,21 @@ CANNOT_SAY = {
 FLOW = "control flow of references, which needs a graph around it: argosy/runtime/control_flow_test.cc"
 VARIABLE = "names a variable and has no result of its own: the cases of Assign, ReadVariableOp and all updates go through it"
 FED = "a place to feed"
+CALLS = "calls functions of its graph: tests/tf/control_flow.py"
+LISTS = "lists go from op to op: tests/tf/control_flow.py, argosy/ops/list/list_test.cc"
+ARRAYS = "arrays and stacks go from op to op: tests/tf/control_flow.py, argosy/ops/tensor_array/tensor_array_test.cc"
 ELSEWHERE = {
+    **{kind + op: CALLS for op in ("If", "Case", "While") for kind in ("", "Stateless")},
+    **dict.fromkeys(("PartitionedCall", "StatefulPartitionedCall"), CALLS),
+    "EmptyTensorList": LISTS,
+    **{"TensorList" + op: LISTS
+       for op in ("Reserve", "PushBack", "PopBack", "SetItem", "GetItem", "Stack", "FromTensor", "Length", "Resize",
+                  "ElementShape", "Gather", "ScatterV2", "ScatterIntoExistingList", "ConcatV2", "Split")},
+    **{f"TensorArray{op}V3": ARRAYS
+       for op in ("", "Read", "Write", "Gather", "Scatter", "Concat", "Split", "Size", "Grad", "Close")},
+    **{f"Stack{op}V2": ARRAYS for op in ("", "Push", "Pop", "Close")},
+    **dict.fromkeys(("_RefToHandle", "_HandleToRef"), "an op of our own: argosy/runtime/functional_test.cc"),
+    "Timestamp": "another value every time",
     **dict.fromkeys(("RefSwitch", "RefMerge", "RefEnter", "RefExit", "RefNextIteration"), FLOW),
     **dict.fromkeys(("VarHandleOp", "Variable", "VariableV2", "TemporaryVariable", "DestroyTemporaryVariable"), VARIABLE),
     **dict.fromkeys(("Placeholder", "PlaceholderV2", "_Arg"), FED),
