@@ -189,7 +189,7 @@ class Builder {
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
       const Endpoint from = n.inputs[k];
       if (first_slot_[from.node.index] < 0) {  // a back edge: its producer is yet to come
-        back_edges_.push_back({index, static_cast<int>(k), from, id});
+        back_edges_.push_back({index, static_cast<int>(k), from, id, refs[k]});
         inputs.push_back(-1);
         continue;
       }
@@ -325,7 +325,7 @@ class Builder {
 
   Status close_loops() {
     for (const auto& edge : back_edges_) {
-      ARGOSY_ASSIGN_OR_RETURN(const std::int32_t slot, input(edge.item, edge.node, edge.from, false, 0));
+      ARGOSY_ASSIGN_OR_RETURN(const std::int32_t slot, input(edge.item, edge.node, edge.from, edge.wants_ref, 0));
       step_.input_slots[step_.items[edge.item].first_input + edge.input] = slot;
     }
     return ok_status();
@@ -336,6 +336,7 @@ class Builder {
     int input;
     Endpoint from;
     NodeId node;
+    bool wants_ref;
   };
 
   const Graph& graph_;
