@@ -23,7 +23,7 @@ bool goes_without_kernel(const OpDef& op, DType d) {
   if (op.name.find("Apply") != std::string::npos) return is_integer(d) || is_complex(d);
   // None in TensorFlow either.
   if (op.name == "Reciprocal" || op.name == "Inv") return is_integer(d);
-  if (op.name == "Round" || op.name == "FloorDiv") return is_complex(d);
+  if (op.name == "Round" || op.name == "FloorDiv" || op.name == "TruncateDiv") return is_complex(d);
   return op.name == "ClipByValue" && is_complex(d);  // complex numbers have no order
 }
 

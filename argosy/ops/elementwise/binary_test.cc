@@ -130,6 +130,10 @@ TEST(BinaryOps, Definitions) {
          .inputs = {floats({1, kNan, 3, kNan}), floats({2, 2, kNan, kNan})},
          .expect = {floats({1, kNan, kNan, kNan})},
          .check_gradient = false});
+  check({.op = "TruncateDiv",
+         .inputs = {floats({7, -7, 7, -0.5f, kInf, 1}), floats({2, 2, -2, 1, 2, 0})},
+         .expect = {floats({3, -3, -3, -0.f, kInf, kInf})},
+         .tolerance = 0});
   check({.op = "FloorDiv",
          .inputs = {floats({7, -7}), floats({2, 2})},
          .expect = {floats({3, -4})},

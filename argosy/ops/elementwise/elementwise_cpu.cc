@@ -10,8 +10,7 @@ namespace {
 
 // Ops that compute what another's function does.
 constexpr std::pair<std::string_view, std::string_view> kSame[] = {
-    {"AddV2", "Add"},       {"RealDiv", "Div"},    {"TruncateDiv", "Div"},
-    {"Mod", "TruncateMod"}, {"Inv", "Reciprocal"}, {"InvGrad", "ReciprocalGrad"},
+    {"AddV2", "Add"},  {"RealDiv", "Div"}, {"Mod", "TruncateMod"}, {"Inv", "Reciprocal"}, {"InvGrad", "ReciprocalGrad"},
     {"Round", "Rint"},
 };
 

@@ -144,6 +144,16 @@ struct Div {  // integers: towards zero
     return static_cast<T>(x / y);
   }
 };
+struct TruncateDiv {
+  template <typename T>
+  static T call(T x, T y) {
+    if constexpr (std::is_floating_point_v<T>) {
+      return std::trunc(x / y);
+    } else {
+      return Div::call(x, y);
+    }
+  }
+};
 struct TruncateMod {
   template <typename T>
   static T call(T x, T y) {

@@ -77,6 +77,7 @@ std::vector<BinaryRow> make_rows() {
   ARGOSY_FUNCTION(Polygamma, DoubleTypes)
   ARGOSY_FUNCTION(FloorDiv, FloatTypes)
   ARGOSY_FUNCTION(FloorMod, FloatTypes)
+  ARGOSY_FUNCTION(TruncateDiv, FloatTypes)
   ARGOSY_FUNCTION(TruncateMod, FloatTypes)
   ARGOSY_FUNCTION(Pow, FloatTypes)
   ARGOSY_FUNCTION(Pow, ComplexTypes)
@@ -92,6 +93,7 @@ std::vector<BinaryRow> make_rows() {
   ARGOSY_DIVISION(Div)
   ARGOSY_DIVISION(FloorDiv)
   ARGOSY_DIVISION(FloorMod)
+  ARGOSY_DIVISION(TruncateDiv)
   ARGOSY_DIVISION(TruncateMod)
 #undef ARGOSY_DIVISION
   add_binary<scalar::Pow>(rows, "Pow", SignedTypes{}, Work::kFunction, no_negative_exponent);
