@@ -244,6 +244,8 @@ ELSEWHERE = {
     **dict.fromkeys(("VarHandleOp", "Variable", "VariableV2", "TemporaryVariable", "DestroyTemporaryVariable"), VARIABLE),
     **dict.fromkeys(("Placeholder", "PlaceholderV2", "_Arg"), FED),
     "_AllReduce": "an op of our own: argosy/train/data_parallel_test.cc",
+    "_FusedElementwise": "an op of our own: argosy/passes/fuse_elementwise_test.cc",
+    **dict.fromkeys(("_ApplyMany", "_ResourceApplyMany"), "an op of our own: argosy/passes/fuse_updates_test.cc"),
 }
 SHOWN = 4  # differences of an op that are told without --verbose
 
