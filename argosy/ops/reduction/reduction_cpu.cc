@@ -172,8 +172,9 @@ Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
                                          [&](const Named& n) { return n.op == init.op.name; });
   const DType dtype = init.input_dtypes[0];
   const Reduction& r = named->reduction;
-  const bool exact_root = r.root && is_integer(dtype);  // in double: the reference's
-  if (exact_root || find_loops(r.fold, is_half(dtype) ? DType::kFloat32 : dtype).rows == nullptr) {
+  // In double, or in 64 bits: the reference's.
+  const bool wider = (r.root && is_integer(dtype)) || (r.mean && is_integer(dtype) && element_bytes(dtype) < 8);
+  if (wider || find_loops(r.fold, is_half(dtype) ? DType::kFloat32 : dtype).rows == nullptr) {
     return unimplemented("no loops for ", dtype_name(dtype));
   }
   return std::unique_ptr<Kernel>(

@@ -48,6 +48,14 @@ TEST(ReductionOps, Definitions) {
   is("Min", ints({-1}), floats({2}, {1, 4}));
   check(
       {.op = "EuclideanNorm", .inputs = {floats({2, 2}, {3, 4, 5, 12}), ints({1})}, .expect = {floats({2}, {5, 13})}});
+  check({.op = "Mean",
+         .inputs = {Tensor::vector<std::uint8_t>({255, 3, 3}), ints({0})},
+         .expect = {Tensor::scalar(std::uint8_t{87})},
+         .other_dtypes = false});
+  check({.op = "Mean",
+         .inputs = {ints({INT32_MAX, INT32_MAX}), ints({0})},
+         .expect = {Tensor::scalar(INT32_MAX)},
+         .other_dtypes = false});
   check(
       {.op = "Mean", .inputs = {ints({7, -8, -6}), ints({0})}, .expect = {Tensor::scalar(-2)}, .other_dtypes = false});
   check({.op = "Sum",

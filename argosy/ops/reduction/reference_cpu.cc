@@ -112,9 +112,14 @@ struct Any {
   }
 };
 
+// Means of integers are sums in 64 bits, as TensorFlow's.
+template <class R, typename T>
+using summed_in_t = std::conditional_t<std::is_same_v<R, Mean> && std::is_integral_v<T>,
+                                       std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>, sum_t<T>>;
+
 template <class R, typename T>
 Status fold(const reduction::ReductionPlan& plan, const Tensor& x, Tensor& y) {
-  using S = sum_t<T>;
+  using S = summed_in_t<R, T>;
   std::vector<S> sums(static_cast<std::size_t>(y.elements()), R::template start<S>());
   // Walks x once; `at` is where its element lands.
   std::vector<std::int64_t> index(plan.groups.size(), 0);
