@@ -32,8 +32,7 @@ Graph Graph::clone() const {
   Graph copy(*ops_);
   copy.status_ = status_;
   copy.nodes_ = nodes_;
-  copy.by_name_ = by_name_;
-  copy.name_counts_ = name_counts_;
+  copy.names_ = names_;
   copy.known_ints_ = known_ints_;
   copy.handles_ = handles_;
   copy.functions_ = functions_;
@@ -123,21 +122,20 @@ Graph::Scope Graph::colocate_with(const Value& value) {
 
 std::string Graph::unique_name(std::string_view name) {
   std::string candidate(name);
-  // Every name in use, and every scope ever opened, has an entry; the count is the next suffix to try.
-  auto [entry, fresh] = name_counts_.try_emplace(candidate, 0);
+  auto [entry, fresh] = names_.try_emplace(candidate);
   if (fresh) return candidate;
-  int& count = entry->second;
+  int& count = entry->second.count;  // stays where it is, whatever is added
   do {
     candidate = str_cat(name, "_", ++count);
-  } while (name_counts_.contains(candidate));
-  name_counts_.emplace(candidate, 0);
+  } while (names_.contains(candidate));
+  names_.try_emplace(candidate);
   return candidate;
 }
 
 std::optional<NodeId> Graph::find(std::string_view name) const {
-  const auto found = by_name_.find(std::string(name));
-  if (found == by_name_.end()) return std::nullopt;
-  return found->second;
+  const auto found = names_.find(name);
+  if (found == names_.end() || found->second.node.index < 0) return std::nullopt;
+  return found->second.node;
 }
 
 Result<Endpoint> Graph::endpoint(std::string_view name) const {
@@ -250,26 +248,90 @@ Result<NodeId> Graph::add_node(NodeSpec spec) {
       }
     }
   }
+  const bool inferring = spec.shapes.empty();
+  if (!inferring) {
+    node.output_shapes = std::move(spec.shapes);
+    node.output_shapes.resize(node.output_dtypes.size());
+  }
+  return push(std::move(node), inferring);
+}
+
+Result<NodeId> Graph::push(Node node, bool inferring) {
   const NodeId id{static_cast<std::int32_t>(nodes_.size())};
-  if (!by_name_.emplace(node.name, id).second) {
+  const auto [entry, fresh] = names_.try_emplace(node.name);
+  if (entry->second.node.index >= 0) {
     return already_exists("there is a node \"", node.name, "\" already").with_id("ARG-GRAPH-003");
   }
-  name_counts_.try_emplace(node.name, 0);
   nodes_.push_back(std::move(node));
-  Node& added = nodes_.back();
-  Status inferred;
-  if (spec.shapes.empty()) {
-    inferred = infer(added);
-  } else {
-    added.output_shapes = std::move(spec.shapes);
-    added.output_shapes.resize(added.output_dtypes.size());
-  }
-  if (!inferred.ok()) {
-    by_name_.erase(added.name);
+  if (Status inferred = inferring ? infer(id) : ok_status(); !inferred.ok()) {
     nodes_.pop_back();
     return inferred;
   }
+  entry->second.node = id;
   return id;
+}
+
+Result<NodeId> Graph::add_copy(const Node& from, std::vector<Endpoint> inputs, std::vector<NodeId> controls,
+                               bool keep_shapes) {
+  Node node{.name = from.name,
+            .op = from.op,
+            .attrs = from.attrs,
+            .inputs = std::move(inputs),
+            .controls = std::move(controls),
+            .device = from.device,
+            .output_dtypes = from.output_dtypes,
+            .output_refs = from.output_refs,
+            .output_shapes = {}};
+  std::sort(node.controls.begin(), node.controls.end());
+  if (keep_shapes) node.output_shapes = from.output_shapes;
+  return push(std::move(node), !keep_shapes);
+}
+
+Result<std::vector<NodeId>> Graph::keep(const std::vector<NodeId>& order) {
+  std::vector<NodeId> moved(nodes_.size());
+  std::vector<Node> kept;
+  kept.reserve(order.size());
+  for (const NodeId id : order) {
+    moved[id.index] = NodeId{static_cast<std::int32_t>(kept.size())};
+    kept.push_back(std::move(nodes_[id.index]));
+  }
+  nodes_ = std::move(kept);
+  for (auto name = names_.begin(); name != names_.end();) {
+    NodeId& node = name->second.node;
+    const bool gone = node.index >= 0 && moved[node.index].index < 0;
+    if (node.index >= 0) node = moved[node.index];
+    name = gone ? names_.erase(name) : std::next(name);
+  }
+  const auto move_facts = [&](auto& facts) {
+    std::remove_reference_t<decltype(facts)> there;
+    there.reserve(facts.size());
+    for (auto& [key, fact] : facts) {
+      const NodeId to = moved[key >> 32];
+      if (to.index >= 0) there[Endpoint{to, static_cast<std::int32_t>(key)}.key()] = std::move(fact);
+    }
+    facts = std::move(there);
+  };
+  move_facts(known_ints_);
+  move_facts(handles_);
+  for (Node& node : nodes_) {
+    for (Endpoint& input : node.inputs) input.node = moved[input.node.index];
+    for (NodeId& control : node.controls) control = moved[control.index];
+    std::erase_if(node.controls, [](NodeId control) { return control.index < 0; });
+    std::sort(node.controls.begin(), node.controls.end());
+  }
+  for (std::int32_t i = 0; i < size(); ++i) {
+    const Node& node = nodes_[i];
+    const bool known = std::all_of(node.output_shapes.begin(), node.output_shapes.end(),
+                                   [](const PartialShape& s) { return s.is_full(); });
+    // A loop's Merge comes before what closes the loop: its shape was settled when the loop was built.
+    const bool loops =
+        std::any_of(node.inputs.begin(), node.inputs.end(), [i](Endpoint e) { return e.node.index >= i; });
+    if (known || loops) continue;
+    if (Status inferred = infer(NodeId{i}); !inferred.ok()) {
+      return std::move(inferred).with_where(str_cat("node '", node.name, "' (", node.op->name, ")"));
+    }
+  }
+  return moved;
 }
 
 void Graph::set_input(NodeId node, int input, Endpoint from) { nodes_[node.index].inputs[input] = from; }

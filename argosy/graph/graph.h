@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -125,14 +126,26 @@ class Graph {
   // The tensor of a Const node's output; null for anything else.
   const Tensor* constant(Endpoint e) const;
 
-  // Users of every endpoint and node, computed once per call: consumers[node] lists (consumer, input slot; -1 =
+  // Users of every endpoint and node, computed once per call: consumers()[node] lists (consumer, input slot; -1 =
   // control).
   struct Use {
     NodeId node;
     int input;
   };
-  std::vector<std::vector<Use>> consumers() const;
-  // Every node after all it depends on; edges that close a loop (out of NextIteration) do not count.
+  class Uses {
+   public:
+    std::span<const Use> operator[](std::int32_t node) const {
+      return std::span(uses_).subspan(first_[node], first_[node + 1] - first_[node]);
+    }
+
+   private:
+    friend class Graph;
+    std::vector<std::size_t> first_;  // by node, and the end
+    std::vector<Use> uses_;
+  };
+  Uses consumers() const;
+  // Every node after all it depends on, as they were added where that is such an order; edges that close a loop (out of
+  // NextIteration) do not count.
   // INVALID_ARGUMENT naming a node on a cycle otherwise.
   Result<std::vector<NodeId>> topological_order() const;
 
@@ -141,6 +154,13 @@ class Graph {
   // Adds a node as it is: complete attributes, final unique name, no scopes. Shapes are inferred unless `shapes` is
   // given.
   Result<NodeId> add_node(NodeSpec spec);
+  // Adds a copy of another graph's node with these inputs; both graphs have the same registry. Shapes are inferred
+  // unless `keep_shapes`.
+  Result<NodeId> add_copy(const Node& node, std::vector<Endpoint> inputs, std::vector<NodeId> controls,
+                          bool keep_shapes);
+  // Keeps the nodes of `order`, in that order, and forgets the rest; shapes not fully known are inferred again. Returns
+  // where every node went (index -1: nowhere). REQUIRES: inputs of kept nodes are kept.
+  Result<std::vector<NodeId>> keep(const std::vector<NodeId>& order);
   // REQUIRES: same dtype. Shapes downstream are not inferred again.
   void set_input(NodeId node, int input, Endpoint from);
   void add_input(NodeId node, Endpoint from);  // closes loops: Merge of an Enter and a NextIteration
@@ -167,13 +187,22 @@ class Graph {
 
  private:
   Result<NodeId> try_add(std::string_view op, const std::vector<Value>& inputs, AttrMap attrs, std::string_view name);
-  Status infer(Node& node);
+  Status infer(NodeId id);
+  // Takes a name, inference and a place for it.
+  Result<NodeId> push(Node node, bool inferring);
 
   const OpRegistry* ops_;
   Status status_;
   std::vector<Node> nodes_;
-  std::unordered_map<std::string, NodeId> by_name_;
-  std::unordered_map<std::string, int> name_counts_;
+  // Every name in use, and every scope ever opened.
+  struct Name {
+    NodeId node;    // index -1: a name set aside
+    int count = 0;  // the next suffix to try
+  };
+  struct NameHash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  std::unordered_map<std::string, Name, NameHash, std::equal_to<>> names_;
   std::unordered_map<std::uint64_t, PartialInts> known_ints_;  // by endpoint
   std::unordered_map<std::uint64_t, HandleFact> handles_;      // by endpoint
   std::map<std::string, std::shared_ptr<const Function>, std::less<>> functions_;

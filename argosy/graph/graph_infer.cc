@@ -27,8 +27,8 @@ const Tensor* Graph::constant(Endpoint e) const {
   return n.op->name == "Const" ? n.attrs.find_as<Tensor>("value") : nullptr;
 }
 
-Status Graph::infer(Node& node) {
-  const NodeId id{static_cast<std::int32_t>(nodes_.size() - 1)};
+Status Graph::infer(NodeId id) {
+  Node& node = nodes_[id.index];
   std::vector<DType> dtypes;
   std::vector<const PartialShape*> shapes;
   std::vector<const PartialInts*> ints;
@@ -66,38 +66,49 @@ Status Graph::infer(Node& node) {
   return ok_status();
 }
 
-std::vector<std::vector<Graph::Use>> Graph::consumers() const {
-  std::vector<std::vector<Use>> uses(nodes_.size());
+Graph::Uses Graph::consumers() const {
+  Uses uses;
+  uses.first_.assign(nodes_.size() + 1, 0);
+  for (const Node& n : nodes_) {
+    for (const Endpoint e : n.inputs) ++uses.first_[e.node.index + 1];
+    for (const NodeId c : n.controls) ++uses.first_[c.index + 1];
+  }
+  for (std::size_t i = 1; i < uses.first_.size(); ++i) uses.first_[i] += uses.first_[i - 1];
+  uses.uses_.resize(uses.first_.back());
+  std::vector<std::size_t> at(uses.first_.begin(), uses.first_.end() - 1);
   for (std::int32_t i = 0; i < size(); ++i) {
     const Node& n = nodes_[i];
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
-      uses[n.inputs[k].node.index].push_back({NodeId{i}, static_cast<int>(k)});
+      uses.uses_[at[n.inputs[k].node.index]++] = {NodeId{i}, static_cast<int>(k)};
     }
-    for (const NodeId c : n.controls) uses[c.index].push_back({NodeId{i}, -1});
+    for (const NodeId c : n.controls) uses.uses_[at[c.index]++] = {NodeId{i}, -1};
   }
   return uses;
 }
 
 Result<std::vector<NodeId>> Graph::topological_order() const {
   std::vector<std::int32_t> pending(nodes_.size(), 0);
-  std::vector<std::vector<std::int32_t>> next(nodes_.size());
-  const auto edge = [&](NodeId from, std::int32_t to) {
-    if (nodes_[from.index].op->closes_loop) return;
-    next[from.index].push_back(to);
-    ++pending[to];
-  };
+  bool in_order = true;
   for (std::int32_t i = 0; i < size(); ++i) {
-    for (const Endpoint e : nodes_[i].inputs) edge(e.node, i);
-    for (const NodeId c : nodes_[i].controls) edge(c, i);
+    const auto count = [&](NodeId from) {
+      if (nodes_[from.index].op->closes_loop) return;
+      ++pending[i];
+      in_order = in_order && from.index < i;
+    };
+    for (const Endpoint e : nodes_[i].inputs) count(e.node);
+    for (const NodeId c : nodes_[i].controls) count(c);
   }
   std::vector<NodeId> order;
   order.reserve(nodes_.size());
   for (std::int32_t i = 0; i < size(); ++i) {
-    if (pending[i] == 0) order.push_back(NodeId{i});
+    if (in_order || pending[i] == 0) order.push_back(NodeId{i});
   }
+  if (in_order) return order;
+  const Uses uses = consumers();
   for (std::size_t at = 0; at < order.size(); ++at) {
-    for (const std::int32_t to : next[order[at].index]) {
-      if (--pending[to] == 0) order.push_back(NodeId{to});
+    if (nodes_[order[at].index].op->closes_loop) continue;
+    for (const Use& use : uses[order[at].index]) {
+      if (--pending[use.node.index] == 0) order.push_back(use.node);
     }
   }
   if (order.size() < nodes_.size()) {

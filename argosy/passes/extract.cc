@@ -88,22 +88,18 @@ class Copier {
 
   Status copy(NodeId id) {
     const Node& n = from_.node(id);
-    NodeSpec spec{.name = n.name, .op = n.op->name, .attrs = n.attrs, .device = n.device};
-    std::vector<Endpoint> back_edges;
+    std::vector<Endpoint> inputs, back_edges;
+    std::vector<NodeId> controls;
+    inputs.reserve(n.inputs.size());
     for (const Endpoint e : n.inputs) {
       const Endpoint input = map(e);
-      if (input.node.index < 0) {
-        back_edges.push_back(e);
-      } else {
-        spec.inputs.push_back(input);
-      }
+      (input.node.index < 0 ? back_edges : inputs).push_back(input.node.index < 0 ? e : input);
     }
     for (const NodeId c : n.controls) {
-      if (copies_[c.index].index >= 0) spec.controls.push_back(copies_[c.index]);
+      if (copies_[c.index].index >= 0) controls.push_back(copies_[c.index]);
     }
     // The shape of a loop's Merge was settled when the loop was built: its back edge is not there yet.
-    if (!back_edges.empty()) spec.shapes = n.output_shapes;
-    auto added = to_.graph.add_node(std::move(spec));
+    auto added = to_.graph.add_copy(n, std::move(inputs), std::move(controls), !back_edges.empty());
     if (!added.ok()) return std::move(added).status().with_where(str_cat("node '", n.name, "' (", n.op->name, ")"));
     copies_[id.index] = *added;
     for (const Endpoint e : back_edges) open_.push_back({*added, e});
@@ -135,11 +131,13 @@ class Copier {
   std::vector<std::pair<NodeId, Endpoint>> open_;
 };
 
-Result<StepGraph> copy_needed(const Graph& graph, const StepSignature& signature, StepGraph step,
-                              const std::unordered_map<NodeId, NodeId>& replaced = {}) {
+}  // namespace
+
+Result<StepGraph> extract_step(const Graph& graph, const StepSignature& signature) {
+  StepGraph step{Graph(graph.ops()), {}, {}, {}};
   std::unordered_map<Endpoint, std::size_t> feed_index;
   for (std::size_t i = 0; i < signature.feeds.size(); ++i) feed_index.emplace(signature.feeds[i], i);
-  const std::vector<char> needed = needed_nodes(graph, signature, feed_index, replaced);
+  const std::vector<char> needed = needed_nodes(graph, signature, feed_index, {});
   ARGOSY_ASSIGN_OR_RETURN(const auto order, graph.topological_order());
   for (const auto& [name, function] : graph.functions()) step.graph.add_function(function);
   Copier copier(graph, step);
@@ -155,23 +153,20 @@ Result<StepGraph> copy_needed(const Graph& graph, const StepSignature& signature
   return step;
 }
 
-}  // namespace
-
-Result<StepGraph> extract_step(const Graph& graph, const StepSignature& signature) {
-  return copy_needed(graph, signature, StepGraph{Graph(graph.ops()), {}, {}, {}});
-}
-
-Result<StepGraph> without_dead_nodes(const StepGraph& step) {
+Status drop_dead_nodes(StepGraph& step) {
   StepSignature signature{.fetches = step.fetches, .targets = step.targets};
   // The feeds stay even when nothing reads them: they are the step's parameters.
   signature.targets.insert(signature.targets.end(), step.feeds.begin(), step.feeds.end());
-  ARGOSY_ASSIGN_OR_RETURN(StepGraph lean,
-                          copy_needed(step.graph, signature, StepGraph{Graph(step.graph.ops()), {}, {}, {}},
-                                      {step.replaced.begin(), step.replaced.end()}));
-  const std::size_t kept = step.targets.size();
-  lean.feeds.assign(lean.targets.begin() + static_cast<std::ptrdiff_t>(kept), lean.targets.end());
-  lean.targets.resize(kept);
-  return lean;
+  const std::vector<char> needed =
+      needed_nodes(step.graph, signature, {}, {step.replaced.begin(), step.replaced.end()});
+  step.replaced.clear();
+  ARGOSY_ASSIGN_OR_RETURN(auto order, step.graph.topological_order());
+  std::erase_if(order, [&](NodeId id) { return !needed[id.index]; });
+  ARGOSY_ASSIGN_OR_RETURN(const auto moved, step.graph.keep(order));
+  for (NodeId& feed : step.feeds) feed = moved[feed.index];
+  for (NodeId& target : step.targets) target = moved[target.index];
+  for (Endpoint& fetch : step.fetches) fetch.node = moved[fetch.node.index];
+  return ok_status();
 }
 
 }  // namespace argosy

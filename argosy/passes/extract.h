@@ -36,8 +36,9 @@ struct StepGraph {
 // other.
 Result<StepGraph> extract_step(const Graph& graph, const StepSignature& signature);
 
-// A copy without the nodes that nothing in the step needs any more, `replaced` ones among them: what passes that bypass
-// nodes end with.
-Result<StepGraph> without_dead_nodes(const StepGraph& step);
+// Forgets the nodes that nothing in the step needs any more, `replaced` ones among them: what passes that bypass nodes
+// end with. Ids change; nodes
+// come in a topological order.
+Status drop_dead_nodes(StepGraph& step);
 
 }  // namespace argosy

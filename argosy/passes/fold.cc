@@ -126,7 +126,7 @@ class Folder {
 
   Graph& graph_;
   StepGraph& step_;
-  std::vector<std::vector<Graph::Use>> uses_;
+  Graph::Uses uses_;
 };
 
 }  // namespace

@@ -12,7 +12,7 @@
 
 namespace argosy {
 
-// How many nodes became constants. Dead nodes stay: see without_dead_nodes().
+// How many nodes became constants. Dead nodes stay: see drop_dead_nodes().
 Result<int> fold_constants(StepGraph& step);
 
 }  // namespace argosy

@@ -40,7 +40,7 @@ class Fuser {
  private:
   // The one node that reads `id`'s only output, if there is just one, on the same device, and nobody else cares.
   std::optional<NodeId> only_reader(NodeId id) const {
-    const auto& uses = uses_[id.index];
+    const auto uses = uses_[id.index];
     if (uses.size() != 1 || uses[0].input < 0 || watched_.contains(id)) return std::nullopt;
     const NodeId reader = uses[0].node;
     if (graph_.node(reader).device != graph_.node(id).device) return std::nullopt;
@@ -119,7 +119,7 @@ class Fuser {
 
   Graph& graph_;
   StepGraph& step_;
-  const std::vector<std::vector<Graph::Use>> uses_;
+  const Graph::Uses uses_;
   std::set<NodeId> watched_;
 };
 

@@ -11,7 +11,7 @@
 
 namespace argosy {
 
-// How many products were fused. Dead nodes stay: see without_dead_nodes().
+// How many products were fused. Dead nodes stay: see drop_dead_nodes().
 Result<int> fuse_bias(StepGraph& step);
 
 }  // namespace argosy

@@ -82,7 +82,7 @@ class ElementwiseFuser {
     // The first form of Select knows conditions of rows, which do not broadcast.
     if (n.op->name == "Select" && graph_.shape(n.inputs[0]).rank() != 0 && !(graph_.shape(n.inputs[0]) == shape))
       return false;
-    const auto& uses = uses_[id.index];
+    const auto uses = uses_[id.index];
     return std::all_of(uses.begin(), uses.end(), [](const Graph::Use& u) { return u.input >= 0; }) &&
            fused_function(n.op->name, dtypes, n.output_dtypes[0]).has_value();
   }
@@ -115,7 +115,7 @@ class ElementwiseFuser {
   }
 
   bool seen_outside(NodeId id, int g) const {
-    const auto& uses = uses_[id.index];
+    const auto uses = uses_[id.index];
     return watched_.contains(id) ||
            std::any_of(uses.begin(), uses.end(), [&](const Graph::Use& u) { return group_of_[u.node.index] != g; });
   }
@@ -222,7 +222,7 @@ class ElementwiseFuser {
 
   Graph& graph_;
   StepGraph& step_;
-  const std::vector<std::vector<Graph::Use>> uses_;
+  const Graph::Uses uses_;
   std::vector<NodeId> order_;
   std::set<NodeId> watched_;
   bool flow_ = false;  // the graph has control flow

@@ -12,7 +12,7 @@
 
 namespace argosy {
 
-// How many nodes went into fused ones. Dead nodes stay: see without_dead_nodes().
+// How many nodes went into fused ones. Dead nodes stay: see drop_dead_nodes().
 Result<int> fuse_elementwise(StepGraph& step);
 
 }  // namespace argosy

@@ -108,7 +108,7 @@ class UpdateFuser {
     for (int v = 0; v < parts->variables; ++v) {
       if (!place || asked(n.inputs[v].node) != place) return false;
     }
-    const auto& uses = uses_[id.index];
+    const auto uses = uses_[id.index];
     return std::all_of(uses.begin(), uses.end(), [](const Graph::Use& u) { return u.input < 0; });
   }
 
@@ -160,7 +160,7 @@ class UpdateFuser {
 
   Graph& graph_;
   StepGraph& step_;
-  const std::vector<std::vector<Graph::Use>> uses_;
+  const Graph::Uses uses_;
   std::set<NodeId> fetched_;
 };
 

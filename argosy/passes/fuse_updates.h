@@ -11,7 +11,7 @@
 
 namespace argosy {
 
-// How many updates went into shared ones. Dead nodes stay: see without_dead_nodes().
+// How many updates went into shared ones. Dead nodes stay: see drop_dead_nodes().
 Result<int> fuse_updates(StepGraph& step);
 
 }  // namespace argosy

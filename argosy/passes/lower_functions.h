@@ -22,7 +22,7 @@ struct LowerOptions {
   std::int64_t max_nodes = 4 * 1024 * 1024;  // of what lowering may add
 };
 
-// How many nodes were lowered; they stay, dead: see without_dead_nodes(). INVALID_ARGUMENT for functions that are
+// How many nodes were lowered; they stay, dead: see drop_dead_nodes(). INVALID_ARGUMENT for functions that are
 // missing, do not fit their caller or nest too deeply; RESOURCE_EXHAUSTED for graphs that would grow beyond bounds.
 Result<int> lower_functions(StepGraph& step, const LowerOptions& options = {});
 

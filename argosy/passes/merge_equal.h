@@ -10,7 +10,7 @@
 
 namespace argosy {
 
-// How many nodes were merged away. Dead nodes stay: see without_dead_nodes().
+// How many nodes were merged away. Dead nodes stay: see drop_dead_nodes().
 Result<int> merge_equal_nodes(StepGraph& step);
 
 }  // namespace argosy

@@ -43,28 +43,25 @@ Result<std::vector<std::string>> names_in(const std::string& list) {
 
 Result<StepGraph> prepare_step(StepGraph step, const PrepareOptions& options) {
   ARGOSY_ASSIGN_OR_RETURN(const auto without, names_in(options.without));
-  std::vector<std::string> notes = step.notes;
   ARGOSY_ASSIGN_OR_RETURN(const int lowered, lower_functions(step));
   if (lowered > 0) {
-    ARGOSY_ASSIGN_OR_RETURN(step, without_dead_nodes(step));
-    notes.push_back(str_cat("lower_functions: ", lowered, " callers became dataflow, ", step.graph.size(), " nodes"));
+    ARGOSY_RETURN_IF_ERROR(drop_dead_nodes(step));
+    step.notes.push_back(
+        str_cat("lower_functions: ", lowered, " callers became dataflow, ", step.graph.size(), " nodes"));
   }
-  if (!options.optimize) {
-    step.notes = std::move(notes);
-    return step;
-  }
+  if (!options.optimize) return step;
   for (const Pass& pass : kPasses) {
     if (std::find(without.begin(), without.end(), pass.name) != without.end()) {
-      notes.push_back(str_cat(pass.name, ": off"));
+      step.notes.push_back(str_cat(pass.name, ": off"));
       continue;
     }
     ARGOSY_ASSIGN_OR_RETURN(const int changed, pass.run(step));
     if (changed == 0) continue;
     const int before = step.graph.size();
-    ARGOSY_ASSIGN_OR_RETURN(step, without_dead_nodes(step));
-    notes.push_back(str_cat(pass.name, ": ", changed, " ", pass.done, ", ", before, " nodes now ", step.graph.size()));
+    ARGOSY_RETURN_IF_ERROR(drop_dead_nodes(step));
+    step.notes.push_back(
+        str_cat(pass.name, ": ", changed, " ", pass.done, ", ", before, " nodes now ", step.graph.size()));
   }
-  step.notes = std::move(notes);
   return step;
 }
 

@@ -184,7 +184,7 @@ class Placer {
     return cannot_assign(id, why_not(request, *n.op));
   }
 
-  Status assign_generator(NodeId id, const std::vector<Graph::Use>& uses) {
+  Status assign_generator(NodeId id, std::span<const Graph::Use> uses) {
     int device = -1;
     for (const Graph::Use& u : uses) {
       const int d = placement_.device[u.node.index];

@@ -50,14 +50,14 @@ std::vector<NodeId> gradient_seeds(const Graph& graph, Endpoint loss) {
 
 // seed ──► users    ⇒    seed ──► _ScaleOrZero(_BatchFactor(x)) ──► users.    One shard of one: the factor is 1.
 Status scale_seed(Graph& graph, NodeId seed, NodeId batch_input) {
-  const auto uses = graph.consumers()[seed.index];
+  const auto uses = graph.consumers();
   const Value value(&graph, seed, 0);
   const Value factor =
       batch_factor(Value(&graph, batch_input, 0), {1}, 0, value.dtype(), graph.node(seed).name + "/part");
   const Value scaled = scale_or_zero(value, factor, graph.node(seed).name + "/scaled");
   if (!scaled.valid()) return graph.status();
   graph.set_device(scaled.node(), graph.node(seed).device);
-  for (const Graph::Use& use : uses) {
+  for (const Graph::Use& use : uses[seed.index]) {
     if (use.input >= 0) graph.set_input(use.node, use.input, scaled.endpoint());
   }
   return ok_status();

@@ -58,6 +58,7 @@ void define_bench(Command& program) {
   add_bench_matpow(bench);
   add_bench_train(bench);
   add_bench_exec(bench);
+  add_bench_compile(bench);
   add_bench_copy(bench);
   add_bench_allreduce(bench);
 }

@@ -34,6 +34,7 @@ Result<int> print_result(const BenchResult& result, Console& console);
 
 // One per file bench_<name>.cc.
 void add_bench_allreduce(Command& bench);
+void add_bench_compile(Command& bench);
 void add_bench_copy(Command& bench);
 void add_bench_exec(Command& bench);
 void add_bench_matpow(Command& bench);
