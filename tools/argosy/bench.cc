@@ -56,8 +56,10 @@ void define_bench(Command& program) {
       "Every row stands beside its physical limit, measured in the same run. Others may use the machine: look at the "
       "best.");
   add_bench_matpow(bench);
+  add_bench_start(bench);
   add_bench_train(bench);
   add_bench_exec(bench);
+  add_bench_ckpt(bench);
   add_bench_compile(bench);
   add_bench_copy(bench);
   add_bench_allreduce(bench);

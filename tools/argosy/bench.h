@@ -34,10 +34,12 @@ Result<int> print_result(const BenchResult& result, Console& console);
 
 // One per file bench_<name>.cc.
 void add_bench_allreduce(Command& bench);
+void add_bench_ckpt(Command& bench);
 void add_bench_compile(Command& bench);
 void add_bench_copy(Command& bench);
 void add_bench_exec(Command& bench);
 void add_bench_matpow(Command& bench);
+void add_bench_start(Command& bench);
 void add_bench_train(Command& bench);
 
 // What oneDNN alone reaches on float32 matrices of n x n: `workers` at once, each with a team of `cores_each`. GFLOP/s
