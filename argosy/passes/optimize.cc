@@ -8,6 +8,7 @@
 #include "argosy/passes/fuse_updates.h"
 #include "argosy/passes/lower_functions.h"
 #include "argosy/passes/merge_equal.h"
+#include "argosy/passes/relu_before_pool.h"
 
 namespace argosy {
 
@@ -24,6 +25,7 @@ constexpr Pass kPasses[] = {
     {"fold", fold_constants, "nodes became constants"},
     {"merge_equal", merge_equal_nodes, "nodes merged into equal ones"},
     {"fuse_bias", fuse_bias, "products took in their bias and activation"},
+    {"relu_before_pool", relu_before_pool, "gradients of ReLU moved to the pooled side"},
     {"fuse_elementwise", fuse_elementwise, "elementwise nodes fused"},
     {"fuse_updates", fuse_updates, "optimizer updates share a pass"},
 };

@@ -3,6 +3,7 @@
 #include "argosy/base/parallel.h"
 #include "argosy/op/kernel.h"
 #include "argosy/ops/cast/convert.h"
+#include "argosy/ops/cast/loops.h"
 #include "argosy/ops/cast/spans.h"
 #include "argosy/ops/elementwise/kernels.h"
 
@@ -40,6 +41,9 @@ UnarySpan find_cast_span(DType from, DType to) {
   if (from == kFloat16 && to == kFloat32) return widen_span<kFloat16>;
   if (from == kFloat32 && to == kBfloat16) return narrow_span<kBfloat16>;
   if (from == kFloat32 && to == kFloat16) return narrow_span<kFloat16>;
+  for (const casting::CastRow& row : casting::cast_rows()) {
+    if (row.from == from && row.to == to) return row.span;
+  }
   Span span = nullptr;
   const Status found = dispatch<CastTypes>(from, "Cast", [&]<typename From>() {
     return dispatch<CastTypes>(to, "Cast", [&]<typename To>() {
