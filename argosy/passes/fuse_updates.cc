@@ -24,6 +24,10 @@ class UpdateFuser {
   }
 
   Result<int> run() {
+    // Updates of two branches are never both due.
+    for (const Node& n : graph_.nodes()) {
+      if (n.op->flow != Flow::kNone) return 0;
+    }
     std::vector<NodeId> candidates;
     for (std::int32_t i = 0; i < graph_.size(); ++i) {
       if (may_join(NodeId{i})) candidates.push_back(NodeId{i});

@@ -3,8 +3,9 @@
 //   ApplyAdam(w1, …), ApplyAdam(w2, …), … ─► train     ──►     _ApplyMany[ApplyAdam](w1, w2, …) ─► train
 //
 // Members are dense updates of one op, dtype, device and set of numbers (the same nodes); nobody reads the references
-// they hand on, and none waits for another. Variables of 16,384 elements and more are left alone, and a group
-// holds at most 1 MiB of gradients, which it keeps alive until the last one is there.
+// they hand on, and none waits for another; steps with control flow are left as they are. Variables of 16,384 elements
+// and more are left alone, and a group holds at most 1 MiB of gradients, which it keeps alive until the last one is
+// there.
 #pragma once
 
 #include "argosy/passes/extract.h"

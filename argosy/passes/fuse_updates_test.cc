@@ -121,6 +121,15 @@ TEST(FuseUpdates, OrderAndLargeVariablesStay) {
   EXPECT_EQ(ops.at("ApplyGradientDescent"), 2);
 }
 
+// In one branch there may be an update that the other branch does not make.
+TEST(FuseUpdates, ControlFlowIsLeftAlone) {
+  Task task("sgd", VariableKind::kReference, {{3}, {4}});
+  const Value taken = task.graph.add("Switch", {constant(task.graph, 1.0f), constant(task.graph, true)});
+  auto step = extract_step(task.graph, {.fetches = {taken.endpoint()}, .targets = {task.train.node()}});
+  ASSERT_TRUE(step.ok()) << step.status().to_string();
+  EXPECT_EQ(*fuse_updates(*step), 0);
+}
+
 TEST(FuseUpdates, ErrorsNameTheVariable) {
   Task task("sgd", VariableKind::kReference, {{3}, {4}});
   const StepGraph one = fused(task);
