@@ -12,6 +12,7 @@
 #include "argosy/device/device.h"
 #include "argosy/op/resource_manager.h"
 #include "argosy/runtime/arenas.h"
+#include "argosy/runtime/trace.h"
 #include "argosy/tensor/tensor.h"
 
 namespace argosy {
@@ -35,6 +36,7 @@ class Machine {
   // Held while a run is put on several devices' queues: every device then meets concurrent runs in one order, so that
   // no two wait for each other.
   Mutex& launch() const { return launch_; }
+  Traces& traces() { return traces_; }
   // Empties a container ("" = all) on every device: variables lose their values.
   void reset(const std::string& container = "");
 
@@ -44,6 +46,7 @@ class Machine {
   std::vector<std::unique_ptr<Arenas>> arenas_;
   std::vector<std::unique_ptr<ResourceManager>> resources_;
   mutable Mutex launch_;
+  Traces traces_;
 
   struct Copied {
     std::weak_ptr<void> from, to;  // both alive: `from` is still what was copied

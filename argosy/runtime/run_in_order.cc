@@ -4,7 +4,6 @@
 #include "argosy/base/clock.h"
 #include "argosy/base/parallel.h"
 #include "argosy/runtime/executor.h"
-#include "argosy/runtime/gate.h"
 
 namespace argosy {
 
@@ -32,7 +31,7 @@ constexpr std::size_t kInlineCopyBytes = 256 << 10;  // smaller copies are done 
 class InOrder {
  public:
   InOrder(const Step& step, RunState& state, RunContext& context)
-      : step_(step), state_(state), context_(context), gates_(static_cast<std::size_t>(step.machine->size())) {}
+      : step_(step), state_(state), context_(context), gates_(state.gates->of_device) {}
 
   Status run(std::span<const Tensor> feeds, std::span<Tensor> fetches) {
     ++state_.epoch;
@@ -48,7 +47,7 @@ class InOrder {
     // Other devices run on their own threads; the caller's is the host's.
     int others = 0;
     for (std::size_t d = 1; d < step_.order.size(); ++d) others += step_.order[d].empty() ? 0 : 1;
-    running_.store(others, std::memory_order_relaxed);
+    state_.gates->running.store(others, std::memory_order_relaxed);
     if (others > 0) launch();
     if (!step_.order[0].empty()) {
       const int cores = step_.machine->device(0).spec().cores;
@@ -56,9 +55,8 @@ class InOrder {
       drive(0);
     }
     if (others > 0) {
-      gates_[0].wait([this] { return running_.load(std::memory_order_acquire) == 0; });
-      // This object must outlive the last touch of it by a device's thread, which is a matter of nanoseconds.
-      while (left_.load(std::memory_order_acquire) != others) spin_pause();
+      RunGates& gates = *state_.gates;
+      gates.end.wait([&gates] { return gates.running.load(std::memory_order_acquire) == 0; });
     }
     if (stats != nullptr) stats->end_nanos = now_nanos();
     Status status = finish(fetches);
@@ -72,11 +70,10 @@ class InOrder {
     for (std::size_t d = 1; d < step_.order.size(); ++d) {
       if (step_.order[d].empty()) continue;
       const int device = static_cast<int>(d);
-      step_.machine->device(device).compute().run([this, device] {
+      step_.machine->device(device).compute().run([this, device, gates = state_.gates] {
         drive(device);
-        running_.fetch_sub(1, std::memory_order_release);
-        gates_[0].open();
-        left_.fetch_add(1, std::memory_order_release);
+        // From here on the run may be over, and only the gates are sure to be there.
+        if (gates->running.fetch_sub(1, std::memory_order_acq_rel) == 1) gates->end.open();
       });
     }
   }
@@ -221,17 +218,13 @@ class InOrder {
     auto kernel_context = std::make_shared<KernelContext>(fields);
     const int d = item.device;
     static_cast<AsyncKernel*>(item.kernel)
-        ->run_async(*kernel_context, [this, index, d, kernel_context, &asyncs](Status status) {
+        ->run_async(*kernel_context, [this, index, d, kernel_context, gates = state_.gates, &asyncs](Status status) {
           if (!status.ok()) fail(name_node(std::move(status), step_, step_.items[index]));
           state_.done[index].store(state_.epoch, std::memory_order_release);
           for (const std::int32_t other : step_.extras[index].wakes) gates_[other].open();
-          Gate& own = gates_[d];
-          // The decrement is the last thing the driver may wait for; the gate outlives it because run() waits for
-          // `calls_`.
-          calls_.fetch_add(1, std::memory_order_relaxed);
-          asyncs.fetch_sub(1, std::memory_order_release);
-          own.open();
-          calls_.fetch_sub(1, std::memory_order_release);
+          // The run may end with this: after it only the gates are sure to be there.
+          asyncs.fetch_sub(1, std::memory_order_acq_rel);
+          gates->of_device[static_cast<std::size_t>(d)].open();
         });
   }
 
@@ -261,17 +254,11 @@ class InOrder {
     stats.ops.push_back({node.name, node.op, item.device, start, end});
   }
 
- public:
-  ~InOrder() {
-    while (calls_.load(std::memory_order_acquire) != 0) spin_pause();
-  }
-
  private:
   const Step& step_;
   RunState& state_;
   RunContext& context_;
-  std::vector<Gate> gates_;
-  std::atomic<int> running_{0}, left_{0}, calls_{0};
+  std::vector<Gate>& gates_;  // by device
   std::atomic<bool> failed_{false};
   Mutex mutex_;
   Status error_ ARGOSY_GUARDED_BY(mutex_);

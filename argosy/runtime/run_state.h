@@ -6,9 +6,19 @@
 #include <memory>
 #include <vector>
 
+#include "argosy/runtime/gate.h"
 #include "argosy/runtime/step.h"
 
 namespace argosy {
+
+// Where the threads of a run meet. Each thread that may still open a gate shares it: whoever was waited for may be held
+// up between telling that it is done and leaving, and nobody should have to wait for that.
+struct RunGates {
+  explicit RunGates(std::size_t devices) : of_device(devices) {}
+  std::vector<Gate> of_device;
+  Gate end;                     // the caller's, for `running`
+  std::atomic<int> running{0};  // devices with threads of their own that are not through
+};
 
 struct RunState {
   std::vector<Tensor> tensors;                         // by slot
@@ -18,6 +28,7 @@ struct RunState {
   std::vector<const std::byte*> arena_bases;           // by device: where `tensors` point
   std::unique_ptr<std::atomic<std::uint32_t>[]> done;  // by item: the epoch in which it was last finished
   std::uint32_t epoch = 0;
+  std::shared_ptr<RunGates> gates;
 };
 
 std::unique_ptr<RunState> make_run_state(const Step& step);

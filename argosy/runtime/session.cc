@@ -71,10 +71,10 @@ class Session::Impl {
       status_ = std::move(made).status();
       return;
     }
-    std::string path = options_.trace_path;
-    if (const char* env = std::getenv("ARGOSY_TRACE"); path.empty() && env != nullptr) path = env;
+    const char* const env = std::getenv("ARGOSY_TRACE");
+    const std::string path = options_.trace_path.value_or(env != nullptr ? env : "");
     if (!path.empty()) {
-      auto trace = TraceWriter::open(path);
+      auto trace = machine_->traces().open(path);
       if (trace.ok()) {
         trace_ = *std::move(trace);
       } else {
@@ -114,7 +114,8 @@ class Session::Impl {
     ARGOSY_RETURN_IF_ERROR(Status(graph_.status()));
     StepSignature wanted{signature.feeds, std::move(shapes), signature.fetches, signature.targets};
     ARGOSY_ASSIGN_OR_RETURN(StepGraph step, extract_step(graph_, wanted));
-    ARGOSY_ASSIGN_OR_RETURN(step, prepare_step(std::move(step), {.optimize = options_.optimize, .without = without_passes()}));
+    ARGOSY_ASSIGN_OR_RETURN(
+        step, prepare_step(std::move(step), {.optimize = options_.optimize, .without = without_passes()}));
     const PlaceOptions place_options{.devices = machine_->specs(),
                                      .has_kernel =
                                          [this](const OpDef& op, const DeviceSpec& spec) {
@@ -246,7 +247,7 @@ class Session::Impl {
   const SessionOptions options_;
   Status status_;
   std::shared_ptr<Machine> machine_;
-  std::unique_ptr<TraceWriter> trace_;
+  std::shared_ptr<TraceWriter> trace_;
   Deadlines deadlines_;
   std::atomic<std::int64_t> next_step_{1};
   Mutex mutex_;

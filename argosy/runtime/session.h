@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,7 +32,8 @@ struct SessionOptions {
   bool optimize = true;               // folding, merging, fusion
   std::string without_passes = "";    // some of them left out (passes/optimize.h); "" = $ARGOSY_WITHOUT_PASSES
   bool reproducible = false;          // fixed reduction orders, also across device counts
-  std::string trace_path = "";        // Chrome trace of every step; "" = $ARGOSY_TRACE, else none
+  std::optional<std::string> trace_path = {};  // Chrome trace of every step; unset: $ARGOSY_TRACE; "": none. Sessions
+                                               // of one machine share a file
 };
 
 struct RunOptions {

@@ -37,6 +37,16 @@ Result<std::unique_ptr<TraceWriter>> TraceWriter::open(const std::string& path) 
   return std::unique_ptr<TraceWriter>(new TraceWriter(file));
 }
 
+Result<std::shared_ptr<TraceWriter>> Traces::open(const std::string& path) {
+  MutexLock lock(mutex_);
+  std::weak_ptr<TraceWriter>& known = writers_[path];
+  if (auto writer = known.lock()) return writer;
+  ARGOSY_ASSIGN_OR_RETURN(auto made, TraceWriter::open(path));
+  std::shared_ptr<TraceWriter> writer = std::move(made);
+  known = writer;
+  return writer;
+}
+
 TraceWriter::~TraceWriter() {
   MutexLock lock(mutex_);
   std::fputs("\n]\n", file_);

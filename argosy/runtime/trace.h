@@ -2,6 +2,8 @@
 // Thread-safe.
 #pragma once
 
+#include <cstdio>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -27,6 +29,16 @@ class TraceWriter {
   bool first_ ARGOSY_GUARDED_BY(mutex_) = true;
   std::int64_t origin_nanos_ ARGOSY_GUARDED_BY(mutex_) = 0;
   std::size_t named_devices_ ARGOSY_GUARDED_BY(mutex_) = 0;
+};
+
+// The writers of a machine's sessions, by path: sessions that name one file share it.
+class Traces {
+ public:
+  Result<std::shared_ptr<TraceWriter>> open(const std::string& path);
+
+ private:
+  Mutex mutex_;
+  std::map<std::string, std::weak_ptr<TraceWriter>> writers_ ARGOSY_GUARDED_BY(mutex_);
 };
 
 }  // namespace argosy

@@ -108,7 +108,7 @@ Status Program::initialize(std::span<const tf::NamedTensor> values) {
     feeds.emplace_back(parallel_.input(built_.graph->value(assign.inputs[1])), *found->second);
   }
   // In a session of its own: what first values are drawn in goes back when it closes, before training takes its memory.
-  Session once(parallel_.graph(), {.machine = machine_});
+  Session once(parallel_.graph(), {.machine = machine_, .trace_path = ""});
   return once.run(feeds, {}, {parallel_.target(built_.initializer)}).status();
 }
 

@@ -64,9 +64,14 @@ class Trainer::Impl {
     if (!for_training) program.combine.reset();
     if (options_.reproducible) program.shards = std::max<int>(kLogicalShards, static_cast<int>(devices.size()));
     program.session.devices = options_.devices;
+    // Traced are the steps of training, not those of evaluation or of the probe of one device.
+    if (!for_training || machine == nullptr) {
+      program.session.trace_path = "";
+    } else if (!options_.trace_path.empty()) {
+      program.session.trace_path = options_.trace_path;
+    }
     program.session.machine = std::move(machine);
     program.session.reproducible = options_.reproducible;
-    program.session.trace_path = for_training ? options_.trace_path : "";
     return Program::make(std::move(built), program);
   }
 

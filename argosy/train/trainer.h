@@ -57,10 +57,10 @@ struct TrainerOptions {
   std::string log_dir = "";     // TensorBoard event files
   std::int64_t log_every = 10;  // steps
 
-  bool verdict = true;      // measure one device beside many, if there are many
-  bool stop_on_nan = true;  // a loss that is no number ends the run with ABORTED
-  int patience = 0;         // epochs without a higher value of the first metric before it stops; 0: never
-  std::string trace_path = "";
+  bool verdict = true;          // measure one device beside many, if there are many
+  bool stop_on_nan = true;      // a loss that is no number ends the run with ABORTED
+  int patience = 0;             // epochs without a higher value of the first metric before it stops; 0: never
+  std::string trace_path = "";  // Chrome trace of the training steps; "": $ARGOSY_TRACE, else none
   bool log_device_placement = false;
 
   // After every step; false ends the run after a last checkpoint.

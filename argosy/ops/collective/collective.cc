@@ -98,6 +98,7 @@ void define_collective(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cost = free_cost,
            .blocks_gradient = true,
+           .host_inputs = {0},  // it counts rows: no batch has to travel for that
            .host_outputs = {0}});
   ops.add({.name = "_ScaleOrZero",
            .doc = "x * factor; zeros where the factor is 0.",

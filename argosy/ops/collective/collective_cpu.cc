@@ -57,7 +57,8 @@ Status scale_or_zero_kernel(KernelContext& c) {
   const Tensor& x = c.input(0);
   if (c.input(1).shape().rank() != 0) return invalid_argument("_ScaleOrZero: the factor must be a scalar");
   if (c.input(1).dtype() != x.dtype()) {
-    return invalid_argument("_ScaleOrZero: x is ", dtype_name(x.dtype()), ", the factor ", dtype_name(c.input(1).dtype()));
+    return invalid_argument("_ScaleOrZero: x is ", dtype_name(x.dtype()), ", the factor ",
+                            dtype_name(c.input(1).dtype()));
   }
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape(), {0}));
   return dispatch<FloatTypes>(x.dtype(), "_ScaleOrZero", [&]<typename T>() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "argosy/base/parallel.h"
 #include "argosy/comm/combine.h"
 #include "argosy/device/device.h"
 #include "argosy/op/step_context.h"
@@ -13,6 +14,9 @@ namespace {
 
 // Below it, waking the other devices' threads takes longer than the sum.
 constexpr std::size_t kInlineBytes = 64 << 10;
+// Likewise where the devices' own threads fill every core: a communication stream would take turns with one of them,
+// and a turn is milliseconds long.
+constexpr std::size_t kInlineBytesNoCoreToSpare = 2 << 20;
 
 // The communicators of one set of devices, kept by the first of them from step to step. A failed group is replaced: its
 // ranks may still be inside the call that failed.
@@ -112,16 +116,19 @@ Status sum_on_stream(const SumCall& call, Communicator& communicator, const std:
 
 void exchange(std::vector<SumCall> calls, const std::string& group) {
   double link = 0;
+  int cores = 0;
   std::string devices;
   for (const SumCall& call : calls) {
     if (call.context->device() == nullptr) continue;
     const DeviceSpec& spec = call.context->device()->spec();
+    cores += spec.cores;
     if (spec.link_bytes_per_second > 0) {
       link = link == 0 ? spec.link_bytes_per_second : std::min(link, spec.link_bytes_per_second);
     }
     devices += spec.name.short_string() + " ";
   }
-  const bool small = bytes_of(calls[0].sums) <= kInlineBytes && link == 0;
+  const std::size_t most = cores >= available_cores() ? kInlineBytesNoCoreToSpare : kInlineBytes;
+  const bool small = bytes_of(calls[0].sums) <= most && link == 0;
   if (small || !on_own_devices(calls)) {
     const Status status = sum_here(calls);
     for (SumCall& call : calls) finish(call, status);
