@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "argosy/passes/bypass.h"
 #include "argosy/passes/fold.h"
 #include "argosy/passes/fuse_bias.h"
 #include "argosy/passes/fuse_elementwise.h"
@@ -23,6 +24,7 @@ struct Pass {
 // Fusion asks who else reads a value: what is dead goes before it, and after each pass that changed something.
 constexpr Pass kPasses[] = {
     {"fold", fold_constants, "nodes became constants"},
+    {"bypass", bypass_identities, "nodes that change nothing went"},
     {"merge_equal", merge_equal_nodes, "nodes merged into equal ones"},
     {"fuse_bias", fuse_bias, "products took in their bias and activation"},
     {"relu_before_pool", relu_before_pool, "gradients of ReLU moved to the pooled side"},

@@ -3,6 +3,7 @@
 
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/ops.h"
+#include "argosy/passes/bypass.h"
 #include "argosy/passes/fold.h"
 #include "argosy/passes/merge_equal.h"
 #include "argosy/passes/optimize.h"
@@ -55,6 +56,40 @@ TEST(Fold, LeavesEffectsAlone) {
   const Value y = with_dependencies({side}, constant(g, 1.0f));
   auto step = extract_step(g, {.fetches = {y.endpoint()}});
   EXPECT_EQ(*fold_constants(*step), 0);
+}
+
+//  x ─► Sum over no axis ─► Reshape to its own shape ─► Neg     ──►     x ─► Neg
+TEST(Bypass, NodesThatChangeNothingGo) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat32, {2, 3}, "x");
+  const Value none = constant(g, Tensor::vector<std::int32_t>(std::vector<std::int32_t>{}));
+  const Value sum = g.add("Sum", {x, none});
+  const Value same = g.add("Reshape", {sum, constant(g, Tensor::vector<std::int32_t>({2, 3}))});
+  const Value y = g.add("Neg", {same});
+  const Value flat = g.add("Reshape", {sum, constant(g, Tensor::vector<std::int32_t>({6}))});
+  auto step = extract_step(g, {.fetches = {y.endpoint(), sum.endpoint(), flat.endpoint()}});
+  ASSERT_TRUE(step.ok());
+  EXPECT_EQ(*bypass_identities(*step), 2);
+  ASSERT_TRUE(drop_dead_nodes(*step).ok());
+  EXPECT_THAT(ops_of(step->graph), testing::UnorderedElementsAre("Placeholder", "Neg", "Const", "Reshape"));
+  EXPECT_EQ(step->graph.node(step->fetches[1].node).name, "x");
+}
+
+TEST(Bypass, KeepsWhatOrdersOrIsWaitedFor) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat32, {2, 3}, "x");
+  const Value none = constant(g, Tensor::vector<std::int32_t>(std::vector<std::int32_t>{}));
+  const Value before = g.add("NoOp", {});
+  Value late;
+  {
+    const auto after = g.control_dependencies({before});
+    late = g.add("Sum", {x, none});
+  }
+  const Value waited = g.add("Sum", {x, none});
+  const Value y = with_dependencies({waited}, late);
+  auto step = extract_step(g, {.fetches = {y.endpoint()}});
+  ASSERT_TRUE(step.ok());
+  EXPECT_EQ(*bypass_identities(*step), 0);
 }
 
 TEST(MergeEqual, KeepsOneOfTwins) {

@@ -54,7 +54,7 @@ std::vector<Row> rows() {
   if (cores > 1) add("lenet B=128", models::lenet(digits), sgd_001, 128, 2, cores, fp32, false);
   add("autoencoder 64x64 B=4", models::autoencoder(images), slow_adam, 4, 0, cores, fp32, false);
   add("autoencoder 64x64 B=4 bf16", models::autoencoder(images), slow_adam, 4, 0, cores, DType::kBfloat16, false);
-  add("resnet-50 B=8", models::resnet(photos, 50), sgd_001, 8, 0, cores, fp32, false);
+  add("resnet-50 B=8", models::resnet(photos, 50, 0), sgd_001, 8, 0, cores, fp32, false);
   add("transformer B=64", models::transformer({}), slow_adam, 64, 0, cores, fp32, false);
   add("transformer B=64 bf16", models::transformer({}), slow_adam, 64, 0, cores, DType::kBfloat16, false);
   return all;
