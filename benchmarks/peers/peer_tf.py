@@ -1,5 +1,5 @@
 """TensorFlow in graph mode. peer_tf.py train MODEL BATCH OPTIMIZER THREADS SECONDS | matpow N THREADS SECONDS |
-exec SECONDS | first NODES | ckpt DIR | start"""
+towers MODEL BATCH OPTIMIZER TOWERS SECONDS | exec SECONDS | first NODES | ckpt DIR | start"""
 import os
 import sys
 import time
@@ -89,20 +89,52 @@ MODELS = {
 }
 
 
-def training_step(model, optimizer, threads):
-    inputs, targets, net = MODELS[model]
-    x, y = (v1.placeholder(tf.float32, [None] + shape) for shape in (inputs, targets))
-    out = net(x)
+def placeholders(model):
+    return [v1.placeholder(tf.float32, [None] + shape) for shape in MODELS[model][:2]]
+
+
+def loss_of(model, x, y):
+    out = MODELS[model][2](x)
     if model == "autoencoder":
-        loss = tf.reduce_mean(tf.square(out - y))
-    else:
-        loss = tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(labels=y, logits=out))
+        return tf.reduce_mean(tf.square(out - y))
+    return tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(labels=y, logits=out))
+
+
+def rule_of(optimizer):
     rate = work.LEARNING_RATE[optimizer]
-    rule = v1.train.GradientDescentOptimizer(rate) if optimizer == "sgd" else v1.train.AdamOptimizer(rate)
-    train = rule.minimize(loss)
-    session = v1.Session(config=config(threads))
+    return v1.train.GradientDescentOptimizer(rate) if optimizer == "sgd" else v1.train.AdamOptimizer(rate)
+
+
+def callable_of(how, train_op, loss, x, y):
+    session = v1.Session(config=how)
     session.run(v1.global_variables_initializer())
-    return session.make_callable([train, loss], feed_list=[x, y])
+    return session.make_callable([train_op, loss], feed_list=[x, y])
+
+
+def training_step(model, optimizer, threads):
+    x, y = placeholders(model)
+    loss = loss_of(model, x, y)
+    return callable_of(config(threads), rule_of(optimizer).minimize(loss), loss, x, y)
+
+
+def tower_step(model, optimizer, towers):
+    """The batch over logical CPU devices of one thread each, shared variables, gradients averaged by hand."""
+    x, y = placeholders(model)
+    rule, gradients, losses = rule_of(optimizer), [], []
+    for k, (xs, ys) in enumerate(zip(tf.split(x, towers), tf.split(y, towers))):
+        with tf.device(f"/cpu:{k}"), v1.variable_scope("model", reuse=k > 0):
+            losses.append(loss_of(model, xs, ys))
+            gradients.append(rule.compute_gradients(losses[-1], v1.trainable_variables()))
+    means = [(tf.add_n([g for g, _ in each]) / towers, each[0][1]) for each in zip(*gradients)]
+    how = config(1)
+    how.device_count["CPU"] = towers
+    how.inter_op_parallelism_threads = towers
+    return callable_of(how, rule.apply_gradients(means), tf.add_n(losses) / towers, x, y)
+
+
+def towers(model, batch, optimizer, count, seconds):
+    step = tower_step(model, optimizer, int(count))
+    work.tell_training(model, int(batch), step, work.batches(model, int(batch)), float(seconds))
 
 
 def train(model, batch, optimizer, threads, seconds):
@@ -210,5 +242,6 @@ def start():
 
 
 if __name__ == "__main__":
-    tasks = {"train": train, "matpow": matpow, "exec": executor, "first": first, "ckpt": checkpoint, "start": start}
+    tasks = {"train": train, "towers": towers, "matpow": matpow, "exec": executor, "first": first, "ckpt": checkpoint,
+             "start": start}
     tasks[sys.argv[1]](*sys.argv[2:])
