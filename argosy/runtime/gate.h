@@ -12,9 +12,9 @@ class Gate {
  public:
   // After a change that a waiter may be looking at (made with release order or stronger).
   void open() {
-    // Paired with the fence in wait(): either we see the sleeper, or it sees the change.
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (sleepers_.load(std::memory_order_relaxed) == 0) return;
+    // Both sides write the count, so one of them comes second and sees what the other did before: we the sleeper, or it
+    // the change.
+    if (sleepers_.fetch_add(0, std::memory_order_acq_rel) == 0) return;
     MutexLock lock(mutex_);
     changed_.notify_all();
   }
@@ -24,8 +24,7 @@ class Gate {
   void wait(const Done& done) {
     if (spin_until(done)) return;
     MutexLock lock(mutex_);
-    sleepers_.fetch_add(1, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    sleepers_.fetch_add(1, std::memory_order_acq_rel);
     while (!done()) changed_.wait(mutex_);
     sleepers_.fetch_sub(1, std::memory_order_relaxed);
   }
