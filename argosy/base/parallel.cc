@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -51,6 +53,27 @@ double cgroup_quota() {
 
 thread_local int budget = 0;
 
+// Do other programs have something to run, most of the time? Looked at a few times over some milliseconds: a glance
+// would also meet what runs for a moment.
+bool others_want_cores() {
+  constexpr int kLooks = 5;
+  for (int look = 0; look < kLooks; ++look) {
+    if (look > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    // "0.10 0.20 0.30 3/512 12345": threads of the machine that run or want to, this process's among them.
+    int running = 0;
+    if (std::sscanf(read_small_file("/proc/loadavg").c_str(), "%*f %*f %*f %d/", &running) != 1) return false;
+    int ours = 0;
+    std::error_code error;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error)) {
+      const std::string stat = read_small_file(task.path().string() + "/stat");
+      const std::size_t state = stat.rfind(") ");
+      ours += state != std::string::npos && state + 2 < stat.size() && stat[state + 2] == 'R' ? 1 : 0;
+    }
+    if (error || running <= ours) return false;
+  }
+  return true;
+}
+
 // A thread of libgomp's that waits for work spins for 300,000 turns (milliseconds) before it sleeps, but for 1,000
 // (about what waking it costs) once there are more threads in teams than cores. Spinning for long is ruinous where
 // another program wants a core: whoever spins uses up its share, and is then off its core when a team needs it (two
@@ -60,10 +83,7 @@ void keep_waiting_short() {
 #if !defined(ARGOSY_TSAN)
   static const bool once = [] {
     // On a quiet machine long spinning is the faster way (MLP of batch 128 on two cores: 0.7 ms against 1.1 ms).
-    // "0.10 0.20 0.30 3/512 12345": threads that run or want to, this one among them.
-    int running = 0;
-    const std::string load = read_small_file("/proc/loadavg");
-    if (std::sscanf(load.c_str(), "%*f %*f %*f %d/", &running) != 1 || running < 2) return true;
+    if (!others_want_cores()) return true;
     try {
       std::thread([] {
         GOMP_parallel([](void*) {}, nullptr, 2, 0);
