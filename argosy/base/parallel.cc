@@ -53,6 +53,7 @@ double cgroup_quota() {
 
 thread_local int budget = 0;
 
+#if !defined(ARGOSY_TSAN)
 // Do other programs have something to run, most of the time? Looked at a few times over some milliseconds: a glance
 // would also meet what runs for a moment.
 bool others_want_cores() {
@@ -64,8 +65,9 @@ bool others_want_cores() {
     if (std::sscanf(read_small_file("/proc/loadavg").c_str(), "%*f %*f %*f %d/", &running) != 1) return false;
     int ours = 0;
     std::error_code error;
-    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error)) {
-      const std::string stat = read_small_file(task.path().string() + "/stat");
+    std::filesystem::directory_iterator task("/proc/self/task", error);
+    for (; !error && task != std::filesystem::directory_iterator(); task.increment(error)) {
+      const std::string stat = read_small_file(task->path().string() + "/stat");
       const std::size_t state = stat.rfind(") ");
       ours += state != std::string::npos && state + 2 < stat.size() && stat[state + 2] == 'R' ? 1 : 0;
     }
@@ -73,6 +75,7 @@ bool others_want_cores() {
   }
   return true;
 }
+#endif
 
 // A thread of libgomp's that waits for work spins for 300,000 turns (milliseconds) before it sleeps, but for 1,000
 // (about what waking it costs) once there are more threads in teams than cores. Spinning for long is ruinous where

@@ -1,13 +1,13 @@
 #include "argosy/base/thread_pool.h"
 
 #include <gtest/gtest.h>
-#include <pthread.h>
 
 #include <set>
 
 #include "argosy/base/blocking_pool.h"
 #include "argosy/base/clock.h"
 #include "argosy/base/parallel.h"
+#include "argosy/base/test_threads.h"
 
 namespace argosy {
 namespace {
@@ -161,26 +161,6 @@ TEST(ThreadPool, TheCostOfAWakeUpIsMeasured) {
   EXPECT_GE(wake_cost_nanos(), 2'000);
   EXPECT_LE(wake_cost_nanos(), 200'000);
 }
-
-// A stack that no address space holds: every new thread is refused.
-class NoThreads {
- public:
-  NoThreads() {
-    pthread_getattr_default_np(&before_);
-    pthread_attr_t huge;
-    pthread_attr_init(&huge);
-    pthread_attr_setstacksize(&huge, std::size_t{1} << 47);
-    pthread_setattr_default_np(&huge);
-    pthread_attr_destroy(&huge);
-  }
-  ~NoThreads() {
-    pthread_setattr_default_np(&before_);
-    pthread_attr_destroy(&before_);
-  }
-
- private:
-  pthread_attr_t before_;
-};
 
 TEST(ThreadPool, WithoutThreadsTasksRunOnTheSpot) {
   const NoThreads none;

@@ -1,5 +1,4 @@
 #include <gtest/gtest.h>
-#include <pthread.h>
 
 #include <atomic>
 #include <cstring>
@@ -7,6 +6,7 @@
 
 #include "argosy/base/clock.h"
 #include "argosy/base/parallel.h"
+#include "argosy/base/test_threads.h"
 #include "argosy/device/copy.h"
 #include "argosy/device/event.h"
 #include "argosy/device/host_stream.h"
@@ -99,26 +99,6 @@ TEST(HostStream, ManyThreadsMayFeedIt) {
   ASSERT_TRUE(stream.synchronize().ok());
   EXPECT_EQ(count, 2000);
 }
-
-// A stack that no address space holds: every new thread is refused.
-class NoThreads {
- public:
-  NoThreads() {
-    pthread_getattr_default_np(&before_);
-    pthread_attr_t huge;
-    pthread_attr_init(&huge);
-    pthread_attr_setstacksize(&huge, std::size_t{1} << 47);
-    pthread_setattr_default_np(&huge);
-    pthread_attr_destroy(&huge);
-  }
-  ~NoThreads() {
-    pthread_setattr_default_np(&before_);
-    pthread_attr_destroy(&before_);
-  }
-
- private:
-  pthread_attr_t before_;
-};
 
 TEST(HostStream, WithoutThreadsItsCallersServe) {
   std::vector<int> order;

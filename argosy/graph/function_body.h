@@ -67,4 +67,9 @@ class FunctionBody {
 // Does the node do something beside giving its outputs? Such nodes of a function run whenever it does.
 bool has_effect(const Node& node);
 
+// A function of the graph that a caller names. NOT_FOUND "ARG-FN-005"; INVALID_ARGUMENT "ARG-FN-006" when it does not
+// take as many values as the caller gives, or give as many as it takes.
+Result<const Function*> find_function(const Graph& graph, std::string_view name, std::size_t inputs,
+                                      std::size_t outputs);
+
 }  // namespace argosy

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "argosy/graph/function_body.h"
 #include "argosy/passes/lower_functions.h"
 
 namespace argosy::lowering {
@@ -68,17 +69,6 @@ Result<Endpoint> Inliner::constant(Tensor value) {
   const DType dtype = value.dtype();
   ARGOSY_ASSIGN_OR_RETURN(const NodeId id, add("Const", {}, {{"value", std::move(value)}, {"dtype", dtype}}, "const"));
   return Endpoint{id, 0};
-}
-
-Result<const Function*> Inliner::find(const std::string& name, std::size_t inputs, std::size_t outputs) const {
-  const Function* f = graph_.function(name);
-  if (f == nullptr) return not_found("there is no function \"", name, "\"").with_id("ARG-FN-005");
-  if (f->args.size() != inputs || f->returns.size() != outputs) {
-    return invalid_argument("function \"", name, "\" takes ", f->args.size(), " and gives ", f->returns.size(),
-                            " values; its caller gives ", inputs, " and takes ", outputs)
-        .with_id("ARG-FN-006");
-  }
-  return f;
 }
 
 bool Inliner::is_free(const Node& n) {
@@ -165,7 +155,7 @@ Result<Body> Inliner::put(const std::string& function, const std::vector<Endpoin
     return invalid_argument("functions call each other more than ", depth_, " deep, \"", function, "\" among them")
         .with_id("ARG-FN-008");
   }
-  ARGOSY_ASSIGN_OR_RETURN(const Function* const f, find(function, args.size(), outputs));
+  ARGOSY_ASSIGN_OR_RETURN(const Function* const f, find_function(graph_, function, args.size(), outputs));
   const std::string prefix = label.empty() ? caller_name_ + "/" : str_cat(caller_name_, "/", label, "/");
   const std::vector<char> needed = needed_nodes(*f);
   ARGOSY_ASSIGN_OR_RETURN(const auto order, f->body.topological_order());

@@ -35,8 +35,6 @@ class Inliner {
                      std::vector<NodeId> controls = {}, std::vector<PartialShape> shapes = {});
   Result<Endpoint> constant(Tensor value);
 
-  Result<const Function*> find(const std::string& name, std::size_t inputs, std::size_t outputs) const;
-
   // The function's body on these arguments. Whatever in it depends on nothing that could be dead waits for `pivot`, if
   // there is one; with `guard_returns`, so do the returned values.
   Result<Body> put(const std::string& function, const std::vector<Endpoint>& args, std::size_t outputs, NodeId pivot,

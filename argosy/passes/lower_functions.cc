@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "argosy/graph/function_body.h"
 #include "argosy/passes/inline_body.h"
 
 namespace argosy {
@@ -195,7 +196,7 @@ class Lowering {
 
   Status lower_while() {
     const std::size_t count = node_.inputs.size();
-    ARGOSY_ASSIGN_OR_RETURN(const Function* const body, in_.find(function("body"), count, count));
+    ARGOSY_ASSIGN_OR_RETURN(const Function* const body, find_function(graph_, function("body"), count, count));
     const std::string frame = graph_.unique_name(node_.name + "/frame");
     std::vector<LoopValue> values(count);
     NodeId first;  // the head of some value that every iteration has anew

@@ -28,6 +28,15 @@ Result<std::optional<Shortage>> shortage(Program& program, std::int64_t batch) {
   return worst;
 }
 
+// Beside the variables, which stay.
+std::uint64_t working_bytes(const std::vector<MemoryForecast>& forecasts) {
+  std::uint64_t most = 0;
+  for (const MemoryForecast& f : forecasts) most = std::max(most, f.total_bytes() - f.variable_bytes);
+  return most;
+}
+
+constexpr std::int64_t kEvaluationBatch = 128;  // beyond it kernels gain little
+
 }  // namespace
 
 Result<std::int64_t> largest_batch(Program& program, std::int64_t limit) {
@@ -56,6 +65,20 @@ Status check_memory(Program& program, std::int64_t batch) {
       .with_id("ARG-MEM-002")
       .with_next(best > 0 ? str_cat("--batch ", best, ", the largest that fits")
                           : std::string("a smaller model or a larger --mem: not even one example fits"));
+}
+
+Result<std::int64_t> evaluation_batch(Program& evaluator, Program* training, std::int64_t training_batch) {
+  std::uint64_t most = UINT64_MAX;
+  if (training != nullptr) {
+    ARGOSY_ASSIGN_OR_RETURN(const auto forecasts, training->forecast(training_batch));
+    most = working_bytes(forecasts);
+  }
+  std::int64_t batch = std::max(training_batch, kEvaluationBatch);
+  for (; batch > training_batch; batch = std::max(batch / 2, training_batch)) {
+    ARGOSY_ASSIGN_OR_RETURN(const auto forecasts, evaluator.forecast(batch));
+    if (working_bytes(forecasts) <= most) break;
+  }
+  return batch;
 }
 
 }  // namespace argosy

@@ -13,4 +13,8 @@ Status check_memory(Program& program, std::int64_t batch);
 // The largest batch, up to `limit`, whose forecast fits every device's cap; 0 when not even one example does.
 Result<std::int64_t> largest_batch(Program& program, std::int64_t limit);
 
+// The batch to evaluate with: larger than in training, since no gradients are kept, but such that it takes no more
+// memory than a step of `training` (null: as much as it likes). At least the training batch.
+Result<std::int64_t> evaluation_batch(Program& evaluator, Program* training, std::int64_t training_batch);
+
 }  // namespace argosy

@@ -91,7 +91,6 @@ class Trainer::Impl {
   Result<double> probe_one_device(const std::vector<Tensor>& feeds, std::int64_t batch);
   void note_memory(TrainReport& report) const;
   Result<Program*> evaluator();
-  Result<std::int64_t> evaluation_batch(Program& program, std::int64_t examples);
 
   const ModelBuilder builder_;
   const TrainerOptions options_;
@@ -99,7 +98,7 @@ class Trainer::Impl {
   std::shared_ptr<Machine> machine_;
   std::unique_ptr<Program> program_;
   std::unique_ptr<Program> evaluator_;
-  std::int64_t evaluation_batch_ = 0;
+  std::int64_t evaluation_batch_ = 0;      // 0: not yet chosen
   std::map<std::int64_t, double> probed_;  // samples/s of one device, by batch
 };
 
@@ -332,35 +331,13 @@ Result<Program*> Trainer::Impl::evaluator() {
   return evaluator_.get();
 }
 
-// Beside the variables, which stay.
-std::uint64_t working_bytes(const std::vector<MemoryForecast>& forecasts) {
-  std::uint64_t most = 0;
-  for (const MemoryForecast& f : forecasts) most = std::max(most, f.total_bytes() - f.variable_bytes);
-  return most;
-}
-
-// Larger batches than in training, since no gradients are kept, but no more memory than training takes.
-Result<std::int64_t> Trainer::Impl::evaluation_batch(Program& program, std::int64_t examples) {
-  if (evaluation_batch_ == 0) {
-    std::uint64_t most = UINT64_MAX;
-    if (program_) {
-      ARGOSY_ASSIGN_OR_RETURN(const auto training, program_->forecast(options_.batch));
-      most = working_bytes(training);
-    }
-    std::int64_t batch = std::max<std::int64_t>(options_.batch, 128);
-    for (; batch > options_.batch; batch = std::max(batch / 2, options_.batch)) {
-      ARGOSY_ASSIGN_OR_RETURN(const auto forecasts, program.forecast(batch));
-      if (working_bytes(forecasts) <= most) break;
-    }
-    evaluation_batch_ = batch;
-  }
-  return std::min(evaluation_batch_, examples);
-}
-
 Result<Evaluation> Trainer::Impl::evaluate(const data::Dataset& test) {
   ARGOSY_ASSIGN_OR_RETURN(Program* const program, evaluator());
   ARGOSY_ASSIGN_OR_RETURN(const auto components, match_inputs(program->built().inputs, test));
-  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t batch, evaluation_batch(*program, test.size()));
+  if (evaluation_batch_ == 0) {
+    ARGOSY_ASSIGN_OR_RETURN(evaluation_batch_, evaluation_batch(*program, program_.get(), options_.batch));
+  }
+  const std::int64_t batch = std::min(evaluation_batch_, test.size());
   ARGOSY_ASSIGN_OR_RETURN(const auto loader, data::Loader::open(test, {.batch = batch, .shuffle = false, .epochs = 1}));
   const std::vector<Metric>& metrics = program->built().model.metrics;
   std::vector<MetricState> states(metrics.size());

@@ -129,16 +129,4 @@ bool is_stateful(const Function& function) {
                      [](const Node& n) { return n.op->has_ref_input() || (n.op->stateful && n.op->name != "_Arg"); });
 }
 
-Result<const Function*> find_function(const Graph& graph, std::string_view name, std::size_t inputs,
-                                      std::size_t outputs) {
-  const Function* f = graph.function(name);
-  if (f == nullptr) return not_found("there is no function \"", name, "\"").with_id("ARG-FN-005");
-  if (f->args.size() != inputs || f->returns.size() != outputs) {
-    return invalid_argument("function \"", name, "\" takes ", f->args.size(), " and gives ", f->returns.size(),
-                            " values; its caller gives ", inputs, " and takes ", outputs)
-        .with_id("ARG-FN-006");
-  }
-  return f;
-}
-
 }  // namespace argosy

@@ -37,10 +37,6 @@ Result<std::string> add_function_of(Graph& graph, const Graph& body, const Funct
 // Does anything in the body have effects, or give other values every time?
 bool is_stateful(const Function& function);
 
-// The node's function attributes name functions of the graph, each taking `inputs` and giving `outputs` values.
-Result<const Function*> find_function(const Graph& graph, std::string_view name, std::size_t inputs,
-                                      std::size_t outputs);
-
 bool carries_gradient(const Value& v);
 // Zeros to start a sum of gradients of x from; x may be a handle: then zeros for what it refers to.
 // REQUIRES: carries_gradient(x).
