@@ -92,8 +92,10 @@ Status one_round(const std::string& folder, std::int64_t round, std::vector<tf::
 }
 
 Result<BenchResult> measure(const Options& options, Console&) {
-  const std::string folder =
-      options.folder.empty() ? join_path("/tmp", str_cat("argosy_bench_ckpt_", getpid())) : options.folder;
+  std::error_code none;  // then the folder is made here
+  const std::string folder = options.folder.empty() ? join_path(std::filesystem::temp_directory_path(none).string(),
+                                                                str_cat("argosy_bench_ckpt_", getpid()))
+                                                    : options.folder;
   ARGOSY_RETURN_IF_ERROR(make_directories(folder));
   std::vector<tf::NamedTensor> model;
   const std::int64_t elements = (options.mebibytes << 20) / options.tensors / 4;
