@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Who may include whom: every #include "argosy/<folder>/..." against argosy/LAYERS (ctest "layers").
 
-Tests may also include testing/. Every folder must have its line, and a line without a folder is stale.
+Tests may also include testing/. Every folder must have its line, and a line without a folder is stale. A folder inside a
+folder ("tf/session") may have a line of its own: then it is a layer of its own.
 `--self-test` breaks the rules on purpose, in a scratch copy, and fails if that goes unnoticed.
 """
 import argparse
@@ -11,7 +12,7 @@ import sys
 import tempfile
 
 SOURCES = {".h", ".cc", ".cu", ".cuh", ".inc"}
-INCLUDE = re.compile(r'\s*#\s*include\s+"argosy/([a-z_]+)/')
+INCLUDE = re.compile(r'\s*#\s*include\s+"argosy/([a-z_]+/[^"]*)"')
 
 
 def read_layers(path):
@@ -46,6 +47,12 @@ def cycle(allowed):
     return []
 
 
+def layer_of(parts, allowed):
+    """The layer of a path below argosy/: that of the innermost folder with a line."""
+    inner = "/".join(parts[:2])
+    return inner if inner in allowed else parts[0]
+
+
 def check(root):
     allowed = read_layers(root / "argosy/LAYERS")
     bad, seen = [], 0
@@ -58,14 +65,16 @@ def check(root):
         bad.append(f"argosy/{name}/: not in argosy/LAYERS; add the line '{name}: <folders it may include>'")
     for f in sorted((root / "argosy").rglob("*")):
         parts = f.relative_to(root / "argosy").parts
-        if f.suffix not in SOURCES or len(parts) < 2 or parts[0] not in allowed:
+        layer = layer_of(parts, allowed)
+        if f.suffix not in SOURCES or len(parts) < 2 or layer not in allowed:
             continue
         extra = {"testing"} if f.stem.endswith("_test") else set()
         for number, line in enumerate(f.read_text().splitlines(), 1):
             if m := INCLUDE.match(line):
                 seen += 1
-                if m[1] not in allowed[parts[0]] | extra:
-                    bad.append(f"{f.relative_to(root)}:{number}: {parts[0]} may not include {m[1]} (argosy/LAYERS)")
+                included = layer_of(m[1].split("/"), allowed)
+                if included not in allowed[layer] | extra:
+                    bad.append(f"{f.relative_to(root)}:{number}: {layer} may not include {included} (argosy/LAYERS)")
             elif re.match(r'\s*#\s*include\s+"(\.\./|tools/)', line):
                 bad.append(f"{f.relative_to(root)}:{number}: include by the path from the root, and never tools/")
     return bad, seen
@@ -77,9 +86,11 @@ def self_test():
         "unlisted folder": {"argosy/misc/a.h": "\n"},
         "circle": {"argosy/LAYERS": "base: op\nop: base\n"},
         "relative include": {"argosy/op/a.cc": '#include "../base/b.h"\n'},
+        "upward include of a folder inside a folder": {"argosy/op/a.cc": '#include "argosy/op/inner/c.h"\n'},
         "tests see testing, but only tests": {"argosy/op/a.cc": '#include "argosy/testing/case.h"\n'},
     }
-    good = {"argosy/LAYERS": "base:\nop: base\ntesting: base op\n", "argosy/base/b.h": "\n",
+    good = {"argosy/LAYERS": "base:\nop: base\nop/inner: base op\ntesting: base op\n", "argosy/base/b.h": "\n",
+            "argosy/op/inner/c.h": '#include "argosy/op/d.h"\n',
             "argosy/op/b_test.cc": '#include "argosy/testing/case.h"\n#include "argosy/base/b.h"\n',
             "argosy/testing/case.h": '#include "argosy/op/op.h"\n'}
     for name, fault in {"nothing": {}, **faults}.items():

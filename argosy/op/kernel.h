@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "argosy/base/cancellation.h"
+#include "argosy/op/function_call.h"
 #include "argosy/op/op_def.h"
 #include "argosy/op/resource_manager.h"
 #include "argosy/op/variable.h"
@@ -33,9 +34,10 @@ struct KernelInit {
   std::span<const DType> output_dtypes;
   std::span<const PartialShape> input_shapes;  // static knowledge; unknown sizes are possible
   std::span<const PartialShape> output_shapes;
-  std::span<const Tensor* const> constants;  // per input: its value when it is a constant, else null
-  Device* device = nullptr;                  // where it will run; null in tests without one
-  ResourceManager* resources = nullptr;      // of that device
+  std::span<const Tensor* const> constants;            // per input: its value when it is a constant, else null
+  Device* device = nullptr;                            // where it will run; null in tests without one
+  ResourceManager* resources = nullptr;                // of that device
+  std::shared_ptr<FunctionCalls> functions = nullptr;  // those of its graph; null outside a step
 
   const Tensor* constant(int i) const { return constants.empty() ? nullptr : constants[i]; }
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "argosy/runtime/function_calls.h"
+
 namespace argosy {
 
 std::vector<int> flat_args(const std::vector<ArgDef>& args, const AttrMap& attrs) {
@@ -112,6 +114,13 @@ class Builder {
     return ok_status();
   }
 
+  const std::shared_ptr<FunctionCalls>& functions() {
+    if (functions_ == nullptr && !graph_.functions().empty()) {
+      functions_ = make_function_calls(graph_, *step_.machine, kernels_);
+    }
+    return functions_;
+  }
+
   Result<Kernel*> make_kernel(NodeId id) {
     const Node& n = graph_.node(id);
     std::vector<DType> input_dtypes;
@@ -132,7 +141,8 @@ class Builder {
                           .output_shapes = n.output_shapes,
                           .constants = constants,
                           .device = &d,
-                          .resources = &step_.machine->resources(device(id))};
+                          .resources = &step_.machine->resources(device(id)),
+                          .functions = functions()};
     ARGOSY_ASSIGN_OR_RETURN(auto kernel, kernels_.make(init, d.kernel_kind()));
     step_.kernels.push_back(std::move(kernel));
     return step_.kernels.back().get();
@@ -348,6 +358,7 @@ class Builder {
   std::vector<std::int32_t> item_of_, first_slot_;
   std::unordered_map<std::uint64_t, std::int32_t> copies_;
   std::vector<BackEdge> back_edges_;
+  std::shared_ptr<FunctionCalls> functions_;
 };
 
 }  // namespace

@@ -10,44 +10,13 @@
 #include "argosy/ops/ops.h"
 #include "argosy/passes/optimize.h"
 #include "argosy/runtime/compile.h"
+#include "argosy/runtime/compiled.h"
 #include "argosy/runtime/deadlines.h"
-#include "argosy/runtime/executor.h"
 #include "argosy/runtime/trace.h"
 
 namespace argosy {
 
 namespace {
-
-// A compiled step and the run states that rest between runs.
-class Compiled {
- public:
-  explicit Compiled(std::shared_ptr<const Step> step) : step_(std::move(step)) {}
-  const Step& step() const { return *step_; }
-
-  Result<std::unique_ptr<RunState>> take() {
-    std::unique_ptr<RunState> state;
-    {
-      MutexLock lock(mutex_);
-      if (!resting_.empty()) {
-        state = std::move(resting_.back());
-        resting_.pop_back();
-      }
-    }
-    if (!state) state = make_run_state(*step_);
-    ARGOSY_RETURN_IF_ERROR(borrow_arenas(*step_, *state));
-    return state;
-  }
-  void give_back(std::unique_ptr<RunState> state) {
-    return_arenas(*step_, *state);
-    MutexLock lock(mutex_);
-    resting_.push_back(std::move(state));
-  }
-
- private:
-  const std::shared_ptr<const Step> step_;
-  Mutex mutex_;
-  std::vector<std::unique_ptr<RunState>> resting_ ARGOSY_GUARDED_BY(mutex_);
-};
 
 struct Signature {
   std::vector<Endpoint> feeds, fetches;
@@ -91,26 +60,46 @@ class Session::Impl {
   Result<std::shared_ptr<Compiled>> compiled(const Signature& signature, std::span<const PartialShape> shapes) {
     std::string key;
     for (const PartialShape& s : shapes) key += s.to_string();
+    std::vector<PartialShape> wanted(shapes.begin(), shapes.end());
+    ARGOSY_ASSIGN_OR_RETURN(std::shared_ptr<Compiled> step, known(signature, key, wanted));
+    if (step != nullptr) return step;
+    MutexLock lock(graph_mutex_);
+    // Somebody else may have compiled it meanwhile.
+    ARGOSY_ASSIGN_OR_RETURN(step, known(signature, key, wanted));
+    if (step != nullptr) return step;
+    ARGOSY_ASSIGN_OR_RETURN(auto fresh, compile(signature, std::move(wanted)));
+    step = std::make_shared<Compiled>(std::move(fresh));
+    MutexLock steps(mutex_);
+    if (closed_) return closed_error();
+    steps_[signature][key] = step;
+    return step;
+  }
+
+  // Null when it has to be compiled, then for the shapes `wanted` and under `key`.
+  Result<std::shared_ptr<Compiled>> known(const Signature& signature, std::string& key,
+                                          std::vector<PartialShape>& wanted) {
     MutexLock lock(mutex_);
     if (closed_) return closed_error();
-    Variants& variants = steps_[signature];
+    const Variants& variants = steps_[signature];
     const auto found = variants.find(key);
     if (found != variants.end()) return found->second;
-    std::vector<PartialShape> wanted(shapes.begin(), shapes.end());
     if (variants.size() >= kMaxShapeVariants) {
       const auto general = variants.find("");
       if (general != variants.end()) return general->second;
       key.clear();
       for (PartialShape& s : wanted) s = PartialShape::unknown();
     }
-    ARGOSY_ASSIGN_OR_RETURN(auto step, compile(signature, std::move(wanted)));
-    auto fresh = std::make_shared<Compiled>(std::move(step));
-    variants[key] = fresh;
-    return fresh;
+    return std::shared_ptr<Compiled>();
+  }
+
+  // Nobody looks at the graph meanwhile. Steps under way go on.
+  Status grow(const std::function<Status()>& change) {
+    MutexLock lock(graph_mutex_);
+    return change();
   }
 
   Result<std::shared_ptr<const Step>> compile(const Signature& signature, std::vector<PartialShape> shapes,
-                                              bool must_fit = true) const {
+                                              bool must_fit = true) const ARGOSY_REQUIRES(graph_mutex_) {
     ARGOSY_RETURN_IF_ERROR(Status(graph_.status()));
     StepSignature wanted{signature.feeds, std::move(shapes), signature.fetches, signature.targets};
     ARGOSY_ASSIGN_OR_RETURN(StepGraph step, extract_step(graph_, wanted));
@@ -127,6 +116,12 @@ class Session::Impl {
     ARGOSY_ASSIGN_OR_RETURN(auto compiled, compile_step(step, placement, machine_, kernels(), must_fit));
     if (options_.log_device_placement) std::fputs(compiled->placement.summary().c_str(), stderr);
     return compiled;
+  }
+
+  // As compile(), for looking at only.
+  Result<std::shared_ptr<const Step>> look(const Signature& signature, std::vector<PartialShape> shapes) const {
+    MutexLock lock(graph_mutex_);
+    return compile(signature, std::move(shapes), false);
   }
 
   std::string without_passes() const {
@@ -149,6 +144,7 @@ class Session::Impl {
   Result<Signature> signature(std::span<const Value> feeds, const std::vector<Value>& fetches,
                               const std::vector<Value>& targets) const {
     ARGOSY_RETURN_IF_ERROR(Status(status_));
+    MutexLock lock(graph_mutex_);
     ARGOSY_RETURN_IF_ERROR(Status(graph_.status()));
     Signature s;
     std::set<Endpoint> seen;
@@ -172,6 +168,7 @@ class Session::Impl {
   }
 
   Status check_feed(Endpoint e, const Tensor& t) const {
+    MutexLock lock(graph_mutex_);
     if (t.dtype() == graph_.dtype(e)) return ok_status();
     return invalid_argument("'", graph_.node(e.node).name, ":", e.index, "' takes ", dtype_name(graph_.dtype(e)),
                             ", was fed ", dtype_name(t.dtype()), t.shape())
@@ -182,7 +179,6 @@ class Session::Impl {
   // --- running -------------------------------------------------------------------------------------------------------
 
   Status run(Compiled& compiled, std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options) {
-    ARGOSY_ASSIGN_OR_RETURN(auto state, compiled.take());
     StepStats traced;
     StepStats* stats = options.stats;
     if (trace_ != nullptr) {
@@ -203,14 +199,11 @@ class Session::Impl {
           options.cancellation->add([&] { context.cancellation().cancel(options.cancellation->status()); }, &token);
       if (!linked) context.cancellation().cancel(options.cancellation->status());
     }
-    const Step& step = compiled.step();
-    Status status = step.dynamic ? run_dynamic(step, *state, feeds, fetches, context)
-                                 : run_in_order(step, *state, feeds, fetches, context);
+    Status status = compiled.run(feeds, fetches, context);
     if (linked) options.cancellation->remove(token);
     if (deadline != 0) deadlines_.remove(deadline);
     leave(context);
     if (trace_ != nullptr) trace_->add(*stats, context.step_id());
-    compiled.give_back(std::move(state));
     return status;
   }
 
@@ -250,6 +243,8 @@ class Session::Impl {
   std::shared_ptr<TraceWriter> trace_;
   Deadlines deadlines_;
   std::atomic<std::int64_t> next_step_{1};
+  // Held while the graph is looked at or grows; taken before mutex_.
+  mutable Mutex graph_mutex_;
   Mutex mutex_;
   CondVar idle_;
   bool closed_ ARGOSY_GUARDED_BY(mutex_) = false;
@@ -277,6 +272,7 @@ Session::~Session() {
 const Status& Session::status() const { return impl_->status(); }
 Machine& Session::machine() const { return impl_->machine(); }
 Status Session::close() { return impl_->close(); }
+Status Session::grow(const std::function<Status()>& change) { return impl_->grow(change); }
 
 Result<std::vector<Tensor>> Session::run(const Feeds& feeds, const std::vector<Value>& fetches,
                                          const std::vector<Value>& targets, const RunOptions& options) {
@@ -379,7 +375,7 @@ Result<std::vector<MemoryForecast>> Session::forecast(const std::vector<std::pai
   std::vector<Value> fed;
   auto shapes = given_shapes(feeds, fed);
   ARGOSY_ASSIGN_OR_RETURN(const Signature signature, impl_->signature(fed, fetches, targets));
-  ARGOSY_ASSIGN_OR_RETURN(const auto step, impl_->compile(signature, std::move(shapes), false));
+  ARGOSY_ASSIGN_OR_RETURN(const auto step, impl_->look(signature, std::move(shapes)));
   return step->forecast;
 }
 
@@ -388,7 +384,7 @@ Result<PlacementReport> Session::placement(const std::vector<std::pair<Value, Sh
   std::vector<Value> fed;
   auto shapes = given_shapes(feeds, fed);
   ARGOSY_ASSIGN_OR_RETURN(const Signature signature, impl_->signature(fed, fetches, targets));
-  ARGOSY_ASSIGN_OR_RETURN(const auto step, impl_->compile(signature, std::move(shapes), false));
+  ARGOSY_ASSIGN_OR_RETURN(const auto step, impl_->look(signature, std::move(shapes)));
   return step->placement;
 }
 

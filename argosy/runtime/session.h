@@ -4,11 +4,12 @@
 //   Result<std::vector<Tensor>> out = session.run({{x, batch}}, {loss}, {train});
 //
 // The first run with a signature (which values are fed, in which shapes; what is fetched; what is run) compiles a Step;
-// later runs go straight to the executor. The graph is borrowed: it must outlive the session, may grow between runs,
-// and must not change while one is under way.
+// later runs go straight to the executor. The graph is borrowed: it must outlive the session, may grow between runs, or
+// inside grow(), and must not change while one is under way.
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -78,6 +79,10 @@ class Session {
   // Where every node of that step runs and why.
   Result<PlacementReport> placement(const std::vector<std::pair<Value, Shape>>& feeds,
                                     const std::vector<Value>& fetches, const std::vector<Value>& targets);
+
+  // Runs `change`, which may add to the graph, while no run looks at it: runs of compiled steps go on, others wait.
+  // Returns what it returns. Must not be called from inside `change`.
+  Status grow(const std::function<Status()>& change);
 
   Machine& machine() const;
   // Ends every run under way (CANCELLED), waits for them, gives compiled steps and their memory back. Devices go with

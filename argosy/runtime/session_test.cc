@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 #include "argosy/ops/constant/constant.h"
@@ -118,6 +119,37 @@ TEST(Session, ManyRunsAtOnce) {
     });
   }
   for (std::thread& t : threads) t.join();
+}
+
+// A server's clients extend graphs while steps of other clients run.
+TEST(Session, TheGraphGrowsWhileStepsRun) {
+  Graph g;
+  Value last = placeholder(g, DType::kFloat32, {2, 2}, "x");
+  const Value x = last;
+  Session session(g);
+  const auto first = session.prepare({x}, {identity(x)});
+  ASSERT_TRUE(first.ok());
+  std::atomic<bool> stop{false};
+  std::thread runner([&] {
+    const Tensor fed = eye(3);
+    while (!stop) {
+      Tensor out;
+      const Status status = (*first)->run({&fed, 1}, {&out, 1});
+      ASSERT_TRUE(status.ok()) << status.to_string();
+    }
+  });
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(session
+                    .grow([&] {
+                      last = matmul(last, x);
+                      return g.status();
+                    })
+                    .ok());
+    const auto out = session.run({{x, eye(1)}}, {last});
+    ASSERT_TRUE(out.ok()) << out.status().to_string();
+  }
+  stop = true;
+  runner.join();
 }
 
 TEST(Session, ACapIsHard) {

@@ -1,0 +1,17 @@
+// The functions of a step's graph, for kernels that call them: every body is a step of its own, with the parameters fed
+// and the returns fetched, all of it on the host's CPU.
+#pragma once
+
+#include <memory>
+
+#include "argosy/graph/graph.h"
+#include "argosy/op/function_call.h"
+#include "argosy/op/kernel.h"
+#include "argosy/runtime/machine.h"
+
+namespace argosy {
+
+// Shares the functions of `graph`, which may go; `machine` and `kernels` must outlive it and every call made from it.
+std::shared_ptr<FunctionCalls> make_function_calls(const Graph& graph, Machine& machine, const KernelRegistry& kernels);
+
+}  // namespace argosy
