@@ -1,0 +1,208 @@
+#include "argosy/tf/node_set.h"
+
+#include <algorithm>
+
+#include "argosy/tf/graph.pb.h"
+
+namespace argosy::tf {
+
+std::int32_t NodeSet::add(const NodeSource& source, std::span<const Input> inputs) {
+  const std::string_view op = source.def->op();
+  nodes_.push_back({.source = source,
+                    .first_input = inputs_.size(),
+                    .num_inputs = static_cast<std::uint32_t>(inputs.size()),
+                    .is_merge = op == "Merge" || op == "RefMerge",
+                    .closes_loop = op == "NextIteration" || op == "RefNextIteration"});
+  inputs_.insert(inputs_.end(), inputs.begin(), inputs.end());
+  return size() - 1;
+}
+
+std::int32_t NodeSet::add_converted(NodeId id) {
+  nodes_.push_back({.first_input = inputs_.size(), .state = State::kDone, .id = id});
+  return size() - 1;
+}
+
+const Status& NodeSet::status(std::int32_t node) const {
+  static const Status kOk;
+  return nodes_[node].state == State::kFailed ? errors_[nodes_[node].error] : kOk;
+}
+
+void NodeSet::fail_as(std::int32_t node, std::int32_t error) {
+  nodes_[node].state = State::kFailed;
+  nodes_[node].error = error;
+}
+
+void NodeSet::fail(std::int32_t node, Status error) {
+  errors_.push_back(std::move(error).with_where(node_place(*nodes_[node].source.def)));
+  fail_as(node, static_cast<std::int32_t>(errors_.size()) - 1);
+}
+
+void NodeSet::convert(std::span<const std::int32_t> roots) {
+  for (const std::int32_t root : roots) {
+    const std::size_t open = loops_.size();
+    convert_one(root);
+    // What closes the loops met, and the loops met on the way to that.
+    for (std::size_t i = open; i < loops_.size(); ++i) convert_one(loops_[i].next);
+    close_loops(open);
+    loops_.resize(open);
+  }
+}
+
+void NodeSet::convert_one(std::int32_t root) {
+  if (nodes_[root].state != State::kNew) return;
+  const auto open = [&](std::int32_t node) {
+    nodes_[node].state = State::kOpen;
+    stack_.emplace_back(node, 0);
+  };
+  open(root);
+  while (!stack_.empty()) {
+    const std::int32_t node = stack_.back().first;
+    const Entry& entry = nodes_[node];
+    std::int32_t next = -1;
+    bool cycle = false;
+    while (next < 0 && !cycle && stack_.back().second < entry.num_inputs) {
+      const Input& input = inputs_[entry.first_input + stack_.back().second++];
+      if (is_back_edge(entry, input)) continue;
+      if (nodes_[input.node].state == State::kNew) next = input.node;
+      cycle = nodes_[input.node].state == State::kOpen;
+    }
+    if (next >= 0) {
+      open(next);
+      continue;
+    }
+    stack_.pop_back();
+    if (cycle) {
+      fail(node, invalid_argument("the graph has a cycle through it").with_id("ARG-GRAPH-004"));
+    } else {
+      build(node);
+    }
+  }
+}
+
+void NodeSet::build(std::int32_t node) {
+  for (const Input& input : inputs(node)) {
+    if (nodes_[input.node].state == State::kFailed) return fail_as(node, nodes_[input.node].error);
+  }
+  std::vector<OpenLoop> loops;
+  auto id = try_build(node, loops);
+  if (!id.ok()) return fail(node, std::move(id).status());
+  nodes_[node].id = *id;
+  nodes_[node].state = State::kDone;
+  loops_.insert(loops_.end(), loops.begin(), loops.end());
+  done_.push_back(node);
+  if (graph_.node(*id).op->calls == Calls::kNothing) return;
+  std::vector<std::string> functions;
+  add_function_refs(graph_.node(*id).attrs, functions);
+  for (std::string& function : functions) callers_.emplace_back(node, std::move(function));
+}
+
+Result<NodeId> NodeSet::try_build(std::int32_t node, std::vector<OpenLoop>& loops) {
+  const Entry& entry = nodes_[node];
+  std::vector<Endpoint> from;
+  std::vector<NodeId> controls;
+  from.reserve(entry.num_inputs);
+  for (const Input& input : inputs(node)) {
+    if (is_back_edge(entry, input)) {
+      loops.push_back({node, input.node, from.size() + loops.size(), input.index});
+    } else if (input.index == Input::kControl) {
+      controls.push_back(nodes_[input.node].id);
+    } else {
+      ARGOSY_RETURN_IF_ERROR(resolve(input, from));
+    }
+  }
+  return add_node_def(graph_, entry.source, std::move(from), std::move(controls), static_cast<int>(loops.size()),
+                      context_);
+}
+
+Status NodeSet::resolve(const Input& input, std::vector<Endpoint>& to) const {
+  const Entry& entry = nodes_[input.node];
+  int first = 0;
+  int count = static_cast<int>(graph_.node(entry.id).output_dtypes.size());
+  if (!input.out.empty()) {
+    ARGOSY_ASSIGN_OR_RETURN(const auto range,
+                            outputs_of(graph_, entry.id, entry.source.def->op(), input.out, context_.functions));
+    first = range.first;
+    count = range.second;
+  }
+  if (input.index == Input::kWholeArg) {
+    for (int i = 0; i < count; ++i) to.push_back({entry.id, first + i});
+    return ok_status();
+  }
+  if (input.index < 0 || input.index >= count) {
+    return invalid_argument("input \"", graph_.node(entry.id).name, input.out.empty() ? "" : ":", input.out, ":",
+                            input.index, "\": there are ", count, " such outputs")
+        .with_id("ARG-IMPORT-002");
+  }
+  to.push_back({entry.id, first + input.index});
+  return ok_status();
+}
+
+void NodeSet::close_loops(std::size_t first) {
+  bool failed = false;
+  for (std::size_t i = first; i < loops_.size();) {
+    std::size_t end = i;
+    while (end < loops_.size() && loops_[end].merge == loops_[i].merge) ++end;
+    if (nodes_[loops_[i].merge].state == State::kDone) {
+      Status closed = close(loops_[i].merge, std::span(loops_).subspan(i, end - i));
+      if (!closed.ok()) {
+        failed = true;
+        fail(loops_[i].merge, std::move(closed));
+      }
+    }
+    i = end;
+  }
+  if (failed) spread_failures();
+}
+
+Status NodeSet::close(std::int32_t merge, std::span<const OpenLoop> loops) {
+  const NodeId id = nodes_[merge].id;
+  const DType wanted = graph_.node(id).output_dtypes[0];
+  std::vector<Endpoint> all = graph_.node(id).inputs;
+  for (const OpenLoop& loop : loops) {
+    const Entry& next = nodes_[loop.next];
+    if (next.state != State::kDone) return status(loop.next);
+    std::vector<Endpoint> back;
+    ARGOSY_RETURN_IF_ERROR(resolve({loop.next, std::max(loop.index, 0)}, back));
+    if (graph_.dtype(back[0]) != wanted) {
+      return invalid_argument("the loop brings back ", dtype_name(graph_.dtype(back[0])), ", not ", dtype_name(wanted))
+          .with_id("ARG-DTYPE-002");
+    }
+    all.insert(all.begin() + static_cast<std::ptrdiff_t>(loop.position), back[0]);
+    graph_.add_input(id, back[0]);
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) graph_.set_input(id, static_cast<int>(i), all[i]);
+  return ok_status();
+}
+
+void NodeSet::fail_callers(const std::vector<std::string>& functions) {
+  bool failed = false;
+  for (const auto& [node, function] : callers_) {
+    if (nodes_[node].state != State::kDone) continue;
+    if (std::find(functions.begin(), functions.end(), function) == functions.end()) continue;
+    const Status& why = context_.functions.status(function);
+    fail(node, Status(why.code(), str_cat("function \"", function, "\": ", why.message(),
+                                          why.where().empty() ? "" : str_cat(" (", why.where(), ")")))
+                   .with_id(std::string(why.id()))
+                   .with_next(why.next()));
+    failed = true;
+  }
+  if (failed) spread_failures();
+}
+
+// Nodes that were converted although something that they need turned out to be wrong later.
+void NodeSet::spread_failures() {
+  for (bool more = true; more;) {
+    more = false;
+    for (const std::int32_t node : done_) {
+      if (nodes_[node].state != State::kDone) continue;
+      for (const Input& input : inputs(node)) {
+        if (nodes_[input.node].state != State::kFailed) continue;
+        fail_as(node, nodes_[input.node].error);
+        more = true;
+        break;
+      }
+    }
+  }
+}
+
+}  // namespace argosy::tf
