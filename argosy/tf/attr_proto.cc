@@ -110,9 +110,7 @@ struct Writer {
   Status add(std::int64_t v) const { return to->mutable_list()->add_i(v), ok_status(); }
   Status add(float v) const { return to->mutable_list()->add_f(v), ok_status(); }
   Status add(const std::string& v) const { return to->mutable_list()->add_s(v), ok_status(); }
-  Status add(DType v) const {
-    return to->mutable_list()->add_type(static_cast<tensorflow::DataType>(v)), ok_status();
-  }
+  Status add(DType v) const { return to->mutable_list()->add_type(static_cast<tensorflow::DataType>(v)), ok_status(); }
   Status add(const PartialShape& v) const { return to_proto(v, to->mutable_list()->add_shape()), ok_status(); }
   Status add(const Tensor& v) const { return to_proto(v, to->mutable_list()->add_tensor()); }
   Status add(const FunctionRef& v) const { return to->mutable_list()->add_func()->set_name(v.name), ok_status(); }
@@ -121,8 +119,9 @@ struct Writer {
 }  // namespace
 
 std::string_view kind_name(AttrKind kind) {
-  constexpr std::string_view kNames[] = {"int",       "float",       "bool",       "string",     "type",        "shape",
-                                         "tensor",    "func",        "list(int)",  "list(float)", "list(bool)", "list(string)",
+  constexpr std::string_view kNames[] = {"int",        "float",       "bool",         "string",
+                                         "type",       "shape",       "tensor",       "func",
+                                         "list(int)",  "list(float)", "list(bool)",   "list(string)",
                                          "list(type)", "list(shape)", "list(tensor)", "list(func)"};
   return kNames[static_cast<std::size_t>(kind)];
 }

@@ -61,10 +61,9 @@ class BodyReader {
         AttrMap attrs = {{"T", arg.dtypes[k]}, {"index", index}, {"shape", PartialShape::unknown()}};
         if (!arg.is_list) ARGOSY_RETURN_IF_ERROR(describe_parameter(static_cast<int>(i), attrs));
         std::string name = arg.is_list ? str_cat(arg.name, "_", k) : arg.name;
-        ARGOSY_ASSIGN_OR_RETURN(const NodeId id,
-                                function_->body.add_node({.name = function_->body.unique_name(name),
-                                                          .op = "_Arg",
-                                                          .attrs = std::move(attrs)}));
+        ARGOSY_ASSIGN_OR_RETURN(
+            const NodeId id, function_->body.add_node(
+                                 {.name = function_->body.unique_name(name), .op = "_Arg", .attrs = std::move(attrs)}));
         function_->args.push_back(id);
         nodes_.add_converted(id);
       }
@@ -246,8 +245,7 @@ Result<std::vector<DType>> dtypes_of(const tensorflow::OpDef::ArgDef& arg, const
     wanted.kind = kind;
     auto converted = from_proto(found->second, &wanted, {});
     if (converted.ok() && converted->index() == static_cast<std::size_t>(kind) + 1) return converted;
-    return invalid_argument("the function's attribute ", attr, " is not a ", kind_name(kind))
-        .with_id("ARG-IMPORT-011");
+    return invalid_argument("the function's attribute ", attr, " is not a ", kind_name(kind)).with_id("ARG-IMPORT-011");
   };
   if (!arg.type_list_attr().empty()) {
     ARGOSY_ASSIGN_OR_RETURN(AttrValue list, value(arg.type_list_attr(), AttrKind::kTypes));
@@ -309,10 +307,11 @@ Result<std::shared_ptr<Function>> import_gradient(Graph& graph, const Function& 
     dys.push_back(body.parameter(dtypes.back(), function.body.shape(e)));
   }
   Graph& inside = body.graph();
+  for (const auto& [callee, known] : graph.functions()) inside.add_function(known);
   std::vector<PartialShape> shapes;
   for (const Endpoint e : function.returns) shapes.push_back(function.body.shape(e));
-  const Value call =
-      inside.add("PartitionedCall", xs, {{"f", FunctionRef{function.name}}, {"Tout", dtypes}, {"_output_shapes", shapes}});
+  const Value call = inside.add("PartitionedCall", xs,
+                                {{"f", FunctionRef{function.name}}, {"Tout", dtypes}, {"_output_shapes", shapes}});
   std::vector<Value> ys, grad_ys, sources;
   for (std::size_t i = 0; i < dtypes.size(); ++i) {
     if (!is_floating(dtypes[i]) && !is_complex(dtypes[i])) continue;
@@ -322,9 +321,8 @@ Result<std::shared_ptr<Function>> import_gradient(Graph& graph, const Function& 
   for (const Value& x : xs) {
     if (is_floating(x.dtype()) || is_complex(x.dtype())) sources.push_back(x);
   }
-  const auto found =
-      ys.empty() ? std::vector<Value>(sources.size())
-                 : gradients(inside, ys, sources, {.grad_ys = grad_ys, .allow_unconnected = true});
+  const auto found = ys.empty() ? std::vector<Value>(sources.size())
+                                : gradients(inside, ys, sources, {.grad_ys = grad_ys, .allow_unconnected = true});
   std::vector<Value> dxs;
   std::size_t next = 0;
   for (const Value& x : xs) {

@@ -37,6 +37,13 @@ Status not_equal(std::string_view name) {
 
 }  // namespace
 
+Status in_function(std::string_view name, const Status& why) {
+  return Status(why.code(), str_cat("function \"", name, "\": ", why.message(),
+                                    why.where().empty() ? "" : str_cat(" (", why.where(), ")")))
+      .with_id(std::string(why.id()))
+      .with_next(why.next());
+}
+
 struct FunctionTable::Entry {
   std::string name;  // in our graph
   const tensorflow::FunctionDef* def = nullptr;
@@ -128,7 +135,11 @@ Result<std::string> FunctionTable::entry_for(const tensorflow::NameAttrList& fun
     (*key.mutable_attr())[attr.name()] = bindings[attr.name()];
   }
   const auto [known, fresh] = by_key_.try_emplace((gradient ? "gradient " : "function ") + canonical(key), nullptr);
-  if (!fresh) return known->second->name;
+  if (!fresh) {
+    const Entry& entry = *known->second;
+    if (entry.settled && !entry.status.ok()) return in_function(entry.name, entry.status);
+    return entry.name;
+  }
   entries_.emplace_back();
   Entry& entry = entries_.back();
   entry.def = def;
@@ -235,12 +246,11 @@ void FunctionTable::settle(Entry& first) {
 
 Status FunctionTable::convert_body(Entry& entry) {
   ARGOSY_ASSIGN_OR_RETURN(const FunctionSignature shape, signature(*entry.def, entry.bindings));
-  ARGOSY_ASSIGN_OR_RETURN(
-      std::shared_ptr<Function> function,
-      import_function(graph_.ops(), *entry.def, shape, entry.producer, {*this, &entry.bindings}));
+  ARGOSY_ASSIGN_OR_RETURN(std::shared_ptr<Function> function,
+                          import_function(graph_.ops(), *entry.def, shape, entry.producer, {*this, &entry.bindings}));
   function->name = entry.name;
   for (const Node& node : function->body.nodes()) {
-    if (node.op->calls != Calls::kNothing) add_function_refs(node.attrs, entry.calls);
+    add_function_refs(node.attrs, entry.calls);
   }
   graph_.add_function(std::move(function));
   return ok_status();

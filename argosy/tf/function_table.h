@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "argosy/graph/graph.h"
@@ -97,6 +98,9 @@ class FunctionTable {
   std::vector<Entry*> pending_;
   std::vector<std::string> failed_;
 };
+
+// The error of a function, as that of a node that names it.
+Status in_function(std::string_view name, const Status& why);
 
 // Names of the functions that an attribute value of ours refers to are appended.
 void add_function_refs(const AttrMap& attrs, std::vector<std::string>& names);

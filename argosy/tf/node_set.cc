@@ -90,7 +90,6 @@ void NodeSet::build(std::int32_t node) {
   nodes_[node].state = State::kDone;
   loops_.insert(loops_.end(), loops.begin(), loops.end());
   done_.push_back(node);
-  if (graph_.node(*id).op->calls == Calls::kNothing) return;
   std::vector<std::string> functions;
   add_function_refs(graph_.node(*id).attrs, functions);
   for (std::string& function : functions) callers_.emplace_back(node, std::move(function));
@@ -129,8 +128,9 @@ Status NodeSet::resolve(const Input& input, std::vector<Endpoint>& to) const {
     return ok_status();
   }
   if (input.index < 0 || input.index >= count) {
-    return invalid_argument("input \"", graph_.node(entry.id).name, input.out.empty() ? "" : ":", input.out, ":",
-                            input.index, "\": there are ", count, " such outputs")
+    return invalid_argument("Connecting to invalid output ", input.index, " of source node ",
+                            graph_.node(entry.id).name, input.out.empty() ? "" : ":", input.out, " which has ", count,
+                            " outputs.")
         .with_id("ARG-IMPORT-002");
   }
   to.push_back({entry.id, first + input.index});
@@ -179,11 +179,7 @@ void NodeSet::fail_callers(const std::vector<std::string>& functions) {
   for (const auto& [node, function] : callers_) {
     if (nodes_[node].state != State::kDone) continue;
     if (std::find(functions.begin(), functions.end(), function) == functions.end()) continue;
-    const Status& why = context_.functions.status(function);
-    fail(node, Status(why.code(), str_cat("function \"", function, "\": ", why.message(),
-                                          why.where().empty() ? "" : str_cat(" (", why.where(), ")")))
-                   .with_id(std::string(why.id()))
-                   .with_next(why.next()));
+    fail(node, in_function(function, context_.functions.status(function)));
     failed = true;
   }
   if (failed) spread_failures();

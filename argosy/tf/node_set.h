@@ -1,5 +1,5 @@
-// NodeDefs on their way into a Graph of ours: each is converted when something that is asked for needs it, after what it
-// takes, depth first and without recursion. Loops may be written in any order: what comes out of a NextIteration is
+// NodeDefs on their way into a Graph of ours: each is converted when something that is asked for needs it, after what
+// it takes, depth first and without recursion. Loops may be written in any order: what comes out of a NextIteration is
 // connected to its Merge at the end. Internal to argosy/tf. Not thread-safe.
 //
 // A node that cannot be converted keeps its error; so do those that need it, and nobody else is told.
@@ -87,7 +87,7 @@ class NodeSet {
   std::vector<Status> errors_;
   std::vector<std::pair<std::int32_t, std::uint32_t>> stack_;  // (node, next input)
   std::vector<OpenLoop> loops_;
-  std::vector<std::int32_t> done_;  // every node converted, in that order
+  std::vector<std::int32_t> done_;                             // every node converted, in that order
   std::vector<std::pair<std::int32_t, std::string>> callers_;  // (node, function it names)
 };
 
