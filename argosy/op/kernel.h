@@ -37,6 +37,7 @@ struct KernelInit {
   std::span<const Tensor* const> constants;            // per input: its value when it is a constant, else null
   Device* device = nullptr;                            // where it will run; null in tests without one
   ResourceManager* resources = nullptr;                // of that device
+  std::shared_ptr<ResourceManager> session = nullptr;  // what its session keeps for itself; null outside one
   std::shared_ptr<FunctionCalls> functions = nullptr;  // those of its graph; null outside a step
 
   const Tensor* constant(int i) const { return constants.empty() ? nullptr : constants[i]; }

@@ -18,10 +18,12 @@ class Value;         // argosy/graph/graph.h
 // Integers known before the step runs, each of which may be unknown: the value of a shape-like tensor.
 using PartialInts = std::vector<std::optional<std::int64_t>>;
 
-// What a resource or variant handle is known to refer to before a step: a variable, or the elements of a list.
+// What a resource or variant handle is known to refer to before a step: a variable, the elements of a
+// list or a queue.
 struct HandleFact {
   DType dtype = DType::kInvalid;
   PartialShape shape;
+  std::vector<HandleFact> more = {};  // of what has several components, a queue: those after the first
 };
 
 struct Cost {

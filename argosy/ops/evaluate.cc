@@ -117,6 +117,7 @@ class Evaluation {
       // A reference read as a value: the variable's current one.
       if (graph.node(from.node).output_is_ref(from.index) && !want_ref[i] && t.dtype() == DType::kResource) {
         const auto variable = std::dynamic_pointer_cast<Variable>(t.data<ResourceHandle>()->resource());
+        if (!variable) return invalid_argument("a reference does not name a variable");
         ARGOSY_ASSIGN_OR_RETURN(t, variable->read(t.data<ResourceHandle>()->name()));
       }
       inputs.push_back(std::move(t));

@@ -353,8 +353,9 @@ Status check_memory(const Step& step) {
 
 Result<std::shared_ptr<const Step>> compile_step(const StepGraph& graph, const Placement& placement,
                                                  std::shared_ptr<Machine> machine, const KernelRegistry& kernels,
-                                                 bool must_fit) {
+                                                 bool must_fit, std::shared_ptr<ResourceManager> session) {
   auto step = std::make_shared<Step>();
+  step->session = std::move(session);
   step->machine = std::move(machine);
   for (const DeviceSpec& spec : step->machine->specs()) step->forecast.push_back({.device = spec.name});
   for (int i = 0; i < graph.graph.size(); ++i) {

@@ -54,8 +54,9 @@ class CompiledCall final : public FunctionCall {
 
 class CompiledCalls final : public FunctionCalls {
  public:
-  CompiledCalls(const Graph& graph, Machine& machine, const KernelRegistry& kernels)
-      : library_(graph.ops()), machine_(machine), kernels_(kernels) {
+  CompiledCalls(const Graph& graph, Machine& machine, const KernelRegistry& kernels,
+                std::shared_ptr<ResourceManager> session)
+      : library_(graph.ops()), machine_(machine), kernels_(kernels), session_(std::move(session)) {
     for (const auto& [name, function] : graph.functions()) library_.add_function(function);
   }
 
@@ -99,7 +100,7 @@ class CompiledCalls final : public FunctionCalls {
     ARGOSY_ASSIGN_OR_RETURN(const Placement placement, place(step.graph, options));
     // Who calls may live on the machine: a share of it would keep it alive for ever.
     const std::shared_ptr<Machine> borrowed(std::shared_ptr<Machine>(), &machine_);
-    ARGOSY_ASSIGN_OR_RETURN(auto compiled, compile_step(step, placement, borrowed, kernels_));
+    ARGOSY_ASSIGN_OR_RETURN(auto compiled, compile_step(step, placement, borrowed, kernels_, true, session_));
     return std::shared_ptr<FunctionCall>(
         std::make_shared<CompiledCall>(function.name, std::move(compiled), std::move(parameters), std::move(returns)));
   }
@@ -107,15 +108,16 @@ class CompiledCalls final : public FunctionCalls {
   Graph library_;  // no nodes, only functions
   Machine& machine_;
   const KernelRegistry& kernels_;
+  const std::shared_ptr<ResourceManager> session_;
   Mutex mutex_;
   std::map<std::string, std::shared_ptr<FunctionCall>> calls_ ARGOSY_GUARDED_BY(mutex_);
 };
 
 }  // namespace
 
-std::shared_ptr<FunctionCalls> make_function_calls(const Graph& graph, Machine& machine,
-                                                   const KernelRegistry& kernels) {
-  return std::make_shared<CompiledCalls>(graph, machine, kernels);
+std::shared_ptr<FunctionCalls> make_function_calls(const Graph& graph, Machine& machine, const KernelRegistry& kernels,
+                                                   std::shared_ptr<ResourceManager> session) {
+  return std::make_shared<CompiledCalls>(graph, machine, kernels, std::move(session));
 }
 
 }  // namespace argosy

@@ -116,7 +116,7 @@ class Builder {
 
   const std::shared_ptr<FunctionCalls>& functions() {
     if (functions_ == nullptr && !graph_.functions().empty()) {
-      functions_ = make_function_calls(graph_, *step_.machine, kernels_);
+      functions_ = make_function_calls(graph_, *step_.machine, kernels_, step_.session);
     }
     return functions_;
   }
@@ -142,6 +142,7 @@ class Builder {
                           .constants = constants,
                           .device = &d,
                           .resources = &step_.machine->resources(device(id)),
+                          .session = step_.session,
                           .functions = functions()};
     ARGOSY_ASSIGN_OR_RETURN(auto kernel, kernels_.make(init, d.kernel_kind()));
     step_.kernels.push_back(std::move(kernel));

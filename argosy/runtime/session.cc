@@ -113,7 +113,7 @@ class Session::Impl {
                                          },
                                      .allow_soft_placement = options_.allow_soft_placement};
     ARGOSY_ASSIGN_OR_RETURN(const Placement placement, place(step.graph, place_options));
-    ARGOSY_ASSIGN_OR_RETURN(auto compiled, compile_step(step, placement, machine_, kernels(), must_fit));
+    ARGOSY_ASSIGN_OR_RETURN(auto compiled, compile_step(step, placement, machine_, kernels(), must_fit, own_));
     if (options_.log_device_placement) std::fputs(compiled->placement.summary().c_str(), stderr);
     return compiled;
   }
@@ -213,6 +213,7 @@ class Session::Impl {
     for (RunContext* context : running_) context->cancellation().cancel(closed_error());
     while (!running_.empty()) idle_.wait(mutex_);
     steps_.clear();
+    own_->clear();
     for (int d = 0; machine_ && d < machine_->size(); ++d) machine_->arenas(d).trim();
     return ok_status();
   }
@@ -240,6 +241,8 @@ class Session::Impl {
   const SessionOptions options_;
   Status status_;
   std::shared_ptr<Machine> machine_;
+  // Queues without a shared name and the like, whichever device they are on.
+  const std::shared_ptr<ResourceManager> own_ = std::make_shared<ResourceManager>();
   std::shared_ptr<TraceWriter> trace_;
   Deadlines deadlines_;
   std::atomic<std::int64_t> next_step_{1};

@@ -64,6 +64,7 @@ struct Step {
   std::vector<std::int32_t> leftovers;                   // slots to let go of when a run ends
   std::vector<std::size_t> arena_bytes;                  // by device
   std::vector<std::unique_ptr<Kernel>> kernels;
+  std::shared_ptr<ResourceManager> session;  // what the session of the step keeps for itself; may be null
   bool dynamic = false;  // control flow, or items that may block
 
   // For the dynamic executor: who follows whom.
