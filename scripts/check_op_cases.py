@@ -77,6 +77,7 @@ ELSEWHERE = {
         "_AllReduce": ("argosy/train/data_parallel_test.cc", "SameLossesOnAnyNumberOfDevices"),
     },
     "gradient": {
+        "RandomGamma": ("argosy/ops/distribution/distribution_test.cc", "GradientOfGamma"),
         **{op: (SLOPES, tests[1]) for op, tests in CALLS.items()},
         "Switch": (FLOW, "GradientsFollowTheBranchTaken"),
         "Merge": (FLOW, "GradientsFollowTheBranchTaken"),

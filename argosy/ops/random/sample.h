@@ -16,6 +16,11 @@ struct IntRange {
 // INVALID_ARGUMENT unless low < high, both scalars.
 Result<IntRange> int_range(const Tensor& low, const Tensor& high);
 
+// The stream that a seed of two integers stands for; that of a key and a counter, if the algorithm `alg` is one we
+// have.
+Result<Philox> seeded_stream(const Tensor& seed);
+Result<Philox> keyed_stream(const Tensor& key, const Tensor& counter, const Tensor& alg);
+
 // y's rows are x's in an order drawn from the stream (Fisher-Yates, from the front). REQUIRES: two rows or more.
 Status shuffle_rows(KernelContext& c, const Tensor& x, const Tensor& y, const Philox& from);
 

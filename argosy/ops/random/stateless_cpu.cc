@@ -5,11 +5,9 @@
 
 namespace argosy {
 
-namespace {
-
-// A seed of two integers, scrambled so that it does not matter which of their bits differ: one Philox block under a key
-// of TensorFlow's choice gives the key and the upper half of the counter.
-Result<Philox> seeded(const Tensor& seed) {
+// A seed of two integers is scrambled so that it does not matter which of their bits differ: one Philox block under a
+// key of TensorFlow's choice gives the key and the upper half of the counter.
+Result<Philox> seeded_stream(const Tensor& seed) {
   if (seed.shape() != Shape({2}))
     return invalid_argument("seed must hold two integers, not be of shape ", seed.shape());
   std::uint64_t parts[2] = {};
@@ -23,14 +21,14 @@ Result<Philox> seeded(const Tensor& seed) {
   return Philox({mixed[0], mixed[1]}, {0, 0, mixed[2], mixed[3]});
 }
 
+namespace {
+
 constexpr std::int32_t kPhilox = 1;
 constexpr std::int32_t kAutoSelect = 3;
 
-// Inputs key, counter and alg, from input 1 on.
-Result<Philox> keyed(KernelContext& c) {
-  const Tensor& key = c.input(1);
-  const Tensor& counter = c.input(2);
-  const Tensor& alg = c.input(3);
+}  // namespace
+
+Result<Philox> keyed_stream(const Tensor& key, const Tensor& counter, const Tensor& alg) {
   if (alg.shape().rank() != 0) return invalid_argument("alg must be a scalar, not of shape ", alg.shape());
   const std::int32_t number = *alg.data<std::int32_t>();
   if (number != kPhilox && number != kAutoSelect) {
@@ -47,11 +45,13 @@ Result<Philox> keyed(KernelContext& c) {
                  static_cast<std::uint32_t>(high), static_cast<std::uint32_t>(high >> 32)});
 }
 
+namespace {
+
 enum class From { kSeed, kKey };
 
 template <From kFrom>
 Result<Philox> stream(KernelContext& c) {
-  return kFrom == From::kSeed ? seeded(c.input(1)) : keyed(c);
+  return kFrom == From::kSeed ? seeded_stream(c.input(1)) : keyed_stream(c.input(1), c.input(2), c.input(3));
 }
 
 template <From kFrom, Distribution kDistribution, bool kPlain>
@@ -76,7 +76,7 @@ Status random_ints(KernelContext& c) {
 
 Status multinomial(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const std::int64_t samples, checked_samples(c));
-  ARGOSY_ASSIGN_OR_RETURN(const Philox from, seeded(c.input(2)));
+  ARGOSY_ASSIGN_OR_RETURN(const Philox from, seeded_stream(c.input(2)));
   return draw_classes(c, samples, from);
 }
 
@@ -87,7 +87,7 @@ Status get_alg(KernelContext& c) {
 }
 
 Status get_key_counter(KernelContext& c) {
-  ARGOSY_ASSIGN_OR_RETURN(const Philox from, seeded(c.input(0)));
+  ARGOSY_ASSIGN_OR_RETURN(const Philox from, seeded_stream(c.input(0)));
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const key, c.output(0, Shape({1})));
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const counter, c.output(1, Shape({2})));
   const auto join = [](std::uint32_t low, std::uint32_t high) { return low | (std::uint64_t{high} << 32); };

@@ -1,0 +1,256 @@
+#include "argosy/ops/distribution/distribution.h"
+
+#include "argosy/graph/gradients.h"
+#include "argosy/op/registry.h"
+#include "argosy/op/shape_context.h"
+#include "argosy/ops/constant/constant.h"
+#include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/random/random.h"
+
+namespace argosy {
+
+namespace {
+
+Status expect_shape_vector(const ShapeContext& c, int i) {
+  if (c.input(i).has_rank() && c.input(i).rank() != 1) {
+    return invalid_argument(c.op().name, ": shape must be a vector, not of shape ", c.input(i));
+  }
+  const PartialInts* const known = c.ints(i);
+  for (std::size_t k = 0; known != nullptr && k < known->size(); ++k) {
+    if ((*known)[k].value_or(0) < 0) return invalid_argument(c.op().name, ": shape[", k, "] is ", *(*known)[k]);
+  }
+  return ok_status();
+}
+
+Status expect_size(const ShapeContext& c, int i, std::int64_t size) {
+  ARGOSY_ASSIGN_OR_RETURN(const PartialShape shape, c.with_rank(i, 1));
+  if (!shape.compatible({size})) {
+    return invalid_argument(c.op().name, ": ", c.op().input_args[static_cast<std::size_t>(i)].name, " must hold ", size,
+                            " integer(s), not be of shape ", shape);
+  }
+  return ok_status();
+}
+
+// `shape`, then the parameter's axes.
+Status per_parameter_shape(ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(expect_shape_vector(c, 0));
+  const PartialShape front = c.input_as_shape(0);
+  const PartialShape& back = c.input(1);
+  if (!front.has_rank() || !back.has_rank()) return ok_status();
+  std::vector<std::int64_t> sizes = front.sizes();
+  sizes.insert(sizes.end(), back.sizes().begin(), back.sizes().end());
+  c.set_output(0, PartialShape(std::move(sizes)));
+  return ok_status();
+}
+
+// `shape` is the whole result's.
+Status whole_shape(ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(expect_shape_vector(c, 0));
+  if (c.op().input_args[1].name == "seed") ARGOSY_RETURN_IF_ERROR(expect_size(c, 1, 2));
+  if (c.op().input_args[1].name == "key") ARGOSY_RETURN_IF_ERROR(expect_size(c, 1, 1));
+  c.set_output(0, c.input_as_shape(0));
+  return ok_status();
+}
+
+Status stateful_shape(ShapeContext& c) {
+  for (int i = 1; i < c.num_inputs(); ++i) {
+    if (i != 2 && c.input(i).rank() > 0) {
+      return invalid_argument(c.op().name, ": ", c.op().input_args[static_cast<std::size_t>(i)].name,
+                              " must be a scalar, not of shape ", c.input(i));
+    }
+  }
+  ARGOSY_RETURN_IF_ERROR(expect_shape_vector(c, 2));
+  c.set_output(0, c.input_as_shape(2));
+  return ok_status();
+}
+
+Status chance_shape(ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(expect_shape_vector(c, 0));
+  c.set_output(0, c.input_as_shape(0));
+  return ok_status();
+}
+
+Status skip_shape(ShapeContext& c) {
+  for (int i = 1; i < 3; ++i) ARGOSY_RETURN_IF_ERROR(c.with_rank(i, 0).status());
+  if (c.num_outputs() > 0) c.set_output(0, {PartialShape::kUnknown});
+  return ok_status();
+}
+
+Status shuffle_shape(ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(expect_size(c, 1, 1));
+  ARGOSY_RETURN_IF_ERROR(c.with_rank(2, 1).status());
+  ARGOSY_RETURN_IF_ERROR(c.with_rank(3, 0).status());
+  c.set_output(0, c.input(0));
+  return ok_status();
+}
+
+// Of a sample by its alpha, the cumulative probability held fixed; summed over the samples of each.
+std::vector<Value> gamma_gradient(GradContext& g) {
+  const Value alpha = g.x(1);
+  const Value slopes = g.graph().add("RandomGammaGrad", {alpha, g.y()});
+  std::vector<Value> dxs(2);
+  dxs[1] = sum_to_shape_of(alpha, g.dy() * slopes);
+  return dxs;
+}
+
+void define_parameterized(OpRegistry& ops) {
+  const std::vector<std::string> seeds = {"seed: int = 0", "seed2: int = 0"};
+  ops.add({.name = "RandomGamma",
+           .doc = "Gamma(alpha, 1), so many for every alpha.",
+           .inputs = {"shape: S", "alpha: T"},
+           .outputs = {"output: T"},
+           .attrs = {seeds[0], seeds[1], "S: index", "T: {half, float, double}"},
+           .shape = per_parameter_shape,
+           .gradient = gamma_gradient,
+           .stateful = true,
+           .cpu_only = true,
+           .host_inputs = {0}});
+  ops.add({.name = "RandomPoisson",
+           .doc = "Poisson, so many for every rate.",
+           .inputs = {"shape: S", "rate: dtype"},
+           .outputs = {"output: dtype"},
+           .attrs = {seeds[0], seeds[1], "S: index", "dtype: {half, float, double}"},
+           .shape = per_parameter_shape,
+           .gradient = kNotDifferentiable,
+           .stateful = true,
+           .cpu_only = true,
+           .blocks_gradient = true,
+           .host_inputs = {0}});
+  ops.add({.name = "RandomPoissonV2",
+           .doc = "Poisson, so many for every rate.",
+           .inputs = {"shape: S", "rate: R"},
+           .outputs = {"output: dtype"},
+           .attrs = {seeds[0], seeds[1], "S: index", "R: {half, float, double, int32, int64} = double",
+                     "dtype: {half, float, double, int32, int64} = int64"},
+           .shape = per_parameter_shape,
+           .gradient = kNotDifferentiable,
+           .stateful = true,
+           .cpu_only = true,
+           .blocks_gradient = true,
+           .host_inputs = {0}});
+  ops.add({.name = "ParameterizedTruncatedNormal",
+           .doc = "Normal numbers between bounds; parameters per row of the result.",
+           .inputs = {"shape: T", "means: dtype", "stdevs: dtype", "minvals: dtype", "maxvals: dtype"},
+           .outputs = {"output: dtype"},
+           .attrs = {seeds[0], seeds[1], "dtype: {half, bfloat16, float, double}", "T: index"},
+           .shape = chance_shape,
+           .gradient = kNotDifferentiable,
+           .stateful = true,
+           .blocks_gradient = true,
+           .host_inputs = {0}});
+  ops.add({.name = "StatelessRandomGammaV2",
+           .doc = "Gamma(alpha, 1) from a seed of two integers.",
+           .inputs = {"shape: T", "seed: Tseed", "alpha: dtype"},
+           .outputs = {"output: dtype"},
+           .attrs = {"dtype: {half, float, double}", "T: index", "Tseed: index = int64"},
+           .shape = whole_shape,
+           .gradient = kNotDifferentiable,
+           .cpu_only = true,
+           .host_inputs = {0, 1}});
+  ops.add({.name = "StatelessRandomGammaV3",
+           .doc = "Gamma(alpha, 1) from a key and a counter.",
+           .inputs = {"shape: shape_dtype", "key: uint64", "counter: uint64", "alg: int32", "alpha: dtype"},
+           .outputs = {"output: dtype"},
+           .attrs = {"dtype: {half, float, double}", "shape_dtype: index = int32"},
+           .shape = whole_shape,
+           .gradient = kNotDifferentiable,
+           .cpu_only = true,
+           .host_inputs = {0, 3}});
+  ops.add({.name = "StatelessRandomPoisson",
+           .doc = "Poisson from a seed of two integers.",
+           .inputs = {"shape: T", "seed: Tseed", "lam: Rtype"},
+           .outputs = {"output: dtype"},
+           .attrs = {"Rtype: {half, float, double, int32, int64}", "dtype: {half, float, double, int32, int64}",
+                     "T: index", "Tseed: index = int64"},
+           .shape = whole_shape,
+           .gradient = kNotDifferentiable,
+           .cpu_only = true,
+           .blocks_gradient = true,
+           .host_inputs = {0, 1}});
+  ops.add({.name = "StatelessShuffle",
+           .doc = "Rows in an order that follows from a key and a counter.",
+           .inputs = {"value: T", "key: uint64", "counter: uint64", "alg: int32"},
+           .outputs = {"output: T"},
+           .attrs = {"T: type"},
+           .shape = shuffle_shape,
+           .gradient = kNotDifferentiable,
+           .cpu_only = true,
+           .host_inputs = {3}});
+}
+
+void define_generators(OpRegistry& ops) {
+  struct Row {
+    const char* name;
+    const char* doc;
+    const char* dtype;
+  };
+  for (const Row& row :
+       {Row{"StatefulUniform", "Uniform in [0, 1), from a generator in a variable.", "float"},
+        {"StatefulStandardNormalV2", "Standard normal, from a generator in a variable.", "float"},
+        {"StatefulTruncatedNormal",
+         "Standard normal, drawn again beyond two deviations, from a generator in a variable.", "float"},
+        {"StatefulUniformFullInt", "Integers of every value, from a generator in a variable.", "uint64"},
+        {"StatefulUniformInt", "Integers in [minval, maxval), from a generator in a variable.", "int64"}}) {
+    const bool bounds = std::string_view(row.name) == "StatefulUniformInt";
+    OpSpec spec{.name = row.name,
+                .doc = row.doc,
+                .inputs = {"resource: resource", "algorithm: int64", "shape: shape_dtype"},
+                .outputs = {"output: dtype"},
+                .attrs = {std::string("dtype: type = ") + row.dtype, "shape_dtype: type = int64"},
+                .shape = stateful_shape,
+                .gradient = kNotDifferentiable,
+                .stateful = true,
+                .blocks_gradient = true,
+                .host_inputs = {1, 2}};
+    if (bounds) spec.inputs.insert(spec.inputs.end(), {"minval: dtype", "maxval: dtype"});
+    if (bounds) spec.host_inputs = {1, 2, 3, 4};
+    ops.add(std::move(spec));
+  }
+  ops.add({.name = "RngSkip",
+           .doc = "Moves a generator in a variable on.",
+           .inputs = {"resource: resource", "algorithm: int64", "delta: int64"},
+           .shape = skip_shape,
+           .gradient = kNotDifferentiable,
+           .stateful = true,
+           .host_inputs = {1, 2}});
+  ops.add({.name = "RngReadAndSkip",
+           .doc = "A generator in a variable as it is; then moves it on.",
+           .inputs = {"resource: resource", "alg: int32", "delta: uint64"},
+           .outputs = {"value: int64"},
+           .shape = skip_shape,
+           .gradient = kNotDifferentiable,
+           .stateful = true,
+           .blocks_gradient = true,
+           .host_inputs = {1, 2}});
+  ops.add({.name = "NonDeterministicInts",
+           .doc = "Integers that nobody can foretell.",
+           .inputs = {"shape: shape_dtype"},
+           .outputs = {"output: dtype"},
+           .attrs = {"dtype: type = int64", "shape_dtype: type = int64"},
+           .shape = chance_shape,
+           .gradient = kNotDifferentiable,
+           .stateful = true,
+           .cpu_only = true,
+           .blocks_gradient = true,
+           .host_inputs = {0}});
+}
+
+}  // namespace
+
+void define_distribution(OpRegistry& ops) {
+  define_parameterized(ops);
+  define_generators(ops);
+}
+
+Value random_gamma(Value shape, Value alpha, std::optional<std::int64_t> seed) {
+  if (!shape.valid()) return shape;
+  const auto [first, second] = op_seeds(shape.graph(), seed);
+  return shape.graph().add("RandomGamma", {shape, alpha}, {{"seed", first}, {"seed2", second}});
+}
+Value random_poisson(Value shape, Value rate, DType dtype, std::optional<std::int64_t> seed) {
+  if (!shape.valid()) return shape;
+  const auto [first, second] = op_seeds(shape.graph(), seed);
+  return shape.graph().add("RandomPoissonV2", {shape, rate}, {{"seed", first}, {"seed2", second}, {"dtype", dtype}});
+}
+
+}  // namespace argosy

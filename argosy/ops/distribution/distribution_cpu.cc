@@ -1,0 +1,105 @@
+#include "argosy/op/kernel.h"
+#include "argosy/ops/distribution/draws.h"
+#include "argosy/ops/random/sample.h"
+
+namespace argosy {
+
+void add_random_generators(KernelRegistry& kernels);  // generators_cpu.cc
+
+namespace {
+
+using Draw = Status (*)(const Tensor& parameter, const Tensor& y, const Philox& from);
+
+// `shape`, then the parameter's axes; streams of a generator that the kernel keeps.
+class PerParameter final : public Kernel {
+ public:
+  PerParameter(const AttrMap& attrs, Draw draw)
+      : draw_(draw), generator_(attrs.get_int("seed"), attrs.get_int("seed2")) {}
+  template <Draw kDraw>
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    return std::unique_ptr<Kernel>(std::make_unique<PerParameter>(init.attrs, kDraw));
+  }
+  Status run(KernelContext& c) override {
+    ARGOSY_ASSIGN_OR_RETURN(const Shape front, random_shape(c.input(0)));
+    const Shape& back = c.input(1).shape();
+    std::vector<std::int64_t> sizes(front.sizes().begin(), front.sizes().end());
+    sizes.insert(sizes.end(), back.sizes().begin(), back.sizes().end());
+    ARGOSY_ASSIGN_OR_RETURN(const Shape shape, Shape::make(sizes));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
+    if (shape.elements() == 0) return ok_status();
+    const auto blocks = static_cast<std::uint64_t>(shape.elements()) * distribution::kBlocksPerElement;
+    return draw_(c.input(1), *y, generator_.reserve(blocks));
+  }
+
+ private:
+  const Draw draw_;
+  SharedPhilox generator_;
+};
+
+// `shape` is the whole result's, and ends with the parameter's.
+Status stateless(KernelContext& c, const Tensor& parameter, const Philox& from, Draw draw) {
+  ARGOSY_ASSIGN_OR_RETURN(const Shape shape, random_shape(c.input(0)));
+  const Shape& back = parameter.shape();
+  bool fits = back.rank() <= shape.rank();
+  for (int i = 1; fits && i <= back.rank(); ++i) fits = back[back.rank() - i] == shape[shape.rank() - i];
+  if (!fits) {
+    return invalid_argument("random samples: shape ", shape, " must end with the parameter's shape ", back);
+  }
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
+  return shape.elements() == 0 ? ok_status() : draw(parameter, *y, from);
+}
+
+template <Draw kDraw>
+Status seeded(KernelContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const Philox from, seeded_stream(c.input(1)));
+  return stateless(c, c.input(2), from, kDraw);
+}
+Status keyed_gamma(KernelContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const Philox from, keyed_stream(c.input(1), c.input(2), c.input(3)));
+  return stateless(c, c.input(4), from, distribution::draw_gamma);
+}
+
+class TruncatedNormalBetween final : public Kernel {
+ public:
+  explicit TruncatedNormalBetween(const AttrMap& attrs) : generator_(attrs.get_int("seed"), attrs.get_int("seed2")) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    return std::unique_ptr<Kernel>(std::make_unique<TruncatedNormalBetween>(init.attrs));
+  }
+  Status run(KernelContext& c) override {
+    ARGOSY_ASSIGN_OR_RETURN(const Shape shape, random_shape(c.input(0)));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
+    return distribution::draw_truncated_normal(c, *y, generator_);
+  }
+
+ private:
+  SharedPhilox generator_;
+};
+
+Status shuffle(KernelContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const Philox from, keyed_stream(c.input(1), c.input(2), c.input(3)));
+  const Tensor& x = c.input(0);
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape()));
+  if (x.elements() == 0 || x.shape().rank() == 0 || x.shape()[0] < 2) {
+    copy_elements(*y, x);
+    return ok_status();
+  }
+  return shuffle_rows(c, x, *y, from);
+}
+
+}  // namespace
+
+void add_kernels_cpu_distribution(KernelRegistry& kernels) {
+  using distribution::draw_gamma;
+  using distribution::draw_poisson;
+  kernels.add("RandomGamma", "cpu", PerParameter::make<draw_gamma>);
+  kernels.add("RandomPoisson", "cpu", PerParameter::make<draw_poisson>);
+  kernels.add("RandomPoissonV2", "cpu", PerParameter::make<draw_poisson>);
+  kernels.add("StatelessRandomGammaV2", "cpu", seeded<draw_gamma>);
+  kernels.add("StatelessRandomGammaV3", "cpu", keyed_gamma);
+  kernels.add("StatelessRandomPoisson", "cpu", seeded<draw_poisson>);
+  kernels.add("ParameterizedTruncatedNormal", "cpu", TruncatedNormalBetween::make);
+  kernels.add("StatelessShuffle", "cpu", shuffle);
+  add_random_generators(kernels);
+}
+
+}  // namespace argosy
