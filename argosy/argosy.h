@@ -18,6 +18,7 @@
 #include "argosy/strategy/data_parallel.h"
 #include "argosy/tensor/tensor.h"
 #include "argosy/tf/checkpoint.h"
+#include "argosy/tf/model/load_graph.h"
 #include "argosy/train/clipping.h"
 #include "argosy/train/ensemble.h"
 #include "argosy/train/layers.h"

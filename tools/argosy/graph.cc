@@ -1,16 +1,15 @@
 #include "argosy/graph/graph.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "argosy/base/file.h"
 #include "argosy/graph/text.h"
-#include "argosy/ops/ops.h"
 #include "tools/argosy/command.h"
 #include "tools/argosy/console.h"
 #include "tools/argosy/exit_code.h"
+#include "tools/argosy/graph_parts.h"
+#include "tools/argosy/graph_source.h"
 
 namespace argosy::cli {
 
@@ -18,33 +17,10 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
-
 struct Options {
   std::string file;
   bool all_attrs = false;
 };
-
-Result<std::string> read_stdin() {
-  std::string text;
-  char block[1 << 16];
-  while (const std::size_t got = std::fread(block, 1, sizeof block, stdin)) {
-    text.append(block, got);
-    if (static_cast<std::int64_t>(text.size()) > kMostBytes) {
-      return resource_exhausted("standard input has more than ", kMostBytes, " bytes").with_id("ARG-FILE-003");
-    }
-  }
-  return text;
-}
-
-Result<Graph> load(const std::string& path) {
-  Result<std::string> text = path == "-" ? read_stdin() : read_file(path, kMostBytes);
-  if (!text.ok()) return std::move(text).status().with_where(path).with_next("argosy graph show FILE, or - for stdin");
-  Result<Graph> graph = parse_text(*text, builtin_ops());
-  if (graph.ok()) return graph;
-  return std::move(graph).status().with_where(path).with_next(
-      "correct that line; argosy graph --help shows how the text form looks");
-}
 
 ordered_json to_json(const Graph& graph) {
   ordered_json nodes = ordered_json::array();
@@ -82,7 +58,7 @@ std::string summary(const Graph& graph) {
 }
 
 Result<int> show(const Options& options, Console& console) {
-  ARGOSY_ASSIGN_OR_RETURN(const Graph graph, load(options.file));
+  ARGOSY_ASSIGN_OR_RETURN(const Graph graph, load_text(options.file));
   if (console.json()) {
     console.print(to_json(graph).dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
     return kDone;
@@ -93,7 +69,7 @@ Result<int> show(const Options& options, Console& console) {
 }
 
 Result<int> dot(const Options& options, Console& console) {
-  ARGOSY_ASSIGN_OR_RETURN(const Graph graph, load(options.file));
+  ARGOSY_ASSIGN_OR_RETURN(const Graph graph, load_text(options.file));
   return console.print(to_dot(graph)), kDone;
 }
 
@@ -121,6 +97,9 @@ void define_graph(Command& program) {
   dot_command.argument("FILE", dot_options.file, "a graph's text form; - reads standard input")
       .example("argosy graph dot model.txt | dot -Tsvg -o model.svg", "a picture")
       .runs([&o = dot_options](Console& console) { return dot(o, console); });
+
+  define_graph_import(graph);
+  define_graph_run(graph);
 }
 
 }  // namespace argosy::cli

@@ -1,0 +1,73 @@
+// Models that TensorFlow wrote, ready to be run: frozen graphs (.pb, .pbtxt), graphs of a tf.train.Saver (.meta),
+// SavedModels (folders).
+//
+//   Result<LoadedGraph> model = load_graph("mnist.pb");
+//   Session session(model->graph());
+//   ARGOSY_RETURN_IF_ERROR(model->restore(session));          // nothing to do for a frozen graph
+//   auto out = session.run({{*model->value("x"), image}}, {*model->value("y")});
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "argosy/graph/graph.h"
+
+namespace argosy {
+
+class Session;
+
+struct LoadOptions {
+  // Which graph of a SavedModel that holds several; empty: its only one, or the one tagged "serve" alone.
+  std::vector<std::string> tags = {};
+};
+
+// What a SavedModel says may be asked of it: values by the names that its author gave them.
+struct ModelSignature {
+  std::string name;                            // "serving_default"
+  std::string method;                          // "tensorflow/serving/predict"
+  std::map<std::string, std::string> inputs;   // "image" -> "serving_default_image:0"
+  std::map<std::string, std::string> outputs;  // "probabilities" -> "StatefulPartitionedCall:0"
+};
+
+// The graph grows as values are asked for: each brings what it depends on. So ask before the first run, or inside
+// Session::grow(). Not thread-safe.
+class LoadedGraph {
+ public:
+  LoadedGraph(LoadedGraph&&) noexcept;
+  LoadedGraph& operator=(LoadedGraph&&) noexcept;
+  ~LoadedGraph();
+
+  // Stays where it is, also when this object is moved.
+  Graph& graph();
+  // "node", "node:1" or "^node"; also the name of an input or output of the signature, where no node is called so. The
+  // error names the node that cannot be run here, and why.
+  Result<Value> value(std::string_view name);
+  // The names of all nodes, in the file's order.
+  const std::vector<std::string>& node_names() const;
+
+  const std::vector<ModelSignature>& signatures() const;  // sorted by name
+  // Null when there is none of that name.
+  const ModelSignature* signature(std::string_view name = "serving_default") const;
+
+  // Must this model be restored before it can be run?
+  bool has_variables() const;
+  // Gives the variables of the session's graph their values and runs what the model wants run first (tables, assets).
+  // `checkpoint`: the prefix to read them from; empty: the SavedModel's own. FAILED_PRECONDITION when there is none.
+  // NOTHING happens for a frozen graph. To be called once, before the first run.
+  Status restore(Session& session, const std::string& checkpoint = "");
+
+ private:
+  friend Result<LoadedGraph> load_graph(const std::string& path, const LoadOptions& options);
+  class Impl;
+  explicit LoadedGraph(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// NOT_FOUND; INVALID_ARGUMENT for what is no graph, naming the node or the line; FAILED_PRECONDITION when no graph of
+// the SavedModel has these tags.
+Result<LoadedGraph> load_graph(const std::string& path, const LoadOptions& options = {});
+
+}  // namespace argosy
