@@ -95,6 +95,9 @@ Status refine_outputs(Graph& graph, NodeId id, const NodeDef& def) {
   const auto& shapes = said->second.list().shape();
   const int outputs = static_cast<int>(graph.node(id).output_dtypes.size());
   for (int i = 0; i < std::min(outputs, shapes.size()); ++i) {
+    // Of handles TensorFlow says at times what it says of references to strings.
+    const DType dtype = graph.dtype({id, i});
+    if (dtype == DType::kResource || dtype == DType::kVariant) continue;
     ARGOSY_ASSIGN_OR_RETURN(const PartialShape shape, from_proto(shapes[i]));
     const auto both = graph.shape({id, i}).merge(shape);
     if (!both.ok()) {
