@@ -58,7 +58,7 @@ Outcome outcome_of(const OpDef& op, const AttrDef& attr, DType dtype) {
 }
 
 TEST(OpDtypes, EachClaimedHasACpuKernel) {
-  int pairs = 0, ran = 0;
+  int pairs = 0, ran = 0, attributes = 0;
   std::set<std::string> never;
   for (const auto& op : builtin_ops().all()) {
     if (op->async || !cpu_kernels().has(op->name, "cpu")) continue;  // HoldTogether tells of the latter
@@ -70,6 +70,7 @@ TEST(OpDtypes, EachClaimedHasACpuKernel) {
       }
       const auto runs = [](const auto& o) { return o.second == Outcome::kRuns; };
       const auto some = std::count_if(outcomes.begin(), outcomes.end(), runs);
+      ++attributes;
       pairs += static_cast<int>(outcomes.size());
       ran += static_cast<int>(some);
       for (const auto& [dtype, outcome] : outcomes) {
@@ -81,7 +82,7 @@ TEST(OpDtypes, EachClaimedHasACpuKernel) {
   }
   std::string names;
   for (const std::string& name : never) names += " " + name;
-  EXPECT_LT(never.size(), 60u) << "random cases say too little:" << names;
+  EXPECT_LT(static_cast<int>(never.size()), attributes / 6) << "random cases say too little:" << names;
   std::printf("%d of %d dtypes of attributes ran; no random case gets through:%s\n", ran, pairs, names.c_str());
 }
 
