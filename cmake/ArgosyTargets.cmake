@@ -84,7 +84,7 @@ function(argosy_op_families)
   argosy_library(ops SOURCES ops.cc ${definitions} DEPS argosy_graph)
   argosy_library(kernels_cpu SOURCES kernels_cpu.cc evaluate.cc ${cpu}
                  DEPS argosy_comm argosy_ops argosy_graph argosy_op argosy_onednn argosy_data argosy_tf
-                 LIBS hwy::hwy Eigen3::Eigen PkgConfig::re2)
+                 LIBS hwy::hwy Eigen3::Eigen PkgConfig::re2 PkgConfig::icu ${FARMHASH_LIBRARY} ZLIB::ZLIB)
   # A test program per family, ops_<family>_test, so that work on one does not build the tests of all.
   foreach(family IN LISTS ARGN)
     argosy_test(ops_${family} SOURCES ${tests_${family}} DEPS argosy_testing)

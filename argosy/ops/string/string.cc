@@ -3,6 +3,7 @@
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/constant/constant.h"
+#include "argosy/ops/string/parts.h"
 
 namespace argosy {
 
@@ -117,6 +118,8 @@ void define_string(OpRegistry& ops) {
        .outputs = {"filename: string"},
        .shape = all_scalars},
       true);
+  define_text(ops);
+  define_unicode(ops);
 }
 
 Value string_join(const std::vector<Value>& inputs, std::string_view separator) {

@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "argosy/op/kernel.h"
+#include "argosy/ops/string/parts.h"
 #include "argosy/ops/string/summarize.h"
 #include "argosy/tensor/ints.h"
 
@@ -245,6 +246,11 @@ void add_kernels_cpu_string(KernelRegistry& kernels) {
   kernels.add("ReduceJoin", "cpu", ReduceJoin::make);
   kernels.add("ShardedFilename", "cpu", sharded_name);
   kernels.add("ShardedFilespec", "cpu", sharded_name);
+  add_kernels_cpu_text(kernels);
+  add_kernels_cpu_pieces(kernels);
+  add_kernels_cpu_patterns(kernels);
+  add_kernels_cpu_hashes(kernels);
+  add_kernels_cpu_unicode(kernels);
 }
 
 }  // namespace argosy

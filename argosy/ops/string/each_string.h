@@ -1,0 +1,32 @@
+// Loops over strings, for the family's kernels.
+#pragma once
+
+#include <string>
+
+#include "argosy/op/kernel.h"
+
+namespace argosy {
+
+// Output 0 has input 0's shape; element i is what fn(text, to) writes. fn returns Status.
+template <typename To, typename Fn>
+Status each_string(KernelContext& c, Fn&& fn) {
+  const Tensor& x = c.input(0);
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape()));
+  const std::string* const from = x.data<std::string>();
+  To* const to = y->data<To>();
+  for (std::int64_t i = 0; i < x.elements(); ++i) ARGOSY_RETURN_IF_ERROR(fn(from[i], to[i]));
+  return ok_status();
+}
+
+inline bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+// A byte that goes on with a UTF-8 character.
+inline bool continues(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+
+// Input i as one string; the error names `what`.
+inline Result<std::string_view> one_string(const KernelContext& c, int i, std::string_view what) {
+  const Tensor& t = c.input(i);
+  if (t.shape().rank() != 0) return invalid_argument(what, " must be a scalar, not of shape ", t.shape());
+  return std::string_view(*t.data<std::string>());
+}
+
+}  // namespace argosy
