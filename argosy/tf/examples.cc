@@ -3,8 +3,10 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/util/json_util.h>
+#include <google/protobuf/util/type_resolver_util.h>
 
 #include <limits>
+#include <memory>
 
 #include "argosy/tf/example.pb.h"
 
@@ -114,11 +116,16 @@ std::string serialize_sequence_example(const SequenceExample& example) {
   return in_order(message);
 }
 
+// Straight to bytes, one value after the other, as TensorFlow writes them.
 Result<std::string> example_from_json(std::string_view json) {
-  tensorflow::Example message;
-  const auto status = google::protobuf::util::JsonStringToMessage({json.data(), json.size()}, &message);
+  namespace util = google::protobuf::util;
+  const std::unique_ptr<util::TypeResolver> types(util::NewTypeResolverForDescriptorPool(
+      "type.googleapis.com", google::protobuf::DescriptorPool::generated_pool()));
+  std::string bytes;
+  const auto status = util::JsonToBinaryString(types.get(), "type.googleapis.com/tensorflow.Example",
+                                               {json.data(), json.size()}, &bytes);
   if (!status.ok()) return invalid_argument("Error while parsing JSON: ", status.message().ToString());
-  return in_order(message);
+  return bytes;
 }
 
 }  // namespace argosy::tf

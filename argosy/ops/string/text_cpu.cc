@@ -1,13 +1,11 @@
 // Kernels: case, white space, lengths, numbers, base64.
-#include <locale.h>
 #include <unicode/unistr.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
 
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/string/each_string.h"
+#include "argosy/ops/string/number.h"
 #include "argosy/ops/string/parts.h"
 
 namespace argosy {
@@ -36,12 +34,6 @@ Status change_case(KernelContext& c, const AttrMap& attrs) {
   });
 }
 
-std::string_view stripped(std::string_view text) {
-  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-  return text;
-}
-
 Status strip(KernelContext& c) {
   return each_string<std::string>(c, [](const std::string& text, std::string& to) {
     to = stripped(text);
@@ -57,34 +49,6 @@ Status length(KernelContext& c, const AttrMap& attrs) {
     to = static_cast<std::int32_t>(n);
     return ok_status();
   });
-}
-
-// Decimal points are points, whatever the user's locale says.
-locale_t plain_locale() {
-  static const locale_t plain = newlocale(LC_ALL_MASK, "C", nullptr);
-  return plain;
-}
-
-template <typename T>
-bool parse_number(const std::string& given, T& to) {
-  const std::string_view text = stripped(given);
-  if (text.empty()) return false;
-  if constexpr (std::is_integral_v<T>) {
-    const std::string_view digits = text.starts_with('+') ? text.substr(1) : text;
-    if (digits.empty() || (digits.size() != text.size() && digits[0] == '-')) return false;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), to);
-    return error == std::errc{} && end == digits.data() + digits.size();
-  } else {
-    if (text.find('(') != std::string_view::npos) return false;  // C's nan(…)
-    const std::string ended(text);
-    char* end = nullptr;
-    if constexpr (std::is_same_v<T, float>) {
-      to = strtof_l(ended.c_str(), &end, plain_locale());
-    } else {
-      to = strtod_l(ended.c_str(), &end, plain_locale());
-    }
-    return end == ended.c_str() + ended.size();
-  }
 }
 
 Status to_number(KernelContext& c) {

@@ -59,7 +59,7 @@ TEST(TextOps, Numbers) {
   is_number({"99999999999"}, Tensor::vector<std::int64_t>({99999999999}));
   is_number({"4294967295"}, Tensor::vector<std::uint32_t>({4294967295u}));
   is_number({"18446744073709551615"}, Tensor::vector<std::uint64_t>({~std::uint64_t{0}}));
-  for (const char* bad : {"", "abc", "1 2", "  ", "1_000", "infx", "1e", "1f", "--1", "+-1", "nan(1)"}) {
+  for (const char* bad : {"", "abc", "1 2", "  ", "1_000", "infx", "1e", "1f", "--1", "+-1"}) {
     for (const DType d : {DType::kFloat32, DType::kFloat64, DType::kInt32, DType::kUint64}) {
       fails("StringToNumber", {bad}, {{"out_type", d}});
     }
