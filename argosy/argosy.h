@@ -19,6 +19,7 @@
 #include "argosy/tensor/tensor.h"
 #include "argosy/tf/checkpoint.h"
 #include "argosy/tf/model/load_graph.h"
+#include "argosy/tf/session/session_server.h"
 #include "argosy/train/clipping.h"
 #include "argosy/train/ensemble.h"
 #include "argosy/train/layers.h"

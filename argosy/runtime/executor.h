@@ -19,7 +19,7 @@ Status run_dynamic(const Step& step, RunState& state, std::span<const Tensor> fe
                    RunContext& context);
 
 // Shared by both: the value a fetched slot stands for, safe to keep.
-Result<Tensor> take_fetch(const Step& step, Tensor& slot, std::string_view node);
+Result<Tensor> take_fetch(const Step& step, std::size_t fetch, const Tensor& slot, const RunContext& context);
 Status name_node(Status status, const Step& step, const Item& item);
 
 }  // namespace argosy

@@ -43,10 +43,13 @@ class Builder {
     for (const Endpoint e : feeds_.fetches) {
       if (e.index == Value::kControl) {
         step_.fetch_slots.push_back(-1);
+        step_.fetched_refs.emplace_back();
         continue;
       }
       ARGOSY_ASSIGN_OR_RETURN(const std::int32_t slot, fetch(e));
       step_.fetch_slots.push_back(slot);
+      const Node& node = graph_.node(e.node);
+      step_.fetched_refs.push_back(node.output_is_ref(e.index) ? node.name : "");
     }
     items_.readers.resize(step_.slots.size());
     return std::move(items_);

@@ -1,5 +1,7 @@
 #include "argosy/runtime/machine.h"
 
+#include "argosy/runtime/caps.h"
+
 namespace argosy {
 
 Result<std::shared_ptr<Machine>> Machine::make(const DeviceRequest& request) {
@@ -7,12 +9,24 @@ Result<std::shared_ptr<Machine>> Machine::make(const DeviceRequest& request) {
   return std::make_shared<Machine>(std::move(devices));
 }
 
-Machine::Machine(std::vector<std::unique_ptr<Device>> devices) : devices_(std::move(devices)) {
+Machine::Machine(std::vector<std::unique_ptr<Device>> devices)
+    : devices_(std::move(devices)), caps_(std::make_unique<Caps>()) {
   for (const auto& device : devices_) {
     arenas_.push_back(std::make_unique<Arenas>(device->allocator()));
-    resources_.push_back(std::make_unique<ResourceManager>());
+    resources_.push_back(std::make_shared<ResourceManager>());
   }
 }
+
+Machine::Machine(std::shared_ptr<Machine> base, std::vector<std::unique_ptr<Device>> devices,
+                 const std::vector<int>& origin, bool own_resources)
+    : Machine(std::move(devices)) {
+  base_ = std::move(base);
+  for (std::size_t i = 0; i < origin.size() && !own_resources; ++i) {
+    resources_[i] = base_->resources_[static_cast<std::size_t>(origin[i])];
+  }
+}
+
+Machine::~Machine() = default;
 
 int Machine::find(const DeviceName& full) const {
   for (int i = 0; i < size(); ++i) {

@@ -17,10 +17,17 @@
 
 namespace argosy {
 
+class Caps;  // argosy/runtime/caps.h
+
 class Machine {
  public:
   static Result<std::shared_ptr<Machine>> make(const DeviceRequest& request);
   explicit Machine(std::vector<std::unique_ptr<Device>> devices);
+  // Another look at the devices of `base`, which lives as long: `devices` stand in for those at positions `origin` of
+  // base, whose resources they share, or have ones of their own.
+  Machine(std::shared_ptr<Machine> base, std::vector<std::unique_ptr<Device>> devices, const std::vector<int>& origin,
+          bool own_resources);
+  ~Machine();
 
   int size() const { return static_cast<int>(devices_.size()); }
   Device& device(int i) const { return *devices_[i]; }
@@ -35,16 +42,19 @@ class Machine {
   int num_gpus() const;
   // Held while a run is put on several devices' queues: every device then meets concurrent runs in one order, so that
   // no two wait for each other.
-  Mutex& launch() const { return launch_; }
-  Traces& traces() { return traces_; }
+  Mutex& launch() const { return base_ != nullptr ? base_->launch() : launch_; }
+  Traces& traces() { return base_ != nullptr ? base_->traces() : traces_; }
+  Caps& caps() { return *caps_; }
   // Empties a container ("" = all) on every device: variables lose their values.
   void reset(const std::string& container = "");
 
  private:
+  std::shared_ptr<Machine> base_;  // of a view
   // Resources and arenas go before the devices whose memory they hold.
   std::vector<std::unique_ptr<Device>> devices_;
+  std::unique_ptr<Caps> caps_;
   std::vector<std::unique_ptr<Arenas>> arenas_;
-  std::vector<std::unique_ptr<ResourceManager>> resources_;
+  std::vector<std::shared_ptr<ResourceManager>> resources_;
   mutable Mutex launch_;
   Traces traces_;
 

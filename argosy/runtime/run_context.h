@@ -13,7 +13,8 @@ namespace argosy {
 
 class RunContext final : public StepContext {
  public:
-  RunContext(std::int64_t step_id, StepStats* stats) : step_id_(step_id), stats_(stats) {}
+  RunContext(std::int64_t step_id, StepStats* stats, bool fetch_handles = false)
+      : step_id_(step_id), stats_(stats), fetch_handles_(fetch_handles) {}
 
   std::int64_t step_id() const override { return step_id_; }
   Cancellation& cancellation() override { return cancellation_; }
@@ -22,6 +23,8 @@ class RunContext final : public StepContext {
   ResourceManager& step_resources() override { return resources_; }
 
   StepStats* stats() const { return stats_; }  // null: nobody asked
+  // A fetched handle of a variable stays one, instead of being read.
+  bool fetch_handles() const { return fetch_handles_; }
   // Every receiver still waiting is told why the run ended.
   void abort(const Status& reason);
 
@@ -33,6 +36,7 @@ class RunContext final : public StepContext {
   };
   const std::int64_t step_id_;
   StepStats* const stats_;
+  const bool fetch_handles_;
   Cancellation cancellation_;
   ResourceManager resources_;
   Mutex mutex_;

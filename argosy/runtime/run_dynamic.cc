@@ -69,7 +69,7 @@ class Dynamic {
                      .with_id("ARG-RUN-003");
         break;
       }
-      auto taken = take_fetch(step_, state_.tensors[slot], "fetch");
+      auto taken = take_fetch(step_, i, state_.tensors[slot], context_);
       if (taken.ok()) {
         fetches[i] = *std::move(taken);
       } else {

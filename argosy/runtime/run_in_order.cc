@@ -13,12 +13,15 @@ Status name_node(Status status, const Step& step, const Item& item) {
       str_cat("node '", node.name, "' (", node.op, ") on ", step.machine->device(item.device).spec().name.to_string()));
 }
 
-Result<Tensor> take_fetch(const Step&, Tensor& slot, std::string_view node) {
-  if (slot.dtype() == DType::kResource && slot.elements() == 1) {
-    const auto variable = std::dynamic_pointer_cast<Variable>(slot.data<ResourceHandle>()->resource());
-    if (variable) {
-      ARGOSY_ASSIGN_OR_RETURN(const Tensor value, variable->read(node));
-      return value.clone();
+Result<Tensor> take_fetch(const Step& step, std::size_t fetch, const Tensor& slot, const RunContext& context) {
+  const std::string& ref = step.fetched_refs[fetch];
+  const bool read = !ref.empty() || !context.fetch_handles();
+  if (read && slot.dtype() == DType::kResource && slot.elements() == 1) {
+    const ResourceHandle& handle = *slot.data<ResourceHandle>();
+    if (const auto variable = std::dynamic_pointer_cast<Variable>(handle.resource())) {
+      auto value = variable->read(handle.name());
+      if (value.ok()) return value->clone();
+      return std::move(value).status().with_where(str_cat("node '", ref.empty() ? handle.name() : ref, "', fetched"));
     }
   }
   return slot.owned();
@@ -90,7 +93,7 @@ class InOrder {
         fetches[i] = Tensor();
         continue;
       }
-      ARGOSY_ASSIGN_OR_RETURN(fetches[i], take_fetch(step_, state_.tensors[slot], "fetch"));
+      ARGOSY_ASSIGN_OR_RETURN(fetches[i], take_fetch(step_, i, state_.tensors[slot], context_));
     }
     return ok_status();
   }

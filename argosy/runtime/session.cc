@@ -185,7 +185,7 @@ class Session::Impl {
       if (stats == nullptr) stats = &traced;
       stats->keep_ops = true;
     }
-    RunContext context(next_step_.fetch_add(1, std::memory_order_relaxed), stats);
+    RunContext context(next_step_.fetch_add(1, std::memory_order_relaxed), stats, options_.fetch_handles);
     ARGOSY_RETURN_IF_ERROR(enter(context));
     Deadlines::Token deadline = 0;
     Cancellation::Token token = 0;

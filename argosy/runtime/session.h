@@ -32,6 +32,7 @@ struct SessionOptions {
   bool log_device_placement = false;  // a summary on stderr when a step is compiled
   bool optimize = true;               // folding, merging, fusion
   std::string without_passes = "";    // some of them left out (passes/optimize.h); "" = $ARGOSY_WITHOUT_PASSES
+  bool fetch_handles = false;         // a fetched variable handle stays one; else it is the variable's value
   bool reproducible = false;          // fixed reduction orders, also across device counts
   std::optional<std::string> trace_path = {};  // Chrome trace of every step; unset: $ARGOSY_TRACE; "": none. Sessions
                                                // of one machine share a file

@@ -61,6 +61,7 @@ struct Step {
   std::vector<std::pair<std::int32_t, Tensor>> presets;  // constants and handles: the same in every run
   std::vector<std::int32_t> feed_slots;                  // in the signature's order
   std::vector<std::int32_t> fetch_slots;                 // likewise; -1: a control value
+  std::vector<std::string> fetched_refs;                 // likewise: the node, where it gives a reference, else ""
   std::vector<std::int32_t> leftovers;                   // slots to let go of when a run ends
   std::vector<std::size_t> arena_bytes;                  // by device
   std::vector<std::unique_ptr<Kernel>> kernels;

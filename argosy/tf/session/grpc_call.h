@@ -1,0 +1,73 @@
+// GrpcCall: one unary call on raw bytes, from waiting for it to its end. Used by grpc_transport.cc alone.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/support/async_unary_call.h>
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "argosy/tf/session/pollers.h"
+#include "argosy/tf/session/session_service.h"
+
+namespace argosy::tf {
+
+// Unary methods by literal path, requests and responses as gRPC holds them.
+class RawService final : public grpc::Service {
+ public:
+  explicit RawService(const std::vector<const char*>& paths);  // literals
+  void wait_for_call(int method, grpc::ServerContext& context, grpc::ByteBuffer& request,
+                     grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>& writer, grpc::ServerCompletionQueue& queue,
+                     void* tag);
+};
+
+class GrpcCall;
+
+// What the queue gives back.
+struct GrpcEvent {
+  enum Kind : std::uint8_t { kArrived, kOver, kSent };
+  GrpcCall* call;
+  Kind kind;
+};
+
+// What calls do with what they bring; outlives them.
+class GrpcCallHandler {
+ public:
+  virtual ~GrpcCallHandler() = default;
+  // Waits for the next call of this method. Before the work of the last one: it may take for ever.
+  virtual void wait_for_next(int method) = 0;
+  virtual grpc::Status serve(int method, const std::string& peer, WireReader request, CallContext& context,
+                             std::vector<WirePiece>& response) = 0;
+  // Whether serve() looks at the peer at all.
+  virtual bool wants_peer() const = 0;
+};
+
+class GrpcCall final : public CallContext {
+ public:
+  // Waits for a call of this method; deletes itself when that is over.
+  static void wait(RawService& service, int method, grpc::ServerCompletionQueue& queue, GrpcCallHandler& handler);
+
+  void on(GrpcEvent::Kind kind, bool ok, Pollers& pollers);
+
+  Cancellation& cancellation() override { return cancellation_; }
+  void about_to_run(std::int64_t usual_nanos) override;
+
+ private:
+  GrpcCall(int method, GrpcCallHandler& handler) : method_(method), handler_(handler) {}
+  void arrived();
+  void release();
+
+  const int method_;
+  GrpcCallHandler& handler_;
+  grpc::ServerContext context_;
+  grpc::ByteBuffer request_;
+  grpc::ServerAsyncResponseWriter<grpc::ByteBuffer> writer_{&context_};
+  GrpcEvent arrived_{this, GrpcEvent::kArrived}, over_{this, GrpcEvent::kOver}, sent_{this, GrpcEvent::kSent};
+  std::atomic<int> pending_{2};  // events to come once it has arrived
+  Cancellation cancellation_;
+  Pollers* pollers_ = nullptr;
+};
+
+}  // namespace argosy::tf

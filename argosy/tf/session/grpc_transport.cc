@@ -1,0 +1,160 @@
+#include "argosy/tf/session/grpc_transport.h"
+
+#include <grpcpp/security/server_credentials.h>
+
+#include <climits>
+
+#include "argosy/tf/session/grpc_call.h"
+#include "argosy/tf/session/rpc_error.h"
+
+namespace argosy::tf {
+
+namespace {
+
+constexpr int kHealthCheck = kNumMethods;
+// Calls of each method that gRPC may hand over without asking: more arrive while one thread is busy.
+constexpr int kWaiting = 16;
+
+const std::vector<const char*>& paths() {
+  static const std::vector<const char*> all = {"/tensorflow.MasterService/CreateSession",
+                                               "/tensorflow.MasterService/ExtendSession",
+                                               "/tensorflow.MasterService/PartialRunSetup",
+                                               "/tensorflow.MasterService/RunStep",
+                                               "/tensorflow.MasterService/CloseSession",
+                                               "/tensorflow.MasterService/ListDevices",
+                                               "/tensorflow.MasterService/Reset",
+                                               "/tensorflow.MasterService/MakeCallable",
+                                               "/tensorflow.MasterService/RunCallable",
+                                               "/tensorflow.MasterService/ReleaseCallable",
+                                               "/grpc.health.v1.Health/Check"};
+  return all;
+}
+
+grpc::Status to_grpc(const Status& status) {
+  if (status.ok()) return grpc::Status::OK;
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), client_message(status));
+}
+
+void tune(grpc::ServerBuilder& builder) {
+  builder.SetMaxReceiveMessageSize(INT_MAX);
+  builder.SetMaxSendMessageSize(-1);
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // two servers at one port would share its clients
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 4096);
+  // Tensors come in large frames.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, (16 << 20) - 1);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 8 << 20);
+  // A client whose machine is gone says nothing: ask it.
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1000);
+}
+
+}  // namespace
+
+class GrpcTransport::Impl final : public GrpcCallHandler {
+ public:
+  Impl(SessionService& service, GrpcTransportOptions options) : service_(service), options_(std::move(options)) {}
+
+  Status start() {
+    grpc::ServerBuilder builder;
+    std::shared_ptr<grpc::ServerCredentials> credentials = grpc::InsecureServerCredentials();
+    if (!options_.cert_pem.empty()) {
+      grpc::SslServerCredentialsOptions tls(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+      tls.pem_root_certs = options_.client_ca_pem;
+      tls.pem_key_cert_pairs.push_back({options_.key_pem, options_.cert_pem});
+      credentials = grpc::SslServerCredentials(tls);
+    }
+    const bool bare_v6 = options_.host.find(':') != std::string::npos && !options_.host.starts_with('[');
+    const std::string address = str_cat(bare_v6 ? "[" : "", options_.host, bare_v6 ? "]" : "", ":", options_.port);
+    builder.AddListeningPort(address, credentials, &port_);
+    tune(builder);
+    builder.RegisterService(&raw_);
+    queue_ = builder.AddCompletionQueue();
+    server_ = builder.BuildAndStart();
+    if (server_ == nullptr || port_ == 0) {
+      if (server_ != nullptr) server_->Shutdown();
+      queue_->Shutdown();
+      void* tag = nullptr;
+      bool ok = false;
+      while (queue_->Next(&tag, &ok)) {
+      }
+      return unavailable("cannot listen at ", address, ": the port is taken, or the address is none of this machine's")
+          .with_id("ARG-RPC-005")
+          .with_next("another port, or 0 for any free one");
+    }
+    for (int method = 0; method <= kHealthCheck; ++method) {
+      const bool many =
+          method == static_cast<int>(Method::kRunStep) || method == static_cast<int>(Method::kRunCallable);
+      for (int i = 0; i < (many ? kWaiting : 2); ++i) GrpcCall::wait(raw_, method, *queue_, *this);
+    }
+    pollers_ = std::make_unique<Pollers>([this](Pollers& pollers) {
+      void* tag = nullptr;
+      bool ok = false;
+      if (!queue_->Next(&tag, &ok)) return false;
+      const GrpcEvent& event = *static_cast<GrpcEvent*>(tag);
+      event.call->on(event.kind, ok, pollers);
+      return true;
+    });
+    return ok_status();
+  }
+
+  void stop(std::chrono::milliseconds grace) {
+    if (server_ == nullptr || pollers_ == nullptr) return;
+    server_->Shutdown(std::chrono::system_clock::now() + grace);
+    queue_->Shutdown();
+    pollers_->join();
+    pollers_.reset();
+    server_.reset();
+  }
+
+  int port() const { return port_; }
+  int threads() const { return pollers_ != nullptr ? pollers_->threads() : 0; }
+
+  void wait_for_next(int method) override { GrpcCall::wait(raw_, method, *queue_, *this); }
+  bool wants_peer() const override { return options_.filter_peers; }
+
+  grpc::Status serve(int method, const std::string& peer, WireReader request, CallContext& context,
+                     std::vector<WirePiece>& response) override {
+    if (method == kHealthCheck) {
+      response.resize(1);
+      response[0].bytes = "\x08\x01";  // HealthCheckResponse{status: SERVING}
+      return grpc::Status::OK;
+    }
+    if (options_.filter_peers && !options_.peers.allows(peer)) {
+      return grpc::Status(
+          grpc::StatusCode::UNAUTHENTICATED,
+          str_cat("clients at ", peer, " are not let in without a certificate (--insecure-tf-clients)"));
+    }
+    auto reply = service_.call(static_cast<Method>(method), request, context);
+    if (!reply.ok()) return to_grpc(reply.status());
+    response = *std::move(reply);
+    std::size_t bytes = 0;
+    for (const WirePiece& piece : response) bytes += piece.view().size();
+    service_.metrics().count_response(bytes);
+    return grpc::Status::OK;
+  }
+
+ private:
+  SessionService& service_;
+  const GrpcTransportOptions options_;
+  RawService raw_{paths()};
+  int port_ = 0;
+  std::unique_ptr<grpc::ServerCompletionQueue> queue_;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<Pollers> pollers_;
+};
+
+GrpcTransport::GrpcTransport(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+GrpcTransport::~GrpcTransport() { stop(std::chrono::milliseconds(0)); }
+
+Result<std::unique_ptr<GrpcTransport>> GrpcTransport::start(SessionService& service, GrpcTransportOptions options) {
+  auto impl = std::make_unique<Impl>(service, std::move(options));
+  ARGOSY_RETURN_IF_ERROR(impl->start());
+  return std::unique_ptr<GrpcTransport>(new GrpcTransport(std::move(impl)));
+}
+
+int GrpcTransport::port() const { return impl_->port(); }
+int GrpcTransport::threads() const { return impl_->threads(); }
+void GrpcTransport::stop(std::chrono::milliseconds grace) { impl_->stop(grace); }
+
+}  // namespace argosy::tf

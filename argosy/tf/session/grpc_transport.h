@@ -1,0 +1,40 @@
+// GrpcTransport: a SessionService at a gRPC port, under the literal paths that TensorFlow's clients use
+// (/tensorflow.MasterService/RunStep), and grpc.health.v1.Health/Check. Requests and responses stay what gRPC holds
+// them in; no message is parsed here. Internal to the session server.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "argosy/tf/session/peer_filter.h"
+#include "argosy/tf/session/session_service.h"
+
+namespace argosy::tf {
+
+struct GrpcTransportOptions {
+  std::string host;  // an address, "0.0.0.0" among them
+  int port = 0;
+  std::string cert_pem, key_pem, client_ca_pem;  // all or none: TLS with certificates on both sides
+  bool filter_peers = false;
+  PeerFilter peers = {};
+};
+
+class GrpcTransport {
+ public:
+  // Listens when it returns. `service` outlives it.
+  static Result<std::unique_ptr<GrpcTransport>> start(SessionService& service, GrpcTransportOptions options);
+  ~GrpcTransport();  // stops
+
+  int port() const;
+  int threads() const;  // that serve calls now
+  // New calls are refused; those under way have `grace` to end, then they are cancelled. Idempotent.
+  void stop(std::chrono::milliseconds grace);
+
+ private:
+  class Impl;
+  explicit GrpcTransport(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace argosy::tf

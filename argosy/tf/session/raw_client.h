@@ -1,0 +1,68 @@
+// RawClient: the other side of the session server for tests and benchmarks: a unary call with bytes in and out, and the
+// requests that a TensorFlow client would send. Not for users.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "argosy/tensor/tensor.h"
+
+namespace argosy::tf {
+
+struct RawReply {
+  int code = 0;  // of gRPC
+  std::string message;
+  std::string bytes;
+};
+
+// What a RunStep gave.
+struct StepReply {
+  int code = 0;  // of gRPC, or of the step
+  std::string message;
+  std::vector<std::pair<std::string, Tensor>> tensors;
+  std::string metadata;  // serialised RunMetadata
+
+  const Tensor& operator[](std::string_view name) const;  // an invalid one where there is none
+};
+
+struct StepCall {
+  std::vector<std::pair<std::string, Tensor>> feeds = {};
+  std::vector<std::string> fetches = {}, targets = {};
+  std::string options = {};  // serialised RunOptions
+  std::string partial_run = {};
+  std::int64_t request_id = 0;
+  bool errors_in_body = true;
+};
+
+// Serialised RunStepRequest and CreateSessionRequest.
+std::string run_step_request(std::string_view session, const StepCall& call);
+std::string create_session_request(std::string_view graph_def, std::string_view config);
+StepReply read_step_reply(const RawReply& reply);
+
+class RawClient {
+ public:
+  explicit RawClient(const std::string& target);  // "localhost:2222"
+  ~RawClient();
+
+  // Waits until the server is there. `timeout`: of the call; 0: none.
+  RawReply call(std::string_view path, std::string_view request, std::chrono::milliseconds timeout = {});
+  RawReply master(std::string_view method, std::string_view request, std::chrono::milliseconds timeout = {});
+  // One call after the other, with as little as can be around each: for measuring. Returns the size of the last answer,
+  // negative after an error.
+  std::int64_t repeat(std::string_view path, std::string_view request, int times);
+
+  // The handle, or "" with the error in `reply`.
+  std::string create(std::string_view graph_def, std::string_view config = "", RawReply* reply = nullptr);
+  StepReply run(std::string_view session, const StepCall& call, std::chrono::milliseconds timeout = {});
+  RawReply close(std::string_view session);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace argosy::tf

@@ -1,0 +1,182 @@
+#include "argosy/tf/session/session_server.h"
+
+#include <atomic>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "argosy/base/clock.h"
+#include "argosy/base/log.h"
+#include "argosy/base/mutex.h"
+#include "argosy/tf/session/grpc_transport.h"
+#include "argosy/tf/session/http_status.h"
+
+namespace argosy::tf {
+
+namespace {
+
+constexpr const char* kUsage = "ARG-USAGE";
+
+Result<std::string> read_pem(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file || text.str().empty()) return not_found("cannot read the certificate or key ", path).with_where(path);
+  return text.str();
+}
+
+// Certificates on both sides, or a loopback address, or networks that somebody has named.
+Result<GrpcTransportOptions> transport_options(const SessionServerOptions& o) {
+  GrpcTransportOptions to{.host = o.host == "localhost" ? "127.0.0.1" : o.host, .port = o.port};
+  const int given = (o.tls_cert.empty() ? 0 : 1) + (o.tls_key.empty() ? 0 : 1) + (o.tls_ca.empty() ? 0 : 1);
+  if (given != 0 && given != 3) {
+    return invalid_argument("TLS needs a certificate, its key, and who signs the clients' certificates")
+        .with_id(kUsage)
+        .with_next("--tls-cert, --tls-key and --tls-ca together");
+  }
+  if (given == 3) {
+    ARGOSY_ASSIGN_OR_RETURN(to.cert_pem, read_pem(o.tls_cert));
+    ARGOSY_ASSIGN_OR_RETURN(to.key_pem, read_pem(o.tls_key));
+    ARGOSY_ASSIGN_OR_RETURN(to.client_ca_pem, read_pem(o.tls_ca));
+  } else if (!is_loopback(o.host)) {
+    if (o.insecure_clients.empty()) {
+      return invalid_argument("whoever reaches ", o.host,
+                              " could run programs here: clients elsewhere need certificates")
+          .with_id(kUsage)
+          .with_next(
+              "--tls-cert, --tls-key and --tls-ca; or --insecure-tf-clients 10.0.0.0/8 for stock TensorFlow "
+              "clients of a network you trust");
+    }
+    to.filter_peers = true;
+    ARGOSY_ASSIGN_OR_RETURN(to.peers, PeerFilter::parse(o.insecure_clients));
+  }
+  return to;
+}
+
+std::string metrics_page(SessionService& service, int threads) {
+  std::string text = service.metrics().to_prometheus();
+  text +=
+      str_cat("# HELP argosy_sessions Sessions open now.\n# TYPE argosy_sessions gauge\nargosy_sessions ",
+              service.sessions().size(),
+              "\n# HELP argosy_threads Threads serving calls.\n# TYPE argosy_threads gauge\nargosy_threads ", threads,
+              "\n# HELP argosy_device_bytes Memory of a device in use.\n# TYPE argosy_device_bytes gauge\n");
+  Machine& machine = service.machine();
+  for (int d = 0; d < machine.size(); ++d) {
+    text += str_cat("argosy_device_bytes{device=\"", machine.device(d).spec().name.short_string(), "\"} ",
+                    machine.device(d).allocator().stats().in_use_bytes, "\n");
+  }
+  return text;
+}
+
+std::string status_page(SessionService& service, const std::string& address, std::int64_t start, int threads) {
+  std::string text =
+      str_cat("argosy session server at ", address, "\nup ", static_cast<std::int64_t>(seconds_since(start)), " s, ",
+              threads, " threads serve calls\n\ndevices\n");
+  Machine& machine = service.machine();
+  for (int d = 0; d < machine.size(); ++d) {
+    const DeviceSpec& spec = machine.device(d).spec();
+    const MemoryStats memory = machine.device(d).allocator().stats();
+    text += str_cat("  ", spec.name.short_string(), "  ", spec.description, "  ", format_bytes(memory.in_use_bytes),
+                    " in use, peak ", format_bytes(memory.peak_bytes), "\n");
+  }
+  text += "\ncalls\n";
+  for (int m = 0; m < kNumMethods; ++m) {
+    text += str_cat("  ", method_name(static_cast<Method>(m)), "  ", service.metrics().calls(m), "\n");
+  }
+  const auto sessions = service.sessions();
+  text += str_cat("\n", sessions.size(), " sessions\n");
+  for (const auto& s : sessions) {
+    text += str_cat("  ", s.handle.substr(0, 4), "…  ",
+                    s.idle_seconds > 0 ? str_cat("idle ", static_cast<std::int64_t>(s.idle_seconds), " s") : "at work",
+                    "\n");
+  }
+  return text;
+}
+
+}  // namespace
+
+class SessionServer::Impl {
+ public:
+  Status start(const SessionServerOptions& o) {
+    ARGOSY_ASSIGN_OR_RETURN(const GrpcTransportOptions transport, transport_options(o));
+    if (transport.filter_peers) {
+      ARGOSY_LOG(kWarning, "clients of ", str_join(o.insecure_clients), " are let in at ", o.host,
+                 " without certificate: they can run what this user can");
+    }
+    ARGOSY_ASSIGN_OR_RETURN(auto machine, Machine::make(o.devices));
+    service_ = std::make_unique<SessionService>(SessionService::Options{.machine = std::move(machine),
+                                                                        .feed_limit_bytes = o.feed_limit_bytes,
+                                                                        .max_sessions = o.max_sessions,
+                                                                        .lease = o.session_lease});
+    ARGOSY_ASSIGN_OR_RETURN(transport_, GrpcTransport::start(*service_, transport));
+    address_ = str_cat(o.host, ":", transport_->port());
+    if (o.http_port >= 0) {
+      const std::int64_t begin = now_nanos();
+      ARGOSY_ASSIGN_OR_RETURN(
+          http_, HttpStatus::start(
+                     transport.host, o.http_port, [this] { return metrics_page(*service_, transport_->threads()); },
+                     [this, begin] { return status_page(*service_, address_, begin, transport_->threads()); }));
+    }
+    if (o.session_lease.count() > 0) janitor_ = std::thread([this] { close_expired(); });
+    return ok_status();
+  }
+
+  void stop(std::chrono::milliseconds grace) {
+    if (service_ == nullptr || stopped_.exchange(true)) return;
+    {
+      MutexLock lock(mutex_);
+      stopping_ = true;
+      changed_.notify_all();
+    }
+    if (janitor_.joinable()) janitor_.join();
+    http_.reset();
+    if (transport_ != nullptr) transport_->stop(grace);
+    service_->close_all();
+  }
+
+  int port() const { return transport_->port(); }
+  int http_port() const { return http_ != nullptr ? http_->port() : -1; }
+  const std::string& address() const { return address_; }
+  SessionService& service() const { return *service_; }
+
+ private:
+  void close_expired() {
+    MutexLock lock(mutex_);
+    while (!stopping_) {
+      (void)changed_.wait_until(mutex_, std::chrono::steady_clock::now() + std::chrono::milliseconds(500));
+      if (!stopping_) (void)service_->close_expired();
+    }
+  }
+
+  std::unique_ptr<SessionService> service_;
+  std::unique_ptr<GrpcTransport> transport_;
+  std::unique_ptr<HttpStatus> http_;
+  std::string address_;
+  std::atomic<bool> stopped_{false};
+  Mutex mutex_;
+  CondVar changed_;
+  bool stopping_ ARGOSY_GUARDED_BY(mutex_) = false;
+  std::thread janitor_;
+};
+
+SessionServer::SessionServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+SessionServer::~SessionServer() { stop(); }
+
+Result<std::unique_ptr<SessionServer>> SessionServer::start(const SessionServerOptions& options) {
+  auto impl = std::make_unique<Impl>();
+  Status status = impl->start(options);
+  if (!status.ok()) {
+    impl->stop({});
+    return status;
+  }
+  return std::unique_ptr<SessionServer>(new SessionServer(std::move(impl)));
+}
+
+int SessionServer::port() const { return impl_->port(); }
+int SessionServer::http_port() const { return impl_->http_port(); }
+const std::string& SessionServer::address() const { return impl_->address(); }
+std::vector<DeviceSpec> SessionServer::devices() const { return impl_->service().machine().specs(); }
+int SessionServer::num_sessions() const { return static_cast<int>(impl_->service().sessions().size()); }
+void SessionServer::stop(std::chrono::milliseconds grace) { impl_->stop(grace); }
+
+}  // namespace argosy::tf

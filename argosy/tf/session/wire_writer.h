@@ -1,0 +1,51 @@
+// WireWriter: a protobuf message as a list of pieces: small things copied together, tensors' bytes lent as they are.
+// Used by one thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "argosy/tensor/tensor.h"
+
+namespace argosy::tf {
+
+// What a transport sends: `bytes`, or the elements of `tensor`, whose memory it keeps alive until they are sent.
+struct WirePiece {
+  std::string bytes;
+  Tensor tensor;  // valid: its bytes; else `bytes`
+
+  std::string_view view() const {
+    return tensor.valid() ? std::string_view(tensor.raw_as<const char>(), tensor.bytes()) : std::string_view(bytes);
+  }
+};
+
+class WireWriter {
+ public:
+  void varint_field(std::uint32_t number, std::uint64_t value);  // left out when 0, as proto3 does
+  void bytes_field(std::uint32_t number, std::string_view bytes);
+  // The start of a field whose `size` bytes are written next, by whatever calls.
+  void begin_bytes(std::uint32_t number, std::uint64_t size);
+  void append(std::string_view bytes) { open_ += bytes; }
+  // The elements of a plain tensor that owns its memory: lent when there are many, else copied.
+  void append_elements(const Tensor& tensor);
+
+  std::size_t size() const { return closed_bytes_ + open_.size(); }
+  // The message; the writer is empty then.
+  std::vector<WirePiece> take();
+
+  static std::size_t varint_size(std::uint64_t value);
+  static std::size_t field_size(std::uint32_t number, std::uint64_t bytes);  // tag, length and bytes
+
+ private:
+  void close();
+  std::string open_;
+  std::vector<WirePiece> pieces_;
+  std::size_t closed_bytes_ = 0;
+};
+
+// All pieces as one string: tests and small messages.
+std::string joined(const std::vector<WirePiece>& pieces);
+
+}  // namespace argosy::tf

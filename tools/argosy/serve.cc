@@ -1,0 +1,95 @@
+#include "argosy/tf/session/session_server.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "tools/argosy/command.h"
+#include "tools/argosy/console.h"
+#include "tools/argosy/device_flags.h"
+#include "tools/argosy/exit_code.h"
+#include "tools/argosy/interrupt.h"
+
+namespace argosy::cli {
+
+namespace {
+
+constexpr std::chrono::milliseconds kGrace{5000};
+
+struct Options {
+  tf::SessionServerOptions server;
+  std::int64_t lease = 0;
+};
+
+std::string ready_line(const tf::SessionServer& server, Console& console) {
+  if (!console.json()) {
+    std::vector<std::string> names;
+    for (const DeviceSpec& spec : server.devices()) names.push_back(spec.name.short_string());
+    const std::string http = server.http_port() < 0 ? "" : str_cat(", http port ", server.http_port());
+    return str_cat("serving grpc://", server.address(), " (", str_join(names), ")", http, "\n");
+  }
+  nlohmann::ordered_json devices = nlohmann::ordered_json::array();
+  for (const DeviceSpec& spec : server.devices()) {
+    devices.push_back({{"name", spec.name.to_string()},
+                       {"kind", device_kind_name(spec.kind)},
+                       {"description", spec.description},
+                       {"memory_limit_bytes", spec.memory_limit_bytes}});
+  }
+  return nlohmann::ordered_json{{"schema_version", 1},   {"target", "grpc://" + server.address()},
+                                {"port", server.port()}, {"http_port", server.http_port()},
+                                {"pid", getpid()},       {"devices", devices}}
+             .dump() +
+         "\n";
+}
+
+Result<int> run(Options& options, Console& console) {
+  // gRPC's own log says the same as our errors, in other words.
+  setenv("GRPC_VERBOSITY", "NONE", 0);
+  options.server.session_lease = std::chrono::seconds(options.lease);
+  Interrupt interrupt("closing the sessions; once more to stop at once");
+  auto server = tf::SessionServer::start(options.server);
+  if (!server.ok()) {
+    if (server.status().code() != Code::kUnavailable) return std::move(server).status();
+    console.error(server.status(), "argosy serve");
+    return kMissing;
+  }
+  console.print(ready_line(**server, console));
+  ARGOSY_RETURN_IF_ERROR(console.flush());
+  while (!interrupt.requested()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  (*server)->stop(kGrace);
+  return kDone;
+}
+
+}  // namespace
+
+void define_serve(Command& program) {
+  Command& serve = program.add("serve", "A TensorFlow session server: tf.Session(\"grpc://localhost:2222\") runs here");
+  auto& options = serve.own<Options>();
+  tf::SessionServerOptions& server = options.server;
+  serve.option("--port N", server.port, "where to listen; 0: any free port", {.least = 0, .most = 65535})
+      .option("--host H", server.host, "address to listen at; others than localhost need one of the next two lines");
+  add_device_flags(serve, server.devices);
+  serve
+      .option("--insecure-tf-clients NET", server.insecure_clients,
+              "a network (10.0.0.0/8) whose clients are let in without certificate; may be repeated")
+      .option("--tls-cert FILE", server.tls_cert, "our certificate (PEM); with --tls-key and --tls-ca")
+      .option("--tls-key FILE", server.tls_key, "its key (PEM)")
+      .option("--tls-ca FILE", server.tls_ca, "who signs the certificates of clients (PEM)")
+      .option("--http-port N", server.http_port, "also serve /metrics, /statusz and /healthz there; 0: any free port",
+              {.least = -1, .most = 65535})
+      .option("--session-lease S", options.lease, "close sessions without a call for S seconds; 0: never",
+              {.least = 0, .most = 1e9})
+      .option("--max-sessions N", server.max_sessions, "refuse more sessions at once", {.least = 1, .most = 1e6})
+      .json("print one line of JSON when ready")
+      .example("argosy serve", "then: tf.compat.v1.Session(\"grpc://localhost:2222\")")
+      .example("argosy serve --port 0 --emulate 4 --json", "four emulated GPUs, any free port, told as JSON")
+      .example("argosy serve --host 0.0.0.0 --insecure-tf-clients 10.0.0.0/8", "for stock clients of a trusted network")
+      .about(
+          "Prints one line when it is ready. The first Ctrl-C or SIGTERM ends the steps under way and closes the "
+          "sessions. Devices are /job:localhost/replica:0/task:0/device:CPU:0, GPU:0 and so on.")
+      .runs([&options](Console& console) { return run(options, console); });
+}
+
+}  // namespace argosy::cli
