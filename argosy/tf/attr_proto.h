@@ -18,7 +18,11 @@ namespace argosy::tf {
 using FunctionNamer = std::function<Result<std::string>(const tensorflow::NameAttrList&)>;
 
 // Constants above this are refused before any memory is taken: a list of one value may stand for any number of them.
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+inline constexpr std::int64_t kMostConstantBytes = 1 << 20;
+#else
 inline constexpr std::int64_t kMostConstantBytes = std::int64_t{4} << 30;
+#endif
 
 // As the kind that the definition wants; without one (attributes that no op knows), as the kind it has. An absent value
 // is a std::monostate.

@@ -9,7 +9,7 @@
 #include "argosy/data/image.h"
 #include "argosy/tf/event.pb.h"
 #include "argosy/tf/events.h"
-#include "argosy/tf/graph_picture.h"
+#include "argosy/tf/graph_export.h"
 #include "argosy/tf/image_scaling.h"
 #include "argosy/tf/plugin.pb.h"
 #include "argosy/tf/record.h"
@@ -163,7 +163,7 @@ Status EventWriter::text(std::string_view tag, std::int64_t step, std::string_vi
 
 Status EventWriter::graph(const Graph& graph) {
   tensorflow::Event event;
-  ARGOSY_ASSIGN_OR_RETURN(*event.mutable_graph_def(), graph_picture(graph));
+  ARGOSY_ASSIGN_OR_RETURN(*event.mutable_graph_def(), export_graph(graph, {.picture = true}));
   return impl_->write(event);
 }
 

@@ -11,7 +11,7 @@
 #include "argosy/data/image.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/tf/graph.pb.h"
-#include "argosy/tf/graph_picture.h"
+#include "argosy/tf/graph_export.h"
 #include "argosy/tf/image_scaling.h"
 
 namespace argosy::tf {
@@ -180,7 +180,7 @@ TEST(GraphPicture, KeepsStructureAndDropsBulk) {
   const Graph g = toy_graph(ops);
   ASSERT_TRUE(g.status().ok()) << g.status().to_string();
   tensorflow::GraphDef def;
-  ASSERT_TRUE(def.ParseFromString(*graph_picture(g)));
+  ASSERT_TRUE(def.ParseFromString(*export_graph(g, {.picture = true})));
   ASSERT_EQ(def.node_size(), 3);
   EXPECT_EQ(def.node(0).name(), "x");
   EXPECT_EQ(def.node(0).op(), "Source");

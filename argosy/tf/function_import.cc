@@ -60,7 +60,7 @@ class BodyReader {
         const auto index = static_cast<std::int64_t>(function_->args.size());
         AttrMap attrs = {{"T", arg.dtypes[k]}, {"index", index}, {"shape", PartialShape::unknown()}};
         if (!arg.is_list) ARGOSY_RETURN_IF_ERROR(describe_parameter(static_cast<int>(i), attrs));
-        std::string name = arg.is_list ? str_cat(arg.name, "_", k) : arg.name;
+        const std::string name = arg.is_list ? str_cat(arg.name, "_", k) : name_of(static_cast<int>(i), arg.name);
         ARGOSY_ASSIGN_OR_RETURN(
             const NodeId id, function_->body.add_node(
                                  {.name = function_->body.unique_name(name), .op = "_Arg", .attrs = std::move(attrs)}));
@@ -69,6 +69,13 @@ class BodyReader {
       }
     }
     return ok_status();
+  }
+
+  const std::string& name_of(int i, const std::string& name) const {
+    const auto said = def_.arg_attr().find(static_cast<std::uint32_t>(i));
+    if (said == def_.arg_attr().end()) return name;
+    const auto ours = said->second.attr().find(kNameAttr);
+    return ours == said->second.attr().end() ? name : ours->second.s();
   }
 
   // What is known of a parameter: its shape, and what a handle refers to.

@@ -7,6 +7,9 @@
 
 namespace argosy::tf {
 
+// What a parameter is called here, where TensorFlow has no such names: an attribute of the argument.
+inline constexpr const char* kNameAttr = "_argosy_name";
+
 // The body, its parameters and returns; the name is the caller's to give. What it calls is asked for at
 // `context.functions`. Errors name the node of the body.
 Result<std::shared_ptr<Function>> import_function(const OpRegistry& ops, const tensorflow::FunctionDef& def,

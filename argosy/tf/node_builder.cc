@@ -13,6 +13,9 @@ using tensorflow::NodeDef;
 // Before this version a Placeholder's empty shape meant that nothing is known of it.
 constexpr int kScalarPlaceholders = 24;
 
+// Of one node: a few bytes must not ask for gigabytes.
+constexpr std::int64_t kMostOutputs = 1 << 16;
+
 // Not an op of ours: a call of the function that computes the gradient. It has the attributes of a call.
 constexpr std::string_view kGradient = "SymbolicGradient";
 
@@ -165,6 +168,12 @@ Result<NodeId> add_node_def(Graph& graph, const NodeSource& source, std::vector<
   for (const Endpoint e : inputs) dtypes.push_back(graph.dtype(e));
   for (int i = 0; i < missing; ++i) dtypes.push_back(attrs.get_or("T", DType::kInvalid));
   ARGOSY_RETURN_IF_ERROR(complete_attrs(*op, dtypes, attrs));
+  for (const ArgDef& arg : op->output_args) {
+    if (arg.number_attr.empty() || attrs.get_or<std::int64_t>(arg.number_attr, 0) <= kMostOutputs) continue;
+    return invalid_argument("attribute ", arg.number_attr, " asks for ", attrs.get_int(arg.number_attr),
+                            " outputs; ", kMostOutputs, " are allowed")
+        .with_id("ARG-IMPORT-003");
+  }
   ARGOSY_RETURN_IF_ERROR(check_arity(*op, dtypes, static_cast<std::size_t>(missing), attrs));
   NodeSpec spec{.name = def.name(),
                 .op = std::string(op_name),

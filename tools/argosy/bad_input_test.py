@@ -12,6 +12,13 @@ import subprocess
 import sys
 import tempfile
 
+NODE_X = "node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }\n"
+
+
+def node_y(op, source):
+    return f"node {{ name: 'y' op: '{op}' input: '{source}' attr {{ key: 'T' value {{ type: DT_FLOAT }} }} }}\n"
+
+
 GRAPH = "x = Placeholder [dtype=float, shape=shape[?,4]]\ny = Identity(x)\n"
 
 # words, exit code, what stderr must contain. {good} is a checkpoint, {dir} its folder, {s} the scratch folder.
@@ -49,6 +56,25 @@ BAD = [
     ("serve --port 0 --tls-cert {s}/none --tls-key {s}/none --tls-ca {s}/none", 3, ["{s}/none"]),
     ("serve --port 0 --devices gpu:0", 3, ["--emulate"]),
     ("serve --host 203.0.113.7 --port 1 --insecure-tf-clients 10.0.0.0/8", 3, ["203.0.113.7:1"]),
+    ("graph import", 2, ["FILE is missing"]),
+    ("graph import {s}/none.pb", 3, ["{s}/none.pb"]),
+    ("graph import {s}/empty", 3, ["saved_model.pb"]),
+    ("graph import {s}/binary.pb", 2, ["{s}/binary.pb"]),
+    ("graph import {s}/broken.pbtxt --report", 2, ["line 2"]),
+    ("graph show {s}/dangling.pbtxt", 2, ["Unknown input node 'nowhere'"]),
+    ("graph dot {s}/broken.pbtxt", 2, ["line 2"]),
+    ("graph diff {s}/good.pbtxt", 2, ["SECOND is missing"]),
+    ("graph diff {s}/good.pbtxt {s}/none.pb", 3, ["{s}/none.pb"]),
+    ("graph strip {s}/good.pbtxt {s}/out.pb --output z", 3, ["no node \"z\""]),
+    ("graph strip {s}/good.pbtxt {s}/no/such/out.pb --output y", 3, ["{s}/no/such/out.pb"]),
+    ("graph run {s}/good.pbtxt", 2, ["--fetch"]),
+    ("graph run {s}/good.pbtxt --fetch z", 3, ["no node \"z\""]),
+    ("graph run {s}/good.pbtxt --fetch y --feed x", 2, ["NAME=FILE.npy"]),
+    ("graph run {s}/good.pbtxt --fetch y --feed x=three", 2, ["\"three\""]),
+    ("graph run {s}/good.pbtxt --fetch y --feed x={s}/none.npy", 3, ["{s}/none.npy"]),
+    ("graph run {s}/good.pbtxt --fetch y --feed x=1 --out {s}/a.npy --out {s}/b.npy", 2, ["2 files"]),
+    ("graph run {s}/good.pbtxt --fetch y --feed x=1 --devices gpu:0", 3, ["--emulate"]),
+    ("graph run {s}/missing_op.pbtxt --fetch y", 3, ["Op type not registered 'Frobnicate'", "node 'y'"]),
     ("bench", 0, []),
     ("bench matpw", 2, ["unknown command \"matpw\"", "argosy bench matpow"]),
     ("bench matpow --size 0", 2, ["\"0\" is not a whole number from 1"]),
@@ -100,6 +126,14 @@ GOOD = [
     ("devices --emulate 2", "gpu:1"),
     ("graph show {s}/good.txt", "y = Identity(x)"),
     ("graph dot {s}/good.txt", "digraph"),
+    ("graph import {s}/good.pbtxt --report", "native"),
+    ("graph show {s}/good.pbtxt", "y = Neg(x)"),
+    ("graph show {s}/missing_op.pbtxt", "# not converted: y: Op type not registered 'Frobnicate'"),
+    ("graph dot {s}/good.pbtxt", "digraph"),
+    ("graph diff {s}/good.pbtxt {s}/good.pbtxt", ""),
+    ("graph strip {s}/good.pbtxt {s}/out.pb --output y", ""),
+    ("graph diff {s}/good.pbtxt {s}/out.pb", ""),
+    ("graph run {s}/out.pb --feed x=2.5 --fetch y", "-2.5"),
     ("ckpt ls {dir}", "model"),
     ("ckpt ls {good}", "float"),
     ("ckpt ls {good}.index", "float"),
@@ -170,7 +204,11 @@ def make_files(harness, ckpt_tool):
     for name, text in {"good": GRAPH, "unknown_op": "y = Identit(x)\n", "cut": "x = Placeholder [dtype=fl",
                        "huge_shape": "x = Placeholder [dtype=float, shape=shape[99999999999999999999]]\n"}.items():
         (s / f"{name}.txt").write_text(text)
+    for name, text in {"good": NODE_X + node_y("Neg", "x"), "broken": NODE_X + "node { nmae: }\n",
+                       "dangling": node_y("Neg", "nowhere"), "missing_op": NODE_X + node_y("Frobnicate", "x")}.items():
+        (s / f"{name}.pbtxt").write_text(text)
     (s / "binary.txt").write_bytes(bytes(range(256)) * 40)
+    (s / "binary.pb").write_bytes(bytes(range(256)) * 40)
     (s / "empty").mkdir()
     (s / "run").mkdir()
     (s / "wrong").mkdir()

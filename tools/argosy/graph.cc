@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "argosy/graph/text.h"
+#include "argosy/ops/ops.h"
+#include "argosy/tf/graph_tools.h"
 #include "tools/argosy/command.h"
 #include "tools/argosy/console.h"
 #include "tools/argosy/exit_code.h"
@@ -19,8 +21,27 @@ using nlohmann::ordered_json;
 
 struct Options {
   std::string file;
+  std::vector<std::string> tags;
   bool all_attrs = false;
 };
+
+// A graph to look at; of TensorFlow's, all that can be converted, and why the rest cannot.
+struct Shown {
+  GraphSource source;
+  std::vector<std::string> failures;
+};
+
+Result<Shown> load(const Options& options) {
+  ARGOSY_ASSIGN_OR_RETURN(GraphSource source, GraphSource::open(options.file, options.tags));
+  Shown shown{std::move(source), {}};
+  if (LoadedGraph* model = shown.source.model()) {
+    for (const std::string& name : model->node_names()) {
+      const auto value = model->value(name);
+      if (!value.ok()) shown.failures.push_back(str_cat(name, ": ", value.status().message()));
+    }
+  }
+  return shown;
+}
 
 ordered_json to_json(const Graph& graph) {
   ordered_json nodes = ordered_json::array();
@@ -58,17 +79,24 @@ std::string summary(const Graph& graph) {
 }
 
 Result<int> show(const Options& options, Console& console) {
-  ARGOSY_ASSIGN_OR_RETURN(const Graph graph, load_text(options.file));
+  ARGOSY_ASSIGN_OR_RETURN(Shown shown, load(options));
+  const Graph& graph = shown.source.graph();
   if (console.json()) {
     console.print(to_json(graph).dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
     return kDone;
   }
   console.print(to_text(graph, {.all_attrs = options.all_attrs}));
+  for (const std::string& failure : shown.failures) console.print(str_cat("# not converted: ", failure, "\n"));
   console.note(summary(graph));
   return kDone;
 }
 
 Result<int> dot(const Options& options, Console& console) {
+  if (is_tensorflow(options.file)) {
+    // As it is, whatever its ops.
+    ARGOSY_ASSIGN_OR_RETURN(const auto form, tf::GraphForm::read(options.file, options.tags, builtin_ops()));
+    return console.print(form.dot()), kDone;
+  }
   ARGOSY_ASSIGN_OR_RETURN(const Graph graph, load_text(options.file));
   return console.print(to_dot(graph)), kDone;
 }
@@ -76,17 +104,20 @@ Result<int> dot(const Options& options, Console& console) {
 }  // namespace
 
 void define_graph(Command& program) {
-  Command& graph = program.add("graph", "Read a graph's text form, check it, draw it");
+  Command& graph = program.add("graph", "Graphs: ours as text, and TensorFlow's: check, draw, compare, strip, run");
   graph.example("argosy graph show model.txt", "with every dtype and shape inferred")
       .example("argosy graph dot model.txt | dot -Tsvg -o model.svg", "a picture")
       .about(
           "The text form is one node a line, inputs before their users:\n"
           "  x = Placeholder [dtype=float, shape=shape[?,4]] @/device:GPU:0\n"
-          "  y = Identity(x)");
+          "  y = Identity(x)\n"
+          "TensorFlow's graphs are .pb, .pbtxt and .meta files and the folders of SavedModels.");
 
   Command& show_command = graph.add("show", "Check a graph and print it with inferred dtypes and shapes");
   auto& show_options = show_command.own<Options>();
-  show_command.argument("FILE", show_options.file, "a graph's text form; - reads standard input")
+  show_command
+      .argument("FILE", show_options.file, "a graph's text form (- reads standard input), or a TensorFlow graph")
+      .option("--tags TAG", show_options.tags, "which graph of a SavedModel (repeat it)")
       .option("--all-attrs", show_options.all_attrs, "print attributes that equal their defaults, too")
       .json()
       .example("argosy graph show model.txt", "the graph, and on stderr what it is made of")
@@ -94,11 +125,14 @@ void define_graph(Command& program) {
 
   Command& dot_command = graph.add("dot", "Print a graph for Graphviz: devices as clusters, control edges dashed");
   auto& dot_options = dot_command.own<Options>();
-  dot_command.argument("FILE", dot_options.file, "a graph's text form; - reads standard input")
+  dot_command.argument("FILE", dot_options.file, "a graph's text form (- reads standard input), or a TensorFlow graph")
+      .option("--tags TAG", dot_options.tags, "which graph of a SavedModel (repeat it)")
       .example("argosy graph dot model.txt | dot -Tsvg -o model.svg", "a picture")
       .runs([&o = dot_options](Console& console) { return dot(o, console); });
 
   define_graph_import(graph);
+  define_graph_diff(graph);
+  define_graph_strip(graph);
   define_graph_run(graph);
 }
 

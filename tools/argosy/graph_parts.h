@@ -7,5 +7,7 @@ class Command;
 
 void define_graph_run(Command& graph);
 void define_graph_import(Command& graph);
+void define_graph_diff(Command& graph);
+void define_graph_strip(Command& graph);
 
 }  // namespace argosy::cli
