@@ -114,6 +114,15 @@ Result<std::string> FunctionTable::use_gradient(const tensorflow::NameAttrList& 
   return entry_for(function, true);
 }
 
+void FunctionTable::use_all() {
+  for (const auto& def : defs_) {
+    if (def.signature().attr_size() > 0) continue;
+    tensorflow::NameAttrList function;
+    function.set_name(def.signature().name());
+    (void)use(function);
+  }
+}
+
 Result<std::string> FunctionTable::entry_for(const tensorflow::NameAttrList& function, bool gradient) {
   const tensorflow::FunctionDef* def = find(function.name());
   if (def == nullptr) {

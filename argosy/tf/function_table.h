@@ -67,6 +67,9 @@ class FunctionTable {
   // The same for its gradient: takes its inputs and what flows into its outputs, gives what flows into its inputs.
   Result<std::string> use_gradient(const tensorflow::NameAttrList& function);
 
+  // Asks for every function that needs no attributes.
+  void use_all();
+
   // Makes everything asked for, and what that asks for in turn.
   void convert_pending();
   // Did that work? Known after convert_pending(); OK for functions that nobody asked for here.

@@ -52,7 +52,7 @@ bool parse_endpoint(std::string_view text, std::string_view& name, std::int32_t&
 }
 
 Status bad_node(const NodeDef& node, const auto&... what) {
-  return invalid_argument("Node '", node.name(), "': ", what...).with_id("ARG-IMPORT-006").with_where(node_place(node));
+  return invalid_argument("Node '", node.name(), "': ", what...).with_id("ARG-IMPORT-006");
 }
 
 }  // namespace
@@ -117,6 +117,7 @@ class ImportedGraph::Impl {
   std::vector<Failure> convert_all() {
     std::vector<std::int32_t> all(static_cast<std::size_t>(nodes_.size()));
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int32_t>(i);
+    functions_.use_all();
     convert(all);
     std::vector<Failure> failures;
     for (const std::int32_t node : all) {

@@ -48,7 +48,7 @@ class ImportedGraph {
   Graph& graph();
   const Graph& graph() const;
 
-  // Converts everything. Nodes that cannot be are left out, each with its error.
+  // Converts everything, functions that nobody names included. Nodes that cannot be are left out, each with its error.
   struct Failure {
     std::string node, op;
     Status status;

@@ -66,6 +66,11 @@ Result<int> strip(StripCommand options, Console& console) {
   ARGOSY_ASSIGN_OR_RETURN(GraphForm form, read(options.file, options.tags));
   ARGOSY_ASSIGN_OR_RETURN(const std::string done, form.strip(options.strip));
   ARGOSY_RETURN_IF_ERROR(form.save(options.out));
+  if (console.json()) {
+    const ordered_json document = {
+        {"schema_version", 1}, {"file", options.out}, {"nodes", form.num_nodes()}, {"left_out", done}};
+    console.print(document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+  }
   console.note(str_cat(options.out, ": ", done));
   return kDone;
 }
@@ -97,6 +102,7 @@ void define_graph_strip(Command& graph) {
       .option("--devices", options.strip.devices, "forget where nodes were to run")
       .option("--keep-training", options.keep_training, "keep checks, gradient stops, savers and updates")
       .option("--tags TAG", options.tags, "which graph of a SavedModel (repeat it)")
+      .json()
       .example("argosy graph strip model.meta small.pb --output softmax", "what inference needs")
       .runs([&options](Console& console) { return strip(options, console); });
 }
