@@ -105,6 +105,19 @@ TEST(FuseElementwise, ChainsOfEveryDtypeKeepTheirBits) {
   }
 }
 
+// What gradients of branches end with: the sum of two, then whatever undoes the activation.
+TEST(FuseElementwise, SumsOfTwo) {
+  Graph g;
+  const Value x = fed(g, DType::kFloat32, {1000}, "x"), z = fed(g, DType::kFloat32, {1000}, "z");
+  const Value sum = g.add("AddN", {x, z}), three = g.add("AddN", {x, z, z});
+  const Value y = g.add("ReluGrad", {sum, z}), other = g.add("Neg", {three});
+  const StepGraph plain = step_of(g, {y, other}), one = fused(plain);
+  EXPECT_THAT(ops_of(one.graph), testing::Contains(testing::Pair("_FusedElementwise", 1)));
+  EXPECT_THAT(ops_of(one.graph), testing::Contains(testing::Pair("AddN", 1)));
+  expect_same_bits(plain, one,
+                   {{"x", numbers(DType::kFloat32, {1000}, 1)}, {"z", numbers(DType::kFloat32, {1000}, 2)}});
+}
+
 // Every op that may be fused, followed by another one, against its own kernel.
 TEST(FuseElementwise, EveryOpKeepsItsBits) {
   int tested = 0;

@@ -4,12 +4,14 @@
 
 #include "argosy/passes/bypass.h"
 #include "argosy/passes/fold.h"
+#include "argosy/passes/fuse_batch_norm.h"
 #include "argosy/passes/fuse_bias.h"
 #include "argosy/passes/fuse_elementwise.h"
 #include "argosy/passes/fuse_updates.h"
 #include "argosy/passes/lower_functions.h"
 #include "argosy/passes/merge_equal.h"
 #include "argosy/passes/relu_before_pool.h"
+#include "argosy/passes/winograd.h"
 
 namespace argosy {
 
@@ -27,7 +29,9 @@ constexpr Pass kPasses[] = {
     {"bypass", bypass_identities, "nodes that change nothing went"},
     {"merge_equal", merge_equal_nodes, "nodes merged into equal ones"},
     {"fuse_bias", fuse_bias, "products took in their bias and activation"},
+    {"winograd", winograd, "convolutions compute Winograd's way"},
     {"relu_before_pool", relu_before_pool, "gradients of ReLU moved to the pooled side"},
+    {"fuse_batch_norm", fuse_batch_norm, "nodes went into the batch normalisation beside them"},
     {"fuse_elementwise", fuse_elementwise, "elementwise nodes fused"},
     {"fuse_updates", fuse_updates, "optimizer updates share a pass"},
 };

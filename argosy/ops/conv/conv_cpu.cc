@@ -3,6 +3,7 @@
 #include "argosy/op/kernel.h"
 #include "argosy/ops/conv/conv_loops.h"
 #include "argosy/ops/conv/patches.h"
+#include "argosy/ops/conv/winograd.h"
 
 namespace argosy {
 
@@ -30,6 +31,7 @@ struct Options {
   ConvKind kind = ConvKind::kForward;
   ConvAttrs attrs;
   FusedOps fused;
+  bool winograd = false;
 
   static Result<Options> read(const KernelInit& init) {
     Options o;
@@ -38,6 +40,7 @@ struct Options {
              : op.ends_with("BackpropFilter") ? ConvKind::kBackwardFilter
                                               : ConvKind::kForward;
     ARGOSY_ASSIGN_OR_RETURN(o.attrs, read_conv(op, init.attrs));
+    o.winograd = init.attrs.get_or(kWinogradAttr, false);
     if (init.attrs.find("fused_ops") != nullptr) {
       ARGOSY_ASSIGN_OR_RETURN(o.fused, parse_fused_ops(op, init.attrs, static_cast<int>(init.input_dtypes.size()) - 2));
     }
@@ -207,6 +210,7 @@ ConvSpec spec_of(const Options& o, const Call& call, DType dtype) {
   s.nchw = o.attrs.nchw;
   s.bias = call.bias != nullptr;
   s.blocked_images = o.attrs.nchw;
+  s.winograd = o.winograd;
   // Into a few channels the packed kernels run at a tenth of their speed (28x28x1 from 32: 14.7 ms against 8.1 ms).
   s.plain_filter = o.kind == ConvKind::kBackwardInput && g.groups == 1 && g.in_c < 16 && g.out_c > 1 && !o.attrs.nchw;
   s.batch = g.batch;

@@ -76,7 +76,8 @@ std::optional<FusedFunction> fused_function(std::string_view op, std::span<const
     return span != nullptr ? std::optional(FusedFunction{.unary = span}) : std::nullopt;
   }
   if (inputs.size() == 1) return unary(op, inputs[0]);
-  if (inputs.size() == 2 && inputs[0] == inputs[1]) return binary(op == "BiasAdd" ? "Add" : op, inputs[0]);
+  if (inputs.size() == 2 && inputs[0] == inputs[1])
+    return binary(op == "BiasAdd" || op == "AddN" ? "Add" : op, inputs[0]);
   return std::nullopt;
 }
 

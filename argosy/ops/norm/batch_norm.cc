@@ -31,6 +31,9 @@ Status forward_shape(ShapeContext& c) {
   const std::int64_t known = channels >= 0 ? channels : c.input(1).rank() == 1 ? c.input(1)[0] : channels;
   for (int i = 1; i < 5; ++i) c.set_output(i, {known});
   if (c.num_outputs() > 5) c.set_output(5, {0});
+  if (c.num_inputs() < 6) return ok_status();  // else: what is added, of x's shape
+  ARGOSY_ASSIGN_OR_RETURN(const PartialShape y, c.input(0).merge(c.input(5)));
+  c.set_output(0, y);
   return ok_status();
 }
 
@@ -44,7 +47,10 @@ Status gradient_shape(ShapeContext& c) {
   c.set_output(2, {channels});
   c.set_output(3, {0});
   c.set_output(4, {0});
-  return ok_status();
+  if (c.num_outputs() > 5) c.set_output(5, x);
+  if (c.num_inputs() < 8) return ok_status();
+  ARGOSY_RETURN_IF_ERROR(check_channels(c, 6, channels, false));
+  return x.merge(c.input(7)).status();
 }
 
 Cost batch_norm_cost(const ShapeContext& c) {
@@ -112,6 +118,35 @@ void define_batch_norm(OpRegistry& ops) {
              .gradient = kNotDifferentiable,
              .cost = batch_norm_cost});
   }
+  const std::vector<std::string> attrs = {"T: {half, bfloat16, float}",
+                                          "U: {float}",
+                                          "epsilon: float = 0.0001",
+                                          "num_side_inputs: int >= 0 = 0",
+                                          "activation_mode: string = 'Identity'",
+                                          "data_format: string = 'NHWC'",
+                                          "is_training: bool = true"};
+  std::vector<std::string> forward = attrs;
+  forward.emplace_back("exponential_avg_factor: float = 1");
+  ops.add({.name = "_FusedBatchNormEx",
+           .doc = "activation(batch normalisation + side input): what a pass makes of FusedBatchNorm, Add and Relu.",
+           .inputs = {"x: T", "scale: U", "offset: U", "mean: U", "variance: U", "side_input: num_side_inputs * T"},
+           .outputs = {"y: T", "batch_mean: U", "batch_variance: U", "reserve_space_1: U", "reserve_space_2: U",
+                       "reserve_space_3: U"},
+           .attrs = forward,
+           .shape = forward_shape,
+           .gradient = kNotDifferentiable,
+           .cost = batch_norm_cost,
+           .in_place = {{5, 0}}});
+  ops.add({.name = "_FusedBatchNormGradEx",
+           .doc = "The gradient of _FusedBatchNormEx: what a pass makes of ReluGrad and FusedBatchNormGrad.",
+           .inputs = {"y_backprop: T", "x: T", "scale: float", "reserve_space_1: U", "reserve_space_2: U",
+                      "reserve_space_3: U", "offset: float", "y: T"},
+           .outputs = {"x_backprop: T", "scale_backprop: U", "offset_backprop: U", "reserve_space_4: U",
+                       "reserve_space_5: U", "side_input_backprop: num_side_inputs * T"},
+           .attrs = attrs,
+           .shape = gradient_shape,
+           .gradient = kNotDifferentiable,
+           .cost = batch_norm_cost});
 }
 
 }  // namespace argosy

@@ -4,6 +4,7 @@ namespace argosy {
 
 void add_kernels_cpu_norm(KernelRegistry& kernels) {
   add_kernels_cpu_batch_norm(kernels);
+  add_kernels_cpu_batch_norm_gradient(kernels);
   add_kernels_cpu_layer_norm(kernels);
   add_kernels_cpu_lrn(kernels);
 }

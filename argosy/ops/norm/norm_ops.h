@@ -11,6 +11,7 @@ void define_layer_norm(OpRegistry& ops);
 void define_lrn(OpRegistry& ops);
 Status check_depth_radius(std::string_view op, std::int64_t radius);
 void add_kernels_cpu_batch_norm(KernelRegistry& kernels);
+void add_kernels_cpu_batch_norm_gradient(KernelRegistry& kernels);
 void add_kernels_cpu_layer_norm(KernelRegistry& kernels);
 void add_kernels_cpu_lrn(KernelRegistry& kernels);
 

@@ -85,6 +85,80 @@ TEST(BatchNorm, Shapes) {
          .unlike_tensorflow = kReserves});
 }
 
+constexpr const char* kOurs = "TensorFlow's CPU kernels of the fused ops are for oneDNN's own layouts";
+
+// The fused ops against their parts: vectors of every width, both layouts, every dtype, with and without a side.
+TEST(BatchNorm, FusedWithWhatFollows) {
+  for (const std::string format : {"NHWC", "NCHW"}) {
+    for (const int sides : {0, 1}) {
+      for (const char* activation : {"Identity", "Relu"}) {
+        for (const DType dtype : {DType::kFloat32, DType::kBfloat16, DType::kFloat16}) {
+          SCOPED_TRACE(str_cat(format, sides, activation, dtype_name(dtype)));
+          const Shape shape = format == "NHWC" ? Shape{4, 5, 3, 83} : Shape{4, 83, 5, 3};
+          const Tensor x = cast_to(random(shape), dtype), side = cast_to(random(shape, 7), dtype);
+          const Tensor scale = random({83}, 2), offset = random({83}, 3), none = Tensor::zeros(DType::kFloat32, {0});
+          const AttrMap plain = {{"data_format", format}, {"epsilon", 0.01f}};
+          const auto value = [](const std::string& op, const AttrMap& attrs, const std::vector<Tensor>& inputs) {
+            auto made = evaluate_op(*builtin_ops().find(op), attrs, inputs);
+            EXPECT_TRUE(made.ok()) << made.status().to_string();
+            return *std::move(made);
+          };
+          const auto relu = [&](const Tensor& t) { return *activation == 'R' ? value("Relu", {}, {t})[0] : t; };
+          std::vector<Tensor> want = value("FusedBatchNormV3", plain, {x, scale, offset, none, none});
+          want[0] = relu(sides > 0 ? value("AddV2", {}, {want[0], side})[0] : want[0]);
+          AttrMap attrs = plain;
+          attrs.set("activation_mode", std::string(activation));
+          attrs.set("num_side_inputs", std::int64_t{sides});
+          std::vector<Tensor> inputs = {x, scale, offset, none, none};
+          if (sides > 0) inputs.push_back(side);
+          const double tolerance = dtype == DType::kFloat32 ? 1e-5 : dtype == DType::kFloat16 ? 1e-2 : 5e-2;
+          check({.op = "_FusedBatchNormEx",
+                 .inputs = inputs,
+                 .attrs = attrs,
+                 .expect = want,
+                 .tolerance = tolerance,
+                 .other_dtypes = false,
+                 .unlike_tensorflow = kOurs});
+          const Tensor dy = cast_to(random(shape, 5), dtype);
+          const Tensor masked = *activation == 'R' ? value("ReluGrad", {}, {dy, want[0]})[0] : dy;
+          std::vector<Tensor> back = value("FusedBatchNormGradV3", plain, {masked, x, scale, want[3], want[4], none});
+          if (sides > 0) back.push_back(masked);
+          check({.op = "_FusedBatchNormGradEx",
+                 .inputs = {dy, x, scale, want[3], want[4], none, offset, want[0]},
+                 .attrs = attrs,
+                 .expect = back,
+                 .tolerance = dtype == DType::kFloat32 ? 1e-4 : 1e-1,
+                 .other_dtypes = false,
+                 .unlike_tensorflow = kOurs});
+        }
+      }
+    }
+  }
+}
+
+TEST(BatchNorm, FusedRefusals) {
+  const Tensor x = random({2, 2, 2, 3}), none = Tensor::zeros(DType::kFloat32, {0});
+  const auto refuse = [&](AttrMap attrs, const Tensor& side) {
+    attrs.set("num_side_inputs", std::int64_t{1});
+    check({.op = "_FusedBatchNormEx",
+           .inputs = {x, random({3}), random({3}), none, none, side},
+           .attrs = std::move(attrs),
+           .error = Code::kInvalidArgument,
+           .unlike_tensorflow = kOurs});
+  };
+  refuse({{"activation_mode", "Tanh"}}, x);
+  refuse({}, random({2, 2, 2, 1}));
+  const auto refuse_back = [&](const Tensor& offset, const Tensor& y) {
+    check({.op = "_FusedBatchNormGradEx",
+           .inputs = {x, x, random({3}), random({3}), positive({3}), none, offset, y},
+           .attrs = {{"activation_mode", "Relu"}},
+           .error = Code::kInvalidArgument,
+           .unlike_tensorflow = kOurs});
+  };
+  refuse_back(random({2}), x);
+  refuse_back(random({3}), random({2, 2, 1, 3}));
+}
+
 TEST(BatchNorm, LargeMeanKeepsItsVariance) {
   Tensor x = random({4, 8, 8, 16});
   for (float& v : x.values<float>()) v += 1000;

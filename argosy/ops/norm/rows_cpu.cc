@@ -29,54 +29,111 @@ HWY_INLINE void over_columns(std::int64_t columns, Arguments... arguments) {
   for (; c < columns; ++c) Body<One<T>>::run(One<T>(), c, arguments...);
 }
 
+// The same for sums over rows: four vectors of a row at a time, so that memory is read in order and additions overlap.
+template <template <class, int> class Body, typename... Arguments>
+HWY_INLINE void over_wide_columns(std::int64_t columns, Arguments... arguments) {
+  constexpr int kMany = 4;
+  const Vector<float> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  std::int64_t c = 0;
+  for (; c + kMany * lanes <= columns; c += kMany * lanes) Body<Vector<float>, kMany>::run(d, c, columns, arguments...);
+  for (; c + lanes <= columns; c += lanes) Body<Vector<float>, 1>::run(d, c, columns, arguments...);
+  for (; c < columns; ++c) Body<One<float>, 1>::run(One<float>(), c, columns, arguments...);
+}
+
 // Sums of distances from the first row: no cancellation where the mean is large.
-template <class D>
+template <class D, int kMany>
 struct MomentsBody {
-  static HWY_INLINE void run(D d, std::int64_t c, std::int64_t rows, std::int64_t columns, const float* x, float* mean,
+  static HWY_INLINE void run(D d, std::int64_t c, std::int64_t columns, std::int64_t rows, const float* x, float* mean,
                              float* squares) {
-    const auto first = hn::LoadU(d, x + c);
-    auto sum = hn::Zero(d), sum2 = hn::Zero(d);
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    hn::Vec<D> first[kMany], sum[kMany], sum2[kMany];
+    for (int k = 0; k < kMany; ++k) {
+      first[k] = hn::LoadU(d, x + c + k * lanes);
+      sum[k] = sum2[k] = hn::Zero(d);
+    }
     for (std::int64_t r = 1; r < rows; ++r) {
-      const auto z = hn::Sub(hn::LoadU(d, x + r * columns + c), first);
-      sum = hn::Add(sum, z);
-      sum2 = hn::MulAdd(z, z, sum2);
+      for (int k = 0; k < kMany; ++k) {
+        const auto z = hn::Sub(hn::LoadU(d, x + r * columns + c + k * lanes), first[k]);
+        sum[k] = hn::Add(sum[k], z);
+        sum2[k] = hn::MulAdd(z, z, sum2[k]);
+      }
     }
-    const auto away = hn::Div(sum, hn::Set(d, static_cast<float>(rows)));
-    hn::StoreU(hn::Add(first, away), d, mean + c);
-    hn::StoreU(hn::Max(hn::NegMulAdd(sum, away, sum2), hn::Zero(d)), d, squares + c);
-  }
-};
-
-template <class D>
-struct ApplyBody {
-  static HWY_INLINE void run(D d, std::int64_t c, const float* x, const float* factor, const float* shift, float* y) {
-    hn::StoreU(hn::MulAdd(hn::LoadU(d, x + c), hn::LoadU(d, factor + c), hn::LoadU(d, shift + c)), d, y + c);
-  }
-};
-
-template <class D>
-struct GradientSumsBody {
-  static HWY_INLINE void run(D d, std::int64_t c, std::int64_t rows, std::int64_t columns, const float* dy,
-                             const float* x, const float* mean, float* sum_dy, float* sum_dyx) {
-    const auto center = hn::LoadU(d, mean + c);
-    auto sum = hn::Zero(d), sum_x = hn::Zero(d);
-    for (std::int64_t r = 0; r < rows; ++r) {
-      const auto g = hn::LoadU(d, dy + r * columns + c);
-      sum = hn::Add(sum, g);
-      sum_x = hn::MulAdd(g, hn::Sub(hn::LoadU(d, x + r * columns + c), center), sum_x);
+    for (int k = 0; k < kMany; ++k) {
+      const auto away = hn::Div(sum[k], hn::Set(d, static_cast<float>(rows)));
+      hn::StoreU(hn::Add(first[k], away), d, mean + c + k * lanes);
+      hn::StoreU(hn::Max(hn::NegMulAdd(sum[k], away, sum2[k]), hn::Zero(d)), d, squares + c + k * lanes);
     }
-    hn::StoreU(sum, d, sum_dy + c);
-    hn::StoreU(sum_x, d, sum_dyx + c);
   }
 };
 
-template <class D>
-struct ApplyGradientBody {
-  static HWY_INLINE void run(D d, std::int64_t c, const float* dy, const float* x, const float* of_dy,
-                             const float* of_x, const float* shift, float* dx) {
-    const auto from_x = hn::MulAdd(hn::LoadU(d, x + c), hn::LoadU(d, of_x + c), hn::LoadU(d, shift + c));
-    hn::StoreU(hn::MulAdd(hn::LoadU(d, dy + c), hn::LoadU(d, of_dy + c), from_x), d, dx + c);
-  }
+template <bool kSide, bool kRelu>
+struct Apply {
+  template <class D>
+  struct Body {
+    static HWY_INLINE void run(D d, std::int64_t c, const float* x, const float* factor, const float* shift,
+                               const float* side, float* y) {
+      auto v = hn::MulAdd(hn::LoadU(d, x + c), hn::LoadU(d, factor + c), hn::LoadU(d, shift + c));
+      if constexpr (kSide) v = hn::Add(v, hn::LoadU(d, side + c));
+      if constexpr (kRelu) v = hn::IfThenZeroElse(hn::Lt(v, hn::Zero(d)), v);  // NaN stays, as in Relu
+      hn::StoreU(v, d, y + c);
+    }
+  };
+};
+
+// What a ReLU lets through of g, as ReluGrad has it: a product.
+template <class D, class V>
+HWY_INLINE V gated(D d, V g, V x, V factor, V shift) {
+  return hn::Mul(g, hn::IfThenElseZero(hn::Gt(hn::MulAdd(x, factor, shift), hn::Zero(d)), hn::Set(d, 1.0f)));
+}
+
+template <bool kGated>
+struct GradientSums {
+  template <class D, int kMany>
+  struct Body {
+    static HWY_INLINE void run(D d, std::int64_t c, std::int64_t columns, std::int64_t rows, const float* dy,
+                               const float* x, const float* mean, Gate gate, float* sum_dy, float* sum_dyx) {
+      const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+      hn::Vec<D> center[kMany], sum[kMany], sum_x[kMany], factor[kMany], shift[kMany];
+      for (int k = 0; k < kMany; ++k) {
+        center[k] = hn::LoadU(d, mean + c + k * lanes);
+        sum[k] = sum_x[k] = hn::Zero(d);
+        if constexpr (kGated) {
+          factor[k] = hn::LoadU(d, gate.factor + c + k * lanes);
+          shift[k] = hn::LoadU(d, gate.shift + c + k * lanes);
+        }
+      }
+      for (std::int64_t r = 0; r < rows; ++r) {
+        for (int k = 0; k < kMany; ++k) {
+          const std::int64_t at = r * columns + c + k * lanes;
+          const auto v = hn::LoadU(d, x + at);
+          auto g = hn::LoadU(d, dy + at);
+          if constexpr (kGated) g = gated(d, g, v, factor[k], shift[k]);
+          sum[k] = hn::Add(sum[k], g);
+          sum_x[k] = hn::MulAdd(g, hn::Sub(v, center[k]), sum_x[k]);
+        }
+      }
+      for (int k = 0; k < kMany; ++k) {
+        hn::StoreU(sum[k], d, sum_dy + c + k * lanes);
+        hn::StoreU(sum_x[k], d, sum_dyx + c + k * lanes);
+      }
+    }
+  };
+};
+
+template <bool kGated>
+struct ApplyGradient {
+  template <class D>
+  struct Body {
+    static HWY_INLINE void run(D d, std::int64_t c, const float* dy, const float* x, const float* of_dy,
+                               const float* of_x, const float* shift, Gate gate, float* dx) {
+      const auto v = hn::LoadU(d, x + c);
+      auto g = hn::LoadU(d, dy + c);
+      if constexpr (kGated) g = gated(d, g, v, hn::LoadU(d, gate.factor + c), hn::LoadU(d, gate.shift + c));
+      const auto from_x = hn::MulAdd(v, hn::LoadU(d, of_x + c), hn::LoadU(d, shift + c));
+      hn::StoreU(hn::MulAdd(g, hn::LoadU(d, of_dy + c), from_x), d, dx + c);
+    }
+  };
 };
 
 template <typename T>
@@ -170,24 +227,46 @@ HWY_INLINE void layer_gradient_row(std::int64_t n, const T* dy, const T* x, cons
 }  // namespace
 
 void moments_here(std::int64_t rows, std::int64_t columns, const float* x, float* mean, float* squares) {
-  over_columns<float, MomentsBody>(columns, rows, columns, x, mean, squares);
+  over_wide_columns<MomentsBody>(columns, rows, x, mean, squares);
+}
+template <bool kSide, bool kRelu>
+void apply_rows(std::int64_t rows, std::int64_t columns, const float* x, const float* factor, const float* shift,
+                const float* side, float* y) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const std::int64_t at = r * columns;
+    over_columns<float, Apply<kSide, kRelu>::template Body>(columns, x + at, factor, shift, kSide ? side + at : side,
+                                                            y + at);
+  }
 }
 void apply_here(std::int64_t rows, std::int64_t columns, const float* x, const float* factor, const float* shift,
-                float* y) {
-  for (std::int64_t r = 0; r < rows; ++r) {
-    over_columns<float, ApplyBody>(columns, x + r * columns, factor, shift, y + r * columns);
+                const float* side, bool relu, float* y) {
+  if (side != nullptr) {
+    relu ? apply_rows<true, true>(rows, columns, x, factor, shift, side, y)
+         : apply_rows<true, false>(rows, columns, x, factor, shift, side, y);
+  } else {
+    relu ? apply_rows<false, true>(rows, columns, x, factor, shift, side, y)
+         : apply_rows<false, false>(rows, columns, x, factor, shift, side, y);
   }
 }
 void gradient_sums_here(std::int64_t rows, std::int64_t columns, const float* dy, const float* x, const float* mean,
-                        float* sum_dy, float* sum_dyx) {
-  over_columns<float, GradientSumsBody>(columns, rows, columns, dy, x, mean, sum_dy, sum_dyx);
+                        Gate gate, float* sum_dy, float* sum_dyx) {
+  gate.factor != nullptr
+      ? over_wide_columns<GradientSums<true>::template Body>(columns, rows, dy, x, mean, gate, sum_dy, sum_dyx)
+      : over_wide_columns<GradientSums<false>::template Body>(columns, rows, dy, x, mean, gate, sum_dy, sum_dyx);
 }
-void apply_gradient_here(std::int64_t rows, std::int64_t columns, const float* dy, const float* x, const float* of_dy,
-                         const float* of_x, const float* shift, float* dx) {
+template <bool kGated>
+void apply_gradient_rows(std::int64_t rows, std::int64_t columns, const float* dy, const float* x, const float* of_dy,
+                         const float* of_x, const float* shift, Gate gate, float* dx) {
   for (std::int64_t r = 0; r < rows; ++r) {
     const std::int64_t at = r * columns;
-    over_columns<float, ApplyGradientBody>(columns, dy + at, x + at, of_dy, of_x, shift, dx + at);
+    over_columns<float, ApplyGradient<kGated>::template Body>(columns, dy + at, x + at, of_dy, of_x, shift, gate,
+                                                              dx + at);
   }
+}
+void apply_gradient_here(std::int64_t rows, std::int64_t columns, const float* dy, const float* x, const float* of_dy,
+                         const float* of_x, const float* shift, Gate gate, float* dx) {
+  gate.factor != nullptr ? apply_gradient_rows<true>(rows, columns, dy, x, of_dy, of_x, shift, gate, dx)
+                         : apply_gradient_rows<false>(rows, columns, dy, x, of_dy, of_x, shift, gate, dx);
 }
 void layer_f32(std::int64_t n, const float* x, const float* scale, const float* offset, float epsilon, float* y) {
   layer_row(n, x, scale, offset, epsilon, y);
@@ -223,16 +302,17 @@ HWY_EXPORT(layer_gradient_f64);
 void moments(std::int64_t rows, std::int64_t columns, const float* x, float* mean, float* squares) {
   HWY_DYNAMIC_DISPATCH(moments_here)(rows, columns, x, mean, squares);
 }
-void apply(std::int64_t rows, std::int64_t columns, const float* x, const float* factor, const float* shift, float* y) {
-  HWY_DYNAMIC_DISPATCH(apply_here)(rows, columns, x, factor, shift, y);
+void apply(std::int64_t rows, std::int64_t columns, const float* x, const float* factor, const float* shift,
+           const float* side, bool relu, float* y) {
+  HWY_DYNAMIC_DISPATCH(apply_here)(rows, columns, x, factor, shift, side, relu, y);
 }
 void gradient_sums(std::int64_t rows, std::int64_t columns, const float* dy, const float* x, const float* mean,
-                   float* sum_dy, float* sum_dyx) {
-  HWY_DYNAMIC_DISPATCH(gradient_sums_here)(rows, columns, dy, x, mean, sum_dy, sum_dyx);
+                   Gate gate, float* sum_dy, float* sum_dyx) {
+  HWY_DYNAMIC_DISPATCH(gradient_sums_here)(rows, columns, dy, x, mean, gate, sum_dy, sum_dyx);
 }
 void apply_gradient(std::int64_t rows, std::int64_t columns, const float* dy, const float* x, const float* of_dy,
-                    const float* of_x, const float* shift, float* dx) {
-  HWY_DYNAMIC_DISPATCH(apply_gradient_here)(rows, columns, dy, x, of_dy, of_x, shift, dx);
+                    const float* of_x, const float* shift, Gate gate, float* dx) {
+  HWY_DYNAMIC_DISPATCH(apply_gradient_here)(rows, columns, dy, x, of_dy, of_x, shift, gate, dx);
 }
 void layer_norm(std::int64_t n, const float* x, const float* scale, const float* offset, float epsilon, float* y) {
   HWY_DYNAMIC_DISPATCH(layer_f32)(n, x, scale, offset, epsilon, y);

@@ -1,0 +1,47 @@
+#include "argosy/passes/winograd.h"
+
+#include "argosy/ops/conv/winograd.h"
+
+namespace argosy {
+
+namespace {
+
+// Where the image and the filter of a convolution are: inputs, or (-1) the output.
+struct Operands {
+  int image = 0, filter = 1;
+};
+const Operands* operands_of(const std::string& op) {
+  static constexpr Operands kForward{0, 1}, kToInput{-1, 1}, kToFilter{0, -1};
+  if (op == "Conv2D" || op == "_FusedConv2D") return &kForward;
+  if (op == "Conv2DBackpropInput") return &kToInput;
+  if (op == "Conv2DBackpropFilter") return &kToFilter;
+  return nullptr;
+}
+
+bool pays(const Graph& graph, NodeId id, const Operands& at) {
+  const Node& n = graph.node(id);
+  const auto shape = [&](int i) -> const PartialShape& {
+    return i < 0 ? n.output_shapes[0] : graph.shape(n.inputs[static_cast<std::size_t>(i)]);
+  };
+  const auto image = shape(at.image).full(), filter = shape(at.filter).full();
+  if (n.output_dtypes[0] != DType::kFloat32 || !image.ok() || !filter.ok()) return false;
+  const auto attrs = read_conv(n.op->name, n.attrs);
+  if (!attrs.ok()) return false;
+  const auto geometry = conv_geometry(*attrs, *image, *filter);
+  return geometry.ok() && winograd_pays(*attrs, *geometry);
+}
+
+}  // namespace
+
+Result<int> winograd(StepGraph& step) {
+  int marked = 0;
+  for (int i = 0; i < step.graph.size(); ++i) {
+    const Operands* const at = operands_of(step.graph.node({i}).op->name);
+    if (at == nullptr || !pays(step.graph, {i}, *at)) continue;
+    step.graph.set_attr({i}, kWinogradAttr, true);
+    ++marked;
+  }
+  return marked;
+}
+
+}  // namespace argosy
