@@ -82,6 +82,7 @@ class ImportedGraph::Impl {
     std::size_t first = 0;
     for (int i = 0; i < part.node_size(); ++i) {
       nodes_.add({&part.node(i), producer}, std::span(inputs).subspan(first, ends[i] - first));
+      defs_.push_back(part.mutable_node(i));
       first = ends[i];
     }
     functions_.add(part.library(), producer);
@@ -205,12 +206,23 @@ class ImportedGraph::Impl {
     nodes_.convert(roots);
     functions_.convert_pending();
     if (const auto failed = functions_.take_failed(); !failed.empty()) nodes_.fail_callers(failed);
+    forget_constants();
+  }
+
+  // Their values are in the graph now: a frozen model must not be held twice.
+  void forget_constants() {
+    for (; forgotten_ < nodes_.done().size(); ++forgotten_) {
+      NodeDef& def = *defs_[static_cast<std::size_t>(nodes_.done()[forgotten_])];
+      if (def.op() == "Const") def.mutable_attr()->erase("value");
+    }
   }
 
   Graph graph_;
   FunctionTable functions_{graph_};
   NodeSet nodes_{graph_, BuildContext{functions_}};
-  std::deque<GraphDef> parts_;  // as they came, but for their functions
+  std::deque<GraphDef> parts_;  // as they came, but for their functions and the values of constants in graph_
+  std::vector<NodeDef*> defs_;  // of every node
+  std::size_t forgotten_ = 0;   // of nodes_.done()
   std::unordered_map<std::string_view, std::int32_t> names_;
   tensorflow::VersionDef versions_;
 };

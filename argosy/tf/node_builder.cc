@@ -170,8 +170,8 @@ Result<NodeId> add_node_def(Graph& graph, const NodeSource& source, std::vector<
   ARGOSY_RETURN_IF_ERROR(complete_attrs(*op, dtypes, attrs));
   for (const ArgDef& arg : op->output_args) {
     if (arg.number_attr.empty() || attrs.get_or<std::int64_t>(arg.number_attr, 0) <= kMostOutputs) continue;
-    return invalid_argument("attribute ", arg.number_attr, " asks for ", attrs.get_int(arg.number_attr),
-                            " outputs; ", kMostOutputs, " are allowed")
+    return invalid_argument("attribute ", arg.number_attr, " asks for ", attrs.get_int(arg.number_attr), " outputs; ",
+                            kMostOutputs, " are allowed")
         .with_id("ARG-IMPORT-003");
   }
   ARGOSY_RETURN_IF_ERROR(check_arity(*op, dtypes, static_cast<std::size_t>(missing), attrs));

@@ -38,6 +38,9 @@ class NodeSet {
   // The nodes in the graph that name one of these functions, directly, and all that need them, get `error`.
   void fail_callers(const std::vector<std::string>& functions);
 
+  // Every node converted so far, in that order.
+  std::span<const std::int32_t> done() const { return done_; }
+
   int size() const { return static_cast<int>(nodes_.size()); }
   bool converted(std::int32_t node) const { return nodes_[node].state == State::kDone; }
   // OK for nodes that were not asked for yet.
