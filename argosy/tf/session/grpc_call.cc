@@ -54,7 +54,11 @@ void GrpcCall::on(GrpcEvent::Kind kind, bool ok, Pollers& pollers) {
       }
       pollers.begin_work();
       pollers_ = &pollers;
-      arrived();
+      if (handler_.enter()) {
+        arrived();
+      } else {
+        release();  // for what would have been sent
+      }
       return;
     case GrpcEvent::kOver:
       if (context_.IsCancelled()) cancellation_.cancel(cancelled("the client cancelled the call, or is gone"));
@@ -90,11 +94,14 @@ void GrpcCall::arrived() {
     if (status.ok()) status = handler_.serve(method_, peer, WireReader(pieces), *this, response);
   }
   request_.Clear();
+  // With Finish the call may be over and gone.
+  GrpcCallHandler& handler = handler_;
   if (status.ok()) {
     writer_.Finish(to_buffer(std::move(response)), status, &sent_);
   } else {
     writer_.FinishWithError(status, &sent_);
   }
+  handler.leave();
 }
 
 }  // namespace argosy::tf

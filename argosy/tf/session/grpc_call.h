@@ -42,6 +42,9 @@ class GrpcCallHandler {
                              std::vector<WirePiece>& response) = 0;
   // Whether serve() looks at the peer at all.
   virtual bool wants_peer() const = 0;
+  // Around each call that has come, until its answer is on its way. False: the server stops, nothing may be sent.
+  virtual bool enter() = 0;
+  virtual void leave() = 0;
 };
 
 class GrpcCall final : public CallContext {

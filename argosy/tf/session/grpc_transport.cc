@@ -101,6 +101,12 @@ class GrpcTransport::Impl final : public GrpcCallHandler {
   void stop(std::chrono::milliseconds grace) {
     if (server_ == nullptr || pollers_ == nullptr) return;
     server_->Shutdown(std::chrono::system_clock::now() + grace);
+    {
+      // Nothing may be put into a queue that is shut down.
+      MutexLock lock(mutex_);
+      stopping_ = true;
+      while (serving_ > 0) idle_.wait(mutex_);
+    }
     queue_->Shutdown();
     pollers_->join();
     pollers_.reset();
@@ -112,6 +118,16 @@ class GrpcTransport::Impl final : public GrpcCallHandler {
 
   void wait_for_next(int method) override { GrpcCall::wait(raw_, method, *queue_, *this); }
   bool wants_peer() const override { return options_.filter_peers; }
+  bool enter() override {
+    MutexLock lock(mutex_);
+    if (stopping_) return false;
+    ++serving_;
+    return true;
+  }
+  void leave() override {
+    MutexLock lock(mutex_);
+    if (--serving_ == 0 && stopping_) idle_.notify_all();
+  }
 
   grpc::Status serve(int method, const std::string& peer, WireReader request, CallContext& context,
                      std::vector<WirePiece>& response) override {
@@ -142,6 +158,10 @@ class GrpcTransport::Impl final : public GrpcCallHandler {
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<Pollers> pollers_;
+  Mutex mutex_;
+  CondVar idle_;
+  bool stopping_ ARGOSY_GUARDED_BY(mutex_) = false;
+  int serving_ ARGOSY_GUARDED_BY(mutex_) = 0;
 };
 
 GrpcTransport::GrpcTransport(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -15,11 +15,8 @@ constexpr int kMostResting = 8;
 constexpr std::chrono::milliseconds kLook{1};
 constexpr std::int64_t kQuietNanos = 100'000'000;
 
-struct ThisThread {
-  bool at_queue = true;
-  std::int64_t since = 0;
-};
-thread_local ThisThread self;
+// Which worker this thread is: threads work for one Pollers only.
+thread_local void* this_worker = nullptr;
 
 }  // namespace
 
@@ -34,9 +31,12 @@ Pollers::Pollers(PollOne poll_one) : poll_one_(std::move(poll_one)) {
 Pollers::~Pollers() { ARGOSY_CHECK(!watcher_.joinable()); }
 
 void Pollers::begin_work() {
-  self.since = now_nanos();
-  last_event_.store(self.since, std::memory_order_relaxed);
-  short_since_.store(self.since);
+  Worker& me = *static_cast<Worker*>(this_worker);
+  const std::int64_t now = now_nanos();
+  me.since.store(now, std::memory_order_relaxed);
+  me.place.store(Place::kShort, std::memory_order_relaxed);
+  last_event_.store(now, std::memory_order_relaxed);
+  at_short_work_.store(&me);
   if (watching_.load()) return;
   MutexLock lock(mutex_);
   watching_.store(true);
@@ -44,33 +44,36 @@ void Pollers::begin_work() {
 }
 
 void Pollers::will_take(std::int64_t nanos) {
-  if (!self.at_queue || (nanos >= 0 && nanos < kShortNanos)) return;
-  std::int64_t mine = self.since;
-  short_since_.compare_exchange_strong(mine, 0);
+  if (nanos >= 0 && nanos < kShortNanos) return;
+  Worker& me = *static_cast<Worker*>(this_worker);
+  if (me.place.load(std::memory_order_relaxed) != Place::kShort) return;
   MutexLock lock(mutex_);
-  self.at_queue = false;
-  if (at_queue_.fetch_sub(1) == 1) put_poller();
+  replace(me);
 }
 
-// One more at the queue: a resting thread, or a new one.
+// Its place at the queue goes to another, if it still has it.
+void Pollers::replace(Worker& worker) {
+  Place place = Place::kShort;
+  if (!worker.place.compare_exchange_strong(place, Place::kAway)) return;
+  Worker* gone = &worker;
+  at_short_work_.compare_exchange_strong(gone, nullptr);
+  put_poller();
+}
+
+// Somebody for the queue: a resting thread, or a new one.
 void Pollers::put_poller() {
-  at_queue_.fetch_add(1);
   if (resting_ > called_) {
     ++called_;
     wanted_.notify_one();
     return;
   }
-  std::vector<std::thread> gone;
-  reap(gone);
-  for (std::thread& thread : gone) thread.join();  // they hold no lock any more
-  std::thread thread([this] { work(); });
-  const std::thread::id id = thread.get_id();
-  threads_.emplace(id, std::move(thread));
-}
-
-void Pollers::reap(std::vector<std::thread>& to) {
-  for (const std::thread::id id : ended_) to.push_back(std::move(threads_.extract(id).mapped()));
+  for (Worker* const worker : ended_) {
+    worker->thread.join();  // it holds no lock any more
+    workers_.remove_if([&](const Worker& w) { return &w == worker; });
+  }
   ended_.clear();
+  Worker& worker = workers_.emplace_back();
+  worker.thread = std::thread([this, &worker] { work(worker); });
 }
 
 // Until somebody is needed at the queue; false: never.
@@ -84,71 +87,58 @@ bool Pollers::rest() {
   return true;
 }
 
-void Pollers::work() {
-  self = {};
-  bool open = true;
-  while (open) {
-    open = poll_one_(*this);
-    std::int64_t mine = self.since;
-    if (self.at_queue) short_since_.compare_exchange_strong(mine, 0);
-    if (open && self.at_queue && at_queue_.load(std::memory_order_relaxed) == 1) continue;
+void Pollers::work(Worker& me) {
+  this_worker = &me;
+  while (poll_one_(*this)) {
+    Place place = Place::kShort;
+    if (me.place.compare_exchange_strong(place, Place::kQueue) || place == Place::kQueue) {
+      Worker* mine = &me;
+      at_short_work_.compare_exchange_strong(mine, nullptr);
+      continue;
+    }
+    // Another has taken over.
     MutexLock lock(mutex_);
-    if (!open) {
-      over_ = true;
-      wanted_.notify_all();
-      break;
-    }
-    if (!self.at_queue && at_queue_.load() == 0) {
-      at_queue_.fetch_add(1);
-    } else if (!self.at_queue || at_queue_.load() > 1) {
-      if (self.at_queue) at_queue_.fetch_sub(1);
-      if (!rest()) break;
-    }
-    self.at_queue = true;
+    if (!rest()) break;
+    me.place.store(Place::kQueue);
   }
   MutexLock lock(mutex_);
-  ended_.push_back(std::this_thread::get_id());
+  if (me.place.load() != Place::kAway) {  // the queue is shut down
+    over_ = true;
+    wanted_.notify_all();
+  }
+  ended_.push_back(&me);
+  ended_changed_.notify_all();
 }
 
 void Pollers::watch() {
-  std::int64_t seen = 0, helped = 0;
-  for (;;) {
-    {
-      MutexLock lock(mutex_);
-      while (!watching_.load() && !over_) watch_.wait(mutex_);
-      if (over_) return;
-      (void)watch_.wait_until(mutex_, std::chrono::steady_clock::now() + kLook);
-      if (over_) return;
-      const std::int64_t since = short_since_.load();
-      if (since != 0 && since == seen && since != helped) {
-        put_poller();
-        helped = since;
-      }
-      seen = since;
-      if (since != 0 || now_nanos() - last_event_.load() < kQuietNanos) continue;
-      // Whoever begins now sees that nobody watches, or is seen here.
-      watching_.store(false);
-      if (short_since_.load() != 0) watching_.store(true);
+  const Worker* seen = nullptr;
+  std::int64_t seen_since = 0;
+  MutexLock lock(mutex_);
+  while (!over_) {
+    if (!watching_.load()) {
+      watch_.wait(mutex_);
+      continue;
     }
+    (void)watch_.wait_until(mutex_, std::chrono::steady_clock::now() + kLook);
+    Worker* const now = at_short_work_.load();
+    const std::int64_t since = now != nullptr ? now->since.load() : 0;
+    if (now != nullptr && now == seen && since == seen_since) replace(*now);
+    seen = now;
+    seen_since = since;
+    if (now_nanos() - last_event_.load() < kQuietNanos) continue;
+    // Whoever begins now sees that nobody watches, or is seen here.
+    watching_.store(false);
+    if (at_short_work_.load() != nullptr) watching_.store(true);
   }
 }
 
 void Pollers::join() {
-  for (;;) {
-    std::vector<std::thread> gone;
-    {
-      MutexLock lock(mutex_);
-      watch_.notify_all();
-      for (auto& [id, thread] : threads_) gone.push_back(std::move(thread));
-      threads_.clear();
-      ended_.clear();
-    }
-    if (gone.empty()) break;
-    for (std::thread& thread : gone) thread.join();
-  }
   {
     MutexLock lock(mutex_);
-    over_ = true;
+    while (ended_.size() < workers_.size() || !over_) ended_changed_.wait(mutex_);
+    for (Worker& worker : workers_) worker.thread.join();
+    workers_.clear();
+    ended_.clear();
     watch_.notify_all();
   }
   if (watcher_.joinable()) watcher_.join();
@@ -156,7 +146,7 @@ void Pollers::join() {
 
 int Pollers::threads() const {
   MutexLock lock(mutex_);
-  return static_cast<int>(threads_.size() - ended_.size());
+  return static_cast<int>(workers_.size() - ended_.size());
 }
 
 }  // namespace argosy::tf

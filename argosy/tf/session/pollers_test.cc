@@ -1,0 +1,112 @@
+#include "argosy/tf/session/pollers.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "argosy/base/clock.h"
+
+namespace argosy::tf {
+namespace {
+
+// A queue of pieces of work: how long each is said to take, and what it does.
+class Queue {
+ public:
+  struct Piece {
+    std::int64_t said;
+    std::function<void()> work;
+  };
+  void add(Piece piece) {
+    MutexLock lock(mutex_);
+    pieces_.push_back(std::move(piece));
+    changed_.notify_one();
+  }
+  void shut_down() {
+    MutexLock lock(mutex_);
+    over_ = true;
+    changed_.notify_all();
+  }
+  bool poll(Pollers& pollers) {
+    Piece piece;
+    {
+      MutexLock lock(mutex_);
+      while (pieces_.empty() && !over_) changed_.wait(mutex_);
+      if (pieces_.empty()) return false;
+      piece = std::move(pieces_.front());
+      pieces_.pop_front();
+    }
+    pollers.begin_work();
+    pollers.will_take(piece.said);
+    piece.work();
+    return true;
+  }
+
+ private:
+  Mutex mutex_;
+  CondVar changed_;
+  std::deque<Piece> pieces_ ARGOSY_GUARDED_BY(mutex_);
+  bool over_ ARGOSY_GUARDED_BY(mutex_) = false;
+};
+
+void wait_for(const std::function<bool()>& done) {
+  const std::int64_t start = now_nanos();
+  while (!done()) {
+    ASSERT_LT(seconds_since(start), 20);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+TEST(Pollers, ShortWorkIsDoneByOneThread) {
+  Queue queue;
+  Pollers pollers([&](Pollers& p) { return queue.poll(p); });
+  std::atomic<int> done{0};
+  for (int i = 0; i < 1000; ++i) queue.add({10, [&] { done.fetch_add(1); }});
+  wait_for([&] { return done.load() == 1000; });
+  EXPECT_LE(pollers.threads(), 3);
+  queue.shut_down();
+  pollers.join();
+}
+
+TEST(Pollers, WorkThatBlocksHoldsNobodyUpWhateverItSaid) {
+  for (const std::int64_t said : {std::int64_t{-1}, std::int64_t{10}}) {
+    Queue queue;
+    Pollers pollers([&](Pollers& p) { return queue.poll(p); });
+    std::atomic<bool> go{false};
+    std::atomic<int> blocked{0}, done{0};
+    for (int i = 0; i < 20; ++i) {
+      queue.add({said, [&] {
+                   blocked.fetch_add(1);
+                   while (!go.load()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                 }});
+      queue.add({10, [&] { done.fetch_add(1); }});
+    }
+    wait_for([&] { return done.load() == 20 && blocked.load() == 20; });
+    go = true;
+    for (int i = 0; i < 100; ++i) queue.add({i % 2 == 0 ? -1 : 10, [&] { done.fetch_add(1); }});
+    wait_for([&] { return done.load() == 120; });
+    wait_for([&] { return pollers.threads() <= 10; });  // few are kept
+    queue.shut_down();
+    pollers.join();
+    EXPECT_EQ(pollers.threads(), 0);
+  }
+}
+
+TEST(Pollers, TrafficAfterQuietIsWatchedToo) {
+  Queue queue;
+  Pollers pollers([&](Pollers& p) { return queue.poll(p); });
+  for (int round = 0; round < 3; ++round) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    std::atomic<bool> go{false}, done{false};
+    queue.add({10, [&] {
+                 while (!go.load()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+               }});
+    queue.add({10, [&] { done = true; }});
+    wait_for([&] { return done.load(); });
+    go = true;
+  }
+  queue.shut_down();
+  pollers.join();
+}
+
+}  // namespace
+}  // namespace argosy::tf
