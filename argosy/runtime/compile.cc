@@ -1,10 +1,13 @@
 #include "argosy/runtime/compile.h"
 
 #include <algorithm>
+#include <optional>
 
+#include "argosy/runtime/conditions.h"
+#include "argosy/runtime/fixed_order.h"
 #include "argosy/runtime/frames.h"
 #include "argosy/runtime/item_graph.h"
-#include "argosy/runtime/memory_plan.h"
+#include "argosy/runtime/plan_storage.h"
 #include "argosy/runtime/schedule.h"
 
 namespace argosy {
@@ -17,21 +20,41 @@ class Compiler {
 
   Status run() {
     find_groups();
-    if (step_.dynamic) {
-      link();
-      ARGOSY_RETURN_IF_ERROR(find_frames(step_));
-      find_leftovers();
-      step_.arena_bytes.assign(static_cast<std::size_t>(step_.machine->size()), 0);
+    if (!items_.unusual) {
+      ARGOSY_RETURN_IF_ERROR(order());
+      finish();
       return ok_status();
     }
-    ARGOSY_RETURN_IF_ERROR(order());
-    synchronize();
-    plan_memory();
+    link();
+    ARGOSY_RETURN_IF_ERROR(find_frames(step_));
+    if (order_flow()) {
+      finish();
+      step_.successors = {};
+      step_.pending = {};
+      return ok_status();
+    }
+    step_.dynamic = true;
+    step_.loops = {};
+    step_.arena_bytes.assign(static_cast<std::size_t>(step_.machine->size()), 0);
     find_leftovers();
     return ok_status();
   }
 
  private:
+  void finish() {
+    step_.order.resize(static_cast<std::size_t>(step_.machine->size()));
+    positions_.of_item.resize(step_.items.size());
+    for (const std::int32_t i : order_) {
+      auto& list = step_.order[step_.items[i].device];
+      positions_.of_item[i] = static_cast<std::int32_t>(list.size());
+      list.push_back(i);
+    }
+    place_ends();
+    synchronize();
+    plan_storage(step_, items_, positions_, flow_ ? &*flow_ : nullptr);
+    find_leftovers();
+  }
+
   void find_groups() {
     groups_.resize(step_.items.size());
     for (std::size_t i = 0; i < step_.items.size(); ++i) {
@@ -53,8 +76,10 @@ class Compiler {
   }
 
   // Everyone who sees the memory of a variable through this slot: readers of the slot and of every view made from it.
+  // What a loop hands round comes by again.
   void collect_users(std::int32_t slot, std::vector<std::int32_t>& users) const {
     for (const std::int32_t reader : items_.readers[slot]) {
+      if (items_.unusual && std::find(users.begin(), users.end(), reader) != users.end()) continue;
       users.push_back(reader);
       const Item& item = step_.items[reader];
       for (int o = 0; o < item.num_outputs; ++o) {
@@ -63,25 +88,28 @@ class Compiler {
     }
   }
 
-  std::vector<ScheduleItem> schedule_items(bool late_writers) const {
+  Result<std::vector<std::int32_t>> find_order(bool late_writers) const {
+    std::vector<char> late(step_.items.size(), 0);
+    for (std::size_t i = 0; late_writers && i < late.size(); ++i) late[i] = writes(i) ? 1 : 0;
+    if (flow_) return flow_->sequence(late);
     std::vector<ScheduleItem> list(step_.items.size());
     for (std::size_t i = 0; i < list.size(); ++i) {
       list[i] = {.device = step_.items[i].device,
                  .async = step_.items[i].async,
-                 .late = late_writers && writes(i),
+                 .late = late[i] != 0,
                  .after = items_.after[i],
                  .group = groups_[i]};
     }
-    return list;
+    return schedule(list, step_.machine->size());
   }
 
   // Updates come after every reader of the variable that may come before: then they find its memory unshared and write
-  // in place. Edges are taken from one valid order, so they close no cycle.
+  // in place. Edges are taken from one valid order, so they close no cycle. Writers in loops are left where they are.
   Status readers_before_writers() {
     std::vector<std::vector<std::int32_t>> writers(step_.slots.size());
     bool any = false;
     for (std::size_t i = 0; i < step_.items.size(); ++i) {
-      if (!writes(i)) continue;
+      if (!writes(i) || (flow_ && flow_->home(static_cast<std::int32_t>(i)) != 0)) continue;
       const Item& item = step_.items[i];
       for (int k = 0; k < item.num_inputs; ++k) {
         const std::int32_t slot = step_.input_slots[item.first_input + k];
@@ -91,9 +119,11 @@ class Compiler {
       }
     }
     if (!any) return ok_status();
-    ARGOSY_ASSIGN_OR_RETURN(const auto order, schedule(schedule_items(true), step_.machine->size()));
-    std::vector<std::int32_t> position(order.size());
-    for (std::size_t p = 0; p < order.size(); ++p) position[order[p]] = static_cast<std::int32_t>(p);
+    ARGOSY_ASSIGN_OR_RETURN(const auto order, find_order(true));
+    std::vector<std::int32_t> position(step_.items.size());
+    for (std::size_t p = 0; p < order.size(); ++p) {
+      if (order[p] >= 0) position[order[p]] = static_cast<std::int32_t>(p);
+    }
     for (std::size_t i = 0; i < step_.items.size(); ++i) {
       // A read: a dereference, or an op that hands the variable's memory on.
       std::vector<std::pair<std::int32_t, std::int32_t>> reads;  // (root, slot of the value)
@@ -124,15 +154,93 @@ class Compiler {
 
   Status order() {
     ARGOSY_RETURN_IF_ERROR(readers_before_writers());
-    ARGOSY_ASSIGN_OR_RETURN(order_, schedule(schedule_items(false), step_.machine->size()));
-    step_.order.resize(static_cast<std::size_t>(step_.machine->size()));
-    position_.resize(order_.size());
-    for (const std::int32_t i : order_) {
-      auto& list = step_.order[step_.items[i].device];
-      position_[i] = static_cast<std::int32_t>(list.size());
-      list.push_back(i);
-    }
+    ARGOSY_ASSIGN_OR_RETURN(order_, find_order(false));
     return ok_status();
+  }
+
+  // --- control flow and blocking items -------------------------------------------------------------------------------
+
+  // False: no order is safe.
+  bool order_flow() {
+    flow_.emplace(step_, items_, groups_);
+    const auto after = items_.after;
+    if (!flow_->possible()) return give_up(after, flow_->why_not());
+    if (!order().ok()) return give_up(after, "what leaves a loop is needed to enter it");
+    step_.loops.resize(step_.frames.size());
+    if (!find_conditions(step_, items_, after, order_)) return give_up(after, "no single predicate ends a loop");
+    if (!flow_->shared_blocking().empty()) find_parts();
+    wait_for_loops(after.size());
+    const auto conditional =
+        std::count_if(step_.items.begin(), step_.items.end(), [](const Item& i) { return i.conditional; });
+    step_.placement.passes.push_back(str_cat("order: fixed; ", step_.frames.size() - 1, " loops, ", conditional, " of ",
+                                             after.size(), " items may be passed over"));
+    return true;
+  }
+  bool give_up(const std::vector<std::vector<std::int32_t>>& after, std::string_view why) {
+    step_.placement.passes.push_back(str_cat("order: by dataflow rules, since ", why));
+    items_.after = after;
+    order_.clear();
+    flow_.reset();
+    for (Item& item : step_.items) item.conditional = false;
+    return false;
+  }
+
+  // Where in its order every device's second part begins.
+  void find_parts() {
+    const auto devices = static_cast<std::size_t>(step_.machine->size());
+    step_.rest_after = flow_->shared_blocking();
+    std::vector<std::int32_t> length(devices, 0);
+    step_.parts.assign(devices, -1);
+    for (const std::int32_t e : order_) {
+      const int frame = std::max(FixedOrder::frame_begun(e), FixedOrder::frame_ended(e));
+      const int device = e >= 0 ? step_.items[e].device : flow_->loop_device(frame);
+      if (flow_->second_part(e) && step_.parts[device] < 0) step_.parts[device] = length[device];
+      ++length[device];
+    }
+    for (std::size_t d = 0; d < devices; ++d) {
+      if (step_.parts[d] < 0) step_.parts[d] = length[d];
+    }
+    step_.rest_at = step_.parts[0];
+  }
+
+  // Ends of loops become items. Who waits for something inside a loop from outside waits for its end; who starts one
+  // waits for all that is needed inside.
+  void wait_for_loops(std::size_t items) {
+    std::vector<std::int32_t> begins(step_.frames.size(), -1), ends(step_.frames.size(), -1);
+    for (std::int32_t& e : order_) {
+      if (e >= 0) continue;
+      const bool begin = FixedOrder::frame_begun(e) >= 0;
+      const int frame = begin ? FixedOrder::frame_begun(e) : FixedOrder::frame_ended(e);
+      (begin ? begins : ends)[frame] = e = static_cast<std::int32_t>(step_.items.size());
+      step_.items.push_back(
+          {.node = step_.items[step_.frames[frame].items.empty() ? 0 : step_.frames[frame].items[0]].node,
+           .device = static_cast<std::int16_t>(flow_->loop_device(frame)),
+           .role = begin ? Role::kLoopBegin : Role::kLoopEnd});
+      step_.extras.emplace_back().loop = frame;
+      items_.after.emplace_back();
+      items_.ops.push_back(nullptr);
+    }
+    for (std::size_t i = 0; i < items; ++i) {
+      const int home = flow_->home(static_cast<std::int32_t>(i));
+      for (std::int32_t& p : items_.after[i]) {
+        if (step_.items[p].flow == Flow::kNextIteration && step_.items[i].flow == Flow::kMerge) continue;
+        const int left = flow_->loop_between(flow_->home(p), home);
+        const int entered = flow_->loop_between(home, flow_->home(p));
+        const std::int32_t before = left != 0 ? ends[left] : p;
+        if (entered != 0) items_.after[begins[entered]].push_back(before);
+        p = before;
+      }
+    }
+    ends_ = std::move(ends);
+    begins_ = std::move(begins);
+  }
+
+  void place_ends() {
+    for (std::size_t f = 1; f < begins_.size(); ++f) {
+      if (begins_[f] < 0) continue;
+      step_.loops[f].begin = positions_.of_item[begins_[f]];
+      step_.loops[f].end = positions_.of_item[ends_[f]];
+    }
   }
 
   // --- waiting -------------------------------------------------------------------------------------------------------
@@ -142,21 +250,24 @@ class Compiler {
     // Having waited for an item of a device, one need not wait for those before it (asynchronous ones aside).
     std::vector<std::vector<std::int32_t>> seen(devices, std::vector<std::int32_t>(devices, -1));
     std::vector<std::vector<char>> waited(devices);
-    first_wait_.assign(step_.items.size(), -1);
+    auto& first_wait = positions_.first_wait;
+    const auto& position = positions_.of_item;
+    first_wait.assign(step_.items.size(), -1);
     for (const std::int32_t i : order_) {
       Item& item = step_.items[i];
       for (const std::int32_t p : items_.after[i]) {
         Item& before = step_.items[p];
+        if (before.flow == Flow::kNextIteration) continue;  // of the iteration before
         if (!before.async) {
           if (before.device == item.device) continue;
           auto& newest = seen[item.device][before.device];
-          if (position_[p] <= newest) continue;
-          newest = position_[p];
+          if (position[p] <= newest) continue;
+          newest = position[p];
         } else {
           auto& done = waited[item.device];
           if (done.empty()) done.assign(step_.items.size(), 0);
           if (std::exchange(done[p], 1)) continue;
-          if (before.device == item.device && first_wait_[p] < 0) first_wait_[p] = position_[i];
+          if (before.device == item.device && first_wait[p] < 0) first_wait[p] = position[i];
         }
         step_.extras[i].waits.push_back(p);
         before.signals = true;
@@ -168,40 +279,6 @@ class Compiler {
     }
   }
 
-  // --- memory --------------------------------------------------------------------------------------------------------
-
-  // The last position, on the writer's device, at which a slot's memory is looked at; kForever when another device
-  // does.
-  static constexpr std::int32_t kForever = INT32_MAX;
-  std::int32_t last_use(std::int32_t slot, int device) const {
-    std::int32_t last = -1;
-    for (const std::int32_t reader : items_.readers[slot]) {
-      const Item& item = step_.items[reader];
-      if (item.device != device) return kForever;
-      std::int32_t at = position_[reader];
-      if (item.async) at = first_wait_[reader] < 0 ? kForever : std::max(at, first_wait_[reader]);
-      last = std::max(last, at);
-      for (int o = 0; o < item.num_outputs; ++o) {
-        if (items_.forwarded[item.first_output + o]) last = std::max(last, last_use(item.first_output + o, device));
-      }
-    }
-    return std::max(last, fetched_[slot] ? kForever : -1);
-  }
-
-  void plan_memory() {
-    fetched_.assign(step_.slots.size(), 0);
-    for (const std::int32_t slot : step_.fetch_slots) {
-      if (slot >= 0) fetched_[slot] = 1;
-    }
-    step_.arena_bytes.assign(step_.order.size(), 0);
-    for (std::size_t d = 0; d < step_.order.size(); ++d) plan_device(static_cast<int>(d));
-    for (std::size_t i = 0; i < step_.items.size(); ++i) {
-      const ItemExtras& x = step_.extras[i];
-      step_.items[i].special = step_.items[i].async || step_.items[i].kernel == nullptr || step_.items[i].signals ||
-                               !x.waits.empty() || !x.derefs.empty() || !x.releases.empty();
-    }
-  }
-
   // What a run must let go of at its end: everything that is neither planned nor the same in every run.
   void find_leftovers() {
     std::vector<char> kept(step_.slots.size(), 0);
@@ -209,83 +286,6 @@ class Compiler {
     for (std::size_t s = 0; s < step_.slots.size(); ++s) {
       if (!kept[s] && step_.slots[s].offset < 0) step_.leftovers.push_back(static_cast<std::int32_t>(s));
     }
-  }
-
-  void plan_device(int d) {
-    const auto& list = step_.order[d];
-    const int home = step_.machine->device(d).spec().is_gpu() ? d : 0;
-    std::vector<Lifetime> lives;
-    std::vector<std::int32_t> life_of(step_.slots.size(), -1), owner;  // by slot; by life: a slot, for the report
-    MemoryForecast& forecast = step_.forecast[d];
-    for (std::size_t p = 0; p < list.size(); ++p) {
-      const Item& item = step_.items[list[p]];
-      const auto at = static_cast<std::int32_t>(p);
-      for (int o = 0; o < item.num_outputs; ++o) {
-        const std::int32_t slot = item.first_output + o;
-        SlotSpec& spec = step_.slots[slot];
-        const std::int32_t death = std::max(at, last_use(slot, d));
-        const bool plannable = is_plain(spec.dtype) && spec.shape.is_full() && spec.space == home &&
-                               !items_.forwarded[slot] && !fetched_[slot];
-        if (!plannable) {
-          release_after(slot, item, list, death);
-          if (!spec.shape.is_full() && is_plain(spec.dtype)) forecast.exact = false;
-          if (!items_.forwarded[slot] && spec.space == home) forecast.dynamic_bytes += spec.bytes;
-          continue;
-        }
-        const std::int32_t reused = reusable(list[p], o, at, life_of, lives);
-        if (reused >= 0) {
-          life_of[slot] = reused;
-          lives[reused].death = std::max(lives[reused].death, death);
-          continue;
-        }
-        life_of[slot] = static_cast<std::int32_t>(lives.size());
-        lives.push_back({.birth = at, .death = death, .bytes = spec.bytes});
-        owner.push_back(slot);
-      }
-      for (const auto& [handle, value] : step_.extras[list[p]].derefs) {
-        step_.extras[list[p]].releases.push_back(value);
-      }
-    }
-    const ArenaPlan plan = plan_arena(lives);
-    step_.arena_bytes[d] = plan.bytes;
-    forecast.arena_bytes = plan.bytes;
-    for (std::size_t s = 0; s < life_of.size(); ++s) {
-      if (life_of[s] >= 0) step_.slots[s].offset = lives[life_of[s]].offset;
-    }
-    std::vector<std::size_t> biggest = plan.at_peak;
-    std::sort(biggest.begin(), biggest.end(),
-              [&](std::size_t a, std::size_t b) { return lives[a].bytes > lives[b].bytes; });
-    for (std::size_t k = 0; k < biggest.size() && k < 5; ++k) {
-      const std::int32_t producer = items_.producer[owner[biggest[k]]];
-      forecast.largest.push_back({step_.nodes[step_.items[producer].node].name, lives[biggest[k]].bytes});
-    }
-  }
-
-  // An input whose memory dies here and which the op may overwrite.
-  std::int32_t reusable(std::int32_t index, int output, std::int32_t at, const std::vector<std::int32_t>& life_of,
-                        const std::vector<Lifetime>& lives) const {
-    const OpDef* op = items_.ops[index];
-    const Item& item = step_.items[index];
-    if (op == nullptr || item.async) return -1;
-    const std::size_t bytes = step_.slots[item.first_output + output].bytes;
-    for (const auto& [in, out] : op->in_place) {
-      if (out != output || in >= item.num_inputs) continue;
-      const std::int32_t slot = step_.input_slots[item.first_input + in];
-      const std::int32_t life = life_of[slot];
-      if (life < 0 || lives[life].death != at || lives[life].bytes != bytes) continue;
-      if (!(step_.slots[slot].shape == step_.slots[item.first_output + output].shape)) continue;
-      // Taken already by another output of this item?
-      bool taken = false;
-      for (int o = 0; o < output; ++o) taken = taken || life_of[item.first_output + o] == life;
-      if (!taken) return life;
-    }
-    return -1;
-  }
-
-  // A tensor allocated while running goes back as soon as its last reader is done; else when the run is over.
-  void release_after(std::int32_t slot, const Item& item, const std::vector<std::int32_t>& list, std::int32_t death) {
-    if (fetched_[slot] || item.async || death == kForever) return;
-    step_.extras[list[death]].releases.push_back(slot);
   }
 
   // --- dynamic steps -------------------------------------------------------------------------------------------------
@@ -318,8 +318,10 @@ class Compiler {
   ItemGraph items_;
   const Graph& graph_;
   std::vector<std::string> groups_;
-  std::vector<std::int32_t> order_, position_, first_wait_;
-  std::vector<char> fetched_;
+  std::vector<std::int32_t> order_;  // all devices together
+  Positions positions_;
+  std::optional<FixedOrder> flow_;           // with control flow or blocking items
+  std::vector<std::int32_t> begins_, ends_;  // by frame: items
 };
 
 // Before step 0: does every device have room for what the plan will take?

@@ -20,6 +20,7 @@ Status run_dynamic(const Step& step, RunState& state, std::span<const Tensor> fe
 
 // Shared by both: the value a fetched slot stands for, safe to keep.
 Result<Tensor> take_fetch(const Step& step, std::size_t fetch, const Tensor& slot, const RunContext& context);
+Status no_value(std::size_t fetch);
 Status name_node(Status status, const Step& step, const Item& item);
 
 }  // namespace argosy

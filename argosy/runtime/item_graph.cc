@@ -27,6 +27,17 @@ bool contains(const std::vector<int>& list, int value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
 
+Role role_of(Flow flow) {
+  switch (flow) {
+    case Flow::kSwitch: return Role::kSwitch;
+    case Flow::kMerge: return Role::kMerge;
+    case Flow::kEnter:
+    case Flow::kExit:
+    case Flow::kNextIteration: return Role::kHandOn;
+    default: return Role::kKernel;  // LoopCond checks its input, and ControlTrigger does nothing
+  }
+}
+
 class Builder {
  public:
   Builder(const StepGraph& step_graph, const std::vector<int>& devices, const KernelRegistry& kernels, Step& step)
@@ -187,7 +198,8 @@ class Builder {
               .flow = n.op->flow,
               .async = n.op->async};
     Step::NodeInfo info{.name = n.name, .op = n.op->name, .flow_attrs = {}};
-    if (n.op->flow != Flow::kNone || (n.op->async && !n.op->collective)) step_.dynamic = true;
+    item.role = role_of(n.op->flow);
+    if (n.op->flow != Flow::kNone || (n.op->async && !n.op->collective)) items_.unusual = true;
     if (n.op->flow == Flow::kEnter) info.flow_attrs = n.attrs;
     step_.nodes.push_back(std::move(info));
     const std::int32_t index = new_item(item, n.op);
@@ -315,7 +327,8 @@ class Builder {
               .node = static_cast<std::int32_t>(step_.nodes.size()),
               .num_inputs = 1,
               .num_outputs = 1,
-              .device = static_cast<std::int16_t>(where)};
+              .device = static_cast<std::int16_t>(where),
+              .role = Role::kCopy};
     const std::int32_t by = items_.producer[slot];
     step_.nodes.push_back(
         {.name = by >= 0 ? step_.nodes[step_.items[by].node].name : "feed", .op = "_Copy", .flow_attrs = {}});

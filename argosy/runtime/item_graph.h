@@ -17,7 +17,8 @@ struct ItemGraph {
   std::vector<std::int32_t> root;                  // by slot: for handles, the slot of the first handle; else itself
   std::vector<const OpDef*> ops;                   // by item; null for copies
   std::vector<std::vector<std::int32_t>> readers;  // by slot: items that take it as input (derefs included)
-  std::vector<char> forwarded;                     // by slot: a view of input 0's memory
+  std::vector<char> forwarded;                     // by slot: a view of input 0's memory (of a Merge: of any input's)
+  bool unusual = false;                            // has control flow, or items that may block
 };
 
 Result<ItemGraph> build_items(const StepGraph& graph, const std::vector<int>& devices, const KernelRegistry& kernels,

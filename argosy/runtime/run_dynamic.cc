@@ -65,8 +65,7 @@ class Dynamic {
       fetches[i] = Tensor();
       if (slot < 0) continue;
       if (!state_.tensors[slot].valid()) {
-        status = invalid_argument("fetch ", i, " does not have a value: it is on a branch that was not taken")
-                     .with_id("ARG-RUN-003");
+        status = no_value(i);
         break;
       }
       auto taken = take_fetch(step_, i, state_.tensors[slot], context_);

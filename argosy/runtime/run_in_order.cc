@@ -27,6 +27,11 @@ Result<Tensor> take_fetch(const Step& step, std::size_t fetch, const Tensor& slo
   return slot.owned();
 }
 
+Status no_value(std::size_t fetch) {
+  return invalid_argument("fetch ", fetch, " does not have a value: it is on a branch that was not taken")
+      .with_id("ARG-RUN-003");
+}
+
 namespace {
 
 constexpr std::size_t kInlineCopyBytes = 256 << 10;  // smaller copies are done at once, larger ones by the copy stream
@@ -48,19 +53,22 @@ class InOrder {
       stats->ops.clear();
     }
     // Other devices run on their own threads; the caller's is the host's.
-    int others = 0;
-    for (std::size_t d = 1; d < step_.order.size(); ++d) others += step_.order[d].empty() ? 0 : 1;
-    state_.gates->running.store(others, std::memory_order_relaxed);
-    if (others > 0) launch();
-    if (!step_.order[0].empty()) {
+    RunGates& gates = *state_.gates;
+    gates.running.store(0, std::memory_order_relaxed);
+    const bool parts = !step_.parts.empty();
+    bool launched = launch(0, parts ? 1 : 2);
+    if (!step_.order[0].empty() || parts) {
       const int cores = step_.machine->device(0).spec().cores;
       if (thread_budget() != cores) set_thread_budget(cores);
-      drive(0);
+      std::atomic<int> asyncs{0};
+      if (parts) {
+        drive(0, 0, static_cast<std::size_t>(step_.rest_at), asyncs);
+        if (wait_for_rest()) launched = launch(1, 2) || launched;
+      }
+      drive(0, parts ? static_cast<std::size_t>(step_.rest_at) : 0, step_.order[0].size(), asyncs);
+      settle(0, asyncs);
     }
-    if (others > 0) {
-      RunGates& gates = *state_.gates;
-      gates.end.wait([&gates] { return gates.running.load(std::memory_order_acquire) == 0; });
-    }
+    if (launched) gates.end.wait([&gates] { return gates.running.load(std::memory_order_acquire) == 0; });
     if (stats != nullptr) stats->end_nanos = now_nanos();
     Status status = finish(fetches);
     for (const std::int32_t slot : step_.leftovers) state_.tensors[slot] = Tensor();
@@ -68,17 +76,43 @@ class InOrder {
   }
 
  private:
-  void launch() {
+  // Parts [from, to) of the orders of all devices but the host's. False: there are none.
+  bool launch(int from, int to) {
+    const auto part = [&](std::size_t d, int k) {
+      if (k == 0) return std::size_t{0};
+      return k == 1 ? static_cast<std::size_t>(step_.parts[d]) : step_.order[d].size();
+    };
+    int count = 0;
+    for (std::size_t d = 1; d < step_.order.size(); ++d) count += part(d, from) < part(d, to) ? 1 : 0;
+    if (count == 0) return false;
+    state_.gates->running.fetch_add(count, std::memory_order_relaxed);
     MutexLock lock(step_.machine->launch());
     for (std::size_t d = 1; d < step_.order.size(); ++d) {
-      if (step_.order[d].empty()) continue;
+      const std::size_t begin = part(d, from), end = part(d, to);
+      if (begin == end) continue;
       const int device = static_cast<int>(d);
-      step_.machine->device(device).compute().run([this, device, gates = state_.gates] {
-        drive(device);
+      step_.machine->device(device).compute().run([this, device, begin, end, gates = state_.gates] {
+        std::atomic<int> asyncs{0};
+        drive(device, begin, end, asyncs);
+        settle(device, asyncs);
         // From here on the run may be over, and only the gates are sure to be there.
         if (gates->running.fetch_sub(1, std::memory_order_acq_rel) == 1) gates->end.open();
       });
     }
+    return true;
+  }
+
+  // All that the second parts of other devices wait for: they are not started before. False: the run has failed.
+  bool wait_for_rest() {
+    for (const std::int32_t p : step_.rest_after) wait_for(0, p);
+    return !failed_.load(std::memory_order_acquire);
+  }
+
+  // A wait ends with the run too.
+  void wait_for(int d, std::int32_t p) {
+    gates_[d].wait([&] {
+      return state_.done[p].load(std::memory_order_acquire) == state_.epoch || failed_.load(std::memory_order_acquire);
+    });
   }
 
   Status finish(std::span<Tensor> fetches) {
@@ -93,12 +127,14 @@ class InOrder {
         fetches[i] = Tensor();
         continue;
       }
+      if (!step_.fetch_checks.empty() && is_dead(step_.fetch_checks[i])) return no_value(i);
       ARGOSY_ASSIGN_OR_RETURN(fetches[i], take_fetch(step_, i, state_.tensors[slot], context_));
     }
     return ok_status();
   }
 
-  void drive(int d) {
+  // Positions [from, to) of the device's order.
+  void drive(int d, std::size_t from, std::size_t to, std::atomic<int>& asyncs) {
     Device& device = step_.machine->device(d);
     KernelContext::Fields fields{.device = &device,
                                  .allocator = &device.allocator(),
@@ -108,8 +144,9 @@ class InOrder {
     StepStats* const stats = context_.stats();
     const bool plain = observer == nullptr && stats == nullptr;
     Cancellation& cancellation = context_.cancellation();
-    std::atomic<int> asyncs{0};
-    for (const std::int32_t index : step_.order[d]) {
+    const std::int32_t* const order = step_.order[d].data();
+    for (std::size_t at = from; at < to; ++at) {
+      const std::int32_t index = order[at];
       const Item& item = step_.items[index];
       if (cancellation.cancelled() || failed_.load(std::memory_order_relaxed)) [[unlikely]]
         break;
@@ -119,7 +156,7 @@ class InOrder {
         KernelContext kernel_context(fields);
         status = item.kernel->run(kernel_context);
       } else {
-        status = run_special(index, item, fields, observer, stats, asyncs);
+        status = run_special(index, item, fields, observer, stats, asyncs, at);
       }
       if (!status.ok()) [[unlikely]] {
         fail(name_node(std::move(status), step_, item));
@@ -127,6 +164,8 @@ class InOrder {
       }
     }
     if (cancellation.cancelled()) fail(cancellation.status());
+  }
+  void settle(int d, const std::atomic<int>& asyncs) {
     gates_[d].wait([&] { return asyncs.load(std::memory_order_acquire) == 0; });
   }
 
@@ -139,19 +178,24 @@ class InOrder {
     fields.node = step_.nodes[item.node].name;
   }
 
+  // `at`: where in the order this is; the ends of a loop change it.
   Status run_special(std::int32_t index, const Item& item, KernelContext::Fields& fields, KernelObserver* observer,
-                     StepStats* stats, std::atomic<int>& asyncs) {
+                     StepStats* stats, std::atomic<int>& asyncs, std::size_t& at) {
     const ItemExtras& extras = step_.extras[index];
-    const int d = item.device;
     if (!extras.waits.empty()) {
       const std::int64_t before = stats != nullptr ? now_nanos() : 0;
       for (const std::int32_t p : extras.waits) {
-        gates_[d].wait([&] {
-          return state_.done[p].load(std::memory_order_acquire) == state_.epoch ||
-                 failed_.load(std::memory_order_acquire);
-        });
+        wait_for(item.device, p);
         if (failed_.load(std::memory_order_acquire)) return ok_status();  // told already
-        if (stats != nullptr) note_wait(stats->devices[d], step_.items[p], before);
+        if (stats != nullptr) note_wait(stats->devices[item.device], step_.items[p], before);
+      }
+    }
+    if (item.conditional && item.role != Role::kMerge) {
+      const bool dead = any_dead(extras.checks);
+      state_.dead[step_.slots.size() + static_cast<std::size_t>(index)] = dead ? 1 : 0;
+      if (dead) {
+        pass_over(index, item, extras);
+        return ok_status();
       }
     }
     for (const auto& [handle, value] : extras.derefs) {
@@ -162,29 +206,117 @@ class InOrder {
     }
     const std::int64_t start = observer != nullptr || stats != nullptr ? now_nanos() : 0;
     Status status;
-    if (item.kernel == nullptr) {
-      status = copy(index, item, fields, asyncs);
-    } else {
-      point_at(item, fields);
-      if (observer != nullptr) status = observer->before(fields.node, &context_.cancellation());
-      if (status.ok() && item.async) {
-        start_async(index, item, fields, asyncs);
-      } else if (status.ok()) {
-        KernelContext kernel_context(fields);
-        status = item.kernel->run(kernel_context);
-      }
-      if (observer != nullptr) observer->after(fields.node, now_nanos() - start);
+    switch (item.role) {
+      case Role::kLoopBegin: begin_loop(step_.loops[extras.loop], extras.loop, at); return ok_status();
+      case Role::kLoopEnd:
+        if (goes_on(step_.loops[extras.loop], extras.loop, at)) return ok_status();
+        break;
+      case Role::kHandOn: hand_on(item, extras, 0, item.first_output); break;
+      case Role::kSwitch: status = run_switch(item, extras, fields); break;
+      case Role::kMerge: status = run_merge(index, item, extras); break;
+      case Role::kCopy: status = copy(index, item, fields, asyncs); break;
+      case Role::kKernel: status = run_kernel(index, item, extras, fields, observer, start, asyncs); break;
     }
     if (!status.ok()) return status;
-    if (stats != nullptr) note_op(*stats, item, start);
-    for (const std::int32_t slot : extras.releases) {
-      if (step_.slots[slot].offset < 0) state_.tensors[slot] = Tensor();
-    }
-    if (item.signals && !item.async && !copying(item)) signal(index);
+    if (stats != nullptr && item.role != Role::kLoopEnd) note_op(*stats, item, start);
+    for (const std::int32_t slot : extras.releases) state_.tensors[slot] = Tensor();
+    if (item.signals && !item.async && item.role != Role::kCopy) signal(index);
     return ok_status();
   }
 
-  bool copying(const Item& item) const { return item.kernel == nullptr; }
+  Status run_kernel(std::int32_t index, const Item& item, const ItemExtras& extras, KernelContext::Fields& fields,
+                    KernelObserver* observer, std::int64_t start, std::atomic<int>& asyncs) {
+    point_at(item, fields);
+    if (observer != nullptr) ARGOSY_RETURN_IF_ERROR(observer->before(fields.node, &context_.cancellation()));
+    Status status;
+    if (item.async) {
+      start_async(index, item, fields, asyncs);
+    } else {
+      if (extras.donates) fields.may_donate = step_.donates.get() + item.first_input;
+      KernelContext kernel_context(fields);
+      status = item.kernel->run(kernel_context);
+      fields.may_donate = nullptr;
+    }
+    if (observer != nullptr) observer->after(fields.node, now_nanos() - start);
+    return status;
+  }
+
+  // --- control flow --------------------------------------------------------------------------------------------------
+
+  bool is_dead(std::int32_t flag) const { return flag >= 0 && state_.dead[static_cast<std::size_t>(flag)] != 0; }
+  bool any_dead(const std::vector<std::int32_t>& flags) const {
+    return std::any_of(flags.begin(), flags.end(), [&](std::int32_t flag) { return is_dead(flag); });
+  }
+
+  void pass_over(std::int32_t index, const Item& item, const ItemExtras& extras) {
+    if (item.role == Role::kSwitch) std::fill_n(state_.dead.begin() + item.first_output, item.num_outputs, 1);
+    for (const std::int32_t slot : extras.releases) state_.tensors[slot] = Tensor();
+    if (item.signals || item.async) signal(index);
+  }
+
+  void hand_on(const Item& item, const ItemExtras& extras, int input, std::int32_t to) {
+    Tensor& from = state_.tensors[step_.input_slots[item.first_input + input]];
+    if ((extras.moves >> input & 1) != 0) {
+      state_.tensors[to] = std::move(from);
+    } else {
+      state_.tensors[to] = from;
+    }
+  }
+
+  Status run_switch(const Item& item, const ItemExtras& extras, KernelContext::Fields& fields) {
+    const Tensor& truth = *state_.inputs[item.first_input + 1];
+    if (truth.dtype() != DType::kBool || truth.shape().rank() != 0) {
+      point_at(item, fields);  // the kernel says what is wrong
+      KernelContext kernel_context(fields);
+      return item.kernel->run(kernel_context);
+    }
+    const int taken = *truth.raw_as<bool>() ? 1 : 0;
+    state_.dead[item.first_output + taken] = 0;
+    state_.dead[item.first_output + 1 - taken] = 1;
+    hand_on(item, extras, 0, item.first_output + taken);
+    return ok_status();
+  }
+
+  // The first live input; at the head of a loop, of those that come from outside or from the iteration before.
+  Status run_merge(std::int32_t index, const Item& item, const ItemExtras& extras) {
+    std::uint64_t candidates = ~std::uint64_t{0};
+    if (extras.turns != 0) candidates = state_.first_turn[extras.loop] != 0 ? ~extras.turns : extras.turns;
+    int chosen = 0;
+    while (chosen < item.num_inputs &&
+           ((chosen < 64 && (candidates >> chosen & 1) == 0) || is_dead(extras.checks[chosen]))) {
+      ++chosen;
+    }
+    const bool dead = chosen == item.num_inputs;
+    if (item.conditional) state_.dead[step_.slots.size() + static_cast<std::size_t>(index)] = dead ? 1 : 0;
+    if (dead) return item.conditional ? ok_status() : internal_error("a Merge that cannot be dead is");
+    if (chosen < 64) {
+      hand_on(item, extras, chosen, item.first_output);
+    } else {
+      state_.tensors[item.first_output] = *state_.inputs[item.first_input + chosen];
+    }
+    if (extras.wants_index) state_.tensors[item.first_output + 1] = Tensor::scalar(std::int32_t{chosen});
+    return ok_status();
+  }
+
+  // Not entered at all when every Enter is dead.
+  void begin_loop(const Loop& loop, std::int32_t frame, std::size_t& at) {
+    state_.first_turn[frame] = 1;
+    const bool skipped = !loop.enters.empty() && std::all_of(loop.enters.begin(), loop.enters.end(),
+                                                             [&](std::int32_t flag) { return is_dead(flag); });
+    if (!skipped) return;
+    for (const std::int32_t flag : loop.nexts) state_.dead[flag] = 1;
+    for (const std::int32_t flag : loop.leaving) state_.dead[flag] = 1;
+    at = static_cast<std::size_t>(loop.end) - 1;
+  }
+  bool goes_on(const Loop& loop, std::int32_t frame, std::size_t& at) {
+    if (std::all_of(loop.nexts.begin(), loop.nexts.end(), [&](std::int32_t flag) { return is_dead(flag); }))
+      return false;
+    state_.first_turn[frame] = 0;
+    at = static_cast<std::size_t>(loop.begin);
+    return true;
+  }
+
+  // --- between devices -----------------------------------------------------------------------------------------------
 
   void signal(std::int32_t index) {
     state_.done[index].store(state_.epoch, std::memory_order_release);

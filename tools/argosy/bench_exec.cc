@@ -1,7 +1,12 @@
 // The executor alone: graphs of scalar additions, through the full kernel interface, nothing folded or merged.
 //
 //   chain   x ─► + ─► + ─► … ─► y          fan   x ─► N additions ─► AddN          tree   N/2 leaves, summed in pairs
+//   loop    while i < N: i += 1, x = x · w          loop and gradient: dx/dw too
+//   conds   x = i is even ? x + 1 : x + 1, N times
+#include "argosy/graph/gradients.h"
 #include "argosy/ops/constant/constant.h"
+#include "argosy/ops/control_flow/functional.h"
+#include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/runtime/session.h"
 #include "benchmarks/measure.h"
 #include "tools/argosy/bench.h"
@@ -48,7 +53,31 @@ Value tree(Value x, Value one, std::int64_t ops) {
   return level[0];
 }
 
+Value power(Value x, Value w, std::int64_t turns) {
+  Graph& graph = x.graph();
+  const Value zero = constant(graph, std::int32_t{0}), end = constant(graph, static_cast<std::int32_t>(turns));
+  return while_loop(
+      {zero, x}, [&](const auto& v) { return less(v[0], end); },
+      [&](const auto& v) {
+        return std::vector<Value>{v[0] + 1, v[1] * w};
+      })[1];
+}
+
+Value power_gradient(Value x, Value w, std::int64_t turns) {
+  return gradients(x.graph(), {power(x, w, turns)}, {x})[0];
+}
+
+Value conds(Value x, Value one, std::int64_t count) {
+  const Value even = equal(x, one);
+  for (std::int64_t i = 0; i < count; ++i) {
+    x = cond_value(
+        even, [&] { return plus(x, one); }, [&] { return plus(one, x); });
+  }
+  return x;
+}
+
 constexpr Shape kShapes[] = {{"chain", chain}, {"fan", fan}, {"tree", tree}};
+constexpr Shape kFlow[] = {{"loop", power}, {"loop and gradient", power_gradient}, {"conds", conds}};
 
 // The least a graph of this size can cost here: one indirect call per addition, operands in memory, no order to find.
 double bare_calls(std::int64_t ops) {
@@ -102,6 +131,12 @@ Result<BenchResult> measure(const Options& options, Console&) {
     ARGOSY_ASSIGN_OR_RETURN(BenchRow row, measure_one(shape, options.ops));
     result.rows.push_back(std::move(row));
   }
+  for (const Shape& shape : kFlow) {
+    ARGOSY_ASSIGN_OR_RETURN(BenchRow row, measure_one(shape, options.ops));
+    row.unit = shape.build == conds ? "ns/cond" : "ns/iteration";
+    row.limit = std::nullopt;
+    result.rows.push_back(std::move(row));
+  }
   ARGOSY_ASSIGN_OR_RETURN(BenchRow run, measure_run());
   result.rows.push_back(std::move(run));
   result.notes.push_back(str_cat(options.ops, " scalar additions per graph, one thread; limit: bare indirect calls"));
@@ -114,7 +149,7 @@ void add_bench_exec(Command& bench) {
   Options* options = nullptr;
   add_benchmark(bench, "exec", "What the executor costs per op", options, measure)
       .option("--ops N", options->ops, "scalar additions in each graph", {.least = 1, .most = 1e6})
-      .example("argosy bench exec", "chain, fan and tree of 10,000 additions")
+      .example("argosy bench exec", "chain, fan and tree of 10,000 additions; loops of 10,000 iterations")
       .example("argosy bench exec --ops 1000000 --json", "the largest, for a script");
 }
 
