@@ -8,6 +8,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "argosy/tf/attr_proto.h"
 #include "argosy/tf/graph.pb.h"
 #include "argosy/tf/node_set.h"
 
@@ -113,6 +114,26 @@ class ImportedGraph::Impl {
       return invalid_argument("\"", text, "\": node \"", name, "\" has ", outputs, " outputs").with_id("ARG-GRAPH-002");
     }
     return Value(&graph_, id, index);
+  }
+
+  Status write(GraphDef* def) const {
+    def->Clear();
+    for (const NodeDef* node : defs_) *def->add_node() = *node;
+    for (std::size_t i = 0; i < forgotten_; ++i) {
+      const std::int32_t node = nodes_.done()[i];
+      if (defs_[static_cast<std::size_t>(node)]->op() != "Const") continue;
+      const AttrValue* value = graph_.node(nodes_.id(node)).attrs.find("value");
+      auto& attrs = *def->mutable_node(node)->mutable_attr();
+      if (value != nullptr) ARGOSY_RETURN_IF_ERROR(to_proto(*value, &attrs["value"]));
+    }
+    for (const auto& function : functions_.all()) *def->mutable_library()->add_function() = function;
+    for (const auto& [function, gradient] : functions_.gradients()) {
+      auto* pair = def->mutable_library()->add_gradient();
+      pair->set_function_name(function);
+      pair->set_gradient_func(gradient);
+    }
+    *def->mutable_versions() = versions_;
+    return ok_status();
   }
 
   std::vector<Failure> convert_all() {
@@ -243,6 +264,7 @@ Status ImportedGraph::extend(std::string_view serialized) {
 }
 
 Status ImportedGraph::extend(GraphDef&& def) { return impl_->extend(std::move(def)); }
+Status ImportedGraph::write(GraphDef* def) const { return impl_->write(def); }
 bool ImportedGraph::has(std::string_view node) const { return impl_->has(node); }
 int ImportedGraph::num_nodes() const { return impl_->num_nodes(); }
 Result<Value> ImportedGraph::value(std::string_view name) { return impl_->value(name); }

@@ -48,6 +48,9 @@ class ImportedGraph {
   Graph& graph();
   const Graph& graph() const;
 
+  // What came so far, as one GraphDef: nodes with all their attributes, functions, versions.
+  Status write(tensorflow::GraphDef* def) const;
+
   // Converts everything, functions that nobody names included. Nodes that cannot be are left out, each with its error.
   struct Failure {
     std::string node, op;

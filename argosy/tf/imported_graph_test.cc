@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>
+#include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
 
 #include "argosy/graph/text.h"
@@ -200,6 +201,27 @@ TEST(ImportedGraph, DeepGraphs) {
   ASSERT_TRUE(in.extend(std::move(def)).ok());
   EXPECT_TRUE(in.value(str_cat("n", kDepth)).ok());
   EXPECT_EQ(in.graph().size(), kDepth + 1);
+}
+
+// What came goes out again: attributes that we do not know, values that were taken over, versions.
+TEST(ImportedGraph, WritesWhatCame) {
+  ImportedGraph in;
+  const std::string text =
+      constant("c", 2.5) +
+      node("y", "Neg", "c:0 ^c", kFloat + attr("odd", "i: 3") + attr("_func", "func { name: 'f' }")) +
+      node("z", "NoSuchOp", "y") + "versions { producer: 1234 min_consumer: 7 bad_consumers: 9 }" +
+      "library { function { signature { name: 'f' } } gradient { function_name: 'f' gradient_func: 'f' } }";
+  ASSERT_TRUE(in.extend(parse(text)).ok());
+  EXPECT_EQ(in.convert_all().size(), 1u);
+  tensorflow::GraphDef out;
+  ASSERT_TRUE(in.write(&out).ok());
+  const tensorflow::GraphDef came = parse(text);
+  EXPECT_EQ(out.node(0).attr().at("value").tensor().tensor_content().size(), 4u);
+  *out.mutable_node(0) = came.node(0);  // bytes instead of a list of numbers
+  std::string difference;
+  google::protobuf::util::MessageDifferencer compare;
+  compare.ReportDifferencesToString(&difference);
+  EXPECT_TRUE(compare.Compare(came, out)) << difference;
 }
 
 constexpr const char* kSquare = R"(

@@ -141,7 +141,9 @@ int offset_of(const std::vector<ArgDef>& args, const AttrMap& attrs, std::string
 Result<NodeId> add_node_def(Graph& graph, const NodeSource& source, std::vector<Endpoint> inputs,
                             std::vector<NodeId> controls, int missing, const BuildContext& context) {
   const NodeDef& def = *source.def;
-  std::string_view op_name = def.op() == kGradient ? partitioned_call(false) : std::string_view(def.op());
+  std::string_view op_name = def.op();
+  if (op_name == kGradient) op_name = partitioned_call(false);
+  if (op_name == "_Retval") op_name = "Identity";  // of a graph that was the body of a function; `index` is its own
   AttrMap attrs;
   const OpDef* op = graph.ops().find(op_name);
   if (op == nullptr) {
