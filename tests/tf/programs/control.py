@@ -1,0 +1,191 @@
+"""Control flow in every form that Python writes: conditions, loops, functions, arrays, and gradients through them."""
+import numpy as np
+import tensorflow.compat.v1 as tf
+from tensorflow.python.framework import function
+
+from program import program
+
+
+def _both(run, body):
+    """The program with dataflow control flow and with the functional form."""
+    for functional in (False, True):
+        (tf.enable_control_flow_v2 if functional else tf.disable_control_flow_v2)()
+        try:
+            with tf.Graph().as_default() as graph:
+                tf.set_random_seed(3)
+                body(graph, "functional" if functional else "dataflow")
+        finally:
+            tf.disable_control_flow_v2()
+
+
+@program
+def conditions(run):
+    def body(graph, form):
+        x = tf.placeholder(tf.float32, [])
+        inner = lambda: tf.cond(x > 10, lambda: x * x, lambda: x + 1)
+        y = tf.cond(x > 0, inner, lambda: -x)
+        dx = tf.gradients(y, x)[0]
+        case = tf.case([(x < 0, lambda: tf.constant(-1)), (x < 5, lambda: tf.constant(0))], default=lambda: tf.constant(1))
+        switched = tf.switch_case(tf.cast(x, tf.int32), [lambda: tf.constant("a"), lambda: tf.constant("b")])
+        with run.session(graph) as session:
+            for value in (-3.0, 0.0, 1.0, 20.0):
+                run.keep(f"{form} {value}", session.run([y, dx, case], {x: value}))
+            run.keep(f"{form} switch", [session.run(switched, {x: v}) for v in (0, 1, 7)])
+
+    _both(run, body)
+
+
+@program
+def loops(run):
+    def body(graph, form):
+        n = tf.placeholder(tf.int32, [])
+        x = tf.placeholder(tf.float32, [2])
+        _, y = tf.while_loop(lambda i, v: i < n, lambda i, v: (i + 1, tf.sin(v) * x + v), [0, x])
+        dx = tf.gradients(y, x)[0]
+        grid = tf.while_loop(lambda i, t: i < 3,
+                             lambda i, t: (i + 1, tf.while_loop(lambda j, u: j < i + 1, lambda j, u: (j + 1, u * 2), [0, t])[1]),
+                             [0, tf.constant(1.0)])[1]
+        rows = tf.map_fn(lambda r: tf.reduce_sum(r * r), tf.reshape(tf.range(12.0), [4, 3]))
+        scanned = tf.scan(lambda a, v: a + v, tf.range(5.0))
+        folded = tf.foldl(lambda a, v: a * 2 + v, tf.range(5.0))
+        with run.session(graph) as session:
+            for count in (0, 1, 7):
+                run.keep(f"{form} {count}", session.run([y, dx], {n: count, x: [0.5, -1.5]}))
+            for name, value in (("grid", grid), ("rows", rows), ("scanned", scanned), ("folded", folded)):
+                run.keep(f"{form} {name}", session.run(value))
+
+    _both(run, body)
+
+
+@program
+def arrays(run):
+    def body(graph, form):
+        x = tf.placeholder(tf.float32, [None, 3])
+        array = tf.TensorArray(tf.float32, tf.shape(x)[0], dynamic_size=True, clear_after_read=False, element_shape=[3])
+        array = array.unstack(x)
+        _, array = tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a.write(i + 3, a.read(i) * 2)), [0, array])
+        stacked = array.stack()
+        loss = tf.reduce_sum(stacked * stacked)
+        dx = tf.gradients(loss, x)[0]
+        with run.session(graph) as session:
+            run.keep(form, session.run([stacked, dx], {x: np.arange(9).reshape(3, 3)})[0])
+            run.keep(f"{form} gradient", session.run(dx, {x: np.arange(9).reshape(3, 3)}))
+
+    _both(run, body)
+
+
+@program
+def functions(run):
+    """tf.function, Defun with gradients of its own and with SymbolicGradient, variables captured."""
+    v = tf.get_variable("v", initializer=2.0, use_resource=True)
+
+    @tf.function
+    def square(x):
+        return x * x * v
+
+    @function.Defun(tf.float32, tf.float32)
+    def product(a, b):
+        return a * b + tf.sin(a)
+
+    @function.Defun(tf.float32, tf.float32)
+    def halves_gradient(x, dy):
+        return dy * 0.25
+
+    @function.Defun(tf.float32, grad_func=halves_gradient)
+    def halves(x):
+        return x * 0.5
+
+    x = tf.placeholder(tf.float32, [])
+    y, z, h = square(x), product(x, x + 1.0), halves(x)
+    gradients = [tf.gradients(out, x)[0] for out in (y, z, h)]
+    with run.session() as session:
+        session.run(v.initializer)
+        run.keep("values", session.run([y, z, h], {x: 3.0}))
+        run.keep("gradients", session.run(gradients, {x: 3.0}))
+
+
+@program
+def loops_over_devices(run):
+    """A loop whose body spans two devices, with a condition on the CPU."""
+    with tf.device("/cpu:0"):
+        i = tf.constant(0)
+        a = tf.constant(np.eye(3, dtype="float32") * 0.5)
+
+    def body(i, a):
+        with tf.device("/gpu:0"):
+            b = tf.matmul(a, a)
+        with tf.device("/gpu:1"):
+            c = tf.matmul(b, a) + 1.0
+        return i + 1, c / tf.reduce_max(c)
+
+    _, out = tf.while_loop(lambda i, a: i < 6, body, [i, a], parallel_iterations=2)
+    with run.session() as session:
+        run.keep("out", session.run(out))
+
+
+@program
+def random_numbers(run):
+    """The same seeds, the same numbers."""
+    values = {"uniform": tf.random_uniform([7], seed=1), "normal": tf.random_normal([7], seed=2),
+              "truncated": tf.truncated_normal([7], seed=3), "whole": tf.random_uniform([7], 0, 100, tf.int32, seed=4),
+              "double": tf.random_normal([3], dtype=tf.float64, seed=5), "shuffled": tf.random_shuffle(tf.range(9), seed=6),
+              "multinomial": tf.multinomial(tf.log([[0.2, 0.3, 0.5]]), 6, seed=7),
+              "gamma": tf.random_gamma([4], 2.0, seed=8), "poisson": tf.random_poisson(3.0, [4], seed=9),
+              "stateless": tf.random.stateless_normal([5], [1, 2]),
+              "stateless whole": tf.random.stateless_uniform([5], [3, 4], 0, 50, tf.int32)}
+    with run.session() as session:
+        for name, value in values.items():
+            run.keep(name, [session.run(value) for _ in range(2)])
+        run.keep("dropout", session.run(tf.nn.dropout(tf.ones([20]), rate=0.4, seed=11)))
+
+
+@program
+def text_and_pictures(run):
+    """Strings, decoding, images: what input pipelines of TensorFlow 1.x are made of."""
+    words = tf.constant(["Hello", "grüß Gott", "", "a,b,c"])
+    pixels = tf.constant(np.arange(8 * 8 * 3, dtype=np.uint8).reshape(8, 8, 3))
+    image = tf.cast(pixels, tf.float32)[None] / 255
+    values = {"join": tf.string_join([words, "!"], "-"), "split": tf.string_split(words, ",").values,
+              "hash": tf.string_to_hash_bucket_fast(words, 97), "strong": tf.string_to_hash_bucket_strong(words, 97, [1, 2]),
+              "number": tf.string_to_number(["1.5", "-2e3"]), "substr": tf.substr(words, 0, 0),
+              "replaced": tf.strings.regex_replace(words, "[aeiou]", "_"), "matches": tf.strings.regex_full_match(words, ".*,.*"),
+              "base64": tf.decode_base64(tf.encode_base64(words)), "as_string": tf.as_string([1.5, 2.25], precision=2),
+              "raw": tf.decode_raw(["abcd"], tf.uint8), "length": tf.strings.length(words),
+              "csv": tf.stack(tf.decode_csv(["1,2", "3,"], [[0], [7]])), "png": tf.image.decode_png(tf.image.encode_png(pixels)),
+              "resized": tf.image.resize_bilinear(image, [5, 11]), "nearest": tf.image.resize_nearest_neighbor(image, [3, 3]),
+              "cubic": tf.image.resize_bicubic(image, [12, 12]), "hsv": tf.image.rgb_to_hsv(image),
+              "contrast": tf.image.adjust_contrast(image, 2.0), "hue": tf.image.adjust_hue(image, 0.1),
+              "cropped": tf.image.crop_and_resize(image, [[0.1, 0.1, 0.9, 0.8]], [0], [4, 4]),
+              "patches": tf.extract_image_patches(image, [1, 3, 3, 1], [1, 2, 2, 1], [1, 1, 1, 1], "VALID"),
+              "kept": tf.image.non_max_suppression([[0., 0, 1, 1], [0, 0.1, 1, 1.1], [0, 2, 1, 3]], [0.9, 0.8, 0.7], 3, 0.5)}
+    with run.session() as session:
+        for name, value in values.items():
+            found = session.run(value)
+            run.keep(name, found.tolist() if found.dtype == object else found)
+        jpeg = tf.image.encode_jpeg(pixels, quality=95)
+        run.keep("jpeg", np.float32(session.run(tf.image.decode_jpeg(jpeg))), 8.0)
+
+
+@program
+def sparse_and_linear(run):
+    """Sparse tensors, segment sums, linear algebra, Fourier transforms."""
+    sparse = tf.SparseTensor([[0, 1], [1, 0], [2, 3]], [1.0, 2.0, 3.0], [3, 4])
+    dense = tf.constant(run.random.rand(4, 2).astype("float32"))
+    square = run.random.rand(3, 4, 4)
+    spd = tf.constant(square @ square.transpose(0, 2, 1) + 4 * np.eye(4))
+    signal = tf.constant(run.random.rand(2, 16).astype("float32"))
+    cholesky = tf.linalg.cholesky(spd)
+    values = {"product": tf.sparse_tensor_dense_matmul(sparse, dense), "dense": tf.sparse_tensor_to_dense(sparse),
+              "sum": tf.sparse_reduce_sum(sparse, 1), "embedding": tf.nn.embedding_lookup_sparse(
+                  dense, tf.SparseTensor([[0, 0], [0, 1], [1, 0]], [1, 3, 2], [2, 2]), None, combiner="mean"),
+              "segments": tf.unsorted_segment_sum(dense, [0, 1, 0, 2], 3), "cholesky": cholesky,
+              "solved": tf.linalg.solve(spd, tf.ones([3, 4, 1], tf.float64)), "determinant": tf.linalg.det(spd),
+              "inverse": tf.linalg.inv(spd), "eigenvalues": tf.linalg.eigvalsh(spd), "singular": tf.linalg.svd(spd, compute_uv=False),
+              "gradient": tf.gradients(tf.reduce_sum(cholesky), spd)[0], "fourier": tf.abs(tf.signal.rfft(signal)),
+              "and back": tf.signal.irfft(tf.signal.rfft(signal)), "complex": tf.abs(tf.signal.fft(tf.complex(signal, signal))),
+              "einsum": tf.einsum("bij,bjk->bik", spd, spd), "top": tf.nn.top_k(signal, 3).values,
+              "unique": tf.unique([3, 1, 3, 2]).y, "cumulative": tf.cumsum(signal, axis=1, exclusive=True),
+              "band": tf.matrix_band_part(spd, 1, 0), "sorted": tf.sort(signal, axis=1)}
+    with run.session() as session:
+        for name, value in values.items():
+            run.keep(name, session.run(value), 1e-4)

@@ -1,0 +1,215 @@
+"""What `argosy run` puts in front of a Python program, through PYTHONPATH: sessions of TensorFlow open on its server.
+
+* A session without a target of its own (tf.Session, InteractiveSession, MonitoredTrainingSession, Supervisor, Keras in
+  graph mode: all end in BaseSession) gets $ARGOSY_TARGET, and its state is its own, as it is in TensorFlow's process.
+* device_lib.list_local_devices() names the server's devices.
+* Where a file of the user's says `import tensorflow as tf` and uses names that only TensorFlow 1.x had, `tf` is 1.x.
+
+Nothing is imported that the program does not import, no file is written, and the user's own sitecustomize is run as well.
+"""
+import ast
+import builtins
+import os
+import sys
+import types
+
+_TARGET = os.environ.get("ARGOSY_TARGET", "")
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+# --- sessions ------------------------------------------------------------------------------------------------------------
+
+
+def _patch_session(module):
+    base = module.BaseSession
+    plain = base.__init__
+
+    def __init__(self, target="", graph=None, config=None):
+        if not target:
+            from tensorflow.core.protobuf import config_pb2
+
+            own = config_pb2.ConfigProto()
+            if config is not None:
+                own.CopyFrom(config)
+            else:
+                own.MergeFrom(_default_config())
+            own.isolate_session_state = True
+            target, config = _TARGET, own
+        plain(self, target, graph, config)
+
+    base.__init__ = __init__
+
+
+def _default_config():
+    """What BaseSession takes when it is given none."""
+    try:
+        from tensorflow.python.eager import context
+
+        return context.context().config
+    except Exception:  # TensorFlow 1.x has no such thing
+        from tensorflow.core.protobuf import config_pb2
+
+        return config_pb2.ConfigProto()
+
+
+def _patch_device_lib(module):
+    def list_local_devices(session_config=None):
+        from tensorflow.core.framework import device_attributes_pb2
+        from tensorflow.python.client import session
+        from tensorflow.python.framework import ops
+
+        with session.Session(_TARGET, graph=ops.Graph(), config=session_config) as here:
+            found = here.list_devices()
+        return [device_attributes_pb2.DeviceAttributes(name=d.name, device_type=d.device_type, incarnation=d.incarnation,
+                                                       memory_limit=d.memory_limit_bytes) for d in found]
+
+    module.list_local_devices = list_local_devices
+
+
+_PATCHES = {"tensorflow.python.client.session": _patch_session,
+            "tensorflow.python.client.device_lib": _patch_device_lib}
+
+
+class _Finder(object):
+    """Finds what the others find, and patches it once it is loaded."""
+
+    def find_spec(self, name, path=None, target=None):
+        patch = _PATCHES.get(name)
+        if patch is None:
+            return None
+        for finder in sys.meta_path:
+            if finder is self or not hasattr(finder, "find_spec"):
+                continue
+            spec = finder.find_spec(name, path, target)
+            if spec is not None and spec.loader is not None:
+                spec.loader = _Loader(spec.loader, patch)
+                return spec
+        return None
+
+
+class _Loader(object):
+    def __init__(self, loader, patch):
+        self._loader, self._patch = loader, patch
+
+    def __getattr__(self, name):
+        return getattr(self._loader, name)
+
+    def create_module(self, spec):
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module):
+        self._loader.exec_module(module)
+        self._patch(module)
+
+
+# --- TensorFlow 1.x by the name of tensorflow ----------------------------------------------------------------------------
+
+
+class _Version1(types.ModuleType):
+    """The names of tensorflow.compat.v1, and behind them those of tensorflow."""
+
+    def __init__(self, real):
+        super(_Version1, self).__init__("tensorflow", real.__doc__)
+        self.__dict__.update(_real=real, __file__=real.__file__, __path__=real.__path__, __spec__=real.__spec__)
+
+    def __getattr__(self, name):
+        real = self.__dict__["_real"]
+        v1 = real.compat.v1
+        if name != "compat" and not name.startswith("__") and hasattr(v1, name):
+            return getattr(v1, name)
+        return getattr(real, name)
+
+    def __dir__(self):
+        return sorted(set(dir(self._real.compat.v1)) | set(dir(self._real)))
+
+
+def _is_users(path):
+    path = os.path.normcase(os.path.abspath(path))
+    if os.sep + "site-packages" + os.sep in path or os.sep + "dist-packages" + os.sep in path:
+        return False
+    library = os.path.normcase(os.path.dirname(os.__file__)) + os.sep
+    return not path.startswith(library) and os.path.dirname(path) != _HERE
+
+
+def _chain(node):
+    """["tf", "train", "AdamOptimizer"] of tf.train.AdamOptimizer; nothing of any other expression."""
+    names = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    return [node.id] + names[::-1] if isinstance(node, ast.Name) else []
+
+
+def _has(module, names):
+    for name in names:
+        try:
+            module = getattr(module, name)
+        except Exception:
+            return False
+    return True
+
+
+def _written_for_1(path, real):
+    """Does the file use what only TensorFlow 1.x had, by the plain name of tensorflow?"""
+    try:
+        with open(path, "rb") as file:
+            tree = ast.parse(file.read())
+    except (OSError, SyntaxError, ValueError):
+        return False
+    aliases, wanted = set(), []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            aliases.update(n.asname or n.name for n in node.names if n.name == "tensorflow")
+        elif isinstance(node, ast.ImportFrom) and node.module == "tensorflow" and node.level == 0:
+            wanted += [[n.name] for n in node.names]
+    wanted += [c[1:] for c in (_chain(n) for n in ast.walk(tree) if isinstance(n, ast.Attribute)) if c and c[0] in aliases]
+    v1 = real.compat.v1
+    return any(not _has(real, names) and _has(v1, names) for names in wanted)
+
+
+_asked = {}    # path of a user's file -> is it written for 1.x
+_version1 = []
+
+
+def _tensorflow_for(path, real):
+    if path not in _asked:
+        if not hasattr(real, "compat") or not hasattr(real.compat, "v1"):
+            return real  # half imported, or older than compat
+        _asked[path] = not hasattr(real, "Session") and _written_for_1(path, real)
+        if _asked[path] and not _version1:
+            real.compat.v1.disable_v2_behavior()
+            _version1.append(_Version1(real))
+    return _version1[0] if _asked[path] else real
+
+
+def _patch_import():
+    plain = builtins.__import__
+
+    def __import__(name, globals=None, locals=None, fromlist=(), level=0):
+        module = plain(name, globals, locals, fromlist, level)
+        top = name == "tensorflow" or (name.startswith("tensorflow.") and not fromlist)
+        if level == 0 and top and globals and globals.get("__file__") and _is_users(globals["__file__"]):
+            return _tensorflow_for(globals["__file__"], module)
+        return module
+
+    builtins.__import__ = __import__
+
+
+# --- the user's own ------------------------------------------------------------------------------------------------------
+
+
+def _run_users_sitecustomize():
+    mine = sys.modules.pop("sitecustomize", None)
+    hidden = [p for p in sys.path if os.path.abspath(p or ".") == _HERE]
+    sys.path[:] = [p for p in sys.path if p not in hidden]
+    try:
+        import sitecustomize  # noqa: F401
+    except ImportError:
+        if mine is not None:
+            sys.modules["sitecustomize"] = mine
+
+
+if _TARGET:
+    sys.meta_path.insert(0, _Finder())
+    _patch_import()
+_run_users_sitecustomize()
