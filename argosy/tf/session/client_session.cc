@@ -141,13 +141,16 @@ Result<std::vector<Tensor>> ClientSession::run(PreparedStep& step, std::vector<T
                                        str_cat("Operation timed out: the step took longer than ", timeout, " ms"));
   }
   StepStats stats;
-  stats.keep_ops = true;
   const bool trace = metadata != nullptr && options.trace_level() == tensorflow::RunOptions::FULL_TRACE;
+  stats.keep_ops = trace;
+  WorkCounter* const work = options_.work;
   std::vector<Tensor> fetched(step.num_fetches());
   call.about_to_run(timeout > 0 ? -1 : step.usual_nanos());
   const std::int64_t start = now_nanos();
-  Status status =
-      step.callable().run(feeds, fetched, {.cancellation = &cancellation, .stats = trace ? &stats : nullptr});
+  if (work != nullptr) work->step_begins();
+  Status status = step.callable().run(
+      feeds, fetched, {.cancellation = &cancellation, .stats = trace || work != nullptr ? &stats : nullptr});
+  if (work != nullptr) work->step_ends(status.ok(), stats);
   step.ran(now_nanos() - start);
   if (deadline != 0) options_.deadlines->remove(deadline);
   ARGOSY_RETURN_IF_ERROR(std::move(status));

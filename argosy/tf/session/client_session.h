@@ -17,6 +17,7 @@
 #include "argosy/tf/session/session_config.h"
 #include "argosy/tf/session/step_request.h"
 #include "argosy/tf/session/tensor_wire.h"
+#include "argosy/tf/session/work_totals.h"
 
 namespace tensorflow {
 class CallableOptions;
@@ -47,6 +48,7 @@ class ClientSession {
     std::shared_ptr<Machine> machine;     // the session's own view of the server's devices
     std::int64_t feed_limit = 1ll << 33;  // bytes of one fed tensor
     Deadlines* deadlines = nullptr;       // outlives the session
+    WorkCounter* work = nullptr;          // likewise; null: steps are not measured
   };
   // INVALID_ARGUMENT: a malformed graph; a device that is not there, without soft placement.
   static Result<std::shared_ptr<ClientSession>> create(Options options, std::string_view graph_def);

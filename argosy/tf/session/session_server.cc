@@ -107,7 +107,8 @@ class SessionServer::Impl {
     service_ = std::make_unique<SessionService>(SessionService::Options{.machine = std::move(machine),
                                                                         .feed_limit_bytes = o.feed_limit_bytes,
                                                                         .max_sessions = o.max_sessions,
-                                                                        .lease = o.session_lease});
+                                                                        .lease = o.session_lease,
+                                                                        .count_work = o.count_work});
     ARGOSY_ASSIGN_OR_RETURN(transport_, GrpcTransport::start(*service_, transport));
     address_ = str_cat(o.host, ":", transport_->port());
     if (o.http_port >= 0) {
@@ -177,6 +178,7 @@ int SessionServer::http_port() const { return impl_->http_port(); }
 const std::string& SessionServer::address() const { return impl_->address(); }
 std::vector<DeviceSpec> SessionServer::devices() const { return impl_->service().machine().specs(); }
 int SessionServer::num_sessions() const { return static_cast<int>(impl_->service().sessions().size()); }
+WorkTotals SessionServer::work() const { return impl_->service().work(); }
 void SessionServer::stop(std::chrono::milliseconds grace) { impl_->stop(grace); }
 
 }  // namespace argosy::tf

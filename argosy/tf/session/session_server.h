@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "argosy/device/device.h"
+#include "argosy/tf/session/work_totals.h"
 
 namespace argosy::tf {
 
@@ -29,6 +30,7 @@ struct SessionServerOptions {
   int http_port = -1;                                    // /metrics, /statusz and /healthz; 0: any free one, -1: none
   std::chrono::seconds session_lease{0};                 // sessions without a call for so long are closed; 0: never
   int max_sessions = 5000;
+  bool count_work = false;  // see work(); costs about 50 ns an op
   std::int64_t feed_limit_bytes = 0;  // of one fed tensor; 0: a quarter of the host's memory
 };
 
@@ -46,6 +48,7 @@ class SessionServer {
   const std::string& address() const;  // "localhost:2222"
   std::vector<DeviceSpec> devices() const;
   int num_sessions() const;
+  WorkTotals work() const;  // so far; all zero without count_work
 
   // Takes no more calls, gives those under way `grace` to end, cancels the rest, closes every session. Idempotent.
   void stop(std::chrono::milliseconds grace = std::chrono::milliseconds(0));

@@ -81,7 +81,8 @@ SessionService::SessionService(Options options)
     : options_([&] {
         if (options.feed_limit_bytes == 0) options.feed_limit_bytes = quarter_of_memory();
         return std::move(options);
-      }()) {}
+      }()),
+      work_(options_.machine->specs()) {}
 
 SessionService::~SessionService() { close_all(); }
 
@@ -160,8 +161,10 @@ SessionService::Reply SessionService::create_session(WireReader in) {
                                                                    .config = std::move(config),
                                                                    .machine = std::move(devices),
                                                                    .feed_limit = options_.feed_limit_bytes,
-                                                                   .deadlines = &deadlines_},
+                                                                   .deadlines = &deadlines_,
+                                                                   .work = options_.count_work ? &work_ : nullptr},
                                                                   request.graph));
+  if (options_.count_work) work_.session_opened();
   return reply(response.SerializeAsString());
 }
 

@@ -36,6 +36,7 @@ class SessionService {
     std::int64_t feed_limit_bytes = 0;  // of one fed tensor; 0: a quarter of the host's memory
     int max_sessions = 5000;            // RESOURCE_EXHAUSTED above
     std::chrono::seconds lease{0};      // sessions without a call for so long are closed; 0: never
+    bool count_work = false;            // see work(); costs about 50 ns an op
   };
   explicit SessionService(Options options);
   ~SessionService();  // closes every session
@@ -55,6 +56,7 @@ class SessionService {
   std::vector<SessionInfo> sessions() const;
   Machine& machine() const { return *options_.machine; }
   ServiceMetrics& metrics() { return metrics_; }
+  WorkTotals work() const { return work_.totals(); }  // all zero without count_work
 
  private:
   using Reply = Result<std::vector<WirePiece>>;
@@ -77,6 +79,7 @@ class SessionService {
   const Options options_;
   Deadlines deadlines_;
   ServiceMetrics metrics_;
+  WorkCounter work_;
   mutable Mutex mutex_;
   std::map<std::string, std::shared_ptr<ClientSession>, std::less<>> sessions_ ARGOSY_GUARDED_BY(mutex_);
   int opening_ ARGOSY_GUARDED_BY(mutex_) = 0;  // sessions being made, which count too

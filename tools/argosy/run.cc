@@ -1,0 +1,62 @@
+// A program of somebody else's, its TensorFlow sessions on our devices: a session server in this process, the program in a
+// child whose Python finds run_hook/sitecustomize.py first.
+#include "argosy/tf/session/session_server.h"
+
+#include "argosy/base/clock.h"
+#include "tools/argosy/command.h"
+#include "tools/argosy/console.h"
+#include "tools/argosy/device_flags.h"
+#include "tools/argosy/exit_code.h"
+#include "tools/argosy/run_child.h"
+#include "tools/argosy/run_hook.h"
+#include "tools/argosy/run_verdict.h"
+
+namespace argosy::cli {
+
+namespace {
+
+struct Options {
+  DeviceRequest devices;
+  int gpus = 0;
+  std::vector<std::string> program;
+};
+
+Result<int> run(const Options& options, Console& console) {
+  tf::SessionServerOptions wanted{.devices = options.devices, .host = "127.0.0.1", .port = 0, .count_work = true};
+  if (options.gpus > 0) {
+    if (!options.devices.devices.empty()) {
+      return invalid_argument("--gpus and --devices both say what to use")
+          .with_id(kUsageId)
+          .with_where("argosy run")
+          .with_next(str_cat("argosy run --gpus ", options.gpus, " -- …"));
+    }
+    wanted.devices.devices = str_cat(options.gpus);
+  }
+  ARGOSY_ASSIGN_OR_RETURN(const auto server, tf::SessionServer::start(wanted));
+  ARGOSY_ASSIGN_OR_RETURN(const RunHook hook, RunHook::write());
+  const std::int64_t start = now_nanos();
+  ARGOSY_ASSIGN_OR_RETURN(const int code, run_child(options.program, hook.environment("grpc://" + server->address())));
+  const double seconds = static_cast<double>(now_nanos() - start) * 1e-9;
+  server->stop();
+  console.note(run_verdict(server->work(), seconds));
+  return code;
+}
+
+}  // namespace
+
+void define_run(Command& program) {
+  Command& command = program.add("run", "Run a TensorFlow 1.x program on these devices, as it is");
+  auto& options = command.own<Options>();
+  command.option("--gpus N", options.gpus, "that many GPUs, real or emulated", {.least = 1, .most = 1024});
+  add_device_flags(command, options.devices);
+  command.argument("PROGRAM", options.program, "the program and its arguments, after --")
+      .about("Sessions that the program opens without a target of their own (tf.Session, MonitoredTrainingSession, "
+             "Supervisor, Keras in graph mode) run here; on a TensorFlow 2 wheel, files written for 1.x find it under its "
+             "name. Signals and the exit code are passed on; nothing in the environment is changed. Ends with what the "
+             "devices did.")
+      .example("argosy run --emulate 2 -- python train.py --epochs 3", "a script on two emulated GPUs")
+      .example("argosy run --gpus 4 -- python train.py", "on the first four cards")
+      .runs([&options](Console& console) { return run(options, console); });
+}
+
+}  // namespace argosy::cli

@@ -1,0 +1,53 @@
+#include "tools/argosy/run_hook.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "tools/argosy/run_hook_source.h"
+
+extern char** environ;
+
+namespace argosy::cli {
+
+Result<RunHook> RunHook::write() {
+  std::error_code error;
+  std::string pattern = (std::filesystem::temp_directory_path(error) / "argosy_run_XXXXXX").string();
+  if (error || ::mkdtemp(pattern.data()) == nullptr) {
+    return unavailable("no folder for the program's Python could be made in ", pattern, ": ", std::strerror(errno))
+        .with_next("TMPDIR=<a folder that may be written> argosy run …");
+  }
+  RunHook hook(pattern);
+  std::ofstream file(std::filesystem::path(pattern) / "sitecustomize.py", std::ios::binary);
+  file << kRunHookSource;
+  file.close();
+  if (!file) return unavailable(pattern, "/sitecustomize.py could not be written");
+  return hook;
+}
+
+RunHook::~RunHook() {
+  std::error_code ignored;
+  if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
+}
+
+std::vector<std::string> RunHook::environment(const std::string& target) const {
+  std::vector<std::string> list;
+  std::string path = folder_;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (text.starts_with("PYTHONPATH=")) {
+      if (text.size() > 11) path += str_cat(":", text.substr(11));
+    } else if (!text.starts_with("ARGOSY_TARGET=")) {
+      list.emplace_back(text);
+    }
+  }
+  list.push_back("PYTHONPATH=" + path);
+  list.push_back("ARGOSY_TARGET=" + target);
+  return list;
+}
+
+}  // namespace argosy::cli

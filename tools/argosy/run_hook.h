@@ -1,0 +1,28 @@
+// The folder that a program started by `argosy run` finds first on PYTHONPATH: run_hook/sitecustomize.py, written out for
+// as long as this object lives.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "argosy/base/status.h"
+
+namespace argosy::cli {
+
+class RunHook {
+ public:
+  // Into a fresh folder of the system's temporary one.
+  static Result<RunHook> write();
+  RunHook(RunHook&& other) noexcept : folder_(std::exchange(other.folder_, {})) {}
+  RunHook& operator=(RunHook&&) = delete;
+  ~RunHook();  // removes it
+
+  // This process' environment ("NAME=value") with PYTHONPATH begun by the folder, and ARGOSY_TARGET.
+  std::vector<std::string> environment(const std::string& target) const;
+
+ private:
+  explicit RunHook(std::string folder) : folder_(std::move(folder)) {}
+  std::string folder_;
+};
+
+}  // namespace argosy::cli
