@@ -36,7 +36,7 @@ with tf.Session(config=tf.ConfigProto(allow_soft_placement=True)) as sess:
     for step in range(30):
         value, _ = sess.run([loss, train], feed_dict={x: xs, y: ys})
     print('loss %.5f' % value)
-with tf.Session() as other:
+with tf.Session(config=tf.ConfigProto(allow_soft_placement=True)) as other:
     try:
         other.run(w)
     except tf.errors.FailedPreconditionError:
@@ -53,9 +53,9 @@ print(sorted(d.device_type for d in device_lib.list_local_devices()), tf.test.is
 KERAS_ERA = """
 import tensorflow.compat.v1 as tf
 tf.disable_eager_execution()
-v = tf.get_variable('v', initializer=3.0)
+twice = tf.get_variable('v', initializer=3.0) * 2
 with tf.train.MonitoredTrainingSession() as session:
-    print(session.run(v * 2))
+    print(session.run(twice))
 """
 
 SLEEPS = """

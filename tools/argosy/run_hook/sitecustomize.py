@@ -60,7 +60,7 @@ def _patch_device_lib(module):
 
         with session.Session(_TARGET, graph=ops.Graph(), config=session_config) as here:
             found = here.list_devices()
-        return [device_attributes_pb2.DeviceAttributes(name=d.name, device_type=d.device_type, incarnation=d.incarnation,
+        return [device_attributes_pb2.DeviceAttributes(name=d.name, device_type=d.device_type, incarnation=d.incarnation % 2**64,
                                                        memory_limit=d.memory_limit_bytes) for d in found]
 
     module.list_local_devices = list_local_devices
