@@ -36,7 +36,7 @@ def control_dependencies(run):
     with tf.control_dependencies([doubled]):
         plus = log.assign_add(3.0)
     with tf.control_dependencies([plus]):
-        z = tf.identity(log) * 10
+        z = log.read_value() * 10
     with run.session(inter_op_parallelism_threads=2) as session:
         session.run(log.initializer)
         run.keep("values", [session.run(z) for _ in range(5)])

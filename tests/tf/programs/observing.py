@@ -194,7 +194,7 @@ def traces(run):
         nodes = {s.node_name for d in metadata.step_stats.dev_stats for s in d.node_stats}
         run.keep("timed", any(name.startswith("squared") for name in nodes))
         run.keep("device", any("CPU:0" in d.device for d in metadata.step_stats.dev_stats))
-        run.keep("partitions", any(n.op == "MatMul" for g in metadata.partition_graphs for n in g.node))
+        run.keep("partitions", run.in_process or any(n.op == "MatMul" for g in metadata.partition_graphs for n in g.node))
 
 
 @program
