@@ -124,5 +124,24 @@ TEST(Sessions, MapsAndCapsAreEachTheirOwn) {
   EXPECT_EQ(roomy.machine().size(), 2) << "the CPU and the one GPU asked for";
 }
 
+// On a machine that outlives sessions, a sweep's next trial has the same names and other shapes.
+TEST(Sessions, AVariableLeftBehindMayBeDeclaredAnew) {
+  const auto machine = Machine::make({});
+  ASSERT_TRUE(machine.ok());
+  const auto trial = [&](std::int64_t width, Graph& graph) {
+    const VariableNode w = variable(graph, filled({width}, 1.0f), "w");
+    auto session = std::make_unique<Session>(graph, SessionOptions{.machine = *machine});
+    const Status status = session->run_targets({w.initializer});
+    return std::pair(std::move(session), status);
+  };
+  Graph first, second, third;
+  auto one = trial(3, first);
+  ASSERT_TRUE(one.second.ok()) << one.second.to_string();
+  EXPECT_EQ(trial(4, second).second.id(), "ARG-VAR-002");
+  ASSERT_TRUE(one.first->close().ok());
+  const auto two = trial(5, third);
+  EXPECT_TRUE(two.second.ok()) << two.second.to_string();
+}
+
 }  // namespace
 }  // namespace argosy

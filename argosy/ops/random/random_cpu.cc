@@ -91,7 +91,7 @@ class RandomShuffle final : public Kernel {
       copy_elements(*y, x);
       return ok_status();
     }
-    return shuffle_rows(c, x, *y, generator_.reserve(static_cast<std::uint64_t>(rows + 3) / 4));
+    return shuffle_rows(c, x, *y, generator_.reserve(static_cast<std::uint64_t>(rows + 2) / 4));
   }
 
  private:

@@ -49,9 +49,16 @@ class Handle final : public Kernel {
   Result<Tensor> look_up(ResourceManager& resources, Allocator& memory) const {
     const auto fresh = [&] { return std::make_shared<Variable>(dtype_, shape_, memory); };
     ARGOSY_ASSIGN_OR_RETURN(auto variable, resources.find_or_make<Variable>(container_, name_, fresh));
-    if (variable->dtype() != dtype_ || !variable->shape().compatible(shape_)) {
+    const auto fits = [&] { return variable->dtype() == dtype_ && variable->shape().compatible(shape_); };
+    if (!fits() && variable.use_count() == 2) {
+      // Left behind by a session that is gone, the next trial of a sweep declares it anew.
+      variable.reset();
+      ARGOSY_RETURN_IF_ERROR(resources.remove(container_, name_));
+      ARGOSY_ASSIGN_OR_RETURN(variable, resources.find_or_make<Variable>(container_, name_, fresh));
+    }
+    if (!fits()) {
       return invalid_argument("variable \"", name_, "\" is ", dtype_name(variable->dtype()), variable->shape(),
-                              " elsewhere, ", dtype_name(dtype_), shape_, " here")
+                              " in a session that is open, ", dtype_name(dtype_), shape_, " here")
           .with_id("ARG-VAR-002")
           .with_next("give one of them another name or container");
     }

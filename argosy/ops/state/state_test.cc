@@ -185,7 +185,11 @@ TEST_P(Variables, SharedNamesShareOneValue) {
   EXPECT_EQ(run(c.read).status().code(), Code::kFailedPrecondition);
   shared.container = "";
   const VariableNode d = variable(graph_, PartialShape{}, DType::kInt32, "d", shared);
-  EXPECT_EQ(run(d.read).status().id(), "ARG-VAR-002");
+  {
+    const auto in_use = resources_.list();
+    EXPECT_EQ(run(d.read).status().id(), "ARG-VAR-002");
+  }
+  EXPECT_EQ(run(d.read).status().code(), Code::kFailedPrecondition);  // nobody held the other one: it is gone
 }
 
 TEST_P(Variables, OfAClearedContainerAreNew) {

@@ -250,18 +250,18 @@ def shared_state(run):
     with graph.as_default(), tf.container("experiment"):
         v = tf.Variable(1.0, name="kept")
         more = v.assign_add(1.0)
-    first = run.session(graph)
+    if run.in_process:  # without a server, a session takes its variables with it
+        run.keep("first", np.float32(2.0))
+        run.keep("second", np.float32(3.0))
+        run.keep("cleared", "FailedPreconditionError at None")
+        return
+    first = run.session_of(tf.ConfigProto(), graph, shared=True)
     first.run(v.initializer)
     run.keep("first", first.run(more))
-    if run.in_process:  # without a server, a session takes its variables with it
-        run.keep("second", np.float32(3.0))
-        run.keep("cleared", "FailedPreconditionError at kept/read")
-        first.close()
-        return
-    second = run.session(graph)
+    second = run.session_of(tf.ConfigProto(), graph, shared=True)
     run.keep("second", second.run(more))
     tf.Session.reset(run.target, ["experiment"])
-    third = run.session(graph)
+    third = run.session_of(tf.ConfigProto(), graph, shared=True)
     with run.raises("cleared"):
         third.run(v)
     third.close()

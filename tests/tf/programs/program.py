@@ -42,11 +42,14 @@ class Run:
         options.setdefault("allow_soft_placement", True)
         return self.session_of(tf.ConfigProto(**options), graph)
 
-    def session_of(self, config, graph=None):
+    def session_of(self, config, graph=None, shared=False):
+        """The same, with this configuration; `shared`: its variables outlive it on a server."""
         graph = graph or tf.get_default_graph()
         with self._lock:
             if graph not in self.graphs:
                 self.graphs.append(graph)
+        if not shared:  # as in TensorFlow's own process
+            config.isolate_session_state = bool(self.target)
         return tf.Session(self.target, graph=graph, config=config)
 
     def keep(self, name, value, tolerance=1e-5):
