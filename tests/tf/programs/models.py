@@ -123,7 +123,7 @@ def residual_network(run):
     decay = 1e-4 * tf.add_n([tf.nn.l2_loss(v) for v in tf.trainable_variables()])
     loss = _xent(logits, y) + decay
     number = tf.train.get_or_create_global_step()
-    rate = tf.train.piecewise_constant(number, [5, 8], [0.05, 0.02, 0.01])
+    rate = tf.train.piecewise_constant(number, [5, 8], [0.01, 0.005, 0.002])
     step = tf.train.MomentumOptimizer(rate, 0.9).minimize(loss, global_step=number)
     xs, ys = run.random.rand(4, 8, 32, 32, 3), run.random.randint(0, 10, (4, 8))
     with run.session() as session:
