@@ -1,5 +1,5 @@
-// A program of somebody else's, its TensorFlow sessions on our devices: a session server in this process, the program in a
-// child whose Python finds run_hook/sitecustomize.py first.
+// A program of somebody else's, its TensorFlow sessions on our devices: a session server in this process, the program
+// in a child whose Python finds run_hook/sitecustomize.py first.
 #include "argosy/tf/session/session_server.h"
 
 #include "argosy/base/clock.h"
@@ -50,10 +50,11 @@ void define_run(Command& program) {
   command.option("--gpus N", options.gpus, "that many GPUs, real or emulated", {.least = 1, .most = 1024});
   add_device_flags(command, options.devices);
   command.argument("PROGRAM", options.program, "the program and its arguments, after --")
-      .about("Sessions that the program opens without a target of their own (tf.Session, MonitoredTrainingSession, "
-             "Supervisor, Keras in graph mode) run here; on a TensorFlow 2 wheel, files written for 1.x find it under its "
-             "name. Signals and the exit code are passed on; nothing in the environment is changed. Ends with what the "
-             "devices did.")
+      .about(
+          "Sessions that the program opens without a target of their own (tf.Session, MonitoredTrainingSession, "
+          "Supervisor, Keras in graph mode) run here; on a TensorFlow 2 wheel, files written for 1.x find it under its "
+          "name. Signals and the exit code are passed on; nothing in the environment is changed. Ends with what the "
+          "devices did.")
       .example("argosy run --emulate 2 -- python train.py --epochs 3", "a script on two emulated GPUs")
       .example("argosy run --gpus 4 -- python train.py", "on the first four cards")
       .runs([&options](Console& console) { return run(options, console); });

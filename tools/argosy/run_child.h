@@ -1,4 +1,5 @@
-// A child process in our place: it has our terminal and files, gets the signals that are sent to us, and its end is ours.
+// A child process in our place: it has our terminal and files, gets the signals that are sent to us, and its end is
+// ours.
 #pragma once
 
 #include <string>
@@ -8,9 +9,9 @@
 
 namespace argosy::cli {
 
-// Runs `words` (looked up in PATH) with that environment and waits for it. Its exit code; 128 + n when signal n ended it.
-// SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 sent to this process meanwhile go to the child (a terminal sends
-// Ctrl-C to both by itself). NOT_FOUND: there is no such program. One at a time.
+// Runs `words` (looked up in PATH) with that environment and waits for it. Its exit code; 128 + n when signal n ended
+// it. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 sent to this process meanwhile go to the child (a terminal
+// sends Ctrl-C to both by itself). NOT_FOUND: there is no such program. One at a time.
 Result<int> run_child(const std::vector<std::string>& words, const std::vector<std::string>& environment);
 
 }  // namespace argosy::cli

@@ -1,5 +1,5 @@
-// The folder that a program started by `argosy run` finds first on PYTHONPATH: run_hook/sitecustomize.py, written out for
-// as long as this object lives.
+// The folder that a program started by `argosy run` finds first on PYTHONPATH: run_hook/sitecustomize.py, written out
+// for as long as this object lives.
 #pragma once
 
 #include <string>

@@ -35,7 +35,8 @@ std::string advice(const tf::WorkTotals& totals, double busy, double seconds, do
                    " % of its time outside session.run: its own Python, not these devices, is what to look at");
   }
   if (at_work < 0.5 * std::max(gpus, 1)) {
-    return "the devices wait for each other and for small steps: larger batches, or more work in one session.run, would help";
+    return "the devices wait for each other and for small steps: larger batches, or more work in one session.run, "
+           "would help";
   }
   return "nothing: the devices compute most of the time";
 }
@@ -57,7 +58,8 @@ std::string run_verdict(const tf::WorkTotals& totals, double seconds) {
   for (const auto& d : totals.devices) {
     const double own = static_cast<double>(d.compute_nanos) * 1e-9;
     compute += own;
-    shares += str_cat(shares.empty() ? "     " : "   ", d.device.short_string(), " ", number("%.0f", 100 * own / busy), " %");
+    shares +=
+        str_cat(shares.empty() ? "     " : "   ", d.device.short_string(), " ", number("%.0f", 100 * own / busy), " %");
   }
   const double at_work = compute / busy;
   text += str_cat("\ncomputing, of that time\n", shares, "\n", number("%.2f", at_work),
