@@ -50,8 +50,18 @@ CALLS = {  # op -> (test of what it does, of its gradient)
     "_RefToHandle": ("LoopsReadAndWriteVariables", "GradientOfCapturedVariables"),
     "_HandleToRef": ("LoopsReadAndWriteVariables", "GradientOfCapturedVariables"),
 }
+SPARSE = "argosy/ops/sparse/sparse_test.cc"
+RAGGED = "argosy/ops/ragged/ragged_test.cc"
+MAPS = "argosy/ops/map/map_test.cc"
 ELSEWHERE = {
     "forward": {
+        **{op: (RAGGED, "ThereAndBack") for op in ("RaggedTensorToVariant", "RaggedTensorFromVariant")},
+        "RaggedTensorToVariantGradient": (RAGGED, "Gradients"),
+        "EmptyTensorMap": (MAPS, "EntriesComeAndGo"),
+        **{f"TensorMap{op}": (MAPS, "EntriesComeAndGo")
+           for op in ("Insert", "Lookup", "Erase", "HasKey", "Size", "StackKeys")},
+        **{op: (SPARSE, "Maps")
+           for op in ("AddSparseToTensorsMap", "AddManySparseToTensorsMap", "TakeManySparseFromTensorsMap")},
         **{op: (LISTS, test) for test, ops in LIST_TESTS.items() for op in ops},
         **{op: (ARRAYS, test) for test, ops in ARRAY_TESTS.items() for op in ops},
         **{op: (FUNCTIONS, tests[0]) for op, tests in CALLS.items()},

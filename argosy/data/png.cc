@@ -97,7 +97,7 @@ class Reader {
     if (depth > 8 && wide) png_set_swap(png_);
     png_set_packing(png_);
     png_set_interlace_handling(png_);
-    if (want_grey && !is_grey) png_set_rgb_to_gray(png_, 1, 0.299, 0.114);  // TensorFlow's weights of red and green
+    if (want_grey && !is_grey) png_set_rgb_to_gray(png_, 1, 0.299, 0.587);
     if (!want_grey && is_grey) png_set_gray_to_rgb(png_);
     png_read_update_info(png_, info_);
     return true;

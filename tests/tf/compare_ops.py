@@ -219,6 +219,7 @@ CANNOT_SAY = {
     "No OpKernel was registered": "TensorFlow has no CPU kernel for the dtype",
     "NHWC tensor format": "TensorFlow's CPU kernel takes NHWC only",
     "tensor_format is NHWC": "TensorFlow's CPU kernel takes NHWC only",
+    "is not available in GraphDef version": "TensorFlow has removed the op",
     "is not in the list of allowed values": "TensorFlow's signature lacks the dtype",
 }
 # Ops whose results no single-op case can show -> what shows them instead.
@@ -229,6 +230,13 @@ CALLS = "calls functions of its graph: tests/tf/control_flow.py"
 LISTS = "lists go from op to op: tests/tf/control_flow.py, argosy/ops/list/list_test.cc"
 ARRAYS = "arrays and stacks go from op to op: tests/tf/control_flow.py, argosy/ops/tensor_array/tensor_array_test.cc"
 ELSEWHERE = {
+    **dict.fromkeys(("RaggedTensorToVariant", "RaggedTensorFromVariant", "RaggedTensorToVariantGradient"),
+                    "variants go from op to op: argosy/ops/ragged/ragged_test.cc"),
+    "EmptyTensorMap": "maps go from op to op: argosy/ops/map/map_test.cc",
+    **{"TensorMap" + op: "maps go from op to op: argosy/ops/map/map_test.cc"
+       for op in ("Insert", "Lookup", "Erase", "HasKey", "Size", "StackKeys")},
+    **dict.fromkeys(("AddSparseToTensorsMap", "AddManySparseToTensorsMap", "TakeManySparseFromTensorsMap"),
+                    "keeps tensors from op to op: argosy/ops/sparse/sparse_test.cc"),
     **{kind + op: CALLS for op in ("If", "Case", "While") for kind in ("", "Stateless")},
     **dict.fromkeys(("PartitionedCall", "StatefulPartitionedCall"), CALLS),
     "EmptyTensorList": LISTS,

@@ -17,6 +17,7 @@ import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
+import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework import op_def_registry, ops
 
@@ -77,7 +78,7 @@ def default_text(value):
         return "shape[" + ",".join("?" if d.size < 0 else str(d.size) for d in value.shape.dim) + "]"
     if kind == "list":
         lists = value.list
-        items = list(lists.i) or list(lists.f) or [s.decode() for s in lists.s] or list(lists.b) or list(lists.type)
+        items = list(lists.i) or [str(np.float32(f)) for f in lists.f] or [s.decode() for s in lists.s] or list(lists.b) or list(lists.type)
         return "[" + ",".join(map(str, items)) + "]"
     return None
 

@@ -1,0 +1,215 @@
+// Kernels: boxes of pictures, resized, and what flows back.
+#include <algorithm>
+#include <cmath>
+
+#include "argosy/ops/attr_kernel.h"
+#include "argosy/ops/image/parts.h"
+
+namespace argosy::image {
+
+namespace {
+
+using PictureTypes = TypeList<float, double, float16, std::uint8_t, std::uint16_t, std::int8_t, std::int16_t,
+                              std::int32_t, std::int64_t>;
+
+Status check_boxes(const Tensor& boxes, const Tensor& index, std::int64_t batch) {
+  if (boxes.shape().rank() != 2 || boxes.shape()[1] != 4) {
+    return invalid_argument("boxes are [n, 4], not of shape ", boxes.shape());
+  }
+  if (index.shape() != Shape{boxes.shape()[0]}) {
+    return invalid_argument("box_index has incompatible shape: ", index.shape(), " for boxes of ", boxes.shape());
+  }
+  for (const std::int32_t b : index.values<std::int32_t>()) {
+    if (b < 0 || b >= batch) return out_of_range("box_index has values outside [0, batch_size): ", b, " of ", batch);
+  }
+  return ok_status();
+}
+
+// Where crop row (or column) i of `count` lies in a picture of `size`, between y1 and y2.
+struct Axis {
+  Axis(float low, float high, std::int64_t picture, std::int64_t crop)
+      : first(low), last(high), size(static_cast<float>(picture - 1)), count(crop) {}
+  float place(std::int64_t i) const {
+    const float step = count > 1 ? (last - first) * size / static_cast<float>(count - 1) : 0;
+    return count > 1 ? first * size + static_cast<float>(i) * step : 0.5f * (first + last) * size;
+  }
+  bool inside(float at) const { return at >= 0 && at <= size; }
+
+  float first, last, size;
+  std::int64_t count;
+};
+
+// fn(crop index, box, y axis, x axis, picture index) for every box.
+struct Geometry {
+  const Tensor& boxes;
+  const Tensor& index;
+  std::int64_t height, width, crop_height, crop_width, channels;
+
+  template <typename Fn>
+  void each(Fn&& fn) const {
+    for (std::int64_t n = 0; n < boxes.shape()[0]; ++n) {
+      const float* const box = boxes.data<float>() + 4 * n;
+      fn(n, Axis(box[0], box[2], height, crop_height), Axis(box[1], box[3], width, crop_width),
+         std::int64_t{index.data<std::int32_t>()[n]});
+    }
+  }
+};
+
+Status crop_and_resize(KernelContext& c, const AttrMap& attrs) {
+  const Tensor& x = c.input(0);
+  const bool nearest = attrs.get_string("method") == "nearest";
+  const float outside = attrs.get_float("extrapolation_value");
+  ARGOSY_RETURN_IF_ERROR(check_pictures(x, "CropAndResize"));
+  ARGOSY_RETURN_IF_ERROR(check_boxes(c.input(1), c.input(2), x.shape()[0]));
+  ARGOSY_ASSIGN_OR_RETURN(const auto size, read_size(c.input(3), "CropAndResize"));
+  const Geometry g{c.input(1), c.input(2), x.shape()[1], x.shape()[2], size[0], size[1], x.shape()[3]};
+  ARGOSY_ASSIGN_OR_RETURN(const Shape shape,
+                          Shape::make(std::vector<std::int64_t>{g.boxes.shape()[0], size[0], size[1], g.channels}));
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
+  if (shape.elements() == 0) return ok_status();
+  return dispatch<PictureTypes>(x.dtype(), "CropAndResize", [&]<typename T>() {
+    float* to = y->data<float>();
+    g.each([&](std::int64_t, const Axis& rows, const Axis& columns, std::int64_t picture) {
+      const T* const from = x.data<T>() + picture * g.height * g.width * g.channels;
+      for (std::int64_t i = 0; i < g.crop_height; ++i) {
+        const float row = rows.place(i);
+        for (std::int64_t j = 0; j < g.crop_width; ++j, to += g.channels) {
+          const float column = columns.place(j);
+          if (!rows.inside(row) || !columns.inside(column)) {
+            std::fill_n(to, g.channels, outside);
+            continue;
+          }
+          const auto at = [&](float r, float col, std::int64_t ch) {
+            return static_cast<float>(
+                from[(static_cast<std::int64_t>(r) * g.width + static_cast<std::int64_t>(col)) * g.channels + ch]);
+          };
+          for (std::int64_t ch = 0; ch < g.channels; ++ch) {
+            if (nearest) {
+              to[ch] = at(std::round(row), std::round(column), ch);
+              continue;
+            }
+            const float top = std::floor(row), bottom = std::ceil(row), left = std::floor(column),
+                        right = std::ceil(column);
+            const float along = column - left;
+            const float upper = at(top, left, ch) + (at(top, right, ch) - at(top, left, ch)) * along;
+            const float lower = at(bottom, left, ch) + (at(bottom, right, ch) - at(bottom, left, ch)) * along;
+            to[ch] = upper + (lower - upper) * (row - top);
+          }
+        }
+      }
+    });
+    return ok_status();
+  });
+}
+
+Status crop_grad_image(KernelContext& c, const AttrMap& attrs) {
+  const bool nearest = attrs.get_string("method") == "nearest";
+  const Tensor& dy = c.input(0);
+  ARGOSY_RETURN_IF_ERROR(check_pictures(dy, "CropAndResizeGradImage", false));
+  if (c.input(3).shape() != Shape{4}) {
+    return invalid_argument("image_size must have 4 elements, not shape ", c.input(3).shape());
+  }
+  ARGOSY_ASSIGN_OR_RETURN(const Shape shape, to_shape(c.input(3), "CropAndResizeGradImage: image_size"));
+  if (shape[1] == 0 || shape[2] == 0 || shape[3] != dy.shape()[3]) {
+    return invalid_argument("CropAndResizeGradImage: ", dy.shape(), " does not come from pictures of ", shape);
+  }
+  ARGOSY_RETURN_IF_ERROR(check_boxes(c.input(1), c.input(2), shape[0]));
+  if (dy.shape()[0] != c.input(1).shape()[0]) {
+    return invalid_argument("CropAndResizeGradImage: ", dy.shape()[0], " crops of ", c.input(1).shape()[0], " boxes");
+  }
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const dx, c.output(0, shape));
+  const Geometry g{c.input(1), c.input(2), shape[1], shape[2], dy.shape()[1], dy.shape()[2], shape[3]};
+  ARGOSY_ASSIGN_OR_RETURN(Buffer memory, c.scratch(static_cast<std::size_t>(shape.elements()) * sizeof(double)));
+  auto* const sums = reinterpret_cast<double*>(memory.data());
+  std::fill_n(sums, shape.elements(), 0.0);
+  const float* from = dy.data<float>();
+  g.each([&](std::int64_t, const Axis& rows, const Axis& columns, std::int64_t picture) {
+    double* const to = sums + picture * g.height * g.width * g.channels;
+    for (std::int64_t i = 0; i < g.crop_height; ++i) {
+      const float row = rows.place(i);
+      for (std::int64_t j = 0; j < g.crop_width; ++j, from += g.channels) {
+        const float column = columns.place(j);
+        if (!rows.inside(row) || !columns.inside(column)) continue;
+        const auto add = [&](float r, float col, float weight) {
+          double* const at =
+              to + (static_cast<std::int64_t>(r) * g.width + static_cast<std::int64_t>(col)) * g.channels;
+          for (std::int64_t ch = 0; ch < g.channels; ++ch) at[ch] += static_cast<double>(from[ch]) * weight;
+        };
+        if (nearest) {
+          add(std::round(row), std::round(column), 1);
+          continue;
+        }
+        const float top = std::floor(row), left = std::floor(column), down = row - top, along = column - left;
+        add(top, left, (1 - down) * (1 - along));
+        add(top, std::ceil(column), (1 - down) * along);
+        add(std::ceil(row), left, down * (1 - along));
+        add(std::ceil(row), std::ceil(column), down * along);
+      }
+    }
+  });
+  return dispatch<TypeList<float, double, float16>>(dx->dtype(), "CropAndResizeGradImage", [&]<typename T>() {
+    using S = std::conditional_t<std::is_same_v<T, double>, double, float>;
+    std::transform(sums, sums + shape.elements(), dx->data<T>(), [](double v) { return T(static_cast<S>(v)); });
+    return ok_status();
+  });
+}
+
+Status crop_grad_boxes(KernelContext& c) {
+  const Tensor& dy = c.input(0);
+  const Tensor& x = c.input(1);
+  ARGOSY_RETURN_IF_ERROR(check_pictures(dy, "CropAndResizeGradBoxes", false));
+  ARGOSY_RETURN_IF_ERROR(check_pictures(x, "CropAndResizeGradBoxes"));
+  ARGOSY_RETURN_IF_ERROR(check_boxes(c.input(2), c.input(3), x.shape()[0]));
+  if (dy.shape()[0] != c.input(2).shape()[0] || dy.shape()[3] != x.shape()[3]) {
+    return invalid_argument("CropAndResizeGradBoxes: ", dy.shape(), " does not come from ", x.shape(), " and ",
+                            c.input(2).shape(), " boxes");
+  }
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const dboxes, c.output(0, c.input(2).shape()));
+  const Geometry g{c.input(2), c.input(3), x.shape()[1], x.shape()[2], dy.shape()[1], dy.shape()[2], x.shape()[3]};
+  return dispatch<PictureTypes>(x.dtype(), "CropAndResizeGradBoxes", [&]<typename T>() {
+    const float* from = dy.data<float>();
+    g.each([&](std::int64_t n, const Axis& rows, const Axis& columns, std::int64_t picture) {
+      double d[4] = {};
+      const T* const pixels = x.data<T>() + picture * g.height * g.width * g.channels;
+      for (std::int64_t i = 0; i < g.crop_height; ++i) {
+        const float row = rows.place(i);
+        for (std::int64_t j = 0; j < g.crop_width; ++j, from += g.channels) {
+          const float column = columns.place(j);
+          if (!rows.inside(row) || !columns.inside(column)) continue;
+          const float top = std::floor(row), left = std::floor(column), down = row - top, along = column - left;
+          const auto at = [&](float r, float col, std::int64_t ch) {
+            return static_cast<float>(
+                pixels[(static_cast<std::int64_t>(r) * g.width + static_cast<std::int64_t>(col)) * g.channels + ch]);
+          };
+          double slope_y = 0, slope_x = 0;
+          for (std::int64_t ch = 0; ch < g.channels; ++ch) {
+            const float tl = at(top, left, ch), tr = at(top, std::ceil(column), ch);
+            const float bl = at(std::ceil(row), left, ch), br = at(std::ceil(row), std::ceil(column), ch);
+            slope_y += static_cast<double>(from[ch]) * ((1 - along) * (bl - tl) + along * (br - tr));
+            slope_x += static_cast<double>(from[ch]) * ((1 - down) * (tr - tl) + down * (br - bl));
+          }
+          // How far the place moves with either end of the box.
+          const auto share = [](const Axis& axis, std::int64_t k, double& first, double& last, double slope) {
+            const double part = axis.count > 1 ? static_cast<double>(k) / static_cast<double>(axis.count - 1) : 0.5;
+            first += slope * axis.size * (1 - part);
+            last += slope * axis.size * part;
+          };
+          share(rows, i, d[0], d[2], slope_y);
+          share(columns, j, d[1], d[3], slope_x);
+        }
+      }
+      for (int k = 0; k < 4; ++k) dboxes->data<float>()[4 * n + k] = static_cast<float>(d[k]);
+    });
+    return ok_status();
+  });
+}
+
+}  // namespace
+
+void add_kernels_cpu_crop(KernelRegistry& kernels) {
+  kernels.add("CropAndResize", "cpu", AttrKernel<crop_and_resize>::make);
+  kernels.add("CropAndResizeGradImage", "cpu", AttrKernel<crop_grad_image>::make);
+  kernels.add("CropAndResizeGradBoxes", "cpu", crop_grad_boxes);
+}
+
+}  // namespace argosy::image

@@ -1,0 +1,38 @@
+// The image family's parts, one file each. Internal to the family.
+#pragma once
+
+#include <array>
+
+#include "argosy/op/kernel.h"
+#include "argosy/op/registry.h"
+
+namespace argosy {
+
+namespace image {
+
+void define_codec(OpRegistry& ops);
+void define_resize(OpRegistry& ops);
+void define_crop(OpRegistry& ops);
+void define_colour(OpRegistry& ops);
+void define_boxes(OpRegistry& ops);
+void define_patches(OpRegistry& ops);
+
+void add_kernels_cpu_codec(KernelRegistry& kernels);
+void add_kernels_cpu_resize(KernelRegistry& kernels);
+void add_kernels_cpu_scale(KernelRegistry& kernels);
+void add_kernels_cpu_crop(KernelRegistry& kernels);
+void add_kernels_cpu_colour(KernelRegistry& kernels);
+void add_kernels_cpu_boxes(KernelRegistry& kernels);
+void add_kernels_cpu_suppression(KernelRegistry& kernels);
+void add_kernels_cpu_sampling(KernelRegistry& kernels);
+void add_kernels_cpu_patches(KernelRegistry& kernels);
+void add_kernels_cpu_projective(KernelRegistry& kernels);
+
+// Height and width: a vector of two positive numbers.
+Result<std::array<std::int64_t, 2>> read_size(const Tensor& t, std::string_view op);
+// Pictures: of rank 4. With `full`, none of their sizes may be 0 but the batch's.
+Status check_pictures(const Tensor& t, std::string_view op, bool full = true);
+
+}  // namespace image
+
+}  // namespace argosy

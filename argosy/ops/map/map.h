@@ -1,0 +1,15 @@
+// Maps from tensors to tensors, as values. A map is never changed: an op gives a new one.
+#pragma once
+
+#include "argosy/graph/graph.h"
+
+namespace argosy {
+
+Value tensor_map(Graph& graph);  // empty
+Value tensor_map_insert(Value map, Value key, Value value);
+Value tensor_map_lookup(Value map, Value key, DType value_dtype);  // an error where there is none
+Value tensor_map_erase(Value map, Value key);
+Value tensor_map_has_key(Value map, Value key);
+Value tensor_map_size(Value map);
+
+}  // namespace argosy

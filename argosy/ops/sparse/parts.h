@@ -1,0 +1,20 @@
+// The sparse family's parts, one file each. Internal to the family.
+#pragma once
+
+#include "argosy/op/kernel.h"
+#include "argosy/op/registry.h"
+
+namespace argosy::sparse {
+
+void define_form(OpRegistry& ops);     // which entries, where
+void define_math(OpRegistry& ops);     // products, sums, reductions
+void define_segment(OpRegistry& ops);  // rows by segment
+void define_serial(OpRegistry& ops);   // to bytes, and kept
+
+void add_kernels_cpu_form(KernelRegistry& kernels);
+void add_kernels_cpu_math(KernelRegistry& kernels);
+void add_kernels_cpu_reduce(KernelRegistry& kernels);
+void add_kernels_cpu_segment(KernelRegistry& kernels);
+void add_kernels_cpu_serial(KernelRegistry& kernels);
+
+}  // namespace argosy::sparse

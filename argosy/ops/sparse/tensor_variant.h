@@ -1,0 +1,26 @@
+// Tensors as elements of variant tensors. Internal to argosy/ops.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "argosy/tensor/resource.h"
+#include "argosy/tensor/tensor.h"
+
+namespace argosy {
+
+// One tensor. It keeps its memory alive.
+class TensorVariant final : public VariantValue {
+ public:
+  explicit TensorVariant(Tensor tensor) : tensor_(std::move(tensor)) {}
+  std::string describe() const override { return str_cat("tensor ", dtype_name(tensor_.dtype()), tensor_.shape()); }
+  const Tensor& tensor() const { return tensor_; }
+
+ private:
+  Tensor tensor_;
+};
+
+inline Variant make_variant(Tensor tensor) { return Variant(std::make_shared<TensorVariant>(tensor.owned())); }
+
+}  // namespace argosy
