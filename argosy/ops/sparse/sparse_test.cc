@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "argosy/ops/cast/cast.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/evaluate.h"
+#include "argosy/testing/gradient_case.h"
 #include "argosy/testing/op_case.h"
 #include "argosy/tf/serialized_tensor.h"
 
@@ -112,6 +114,26 @@ TEST(SparseMath, MatMul) {
   fails("SparseTensorDenseMatMul", {rows(2, {0, 5}), random({1}), ints(kShape), random({5, 3})});
   fails("SparseTensorDenseMatMul", {rows(3, {0, 0, 0}), random({1}), ints({1, 1, 1}), random({1, 3})});
   fails("SparseMatMul", {random({2, 3}), random({2, 3})});
+}
+
+TEST(SparseMath, DenseMatMulGradient) {
+  for (const bool ta : {false, true}) {
+    for (const bool tb : {false, true}) {
+      const AttrMap attrs = {{"transpose_a", ta}, {"transpose_b", tb}};
+      // In float32, so with a long step: it is linear in each.
+      check_gradients({.ops = {"SparseMatMul"},
+                       .at = {cast_to(random(ta ? Shape{3, 2} : Shape{2, 3}), DType::kFloat64),
+                              cast_to(random(tb ? Shape{2, 3} : Shape{3, 2}, 2), DType::kFloat64)},
+                       .f =
+                           [&](Graph& graph, const std::vector<Value>& xs) {
+                             const Value y = graph.add(
+                                 "SparseMatMul", {cast(xs[0], DType::kFloat32), cast(xs[1], DType::kFloat32)}, attrs);
+                             return std::vector<Value>{cast(y, DType::kFloat64)};
+                           },
+                       .step = .25,
+                       .tolerance = 1e-4});
+    }
+  }
 }
 
 TEST(SparseMath, Sums) {
