@@ -20,9 +20,10 @@ class Folder {
   Result<int> run() {
     ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
     uses_ = graph_.consumers();
+    find_maybe_dead(order);
     int folded = 0;
     for (const NodeId id : order) {
-      if (!may_fold(id)) continue;
+      if (!may_fold(id) || !stays_dead(id)) continue;
       const auto values = compute(id);
       if (!values) continue;
       ARGOSY_RETURN_IF_ERROR(replace(id, *values));
@@ -32,6 +33,39 @@ class Folder {
   }
 
  private:
+  // Nodes on a branch that may not be taken: what follows a Switch, by data or by control edges.
+  void find_maybe_dead(const std::vector<NodeId>& order) {
+    maybe_dead_.assign(static_cast<std::size_t>(graph_.size()), 0);
+    for (const NodeId id : order) {
+      const Node& n = graph_.node(id);
+      bool dead = n.op->flow == Flow::kSwitch;
+      for (const Endpoint e : n.inputs) dead = dead || maybe_dead(e.node);
+      for (const NodeId c : n.controls) dead = dead || maybe_dead(c);
+      maybe_dead_[id.index] = dead ? 1 : 0;
+    }
+  }
+  bool maybe_dead(NodeId id) const {
+    return static_cast<std::size_t>(id.index) < maybe_dead_.size() && maybe_dead_[id.index] != 0;
+  }
+
+  // A constant is never dead. So what may be dead becomes one only where all who take it are dead with something else,
+  // and nobody waits for it: zeros that one branch gives to a Merge must not be there when the other is taken.
+  bool stays_dead(NodeId id) const {
+    if (!maybe_dead(id)) return true;
+    const auto fetched = [id](Endpoint e) { return e.node == id; };
+    if (std::any_of(step_.fetches.begin(), step_.fetches.end(), fetched)) return false;
+    for (const Graph::Use& use : uses_[id.index]) {
+      const Node& user = graph_.node(use.node);
+      if (use.input < 0 || user.op->flow == Flow::kMerge) return false;
+      const bool otherwise =
+          std::any_of(user.inputs.begin(), user.inputs.end(),
+                      [&](Endpoint e) { return e.node != id && maybe_dead(e.node); }) ||
+          std::any_of(user.controls.begin(), user.controls.end(), [&](NodeId c) { return c != id && maybe_dead(c); });
+      if (!otherwise) return false;
+    }
+    return true;
+  }
+
   bool may_fold(NodeId id) const {
     const Node& n = graph_.node(id);
     return !n.op->stateful && n.op->flow == Flow::kNone && !n.op->async && n.op->name != "Const" &&
@@ -127,6 +161,7 @@ class Folder {
   Graph& graph_;
   StepGraph& step_;
   Graph::Uses uses_;
+  std::vector<char> maybe_dead_;
 };
 
 }  // namespace

@@ -33,6 +33,32 @@ TEST(ControlFlow, GradientsFollowTheBranchTaken) {
   }
 }
 
+// The zeros that a branch not taken gives to a Merge, as gradients of conditionals have them: they are known before the
+// step, and must be dead all the same.
+//
+//   Switch ─true─► · 5 ───────────────────────────────► Merge
+//        └─false─► Identity ─^─► 0 ─► Fill(Shape) ──────┘
+TEST(ControlFlow, KnownValuesOfABranchAreDeadWithIt) {
+  Graph g;
+  const Value pred = placeholder(g, DType::kBool, PartialShape::scalar());
+  const Value x = placeholder(g, DType::kFloat32, {2});
+  const Value sw = g.add("Switch", {x, pred});
+  const Value pivot = g.add("Identity", {sw.output(0)});
+  const Value zero = [&] {
+    const auto after = g.control_dependencies({pivot});
+    return constant(g, 0.f);
+  }();
+  const Value zeros = g.add("Fill", {g.add("Shape", {sw.output(0)}), zero});
+  const Value y = g.add("Merge", {zeros, sw.output(1) * 5.f});
+  ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+  Session session(g, {});
+  for (const bool taken : {true, false}) {
+    const auto out = session.run({{pred, Tensor::scalar(taken)}, {x, Tensor::vector<float>({1, 2})}}, {y});
+    ASSERT_TRUE(out.ok()) << out.status().to_string();
+    EXPECT_EQ(out->at(0).data<float>()[1], taken ? 10 : 0);
+  }
+}
+
 // v ──► RefSwitch ──true──► += 1 ──► RefMerge
 //                 └─false─► += 10 ─┘
 TEST(ControlFlow, BranchesOfReferences) {

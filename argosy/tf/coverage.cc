@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "argosy/tf/graph_file.h"
 #include "argosy/tf/imported_graph.h"
@@ -38,8 +39,9 @@ Result<Coverage> read_coverage(const std::string& path, const std::vector<std::s
                                [&name = op](const auto& f) { return f.signature().name() == name; });
     coverage.ops.push_back(std::move(entry));
   }
-  std::stable_sort(coverage.ops.begin(), coverage.ops.end(), [](const OpCoverage& a, const OpCoverage& b) {
-    return std::pair(a.native, b.nodes.size()) < std::pair(b.native, a.nodes.size());
+  std::sort(coverage.ops.begin(), coverage.ops.end(), [](const OpCoverage& a, const OpCoverage& b) {
+    return std::tuple(a.native, b.nodes.size(), std::string_view(a.op)) <
+           std::tuple(b.native, a.nodes.size(), std::string_view(b.op));
   });
   ImportedGraph imported(ops);
   Status added = imported.extend(std::move(def));

@@ -132,11 +132,6 @@ std::string_view kind_name(GraphKind kind) {
   }
 }
 
-bool is_graph_path(const std::string& path) {
-  if (is_directory(path)) return file_exists(path + "/saved_model.pb") || file_exists(path + "/saved_model.pbtxt");
-  return is_text_path(path) || path.ends_with(".pb") || path.ends_with(".meta");
-}
-
 Result<GraphFile> read_graph_bytes(const std::string& path, std::string_view bytes,
                                    const std::vector<std::string>& tags) {
   if (bytes.size() > INT_MAX) {

@@ -37,9 +37,6 @@ Result<GraphFile> read_graph_file(const std::string& path, const std::vector<std
 Result<GraphFile> read_graph_bytes(const std::string& path, std::string_view bytes,
                                    const std::vector<std::string>& tags = {});
 
-// Does the path look like one of these, by its ending or, of a folder, by what is inside?
-bool is_graph_path(const std::string& path);
-
 // As text when the path ends in .pbtxt, else binary. Replaces the file whole.
 Status write_graph_file(const std::string& path, const tensorflow::GraphDef& def);
 std::string graph_text(const tensorflow::GraphDef& def);
