@@ -4,6 +4,7 @@
 // calls, servers in turn.
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/grpcpp.h>
+#include <malloc.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -100,6 +101,9 @@ class Child {
 };
 
 int be_server(const char* role, int fd) {
+  // As argosy serve does, for both.
+  mallopt(M_MMAP_THRESHOLD, 64 << 20);
+  mallopt(M_TRIM_THRESHOLD, 256 << 20);
   const auto tell = [fd](int port) { return write(fd, &port, sizeof port) == sizeof port; };
   if (std::strcmp(role, "raw") == 0) {
     RawServer server;

@@ -62,6 +62,7 @@ std::vector<std::string> strings(const auto& list) { return {list.begin(), list.
 
 ClientSession::ClientSession(Options options) : options_(std::move(options)), last_end_(now_nanos()) {
   wire_.limit_bytes = options_.feed_limit;
+  wire_.memory = &options_.machine->device(0).allocator();  // keeps what it gave for the next feed
   Machine* const machine = options_.machine.get();
   wire_.find_resource = [machine](std::string_view device, const std::string& container, const std::string& name) {
     return find_resource(*machine, device, container, name);

@@ -221,9 +221,11 @@ SessionService::Reply SessionService::list_devices(WireReader in) {
 SessionService::Reply SessionService::close_session(WireReader in) {
   tensorflow::CloseSessionRequest request;
   ARGOSY_RETURN_IF_ERROR(parse(Method::kCloseSession, in, request));
-  const auto session = take(request.session_handle());
+  auto session = take(request.session_handle());
   if (session == nullptr) return no_session(request.session_handle());
   ARGOSY_RETURN_IF_ERROR(session->close());
+  session.reset();
+  give_memory_back();
   return reply("");
 }
 
@@ -259,6 +261,16 @@ void SessionService::close_all() {
     all.swap(sessions_);
   }
   for (const auto& [handle, session] : all) (void)session->close();
+  all.clear();
+  give_memory_back();
+}
+
+void SessionService::give_memory_back() {
+  {
+    MutexLock lock(mutex_);
+    if (!sessions_.empty()) return;
+  }
+  for (int d = 0; d < machine().size(); ++d) machine().device(d).allocator().trim();
 }
 
 int SessionService::close_expired() {

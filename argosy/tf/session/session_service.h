@@ -75,6 +75,8 @@ class SessionService {
   Result<std::shared_ptr<ClientSession>> find(std::string_view handle) const;
   Result<std::string> add(ClientSession::Options options, std::string_view graph_def);
   std::shared_ptr<ClientSession> take(std::string_view handle);
+  // What devices keep for later allocations, once nobody is there to make them.
+  void give_memory_back();
 
   const Options options_;
   Deadlines deadlines_;

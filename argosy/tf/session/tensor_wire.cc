@@ -121,7 +121,8 @@ Result<Tensor> read_tensor(WireReader message, const TensorWire& wire) {
   if (static_cast<std::int64_t>(content.remaining()) != *bytes) {
     return damaged(dtype_name(dtype), shape, " with ", content.remaining(), " bytes of content");
   }
-  ARGOSY_ASSIGN_OR_RETURN(Tensor tensor, Tensor::allocate(dtype, shape, host_allocator()));
+  Allocator& memory = wire.memory != nullptr ? *wire.memory : host_allocator();
+  ARGOSY_ASSIGN_OR_RETURN(Tensor tensor, Tensor::allocate(dtype, shape, memory));
   (void)content.copy(static_cast<std::size_t>(*bytes), tensor.raw());
   if (dtype == DType::kBool) {
     auto* const flags = tensor.raw_as<unsigned char>();
