@@ -41,7 +41,9 @@ std::vector<char> needed_nodes(const Graph& graph, const StepSignature& signatur
         if (n.op->collective) groups[n.attrs.get_or<std::string>("group", "")].push_back(NodeId{i});
       }
     }
-    for (const NodeId member : groups[graph.node(id).attrs.get_or<std::string>("group", "")]) need(member);
+    const auto group = graph.node(id).attrs.get_or<std::string>("group", "");
+    if (group.empty()) return;  // on its own
+    for (const NodeId member : groups[group]) need(member);
   };
   while (!stack.empty()) {
     const NodeId id = stack.back();

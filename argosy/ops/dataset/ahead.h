@@ -1,0 +1,47 @@
+// Ahead: a thread that runs ahead of its caller, into a buffer of bounded length. Internal to the family.
+#pragma once
+
+#include <deque>
+#include <functional>
+
+#include "argosy/ops/dataset/dataset_value.h"
+
+namespace argosy::datasets {
+
+class Ahead final : public ThreadedIterator {
+ public:
+  struct Options {
+    std::size_t length = 2;         // of the buffer
+    std::size_t longest = 0;        // above `length`: it doubles up to this whenever the caller finds it empty
+    std::function<void()> on_news;  // called by the thread after every element and at the end
+  };
+  using Open = std::function<Result<IteratorPtr>(const IteratorContext&)>;
+
+  Ahead(const IteratorContext& context, Options options);
+  ~Ahead() override { stop(); }
+  // Opens what is to be iterated over at once; its thread starts with the first next().
+  Status open(const Open& open);
+  // Starts the thread at once, which opens.
+  Status start_opening(Open open);
+
+  Result<bool> next(Element& out) override;
+  bool ready() override;  // also at the end
+
+ private:
+  struct Slot {
+    Status status;
+    Element element;
+  };
+  void run_ahead();
+
+  const Options options_;
+  IteratorPtr input_;  // the thread's, once it runs
+  std::deque<Slot> buffer_ ARGOSY_GUARDED_BY(mutex_);
+  std::size_t length_ ARGOSY_GUARDED_BY(mutex_);
+  bool started_ ARGOSY_GUARDED_BY(mutex_) = false;
+  bool ended_ ARGOSY_GUARDED_BY(mutex_) = false;
+  bool waiting_ ARGOSY_GUARDED_BY(mutex_) = false;  // the caller
+  bool full_ ARGOSY_GUARDED_BY(mutex_) = false;     // the thread waits for room
+};
+
+}  // namespace argosy::datasets

@@ -1,0 +1,145 @@
+// Cache: the elements of the first whole pass, in memory or in a file, for all later ones.
+#include "argosy/base/file.h"
+#include "argosy/ops/dataset/memory_cache.h"
+#include "argosy/ops/dataset/unary.h"
+#include "argosy/tf/checkpoint.h"
+
+namespace argosy::datasets {
+
+namespace {
+
+// A pass that also writes down what it gives; complete at its end.
+class Recorder : public DatasetIterator {
+ public:
+  explicit Recorder(IteratorPtr input) : input_(std::move(input)) {}
+  Result<bool> next(Element& out) override {
+    if (input_ == nullptr) return false;
+    ARGOSY_ASSIGN_OR_RETURN(const bool some, input_->next(out));
+    if (some) {
+      elements_->push_back(out);
+      return true;
+    }
+    input_ = nullptr;
+    ARGOSY_RETURN_IF_ERROR(complete(std::move(elements_)));
+    return false;
+  }
+
+ protected:
+  virtual Status complete(std::shared_ptr<std::vector<Element>> elements) = 0;
+
+ private:
+  IteratorPtr input_;
+  std::shared_ptr<std::vector<Element>> elements_ = std::make_shared<std::vector<Element>>();
+};
+
+class InMemory final : public UnaryDataset {
+ public:
+  InMemory(const DatasetArgs& a, DatasetPtr input, std::shared_ptr<MemoryCache> cache)
+      : UnaryDataset(a, std::move(input)), cache_(std::move(cache)) {}
+  std::int64_t cardinality() const override { return input().cardinality(); }
+  Result<IteratorPtr> iterate(const IteratorContext& context) const override {
+    if (auto elements = cache_->get()) {
+      return list_dataset(op(), types(), shapes(), std::move(elements))->iterate(context);
+    }
+    ARGOSY_ASSIGN_OR_RETURN(IteratorPtr inner, input().iterate(context));
+    return IteratorPtr(std::make_unique<Iterator>(std::move(inner), cache_));
+  }
+
+ private:
+  class Iterator final : public Recorder {
+   public:
+    Iterator(IteratorPtr input, std::shared_ptr<MemoryCache> cache)
+        : Recorder(std::move(input)), cache_(std::move(cache)) {}
+    Status complete(std::shared_ptr<std::vector<Element>> elements) override {
+      cache_->set(std::move(elements));
+      return ok_status();
+    }
+
+   private:
+    const std::shared_ptr<MemoryCache> cache_;
+  };
+  const std::shared_ptr<MemoryCache> cache_;
+};
+
+// A checkpoint by that name, with a tensor per component of each element.
+class InFile final : public UnaryDataset {
+ public:
+  InFile(const DatasetArgs& a, DatasetPtr input, std::string prefix)
+      : UnaryDataset(a, std::move(input)), prefix_(std::move(prefix)) {}
+  std::int64_t cardinality() const override { return input().cardinality(); }
+  Result<IteratorPtr> iterate(const IteratorContext& context) const override {
+    if (file_exists(tf::index_path(prefix_))) {
+      ARGOSY_ASSIGN_OR_RETURN(tf::CheckpointReader reader, tf::CheckpointReader::open(prefix_));
+      return IteratorPtr(std::make_unique<Reader>(std::move(reader), types().size()));
+    }
+    ARGOSY_ASSIGN_OR_RETURN(IteratorPtr inner, input().iterate(context));
+    return IteratorPtr(std::make_unique<Writer>(std::move(inner), prefix_, types().size()));
+  }
+
+ private:
+  // "       7_0": what TensorFlow names component 0 of element 7.
+  static std::string key(std::size_t element, std::size_t component, std::size_t components) {
+    const std::string e = std::to_string(element), c = std::to_string(component);
+    const std::size_t width = std::to_string(components).size();
+    return str_cat(std::string(8 - std::min<std::size_t>(e.size(), 8), ' '), e, "_",
+                   std::string(width - std::min(c.size(), width), ' '), c);
+  }
+  class Writer final : public Recorder {
+   public:
+    Writer(IteratorPtr input, std::string prefix, std::size_t components)
+        : Recorder(std::move(input)), prefix_(std::move(prefix)), components_(components) {}
+    Status complete(std::shared_ptr<std::vector<Element>> elements) override {
+      std::vector<tf::NamedTensor> tensors;
+      for (std::size_t i = 0; i < elements->size(); ++i) {
+        for (std::size_t k = 0; k < components_; ++k) {
+          tensors.push_back({key(i, k, components_), std::move((*elements)[i][k])});
+        }
+      }
+      return tf::write_checkpoint(prefix_, tensors, {.durable = false});
+    }
+
+   private:
+    const std::string prefix_;
+    const std::size_t components_;
+  };
+  class Reader final : public DatasetIterator {
+   public:
+    Reader(tf::CheckpointReader reader, std::size_t components) : reader_(std::move(reader)), components_(components) {}
+    Result<bool> next(Element& out) override {
+      if (reader_.find(key(i_, 0, components_)) == nullptr) return false;
+      Element element;
+      for (std::size_t k = 0; k < components_; ++k) {
+        ARGOSY_ASSIGN_OR_RETURN(Tensor t, reader_.read(key(i_, k, components_)));
+        element.push_back(std::move(t));
+      }
+      ++i_;
+      out = std::move(element);
+      return true;
+    }
+
+   private:
+    const tf::CheckpointReader reader_;
+    const std::size_t components_;
+    std::size_t i_ = 0;
+  };
+  const std::string prefix_;
+};
+
+Result<DatasetPtr> make_cache(const DatasetArgs& a) {
+  ARGOSY_ASSIGN_OR_RETURN(DatasetPtr input, a.dataset());
+  ARGOSY_ASSIGN_OR_RETURN(std::string filename, a.text("filename"));
+  if (!filename.empty()) return DatasetPtr(std::make_shared<InFile>(a, std::move(input), std::move(filename)));
+  std::shared_ptr<MemoryCache> cache;
+  if (a.op() == "CacheDatasetV2") {
+    auto shared = a.resource<MemoryCache>("cache");
+    if (shared.ok()) cache = *std::move(shared);
+  }
+  if (cache == nullptr) cache = std::make_shared<MemoryCache>();
+  return DatasetPtr(std::make_shared<InMemory>(a, std::move(input), std::move(cache)));
+}
+
+}  // namespace
+
+void add_caches(KernelRegistry& kernels) { add_dataset<make_cache>(kernels, {"CacheDataset", "CacheDatasetV2"}); }
+
+}  // namespace argosy::datasets

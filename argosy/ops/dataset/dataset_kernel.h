@@ -1,0 +1,111 @@
+// Kernels that make datasets: their arguments by name, their functions prepared when the step is compiled.
+// Internal to the family.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "argosy/ops/dataset/dataset_value.h"
+
+namespace argosy::datasets {
+
+// Where the tensors of each argument are, by the argument's name.
+class ArgumentMap {
+ public:
+  static Result<ArgumentMap> make(const KernelInit& init);
+  // REQUIRES: the op has this argument.
+  std::pair<int, int> range(const std::string& name) const { return ranges_.at(name); }
+
+ private:
+  std::map<std::string, std::pair<int, int>> ranges_;  // (first, count)
+};
+
+// What a kernel keeps of its node.
+struct DatasetNode {
+  std::string op, name;
+  AttrMap attrs;
+  ArgumentMap arguments;
+  std::map<std::string, std::shared_ptr<FunctionCall>> functions;  // by attribute
+  static Result<DatasetNode> make(const KernelInit& init);
+};
+
+// One run of such a kernel. Names are those of the op's arguments and attributes.
+class DatasetArgs {
+ public:
+  DatasetArgs(const DatasetNode& node, KernelContext& c) : node_(node), c_(c) {}
+  const std::string& op() const { return node_.op; }
+  const std::string& node() const { return node_.name; }
+  const AttrMap& attrs() const { return node_.attrs; }
+  KernelContext& context() const { return c_; }
+
+  std::vector<Tensor> tensors(const std::string& name) const;  // owned
+  Result<DatasetPtr> dataset(const std::string& name = "input_dataset") const;
+  Result<std::vector<DatasetPtr>> dataset_list(const std::string& name) const;
+  // Scalars: INVALID_ARGUMENT, in TensorFlow's words, for anything else.
+  Result<std::int64_t> integer(const std::string& name) const;
+  Result<bool> boolean(const std::string& name) const;
+  Result<std::string> text(const std::string& name) const;
+  // A vector, or a scalar as one.
+  Result<std::vector<std::string>> texts(const std::string& name) const;
+  Captured function(const std::string& attr, const std::string& captured = "other_arguments") const;
+  template <typename T>
+  Result<std::shared_ptr<T>> resource(const std::string& name) const {
+    return c_.resource<T>(node_.arguments.range(name).first);
+  }
+
+  std::vector<DType> types(const char* attr = "output_types") const { return attrs().get<std::vector<DType>>(attr); }
+  std::vector<PartialShape> shapes() const { return attrs().get<std::vector<PartialShape>>("output_shapes"); }
+
+ private:
+  Result<const Tensor*> scalar(const std::string& name) const;
+  const DatasetNode& node_;
+  KernelContext& c_;
+};
+
+// INVALID_ARGUMENT unless a function's results are the components of the dataset it makes.
+Status check_returns(const Captured& f, const std::vector<DType>& types);
+
+template <Result<DatasetPtr> (*kMake)(const DatasetArgs&)>
+class DatasetKernel final : public Kernel {
+ public:
+  explicit DatasetKernel(DatasetNode node) : node_(std::move(node)) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    ARGOSY_ASSIGN_OR_RETURN(DatasetNode node, DatasetNode::make(init));
+    return std::unique_ptr<Kernel>(std::make_unique<DatasetKernel>(std::move(node)));
+  }
+  Status run(KernelContext& c) override {
+    ARGOSY_ASSIGN_OR_RETURN(DatasetPtr dataset, kMake(DatasetArgs(node_, c)));
+    c.set_output(0, dataset_handle(std::move(dataset)));
+    return ok_status();
+  }
+
+ private:
+  const DatasetNode node_;
+};
+
+template <Result<DatasetPtr> (*kMake)(const DatasetArgs&)>
+void add_dataset(KernelRegistry& kernels, std::initializer_list<const char*> ops) {
+  for (const char* op : ops) kernels.add(op, "cpu", DatasetKernel<kMake>::make);
+}
+
+// What each file of the family adds.
+void add_sources(KernelRegistry& kernels);
+void add_files(KernelRegistry& kernels);
+void add_maps(KernelRegistry& kernels);
+void add_parallel_maps(KernelRegistry& kernels);
+void add_batches(KernelRegistry& kernels);
+void add_padded_batches(KernelRegistry& kernels);
+void add_shuffles(KernelRegistry& kernels);
+void add_orders(KernelRegistry& kernels);
+void add_wrappers(KernelRegistry& kernels);
+void add_interleaves(KernelRegistry& kernels);
+void add_prefetch(KernelRegistry& kernels);
+void add_caches(KernelRegistry& kernels);
+void add_windows(KernelRegistry& kernels);
+void add_groups(KernelRegistry& kernels);
+void add_generators(KernelRegistry& kernels);
+void add_reductions(KernelRegistry& kernels);
+
+}  // namespace argosy::datasets

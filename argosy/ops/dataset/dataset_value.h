@@ -1,0 +1,121 @@
+// What a dataset is while steps run: an immutable recipe, passed as a variant, and the iterators that follow it.
+// Internal to the families dataset and iterator.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "argosy/base/blocking_pool.h"
+#include "argosy/op/kernel.h"
+
+namespace argosy::datasets {
+
+// One tensor per component. Elements own their memory.
+using Element = std::vector<Tensor>;
+
+inline constexpr std::int64_t kInfinite = -1;
+inline constexpr std::int64_t kUnknownCardinality = -2;
+
+// What iterators run with. Borrowed by all iterators of one pipeline, which end before it.
+struct IteratorContext {
+  BlockingPool* threads;
+  Cancellation* cancellation;  // pulled when the pipeline is to end: nobody waits any longer
+  Allocator* memory;
+};
+
+// State of one pass over a dataset. One caller at a time, from any thread.
+class DatasetIterator {
+ public:
+  DatasetIterator() = default;
+  virtual ~DatasetIterator() = default;
+  DatasetIterator(const DatasetIterator&) = delete;
+  DatasetIterator& operator=(const DatasetIterator&) = delete;
+
+  // The next element; false at the end, and from then on. After an error the next call goes on behind it.
+  virtual Result<bool> next(Element& out) = 0;
+  // next() would neither wait nor compute: worth calling on a thread that others wait for.
+  virtual bool ready() { return false; }
+};
+using IteratorPtr = std::unique_ptr<DatasetIterator>;
+
+class DatasetValue : public VariantValue, public std::enable_shared_from_this<DatasetValue> {
+ public:
+  DatasetValue(std::string op, std::vector<DType> types, std::vector<PartialShape> shapes)
+      : op_(std::move(op)), types_(std::move(types)), shapes_(std::move(shapes)) {}
+  std::string describe() const override { return op_; }
+  const std::string& op() const { return op_; }
+  const std::vector<DType>& types() const { return types_; }
+  const std::vector<PartialShape>& shapes() const { return shapes_; }
+
+  virtual Result<IteratorPtr> iterate(const IteratorContext& context) const = 0;
+  // How many elements an iterator gives, if that is known without iterating.
+  virtual std::int64_t cardinality() const { return kUnknownCardinality; }
+
+ protected:
+  // What an iterator keeps of its dataset. REQUIRES: made by make_shared.
+  template <typename T>
+  std::shared_ptr<const T> self() const {
+    return std::static_pointer_cast<const T>(shared_from_this());
+  }
+
+ private:
+  const std::string op_;
+  const std::vector<DType> types_;
+  const std::vector<PartialShape> shapes_;
+};
+using DatasetPtr = std::shared_ptr<const DatasetValue>;
+
+// The dataset in a variant scalar. INVALID_ARGUMENT when it holds something else.
+Result<DatasetPtr> dataset_in(const Tensor& handle);
+Tensor dataset_handle(DatasetPtr dataset);
+
+// A function of the graph with the values it captured.
+class Captured {
+ public:
+  Captured() = default;
+  Captured(std::shared_ptr<FunctionCall> call, std::vector<Tensor> arguments)
+      : call_(std::move(call)), arguments_(std::move(arguments)) {}
+  // Its own errors name the node of the body.
+  Result<Element> operator()(Element arguments, const IteratorContext& context) const;
+  const std::vector<DType>& returns() const { return call_->returns(); }
+
+ private:
+  std::shared_ptr<FunctionCall> call_;
+  std::vector<Tensor> arguments_;
+};
+
+// A function's returned values as one dataset, a predicate, a key. INVALID_ARGUMENT when they are something else.
+Result<DatasetPtr> dataset_of(const Element& returned);
+Result<bool> bool_of(const Element& returned);
+Result<std::int64_t> int_of(const Element& returned, const char* what);
+
+// An iterator whose threads run ahead of its caller. A derived class calls stop() in its destructor.
+class ThreadedIterator : public DatasetIterator {
+ protected:
+  explicit ThreadedIterator(const IteratorContext& parent);
+  ~ThreadedIterator() override;
+
+  // What the iterators below run with: ends with this one, or with the pipeline.
+  const IteratorContext& inner() const { return inner_; }
+  // A thread of its own runs task(), which ends soon after stopping_ is set.
+  Status start(std::function<void()> task) ARGOSY_REQUIRES(mutex_);
+  // Returns when no thread of this iterator runs any more.
+  void stop() ARGOSY_EXCLUDES(mutex_);
+  Status stopped() const { return parent_.cancellation->status(); }
+
+  Mutex mutex_;
+  CondVar changed_;  // whatever threads or the caller wait for
+  bool stopping_ ARGOSY_GUARDED_BY(mutex_) = false;
+
+ private:
+  void end() ARGOSY_EXCLUDES(mutex_);
+  const IteratorContext parent_;
+  Cancellation cancellation_;
+  IteratorContext inner_;
+  Cancellation::Token token_ = 0;
+  bool linked_ = false;
+  int running_ ARGOSY_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace argosy::datasets

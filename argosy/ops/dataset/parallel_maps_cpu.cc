@@ -1,0 +1,178 @@
+// ParallelMap: threads that take the input's elements one after the other and map them at the same time.
+//
+// A thread holds input_mutex_ while it takes an element, so the order of slots_ is the input's. In order, the caller
+// waits for the first slot; else for any that is done. Elements under way and elements waiting for the caller are at
+// most `calls` together.
+#include <algorithm>
+#include <deque>
+
+#include "argosy/base/parallel.h"
+#include "argosy/ops/dataset/unary.h"
+
+namespace argosy::datasets {
+
+namespace {
+
+class ParallelMap final : public UnaryDataset {
+ public:
+  ParallelMap(const DatasetArgs& a, std::vector<PartialShape> shapes, DatasetPtr input, Captured f, std::int64_t calls,
+              bool in_order)
+      : UnaryDataset(a.op(), a.types(), std::move(shapes), std::move(input)),
+        f_(std::move(f)),
+        calls_(static_cast<std::size_t>(calls)),
+        in_order_(in_order),
+        preserve_(a.attrs().get_bool("preserve_cardinality")) {}
+  std::int64_t cardinality() const override { return preserve_ ? input().cardinality() : kUnknownCardinality; }
+  Result<IteratorPtr> iterate(const IteratorContext& context) const override {
+    auto iterator = std::make_unique<Iterator>(self<ParallelMap>(), context);
+    ARGOSY_RETURN_IF_ERROR(iterator->open());
+    return IteratorPtr(std::move(iterator));
+  }
+
+ private:
+  class Iterator final : public ThreadedIterator {
+   public:
+    Iterator(std::shared_ptr<const ParallelMap> d, const IteratorContext& context)
+        : ThreadedIterator(context), d_(std::move(d)) {}
+    ~Iterator() override { stop(); }
+    Status open() {
+      ARGOSY_ASSIGN_OR_RETURN(input_, d_->input().iterate(inner()));
+      return ok_status();
+    }
+
+    Result<bool> next(Element& out) override {
+      MutexLock lock(mutex_);
+      if (!started_) ARGOSY_RETURN_IF_ERROR(start_all());
+      while (true) {
+        if (stopping_) return stopped();
+        const auto found = first_done();
+        if (found != slots_.end()) {
+          const std::shared_ptr<Slot> slot = std::move(*found);
+          const bool was_full = slots_.size() >= d_->calls_;
+          slots_.erase(found);
+          if (was_full) changed_.notify_all();
+          if (!slot->result.ok()) return std::move(slot->result).status();
+          if (*slot->result) {
+            out = std::move(slot->element);
+            return true;
+          }
+          ended_ = true;  // the function says so: whatever comes behind is dropped
+          slots_.clear();
+          changed_.notify_all();
+          return false;
+        }
+        if (ended_ && slots_.empty()) return false;
+        waiting_ = true;
+        changed_.wait(mutex_);
+        waiting_ = false;
+      }
+    }
+    bool ready() override {
+      MutexLock lock(mutex_);
+      return started_ && first_done() != slots_.end();
+    }
+
+   private:
+    struct Slot {
+      Element element;
+      Result<bool> result = false;
+      bool done = false;
+    };
+    using Slots = std::deque<std::shared_ptr<Slot>>;
+
+    Slots::iterator first_done() ARGOSY_REQUIRES(mutex_) {
+      if (d_->in_order_) return !slots_.empty() && slots_.front()->done ? slots_.begin() : slots_.end();
+      return std::find_if(slots_.begin(), slots_.end(), [](const auto& slot) { return slot->done; });
+    }
+
+    Status start_all() ARGOSY_REQUIRES(mutex_) {
+      // More threads than cores map no faster, as in TensorFlow, whose functions run on as many.
+      const std::size_t threads = std::min<std::size_t>(d_->calls_, static_cast<std::size_t>(available_cores()));
+      for (std::size_t i = 0; i < threads; ++i) {
+        const Status status = start([this] { map_all(); });
+        if (!status.ok() && i == 0) return status;
+      }
+      started_ = true;
+      return ok_status();
+    }
+
+    void map_all() {
+      set_thread_budget(1);  // the cores are taken by the other threads
+      while (true) {
+        auto slot = std::make_shared<Slot>();
+        Element element;
+        {
+          MutexLock input_lock(input_mutex_);
+          if (!wait_for_space()) return;
+          Result<bool> some = input_->next(element);
+          MutexLock lock(mutex_);
+          if (stopping_ || ended_) return finish();
+          if (some.ok() && !*some) return finish();
+          slots_.push_back(slot);
+          if (!some.ok()) {
+            slot->result = std::move(some);
+            tell(*slot);
+            continue;
+          }
+        }
+        Element mapped;
+        Result<bool> result = map_result(d_->f_(std::move(element), inner()), d_->preserve_, mapped);
+        MutexLock lock(mutex_);
+        slot->element = std::move(mapped);
+        slot->result = std::move(result);
+        tell(*slot);
+      }
+    }
+
+    bool wait_for_space() {
+      MutexLock lock(mutex_);
+      while (!stopping_ && !ended_ && slots_.size() >= d_->calls_) changed_.wait(mutex_);
+      return !stopping_ && !ended_;
+    }
+    void finish() ARGOSY_REQUIRES(mutex_) {
+      ended_ = true;
+      changed_.notify_all();
+    }
+    void tell(Slot& slot) ARGOSY_REQUIRES(mutex_) {
+      slot.done = true;
+      if (waiting_ && first_done() != slots_.end()) changed_.notify_all();
+    }
+
+    const std::shared_ptr<const ParallelMap> d_;
+    Mutex input_mutex_;  // before mutex_
+    IteratorPtr input_;  // guarded by input_mutex_ once threads run
+    Slots slots_ ARGOSY_GUARDED_BY(mutex_);
+    bool started_ ARGOSY_GUARDED_BY(mutex_) = false;
+    bool ended_ ARGOSY_GUARDED_BY(mutex_) = false;
+    bool waiting_ ARGOSY_GUARDED_BY(mutex_) = false;
+  };
+
+  const Captured f_;
+  const std::size_t calls_;
+  const bool in_order_, preserve_;
+};
+
+Result<DatasetPtr> make_parallel_map(const DatasetArgs& a) {
+  ARGOSY_ASSIGN_OR_RETURN(DatasetPtr input, a.dataset());
+  ARGOSY_ASSIGN_OR_RETURN(std::int64_t calls, a.integer("num_parallel_calls"));
+  if (calls == -1) calls = 2 * std::int64_t{available_cores()};
+  if (calls <= 0) return invalid_argument("num_parallel_calls must be greater than zero.");
+  Captured f = a.function("f");
+  ARGOSY_RETURN_IF_ERROR(check_returns(f, a.types()));
+  const bool sloppy =
+      a.attrs().get_or<bool>("sloppy", false) || a.attrs().get_or<std::string>("deterministic", "default") == "false";
+  return parallel_map_dataset(a, a.shapes(), std::move(input), std::move(f), calls, !sloppy);
+}
+
+}  // namespace
+
+DatasetPtr parallel_map_dataset(const DatasetArgs& a, std::vector<PartialShape> shapes, DatasetPtr input, Captured f,
+                                std::int64_t calls, bool in_order) {
+  return std::make_shared<ParallelMap>(a, std::move(shapes), std::move(input), std::move(f), calls, in_order);
+}
+
+void add_parallel_maps(KernelRegistry& kernels) {
+  add_dataset<make_parallel_map>(kernels, {"ParallelMapDataset", "ParallelMapDatasetV2"});
+}
+
+}  // namespace argosy::datasets

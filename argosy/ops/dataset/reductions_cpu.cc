@@ -1,0 +1,107 @@
+// Ops that run through a dataset at once, on the calling thread.
+#include "argosy/op/step_context.h"
+#include "argosy/ops/dataset/dataset_kernel.h"
+
+namespace argosy::datasets {
+
+namespace {
+
+// A pipeline that lives as long as a kernel's run, and ends early when its step does.
+class Pass {
+ public:
+  explicit Pass(KernelContext& c) : context_{&threads_, &cancellation_, &c.allocator()} {
+    if (c.step() == nullptr) return;
+    step_ = &c.step()->cancellation();
+    linked_ = step_->add([this] { cancellation_.cancel(step_->status()); }, &token_);
+    if (!linked_) cancellation_.cancel(step_->status());
+  }
+  ~Pass() {
+    if (linked_) step_->remove(token_);
+  }
+  const IteratorContext& context() const { return context_; }
+
+ private:
+  Cancellation* step_ = nullptr;
+  Cancellation::Token token_ = 0;
+  bool linked_ = false;
+  Cancellation cancellation_;
+  BlockingPool threads_;
+  const IteratorContext context_;
+};
+
+class Reduce final : public Kernel {
+ public:
+  explicit Reduce(DatasetNode node) : node_(std::move(node)) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    ARGOSY_ASSIGN_OR_RETURN(DatasetNode node, DatasetNode::make(init));
+    return std::unique_ptr<Kernel>(std::make_unique<Reduce>(std::move(node)));
+  }
+  Status run(KernelContext& c) override {
+    const DatasetArgs a(node_, c);
+    ARGOSY_ASSIGN_OR_RETURN(const DatasetPtr dataset, a.dataset());
+    const Captured f = a.function("f");
+    ARGOSY_RETURN_IF_ERROR(check_returns(f, a.types("Tstate")));
+    Element state = a.tensors("initial_state");
+    Pass pass(c);
+    ARGOSY_ASSIGN_OR_RETURN(const IteratorPtr iterator, dataset->iterate(pass.context()));
+    for (Element element;;) {
+      ARGOSY_ASSIGN_OR_RETURN(const bool some, iterator->next(element));
+      if (!some) break;
+      if (pass.context().cancellation->cancelled()) return pass.context().cancellation->status();
+      state.insert(state.end(), element.begin(), element.end());
+      auto reduced = f(std::move(state), pass.context());
+      if (!reduced.ok() && reduced.status().code() == Code::kOutOfRange) {
+        const Status& s = reduced.status();
+        return invalid_argument("Function invocation produced OutOfRangeError: ", s.message()).with_where(s.where());
+      }
+      ARGOSY_RETURN_IF_ERROR(reduced.status());
+      state = *std::move(reduced);
+    }
+    for (int i = 0; i < c.num_outputs(); ++i) c.set_output(i, std::move(state[static_cast<std::size_t>(i)]));
+    return ok_status();
+  }
+
+ private:
+  const DatasetNode node_;
+};
+
+Status single_element(KernelContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const DatasetPtr dataset, dataset_in(c.input(0)));
+  Pass pass(c);
+  ARGOSY_ASSIGN_OR_RETURN(const IteratorPtr iterator, dataset->iterate(pass.context()));
+  Element element, another;
+  ARGOSY_ASSIGN_OR_RETURN(const bool some, iterator->next(element));
+  if (!some) return invalid_argument("Dataset was empty.");
+  ARGOSY_ASSIGN_OR_RETURN(const bool more, iterator->next(another));
+  if (more) return invalid_argument("Dataset had more than one element.");
+  if (static_cast<int>(element.size()) != c.num_outputs()) {
+    return invalid_argument("the dataset's elements have ", element.size(), " components, not ", c.num_outputs());
+  }
+  for (int i = 0; i < c.num_outputs(); ++i) {
+    const Tensor& t = element[static_cast<std::size_t>(i)];
+    if (t.dtype() != c.output_dtype(i)) {
+      return invalid_argument("Data type mismatch at component ", i, ": expected ", dtype_name(c.output_dtype(i)),
+                              " but got ", dtype_name(t.dtype()), ".");
+    }
+    c.set_output(i, t);
+  }
+  return ok_status();
+}
+
+Status cardinality(KernelContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const DatasetPtr dataset, dataset_in(c.input(0)));
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, {}));
+  *y->data<std::int64_t>() = dataset->cardinality();
+  return ok_status();
+}
+
+}  // namespace
+
+void add_reductions(KernelRegistry& kernels) {
+  kernels.add("ReduceDataset", "cpu", Reduce::make);
+  kernels.add("DatasetToSingleElement", "cpu", single_element);
+  kernels.add("DatasetCardinality", "cpu", cardinality);
+  kernels.add("ExperimentalDatasetCardinality", "cpu", cardinality);
+}
+
+}  // namespace argosy::datasets

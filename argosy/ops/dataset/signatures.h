@@ -1,0 +1,20 @@
+// The ops that make datasets, as data. Internal to the family.
+#pragma once
+
+#include <vector>
+
+namespace argosy::datasets {
+
+// Arguments and attributes are separated by "; "; "$types", "$shapes" and "$metadata" are those that most ops have.
+struct Signature {
+  const char* name;
+  const char* doc;
+  const char* inputs;
+  const char* output;
+  const char* attrs;
+  bool stateful;
+};
+
+const std::vector<Signature>& signatures();
+
+}  // namespace argosy::datasets

@@ -1,0 +1,174 @@
+// Windows, and inputs chosen by another.
+#include <deque>
+
+#include "argosy/ops/dataset/unary.h"
+
+namespace argosy::datasets {
+
+namespace {
+
+struct WindowSize {
+  std::int64_t size, shift, stride;
+  bool drop;
+  std::int64_t span() const { return (size - 1) * stride + 1; }
+};
+
+// Every window is a dataset per component.
+class Window final : public UnaryDataset {
+ public:
+  Window(const DatasetArgs& a, DatasetPtr input, WindowSize window)
+      : UnaryDataset(a, std::move(input)), window_(window) {}
+  std::int64_t cardinality() const override {
+    const std::int64_t n = input().cardinality();
+    if (n < 0) return n;
+    const std::int64_t least = window_.drop ? window_.span() : 1;
+    return n < least ? 0 : (n - least) / window_.shift + 1;
+  }
+  Result<IteratorPtr> iterate(const IteratorContext& context) const override {
+    return iterate_as<Iterator>(self<Window>(), context);
+  }
+
+ private:
+  class Iterator final : public UnaryIterator<Window> {
+   public:
+    using UnaryIterator::UnaryIterator;
+    Result<bool> next(Element& out) override {
+      const WindowSize& w = d_->window_;
+      while (static_cast<std::int64_t>(buffer_.size()) < w.span()) {
+        Element element;
+        const Result<bool> some = next_input(element);
+        if (some.ok() && !*some) break;
+        buffer_.emplace_back(some.status(), std::move(element));
+      }
+      const auto held = static_cast<std::int64_t>(buffer_.size());
+      if (held == 0 || (w.drop && held < w.span())) return false;
+      const std::size_t components = d_->input().types().size();
+      std::vector<std::shared_ptr<std::vector<Element>>> parts(components);
+      for (auto& part : parts) part = std::make_shared<std::vector<Element>>();
+      Status failed;
+      for (std::int64_t i = 0; i < held; i += w.stride) {
+        const auto& [status, element] = buffer_[static_cast<std::size_t>(i)];
+        if (!status.ok()) {
+          failed = status;
+          break;
+        }
+        for (std::size_t k = 0; k < components; ++k) parts[k]->push_back({element[k]});
+      }
+      ARGOSY_RETURN_IF_ERROR(shift());
+      if (!failed.ok()) return failed;
+      out.clear();
+      for (std::size_t k = 0; k < components; ++k) {
+        out.push_back(dataset_handle(
+            list_dataset("WindowDataset", {d_->input().types()[k]}, {d_->input().shapes()[k]}, std::move(parts[k]))));
+      }
+      return true;
+    }
+
+   private:
+    Status shift() {
+      std::int64_t left = d_->window_.shift;
+      for (; left > 0 && !buffer_.empty(); --left) buffer_.pop_front();
+      for (Element dropped; left > 0; --left) {
+        ARGOSY_ASSIGN_OR_RETURN(const bool some, next_input(dropped));
+        if (!some) break;
+      }
+      return ok_status();
+    }
+    std::deque<std::pair<Status, Element>> buffer_;
+  };
+  const WindowSize window_;
+};
+
+Result<DatasetPtr> make_window(const DatasetArgs& a) {
+  ARGOSY_ASSIGN_OR_RETURN(DatasetPtr input, a.dataset());
+  WindowSize w{};
+  ARGOSY_ASSIGN_OR_RETURN(w.size, a.integer("size"));
+  if (w.size <= 0) return invalid_argument("Window size must be greater than zero.");
+  ARGOSY_ASSIGN_OR_RETURN(w.shift, a.integer("shift"));
+  if (w.shift <= 0) return invalid_argument("Window shift must be greater than zero.");
+  ARGOSY_ASSIGN_OR_RETURN(w.stride, a.integer("stride"));
+  if (w.stride <= 0) return invalid_argument("Window stride must be greater than zero.");
+  std::int64_t span = 0;
+  if (__builtin_mul_overflow(w.size - 1, w.stride, &span) || span == INT64_MAX) {
+    return invalid_argument("a window of ", w.size, " elements, every ", w.stride, "th, is too long");
+  }
+  ARGOSY_ASSIGN_OR_RETURN(w.drop, a.boolean("drop_remainder"));
+  return DatasetPtr(std::make_shared<Window>(a, std::move(input), w));
+}
+
+// The element of the input that the selector names, and so on.
+class Directed final : public DatasetValue {
+ public:
+  Directed(const DatasetArgs& a, DatasetPtr selector, std::vector<DatasetPtr> inputs)
+      : DatasetValue(a.op(), a.types(), a.shapes()),
+        selector_(std::move(selector)),
+        inputs_(std::move(inputs)),
+        stops_(a.attrs().get_or<bool>("stop_on_empty_dataset", false)) {}
+  Result<IteratorPtr> iterate(const IteratorContext& context) const override {
+    ARGOSY_ASSIGN_OR_RETURN(IteratorPtr selector, selector_->iterate(context));
+    std::vector<IteratorPtr> inputs;
+    for (const DatasetPtr& d : inputs_) {
+      ARGOSY_ASSIGN_OR_RETURN(IteratorPtr i, d->iterate(context));
+      inputs.push_back(std::move(i));
+    }
+    return IteratorPtr(std::make_unique<Iterator>(std::move(selector), std::move(inputs), stops_));
+  }
+
+ private:
+  class Iterator final : public DatasetIterator {
+   public:
+    Iterator(IteratorPtr selector, std::vector<IteratorPtr> inputs, bool stops)
+        : selector_(std::move(selector)), inputs_(std::move(inputs)), left_(inputs_.size()), stops_(stops) {}
+    Result<bool> next(Element& out) override {
+      while (selector_ != nullptr && left_ > 0) {
+        Element chosen;
+        ARGOSY_ASSIGN_OR_RETURN(const bool some, selector_->next(chosen));
+        if (!some) break;
+        ARGOSY_ASSIGN_OR_RETURN(const std::int64_t i, int_of(chosen, "the selector"));
+        if (i < 0 || i >= static_cast<std::int64_t>(inputs_.size())) {
+          return invalid_argument("Selector index out of range: ", i, " >= ", inputs_.size());
+        }
+        IteratorPtr& input = inputs_[static_cast<std::size_t>(i)];
+        if (input == nullptr) continue;  // its turn passes
+        ARGOSY_ASSIGN_OR_RETURN(const bool given, input->next(out));
+        if (given) return true;
+        input = nullptr;
+        --left_;
+        if (stops_) break;
+      }
+      selector_ = nullptr;
+      inputs_.clear();
+      return false;
+    }
+
+   private:
+    IteratorPtr selector_;
+    std::vector<IteratorPtr> inputs_;
+    std::size_t left_;
+    const bool stops_;
+  };
+  const DatasetPtr selector_;
+  const std::vector<DatasetPtr> inputs_;
+  const bool stops_;
+};
+
+Result<DatasetPtr> make_directed(const DatasetArgs& a) {
+  ARGOSY_ASSIGN_OR_RETURN(DatasetPtr selector, a.dataset("selector_input_dataset"));
+  if (selector->types() != std::vector<DType>{DType::kInt64}) {
+    return invalid_argument("The selector input must be a dataset of scalar int64 elements.");
+  }
+  ARGOSY_ASSIGN_OR_RETURN(auto inputs, a.dataset_list("data_input_datasets"));
+  for (const DatasetPtr& d : inputs) {
+    if (d->types() != a.types()) return invalid_argument("All inputs must have the same output_dtypes.");
+  }
+  return DatasetPtr(std::make_shared<Directed>(a, std::move(selector), std::move(inputs)));
+}
+
+}  // namespace
+
+void add_windows(KernelRegistry& kernels) {
+  add_dataset<make_window>(kernels, {"WindowDataset"});
+  add_dataset<make_directed>(kernels, {"DirectedInterleaveDataset", "ExperimentalDirectedInterleaveDataset"});
+}
+
+}  // namespace argosy::datasets

@@ -1,0 +1,96 @@
+// Datasets that hand another's elements on.
+#include "argosy/ops/dataset/unary.h"
+
+namespace argosy::datasets {
+
+namespace {
+
+// Hints to an optimizer and a scheduler that are not ours: the dataset itself.
+Result<DatasetPtr> make_same(const DatasetArgs& a) { return a.dataset(); }
+
+class AssertCardinality final : public UnaryDataset {
+ public:
+  AssertCardinality(const DatasetArgs& a, DatasetPtr input, std::int64_t count)
+      : UnaryDataset(a, std::move(input)), count_(count) {}
+  std::int64_t cardinality() const override { return count_; }
+  Result<IteratorPtr> iterate(const IteratorContext& context) const override {
+    return iterate_as<Iterator>(self<AssertCardinality>(), context);
+  }
+
+ private:
+  static std::string elements(std::int64_t n) {
+    if (n == kInfinite) return "an infinite number of elements";
+    if (n == kUnknownCardinality) return "an unknown number of elements";
+    return n == 1 ? "1 element" : str_cat(n, " elements");
+  }
+  class Iterator final : public UnaryIterator<AssertCardinality> {
+   public:
+    using UnaryIterator::UnaryIterator;
+    Result<bool> next(Element& out) override {
+      ARGOSY_ASSIGN_OR_RETURN(const bool some, next_input(out));
+      if (some) ++count_;
+      if (!some && count_ != d_->count_) {
+        return failed_precondition("Input dataset was expected to contain ", elements(d_->count_),
+                                   " but contained only ", elements(count_), ".");
+      }
+      if (some && d_->count_ != kInfinite && count_ > d_->count_) {
+        return failed_precondition("Input dataset was expected to contain ", elements(d_->count_),
+                                   " but contained at least ", elements(count_), ".");
+      }
+      return some;
+    }
+
+   private:
+    std::int64_t count_ = 0;
+  };
+  const std::int64_t count_;
+};
+
+Result<DatasetPtr> make_assert_cardinality(const DatasetArgs& a) {
+  ARGOSY_ASSIGN_OR_RETURN(DatasetPtr input, a.dataset());
+  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t count, a.integer("cardinality"));
+  return DatasetPtr(std::make_shared<AssertCardinality>(a, std::move(input), count));
+}
+
+// Elements that fail are left out.
+class IgnoreErrors final : public UnaryDataset {
+ public:
+  using UnaryDataset::UnaryDataset;
+  Result<IteratorPtr> iterate(const IteratorContext& context) const override {
+    return iterate_as<Iterator>(self<IgnoreErrors>(), context);
+  }
+
+ private:
+  class Iterator final : public UnaryIterator<IgnoreErrors> {
+   public:
+    using UnaryIterator::UnaryIterator;
+    Result<bool> next(Element& out) override {
+      while (true) {
+        Result<bool> some = next_input(out);
+        if (some.ok()) return some;
+        if (context_.cancellation->cancelled()) return context_.cancellation->status();
+      }
+    }
+  };
+};
+
+Result<DatasetPtr> make_ignore_errors(const DatasetArgs& a) {
+  ARGOSY_ASSIGN_OR_RETURN(DatasetPtr input, a.dataset());
+  return DatasetPtr(std::make_shared<IgnoreErrors>(a, std::move(input)));
+}
+
+}  // namespace
+
+void add_wrappers(KernelRegistry& kernels) {
+  add_dataset<make_same>(
+      kernels, {"OptionsDataset", "OptimizeDataset", "OptimizeDatasetV2", "ModelDataset",
+                "MaxIntraOpParallelismDataset", "ExperimentalMaxIntraOpParallelismDataset", "PrivateThreadPoolDataset",
+                "ExperimentalPrivateThreadPoolDataset", "AssertNextDataset", "ExperimentalAssertNextDataset",
+                "BytesProducedStatsDataset", "ExperimentalBytesProducedStatsDataset", "LatencyStatsDataset",
+                "ExperimentalLatencyStatsDataset", "NonSerializableDataset", "ExperimentalNonSerializableDataset",
+                "FinalizeDataset", "AutoShardDataset", "ExperimentalAutoShardDataset"});
+  add_dataset<make_assert_cardinality>(kernels, {"AssertCardinalityDataset"});
+  add_dataset<make_ignore_errors>(kernels, {"IgnoreErrorsDataset", "ExperimentalIgnoreErrorsDataset"});
+}
+
+}  // namespace argosy::datasets

@@ -1,0 +1,212 @@
+#include "argosy/ops/iterator/iterator.h"
+
+#include "argosy/graph/function_body.h"
+#include "argosy/op/registry.h"
+#include "argosy/op/shape_context.h"
+
+namespace argosy {
+
+namespace {
+
+Status scalars_shape(ShapeContext& c) {
+  for (int i = 0; i < c.num_inputs(); ++i) ARGOSY_RETURN_IF_ERROR(c.with_rank(i, 0).status());
+  c.set_all_outputs(PartialShape::scalar());
+  return ok_status();
+}
+
+Status from_value_shape(ShapeContext& c) {
+  c.set_output(0, PartialShape::scalar());
+  return ok_status();
+}
+
+Status elements_shape(ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(c.with_rank(0, 0).status());
+  const auto& shapes = c.attrs().get<std::vector<PartialShape>>("output_shapes");
+  if (static_cast<int>(shapes.size()) != c.num_outputs()) {
+    return invalid_argument("`output_shapes` must be the same length as `output_types` (", shapes.size(), " vs. ",
+                            c.num_outputs(), ")");
+  }
+  for (int i = 0; i < c.num_outputs(); ++i) c.set_output(i, shapes[static_cast<std::size_t>(i)]);
+  return ok_status();
+}
+
+struct Row {
+  const char* name;
+  const char* doc;
+  std::vector<std::string> inputs, outputs, attrs;
+  ShapeFn shape = scalars_shape;
+  bool stateful = true;
+  bool waits = false;
+};
+
+std::vector<Row> rows() {
+  const std::string types = "output_types: list(type) >= 1", shapes = "output_shapes: list(shape) >= 1";
+  const std::string any_types = "output_types: list(type) >= 0 = []",
+                    any_shapes = "output_shapes: list(shape) >= 0 = []";
+  const std::vector<std::string> named = {"shared_name: string", "container: string", types, shapes};
+  const std::vector<std::string> deleted = {"handle: resource", "deleter: variant"};
+  return {
+      {"Iterator", "The iterator of that name.", {}, {"handle: resource"}, named},
+      {"IteratorV2", "The iterator of that name.", {}, {"handle: resource"}, named},
+      {"OneShotIterator",
+       "An iterator over the dataset that the function makes.",
+       {},
+       {"handle: resource"},
+       {"dataset_factory: func", types, shapes, "container: string = ''", "shared_name: string = ''"}},
+      {"AnonymousIterator", "An iterator without a name.", {}, {"handle: resource"}, {types, shapes}},
+      {"AnonymousIteratorV2", "An iterator without a name.", {}, deleted, {types, shapes}},
+      {"AnonymousIteratorV3", "An iterator without a name.", {}, {"handle: resource"}, {types, shapes}},
+      {"MakeIterator",
+       "Sets the iterator to the beginning of the dataset.",
+       {"dataset: variant", "iterator: resource"},
+       {},
+       {}},
+      {"DeleteIterator", "Lets go of the iterator.", deleted, {}, {}},
+      {"IteratorGetNext",
+       "The next element.",
+       {"iterator: resource"},
+       {"components: output_types"},
+       {types, shapes},
+       elements_shape,
+       true,
+       true},
+      {"IteratorGetNextSync",
+       "The next element.",
+       {"iterator: resource"},
+       {"components: output_types"},
+       {types, shapes},
+       elements_shape,
+       true,
+       true},
+      {"IteratorGetNextAsOptional",
+       "The next element, or an empty optional at the end.",
+       {"iterator: resource"},
+       {"optional: variant"},
+       {types, shapes},
+       scalars_shape,
+       true,
+       true},
+      {"IteratorToStringHandle",
+       "A text that names the iterator.",
+       {"resource_handle: resource"},
+       {"string_handle: string"},
+       {}},
+      {"IteratorFromStringHandle",
+       "The iterator that a text names.",
+       {"string_handle: string"},
+       {"resource_handle: resource"},
+       {any_types, any_shapes}},
+      {"IteratorFromStringHandleV2",
+       "The iterator that a text names.",
+       {"string_handle: string"},
+       {"resource_handle: resource"},
+       {any_types, any_shapes}},
+      {"IteratorGetDevice", "The device that the iterator is on.", {"resource: resource"}, {"device: string"}, {}},
+      {"ExperimentalIteratorGetDevice",
+       "The device that the iterator is on.",
+       {"resource: resource"},
+       {"device: string"},
+       {}},
+      {"OptionalFromValue",
+       "An optional that holds these tensors.",
+       {"components: Toutput_types"},
+       {"optional: variant"},
+       {"Toutput_types: list(type) >= 1"},
+       from_value_shape,
+       false},
+      {"OptionalNone", "An optional that holds nothing.", {}, {"optional: variant"}, {}, scalars_shape, false},
+      {"OptionalHasValue",
+       "Does the optional hold something?",
+       {"optional: variant"},
+       {"has_value: bool"},
+       {},
+       scalars_shape,
+       false},
+      {"OptionalGetValue",
+       "What the optional holds.",
+       {"optional: variant"},
+       {"components: output_types"},
+       {types, shapes},
+       elements_shape,
+       false},
+      {"AnonymousMemoryCache", "Where cached elements are kept.", {}, deleted, {}},
+      {"DummyMemoryCache", "No cache: the dataset has its own.", {}, {"handle: resource"}, {}},
+      {"DummySeedGenerator", "No seeds: the dataset has its own.", {}, {"handle: resource"}, {}},
+      {"AnonymousSeedGenerator",
+       "Seeds for iterators.",
+       {"seed: int64", "seed2: int64", "reshuffle: bool"},
+       deleted,
+       {}},
+      {"AnonymousRandomSeedGenerator", "Seeds for iterators.", {"seed: int64", "seed2: int64"}, deleted, {}},
+      {"DeleteMemoryCache", "Lets go of the cache.", deleted, {}, {}},
+      {"DeleteSeedGenerator", "Lets go of the seeds.", deleted, {}, {}},
+      {"DeleteRandomSeedGenerator", "Lets go of the seeds.", deleted, {}, {}},
+  };
+}
+
+// The next element of the iterator, component by component.
+std::vector<Value> next_of(Value handle, const InputPipeline& elements) {
+  std::vector<Value> next;
+  if (!handle.valid()) return next;
+  const Value first = handle.graph().add("IteratorGetNext", {handle},
+                                         {{"output_types", elements.types}, {"output_shapes", elements.shapes}});
+  for (std::size_t i = 0; i < elements.types.size(); ++i) next.push_back(first.output(static_cast<int>(i)));
+  return next;
+}
+
+}  // namespace
+
+void define_iterator(OpRegistry& ops) {
+  for (Row& row : rows()) {
+    // What waits, waits for nothing that its own step does: it needs no partner, like a collective of one.
+    ops.add({.name = row.name,
+             .doc = row.doc,
+             .inputs = std::move(row.inputs),
+             .outputs = std::move(row.outputs),
+             .attrs = std::move(row.attrs),
+             .shape = row.shape,
+             .gradient = kNotDifferentiable,
+             .cost = free_cost,
+             .stateful = row.stateful,
+             .cpu_only = true,
+             .blocks_gradient = true,
+             .async = row.waits,
+             .collective = row.waits});
+  }
+}
+
+IteratorValue initializable_iterator(const InputPipeline& elements, std::string_view name) {
+  IteratorValue iterator;
+  if (!elements.dataset.valid()) return iterator;
+  Graph& graph = elements.dataset.graph();
+  iterator.handle = graph.add(
+      "IteratorV2", {},
+      {{"shared_name", ""}, {"container", ""}, {"output_types", elements.types}, {"output_shapes", elements.shapes}},
+      name);
+  iterator.initializer = graph.add("MakeIterator", {elements.dataset, iterator.handle});
+  iterator.next = next_of(iterator.handle, elements);
+  return iterator;
+}
+
+IteratorValue one_shot_iterator(Graph& graph, const std::function<InputPipeline(Graph&)>& make, std::string_view name) {
+  IteratorValue iterator;
+  FunctionBody body(graph, "make_dataset");
+  const InputPipeline elements = make(body.graph());
+  const auto f = body.finish({elements.dataset});
+  if (f == nullptr || !elements.dataset.valid()) return iterator;
+  if (!body.captures().empty()) {
+    graph.fail(
+        invalid_argument("the dataset of a one-shot iterator takes '", body.captures()[0].name(), "' from around it")
+            .with_id("ARG-ITERATOR-003")
+            .with_next("make everything it needs inside, or use initializable_iterator"));
+    return iterator;
+  }
+  iterator.handle = graph.add(
+      "OneShotIterator", {},
+      {{"dataset_factory", FunctionRef{f->name}}, {"output_types", elements.types}, {"output_shapes", elements.shapes}},
+      name);
+  iterator.next = next_of(iterator.handle, elements);
+  return iterator;
+}
+
+}  // namespace argosy

@@ -1,0 +1,219 @@
+#include "argosy/device/device.h"
+#include "argosy/op/step_context.h"
+#include "argosy/ops/dataset/dataset_value.h"
+#include "argosy/ops/iterator/iterator_kernels.h"
+#include "argosy/ops/iterator/iterator_state.h"
+
+namespace argosy {
+
+namespace datasets {
+
+namespace {
+
+std::vector<DType> types_of(const KernelInit& init) { return init.attrs.get<std::vector<DType>>("output_types"); }
+std::vector<PartialShape> shapes_of(const KernelInit& init) {
+  return init.attrs.get<std::vector<PartialShape>>("output_shapes");
+}
+
+// --- handles ---------------------------------------------------------------------------------------------------------
+
+// Iterator, IteratorV2, OneShotIterator: the iterator of this name.
+class Handle final : public Kernel {
+ public:
+  explicit Handle(const KernelInit& init) : types_(types_of(init)), shapes_(shapes_of(init)) {
+    const std::string& container = init.attrs.get_string("container");
+    const std::string& shared = init.attrs.get_string("shared_name");
+    container_ = container.empty() ? "localhost" : container;
+    name_ = shared.empty() ? std::string(init.node) : shared;
+  }
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    auto kernel = std::make_unique<Handle>(init);
+    if (const auto* const factory = init.attrs.find_as<FunctionRef>("dataset_factory")) {
+      if (init.functions == nullptr) {
+        return not_found("there is no function \"", factory->name, "\": the graph has none").with_id("ARG-FN-005");
+      }
+      ARGOSY_ASSIGN_OR_RETURN(kernel->factory_, init.functions->prepare(factory->name));
+    }
+    return std::unique_ptr<Kernel>(std::move(kernel));
+  }
+
+  Status run(KernelContext& c) override {
+    Allocator& memory = c.allocator();
+    const auto fresh = [&] { return std::make_shared<IteratorState>(types_, shapes_, memory); };
+    ARGOSY_ASSIGN_OR_RETURN(auto state, c.resources().find_or_make<IteratorState>(container_, name_, fresh));
+    ARGOSY_RETURN_IF_ERROR(check_elements(types_, shapes_, state->types(), state->shapes()));
+    if (factory_ != nullptr) {
+      Cancellation* const cancellation = c.step() != nullptr ? &c.step()->cancellation() : nullptr;
+      ARGOSY_RETURN_IF_ERROR(state->initialize_once([&]() -> Result<DatasetPtr> {
+        ARGOSY_ASSIGN_OR_RETURN(const Element returned, factory_->run({}, cancellation));
+        if (returned.size() != 1 || returned[0].dtype() != DType::kVariant || returned[0].shape().rank() != 0) {
+          return invalid_argument("The `dataset_factory` function must return a single scalar of dtype DT_VARIANT.");
+        }
+        return dataset_in(returned[0]);
+      }));
+    }
+    c.set_output(0, Tensor::scalar(ResourceHandle(container_, name_, std::move(state))));
+    return ok_status();
+  }
+
+ private:
+  const std::vector<DType> types_;
+  const std::vector<PartialShape> shapes_;
+  std::string container_, name_;
+  std::shared_ptr<FunctionCall> factory_;
+};
+
+// An iterator that lives as long as somebody holds its handle.
+class Anonymous final : public Kernel {
+ public:
+  explicit Anonymous(const KernelInit& init) : types_(types_of(init)), shapes_(shapes_of(init)) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    return std::unique_ptr<Kernel>(std::make_unique<Anonymous>(init));
+  }
+  Status run(KernelContext& c) override {
+    auto state = std::make_shared<IteratorState>(types_, shapes_, c.allocator());
+    c.set_output(0, Tensor::scalar(ResourceHandle("", "AnonymousIterator", std::move(state))));
+    if (c.num_outputs() > 1) c.set_output(1, Tensor::scalar(Variant()));
+    return ok_status();
+  }
+
+ private:
+  const std::vector<DType> types_;
+  const std::vector<PartialShape> shapes_;
+};
+
+Status make_iterator(KernelContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(DatasetPtr dataset, dataset_in(c.input(0)));
+  ARGOSY_ASSIGN_OR_RETURN(const auto state, c.resource<IteratorState>(1));
+  return state->initialize(std::move(dataset));
+}
+
+Status delete_iterator(KernelContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const ResourceHandle* handle, c.resource_handle(0));
+  if (!handle->container().empty()) return c.resources().remove(handle->container(), handle->name());
+  return ok_status();
+}
+
+// --- elements --------------------------------------------------------------------------------------------------------
+
+Status give(KernelContext& c, Element element) {
+  if (static_cast<int>(element.size()) != c.num_outputs()) {
+    return invalid_argument("Number of components does not match: expected ", c.num_outputs(), " types but got ",
+                            element.size(), ".");
+  }
+  for (int i = 0; i < c.num_outputs(); ++i) {
+    Tensor& t = element[static_cast<std::size_t>(i)];
+    if (t.dtype() != c.output_dtype(i)) {
+      return invalid_argument("Data type mismatch at component ", i, ": expected ", dtype_name(c.output_dtype(i)),
+                              " but got ", dtype_name(t.dtype()), ".");
+    }
+    c.set_output(i, std::move(t));
+  }
+  return ok_status();
+}
+
+// What to do with what an iterator gives.
+using Take = Status (*)(KernelContext& c, Result<Element> got);
+
+Status take_element(KernelContext& c, Result<Element> got) {
+  ARGOSY_RETURN_IF_ERROR(got.status());
+  return give(c, *std::move(got));
+}
+
+Status take_optional(KernelContext& c, Result<Element> got) {
+  if (!got.ok() && got.status().code() != Code::kOutOfRange) return std::move(got).status();
+  std::optional<Element> value;
+  if (got.ok()) value = *std::move(got);
+  c.set_output(0, optional_handle(std::move(value)));
+  return ok_status();
+}
+
+template <Take kTake>
+class Next final : public AsyncKernel {
+ public:
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit&) {
+    return std::unique_ptr<Kernel>(std::make_unique<Next>());
+  }
+  void run_async(KernelContext& c, Done done) override {
+    const auto state = c.resource<IteratorState>(0);
+    if (!state.ok()) return done(state.status());
+    Cancellation* const cancellation = c.step() != nullptr ? &c.step()->cancellation() : nullptr;
+    (*state)->next(cancellation, [&c, done = std::move(done)](Result<Element> got) { done(kTake(c, std::move(got))); });
+  }
+};
+
+// --- names -----------------------------------------------------------------------------------------------------------
+
+constexpr char kSeparator = '\n';  // in no name
+
+Status to_string_handle(KernelContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const auto state, c.resource<IteratorState>(0));
+  ARGOSY_ASSIGN_OR_RETURN(const ResourceHandle* handle, c.resource_handle(0));
+  std::string container = handle->container(), name = handle->name();
+  if (container.empty()) {  // from now on it can be found
+    container = "localhost";
+    name = str_cat("AnonymousIterator/", reinterpret_cast<std::uintptr_t>(state.get()));
+    ARGOSY_RETURN_IF_ERROR(c.resources().find_or_make<IteratorState>(container, name, [&] { return state; }).status());
+  }
+  c.set_output(0, Tensor::scalar(str_cat(container, kSeparator, name)));
+  return ok_status();
+}
+
+class FromString final : public Kernel {
+ public:
+  explicit FromString(const KernelInit& init) : types_(types_of(init)), shapes_(shapes_of(init)) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    return std::unique_ptr<Kernel>(std::make_unique<FromString>(init));
+  }
+  Status run(KernelContext& c) override {
+    if (c.input(0).shape().rank() != 0) return invalid_argument("string_handle must be a scalar");
+    const std::string& text = *c.input(0).data<std::string>();
+    const std::size_t at = text.find(kSeparator);
+    if (at == std::string::npos) {
+      return invalid_argument("Could not parse string_handle as a valid ResourceHandle");
+    }
+    const std::string container = text.substr(0, at), name = text.substr(at + 1);
+    ARGOSY_ASSIGN_OR_RETURN(auto state, c.resources().find<IteratorState>(container, name));
+    if (!types_.empty()) {
+      ARGOSY_RETURN_IF_ERROR(check_elements(types_, shapes_, state->types(), state->shapes()));
+    }
+    c.set_output(0, Tensor::scalar(ResourceHandle(container, name, std::move(state))));
+    return ok_status();
+  }
+
+ private:
+  const std::vector<DType> types_;
+  const std::vector<PartialShape> shapes_;
+};
+
+Status device_of(KernelContext& c) {
+  ARGOSY_RETURN_IF_ERROR(c.resource_handle(0).status());
+  c.set_output(0, Tensor::scalar(c.device() != nullptr ? c.device()->spec().name.to_string() : std::string()));
+  return ok_status();
+}
+
+}  // namespace
+
+}  // namespace datasets
+
+void add_kernels_cpu_iterator(KernelRegistry& kernels) {
+  using namespace datasets;  // NOLINT(google-build-using-namespace)
+  for (const char* op : {"Iterator", "IteratorV2", "OneShotIterator"}) kernels.add(op, "cpu", Handle::make);
+  for (const char* op : {"AnonymousIterator", "AnonymousIteratorV2", "AnonymousIteratorV3"}) {
+    kernels.add(op, "cpu", Anonymous::make);
+  }
+  kernels.add("MakeIterator", "cpu", make_iterator);
+  kernels.add("DeleteIterator", "cpu", delete_iterator);
+  kernels.add("IteratorGetNext", "cpu", Next<take_element>::make);
+  kernels.add("IteratorGetNextSync", "cpu", Next<take_element>::make);
+  kernels.add("IteratorGetNextAsOptional", "cpu", Next<take_optional>::make);
+  kernels.add("IteratorToStringHandle", "cpu", to_string_handle);
+  kernels.add("IteratorFromStringHandle", "cpu", FromString::make);
+  kernels.add("IteratorFromStringHandleV2", "cpu", FromString::make);
+  kernels.add("IteratorGetDevice", "cpu", device_of);
+  kernels.add("ExperimentalIteratorGetDevice", "cpu", device_of);
+  add_optionals(kernels);
+  add_shared(kernels);
+}
+
+}  // namespace argosy

@@ -1,0 +1,91 @@
+// What an iterator handle refers to. Internal to the family.
+//
+// The pipeline runs on a thread of its own, or, where an element lies ready, on the thread that asks for it. A step
+// that gives up waiting takes nothing along: the element it would have got goes to whoever asks next.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "argosy/ops/dataset/dataset_value.h"
+
+namespace argosy::datasets {
+
+// One pass over a dataset, from initialization to the end or the next initialization. Thread-safe.
+class Pipeline : public std::enable_shared_from_this<Pipeline> {
+ public:
+  using Got = std::function<void(Result<Element>)>;
+
+  explicit Pipeline(Allocator& memory) : context_{&threads_, &cancellation_, &memory} {}
+  ~Pipeline();
+  Status open(DatasetPtr dataset);
+  // Calls `got` once, on this or another thread: with an element; OUT_OF_RANGE "End of sequence"; CANCELLED when
+  // `cancellation` (may be null) is pulled meanwhile; or the pipeline's own error.
+  void next(Cancellation* cancellation, Got got);
+  // Whoever waits is told CANCELLED; ends all threads, except that of its own it is called from, which ends by itself.
+  void close();
+
+ private:
+  struct Waiter {
+    Got got;
+    Cancellation* cancellation = nullptr;
+    Cancellation::Token token = 0;
+    std::atomic<bool> answered{false};
+  };
+
+  Result<Element> produce();  // by the one who set working_
+  void serve();
+  Status wake_server() ARGOSY_REQUIRES(mutex_);
+  std::shared_ptr<Waiter> take_waiter() ARGOSY_REQUIRES(mutex_);
+  static void answer(Waiter& waiter, Result<Element> result);
+
+  BlockingPool threads_;
+  Cancellation cancellation_;
+  const IteratorContext context_;
+  DatasetPtr dataset_;  // of the one who set working_, as is:
+  IteratorPtr iterator_;
+
+  Mutex mutex_;
+  CondVar changed_;
+  bool working_ ARGOSY_GUARDED_BY(mutex_) = false;
+  bool closing_ ARGOSY_GUARDED_BY(mutex_) = false;
+  std::deque<std::shared_ptr<Waiter>> waiters_ ARGOSY_GUARDED_BY(mutex_);
+  std::optional<Result<Element>> left_over_ ARGOSY_GUARDED_BY(mutex_);
+  std::thread server_ ARGOSY_GUARDED_BY(mutex_);
+};
+
+class IteratorState final : public Resource {
+ public:
+  IteratorState(std::vector<DType> types, std::vector<PartialShape> shapes, Allocator& memory)
+      : types_(std::move(types)), shapes_(std::move(shapes)), memory_(memory) {}
+  ~IteratorState() override;
+  std::string describe() const override { return "iterator"; }
+  const std::vector<DType>& types() const { return types_; }
+  const std::vector<PartialShape>& shapes() const { return shapes_; }
+
+  // From the beginning of this dataset, whose elements must be what the iterator was declared to give.
+  Status initialize(DatasetPtr dataset);
+  // The same with the dataset that `make` gives, unless it was initialized before; an error of the first time stays.
+  Status initialize_once(const std::function<Result<DatasetPtr>()>& make);
+  // FAILED_PRECONDITION before initialization; else as Pipeline::next.
+  void next(Cancellation* cancellation, Pipeline::Got got);
+
+ private:
+  const std::vector<DType> types_;
+  const std::vector<PartialShape> shapes_;
+  Allocator& memory_;
+  Mutex once_mutex_;
+  std::optional<Status> once_ ARGOSY_GUARDED_BY(once_mutex_);
+  Mutex mutex_;
+  std::shared_ptr<Pipeline> pipeline_ ARGOSY_GUARDED_BY(mutex_);
+};
+
+// INVALID_ARGUMENT, in TensorFlow's words, unless elements of the one kind may be given out as the other.
+Status check_elements(const std::vector<DType>& expected, const std::vector<PartialShape>& expected_shapes,
+                      const std::vector<DType>& types, const std::vector<PartialShape>& shapes);
+
+}  // namespace argosy::datasets

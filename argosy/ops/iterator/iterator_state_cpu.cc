@@ -1,0 +1,218 @@
+#include "argosy/ops/iterator/iterator_state.h"
+
+#include <pthread.h>
+
+#include <system_error>
+
+namespace argosy::datasets {
+
+namespace {
+
+Status ended() { return cancelled("the iterator was initialized anew, or has gone").with_id("ARG-ITERATOR-002"); }
+
+}  // namespace
+
+// --- Pipeline --------------------------------------------------------------------------------------------------------
+
+Pipeline::~Pipeline() { close(); }
+
+Status Pipeline::open(DatasetPtr dataset) {
+  ARGOSY_ASSIGN_OR_RETURN(iterator_, dataset->iterate(context_));
+  dataset_ = std::move(dataset);
+  return ok_status();
+}
+
+Result<Element> Pipeline::produce() {
+  Element element;
+  ARGOSY_ASSIGN_OR_RETURN(const bool some, iterator_->next(element));
+  if (!some) return out_of_range("End of sequence");
+  return element;
+}
+
+void Pipeline::answer(Waiter& waiter, Result<Element> result) {
+  if (waiter.cancellation != nullptr) waiter.cancellation->remove(waiter.token);
+  waiter.got(std::move(result));
+}
+
+std::shared_ptr<Pipeline::Waiter> Pipeline::take_waiter() {
+  while (!waiters_.empty()) {
+    std::shared_ptr<Waiter> waiter = std::move(waiters_.front());
+    waiters_.pop_front();
+    if (!waiter->answered.exchange(true)) return waiter;
+  }
+  return nullptr;
+}
+
+void Pipeline::next(Cancellation* cancellation, Got got) {
+  const std::shared_ptr<Pipeline> self = shared_from_this();  // `got` may let go of the iterator
+  std::optional<Result<Element>> result;
+  bool mine = false;
+  {
+    MutexLock lock(mutex_);
+    if (closing_) {
+      result = ended();
+    } else if (!working_ && waiters_.empty()) {
+      result = std::exchange(left_over_, std::nullopt);
+      mine = !result && iterator_->ready();
+      working_ = mine;
+    }
+  }
+  if (mine) {
+    result = produce();
+    MutexLock lock(mutex_);
+    working_ = false;
+    changed_.notify_all();
+  }
+  if (result) return got(*std::move(result));
+
+  auto waiter = std::make_shared<Waiter>();
+  waiter->got = std::move(got);
+  if (cancellation != nullptr) {
+    const auto give_up = [waiter, cancellation] {
+      if (!waiter->answered.exchange(true)) waiter->got(cancellation->status());
+    };
+    if (!cancellation->add(give_up, &waiter->token)) return waiter->got(cancellation->status());
+    waiter->cancellation = cancellation;
+  }
+  Status failed;
+  {
+    MutexLock lock(mutex_);
+    failed = closing_ ? ended() : wake_server();
+    if (failed.ok()) waiters_.push_back(waiter);
+  }
+  if (!failed.ok() && !waiter->answered.exchange(true)) answer(*waiter, std::move(failed));
+}
+
+Status Pipeline::wake_server() {
+  changed_.notify_all();
+  if (server_.joinable()) return ok_status();
+  try {
+    server_ = std::thread([self = shared_from_this()] { self->serve(); });
+  } catch (const std::system_error& e) {
+    return resource_exhausted("no thread for an iterator: ", e.what()).with_id("ARG-THREAD-001");
+  }
+  return ok_status();
+}
+
+void Pipeline::serve() {
+  pthread_setname_np(pthread_self(), "iterator");
+  while (true) {
+    std::optional<Result<Element>> result;
+    bool working = false;
+    {
+      MutexLock lock(mutex_);
+      while (!closing_ && (working_ || waiters_.empty())) changed_.wait(mutex_);
+      if (closing_) return;
+      while (!waiters_.empty() && waiters_.front()->answered.load()) waiters_.pop_front();
+      if (waiters_.empty()) continue;
+      result = std::exchange(left_over_, std::nullopt);
+      working = working_ = !result;
+    }
+    if (working) result = produce();
+    std::shared_ptr<Waiter> waiter;
+    {
+      MutexLock lock(mutex_);
+      if (working) working_ = false;
+      changed_.notify_all();
+      waiter = take_waiter();
+      if (waiter == nullptr && !closing_) left_over_ = std::move(result);
+    }
+    if (waiter != nullptr) answer(*waiter, *std::move(result));
+  }
+}
+
+void Pipeline::close() {
+  cancellation_.cancel(ended());
+  std::deque<std::shared_ptr<Waiter>> waiters;
+  std::thread server;
+  {
+    MutexLock lock(mutex_);
+    closing_ = true;
+    waiters.swap(waiters_);
+    changed_.notify_all();
+    while (working_) changed_.wait(mutex_);
+    left_over_.reset();
+    server = std::move(server_);
+  }
+  for (const auto& waiter : waiters) {
+    if (!waiter->answered.exchange(true)) answer(*waiter, ended());
+  }
+  // All that needs the machine goes here, on whichever thread this is.
+  iterator_ = nullptr;
+  dataset_ = nullptr;
+  if (!server.joinable()) return;
+  if (server.get_id() == std::this_thread::get_id()) {
+    server.detach();
+  } else {
+    server.join();
+  }
+}
+
+// --- IteratorState ---------------------------------------------------------------------------------------------------
+
+IteratorState::~IteratorState() {
+  std::shared_ptr<Pipeline> last;
+  {
+    MutexLock lock(mutex_);
+    last = std::move(pipeline_);
+  }
+  if (last != nullptr) last->close();
+}
+
+Status IteratorState::initialize(DatasetPtr dataset) {
+  ARGOSY_RETURN_IF_ERROR(check_elements(types_, shapes_, dataset->types(), dataset->shapes()));
+  auto fresh = std::make_shared<Pipeline>(memory_);
+  ARGOSY_RETURN_IF_ERROR(fresh->open(std::move(dataset)));
+  std::shared_ptr<Pipeline> before;
+  {
+    MutexLock lock(mutex_);
+    before = std::exchange(pipeline_, std::move(fresh));
+  }
+  if (before != nullptr) before->close();
+  return ok_status();
+}
+
+Status IteratorState::initialize_once(const std::function<Result<DatasetPtr>()>& make) {
+  MutexLock lock(once_mutex_);
+  if (!once_) {
+    auto dataset = make();
+    once_ = dataset.ok() ? initialize(*std::move(dataset)) : std::move(dataset).status();
+  }
+  return *once_;
+}
+
+void IteratorState::next(Cancellation* cancellation, Pipeline::Got got) {
+  std::shared_ptr<Pipeline> pipeline;
+  {
+    MutexLock lock(mutex_);
+    pipeline = pipeline_;
+  }
+  if (pipeline != nullptr) return pipeline->next(cancellation, std::move(got));
+  got(failed_precondition(
+          "GetNext() failed because the iterator has not been initialized. Ensure that you have run the "
+          "initializer operation for this iterator before getting the next element.")
+          .with_id("ARG-ITERATOR-001"));
+}
+
+Status check_elements(const std::vector<DType>& expected, const std::vector<PartialShape>& expected_shapes,
+                      const std::vector<DType>& types, const std::vector<PartialShape>& shapes) {
+  if (expected.size() != types.size()) {
+    return invalid_argument("Number of components does not match: expected ", expected.size(), " types but got ",
+                            types.size(), ".");
+  }
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (expected[i] != types[i]) {
+      return invalid_argument("Data type mismatch at component ", i, ": expected ", dtype_name(expected[i]),
+                              " but got ", dtype_name(types[i]), ".");
+    }
+  }
+  for (std::size_t i = 0; i < expected_shapes.size() && i < shapes.size(); ++i) {
+    if (!expected_shapes[i].compatible(shapes[i])) {
+      return invalid_argument("Incompatible shapes at component ", i, ": expected ", expected_shapes[i], " but got ",
+                              shapes[i], ".");
+    }
+  }
+  return ok_status();
+}
+
+}  // namespace argosy::datasets

@@ -1,0 +1,75 @@
+#include "argosy/ops/iterator/iterator_kernels.h"
+
+namespace argosy::datasets {
+
+namespace {
+
+class OptionalValue final : public VariantValue {
+ public:
+  explicit OptionalValue(std::optional<Element> value) : value_(std::move(value)) {}
+  std::string describe() const override { return value_ ? "optional with a value" : "optional without a value"; }
+  const std::optional<Element>& value() const { return value_; }
+
+ private:
+  const std::optional<Element> value_;
+};
+
+Result<std::shared_ptr<const OptionalValue>> optional_in(const Tensor& handle) {
+  if (handle.dtype() == DType::kVariant && handle.elements() == 1) {
+    auto value = std::dynamic_pointer_cast<const OptionalValue>(handle.data<Variant>()->value());
+    if (value != nullptr) return value;
+  }
+  return invalid_argument("The given optional does not have a value: it is no optional.");
+}
+
+Status from_value(KernelContext& c) {
+  Element element;
+  for (int i = 0; i < c.num_inputs(); ++i) element.push_back(c.input(i).owned());
+  c.set_output(0, optional_handle(std::move(element)));
+  return ok_status();
+}
+
+Status none(KernelContext& c) {
+  c.set_output(0, optional_handle(std::nullopt));
+  return ok_status();
+}
+
+Status has_value(KernelContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const auto optional, optional_in(c.input(0)));
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, {}));
+  *y->data<bool>() = optional->value().has_value();
+  return ok_status();
+}
+
+Status get_value(KernelContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const auto optional, optional_in(c.input(0)));
+  if (!optional->value()) return invalid_argument("The given optional does not have a value.");
+  const Element& element = *optional->value();
+  if (static_cast<int>(element.size()) != c.num_outputs()) {
+    return invalid_argument("The given optional has ", element.size(), " components, expected ", c.num_outputs(), ".");
+  }
+  for (int i = 0; i < c.num_outputs(); ++i) {
+    const Tensor& t = element[static_cast<std::size_t>(i)];
+    if (t.dtype() != c.output_dtype(i)) {
+      return invalid_argument("The given optional does not match the expected type for component ", i,
+                              ". Expected: ", dtype_name(c.output_dtype(i)), ". Actual: ", dtype_name(t.dtype()), ".");
+    }
+    c.set_output(i, t);
+  }
+  return ok_status();
+}
+
+}  // namespace
+
+Tensor optional_handle(std::optional<Element> value) {
+  return Tensor::scalar(Variant(std::make_shared<OptionalValue>(std::move(value))));
+}
+
+void add_optionals(KernelRegistry& kernels) {
+  kernels.add("OptionalFromValue", "cpu", from_value);
+  kernels.add("OptionalNone", "cpu", none);
+  kernels.add("OptionalHasValue", "cpu", has_value);
+  kernels.add("OptionalGetValue", "cpu", get_value);
+}
+
+}  // namespace argosy::datasets
