@@ -122,7 +122,6 @@ Result<bool> ByteStream::line(std::string& to) {
     s.take(1);
     break;
   }
-  if (!to.empty() && to.back() == '\r') to.pop_back();
   return some;
 }
 

@@ -20,7 +20,7 @@ class ByteStream {
   ByteStream& operator=(ByteStream&&) noexcept;
   ~ByteStream();
 
-  // The next line, without its end ("\n" or "\r\n"), in `to`; false at the end.
+  // The next line, without its "\n", in `to`; false at the end.
   Result<bool> line(std::string& to);
   // Up to `bytes` more in `to`: fewer only at the end.
   Status read(std::size_t bytes, std::string& to);

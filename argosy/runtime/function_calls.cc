@@ -31,6 +31,7 @@ class CompiledCall final : public FunctionCall {
           .with_id("ARG-FN-006");
     }
     RunContext context(0, nullptr);
+    context.keep_thread_budget();
     Cancellation::Token token = 0;
     bool linked = false;
     if (cancellation != nullptr) {

@@ -12,15 +12,20 @@
 
 namespace argosy {
 
-// All elements, each as the values of its components ("[1 2 3]", joined by a space), and how it ended.
+// All elements, each as the values of its components ("[1 2 3]", whatever the rank above 0; joined by a space), and how
+// it ended.
 struct Elements {
   std::vector<std::string> values;
   Status end;
 };
 
 inline std::string values_of(const Tensor& t) {
-  const std::string text = t.to_string(1000);  // "int64[2] [1 2]"
-  return text.substr(text.find(' ') + 1);
+  const std::string text = t.to_string(1 << 20);  // "int64[2] {1, 2}"
+  std::string values;
+  for (const char c : text.substr(text.find('{') + 1)) {
+    if (c != ',' && c != '}') values += c;
+  }
+  return t.shape().rank() == 0 ? values : "[" + values + "]";
 }
 
 inline Elements run_to_end(Session& session, const IteratorValue& iterator, int most = 10'000) {

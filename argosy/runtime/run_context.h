@@ -25,6 +25,10 @@ class RunContext final : public StepContext {
   StepStats* stats() const { return stats_; }  // null: nobody asked
   // A fetched handle of a variable stays one, instead of being read.
   bool fetch_handles() const { return fetch_handles_; }
+  // The calling thread computes with the threads it may use already, not with all of the device's: functions that are
+  // called by several threads at once.
+  void keep_thread_budget() { keeps_thread_budget_ = true; }
+  bool keeps_thread_budget() const { return keeps_thread_budget_; }
   // Every receiver still waiting is told why the run ended.
   void abort(const Status& reason);
 
@@ -37,6 +41,7 @@ class RunContext final : public StepContext {
   const std::int64_t step_id_;
   StepStats* const stats_;
   const bool fetch_handles_;
+  bool keeps_thread_budget_ = false;
   Cancellation cancellation_;
   ResourceManager resources_;
   Mutex mutex_;

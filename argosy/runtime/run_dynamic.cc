@@ -51,7 +51,7 @@ class Dynamic {
       pass_on();
     }
     const int cores = step_.machine->device(0).spec().cores;
-    if (thread_budget() != cores) set_thread_budget(cores);
+    if (!context_.keeps_thread_budget() && thread_budget() != cores) set_thread_budget(cores);
     serve_host();
     if (watched) context_.cancellation().remove(token);
     if (stats != nullptr) stats->end_nanos = now_nanos();

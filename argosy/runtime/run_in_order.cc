@@ -59,7 +59,7 @@ class InOrder {
     bool launched = launch(0, parts ? 1 : 2);
     if (!step_.order[0].empty() || parts) {
       const int cores = step_.machine->device(0).spec().cores;
-      if (thread_budget() != cores) set_thread_budget(cores);
+      if (!context_.keeps_thread_budget() && thread_budget() != cores) set_thread_budget(cores);
       std::atomic<int> asyncs{0};
       if (parts) {
         drive(0, 0, static_cast<std::size_t>(step_.rest_at), asyncs);

@@ -44,8 +44,7 @@ class Files final : public DatasetValue {
       while (true) {
         if (!stream_) {
           if (file_ == d_->names_.size()) return false;
-          const std::size_t file = file_++;  // one that fails is not tried again
-          ARGOSY_RETURN_IF_ERROR(open(file));
+          ARGOSY_RETURN_IF_ERROR(open(file_));  // one that cannot be opened is tried again, as in TensorFlow
         }
         std::string text;
         Result<bool> some = record(text);
@@ -54,7 +53,8 @@ class Files final : public DatasetValue {
           return true;
         }
         stream_.reset();
-        if (!some.ok()) return std::move(some).status().with_where(str_cat("file ", d_->names_[file_ - 1]));
+        const std::string& name = d_->names_[file_++];
+        if (!some.ok()) return std::move(some).status().with_where(str_cat("file ", name));
       }
     }
 
@@ -91,7 +91,11 @@ class Files final : public DatasetValue {
 
     Result<bool> record(std::string& text) {
       switch (o_.format) {
-        case Format::kLines: return stream_->line(text);
+        case Format::kLines: {
+          ARGOSY_ASSIGN_OR_RETURN(const bool some, stream_->line(text));
+          std::erase(text, '\r');  // all of them, as TensorFlow does
+          return some;
+        }
         case Format::kRecords: return framed(text);
         case Format::kBlocks: break;
       }
@@ -124,7 +128,7 @@ class Files final : public DatasetValue {
     const std::shared_ptr<const Files> d_;
     const FileOptions& o_;
     std::optional<ByteStream> stream_;
-    std::size_t file_ = 0;     // the next one
+    std::size_t file_ = 0;     // the open one, or the next
     std::int64_t blocks_ = 0;  // left in the open file
   };
   const std::vector<std::string> names_;

@@ -10,7 +10,7 @@ class PaddedBatch final : public UnaryDataset {
  public:
   PaddedBatch(const DatasetArgs& a, DatasetPtr input, std::int64_t size, bool drop, std::vector<PartialShape> shapes,
               Element values)
-      : UnaryDataset(a, std::move(input)),
+      : UnaryDataset(a.op(), a.types("Toutput_types"), a.shapes(), std::move(input)),
         size_(size),
         drop_(drop),
         shapes_(std::move(shapes)),

@@ -238,6 +238,8 @@ const std::vector<Signature>& signatures() {
        true},
       {"RepeatDataset", "The input again and again; for ever when count is negative.",
        "input_dataset: variant; count: int64", "handle: variant", "$types; $shapes; $metadata", false},
+      {"RewriteDataset", "The input: a hint to an optimizer that is not ours.",
+       "input_dataset: variant; rewrite_name: string", "handle: variant", "$types; $shapes", false},
       {"ScanDataset", "The outputs of f(state, element), each state going to the next.",
        "input_dataset: variant; initial_state: Tstate; other_arguments: Targuments", "handle: variant",
        "f: func; Tstate: list(type) >= 1; Targuments: list(type) >= 0; $types; $shapes; preserve_cardinality: bool = "

@@ -1,4 +1,6 @@
 // Datasets out of tensors and numbers.
+#include <algorithm>
+
 #include "argosy/ops/dataset/dataset_kernel.h"
 #include "argosy/ops/dataset/seeds.h"
 
@@ -181,33 +183,44 @@ Result<DatasetPtr> make_random(const DatasetArgs& a) {
 // The rows of a sparse tensor, each sparse: (indices, values, dense_shape).
 class SparseSlices final : public DatasetValue {
  public:
-  SparseSlices(const DatasetArgs& a, DType dtype, std::vector<Element> rows)
-      : DatasetValue(a.op(), {DType::kInt64, dtype, DType::kInt64}, shapes_of(rows)), rows_(std::move(rows)) {}
-  std::int64_t cardinality() const override { return static_cast<std::int64_t>(rows_.size()); }
+  // Entries in the order of their rows.
+  SparseSlices(const DatasetArgs& a, Tensor indices, Tensor values, const Tensor& shape)
+      : DatasetValue(
+            a.op(), {DType::kInt64, values.dtype(), DType::kInt64},
+            {PartialShape{-1, indices.shape()[1] - 1}, PartialShape{-1}, PartialShape{indices.shape()[1] - 1}}),
+        indices_(std::move(indices)),
+        values_(std::move(values)),
+        rows_(shape.data<std::int64_t>()[0]),
+        row_shape_(shape.rows(1, shape.shape()[0])) {}
+  std::int64_t cardinality() const override { return rows_; }
   Result<IteratorPtr> iterate(const IteratorContext&) const override {
     return IteratorPtr(std::make_unique<Iterator>(self<SparseSlices>()));
   }
 
  private:
-  static std::vector<PartialShape> shapes_of(const std::vector<Element>& rows) {
-    const std::int64_t rank = rows.empty() ? PartialShape::kUnknown : rows[0][2].shape()[0];
-    return {PartialShape{-1, rank}, PartialShape{-1}, PartialShape{rank}};
-  }
   class Iterator final : public DatasetIterator {
    public:
-    explicit Iterator(std::shared_ptr<const SparseSlices> all) : all_(std::move(all)) {}
+    explicit Iterator(std::shared_ptr<const SparseSlices> d) : d_(std::move(d)) {}
     Result<bool> next(Element& out) override {
-      if (i_ == all_->rows_.size()) return false;
-      out = all_->rows_[i_++];
+      if (row_ >= d_->rows_) return false;
+      const std::int64_t rank = d_->indices_.shape()[1], first = entry_;
+      const std::int64_t* const at = d_->indices_.data<std::int64_t>();
+      while (entry_ < d_->values_.elements() && at[entry_ * rank] == row_) ++entry_;
+      Tensor places = Tensor::zeros(DType::kInt64, {entry_ - first, rank - 1});
+      std::int64_t* to = places.data<std::int64_t>();
+      for (std::int64_t i = first; i < entry_; ++i) to = std::copy_n(at + i * rank + 1, rank - 1, to);
+      out = {std::move(places), d_->values_.rows(first, entry_), d_->row_shape_};
+      ++row_;
       return true;
     }
-    bool ready() override { return true; }
 
    private:
-    const std::shared_ptr<const SparseSlices> all_;
-    std::size_t i_ = 0;
+    const std::shared_ptr<const SparseSlices> d_;
+    std::int64_t row_ = 0, entry_ = 0;
   };
-  const std::vector<Element> rows_;
+  const Tensor indices_, values_;
+  const std::int64_t rows_;
+  const Tensor row_shape_;
 };
 
 Result<DatasetPtr> make_sparse_slices(const DatasetArgs& a) {
@@ -230,29 +243,15 @@ Result<DatasetPtr> make_sparse_slices(const DatasetArgs& a) {
     return invalid_argument("The shape argument requires at least one element.");
   }
   const std::int64_t* const at = indices.data<std::int64_t>();
-  const std::int64_t size = shape.data<std::int64_t>()[0];
-  if (size < 0 || size > (std::int64_t{1} << 24)) {
-    return invalid_argument("a sparse tensor of ", size, " rows cannot be sliced");
-  }
-  std::vector<Element> rows;
-  const auto tail = shape.values<std::int64_t>().subspan(1);
-  const Tensor row_shape = Tensor::of<std::int64_t>({rank - 1}, std::span<const std::int64_t>(tail));
-  std::int64_t k = 0;
-  for (std::int64_t row = 0; row < size; ++row) {
-    const std::int64_t first = k;
-    while (k < count && at[k * rank] == row) ++k;
-    Tensor places = Tensor::zeros(DType::kInt64, {k - first, rank - 1});
-    for (std::int64_t i = first; i < k; ++i) {
-      for (std::int64_t j = 1; j < rank; ++j) {
-        places.data<std::int64_t>()[(i - first) * (rank - 1) + j - 1] = at[i * rank + j];
-      }
+  for (std::int64_t k = 0; k < count; ++k) {
+    const std::int64_t before = k == 0 ? 0 : at[(k - 1) * rank];
+    if (at[k * rank] < before || at[k * rank] >= shape.data<std::int64_t>()[0]) {
+      return unimplemented(
+          "The SparseTensor must be ordered in the batch dimension; handling arbitrarily ordered input ",
+          "is not currently supported.");
     }
-    rows.push_back({std::move(places), values.rows(first, k), row_shape});
   }
-  if (k != count)
-    return unimplemented("The SparseTensor must be ordered in the batch dimension; handling arbitrarily ",
-                         "ordered input is not currently supported.");
-  return DatasetPtr(std::make_shared<SparseSlices>(a, values.dtype(), std::move(rows)));
+  return DatasetPtr(std::make_shared<SparseSlices>(a, indices, values, shape));
 }
 
 }  // namespace

@@ -82,13 +82,26 @@ Result<DatasetPtr> make_ignore_errors(const DatasetArgs& a) {
 }  // namespace
 
 void add_wrappers(KernelRegistry& kernels) {
-  add_dataset<make_same>(
-      kernels, {"OptionsDataset", "OptimizeDataset", "OptimizeDatasetV2", "ModelDataset",
-                "MaxIntraOpParallelismDataset", "ExperimentalMaxIntraOpParallelismDataset", "PrivateThreadPoolDataset",
-                "ExperimentalPrivateThreadPoolDataset", "AssertNextDataset", "ExperimentalAssertNextDataset",
-                "BytesProducedStatsDataset", "ExperimentalBytesProducedStatsDataset", "LatencyStatsDataset",
-                "ExperimentalLatencyStatsDataset", "NonSerializableDataset", "ExperimentalNonSerializableDataset",
-                "FinalizeDataset", "AutoShardDataset", "ExperimentalAutoShardDataset"});
+  add_dataset<make_same>(kernels, {"OptionsDataset",
+                                   "OptimizeDataset",
+                                   "OptimizeDatasetV2",
+                                   "ModelDataset",
+                                   "MaxIntraOpParallelismDataset",
+                                   "ExperimentalMaxIntraOpParallelismDataset",
+                                   "PrivateThreadPoolDataset",
+                                   "ExperimentalPrivateThreadPoolDataset",
+                                   "AssertNextDataset",
+                                   "ExperimentalAssertNextDataset",
+                                   "BytesProducedStatsDataset",
+                                   "ExperimentalBytesProducedStatsDataset",
+                                   "LatencyStatsDataset",
+                                   "ExperimentalLatencyStatsDataset",
+                                   "NonSerializableDataset",
+                                   "ExperimentalNonSerializableDataset",
+                                   "FinalizeDataset",
+                                   "RewriteDataset",
+                                   "AutoShardDataset",
+                                   "ExperimentalAutoShardDataset"});
   add_dataset<make_assert_cardinality>(kernels, {"AssertCardinalityDataset"});
   add_dataset<make_ignore_errors>(kernels, {"IgnoreErrorsDataset", "ExperimentalIgnoreErrorsDataset"});
 }
