@@ -53,6 +53,62 @@ CALLS = {  # op -> (test of what it does, of its gradient)
 SPARSE = "argosy/ops/sparse/sparse_test.cc"
 RAGGED = "argosy/ops/ragged/ragged_test.cc"
 MAPS = "argosy/ops/map/map_test.cc"
+DATASETS = "argosy/runtime/dataset_test.cc"
+DATASET_OPS = "argosy/runtime/dataset_ops_test.cc"
+ITERATORS = "argosy/runtime/iterator_test.cc"
+PIPELINE_TESTS = {  # datasets and iterators are tried by whole pipelines; tests/tf/datasets.py holds them against TensorFlow
+    (DATASETS, "OfTensors"): "TensorDataset TensorSliceDataset",
+    (DATASETS, "OfNumbers"): "RangeDataset",
+    (DATASETS, "TakenSkippedRepeated"): "TakeDataset SkipDataset RepeatDataset ShardDataset",
+    (DATASETS, "SideBySideAndOneAfterTheOther"): "ZipDataset ConcatenateDataset",
+    (DATASETS, "Mapped"): "MapDataset ParallelMapDatasetV2",
+    (DATASETS, "Batched"): "BatchDatasetV2",
+    (DATASETS, "OfUnlikeElementsAreBatchedOnlyWithPadding"): "PaddedBatchDataset",
+    (DATASETS, "FlatMappedAndInterleaved"): "FlatMapDataset InterleaveDataset ParallelInterleaveDatasetV3",
+    (DATASETS, "Shuffled"): "ShuffleDataset",
+    (DATASETS, "Cached"): "CacheDataset",
+    (DATASETS, "ReadAhead"): "PrefetchDataset",
+    (DATASETS, "OfFiles"): "TextLineDataset TFRecordDataset FixedLengthRecordDataset",
+    (DATASETS, "Windows"): "WindowDataset",
+    (DATASET_OPS, "HintsChangeNothing"):
+        "OptionsDataset ModelDataset NonSerializableDataset ExperimentalNonSerializableDataset FinalizeDataset "
+        "MaxIntraOpParallelismDataset ExperimentalMaxIntraOpParallelismDataset PrivateThreadPoolDataset "
+        "ExperimentalPrivateThreadPoolDataset AutoShardDataset ExperimentalAutoShardDataset BytesProducedStatsDataset "
+        "ExperimentalBytesProducedStatsDataset LatencyStatsDataset ExperimentalLatencyStatsDataset RewriteDataset "
+        "OptimizeDataset OptimizeDatasetV2 AssertNextDataset ExperimentalAssertNextDataset",
+    (DATASET_OPS, "ElementsOneByOne"):
+        "FilterDataset ParallelFilterDataset TakeWhileDataset ExperimentalTakeWhileDataset ScanDataset "
+        "ExperimentalScanDataset FilterByLastComponentDataset ExperimentalMapDataset ParallelMapDataset UniqueDataset "
+        "ExperimentalUniqueDataset IgnoreErrorsDataset ExperimentalIgnoreErrorsDataset",
+    (DATASET_OPS, "FunctionsMayEndTheSequence"): "GeneratorDataset",
+    (DATASET_OPS, "Batches"):
+        "BatchDataset ParallelBatchDataset MapAndBatchDataset ExperimentalMapAndBatchDataset UnbatchDataset "
+        "ExperimentalUnbatchDataset PaddedBatchDatasetV2",
+    (DATASET_OPS, "Shuffles"):
+        "ShuffleAndRepeatDataset ShuffleAndRepeatDatasetV2 ShuffleDatasetV2 ShuffleDatasetV3 DummySeedGenerator "
+        "AnonymousSeedGenerator AnonymousRandomSeedGenerator",
+    (DATASET_OPS, "Interleaves"):
+        "ParallelInterleaveDataset ExperimentalParallelInterleaveDataset LegacyParallelInterleaveDatasetV2 "
+        "ParallelInterleaveDatasetV2 ParallelInterleaveDatasetV4 DirectedInterleaveDataset "
+        "ExperimentalDirectedInterleaveDataset",
+    (DATASET_OPS, "Groups"):
+        "GroupByWindowDataset ExperimentalGroupByWindowDataset GroupByReducerDataset ExperimentalGroupByReducerDataset",
+    (DATASET_OPS, "Sources"): "RandomDataset ExperimentalRandomDataset RandomDatasetV2 SparseTensorSliceDataset",
+    (DATASET_OPS, "Files"): "TFRecordDatasetV2 FixedLengthRecordDatasetV2",
+    (DATASET_OPS, "SharedCaches"): "CacheDatasetV2 AnonymousMemoryCache DummyMemoryCache",
+    (DATASET_OPS, "CountedAndReducedAtOnce"):
+        "DatasetCardinality ExperimentalDatasetCardinality DatasetToSingleElement ReduceDataset",
+    (DATASET_OPS, "AssertedCardinality"): "AssertCardinalityDataset",
+    (DATASET_OPS, "HandlesAreLetGo"): "DeleteMemoryCache DeleteSeedGenerator DeleteRandomSeedGenerator DeleteIterator",
+    (ITERATORS, "SayWhatIsMissingAndStartOver"): "IteratorV2 MakeIterator IteratorGetNext",
+    (ITERATORS, "OfOneShotMakeTheirDatasetThemselves"): "OneShotIterator",
+    (ITERATORS, "AreNamedByTexts"): "IteratorToStringHandle IteratorFromStringHandle IteratorFromStringHandleV2",
+    (ITERATORS, "GiveOptionals"):
+        "IteratorGetNextAsOptional OptionalHasValue OptionalGetValue OptionalNone OptionalFromValue",
+    (ITERATORS, "WithoutNamesGoWithTheirHandle"):
+        "AnonymousIterator AnonymousIteratorV2 AnonymousIteratorV3 IteratorGetDevice ExperimentalIteratorGetDevice",
+    (ITERATORS, "HaveOlderNames"): "Iterator IteratorGetNextSync",
+}
 ELSEWHERE = {
     "forward": {
         **{op: (RAGGED, "ThereAndBack") for op in ("RaggedTensorToVariant", "RaggedTensorFromVariant")},
@@ -65,6 +121,7 @@ ELSEWHERE = {
         **{op: (LISTS, test) for test, ops in LIST_TESTS.items() for op in ops},
         **{op: (ARRAYS, test) for test, ops in ARRAY_TESTS.items() for op in ops},
         **{op: (FUNCTIONS, tests[0]) for op, tests in CALLS.items()},
+        **{op: where for where, ops in PIPELINE_TESTS.items() for op in ops.split()},
         "Timestamp": ("argosy/ops/debug/debug_test.cc", "TimestampsAreNow"),
         "Placeholder": ("argosy/ops/constant/constant_test.cc", "PlaceholderMustBeFed"),
         "PlaceholderV2": ("argosy/ops/constant/constant_test.cc", "PlaceholderMustBeFed"),

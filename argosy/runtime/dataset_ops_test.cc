@@ -375,6 +375,25 @@ TEST(DatasetOps, SharedCaches) {
   }
 }
 
+TEST(DatasetOps, HandlesAreLetGo) {
+  Graph g;
+  const Value cache = g.add("AnonymousMemoryCache", {});
+  const Value seeds = g.add("AnonymousSeedGenerator", {number(g, 7), number(g, 5), constant(g, true)});
+  const Value words = g.add("AnonymousRandomSeedGenerator", {number(g, 7), number(g, 5)});
+  const IteratorValue iterator = initializable_iterator(numbers(g, 3));
+  const Value deleter = g.add("OptionalNone", {});
+  const std::vector<Value> deleted = {g.add("DeleteMemoryCache", {cache, cache.output(1)}),
+                                      g.add("DeleteSeedGenerator", {seeds, seeds.output(1)}),
+                                      g.add("DeleteRandomSeedGenerator", {words, words.output(1)}),
+                                      g.add("DeleteIterator", {iterator.handle, deleter})};
+  ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+  Session session(g);
+  const Status first = session.run_targets(deleted);
+  EXPECT_TRUE(first.ok()) << first.to_string();
+  // Nothing has that name any more.
+  EXPECT_EQ(session.run_targets({deleted[3]}).code(), Code::kNotFound);
+}
+
 TEST(DatasetOps, CountedAndReducedAtOnce) {
   Graph g;
   const AttrMap one{{"output_types", kInt}, {"output_shapes", kScalar}};

@@ -72,7 +72,7 @@ TEST(Iterators, AreNamedByTexts) {
   const Value fed = placeholder(graph, DType::kString, PartialShape::scalar(), "which");
   const AttrMap attrs{{"output_types", std::vector<DType>{DType::kInt64}},
                       {"output_shapes", std::vector<PartialShape>{PartialShape::scalar()}}};
-  const Value any = graph.add("IteratorFromStringHandleV2", {fed}, attrs);
+  const Value any = graph.add("IteratorFromStringHandle", {fed}, attrs);
   const Value next = graph.add("IteratorGetNext", {any}, attrs);
   AttrMap floats = attrs;
   floats.set("output_types", std::vector<DType>{DType::kFloat32});
@@ -113,6 +113,21 @@ TEST(Iterators, GiveOptionals) {
   EXPECT_THAT(empty.message(), HasSubstr("The given optional does not have a value."));
 }
 
+TEST(Iterators, HaveOlderNames) {
+  Graph graph;
+  const AttrMap attrs{{"output_types", std::vector<DType>{DType::kInt64}},
+                      {"output_shapes", std::vector<PartialShape>{PartialShape::scalar()}}};
+  AttrMap named = attrs;
+  named.set("shared_name", std::string("shared"));
+  named.set("container", std::string());
+  const Value old = graph.add("Iterator", {}, named);
+  const Value made = graph.add("MakeIterator", {range_dataset(graph, 4, 9).dataset, old});
+  const Value next = graph.add("IteratorGetNextSync", {graph.add("IteratorV2", {}, named)}, attrs);
+  Session session(graph);
+  ASSERT_TRUE(session.run_targets({made}).ok());
+  EXPECT_EQ(values_of((*session.run({next}))[0]), "4");
+}
+
 TEST(Iterators, WithoutNamesGoWithTheirHandle) {
   Graph graph;
   const AttrMap attrs{{"output_types", std::vector<DType>{DType::kInt64}},
@@ -123,11 +138,13 @@ TEST(Iterators, WithoutNamesGoWithTheirHandle) {
     const auto after = graph.control_dependencies({made});
     const Value next = graph.add("IteratorGetNext", {handle}, attrs);
     const Value device = graph.add("IteratorGetDevice", {handle});
+    const Value again = graph.add("ExperimentalIteratorGetDevice", {handle});
     Session session(graph);
-    const auto out = session.run({next, device});
+    const auto out = session.run({next, device, again});
     ASSERT_TRUE(out.ok()) << out.status().to_string();
     EXPECT_EQ(values_of((*out)[0]), "3");
     EXPECT_THAT(values_of((*out)[1]), HasSubstr("CPU:0"));
+    EXPECT_EQ(values_of((*out)[2]), values_of((*out)[1]));
   }
 }
 
