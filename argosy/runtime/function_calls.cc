@@ -30,7 +30,7 @@ class CompiledCall final : public FunctionCall {
                               ", was given ", dtype_name(arguments[i].dtype()), arguments[i].shape())
           .with_id("ARG-FN-006");
     }
-    RunContext context(0, nullptr);
+    RunContext context(0, nullptr, true);  // handles stay handles
     context.keep_thread_budget();
     Cancellation::Token token = 0;
     bool linked = false;

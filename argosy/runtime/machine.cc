@@ -21,12 +21,16 @@ Machine::Machine(std::shared_ptr<Machine> base, std::vector<std::unique_ptr<Devi
                  const std::vector<int>& origin, bool own_resources)
     : Machine(std::move(devices)) {
   base_ = std::move(base);
+  shares_resources_ = !own_resources;
   for (std::size_t i = 0; i < origin.size() && !own_resources; ++i) {
     resources_[i] = base_->resources_[static_cast<std::size_t>(origin[i])];
   }
 }
 
-Machine::~Machine() = default;
+Machine::~Machine() {
+  // Before all else: the threads of iterators end here, and may be at work on anything below.
+  if (!shares_resources_) reset();
+}
 
 int Machine::find(const DeviceName& full) const {
   for (int i = 0; i < size(); ++i) {

@@ -45,11 +45,14 @@ class Machine {
   Mutex& launch() const { return base_ != nullptr ? base_->launch() : launch_; }
   Traces& traces() { return base_ != nullptr ? base_->traces() : traces_; }
   Caps& caps() { return *caps_; }
+  // What lives as long as the resources do: this machine, or that which a view shares them with.
+  Machine& lasting() { return shares_resources_ ? base_->lasting() : *this; }
   // Empties a container ("" = all) on every device: variables lose their values.
   void reset(const std::string& container = "");
 
  private:
   std::shared_ptr<Machine> base_;  // of a view
+  bool shares_resources_ = false;
   // Resources and arenas go before the devices whose memory they hold.
   std::vector<std::unique_ptr<Device>> devices_;
   std::unique_ptr<Caps> caps_;
