@@ -9,7 +9,6 @@
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/state/state.h"
 #include "argosy/runtime/pipeline_test.h"
-#include "argosy/tf/record.h"
 
 namespace argosy {
 namespace {
@@ -344,10 +343,10 @@ TEST(DatasetOps, Sources) {
 
 TEST(DatasetOps, Files) {
   const TempDirectory dir;
-  std::string records;
-  tf::frame_record("first", records);
-  const auto second = static_cast<std::int64_t>(records.size());
-  tf::frame_record("second", records);
+  // Two records as TensorFlow writes them, the second from byte 21 on.
+  const std::string records =
+      from_hex("0500000000000000eab2043e666972737455ff23e506000000000000007369d5377365636f6e64d3e0d3ca");
+  const std::int64_t second = 21;
   dir.write("r", records);
   dir.write("blocks", "abcdef");
   EXPECT_THAT(all_of([&](Graph& g) {

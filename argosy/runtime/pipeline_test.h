@@ -64,4 +64,12 @@ inline std::vector<std::string> all_of(const std::function<InputPipeline(Graph&)
   return all.values;
 }
 
+inline std::string from_hex(std::string_view digits) {
+  std::string bytes;
+  for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
+    bytes += static_cast<char>(std::stoi(std::string(digits.substr(i, 2)), nullptr, 16));
+  }
+  return bytes;
+}
+
 }  // namespace argosy
