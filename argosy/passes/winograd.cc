@@ -24,7 +24,9 @@ bool pays(const Graph& graph, NodeId id, const Operands& at) {
     return i < 0 ? n.output_shapes[0] : graph.shape(n.inputs[static_cast<std::size_t>(i)]);
   };
   const auto image = shape(at.image).full(), filter = shape(at.filter).full();
-  if (n.output_dtypes[0] != DType::kFloat32 || !image.ok() || !filter.ok()) return false;
+  const DType dtype = n.output_dtypes[0];  // 16-bit floats may be computed in float32
+  const bool narrow = dtype == DType::kFloat32 || dtype == DType::kBfloat16 || dtype == DType::kFloat16;
+  if (!narrow || !image.ok() || !filter.ok()) return false;
   const auto attrs = read_conv(n.op->name, n.attrs);
   if (!attrs.ok()) return false;
   const auto geometry = conv_geometry(*attrs, *image, *filter);

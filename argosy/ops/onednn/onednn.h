@@ -16,7 +16,9 @@
 
 namespace argosy::onednn {
 
-// Can this machine's oneDNN multiply matrices and convolve in this dtype? (bfloat16 needs AVX-512; float16 never.)
+// Can this machine's oneDNN multiply matrices and convolve tensors of this dtype? (bfloat16 needs AVX-512; float16
+// never.) Convolutions and large products of bfloat16 compute in float32 where that is faster, which is measured when
+// the first is made: operands are then converted as they are packed.
 bool supports(DType dtype);
 
 // Thread-safe: run() may be called by many threads at once.
