@@ -175,6 +175,36 @@ def tree(x, one, ops):
     return level[0]
 
 
+def power(x, w, turns):
+    _, y = v1.while_loop(lambda i, y: i < turns, lambda i, y: (i + 1, y * w), (0, x))
+    return y
+
+
+def power_gradient(x, w, turns):
+    return v1.gradients(power(x, w, turns), x)[0]
+
+
+def conds(x, one, count):
+    even = tf.equal(x, one)
+    for _ in range(count):
+        x = v1.cond(even, lambda x=x: tf.raw_ops.AddV2(x=x, y=one), lambda x=x: tf.raw_ops.AddV2(x=one, y=x))
+    return x
+
+
+def control_flow(seconds):
+    """Loops and conds as graphs of TensorFlow 1.x have them: Switch and Merge, on the executor that knows them."""
+    v1.disable_control_flow_v2()
+    kinds = (("loop", power, "ns/iteration", 10000), ("loop and gradient", power_gradient, "ns/iteration", 10000),
+             ("conds", conds, "ns/cond", 2000))
+    for name, build, unit, count in kinds:
+        with tf.Graph().as_default():
+            x, w = v1.placeholder(tf.float32, []), v1.placeholder(tf.float32, [])
+            once = v1.Session(config=config(1, optimize=False)).make_callable(build(x, w, count), feed_list=[x, w])
+            zero, one = np.float32(0), np.float32(1)
+            times = work.seconds_of(lambda: once(zero, one), float(seconds) / 4)
+            work.tell(name, unit, [t * 1e9 / count for t in times])
+
+
 def executor(seconds):
     """Scalar additions, nothing folded: TensorFlow's single-threaded executor, its fastest here."""
     for name, build in (("chain", chain), ("fan", fan), ("tree", tree)):
@@ -192,6 +222,7 @@ def executor(seconds):
         once = v1.Session(config=config(1)).make_callable(x + 1.0, feed_list=[x])
         times = work.seconds_of(lambda: once(np.float32(1)), float(seconds) / 4)
         work.tell("feed, add, fetch", "ns", [t * 1e9 for t in times])
+    control_flow(seconds)
 
 
 def first(nodes):
