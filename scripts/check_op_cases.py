@@ -109,6 +109,8 @@ PIPELINE_TESTS = {  # datasets and iterators are tried by whole pipelines; tests
         "AnonymousIterator AnonymousIteratorV2 AnonymousIteratorV3 IteratorGetDevice ExperimentalIteratorGetDevice",
     (ITERATORS, "HaveOlderNames"): "Iterator IteratorGetNextSync",
 }
+STAIRS = ("FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsPerChannel",
+          "QuantizeAndDequantize", "QuantizeAndDequantizeV2", "QuantizeAndDequantizeV3", "QuantizeAndDequantizeV4")
 ELSEWHERE = {
     "forward": {
         **{op: (RAGGED, "ThereAndBack") for op in ("RaggedTensorToVariant", "RaggedTensorFromVariant")},
@@ -145,6 +147,7 @@ ELSEWHERE = {
     },
     "gradient": {
         "RandomGamma": ("argosy/ops/distribution/distribution_test.cc", "GradientOfGamma"),
+        **{op: ("argosy/ops/quantize/quantize_test.cc", "GradientsAreThoseOfTheIdentity") for op in STAIRS},
         **{op: (SLOPES, tests[1]) for op, tests in CALLS.items()},
         "Switch": (FLOW, "GradientsFollowTheBranchTaken"),
         "Merge": (FLOW, "GradientsFollowTheBranchTaken"),

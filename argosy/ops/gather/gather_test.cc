@@ -92,6 +92,15 @@ TEST(GatherOps, GatherNdAndScatters) {
   check({.op = "TensorScatterSub",
          .inputs = {x, at, updates},
          .expect = {Tensor::of<float>({2, 3}, {-7, 1, 2, 3, 4, -3})}});
+  check({.op = "TensorScatterMax",
+         .inputs = {x, at, floats({7, 4})},
+         .expect = {Tensor::of<float>({2, 3}, {7, 1, 2, 3, 4, 5})}});
+  check({.op = "TensorScatterMin",
+         .inputs = {x, at, floats({7, 4})},
+         .expect = {Tensor::of<float>({2, 3}, {0, 1, 2, 3, 4, 4})}});
+  check({.op = "ScatterNdNonAliasingAdd",
+         .inputs = {x, at, updates},
+         .expect = {Tensor::of<float>({2, 3}, {7, 1, 2, 3, 4, 13})}});
   fails("GatherNd", {x, Tensor::of<std::int32_t>({1, 3}, {0, 0, 0})});
   fails("GatherNd", {x, one(0)});
   fails("ScatterNd", {Tensor::of<std::int32_t>({1, 1}, {1}), floats({1, 2}), ints({4})});

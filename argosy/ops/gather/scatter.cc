@@ -92,6 +92,15 @@ std::vector<Value> scatter_sub_gradient(GradContext& g) {
   return {g.dy(), Value(), g.graph().add("Neg", {at_indices(g)})};
 }
 
+// The values that the result took, from the tensor or from the updates; all that are equal to it take the whole.
+std::vector<Value> scatter_extreme_gradient(GradContext& g) {
+  const auto where_equal = [&](Value a, Value b, Value d) {
+    return g.graph().add("SelectV2", {g.graph().add("Equal", {a, b}), d, zeros_like(d)});
+  };
+  const Value y_at = g.graph().add("GatherNd", {g.y(), g.x(1)}, policy(g));
+  return {where_equal(g.x(0), g.y(), g.dy()), Value(), where_equal(g.x(2), y_at, at_indices(g))};
+}
+
 }  // namespace
 
 void define_scatters(OpRegistry& ops) {
@@ -127,6 +136,18 @@ void define_scatters(OpRegistry& ops) {
                  scatter_add_gradient);
   tensor_scatter("TensorScatterSub", "tensor with updates subtracted where indices point.", "Tindices: index",
                  scatter_sub_gradient);
+  tensor_scatter("TensorScatterMax", "The greater of tensor and updates where indices point.", "Tindices: index",
+                 scatter_extreme_gradient);
+  tensor_scatter("TensorScatterMin", "The smaller of tensor and updates where indices point.", "Tindices: index",
+                 scatter_extreme_gradient);
+  ops.add({.name = "ScatterNdNonAliasingAdd",
+           .doc = "input with updates added where indices point.",
+           .inputs = {"input: T", "indices: Tindices", "updates: T"},
+           .outputs = {"output: T"},
+           .attrs = {"T: {number, bool}", "Tindices: index", policy_attr},
+           .shape = tensor_scatter_shape,
+           .gradient = scatter_add_gradient,
+           .in_place = {{0, 0}}});
 }
 
 Value gather_nd(Value params, Value indices) {

@@ -128,6 +128,13 @@ struct Minus {
     to = wrapping_sub(to, from);
   }
 };
+template <bool kMost>
+struct Extreme {
+  template <typename T>
+  void operator()(T& to, const T& from) const {
+    if (kMost ? to < from : from < to) to = from;
+  }
+};
 
 // `to` has the updates applied in the order of the indices: of equal ones the last is the last.
 template <typename I, typename T, typename Apply>
@@ -200,7 +207,12 @@ class TensorScatter final : public WithPolicy {
         });
         return ok_status();
       } else {
-        return dispatch<NumberTypes>(x.dtype(), op_, [&]<typename T>() {
+        constexpr bool kOrdered = std::is_same_v<Apply, Extreme<true>> || std::is_same_v<Apply, Extreme<false>>;
+        using All = TypeList<float, double, bfloat16, float16, std::int32_t, std::int64_t, std::uint8_t, std::int8_t,
+                             std::int16_t, std::uint16_t, std::uint32_t, std::uint64_t, std::complex<float>,
+                             std::complex<double>, bool>;
+        using Sums = std::conditional_t<std::is_same_v<Apply, Plus>, All, NumberTypes>;
+        return dispatch<std::conditional_t<kOrdered, RealTypes, Sums>>(x.dtype(), op_, [&]<typename T>() {
           scatter(p, indices.data<I>(), static_cast<const T*>(updates.data<T>()), y->data<T>(), Apply{});
           return ok_status();
         });
@@ -221,6 +233,9 @@ void add_scatters(KernelRegistry& kernels) {
   kernels.add("TensorScatterUpdate", "cpu", TensorScatter<Assign>::make);
   kernels.add("TensorScatterAdd", "cpu", TensorScatter<Plus>::make);
   kernels.add("TensorScatterSub", "cpu", TensorScatter<Minus>::make);
+  kernels.add("TensorScatterMax", "cpu", TensorScatter<Extreme<true>>::make);
+  kernels.add("TensorScatterMin", "cpu", TensorScatter<Extreme<false>>::make);
+  kernels.add("ScatterNdNonAliasingAdd", "cpu", TensorScatter<Plus>::make);
 }
 
 }  // namespace argosy

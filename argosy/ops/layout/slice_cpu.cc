@@ -2,7 +2,7 @@
 
 #include "argosy/ops/layout/layout_parts.h"
 #include "argosy/ops/layout/strided_copy.h"
-#include "argosy/ops/layout/strided_slice.h"
+#include "argosy/ops/layout/strided_view.h"
 
 namespace argosy {
 
@@ -47,16 +47,17 @@ Result<Ints> index_vector(KernelContext& c, int i, std::string_view what) {
   return values;
 }
 
-Result<StridedSliceView> view_of(KernelContext& c, std::string_view op, const StridedSliceMasks& masks,
-                                 std::span<const std::int64_t> sizes, int first) {
+}  // namespace
+
+Result<StridedSliceView> read_strided_view(KernelContext& c, std::string_view op, const StridedSliceMasks& masks,
+                                           std::span<const std::int64_t> sizes, int first) {
   ARGOSY_ASSIGN_OR_RETURN(const Ints begin, index_vector(c, first, "begin"));
   ARGOSY_ASSIGN_OR_RETURN(const Ints end, index_vector(c, first + 1, "end"));
   ARGOSY_ASSIGN_OR_RETURN(const Ints strides, index_vector(c, first + 2, "strides"));
   return resolve_strided_slice(op, sizes, begin, end, strides, masks);
 }
 
-// Where the view starts in a tensor of the given strides, and how far apart its elements are there.
-std::int64_t place(const StridedSliceView& view, Ints& strides) {
+std::int64_t place_view(const StridedSliceView& view, Ints& strides) {
   std::int64_t offset = 0;
   for (int i = 0; i < strides.size(); ++i) {
     if (view.sizes[i] == 0) return 0;
@@ -67,6 +68,8 @@ std::int64_t place(const StridedSliceView& view, Ints& strides) {
   return offset;
 }
 
+namespace {
+
 template <Copy kCopy>
 class StridedSlice final : public Kernel {
  public:
@@ -76,10 +79,11 @@ class StridedSlice final : public Kernel {
   }
   Status run(KernelContext& c) override {
     const Tensor& x = c.input(0);
-    ARGOSY_ASSIGN_OR_RETURN(const StridedSliceView view, view_of(c, "StridedSlice", masks_, x.shape().sizes(), 1));
+    ARGOSY_ASSIGN_OR_RETURN(const StridedSliceView view,
+                            read_strided_view(c, "StridedSlice", masks_, x.shape().sizes(), 1));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, Shape(view.output_sizes.span())));
     Ints from = row_major(x.shape().sizes());
-    const std::int64_t offset = place(view, from);
+    const std::int64_t offset = place_view(view, from);
     kCopy(*y, 0, x, offset, {view.sizes, row_major(view.sizes.span()), from});
     return ok_status();
   }
@@ -101,7 +105,8 @@ class StridedSliceGrad final : public Kernel {
       return invalid_argument("StridedSliceGrad: shape must be a vector, not of shape ", c.input(0).shape());
     }
     ARGOSY_ASSIGN_OR_RETURN(const Shape shape, to_shape(c.input(0), "StridedSliceGrad: shape"));
-    ARGOSY_ASSIGN_OR_RETURN(const StridedSliceView view, view_of(c, "StridedSliceGrad", masks_, shape.sizes(), 1));
+    ARGOSY_ASSIGN_OR_RETURN(const StridedSliceView view,
+                            read_strided_view(c, "StridedSliceGrad", masks_, shape.sizes(), 1));
     if (Shape(view.output_sizes.span()) != dy.shape()) {
       return invalid_argument("StridedSliceGrad: dy has shape ", dy.shape(), ", the slice ",
                               Shape(view.output_sizes.span()));
@@ -109,7 +114,7 @@ class StridedSliceGrad final : public Kernel {
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const dx, c.output(0, shape));
     fill_zeros(*dx);
     Ints to = row_major(shape.sizes());
-    const std::int64_t offset = place(view, to);
+    const std::int64_t offset = place_view(view, to);
     kCopy(*dx, offset, dy, 0, {view.sizes, to, row_major(view.sizes.span())});
     return ok_status();
   }

@@ -1,0 +1,39 @@
+#include "argosy/ops/array/array.h"
+
+#include "argosy/ops/array/parts.h"
+
+namespace argosy {
+
+void define_array(OpRegistry& ops) {
+  define_array_basics(ops);
+  define_array_searches(ops);
+  define_array_patches(ops);
+  define_array_assignments(ops);
+}
+
+Value ensure_shape(Value x, PartialShape shape) {
+  return x.valid() ? x.graph().add("EnsureShape", {x}, {{"shape", std::move(shape)}}) : x;
+}
+Value cross(Value a, Value b) { return a.valid() ? a.graph().add("Cross", {a, b}) : a; }
+Value histogram_fixed_width(Value values, Value value_range, Value nbins) {
+  return values.valid() ? values.graph().add("HistogramFixedWidth", {values, value_range, nbins}) : values;
+}
+Value lower_bound(Value sorted, Value values) {
+  return sorted.valid() ? sorted.graph().add("LowerBound", {sorted, values}) : sorted;
+}
+Value upper_bound(Value sorted, Value values) {
+  return sorted.valid() ? sorted.graph().add("UpperBound", {sorted, values}) : sorted;
+}
+Value nth_element(Value x, Value n, bool reverse) {
+  return x.valid() ? x.graph().add("NthElement", {x, n}, {{"reverse", reverse}}) : x;
+}
+Value extract_image_patches(Value images, const Patches& patches) {
+  if (!images.valid()) return images;
+  return images.graph().add("ExtractImagePatches", {images},
+                            {{"ksizes", patches.sizes},
+                             {"strides", patches.strides},
+                             {"rates", patches.rates},
+                             {"padding", patches.padding}});
+}
+
+}  // namespace argosy

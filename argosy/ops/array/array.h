@@ -1,0 +1,29 @@
+// Smaller ops on arrays: searching, histograms, patches of images, assignment to slices.
+#pragma once
+
+#include <vector>
+
+#include "argosy/graph/graph.h"
+
+namespace argosy {
+
+// x; a step in which its shape contradicts `shape` fails.
+Value ensure_shape(Value x, PartialShape shape);
+// The cross product of vectors of three numbers, along the last axis.
+Value cross(Value a, Value b);
+// How many values fall into each of nbins intervals of equal width over value_range; those outside count at its ends.
+Value histogram_fixed_width(Value values, Value value_range, Value nbins);
+// Per row of sorted numbers [rows, n], for each of `values` [rows, m]: the first place where it could be inserted, and
+// the last.
+Value lower_bound(Value sorted, Value values);
+Value upper_bound(Value sorted, Value values);
+// The n-th smallest number (or, reversed, largest) along the last axis, counted from 0.
+Value nth_element(Value x, Value n, bool reverse = false);
+// Windows of NHWC images side by side in the last axis. Sizes, strides and rates per axis: [1, rows, columns, 1].
+struct Patches {
+  std::vector<std::int64_t> sizes, strides, rates;
+  std::string padding = "VALID";
+};
+Value extract_image_patches(Value images, const Patches& patches);
+
+}  // namespace argosy

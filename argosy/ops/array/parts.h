@@ -1,0 +1,23 @@
+// The files of this family, for its lists.
+#pragma once
+
+#include "argosy/op/kernel.h"
+#include "argosy/op/registry.h"
+
+namespace argosy {
+
+void define_array_basics(OpRegistry& ops);
+void define_array_searches(OpRegistry& ops);
+void define_array_patches(OpRegistry& ops);
+void define_array_assignments(OpRegistry& ops);
+
+void add_array_basics(KernelRegistry& kernels);
+void add_array_searches(KernelRegistry& kernels);
+void add_array_patches(KernelRegistry& kernels);
+void add_array_assignments(KernelRegistry& kernels);
+
+// Which element of dst_format each one of src_format is; INVALID_ARGUMENT unless they are permutations of 4 or 5
+// letters.
+Result<std::vector<int>> format_permutation(std::string_view op, const std::string& src, const std::string& dst);
+
+}  // namespace argosy

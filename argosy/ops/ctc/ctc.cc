@@ -1,0 +1,121 @@
+#include "argosy/ops/ctc/ctc.h"
+
+#include "argosy/graph/gradients.h"
+#include "argosy/op/registry.h"
+#include "argosy/op/shape_context.h"
+#include "argosy/ops/constant/constant.h"
+#include "argosy/ops/elementwise/elementwise.h"
+
+namespace argosy {
+
+namespace {
+
+constexpr std::int64_t kUnknown = PartialShape::kUnknown;
+
+// Inputs [time, batch, classes]; sequence_length [batch], input `lengths`. Gives the batch's size, if known.
+Result<std::int64_t> batch_of(const ShapeContext& c, int lengths) {
+  ARGOSY_ASSIGN_OR_RETURN(const PartialShape inputs, c.with_rank(0, 3));
+  ARGOSY_ASSIGN_OR_RETURN(const PartialShape length, c.with_rank(lengths, 1));
+  ARGOSY_ASSIGN_OR_RETURN(const PartialShape batch, PartialShape({inputs[1]}).merge(PartialShape({length[0]})));
+  return batch[0];
+}
+
+Status loss_shape(ShapeContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const PartialShape indices, c.with_rank(1, 2));
+  ARGOSY_ASSIGN_OR_RETURN(const PartialShape values, c.with_rank(2, 1));
+  if (indices[0] >= 0 && values[0] >= 0 && indices[0] != values[0]) {
+    return invalid_argument("CTCLoss: ", indices[0], " indices for ", values[0], " labels");
+  }
+  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t batch, batch_of(c, 3));
+  c.set_output(0, {batch});
+  c.set_output(1, c.input(0));
+  return ok_status();
+}
+
+Status decoder_shape(ShapeContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t batch, batch_of(c, 1));
+  const int paths = (c.num_outputs() - 1) / 3;
+  for (int i = 0; i < paths; ++i) {
+    c.set_output(i, {kUnknown, 2});
+    c.set_output(paths + i, {kUnknown});
+    c.set_output(2 * paths + i, {2});
+  }
+  c.set_output(3 * paths, {batch, paths});
+  return ok_status();
+}
+
+// The forward pass has it already: output 1, per unit of each example's loss.
+std::vector<Value> loss_gradient(GradContext& g) {
+  Graph& graph = g.graph();
+  const auto expand = [&](Value x, int axis) { return graph.add("ExpandDims", {x, constant(graph, axis)}); };
+  return {expand(expand(g.dy(0), 0), 2) * g.y(1), Value(), Value(), Value()};
+}
+
+}  // namespace
+
+void define_ctc(OpRegistry& ops) {
+  const std::string types = "T: {float, double} = float";
+  ops.add({.name = "CTCLoss",
+           .doc = "The loss of connectionist temporal classification, and its gradient.",
+           .inputs = {"inputs: T", "labels_indices: int64", "labels_values: int32", "sequence_length: int32"},
+           .outputs = {"loss: T", "gradient: T"},
+           .attrs = {"preprocess_collapse_repeated: bool = false", "ctc_merge_repeated: bool = true",
+                     "ignore_longer_outputs_than_inputs: bool = false", types},
+           .shape = loss_shape,
+           .gradient = loss_gradient,
+           .cpu_only = true});
+  ops.add({.name = "CTCGreedyDecoder",
+           .doc = "The likeliest class of every frame, blanks removed.",
+           .inputs = {"inputs: T", "sequence_length: int32"},
+           .outputs = {"decoded_indices: int64", "decoded_values: int64", "decoded_shape: int64", "log_probability: T"},
+           .attrs = {"merge_repeated: bool = false", "blank_index: int = -1", types},
+           .shape = decoder_shape,
+           .gradient = kNotDifferentiable,
+           .cpu_only = true});
+  ops.add({.name = "CTCBeamSearchDecoder",
+           .doc = "The likeliest label sequences.",
+           .inputs = {"inputs: T", "sequence_length: int32"},
+           .outputs = {"decoded_indices: top_paths * int64", "decoded_values: top_paths * int64",
+                       "decoded_shape: top_paths * int64", "log_probability: T"},
+           .attrs = {"beam_width: int >= 1", "top_paths: int >= 1", "merge_repeated: bool = true", types},
+           .shape = decoder_shape,
+           .gradient = kNotDifferentiable,
+           .cpu_only = true});
+}
+
+Value ctc_loss(Value inputs, Value labels_indices, Value labels_values, Value sequence_length, const CtcOptions& o) {
+  if (!inputs.valid()) return inputs;
+  return inputs.graph().add("CTCLoss", {inputs, labels_indices, labels_values, sequence_length},
+                            {{"preprocess_collapse_repeated", o.preprocess_collapse_repeated},
+                             {"ctc_merge_repeated", o.ctc_merge_repeated},
+                             {"ignore_longer_outputs_than_inputs", o.ignore_longer_outputs_than_inputs}});
+}
+
+namespace {
+CtcDecoded decoded(Value first, int paths) {
+  CtcDecoded d;
+  for (int i = 0; i < paths; ++i) {
+    d.indices.push_back(first.output(i));
+    d.values.push_back(first.output(paths + i));
+    d.shapes.push_back(first.output(2 * paths + i));
+  }
+  d.log_probability = first.output(3 * paths);
+  return d;
+}
+}  // namespace
+
+CtcDecoded ctc_greedy_decoder(Value inputs, Value sequence_length, bool merge_repeated) {
+  if (!inputs.valid()) return {};
+  return decoded(
+      inputs.graph().add("CTCGreedyDecoder", {inputs, sequence_length}, {{"merge_repeated", merge_repeated}}), 1);
+}
+CtcDecoded ctc_beam_search_decoder(Value inputs, Value sequence_length, int beam_width, int top_paths,
+                                   bool merge_repeated) {
+  if (!inputs.valid()) return {};
+  return decoded(
+      inputs.graph().add("CTCBeamSearchDecoder", {inputs, sequence_length},
+                         {{"beam_width", beam_width}, {"top_paths", top_paths}, {"merge_repeated", merge_repeated}}),
+      top_paths);
+}
+
+}  // namespace argosy

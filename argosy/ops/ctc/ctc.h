@@ -1,0 +1,28 @@
+// Connectionist temporal classification: losses and decoders for label sequences that are not aligned with the frames.
+#pragma once
+
+#include <vector>
+
+#include "argosy/graph/graph.h"
+
+namespace argosy {
+
+struct CtcOptions {
+  bool preprocess_collapse_repeated = false;  // labels that repeat become one first
+  bool ctc_merge_repeated = true;             // frames that repeat a label without a blank between are one
+  bool ignore_longer_outputs_than_inputs = false;
+};
+// inputs: logits [time, batch, classes], the last class being the blank; labels: rows of a sparse matrix. The loss per
+// example.
+Value ctc_loss(Value inputs, Value labels_indices, Value labels_values, Value sequence_length,
+               const CtcOptions& options = {});
+
+struct CtcDecoded {
+  std::vector<Value> indices, values, shapes;  // sparse matrices [batch, length], best first
+  Value log_probability;
+};
+CtcDecoded ctc_greedy_decoder(Value inputs, Value sequence_length, bool merge_repeated = true);
+CtcDecoded ctc_beam_search_decoder(Value inputs, Value sequence_length, int beam_width, int top_paths = 1,
+                                   bool merge_repeated = true);
+
+}  // namespace argosy

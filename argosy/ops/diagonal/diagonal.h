@@ -1,0 +1,19 @@
+// Several diagonals of matrices at once: tf.linalg.diag, diag_part and set_diag with their `k` and `align`.
+#pragma once
+
+#include "argosy/graph/graph.h"
+
+namespace argosy {
+
+// Diagonals lower … upper, counted from the main one (0) upwards. Where there are several, they are rows of a matrix,
+// the uppermost first, each as long as the longest; `align` says on which side a shorter one lies, of superdiagonals
+// and of subdiagonals: "RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT".
+struct Diagonals {
+  std::int32_t lower = 0, upper = 0;
+  std::string align = "RIGHT_LEFT";
+};
+Value matrix_diag(Value diagonals, const Diagonals& which);    // square matrices, zero elsewhere
+Value matrix_diag_part(Value matrix, const Diagonals& which);  // zeros beside shorter diagonals
+Value matrix_set_diag(Value matrix, Value diagonals, const Diagonals& which);
+
+}  // namespace argosy

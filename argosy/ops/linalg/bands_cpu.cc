@@ -1,0 +1,123 @@
+// Tridiagonal matrices: products, and solutions by elimination (with rows exchanged, where asked for, a second
+// superdiagonal fills in).
+#include <limits>
+
+#include "argosy/ops/linalg/matrices.h"
+
+namespace argosy::linalg {
+
+namespace {
+
+// Diagonals as [3, n]: above (its last element unused), main, below (its first unused).
+template <typename T>
+struct Tridiagonal {
+  const T *above, *main, *below;
+};
+
+// Thomas' algorithm. False at a pivot 0.
+template <typename T>
+bool eliminate(const Tridiagonal<T>& a, std::int64_t n, Map<T> x) {
+  std::vector<T> above(static_cast<std::size_t>(n));
+  if (a.main[0] == T(0)) return false;
+  above[0] = a.above[0] / a.main[0];
+  x.row(0) /= a.main[0];
+  for (std::int64_t i = 1; i < n; ++i) {
+    const T pivot = a.main[i] - a.below[i] * above[static_cast<std::size_t>(i - 1)];
+    if (pivot == T(0)) return false;
+    above[static_cast<std::size_t>(i)] = a.above[i] / pivot;
+    x.row(i) = (x.row(i) - a.below[i] * x.row(i - 1)) / pivot;
+  }
+  for (std::int64_t i = n - 2; i >= 0; --i) x.row(i) -= above[static_cast<std::size_t>(i)] * x.row(i + 1);
+  return true;
+}
+
+template <typename T>
+bool eliminate_pivoting(const Tridiagonal<T>& a, std::int64_t n, Map<T> x) {
+  struct Row {
+    T pivot, next, after;
+  };
+  std::vector<Row> rows(static_cast<std::size_t>(n));
+  Row current{a.main[0], n > 1 ? a.above[0] : T(0), T(0)};
+  for (std::int64_t i = 0; i + 1 < n; ++i) {
+    Row below{a.below[i + 1], a.main[i + 1], i + 2 < n ? a.above[i + 1] : T(0)};
+    if (std::abs(below.pivot) > std::abs(current.pivot)) {
+      std::swap(current, below);
+      x.row(i).swap(x.row(i + 1));
+    }
+    if (current.pivot == T(0)) return false;
+    const T factor = below.pivot / current.pivot;
+    rows[static_cast<std::size_t>(i)] = current;
+    x.row(i + 1) -= factor * x.row(i);
+    current = {below.next - factor * current.next, below.after - factor * current.after, T(0)};
+  }
+  if (current.pivot == T(0)) return false;
+  rows[static_cast<std::size_t>(n - 1)] = current;
+  for (std::int64_t i = n - 1; i >= 0; --i) {
+    const Row& row = rows[static_cast<std::size_t>(i)];
+    if (i + 1 < n) x.row(i) -= row.next * x.row(i + 1);
+    if (i + 2 < n) x.row(i) -= row.after * x.row(i + 2);
+    x.row(i) /= row.pivot;
+  }
+  return true;
+}
+
+Status solve(const MatrixOp& op, MatrixCall& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const Stack s, stack_of(op.name, c.input(0)));
+  ARGOSY_ASSIGN_OR_RETURN(const Stack r, stack_of(op.name, c.input(1)));
+  ARGOSY_RETURN_IF_ERROR(same_batch(op.name, s, r));
+  if (s.rows != 3 || s.columns != r.rows) {
+    return invalid_argument(op.name, ": expected diagonals [3, n] and a right-hand side [n, k], got ",
+                            c.input(0).shape(), " and ", c.input(1).shape());
+  }
+  ARGOSY_ASSIGN_OR_RETURN(const Tensor y, c.output(0, c.input(1).shape()));
+  const bool pivoting = op.attrs.get_bool("partial_pivoting");
+  const std::int64_t n = r.rows, k = r.columns;
+  return dispatch<Types>(c.dtype(), op.name, [&]<typename T>() {
+    return for_each(y.elements() == 0 ? 0 : s.count, 8.0 * static_cast<double>(n * k), [&](std::int64_t i) {
+      const T* const a = c.input(0).data<T>() + i * 3 * n;
+      Map<T> x(y.data<T>() + i * n * k, n, k);
+      x = ConstMap<T>(c.input(1).data<T>() + i * n * k, n, k);
+      const Tridiagonal<T> matrix{a, a + n, a + 2 * n};
+      const bool done = pivoting ? eliminate_pivoting<T>(matrix, n, x) : eliminate<T>(matrix, n, x);
+      if (!done) x.setConstant(T(std::numeric_limits<typename Eigen::NumTraits<T>::Real>::quiet_NaN()));
+      return ok_status();
+    });
+  });
+}
+
+Status multiply(const MatrixOp& op, MatrixCall& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const Stack r, stack_of(op.name, c.input(3)));
+  for (int i = 0; i < 3; ++i) {
+    ARGOSY_ASSIGN_OR_RETURN(const Stack s, stack_of(op.name, c.input(i)));
+    ARGOSY_RETURN_IF_ERROR(same_batch(op.name, s, r));
+    if (s.rows != 1 || s.columns != r.rows) {
+      return invalid_argument(op.name, ": each diagonal must have shape [1, ", r.rows, "] at the end, not ",
+                              c.input(i).shape());
+    }
+  }
+  ARGOSY_ASSIGN_OR_RETURN(const Tensor y, c.output(0, c.input(3).shape()));
+  const std::int64_t n = r.rows, k = r.columns;
+  return dispatch<Types>(c.dtype(), op.name, [&]<typename T>() {
+    return for_each(y.elements() == 0 ? 0 : r.count, 5.0 * static_cast<double>(n * k), [&](std::int64_t i) {
+      const T *const above = c.input(0).data<T>() + i * n, *const main = c.input(1).data<T>() + i * n,
+                     *const below = c.input(2).data<T>() + i * n;
+      const ConstMap<T> x(c.input(3).data<T>() + i * n * k, n, k);
+      Map<T> to(y.data<T>() + i * n * k, n, k);
+      for (std::int64_t j = 0; j < n; ++j) {
+        to.row(j) = main[j] * x.row(j);
+        if (j + 1 < n) to.row(j) += above[j] * x.row(j + 1);
+        if (j > 0) to.row(j) += below[j] * x.row(j - 1);
+      }
+      return ok_status();
+    });
+  });
+}
+
+}  // namespace
+
+void add_bands(KernelRegistry& kernels) {
+  kernels.add("TridiagonalSolve", "cpu", MatrixKernel<solve>::make);
+  kernels.add("TridiagonalMatMul", "cpu", MatrixKernel<multiply>::make);
+}
+
+}  // namespace argosy::linalg

@@ -1,0 +1,37 @@
+// What attributes and shapes say of the windows of an op of this folder. Private to it.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "argosy/op/attr.h"
+#include "argosy/ops/array/windows.h"
+#include "argosy/tensor/shape.h"
+
+namespace argosy::volume {
+
+// Three axes between batch and channels; images are one plane deep.
+struct Geometry {
+  std::int64_t batch = 0, channels = 0;
+  std::array<Windows, 3> axes;
+  std::int64_t windows() const { return axes[0].count * axes[1].count * axes[2].count; }
+  std::int64_t cells() const { return axes[0].size * axes[1].size * axes[2].size; }
+  std::int64_t window_cells() const { return axes[0].window * axes[1].window * axes[2].window; }
+};
+
+struct Attributes {
+  std::vector<std::int64_t> window;  // of pools, with batch and channels; empty where a filter says it
+  std::vector<std::int64_t> strides, rates;
+  bool same = false;
+  int spatial = 3;
+};
+// INVALID_ARGUMENT or UNIMPLEMENTED for what no kernel takes: other layouts, windows over batch or channels.
+Result<Attributes> read_attributes(std::string_view op, const AttrMap& attrs);
+
+// Windows over sizes [batch, …, channels]; `filter`: sizes of a window's axes, where there is a filter. Unknown sizes
+// (below 0) leave counts below 0.
+Result<Geometry> place_windows(std::string_view op, const Attributes& a, const std::vector<std::int64_t>& sizes,
+                               const std::vector<std::int64_t>& filter);
+std::vector<std::int64_t> output_sizes(const Geometry& g, const Attributes& a, std::int64_t channels);
+
+}  // namespace argosy::volume
