@@ -7,7 +7,6 @@ namespace argosy {
 void define_array(OpRegistry& ops) {
   define_array_basics(ops);
   define_array_searches(ops);
-  define_array_patches(ops);
   define_array_assignments(ops);
 }
 
@@ -27,13 +26,4 @@ Value upper_bound(Value sorted, Value values) {
 Value nth_element(Value x, Value n, bool reverse) {
   return x.valid() ? x.graph().add("NthElement", {x, n}, {{"reverse", reverse}}) : x;
 }
-Value extract_image_patches(Value images, const Patches& patches) {
-  if (!images.valid()) return images;
-  return images.graph().add("ExtractImagePatches", {images},
-                            {{"ksizes", patches.sizes},
-                             {"strides", patches.strides},
-                             {"rates", patches.rates},
-                             {"padding", patches.padding}});
-}
-
 }  // namespace argosy

@@ -1,7 +1,5 @@
-// Smaller ops on arrays: searching, histograms, patches of images, assignment to slices.
+// Smaller ops on arrays: searching, histograms, assignment to slices.
 #pragma once
-
-#include <vector>
 
 #include "argosy/graph/graph.h"
 
@@ -19,11 +17,5 @@ Value lower_bound(Value sorted, Value values);
 Value upper_bound(Value sorted, Value values);
 // The n-th smallest number (or, reversed, largest) along the last axis, counted from 0.
 Value nth_element(Value x, Value n, bool reverse = false);
-// Windows of NHWC images side by side in the last axis. Sizes, strides and rates per axis: [1, rows, columns, 1].
-struct Patches {
-  std::vector<std::int64_t> sizes, strides, rates;
-  std::string padding = "VALID";
-};
-Value extract_image_patches(Value images, const Patches& patches);
 
 }  // namespace argosy

@@ -13,7 +13,6 @@ namespace {
 Tensor ints(std::initializer_list<std::int32_t> v) { return Tensor::vector<std::int32_t>(v); }
 Tensor floats(std::initializer_list<float> v) { return Tensor::vector<float>(v); }
 Tensor numbers(const Shape& shape, std::uint64_t seed = 1) { return random_tensor(DType::kFloat32, shape, seed); }
-using Sizes = std::vector<std::int64_t>;
 
 void refuses(const char* op, std::vector<Tensor> inputs, AttrMap attrs = {}, Code code = Code::kInvalidArgument) {
   check({.op = op, .inputs = std::move(inputs), .attrs = std::move(attrs), .error = code});
@@ -131,27 +130,6 @@ TEST(ArrayOps, Sums) {
          .inputs = {numbers({1, 3}, 1), numbers({1, 3}, 2)},
          .attrs = {{"shape", PartialShape({2, 3})}}});
   refuses("ParallelConcat", {numbers({1, 3}), numbers({2, 3})}, {{"shape", PartialShape({2, 3})}});
-}
-
-TEST(ArrayOps, Patches) {
-  for (const char* padding : {"VALID", "SAME"}) {
-    for (const Sizes& rates : {Sizes{1, 1, 1, 1}, Sizes{1, 2, 1, 1}}) {
-      for (const Sizes& strides : {Sizes{1, 1, 1, 1}, Sizes{1, 2, 3, 1}}) {
-        check({.op = "ExtractImagePatches",
-               .inputs = {numbers({2, 5, 6, 2})},
-               .attrs = {{"ksizes", Sizes{1, 2, 3, 1}}, {"strides", strides}, {"rates", rates}, {"padding", padding}}});
-      }
-    }
-    check({.op = "ExtractVolumePatches",
-           .inputs = {numbers({1, 3, 4, 3, 2})},
-           .attrs = {{"ksizes", Sizes{1, 2, 2, 3, 1}}, {"strides", Sizes{1, 1, 2, 1, 1}}, {"padding", padding}}});
-  }
-  const AttrMap one = {{"ksizes", Sizes{1, 5, 5, 1}},
-                       {"strides", Sizes{1, 1, 1, 1}},
-                       {"rates", Sizes{1, 1, 1, 1}},
-                       {"padding", "VALID"}};
-  check({.op = "ExtractImagePatches", .inputs = {numbers({1, 4, 4, 1})}, .attrs = one, .check_gradient = false});
-  refuses("ExtractImagePatches", {numbers({4, 4, 1})}, one);
 }
 
 TEST(ArrayOps, SliceAssignment) {

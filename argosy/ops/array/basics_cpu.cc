@@ -210,7 +210,6 @@ void add_array_basics(KernelRegistry& kernels) {
 void add_kernels_cpu_array(KernelRegistry& kernels) {
   add_array_basics(kernels);
   add_array_searches(kernels);
-  add_array_patches(kernels);
   add_array_assignments(kernels);
 }
 

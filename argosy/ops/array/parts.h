@@ -8,12 +8,10 @@ namespace argosy {
 
 void define_array_basics(OpRegistry& ops);
 void define_array_searches(OpRegistry& ops);
-void define_array_patches(OpRegistry& ops);
 void define_array_assignments(OpRegistry& ops);
 
 void add_array_basics(KernelRegistry& kernels);
 void add_array_searches(KernelRegistry& kernels);
-void add_array_patches(KernelRegistry& kernels);
 void add_array_assignments(KernelRegistry& kernels);
 
 // Which element of dst_format each one of src_format is; INVALID_ARGUMENT unless they are permutations of 4 or 5

@@ -8,6 +8,8 @@ namespace argosy::linalg {
 
 namespace {
 
+using C = std::complex<double>;
+
 template <typename T>
 T not_a_number() {
   return T(std::numeric_limits<typename Eigen::NumTraits<T>::Real>::quiet_NaN());
@@ -19,12 +21,16 @@ Status square_root(const MatrixOp& op, MatrixCall& c) {
   const std::int64_t n = s.rows;
   return dispatch<Types>(c.dtype(), op.name, [&]<typename T>() {
     return for_each(n == 0 ? 0 : s.count, 30 * cube(n), [&](std::int64_t i) {
-      const Matrix<T> a = ConstMap<T>(c.input(0).data<T>() + i * n * n, n, n);
+      // Through complex numbers: a real matrix may have none but complex roots, and then becomes NaN.
+      const Matrix<C> a = ConstMap<T>(c.input(0).data<T>() + i * n * n, n, n).template cast<C>();
       Map<T> root(y.data<T>() + i * n * n, n, n);
-      if (a.allFinite()) {
-        root = a.sqrt();
-      } else {
-        root.setConstant(not_a_number<T>());
+      root.setConstant(not_a_number<T>());
+      if (!a.allFinite()) return ok_status();
+      const Matrix<C> found = a.sqrt();
+      if constexpr (Eigen::NumTraits<T>::IsComplex) {
+        root = found;
+      } else if (found.imag().norm() <= 1e-9 * (1 + found.real().norm())) {
+        root = found.real();
       }
       return ok_status();
     });

@@ -100,6 +100,9 @@ TEST(LinalgOps, Definitions) {
   check({.op = "MatrixSquareRoot",
          .inputs = {Tensor::of<float>({2, 2}, {4, 1, 0, 9})},
          .expect = {Tensor::of<float>({2, 2}, {2, 0.2f, 0, 3})}});
+  check({.op = "MatrixSquareRoot",
+         .inputs = {Tensor::of<float>({2, 2}, {-4, 1, 0, 9})},
+         .expect = {Tensor::of<float>({2, 2}, {NAN, NAN, NAN, NAN})}});
 }
 
 TEST(LinalgOps, Factors) {

@@ -16,7 +16,7 @@ Status check_spatial(std::string_view op, const char* attr, const Sizes& v, int 
     if (n < 1 || n > kMost) return invalid_argument(op, ": ", attr, " must be positive: ", n);
   }
   if (v.front() != 1 || v.back() != 1) {
-    return unimplemented(op, ": ", attr, " over the batch or the channels are not supported");
+    return invalid_argument(op, ": ", attr, " over the batch or the channels are not supported");
   }
   return ok_status();
 }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "argosy/op/attr.h"
-#include "argosy/ops/array/windows.h"
+#include "argosy/ops/volume/windows.h"
 #include "argosy/tensor/shape.h"
 
 namespace argosy::volume {
@@ -25,7 +25,7 @@ struct Attributes {
   bool same = false;
   int spatial = 3;
 };
-// INVALID_ARGUMENT or UNIMPLEMENTED for what no kernel takes: other layouts, windows over batch or channels.
+// INVALID_ARGUMENT for windows over batch or channels, UNIMPLEMENTED for layouts that no kernel takes.
 Result<Attributes> read_attributes(std::string_view op, const AttrMap& attrs);
 
 // Windows over sizes [batch, …, channels]; `filter`: sizes of a window's axes, where there is a filter. Unknown sizes

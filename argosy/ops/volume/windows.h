@@ -1,4 +1,4 @@
-// Where windows lie on an axis: patches, volumes, dilation.
+// Where windows lie on an axis. Private to this folder.
 #pragma once
 
 #include <algorithm>
