@@ -9,16 +9,19 @@ namespace argosy::volume {
 template <typename Fn>
 void for_window(const Geometry& g, std::int64_t i, Fn&& fn) {
   const auto& [d, h, w] = g.axes;
-  const std::int64_t at_w = i % w.count, at_h = i / w.count % h.count, at_d = i / w.count / h.count;
-  std::int64_t cell = 0;
-  for (std::int64_t a = 0; a < d.window; ++a) {
-    const std::int64_t p = d.at(at_d, a);
-    for (std::int64_t b = 0; b < h.window; ++b) {
-      const std::int64_t q = h.at(at_h, b);
-      for (std::int64_t k = 0; k < w.window; ++k, ++cell) {
-        const std::int64_t r = w.at(at_w, k);
-        if (p < 0 || p >= d.size || q < 0 || q >= h.size || r < 0 || r >= w.size) continue;
-        fn((p * h.size + q) * w.size + r, cell);
+  const std::int64_t at[3] = {i / w.count / h.count, i / w.count % h.count, i % w.count};
+  // Only cells inside are walked: a window may be far larger than its volume.
+  std::int64_t first[3], last[3];
+  for (std::size_t k = 0; k < 3; ++k) {
+    const Windows& axis = g.axes[k];
+    const std::int64_t start = axis.at(at[k], 0);
+    first[k] = start >= 0 ? 0 : (-start + axis.rate - 1) / axis.rate;
+    last[k] = start >= axis.size ? -1 : std::min(axis.window - 1, (axis.size - 1 - start) / axis.rate);
+  }
+  for (std::int64_t a = first[0]; a <= last[0]; ++a) {
+    for (std::int64_t b = first[1]; b <= last[1]; ++b) {
+      for (std::int64_t k = first[2]; k <= last[2]; ++k) {
+        fn((d.at(at[0], a) * h.size + h.at(at[1], b)) * w.size + w.at(at[2], k), (a * h.window + b) * w.window + k);
       }
     }
   }
