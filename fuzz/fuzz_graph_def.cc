@@ -1,6 +1,5 @@
 // GraphDefs: whatever the bytes are, an error or a graph, which then goes out and comes back.
 
-
 #include "argosy/tf/graph_export.h"
 #include "argosy/tf/imported_graph.h"
 #include "fuzz/input_file.h"
