@@ -9,6 +9,7 @@ void define_sparse(OpRegistry& ops) {
   sparse::define_math(ops);
   sparse::define_segment(ops);
   sparse::define_serial(ops);
+  sparse::define_cross(ops);
 }
 
 namespace {

@@ -8,6 +8,7 @@ void add_kernels_cpu_sparse(KernelRegistry& kernels) {
   sparse::add_kernels_cpu_reduce(kernels);
   sparse::add_kernels_cpu_segment(kernels);
   sparse::add_kernels_cpu_serial(kernels);
+  sparse::add_kernels_cpu_cross(kernels);
 }
 
 }  // namespace argosy
