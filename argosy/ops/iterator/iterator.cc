@@ -61,7 +61,7 @@ std::vector<Row> rows() {
        {"dataset: variant", "iterator: resource"},
        {},
        {}},
-      {"DeleteIterator", "Lets go of the iterator.", deleted, {}, {}},
+      {"DeleteIterator", "Lets go of the iterator.", deleted, {}, {}, no_output},
       {"IteratorGetNext",
        "The next element.",
        {"iterator: resource"},
@@ -138,9 +138,9 @@ std::vector<Row> rows() {
        deleted,
        {}},
       {"AnonymousRandomSeedGenerator", "Seeds for iterators.", {"seed: int64", "seed2: int64"}, deleted, {}},
-      {"DeleteMemoryCache", "Lets go of the cache.", deleted, {}, {}},
-      {"DeleteSeedGenerator", "Lets go of the seeds.", deleted, {}, {}},
-      {"DeleteRandomSeedGenerator", "Lets go of the seeds.", deleted, {}, {}},
+      {"DeleteMemoryCache", "Lets go of the cache.", deleted, {}, {}, no_output},
+      {"DeleteSeedGenerator", "Lets go of the seeds.", deleted, {}, {}, no_output},
+      {"DeleteRandomSeedGenerator", "Lets go of the seeds.", deleted, {}, {}, no_output},
   };
 }
 
