@@ -42,12 +42,12 @@ void DynamicFlow::make_ready(const Entry& entry) {
   ready_.push_back(entry);
 }
 
-std::vector<Tensor> DynamicFlow::take_inputs(const Entry& entry) {
+void DynamicFlow::take_inputs(const Entry& entry, std::vector<Tensor>& inputs) {
   const Item& item = step_.items[entry.item];
   const auto& derefs = step_.extras[entry.item].derefs;
   Iteration& it = entry.frame->iterations.at(entry.iteration);
   const std::int32_t base = step_.base_of[entry.item];
-  std::vector<Tensor> inputs;
+  inputs.clear();
   const auto take = [&](std::int32_t slot) {
     Tensor& delivered = it.inputs[base + static_cast<std::int32_t>(inputs.size())];
     // Constants, handles and feeds are there for every iteration of every frame.
@@ -61,7 +61,6 @@ std::vector<Tensor> DynamicFlow::take_inputs(const Entry& entry) {
       std::none_of(inputs.begin(), inputs.end(), [](const Tensor& t) { return t.valid(); })) {
     for (int k = 0; k < item.num_inputs; ++k) inputs[k] = state_.tensors[step_.input_slots[item.first_input + k]];
   }
-  return inputs;
 }
 
 void DynamicFlow::finish(const Entry& entry, const std::vector<Tensor>& outputs) {

@@ -42,9 +42,13 @@ class DynamicFlow {
   // Makes ready whatever waits for nothing.
   void start();
   // Entries that became ready since the last call. Each is to be finished once, dead ones without running.
-  std::vector<Entry> take_ready() { return std::exchange(ready_, {}); }
-  // What the entry's item reads. REQUIRES: the entry is ready and not dead; asked once.
-  std::vector<Tensor> take_inputs(const Entry& entry);
+  void take_ready(std::vector<Entry>& ready) {
+    ready.clear();
+    ready.swap(ready_);
+  }
+  // What the entry's item reads, in place of what `inputs` holds. REQUIRES: the entry is ready and not dead; asked
+  // once.
+  void take_inputs(const Entry& entry, std::vector<Tensor>& inputs);
   // The entry is done, with these outputs (none are looked at of a dead one).
   void finish(const Entry& entry, const std::vector<Tensor>& outputs);
   // The run has failed: finish() counts down, and nothing becomes ready any more.

@@ -20,6 +20,7 @@ struct DynamicFlow::Frame {
   std::int64_t parent_iteration = 0;
   int entered = 0;
   std::map<std::int64_t, Iteration> iterations;
+  std::vector<Iteration> spare;  // ended ones: their memory is used again
   std::int64_t newest = -1;
   std::vector<std::pair<std::int32_t, Tensor>> invariants;  // (Enter item, value; invalid = dead)
   std::vector<std::pair<std::int32_t, Tensor>> held_back;   // NextIterations waiting for room

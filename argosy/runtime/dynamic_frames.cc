@@ -42,6 +42,10 @@ DynamicFlow::Frame& DynamicFlow::child_frame(const Entry& entry, const AttrMap& 
 void DynamicFlow::start_iteration(Frame& frame, std::int64_t number) {
   const Step::Frame& info = step_.frames[frame.id];
   Iteration& it = frame.iterations[number];
+  if (!frame.spare.empty()) {
+    it = std::move(frame.spare.back());
+    frame.spare.pop_back();
+  }
   it.pending.resize(info.items.size());
   for (std::size_t i = 0; i < info.items.size(); ++i) it.pending[i] = step_.pending[info.items[i]];
   it.dead.assign(info.items.size(), 0);
@@ -86,6 +90,9 @@ void DynamicFlow::leave(Frame& frame, std::int64_t iteration) {
       }
       --fresh.outstanding;
     }
+    Iteration& ended = frame.iterations.at(oldest);
+    ended.inputs.clear();
+    frame.spare.push_back(std::move(ended));
     frame.iterations.erase(oldest);
   }
 }

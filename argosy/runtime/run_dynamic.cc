@@ -85,53 +85,66 @@ class Dynamic {
     bool served = false;  // a task of the device's compute stream is at it
   };
 
+  // What one running entry needs until it is done. Each thread keeps one and uses its memory again.
+  struct Running {
+    Entry entry;
+    bool runs = false;  // neither dead nor in a run that has failed
+    std::vector<Tensor> inputs, outputs;
+    std::vector<const Tensor*> input_pointers;
+    std::vector<OutputSlot> slots;
+    std::int64_t start = 0;
+  };
+
   // --- threads -------------------------------------------------------------------------------------------------------
 
+  // An entry costs one lock: what the last one gave is passed on and the next one taken under the same.
   void serve_host() {
+    Running running;
+    bool done = false;  // `running` is to be passed on
     while (true) {
-      Entry entry{};
       bool found = false;
+      const int seen = wakes_.load(std::memory_order_acquire);
       {
         MutexLock lock(mutex_);
-        auto& ready = queues_[0].entries;
-        if (!ready.empty()) {
-          entry = ready.front();
-          ready.pop_front();
-          found = true;
-        } else if (flow_.outstanding() == 0 && servers_ == 0) {
-          return;
-        }
+        if (done) settle(running);
+        found = take_next(0, running);
+        if (!found && flow_.outstanding() == 0 && servers_ == 0) return;
       }
       if (found) {
-        process(entry);
+        done = execute(running);
       } else {
-        const int seen = wakes_.load(std::memory_order_acquire);
-        {
-          MutexLock lock(mutex_);
-          if (!queues_[0].entries.empty() || (flow_.outstanding() == 0 && servers_ == 0)) continue;
-        }
+        done = false;
         gate_.wait([&] { return wakes_.load(std::memory_order_acquire) != seen; });
       }
     }
   }
 
   void serve(int d) {
+    Running running;
+    bool done = false;
     while (true) {
-      Entry entry{};
       {
         MutexLock lock(mutex_);
-        auto& queue = queues_[d];
-        if (queue.entries.empty()) {
-          queue.served = false;
+        if (done) settle(running);
+        if (!take_next(d, running)) {
+          queues_[d].served = false;
           --servers_;
           wake_host();
           return;
         }
-        entry = queue.entries.front();
-        queue.entries.pop_front();
       }
-      process(entry);
+      done = execute(running);
     }
+  }
+
+  bool take_next(int d, Running& running) ARGOSY_REQUIRES(mutex_) {
+    auto& entries = queues_[d].entries;
+    if (entries.empty()) return false;
+    running.entry = entries.front();
+    entries.pop_front();
+    running.runs = !running.entry.dead && error_.ok();
+    if (running.runs) flow_.take_inputs(running.entry, running.inputs);
+    return true;
   }
 
   // The host's thread holds this object until servers_ and flow_.outstanding() are zero; both change under the lock,
@@ -145,7 +158,8 @@ class Dynamic {
 
   // Hands what became ready to the devices.
   void pass_on() ARGOSY_REQUIRES(mutex_) {
-    for (const Entry& entry : flow_.take_ready()) {
+    flow_.take_ready(ready_);
+    for (const Entry& entry : ready_) {
       const int d = step_.items[entry.item].device;
       queues_[d].entries.push_back(entry);
       if (d == 0) {
@@ -158,43 +172,27 @@ class Dynamic {
     }
   }
 
-  // What one running entry needs until it is done.
-  struct Running {
-    Entry entry;
-    std::vector<Tensor> inputs, outputs;
-    std::vector<const Tensor*> input_pointers;
-    std::vector<OutputSlot> slots;
-    std::int64_t start = 0;
-  };
-
-  void process(const Entry& entry) {
-    auto running = std::make_shared<Running>();
-    running->entry = entry;
-    const Item& item = step_.items[entry.item];
-    running->outputs.resize(static_cast<std::size_t>(item.num_outputs));
-    bool runs = !entry.dead;
-    {
-      MutexLock lock(mutex_);
-      runs = runs && error_.ok();
-      if (runs) running->inputs = flow_.take_inputs(entry);
-    }
-    if (!runs) return finish(*running, ok_status());
-    running->slots.resize(running->outputs.size());
-    for (std::size_t o = 0; o < running->outputs.size(); ++o) running->slots[o].tensor = &running->outputs[o];
+  // True: it is done, and to be settled. False: it goes on by itself, and `running` has lost it.
+  bool execute(Running& running) {
+    const Item& item = step_.items[running.entry.item];
+    running.outputs.assign(static_cast<std::size_t>(item.num_outputs), Tensor());
+    running.start = 0;
+    if (!running.runs) return true;
+    running.slots.resize(running.outputs.size());
+    for (std::size_t o = 0; o < running.outputs.size(); ++o) running.slots[o] = {.tensor = &running.outputs[o]};
     Device& device = step_.machine->device(item.device);
     KernelObserver* const observer = device.observer();
     const std::string& name = step_.nodes[item.node].name;
-    if (observer != nullptr || context_.stats() != nullptr) running->start = now_nanos();
-    Status status = dereference(*running);
-    if (status.ok() && item.kernel == nullptr) {
-      return finish(*running, copy(*running, device));
-    }
+    if (observer != nullptr || context_.stats() != nullptr) running.start = now_nanos();
+    Status status = dereference(running);
+    if (status.ok() && item.kernel == nullptr) return complete(running, copy(running, device));
     if (status.ok() && observer != nullptr) status = observer->before(name, &context_.cancellation());
-    if (!status.ok()) return finish(*running, std::move(status));
-    for (int k = 0; k < item.num_inputs; ++k) running->input_pointers.push_back(&running->inputs[k]);
-    KernelContext kernel_context({.inputs = running->input_pointers.data(),
+    if (!status.ok()) return complete(running, std::move(status));
+    running.input_pointers.clear();
+    for (int k = 0; k < item.num_inputs; ++k) running.input_pointers.push_back(&running.inputs[k]);
+    KernelContext kernel_context({.inputs = running.input_pointers.data(),
                                   .num_inputs = item.num_inputs,
-                                  .outputs = running->slots.data(),
+                                  .outputs = running.slots.data(),
                                   .num_outputs = item.num_outputs,
                                   .output_dtypes = step_.output_dtypes.data() + item.first_dtype,
                                   .may_donate = item.num_inputs <= 64 ? kMayDonate.data() : nullptr,
@@ -205,14 +203,17 @@ class Dynamic {
                                   .step = &context_});
     if (item.async) {
       auto kept = std::make_shared<KernelContext>(kernel_context);
-      static_cast<AsyncKernel*>(item.kernel)->run_async(*kept, [this, running, kept](Status done) {
-        finish(*running, std::move(done));
+      auto moved = std::make_shared<Running>(std::move(running));  // what the context points to stays where it is
+      static_cast<AsyncKernel*>(item.kernel)->run_async(*kept, [this, moved, kept](Status done) {
+        complete(*moved, std::move(done));
+        MutexLock lock(mutex_);
+        settle(*moved);
       });
-      return;
+      return false;
     }
     status = item.kernel->run(kernel_context);
-    if (observer != nullptr) observer->after(name, now_nanos() - running->start);
-    finish(*running, std::move(status));
+    if (observer != nullptr) observer->after(name, now_nanos() - running.start);
+    return complete(running, std::move(status));
   }
 
   // Values of variables in place of references; their handles come after the inputs.
@@ -244,11 +245,21 @@ class Dynamic {
 
   // --- propagation ---------------------------------------------------------------------------------------------------
 
-  void finish(Running& running, Status status) {
-    const Entry entry = running.entry;
-    const Item& item = step_.items[entry.item];
+  // The kernel has ended. Always true.
+  bool complete(Running& running, Status status) {
+    running.inputs.clear();
+    if (status.ok()) return true;
+    const Status named = name_node(std::move(status), step_, step_.items[running.entry.item]);
+    stop(named);
+    context_.cancellation().cancel(named);
+    context_.abort(named);
+    return true;
+  }
+
+  // Hands on what the entry gave.
+  void settle(Running& running) ARGOSY_REQUIRES(mutex_) {
     if (StepStats* const stats = context_.stats(); stats != nullptr && running.start > 0) {
-      MutexLock lock(mutex_);
+      const Item& item = step_.items[running.entry.item];
       auto& device = stats->devices[item.device];
       const std::int64_t end = now_nanos();
       (item.kernel == nullptr ? device.copy_nanos : device.compute_nanos) += end - running.start;
@@ -256,15 +267,8 @@ class Dynamic {
       if (stats->keep_ops)
         stats->ops.push_back({step_.nodes[item.node].name, step_.nodes[item.node].op, item.device, running.start, end});
     }
-    running.inputs.clear();
-    if (!status.ok()) {
-      const Status named = name_node(std::move(status), step_, item);
-      stop(named);
-      context_.cancellation().cancel(named);
-      context_.abort(named);
-    }
-    MutexLock lock(mutex_);
-    flow_.finish(entry, running.outputs);
+    flow_.finish(running.entry, running.outputs);
+    running.outputs.clear();
     pass_on();
     if (flow_.outstanding() == 0) wake_host();
   }
@@ -286,6 +290,7 @@ class Dynamic {
   Status error_ ARGOSY_GUARDED_BY(mutex_);
   int servers_ ARGOSY_GUARDED_BY(mutex_) = 0;
   std::vector<Queue> queues_ ARGOSY_GUARDED_BY(mutex_);
+  std::vector<Entry> ready_ ARGOSY_GUARDED_BY(mutex_);  // of pass_on(): its memory is used again
 };
 
 }  // namespace

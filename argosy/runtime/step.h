@@ -20,7 +20,7 @@
 
 namespace argosy {
 
-// What the executor does for an item. Those below kCopy it does itself, without a kernel.
+// What the executor does for an item. All but the first it does itself, without a kernel.
 enum class Role : std::uint8_t { kKernel, kCopy, kSwitch, kMerge, kHandOn, kLoopBegin, kLoopEnd };
 
 struct Item {
