@@ -29,7 +29,7 @@ constexpr Pass kPasses[] = {
     {"bypass", bypass_identities, "nodes that change nothing went"},
     {"merge_equal", merge_equal_nodes, "nodes merged into equal ones"},
     {"fuse_bias", fuse_bias, "products took in their bias and activation"},
-    {"winograd", winograd, "convolutions compute Winograd's way"},
+    {"winograd", [](StepGraph& step) { return winograd(step); }, "convolutions compute Winograd's way"},
     {"relu_before_pool", relu_before_pool, "gradients of ReLU moved to the pooled side"},
     {"fuse_batch_norm", fuse_batch_norm, "nodes went into the batch normalisation beside them"},
     {"fuse_elementwise", fuse_elementwise, "elementwise nodes fused"},

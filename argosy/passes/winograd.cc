@@ -18,7 +18,25 @@ const Operands* operands_of(const std::string& op) {
   return nullptr;
 }
 
-bool pays(const Graph& graph, NodeId id, const Operands& at) {
+double scratch_bytes(const ConvGeometry& g) {
+  constexpr double kTiles = 16 << 20, kFilters = 3 * 36 * sizeof(float);
+  return kTiles + kFilters * static_cast<double>(g.in_c * g.out_c);
+}
+
+// What all nodes give, as far as it is known.
+double bytes_given(const Graph& graph) {
+  double bytes = 0;
+  for (const Node& n : graph.nodes()) {
+    for (std::size_t i = 0; i < n.output_shapes.size(); ++i) {
+      if (!n.output_shapes[i].is_full()) continue;
+      bytes +=
+          static_cast<double>(n.output_shapes[i].elements()) * static_cast<double>(element_bytes(n.output_dtypes[i]));
+    }
+  }
+  return bytes;
+}
+
+bool pays(const Graph& graph, NodeId id, const Operands& at, double most_scratch) {
   const Node& n = graph.node(id);
   const auto shape = [&](int i) -> const PartialShape& {
     return i < 0 ? n.output_shapes[0] : graph.shape(n.inputs[static_cast<std::size_t>(i)]);
@@ -30,16 +48,17 @@ bool pays(const Graph& graph, NodeId id, const Operands& at) {
   const auto attrs = read_conv(n.op->name, n.attrs);
   if (!attrs.ok()) return false;
   const auto geometry = conv_geometry(*attrs, *image, *filter);
-  return geometry.ok() && winograd_pays(*attrs, *geometry);
+  return geometry.ok() && winograd_pays(*attrs, *geometry) && scratch_bytes(*geometry) <= most_scratch;
 }
 
 }  // namespace
 
-Result<int> winograd(StepGraph& step) {
+Result<int> winograd(StepGraph& step, double scratch_share) {
+  const double most_scratch = scratch_share * bytes_given(step.graph);
   int marked = 0;
   for (int i = 0; i < step.graph.size(); ++i) {
     const Operands* const at = operands_of(step.graph.node({i}).op->name);
-    if (at == nullptr || !pays(step.graph, {i}, *at)) continue;
+    if (at == nullptr || !pays(step.graph, {i}, *at, most_scratch)) continue;
     step.graph.set_attr({i}, kWinogradAttr, true);
     ++marked;
   }

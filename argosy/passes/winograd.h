@@ -7,7 +7,12 @@
 
 namespace argosy {
 
+// The transformed tiles and filters are scratch memory, which no memory plan knows: 16 MiB and three transformed
+// filters at most, as measured. They may add up to this share of what the step's nodes give, so that the forecast of
+// its peak stays true to some percent; smaller steps slide.
+inline constexpr double kWinogradScratchShare = 0.04;
+
 // How many nodes were marked.
-Result<int> winograd(StepGraph& step);
+Result<int> winograd(StepGraph& step, double scratch_share = kWinogradScratchShare);
 
 }  // namespace argosy

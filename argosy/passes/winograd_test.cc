@@ -14,6 +14,8 @@
 namespace argosy {
 namespace {
 
+constexpr double kAnyScratch = 1e9;
+
 struct Sizes {
   std::int64_t batch, side, in, out;
   std::int64_t window = 3, stride = 1, dilation = 1;
@@ -56,7 +58,7 @@ int marked(const Sizes& sizes) {
   Task task(sizes);
   EXPECT_TRUE(task.graph.status().ok()) << task.graph.status().to_string();
   StepGraph step = task.step();
-  const int count = winograd(step).value();
+  const int count = winograd(step, kAnyScratch).value();
   int found = 0;
   for (const Node& n : step.graph.nodes()) found += n.attrs.get_or(kWinogradAttr, false) ? 1 : 0;
   EXPECT_EQ(count, found);
@@ -91,12 +93,20 @@ TEST(Winograd, MarksWhatGains) {
   EXPECT_EQ(marked({8, 56, 64, 64, 3, 1, 2}), 0);
 }
 
-TEST(Winograd, MaySayWhatItDidAndBeSwitchedOff) {
-  const Task task({8, 56, 64, 64});
-  const auto on = prepare_step(task.step(), {}), off = prepare_step(task.step(), {.without = "winograd"});
-  ASSERT_TRUE(on.ok() && off.ok());
-  EXPECT_THAT(on->notes, testing::Contains(testing::HasSubstr("winograd: 3 convolutions")));
-  EXPECT_THAT(off->notes, testing::Contains("winograd: off"));
+// Three convolutions that hold some 50 MB, beside another value of the step.
+TEST(Winograd, KnowsItsPlaceAndMayBeSwitchedOff) {
+  const auto notes = [](std::int64_t more, const std::string& without) {
+    Task task({8, 56, 64, 64});
+    const Value large =
+        task.graph.add("Placeholder", {}, {{"dtype", DType::kFloat32}, {"shape", PartialShape({more})}});
+    task.results.push_back(task.graph.add("Neg", {large}));
+    const auto step = prepare_step(task.step(), {.without = without});
+    EXPECT_TRUE(step.ok()) << step.status().to_string();
+    return step->notes;
+  };
+  EXPECT_THAT(notes(1 << 27, ""), testing::Contains(testing::HasSubstr("winograd: 3 convolutions")));
+  EXPECT_THAT(notes(1, ""), testing::Not(testing::Contains(testing::HasSubstr("winograd: 3 convolutions"))));
+  EXPECT_THAT(notes(1 << 27, "winograd"), testing::Contains("winograd: off"));
 }
 
 // Against double: within 3e-6 of the result's root mean square, whichever product the machine has.
@@ -114,7 +124,7 @@ TEST(Winograd, RoundsAsItsHeaderSays) {
       return *std::move(values);
     };
     StepGraph step = narrow.step();
-    ASSERT_EQ(winograd(step).value(), 3);
+    ASSERT_EQ(winograd(step, kAnyScratch).value(), 3);
     const auto got = run(narrow, std::move(step), DType::kFloat32);
     const auto want = run(wide, wide.step(), DType::kFloat64);
     for (std::size_t k = 0; k < got.size(); ++k) {
