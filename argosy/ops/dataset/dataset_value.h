@@ -105,7 +105,8 @@ class ThreadedIterator : public DatasetIterator {
   Status stopped() const { return parent_.cancellation->status(); }
 
   Mutex mutex_;
-  CondVar changed_;  // whatever threads or the caller wait for
+  CondVar changed_;  // what the caller waits for, and threads
+  CondVar room_;     // what threads alone wait for
   bool stopping_ ARGOSY_GUARDED_BY(mutex_) = false;
 
  private:

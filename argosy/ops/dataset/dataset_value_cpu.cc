@@ -53,6 +53,7 @@ void ThreadedIterator::end() {
     MutexLock lock(mutex_);
     stopping_ = true;
     changed_.notify_all();
+    room_.notify_all();
   }
   cancellation_.cancel(cancelled("the iterator has ended"));
 }

@@ -148,8 +148,9 @@ Result<FileOptions> options_of(const DatasetArgs& a, Format format, bool compres
     }
   }
   ARGOSY_ASSIGN_OR_RETURN(const std::int64_t buffer, a.integer("buffer_size"));
-  if (buffer < 0) return invalid_argument("`buffer_size` must be >= 0 (0 == default)");
-  o.buffer = static_cast<std::size_t>(buffer);
+  const bool unsaid = buffer == -1 && format == Format::kRecords;
+  if (buffer < 0 && !unsaid) return invalid_argument("`buffer_size` must be >= 0 (0 == default), and is ", buffer);
+  o.buffer = unsaid ? 0 : static_cast<std::size_t>(buffer);
   return o;
 }
 

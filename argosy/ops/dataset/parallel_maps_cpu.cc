@@ -1,8 +1,8 @@
-// ParallelMap: threads that take the input's elements one after the other and map them at the same time.
+// ParallelMap: threads that take the input's elements one after the other and map them at the same time. The caller
+// does the same instead of waiting: small functions cost less than waking somebody.
 //
-// A thread holds input_mutex_ while it takes an element, so the order of slots_ is the input's. In order, the caller
-// waits for the first slot; else for any that is done. Elements under way and elements waiting for the caller are at
-// most `calls` together.
+// Who has set taking_ takes an element, so the order of slots_ is the input's. In order, the caller wants the first
+// slot; else any that is done. At most `calls` elements are under way at once.
 #include <algorithm>
 #include <deque>
 
@@ -13,6 +13,9 @@ namespace argosy::datasets {
 
 namespace {
 
+// Elements under way and elements that wait for the caller, at least: with fewer, threads wait for each other.
+constexpr std::size_t kRoom = 16;
+
 class ParallelMap final : public UnaryDataset {
  public:
   ParallelMap(const DatasetArgs& a, std::vector<PartialShape> shapes, DatasetPtr input, Captured f, std::int64_t calls,
@@ -20,6 +23,7 @@ class ParallelMap final : public UnaryDataset {
       : UnaryDataset(a.op(), a.types(), std::move(shapes), std::move(input)),
         f_(std::move(f)),
         calls_(static_cast<std::size_t>(calls)),
+        room_(std::max(calls_, kRoom)),
         in_order_(in_order),
         preserve_(a.attrs().get_bool("preserve_cardinality")) {}
   std::int64_t cardinality() const override { return preserve_ ? input().cardinality() : kUnknownCardinality; }
@@ -48,20 +52,23 @@ class ParallelMap final : public UnaryDataset {
         const auto found = first_done();
         if (found != slots_.end()) {
           const std::shared_ptr<Slot> slot = std::move(*found);
-          const bool was_full = slots_.size() >= d_->calls_;
           slots_.erase(found);
-          if (was_full) changed_.notify_all();
+          // Woken when there is room for several elements at once.
+          if (idle_ > 0 && slots_.size() <= d_->room_ / 2) room_.notify_all();
           if (!slot->result.ok()) return std::move(slot->result).status();
           if (*slot->result) {
             out = std::move(slot->element);
             return true;
           }
-          ended_ = true;  // the function says so: whatever comes behind is dropped
+          finish();  // the function says so: whatever comes behind is dropped
           slots_.clear();
-          changed_.notify_all();
           return false;
         }
         if (ended_ && slots_.empty()) return false;
+        if (may_take()) {
+          map_one();
+          continue;
+        }
         waiting_ = true;
         changed_.wait(mutex_);
         waiting_ = false;
@@ -98,57 +105,68 @@ class ParallelMap final : public UnaryDataset {
 
     void map_all() {
       set_thread_budget(1);  // the cores are taken by the other threads
-      while (true) {
-        auto slot = std::make_shared<Slot>();
-        Element element;
-        {
-          MutexLock input_lock(input_mutex_);
-          if (!wait_for_space()) return;
-          Result<bool> some = input_->next(element);
-          MutexLock lock(mutex_);
-          if (stopping_ || ended_) return finish();
-          if (some.ok() && !*some) return finish();
-          slots_.push_back(slot);
-          if (!some.ok()) {
-            slot->result = std::move(some);
-            tell(*slot);
-            continue;
-          }
+      MutexLock lock(mutex_);
+      while (!stopping_ && !ended_) {
+        if (may_take()) {
+          map_one();
+        } else {
+          ++idle_;
+          room_.wait(mutex_);
+          --idle_;
         }
-        Element mapped;
-        Result<bool> result = map_result(d_->f_(std::move(element), inner()), d_->preserve_, mapped);
-        MutexLock lock(mutex_);
-        slot->element = std::move(mapped);
-        slot->result = std::move(result);
-        tell(*slot);
       }
     }
 
-    bool wait_for_space() {
-      MutexLock lock(mutex_);
-      while (!stopping_ && !ended_ && slots_.size() >= d_->calls_) changed_.wait(mutex_);
-      return !stopping_ && !ended_;
+    bool may_take() const ARGOSY_REQUIRES(mutex_) {
+      return !stopping_ && !ended_ && !taking_ && active_ < d_->calls_ && slots_.size() < d_->room_;
+    }
+
+    // REQUIRES: may_take(). Lets go of the lock while it takes and maps.
+    void map_one() ARGOSY_REQUIRES(mutex_) {
+      auto slot = std::make_shared<Slot>();
+      Element element, mapped;
+      taking_ = true;
+      ++active_;
+      mutex_.unlock();
+      Result<bool> some = input_->next(element);
+      mutex_.lock();
+      taking_ = false;
+      if (stopping_ || ended_ || (some.ok() && !*some)) {
+        --active_;
+        return finish();
+      }
+      slots_.push_back(slot);
+      if (idle_ > 0 && may_take()) room_.notify_one();
+      if (some.ok()) {
+        mutex_.unlock();
+        some = map_result(d_->f_(std::move(element), inner()), d_->preserve_, mapped);
+        mutex_.lock();
+      }
+      --active_;
+      slot->element = std::move(mapped);
+      slot->result = std::move(some);
+      slot->done = true;
+      if (waiting_ && (first_done() != slots_.end() || may_take())) changed_.notify_all();
     }
     void finish() ARGOSY_REQUIRES(mutex_) {
       ended_ = true;
       changed_.notify_all();
-    }
-    void tell(Slot& slot) ARGOSY_REQUIRES(mutex_) {
-      slot.done = true;
-      if (waiting_ && first_done() != slots_.end()) changed_.notify_all();
+      room_.notify_all();
     }
 
     const std::shared_ptr<const ParallelMap> d_;
-    Mutex input_mutex_;  // before mutex_
-    IteratorPtr input_;  // guarded by input_mutex_ once threads run
+    IteratorPtr input_;  // of the one who set taking_
     Slots slots_ ARGOSY_GUARDED_BY(mutex_);
     bool started_ ARGOSY_GUARDED_BY(mutex_) = false;
     bool ended_ ARGOSY_GUARDED_BY(mutex_) = false;
-    bool waiting_ ARGOSY_GUARDED_BY(mutex_) = false;
+    bool waiting_ ARGOSY_GUARDED_BY(mutex_) = false;  // the caller
+    bool taking_ ARGOSY_GUARDED_BY(mutex_) = false;
+    int idle_ ARGOSY_GUARDED_BY(mutex_) = 0;  // threads that wait
+    std::size_t active_ ARGOSY_GUARDED_BY(mutex_) = 0;
   };
 
   const Captured f_;
-  const std::size_t calls_;
+  const std::size_t calls_, room_;
   const bool in_order_, preserve_;
 };
 
