@@ -94,7 +94,7 @@ struct Step {
   std::vector<std::size_t> arena_bytes;                  // by device
   std::vector<std::unique_ptr<Kernel>> kernels;
   std::shared_ptr<ResourceManager> session;  // what the session of the step keeps for itself; may be null
-  bool dynamic = false;  // no order is safe
+  bool dynamic = false;                      // no order is safe
 
   // For the dynamic executor, and to find an order: who follows whom.
   struct Edge {
