@@ -111,8 +111,57 @@ PIPELINE_TESTS = {  # datasets and iterators are tried by whole pipelines; tests
 }
 STAIRS = ("FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsPerChannel",
           "QuantizeAndDequantize", "QuantizeAndDequantizeV2", "QuantizeAndDequantizeV3", "QuantizeAndDequantizeV4")
+QUEUES = "argosy/runtime/queue_test.cc"
+QUEUE_KINDS = ("FIFOQueue", "RandomShuffleQueue", "PaddingFIFOQueue", "PriorityQueue")
+QUEUE_OPS = tuple("Queue" + op for op in ("Enqueue", "EnqueueMany", "Dequeue", "DequeueMany", "DequeueUpTo", "Close",
+                                          "IsClosed", "Size"))
+QUEUE_TESTS = {
+    "FirstInFirstOut": ("FIFOQueueV2", "QueueEnqueueManyV2", "QueueDequeueV2", "QueueDequeueManyV2", "QueueSizeV2"),
+    "ClosedForEnqueuesThenDrained": ("QueueEnqueueV2", "QueueDequeueUpToV2", "QueueCloseV2", "QueueIsClosedV2"),
+    "RandomOrderIsTensorFlowsForItsSeeds": ("RandomShuffleQueueV2",),
+    "BatchesArePadded": ("PaddingFIFOQueueV2",),
+    "TheLeastComesFirstAndEqualsInTheirOrder": ("PriorityQueueV2",),
+    "OldFormsByReference": (*QUEUE_KINDS, *QUEUE_OPS),
+}
+ACCUMULATORS = "argosy/runtime/accumulator_test.cc"
+ACCUMULATOR_OPS = ("ConditionalAccumulator", "AccumulatorApplyGradient", "AccumulatorTakeGradient",
+                   "AccumulatorNumAccumulated", "AccumulatorSetGlobalStep")
+ACCUMULATOR_TESTS = {
+    "ByHandleAndByReference": (*ACCUMULATOR_OPS, *("Resource" + op for op in ACCUMULATOR_OPS)),
+    "Rows": ("SparseConditionalAccumulator", "SparseAccumulatorApplyGradient", "SparseAccumulatorTakeGradient"),
+}
+FILES = "argosy/runtime/file_ops_test.cc"
+READERS = ("TextLineReader", "ReaderRead", "ReaderReadUpTo", "ReaderNumRecordsProduced", "ReaderNumWorkUnitsCompleted",
+           "ReaderReset")
+MORE_READERS = ("WholeFileReader", "FixedLengthRecordReader", "IdentityReader", "TFRecordReader", "ReaderSerializeState",
+                "ReaderRestoreState")
+FILE_TESTS = {
+    "WholeFiles": ("ReadFile", "WriteFile", "MatchingFiles"),
+    "SaveRestoreMerge": ("SaveV2", "RestoreV2", "MergeV2Checkpoints"),
+    "FilesOfTheFirstFormat": ("Save", "SaveSlices", "Restore", "RestoreSlice"),
+    "ReadersGoFromFileToFile": [op + v for op in READERS for v in ("", "V2")],
+    "EveryKindOfReader": [op + v for op in MORE_READERS for v in ("", "V2")],
+    "TablesFromText": ("InitializeTableFromTextFile", "InitializeTableFromTextFileV2"),
+}
+SESSION_VALUES = ("argosy/ops/session_value/session_value_test.cc", "KeptReadDeleted")
+TABLES = "argosy/ops/table/table_test.cc"
+TABLE_OPS = tuple("LookupTable" + op for op in ("Find", "Insert", "Import", "Export", "Size"))
+TABLE_TESTS = {
+    "AreFilledOnceThenRead": ("HashTable", "HashTableV2", "InitializeTable", "InitializeTableV2"),
+    "MayChange": ("MutableHashTable", "MutableHashTableV2", "MutableHashTableOfTensors", "MutableHashTableOfTensorsV2",
+                  "LookupTableRemoveV2", *(op + v for op in TABLE_OPS for v in ("", "V2"))),
+    "WithKeysThatNobodyMayUse": ("MutableDenseHashTable", "MutableDenseHashTableV2"),
+    "WithoutNames": ("AnonymousHashTable", "AnonymousMutableHashTable", "AnonymousMutableHashTableOfTensors",
+                     "AnonymousMutableDenseHashTable"),
+}
 ELSEWHERE = {
     "forward": {
+        **dict.fromkeys(("GetSessionHandle", "GetSessionHandleV2", "GetSessionTensor", "DeleteSessionTensor"),
+                        SESSION_VALUES),
+        **{op: (FILES, test) for test, ops in FILE_TESTS.items() for op in ops},
+        **{op: (TABLES, test) for test, ops in TABLE_TESTS.items() for op in ops},
+        **{op: (QUEUES, test) for test, ops in QUEUE_TESTS.items() for op in ops},
+        **{op: (ACCUMULATORS, test) for test, ops in ACCUMULATOR_TESTS.items() for op in ops},
         **{op: (RAGGED, "ThereAndBack") for op in ("RaggedTensorToVariant", "RaggedTensorFromVariant")},
         "RaggedTensorToVariantGradient": (RAGGED, "Gradients"),
         "EmptyTensorMap": (MAPS, "EntriesComeAndGo"),

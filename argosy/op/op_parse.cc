@@ -92,6 +92,7 @@ Result<AttrValue> scalar_value(AttrKind kind, const std::string& text) {
       break;
     case AttrKind::kShape:
       if (text == "unknown") return AttrValue(PartialShape::unknown());
+      if (text == "scalar") return AttrValue(PartialShape::scalar());
       break;
     default: break;
   }
@@ -115,6 +116,16 @@ Result<AttrValue> default_value(AttrKind kind, Scanner& in) {
     case AttrKind::kStrings: return list(AttrKind::kString, std::vector<std::string>{});
     case AttrKind::kTypes: return list(AttrKind::kType, std::vector<DType>{});
     case AttrKind::kShapes: return list(AttrKind::kShape, std::vector<PartialShape>{});
+    case AttrKind::kTensor: {
+      if (in.word() != "uint8" || !in.take("{")) return invalid_argument("a tensor default is uint8 {1, 2 …}");
+      std::vector<std::uint8_t> bytes;
+      while (!in.take("}")) {
+        ARGOSY_ASSIGN_OR_RETURN(const AttrValue byte, scalar_value(AttrKind::kInt, in.literal()));
+        bytes.push_back(static_cast<std::uint8_t>(std::get<std::int64_t>(byte)));
+        in.take(",");
+      }
+      return AttrValue(Tensor::vector(bytes));
+    }
     default: return scalar_value(kind, in.literal());
   }
 }

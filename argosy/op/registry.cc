@@ -10,7 +10,9 @@ void OpRegistry::add(OpSpec spec) {
   ARGOSY_CHECK(op.ok());
   ops_.push_back(std::make_unique<OpDef>(std::move(*op)));
   const OpDef* added = ops_.back().get();
-  ARGOSY_CHECK(by_name_.emplace(added->name, added).second);
+  const bool fresh = by_name_.emplace(added->name, added).second;
+  if (!fresh) std::fprintf(stderr, "op %s is defined twice\n", added->name.c_str());
+  ARGOSY_CHECK(fresh);
 }
 
 const OpDef* OpRegistry::find(std::string_view name) const {

@@ -24,6 +24,9 @@ class StepContext {
   virtual Status send(std::string_view key, Tensor value) = 0;
   virtual void receive(std::string_view key, Received done) = 0;
 
+  // Which files the step may touch (file_policy.h); null: all that the user may.
+  virtual const class FilePolicy* files() const { return nullptr; }
+
   // A place that lives as long as the step: TensorArrays, stacks.
   virtual class ResourceManager& step_resources() = 0;
 };

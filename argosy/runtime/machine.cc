@@ -66,6 +66,19 @@ Result<Tensor> Machine::constant_on(int i, const Tensor& value) {
   return there;
 }
 
+void Machine::set_files(FilePolicy files) {
+  MutexLock lock(files_mutex_);
+  files_ = std::make_shared<const FilePolicy>(std::move(files));
+}
+
+std::shared_ptr<const FilePolicy> Machine::files() const {
+  {
+    MutexLock lock(files_mutex_);
+    if (files_ != nullptr) return files_;
+  }
+  return base_ != nullptr ? base_->files() : nullptr;
+}
+
 void Machine::reset(const std::string& container) {
   for (const auto& r : resources_) r->clear(container);
 }

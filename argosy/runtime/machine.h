@@ -10,6 +10,7 @@
 
 #include "argosy/base/mutex.h"
 #include "argosy/device/device.h"
+#include "argosy/op/file_policy.h"
 #include "argosy/op/resource_manager.h"
 #include "argosy/runtime/arenas.h"
 #include "argosy/runtime/trace.h"
@@ -47,6 +48,10 @@ class Machine {
   Caps& caps() { return *caps_; }
   // What lives as long as the resources do: this machine, or that which a view shares them with.
   Machine& lasting() { return shares_resources_ ? base_->lasting() : *this; }
+  // Which files the graphs of its sessions may touch, from the next run on; at first what its base says, or all that
+  // the user may.
+  void set_files(FilePolicy files);
+  std::shared_ptr<const FilePolicy> files() const;
   // Empties a container ("" = all) on every device: variables lose their values.
   void reset(const std::string& container = "");
 
@@ -60,6 +65,9 @@ class Machine {
   std::vector<std::shared_ptr<ResourceManager>> resources_;
   mutable Mutex launch_;
   Traces traces_;
+
+  mutable Mutex files_mutex_;
+  std::shared_ptr<const FilePolicy> files_ ARGOSY_GUARDED_BY(files_mutex_);
 
   struct Copied {
     std::weak_ptr<void> from, to;  // both alive: `from` is still what was copied

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 
 #include "argosy/base/mutex.h"
+#include "argosy/op/file_policy.h"
 #include "argosy/op/resource_manager.h"
 #include "argosy/op/step_context.h"
 #include "argosy/runtime/stats.h"
@@ -21,6 +23,9 @@ class RunContext final : public StepContext {
   Status send(std::string_view key, Tensor value) override;
   void receive(std::string_view key, Received done) override;
   ResourceManager& step_resources() override { return resources_; }
+
+  const FilePolicy* files() const override { return files_.get(); }
+  void set_files(std::shared_ptr<const FilePolicy> files) { files_ = std::move(files); }
 
   StepStats* stats() const { return stats_; }  // null: nobody asked
   // A fetched handle of a variable stays one, instead of being read.
@@ -42,6 +47,7 @@ class RunContext final : public StepContext {
   StepStats* const stats_;
   const bool fetch_handles_;
   bool keeps_thread_budget_ = false;
+  std::shared_ptr<const FilePolicy> files_;
   Cancellation cancellation_;
   ResourceManager resources_;
   Mutex mutex_;

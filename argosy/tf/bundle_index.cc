@@ -17,7 +17,7 @@ constexpr std::size_t kMostSlices = 4096;
 
 class IndexLoader {
  public:
-  explicit IndexLoader(const std::string& path) : path_(path) {}
+  IndexLoader(const std::string& path, bool piece) : path_(path), piece_(piece) {}
 
   Result<BundleIndex> load() {
     ARGOSY_ASSIGN_OR_RETURN(const File file, File::open(path_));
@@ -151,22 +151,12 @@ class IndexLoader {
         if (overlap(t.slices[j], slice, t.shape)) return wrong("has slices that overlap");
       }
     }
-    if (!t.slices.empty() && elements != t.shape.elements()) return wrong("is not covered by its slices");
+    if (!t.slices.empty() && !piece_ && elements != t.shape.elements()) return wrong("is not covered by its slices");
     return ok_status();
   }
 
-  static bool overlap(const Slice& a, const Slice& b, const Shape& whole) {
-    const Shape a_shape = slice_shape(a, whole);
-    const Shape b_shape = slice_shape(b, whole);
-    for (int axis = 0; axis < whole.rank(); ++axis) {
-      const std::int64_t a_start = a[static_cast<std::size_t>(axis)].start;
-      const std::int64_t b_start = b[static_cast<std::size_t>(axis)].start;
-      if (a_start + a_shape[axis] <= b_start || b_start + b_shape[axis] <= a_start) return false;
-    }
-    return whole.elements() > 0;
-  }
-
   const std::string& path_;
+  const bool piece_;
   bool have_header_ = false;
   BundleIndex index_;
 };
@@ -188,13 +178,24 @@ Shape slice_shape(const Slice& slice, const Shape& whole) {
   return shape;
 }
 
+bool overlap(const Slice& a, const Slice& b, const Shape& whole) {
+  const Shape a_shape = slice_shape(a, whole);
+  const Shape b_shape = slice_shape(b, whole);
+  for (int axis = 0; axis < whole.rank(); ++axis) {
+    const std::int64_t a_start = a[static_cast<std::size_t>(axis)].start;
+    const std::int64_t b_start = b[static_cast<std::size_t>(axis)].start;
+    if (a_start + a_shape[axis] <= b_start || b_start + b_shape[axis] <= a_start) return false;
+  }
+  return whole.elements() > 0;
+}
+
 const StoredTensor* BundleIndex::find(std::string_view key) const {
   const auto it = std::lower_bound(tensors.begin(), tensors.end(), key,
                                    [](const StoredTensor& t, std::string_view k) { return t.key < k; });
   return it != tensors.end() && it->key == key ? &*it : nullptr;
 }
 
-Result<BundleIndex> load_index(const std::string& path) { return IndexLoader(path).load(); }
+Result<BundleIndex> load_index(const std::string& path, bool piece) { return IndexLoader(path, piece).load(); }
 
 Result<std::string> build_index(const BundleIndex& index) {
   std::vector<TableEntry> entries;
@@ -211,7 +212,16 @@ Result<std::string> build_index(const BundleIndex& index) {
     entry.set_shard_id(t.shard);
     entry.set_offset(t.offset);
     entry.set_size(t.bytes);
-    entry.set_crc32c(mask_crc(t.crc));
+    entry.set_crc32c(t.slices.empty() ? mask_crc(t.crc) : 0);
+    for (const Slice& slice : t.slices) {
+      auto* stored = entry.add_slices();
+      for (const Extent& e : slice) {
+        auto* extent = stored->add_extent();
+        if (e.length < 0) continue;
+        extent->set_start(e.start);
+        extent->set_length(e.length);
+      }
+    }
     entries.emplace_back(t.key, entry.SerializeAsString());
   }
   return build_table(entries);

@@ -33,13 +33,17 @@ struct BundleIndex {
 
 // What it returns is consistent in itself: shards and slices exist, sizes agree with dtype and shape, byte ranges do
 // not overlap, slices tile their tensor. Only the data files can still disagree with it.
-Result<BundleIndex> load_index(const std::string& path);
+// `piece`: of a checkpoint that is still to be merged; then slices need not tile their tensor.
+Result<BundleIndex> load_index(const std::string& path, bool piece = false);
 
-// The bytes of an .index file. REQUIRES: tensors by key, ascending, no slices.
+// The bytes of an .index file. REQUIRES: tensors by key, ascending.
 Result<std::string> build_index(const BundleIndex& index);
 
 // "tensor 'w'", "a slice of 'w'": for messages.
 std::string describe_key(std::string_view key);
+
+// Do two such slices have elements in common?
+bool overlap(const Slice& a, const Slice& b, const Shape& whole);
 
 // Shape of a slice of a tensor, its lengths filled in. REQUIRES: a slice that load_index accepted.
 Shape slice_shape(const Slice& slice, const Shape& whole);

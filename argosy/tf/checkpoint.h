@@ -8,18 +8,27 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "argosy/tensor/tensor.h"
+#include "argosy/tf/slice_spec.h"
 
 namespace argosy::tf {
 
 struct NamedTensor {
   std::string name;
   Tensor tensor;
+};
+
+// What is to be written: a tensor, or a slice of the tensor of that name, which has others.
+struct NamedPart {
+  std::string name;
+  Tensor tensor;
+  std::optional<PartOf> part = {};
 };
 
 // One tensor as the index describes it.
@@ -41,7 +50,8 @@ class CheckpointReader {
  public:
   // Reads and checks the whole index, opens the data files and checks that they are long enough.
   // Costs memory for the index alone.
-  static Result<CheckpointReader> open(const std::string& prefix);
+  // `piece`: of a checkpoint that others have more of; then slices may be missing.
+  static Result<CheckpointReader> open(const std::string& prefix, bool piece = false);
 
   CheckpointReader(CheckpointReader&&) noexcept;
   CheckpointReader& operator=(CheckpointReader&&) noexcept;
@@ -54,6 +64,9 @@ class CheckpointReader {
   Result<Tensor> read(const std::string& name, const ReadOptions& options = {}) const;
   // All at once, in parallel on the calling thread's team, in the order of the names.
   Result<std::vector<Tensor>> read(std::span<const std::string> names, const ReadOptions& options = {}) const;
+  // A slice of a tensor, however it is partitioned here: only the pieces that have some of it are read.
+  // INVALID_ARGUMENT when the stored tensor has not the shape `part.whole`.
+  Result<Tensor> read_part(const std::string& name, const PartOf& part, const ReadOptions& options = {}) const;
   // Into host memory that the caller has: names, dtypes and shapes must fit, else FAILED_PRECONDITION lists all
   // differences and nothing is touched. After any other error the tensors hold parts of the data.
   Status read_into(std::span<const NamedTensor> to) const;
@@ -77,12 +90,25 @@ struct WriteOptions {
   IoHook io_hook = {};
 };
 
-// Writes a whole checkpoint so that at every moment, also after a crash, `prefix` is either what it was before or all
-// of the new one: temporary files are synced first, the index is renamed last. Temporary files are removed on error.
-// Tensors live in host memory and must not change meanwhile. All dtypes except resources and variants.
-// RESOURCE_EXHAUSTED before writing when the disk has not 5 % more room than needed.
+// Writes a whole checkpoint (or, where tensors have parts that others write, a piece of one for merge_checkpoints) so
+// that at every moment, also after a crash, `prefix` is either what it was before or all of the new one: temporary
+// files are synced first, the index is renamed last. Temporary files are removed on error. Tensors live in host memory
+// and must not change meanwhile. All dtypes except resources and variants. RESOURCE_EXHAUSTED before writing when the
+// disk has not 5 % more room than needed.
 Status write_checkpoint(const std::string& prefix, std::span<const NamedTensor> tensors,
                         const WriteOptions& options = {});
+// The same of slices: the checkpoint may be a piece of one for merge_checkpoints().
+Status write_parts(const std::string& prefix, std::span<const NamedPart> parts, const WriteOptions& options = {});
+
+struct MergeOptions {
+  bool delete_old_directories = true;  // those the pieces lay in, if they are empty by then
+  bool allow_missing = false;          // pieces that are not there are passed over
+  bool durable = true;
+};
+// The pieces that several writers left become one checkpoint: data files are renamed, not copied. INVALID_ARGUMENT when
+// two pieces have one tensor, or slices of it that do not fit together.
+Status merge_checkpoints(std::span<const std::string> pieces, const std::string& prefix,
+                         const MergeOptions& options = {});
 
 // "<prefix>.index", "<prefix>.data-00000-of-00001".
 std::string index_path(std::string_view prefix);

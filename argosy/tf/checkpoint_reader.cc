@@ -7,6 +7,7 @@
 #include "argosy/tf/checkpoint.h"
 #include "argosy/tf/chunked_io.h"
 #include "argosy/tf/crc32c.h"
+#include "argosy/tf/region.h"
 #include "argosy/tf/string_codec.h"
 
 namespace argosy::tf {
@@ -19,29 +20,8 @@ std::string hex(std::uint32_t value) {
   return text;
 }
 
-// Copies the contiguous elements of a slice to their places in the whole tensor, row by row of the last axis.
-void place_slice(const Tensor& whole, const Slice& slice, const Tensor& part) {
-  const int rank = whole.shape().rank();
-  if (part.elements() == 0) return;
-  if (rank == 0) return copy_elements(whole, part);
-  const std::vector<std::int64_t> strides = whole.shape().strides();
-  const std::int64_t row = part.shape().back();
-  std::vector<std::int64_t> at(static_cast<std::size_t>(rank), 0);
-  for (std::int64_t from = 0; from < part.elements(); from += row) {
-    std::int64_t to = 0;
-    for (std::size_t axis = 0; axis < at.size(); ++axis) to += (at[axis] + slice[axis].start) * strides[axis];
-    if (is_plain(whole.dtype())) {
-      const std::size_t width = element_bytes(whole.dtype());
-      std::memcpy(whole.raw_as<char>() + static_cast<std::size_t>(to) * width,
-                  part.raw_as<char>() + static_cast<std::size_t>(from) * width, static_cast<std::size_t>(row) * width);
-    } else {
-      std::copy_n(part.data<std::string>() + from, row, whole.data<std::string>() + to);
-    }
-    for (int axis = rank - 2; axis >= 0; --axis) {
-      if (++at[static_cast<std::size_t>(axis)] < part.shape()[axis]) break;
-      at[static_cast<std::size_t>(axis)] = 0;
-    }
-  }
+Status too_few_slices(std::string_view name) {
+  return invalid_argument("Does not have sufficient slices for partitioned tensor ", name);
 }
 
 // A byte other than 0 and 1 is no C++ bool.
@@ -196,7 +176,16 @@ struct CheckpointReader::Impl {
     for (const Part& p : parts) {
       if (p.stored->dtype == DType::kBool) make_bools(p.to);
     }
-    for (const Placed& p : placed) place_slice(to[p.tensor], *p.slice, parts[p.part].to);
+    std::vector<std::int64_t> covered(to.size(), 0);
+    for (const Placed& p : placed) {
+      const Tensor& whole = to[p.tensor];
+      covered[p.tensor] +=
+          copy_common(whole, whole_slice(whole.shape().rank()), parts[p.part].to, *p.slice, whole.shape());
+    }
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      const StoredTensor& t = *stored_tensors[i];
+      if (!t.slices.empty() && covered[i] != to[i].elements()) return too_few_slices(t.key);
+    }
     return ok_status();
   }
 };
@@ -206,10 +195,10 @@ CheckpointReader::CheckpointReader(CheckpointReader&&) noexcept = default;
 CheckpointReader& CheckpointReader::operator=(CheckpointReader&&) noexcept = default;
 CheckpointReader::~CheckpointReader() = default;
 
-Result<CheckpointReader> CheckpointReader::open(const std::string& prefix) {
+Result<CheckpointReader> CheckpointReader::open(const std::string& prefix, bool piece) {
   auto impl = std::make_unique<Impl>();
   impl->prefix = prefix;
-  auto index = load_index(index_path(prefix));
+  auto index = load_index(index_path(prefix), piece);
   if (!index.ok() && index.status().code() == Code::kNotFound) {
     return not_found("there is no checkpoint ", prefix, ": ", index_path(prefix), " does not exist")
         .with_id("ARG-CKPT-007")
@@ -248,6 +237,31 @@ Result<std::vector<Tensor>> CheckpointReader::read(std::span<const std::string> 
   }
   ARGOSY_RETURN_IF_ERROR(impl_->read_tensors(stored, tensors));
   return tensors;
+}
+
+Result<Tensor> CheckpointReader::read_part(const std::string& name, const PartOf& part,
+                                           const ReadOptions& options) const {
+  ARGOSY_ASSIGN_OR_RETURN(const StoredTensor* const t, impl_->stored(name));
+  ARGOSY_RETURN_IF_ERROR(impl_->readable(*t));
+  if (!(t->shape == part.whole)) {
+    return invalid_argument("tensor_name = ", name, "; shape in shape_and_slice spec ", part.whole,
+                            " does not match the shape stored in checkpoint: ", t->shape);
+  }
+  ARGOSY_ASSIGN_OR_RETURN(Tensor out,
+                          Tensor::allocate(t->dtype, slice_shape(part.slice, t->shape), *options.allocator));
+  std::int64_t covered = 0;
+  const std::vector<Slice> everything = {whole_slice(t->shape.rank())};
+  for (const Slice& slice : t->slices.empty() ? everything : t->slices) {
+    if (!overlap(slice, part.slice, t->shape)) continue;
+    const StoredTensor* const piece = t->slices.empty() ? t : impl_->index.find(slice_key(t->key, slice));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor memory, Tensor::allocate(piece->dtype, piece->shape, host_allocator()));
+    const Impl::Part read{piece, std::move(memory)};
+    ARGOSY_RETURN_IF_ERROR(impl_->read_parts(std::span(&read, 1)));
+    if (piece->dtype == DType::kBool) make_bools(read.to);
+    covered += copy_common(out, part.slice, read.to, slice, t->shape);
+  }
+  if (covered != out.elements()) return too_few_slices(name);
+  return out;
 }
 
 Status CheckpointReader::read_into(std::span<const NamedTensor> to) const {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <numeric>
 
 #include "argosy/base/clock.h"
@@ -23,19 +24,23 @@ std::string five_digits(int number) {
   return std::string(digits.size() < 5 ? 5 - digits.size() : 0, '0') + digits;
 }
 
-Status check_names(std::span<const NamedTensor> tensors, std::span<const std::size_t> order) {
+Status check_names(std::span<const NamedPart> tensors, std::span<const std::size_t> order) {
   for (std::size_t i = 0; i < order.size(); ++i) {
-    const NamedTensor& t = tensors[order[i]];
+    const NamedPart& t = tensors[order[i]];
     if (t.name.empty() || is_slice_key(t.name)) {
       return invalid_argument("a tensor cannot be saved under the name '", t.name, "'").with_id("ARG-CKPT-009");
     }
-    if (i > 0 && tensors[order[i - 1]].name == t.name) {
+    if (i > 0 && tensors[order[i - 1]].name == t.name && !(t.part && tensors[order[i - 1]].part)) {
       return invalid_argument("two tensors are to be saved under the name '", t.name, "'").with_id("ARG-CKPT-009");
     }
     if (!is_plain(t.tensor.dtype()) && t.tensor.dtype() != DType::kString) {
       return unimplemented("tensor '", t.name, "' has type ", dtype_name(t.tensor.dtype()), ", which cannot be saved")
           .with_id("ARG-CKPT-006")
           .with_next("save the value that it refers to");
+    }
+    if (t.part && !(slice_shape(t.part->slice, t.part->whole) == t.tensor.shape())) {
+      return invalid_argument("Slice in shape_and_slice specification does not match the shape of the tensor to save: ",
+                              slice_shape(t.part->slice, t.part->whole), ", tensor '", t.name, "': ", t.tensor.shape());
     }
   }
   return ok_status();
@@ -60,7 +65,7 @@ class Writer {
         options_(options),
         io_(options.io_hook, options.durable) {}
 
-  Status write(std::span<const NamedTensor> tensors) {
+  Status write(std::span<const NamedPart> tensors) {
     Status status = try_write(tensors);
     // On a crash nobody cleans up either; the next saver does.
     if (!status.ok()) {
@@ -70,7 +75,7 @@ class Writer {
   }
 
  private:
-  Status try_write(std::span<const NamedTensor> tensors) {
+  Status try_write(std::span<const NamedPart> tensors) {
     std::vector<std::size_t> order(tensors.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::sort(order.begin(), order.end(), [&](auto a, auto b) { return tensors[a].name < tensors[b].name; });
@@ -78,12 +83,13 @@ class Writer {
     lay_out(tensors, order);
     ARGOSY_RETURN_IF_ERROR(check_room(directory_, total_bytes_));
     ARGOSY_RETURN_IF_ERROR(write_data());
+    ARGOSY_RETURN_IF_ERROR(add_wholes(tensors));
     ARGOSY_RETURN_IF_ERROR(write_index());
     return commit();
   }
 
   // Which tensor lies where. Data goes in the order of names, cut into shards of about equal size.
-  void lay_out(std::span<const NamedTensor> tensors, std::span<const std::size_t> order) {
+  void lay_out(std::span<const NamedPart> tensors, std::span<const std::size_t> order) {
     const int wanted = std::clamp(options_.shards, 1, 99999);
     shards_ = wanted;
     // Replacing a checkpoint in one step needs other names for the new data than the old index refers to: the same
@@ -96,7 +102,7 @@ class Writer {
     for (const std::size_t i : order) {
       const Tensor& tensor = tensors[i].tensor;
       StoredTensor stored;
-      stored.key = tensors[i].name;
+      stored.key = tensors[i].part ? slice_key(tensors[i].name, tensors[i].part->slice) : tensors[i].name;
       stored.dtype = tensor.dtype();
       stored.shape = tensor.shape();
       const char* memory = tensor.raw_as<const char>();
@@ -147,6 +153,37 @@ class Writer {
       if (index_.tensors[i].dtype != DType::kString) index_.tensors[i].crc = crcs[i];
     }
     for (File& file : files) ARGOSY_RETURN_IF_ERROR(io_.finish(file));
+    return ok_status();
+  }
+
+  // What slices belong to has an entry too, which names them.
+  Status add_wholes(std::span<const NamedPart> tensors) {
+    std::map<std::string_view, StoredTensor> wholes;
+    for (const NamedPart& t : tensors) {
+      if (!t.part) continue;
+      StoredTensor& whole = wholes[t.name];
+      if (whole.slices.empty()) {
+        whole.key = t.name;
+        whole.dtype = t.tensor.dtype();
+        whole.shape = t.part->whole;
+      }
+      if (whole.dtype != t.tensor.dtype() || !(whole.shape == t.part->whole)) {
+        return invalid_argument("two slices of '", t.name, "' are of tensors of unlike shape or dtype: ", whole.shape,
+                                " and ", t.part->whole);
+      }
+      for (const Slice& other : whole.slices) {
+        if (!overlap(other, t.part->slice, whole.shape)) continue;
+        return invalid_argument("two slices of '", t.name, "' overlap");
+      }
+      whole.slices.push_back(t.part->slice);
+    }
+    for (auto& [name, whole] : wholes) index_.tensors.push_back(std::move(whole));
+    std::sort(index_.tensors.begin(), index_.tensors.end(),
+              [](const StoredTensor& a, const StoredTensor& b) { return a.key < b.key; });
+    for (std::size_t i = 1; i < index_.tensors.size(); ++i) {
+      if (index_.tensors[i - 1].key != index_.tensors[i].key) continue;
+      return invalid_argument("a tensor is to be saved whole and in slices: ", describe_key(index_.tensors[i].key));
+    }
     return ok_status();
   }
 
@@ -229,7 +266,14 @@ Status CheckpointIo::replace(const std::string& path, std::string_view bytes) co
 }
 
 Status write_checkpoint(const std::string& prefix, std::span<const NamedTensor> tensors, const WriteOptions& options) {
-  return Writer(prefix, options).write(tensors);
+  std::vector<NamedPart> parts;
+  parts.reserve(tensors.size());
+  for (const NamedTensor& t : tensors) parts.push_back({t.name, t.tensor});
+  return write_parts(prefix, parts, options);
+}
+
+Status write_parts(const std::string& prefix, std::span<const NamedPart> parts, const WriteOptions& options) {
+  return Writer(prefix, options).write(parts);
 }
 
 }  // namespace argosy::tf

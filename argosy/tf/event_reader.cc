@@ -36,6 +36,7 @@ Result<EventValue> from_proto(tensorflow::Summary::Value& proto) {
       ARGOSY_ASSIGN_OR_RETURN(value.value, tf::from_proto(proto.tensor(), kMostTensorBytes));
       break;
     }
+    case tensorflow::Summary::Value::kAudio:  // told by its tag alone
     case tensorflow::Summary::Value::VALUE_NOT_SET: break;
   }
   return value;

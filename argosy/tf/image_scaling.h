@@ -9,7 +9,7 @@ namespace argosy::tf {
 
 // uint8 of the same shape. Over the finite pixels: if any is negative, -m … m becomes 1 … 255 with m the largest
 // magnitude, else 0 … largest becomes 0 … 255. A pixel with a channel that is not finite takes `bad_color`.
-// REQUIRES: float32[height, width, channels], channels <= bad_color.size().
+// REQUIRES: floats[height, width, channels], channels <= bad_color.size().
 Tensor scale_picture(const Tensor& picture, std::span<const std::uint8_t> bad_color);
 
 }  // namespace argosy::tf

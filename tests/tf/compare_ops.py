@@ -229,7 +229,27 @@ FED = "a place to feed"
 CALLS = "calls functions of its graph: tests/tf/control_flow.py"
 LISTS = "lists go from op to op: tests/tf/control_flow.py, argosy/ops/list/list_test.cc"
 ARRAYS = "arrays and stacks go from op to op: tests/tf/control_flow.py, argosy/ops/tensor_array/tensor_array_test.cc"
+STATE = "lives from step to step: tests/tf/state_programs"
+QUEUES = [kind + "Queue" for kind in ("FIFO", "RandomShuffle", "PaddingFIFO", "Priority")] + [
+    "Queue" + op for op in ("Enqueue", "EnqueueMany", "Dequeue", "DequeueMany", "DequeueUpTo", "Close", "IsClosed", "Size")]
+ACCUMULATORS = ["ConditionalAccumulator"] + ["Accumulator" + op for op in ("ApplyGradient", "TakeGradient",
+                                                                           "NumAccumulated", "SetGlobalStep")]
+READERS = ["TextLineReader", "WholeFileReader", "FixedLengthRecordReader", "TFRecordReader", "IdentityReader"] + [
+    "Reader" + op for op in ("Read", "ReadUpTo", "NumRecordsProduced", "NumWorkUnitsCompleted", "SerializeState",
+                             "RestoreState", "Reset")]
+TABLES = ["HashTable", "MutableHashTable", "MutableHashTableOfTensors", "MutableDenseHashTable", "InitializeTable",
+          "InitializeTableFromTextFile"] + ["LookupTable" + op for op in ("Find", "Insert", "Import", "Export", "Size", "Remove")]
+FILES = ["SaveV2", "RestoreV2", "MergeV2Checkpoints", "Save", "SaveSlices", "Restore", "RestoreSlice", "ReadFile", "WriteFile",
+         "MatchingFiles"]
 ELSEWHERE = {
+    **{op + version: STATE for op in READERS + TABLES for version in ("", "V2")},
+    **{"Anonymous" + op: STATE for op in TABLES[:4]},
+    **dict.fromkeys(FILES, STATE),
+    **dict.fromkeys(("GetSessionHandle", "GetSessionHandleV2", "GetSessionTensor", "DeleteSessionTensor"), STATE),
+    **{op + version: STATE for op in QUEUES for version in ("", "V2")},
+    **{kind + op: STATE for op in ACCUMULATORS for kind in ("", "Resource")},
+    **dict.fromkeys(("SparseConditionalAccumulator", "SparseAccumulatorApplyGradient", "SparseAccumulatorTakeGradient"),
+                    STATE),
     **dict.fromkeys(("RaggedTensorToVariant", "RaggedTensorFromVariant", "RaggedTensorToVariantGradient"),
                     "variants go from op to op: argosy/ops/ragged/ragged_test.cc"),
     "EmptyTensorMap": "maps go from op to op: argosy/ops/map/map_test.cc",

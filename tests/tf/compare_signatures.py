@@ -28,6 +28,9 @@ NO_KERNEL = "no CPU kernel in either"
 POLICY = "TensorFlow refuses other words at run time"
 SCATTER_ND = [f"ResourceScatterNd{how}" for how in ("Add", "Sub", "Min", "Max")]
 KNOWN = {
+    **{(op, "stateful"): "files change, and which may be read is a question of the step: never folded"
+       for op in ("ReadFile", "MatchingFiles")},
+    ("TensorSummary", "stateful"): "its value has the node's name in it: equal ones are not one",
     ("Abort", "stateful"): "an error that is folded away stops nothing",
     ("Placeholder", "stateful"): "two of them are never one; what is fed is not folded",
     ("PlaceholderV2", "stateful"): "two of them are never one; what is fed is not folded",
@@ -76,6 +79,9 @@ def default_text(value):
         if value.shape.unknown_rank:
             return "shape<unknown>"
         return "shape[" + ",".join("?" if d.size < 0 else str(d.size) for d in value.shape.dim) + "]"
+    if kind == "tensor":
+        array = tf.make_ndarray(value.tensor)
+        return f"{name_of(value.tensor.dtype)}{list(array.shape)} {{{', '.join(map(str, array.reshape(-1)))}}}"
     if kind == "list":
         lists = value.list
         items = list(lists.i) or [str(np.float32(f)) for f in lists.f] or [s.decode() for s in lists.s] or list(lists.b) or list(lists.type)

@@ -1,0 +1,156 @@
+#include "argosy/ops/reader/reader.h"
+
+#include "argosy/op/registry.h"
+#include "argosy/op/shape_context.h"
+
+namespace argosy {
+
+namespace {
+
+// --- shapes ----------------------------------------------------------------------------------------------------------
+
+// A handle by reference is a vector of two strings: container and name.
+Status old_handle_shape(ShapeContext& c) {
+  c.set_output(0, PartialShape{2});
+  return ok_status();
+}
+
+bool is_old(const ShapeContext& c) { return c.op().input_args[0].is_ref; }
+
+// The first `count` inputs are handles.
+Status check_handles(const ShapeContext& c, int count) {
+  const PartialShape expected = is_old(c) ? PartialShape{2} : PartialShape::scalar();
+  for (int i = 0; i < count; ++i) {
+    if (!c.input(i).compatible(expected)) {
+      return invalid_argument(c.op().name, ": handle ", i, " must be of shape ", expected, ", not ", c.input(i));
+    }
+  }
+  return ok_status();
+}
+
+Status read_shape(ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(check_handles(c, 2));
+  return scalar_output(c);
+}
+
+Status read_many_shape(ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(check_handles(c, 2));
+  ARGOSY_RETURN_IF_ERROR(c.with_rank(2, 0).status());
+  c.set_all_outputs(PartialShape{PartialShape::kUnknown});
+  return ok_status();
+}
+
+Status told_shape(ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(check_handles(c, 1));
+  return scalar_output(c);
+}
+
+Status restore_shape(ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(check_handles(c, 1));
+  return c.with_rank(1, 0).status();
+}
+
+// --- definitions -----------------------------------------------------------------------------------------------------
+
+struct Handle {
+  std::string name;  // of the old form; the new one has "V2" behind it
+  const char* doc;
+  std::vector<std::string> attrs = {};
+};
+
+struct Row {
+  std::string name;
+  const char* doc;
+  std::vector<std::string> inputs, outputs;  // behind the handle
+  ShapeFn shape;
+  bool reads = false;  // takes a queue, and waits for it
+};
+
+}  // namespace
+
+void define_reader(OpRegistry& ops) {
+  const Handle handles[] = {
+      {"TextLineReader", "Lines of files.", {"skip_header_lines: int = 0"}},
+      {"WholeFileReader", "Files as records."},
+      {"FixedLengthRecordReader",
+       "Records of so many bytes.",
+       {"header_bytes: int = 0", "record_bytes: int", "footer_bytes: int = 0", "hop_bytes: int = 0"}},
+      {"TFRecordReader", "Records of TFRecord files.", {"compression_type: string = ''"}},
+      {"IdentityReader", "The names themselves."},
+  };
+  for (const Handle& handle : handles) {
+    for (const bool old : {false, true}) {
+      std::vector<std::string> attrs = handle.attrs;
+      attrs.insert(attrs.end(), {"container: string = ''", "shared_name: string = ''"});
+      if (!old && handle.name[0] == 'F') attrs.emplace_back("encoding: string = ''");
+      ops.add({.name = handle.name + (old ? "" : "V2"),
+               .doc = handle.doc,
+               .outputs = {old ? "reader_handle: Ref(string)" : "reader_handle: resource"},
+               .attrs = std::move(attrs),
+               .shape = old ? old_handle_shape : scalar_output,
+               .gradient = kNotDifferentiable,
+               .cost = free_cost,
+               .stateful = true,
+               .cpu_only = true});
+    }
+  }
+  const Row rows[] = {
+      {"ReaderRead", "The next record.", {}, {"key: string", "value: string"}, read_shape, true},
+      {"ReaderReadUpTo",
+       "The next records of a file, at most so many.",
+       {"num_records: int64"},
+       {"keys: string", "values: string"},
+       read_many_shape,
+       true},
+      {"ReaderNumRecordsProduced", "How many records it gave.", {}, {"records_produced: int64"}, told_shape},
+      {"ReaderNumWorkUnitsCompleted", "How many files it is through with.", {}, {"units_completed: int64"}, told_shape},
+      {"ReaderSerializeState", "Where it stands, to be restored.", {}, {"state: string"}, told_shape},
+      {"ReaderRestoreState", "Goes on where another stood.", {"state: string"}, {}, restore_shape},
+      {"ReaderReset", "As if it had read nothing.", {}, {}, told_shape},
+  };
+  for (const Row& row : rows) {
+    for (const bool old : {false, true}) {
+      const std::string type = old ? "Ref(string)" : "resource";
+      std::vector<std::string> inputs = {"reader_handle: " + type};
+      if (row.reads) inputs.push_back("queue_handle: " + type);
+      inputs.insert(inputs.end(), row.inputs.begin(), row.inputs.end());
+      ops.add({.name = row.name + (old ? "" : "V2"),
+               .doc = row.doc,
+               .inputs = std::move(inputs),
+               .outputs = row.outputs,
+               .shape = row.shape,
+               .gradient = kNotDifferentiable,
+               .cost = free_cost,
+               .stateful = !old,
+               .cpu_only = true,
+               .accepts_uninitialized = old,
+               .async = row.reads});
+    }
+  }
+}
+
+Value text_line_reader(Graph& graph, int skip_header_lines, std::string_view name) {
+  return graph.add("TextLineReaderV2", {}, {{"skip_header_lines", skip_header_lines}}, name);
+}
+Value whole_file_reader(Graph& graph, std::string_view name) { return graph.add("WholeFileReaderV2", {}, {}, name); }
+Value fixed_length_record_reader(Graph& graph, std::int64_t record_bytes, std::int64_t header_bytes,
+                                 std::int64_t footer_bytes, std::string_view name) {
+  return graph.add("FixedLengthRecordReaderV2", {},
+                   {{"record_bytes", record_bytes}, {"header_bytes", header_bytes}, {"footer_bytes", footer_bytes}},
+                   name);
+}
+Value record_reader(Graph& graph, std::string_view name) { return graph.add("TFRecordReaderV2", {}, {}, name); }
+
+std::pair<Value, Value> reader_read(Value reader, Value queue) {
+  if (!reader.valid()) return {};
+  const Value read = reader.graph().add("ReaderReadV2", {reader, queue});
+  return {read, read.valid() ? read.output(1) : Value()};
+}
+
+std::pair<Value, Value> reader_read_up_to(Value reader, Value queue, Value n) {
+  if (!reader.valid()) return {};
+  const Value read = reader.graph().add("ReaderReadUpToV2", {reader, queue, n});
+  return {read, read.valid() ? read.output(1) : Value()};
+}
+
+}  // namespace argosy

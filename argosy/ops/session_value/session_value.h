@@ -1,0 +1,12 @@
+// Values that a session keeps between its steps, by handle: tf.get_session_handle() and its kin.
+#pragma once
+
+#include "argosy/graph/graph.h"
+
+namespace argosy {
+
+Value session_handle(Value value);  // a string
+Value session_value(Value handle, DType dtype);
+Value delete_session_value(Value handle);  // a control value
+
+}  // namespace argosy

@@ -1,0 +1,93 @@
+#include "argosy/ops/summary/summary.h"
+
+#include "argosy/op/registry.h"
+#include "argosy/op/shape_context.h"
+#include "argosy/ops/constant/constant.h"
+
+namespace argosy {
+
+namespace {
+
+AttrMap named(std::int64_t most) { return {{"max_images", most}}; }
+
+struct Row {
+  const char* name;
+  const char* doc;
+  std::vector<std::string> inputs, attrs;
+};
+
+std::vector<Row> rows() {
+  return {
+      {"ScalarSummary", "A value per tag.", {"tags: string", "values: T"}, {"T: real"}},
+      {"HistogramSummary", "How the values are spread.", {"tag: string", "values: T"}, {"T: real = float"}},
+      {"AudioSummaryV2",
+       "Sounds.",
+       {"tag: string", "tensor: float", "sample_rate: float"},
+       {"max_outputs: int >= 1 = 3"}},
+      {"AudioSummary",
+       "Sounds.",
+       {"tag: string", "tensor: float"},
+       {"sample_rate: float", "max_outputs: int >= 1 = 3"}},
+      {"MergeSummary", "The values of several summaries.", {"inputs: N * string"}, {"N: int >= 1"}},
+      {"TensorSummaryV2",
+       "A tensor, with what a plugin wants to know of it.",
+       {"tag: string", "tensor: T", "serialized_summary_metadata: string"},
+       {"T: type"}},
+      {"TensorSummary",
+       "A tensor, told by the node's name.",
+       {"tensor: T"},
+       {"T: type", "description: string = ''", "labels: list(string) = []", "display_name: string = ''"}},
+  };
+}
+
+}  // namespace
+
+void define_summary(OpRegistry& ops) {
+  for (Row& row : rows()) {
+    ops.add({.name = row.name,
+             .doc = row.doc,
+             .inputs = std::move(row.inputs),
+             .outputs = {"summary: string"},
+             .attrs = std::move(row.attrs),
+             .shape = scalar_output,
+             .gradient = kNotDifferentiable,
+             .cost = free_cost,
+             .stateful = row.name == std::string_view("TensorSummary"),  // its value has the node's name in it
+             .cpu_only = true});
+  }
+  OpSpec image{.name = "ImageSummary",
+               .doc = "Pictures.",
+               .inputs = {"tag: string", "tensor: T"},
+               .outputs = {"summary: string"},
+               .attrs = {"max_images: int >= 1 = 3", "T: {uint8, float, half, double} = float",
+                         "bad_color: tensor = uint8 {255, 0, 0, 255}"},
+               .shape = scalar_output,
+               .gradient = kNotDifferentiable,
+               .cost = free_cost,
+               .cpu_only = true};
+  ops.add(std::move(image));
+}
+
+Value scalar_summary(std::string_view tag, Value scalar) {
+  if (!scalar.valid()) return {};
+  return scalar.graph().add("ScalarSummary", {constant(scalar.graph(), std::string(tag)), scalar});
+}
+Value histogram_summary(std::string_view tag, Value values) {
+  if (!values.valid()) return {};
+  return values.graph().add("HistogramSummary", {constant(values.graph(), std::string(tag)), values});
+}
+Value image_summary(std::string_view tag, Value pictures, int most) {
+  if (!pictures.valid()) return {};
+  return pictures.graph().add("ImageSummary", {constant(pictures.graph(), std::string(tag)), pictures}, named(most));
+}
+Value audio_summary(std::string_view tag, Value sounds, Value sample_rate, int most) {
+  if (!sounds.valid()) return {};
+  return sounds.graph().add("AudioSummaryV2", {constant(sounds.graph(), std::string(tag)), sounds, sample_rate},
+                            {{"max_outputs", most}});
+}
+Value merge_summaries(const std::vector<Value>& summaries) {
+  if (summaries.empty() || !summaries[0].valid()) return {};
+  return summaries[0].graph().add("MergeSummary", summaries);
+}
+
+}  // namespace argosy

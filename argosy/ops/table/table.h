@@ -1,0 +1,28 @@
+// Tables: values by key, kept between steps. A fixed one is filled once and then only read; a mutable one may change.
+//
+// A table lives on its device by its shared name, or, without one, as long as the session.
+#pragma once
+
+#include <string>
+
+#include "argosy/graph/graph.h"
+
+namespace argosy {
+
+struct TableSpec {
+  DType key = DType::kString, value = DType::kInt64;
+  PartialShape value_shape = PartialShape::scalar();  // of mutable tables
+  std::string shared_name = {};
+};
+
+Value hash_table(Graph& graph, const TableSpec& spec, std::string_view name = {});
+Value mutable_hash_table(Graph& graph, const TableSpec& spec, std::string_view name = {});
+
+Value initialize_table(Value table, Value keys, Value values);  // a control value
+Value table_insert(Value table, Value keys, Value values);      // a control value
+Value table_remove(Value table, Value keys);                    // a control value
+// Of the keys' shape, then a value's; `missing` for what is not there.
+Value table_find(Value table, Value keys, Value missing);
+Value table_size(Value table);
+
+}  // namespace argosy

@@ -1,0 +1,80 @@
+// What stands behind a table's handle: rows of values by key. Thread-safe. Internal to the table family.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "argosy/base/mutex.h"
+#include "argosy/tensor/tensor.h"
+
+namespace argosy {
+
+struct TableOptions {
+  DType key_dtype = DType::kInvalid, value_dtype = DType::kInvalid;
+  Shape key_shape, value_shape;   // of one key, one value
+  bool fixed = false;             // filled once, then only read (HashTable)
+  Tensor empty_key, deleted_key;  // keys that nobody may use; invalid: all may be (MutableDenseHashTable)
+};
+
+class Table final : public Resource {
+ public:
+  explicit Table(TableOptions options) : options_(std::move(options)) {}
+  std::string describe() const override;
+  const TableOptions& options() const { return options_; }
+
+  // Values of `keys`, `missing` for those that are not there: one value, or one for each key.
+  Result<Tensor> find(const Tensor& keys, const Tensor& missing, Allocator& memory) const;
+  Status insert(const Tensor& keys, const Tensor& values);
+  Status remove(const Tensor& keys);
+  // Only these from now on; a fixed table is filled so, once.
+  Status import_all(const Tensor& keys, const Tensor& values);
+  // Fills a fixed table. Once more with as many rows is no error, and changes nothing.
+  Status initialize(const Tensor& keys, const Tensor& values);
+  Result<std::pair<Tensor, Tensor>> export_all(Allocator& memory) const;
+  std::int64_t size() const;
+
+ private:
+  // Rows one after another; of plain elements as bytes, else as strings.
+  struct Rows {
+    std::vector<char> bytes;
+    std::vector<std::string> strings;
+  };
+  struct Content {
+    std::unordered_map<std::string, std::int64_t> index;  // encoded key -> row
+    std::vector<std::string> keys;                        // by row
+    Rows values;
+  };
+
+  Status check_keys(const Tensor& keys, std::int64_t* count) const;
+  Status check_rows(const Tensor& keys, const Tensor& values, std::int64_t* count) const;
+  std::string encoded(const Tensor& keys, std::int64_t i) const;
+  // Row `row` of `content` is element `i` of `values`.
+  void set_value(Content& content, std::int64_t row, const Tensor& values, std::int64_t i) const;
+  bool same_value(const Content& content, std::int64_t row, const Tensor& values, std::int64_t i) const;
+  void copy_value(const Content& content, std::int64_t row, const Tensor& to, std::int64_t i) const;
+  void put(Content& content, const Tensor& keys, const Tensor& values, std::int64_t i) const;
+  std::int64_t value_elements() const { return options_.value_shape.elements(); }
+  std::size_t value_bytes() const;
+
+  const TableOptions options_;
+  mutable Mutex mutex_;
+  Content content_ ARGOSY_GUARDED_BY(mutex_);
+  bool filled_ ARGOSY_GUARDED_BY(mutex_) = false;
+};
+
+// Keys and values of a text file, a line each.
+struct TextTable {
+  static constexpr std::int64_t kLine = -2;    // the whole line
+  static constexpr std::int64_t kNumber = -1;  // its number, from 0
+  std::int64_t key_column = 0, value_column = 0;
+  std::int64_t lines = -1;  // to read; -1: all
+  char delimiter = '\t';
+  std::int64_t offset = 0;  // added to line numbers
+};
+Result<std::pair<Tensor, Tensor>> read_text_table(const std::string& path, const TextTable& text, DType key_dtype,
+                                                  DType value_dtype);
+
+}  // namespace argosy
