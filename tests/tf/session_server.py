@@ -178,9 +178,42 @@ def exceptions(target):
     return seen
 
 
+def queue_exceptions(target):
+    seen = {}
+    fresh()
+    queue = tf1.FIFOQueue(2, [tf.float32], shapes=[[]], name="queue")
+    put, take, size = queue.enqueue(1.0, name="put"), queue.dequeue(name="take"), queue.size(name="size")
+    close = queue.close(name="close")
+    with tf1.Session(target) as session:
+        seen["deadline"] = attempt(lambda: session.run(take, options=tf1.RunOptions(timeout_in_ms=100)))
+        attempt(lambda: session.run(put))
+        seen["a late dequeue ate nothing"] = attempt(lambda: session.run(size))
+        seen["dequeue"] = attempt(lambda: session.run(take))
+        waiting = []
+        thread = threading.Thread(target=lambda: waiting.append(attempt(lambda: session.run(take))))
+        thread.start()
+        time.sleep(0.2)
+        attempt(lambda: session.run(close))
+        thread.join()
+        seen["queue closed while waiting"] = waiting[0]
+        seen["queue closed"] = attempt(lambda: session.run(take))
+        seen["enqueue on a closed queue"] = attempt(lambda: session.run(put))
+    session = tf1.Session(target)
+    again = tf1.FIFOQueue(2, [tf.float32], shapes=[[]], name="again")
+    wait = again.dequeue(name="wait")
+    waiting = []
+    thread = threading.Thread(target=lambda: waiting.append(attempt(lambda: session.run(wait))))
+    thread.start()
+    time.sleep(0.3)
+    session.close()
+    thread.join()
+    seen["session closed under a step"] = waiting[0][:1]
+    return seen
+
+
 def compare_exceptions(server):
     theirs = tf1.train.Server.create_local_server()
-    for probe in (exceptions,):
+    for probe in (exceptions, queue_exceptions):
         wanted, got = probe(theirs.target), probe(server.target)
         for name, want in wanted.items():
             check(name, got[name] == want, f"{got[name]}, TensorFlow: {want}")

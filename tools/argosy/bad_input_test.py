@@ -55,6 +55,7 @@ BAD = [
     ("serve --port 0 --tls-cert {s}/good.txt", 2, ["--tls-cert, --tls-key and --tls-ca"]),
     ("serve --port 0 --tls-cert {s}/none --tls-key {s}/none --tls-ca {s}/none", 3, ["{s}/none"]),
     ("serve --port 0 --devices gpu:0", 3, ["--emulate"]),
+    ("serve --port 0 --allow-files {s}/none", 3, ["{s}/none"]),
     ("serve --host 203.0.113.7 --port 1 --insecure-tf-clients 10.0.0.0/8", 3, ["203.0.113.7:1"]),
     ("graph import", 2, ["FILE is missing"]),
     ("graph import {s}/none.pb", 3, ["{s}/none.pb"]),

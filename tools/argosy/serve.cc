@@ -81,6 +81,8 @@ void define_serve(Command& program) {
       .option("--host H", server.host, "address to listen at; others than localhost need one of the next two lines");
   add_device_flags(serve, server.devices);
   serve
+      .option("--allow-files DIR", server.allow_files,
+              "graphs may use files in this folder only; may be repeated (default: on localhost all that you may, else none)")
       .option("--insecure-tf-clients NET", server.insecure_clients,
               "a network (10.0.0.0/8) whose clients are let in without certificate; may be repeated")
       .option("--tls-cert FILE", server.tls_cert, "our certificate (PEM); with --tls-key and --tls-ca")

@@ -104,6 +104,10 @@ class SessionServer::Impl {
                  " without certificate: they can run what this user can");
     }
     ARGOSY_ASSIGN_OR_RETURN(auto machine, Machine::make(o.devices));
+    if (!o.allow_files.empty() || !is_loopback(o.host)) {
+      ARGOSY_ASSIGN_OR_RETURN(FilePolicy files, FilePolicy::within(o.allow_files));
+      machine->set_files(std::move(files));
+    }
     service_ = std::make_unique<SessionService>(SessionService::Options{.machine = std::move(machine),
                                                                         .feed_limit_bytes = o.feed_limit_bytes,
                                                                         .max_sessions = o.max_sessions,

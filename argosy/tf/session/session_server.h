@@ -30,7 +30,10 @@ struct SessionServerOptions {
   int http_port = -1;                                    // /metrics, /statusz and /healthz; 0: any free one, -1: none
   std::chrono::seconds session_lease{0};                 // sessions without a call for so long are closed; 0: never
   int max_sessions = 5000;
-  bool count_work = false;            // see work(); costs about 50 ns an op
+  bool count_work = false;  // see work(); costs about 50 ns an op
+  // Folders that graphs may read and write files in. Empty: at a loopback address whatever this process's user may,
+  // elsewhere nothing.
+  std::vector<std::string> allow_files = {};
   std::int64_t feed_limit_bytes = 0;  // of one fed tensor; 0: a quarter of the host's memory
 };
 
