@@ -154,6 +154,8 @@ Result<std::vector<Tensor>> ClientSession::run(PreparedStep& step, std::vector<T
   if (work != nullptr) work->step_ends(status.ok(), stats);
   step.ran(now_nanos() - start);
   if (deadline != 0) options_.deadlines->remove(deadline);
+  // Who gave the step up says why; no node of it is to blame.
+  if (!status.ok() && cancellation.cancelled()) return cancellation.status();
   ARGOSY_RETURN_IF_ERROR(std::move(status));
   if (metadata != nullptr) ARGOSY_RETURN_IF_ERROR(fill_metadata(step, options, stats, feeds, *metadata));
   return fetched;
