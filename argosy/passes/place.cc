@@ -125,6 +125,30 @@ class Placer {
       if (group.empty()) group.assign(devices, 1);
       for (std::size_t d = 0; d < devices; ++d) group[d] &= entry->second[d];
     }
+    find_homes();
+  }
+
+  // Per group: the device of what its handles name, if it can go there at all.
+  void find_homes() {
+    if (!options_.home) return;
+    for (int i = 0; i < graph_.size(); ++i) {
+      const Node& n = graph_.nodes()[i];
+      const bool handle = n.op->stateful && n.inputs.empty() && n.output_dtypes.size() == 1 &&
+                          (n.output_is_ref(0) || n.output_dtypes[0] == DType::kResource);
+      if (!handle) continue;
+      const int home = options_.home(n);
+      if (home < 0) continue;
+      const int root = groups_.find(i);
+      const DeviceName& request = groups_.request(root);
+      const bool may = options_.allow_soft_placement || request.matches(options_.devices[home].name);
+      if (may) homes_.try_emplace(root, home);
+    }
+    // A user that TensorFlow has on CPUs only goes along where there is a kernel for it after all.
+    for (int i = 0; i < graph_.size() && !homes_.empty(); ++i) {
+      const auto home = homes_.find(groups_.find(i));
+      if (home == homes_.end()) continue;
+      if (!options_.has_kernel(*graph_.nodes()[i].op, options_.devices[home->second])) homes_.erase(home);
+    }
   }
 
   // The best device that matches, or -1: GPUs first, each kind in its own order.
@@ -151,6 +175,7 @@ class Placer {
     if (placement_.device[root] >= 0) {
       return put(id, placement_.device[root], placement_.reason[root].empty() ? "colocated" : placement_.reason[root]);
     }
+    if (const auto home = homes_.find(root); home != homes_.end()) return put(id, home->second, "lives there already");
     const DeviceName& request = groups_.request(root);
     const std::vector<char>& capable = capable_[root];
     // What only looks at a shape stays where the tensor is; feeds are on the host.
@@ -232,6 +257,7 @@ class Placer {
   Groups groups_;
   std::vector<std::string> names_;
   std::vector<std::vector<char>> capable_;
+  std::unordered_map<int, int> homes_;  // by root of a group
   Placement placement_;
 };
 

@@ -4,7 +4,9 @@
 //   2. whoever takes a reference or a resource goes where the variable is, and "_class" groups stay together;
 //   3. among the devices that match and have a kernel for every node of a group, a GPU is preferred, the lowest first;
 //   4. a request that cannot be met moves to a device that can when soft placement is allowed, else it is an error;
-//   5. generators (no inputs, one output) go to their only consumer's device; nodes that only look at shapes stay with
+//   5. a handle to something that lives already goes where that is, and its users with it, soft placement allowing: a
+//      variable must be the same one in every step, whoever else uses it there;
+//   6. generators (no inputs, one output) go to their only consumer's device; nodes that only look at shapes stay with
 //      what they look at; feeds are on the host.
 #pragma once
 
@@ -22,6 +24,8 @@ struct PlaceOptions {
   // Is there a kernel for this op on this device?
   std::function<bool(const OpDef&, const DeviceSpec&)> has_kernel;
   bool allow_soft_placement = true;
+  // Where what this handle names lives already, a position in `devices`; -1: nowhere yet. Null: nothing does.
+  std::function<int(const Node&)> home = nullptr;
 };
 
 // Why a node is where it is; indices into the node array.

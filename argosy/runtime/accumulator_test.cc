@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <barrier>
 #include <thread>
 
 #include "argosy/ops/constant/constant.h"
@@ -84,6 +85,7 @@ TEST_F(Accumulators, WorkersAndAChief) {
   ASSERT_TRUE(graph_.status().ok()) << graph_.status().to_string();
   Session session(graph_, {});
   std::vector<std::thread> workers;
+  std::barrier everybody_has_one(kWorkers);  // else a fast worker takes another's token, whose gradient is then missing
   for (int w = 0; w < kWorkers; ++w) {
     workers.emplace_back([&, w] {
       std::int64_t local = 0;
@@ -93,6 +95,7 @@ TEST_F(Accumulators, WorkersAndAChief) {
         const auto next = session.run({token});
         ASSERT_TRUE(next.ok()) << next.status().to_string();
         local = *next->at(0).data<std::int64_t>();
+        everybody_has_one.arrive_and_wait();
       }
     });
   }

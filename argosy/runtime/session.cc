@@ -111,7 +111,8 @@ class Session::Impl {
                                            const int d = machine_->find(spec.name);
                                            return kernels().has(op.name, machine_->device(d).kernel_kind());
                                          },
-                                     .allow_soft_placement = options_.allow_soft_placement};
+                                     .allow_soft_placement = options_.allow_soft_placement,
+                                     .home = [this](const Node& handle) { return home_of(handle); }};
     ARGOSY_ASSIGN_OR_RETURN(const Placement placement, place(step.graph, place_options));
     ARGOSY_ASSIGN_OR_RETURN(auto compiled, compile_step(step, placement, machine_, kernels(), must_fit, own_));
     if (options_.log_device_placement) std::fputs(compiled->placement.summary().c_str(), stderr);
@@ -122,6 +123,18 @@ class Session::Impl {
   Result<std::shared_ptr<const Step>> look(const Signature& signature, std::vector<PartialShape> shapes) const {
     MutexLock lock(graph_mutex_);
     return compile(signature, std::move(shapes), false);
+  }
+
+  // Steps are placed one by one, and a name means one thing in all of them.
+  int home_of(const Node& handle) const {
+    const auto container = handle.attrs.get_or<std::string>("container", "");
+    const auto shared = handle.attrs.get_or<std::string>("shared_name", "");
+    for (int d = 0; d < machine_->size(); ++d) {
+      const auto found = machine_->resources(d).find<Resource>(container.empty() ? "localhost" : container,
+                                                               shared.empty() ? handle.name : shared);
+      if (found.ok()) return d;
+    }
+    return -1;
   }
 
   std::string without_passes() const {

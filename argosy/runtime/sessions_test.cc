@@ -143,5 +143,20 @@ TEST(Sessions, AVariableLeftBehindMayBeDeclaredAnew) {
   EXPECT_TRUE(two.second.ok()) << two.second.to_string();
 }
 
+// One step puts the variable on a GPU; another has a user of it that TensorFlow keeps on CPUs.
+TEST(Sessions, AVariableIsTheSameInEveryStep) {
+  Graph graph;
+  const VariableNode v = variable(graph, Tensor::scalar<std::int64_t>(0), "epochs");
+  const Value next = count_up_to(v, 3);
+  Session session(graph, {.devices = {.emulate = "2"}});
+  ASSERT_TRUE(session.run_targets({v.initializer}).ok());
+  for (std::int64_t i = 0; i < 3; ++i) {
+    const auto out = session.run({next});
+    ASSERT_TRUE(out.ok()) << out.status().to_string();
+    EXPECT_EQ(*(*out)[0].data<std::int64_t>(), i);
+  }
+  EXPECT_EQ(session.run({next}).status().code(), Code::kOutOfRange);
+}
+
 }  // namespace
 }  // namespace argosy
