@@ -3,7 +3,7 @@
 #include <cstring>
 #include <limits>
 
-#include "argosy/ops/norm/batch_norm.h"
+#include "argosy/ops/norm/batch_norm_rows.h"
 #include "argosy/ops/norm/norm_ops.h"
 #include "argosy/ops/norm/rows.h"
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "argosy/ops/norm/batch_norm.h"
+#include "argosy/ops/norm/batch_norm_rows.h"
 #include "argosy/ops/norm/norm_ops.h"
 #include "argosy/ops/norm/rows.h"
 
