@@ -10,6 +10,7 @@
 #include "argosy/passes/fuse_updates.h"
 #include "argosy/passes/lower_functions.h"
 #include "argosy/passes/merge_equal.h"
+#include "argosy/passes/read_late.h"
 #include "argosy/passes/relu_before_pool.h"
 #include "argosy/passes/winograd.h"
 
@@ -57,6 +58,8 @@ Result<StepGraph> prepare_step(StepGraph step, const PrepareOptions& options) {
     step.notes.push_back(
         str_cat("lower_functions: ", lowered, " callers became dataflow, ", step.graph.size(), " nodes"));
   }
+  ARGOSY_ASSIGN_OR_RETURN(const int late, read_late(step));
+  if (late > 0) step.notes.push_back(str_cat("read_late: ", late, " readers of variables come after updates"));
   if (!options.optimize) return step;
   for (const Pass& pass : kPasses) {
     if (std::find(without.begin(), without.end(), pass.name) != without.end()) {

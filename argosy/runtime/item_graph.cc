@@ -278,6 +278,8 @@ class Builder {
         reads(index, copy);
         step_.extras[reader].derefs.emplace_back(slot, value);
         reads(reader, slot);
+        // The variable is read when its reader might run, not before.
+        for (const NodeId c : n.controls) depend(reader, item_of_[c.index]);
         return copy;
       }
       step_.extras[reader].derefs.emplace_back(slot, value);
