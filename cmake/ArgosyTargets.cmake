@@ -59,6 +59,15 @@ function(argosy_op_cases test)
     ENVIRONMENT "ARGOSY_DUMP_CASES=${ARGOSY_OP_CASES}/;ARGOSY_DUMP_OPS=${ARGOSY_OP_CASES}/ops.json")
 endfunction()
 
+# argosy_kernels_on_host(name SOURCES a.cu …): CUDA sources compiled by the host's compiler into a shared object, for the
+# fake driver (argosy/device/cuda/fake/on_host.h).
+function(argosy_kernels_on_host name)
+  cmake_parse_arguments(A "" "" "SOURCES" ${ARGN})
+  add_library(${name} MODULE ${A_SOURCES})
+  set_source_files_properties(${A_SOURCES} PROPERTIES LANGUAGE CXX)
+  target_link_libraries(${name} PRIVATE argosy_flags)
+endfunction()
+
 # argosy_op_families(constant softmax …): every family of argosy/ops. Definitions go into argosy_ops (what graph passes and
 # planners link), kernels into argosy_kernels_cpu; the generated list calls each family's define_ and add_kernels_cpu_,
 # and argosy/argosy.h brings each family's <family>.h to users.
@@ -72,6 +81,8 @@ function(argosy_op_families)
     foreach(source IN LISTS all)
       if(source MATCHES "_test\\.cc$")
         list(APPEND tests_${family} ${source})
+      elseif(source MATCHES "_cuda[a-z0-9_]*\\.cc$")
+        list(APPEND cuda ${source})
       elseif(source MATCHES "_cpu[a-z0-9_]*\\.cc$")
         list(APPEND cpu ${source})
       else()

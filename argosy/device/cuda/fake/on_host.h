@@ -1,0 +1,161 @@
+// CUDA C++ as host C++: what a kernel source needs to be compiled by the host's compiler and run by the fake driver.
+// kernel_source.h includes it where nvcc is not at work. Each .cu file becomes part of a shared object; the kernel NAME
+// is found there as the symbol NAME_on_host, an on_host::Kernel. The object depends on nothing: what a thread of a
+// block asks of its surroundings goes through on_host::Block, which the runner (on_host_run.h) implements.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <tuple>
+#include <utility>
+
+namespace argosy::on_host {
+
+struct Dim3 {
+  unsigned x = 1, y = 1, z = 1;
+};
+
+// The block that runs, and which of its threads. One OS thread runs one block at a time; threads of the block take
+// turns on it.
+class Block {
+ public:
+  Dim3 grid, size, index, thread;
+
+  // Waits until every thread of the block that still runs is here.
+  virtual void sync() = 0;
+  // The same among the threads of the warp.
+  virtual void sync_warp() = 0;
+  // 8 bytes that lane `lane` of the caller's warp last put there.
+  virtual std::uint64_t& exchange(unsigned lane) = 0;
+
+ protected:
+  ~Block() = default;
+};
+
+struct Kernel {
+  void (*run_thread)(Block& block, void** arguments);  // one thread of the block, from start to end
+  int parameters;
+  const std::size_t* sizes;  // bytes of each parameter
+};
+
+inline thread_local Block* current = nullptr;
+
+template <typename... A>
+struct Caller {
+  static constexpr int kParameters = sizeof...(A);
+  static constexpr std::size_t kSizes[sizeof...(A) + 1] = {sizeof(A)..., 0};
+  template <void (*kKernel)(A...)>
+  static void run(Block& block, void** arguments) {
+    current = &block;
+    call<kKernel>(arguments, std::index_sequence_for<A...>{});
+  }
+  template <void (*kKernel)(A...), std::size_t... I>
+  static void call(void** arguments, std::index_sequence<I...>) {
+    kKernel(*static_cast<A*>(arguments[I])...);
+  }
+};
+template <typename... A>
+Caller<A...> caller(void (*)(A...));
+
+inline unsigned lane() {
+  const Block& b = *current;
+  return (b.thread.x + b.size.x * (b.thread.y + b.size.y * b.thread.z)) % 32;
+}
+
+}  // namespace argosy::on_host
+
+#define ARGOSY_KERNEL(name, ...)                                                                             \
+  static void name(__VA_ARGS__);                                                                             \
+  extern "C" {                                                                                               \
+  extern const ::argosy::on_host::Kernel name##_on_host;                                                     \
+  const ::argosy::on_host::Kernel name##_on_host = {&decltype(::argosy::on_host::caller(&name))::run<&name>, \
+                                                    decltype(::argosy::on_host::caller(&name))::kParameters, \
+                                                    decltype(::argosy::on_host::caller(&name))::kSizes};     \
+  }                                                                                                          \
+  static void name(__VA_ARGS__)
+
+#define ARGOSY_SHARED static thread_local
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __restrict__ __restrict
+#define __launch_bounds__(...)
+#define threadIdx (::argosy::on_host::current->thread)
+#define blockIdx (::argosy::on_host::current->index)
+#define blockDim (::argosy::on_host::current->size)
+#define gridDim (::argosy::on_host::current->grid)
+
+inline void __syncthreads() { argosy::on_host::current->sync(); }
+inline void __syncwarp(unsigned = 0xffffffffu) { argosy::on_host::current->sync_warp(); }
+inline void __threadfence() {}
+
+namespace argosy::on_host {
+template <typename T>
+T shuffle(T value, unsigned from) {
+  static_assert(sizeof(T) <= 8);
+  Block& b = *current;
+  std::uint64_t word = 0;
+  std::memcpy(&word, &value, sizeof value);
+  b.exchange(lane()) = word;
+  b.sync_warp();
+  word = b.exchange(from);
+  b.sync_warp();
+  std::memcpy(&value, &word, sizeof value);
+  return value;
+}
+}  // namespace argosy::on_host
+
+template <typename T>
+T __shfl_sync(unsigned, T value, int from) {
+  return argosy::on_host::shuffle(value, static_cast<unsigned>(from) % 32);
+}
+template <typename T>
+T __shfl_xor_sync(unsigned, T value, int mask) {
+  return argosy::on_host::shuffle(value, argosy::on_host::lane() ^ static_cast<unsigned>(mask));
+}
+template <typename T>
+T __shfl_down_sync(unsigned, T value, unsigned by) {
+  const unsigned lane = argosy::on_host::lane();
+  return argosy::on_host::shuffle(value, lane + by < 32 ? lane + by : lane);
+}
+template <typename T>
+T __shfl_up_sync(unsigned, T value, unsigned by) {
+  const unsigned lane = argosy::on_host::lane();
+  return argosy::on_host::shuffle(value, lane >= by ? lane - by : lane);
+}
+
+// Blocks run one after another on the thread of their stream, so plain memory operations are atomic enough there.
+template <typename T>
+T atomicAdd(T* at, T value) {
+  const T old = *at;
+  *at = static_cast<T>(old + value);
+  return old;
+}
+template <typename T>
+T atomicMax(T* at, T value) {
+  const T old = *at;
+  if (old < value) *at = value;
+  return old;
+}
+template <typename T>
+T atomicMin(T* at, T value) {
+  const T old = *at;
+  if (value < old) *at = value;
+  return old;
+}
+template <typename T>
+T atomicExch(T* at, T value) {
+  return std::exchange(*at, value);
+}
+template <typename T>
+T atomicCAS(T* at, T expected, T value) {
+  const T old = *at;
+  if (old == expected) *at = value;
+  return old;
+}
+
+inline unsigned __umulhi(unsigned a, unsigned b) {
+  return static_cast<unsigned>((static_cast<std::uint64_t>(a) * b) >> 32);
+}

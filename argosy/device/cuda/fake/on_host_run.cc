@@ -1,0 +1,247 @@
+#include "argosy/device/cuda/fake/on_host_run.h"
+
+#include <ucontext.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <vector>
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define ARGOSY_TSAN_FIBERS 1
+#elif __has_feature(address_sanitizer)
+#define ARGOSY_ASAN_FIBERS 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define ARGOSY_TSAN_FIBERS 1
+#elif defined(__SANITIZE_ADDRESS__)
+#define ARGOSY_ASAN_FIBERS 1
+#endif
+#if defined(ARGOSY_TSAN_FIBERS)
+#include <sanitizer/tsan_interface.h>
+#elif defined(ARGOSY_ASAN_FIBERS)
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+namespace argosy::on_host {
+
+namespace {
+
+constexpr std::size_t kStackBytes = 128 << 10;
+
+// Where a thread of the block stands.
+enum class State { kFresh, kRuns, kAtBlock, kAtWarp, kDone };
+
+class Runner;
+
+struct Fiber {
+  ucontext_t context{};
+  std::unique_ptr<char[]> stack;
+#if defined(ARGOSY_TSAN_FIBERS)
+  void* tsan = nullptr;
+#elif defined(ARGOSY_ASAN_FIBERS)
+  void* asan = nullptr;
+#endif
+};
+
+// One OS thread's blocks. Fibers are kept from block to block.
+class Runner final : public Block {
+ public:
+  Runner(const Kernel& kernel, Dim3 grid_size, Dim3 block_size, void** arguments)
+      : kernel_(kernel), arguments_(arguments), threads_(static_cast<int>(block_size.x * block_size.y * block_size.z)) {
+    grid = grid_size;
+    size = block_size;
+    states_.resize(static_cast<std::size_t>(threads_));
+    fiber_of_.resize(static_cast<std::size_t>(threads_));
+    words_.resize(static_cast<std::size_t>(threads_ + 31) / 32);
+#if defined(ARGOSY_TSAN_FIBERS)
+    main_tsan_ = __tsan_get_current_fiber();
+#endif
+  }
+  ~Runner() {
+#if defined(ARGOSY_TSAN_FIBERS)
+    for (const auto& f : fibers_) __tsan_destroy_fiber(f->tsan);
+#endif
+  }
+
+  // False: threads wait at different barriers.
+  bool run_block(Dim3 at) {
+    index = at;
+    std::fill(states_.begin(), states_.end(), State::kFresh);
+    next_ = 0;
+    done_ = 0;
+    while (done_ < threads_) {
+      // Fresh threads first: one fiber runs them one after another until one waits.
+      while (next_ < threads_) resume(idle_fiber());
+      if (done_ == threads_) break;
+      if (!release()) return false;
+    }
+    return true;
+  }
+
+  void sync() override { wait(State::kAtBlock); }
+  void sync_warp() override { wait(State::kAtWarp); }
+  std::uint64_t& exchange(unsigned lane) override { return words_[static_cast<std::size_t>(running_) / 32][lane]; }
+
+ private:
+  static void entry(unsigned high, unsigned low) {
+    auto* const runner = reinterpret_cast<Runner*>((static_cast<std::uintptr_t>(high) << 32) | low);
+    runner->fiber_main();
+  }
+  void fiber_main() {
+    for (;;) {
+#if defined(ARGOSY_ASAN_FIBERS)
+      __sanitizer_finish_switch_fiber(fiber_->asan, &main_stack_, &main_bytes_);
+#endif
+      while (next_ < threads_) {
+        const int t = next_++;
+        Fiber* const self = fiber_;
+        states_[static_cast<std::size_t>(t)] = State::kRuns;
+        enter(t);
+        kernel_.run_thread(*this, arguments_);
+        states_[static_cast<std::size_t>(t)] = State::kDone;
+        ++done_;
+        fiber_ = self;
+        if (woken_) break;  // back to who woke it
+      }
+      idle_.push_back(fiber_);
+      leave();
+    }
+  }
+  void enter(int t) {
+    running_ = t;
+    const auto u = static_cast<unsigned>(t);
+    thread = {u % size.x, u / size.x % size.y, u / size.x / size.y};
+  }
+
+  void wait(State what) {
+    const int t = running_;
+    Fiber* const self = fiber_;
+    states_[static_cast<std::size_t>(t)] = what;
+    fiber_of_[static_cast<std::size_t>(t)] = self;
+    leave();
+#if defined(ARGOSY_ASAN_FIBERS)
+    __sanitizer_finish_switch_fiber(self->asan, &main_stack_, &main_bytes_);
+#endif
+    fiber_ = self;
+    states_[static_cast<std::size_t>(t)] = State::kRuns;
+    enter(t);
+  }
+
+  // Lets go on whom a complete barrier held. False when there is none.
+  bool release() {
+    bool any = false;
+    for (int first = 0; first < threads_; first += 32)
+      any |= release_group(first, std::min(first + 32, threads_), State::kAtWarp);
+    return any || release_group(0, threads_, State::kAtBlock);
+  }
+  bool release_group(int begin, int end, State barrier) {
+    bool any = false;
+    for (int t = begin; t < end; ++t) {
+      const State s = states_[static_cast<std::size_t>(t)];
+      if (s == State::kDone) continue;
+      if (s != barrier) return false;
+      any = true;
+    }
+    if (!any) return false;
+    // Each runs to its next barrier; it is not looked at again before all of them have.
+    for (int t = begin; t < end; ++t) {
+      if (states_[static_cast<std::size_t>(t)] == State::kDone) continue;
+      woken_ = true;
+      resume(*fiber_of_[static_cast<std::size_t>(t)]);
+      woken_ = false;
+    }
+    return true;
+  }
+
+  Fiber& idle_fiber() {
+    if (!idle_.empty()) {
+      Fiber& f = *idle_.back();
+      idle_.pop_back();
+      return f;
+    }
+    auto f = std::make_unique<Fiber>();
+    f->stack = std::make_unique<char[]>(kStackBytes);
+    getcontext(&f->context);
+    f->context.uc_stack.ss_sp = f->stack.get();
+    f->context.uc_stack.ss_size = kStackBytes;
+    f->context.uc_link = nullptr;
+    const auto self = reinterpret_cast<std::uintptr_t>(this);
+    makecontext(&f->context, reinterpret_cast<void (*)()>(&Runner::entry), 2, static_cast<unsigned>(self >> 32),
+                static_cast<unsigned>(self));
+#if defined(ARGOSY_TSAN_FIBERS)
+    f->tsan = __tsan_create_fiber(0);
+#endif
+    fibers_.push_back(std::move(f));
+    return *fibers_.back();
+  }
+  void resume(Fiber& f) {
+    fiber_ = &f;
+#if defined(ARGOSY_TSAN_FIBERS)
+    __tsan_switch_to_fiber(f.tsan, 0);
+#elif defined(ARGOSY_ASAN_FIBERS)
+    void* mine = nullptr;
+    __sanitizer_start_switch_fiber(&mine, f.stack.get(), kStackBytes);
+#endif
+    swapcontext(&main_, &f.context);
+#if defined(ARGOSY_ASAN_FIBERS)
+    __sanitizer_finish_switch_fiber(mine, nullptr, nullptr);
+#endif
+  }
+  void leave() {
+    Fiber* const self = fiber_;
+#if defined(ARGOSY_TSAN_FIBERS)
+    __tsan_switch_to_fiber(main_tsan_, 0);
+#elif defined(ARGOSY_ASAN_FIBERS)
+    __sanitizer_start_switch_fiber(&self->asan, main_stack_, main_bytes_);
+#endif
+    swapcontext(&self->context, &main_);
+  }
+
+  const Kernel& kernel_;
+  void** const arguments_;
+  const int threads_;
+  ucontext_t main_{};
+  std::vector<std::unique_ptr<Fiber>> fibers_;
+  std::vector<Fiber*> idle_;
+  std::vector<State> states_;                         // by thread
+  std::vector<Fiber*> fiber_of_;                      // by thread that waits
+  std::vector<std::array<std::uint64_t, 32>> words_;  // by warp
+  Fiber* fiber_ = nullptr;                            // that runs
+  int running_ = 0;                                   // the thread that runs
+  int next_ = 0;                                      // the first thread that has not begun
+  int done_ = 0;
+  bool woken_ = false;
+#if defined(ARGOSY_TSAN_FIBERS)
+  void* main_tsan_ = nullptr;
+#elif defined(ARGOSY_ASAN_FIBERS)
+  const void* main_stack_ = nullptr;
+  std::size_t main_bytes_ = 0;
+#endif
+};
+
+}  // namespace
+
+Status run(const Kernel& kernel, Dim3 grid, Dim3 block, void** arguments) {
+  const auto volume = [](Dim3 d) { return static_cast<std::uint64_t>(d.x) * d.y * d.z; };
+  if (volume(grid) == 0 || volume(block) == 0 || volume(block) > 1024 || block.z > 64 || grid.x > 0x7fffffffu ||
+      grid.y > 65535 || grid.z > 65535) {
+    return invalid_argument("a launch of ", grid.x, " x ", grid.y, " x ", grid.z, " blocks of ", block.x, " x ",
+                            block.y, " x ", block.z, " threads is not possible");
+  }
+  Runner runner(kernel, grid, block, arguments);
+  for (unsigned z = 0; z < grid.z; ++z) {
+    for (unsigned y = 0; y < grid.y; ++y) {
+      for (unsigned x = 0; x < grid.x; ++x) {
+        if (!runner.run_block({x, y, z})) {
+          return failed_precondition("threads of block ", x, " ", y, " ", z, " wait at different barriers");
+        }
+      }
+    }
+  }
+  return ok_status();
+}
+
+}  // namespace argosy::on_host
