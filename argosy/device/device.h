@@ -21,6 +21,9 @@
 
 namespace argosy {
 
+class GpuBackend;      // argosy/device/gpu_backend.h
+class KernelRegistry;  // argosy/op/kernel.h
+
 enum class DeviceKind { kCpu, kEmulated, kCuda, kFake };
 std::string_view device_kind_name(DeviceKind kind);  // "cpu", "emulated", "cuda", "fake"
 
@@ -31,6 +34,7 @@ struct DeviceSpec {
   std::string description;               // "emulated GPU, 1 core, 11.0 GiB, speed 0.5"
   std::uint64_t memory_limit_bytes = 0;  // hard cap of the allocator; 0 = what the host has
   int cores = 1;                         // thread budget of its kernels
+  int card = -1;                         // cuda: which card it is on, in nvidia-smi's order
   double speed = 1.0;                    // emulated: 0.5 takes twice as long for every kernel
   double link_bytes_per_second = 0;      // emulated: host link; 0 = as fast as memory
   double flops_per_second = 0;           // fake and planning; 0 = not known
@@ -67,6 +71,27 @@ class Stream {
   virtual Status synchronize() = 0;
 };
 
+// How a device works whose kernels only *start* what they do (CUDA): it happens later, in the order in which it was
+// started. Points of that order are events; an error of something started earlier surfaces at the next wait. All but
+// finish() return at once. Called by the compute stream's thread alone, but for copy_from_host().
+class LaunchQueue {
+ public:
+  virtual ~LaunchQueue() = default;
+  // Reached when all that was started so far is done. The host may wait for it too (Event::State::wait()).
+  virtual Result<Event> record() = 0;
+  // What is started from here on comes after the event; the host waits only where it is of no device like this one.
+  virtual Status wait(const Event& event) = 0;
+  // From the host's memory, or another device's, into this one's: beside what is being computed, but after all that was
+  // started so far, and after what `to` and `from` were allocated for. The event: it is done. Both buffers' memory must
+  // stay until then.
+  virtual Result<Event> copy_in(const Buffer& to, const Buffer& from) = 0;
+  // From this device's memory to the host's, in order with what is started. The event: the host may read it.
+  virtual Result<Event> copy_out(const Buffer& to, const Buffer& from) = 0;
+  // The host waits for all that was started; the first error of any of it, with what is known of its cause. Ends early,
+  // with the cancellation's status, where that comes first and the device does not finish within a grace period.
+  virtual Status finish(Cancellation* cancellation = nullptr) = 0;
+};
+
 // Called around every kernel of a device that has one: faults, speed factors and virtual clocks live here, so that
 // devices without them pay one null test.
 class KernelObserver {
@@ -89,6 +114,12 @@ class Device {
   virtual KernelObserver* observer() { return nullptr; }
   // Which kernels run here: the key of the kernel registry. Emulated GPUs run the CPU's kernels.
   virtual std::string_view kernel_kind() const { return "cpu"; }
+  // The kernels of that kind, where they do not come with the library.
+  virtual void add_kernels(KernelRegistry&) const {}
+  // Null where a kernel's work is done when its run() returns. Host code must not touch the memory of other devices.
+  virtual LaunchQueue* launches() { return nullptr; }
+  // The device itself, where this is another look at one (argosy/runtime/machine_view.h).
+  virtual Device& physical() { return *this; }
   // Waits for all streams.
   virtual Status synchronize() = 0;
 };
@@ -100,7 +131,13 @@ struct DeviceRequest {
   std::string memory;   // "gpu:0=4GiB,gpu:1=50%": caps by device
   int cpu_devices = 1;  // logical CPU devices, sharing the cores
   int cpu_threads = 0;  // thread budget of all CPU devices together; 0 = every core
-  std::string faults;   // emulated: "gpu:1:alloc=17", "gpu:0:lost=100"; "" = $ARGOSY_FAULTS, else none
+  std::string faults;   // "gpu:1:alloc=17", "gpu:0:lost=100"; "" = $ARGOSY_FAULTS, else none
+  // Cards: several logical devices on each, "2" or "0:2,1:4" (card: how many); "" = $ARGOSY_VIRTUAL_GPUS, else one.
+  std::string virtual_gpus;
+  bool tf32 = false;           // cards: float32 products with TensorFloat-32 (10 bits of mantissa)
+  bool deterministic = false;  // cards: kernels whose bits do not depend on timing
+  // Where cards come from; null = the CUDA plug-in, where it is (argosy/device/plugin.h).
+  std::shared_ptr<GpuBackend> gpus;
 };
 
 // The devices of a session: its logical CPUs, CPU:0 always first (it feeds, fetches and holds what only a CPU can),

@@ -39,7 +39,8 @@ Result<Tensor*> KernelContext::allocate_output(int i, const Shape& shape, std::i
   OutputSlot& slot = f_.outputs[i];
   const DType dtype = f_.output_dtypes[i];
   slot.planned = false;  // this run's memory is no longer the plan's
-  if (f_.may_donate != nullptr && is_plain(dtype)) {
+  const bool elsewhere = slot.on_host && f_.host_allocator != nullptr;
+  if (f_.may_donate != nullptr && is_plain(dtype) && !elsewhere) {
     for (const int r : may_reuse) {
       const Tensor& in = input(r);
       if (f_.may_donate[r] && in.unique() && in.shape() == shape && is_plain(in.dtype()) &&
@@ -49,15 +50,17 @@ Result<Tensor*> KernelContext::allocate_output(int i, const Shape& shape, std::i
       }
     }
   }
-  ARGOSY_ASSIGN_OR_RETURN(*slot.tensor, Tensor::allocate(dtype, shape, *f_.allocator));
+  ARGOSY_ASSIGN_OR_RETURN(*slot.tensor, Tensor::allocate(dtype, shape, elsewhere ? *f_.host_allocator : *f_.allocator));
   return slot.tensor;
 }
 
 void KernelContext::set_output(int i, Tensor tensor) {
   OutputSlot& slot = f_.outputs[i];
   if (slot.planned && slot.tensor->dtype() == tensor.dtype() && slot.tensor->shape() == tensor.shape()) {
-    if (slot.tensor->raw() != tensor.raw()) copy_elements(*slot.tensor, tensor);
-    return;
+    if (slot.tensor->raw() == tensor.raw()) return;
+    if (f_.host_allocator == nullptr) return copy_elements(*slot.tensor, tensor);
+    if (f_.allocator->copy_within(slot.tensor->raw(), tensor.raw(), tensor.bytes()).ok()) return;
+    // A device that cannot copy has failed, and says so at the next wait.
   }
   slot.planned = false;
   *slot.tensor = std::move(tensor);
@@ -78,11 +81,37 @@ std::string key(std::string_view op, std::string_view kind) { return str_cat(kin
 
 }  // namespace
 
-void KernelRegistry::add(std::string op, std::string_view kind, KernelFunction function) {
-  kernels_[key(op, kind)].push_back({function, nullptr});
+void KernelRegistry::add(std::string op, std::string_view kind, KernelFunction function,
+                         std::vector<KernelTypes> types) {
+  kernels_[key(op, kind)].push_back({function, nullptr, std::move(types)});
 }
-void KernelRegistry::add(std::string op, std::string_view kind, KernelFactory factory) {
-  kernels_[key(op, kind)].push_back({nullptr, factory});
+void KernelRegistry::add(std::string op, std::string_view kind, KernelFactory factory, std::vector<KernelTypes> types) {
+  kernels_[key(op, kind)].push_back({nullptr, factory, std::move(types)});
+}
+
+DType KernelRegistry::Entry::refused(const AttrMap& attrs) const {
+  for (const KernelTypes& t : types) {
+    const auto taken = [&](DType dtype) {
+      return std::find(t.dtypes.begin(), t.dtypes.end(), dtype) != t.dtypes.end();
+    };
+    if (const auto* one = attrs.find_as<DType>(t.attr); one != nullptr && !taken(*one)) return *one;
+    if (const auto* list = attrs.find_as<std::vector<DType>>(t.attr); list != nullptr) {
+      const auto bad = std::find_if_not(list->begin(), list->end(), taken);
+      if (bad != list->end()) return *bad;
+    }
+  }
+  return DType::kInvalid;
+}
+
+DType KernelRegistry::refused(std::string_view op, std::string_view kind, const AttrMap& attrs) const {
+  DType last = DType::kInvalid;
+  const auto* entries = find(op, kind);
+  if (entries == nullptr) return last;
+  for (const Entry& entry : *entries) {
+    last = entry.refused(attrs);
+    if (last == DType::kInvalid) return last;
+  }
+  return last;
 }
 
 const std::vector<KernelRegistry::Entry>* KernelRegistry::find(std::string_view op, std::string_view kind) const {
@@ -104,6 +133,10 @@ Result<std::unique_ptr<Kernel>> KernelRegistry::make(const KernelInit& init, std
   }
   std::string reasons;
   for (const Entry& entry : *entries) {
+    if (const DType bad = entry.refused(init.attrs); bad != DType::kInvalid) {
+      reasons += str_cat(reasons.empty() ? "" : "; ", "not for ", dtype_name(bad));
+      continue;
+    }
     auto kernel = make_one(entry, init);
     if (kernel.ok() || kernel.status().code() != Code::kUnimplemented) return kernel;
     reasons += str_cat(reasons.empty() ? "" : "; ", kernel.status().message());

@@ -47,6 +47,9 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual Status run(KernelContext& c) = 0;
+  // Run again with tensors in the same places, it starts the same work: what it started may be recorded and repeated
+  // without it. Not so where it counts something on the host (random numbers).
+  virtual bool repeatable() const { return true; }
 };
 
 // A kernel that waits (Recv, dequeue, collectives): it must not hold the thread. `done` is called exactly once, from
@@ -66,6 +69,7 @@ using KernelFactory = Result<std::unique_ptr<Kernel>> (*)(const KernelInit&);
 struct OutputSlot {
   Tensor* tensor = nullptr;
   bool planned = false;  // `tensor` already has its memory, dtype and shape, from the step's memory plan
+  bool on_host = false;  // it belongs into the host's memory, whatever the device
 };
 
 class KernelContext {
@@ -81,6 +85,7 @@ class KernelContext {
     std::string_view node;
     Device* device = nullptr;
     Allocator* allocator = nullptr;        // the device's memory
+    Allocator* host_allocator = nullptr;   // where that is not the host's: of outputs that belong there
     ResourceManager* resources = nullptr;  // the device's
     StepContext* step = nullptr;           // null where a kernel runs outside a step
   };
@@ -132,14 +137,23 @@ class KernelContext {
   Fields f_;
 };
 
+// The dtypes that a kernel takes for one type attribute: {"T", {kFloat32, kFloat64}}. What it does not name is free.
+struct KernelTypes {
+  std::string attr;
+  std::vector<DType> dtypes;
+};
+
 // The kernels there are, per op and kind of device ("cpu"; emulated GPUs run those too), best first, plain reference
 // last.
 class KernelRegistry {
  public:
-  void add(std::string op, std::string_view kind, KernelFunction function);
-  void add(std::string op, std::string_view kind, KernelFactory factory);
+  // A node whose attributes are not among `types` is not this kernel's.
+  void add(std::string op, std::string_view kind, KernelFunction function, std::vector<KernelTypes> types = {});
+  void add(std::string op, std::string_view kind, KernelFactory factory, std::vector<KernelTypes> types = {});
   // Is there any kernel? What the placer asks.
   bool has(std::string_view op, std::string_view kind) const;
+  // For these attributes? Where not, the dtype that no kernel takes; kInvalid: there is one, or no kernel at all.
+  DType refused(std::string_view op, std::string_view kind, const AttrMap& attrs) const;
   // The first kernel that does not decline; UNIMPLEMENTED with every reason when none is left.
   Result<std::unique_ptr<Kernel>> make(const KernelInit& init, std::string_view kind) const;
   // The last of the list: what tests compare with.
@@ -151,6 +165,8 @@ class KernelRegistry {
   struct Entry {
     KernelFunction function = nullptr;
     KernelFactory factory = nullptr;
+    std::vector<KernelTypes> types;
+    DType refused(const AttrMap& attrs) const;
   };
   static Result<std::unique_ptr<Kernel>> make_one(const Entry& entry, const KernelInit& init);
   const std::vector<Entry>* find(std::string_view op, std::string_view kind) const;

@@ -25,6 +25,21 @@ Result<Tensor> Variable::read(std::string_view name) const {
   return value_;
 }
 
+Result<Tensor> Variable::read_to_host(std::string_view name) const {
+  ARGOSY_ASSIGN_OR_RETURN(const Tensor value, read(name));
+  if (allocator_.on_host()) return value.clone();
+  ARGOSY_ASSIGN_OR_RETURN(Tensor there, Tensor::allocate(dtype_, value.shape(), host_allocator()));
+  if (value.bytes() > 0) ARGOSY_RETURN_IF_ERROR(allocator_.copy_out(there.raw(), value.raw(), value.bytes()));
+  return there;
+}
+
+// copy_elements() in whichever memory this is.
+Status Variable::copy(const Tensor& to, const Tensor& from) const {
+  if (!allocator_.on_host() && is_plain(to.dtype())) return allocator_.copy_within(to.raw(), from.raw(), from.bytes());
+  copy_elements(to, from);
+  return ok_status();
+}
+
 Status Variable::assign(const Tensor& value, bool validate_shape) {
   if (value.dtype() != dtype_) {
     return invalid_argument("a variable of ", dtype_name(dtype_), " cannot take a value of ",
@@ -39,11 +54,10 @@ Status Variable::assign(const Tensor& value, bool validate_shape) {
         .with_id("ARG-SHAPE-005");
   }
   if (value_.valid() && value_.shape() == value.shape() && value_.unique()) {
-    copy_elements(value_, value);
-    return ok_status();
+    return copy(value_, value);
   }
   ARGOSY_ASSIGN_OR_RETURN(Tensor fresh, Tensor::allocate(dtype_, value.shape(), allocator_));
-  copy_elements(fresh, value);
+  ARGOSY_RETURN_IF_ERROR(copy(fresh, value));
   old = std::exchange(value_, std::move(fresh));
   return ok_status();
 }
@@ -59,7 +73,7 @@ Status Variable::make_unique(std::string_view name) {
   if (value_.unique()) [[likely]]
     return ok_status();
   ARGOSY_ASSIGN_OR_RETURN(Tensor copy, Tensor::allocate(dtype_, value_.shape(), allocator_));
-  copy_elements(copy, value_);
+  ARGOSY_RETURN_IF_ERROR(this->copy(copy, value_));
   value_ = std::move(copy);
   return ok_status();
 }

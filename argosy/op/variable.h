@@ -26,8 +26,11 @@ class Variable final : public Resource {
   bool initialized() const;
   // The current value; FAILED_PRECONDITION naming the variable when there is none.
   Result<Tensor> read(std::string_view name) const;
-  // Copies `value` in, into the memory already held when it fits and is unshared. With `validate_shape`, the value must
-  // have the shape of the value it replaces, or, being the first, one compatible with the variable's.
+  // As read(), in the host's memory and nobody else's.
+  Result<Tensor> read_to_host(std::string_view name) const;
+  // Copies `value`, of the same memory, in, into the memory already held when it fits and is unshared. With
+  // `validate_shape`, the value must have the shape of the value it replaces, or, being the first, one compatible with
+  // the variable's.
   Status assign(const Tensor& value, bool validate_shape);
   // The value, which the variable then no longer has; not valid() when there was none.
   Tensor take();
@@ -71,6 +74,7 @@ class Variable final : public Resource {
     Status status_;
   };
 
+  Status copy(const Tensor& to, const Tensor& from) const;
   Status make_unique(std::string_view name) ARGOSY_REQUIRES(mutex_);
 
   const DType dtype_;

@@ -123,7 +123,14 @@ class Placer {
       }
       auto& group = capable_[groups_.find(i)];
       if (group.empty()) group.assign(devices, 1);
-      for (std::size_t d = 0; d < devices; ++d) group[d] &= entry->second[d];
+      for (std::size_t d = 0; d < devices; ++d) {
+        group[d] &= entry->second[d];
+        if (!group[d] || !options_.refuses) continue;
+        std::string why = options_.refuses(graph_.nodes()[i], options_.devices[d]);
+        if (why.empty()) continue;
+        group[d] = 0;
+        refused_.try_emplace(groups_.find(i), std::move(why));
+      }
     }
     find_homes();
   }
@@ -188,7 +195,7 @@ class Placer {
     int device = best(request, capable);
     if (device >= 0) {
       const bool other = request.is_open() && !options_.devices[device].is_gpu() && has_gpu();
-      return put(id, device, !request.is_open() ? "asked" : other ? "no GPU kernel" : "default");
+      return put(id, device, !request.is_open() ? "asked" : other ? no_gpu_kernel(id) : "default");
     }
     if (options_.allow_soft_placement) {
       DeviceName softer = request;
@@ -203,10 +210,10 @@ class Placer {
             break;
           }
         }
-        return put(id, device, str_cat("moved from ", request.to_string(), ": ", why_not(request, *n.op)));
+        return put(id, device, str_cat("moved from ", request.to_string(), ": ", why_not(request, id)));
       }
     }
-    return cannot_assign(id, why_not(request, *n.op));
+    return cannot_assign(id, why_not(request, id));
   }
 
   Status assign_generator(NodeId id, std::span<const Graph::Use> uses) {
@@ -236,9 +243,17 @@ class Placer {
                        [](const DeviceSpec& d) { return d.is_gpu(); });
   }
 
-  std::string why_not(const DeviceName& request, const OpDef& op) const {
+  std::string no_gpu_kernel(NodeId id) {
+    const auto refused = refused_.find(groups_.find(id.index));
+    return refused == refused_.end() ? "no GPU kernel" : refused->second;
+  }
+
+  std::string why_not(const DeviceName& request, NodeId id) {
     for (const DeviceSpec& d : options_.devices) {
-      if (request.matches(d.name)) return str_cat("op ", op.name, " has no kernel there");
+      if (!request.matches(d.name)) continue;
+      const auto refused = refused_.find(groups_.find(id.index));
+      if (refused != refused_.end()) return refused->second;
+      return str_cat("op ", graph_.node(id).op->name, " has no kernel there");
     }
     return str_cat("there is no such device; there are ", str_join(names_));
   }
@@ -257,7 +272,8 @@ class Placer {
   Groups groups_;
   std::vector<std::string> names_;
   std::vector<std::vector<char>> capable_;
-  std::unordered_map<int, int> homes_;  // by root of a group
+  std::unordered_map<int, std::string> refused_;  // by root of a group: the first kernel's reason
+  std::unordered_map<int, int> homes_;            // by root of a group
   Placement placement_;
 };
 

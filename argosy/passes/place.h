@@ -23,6 +23,9 @@ struct PlaceOptions {
   std::vector<DeviceSpec> devices;
   // Is there a kernel for this op on this device?
   std::function<bool(const OpDef&, const DeviceSpec&)> has_kernel;
+  // Where there is one: why it does not take this node ("no GPU kernel for Add with int16"); empty: it does. Null: all
+  // do.
+  std::function<std::string(const Node&, const DeviceSpec&)> refuses = nullptr;
   bool allow_soft_placement = true;
   // Where what this handle names lives already, a position in `devices`; -1: nowhere yet. Null: nothing does.
   std::function<int(const Node&)> home = nullptr;

@@ -21,6 +21,11 @@ class CappedAllocator final : public Allocator {
   Result<Buffer> allocate(std::size_t bytes) override;
   MemoryStats stats() const override;
   void trim() override { from_.trim(); }
+  bool on_host() const override { return from_.on_host(); }
+  Status copy_within(void* to, const void* from, std::size_t bytes) override {
+    return from_.copy_within(to, from, bytes);
+  }
+  Status copy_out(void* to, const void* from, std::size_t bytes) override { return from_.copy_out(to, from, bytes); }
 
  private:
   struct Use {

@@ -14,8 +14,8 @@ Result<Tensor> take_fetch(const Step& step, std::size_t fetch, const Tensor& slo
   if (read && slot.dtype() == DType::kResource && slot.elements() == 1) {
     const ResourceHandle& handle = *slot.data<ResourceHandle>();
     if (const auto variable = std::dynamic_pointer_cast<Variable>(handle.resource())) {
-      auto value = variable->read(handle.name());
-      if (value.ok()) return value->clone();
+      auto value = variable->read_to_host(handle.name());
+      if (value.ok()) return value;
       return std::move(value).status().with_where(str_cat("node '", ref.empty() ? handle.name() : ref, "', fetched"));
     }
   }

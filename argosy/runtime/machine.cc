@@ -1,5 +1,6 @@
 #include "argosy/runtime/machine.h"
 
+#include "argosy/ops/ops.h"
 #include "argosy/runtime/caps.h"
 
 namespace argosy {
@@ -14,8 +15,16 @@ Machine::Machine(std::vector<std::unique_ptr<Device>> devices)
   for (const auto& device : devices_) {
     arenas_.push_back(std::make_unique<Arenas>(device->allocator()));
     resources_.push_back(std::make_shared<ResourceManager>());
+    if (device->launches() == nullptr) continue;
+    has_launches_ = true;
+    if (kernels_ != nullptr) continue;
+    auto kernels = std::make_unique<KernelRegistry>(cpu_kernels());
+    device->add_kernels(*kernels);
+    kernels_ = std::move(kernels);
   }
 }
+
+const KernelRegistry& Machine::kernels() const { return kernels_ != nullptr ? *kernels_ : cpu_kernels(); }
 
 Machine::Machine(std::shared_ptr<Machine> base, std::vector<std::unique_ptr<Device>> devices,
                  const std::vector<int>& origin, bool own_resources)

@@ -11,6 +11,7 @@
 #include "argosy/base/mutex.h"
 #include "argosy/device/device.h"
 #include "argosy/op/file_policy.h"
+#include "argosy/op/kernel.h"
 #include "argosy/op/resource_manager.h"
 #include "argosy/runtime/arenas.h"
 #include "argosy/runtime/trace.h"
@@ -41,6 +42,10 @@ class Machine {
   int find(const DeviceName& full) const;
   std::vector<DeviceSpec> specs() const;
   int num_gpus() const;
+  // Those of the library, and what the devices bring.
+  const KernelRegistry& kernels() const;
+  // Some device's kernels only start their work (LaunchQueue).
+  bool has_launches() const { return has_launches_; }
   // Held while a run is put on several devices' queues: every device then meets concurrent runs in one order, so that
   // no two wait for each other.
   Mutex& launch() const { return base_ != nullptr ? base_->launch() : launch_; }
@@ -61,6 +66,8 @@ class Machine {
   // Resources and arenas go before the devices whose memory they hold.
   std::vector<std::unique_ptr<Device>> devices_;
   std::unique_ptr<Caps> caps_;
+  std::unique_ptr<const KernelRegistry> kernels_;  // null: the library's
+  bool has_launches_ = false;
   std::vector<std::unique_ptr<Arenas>> arenas_;
   std::vector<std::shared_ptr<ResourceManager>> resources_;
   mutable Mutex launch_;

@@ -28,6 +28,9 @@ class ViewedDevice final : public Device {
   Stream& communication() override { return device_.communication(); }
   KernelObserver* observer() override { return device_.observer(); }
   std::string_view kernel_kind() const override { return device_.kernel_kind(); }
+  void add_kernels(KernelRegistry& kernels) const override { device_.add_kernels(kernels); }
+  LaunchQueue* launches() override { return device_.launches(); }
+  Device& physical() override { return device_.physical(); }
   Status synchronize() override { return device_.synchronize(); }
 
  private:

@@ -34,7 +34,10 @@ std::unique_ptr<RunState> make_run_state(const Step& step) {
   state->arenas.resize(step.arena_bytes.size());
   state->arena_bases.assign(step.arena_bytes.size(), nullptr);
   for (const auto& [slot, value] : step.presets) state->tensors[slot] = value;
-  for (std::size_t s = 0; s < slots; ++s) state->outputs[s].tensor = &state->tensors[s];
+  for (std::size_t s = 0; s < slots; ++s) {
+    state->outputs[s].tensor = &state->tensors[s];
+    state->outputs[s].on_host = step.slots[s].space == 0;
+  }
   state->inputs.reserve(step.input_slots.size());
   for (const std::int32_t slot : step.input_slots) state->inputs.push_back(&state->tensors[slot]);
   state->done = std::make_unique<std::atomic<std::uint32_t>[]>(step.items.size());

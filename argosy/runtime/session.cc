@@ -111,6 +111,7 @@ class Session::Impl {
                                            const int d = machine_->find(spec.name);
                                            return kernels().has(op.name, machine_->device(d).kernel_kind());
                                          },
+                                     .refuses = refuses(),
                                      .allow_soft_placement = options_.allow_soft_placement,
                                      .home = [this](const Node& handle) { return home_of(handle); }};
     ARGOSY_ASSIGN_OR_RETURN(const Placement placement, place(step.graph, place_options));
@@ -142,7 +143,21 @@ class Session::Impl {
     return options_.without_passes.empty() && env != nullptr ? env : options_.without_passes;
   }
 
-  const KernelRegistry& kernels() const { return options_.kernels != nullptr ? *options_.kernels : cpu_kernels(); }
+  const KernelRegistry& kernels() const {
+    return options_.kernels != nullptr ? *options_.kernels : machine_->kernels();
+  }
+
+  // Only kernels that do not come with the library (a card's) take some dtypes and not others.
+  std::function<std::string(const Node&, const DeviceSpec&)> refuses() const {
+    if (!machine_->has_launches()) return nullptr;
+    return [this](const Node& node, const DeviceSpec& spec) -> std::string {
+      const std::string_view kind = machine_->device(machine_->find(spec.name)).kernel_kind();
+      if (kind == "cpu") return {};
+      const DType dtype = kernels().refused(node.op->name, kind, node.attrs);
+      if (dtype == DType::kInvalid) return {};
+      return str_cat("no GPU kernel for ", node.op->name, " with ", dtype_name(dtype));
+    };
+  }
 
   Status check(std::span<const Endpoint> endpoints) const {
     for (const Endpoint e : endpoints) {

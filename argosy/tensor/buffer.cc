@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 
 namespace argosy {
 
@@ -56,6 +57,15 @@ class HostAllocator final : public Allocator {
 Allocator& host_allocator() {
   static auto* allocator = new HostAllocator;  // never destroyed: buffers may outlive everything
   return *allocator;
+}
+
+Status Allocator::copy_within(void* to, const void* from, std::size_t bytes) {
+  if (bytes > 0) std::memcpy(to, from, bytes);
+  return {};
+}
+Status Allocator::copy_out(void* to, const void* from, std::size_t bytes) {
+  if (bytes > 0) std::memcpy(to, from, bytes);
+  return {};
 }
 
 }  // namespace argosy

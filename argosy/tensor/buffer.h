@@ -40,9 +40,9 @@ class Buffer {
 
 struct MemoryStats {
   std::uint64_t in_use_bytes = 0;
-  std::uint64_t peak_bytes = 0;      // highest in_use_bytes so far
-  std::uint64_t limit_bytes = 0;     // hard cap; 0 = none
-  std::uint64_t allocations = 0;     // calls so far
+  std::uint64_t peak_bytes = 0;   // highest in_use_bytes so far
+  std::uint64_t limit_bytes = 0;  // hard cap; 0 = none
+  std::uint64_t allocations = 0;  // calls so far
 };
 
 // Where buffers come from. Thread-safe. Memory is 64-byte aligned and not initialised; it may be given back after the
@@ -55,6 +55,11 @@ class Allocator {
   virtual MemoryStats stats() const = 0;
   // Gives memory that is kept for later allocations, but in no buffer now, back to the system.
   virtual void trim() {}
+  // Host code may read and write this memory. Where it may not (a card's), these stand in for memcpy. Within: in order
+  // with the device's work, which the host does not wait for. Out, to the host's memory: done when it returns.
+  virtual bool on_host() const { return true; }
+  virtual Status copy_within(void* to, const void* from, std::size_t bytes);
+  virtual Status copy_out(void* to, const void* from, std::size_t bytes);
 };
 
 // Plain host memory, no cap, counted process-wide. Lives for ever.

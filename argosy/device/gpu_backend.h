@@ -1,0 +1,55 @@
+// Where real GPUs come from: what a plug-in gives the library. The CUDA plug-in is the one there is; tests bring one
+// whose cards are fakes.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "argosy/device/device.h"
+#include "argosy/device/emulated/description.h"
+#include "argosy/device/emulated/impairment.h"
+
+namespace argosy {
+
+// A card, as it is found; nothing on it is taken. Unknown numbers are -1.
+struct CardFacts {
+  int number = 0;    // nvidia-smi's
+  std::string name;  // "NVIDIA H200"
+  std::string uuid;  // "GPU-..." or "MIG-..."
+  std::string pci;   // "0000:3b:00.0"
+  std::uint64_t memory_bytes = 0;
+  int major = 0, minor = 0;  // compute capability
+  int multiprocessors = 0;
+  std::string unusable;  // why it cannot be used, with what to do; empty: it can
+  // From NVML, where that is.
+  std::int64_t memory_used_bytes = -1;
+  int utilisation_percent = -1;
+  std::vector<std::string> users;  // "pid 1234, 512.0 MiB"
+  std::vector<std::string> links;  // "gpu:1 NVLink x18", "gpu:2 PCIe"
+};
+
+// A library the backend uses if it is there.
+struct LibraryFacts {
+  std::string name;     // "cuBLASLt"
+  std::string version;  // empty: not found, or refused
+  std::string path;
+  std::string problem;  // why it is not used, and what to do
+};
+
+// Thread-safe.
+class GpuBackend {
+ public:
+  virtual ~GpuBackend() = default;
+  virtual std::string kind() const = 0;    // "CUDA"
+  virtual std::string driver() const = 0;  // "580.65 (CUDA 13.0)"
+  // In order of their numbers. Takes nothing on any card.
+  virtual Result<std::vector<CardFacts>> cards() = 0;
+  virtual std::vector<LibraryFacts> libraries() = 0;
+  // A device on card spec.card; `spec` says its name and its cap. Takes nothing before it is used. `faults` and
+  // `closing` as for emulated GPUs.
+  virtual Result<std::unique_ptr<Device>> make(DeviceSpec spec, const DeviceRequest& request,
+                                               const DeviceFaults& faults, std::shared_ptr<Closing> closing) = 0;
+};
+
+}  // namespace argosy
