@@ -6,6 +6,7 @@
 #include <set>
 
 #include "argosy/base/parallel.h"
+#include "argosy/device/cards.h"
 #include "argosy/device/cpu/device.h"
 #include "argosy/device/device.h"
 #include "argosy/device/emulated/device.h"
@@ -22,6 +23,7 @@ struct Stock {
   std::vector<DeviceSpec> cpus;
   std::vector<DeviceSpec> gpus;
   std::map<int, DeviceFaults> faults;  // by GPU number
+  GpuReport cards;                     // looked for only where they may be wanted
 };
 
 struct Choice {
@@ -29,6 +31,7 @@ struct Choice {
   std::vector<DeviceSpec> gpus;    // those asked for, by the session's numbers
   std::vector<int> gpu_numbers;    // their numbers on the machine
   std::vector<DeviceSpec> chosen;  // those to compute on, in the order asked
+  std::shared_ptr<GpuBackend> backend;
 };
 
 std::string or_environment(const std::string& text, const char* variable) {
@@ -130,7 +133,17 @@ Status apply_caps(std::string_view memory, Stock& stock) {
   return {};
 }
 
-Result<Stock> take_stock(const DeviceRequest& request, int cpus) {
+// The machine's cards, or shares of them; none, with the reason in stock.cards, where they cannot be used.
+Status add_cards(const DeviceRequest& request, Stock& stock) {
+  stock.cards = look_for_gpus(request);
+  ARGOSY_ASSIGN_OR_RETURN(
+      const auto shares,
+      parse_virtual_gpus(or_environment(request.virtual_gpus, "ARGOSY_VIRTUAL_GPUS"), stock.cards.cards));
+  stock.gpus = gpu_specs(stock.cards.cards, shares);
+  return {};
+}
+
+Result<Stock> take_stock(const DeviceRequest& request, int cpus, bool wants_gpus = true) {
   Stock stock;
   ARGOSY_ASSIGN_OR_RETURN(const Emulation emulation,
                           parse_emulation(or_environment(request.emulate, "ARGOSY_EMULATE")));
@@ -154,8 +167,9 @@ Result<Stock> take_stock(const DeviceRequest& request, int cpus) {
     spec.link_bytes_per_second = emulation.link_bytes_per_second;
     stock.gpus.push_back(std::move(spec));
   }
+  if (gpus == 0 && wants_gpus) ARGOSY_RETURN_IF_ERROR(add_cards(request, stock));
   for (const auto& [number, fault] : stock.faults) {
-    if (number >= gpus) {
+    if (number >= static_cast<int>(stock.gpus.size()) && wants_gpus) {
       return not_found("faults: gpu:", number, " is not an emulated GPU; there are ", gpus)
           .with_id("ARG-DEV-005")
           .with_next(str_cat("--emulate ", number + 1));
@@ -163,15 +177,33 @@ Result<Stock> take_stock(const DeviceRequest& request, int cpus) {
   }
   ARGOSY_RETURN_IF_ERROR(apply_caps(request.memory, stock));
   for (DeviceSpec& spec : stock.cpus) spec = cpu_spec(spec.name, spec.cores, spec.memory_limit_bytes);
-  for (DeviceSpec& spec : stock.gpus) spec.description = gpu_description(spec);
+  for (DeviceSpec& spec : stock.gpus) {
+    if (spec.kind == DeviceKind::kEmulated) spec.description = gpu_description(spec);
+  }
   return stock;
 }
 
 Status missing(std::string_view asked, const Stock& stock, int gpus_wanted) {
   std::vector<std::string> there;
   for (const DeviceSpec& spec : stock.cpus) there.push_back(spec.name.short_string());
-  for (const DeviceSpec& spec : stock.gpus) there.push_back(spec.name.short_string() + " (emulated)");
-  if (there.size() > 12) there = {str_cat(stock.cpus.size(), " CPUs"), str_cat(stock.gpus.size(), " emulated GPUs")};
+  for (const DeviceSpec& spec : stock.gpus) {
+    there.push_back(spec.name.short_string() + (spec.kind == DeviceKind::kEmulated ? " (emulated)" : ""));
+  }
+  if (there.size() > 12) there = {str_cat(stock.cpus.size(), " CPUs"), str_cat(stock.gpus.size(), " GPUs")};
+  // A card was asked for, and something is in its way.
+  if (gpus_wanted > 0 && !stock.cards.problem.ok() && stock.cards.problem.id() != "ARG-GPU-001") {
+    const Status& problem = stock.cards.problem;
+    return Status(Code::kNotFound, str_cat("device ", asked, " is not here: ", problem.message()))
+        .with_id(std::string(problem.id()))
+        .with_next(problem.next().empty() ? str_cat("--emulate ", gpus_wanted) : problem.next());
+  }
+  for (const CardFacts& card : stock.cards.cards) {
+    if (gpus_wanted > 0 && !card.unusable.empty()) {
+      return not_found("device ", asked, " is not here: card ", card.number, " cannot be used: ", card.unusable)
+          .with_id("ARG-GPU-006")
+          .with_next(str_cat("--emulate ", gpus_wanted, " for emulated GPUs, or --devices cpu:0"));
+    }
+  }
   return not_found("device ", asked, " is not here: there ", there.size() == 1 ? "is " : "are ", str_join(there))
       .with_id("ARG-DEV-005")
       .with_next(gpus_wanted > 0 ? str_cat("--emulate ", gpus_wanted, " for emulated GPUs, or --devices cpu:0")
@@ -182,7 +214,9 @@ Result<Choice> choose(const DeviceRequest& request) {
   const std::string_view devices = str_trim(request.devices);
   ARGOSY_ASSIGN_OR_RETURN(const std::vector<DeviceName> patterns, parse_devices(devices));
   ARGOSY_ASSIGN_OR_RETURN(const int cpus, cpu_count(request, patterns));
-  ARGOSY_ASSIGN_OR_RETURN(Stock stock, take_stock(request, cpus));
+  const bool wants_gpus = patterns.empty() || std::any_of(patterns.begin(), patterns.end(),
+                                                          [](const DeviceName& p) { return p.type != "CPU"; });
+  ARGOSY_ASSIGN_OR_RETURN(Stock stock, take_stock(request, cpus, wants_gpus));
 
   std::vector<DeviceSpec> asked;
   int count = 0;
@@ -219,6 +253,7 @@ Result<Choice> choose(const DeviceRequest& request) {
   }
 
   Choice choice;
+  choice.backend = stock.cards.backend;
   choice.cpus = std::move(stock.cpus);
   for (DeviceSpec& spec : asked) {
     if (spec.is_gpu()) {
@@ -253,9 +288,14 @@ Result<std::vector<std::unique_ptr<Device>>> make_devices(const DeviceRequest& r
   for (const DeviceSpec& spec : choice.cpus) devices.push_back(make_cpu_device(spec));
   const auto closing = std::make_shared<Closing>();
   for (std::size_t i = 0; i < choice.gpus.size(); ++i) {
-    const auto fault = faults.find(choice.gpu_numbers[i]);
-    devices.push_back(
-        make_emulated_gpu(choice.gpus[i], fault == faults.end() ? DeviceFaults{} : fault->second, closing));
+    const auto found = faults.find(choice.gpu_numbers[i]);
+    const DeviceFaults fault = found == faults.end() ? DeviceFaults{} : found->second;
+    if (choice.gpus[i].kind == DeviceKind::kEmulated) {
+      devices.push_back(make_emulated_gpu(choice.gpus[i], fault, closing));
+      continue;
+    }
+    ARGOSY_ASSIGN_OR_RETURN(auto device, choice.backend->make(choice.gpus[i], request, fault, closing));
+    devices.push_back(std::move(device));
   }
   return devices;
 }

@@ -1,0 +1,208 @@
+#include "argosy/device/cuda/core.h"
+
+#include <time.h>
+
+#include "argosy/base/clock.h"
+#include "argosy/base/spin.h"
+
+namespace argosy::cuda {
+
+namespace {
+constexpr std::int64_t kAwakeNanos = 200'000;  // then a wait sleeps between its looks
+constexpr std::int64_t kNapNanos = 20'000;
+constexpr std::int64_t kGraceNanos = 1'000'000'000;  // what runs may end after a cancellation
+
+void nap() {
+  const timespec time{.tv_sec = 0, .tv_nsec = kNapNanos};
+  nanosleep(&time, nullptr);
+}
+}  // namespace
+
+Core::Core(std::shared_ptr<const Driver> driver, CuDevice card, std::string owner, std::uint64_t limit_bytes)
+    : driver_(std::move(driver)), card_(card), owner_(std::move(owner)), limit_(limit_bytes) {}
+
+Core::~Core() {
+  MutexLock lock(mutex_);
+  if (!retained_) return;
+  const DriverCalls& cu = *driver_->operator->();
+  // Errors are of no use any more: what a broken context holds goes with the context.
+  cu.cuCtxSetCurrent(context_);
+  for (const CuStream stream : {copies_, memory_stream_, compute_}) {
+    if (stream == nullptr) continue;
+    cu.cuStreamSynchronize(stream);
+  }
+  for (const Block& block : blocks_) {
+    if (block.after != nullptr) cu.cuEventDestroy_v2(block.after);
+    cu.cuMemFreeHost(block.data);
+  }
+  for (const CuEvent event : events_) cu.cuEventDestroy_v2(event);
+  if (pool_ != nullptr) cu.cuMemPoolDestroy(pool_);
+  for (const CuStream stream : {copies_, memory_stream_, compute_}) {
+    if (stream != nullptr) cu.cuStreamDestroy_v2(stream);
+  }
+  cu.cuCtxSetCurrent(nullptr);
+  cu.cuDevicePrimaryCtxRelease_v2(card_);
+}
+
+Status Core::open() {
+  if (opened() && !broken_.load(std::memory_order_acquire)) {
+    return check(driver_->operator->()->cuCtxSetCurrent(context_), "cuCtxSetCurrent");
+  }
+  MutexLock lock(mutex_);
+  if (!tried_) {
+    tried_ = true;
+    status_ = take().with_where(owner_);
+    if (status_.ok()) opened_.store(true, std::memory_order_release);
+  }
+  return status_;
+}
+
+Status Core::take() {
+  const DriverCalls& cu = *driver_->operator->();
+  const auto ok = [&](CuResult result, const char* call) { return driver_->check(result, call); };
+  ARGOSY_RETURN_IF_ERROR(ok(cu.cuDevicePrimaryCtxRetain(&context_, card_), "cuDevicePrimaryCtxRetain"));
+  retained_ = true;
+  ARGOSY_RETURN_IF_ERROR(ok(cu.cuCtxSetCurrent(context_), "cuCtxSetCurrent"));
+  int pools = 0;
+  ARGOSY_RETURN_IF_ERROR(ok(cu.cuDeviceGetAttribute(&pools, kCuMemoryPools, card_), "cuDeviceGetAttribute"));
+  if (pools == 0) {
+    return failed_precondition("this card's driver has no memory pools")
+        .with_id("ARG-GPU-007")
+        .with_next("a newer driver; on a virtual machine, a profile with unified memory");
+  }
+  for (CuStream* stream : {&compute_, &copies_, &memory_stream_}) {
+    ARGOSY_RETURN_IF_ERROR(ok(cu.cuStreamCreate(stream, kCuStreamNonBlocking), "cuStreamCreate"));
+  }
+  CuPoolProperties properties;
+  properties.location.id = card_;
+  ARGOSY_RETURN_IF_ERROR(ok(cu.cuMemPoolCreate(&pool_, &properties), "cuMemPoolCreate"));
+  // What is freed is kept for reuse until trim(): the cap is ours to watch.
+  std::uint64_t keep = UINT64_MAX;
+  return ok(cu.cuMemPoolSetAttribute(pool_, kCuPoolReleaseThreshold, &keep), "cuMemPoolSetAttribute");
+}
+
+Status Core::check(CuResult result, std::string_view call) {
+  if (result == kCuSuccess) [[likely]]
+    return {};
+  Status status = driver_->check(result, call).with_where(owner_);
+  if (!Driver::breaks_context(result)) return status;
+  MutexLock lock(mutex_);
+  if (status_.ok()) status_ = std::move(status);
+  broken_.store(true, std::memory_order_release);
+  return status_;
+}
+
+Status Core::broken() const {
+  if (!broken_.load(std::memory_order_acquire)) return {};
+  MutexLock lock(mutex_);
+  return status_;
+}
+
+// --- events
+// ------------------------------------------------------------------------------------------------------------
+
+Result<CuEvent> Core::record(CuStream stream) {
+  CuEvent event = nullptr;
+  {
+    MutexLock lock(mutex_);
+    if (!events_.empty()) {
+      event = events_.back();
+      events_.pop_back();
+    }
+  }
+  const DriverCalls& cu = *driver_->operator->();
+  if (event == nullptr) ARGOSY_RETURN_IF_ERROR(check(cu.cuEventCreate(&event, kCuEventDisableTiming), "cuEventCreate"));
+  Status recorded = check(cu.cuEventRecord(event, stream), "cuEventRecord");
+  if (recorded.ok()) return event;
+  return_event(event);
+  return recorded;
+}
+
+void Core::return_event(CuEvent event) {
+  MutexLock lock(mutex_);
+  events_.push_back(event);
+}
+
+Status Core::wait_on_host(CuEvent event, Cancellation* cancellation) {
+  const DriverCalls& cu = *driver_->operator->();
+  const std::int64_t start = now_nanos();
+  std::int64_t cancelled_at = 0;
+  while (true) {
+    const CuResult result = cu.cuEventQuery(event);
+    if (result != kCuNotReady) return check(result, "cuEventQuery");
+    const std::int64_t now = now_nanos();
+    if (cancellation != nullptr && cancellation->cancelled()) {
+      if (cancelled_at == 0) cancelled_at = now;
+      if (now - cancelled_at > kGraceNanos) return hangs(cancellation->status());
+    }
+    if (now - start < kAwakeNanos) {
+      spin_pause();
+    } else {
+      nap();
+    }
+  }
+}
+
+// Nobody may take what the kernel may still write: the device is of no use from here on.
+Status Core::hangs(const Status& cancelled) {
+  MutexLock lock(mutex_);
+  if (status_.ok()) {
+    status_ = aborted("a kernel does not end, ", kGraceNanos / 1'000'000, " ms after \"", cancelled.message(), "\"")
+                  .with_id("ARG-DEV-004")
+                  .with_where(owner_)
+                  .with_next("start again without this device, from the last checkpoint: --resume");
+  }
+  broken_.store(true, std::memory_order_release);
+  return status_;
+}
+
+bool CudaEvent::reached() const {
+  // An error is an end as well.
+  return core_->driver()->cuEventQuery(event_) != kCuNotReady;
+}
+
+void CudaEvent::wait() {
+  const Status status = core_->wait_on_host(event_, nullptr);
+  if (!status.ok()) return;  // kept by the core
+}
+
+// --- pinned memory
+// -----------------------------------------------------------------------------------------------------
+
+std::byte* Core::staging(std::size_t bytes) {
+  if (bytes > kMostStaging) return nullptr;
+  const DriverCalls& cu = *driver_->operator->();
+  MutexLock lock(mutex_);
+  Block* best = nullptr;
+  for (Block& block : blocks_) {
+    if (block.lent || block.bytes < bytes || (best != nullptr && best->bytes <= block.bytes)) continue;
+    if (block.after != nullptr && cu.cuEventQuery(block.after) == kCuNotReady) continue;
+    best = &block;
+  }
+  if (best == nullptr || best->bytes / 4 > bytes + (std::size_t{64} << 10)) {
+    std::size_t size = std::size_t{64} << 10;
+    while (size < bytes) size *= 2;
+    void* data = nullptr;
+    if (cu.cuMemHostAlloc(&data, size, kCuHostPortable) == kCuSuccess) {
+      blocks_.push_back({.data = static_cast<std::byte*>(data), .bytes = size});
+      best = &blocks_.back();
+    }
+  }
+  if (best == nullptr) return nullptr;
+  if (best->after != nullptr) events_.push_back(std::exchange(best->after, nullptr));
+  best->lent = true;
+  return best->data;
+}
+
+void Core::staged(std::byte* data, CuEvent after) {
+  MutexLock lock(mutex_);
+  for (Block& block : blocks_) {
+    if (block.data != data) continue;
+    block.lent = false;
+    block.after = after;
+  }
+}
+
+void Core::drop_staging(std::byte* data) { staged(data, nullptr); }
+
+}  // namespace argosy::cuda

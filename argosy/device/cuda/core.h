@@ -1,0 +1,136 @@
+// What a CUDA device holds on its card: the primary context, streams, a memory pool, pinned staging. Shared by the
+// device and its buffers, so that memory may outlive the device; the last to go gives everything back. Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "argosy/base/cancellation.h"
+#include "argosy/base/mutex.h"
+#include "argosy/device/cuda/driver.h"
+#include "argosy/device/event.h"
+#include "argosy/tensor/buffer.h"
+
+namespace argosy::cuda {
+
+class Core : public std::enable_shared_from_this<Core> {
+ public:
+  // `owner` names the device in errors. Takes nothing.
+  Core(std::shared_ptr<const Driver> driver, CuDevice card, std::string owner, std::uint64_t limit_bytes);
+  ~Core();
+
+  // Takes the context, streams and pool at the first call, and makes the context current. The error of the first call,
+  // or what broke the context since, is every later call's.
+  Status open();
+  bool opened() const { return opened_.load(std::memory_order_acquire); }
+  const Driver& driver() const { return *driver_; }
+  const std::shared_ptr<const Driver>& shared_driver() const { return driver_; }
+  CuDevice card() const { return card_; }
+  const std::string& owner() const { return owner_; }
+  // REQUIRES: open() was OK.
+  CuContext context() const { return context_; }
+  CuStream compute() const { return compute_; }
+  CuStream copies() const { return copies_; }
+
+  // As Driver::check(), with the device's name; what breaks the context is kept and returned from then on.
+  Status check(CuResult result, std::string_view call);
+  Status broken() const;
+
+  // --- events --------------------------------------------------------------------------------------------------------
+
+  // Recorded on the stream, now. Given back with return_event().
+  Result<CuEvent> record(CuStream stream);
+  void return_event(CuEvent event);
+  // The host waits: awake for a moment, then with short sleeps, so that a cancellation is seen.
+  Status wait_on_host(CuEvent event, Cancellation* cancellation);
+
+  // --- memory --------------------------------------------------------------------------------------------------------
+
+  // From the compute stream's thread in the order of what is started; from any other at once. Freed in the order of
+  // what was started until then.
+  Result<Buffer> allocate(std::size_t bytes);
+  // Lets another card read and write this memory. INTERNAL where the driver refuses.
+  Status grant(CuDevice other);
+  MemoryStats stats() const;
+  void trim();
+  void fail_allocation(std::int64_t nth);
+  // The calling thread starts kernels.
+  void claim_compute_thread();
+
+  // While a step is recorded nothing from outside may enter the compute stream.
+  Status begin_capture();
+  Result<CuGraph> end_capture();
+  bool capturing() const;
+
+  // Pinned memory, used again once `after` was reached; null data where the system refuses or it is too large.
+  static constexpr std::size_t kMostStaging = std::size_t{64} << 20;
+  std::byte* staging(std::size_t bytes);
+  void staged(std::byte* block, CuEvent after);  // takes over `after`
+  void drop_staging(std::byte* block);           // nothing was started from it
+
+ private:
+  struct Block {
+    std::byte* data = nullptr;
+    std::size_t bytes = 0;
+    bool lent = false;
+    CuEvent after = nullptr;
+  };
+
+  Status hangs(const Status& cancelled);
+  Status take() ARGOSY_REQUIRES(mutex_);
+  void free(CuPointer pointer, std::size_t bytes);
+  void free_waiting() ARGOSY_REQUIRES(memory_);
+  Result<CuPointer> take_memory(std::size_t bytes) ARGOSY_REQUIRES(memory_);
+  Status refuse(std::size_t bytes, std::string_view why) const ARGOSY_REQUIRES(memory_);
+  bool on_compute_thread() const;
+
+  const std::shared_ptr<const Driver> driver_;
+  const CuDevice card_;
+  const std::string owner_;
+  const std::uint64_t limit_;
+
+  std::atomic<bool> opened_{false};
+  mutable Mutex mutex_;
+  bool tried_ ARGOSY_GUARDED_BY(mutex_) = false;
+  bool retained_ ARGOSY_GUARDED_BY(mutex_) = false;
+  Status status_ ARGOSY_GUARDED_BY(mutex_);
+  std::vector<CuEvent> events_ ARGOSY_GUARDED_BY(mutex_);
+  std::vector<Block> blocks_ ARGOSY_GUARDED_BY(mutex_);
+  std::atomic<bool> broken_{false};
+  // Written once, by open().
+  CuContext context_ = nullptr;
+  CuStream compute_ = nullptr, copies_ = nullptr, memory_stream_ = nullptr;
+  CuMemoryPool pool_ = nullptr;
+
+  mutable Mutex memory_;
+  std::thread::id compute_thread_ ARGOSY_GUARDED_BY(memory_);
+  std::uint64_t in_use_ ARGOSY_GUARDED_BY(memory_) = 0;
+  std::uint64_t peak_ ARGOSY_GUARDED_BY(memory_) = 0;
+  std::uint64_t allocations_ ARGOSY_GUARDED_BY(memory_) = 0;
+  std::int64_t fail_in_ ARGOSY_GUARDED_BY(memory_) = 0;
+  bool capturing_ ARGOSY_GUARDED_BY(memory_) = false;
+  std::set<CuPointer> of_capture_ ARGOSY_GUARDED_BY(memory_);  // allocated by what is being recorded
+  std::vector<CuPointer> waiting_ ARGOSY_GUARDED_BY(memory_);  // to be freed when recording ends
+};
+
+// A point in the order of a stream of this card, as the rest of the library knows events.
+class CudaEvent : public Event::State {
+ public:
+  CudaEvent(std::shared_ptr<Core> core, CuEvent event) : core_(std::move(core)), event_(event) {}
+  ~CudaEvent() override { core_->return_event(event_); }
+  bool reached() const override;
+  // An error is kept by the core, and surfaces at its next wait.
+  void wait() override;
+  CuEvent event() const { return event_; }
+  const Core& core() const { return *core_; }
+
+ protected:
+  std::shared_ptr<Core> core_;
+  const CuEvent event_;
+};
+
+}  // namespace argosy::cuda

@@ -1,0 +1,107 @@
+#include "argosy/device/cuda/links.h"
+
+#include <algorithm>
+
+#include "argosy/base/log.h"
+
+namespace argosy::cuda {
+
+namespace {
+constexpr std::size_t kTrialWords = 16 << 10;
+constexpr std::size_t kHostPiece = std::size_t{8} << 20;  // of a copy by the host
+}  // namespace
+
+void Links::join(const std::shared_ptr<Core>& core) {
+  MutexLock lock(mutex_);
+  std::erase_if(cores_, [](const auto& c) { return c.expired(); });
+  cores_.push_back(core);
+}
+
+std::shared_ptr<Core> Links::on_card(CuDevice card) {
+  for (const auto& weak : cores_) {
+    if (auto core = weak.lock(); core != nullptr && core->card() == card && core->opened()) return core;
+  }
+  return nullptr;
+}
+
+Status Links::copy(Core& to, CuPointer target, CuDevice from, CuPointer source, std::size_t bytes) {
+  const DriverCalls& cu = *to.driver().operator->();
+  if (from == to.card()) {
+    return to.check(cu.cuMemcpyDtoDAsync_v2(target, source, bytes, to.copies()), "cuMemcpyDtoDAsync");
+  }
+  std::shared_ptr<Core> other;
+  Path path;
+  {
+    MutexLock lock(mutex_);
+    other = on_card(from);
+    if (other == nullptr) return internal_error("a copy from a card that no device of ours is on");
+    const auto key = std::pair{to.card(), from};
+    auto known = paths_.find(key);
+    if (known == paths_.end()) {
+      ARGOSY_ASSIGN_OR_RETURN(Path fresh, try_out(to, *other));
+      known = paths_.emplace(key, std::move(fresh)).first;
+    }
+    path = known->second;
+  }
+  if (path.direct) {
+    return to.check(cu.cuMemcpyPeerAsync(target, to.context(), source, other->context(), bytes, to.copies()),
+                    "cuMemcpyPeerAsync");
+  }
+  // Piece by piece; each is through before the next, so one piece of pinned memory does.
+  std::byte* const staging = to.staging(std::min(bytes, kHostPiece));
+  if (staging == nullptr) return resource_exhausted(to.owner(), ": no pinned memory for a copy by the host");
+  Status status;
+  for (std::size_t at = 0; at < bytes && status.ok(); at += kHostPiece) {
+    const std::size_t n = std::min(kHostPiece, bytes - at);
+    status = to.check(cu.cuMemcpyDtoHAsync_v2(staging, source + at, n, to.copies()), "cuMemcpyDtoHAsync");
+    if (status.ok()) {
+      status = to.check(cu.cuMemcpyHtoDAsync_v2(target + at, staging, n, to.copies()), "cuMemcpyHtoDAsync");
+    }
+    if (status.ok()) status = to.check(cu.cuStreamSynchronize(to.copies()), "cuStreamSynchronize");
+  }
+  to.drop_staging(staging);
+  return status;
+}
+
+Result<Links::Path> Links::try_out(Core& to, Core& from) {
+  const DriverCalls& cu = *to.driver().operator->();
+  int can = 0;
+  ARGOSY_RETURN_IF_ERROR(to.check(cu.cuDeviceCanAccessPeer(&can, to.card(), from.card()), "cuDeviceCanAccessPeer"));
+  if (can == 0) return Path{false, "the cards do not reach each other"};
+  if (Status granted = from.grant(to.card()); !granted.ok()) return Path{false, granted.message()};
+  constexpr std::size_t kBytes = kTrialWords * 4;
+  ARGOSY_ASSIGN_OR_RETURN(const Buffer here, to.allocate(kBytes));
+  ARGOSY_ASSIGN_OR_RETURN(const Buffer there, from.allocate(kBytes));
+  const auto source = reinterpret_cast<CuPointer>(there.data()), target = reinterpret_cast<CuPointer>(here.data());
+  std::vector<std::uint32_t> sent(kTrialWords), got(kTrialWords);
+  for (std::uint32_t trial = 1; trial <= 2; ++trial) {
+    for (std::size_t i = 0; i < kTrialWords; ++i) {
+      sent[i] = static_cast<std::uint32_t>(i + 1) * (2654435761U * trial) ^ static_cast<std::uint32_t>(from.card());
+    }
+    ARGOSY_RETURN_IF_ERROR(from.open());
+    ARGOSY_RETURN_IF_ERROR(
+        from.check(cu.cuMemcpyHtoDAsync_v2(source, sent.data(), kBytes, from.copies()), "cuMemcpyHtoDAsync"));
+    ARGOSY_RETURN_IF_ERROR(from.check(cu.cuStreamSynchronize(from.copies()), "cuStreamSynchronize"));
+    ARGOSY_RETURN_IF_ERROR(to.open());
+    ARGOSY_RETURN_IF_ERROR(to.check(
+        cu.cuMemcpyPeerAsync(target, to.context(), source, from.context(), kBytes, to.copies()), "cuMemcpyPeerAsync"));
+    ARGOSY_RETURN_IF_ERROR(
+        to.check(cu.cuMemcpyDtoHAsync_v2(got.data(), target, kBytes, to.copies()), "cuMemcpyDtoHAsync"));
+    ARGOSY_RETURN_IF_ERROR(to.check(cu.cuStreamSynchronize(to.copies()), "cuStreamSynchronize"));
+    if (got != sent) {
+      ARGOSY_LOG(kWarning, "copies from ", from.owner(), "'s card to ", to.owner(),
+                 "'s bring wrong data; they go by the host (check ACS and the IOMMU: docs/gpu-status.md)");
+      return Path{false, "direct copies bring wrong data"};
+    }
+  }
+  return Path{true, {}};
+}
+
+std::string Links::describe(CuDevice to, CuDevice from) const {
+  MutexLock lock(mutex_);
+  const auto known = paths_.find({to, from});
+  if (known == paths_.end()) return {};
+  return known->second.direct ? "direct" : "through the host: " + known->second.why_not;
+}
+
+}  // namespace argosy::cuda

@@ -1,0 +1,41 @@
+// Copies from one card to another: directly where the cards reach each other and the content proves it, by the host
+// where not. One for all devices of a backend. Thread-safe.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "argosy/base/mutex.h"
+#include "argosy/device/cuda/core.h"
+
+namespace argosy::cuda {
+
+class Links {
+ public:
+  void join(const std::shared_ptr<Core>& core);
+
+  // Starts, on the copy stream of `to`, a copy from memory of the card `from`. A pair of cards is tried out at its
+  // first copy (64 KiB, twice, looked at): where what arrives is not what was sent, a warning says so, and its copies
+  // go by the host from then on.
+  Status copy(Core& to, CuPointer target, CuDevice from, CuPointer source, std::size_t bytes);
+
+  // "direct", "through the host: ..."; empty: not tried yet.
+  std::string describe(CuDevice to, CuDevice from) const;
+
+ private:
+  struct Path {
+    bool direct = false;
+    std::string why_not;
+  };
+  std::shared_ptr<Core> on_card(CuDevice card) ARGOSY_REQUIRES(mutex_);
+  Result<Path> try_out(Core& to, Core& from);
+
+  mutable Mutex mutex_;
+  std::vector<std::weak_ptr<Core>> cores_ ARGOSY_GUARDED_BY(mutex_);
+  std::map<std::pair<CuDevice, CuDevice>, Path> paths_ ARGOSY_GUARDED_BY(mutex_);
+};
+
+}  // namespace argosy::cuda

@@ -1,0 +1,136 @@
+// Device memory of a Core: the driver's stream-ordered pool under a cap of our own.
+#include <algorithm>
+
+#include "argosy/device/cuda/core.h"
+
+namespace argosy::cuda {
+
+bool Core::on_compute_thread() const {
+  MutexLock lock(memory_);
+  return compute_thread_ == std::this_thread::get_id();
+}
+
+void Core::claim_compute_thread() {
+  MutexLock lock(memory_);
+  compute_thread_ = std::this_thread::get_id();
+}
+
+Status Core::refuse(std::size_t bytes, std::string_view why) const {
+  return resource_exhausted(owner_, ": ", format_bytes(bytes), " asked for, ", format_bytes(in_use_), " of ",
+                            format_bytes(limit_), " in use", why)
+      .with_id("ARG-MEM-001")
+      .with_next("a smaller --batch, more devices, or a larger --mem for this one");
+}
+
+Result<Buffer> Core::allocate(std::size_t bytes) {
+  ARGOSY_RETURN_IF_ERROR(open());
+  CuPointer pointer = 0;
+  {
+    MutexLock lock(memory_);
+    ++allocations_;
+    if (fail_in_ > 0 && --fail_in_ == 0) return refuse(bytes, " (injected fault)");
+    if (limit_ > 0 && in_use_ + bytes > limit_) return refuse(bytes, "");
+    ARGOSY_ASSIGN_OR_RETURN(pointer, take_memory(bytes));
+    in_use_ += bytes;
+    peak_ = std::max(peak_, in_use_);
+  }
+  void* const data = reinterpret_cast<void*>(pointer);
+  std::shared_ptr<void> owner(
+      data, [core = shared_from_this(), bytes](void* p) { core->free(reinterpret_cast<CuPointer>(p), bytes); });
+  return Buffer(std::move(owner), data, bytes);
+}
+
+Result<CuPointer> Core::take_memory(std::size_t bytes) {
+  const DriverCalls& cu = *driver_->operator->();
+  // Another thread's place in the order of the compute stream is not known, and while a step is recorded nothing of its
+  // may get in there: it takes memory beside that stream, and waits until it has it.
+  const bool in_order = compute_thread_ == std::this_thread::get_id();
+  const CuStream stream = in_order ? compute_ : memory_stream_;
+  const std::size_t asked = std::max<std::size_t>(bytes, 1);
+  CuPointer pointer = 0;
+  CuResult result = cu.cuMemAllocFromPoolAsync(&pointer, asked, pool_, stream);
+  if (result == kCuOutOfMemory && !capturing_) {
+    // What was freed in the order of a stream may be there once that is done, and what is kept may be in pieces.
+    cu.cuStreamSynchronize(compute_);
+    cu.cuMemPoolTrimTo(pool_, 0);
+    result = cu.cuMemAllocFromPoolAsync(&pointer, asked, pool_, stream);
+  }
+  if (result == kCuSuccess && !in_order) result = cu.cuStreamSynchronize(stream);
+  if (result == kCuOutOfMemory) {
+    return resource_exhausted(owner_, ": ", format_bytes(bytes), " refused by the card, ", format_bytes(in_use_),
+                              " in use here, of ", format_bytes(limit_), " allowed; others use the rest")
+        .with_id("ARG-MEM-002")
+        .with_next("`argosy devices` shows who; end them, or ask for less");
+  }
+  ARGOSY_RETURN_IF_ERROR(check(result, "cuMemAllocFromPoolAsync"));
+  if (capturing_ && in_order) of_capture_.insert(pointer);
+  return pointer;
+}
+
+void Core::free(CuPointer pointer, std::size_t bytes) {
+  const DriverCalls& cu = *driver_->operator->();
+  cu.cuCtxSetCurrent(context_);
+  MutexLock lock(memory_);
+  in_use_ -= bytes;
+  if (capturing_ && of_capture_.erase(pointer) == 0) {
+    waiting_.push_back(pointer);
+    return;
+  }
+  cu.cuMemFreeAsync(pointer, compute_);
+}
+
+void Core::free_waiting() {
+  for (const CuPointer pointer : waiting_) driver_->operator->()->cuMemFreeAsync(pointer, compute_);
+  waiting_.clear();
+}
+
+Status Core::grant(CuDevice other) {
+  CuAccess access;
+  access.location.id = other;
+  return driver_->check(driver_->operator->()->cuMemPoolSetAccess(pool_, &access, 1), "cuMemPoolSetAccess");
+}
+
+MemoryStats Core::stats() const {
+  MutexLock lock(memory_);
+  return {.in_use_bytes = in_use_, .peak_bytes = peak_, .limit_bytes = limit_, .allocations = allocations_};
+}
+
+void Core::trim() {
+  if (!opened()) return;
+  const DriverCalls& cu = *driver_->operator->();
+  cu.cuCtxSetCurrent(context_);
+  MutexLock lock(memory_);
+  if (capturing_) return;
+  cu.cuStreamSynchronize(compute_);
+  cu.cuMemPoolTrimTo(pool_, 0);
+}
+
+void Core::fail_allocation(std::int64_t nth) {
+  MutexLock lock(memory_);
+  fail_in_ = nth;
+}
+
+bool Core::capturing() const {
+  MutexLock lock(memory_);
+  return capturing_;
+}
+
+Status Core::begin_capture() {
+  MutexLock lock(memory_);
+  const CuResult result = driver_->operator->()->cuStreamBeginCapture_v2(compute_, kCuCaptureRelaxed);
+  if (result == kCuSuccess) capturing_ = true;
+  return check(result, "cuStreamBeginCapture");
+}
+
+Result<CuGraph> Core::end_capture() {
+  CuGraph graph = nullptr;
+  MutexLock lock(memory_);
+  const CuResult result = driver_->operator->()->cuStreamEndCapture(compute_, &graph);
+  capturing_ = false;
+  of_capture_.clear();
+  free_waiting();
+  ARGOSY_RETURN_IF_ERROR(check(result, "cuStreamEndCapture"));
+  return graph;
+}
+
+}  // namespace argosy::cuda

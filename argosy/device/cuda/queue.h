@@ -1,0 +1,36 @@
+// The launch queue of a CUDA device (argosy/device/device.h), and copies between any two memories.
+#pragma once
+
+#include "argosy/device/cuda/core.h"
+#include "argosy/device/cuda/links.h"
+
+namespace argosy::cuda {
+
+class Queue final : public LaunchQueue {
+ public:
+  Queue(std::shared_ptr<Core> core, std::shared_ptr<Links> links) : core_(std::move(core)), links_(std::move(links)) {}
+
+  Result<Event> record() override;
+  Status wait(const Event& event) override;
+  Result<Event> copy_in(const Buffer& to, const Buffer& from) override;
+  Result<Event> copy_out(const Buffer& to, const Buffer& from) override;
+  Status finish(Cancellation* cancellation) override;
+
+  // Between any two memories, after all that was started; done when it returns. Any thread.
+  Status copy_now(void* to, const void* from, std::size_t bytes);
+  // Host to this device, in order with what is started; `from` is free again when it returns.
+  Status upload(void* to, const void* from, std::size_t bytes);
+
+  // What a pointer points to: a card's number, or -1 for the host's memory; `pinned` where the driver knows that.
+  CuDevice card_of(const void* pointer, bool* pinned = nullptr) const;
+
+ private:
+  Status start_copy_in(void* to, const void* from, std::size_t bytes, CuStream stream);
+  Status after_compute();
+  Result<Event> reached_on(CuStream stream);
+
+  const std::shared_ptr<Core> core_;
+  const std::shared_ptr<Links> links_;
+};
+
+}  // namespace argosy::cuda
