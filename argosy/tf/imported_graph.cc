@@ -116,6 +116,17 @@ class ImportedGraph::Impl {
     return Value(&graph_, id, index);
   }
 
+  Result<Value> value_to_feed(std::string_view text) {
+    auto value = this->value(text);
+    std::string_view name;
+    std::int32_t index = 0;
+    if (value.ok() || !parse_endpoint(text, name, index) || index == Value::kControl) return value;
+    const auto found = names_.find(name);
+    if (found == names_.end() || nodes_.converted(found->second)) return value;
+    ARGOSY_ASSIGN_OR_RETURN(const Endpoint place, nodes_.stand_in(found->second, index));
+    return Value(&graph_, place.node, place.index);
+  }
+
   Status write(GraphDef* def) const {
     def->Clear();
     for (const NodeDef* node : defs_) *def->add_node() = *node;
@@ -268,6 +279,7 @@ Status ImportedGraph::write(GraphDef* def) const { return impl_->write(def); }
 bool ImportedGraph::has(std::string_view node) const { return impl_->has(node); }
 int ImportedGraph::num_nodes() const { return impl_->num_nodes(); }
 Result<Value> ImportedGraph::value(std::string_view name) { return impl_->value(name); }
+Result<Value> ImportedGraph::value_to_feed(std::string_view name) { return impl_->value_to_feed(name); }
 Graph& ImportedGraph::graph() { return impl_->graph(); }
 const Graph& ImportedGraph::graph() const { return impl_->graph(); }
 std::vector<ImportedGraph::Failure> ImportedGraph::convert_all() { return impl_->convert_all(); }

@@ -44,6 +44,9 @@ class ImportedGraph {
   // node; INVALID_ARGUMENT: no such output; else the error of the first node on the way that cannot be converted ("Op
   // type not registered 'X'" is NOT_FOUND), naming it.
   Result<Value> value(std::string_view name);
+  // The same for a value that is to be fed. What it depends on need not be convertible, nor its node: then something
+  // stands in its place, for all that take it, and a step that computes them without feeding it has the node's error.
+  Result<Value> value_to_feed(std::string_view name);
   // What was converted so far; it grows in value() only. Node names, devices and attributes are the GraphDef's.
   Graph& graph();
   const Graph& graph() const;

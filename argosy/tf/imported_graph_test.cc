@@ -70,6 +70,37 @@ TEST(ImportedGraph, ConvertsWhatIsAskedFor) {
   EXPECT_EQ(in.convert_all().size(), 2u);
 }
 
+TEST(ImportedGraph, WhatIsFedNeedNotBeConvertible) {
+  ImportedGraph in;
+  ASSERT_TRUE(extend(in, input("x") + node("odd", "NoSuchOp", "x", kFloat) + node("far", "Neg", "odd:1", kFloat) +
+                             node("near", "Mul", "odd odd:1", kFloat) + node("last", "Neg", "far", kFloat) +
+                             node("unused", "NoSuchOp", "x", kFloat))
+                  .ok());
+  EXPECT_EQ(in.value("near").status().code(), Code::kNotFound);
+  EXPECT_EQ(in.value("last").status().code(), Code::kNotFound);
+
+  // A node that is known, behind one that is not.
+  const auto far = in.value_to_feed("far:0");
+  ASSERT_TRUE(far.ok()) << far.status().to_string();
+  EXPECT_EQ(far->dtype(), DType::kFloat32);
+  EXPECT_EQ(in.graph().node(far->node()).name, "far");
+  EXPECT_TRUE(in.value("last").ok());
+  EXPECT_EQ(in.value("near").status().code(), Code::kNotFound) << "what it takes is not fed";
+
+  // Outputs of the unknown node itself: one is not enough for a node that takes both.
+  const auto second = in.value_to_feed("odd:1");
+  ASSERT_TRUE(second.ok()) << second.status().to_string();
+  EXPECT_EQ(in.value("near").status().code(), Code::kNotFound);
+  const auto first = in.value_to_feed("odd");
+  ASSERT_TRUE(first.ok()) << first.status().to_string();
+  EXPECT_TRUE(in.value("near").ok());
+  EXPECT_EQ(in.value_to_feed("odd:0")->node(), first->node()) << "one stand-in, however often";
+  EXPECT_EQ(in.graph().node(first->node()).attrs.get_string("message"), "Op type not registered 'NoSuchOp'");
+  EXPECT_EQ(in.value("odd").status().code(), Code::kNotFound) << "itself it cannot be fetched";
+  EXPECT_EQ(in.value_to_feed("unused").status().code(), Code::kNotFound) << "nobody says what it would be";
+  EXPECT_EQ(in.value_to_feed("none").status().code(), Code::kNotFound);
+}
+
 TEST(ImportedGraph, ExtendsAndRollsBack) {
   ImportedGraph in;
   ASSERT_TRUE(extend(in, input("x")).ok());

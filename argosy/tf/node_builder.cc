@@ -218,6 +218,44 @@ Result<std::pair<int, int>> outputs_of(const Graph& graph, NodeId id, std::strin
   return invalid_argument("node '", node.name, "' (", op, ") has no output \"", out, "\"").with_id("ARG-IMPORT-002");
 }
 
+DType input_dtype(const OpRegistry& ops, const NodeDef& def, int position) {
+  const OpDef* const op = ops.find(def.op());
+  if (op == nullptr) return DType::kInvalid;
+  const auto said = [&](const std::string& attr) -> AttrValue {
+    const AttrDef* const wanted = op->attr(attr);
+    const auto given = def.attr().find(attr);
+    if (wanted == nullptr) return {};
+    if (given == def.attr().end()) return wanted->value;
+    auto value = from_proto(given->second, wanted, {});
+    return value.ok() ? *std::move(value) : AttrValue();
+  };
+  for (const ArgDef& arg : op->input_args) {
+    if (!arg.type_list_attr.empty()) {
+      const AttrValue list = said(arg.type_list_attr);
+      const auto* dtypes = std::get_if<std::vector<DType>>(&list);
+      if (dtypes == nullptr) return DType::kInvalid;
+      if (position < static_cast<int>(dtypes->size())) return (*dtypes)[static_cast<std::size_t>(position)];
+      position -= static_cast<int>(dtypes->size());
+      continue;
+    }
+    std::int64_t count = 1;
+    if (!arg.number_attr.empty()) {
+      const AttrValue number = said(arg.number_attr);
+      const auto* n = std::get_if<std::int64_t>(&number);
+      if (n == nullptr) return DType::kInvalid;
+      count = *n;
+    }
+    if (position < count) {
+      if (arg.type_attr.empty()) return arg.dtype;
+      const AttrValue type = said(arg.type_attr);
+      const auto* dtype = std::get_if<DType>(&type);
+      return dtype == nullptr ? DType::kInvalid : *dtype;
+    }
+    position -= static_cast<int>(std::min<std::int64_t>(count, kMostOutputs));
+  }
+  return DType::kInvalid;
+}
+
 std::string node_place(const NodeDef& def) { return str_cat("node '", def.name(), "' (", def.op(), ")"); }
 
 }  // namespace argosy::tf

@@ -36,6 +36,9 @@ Result<NodeId> add_node_def(Graph& graph, const NodeSource& source, std::vector<
 Result<std::pair<int, int>> outputs_of(const Graph& graph, NodeId id, std::string_view op, std::string_view out,
                                        const FunctionTable& functions);
 
+// What a NodeDef says of the dtype of its data input number `position`; kInvalid when it, or its op, says nothing.
+DType input_dtype(const OpRegistry& ops, const tensorflow::NodeDef& def, int position);
+
 // "node 'x' (Op)"
 std::string node_place(const tensorflow::NodeDef& def);
 

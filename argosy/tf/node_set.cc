@@ -81,7 +81,9 @@ void NodeSet::convert_one(std::int32_t root) {
 
 void NodeSet::build(std::int32_t node) {
   for (const Input& input : inputs(node)) {
-    if (nodes_[input.node].state == State::kFailed) return fail_as(node, nodes_[input.node].error);
+    if (nodes_[input.node].state == State::kFailed && !stand_ins_.contains({input.node, input.index})) {
+      return fail_as(node, nodes_[input.node].error);
+    }
   }
   std::vector<OpenLoop> loops;
   auto id = try_build(node, loops);
@@ -115,6 +117,10 @@ Result<NodeId> NodeSet::try_build(std::int32_t node, std::vector<OpenLoop>& loop
 
 Status NodeSet::resolve(const Input& input, std::vector<Endpoint>& to) const {
   const Entry& entry = nodes_[input.node];
+  if (entry.state == State::kFailed) {
+    to.push_back(stand_ins_.at({input.node, input.index}));
+    return ok_status();
+  }
   int first = 0;
   int count = static_cast<int>(graph_.node(entry.id).output_dtypes.size());
   if (!input.out.empty()) {
@@ -135,6 +141,45 @@ Status NodeSet::resolve(const Input& input, std::vector<Endpoint>& to) const {
   }
   to.push_back({entry.id, first + input.index});
   return ok_status();
+}
+
+DType NodeSet::wanted_dtype(std::int32_t node, std::int32_t index) const {
+  for (const Entry& entry : nodes_) {
+    if (entry.source.def == nullptr) continue;
+    int position = 0;  // among the data inputs
+    for (std::uint32_t i = 0; i < entry.num_inputs; ++i) {
+      const Input& input = inputs_[entry.first_input + i];
+      if (input.index == Input::kControl) break;
+      if (input.node == node && input.index == index) {
+        const DType dtype = input_dtype(graph_.ops(), *entry.source.def, position);
+        if (dtype != DType::kInvalid) return dtype;
+      }
+      ++position;
+    }
+  }
+  return DType::kInvalid;
+}
+
+Result<Endpoint> NodeSet::stand_in(std::int32_t node, std::int32_t index) {
+  if (const auto found = stand_ins_.find({node, index}); found != stand_ins_.end()) return found->second;
+  const Status& error = status(node);
+  const DType dtype = wanted_dtype(node, index);
+  if (dtype == DType::kInvalid) return error;
+  const std::string& name = nodes_[node].source.def->name();
+  ARGOSY_ASSIGN_OR_RETURN(
+      const NodeId id, graph_.add_node({.name = graph_.unique_name(index == 0 ? name : str_cat(name, "/_", index)),
+                                        .op = "_Missing",
+                                        .attrs = {{"dtype", dtype},
+                                                  {"code", static_cast<std::int64_t>(error.code())},
+                                                  {"message", error.message()}},
+                                        .device = nodes_[node].source.def->device()}));
+  const std::int32_t failed = nodes_[node].error;
+  for (std::int32_t other = 0; other < size(); ++other) {
+    if (other != node && nodes_[other].state == State::kFailed && nodes_[other].error == failed) {
+      nodes_[other].state = State::kNew;
+    }
+  }
+  return stand_ins_.emplace(std::pair(node, index), Endpoint{id, 0}).first->second;
 }
 
 void NodeSet::close_loops(std::size_t first) {
@@ -192,7 +237,7 @@ void NodeSet::spread_failures() {
     for (const std::int32_t node : done_) {
       if (nodes_[node].state != State::kDone) continue;
       for (const Input& input : inputs(node)) {
-        if (nodes_[input.node].state != State::kFailed) continue;
+        if (nodes_[input.node].state != State::kFailed || stand_ins_.contains({input.node, input.index})) continue;
         fail_as(node, nodes_[input.node].error);
         more = true;
         break;

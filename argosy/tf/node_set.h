@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,10 @@ class NodeSet {
 
   // Converts these nodes and what they need. Errors are kept: see status().
   void convert(std::span<const std::int32_t> roots);
+  // What is fed in place of output `index` of a node that could not be converted: a node of op "_Missing", which has
+  // that node's error when it is not fed. What failed for want of it may be converted from now on. Its dtype is what
+  // the nodes that take it say; the node's own error if none does. REQUIRES: convert() failed on the node.
+  Result<Endpoint> stand_in(std::int32_t node, std::int32_t index);
   // The nodes in the graph that name one of these functions, directly, and all that need them, get `error`.
   void fail_callers(const std::vector<std::string>& functions);
 
@@ -82,6 +87,7 @@ class NodeSet {
   void fail(std::int32_t node, Status error);
   void fail_as(std::int32_t node, std::int32_t error);
   void spread_failures();
+  DType wanted_dtype(std::int32_t node, std::int32_t index) const;
 
   Graph& graph_;
   BuildContext context_;
@@ -92,6 +98,7 @@ class NodeSet {
   std::vector<OpenLoop> loops_;
   std::vector<std::int32_t> done_;                             // every node converted, in that order
   std::vector<std::pair<std::int32_t, std::string>> callers_;  // (node, function it names)
+  std::map<std::pair<std::int32_t, std::int32_t>, Endpoint> stand_ins_;  // by (node, output)
 };
 
 }  // namespace argosy::tf

@@ -186,6 +186,9 @@ def run(target, made):
     """Two steps with an update of the variables between; or the class of the error."""
     graph, feeds, fetches, updates, initial = made
     config = tf.ConfigProto(allow_soft_placement=True, isolate_session_state=bool(target))
+    if not target:  # the plain graph is the definition, and far sooner run than rewritten
+        config.graph_options.optimizer_options.opt_level = -1
+        config.graph_options.rewrite_options.disable_meta_optimizer = True
     try:
         with tf.Session(target, graph=graph, config=config) as session:
             session.run(initial)

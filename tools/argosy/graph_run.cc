@@ -58,7 +58,7 @@ Result<Feeds> read_feeds(GraphSource& source, const std::vector<std::string>& wo
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos || equals == 0) return wrong_feed(word, "wants NAME=FILE.npy");
     const std::string name = word.substr(0, equals), from = word.substr(equals + 1);
-    ARGOSY_ASSIGN_OR_RETURN(const Value value, source.value(name));
+    ARGOSY_ASSIGN_OR_RETURN(const Value value, source.value_to_feed(name));
     if (value.index() == Value::kControl) return wrong_feed(word, "\"", name, "\" has no output to feed");
     Result<Tensor> tensor = from.ends_with(".npy") ? data::read_npy(from) : scalar_of(word, from, value.dtype());
     if (!tensor.ok()) return std::move(tensor).status().with_where(str_cat("--feed ", word));

@@ -26,6 +26,9 @@ class GraphSource {
 
   Graph& graph() { return model_ ? model_->graph() : *text_; }
   Result<Value> value(const std::string& name) { return model_ ? model_->value(name) : text_->value(name); }
+  Result<Value> value_to_feed(const std::string& name) {
+    return model_ ? model_->value_to_feed(name) : text_->value(name);
+  }
   LoadedGraph* model() { return model_ ? &*model_ : nullptr; }
 
  private:

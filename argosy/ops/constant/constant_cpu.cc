@@ -28,6 +28,21 @@ Status not_fed(KernelContext& c) {
       .with_next(str_cat("add '", c.node(), "' to the feeds"));
 }
 
+class Missing final : public Kernel {
+ public:
+  explicit Missing(Status error) : error_(std::move(error)) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    const std::int64_t code = init.attrs.get_int("code");
+    if (code > static_cast<int>(Code::kUnauthenticated)) return invalid_argument("_Missing: ", code, " is no error's code");
+    return std::unique_ptr<Kernel>(
+        std::make_unique<Missing>(Status(static_cast<Code>(code), init.attrs.get_string("message"))));
+  }
+  Status run(KernelContext&) override { return error_; }
+
+ private:
+  const Status error_;
+};
+
 Status identity(KernelContext& c) {
   for (int i = 0; i < c.num_inputs(); ++i) c.set_output(i, c.input(i));
   return ok_status();
@@ -104,6 +119,7 @@ Status fill(KernelContext& c) {
 void add_kernels_cpu_constant(KernelRegistry& kernels) {
   kernels.add("Const", "cpu", Const::make);
   for (const char* op : {"Placeholder", "PlaceholderV2", "_Arg"}) kernels.add(op, "cpu", not_fed);
+  kernels.add("_Missing", "cpu", Missing::make);
   for (const char* op : {"Identity", "Snapshot", "StopGradient", "PreventGradient", "IdentityN"}) {
     kernels.add(op, "cpu", identity);
   }

@@ -82,16 +82,19 @@ class LoadedGraph::Impl {
     return impl;
   }
 
-  Result<Value> value(std::string_view name) {
-    if (!imported_.has(name)) {
-      for (const ModelSignature& signature : signatures_) {
-        for (const auto* names : {&signature.inputs, &signature.outputs}) {
-          const auto found = names->find(std::string(name));
-          if (found != names->end() && !found->second.empty()) return imported_.value(found->second);
-        }
+  Result<Value> value(std::string_view name) { return imported_.value(node_name(name)); }
+  Result<Value> value_to_feed(std::string_view name) { return imported_.value_to_feed(node_name(name)); }
+
+  // What a signature calls by this name, or the name itself.
+  std::string node_name(std::string_view name) const {
+    if (imported_.has(name)) return std::string(name);
+    for (const ModelSignature& signature : signatures_) {
+      for (const auto* names : {&signature.inputs, &signature.outputs}) {
+        const auto found = names->find(std::string(name));
+        if (found != names->end() && !found->second.empty()) return found->second;
       }
     }
-    return imported_.value(name);
+    return std::string(name);
   }
 
   Status restore(Session& session, std::string checkpoint) {
@@ -166,6 +169,7 @@ LoadedGraph::~LoadedGraph() = default;
 
 Graph& LoadedGraph::graph() { return impl_->graph(); }
 Result<Value> LoadedGraph::value(std::string_view name) { return impl_->value(name); }
+Result<Value> LoadedGraph::value_to_feed(std::string_view name) { return impl_->value_to_feed(name); }
 const std::vector<std::string>& LoadedGraph::node_names() const { return impl_->node_names(); }
 const std::vector<ModelSignature>& LoadedGraph::signatures() const { return impl_->signatures(); }
 const ModelSignature* LoadedGraph::signature(std::string_view name) const {

@@ -45,6 +45,9 @@ class LoadedGraph {
   // "node", "node:1" or "^node"; also the name of an input or output of the signature, where no node is called so. The
   // error names the node that cannot be run here, and why.
   Result<Value> value(std::string_view name);
+  // The same for a value that is to be fed, which need not be computable here: the node's op, or one it depends on, may
+  // be one we lack.
+  Result<Value> value_to_feed(std::string_view name);
   // The names of all nodes, in the file's order.
   const std::vector<std::string>& node_names() const;
 

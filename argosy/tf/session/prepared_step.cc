@@ -58,7 +58,9 @@ Result<StepValues> find_values(ImportedGraph& graph, const StepNames& names) {
   for (const std::string& name : names.feeds) {
     const OutputName output = split(name);
     if (!graph.has(output.node)) return not_found("FeedInputs: unable to find feed output ", name);
-    ARGOSY_ASSIGN_OR_RETURN(const Value value, find_output(graph, name, output, "FeedInputs"));
+    auto found = find_output(graph, name, output, "FeedInputs");
+    if (!found.ok()) found = graph.value_to_feed(str_cat(output.node, ":", output.index));
+    ARGOSY_ASSIGN_OR_RETURN(const Value value, std::move(found));
     if (!fed.insert(value.endpoint()).second) return invalid_argument("Endpoint \"", name, "\" fed more than once.");
     values.feeds.push_back(value);
   }

@@ -66,6 +66,33 @@ TEST_F(ServerTest, NamesThatMeanNothingAreTensorFlowsErrors) {
   EXPECT_EQ(run(s, {.feeds = {x}, .fetches = {"y:0"}}).code, 0) << "the session is usable after all that";
 }
 
+TEST_F(ServerTest, TheOutputOfAnOpWeLackCanBeFed) {
+  start();
+  const std::string s = client_->create(
+      graph_text(placeholder_node("x") + node("odd", "NoSuchOp", {"x"}, "") + node("far", "Neg", {"odd"}) +
+                 node("farther", "Mul", {"far", "x"}) + node("done", "NoOp", {"^farther"}, "")),
+      "");
+  const std::pair<std::string, Tensor> x = {"x:0", kTwo}, three = {"odd:0", Tensor::scalar(3.0f)};
+  const auto missing = [&](const StepCall& call) {
+    const auto r = run(s, call);
+    EXPECT_EQ(r.code, code(Code::kNotFound));
+    EXPECT_THAT(r.message, HasSubstr("Op type not registered 'NoSuchOp'"));
+  };
+  missing({.feeds = {x}, .fetches = {"farther:0"}});
+  const auto fed = run(s, {.feeds = {x, three}, .fetches = {"farther:0"}});
+  ASSERT_EQ(fed.code, 0) << fed.message;
+  EXPECT_EQ(fed["farther:0"].to_string(), "float[] {-6}");
+  const auto behind = run(s, {.feeds = {x, {"far:0", Tensor::scalar(5.0f)}}, .fetches = {"farther:0"}});
+  ASSERT_EQ(behind.code, 0) << behind.message;
+  EXPECT_EQ(behind["farther:0"].to_string(), "float[] {10}");
+  missing({.feeds = {x}, .targets = {"done"}});
+  missing({.feeds = {x}, .fetches = {"odd:0"}});
+  EXPECT_EQ(run(s, {.feeds = {x, three}, .targets = {"done"}}).code, 0);
+  EXPECT_EQ(run(s, {.feeds = {x, {"odd:0", Tensor::scalar(1)}}, .fetches = {"far:0"}}).code,
+            code(Code::kInvalidArgument))
+      << "its dtype is what its users take";
+}
+
 TEST_F(ServerTest, AnErrorNamesItsNodeAndTravelsAsTheClientAsked) {
   start();
   const std::string s = create();
