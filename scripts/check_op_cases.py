@@ -189,6 +189,7 @@ ELSEWHERE = {
         "TemporaryVariable": (STATE, "TemporaryVariables"),
         "DestroyTemporaryVariable": (STATE, "TemporaryVariables"),
         "Abort": ("argosy/ops/control_flow/control_flow_test.cc", "AbortIsAnErrorOfTheStep"),
+        "_Missing": ("argosy/tf/session/server_test.cc", "TheOutputOfAnOpWeLackCanBeFed"),
         "_FusedElementwise": ("argosy/passes/fuse_elementwise_test.cc", "EveryOpKeepsItsBits"),
         "_ApplyMany": ("argosy/passes/fuse_updates_test.cc", "TheSameNumbersInOneOp"),
         "_ResourceApplyMany": ("argosy/passes/fuse_updates_test.cc", "TheSameNumbersInOneOp"),

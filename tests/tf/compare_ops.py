@@ -271,6 +271,7 @@ ELSEWHERE = {
     **dict.fromkeys(("RefSwitch", "RefMerge", "RefEnter", "RefExit", "RefNextIteration"), FLOW),
     **dict.fromkeys(("VarHandleOp", "Variable", "VariableV2", "TemporaryVariable", "DestroyTemporaryVariable"), VARIABLE),
     **dict.fromkeys(("Placeholder", "PlaceholderV2", "_Arg"), FED),
+    "_Missing": "an op of our own: argosy/tf/session/server_test.cc",
     "_AllReduce": "an op of our own: argosy/train/data_parallel_test.cc",
     "_FusedElementwise": "an op of our own: argosy/passes/fuse_elementwise_test.cc",
     **dict.fromkeys(("_ApplyMany", "_ResourceApplyMany"), "an op of our own: argosy/passes/fuse_updates_test.cc"),
