@@ -12,6 +12,7 @@ import json
 import os
 import pathlib
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -90,33 +91,45 @@ def judge(case, theirs, ours):
     return {"is": "equal"}
 
 
+def run_batch(asked, seeds, target, say):
+    op, graph, nodes = asked["op"], tf.Graph(), []
+    with graph.as_default():
+        for n in asked["numbers"]:
+            case = op_mutations.make(op, seeds[op], n)
+            try:
+                nodes.append((n, case, Node(case, f"case{n}")))
+            except (tf.errors.OpError, ValueError, TypeError, OverflowError, KeyError, IndexError) as error:
+                say({"n": n, "is": "client", "text": str(error)[:300]})
+    with plain_session("", graph) as here, plain_session(target, graph) as there:
+        for n, case, node in nodes:
+            say({"begin": n})
+            theirs = node.run(here)
+            say({"theirs": n})
+            answer = judge(case, theirs, node.run(there))
+            if "text" in answer:
+                answer["text"] += f"\n      case {n}: {case.brief()}"
+            say({"n": n, **answer})
+
+
 def work(target, folder):
-    """Answers {"op", "first", "count"} on stdin by a line per case; before it runs one, it says which."""
+    """Answers {"op", "numbers"} on stdin by a line per case; before it runs one, it says which. Every batch has a process
+    of its own, forked before TensorFlow has threads: hostile input ends TensorFlow here and there."""
     answers = os.dup(1)
     os.dup2(2, 1)  # what TensorFlow prints is no answer
     say = lambda line: os.write(answers, (json.dumps(line) + "\n").encode())
     seeds = op_mutations.read_seeds(folder)
     say({"ops": {op: len(cases) for op, cases in seeds.items()}})
     for line in sys.stdin:
-        asked = json.loads(line)
-        op, graph, nodes = asked["op"], tf.Graph(), []
-        with graph.as_default():
-            for n in asked["numbers"]:
-                case = op_mutations.make(op, seeds[op], n)
-                try:
-                    nodes.append((n, case, Node(case, f"case{n}")))
-                except (tf.errors.OpError, ValueError, TypeError, OverflowError, KeyError, IndexError) as error:
-                    say({"n": n, "is": "client", "text": str(error)[:300]})
-        with plain_session("", graph) as here, plain_session(target, graph) as there:
-            for n, case, node in nodes:
-                say({"begin": n})
-                theirs = node.run(here)
-                say({"theirs": n})
-                answer = judge(case, theirs, node.run(there))
-                if "text" in answer:
-                    answer["text"] += f"\n      case {n}: {case.brief()}"
-                say({"n": n, **answer})
-        say({"end": True})
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                run_batch(json.loads(line), seeds, target, say)
+                status = 0
+            finally:
+                os._exit(status)
+        status = os.waitpid(child, 0)[1]
+        say({"end": status})
 
 
 class Worker:
@@ -134,7 +147,7 @@ class Worker:
         self.buffer = b""
         self.process = subprocess.Popen([sys.executable, os.path.abspath(__file__), self.argosy, str(self.folder), "--worker",
                                          self.target], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=None if LOUD else subprocess.DEVNULL)
+                                        start_new_session=True, stderr=None if LOUD else subprocess.DEVNULL)
         self.ops = self.read()["ops"]
 
     def read(self):
@@ -175,24 +188,23 @@ class Worker:
                     begun, where = answer["begin"], "TensorFlow"
                 else:
                     where = "ours"
-            if answer is not None:
+            if answer is not None and answer["end"] == 0:
                 continue
             time.sleep(0.2)
-            how = "dies" if self.process.poll() is not None else "hangs"
             dead = self.server.poll() is not None
-            self.stop_client()
+            how = "dies" if answer is not None else "hangs"
+            if answer is None or dead:
+                self.stop_client()
             deaths += 1
-            if begun in left:
-                left.remove(begun)
-                case = op_mutations.make(op, op_mutations.read_seeds(self.folder)[op], begun)
-                text = f"{where} {how}{f', the server has ended ({self.server.poll()})' if dead else ''}: case {begun}: {case.brief()}"
-                print(f"{op}: {text}", flush=True)
-                yield begun, {"is": "skip" if where == "TensorFlow" and not dead else "ours dies", "text": text}
-            elif begun is None:
+            if begun not in left:
                 raise SystemExit(f"the worker {how} before any case of {op}")
+            left.remove(begun)
+            text = f"{where} {how}{f', the server has ended ({self.server.poll()})' if dead else ''}: case {begun}"
+            print(f"{op}: {text}", flush=True)
+            yield begun, {"is": "skip" if where == "TensorFlow" and not dead else "ours dies", "text": text}
 
     def stop_client(self):
-        self.process.kill()
+        os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         self.process = None
 
