@@ -167,12 +167,12 @@ Result<Endpoint> NodeSet::stand_in(std::int32_t node, std::int32_t index) {
   if (dtype == DType::kInvalid) return error;
   const std::string& name = nodes_[node].source.def->name();
   ARGOSY_ASSIGN_OR_RETURN(
-      const NodeId id, graph_.add_node({.name = graph_.unique_name(index == 0 ? name : str_cat(name, "/_", index)),
-                                        .op = "_Missing",
-                                        .attrs = {{"dtype", dtype},
-                                                  {"code", static_cast<std::int64_t>(error.code())},
-                                                  {"message", error.message()}},
-                                        .device = nodes_[node].source.def->device()}));
+      const NodeId id,
+      graph_.add_node(
+          {.name = graph_.unique_name(index == 0 ? name : str_cat(name, "/_", index)),
+           .op = "_Missing",
+           .attrs = {{"dtype", dtype}, {"code", static_cast<std::int64_t>(error.code())}, {"message", error.message()}},
+           .device = nodes_[node].source.def->device()}));
   const std::int32_t failed = nodes_[node].error;
   for (std::int32_t other = 0; other < size(); ++other) {
     if (other != node && nodes_[other].state == State::kFailed && nodes_[other].error == failed) {

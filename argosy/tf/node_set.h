@@ -96,8 +96,8 @@ class NodeSet {
   std::vector<Status> errors_;
   std::vector<std::pair<std::int32_t, std::uint32_t>> stack_;  // (node, next input)
   std::vector<OpenLoop> loops_;
-  std::vector<std::int32_t> done_;                             // every node converted, in that order
-  std::vector<std::pair<std::int32_t, std::string>> callers_;  // (node, function it names)
+  std::vector<std::int32_t> done_;                                       // every node converted, in that order
+  std::vector<std::pair<std::int32_t, std::string>> callers_;            // (node, function it names)
   std::map<std::pair<std::int32_t, std::int32_t>, Endpoint> stand_ins_;  // by (node, output)
 };
 

@@ -111,14 +111,16 @@ void define_constant(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cost = free_cost,
            .stateful = true});
-  ops.add({.name = "_Missing",
-           .doc = "Stands where a node could not be imported; to be fed. A step that has to compute it ends with its error.",
-           .outputs = {"output: dtype"},
-           .attrs = {"dtype: type", "code: int >= 1", "message: string"},
-           .shape = unknown_output,
-           .gradient = kNotDifferentiable,
-           .cost = free_cost,
-           .stateful = true});
+  ops.add(
+      {.name = "_Missing",
+       .doc =
+           "Stands where a node could not be imported; to be fed. A step that has to compute it ends with its error.",
+       .outputs = {"output: dtype"},
+       .attrs = {"dtype: type", "code: int >= 1", "message: string"},
+       .shape = unknown_output,
+       .gradient = kNotDifferentiable,
+       .cost = free_cost,
+       .stateful = true});
   const auto handed_through = [&](const char* name, const char* doc, GradientFn gradient, bool blocks) {
     ops.add({.name = name,
              .doc = doc,

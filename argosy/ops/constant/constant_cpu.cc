@@ -33,7 +33,8 @@ class Missing final : public Kernel {
   explicit Missing(Status error) : error_(std::move(error)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     const std::int64_t code = init.attrs.get_int("code");
-    if (code > static_cast<int>(Code::kUnauthenticated)) return invalid_argument("_Missing: ", code, " is no error's code");
+    if (code > static_cast<int>(Code::kUnauthenticated))
+      return invalid_argument("_Missing: ", code, " is no error's code");
     return std::unique_ptr<Kernel>(
         std::make_unique<Missing>(Status(static_cast<Code>(code), init.attrs.get_string("message"))));
   }
