@@ -267,7 +267,7 @@ class Builder {
     const bool ref = graph_.node(from.node).output_is_ref(from.index);
     if (ref && !wants_ref) {
       const DType dtype = graph_.dtype(from);
-      const int space = space_of(device(from.node));
+      const int space = is_plain(dtype) ? space_of(device(from.node)) : 0;
       const int want = !is_plain(dtype) || dtype == DType::kInt32 || contains(n.op->host_inputs, arg) ? 0 : home;
       const std::int32_t value = new_slot(dtype, graph_.shape(from), space, -1);
       items_.forwarded[value] = 1;

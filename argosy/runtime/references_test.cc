@@ -70,6 +70,22 @@ TEST_P(References, AResourceVariablesReadIsASnapshot) {
   EXPECT_EQ(run_after_init(v, square(v.read)), 25);
 }
 
+// Objects live in the host's memory whatever device their variable is on: they are never copied as bytes.
+TEST_P(References, StringsAreTheHosts) {
+  const std::string text(100, 's');
+  const auto on = g_.device(GetParam() ? "/gpu:0" : "/cpu:0");
+  const VariableNode v = variable(g_, Tensor::vector<std::string>({text, "b"}), "v");
+  const Value copy = g_.add("Reshape", {v.ref, constant(g_, Tensor::vector<std::int32_t>({2, 1}))});
+  ASSERT_TRUE(g_.status().ok()) << g_.status().to_string();
+  Session session(g_, {.devices = {.devices = "cpu:0,gpu:0", .emulate = "1"}});
+  ASSERT_TRUE(session.run_targets({v.initializer}).ok());
+  for (int i = 0; i < 3; ++i) {
+    const auto out = session.run({copy, v.read});
+    ASSERT_TRUE(out.ok()) << out.status().to_string();
+    EXPECT_EQ(out->at(0).data<std::string>()[0], text);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Devices, References, testing::Bool(),
                          [](const auto& info) { return info.param ? "Gpu" : "Cpu"; });
 
