@@ -128,9 +128,10 @@ def residual_network(run):
     xs, ys = run.random.rand(4, 8, 32, 32, 3), run.random.randint(0, 10, (4, 8))
     with run.session() as session:
         session.run(tf.global_variables_initializer())
-        losses = train(run, session, 10, loss, step, lambda i: {x: xs[i % 4], y: ys[i % 4], training: True})
-        del losses
-        run.keep("evaluation", session.run(loss, {x: xs[0], y: ys[0], training: False}), 2e-3)
+        # Wide tolerances: from the sixth step TensorFlow on one thread and TensorFlow on two are 1e-3 apart (a maximum
+        # that is nearly a tie goes the other way).
+        train(run, session, 10, loss, step, lambda i: {x: xs[i % 4], y: ys[i % 4], training: True}, tolerance=2e-3)
+        run.keep("evaluation", session.run(loss, {x: xs[0], y: ys[0], training: False}), 5e-3)
 
 
 class Lstm:

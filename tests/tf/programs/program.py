@@ -69,13 +69,13 @@ class Run:
             self.keep(name, type(error).__name__)
 
 
-def train(run, session, steps, loss, step, feed, name="losses"):
-    """Runs `steps` steps; keeps the loss of each: 1e-6 apart at first, 1e-4 in the end (relative to the size of the loss)."""
+def train(run, session, steps, loss, step, feed, name="losses", tolerance=1e-4):
+    """Runs `steps` steps; keeps the loss of each: 1e-6 apart at first, `tolerance` in the end (relative to its size)."""
     losses = []
     for i in range(steps):
         losses.append(session.run([loss, step], feed(i))[0])
     run.keep(f"first of {name}", losses[0], 1e-6)
-    run.keep(name, np.array(losses), 1e-4)
+    run.keep(name, np.array(losses), tolerance)
     return losses
 
 
