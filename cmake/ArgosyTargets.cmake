@@ -68,6 +68,29 @@ function(argosy_kernels_on_host name)
   target_link_libraries(${name} PRIVATE argosy_flags)
 endfunction()
 
+# Kernels of kind "cuda", from what argosy_op_families() found. Host side (<family>_cuda.cc): argosy_kernels_cuda, which the
+# plug-in and the tests link; the generated list calls the add_kernels_cuda_<family> of each family that has one. Device
+# side: every .cu file of argosy/ops, listed in the global property ARGOSY_CUDA_SOURCES for whoever compiles them with nvcc;
+# for the fake driver all of them are one shared object, argosy_kernels_on_host.
+function(argosy_cuda_kernels)
+  set(list "// Written by cmake/ArgosyTargets.cmake: families with kernels for cards.\n")
+  foreach(source IN LISTS ARGN)
+    get_filename_component(folder ${source} DIRECTORY)
+    get_filename_component(family ${folder} NAME)
+    if(source MATCHES "/${family}/${family}_cuda\\.cc$")
+      string(APPEND list "OP_FAMILY(${family})\n")
+    endif()
+  endforeach()
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/argosy/ops/cuda_families.inc CONTENT "${list}" @ONLY)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*/*_cuda.cu)
+  set_property(GLOBAL PROPERTY ARGOSY_CUDA_SOURCES ${sources})
+  add_library(argosy_kernels_cuda STATIC EXCLUDE_FROM_ALL kernels_cuda.cc launching_cuda.cc ${ARGN})
+  target_link_libraries(argosy_kernels_cuda PUBLIC argosy_kernels_cpu argosy_device)
+  if(ARGOSY_TESTS)
+    argosy_kernels_on_host(argosy_kernels_on_host SOURCES ${sources})
+  endif()
+endfunction()
+
 # argosy_op_families(constant softmax …): every family of argosy/ops. Definitions go into argosy_ops (what graph passes and
 # planners link), kernels into argosy_kernels_cpu; the generated list calls each family's define_ and add_kernels_cpu_,
 # and argosy/argosy.h brings each family's <family>.h to users.
@@ -92,6 +115,7 @@ function(argosy_op_families)
   endforeach()
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/argosy/ops/families.inc CONTENT "${list}" @ONLY)
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/argosy/ops/families.h CONTENT "${headers}" @ONLY)
+  argosy_cuda_kernels(${cuda})
   argosy_library(ops SOURCES ops.cc ${definitions} DEPS argosy_graph)
   argosy_library(kernels_cpu SOURCES kernels_cpu.cc evaluate.cc ${cpu}
                  DEPS argosy_comm argosy_ops argosy_graph argosy_op argosy_onednn argosy_data argosy_tf

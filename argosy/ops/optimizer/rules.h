@@ -1,21 +1,26 @@
 // What each optimizer does to one element of a variable w and its slots, given the gradient g: TensorFlow's formulas
 // (core/kernels/training_ops.cc), order of operations included where it can be seen. T is float, double or complex;
-// `h` are the op's scalar inputs, in the op's order without the gradient.
+// `h` are the op's scalar inputs, in the op's order without the gradient. nvcc reads this file too.
 #pragma once
 
 #include <cmath>
 
 namespace argosy::optimizer {
 
-#define ARGOSY_RULE_CALL [[gnu::always_inline]] inline void operator()
+#if defined(__CUDACC__)
+#define ARGOSY_RULE __device__ __forceinline__
+#else
+#define ARGOSY_RULE [[gnu::always_inline]] inline
+#endif
+#define ARGOSY_RULE_CALL ARGOSY_RULE void operator()
 
 template <typename T>
-inline T sign_of(T x) {
+ARGOSY_RULE T sign_of(T x) {
   return T(T(0) < x) - T(x < T(0));
 }
 // Shrinks |x| by l1, at most to zero.
 template <typename T>
-inline T shrunk(T x, T l1) {
+ARGOSY_RULE T shrunk(T x, T l1) {
   const T rest = std::abs(x) - l1;
   return rest <= T(0) ? T(0) : sign_of(x) * rest;  // NaN stays
 }
@@ -25,7 +30,7 @@ struct GradientDescent {
   static constexpr int kVariables = 1;
   static constexpr int kScalars = 1;
   T alpha;
-  explicit GradientDescent(const T* h) : alpha(h[0]) {}
+  ARGOSY_RULE explicit GradientDescent(const T* h) : alpha(h[0]) {}
   ARGOSY_RULE_CALL(T& w, T g) const { w -= alpha * g; }
 };
 
@@ -34,7 +39,7 @@ struct ProximalGradientDescent {
   static constexpr int kVariables = 1;
   static constexpr int kScalars = 3;
   T alpha, l1, shrink;
-  explicit ProximalGradientDescent(const T* h)
+  ARGOSY_RULE explicit ProximalGradientDescent(const T* h)
       : alpha(h[0]), l1(h[1] > T(0) ? h[0] * h[1] : T(0)), shrink(T(1) + h[2] * h[0]) {}
   ARGOSY_RULE_CALL(T& w, T g) const { w = shrunk(w - alpha * g, l1) / shrink; }
 };
@@ -44,7 +49,7 @@ struct Adadelta {
   static constexpr int kVariables = 3;
   static constexpr int kScalars = 3;
   T lr, rho, epsilon;
-  explicit Adadelta(const T* h) : lr(h[0]), rho(h[1]), epsilon(h[2]) {}
+  ARGOSY_RULE explicit Adadelta(const T* h) : lr(h[0]), rho(h[1]), epsilon(h[2]) {}
   ARGOSY_RULE_CALL(T& w, T& accum, T& accum_update, T g) const {
     accum = accum * rho + g * g * (T(1) - rho);
     const T update = std::sqrt(accum_update + epsilon) / std::sqrt(accum + epsilon) * g;
@@ -58,7 +63,7 @@ struct Adagrad {
   static constexpr int kVariables = 2;
   static constexpr int kScalars = 1;
   T lr;
-  explicit Adagrad(const T* h) : lr(h[0]) {}
+  ARGOSY_RULE explicit Adagrad(const T* h) : lr(h[0]) {}
   ARGOSY_RULE_CALL(T& w, T& accum, T g) const {
     if constexpr (kUpdateSlots) accum += g * g;
     w -= g * lr / std::sqrt(accum);
@@ -70,7 +75,7 @@ struct AdagradV2 {
   static constexpr int kVariables = 2;
   static constexpr int kScalars = 2;
   T lr, epsilon;
-  explicit AdagradV2(const T* h) : lr(h[0]), epsilon(h[1]) {}
+  ARGOSY_RULE explicit AdagradV2(const T* h) : lr(h[0]), epsilon(h[1]) {}
   ARGOSY_RULE_CALL(T& w, T& accum, T g) const {
     if constexpr (kUpdateSlots) accum += g * g;
     w -= g * lr / (std::sqrt(accum) + epsilon);
@@ -82,7 +87,7 @@ struct ProximalAdagrad {
   static constexpr int kVariables = 2;
   static constexpr int kScalars = 3;
   T lr, l1, l2;
-  explicit ProximalAdagrad(const T* h) : lr(h[0]), l1(h[1] > T(0) ? h[1] : T(0)), l2(h[2]) {}
+  ARGOSY_RULE explicit ProximalAdagrad(const T* h) : lr(h[0]), l1(h[1] > T(0) ? h[1] : T(0)), l2(h[2]) {}
   ARGOSY_RULE_CALL(T& w, T& accum, T g) const {
     accum += g * g;
     const T rate = lr / std::sqrt(accum);
@@ -96,7 +101,7 @@ struct AdagradDA {
   static constexpr int kVariables = 3;
   static constexpr int kScalars = 4;
   T lr, l1, l2;
-  explicit AdagradDA(const T* h) : lr(h[0]), l1(h[1] > T(0) ? h[1] * h[3] : T(0)), l2(h[2] * h[3] * h[0]) {}
+  ARGOSY_RULE explicit AdagradDA(const T* h) : lr(h[0]), l1(h[1] > T(0) ? h[1] * h[3] : T(0)), l2(h[2] * h[3] * h[0]) {}
   ARGOSY_RULE_CALL(T& w, T& sum, T& squares, T g) const {
     sum += g;
     squares += g * g;
@@ -109,7 +114,7 @@ struct Momentum {
   static constexpr int kVariables = 2;
   static constexpr int kScalars = 2;
   T lr, momentum;
-  explicit Momentum(const T* h) : lr(h[0]), momentum(h[1]) {}
+  ARGOSY_RULE explicit Momentum(const T* h) : lr(h[0]), momentum(h[1]) {}
   ARGOSY_RULE_CALL(T& w, T& accum, T g) const {
     accum = accum * momentum + g;
     if constexpr (kNesterov) {
@@ -125,7 +130,7 @@ struct KerasMomentum {
   static constexpr int kVariables = 2;
   static constexpr int kScalars = 2;
   T lr, momentum;
-  explicit KerasMomentum(const T* h) : lr(h[0]), momentum(h[1]) {}
+  ARGOSY_RULE explicit KerasMomentum(const T* h) : lr(h[0]), momentum(h[1]) {}
   ARGOSY_RULE_CALL(T& w, T& accum, T g) const {
     accum = accum * momentum - g * lr;
     if constexpr (kNesterov) {
@@ -141,7 +146,7 @@ struct Adam {
   static constexpr int kVariables = 3;
   static constexpr int kScalars = 6;
   T alpha, beta1, beta2, epsilon;
-  explicit Adam(const T* h)
+  ARGOSY_RULE explicit Adam(const T* h)
       : alpha(h[2] * std::sqrt(T(1) - h[1]) / (T(1) - h[0])), beta1(h[3]), beta2(h[4]), epsilon(h[5]) {}
   ARGOSY_RULE_CALL(T& w, T& m, T& v, T g) const {
     m += (g - m) * (T(1) - beta1);
@@ -159,7 +164,7 @@ struct AdamWithAmsgrad {
   static constexpr int kVariables = 4;
   static constexpr int kScalars = 6;
   T alpha, beta1, beta2, epsilon;
-  explicit AdamWithAmsgrad(const T* h)
+  ARGOSY_RULE explicit AdamWithAmsgrad(const T* h)
       : alpha(h[2] * std::sqrt(T(1) - h[1]) / (T(1) - h[0])), beta1(h[3]), beta2(h[4]), epsilon(h[5]) {}
   ARGOSY_RULE_CALL(T& w, T& m, T& v, T& vhat, T g) const {
     m += (g - m) * (T(1) - beta1);
@@ -174,7 +179,7 @@ struct AdaMax {
   static constexpr int kVariables = 3;
   static constexpr int kScalars = 5;
   T alpha, beta1, beta2, epsilon;
-  explicit AdaMax(const T* h) : alpha(h[1] / (T(1) - h[0])), beta1(h[2]), beta2(h[3]), epsilon(h[4]) {}
+  ARGOSY_RULE explicit AdaMax(const T* h) : alpha(h[1] / (T(1) - h[0])), beta1(h[2]), beta2(h[3]), epsilon(h[4]) {}
   ARGOSY_RULE_CALL(T& w, T& m, T& v, T g) const {
     m += (g - m) * (T(1) - beta1);
     const T size = std::abs(g);
@@ -189,7 +194,7 @@ struct RMSProp {
   static constexpr int kVariables = 3;
   static constexpr int kScalars = 4;
   T lr, rho, momentum, epsilon;
-  explicit RMSProp(const T* h) : lr(h[0]), rho(h[1]), momentum(h[2]), epsilon(h[3]) {}
+  ARGOSY_RULE explicit RMSProp(const T* h) : lr(h[0]), rho(h[1]), momentum(h[2]), epsilon(h[3]) {}
   ARGOSY_RULE_CALL(T& w, T& ms, T& mom, T g) const {
     ms += (g * g - ms) * (T(1) - rho);
     mom = mom * momentum + g * lr / std::sqrt(ms + epsilon);
@@ -202,7 +207,7 @@ struct CenteredRMSProp {
   static constexpr int kVariables = 4;
   static constexpr int kScalars = 4;
   T lr, rho, momentum, epsilon;
-  explicit CenteredRMSProp(const T* h) : lr(h[0]), rho(h[1]), momentum(h[2]), epsilon(h[3]) {}
+  ARGOSY_RULE explicit CenteredRMSProp(const T* h) : lr(h[0]), rho(h[1]), momentum(h[2]), epsilon(h[3]) {}
   ARGOSY_RULE_CALL(T& w, T& mg, T& ms, T& mom, T g) const {
     ms += (g * g - ms) * (T(1) - rho);
     mg += (g - mg) * (T(1) - rho);
@@ -216,7 +221,7 @@ struct AddSign {
   static constexpr int kVariables = 2;
   static constexpr int kScalars = 4;
   T lr, alpha, sign_decay, beta;
-  explicit AddSign(const T* h) : lr(h[0]), alpha(h[1]), sign_decay(h[2]), beta(h[3]) {}
+  ARGOSY_RULE explicit AddSign(const T* h) : lr(h[0]), alpha(h[1]), sign_decay(h[2]), beta(h[3]) {}
   ARGOSY_RULE_CALL(T& w, T& m, T g) const {
     m = m * beta + g * (T(1) - beta);
     w -= lr * (alpha + sign_decay * sign_of(g) * sign_of(m)) * g;
@@ -228,7 +233,7 @@ struct PowerSign {
   static constexpr int kVariables = 2;
   static constexpr int kScalars = 4;
   T lr, logbase, sign_decay, beta;
-  explicit PowerSign(const T* h) : lr(h[0]), logbase(h[1]), sign_decay(h[2]), beta(h[3]) {}
+  ARGOSY_RULE explicit PowerSign(const T* h) : lr(h[0]), logbase(h[1]), sign_decay(h[2]), beta(h[3]) {}
   ARGOSY_RULE_CALL(T& w, T& m, T g) const {
     m = m * beta + g * (T(1) - beta);
     w -= lr * std::exp(logbase * sign_decay * sign_of(g) * sign_of(m)) * g;
@@ -239,7 +244,7 @@ struct PowerSign {
 template <typename T, bool kRoot>
 struct FtrlPower {
   T exponent;
-  [[gnu::always_inline]] inline T operator()(T x) const {
+  ARGOSY_RULE T operator()(T x) const {
     if constexpr (kRoot) {
       return std::sqrt(x);
     } else {
@@ -271,15 +276,16 @@ template <typename T, bool kRoot, bool kLinearByLr>
 struct Ftrl : FtrlRule<T, kRoot, kLinearByLr> {
   static constexpr int kVariables = 3;
   static constexpr int kScalars = 4;
-  explicit Ftrl(const T* h) : FtrlRule<T, kRoot, kLinearByLr>{h[0], h[1], h[2], T(0), {-h[3]}} {}
+  ARGOSY_RULE explicit Ftrl(const T* h) : FtrlRule<T, kRoot, kLinearByLr>{h[0], h[1], h[2], T(0), {-h[3]}} {}
 };
 template <typename T, bool kRoot, bool kLinearByLr>
 struct FtrlV2 : FtrlRule<T, kRoot, kLinearByLr> {
   static constexpr int kVariables = 3;
   static constexpr int kScalars = 5;
-  explicit FtrlV2(const T* h) : FtrlRule<T, kRoot, kLinearByLr>{h[0], h[1], h[2], h[3], {-h[4]}} {}
+  ARGOSY_RULE explicit FtrlV2(const T* h) : FtrlRule<T, kRoot, kLinearByLr>{h[0], h[1], h[2], h[3], {-h[4]}} {}
 };
 
 #undef ARGOSY_RULE_CALL
+#undef ARGOSY_RULE
 
 }  // namespace argosy::optimizer

@@ -1,0 +1,9 @@
+#include "argosy/ops/elementwise/functions_cuda.h"
+#include "argosy/ops/elementwise/loops_cuda.h"
+#include "argosy/ops/elementwise/rows_cuda.h"
+
+namespace argosy::cuda {
+
+ARGOSY_CUDA_BINARY_FUNCTIONS(ARGOSY_CUDA_BINARY_KERNEL)
+
+}  // namespace argosy::cuda

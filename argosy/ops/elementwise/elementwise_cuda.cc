@@ -1,0 +1,156 @@
+// Elementwise ops on a card: a kernel for each row of rows_cuda.h.
+#include <algorithm>
+#include <map>
+
+#include "argosy/ops/elementwise/rows.h"
+#include "argosy/ops/elementwise/rows_cuda.h"
+#include "argosy/ops/launching.h"
+#include "argosy/ops/ops.h"
+
+namespace argosy {
+
+void add_kernels_cuda_elementwise_more(KernelRegistry& kernels);
+
+namespace {
+
+using cuda::type_suffix;
+
+struct Row {
+  std::string_view function, type;
+};
+struct Module {
+  const char* name;
+  std::span<const Row> rows;
+};
+
+#define ARGOSY_ROW(F, T) Row{#F, #T},
+constexpr Row kUnarySimple[] = {ARGOSY_CUDA_UNARY_SIMPLE(ARGOSY_ROW)};
+constexpr Row kUnaryFunctions[] = {ARGOSY_CUDA_UNARY_FUNCTIONS(ARGOSY_ROW)};
+constexpr Row kAsksOne[] = {ARGOSY_CUDA_ASKS_ONE(ARGOSY_ROW)};
+constexpr Row kArithmetic[] = {ARGOSY_CUDA_BINARY_ARITHMETIC(ARGOSY_ROW)};
+constexpr Row kBinaryFunctions[] = {ARGOSY_CUDA_BINARY_FUNCTIONS(ARGOSY_ROW)};
+constexpr Row kAsksTwo[] = {ARGOSY_CUDA_ASKS_TWO(ARGOSY_ROW)};
+#undef ARGOSY_ROW
+constexpr Module kUnary[] = {
+    {"unary_simple", kUnarySimple}, {"unary_functions", kUnaryFunctions}, {"questions", kAsksOne}};
+constexpr Module kBinary[] = {
+    {"arithmetic", kArithmetic}, {"binary_functions", kBinaryFunctions}, {"questions", kAsksTwo}};
+
+// The module whose kernel computes `function` of `type`; null when none does.
+const Module* find(std::span<const Module> modules, std::string_view function, std::string_view type) {
+  for (const Module& m : modules) {
+    for (const Row& r : m.rows) {
+      if (r.function == function && r.type == type) return &m;
+    }
+  }
+  return nullptr;
+}
+
+class Unary final : public Kernel {
+ public:
+  Unary(const char* module, std::string kernel) : module_(module), kernel_(std::move(kernel)) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    const std::string_view function = elementwise::function_of(init.op.name), type = type_suffix(init.input_dtypes[0]);
+    const Module* const module = find(kUnary, function, type);
+    if (module == nullptr) return unimplemented("no row for ", type);
+    return std::unique_ptr<Kernel>(std::make_unique<Unary>(module->name, str_cat("unary_", function, "_", type)));
+  }
+  Status run(KernelContext& c) override {
+    const Tensor& x = c.input(0);
+    const std::int64_t n = x.elements();
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape(), {0}));
+    return cuda::launch(c, {module_, kernel_}, cuda::grid_for(n), n, x.raw(), y->raw());
+  }
+
+ private:
+  const char* const module_;
+  const std::string kernel_;
+};
+
+class Binary final : public Kernel {
+ public:
+  Binary(const KernelInit& init, const char* module, std::string kernel)
+      : module_(module),
+        kernel_(std::move(kernel)),
+        // Of Equal and NotEqual: shapes that do not broadcast are an answer, not an error.
+        unlike_is_(init.attrs.get_or("incompatible_shape_error", true) ? -1 : init.op.name == "NotEqual"),
+        // Gradients of activations do not broadcast.
+        one_shape_(init.op.name.ends_with("luGrad") || init.op.name == "Relu6Grad" || init.op.name == "SoftplusGrad"),
+        repeatable_(cuda::reads_constants_only(init)) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    const std::string_view function = elementwise::function_of(init.op.name), type = type_suffix(init.input_dtypes[0]);
+    const Module* const module = find(kBinary, function, type);
+    if (module == nullptr) return unimplemented("no row for ", type);
+    return std::unique_ptr<Kernel>(
+        std::make_unique<Binary>(init, module->name, str_cat("binary_", function, "_", type)));
+  }
+  bool repeatable() const override { return repeatable_; }
+  Status run(KernelContext& c) override {
+    const Shape &x = c.input(0).shape(), &y = c.input(1).shape();
+    auto shape = broadcast(x, y);
+    if (!shape.ok() && unlike_is_ >= 0) {
+      ARGOSY_ASSIGN_OR_RETURN(Tensor* const z, c.output(0, {}));
+      return cuda::device_of(*c.device()).fill(z->raw(), 1, static_cast<std::uint32_t>(unlike_is_), 1);
+    }
+    if (!shape.ok()) return std::move(shape).status();
+    if (one_shape_ && !(x == y)) {
+      return invalid_argument("inputs must have one shape, not ", x, " and ", y).with_id("ARG-SHAPE-006");
+    }
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const z, c.output(0, *shape, {0, 1}));
+    const std::int64_t n = z->elements();
+    if (n == 0) return ok_status();
+    ARGOSY_ASSIGN_OR_RETURN(const auto walk, cuda::walk_of(*shape, x, y));
+    ARGOSY_ASSIGN_OR_RETURN(const cuda::OnCard left, cuda::OnCard::of(c, 0));
+    ARGOSY_ASSIGN_OR_RETURN(const cuda::OnCard right, cuda::OnCard::of(c, 1));
+    return cuda::launch(c, {module_, kernel_}, cuda::grid_for(n), n, left.data(), right.data(), z->raw(), walk);
+  }
+
+ private:
+  const char* const module_;
+  const std::string kernel_;
+  const int unlike_is_;
+  const bool one_shape_;
+  const bool repeatable_;
+};
+
+// Ops by the functions they compute: Add and AddV2 by Add.
+std::vector<std::string> ops_of(std::string_view function) {
+  std::vector<std::string> ops;
+  for (const auto& op : builtin_ops().all()) {
+    if (elementwise::function_of(op->name) == function) ops.push_back(op->name);
+  }
+  return ops;
+}
+
+void add(KernelRegistry& kernels, std::span<const Module> modules, KernelFactory make, bool asks) {
+  std::map<std::string_view, std::vector<DType>> dtypes;
+  constexpr DType kAll[] = {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBfloat16, DType::kInt8,
+                            DType::kInt16,   DType::kInt32,   DType::kInt64,   DType::kUint8,    DType::kUint16,
+                            DType::kUint32,  DType::kUint64,  DType::kBool};
+  for (const Module& m : modules) {
+    if ((std::string_view(m.name) == "questions") != asks) continue;
+    for (const Row& r : m.rows) {
+      for (const DType d : kAll) {
+        if (type_suffix(d) == r.type) dtypes[r.function].push_back(d);
+      }
+    }
+  }
+  for (const auto& [function, list] : dtypes) {
+    for (const std::string& op : ops_of(function)) {
+      kernels.add(op, "cuda", make, {{"T", list}});
+      if (!asks) kernels.add(op, "cuda", cuda::make_on_host, {{"T", {DType::kInt32}}});
+    }
+  }
+}
+
+}  // namespace
+
+void add_kernels_cuda_elementwise(KernelRegistry& kernels) {
+  add(kernels, kUnary, Unary::make, false);
+  add(kernels, kUnary, Unary::make, true);
+  add(kernels, kBinary, Binary::make, false);
+  add(kernels, kBinary, Binary::make, true);
+  add_kernels_cuda_elementwise_more(kernels);
+}
+
+}  // namespace argosy

@@ -1,0 +1,48 @@
+// Elementwise kernels that are no rows of a table.
+#include "argosy/ops/elementwise/loops_cuda.h"
+
+namespace argosy::cuda {
+
+// y = (accumulate ? y : 0) + the sum of up to eight operands, in their order.
+struct EightPointers {
+  const void* at[8];
+};
+template <typename T>
+ARGOSY_DEVICE void add_n(i64 n, int count, const EightPointers& from, T* y, bool accumulate) {
+  for (i64 i = first_index(); i < n; i += index_step()) {
+    Compute<T> sum = load(static_cast<const T*>(from.at[0]), i);
+    if (accumulate) sum += load(y, i);
+    for (int k = 1; k < count; ++k) sum += load(static_cast<const T*>(from.at[k]), i);
+    store(y, i, sum);
+  }
+}
+template <typename T>
+ARGOSY_DEVICE void leaky_relu(i64 n, const T* x, T* y, f32 alpha) {
+  for (i64 i = first_index(); i < n; i += index_step()) {
+    const Compute<T> v = load(x, i);
+    store(y, i, v > 0 ? v : v * static_cast<Compute<T>>(alpha));
+  }
+}
+template <typename T>
+ARGOSY_DEVICE void leaky_relu_grad(i64 n, const T* d, const T* x, T* y, f32 alpha) {
+  for (i64 i = first_index(); i < n; i += index_step()) {
+    const Compute<T> g = load(d, i);
+    store(y, i, load(x, i) > 0 ? g : g * static_cast<Compute<T>>(alpha));
+  }
+}
+
+#define ARGOSY_MORE(T)                                                                              \
+  ARGOSY_KERNEL(add_n_##T, i64 n, int count, EightPointers from, T* y, int accumulate) {            \
+    add_n(n, count, from, y, accumulate != 0);                                                      \
+  }                                                                                                 \
+  ARGOSY_KERNEL(leaky_relu_##T, i64 n, const T* x, T* y, f32 alpha) { leaky_relu(n, x, y, alpha); } \
+  ARGOSY_KERNEL(leaky_relu_grad_##T, i64 n, const T* d, const T* x, T* y, f32 alpha) {              \
+    leaky_relu_grad(n, d, x, y, alpha);                                                             \
+  }
+ARGOSY_MORE(f32)
+ARGOSY_MORE(f64)
+ARGOSY_MORE(f16)
+ARGOSY_MORE(bf16)
+#undef ARGOSY_MORE
+
+}  // namespace argosy::cuda

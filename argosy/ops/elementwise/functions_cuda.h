@@ -1,0 +1,193 @@
+// What elementwise ops compute for one element, on a card: the twin of functors.h, for what nvcc, NVRTC and the host's
+// compiler all read (its text stands before generated kernels too: nothing but numbers.h may be included). Functors are
+// named after the functions of rows.h; they work on what a dtype is computed in, float32 for 16-bit floats.
+#pragma once
+
+#include "argosy/device/cuda/numbers.h"
+
+namespace argosy::cuda::fn {
+
+// Integers wrap round: computed in an unsigned type at least as wide as int.
+template <typename T>
+struct Wrapping {
+  using Type = u32;
+};
+template <>
+struct Wrapping<i64> {
+  using Type = u64;
+};
+template <>
+struct Wrapping<u64> {
+  using Type = u64;
+};
+template <>
+struct Wrapping<f32> {
+  using Type = f32;
+};
+template <>
+struct Wrapping<f64> {
+  using Type = f64;
+};
+
+#define ARGOSY_UNARY(Name, expression) \
+  struct Name {                        \
+    template <typename T>              \
+    static ARGOSY_DEVICE T call(T x) { \
+      return expression;               \
+    }                                  \
+  };
+#define ARGOSY_BINARY(Name, expression)     \
+  struct Name {                             \
+    template <typename T>                   \
+    static ARGOSY_DEVICE T call(T x, T y) { \
+      return expression;                    \
+    }                                       \
+  };
+#define ARGOSY_WRAPPING(Name, op)                                    \
+  struct Name {                                                      \
+    template <typename T>                                            \
+    static ARGOSY_DEVICE T call(T x, T y) {                          \
+      using U = typename Wrapping<T>::Type;                          \
+      return static_cast<T>(static_cast<U>(x) op static_cast<U>(y)); \
+    }                                                                \
+  };
+#define ARGOSY_ASKS_ONE(Name, expression) \
+  struct Name {                           \
+    template <typename T>                 \
+    static ARGOSY_DEVICE bool call(T x) { \
+      return expression;                  \
+    }                                     \
+  };
+#define ARGOSY_ASKS_TWO(Name, expression)      \
+  struct Name {                                \
+    template <typename T>                      \
+    static ARGOSY_DEVICE bool call(T x, T y) { \
+      return expression;                       \
+    }                                          \
+  };
+
+// --- arithmetic
+ARGOSY_WRAPPING(Add, +)
+ARGOSY_WRAPPING(Sub, -)
+ARGOSY_WRAPPING(Mul, *)
+ARGOSY_UNARY(Neg, Sub::call(T(0), x))
+template <>
+ARGOSY_DEVICE f32 Neg::call<f32>(f32 x) {
+  return -x;
+}
+template <>
+ARGOSY_DEVICE f64 Neg::call<f64>(f64 x) {
+  return -x;
+}
+ARGOSY_UNARY(Abs, x < T(0) ? Neg::call(x) : x == T(0) ? T(0) : x)
+ARGOSY_UNARY(Sign, x > T(0) ? T(1) : x < T(0) ? T(-1) : x)  // NaN stays
+ARGOSY_UNARY(Square, Mul::call(x, x))
+ARGOSY_UNARY(Reciprocal, T(1) / x)
+ARGOSY_UNARY(Sqrt, ::sqrt(x))
+ARGOSY_UNARY(Rsqrt, T(1) / ::sqrt(x))
+ARGOSY_BINARY(Maximum, x < y || y != y ? y : x)
+ARGOSY_BINARY(Minimum, y < x || y != y ? y : x)
+ARGOSY_BINARY(SquaredDifference, Square::call(Sub::call(x, y)))
+ARGOSY_BINARY(Div, x / y)
+ARGOSY_BINARY(TruncateDiv, ::trunc(x / y))
+ARGOSY_BINARY(FloorDiv, ::floor(x / y))
+ARGOSY_BINARY(TruncateMod, ::fmod(x, y))
+struct FloorMod {
+  template <typename T>
+  static ARGOSY_DEVICE T call(T x, T y) {
+    const T r = ::fmod(x, y);
+    return r != T(0) && (r < T(0)) != (y < T(0)) ? r + y : r;
+  }
+};
+ARGOSY_BINARY(DivNoNan, y == T(0) ? T(0) : x / y)
+ARGOSY_BINARY(MulNoNan, y == T(0) ? T(0) : x * y)
+
+// --- functions
+ARGOSY_UNARY(Exp, ::exp(x))
+ARGOSY_UNARY(Expm1, ::expm1(x))
+ARGOSY_UNARY(Log, ::log(x))
+ARGOSY_UNARY(Log1p, ::log1p(x))
+ARGOSY_UNARY(Sin, ::sin(x))
+ARGOSY_UNARY(Cos, ::cos(x))
+ARGOSY_UNARY(Tan, ::tan(x))
+ARGOSY_UNARY(Asin, ::asin(x))
+ARGOSY_UNARY(Acos, ::acos(x))
+ARGOSY_UNARY(Atan, ::atan(x))
+ARGOSY_UNARY(Sinh, ::sinh(x))
+ARGOSY_UNARY(Cosh, ::cosh(x))
+ARGOSY_UNARY(Tanh, ::tanh(x))
+ARGOSY_UNARY(Asinh, ::asinh(x))
+ARGOSY_UNARY(Acosh, ::acosh(x))
+ARGOSY_UNARY(Atanh, ::atanh(x))
+ARGOSY_UNARY(Erf, ::erf(x))
+ARGOSY_UNARY(Erfc, ::erfc(x))
+ARGOSY_UNARY(Floor, ::floor(x))
+ARGOSY_UNARY(Ceil, ::ceil(x))
+ARGOSY_UNARY(Rint, ::rint(x))  // ties to even
+ARGOSY_UNARY(Sigmoid, T(1) / (T(1) + ::exp(-x)))
+ARGOSY_UNARY(Softsign, x / (T(1) + ::fabs(x)))
+ARGOSY_BINARY(Pow, ::pow(x, y))
+ARGOSY_BINARY(Atan2, ::atan2(x, y))
+ARGOSY_BINARY(NextAfter, ::nextafter(x, y))
+ARGOSY_BINARY(Xdivy, x == T(0) ? T(0) : x / y)
+ARGOSY_BINARY(Xlogy, x == T(0) ? T(0) : x * ::log(y))
+ARGOSY_BINARY(Xlog1py, x == T(0) ? T(0) : x * ::log1p(y))
+
+// --- activations (argosy/ops/activation/functors.h)
+ARGOSY_UNARY(Relu, x < T(0) ? T(0) : x)  // NaN stays
+ARGOSY_UNARY(Relu6, x<T(0) ? T(0) : x> T(6) ? T(6) : x)
+ARGOSY_UNARY(Elu, x < T(0) ? ::expm1(x) : x)
+ARGOSY_UNARY(Selu,
+             x < T(0) ? T(1.7580993408473768599402175208123) * ::expm1(x) : T(1.0507009873554804934193349852946) * x)
+ARGOSY_UNARY(Softplus, (x < T(0) ? T(0) : x) + ::log1p(::exp(-::fabs(x))))
+
+// --- gradients: of the output x and what flows back, y (as the ops have them); of activations: what flows back, then
+// features or outputs
+ARGOSY_BINARY(TanhGrad, y*(T(1) - x * x))
+ARGOSY_BINARY(SigmoidGrad, y* x*(T(1) - x))
+ARGOSY_BINARY(SqrtGrad, T(0.5) * y / x)
+ARGOSY_BINARY(RsqrtGrad, T(-0.5) * (y * x) * (x * x))
+ARGOSY_BINARY(ReciprocalGrad, -x* y* x)
+ARGOSY_BINARY(SoftsignGrad, x / ((T(1) + ::fabs(y)) * (T(1) + ::fabs(y))))
+ARGOSY_BINARY(ReluGrad, x*(y > T(0) ? T(1) : T(0)))
+ARGOSY_BINARY(Relu6Grad, x*(y > T(0) && y < T(6) ? T(1) : T(0)))
+ARGOSY_BINARY(EluGrad, y < T(0) ? (y + T(1)) * x : x)
+ARGOSY_BINARY(SeluGrad, x*(y < T(0) ? y + T(1.7580993408473768599402175208123) : T(1.0507009873554804934193349852946)))
+ARGOSY_BINARY(SoftplusGrad, x / (::exp(-y) + T(1)))
+
+// --- bits
+ARGOSY_UNARY(Invert, static_cast<T>(~x))
+ARGOSY_BINARY(BitwiseAnd, static_cast<T>(x& y))
+ARGOSY_BINARY(BitwiseOr, static_cast<T>(x | y))
+ARGOSY_BINARY(BitwiseXor, static_cast<T>(x ^ y))
+// Distances are held within the type's width.
+template <typename T>
+ARGOSY_DEVICE int shift_distance(T y) {
+  constexpr int kMost = static_cast<int>(8 * sizeof(T)) - 1;
+  if (y < T(1)) return 0;
+  return y > T(kMost) ? kMost : static_cast<int>(y);
+}
+ARGOSY_BINARY(LeftShift, static_cast<T>(static_cast<typename Wrapping<T>::Type>(x) << shift_distance(y)))
+ARGOSY_BINARY(RightShift, static_cast<T>(x >> shift_distance(y)))
+
+// --- questions
+ARGOSY_ASKS_ONE(IsNan, x != x)
+ARGOSY_ASKS_ONE(IsInf, x - x != T(0) && x == x)
+ARGOSY_ASKS_ONE(IsFinite, x - x == T(0))
+ARGOSY_ASKS_ONE(LogicalNot, !x)
+ARGOSY_ASKS_TWO(LogicalAnd, x&& y)
+ARGOSY_ASKS_TWO(LogicalOr, x || y)
+ARGOSY_ASKS_TWO(Equal, x == y)
+ARGOSY_ASKS_TWO(NotEqual, !(x == y))
+ARGOSY_ASKS_TWO(Less, x < y)
+ARGOSY_ASKS_TWO(LessEqual, x <= y)
+ARGOSY_ASKS_TWO(Greater, x > y)
+ARGOSY_ASKS_TWO(GreaterEqual, x >= y)
+
+#undef ARGOSY_UNARY
+#undef ARGOSY_BINARY
+#undef ARGOSY_WRAPPING
+#undef ARGOSY_ASKS_ONE
+#undef ARGOSY_ASKS_TWO
+
+}  // namespace argosy::cuda::fn

@@ -1,0 +1,9 @@
+#include "argosy/ops/elementwise/functions_cuda.h"
+#include "argosy/ops/elementwise/loops_cuda.h"
+#include "argosy/ops/elementwise/rows_cuda.h"
+
+namespace argosy::cuda {
+
+ARGOSY_CUDA_UNARY_SIMPLE(ARGOSY_CUDA_UNARY_KERNEL)
+
+}  // namespace argosy::cuda

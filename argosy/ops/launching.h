@@ -1,0 +1,85 @@
+// What kernels of kind "cuda" share on the host's side: names of kernels by dtype, values that live in the host's
+// memory but are wanted on the card, ops that the CPU's kernels serve as they are.
+//
+// Where values live: int32, strings, handles and what an op declares host_inputs or host_outputs in the host's memory,
+// everything else on the card (argosy/device/cuda/device.h).
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "argosy/device/cuda/launch.h"
+#include "argosy/device/cuda/walk.h"
+#include "argosy/op/kernel.h"
+
+namespace argosy::cuda {
+
+// How kernels name dtypes: "f32"; by size alone: "b4". Empty where there is none.
+std::string_view type_suffix(DType dtype);
+std::string_view size_suffix(DType dtype);
+
+// The dtypes that most kernels on floating-point numbers take.
+inline const std::vector<DType> kFloatingTypes = {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBfloat16};
+
+// Does argument i of the node live in the host's memory? By what is known when its kernel is made.
+bool input_on_host(const KernelInit& init, int i);
+bool output_on_host(const KernelInit& init, int i);
+// All that the node's kernel reads on the host is constant: what it starts is the same every time.
+bool reads_constants_only(const KernelInit& init);
+
+// A kernel that is a function, and knows whether what it starts may be repeated without it.
+template <Status (*kRun)(KernelContext&)>
+Result<std::unique_ptr<Kernel>> make_launching(const KernelInit& init);
+
+// The CPU's kernel for the node, for ops that read and write the host's memory alone, or move no elements: those of
+// int32 values, handles, shapes.
+Result<std::unique_ptr<Kernel>> make_on_host(const KernelInit& init);
+// The CPU's kernel with everything brought to the host and back: waits for the card. For rare mixtures only.
+Result<std::unique_ptr<Kernel>> make_by_way_of_host(const KernelInit& init);
+
+// Input i's elements on the card: its own memory, or a copy of what lives in the host's.
+class OnCard {
+ public:
+  static Result<OnCard> of(KernelContext& c, int i);
+  const void* data() const { return data_; }
+
+ private:
+  const void* data_ = nullptr;
+  Buffer copy_;
+};
+// A value of int32 is computed here, then goes to output i in the host's memory: waits for the card.
+class ToHost {
+ public:
+  static Result<ToHost> of(KernelContext& c, Tensor& output);
+  void* data() const { return copy_.data(); }
+  Status finish(KernelContext& c);
+
+ private:
+  Tensor* output_ = nullptr;
+  Buffer copy_;
+};
+
+// How `operands` broadcast to `output`. UNIMPLEMENTED beyond Walk's rank.
+Result<Walk<2>> walk_of(const Shape& output, const Shape& x, const Shape& y);
+Result<Walk<3>> walk_of(const Shape& output, const Shape& x, const Shape& y, const Shape& z);
+
+namespace internal {
+class LaunchingKernel final : public Kernel {
+ public:
+  LaunchingKernel(Status (*run)(KernelContext&), bool repeatable) : run_(run), repeatable_(repeatable) {}
+  Status run(KernelContext& c) override { return run_(c); }
+  bool repeatable() const override { return repeatable_; }
+
+ private:
+  Status (*const run_)(KernelContext&);
+  const bool repeatable_;
+};
+}  // namespace internal
+
+template <Status (*kRun)(KernelContext&)>
+Result<std::unique_ptr<Kernel>> make_launching(const KernelInit& init) {
+  return std::unique_ptr<Kernel>(std::make_unique<internal::LaunchingKernel>(kRun, reads_constants_only(init)));
+}
+
+}  // namespace argosy::cuda

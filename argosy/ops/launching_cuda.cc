@@ -1,0 +1,191 @@
+#include "argosy/ops/launching.h"
+
+#include <algorithm>
+
+#include "argosy/ops/elementwise/broadcast_plan.h"
+#include "argosy/ops/ops.h"
+
+namespace argosy::cuda {
+
+std::string_view type_suffix(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat32: return "f32";
+    case DType::kFloat64: return "f64";
+    case DType::kFloat16: return "f16";
+    case DType::kBfloat16: return "bf16";
+    case DType::kInt8: return "i8";
+    case DType::kInt16: return "i16";
+    case DType::kInt32: return "i32";
+    case DType::kInt64: return "i64";
+    case DType::kUint8: return "u8";
+    case DType::kUint16: return "u16";
+    case DType::kUint32: return "u32";
+    case DType::kUint64: return "u64";
+    case DType::kBool: return "bool";
+    default: return "";
+  }
+}
+
+std::string_view size_suffix(DType dtype) {
+  if (!is_plain(dtype)) return "";
+  switch (element_bytes(dtype)) {
+    case 1: return "b1";
+    case 2: return "b2";
+    case 4: return "b4";
+    case 8: return "b8";
+    case 16: return "b16";
+    default: return "";
+  }
+}
+
+namespace {
+
+bool lives_on_host(DType dtype) { return !is_plain(dtype) || dtype == DType::kInt32; }
+
+// Which argument of the signature tensor i of a node belongs to: lists count several tensors.
+int argument_of(const std::vector<ArgDef>& args, const AttrMap& attrs, int i) {
+  for (std::size_t a = 0; a < args.size(); ++a) {
+    std::int64_t tensors = 1;
+    if (!args[a].number_attr.empty()) tensors = attrs.get_int(args[a].number_attr);
+    if (!args[a].type_list_attr.empty()) {
+      tensors = static_cast<std::int64_t>(attrs.get<std::vector<DType>>(args[a].type_list_attr).size());
+    }
+    if (i < tensors) return static_cast<int>(a);
+    i -= static_cast<int>(tensors);
+  }
+  return -1;
+}
+
+bool declared(const std::vector<int>& host, const std::vector<ArgDef>& args, const AttrMap& attrs, int i) {
+  return !host.empty() && std::find(host.begin(), host.end(), argument_of(args, attrs, i)) != host.end();
+}
+
+class ByWayOfHost final : public Kernel {
+ public:
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    ARGOSY_ASSIGN_OR_RETURN(auto cpu, cpu_kernels().make(init, "cpu"));
+    auto kernel = std::make_unique<ByWayOfHost>(std::move(cpu));
+    for (int i = 0; i < static_cast<int>(init.input_dtypes.size()); ++i) {
+      kernel->input_here_.push_back(input_on_host(init, i));
+    }
+    for (int i = 0; i < static_cast<int>(init.output_dtypes.size()); ++i) {
+      kernel->output_here_.push_back(output_on_host(init, i));
+    }
+    return std::unique_ptr<Kernel>(std::move(kernel));
+  }
+  explicit ByWayOfHost(std::unique_ptr<Kernel> cpu) : cpu_(std::move(cpu)) {}
+
+  bool repeatable() const override { return false; }
+
+  Status run(KernelContext& c) override {
+    CudaDevice& device = device_of(*c.device());
+    std::vector<Tensor> inputs, outputs(static_cast<std::size_t>(c.num_outputs()));
+    std::vector<const Tensor*> pointers;
+    for (int i = 0; i < c.num_inputs(); ++i) {
+      inputs.push_back(c.input(i));
+      if (input_here_[static_cast<std::size_t>(i)] || !c.input(i).valid()) continue;
+      ARGOSY_ASSIGN_OR_RETURN(inputs.back(),
+                              Tensor::allocate(c.input(i).dtype(), c.input(i).shape(), host_allocator()));
+      ARGOSY_RETURN_IF_ERROR(device.download(inputs.back().raw(), c.input(i).raw(), c.input(i).bytes()));
+    }
+    for (const Tensor& t : inputs) pointers.push_back(&t);
+    std::vector<OutputSlot> slots(outputs.size());
+    for (std::size_t i = 0; i < slots.size(); ++i) slots[i].tensor = &outputs[i];
+    KernelContext::Fields fields = c.fields();
+    fields.inputs = pointers.data();
+    fields.outputs = slots.data();
+    fields.may_donate = nullptr;
+    fields.allocator = &host_allocator();
+    fields.host_allocator = nullptr;
+    KernelContext here(fields);
+    ARGOSY_RETURN_IF_ERROR(cpu_->run(here));
+    for (int i = 0; i < c.num_outputs(); ++i) {
+      const Tensor& made = outputs[static_cast<std::size_t>(i)];
+      if (!made.valid()) continue;
+      ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(i, made.shape()));
+      if (output_here_[static_cast<std::size_t>(i)]) {
+        copy_elements(*y, made);
+      } else {
+        ARGOSY_RETURN_IF_ERROR(device.upload(y->raw(), made.raw(), made.bytes()));
+      }
+    }
+    return ok_status();
+  }
+
+ private:
+  const std::unique_ptr<Kernel> cpu_;
+  std::vector<bool> input_here_, output_here_;
+};
+
+template <int kOperands>
+Result<Walk<kOperands>> walk_over(const Shape& output, std::span<const Shape* const> shapes) {
+  const BroadcastPlan plan(output, shapes);
+  Walk<kOperands> walk{};
+  if (plan.rank > Walk<kOperands>::kMaxRank) {
+    return unimplemented("a broadcast over ", plan.rank, " axes that cannot be merged; a card walks at most ",
+                         Walk<kOperands>::kMaxRank)
+        .with_next("place the node on a CPU");
+  }
+  walk.rank = plan.rank;
+  for (int axis = 0; axis < plan.rank; ++axis) {
+    walk.sizes[axis] = plan.sizes[static_cast<std::size_t>(axis)];
+    for (int k = 0; k < kOperands; ++k) {
+      walk.strides[k][axis] = plan.strides[static_cast<std::size_t>(k)][static_cast<std::size_t>(axis)];
+    }
+  }
+  return walk;
+}
+
+}  // namespace
+
+bool input_on_host(const KernelInit& init, int i) {
+  return lives_on_host(init.input_dtypes[static_cast<std::size_t>(i)]) ||
+         declared(init.op.host_inputs, init.op.input_args, init.attrs, i);
+}
+bool output_on_host(const KernelInit& init, int i) {
+  return lives_on_host(init.output_dtypes[static_cast<std::size_t>(i)]) ||
+         declared(init.op.host_outputs, init.op.output_args, init.attrs, i);
+}
+
+bool reads_constants_only(const KernelInit& init) {
+  for (int i = 0; i < static_cast<int>(init.input_dtypes.size()); ++i) {
+    const DType dtype = init.input_dtypes[static_cast<std::size_t>(i)];
+    if (is_plain(dtype) && input_on_host(init, i) && init.constant(i) == nullptr) return false;
+  }
+  return true;
+}
+
+Result<std::unique_ptr<Kernel>> make_on_host(const KernelInit& init) { return cpu_kernels().make(init, "cpu"); }
+Result<std::unique_ptr<Kernel>> make_by_way_of_host(const KernelInit& init) { return ByWayOfHost::make(init); }
+
+Result<OnCard> OnCard::of(KernelContext& c, int i) {
+  const Tensor& x = c.input(i);
+  OnCard on;
+  on.data_ = x.raw();
+  if (!lives_on_host(x.dtype()) || x.bytes() == 0) return on;
+  ARGOSY_ASSIGN_OR_RETURN(on.copy_, c.scratch(x.bytes()));
+  ARGOSY_RETURN_IF_ERROR(device_of(*c.device()).upload(on.copy_.data(), x.raw(), x.bytes()));
+  on.data_ = on.copy_.data();
+  return on;
+}
+
+Result<ToHost> ToHost::of(KernelContext& c, Tensor& output) {
+  ToHost to;
+  to.output_ = &output;
+  ARGOSY_ASSIGN_OR_RETURN(to.copy_, c.scratch(output.bytes()));
+  return to;
+}
+Status ToHost::finish(KernelContext& c) {
+  return device_of(*c.device()).download(output_->raw(), copy_.data(), output_->bytes());
+}
+
+Result<Walk<2>> walk_of(const Shape& output, const Shape& x, const Shape& y) {
+  const Shape* const shapes[] = {&x, &y};
+  return walk_over<2>(output, shapes);
+}
+Result<Walk<3>> walk_of(const Shape& output, const Shape& x, const Shape& y, const Shape& z) {
+  const Shape* const shapes[] = {&x, &y, &z};
+  return walk_over<3>(output, shapes);
+}
+
+}  // namespace argosy::cuda

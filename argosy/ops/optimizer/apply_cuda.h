@@ -1,0 +1,27 @@
+// Several updates of one rule as one launch: what its kernel is given. Read by nvcc and the host's compiler.
+#pragma once
+
+#include "argosy/device/cuda/numbers.h"
+
+namespace argosy::cuda {
+
+struct ApplyTable {
+  static constexpr int kMostVariables = 4, kMostScalars = 6, kMostUpdates = 64;
+  struct Update {
+    void* variables[kMostVariables];
+    const void* gradient;
+    i64 n;
+  };
+  const void* scalars[kMostScalars];  // on the card, each one element of the variables' dtype
+  Update updates[kMostUpdates];       // update blockIdx.y
+};
+
+// Rows X(Rule, flag): flag of the op's own attribute, as in loops.h.
+#define ARGOSY_CUDA_RULES(X)                                                                                 \
+  X(GradientDescent, 0)                                                                                      \
+  X(ProximalGradientDescent, 0) X(Adadelta, 0) X(Adagrad, 0) X(Adagrad, 1) X(AdagradV2, 0) X(AdagradV2, 1)   \
+      X(ProximalAdagrad, 0) X(Momentum, 0) X(Momentum, 1) X(KerasMomentum, 0) X(KerasMomentum, 1) X(Adam, 0) \
+          X(Adam, 1) X(AdamWithAmsgrad, 0) X(AdaMax, 0) X(RMSProp, 0) X(CenteredRMSProp, 0) X(AddSign, 0)    \
+              X(PowerSign, 0) X(Ftrl, 0) X(Ftrl, 1) X(FtrlV2, 0) X(FtrlV2, 1)
+
+}  // namespace argosy::cuda

@@ -1,0 +1,168 @@
+// Dense updates on a card: one launch for a node, however many variables it updates.
+#include <array>
+#include <set>
+
+#include "argosy/ops/launching.h"
+#include "argosy/ops/ops.h"
+#include "argosy/ops/optimizer/apply_cuda.h"
+#include "argosy/ops/optimizer/many.h"
+
+namespace argosy {
+
+namespace {
+
+using cuda::ApplyTable;
+
+struct Rule {
+  std::string_view name;
+  bool flag;
+};
+#define ARGOSY_ROW(name, flag) Rule{#name, flag != 0},
+constexpr Rule kRules[] = {ARGOSY_CUDA_RULES(ARGOSY_ROW)};
+#undef ARGOSY_ROW
+
+constexpr const char* kFlags[] = {"use_nesterov", "update_slots", "multiply_linear_by_lr"};
+
+std::string_view rule_of(std::string_view op) {
+  for (const std::string_view prefix : {"Resource", "Apply"}) {
+    if (op.starts_with(prefix)) op.remove_prefix(prefix.size());
+  }
+  return op;
+}
+
+Result<std::string> kernel_name(std::string_view op, bool flag, DType dtype) {
+  for (const Rule& r : kRules) {
+    if (r.name == rule_of(op) && r.flag == flag) {
+      return str_cat("apply_", r.name, "_", flag ? 1 : 0, "_", cuda::type_suffix(dtype));
+    }
+  }
+  return unimplemented("no kernel for ", op);
+}
+
+// An Apply op, or several as one: variable v of update u is input u * variables + v.
+class Apply final : public Kernel {
+ public:
+  // Of one op's own inputs.
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    const auto parts = apply_parts(init.op);
+    if (!parts) return unimplemented(init.op.name, " is no dense update");
+    bool flag = false;
+    for (const char* attr : kFlags) flag = flag || init.attrs.get_or(attr, false);
+    const DType dtype = init.attrs.get_type("T");
+    ARGOSY_ASSIGN_OR_RETURN(std::string kernel, kernel_name(init.op.name, flag, dtype));
+    return std::unique_ptr<Kernel>(std::make_unique<Apply>(std::move(kernel), dtype, parts->variables, 1,
+                                                           parts->scalars, std::vector<int>{parts->gradient}));
+  }
+  static Result<std::unique_ptr<Kernel>> make_many(const KernelInit& init) {
+    const OpDef* const op = builtin_ops().find(init.attrs.get_string("op"));
+    const auto parts = op != nullptr ? apply_parts(*op) : std::nullopt;
+    const auto variables = init.attrs.get_int("N"), values = init.attrs.get_int("M");
+    if (!parts || variables % parts->variables != 0 ||
+        values != static_cast<std::int64_t>(parts->scalars.size()) + variables / parts->variables) {
+      return invalid_argument(init.op.name, ": ", variables, " variables and ", values, " values do not fit ",
+                              init.attrs.get_string("op"));
+    }
+    const DType dtype = init.attrs.get_type("T");
+    ARGOSY_ASSIGN_OR_RETURN(std::string kernel, kernel_name(op->name, !init.attrs.get_string("flag").empty(), dtype));
+    const int updates = static_cast<int>(variables) / parts->variables;
+    int at = static_cast<int>(variables);
+    std::vector<int> scalars, gradients;
+    for (std::size_t s = 0; s < parts->scalars.size(); ++s) scalars.push_back(at++);
+    for (int u = 0; u < updates; ++u) gradients.push_back(at++);
+    return std::unique_ptr<Kernel>(std::make_unique<Apply>(std::move(kernel), dtype, parts->variables, updates,
+                                                           std::move(scalars), std::move(gradients)));
+  }
+
+  Apply(std::string kernel, DType dtype, int variables, int updates, std::vector<int> scalars,
+        std::vector<int> gradients)
+      : kernel_(std::move(kernel)),
+        dtype_(dtype),
+        variables_(variables),
+        updates_(updates),
+        scalars_(std::move(scalars)),
+        gradients_(std::move(gradients)) {}
+
+  Status run(KernelContext& c) override {
+    ApplyTable table{};
+    for (std::size_t s = 0; s < scalars_.size(); ++s) {
+      const Tensor& t = c.input(scalars_[s]);
+      if (t.shape().rank() != 0) {
+        return invalid_argument("input ", scalars_[s], " must be a scalar, not of shape ", t.shape());
+      }
+      table.scalars[s] = t.raw();
+    }
+    for (int first = 0; first < updates_; first += ApplyTable::kMostUpdates) {
+      const int count = std::min(ApplyTable::kMostUpdates, updates_ - first);
+      std::int64_t most = 0;
+      for (int u = 0; u < count; ++u) {
+        ARGOSY_RETURN_IF_ERROR(describe(c, first + u, table.updates[u]));
+        most = std::max<std::int64_t>(most, table.updates[u].n);
+      }
+      cuda::LaunchShape shape = cuda::grid_for(most);
+      shape.grid.y = static_cast<unsigned>(count);
+      ARGOSY_RETURN_IF_ERROR(cuda::launch(c, {"apply", kernel_}, shape, table));
+    }
+    if (c.num_outputs() > 0) c.set_output(0, c.input(0));
+    return ok_status();
+  }
+
+ private:
+  // What is launched under the locks comes in the stream's order after what others launched under them.
+  Status describe(KernelContext& c, int u, ApplyTable::Update& update) const {
+    std::array<Variable*, ApplyTable::kMostVariables> variables{};
+    std::array<std::string_view, ApplyTable::kMostVariables> names{};
+    for (int v = 0; v < variables_; ++v) {
+      const int input = u * variables_ + v;
+      ARGOSY_ASSIGN_OR_RETURN(variables[static_cast<std::size_t>(v)], c.variable(input));
+      names[static_cast<std::size_t>(v)] = c.input(input).data<ResourceHandle>()->name();
+      if (variables[static_cast<std::size_t>(v)]->dtype() != dtype_) {
+        return invalid_argument("variable ", names[static_cast<std::size_t>(v)], " is ",
+                                dtype_name(variables[static_cast<std::size_t>(v)]->dtype()), ", not ",
+                                dtype_name(dtype_));
+      }
+    }
+    const auto count = static_cast<std::size_t>(variables_);
+    const Tensor& gradient = c.input(gradients_[static_cast<std::size_t>(u)]);
+    return Variable::update_all(
+        std::span(variables.data(), count), std::span(names.data(), count), [&](std::span<Tensor* const> values) {
+          for (std::size_t v = 0; v < count; ++v) {
+            if (!(values[v]->shape() == values[0]->shape())) {
+              return invalid_argument("variables ", names[0], values[0]->shape(), " and ", names[v], values[v]->shape(),
+                                      " must have one shape")
+                  .with_id("ARG-SHAPE-008");
+            }
+            update.variables[v] = values[v]->raw();
+          }
+          if (!(gradient.shape() == values[0]->shape())) {
+            return invalid_argument("variable ", names[0], values[0]->shape(), " and its gradient ", gradient.shape(),
+                                    " must have one shape")
+                .with_id("ARG-SHAPE-008");
+          }
+          update.gradient = gradient.raw();
+          update.n = values[0]->elements();
+          return ok_status();
+        });
+  }
+
+  const std::string kernel_;
+  const DType dtype_;
+  const int variables_, updates_;
+  const std::vector<int> scalars_, gradients_;
+};
+
+}  // namespace
+
+void add_kernels_cuda_optimizer(KernelRegistry& kernels) {
+  std::set<std::string> added;
+  for (const Rule& r : kRules) {
+    for (const char* prefix : {"Apply", "ResourceApply"}) {
+      const std::string op = str_cat(prefix, r.name);
+      if (builtin_ops().find(op) == nullptr || !added.insert(op).second) continue;
+      kernels.add(op, "cuda", Apply::make, {{"T", cuda::kFloatingTypes}});
+    }
+  }
+  kernels.add("_ApplyMany", "cuda", Apply::make_many, {{"T", cuda::kFloatingTypes}});
+  kernels.add("_ResourceApplyMany", "cuda", Apply::make_many, {{"T", cuda::kFloatingTypes}});
+}
+
+}  // namespace argosy
