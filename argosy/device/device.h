@@ -87,6 +87,8 @@ class LaunchQueue {
   virtual Result<Event> copy_in(const Buffer& to, const Buffer& from) = 0;
   // From this device's memory to the host's, in order with what is started. The event: the host may read it.
   virtual Result<Event> copy_out(const Buffer& to, const Buffer& from) = 0;
+  // What has gone wrong for good, as far as is known by now.
+  virtual Status failure() const = 0;
   // The host waits for all that was started; the first error of any of it, with what is known of its cause. Ends early,
   // with the cancellation's status, where that comes first and the device does not finish within a grace period.
   virtual Status finish(Cancellation* cancellation = nullptr) = 0;

@@ -258,7 +258,10 @@ class Compiler {
       for (const std::int32_t p : items_.after[i]) {
         Item& before = step_.items[p];
         if (before.flow == Flow::kNextIteration) continue;  // of the iteration before
-        if (!before.async) {
+        // What a card copies is not in order with what it computes, and what it brings to the host's memory is there
+        // only for who waits.
+        const bool beside = before.role == Role::kCopy && step_.machine->device(before.device).launches() != nullptr;
+        if (!before.async && !beside) {
           if (before.device == item.device) continue;
           auto& newest = seen[item.device][before.device];
           if (position[p] <= newest) continue;

@@ -179,7 +179,10 @@ class Dynamic {
     running.start = 0;
     if (!running.runs) return true;
     running.slots.resize(running.outputs.size());
-    for (std::size_t o = 0; o < running.outputs.size(); ++o) running.slots[o] = {.tensor = &running.outputs[o]};
+    for (std::size_t o = 0; o < running.outputs.size(); ++o) {
+      running.slots[o] = {.tensor = &running.outputs[o],
+                          .on_host = step_.slots[static_cast<std::size_t>(item.first_output) + o].space == 0};
+    }
     Device& device = step_.machine->device(item.device);
     KernelObserver* const observer = device.observer();
     const std::string& name = step_.nodes[item.node].name;
@@ -190,17 +193,19 @@ class Dynamic {
     if (!status.ok()) return complete(running, std::move(status));
     running.input_pointers.clear();
     for (int k = 0; k < item.num_inputs; ++k) running.input_pointers.push_back(&running.inputs[k]);
-    KernelContext kernel_context({.inputs = running.input_pointers.data(),
-                                  .num_inputs = item.num_inputs,
-                                  .outputs = running.slots.data(),
-                                  .num_outputs = item.num_outputs,
-                                  .output_dtypes = step_.output_dtypes.data() + item.first_dtype,
-                                  .may_donate = item.num_inputs <= 64 ? kMayDonate.data() : nullptr,
-                                  .node = name,
-                                  .device = &device,
-                                  .allocator = &device.allocator(),
-                                  .resources = &step_.machine->resources(item.device),
-                                  .step = &context_});
+    KernelContext kernel_context(
+        {.inputs = running.input_pointers.data(),
+         .num_inputs = item.num_inputs,
+         .outputs = running.slots.data(),
+         .num_outputs = item.num_outputs,
+         .output_dtypes = step_.output_dtypes.data() + item.first_dtype,
+         .may_donate = item.num_inputs <= 64 ? kMayDonate.data() : nullptr,
+         .node = name,
+         .device = &device,
+         .allocator = &device.allocator(),
+         .host_allocator = device.launches() != nullptr ? &step_.machine->device(0).allocator() : nullptr,
+         .resources = &step_.machine->resources(item.device),
+         .step = &context_});
     if (item.async) {
       auto kept = std::make_shared<KernelContext>(kernel_context);
       auto moved = std::make_shared<Running>(std::move(running));  // what the context points to stays where it is
@@ -212,6 +217,8 @@ class Dynamic {
       return false;
     }
     status = item.kernel->run(kernel_context);
+    // Here, where items become ready as others end, starting is not enough.
+    if (status.ok() && device.launches() != nullptr) status = device.launches()->finish(&context_.cancellation());
     if (observer != nullptr) observer->after(name, now_nanos() - running.start);
     return complete(running, std::move(status));
   }

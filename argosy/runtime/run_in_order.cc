@@ -3,6 +3,7 @@
 
 #include "argosy/base/clock.h"
 #include "argosy/base/parallel.h"
+#include "argosy/device/event.h"
 #include "argosy/runtime/executor.h"
 
 namespace argosy {
@@ -47,6 +48,7 @@ class InOrder {
     if (stats != nullptr) stats->end_nanos = now_nanos();
     Status status = finish(fetches);
     for (const std::int32_t slot : step_.leftovers) state_.tensors[slot] = Tensor();
+    for (Event& event : state_.events) event = Event();
     return status;
   }
 
@@ -111,8 +113,10 @@ class InOrder {
   // Positions [from, to) of the device's order.
   void drive(int d, std::size_t from, std::size_t to, std::atomic<int>& asyncs) {
     Device& device = step_.machine->device(d);
+    LaunchQueue* const queue = device.launches();
     KernelContext::Fields fields{.device = &device,
                                  .allocator = &device.allocator(),
+                                 .host_allocator = queue != nullptr ? &step_.machine->device(0).allocator() : nullptr,
                                  .resources = &step_.machine->resources(d),
                                  .step = &context_};
     KernelObserver* const observer = device.observer();
@@ -138,6 +142,13 @@ class InOrder {
         break;
       }
     }
+    // What was started is over when this is, also after an error: its memory is lent to the next step.
+    if (queue != nullptr) {
+      Status status = queue->finish(&cancellation);
+      if (!status.ok())
+        fail(
+            std::move(status).with_where(str_cat("step ", context_.step_id(), " on ", device.spec().name.to_string())));
+    }
     if (cancellation.cancelled()) fail(cancellation.status());
   }
   void settle(int d, const std::atomic<int>& asyncs) {
@@ -162,6 +173,7 @@ class InOrder {
       for (const std::int32_t p : extras.waits) {
         wait_for(item.device, p);
         if (failed_.load(std::memory_order_acquire)) return ok_status();  // told already
+        if (!state_.events.empty()) ARGOSY_RETURN_IF_ERROR(wait_for_event(p, fields.device->launches()));
         if (stats != nullptr) note_wait(stats->devices[item.device], step_.items[p], before);
       }
     }
@@ -195,8 +207,25 @@ class InOrder {
     if (!status.ok()) return status;
     if (stats != nullptr && item.role != Role::kLoopEnd) note_op(*stats, item, start);
     for (const std::int32_t slot : extras.releases) state_.tensors[slot] = Tensor();
-    if (item.signals && !item.async && item.role != Role::kCopy) signal(index);
+    if (item.signals && !item.async && item.role != Role::kCopy) {
+      if (LaunchQueue* const queue = fields.device->launches(); queue != nullptr) {
+        ARGOSY_ASSIGN_OR_RETURN(state_.events[index], queue->record());
+      }
+      signal(index);
+    }
     return ok_status();
+  }
+
+  // Item p has been started. Who starts work as well comes after it in the order of its own; the host, and whoever
+  // reads what p brought into the host's memory, waits here.
+  Status wait_for_event(std::int32_t p, LaunchQueue* queue) {
+    const Event& event = state_.events[p];
+    if (event.state() == nullptr) return ok_status();
+    const Item& item = step_.items[p];
+    const bool to_host = item.role == Role::kCopy && step_.slots[item.first_output].space == 0;
+    if (queue != nullptr && !to_host) return queue->wait(event);
+    event.state()->wait();
+    return step_.machine->device(item.device).launches()->failure();
   }
 
   Status run_kernel(std::int32_t index, const Item& item, const ItemExtras& extras, KernelContext::Fields& fields,
@@ -312,7 +341,12 @@ class InOrder {
       slot.planned = false;
     }
     Device& device = *fields.device;
-    if (from.bytes() <= kInlineCopyBytes && device.spec().link_bytes_per_second == 0) {
+    if (LaunchQueue* const queue = device.launches(); queue != nullptr) {
+      const Buffer source(from.buffer().owner(), from.raw(), from.bytes());
+      const bool out = step_.slots[item.first_output].space == 0;
+      ARGOSY_ASSIGN_OR_RETURN(state_.events[index],
+                              out ? queue->copy_out(to.buffer(), source) : queue->copy_in(to.buffer(), source));
+    } else if (from.bytes() <= kInlineCopyBytes && device.spec().link_bytes_per_second == 0) {
       if (from.bytes() > 0) std::memcpy(to.raw(), from.raw(), from.bytes());
     } else {
       device.copies().copy(to.buffer(), Buffer::borrow(from.raw(), from.bytes()));

@@ -28,6 +28,8 @@ struct RunState {
   std::vector<const std::byte*> arena_bases;           // by device: where `tensors` point
   std::unique_ptr<std::atomic<std::uint32_t>[]> done;  // by item: the epoch in which it was last finished
   std::uint32_t epoch = 0;
+  // By item: what it started is done. Of devices whose kernels only start their work; empty where there are none.
+  std::vector<Event> events;
   // Steps with control flow: by slot (outputs of Switches), then by item; who has been passed over this time.
   std::vector<std::uint8_t> dead;
   std::vector<std::uint8_t> first_turn;  // by frame: its loop is in its first iteration

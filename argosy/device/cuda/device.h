@@ -19,7 +19,8 @@
 
 namespace argosy::cuda {
 
-class Core;  // the context, its streams and memory: core.h
+class Core;   // the context, its streams and memory: core.h
+class Links;  // copies between cards: links.h
 
 // Compiled kernels: one image for each .cu file, by the file's name without "_cuda.cu": a fatbin, cubin or PTX; on the
 // fake driver the path of a shared object of kernels compiled for the host (fake/on_host.h), as text that ends in 0.
@@ -54,7 +55,8 @@ class CudaDevice final : public Device {
     DeviceFaults faults;
     std::shared_ptr<Closing> closing;  // may be null
   };
-  CudaDevice(std::shared_ptr<const Driver> driver, Options options);
+  // `links` is shared by the devices of a backend.
+  CudaDevice(std::shared_ptr<const Driver> driver, Options options, std::shared_ptr<Links> links);
   ~CudaDevice() override;
 
   const DeviceSpec& spec() const override;

@@ -14,6 +14,7 @@ class Queue final : public LaunchQueue {
   Status wait(const Event& event) override;
   Result<Event> copy_in(const Buffer& to, const Buffer& from) override;
   Result<Event> copy_out(const Buffer& to, const Buffer& from) override;
+  Status failure() const override { return core_->broken(); }
   Status finish(Cancellation* cancellation) override;
 
   // Between any two memories, after all that was started; done when it returns. Any thread.

@@ -1,0 +1,213 @@
+#include "argosy/device/cuda/device.h"
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+#include <numeric>
+#include <thread>
+
+#include "argosy/device/cuda/fake/machine.h"
+#include "argosy/device/cuda/launch.h"
+#include "argosy/tensor/tensor.h"
+
+namespace argosy::cuda {
+
+namespace {
+
+using testing::HasSubstr;
+
+const ModuleImage kImages[] = {{"test", ARGOSY_TEST_KERNELS}};
+
+// What launch() wants of a KernelContext.
+struct Context {
+  CudaDevice* on;
+  CudaDevice* device() { return on; }
+  std::string_view node() const { return "sum"; }
+};
+
+Tensor range(std::int64_t n, float first) {
+  Tensor t = Tensor::allocate(DType::kFloat32, {n}, host_allocator()).value();
+  std::iota(t.data<float>(), t.data<float>() + n, first);
+  return t;
+}
+
+Status add(CudaDevice& device, std::int64_t n, const Buffer& x, const Buffer& y, const Buffer& z) {
+  Context c{&device};
+  return launch(c, {"test", "test_add"}, grid_for(n), static_cast<long long>(n), x.data(), y.data(), z.data());
+}
+
+struct CudaDevices : testing::Test {
+  fake::Machine machine{{.cards = {{}, {}, {.name = "Unused"}}}, {.modules = kImages}};
+};
+
+TEST_F(CudaDevices, TakesNothingBeforeItIsUsedAndGivesAllBack) {
+  {
+    const auto device = machine.device();
+    EXPECT_EQ(machine.cards().contexts(0), 0);
+    EXPECT_EQ(device->launches()->finish().to_string(), "OK");
+    EXPECT_EQ(machine.cards().contexts(0), 0);
+    const Buffer buffer = device->allocator().allocate(1000).value();
+    EXPECT_EQ(machine.cards().contexts(0), 1);
+    EXPECT_EQ(machine.cards().contexts(2), 0);
+    EXPECT_EQ(device->allocator().stats().in_use_bytes, 1000U);
+  }
+  EXPECT_EQ(machine.cards().contexts(0), 0);
+  EXPECT_EQ(machine.cards().bytes_reserved(0), 0U);
+}
+
+TEST_F(CudaDevices, ABufferMayOutliveItsDevice) {
+  auto device = machine.device();
+  Buffer buffer = device->allocator().allocate(1000).value();
+  device.reset();
+  EXPECT_EQ(machine.cards().contexts(0), 1);
+  buffer = Buffer();
+  EXPECT_EQ(machine.cards().contexts(0), 0);
+}
+
+TEST_F(CudaDevices, CopiesInComputesAndCopiesOut) {
+  const auto device = machine.device();
+  constexpr std::int64_t kN = 5000;
+  const Tensor x = range(kN, 1), y = range(kN, 10), z = range(kN, 0);
+  LaunchQueue& queue = *device->launches();
+  const Buffer dx = device->allocator().allocate(x.bytes()).value(),
+               dy = device->allocator().allocate(x.bytes()).value(),
+               dz = device->allocator().allocate(x.bytes()).value();
+  const Event here_x = queue.copy_in(dx, x.buffer()).value();
+  const Event here_y = queue.copy_in(dy, y.buffer()).value();
+  ASSERT_TRUE(queue.wait(here_x).ok());
+  ASSERT_TRUE(queue.wait(here_y).ok());
+  ASSERT_EQ(add(*device, kN, dx, dy, dz).to_string(), "OK");
+  const Event out = queue.copy_out(z.buffer(), dz).value();
+  out.state()->wait();
+  EXPECT_TRUE(out.state()->reached());
+  for (std::int64_t i = 0; i < kN; ++i) ASSERT_EQ(z.data<float>()[i], 11 + 2 * static_cast<float>(i));
+}
+
+TEST_F(CudaDevices, MemoryMayBeLetGoRightAfterTheLaunchThatUsesIt) {
+  const auto device = machine.device();
+  constexpr std::int64_t kN = 100'000;
+  const Tensor x = range(kN, 1), sum = range(kN, 0);
+  Buffer total = device->allocator().allocate(x.bytes()).value();
+  ASSERT_TRUE(device->fill(total.data(), 4, 0, kN).ok());
+  for (int round = 0; round < 20; ++round) {
+    const Buffer dx = device->allocator().allocate(x.bytes()).value();
+    Buffer next = device->allocator().allocate(x.bytes()).value();
+    ASSERT_TRUE(device->upload(dx.data(), x.raw(), x.bytes()).ok());
+    ASSERT_TRUE(add(*device, kN, dx, total, next).ok());
+    total = next;  // dx and the old total go, while the kernel may not have begun
+  }
+  ASSERT_TRUE(device->download(sum.raw(), total.data(), sum.bytes()).ok());
+  for (std::int64_t i = 0; i < kN; i += 999) ASSERT_EQ(sum.data<float>()[i], 20 * static_cast<float>(i + 1));
+}
+
+TEST_F(CudaDevices, TheCapIsHardAndCountsLiveBuffers) {
+  const auto device = machine.device(0, std::uint64_t{1} << 20);
+  Buffer half = device->allocator().allocate(512 << 10).value();
+  const auto refused = device->allocator().allocate((512 << 10) + 1);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().code(), Code::kResourceExhausted);
+  EXPECT_EQ(refused.status().id(), "ARG-MEM-001");
+  EXPECT_THAT(refused.status().message(), HasSubstr("gpu:0"));
+  half = Buffer();
+  EXPECT_TRUE(device->allocator().allocate(1 << 20).ok());
+  EXPECT_EQ(device->allocator().stats().peak_bytes, 1U << 20);
+}
+
+TEST_F(CudaDevices, MemoryOthersHoldIsAnErrorThatSaysSo) {
+  const auto device = machine.device(0, std::uint64_t{1} << 40);  // the cap allows more than the card has
+  const auto refused = device->allocator().allocate(std::uint64_t{300} << 20);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().id(), "ARG-MEM-002");
+  EXPECT_TRUE(device->allocator().allocate(std::uint64_t{100} << 20).ok());
+}
+
+TEST_F(CudaDevices, KeptMemoryGoesBackWhenItIsNeededInAnotherSize) {
+  const auto device = machine.device(0, std::uint64_t{240} << 20);
+  { const Buffer big = device->allocator().allocate(std::uint64_t{200} << 20).value(); }
+  const auto other = device->allocator().allocate(std::uint64_t{180} << 20);
+  EXPECT_TRUE(other.ok()) << other.status().to_string();
+}
+
+TEST_F(CudaDevices, CopiesBetweenCardsAreTriedOutAndGoDirectly) {
+  const auto a = machine.device(0), b = machine.device(1);
+  const Tensor x = range(1000, 3), back = range(1000, 0);
+  const Buffer on_a = a->allocator().allocate(4000).value(), on_b = b->allocator().allocate(4000).value();
+  ASSERT_TRUE(a->upload(on_a.data(), x.raw(), 4000).ok());
+  const Event ready = a->launches()->record().value();
+  ASSERT_TRUE(b->launches()->wait(ready).ok());
+  const Event here = b->launches()->copy_in(on_b, on_a).value();
+  ASSERT_TRUE(b->launches()->wait(here).ok());
+  ASSERT_TRUE(b->download(back.raw(), on_b.data(), 4000).ok());
+  EXPECT_EQ(std::memcmp(back.raw(), x.raw(), 4000), 0);
+  EXPECT_EQ(machine.cards().counts().direct_copies, 3);  // two to try it out
+}
+
+TEST(CudaPeers, CardsThatLieAreGoneRound) {
+  fake::Machine machine{{.cards = {{}, {}}, .peers_lie = true}};
+  const auto a = machine.device(0), b = machine.device(1);
+  const Tensor x = range(3000, 3), back = range(3000, 0);
+  const Buffer on_a = a->allocator().allocate(12000).value(), on_b = b->allocator().allocate(12000).value();
+  a->copies().copy(on_a, x.buffer());
+  ASSERT_TRUE(a->copies().synchronize().ok());
+  b->copies().copy(on_b, on_a);
+  ASSERT_TRUE(b->copies().synchronize().ok());
+  ASSERT_TRUE(b->download(back.raw(), on_b.data(), 12000).ok());
+  EXPECT_EQ(std::memcmp(back.raw(), x.raw(), 12000), 0);
+  EXPECT_EQ(machine.cards().counts().direct_copies, 1);
+}
+
+TEST_F(CudaDevices, OtherThreadsAllocateBesideTheComputeStream) {
+  const auto device = machine.device();
+  constexpr std::int64_t kN = 1000;
+  const Tensor ones = range(kN, 1);
+  const Buffer x = device->allocator().allocate(4 * kN).value();
+  ASSERT_TRUE(device->upload(x.data(), ones.raw(), 4 * kN).ok());
+  std::thread other([&] {
+    for (int i = 0; i < 50; ++i) {
+      const Tensor back = range(kN, 0);
+      const Buffer mine = device->allocator().allocate(4 * kN).value();
+      device->copies().copy(mine, ones.buffer());
+      device->copies().copy(back.buffer(), mine);
+      ASSERT_TRUE(device->copies().synchronize().ok());
+      ASSERT_EQ(back.data<float>()[kN - 1], kN);
+    }
+  });
+  Buffer sum = x;
+  for (int i = 0; i < 50; ++i) {
+    const Buffer next = device->allocator().allocate(4 * kN).value();
+    ASSERT_TRUE(add(*device, kN, x, sum, next).ok());
+    sum = next;
+  }
+  other.join();
+  const Tensor back = range(kN, 0);
+  ASSERT_TRUE(device->download(back.raw(), sum.data(), 4 * kN).ok());
+  EXPECT_EQ(back.data<float>()[1], 102);
+}
+
+TEST_F(CudaDevices, UnknownKernelsAndModulesAreErrors) {
+  const auto device = machine.device();
+  EXPECT_EQ(device->function("test", "no_such").status().code(), Code::kNotFound);
+  EXPECT_EQ(device->function("other", "test_add").status().code(), Code::kNotFound);
+  EXPECT_FALSE(device->knows_module("fused"));
+  EXPECT_TRUE(device->function_in("fused", ARGOSY_TEST_KERNELS, "test_add").ok());
+  EXPECT_TRUE(device->knows_module("fused"));
+}
+
+TEST_F(CudaDevices, WhatIsKeptGoesBeforeTheContext) {
+  auto device = machine.device();
+  ASSERT_TRUE(device->make_current().ok());
+  int contexts_then = -1, made = 0;
+  for (int i = 0; i < 2; ++i) {
+    device->keep("handle", [&] {
+      ++made;
+      return std::shared_ptr<void>(&made, [&](void*) { contexts_then = machine.cards().contexts(0); });
+    });
+  }
+  device.reset();
+  EXPECT_EQ(made, 1);
+  EXPECT_EQ(contexts_then, 1);
+}
+
+}  // namespace
+
+}  // namespace argosy::cuda

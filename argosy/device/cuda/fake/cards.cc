@@ -1,0 +1,281 @@
+#include "argosy/device/cuda/fake/cards.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "argosy/device/cuda/fake/state.h"
+
+namespace argosy::cuda::fake {
+
+namespace {
+
+// The driver's functions are plain functions: they find the state here. Test-only, one at a time.
+std::atomic<Cards::State*>& the_state() {
+  static std::atomic<Cards::State*> state{nullptr};
+  return state;
+}
+
+CardState* card_of(CuDevice device) {
+  Cards::State* const s = Cards::State::current();
+  if (device < 0 || device >= static_cast<int>(s->cards.size())) return nullptr;
+  return s->cards[static_cast<std::size_t>(device)].get();
+}
+
+CuResult init(unsigned flags) {
+  Cards::State* const s = Cards::State::current();
+  if (s->options.init == kCuSuccess) s->started = true;
+  return flags == 0 ? s->options.init : kCuInvalidValue;
+}
+CuResult version(int* value) {
+  *value = Cards::State::current()->options.version;
+  return kCuSuccess;
+}
+CuResult error_name(CuResult error, const char** name) {
+  switch (error) {
+    case kCuOutOfMemory: *name = "CUDA_ERROR_OUT_OF_MEMORY"; break;
+    case kCuNoDevice: *name = "CUDA_ERROR_NO_DEVICE"; break;
+    case kCuLaunchFailed: *name = "CUDA_ERROR_LAUNCH_FAILED"; break;
+    case kCuEccUncorrectable: *name = "CUDA_ERROR_ECC_UNCORRECTABLE"; break;
+    case kCuSystemDriverMismatch: *name = "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"; break;
+    default: *name = "CUDA_ERROR_OF_THE_FAKE"; break;
+  }
+  return kCuSuccess;
+}
+CuResult error_text(CuResult error, const char** text) {
+  *text = error == kCuLaunchFailed ? "unspecified launch failure" : "an error of the fake driver";
+  return kCuSuccess;
+}
+CuResult count(int* value) {
+  Cards::State* const s = Cards::State::current();
+  if (!s->started) return kCuNotInitialized;
+  *value = static_cast<int>(s->cards.size());
+  return kCuSuccess;
+}
+CuResult get(CuDevice* device, int ordinal) {
+  *device = ordinal;
+  return card_of(*device) != nullptr ? kCuSuccess : kCuInvalidDevice;
+}
+CuResult name(char* text, int length, CuDevice device) {
+  CardState* const card = card_of(device);
+  if (card == nullptr) return kCuInvalidDevice;
+  std::snprintf(text, static_cast<std::size_t>(length), "%s", card->facts.name.c_str());
+  return kCuSuccess;
+}
+CuResult uuid(CuUuid* value, CuDevice device) {
+  CardState* const card = card_of(device);
+  if (card == nullptr) return kCuInvalidDevice;
+  for (unsigned char& b : value->bytes) b = static_cast<unsigned char>(16 * card->ordinal + (&b - value->bytes));
+  return kCuSuccess;
+}
+CuResult total_memory(std::size_t* bytes, CuDevice device) {
+  CardState* const card = card_of(device);
+  if (card == nullptr) return kCuInvalidDevice;
+  *bytes = card->facts.memory_bytes;
+  return kCuSuccess;
+}
+CuResult attribute(int* value, int which, CuDevice device) {
+  CardState* const card = card_of(device);
+  if (card == nullptr) return kCuInvalidDevice;
+  switch (which) {
+    case kCuMaxThreadsPerBlock: *value = 1024; break;
+    case kCuMaxSharedPerBlock: *value = 48 << 10; break;
+    case kCuMaxSharedPerBlockOptin: *value = 96 << 10; break;
+    case kCuWarpSize: *value = 32; break;
+    case kCuMultiprocessors: *value = card->facts.multiprocessors; break;
+    case kCuMaxThreadsPerMultiprocessor: *value = 2048; break;
+    case kCuMajor: *value = card->facts.major; break;
+    case kCuMinor: *value = card->facts.minor; break;
+    case kCuMemoryPools: *value = Cards::State::current()->options.pools ? 1 : 0; break;
+    case kCuComputeMode: *value = 0; break;
+    default: return kCuInvalidValue;
+  }
+  return kCuSuccess;
+}
+CuResult pci(char* text, int length, CuDevice device) {
+  CardState* const card = card_of(device);
+  if (card == nullptr) return kCuInvalidDevice;
+  std::snprintf(text, static_cast<std::size_t>(length), "%s", card->facts.pci.c_str());
+  return kCuSuccess;
+}
+CuResult can_access(int* can, CuDevice device, CuDevice peer) {
+  if (card_of(device) == nullptr || card_of(peer) == nullptr) return kCuInvalidDevice;
+  *can = device != peer && Cards::State::current()->options.peers_reach ? 1 : 0;
+  return kCuSuccess;
+}
+CuResult retain(CuContext* context, CuDevice device) {
+  CardState* const card = card_of(device);
+  if (card == nullptr) return kCuInvalidDevice;
+  if (card->broken != kCuSuccess) return card->broken;
+  std::lock_guard lock(Cards::State::current()->mutex);
+  ++card->holds;
+  *context = reinterpret_cast<CuContext>(&card->context);
+  return kCuSuccess;
+}
+CuResult release(CuDevice device) {
+  CardState* const card = card_of(device);
+  if (card == nullptr || card->holds == 0) return kCuInvalidContext;
+  std::lock_guard lock(Cards::State::current()->mutex);
+  --card->holds;
+  return kCuSuccess;
+}
+CuResult set_current(CuContext context) {
+  current_context() = reinterpret_cast<Context*>(context);
+  return current_error();
+}
+
+}  // namespace
+
+Context*& current_context() {
+  static thread_local Context* context = nullptr;
+  return context;
+}
+
+CuResult current_error() {
+  Context* const context = current_context();
+  return context == nullptr ? kCuSuccess : context->card->broken;
+}
+
+Cards::State* Cards::State::current() {
+  State* const state = the_state().load(std::memory_order_acquire);
+  ARGOSY_CHECK(state != nullptr);
+  return state;
+}
+
+Cards::State::State(Options o) : options(std::move(o)) {
+  for (const Card& facts : options.cards) {
+    auto card = std::make_unique<CardState>();
+    card->ordinal = static_cast<int>(cards.size());
+    card->facts = facts;
+    if (facts.pci.empty()) card->facts.pci = str_cat("0000:0", card->ordinal + 1, ":00.0");
+    card->context.card = card.get();
+    void* const memory = mmap(nullptr, facts.memory_bytes, options.protect_memory ? PROT_NONE : PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    ARGOSY_CHECK(memory != MAP_FAILED);
+    card->memory = static_cast<std::byte*>(memory);
+    card->holes[reinterpret_cast<CuPointer>(memory)] = facts.memory_bytes;
+    cards.push_back(std::move(card));
+  }
+  calls.cuInit = init;
+  calls.cuDriverGetVersion = version;
+  calls.cuGetErrorName = error_name;
+  calls.cuGetErrorString = error_text;
+  calls.cuDeviceGetCount = count;
+  calls.cuDeviceGet = get;
+  calls.cuDeviceGetName = name;
+  calls.cuDeviceGetUuid_v2 = uuid;
+  calls.cuDeviceTotalMem_v2 = total_memory;
+  calls.cuDeviceGetAttribute = attribute;
+  calls.cuDeviceGetPCIBusId = pci;
+  calls.cuDeviceCanAccessPeer = can_access;
+  calls.cuDevicePrimaryCtxRetain = retain;
+  calls.cuDevicePrimaryCtxRelease_v2 = release;
+  calls.cuCtxSetCurrent = set_current;
+  add_memory_calls(calls);
+  add_stream_calls(calls);
+  add_module_calls(calls);
+  State* none = nullptr;
+  ARGOSY_CHECK(the_state().compare_exchange_strong(none, this));
+}
+
+Cards::State::~State() {
+  the_state().store(nullptr);
+  for (const auto& card : cards) munmap(card->memory, card->facts.memory_bytes);
+}
+
+void Cards::State::violation(std::string what) { violations.push_back(std::move(what)); }
+
+CardState* Cards::State::card_at(CuPointer pointer) {
+  for (const auto& card : cards) {
+    const auto begin = reinterpret_cast<CuPointer>(card->memory);
+    if (pointer >= begin && pointer < begin + card->facts.memory_bytes) return card.get();
+  }
+  return nullptr;
+}
+
+bool Cards::State::check_memory(const char* what, CuPointer pointer, std::size_t bytes) {
+  CardState* const card = card_at(pointer);
+  if (card == nullptr) return violation(str_cat(what, ": not a card's memory")), false;
+  auto found = card->allocations.upper_bound(pointer);
+  if (found == card->allocations.begin()) return violation(str_cat(what, ": memory that is not allocated")), false;
+  --found;
+  if (pointer + bytes > found->first + found->second.bytes) {
+    return violation(str_cat(what, " of ", bytes, " B at ", pointer - found->first, " of an allocation of ",
+                             found->second.bytes, " B: freed, or beyond its end")),
+           false;
+  }
+  if (!found->second.ready) return violation(str_cat(what, ": before the allocation's place in its stream")), false;
+  return true;
+}
+
+void Cards::State::touch(CardState* card, bool begin) {
+  card->touching += begin ? 1 : -1;
+  if (!options.protect_memory || card->touching != (begin ? 1 : 0)) return;
+  mprotect(card->memory, card->facts.memory_bytes, begin ? PROT_READ | PROT_WRITE : PROT_NONE);
+}
+
+Cards::Cards(Options options) : state_(std::make_unique<State>(std::move(options))) {}
+Cards::~Cards() = default;
+const DriverCalls& Cards::calls() const { return state_->calls; }
+std::shared_ptr<const Driver> Cards::driver() const { return Driver::over(state_->calls).value(); }
+
+void Cards::fail_allocation(std::int64_t nth) {
+  std::lock_guard lock(state_->mutex);
+  state_->fail_allocation_in = nth;
+}
+void Cards::fail_launch(std::int64_t nth, CuResult code) {
+  std::lock_guard lock(state_->mutex);
+  state_->fail_launch_in = nth;
+  state_->launch_failure = code;
+}
+void Cards::hang_launch(std::int64_t nth) {
+  std::lock_guard lock(state_->mutex);
+  state_->hang_launch_in = nth;
+  state_->hang_ended = false;
+}
+void Cards::end_hang() {
+  std::lock_guard lock(state_->mutex);
+  state_->hang_ended = true;
+  state_->changed.notify_all();
+}
+void Cards::lose(int card, CuResult code) {
+  std::lock_guard lock(state_->mutex);
+  state_->cards[static_cast<std::size_t>(card)]->broken = code;
+}
+
+Counts Cards::counts() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->counts;
+}
+int Cards::contexts(int card) const {
+  std::lock_guard lock(state_->mutex);
+  return state_->cards[static_cast<std::size_t>(card)]->holds;
+}
+std::uint64_t Cards::bytes_in_use(int card) const {
+  std::lock_guard lock(state_->mutex);
+  std::uint64_t bytes = 0;
+  for (const auto& [pointer, allocation] : state_->cards[static_cast<std::size_t>(card)]->allocations) {
+    bytes += allocation.bytes;
+  }
+  return bytes;
+}
+std::uint64_t Cards::bytes_reserved(int card) const {
+  std::lock_guard lock(state_->mutex);
+  return state_->cards[static_cast<std::size_t>(card)]->reserved;
+}
+std::vector<std::string> Cards::violations() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->violations;
+}
+std::vector<std::string> Cards::kernels() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->kernels;
+}
+std::int64_t Cards::live_objects() const {
+  std::lock_guard lock(state_->mutex);
+  return static_cast<std::int64_t>(state_->objects.size() + state_->pinned.size());
+}
+
+}  // namespace argosy::cuda::fake

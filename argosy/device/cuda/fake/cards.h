@@ -1,0 +1,85 @@
+// Cards that are not there: NVIDIA's driver interface (driver_api.h) in host memory, for tests. Streams are threads, so
+// a wait that is missing gives wrong results; memory that is fresh or freed is full of NaN; a copy or a kernel that is
+// given memory before its allocation's place in the stream, after its free, or beyond its end, is a violation; and
+// between the work of its streams a card's memory may not be touched at all, so that host code which reads it dies as
+// it would on a machine with cards. Kernels are those compiled for the host (on_host.h).
+//
+// One at a time in a process (the driver's functions have no argument that could tell two apart). Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "argosy/device/cuda/driver.h"
+
+namespace argosy::cuda::fake {
+
+struct Card {
+  std::string name = "Fake GPU";
+  std::uint64_t memory_bytes = std::uint64_t{256} << 20;
+  int major = 9, minor = 0;
+  int multiprocessors = 4;
+  std::string pci = "";  // empty: 0000:01:00.0, 0000:02:00.0, ...
+};
+
+struct Options {
+  std::vector<Card> cards = {Card{}};
+  int version = 13000;
+  CuResult init = kCuSuccess;  // what cuInit says
+  bool pools = true;
+  bool peers_reach = true;     // cards access each other's memory ...
+  bool peers_lie = false;      // ... but what arrives is not what was sent
+  bool protect_memory = true;  // from host code
+};
+
+// What was done so far.
+struct Counts {
+  std::int64_t launches = 0;      // kernels that ran, replayed ones too
+  std::int64_t launch_calls = 0;  // cuLaunchKernel outside of captures
+  std::int64_t graph_launches = 0;
+  std::int64_t graphs_made = 0, graphs_updated = 0;
+  std::int64_t direct_copies = 0;  // cuMemcpyPeerAsync
+  std::int64_t host_waits = 0;     // cuStreamSynchronize
+  std::int64_t allocations = 0;
+};
+
+class Cards {
+ public:
+  explicit Cards(Options options = {});
+  // Everything must have been given back by then, except after lose().
+  ~Cards();
+  Cards(const Cards&) = delete;
+  Cards& operator=(const Cards&) = delete;
+
+  const DriverCalls& calls() const;
+  std::shared_ptr<const Driver> driver() const;  // REQUIRES: the options let it start
+
+  // --- faults --------------------------------------------------------------------------------------------------------
+
+  // The nth allocation from now (1 = the next) finds no memory; the nth kernel from now breaks its card with `code`, or
+  // does not end before end_hang().
+  void fail_allocation(std::int64_t nth);
+  void fail_launch(std::int64_t nth, CuResult code = kCuLaunchFailed);
+  void hang_launch(std::int64_t nth);
+  void end_hang();
+  void lose(int card, CuResult code = kCuEccUncorrectable);
+
+  // --- what happened -------------------------------------------------------------------------------------------------
+
+  Counts counts() const;
+  int contexts(int card) const;                  // how often its context is held
+  std::uint64_t bytes_in_use(int card) const;    // allocated and not freed
+  std::uint64_t bytes_reserved(int card) const;  // what pools hold of the card
+  std::vector<std::string> violations() const;   // empty in a correct program
+  std::vector<std::string> kernels() const;      // names, in the order in which they ended
+  std::int64_t live_objects() const;             // streams, events, pools, modules, graphs, pinned blocks
+
+  class State;  // of the files in this folder
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace argosy::cuda::fake

@@ -1,0 +1,349 @@
+// Memory of the fake driver: pools in the order of streams, pinned blocks, copies.
+#include <cstdlib>
+#include <cstring>
+
+#include "argosy/device/cuda/fake/state.h"
+
+namespace argosy::cuda::fake {
+
+namespace {
+
+using State = Cards::State;
+
+constexpr std::size_t kGrain = 512;
+std::size_t rounded(std::size_t bytes) { return (std::max<std::size_t>(bytes, 1) + kGrain - 1) / kGrain * kGrain; }
+
+// From the card's own address space. REQUIRES: mutex held. 0: none.
+CuPointer take_hole(CardState* card, std::size_t bytes) {
+  for (auto& [at, size] : card->holes) {
+    if (size < bytes) continue;
+    const CuPointer pointer = at;
+    const std::size_t rest = size - bytes;
+    card->holes.erase(pointer);
+    if (rest > 0) card->holes[pointer + bytes] = rest;
+    return pointer;
+  }
+  return 0;
+}
+void give_hole(CardState* card, CuPointer pointer, std::size_t bytes) {
+  auto [it, fresh] = card->holes.emplace(pointer, bytes);
+  if (auto next = std::next(it); next != card->holes.end() && it->first + it->second == next->first) {
+    it->second += next->second;
+    card->holes.erase(next);
+  }
+  if (it != card->holes.begin()) {
+    if (auto before = std::prev(it); before->first + before->second == it->first) {
+      before->second += it->second;
+      card->holes.erase(it);
+    }
+  }
+}
+
+CuResult pool_create(CuMemoryPool* out, const CuPoolProperties* properties) {
+  State* const s = State::current();
+  const int id = properties->location.id;
+  if (id < 0 || id >= static_cast<int>(s->cards.size()) || properties->allocation_type != 1 ||
+      properties->location.type != 1) {
+    return kCuInvalidValue;
+  }
+  auto* const pool = new Pool{.card = s->cards[static_cast<std::size_t>(id)].get()};
+  std::lock_guard lock(s->mutex);
+  s->objects.insert(pool);
+  *out = reinterpret_cast<CuMemoryPool>(pool);
+  return kCuSuccess;
+}
+
+// REQUIRES: mutex held.
+void trim(Pool* pool, std::size_t keep) {
+  for (auto it = pool->kept.begin(); it != pool->kept.end() && pool->reserved > keep;) {
+    if (!it->second.done) {
+      ++it;
+      continue;
+    }
+    give_hole(pool->card, it->first, it->second.bytes);
+    pool->reserved -= it->second.bytes;
+    pool->card->reserved -= it->second.bytes;
+    it = pool->kept.erase(it);
+  }
+}
+
+CuResult pool_destroy(CuMemoryPool handle) {
+  State* const s = State::current();
+  auto* const pool = reinterpret_cast<Pool*>(handle);
+  std::lock_guard lock(s->mutex);
+  if (pool->in_use > 0) s->violation(str_cat("a pool goes with ", pool->in_use, " B in use"));
+  trim(pool, 0);
+  s->objects.erase(pool);
+  delete pool;
+  return kCuSuccess;
+}
+CuResult pool_set(CuMemoryPool, int attribute, void*) {
+  return attribute == kCuPoolReleaseThreshold ? kCuSuccess : kCuInvalidValue;
+}
+CuResult pool_get(CuMemoryPool handle, int attribute, void* value) {
+  if (attribute != kCuPoolReserved) return kCuInvalidValue;
+  std::lock_guard lock(State::current()->mutex);
+  *static_cast<std::uint64_t*>(value) = reinterpret_cast<Pool*>(handle)->reserved;
+  return kCuSuccess;
+}
+CuResult pool_trim(CuMemoryPool handle, std::size_t keep) {
+  std::lock_guard lock(State::current()->mutex);
+  trim(reinterpret_cast<Pool*>(handle), keep);
+  return kCuSuccess;
+}
+CuResult pool_access(CuMemoryPool, const CuAccess* access, std::size_t count) {
+  State* const s = State::current();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (access[i].location.id < 0 || access[i].location.id >= static_cast<int>(s->cards.size()))
+      return kCuInvalidDevice;
+  }
+  return s->options.peers_reach ? kCuSuccess : kCuNotSupported;
+}
+
+CuResult allocate(CuPointer* out, std::size_t bytes, CuMemoryPool handle, CuStream stream_handle) {
+  if (const CuResult error = current_error(); error != kCuSuccess) return error;
+  State* const s = State::current();
+  auto* const pool = reinterpret_cast<Pool*>(handle);
+  auto* const stream = reinterpret_cast<Stream*>(stream_handle);
+  CardState* const card = pool->card;
+  const std::size_t size = rounded(bytes);
+  std::lock_guard lock(s->mutex);
+  ++s->counts.allocations;
+  if (s->fail_allocation_in > 0 && --s->fail_allocation_in == 0) return kCuOutOfMemory;
+  CuPointer pointer = 0;
+  // What is recorded belongs to the graph: nobody else gets it between two replays.
+  if (stream->capturing) {
+    pointer = take_hole(card, size);
+    if (pointer == 0) return kCuOutOfMemory;
+    s->of_graphs.insert(pointer);
+    *out = pointer;
+    return s->push(stream, {.name = "allocate", .run = [=] {
+                              std::lock_guard inner(s->mutex);
+                              card->allocations[pointer] = {.bytes = bytes, .pool = pool, .ready = true};
+                              return kCuSuccess;
+                            }});
+  }
+  for (auto it = pool->kept.begin(); it != pool->kept.end(); ++it) {
+    if (it->second.bytes != size || !(it->second.done || it->second.stream == stream)) continue;
+    pointer = it->first;
+    pool->kept.erase(it);
+    break;
+  }
+  if (pointer == 0) {
+    pointer = take_hole(card, size);
+    if (pointer == 0) return kCuOutOfMemory;
+    pool->reserved += size;
+    card->reserved += size;
+  }
+  pool->in_use += size;
+  *out = pointer;
+  // The same place may be allocated twice over in one order: the entry is made when the first is freed there.
+  return s->push(stream, {.name = "allocate",
+                          .run =
+                              [=] {
+                                std::lock_guard inner(s->mutex);
+                                card->allocations[pointer] = {.bytes = bytes, .pool = pool, .ready = true};
+                                std::memset(reinterpret_cast<void*>(pointer), 0xff, bytes);
+                                return kCuSuccess;
+                              },
+                          .touches_memory = true});
+}
+
+CuResult release(CuPointer pointer, CuStream stream_handle) {
+  State* const s = State::current();
+  auto* const stream = reinterpret_cast<Stream*>(stream_handle);
+  CardState* const card = s->card_at(pointer);
+  if (card == nullptr) return kCuInvalidValue;
+  std::lock_guard lock(s->mutex);
+  return s->push(stream, {.name = "free",
+                          .run =
+                              [=] {
+                                std::lock_guard inner(s->mutex);
+                                const auto found = card->allocations.find(pointer);
+                                if (found == card->allocations.end()) {
+                                  s->violation("a free of memory that is not allocated");
+                                  return kCuInvalidValue;
+                                }
+                                Pool* const pool = found->second.pool;
+                                const std::size_t bytes = found->second.bytes;
+                                std::memset(reinterpret_cast<void*>(pointer), 0xff, bytes);
+                                card->allocations.erase(found);
+                                if (s->of_graphs.contains(pointer)) return kCuSuccess;
+                                pool->in_use -= rounded(bytes);
+                                pool->kept[pointer] = {.bytes = rounded(bytes), .stream = stream, .done = true};
+                                return kCuSuccess;
+                              },
+                          .touches_memory = true});
+}
+
+CuResult host_alloc(void** pointer, std::size_t bytes, unsigned) {
+  if (current_context() == nullptr) return kCuInvalidContext;
+  State* const s = State::current();
+  *pointer = std::malloc(bytes);
+  std::lock_guard lock(s->mutex);
+  s->pinned[*pointer] = bytes;
+  return kCuSuccess;
+}
+CuResult host_free(void* pointer) {
+  State* const s = State::current();
+  std::lock_guard lock(s->mutex);
+  if (s->pinned.erase(pointer) == 0) return kCuInvalidValue;
+  std::free(pointer);
+  return kCuSuccess;
+}
+
+// REQUIRES: mutex held.
+bool is_pinned(State* s, const void* pointer, std::size_t bytes) {
+  for (const auto& [block, size] : s->pinned) {
+    const auto* const begin = static_cast<const std::byte*>(block);
+    const auto* const p = static_cast<const std::byte*>(pointer);
+    if (p >= begin && p + bytes <= begin + size) return true;
+  }
+  return false;
+}
+
+CuResult pointer_attribute(void* value, int attribute, CuPointer pointer) {
+  State* const s = State::current();
+  std::lock_guard lock(s->mutex);
+  CardState* const card = s->card_at(pointer);
+  const bool pinned = card == nullptr && is_pinned(s, reinterpret_cast<void*>(pointer), 1);
+  if (card == nullptr && !pinned) return kCuInvalidValue;
+  if (attribute == kCuPointerMemoryType) {
+    *static_cast<unsigned*>(value) = card != nullptr ? kCuMemoryTypeDevice : kCuMemoryTypeHost;
+  } else if (attribute == kCuPointerDeviceOrdinal && card != nullptr) {
+    *static_cast<int*>(value) = card->ordinal;
+  } else {
+    return kCuInvalidValue;
+  }
+  return kCuSuccess;
+}
+
+CuResult to_device(CuPointer to, const void* from, std::size_t bytes, CuStream stream) {
+  if (const CuResult error = current_error(); error != kCuSuccess) return error;
+  State* const s = State::current();
+  std::lock_guard lock(s->mutex);
+  // What is not pinned is taken away at the call; pinned memory is read when the copy's turn comes.
+  std::shared_ptr<std::vector<std::byte>> taken;
+  if (!is_pinned(s, from, bytes)) {
+    const auto* const p = static_cast<const std::byte*>(from);
+    taken = std::make_shared<std::vector<std::byte>>(p, p + bytes);
+  }
+  return s->push(reinterpret_cast<Stream*>(stream), {.name = "copy in",
+                                                     .run =
+                                                         [=] {
+                                                           std::unique_lock inner(s->mutex);
+                                                           if (!s->check_memory("a copy in", to, bytes))
+                                                             return kCuIllegalAddress;
+                                                           inner.unlock();
+                                                           std::memcpy(reinterpret_cast<void*>(to),
+                                                                       taken != nullptr ? taken->data() : from, bytes);
+                                                           return kCuSuccess;
+                                                         },
+                                                     .touches_memory = true});
+}
+
+CuResult to_host(void* to, CuPointer from, std::size_t bytes, CuStream stream_handle) {
+  if (const CuResult error = current_error(); error != kCuSuccess) return error;
+  State* const s = State::current();
+  auto* const stream = reinterpret_cast<Stream*>(stream_handle);
+  std::unique_lock lock(s->mutex);
+  const bool pinned = is_pinned(s, to, bytes);
+  if (!pinned && stream->capturing) return kCuCaptureUnsupported;
+  const CuResult result = s->push(stream, {.name = "copy out",
+                                           .run =
+                                               [=] {
+                                                 std::unique_lock inner(s->mutex);
+                                                 if (!s->check_memory("a copy out", from, bytes))
+                                                   return kCuIllegalAddress;
+                                                 inner.unlock();
+                                                 std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
+                                                 return kCuSuccess;
+                                               },
+                                           .touches_memory = true});
+  if (result != kCuSuccess || pinned) return result;
+  return s->wait_until_idle(lock, stream);
+}
+
+CuResult move(const char* what, CuPointer to, CuPointer from, std::size_t bytes, CuStream stream, bool lie) {
+  if (const CuResult error = current_error(); error != kCuSuccess) return error;
+  State* const s = State::current();
+  std::lock_guard lock(s->mutex);
+  CardState* const other = s->card_at(from);
+  return s->push(reinterpret_cast<Stream*>(stream),
+                 {.name = what,
+                  .run =
+                      [=] {
+                        std::unique_lock inner(s->mutex);
+                        if (!s->check_memory(what, to, bytes) || !s->check_memory(what, from, bytes))
+                          return kCuIllegalAddress;
+                        s->touch(other, true);
+                        inner.unlock();
+                        std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+                        if (lie) std::memset(reinterpret_cast<void*>(to), 0, std::min<std::size_t>(bytes, 4096));
+                        inner.lock();
+                        s->touch(other, false);
+                        return kCuSuccess;
+                      },
+                  .touches_memory = true});
+}
+
+CuResult within(CuPointer to, CuPointer from, std::size_t bytes, CuStream stream) {
+  return move("a copy", to, from, bytes, stream, false);
+}
+CuResult between(CuPointer to, CuContext to_context, CuPointer from, CuContext from_context, std::size_t bytes,
+                 CuStream stream) {
+  State* const s = State::current();
+  const auto owns = [&](CuContext context, CuPointer pointer) {
+    std::lock_guard lock(s->mutex);
+    return reinterpret_cast<Context*>(context)->card == s->card_at(pointer);
+  };
+  if (!owns(to_context, to) || !owns(from_context, from)) return kCuInvalidContext;
+  {
+    std::lock_guard lock(s->mutex);
+    ++s->counts.direct_copies;
+  }
+  return move("a copy between cards", to, from, bytes, stream, s->options.peers_lie);
+}
+
+template <typename Unit>
+CuResult fill(CuPointer to, Unit value, std::size_t count, CuStream stream) {
+  if (const CuResult error = current_error(); error != kCuSuccess) return error;
+  State* const s = State::current();
+  std::lock_guard lock(s->mutex);
+  return s->push(reinterpret_cast<Stream*>(stream), {.name = "fill",
+                                                     .run =
+                                                         [=] {
+                                                           std::unique_lock inner(s->mutex);
+                                                           if (!s->check_memory("a fill", to, count * sizeof(Unit)))
+                                                             return kCuIllegalAddress;
+                                                           inner.unlock();
+                                                           std::fill_n(reinterpret_cast<Unit*>(to), count, value);
+                                                           return kCuSuccess;
+                                                         },
+                                                     .touches_memory = true});
+}
+
+}  // namespace
+
+void add_memory_calls(DriverCalls& calls) {
+  calls.cuMemPoolCreate = pool_create;
+  calls.cuMemPoolDestroy = pool_destroy;
+  calls.cuMemPoolSetAttribute = pool_set;
+  calls.cuMemPoolGetAttribute = pool_get;
+  calls.cuMemPoolTrimTo = pool_trim;
+  calls.cuMemPoolSetAccess = pool_access;
+  calls.cuMemAllocFromPoolAsync = allocate;
+  calls.cuMemFreeAsync = release;
+  calls.cuMemHostAlloc = host_alloc;
+  calls.cuMemFreeHost = host_free;
+  calls.cuPointerGetAttribute = pointer_attribute;
+  calls.cuMemcpyHtoDAsync_v2 = to_device;
+  calls.cuMemcpyDtoHAsync_v2 = to_host;
+  calls.cuMemcpyDtoDAsync_v2 = within;
+  calls.cuMemcpyPeerAsync = between;
+  calls.cuMemsetD8Async = fill<unsigned char>;
+  calls.cuMemsetD16Async = fill<unsigned short>;
+  calls.cuMemsetD32Async = fill<unsigned>;
+}
+
+}  // namespace argosy::cuda::fake

@@ -1,0 +1,138 @@
+// The state behind fake::Cards, and what handles of the fake driver point to. For the files of this folder alone.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "argosy/device/cuda/fake/cards.h"
+#include "argosy/device/cuda/fake/on_host.h"
+
+namespace argosy::cuda::fake {
+
+struct Stream;
+struct CardState;
+
+// Set once its place in a stream is reached.
+struct Ticket {
+  bool reached = false;
+};
+
+struct Operation {
+  std::string name;               // "kernel relu", "copy", ...
+  std::function<CuResult()> run;  // on the stream's thread; null: only the ticket
+  std::shared_ptr<Ticket> reaches;
+  std::shared_ptr<Ticket> waits;
+  bool touches_memory = false;
+};
+
+struct Context {
+  CardState* card = nullptr;
+};
+
+struct Stream {
+  Context* context = nullptr;
+  std::thread thread;
+  std::deque<Operation> queue;  // the state's mutex
+  bool busy = false, closing = false, capturing = false;
+  std::vector<Operation> captured;
+};
+
+struct EventObject {
+  Context* context = nullptr;
+  std::shared_ptr<Ticket> ticket;  // of the last record
+};
+
+struct Allocation {
+  std::size_t bytes = 0;
+  struct Pool* pool = nullptr;
+  bool ready = false;  // its place in the stream is reached
+};
+
+struct FreeBlock {
+  std::size_t bytes = 0;
+  Stream* stream = nullptr;  // in whose order it was freed
+  bool done = false;         // that place is reached
+};
+
+struct Pool {
+  CardState* card = nullptr;
+  std::map<CuPointer, FreeBlock> kept;  // freed, still the pool's
+  std::uint64_t in_use = 0, reserved = 0;
+};
+
+struct Module {
+  void* library = nullptr;
+};
+struct Function {
+  std::string name;
+  const on_host::Kernel* kernel = nullptr;
+};
+struct Graph {
+  std::vector<Operation> operations;
+};
+
+struct CardState {
+  int ordinal = 0;
+  Card facts;
+  Context context;
+  int holds = 0;
+  std::byte* memory = nullptr;                  // the address space of the card
+  std::map<CuPointer, std::size_t> holes;       // of that space
+  std::map<CuPointer, Allocation> allocations;  // from the call on, until the free is reached
+  std::uint64_t reserved = 0;
+  int touching = 0;  // operations at work in its memory
+  CuResult broken = kCuSuccess;
+};
+
+class Cards::State {
+ public:
+  explicit State(Options options);
+  ~State();
+
+  // The one there is.
+  static State* current();
+
+  CardState* card_at(CuPointer pointer);
+  // Puts it on the stream, or into what the stream records. REQUIRES: mutex held.
+  CuResult push(Stream* stream, Operation operation);
+  CuResult wait_until_idle(std::unique_lock<std::mutex>& lock, Stream* stream);
+  void serve(Stream* stream);
+  void violation(std::string what);
+  // Every byte belongs to one allocation, at its place in the stream. REQUIRES: mutex held.
+  bool check_memory(const char* what, CuPointer pointer, std::size_t bytes);
+  void touch(CardState* card, bool begin);  // REQUIRES: mutex held
+
+  const Options options;
+  DriverCalls calls;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::unique_ptr<CardState>> cards;
+  std::map<void*, std::size_t> pinned;
+  std::set<const void*> objects;
+  std::set<CuPointer> of_graphs;
+  Counts counts;
+  std::vector<std::string> violations;
+  std::vector<std::string> kernels;
+  std::int64_t fail_allocation_in = 0, fail_launch_in = 0, hang_launch_in = 0;
+  CuResult launch_failure = kCuSuccess;
+  bool hang_ended = false;
+  bool started = false;
+};
+
+// Fill in their part of the table.
+void add_memory_calls(DriverCalls& calls);
+void add_stream_calls(DriverCalls& calls);
+void add_module_calls(DriverCalls& calls);
+
+// The context that is current on the calling thread.
+Context*& current_context();
+
+// What the card of the current context is broken by, or success.
+CuResult current_error();
+
+}  // namespace argosy::cuda::fake

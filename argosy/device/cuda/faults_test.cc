@@ -1,0 +1,135 @@
+#include <gmock/gmock.h>
+
+#include <thread>
+
+#include "argosy/base/clock.h"
+#include "argosy/device/cuda/fake/machine.h"
+#include "argosy/device/cuda/launch.h"
+
+namespace argosy::cuda {
+
+namespace {
+
+using testing::HasSubstr;
+
+const ModuleImage kImages[] = {{"test", ARGOSY_TEST_KERNELS}};
+
+struct Context {
+  CudaDevice* on;
+  CudaDevice* device() { return on; }
+  std::string_view node() const { return "reverse"; }
+};
+
+Status reverse(CudaDevice& device, const Buffer& x, const Buffer& y) {
+  Context c{&device};
+  return launch(c, {"test", "test_reverse"}, {.grid = {}, .block = {256}}, x.data(), y.data());
+}
+
+// Starts one kernel; what it and the wait for it say.
+Status one_step(CudaDevice& device, Cancellation* cancellation = nullptr) {
+  ARGOSY_ASSIGN_OR_RETURN(const Buffer x, device.allocator().allocate(1024));
+  ARGOSY_ASSIGN_OR_RETURN(const Buffer y, device.allocator().allocate(1024));
+  ARGOSY_RETURN_IF_ERROR(reverse(device, x, y));
+  return device.launches()->finish(cancellation);
+}
+
+TEST(CudaDriver, TooOldMissingAndLostAreThreeDifferentErrors) {
+  std::string ids;
+  {
+    fake::Cards cards({.version = 11080});
+    const auto driver = Driver::over(cards.calls());
+    ASSERT_FALSE(driver.ok());
+    EXPECT_EQ(driver.status().id(), "ARG-GPU-004");
+    EXPECT_THAT(driver.status().message(), HasSubstr("11.8"));
+  }
+  {
+    fake::Cards cards({.init = kCuSystemDriverMismatch});
+    const auto driver = Driver::over(cards.calls());
+    ASSERT_FALSE(driver.ok());
+    EXPECT_EQ(driver.status().id(), "ARG-GPU-005");
+    EXPECT_THAT(driver.status().message(), HasSubstr("803"));
+    EXPECT_THAT(driver.status().message(), HasSubstr("kernel module"));
+  }
+  {
+    fake::Machine machine({}, {.modules = kImages});
+    const auto device = machine.device();
+    machine.cards().fail_launch(2);
+    EXPECT_TRUE(one_step(*device).ok());
+    const Status lost = one_step(*device);
+    EXPECT_EQ(lost.id(), "ARG-DEV-003");
+    EXPECT_EQ(lost.code(), Code::kUnavailable);
+    EXPECT_THAT(lost.message(), HasSubstr("719"));  // the driver's own number
+  }
+}
+
+TEST(CudaFaults, ALostCardStaysLostAndOthersGoOn) {
+  fake::Machine machine({.cards = {{}, {}}}, {.modules = kImages});
+  const auto a = machine.device(0), b = machine.device(1);
+  EXPECT_TRUE(one_step(*a).ok());
+  machine.cards().lose(0);
+  for (int i = 0; i < 3; ++i) {
+    const Status lost = one_step(*a);
+    EXPECT_EQ(lost.id(), "ARG-DEV-003") << lost.to_string();
+  }
+  EXPECT_TRUE(one_step(*b).ok());
+}
+
+TEST(CudaFaults, EveryAllocationMayFailOnce) {
+  fake::Machine machine({}, {.modules = kImages});
+  for (std::int64_t n = 1; n <= 2; ++n) {
+    const auto device = machine.device(0, std::uint64_t{64} << 20, {.fail_allocation = n});
+    const Status failed = one_step(*device);
+    EXPECT_EQ(failed.code(), Code::kResourceExhausted);
+    EXPECT_TRUE(one_step(*device).ok());
+    EXPECT_EQ(device->allocator().stats().in_use_bytes, 0U);
+  }
+}
+
+TEST(CudaFaults, ADriverThatRefusesMemoryOnceIsAskedAgain) {
+  fake::Machine machine({}, {.modules = kImages});
+  const auto device = machine.device();
+  machine.cards().fail_allocation(2);
+  EXPECT_TRUE(one_step(*device).ok());
+}
+
+TEST(CudaFaults, AKernelThatDoesNotEndIsLeftAfterCancellation) {
+  fake::Machine machine({}, {.modules = kImages});
+  const auto device = machine.device();
+  EXPECT_TRUE(one_step(*device).ok());
+  machine.cards().hang_launch(1);
+  Cancellation cancellation;
+  std::thread canceller([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    cancellation.cancel(deadline_exceeded("50 ms are over"));
+  });
+  const std::int64_t start = now_nanos();
+  const Status hung = one_step(*device, &cancellation);
+  const std::int64_t took = now_nanos() - start;
+  canceller.join();
+  EXPECT_EQ(hung.id(), "ARG-DEV-004") << hung.to_string();
+  EXPECT_THAT(hung.message(), HasSubstr("50 ms are over"));
+  EXPECT_LT(took, 3'000'000'000);
+  // Nobody gets memory that the kernel may still write.
+  EXPECT_EQ(one_step(*device).id(), "ARG-DEV-004");
+  machine.cards().end_hang();
+}
+
+TEST(CudaFaults, TheShimOfEmulatedGpusWorksOnCardsToo) {
+  fake::Machine machine;
+  const auto device = machine.device(0, std::uint64_t{64} << 20, {.lost_at_kernel = 2});
+  ASSERT_NE(device->observer(), nullptr);
+  EXPECT_TRUE(device->observer()->before("a").ok());
+  EXPECT_EQ(device->observer()->before("b").id(), "ARG-DEV-003");
+  EXPECT_EQ(machine.device()->observer(), nullptr);
+}
+
+TEST(CudaFaults, ACardWithoutPoolsSaysSo) {
+  fake::Machine machine({.pools = false});
+  const auto device = machine.device();
+  EXPECT_EQ(device->allocator().allocate(10).status().id(), "ARG-GPU-007");
+  EXPECT_EQ(device->allocator().allocate(10).status().id(), "ARG-GPU-007");
+}
+
+}  // namespace
+
+}  // namespace argosy::cuda

@@ -1,0 +1,56 @@
+// What NVIDIA's management library knows of cards: memory in use and by whom, load, links. Opened by name; where it is
+// not there, these stay unknown and nothing else changes.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "argosy/base/status.h"
+#include "argosy/device/gpu_backend.h"
+
+namespace argosy::cuda {
+
+// The functions we call, by their documented signatures; every one returns 0 for success.
+struct NvmlCalls {
+  using Card = struct NvmlCardObject*;
+  struct Memory {
+    unsigned long long total = 0, free = 0, used = 0;
+  };
+  struct Utilisation {
+    unsigned gpu = 0, memory = 0;
+  };
+  struct Process {  // version 2 and later of nvmlDeviceGetComputeRunningProcesses
+    unsigned pid = 0;
+    unsigned long long used_bytes = 0;
+    unsigned instance = 0, compute_instance = 0;
+  };
+  int (*init)() = nullptr;
+  int (*shutdown)() = nullptr;
+  int (*driver_version)(char* text, unsigned length) = nullptr;
+  int (*card_by_pci)(const char* id, Card* card) = nullptr;
+  int (*memory)(Card card, Memory* memory) = nullptr;
+  int (*utilisation)(Card card, Utilisation* rates) = nullptr;
+  int (*processes)(Card card, unsigned* count, Process* list) = nullptr;
+  int (*link_state)(Card card, unsigned link, unsigned* active) = nullptr;
+};
+
+class Nvml {
+ public:
+  // libnvidia-ml.so.1; UNAVAILABLE (ARG-GPU-009) where it is not, or does not start.
+  static Result<std::shared_ptr<Nvml>> open();
+  static Result<std::shared_ptr<Nvml>> over(const NvmlCalls& calls);
+  ~Nvml();
+  Nvml(const Nvml&) = delete;
+  Nvml& operator=(const Nvml&) = delete;
+
+  std::string driver_version() const;  // "580.65.06"; empty: not known
+  // Fills in what is known of the card at facts.pci.
+  void look_at(CardFacts& facts) const;
+
+ private:
+  explicit Nvml(const NvmlCalls& calls) : calls_(calls) {}
+  const NvmlCalls calls_;
+};
+
+}  // namespace argosy::cuda
