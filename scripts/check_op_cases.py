@@ -36,7 +36,14 @@ ARRAY_TESTS = {
     "ReadsWritesRows": ("TensorArrayGatherV3", "TensorArrayScatterV3", "TensorArrayGradV3"),
     "SplitAndConcat": ("TensorArraySplitV3", "TensorArrayConcatV3"),
     "Stacks": ("StackV2", "StackPushV2", "StackPopV2"),
+    "StacksByReference": ("Stack", "StackPush", "StackPop", "StackClose"),
     "AreClosedForGood": ("TensorArrayCloseV3", "StackCloseV2"),
+}
+STAGING = "argosy/ops/staging/staging_test.cc"
+STAGING_TESTS = {
+    "InAGraph": ("Stage", "Unstage", "StagePeek", "StageSize", "StageClear"),
+    "MapsInAGraph": tuple(kind + op for kind in ("Map", "OrderedMap") for op in (
+        "Stage", "Peek", "Unstage", "UnstageNoKey", "Size", "IncompleteSize", "Clear")),
 }
 CALLS = {  # op -> (test of what it does, of its gradient)
     "If": ("EffectsHappenInTheBranchTaken", "GradientSeesWhatTheForwardPassSaw"),
@@ -171,6 +178,7 @@ ELSEWHERE = {
            for op in ("AddSparseToTensorsMap", "AddManySparseToTensorsMap", "TakeManySparseFromTensorsMap")},
         **{op: (LISTS, test) for test, ops in LIST_TESTS.items() for op in ops},
         **{op: (ARRAYS, test) for test, ops in ARRAY_TESTS.items() for op in ops},
+        **{op: (STAGING, test) for test, ops in STAGING_TESTS.items() for op in ops},
         **{op: (FUNCTIONS, tests[0]) for op, tests in CALLS.items()},
         **{op: where for where, ops in PIPELINE_TESTS.items() for op in ops.split()},
         "Timestamp": ("argosy/ops/debug/debug_test.cc", "TimestampsAreNow"),

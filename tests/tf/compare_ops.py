@@ -29,6 +29,8 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 
 import numpy as np
 import tensorflow as tf
+
+import agreement
 from tensorflow.python.eager import context, execute
 from tensorflow.python.framework import op_def_registry
 
@@ -265,7 +267,10 @@ ELSEWHERE = {
                   "ElementShape", "Gather", "ScatterV2", "ScatterIntoExistingList", "ConcatV2", "Split")},
     **{f"TensorArray{op}V3": ARRAYS
        for op in ("", "Read", "Write", "Gather", "Scatter", "Concat", "Split", "Size", "Grad", "Close")},
-    **{f"Stack{op}V2": ARRAYS for op in ("", "Push", "Pop", "Close")},
+    **{f"Stack{op}{v}": ARRAYS for op in ("", "Push", "Pop", "Close") for v in ("", "V2")},
+    **dict.fromkeys(("Stage", "Unstage", "StagePeek", "StageSize", "StageClear"), STATE),
+    **{kind + op: STATE for kind in ("Map", "OrderedMap")
+       for op in ("Stage", "Peek", "Unstage", "UnstageNoKey", "Size", "IncompleteSize", "Clear")},
     **dict.fromkeys(("_RefToHandle", "_HandleToRef"), "an op of our own: argosy/runtime/functional_test.cc"),
     "Timestamp": "another value every time",
     **dict.fromkeys(("RefSwitch", "RefMerge", "RefEnter", "RefExit", "RefNextIteration"), FLOW),
@@ -404,7 +409,7 @@ def summary(total, ops):
             f"{sum(total.skipped.values())} more cannot be compared")
 
 
-def report(tallies, total, unasked):
+def report(tallies, total, unasked, generated):
     lines = ["# Agreement with TensorFlow", "",
              "Written by `tests/tf/compare_ops.py --report` (ctest `tf_ops`); do not edit. Every op case of the C++ tests, in "
              "every dtype that it is", "run in, through TensorFlow's op of that name: same attributes, same inputs, CPU, oneDNN "
@@ -434,7 +439,9 @@ def report(tallies, total, unasked):
     for op, t in sorted(tallies.items()):
         lines.append(f"| {op} | {t.cases} | {t.agree} | {sum(t.known.values())} | {len(t.differences)} | "
                      f"{sum(t.skipped.values())} | {t.ulps} | {' '.join(sorted(t.dtypes))} |")
-    return "\n".join(lines) + "\n"
+    if generated:
+        lines += ["", *agreement.section(generated)]
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def not_asked(tallies, ops_file):
@@ -457,6 +464,7 @@ def main():
     parser.add_argument("--verbose", action="store_true", help="every op, not only those that differ")
     parser.add_argument("--json", default="", help="write the counts to this file")
     parser.add_argument("--report", default="", help="write docs/tensorflow-agreement.md, or wherever")
+    parser.add_argument("--generated", default="", help="what generated_ops.py --json wrote, for the report")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
@@ -491,7 +499,7 @@ def main():
         with open(options.json, "w", encoding="utf-8") as out:
             json.dump({"tensorflow": tf.__version__, "ops": counts}, out, indent=1)
     if options.report:
-        pathlib.Path(options.report).write_text(report(tallies, total, unasked), encoding="utf-8")
+        pathlib.Path(options.report).write_text(report(tallies, total, unasked, options.generated), encoding="utf-8")
     return 1 if total.differences or untried else 0
 
 

@@ -51,6 +51,26 @@ std::vector<Value> loss_gradient(GradContext& g) {
   return {expand(expand(g.dy(0), 0), 2) * g.y(1), Value(), Value(), Value()};
 }
 
+// The sequences' axes: of each, the larger of both sides' sizes.
+Status distance_shape(ShapeContext& c) {
+  for (const int side : {0, 3}) {
+    ARGOSY_RETURN_IF_ERROR(c.with_rank(side, 2).status());
+    ARGOSY_RETURN_IF_ERROR(c.with_rank(side + 1, 1).status());
+    ARGOSY_RETURN_IF_ERROR(c.with_rank(side + 2, 1).status());
+  }
+  const PartialInts* const guess = c.ints(2);
+  const PartialInts* const truth = c.ints(5);
+  if (guess == nullptr || truth == nullptr || guess->size() != truth->size() || guess->size() < 2) return ok_status();
+  std::vector<std::int64_t> sizes;
+  for (std::size_t i = 0; i + 1 < guess->size(); ++i) {
+    const auto &a = (*guess)[i], &b = (*truth)[i];
+    if ((a && *a < 0) || (b && *b < 0)) return invalid_argument("EditDistance: a shape has a negative size");
+    sizes.push_back(a && b ? std::max(*a, *b) : kUnknown);
+  }
+  c.set_output(0, PartialShape(std::move(sizes)));
+  return ok_status();
+}
+
 }  // namespace
 
 void define_ctc(OpRegistry& ops) {
@@ -64,6 +84,16 @@ void define_ctc(OpRegistry& ops) {
            .shape = loss_shape,
            .gradient = loss_gradient,
            .cpu_only = true});
+  ops.add(
+      {.name = "EditDistance",
+       .doc = "How many changes make a sequence of the hypothesis that of the truth; normalized: per element of it.",
+       .inputs = {"hypothesis_indices: int64", "hypothesis_values: T", "hypothesis_shape: int64",
+                  "truth_indices: int64", "truth_values: T", "truth_shape: int64"},
+       .outputs = {"output: float"},
+       .attrs = {"normalize: bool = true", "T: type"},
+       .shape = distance_shape,
+       .gradient = kNotDifferentiable,
+       .cpu_only = true});
   ops.add({.name = "CTCGreedyDecoder",
            .doc = "The likeliest class of every frame, blanks removed.",
            .inputs = {"inputs: T", "sequence_length: int32"},
@@ -116,6 +146,14 @@ CtcDecoded ctc_beam_search_decoder(Value inputs, Value sequence_length, int beam
       inputs.graph().add("CTCBeamSearchDecoder", {inputs, sequence_length},
                          {{"beam_width", beam_width}, {"top_paths", top_paths}, {"merge_repeated", merge_repeated}}),
       top_paths);
+}
+
+Value edit_distance(const SparseSequences& hypothesis, const SparseSequences& truth, bool normalize) {
+  if (!hypothesis.indices.valid()) return {};
+  return hypothesis.indices.graph().add(
+      "EditDistance",
+      {hypothesis.indices, hypothesis.values, hypothesis.shape, truth.indices, truth.values, truth.shape},
+      {{"normalize", normalize}});
 }
 
 }  // namespace argosy

@@ -25,4 +25,11 @@ CtcDecoded ctc_greedy_decoder(Value inputs, Value sequence_length, bool merge_re
 CtcDecoded ctc_beam_search_decoder(Value inputs, Value sequence_length, int beam_width, int top_paths = 1,
                                    bool merge_repeated = true);
 
+// Levenshtein's distance of the sequences in two sparse tensors, whose last axis runs along a sequence; with
+// `normalize` divided by the truth's length. Sequences come in order of their indices.
+struct SparseSequences {
+  Value indices, values, shape;
+};
+Value edit_distance(const SparseSequences& hypothesis, const SparseSequences& truth, bool normalize = true);
+
 }  // namespace argosy

@@ -214,6 +214,7 @@ class BeamSearch final : public Kernel {
 
 void add_kernels_cpu_ctc(KernelRegistry& kernels) {
   ctc::add_ctc_loss(kernels);
+  ctc::add_edit_distance(kernels);
   kernels.add("CTCGreedyDecoder", "cpu", ctc::Greedy::make);
   kernels.add("CTCBeamSearchDecoder", "cpu", ctc::BeamSearch::make);
 }

@@ -85,5 +85,37 @@ TEST(CtcOps, Decoders) {
   refuses(ints({3, 0}), 10, 2);
 }
 
+TEST(CtcOps, EditDistances) {
+  const auto sizes = [](std::initializer_list<std::int64_t> v) { return Tensor::vector<std::int64_t>(v); };
+  const Tensor guess = pairs({0, 0, 0, 1, 1, 0}), truth = pairs({0, 0, 0, 1, 0, 2, 1, 0});
+  const auto far = [&](const std::vector<Tensor>& inputs, bool normalize, std::vector<float> expect) {
+    check({.op = "EditDistance",
+           .inputs = inputs,
+           .attrs = {{"normalize", normalize}},
+           .expect = {Tensor::vector<float>(expect)},
+           .other_dtypes = false});
+  };
+  const std::vector<Tensor> some = {guess, ints({1, 2, 3}), sizes({2, 2}), truth, ints({1, 3, 2, 3}), sizes({2, 3})};
+  far(some, true, {1.0f / 3, 0});
+  far(some, false, {1, 0});
+  // What only one side has; a truth that is empty is infinitely far.
+  const std::vector<Tensor> apart = {pairs({0, 0}), ints({1}), sizes({2, 1}), pairs({1, 0}), ints({3}), sizes({3, 1})};
+  far(apart, true, {INFINITY, 1, 0});
+  far(apart, false, {1, 1, 0});
+  far({pairs({0, 0}), Tensor::vector<std::string>({"a"}), sizes({1, 1}), pairs({0, 0, 0, 1}),
+       Tensor::vector<std::string>({"b", "a"}), sizes({1, 2})},
+      true, {0.5f});
+  const auto refuses = [&](std::size_t which, const Tensor& instead, Code code) {
+    std::vector<Tensor> inputs = some;
+    inputs[which] = instead;
+    check({.op = "EditDistance", .inputs = inputs, .error = code});
+  };
+  refuses(0, pairs({5, 0, 5, 1, 6, 0}), Code::kInternal);
+  refuses(0, pairs({-1, 0, 0, 1, 1, 0}), Code::kInternal);
+  refuses(1, ints({1, 2}), Code::kInvalidArgument);
+  refuses(2, sizes({2, 2, 2}), Code::kInvalidArgument);
+  refuses(5, sizes({-2, 3}), Code::kInvalidArgument);
+}
+
 }  // namespace
 }  // namespace argosy

@@ -32,5 +32,6 @@ void log_softmax(std::vector<double>& logits);
 Status write_sparse(KernelContext& c, int first, int step, const std::vector<std::vector<std::int64_t>>& rows);
 
 void add_ctc_loss(KernelRegistry& kernels);
+void add_edit_distance(KernelRegistry& kernels);
 
 }  // namespace argosy::ctc

@@ -237,9 +237,51 @@ std::vector<Row> rows() {
   };
 }
 
+// --- stacks of version 1, whose handles are references
+// -----------------------------------------------------------------
+
+Status old_stack_shape(ShapeContext& c) {
+  c.set_output(0, PartialShape{2});
+  return ok_status();
+}
+Status old_push_shape(ShapeContext& c) {
+  c.set_output(0, c.input(1));
+  return ok_status();
+}
+
+void define_old_stacks(OpRegistry& ops) {
+  const auto add = [&](const char* name, const char* doc, std::vector<std::string> more,
+                       std::vector<std::string> outputs, std::vector<std::string> attrs, ShapeFn shape) {
+    std::vector<std::string> inputs = {"handle: Ref(string)"};
+    inputs.insert(inputs.end(), more.begin(), more.end());
+    ops.add({.name = name,
+             .doc = doc,
+             .inputs = std::move(inputs),
+             .outputs = std::move(outputs),
+             .attrs = std::move(attrs),
+             .shape = shape,
+             .gradient = kNotDifferentiable,
+             .cost = free_cost,
+             .accepts_uninitialized = true});
+  };
+  ops.add({.name = "Stack",
+           .doc = "A stack of tensors; StackV2 by reference.",
+           .outputs = {"handle: Ref(string)"},
+           .attrs = {"elem_type: type", "stack_name: string = ''"},
+           .shape = old_stack_shape,
+           .gradient = kNotDifferentiable,
+           .cost = free_cost,
+           .stateful = true});
+  add("StackPush", "elem, which is now on the stack.", {"elem: T"}, {"output: T"},
+      {"T: type", "swap_memory: bool = false"}, old_push_shape);
+  add("StackPop", "What was pushed last, and is now gone.", {}, {"elem: elem_type"}, {"elem_type: type"}, no_output);
+  add("StackClose", "Empties the stack for good.", {}, {}, {}, no_output);
+}
+
 }  // namespace
 
 void define_tensor_array(OpRegistry& ops) {
+  define_old_stacks(ops);
   for (Row& row : rows()) {
     ops.add({.name = row.name,
              .doc = row.doc,

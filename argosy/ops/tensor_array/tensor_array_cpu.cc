@@ -21,7 +21,10 @@ class NewStack final : public Kernel {
         std::make_unique<NewStack>(init.attrs.get_type("elem_type"), std::string(init.node)));
   }
   Status run(KernelContext& c) override {
-    ARGOSY_ASSIGN_OR_RETURN(const std::int64_t max_size, scalar_input(c.input(0), "max_size"));
+    std::int64_t max_size = -1;  // version 1 has no limit
+    if (c.num_inputs() > 0) {
+      ARGOSY_ASSIGN_OR_RETURN(max_size, scalar_input(c.input(0), "max_size"));
+    }
     c.set_output(0, handle_to(name_, std::make_shared<StackState>(dtype_, max_size)));
     return ok_status();
   }
@@ -255,10 +258,12 @@ Status close_array(KernelContext& c) {
 }  // namespace
 
 void add_kernels_cpu_tensor_array(KernelRegistry& kernels) {
-  kernels.add("StackV2", "cpu", NewStack::make);
-  kernels.add("StackPushV2", "cpu", push);
-  kernels.add("StackPopV2", "cpu", pop);
-  kernels.add("StackCloseV2", "cpu", close_stack);
+  for (const char* v : {"", "V2"}) {
+    kernels.add(v[0] == 0 ? "Stack" : "StackV2", "cpu", NewStack::make);
+    kernels.add(str_cat("StackPush", v), "cpu", push);
+    kernels.add(str_cat("StackPop", v), "cpu", pop);
+    kernels.add(str_cat("StackClose", v), "cpu", close_stack);
+  }
   kernels.add("TensorArrayV3", "cpu", NewArray::make);
   kernels.add("TensorArrayGradV3", "cpu", GradientArray::make);
   kernels.add("TensorArrayReadV3", "cpu", read);

@@ -127,6 +127,23 @@ TEST_F(TensorArrays, Stacks) {
   EXPECT_THAT(run({graph_.add("StackPushV2", {empty, numbers({1})})}).status().message(), HasSubstr("overflowed"));
 }
 
+TEST_F(TensorArrays, StacksByReference) {
+  const Value stack = graph_.add("Stack", {}, {{"elem_type", DType::kFloat32}});
+  const Value in = graph_.add("StackPush", {stack, numbers({1, 2})});
+  Value out, closed;
+  {
+    const auto after = graph_.control_dependencies({in});
+    out = graph_.add("StackPop", {stack}, {{"elem_type", DType::kFloat32}});
+  }
+  {
+    const auto after = graph_.control_dependencies({out});
+    closed = graph_.add("StackClose", {stack});
+  }
+  const auto values = run({out, closed});
+  ASSERT_TRUE(values.ok()) << values.status().to_string();
+  EXPECT_EQ(difference((*values)[0], Tensor::vector<float>({1, 2}), 0), "");
+}
+
 TEST_F(TensorArrays, AreClosedForGood) {
   const auto a = tensor_array(number(2), DType::kFloat32);
   const Value stack = graph_.add("StackV2", {number(-1)}, {{"elem_type", DType::kFloat32}});

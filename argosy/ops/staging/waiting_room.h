@@ -1,0 +1,111 @@
+// A resource that several steps hand things through: what it holds, and those who wait for it to change, first come,
+// first served. Thread-safe; nobody waits on a thread. Internal to the staging family.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "argosy/base/cancellation.h"
+#include "argosy/op/kernel.h"
+
+namespace argosy {
+
+// `Held` is a plain class, used under this one's lock only.
+template <typename Held>
+class WaitingRoom final : public Resource, public std::enable_shared_from_this<WaitingRoom<Held>> {
+ public:
+  using Done = std::function<void(Status)>;
+  // Called under the lock until it says how it ended; nothing: not yet, and nothing was changed.
+  using Attempt = std::function<std::optional<Status>(Held&)>;
+
+  explicit WaitingRoom(std::string what, Held held = {}) : what_(std::move(what)), held_(std::move(held)) {}
+  std::string describe() const override { return what_; }
+
+  // `done` is called once: at once, later, on the thread that made it possible, or CANCELLED. Outside a step
+  // (`cancellation` null) nothing is waited for: FAILED_PRECONDITION.
+  void start(Attempt attempt, Cancellation* cancellation, Done done) {
+    const auto self = this->shared_from_this();
+    auto waiter = std::make_shared<Waiter>(Waiter{std::move(attempt), std::move(done), cancellation});
+    bool accepted = true;
+    {
+      MutexLock lock(mutex_);
+      accepted = cancellation == nullptr || cancellation->add([self, waiter] { self->cancel(waiter); }, &waiter->token);
+      if (accepted) waiters_.push_back(waiter);
+    }
+    if (!accepted) return waiter->done(cancellation->status());
+    serve();
+    if (cancellation == nullptr && withdraw(waiter)) {
+      waiter->done(failed_precondition(what_, ": outside a step nothing can be waited for"));
+    }
+  }
+
+  // What never waits.
+  template <typename Fn>
+  auto now(Fn&& fn) {
+    const auto self = this->shared_from_this();
+    const auto result = [&] {
+      MutexLock lock(mutex_);
+      return fn(held_);
+    }();
+    serve();
+    return result;
+  }
+
+ private:
+  struct Waiter {
+    Attempt attempt;
+    Done done;
+    Cancellation* cancellation;
+    Cancellation::Token token = 0;
+    Status status = {};
+  };
+  using Waiters = std::list<std::shared_ptr<Waiter>>;
+
+  // Until a round changes nothing: each that ends may have made room for one before it.
+  void serve() {
+    Waiters finished;
+    {
+      MutexLock lock(mutex_);
+      for (bool again = true; again;) {
+        again = false;
+        for (auto at = waiters_.begin(); at != waiters_.end();) {
+          Waiter& waiter = **at;
+          const bool leaving = waiter.cancellation != nullptr && waiter.cancellation->cancelled();  // cancel() comes
+          std::optional<Status> ended = leaving ? std::nullopt : waiter.attempt(held_);
+          if (!ended) {
+            ++at;
+            continue;
+          }
+          waiter.status = *std::move(ended);
+          finished.splice(finished.end(), waiters_, at++);
+          again = true;
+        }
+      }
+    }
+    for (const auto& waiter : finished) {
+      if (waiter->cancellation != nullptr) waiter->cancellation->remove(waiter->token);
+      const Done done = std::move(waiter->done);
+      done(std::move(waiter->status));
+    }
+  }
+
+  bool withdraw(const std::shared_ptr<Waiter>& waiter) {
+    MutexLock lock(mutex_);
+    return waiters_.remove(waiter) > 0;
+  }
+  void cancel(const std::shared_ptr<Waiter>& waiter) {
+    if (withdraw(waiter)) waiter->done(waiter->cancellation->status());
+  }
+
+  const std::string what_;
+  Mutex mutex_;
+  Held held_ ARGOSY_GUARDED_BY(mutex_);
+  Waiters waiters_ ARGOSY_GUARDED_BY(mutex_);
+};
+
+}  // namespace argosy
