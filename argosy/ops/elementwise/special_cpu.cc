@@ -51,6 +51,8 @@ double Zeta::call(double x, double q) {
     const double below = call(x, std::ceil(q) - q) - call(x, 1 - q);
     return call(x, fraction) + (std::fmod(x, 2) == 0 ? below : -below);
   }
+  if (std::isinf(x)) return q > 1 ? 0 : q < 1 ? kInf : q == 1 ? 1 : kNan;  // q^-x is all there is
+  if (std::isinf(q)) return 0;
   double sum = 0;
   for (int k = 0; k < 9 || q <= 9; ++k, ++q) sum += std::pow(q, -x);
   const double power = std::pow(q, -x);

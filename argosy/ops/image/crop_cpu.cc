@@ -61,6 +61,9 @@ Status crop_and_resize(KernelContext& c, const AttrMap& attrs) {
   const float outside = attrs.get_float("extrapolation_value");
   ARGOSY_RETURN_IF_ERROR(check_pictures(x, "CropAndResize"));
   ARGOSY_RETURN_IF_ERROR(check_boxes(c.input(1), c.input(2), x.shape()[0]));
+  for (const float edge : c.input(1).values<float>()) {
+    if (!std::isfinite(edge)) return invalid_argument("Boxes contains at least one element that is not finite: ", edge);
+  }
   ARGOSY_ASSIGN_OR_RETURN(const auto size, read_size(c.input(3), "CropAndResize"));
   const Geometry g{c.input(1), c.input(2), x.shape()[1], x.shape()[2], size[0], size[1], x.shape()[3]};
   ARGOSY_ASSIGN_OR_RETURN(const Shape shape,

@@ -1,4 +1,5 @@
 #include <Eigen/Eigenvalues>
+#include <cstring>
 
 #include "argosy/ops/linalg/matrices.h"
 
@@ -38,7 +39,8 @@ Status general(const MatrixOp& op, MatrixCall& c) {
   }
   const std::int64_t n = s.rows;
   ARGOSY_ASSIGN_OR_RETURN(const Tensor e, c.output(0, s.with({n})));
-  ARGOSY_ASSIGN_OR_RETURN(const Tensor v, c.output(1, vectors ? s.with({n, n}) : Shape{0}));
+  ARGOSY_ASSIGN_OR_RETURN(const Tensor v, c.output(1, vectors ? s.with({n, n}) : Shape{}));
+  if (!vectors) std::memset(v.raw(), 0, v.bytes());
   return dispatch<Types>(c.dtype(), op.name, [&]<typename T>() {
     using C = std::complex<typename Eigen::NumTraits<T>::Real>;
     return for_each(n == 0 ? 0 : s.count, 25 * cube(n), [&](std::int64_t i) {

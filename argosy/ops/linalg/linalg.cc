@@ -101,7 +101,8 @@ Status svd_shape(ShapeContext& c) {
 Status eigen_shape(ShapeContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const Known a, matrices(c, 0, true));
   c.set_output(0, a.with({a.rows}));
-  c.set_output(1, c.attrs().get_bool("compute_v") ? a.with({a.rows, a.rows}) : PartialShape({0}));
+  const PartialShape none = c.op().name == "Eig" ? PartialShape::scalar() : PartialShape({0});
+  c.set_output(1, c.attrs().get_bool("compute_v") ? a.with({a.rows, a.rows}) : none);
   return ok_status();
 }
 Status solve_shape(ShapeContext& c) {

@@ -89,10 +89,13 @@ class FakeQuant final : public Kernel {
           continue;
         }
         const float d = c.input(0).data<float>()[i];
+        // Products with 0 and 1, as TensorFlow's: what is not finite stays so. NaN lies nowhere.
+        const bool inside = unset || (from[i] >= nudged.low && from[i] <= nudged.high);
         const bool under = !unset && from[i] < nudged.low, over = !unset && from[i] > nudged.high;
-        to[i] = under || over ? 0.0f : d;
-        if (under) below += d;
-        if (over) above += d;
+        const float nothing = d * 0.0f;
+        to[i] = inside ? d : nothing;
+        below += under ? d : nothing;
+        above += over ? d : nothing;
       }
       if (sums.size() < 2) continue;
       sums[0][channel] = static_cast<float>(below);

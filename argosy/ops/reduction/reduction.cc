@@ -25,14 +25,12 @@ std::optional<std::vector<std::int64_t>> known_axes(const ShapeContext& c) {
 
 Status reduced_shape(ShapeContext& c) {
   const PartialShape& x = c.input(0);
-  if (c.input(1).rank() > 1) {
-    return invalid_argument(c.op().name, ": axes must be a number or a vector, not of shape ", c.input(1));
-  }
   if (!x.has_rank()) return ok_status();
   const bool keep = c.attrs().get_bool("keep_dims");
   const auto axes = known_axes(c);
   if (!axes) {
-    const std::int64_t folded = c.input(1).rank() == 0 ? 1 : c.input(1).rank() == 1 ? c.input(1)[0] : -1;
+    // In whatever shape the axes come.
+    const std::int64_t folded = c.input(1).is_full() ? c.input(1).elements() : -1;
     if (keep) {
       c.set_output(0, PartialShape::unknown_of_rank(x.rank()));
     } else if (folded >= 0 && folded <= x.rank()) {

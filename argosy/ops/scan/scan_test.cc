@@ -58,5 +58,13 @@ TEST(ScanOps, Definitions) {
          .expect = {Tensor::vector<C>({{0, 1}, {-1, 0}})}});
 }
 
+TEST(ScanOps, TheAxisIsAScalar) {
+  for (const char* op : {"Cumsum", "Cumprod", "CumulativeLogsumexp"}) {
+    check({.op = op,
+           .inputs = {random_tensor(DType::kFloat32, {2, 3}), Tensor::vector<std::int32_t>({0})},
+           .error = Code::kInvalidArgument});
+  }
+}
+
 }  // namespace
 }  // namespace argosy

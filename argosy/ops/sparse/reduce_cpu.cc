@@ -19,7 +19,7 @@ struct Reduction {
 Result<Reduction> read_reduction(const Shape& x, const Tensor& axes, bool keep_dims) {
   if (axes.shape().rank() > 1)
     return invalid_argument("reduction_axes must be a scalar or a vector, not of shape ", axes.shape());
-  std::vector<bool> gone(static_cast<std::size_t>(x.rank()), axes.elements() == 0);
+  std::vector<bool> gone(static_cast<std::size_t>(x.rank()), false);  // no axes: nothing is reduced
   for (const std::int32_t axis : axes.values<std::int32_t>()) {
     ARGOSY_ASSIGN_OR_RETURN(const int at, normalize_axis(axis, x.rank(), "SparseReduce"));
     gone[static_cast<std::size_t>(at)] = true;

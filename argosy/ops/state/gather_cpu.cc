@@ -81,6 +81,9 @@ class Gather final : public Kernel {
 Status gather_nd(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const Tensor from, variable_value(c));
   ARGOSY_ASSIGN_OR_RETURN(const Shape shape, nd_result_shape(c.input(1).shape(), from.shape()));
+  if (from.elements() == 0 && c.input(1).elements() > 0) {
+    return invalid_argument("Requested more than 0 entries, but params is empty.  Params shape: ", from.shape());
+  }
   std::int64_t slice = 1;
   ARGOSY_ASSIGN_OR_RETURN(const Starts starts, nd_starts(c, c.input(1), from.shape(), false, slice));
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
