@@ -79,7 +79,7 @@ def difference(one, other, tolerance):
         return "" if a.tolist() == b.tolist() else f"{a.tolist()!r} against {b.tolist()!r}"
     if a.shape != b.shape or a.dtype.kind != b.dtype.kind:
         return f"{a.dtype}{a.shape} against {b.dtype}{b.shape}"
-    scale = max(1.0, float(np.max(np.abs(a), initial=0)))
+    scale = max(1.0, float(np.max(np.abs(a[np.isfinite(a)]), initial=0)))
     if np.allclose(a, b, rtol=0, atol=tolerance * scale, equal_nan=True):
         return ""
     return f"{np.max(np.abs(a.astype('complex128') - b.astype('complex128')))} apart (at most {tolerance * scale}): {a} against {b}"

@@ -3,7 +3,9 @@
     random_graphs.py ARGOSY [--count 200] [--first SEED] [--keep FOLDER]
 
 Graph number SEED is the same wherever it is made. Values are kept in bounds as they are made (tanh, clipping), so that what
-differs is an op and not an overflow; sums are compared relative to their size. A graph that differs is written to FOLDER.
+differs is an op and not an overflow; what jumps (comparisons, floor, sign, the gradient of a maximum) is shifted by APART, lest
+it tell which of two values that are equal but for their last bit is the larger one. Sums are compared relative to their size.
+A graph that differs is written to FOLDER.
 """
 import argparse
 import os
@@ -20,6 +22,9 @@ from programs import difference, server
 
 tf.disable_v2_behavior()
 tf.logging.set_verbosity(tf.logging.ERROR)
+
+
+APART = 0.01234567
 
 
 class Maker:
@@ -78,20 +83,22 @@ class Maker:
         return self.choose(self.ints[-6:])
 
     def unary(self):
-        return self.choose([tf.tanh, tf.sigmoid, tf.nn.relu, tf.abs, tf.square, tf.negative, tf.floor, tf.sign, tf.erf,
+        return self.choose([tf.tanh, tf.sigmoid, lambda x: tf.nn.relu(x - APART), lambda x: tf.abs(x - APART), tf.square, tf.negative,
+                            lambda x: tf.floor(x + APART), lambda x: tf.sign(x - APART), tf.erf,
                             tf.nn.elu, tf.nn.softplus, tf.sin, tf.zeros_like, tf.ones_like, tf.identity, tf.stop_gradient,
                             lambda x: tf.sqrt(tf.abs(x) + 0.1), lambda x: tf.exp(tf.tanh(x)), lambda x: tf.log1p(tf.abs(x)),
-                            lambda x: tf.clip_by_value(x, -2.0, 2.0), lambda x: tf.nn.leaky_relu(x)])(self.f())
+                            lambda x: tf.clip_by_value(x + APART, -2.0, 2.0), lambda x: tf.nn.leaky_relu(x - APART)])(self.f())
 
     def binary(self):
-        op = self.choose([tf.add, tf.subtract, tf.multiply, tf.maximum, tf.minimum, tf.squared_difference,
-                          lambda a, b: a / (tf.abs(b) + 1.0), lambda a, b: tf.where(a > b, a, b)])
+        op = self.choose([tf.add, tf.subtract, tf.multiply, lambda a, b: tf.maximum(a, b + APART),
+                          lambda a, b: tf.minimum(a, b + APART), tf.squared_difference,
+                          lambda a, b: a / (tf.abs(b) + 1.0), lambda a, b: tf.where(a > b + APART, a, b)])
         return tf.clip_by_value(op(self.f(), self.f()), -100.0, 100.0)
 
     def integer(self):
         return self.choose([lambda: self.i() + self.i(), lambda: self.i() * 3 % 7, lambda: tf.floordiv(self.i(), 2),
-                            lambda: tf.cast(tf.clip_by_value(self.f(), -50.0, 50.0) * 2, tf.int32), lambda: tf.shape(self.f()),
-                            lambda: tf.cast(self.f() > 0, tf.int32), lambda: tf.bitwise.bitwise_and(self.i(), 3)])()
+                            lambda: tf.cast(tf.clip_by_value(self.f(), -50.0, 50.0) * 2 + APART, tf.int32), lambda: tf.shape(self.f()),
+                            lambda: tf.cast(self.f() > APART, tf.int32), lambda: tf.bitwise.bitwise_and(self.i(), 3)])()
 
     def cast(self):
         return tf.cast(self.i(), tf.float32) * 0.1
@@ -128,8 +135,8 @@ class Maker:
         at = tf.clip_by_value(self.i(), 0, tf.maximum(tf.size(x) - 1, 0))
         filled = tf.concat([x, [0.5]], 0)
         return self.choose([lambda: tf.gather(filled, at), lambda: tf.unsorted_segment_sum(filled, tf.zeros_like(filled, tf.int32), 2),
-                            lambda: tf.one_hot(tf.floormod(at, 3), 3), lambda: tf.boolean_mask(filled, filled > 0),
-                            lambda: tf.cast(tf.argmax(filled), tf.int32), lambda: tf.nn.top_k(filled, 1).values])()
+                            lambda: tf.one_hot(tf.floormod(at, 3), 3), lambda: tf.boolean_mask(filled, filled > APART),
+                            lambda: tf.cast(tf.argmax(tf.floor(filled * 4.0 + APART)), tf.int32), lambda: tf.nn.top_k(filled, 1).values])()
 
     def picture(self):
         x = tf.reshape(self.f(), [-1])[:16]
@@ -140,7 +147,7 @@ class Maker:
 
     def condition(self):
         a, b = self.f(), self.f()
-        return tf.cond(tf.reduce_sum(a) > tf.reduce_sum(b), lambda: tf.reduce_sum(a) * 0.5, lambda: tf.reduce_mean(tf.tanh(b)) + 1.0)
+        return tf.cond(tf.reduce_sum(a) > tf.reduce_sum(b) + APART, lambda: tf.reduce_sum(a) * 0.5, lambda: tf.reduce_mean(tf.tanh(b)) + 1.0)
 
     def loop(self):
         x = tf.tanh(self.f())
@@ -223,6 +230,8 @@ def main():
     with server(options.argosy, options.devices) as target:
         for seed in range(options.first, options.first + options.count):
             made = make(seed, options.devices)
+            if (seed - options.first) % 500 == 499:
+                print(f"{seed - options.first + 1} graphs, {len(different)} differ, {time.time() - start:.0f} s", file=sys.stderr, flush=True)
             told = disagreement(run("", made), run(target, made))
             if told:
                 different.append(seed)
