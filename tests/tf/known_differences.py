@@ -18,6 +18,7 @@ ROWS = [
     ("NextIteration LoopCond", "ours refuses", "", "a loop's op outside of a loop"),
     ("PlaceholderWithDefault", "ours refuses", "does not fit shape", "a default that contradicts the shape is refused here"),
     ("Round", "values", "", "TensorFlow's Round of integers gives 0"),
+    ("Eig", "values", "'compute_v': False", "TensorFlow leaves vectors that nobody asked for unset"),
     ("ToBool", "ours accepts", "cannot be converted", "TensorFlow has no 16-bit floats there"),
     ("Where", "ours accepts", "No WhereOp", "TensorFlow has no float16 there"),
     ("StatelessRandom* StatelessTruncated*", "ours accepts", "Invalid seed type", "seeds of any integer dtype are taken here"),
