@@ -284,6 +284,10 @@ std::vector<Cover> area_plan(const Rule& rule, std::int64_t from, std::int64_t t
   std::vector<Cover> plan(static_cast<std::size_t>(to));
   const float scale = rule.scale(from, to);
   for (std::int64_t i = 0; i < to; ++i) {
+    if (scale == 0) {  // one pixel, with its corners aligned: there is nothing else to cover
+      plan[static_cast<std::size_t>(i)].parts.emplace_back(0, 1.0f);
+      continue;
+    }
     const float begin = static_cast<float>(i) * scale, end = static_cast<float>(i + 1) * scale;
     const auto first = static_cast<std::int64_t>(std::floor(begin)), last = static_cast<std::int64_t>(std::ceil(end));
     for (std::int64_t k = first; k < last; ++k) {
@@ -306,7 +310,11 @@ Status area(KernelContext& c, const AttrMap& attrs) {
   const Sizes in = sizes_of(x.shape());
   if (shape.elements() == 0) return ok_status();
   const auto rows = area_plan(rule, in.height, size[0]), columns = area_plan(rule, in.width, size[1]);
-  const float all = 1.0f / (rule.scale(in.height, size[0]) * rule.scale(in.width, size[1]));
+  const auto covered = [&](std::int64_t from, std::int64_t to) {
+    const float scale = rule.scale(from, to);
+    return scale == 0 ? 1.0f : scale;
+  };
+  const float all = 1.0f / (covered(in.height, size[0]) * covered(in.width, size[1]));
   return dispatch<RealTypes>(x.dtype(), "ResizeArea", [&]<typename T>() {
     parallel_for(in.batch * size[0], grain(in.width * in.channels), [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t r = begin; r < end; ++r) {

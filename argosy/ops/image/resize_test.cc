@@ -40,6 +40,11 @@ TEST(ResizeOps, EveryKindAndSize) {
   check({.op = "ResizeBilinear",
          .inputs = {Tensor::of<std::uint8_t>({1, 1, 2, 1}, {10, 20}), size(1, 4)},
          .expect = {Tensor::of<float>({1, 1, 4, 1}, {10, 15, 20, 20})}});
+  check({.op = "ResizeArea",  // one pixel, its corners aligned
+         .inputs = {Tensor::of<float>({1, 1, 2, 1}, {1, 3}), Tensor::vector<std::int32_t>({3, 2})},
+         .attrs = {{"align_corners", true}},
+         .other_dtypes = false,
+         .check_gradient = false});
   check({.op = "ResizeArea",
          .inputs = {Tensor::of<float>({1, 2, 2, 1}, {1, 2, 3, 4}), size(1, 1)},
          .expect = {Tensor::of<float>({1, 1, 1, 1}, {2.5})},

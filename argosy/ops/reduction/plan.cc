@@ -17,7 +17,9 @@ Result<AxisSet> axis_set(const Tensor& axes, int rank, std::string_view op) {
     const std::int64_t axis = *axes.data<std::int32_t>();
     return axis_set(std::span(&axis, 1), rank, op);
   }
-  ARGOSY_ASSIGN_OR_RETURN(const auto numbers, to_int64s(axes, str_cat(op, ": axes")));
+  // In whatever shape they come.
+  const Tensor flat = axes.shape().rank() > 1 ? axes.reshaped({axes.elements()}) : axes;
+  ARGOSY_ASSIGN_OR_RETURN(const auto numbers, to_int64s(flat, str_cat(op, ": axes")));
   return axis_set(numbers, rank, op);
 }
 

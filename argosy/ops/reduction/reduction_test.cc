@@ -189,5 +189,11 @@ TEST(ReductionOps, L2Loss) {
   check({.op = "L2Loss", .inputs = {random_tensor(DType::kFloat32, {20, 11})}});
 }
 
+TEST(ReductionOps, AxesComeInAnyShape) {
+  check({.op = "Sum",
+         .inputs = {Tensor::of<float>({2, 1, 2}, {1, 2, 3, 4}), Tensor::of<std::int32_t>({1, 2}, {0, 2})},
+         .expect = {Tensor::vector<float>({10})}});
+}
+
 }  // namespace
 }  // namespace argosy
