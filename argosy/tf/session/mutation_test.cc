@@ -85,8 +85,27 @@ class Mutations : public testing::Test {
     EXPECT_TRUE(reply.ok() && response.ParseFromString(joined(*reply)));
     return response.session_handle();
   }
+  // Nodes that the graph gets later, named for the round.
+  std::string addition(std::int64_t round) const {
+    const std::string more = str_cat("more", round);
+    return graph_text(node(more, "Mul", {"y", "x"}) + node(more + "/minus", "Sub", {more, "call"}, kFloat, "/gpu:0"));
+  }
+  // Nodes are looked at when a step reaches them: a session that a mutant made is asked for some.
+  void run_some(std::string_view created, std::mt19937_64& random) {
+    tensorflow::CreateSessionResponse response;
+    if (!response.ParseFromString(std::string(created))) return;
+    constexpr const char* kNames[] = {"y:0", "m:0", "exit:0", "call:0", "v/read:0", "y2:0", "switch:1", "c:0"};
+    StepCall step = honest();
+    step.fetches = {kNames[random() % std::size(kNames)], kNames[random() % std::size(kNames)]};
+    if (random() % 2 == 0) step.targets = {"v/assign"};
+    steps_answered_ += call(Method::kRunStep, run_step_request(response.session_handle(), step), 1000).ok() ? 1 : 0;
+    (void)call(Method::kCloseSession,
+               from_text<tensorflow::CloseSessionRequest>("session_handle: '" + response.session_handle() + "'"), 1000);
+  }
   StepCall honest() const { return {.feeds = {{"x:0", Tensor::vector<float>({1, 2})}}, .fetches = {"m:0", "exit:0"}}; }
 
+  static constexpr const char* kFloat = "attr { key: 'T' value { type: DT_FLOAT } }";
+  std::int64_t steps_answered_ = 0;
   Deadlines deadlines_;
   std::unique_ptr<SessionService> service_;
 };
@@ -95,7 +114,7 @@ TEST_F(Mutations, EveryMutantEndsAndHonestRequestsGoOn) {
   std::mt19937_64 random(static_cast<std::uint64_t>(from_environment("ARGOSY_SEED", 1)));
   const std::int64_t rounds = from_environment("ARGOSY_MUTATIONS", 3000);
   std::string session = create();
-  std::int64_t answered = 0, slowest = 0;
+  std::int64_t answered = 0, slowest = 0, version = 0;
   for (std::int64_t i = 0; i < rounds; ++i) {
     StepCall assign{.feeds = {{"x:0", Tensor::vector<float>({1, 2})}}, .targets = {"v/assign"}};
     const StepCall asks{.feeds = assign.feeds,
@@ -107,6 +126,7 @@ TEST_F(Mutations, EveryMutantEndsAndHonestRequestsGoOn) {
         {Method::kCreateSession, create_session_request(graph(), config_text("gpu_options { visible_device_list: '0' "
                                                                              "per_process_gpu_memory_fraction: 0.5 } "
                                                                              "device_count { key: 'GPU' value: 1 }"))},
+        {Method::kExtendSession, extend_session_request(session, addition(i), version)},
         {Method::kRunStep, run_step_request(session, honest())},
         {Method::kRunStep, run_step_request(session, assign)},
         {Method::kRunStep, run_step_request(session, asks)},
@@ -130,7 +150,15 @@ TEST_F(Mutations, EveryMutantEndsAndHonestRequestsGoOn) {
     const auto& [method, request] = requests[random() % std::size(requests)];
     const std::string mutant = mutate(request, random);
     const std::int64_t start = now_nanos();
-    answered += call(method, mutant, 1 + random() % 200).ok() ? 1 : 0;
+    const auto got = call(method, mutant, 1 + random() % 200);
+    if (got.ok()) {
+      ++answered;
+      if (method == Method::kCreateSession) run_some(joined(*got), random);
+      tensorflow::ExtendSessionResponse extended;
+      if (method == Method::kExtendSession && extended.ParseFromString(joined(*got))) {
+        version = extended.new_graph_version();
+      }
+    }
     slowest = std::max(slowest, now_nanos() - start);
     ASSERT_LT(seconds_since(start), 30) << method_name(method) << " in round " << i;
     if (i % 50 != 0) continue;
@@ -138,6 +166,7 @@ TEST_F(Mutations, EveryMutantEndsAndHonestRequestsGoOn) {
     if (std::ranges::none_of(before, [&](const auto& s) { return s.handle == session; }) || before.size() > 50) {
       service_->close_all();
       session = create();
+      version = 0;
     }
     const auto reply = call(Method::kRunStep, run_step_request(session, honest()), 100);
     ASSERT_TRUE(reply.ok());
@@ -145,8 +174,10 @@ TEST_F(Mutations, EveryMutantEndsAndHonestRequestsGoOn) {
     EXPECT_EQ(step.code, 0) << step.message << " in round " << i;
     EXPECT_EQ(step["m:0"].shape().to_string(), "[1,1]") << "the mutants cannot change an honest session's graph";
   }
-  std::printf("%ld of %ld mutants answered, the slowest in %.0f ms\n", static_cast<long>(answered),
-              static_cast<long>(rounds), static_cast<double>(slowest) * 1e-6);
+  std::printf("%ld of %ld mutants answered, the slowest in %.0f ms; %ld steps of mutated graphs ran\n",
+              static_cast<long>(answered), static_cast<long>(rounds), static_cast<double>(slowest) * 1e-6,
+              static_cast<long>(steps_answered_));
+  EXPECT_GT(steps_answered_, rounds / 1000);
   EXPECT_GT(answered, rounds / 20);
   EXPECT_LT(answered, rounds);
 }

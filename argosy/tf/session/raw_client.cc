@@ -101,6 +101,14 @@ std::string create_session_request(std::string_view graph_def, std::string_view 
   return joined(to.take());
 }
 
+std::string extend_session_request(std::string_view session, std::string_view graph_def, std::int64_t version) {
+  WireWriter to;
+  to.bytes_field(1, session);
+  to.bytes_field(2, graph_def);
+  to.varint_field(3, static_cast<std::uint64_t>(version));
+  return joined(to.take());
+}
+
 const Tensor& StepReply::operator[](std::string_view name) const {
   static const Tensor none;
   for (const auto& [key, tensor] : tensors) {

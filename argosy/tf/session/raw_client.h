@@ -38,9 +38,10 @@ struct StepCall {
   bool errors_in_body = true;
 };
 
-// Serialised RunStepRequest and CreateSessionRequest.
+// Serialised RunStepRequest, CreateSessionRequest and ExtendSessionRequest.
 std::string run_step_request(std::string_view session, const StepCall& call);
 std::string create_session_request(std::string_view graph_def, std::string_view config);
+std::string extend_session_request(std::string_view session, std::string_view graph_def, std::int64_t version);
 StepReply read_step_reply(const RawReply& reply);
 
 class RawClient {

@@ -86,6 +86,12 @@ bool WireReader::copy(std::size_t size, void* to) {
   return true;
 }
 
+bool WireReader::drop(std::size_t size) {
+  if (size > remaining_) return damaged();
+  advance(size);
+  return true;
+}
+
 void WireReader::skip(const WireField& field) {
   if (!field.is_varint()) advance(field.value);
 }

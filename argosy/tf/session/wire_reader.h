@@ -49,8 +49,10 @@ class WireReader {
   void copy(const WireField& field, void* to);
   void skip(const WireField& field);
 
-  // Without a field: the next `size` bytes, and a varint. False when there are not so many, or it is damaged.
+  // Without a field: the next `size` bytes, copied or passed over, and a varint. False when there are not so many, or
+  // it is damaged.
   bool copy(std::size_t size, void* to);
+  bool drop(std::size_t size);
   bool varint(std::uint64_t& value);
 
   // All that remains, as one string.

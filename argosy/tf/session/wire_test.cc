@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "argosy/tf/session/step_request.h"
 #include "argosy/tf/session/tensor_wire.h"
 #include "argosy/tf/tensor_proto.h"
@@ -67,6 +69,16 @@ TEST(TensorWire, StringsArriveAsContentsFromStockClients) {
     const auto read = read_in_pieces(proto.SerializeAsString(), size);
     ASSERT_TRUE(read.ok()) << read.status().to_string();
     EXPECT_EQ(read->to_string(), Tensor::vector<std::string>({"a", "", "bc"}).to_string());
+  }
+}
+
+TEST(TensorWire, LargeContentsInPiecesAreCopiedWholeByAllThreads) {
+  const Tensor sent = Tensor::zeros(DType::kInt32, {5'000'003});
+  for (std::int64_t i = 0; i < sent.elements(); ++i) sent.data<std::int32_t>()[i] = static_cast<std::int32_t>(i);
+  for (const std::size_t size : {std::size_t{65519}, std::size_t{1} << 26}) {
+    const auto read = read_in_pieces(serialized(sent), size);
+    ASSERT_TRUE(read.ok()) << read.status().to_string();
+    EXPECT_EQ(std::memcmp(read->raw(), sent.raw(), sent.bytes()), 0);
   }
 }
 
