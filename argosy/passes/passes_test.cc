@@ -147,6 +147,33 @@ TEST(Place, ColocationFollowsTheLeader) {
   EXPECT_EQ(placed->device[follower.node().index], 2);
 }
 
+TEST(Place, GradientsGoWhereTheirOpWasPut) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat32, {2}, "x");
+  Value second;
+  {
+    const auto on = g.device("/gpu:1");
+    second = identity(x, "tower/layer/MatMul");
+  }
+  const Value first = identity(second, "free/MatMul");
+  const Value of_second = identity(first, "train/gradients/tower/layer/MatMul_grad/MatMul_1");
+  const Value of_first = identity(second, "gradients/free/MatMul_grad/MatMul");
+  const Value of_none = identity(second, "gradients/nothing_grad/MatMul");
+  Value pinned;
+  {
+    const auto on = g.device("/gpu:0");
+    pinned = identity(second, "gradients/tower/layer/MatMul_grad/pinned");
+  }
+  const auto placed =
+      place(g, {.devices = one_cpu_two_gpus(), .has_kernel = [](const OpDef&, const DeviceSpec&) { return true; }});
+  ASSERT_TRUE(placed.ok());
+  EXPECT_EQ(placed->device[of_second.node().index], 2);
+  EXPECT_THAT(placed->reason[of_second.node().index], testing::HasSubstr("gradient"));
+  EXPECT_EQ(placed->device[of_first.node().index], 1) << "its op was put nowhere";
+  EXPECT_EQ(placed->device[of_none.node().index], 1);
+  EXPECT_EQ(placed->device[pinned.node().index], 1);
+}
+
 TEST(Place, RefusesWithoutSoftPlacement) {
   Graph g;
   {

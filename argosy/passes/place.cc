@@ -191,6 +191,10 @@ class Placer {
       const int with = placement_.device[n.inputs[0].node.index];
       if (with >= 0 && capable[with]) return put(id, with, "looks at its input's shape");
     }
+    if (request.is_open()) {
+      const int with = forward_device(n);
+      if (with >= 0 && capable[with]) return put(id, with, "with the op whose gradient it is");
+    }
     if (n.op->name == "_Arg" && request.is_open()) return put(id, 0, "fed from the host");
     int device = best(request, capable);
     if (device >= 0) {
@@ -214,6 +218,19 @@ class Placer {
       }
     }
     return cannot_assign(id, why_not(request, id));
+  }
+
+  // Where the user put the op whose gradient this node is part of; -1: nowhere, or it is no such node. TensorFlow's
+  // Python names gradients after the op, scope/OP_grad/…, and leaves them on the first GPU unless asked to colocate.
+  int forward_device(const Node& n) {
+    const std::string_view name = n.name;
+    const std::size_t end = name.find("_grad/");
+    if (end == std::string_view::npos) return -1;
+    for (std::size_t slash = name.find('/'); slash < end; slash = name.find('/', slash + 1)) {
+      const auto forward = graph_.find(name.substr(slash + 1, end - slash - 1));
+      if (forward && !groups_.request(forward->index).is_open()) return placement_.device[forward->index];
+    }
+    return -1;
   }
 
   Status assign_generator(NodeId id, std::span<const Graph::Use> uses) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What only shows after a while: a session server that many stock clients come to and leave, properly or killed.
 
-    long_runs.py PROGRAM [--cycles 10000] [--killed 1000] [--tolerance 0.01]
+    long_runs.py PROGRAM [--cycles 10000] [--killed 1000] [--stalled 4] [--tolerance 0.01]
 
 Resident memory, descriptors and threads of the server after the last client are held against those after the first
 quarter of them: they may differ by the tolerance. A step of a client that was killed must end, and its session with its lease.
@@ -77,6 +77,8 @@ def killed_clients(server, count, tolerance):
     for done in range(0, count, AT_ONCE):
         if before is None and done >= count // 4:
             before = settled(server)
+        if done % max(AT_ONCE, count // 10 // AT_ONCE * AT_ONCE) == 0:
+            print(f"  {done} killed: {settled(server)}", flush=True)
         clients = [LoopingClient(server.target, loop, again) for _ in range(AT_ONCE)]
         for client in clients:
             client.wait_until_it_runs()
@@ -91,6 +93,53 @@ def killed_clients(server, count, tolerance):
     check("steps of killed clients", slowest < 5, f"one ran on for {slowest:.1f} s")
     compare("clients killed in a step", count, before, settled(server), tolerance)
     print(f"their steps ended within {slowest:.2f} s", flush=True)
+
+
+def stalled_clients(server, count):
+    """Clients whose machine hangs while they are sent much: each holds what it fetched and no more, nobody else waits, and
+    what they held comes back once they have not answered for half a minute."""
+    fresh()
+    mebibytes = 64
+    x = tf1.placeholder(tf.float32, [])
+    large = tf.fill([mebibytes << 18], x)
+    small = x + 1.0
+    before = settled(server)
+    clients = []
+    for _ in range(count):
+        ready, writes = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                session = tf1.Session(server.target)
+                session.run(small, {x: 1.0})
+                os.write(writes, b"!")
+                while True:
+                    session.run(large, {x: 1.0})
+            finally:
+                os._exit(1)
+        clients.append(pid)
+        check("client", select.select([ready], [], [], 60)[0], "it did not begin")
+        os.close(ready)
+        os.close(writes)
+    time.sleep(1)
+    for pid in clients:
+        os.kill(pid, signal.SIGSTOP)
+    time.sleep(2)
+    held = server.resources()
+    grown = (held[0] - before[0]) / (count * mebibytes << 20)
+    check("memory of stalled clients", grown < 2, f"{grown:.2f} of what they fetched")
+    begin = time.time()
+    while server.metric("argosy_sessions") > 0 and time.time() < begin + 90:
+        time.sleep(0.5)
+    check("stalled clients let go", time.time() < begin + 90, "their sessions are still there")
+    took = time.time() - begin
+    for pid in clients:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    after = settled(server)
+    check("memory after stalled clients", after[0] - before[0] < (count * mebibytes << 20) // 4, f"{before} -> {after}")
+    print(f"{count} clients stopped in a fetch of {mebibytes} MiB: {grown:.2f} of it held, let go after {took:.0f} s; "
+          f"resident KiB {before[0] // 1024} -> {held[0] // 1024} -> {after[0] // 1024}", flush=True)
 
 
 def cycles(server, count, tolerance):
@@ -113,12 +162,15 @@ def main():
     parser.add_argument("program")
     parser.add_argument("--cycles", type=int, default=10_000)
     parser.add_argument("--killed", type=int, default=1000)
+    parser.add_argument("--stalled", type=int, default=4)
     parser.add_argument("--tolerance", type=float, default=0.01)
     args = parser.parse_args()
     server = Server(args.program, "--session-lease", "3")
     try:
         if args.killed > 0:
             killed_clients(server, args.killed, args.tolerance)
+        if args.stalled > 0:
+            stalled_clients(server, args.stalled)
         if args.cycles > 0:
             cycles(server, args.cycles, args.tolerance)
         server.stop()

@@ -45,7 +45,7 @@ def train(target, logs):
         h = tf.nn.relu(tf.matmul(tf.reshape(x, [-1, 144]), w) + tf.Variable(tf.zeros([16]), name="biases"))
     with tf.name_scope("output"):
         logits = tf.matmul(h, tf.Variable(tf.random_normal([16, 4], stddev=0.1, seed=2), name="weights"))
-    with tf.name_scope("loss"):
+    with tf.name_scope("error"):
         loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits))
         right = tf.reduce_mean(tf.cast(tf.equal(tf.argmax(logits, 1), y), tf.float32))
     step = tf.train.AdamOptimizer(0.01).minimize(loss)

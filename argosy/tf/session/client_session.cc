@@ -8,6 +8,7 @@
 #include "argosy/tf/session/device_check.h"
 #include "argosy/tf/session/partial_run.h"
 #include "argosy/tf/session/rpc_error.h"
+#include "argosy/tf/session/run_options.h"
 #include "argosy/tf/session/step_metadata.h"
 #include "argosy/tf/session/wire_writer.h"
 
@@ -184,16 +185,6 @@ Status ClientSession::fill_metadata(const PreparedStep& step, const tensorflow::
 
 namespace {
 
-Result<tensorflow::RunOptions> read_options(const std::string& serialized) {
-  tensorflow::RunOptions options;
-  if (!serialized.empty() && !options.ParseFromString(serialized)) return invalid_argument("RunOptions are damaged");
-  return options;
-}
-
-bool wants_metadata(const tensorflow::RunOptions& options) {
-  return options.trace_level() == tensorflow::RunOptions::FULL_TRACE || options.output_partition_graphs();
-}
-
 // What the next fields need: one entry of a response.
 Status add_fetch(std::string_view name, const Tensor& value, const TensorWire& wire, WireWriter& to) {
   ARGOSY_ASSIGN_OR_RETURN(const TensorMessage tensor, TensorMessage::make(value, wire));
@@ -217,7 +208,8 @@ Result<std::vector<WirePiece>> ClientSession::run_step(const StepRequest& reques
   const Busy busy(*this);
   ARGOSY_RETURN_IF_ERROR(new_request(request.request_id, "RunStep"));
   if (!request.partial_run.empty()) return run_partially(request, call);
-  ARGOSY_ASSIGN_OR_RETURN(const auto options, read_options(request.options));
+  tensorflow::RunOptions options;
+  ARGOSY_RETURN_IF_ERROR(read_options(request.options, options));
   ARGOSY_ASSIGN_OR_RETURN(const auto step, prepared(request, call));
   std::vector<Tensor> feeds(request.feeds.size());
   for (std::size_t i = 0; i < feeds.size(); ++i) {
@@ -293,6 +285,7 @@ Result<std::vector<WirePiece>> ClientSession::run_partially(const StepRequest& r
 Result<std::int64_t> ClientSession::make_callable(const tensorflow::CallableOptions& options, std::int64_t request_id) {
   const Busy busy(*this);
   ARGOSY_RETURN_IF_ERROR(new_request(request_id, "MakeCallable"));
+  ARGOSY_RETURN_IF_ERROR(check_options(options.run_options()));
   if (options.tensor_connection_size() > 0) {
     return unimplemented("CallableOptions.tensor_connection: feed ", options.tensor_connection(0).to_tensor(),
                          " and fetch ", options.tensor_connection(0).from_tensor(), " instead");

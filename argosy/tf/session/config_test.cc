@@ -5,6 +5,8 @@
 #include "argosy/tf/session/server_test.h"
 #include "argosy/tf/session/session_config.h"
 #include "argosy/tf/session/session_devices.h"
+#include "argosy/tf/session/session_service.h"
+#include "argosy/tf/session/wire_writer.h"
 
 namespace argosy::tf {
 namespace {
@@ -107,6 +109,42 @@ TEST_F(ConfigTest, GrowthIsAcceptedAndAlreadySo) {
   EXPECT_EQ(run_floats(create_on("/device:GPU:0", "gpu_options { allow_growth: true }"), 10).code, 0);
 }
 
+// A call of the service itself, whose machine can be looked at.
+class PlainCall final : public CallContext {
+ public:
+  Cancellation& cancellation() override { return cancellation_; }
+  void about_to_run(std::int64_t) override {}
+
+ private:
+  Cancellation cancellation_;
+};
+
+TEST(SessionMemory, IsTakenAsItIsNeededAndReturnsAtClose) {
+  auto machine = Machine::make({.emulate = "gpu:64MiB"});
+  ASSERT_TRUE(machine.ok());
+  SessionService service({.machine = *machine});
+  const auto in_use = [&] { return (*machine)->device(1).allocator().stats().in_use_bytes; };
+  const auto call = [&](Method method, const std::string& request) {
+    PlainCall context;
+    const std::string_view pieces[] = {request};
+    auto reply = service.call(method, WireReader(pieces), context);
+    EXPECT_TRUE(reply.ok()) << reply.status().to_string();
+    return reply.ok() ? joined(*reply) : "";
+  };
+  const std::string graph = graph_text(placeholder_node("x") + node("y", "AddV2", {"x", "x"}, kFloat, "/device:GPU:0") +
+                                       node("z", "Neg", {"y"}, kFloat, "/device:GPU:0"));
+  const std::uint64_t at_first = in_use();
+  EXPECT_LT(at_first, 1u << 20) << "nothing is grabbed before it is needed";
+  tensorflow::CreateSessionResponse created;
+  ASSERT_TRUE(created.ParseFromString(call(Method::kCreateSession, create_session_request(graph, ""))));
+  const StepCall step{.feeds = {{"x:0", Tensor::zeros(DType::kFloat32, {4 << 20})}}, .fetches = {"z:0"}};
+  (void)call(Method::kRunStep, run_step_request(created.session_handle(), step));
+  EXPECT_GE((*machine)->device(1).allocator().stats().peak_bytes, 16u << 20);
+  (void)call(Method::kCloseSession,
+             from_text<tensorflow::CloseSessionRequest>("session_handle: '" + created.session_handle() + "'"));
+  EXPECT_EQ(in_use(), at_first);
+}
+
 TEST_F(ConfigTest, DeviceCountLeavesGpusOut) {
   EXPECT_THAT(names(create(config_text("device_count { key: 'GPU' value: 0 }"))), ElementsAre("CPU:0"));
   EXPECT_THAT(names(create(config_text("device_count { key: 'GPU' value: 1 }"))), ElementsAre("CPU:0", "GPU:0"));
@@ -132,6 +170,59 @@ TEST_F(ConfigTest, PlacementIsCheckedWhenTheGraphArrives) {
   EXPECT_EQ(run_floats(soft, 10).code, 0);
   EXPECT_EQ(create_on("/job:worker/task:3", "allow_soft_placement: true"), "") << "another task is not here";
   EXPECT_EQ(create_on("/device:", ""), "");
+}
+
+TEST_F(ConfigTest, WhatSoftPlacementMovesIsToldOnce) {
+  const std::string s = create_on("/device:GPU:5", "allow_soft_placement: true log_device_placement: true");
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(run_floats(s, 10).code, 0);
+  const std::string log = testing::internal::GetCapturedStderr();
+  const std::size_t first = log.find("moved from");
+  ASSERT_NE(first, std::string::npos) << log;
+  EXPECT_THAT(log.substr(first), HasSubstr("there is no such device"));
+  EXPECT_EQ(log.find("placement of", log.find("placement of") + 1), std::string::npos) << log;
+}
+
+TEST_F(ConfigTest, ADeviceThatIsFullSaysWhatFillsIt) {
+  const std::string s = create_on("/device:GPU:0", "");
+  StepCall call{.feeds = {{"x:0", Tensor::zeros(DType::kFloat32, {20 << 20})}}, .targets = {"z"}};
+  call.options = from_text<tensorflow::RunOptions>("report_tensor_allocations_upon_oom: true");
+  const auto reply = run(s, call);
+  EXPECT_EQ(reply.code, code(Code::kResourceExhausted));
+  EXPECT_THAT(reply.message, HasSubstr("64.0 MiB"));
+  EXPECT_THAT(reply.message, HasSubstr("gpu:0"));
+  EXPECT_THAT(reply.message, HasSubstr("80.0 MiB"));
+}
+
+TEST_F(ConfigTest, OpsBesideEachOtherNeverExceedWhatWasAllowed) {
+  // A device runs one op at a time, so that every number of inter-op threads is kept to.
+  for (const char* threads : {"1", "2", "64"}) {
+    const std::string s = create_on("", str_cat("inter_op_parallelism_threads: ", threads));
+    EXPECT_EQ(run_floats(s, 10).code, 0) << reply_.message;
+  }
+  EXPECT_EQ(create_on("", "inter_op_parallelism_threads: -1"), "");
+}
+
+TEST_F(ConfigTest, WhatCannotBeDoneIsAnErrorNotSilence) {
+  const std::string s = create_on("", "");
+  StepCall call{.feeds = {{"x:0", Tensor::scalar(1.0f)}}, .fetches = {"z:0"}};
+  const std::string watch =
+      "debug_options { debug_tensor_watch_opts { node_name: 'y' output_slot: 0 debug_ops: "
+      "'DebugIdentity' debug_urls: 'file:///tmp/dumps' } }";
+  call.options = from_text<tensorflow::RunOptions>(watch);
+  const auto refused = run(s, call);
+  EXPECT_EQ(refused.code, code(Code::kUnimplemented));
+  EXPECT_THAT(refused.message, HasSubstr("y:0"));
+  const auto make = [&](const std::string& options) {
+    return client_->master("MakeCallable", from_text<tensorflow::MakeCallableRequest>(
+                                               "session_handle: '" + s + "' options { fetch: 'z:0' " + options + " }"));
+  };
+  EXPECT_EQ(make("feed: 'x:0' run_options { " + watch + " }").code, code(Code::kUnimplemented));
+  const auto connection = make("tensor_connection { from_tensor: 'y:0' to_tensor: 'x:0' }");
+  EXPECT_EQ(connection.code, code(Code::kUnimplemented));
+  EXPECT_THAT(connection.message, HasSubstr("feed x:0 and fetch y:0 instead"));
+  call.options = from_text<tensorflow::RunOptions>("debug_options { }");
+  EXPECT_EQ(run(s, call).code, 0);
 }
 
 TEST_F(ConfigTest, PlacementIsLoggedByTheServer) {

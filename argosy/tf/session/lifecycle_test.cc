@@ -1,6 +1,8 @@
 // Steps that do not end, clients that leave, sessions that are forgotten.
 #include <httplib.h>
+#include <unistd.h>
 
+#include <fstream>
 #include <thread>
 
 #include "argosy/base/clock.h"
@@ -60,6 +62,28 @@ TEST_F(LifecycleTest, DeadlinesEndTheStepAndLeaveTheSession) {
   const std::string hasty = client_->create(looping_graph(), config_text("operation_timeout_in_ms: 100"));
   EXPECT_EQ(run(hasty, spin(true)).code, code(Code::kDeadlineExceeded));
   EXPECT_EQ(run(hasty, spin(false)).code, 0);
+}
+
+// What this process holds now, in bytes.
+std::int64_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  std::int64_t all = 0, resident = 0;
+  statm >> all >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+TEST_F(LifecycleTest, AThousandTimeoutsLeaveNothingBehind) {
+  start();
+  const std::string s = client_->create(looping_graph());
+  StepCall call = spin(true);
+  call.options = from_text<tensorflow::RunOptions>("timeout_in_ms: 1");
+  std::int64_t before = 0;
+  for (int i = 0; i < 1000; ++i) {
+    if (i == 250) before = resident_bytes();
+    ASSERT_EQ(run(s, call).code, code(Code::kDeadlineExceeded));
+  }
+  EXPECT_LT(resident_bytes() - before, std::max<std::int64_t>(before / 100, 1 << 20));
+  EXPECT_EQ(run(s, spin(false)).code, 0);
 }
 
 TEST_F(LifecycleTest, AClientThatLeavesTakesItsStepAlong) {
