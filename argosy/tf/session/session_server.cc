@@ -1,5 +1,7 @@
 #include "argosy/tf/session/session_server.h"
 
+#include <malloc.h>
+
 #include <atomic>
 #include <fstream>
 #include <sstream>
@@ -14,6 +16,8 @@
 namespace argosy::tf {
 
 namespace {
+
+constexpr int kLooksBetweenTrims = 10;
 
 constexpr const char* kUsage = "ARG-USAGE";
 
@@ -122,7 +126,7 @@ class SessionServer::Impl {
                      transport.host, o.http_port, [this] { return metrics_page(*service_, transport_->threads()); },
                      [this, begin] { return status_page(*service_, address_, begin, transport_->threads()); }));
     }
-    if (o.session_lease.count() > 0) janitor_ = std::thread([this] { close_expired(); });
+    janitor_ = std::thread([this] { tidy(); });
     return ok_status();
   }
 
@@ -145,11 +149,18 @@ class SessionServer::Impl {
   SessionService& service() const { return *service_; }
 
  private:
-  void close_expired() {
+  // Sessions whose lease is over; and once nobody is there, what the last ones left: answers that nobody had read yet,
+  // the heap's free pages.
+  void tidy() {
     MutexLock lock(mutex_);
-    while (!stopping_) {
+    for (int empty = 0; !stopping_;) {
       (void)changed_.wait_until(mutex_, std::chrono::steady_clock::now() + std::chrono::milliseconds(500));
-      if (!stopping_) (void)service_->close_expired();
+      if (stopping_) return;
+      (void)service_->close_expired();
+      empty = service_->sessions().empty() ? empty + 1 : 0;
+      if (empty % kLooksBetweenTrims != 1) continue;
+      service_->give_memory_back();
+      malloc_trim(0);
     }
   }
 

@@ -49,6 +49,9 @@ class SessionService {
   // Closes sessions whose lease is over; to be called now and then. Returns how many.
   int close_expired();
 
+  // What devices keep for later allocations, if nobody is there to make them.
+  void give_memory_back();
+
   struct SessionInfo {
     std::string handle;
     double idle_seconds = 0;
@@ -75,8 +78,6 @@ class SessionService {
   Result<std::shared_ptr<ClientSession>> find(std::string_view handle) const;
   Result<std::string> add(ClientSession::Options options, std::string_view graph_def);
   std::shared_ptr<ClientSession> take(std::string_view handle);
-  // What devices keep for later allocations, once nobody is there to make them.
-  void give_memory_back();
 
   const Options options_;
   Deadlines deadlines_;
