@@ -6,6 +6,7 @@
 #include "tools/argosy/console.h"
 #include "tools/argosy/device_flags.h"
 #include "tools/argosy/exit_code.h"
+#include "tools/argosy/gpus.h"
 #include "tools/argosy/table.h"
 
 namespace argosy::cli {
@@ -35,15 +36,19 @@ std::string to_text(const std::vector<DeviceSpec>& devices) {
 
 Result<int> run(const DeviceRequest& request, Console& console) {
   ARGOSY_ASSIGN_OR_RETURN(const std::vector<DeviceSpec> devices, list_devices(request));
+  const GpuReport gpus = look_for_gpus(request);
   if (console.json()) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const DeviceSpec& spec : devices) list.push_back(to_json(spec));
-    console.print(nlohmann::ordered_json{{"schema_version", 1}, {"devices", list}}.dump(2) + "\n");
+    console.print(nlohmann::ordered_json{{"schema_version", 1}, {"devices", list}, {"gpus", gpu_json(gpus)}}.dump(2) +
+                  "\n");
     return kDone;
   }
   console.print(to_text(devices));
+  if (const std::string cards = gpu_table(gpus); !cards.empty()) console.print("\n" + cards);
   bool gpu = false;
   for (const DeviceSpec& spec : devices) gpu = gpu || spec.is_gpu();
+  if (!gpu) console.note(gpu_summary(gpus));
   if (!gpu) console.note("no GPU here; rehearse with emulated ones: argosy devices --emulate 2");
   return kDone;
 }

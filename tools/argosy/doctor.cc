@@ -1,10 +1,12 @@
 #include <nlohmann/json.hpp>
 
 #include "argosy/base/str.h"
+#include "argosy/device/cards.h"
 #include "tools/argosy/command.h"
 #include "tools/argosy/console.h"
 #include "tools/argosy/doctor_machine.h"
 #include "tools/argosy/exit_code.h"
+#include "tools/argosy/gpus.h"
 #include "tools/argosy/version.h"
 
 namespace argosy::cli {
@@ -14,12 +16,20 @@ namespace {
 constexpr const char* kEmulationExample = "argosy train autoencoder --emulate 2";
 
 // What is worth changing, each with what to do about it.
-std::vector<std::string> advice(const MachineFacts& facts) {
+std::vector<std::string> advice(const MachineFacts& facts, const GpuReport& gpus) {
   const BuildInfo build = build_info();
   std::vector<std::string> list;
-  if (!facts.nvidia_gpus.empty()) {
-    list.push_back(str_cat("this build has no CUDA backend and leaves the ", facts.nvidia_gpus.size(),
-                           " NVIDIA GPU(s) alone; the CPU and emulated GPUs work"));
+  if (!facts.nvidia_gpus.empty() && gpus.backend == nullptr) {
+    list.push_back(str_cat("the ", facts.nvidia_gpus.size(), " NVIDIA GPU(s) are left alone: ", gpus.problem.message(),
+                           gpus.problem.next().empty() ? "" : "; " + gpus.problem.next()));
+  }
+  for (const CardFacts& card : gpus.cards) {
+    if (!card.unusable.empty()) list.push_back(str_cat("card ", card.number, " cannot be used: ", card.unusable));
+  }
+  if (gpus.backend != nullptr) {
+    for (const LibraryFacts& library : gpus.backend->libraries()) {
+      if (!library.problem.empty()) list.push_back(str_cat(library.problem, "; what needs it runs on plain kernels"));
+    }
   }
   if (build.type != "Release" || !build.sanitizers.empty()) {
     list.push_back(str_cat("this is a ", build.type, build.sanitizers.empty() ? "" : " build with sanitizers",
@@ -43,7 +53,10 @@ std::vector<std::string> advice(const MachineFacts& facts) {
   return list;
 }
 
-nlohmann::ordered_json to_json(const MachineFacts& facts) {
+nlohmann::ordered_json to_json(const MachineFacts& facts, const GpuReport& gpus) {
+  nlohmann::ordered_json cards = gpu_json(gpus);
+  cards["nvidia_driver"] = facts.nvidia_driver;
+  cards["nvidia"] = facts.nvidia_gpus;
   nlohmann::ordered_json libraries_found = nlohmann::ordered_json::object(), disks = nlohmann::ordered_json::array();
   for (const Library& library : libraries()) libraries_found[library.name] = library.version;
   for (const DiskFacts& disk : facts.disks) {
@@ -63,21 +76,15 @@ nlohmann::ordered_json to_json(const MachineFacts& facts) {
            {{"bytes", facts.memory_bytes},
             {"usable_bytes", facts.memory_usable_bytes},
             {"free_bytes", facts.memory_free_bytes}}},
-          {"gpus", {{"nvidia_driver", facts.nvidia_driver}, {"nvidia", facts.nvidia_gpus}, {"cuda_backend", false}}},
+          {"gpus", cards},
           {"backends", backends()},
           {"disks", disks},
           {"libraries", libraries_found},
           {"settings", facts.settings},
-          {"advice", advice(facts)}};
+          {"advice", advice(facts, gpus)}};
 }
 
-std::string gpu_line(const MachineFacts& facts) {
-  if (!facts.nvidia_gpus.empty()) return str_cat(str_join(facts.nvidia_gpus), "; this build has no CUDA backend");
-  return facts.nvidia_driver ? "an NVIDIA driver but no card; this build has no CUDA backend"
-                             : "none; this build has no CUDA backend";
-}
-
-std::string to_text(const MachineFacts& facts, const Console& console) {
+std::string to_text(const MachineFacts& facts, const GpuReport& gpus, const Console& console) {
   std::string text;
   const auto line = [&](std::string_view name, const std::string& what) {
     std::string left(name);
@@ -93,7 +100,13 @@ std::string to_text(const MachineFacts& facts, const Console& console) {
                          facts.memory_usable_bytes < facts.memory_bytes
                              ? ", limited to " + format_bytes(facts.memory_usable_bytes)
                              : ""));
-  line("gpus", gpu_line(facts));
+  line("gpus", gpu_summary(gpus));
+  if (gpus.backend != nullptr) {
+    for (const LibraryFacts& library : gpus.backend->libraries()) {
+      line("",
+           library.problem.empty() ? str_cat(library.name, " ", library.version, ", ", library.path) : library.problem);
+    }
+  }
   line("", str_cat("two emulated ones, in host memory: ", kEmulationExample));
   for (const DiskFacts& disk : facts.disks) {
     line("disk", str_cat(disk.path, ": ", format_bytes(disk.free_bytes), " free of ", format_bytes(disk.total_bytes)));
@@ -102,7 +115,7 @@ std::string to_text(const MachineFacts& facts, const Console& console) {
   for (const Library& library : libraries()) names.push_back(str_cat(library.name, " ", library.version));
   line("libraries", str_join(names));
   for (const std::string& setting : facts.settings) line("setting", setting);
-  const std::vector<std::string> hints = advice(facts);
+  const std::vector<std::string> hints = advice(facts, gpus);
   for (const std::string& hint : hints) line("advice", hint);
   if (hints.empty()) line("advice", "nothing to complain about");
   return text;
@@ -120,7 +133,8 @@ void define_doctor(Command& program) {
           "their values: look through the report before you make it public.")
       .runs([](Console& console) -> Result<int> {
         const MachineFacts facts = look_at_machine();
-        console.print(console.json() ? to_json(facts).dump(2) + "\n" : to_text(facts, console));
+        const GpuReport gpus = look_for_gpus({});
+        console.print(console.json() ? to_json(facts, gpus).dump(2) + "\n" : to_text(facts, gpus, console));
         return kDone;
       });
 }

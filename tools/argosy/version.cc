@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "argosy/base/str.h"
+#include "argosy/device/plugin.h"
 #include "tools/argosy/build_info.h"
 #include "tools/argosy/command.h"
 #include "tools/argosy/console.h"
@@ -36,7 +37,16 @@ std::vector<Library> libraries() {
   };
 }
 
-std::vector<std::string> backends() { return {"cpu", "emulated", "fake"}; }
+std::vector<std::string> backends() {
+  std::vector<std::string> names = {"cpu", "emulated", "fake"};
+  if (cuda_problem().empty()) names.insert(names.begin() + 1, "cuda");
+  return names;
+}
+
+std::string cuda_problem() {
+  const auto plugin = open_cuda_plugin();
+  return plugin.ok() ? std::string() : plugin.status().message();
+}
 
 std::string onednn_isa() {
   switch (dnnl_get_effective_cpu_isa()) {
@@ -54,9 +64,10 @@ std::string onednn_isa() {
 
 std::string version_text() {
   const BuildInfo build = build_info();
-  std::string text = str_cat("argosy ", build.version, "\n  built with  ", build.compiler, ", ", build.type,
-                             build.sanitizers.empty() ? "" : ", sanitizers: " + build.sanitizers, "\n  backends    ",
-                             str_join(backends()), " (no CUDA in this build)\n");
+  std::string text =
+      str_cat("argosy ", build.version, "\n  built with  ", build.compiler, ", ", build.type,
+              build.sanitizers.empty() ? "" : ", sanitizers: " + build.sanitizers, "\n  backends    ",
+              str_join(backends()), cuda_problem().empty() ? "" : str_cat(" (", cuda_problem(), ")"), "\n");
   std::vector<std::string> names;
   for (const Library& library : libraries()) names.push_back(str_cat(library.name, " ", library.version));
   return text + str_cat("  libraries   ", str_join(names), "\n  oneDNN uses ", onednn_isa(), "\n");
@@ -78,6 +89,7 @@ void define_version(Command& program) {
                                                  {"build_type", build.type},
                                                  {"sanitizers", build.sanitizers},
                                                  {"backends", backends()},
+                                                 {"cuda_problem", cuda_problem()},
                                                  {"onednn_isa", onednn_isa()},
                                                  {"libraries", found}};
         return console.print(document.dump(2) + "\n"), kDone;

@@ -20,6 +20,8 @@ BuildInfo build_info();
 std::vector<Library> libraries();
 // Device backends in this build: "cpu", "emulated", …
 std::vector<std::string> backends();
+// Why there are no CUDA devices here; empty: there may be.
+std::string cuda_problem();
 // The vector instructions oneDNN uses here: "AVX512_CORE_AMX".
 std::string onednn_isa();
 

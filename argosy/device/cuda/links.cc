@@ -50,15 +50,21 @@ Status Links::copy(Core& to, CuPointer target, CuDevice from, CuPointer source, 
   // Piece by piece; each is through before the next, so one piece of pinned memory does.
   std::byte* const staging = to.staging(std::min(bytes, kHostPiece));
   if (staging == nullptr) return resource_exhausted(to.owner(), ": no pinned memory for a copy by the host");
-  Status status;
+  // What the copy comes after is over first: the other card's stream knows nothing of it.
+  Status status = to.check(cu.cuStreamSynchronize(to.copies()), "cuStreamSynchronize");
   for (std::size_t at = 0; at < bytes && status.ok(); at += kHostPiece) {
     const std::size_t n = std::min(kHostPiece, bytes - at);
-    status = to.check(cu.cuMemcpyDtoHAsync_v2(staging, source + at, n, to.copies()), "cuMemcpyDtoHAsync");
+    status = other->open();
+    if (!status.ok()) break;
+    status = other->check(cu.cuMemcpyDtoHAsync_v2(staging, source + at, n, other->copies()), "cuMemcpyDtoHAsync");
+    if (status.ok()) status = other->check(cu.cuStreamSynchronize(other->copies()), "cuStreamSynchronize");
+    if (status.ok()) status = to.open();
     if (status.ok()) {
       status = to.check(cu.cuMemcpyHtoDAsync_v2(target + at, staging, n, to.copies()), "cuMemcpyHtoDAsync");
     }
     if (status.ok()) status = to.check(cu.cuStreamSynchronize(to.copies()), "cuStreamSynchronize");
   }
+  if (Status back = to.open(); status.ok()) status = std::move(back);
   to.drop_staging(staging);
   return status;
 }

@@ -1,0 +1,40 @@
+// What libargosy_cuda.so exports, and all it exports.
+#include "argosy/device/cuda/backend.h"
+#include "argosy/device/cuda/kernels.h"
+#include "argosy/device/cuda/library.h"
+#include "argosy/device/plugin.h"
+
+namespace argosy::cuda {
+
+namespace {
+
+GpuBackend* make(Status* error) {
+  auto driver = Driver::open();
+  if (!driver.ok()) {
+    *error = std::move(driver).status();
+    return nullptr;
+  }
+  CudaBackend::Options options{.modules = module_images(),
+                               .kernels = add_cuda_kernels,
+                               .libraries = library_facts,
+                               .oldest_major = ARGOSY_CUDA_OLDEST / 10,
+                               .oldest_minor = ARGOSY_CUDA_OLDEST % 10};
+  if (auto nvml = Nvml::open(); nvml.ok()) options.nvml = *nvml;
+  return new CudaBackend(*driver, std::move(options));
+}
+
+// The text must outlive the call.
+const char* build() {
+  static const std::string text = plugin_build();
+  return text.c_str();
+}
+
+}  // namespace
+
+}  // namespace argosy::cuda
+
+extern "C" {
+extern const argosy::GpuPlugin argosy_gpu_plugin;
+__attribute__((visibility("default")))
+const argosy::GpuPlugin argosy_gpu_plugin = {argosy::cuda::build(), argosy::cuda::make};
+}
