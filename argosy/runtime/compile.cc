@@ -9,6 +9,7 @@
 #include "argosy/runtime/item_graph.h"
 #include "argosy/runtime/plan_storage.h"
 #include "argosy/runtime/schedule.h"
+#include "argosy/runtime/stretches.h"
 
 namespace argosy {
 
@@ -370,6 +371,7 @@ Result<std::shared_ptr<const Step>> compile_step(const StepGraph& graph, const P
   step->placement.passes = graph.notes;
   ARGOSY_ASSIGN_OR_RETURN(ItemGraph items, build_items(graph, placement.device, kernels, *step));
   ARGOSY_RETURN_IF_ERROR(Compiler(*step, std::move(items), graph.graph).run());
+  for (std::string& line : find_stretches(*step)) step->placement.passes.push_back(std::move(line));
   if (must_fit) ARGOSY_RETURN_IF_ERROR(check_memory(*step));
   return std::shared_ptr<const Step>(std::move(step));
 }

@@ -42,6 +42,7 @@ std::unique_ptr<RunState> make_run_state(const Step& step) {
   for (const std::int32_t slot : step.input_slots) state->inputs.push_back(&state->tensors[slot]);
   state->done = std::make_unique<std::atomic<std::uint32_t>[]>(step.items.size());
   if (step.machine->has_launches()) state->events.resize(step.items.size());
+  for (const auto& stretches : step.stretches) state->recorded.emplace_back(stretches.size());
   if (!step.loops.empty()) {
     state->dead.assign(slots + step.items.size(), 0);
     state->first_turn.assign(step.loops.size(), 0);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "argosy/runtime/gate.h"
+#include "argosy/runtime/recorded.h"
 #include "argosy/runtime/step.h"
 
 namespace argosy {
@@ -30,6 +31,7 @@ struct RunState {
   std::uint32_t epoch = 0;
   // By item: what it started is done. Of devices whose kernels only start their work; empty where there are none.
   std::vector<Event> events;
+  std::vector<std::vector<RecordedStretch>> recorded;  // as Step::stretches
   // Steps with control flow: by slot (outputs of Switches), then by item; who has been passed over this time.
   std::vector<std::uint8_t> dead;
   std::vector<std::uint8_t> first_turn;  // by frame: its loop is in its first iteration

@@ -70,6 +70,13 @@ struct Loop {
   std::vector<std::int32_t> leaving;        // those that are set when the loop is not entered
 };
 
+// Items of a device's order that are recorded together (argosy/runtime/stretches.h): positions in the order, the slots
+// read that are not written inside, and the handles of variables.
+struct Stretch {
+  std::int32_t begin = 0, end = 0;
+  std::vector<std::int32_t> inputs, handles;
+};
+
 struct Step {
   std::shared_ptr<Machine> machine;
   std::vector<Item> items;                       // in global order
@@ -92,6 +99,7 @@ struct Step {
   std::vector<std::string> fetched_refs;                 // likewise: the node, where it gives a reference, else ""
   std::vector<std::int32_t> leftovers;                   // slots to let go of when a run ends
   std::vector<std::size_t> arena_bytes;                  // by device
+  std::vector<std::vector<Stretch>> stretches;           // by device, in order; empty where nothing can be recorded
   std::vector<std::unique_ptr<Kernel>> kernels;
   std::shared_ptr<ResourceManager> session;  // what the session of the step keeps for itself; may be null
   bool dynamic = false;                      // no order is safe

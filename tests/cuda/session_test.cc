@@ -38,7 +38,9 @@ Tensor run_chain(Chain& chain, const SessionOptions& options, int batch, int ste
     const auto out = session.run({{chain.x, random_tensor(DType::kFloat32, {batch, 8}, 99)}}, {chain.y});
     EXPECT_TRUE(out.ok()) << out.status().to_string();
     if (!out.ok()) break;
-    if (last.valid()) EXPECT_EQ(difference(out->at(0), last, 0), "");
+    if (last.valid()) {
+      EXPECT_EQ(difference(out->at(0), last, 0), "");
+    }
     last = out->at(0);
   }
   return last;

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -63,7 +63,9 @@ class Core : public std::enable_shared_from_this<Core> {
 
   // While a step is recorded nothing from outside may enter the compute stream.
   Status begin_capture();
-  Result<CuGraph> end_capture();
+  // What was allocated and freed meanwhile is handed to whoever keeps the graph; it is free for others when that lets
+  // it go. What was allocated before and freed meanwhile is freed now.
+  Result<CuGraph> end_capture(std::vector<Buffer>* memory);
   bool capturing() const;
 
   // Pinned memory, used again once `after` was reached; null data where the system refuses or it is too large.
@@ -83,8 +85,8 @@ class Core : public std::enable_shared_from_this<Core> {
   Status hangs(const Status& cancelled);
   Status take() ARGOSY_REQUIRES(mutex_);
   void free(CuPointer pointer, std::size_t bytes);
-  void free_waiting() ARGOSY_REQUIRES(memory_);
   Result<CuPointer> take_memory(std::size_t bytes) ARGOSY_REQUIRES(memory_);
+  Buffer wrap(CuPointer pointer, std::size_t bytes);
   Status refuse(std::size_t bytes, std::string_view why) const ARGOSY_REQUIRES(memory_);
   bool on_compute_thread() const;
 
@@ -113,8 +115,11 @@ class Core : public std::enable_shared_from_this<Core> {
   std::uint64_t allocations_ ARGOSY_GUARDED_BY(memory_) = 0;
   std::int64_t fail_in_ ARGOSY_GUARDED_BY(memory_) = 0;
   bool capturing_ ARGOSY_GUARDED_BY(memory_) = false;
-  std::set<CuPointer> of_capture_ ARGOSY_GUARDED_BY(memory_);  // allocated by what is being recorded
-  std::vector<CuPointer> waiting_ ARGOSY_GUARDED_BY(memory_);  // to be freed when recording ends
+  // While a step is recorded: what the compute thread allocated, with its size; of that, what it freed, to be used
+  // again in the order of the recording; and what else was freed, to go when the recording ends.
+  std::map<CuPointer, std::size_t> of_capture_ ARGOSY_GUARDED_BY(memory_);
+  std::multimap<std::size_t, CuPointer> spare_ ARGOSY_GUARDED_BY(memory_);
+  std::vector<CuPointer> waiting_ ARGOSY_GUARDED_BY(memory_);
 };
 
 // A point in the order of a stream of this card, as the rest of the library knows events.

@@ -34,6 +34,10 @@ Result<Buffer> Core::allocate(std::size_t bytes) {
     in_use_ += bytes;
     peak_ = std::max(peak_, in_use_);
   }
+  return wrap(pointer, bytes);
+}
+
+Buffer Core::wrap(CuPointer pointer, std::size_t bytes) {
   void* const data = reinterpret_cast<void*>(pointer);
   std::shared_ptr<void> owner(
       data, [core = shared_from_this(), bytes](void* p) { core->free(reinterpret_cast<CuPointer>(p), bytes); });
@@ -43,8 +47,19 @@ Result<Buffer> Core::allocate(std::size_t bytes) {
 Result<CuPointer> Core::take_memory(std::size_t bytes) {
   const DriverCalls& cu = *driver_->operator->();
   // Another thread's place in the order of the compute stream is not known, and while a step is recorded nothing of its
-  // may get in there: it takes memory beside that stream, and waits until it has it.
-  const bool in_order = compute_thread_ == std::this_thread::get_id();
+  // may get in there: it takes memory beside that stream, and waits until it has it. So does what is recorded, whose
+  // memory must stay where it is for every repetition.
+  const bool recorded = capturing_ && compute_thread_ == std::this_thread::get_id();
+  if (recorded) {
+    const auto fits = spare_.lower_bound(bytes);
+    if (fits != spare_.end() && fits->first / 2 <= bytes) {
+      const CuPointer pointer = fits->second;
+      of_capture_[pointer] = fits->first;
+      spare_.erase(fits);
+      return pointer;
+    }
+  }
+  const bool in_order = !capturing_ && compute_thread_ == std::this_thread::get_id();
   const CuStream stream = in_order ? compute_ : memory_stream_;
   const std::size_t asked = std::max<std::size_t>(bytes, 1);
   CuPointer pointer = 0;
@@ -63,7 +78,7 @@ Result<CuPointer> Core::take_memory(std::size_t bytes) {
         .with_next("`argosy devices` shows who; end them, or ask for less");
   }
   ARGOSY_RETURN_IF_ERROR(check(result, "cuMemAllocFromPoolAsync"));
-  if (capturing_ && in_order) of_capture_.insert(pointer);
+  if (recorded) of_capture_[pointer] = asked;
   return pointer;
 }
 
@@ -72,16 +87,14 @@ void Core::free(CuPointer pointer, std::size_t bytes) {
   cu.cuCtxSetCurrent(context_);
   MutexLock lock(memory_);
   in_use_ -= bytes;
-  if (capturing_ && of_capture_.erase(pointer) == 0) {
+  if (!capturing_) {
+    cu.cuMemFreeAsync(pointer, compute_);
+  } else if (const auto recorded = of_capture_.find(pointer); recorded != of_capture_.end()) {
+    spare_.emplace(recorded->second, pointer);
+    of_capture_.erase(recorded);
+  } else {
     waiting_.push_back(pointer);
-    return;
   }
-  cu.cuMemFreeAsync(pointer, compute_);
-}
-
-void Core::free_waiting() {
-  for (const CuPointer pointer : waiting_) driver_->operator->()->cuMemFreeAsync(pointer, compute_);
-  waiting_.clear();
 }
 
 Status Core::grant(CuDevice other) {
@@ -122,13 +135,25 @@ Status Core::begin_capture() {
   return check(result, "cuStreamBeginCapture");
 }
 
-Result<CuGraph> Core::end_capture() {
+Result<CuGraph> Core::end_capture(std::vector<Buffer>* memory) {
+  const DriverCalls& cu = *driver_->operator->();
   CuGraph graph = nullptr;
   MutexLock lock(memory_);
-  const CuResult result = driver_->operator->()->cuStreamEndCapture(compute_, &graph);
+  const CuResult result = cu.cuStreamEndCapture(compute_, &graph);
   capturing_ = false;
+  for (const auto& [bytes, pointer] : spare_) {
+    if (result == kCuSuccess) {
+      memory->push_back(wrap(pointer, bytes));
+      in_use_ += bytes;
+    } else {
+      cu.cuMemFreeAsync(pointer, compute_);
+    }
+  }
+  peak_ = std::max(peak_, in_use_);
+  for (const CuPointer pointer : waiting_) cu.cuMemFreeAsync(pointer, compute_);
+  spare_.clear();
+  waiting_.clear();
   of_capture_.clear();
-  free_waiting();
   ARGOSY_RETURN_IF_ERROR(check(result, "cuStreamEndCapture"));
   return graph;
 }

@@ -3,10 +3,11 @@
 
 #include "argosy/device/cuda/core.h"
 #include "argosy/device/cuda/links.h"
+#include "argosy/device/recorder.h"
 
 namespace argosy::cuda {
 
-class Queue final : public LaunchQueue {
+class Queue final : public LaunchQueue, public Recorder {
  public:
   Queue(std::shared_ptr<Core> core, std::shared_ptr<Links> links) : core_(std::move(core)), links_(std::move(links)) {}
 
@@ -16,6 +17,11 @@ class Queue final : public LaunchQueue {
   Result<Event> copy_out(const Buffer& to, const Buffer& from) override;
   Status failure() const override { return core_->broken(); }
   Status finish(Cancellation* cancellation) override;
+
+  Status begin() override;
+  Result<std::unique_ptr<Recording>> end(std::unique_ptr<Recording> last) override;
+  void give_up() override;
+  Status repeat(const Recording& recording) override;
 
   // Between any two memories, after all that was started; done when it returns. Any thread.
   Status copy_now(void* to, const void* from, std::size_t bytes);

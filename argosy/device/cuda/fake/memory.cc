@@ -71,7 +71,8 @@ CuResult pool_destroy(CuMemoryPool handle) {
   State* const s = State::current();
   auto* const pool = reinterpret_cast<Pool*>(handle);
   std::lock_guard lock(s->mutex);
-  if (pool->in_use > 0 && pool->card->broken == kCuSuccess) s->violation(str_cat("a pool goes with ", pool->in_use, " B in use"));
+  if (pool->in_use > 0 && pool->card->broken == kCuSuccess)
+    s->violation(str_cat("a pool goes with ", pool->in_use, " B in use"));
   trim(pool, 0);
   s->objects.erase(pool);
   delete pool;
@@ -111,18 +112,7 @@ CuResult allocate(CuPointer* out, std::size_t bytes, CuMemoryPool handle, CuStre
   ++s->counts.allocations;
   if (s->fail_allocation_in > 0 && --s->fail_allocation_in == 0) return kCuOutOfMemory;
   CuPointer pointer = 0;
-  // What is recorded belongs to the graph: nobody else gets it between two replays.
-  if (stream->capturing) {
-    pointer = take_hole(card, size);
-    if (pointer == 0) return kCuOutOfMemory;
-    s->of_graphs.insert(pointer);
-    *out = pointer;
-    return s->push(stream, {.name = "allocate", .run = [=] {
-                              std::lock_guard inner(s->mutex);
-                              card->allocations[pointer] = {.bytes = bytes, .pool = pool, .ready = true};
-                              return kCuSuccess;
-                            }});
-  }
+  if (stream->capturing) return kCuNotSupported;  // memory of graphs: nothing of ours asks for it
   for (auto it = pool->kept.begin(); it != pool->kept.end(); ++it) {
     if (it->second.bytes != size || !(it->second.done || it->second.stream == stream)) continue;
     pointer = it->first;
@@ -155,6 +145,7 @@ CuResult release(CuPointer pointer, CuStream stream_handle) {
   CardState* const card = s->card_at(pointer);
   if (card == nullptr) return kCuInvalidValue;
   std::lock_guard lock(s->mutex);
+  if (stream->capturing) return kCuNotSupported;
   return s->push(stream, {.name = "free",
                           .run =
                               [=] {
@@ -168,7 +159,6 @@ CuResult release(CuPointer pointer, CuStream stream_handle) {
                                 const std::size_t bytes = found->second.bytes;
                                 std::memset(reinterpret_cast<void*>(pointer), 0xff, bytes);
                                 card->allocations.erase(found);
-                                if (s->of_graphs.contains(pointer)) return kCuSuccess;
                                 pool->in_use -= rounded(bytes);
                                 pool->kept[pointer] = {.bytes = rounded(bytes), .stream = stream, .done = true};
                                 return kCuSuccess;
