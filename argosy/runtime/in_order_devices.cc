@@ -77,6 +77,7 @@ Status InOrder::copy(std::int32_t index, const Item& item, KernelContext::Fields
     const bool out = step_.slots[item.first_output].space == 0;
     ARGOSY_ASSIGN_OR_RETURN(state_.events[index],
                             out ? queue->copy_out(to.buffer(), source) : queue->copy_in(to.buffer(), source));
+    if (out) state_.landing[item.device].push_back(state_.events[index]);
   } else if (from.bytes() <= kInlineCopyBytes && device.spec().link_bytes_per_second == 0) {
     if (from.bytes() > 0) std::memcpy(to.raw(), from.raw(), from.bytes());
   } else {

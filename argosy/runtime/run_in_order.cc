@@ -1,5 +1,6 @@
 // The walk along each device's order.
 #include "argosy/base/parallel.h"
+#include "argosy/device/event.h"
 #include "argosy/runtime/in_order.h"
 
 namespace argosy {
@@ -130,8 +131,19 @@ void InOrder::drive(int d, std::size_t from, std::size_t to, std::atomic<int>& a
   // What was started is over when this is, also after an error: its memory is lent to the next step.
   if (queue != nullptr) {
     Status status = queue->finish(&cancellation);
-    if (!status.ok())
-      fail(std::move(status).with_where(str_cat("step ", context_.step_id(), " on ", device.spec().name.to_string())));
+    std::vector<Event>& landing = state_.landing[d];
+    if (status.ok()) {
+      // What it brought to the host's memory is there for who waits.
+      for (const Event& event : landing) {
+        if (event.state() != nullptr) event.state()->wait();
+      }
+    } else {
+      fail(Status(status.code(), str_cat("step ", context_.step_id(), ": ", status.message()))
+               .with_id(std::string(status.id()))
+               .with_where(device.spec().name.to_string())
+               .with_next(status.next()));
+    }
+    landing.clear();
   }
   if (cancellation.cancelled()) fail(cancellation.status());
 }

@@ -41,7 +41,10 @@ std::unique_ptr<RunState> make_run_state(const Step& step) {
   state->inputs.reserve(step.input_slots.size());
   for (const std::int32_t slot : step.input_slots) state->inputs.push_back(&state->tensors[slot]);
   state->done = std::make_unique<std::atomic<std::uint32_t>[]>(step.items.size());
-  if (step.machine->has_launches()) state->events.resize(step.items.size());
+  if (step.machine->has_launches()) {
+    state->events.resize(step.items.size());
+    state->landing.resize(step.order.size());
+  }
   for (const auto& stretches : step.stretches) state->recorded.emplace_back(stretches.size());
   if (!step.loops.empty()) {
     state->dead.assign(slots + step.items.size(), 0);

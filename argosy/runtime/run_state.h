@@ -31,6 +31,7 @@ struct RunState {
   std::uint32_t epoch = 0;
   // By item: what it started is done. Of devices whose kernels only start their work; empty where there are none.
   std::vector<Event> events;
+  std::vector<std::vector<Event>> landing;             // by device: its copies to the host of this run
   std::vector<std::vector<RecordedStretch>> recorded;  // as Step::stretches
   // Steps with control flow: by slot (outputs of Switches), then by item; who has been passed over this time.
   std::vector<std::uint8_t> dead;

@@ -34,7 +34,7 @@ class Session::Impl {
   Impl(const Graph& graph, SessionOptions options) : graph_(graph), options_(std::move(options)) {
     if (options_.machine) {
       machine_ = options_.machine;
-    } else if (auto made = Machine::make(options_.devices); made.ok()) {
+    } else if (auto made = Machine::make(requested()); made.ok()) {
       machine_ = *std::move(made);
     } else {
       status_ = std::move(made).status();
@@ -141,6 +141,12 @@ class Session::Impl {
   std::string without_passes() const {
     const char* const env = std::getenv("ARGOSY_WITHOUT_PASSES");
     return options_.without_passes.empty() && env != nullptr ? env : options_.without_passes;
+  }
+
+  DeviceRequest requested() const {
+    DeviceRequest request = options_.devices;
+    request.deterministic = request.deterministic || options_.reproducible;
+    return request;
   }
 
   const KernelRegistry& kernels() const {
