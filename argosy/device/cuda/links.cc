@@ -79,6 +79,11 @@ Result<Links::Path> Links::try_out(Core& to, Core& from) {
   ARGOSY_ASSIGN_OR_RETURN(const Buffer here, to.allocate(kBytes));
   ARGOSY_ASSIGN_OR_RETURN(const Buffer there, from.allocate(kBytes));
   const auto source = reinterpret_cast<CuPointer>(there.data()), target = reinterpret_cast<CuPointer>(here.data());
+  // The copy streams know nothing of the order in which this memory was had.
+  for (Core* const core : {&from, &to}) {
+    ARGOSY_RETURN_IF_ERROR(core->open());
+    ARGOSY_RETURN_IF_ERROR(core->check(cu.cuStreamSynchronize(core->compute()), "cuStreamSynchronize"));
+  }
   std::vector<std::uint32_t> sent(kTrialWords), got(kTrialWords);
   for (std::uint32_t trial = 1; trial <= 2; ++trial) {
     for (std::size_t i = 0; i < kTrialWords; ++i) {
