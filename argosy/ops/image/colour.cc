@@ -19,7 +19,8 @@ Status last_three_shape(ShapeContext& c) {
   const PartialShape& x = c.input(0);
   if (x.rank() == 0) return invalid_argument(c.op().name, ": input must be at least 1D");
   if (x.has_rank() && x.sizes().back() >= 0 && x.sizes().back() != 3) {
-    return failed_precondition(c.op().name, ": the last axis must be 3 channels, not of ", x);
+    const Code code = c.op().name.starts_with("Adjust") ? Code::kInvalidArgument : Code::kFailedPrecondition;
+    return Status(code, str_cat(c.op().name, ": the last axis must be 3 channels, not of ", x));
   }
   return same_as_input(c);
 }

@@ -43,7 +43,8 @@ Colour<S> to_rgb(S hue, S saturation, S value) {
 Status three_channels(const Tensor& x, std::string_view op) {
   if (x.shape().rank() >= 1 && x.shape().back() == 3) return ok_status();
   if (x.shape().rank() == 0) return invalid_argument(op, ": input must be at least 1D");
-  return failed_precondition(op, ": the last axis must be 3 channels, not of shape ", x.shape());
+  const Code code = op.starts_with("Adjust") ? Code::kInvalidArgument : Code::kFailedPrecondition;
+  return Status(code, str_cat(op, ": the last axis must be 3 channels, not of shape ", x.shape()));
 }
 
 // Every pixel through fn(a, b, c).
