@@ -47,6 +47,11 @@ ARGOSY_DEVICE void turn(i64 batches, i64 rows, i64 columns, T* to, const T* from
   }
 }
 
+template <typename T>
+ARGOSY_DEVICE void fill(i64 n, T* to, T value) {
+  for (i64 i = first_index(); i < n; i += index_step()) to[i] = value;
+}
+
 // condition ? x : y, all three walking.
 template <typename T>
 ARGOSY_DEVICE void select(i64 n, const bool* condition, const T* x, const T* y, T* z, const Walk<3>& walk) {
@@ -59,6 +64,7 @@ ARGOSY_DEVICE void select(i64 n, const bool* condition, const T* x, const T* y, 
 
 #define ARGOSY_MOVES(T)                                                                                 \
   ARGOSY_KERNEL(move_##T, i64 n, T* to, const T* from, Walk<2> walk) { move(n, to, from, walk); }       \
+  ARGOSY_KERNEL(fill_##T, i64 n, T* to, T value) { fill(n, to, value); }                                \
   ARGOSY_KERNEL(turn_##T, i64 batches, i64 rows, i64 columns, T* to, const T* from) {                   \
     turn(batches, rows, columns, to, from);                                                             \
   }                                                                                                     \
@@ -70,12 +76,5 @@ ARGOSY_MOVES(b2)
 ARGOSY_MOVES(b4)
 ARGOSY_MOVES(b8)
 ARGOSY_MOVES(b16)
-
-// Four bytes at a time where both sides and the size allow it (`words`), the rest byte by byte.
-ARGOSY_KERNEL(zero_bytes, i64 bytes, u8* to) {
-  for (i64 i = first_index() * 16; i < bytes; i += index_step() * 16) {
-    for (i64 k = i; k < i + 16 && k < bytes; ++k) to[k] = 0;
-  }
-}
 
 }  // namespace argosy::cuda

@@ -40,6 +40,29 @@ void fill_zeros(const Tensor& to);
 void copy_span(const Tensor& to, std::int64_t to_offset, const Tensor& from, std::int64_t from_offset,
                std::int64_t elements);
 
+// Who moves elements where host code may not touch their memory (a card's). While a Scope lasts, what its thread calls
+// above goes through its mover, for tensors of plain dtypes: so the kernels of ops that only move elements serve cards
+// too (argosy/ops/layout/layout_cuda.cc). Errors are the mover's to keep.
+class Mover {
+ public:
+  virtual ~Mover() = default;
+  // Elements of `bytes` bytes; `to` and `from` are where the regions start.
+  virtual void move(void* to, const void* from, std::size_t bytes, const Region& region) = 0;
+  // `elements` times *value, which lies in the host's memory.
+  virtual void fill(void* to, std::int64_t elements, std::size_t bytes, const void* value) = 0;
+
+  class Scope {
+   public:
+    explicit Scope(Mover& mover);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    Mover* const outer_;
+  };
+};
+
 // Runs fn.template operator()<T>() with a type that moves like the dtype's elements: an unsigned integer of its size,
 // or the object itself for strings and handles. fn returns nothing.
 template <typename Fn>

@@ -1,5 +1,7 @@
 #include "argosy/ops/layout/strided_copy.h"
 
+#include <utility>
+
 #include <cstring>
 
 #include "argosy/base/parallel.h"
@@ -96,9 +98,27 @@ void copy_plain(Axes& axes, std::int64_t bytes, char* to, const char* from) {
 
 }  // namespace
 
+namespace {
+
+thread_local Mover* mover_in_scope = nullptr;
+
+void move_by(Mover& mover, const Tensor& to, std::int64_t to_offset, const Tensor& from, std::int64_t from_offset,
+             const Region& region) {
+  const std::size_t bytes = element_bytes(to.dtype());
+  const auto step = static_cast<std::int64_t>(bytes);
+  mover.move(to.raw_as<char>() + to_offset * step, from.raw_as<char>() + from_offset * step, bytes, region);
+}
+
+}  // namespace
+
+Mover::Scope::Scope(Mover& mover) : outer_(std::exchange(mover_in_scope, &mover)) {}
+Mover::Scope::~Scope() { mover_in_scope = outer_; }
+
 void copy_region(const Tensor& to, std::int64_t to_offset, const Tensor& from, std::int64_t from_offset,
                  const Region& region) {
   if (!is_plain(to.dtype())) return copy_region_plainly(to, to_offset, from, from_offset, region);
+  if (mover_in_scope != nullptr) [[unlikely]]
+    return move_by(*mover_in_scope, to, to_offset, from, from_offset, region);
   const auto bytes = static_cast<std::int64_t>(element_bytes(to.dtype()));
   Axes axes(region, bytes);
   if (axes.nothing) return;
@@ -116,6 +136,8 @@ void copy_region_plainly(const Tensor& to, std::int64_t to_offset, const Tensor&
 }
 
 void fill_elements(const Tensor& to, const void* value) {
+  if (mover_in_scope != nullptr && is_plain(to.dtype())) [[unlikely]]
+    return mover_in_scope->fill(to.raw(), to.elements(), element_bytes(to.dtype()), value);
   dispatch_moved(to.dtype(), [&]<typename T>() {
     T* const t = to.raw_as<T>();
     const T& v = *static_cast<const T*>(value);
@@ -134,6 +156,8 @@ void fill_zeros(const Tensor& to) {
 void copy_span(const Tensor& to, std::int64_t to_offset, const Tensor& from, std::int64_t from_offset,
                std::int64_t elements) {
   if (elements == 0) return;
+  if (mover_in_scope != nullptr && is_plain(to.dtype())) [[unlikely]]
+    return move_by(*mover_in_scope, to, to_offset, from, from_offset, {{elements}, {1}, {1}});
   dispatch_moved(to.dtype(), [&]<typename T>() {
     std::copy_n(from.raw_as<T>() + from_offset, elements, to.raw_as<T>() + to_offset);
   });

@@ -1,0 +1,55 @@
+// Casts on a card. int32 values come from the host's memory, or go there.
+#include "argosy/ops/launching.h"
+
+namespace argosy {
+
+namespace {
+
+class Cast final : public Kernel {
+ public:
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    const DType from = init.input_dtypes[0], to = init.output_dtypes[0];
+    // Cutting bits off first is rare enough for the host.
+    if (from != to && init.attrs.get_bool("Truncate")) return cuda::make_by_way_of_host(init);
+    if (from == DType::kInt32 && to == from) return cuda::make_on_host(init);
+    return std::unique_ptr<Kernel>(
+        std::make_unique<Cast>(str_cat("cast_", cuda::type_suffix(from)), to, cuda::reads_constants_only(init)));
+  }
+  Cast(std::string kernel, DType to, bool repeatable) : kernel_(std::move(kernel)), to_(to), repeatable_(repeatable) {}
+  bool repeatable() const override { return repeatable_ && to_ != DType::kInt32; }
+
+  Status run(KernelContext& c) override {
+    const Tensor& x = c.input(0);
+    if (x.dtype() == to_) {
+      c.set_output(0, x);
+      return ok_status();
+    }
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape()));
+    const std::int64_t n = x.elements();
+    if (n == 0) return ok_status();
+    ARGOSY_ASSIGN_OR_RETURN(const cuda::OnCard from, cuda::OnCard::of(c, 0));
+    const auto start = [&](void* to) {
+      return cuda::launch(c, {"cast", kernel_}, cuda::grid_for(n), n, from.data(), to, static_cast<int>(to_));
+    };
+    if (to_ != DType::kInt32) return start(y->raw());
+    ARGOSY_ASSIGN_OR_RETURN(cuda::ToHost there, cuda::ToHost::of(c, *y));
+    ARGOSY_RETURN_IF_ERROR(start(there.data()));
+    return there.finish(c);
+  }
+
+ private:
+  const std::string kernel_;
+  const DType to_;
+  const bool repeatable_;
+};
+
+}  // namespace
+
+void add_kernels_cuda_cast(KernelRegistry& kernels) {
+  using enum DType;
+  const std::vector<DType> real = {kFloat32, kFloat64, kFloat16, kBfloat16, kInt8,   kInt16, kInt32,
+                                   kInt64,   kUint8,   kUint16,  kUint32,   kUint64, kBool};
+  kernels.add("Cast", "cuda", Cast::make, {{"SrcT", real}, {"DstT", real}});
+}
+
+}  // namespace argosy

@@ -1,0 +1,119 @@
+// Constants and what only hands tensors on, on a card.
+#include "argosy/base/mutex.h"
+#include "argosy/ops/layout/card_mover.h"
+
+namespace argosy {
+
+namespace {
+
+using cuda::kCardTypes;
+
+// The value goes to the card at the first run and stays.
+class Const final : public Kernel {
+ public:
+  explicit Const(Tensor value) : value_(std::move(value)) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    return std::unique_ptr<Kernel>(std::make_unique<Const>(init.attrs.get<Tensor>("value")));
+  }
+  Status run(KernelContext& c) override {
+    Tensor there;
+    {
+      MutexLock lock(mutex_);
+      if (!there_.valid()) {
+        ARGOSY_ASSIGN_OR_RETURN(Tensor fresh, Tensor::allocate(value_.dtype(), value_.shape(), c.allocator()));
+        ARGOSY_RETURN_IF_ERROR(cuda::device_of(*c.device()).upload(fresh.raw(), value_.raw(), value_.bytes()));
+        there_ = std::move(fresh);
+      }
+      there = there_;
+    }
+    c.set_output(0, std::move(there));
+    return ok_status();
+  }
+
+ private:
+  const Tensor value_;
+  Mutex mutex_;
+  Tensor there_ ARGOSY_GUARDED_BY(mutex_);
+};
+
+// Every element the same number, given in the host's memory.
+Status fill_with(KernelContext& c, int output, const Shape& shape, double number) {
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(output, shape));
+  cuda::CardMover mover(c);
+  if (y->dtype() == DType::kBool) {
+    const bool value = number != 0;
+    mover.fill(y->raw(), y->elements(), 1, &value);
+    return mover.status();
+  }
+  ARGOSY_RETURN_IF_ERROR(dispatch<NumberTypes>(y->dtype(), "fill", [&]<typename T>() {
+    const T value(static_cast<float>(number));
+    mover.fill(y->raw(), y->elements(), sizeof(T), &value);
+    return ok_status();
+  }));
+  return mover.status();
+}
+
+Status zeros_like(KernelContext& c) { return fill_with(c, 0, c.input(0).shape(), 0); }
+Status ones_like(KernelContext& c) { return fill_with(c, 0, c.input(0).shape(), 1); }
+
+// One element of the card's memory, everywhere.
+Status spread(KernelContext& c, const Tensor& x, Tensor& y, const Shape& shape) {
+  Region region{Ints(shape.sizes()), row_major(shape.sizes()), Ints::filled(shape.rank(), 0)};
+  const Ints strides = row_major(x.shape().sizes());
+  const int missing = shape.rank() - x.shape().rank();
+  for (int i = missing; i < shape.rank(); ++i) region.from[i] = x.shape()[i - missing] == 1 ? 0 : strides[i - missing];
+  cuda::CardMover mover(c);
+  if (y.elements() > 0) mover.move(y.raw(), x.raw(), element_bytes(x.dtype()), region);
+  return mover.status();
+}
+
+Status fill(KernelContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const Shape shape, to_shape(c.input(0), "Fill: dims"));
+  if (c.input(1).shape().rank() != 0) {
+    return invalid_argument("Fill: value must be a scalar, not of shape ", c.input(1).shape());
+  }
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
+  return spread(c, c.input(1), *y, shape);
+}
+
+Status broadcast_to(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  if (c.input(1).shape().rank() != 1) {
+    return invalid_argument("BroadcastTo: shape must be a vector, not of shape ", c.input(1).shape());
+  }
+  ARGOSY_ASSIGN_OR_RETURN(const Shape shape, to_shape(c.input(1), "BroadcastTo: shape"));
+  if (shape == x.shape()) {
+    c.set_output(0, x);
+    return ok_status();
+  }
+  const auto both = broadcast(x.shape(), shape);
+  if (!both.ok() || !(*both == shape)) {
+    return invalid_argument("BroadcastTo: shape ", x.shape(), " does not broadcast to ", shape)
+        .with_id("ARG-SHAPE-002");
+  }
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
+  return spread(c, x, *y, shape);
+}
+
+}  // namespace
+
+void add_kernels_cuda_constant(KernelRegistry& kernels) {
+  std::vector<DType> on_host = {DType::kInt32, DType::kString, DType::kResource, DType::kVariant};
+  kernels.add("Const", "cuda", Const::make, {{"dtype", kCardTypes}});
+  kernels.add("Const", "cuda", cuda::make_on_host, {{"dtype", on_host}});
+  for (const char* op : {"Identity", "Snapshot", "StopGradient", "PreventGradient", "IdentityN",
+                         "PlaceholderWithDefault", "Placeholder", "PlaceholderV2", "_Arg", "NoOp"}) {
+    kernels.add(op, "cuda", cuda::make_on_host);
+  }
+  kernels.add("ZerosLike", "cuda", cuda::make_launching<zeros_like>, {{"T", kCardTypes}});
+  kernels.add("OnesLike", "cuda", cuda::make_launching<ones_like>, {{"T", kCardTypes}});
+  kernels.add("Fill", "cuda", cuda::make_launching<fill>, {{"T", kCardTypes}});
+  kernels.add("BroadcastTo", "cuda", cuda::make_launching<broadcast_to>, {{"T", kCardTypes}});
+  for (const char* op : {"ZerosLike", "OnesLike", "Fill", "BroadcastTo"}) {
+    kernels.add(op, "cuda", cuda::make_on_host, {{"T", {DType::kInt32}}});
+  }
+  kernels.add("BroadcastGradientArgs", "cuda", cuda::make_on_host);
+  kernels.add("BroadcastArgs", "cuda", cuda::make_on_host);
+}
+
+}  // namespace argosy

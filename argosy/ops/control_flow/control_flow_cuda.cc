@@ -1,0 +1,13 @@
+// Control flow hands tensors on, wherever they live; what it looks at lies in the host's memory.
+#include "argosy/ops/launching.h"
+
+namespace argosy {
+
+void add_kernels_cuda_control_flow(KernelRegistry& kernels) {
+  for (const char* op : {"Switch", "RefSwitch", "Merge", "RefMerge", "Enter", "RefEnter", "Exit", "RefExit",
+                         "NextIteration", "RefNextIteration", "LoopCond", "ControlTrigger"}) {
+    kernels.add(op, "cuda", cuda::make_on_host);
+  }
+}
+
+}  // namespace argosy

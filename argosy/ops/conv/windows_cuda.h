@@ -1,0 +1,40 @@
+// Windows over images, as kernels are given them. Read by nvcc and the host's compiler.
+#pragma once
+
+#include "argosy/device/cuda/numbers.h"
+
+namespace argosy::cuda {
+
+struct CardAxis {
+  i64 in, window, stride, dilation, out, pad;
+
+  // The input row under row `y` of the window at output row `o`; negative or too large: padding.
+  ARGOSY_DEVICE i64 under(i64 o, i64 y) const { return o * stride + y * dilation - pad; }
+  // The output row whose window has its row `y` over input row `i`; -1: none.
+  ARGOSY_DEVICE i64 over(i64 i, i64 y) const {
+    const i64 from = i + pad - y * dilation;
+    if (from < 0 || from % stride != 0) return -1;
+    return from / stride < out ? from / stride : -1;
+  }
+};
+
+// Distances between neighbours along each axis of an image.
+struct CardImage {
+  i64 n, h, w, c;
+};
+
+struct CardConv {
+  i64 batch, in_c, out_c, groups;
+  CardAxis h, w;
+  CardImage in, out;
+  int activation;  // FusedOps::Activation
+  f32 alpha;
+};
+
+// NCHW images are pooled as batch * channels images of one channel.
+struct CardPool {
+  i64 images, channels;
+  CardAxis h, w;
+};
+
+}  // namespace argosy::cuda

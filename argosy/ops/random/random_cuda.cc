@@ -1,0 +1,68 @@
+// Random numbers on a card: the stream's place is the host's, the numbers are made there.
+#include "argosy/ops/launching.h"
+#include "argosy/ops/random/fill.h"
+#include "argosy/ops/random/sample.h"
+
+namespace argosy {
+
+namespace {
+
+// As in random_cuda.cu.
+struct Stream {
+  std::uint32_t key[2];
+  std::uint32_t counter[4];
+};
+
+constexpr const char* kNames[] = {"random_uniform_", "random_normal_", "random_truncated_"};  // by Distribution
+// TensorFlow sets this many blocks aside per output element, whatever is used of them.
+constexpr std::uint64_t kBlocksPerElement = 256;
+
+Status fill(KernelContext& c, Tensor& y, Distribution distribution, const Philox& from) {
+  const std::int64_t n = y.elements(), group = y.dtype() == DType::kFloat64 ? 2 : 4;
+  const Stream stream{{from.key()[0], from.key()[1]},
+                      {from.counter()[0], from.counter()[1], from.counter()[2], from.counter()[3]}};
+  const std::string kernel = str_cat(kNames[static_cast<int>(distribution)], cuda::type_suffix(y.dtype()));
+  return cuda::launch(c, {"random", kernel}, cuda::grid_for((n + group - 1) / group), n, y.raw(), stream);
+}
+
+template <Distribution kDistribution>
+class Random final : public Kernel {
+ public:
+  explicit Random(const AttrMap& attrs) : generator_(attrs.get_int("seed"), attrs.get_int("seed2")) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    return std::unique_ptr<Kernel>(std::make_unique<Random>(init.attrs));
+  }
+  bool repeatable() const override { return false; }
+  Status run(KernelContext& c) override {
+    ARGOSY_ASSIGN_OR_RETURN(const Shape shape, random_shape(c.input(0)));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
+    const Philox from = generator_.reserve(static_cast<std::uint64_t>(shape.elements()) * kBlocksPerElement);
+    return fill(c, *y, kDistribution, from);
+  }
+
+ private:
+  SharedPhilox generator_;
+};
+
+template <Distribution kDistribution>
+Status stateless(KernelContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const Shape shape, random_shape(c.input(0)));
+  ARGOSY_ASSIGN_OR_RETURN(const Philox from, seeded_stream(c.input(1)));
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
+  return fill(c, *y, kDistribution, from);
+}
+
+}  // namespace
+
+void add_kernels_cuda_random(KernelRegistry& kernels) {
+  using enum Distribution;
+  const std::vector<KernelTypes> floats = {{"dtype", cuda::kFloatingTypes}};
+  kernels.add("RandomUniform", "cuda", Random<kUniform>::make, floats);
+  kernels.add("RandomStandardNormal", "cuda", Random<kNormal>::make, floats);
+  kernels.add("TruncatedNormal", "cuda", Random<kTruncatedNormal>::make, floats);
+  kernels.add("StatelessRandomUniform", "cuda", cuda::make_launching<stateless<kUniform>>, floats);
+  kernels.add("StatelessRandomNormal", "cuda", cuda::make_launching<stateless<kNormal>>, floats);
+  kernels.add("StatelessTruncatedNormal", "cuda", cuda::make_launching<stateless<kTruncatedNormal>>, floats);
+}
+
+}  // namespace argosy

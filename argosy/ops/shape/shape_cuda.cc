@@ -1,0 +1,13 @@
+// Shapes are the host's; tensors in another shape are the same memory.
+#include "argosy/ops/launching.h"
+
+namespace argosy {
+
+void add_kernels_cuda_shape(KernelRegistry& kernels) {
+  for (const char* op : {"Shape", "ShapeN", "Size", "Rank", "Reshape", "Squeeze", "ExpandDims"}) {
+    kernels.add(op, "cuda", cuda::make_on_host);
+  }
+  kernels.add("Range", "cuda", cuda::make_on_host, {{"Tidx", {DType::kInt32}}});
+}
+
+}  // namespace argosy
