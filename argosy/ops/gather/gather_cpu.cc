@@ -7,18 +7,8 @@
 
 namespace argosy {
 
-namespace {
-
-using GatherIndices = TypeList<std::int32_t, std::int64_t, std::int16_t>;
-
-// params as [batch, outer, rows, slice], indices as [batch, count]; the output is [batch, outer, count, slice].
-struct Geometry {
-  std::int64_t batch = 1, outer = 1, rows = 0, slice = 1, count = 1;
-  Ints sizes;  // of the output
-};
-
-Result<Geometry> geometry(std::string_view op, const Shape& params, const Shape& indices, std::int64_t given_axis,
-                          std::int64_t given_batch) {
+Result<GatherGeometry> gather_geometry(std::string_view op, const Shape& params, const Shape& indices,
+                                       std::int64_t given_axis, std::int64_t given_batch) {
   if (params.rank() == 0) return invalid_argument(op, ": params is a scalar, which has no axis");
   ARGOSY_ASSIGN_OR_RETURN(const int axis, normalize_axis(given_axis, params.rank(), op));
   const std::int64_t batch = given_batch < 0 ? given_batch + indices.rank() : given_batch;
@@ -26,7 +16,7 @@ Result<Geometry> geometry(std::string_view op, const Shape& params, const Shape&
     return invalid_argument(op, ": batch_dims ", given_batch, " with axis ", axis, " for params ", params,
                             " and indices ", indices);
   }
-  Geometry g;
+  GatherGeometry g;
   for (int i = 0; i < axis; ++i) {
     if (i < batch && params[i] != indices[i]) {
       return invalid_argument(op, ": batch axis ", i, " differs between params ", params, " and indices ", indices);
@@ -45,6 +35,12 @@ Result<Geometry> geometry(std::string_view op, const Shape& params, const Shape&
   }
   return g;
 }
+
+namespace {
+
+using GatherIndices = TypeList<std::int32_t, std::int64_t, std::int16_t>;
+
+using Geometry = GatherGeometry;
 
 // Where an index points outside [0, rows): its place, or -1.
 template <typename I>
@@ -96,7 +92,7 @@ void gather_rows(const Geometry& g, const T* params, const I* indices, T* to, bo
 Status gather_into(KernelContext& c, std::string_view op, std::int64_t axis, std::int64_t batch_dims, bool plain) {
   const Tensor& params = c.input(0);
   const Tensor& indices = c.input(1);
-  ARGOSY_ASSIGN_OR_RETURN(const Geometry g, geometry(op, params.shape(), indices.shape(), axis, batch_dims));
+  ARGOSY_ASSIGN_OR_RETURN(const Geometry g, gather_geometry(op, params.shape(), indices.shape(), axis, batch_dims));
   ARGOSY_ASSIGN_OR_RETURN(const Shape shape, Shape::make(g.sizes.span()));
   return dispatch<GatherIndices>(indices.dtype(), op, [&]<typename I>() -> Status {
     ARGOSY_RETURN_IF_ERROR(check_indices<I>(op, indices, g.rows));
@@ -145,7 +141,8 @@ class GatherGrad final : public Kernel {
     const Tensor& indices = c.input(1);
     ARGOSY_ASSIGN_OR_RETURN(const Shape shape, to_shape(c.input(2), "_GatherGrad: params_shape"));
     ARGOSY_ASSIGN_OR_RETURN(const std::int64_t axis, read_int(c.input(3), "_GatherGrad: axis"));
-    ARGOSY_ASSIGN_OR_RETURN(const Geometry g, geometry("_GatherGrad", shape, indices.shape(), axis, batch_dims_));
+    ARGOSY_ASSIGN_OR_RETURN(const Geometry g,
+                            gather_geometry("_GatherGrad", shape, indices.shape(), axis, batch_dims_));
     if (g.sizes != dy.shape().sizes()) {
       return invalid_argument("_GatherGrad: dy has shape ", dy.shape(), ", the gather ", g.sizes);
     }

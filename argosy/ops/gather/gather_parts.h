@@ -3,6 +3,7 @@
 
 #include "argosy/op/kernel.h"
 #include "argosy/op/registry.h"
+#include "argosy/tensor/ints.h"
 
 namespace argosy {
 
@@ -19,5 +20,14 @@ void add_choices(KernelRegistry& kernels);
 void add_uniques(KernelRegistry& kernels);
 void add_partitions(KernelRegistry& kernels);
 void add_top_k(KernelRegistry& kernels);
+
+// A gather along an axis: params as [batch, outer, rows, slice], indices as [batch, count]; the output is
+// [batch, outer, count, slice].
+struct GatherGeometry {
+  std::int64_t batch = 1, outer = 1, rows = 0, slice = 1, count = 1;
+  Ints sizes;  // of the output
+};
+Result<GatherGeometry> gather_geometry(std::string_view op, const Shape& params, const Shape& indices,
+                                       std::int64_t axis, std::int64_t batch_dims);
 
 }  // namespace argosy

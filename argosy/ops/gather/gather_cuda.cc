@@ -1,0 +1,231 @@
+// Gathers, their gradients, sums by segment and one-hot rows on a card. Indices of int32 lie in the host's memory and
+// are checked there, as on a CPU; those that live on the card are not: rows that are not there read as zeros.
+#include "argosy/ops/gather/gather_parts.h"
+#include "argosy/ops/layout/card_mover.h"
+
+namespace argosy {
+
+namespace {
+
+constexpr const char* kModule = "gather";
+
+// As in gather_cuda.cu.
+struct GatherSizes {
+  std::int64_t batch, outer, rows, slice, count;
+};
+
+Status check(std::string_view op, const Tensor& indices, std::int64_t rows) {
+  if (indices.dtype() != DType::kInt32) return ok_status();
+  const auto values = indices.values<std::int32_t>();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] >= 0 && values[i] < rows) continue;
+    return invalid_argument(op, ": indices[", i, "] = ", values[i], " is not in [0, ", rows, ")");
+  }
+  return ok_status();
+}
+
+GatherSizes sizes_of(const GatherGeometry& g) { return {g.batch, g.outer, g.rows, g.slice, g.count}; }
+
+class Gather final : public Kernel {
+ public:
+  explicit Gather(const KernelInit& init)
+      : op_(init.op.name),
+        batch_dims_(init.attrs.get_or<std::int64_t>("batch_dims", 0)),
+        repeatable_(cuda::reads_constants_only(init)) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    return std::unique_ptr<Kernel>(std::make_unique<Gather>(init));
+  }
+  bool repeatable() const override { return repeatable_; }
+  Status run(KernelContext& c) override {
+    const Tensor &params = c.input(0), &indices = c.input(1);
+    std::int64_t axis = 0;
+    if (c.num_inputs() > 2) {
+      if (c.input(2).shape().rank() != 0) {
+        return invalid_argument(op_, ": axis must be a scalar, not of shape ", c.input(2).shape());
+      }
+      ARGOSY_ASSIGN_OR_RETURN(axis, read_int(c.input(2), "GatherV2: axis"));
+    }
+    ARGOSY_ASSIGN_OR_RETURN(const GatherGeometry g,
+                            gather_geometry(op_, params.shape(), indices.shape(), axis, batch_dims_));
+    ARGOSY_ASSIGN_OR_RETURN(const Shape shape, Shape::make(g.sizes.span()));
+    ARGOSY_RETURN_IF_ERROR(check(op_, indices, g.rows));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
+    if (y->elements() == 0) return ok_status();
+    ARGOSY_ASSIGN_OR_RETURN(const cuda::OnCard on, cuda::OnCard::of(c, 1));
+    const std::string kernel =
+        str_cat("gather_", cuda::size_suffix(params.dtype()), "_", cuda::type_suffix(indices.dtype()));
+    return cuda::launch(c, {kModule, kernel}, cuda::grid_for(y->elements()), sizes_of(g), params.raw(), on.data(),
+                        y->raw());
+  }
+
+ private:
+  const std::string op_;
+  const std::int64_t batch_dims_;
+  const bool repeatable_;
+};
+
+// dx = dy added where `indices` say, over rows that are zero before.
+Status add_rows(KernelContext& c, const GatherSizes& g, const Tensor& dy, int indices, Tensor& dx) {
+  ARGOSY_ASSIGN_OR_RETURN(const cuda::OnCard on, cuda::OnCard::of(c, indices));
+  const std::string suffix = str_cat(cuda::type_suffix(dx.dtype()), "_", cuda::type_suffix(c.input(indices).dtype()));
+  const bool half = element_bytes(dx.dtype()) == 2;
+  if (half || cuda::device_of(*c.device()).math().deterministic) {
+    return cuda::launch(c, {kModule, "add_back_in_order_" + suffix}, cuda::grid_for(dx.elements()), g, dy.raw(),
+                        on.data(), dx.raw());
+  }
+  cuda::CardMover mover(c);
+  const double zero = 0;
+  mover.fill(dx.raw(), dx.elements(), element_bytes(dx.dtype()), &zero);
+  ARGOSY_RETURN_IF_ERROR(mover.status());
+  return cuda::launch(c, {kModule, "add_back_" + suffix}, cuda::grid_for(dy.elements()), g, dy.raw(), on.data(),
+                      dx.raw());
+}
+
+class GatherGrad final : public Kernel {
+ public:
+  explicit GatherGrad(const KernelInit& init)
+      : batch_dims_(init.attrs.get_int("batch_dims")), repeatable_(cuda::reads_constants_only(init)) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    return std::unique_ptr<Kernel>(std::make_unique<GatherGrad>(init));
+  }
+  bool repeatable() const override { return repeatable_; }
+  Status run(KernelContext& c) override {
+    const Tensor &dy = c.input(0), &indices = c.input(1);
+    ARGOSY_ASSIGN_OR_RETURN(const Shape shape, to_shape(c.input(2), "_GatherGrad: params_shape"));
+    ARGOSY_ASSIGN_OR_RETURN(const std::int64_t axis, read_int(c.input(3), "_GatherGrad: axis"));
+    ARGOSY_ASSIGN_OR_RETURN(const GatherGeometry g,
+                            gather_geometry("_GatherGrad", shape, indices.shape(), axis, batch_dims_));
+    if (g.sizes != dy.shape().sizes()) {
+      return invalid_argument("_GatherGrad: dy has shape ", dy.shape(), ", the gather ", g.sizes);
+    }
+    ARGOSY_RETURN_IF_ERROR(check("_GatherGrad", indices, g.rows));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const dx, c.output(0, shape));
+    return add_rows(c, sizes_of(g), dy, 1, *dx);
+  }
+
+ private:
+  const std::int64_t batch_dims_;
+  const bool repeatable_;
+};
+
+// Rows of data, summed by segment; negative segments are left out.
+Status segment_sum(KernelContext& c) {
+  const Tensor &data = c.input(0), &ids = c.input(1);
+  constexpr std::string_view kOp = "UnsortedSegmentSum";
+  if (c.input(2).shape().rank() != 0) {
+    return invalid_argument(kOp, ": num_segments must be one number, not of shape ", c.input(2).shape());
+  }
+  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t segments, to_int64(c.input(2), kOp));
+  const int rank = ids.shape().rank();
+  bool fits = segments >= 0 && rank <= data.shape().rank();
+  for (int i = 0; fits && i < rank; ++i) fits = ids.shape()[i] == data.shape()[i];
+  if (!fits) {
+    return invalid_argument(kOp, ": data of shape ", data.shape(), " and segment_ids of shape ", ids.shape(),
+                            " do not fit ", segments, " segments");
+  }
+  if (ids.dtype() == DType::kInt32) {
+    for (const std::int32_t id : ids.values<std::int32_t>()) {
+      if (id >= segments) return invalid_argument(kOp, ": segment ", id, " is not in [0, ", segments, ")");
+    }
+  }
+  std::vector<std::int64_t> sizes = {segments};
+  for (int i = rank; i < data.shape().rank(); ++i) sizes.push_back(data.shape()[i]);
+  ARGOSY_ASSIGN_OR_RETURN(const Shape shape, Shape::make(sizes));
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
+  if (y->elements() == 0) return ok_status();
+  return add_rows(c, {1, 1, segments, y->elements() / segments, ids.elements()}, data, 1, *y);
+}
+
+class OneHot final : public Kernel {
+ public:
+  explicit OneHot(const KernelInit& init)
+      : axis_(init.attrs.get_int("axis")), repeatable_(cuda::reads_constants_only(init)) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    return std::unique_ptr<Kernel>(std::make_unique<OneHot>(init));
+  }
+  bool repeatable() const override { return repeatable_; }
+  Status run(KernelContext& c) override {
+    const Tensor& indices = c.input(0);
+    for (int i = 1; i < 4; ++i) {
+      if (c.input(i).shape().rank() == 0) continue;
+      return invalid_argument("OneHot: depth, on_value and off_value must be scalars, not of shape ",
+                              c.input(i).shape());
+    }
+    const std::int64_t depth = *c.input(1).data<std::int32_t>();
+    if (depth < 0) return invalid_argument("OneHot: depth is ", depth);
+    ARGOSY_ASSIGN_OR_RETURN(const int axis, normalize_axis(axis_, indices.shape().rank() + 1, "OneHot"));
+    const auto behind = indices.shape().sizes().subspan(static_cast<std::size_t>(axis));
+    Ints sizes(indices.shape().sizes().first(static_cast<std::size_t>(axis)));
+    sizes.push_back(depth);
+    sizes.append(behind);
+    ARGOSY_ASSIGN_OR_RETURN(const Shape shape, Shape::make(sizes.span()));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
+    if (y->elements() == 0) return ok_status();
+    std::int64_t inner = 1;
+    for (const std::int64_t size : behind) inner *= size;
+    ARGOSY_ASSIGN_OR_RETURN(const cuda::OnCard on, cuda::OnCard::of(c, 0));
+    const std::string kernel =
+        str_cat("one_hot_", cuda::size_suffix(y->dtype()), "_", cuda::type_suffix(indices.dtype()));
+    return cuda::launch(c, {kModule, kernel}, cuda::grid_for(y->elements()), indices.elements(), depth, inner,
+                        on.data(), c.input(2).raw(), c.input(3).raw(), y->raw());
+  }
+
+ private:
+  const std::int64_t axis_;
+  const bool repeatable_;
+};
+
+class Scan final : public Kernel {
+ public:
+  explicit Scan(const KernelInit& init)
+      : op_(init.op.name),
+        kernel_(
+            str_cat(op_ == "Cumsum" ? "running_sum_" : "running_product_", cuda::type_suffix(init.input_dtypes[0]))),
+        exclusive_(init.attrs.get_bool("exclusive")),
+        reverse_(init.attrs.get_bool("reverse")),
+        repeatable_(cuda::reads_constants_only(init)) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    return std::unique_ptr<Kernel>(std::make_unique<Scan>(init));
+  }
+  bool repeatable() const override { return repeatable_; }
+  Status run(KernelContext& c) override {
+    const Tensor& x = c.input(0);
+    ARGOSY_ASSIGN_OR_RETURN(const std::int64_t wanted, to_int64(c.input(1), op_));
+    ARGOSY_ASSIGN_OR_RETURN(const int axis, normalize_axis(wanted, x.shape().rank(), op_));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape(), {0}));
+    if (x.elements() == 0) return ok_status();
+    const std::int64_t count = x.shape()[axis];
+    std::int64_t outer = 1;
+    for (int i = 0; i < axis; ++i) outer *= x.shape()[i];
+    const std::int64_t inner = x.elements() / outer / count;
+    return cuda::launch(c, {kModule, kernel_}, cuda::grid_for(outer * inner), outer, count, inner, x.raw(), y->raw(),
+                        exclusive_ ? 1 : 0, reverse_ ? 1 : 0);
+  }
+
+ private:
+  const std::string op_, kernel_;
+  const bool exclusive_, reverse_, repeatable_;
+};
+
+}  // namespace
+
+void add_kernels_cuda_gather(KernelRegistry& kernels) {
+  using enum DType;
+  const std::vector<DType> indices = {kInt32, kInt64};
+  for (const char* op : {"Gather", "GatherV2"}) {
+    kernels.add(op, "cuda", Gather::make, {{"Tparams", cuda::kCardTypes}, {"Tindices", indices}});
+    kernels.add(op, "cuda", cuda::make_on_host, {{"Tparams", {kInt32}}, {"Tindices", {kInt32}}});
+  }
+  kernels.add("_GatherGrad", "cuda", GatherGrad::make, {{"T", cuda::kFloatingTypes}, {"Tindices", indices}});
+  kernels.add("UnsortedSegmentSum", "cuda", cuda::make_launching<segment_sum>,
+              {{"T", cuda::kFloatingTypes}, {"Tindices", indices}});
+  kernels.add("OneHot", "cuda", OneHot::make, {{"T", cuda::kCardTypes}, {"TI", indices}});
+  std::vector<DType> numbers = cuda::kFloatingTypes;
+  numbers.push_back(kInt64);
+  for (const char* op : {"Cumsum", "Cumprod"}) {
+    kernels.add(op, "cuda", Scan::make, {{"T", numbers}});
+    kernels.add(op, "cuda", cuda::make_on_host, {{"T", {kInt32}}});
+  }
+}
+
+}  // namespace argosy
