@@ -82,6 +82,9 @@ set_target_properties(argosy_cuda PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_
 find_path(ARGOSY_CUDA_INCLUDE cuda.h HINTS $ENV{CUDA_HOME}/include /usr/local/cuda/include)
 if(ARGOSY_CUDA_INCLUDE)
   target_sources(argosy_cuda PRIVATE ${PROJECT_SOURCE_DIR}/argosy/device/cuda/driver_api_check.cc)
+  if(EXISTS ${ARGOSY_CUDA_INCLUDE}/cublasLt.h)
+    target_sources(argosy_cuda PRIVATE ${PROJECT_SOURCE_DIR}/argosy/device/cuda/blas_calls_check.cc)
+  endif()
   target_include_directories(argosy_cuda SYSTEM PRIVATE ${ARGOSY_CUDA_INCLUDE})
 endif()
 

@@ -115,6 +115,8 @@ Result<std::unique_ptr<Device>> CudaBackend::make(DeviceSpec spec, const DeviceR
                           .math = {.tf32 = request.tf32, .deterministic = request.deterministic},
                           .modules = options_.modules,
                           .kernels = options_.kernels,
+                          .compiler = options_.compiler,
+                          .vendor_libraries = options_.vendor_libraries,
                           .faults = faults,
                           .closing = std::move(closing)},
       links_));

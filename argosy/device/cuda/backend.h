@@ -13,9 +13,11 @@ class CudaBackend final : public GpuBackend {
   struct Options {
     std::span<const ModuleImage> modules = {};
     void (*kernels)(KernelRegistry&) = nullptr;
-    std::shared_ptr<Nvml> nvml = nullptr;                // null: not here
-    std::vector<LibraryFacts> (*libraries)() = nullptr;  // what kernels look for
-    int oldest_major = 5, oldest_minor = 2;              // compute capability of the oldest images
+    std::shared_ptr<RuntimeCompiler> (*compiler)() = nullptr;  // of kernels made at run time; null: none
+    bool vendor_libraries = false;                             // kernels may look for cuBLASLt and its like
+    std::shared_ptr<Nvml> nvml = nullptr;                      // null: not here
+    std::vector<LibraryFacts> (*libraries)() = nullptr;        // what kernels look for
+    int oldest_major = 5, oldest_minor = 2;                    // compute capability of the oldest images
   };
   CudaBackend(std::shared_ptr<const Driver> driver, Options options);
 

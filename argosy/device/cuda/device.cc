@@ -6,6 +6,7 @@
 #include "argosy/device/cuda/core.h"
 #include "argosy/device/cuda/links.h"
 #include "argosy/device/cuda/queue.h"
+#include "argosy/device/cuda/runtime_compiler.h"
 #include "argosy/device/host_stream.h"
 
 namespace argosy::cuda {
@@ -176,6 +177,15 @@ Result<CuFunction> CudaDevice::function_in(std::string_view key, const void* ima
 bool CudaDevice::knows_module(std::string_view key) const {
   MutexLock lock(state_->mutex);
   return state_->modules.contains(str_cat("at run time: ", key));
+}
+
+bool CudaDevice::vendor_libraries() const { return state_->options.vendor_libraries; }
+
+std::shared_ptr<RuntimeCompiler> CudaDevice::compiler() {
+  auto* const open = state_->options.compiler;
+  if (open == nullptr) return nullptr;
+  const auto held = keep("compiler", [&] { return std::make_shared<std::shared_ptr<RuntimeCompiler>>(open()); });
+  return *static_cast<std::shared_ptr<RuntimeCompiler>*>(held.get());
 }
 
 Status CudaDevice::launch(CuFunction function, const LaunchShape& shape, void** arguments, std::string_view node) {

@@ -19,8 +19,9 @@
 
 namespace argosy::cuda {
 
-class Core;   // the context, its streams and memory: core.h
-class Links;  // copies between cards: links.h
+class RuntimeCompiler;  // runtime_compiler.h
+class Core;             // the context, its streams and memory: core.h
+class Links;            // copies between cards: links.h
 
 // Compiled kernels: one image for each .cu file, by the file's name without "_cuda.cu": a fatbin, cubin or PTX; on the
 // fake driver the path of a shared object of kernels compiled for the host (fake/on_host.h), as text that ends in 0.
@@ -52,6 +53,8 @@ class CudaDevice final : public Device {
     DeviceMath math;
     std::span<const ModuleImage> modules;  // outlive the device
     void (*kernels)(KernelRegistry&) = nullptr;
+    std::shared_ptr<RuntimeCompiler> (*compiler)() = nullptr;  // null: none
+    bool vendor_libraries = false;                             // kernels may look for cuBLASLt and its like
     DeviceFaults faults;
     std::shared_ptr<Closing> closing;  // may be null
   };
@@ -89,6 +92,9 @@ class CudaDevice final : public Device {
   // only where the key is new. Thread-safe.
   Result<CuFunction> function_in(std::string_view key, const void* image, std::string_view kernel);
   bool knows_module(std::string_view key) const;
+  // What compiles kernels at run time for this card; null where nothing does. Opened at the first call. Thread-safe.
+  std::shared_ptr<RuntimeCompiler> compiler();
+  bool vendor_libraries() const;
 
   // Starts a kernel on the compute stream. `arguments` point to the values, which are copied. `node` is for messages.
   Status launch(CuFunction function, const LaunchShape& shape, void** arguments, std::string_view node);

@@ -7,7 +7,7 @@
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define ARGOSY_DEVICE __device__ __forceinline__
 #else
-#include <cmath>
+#include <math.h>  // names of the global namespace, for every type
 #include <cstring>
 #define ARGOSY_DEVICE inline
 #endif

@@ -2,11 +2,18 @@
 #include "argosy/device/cuda/backend.h"
 #include "argosy/device/cuda/kernels.h"
 #include "argosy/device/cuda/library.h"
+#include "argosy/device/cuda/runtime_compiler.h"
 #include "argosy/device/plugin.h"
 
 namespace argosy::cuda {
 
 namespace {
+
+// Without NVRTC fused programs run step by step; `argosy doctor` says why it is not there.
+std::shared_ptr<RuntimeCompiler> compiler() {
+  auto nvrtc = open_nvrtc();
+  return nvrtc.ok() ? cached(*std::move(nvrtc), default_cache_folder()) : nullptr;
+}
 
 GpuBackend* make(Status* error) {
   auto driver = Driver::open();
@@ -16,6 +23,8 @@ GpuBackend* make(Status* error) {
   }
   CudaBackend::Options options{.modules = module_images(),
                                .kernels = add_cuda_kernels,
+                               .compiler = compiler,
+                               .vendor_libraries = true,
                                .libraries = library_facts,
                                .oldest_major = ARGOSY_CUDA_OLDEST / 10,
                                .oldest_minor = ARGOSY_CUDA_OLDEST % 10};

@@ -56,24 +56,13 @@ Status fill_with(KernelContext& c, int output, const Shape& shape, double number
 Status zeros_like(KernelContext& c) { return fill_with(c, 0, c.input(0).shape(), 0); }
 Status ones_like(KernelContext& c) { return fill_with(c, 0, c.input(0).shape(), 1); }
 
-// One element of the card's memory, everywhere.
-Status spread(KernelContext& c, const Tensor& x, Tensor& y, const Shape& shape) {
-  Region region{Ints(shape.sizes()), row_major(shape.sizes()), Ints::filled(shape.rank(), 0)};
-  const Ints strides = row_major(x.shape().sizes());
-  const int missing = shape.rank() - x.shape().rank();
-  for (int i = missing; i < shape.rank(); ++i) region.from[i] = x.shape()[i - missing] == 1 ? 0 : strides[i - missing];
-  cuda::CardMover mover(c);
-  if (y.elements() > 0) mover.move(y.raw(), x.raw(), element_bytes(x.dtype()), region);
-  return mover.status();
-}
-
 Status fill(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const Shape shape, to_shape(c.input(0), "Fill: dims"));
   if (c.input(1).shape().rank() != 0) {
     return invalid_argument("Fill: value must be a scalar, not of shape ", c.input(1).shape());
   }
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
-  return spread(c, c.input(1), *y, shape);
+  return cuda::spread_on_card(c, c.input(1), *y);
 }
 
 Status broadcast_to(KernelContext& c) {
@@ -92,7 +81,7 @@ Status broadcast_to(KernelContext& c) {
         .with_id("ARG-SHAPE-002");
   }
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
-  return spread(c, x, *y, shape);
+  return cuda::spread_on_card(c, x, *y);
 }
 
 }  // namespace

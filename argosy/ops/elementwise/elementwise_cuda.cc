@@ -4,12 +4,14 @@
 
 #include "argosy/ops/elementwise/rows.h"
 #include "argosy/ops/elementwise/rows_cuda.h"
+#include "argosy/ops/elementwise/rows_on_card.h"
 #include "argosy/ops/launching.h"
 #include "argosy/ops/ops.h"
 
 namespace argosy {
 
 void add_kernels_cuda_elementwise_more(KernelRegistry& kernels);
+void add_kernels_cuda_fused(KernelRegistry& kernels);
 
 namespace {
 
@@ -46,14 +48,32 @@ const Module* find(std::span<const Module> modules, std::string_view function, s
   return nullptr;
 }
 
+}  // namespace
+
+std::string_view elementwise::function_on_card(std::string_view op) { return function_of(op); }
+
+std::optional<elementwise::CardKernel> elementwise::unary_on_card(std::string_view op, DType dtype) {
+  const std::string_view function = function_of(op), type = type_suffix(dtype);
+  const Module* const module = find(kUnary, function, type);
+  if (module == nullptr) return std::nullopt;
+  return CardKernel{module->name, str_cat("unary_", function, "_", type)};
+}
+std::optional<elementwise::CardKernel> elementwise::binary_on_card(std::string_view op, DType dtype) {
+  const std::string_view function = function_of(op), type = type_suffix(dtype);
+  const Module* const module = find(kBinary, function, type);
+  if (module == nullptr) return std::nullopt;
+  return CardKernel{module->name, str_cat("binary_", function, "_", type)};
+}
+
+namespace {
+
 class Unary final : public Kernel {
  public:
   Unary(const char* module, std::string kernel) : module_(module), kernel_(std::move(kernel)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    const std::string_view function = elementwise::function_of(init.op.name), type = type_suffix(init.input_dtypes[0]);
-    const Module* const module = find(kUnary, function, type);
-    if (module == nullptr) return unimplemented("no row for ", type);
-    return std::unique_ptr<Kernel>(std::make_unique<Unary>(module->name, str_cat("unary_", function, "_", type)));
+    auto found = elementwise::unary_on_card(init.op.name, init.input_dtypes[0]);
+    if (!found) return unimplemented("no row for ", dtype_name(init.input_dtypes[0]));
+    return std::unique_ptr<Kernel>(std::make_unique<Unary>(found->module, std::move(found->kernel)));
   }
   Status run(KernelContext& c) override {
     const Tensor& x = c.input(0);
@@ -78,11 +98,9 @@ class Binary final : public Kernel {
         one_shape_(init.op.name.ends_with("luGrad") || init.op.name == "Relu6Grad" || init.op.name == "SoftplusGrad"),
         repeatable_(cuda::reads_constants_only(init)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    const std::string_view function = elementwise::function_of(init.op.name), type = type_suffix(init.input_dtypes[0]);
-    const Module* const module = find(kBinary, function, type);
-    if (module == nullptr) return unimplemented("no row for ", type);
-    return std::unique_ptr<Kernel>(
-        std::make_unique<Binary>(init, module->name, str_cat("binary_", function, "_", type)));
+    auto found = elementwise::binary_on_card(init.op.name, init.input_dtypes[0]);
+    if (!found) return unimplemented("no row for ", dtype_name(init.input_dtypes[0]));
+    return std::unique_ptr<Kernel>(std::make_unique<Binary>(init, found->module, std::move(found->kernel)));
   }
   bool repeatable() const override { return repeatable_; }
   Status run(KernelContext& c) override {
@@ -151,6 +169,7 @@ void add_kernels_cuda_elementwise(KernelRegistry& kernels) {
   add(kernels, kBinary, Binary::make, false);
   add(kernels, kBinary, Binary::make, true);
   add_kernels_cuda_elementwise_more(kernels);
+  add_kernels_cuda_fused(kernels);
 }
 
 }  // namespace argosy

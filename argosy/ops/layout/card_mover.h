@@ -21,6 +21,9 @@ class CardMover final : public Mover {
   Status status_;
 };
 
+// y = x broadcast to y's shape. REQUIRES: x broadcasts to it.
+Status spread_on_card(KernelContext& c, const Tensor& x, const Tensor& y);
+
 // The CPU's kernel for the node with a mover in scope. REQUIRES: it reads host inputs only, and touches others through
 // the functions of strided_copy.h alone.
 Result<std::unique_ptr<Kernel>> make_moving(const KernelInit& init);

@@ -108,6 +108,18 @@ void CardMover::fill(void* to, std::int64_t elements, std::size_t bytes, const v
   }
 }
 
+Status spread_on_card(KernelContext& c, const Tensor& x, const Tensor& y) {
+  if (y.elements() == 0) return ok_status();
+  const Shape& shape = y.shape();
+  Region region{Ints(shape.sizes()), row_major(shape.sizes()), Ints::filled(shape.rank(), 0)};
+  const Ints strides = row_major(x.shape().sizes());
+  const int missing = shape.rank() - x.shape().rank();
+  for (int i = missing; i < shape.rank(); ++i) region.from[i] = x.shape()[i - missing] == 1 ? 0 : strides[i - missing];
+  CardMover mover(c);
+  mover.move(y.raw(), x.raw(), element_bytes(x.dtype()), region);
+  return mover.status();
+}
+
 Result<std::unique_ptr<Kernel>> make_moving(const KernelInit& init) {
   ARGOSY_ASSIGN_OR_RETURN(auto cpu, cpu_kernels().make(init, "cpu"));
   return std::unique_ptr<Kernel>(std::make_unique<Moving>(std::move(cpu), reads_constants_only(init)));

@@ -111,7 +111,9 @@ void add_kernels_cuda_reduction(KernelRegistry& kernels) {
   }
   kernels.add("L2Loss", "cuda", cuda::make_launching<l2_loss>, {{"T", cuda::kFloatingTypes}});
   for (const char* op : {"ArgMax", "ArgMin"}) {
-    kernels.add(op, "cuda", Arg::make, {{"T", numbers}, {"output_type", {DType::kInt32, DType::kInt64}}});
+    kernels.add(
+        op, "cuda", Arg::make,
+        {{"T", numbers}, {"Tidx", {DType::kInt32, DType::kInt64}}, {"output_type", {DType::kInt32, DType::kInt64}}});
   }
 }
 

@@ -1,0 +1,32 @@
+// Our declarations of cuBLASLt held to the vendor's header: compiled into the plug-in wherever that header is.
+#include <cublasLt.h>
+
+#include <cstddef>
+
+#include "argosy/device/cuda/blas_calls.h"
+
+namespace argosy::cuda {
+
+static_assert(kBlasDescTransA == CUBLASLT_MATMUL_DESC_TRANSA && kBlasDescTransB == CUBLASLT_MATMUL_DESC_TRANSB);
+static_assert(kBlasDescEpilogue == CUBLASLT_MATMUL_DESC_EPILOGUE);
+static_assert(kBlasDescBiasPointer == CUBLASLT_MATMUL_DESC_BIAS_POINTER);
+static_assert(kBlasLayoutBatchCount == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
+static_assert(kBlasLayoutBatchOffset == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
+static_assert(kBlasPreferWorkspace == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
+static_assert(kBlasPreferAlignmentA == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES);
+static_assert(kBlasPreferAlignmentA + 1 == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES);
+static_assert(kBlasPreferAlignmentA + 2 == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES);
+static_assert(kBlasPreferAlignmentA + 3 == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES);
+static_assert(kBlasEpilogueRelu == CUBLASLT_EPILOGUE_RELU && kBlasEpilogueBias == CUBLASLT_EPILOGUE_BIAS);
+static_assert((kBlasEpilogueRelu | kBlasEpilogueBias) == CUBLASLT_EPILOGUE_RELU_BIAS);
+static_assert(kBlasOpTransposed == CUBLAS_OP_T);
+static_assert(kBlasCompute32F == CUBLAS_COMPUTE_32F && kBlasCompute32FTf32 == CUBLAS_COMPUTE_32F_FAST_TF32);
+static_assert(kBlasCompute64F == CUBLAS_COMPUTE_64F);
+static_assert(kBlasR32F == CUDA_R_32F && kBlasR64F == CUDA_R_64F && kBlasR16F == CUDA_R_16F &&
+              kBlasR16BF == CUDA_R_16BF);
+static_assert(sizeof(BlasAlgorithm) == sizeof(cublasLtMatmulAlgo_t));
+static_assert(sizeof(BlasChoice) == sizeof(cublasLtMatmulHeuristicResult_t));
+static_assert(offsetof(BlasChoice, workspace_bytes) == offsetof(cublasLtMatmulHeuristicResult_t, workspaceSize));
+static_assert(offsetof(BlasChoice, status) == offsetof(cublasLtMatmulHeuristicResult_t, state));
+
+}  // namespace argosy::cuda

@@ -1,0 +1,18 @@
+// A fused program as CUDA C++: one kernel, which reads every input of an element once, computes, and writes.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "argosy/ops/elementwise/fused.h"
+
+namespace argosy {
+
+// The kernel "fused" of (long long n, the inputs, for each input that is repeated its period or the length of its runs
+// as long long, the outputs), with all it needs before it: ready for NVRTC, and for the host's compiler. It does not
+// depend on shapes. Nothing where a step has no function on cards.
+std::optional<std::string> fused_source(const FusedProgram& program, std::span<const DType> inputs,
+                                        std::span<const FusedOperand> operands);
+
+}  // namespace argosy

@@ -1,0 +1,140 @@
+// Generated kernels: what they compute, and that NVRTC takes them for every architecture the plug-in is built for.
+#include "argosy/ops/elementwise/fused_source.h"
+
+#include <gtest/gtest.h>
+
+#include "argosy/device/cuda/runtime_compiler.h"
+#include "argosy/ops/evaluate.h"
+#include "argosy/ops/ops.h"
+#include "argosy/testing/on_card.h"
+#include "argosy/testing/op_case.h"
+
+namespace argosy {
+
+namespace {
+
+struct Case {
+  FusedProgram program;
+  std::vector<DType> inputs;
+  std::vector<Shape> shapes;
+
+  std::vector<FusedOperand> operands() const {
+    std::vector<FusedOperand> all;
+    for (const Shape& s : shapes) all.push_back(fused_operand(s, program.shape).value());
+    return all;
+  }
+};
+
+// tanh(x * a + bias) where x is positive, else a column: every way in which an operand lies, two results.
+Case every_operand(DType d) {
+  using enum DType;
+  return {.program = {.steps = {{"Mul", {0, 1, -1}, d},
+                                {"BiasAdd", {4, 2, -1}, d},
+                                {"Tanh", {5, -1, -1}, d},
+                                {"Greater", {0, 1, -1}, kBool},
+                                {"SelectV2", {7, 6, 3}, d}},
+                      .results = {2, 4},
+                      .shape = {4, 6}},
+          .inputs = {d, d, d, d},
+          .shapes = {{4, 6}, {}, {6}, {4, 1}}};
+}
+// Casts there and back, questions about one value, activations and their gradients.
+Case conversions() {
+  using enum DType;
+  return {.program = {.steps = {{"Cast", {0, -1, -1}, kFloat32},
+                                {"Elu", {1, -1, -1}, kFloat32},
+                                {"EluGrad", {1, 2, -1}, kFloat32},
+                                {"Cast", {3, -1, -1}, kBfloat16},
+                                {"IsFinite", {4, -1, -1}, kBool},
+                                {"Cast", {5, -1, -1}, kFloat64}},
+                      .results = {3, 5},
+                      .shape = {33}},
+          .inputs = {kFloat16},
+          .shapes = {{33}}};
+}
+
+// Every function there is, one after the other, on one value.
+Case every_function(DType d) {
+  Case c{.program = {.shape = {8}}, .inputs = {d}, .shapes = {{8}}};
+  int value = 0;
+  for (const char* op :
+       {"Neg",  "Abs",   "Sign",  "Square", "Reciprocal", "Sqrt",     "Rsqrt",   "Exp",      "Expm1",
+        "Log",  "Log1p", "Sin",   "Cos",    "Tan",        "Asin",     "Acos",    "Atan",     "Sinh",
+        "Cosh", "Tanh",  "Asinh", "Acosh",  "Atanh",      "Erf",      "Erfc",    "Floor",    "Ceil",
+        "Rint", "Relu",  "Relu6", "Elu",    "Selu",       "Softplus", "Sigmoid", "Softsign", "Round"}) {
+    c.program.steps.push_back({op, {value++, -1, -1}, d});
+  }
+  for (const char* op :
+       {"Add",      "Sub",      "Mul",         "RealDiv",  "Maximum",  "Minimum",      "SquaredDifference",
+        "FloorDiv", "FloorMod", "DivNoNan",    "MulNoNan", "Pow",      "Atan2",        "Xdivy",
+        "Xlogy",    "TanhGrad", "SigmoidGrad", "ReluGrad", "SeluGrad", "SoftplusGrad", "RsqrtGrad"}) {
+    c.program.steps.push_back({op, {value, 0, -1}, d});
+    ++value;
+  }
+  c.program.results = {static_cast<int>(c.program.steps.size()) - 1};
+  return c;
+}
+
+std::vector<Case> all_cases() {
+  std::vector<Case> cases = {conversions()};
+  for (const DType d : {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBfloat16}) {
+    cases.push_back(every_operand(d));
+    cases.push_back(every_function(d));
+  }
+  return cases;
+}
+
+TEST(FusedSource, NvrtcCompilesEveryShapeForEveryArchitecture) {
+  auto nvrtc = cuda::open_nvrtc();
+  if (!nvrtc.ok()) GTEST_SKIP() << nvrtc.status().to_string();
+  for (const Case& c : all_cases()) {
+    const auto source = fused_source(c.program, c.inputs, c.operands());
+    ASSERT_TRUE(source.has_value());
+    for (const auto& [major, minor] : {std::pair(7, 5), {8, 0}, {9, 0}, {10, 0}}) {
+      const auto image = (*nvrtc)->compile(*source, major, minor);
+      ASSERT_TRUE(image.ok()) << image.status().to_string();
+      EXPECT_FALSE(image->empty());
+    }
+  }
+}
+
+TEST(FusedSource, TheKernelComputesWhatTheCpuDoes) {
+  const OpDef* const op = builtin_ops().find("_FusedElementwise");
+  for (const Case& c : {every_operand(DType::kFloat32), every_operand(DType::kBfloat16), conversions()}) {
+    std::vector<Tensor> inputs;
+    for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+      inputs.push_back(random_tensor(c.inputs[i], c.shapes[i], i + 1, -2, 2));
+    }
+    std::vector<DType> outputs;
+    for (const int r : c.program.results) outputs.push_back(c.program.steps[static_cast<std::size_t>(r)].dtype);
+    AttrMap attrs{{"Tin", c.inputs}, {"Tout", outputs}};
+    c.program.write(attrs);
+    const auto expected = evaluate_op(*op, attrs, inputs);
+    ASSERT_TRUE(expected.ok()) << expected.status().to_string();
+    const auto found = run_on_card(*op, attrs, inputs);
+    ASSERT_TRUE(found.has_value());
+    ASSERT_TRUE(found->ok()) << found->status().to_string();
+    for (std::size_t o = 0; o < outputs.size(); ++o) {
+      EXPECT_EQ(difference((**found)[o], (*expected)[o], outputs[o] == DType::kFloat64 ? 0 : 1e-2), "");
+    }
+  }
+}
+
+TEST(FusedSource, DoesNotDependOnShapes) {
+  Case one = every_operand(DType::kFloat32), other = one;
+  other.program.shape = {8, 12};
+  other.shapes = {{8, 12}, {}, {12}, {8, 1}};
+  EXPECT_EQ(fused_source(one.program, one.inputs, one.operands()),
+            fused_source(other.program, other.inputs, other.operands()));
+}
+
+TEST(FusedSource, WhatHasNoFunctionOnCardsHasNoSource) {
+  const Case c{.program = {.steps = {{"Lgamma", {0, -1, -1}, DType::kFloat32}}, .results = {0}, .shape = {3}},
+               .inputs = {DType::kFloat32},
+               .shapes = {{3}}};
+  EXPECT_FALSE(fused_source(c.program, c.inputs, c.operands()).has_value());
+}
+
+}  // namespace
+
+}  // namespace argosy
