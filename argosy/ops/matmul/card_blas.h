@@ -1,0 +1,55 @@
+// Products by cuBLASLt: what is asked of it for a product of row-major matrices, and the answers kept by problem.
+#pragma once
+
+#include <compare>
+#include <memory>
+
+#include "argosy/device/cuda/blas_calls.h"
+#include "argosy/ops/matmul/card_gemm.h"
+
+namespace argosy::cuda {
+
+// One column-major operand as cuBLASLt sees it.
+struct BlasOperand {
+  std::int64_t rows = 0, columns = 0, leading = 0, batch_stride = 0;
+  bool transposed = false;
+  auto operator<=>(const BlasOperand&) const = default;
+};
+// d = op(a) op(b), column-major: the row-major product turned over, so that nothing is moved. a is the product's
+// second matrix, b its first.
+struct BlasProblem {
+  int type = 0, compute = 0, scale = 0;
+  BlasOperand a, b, d;
+  std::int64_t batches = 1;
+  bool bias = false, relu = false;
+  unsigned alignment = 256;  // of every pointer, at least, in bytes
+  auto operator<=>(const BlasProblem&) const = default;
+};
+BlasProblem blas_problem(DType dtype, const Gemm& gemm, const Batch& batch, bool bias, bool relu, bool tf32);
+
+// cuBLASLt on one device. Thread-safe.
+class CardBlas {
+ public:
+  // Over calls of one's own: tests.
+  static Result<std::shared_ptr<CardBlas>> over(const BlasCalls& calls);
+  // The library as found (library.h), where it is 12.0 or newer.
+  static Result<std::shared_ptr<CardBlas>> open();
+  ~CardBlas();
+  CardBlas(const CardBlas&) = delete;
+  CardBlas& operator=(const CardBlas&) = delete;
+
+  // UNIMPLEMENTED where the library knows no way for the problem: then our own kernel does it. `scratch` gives device
+  // memory for the length of the call.
+  struct Pointers {
+    const void *a, *b, *bias;
+    void* d;
+  };
+  Status multiply(const BlasProblem& problem, const Pointers& at, Allocator& scratch, void* stream);
+
+ private:
+  struct State;
+  explicit CardBlas(std::unique_ptr<State> state);
+  const std::unique_ptr<State> state_;
+};
+
+}  // namespace argosy::cuda
