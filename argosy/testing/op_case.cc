@@ -9,6 +9,7 @@
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
 #include "argosy/testing/gradient_case.h"
+#include "argosy/testing/on_card.h"
 #include "argosy/testing/op_dump.h"
 
 namespace argosy {
@@ -73,6 +74,18 @@ void check_shapes(const OpCase& c, const std::vector<Tensor>& outputs) {
   }
 }
 
+// The card's kernel, where there is one, gives what the CPU's do.
+void check_on_card(const OpCase& c, const OpDef& op, const std::vector<Tensor>& expect) {
+  const auto outputs = run_on_card(op, c.attrs, c.inputs);
+  if (!outputs) return;
+  ASSERT_TRUE(outputs->ok()) << c.op << " on a card: " << outputs->status().to_string();
+  for (std::size_t i = 0; i < expect.size() && i < (*outputs)->size(); ++i) {
+    if (!expect[i].valid()) continue;
+    const std::string wrong = difference((**outputs)[i], expect[i], dtype_tolerance(expect[i].dtype(), c.tolerance));
+    EXPECT_EQ(wrong, "") << c.op << " on a card, output " << i;
+  }
+}
+
 void check_outputs(const OpCase& c) {
   const OpDef* op = builtin_ops().find(c.op);
   for (const bool reference : {false, true}) {
@@ -92,6 +105,7 @@ void check_outputs(const OpCase& c) {
     if (!reference) {
       check_shapes(c, *outputs);
       dump_case(c, *outputs);
+      check_on_card(c, *op, expect);
     }
   }
 }

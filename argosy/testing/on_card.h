@@ -1,0 +1,27 @@
+// An op's kernel of kind "cuda", run on a fake card whose kernels are compiled for the host: so every op case is also a
+// case of the card's kernels, without a card.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "argosy/op/op_def.h"
+#include "argosy/tensor/tensor.h"
+
+namespace argosy {
+
+// What the op outputs there, in the host's memory; nothing where cards have no kernel for it, or not for its dtypes.
+// Also an error: whatever the fake driver calls a violation.
+std::optional<Result<std::vector<Tensor>>> run_on_card(const OpDef& op, AttrMap attrs,
+                                                       const std::vector<Tensor>& inputs);
+
+// The same for an op that changes variables: where `variable` says so, an input is the value that a variable on the
+// card has before (not valid(): none yet), and comes back as the one it has after.
+struct StateOnCard {
+  std::vector<Tensor> outputs;  // of the op; references are left out
+  std::vector<Tensor> after;
+};
+std::optional<Result<StateOnCard>> run_state_on_card(const OpDef& op, AttrMap attrs, const std::vector<Tensor>& inputs,
+                                                     const std::vector<bool>& variable, DType dtype);
+
+}  // namespace argosy
