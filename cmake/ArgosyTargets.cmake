@@ -21,20 +21,59 @@ endif()
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 
+if(ARGOSY_PRECOMPILE)
+  # -pthread: some targets have it from the libraries they use.
+  target_compile_options(argosy_flags INTERFACE -pthread $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+endif()
+
 find_program(CCACHE ccache)
 if(CCACHE)
   # Paths relative to the source folder, so that every checkout and worktree shares one cache.
-  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1)
+  if(ARGOSY_PRECOMPILE)
+    list(APPEND launcher CCACHE_SLOPPINESS=pch_defines,time_macros)  # what ccache asks for with precompiled headers
+  endif()
+  list(APPEND launcher ${CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
 
-# argosy_library(tensor SOURCES tensor.cc … DEPS argosy_base … LIBS dnnl): one folder, one target, one layer.
+find_program(FAST_LINKER ld.gold)  # takes two thirds of the time of the default for a test program
+
+# Headers read once for all targets: two thirds of the time of a small file is its headers. What is precompiled holds for
+# one set of flags; a target with others has a kind of its own, and a target that does not fit is an error.
+function(argosy_precompiled target kind)  # … then the flags of that kind
+  if(NOT ARGOSY_PRECOMPILE)
+    return()
+  endif()
+  set(source argosy_precompiled_${kind})
+  if(NOT TARGET ${source})
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/${source}.cc CONTENT "// For its headers.\n")
+    add_library(${source} OBJECT ${PROJECT_BINARY_DIR}/${source}.cc)
+    target_link_libraries(${source} PRIVATE argosy_flags)
+    target_compile_options(${source} PRIVATE ${ARGN})
+    target_precompile_headers(${source} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/precompiled.h)
+    if(kind STREQUAL test)
+      set_target_properties(${source} PROPERTIES POSITION_INDEPENDENT_CODE OFF)  # as the programs have it: -fPIE differs
+      target_precompile_headers(${source} PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+      target_compile_definitions(${source} PRIVATE GTEST_HAS_PTHREAD=1)
+    endif()
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${source})
+endfunction()
+
+# argosy_library(tensor SOURCES tensor.cc … DEPS argosy_base … LIBS dnnl OPTIONS -f…): one folder, one target, one layer.
 # Every *_test.cc of the folder goes into one test program, <name>_test.
 function(argosy_library name)
-  cmake_parse_arguments(A "" "" "SOURCES;DEPS;LIBS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(A "" "" "SOURCES;DEPS;LIBS;OPTIONS;TEST_DEPS" ${ARGN})
   add_library(argosy_${name} STATIC ${A_SOURCES})
   target_link_libraries(argosy_${name} PUBLIC argosy_flags ${A_DEPS} PRIVATE ${A_LIBS})
+  if(A_OPTIONS)
+    target_compile_options(argosy_${name} PRIVATE ${A_OPTIONS})
+    argosy_precompiled(argosy_${name} ${name} ${A_OPTIONS})
+  else()
+    argosy_precompiled(argosy_${name} engine)
+  endif()
   set_property(GLOBAL APPEND PROPERTY ARGOSY_LIBRARIES argosy_${name})
   file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cc)
   argosy_test(${name} SOURCES ${tests} DEPS argosy_${name} ${A_TEST_DEPS})
@@ -47,6 +86,14 @@ function(argosy_test name)
     return()
   endif()
   add_executable(${name}_test ${A_SOURCES})
+  if(ARGOSY_PRECOMPILE)
+    set_target_properties(${name}_test PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${name}_test PRIVATE -O1)  # the engine is what is tested as it is used
+    if(FAST_LINKER)
+      target_link_options(${name}_test PRIVATE -fuse-ld=gold)
+    endif()
+  endif()
+  argosy_precompiled(${name}_test test -O1)
   target_link_libraries(${name}_test PRIVATE ${A_DEPS} GTest::gmock GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name}_test)
   set_tests_properties(${name} PROPERTIES TIMEOUT 300)
@@ -136,7 +183,10 @@ function(argosy_op_families)
   argosy_library(ops SOURCES ops.cc ${definitions} DEPS argosy_graph)
   argosy_library(kernels_cpu SOURCES kernels_cpu.cc evaluate.cc ${cpu}
                  DEPS argosy_comm argosy_ops argosy_graph argosy_op argosy_onednn argosy_data argosy_tf
-                 LIBS hwy::hwy Eigen3::Eigen PkgConfig::re2 PkgConfig::icu ${FARMHASH_LIBRARY} ZLIB::ZLIB)
+                 LIBS hwy::hwy Eigen3::Eigen PkgConfig::re2 PkgConfig::icu ${FARMHASH_LIBRARY} ZLIB::ZLIB
+                 # Kernels read neither errno nor the floating-point exception flags: loops with sqrt and guarded
+                 # divisions become vectors.
+                 OPTIONS -fno-math-errno -fno-trapping-math)
   # A test program per family, ops_<family>_test, so that work on one does not build the tests of all.
   foreach(family IN LISTS ARGN)
     argosy_test(ops_${family} SOURCES ${tests_${family}} DEPS argosy_testing)
