@@ -4,6 +4,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "argosy/passes/follow_forward.h"
+
 namespace argosy {
 
 namespace {
@@ -104,6 +106,10 @@ class Copier {
     auto added = to_.graph.add_copy(n, std::move(inputs), std::move(controls), !back_edges.empty());
     if (!added.ok()) return std::move(added).status().with_where(str_cat("node '", n.name, "' (", n.op->name, ")"));
     copies_[id.index] = *added;
+    if (const std::string_view request = forward_request(from_, n); !request.empty()) {
+      to_.graph.set_device(*added, std::string(request));
+      to_.graph.set_attr(*added, kFollowsForward, true);
+    }
     for (const Endpoint e : back_edges) open_.push_back({*added, e});
     return ok_status();
   }

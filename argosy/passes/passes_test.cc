@@ -147,31 +147,48 @@ TEST(Place, ColocationFollowsTheLeader) {
   EXPECT_EQ(placed->device[follower.node().index], 2);
 }
 
-TEST(Place, GradientsGoWhereTheirOpWasPut) {
+// What tf.gradients builds for two towers without colocate_gradients_with_ops, and what is no gradient by its name.
+TEST(Place, GradientsFollowTheirForwardOps) {
   Graph g;
   const Value x = placeholder(g, DType::kFloat32, {2}, "x");
-  Value second;
-  {
-    const auto on = g.device("/gpu:1");
-    second = identity(x, "tower/layer/MatMul");
-  }
-  const Value first = identity(second, "free/MatMul");
-  const Value of_second = identity(first, "train/gradients/tower/layer/MatMul_grad/MatMul_1");
-  const Value of_first = identity(second, "gradients/free/MatMul_grad/MatMul");
-  const Value of_none = identity(second, "gradients/nothing_grad/MatMul");
-  Value pinned;
-  {
-    const auto on = g.device("/gpu:0");
-    pinned = identity(second, "gradients/tower/layer/MatMul_grad/pinned");
-  }
+  const auto pinned = [&](const char* device, const char* name) {
+    const auto on = g.device(device);
+    return square(identity(x), name);
+  };
+  const Value tower = pinned("/gpu:1", "tower_1/Square"), host = pinned("/cpu:0", "a_grad/Square");
+  const Value open = square(x, "open/Square");
+  struct Case {
+    const char* name;
+    const char* device;
+    const char* reason;
+  };
+  const std::vector<Case> cases = {{"train/gradients/tower_1/Square_grad/Mul_1", "GPU:1", "with its forward op"},
+                                   {"gradients_2/tower_1/Square_grad/Mul", "GPU:1", "with its forward op"},
+                                   {"gradients/a_grad/Square_grad/Mul", "CPU:0", "with its forward op"},
+                                   {"gradients/open/Square_grad/Mul", "GPU:0", "default"},
+                                   {"mygradients/tower_1/Square_grad/Mul", "GPU:0", "default"},
+                                   {"gradients/tower_1/Square_gradual/Mul", "GPU:0", "default"},
+                                   {"gradients/nobody/Square_grad/Mul", "GPU:0", "default"}};
+  StepSignature signature{.fetches = {tower.endpoint(), host.endpoint(), open.endpoint()}};
+  for (const Case& c : cases) signature.fetches.push_back(g.add("Neg", {x}, {}, c.name).endpoint());
+  // A wish: where there is no kernel for it, it is no error.
+  const Value lost = g.add("OnesLike", {x}, {}, "gradients/tower_1/Square_grad/OnesLike");
+  signature.fetches.push_back(lost.endpoint());
+  ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+  auto step = extract_step(g, signature);
+  ASSERT_TRUE(step.ok()) << step.status().to_string();
   const auto placed =
-      place(g, {.devices = one_cpu_two_gpus(), .has_kernel = [](const OpDef&, const DeviceSpec&) { return true; }});
-  ASSERT_TRUE(placed.ok());
-  EXPECT_EQ(placed->device[of_second.node().index], 2);
-  EXPECT_THAT(placed->reason[of_second.node().index], testing::HasSubstr("gradient"));
-  EXPECT_EQ(placed->device[of_first.node().index], 1) << "its op was put nowhere";
-  EXPECT_EQ(placed->device[of_none.node().index], 1);
-  EXPECT_EQ(placed->device[pinned.node().index], 1);
+      place(step->graph,
+            {.devices = one_cpu_two_gpus(),
+             .has_kernel = [](const OpDef& op, const DeviceSpec& d) { return !d.is_gpu() || op.name != "OnesLike"; },
+             .allow_soft_placement = false});
+  ASSERT_TRUE(placed.ok()) << placed.status().to_string();
+  for (const Case& c : cases) {
+    const NodeId id = *step->graph.find(c.name);
+    EXPECT_THAT(step->graph.node(id).device, testing::EndsWith(c.device)) << c.name;
+    EXPECT_EQ(placed->reason[id.index], c.reason) << c.name;
+  }
+  EXPECT_THAT(step->graph.node(*step->graph.find(g.node(lost.node()).name)).device, testing::EndsWith("CPU:0"));
 }
 
 TEST(Place, RefusesWithoutSoftPlacement) {

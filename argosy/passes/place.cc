@@ -4,6 +4,8 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "argosy/passes/follow_forward.h"
+
 namespace argosy {
 
 namespace {
@@ -191,17 +193,15 @@ class Placer {
       const int with = placement_.device[n.inputs[0].node.index];
       if (with >= 0 && capable[with]) return put(id, with, "looks at its input's shape");
     }
-    if (request.is_open()) {
-      const int with = forward_device(n);
-      if (with >= 0 && capable[with]) return put(id, with, "with the op whose gradient it is");
-    }
     if (n.op->name == "_Arg" && request.is_open()) return put(id, 0, "fed from the host");
+    const bool follows = n.attrs.find(kFollowsForward) != nullptr;
     int device = best(request, capable);
     if (device >= 0) {
       const bool other = request.is_open() && !options_.devices[device].is_gpu() && has_gpu();
-      return put(id, device, !request.is_open() ? "asked" : other ? no_gpu_kernel(id) : "default");
+      const char* const asked = follows ? "with its forward op" : "asked";
+      return put(id, device, !request.is_open() ? asked : other ? no_gpu_kernel(id) : "default");
     }
-    if (options_.allow_soft_placement) {
+    if (options_.allow_soft_placement || follows) {
       DeviceName softer = request;
       softer.type.clear();
       softer.id.reset();
@@ -218,19 +218,6 @@ class Placer {
       }
     }
     return cannot_assign(id, why_not(request, id));
-  }
-
-  // Where the user put the op whose gradient this node is part of; -1: nowhere, or it is no such node. TensorFlow's
-  // Python names gradients after the op, scope/OP_grad/…, and leaves them on the first GPU unless asked to colocate.
-  int forward_device(const Node& n) {
-    const std::string_view name = n.name;
-    const std::size_t end = name.find("_grad/");
-    if (end == std::string_view::npos) return -1;
-    for (std::size_t slash = name.find('/'); slash < end; slash = name.find('/', slash + 1)) {
-      const auto forward = graph_.find(name.substr(slash + 1, end - slash - 1));
-      if (forward && !groups_.request(forward->index).is_open()) return placement_.device[forward->index];
-    }
-    return -1;
   }
 
   Status assign_generator(NodeId id, std::span<const Graph::Use> uses) {

@@ -6,7 +6,8 @@
 //   4. a request that cannot be met moves to a device that can when soft placement is allowed, else it is an error;
 //   5. a handle to something that lives already goes where that is, and its users with it, soft placement allowing: a
 //      variable must be the same one in every step, whoever else uses it there;
-//   6. generators (no inputs, one output) go to their only consumer's device; nodes that only look at shapes stay with
+//   6. gradients of imported graphs follow their forward ops (argosy/passes/follow_forward.h);
+//   7. generators (no inputs, one output) go to their only consumer's device; nodes that only look at shapes stay with
 //      what they look at; feeds are on the host.
 #pragma once
 
