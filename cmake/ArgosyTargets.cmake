@@ -23,7 +23,8 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 
 if(ARGOSY_PRECOMPILE)
   # -pthread: some targets have it from the libraries they use.
-  target_compile_options(argosy_flags INTERFACE -pthread $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+  target_compile_options(argosy_flags INTERFACE -pthread
+                         $<$<AND:$<CXX_COMPILER_ID:GNU>,$<COMPILE_LANGUAGE:CXX>>:-fpch-preprocess>)
 endif()
 
 find_program(CCACHE ccache)
