@@ -179,9 +179,9 @@ void define_rnn(OpRegistry& ops) {
            .cost = rnn_cost});
   for (const bool second : {false, true}) {
     const std::string version = second ? "V2" : "";
-    std::vector<std::string> attrs = {second ? "cell_clip: float = 0.0" : "cell_clip: float = 3.0",
-                                      "use_peephole: bool = false", types};
-    if (!second) attrs.push_back("forget_bias: float = 1.0");
+    const char* const clip = second ? "0.0" : "3.0";
+    std::vector<std::string> attrs = {str_cat("cell_clip: float = ", clip), "use_peephole: bool = false", types};
+    if (!second) attrs.emplace_back("forget_bias: float = 1.0");
     ops.add({.name = "BlockLSTM" + version,
              .doc = "An LSTM over a sequence.",
              .inputs = joined({length, state, kWeights}),
