@@ -153,10 +153,10 @@ TEST(Place, GradientsFollowTheirForwardOps) {
   const Value x = placeholder(g, DType::kFloat32, {2}, "x");
   const auto pinned = [&](const char* device, const char* name) {
     const auto on = g.device(device);
-    return square(identity(x), name);
+    return g.add("Square", {identity(x)}, {}, name);
   };
   const Value tower = pinned("/gpu:1", "tower_1/Square"), host = pinned("/cpu:0", "a_grad/Square");
-  const Value open = square(x, "open/Square");
+  const Value open = g.add("Square", {x}, {}, "open/Square");
   struct Case {
     const char* name;
     const char* device;

@@ -33,10 +33,10 @@ void fails(const char* op, const std::string& bytes, const AttrMap& attrs = {}, 
 }
 
 // Two colours, two frames; the second draws one pixel.
-const std::string kGif(
+constexpr char kGifBytes[] =
     "GIF89a\x02\0\x01\0\x80\x01\0\xff\0\0\0\0\xff,\0\0\0\0\x02\0\x01\0\0\x02\x02\x84\x51\0,"
-    "\x01\0\0\0\x01\0\x01\0\0\x02\x02\x44\x01\0;",
-    57);
+    "\x01\0\0\0\x01\0\x01\0\0\x02\x02\x44\x01\0;";
+const std::string kGif(kGifBytes, sizeof kGifBytes - 1);
 
 std::string bmp(std::int32_t width, std::int32_t height, std::int16_t bits, const std::string& data) {
   const auto put = [](auto v) { return std::string(reinterpret_cast<const char*>(&v), sizeof v); };
