@@ -35,8 +35,9 @@ class Missing final : public Kernel {
     const std::int64_t code = init.attrs.get_int("code");
     if (code > static_cast<int>(Code::kUnauthenticated))
       return invalid_argument("_Missing: ", code, " is no error's code");
-    return std::unique_ptr<Kernel>(
-        std::make_unique<Missing>(Status(static_cast<Code>(code), init.attrs.get_string("message"))));
+    const std::string& message = init.attrs.get_string("message");
+    if (message.empty()) return invalid_argument("_Missing: an error without a message");
+    return std::unique_ptr<Kernel>(std::make_unique<Missing>(Status(static_cast<Code>(code), message)));
   }
   Status run(KernelContext&) override { return error_; }
 
