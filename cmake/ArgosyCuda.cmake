@@ -71,7 +71,8 @@ std::span<const ModuleImage> module_images() {
 ")
 set_source_files_properties(${folder}/module_images.cc PROPERTIES OBJECT_DEPENDS "${images}")
 
-add_library(argosy_cuda MODULE ${PROJECT_SOURCE_DIR}/argosy/device/cuda/plugin_entry.cc ${folder}/module_images.cc)
+add_library(argosy_cuda MODULE ${PROJECT_SOURCE_DIR}/argosy/device/cuda/plugin_entry.cc
+            ${PROJECT_SOURCE_DIR}/argosy/ops/plugin_kernels.cc ${folder}/module_images.cc)
 target_compile_definitions(argosy_cuda PRIVATE ARGOSY_CUDA_OLDEST=${oldest})
 target_link_libraries(argosy_cuda PRIVATE argosy_device_cuda argosy_kernels_cuda)
 target_link_options(argosy_cuda PRIVATE LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/argosy_cuda.map

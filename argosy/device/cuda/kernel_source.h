@@ -39,7 +39,10 @@ ARGOSY_DEVICE void store(T* to, i64 i, Compute<T> value) {
 // fold depends on blockDim.x alone.
 template <typename A, typename Fold>
 ARGOSY_DEVICE A fold_block(A value, A* scratch, Fold fold) {
-  for (int step = 16; step > 0; step /= 2) value = fold(value, __shfl_xor_sync(0xffffffffu, value, step));
+  for (int step = 16; step > 0; step /= 2) {
+    // The cast: a card shuffles a bool as an int.
+    value = fold(value, static_cast<A>(__shfl_xor_sync(0xffffffffu, value, step)));
+  }
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
   __syncthreads();
   if (lane == 0) scratch[warp] = value;

@@ -11,6 +11,9 @@ namespace argosy {
 // Calls add_kernels_cuda_<family>(kernels) of every family that has one (argosy/ops/kernels_cuda.cc).
 void add_cuda_kernels(KernelRegistry& kernels);
 
+// The same in the plug-in, which takes the CPU's kernels from `kernels`, the program's (argosy/ops/plugin_kernels.cc).
+void add_plugin_kernels(KernelRegistry& kernels);
+
 }  // namespace argosy
 
 namespace argosy::cuda {

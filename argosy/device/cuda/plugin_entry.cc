@@ -22,7 +22,7 @@ GpuBackend* make(Status* error) {
     return nullptr;
   }
   CudaBackend::Options options{.modules = module_images(),
-                               .kernels = add_cuda_kernels,
+                               .kernels = add_plugin_kernels,
                                .compiler = compiler,
                                .vendor_libraries = true,
                                .libraries = library_facts,
@@ -43,7 +43,6 @@ const char* build() {
 }  // namespace argosy::cuda
 
 extern "C" {
-extern const argosy::GpuPlugin argosy_gpu_plugin;
-__attribute__((visibility("default")))
+extern __attribute__((visibility("default"))) const argosy::GpuPlugin argosy_gpu_plugin;
 const argosy::GpuPlugin argosy_gpu_plugin = {argosy::cuda::build(), argosy::cuda::make};
 }
