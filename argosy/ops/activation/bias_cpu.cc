@@ -4,6 +4,7 @@
 
 #include "argosy/base/parallel.h"
 #include "argosy/ops/activation/bias.h"
+#include "argosy/ops/activation/channels.h"
 #include "argosy/ops/activation/columns.h"
 #include "argosy/ops/elementwise/kernels.h"
 #include "argosy/ops/matmul/gemm.h"
@@ -11,24 +12,6 @@
 namespace argosy {
 
 namespace {
-
-// The channels of a tensor: outer x channels x inner.
-struct Channels {
-  std::int64_t outer = 1, channels = 1, inner = 1;
-};
-
-Result<Channels> channels_of(std::string_view op, const Shape& shape, bool nchw) {
-  if (shape.rank() < 2) {
-    return invalid_argument(op, ": input must have rank 2 or more, not shape ", shape).with_id("ARG-SHAPE-004");
-  }
-  const int axis = nchw ? 1 : shape.rank() - 1;
-  Channels c{.channels = shape[axis]};
-  for (int i = 0; i < shape.rank(); ++i) {
-    if (i < axis) c.outer *= shape[i];
-    if (i > axis) c.inner *= shape[i];
-  }
-  return c;
-}
 
 Status check_bias(std::string_view op, const Channels& at, const Shape& x, const Shape& bias) {
   if (bias.rank() == 1 && bias[0] == at.channels) return ok_status();
