@@ -5,6 +5,9 @@
 
 namespace argosy {
 
+void add_kernels_cuda_scatters(KernelRegistry& kernels);
+void add_kernels_cuda_top_k(KernelRegistry& kernels);
+
 namespace {
 
 constexpr const char* kModule = "gather";
@@ -211,6 +214,8 @@ class Scan final : public Kernel {
 
 void add_kernels_cuda_gather(KernelRegistry& kernels) {
   using enum DType;
+  add_kernels_cuda_scatters(kernels);
+  add_kernels_cuda_top_k(kernels);
   const std::vector<DType> indices = {kInt32, kInt64};
   for (const char* op : {"Gather", "GatherV2"}) {
     kernels.add(op, "cuda", Gather::make, {{"Tparams", cuda::kCardTypes}, {"Tindices", indices}});

@@ -86,7 +86,6 @@ void define_top_k(OpRegistry& ops) {
            .attrs = {"k: int", "T: index = int32"},
            .shape = in_top_k_shape,
            .gradient = kNotDifferentiable,
-           .cpu_only = true,
            .blocks_gradient = true});
   ops.add({.name = "InTopKV2",
            .doc = "Is the target's prediction among the k largest of its row?",
@@ -95,7 +94,6 @@ void define_top_k(OpRegistry& ops) {
            .attrs = {"T: index = int32"},
            .shape = in_top_k_shape,
            .gradient = kNotDifferentiable,
-           .cpu_only = true,
            .blocks_gradient = true,
            .host_inputs = {2}});
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "argosy/device/cuda/numbers.h"
+#include "argosy/ops/gather/slots_cuda.h"
 
 namespace argosy::cuda {
 
@@ -16,12 +17,29 @@ struct ApplyTable {
   Update updates[kMostUpdates];       // update blockIdx.y
 };
 
+// Rows of one variable, named by slots.
+struct ApplyRows {
+  const void* scalars[ApplyTable::kMostScalars];
+  void* variables[ApplyTable::kMostVariables];
+  const void* gradient;  // [count, slice]
+  i64 count, slice;
+  const CardSlot* slots;
+};
+
 // Rows X(Rule, flag): flag of the op's own attribute, as in loops.h.
-#define ARGOSY_CUDA_RULES(X)                                                                                 \
-  X(GradientDescent, 0)                                                                                      \
-  X(ProximalGradientDescent, 0) X(Adadelta, 0) X(Adagrad, 0) X(Adagrad, 1) X(AdagradV2, 0) X(AdagradV2, 1)   \
-      X(ProximalAdagrad, 0) X(Momentum, 0) X(Momentum, 1) X(KerasMomentum, 0) X(KerasMomentum, 1) X(Adam, 0) \
-          X(Adam, 1) X(AdamWithAmsgrad, 0) X(AdaMax, 0) X(RMSProp, 0) X(CenteredRMSProp, 0) X(AddSign, 0)    \
-              X(PowerSign, 0) X(Ftrl, 0) X(Ftrl, 1) X(FtrlV2, 0) X(FtrlV2, 1)
+#define ARGOSY_CUDA_RULES(X)                                                                                          \
+  X(GradientDescent, 0)                                                                                               \
+  X(ProximalGradientDescent, 0)                                                                                       \
+  X(Adadelta, 0) X(Adagrad, 0) X(Adagrad, 1) X(AdagradV2, 0) X(AdagradV2, 1) X(ProximalAdagrad, 0) X(Momentum, 0)     \
+      X(Momentum, 1) X(KerasMomentum, 0) X(KerasMomentum, 1) X(Adam, 0) X(Adam, 1) X(AdamWithAmsgrad, 0) X(AdaMax, 0) \
+          X(RMSProp, 0) X(CenteredRMSProp, 0) X(AddSign, 0) X(PowerSign, 0) X(Ftrl, 0) X(Ftrl, 1) X(FtrlV2, 0)        \
+              X(FtrlV2, 1)
+// Those that have a sparse op.
+#define ARGOSY_CUDA_ROW_RULES(X)                                                                                     \
+  X(ProximalGradientDescent, 0)                                                                                      \
+  X(Adadelta, 0)                                                                                                     \
+  X(Adagrad, 0) X(Adagrad, 1) X(AdagradV2, 0) X(AdagradV2, 1) X(ProximalAdagrad, 0) X(Momentum, 0) X(Momentum, 1)    \
+      X(KerasMomentum, 0) X(KerasMomentum, 1) X(RMSProp, 0) X(CenteredRMSProp, 0) X(Ftrl, 0) X(Ftrl, 1) X(FtrlV2, 0) \
+          X(FtrlV2, 1)
 
 }  // namespace argosy::cuda

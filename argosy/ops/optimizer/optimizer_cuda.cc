@@ -2,6 +2,7 @@
 #include <array>
 #include <set>
 
+#include "argosy/ops/gather/card_slots.h"
 #include "argosy/ops/launching.h"
 #include "argosy/ops/ops.h"
 #include "argosy/ops/optimizer/apply_cuda.h"
@@ -19,24 +20,32 @@ struct Rule {
 };
 #define ARGOSY_ROW(name, flag) Rule{#name, flag != 0},
 constexpr Rule kRules[] = {ARGOSY_CUDA_RULES(ARGOSY_ROW)};
+constexpr Rule kRowRules[] = {ARGOSY_CUDA_ROW_RULES(ARGOSY_ROW)};
 #undef ARGOSY_ROW
 
 constexpr const char* kFlags[] = {"use_nesterov", "update_slots", "multiply_linear_by_lr"};
 
 std::string_view rule_of(std::string_view op) {
-  for (const std::string_view prefix : {"Resource", "Apply"}) {
+  for (const std::string_view prefix : {"Resource", "Sparse", "Apply"}) {
     if (op.starts_with(prefix)) op.remove_prefix(prefix.size());
   }
   return op;
 }
 
-Result<std::string> kernel_name(std::string_view op, bool flag, DType dtype) {
-  for (const Rule& r : kRules) {
+Result<std::string> kernel_name(std::span<const Rule> rules, const char* prefix, std::string_view op, bool flag,
+                                DType dtype) {
+  for (const Rule& r : rules) {
     if (r.name == rule_of(op) && r.flag == flag) {
-      return str_cat("apply_", r.name, "_", flag ? 1 : 0, "_", cuda::type_suffix(dtype));
+      return str_cat(prefix, r.name, "_", flag ? 1 : 0, "_", cuda::type_suffix(dtype));
     }
   }
   return unimplemented("no kernel for ", op);
+}
+
+bool flag_of(const AttrMap& attrs) {
+  bool flag = false;
+  for (const char* attr : kFlags) flag = flag || attrs.get_or(attr, false);
+  return flag;
 }
 
 // An Apply op, or several as one: variable v of update u is input u * variables + v.
@@ -46,10 +55,9 @@ class Apply final : public Kernel {
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     const auto parts = apply_parts(init.op);
     if (!parts) return unimplemented(init.op.name, " is no dense update");
-    bool flag = false;
-    for (const char* attr : kFlags) flag = flag || init.attrs.get_or(attr, false);
     const DType dtype = init.attrs.get_type("T");
-    ARGOSY_ASSIGN_OR_RETURN(std::string kernel, kernel_name(init.op.name, flag, dtype));
+    ARGOSY_ASSIGN_OR_RETURN(std::string kernel,
+                            kernel_name(kRules, "apply_", init.op.name, flag_of(init.attrs), dtype));
     return std::unique_ptr<Kernel>(std::make_unique<Apply>(std::move(kernel), dtype, parts->variables, 1,
                                                            parts->scalars, std::vector<int>{parts->gradient}));
   }
@@ -63,7 +71,8 @@ class Apply final : public Kernel {
                               init.attrs.get_string("op"));
     }
     const DType dtype = init.attrs.get_type("T");
-    ARGOSY_ASSIGN_OR_RETURN(std::string kernel, kernel_name(op->name, !init.attrs.get_string("flag").empty(), dtype));
+    ARGOSY_ASSIGN_OR_RETURN(std::string kernel,
+                            kernel_name(kRules, "apply_", op->name, !init.attrs.get_string("flag").empty(), dtype));
     const int updates = static_cast<int>(variables) / parts->variables;
     int at = static_cast<int>(variables);
     std::vector<int> scalars, gradients;
@@ -150,6 +159,99 @@ class Apply final : public Kernel {
   const std::vector<int> scalars_, gradients_;
 };
 
+// A SparseApply op. Where its inputs stand is told by their names.
+class ApplyRows final : public Kernel {
+ public:
+  explicit ApplyRows(const OpDef& op, DType dtype, std::string kernel)
+      : op_(op.name), dtype_(dtype), kernel_(std::move(kernel)) {
+    for (int i = 0; i < static_cast<int>(op.input_args.size()); ++i) {
+      const ArgDef& arg = op.input_args[static_cast<std::size_t>(i)];
+      if (arg.is_ref || arg.dtype == DType::kResource) {
+        ++variables_;
+      } else if (arg.name == "grad" || arg.name == "delta") {
+        gradient_ = i;
+      } else if (arg.name == "indices") {
+        indices_ = i;
+      } else {
+        scalars_.push_back(i);
+      }
+    }
+  }
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    const DType dtype = init.attrs.get_type("T");
+    ARGOSY_ASSIGN_OR_RETURN(std::string kernel,
+                            kernel_name(kRowRules, "apply_rows_", init.op.name, flag_of(init.attrs), dtype));
+    return std::unique_ptr<Kernel>(std::make_unique<ApplyRows>(init.op, dtype, std::move(kernel)));
+  }
+  // Indices may change.
+  bool repeatable() const override { return false; }
+
+  Status run(KernelContext& c) override {
+    cuda::ApplyRows table{};
+    for (std::size_t s = 0; s < scalars_.size(); ++s) {
+      const Tensor& t = c.input(scalars_[s]);
+      if (t.shape().rank() != 0) {
+        return invalid_argument(op_, ": input ", scalars_[s], " must be a scalar, not of shape ", t.shape());
+      }
+      table.scalars[s] = t.raw();
+    }
+    std::array<Variable*, ApplyTable::kMostVariables> variables{};
+    std::array<std::string_view, ApplyTable::kMostVariables> names{};
+    for (int v = 0; v < variables_; ++v) {
+      const auto i = static_cast<std::size_t>(v);
+      ARGOSY_ASSIGN_OR_RETURN(variables[i], c.variable(v));
+      names[i] = c.input(v).data<ResourceHandle>()->name();
+      if (variables[i]->dtype() != dtype_) {
+        return invalid_argument("variable ", names[i], " is ", dtype_name(variables[i]->dtype()), ", not ",
+                                dtype_name(dtype_));
+      }
+    }
+    const auto count = static_cast<std::size_t>(variables_);
+    ARGOSY_RETURN_IF_ERROR(Variable::update_all(
+        std::span(variables.data(), count), std::span(names.data(), count),
+        [&](std::span<Tensor* const> values) { return update(c, values, std::span(names.data(), count), table); }));
+    if (c.num_outputs() > 0) c.set_output(0, c.input(0));
+    return ok_status();
+  }
+
+ private:
+  Status update(KernelContext& c, std::span<Tensor* const> values, std::span<const std::string_view> names,
+                cuda::ApplyRows& table) const {
+    const Shape& shape = values[0]->shape();
+    const Tensor &indices = c.input(indices_), &gradient = c.input(gradient_);
+    for (std::size_t v = 0; v < values.size(); ++v) {
+      if (!(values[v]->shape() == shape)) {
+        return invalid_argument("variables ", names[0], shape, " and ", names[v], values[v]->shape(),
+                                " must have one shape")
+            .with_id("ARG-SHAPE-008");
+      }
+      table.variables[v] = values[v]->raw();
+    }
+    if (shape.rank() < 1) return invalid_argument("a sparse update needs a variable of at least one axis");
+    if (indices.shape().rank() != 1) {
+      return invalid_argument("indices must be a vector, not of shape ", indices.shape());
+    }
+    if (!(gradient.shape() == shape.with(0, indices.elements()))) {
+      return invalid_argument("the gradient must have shape ", shape.with(0, indices.elements()), ", not ",
+                              gradient.shape())
+          .with_id("ARG-SHAPE-008");
+    }
+    ARGOSY_ASSIGN_OR_RETURN(const cuda::CardSlots slots,
+                            cuda::CardSlots::of(c, op_, indices_, cuda::paths_to_rows(shape), true));
+    table.gradient = gradient.raw();
+    table.count = slots.count();
+    table.slice = slots.slice();
+    table.slots = static_cast<const cuda::CardSlot*>(slots.data());
+    return cuda::launch(c, {"apply_rows", kernel_}, cuda::grid_for(table.count * table.slice), table);
+  }
+
+  const std::string op_;
+  const DType dtype_;
+  const std::string kernel_;
+  int variables_ = 0, gradient_ = -1, indices_ = -1;
+  std::vector<int> scalars_;
+};
+
 }  // namespace
 
 void add_kernels_cuda_optimizer(KernelRegistry& kernels) {
@@ -159,6 +261,14 @@ void add_kernels_cuda_optimizer(KernelRegistry& kernels) {
       const std::string op = str_cat(prefix, r.name);
       if (builtin_ops().find(op) == nullptr || !added.insert(op).second) continue;
       kernels.add(op, "cuda", Apply::make, {{"T", cuda::kFloatingTypes}});
+    }
+  }
+  for (const Rule& r : kRowRules) {
+    for (const char* prefix : {"SparseApply", "ResourceSparseApply"}) {
+      const std::string op = str_cat(prefix, r.name);
+      if (builtin_ops().find(op) == nullptr || !added.insert(op).second) continue;
+      kernels.add(op, "cuda", ApplyRows::make,
+                  {{"T", cuda::kFloatingTypes}, {"Tindices", {DType::kInt32, DType::kInt64}}});
     }
   }
   kernels.add("_ApplyMany", "cuda", Apply::make_many, {{"T", cuda::kFloatingTypes}});

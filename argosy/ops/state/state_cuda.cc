@@ -3,6 +3,8 @@
 
 namespace argosy {
 
+void add_kernels_cuda_slices(KernelRegistry& kernels);
+
 namespace {
 
 std::string_view name_of(const KernelContext& c, int i) { return c.input(i).data<ResourceHandle>()->name(); }
@@ -43,6 +45,7 @@ class AssignUpdate final : public Kernel {
 
 void add_kernels_cuda_state(KernelRegistry& kernels) {
   using enum DType;
+  add_kernels_cuda_slices(kernels);
   // int32 values live in the host's memory, their variables with them on a CPU.
   std::vector<DType> held = {kFloat32, kFloat64, kFloat16, kBfloat16, kInt8,   kInt16,
                              kInt64,   kUint8,   kUint16,  kUint32,   kUint64, kBool};

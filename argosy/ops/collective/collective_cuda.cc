@@ -1,0 +1,35 @@
+// Shares of a batch on a card: rows are handed on as they lie; factors are counted in the host's memory, and meet what
+// they scale here.
+#include "argosy/ops/launching.h"
+#include "argosy/ops/layout/card_mover.h"
+
+namespace argosy {
+
+namespace {
+
+Status scale_or_zero(KernelContext& c) {
+  const Tensor &x = c.input(0), &factor = c.input(1);
+  if (factor.shape().rank() != 0) return invalid_argument("_ScaleOrZero: the factor must be a scalar");
+  if (factor.dtype() != x.dtype()) {
+    return invalid_argument("_ScaleOrZero: x is ", dtype_name(x.dtype()), ", the factor ", dtype_name(factor.dtype()));
+  }
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape(), {0}));
+  const std::int64_t n = x.elements();
+  if (n == 0) return ok_status();
+  ARGOSY_ASSIGN_OR_RETURN(const Buffer there, c.scratch(factor.bytes()));
+  ARGOSY_RETURN_IF_ERROR(cuda::device_of(*c.device()).upload(there.data(), factor.raw(), factor.bytes()));
+  ARGOSY_ASSIGN_OR_RETURN(const auto walk, cuda::walk_of(x.shape(), x.shape(), {}));
+  // 0 times anything is 0 here, too.
+  return cuda::launch(c, {"binary_functions", str_cat("binary_MulNoNan_", cuda::type_suffix(x.dtype()))},
+                      cuda::grid_for(n), n, x.raw(), there.data(), y->raw(), walk);
+}
+
+}  // namespace
+
+void add_kernels_cuda_collective(KernelRegistry& kernels) {
+  kernels.add("_BatchShare", "cuda", cuda::make_on_host);
+  kernels.add("_BatchFactor", "cuda", cuda::make_on_host);
+  kernels.add("_ScaleOrZero", "cuda", cuda::make_launching<scale_or_zero>, {{"T", cuda::kFloatingTypes}});
+}
+
+}  // namespace argosy

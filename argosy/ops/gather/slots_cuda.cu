@@ -1,0 +1,177 @@
+// Slices found by paths of indices; gathered, or updated in the order of the indices.
+#include "argosy/device/cuda/kernel_source.h"
+#include "argosy/ops/gather/slots_cuda.h"
+
+namespace argosy::cuda {
+
+struct Sixteen {
+  u64 words[2];
+};
+using b1 = u8;
+using b2 = u16;
+using b4 = u32;
+using b8 = u64;
+using b16 = Sixteen;
+
+struct PathTable {
+  int depth;
+  i64 sizes[8], strides[8];
+};
+
+// A path that leads outside names no slice: a card cannot stop for it.
+ARGOSY_KERNEL(slots_follow, i64 count, PathTable table, const i64* indices, CardSlot* slots) {
+  for (i64 i = first_index(); i < count; i += index_step()) {
+    i64 start = 0;
+    for (int k = 0; k < table.depth && start >= 0; ++k) {
+      const i64 index = indices[i * table.depth + k];
+      start = index < 0 || index >= table.sizes[k] ? -1 : start + index * table.strides[k];
+    }
+    slots[i] = {start, -1, 1};
+  }
+}
+
+// A thread a slot, which asks the others.
+ARGOSY_KERNEL(slots_link, i64 count, CardSlot* slots) {
+  for (i64 i = first_index(); i < count; i += index_step()) {
+    const i64 start = slots[i].start;
+    i64 next = i + 1, before = i - 1;
+    while (next < count && slots[next].start != start) ++next;
+    while (before >= 0 && slots[before].start != start) --before;
+    slots[i].next = next < count ? static_cast<i32>(next) : -1;
+    slots[i].first = before < 0 ? 1 : 0;
+  }
+}
+
+template <typename T>
+ARGOSY_DEVICE void gather_slices(i64 count, i64 slice, const CardSlot* slots, const T* from, T* to) {
+  for (i64 e = first_index(); e < count * slice; e += index_step()) {
+    const i64 start = slots[e / slice].start;
+    to[e] = start < 0 ? T{} : from[start + e % slice];
+  }
+}
+
+// The thread of the first slot of a slice takes all of them.
+template <typename T>
+ARGOSY_DEVICE void assign_slices(i64 count, i64 slice, const CardSlot* slots, const T* from, int one_value, T* to) {
+  for (i64 e = first_index(); e < count * slice; e += index_step()) {
+    const i64 i = e / slice, k = e % slice;
+    if (slots[i].start < 0 || slots[i].first == 0) continue;
+    i64 last = i;
+    while (slots[last].next >= 0) last = slots[last].next;
+    to[slots[i].start + k] = from[one_value ? 0 : last * slice + k];
+  }
+}
+
+struct AddUpdate {
+  template <typename A>
+  static ARGOSY_DEVICE A of(A a, A by) {
+    return a + by;
+  }
+  template <typename A>
+  static ARGOSY_DEVICE A finish(A a, i64) {
+    return a;
+  }
+};
+struct MeanUpdate : AddUpdate {
+  template <typename A>
+  static ARGOSY_DEVICE A finish(A a, i64 count) {
+    return a / static_cast<A>(count);
+  }
+};
+struct SubUpdate : AddUpdate {
+  template <typename A>
+  static ARGOSY_DEVICE A of(A a, A by) {
+    return a - by;
+  }
+};
+struct MulUpdate : AddUpdate {
+  template <typename A>
+  static ARGOSY_DEVICE A of(A a, A by) {
+    return a * by;
+  }
+};
+struct DivUpdate : AddUpdate {
+  template <typename A>
+  static ARGOSY_DEVICE A of(A a, A by) {
+    return a / by;
+  }
+};
+struct MinUpdate : AddUpdate {
+  template <typename A>
+  static ARGOSY_DEVICE A of(A a, A by) {
+    return by < a ? by : a;
+  }
+};
+struct MaxUpdate : AddUpdate {
+  template <typename A>
+  static ARGOSY_DEVICE A of(A a, A by) {
+    return a < by ? by : a;
+  }
+};
+
+template <typename Update, typename T>
+ARGOSY_DEVICE void update_slices(i64 count, i64 slice, const CardSlot* slots, const T* from, int one_value, int fresh,
+                                 T* to) {
+  for (i64 e = first_index(); e < count * slice; e += index_step()) {
+    const i64 i = e / slice, k = e % slice;
+    if (slots[i].start < 0 || slots[i].first == 0) continue;
+    const auto by = [=](i64 slot) { return load(from, one_value ? 0 : slot * slice + k); };
+    const i64 at = slots[i].start + k;
+    Compute<T> value = fresh ? by(i) : Update::of(load(to, at), by(i));
+    i64 updates = 1;
+    for (i64 slot = slots[i].next; slot >= 0; slot = slots[slot].next, ++updates) value = Update::of(value, by(slot));
+    store(to, at, Update::finish(value, updates));
+  }
+}
+
+// Whichever comes first.
+template <typename T>
+ARGOSY_DEVICE void add_at_once(i64 count, i64 slice, const CardSlot* slots, const T* from, int one_value, T sign,
+                               T* to) {
+  for (i64 e = first_index(); e < count * slice; e += index_step()) {
+    const i64 start = slots[e / slice].start;
+    if (start >= 0) atomicAdd(to + start + e % slice, sign * from[one_value ? 0 : e]);
+  }
+}
+
+#define ARGOSY_MOVE_SLICES(T)                                                                                         \
+  ARGOSY_KERNEL(slots_gather_##T, i64 count, i64 slice, const CardSlot* slots, const T* from, T* to) {                \
+    gather_slices(count, slice, slots, from, to);                                                                     \
+  }                                                                                                                   \
+  ARGOSY_KERNEL(slots_assign_##T, i64 count, i64 slice, const CardSlot* slots, const T* from, int one_value, T* to) { \
+    assign_slices(count, slice, slots, from, one_value, to);                                                          \
+  }
+ARGOSY_MOVE_SLICES(b1)
+ARGOSY_MOVE_SLICES(b2)
+ARGOSY_MOVE_SLICES(b4)
+ARGOSY_MOVE_SLICES(b8)
+ARGOSY_MOVE_SLICES(b16)
+
+#define ARGOSY_UPDATE_SLICES(How, T)                                                                                 \
+  ARGOSY_KERNEL(slots_update_##How##_##T, i64 count, i64 slice, const CardSlot* slots, const T* from, int one_value, \
+                int fresh, T* to) {                                                                                  \
+    update_slices<How##Update>(count, slice, slots, from, one_value, fresh, to);                                     \
+  }
+#define ARGOSY_UPDATE_BY(How)    \
+  ARGOSY_UPDATE_SLICES(How, f32) \
+  ARGOSY_UPDATE_SLICES(How, f64) \
+  ARGOSY_UPDATE_SLICES(How, f16) ARGOSY_UPDATE_SLICES(How, bf16) ARGOSY_UPDATE_SLICES(How, i64)
+ARGOSY_UPDATE_BY(Add)
+ARGOSY_UPDATE_BY(Mean)
+ARGOSY_UPDATE_BY(Sub)
+ARGOSY_UPDATE_BY(Mul)
+ARGOSY_UPDATE_BY(Div)
+ARGOSY_UPDATE_BY(Min)
+ARGOSY_UPDATE_BY(Max)
+
+#define ARGOSY_ADD_AT_ONCE(How, T, sign)                                                                              \
+  ARGOSY_KERNEL(slots_at_once_##How##_##T, i64 count, i64 slice, const CardSlot* slots, const T* from, int one_value, \
+                T* to) {                                                                                              \
+    add_at_once(count, slice, slots, from, one_value, static_cast<T>(sign), to);                                      \
+  }
+ARGOSY_ADD_AT_ONCE(Add, f32, 1)
+ARGOSY_ADD_AT_ONCE(Add, f64, 1)
+ARGOSY_ADD_AT_ONCE(Sub, f32, -1)
+ARGOSY_ADD_AT_ONCE(Sub, f64, -1)
+
+}  // namespace argosy::cuda

@@ -1,0 +1,191 @@
+// Batch normalisation on a card: statistics, then what they make of every element.
+#include "argosy/ops/launching.h"
+#include "argosy/ops/norm/batch_norm_rows.h"
+#include "argosy/ops/norm/card_norm.h"
+
+namespace argosy {
+
+void add_kernels_cuda_batch_norm(KernelRegistry& kernels);
+
+namespace {
+
+using batch_norm::Layout;
+using batch_norm::Options;
+using cuda::CardChannels;
+
+constexpr const char* kModule = "batch_norm";
+constexpr int kThreads = 128, kLanes = 32;  // as in batch_norm_cuda.cu
+// Blocks that are enough for any card, and rows a thread should have at least: numbers of no card, so that sums are the
+// same on all.
+constexpr std::int64_t kBlocks = 1024, kRowsPerThread = 8, kMostChunks = 256;
+
+CardChannels channels_of(const Layout& l) {
+  CardChannels g{l.outer, l.channels, l.inner, 1, 1};
+  while (l.inner == 1 && g.lanes < kLanes && g.lanes < l.channels) g.lanes *= 2;
+  const std::int64_t tiles = (l.channels + g.lanes - 1) / g.lanes, rows_of_block = kThreads / g.lanes * kRowsPerThread;
+  const std::int64_t wanted = std::min(kBlocks / tiles + 1, l.count() / rows_of_block);
+  g.chunks = static_cast<int>(std::clamp<std::int64_t>(wanted, 1, kMostChunks));
+  return g;
+}
+cuda::LaunchShape grid_of(const CardChannels& g) {
+  const std::int64_t blocks = (g.channels + g.lanes - 1) / g.lanes * g.chunks;
+  return {.grid = {.x = static_cast<unsigned>(std::min<std::int64_t>(blocks, cuda::kMostBlocks))},
+          .block = {.x = kThreads}};
+}
+
+struct Scratch {
+  Buffer memory;
+  float* data() const { return reinterpret_cast<float*>(memory.data()); }
+  static Result<Scratch> of(KernelContext& c, std::int64_t floats) {
+    ARGOSY_ASSIGN_OR_RETURN(Buffer memory, c.scratch(static_cast<std::size_t>(floats) * sizeof(float)));
+    return Scratch{std::move(memory)};
+  }
+};
+
+template <typename Derived>
+class Normalising : public Kernel {
+ public:
+  explicit Normalising(Options options) : o_(std::move(options)) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    ARGOSY_ASSIGN_OR_RETURN(Options options, Options::read(init));
+    return std::unique_ptr<Kernel>(std::make_unique<Derived>(std::move(options)));
+  }
+
+ protected:
+  static std::string named(std::string_view kernel, DType dtype) {
+    return str_cat("batch_norm_", kernel, cuda::type_suffix(dtype));
+  }
+  Status must_have_shape(KernelContext& c, int i, const Shape& shape) const {
+    if (c.input(i).shape() == shape) return ok_status();
+    return invalid_argument(o_.op, ": input ", i, " and x must have one shape, not ", c.input(i).shape(), " and ",
+                            shape)
+        .with_id("ARG-SHAPE-013");
+  }
+  const Options o_;
+};
+
+class BatchNorm final : public Normalising<BatchNorm> {
+ public:
+  using Normalising::Normalising;
+
+  Status run(KernelContext& c) override {
+    const Tensor& x = c.input(0);
+    ARGOSY_ASSIGN_OR_RETURN(const Layout l, o_.layout(x.shape()));
+    const bool running = !o_.training || o_.factor != 1;
+    for (int i = 1; i < 5; ++i) {
+      const bool none = i > 2 && !running && c.input(i).shape() == Shape{0};
+      if (!none) ARGOSY_RETURN_IF_ERROR(batch_norm::must_be_channels(c, o_, i, l.channels));
+    }
+    if (o_.sides > 0) ARGOSY_RETURN_IF_ERROR(must_have_shape(c, 5, x.shape()));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape()));
+    float* stats[4];  // batch mean and variance, and what is kept for the gradient
+    for (int i = 0; i < 4; ++i) {
+      ARGOSY_ASSIGN_OR_RETURN(Tensor* const out, c.output(i + 1, {l.channels}));
+      stats[i] = out->raw_as<float>();
+    }
+    if (c.num_outputs() > 5) ARGOSY_RETURN_IF_ERROR(c.output(5, {0}).status());
+    if (x.elements() == 0) return nothing_to_count(c, l, stats);
+    const CardChannels g = channels_of(l);
+    ARGOSY_ASSIGN_OR_RETURN(const Scratch line, Scratch::of(c, 2 * l.channels));
+    ARGOSY_ASSIGN_OR_RETURN(const Scratch parts, Scratch::of(c, o_.training ? 2 * g.chunks * l.channels : 0));
+    if (o_.training) {
+      ARGOSY_RETURN_IF_ERROR(
+          cuda::launch(c, {kModule, named("moments_", x.dtype())}, grid_of(g), g, x.raw(), parts.data()));
+    }
+    const auto input = [&](int i) { return c.input(i).raw_as<const float>(); };
+    const cuda::CardBatchNorm n{.scale = input(1),
+                                .offset = input(2),
+                                .mean = input(3),
+                                .variance = input(4),
+                                .new_mean = stats[0],
+                                .new_variance = stats[1],
+                                .kept_mean = stats[2],
+                                .kept_variance = stats[3],
+                                .line = line.data(),
+                                .epsilon = o_.epsilon,
+                                .factor = o_.factor,
+                                .training = o_.training ? 1 : 0};
+    ARGOSY_RETURN_IF_ERROR(
+        cuda::launch(c, {kModule, "batch_norm_statistics"}, cuda::grid_for(l.channels), g, parts.data(), n));
+    const void* const side = o_.sides > 0 ? c.input(5).raw() : nullptr;
+    return cuda::launch(c, {kModule, named("", x.dtype())}, cuda::grid_for(x.elements()), g, x.raw(), line.data(), side,
+                        o_.relu ? 1 : 0, y->raw());
+  }
+
+ private:
+  // No rows: statistics of nothing.
+  static Status nothing_to_count(KernelContext& c, const Layout& l, float* const* stats) {
+    cuda::CudaDevice& device = cuda::device_of(*c.device());
+    for (int i = 0; l.channels > 0 && i < 4; ++i) {
+      const std::uint32_t bits = i >= 2 ? 0 : 0x7fc00000u;
+      ARGOSY_RETURN_IF_ERROR(device.fill(stats[i], 4, bits, static_cast<std::size_t>(l.channels)));
+    }
+    return ok_status();
+  }
+};
+
+class BatchNormGradient final : public Normalising<BatchNormGradient> {
+ public:
+  using Normalising::Normalising;
+
+  Status run(KernelContext& c) override {
+    const Tensor &dy = c.input(0), &x = c.input(1);
+    ARGOSY_RETURN_IF_ERROR(must_have_shape(c, 0, x.shape()));
+    ARGOSY_ASSIGN_OR_RETURN(const Layout l, o_.layout(x.shape()));
+    for (int i = 2; i < 5; ++i) ARGOSY_RETURN_IF_ERROR(batch_norm::must_be_channels(c, o_, i, l.channels));
+    if (o_.op == "_FusedBatchNormGradEx") {
+      ARGOSY_RETURN_IF_ERROR(batch_norm::must_be_channels(c, o_, 6, l.channels));
+      ARGOSY_RETURN_IF_ERROR(must_have_shape(c, 7, x.shape()));
+    }
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const dx, c.output(0, x.shape()));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const dscale, c.output(1, {l.channels}));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const doffset, c.output(2, {l.channels}));
+    for (int i = 3; i < 5; ++i) ARGOSY_RETURN_IF_ERROR(c.output(i, {0}).status());
+    void* side = nullptr;
+    if (o_.sides > 0) {
+      ARGOSY_ASSIGN_OR_RETURN(Tensor* const out, c.output(5, x.shape()));
+      side = out->raw();
+    }
+    if (x.elements() == 0) {
+      for (const Tensor* t : {dscale, doffset}) {
+        if (t->elements() == 0) continue;
+        ARGOSY_RETURN_IF_ERROR(cuda::device_of(*c.device()).fill(t->raw(), 4, 0, static_cast<std::size_t>(l.channels)));
+      }
+      return ok_status();
+    }
+    const CardChannels g = channels_of(l);
+    const void* const gate = o_.relu ? c.input(7).raw() : nullptr;
+    ARGOSY_ASSIGN_OR_RETURN(const Scratch parts, Scratch::of(c, 2 * g.chunks * l.channels));
+    ARGOSY_ASSIGN_OR_RETURN(const Scratch plane, Scratch::of(c, 3 * l.channels));
+    ARGOSY_RETURN_IF_ERROR(cuda::launch(c, {kModule, named("gradient_sums_", x.dtype())}, grid_of(g), g, dy.raw(),
+                                        x.raw(), gate, c.input(3).raw(), parts.data()));
+    const auto input = [&](int i) { return c.input(i).raw_as<const float>(); };
+    const cuda::CardBatchNormGradient n{.scale = input(2),
+                                        .mean = input(3),
+                                        .variance = input(4),
+                                        .dscale = dscale->raw_as<float>(),
+                                        .doffset = doffset->raw_as<float>(),
+                                        .plane = plane.data(),
+                                        .epsilon = o_.epsilon,
+                                        .training = o_.training ? 1 : 0};
+    ARGOSY_RETURN_IF_ERROR(
+        cuda::launch(c, {kModule, "batch_norm_gradient_statistics"}, cuda::grid_for(l.channels), g, parts.data(), n));
+    return cuda::launch(c, {kModule, named("gradient_", x.dtype())}, cuda::grid_for(x.elements()), g, dy.raw(), x.raw(),
+                        gate, plane.data(), dx->raw(), side);
+  }
+};
+
+}  // namespace
+
+void add_kernels_cuda_batch_norm(KernelRegistry& kernels) {
+  const std::vector<KernelTypes> types = {{"T", {DType::kFloat32, DType::kFloat16, DType::kBfloat16}}};
+  for (const char* op : {"FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3", "_FusedBatchNormEx"}) {
+    kernels.add(op, "cuda", BatchNorm::make, types);
+  }
+  for (const char* op :
+       {"FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3", "_FusedBatchNormGradEx"}) {
+    kernels.add(op, "cuda", BatchNormGradient::make, types);
+  }
+}
+
+}  // namespace argosy

@@ -1,0 +1,181 @@
+// Batch normalisation: sums over rows in two passes (the mean first), by chunks that are merged in order, so that the
+// same numbers come out every time.
+#include "argosy/device/cuda/kernel_source.h"
+#include "argosy/ops/norm/card_norm.h"
+
+namespace argosy::cuda {
+
+constexpr int kThreads = 128;  // of a block that sums
+
+// The sum over the threads of one lane, for each of them; a power of two of lanes side by side.
+ARGOSY_DEVICE f32 fold_lane(f32 value, f32* shared, int lanes) {
+  const int me = threadIdx.x;
+  __syncthreads();
+  shared[me] = value;
+  for (int step = kThreads / 2; step >= lanes; step /= 2) {
+    __syncthreads();
+    if (me < step) shared[me] += shared[me + step];
+  }
+  __syncthreads();
+  return shared[me % lanes];
+}
+
+// A block's share of the work: call(channel, first row, end, step, chunk) of each of its threads, all together; a
+// channel beyond the last has no rows.
+template <typename Call>
+ARGOSY_DEVICE void for_chunks(const CardChannels& g, const Call& call) {
+  const i64 tiles = (g.channels + g.lanes - 1) / g.lanes;
+  for (i64 b = blockIdx.x; b < tiles * g.chunks; b += gridDim.x) {
+    const i64 channel = b % tiles * g.lanes + threadIdx.x % g.lanes, chunk = b / tiles;
+    const i64 begin = g.rows() * chunk / g.chunks, end = g.rows() * (chunk + 1) / g.chunks;
+    call(channel, begin, channel < g.channels ? end : begin, end - begin, chunk);
+  }
+}
+
+// parts[chunk][2][channels]: the mean of the chunk, and the sum of squared distances from it.
+template <typename T>
+ARGOSY_DEVICE void moments(const CardChannels& g, const T* x, f32* parts) {
+  ARGOSY_SHARED f32 shared[kThreads];
+  const int row = threadIdx.x / g.lanes, step = kThreads / g.lanes;
+  for_chunks(g, [&](i64 channel, i64 begin, i64 end, i64 rows, i64 chunk) {
+    f32 sum = 0;
+    for (i64 r = begin + row; r < end; r += step) sum += load(x, g.at(r, channel));
+    const f32 mean = fold_lane(sum, shared, g.lanes) / static_cast<f32>(rows);
+    f32 squares = 0;
+    for (i64 r = begin + row; r < end; r += step) {
+      const f32 away = load(x, g.at(r, channel)) - mean;
+      squares += away * away;
+    }
+    squares = fold_lane(squares, shared, g.lanes);
+    if (row != 0 || channel >= g.channels) return;
+    parts[2 * chunk * g.channels + channel] = mean;
+    parts[(2 * chunk + 1) * g.channels + channel] = squares;
+  });
+}
+
+// Chunks merged (Chan, Golub and LeVeque 1979), then what becomes of a batch's statistics.
+ARGOSY_KERNEL(batch_norm_statistics, CardChannels g, const f32* parts, CardBatchNorm n) {
+  for (i64 c = first_index(); c < g.channels; c += index_step()) {
+    f32 mean, variance;
+    if (n.training) {
+      f32 squares = parts[g.channels + c];
+      mean = parts[c];
+      for (int k = 1; k < g.chunks; ++k) {
+        const i64 begin = g.rows() * k / g.chunks, end = g.rows() * (k + 1) / g.chunks;
+        const f32 before = static_cast<f32>(begin), more = static_cast<f32>(end - begin);
+        const f32 share = more / static_cast<f32>(end), away = parts[2 * k * g.channels + c] - mean;
+        mean += away * share;
+        squares += parts[(2 * k + 1) * g.channels + c] + away * away * before * share;
+      }
+      const f32 rows = static_cast<f32>(g.rows());
+      variance = squares / rows;
+      f32 new_variance = squares * (1 / (rows > 2 ? rows - 1 : 1));  // Bessel's correction, as far as there is one
+      f32 new_mean = mean;
+      if (n.factor != 1) {
+        new_mean = (1 - n.factor) * n.mean[c] + n.factor * new_mean;
+        new_variance = (1 - n.factor) * n.variance[c] + n.factor * new_variance;
+      }
+      n.new_mean[c] = new_mean;
+      n.new_variance[c] = new_variance;
+    } else {
+      n.new_mean[c] = mean = n.mean[c];
+      n.new_variance[c] = variance = n.variance[c];
+    }
+    n.kept_mean[c] = mean;
+    n.kept_variance[c] = variance;
+    const f32 line = n.scale[c] / ::sqrt(variance + n.epsilon);
+    n.line[c] = line;
+    n.line[g.channels + c] = n.offset[c] - mean * line;
+  }
+}
+
+template <typename T>
+ARGOSY_DEVICE void normalise(const CardChannels& g, const T* x, const f32* line, const T* side, int relu, T* y) {
+  for (i64 e = first_index(); e < g.rows() * g.channels; e += index_step()) {
+    const i64 c = e / g.inner % g.channels;
+    f32 v = load(x, e) * line[c] + line[g.channels + c];
+    if (side != nullptr) v += load(side, e);
+    store(y, e, relu && v < 0 ? 0.0f : v);
+  }
+}
+
+// dy where the ReLU behind let something through: where y > 0. Null: everywhere.
+template <typename T>
+ARGOSY_DEVICE f32 let_through(const T* dy, const T* y, i64 e) {
+  return y == nullptr || load(y, e) > 0 ? load(dy, e) : load(dy, e) * 0.0f;
+}
+
+// parts[chunk][2][channels]: sums of dy and of dy * (x - mean).
+template <typename T>
+ARGOSY_DEVICE void gradient_sums(const CardChannels& g, const T* dy, const T* x, const T* y, const f32* mean,
+                                 f32* parts) {
+  ARGOSY_SHARED f32 shared[kThreads];
+  const int row = threadIdx.x / g.lanes, step = kThreads / g.lanes;
+  for_chunks(g, [&](i64 channel, i64 begin, i64 end, i64, i64 chunk) {
+    f32 sum = 0, sum_x = 0;
+    for (i64 r = begin + row; r < end; r += step) {
+      const i64 e = g.at(r, channel);
+      const f32 d = let_through(dy, y, e);
+      sum += d;
+      sum_x += d * (load(x, e) - mean[channel]);
+    }
+    sum = fold_lane(sum, shared, g.lanes);
+    sum_x = fold_lane(sum_x, shared, g.lanes);
+    if (row != 0 || channel >= g.channels) return;
+    parts[2 * chunk * g.channels + channel] = sum;
+    parts[(2 * chunk + 1) * g.channels + channel] = sum_x;
+  });
+}
+
+// With r = 1 / sqrt(variance + epsilon) and N rows:
+//   dx = scale r (dy - sum_dy / N - (x - mean) r^2 sum_dyx / N)     training
+//   dx = scale r dy                                                 else, the statistics being constants
+// and dscale = r sum_dyx, doffset = sum_dy.
+ARGOSY_KERNEL(batch_norm_gradient_statistics, CardChannels g, const f32* parts, CardBatchNormGradient n) {
+  const f32 rows = static_cast<f32>(g.rows());
+  for (i64 c = first_index(); c < g.channels; c += index_step()) {
+    f32 sum = 0, sum_x = 0;
+    for (int k = 0; k < g.chunks; ++k) {
+      sum += parts[2 * k * g.channels + c];
+      sum_x += parts[(2 * k + 1) * g.channels + c];
+    }
+    const f32 r = 1 / ::sqrt(n.variance[c] + n.epsilon), of_dy = n.scale[c] * r;
+    const f32 of_x = n.training ? -of_dy * r * r * sum_x / rows : 0.0f;
+    n.plane[c] = of_dy;
+    n.plane[g.channels + c] = of_x;
+    n.plane[2 * g.channels + c] = n.training ? -of_dy * sum / rows - of_x * n.mean[c] : 0.0f;
+    n.dscale[c] = r * sum_x;
+    n.doffset[c] = sum;
+  }
+}
+
+// dx, and what the side input gets.
+template <typename T>
+ARGOSY_DEVICE void gradient(const CardChannels& g, const T* dy, const T* x, const T* y, const f32* plane, T* dx,
+                            T* side) {
+  for (i64 e = first_index(); e < g.rows() * g.channels; e += index_step()) {
+    const i64 c = e / g.inner % g.channels;
+    const f32 d = let_through(dy, y, e);
+    if (side != nullptr) store(side, e, d);
+    store(dx, e, d * plane[c] + load(x, e) * plane[g.channels + c] + plane[2 * g.channels + c]);
+  }
+}
+
+#define ARGOSY_BATCH_NORM(T)                                                                                           \
+  ARGOSY_KERNEL(batch_norm_moments_##T, CardChannels g, const T* x, f32* parts) { moments(g, x, parts); }              \
+  ARGOSY_KERNEL(batch_norm_##T, CardChannels g, const T* x, const f32* line, const T* side, int relu, T* y) {          \
+    normalise(g, x, line, side, relu, y);                                                                              \
+  }                                                                                                                    \
+  ARGOSY_KERNEL(batch_norm_gradient_sums_##T, CardChannels g, const T* dy, const T* x, const T* y, const f32* mean,    \
+                f32* parts) {                                                                                          \
+    gradient_sums(g, dy, x, y, mean, parts);                                                                           \
+  }                                                                                                                    \
+  ARGOSY_KERNEL(batch_norm_gradient_##T, CardChannels g, const T* dy, const T* x, const T* y, const f32* plane, T* dx, \
+                T* side) {                                                                                             \
+    gradient(g, dy, x, y, plane, dx, side);                                                                            \
+  }
+ARGOSY_BATCH_NORM(f32)
+ARGOSY_BATCH_NORM(f16)
+ARGOSY_BATCH_NORM(bf16)
+
+}  // namespace argosy::cuda
