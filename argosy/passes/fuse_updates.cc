@@ -72,7 +72,8 @@ class UpdateFuser {
       const std::vector<std::string> places = n.colocation();
       if (!n.device.empty() || places.empty()) return n.device;
       const auto other = graph_.find(places[0]);
-      if (places.size() > 1 || !other || *other == id) return std::nullopt;
+      if (places.size() == 1 && other == id) return n.device;  // beside itself: anywhere
+      if (places.size() > 1 || !other) return std::nullopt;
       id = *other;
     }
     return std::nullopt;

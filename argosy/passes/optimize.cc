@@ -11,6 +11,7 @@
 #include "argosy/passes/lower_functions.h"
 #include "argosy/passes/merge_equal.h"
 #include "argosy/passes/read_late.h"
+#include "argosy/passes/relax_order.h"
 #include "argosy/passes/relu_before_pool.h"
 #include "argosy/passes/winograd.h"
 
@@ -27,6 +28,7 @@ struct Pass {
 // Fusion asks who else reads a value: what is dead goes before it, and after each pass that changed something.
 constexpr Pass kPasses[] = {
     {"fold", fold_constants, "nodes became constants"},
+    {"relax_order", relax_order, "nodes wait for less"},
     {"bypass", bypass_identities, "nodes that change nothing went"},
     {"merge_equal", merge_equal_nodes, "nodes merged into equal ones"},
     {"fuse_bias", fuse_bias, "products took in their bias and activation"},
