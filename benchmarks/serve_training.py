@@ -95,7 +95,8 @@ def main():
             build, batch = ROWS[name]
             with tf.Graph().as_default() as graph:
                 np.random.seed(0)
-                loss, step, feed = build(batch)
+                with tf.variable_scope(name):  # a server keeps variables by name, and the rows' shapes differ
+                    loss, step, feed = build(batch)
                 initial = tf.global_variables_initializer()
                 sessions = {}
                 for who, target in targets.items():
