@@ -1,9 +1,7 @@
-// Convolutions on a card.
-#include "argosy/ops/conv/geometry.h"
+// Convolutions on a card: by cuDNN where it is, else by kernels of our own.
+#include "argosy/ops/conv/card_conv.h"
 #include "argosy/ops/conv/windows_cuda.h"
-#include "argosy/ops/launching.h"
 #include "argosy/ops/layout/card_mover.h"
-#include "argosy/ops/matmul/fused_ops.h"
 
 namespace argosy {
 
@@ -54,6 +52,10 @@ class Conv final : public Kernel {
       bias = c.input(2).raw();
     }
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, conv_output_shape(attrs_, g)));
+    cuda::ConvCall call = call_of(cuda::kDnnForward, y->dtype(), g);
+    call.image = image.raw(), call.filter = filter.raw(), call.bias = bias;
+    call.fused = fused_;
+    if (const Status done = cuda::conv_by_library(c, call, y->raw()); done.code() != Code::kUnimplemented) return done;
     return cuda::launch(c, {kModule, str_cat("conv_forward_", suffix_)}, cuda::grid_for(y->elements()), describe(g),
                         image.raw(), filter.raw(), bias, y->raw());
   }
@@ -63,6 +65,9 @@ class Conv final : public Kernel {
     ARGOSY_ASSIGN_OR_RETURN(const ConvGeometry g, conv_geometry(attrs_, sizes, filter.shape()));
     ARGOSY_RETURN_IF_ERROR(check_out_backprop(attrs_, g, dy.shape()));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const dx, c.output(0, sizes));
+    cuda::ConvCall call = call_of(cuda::kDnnTowardsImage, dx->dtype(), g);
+    call.filter = filter.raw(), call.output = dy.raw();
+    if (const Status done = cuda::conv_by_library(c, call, dx->raw()); done.code() != Code::kUnimplemented) return done;
     return cuda::launch(c, {kModule, str_cat("conv_backward_input_", suffix_)}, cuda::grid_for(dx->elements()),
                         describe(g), dy.raw(), filter.raw(), dx->raw());
   }
@@ -72,10 +77,17 @@ class Conv final : public Kernel {
     ARGOSY_ASSIGN_OR_RETURN(const ConvGeometry g, conv_geometry(attrs_, image.shape(), sizes));
     ARGOSY_RETURN_IF_ERROR(check_out_backprop(attrs_, g, dy.shape()));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const df, c.output(0, sizes));
+    cuda::ConvCall call = call_of(cuda::kDnnTowardsFilter, df->dtype(), g);
+    call.image = image.raw(), call.output = dy.raw();
+    if (const Status done = cuda::conv_by_library(c, call, df->raw()); done.code() != Code::kUnimplemented) return done;
     cuda::LaunchShape shape{.block = {128}};
     shape.grid.x = static_cast<unsigned>(std::min<std::int64_t>(df->elements(), cuda::kMostBlocks));
     return cuda::launch(c, {kModule, str_cat("conv_backward_filter_", suffix_)}, shape, describe(g), image.raw(),
                         dy.raw(), df->raw());
+  }
+
+  cuda::ConvCall call_of(int direction, DType dtype, const ConvGeometry& g) const {
+    return {.direction = direction, .dtype = dtype, .nchw = attrs_.nchw, .geometry = g};
   }
 
   CardConv describe(const ConvGeometry& g) const {

@@ -6,12 +6,12 @@
 namespace argosy::cuda {
 
 template <typename A>
-ARGOSY_DEVICE A activated(A v, const CardConv& g) {
-  switch (g.activation) {
+ARGOSY_DEVICE A activated(A v, int activation, f32 alpha) {
+  switch (activation) {
     case 1: return v < A(0) ? A(0) : v;
     case 2: return v < A(0) ? A(0) : v > A(6) ? A(6) : v;
     case 3: return v < A(0) ? ::expm1(v) : v;
-    case 4: return v < A(0) ? v * static_cast<A>(g.alpha) : v;
+    case 4: return v < A(0) ? v * static_cast<A>(alpha) : v;
     case 5: return A(1) / (A(1) + ::exp(-v));
     case 6: return ::tanh(v);
     default: return v;
@@ -45,7 +45,7 @@ ARGOSY_DEVICE void forward(const CardConv& g, const T* image, const T* filter, c
       }
     }
     if (bias != nullptr) sum += load(bias, o);
-    store(result, n * g.out.n + oy * g.out.h + ox * g.out.w + o * g.out.c, activated(sum, g));
+    store(result, n * g.out.n + oy * g.out.h + ox * g.out.w + o * g.out.c, activated(sum, g.activation, g.alpha));
   }
 }
 
@@ -104,15 +104,28 @@ ARGOSY_DEVICE void backward_filter(const CardConv& g, const T* image, const T* d
   }
 }
 
-#define ARGOSY_CONV(T)                                                                                     \
-  ARGOSY_KERNEL(conv_forward_##T, CardConv g, const T* image, const T* filter, const T* bias, T* result) { \
-    forward(g, image, filter, bias, result);                                                               \
-  }                                                                                                        \
-  ARGOSY_KERNEL(conv_backward_input_##T, CardConv g, const T* dy, const T* filter, T* result) {            \
-    backward_input(g, dy, filter, result);                                                                 \
-  }                                                                                                        \
-  ARGOSY_KERNEL(conv_backward_filter_##T, CardConv g, const T* image, const T* dy, T* result) {            \
-    backward_filter(g, image, dy, result);                                                                 \
+// What is fused behind a convolution that a library did: y as [outer, channels, inner].
+template <typename T>
+ARGOSY_DEVICE void finish(i64 n, i64 channels, i64 inner, const T* bias, int activation, f32 alpha, T* y) {
+  for (i64 e = first_index(); e < n; e += index_step()) {
+    Compute<T> v = load(y, e);
+    if (bias != nullptr) v += load(bias, e / inner % channels);
+    store(y, e, activated(v, activation, alpha));
+  }
+}
+
+#define ARGOSY_CONV(T)                                                                                             \
+  ARGOSY_KERNEL(conv_forward_##T, CardConv g, const T* image, const T* filter, const T* bias, T* result) {         \
+    forward(g, image, filter, bias, result);                                                                       \
+  }                                                                                                                \
+  ARGOSY_KERNEL(conv_backward_input_##T, CardConv g, const T* dy, const T* filter, T* result) {                    \
+    backward_input(g, dy, filter, result);                                                                         \
+  }                                                                                                                \
+  ARGOSY_KERNEL(conv_backward_filter_##T, CardConv g, const T* image, const T* dy, T* result) {                    \
+    backward_filter(g, image, dy, result);                                                                         \
+  }                                                                                                                \
+  ARGOSY_KERNEL(conv_finish_##T, i64 n, i64 channels, i64 inner, const T* bias, int activation, f32 alpha, T* y) { \
+    finish(n, channels, inner, bias, activation, alpha, y);                                                        \
   }
 ARGOSY_CONV(f32)
 ARGOSY_CONV(f64)

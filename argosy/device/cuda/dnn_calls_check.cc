@@ -1,0 +1,76 @@
+// Our declarations of cuDNN held to the vendor's header: compiled into the plug-in wherever that header is.
+#include "argosy/device/cuda/dnn_calls.h"
+
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+#include <cudnn.h>
+
+#include <type_traits>
+
+namespace argosy::cuda {
+
+static_assert(kDnnFloat == CUDNN_DATA_FLOAT && kDnnDouble == CUDNN_DATA_DOUBLE && kDnnHalf == CUDNN_DATA_HALF);
+static_assert(kDnnBfloat16 == CUDNN_DATA_BFLOAT16);
+static_assert(kDnnNchw == CUDNN_TENSOR_NCHW && kDnnNhwc == CUDNN_TENSOR_NHWC);
+static_assert(kDnnCrossCorrelation == CUDNN_CROSS_CORRELATION);
+static_assert(kDnnDefaultMath == CUDNN_DEFAULT_MATH && kDnnTensorOps == CUDNN_TENSOR_OP_MATH);
+static_assert(kDnnFmaMath == CUDNN_FMA_MATH);
+static_assert(kDnnDeterministic == CUDNN_DETERMINISTIC && kDnnRelu == CUDNN_ACTIVATION_RELU);
+static_assert(kDnnNotSupported == CUDNN_STATUS_NOT_SUPPORTED);
+
+template <typename Perf>
+constexpr bool kSameLayout = sizeof(DnnChoice) == sizeof(Perf) &&
+                             offsetof(DnnChoice, algorithm) == offsetof(Perf, algo) &&
+                             offsetof(DnnChoice, status) == offsetof(Perf, status) &&
+                             offsetof(DnnChoice, milliseconds) == offsetof(Perf, time) &&
+                             offsetof(DnnChoice, workspace_bytes) == offsetof(Perf, memory) &&
+                             offsetof(DnnChoice, determinism) == offsetof(Perf, determinism) &&
+                             offsetof(DnnChoice, math) == offsetof(Perf, mathType);
+static_assert(kSameLayout<cudnnConvolutionFwdAlgoPerf_t>);
+static_assert(kSameLayout<cudnnConvolutionBwdDataAlgoPerf_t>);
+static_assert(kSameLayout<cudnnConvolutionBwdFilterAlgoPerf_t>);
+
+// Functions: as many parameters, each passed the same way (pointers, enumerators as int, numbers as themselves).
+template <typename Ours, typename Theirs>
+constexpr bool kPassedAlike = std::is_pointer_v<Ours>  ? std::is_pointer_v<Theirs>
+                              : std::is_enum_v<Theirs> ? std::is_same_v<Ours, int>
+                                                       : std::is_same_v<Ours, Theirs>;
+template <typename Ours, typename Theirs>
+struct Alike : std::false_type {};
+template <typename R, typename... Ours, typename S, typename... Theirs>
+struct Alike<R (*)(Ours...), S(Theirs...)> : std::false_type {};
+template <typename R, typename... Ours, typename S, typename... Theirs>
+requires(sizeof...(Ours) == sizeof...(Theirs)) struct Alike<R (*)(Ours...), S(Theirs...)>
+    : std::bool_constant<kPassedAlike<R, S> && (kPassedAlike<Ours, Theirs> && ...)> {
+};
+#define ARGOSY_ALIKE(member, function) \
+  static_assert(Alike<std::remove_reference_t<decltype(DnnCalls().member)>, decltype(function)>::value)
+ARGOSY_ALIKE(version, cudnnGetVersion);
+ARGOSY_ALIKE(create, cudnnCreate);
+ARGOSY_ALIKE(destroy, cudnnDestroy);
+ARGOSY_ALIKE(set_stream, cudnnSetStream);
+ARGOSY_ALIKE(tensor_create, cudnnCreateTensorDescriptor);
+ARGOSY_ALIKE(tensor_destroy, cudnnDestroyTensorDescriptor);
+ARGOSY_ALIKE(tensor_set, cudnnSetTensor4dDescriptor);
+ARGOSY_ALIKE(filter_create, cudnnCreateFilterDescriptor);
+ARGOSY_ALIKE(filter_destroy, cudnnDestroyFilterDescriptor);
+ARGOSY_ALIKE(filter_set, cudnnSetFilter4dDescriptor);
+ARGOSY_ALIKE(convolution_create, cudnnCreateConvolutionDescriptor);
+ARGOSY_ALIKE(convolution_destroy, cudnnDestroyConvolutionDescriptor);
+ARGOSY_ALIKE(convolution_set, cudnnSetConvolution2dDescriptor);
+ARGOSY_ALIKE(convolution_set_groups, cudnnSetConvolutionGroupCount);
+ARGOSY_ALIKE(convolution_set_math, cudnnSetConvolutionMathType);
+ARGOSY_ALIKE(activation_create, cudnnCreateActivationDescriptor);
+ARGOSY_ALIKE(activation_destroy, cudnnDestroyActivationDescriptor);
+ARGOSY_ALIKE(activation_set, cudnnSetActivationDescriptor);
+ARGOSY_ALIKE(choose[0], cudnnGetConvolutionForwardAlgorithm_v7);
+ARGOSY_ALIKE(choose[1], cudnnGetConvolutionBackwardDataAlgorithm_v7);
+ARGOSY_ALIKE(choose[2], cudnnGetConvolutionBackwardFilterAlgorithm_v7);
+ARGOSY_ALIKE(workspace[0], cudnnGetConvolutionForwardWorkspaceSize);
+ARGOSY_ALIKE(workspace[1], cudnnGetConvolutionBackwardDataWorkspaceSize);
+ARGOSY_ALIKE(workspace[2], cudnnGetConvolutionBackwardFilterWorkspaceSize);
+ARGOSY_ALIKE(convolve[0], cudnnConvolutionForward);
+ARGOSY_ALIKE(convolve[1], cudnnConvolutionBackwardData);
+ARGOSY_ALIKE(convolve[2], cudnnConvolutionBackwardFilter);
+ARGOSY_ALIKE(convolve_bias_activation, cudnnConvolutionBiasActivationForward);
+
+}  // namespace argosy::cuda

@@ -1,0 +1,35 @@
+// Convolutions of a card by cuDNN, where it is and has a way: images padded, filters turned and layouts changed as it
+// wants them.
+#pragma once
+
+#include "argosy/ops/conv/card_dnn.h"
+#include "argosy/ops/conv/geometry.h"
+#include "argosy/ops/launching.h"
+#include "argosy/ops/matmul/fused_ops.h"
+
+namespace argosy::cuda {
+
+struct ConvCall {
+  int direction = kDnnForward;  // dnn_calls.h
+  DType dtype = DType::kFloat32;
+  bool nchw = false;
+  ConvGeometry geometry;
+  // Towards the image: dy and the filter; towards the filter: the image and dy. Filters are TensorFlow's, [h, w, in,
+  // out].
+  const void *image = nullptr, *filter = nullptr, *output = nullptr;
+  const void* bias = nullptr;  // forward
+  FusedOps fused = {};
+};
+
+// The result goes where `call` has the missing one, `result`. UNIMPLEMENTED where the convolution is our own kernels':
+// without the library (said once a device), and what it has no way for.
+Status conv_by_library(KernelContext& c, const ConvCall& call, void* result);
+
+// What stands in for the library of a device that has none, for tests: before its first convolution.
+void use_dnn(CudaDevice& device, std::shared_ptr<CardDnn> dnn);
+
+// $ARGOSY_CUDNN_AUTOTUNE=1: algorithms are timed where a convolution is met first, and the fastest is kept in
+// <cache folder>/convolutions.txt; else the library's own order holds.
+bool autotune_wanted(const char* (*environment)(const char*));
+
+}  // namespace argosy::cuda

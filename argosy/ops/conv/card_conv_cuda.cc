@@ -1,0 +1,284 @@
+#include "argosy/ops/conv/card_conv.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <limits>
+
+#include "argosy/base/log.h"
+#include "argosy/device/cuda/runtime_compiler.h"
+#include "argosy/ops/layout/card_mover.h"
+
+namespace argosy::cuda {
+
+namespace {
+
+constexpr std::string_view kKey = "cuDNN";
+
+const char* environment_of_process(const char* name) { return std::getenv(name); }
+
+// Null where there is none; said once.
+std::shared_ptr<CardDnn> dnn_of(CudaDevice& device) {
+  const auto held = device.keep(kKey, [&] {
+    if (!device.vendor_libraries()) return std::make_shared<std::shared_ptr<CardDnn>>();
+    const CardFacts& card = device.card();
+    CardDnn::Setup setup{.card = str_cat("sm_", card.major, card.minor, " ", card.name)};
+    if (autotune_wanted(environment_of_process)) {
+      const std::string folder = default_cache_folder();
+      setup.choices = std::make_shared<DnnChoices>(folder.empty() ? "" : folder + "/convolutions.txt");
+    }
+    auto dnn = CardDnn::open(std::move(setup));
+    if (!dnn.ok()) ARGOSY_LOG(kWarning, "convolutions run without cuDNN: ", dnn.status().to_string());
+    return std::make_shared<std::shared_ptr<CardDnn>>(dnn.ok() ? *std::move(dnn) : nullptr);
+  });
+  return *static_cast<std::shared_ptr<CardDnn>*>(held.get());
+}
+
+// Images: their sizes as [n, h, w, c], and the distances along those in one layout or the other.
+struct ImageShape {
+  std::int64_t n, h, w, c;
+  Ints sizes() const { return {n, h, w, c}; }
+  Ints strides(bool nchw) const { return nchw ? Ints{c * h * w, w, 1, h * w} : Ints{h * w * c, w * c, c, 1}; }
+  std::int64_t elements() const { return n * h * w * c; }
+};
+
+// How the library is to see a convolution: with padding that is not the same on both sides written out, perhaps in the
+// other layout.
+struct Seen {
+  bool nchw = false, padded = false;
+  ImageShape image, output;
+  DnnAxis h, w;
+};
+
+// An axis whose padding the library can do itself keeps it; else the padding becomes part of the image.
+struct SeenAxis {
+  DnnAxis axis;
+  std::int64_t in = 0, before = 0;  // size, and where the image starts in it
+};
+std::optional<SeenAxis> see_axis(const WindowAxis& a) {
+  const std::int64_t reach = (a.window - 1) * a.dilation + 1;
+  const bool even = (a.in + 2 * a.pad_before - reach) / a.stride + 1 == a.out && a.in + 2 * a.pad_before >= reach;
+  SeenAxis seen{.axis = {}, .in = a.in, .before = 0};
+  if (!even) {
+    seen.before = a.pad_before;
+    seen.in = std::max(a.in + a.pad_before, (a.out - 1) * a.stride + reach);
+  }
+  for (const std::int64_t v : {seen.in, a.window, a.out, a.pad_before, a.stride, a.dilation}) {
+    if (v > std::numeric_limits<int>::max() || v < 0) return std::nullopt;
+  }
+  seen.axis = {.in = static_cast<int>(seen.in),
+               .window = static_cast<int>(a.window),
+               .out = static_cast<int>(a.out),
+               .pad = even ? static_cast<int>(a.pad_before) : 0,
+               .stride = static_cast<int>(a.stride),
+               .dilation = static_cast<int>(a.dilation)};
+  return seen;
+}
+
+class LibraryConv {
+ public:
+  LibraryConv(KernelContext& c, const ConvCall& call, std::shared_ptr<CardDnn> dnn)
+      : c_(c), call_(call), dnn_(std::move(dnn)), bytes_(element_bytes(call.dtype)) {}
+
+  // In the layout of the images, then in the other.
+  Status run(void* result) {
+    const ConvGeometry& g = call_.geometry;
+    const auto h = see_axis(g.h), w = see_axis(g.w);
+    if (!h || !w || g.batch * g.in_c * h->in * w->in > std::numeric_limits<int>::max() ||
+        g.out_elements() > std::numeric_limits<int>::max()) {
+      return unimplemented("sizes beyond the library's");
+    }
+    if (g.in_elements() == 0 || g.out_elements() == 0 || g.filter_elements() == 0) {
+      return unimplemented("nothing to convolve");
+    }
+    before_h_ = h->before, before_w_ = w->before;
+    Seen seen{.nchw = call_.nchw,
+              .padded = h->in != g.h.in || w->in != g.w.in,
+              .image = {g.batch, h->in, w->in, g.in_c},
+              .output = {g.batch, g.h.out, g.w.out, g.out_c},
+              .h = h->axis,
+              .w = w->axis};
+    const Status done = run_as(seen, result);
+    if (done.code() != Code::kUnimplemented) return done;
+    seen.nchw = !seen.nchw;
+    return run_as(seen, result);
+  }
+
+ private:
+  Status run_as(const Seen& seen, void* result) {
+    const ConvGeometry& g = call_.geometry;
+    DnnProblem p{.direction = call_.direction,
+                 .dtype = call_.dtype,
+                 .nchw = seen.nchw,
+                 .batch = static_cast<int>(g.batch),
+                 .in_c = static_cast<int>(g.in_c),
+                 .out_c = static_cast<int>(g.out_c),
+                 .groups = static_cast<int>(g.groups),
+                 .h = seen.h,
+                 .w = seen.w,
+                 .tf32 = device().math().tf32,
+                 .deterministic = device().math().deterministic};
+    if (call_.direction == kDnnForward) {
+      ARGOSY_ASSIGN_OR_RETURN(const Operand x, image(seen));
+      ARGOSY_ASSIGN_OR_RETURN(const Operand f, filter(seen.nchw));
+      ARGOSY_ASSIGN_OR_RETURN(const Operand y, result_like(seen.output, seen.nchw, result));
+      ARGOSY_RETURN_IF_ERROR(forward(p, x.data, f.data, y.data));
+      return move_output(seen, y, result);
+    }
+    ARGOSY_ASSIGN_OR_RETURN(const Operand dy, output(seen));
+    if (call_.direction == kDnnTowardsImage) {
+      ARGOSY_ASSIGN_OR_RETURN(const Operand f, filter(seen.nchw));
+      const bool whole = !seen.padded && seen.nchw == call_.nchw;
+      Operand dx{result, {}};
+      if (!whole) {
+        ARGOSY_ASSIGN_OR_RETURN(dx, room(seen.image.elements()));
+      }
+      ARGOSY_RETURN_IF_ERROR(convolve(p, {f.data, dy.data, nullptr, dx.data}));
+      return whole ? ok_status() : crop_image(seen, dx.data, result);
+    }
+    ARGOSY_ASSIGN_OR_RETURN(const Operand x, image(seen));
+    ARGOSY_ASSIGN_OR_RETURN(const Operand df, room(g.filter_elements()));
+    ARGOSY_RETURN_IF_ERROR(convolve(p, {x.data, dy.data, nullptr, df.data}));
+    return move(result, df.data, turned_filter(seen.nchw), true);
+  }
+
+  // relu(x + bias) as one call where the library has it; else what is fused comes after.
+  Status forward(DnnProblem p, const void* x, const void* f, void* y) {
+    if (call_.bias != nullptr && call_.fused.activation == FusedOps::Activation::kRelu) {
+      p.bias_relu = true;
+      const Status done = convolve(p, {x, f, call_.bias, y});
+      if (done.code() != Code::kUnimplemented) return done;
+      p.bias_relu = false;
+    }
+    ARGOSY_RETURN_IF_ERROR(convolve(p, {x, f, nullptr, y}));
+    if (call_.bias == nullptr && call_.fused.activation == FusedOps::Activation::kNone) return ok_status();
+    const std::int64_t n = call_.geometry.out_elements(),
+                       inner = p.nchw ? call_.geometry.h.out * call_.geometry.w.out : 1;
+    return launch(c_, {"conv", str_cat("conv_finish_", type_suffix(call_.dtype))}, grid_for(n), n, call_.geometry.out_c,
+                  inner, call_.bias, static_cast<int>(call_.fused.activation), call_.fused.alpha, y);
+  }
+
+  Status convolve(const DnnProblem& p, const CardDnn::Pointers& at) {
+    ARGOSY_ASSIGN_OR_RETURN(const CuStream stream, device().stream());
+    const auto clock = [this](const std::function<Status()>& work) -> Result<double> {
+      ARGOSY_RETURN_IF_ERROR(device().synchronize());
+      const auto start = std::chrono::steady_clock::now();
+      ARGOSY_RETURN_IF_ERROR(work());
+      ARGOSY_RETURN_IF_ERROR(device().synchronize());
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    };
+    return dnn_->convolve(p, at, c_.allocator(), static_cast<void*>(stream), clock);
+  }
+
+  struct Operand {
+    void* data = nullptr;
+    Buffer memory;  // its own, where it is a copy
+  };
+  Result<Operand> room(std::int64_t elements) {
+    ARGOSY_ASSIGN_OR_RETURN(Buffer memory, c_.scratch(static_cast<std::size_t>(elements) * bytes_));
+    void* const data = memory.data();
+    return Operand{data, std::move(memory)};
+  }
+  static void* as_is(const void* data) { return const_cast<void*>(data); }
+
+  // `region` from one to the other; `back`: the other way round.
+  Status move(void* to, const void* from, const Region& region, bool back = false) {
+    Region r = region;
+    if (back) std::swap(r.to, r.from);
+    CardMover mover(c_);
+    mover.move(to, from, bytes_, r);
+    return mover.status();
+  }
+
+  // The library's filter from TensorFlow's [h, w, in, out].
+  Region turned_filter(bool nchw) const {
+    const ConvGeometry& g = call_.geometry;
+    const std::int64_t window = g.h.window * g.w.window, in = g.in_c_per_group();
+    Region r;
+    r.add(g.out_c, window * in, 1);
+    if (nchw) {
+      r.add(in, window, g.out_c);
+      r.add(window, 1, in * g.out_c);
+    } else {
+      r.add(window * in, 1, g.out_c);
+    }
+    return r;
+  }
+  Result<Operand> filter(bool nchw) {
+    ARGOSY_ASSIGN_OR_RETURN(Operand f, room(call_.geometry.filter_elements()));
+    ARGOSY_RETURN_IF_ERROR(move(f.data, call_.filter, turned_filter(nchw)));
+    return f;
+  }
+
+  // The image among its padding in the layout the library sees; `to` is the padded side.
+  Region inside(const Seen& seen) const {
+    const ConvGeometry& g = call_.geometry;
+    const ImageShape own{g.batch, g.h.in, g.w.in, g.in_c};
+    return {own.sizes(), seen.image.strides(seen.nchw), own.strides(call_.nchw)};
+  }
+  std::size_t first_inside(const Seen& seen) const {
+    const Ints strides = seen.image.strides(seen.nchw);
+    return static_cast<std::size_t>(before_h_ * strides[1] + before_w_ * strides[2]) * bytes_;
+  }
+  Result<Operand> image(const Seen& seen) {
+    if (!seen.padded && seen.nchw == call_.nchw) return Operand{as_is(call_.image), {}};
+    ARGOSY_ASSIGN_OR_RETURN(Operand x, room(seen.image.elements()));
+    if (seen.padded) {
+      CardMover mover(c_);
+      const Bytes16 zero{};
+      mover.fill(x.data, seen.image.elements(), bytes_, &zero);
+      ARGOSY_RETURN_IF_ERROR(mover.status());
+    }
+    ARGOSY_RETURN_IF_ERROR(move(static_cast<std::byte*>(x.data) + first_inside(seen), call_.image, inside(seen)));
+    return x;
+  }
+  Status crop_image(const Seen& seen, const void* padded, void* to) {
+    return move(to, static_cast<const std::byte*>(padded) + first_inside(seen), inside(seen), true);
+  }
+
+  Region other_layout(const Seen& seen) const {
+    return {seen.output.sizes(), seen.output.strides(seen.nchw), seen.output.strides(call_.nchw)};
+  }
+  Result<Operand> output(const Seen& seen) {
+    if (seen.nchw == call_.nchw) return Operand{as_is(call_.output), {}};
+    ARGOSY_ASSIGN_OR_RETURN(Operand dy, room(seen.output.elements()));
+    ARGOSY_RETURN_IF_ERROR(move(dy.data, call_.output, other_layout(seen)));
+    return dy;
+  }
+  Result<Operand> result_like(const ImageShape& shape, bool nchw, void* result) {
+    if (nchw == call_.nchw) return Operand{result, {}};
+    return room(shape.elements());
+  }
+  Status move_output(const Seen& seen, const Operand& y, void* result) {
+    if (y.data == result) return ok_status();
+    return move(result, y.data, other_layout(seen), true);
+  }
+
+  CudaDevice& device() const { return device_of(*c_.device()); }
+
+  KernelContext& c_;
+  const ConvCall& call_;
+  const std::shared_ptr<CardDnn> dnn_;
+  const std::size_t bytes_;
+  std::int64_t before_h_ = 0, before_w_ = 0;
+};
+
+}  // namespace
+
+Status conv_by_library(KernelContext& c, const ConvCall& call, void* result) {
+  CudaDevice& device = device_of(*c.device());
+  ARGOSY_RETURN_IF_ERROR(device.make_current());
+  std::shared_ptr<CardDnn> dnn = dnn_of(device);
+  if (dnn == nullptr) return unimplemented("no library");
+  return LibraryConv(c, call, std::move(dnn)).run(result);
+}
+
+void use_dnn(CudaDevice& device, std::shared_ptr<CardDnn> dnn) {
+  device.keep(kKey, [&] { return std::make_shared<std::shared_ptr<CardDnn>>(std::move(dnn)); });
+}
+
+bool autotune_wanted(const char* (*environment)(const char*)) {
+  const char* const value = environment("ARGOSY_CUDNN_AUTOTUNE");
+  return value != nullptr && std::string_view(value) == "1";
+}
+
+}  // namespace argosy::cuda

@@ -1,0 +1,46 @@
+// cuDNN's calls answered by our own kernels, with what a test wants to go wrong.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "argosy/device/cuda/device.h"
+#include "argosy/device/cuda/dnn_calls.h"
+
+namespace argosy::cuda {
+
+struct DnnTensorObject {
+  int format = 0, type = 0, n = 0, c = 0, h = 0, w = 0;
+};
+struct DnnFilterObject {
+  int type = 0, format = 0, out = 0, in = 0, h = 0, w = 0;
+};
+struct DnnConvolutionObject {
+  int pad_h = 0, pad_w = 0, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1, groups = 1, math = 0;
+};
+
+}  // namespace argosy::cuda
+
+namespace argosy::cuda::fake {
+
+struct FakeDnn {
+  // Where convolutions run; null: nowhere, they are only counted.
+  CudaDevice* device = nullptr;
+  std::vector<DnnChoice> algorithms = {{.algorithm = 1, .workspace_bytes = 64, .determinism = 1, .math = kDnnFmaMath},
+                                       {.algorithm = 0, .workspace_bytes = 0, .determinism = 1, .math = kDnnFmaMath}};
+  std::map<int, int> status_of = {};  // what a convolution by this algorithm answers instead
+  int only_format = -1;               // images of the other one have no algorithm
+  bool fuses = true;                  // is there a call for relu(convolution + bias)?
+  std::size_t library_version = 90500;
+
+  int convolutions = 0, fused = 0, choices = 0;
+  std::vector<int> tried = {};  // algorithms
+  int live_objects = 0;
+
+  // The table; one fake at a time.
+  DnnCalls calls();
+};
+
+}  // namespace argosy::cuda::fake
