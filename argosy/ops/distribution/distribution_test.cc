@@ -146,6 +146,12 @@ TEST(DistributionOps, GeneratorsInVariables) {
                .after = {Tensor::vector<std::int64_t>({1281, 2, 3})},
                .expect = {state},
                .other_dtypes = false});
+  check_state(
+      {.op = "RngReadAndSkip",  // of what the variable holds beside, nothing
+       .inputs = {Tensor::vector<std::int64_t>({1, 2, 3, 4}), Tensor::scalar(1), Tensor::scalar(std::uint64_t{5})},
+       .after = {Tensor::vector<std::int64_t>({1281, 2, 3, 4})},
+       .expect = {state},
+       .other_dtypes = false});
 }
 
 TEST(DistributionOps, Shuffle) {

@@ -1,4 +1,6 @@
 // Generators that live in int64 variables: two numbers of counter, one of key.
+#include <algorithm>
+
 #include "argosy/op/kernel.h"
 #include "argosy/ops/distribution/draws.h"
 #include "argosy/ops/random/fill.h"
@@ -9,6 +11,7 @@ namespace argosy {
 namespace {
 
 constexpr std::int64_t kPhilox = 1, kThreeFry = 2, kAutoSelect = 3;
+constexpr std::int64_t kStateSize = 3;
 
 Status check_algorithm(const OpDef& op, const Tensor& t) {
   if (t.shape().rank() != 0) {
@@ -27,7 +30,7 @@ Result<Philox> advance(KernelContext& c, const OpDef& op, std::uint64_t blocks, 
   ARGOSY_ASSIGN_OR_RETURN(Variable* const variable, c.variable(0));
   Philox from({0, 0}, {0, 0, 0, 0});
   ARGOSY_RETURN_IF_ERROR(variable->update(c.input(0).data<ResourceHandle>()->name(), [&](Tensor& state) -> Status {
-    if (state.dtype() != DType::kInt64 || state.shape().rank() != 1 || state.elements() < 3) {
+    if (state.dtype() != DType::kInt64 || state.shape().rank() != 1 || state.elements() < kStateSize) {
       return invalid_argument(op.name, ": the generator's state must be an int64 vector of at least 3 numbers, not ",
                               dtype_name(state.dtype()), " of shape ", state.shape());
     }
@@ -84,8 +87,8 @@ class Generator final : public Kernel {
     Tensor before;
     ARGOSY_RETURN_IF_ERROR(advance(c, op_, steps * distribution::kBlocksPerElement, &before).status());
     if (c.num_outputs() > 0) {
-      ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, before.shape()));
-      copy_elements(*y, before);
+      ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, {kStateSize}));  // what else the variable holds is not told
+      std::copy_n(before.data<std::int64_t>(), kStateSize, y->data<std::int64_t>());
     }
     return ok_status();
   }

@@ -61,7 +61,7 @@ Result<std::int64_t> range_count(T start, T limit, T delta) {
   } else {
     const auto s = static_cast<double>(start), l = static_cast<double>(limit), d = static_cast<double>(delta);
     if (d == 0) return invalid_argument("Requires delta != 0");
-    if (!(d > 0 ? s < l : s > l)) return 0;
+    if ((d > 0 && s > l) || (d < 0 && s < l)) return 0;  // NaN goes on, and is no count
     const double count = std::ceil(std::abs((l - s) / d));
     if (!(count <= static_cast<double>(kMost))) return invalid_argument("a range of ", count, " numbers");
     return static_cast<std::int64_t>(count);

@@ -31,6 +31,12 @@ TEST(RaggedOps, Range) {
   is("RaggedRange", {Tensor::scalar(std::int64_t{1}), Tensor::scalar(std::int64_t{4}), Tensor::scalar(std::int64_t{2})},
      {}, {{"Tsplits", DType::kInt32}});
   fails("RaggedRange", {i32({0}), i32({3}), i32({0})});
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  const auto floats = [](float v) { return Tensor::vector<float>({v}); };
+  is("RaggedRange", {floats(0), floats(-inf), floats(1)}, {ints({0, 0}), Tensor::zeros(DType::kFloat32, {0})});
+  for (const auto& [limit, delta] : {std::pair{nan, 1.f}, {nan, -1.f}, {1.f, nan}, {inf, 1.f}, {inf, inf}}) {
+    fails("RaggedRange", {floats(0), floats(limit), floats(delta)});
+  }
   fails("RaggedRange", {i32({0, 1}), i32({3}), i32({1})});
   fails("RaggedRange", {Tensor::zeros(DType::kInt32, {1, 1}), i32({3}), i32({1})});
 }

@@ -82,6 +82,10 @@ TEST(ReductionOps, Definitions) {
 }
 
 TEST(ReductionOps, Empty) {
+  check({.op = "Mean",
+         .inputs = {Tensor::zeros(DType::kComplex64, {0, 2}), ints({0})},
+         .expect = {Tensor::zeros(DType::kComplex64, {2})},
+         .check_gradient = false});
   for (const char* op : kReductions) {
     const bool counts = std::string_view(op) == "Mean";
     check({.op = op, .inputs = {Tensor::zeros(DType::kFloat32, {0, 3}), ints({0})}, .check_gradient = false});

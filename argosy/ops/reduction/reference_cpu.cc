@@ -35,6 +35,9 @@ struct Mean : Sum {
     if constexpr (std::is_integral_v<S>) {
       return count == 0 ? S(0) : scalar::Div::call(sum, static_cast<S>(count) == 0 ? S(1) : static_cast<S>(count));
     } else {
+      if constexpr (!std::is_floating_point_v<S>) {
+        if (count == 0) return S(0);  // of no complex numbers: TensorFlow's 0, not NaN
+      }
       return sum / S(static_cast<double>(count));
     }
   }

@@ -1,4 +1,5 @@
 #include <array>
+#include <complex>
 
 #include "argosy/base/parallel.h"
 #include "argosy/op/kernel.h"
@@ -91,25 +92,29 @@ Status select_v2(KernelContext& c) {
   return run_select(c, shape, condition);
 }
 
-// NaN stays; where the limits cross, the lower one wins.
+// NaN stays; where the limits cross, the lower one wins. Complex numbers are held part by part.
 template <typename T>
 T clip(T x, T low, T high) {
   const T held = x > high ? high : x;
   return held < low ? low : held;
 }
+template <typename P>
+std::complex<P> clip(std::complex<P> x, std::complex<P> low, std::complex<P> high) {
+  return {clip(x.real(), low.real(), high.real()), clip(x.imag(), low.imag(), high.imag())};
+}
 
 Status clip_by_value(KernelContext& c) {
   const Tensor& x = c.input(0);
   for (const int i : {1, 2}) {
-    if (c.input(i).elements() != 1 && !(c.input(i).shape() == x.shape())) {
+    if (c.input(i).shape().rank() != 0 && !(c.input(i).shape() == x.shape())) {
       return invalid_argument("ClipByValue: a limit of shape ", c.input(i).shape(),
-                              " must be one number or have the shape ", x.shape());
+                              " must be a scalar or have the shape ", x.shape());
     }
   }
   const bool low_steps = c.input(1).shape() == x.shape();
   const bool high_steps = c.input(2).shape() == x.shape();
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape(), {0}));
-  return dispatch<RealTypes>(x.dtype(), "ClipByValue", [&]<typename T>() {
+  return dispatch<NumberTypes>(x.dtype(), "ClipByValue", [&]<typename T>() {
     const T* const from = x.data<T>();
     const T* const low = c.input(1).data<T>();
     const T* const high = c.input(2).data<T>();

@@ -54,6 +54,18 @@ TEST(SelectOps, Refusals) {
   check({.op = "ClipByValue", .inputs = {t, two, two}, .error = Code::kInvalidArgument});
 }
 
+TEST(SelectOps, ClipByValueOfComplexNumbers) {
+  using C = std::complex<float>;
+  const auto low = Tensor::scalar(C(0, 1)), high = Tensor::scalar(C(2, 3));
+  check({.op = "ClipByValue",
+         .inputs = {Tensor::vector<C>({{1, 2}, {3, -1}, {-2, 5}}), low, high},
+         .expect = {Tensor::vector<C>({{1, 2}, {2, 1}, {0, 3}})},
+         .check_gradient = false});
+  check({.op = "ClipByValue",
+         .inputs = {Tensor::vector<float>({}), Tensor::scalar(0.f), Tensor::vector<float>({1})},
+         .error = Code::kInvalidArgument});
+}
+
 TEST(SelectOps, ClipByValue) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const Tensor x = Tensor::vector<float>({-3, -0.5, 0.5, 3});
