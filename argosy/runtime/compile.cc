@@ -22,6 +22,7 @@ class Compiler {
   Status run() {
     find_groups();
     if (!items_.unusual) {
+      ARGOSY_RETURN_IF_ERROR(check_missing());
       ARGOSY_RETURN_IF_ERROR(order());
       finish();
       return ok_status();
@@ -29,6 +30,7 @@ class Compiler {
     link();
     ARGOSY_RETURN_IF_ERROR(find_frames(step_));
     if (order_flow()) {
+      ARGOSY_RETURN_IF_ERROR(check_missing());
       finish();
       step_.successors = {};
       step_.pending = {};
@@ -54,6 +56,21 @@ class Compiler {
     synchronize();
     plan_storage(step_, items_, positions_, flow_ ? &*flow_ : nullptr);
     find_leftovers();
+  }
+
+  // What stands for a node that could not be imported fails the step before it begins, if every run gets there.
+  Status check_missing() const {
+    for (std::size_t i = 0; i < step_.items.size(); ++i) {
+      const OpDef* op = items_.ops[i];
+      if (op == nullptr || op->name != "_Missing" || step_.items[i].conditional) continue;
+      const std::string& name = step_.nodes[step_.items[i].node].name;
+      const auto id = graph_.find(name);
+      if (!id) continue;
+      const AttrMap& attrs = graph_.node(*id).attrs;
+      return Status(static_cast<Code>(attrs.get_int("code")), attrs.get_string("message"))
+          .with_where(str_cat("node '", name, "'"));
+    }
+    return ok_status();
   }
 
   void find_groups() {

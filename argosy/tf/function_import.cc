@@ -174,12 +174,15 @@ class BodyReader {
 
   Status convert() {
     std::vector<NodeSet::Input> wanted;
+    std::vector<DType> dtypes;  // as said of them
     for (const auto& arg : signature_.outputs) {
       const auto ret = def_.ret().find(arg.name);
       if (ret == def_.ret().end()) {
         return invalid_argument("nothing is returned as \"", arg.name, "\"").with_id("ARG-IMPORT-012");
       }
       ARGOSY_RETURN_IF_ERROR(parse(ret->second, wanted));
+      dtypes.insert(dtypes.end(), arg.dtypes.begin(), arg.dtypes.end());
+      dtypes.resize(wanted.size(), DType::kInvalid);  // add_returns() tells of what does not fit
     }
     for (const auto& [name, node] : def_.control_ret()) {
       std::vector<NodeSet::Input> one;
@@ -187,13 +190,17 @@ class BodyReader {
       if (!one.empty() && one[0].node >= first_node_) control_returns_.push_back(one[0].node);
     }
     std::sort(control_returns_.begin(), control_returns_.end());
-    std::vector<std::int32_t> roots = control_returns_;
-    for (const auto& input : wanted) roots.push_back(input.node);
+    std::vector<std::int32_t> for_effects = control_returns_;
     for (int i = 0; i < def_.node_def_size(); ++i) {
-      if (may_have_effects(def_.node_def(i))) roots.push_back(first_node_ + i);
+      if (may_have_effects(def_.node_def(i))) for_effects.push_back(first_node_ + i);
     }
+    std::vector<std::int32_t> roots = for_effects;
+    for (const auto& input : wanted) roots.push_back(input.node);
     nodes_.convert(roots);
-    for (const std::int32_t root : roots) ARGOSY_RETURN_IF_ERROR(nodes_.status(root));
+    for (std::size_t i = 0; i < wanted.size(); ++i) ARGOSY_RETURN_IF_ERROR(nodes_.provide(wanted[i], dtypes[i]));
+    for (const std::int32_t node : for_effects) {
+      ARGOSY_RETURN_IF_ERROR(nodes_.provide({node, NodeSet::Input::kControl}, DType::kBool));
+    }
     return ok_status();
   }
 
@@ -223,7 +230,7 @@ class BodyReader {
 
   void add_effects() {
     std::vector<NodeId>& controls = function_->control_returns;
-    for (const std::int32_t node : control_returns_) controls.push_back(nodes_.id(node));
+    for (const std::int32_t node : control_returns_) controls.push_back(nodes_.ordered(node));
     for (std::int32_t i = 0; i < function_->body.size(); ++i) {
       if (has_effect(function_->body.node({i}))) controls.push_back({i});
     }

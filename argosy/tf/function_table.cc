@@ -49,7 +49,7 @@ struct FunctionTable::Entry {
   const tensorflow::FunctionDef* def = nullptr;
   AttrBindings bindings;
   int producer = 0;
-  bool gradient = false;
+  bool gradient = false, chosen = false;
   std::string forward;             // of a gradient: the function it is of
   std::vector<std::string> calls;  // functions of ours that it names
   Status status;
@@ -103,15 +103,17 @@ const tensorflow::FunctionDef* FunctionTable::find(std::string_view name) const 
   return found == by_name_.end() ? nullptr : &defs_[found->second];
 }
 
-Result<std::string> FunctionTable::use(const tensorflow::NameAttrList& function) { return entry_for(function, false); }
+Result<std::string> FunctionTable::use(const tensorflow::NameAttrList& function, bool chosen) {
+  return entry_for(function, false, chosen);
+}
 
 Result<std::string> FunctionTable::use_gradient(const tensorflow::NameAttrList& function) {
   if (const auto named = gradients_.find(function.name()); named != gradients_.end()) {
     tensorflow::NameAttrList gradient = function;
     gradient.set_name(named->second);
-    return entry_for(gradient, false);
+    return entry_for(gradient, false, false);
   }
-  return entry_for(function, true);
+  return entry_for(function, true, false);
 }
 
 void FunctionTable::use_all() {
@@ -123,7 +125,7 @@ void FunctionTable::use_all() {
   }
 }
 
-Result<std::string> FunctionTable::entry_for(const tensorflow::NameAttrList& function, bool gradient) {
+Result<std::string> FunctionTable::entry_for(const tensorflow::NameAttrList& function, bool gradient, bool chosen) {
   const tensorflow::FunctionDef* def = find(function.name());
   if (def == nullptr) {
     return not_found("there is no function \"", function.name(), "\" in the graph's library").with_id("ARG-FN-005");
@@ -143,7 +145,8 @@ Result<std::string> FunctionTable::entry_for(const tensorflow::NameAttrList& fun
     }
     (*key.mutable_attr())[attr.name()] = bindings[attr.name()];
   }
-  const auto [known, fresh] = by_key_.try_emplace((gradient ? "gradient " : "function ") + canonical(key), nullptr);
+  const char* const kind = gradient ? "gradient " : chosen ? "branch " : "function ";
+  const auto [known, fresh] = by_key_.try_emplace(kind + canonical(key), nullptr);
   if (!fresh) {
     const Entry& entry = *known->second;
     if (entry.settled && !entry.status.ok()) return in_function(entry.name, entry.status);
@@ -155,6 +158,7 @@ Result<std::string> FunctionTable::entry_for(const tensorflow::NameAttrList& fun
   entry.bindings = std::move(bindings);
   entry.producer = producers_.find(function.name())->second;
   entry.gradient = gradient;
+  entry.chosen = chosen;
   std::string base = gradient ? function.name() + "_gradient" : function.name();
   entry.name = base;
   // The name itself is for the function without attributes.
@@ -166,7 +170,7 @@ Result<std::string> FunctionTable::entry_for(const tensorflow::NameAttrList& fun
   by_made_name_.emplace(entry.name, &entry);
   known->second = &entry;
   if (gradient) {
-    ARGOSY_ASSIGN_OR_RETURN(entry.forward, entry_for(function, false));
+    ARGOSY_ASSIGN_OR_RETURN(entry.forward, entry_for(function, false, false));
     entry.calls.push_back(entry.forward);
   }
   pending_.push_back(&entry);
@@ -255,8 +259,9 @@ void FunctionTable::settle(Entry& first) {
 
 Status FunctionTable::convert_body(Entry& entry) {
   ARGOSY_ASSIGN_OR_RETURN(const FunctionSignature shape, signature(*entry.def, entry.bindings));
-  ARGOSY_ASSIGN_OR_RETURN(std::shared_ptr<Function> function,
-                          import_function(graph_.ops(), *entry.def, shape, entry.producer, {*this, &entry.bindings}));
+  ARGOSY_ASSIGN_OR_RETURN(
+      std::shared_ptr<Function> function,
+      import_function(graph_.ops(), *entry.def, shape, entry.producer, {*this, &entry.bindings, entry.chosen}));
   function->name = entry.name;
   for (const Node& node : function->body.nodes()) {
     add_function_refs(node.attrs, entry.calls);

@@ -63,7 +63,8 @@ class FunctionTable {
   Result<FunctionSignature> signature(const tensorflow::FunctionDef& function, const AttrBindings& bindings) const;
 
   // The name in our graph of this function; it is made by the next convert_pending(). NOT_FOUND when there is none.
-  Result<std::string> use(const tensorflow::NameAttrList& function);
+  // `chosen`: a step may get past it, so that its body may have nodes of ops that do not exist.
+  Result<std::string> use(const tensorflow::NameAttrList& function, bool chosen = false);
   // The same for its gradient: takes its inputs and what flows into its outputs, gives what flows into its inputs.
   Result<std::string> use_gradient(const tensorflow::NameAttrList& function);
 
@@ -83,7 +84,7 @@ class FunctionTable {
 
  private:
   struct Entry;  // one function of ours
-  Result<std::string> entry_for(const tensorflow::NameAttrList& function, bool gradient);
+  Result<std::string> entry_for(const tensorflow::NameAttrList& function, bool gradient, bool chosen);
   Status convert_body(Entry& entry);
   Status differentiate(Entry& entry);
   void settle(Entry& entry);

@@ -101,6 +101,62 @@ TEST(ImportedGraph, WhatIsFedNeedNotBeConvertible) {
   EXPECT_EQ(in.value_to_feed("none").status().code(), Code::kNotFound);
 }
 
+// p ── Switch ──┬─ false: Neg ─────────────────────┐
+// x ──┘         └─ true: NoSuchOp ── NoSuchOp2 ── Merge ── y
+TEST(ImportedGraph, AnUnknownOpOnABranchStandsThere) {
+  ImportedGraph in;
+  ASSERT_TRUE(extend(in, input("x") + node("p", "Placeholder", "", attr("dtype", "type: DT_BOOL")) +
+                             node("s", "Switch", "x p", kFloat) + node("no", "Neg", "s", kFloat) +
+                             node("odd", "NoSuchOp", "s:1") + node("odd2", "NoSuchOp2", "odd:3 ^no") +
+                             node("m", "Merge", "no odd2:1", kFloat + attr("N", "i: 2")) +
+                             node("y", "Identity", "m", kFloat) + node("after", "NoSuchOp", "x", kFloat) +
+                             node("z", "Identity", "after", kFloat))
+                  .ok());
+  const auto y = in.value("y");
+  ASSERT_TRUE(y.ok()) << y.status().to_string();
+  EXPECT_EQ(text(in.graph()), R"(x = Placeholder() [dtype=float, shape=shape[2,3]]
+p = Placeholder() [dtype=bool]
+s = Switch(x, p) [T=float]
+no = Neg(s) [T=float]
+odd/_input = Identity(s:1) [T=float]
+odd/_done = _Missing(^odd/_input) [code=5, dtype=bool, message="Op type not registered 'NoSuchOp'"]
+odd2/_1 = _Missing(^odd/_done, ^no) [code=5, dtype=float, message="Op type not registered 'NoSuchOp2'"]
+m = Merge(no, odd2/_1) [N=2, T=float]
+y = Identity(m) [T=float]
+)");
+  EXPECT_EQ(in.value("odd2:1").status().code(), Code::kNotFound) << "itself it cannot be fetched";
+  EXPECT_EQ(in.value("z").status().code(), Code::kNotFound) << "every step gets there";
+  const auto failures = in.convert_all();
+  EXPECT_EQ(failures.size(), 4u) << "odd, odd2, after, z";
+}
+
+TEST(ImportedGraph, AnUnknownOpInABranchOfAnIf) {
+  const auto branch = [](const std::string& name, const std::string& op) {
+    return "function { signature { name: '" + name +
+           "' input_arg { name: 'x' type: DT_FLOAT } output_arg { name: 'y' type: DT_FLOAT } } node_def { name: 'n' "
+           "op: '" +
+           op + "' input: 'x' } ret { key: 'y' value: 'n:y:0' } }\n";
+  };
+  const auto choose = [&](const std::string& other) {
+    const std::string types = "list { type: DT_FLOAT }";
+    return node("c_" + other, "StatelessIf", "p x",
+                attr("Tcond", "type: DT_BOOL") + attr("Tin", types) + attr("Tout", types) +
+                    attr("then_branch", "func { name: '" + other + "' }") +
+                    attr("else_branch", "func { name: '" + other + "' }"));
+  };
+  ImportedGraph in;
+  ASSERT_TRUE(extend(in, input("x") + node("p", "Placeholder", "", attr("dtype", "type: DT_BOOL")) + choose("odd") +
+                             choose("calls") +
+                             node("plain", "PartitionedCall", "x",
+                                  attr("Tin", "list { type: DT_FLOAT }") + attr("Tout", "list { type: DT_FLOAT }") +
+                                      attr("f", "func { name: 'odd' }")) +
+                             "library { " + branch("odd", "NoSuchOp") + branch("calls", "odd") + " }")
+                  .ok());
+  EXPECT_TRUE(in.value("c_odd").ok()) << in.value("c_odd").status().to_string();
+  EXPECT_TRUE(in.value("c_calls").ok()) << in.value("c_calls").status().to_string();
+  EXPECT_EQ(in.value("plain").status().code(), Code::kNotFound) << "every step gets there";
+}
+
 TEST(ImportedGraph, ExtendsAndRollsBack) {
   ImportedGraph in;
   ASSERT_TRUE(extend(in, input("x")).ok());

@@ -38,12 +38,20 @@ Status in_attr(Status error, std::string_view name) {
   return Status(error.code(), str_cat("attribute ", name, " ", error.message())).with_id(std::string(error.id()));
 }
 
+// What a graph calls it, as what we have.
+std::string_view our_op(const NodeDef& def) {
+  if (def.op() == kGradient) return partitioned_call(false);
+  if (def.op() == "_Retval") return "Identity";  // of a graph that was the body of a function; `index` is its own
+  return def.op();
+}
+
 // Attributes of the op as it wants them, and those that begin with '_' as they are; others are left out.
 Result<AttrMap> attrs_of(const OpDef& op, const NodeDef& def, const BuildContext& context) {
   const bool gradient = def.op() == kGradient;
+  const bool chosen = context.chosen || (op.calls != Calls::kNothing && op.calls != Calls::kCall);
   const FunctionNamer namer = [&](const tensorflow::NameAttrList& function) -> Result<std::string> {
     const auto full = with_bindings(function, context.bindings);
-    return gradient ? context.functions.use_gradient(full) : context.functions.use(full);
+    return gradient ? context.functions.use_gradient(full) : context.functions.use(full, chosen);
   };
   AttrMap attrs;
   for (const auto& [name, given] : def.attr()) {
@@ -75,7 +83,7 @@ Result<std::pair<std::string_view, AttrMap>> call_attrs(const NodeDef& def, cons
     bindings[attr.name()] = bound(given->second, context.bindings);
   }
   ARGOSY_ASSIGN_OR_RETURN(const FunctionSignature signature, context.functions.signature(function, bindings));
-  ARGOSY_ASSIGN_OR_RETURN(std::string name, context.functions.use(named));
+  ARGOSY_ASSIGN_OR_RETURN(std::string name, context.functions.use(named, context.chosen));
   const auto dtypes = [](const std::vector<FunctionSignature::Arg>& args) {
     std::vector<DType> all;
     for (const auto& arg : args) all.insert(all.end(), arg.dtypes.begin(), arg.dtypes.end());
@@ -138,21 +146,23 @@ int offset_of(const std::vector<ArgDef>& args, const AttrMap& attrs, std::string
 
 }  // namespace
 
+Status check_op(const OpRegistry& ops, const NodeDef& def, const BuildContext& context) {
+  const std::string_view op = our_op(def);
+  if (ops.find(op) != nullptr || context.functions.find(op) != nullptr) return ok_status();
+  return not_found("Op type not registered '", op, "'")
+      .with_id("ARG-IMPORT-001")
+      .with_next("argosy graph import FILE --report lists every op that is missing");
+}
+
 Result<NodeId> add_node_def(Graph& graph, const NodeSource& source, std::vector<Endpoint> inputs,
                             std::vector<NodeId> controls, int missing, const BuildContext& context) {
   const NodeDef& def = *source.def;
-  std::string_view op_name = def.op();
-  if (op_name == kGradient) op_name = partitioned_call(false);
-  if (op_name == "_Retval") op_name = "Identity";  // of a graph that was the body of a function; `index` is its own
+  ARGOSY_RETURN_IF_ERROR(check_op(graph.ops(), def, context));
+  std::string_view op_name = our_op(def);
   AttrMap attrs;
   const OpDef* op = graph.ops().find(op_name);
   if (op == nullptr) {
     const tensorflow::FunctionDef* function = context.functions.find(op_name);
-    if (function == nullptr) {
-      return not_found("Op type not registered '", op_name, "'")
-          .with_id("ARG-IMPORT-001")
-          .with_next("argosy graph import FILE --report lists every op that is missing");
-    }
     ARGOSY_ASSIGN_OR_RETURN(auto call, call_attrs(def, *function, context));
     op_name = call.first;
     attrs = std::move(call.second);

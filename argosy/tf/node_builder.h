@@ -17,6 +17,8 @@ struct BuildContext {
   FunctionTable& functions;
   // Placeholders among attributes ("placeholder: T" in the body of a function with attributes); may be null.
   const AttrBindings* bindings = nullptr;
+  // A step may get past it: the body of a branch, what is behind a Switch.
+  bool chosen = false;
 };
 
 // Where a node comes from.
@@ -24,6 +26,9 @@ struct NodeSource {
   const tensorflow::NodeDef* def = nullptr;
   int producer = 0;  // the version of the graph it came in
 };
+
+// NOT_FOUND when the node's op is neither ours nor a function.
+Status check_op(const OpRegistry& ops, const tensorflow::NodeDef& def, const BuildContext& context);
 
 // Adds the node, its inputs being there. Of a loop's Merge, `missing` inputs are yet to come (Graph::add_input).
 // Functions that its attributes name are asked for (FunctionTable::use); they need not be there yet. The error lacks

@@ -6,13 +6,16 @@
 
 namespace argosy::tf {
 
+using tensorflow::NodeDef;
+
 std::int32_t NodeSet::add(const NodeSource& source, std::span<const Input> inputs) {
   const std::string_view op = source.def->op();
   nodes_.push_back({.source = source,
                     .first_input = inputs_.size(),
                     .num_inputs = static_cast<std::uint32_t>(inputs.size()),
                     .is_merge = op == "Merge" || op == "RefMerge",
-                    .closes_loop = op == "NextIteration" || op == "RefNextIteration"});
+                    .closes_loop = op == "NextIteration" || op == "RefNextIteration",
+                    .is_switch = op == "Switch" || op == "RefSwitch" || op == "_SwitchN"});
   inputs_.insert(inputs_.end(), inputs.begin(), inputs.end());
   return size() - 1;
 }
@@ -80,10 +83,20 @@ void NodeSet::convert_one(std::int32_t root) {
 }
 
 void NodeSet::build(std::int32_t node) {
-  for (const Input& input : inputs(node)) {
-    if (nodes_[input.node].state == State::kFailed && !stand_ins_.contains({input.node, input.index})) {
-      return fail_as(node, nodes_[input.node].error);
+  Entry& entry = nodes_[node];
+  entry.chosen = context_.chosen || entry.is_switch;
+  for (const Input& input : inputs(node)) entry.chosen = entry.chosen || nodes_[input.node].chosen;
+  if (entry.chosen) {
+    if (Status known = check_op(graph_.ops(), *entry.source.def, context_); !known.ok()) {
+      entry.absent = true;
+      return fail(node, std::move(known));
     }
+  }
+  int position = 0;
+  for (const Input& input : inputs(node)) {
+    const bool there = is_back_edge(entry, input) || provided(input, node, position);
+    if (!there) return fail_as(node, nodes_[input.node].error);
+    if (input.index != Input::kControl) ++position;
   }
   std::vector<OpenLoop> loops;
   auto id = try_build(node, loops);
@@ -106,19 +119,21 @@ Result<NodeId> NodeSet::try_build(std::int32_t node, std::vector<OpenLoop>& loop
     if (is_back_edge(entry, input)) {
       loops.push_back({node, input.node, from.size() + loops.size(), input.index});
     } else if (input.index == Input::kControl) {
-      controls.push_back(nodes_[input.node].id);
+      controls.push_back(ordered(input.node));
     } else {
       ARGOSY_RETURN_IF_ERROR(resolve(input, from));
     }
   }
+  BuildContext context = context_;
+  context.chosen = entry.chosen;
   return add_node_def(graph_, entry.source, std::move(from), std::move(controls), static_cast<int>(loops.size()),
-                      context_);
+                      context);
 }
 
 Status NodeSet::resolve(const Input& input, std::vector<Endpoint>& to) const {
   const Entry& entry = nodes_[input.node];
   if (entry.state == State::kFailed) {
-    to.push_back(stand_ins_.at({input.node, input.index}));
+    to.push_back(stand_ins_.at(key(input)));
     return ok_status();
   }
   int first = 0;
@@ -143,14 +158,14 @@ Status NodeSet::resolve(const Input& input, std::vector<Endpoint>& to) const {
   return ok_status();
 }
 
-DType NodeSet::wanted_dtype(std::int32_t node, std::int32_t index) const {
+DType NodeSet::wanted_dtype(const Input& wanted) const {
   for (const Entry& entry : nodes_) {
     if (entry.source.def == nullptr) continue;
     int position = 0;  // among the data inputs
     for (std::uint32_t i = 0; i < entry.num_inputs; ++i) {
       const Input& input = inputs_[entry.first_input + i];
       if (input.index == Input::kControl) break;
-      if (input.node == node && input.index == index) {
+      if (key(input) == key(wanted)) {
         const DType dtype = input_dtype(graph_.ops(), *entry.source.def, position);
         if (dtype != DType::kInvalid) return dtype;
       }
@@ -160,26 +175,82 @@ DType NodeSet::wanted_dtype(std::int32_t node, std::int32_t index) const {
   return DType::kInvalid;
 }
 
-Result<Endpoint> NodeSet::stand_in(std::int32_t node, std::int32_t index) {
-  if (const auto found = stand_ins_.find({node, index}); found != stand_ins_.end()) return found->second;
+// --- what stands for nodes that could not be converted ---------------------------------------------------------------
+
+Result<NodeId> NodeSet::add_missing(std::int32_t node, std::int32_t index, DType dtype, std::vector<NodeId> controls) {
   const Status& error = status(node);
-  const DType dtype = wanted_dtype(node, index);
-  if (dtype == DType::kInvalid) return error;
-  const std::string& name = nodes_[node].source.def->name();
-  ARGOSY_ASSIGN_OR_RETURN(
-      const NodeId id,
-      graph_.add_node(
-          {.name = graph_.unique_name(index == 0 ? name : str_cat(name, "/_", index)),
-           .op = "_Missing",
-           .attrs = {{"dtype", dtype}, {"code", static_cast<std::int64_t>(error.code())}, {"message", error.message()}},
-           .device = nodes_[node].source.def->device()}));
+  const NodeDef& def = *nodes_[node].source.def;
+  return graph_.add_node(
+      {.name =
+           graph_.unique_name(index == 0 ? def.name() : str_cat(def.name(), "/_", index < 0 ? "done" : str_cat(index))),
+       .op = "_Missing",
+       .controls = std::move(controls),
+       .attrs = {{"dtype", dtype}, {"code", static_cast<std::int64_t>(error.code())}, {"message", error.message()}},
+       .device = def.device()});
+}
+
+Result<Endpoint> NodeSet::stand_in(std::int32_t node, std::int32_t index) {
+  const Input input{node, index};
+  if (const auto found = stand_ins_.find(key(input)); found != stand_ins_.end()) return found->second;
+  const DType dtype = wanted_dtype(input);
+  if (dtype == DType::kInvalid) return status(node);
+  ARGOSY_ASSIGN_OR_RETURN(const NodeId id, add_missing(node, index, dtype, {}));
   const std::int32_t failed = nodes_[node].error;
   for (std::int32_t other = 0; other < size(); ++other) {
     if (other != node && nodes_[other].state == State::kFailed && nodes_[other].error == failed) {
       nodes_[other].state = State::kNew;
     }
   }
-  return stand_ins_.emplace(std::pair(node, index), Endpoint{id, 0}).first->second;
+  return stand_ins_.emplace(key(input), Endpoint{id, 0}).first->second;
+}
+
+bool NodeSet::provided(const Input& input, std::int32_t node, int position) {
+  if (nodes_[input.node].state != State::kFailed || stand_ins_.contains(key(input))) return true;
+  if (!nodes_[input.node].absent) return false;
+  DType dtype = DType::kBool;
+  if (input.index != Input::kControl) dtype = input_dtype(graph_.ops(), *nodes_[node].source.def, position);
+  if (dtype == DType::kInvalid) dtype = wanted_dtype(input);
+  return dtype != DType::kInvalid && stand_for(input, dtype).ok();
+}
+
+Status NodeSet::provide(const Input& input, DType dtype) {
+  if (nodes_[input.node].state != State::kFailed || stand_ins_.contains(key(input))) return ok_status();
+  return nodes_[input.node].absent ? stand_for(input, dtype) : status(input.node);
+}
+
+NodeId NodeSet::ordered(std::int32_t node) const {
+  if (nodes_[node].state != State::kFailed) return nodes_[node].id;
+  return stand_ins_.at(key({node, Input::kControl})).node;
+}
+
+// Live when the node's inputs are: behind all that it takes, values by way of an Identity, since a Switch itself is
+// always live. The stack of calls is as deep as absent nodes follow each other.
+Status NodeSet::stand_for(const Input& input, DType dtype) {
+  if (dtype == DType::kInvalid) return status(input.node);
+  std::vector<NodeId> controls;
+  for (const Input& before : inputs(input.node)) {
+    if (nodes_[before.node].state != State::kDone) {
+      ARGOSY_RETURN_IF_ERROR(provide({before.node, Input::kControl}, DType::kBool));
+      controls.push_back(ordered(before.node));
+    } else if (before.index == Input::kControl) {
+      controls.push_back(nodes_[before.node].id);
+    } else {
+      std::vector<Endpoint> values;
+      ARGOSY_RETURN_IF_ERROR(resolve(before, values));
+      for (const Endpoint value : values) {
+        ARGOSY_ASSIGN_OR_RETURN(
+            const NodeId id,
+            graph_.add_node({.name = graph_.unique_name(nodes_[input.node].source.def->name() + "/_input"),
+                             .op = "Identity",
+                             .inputs = {value},
+                             .attrs = {{"T", graph_.dtype(value)}}}));
+        controls.push_back(id);
+      }
+    }
+  }
+  ARGOSY_ASSIGN_OR_RETURN(const NodeId id, add_missing(input.node, input.index, dtype, std::move(controls)));
+  stand_ins_.emplace(key(input), Endpoint{id, 0});
+  return ok_status();
 }
 
 void NodeSet::close_loops(std::size_t first) {
@@ -237,7 +308,7 @@ void NodeSet::spread_failures() {
     for (const std::int32_t node : done_) {
       if (nodes_[node].state != State::kDone) continue;
       for (const Input& input : inputs(node)) {
-        if (nodes_[input.node].state != State::kFailed || stand_ins_.contains({input.node, input.index})) continue;
+        if (nodes_[input.node].state != State::kFailed || stand_ins_.contains(key(input))) continue;
         fail_as(node, nodes_[input.node].error);
         more = true;
         break;

@@ -2,13 +2,17 @@
 // it takes, depth first and without recursion. Loops may be written in any order: what comes out of a NextIteration is
 // connected to its Merge at the end. Internal to argosy/tf. Not thread-safe.
 //
-// A node that cannot be converted keeps its error; so do those that need it, and nobody else is told.
+// A node that cannot be converted keeps its error; so do those that need it, and nobody else is told. But a node of an
+// op that does not exist, behind a Switch or in the body of a branch, may never be needed by a step: "_Missing" nodes
+// stand for what is taken of it, live when it would be, and fail the step that gets there.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <span>
+#include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "argosy/tf/node_builder.h"
@@ -40,6 +44,11 @@ class NodeSet {
   // that node's error when it is not fed. What failed for want of it may be converted from now on. Its dtype is what
   // the nodes that take it say; the node's own error if none does. REQUIRES: convert() failed on the node.
   Result<Endpoint> stand_in(std::int32_t node, std::int32_t index);
+  // OK when what `input` means is there, or something stands for it: of this dtype, where its op does not exist and the
+  // step may not need it. Else the node's error.
+  Status provide(const Input& input, DType dtype);
+  // The node in the graph that stands where this one does, in order. REQUIRES: provide() gave OK for its kControl.
+  NodeId ordered(std::int32_t node) const;
   // The nodes in the graph that name one of these functions, directly, and all that need them, get `error`.
   void fail_callers(const std::vector<std::string>& functions);
 
@@ -67,6 +76,9 @@ class NodeSet {
     std::uint32_t num_inputs = 0;
     State state = State::kNew;
     bool is_merge = false, closes_loop = false;
+    bool is_switch = false;
+    bool chosen = false;  // behind a Switch, or the whole set is
+    bool absent = false;  // chosen, and its op does not exist
     NodeId id = {};
     std::int32_t error = -1;  // in errors_
   };
@@ -79,6 +91,12 @@ class NodeSet {
   bool is_back_edge(const Entry& node, const Input& input) const {
     return node.is_merge && input.index != Input::kControl && nodes_[input.node].closes_loop;
   }
+  using StandIn = std::tuple<std::int32_t, std::int32_t, std::string>;  // as Input
+  static StandIn key(const Input& input) { return {input.node, input.index, std::string(input.out)}; }
+  // Is the input there, or can something stand for it? `position` among the data inputs of `node`.
+  bool provided(const Input& input, std::int32_t node, int position);
+  Status stand_for(const Input& input, DType dtype);
+  Result<NodeId> add_missing(std::int32_t node, std::int32_t index, DType dtype, std::vector<NodeId> controls);
   void convert_one(std::int32_t root);
   void build(std::int32_t node);
   Result<NodeId> try_build(std::int32_t node, std::vector<OpenLoop>& loops);
@@ -87,7 +105,7 @@ class NodeSet {
   void fail(std::int32_t node, Status error);
   void fail_as(std::int32_t node, std::int32_t error);
   void spread_failures();
-  DType wanted_dtype(std::int32_t node, std::int32_t index) const;
+  DType wanted_dtype(const Input& wanted) const;
 
   Graph& graph_;
   BuildContext context_;
@@ -96,9 +114,9 @@ class NodeSet {
   std::vector<Status> errors_;
   std::vector<std::pair<std::int32_t, std::uint32_t>> stack_;  // (node, next input)
   std::vector<OpenLoop> loops_;
-  std::vector<std::int32_t> done_;                                       // every node converted, in that order
-  std::vector<std::pair<std::int32_t, std::string>> callers_;            // (node, function it names)
-  std::map<std::pair<std::int32_t, std::int32_t>, Endpoint> stand_ins_;  // by (node, output)
+  std::vector<std::int32_t> done_;                             // every node converted, in that order
+  std::vector<std::pair<std::int32_t, std::string>> callers_;  // (node, function it names)
+  std::map<StandIn, Endpoint> stand_ins_;
 };
 
 }  // namespace argosy::tf
