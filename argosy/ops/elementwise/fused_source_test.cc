@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "argosy/device/cuda/runtime_compiler.h"
+#include "argosy/ops/elementwise/rows_on_card.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
 #include "argosy/testing/on_card.h"
@@ -12,6 +13,8 @@
 namespace argosy {
 
 namespace {
+
+constexpr DType kFusedTypes[] = {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBfloat16, DType::kBool};
 
 struct Case {
   FusedProgram program;
@@ -53,25 +56,27 @@ Case conversions() {
           .shapes = {{33}}};
 }
 
-// Every function there is, one after the other, on one value.
+// Every function that cards have for the dtype, of one value and of it twice: each a result.
 Case every_function(DType d) {
   Case c{.program = {.shape = {8}}, .inputs = {d}, .shapes = {{8}}};
-  int value = 0;
-  for (const char* op :
-       {"Neg",  "Abs",   "Sign",  "Square", "Reciprocal", "Sqrt",     "Rsqrt",   "Exp",      "Expm1",
-        "Log",  "Log1p", "Sin",   "Cos",    "Tan",        "Asin",     "Acos",    "Atan",     "Sinh",
-        "Cosh", "Tanh",  "Asinh", "Acosh",  "Atanh",      "Erf",      "Erfc",    "Floor",    "Ceil",
-        "Rint", "Relu",  "Relu6", "Elu",    "Selu",       "Softplus", "Sigmoid", "Softsign", "Round"}) {
-    c.program.steps.push_back({op, {value++, -1, -1}, d});
+  const auto add = [&](const std::string& op, const elementwise::CardKernel& kernel, int second) {
+    const bool asks = std::string_view(kernel.module) == "questions";
+    c.program.results.push_back(static_cast<int>(c.program.steps.size()));
+    c.program.steps.push_back({op, {0, second, -1}, asks ? DType::kBool : d});
+  };
+  for (const auto& op : builtin_ops().all()) {
+    if (const auto one = elementwise::unary_on_card(op->name, d)) add(op->name, *one, -1);
+    if (const auto two = elementwise::binary_on_card(op->name, d)) add(op->name, *two, 0);
   }
-  for (const char* op :
-       {"Add",      "Sub",      "Mul",         "RealDiv",  "Maximum",  "Minimum",      "SquaredDifference",
-        "FloorDiv", "FloorMod", "DivNoNan",    "MulNoNan", "Pow",      "Atan2",        "Xdivy",
-        "Xlogy",    "TanhGrad", "SigmoidGrad", "ReluGrad", "SeluGrad", "SoftplusGrad", "RsqrtGrad"}) {
-    c.program.steps.push_back({op, {value, 0, -1}, d});
-    ++value;
-  }
-  c.program.results = {static_cast<int>(c.program.steps.size()) - 1};
+  return c;
+}
+
+// Every cast between the dtypes that fused programs take, and both choices.
+Case casts_and_choices(DType d) {
+  Case c{.program = {.shape = {8}}, .inputs = {DType::kBool, d}, .shapes = {{8}, {8}}};
+  for (const DType to : kFusedTypes) c.program.steps.push_back({"Cast", {1, -1, -1}, to});
+  for (const char* op : {"Select", "SelectV2"}) c.program.steps.push_back({op, {0, 1, 1}, d});
+  for (std::size_t i = 0; i < c.program.steps.size(); ++i) c.program.results.push_back(static_cast<int>(i));
   return c;
 }
 
@@ -79,7 +84,11 @@ std::vector<Case> all_cases() {
   std::vector<Case> cases = {conversions()};
   for (const DType d : {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBfloat16}) {
     cases.push_back(every_operand(d));
-    cases.push_back(every_function(d));
+  }
+  for (const DType d : kFusedTypes) {
+    // 16-bit floats are computed in float32, by the same functions.
+    if (element_bytes(d) != 2) cases.push_back(every_function(d));
+    cases.push_back(casts_and_choices(d));
   }
   return cases;
 }
@@ -90,6 +99,7 @@ TEST(FusedSource, NvrtcCompilesEveryShapeForEveryArchitecture) {
   for (const Case& c : all_cases()) {
     const auto source = fused_source(c.program, c.inputs, c.operands());
     ASSERT_TRUE(source.has_value());
+    ASSERT_FALSE(c.program.results.empty());
     for (const auto& [major, minor] : {std::pair(7, 5), {8, 0}, {9, 0}, {10, 0}}) {
       const auto image = (*nvrtc)->compile(*source, major, minor);
       ASSERT_TRUE(image.ok()) << image.status().to_string();

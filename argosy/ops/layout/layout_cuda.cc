@@ -4,11 +4,12 @@
 namespace argosy {
 
 void add_kernels_cuda_layout(KernelRegistry& kernels) {
-  for (const char* op : {"Transpose",    "Concat",        "ConcatV2",     "Split",        "SplitV",
-                         "Pack",         "Unpack",        "Slice",        "StridedSlice", "StridedSliceGrad",
-                         "Pad",          "PadV2",         "MirrorPad",    "Tile",         "ReverseV2",
-                         "Roll",         "SpaceToDepth",  "DepthToSpace", "SpaceToBatch", "SpaceToBatchND",
-                         "BatchToSpace", "BatchToSpaceND"}) {
+  for (const char* op : {"Transpose",    "Concat",         "ConcatV2",     "Split",          "SplitV",
+                         "Pack",         "Unpack",         "Slice",        "StridedSlice",   "StridedSliceGrad",
+                         "Pad",          "PadV2",          "MirrorPad",    "Tile",           "ReverseV2",
+                         "Roll",         "SpaceToDepth",   "DepthToSpace", "SpaceToBatch",   "SpaceToBatchND",
+                         "BatchToSpace", "BatchToSpaceND", "MatrixDiag",   "MatrixDiagPart", "MatrixSetDiag",
+                         "Diag",         "DiagPart"}) {
     kernels.add(op, "cuda", cuda::make_moving, {{"T", cuda::kCardTypes}});
     kernels.add(op, "cuda", cuda::make_on_host, {{"T", {DType::kInt32}}});
   }

@@ -34,6 +34,22 @@ Status select_v2(KernelContext& c) {
   return choose(c, shape, c.input(0).shape());
 }
 
+Status clip_by_value(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  for (const int i : {1, 2}) {
+    if (c.input(i).elements() == 1 || c.input(i).shape() == x.shape()) continue;
+    return invalid_argument("ClipByValue: a limit of shape ", c.input(i).shape(),
+                            " must be one number or have the shape ", x.shape());
+  }
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape(), {0}));
+  const std::int64_t n = y->elements();
+  if (n == 0) return ok_status();
+  const auto limit = [&](int i) { return c.input(i).elements() == 1 ? Shape() : x.shape(); };
+  ARGOSY_ASSIGN_OR_RETURN(const auto walk, cuda::walk_of(x.shape(), x.shape(), limit(1), limit(2)));
+  return cuda::launch(c, {"clip", str_cat("clip_", cuda::type_suffix(x.dtype()))}, cuda::grid_for(n), n, x.raw(),
+                      c.input(1).raw(), c.input(2).raw(), y->raw(), walk);
+}
+
 }  // namespace
 
 void add_kernels_cuda_select(KernelRegistry& kernels) {
@@ -42,6 +58,9 @@ void add_kernels_cuda_select(KernelRegistry& kernels) {
                                    kUint8,   kUint16,  kUint32,  kUint64,   kBool, kComplex64, kComplex128};
   kernels.add("Select", "cuda", cuda::make_launching<select>, {{"T", held}});
   kernels.add("SelectV2", "cuda", cuda::make_launching<select_v2>, {{"T", held}});
+  kernels.add("ClipByValue", "cuda", cuda::make_launching<clip_by_value>,
+              {{"T", {kFloat32, kFloat64, kFloat16, kBfloat16, kInt64}}});
+  kernels.add("ClipByValue", "cuda", cuda::make_on_host, {{"T", {kInt32}}});
   // The condition lives on the card, the values on the host.
   kernels.add("Select", "cuda", cuda::make_by_way_of_host, {{"T", {kInt32}}});
   kernels.add("SelectV2", "cuda", cuda::make_by_way_of_host, {{"T", {kInt32}}});

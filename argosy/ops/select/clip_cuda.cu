@@ -1,0 +1,29 @@
+// Values held between limits.
+#include "argosy/device/cuda/kernel_source.h"
+#include "argosy/device/cuda/walk.h"
+
+namespace argosy::cuda {
+
+// NaN stays; where the limits cross, the lower one wins. y may be x.
+template <typename T>
+ARGOSY_DEVICE void clip(i64 n, const T* x, const T* low, const T* high, T* y, const Walk<3>& walk) {
+  for (i64 e = first_index(); e < n; e += index_step()) {
+    i64 at[3];
+    walk.at(e, at);
+    const Compute<T> v = load(x, at[0]), least = load(low, at[1]), most = load(high, at[2]);
+    const Compute<T> held = v > most ? most : v;
+    store(y, e, held < least ? least : held);
+  }
+}
+
+#define ARGOSY_CLIP(T)                                                                          \
+  ARGOSY_KERNEL(clip_##T, i64 n, const T* x, const T* low, const T* high, T* y, Walk<3> walk) { \
+    clip(n, x, low, high, y, walk);                                                             \
+  }
+ARGOSY_CLIP(f32)
+ARGOSY_CLIP(f64)
+ARGOSY_CLIP(f16)
+ARGOSY_CLIP(bf16)
+ARGOSY_CLIP(i64)
+
+}  // namespace argosy::cuda
