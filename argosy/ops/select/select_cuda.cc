@@ -37,15 +37,14 @@ Status select_v2(KernelContext& c) {
 Status clip_by_value(KernelContext& c) {
   const Tensor& x = c.input(0);
   for (const int i : {1, 2}) {
-    if (c.input(i).elements() == 1 || c.input(i).shape() == x.shape()) continue;
+    if (c.input(i).shape().rank() == 0 || c.input(i).shape() == x.shape()) continue;
     return invalid_argument("ClipByValue: a limit of shape ", c.input(i).shape(),
-                            " must be one number or have the shape ", x.shape());
+                            " must be a scalar or have the shape ", x.shape());
   }
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape(), {0}));
   const std::int64_t n = y->elements();
   if (n == 0) return ok_status();
-  const auto limit = [&](int i) { return c.input(i).elements() == 1 ? Shape() : x.shape(); };
-  ARGOSY_ASSIGN_OR_RETURN(const auto walk, cuda::walk_of(x.shape(), x.shape(), limit(1), limit(2)));
+  ARGOSY_ASSIGN_OR_RETURN(const auto walk, cuda::walk_of(x.shape(), x.shape(), c.input(1).shape(), c.input(2).shape()));
   return cuda::launch(c, {"clip", str_cat("clip_", cuda::type_suffix(x.dtype()))}, cuda::grid_for(n), n, x.raw(),
                       c.input(1).raw(), c.input(2).raw(), y->raw(), walk);
 }
