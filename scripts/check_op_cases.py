@@ -38,6 +38,9 @@ ARRAY_TESTS = {
     "Stacks": ("StackV2", "StackPushV2", "StackPopV2"),
     "StacksByReference": ("Stack", "StackPush", "StackPop", "StackClose"),
     "AreClosedForGood": ("TensorArrayCloseV3", "StackCloseV2"),
+    "GradientsWithMoreAxes": ("TensorArrayGradWithShape",),
+    "ByReference": ("TensorArray", "TensorArrayGrad", "TensorArrayRead", "TensorArrayWrite", "TensorArrayGather",
+                    "TensorArrayScatter", "TensorArrayConcat", "TensorArraySplit", "TensorArraySize", "TensorArrayClose"),
 }
 STAGING = "argosy/ops/staging/staging_test.cc"
 STAGING_TESTS = {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,16 +48,19 @@ class ArrayState final : public Resource {
   Result<std::int64_t> size();
   // The element must keep its memory alive. `memory`: where sums go.
   Status write(std::int64_t index, Tensor element, Allocator& memory);
-  // Zeros where nothing was written, if the shape is known.
+  // Zeros where nothing was written, if the shape is known: of all elements, or, in an array of gradients, of the one
+  // it is the gradient of.
   Result<Tensor> read(std::int64_t index, Allocator& memory);
   // The array of gradients for this source, made when it is first asked for; this array keeps its size from then on.
-  Result<std::shared_ptr<ArrayState>> gradients(const std::string& source);
+  // `outer`: sizes in front of those of every element.
+  Result<std::shared_ptr<ArrayState>> gradients(const std::string& source, const Shape& outer = {});
   void close();
 
  private:
   struct Element {
     Tensor value;
     bool cleared = false;
+    std::optional<Shape> shape = {};  // of what was written, also when that is gone
   };
   Status closed() const { return invalid_argument("TensorArray has already been closed."); }
 

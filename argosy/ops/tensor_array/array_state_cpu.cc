@@ -62,6 +62,7 @@ Status ArrayState::write(std::int64_t index, Tensor element, Allocator& memory) 
     return invalid_argument("Could not write to TensorArray index ", index, " because it has already been read.");
   }
   if (!e.value.valid()) {
+    e.shape = element.shape();
     e.value = std::move(element);
     return ok_status();
   }
@@ -96,12 +97,17 @@ Result<Tensor> ArrayState::read(std::int64_t index, Allocator& memory) {
                             "clear_after_read = false?)");
   }
   if (!e.value.valid()) {
-    if (!options_.element_shape.is_full()) {
+    if (!e.shape && !options_.element_shape.is_full()) {
       return invalid_argument("Could not read from TensorArray index ", index,
                               ": it was never written, and the elements' shape ", options_.element_shape,
                               " is not fully known");
     }
-    ARGOSY_ASSIGN_OR_RETURN(const Shape shape, options_.element_shape.full());
+    Shape shape;
+    if (e.shape) {
+      shape = *e.shape;
+    } else {
+      ARGOSY_ASSIGN_OR_RETURN(shape, options_.element_shape.full());
+    }
     ARGOSY_ASSIGN_OR_RETURN(e.value, Tensor::allocate(options_.dtype, shape, memory));
     if (is_plain(options_.dtype)) std::memset(e.value.raw(), 0, e.value.bytes());
   }
@@ -113,16 +119,28 @@ Result<Tensor> ArrayState::read(std::int64_t index, Allocator& memory) {
   return value;
 }
 
-Result<std::shared_ptr<ArrayState>> ArrayState::gradients(const std::string& source) {
+Result<std::shared_ptr<ArrayState>> ArrayState::gradients(const std::string& source, const Shape& outer) {
   MutexLock lock(mutex_);
   if (closed_) return closed();
   options_.dynamic_size = false;
   std::shared_ptr<ArrayState>& found = gradients_[source];
   if (!found) {
+    const auto within = [&](std::span<const std::int64_t> sizes) {
+      std::vector<std::int64_t> all(outer.sizes().begin(), outer.sizes().end());
+      all.insert(all.end(), sizes.begin(), sizes.end());
+      return all;
+    };
     Options options{options_.dtype, options_.element_shape};
+    if (options_.element_shape.has_rank()) options.element_shape = PartialShape(within(options_.element_shape.sizes()));
     options.clear_after_read = false;
     options.sums = true;
-    found = std::make_shared<ArrayState>(options, static_cast<std::int64_t>(elements_.size()));
+    auto made = std::make_shared<ArrayState>(options, static_cast<std::int64_t>(elements_.size()));
+    MutexLock inner(made->mutex_);
+    for (std::size_t i = 0; i < elements_.size(); ++i) {
+      if (!elements_[i].shape) continue;
+      ARGOSY_ASSIGN_OR_RETURN(made->elements_[i].shape, Shape::make(within(elements_[i].shape->sizes())));
+    }
+    found = std::move(made);
   }
   return found;
 }

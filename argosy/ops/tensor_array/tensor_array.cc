@@ -79,6 +79,13 @@ Status grad_shape(ShapeContext& c) {
   return ok_status();
 }
 
+Status outer_grad_shape(ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(handle_only(c));
+  c.set_output(0, PartialShape::scalar());
+  c.set_output(1, PartialShape::scalar());
+  return c.with_rank(2, 1).status();
+}
+
 // --- gradients: what is read is written to the gradient's array, and the other way round ----------------------------
 
 // The array that takes the gradients of array x(0), after everything that `flow` stands for.
@@ -233,12 +240,21 @@ std::vector<Row> rows() {
        grad_shape,
        kNotDifferentiable,
        true},
+      {"TensorArrayGradWithShape",
+       "The same, its elements being of the array's shapes with more sizes in front.",
+       {"handle: resource", "flow_in: float", "shape_to_prepend: int32"},
+       {"grad_handle: resource", "flow_out: float"},
+       {"source: string"},
+       outer_grad_shape,
+       kNotDifferentiable,
+       true,
+       {2}},
       {"TensorArrayCloseV3", "Empties the array for good.", {"handle: resource"}, {}, {}, handle_only},
   };
 }
 
-// --- stacks of version 1, whose handles are references
-// -----------------------------------------------------------------
+// --- version 1, whose handles are references
+// --------------------------------------------------------------------------
 
 Status old_stack_shape(ShapeContext& c) {
   c.set_output(0, PartialShape{2});
@@ -278,10 +294,40 @@ void define_old_stacks(OpRegistry& ops) {
   add("StackClose", "Empties the stack for good.", {}, {}, {}, no_output);
 }
 
+// The ops on arrays under their first names: shapes are not told through references.
+void define_old_arrays(OpRegistry& ops) {
+  for (Row& row : rows()) {
+    std::string name = row.name;
+    if (!name.starts_with("TensorArray") || !name.ends_with("V3")) continue;
+    name.resize(name.size() - 2);
+    const bool makes = name == "TensorArray" || name == "TensorArrayGrad";
+    for (auto* args : {&row.inputs, &row.outputs}) {
+      for (std::string& arg : *args) {
+        if (const auto at = arg.find(": resource"); at != std::string::npos)
+          arg.replace(at, arg.size(), ": Ref(string)");
+      }
+    }
+    if (makes) row.outputs.resize(1);
+    std::erase(row.attrs, "identical_element_shapes: bool = false");
+    ops.add({.name = name,
+             .doc = str_cat(row.doc, " ", row.name, " by reference."),
+             .inputs = std::move(row.inputs),
+             .outputs = std::move(row.outputs),
+             .attrs = std::move(row.attrs),
+             .shape = makes ? old_stack_shape : no_output,
+             .gradient = kNotDifferentiable,
+             .cost = free_cost,
+             .stateful = makes,
+             .accepts_uninitialized = true,
+             .host_inputs = std::move(row.host_inputs)});
+  }
+}
+
 }  // namespace
 
 void define_tensor_array(OpRegistry& ops) {
   define_old_stacks(ops);
+  define_old_arrays(ops);
   for (Row& row : rows()) {
     ops.add({.name = row.name,
              .doc = row.doc,

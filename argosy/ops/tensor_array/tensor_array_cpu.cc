@@ -67,14 +67,19 @@ Status set_flow(KernelContext& c, int i) {
   return ok_status();
 }
 
+// Version 1 of an op has no such attribute.
+PartialShape element_shape_of(const KernelInit& init) {
+  return init.attrs.get_or("element_shape", PartialShape::unknown());
+}
+
 class NewArray final : public Kernel {
  public:
   NewArray(ArrayState::Options options, std::string name) : options_(std::move(options)), name_(std::move(name)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    ArrayState::Options options{init.attrs.get_type("dtype"), init.attrs.get<PartialShape>("element_shape")};
+    ArrayState::Options options{init.attrs.get_type("dtype"), element_shape_of(init)};
     options.dynamic_size = init.attrs.get_bool("dynamic_size");
     options.clear_after_read = init.attrs.get_bool("clear_after_read");
-    options.identical_shapes = init.attrs.get_bool("identical_element_shapes");
+    options.identical_shapes = init.attrs.get_or("identical_element_shapes", false);
     return std::unique_ptr<Kernel>(std::make_unique<NewArray>(std::move(options), std::string(init.node)));
   }
   Status run(KernelContext& c) override {
@@ -84,7 +89,7 @@ class NewArray final : public Kernel {
       return resource_exhausted("a TensorArray of ", size, " elements: ", ArrayState::kMaxSize, " are allowed");
     }
     c.set_output(0, handle_to(name_, std::make_shared<ArrayState>(options_, size)));
-    return set_flow(c, 1);
+    return c.num_outputs() > 1 ? set_flow(c, 1) : ok_status();
   }
 
  private:
@@ -100,10 +105,15 @@ class GradientArray final : public Kernel {
   }
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const auto array, c.resource<ArrayState>(0));
-    ARGOSY_ASSIGN_OR_RETURN(auto gradients, array->gradients(source_));
+    Shape outer;
+    if (c.num_inputs() > 2) {
+      ARGOSY_ASSIGN_OR_RETURN(const auto sizes, vector_input(c.input(2), "shape_to_prepend"));
+      ARGOSY_ASSIGN_OR_RETURN(outer, Shape::make(sizes));
+    }
+    ARGOSY_ASSIGN_OR_RETURN(auto gradients, array->gradients(source_, outer));
     const std::string& name = c.input(0).data<ResourceHandle>()->name();
     c.set_output(0, handle_to(str_cat(name, "@", source_), std::move(gradients)));
-    c.set_output(1, c.input(1));
+    if (c.num_outputs() > 1) c.set_output(1, c.input(1));
     return ok_status();
   }
 
@@ -168,7 +178,7 @@ class Gather final : public Kernel {
  public:
   explicit Gather(PartialShape element) : element_(std::move(element)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<Gather>(init.attrs.get<PartialShape>("element_shape")));
+    return std::unique_ptr<Kernel>(std::make_unique<Gather>(element_shape_of(init)));
   }
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const auto array, array_to_read(c));
@@ -264,16 +274,19 @@ void add_kernels_cpu_tensor_array(KernelRegistry& kernels) {
     kernels.add(str_cat("StackPop", v), "cpu", pop);
     kernels.add(str_cat("StackClose", v), "cpu", close_stack);
   }
-  kernels.add("TensorArrayV3", "cpu", NewArray::make);
-  kernels.add("TensorArrayGradV3", "cpu", GradientArray::make);
-  kernels.add("TensorArrayReadV3", "cpu", read);
-  kernels.add("TensorArrayWriteV3", "cpu", write);
-  kernels.add("TensorArrayGatherV3", "cpu", Gather::make);
-  kernels.add("TensorArrayScatterV3", "cpu", scatter);
-  kernels.add("TensorArrayConcatV3", "cpu", concat);
-  kernels.add("TensorArraySplitV3", "cpu", split);
-  kernels.add("TensorArraySizeV3", "cpu", size);
-  kernels.add("TensorArrayCloseV3", "cpu", close_array);
+  for (const char* v : {"", "V3"}) {
+    kernels.add(str_cat("TensorArray", v), "cpu", NewArray::make);
+    kernels.add(str_cat("TensorArrayGrad", v), "cpu", GradientArray::make);
+    kernels.add(str_cat("TensorArrayRead", v), "cpu", read);
+    kernels.add(str_cat("TensorArrayWrite", v), "cpu", write);
+    kernels.add(str_cat("TensorArrayGather", v), "cpu", Gather::make);
+    kernels.add(str_cat("TensorArrayScatter", v), "cpu", scatter);
+    kernels.add(str_cat("TensorArrayConcat", v), "cpu", concat);
+    kernels.add(str_cat("TensorArraySplit", v), "cpu", split);
+    kernels.add(str_cat("TensorArraySize", v), "cpu", size);
+    kernels.add(str_cat("TensorArrayClose", v), "cpu", close_array);
+  }
+  kernels.add("TensorArrayGradWithShape", "cpu", GradientArray::make);
 }
 
 }  // namespace argosy

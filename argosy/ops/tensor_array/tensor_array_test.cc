@@ -144,6 +144,61 @@ TEST_F(TensorArrays, StacksByReference) {
   EXPECT_EQ(difference((*values)[0], Tensor::vector<float>({1, 2}), 0), "");
 }
 
+// Nothing flows into element 1: zeros of the shape that the element itself had, although no shape was said of the
+// array.
+TEST_F(TensorArrays, GradientsThatNobodyWroteAreZeros) {
+  const auto a = tensor_array(number(2), DType::kFloat32);
+  const Value rows = constant(graph_, Tensor::of<float>({3, 2}, {1, 2, 3, 4, 5, 6}));
+  const Value lengths = constant(graph_, Tensor::vector<std::int64_t>({1, 2}));
+  const Value filled = graph_.add("TensorArraySplitV3", {a.handle, rows, lengths, a.flow});
+  const Value array = graph_.add("TensorArrayGradV3", {a.handle, filled}, {{"source", "s"}});
+  const Value dy = constant(graph_, Tensor::of<float>({1, 2}, {7, 8}));
+  const Value written = graph_.add("TensorArrayWriteV3", {array.output(0), number(0), dy, array.output(1)});
+  const auto out = run({graph_.add("TensorArrayConcatV3", {array.output(0), written}, {{"dtype", DType::kFloat32}})});
+  ASSERT_TRUE(out.ok()) << out.status().to_string();
+  EXPECT_EQ(difference((*out)[0], Tensor::of<float>({3, 2}, {7, 8, 0, 0, 0, 0}), 0), "");
+}
+
+TEST_F(TensorArrays, GradientsWithMoreAxes) {
+  const auto a = tensor_array_write(tensor_array(number(1), DType::kFloat32), number(0), numbers({1, 2}));
+  const Value outer = constant(graph_, Tensor::vector<std::int32_t>({3}));
+  const Value array = graph_.add("TensorArrayGradWithShape", {a.handle, a.flow, outer}, {{"source", "s"}});
+  const auto out = run(
+      {graph_.add("TensorArrayReadV3", {array.output(0), number(0), array.output(1)}, {{"dtype", DType::kFloat32}})});
+  ASSERT_TRUE(out.ok()) << out.status().to_string();
+  EXPECT_EQ(difference((*out)[0], Tensor::zeros(DType::kFloat32, {3, 2}), 0), "");
+}
+
+TEST_F(TensorArrays, ByReference) {
+  const Value a = graph_.add("TensorArray", {number(2)}, {{"dtype", DType::kFloat32}});
+  const Value none = constant(graph_, 0.0f);
+  const Value rows = constant(graph_, Tensor::of<float>({2, 2}, {1, 2, 3, 4}));
+  const Value both = constant(graph_, Tensor::vector<std::int32_t>({1, 0}));
+  const AttrMap dtype = {{"dtype", DType::kFloat32}};
+  const Value flow = graph_.add("TensorArrayScatter", {a, both, rows, none});
+  const Value back =
+      graph_.add("TensorArrayGather", {a, constant(graph_, Tensor::vector<std::int32_t>({0})), flow}, dtype);
+  const Value size = graph_.add("TensorArraySize", {a, flow});
+  const Value gradient = graph_.add("TensorArrayGrad", {a, flow}, {{"source", "s"}});
+  const Value written = graph_.add("TensorArrayWrite", {gradient, number(0), numbers({5, 6}), none});
+  const Value sum = graph_.add("TensorArrayRead", {gradient, number(0), written}, dtype);
+  const Value b = graph_.add("TensorArray", {number(2)}, {{"dtype", DType::kFloat32}}, "b");
+  const Value lengths = constant(graph_, Tensor::vector<std::int64_t>({0, 2}));
+  const Value split = graph_.add("TensorArraySplit", {b, rows, lengths, none});
+  const Value joined = graph_.add("TensorArrayConcat", {b, split}, dtype);
+  Value closed;
+  {
+    const auto after = graph_.control_dependencies({joined});
+    closed = graph_.add("TensorArrayClose", {b});
+  }
+  const auto out = run({back, size, sum, joined, closed});
+  ASSERT_TRUE(out.ok()) << out.status().to_string();
+  EXPECT_EQ(difference((*out)[0], Tensor::of<float>({1, 2}, {3, 4}), 0), "");
+  EXPECT_EQ(*(*out)[1].data<std::int32_t>(), 2);
+  EXPECT_EQ(difference((*out)[2], Tensor::vector<float>({5, 6}), 0), "");
+  EXPECT_EQ(difference((*out)[3], Tensor::of<float>({2, 2}, {1, 2, 3, 4}), 0), "");
+}
+
 TEST_F(TensorArrays, AreClosedForGood) {
   const auto a = tensor_array(number(2), DType::kFloat32);
   const Value stack = graph_.add("StackV2", {number(-1)}, {{"elem_type", DType::kFloat32}});
