@@ -140,9 +140,11 @@ def commands(program):
                      for verb, key, fetches, _ in program.steps)
 
 
-def tensorflow_answers(program, graph):
+def tensorflow_answers(program, graph, target=""):
+    """What the steps give in process, or on the session server at `target`."""
     answers, running = [], {}
-    with tf1.Session(graph=graph) as session:
+    config = tf1.ConfigProto(isolate_session_state=bool(target))
+    with tf1.Session(target, graph=graph, config=config) as session:
         def step(fetches, **options):
             fetches = list(flat(fetches))
             try:
