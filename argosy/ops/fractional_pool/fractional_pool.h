@@ -1,0 +1,18 @@
+// Pooling of NHWC images by ratios that need not be whole numbers: window sizes are drawn, so that they vary by one.
+#pragma once
+
+#include "argosy/graph/graph.h"
+
+namespace argosy {
+
+struct FractionalPoolOptions {
+  float height_ratio = 1, width_ratio = 1;  // at least 1: of the input's size to the output's
+  bool pseudo_random = false;               // sizes follow a line instead of being shuffled
+  bool overlapping = false;                 // a window has the first row and column of the next one, too
+  std::int64_t seed = 0, seed2 = 0;         // both 0: other windows every time
+};
+// Output 0: the pooled images; 1 and 2: where windows begin, along the height and along the width, and the end.
+Value fractional_max_pool(Value x, const FractionalPoolOptions& options = {});
+Value fractional_avg_pool(Value x, const FractionalPoolOptions& options = {});
+
+}  // namespace argosy
