@@ -170,6 +170,8 @@ ELSEWHERE = {
                         SESSION_VALUES),
         **{op: (FILES, test) for test, ops in FILE_TESTS.items() for op in ops},
         **{op: (TABLES, test) for test, ops in TABLE_TESTS.items() for op in ops},
+        **{f"Barrier{op}": ("argosy/ops/barrier/barrier_test.cc", "InAGraph")
+           for op in ("", "InsertMany", "TakeMany", "Close", "ReadySize", "IncompleteSize")},
         **{op: (QUEUES, test) for test, ops in QUEUE_TESTS.items() for op in ops},
         **{op: (ACCUMULATORS, test) for test, ops in ACCUMULATOR_TESTS.items() for op in ops},
         **{op: (RAGGED, "ThereAndBack") for op in ("RaggedTensorToVariant", "RaggedTensorFromVariant")},

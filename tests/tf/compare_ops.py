@@ -265,8 +265,10 @@ ELSEWHERE = {
     **{"TensorList" + op: LISTS
        for op in ("Reserve", "PushBack", "PopBack", "SetItem", "GetItem", "Stack", "FromTensor", "Length", "Resize",
                   "ElementShape", "Gather", "ScatterV2", "ScatterIntoExistingList", "ConcatV2", "Split")},
-    **{f"TensorArray{op}V3": ARRAYS
+    **{f"TensorArray{op}{v}": ARRAYS for v in ("", "V3")
        for op in ("", "Read", "Write", "Gather", "Scatter", "Concat", "Split", "Size", "Grad", "Close")},
+    "TensorArrayGradWithShape": ARRAYS,
+    **{"Barrier" + op: STATE for op in ("", "InsertMany", "TakeMany", "Close", "ReadySize", "IncompleteSize")},
     **{f"Stack{op}{v}": ARRAYS for op in ("", "Push", "Pop", "Close") for v in ("", "V2")},
     **dict.fromkeys(("Stage", "Unstage", "StagePeek", "StageSize", "StageClear"), STATE),
     **{kind + op: STATE for kind in ("Map", "OrderedMap")

@@ -15,16 +15,21 @@ using Places = std::vector<std::int64_t>;
 struct Span {
   std::int64_t begin, end;
 };
-// Window i: up to where the next one begins, or one further.
-Span window(const Places& places, std::int64_t i, bool overlapping) {
-  const auto at = static_cast<std::size_t>(i);
-  return {places[at], std::min(places[at + 1] + (overlapping ? 1 : 0), places.back())};
-}
+// An axis of the input, and where the windows on it begin.
+struct Axis {
+  Places places;
+  std::int64_t size = 0;
+  // Window i: up to where the next one begins, or one further.
+  Span window(std::int64_t i, bool overlapping) const {
+    const auto at = static_cast<std::size_t>(i);
+    return {places[at], std::min(places[at + 1] + (overlapping ? 1 : 0), size)};
+  }
+};
 
 // fn(row, column) for every place of the window of output (i, j).
 template <typename Fn>
-void for_window(const Places& rows, const Places& columns, std::int64_t i, std::int64_t j, bool overlapping, Fn&& fn) {
-  const Span r = window(rows, i, overlapping), s = window(columns, j, overlapping);
+void for_window(const Axis& rows, const Axis& columns, std::int64_t i, std::int64_t j, bool overlapping, Fn&& fn) {
+  const Span r = rows.window(i, overlapping), s = columns.window(j, overlapping);
   for (std::int64_t row = r.begin; row < r.end; ++row) {
     for (std::int64_t column = s.begin; column < s.end; ++column) fn(row, column);
   }
@@ -64,9 +69,9 @@ class Pool final : public Kernel {
                               " pooling ratio: ", ratios_[static_cast<std::size_t>(i)]);
     }
     SharedPhilox generator(seed_, seed2_);
-    const Places rows = fractional::draw_windows(x.shape()[1], sizes[1], pseudo_random_, generator);
-    const Places columns = fractional::draw_windows(x.shape()[2], sizes[2], pseudo_random_, generator);
-    for (const auto& [i, places] : {std::pair{1, &rows}, {2, &columns}}) {
+    const Axis rows{fractional::draw_windows(x.shape()[1], sizes[1], pseudo_random_, generator), x.shape()[1]};
+    const Axis columns{fractional::draw_windows(x.shape()[2], sizes[2], pseudo_random_, generator), x.shape()[2]};
+    for (const auto& [i, places] : {std::pair{1, &rows.places}, {2, &columns.places}}) {
       ARGOSY_ASSIGN_OR_RETURN(Tensor* const told, c.output(i, {static_cast<std::int64_t>(places->size())}));
       std::copy(places->begin(), places->end(), told->data<std::int64_t>());
     }
@@ -94,7 +99,7 @@ class Pool final : public Kernel {
 
   // Line `line` of the output's, all images' counted.
   template <typename T>
-  void pool_line(const Tensor& x, Tensor& y, std::int64_t line, const Places& rows, const Places& columns) const {
+  void pool_line(const Tensor& x, Tensor& y, std::int64_t line, const Axis& rows, const Axis& columns) const {
     const std::int64_t height = x.shape()[1], width = x.shape()[2], channels = x.shape()[3];
     const std::int64_t image = line / y.shape()[1], i = line % y.shape()[1];
     const T* const from = x.data<T>() + image * height * width * channels;
@@ -140,8 +145,8 @@ class PoolGradient final : public Kernel {
     const Tensor& dy = c.input(max_ ? 2 : 1);
     if (dy.shape().rank() != 4)
       return invalid_argument(op_, ": out_backprop must be 4-dimensional, not of shape ", dy.shape());
-    ARGOSY_ASSIGN_OR_RETURN(const Places rows, places(c, max_ ? 3 : 2, dy.shape()[1], shape[1]));
-    ARGOSY_ASSIGN_OR_RETURN(const Places columns, places(c, max_ ? 4 : 3, dy.shape()[2], shape[2]));
+    ARGOSY_ASSIGN_OR_RETURN(const Axis rows, axis(c, max_ ? 3 : 2, dy.shape()[1], shape[1]));
+    ARGOSY_ASSIGN_OR_RETURN(const Axis columns, axis(c, max_ ? 4 : 3, dy.shape()[2], shape[2]));
     if (dy.shape()[0] > shape[0] || dy.shape()[3] != shape[3]) {
       return invalid_argument(op_, ": out_backprop of shape ", dy.shape(), " does not come of an input of shape ",
                               shape);
@@ -175,24 +180,24 @@ class PoolGradient final : public Kernel {
   }
 
   // Where the windows of an axis begin, held within the input.
-  Result<Places> places(const KernelContext& c, int i, std::int64_t windows, std::int64_t size) const {
+  Result<Axis> axis(const KernelContext& c, int i, std::int64_t windows, std::int64_t size) const {
     const Tensor& t = c.input(i);
     if (t.shape().rank() != 1)
       return invalid_argument(op_, ": a pooling sequence must be a vector, not of shape ", t.shape());
     if (t.elements() <= windows) {
       return invalid_argument(op_, ": a pooling sequence of ", t.elements(), " numbers for ", windows, " windows");
     }
-    Places held;
+    Axis held{.size = size};
     for (std::int64_t k = 0; k <= windows; ++k) {
       const std::int64_t place = t.data<std::int64_t>()[k];
       if (place < 0) return invalid_argument(op_, ": sequence tensor values must not be negative, got ", place);
-      held.push_back(std::min(place, size));
+      held.places.push_back(std::min(place, size));
     }
     return held;
   }
 
   template <typename T>
-  Status spread_to_maxima(KernelContext& c, const Places& rows, const Places& columns, Tensor& dx) const {
+  Status spread_to_maxima(KernelContext& c, const Axis& rows, const Axis& columns, Tensor& dx) const {
     const Shape& in = dx.shape();
     const Tensor &x = c.input(0), &y = c.input(1), &dy = c.input(2);
     const std::int64_t channels = in[3];
@@ -224,8 +229,7 @@ class PoolGradient final : public Kernel {
 
   // Summed up in float64, whatever the dtype.
   template <typename T>
-  Status spread_evenly(KernelContext& c, const Tensor& dy, const Places& rows, const Places& columns,
-                       Tensor& dx) const {
+  Status spread_evenly(KernelContext& c, const Tensor& dy, const Axis& rows, const Axis& columns, Tensor& dx) const {
     const Shape& in = dx.shape();
     const std::int64_t channels = in[3];
     ARGOSY_ASSIGN_OR_RETURN(const Buffer memory, c.scratch(static_cast<std::size_t>(dx.elements()) * sizeof(double)));

@@ -65,7 +65,11 @@ TEST(FractionalPoolOps, Gradients) {
            .inputs = {shape, dy, places, places},
            .attrs = {{"overlapping", overlapping}}});
   }
-  check({.op = "FractionalAvgPoolGrad", .inputs = {shape, dy, ints({0, 1, 3}), ints({0, 2, 9})}});
+  for (const bool overlapping : {false, true}) {  // an end before the input's
+    check({.op = "FractionalAvgPoolGrad",
+           .inputs = {shape, dy, ints({0, 1, 3}), ints({0, 2, 9})},
+           .attrs = {{"overlapping", overlapping}}});
+  }
 }
 
 TEST(FractionalPoolOps, Refusals) {
