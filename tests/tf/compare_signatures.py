@@ -34,6 +34,9 @@ KNOWN = {
     ("Abort", "stateful"): "an error that is folded away stops nothing",
     ("Placeholder", "stateful"): "two of them are never one; what is fed is not folded",
     ("PlaceholderV2", "stateful"): "two of them are never one; what is fed is not folded",
+    **{(op, "stateful"): "windows are drawn: two of them are never one, and none is folded"
+       for op in ("FractionalMaxPool", "FractionalAvgPool")},
+    ("TensorArrayGrad", "input 0"): "the handle is a reference, as everywhere else",
     ("FusedBatchNormV3", "attribute U"): "statistics are kept in float32",
     ("MaxPool", "attribute T"): WIDE,
     ("MaxPoolV2", "attribute T"): WIDE,

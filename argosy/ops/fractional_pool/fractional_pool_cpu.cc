@@ -88,6 +88,9 @@ class Pool final : public Kernel {
  private:
   Status check() const {
     if (ratios_.size() != 4) return invalid_argument(op_, ": pooling_ratio field must specify 4 dimensions");
+    for (const float ratio : ratios_) {
+      if (!(ratio >= 1)) return invalid_argument(op_, ": pooling_ratio cannot be smaller than 1, got: ", ratio);
+    }
     if (ratios_[0] != 1 || ratios_[3] != 1) {
       return unimplemented(op_, " is not yet supported on the batch nor channel dimension.");
     }
