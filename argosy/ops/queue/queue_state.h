@@ -1,5 +1,5 @@
 // What stands behind a queue's handle: elements, and the enqueues and dequeues that wait for room or for elements, in
-// the order they came. Thread-safe; nobody waits on a thread. Internal to the queue family.
+// the order they came. Thread-safe; nobody waits on a thread. Internal to the queue and barrier families.
 //
 // Every operation ends by one call of its `done`, at once or later, on the thread that made it possible: after that
 // nothing of the caller's is touched. A cancelled operation ends CANCELLED, and elements it had taken go back.
