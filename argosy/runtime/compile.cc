@@ -1,8 +1,10 @@
 #include "argosy/runtime/compile.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
+#include "argosy/ops/collective/starting.h"
 #include "argosy/runtime/conditions.h"
 #include "argosy/runtime/fixed_order.h"
 #include "argosy/runtime/frames.h"
@@ -345,6 +347,32 @@ class Compiler {
   std::vector<std::int32_t> begins_, ends_;  // by frame: items
 };
 
+// Who does the collectives of devices that only start their work: a line for each kind of group.
+std::vector<std::string> describe_collectives(const Step& step, const Graph& graph) {
+  std::map<std::string, std::pair<const StartingKernel*, std::vector<Device*>>> groups;
+  if (!step.machine->has_launches()) return {};
+  for (const Item& item : step.items) {
+    if (!item.async || item.kernel == nullptr) continue;
+    const auto id = graph.find(step.nodes[static_cast<std::size_t>(item.node)].name);
+    if (!id) continue;
+    const AttrMap& attrs = graph.node(*id).attrs;
+    auto& [kernel, devices] = groups[attrs.get_or<std::string>("group", "")];
+    const auto rank = static_cast<std::size_t>(attrs.get_or<std::int64_t>("rank", 0));
+    if (devices.size() <= rank) devices.resize(rank + 1, nullptr);
+    devices[rank] = &step.machine->device(item.device);
+    if (kernel == nullptr) kernel = dynamic_cast<const StartingKernel*>(item.kernel);
+  }
+  std::map<std::string, int> lines;
+  for (const auto& [group, of] : groups) {
+    const auto& [kernel, devices] = of;
+    if (kernel == nullptr || std::find(devices.begin(), devices.end(), nullptr) != devices.end()) continue;
+    ++lines[kernel->describe(devices)];
+  }
+  std::vector<std::string> texts;
+  for (const auto& [line, count] : lines) texts.push_back(str_cat(line, count > 1 ? str_cat(" (", count, ")") : ""));
+  return texts;
+}
+
 // Before step 0: does every device have room for what the plan will take?
 Status check_memory(const Step& step) {
   for (int d = 0; d < step.machine->size(); ++d) {
@@ -388,6 +416,7 @@ Result<std::shared_ptr<const Step>> compile_step(const StepGraph& graph, const P
   step->placement.passes = graph.notes;
   ARGOSY_ASSIGN_OR_RETURN(ItemGraph items, build_items(graph, placement.device, kernels, *step));
   ARGOSY_RETURN_IF_ERROR(Compiler(*step, std::move(items), graph.graph).run());
+  for (std::string& line : describe_collectives(*step, graph.graph)) step->placement.passes.push_back(std::move(line));
   for (std::string& line : find_stretches(*step)) step->placement.passes.push_back(std::move(line));
   if (must_fit) ARGOSY_RETURN_IF_ERROR(check_memory(*step));
   return std::shared_ptr<const Step>(std::move(step));

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "argosy/device/event.h"
+#include "argosy/ops/collective/starting.h"
 #include "argosy/runtime/in_order.h"
 
 namespace argosy {
@@ -93,15 +94,24 @@ void InOrder::start_async(std::int32_t index, const Item& item, const KernelCont
   asyncs.fetch_add(1, std::memory_order_relaxed);
   auto kernel_context = std::make_shared<KernelContext>(fields);
   const int d = item.device;
-  static_cast<AsyncKernel*>(item.kernel)
-      ->run_async(*kernel_context, [this, index, d, kernel_context, gates = state_.gates, &asyncs](Status status) {
-        if (!status.ok()) fail(name_node(std::move(status), step_, step_.items[index]));
-        state_.done[index].store(state_.epoch, std::memory_order_release);
-        for (const std::int32_t other : step_.extras[index].wakes) gates_[other].open();
-        // The run may end with this: after it only the gates are sure to be there.
-        asyncs.fetch_sub(1, std::memory_order_acq_rel);
-        gates->of_device[static_cast<std::size_t>(d)].open();
-      });
+  auto done = [this, index, d, kernel_context, gates = state_.gates, &asyncs](Status status) {
+    if (!status.ok()) fail(name_node(std::move(status), step_, step_.items[index]));
+    state_.done[index].store(state_.epoch, std::memory_order_release);
+    for (const std::int32_t other : step_.extras[index].wakes) gates_[other].open();
+    // The run may end with this: after it only the gates are sure to be there.
+    asyncs.fetch_sub(1, std::memory_order_acq_rel);
+    gates->of_device[static_cast<std::size_t>(d)].open();
+  };
+  // Where work is only started, so is this: who reads what it writes comes after it in stream order.
+  auto* const starting = fields.device->launches() != nullptr ? dynamic_cast<StartingKernel*>(item.kernel) : nullptr;
+  if (starting == nullptr) {
+    static_cast<AsyncKernel*>(item.kernel)->run_async(*kernel_context, std::move(done));
+    return;
+  }
+  starting->start(*kernel_context, [this, index, done = std::move(done)](Result<Event> end) {
+    if (end.ok()) state_.events[index] = *end;
+    done(end.status());
+  });
 }
 
 void InOrder::signal(std::int32_t index) {

@@ -128,8 +128,10 @@ void InOrder::drive(int d, std::size_t from, std::size_t to, std::atomic<int>& a
       break;
     }
   }
-  // What was started is over when this is, also after an error: its memory is lent to the next step.
+  // What was started is over when this is, also after an error: its memory is lent to the next step. What others start
+  // here (collectives) is started by then.
   if (queue != nullptr) {
+    settle(d, asyncs);
     Status status = queue->finish(&cancellation);
     std::vector<Event>& landing = state_.landing[d];
     if (status.ok()) {

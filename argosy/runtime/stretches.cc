@@ -98,12 +98,14 @@ class Finder {
       ++stretch.end;
       if (item.signals) break;
     }
-    // Views that others read must be made in every run: the stretch ends before them.
+    // Views that others read must be made in every run: the stretch ends before them. Then more lies outside: from the
+    // start again.
     for (std::int32_t at = begin; at < stretch.end; ++at) {
       if (!is_seen_from_outside(d, order[static_cast<std::size_t>(at)], stretch)) continue;
       const Item& item = step_.items[static_cast<std::size_t>(order[static_cast<std::size_t>(at)])];
       reasons_.try_emplace("others read what it hands on", step_.nodes[static_cast<std::size_t>(item.node)].name);
       stretch.end = at;
+      at = begin - 1;
     }
     collect_inputs(d, stretch);
     return stretch;

@@ -129,8 +129,9 @@ Status CollectiveJob::add(const Tensor& like, std::size_t elements, int inputs, 
   if (reduces(call.kind)) {
     const Component component = component_of(like.dtype(), call.reduction);
     part.element_bytes /= component.per_element;
-    const auto order = call.kind == Collective::kAllReduceShards ? CombineOrder::kTree : CombineOrder::kChain;
-    ARGOSY_ASSIGN_OR_RETURN(part.combine, find_combine(component.dtype, call.reduction, order));
+    part.dtype = component.dtype;
+    part.order = call.kind == Collective::kAllReduceShards ? CombineOrder::kTree : CombineOrder::kChain;
+    ARGOSY_ASSIGN_OR_RETURN(part.combine, find_combine(part.dtype, call.reduction, part.order));
   } else if (!is_plain(like.dtype())) {
     return unsupported_dtype(kind_name(call.kind), like.dtype());
   }

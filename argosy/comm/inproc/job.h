@@ -49,17 +49,28 @@ class CollectiveJob {
   // Thread-safe.
   void run_block(std::size_t block) const;
 
- private:
   struct Part {
     std::size_t begin = 0;  // in the virtual array
     std::size_t bytes = 0;
     std::size_t element_bytes = 1;
+    DType dtype = DType::kInvalid;  // of what is combined: complex numbers are two real ones
+    CombineOrder order = CombineOrder::kChain;
     CombineFn combine = nullptr;  // null: one input is copied
     int inputs = 0, outputs = 0;
     std::size_t pointers = 0;  // the first of its inputs in inputs_, ...
     std::size_t targets = 0;   // ... of its outputs in outputs_
   };
+  // For who does the work by other means (cards).
+  std::span<const Part> parts() const { return parts_; }
+  std::span<const std::byte* const> inputs(const Part& part) const {
+    return std::span(inputs_).subspan(part.pointers, static_cast<std::size_t>(part.inputs));
+  }
+  std::span<std::byte* const> outputs(const Part& part) const {
+    return std::span(outputs_).subspan(part.targets, static_cast<std::size_t>(part.outputs));
+  }
+  double divisor() const { return divisor_; }
 
+ private:
   Status check(std::span<const CollectiveCall> calls) const;
   Status plan_parts(std::span<const CollectiveCall> calls);
   Status plan_shards(std::span<const CollectiveCall> calls);

@@ -27,9 +27,9 @@ Core::~Core() {
   const DriverCalls& cu = *driver_->operator->();
   // Errors are of no use any more: what a broken context holds goes with the context.
   cu.cuCtxSetCurrent(context_);
-  for (const CuStream stream : {copies_, memory_stream_, compute_}) {
-    if (stream == nullptr) continue;
-    cu.cuStreamSynchronize(stream);
+  const CuStream streams[] = {communication_.load(), copies_, memory_stream_, compute_};
+  for (const CuStream stream : streams) {
+    if (stream != nullptr) cu.cuStreamSynchronize(stream);
   }
   for (const Block& block : blocks_) {
     if (block.after != nullptr) cu.cuEventDestroy_v2(block.after);
@@ -37,7 +37,7 @@ Core::~Core() {
   }
   for (const CuEvent event : events_) cu.cuEventDestroy_v2(event);
   if (pool_ != nullptr) cu.cuMemPoolDestroy(pool_);
-  for (const CuStream stream : {copies_, memory_stream_, compute_}) {
+  for (const CuStream stream : streams) {
     if (stream != nullptr) cu.cuStreamDestroy_v2(stream);
   }
   cu.cuCtxSetCurrent(nullptr);
@@ -79,6 +79,20 @@ Status Core::take() {
   // What is freed is kept for reuse until trim(): the cap is ours to watch.
   std::uint64_t keep = UINT64_MAX;
   return ok(cu.cuMemPoolSetAttribute(pool_, kCuPoolReleaseThreshold, &keep), "cuMemPoolSetAttribute");
+}
+
+Result<CuStream> Core::communication() {
+  if (const CuStream stream = used_communication(); stream != nullptr) return stream;
+  CuStream stream = nullptr;
+  CuResult result = kCuSuccess;
+  {
+    MutexLock lock(mutex_);
+    if (const CuStream made = used_communication(); made != nullptr) return made;
+    result = driver_->operator->()->cuStreamCreate(&stream, kCuStreamNonBlocking);
+    if (result == kCuSuccess) communication_.store(stream, std::memory_order_release);
+  }
+  ARGOSY_RETURN_IF_ERROR(check(result, "cuStreamCreate"));
+  return stream;
 }
 
 Status Core::check(CuResult result, std::string_view call) {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -35,6 +36,10 @@ class Core : public std::enable_shared_from_this<Core> {
   CuContext context() const { return context_; }
   CuStream compute() const { return compute_; }
   CuStream copies() const { return copies_; }
+  // Made when first asked for. REQUIRES: the context is current.
+  Result<CuStream> communication();
+  // Null while nobody has asked for it.
+  CuStream used_communication() const { return communication_.load(std::memory_order_acquire); }
 
   // As Driver::check(), with the device's name; what breaks the context is kept and returned from then on.
   Status check(CuResult result, std::string_view call);
@@ -50,10 +55,10 @@ class Core : public std::enable_shared_from_this<Core> {
 
   // --- memory --------------------------------------------------------------------------------------------------------
 
-  // From the compute stream's thread in the order of what is started; from any other at once. Freed in the order of
-  // what was started until then.
-  Result<Buffer> allocate(std::size_t bytes);
-  // Lets another card read and write this memory. INTERNAL where the driver refuses.
+  // From the compute stream's thread in the order of what is started, unless it is wanted at once; from any other at
+  // once. Freed in the order of what was started until then.
+  Result<Buffer> allocate(std::size_t bytes, bool at_once = false);
+  // Lets another card read and write this memory; asks the driver once. INTERNAL where the driver refuses.
   Status grant(CuDevice other);
   MemoryStats stats() const;
   void trim();
@@ -85,7 +90,7 @@ class Core : public std::enable_shared_from_this<Core> {
   Status hangs(const Status& cancelled);
   Status take() ARGOSY_REQUIRES(mutex_);
   void free(CuPointer pointer, std::size_t bytes);
-  Result<CuPointer> take_memory(std::size_t bytes) ARGOSY_REQUIRES(memory_);
+  Result<CuPointer> take_memory(std::size_t bytes, bool at_once) ARGOSY_REQUIRES(memory_);
   Buffer wrap(CuPointer pointer, std::size_t bytes);
   Status refuse(std::size_t bytes, std::string_view why) const ARGOSY_REQUIRES(memory_);
   bool on_compute_thread() const;
@@ -107,6 +112,8 @@ class Core : public std::enable_shared_from_this<Core> {
   CuContext context_ = nullptr;
   CuStream compute_ = nullptr, copies_ = nullptr, memory_stream_ = nullptr;
   CuMemoryPool pool_ = nullptr;
+  std::atomic<CuStream> communication_{nullptr};
+  std::set<CuDevice> granted_ ARGOSY_GUARDED_BY(mutex_);
 
   mutable Mutex memory_;
   std::thread::id compute_thread_ ARGOSY_GUARDED_BY(memory_);

@@ -24,6 +24,30 @@ std::shared_ptr<Core> Links::on_card(CuDevice card) {
   return nullptr;
 }
 
+Result<Links::Path> Links::path(Core& to, Core& from) {
+  const auto key = std::pair{to.card(), from.card()};
+  auto known = paths_.find(key);
+  if (known == paths_.end()) {
+    ARGOSY_ASSIGN_OR_RETURN(Path fresh, try_out(to, from));
+    known = paths_.emplace(key, std::move(fresh)).first;
+  }
+  if (!known->second.direct) return known->second;
+  for (const auto& weak : cores_) {
+    const auto core = weak.lock();
+    if (core == nullptr || core->card() != from.card() || !core->opened()) continue;
+    ARGOSY_RETURN_IF_ERROR(core->grant(to.card()));
+  }
+  return known->second;
+}
+
+Result<bool> Links::reach(Core& to, Core& from, std::string* why_not) {
+  if (to.card() == from.card()) return true;
+  MutexLock lock(mutex_);
+  ARGOSY_ASSIGN_OR_RETURN(const Path found, path(to, from));
+  if (why_not != nullptr) *why_not = found.why_not;
+  return found.direct;
+}
+
 Status Links::copy(Core& to, CuPointer target, CuDevice from, CuPointer source, std::size_t bytes) {
   const DriverCalls& cu = *to.driver().operator->();
   if (from == to.card()) {
@@ -35,13 +59,7 @@ Status Links::copy(Core& to, CuPointer target, CuDevice from, CuPointer source, 
     MutexLock lock(mutex_);
     other = on_card(from);
     if (other == nullptr) return internal_error("a copy from a card that no device of ours is on");
-    const auto key = std::pair{to.card(), from};
-    auto known = paths_.find(key);
-    if (known == paths_.end()) {
-      ARGOSY_ASSIGN_OR_RETURN(Path fresh, try_out(to, *other));
-      known = paths_.emplace(key, std::move(fresh)).first;
-    }
-    path = known->second;
+    ARGOSY_ASSIGN_OR_RETURN(path, this->path(to, *other));
   }
   if (path.direct) {
     return to.check(cu.cuMemcpyPeerAsync(target, to.context(), source, other->context(), bytes, to.copies()),

@@ -22,6 +22,13 @@ class Links {
   // go by the host from then on.
   Status copy(Core& to, CuPointer target, CuDevice from, CuPointer source, std::size_t bytes);
 
+  // Do kernels and copies of `to` reach the memory of `from` directly? Tries the pair out where nobody has. Both must
+  // be open; other cards' errors are told as `why_not`.
+  Result<bool> reach(Core& to, Core& from, std::string* why_not = nullptr);
+  // Held while a collective is started: every communication stream gets collectives in the same order, whatever the
+  // groups.
+  Mutex& collectives() { return collectives_; }
+
   // "direct", "through the host: ..."; empty: not tried yet.
   std::string describe(CuDevice to, CuDevice from) const;
 
@@ -32,7 +39,10 @@ class Links {
   };
   std::shared_ptr<Core> on_card(CuDevice card) ARGOSY_REQUIRES(mutex_);
   Result<Path> try_out(Core& to, Core& from);
+  // What is known of the pair, or finds out. With virtual GPUs every pool of the other card is opened.
+  Result<Path> path(Core& to, Core& from) ARGOSY_REQUIRES(mutex_);
 
+  Mutex collectives_;
   mutable Mutex mutex_;
   std::vector<std::weak_ptr<Core>> cores_ ARGOSY_GUARDED_BY(mutex_);
   std::map<std::pair<CuDevice, CuDevice>, Path> paths_ ARGOSY_GUARDED_BY(mutex_);

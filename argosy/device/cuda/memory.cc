@@ -22,7 +22,7 @@ Status Core::refuse(std::size_t bytes, std::string_view why) const {
       .with_next("a smaller --batch, more devices, or a larger --mem for this one");
 }
 
-Result<Buffer> Core::allocate(std::size_t bytes) {
+Result<Buffer> Core::allocate(std::size_t bytes, bool at_once) {
   ARGOSY_RETURN_IF_ERROR(open());
   CuPointer pointer = 0;
   {
@@ -30,7 +30,7 @@ Result<Buffer> Core::allocate(std::size_t bytes) {
     ++allocations_;
     if (fail_in_ > 0 && --fail_in_ == 0) return refuse(bytes, " (injected fault)");
     if (limit_ > 0 && in_use_ + bytes > limit_) return refuse(bytes, "");
-    ARGOSY_ASSIGN_OR_RETURN(pointer, take_memory(bytes));
+    ARGOSY_ASSIGN_OR_RETURN(pointer, take_memory(bytes, at_once));
     in_use_ += bytes;
     peak_ = std::max(peak_, in_use_);
   }
@@ -44,12 +44,12 @@ Buffer Core::wrap(CuPointer pointer, std::size_t bytes) {
   return Buffer(std::move(owner), data, bytes);
 }
 
-Result<CuPointer> Core::take_memory(std::size_t bytes) {
+Result<CuPointer> Core::take_memory(std::size_t bytes, bool at_once) {
   const DriverCalls& cu = *driver_->operator->();
   // Another thread's place in the order of the compute stream is not known, and while a step is recorded nothing of its
   // may get in there: it takes memory beside that stream, and waits until it has it. So does what is recorded, whose
   // memory must stay where it is for every repetition.
-  const bool recorded = capturing_ && compute_thread_ == std::this_thread::get_id();
+  const bool recorded = !at_once && capturing_ && compute_thread_ == std::this_thread::get_id();
   if (recorded) {
     const auto fits = spare_.lower_bound(bytes);
     if (fits != spare_.end() && fits->first / 2 <= bytes) {
@@ -59,7 +59,7 @@ Result<CuPointer> Core::take_memory(std::size_t bytes) {
       return pointer;
     }
   }
-  const bool in_order = !capturing_ && compute_thread_ == std::this_thread::get_id();
+  const bool in_order = !at_once && !capturing_ && compute_thread_ == std::this_thread::get_id();
   const CuStream stream = in_order ? compute_ : memory_stream_;
   const std::size_t asked = std::max<std::size_t>(bytes, 1);
   CuPointer pointer = 0;
@@ -98,9 +98,14 @@ void Core::free(CuPointer pointer, std::size_t bytes) {
 }
 
 Status Core::grant(CuDevice other) {
+  MutexLock lock(mutex_);
+  if (granted_.contains(other)) return {};
   CuAccess access;
   access.location.id = other;
-  return driver_->check(driver_->operator->()->cuMemPoolSetAccess(pool_, &access, 1), "cuMemPoolSetAccess");
+  ARGOSY_RETURN_IF_ERROR(
+      driver_->check(driver_->operator->()->cuMemPoolSetAccess(pool_, &access, 1), "cuMemPoolSetAccess"));
+  granted_.insert(other);
+  return {};
 }
 
 MemoryStats Core::stats() const {

@@ -146,10 +146,14 @@ Result<Event> Queue::copy_out(const Buffer& to, const Buffer& from) {
 Status Queue::finish(Cancellation* cancellation) {
   if (!core_->opened()) return core_->broken();
   ARGOSY_RETURN_IF_ERROR(core_->open());
-  ARGOSY_ASSIGN_OR_RETURN(const CuEvent event, core_->record(core_->compute()));
-  Status status = core_->wait_on_host(event, cancellation);
-  core_->return_event(event);
-  if (!status.ok()) return status;
+  // What other devices do with this one's memory goes by the communication streams.
+  for (const CuStream stream : {core_->compute(), core_->used_communication()}) {
+    if (stream == nullptr) continue;
+    ARGOSY_ASSIGN_OR_RETURN(const CuEvent event, core_->record(stream));
+    Status status = core_->wait_on_host(event, cancellation);
+    core_->return_event(event);
+    if (!status.ok()) return status;
+  }
   return core_->broken();
 }
 

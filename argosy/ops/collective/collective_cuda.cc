@@ -5,6 +5,8 @@
 
 namespace argosy {
 
+void add_kernels_cuda_all_reduce(KernelRegistry& kernels);
+
 namespace {
 
 Status scale_or_zero(KernelContext& c) {
@@ -27,6 +29,7 @@ Status scale_or_zero(KernelContext& c) {
 }  // namespace
 
 void add_kernels_cuda_collective(KernelRegistry& kernels) {
+  add_kernels_cuda_all_reduce(kernels);
   kernels.add("_BatchShare", "cuda", cuda::make_on_host);
   kernels.add("_BatchFactor", "cuda", cuda::make_on_host);
   kernels.add("_ScaleOrZero", "cuda", cuda::make_launching<scale_or_zero>, {{"T", cuda::kFloatingTypes}});

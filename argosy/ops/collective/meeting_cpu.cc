@@ -5,6 +5,7 @@
 
 #include "argosy/base/parallel.h"
 #include "argosy/comm/combine.h"
+#include "argosy/comm/inproc/group.h"
 #include "argosy/device/device.h"
 #include "argosy/op/step_context.h"
 
@@ -59,7 +60,26 @@ bool on_own_devices(const std::vector<SumCall>& calls) {
   return calls[0].context->device() != nullptr;
 }
 
-// On this thread, tensor by tensor.
+// The step, and with it the tensors' memory, may end with the call back.
+void finish(SumCall& call, Status status) {
+  call.values.clear();
+  call.sums.clear();
+  call.done(std::move(status));
+}
+
+Status sum_on_stream(const SumCall& call, Communicator& communicator, const std::string& group) {
+  std::vector<Shard> shards;
+  const std::size_t tensors = call.sums.size();
+  for (std::size_t s = 0; s < call.shards.size(); ++s) {
+    shards.push_back({static_cast<int>(call.shards[s]), std::span(call.values).subspan(s * tensors, tensors)});
+  }
+  Cancellation* const cancellation = call.context->step() ? &call.context->step()->cancellation() : nullptr;
+  return communicator.all_reduce_shards(shards, call.total, call.sums, Reduction::kSum,
+                                        {.name = group, .cancellation = cancellation});
+}
+
+}  // namespace
+
 Status sum_here(const std::vector<SumCall>& calls) {
   const std::size_t tensors = calls[0].sums.size();
   for (std::size_t i = 0; i < tensors; ++i) {
@@ -93,26 +113,6 @@ Status sum_here(const std::vector<SumCall>& calls) {
   }
   return ok_status();
 }
-
-// The step, and with it the tensors' memory, may end with the call back.
-void finish(SumCall& call, Status status) {
-  call.values.clear();
-  call.sums.clear();
-  call.done(std::move(status));
-}
-
-Status sum_on_stream(const SumCall& call, Communicator& communicator, const std::string& group) {
-  std::vector<Shard> shards;
-  const std::size_t tensors = call.sums.size();
-  for (std::size_t s = 0; s < call.shards.size(); ++s) {
-    shards.push_back({static_cast<int>(call.shards[s]), std::span(call.values).subspan(s * tensors, tensors)});
-  }
-  Cancellation* const cancellation = call.context->step() ? &call.context->step()->cancellation() : nullptr;
-  return communicator.all_reduce_shards(shards, call.total, call.sums, Reduction::kSum,
-                                        {.name = group, .cancellation = cancellation});
-}
-
-}  // namespace
 
 void exchange(std::vector<SumCall> calls, const std::string& group) {
   double link = 0;
@@ -178,7 +178,11 @@ void Meeting::arrive(SumCall call) {
   }
   if (!complete.empty()) {
     if (token != 0) cancellation->remove(token);
-    exchange(std::move(complete), group_);
+    Exchange how = exchange;
+    for (const SumCall& each : complete) {
+      if (each.exchange != nullptr) how = each.exchange;
+    }
+    how(std::move(complete), group_);
     return;
   }
   if (opened < 0 || cancellation == nullptr) return;
@@ -203,7 +207,7 @@ void Meeting::cancel(std::int64_t id, const Status& reason) {
     }
     rounds_.erase(round);
   }
-  for (SumCall& call : waiting) call.done(reason);
+  for (SumCall& call : waiting) call.give_up(reason);
 }
 
 }  // namespace argosy

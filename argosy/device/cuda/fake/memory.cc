@@ -92,13 +92,19 @@ CuResult pool_trim(CuMemoryPool handle, std::size_t keep) {
   trim(reinterpret_cast<Pool*>(handle), keep);
   return kCuSuccess;
 }
-CuResult pool_access(CuMemoryPool, const CuAccess* access, std::size_t count) {
+CuResult pool_access(CuMemoryPool handle, const CuAccess* access, std::size_t count) {
   State* const s = State::current();
+  std::lock_guard lock(s->mutex);
   for (std::size_t i = 0; i < count; ++i) {
     if (access[i].location.id < 0 || access[i].location.id >= static_cast<int>(s->cards.size()))
       return kCuInvalidDevice;
   }
-  return s->options.peers_reach ? kCuSuccess : kCuNotSupported;
+  if (!s->options.peers_reach) return kCuNotSupported;
+  CardState* const card = reinterpret_cast<Pool*>(handle)->card;
+  for (std::size_t i = 0; i < count; ++i) {
+    card->open_to.insert(s->cards[static_cast<std::size_t>(access[i].location.id)].get());
+  }
+  return kCuSuccess;
 }
 
 CuResult allocate(CuPointer* out, std::size_t bytes, CuMemoryPool handle, CuStream stream_handle) {

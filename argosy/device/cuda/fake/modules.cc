@@ -83,6 +83,7 @@ CuResult launch(CuFunction handle, unsigned grid_x, unsigned grid_y, unsigned gr
   return s->push(stream, {.name = "kernel " + name,
                           .run = [=]() -> CuResult {
                             std::vector<void*> pointers;
+                            std::vector<CardState*> peers;
                             {
                               std::unique_lock inner(s->mutex);
                               for (auto& value : *values) {
@@ -95,10 +96,12 @@ CuResult launch(CuFunction handle, unsigned grid_x, unsigned grid_y, unsigned gr
                               if (s->fail_launch_in > 0 && --s->fail_launch_in == 0) return s->launch_failure;
                               if (s->hang_launch_in > 0 && --s->hang_launch_in == 0)
                                 s->changed.wait(inner, [&] { return s->hang_ended; });
+                              peers = s->touch_peers(stream->context->card);
                             }
                             const Status status = on_host::run(*kernel, {grid_x, grid_y, grid_z},
                                                                {block_x, block_y, block_z}, pointers.data());
                             std::lock_guard inner(s->mutex);
+                            for (CardState* const peer : peers) s->touch(peer, false);
                             ++s->counts.launches;
                             s->kernels.push_back(name);
                             if (status.ok()) return kCuSuccess;

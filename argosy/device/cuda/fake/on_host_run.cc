@@ -163,7 +163,7 @@ class Runner final : public Block {
       return f;
     }
     auto f = std::make_unique<Fiber>();
-    f->stack = std::make_unique<char[]>(kStackBytes);
+    f->stack = std::make_unique_for_overwrite<char[]>(kStackBytes);
     getcontext(&f->context);
     f->context.uc_stack.ss_sp = f->stack.get();
     f->context.uc_stack.ss_size = kStackBytes;

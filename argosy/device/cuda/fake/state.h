@@ -85,7 +85,8 @@ struct CardState {
   std::map<CuPointer, std::size_t> holes;       // of that space
   std::map<CuPointer, Allocation> allocations;  // from the call on, until the free is reached
   std::uint64_t reserved = 0;
-  int touching = 0;  // operations at work in its memory
+  std::set<const CardState*> open_to;  // cards whose kernels may reach its memory
+  int touching = 0;                    // operations at work in its memory
   CuResult broken = kCuSuccess;
 };
 
@@ -106,6 +107,16 @@ class Cards::State {
   // Every byte belongs to one allocation, at its place in the stream. REQUIRES: mutex held.
   bool check_memory(const char* what, CuPointer pointer, std::size_t bytes);
   void touch(CardState* card, bool begin);  // REQUIRES: mutex held
+  // The same for every card that is open to it: which they were, for the end. REQUIRES: mutex held.
+  std::vector<CardState*> touch_peers(const CardState* card) {
+    std::vector<CardState*> touched;
+    for (const auto& other : cards) {
+      if (!other->open_to.contains(card)) continue;
+      touch(other.get(), true);
+      touched.push_back(other.get());
+    }
+    return touched;
+  }
 
   const Options options;
   DriverCalls calls;
