@@ -108,6 +108,23 @@ def virtual(m):
     return "mlp, lenet, autoencoder: losses of 20 steps within 2e-3 of the CPU's"
 
 
+def collectives(m):
+    """Our own and NCCL's, each told to; then the same bits on any number of cards."""
+    if len(m.cards) < 2:
+        raise Skip("one card: collectives among cards need two")
+    several = ",".join(f"gpu:{i}" for i in range(min(4, len(m.cards))))
+    expected = m.train("mlp", "--devices", "gpu:0", "--batch", "64")["losses"]
+    for way in ("own", "nccl"):
+        got = m.train("mlp", "--devices", several, "--batch", "64", env={"ARGOSY_COLLECTIVES": way})["losses"]
+        if not close(got, expected, 2e-3):
+            raise Failed(f"{way} on {several}: losses {got[:3]} ..., on one card {expected[:3]} ...")
+    alone = m.train("mlp", "--devices", "gpu:0", "--batch", "64", "--reproducible")["losses"]
+    many = m.train("mlp", "--devices", several, "--batch", "64", "--reproducible")["losses"]
+    if alone != many:
+        raise Failed(f"--reproducible on {several}: losses {many[:3]} ..., on one card {alone[:3]} ...")
+    return f"mlp on {several}: our own and NCCL's within 2e-3 of one card, --reproducible bit for bit"
+
+
 def accuracy(m):
     mnist = pathlib.Path(os.environ.get("ARGOSY_MNIST", ROOT / "shared/data/mnist"))
     if not mnist.exists():
@@ -236,8 +253,8 @@ def speed(m):
     raise Skip("no benchmark of rows G01 to G12 is built yet")
 
 
-PARTS = [cards, ops, virtual, accuracy, cap, returned, untouched, sessions, memcheck, racecheck, killed, allocations,
-         lost, speed]
+PARTS = [cards, ops, virtual, collectives, accuracy, cap, returned, untouched, sessions, memcheck, racecheck, killed,
+         allocations, lost, speed]
 
 
 def write_row(name, card, driver, result):

@@ -8,6 +8,7 @@
 #include "argosy/comm/cards/choice.h"
 #include "argosy/comm/cards/collectives.h"
 #include "argosy/comm/cards/streams.h"
+#include "argosy/comm/nccl/nccl.h"
 
 namespace argosy::cuda {
 
@@ -21,16 +22,17 @@ class CardGroup {
   static std::string describe(const std::vector<CudaDevice*>& devices, bool fixed_order);
 
   explicit CardGroup(std::vector<CudaDevice*> devices) : devices_(std::move(devices)) {}
-  // As CardCollectives::start(). `fixed_order`: in the order of argosy/comm/combine.h.
+  // As CardCollectives::start(). `fixed_order`: in the order of argosy/comm/combine.h. `alarm` is raised where what was
+  // started does not end. Where NCCL cannot connect these cards our own do it, from then on.
   Result<std::vector<Event>> start(std::span<const CollectiveCall> calls, std::span<const Event> ready,
-                                   bool fixed_order);
-  // Who would do it.
-  std::shared_ptr<CardCollectives> collectives(bool fixed_order);
+                                   bool fixed_order, std::shared_ptr<Alarm> alarm = nullptr);
 
  private:
   const std::vector<CudaDevice*> devices_;
   Mutex mutex_;
   std::shared_ptr<CardCollectives> own_ ARGOSY_GUARDED_BY(mutex_);
+  std::shared_ptr<NcclCollectives> nccl_ ARGOSY_GUARDED_BY(mutex_);
+  bool without_nccl_ ARGOSY_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace argosy::cuda

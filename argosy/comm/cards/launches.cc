@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "argosy/device/cuda/queue.h"
+
 namespace argosy::cuda {
 
 namespace {
@@ -72,7 +74,7 @@ Status RankLaunches::flush() {
   const std::int64_t most = std::max(1, device_->card().multiprocessors * 2);
   const std::int64_t blocks = std::clamp<std::int64_t>(longest / (kThreads * kPerThread) + 1, 1, most);
   void* arguments[] = {&table, nullptr};
-  Core& core = *device_->core();
+  Core& core = *core_of(*device_);
   ARGOSY_RETURN_IF_ERROR(core.open());
   return core.check(core.driver()->cuLaunchKernel(function, static_cast<unsigned>(blocks), parts, 1, kThreads, 1, 1, 0,
                                                   stream_, arguments, nullptr),

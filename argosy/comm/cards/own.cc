@@ -4,6 +4,7 @@
 #include "argosy/comm/cards/launches.h"
 #include "argosy/comm/cards/staged.h"
 #include "argosy/device/cuda/links.h"
+#include "argosy/device/cuda/queue.h"
 
 namespace argosy::cuda {
 
@@ -14,7 +15,7 @@ constexpr std::int64_t kGrain = 256;  // a rank's share ends on a boundary of so
 class OwnCollectives final : public CardCollectives {
  public:
   explicit OwnCollectives(std::vector<CudaDevice*> devices)
-      : devices_(std::move(devices)), streams_(devices_), links_(devices_[0]->links()) {}
+      : devices_(std::move(devices)), streams_(devices_), links_(links_of(*devices_[0])) {}
 
   int size() const override { return streams_.size(); }
   std::string describe() const override {

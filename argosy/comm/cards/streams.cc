@@ -1,9 +1,11 @@
 #include "argosy/comm/cards/streams.h"
 
+#include "argosy/device/cuda/queue.h"
+
 namespace argosy::cuda {
 
 RankStreams::RankStreams(std::span<CudaDevice* const> devices) {
-  for (const CudaDevice* device : devices) cores_.push_back(device->core());
+  for (CudaDevice* const device : devices) cores_.push_back(core_of(*device));
 }
 
 Status RankStreams::open() {

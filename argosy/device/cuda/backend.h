@@ -27,6 +27,7 @@ class CudaBackend final : public GpuBackend {
   std::vector<LibraryFacts> libraries() override;
   Result<std::unique_ptr<Device>> make(DeviceSpec spec, const DeviceRequest& request, const DeviceFaults& faults,
                                        std::shared_ptr<Closing> closing) override;
+  Links& links() { return *links_; }
 
  private:
   struct Card {

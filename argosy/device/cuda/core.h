@@ -137,6 +137,13 @@ class CudaEvent : public Event::State {
   bool reached() const override;
   // An error is kept by the core, and surfaces at its next wait.
   void wait() override;
+  // As reached(), with what went wrong.
+  Result<bool> passed() const {
+    const CuResult result = core_->driver()->cuEventQuery(event_);
+    if (result == kCuNotReady) return false;
+    ARGOSY_RETURN_IF_ERROR(core_->check(result, "cuEventQuery"));
+    return true;
+  }
   CuEvent event() const { return event_; }
   const Core& core() const { return *core_; }
 

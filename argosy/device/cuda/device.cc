@@ -38,9 +38,8 @@ class Memory final : public Allocator {
 }  // namespace
 
 struct CudaDevice::State {
-  State(std::shared_ptr<const Driver> driver, Options o, std::shared_ptr<Links> all_links)
+  State(std::shared_ptr<const Driver> driver, Options o, std::shared_ptr<Links> links)
       : options(std::move(o)),
-        links(std::move(all_links)),
         core(std::make_shared<Core>(std::move(driver), options.card, options.spec.name.short_string(),
                                     options.spec.memory_limit_bytes)),
         queue(core, links),
@@ -61,7 +60,6 @@ struct CudaDevice::State {
   Result<CuFunction> find(std::string_view key, const void* image, std::string_view kernel);
 
   const Options options;
-  const std::shared_ptr<Links> links;
   const std::shared_ptr<Core> core;
   Queue queue;
   Memory memory;
@@ -239,9 +237,6 @@ Status CudaDevice::upload(void* to, const void* from, std::size_t bytes) {
 Status CudaDevice::download(void* to, const void* from, std::size_t bytes) {
   return state_->queue.copy_now(to, from, bytes);
 }
-
-const std::shared_ptr<Core>& CudaDevice::core() const { return state_->core; }
-const std::shared_ptr<Links>& CudaDevice::links() const { return state_->links; }
 
 std::shared_ptr<void> CudaDevice::keep(std::string_view key, const std::function<std::shared_ptr<void>()>& make) {
   MutexLock lock(state_->keep_mutex);

@@ -106,9 +106,6 @@ class CudaDevice final : public Device {
   Status upload(void* to, const void* from, std::size_t bytes);
   // To the host; waits for all that was launched before. For kernels whose output's size depends on data.
   Status download(void* to, const void* from, std::size_t bytes);
-  // For collectives.
-  const std::shared_ptr<Core>& core() const;
-  const std::shared_ptr<Links>& links() const;
   // Something that lives as long as this device, made at first use: a library's handle, a cache. Thread-safe; `make` is
   // called under a lock, once for each key. Gone before the context is.
   std::shared_ptr<void> keep(std::string_view key, const std::function<std::shared_ptr<void>()>& make);

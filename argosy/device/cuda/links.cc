@@ -126,6 +126,13 @@ Result<Links::Path> Links::try_out(Core& to, Core& from) {
   return Path{true, {}};
 }
 
+std::shared_ptr<void> Links::shared(const std::string& key, const std::function<std::shared_ptr<void>()>& make) {
+  MutexLock lock(shared_mutex_);
+  std::shared_ptr<void>& held = shared_[key];
+  if (held == nullptr) held = make();
+  return held;
+}
+
 std::string Links::describe(CuDevice to, CuDevice from) const {
   MutexLock lock(mutex_);
   const auto known = paths_.find({to, from});

@@ -2,6 +2,7 @@
 // where not. One for all devices of a backend. Thread-safe.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -29,6 +30,9 @@ class Links {
   // groups.
   Mutex& collectives() { return collectives_; }
 
+  // Something that all devices of the backend share, made at first use. `make` is called under a lock.
+  std::shared_ptr<void> shared(const std::string& key, const std::function<std::shared_ptr<void>()>& make);
+
   // "direct", "through the host: ..."; empty: not tried yet.
   std::string describe(CuDevice to, CuDevice from) const;
 
@@ -42,7 +46,8 @@ class Links {
   // What is known of the pair, or finds out. With virtual GPUs every pool of the other card is opened.
   Result<Path> path(Core& to, Core& from) ARGOSY_REQUIRES(mutex_);
 
-  Mutex collectives_;
+  Mutex collectives_, shared_mutex_;
+  std::map<std::string, std::shared_ptr<void>> shared_ ARGOSY_GUARDED_BY(shared_mutex_);
   mutable Mutex mutex_;
   std::vector<std::weak_ptr<Core>> cores_ ARGOSY_GUARDED_BY(mutex_);
   std::map<std::pair<CuDevice, CuDevice>, Path> paths_ ARGOSY_GUARDED_BY(mutex_);

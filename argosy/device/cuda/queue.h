@@ -2,6 +2,7 @@
 #pragma once
 
 #include "argosy/device/cuda/core.h"
+#include "argosy/device/cuda/device.h"
 #include "argosy/device/cuda/links.h"
 #include "argosy/device/recorder.h"
 
@@ -28,6 +29,10 @@ class Queue final : public LaunchQueue, public Recorder {
   // Host to this device, in order with what is started; `from` is free again when it returns.
   Status upload(void* to, const void* from, std::size_t bytes);
 
+  // For collectives, which work on streams of their own.
+  const std::shared_ptr<Core>& core() const { return core_; }
+  const std::shared_ptr<Links>& links() const { return links_; }
+
   // What a pointer points to: a card's number, or -1 for the host's memory; `pinned` where the driver knows that.
   CuDevice card_of(const void* pointer, bool* pinned = nullptr) const;
 
@@ -39,5 +44,12 @@ class Queue final : public LaunchQueue, public Recorder {
   const std::shared_ptr<Core> core_;
   const std::shared_ptr<Links> links_;
 };
+
+inline const std::shared_ptr<Core>& core_of(CudaDevice& device) {
+  return static_cast<Queue*>(device.launches())->core();
+}
+inline const std::shared_ptr<Links>& links_of(CudaDevice& device) {
+  return static_cast<Queue*>(device.launches())->links();
+}
 
 }  // namespace argosy::cuda

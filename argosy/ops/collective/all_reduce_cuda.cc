@@ -1,5 +1,6 @@
 // Sums over cards.
 #include "argosy/comm/cards/group.h"
+#include "argosy/op/step_context.h"
 #include "argosy/ops/collective/meeting.h"
 
 namespace argosy {
@@ -12,6 +13,15 @@ using cuda::CudaDevice;
 CudaDevice* card_of(Device* device) {
   return device == nullptr ? nullptr : dynamic_cast<CudaDevice*>(&device->physical());
 }
+
+// What the watcher of collectives that may hang has of a step: gone with it.
+class StepAlarm final : public Resource {
+ public:
+  explicit StepAlarm(Cancellation& step) : alarm(std::make_shared<cuda::Alarm>(step)) {}
+  ~StepAlarm() override { alarm->disarm(); }
+  std::string describe() const override { return "alarm of a step"; }
+  const std::shared_ptr<cuda::Alarm> alarm;
+};
 
 // Some ranks are CPUs: everything passes through the host's memory, on this thread.
 Status sum_on_host(std::vector<SumCall>& calls) {
@@ -69,7 +79,15 @@ Result<std::vector<Event>> start_sum(std::vector<SumCall>& calls, const std::str
                 .shards = shards[r]};
     ready.push_back(call.ready);
   }
-  return CardGroup::of(devices)->start(asked, ready, calls[0].fixed_order);
+  std::shared_ptr<cuda::Alarm> alarm;
+  if (StepContext* const step = calls[0].context->step(); step != nullptr) {
+    ARGOSY_ASSIGN_OR_RETURN(const auto held,
+                            step->step_resources().find_or_make<StepAlarm>("_collective", "alarm of cards", [&] {
+                              return std::make_shared<StepAlarm>(step->cancellation());
+                            }));
+    alarm = held->alarm;
+  }
+  return CardGroup::of(devices)->start(asked, ready, calls[0].fixed_order, std::move(alarm));
 }
 
 void exchange_on_cards(std::vector<SumCall> calls, const std::string& group) {

@@ -216,7 +216,7 @@ void Cards::State::touch(CardState* card, bool begin) {
   mprotect(card->memory, card->facts.memory_bytes, begin ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
-Cards::Cards(Options options) : state_(std::make_unique<State>(std::move(options))) {}
+Cards::Cards(Options options) : state_(std::make_unique<State>(std::move(options))) { state_->owner = this; }
 Cards::~Cards() = default;
 const DriverCalls& Cards::calls() const { return state_->calls; }
 std::shared_ptr<const Driver> Cards::driver() const { return Driver::over(state_->calls).value(); }
@@ -243,6 +243,26 @@ void Cards::end_hang() {
 void Cards::lose(int card, CuResult code) {
   std::lock_guard lock(state_->mutex);
   state_->cards[static_cast<std::size_t>(card)]->broken = code;
+}
+
+void Cards::enqueue(CuStream handle, std::string name, std::function<CuResult()> run) {
+  State* const s = state_.get();
+  std::lock_guard lock(s->mutex);
+  s->push(reinterpret_cast<Stream*>(handle), {.name = std::move(name), .run = [s, run = std::move(run)] {
+                                                const auto touch_all = [s](bool begin) {
+                                                  std::lock_guard inner(s->mutex);
+                                                  for (const auto& card : s->cards) s->touch(card.get(), begin);
+                                                };
+                                                touch_all(true);
+                                                const CuResult result = run();
+                                                touch_all(false);
+                                                return result;
+                                              }});
+}
+
+Cards* Cards::current() {
+  State* const state = State::current();
+  return state != nullptr ? state->owner : nullptr;
 }
 
 Counts Cards::counts() const {

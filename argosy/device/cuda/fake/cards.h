@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -65,6 +66,13 @@ class Cards {
   void hang_launch(std::int64_t nth);
   void end_hang();
   void lose(int card, CuResult code = kCuEccUncorrectable);
+
+  // --- libraries of the vendor, as fakes (argosy/comm/nccl/fake) ----------------------------------------------------
+
+  // Puts `run` into the order of the stream; meanwhile the memory of all cards may be touched.
+  void enqueue(CuStream stream, std::string name, std::function<CuResult()> run);
+  // The one there is.
+  static Cards* current();
 
   // --- what happened -------------------------------------------------------------------------------------------------
 

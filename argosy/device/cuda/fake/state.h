@@ -118,6 +118,7 @@ class Cards::State {
     return touched;
   }
 
+  Cards* owner = nullptr;
   const Options options;
   DriverCalls calls;
   std::mutex mutex;

@@ -1,0 +1,60 @@
+// NCCL: collectives among cards at the speed of their links. Found and opened as the other libraries of NVIDIA's
+// (argosy/device/cuda/library.h).
+//
+// Communicators of a group are made at its first collective, without blocking, within the time-out. What one collective
+// asks for is one group call on the communication streams. A watcher looks after everything that was started: where a
+// rank is lost, NCCL tells an error, or nothing ends within the time-out, the communicators are aborted, the step that
+// waits is failed with a message that says who and what (ARG-COMM-004), and the next collective makes new ones.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "argosy/comm/cards/alarm.h"
+#include "argosy/comm/cards/collectives.h"
+#include "argosy/comm/nccl/nccl_calls.h"
+
+namespace argosy::cuda {
+
+// A table of calls that fits. Immutable, shared, thread-safe.
+class Nccl {
+ public:
+  // UNAVAILABLE: it is not here (ARG-GPU-011), too old (ARG-GPU-012: before 2.14 nothing could be started without
+  // blocking), or lacks a symbol.
+  static Result<std::shared_ptr<const Nccl>> open();
+  static Result<std::shared_ptr<const Nccl>> over(const NcclCalls& calls, const std::string& path);
+
+  const NcclCalls* operator->() const { return &calls_; }
+  std::string version_text() const;  // "2.28.9"
+
+ private:
+  explicit Nccl(const NcclCalls& calls) : calls_(calls) {}
+  NcclCalls calls_;
+  int version_ = 0;
+};
+
+// What Links::shared("nccl") holds: opened once for all devices of a backend, or why not.
+using NcclAvailable = Result<std::shared_ptr<const Nccl>>;
+
+struct NcclOptions {
+  std::chrono::nanoseconds timeout = std::chrono::seconds(30);
+};
+// $ARGOSY_COLLECTIVE_TIMEOUT, in seconds.
+NcclOptions nccl_options();
+
+class NcclCollectives : public CardCollectives {
+ public:
+  // `devices`, by rank, each on a card of its own, alive whenever start() is called.
+  static std::shared_ptr<NcclCollectives> make(std::shared_ptr<const Nccl> nccl, std::vector<CudaDevice*> devices,
+                                               const NcclOptions& options = nccl_options());
+
+  // Whether NCCL can do what is asked: dtypes, equal parts, an order that is not fixed.
+  static bool takes(std::span<const CollectiveCall> calls);
+  // As start(); whoever's alarm it is hears of what goes wrong afterwards.
+  virtual Result<std::vector<Event>> start_watched(std::span<const CollectiveCall> calls, std::span<const Event> ready,
+                                                   std::shared_ptr<Alarm> alarm) = 0;
+};
+
+}  // namespace argosy::cuda
