@@ -148,7 +148,7 @@ TEST(NcclCommunicators, DoEveryCollective) {
       EXPECT_TRUE(c.broadcast({&pair, 1}, 1).ok());
       EXPECT_EQ(get(pair), (std::vector<float>{1, 6}));
       EXPECT_TRUE((r == 0 ? c.send(sum, 1) : c.recv(other, 0)).ok());
-      if (r == 1) EXPECT_EQ(get(other), (std::vector<float>{3, 10}));
+      EXPECT_EQ(get(r == 1 ? other : sum), (std::vector<float>{3, 10}));
       EXPECT_TRUE(c.barrier().ok());
     });
   }
