@@ -186,7 +186,7 @@ Status NcclGroup::connect() {
   if (made.ok()) made = try_out();
   if (!made.ok()) {
     drop_communicators();
-    return std::move(made).with_id("ARG-COMM-006");
+    return Status(made.code(), made.message()).with_id("ARG-COMM-006").with_next(made.next());
   }
   if (!watcher_.joinable()) watcher_ = std::thread([this] { watch(); });
   return {};
