@@ -58,8 +58,9 @@ Status cholesky_gradient(const MatrixOp& op, MatrixCall& c) {
 }  // namespace
 
 void add_cholesky(KernelRegistry& kernels) {
-  kernels.add("Cholesky", "cpu", MatrixKernel<cholesky>::make);
-  kernels.add("CholeskyGrad", "cpu", MatrixKernel<cholesky_gradient>::make);
+  for (const char* op : {"Cholesky", "BatchCholesky"}) kernels.add(op, "cpu", MatrixKernel<cholesky>::make);
+  for (const char* op : {"CholeskyGrad", "BatchCholeskyGrad"})
+    kernels.add(op, "cpu", MatrixKernel<cholesky_gradient>::make);
 }
 
 }  // namespace argosy::linalg

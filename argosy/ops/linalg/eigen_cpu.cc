@@ -29,6 +29,27 @@ Status self_adjoint(const MatrixOp& op, MatrixCall& c) {
   });
 }
 
+// Of version 1: a row of eigenvalues, and the vectors below it.
+Status stacked(const MatrixOp& op, MatrixCall& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const Stack s, square_stack_of(op.name, c.input(0)));
+  const std::int64_t n = s.rows;
+  ARGOSY_ASSIGN_OR_RETURN(const Tensor y, c.output(0, s.with({n + 1, n})));
+  return dispatch<Types>(c.dtype(), op.name, [&]<typename T>() {
+    return for_each(n == 0 ? 0 : s.count, 10 * cube(n), [&](std::int64_t i) {
+      const Eigen::SelfAdjointEigenSolver<Matrix<T>> solver(
+          Matrix<T>(ConstMap<T>(c.input(0).data<T>() + i * n * n, n, n)));
+      if (solver.info() != Eigen::Success) {
+        return invalid_argument(op.name,
+                                ": Self-adjoint eigen decomposition was not successful. The input might not be valid.");
+      }
+      Map<T> to(y.data<T>() + i * (n + 1) * n, n + 1, n);
+      to.row(0) = solver.eigenvalues().transpose().template cast<T>();
+      to.bottomRows(n) = solver.eigenvectors();
+      return ok_status();
+    });
+  });
+}
+
 Status general(const MatrixOp& op, MatrixCall& c) {
   ARGOSY_ASSIGN_OR_RETURN(const Stack s, square_stack_of(op.name, c.input(0)));
   const bool vectors = op.attrs.get_bool("compute_v");
@@ -60,7 +81,9 @@ Status general(const MatrixOp& op, MatrixCall& c) {
 }  // namespace
 
 void add_eigen(KernelRegistry& kernels) {
-  kernels.add("SelfAdjointEigV2", "cpu", MatrixKernel<self_adjoint>::make);
+  for (const char* op : {"SelfAdjointEigV2", "BatchSelfAdjointEigV2"})
+    kernels.add(op, "cpu", MatrixKernel<self_adjoint>::make);
+  for (const char* op : {"SelfAdjointEig", "BatchSelfAdjointEig"}) kernels.add(op, "cpu", MatrixKernel<stacked>::make);
   kernels.add("Eig", "cpu", MatrixKernel<general>::make);
 }
 

@@ -62,7 +62,8 @@ Status least_squares(const MatrixOp& op, MatrixCall& c) {
 }  // namespace
 
 void add_least_squares(KernelRegistry& kernels) {
-  kernels.add("MatrixSolveLs", "cpu", MatrixKernel<least_squares>::make);
+  for (const char* op : {"MatrixSolveLs", "BatchMatrixSolveLs"})
+    kernels.add(op, "cpu", MatrixKernel<least_squares>::make);
 }
 
 }  // namespace argosy::linalg

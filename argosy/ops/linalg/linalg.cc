@@ -1,6 +1,7 @@
 #include "argosy/ops/linalg/linalg.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
@@ -105,6 +106,11 @@ Status eigen_shape(ShapeContext& c) {
   c.set_output(1, c.attrs().get_bool("compute_v") ? a.with({a.rows, a.rows}) : none);
   return ok_status();
 }
+Status stacked_eigen_shape(ShapeContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const Known a, matrices(c, 0, true));
+  c.set_output(0, a.with({a.rows < 0 ? kUnknown : a.rows + 1, a.rows}));
+  return ok_status();
+}
 Status solve_shape(ShapeContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const Known a, matrices(c, 0, true));
   ARGOSY_ASSIGN_OR_RETURN(const Known b, matrices(c, 1, false));
@@ -114,7 +120,7 @@ Status solve_shape(ShapeContext& c) {
   return ok_status();
 }
 Status broadcasting_solve_shape(ShapeContext& c) {
-  ARGOSY_ASSIGN_OR_RETURN(const Known a, matrices(c, 0, c.op().name == "MatrixTriangularSolve"));
+  ARGOSY_ASSIGN_OR_RETURN(const Known a, matrices(c, 0, c.op().name.ends_with("MatrixTriangularSolve")));
   ARGOSY_ASSIGN_OR_RETURN(const Known b, matrices(c, 1, false));
   if (!a.rank || !b.rank) return ok_status();
   ARGOSY_RETURN_IF_ERROR(agree(c, a.columns, b.rows));
@@ -165,6 +171,34 @@ Cost matrix_cost(const ShapeContext& c) {
   return cost;
 }
 
+// TensorFlow's names of before ops took stacks of matrices: "Batch" in front, and fewer dtypes.
+std::optional<OpSpec> old_form(const OpSpec& spec) {
+  struct Old {
+    std::string_view name;
+    const char* types = "T: {double, float}";
+  };
+  constexpr Old kOld[] = {
+      {"Cholesky"},
+      {"CholeskyGrad", "T: {float, double}"},
+      {"MatrixInverse"},
+      {"MatrixDeterminant", "T: {float, double, complex64, complex128}"},
+      {"MatrixSolve"},
+      {"MatrixTriangularSolve"},
+      {"MatrixSolveLs"},
+      {"SelfAdjointEigV2"},
+      {"Svd", "T: {double, float, complex64, complex128}"},
+  };
+  const auto* const old =
+      std::find_if(std::begin(kOld), std::end(kOld), [&](const Old& o) { return o.name == spec.name; });
+  if (old == std::end(kOld)) return std::nullopt;
+  OpSpec batch = spec;
+  batch.name = "Batch" + spec.name;
+  for (std::string& attr : batch.attrs) {
+    if (attr.starts_with("T:")) attr = old->types;
+  }
+  return batch;
+}
+
 }  // namespace
 
 void define_linalg(OpRegistry& ops) {
@@ -173,6 +207,7 @@ void define_linalg(OpRegistry& ops) {
   const std::string half_too = "T: {half, float, double, complex64, complex128}";
   const auto add = [&](OpSpec spec) {
     spec.cost = matrix_cost;
+    if (const auto old = old_form(spec)) ops.add(*old);
     ops.add(std::move(spec));
   };
   const auto one = [&](const char* name, const char* doc, std::vector<std::string> attrs, ShapeFn shape,
@@ -235,6 +270,10 @@ void define_linalg(OpRegistry& ops) {
        .attrs = {"compute_v: bool = true", types},
        .shape = eigen_shape,
        .gradient = self_adjoint_eig_gradient});
+  for (const bool batch : {false, true}) {
+    one(batch ? "BatchSelfAdjointEig" : "SelfAdjointEig", "Eigenvalues in a row, and vectors below them.",
+        {batch ? "T: {double, float}" : "T: {double, float, half}"}, stacked_eigen_shape, kNotDifferentiable, true);
+  }
   add({.name = "Eig",
        .doc = "Eigenvalues and vectors.",
        .inputs = {"input: T"},

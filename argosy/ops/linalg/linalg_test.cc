@@ -329,5 +329,48 @@ TEST(LinalgOps, Gradients) {
   }
 }
 
+// The names of before ops took stacks of matrices.
+TEST(LinalgOps, OldNames) {
+  const Tensor a = regular({2, 3, 3}), b = numbers({2, 3, 2}, 3), definite = self_adjoint({2, 3, 3}, 4);
+  const auto same = [](const char* op, const std::vector<Tensor>& x, const AttrMap& attrs = {}) {
+    const auto expect = evaluate_op(*builtin_ops().find(op), attrs, x);
+    ASSERT_TRUE(expect.ok()) << expect.status().to_string();
+    check({.op = str_cat("Batch", op), .inputs = x, .attrs = attrs, .expect = *expect, .gradient_tolerance = 1e-3});
+  };
+  same("MatrixInverse", {a});
+  same("MatrixInverse", {a}, {{"adjoint", true}});
+  same("MatrixDeterminant", {a});
+  same("MatrixSolve", {a, b});
+  same("MatrixTriangularSolve", {a, b}, {{"lower", false}});
+  same("MatrixSolveLs", {a, b, Tensor::scalar(0.1)});
+  for (const char* op : {"BatchCholesky", "BatchCholeskyGrad", "BatchSelfAdjointEigV2", "BatchSvd"}) {
+    const std::string_view name(op);
+    std::vector<Tensor> x = {name == "BatchSvd" ? numbers({3, 2}) : definite};
+    if (name.ends_with("Grad")) x.push_back(numbers({2, 3, 3}, 5));
+    AttrMap attrs;
+    if (name.ends_with("V2")) attrs.set("compute_v", false);
+    if (name == "BatchSvd") attrs.set("compute_uv", false);
+    check({.op = op,
+           .inputs = x,
+           .attrs = attrs,
+           .check_gradient = name != "BatchCholesky",
+           .unlike_tensorflow =
+               name.ends_with("V2") || name == "BatchSvd" ? "leaves vectors that nobody asked for unset" : ""});
+    x[0] = numbers({3});
+    check({.op = op, .inputs = x, .attrs = attrs, .error = Code::kInvalidArgument});
+  }
+}
+
+TEST(LinalgOps, EigenvaluesAboveVectors) {
+  const Tensor a = Tensor::of<float>({2, 2}, {2, 0, 0, 5});
+  for (const char* op : {"SelfAdjointEig", "BatchSelfAdjointEig"}) {
+    check({.op = op, .inputs = {a}, .expect = {Tensor::of<float>({3, 2}, {2, 5, 1, 0, 0, 1})}});
+    check({.op = op,
+           .inputs = {Tensor::zeros(DType::kFloat32, {2, 0, 0})},
+           .expect = {Tensor::zeros(DType::kFloat32, {2, 1, 0})}});
+    check({.op = op, .inputs = {numbers({2, 3})}, .error = Code::kInvalidArgument});
+  }
+}
+
 }  // namespace
 }  // namespace argosy

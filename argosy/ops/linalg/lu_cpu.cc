@@ -135,9 +135,10 @@ Status lu(const MatrixOp& op, MatrixCall& c) {
 }  // namespace
 
 void add_lu(KernelRegistry& kernels) {
-  kernels.add("MatrixInverse", "cpu", MatrixKernel<inverse>::make);
-  kernels.add("MatrixSolve", "cpu", MatrixKernel<solve>::make);
-  kernels.add("MatrixDeterminant", "cpu", MatrixKernel<determinant>::make);
+  for (const char* op : {"MatrixInverse", "BatchMatrixInverse"}) kernels.add(op, "cpu", MatrixKernel<inverse>::make);
+  for (const char* op : {"MatrixSolve", "BatchMatrixSolve"}) kernels.add(op, "cpu", MatrixKernel<solve>::make);
+  for (const char* op : {"MatrixDeterminant", "BatchMatrixDeterminant"})
+    kernels.add(op, "cpu", MatrixKernel<determinant>::make);
   kernels.add("LogMatrixDeterminant", "cpu", MatrixKernel<log_determinant>::make);
   kernels.add("Lu", "cpu", MatrixKernel<lu>::make);
 }

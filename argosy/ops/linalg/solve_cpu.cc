@@ -120,7 +120,8 @@ Status banded(const MatrixOp& op, MatrixCall& c) {
 }  // namespace
 
 void add_solve(KernelRegistry& kernels) {
-  kernels.add("MatrixTriangularSolve", "cpu", MatrixKernel<triangular>::make);
+  for (const char* op : {"MatrixTriangularSolve", "BatchMatrixTriangularSolve"})
+    kernels.add(op, "cpu", MatrixKernel<triangular>::make);
   kernels.add("BandedTriangularSolve", "cpu", MatrixKernel<banded>::make);
 }
 

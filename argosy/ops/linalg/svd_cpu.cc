@@ -60,6 +60,8 @@ Status svd(const MatrixOp& op, MatrixCall& c) {
 
 }  // namespace
 
-void add_svd(KernelRegistry& kernels) { kernels.add("Svd", "cpu", MatrixKernel<svd>::make); }
+void add_svd(KernelRegistry& kernels) {
+  for (const char* op : {"Svd", "BatchSvd"}) kernels.add(op, "cpu", MatrixKernel<svd>::make);
+}
 
 }  // namespace argosy::linalg
