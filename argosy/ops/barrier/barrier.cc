@@ -55,7 +55,7 @@ void define_barrier(OpRegistry& ops) {
            .stateful = true,
            .cpu_only = true});
   const auto add = [&](OpSpec spec) {
-    spec.inputs.insert(spec.inputs.begin(), "handle: Ref(string)");
+    spec.inputs.emplace(spec.inputs.begin(), "handle: Ref(string)");
     spec.gradient = kNotDifferentiable;
     spec.cost = free_cost;
     spec.cpu_only = true;
