@@ -4,6 +4,7 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "argosy/graph/gradients.h"
 #include "argosy/tf/attr_proto.h"
@@ -125,6 +126,32 @@ void FunctionTable::use_all() {
   }
 }
 
+bool FunctionTable::lacks_ops(const std::string& function) {
+  std::vector<std::string> names = {function};  // it and all that it leads to
+  std::unordered_set<std::string> seen(names.begin(), names.end());
+  const auto name = [&](const std::string& other) {
+    if (seen.insert(other).second) names.push_back(other);
+  };
+  const auto [known, fresh] = lacking_.try_emplace(function, false);
+  if (!fresh) return known->second;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const tensorflow::FunctionDef* const def = find(names[i]);
+    if (def == nullptr) continue;
+    for (const auto& node : def->node_def()) {
+      if (find(node.op()) != nullptr) {
+        name(node.op());
+      } else if (graph_.ops().find(node.op()) == nullptr) {
+        return known->second = true;
+      }
+      for (const auto& [attr, value] : node.attr()) {
+        if (value.has_func()) name(value.func().name());
+        for (const auto& one : value.list().func()) name(one.name());
+      }
+    }
+  }
+  return false;
+}
+
 Result<std::string> FunctionTable::entry_for(const tensorflow::NameAttrList& function, bool gradient, bool chosen) {
   const tensorflow::FunctionDef* def = find(function.name());
   if (def == nullptr) {
@@ -145,6 +172,7 @@ Result<std::string> FunctionTable::entry_for(const tensorflow::NameAttrList& fun
     }
     (*key.mutable_attr())[attr.name()] = bindings[attr.name()];
   }
+  chosen = chosen && lacks_ops(function.name());
   const char* const kind = gradient ? "gradient " : chosen ? "branch " : "function ";
   const auto [known, fresh] = by_key_.try_emplace(kind + canonical(key), nullptr);
   if (!fresh) {

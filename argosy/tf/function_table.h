@@ -85,6 +85,9 @@ class FunctionTable {
  private:
   struct Entry;  // one function of ours
   Result<std::string> entry_for(const tensorflow::NameAttrList& function, bool gradient, bool chosen);
+  // Has the function, or one that it names, a node whose op does not exist? Only then does it matter who may get past
+  // it.
+  bool lacks_ops(const std::string& function);
   Status convert_body(Entry& entry);
   Status differentiate(Entry& entry);
   void settle(Entry& entry);
@@ -99,6 +102,7 @@ class FunctionTable {
   std::deque<Entry> entries_;
   std::map<std::string, Entry*, std::less<>> by_key_;  // function and bindings
   std::unordered_map<std::string_view, Entry*> by_made_name_;
+  std::unordered_map<std::string, bool> lacking_;  // what lacks_ops() found
   std::vector<Entry*> pending_;
   std::vector<std::string> failed_;
 };
