@@ -13,14 +13,7 @@
 #include <thread>
 
 #include "argosy/base/cgroup.h"
-
-#if defined(__SANITIZE_THREAD__)
-#define ARGOSY_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define ARGOSY_TSAN 1
-#endif
-#endif
+#include "argosy/base/sanitizers.h"
 
 // libgomp's own entry points (a stable ABI): the team is GNU's, whatever compiler builds us, because oneDNN's is.
 extern "C" {

@@ -4,13 +4,8 @@
 
 #include <cstdint>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define ARGOSY_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define ARGOSY_ASAN 1
-#endif
-#endif
+#include "argosy/base/sanitizers.h"
+
 #if defined(ARGOSY_ASAN)
 #include <sanitizer/asan_interface.h>
 #endif

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <thread>
 
+#include "argosy/base/sanitizers.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/matmul/matmul.h"
@@ -50,20 +51,8 @@ struct Program {
   }
 };
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
-#else
-constexpr bool kSanitized = false;
-#endif
-
 TEST(Sessions, AThousandLeaveResidentMemoryAsItWas) {
-  if (kSanitized) GTEST_SKIP() << "sanitizers keep what was freed";
+  if (kKeepsFreedMemory) GTEST_SKIP() << "sanitizers keep what was freed";
   const Program p(64);
   ASSERT_TRUE(p.graph.status().ok()) << p.graph.status().to_string();
   const Tensor x = filled({32, 64}, 0.5f);

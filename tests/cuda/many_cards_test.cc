@@ -19,7 +19,6 @@ constexpr int kPixels = 8;
 ModelBuilder model_of(const std::string& name) {
   const models::ClassifierOptions images{.image_size = kPixels, .channels = 1, .classes = 10};
   if (name == "mlp") return models::mlp(images, 24, 16);
-  if (name == "lenet") return models::lenet(images);
   return models::autoencoder({.image_size = kPixels, .channels = 1, .depth = 2, .width = 4});
 }
 
@@ -97,10 +96,12 @@ const std::vector<Where> kWheres = {{"one card", 1, 1},
 class CardTraining : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(CardTraining, HasTheLossesOfTheCpu) {
-  const int steps = GetParam() == "lenet" ? 3 : 6;
+  const bool slow = GetParam() == "autoencoder";  // its convolutions, thread by thread on the host: seconds a step
+  const int steps = slow ? 2 : 6;
   const auto expected = train(GetParam(), kCpu, steps);
   ASSERT_TRUE(expected.ok()) << expected.status().to_string();
   for (const Where& where : kWheres) {
+    if (slow && where.gpus != 2) continue;
     const auto got = train(GetParam(), where, steps);
     ASSERT_TRUE(got.ok()) << where.name << ": " << got.status().to_string();
     ASSERT_EQ(got->report.losses.size(), expected->report.losses.size());
@@ -113,7 +114,7 @@ TEST_P(CardTraining, HasTheLossesOfTheCpu) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, CardTraining, ::testing::Values("mlp"),
+INSTANTIATE_TEST_SUITE_P(Models, CardTraining, ::testing::Values("mlp", "autoencoder"),
                          [](const auto& param) { return param.param; });
 
 TEST(CardTrainingReproducible, HasTheSameBitsOnOneTwoAndFourCards) {

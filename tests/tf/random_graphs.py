@@ -135,9 +135,11 @@ class Maker:
         x = tf.reshape(self.f(), [-1])
         at = tf.clip_by_value(self.i(), 0, tf.maximum(tf.size(x) - 1, 0))
         filled = tf.concat([x, [0.5]], 0)
+        # TensorFlow's top_k has no place for NaN: of [0.1, 0.5, nan] it takes 0.1.
+        ordered = lambda: tf.where(tf.is_nan(filled), tf.zeros_like(filled), filled)
         return self.choose([lambda: tf.gather(filled, at), lambda: tf.unsorted_segment_sum(filled, tf.zeros_like(filled, tf.int32), 2),
                             lambda: tf.one_hot(tf.floormod(at, 3), 3), lambda: tf.boolean_mask(filled, filled > APART),
-                            lambda: tf.cast(tf.argmax(tf.floor(filled * 4.0 + APART)), tf.int32), lambda: tf.nn.top_k(filled, 1).values])()
+                            lambda: tf.cast(tf.argmax(tf.floor(filled * 4.0 + APART)), tf.int32), lambda: tf.nn.top_k(ordered(), 1).values])()
 
     def picture(self):
         x = tf.reshape(self.f(), [-1])[:16]

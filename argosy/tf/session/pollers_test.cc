@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
 #include <deque>
 
 #include "argosy/base/clock.h"
@@ -92,17 +94,20 @@ TEST(Pollers, WorkThatBlocksHoldsNobodyUpWhateverItSaid) {
 }
 
 TEST(Pollers, TrafficAfterQuietIsWatchedToo) {
+  struct Round {
+    std::atomic<bool> go{false}, done{false};
+  };
+  std::array<Round, 3> rounds;  // the threads may look at them until they are joined
   Queue queue;
   Pollers pollers([&](Pollers& p) { return queue.poll(p); });
-  for (int round = 0; round < 3; ++round) {
+  for (Round& round : rounds) {
     std::this_thread::sleep_for(std::chrono::milliseconds(150));
-    std::atomic<bool> go{false}, done{false};
-    queue.add({10, [&] {
-                 while (!go.load()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    queue.add({10, [&round] {
+                 while (!round.go.load()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
                }});
-    queue.add({10, [&] { done = true; }});
-    wait_for([&] { return done.load(); });
-    go = true;
+    queue.add({10, [&round] { round.done = true; }});
+    wait_for([&round] { return round.done.load(); });
+    round.go = true;
   }
   queue.shut_down();
   pollers.join();

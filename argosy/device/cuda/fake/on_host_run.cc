@@ -7,21 +7,11 @@
 #include <memory>
 #include <vector>
 
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define ARGOSY_TSAN_FIBERS 1
-#elif __has_feature(address_sanitizer)
-#define ARGOSY_ASAN_FIBERS 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define ARGOSY_TSAN_FIBERS 1
-#elif defined(__SANITIZE_ADDRESS__)
-#define ARGOSY_ASAN_FIBERS 1
-#endif
-#if defined(ARGOSY_TSAN_FIBERS)
+#include "argosy/base/sanitizers.h"
+
+#if defined(ARGOSY_TSAN)
 #include <sanitizer/tsan_interface.h>
-#elif defined(ARGOSY_ASAN_FIBERS)
+#elif defined(ARGOSY_ASAN)
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -34,14 +24,12 @@ constexpr std::size_t kStackBytes = 128 << 10;
 // Where a thread of the block stands.
 enum class State { kFresh, kRuns, kAtBlock, kAtWarp, kDone };
 
-class Runner;
-
 struct Fiber {
   ucontext_t context{};
   std::unique_ptr<char[]> stack;
-#if defined(ARGOSY_TSAN_FIBERS)
+#if defined(ARGOSY_TSAN)
   void* tsan = nullptr;
-#elif defined(ARGOSY_ASAN_FIBERS)
+#elif defined(ARGOSY_ASAN)
   void* asan = nullptr;
 #endif
 };
@@ -56,12 +44,12 @@ class Runner final : public Block {
     states_.resize(static_cast<std::size_t>(threads_));
     fiber_of_.resize(static_cast<std::size_t>(threads_));
     words_.resize(static_cast<std::size_t>(threads_ + 31) / 32);
-#if defined(ARGOSY_TSAN_FIBERS)
+#if defined(ARGOSY_TSAN)
     main_tsan_ = __tsan_get_current_fiber();
 #endif
   }
   ~Runner() {
-#if defined(ARGOSY_TSAN_FIBERS)
+#if defined(ARGOSY_TSAN)
     for (const auto& f : fibers_) __tsan_destroy_fiber(f->tsan);
 #endif
   }
@@ -92,7 +80,7 @@ class Runner final : public Block {
   }
   void fiber_main() {
     for (;;) {
-#if defined(ARGOSY_ASAN_FIBERS)
+#if defined(ARGOSY_ASAN)
       __sanitizer_finish_switch_fiber(fiber_->asan, &main_stack_, &main_bytes_);
 #endif
       while (next_ < threads_) {
@@ -122,7 +110,7 @@ class Runner final : public Block {
     states_[static_cast<std::size_t>(t)] = what;
     fiber_of_[static_cast<std::size_t>(t)] = self;
     leave();
-#if defined(ARGOSY_ASAN_FIBERS)
+#if defined(ARGOSY_ASAN)
     __sanitizer_finish_switch_fiber(self->asan, &main_stack_, &main_bytes_);
 #endif
     fiber_ = self;
@@ -171,7 +159,7 @@ class Runner final : public Block {
     const auto self = reinterpret_cast<std::uintptr_t>(this);
     makecontext(&f->context, reinterpret_cast<void (*)()>(&Runner::entry), 2, static_cast<unsigned>(self >> 32),
                 static_cast<unsigned>(self));
-#if defined(ARGOSY_TSAN_FIBERS)
+#if defined(ARGOSY_TSAN)
     f->tsan = __tsan_create_fiber(0);
 #endif
     fibers_.push_back(std::move(f));
@@ -179,22 +167,22 @@ class Runner final : public Block {
   }
   void resume(Fiber& f) {
     fiber_ = &f;
-#if defined(ARGOSY_TSAN_FIBERS)
+#if defined(ARGOSY_TSAN)
     __tsan_switch_to_fiber(f.tsan, 0);
-#elif defined(ARGOSY_ASAN_FIBERS)
+#elif defined(ARGOSY_ASAN)
     void* mine = nullptr;
     __sanitizer_start_switch_fiber(&mine, f.stack.get(), kStackBytes);
 #endif
     swapcontext(&main_, &f.context);
-#if defined(ARGOSY_ASAN_FIBERS)
+#if defined(ARGOSY_ASAN)
     __sanitizer_finish_switch_fiber(mine, nullptr, nullptr);
 #endif
   }
   void leave() {
     Fiber* const self = fiber_;
-#if defined(ARGOSY_TSAN_FIBERS)
+#if defined(ARGOSY_TSAN)
     __tsan_switch_to_fiber(main_tsan_, 0);
-#elif defined(ARGOSY_ASAN_FIBERS)
+#elif defined(ARGOSY_ASAN)
     __sanitizer_start_switch_fiber(&self->asan, main_stack_, main_bytes_);
 #endif
     swapcontext(&self->context, &main_);
@@ -214,9 +202,9 @@ class Runner final : public Block {
   int next_ = 0;                                      // the first thread that has not begun
   int done_ = 0;
   bool woken_ = false;
-#if defined(ARGOSY_TSAN_FIBERS)
+#if defined(ARGOSY_TSAN)
   void* main_tsan_ = nullptr;
-#elif defined(ARGOSY_ASAN_FIBERS)
+#elif defined(ARGOSY_ASAN)
   const void* main_stack_ = nullptr;
   std::size_t main_bytes_ = 0;
 #endif
