@@ -15,8 +15,7 @@
 
 namespace argosy::cuda {
 
-// How kernels name dtypes: "f32"; by size alone: "b4". Empty where there is none.
-std::string_view type_suffix(DType dtype);
+// As type_suffix() (argosy/device/cuda/launch.h), by size alone: "b4". Empty where there is none.
 std::string_view size_suffix(DType dtype);
 
 // The dtypes that most kernels on floating-point numbers take.

@@ -7,25 +7,6 @@
 
 namespace argosy::cuda {
 
-std::string_view type_suffix(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat32: return "f32";
-    case DType::kFloat64: return "f64";
-    case DType::kFloat16: return "f16";
-    case DType::kBfloat16: return "bf16";
-    case DType::kInt8: return "i8";
-    case DType::kInt16: return "i16";
-    case DType::kInt32: return "i32";
-    case DType::kInt64: return "i64";
-    case DType::kUint8: return "u8";
-    case DType::kUint16: return "u16";
-    case DType::kUint32: return "u32";
-    case DType::kUint64: return "u64";
-    case DType::kBool: return "bool";
-    default: return "";
-  }
-}
-
 std::string_view size_suffix(DType dtype) {
   if (!is_plain(dtype)) return "";
   switch (element_bytes(dtype)) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "argosy/comm/inproc/job.h"
+#include "argosy/comm/job.h"
 #include "argosy/device/cuda/device.h"
 
 namespace argosy::cuda {

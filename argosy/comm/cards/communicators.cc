@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "argosy/base/clock.h"
+#include "argosy/comm/rank.h"
 #include "argosy/device/event.h"
 
 namespace argosy::cuda {
@@ -60,83 +61,23 @@ class CardCommunicators::State {
   std::map<std::pair<int, int>, std::shared_ptr<Message>> messages_ ARGOSY_GUARDED_BY(mutex_);
 };
 
-class CardCommunicators::Rank final : public Communicator {
+class CardCommunicators::Rank final : public RankCommunicator {
  public:
-  Rank(State& state, int rank) : state_(state), rank_(rank) {}
-  int rank() const override { return rank_; }
-  int size() const override { return state_.size(); }
-
-  Status all_reduce(std::span<const Tensor> tensors, Reduction reduction, const CollectiveOptions& options) override {
-    return call({.kind = Collective::kAllReduce, .reduction = reduction, .name = options.name, .tensors = tensors},
-                options);
-  }
-  Status all_reduce_shards(std::span<const Shard> shards, int total, std::span<const Tensor> out, Reduction reduction,
-                           const CollectiveOptions& options) override {
-    return call({.kind = Collective::kAllReduceShards,
-                 .reduction = reduction,
-                 .total = total,
-                 .name = options.name,
-                 .out = out,
-                 .shards = shards},
-                options);
-  }
-  Status reduce_scatter(const Tensor& in, const Tensor& out, Reduction reduction,
-                        const CollectiveOptions& options) override {
-    return call({.kind = Collective::kReduceScatter,
-                 .reduction = reduction,
-                 .name = options.name,
-                 .tensors = {&in, 1},
-                 .out = {&out, 1}},
-                options);
-  }
-  Status all_gather(const Tensor& in, const Tensor& out, const CollectiveOptions& options) override {
-    return call({.kind = Collective::kAllGather, .name = options.name, .tensors = {&in, 1}, .out = {&out, 1}}, options);
-  }
-  Status broadcast(std::span<const Tensor> tensors, int root, const CollectiveOptions& options) override {
-    return call({.kind = Collective::kBroadcast, .root = root, .name = options.name, .tensors = tensors}, options);
-  }
-  Status all_to_all(const Tensor& in, const Tensor& out, const CollectiveOptions& options) override {
-    return call({.kind = Collective::kAllToAll, .name = options.name, .tensors = {&in, 1}, .out = {&out, 1}}, options);
-  }
-  Status barrier(const CollectiveOptions& options) override {
-    return call({.kind = Collective::kBarrier, .name = options.name}, options);
-  }
-  Status send(const Tensor& tensor, int to, const CollectiveOptions& options) override {
-    return message(rank_, to, to, tensor, true, options);
-  }
-  Status recv(const Tensor& tensor, int from, const CollectiveOptions& options) override {
-    return message(from, rank_, from, tensor, false, options);
-  }
+  Rank(State& state, int rank) : RankCommunicator(rank, state.size()), state_(state) {}
   void abort(Status cause) override { state_.abort(cause); }
 
  private:
-  template <typename Body>
-  Status guarded(const CollectiveOptions& options, const Body& body) {
-    Cancellation::Token token = 0;
-    bool added = false;
-    if (options.cancellation != nullptr) {
-      added = options.cancellation->add([&] { state_.abort(options.cancellation->status()); }, &token);
-      if (!added) state_.abort(options.cancellation->status());
-    }
-    Status status = body();
-    if (added) options.cancellation->remove(token);
-    if (status.ok()) return status;
-    return std::move(status).with_where(
-        str_cat("rank ", rank_, " of ", size(), options.name.empty() ? "" : ", ", options.name));
+  Status collective(const CollectiveCall& call, const CollectiveOptions& options) override {
+    return guarded(options, [&] { return state_.collective(rank(), call, options); });
   }
-  Status call(const CollectiveCall& call, const CollectiveOptions& options) {
-    return guarded(options, [&] { return state_.collective(rank_, call, options); });
-  }
-  Status message(int from, int to, int other, const Tensor& tensor, bool sends, const CollectiveOptions& options) {
-    if (other < 0 || other >= size() || other == rank_) {
-      return invalid_argument("rank ", rank_, " of ", size(), " cannot exchange with rank ", other)
-          .with_id("ARG-COMM-001");
-    }
-    return guarded(options, [&] { return state_.exchange(from, to, tensor, sends, options); });
+  Status exchange(bool sends, int other, const Tensor& tensor, const CollectiveOptions& options) override {
+    return guarded(options, [&] {
+      return sends ? state_.exchange(rank(), other, tensor, true, options)
+                   : state_.exchange(other, rank(), tensor, false, options);
+    });
   }
 
   State& state_;
-  const int rank_;
 };
 
 CardCommunicators::State::State(std::vector<CudaDevice*> devices, std::shared_ptr<CardCollectives> collectives,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "argosy/device/cuda/launch.h"
 #include "argosy/device/cuda/queue.h"
 
 namespace argosy::cuda {
@@ -10,24 +11,6 @@ namespace {
 
 constexpr unsigned kThreads = 512;
 constexpr std::int64_t kPerThread = 4;  // elements, before there is another block
-
-std::string_view suffix(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat32: return "f32";
-    case DType::kFloat64: return "f64";
-    case DType::kFloat16: return "f16";
-    case DType::kBfloat16: return "bf16";
-    case DType::kInt8: return "i8";
-    case DType::kInt16: return "i16";
-    case DType::kInt32: return "i32";
-    case DType::kInt64: return "i64";
-    case DType::kUint8: return "u8";
-    case DType::kUint16: return "u16";
-    case DType::kUint32: return "u32";
-    case DType::kUint64: return "u64";
-    default: return "";
-  }
-}
 
 }  // namespace
 
@@ -67,7 +50,7 @@ Status RankLaunches::flush() {
   const auto parts = static_cast<unsigned>(std::exchange(parts_, 0));
   const std::int64_t longest = std::exchange(longest_, 0);
   pointers_ = 0;
-  const std::string_view type = suffix(how_.dtype);
+  const std::string_view type = type_suffix(how_.dtype);
   if (type.empty()) return unsupported_dtype("collective on a card", how_.dtype);
   ARGOSY_ASSIGN_OR_RETURN(const CuFunction function, device_->function("combine", str_cat("combine_", type)));
   // A few blocks per multiprocessor fill a link; what computes beside it keeps the rest.

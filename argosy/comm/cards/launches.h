@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "argosy/comm/cards/combine_table.h"
-#include "argosy/comm/inproc/job.h"
+#include "argosy/comm/job.h"
 #include "argosy/device/cuda/core.h"
 #include "argosy/device/cuda/device.h"
 

@@ -8,7 +8,8 @@
 
 #include "argosy/base/mutex.h"
 #include "argosy/comm/inproc/group.h"
-#include "argosy/comm/inproc/job.h"
+#include "argosy/comm/job.h"
+#include "argosy/comm/rank.h"
 
 namespace argosy {
 
@@ -101,34 +102,21 @@ class InprocGroup::State {
 };
 
 // A rank's end. Holds the group's state by reference.
-class InprocGroup::Rank final : public Communicator {
+class InprocGroup::Rank final : public RankCommunicator {
  public:
-  Rank(State& state, int rank) : state_(state), rank_(rank) {}
-  int rank() const override { return rank_; }
-  int size() const override { return state_.size(); }
-  Status all_reduce(std::span<const Tensor> tensors, Reduction reduction, const CollectiveOptions& options) override;
-  Status all_reduce_shards(std::span<const Shard> shards, int total, std::span<const Tensor> out, Reduction reduction,
-                           const CollectiveOptions& options) override;
-  Status reduce_scatter(const Tensor& in, const Tensor& out, Reduction reduction,
-                        const CollectiveOptions& options) override;
-  Status all_gather(const Tensor& in, const Tensor& out, const CollectiveOptions& options) override;
-  Status broadcast(std::span<const Tensor> tensors, int root, const CollectiveOptions& options) override;
-  Status all_to_all(const Tensor& in, const Tensor& out, const CollectiveOptions& options) override;
-  Status barrier(const CollectiveOptions& options) override;
-  Status send(const Tensor& tensor, int to, const CollectiveOptions& options) override;
-  Status recv(const Tensor& tensor, int from, const CollectiveOptions& options) override;
+  Rank(State& state, int rank) : RankCommunicator(rank, state.size()), state_(state) {}
   void abort(Status cause) override { state_.abort(std::move(cause)); }
 
   void restart() { epoch_ = 0; }
 
  private:
-  // Everything that surrounds a call: one at a time, the group's abort before it, its cancellation during it.
+  Status collective(const CollectiveCall& call, const CollectiveOptions& options) override;
+  Status exchange(bool sends, int other, const Tensor& tensor, const CollectiveOptions& options) override;
+  // One call at a time, the group's abort before it.
   template <typename Call>
-  Status guarded(const CollectiveOptions& options, const Call& call);
-  Status collective(const CollectiveCall& call, const CollectiveOptions& options);
+  Status alone(const CollectiveOptions& options, const Call& call);
 
   State& state_;
-  const int rank_;
   std::uint64_t epoch_ = 0;
 };
 

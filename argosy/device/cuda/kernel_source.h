@@ -21,6 +21,16 @@
 
 namespace argosy::cuda {
 
+// Elements that are only moved, by their size.
+struct Sixteen {
+  u64 words[2];
+};
+using b1 = u8;
+using b2 = u16;
+using b4 = u32;
+using b8 = u64;
+using b16 = Sixteen;
+
 // Grid-stride loops over n elements: for (i64 i = first_index(); i < n; i += index_step()).
 ARGOSY_DEVICE i64 first_index() { return static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x; }
 ARGOSY_DEVICE i64 index_step() { return static_cast<i64>(gridDim.x) * blockDim.x; }

@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include "argosy/device/cuda/device.h"
+#include "argosy/tensor/dtype.h"
 
 namespace argosy::cuda {
 
@@ -24,6 +25,26 @@ struct KernelName {
 // The device that a kernel of kind "cuda" runs on. `Context` is KernelContext or KernelInit (argosy/op/kernel.h), which
 // this layer does not know.
 inline CudaDevice& device_of(Device& device) { return static_cast<CudaDevice&>(device.physical()); }
+
+// How kernels name dtypes: "f32". Empty where there is none.
+inline std::string_view type_suffix(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat32: return "f32";
+    case DType::kFloat64: return "f64";
+    case DType::kFloat16: return "f16";
+    case DType::kBfloat16: return "bf16";
+    case DType::kInt8: return "i8";
+    case DType::kInt16: return "i16";
+    case DType::kInt32: return "i32";
+    case DType::kInt64: return "i64";
+    case DType::kUint8: return "u8";
+    case DType::kUint16: return "u16";
+    case DType::kUint32: return "u32";
+    case DType::kUint64: return "u64";
+    case DType::kBool: return "bool";
+    default: return "";
+  }
+}
 
 // One thread for each of n elements, or a loop over them: at most `kMostBlocks` blocks of 256 threads. An empty launch
 // has no blocks, and launch() leaves it out.

@@ -2,22 +2,9 @@
 // the same orders, so that the bits are the same.
 #include "argosy/comm/cards/combine_table.h"
 #include "argosy/device/cuda/kernel_source.h"
+#include "argosy/ops/elementwise/functions_cuda.h"
 
 namespace argosy::cuda {
-
-// Whole numbers wrap around.
-template <typename T>
-struct Wrapping {
-  using Type = u64;
-};
-template <>
-struct Wrapping<f32> {
-  using Type = f32;
-};
-template <>
-struct Wrapping<f64> {
-  using Type = f64;
-};
 
 // Of a mean of whole numbers: cut towards zero.
 ARGOSY_DEVICE f32 divided(f32 value, f64 by) { return value / static_cast<f32>(by); }
@@ -33,7 +20,7 @@ ARGOSY_DEVICE T divided(T value, f64 by) {
 
 template <typename A>
 ARGOSY_DEVICE A meet(A a, A b, int reduction) {
-  using W = typename Wrapping<A>::Type;
+  using W = typename fn::Wrapping<A>::Type;
   switch (reduction) {
     case 2: return a != a ? a : b != b ? b : b < a ? b : a;
     case 3: return a != a ? a : b != b ? b : a < b ? b : a;

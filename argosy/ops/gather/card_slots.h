@@ -3,17 +3,11 @@
 // element in their order, and results are the same every time.
 #pragma once
 
+#include "argosy/ops/gather/slots_cuda.h"
 #include "argosy/ops/launching.h"
 #include "argosy/tensor/ints.h"
 
 namespace argosy::cuda {
-
-// As in slots_cuda.cu.
-struct Slot {
-  std::int64_t start;  // in elements; -1: names no slice
-  std::int32_t next;   // the next slot of the same slice, -1: none
-  std::int32_t first;  // is no earlier slot of the same slice?
-};
 
 // How indices lead into a tensor: paths of `sizes.size()` indices, the last of which name slices of `slice` elements.
 struct SlotPaths {

@@ -11,13 +11,6 @@ namespace {
 
 constexpr const char* kModule = "slots";
 
-// As in slots_cuda.cu.
-struct PathTable {
-  static constexpr int kMostDepth = 8;
-  int depth;
-  std::int64_t sizes[kMostDepth], strides[kMostDepth];
-};
-
 Status outside(std::string_view op, const std::int32_t* path, std::int64_t i, const Ints& sizes) {
   if (sizes.size() == 1) {
     return invalid_argument(op, ": indices[", i, "] = ", path[0], " is not in [0, ", sizes[0], ")")
@@ -28,11 +21,11 @@ Status outside(std::string_view op, const std::int32_t* path, std::int64_t i, co
       .with_id("ARG-INDEX-001");
 }
 
-void link(std::vector<Slot>& slots) {
+void link(std::vector<CardSlot>& slots) {
   std::unordered_map<std::int64_t, std::int32_t> last;
   last.reserve(slots.size());
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(slots.size()); ++i) {
-    Slot& slot = slots[static_cast<std::size_t>(i)];
+    CardSlot& slot = slots[static_cast<std::size_t>(i)];
     slot.next = -1;
     const auto [at, fresh] = last.try_emplace(slot.start, i);
     slot.first = fresh ? 1 : 0;
@@ -42,10 +35,10 @@ void link(std::vector<Slot>& slots) {
   }
 }
 
-Result<Buffer> uploaded(KernelContext& c, const std::vector<Slot>& slots) {
-  ARGOSY_ASSIGN_OR_RETURN(Buffer memory, c.scratch(slots.size() * sizeof(Slot)));
+Result<Buffer> uploaded(KernelContext& c, const std::vector<CardSlot>& slots) {
+  ARGOSY_ASSIGN_OR_RETURN(Buffer memory, c.scratch(slots.size() * sizeof(CardSlot)));
   if (!slots.empty()) {
-    ARGOSY_RETURN_IF_ERROR(device_of(*c.device()).upload(memory.data(), slots.data(), slots.size() * sizeof(Slot)));
+    ARGOSY_RETURN_IF_ERROR(device_of(*c.device()).upload(memory.data(), slots.data(), slots.size() * sizeof(CardSlot)));
   }
   return memory;
 }
@@ -84,7 +77,7 @@ Result<CardSlots> CardSlots::of(KernelContext& c, std::string_view op, int indic
     stride *= paths.sizes[k];
   }
   if (!slots.on_host_) {
-    ARGOSY_ASSIGN_OR_RETURN(slots.memory_, c.scratch(static_cast<std::size_t>(slots.count_) * sizeof(Slot)));
+    ARGOSY_ASSIGN_OR_RETURN(slots.memory_, c.scratch(static_cast<std::size_t>(slots.count_) * sizeof(CardSlot)));
     const LaunchShape shape = grid_for(slots.count_);
     ARGOSY_RETURN_IF_ERROR(
         launch(c, {kModule, "slots_follow"}, shape, slots.count_, table, t.raw(), slots.memory_.data()));
@@ -93,7 +86,7 @@ Result<CardSlots> CardSlots::of(KernelContext& c, std::string_view op, int indic
     }
     return slots;
   }
-  std::vector<Slot> here(static_cast<std::size_t>(slots.count_), Slot{0, -1, 1});
+  std::vector<CardSlot> here(static_cast<std::size_t>(slots.count_), CardSlot{0, -1, 1});
   const std::int32_t* path = t.data<std::int32_t>();
   for (std::int64_t i = 0; i < slots.count_; ++i, path += depth) {
     std::int64_t start = 0;
@@ -117,7 +110,7 @@ Result<CardSlots> CardSlots::at(KernelContext& c, std::span<const std::int64_t> 
   slots.count_ = static_cast<std::int64_t>(starts.size());
   slots.slice_ = slice;
   slots.on_host_ = true;
-  std::vector<Slot> here;
+  std::vector<CardSlot> here;
   for (const std::int64_t start : starts) here.push_back({start, -1, 1});
   link(here);
   ARGOSY_ASSIGN_OR_RETURN(slots.memory_, uploaded(c, here));

@@ -3,15 +3,6 @@
 
 namespace argosy::cuda {
 
-struct Sixteen {
-  u64 words[2];
-};
-using b1 = u8;
-using b2 = u16;
-using b4 = u32;
-using b8 = u64;
-using b16 = Sixteen;
-
 // params as [batch, outer, rows, slice], indices as [batch, count]; the output is [batch, outer, count, slice].
 struct GatherSizes {
   i64 batch, outer, rows, slice, count;
@@ -96,10 +87,10 @@ ARGOSY_GATHER(b16)
     add_back_in_order(g, dy, indices, dx);                                                          \
   }
 ARGOSY_ADD_BACK(f32, i32)
-ARGOSY_ADD_BACK(f32, i64) ARGOSY_ADD_BACK(f64, i32) ARGOSY_ADD_BACK(f64, i64) ARGOSY_ADD_IN_ORDER(f32, i32)
-    ARGOSY_ADD_IN_ORDER(f32, i64) ARGOSY_ADD_IN_ORDER(f64, i32) ARGOSY_ADD_IN_ORDER(f64, i64)
-        ARGOSY_ADD_IN_ORDER(f16, i32) ARGOSY_ADD_IN_ORDER(f16, i64) ARGOSY_ADD_IN_ORDER(bf16, i32)
-            ARGOSY_ADD_IN_ORDER(bf16, i64)
+ARGOSY_ADD_BACK(f32, i64)
+ARGOSY_ADD_BACK(f64, i32) ARGOSY_ADD_BACK(f64, i64) ARGOSY_ADD_IN_ORDER(f32, i32) ARGOSY_ADD_IN_ORDER(f32, i64)
+    ARGOSY_ADD_IN_ORDER(f64, i32) ARGOSY_ADD_IN_ORDER(f64, i64) ARGOSY_ADD_IN_ORDER(f16, i32)
+        ARGOSY_ADD_IN_ORDER(f16, i64) ARGOSY_ADD_IN_ORDER(bf16, i32) ARGOSY_ADD_IN_ORDER(bf16, i64)
 
 #define ARGOSY_RUNNING(T)                                                                                             \
   ARGOSY_KERNEL(running_sum_##T, i64 outer, i64 count, i64 inner, const T* x, T* y, int exclusive, int reverse) {     \
@@ -108,6 +99,6 @@ ARGOSY_ADD_BACK(f32, i64) ARGOSY_ADD_BACK(f64, i32) ARGOSY_ADD_BACK(f64, i64) AR
   ARGOSY_KERNEL(running_product_##T, i64 outer, i64 count, i64 inner, const T* x, T* y, int exclusive, int reverse) { \
     running<true>(outer, count, inner, x, y, exclusive != 0, reverse != 0);                                           \
   }
-                ARGOSY_RUNNING(f32) ARGOSY_RUNNING(f64) ARGOSY_RUNNING(f16) ARGOSY_RUNNING(bf16) ARGOSY_RUNNING(i64)
+            ARGOSY_RUNNING(f32) ARGOSY_RUNNING(f64) ARGOSY_RUNNING(f16) ARGOSY_RUNNING(bf16) ARGOSY_RUNNING(i64)
 
 }  // namespace argosy::cuda

@@ -4,20 +4,6 @@
 
 namespace argosy::cuda {
 
-struct Sixteen {
-  u64 words[2];
-};
-using b1 = u8;
-using b2 = u16;
-using b4 = u32;
-using b8 = u64;
-using b16 = Sixteen;
-
-struct PathTable {
-  int depth;
-  i64 sizes[8], strides[8];
-};
-
 // A path that leads outside names no slice: a card cannot stop for it.
 ARGOSY_KERNEL(slots_follow, i64 count, PathTable table, const i64* indices, CardSlot* slots) {
   for (i64 i = first_index(); i < count; i += index_step()) {

@@ -1,4 +1,4 @@
-// Slots as kernels see them (card_slots.h). Read by nvcc and the host's compiler.
+// Slots (card_slots.h) as kernels and the host see them. Read by nvcc and the host's compiler.
 #pragma once
 
 #include "argosy/device/cuda/numbers.h"
@@ -6,8 +6,16 @@
 namespace argosy::cuda {
 
 struct CardSlot {
-  i64 start;
-  i32 next, first;
+  i64 start;  // of the slice, in elements; -1: names no slice
+  i32 next;   // the next slot of the same slice, -1: none
+  i32 first;  // is no earlier slot of the same slice?
+};
+
+// How paths of `depth` indices lead into a tensor.
+struct PathTable {
+  static constexpr int kMostDepth = 8;
+  int depth;
+  i64 sizes[kMostDepth], strides[kMostDepth];
 };
 
 }  // namespace argosy::cuda

@@ -4,15 +4,6 @@
 
 namespace argosy::cuda {
 
-struct Sixteen {
-  u64 words[2];
-};
-using b1 = u8;
-using b2 = u16;
-using b4 = u32;
-using b8 = u64;
-using b16 = Sixteen;
-
 // Element i of the walk goes from operand 1's place to operand 0's.
 template <typename T>
 ARGOSY_DEVICE void move(i64 n, T* to, const T* from, const Walk<2>& walk) {

@@ -1,4 +1,4 @@
-#include "argosy/comm/inproc/job.h"
+#include "argosy/comm/job.h"
 
 #include <algorithm>
 #include <map>
