@@ -1,0 +1,75 @@
+"""What compare_ops.py cannot ask TensorFlow of a single case, and what shows it instead."""
+
+# What TensorFlow cannot be asked, by what it says then.
+CANNOT_SAY = {
+    "not supported in eager": "lives in graphs only",
+    "eager execution": "lives in graphs only",
+    "graph mode": "lives in graphs only",
+    "Attr value has unhandled type": "lives in graphs only",
+    "Could not find device for node": "TensorFlow has no CPU kernel for the dtype",
+    "No OpKernel was registered": "TensorFlow has no CPU kernel for the dtype",
+    "NHWC tensor format": "TensorFlow's CPU kernel takes NHWC only",
+    "tensor_format is NHWC": "TensorFlow's CPU kernel takes NHWC only",
+    "is not available in GraphDef version": "TensorFlow has removed the op",
+    "is not in the list of allowed values": "TensorFlow's signature lacks the dtype",
+}
+# Ops whose results no single-op case can show -> what shows them instead.
+FLOW = "control flow of references, which needs a graph around it: argosy/runtime/control_flow_test.cc"
+VARIABLE = "names a variable and has no result of its own: the cases of Assign, ReadVariableOp and all updates go through it"
+FED = "a place to feed"
+CALLS = "calls functions of its graph: tests/tf/control_flow.py"
+LISTS = "lists go from op to op: tests/tf/control_flow.py, argosy/ops/list/list_test.cc"
+ARRAYS = "arrays and stacks go from op to op: tests/tf/control_flow.py, argosy/ops/tensor_array/tensor_array_test.cc"
+STATE = "lives from step to step: tests/tf/state_programs"
+QUEUES = [kind + "Queue" for kind in ("FIFO", "RandomShuffle", "PaddingFIFO", "Priority")] + [
+    "Queue" + op for op in ("Enqueue", "EnqueueMany", "Dequeue", "DequeueMany", "DequeueUpTo", "Close", "IsClosed", "Size")]
+ACCUMULATORS = ["ConditionalAccumulator"] + ["Accumulator" + op for op in ("ApplyGradient", "TakeGradient",
+                                                                           "NumAccumulated", "SetGlobalStep")]
+READERS = ["TextLineReader", "WholeFileReader", "FixedLengthRecordReader", "TFRecordReader", "IdentityReader"] + [
+    "Reader" + op for op in ("Read", "ReadUpTo", "NumRecordsProduced", "NumWorkUnitsCompleted", "SerializeState",
+                             "RestoreState", "Reset")]
+TABLES = ["HashTable", "MutableHashTable", "MutableHashTableOfTensors", "MutableDenseHashTable", "InitializeTable",
+          "InitializeTableFromTextFile"] + ["LookupTable" + op for op in ("Find", "Insert", "Import", "Export", "Size", "Remove")]
+FILES = ["SaveV2", "RestoreV2", "MergeV2Checkpoints", "Save", "SaveSlices", "Restore", "RestoreSlice", "ReadFile", "WriteFile",
+         "MatchingFiles"]
+ELSEWHERE = {
+    **{op + version: STATE for op in READERS + TABLES for version in ("", "V2")},
+    **{"Anonymous" + op: STATE for op in TABLES[:4]},
+    **dict.fromkeys(FILES, STATE),
+    **dict.fromkeys(("GetSessionHandle", "GetSessionHandleV2", "GetSessionTensor", "DeleteSessionTensor"), STATE),
+    **{op + version: STATE for op in QUEUES for version in ("", "V2")},
+    **{kind + op: STATE for op in ACCUMULATORS for kind in ("", "Resource")},
+    **dict.fromkeys(("SparseConditionalAccumulator", "SparseAccumulatorApplyGradient", "SparseAccumulatorTakeGradient"),
+                    STATE),
+    **dict.fromkeys(("RaggedTensorToVariant", "RaggedTensorFromVariant", "RaggedTensorToVariantGradient"),
+                    "variants go from op to op: argosy/ops/ragged/ragged_test.cc"),
+    "EmptyTensorMap": "maps go from op to op: argosy/ops/map/map_test.cc",
+    **{"TensorMap" + op: "maps go from op to op: argosy/ops/map/map_test.cc"
+       for op in ("Insert", "Lookup", "Erase", "HasKey", "Size", "StackKeys")},
+    **dict.fromkeys(("AddSparseToTensorsMap", "AddManySparseToTensorsMap", "TakeManySparseFromTensorsMap"),
+                    "keeps tensors from op to op: argosy/ops/sparse/sparse_test.cc"),
+    **{kind + op: CALLS for op in ("If", "Case", "While") for kind in ("", "Stateless")},
+    **dict.fromkeys(("PartitionedCall", "StatefulPartitionedCall"), CALLS),
+    "EmptyTensorList": LISTS,
+    **{"TensorList" + op: LISTS
+       for op in ("Reserve", "PushBack", "PopBack", "SetItem", "GetItem", "Stack", "FromTensor", "Length", "Resize",
+                  "ElementShape", "Gather", "ScatterV2", "ScatterIntoExistingList", "ConcatV2", "Split")},
+    **{f"TensorArray{op}{v}": ARRAYS for v in ("", "V3")
+       for op in ("", "Read", "Write", "Gather", "Scatter", "Concat", "Split", "Size", "Grad", "Close")},
+    "TensorArrayGradWithShape": ARRAYS,
+    **{"Barrier" + op: STATE for op in ("", "InsertMany", "TakeMany", "Close", "ReadySize", "IncompleteSize")},
+    **{f"Stack{op}{v}": ARRAYS for op in ("", "Push", "Pop", "Close") for v in ("", "V2")},
+    **dict.fromkeys(("Stage", "Unstage", "StagePeek", "StageSize", "StageClear"), STATE),
+    **{kind + op: STATE for kind in ("Map", "OrderedMap")
+       for op in ("Stage", "Peek", "Unstage", "UnstageNoKey", "Size", "IncompleteSize", "Clear")},
+    **dict.fromkeys(("_RefToHandle", "_HandleToRef"), "an op of our own: argosy/runtime/functional_test.cc"),
+    "Timestamp": "another value every time",
+    **dict.fromkeys(("RefSwitch", "RefMerge", "RefEnter", "RefExit", "RefNextIteration"), FLOW),
+    **dict.fromkeys(("VarHandleOp", "Variable", "VariableV2", "TemporaryVariable", "DestroyTemporaryVariable"), VARIABLE),
+    **dict.fromkeys(("Placeholder", "PlaceholderV2", "_Arg"), FED),
+    "_Missing": "an op of our own: argosy/tf/session/server_test.cc",
+    "_AllReduce": "an op of our own: argosy/train/data_parallel_test.cc",
+    "_FusedElementwise": "an op of our own: argosy/passes/fuse_elementwise_test.cc",
+    **dict.fromkeys(("_ApplyMany", "_ResourceApplyMany"), "an op of our own: argosy/passes/fuse_updates_test.cc"),
+}
+PIPELINES = ("Dataset", "Iterator", "Optional", "MemoryCache", "SeedGenerator")  # tried by tests/tf/datasets.py
