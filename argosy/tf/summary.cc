@@ -143,6 +143,7 @@ Result<std::string> audio_summary(std::string_view tag, const Tensor& sounds, fl
   if (channels > 0xffff || frames > kMostSamples / std::max<std::int64_t>(channels, 1) || sample_rate > 4e9f) {
     return invalid_argument("sounds of shape ", shape, " at ", sample_rate, " Hz are too large for a WAV file");
   }
+  const auto rate = static_cast<std::uint32_t>(std::llrint(sample_rate));  // halves to the even neighbour
   tensorflow::Summary summary;
   for (std::int64_t i = 0; i < std::min(shape[0], most); ++i) {
     auto* value = summary.add_value();
@@ -151,8 +152,7 @@ Result<std::string> audio_summary(std::string_view tag, const Tensor& sounds, fl
     audio->set_sample_rate(sample_rate);
     audio->set_num_channels(channels);
     audio->set_length_frames(frames);
-    audio->set_encoded_audio_string(
-        wav(sounds.data<float>() + i * frames * channels, frames, channels, static_cast<std::uint32_t>(sample_rate)));
+    audio->set_encoded_audio_string(wav(sounds.data<float>() + i * frames * channels, frames, channels, rate));
     audio->set_content_type("audio/wav");
   }
   return summary.SerializeAsString();

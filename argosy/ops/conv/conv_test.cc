@@ -117,6 +117,23 @@ TEST(Conv2D, LargeImages) {
   check_all("Conv2D", {{1, 12, 12, 8}, {3, 3, 4, 16}}, false);
 }
 
+TEST(DepthwiseConv2D, StridesThatNoKernelTakes) {
+  const Tensor x = random_tensor(DType::kFloat32, {1, 5, 4, 3}), f = random_tensor(DType::kFloat32, {3, 2, 3, 2}),
+               dy = random_tensor(DType::kFloat32, {1, 5, 4, 6});
+  const Tensor x_sizes = Tensor::vector<std::int32_t>({1, 5, 4, 3}),
+               f_sizes = Tensor::vector<std::int32_t>({3, 2, 3, 2});
+  const AttrMap attrs = {{"strides", std::vector<std::int64_t>{2, 1, 1, 1}}, {"padding", "SAME"}};
+  check({.op = "DepthwiseConv2dNative", .inputs = {x, f}, .attrs = attrs, .error = Code::kInvalidArgument});
+  check({.op = "DepthwiseConv2dNativeBackpropInput",
+         .inputs = {x_sizes, f, dy},
+         .attrs = attrs,
+         .error = Code::kInvalidArgument});
+  check({.op = "DepthwiseConv2dNativeBackpropFilter",
+         .inputs = {x, f_sizes, dy},
+         .attrs = attrs,
+         .error = Code::kInvalidArgument});
+}
+
 TEST(DepthwiseConv2D, Geometries) {
   check_all("DepthwiseConv2dNative", {{1, 5, 4, 3}, {3, 2, 3, 2}});
   check_all("DepthwiseConv2dNative", {{2, 5, 5, 2}, {2, 2, 2, 1}, 2, 1, "VALID"});

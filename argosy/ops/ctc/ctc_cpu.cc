@@ -7,22 +7,25 @@ namespace argosy {
 
 namespace ctc {
 
-Result<Frames> read_frames(std::string_view op, const Tensor& inputs, const Tensor& lengths, Code code) {
+Result<Frames> read_frames(std::string_view op, const Tensor& inputs, const Tensor& lengths, const FrameRules& rules) {
   if (inputs.shape().rank() != 3) {
     return invalid_argument(op, ": inputs must be [time, batch, classes], not of shape ", inputs.shape());
   }
   Frames f{.time = inputs.shape()[0], .batch = inputs.shape()[1], .classes = inputs.shape()[2]};
   if (lengths.shape().rank() != 1 || lengths.elements() != f.batch) {
-    return Status(code, str_cat(op, ": len(sequence_length) != batch_size.  sequence_length: ", lengths.shape(),
-                                " batch_size: ", f.batch));
+    return Status(rules.code, str_cat(op, ": len(sequence_length) != batch_size.  sequence_length: ", lengths.shape(),
+                                      " batch_size: ", f.batch));
+  }
+  if (rules.decoder && inputs.elements() == 0) {
+    return invalid_argument(op, ": inputs must not be empty, but are of shape ", inputs.shape());
   }
   if (f.classes == 0) return invalid_argument(op, ": there are no classes: ", inputs.shape());
   for (std::int64_t b = 0; b < f.batch; ++b) {
     const std::int64_t n = lengths.data<std::int32_t>()[b];
-    if (n > f.time || n < 0) {
-      return Status(code, str_cat(op, ": sequence_length(", b, ") is ", n, ", not in [0, ", f.time, "]"));
+    if (n > f.time || (n < 0 && !rules.decoder)) {
+      return Status(rules.code, str_cat(op, ": sequence_length(", b, ") is ", n, ", not in [0, ", f.time, "]"));
     }
-    f.lengths.push_back(n);
+    f.lengths.push_back(std::max<std::int64_t>(n, 0));
   }
   return f;
 }
@@ -68,6 +71,7 @@ Status write_sparse(KernelContext& c, int first, int step, const std::vector<std
 namespace {
 
 using Rows = std::vector<std::vector<std::int64_t>>;
+constexpr FrameRules kDecoding = {.code = Code::kFailedPrecondition, .decoder = true};
 
 Status write_log_probability(KernelContext& c, int output, const Frames& f, const std::vector<double>& scores,
                              std::int64_t paths) {
@@ -87,8 +91,7 @@ class Greedy final : public Kernel {
     return std::unique_ptr<Kernel>(std::make_unique<Greedy>(init.attrs));
   }
   Status run(KernelContext& c) override {
-    ARGOSY_ASSIGN_OR_RETURN(const Frames f,
-                            read_frames("CTCGreedyDecoder", c.input(0), c.input(1), Code::kFailedPrecondition));
+    ARGOSY_ASSIGN_OR_RETURN(const Frames f, read_frames("CTCGreedyDecoder", c.input(0), c.input(1), kDecoding));
     if (blank_ < -f.classes || blank_ >= f.classes) {
       return invalid_argument("CTCGreedyDecoder: blank_index expected to be between ", -f.classes, " and ",
                               f.classes - 1, " but was ", blank_);
@@ -130,8 +133,7 @@ class BeamSearch final : public Kernel {
     return std::unique_ptr<Kernel>(std::make_unique<BeamSearch>(init.attrs));
   }
   Status run(KernelContext& c) override {
-    ARGOSY_ASSIGN_OR_RETURN(const Frames f,
-                            read_frames("CTCBeamSearchDecoder", c.input(0), c.input(1), Code::kFailedPrecondition));
+    ARGOSY_ASSIGN_OR_RETURN(const Frames f, read_frames("CTCBeamSearchDecoder", c.input(0), c.input(1), kDecoding));
     if (paths_ > width_) return invalid_argument("CTCBeamSearchDecoder: requested more paths than the beam width");
     std::vector<Rows> rows(static_cast<std::size_t>(paths_), Rows(static_cast<std::size_t>(f.batch)));
     std::vector<double> scores;

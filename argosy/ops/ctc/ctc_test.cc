@@ -70,7 +70,19 @@ TEST(CtcOps, Decoders) {
              .attrs = {{"merge_repeated", merge}, {"beam_width", width}, {"top_paths", 3}}});
     }
   }
+  // Lengths below 0 are 0, but then there is one path only.
+  check({.op = "CTCGreedyDecoder", .inputs = {logits(3), ints({-4, 3})}});
+  check({.op = "CTCBeamSearchDecoder",
+         .inputs = {logits(4), ints({4, -5})},
+         .attrs = {{"beam_width", 4}, {"top_paths", 1}}});
   check({.op = "CTCGreedyDecoder", .inputs = {logits(3), ints({4, 0})}, .error = Code::kFailedPrecondition});
+  for (const char* op : {"CTCGreedyDecoder", "CTCBeamSearchDecoder"}) {
+    check(
+        {.op = op,
+         .inputs = {Tensor::zeros(DType::kFloat32, {3, 0, 4}), ints({})},
+         .attrs = op == std::string_view("CTCGreedyDecoder") ? AttrMap{} : AttrMap{{"beam_width", 4}, {"top_paths", 1}},
+         .error = Code::kInvalidArgument});
+  }
   check({.op = "CTCGreedyDecoder",
          .inputs = {logits(3), ints({3, 0})},
          .attrs = {{"blank_index", 4}},
@@ -83,6 +95,7 @@ TEST(CtcOps, Decoders) {
   };
   refuses(ints({3, 2}), 1, 2);
   refuses(ints({3, 0}), 10, 2);
+  refuses(ints({3, -2}), 10, 2);
 }
 
 TEST(CtcOps, EditDistances) {

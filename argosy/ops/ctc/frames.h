@@ -21,8 +21,11 @@ struct Frames {
   std::int64_t time = 0, batch = 0, classes = 0;
   std::vector<std::int64_t> lengths;
 };
-// `code`: of the error that a length out of range is.
-Result<Frames> read_frames(std::string_view op, const Tensor& inputs, const Tensor& lengths, Code code);
+struct FrameRules {
+  Code code;             // of the error that a length out of range is
+  bool decoder = false;  // takes lengths below 0 for 0, but no empty inputs
+};
+Result<Frames> read_frames(std::string_view op, const Tensor& inputs, const Tensor& lengths, const FrameRules& rules);
 // The logits of one frame.
 Status read_frame(const Tensor& inputs, const Frames& f, std::int64_t t, std::int64_t b, std::vector<double>& logits);
 // … turned into logarithms of probabilities.

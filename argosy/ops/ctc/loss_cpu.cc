@@ -26,7 +26,8 @@ class CtcLoss final : public Kernel {
 
   Status run(KernelContext& c) override {
     const Tensor& inputs = c.input(0);
-    ARGOSY_ASSIGN_OR_RETURN(const Frames f, read_frames("CTCLoss", inputs, c.input(3), Code::kInvalidArgument));
+    ARGOSY_ASSIGN_OR_RETURN(const Frames f,
+                            read_frames("CTCLoss", inputs, c.input(3), {.code = Code::kInvalidArgument}));
     if (f.time == 0) return invalid_argument("CTCLoss: max time or first dimension of input cannot be 0");
     ARGOSY_ASSIGN_OR_RETURN(const std::vector<Labels> labels, read_labels(c.input(1), c.input(2), f));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const loss, c.output(0, Shape{f.batch}));

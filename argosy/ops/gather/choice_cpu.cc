@@ -66,6 +66,7 @@ bool is_true(const T& value) {
 Status where(KernelContext& c) {
   const Tensor& x = c.input(0);
   const int rank = x.shape().rank();
+  if (rank == 0) return invalid_argument("Where: a scalar has no places to tell; give it an axis");
   using Types =
       TypeList<bool, float, double, bfloat16, float16, std::int32_t, std::int64_t, std::uint8_t, std::int8_t,
                std::int16_t, std::uint16_t, std::uint32_t, std::uint64_t, std::complex<float>, std::complex<double>>;

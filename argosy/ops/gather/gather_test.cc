@@ -133,10 +133,7 @@ TEST(GatherOps, OneHotWhereBucketize) {
          .inputs = {floats({0, -0.f, std::nanf(""), 2})},
          .expect = {Tensor::of<std::int64_t>({2, 1}, {2, 3})},
          .unlike_tensorflow = "has no kernel for half"});
-  check({.op = "Where",
-         .inputs = {Tensor::scalar(true)},
-         .expect = {Tensor::of<std::int64_t>({1, 0}, {})},
-         .unlike_tensorflow = "refuses scalars"});
+  check({.op = "Where", .inputs = {Tensor::scalar(true)}, .error = Code::kInvalidArgument});
   check({.op = "Bucketize",
          .inputs = {floats({-5, 10, 10.5, 150})},
          .attrs = {{"boundaries", std::vector<float>{0, 10, 100}}},
@@ -198,6 +195,15 @@ TEST(GatherOps, Unique) {
          .inputs = {ints({3, 3}), longs({})},
          .expect = {ints({3}), ints({0, 0})},
          .other_dtypes = false});
+  for (const auto& [shape, axis, distinct] :  // slices without elements are all equal
+       {std::tuple{Shape{0, 3}, 1, Shape{0, 1}}, {Shape{2, 0, 3}, 0, Shape{1, 0, 3}}, {Shape{0}, 0, Shape{0}}}) {
+    const std::int64_t n = shape[axis];
+    check({.op = "UniqueWithCountsV2",
+           .inputs = {Tensor::zeros(DType::kInt32, shape), longs({axis})},
+           .expect = {Tensor::zeros(DType::kInt32, distinct), Tensor::zeros(DType::kInt32, {n}),
+                      n == 0 ? ints({}) : ints({static_cast<std::int32_t>(n)})},
+           .other_dtypes = false});
+  }
   fails("Unique", {Tensor::of<std::int32_t>({1, 2}, {1, 2})});
   fails("UniqueV2", {Tensor::of<std::int32_t>({1, 2}, {1, 2}), longs({})});
   fails("UniqueV2", {ints({1, 2}), longs({1})});

@@ -71,8 +71,16 @@ Status unique_slices(KernelContext& c, const Tensor& x, int axis) {
   for (int i = 0; i < axis; ++i) slices.outer *= x.shape()[i];
   for (int i = axis + 1; i < x.shape().rank(); ++i) slices.inner *= x.shape()[i];
   if (slices.outer == 0 || slices.inner == 0) {
-    // All slices are empty and so equal; their number may be beyond memory.
-    if (slices.n > 0) return invalid_argument("Unique: slices of ", x.shape(), " along axis ", axis, " are empty");
+    // All slices are empty and so equal.
+    const std::int64_t distinct = std::min<std::int64_t>(slices.n, 1);
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const idx, c.output(1, Shape({slices.n})));
+    for (std::int64_t s = 0; s < slices.n; ++s) write_index(*idx, s, 0);
+    ARGOSY_RETURN_IF_ERROR(c.output(0, x.shape().with(axis, distinct)).status());
+    if (c.num_outputs() == 3) {
+      ARGOSY_ASSIGN_OR_RETURN(Tensor* const count, c.output(2, Shape({distinct})));
+      if (distinct > 0) write_index(*count, 0, slices.n);
+    }
+    return ok_status();
   }
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const idx, c.output(1, Shape({slices.n})));
   const auto hasher = [&](std::int64_t s) { return slices.hash_of(s); };

@@ -45,7 +45,21 @@ struct Extreme {
   }
   template <typename S>
   static S join(S sum, S x) {
-    return largest ? (sum < x ? x : sum) : (x < sum ? x : sum);
+    // A NaN takes the place of what came before it, and gives way to what comes after it.
+    return largest ? (sum > x ? sum : x) : (sum < x ? sum : x);
+  }
+};
+
+// What folds of sorted rows begin with: the extreme of an infinity alone is that infinity.
+template <bool largest>
+struct SortedExtreme : Extreme<largest> {
+  template <typename S>
+  static S empty() {
+    if constexpr (!std::numeric_limits<S>::has_infinity) {
+      return Extreme<largest>::template empty<S>();
+    } else {
+      return largest ? -std::numeric_limits<S>::infinity() : std::numeric_limits<S>::infinity();
+    }
   }
 };
 
@@ -191,8 +205,8 @@ void add_kernels_cpu_segment(KernelRegistry& kernels) {
   kernels.add("SegmentSum", "cpu", sorted<Sum, NumberTypes>);
   kernels.add("SegmentMean", "cpu", sorted<Mean, NumberTypes>);
   kernels.add("SegmentProd", "cpu", sorted<Prod, NumberTypes>);
-  kernels.add("SegmentMax", "cpu", sorted<Extreme<true>, RealTypes>);
-  kernels.add("SegmentMin", "cpu", sorted<Extreme<false>, RealTypes>);
+  kernels.add("SegmentMax", "cpu", sorted<SortedExtreme<true>, RealTypes>);
+  kernels.add("SegmentMin", "cpu", sorted<SortedExtreme<false>, RealTypes>);
   kernels.add("UnsortedSegmentSum", "cpu", unsorted<Sum, NumberTypes>);
   kernels.add("UnsortedSegmentProd", "cpu", unsorted<Prod, NumberTypes>);
   kernels.add("UnsortedSegmentMax", "cpu", unsorted<Extreme<true>, RealTypes>);

@@ -34,6 +34,17 @@ TEST(SegmentOps, Sorted) {
     check({.op = op, .inputs = {x, int64s({0, 0, 0, INT64_MAX})}, .error = Code::kInvalidArgument});
     check({.op = op, .inputs = {Tensor::scalar(1.0f), ints({0})}, .error = Code::kInvalidArgument});
   }
+  // Of infinities and NaN alone there is nothing else.
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
+  const Tensor special = Tensor::of<float>({4, 2}, {-inf, inf, -inf, nan, inf, -inf, 1, 2});
+  check({.op = "SegmentMax",
+         .inputs = {special, ints({0, 1, 2, 2})},
+         .expect = {Tensor::of<float>({3, 2}, {-inf, inf, -inf, nan, inf, 2})},
+         .check_gradient = false});
+  check({.op = "SegmentMin",
+         .inputs = {special, ints({0, 1, 2, 2})},
+         .expect = {Tensor::of<float>({3, 2}, {-inf, inf, -inf, nan, 1, -inf})},
+         .check_gradient = false});
   check({.op = "SegmentMean",
          .inputs = {ints({1, 2, 4}), ints({0, 0, 0})},
          .expect = {ints({2})},
