@@ -115,7 +115,7 @@ void define_batch_norm(OpRegistry& ops) {
              .outputs = {"x_backprop: T", "scale_backprop: " + u, "offset_backprop: " + u, third + u, fourth + u},
              .attrs = attrs,
              .shape = gradient_shape,
-             .gradient = kNotDifferentiable,
+             .gradient = batch_norm_grad_gradient,
              .cost = batch_norm_cost});
   }
   const std::vector<std::string> attrs = {"T: {half, bfloat16, float}",

@@ -1,12 +1,14 @@
 // The kinds of ops of this folder, defined and given kernels together. Private to it.
 #pragma once
 
+#include "argosy/graph/gradients.h"
 #include "argosy/op/kernel.h"
 #include "argosy/op/registry.h"
 
 namespace argosy {
 
 void define_batch_norm(OpRegistry& ops);
+std::vector<Value> batch_norm_grad_gradient(GradContext& g);
 void define_layer_norm(OpRegistry& ops);
 void define_lrn(OpRegistry& ops);
 Status check_depth_radius(std::string_view op, std::int64_t radius);

@@ -228,6 +228,57 @@ TEST(BatchNorm, GradientsOfEveryVersion) {
   }
 }
 
+// Gradients of gradients, as functions of what the inner ones see.
+TEST(BatchNorm, GradientsOfGradients) {
+  for (const char* version : {"", "V2", "V3"}) {
+    for (const bool training : {true, false}) {
+      for (const std::string format : {"NHWC", "NCHW"}) {
+        SCOPED_TRACE(str_cat(version, training, format));
+        const std::string op = str_cat("FusedBatchNorm", version);
+        const Shape shape = format == "NHWC" ? Shape{3, 1, 2, 2} : Shape{3, 2, 1, 2};
+        check_gradients({.ops = {str_cat("FusedBatchNormGrad", version)},
+                         .at = {random(shape), positive({2}), random(shape, 3)},
+                         .f =
+                             [&](Graph& g, const auto& xs) {
+                               const Value mean = constant(g, random({2}, 5)), variance = constant(g, positive({2})),
+                                           offset = constant(g, random({2}, 7));
+                               const Value y =
+                                   g.add(op, {xs[0], xs[1], offset, mean, variance},
+                                         {{"is_training", training}, {"epsilon", 0.1f}, {"data_format", format}});
+                               return gradients(g, {y}, {xs[0], xs[1], offset}, {.grad_ys = {xs[2]}});
+                             },
+                         .step = 1e-2,
+                         .tolerance = 3e-3});
+      }
+    }
+  }
+}
+
+// The statistics are as the forward pass left them, and 16-bit pictures are computed with in float32.
+TEST(BatchNorm, GradientsOfGradientsInEveryDtype) {
+  for (const DType dtype : {DType::kBfloat16, DType::kFloat16}) {
+    Graph g;
+    const auto second = [&](DType of) {
+      const auto in = [&](std::uint64_t seed) {
+        return constant(g, cast_to(cast_to(random({4, 3, 3, 2}, seed), dtype), of));
+      };
+      const Value x = in(1), dy = in(2), scale = constant(g, positive({2}));
+      const Value y = fused_batch_norm(x, scale, constant(g, random({2}, 7)), {.epsilon = 0.1f}).y;
+      const auto first = gradients(g, {y}, {x}, {.grad_ys = {dy}});
+      return gradients(g, first, {x, scale, dy}, {.grad_ys = {in(3)}});
+    };
+    const auto narrow = second(dtype), exact = second(DType::kFloat32);
+    ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+    for (std::size_t i = 0; i < 3; ++i) {
+      const auto out = evaluate(g, {}, {narrow[i].endpoint(), exact[i].endpoint()});
+      ASSERT_TRUE(out.ok()) << out.status().to_string();
+      EXPECT_EQ((*out)[0].dtype(), i == 1 ? DType::kFloat32 : dtype);
+      EXPECT_EQ(difference(cast_to((*out)[0], DType::kFloat32), (*out)[1], dtype == DType::kFloat16 ? 5e-3 : 4e-2), "")
+          << i;
+    }
+  }
+}
+
 TEST(LayerNorm, Cases) {
   check({.op = "_LayerNorm",
          .inputs = {Tensor::of<float>({1, 4}, {1, 2, 3, 6}), Tensor::vector<float>({2, 2, 2, 2}),
