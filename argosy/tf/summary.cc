@@ -143,7 +143,8 @@ Result<std::string> audio_summary(std::string_view tag, const Tensor& sounds, fl
   if (channels > 0xffff || frames > kMostSamples / std::max<std::int64_t>(channels, 1) || sample_rate > 4e9f) {
     return invalid_argument("sounds of shape ", shape, " at ", sample_rate, " Hz are too large for a WAV file");
   }
-  const auto rate = static_cast<std::uint32_t>(std::llrint(sample_rate));  // halves to the even neighbour
+  const auto rate =
+      static_cast<std::uint32_t>(std::max(1LL, std::llrint(sample_rate)));  // halves to the even neighbour
   tensorflow::Summary summary;
   for (std::int64_t i = 0; i < std::min(shape[0], most); ++i) {
     auto* value = summary.add_value();

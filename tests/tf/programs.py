@@ -31,6 +31,7 @@ tf.disable_v2_behavior()
 tf.logging.set_verbosity(tf.logging.ERROR)
 
 import control
+import curvature
 import distributing
 import models
 import observing
@@ -38,7 +39,7 @@ import pipelines
 import seeds
 from program import PROGRAMS, Run
 
-del control, distributing, models, observing, pipelines, seeds
+del control, curvature, distributing, models, observing, pipelines, seeds
 
 
 @contextlib.contextmanager

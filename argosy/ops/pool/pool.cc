@@ -88,6 +88,13 @@ std::vector<Value> max_grad_grad_gradient(GradContext& g) {
 std::vector<Value> max_v2_gradient(GradContext& g) {
   return {with_attrs(g, "MaxPoolGradV2", {g.x(0), g.y(), g.dy(), g.x(1), g.x(2)}), Value(), Value()};
 }
+std::vector<Value> max_grad_v2_gradient(GradContext& g) {
+  return {Value(), Value(), with_attrs(g, "MaxPoolGradGradV2", {g.x(0), g.x(1), g.dy(), g.x(3), g.x(4)}), Value(),
+          Value()};
+}
+std::vector<Value> max_grad_grad_v2_gradient(GradContext& g) {
+  return {Value(), Value(), with_attrs(g, "MaxPoolGradV2", {g.x(0), g.x(1), g.dy(), g.x(3), g.x(4)}), Value(), Value()};
+}
 std::vector<Value> argmax_gradient(GradContext& g) {
   return {with_attrs(g, "MaxPoolGradWithArgmax", {g.x(), g.dy(0), g.y(1)})};
 }
@@ -157,7 +164,16 @@ void define_max_pool(OpRegistry& ops) {
            .outputs = {"output: T"},
            .attrs = {kPadding, kFormat, kAll},
            .shape = like_first,
-           .gradient = kNotDifferentiable,
+           .gradient = max_grad_v2_gradient,
+           .cost = pool_cost,
+           .host_inputs = {3, 4}});
+  ops.add({.name = "MaxPoolGradGradV2",
+           .doc = "MaxPoolGradGrad with window and strides as inputs.",
+           .inputs = {"orig_input: T", "orig_output: T", "grad: T", "ksize: int32", "strides: int32"},
+           .outputs = {"output: T"},
+           .attrs = {kPadding, kFormat, kAnyReal},
+           .shape = like_second,
+           .gradient = max_grad_grad_v2_gradient,
            .cost = pool_cost,
            .host_inputs = {3, 4}});
   ops.add({.name = "MaxPoolWithArgmax",

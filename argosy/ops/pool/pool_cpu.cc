@@ -310,6 +310,7 @@ void add_kernels_cpu_pool(KernelRegistry& kernels) {
   add<PoolKind::kMaxGrad>(kernels, "MaxPoolGrad");
   add<PoolKind::kMaxGrad>(kernels, "MaxPoolGradV2");
   add<PoolKind::kMaxGradGrad>(kernels, "MaxPoolGradGrad");
+  add<PoolKind::kMaxGradGrad>(kernels, "MaxPoolGradGradV2");
   add<PoolKind::kAvg>(kernels, "AvgPool");
   add<PoolKind::kAvgGrad>(kernels, "AvgPoolGrad");
   add<PoolKind::kArgmax>(kernels, "MaxPoolWithArgmax");

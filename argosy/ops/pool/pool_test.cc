@@ -113,7 +113,8 @@ TEST(Pool, Values) {
          .inputs = {x, Tensor::of<float>({1, 1, 2, 1}, {5, 4}), dy, window, window},
          .attrs = {{"padding", "SAME"}},
          .expect = {Tensor::of<float>({1, 2, 3, 1}, {0, 10, 0, 0, 0, 20})},
-         .other_dtypes = false});
+         .other_dtypes = false,
+         .constant_inputs = {0, 1}});
 }
 
 TEST(Pool, Geometries) {
@@ -157,6 +158,23 @@ TEST(Pool, WindowAsInput) {
          .inputs = {x, Tensor::vector<std::int32_t>({1, 0, 2, 1}), two},
          .attrs = {{"padding", "VALID"}},
          .error = Code::kInvalidArgument});
+  for (const char* padding : {"VALID", "SAME"}) {
+    const Tensor image = distinct({2, 5, 4, 2}), window = Tensor::vector<std::int32_t>({1, 3, 2, 1});
+    const auto y = evaluate_op(*builtin_ops().find("MaxPoolV2"), {{"padding", padding}}, {image, window, two});
+    ASSERT_TRUE(y.ok()) << y.status().to_string();
+    check({.op = "MaxPoolGradV2",
+           .inputs = {image, (*y)[0], random_tensor(DType::kFloat32, (*y)[0].shape(), 3), window, two},
+           .attrs = {{"padding", padding}},
+           .constant_inputs = {0, 1}});
+    check({.op = "MaxPoolGradGradV2",
+           .inputs = {image, (*y)[0], random_tensor(DType::kFloat32, image.shape(), 4), window, two},
+           .attrs = {{"padding", padding}},
+           .constant_inputs = {0, 1}});
+    check({.op = "MaxPoolGradGradV2",
+           .inputs = {image, image, random_tensor(DType::kFloat32, image.shape(), 4), window, two},
+           .attrs = {{"padding", padding}},
+           .error = Code::kInvalidArgument});
+  }
   for (const bool batch : {false, true}) {
     check({.op = "MaxPoolWithArgmax",
            .inputs = {distinct({2, 4, 5, 3})},

@@ -87,7 +87,7 @@ TEST(Summary, Sounds) {
   check({.op = "AudioSummaryV2", .inputs = {word("s"), two, Tensor::scalar(44100.f)}});
   check({.op = "AudioSummaryV2", .inputs = {word("s"), two, Tensor::scalar(8000.5f)}, .attrs = {{"max_outputs", 1}}});
   check({.op = "AudioSummaryV2", .inputs = {word("s"), two.reshaped({1, 5, 2}), Tensor::scalar(100.f)}});
-  for (const float rate : {2.877f, 2.5f, 3.5f}) {  // rounded, halves to even
+  for (const float rate : {2.877f, 2.5f, 3.5f, 0.2f}) {  // rounded, halves to even, but never to 0
     check({.op = "AudioSummaryV2", .inputs = {word("s"), two, Tensor::scalar(rate)}});
   }
   check({.op = "AudioSummary",

@@ -27,22 +27,18 @@ Result<Attributes> read_attributes(std::string_view op, const AttrMap& attrs) {
   Attributes a;
   a.spatial = op.starts_with("Dilation2D") ? 2 : 3;
   a.same = attrs.get_string("padding") == "SAME";
-  if (const auto* format = attrs.find_as<std::string>("data_format"); format != nullptr && *format != "NDHWC") {
-    return unimplemented(op, ": only the layout NDHWC is supported on CPUs, not ", *format);
-  }
-  a.strides = attrs.get<Sizes>("strides");
-  ARGOSY_RETURN_IF_ERROR(check_spatial(op, "strides", a.strides, a.spatial));
+  a.channels_first = attrs.get_or<std::string>("data_format", "NDHWC") == "NCDHW";
+  const auto read = [&](const char* name, const Sizes& given, Sizes& to) -> Status {
+    const bool turned = a.channels_first && given.size() == static_cast<std::size_t>(a.spatial) + 2;
+    to = turned ? channels_last(given) : given;
+    return check_spatial(op, name, to, a.spatial);
+  };
+  ARGOSY_RETURN_IF_ERROR(read("strides", attrs.get<Sizes>("strides"), a.strides));
   a.rates = Sizes(static_cast<std::size_t>(a.spatial + 2), 1);
   for (const char* name : {"dilations", "rates"}) {
-    if (const auto* rates = attrs.find_as<Sizes>(name)) {
-      a.rates = *rates;
-      ARGOSY_RETURN_IF_ERROR(check_spatial(op, name, a.rates, a.spatial));
-    }
+    if (const auto* rates = attrs.find_as<Sizes>(name)) ARGOSY_RETURN_IF_ERROR(read(name, *rates, a.rates));
   }
-  if (const auto* window = attrs.find_as<Sizes>("ksize")) {
-    a.window = *window;
-    ARGOSY_RETURN_IF_ERROR(check_spatial(op, "ksize", a.window, a.spatial));
-  }
+  if (const auto* window = attrs.find_as<Sizes>("ksize")) ARGOSY_RETURN_IF_ERROR(read("ksize", *window, a.window));
   return a;
 }
 

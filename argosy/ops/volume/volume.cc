@@ -1,7 +1,6 @@
 #include "argosy/ops/volume/volume.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "argosy/graph/gradients.h"
 #include "argosy/op/registry.h"
@@ -14,60 +13,56 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
-Sizes sizes_of(const PartialShape& shape, int rank) {
-  return shape.has_rank() ? shape.sizes() : Sizes(static_cast<std::size_t>(rank), PartialShape::kUnknown);
+// With channels last.
+Sizes sizes_of(const volume::Attributes& a, const PartialShape& shape, int rank) {
+  if (!shape.has_rank()) return Sizes(static_cast<std::size_t>(rank), PartialShape::kUnknown);
+  return a.channels_first ? volume::channels_last(shape.sizes()) : shape.sizes();
 }
 
-// Layouts and windows that kernels refuse are no fault of the graph: its shapes stay unknown.
-Result<std::optional<volume::Attributes>> attributes(const ShapeContext& c) {
-  auto a = volume::read_attributes(c.op().name, c.attrs());
-  if (a.ok()) return std::optional(*std::move(a));
-  if (a.status().code() == Code::kUnimplemented) return std::optional<volume::Attributes>();
-  return a.status();
+PartialShape output_shape(const volume::Geometry& g, const volume::Attributes& a, std::int64_t channels) {
+  const Sizes sizes = volume::output_sizes(g, a, channels);
+  return PartialShape(a.channels_first ? volume::channels_second(sizes) : sizes);
 }
 
 Status conv_shape(ShapeContext& c) {
-  ARGOSY_ASSIGN_OR_RETURN(const auto a, attributes(c));
-  if (!a) return ok_status();
+  ARGOSY_ASSIGN_OR_RETURN(const volume::Attributes a, volume::read_attributes(c.op().name, c.attrs()));
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape x, c.with_rank(0, 5));
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape filter, c.with_rank(1, 5));
-  const Sizes xs = sizes_of(x, 5), fs = sizes_of(filter, 5);
+  const Sizes xs = sizes_of(a, x, 5), fs = sizes_of({}, filter, 5);
   if (xs[4] >= 0 && fs[3] >= 0 && xs[4] != fs[3]) {
     return invalid_argument(c.op().name, ": the input has ", xs[4], " channels, the filter ", fs[3]);
   }
-  ARGOSY_ASSIGN_OR_RETURN(const volume::Geometry g, volume::place_windows(c.op().name, *a, xs, fs));
-  c.set_output(0, PartialShape(volume::output_sizes(g, *a, fs[4])));
+  ARGOSY_ASSIGN_OR_RETURN(const volume::Geometry g, volume::place_windows(c.op().name, a, xs, fs));
+  c.set_output(0, output_shape(g, a, fs[4]));
   return ok_status();
 }
 
 Status pool_shape(ShapeContext& c) {
-  ARGOSY_ASSIGN_OR_RETURN(const auto a, attributes(c));
-  if (!a) return ok_status();
+  ARGOSY_ASSIGN_OR_RETURN(const volume::Attributes a, volume::read_attributes(c.op().name, c.attrs()));
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape x, c.with_rank(0, 5));
-  const Sizes xs = sizes_of(x, 5);
-  ARGOSY_ASSIGN_OR_RETURN(const volume::Geometry g, volume::place_windows(c.op().name, *a, xs, {}));
-  c.set_output(0, PartialShape(volume::output_sizes(g, *a, xs[4])));
+  const Sizes xs = sizes_of(a, x, 5);
+  ARGOSY_ASSIGN_OR_RETURN(const volume::Geometry g, volume::place_windows(c.op().name, a, xs, {}));
+  c.set_output(0, output_shape(g, a, xs[4]));
   return ok_status();
 }
 
 Status dilation_shape(ShapeContext& c) {
-  ARGOSY_ASSIGN_OR_RETURN(const auto a, attributes(c));
-  if (!a) return ok_status();
+  ARGOSY_ASSIGN_OR_RETURN(const volume::Attributes a, volume::read_attributes(c.op().name, c.attrs()));
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape x, c.with_rank(0, 4));
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape filter, c.with_rank(1, 3));
-  const Sizes xs = sizes_of(x, 4), fs = sizes_of(filter, 3);
+  const Sizes xs = sizes_of(a, x, 4), fs = sizes_of(a, filter, 3);
   if (xs[3] >= 0 && fs[2] >= 0 && xs[3] != fs[2]) {
     return invalid_argument(c.op().name, ": the input has ", xs[3], " channels, the filter ", fs[2]);
   }
-  ARGOSY_ASSIGN_OR_RETURN(const volume::Geometry g, volume::place_windows(c.op().name, *a, xs, fs));
-  c.set_output(0, PartialShape(volume::output_sizes(g, *a, xs[3])));
+  ARGOSY_ASSIGN_OR_RETURN(const volume::Geometry g, volume::place_windows(c.op().name, a, xs, fs));
+  c.set_output(0, output_shape(g, a, xs[3]));
   return ok_status();
 }
 
 // Output 0 is like input `kLike`, of this rank.
 template <int kLike, int kRank>
 Status like_shape(ShapeContext& c) {
-  ARGOSY_RETURN_IF_ERROR(attributes(c).status());
+  ARGOSY_RETURN_IF_ERROR(volume::read_attributes(c.op().name, c.attrs()).status());
   ARGOSY_ASSIGN_OR_RETURN(PartialShape shape, c.with_rank(kLike, kRank));
   c.set_output(0, std::move(shape));
   return ok_status();
@@ -75,7 +70,7 @@ Status like_shape(ShapeContext& c) {
 // … or its sizes are the integers of input `kSizes`.
 template <int kSizes>
 Status sized_shape(ShapeContext& c) {
-  ARGOSY_RETURN_IF_ERROR(attributes(c).status());
+  ARGOSY_RETURN_IF_ERROR(volume::read_attributes(c.op().name, c.attrs()).status());
   ARGOSY_RETURN_IF_ERROR(c.with_rank(kSizes, 1).status());
   const PartialShape shape = c.input_as_shape(kSizes);
   if (shape.has_rank() && shape.rank() != 5) {
@@ -125,6 +120,13 @@ std::vector<Value> conv_filter_gradient(GradContext& g) {
 }
 std::vector<Value> max_pool_gradient(GradContext& g) {
   return {g.graph().add("MaxPool3DGrad", {g.x(), g.y(), g.dy()}, pool_attrs(g))};
+}
+// What was given to the winner is picked; winners do not move with x.
+std::vector<Value> max_pool_grad_gradient(GradContext& g) {
+  return {Value(), Value(), g.graph().add("MaxPool3DGradGrad", {g.x(0), g.x(1), g.dy()}, pool_attrs(g))};
+}
+std::vector<Value> max_pool_grad_grad_gradient(GradContext& g) {
+  return {Value(), Value(), g.graph().add("MaxPool3DGrad", {g.x(0), g.x(1), g.dy()}, pool_attrs(g))};
 }
 std::vector<Value> avg_pool_gradient(GradContext& g) {
   return {g.graph().add("AvgPool3DGrad", {g.graph().add("Shape", {g.x()}), g.dy()}, pool_attrs(g))};
@@ -194,7 +196,14 @@ void define_volume(OpRegistry& ops) {
            .outputs = {"output: T"},
            .attrs = with(pool, {"T: " + narrow + " = float", "TInput: " + narrow + " = float"}),
            .shape = like_shape<0, 5>,
-           .gradient = kNotDifferentiable});
+           .gradient = max_pool_grad_gradient});
+  ops.add({.name = "MaxPool3DGradGrad",
+           .doc = "grad, read where the greatest of each window lies.",
+           .inputs = {"orig_input: T", "orig_output: T", "grad: T"},
+           .outputs = {"output: T"},
+           .attrs = with(pool, {"T: real"}),
+           .shape = like_shape<1, 5>,
+           .gradient = max_pool_grad_grad_gradient});
   ops.add({.name = "AvgPool3D",
            .doc = "The mean of each window of volumes.",
            .inputs = {"input: T"},
