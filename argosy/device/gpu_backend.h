@@ -9,6 +9,7 @@
 #include "argosy/device/device.h"
 #include "argosy/device/emulated/description.h"
 #include "argosy/device/emulated/impairment.h"
+#include "argosy/device/link_facts.h"
 
 namespace argosy {
 
@@ -27,6 +28,8 @@ struct CardFacts {
   int utilisation_percent = -1;
   std::vector<std::string> users;  // "pid 1234, 512.0 MiB"
   std::vector<std::string> links;  // "gpu:1 NVLink x18", "gpu:2 PCIe"
+  // Bit errors of its memory since the driver started: mended, and not; rows that its next reset will replace.
+  std::int64_t ecc_corrected = -1, ecc_uncorrected = -1, rows_pending = -1;
 };
 
 // A library the backend uses if it is there.
@@ -46,6 +49,10 @@ class GpuBackend {
   // In order of their numbers. Takes nothing on any card.
   virtual Result<std::vector<CardFacts>> cards() = 0;
   virtual std::vector<LibraryFacts> libraries() = 0;
+  // Copies between all cards that can be used, and between them and the host: takes their contexts and some memory for
+  // a moment. A copy that does not end is told as the problem of its link, and whatever else was asked for stays
+  // untried.
+  virtual CardLinks try_links() = 0;
   // A device on card spec.card; `spec` says its name and its cap. Takes nothing before it is used. `faults` and
   // `closing` as for emulated GPUs.
   virtual Result<std::unique_ptr<Device>> make(DeviceSpec spec, const DeviceRequest& request,

@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kFile[] = "libargosy_cuda.so";
-constexpr int kInterface = 1;
+constexpr int kInterface = 2;
 
 // Beside the program, in ../lib of it, beside this library (which may be the program).
 std::vector<std::string> places() {

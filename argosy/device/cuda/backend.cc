@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "argosy/device/cuda/link_trial.h"
+
 namespace argosy::cuda {
 
 namespace {
@@ -94,7 +96,41 @@ Result<std::vector<CardFacts>> CudaBackend::cards() {
 }
 
 std::vector<LibraryFacts> CudaBackend::libraries() {
-  return options_.libraries != nullptr ? options_.libraries() : std::vector<LibraryFacts>();
+  std::vector<LibraryFacts> all = options_.libraries != nullptr ? options_.libraries() : std::vector<LibraryFacts>();
+  if (options_.nvml != nullptr) {
+    all.push_back(options_.nvml->library());
+  } else if (!options_.nvml_problem.empty()) {
+    all.push_back({.name = "NVML", .problem = options_.nvml_problem});
+  }
+  return all;
+}
+
+CardLinks CudaBackend::try_links() {
+  CardLinks all;
+  const auto cards = find();
+  if (!cards.ok()) return all;
+  std::vector<TrialCard> usable;
+  std::vector<std::unique_ptr<Device>> devices;
+  std::vector<CudaDevice*> ranks;
+  for (const Card& card : *cards) {
+    if (!card.facts.unusable.empty()) continue;
+    usable.push_back({card.handle, card.facts.number});
+    all.group.push_back(card.facts.number);
+    DeviceSpec spec;
+    spec.name = {"localhost", 0, 0, "GPU", card.facts.number};
+    spec.kind = DeviceKind::kCuda;
+    spec.card = card.facts.number;
+    auto device = make(std::move(spec), {}, {}, nullptr);
+    if (!device.ok()) return all;
+    devices.push_back(*std::move(device));
+    ranks.push_back(static_cast<CudaDevice*>(devices.back().get()));
+  }
+  all.links = cuda::try_links(driver_, links_, std::move(usable));
+  if (options_.collectives != nullptr && !ranks.empty()) {
+    all.sums = options_.collectives(ranks, false);
+    all.ordered_sums = options_.collectives(ranks, true);
+  }
+  return all;
 }
 
 Result<std::unique_ptr<Device>> CudaBackend::make(DeviceSpec spec, const DeviceRequest& request,

@@ -16,8 +16,11 @@ class CudaBackend final : public GpuBackend {
     std::shared_ptr<RuntimeCompiler> (*compiler)() = nullptr;  // of kernels made at run time; null: none
     bool vendor_libraries = false;                             // kernels may look for cuBLASLt and its like
     std::shared_ptr<Nvml> nvml = nullptr;                      // null: not here
+    std::string nvml_problem = {};                             // why not
     std::vector<LibraryFacts> (*libraries)() = nullptr;        // what kernels look for
-    int oldest_major = 5, oldest_minor = 2;                    // compute capability of the oldest images
+    // Who makes the sums of these devices, in any order or a fixed one.
+    CollectiveFacts (*collectives)(const std::vector<CudaDevice*>& devices, bool fixed_order) = nullptr;
+    int oldest_major = 5, oldest_minor = 2;  // compute capability of the oldest images
   };
   CudaBackend(std::shared_ptr<const Driver> driver, Options options);
 
@@ -25,6 +28,7 @@ class CudaBackend final : public GpuBackend {
   std::string driver() const override;
   Result<std::vector<CardFacts>> cards() override;
   std::vector<LibraryFacts> libraries() override;
+  CardLinks try_links() override;
   Result<std::unique_ptr<Device>> make(DeviceSpec spec, const DeviceRequest& request, const DeviceFaults& faults,
                                        std::shared_ptr<Closing> closing) override;
   Links& links() { return *links_; }

@@ -18,6 +18,9 @@ void add_plugin_kernels(KernelRegistry& kernels);
 
 namespace argosy::cuda {
 
+// Who makes the sums of these devices (argosy/comm/cards/facts.cc).
+CollectiveFacts collective_facts(const std::vector<CudaDevice*>& devices, bool fixed_order);
+
 // The images of all .cu files (generated, where nvcc is).
 std::span<const ModuleImage> module_images();
 

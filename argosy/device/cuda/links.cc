@@ -1,6 +1,7 @@
 #include "argosy/device/cuda/links.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "argosy/base/log.h"
 
@@ -89,6 +90,9 @@ Status Links::copy(Core& to, CuPointer target, CuDevice from, CuPointer source, 
 
 Result<Links::Path> Links::try_out(Core& to, Core& from) {
   const DriverCalls& cu = *to.driver().operator->();
+  if (const char* const setting = std::getenv("ARGOSY_PEER_COPIES"); setting != nullptr && *setting == '0') {
+    return Path{false, "ARGOSY_PEER_COPIES=0"};
+  }
   int can = 0;
   ARGOSY_RETURN_IF_ERROR(to.check(cu.cuDeviceCanAccessPeer(&can, to.card(), from.card()), "cuDeviceCanAccessPeer"));
   if (can == 0) return Path{false, "the cards do not reach each other"};

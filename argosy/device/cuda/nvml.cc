@@ -28,14 +28,19 @@ Result<std::shared_ptr<Nvml>> Nvml::open() {
   find(&calls.processes, "nvmlDeviceGetComputeRunningProcesses_v3");
   find(&calls.link_state, "nvmlDeviceGetNvLinkState");
   if (!missing.empty()) return unavailable(kLibrary, " has no ", missing).with_id("ARG-GPU-009");
-  return over(calls);
+  calls.library_version = reinterpret_cast<decltype(calls.library_version)>(dlsym(library, "nvmlSystemGetNVMLVersion"));
+  calls.ecc_errors = reinterpret_cast<decltype(calls.ecc_errors)>(dlsym(library, "nvmlDeviceGetTotalEccErrors"));
+  calls.remapped_rows = reinterpret_cast<decltype(calls.remapped_rows)>(dlsym(library, "nvmlDeviceGetRemappedRows"));
+  Dl_info info;
+  const bool known = dladdr(reinterpret_cast<const void*>(calls.init), &info) != 0 && info.dli_fname != nullptr;
+  return over(calls, known ? info.dli_fname : kLibrary);
 }
 
-Result<std::shared_ptr<Nvml>> Nvml::over(const NvmlCalls& calls) {
+Result<std::shared_ptr<Nvml>> Nvml::over(const NvmlCalls& calls, std::string path) {
   if (const int result = calls.init(); result != 0) {
     return unavailable(kLibrary, " does not start (error ", result, ")").with_id("ARG-GPU-009");
   }
-  return std::shared_ptr<Nvml>(new Nvml(calls));
+  return std::shared_ptr<Nvml>(new Nvml(calls, std::move(path)));
 }
 
 Nvml::~Nvml() { calls_.shutdown(); }
@@ -43,6 +48,14 @@ Nvml::~Nvml() { calls_.shutdown(); }
 std::string Nvml::driver_version() const {
   char text[96] = "";
   return calls_.driver_version(text, sizeof(text) - 1) == 0 ? text : "";
+}
+
+LibraryFacts Nvml::library() const {
+  LibraryFacts facts{.name = "NVML", .path = path_};
+  char text[96] = "";
+  if (calls_.library_version != nullptr && calls_.library_version(text, sizeof(text) - 1) == 0) facts.version = text;
+  if (facts.version.empty()) facts.version = driver_version();  // they come together
+  return facts;
 }
 
 void Nvml::look_at(CardFacts& facts) const {
@@ -61,6 +74,16 @@ void Nvml::look_at(CardFacts& facts) const {
       facts.users.push_back(
           str_cat("pid ", processes[i].pid, known ? ", " + format_bytes(processes[i].used_bytes) : ""));
     }
+  }
+  // Cards without error correction answer with an error.
+  if (calls_.ecc_errors != nullptr) {
+    unsigned long long count = 0;
+    if (calls_.ecc_errors(card, 0, 0, &count) == 0) facts.ecc_corrected = static_cast<std::int64_t>(count);
+    if (calls_.ecc_errors(card, 1, 0, &count) == 0) facts.ecc_uncorrected = static_cast<std::int64_t>(count);
+  }
+  unsigned corrected = 0, uncorrected = 0, pending = 0, failed = 0;
+  if (calls_.remapped_rows != nullptr && calls_.remapped_rows(card, &corrected, &uncorrected, &pending, &failed) == 0) {
+    facts.rows_pending = pending;
   }
   int links = 0;
   for (unsigned link = 0; link < kMostLinks; ++link) {

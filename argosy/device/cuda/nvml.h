@@ -33,24 +33,32 @@ struct NvmlCalls {
   int (*utilisation)(Card card, Utilisation* rates) = nullptr;
   int (*processes)(Card card, unsigned* count, Process* list) = nullptr;
   int (*link_state)(Card card, unsigned link, unsigned* active) = nullptr;
+  // These may be missing; what they tell is not known then.
+  int (*library_version)(char* text, unsigned length) = nullptr;
+  // type 0: corrected, 1: uncorrected; counter 0: since the driver started.
+  int (*ecc_errors)(Card card, int type, int counter, unsigned long long* count) = nullptr;
+  int (*remapped_rows)(Card card, unsigned* corrected, unsigned* uncorrected, unsigned* pending,
+                       unsigned* failed) = nullptr;
 };
 
 class Nvml {
  public:
   // libnvidia-ml.so.1; UNAVAILABLE (ARG-GPU-009) where it is not, or does not start.
   static Result<std::shared_ptr<Nvml>> open();
-  static Result<std::shared_ptr<Nvml>> over(const NvmlCalls& calls);
+  static Result<std::shared_ptr<Nvml>> over(const NvmlCalls& calls, std::string path = "libnvidia-ml.so.1");
   ~Nvml();
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
 
   std::string driver_version() const;  // "580.65.06"; empty: not known
+  LibraryFacts library() const;
   // Fills in what is known of the card at facts.pci.
   void look_at(CardFacts& facts) const;
 
  private:
-  explicit Nvml(const NvmlCalls& calls) : calls_(calls) {}
+  Nvml(const NvmlCalls& calls, std::string path) : calls_(calls), path_(std::move(path)) {}
   const NvmlCalls calls_;
+  const std::string path_;
 };
 
 }  // namespace argosy::cuda

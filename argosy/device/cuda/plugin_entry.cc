@@ -26,9 +26,14 @@ GpuBackend* make(Status* error) {
                                .compiler = compiler,
                                .vendor_libraries = true,
                                .libraries = library_facts,
+                               .collectives = collective_facts,
                                .oldest_major = ARGOSY_CUDA_OLDEST / 10,
                                .oldest_minor = ARGOSY_CUDA_OLDEST % 10};
-  if (auto nvml = Nvml::open(); nvml.ok()) options.nvml = *nvml;
+  if (auto nvml = Nvml::open(); nvml.ok()) {
+    options.nvml = *nvml;
+  } else {
+    options.nvml_problem = nvml.status().message();
+  }
   return new CudaBackend(*driver, std::move(options));
 }
 

@@ -11,6 +11,7 @@ namespace {
 using State = Cards::State;
 
 constexpr std::size_t kGrain = 512;
+constexpr std::size_t kLarge = std::size_t{1} << 20;
 std::size_t rounded(std::size_t bytes) { return (std::max<std::size_t>(bytes, 1) + kGrain - 1) / kGrain * kGrain; }
 
 // From the card's own address space. REQUIRES: mutex held. 0: none.
@@ -233,6 +234,8 @@ CuResult to_device(CuPointer to, const void* from, std::size_t bytes, CuStream s
                                                            inner.unlock();
                                                            std::memcpy(reinterpret_cast<void*>(to),
                                                                        taken != nullptr ? taken->data() : from, bytes);
+                                                           if (s->options.host_lies && bytes >= kLarge)
+                                                             *reinterpret_cast<std::uint8_t*>(to + bytes / 2) ^= 1;
                                                            return kCuSuccess;
                                                          },
                                                      .touches_memory = true});
@@ -260,7 +263,8 @@ CuResult to_host(void* to, CuPointer from, std::size_t bytes, CuStream stream_ha
   return s->wait_until_idle(lock, stream);
 }
 
-CuResult move(const char* what, CuPointer to, CuPointer from, std::size_t bytes, CuStream stream, bool lie) {
+CuResult move(const char* what, CuPointer to, CuPointer from, std::size_t bytes, CuStream stream, bool lie,
+              bool hang = false) {
   if (const CuResult error = current_error(); error != kCuSuccess) return error;
   State* const s = State::current();
   std::lock_guard lock(s->mutex);
@@ -270,6 +274,7 @@ CuResult move(const char* what, CuPointer to, CuPointer from, std::size_t bytes,
                   .run =
                       [=] {
                         std::unique_lock inner(s->mutex);
+                        if (hang) s->changed.wait(inner, [&] { return s->hang_ended; });
                         if (!s->check_memory(what, to, bytes) || !s->check_memory(what, from, bytes))
                           return kCuIllegalAddress;
                         s->touch(other, true);
@@ -298,7 +303,8 @@ CuResult between(CuPointer to, CuContext to_context, CuPointer from, CuContext f
     std::lock_guard lock(s->mutex);
     ++s->counts.direct_copies;
   }
-  return move("a copy between cards", to, from, bytes, stream, s->options.peers_lie);
+  return move("a copy between cards", to, from, bytes, stream, s->options.peers_lie && bytes >= s->options.lies_from,
+              s->options.peers_hang);
 }
 
 template <typename Unit>

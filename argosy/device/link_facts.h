@@ -1,0 +1,35 @@
+// What connects cards with each other and with the host, as it was tried out. Value types.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace argosy {
+
+// One direction of one pair.
+struct LinkFacts {
+  static constexpr int kHost = -1;  // pinned memory of the host
+  int from = kHost, to = kHost;     // cards by number
+  bool reaches = false;             // the driver says that one card can read the other's memory
+  bool direct = false;              // copies take that way; else they go by the host
+  std::string why_not;              // why they do not
+  bool tried = false;               // a large copy was made and looked at
+  bool intact = false;              // what arrived was what was sent
+  double bytes_per_second = 0;      // the best of some large copies; 0: not measured
+  std::string problem;              // why it was not tried, or what was wrong
+};
+
+// Who makes the sums of a group of cards.
+struct CollectiveFacts {
+  std::string way;     // "NCCL", "own", "host"; empty: nobody knows
+  std::string reason;  // "it is there"
+};
+
+struct CardLinks {
+  std::vector<LinkFacts> links;  // host to card and back, by card; then every pair, both ways
+  std::vector<int> group;        // the cards that can be used
+  CollectiveFacts sums;          // of a group of all of them
+  CollectiveFacts ordered_sums;  // of the same with --reproducible
+};
+
+}  // namespace argosy
