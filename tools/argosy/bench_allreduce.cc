@@ -1,4 +1,5 @@
-// All-reduce between emulated GPUs of one process, on their communication streams, against what memory allows.
+// All-reduce between cards (bench_cards.cc), or emulated GPUs of one process, on their communication streams, against
+// what memory allows.
 //
 // All-reduce of S bytes on n ranks must read and write n buffers of S bytes. The memory limit is that traffic at the
 // speed at which as many threads as ranks or cores, whichever is less, pass over an array too large for any cache,
@@ -12,6 +13,8 @@
 #include "argosy/device/device.h"
 #include "benchmarks/measure.h"
 #include "tools/argosy/bench.h"
+#include "tools/argosy/bench_cards.h"
+#include "tools/argosy/device_flags.h"
 
 namespace argosy::cli {
 
@@ -21,6 +24,7 @@ using benchmark::time_of;
 using benchmark::Times;
 
 struct Options {
+  DeviceRequest request;
   std::int64_t ranks = 0;
 };
 
@@ -94,10 +98,19 @@ Result<BenchRow> measure_one(int ranks, std::size_t bytes) {
                   giga / limit};
 }
 
-Result<BenchResult> measure(const Options& options, Console&) {
+Result<BenchResult> measure(const Options& options, Console& console) {
+  ARGOSY_ASSIGN_OR_RETURN(const bool on_cards, names_cards(options.request));
+  if (on_cards) return bench_card_sums(options.request, static_cast<int>(options.ranks), console);
   BenchResult result{.benchmark = "allreduce"};
-  for (const int ranks : {2, 4}) {
-    if (options.ranks != 0 && ranks != options.ranks) continue;
+  std::vector<int> counts = {2, 4};
+  if (options.ranks != 0) counts = {static_cast<int>(options.ranks)};
+  if (!options.request.devices.empty() || !options.request.emulate.empty()) {
+    ARGOSY_RETURN_IF_ERROR(emulated_gpus(options.request, 2, 2).status());
+    ARGOSY_ASSIGN_OR_RETURN(const std::vector<DeviceSpec> devices, chosen_devices(options.request));
+    counts = {static_cast<int>(std::ssize(devices))};
+  }
+  for (const int ranks : counts) {
+    if (ranks < 2) return invalid_argument("a sum needs two GPUs: --ranks 2").with_id("ARG-DEV-001");
     for (std::size_t kib = 64; kib <= 65536; kib *= 4) {
       ARGOSY_ASSIGN_OR_RETURN(BenchRow row, measure_one(ranks, kib << 10));
       result.rows.push_back(std::move(row));
@@ -111,9 +124,14 @@ Result<BenchResult> measure(const Options& options, Console&) {
 
 void add_bench_allreduce(Command& bench) {
   Options* options = nullptr;
-  add_benchmark(bench, "allreduce", "Sums over emulated GPUs of one process", options, measure)
-      .option("--ranks N", options->ranks, "2 or 4; 0 for both", {.least = 0, .most = 4})
-      .example("argosy bench allreduce", "64 KiB to 64 MiB between 2 and 4 devices");
+  Command& command =
+      add_benchmark(bench, "allreduce", "Sums over GPUs of one process, cards or emulated ones", options, measure);
+  add_device_flags(command, options->request);
+  command
+      .option("--ranks N", options->ranks, "emulated GPUs: 2 or 4; cards: the first so many of them; 0: both, all",
+              {.least = 0, .most = 64})
+      .example("argosy bench allreduce", "64 KiB to 64 MiB between the cards, or 2 and 4 emulated GPUs")
+      .example("argosy bench allreduce --devices gpu:0,gpu:1", "between two cards, beside what their links allow");
 }
 
 }  // namespace argosy::cli

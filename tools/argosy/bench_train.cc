@@ -9,15 +9,19 @@
 #include "argosy/train/step_cost.h"
 #include "benchmarks/measure.h"
 #include "tools/argosy/bench.h"
+#include "tools/argosy/bench_cards.h"
 #include "tools/argosy/console.h"
+#include "tools/argosy/device_flags.h"
 
 namespace argosy::cli {
 
 namespace {
 
 struct Options {
+  DeviceRequest request;
   std::string only;
   double seconds = 4;
+  std::int64_t product = 4096;
 };
 
 struct Row {
@@ -25,10 +29,11 @@ struct Row {
   ModelBuilder model;
   Optimizer optimizer;
   std::int64_t batch = 0;
-  int devices = 0;  // 0: the CPU with this many `cores`; else emulated GPUs, which share the cores
+  int devices = 0;  // 0: the CPU with this many `cores`, or cards; else emulated GPUs, which share the cores
   int cores = 1;
   DType compute = DType::kInvalid;
-  bool per_step = false;  // microseconds a step instead of samples a second
+  bool per_step = false;               // microseconds a step instead of samples a second
+  std::vector<DeviceSpec> cards = {};  // those it runs on, where it does
 };
 
 std::vector<Row> rows() {
@@ -60,6 +65,22 @@ std::vector<Row> rows() {
   return all;
 }
 
+// The same models on the first of these cards, and on all.
+std::vector<Row> card_rows(const std::vector<DeviceSpec>& cards) {
+  std::vector<Row> all;
+  for (Row row : rows()) {
+    if (row.devices > 0 || row.cores != available_cores()) continue;
+    row.name = row.name.substr(0, row.name.rfind(", "));
+    for (const std::size_t count : {std::size_t{1}, cards.size()}) {
+      if (count == 1 && !all.empty() && all.back().name == row.name + ", 1 gpu") break;
+      all.push_back(row);
+      all.back().name = str_cat(row.name, ", ", count, count == 1 ? " gpu" : " gpus");
+      all.back().cards.assign(cards.begin(), cards.begin() + static_cast<std::ptrdiff_t>(count));
+    }
+  }
+  return all;
+}
+
 // Tensors of the right shapes: small numbers, valid classes.
 std::vector<Tensor> made_up_batch(const BuiltModel& built, std::int64_t batch) {
   std::vector<Tensor> feeds;
@@ -86,12 +107,20 @@ struct Measured {
   double gflop = 0;        // a step
 };
 
-Result<Measured> measure_row(const Row& row, double seconds) {
+Result<Measured> measure_row(const Row& row, double seconds, const DeviceRequest& request) {
   SessionOptions session;
-  session.devices.devices = row.devices > 0 ? str_cat(row.devices) : "cpu:0";
-  if (row.devices > 0) session.devices.emulate = str_cat(row.devices);
-  session.devices.cpu_threads = row.devices > 0 ? 0 : row.cores;
-  ARGOSY_ASSIGN_OR_RETURN(const auto devices, chosen_devices(session.devices));
+  if (!row.cards.empty()) {
+    // The session has all that were asked for; the program takes the first so many.
+    session.devices = request;
+  } else {
+    session.devices.devices = row.devices > 0 ? str_cat(row.devices) : "cpu:0";
+    if (row.devices > 0) session.devices.emulate = str_cat(row.devices);
+    session.devices.cpu_threads = row.devices > 0 ? 0 : row.cores;
+  }
+  std::vector<DeviceSpec> devices = row.cards;
+  if (devices.empty()) {
+    ARGOSY_ASSIGN_OR_RETURN(devices, chosen_devices(session.devices));
+  }
   ARGOSY_ASSIGN_OR_RETURN(BuiltModel built, build_model(row.model, {.compute = row.compute}, &row.optimizer));
   ARGOSY_ASSIGN_OR_RETURN(const auto program,
                           Program::make(std::move(built), {.devices = devices, .session = session}));
@@ -110,15 +139,50 @@ Result<Measured> measure_row(const Row& row, double seconds) {
   return measured;
 }
 
+// GFLOP/s of products where a row runs; nothing where several share a card.
+struct Rates {
+  double one_core = 0, all_cores = 0;
+  std::vector<double> by_card;  // of the cards asked for
+
+  double of(const Row& row) const {
+    if (row.cards.empty()) return row.cores == 1 ? one_core : all_cores;
+    double sum = 0;
+    for (std::size_t i = 0; i < row.cards.size(); ++i) {
+      bool seen = false;
+      for (std::size_t k = 0; k < i; ++k) seen = seen || row.cards[k].card == row.cards[i].card;
+      if (!seen) sum += by_card[i];
+    }
+    return sum;
+  }
+};
+
 Result<BenchResult> measure(const Options& options, Console& console) {
   BenchResult result{.benchmark = "train"};
   const int cores = available_cores();
-  ARGOSY_ASSIGN_OR_RETURN(const double one_core, raw_matmul_rate(1024, 1, 1));
-  ARGOSY_ASSIGN_OR_RETURN(const double all_cores, raw_matmul_rate(1024, 1, cores));
-  for (const Row& row : rows()) {
+  // Where nothing is said, the CPU's rows; cards are named.
+  std::vector<DeviceSpec> cards;
+  if (!options.request.devices.empty()) {
+    ARGOSY_ASSIGN_OR_RETURN(cards, chosen_devices(options.request));
+    std::erase_if(cards, [](const DeviceSpec& spec) { return spec.kind != DeviceKind::kCuda; });
+    if (cards.empty()) {
+      return invalid_argument("bench train takes cards by --devices; ", options.request.devices, " has none")
+          .with_id("ARG-DEV-001")
+          .with_next("argosy bench train, without --devices: the CPU, and emulated GPUs");
+    }
+  }
+  Rates rates;
+  if (cards.empty()) {
+    ARGOSY_ASSIGN_OR_RETURN(rates.one_core, raw_matmul_rate(1024, 1, 1));
+    ARGOSY_ASSIGN_OR_RETURN(rates.all_cores, raw_matmul_rate(1024, 1, cores));
+  }
+  for (const DeviceSpec& card : cards) {
+    ARGOSY_ASSIGN_OR_RETURN(const double rate, card_matmul_rate(options.request, card, options.product));
+    rates.by_card.push_back(rate);
+  }
+  for (const Row& row : cards.empty() ? rows() : card_rows(cards)) {
     if (!options.only.empty() && row.name.find(options.only) == std::string::npos) continue;
     console.note(str_cat("measuring ", row.name));
-    auto measured = measure_row(row, options.seconds);
+    auto measured = measure_row(row, options.seconds, options.request);
     if (!measured.ok() && measured.status().code() == Code::kUnimplemented) {
       result.notes.push_back(str_cat(row.name, " left out: ", measured.status().message()));
       continue;
@@ -127,7 +191,7 @@ Result<BenchResult> measure(const Options& options, Console& console) {
     const double best = measured->times.min(), median = measured->times.median();
     // The limit is one of float32 arithmetic: nothing is said of bfloat16's.
     std::optional<double> ideal;
-    if (row.compute == DType::kInvalid) ideal = measured->gflop / (row.cores == 1 ? one_core : all_cores);
+    if (row.compute == DType::kInvalid) ideal = measured->gflop / rates.of(row);
     if (row.per_step) {
       if (ideal) *ideal *= 1e6;
       result.rows.push_back({row.name, "us/step", best * 1e6, median * 1e6, ideal});
@@ -145,10 +209,15 @@ Result<BenchResult> measure(const Options& options, Console& console) {
 
 void add_bench_train(Command& bench) {
   Options* options = nullptr;
-  add_benchmark(bench, "train", "Training steps of the models, beside their arithmetic alone", options, measure)
-      .option("--only NAME", options->only, "rows whose name has this in it")
+  Command& command =
+      add_benchmark(bench, "train", "Training steps of the models, beside their arithmetic alone", options, measure);
+  add_device_flags(command, options->request);
+  command.option("--only NAME", options->only, "rows whose name has this in it")
       .option("--seconds S", options->seconds, "how long to measure each row", {.least = 0.1, .most = 3600})
-      .example("argosy bench train --only lenet", "LeNet on one core, on all, and as two towers");
+      .option("--product N", options->product, "cards: size of the matrices by which the limit is found",
+              {.least = 64, .most = 32768})
+      .example("argosy bench train --only lenet", "LeNet on one core, on all, and as two towers")
+      .example("argosy bench train --devices gpu:0,gpu:1", "every model on one card, and on two");
 }
 
 }  // namespace argosy::cli

@@ -2,6 +2,7 @@
 
 #include "argosy/base/str.h"
 #include "argosy/device/cards.h"
+#include "tools/argosy/card_links.h"
 #include "tools/argosy/command.h"
 #include "tools/argosy/console.h"
 #include "tools/argosy/doctor_machine.h"
@@ -16,7 +17,7 @@ namespace {
 constexpr const char* kEmulationExample = "argosy train autoencoder --emulate 2";
 
 // What is worth changing, each with what to do about it.
-std::vector<std::string> advice(const MachineFacts& facts, const GpuReport& gpus) {
+std::vector<std::string> advice(const MachineFacts& facts, const GpuReport& gpus, const CardLinks& links) {
   const BuildInfo build = build_info();
   std::vector<std::string> list;
   if (!facts.nvidia_gpus.empty() && gpus.backend == nullptr) {
@@ -25,7 +26,19 @@ std::vector<std::string> advice(const MachineFacts& facts, const GpuReport& gpus
   }
   for (const CardFacts& card : gpus.cards) {
     if (!card.unusable.empty()) list.push_back(str_cat("card ", card.number, " cannot be used: ", card.unusable));
+    if (card.ecc_uncorrected > 0) {
+      list.push_back(str_cat("card ", card.number, " has met ", card.ecc_uncorrected,
+                             " bit errors it could not mend since its driver started: end what runs on it, nvidia-smi "
+                             "-r -i ",
+                             card.pci, ", and have it looked at if they come again"));
+    }
+    if (card.rows_pending > 0) {
+      list.push_back(str_cat("card ", card.number, " replaces ", card.rows_pending,
+                             " rows of its memory at its next reset: nvidia-smi -r -i ", card.pci));
+    }
   }
+  const std::vector<std::string> of_links = links_advice(links);
+  list.insert(list.end(), of_links.begin(), of_links.end());
   if (gpus.backend != nullptr) {
     for (const LibraryFacts& library : gpus.backend->libraries()) {
       if (!library.problem.empty()) list.push_back(str_cat(library.problem, "; what needs it runs on plain kernels"));
@@ -53,8 +66,9 @@ std::vector<std::string> advice(const MachineFacts& facts, const GpuReport& gpus
   return list;
 }
 
-nlohmann::ordered_json to_json(const MachineFacts& facts, const GpuReport& gpus) {
+nlohmann::ordered_json to_json(const MachineFacts& facts, const GpuReport& gpus, const CardLinks& links) {
   nlohmann::ordered_json cards = gpu_json(gpus);
+  cards.update(links_json(links));
   cards["nvidia_driver"] = facts.nvidia_driver;
   cards["nvidia"] = facts.nvidia_gpus;
   nlohmann::ordered_json libraries_found = nlohmann::ordered_json::object(), disks = nlohmann::ordered_json::array();
@@ -81,10 +95,10 @@ nlohmann::ordered_json to_json(const MachineFacts& facts, const GpuReport& gpus)
           {"disks", disks},
           {"libraries", libraries_found},
           {"settings", facts.settings},
-          {"advice", advice(facts, gpus)}};
+          {"advice", advice(facts, gpus, links)}};
 }
 
-std::string to_text(const MachineFacts& facts, const GpuReport& gpus, const Console& console) {
+std::string to_text(const MachineFacts& facts, const GpuReport& gpus, const CardLinks& links, const Console& console) {
   std::string text;
   const auto line = [&](std::string_view name, const std::string& what) {
     std::string left(name);
@@ -107,6 +121,11 @@ std::string to_text(const MachineFacts& facts, const GpuReport& gpus, const Cons
            library.problem.empty() ? str_cat(library.name, " ", library.version, ", ", library.path) : library.problem);
     }
   }
+  if (const std::string table = links_table(links); !table.empty()) {
+    line("links", "GB/s of large copies, from the row's side to the column's; the host's memory is pinned");
+    for (const std::string& row : str_split(str_trim(table), '\n')) line("", row);
+  }
+  if (const std::string sums = links_sums(links); !sums.empty()) line("sums", sums);
   line("", str_cat("two emulated ones, in host memory: ", kEmulationExample));
   for (const DiskFacts& disk : facts.disks) {
     line("disk", str_cat(disk.path, ": ", format_bytes(disk.free_bytes), " free of ", format_bytes(disk.total_bytes)));
@@ -115,7 +134,7 @@ std::string to_text(const MachineFacts& facts, const GpuReport& gpus, const Cons
   for (const Library& library : libraries()) names.push_back(str_cat(library.name, " ", library.version));
   line("libraries", str_join(names));
   for (const std::string& setting : facts.settings) line("setting", setting);
-  const std::vector<std::string> hints = advice(facts, gpus);
+  const std::vector<std::string> hints = advice(facts, gpus, links);
   for (const std::string& hint : hints) line("advice", hint);
   if (hints.empty()) line("advice", "nothing to complain about");
   return text;
@@ -124,17 +143,23 @@ std::string to_text(const MachineFacts& facts, const GpuReport& gpus, const Cons
 }  // namespace
 
 void define_doctor(Command& program) {
-  program.add("doctor", "What this machine can do, and what holds it back")
+  Command& doctor = program.add("doctor", "What this machine can do, and what holds it back");
+  bool& quick = doctor.own<bool>();
+  doctor.option("--quick", quick, "look only: take no card, try no link")
       .json()
       .example("argosy doctor", "a report to read, or to paste into a bug report")
       .example("argosy doctor --json", "the same for scripts")
       .about(
-          "Changes nothing and takes no device. Environment variables that change what argosy does are listed with\n"
-          "their values: look through the report before you make it public.")
-      .runs([](Console& console) -> Result<int> {
+          "Changes nothing. Where there are cards, copies between all of them and to the host's memory are made, "
+          "looked\n"
+          "at and timed: that takes 32 MiB of each for a moment, unless --quick is given. Environment variables that\n"
+          "change what argosy does are listed with their values: look through the report before you make it public.")
+      .runs([&quick](Console& console) -> Result<int> {
         const MachineFacts facts = look_at_machine();
         const GpuReport gpus = look_for_gpus({});
-        console.print(console.json() ? to_json(facts, gpus).dump(2) + "\n" : to_text(facts, gpus, console));
+        const CardLinks links = quick || gpus.backend == nullptr ? CardLinks() : gpus.backend->try_links();
+        console.print(console.json() ? to_json(facts, gpus, links).dump(2) + "\n"
+                                     : to_text(facts, gpus, links, console));
         return kDone;
       });
 }

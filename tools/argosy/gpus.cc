@@ -20,6 +20,9 @@ nlohmann::ordered_json card_json(const CardFacts& card) {
           {"compute_capability", str_cat(card.major, ".", card.minor)},
           {"multiprocessors", card.multiprocessors},
           {"utilisation_percent", known_or_null(card.utilisation_percent)},
+          {"ecc_corrected", known_or_null(card.ecc_corrected)},
+          {"ecc_uncorrected", known_or_null(card.ecc_uncorrected)},
+          {"rows_pending", known_or_null(card.rows_pending)},
           {"users", card.users},
           {"links", card.links},
           {"usable", card.unusable.empty()},
@@ -48,6 +51,9 @@ std::string gpu_table(const GpuReport& report) {
                     card.utilisation_percent < 0 ? "?" : str_cat(card.utilisation_percent, " %"),
                     str_cat(card.major, ".", card.minor), card.pci, card.uuid});
     if (!card.unusable.empty()) lines += str_cat("card ", card.number, " cannot be used: ", card.unusable, "\n");
+    if (card.ecc_uncorrected > 0) {
+      lines += str_cat("card ", card.number, " has met ", card.ecc_uncorrected, " bit errors it could not mend\n");
+    }
     if (!card.users.empty()) lines += str_cat("card ", card.number, " is in use by ", str_join(card.users), "\n");
     if (!card.links.empty()) lines += str_cat("card ", card.number, " reaches ", str_join(card.links), "\n");
   }

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""The program as its user meets it on a machine with cards: the plug-in is one with fake cards (fake_plugin.cc)."""
+import argparse
+import json
+import os
+import subprocess
+import unittest
+
+PROGRAM = PLUGIN = ""
+
+
+def argosy(*args, cards="cards=2", code=0, **environment):
+    # What changes the devices around here must not change them in the test.
+    env = {k: v for k, v in os.environ.items() if k not in ("ARGOSY_EMULATE", "ARGOSY_FAULTS", "ARGOSY_VIRTUAL_GPUS")}
+    env |= {"ARGOSY_CUDA_PLUGIN": PLUGIN, "ARGOSY_FAKE_CARDS": cards} | environment
+    done = subprocess.run([PROGRAM, *args], capture_output=True, text=True, timeout=300, env=env)
+    if done.returncode != code:
+        raise AssertionError(f"{args}: exit {done.returncode}, expected {code}\n{done.stdout}\n{done.stderr}")
+    return json.loads(done.stdout) if "--json" in args and code == 0 else done
+
+
+def link(gpus, a, b):
+    return next(one for one in gpus["links"] if one["from"] == a and one["to"] == b)
+
+
+class Doctor(unittest.TestCase):
+    def test_every_pair_is_tried_and_shown_as_a_matrix(self):
+        text = argosy("doctor", cards="cards=3,nccl=yes").stdout
+        self.assertIn("from \\ to", text)
+        self.assertRegex(text, r"gpu:0 +[0-9.]+ +- +[0-9.]+ direct +[0-9.]+ direct")
+        self.assertRegex(text, r"host +- +[0-9.]+ +[0-9.]+ +[0-9.]+")
+        self.assertIn("of gpu:0, gpu:1, gpu:2: by NCCL (it is there)", text)
+        self.assertIn("with --reproducible: by kernels of our own (the order of the sum is fixed)", text)
+        self.assertIn("cuBLASLt 13.0.2, /fake/libcublasLt.so.13", text)
+        self.assertIn("libnvidia-ml.so.1 is not found", text)
+
+    def test_json_has_the_same(self):
+        gpus = argosy("doctor", "--json", cards="cards=2,nccl=yes")["gpus"]
+        self.assertEqual(len(gpus["links"]), 6)
+        for one in gpus["links"]:
+            self.assertTrue(one["tried"] and one["intact"], one)
+            self.assertGreater(one["bytes_per_second"], 0)
+        self.assertTrue(link(gpus, "gpu:0", "gpu:1")["peer_access"])
+        self.assertIsNone(link(gpus, "host", "gpu:1")["peer_access"])
+        self.assertEqual(gpus["collectives"]["way"], "NCCL")
+        self.assertEqual(gpus["collectives_reproducible"]["way"], "own")
+        self.assertIn("NVML", [library["name"] for library in gpus["cuda_libraries"]])
+
+    def test_cards_that_do_not_reach_each_other(self):
+        gpus = argosy("doctor", "--json", cards="cards=2,peers=refused")["gpus"]
+        one = link(gpus, "gpu:1", "gpu:0")
+        self.assertEqual((one["way"], one["peer_access"], one["intact"]), ("host", False, True))
+        self.assertIn("gpu:1 to gpu:0 by the host: the cards do not reach each other",
+                      argosy("doctor", cards="cards=2,peers=refused").stdout)
+
+    def test_wrong_data_is_advice(self):
+        report = argosy("doctor", "--json", cards="cards=2,peers=lie")
+        self.assertEqual(link(report["gpus"], "gpu:0", "gpu:1")["way"], "host")
+        self.assertTrue(any("wrong data" in line for line in report["advice"]), report["advice"])
+        text = argosy("doctor", cards="cards=2,peers=lie-large").stdout
+        self.assertIn("WRONG DATA", text)
+        self.assertIn("ARGOSY_PEER_COPIES=0", text)
+        text = argosy("doctor", cards="cards=2,peers=lie-large", ARGOSY_PEER_COPIES="0").stdout
+        self.assertNotIn("WRONG DATA", text)
+        self.assertIn("by host", text)
+        text = argosy("doctor", cards="host=lie").stdout
+        self.assertIn("host to gpu:0: what arrives is not what was sent", text)
+
+    def test_missing_libraries_and_an_old_one(self):
+        text = argosy("doctor", cards="cards=2,libraries=none").stdout
+        self.assertIn("cuBLASLt is not found", text)
+        self.assertIn("by kernels of our own (no library of NVIDIA's is looked for here)", text)
+        gpus = argosy("doctor", "--json", cards="cards=2,nccl=old")["gpus"]
+        self.assertEqual(gpus["collectives"]["way"], "own")
+        self.assertIn("too old", gpus["collectives"]["reason"])
+
+    def test_quick_takes_no_card(self):
+        gpus = argosy("doctor", "--json", "--quick")["gpus"]
+        self.assertEqual(gpus["links"], [])
+        self.assertEqual(len(gpus["cards"]), 2)
+
+
+class Bench(unittest.TestCase):
+    def rows(self, *args, **more):
+        report = argosy("bench", *args, "--json", **more)
+        return report, {row["name"]: row for row in report["rows"]}
+
+    def test_copy_stands_beside_the_links(self):
+        _, rows = self.rows("copy", "--devices", "gpu:0,gpu:1", "--mib", "2")
+        self.assertIn("hop, 4 B, gpu:0 to gpu:1", rows)
+        for name in ("gpu:0 to gpu:1", "gpu:1 to gpu:0", "cpu:0 to gpu:0", "gpu:1 to cpu:0"):
+            row = rows[f"2 MiB, {name}"]
+            self.assertGreater(row["min"], 0)
+            self.assertGreater(row["limit"], 0)
+
+    def test_copy_without_cards_is_between_emulated_gpus(self):
+        _, rows = self.rows("copy", "--mib", "1", "--emulate", "2")
+        self.assertIn("1 MiB, gpu to gpu", rows)
+        refused = argosy("bench", "copy", "--devices", "cpu:0", code=2)
+        self.assertIn("needs 2 GPUs", refused.stderr)
+
+    def test_allreduce_stands_beside_a_ring_over_the_links(self):
+        _, rows = self.rows("allreduce", "--devices", "gpu:0,gpu:1")
+        row = rows["2 cards, 1.0 MiB"]
+        self.assertGreater(row["min"], 0)
+        self.assertGreater(row["limit"], 0)
+        self.assertEqual(len(rows), 6)
+        refused = argosy("bench", "allreduce", "--devices", "gpu:0", code=2)
+        self.assertIn("needs two GPUs", refused.stderr)
+
+    def test_matpow_on_one_card_and_on_two(self):
+        report, rows = self.rows("matpow", "--devices", "gpu:0,gpu:1", "--size", "64", "--power", "3")
+        self.assertEqual(set(rows), {"1 device", "2 devices"})
+        self.assertGreater(rows["2 devices"]["limit"], 0)
+        self.assertGreater(report["speedup"], 0)
+
+    def test_train_on_one_card_and_on_two(self):
+        _, rows = self.rows("train", "--devices", "gpu:0,gpu:1", "--only", "mlp B=10,", "--seconds", "0.1", "--product",
+                            "64")
+        self.assertEqual(set(rows), {"mlp B=10, 1 gpu", "mlp B=10, 2 gpus"})
+        for row in rows.values():
+            self.assertGreater(row["limit"], 0)
+        refused = argosy("bench", "train", "--devices", "cpu:0", code=2)
+        self.assertIn("has none", refused.stderr)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--plugin", required=True)
+    arguments, rest = parser.parse_known_args()
+    PROGRAM, PLUGIN = arguments.program, arguments.plugin
+    unittest.main(argv=[__file__, *rest])
