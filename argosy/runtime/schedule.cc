@@ -43,9 +43,12 @@ class Scheduler {
   Result<std::vector<std::int32_t>> run() {
     const auto n = static_cast<std::int32_t>(items_.size());
     order_.reserve(items_.size());
+    // All of them first: a group that is ready leaves at once, and what comes after it is offered then.
+    std::vector<std::int32_t> first;
     for (std::int32_t i = 0; i < n; ++i) {
-      if (pending_[i] == 0) offer(i);
+      if (pending_[i] == 0) first.push_back(i);
     }
+    for (const std::int32_t i : first) offer(i);
     std::size_t device = 0;
     std::size_t idle = 0;
     while (idle < heaps_.size()) {

@@ -84,6 +84,28 @@ def cards(m):
     return f"{len(m.cards)} cards, in nvidia-smi's order"
 
 
+def links(m):
+    gpus = json.loads(m.argosy("doctor", "--json").stdout)["gpus"]
+    bad = [f"{one['from']} to {one['to']}: {one['problem']}" for one in gpus["links"] if not one["intact"]]
+    if bad:
+        raise Failed("; ".join(bad))
+    rate = {way: min((one["bytes_per_second"] for one in gpus["links"] if which(one)), default=None) for way, which in (
+        ("to a card", lambda one: one["from"] == "host"), ("from a card", lambda one: one["to"] == "host"),
+        ("between cards", lambda one: "host" not in (one["from"], one["to"])))}
+    found = ", ".join(f"{way} {value / 1e9:.1f} GB/s" for way, value in rate.items() if value)
+    return f"every copy arrived as sent; at least {found}; sums by {gpus['collectives']['way']}"
+
+
+def benches(m):
+    """Copies of a step beside the links as doctor finds them, and sums beside a ring over them."""
+    several = ",".join(f"gpu:{i}" for i in range(min(4, len(m.cards))))
+    rows = json.loads(m.argosy("bench", "copy", "--devices", several, "--json").stdout)["rows"]
+    if len(m.cards) > 1:
+        rows += json.loads(m.argosy("bench", "allreduce", "--devices", several, "--json").stdout)["rows"]
+    shares = {row["name"]: row["min"] / row["limit"] for row in rows if row["limit"]}
+    return ", ".join(f"{name}: {share:.2f} of the limit" for name, share in shares.items())
+
+
 def ops(m):
     test = pathlib.Path(m.program).parent / "cuda_ops_test"
     if not test.exists():
@@ -253,7 +275,7 @@ def speed(m):
     raise Skip("no benchmark of rows G01 to G12 is built yet")
 
 
-PARTS = [cards, ops, virtual, collectives, accuracy, cap, returned, untouched, sessions, memcheck, racecheck, killed,
+PARTS = [cards, links, benches, ops, virtual, collectives, accuracy, cap, returned, untouched, sessions, memcheck, racecheck, killed,
          allocations, lost, speed]
 
 

@@ -26,6 +26,7 @@ using benchmark::Times;
 struct Options {
   DeviceRequest request;
   std::int64_t ranks = 0;
+  std::int64_t mebibytes = 64;
 };
 
 using Devices = std::vector<std::unique_ptr<Device>>;
@@ -99,8 +100,9 @@ Result<BenchRow> measure_one(int ranks, std::size_t bytes) {
 }
 
 Result<BenchResult> measure(const Options& options, Console& console) {
+  const std::size_t most_kib = static_cast<std::size_t>(options.mebibytes) << 10;
   ARGOSY_ASSIGN_OR_RETURN(const bool on_cards, names_cards(options.request));
-  if (on_cards) return bench_card_sums(options.request, static_cast<int>(options.ranks), console);
+  if (on_cards) return bench_card_sums(options.request, static_cast<int>(options.ranks), most_kib, console);
   BenchResult result{.benchmark = "allreduce"};
   std::vector<int> counts = {2, 4};
   if (options.ranks != 0) counts = {static_cast<int>(options.ranks)};
@@ -111,7 +113,7 @@ Result<BenchResult> measure(const Options& options, Console& console) {
   }
   for (const int ranks : counts) {
     if (ranks < 2) return invalid_argument("a sum needs two GPUs: --ranks 2").with_id("ARG-DEV-001");
-    for (std::size_t kib = 64; kib <= 65536; kib *= 4) {
+    for (std::size_t kib = 64; kib <= most_kib; kib *= 4) {
       ARGOSY_ASSIGN_OR_RETURN(BenchRow row, measure_one(ranks, kib << 10));
       result.rows.push_back(std::move(row));
     }
@@ -130,6 +132,7 @@ void add_bench_allreduce(Command& bench) {
   command
       .option("--ranks N", options->ranks, "emulated GPUs: 2 or 4; cards: the first so many of them; 0: both, all",
               {.least = 0, .most = 64})
+      .option("--mib N", options->mebibytes, "the largest size", {.least = 1, .most = 4096})
       .example("argosy bench allreduce", "64 KiB to 64 MiB between the cards, or 2 and 4 emulated GPUs")
       .example("argosy bench allreduce --devices gpu:0,gpu:1", "between two cards, beside what their links allow");
 }

@@ -23,7 +23,7 @@ std::optional<double> link_limit(const CardLinks& links, const DeviceSpec& from,
 // shorter one.
 Result<double> card_matmul_rate(const DeviceRequest& request, const DeviceSpec& card, std::int64_t n);
 
-// All-reduce of 64 KiB to 64 MiB over the cards chosen (the first `ranks` of them; 0: all).
-Result<BenchResult> bench_card_sums(const DeviceRequest& request, int ranks, Console& console);
+// All-reduce of 64 KiB to `most_kib` over the cards chosen (the first `ranks` of them; 0: all).
+Result<BenchResult> bench_card_sums(const DeviceRequest& request, int ranks, std::size_t most_kib, Console& console);
 
 }  // namespace argosy::cli
