@@ -1,11 +1,17 @@
 // The executor for control flow and blocking items: every device serves a queue of entries that DynamicFlow made ready.
 // Everything but running kernels happens under one lock.
+//
+// On a card items are only started, in the order of its stream; what one of them gives is ready for the next of the
+// same card as soon as it is started, and its memory is freed in that order too. The host waits for a card where
+// something leaves it: before a value in its memory, or a control edge, goes to another device, and when a run ends.
 #include <array>
 #include <atomic>
 #include <deque>
 
 #include "argosy/base/clock.h"
 #include "argosy/base/parallel.h"
+#include "argosy/device/event.h"
+#include "argosy/runtime/bit_flip.h"
 #include "argosy/runtime/dynamic_flow.h"
 #include "argosy/runtime/executor.h"
 #include "argosy/runtime/gate.h"
@@ -30,7 +36,18 @@ class Dynamic {
         state_(state),
         context_(context),
         flow_(step, state),
-        queues_(static_cast<std::size_t>(step.machine->size())) {}
+        queues_(static_cast<std::size_t>(step.machine->size())),
+        cards_(queues_.size()),
+        leaves_card_(step.items.size(), 0) {
+    for (std::size_t i = 0; i < step.items.size(); ++i) {
+      const Item& item = step.items[i];
+      for (const Step::Edge& e : step.successors[i]) {
+        const bool here = step.items[e.item].device == item.device;
+        const bool told = e.output >= 0 && step.slots[item.first_output + e.output].space == 0;
+        if (!here && !told) leaves_card_[i] = 1;
+      }
+    }
+  }
 
   Status run(std::span<const Tensor> feeds, std::span<Tensor> fetches) {
     for (std::size_t i = 0; i < feeds.size(); ++i) state_.tensors[step_.feed_slots[i]] = feeds[i];
@@ -53,6 +70,7 @@ class Dynamic {
     const int cores = step_.machine->device(0).spec().cores;
     if (!context_.keeps_thread_budget() && thread_budget() != cores) set_thread_budget(cores);
     serve_host();
+    finish_cards();
     if (watched) context_.cancellation().remove(token);
     if (stats != nullptr) stats->end_nanos = now_nanos();
     Status status;
@@ -83,6 +101,13 @@ class Dynamic {
   struct Queue {
     std::deque<Entry> entries;
     bool served = false;  // a task of the device's compute stream is at it
+  };
+
+  // A device whose items only start their work. Its compute thread's, while the run lasts.
+  struct Card {
+    bool started = false;  // something, since the run began
+    // Copies to it that may be under way, and what they read: memory of which its stream knows nothing.
+    std::vector<std::pair<Event, Tensor>> arriving;
   };
 
   // What one running entry needs until it is done. Each thread keeps one and uses its memory again.
@@ -206,7 +231,11 @@ class Dynamic {
          .host_allocator = device.launches() != nullptr ? &step_.machine->device(0).allocator() : nullptr,
          .resources = &step_.machine->resources(item.device),
          .step = &context_});
+    LaunchQueue* const queue = device.launches();
     if (item.async) {
+      // Whoever goes on with it looks at what it reads.
+      if (queue != nullptr) status = queue->finish(&context_.cancellation());
+      if (!status.ok()) return complete(running, std::move(status));
       auto kept = std::make_shared<KernelContext>(kernel_context);
       auto moved = std::make_shared<Running>(std::move(running));  // what the context points to stays where it is
       static_cast<AsyncKernel*>(item.kernel)->run_async(*kept, [this, moved, kept](Status done) {
@@ -217,9 +246,14 @@ class Dynamic {
       return false;
     }
     status = item.kernel->run(kernel_context);
-    // Here, where items become ready as others end, starting is not enough.
-    if (status.ok() && device.launches() != nullptr) status = device.launches()->finish(&context_.cancellation());
+    if (queue != nullptr) {
+      cards_[item.device].started = true;
+      if (status.ok() && leaves_card_[running.entry.item] != 0) status = queue->finish(&context_.cancellation());
+    }
     if (observer != nullptr) observer->after(name, now_nanos() - running.start);
+    if (observer != nullptr && status.ok()) {
+      status = flip_if_due(*observer, device, running.input_pointers, running.slots);
+    }
     return complete(running, std::move(status));
   }
 
@@ -246,8 +280,50 @@ class Dynamic {
     Allocator& where =
         step_.slots[item.first_output].space == 0 ? step_.machine->device(0).allocator() : device.allocator();
     ARGOSY_ASSIGN_OR_RETURN(running.outputs[0], Tensor::allocate(from.dtype(), from.shape(), where));
+    if (device.launches() != nullptr) return copy_on_card(running, device);
     device.copies().copy(running.outputs[0].buffer(), from.buffer().part(0, from.bytes()));
     return device.copies().synchronize();
+  }
+
+  // From a card to the host, which is to look at it: waits. To a card: what is started there next comes after it.
+  Status copy_on_card(Running& running, Device& device) {
+    const Item& item = step_.items[running.entry.item];
+    const Tensor &from = running.inputs[0], &to = running.outputs[0];
+    LaunchQueue& queue = *device.launches();
+    Card& card = cards_[item.device];
+    card.started = true;
+    const Buffer source(from.buffer().owner(), from.raw(), from.bytes());
+    if (step_.slots[item.first_output].space == 0) {
+      ARGOSY_ASSIGN_OR_RETURN(const Event there, queue.copy_out(to.buffer(), source));
+      ARGOSY_RETURN_IF_ERROR(queue.finish(&context_.cancellation()));
+      if (there.state() != nullptr) there.state()->wait();
+      return queue.failure();
+    }
+    ARGOSY_ASSIGN_OR_RETURN(const Event there, queue.copy_in(to.buffer(), source));
+    ARGOSY_RETURN_IF_ERROR(queue.wait(there));
+    std::erase_if(card.arriving,
+                  [](const auto& a) { return a.first.state() == nullptr || a.first.state()->reached(); });
+    card.arriving.emplace_back(there, from);
+    return ok_status();
+  }
+
+  // What was started is over when the run is, also after an error.
+  void finish_cards() {
+    for (std::size_t d = 1; d < cards_.size(); ++d) {
+      Device& device = step_.machine->device(static_cast<int>(d));
+      if (!cards_[d].started || device.launches() == nullptr) continue;
+      Status status;
+      device.compute().run([&] {
+        status = device.launches()->finish(&context_.cancellation());
+        cards_[d].arriving.clear();
+      });
+      if (Status done = device.compute().synchronize(); status.ok()) status = std::move(done);
+      if (status.ok()) continue;
+      stop(Status(status.code(), str_cat("step ", context_.step_id(), ": ", status.message()))
+               .with_id(std::string(status.id()))
+               .with_where(device.spec().name.to_string())
+               .with_next(status.next()));
+    }
   }
 
   // --- propagation ---------------------------------------------------------------------------------------------------
@@ -297,6 +373,8 @@ class Dynamic {
   Status error_ ARGOSY_GUARDED_BY(mutex_);
   int servers_ ARGOSY_GUARDED_BY(mutex_) = 0;
   std::vector<Queue> queues_ ARGOSY_GUARDED_BY(mutex_);
+  std::vector<Card> cards_;        // by device
+  std::vector<char> leaves_card_;  // by item: it must have ended before somebody on another device may go on
   std::vector<Entry> ready_ ARGOSY_GUARDED_BY(mutex_);  // of pass_on(): its memory is used again
 };
 

@@ -1,6 +1,7 @@
 // The walk along each device's order.
 #include "argosy/base/parallel.h"
 #include "argosy/device/event.h"
+#include "argosy/runtime/bit_flip.h"
 #include "argosy/runtime/in_order.h"
 
 namespace argosy {
@@ -216,6 +217,10 @@ Status InOrder::run_kernel(std::int32_t index, const Item& item, const ItemExtra
     fields.may_donate = nullptr;
   }
   if (observer != nullptr) observer->after(fields.node, now_nanos() - start);
+  if (observer != nullptr && status.ok() && !item.async) {
+    return flip_if_due(*observer, *fields.device, {fields.inputs, static_cast<std::size_t>(item.num_inputs)},
+                       {fields.outputs, static_cast<std::size_t>(item.num_outputs)});
+  }
   return status;
 }
 

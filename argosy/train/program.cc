@@ -58,7 +58,7 @@ Result<std::unique_ptr<Program>> Program::make(BuiltModel built, const ProgramOp
   }
   ARGOSY_ASSIGN_OR_RETURN(DataParallel replicated, DataParallel::make(*built.graph, parallel));
   std::unique_ptr<Program> program(new Program(std::move(built), std::move(replicated)));
-  ARGOSY_RETURN_IF_ERROR(program->prepare());
+  ARGOSY_RETURN_IF_ERROR(program->prepare(options.devices.size()));
   SessionOptions session = options.session;
   if (!session.machine) {
     ARGOSY_ASSIGN_OR_RETURN(session.machine, Machine::make(session.devices));
@@ -70,7 +70,7 @@ Result<std::unique_ptr<Program>> Program::make(BuiltModel built, const ProgramOp
 }
 
 // Adds every node that will be fetched: the graph must not grow once a session runs it.
-Status Program::prepare() {
+Status Program::prepare(std::size_t devices) {
   ARGOSY_ASSIGN_OR_RETURN(loss_, parallel_.fetch(built_.model.loss));
   for (const Metric& m : built_.model.metrics) {
     ARGOSY_ASSIGN_OR_RETURN(const Value total, parallel_.fetch(m.total));
@@ -82,7 +82,31 @@ Status Program::prepare() {
     ARGOSY_ASSIGN_OR_RETURN(const Value images, parallel_.fetch(p.images));
     pictures_.push_back(images);
   }
+  // The first device's have the original names. Some variables may be on one device alone.
+  if (devices < 2) return ok_status();
+  mirrored_.resize(devices);
+  for (const VariableNode& v : built_.variables) {
+    std::vector<Value> values = {parallel_.input(v.ref)};
+    for (std::size_t d = 1; d < devices; ++d) {
+      const auto mirror = parallel_.graph().value(str_cat(v.ref.node_name(), "/replica_", d));
+      if (mirror.ok()) values.push_back(*mirror);
+    }
+    if (values.size() < devices) continue;
+    for (std::size_t d = 0; d < devices; ++d) mirrored_[d].push_back(values[d]);
+    mirrored_names_.push_back(v.ref.node_name());
+  }
   return ok_status();
+}
+
+Result<std::vector<Tensor>> Program::mirror(int device) {
+  const auto d = static_cast<std::size_t>(device);
+  mirrors_.resize(mirrored_.size());
+  if (mirrors_[d] == nullptr) {
+    ARGOSY_ASSIGN_OR_RETURN(mirrors_[d], callable(mirrored_[d], {}, false));
+  }
+  std::vector<Tensor> values(mirrored_[d].size());
+  ARGOSY_RETURN_IF_ERROR(mirrors_[d]->run({}, values));
+  return values;
 }
 
 Result<std::unique_ptr<Session::Callable>> Program::callable(const std::vector<Value>& fetches,

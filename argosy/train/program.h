@@ -48,6 +48,9 @@ class Program {
   // The values of all variables, under their names in the original graph. They may share the variables' memory, which
   // is not written to while they do.
   Result<std::vector<tf::NamedTensor>> variables();
+  // The variables that every device has a mirror of, and their values on one of them. Empty for one device.
+  const std::vector<std::string>& mirrored() const { return mirrored_names_; }
+  Result<std::vector<Tensor>> mirror(int device);
 
   // Feeds are one tensor per input, in the model's order.
   Result<double> step(std::span<const Tensor> feeds, StepStats* stats = nullptr);
@@ -69,7 +72,7 @@ class Program {
 
  private:
   Program(BuiltModel built, DataParallel parallel) : built_(std::move(built)), parallel_(std::move(parallel)) {}
-  Status prepare();
+  Status prepare(std::size_t devices);
   Result<std::unique_ptr<Session::Callable>> callable(const std::vector<Value>& fetches,
                                                       const std::vector<Value>& targets, bool fed = true);
   std::vector<std::pair<Value, Shape>> feed_shapes(std::int64_t batch);
@@ -81,6 +84,9 @@ class Program {
   Value loss_;
   std::vector<Value> metrics_, pictures_;
   std::unique_ptr<Session::Callable> step_, evaluate_, show_, read_;
+  std::vector<std::vector<Value>> mirrored_;  // by device
+  std::vector<std::string> mirrored_names_;
+  std::vector<std::unique_ptr<Session::Callable>> mirrors_;
 };
 
 // Which component of the dataset feeds each input, by name. INVALID_ARGUMENT names what does not fit.

@@ -8,6 +8,7 @@
 #include "argosy/data/loader.h"
 #include "argosy/train/memory_check.h"
 #include "argosy/train/program.h"
+#include "argosy/train/replica_check.h"
 #include "argosy/train/run_log.h"
 #include "argosy/train/run_state.h"
 
@@ -87,6 +88,7 @@ class Trainer::Impl {
   Status loop(Run& run, const data::Dataset* test);
   Status after_step(Run& run, const data::Dataset* test, double loss, bool epoch_ended);
   Status finish(Run& run);
+  Status check_replicas(Run& run);
   Status log_pictures(Run& run);
   Result<double> probe_one_device(const std::vector<Tensor>& feeds, std::int64_t batch);
   void note_memory(TrainReport& report) const;
@@ -111,6 +113,8 @@ struct Trainer::Impl::Run {
   std::int64_t total_steps = 0, step = 0, saved_step = -1, evaluated_step = -1;
   Speed speed, recent;
   std::optional<ShareMeter> shares;
+  std::optional<ReplicaCheck> replicas;  // where asked for
+  std::int64_t replicas_checked = 0;     // the step
   std::vector<Tensor> last_feeds;
   std::int64_t last_examples = 0;
   double best = 0;
@@ -149,6 +153,7 @@ Status Trainer::Impl::start(Run& run, const data::Dataset& train) {
   std::vector<DeviceName> names;
   for (const DeviceSpec& d : devices_) names.push_back(d.name);
   run.shares.emplace(names);
+  if (options_.check_replicas_every > 0) run.replicas.emplace(*program_, devices_, options_.devices);
   run.report.devices = devices_;
   run.report.strategy = program_->parallel().summary();
   if (options_.log_device_placement) {
@@ -238,7 +243,9 @@ Status Trainer::Impl::after_step(Run& run, const data::Dataset* test, double los
     run.recent = {};
   }
   if (run.log && epoch_ended) ARGOSY_RETURN_IF_ERROR(run.log->weights(run.step, *program_));
+  if (run.replicas && run.step % options_.check_replicas_every == 0) ARGOSY_RETURN_IF_ERROR(check_replicas(run));
   if (run.checkpointer && options_.checkpoint_every > 0 && run.step % options_.checkpoint_every == 0) {
+    ARGOSY_RETURN_IF_ERROR(check_replicas(run));
     ARGOSY_RETURN_IF_ERROR(run.checkpointer->save(*program_, run.step, *run.loader));
     run.saved_step = run.step;
   }
@@ -249,10 +256,19 @@ Status Trainer::Impl::after_step(Run& run, const data::Dataset* test, double los
   return ok_status();
 }
 
+Status Trainer::Impl::check_replicas(Run& run) {
+  if (!run.replicas || run.replicas_checked == run.step) return ok_status();
+  run.replicas_checked = run.step;
+  Status status = run.replicas->check();
+  if (status.ok()) return status;
+  return std::move(status).with_where(str_cat("step ", run.step));
+}
+
 Status Trainer::Impl::finish(Run& run) {
   TrainReport& report = run.report;
   report.steps = run.step;
   report.samples_per_second = run.speed.rate();
+  ARGOSY_RETURN_IF_ERROR(check_replicas(run));
   if (run.checkpointer) {
     if (run.saved_step != run.step) ARGOSY_RETURN_IF_ERROR(run.checkpointer->save(*program_, run.step, *run.loader));
     ARGOSY_ASSIGN_OR_RETURN(const std::string prefix, run.checkpointer->finish());

@@ -57,6 +57,9 @@ struct TrainerOptions {
   std::string log_dir = "";     // TensorBoard event files
   std::int64_t log_every = 10;  // steps
 
+  // Steps between looks at whether all devices still hold the same variables and no card's memory has failed; before a
+  // checkpoint in any case. 0: never.
+  std::int64_t check_replicas_every = 100;
   bool verdict = true;          // measure one device beside many, if there are many
   bool stop_on_nan = true;      // a loss that is no number ends the run with ABORTED
   int patience = 0;             // epochs without a higher value of the first metric before it stops; 0: never

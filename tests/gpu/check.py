@@ -271,12 +271,27 @@ def lost(m):
     return "the step fails with ARG-DEV-003, the process ends in order, the next one works"
 
 
+def flipped(m):
+    """One bit of one virtual GPU of three is wrong: the replicas' check names it."""
+    for n in range(1, 200):
+        done = m.argosy("train", "mlp", "--data", "synthetic", "--steps", "2", "--batch", "24", "--devices",
+                        "gpu:0,gpu:1,gpu:2", "--virtual-gpus", "3", "--check-replicas", "1", "--no-verdict",
+                        env={"ARGOSY_FAULTS": f"gpu:1:flip={n}"}, fails=None)
+        if done.returncode == 0:
+            continue  # summed into every mirror, or into none
+        if done.returncode < 0 or "ARG-TRAIN-003" not in done.stderr or "gpu:1 differs" not in done.stderr:
+            raise Failed(f"flip at kernel {n}: exit code {done.returncode}: {done.stderr[-300:]}")
+        m.train("mlp", "--devices", "gpu:0")
+        return f"a bit that flips at kernel {n} of gpu:1 is told, by name"
+    raise Failed("no flip was told")
+
+
 def speed(m):
     raise Skip("no benchmark of rows G01 to G12 is built yet")
 
 
 PARTS = [cards, links, benches, ops, virtual, collectives, accuracy, cap, returned, untouched, sessions, memcheck, racecheck, killed,
-         allocations, lost, speed]
+         allocations, lost, flipped, speed]
 
 
 def write_row(name, card, driver, result):

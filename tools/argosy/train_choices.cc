@@ -131,6 +131,8 @@ void add_train_flags(Command& command, TrainChoices& c) {
       .option("--members N", c.members, "ensemble: how many models", {.least = 1, .most = 64})
       .option("--checkpoint-dir DIR", c.checkpoint_dir, "write checkpoints there, in TensorFlow's format")
       .option("--checkpoint-every N", c.checkpoint_every, "steps between checkpoints; 0: at the end only", {.least = 0})
+      .option("--check-replicas N", c.check_replicas,
+              "steps between looks at whether all devices hold the same variables; 0: never", {.least = 0})
       .option("--resume", c.resume, "go on from the newest checkpoint in --checkpoint-dir")
       .option("--log-dir DIR", c.log_dir, "write event files for TensorBoard there")
       .option("--trace FILE", c.trace, "write a Chrome trace of every step")
@@ -183,6 +185,7 @@ Result<TrainJob> make_job(const TrainChoices& c) {
   if (c.precision == "bf16") o.compute = DType::kBfloat16;
   o.checkpoint_dir = c.checkpoint_dir;
   o.checkpoint_every = c.checkpoint_every;
+  o.check_replicas_every = c.check_replicas;
   o.resume = c.resume;
   o.log_dir = c.log_dir;
   o.trace_path = c.trace;

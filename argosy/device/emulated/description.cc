@@ -19,7 +19,7 @@ Status bad_emulation(std::string_view part, std::string_view why) {
 Status bad_fault(std::string_view part, std::string_view why) {
   return invalid_argument("faults: \"", part, "\": ", why)
       .with_id("ARG-DEV-002")
-      .with_next("ARGOSY_FAULTS=gpu:1:alloc=17 (or lost=N, hang=N, copy=F), several separated by commas");
+      .with_next("ARGOSY_FAULTS=gpu:1:alloc=17 (or lost=N, hang=N, flip=N, copy=F), several separated by commas");
 }
 
 template <typename T>
@@ -111,9 +111,10 @@ Result<std::map<int, DeviceFaults>> parse_faults(std::string_view text) {
     std::int64_t* number = what == "alloc"  ? &f.fail_allocation
                            : what == "lost" ? &f.lost_at_kernel
                            : what == "hang" ? &f.hang_at_kernel
+                           : what == "flip" ? &f.flip_at_kernel
                                             : nullptr;
     if (number == nullptr) {
-      const std::string near = nearest_word(what, {"alloc", "lost", "hang", "copy"});
+      const std::string near = nearest_word(what, {"alloc", "lost", "hang", "flip", "copy"});
       return bad_fault(item, near.empty() ? std::string("unknown fault") : str_cat("did you mean \"", near, "\"?"));
     }
     if (!parse_number(value, number) || *number < 1) return bad_fault(item, str_cat(what, " takes a count from 1"));

@@ -30,6 +30,7 @@ struct DeviceFaults {
   std::int64_t fail_allocation = 0;  // alloc=N: the Nth allocation fails, once
   std::int64_t lost_at_kernel = 0;   // lost=N: at the Nth kernel the device is gone, for good
   std::int64_t hang_at_kernel = 0;   // hang=N: the Nth kernel never completes
+  std::int64_t flip_at_kernel = 0;   // flip=N: one bit of what the Nth kernel computed is wrong, and nobody says so
   double copy_speed = 1.0;           // copy=F: copies run at this fraction of their speed
 };
 

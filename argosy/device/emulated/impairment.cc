@@ -52,7 +52,7 @@ Impairment::Impairment(const DeviceSpec& spec, const DeviceFaults& faults, std::
       closing_(std::move(closing)) {}
 
 bool Impairment::kernels_are_plain() const {
-  return slowdown_ == 0 && faults_.lost_at_kernel == 0 && faults_.hang_at_kernel == 0;
+  return slowdown_ == 0 && faults_.lost_at_kernel == 0 && faults_.hang_at_kernel == 0 && faults_.flip_at_kernel == 0;
 }
 
 Status Impairment::lost(std::string_view node) const {
@@ -69,6 +69,7 @@ Status Impairment::before(std::string_view node, Cancellation* cancellation) {
     lost_at_.store(kernel, std::memory_order_release);
     return lost(node);
   }
+  if (kernel == faults_.flip_at_kernel) flip_due_.store(true, std::memory_order_release);
   if (kernel != faults_.hang_at_kernel) return {};
   closing_->sleep_until_cancelled(cancellation);
   if (cancellation != nullptr && cancellation->cancelled()) return cancellation->status();

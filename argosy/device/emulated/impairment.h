@@ -37,6 +37,9 @@ class Impairment final : public KernelObserver {
   bool kernels_are_plain() const;
   Status before(std::string_view node, Cancellation* cancellation) override;
   void after(std::string_view node, std::int64_t elapsed_nanos) override;
+  // A bit of what the device computes is to be wrong (flip=N), from the Nth kernel on until somebody has flipped one.
+  bool flip_due() const { return flip_due_.load(std::memory_order_acquire); }
+  void flipped() { flip_due_.store(false, std::memory_order_release); }
 
   // Copies, and takes as long as the link says. The link carries one copy at a time.
   Status copy(const Buffer& to, const Buffer& from);
@@ -53,6 +56,7 @@ class Impairment final : public KernelObserver {
   std::atomic<std::int64_t> kernels_{0};
   std::atomic<std::int64_t> lost_at_{0};  // the kernel at which the device went; 0 = alive
   std::atomic<std::int64_t> owed_nanos_{0};
+  std::atomic<bool> flip_due_{false};
 
   Mutex mutex_;
   std::int64_t link_free_nanos_ ARGOSY_GUARDED_BY(mutex_) = 0;

@@ -10,6 +10,8 @@ namespace argosy::cuda {
 namespace {
 
 constexpr const char* kModule = "slots";
+// Up to here every slot asks every other, in one launch.
+constexpr std::int64_t kFewSlots = 256;
 
 Status outside(std::string_view op, const std::int32_t* path, std::int64_t i, const Ints& sizes) {
   if (sizes.size() == 1) {
@@ -33,6 +35,23 @@ void link(std::vector<CardSlot>& slots) {
     slots[static_cast<std::size_t>(at->second)].next = i;
     at->second = i;
   }
+}
+
+// The same on the card, of slots that are there. The same links every time.
+Status link_on_card(KernelContext& c, std::int64_t count, void* slots) {
+  const LaunchShape shape = grid_for(count);
+  if (count <= kFewSlots) return launch(c, {kModule, "slots_link"}, shape, count, slots);
+  const auto bytes = static_cast<std::size_t>(count) * sizeof(std::int32_t);
+  ARGOSY_ASSIGN_OR_RETURN(const Buffer one, c.scratch(bytes));
+  ARGOSY_ASSIGN_OR_RETURN(const Buffer other, c.scratch(bytes));
+  const void* from = nullptr;
+  void *to = one.data(), *next = other.data();
+  for (std::int64_t run = 1; run < count; run *= 2) {
+    ARGOSY_RETURN_IF_ERROR(launch(c, {kModule, "slots_merge"}, shape, count, run, slots, from, to));
+    from = to;
+    std::swap(to, next);
+  }
+  return launch(c, {kModule, "slots_link_sorted"}, shape, count, slots, from);
 }
 
 Result<Buffer> uploaded(KernelContext& c, const std::vector<CardSlot>& slots) {
@@ -78,12 +97,9 @@ Result<CardSlots> CardSlots::of(KernelContext& c, std::string_view op, int indic
   }
   if (!slots.on_host_) {
     ARGOSY_ASSIGN_OR_RETURN(slots.memory_, c.scratch(static_cast<std::size_t>(slots.count_) * sizeof(CardSlot)));
-    const LaunchShape shape = grid_for(slots.count_);
-    ARGOSY_RETURN_IF_ERROR(
-        launch(c, {kModule, "slots_follow"}, shape, slots.count_, table, t.raw(), slots.memory_.data()));
-    if (linked) {
-      ARGOSY_RETURN_IF_ERROR(launch(c, {kModule, "slots_link"}, shape, slots.count_, slots.memory_.data()));
-    }
+    ARGOSY_RETURN_IF_ERROR(launch(c, {kModule, "slots_follow"}, grid_for(slots.count_), slots.count_, table, t.raw(),
+                                  slots.memory_.data()));
+    if (linked) ARGOSY_RETURN_IF_ERROR(link_on_card(c, slots.count_, slots.memory_.data()));
     return slots;
   }
   std::vector<CardSlot> here(static_cast<std::size_t>(slots.count_), CardSlot{0, -1, 1});

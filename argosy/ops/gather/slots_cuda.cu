@@ -16,7 +16,7 @@ ARGOSY_KERNEL(slots_follow, i64 count, PathTable table, const i64* indices, Card
   }
 }
 
-// A thread a slot, which asks the others.
+// For few slots: a thread a slot, which asks the others.
 ARGOSY_KERNEL(slots_link, i64 count, CardSlot* slots) {
   for (i64 i = first_index(); i < count; i += index_step()) {
     const i64 start = slots[i].start;
@@ -25,6 +25,45 @@ ARGOSY_KERNEL(slots_link, i64 count, CardSlot* slots) {
     while (before >= 0 && slots[before].start != start) --before;
     slots[i].next = next < count ? static_cast<i32>(next) : -1;
     slots[i].first = before < 0 ? 1 : 0;
+  }
+}
+
+// For many: slots in the order of their starts, those of one slice in their own order, are neighbours. One pass of a
+// sort by merging: runs of `run` slots become runs of twice as many. A thread finds its slot's place among the slots of
+// the run beside its own; all keys (start, number) are different, so the order depends on nothing else. Without `from`
+// the slots are in their own order.
+ARGOSY_KERNEL(slots_merge, i64 count, i64 run, const CardSlot* slots, const i32* from, i32* to) {
+  for (i64 p = first_index(); p < count; p += index_step()) {
+    const i64 mine = from == nullptr ? p : from[p];
+    const i64 start = slots[mine].start;
+    const i64 both = p / (2 * run) * (2 * run);
+    const bool left = p - both < run;
+    const i64 middle = both + run < count ? both + run : count;
+    const i64 other = left ? middle : both;
+    i64 low = other, high = left ? (both + 2 * run < count ? both + 2 * run : count) : middle;
+    while (low < high) {
+      const i64 at = (low + high) / 2;
+      const i64 theirs = from == nullptr ? at : from[at];
+      const i64 their_start = slots[theirs].start;
+      const bool before = their_start < start || (their_start == start && theirs < mine);
+      if (before) {
+        low = at + 1;
+      } else {
+        high = at;
+      }
+    }
+    to[both + (p - (left ? both : middle)) + (low - other)] = static_cast<i32>(mine);
+  }
+}
+
+// Neighbours in that order say what slots_link says.
+ARGOSY_KERNEL(slots_link_sorted, i64 count, CardSlot* slots, const i32* order) {
+  for (i64 p = first_index(); p < count; p += index_step()) {
+    const i32 mine = order[p];
+    const i64 start = slots[mine].start;
+    const bool more = p + 1 < count && slots[order[p + 1]].start == start;
+    slots[mine].next = more ? order[p + 1] : -1;
+    slots[mine].first = p > 0 && slots[order[p - 1]].start == start ? 0 : 1;
   }
 }
 
