@@ -16,10 +16,13 @@ namespace {
 // together with others at the end of the step: 46 us instead of 33 us).
 constexpr std::int64_t kMostElements = 1 << 14;
 constexpr std::size_t kMostBytes = 1 << 20;  // of a group's gradients
+constexpr std::size_t kMostBytesStarted = 32 << 20;
 
 class UpdateFuser {
  public:
-  explicit UpdateFuser(StepGraph& step) : graph_(step.graph), step_(step), uses_(graph_.consumers()) {
+  using StartsOnly = std::function<bool(const std::string& device)>;
+  UpdateFuser(StepGraph& step, const StartsOnly& starts_only)
+      : graph_(step.graph), step_(step), starts_only_(starts_only), uses_(graph_.consumers()) {
     for (const Endpoint e : step.fetches) fetched_.insert(e.node);
   }
 
@@ -53,7 +56,7 @@ class UpdateFuser {
       };
       for (const NodeId id : members) {
         const std::size_t more = gradient_bytes(id);
-        if (bytes + more > kMostBytes) ARGOSY_RETURN_IF_ERROR(close());
+        if (bytes + more > (started(id) ? kMostBytesStarted : kMostBytes)) ARGOSY_RETURN_IF_ERROR(close());
         part.push_back(id);
         bytes += more;
       }
@@ -79,6 +82,11 @@ class UpdateFuser {
     return std::nullopt;
   }
 
+  bool started(NodeId id) const {
+    if (starts_only_ == nullptr) return false;
+    const auto device = asked(id);
+    return device && starts_only_(*device);
+  }
   Endpoint gradient_of(NodeId id) const {
     const Node& n = graph_.node(id);
     return n.inputs[apply_parts(*n.op)->gradient];
@@ -107,7 +115,8 @@ class UpdateFuser {
     const auto parts = apply_parts(*n.op);
     if (!parts || fetched_.contains(id) || n.attrs.find("T") == nullptr) return false;
     const PartialShape& shape = graph_.shape(n.inputs[parts->gradient]);
-    if (!shape.is_full() || shape.elements() >= kMostElements) return false;
+    if (!shape.is_full()) return false;
+    if (started(id) ? gradient_bytes(id) >= kMostBytesStarted : shape.elements() >= kMostElements) return false;
     // All of it in one place: an op of many variables would pull them together.
     const auto place = asked(id);
     for (int v = 0; v < parts->variables; ++v) {
@@ -165,15 +174,16 @@ class UpdateFuser {
 
   Graph& graph_;
   StepGraph& step_;
+  const StartsOnly& starts_only_;
   const Graph::Uses uses_;
   std::set<NodeId> fetched_;
 };
 
 }  // namespace
 
-Result<int> fuse_updates(StepGraph& step) {
+Result<int> fuse_updates(StepGraph& step, const std::function<bool(const std::string& device)>& starts_only) {
   if (step.graph.ops().find("_ApplyMany") == nullptr) return 0;
-  return UpdateFuser(step).run();
+  return UpdateFuser(step, starts_only).run();
 }
 
 }  // namespace argosy

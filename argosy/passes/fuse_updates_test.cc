@@ -121,6 +121,26 @@ TEST(FuseUpdates, OrderAndLargeVariablesStay) {
   EXPECT_EQ(ops.at("ApplyGradientDescent"), 2);
 }
 
+// A launch costs more than a cache does: large ones go together too, up to a bound on what is kept alive for them.
+TEST(FuseUpdates, WhereWorkIsOnlyStartedLargeVariablesJoin) {
+  const auto fused_on = [](bool starts, const std::vector<Shape>& shapes) {
+    Task task("sgd", VariableKind::kReference, shapes);
+    auto step = extract_step(task.graph, {.targets = {task.train.node()}});
+    EXPECT_TRUE(step.ok()) << step.status().to_string();
+    const int count = *fuse_updates(*step, [&](const std::string&) { return starts; });
+    EXPECT_TRUE(drop_dead_nodes(*step).ok());
+    const auto ops = ops_of(step->graph);
+    return std::pair{count, ops.contains("_ApplyMany") ? ops.at("_ApplyMany") : 0};
+  };
+  const std::vector<Shape> shapes = {{3}, {128, 128}, {4}, {1000, 300}};
+  EXPECT_EQ(fused_on(false, shapes), (std::pair{2, 1}));
+  EXPECT_EQ(fused_on(true, shapes), (std::pair{4, 1}));
+  // 5 x 8 MB are more than 32 MiB together; 36 MB alone are, too, and do not part the others.
+  EXPECT_EQ(fused_on(true, {{2000, 1000}, {2000, 1000}, {2000, 1000}, {2000, 1000}, {2000, 1000}, {3}}),
+            (std::pair{6, 2}));
+  EXPECT_EQ(fused_on(true, {{3}, {3000, 3000}, {4}}), (std::pair{2, 1}));
+}
+
 // In one branch there may be an update that the other branch does not make.
 TEST(FuseUpdates, ControlFlowIsLeftAlone) {
   Task task("sgd", VariableKind::kReference, {{3}, {4}});

@@ -21,22 +21,31 @@ namespace {
 
 struct Pass {
   const char* name;
-  Result<int> (*run)(StepGraph& step);
+  Result<int> (*run)(StepGraph& step, const PrepareOptions& options);
   const char* done;  // what the number it returns counts
 };
 
+// A pass that looks at the graph alone.
+template <Result<int> (*kRun)(StepGraph&)>
+Result<int> plain(StepGraph& step, const PrepareOptions&) {
+  return kRun(step);
+}
+
 // Fusion asks who else reads a value: what is dead goes before it, and after each pass that changed something.
 constexpr Pass kPasses[] = {
-    {"fold", fold_constants, "nodes became constants"},
-    {"relax_order", relax_order, "nodes wait for less"},
-    {"bypass", bypass_identities, "nodes that change nothing went"},
-    {"merge_equal", merge_equal_nodes, "nodes merged into equal ones"},
-    {"fuse_bias", fuse_bias, "products took in their bias and activation"},
-    {"winograd", [](StepGraph& step) { return winograd(step); }, "convolutions compute Winograd's way"},
-    {"relu_before_pool", relu_before_pool, "gradients of ReLU moved to the pooled side"},
-    {"fuse_batch_norm", fuse_batch_norm, "nodes went into the batch normalisation beside them"},
-    {"fuse_elementwise", fuse_elementwise, "elementwise nodes fused"},
-    {"fuse_updates", fuse_updates, "optimizer updates share a pass"},
+    {"fold", plain<fold_constants>, "nodes became constants"},
+    {"relax_order", plain<relax_order>, "nodes wait for less"},
+    {"bypass", plain<bypass_identities>, "nodes that change nothing went"},
+    {"merge_equal", plain<merge_equal_nodes>, "nodes merged into equal ones"},
+    {"fuse_bias", plain<fuse_bias>, "products took in their bias and activation"},
+    {"winograd", [](StepGraph& step, const PrepareOptions&) { return winograd(step); },
+     "convolutions compute Winograd's way"},
+    {"relu_before_pool", plain<relu_before_pool>, "gradients of ReLU moved to the pooled side"},
+    {"fuse_batch_norm", plain<fuse_batch_norm>, "nodes went into the batch normalisation beside them"},
+    {"fuse_elementwise", plain<fuse_elementwise>, "elementwise nodes fused"},
+    {"fuse_updates",
+     [](StepGraph& step, const PrepareOptions& options) { return fuse_updates(step, options.starts_only); },
+     "optimizer updates share a pass"},
 };
 
 Result<std::vector<std::string>> names_in(const std::string& list) {
@@ -68,7 +77,7 @@ Result<StepGraph> prepare_step(StepGraph step, const PrepareOptions& options) {
       step.notes.push_back(str_cat(pass.name, ": off"));
       continue;
     }
-    ARGOSY_ASSIGN_OR_RETURN(const int changed, pass.run(step));
+    ARGOSY_ASSIGN_OR_RETURN(const int changed, pass.run(step, options));
     if (changed == 0) continue;
     const int before = step.graph.size();
     ARGOSY_RETURN_IF_ERROR(drop_dead_nodes(step));

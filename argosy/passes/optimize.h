@@ -3,6 +3,7 @@
 // of its file) and says what it did in StepGraph::notes.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "argosy/passes/extract.h"
@@ -12,6 +13,8 @@ namespace argosy {
 struct PrepareOptions {
   bool optimize = true;      // false: only what the executor needs (lowering)
   std::string without = {};  // passes left out: "fuse_elementwise,merge_equal"
+  // Does the device that a node asks for ("": none in particular) only start its work, as cards do? Null: none does.
+  std::function<bool(const std::string& device)> starts_only = nullptr;
 };
 
 // INVALID_ARGUMENT when `without` names no pass.

@@ -98,13 +98,27 @@ class Session::Impl {
     return change();
   }
 
+  // Will a node that asks for this run where kernels only start their work? The first GPU is where nodes go by default.
+  bool starts_only(const std::string& device) const {
+    auto asked = DeviceName::parse(device);
+    if (!asked.ok()) return false;
+    if (asked->type.empty()) asked->type = "GPU";
+    for (int d = 0; d < machine_->size(); ++d) {
+      if (asked->matches(machine_->device(d).spec().name)) return machine_->device(d).launches() != nullptr;
+    }
+    return false;
+  }
+
   Result<std::shared_ptr<const Step>> compile(const Signature& signature, std::vector<PartialShape> shapes,
                                               bool must_fit = true) const ARGOSY_REQUIRES(graph_mutex_) {
     ARGOSY_RETURN_IF_ERROR(Status(graph_.status()));
     StepSignature wanted{signature.feeds, std::move(shapes), signature.fetches, signature.targets};
     ARGOSY_ASSIGN_OR_RETURN(StepGraph step, extract_step(graph_, wanted));
-    ARGOSY_ASSIGN_OR_RETURN(
-        step, prepare_step(std::move(step), {.optimize = options_.optimize, .without = without_passes()}));
+    ARGOSY_ASSIGN_OR_RETURN(step, prepare_step(std::move(step), {.optimize = options_.optimize,
+                                                                 .without = without_passes(),
+                                                                 .starts_only = [this](const std::string& device) {
+                                                                   return starts_only(device);
+                                                                 }}));
     const PlaceOptions place_options{.devices = machine_->specs(),
                                      .has_kernel =
                                          [this](const OpDef& op, const DeviceSpec& spec) {

@@ -5,10 +5,24 @@ namespace argosy::cuda {
 
 template <typename T, template <typename, bool> class Rule, bool kFlag>
 ARGOSY_DEVICE void apply(const ApplyTable& table) {
-  const ApplyTable::Update& u = table.updates[blockIdx.y];
-  const T* const g = static_cast<const T*>(u.gradient);
   WithRule<T, Rule, kFlag>::call(table.scalars, [&](const auto& rule) {
-    for (i64 i = first_index(); i < u.n; i += index_step()) update_element<T>(rule, u.variables, i, load(g, i));
+    for (i64 piece = blockIdx.x; piece < table.pieces; piece += gridDim.x) {
+      // The last update that begins here or before.
+      int low = 0, high = table.count - 1;
+      while (low < high) {
+        const int at = (low + high + 1) / 2;
+        if (table.updates[at].first <= piece) {
+          low = at;
+        } else {
+          high = at - 1;
+        }
+      }
+      const ApplyTable::Update& u = table.updates[low];
+      const T* const g = static_cast<const T*>(u.gradient);
+      const i64 begin = (piece - u.first) * ApplyTable::kPiece;
+      const i64 end = begin + ApplyTable::kPiece < u.n ? begin + ApplyTable::kPiece : u.n;
+      for (i64 i = begin + threadIdx.x; i < end; i += blockDim.x) update_element<T>(rule, u.variables, i, load(g, i));
+    }
   });
 }
 

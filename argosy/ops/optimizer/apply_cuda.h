@@ -1,4 +1,7 @@
 // Several updates of one rule as one launch: what its kernel is given. Read by nvcc and the host's compiler.
+//
+// The elements of all updates are cut into pieces, which the blocks share out: a large variable keeps as many blocks at
+// work as it needs, a small one no more than one.
 #pragma once
 
 #include "argosy/device/cuda/numbers.h"
@@ -8,14 +11,20 @@ namespace argosy::cuda {
 
 struct ApplyTable {
   static constexpr int kMostVariables = 4, kMostScalars = 6, kMostUpdates = 64;
+  static constexpr int kPiece = 1024;  // elements
   struct Update {
     void* variables[kMostVariables];
     const void* gradient;
     i64 n;
+    i64 first;  // its first piece; those of update u end where those of u + 1 begin
   };
   const void* scalars[kMostScalars];  // on the card, each one element of the variables' dtype
-  Update updates[kMostUpdates];       // update blockIdx.y
+  i64 pieces;
+  int count;
+  Update updates[kMostUpdates];
 };
+
+static_assert(sizeof(ApplyTable) <= 4096);  // what a launch may be given
 
 // Rows of one variable, named by slots.
 struct ApplyRows {
@@ -27,18 +36,19 @@ struct ApplyRows {
 };
 
 // Rows X(Rule, flag): flag of the op's own attribute, as in loops.h.
-#define ARGOSY_CUDA_RULES(X)                                                                                          \
-  X(GradientDescent, 0)                                                                                               \
-  X(ProximalGradientDescent, 0)                                                                                       \
-  X(Adadelta, 0) X(Adagrad, 0) X(Adagrad, 1) X(AdagradV2, 0) X(AdagradV2, 1) X(ProximalAdagrad, 0) X(Momentum, 0)     \
-      X(Momentum, 1) X(KerasMomentum, 0) X(KerasMomentum, 1) X(Adam, 0) X(Adam, 1) X(AdamWithAmsgrad, 0) X(AdaMax, 0) \
-          X(RMSProp, 0) X(CenteredRMSProp, 0) X(AddSign, 0) X(PowerSign, 0) X(Ftrl, 0) X(Ftrl, 1) X(FtrlV2, 0)        \
-              X(FtrlV2, 1)
+#define ARGOSY_CUDA_RULES(X)                                                                                         \
+  X(GradientDescent, 0)                                                                                              \
+  X(ProximalGradientDescent, 0)                                                                                      \
+  X(Adadelta, 0)                                                                                                     \
+  X(Adagrad, 0) X(Adagrad, 1) X(AdagradV2, 0) X(AdagradV2, 1) X(ProximalAdagrad, 0) X(Momentum, 0) X(Momentum, 1)    \
+      X(KerasMomentum, 0) X(KerasMomentum, 1) X(Adam, 0) X(Adam, 1) X(AdamWithAmsgrad, 0) X(AdaMax, 0) X(RMSProp, 0) \
+          X(CenteredRMSProp, 0) X(AddSign, 0) X(PowerSign, 0) X(Ftrl, 0) X(Ftrl, 1) X(FtrlV2, 0) X(FtrlV2, 1)
 // Those that have a sparse op.
 #define ARGOSY_CUDA_ROW_RULES(X)                                                                                     \
   X(ProximalGradientDescent, 0)                                                                                      \
   X(Adadelta, 0)                                                                                                     \
-  X(Adagrad, 0) X(Adagrad, 1) X(AdagradV2, 0) X(AdagradV2, 1) X(ProximalAdagrad, 0) X(Momentum, 0) X(Momentum, 1)    \
+  X(Adagrad, 0)                                                                                                      \
+  X(Adagrad, 1) X(AdagradV2, 0) X(AdagradV2, 1) X(ProximalAdagrad, 0) X(Momentum, 0) X(Momentum, 1)                  \
       X(KerasMomentum, 0) X(KerasMomentum, 1) X(RMSProp, 0) X(CenteredRMSProp, 0) X(Ftrl, 0) X(Ftrl, 1) X(FtrlV2, 0) \
           X(FtrlV2, 1)
 

@@ -101,14 +101,15 @@ class Apply final : public Kernel {
       table.scalars[s] = t.raw();
     }
     for (int first = 0; first < updates_; first += ApplyTable::kMostUpdates) {
-      const int count = std::min(ApplyTable::kMostUpdates, updates_ - first);
-      std::int64_t most = 0;
-      for (int u = 0; u < count; ++u) {
-        ARGOSY_RETURN_IF_ERROR(describe(c, first + u, table.updates[u]));
-        most = std::max<std::int64_t>(most, table.updates[u].n);
+      table.count = std::min(ApplyTable::kMostUpdates, updates_ - first);
+      table.pieces = 0;
+      for (int u = 0; u < table.count; ++u) {
+        ApplyTable::Update& update = table.updates[u];
+        ARGOSY_RETURN_IF_ERROR(describe(c, first + u, update));
+        update.first = table.pieces;
+        table.pieces += (update.n + ApplyTable::kPiece - 1) / ApplyTable::kPiece;
       }
-      cuda::LaunchShape shape = cuda::grid_for(most);
-      shape.grid.y = static_cast<unsigned>(count);
+      const cuda::LaunchShape shape = cuda::grid_for(table.pieces * cuda::kBlock);
       ARGOSY_RETURN_IF_ERROR(cuda::launch(c, {"apply", kernel_}, shape, table));
     }
     if (c.num_outputs() > 0) c.set_output(0, c.input(0));
