@@ -165,6 +165,7 @@ struct Row {
   GradientFn gradient;
   std::vector<int> host_inputs;
   bool blocks = false;
+  std::vector<int> host_outputs = {};
 };
 
 std::vector<Row> rows() {
@@ -262,7 +263,8 @@ std::vector<Row> rows() {
        shape_of_elements_shape,
        kNotDifferentiable,
        {},
-       true},
+       true,
+       {0}},
       {"TensorListGather",
        "The elements that indices name, as rows of a tensor.",
        {"input_handle: variant", "indices: int32", "element_shape: int32"},
@@ -294,7 +296,9 @@ std::vector<Row> rows() {
        {t, s},
        concat_shape,
        list_concat_gradient,
-       {1, 2}},
+       {1, 2},
+       false,
+       {1}},
       {"TensorListSplit",
        "A tensor cut along its first axis into elements of these lengths.",
        {"tensor: element_dtype", "element_shape: shape_type", "lengths: int64"},
@@ -319,7 +323,8 @@ void define_list(OpRegistry& ops) {
              .gradient = row.gradient,
              .cost = free_cost,
              .blocks_gradient = row.blocks,
-             .host_inputs = std::move(row.host_inputs)});
+             .host_inputs = std::move(row.host_inputs),
+             .host_outputs = std::move(row.host_outputs)});
   }
 }
 

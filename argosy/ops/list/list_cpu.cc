@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 #include "argosy/ops/list/tensor_list.h"
@@ -47,24 +46,21 @@ Status check_dtype(const TensorList& list, DType dtype) {
 
 // Element i; zeros of the known shape where none was set.
 Result<Tensor> element(const KernelContext& c, const TensorList& list, std::int64_t i, const PartialShape& given) {
-  Tensor t = list.at(i);
-  if (t.valid()) {
-    if (given.compatible(t.shape())) return t;
-    return invalid_argument("element ", i, " has shape ", t.shape(), ", not ", given);
+  if (const Element found = list.at(i); found.valid()) {
+    if (given.compatible(found.value.shape())) return brought(c, found);
+    return invalid_argument("element ", i, " has shape ", found.value.shape(), ", not ", given);
   }
   ARGOSY_ASSIGN_OR_RETURN(PartialShape shape, list.element_shape().merge(given));
   for (std::int64_t k = 0; k < list.size() && !shape.is_full(); ++k) {  // the others' shape will do
-    const Tensor other = list.at(k);
+    const Element other = list.at(k);
     if (!other.valid()) continue;
-    ARGOSY_ASSIGN_OR_RETURN(shape, shape.merge(other.shape()));
+    ARGOSY_ASSIGN_OR_RETURN(shape, shape.merge(other.value.shape()));
   }
   if (!shape.is_full()) {
     return invalid_argument("element ", i, " was never set, and its shape ", shape, " is not fully known");
   }
   ARGOSY_ASSIGN_OR_RETURN(const Shape full, shape.full());
-  ARGOSY_ASSIGN_OR_RETURN(Tensor zeros, Tensor::allocate(list.dtype(), full, c.allocator()));
-  if (is_plain(list.dtype())) std::memset(zeros.raw(), 0, zeros.bytes());
-  return zeros;
+  return zero_element(c, list.dtype(), full);
 }
 
 // A kernel that knows its element dtype.
@@ -99,7 +95,7 @@ Status push(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const auto list, list_input(c, 0));
   ARGOSY_RETURN_IF_ERROR(list->check_element(c.input(1)));
   ARGOSY_RETURN_IF_ERROR(list->check_room());
-  ARGOSY_ASSIGN_OR_RETURN(Tensor element, kept(c, c.input(1)));
+  ARGOSY_ASSIGN_OR_RETURN(Element element, kept_element(c, c.input(1)));
   set_list(c, list->pushed(std::move(element)));
   return ok_status();
 }
@@ -110,7 +106,7 @@ Status pop(KernelContext& c, DType dtype) {
   if (list->size() == 0) return invalid_argument("Trying to pop from an empty list.");
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape given, given_shape(c.input(1)));
   ARGOSY_ASSIGN_OR_RETURN(Tensor last, element(c, *list, list->size() - 1, given));
-  c.set_output(1, std::move(last));
+  ARGOSY_RETURN_IF_ERROR(give_element(c, 1, std::move(last)));
   set_list(c, list->popped(last_reader(c, 0, list)));
   return ok_status();
 }
@@ -125,7 +121,7 @@ class SetItem final : public Kernel {
     ARGOSY_ASSIGN_OR_RETURN(const auto list, list_input(c, 0));
     ARGOSY_RETURN_IF_ERROR(list->check_element(c.input(2)));
     ARGOSY_ASSIGN_OR_RETURN(const std::int64_t asked, scalar_input(c.input(1), "index"));
-    ARGOSY_ASSIGN_OR_RETURN(Tensor item, kept(c, c.input(2)));
+    ARGOSY_ASSIGN_OR_RETURN(Element item, kept_element(c, c.input(2)));
     if (resize_ && asked >= list->size()) {
       if (asked >= TensorList::kMaxElements) return resource_exhausted("a list of ", asked, " elements");
       set_list(c, list->resized(asked + 1)->with(asked, std::move(item), true));
@@ -146,8 +142,7 @@ Status get_item(KernelContext& c, DType dtype) {
   ARGOSY_ASSIGN_OR_RETURN(const std::int64_t i, index_into(c.input(1), list->size()));
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape given, given_shape(c.input(2)));
   ARGOSY_ASSIGN_OR_RETURN(Tensor item, element(c, *list, i, given));
-  c.set_output(0, std::move(item));
-  return ok_status();
+  return give_element(c, 0, std::move(item));
 }
 
 // Rows of output 0 from these elements, all of one shape.
@@ -175,7 +170,7 @@ Status stack_elements(KernelContext& c, const TensorList& list, std::span<const 
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, all));
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto k = static_cast<std::int64_t>(i);
-    copy_elements(y->rows(k, k + 1), rows[i]);
+    ARGOSY_RETURN_IF_ERROR(copy_element(c, y->rows(k, k + 1), rows[i]));
   }
   return ok_status();
 }
@@ -218,7 +213,9 @@ Status gather(KernelContext& c, DType dtype) {
   return stack_elements(c, *list, indices, given);
 }
 
-Tensor row_of(const Tensor& rows, std::int64_t i) { return rows.rows(i, i + 1).reshaped(rows.shape().removed(0)); }
+Element row_of(const Element& rows, std::int64_t i) {
+  return {rows.value.rows(i, i + 1).reshaped(rows.value.shape().removed(0)), rows.home};
+}
 
 Status from_tensor(KernelContext& c) {
   if (c.input(0).shape().rank() < 1) return invalid_argument("a scalar has no rows");
@@ -226,8 +223,8 @@ Status from_tensor(KernelContext& c) {
   const std::int64_t count = c.input(0).shape()[0];
   if (count > TensorList::kMaxElements) return resource_exhausted("a list of ", count, " elements");
   ARGOSY_ASSIGN_OR_RETURN(shape, shape.merge(c.input(0).shape().removed(0)));
-  ARGOSY_ASSIGN_OR_RETURN(const Tensor rows, kept(c, c.input(0)));
-  std::shared_ptr<TensorList> list = std::make_shared<TensorList>(rows.dtype(), std::move(shape));
+  ARGOSY_ASSIGN_OR_RETURN(const Element rows, kept_element(c, c.input(0)));
+  std::shared_ptr<TensorList> list = std::make_shared<TensorList>(rows.value.dtype(), std::move(shape));
   for (std::int64_t i = 0; i < count; ++i) list = list->pushed(row_of(rows, i));
   set_list(c, std::move(list));
   return ok_status();
@@ -240,13 +237,13 @@ Status scatter_rows(KernelContext& c, std::shared_ptr<TensorList> list, const Te
     return invalid_argument("a tensor of shape ", tensor.shape(), " has not one row for each of ", indices.size(),
                             " indices");
   }
-  ARGOSY_ASSIGN_OR_RETURN(const Tensor rows, kept(c, tensor));
+  ARGOSY_ASSIGN_OR_RETURN(const Element rows, kept_element(c, tensor));
   for (std::size_t i = 0; i < indices.size(); ++i) {
     const std::int64_t to = indices[i];
     if (to < 0 || to >= list->size())
       return invalid_argument("there is no element ", to, " in a list of ", list->size());
-    Tensor row = row_of(rows, static_cast<std::int64_t>(i));
-    ARGOSY_RETURN_IF_ERROR(list->check_element(row));
+    Element row = row_of(rows, static_cast<std::int64_t>(i));
+    ARGOSY_RETURN_IF_ERROR(list->check_element(row.value));
     list = list->with(to, std::move(row), true);
   }
   set_list(c, std::move(list));
@@ -326,7 +323,7 @@ Status concat(KernelContext& c, DType dtype) {
   std::int64_t at = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::int64_t rows = parts[i].shape()[0];
-    copy_elements(y->rows(at, at + rows), parts[i]);
+    ARGOSY_RETURN_IF_ERROR(copy_element(c, y->rows(at, at + rows), parts[i]));
     lengths->data<std::int64_t>()[i] = rows;
     at += rows;
   }
@@ -346,11 +343,11 @@ Status split(KernelContext& c) {
   if (rest != 0) return invalid_argument("lengths do not add up to ", tensor.shape()[0]);
   std::vector<std::int64_t> element(tensor.shape().sizes().begin(), tensor.shape().sizes().end());
   element[0] = PartialShape::kUnknown;
-  ARGOSY_ASSIGN_OR_RETURN(const Tensor rows, kept(c, tensor));
-  std::shared_ptr<TensorList> list = std::make_shared<TensorList>(rows.dtype(), PartialShape(std::move(element)));
+  ARGOSY_ASSIGN_OR_RETURN(const Element rows, kept_element(c, tensor));
+  std::shared_ptr<TensorList> list = std::make_shared<TensorList>(rows.value.dtype(), PartialShape(std::move(element)));
   std::int64_t at = 0;
   for (const std::int64_t n : lengths) {
-    list = list->pushed(rows.rows(at, at + n));
+    list = list->pushed({rows.value.rows(at, at + n), rows.home});
     at += n;
   }
   set_list(c, std::move(list));

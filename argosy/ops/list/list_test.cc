@@ -130,12 +130,12 @@ TEST(TensorListValue, PopsFreeWhatNobodySees) {
   const auto holders = [](const Tensor& t) { return t.buffer().owner().use_count(); };
   const Tensor element = Tensor::vector<float>({1});
   const Tensor next = Tensor::vector<float>({2});
-  const auto older = TensorList(DType::kFloat32, PartialShape::unknown()).pushed(element);
-  auto newer = older->pushed(next);
+  const auto older = TensorList(DType::kFloat32, PartialShape::unknown()).pushed({element});
+  auto newer = older->pushed({next});
   newer = newer->popped(true);
   EXPECT_EQ(newer->size(), 1);
   EXPECT_EQ(holders(next), 2) << "the older list shares the store";
-  auto alone = older->with(0, element, false);
+  auto alone = older->with(0, {element}, false);
   EXPECT_EQ(holders(element), 3);
   alone = alone->popped(true);
   EXPECT_EQ(holders(element), 2);

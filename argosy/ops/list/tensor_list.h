@@ -7,6 +7,7 @@
 
 #include "argosy/base/mutex.h"
 #include "argosy/op/kernel.h"
+#include "argosy/ops/list/element_memory.h"
 
 namespace argosy {
 
@@ -27,14 +28,14 @@ class TensorList final : public VariantValue {
   DType dtype() const { return dtype_; }
   const PartialShape& element_shape() const { return element_shape_; }
   std::int64_t size() const { return size_; }
-  // Element i, or an invalid Tensor where none was set yet. REQUIRES: 0 <= i < size().
-  Tensor at(std::int64_t i) const;
+  // Element i, or an invalid one where none was set yet. REQUIRES: 0 <= i < size().
+  Element at(std::int64_t i) const;
 
   // New lists, in amortised constant time where `this` is the latest of its kind (push), or nobody else holds it
   // (`mine`; it must not be used again). Elements must keep their memory alive. REQUIRES: what fits the list.
-  std::shared_ptr<TensorList> pushed(Tensor element) const;
+  std::shared_ptr<TensorList> pushed(Element element) const;
   std::shared_ptr<TensorList> popped(bool mine) const;
-  std::shared_ptr<TensorList> with(std::int64_t i, Tensor element, bool mine) const;
+  std::shared_ptr<TensorList> with(std::int64_t i, Element element, bool mine) const;
   std::shared_ptr<TensorList> resized(std::int64_t size) const;
 
   // INVALID_ARGUMENT unless an element of this kind may be added.
@@ -46,7 +47,7 @@ class TensorList final : public VariantValue {
   // grow the store, which no other can see.
   struct Store {
     Mutex mutex;
-    std::vector<Tensor> items ARGOSY_GUARDED_BY(mutex);
+    std::vector<Element> items ARGOSY_GUARDED_BY(mutex);
   };
   std::shared_ptr<TensorList> copy() const;
 

@@ -8,7 +8,7 @@ std::string TensorList::describe() const {
   return str_cat("list of ", size_, " ", dtype_name(dtype_), element_shape_.to_string());
 }
 
-Tensor TensorList::at(std::int64_t i) const {
+Element TensorList::at(std::int64_t i) const {
   MutexLock lock(store_->mutex);
   return store_->items[static_cast<std::size_t>(i)];
 }
@@ -22,7 +22,7 @@ std::shared_ptr<TensorList> TensorList::copy() const {
   return list;
 }
 
-std::shared_ptr<TensorList> TensorList::pushed(Tensor element) const {
+std::shared_ptr<TensorList> TensorList::pushed(Element element) const {
   {
     MutexLock lock(store_->mutex);
     if (static_cast<std::int64_t>(store_->items.size()) == size_) {
@@ -46,7 +46,7 @@ std::shared_ptr<TensorList> TensorList::popped(bool mine) const {
   return list;
 }
 
-std::shared_ptr<TensorList> TensorList::with(std::int64_t i, Tensor element, bool mine) const {
+std::shared_ptr<TensorList> TensorList::with(std::int64_t i, Element element, bool mine) const {
   const bool in_place = mine && store_.use_count() == 1;
   auto list = in_place ? std::make_shared<TensorList>(*this) : copy();
   MutexLock lock(list->store_->mutex);
@@ -78,31 +78,40 @@ Status TensorList::check_room() const {
   return size_ < limit ? ok_status() : invalid_argument("the list is full: it may have ", limit, " elements");
 }
 
-Result<Variant> TensorList::zeros_like(Allocator& memory) const {
+namespace {
+// What the host computes goes into memory that it can write; who reads it on a card gets a copy.
+Allocator& written_by_host(Allocator& wanted) { return wanted.on_host() ? wanted : host_allocator(); }
+}  // namespace
+
+Result<Variant> TensorList::zeros_like(Allocator& wanted) const {
+  Allocator& memory = written_by_host(wanted);
   auto list = copy();
   for (std::int64_t i = 0; i < size_; ++i) {
-    const Tensor from = at(i);
+    const Element from = at(i);
     if (!from.valid() || !is_plain(dtype_)) continue;
-    ARGOSY_ASSIGN_OR_RETURN(Tensor zeros, Tensor::allocate(dtype_, from.shape(), memory));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor zeros, Tensor::allocate(dtype_, from.value.shape(), memory));
     std::fill_n(static_cast<char*>(zeros.raw()), zeros.bytes(), 0);
     MutexLock lock(list->store_->mutex);
-    list->store_->items[static_cast<std::size_t>(i)] = std::move(zeros);
+    list->store_->items[static_cast<std::size_t>(i)] = {std::move(zeros), &memory};
   }
   return Variant(std::move(list));
 }
 
-Result<Variant> TensorList::plus(const VariantValue& other, Allocator& memory) const {
+Result<Variant> TensorList::plus(const VariantValue& other, Allocator& wanted) const {
+  Allocator& memory = written_by_host(wanted);
   const auto* with = dynamic_cast<const TensorList*>(&other);
   if (with == nullptr || with->dtype_ != dtype_ || with->size_ != size_) {
     return invalid_argument("a ", describe(), " and a ", other.describe(), " cannot be added");
   }
   auto list = copy();
   for (std::int64_t i = 0; i < size_; ++i) {
-    const Tensor a = at(i);
-    const Tensor b = with->at(i);
-    if (!b.valid()) continue;
-    Tensor sum = b;  // an element that was never set counts as zeros
-    if (a.valid()) {
+    const Element own = at(i), others = with->at(i);
+    if (!others.valid()) continue;
+    Element result = others;  // an element that was never set counts as zeros
+    if (own.valid()) {
+      ARGOSY_ASSIGN_OR_RETURN(const Tensor a, on_host(own));
+      ARGOSY_ASSIGN_OR_RETURN(const Tensor b, on_host(others));
+      Tensor sum;
       if (!(a.shape() == b.shape())) return invalid_argument("lists of elements of unlike shapes cannot be added");
       ARGOSY_ASSIGN_OR_RETURN(sum, Tensor::allocate(dtype_, a.shape(), memory));
       ARGOSY_RETURN_IF_ERROR(dispatch<NumberTypes>(dtype_, "AddN", [&]<typename T>() {
@@ -111,9 +120,10 @@ Result<Variant> TensorList::plus(const VariantValue& other, Allocator& memory) c
         }
         return ok_status();
       }));
+      result = {std::move(sum), &memory};
     }
     MutexLock lock(list->store_->mutex);
-    list->store_->items[static_cast<std::size_t>(i)] = std::move(sum);
+    list->store_->items[static_cast<std::size_t>(i)] = std::move(result);
   }
   return Variant(std::move(list));
 }
@@ -149,10 +159,8 @@ void set_list(KernelContext& c, std::shared_ptr<const TensorList> list) {
 }
 
 Result<Tensor> kept(const KernelContext& c, const Tensor& t) {
-  if (t.buffer().owned()) return t;
-  ARGOSY_ASSIGN_OR_RETURN(Tensor copy, Tensor::allocate(t.dtype(), t.shape(), c.allocator()));
-  copy_elements(copy, t);
-  return copy;
+  ARGOSY_ASSIGN_OR_RETURN(Element element, kept_element(c, t));
+  return std::move(element.value);
 }
 
 }  // namespace argosy

@@ -9,6 +9,7 @@
 
 #include "argosy/base/mutex.h"
 #include "argosy/op/kernel.h"
+#include "argosy/ops/list/element_memory.h"
 
 namespace argosy {
 
@@ -18,8 +19,8 @@ class StackState final : public Resource {
   std::string describe() const override { return str_cat("stack of ", dtype_name(dtype_)); }
   DType dtype() const { return dtype_; }
   // The element must keep its memory alive.
-  Status push(Tensor element);
-  Result<Tensor> pop();
+  Status push(Element element);
+  Result<Element> pop();
   void close();
 
  private:
@@ -27,7 +28,7 @@ class StackState final : public Resource {
   const std::int64_t max_size_;  // negative: none
   Mutex mutex_;
   bool closed_ ARGOSY_GUARDED_BY(mutex_) = false;
-  std::vector<Tensor> elements_ ARGOSY_GUARDED_BY(mutex_);
+  std::vector<Element> elements_ ARGOSY_GUARDED_BY(mutex_);
 };
 
 class ArrayState final : public Resource {
@@ -46,19 +47,19 @@ class ArrayState final : public Resource {
 
   DType dtype() const { return dtype_; }
   Result<std::int64_t> size();
-  // The element must keep its memory alive. `memory`: where sums go.
-  Status write(std::int64_t index, Tensor element, Allocator& memory);
+  // The element must keep its memory alive; `c` is the kernel's that has it.
+  Status write(const KernelContext& c, std::int64_t index, Element element);
   // Zeros where nothing was written, if the shape is known: of all elements, or, in an array of gradients, of the one
-  // it is the gradient of.
-  Result<Tensor> read(std::int64_t index, Allocator& memory);
+  // it is the gradient of. Where the kernel can work with it.
+  Result<Tensor> read(const KernelContext& c, std::int64_t index);
   // The array of gradients for this source, made when it is first asked for; this array keeps its size from then on.
   // `outer`: sizes in front of those of every element.
   Result<std::shared_ptr<ArrayState>> gradients(const std::string& source, const Shape& outer = {});
   void close();
 
  private:
-  struct Element {
-    Tensor value;
+  struct Place {
+    Element value;
     bool cleared = false;
     std::optional<Shape> shape = {};  // of what was written, also when that is gone
   };
@@ -68,7 +69,7 @@ class ArrayState final : public Resource {
   Mutex mutex_;
   Options options_ ARGOSY_GUARDED_BY(mutex_);
   bool closed_ ARGOSY_GUARDED_BY(mutex_) = false;
-  std::vector<Element> elements_ ARGOSY_GUARDED_BY(mutex_);
+  std::vector<Place> elements_ ARGOSY_GUARDED_BY(mutex_);
   std::map<std::string, std::shared_ptr<ArrayState>> gradients_ ARGOSY_GUARDED_BY(mutex_);
 };
 

@@ -1,12 +1,10 @@
-#include <cstring>
-
 #include "argosy/ops/tensor_array/array_state.h"
 
 namespace argosy {
 
-Status StackState::push(Tensor element) {
-  if (element.dtype() != dtype_) {
-    return invalid_argument("a stack of ", dtype_name(dtype_), " cannot take a ", dtype_name(element.dtype()));
+Status StackState::push(Element element) {
+  if (element.value.dtype() != dtype_) {
+    return invalid_argument("a stack of ", dtype_name(dtype_), " cannot take a ", dtype_name(element.value.dtype()));
   }
   MutexLock lock(mutex_);
   if (closed_) return invalid_argument("the stack is closed");
@@ -17,16 +15,16 @@ Status StackState::push(Tensor element) {
   return ok_status();
 }
 
-Result<Tensor> StackState::pop() {
+Result<Element> StackState::pop() {
   MutexLock lock(mutex_);
   if (elements_.empty()) return invalid_argument("the stack is empty: there is nothing to pop");
-  Tensor top = std::move(elements_.back());
+  Element top = std::move(elements_.back());
   elements_.pop_back();
   return top;
 }
 
 void StackState::close() {
-  std::vector<Tensor> doomed;  // released after the lock
+  std::vector<Element> doomed;  // released after the lock
   MutexLock lock(mutex_);
   closed_ = true;
   doomed.swap(elements_);
@@ -41,7 +39,8 @@ Result<std::int64_t> ArrayState::size() {
   return static_cast<std::int64_t>(elements_.size());
 }
 
-Status ArrayState::write(std::int64_t index, Tensor element, Allocator& memory) {
+Status ArrayState::write(const KernelContext& c, std::int64_t index, Element written) {
+  const Tensor& element = written.value;
   MutexLock lock(mutex_);
   if (closed_) return closed();
   const auto size = static_cast<std::int64_t>(elements_.size());
@@ -57,40 +56,46 @@ Status ArrayState::write(std::int64_t index, Tensor element, Allocator& memory) 
   }
   if (options_.identical_shapes) options_.element_shape = element.shape();
   if (index >= size) elements_.resize(static_cast<std::size_t>(index) + 1);
-  Element& e = elements_[static_cast<std::size_t>(index)];
+  Place& e = elements_[static_cast<std::size_t>(index)];
   if (e.cleared) {
     return invalid_argument("Could not write to TensorArray index ", index, " because it has already been read.");
   }
   if (!e.value.valid()) {
     e.shape = element.shape();
-    e.value = std::move(element);
+    e.value = std::move(written);
     return ok_status();
   }
   if (!options_.sums) {
     return invalid_argument("Could not write to TensorArray index ", index, " because it has already been written to.");
   }
-  if (!(e.value.shape() == element.shape())) {
-    return invalid_argument("gradients of shapes ", e.value.shape(), " and ", element.shape(), " cannot be added");
+  if (!(e.value.value.shape() == element.shape())) {
+    return invalid_argument("gradients of shapes ", e.value.value.shape(), " and ", element.shape(),
+                            " cannot be added");
   }
-  ARGOSY_ASSIGN_OR_RETURN(Tensor sum, Tensor::allocate(element.dtype(), element.shape(), memory));
+  ARGOSY_ASSIGN_OR_RETURN(const Tensor a, on_host(e.value));
+  ARGOSY_ASSIGN_OR_RETURN(const Tensor b, on_host(written));
+  Allocator& memory = element_memory(c, element.dtype());
+  ARGOSY_ASSIGN_OR_RETURN(
+      Tensor sum, Tensor::allocate(element.dtype(), element.shape(), memory.on_host() ? memory : host_allocator()));
   ARGOSY_RETURN_IF_ERROR(dispatch<NumberTypes>(element.dtype(), "TensorArrayWrite", [&]<typename T>() {
     for (std::int64_t i = 0; i < sum.elements(); ++i) {
-      sum.data<T>()[i] = static_cast<T>(e.value.data<T>()[i] + element.data<T>()[i]);
+      sum.data<T>()[i] = static_cast<T>(a.data<T>()[i] + b.data<T>()[i]);
     }
     return ok_status();
   }));
-  e.value = std::move(sum);
+  ARGOSY_ASSIGN_OR_RETURN(Tensor there, sent(c, sum));
+  e.value = {std::move(there), &memory};
   return ok_status();
 }
 
-Result<Tensor> ArrayState::read(std::int64_t index, Allocator& memory) {
+Result<Tensor> ArrayState::read(const KernelContext& c, std::int64_t index) {
   MutexLock lock(mutex_);
   if (closed_) return closed();
   const auto size = static_cast<std::int64_t>(elements_.size());
   if (index < 0 || index >= size) {
     return invalid_argument("Tried to read from index ", index, " but array size is: ", size);
   }
-  Element& e = elements_[static_cast<std::size_t>(index)];
+  Place& e = elements_[static_cast<std::size_t>(index)];
   if (e.cleared) {
     return invalid_argument("Could not read index ", index,
                             " twice because it was cleared after a previous read (perhaps try setting "
@@ -108,12 +113,12 @@ Result<Tensor> ArrayState::read(std::int64_t index, Allocator& memory) {
     } else {
       ARGOSY_ASSIGN_OR_RETURN(shape, options_.element_shape.full());
     }
-    ARGOSY_ASSIGN_OR_RETURN(e.value, Tensor::allocate(options_.dtype, shape, memory));
-    if (is_plain(options_.dtype)) std::memset(e.value.raw(), 0, e.value.bytes());
+    ARGOSY_ASSIGN_OR_RETURN(Tensor zeros, zero_element(c, options_.dtype, shape));
+    e.value = {std::move(zeros), &element_memory(c, options_.dtype)};
   }
-  Tensor value = e.value;
+  ARGOSY_ASSIGN_OR_RETURN(Tensor value, brought(c, e.value));
   if (options_.clear_after_read) {
-    e.value = Tensor();
+    e.value = {};
     e.cleared = true;
   }
   return value;
@@ -146,7 +151,7 @@ Result<std::shared_ptr<ArrayState>> ArrayState::gradients(const std::string& sou
 }
 
 void ArrayState::close() {
-  std::vector<Element> doomed;  // released after the lock
+  std::vector<Place> doomed;  // released after the lock
   MutexLock lock(mutex_);
   closed_ = true;
   doomed.swap(elements_);

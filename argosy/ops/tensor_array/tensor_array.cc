@@ -135,7 +135,7 @@ struct Row {
   ShapeFn shape;
   GradientFn gradient = kNotDifferentiable;
   bool blocks = false;
-  std::vector<int> host_inputs = {};
+  std::vector<int> host_inputs = {}, host_outputs = {};
 };
 
 std::vector<Row> rows() {
@@ -214,7 +214,10 @@ std::vector<Row> rows() {
        {"value: dtype", "lengths: int64"},
        {"dtype: type", "element_shape_except0: shape = unknown"},
        concat_shape,
-       concat_gradient},
+       concat_gradient,
+       false,
+       {},
+       {1}},
       {"TensorArraySplitV3",
        "Elements = pieces of value of these lengths.",
        {"handle: resource", "value: T", "lengths: int64", "flow_in: float"},
@@ -319,7 +322,8 @@ void define_old_arrays(OpRegistry& ops) {
              .cost = free_cost,
              .stateful = makes,
              .accepts_uninitialized = true,
-             .host_inputs = std::move(row.host_inputs)});
+             .host_inputs = std::move(row.host_inputs),
+             .host_outputs = std::move(row.host_outputs)});
   }
 }
 
@@ -339,7 +343,8 @@ void define_tensor_array(OpRegistry& ops) {
              .cost = free_cost,
              .stateful = true,
              .blocks_gradient = row.blocks,
-             .host_inputs = std::move(row.host_inputs)});
+             .host_inputs = std::move(row.host_inputs),
+             .host_outputs = std::move(row.host_outputs)});
   }
 }
 

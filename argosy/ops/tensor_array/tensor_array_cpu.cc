@@ -1,5 +1,3 @@
-#include <cstring>
-
 #include "argosy/ops/list/tensor_list.h"
 #include "argosy/ops/tensor_array/array_state.h"
 
@@ -36,10 +34,9 @@ class NewStack final : public Kernel {
 
 Status push(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const auto stack, c.resource<StackState>(0));
-  ARGOSY_ASSIGN_OR_RETURN(Tensor element, kept(c, c.input(1)));
-  ARGOSY_RETURN_IF_ERROR(stack->push(element));
-  c.set_output(0, c.input(1));
-  return ok_status();
+  ARGOSY_ASSIGN_OR_RETURN(Element element, kept_element(c, c.input(1)));
+  ARGOSY_RETURN_IF_ERROR(stack->push(std::move(element)));
+  return give_element(c, 0, c.input(1));
 }
 
 Status pop(KernelContext& c) {
@@ -47,9 +44,9 @@ Status pop(KernelContext& c) {
   if (stack->dtype() != c.output_dtype(0)) {
     return invalid_argument("the stack holds ", dtype_name(stack->dtype()), ", not ", dtype_name(c.output_dtype(0)));
   }
-  ARGOSY_ASSIGN_OR_RETURN(Tensor element, stack->pop());
-  c.set_output(0, std::move(element));
-  return ok_status();
+  ARGOSY_ASSIGN_OR_RETURN(const Element element, stack->pop());
+  ARGOSY_ASSIGN_OR_RETURN(Tensor value, brought(c, element));
+  return give_element(c, 0, std::move(value));
 }
 
 Status close_stack(KernelContext& c) {
@@ -60,10 +57,18 @@ Status close_stack(KernelContext& c) {
 
 // --- arrays ----------------------------------------------------------------------------------------------------------
 
-// A flow is a number that nobody reads: it orders what is done to an array.
-Status set_flow(KernelContext& c, int i) {
-  ARGOSY_ASSIGN_OR_RETURN(Tensor* const flow, c.output(i, {}));
-  *flow->data<float>() = 0;
+// A flow is a number that nobody reads: it orders what is done to an array. Where the host cannot write it, the one
+// that came in goes on, if there was one.
+Status set_flow(KernelContext& c, int i, int from = -1) {
+  if (element_memory(c, DType::kFloat32).on_host()) {
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const flow, c.output(i, {}));
+    *flow->data<float>() = 0;
+    return ok_status();
+  }
+  ARGOSY_ASSIGN_OR_RETURN(Tensor flow, from >= 0 && c.input(from).shape().rank() == 0
+                                           ? kept(c, c.input(from))
+                                           : zero_element(c, DType::kFloat32, Shape()));
+  c.set_output(i, std::move(flow));
   return ok_status();
 }
 
@@ -134,17 +139,16 @@ Result<std::shared_ptr<ArrayState>> array_to_read(const KernelContext& c) {
 Status read(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const auto array, array_to_read(c));
   ARGOSY_ASSIGN_OR_RETURN(const std::int64_t index, scalar_input(c.input(1), "index"));
-  ARGOSY_ASSIGN_OR_RETURN(Tensor value, array->read(index, c.allocator()));
-  c.set_output(0, std::move(value));
-  return ok_status();
+  ARGOSY_ASSIGN_OR_RETURN(Tensor value, array->read(c, index));
+  return give_element(c, 0, std::move(value));
 }
 
 Status write(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const auto array, c.resource<ArrayState>(0));
   ARGOSY_ASSIGN_OR_RETURN(const std::int64_t index, scalar_input(c.input(1), "index"));
-  ARGOSY_ASSIGN_OR_RETURN(Tensor value, kept(c, c.input(2)));
-  ARGOSY_RETURN_IF_ERROR(array->write(index, std::move(value), c.allocator()));
-  return set_flow(c, 0);
+  ARGOSY_ASSIGN_OR_RETURN(Element value, kept_element(c, c.input(2)));
+  ARGOSY_RETURN_IF_ERROR(array->write(c, index, std::move(value)));
+  return set_flow(c, 0, 3);
 }
 
 // Elements of one shape into rows of output 0; `joined`: their own first axes become one.
@@ -168,7 +172,7 @@ Status put_together(KernelContext& c, const std::vector<Tensor>& parts, bool joi
   std::int64_t at = 0;
   for (const Tensor& part : parts) {
     const std::int64_t next = at + (joined ? part.shape()[0] : 1);
-    copy_elements(y->rows(at, next), part);
+    ARGOSY_RETURN_IF_ERROR(copy_element(c, y->rows(at, next), part));
     at = next;
   }
   return ok_status();
@@ -185,7 +189,7 @@ class Gather final : public Kernel {
     ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::int64_t> indices, vector_input(c.input(1), "indices"));
     std::vector<Tensor> parts;
     for (const std::int64_t i : indices) {
-      ARGOSY_ASSIGN_OR_RETURN(Tensor part, array->read(i, c.allocator()));
+      ARGOSY_ASSIGN_OR_RETURN(Tensor part, array->read(c, i));
       if (!element_.compatible(part.shape())) {
         return invalid_argument("element ", i, " has shape ", part.shape(), ", not ", element_);
       }
@@ -209,12 +213,12 @@ Status scatter(KernelContext& c) {
   if (shape.rank() < 1 || shape[0] != static_cast<std::int64_t>(indices.size())) {
     return invalid_argument("a value of shape ", shape, " has not one row for each of ", indices.size(), " indices");
   }
-  ARGOSY_ASSIGN_OR_RETURN(const Tensor rows, kept(c, c.input(2)));
+  ARGOSY_ASSIGN_OR_RETURN(const Element rows, kept_element(c, c.input(2)));
   for (std::int64_t i = 0; i < shape[0]; ++i) {
-    const Tensor row = rows.rows(i, i + 1).reshaped(shape.removed(0));
-    ARGOSY_RETURN_IF_ERROR(array->write(indices[static_cast<std::size_t>(i)], row, c.allocator()));
+    const Tensor row = rows.value.rows(i, i + 1).reshaped(shape.removed(0));
+    ARGOSY_RETURN_IF_ERROR(array->write(c, indices[static_cast<std::size_t>(i)], {row, rows.home}));
   }
-  return set_flow(c, 0);
+  return set_flow(c, 0, 3);
 }
 
 Status concat(KernelContext& c) {
@@ -224,7 +228,7 @@ Status concat(KernelContext& c) {
   std::vector<Tensor> parts;
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const lengths, c.output(1, {size}));
   for (std::int64_t i = 0; i < size; ++i) {
-    ARGOSY_ASSIGN_OR_RETURN(Tensor part, array->read(i, c.allocator()));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor part, array->read(c, i));
     lengths->data<std::int64_t>()[i] = part.shape().rank() > 0 ? part.shape()[0] : 0;
     parts.push_back(std::move(part));
   }
@@ -242,13 +246,14 @@ Status split(KernelContext& c) {
     rest -= n;
   }
   if (rest != 0) return invalid_argument("lengths do not add up to ", shape[0]);
-  ARGOSY_ASSIGN_OR_RETURN(const Tensor rows, kept(c, c.input(1)));
+  ARGOSY_ASSIGN_OR_RETURN(const Element rows, kept_element(c, c.input(1)));
   std::int64_t at = 0;
   for (std::size_t i = 0; i < lengths.size(); ++i) {
-    ARGOSY_RETURN_IF_ERROR(array->write(static_cast<std::int64_t>(i), rows.rows(at, at + lengths[i]), c.allocator()));
+    ARGOSY_RETURN_IF_ERROR(
+        array->write(c, static_cast<std::int64_t>(i), {rows.value.rows(at, at + lengths[i]), rows.home}));
     at += lengths[i];
   }
-  return set_flow(c, 0);
+  return set_flow(c, 0, 3);
 }
 
 Status size(KernelContext& c) {

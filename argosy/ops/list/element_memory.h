@@ -1,0 +1,32 @@
+// Where the elements of lists, arrays and stacks lie: where the kernel that put them there had them, a card's memory
+// among others. Who reads them elsewhere gets a copy. The kernels are the same for all devices: they move elements, and
+// compute only sums, on the host.
+#pragma once
+
+#include "argosy/op/kernel.h"
+
+namespace argosy {
+
+struct Element {
+  Tensor value;               // invalid: there is none yet
+  Allocator* home = nullptr;  // of the memory it is in; it outlives every list
+  bool valid() const { return value.valid(); }
+};
+
+// The memory in which this kernel's device wants elements of this dtype.
+Allocator& element_memory(const KernelContext& c, DType dtype);
+// A tensor of this kernel's that outlives the step's memory: itself, or a copy on the device.
+Result<Element> kept_element(const KernelContext& c, const Tensor& t);
+// The element where this kernel can work with it; from another memory waits for that one's device.
+Result<Tensor> brought(const KernelContext& c, const Element& element);
+// The element in the host's memory; waits for its device.
+Result<Tensor> on_host(const Element& element);
+// A tensor of the host's memory where this kernel's device wants it.
+Result<Tensor> sent(const KernelContext& c, const Tensor& here);
+Result<Tensor> zero_element(const KernelContext& c, DType dtype, const Shape& shape);
+// Output i is this tensor, which is in element_memory().
+Status give_element(KernelContext& c, int i, Tensor value);
+// All elements of `from` to the same places of `to`; both in element_memory().
+Status copy_element(const KernelContext& c, const Tensor& to, const Tensor& from);
+
+}  // namespace argosy

@@ -1,0 +1,81 @@
+#include "argosy/ops/list/element_memory.h"
+
+#include <cstring>
+
+#include "argosy/device/device.h"
+
+namespace argosy {
+
+Allocator& element_memory(const KernelContext& c, DType dtype) {
+  Allocator* const host = c.fields().host_allocator;
+  const bool here = host != nullptr && (!is_plain(dtype) || dtype == DType::kInt32);
+  return here ? *host : c.allocator();
+}
+
+Status copy_element(const KernelContext& c, const Tensor& to, const Tensor& from) {
+  Allocator& memory = element_memory(c, to.dtype());
+  if (!memory.on_host()) return memory.copy_within(to.raw(), from.raw(), from.bytes());
+  copy_elements(to, from);
+  return ok_status();
+}
+
+Result<Element> kept_element(const KernelContext& c, const Tensor& t) {
+  Allocator& memory = element_memory(c, t.dtype());
+  if (t.buffer().owned()) return Element{t, &memory};
+  ARGOSY_ASSIGN_OR_RETURN(Tensor copy, Tensor::allocate(t.dtype(), t.shape(), memory));
+  ARGOSY_RETURN_IF_ERROR(copy_element(c, copy, t));
+  return Element{std::move(copy), &memory};
+}
+
+Status give_element(KernelContext& c, int i, Tensor value) {
+  // A card's allocator copies into what was planned, but for what belongs into the host's memory.
+  const bool beside = c.fields().host_allocator != nullptr && element_memory(c, value.dtype()).on_host();
+  if (beside && c.fields().outputs[i].planned && is_plain(value.dtype())) {
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(i, value.shape()));
+    copy_elements(*y, value);
+    return ok_status();
+  }
+  c.set_output(i, std::move(value));
+  return ok_status();
+}
+
+Result<Tensor> on_host(const Element& element) {
+  if (element.home == nullptr || element.home->on_host()) return element.value;
+  const Tensor& there = element.value;
+  ARGOSY_ASSIGN_OR_RETURN(Tensor here, Tensor::allocate(there.dtype(), there.shape(), host_allocator()));
+  ARGOSY_RETURN_IF_ERROR(element.home->copy_out(here.raw(), there.raw(), there.bytes()));
+  return here;
+}
+
+Result<Tensor> sent(const KernelContext& c, const Tensor& here) {
+  Allocator& memory = element_memory(c, here.dtype());
+  if (memory.on_host()) return here;
+  ARGOSY_ASSIGN_OR_RETURN(Tensor there, Tensor::allocate(here.dtype(), here.shape(), memory));
+  if (here.bytes() == 0) return there;
+  LaunchQueue* const queue = c.device()->launches();
+  if (queue == nullptr) return internal_error("a memory that the host cannot read, and no queue to reach it by");
+  // What is sent is taken away, or stays until it is there: nobody else can let go of it meanwhile.
+  ARGOSY_ASSIGN_OR_RETURN(const Event arrives,
+                          queue->copy_in(Buffer(there.buffer().owner(), there.raw(), there.bytes()),
+                                         Buffer(here.buffer().owner(), here.raw(), here.bytes())));
+  ARGOSY_RETURN_IF_ERROR(queue->wait(arrives));
+  return there;
+}
+
+Result<Tensor> brought(const KernelContext& c, const Element& element) {
+  Allocator& memory = element_memory(c, element.value.dtype());
+  const bool here = element.home == &memory || element.home == nullptr;
+  if (here || (element.home->on_host() && memory.on_host())) return element.value;
+  ARGOSY_ASSIGN_OR_RETURN(const Tensor host, on_host(element));
+  return sent(c, host);
+}
+
+Result<Tensor> zero_element(const KernelContext& c, DType dtype, const Shape& shape) {
+  Allocator& memory = element_memory(c, dtype);
+  Allocator& first = memory.on_host() ? memory : host_allocator();
+  ARGOSY_ASSIGN_OR_RETURN(Tensor zeros, Tensor::allocate(dtype, shape, first));
+  if (is_plain(dtype)) std::memset(zeros.raw(), 0, zeros.bytes());
+  return sent(c, zeros);
+}
+
+}  // namespace argosy

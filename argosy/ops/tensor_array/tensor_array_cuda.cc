@@ -1,0 +1,15 @@
+#include "argosy/ops/list/list_cuda.h"
+
+namespace argosy {
+
+// Those of version 1, whose handles are references, stay on the CPU.
+void add_kernels_cuda_tensor_array(KernelRegistry& kernels) {
+  for (const char* op : {"StackV2", "StackPushV2", "StackPopV2", "StackCloseV2", "TensorArrayV3", "TensorArrayGradV3",
+                         "TensorArrayGradWithShape", "TensorArrayReadV3", "TensorArrayWriteV3", "TensorArrayGatherV3",
+                         "TensorArrayScatterV3", "TensorArrayConcatV3", "TensorArraySplitV3", "TensorArraySizeV3",
+                         "TensorArrayCloseV3"}) {
+    kernels.add(op, "cuda", cuda::make_with_elements);
+  }
+}
+
+}  // namespace argosy
