@@ -35,21 +35,22 @@ struct ApplyRows {
   const CardSlot* slots;
 };
 
+// clang-format off: two of its layouts of these lists turn into each other
 // Rows X(Rule, flag): flag of the op's own attribute, as in loops.h.
-#define ARGOSY_CUDA_RULES(X)                                                                                         \
-  X(GradientDescent, 0)                                                                                              \
-  X(ProximalGradientDescent, 0)                                                                                      \
-  X(Adadelta, 0)                                                                                                     \
-  X(Adagrad, 0) X(Adagrad, 1) X(AdagradV2, 0) X(AdagradV2, 1) X(ProximalAdagrad, 0) X(Momentum, 0) X(Momentum, 1)    \
-      X(KerasMomentum, 0) X(KerasMomentum, 1) X(Adam, 0) X(Adam, 1) X(AdamWithAmsgrad, 0) X(AdaMax, 0) X(RMSProp, 0) \
-          X(CenteredRMSProp, 0) X(AddSign, 0) X(PowerSign, 0) X(Ftrl, 0) X(Ftrl, 1) X(FtrlV2, 0) X(FtrlV2, 1)
+#define ARGOSY_CUDA_RULES(X)                                                                                          \
+  X(GradientDescent, 0)                                                                                               \
+  X(ProximalGradientDescent, 0)                                                                                       \
+  X(Adadelta, 0) X(Adagrad, 0) X(Adagrad, 1) X(AdagradV2, 0) X(AdagradV2, 1) X(ProximalAdagrad, 0) X(Momentum, 0)     \
+      X(Momentum, 1) X(KerasMomentum, 0) X(KerasMomentum, 1) X(Adam, 0) X(Adam, 1) X(AdamWithAmsgrad, 0) X(AdaMax, 0) \
+          X(RMSProp, 0) X(CenteredRMSProp, 0) X(AddSign, 0) X(PowerSign, 0) X(Ftrl, 0) X(Ftrl, 1) X(FtrlV2, 0)        \
+              X(FtrlV2, 1)
 // Those that have a sparse op.
 #define ARGOSY_CUDA_ROW_RULES(X)                                                                                     \
   X(ProximalGradientDescent, 0)                                                                                      \
   X(Adadelta, 0)                                                                                                     \
-  X(Adagrad, 0)                                                                                                      \
-  X(Adagrad, 1) X(AdagradV2, 0) X(AdagradV2, 1) X(ProximalAdagrad, 0) X(Momentum, 0) X(Momentum, 1)                  \
+  X(Adagrad, 0) X(Adagrad, 1) X(AdagradV2, 0) X(AdagradV2, 1) X(ProximalAdagrad, 0) X(Momentum, 0) X(Momentum, 1)    \
       X(KerasMomentum, 0) X(KerasMomentum, 1) X(RMSProp, 0) X(CenteredRMSProp, 0) X(Ftrl, 0) X(Ftrl, 1) X(FtrlV2, 0) \
           X(FtrlV2, 1)
+// clang-format on
 
 }  // namespace argosy::cuda
