@@ -30,15 +30,17 @@ std::uint64_t content_hash(const Tensor& tensor) {
 }
 
 ReplicaCheck::ReplicaCheck(Program& program, const std::vector<DeviceSpec>& devices, const DeviceRequest& request)
-    : program_(program), devices_(devices), request_(request) {
+    : program_(program), devices_(devices) {
   possible_ = devices.size() > 1 && !program.mirrored().empty();
+  bool cards = false;
   for (const DeviceSpec& spec : devices) {
     possible_ = possible_ && spec.kind == devices[0].kind;
-    cards_ = cards_ || spec.kind == DeviceKind::kCuda;
+    cards = cards || spec.kind == DeviceKind::kCuda;
   }
-  if (!cards_) return;
+  if (!cards) return;
   // Cards of two models may round differently.
   const GpuReport gpus = look_for_gpus(request);
+  backend_ = gpus.backend;
   const auto facts_of = [&](const DeviceSpec& spec) -> const CardFacts* {
     for (const CardFacts& card : gpus.cards) {
       if (card.number == spec.card) return &card;
@@ -56,8 +58,10 @@ ReplicaCheck::ReplicaCheck(Program& program, const std::vector<DeviceSpec>& devi
 
 std::vector<std::string> ReplicaCheck::broken_cards() {
   std::vector<std::string> names;
-  if (!cards_) return names;
-  for (const CardFacts& card : look_for_gpus(request_).cards) {
+  if (backend_ == nullptr) return names;
+  const auto cards = backend_->cards();
+  if (!cards.ok()) return names;  // what is wrong with them is told where they are used
+  for (const CardFacts& card : *cards) {
     const auto before = errors_.find(card.number);
     if (before == errors_.end() || card.ecc_uncorrected <= std::max<std::int64_t>(before->second, 0)) continue;
     for (const DeviceSpec& spec : devices_) {

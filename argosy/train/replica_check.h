@@ -30,8 +30,8 @@ class ReplicaCheck {
 
   Program& program_;
   const std::vector<DeviceSpec>& devices_;
-  const DeviceRequest& request_;
-  bool possible_ = false, cards_ = false;
+  std::shared_ptr<GpuBackend> backend_;  // where there are cards to ask about
+  bool possible_ = false;
   std::map<int, std::int64_t> errors_;  // by card
 };
 

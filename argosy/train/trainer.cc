@@ -21,6 +21,8 @@ constexpr std::int64_t kWarmUpSteps = 3;  // compile, first touch of memory: not
 constexpr std::int64_t kSampleStatsEvery = 4;
 constexpr double kProbeSeconds = 3;
 constexpr std::int64_t kProbeSteps = 12;
+constexpr std::int64_t kCheckReplicasEvery = 100;
+constexpr double kCheckReplicasShare = 0.01;  // of the time, at most
 
 using Evaluation = std::vector<std::pair<std::string, double>>;
 
@@ -89,6 +91,7 @@ class Trainer::Impl {
   Status after_step(Run& run, const data::Dataset* test, double loss, bool epoch_ended);
   Status finish(Run& run);
   Status check_replicas(Run& run);
+  bool replicas_due(const Run& run) const;
   Status log_pictures(Run& run);
   Result<double> probe_one_device(const std::vector<Tensor>& feeds, std::int64_t batch);
   void note_memory(TrainReport& report) const;
@@ -113,8 +116,9 @@ struct Trainer::Impl::Run {
   std::int64_t total_steps = 0, step = 0, saved_step = -1, evaluated_step = -1;
   Speed speed, recent;
   std::optional<ShareMeter> shares;
-  std::optional<ReplicaCheck> replicas;  // where asked for
-  std::int64_t replicas_checked = 0;     // the step
+  std::optional<ReplicaCheck> replicas;                            // where asked for
+  std::int64_t replicas_checked = 0;                               // the step
+  std::int64_t replicas_checked_at = 0, replicas_check_nanos = 0;  // when, and how long it took
   std::vector<Tensor> last_feeds;
   std::int64_t last_examples = 0;
   double best = 0;
@@ -153,7 +157,7 @@ Status Trainer::Impl::start(Run& run, const data::Dataset& train) {
   std::vector<DeviceName> names;
   for (const DeviceSpec& d : devices_) names.push_back(d.name);
   run.shares.emplace(names);
-  if (options_.check_replicas_every > 0) run.replicas.emplace(*program_, devices_, options_.devices);
+  if (options_.check_replicas_every != 0) run.replicas.emplace(*program_, devices_, options_.devices);
   run.report.devices = devices_;
   run.report.strategy = program_->parallel().summary();
   if (options_.log_device_placement) {
@@ -243,7 +247,7 @@ Status Trainer::Impl::after_step(Run& run, const data::Dataset* test, double los
     run.recent = {};
   }
   if (run.log && epoch_ended) ARGOSY_RETURN_IF_ERROR(run.log->weights(run.step, *program_));
-  if (run.replicas && run.step % options_.check_replicas_every == 0) ARGOSY_RETURN_IF_ERROR(check_replicas(run));
+  if (replicas_due(run)) ARGOSY_RETURN_IF_ERROR(check_replicas(run));
   if (run.checkpointer && options_.checkpoint_every > 0 && run.step % options_.checkpoint_every == 0) {
     ARGOSY_RETURN_IF_ERROR(check_replicas(run));
     ARGOSY_RETURN_IF_ERROR(run.checkpointer->save(*program_, run.step, *run.loader));
@@ -259,9 +263,20 @@ Status Trainer::Impl::after_step(Run& run, const data::Dataset* test, double los
 Status Trainer::Impl::check_replicas(Run& run) {
   if (!run.replicas || run.replicas_checked == run.step) return ok_status();
   run.replicas_checked = run.step;
+  const std::int64_t start = now_nanos();
   Status status = run.replicas->check();
+  run.replicas_checked_at = now_nanos();
+  run.replicas_check_nanos = run.replicas_checked_at - start;
   if (status.ok()) return status;
   return std::move(status).with_where(str_cat("step ", run.step));
+}
+
+bool Trainer::Impl::replicas_due(const Run& run) const {
+  const std::int64_t every = options_.check_replicas_every;
+  if (!run.replicas || run.step % (every > 0 ? every : kCheckReplicasEvery) != 0) return false;
+  if (every > 0 || run.replicas_checked_at == 0) return true;
+  return static_cast<double>(run.replicas_check_nanos) <=
+         kCheckReplicasShare * static_cast<double>(now_nanos() - run.replicas_checked_at);
 }
 
 Status Trainer::Impl::finish(Run& run) {

@@ -58,8 +58,8 @@ struct TrainerOptions {
   std::int64_t log_every = 10;  // steps
 
   // Steps between looks at whether all devices still hold the same variables and no card's memory has failed; before a
-  // checkpoint in any case. 0: never.
-  std::int64_t check_replicas_every = 100;
+  // checkpoint and at the end in any case. 0: never. -1: 100, or more where that took more than 1 % of the time.
+  std::int64_t check_replicas_every = -1;
   bool verdict = true;          // measure one device beside many, if there are many
   bool stop_on_nan = true;      // a loss that is no number ends the run with ABORTED
   int patience = 0;             // epochs without a higher value of the first metric before it stops; 0: never

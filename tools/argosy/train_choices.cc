@@ -132,7 +132,10 @@ void add_train_flags(Command& command, TrainChoices& c) {
       .option("--checkpoint-dir DIR", c.checkpoint_dir, "write checkpoints there, in TensorFlow's format")
       .option("--checkpoint-every N", c.checkpoint_every, "steps between checkpoints; 0: at the end only", {.least = 0})
       .option("--check-replicas N", c.check_replicas,
-              "steps between looks at whether all devices hold the same variables; 0: never", {.least = 0})
+              "steps between looks at whether all devices hold the same variables; 0: never; -1: 100, or as many as "
+              "keep it "
+              "to 1 % of the time",
+              {.least = -1})
       .option("--resume", c.resume, "go on from the newest checkpoint in --checkpoint-dir")
       .option("--log-dir DIR", c.log_dir, "write event files for TensorBoard there")
       .option("--trace FILE", c.trace, "write a Chrome trace of every step")

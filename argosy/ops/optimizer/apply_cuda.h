@@ -35,7 +35,8 @@ struct ApplyRows {
   const CardSlot* slots;
 };
 
-// clang-format off: two of its layouts of these lists turn into each other
+// Two of clang-format's layouts of these lists turn into each other.
+// clang-format off
 // Rows X(Rule, flag): flag of the op's own attribute, as in loops.h.
 #define ARGOSY_CUDA_RULES(X)                                                                                          \
   X(GradientDescent, 0)                                                                                               \
