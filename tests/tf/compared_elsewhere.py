@@ -54,7 +54,7 @@ ELSEWHERE = {
     **{"TensorList" + op: LISTS
        for op in ("Reserve", "PushBack", "PopBack", "SetItem", "GetItem", "Stack", "FromTensor", "Length", "Resize",
                   "ElementShape", "Gather", "ScatterV2", "ScatterIntoExistingList", "ConcatV2", "Split")},
-    **{f"TensorArray{op}{v}": ARRAYS for v in ("", "V3")
+    **{f"TensorArray{op}{v}": ARRAYS for v in ("", "V2", "V3")
        for op in ("", "Read", "Write", "Gather", "Scatter", "Concat", "Split", "Size", "Grad", "Close")},
     "TensorArrayGradWithShape": ARRAYS,
     **{"Barrier" + op: STATE for op in ("", "InsertMany", "TakeMany", "Close", "ReadySize", "IncompleteSize")},

@@ -297,23 +297,26 @@ void define_old_stacks(OpRegistry& ops) {
   add("StackClose", "Empties the stack for good.", {}, {}, {}, no_output);
 }
 
-// The ops on arrays under their first names: shapes are not told through references.
-void define_old_arrays(OpRegistry& ops) {
+// The ops on arrays under their first names (version ""), whose handles are references, or second names ("V2"), whose
+// handles are two strings, container and name: shapes are not told through either.
+void define_old_arrays(OpRegistry& ops, std::string_view version) {
+  const bool named = version == "V2";
   for (Row& row : rows()) {
     std::string name = row.name;
     if (!name.starts_with("TensorArray") || !name.ends_with("V3")) continue;
     name.resize(name.size() - 2);
     const bool makes = name == "TensorArray" || name == "TensorArrayGrad";
+    name += version;
     for (auto* args : {&row.inputs, &row.outputs}) {
       for (std::string& arg : *args) {
         if (const auto at = arg.find(": resource"); at != std::string::npos)
-          arg.replace(at, arg.size(), ": Ref(string)");
+          arg.replace(at, arg.size(), named ? ": string" : ": Ref(string)");
       }
     }
     if (makes) row.outputs.resize(1);
     std::erase(row.attrs, "identical_element_shapes: bool = false");
     ops.add({.name = name,
-             .doc = str_cat(row.doc, " ", row.name, " by reference."),
+             .doc = str_cat(row.doc, " ", row.name, named ? " by name." : " by reference."),
              .inputs = std::move(row.inputs),
              .outputs = std::move(row.outputs),
              .attrs = std::move(row.attrs),
@@ -321,7 +324,7 @@ void define_old_arrays(OpRegistry& ops) {
              .gradient = kNotDifferentiable,
              .cost = free_cost,
              .stateful = makes,
-             .accepts_uninitialized = true,
+             .accepts_uninitialized = !named,
              .host_inputs = std::move(row.host_inputs),
              .host_outputs = std::move(row.host_outputs)});
   }
@@ -331,7 +334,8 @@ void define_old_arrays(OpRegistry& ops) {
 
 void define_tensor_array(OpRegistry& ops) {
   define_old_stacks(ops);
-  define_old_arrays(ops);
+  define_old_arrays(ops, "");
+  define_old_arrays(ops, "V2");
   for (Row& row : rows()) {
     ops.add({.name = row.name,
              .doc = row.doc,

@@ -1,3 +1,4 @@
+#include "argosy/op/step_context.h"
 #include "argosy/ops/list/tensor_list.h"
 #include "argosy/ops/tensor_array/array_state.h"
 
@@ -77,6 +78,42 @@ PartialShape element_shape_of(const KernelInit& init) {
   return init.attrs.get_or("element_shape", PartialShape::unknown());
 }
 
+// --- arrays by name (version 2): they live where the step keeps things
+
+constexpr const char* kNamedArrays = "_tensor_arrays";
+
+ResourceManager& named_arrays(const KernelContext& c) {
+  return c.step() != nullptr ? c.step()->step_resources() : c.resources();
+}
+
+// The array that input 0 refers to.
+Result<std::shared_ptr<ArrayState>> array_of(const KernelContext& c) {
+  const Tensor& handle = c.input(0);
+  if (handle.dtype() != DType::kString) return c.resource<ArrayState>(0);
+  if (!(handle.shape() == Shape{2})) {
+    return invalid_argument("Tensor array handle must be 2-element vector, but had shape: ", handle.shape());
+  }
+  return named_arrays(c).find<ArrayState>(handle.data<std::string>()[0], handle.data<std::string>()[1]);
+}
+
+Result<std::string> name_of_array(const KernelContext& c) {
+  if (c.input(0).dtype() == DType::kString) return c.input(0).data<std::string>()[1];
+  ARGOSY_ASSIGN_OR_RETURN(const ResourceHandle* handle, c.resource_handle(0));
+  return handle->name();
+}
+
+// Output 0 refers to this array from now on.
+Status give_array(KernelContext& c, const std::string& name, std::shared_ptr<ArrayState> array) {
+  if (c.output_dtype(0) != DType::kString) {
+    c.set_output(0, handle_to(name, std::move(array)));
+    return ok_status();
+  }
+  const auto made = named_arrays(c).find_or_make<ArrayState>(kNamedArrays, name, [&] { return array; });
+  ARGOSY_RETURN_IF_ERROR(made.status());
+  c.set_output(0, Tensor::vector<std::string>({kNamedArrays, name}));
+  return ok_status();
+}
+
 class NewArray final : public Kernel {
  public:
   NewArray(ArrayState::Options options, std::string name) : options_(std::move(options)), name_(std::move(name)) {}
@@ -93,7 +130,10 @@ class NewArray final : public Kernel {
     if (size > ArrayState::kMaxSize) {
       return resource_exhausted("a TensorArray of ", size, " elements: ", ArrayState::kMaxSize, " are allowed");
     }
-    c.set_output(0, handle_to(name_, std::make_shared<ArrayState>(options_, size)));
+    auto array = std::make_shared<ArrayState>(options_, size);
+    // Not another array's name while this one lives, in a loop either.
+    const std::string name = str_cat(name_, "_", reinterpret_cast<std::uintptr_t>(array.get()));
+    ARGOSY_RETURN_IF_ERROR(give_array(c, c.output_dtype(0) == DType::kString ? name : name_, std::move(array)));
     return c.num_outputs() > 1 ? set_flow(c, 1) : ok_status();
   }
 
@@ -109,15 +149,15 @@ class GradientArray final : public Kernel {
     return std::unique_ptr<Kernel>(std::make_unique<GradientArray>(init.attrs.get_string("source")));
   }
   Status run(KernelContext& c) override {
-    ARGOSY_ASSIGN_OR_RETURN(const auto array, c.resource<ArrayState>(0));
+    ARGOSY_ASSIGN_OR_RETURN(const auto array, array_of(c));
     Shape outer;
     if (c.num_inputs() > 2) {
       ARGOSY_ASSIGN_OR_RETURN(const auto sizes, vector_input(c.input(2), "shape_to_prepend"));
       ARGOSY_ASSIGN_OR_RETURN(outer, Shape::make(sizes));
     }
     ARGOSY_ASSIGN_OR_RETURN(auto gradients, array->gradients(source_, outer));
-    const std::string& name = c.input(0).data<ResourceHandle>()->name();
-    c.set_output(0, handle_to(str_cat(name, "@", source_), std::move(gradients)));
+    ARGOSY_ASSIGN_OR_RETURN(const std::string name, name_of_array(c));
+    ARGOSY_RETURN_IF_ERROR(give_array(c, str_cat(name, "@", source_), std::move(gradients)));
     if (c.num_outputs() > 1) c.set_output(1, c.input(1));
     return ok_status();
   }
@@ -128,7 +168,7 @@ class GradientArray final : public Kernel {
 
 // The array in input 0, which must hold what output 0 is.
 Result<std::shared_ptr<ArrayState>> array_to_read(const KernelContext& c) {
-  ARGOSY_ASSIGN_OR_RETURN(auto array, c.resource<ArrayState>(0));
+  ARGOSY_ASSIGN_OR_RETURN(auto array, array_of(c));
   if (array->dtype() != c.output_dtype(0)) {
     return invalid_argument("TensorArray dtype is ", dtype_name(array->dtype()), " but Op requested dtype ",
                             dtype_name(c.output_dtype(0)), ".");
@@ -144,7 +184,7 @@ Status read(KernelContext& c) {
 }
 
 Status write(KernelContext& c) {
-  ARGOSY_ASSIGN_OR_RETURN(const auto array, c.resource<ArrayState>(0));
+  ARGOSY_ASSIGN_OR_RETURN(const auto array, array_of(c));
   ARGOSY_ASSIGN_OR_RETURN(const std::int64_t index, scalar_input(c.input(1), "index"));
   ARGOSY_ASSIGN_OR_RETURN(Element value, kept_element(c, c.input(2)));
   ARGOSY_RETURN_IF_ERROR(array->write(c, index, std::move(value)));
@@ -207,7 +247,7 @@ class Gather final : public Kernel {
 };
 
 Status scatter(KernelContext& c) {
-  ARGOSY_ASSIGN_OR_RETURN(const auto array, c.resource<ArrayState>(0));
+  ARGOSY_ASSIGN_OR_RETURN(const auto array, array_of(c));
   ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::int64_t> indices, vector_input(c.input(1), "indices"));
   const Shape& shape = c.input(2).shape();
   if (shape.rank() < 1 || shape[0] != static_cast<std::int64_t>(indices.size())) {
@@ -236,7 +276,7 @@ Status concat(KernelContext& c) {
 }
 
 Status split(KernelContext& c) {
-  ARGOSY_ASSIGN_OR_RETURN(const auto array, c.resource<ArrayState>(0));
+  ARGOSY_ASSIGN_OR_RETURN(const auto array, array_of(c));
   ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::int64_t> lengths, vector_input(c.input(2), "lengths"));
   const Shape& shape = c.input(1).shape();
   if (shape.rank() < 1) return invalid_argument("a scalar cannot be split");
@@ -257,7 +297,7 @@ Status split(KernelContext& c) {
 }
 
 Status size(KernelContext& c) {
-  ARGOSY_ASSIGN_OR_RETURN(const auto array, c.resource<ArrayState>(0));
+  ARGOSY_ASSIGN_OR_RETURN(const auto array, array_of(c));
   ARGOSY_ASSIGN_OR_RETURN(const std::int64_t n, array->size());
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, {}));
   *y->data<std::int32_t>() = static_cast<std::int32_t>(n);
@@ -265,7 +305,7 @@ Status size(KernelContext& c) {
 }
 
 Status close_array(KernelContext& c) {
-  ARGOSY_ASSIGN_OR_RETURN(const auto array, c.resource<ArrayState>(0));
+  ARGOSY_ASSIGN_OR_RETURN(const auto array, array_of(c));
   array->close();
   return ok_status();
 }
@@ -279,7 +319,7 @@ void add_kernels_cpu_tensor_array(KernelRegistry& kernels) {
     kernels.add(str_cat("StackPop", v), "cpu", pop);
     kernels.add(str_cat("StackClose", v), "cpu", close_stack);
   }
-  for (const char* v : {"", "V3"}) {
+  for (const char* v : {"", "V2", "V3"}) {
     kernels.add(str_cat("TensorArray", v), "cpu", NewArray::make);
     kernels.add(str_cat("TensorArrayGrad", v), "cpu", GradientArray::make);
     kernels.add(str_cat("TensorArrayRead", v), "cpu", read);

@@ -169,34 +169,52 @@ TEST_F(TensorArrays, GradientsWithMoreAxes) {
   EXPECT_EQ(difference((*out)[0], Tensor::zeros(DType::kFloat32, {3, 2}), 0), "");
 }
 
-TEST_F(TensorArrays, ByReference) {
-  const Value a = graph_.add("TensorArray", {number(2)}, {{"dtype", DType::kFloat32}});
-  const Value none = constant(graph_, 0.0f);
-  const Value rows = constant(graph_, Tensor::of<float>({2, 2}, {1, 2, 3, 4}));
-  const Value both = constant(graph_, Tensor::vector<std::int32_t>({1, 0}));
-  const AttrMap dtype = {{"dtype", DType::kFloat32}};
-  const Value flow = graph_.add("TensorArrayScatter", {a, both, rows, none});
-  const Value back =
-      graph_.add("TensorArrayGather", {a, constant(graph_, Tensor::vector<std::int32_t>({0})), flow}, dtype);
-  const Value size = graph_.add("TensorArraySize", {a, flow});
-  const Value gradient = graph_.add("TensorArrayGrad", {a, flow}, {{"source", "s"}});
-  const Value written = graph_.add("TensorArrayWrite", {gradient, number(0), numbers({5, 6}), none});
-  const Value sum = graph_.add("TensorArrayRead", {gradient, number(0), written}, dtype);
-  const Value b = graph_.add("TensorArray", {number(2)}, {{"dtype", DType::kFloat32}}, "b");
-  const Value lengths = constant(graph_, Tensor::vector<std::int64_t>({0, 2}));
-  const Value split = graph_.add("TensorArraySplit", {b, rows, lengths, none});
-  const Value joined = graph_.add("TensorArrayConcat", {b, split}, dtype);
-  Value closed;
-  {
-    const auto after = graph_.control_dependencies({joined});
-    closed = graph_.add("TensorArrayClose", {b});
+// Versions 1 and 2, whose handles are references and names.
+TEST(OldTensorArrays, DoAsTheNewOnes) {
+  for (const std::string v : {"", "V2"}) {
+    Graph graph;
+    const auto integer = [&](std::int32_t n) { return constant(graph, n); };
+    const auto floats = [&](std::initializer_list<float> f) { return constant(graph, Tensor::vector<float>(f)); };
+    const Value a = graph.add("TensorArray" + v, {integer(2)}, {{"dtype", DType::kFloat32}});
+    const Value none = constant(graph, 0.0f);
+    const Value rows = constant(graph, Tensor::of<float>({2, 2}, {1, 2, 3, 4}));
+    const Value both = constant(graph, Tensor::vector<std::int32_t>({1, 0}));
+    const AttrMap dtype = {{"dtype", DType::kFloat32}};
+    const Value flow = graph.add("TensorArrayScatter" + v, {a, both, rows, none});
+    const Value back =
+        graph.add("TensorArrayGather" + v, {a, constant(graph, Tensor::vector<std::int32_t>({0})), flow}, dtype);
+    const Value size = graph.add("TensorArraySize" + v, {a, flow});
+    const Value gradient = graph.add("TensorArrayGrad" + v, {a, flow}, {{"source", "s"}});
+    const Value written = graph.add("TensorArrayWrite" + v, {gradient, integer(0), floats({5, 6}), none});
+    const Value sum = graph.add("TensorArrayRead" + v, {gradient, integer(0), written}, dtype);
+    const Value b = graph.add("TensorArray" + v, {integer(2)}, {{"dtype", DType::kFloat32}}, "b");
+    const Value lengths = constant(graph, Tensor::vector<std::int64_t>({0, 2}));
+    const Value split = graph.add("TensorArraySplit" + v, {b, rows, lengths, none});
+    const Value joined = graph.add("TensorArrayConcat" + v, {b, split}, dtype);
+    Value closed;
+    {
+      const auto after = graph.control_dependencies({joined});
+      closed = graph.add("TensorArrayClose" + v, {b});
+    }
+    ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
+    std::vector<Endpoint> fetches;
+    for (const Value& y : {back, size, sum, joined, closed}) fetches.push_back(y.endpoint());
+    const auto out = evaluate(graph, {}, fetches);
+    ASSERT_TRUE(out.ok()) << out.status().to_string();
+    EXPECT_EQ(difference((*out)[0], Tensor::of<float>({1, 2}, {3, 4}), 0), "");
+    EXPECT_EQ(*(*out)[1].data<std::int32_t>(), 2);
+    EXPECT_EQ(difference((*out)[2], Tensor::vector<float>({5, 6}), 0), "");
+    EXPECT_EQ(difference((*out)[3], Tensor::of<float>({2, 2}, {1, 2, 3, 4}), 0), "");
   }
-  const auto out = run({back, size, sum, joined, closed});
-  ASSERT_TRUE(out.ok()) << out.status().to_string();
-  EXPECT_EQ(difference((*out)[0], Tensor::of<float>({1, 2}, {3, 4}), 0), "");
-  EXPECT_EQ(*(*out)[1].data<std::int32_t>(), 2);
-  EXPECT_EQ(difference((*out)[2], Tensor::vector<float>({5, 6}), 0), "");
-  EXPECT_EQ(difference((*out)[3], Tensor::of<float>({2, 2}, {1, 2, 3, 4}), 0), "");
+}
+
+TEST_F(TensorArrays, ByNamesThatAreNone) {
+  const Value none = constant(graph_, Tensor::vector<std::string>({"a", "b"}));
+  const Value size = graph_.add("TensorArraySizeV2", {none, constant(graph_, 0.0f)});
+  EXPECT_EQ(run({size}).status().code(), Code::kNotFound);
+  const Value one =
+      graph_.add("TensorArraySizeV2", {constant(graph_, Tensor::vector<std::string>({"a"})), constant(graph_, 0.0f)});
+  EXPECT_EQ(run({one}).status().code(), Code::kInvalidArgument);
 }
 
 TEST_F(TensorArrays, AreClosedForGood) {
