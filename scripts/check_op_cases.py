@@ -39,8 +39,8 @@ ARRAY_TESTS = {
     "StacksByReference": ("Stack", "StackPush", "StackPop", "StackClose"),
     "AreClosedForGood": ("TensorArrayCloseV3", "StackCloseV2"),
     "GradientsWithMoreAxes": ("TensorArrayGradWithShape",),
-    "ByReference": ("TensorArray", "TensorArrayGrad", "TensorArrayRead", "TensorArrayWrite", "TensorArrayGather",
-                    "TensorArrayScatter", "TensorArrayConcat", "TensorArraySplit", "TensorArraySize", "TensorArrayClose"),
+    "DoAsTheNewOnes": tuple(f"TensorArray{op}{v}" for v in ("", "V2") for op in (
+        "", "Grad", "Read", "Write", "Gather", "Scatter", "Concat", "Split", "Size", "Close")),
 }
 STAGING = "argosy/ops/staging/staging_test.cc"
 STAGING_TESTS = {
@@ -65,6 +65,7 @@ RAGGED = "argosy/ops/ragged/ragged_test.cc"
 MAPS = "argosy/ops/map/map_test.cc"
 DATASETS = "argosy/runtime/dataset_test.cc"
 DATASET_OPS = "argosy/runtime/dataset_ops_test.cc"
+DATASET_READERS = "argosy/runtime/dataset_readers_test.cc"
 ITERATORS = "argosy/runtime/iterator_test.cc"
 PIPELINE_TESTS = {  # datasets and iterators are tried by whole pipelines; tests/tf/datasets.py holds them against TensorFlow
     (DATASETS, "OfTensors"): "TensorDataset TensorSliceDataset",
@@ -85,7 +86,7 @@ PIPELINE_TESTS = {  # datasets and iterators are tried by whole pipelines; tests
         "MaxIntraOpParallelismDataset ExperimentalMaxIntraOpParallelismDataset PrivateThreadPoolDataset "
         "ExperimentalPrivateThreadPoolDataset AutoShardDataset ExperimentalAutoShardDataset BytesProducedStatsDataset "
         "ExperimentalBytesProducedStatsDataset LatencyStatsDataset ExperimentalLatencyStatsDataset RewriteDataset "
-        "OptimizeDataset OptimizeDatasetV2 AssertNextDataset ExperimentalAssertNextDataset",
+        "OptimizeDataset OptimizeDatasetV2 AssertNextDataset ExperimentalAssertNextDataset AssertPrevDataset",
     (DATASET_OPS, "ElementsOneByOne"):
         "FilterDataset ParallelFilterDataset TakeWhileDataset ExperimentalTakeWhileDataset ScanDataset "
         "ExperimentalScanDataset FilterByLastComponentDataset ExperimentalMapDataset ParallelMapDataset UniqueDataset "
@@ -108,6 +109,13 @@ PIPELINE_TESTS = {  # datasets and iterators are tried by whole pipelines; tests
     (DATASET_OPS, "SharedCaches"): "CacheDatasetV2 AnonymousMemoryCache DummyMemoryCache",
     (DATASET_OPS, "CountedAndReducedAtOnce"):
         "DatasetCardinality ExperimentalDatasetCardinality DatasetToSingleElement ReduceDataset",
+    (DATASET_READERS, "Csv"): "CSVDataset CSVDatasetV2 ExperimentalCSVDataset",
+    (DATASET_READERS, "Examples"): "ParseExampleDataset ParseExampleDatasetV2 ExperimentalParseExampleDataset",
+    (DATASET_READERS, "BatchesCutAnotherWay"):
+        "SlidingWindowDataset ExperimentalSlidingWindowDataset RebatchDatasetV2 DenseToSparseBatchDataset "
+        "ExperimentalDenseToSparseBatchDataset SleepDataset ExperimentalSleepDataset ChooseFastestDataset "
+        "ExperimentalChooseFastestDataset",
+    (DATASET_READERS, "ListsAndMatchingFiles"): "ListDataset MatchingFilesDataset ExperimentalMatchingFilesDataset",
     (DATASET_OPS, "AssertedCardinality"): "AssertCardinalityDataset",
     (DATASET_OPS, "HandlesAreLetGo"): "DeleteMemoryCache DeleteSeedGenerator DeleteRandomSeedGenerator DeleteIterator",
     (ITERATORS, "SayWhatIsMissingAndStartOver"): "IteratorV2 MakeIterator IteratorGetNext",
@@ -117,6 +125,7 @@ PIPELINE_TESTS = {  # datasets and iterators are tried by whole pipelines; tests
         "IteratorGetNextAsOptional OptionalHasValue OptionalGetValue OptionalNone OptionalFromValue",
     (ITERATORS, "WithoutNamesGoWithTheirHandle"):
         "AnonymousIterator AnonymousIteratorV2 AnonymousIteratorV3 IteratorGetDevice ExperimentalIteratorGetDevice",
+    (ITERATORS, "GoOnWhereTheyWereSaved"): "SerializeIterator DeserializeIterator",
     (ITERATORS, "HaveOlderNames"): "Iterator IteratorGetNextSync",
 }
 STAIRS = ("FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsPerChannel",

@@ -83,9 +83,12 @@ TEST(DatasetOps, HintsChangeNothing) {
                          "ExperimentalLatencyStatsDataset", "RewriteDataset"}) {
     same(op, text);
   }
-  for (const char* op : {"OptimizeDataset", "AssertNextDataset", "ExperimentalAssertNextDataset"}) same(op, texts);
+  for (const char* op :
+       {"OptimizeDataset", "AssertNextDataset", "ExperimentalAssertNextDataset", "AssertPrevDataset"}) {
+    same(op, texts);
+  }
   same("OptimizeDatasetV2", lists);
-  EXPECT_EQ(tried.size(), 20u);
+  EXPECT_EQ(tried.size(), 21u);
 }
 
 TEST(DatasetOps, ElementsOneByOne) {

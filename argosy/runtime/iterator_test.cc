@@ -89,6 +89,80 @@ TEST(Iterators, AreNamedByTexts) {
   EXPECT_EQ(session.run({{fed, Tensor::scalar("nonsense")}}, {next}).status().code(), Code::kInvalidArgument);
 }
 
+// A position is taken over by another session's iterator over the same dataset, whatever lies in between.
+TEST(Iterators, GoOnWhereTheyWereSaved) {
+  using Pipeline = std::function<InputPipeline(Graph&)>;
+  const std::vector<std::pair<const char*, Pipeline>> pipelines = {
+      {"shuffled anew each time",
+       [](Graph& g) { return repeat_dataset(shuffle_dataset(range_dataset(g, 0, 7), 4, 3, 5), 4); }},
+      {"left to chance", [](Graph& g) { return repeat_dataset(shuffle_dataset(range_dataset(g, 0, 7), 7), 4); }},
+      {"read ahead",
+       [](Graph& g) {
+         return prefetch_dataset(batch_dataset(repeat_dataset(shuffle_dataset(range_dataset(g, 0, 9), 5, 1, 2), 3), 2),
+                                 3);
+       }},
+      {"mapped", [](Graph& g) {
+         return map_dataset(range_dataset(g, 0, 20), [](Values e) -> std::vector<Value> { return {e[0] * e[0]}; });
+       }}};
+  const auto all_left = [](Session& session, const IteratorValue& iterator) {
+    std::vector<std::string> values;
+    while (true) {
+      const auto next = session.run(iterator.next);
+      if (!next.ok()) return values;
+      values.push_back(values_of((*next)[0]));
+    }
+  };
+  for (const auto& [name, make] : pipelines) {
+    for (const int before : {1, 5, 11}) {  // before the first element nothing is drawn yet
+      SCOPED_TRACE(str_cat(name, " after ", before));
+      Graph graph;
+      const IteratorValue iterator = initializable_iterator(make(graph));
+      const Value saved = graph.add("SerializeIterator", {iterator.handle});
+      const Value position = placeholder(graph, DType::kVariant, {1}, "position");
+      const Value restored = graph.add("DeserializeIterator", {iterator.handle, position});
+      ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
+      Session first(graph);
+      EXPECT_EQ(first.run({saved}).status().code(), Code::kFailedPrecondition);
+      ASSERT_TRUE(first.run_targets({iterator.initializer}).ok());
+      for (int i = 0; i < before; ++i) ASSERT_TRUE(first.run(iterator.next).ok());
+      const auto at = first.run({saved});
+      ASSERT_TRUE(at.ok()) << at.status().to_string();
+      const std::vector<std::string> rest = all_left(first, iterator);
+      EXPECT_FALSE(rest.empty());
+      for (int again = 0; again < 2; ++again) {
+        const Status back = first.run({{position, (*at)[0]}}, {}, {restored}).status();
+        ASSERT_TRUE(back.ok()) << back.to_string();
+        EXPECT_EQ(all_left(first, iterator), rest);
+      }
+      Session second(graph);
+      EXPECT_EQ(second.run({{position, (*at)[0]}}, {}, {restored}).status().code(), Code::kFailedPrecondition);
+      ASSERT_TRUE(second.run_targets({iterator.initializer}).ok());
+      for (int i = 0; i < 3; ++i) ASSERT_TRUE(second.run(iterator.next).ok());
+      ASSERT_TRUE(second.run({{position, (*at)[0]}}, {}, {restored}).ok());
+      EXPECT_EQ(all_left(second, iterator), rest);
+    }
+  }
+}
+
+TEST(Iterators, RefusePositionsOfOthers) {
+  Graph graph;
+  const IteratorValue numbers = initializable_iterator(range_dataset(graph, 0, 2), "numbers");
+  const IteratorValue taken = initializable_iterator(take_dataset(range_dataset(graph, 0, 2), 1), "taken");
+  const Value saved = graph.add("SerializeIterator", {numbers.handle});
+  const Value position = placeholder(graph, DType::kVariant, PartialShape::unknown(), "position");
+  const Value restored = graph.add("DeserializeIterator", {taken.handle, position});
+  Session session(graph);
+  ASSERT_TRUE(session.run_targets({numbers.initializer, taken.initializer}).ok());
+  const auto at = session.run({saved});
+  ASSERT_TRUE(at.ok()) << at.status().to_string();
+  EXPECT_THAT(session.run({{position, (*at)[0]}}, {}, {restored}).status().message(),
+              HasSubstr("not of a TakeDataset"));
+  for (const Tensor& bad : {Tensor::scalar(Variant()), Tensor::vector<Variant>({Variant()}),
+                            Tensor::vector<Variant>({Variant(), Variant()})}) {
+    EXPECT_EQ(session.run({{position, bad}}, {}, {restored}).status().code(), Code::kInvalidArgument);
+  }
+}
+
 TEST(Iterators, GiveOptionals) {
   Graph graph;
   const IteratorValue iterator = initializable_iterator(range_dataset(graph, 5, 6));

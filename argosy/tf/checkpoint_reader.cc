@@ -8,6 +8,7 @@
 #include "argosy/tf/chunked_io.h"
 #include "argosy/tf/crc32c.h"
 #include "argosy/tf/region.h"
+#include "argosy/tf/stored_variant.h"
 #include "argosy/tf/string_codec.h"
 
 namespace argosy::tf {
@@ -94,7 +95,7 @@ struct CheckpointReader::Impl {
   }
 
   Status readable(const StoredTensor& t) const {
-    if (is_plain(t.dtype) || t.dtype == DType::kString) return ok_status();
+    if (is_plain(t.dtype) || t.dtype == DType::kString || t.dtype == DType::kVariant) return ok_status();
     return unimplemented(
                "tensor '", t.key, "' of checkpoint ", prefix, " has type ",
                t.dtype == DType::kInvalid ? str_cat("number ", t.dtype_number) : std::string(dtype_name(t.dtype)),
@@ -144,9 +145,10 @@ struct CheckpointReader::Impl {
   Status read_strings(const Part& p) const {
     const StoredTensor& t = *p.stored;
     ARGOSY_ASSIGN_OR_RETURN(const std::string bytes, stored_bytes(t));
-    std::string* to = p.to.valid() ? p.to.data<std::string>() : nullptr;
-    const auto crc = t.dtype == DType::kVariant ? check_variants(bytes, t.shape.elements())
-                                                : decode_strings(bytes, t.shape.elements(), to);
+    const bool wanted = p.to.valid();
+    const auto crc = t.dtype == DType::kVariant
+                         ? decode_variants(bytes, t.shape.elements(), wanted ? p.to.data<Variant>() : nullptr)
+                         : decode_strings(bytes, t.shape.elements(), wanted ? p.to.data<std::string>() : nullptr);
     if (!crc.ok()) return damaged(t, crc.status().message());
     if (!crc_agrees(t.crc, *crc)) {
       return damaged(t, str_cat("checksum ", hex(*crc), ", the index says ", hex(t.crc)));

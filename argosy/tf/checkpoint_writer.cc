@@ -11,6 +11,7 @@
 #include "argosy/tf/checkpoint.h"
 #include "argosy/tf/checkpoint_io.h"
 #include "argosy/tf/chunked_io.h"
+#include "argosy/tf/stored_variant.h"
 #include "argosy/tf/string_codec.h"
 
 namespace argosy::tf {
@@ -24,6 +25,12 @@ std::string five_digits(int number) {
   return std::string(digits.size() < 5 ? 5 - digits.size() : 0, '0') + digits;
 }
 
+bool can_be_stored(const Tensor& t) {
+  if (t.dtype() != DType::kVariant) return is_plain(t.dtype()) || t.dtype() == DType::kString;
+  const auto elements = t.values<Variant>();
+  return std::all_of(elements.begin(), elements.end(), [](const Variant& v) { return stored_variant(v) != nullptr; });
+}
+
 Status check_names(std::span<const NamedPart> tensors, std::span<const std::size_t> order) {
   for (std::size_t i = 0; i < order.size(); ++i) {
     const NamedPart& t = tensors[order[i]];
@@ -33,7 +40,7 @@ Status check_names(std::span<const NamedPart> tensors, std::span<const std::size
     if (i > 0 && tensors[order[i - 1]].name == t.name && !(t.part && tensors[order[i - 1]].part)) {
       return invalid_argument("two tensors are to be saved under the name '", t.name, "'").with_id("ARG-CKPT-009");
     }
-    if (!is_plain(t.tensor.dtype()) && t.tensor.dtype() != DType::kString) {
+    if (!can_be_stored(t.tensor)) {
       return unimplemented("tensor '", t.name, "' has type ", dtype_name(t.tensor.dtype()), ", which cannot be saved")
           .with_id("ARG-CKPT-006")
           .with_next("save the value that it refers to");
@@ -107,9 +114,10 @@ class Writer {
       stored.shape = tensor.shape();
       const char* memory = tensor.raw_as<const char>();
       stored.bytes = static_cast<std::int64_t>(tensor.bytes());
-      if (tensor.dtype() == DType::kString) {
+      if (!is_plain(tensor.dtype())) {
         std::string& encoded = strings_.emplace_back();
-        stored.crc = encode_strings(tensor, encoded);
+        stored.crc =
+            tensor.dtype() == DType::kString ? encode_strings(tensor, encoded) : encode_variants(tensor, encoded);
         memory = encoded.data();
         stored.bytes = static_cast<std::int64_t>(encoded.size());
       }
@@ -150,7 +158,7 @@ class Writer {
     for (File& file : files) ARGOSY_RETURN_IF_ERROR(io_.before("write", file.path()));
     ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::uint32_t> crcs, write_runs(runs));
     for (std::size_t i = 0; i < crcs.size(); ++i) {
-      if (index_.tensors[i].dtype != DType::kString) index_.tensors[i].crc = crcs[i];
+      if (is_plain(index_.tensors[i].dtype)) index_.tensors[i].crc = crcs[i];
     }
     for (File& file : files) ARGOSY_RETURN_IF_ERROR(io_.finish(file));
     return ok_status();
@@ -235,7 +243,7 @@ class Writer {
   std::vector<int> data_shards_;
   BundleIndex index_;
   std::vector<const char*> memory_;  // of each tensor of the index
-  std::deque<std::string> strings_;  // encoded string tensors
+  std::deque<std::string> strings_;  // encoded tensors of strings and variants
   std::int64_t total_bytes_ = 0;
   std::vector<std::string> temporaries_;  // data files, then the index
 };

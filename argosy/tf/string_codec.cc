@@ -66,25 +66,4 @@ Result<std::uint32_t> decode_strings(std::string_view stored, std::int64_t eleme
   return crc32c_extend(crc, lengths.data(), lengths.size());
 }
 
-Result<std::uint32_t> check_variants(std::string_view stored, std::int64_t elements) {
-  std::uint32_t crc = 0;
-  for (std::int64_t i = 0; i < elements; ++i) {
-    std::uint64_t length = 0;
-    if (!take_varint(stored, length) || length > stored.size() || stored.size() - length < 4) {
-      return data_loss("variant ", i, " of ", elements, " passes the end of the stored bytes");
-    }
-    std::string bytes;
-    put_u64(bytes, length);
-    crc = crc32c_extend(crc, bytes.data(), bytes.size());
-    crc = crc32c_extend(crc, stored.data(), length);
-    if (!crc_agrees(unmask_crc(get_u32(stored.data() + length)), crc)) {
-      return data_loss("variant ", i, " of ", elements, " fails its checksum");
-    }
-    crc = crc32c_extend(crc, stored.data() + length, 4);
-    stored.remove_prefix(length + 4);
-  }
-  if (!stored.empty()) return data_loss(stored.size(), " bytes follow the last variant");
-  return crc;
-}
-
 }  // namespace argosy::tf

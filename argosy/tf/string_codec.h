@@ -18,7 +18,4 @@ std::uint32_t encode_strings(const Tensor& strings, std::string& to);
 // knows those.
 Result<std::uint32_t> decode_strings(std::string_view stored, std::int64_t elements, std::string* strings);
 
-// The checksum of a stored variant tensor (each element: varint length, bytes, masked checksum so far).
-Result<std::uint32_t> check_variants(std::string_view stored, std::int64_t elements);
-
 }  // namespace argosy::tf

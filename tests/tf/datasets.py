@@ -18,7 +18,9 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 
 import numpy as np
 import tensorflow.compat.v1 as tf
+from tensorflow.python.data.ops import dataset_ops
 from tensorflow.python.ops import gen_dataset_ops as raw
+from tensorflow.python.ops import gen_experimental_dataset_ops as experimental
 
 tf.disable_v2_behavior()
 Dataset = tf.data.Dataset
@@ -127,6 +129,72 @@ def at_the_end(dataset):
     return dataset.map(lambda x: tf.cast(tf.strings.to_number(tf.where(x < 3, "1", "oops")), tf.int64) + x)
 
 
+def csv_file():
+    name = str(FOLDER / "table.csv")
+    pathlib.Path(name).write_bytes(b'id,word,share\n1,"a ""b""\nc",0.5\r\n2,,1e3\n\nx,y,z\n3,plain "quote,2\n'
+                                   b'4,"",NA\r5,last,7,8\n6,short\n 7 , end , 1.5')
+    return name
+
+
+def csv(defaults, **options):
+    return tf.data.experimental.CsvDataset([csv_file(), csv_file()], defaults, header=True, **options)
+
+
+def csv_without(columns):
+    return made(experimental.csv_dataset_v2(
+        filenames=[csv_file()], compression_type="", buffer_size=64, header=True, field_delim=",", use_quote_delim=True,
+        na_value="", select_cols=tf.constant([], tf.int64), record_defaults=[tf.constant(["none"])],
+        exclude_cols=tf.constant(columns, tf.int64), output_shapes=[[]]), tf.TensorSpec([], tf.string))
+
+
+class MadeOf(dataset_ops.DatasetV2):
+    """A dataset of an op that has no function of its own in Python."""
+
+    def __init__(self, variant, spec):
+        self._spec = spec
+        super().__init__(variant)
+
+    def _inputs(self):
+        return []
+
+    @property
+    def element_spec(self):
+        return self._spec
+
+
+def made(variant, spec):
+    return dataset_ops.DatasetV1Adapter(MadeOf(variant, spec))
+
+
+EXAMPLES = {"v": tf.io.VarLenFeature(tf.float32),
+            "w": tf.io.FixedLenFeature([2], tf.float32, [0.5, 0.25]), "r": tf.io.RaggedFeature(tf.int64, "x")}
+
+
+def examples(parallel=1):
+    records = tf.data.TFRecordDataset(record_files()).batch(3)
+    return records.apply(tf.data.experimental.parse_example_dataset(EXAMPLES, parallel)).map(
+        lambda e: (tf.sparse.to_dense(e["v"]), e["w"], e["r"].to_tensor(-1)))
+
+
+def rebatched(sizes, drop=False):
+    d = image_rows().map(lambda e: (e["label"], e["name"])).batch(6)
+    return made(experimental.rebatch_dataset_v2(
+        d._variant_tensor, batch_sizes=tf.constant(sizes, tf.int64), drop_remainder=drop, output_types=[tf.int64, tf.string],
+        output_shapes=[[None], [None]]), (tf.TensorSpec([None], tf.int64), tf.TensorSpec([None], tf.string)))
+
+
+def sliding(size, shift, stride, drop=True):
+    return made(experimental.sliding_window_dataset(
+        numbers(11)._variant_tensor, window_size=size, window_shift=shift, window_stride=stride, drop_remainder=drop,
+        output_types=[tf.int64], output_shapes=[[None]]), tf.TensorSpec([None], tf.int64))
+
+
+def matching(pattern):
+    for name in ("m1.txt", "m2.txt", "m3.dat"):
+        (FOLDER / name).write_bytes(b"")
+    return made(experimental.matching_files_dataset([str(FOLDER / pattern)]), tf.TensorSpec([], tf.string))
+
+
 PROGRAMS = {
     "range": lambda: numbers(),
     "range of int32": lambda: Dataset.range(3, 9, 2, output_type=tf.int32),
@@ -202,6 +270,32 @@ PROGRAMS = {
     "records, damaged": lambda: tf.data.TFRecordDataset(damaged_records()).map(parse),
     "blocks": lambda: tf.data.FixedLengthRecordDataset(block_file(), 10, 4, 2).map(lambda r: tf.decode_raw(r, tf.uint8)),
     "blocks that do not fit": lambda: tf.data.FixedLengthRecordDataset(block_file(), 7, 4, 2),
+    "csv": lambda: csv([tf.int32, tf.string, tf.float32]),
+    "csv, defaults": lambda: csv([tf.constant([-1]), tf.constant(["none"]), tf.constant([0.25], tf.float64)], na_value="NA"),
+    "csv, columns": lambda: csv([tf.string, tf.string], select_cols=[0, 2]),
+    "csv, no quotes": lambda: csv([tf.string] * 3, use_quote_delim=False),
+    "csv, other delimiter": lambda: csv([tf.string], field_delim=";"),
+    "csv, columns left out": lambda: csv_without([0, 2]),
+    "examples": examples,
+    "examples in parallel": lambda: examples(3),
+    "rebatched": lambda: rebatched([2, 3, 1]),
+    "rebatched, remainder dropped": lambda: rebatched([7], True),
+    "sliding windows": lambda: sliding(4, 2, 1),
+    "sliding windows with gaps": lambda: sliding(3, 5, 2, False),
+    "sliding windows, remainder dropped": lambda: sliding(3, 4, 2),
+    "dense to sparse": lambda: numbers(7).map(grow).apply(tf.data.experimental.dense_to_sparse_batch(3, [7])).map(
+        tf.sparse.to_dense),
+    "dense to sparse of any size": lambda: numbers(7).map(grow).apply(
+        tf.data.experimental.dense_to_sparse_batch(3, [None])).map(tf.sparse.to_dense),
+    "dense to sparse, too large": lambda: numbers(7).map(grow).apply(
+        tf.data.experimental.dense_to_sparse_batch(3, [4])).map(tf.sparse.to_dense),
+    "slowly": lambda: made(experimental.sleep_dataset(numbers(3)._variant_tensor, sleep_microseconds=200,
+                                                      output_types=[tf.int64], output_shapes=[[]]), tf.TensorSpec([], tf.int64)),
+    "a list": lambda: made(experimental.list_dataset([1, b"a", 2, b"b"], output_types=[tf.int32, tf.string],
+                                                     output_shapes=[[], []]),
+                           (tf.TensorSpec([], tf.int32), tf.TensorSpec([], tf.string))),
+    "matching files": lambda: matching("m?.*"),
+    "no matching files": lambda: matching("none*"),
     "options": lambda: numbers(5).with_options(tf.data.Options()),
     "cardinality asserted": lambda: numbers(5).apply(tf.data.experimental.assert_cardinality(5)),
     "cardinality refuted": lambda: numbers(5).apply(tf.data.experimental.assert_cardinality(3)),

@@ -1,5 +1,6 @@
 // Cache: the elements of the first whole pass, in memory or in a file, for all later ones.
 #include "argosy/base/file.h"
+#include "argosy/op/file_policy.h"
 #include "argosy/ops/dataset/memory_cache.h"
 #include "argosy/ops/dataset/unary.h"
 #include "argosy/tf/checkpoint.h"
@@ -128,7 +129,13 @@ class InFile final : public UnaryDataset {
 Result<DatasetPtr> make_cache(const DatasetArgs& a) {
   ARGOSY_ASSIGN_OR_RETURN(DatasetPtr input, a.dataset());
   ARGOSY_ASSIGN_OR_RETURN(std::string filename, a.text("filename"));
-  if (!filename.empty()) return DatasetPtr(std::make_shared<InFile>(a, std::move(input), std::move(filename)));
+  if (!filename.empty()) {
+    // The files have this name and more; those, too, must not lead out by a link.
+    ARGOSY_RETURN_IF_ERROR(allowed_file(a.context(), tf::index_path(filename)).status());
+    ARGOSY_RETURN_IF_ERROR(allowed_file(a.context(), tf::data_path(filename, 0, 1)).status());
+    ARGOSY_ASSIGN_OR_RETURN(filename, allowed_file(a.context(), filename));
+    return DatasetPtr(std::make_shared<InFile>(a, std::move(input), std::move(filename)));
+  }
   std::shared_ptr<MemoryCache> cache;
   if (a.op() == "CacheDatasetV2") {
     auto shared = a.resource<MemoryCache>("cache");

@@ -15,6 +15,12 @@ namespace {
 // Arguments that are no scalars.
 bool takes_any_shape(const ArgDef& arg) {
   static constexpr const char* kNames[] = {"components",
+                                           "record_defaults",
+                                           "select_cols",
+                                           "exclude_cols",
+                                           "row_shape",
+                                           "batch_sizes",
+                                           "patterns",
                                            "filenames",
                                            "byte_offsets",
                                            "transformations",
@@ -75,8 +81,10 @@ std::vector<std::string> parts_of(std::string_view text) {
 
 }  // namespace datasets
 
-void define_dataset(OpRegistry& ops) {
-  for (const datasets::Signature& s : datasets::signatures()) {
+namespace {
+
+void define(OpRegistry& ops, const std::vector<datasets::Signature>& signatures) {
+  for (const datasets::Signature& s : signatures) {
     const bool elements = std::string_view(s.output) == "components: output_types";
     ops.add({.name = s.name,
              .doc = s.doc,
@@ -90,6 +98,13 @@ void define_dataset(OpRegistry& ops) {
              .cpu_only = true,
              .blocks_gradient = true});
   }
+}
+
+}  // namespace
+
+void define_dataset(OpRegistry& ops) {
+  define(ops, datasets::signatures());
+  define(ops, datasets::more_signatures());
 }
 
 }  // namespace argosy

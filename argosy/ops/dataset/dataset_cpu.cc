@@ -1,3 +1,4 @@
+#include "argosy/op/file_policy.h"
 #include "argosy/ops/dataset/dataset_kernel.h"
 
 namespace argosy {
@@ -79,6 +80,14 @@ Result<std::vector<std::string>> DatasetArgs::texts(const std::string& name) con
   return std::vector<std::string>(values.begin(), values.end());
 }
 
+Result<std::vector<std::string>> DatasetArgs::files(const std::string& name) const {
+  ARGOSY_ASSIGN_OR_RETURN(std::vector<std::string> paths, texts(name));
+  for (std::string& path : paths) {
+    ARGOSY_ASSIGN_OR_RETURN(path, allowed_file(c_, path));
+  }
+  return paths;
+}
+
 Captured DatasetArgs::function(const std::string& attr, const std::string& captured) const {
   return Captured(node_.functions.at(attr), tensors(captured));
 }
@@ -115,6 +124,10 @@ void add_kernels_cpu_dataset(KernelRegistry& kernels) {
   datasets::add_groups(kernels);
   datasets::add_generators(kernels);
   datasets::add_reductions(kernels);
+  datasets::add_csv(kernels);
+  datasets::add_examples(kernels);
+  datasets::add_resized(kernels);
+  datasets::add_sparse_batches(kernels);
 }
 
 }  // namespace argosy

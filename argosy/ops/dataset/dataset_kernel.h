@@ -49,6 +49,8 @@ class DatasetArgs {
   Result<std::string> text(const std::string& name) const;
   // A vector, or a scalar as one.
   Result<std::vector<std::string>> texts(const std::string& name) const;
+  // The same of paths, which the step must be allowed to touch (argosy/op/file_policy.h).
+  Result<std::vector<std::string>> files(const std::string& name) const;
   Captured function(const std::string& attr, const std::string& captured = "other_arguments") const;
   template <typename T>
   Result<std::shared_ptr<T>> resource(const std::string& name) const {
@@ -107,5 +109,9 @@ void add_windows(KernelRegistry& kernels);
 void add_groups(KernelRegistry& kernels);
 void add_generators(KernelRegistry& kernels);
 void add_reductions(KernelRegistry& kernels);
+void add_csv(KernelRegistry& kernels);
+void add_examples(KernelRegistry& kernels);
+void add_resized(KernelRegistry& kernels);
+void add_sparse_batches(KernelRegistry& kernels);
 
 }  // namespace argosy::datasets

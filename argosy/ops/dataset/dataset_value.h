@@ -17,11 +17,14 @@ using Element = std::vector<Tensor>;
 inline constexpr std::int64_t kInfinite = -1;
 inline constexpr std::int64_t kUnknownCardinality = -2;
 
+class SeedLog;
+
 // What iterators run with. Borrowed by all iterators of one pipeline, which end before it.
 struct IteratorContext {
   BlockingPool* threads;
   Cancellation* cancellation;  // pulled when the pipeline is to end: nobody waits any longer
   Allocator* memory;
+  SeedLog* seeds = nullptr;  // notes what is drawn at random (seeds.h); may be null
 };
 
 // State of one pass over a dataset. One caller at a time, from any thread.

@@ -155,13 +155,13 @@ Result<FileOptions> options_of(const DatasetArgs& a, Format format, bool compres
 }
 
 Result<DatasetPtr> make_lines(const DatasetArgs& a) {
-  ARGOSY_ASSIGN_OR_RETURN(auto names, a.texts("filenames"));
+  ARGOSY_ASSIGN_OR_RETURN(auto names, a.files("filenames"));
   ARGOSY_ASSIGN_OR_RETURN(FileOptions o, options_of(a, Format::kLines, true));
   return DatasetPtr(std::make_shared<Files>(a, std::move(names), std::move(o)));
 }
 
 Result<DatasetPtr> make_records(const DatasetArgs& a) {
-  ARGOSY_ASSIGN_OR_RETURN(auto names, a.texts("filenames"));
+  ARGOSY_ASSIGN_OR_RETURN(auto names, a.files("filenames"));
   ARGOSY_ASSIGN_OR_RETURN(FileOptions o, options_of(a, Format::kRecords, true));
   if (a.op() == "TFRecordDatasetV2") {
     const Tensor offsets = a.tensors("byte_offsets")[0];
@@ -178,7 +178,7 @@ Result<DatasetPtr> make_records(const DatasetArgs& a) {
 }
 
 Result<DatasetPtr> make_blocks(const DatasetArgs& a) {
-  ARGOSY_ASSIGN_OR_RETURN(auto names, a.texts("filenames"));
+  ARGOSY_ASSIGN_OR_RETURN(auto names, a.files("filenames"));
   ARGOSY_ASSIGN_OR_RETURN(FileOptions o, options_of(a, Format::kBlocks, a.op() == "FixedLengthRecordDatasetV2"));
   ARGOSY_ASSIGN_OR_RETURN(o.header, a.integer("header_bytes"));
   if (o.header < 0) return invalid_argument("`header_bytes` must be >= 0");

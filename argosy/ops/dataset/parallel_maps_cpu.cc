@@ -25,7 +25,7 @@ class ParallelMap final : public UnaryDataset {
         calls_(static_cast<std::size_t>(calls)),
         room_(std::max(calls_, kRoom)),
         in_order_(in_order),
-        preserve_(a.attrs().get_bool("preserve_cardinality")) {}
+        preserve_(a.attrs().get_or<bool>("preserve_cardinality", true)) {}
   std::int64_t cardinality() const override { return preserve_ ? input().cardinality() : kUnknownCardinality; }
   Result<IteratorPtr> iterate(const IteratorContext& context) const override {
     auto iterator = std::make_unique<Iterator>(self<ParallelMap>(), context);

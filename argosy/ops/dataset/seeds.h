@@ -14,25 +14,85 @@ inline Philox philox_of(const Seeds& s) {
   return Philox(static_cast<std::uint64_t>(s.seed), static_cast<std::uint64_t>(s.seed2));
 }
 
+// What an iterator was given by a generator with these first seeds, which had given `before` others.
+struct SeedDraw {
+  Seeds first, given;
+  std::int64_t before = 0;
+};
+
 // Gives every iterator its seeds: the same ones, or, `anew`, the next two words of the stream of the first.
 // Thread-safe.
 class SeedGenerator final : public Resource {
  public:
-  SeedGenerator(const Seeds& seeds, bool anew) : seeds_(seeds), anew_(anew), words_(philox_of(seeds)) {}
+  SeedGenerator(const Seeds& seeds, bool anew) : anew_(anew), seeds_(seeds), words_(philox_of(seeds)) {}
   std::string describe() const override { return "seed generator"; }
-  Seeds next() {
-    if (!anew_) return seeds_;
+  SeedDraw next() {
     MutexLock lock(mutex_);
+    if (!anew_) return {seeds_, seeds_, given_++};
     const auto seed = static_cast<std::int64_t>(words_());
-    return {seed, static_cast<std::int64_t>(words_())};
+    return {seeds_, {seed, static_cast<std::int64_t>(words_())}, given_++};
+  }
+  // From now on as after this draw.
+  void go_on_after(const SeedDraw& draw) {
+    MutexLock lock(mutex_);
+    seeds_ = draw.first;
+    given_ = draw.before + 1;
+    Philox stream = philox_of(seeds_);
+    stream.skip(static_cast<std::uint64_t>(given_) / 2);  // four words a block, two a draw
+    words_ = PhiloxWords(stream);
+    for (std::int64_t i = 0; i < given_ % 2 * 2; ++i) (void)words_();
   }
 
  private:
-  const Seeds seeds_;
   const bool anew_;
   Mutex mutex_;
+  Seeds seeds_ ARGOSY_GUARDED_BY(mutex_);
   PhiloxWords words_ ARGOSY_GUARDED_BY(mutex_);
+  std::int64_t given_ ARGOSY_GUARDED_BY(mutex_) = 0;
 };
+
+// What the iterators of one pipeline were given, in order, so that another pipeline can be given the same. Thread-safe.
+class SeedLog {
+ public:
+  static constexpr std::size_t kMost = std::size_t{1} << 18;
+  SeedLog() = default;
+  // The first draws are these.
+  explicit SeedLog(std::vector<SeedDraw> draws) : draws_(std::move(draws)) {}
+
+  Seeds next(SeedGenerator& from) {
+    MutexLock lock(mutex_);
+    if (next_ < draws_.size()) {
+      const SeedDraw& draw = draws_[next_++];
+      from.go_on_after(draw);
+      return draw.given;
+    }
+    const SeedDraw draw = from.next();
+    if (draws_.size() < kMost) {
+      draws_.push_back(draw);
+      next_ = draws_.size();
+    } else {
+      full_ = true;
+    }
+    return draw.given;
+  }
+  // FAILED_PRECONDITION once there were more than kMost.
+  Result<std::vector<SeedDraw>> draws() const {
+    MutexLock lock(mutex_);
+    if (full_) return failed_precondition("a pipeline that shuffled more than ", kMost, " times cannot be saved");
+    return draws_;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::vector<SeedDraw> draws_ ARGOSY_GUARDED_BY(mutex_);
+  std::size_t next_ ARGOSY_GUARDED_BY(mutex_) = 0;
+  bool full_ ARGOSY_GUARDED_BY(mutex_) = false;
+};
+
+// For an iterator that draws at random.
+inline Seeds next_seeds(SeedGenerator& from, const IteratorContext& context) {
+  return context.seeds != nullptr ? context.seeds->next(from) : from.next().given;
+}
 
 // The arguments seed and seed2; both 0: left to chance.
 inline Result<Seeds> seeds_of(const DatasetArgs& a) {

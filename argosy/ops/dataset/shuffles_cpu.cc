@@ -31,14 +31,14 @@ class Shuffle final : public UnaryDataset {
   class Iterator final : public DatasetIterator {
    public:
     Iterator(std::shared_ptr<const Shuffle> d, const IteratorContext& context)
-        : d_(std::move(d)), context_(context), words_(philox_of(d_->seeds_->next())) {}
+        : d_(std::move(d)), context_(context), words_(philox_of(next_seeds(*d_->seeds_, context))) {}
 
     Result<bool> next(Element& out) override {
       ARGOSY_RETURN_IF_ERROR(fill());
       if (elements_ == 0) return false;
       while (slices_.front().start == slices_.front().end) {
         slices_.pop_front();
-        words_ = PhiloxWords(philox_of(d_->seeds_->next()));  // every epoch has seeds of its own
+        words_ = PhiloxWords(philox_of(next_seeds(*d_->seeds_, context_)));  // every epoch has seeds of its own
       }
       Slice& slice = slices_.front();
       const std::int64_t offset = words_() % (slice.end - slice.start);

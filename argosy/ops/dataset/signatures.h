@@ -16,5 +16,6 @@ struct Signature {
 };
 
 const std::vector<Signature>& signatures();
+const std::vector<Signature>& more_signatures();
 
 }  // namespace argosy::datasets

@@ -152,8 +152,8 @@ class Random final : public DatasetValue {
   Random(const DatasetArgs& a, std::shared_ptr<SeedGenerator> seeds)
       : DatasetValue(a.op(), a.types(), a.shapes()), seeds_(std::move(seeds)) {}
   std::int64_t cardinality() const override { return kInfinite; }
-  Result<IteratorPtr> iterate(const IteratorContext&) const override {
-    return IteratorPtr(std::make_unique<Iterator>(seeds_->next()));
+  Result<IteratorPtr> iterate(const IteratorContext& context) const override {
+    return IteratorPtr(std::make_unique<Iterator>(next_seeds(*seeds_, context)));
   }
 
  private:

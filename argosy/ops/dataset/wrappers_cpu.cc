@@ -91,6 +91,7 @@ void add_wrappers(KernelRegistry& kernels) {
                                    "PrivateThreadPoolDataset",
                                    "ExperimentalPrivateThreadPoolDataset",
                                    "AssertNextDataset",
+                                   "AssertPrevDataset",
                                    "ExperimentalAssertNextDataset",
                                    "BytesProducedStatsDataset",
                                    "ExperimentalBytesProducedStatsDataset",

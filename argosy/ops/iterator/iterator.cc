@@ -30,6 +30,17 @@ Status elements_shape(ShapeContext& c) {
   return ok_status();
 }
 
+Status position_shape(ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(c.with_rank(0, 0).status());
+  c.set_output(0, PartialShape{PartialShape::kUnknown});
+  return ok_status();
+}
+
+Status restored_shape(ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(c.with_rank(0, 0).status());
+  return c.with_rank(1, 1).status();
+}
+
 struct Row {
   const char* name;
   const char* doc;
@@ -107,6 +118,19 @@ std::vector<Row> rows() {
        {"resource: resource"},
        {"device: string"},
        {}},
+      {"SerializeIterator",
+       "Where the iterator is, as variants that can be saved; functions with a state of their own are not asked for "
+       "it.",
+       {"resource_handle: resource"},
+       {"serialized: variant"},
+       {"external_state_policy: int = 0"},
+       position_shape},
+      {"DeserializeIterator",
+       "Takes an iterator over the same dataset there: what lies before is computed again.",
+       {"resource_handle: resource", "serialized: variant"},
+       {},
+       {},
+       restored_shape},
       {"OptionalFromValue",
        "An optional that holds these tensors.",
        {"components: Toutput_types"},

@@ -214,6 +214,7 @@ void add_kernels_cpu_iterator(KernelRegistry& kernels) {
   kernels.add("ExperimentalIteratorGetDevice", "cpu", device_of);
   add_optionals(kernels);
   add_shared(kernels);
+  add_positions(kernels);
 }
 
 }  // namespace argosy

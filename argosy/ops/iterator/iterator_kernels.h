@@ -12,5 +12,6 @@ Tensor optional_handle(std::optional<Element> value);
 
 void add_optionals(KernelRegistry& kernels);
 void add_shared(KernelRegistry& kernels);
+void add_positions(KernelRegistry& kernels);
 
 }  // namespace argosy::datasets

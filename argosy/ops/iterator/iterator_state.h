@@ -11,21 +11,30 @@
 #include <optional>
 #include <thread>
 
-#include "argosy/ops/dataset/dataset_value.h"
+#include "argosy/ops/dataset/seeds.h"
 
 namespace argosy::datasets {
+
+// How far a pass has come: what takes another pass over the same dataset there.
+struct IteratorPosition {
+  std::int64_t given = 0;       // elements, errors and ends that somebody got
+  std::vector<SeedDraw> draws;  // of its shuffles
+};
 
 // One pass over a dataset, from initialization to the end or the next initialization. Thread-safe.
 class Pipeline : public std::enable_shared_from_this<Pipeline> {
  public:
   using Got = std::function<void(Result<Element>)>;
 
-  explicit Pipeline(Allocator& memory) : context_{&threads_, &cancellation_, &memory} {}
+  // The pass starts at `from`: what lies before it is computed again, and dropped, when the first element is asked for.
+  explicit Pipeline(Allocator& memory, IteratorPosition from = {})
+      : seeds_(std::move(from.draws)), context_{&threads_, &cancellation_, &memory, &seeds_}, to_drop_(from.given) {}
   ~Pipeline();
   Status open(DatasetPtr dataset);
   // Calls `got` once, on this or another thread: with an element; OUT_OF_RANGE "End of sequence"; CANCELLED when
   // `cancellation` (may be null) is pulled meanwhile; or the pipeline's own error.
   void next(Cancellation* cancellation, Got got);
+  Result<IteratorPosition> position();
   // Whoever waits is told CANCELLED; ends all threads, except that of its own it is called from, which ends by itself.
   void close();
 
@@ -45,13 +54,16 @@ class Pipeline : public std::enable_shared_from_this<Pipeline> {
 
   BlockingPool threads_;
   Cancellation cancellation_;
+  SeedLog seeds_;
   const IteratorContext context_;
   DatasetPtr dataset_;  // of the one who set working_, as is:
   IteratorPtr iterator_;
+  std::int64_t to_drop_;
 
   Mutex mutex_;
   CondVar changed_;
   bool working_ ARGOSY_GUARDED_BY(mutex_) = false;
+  std::int64_t given_ ARGOSY_GUARDED_BY(mutex_) = to_drop_;
   bool closing_ ARGOSY_GUARDED_BY(mutex_) = false;
   std::deque<std::shared_ptr<Waiter>> waiters_ ARGOSY_GUARDED_BY(mutex_);
   std::optional<Result<Element>> left_over_ ARGOSY_GUARDED_BY(mutex_);
@@ -71,10 +83,16 @@ class IteratorState final : public Resource {
   Status initialize(DatasetPtr dataset);
   // The same with the dataset that `make` gives, unless it was initialized before; an error of the first time stays.
   Status initialize_once(const std::function<Result<DatasetPtr>()>& make);
+  // Where it is and of what; and to there, in a pass of its own over its dataset. FAILED_PRECONDITION before
+  // initialization. The state of another dataset is INVALID_ARGUMENT.
+  Result<std::string> save();
+  Status restore(std::string_view saved);
   // FAILED_PRECONDITION before initialization; else as Pipeline::next.
   void next(Cancellation* cancellation, Pipeline::Got got);
 
  private:
+  Status start(DatasetPtr dataset, IteratorPosition from);
+
   const std::vector<DType> types_;
   const std::vector<PartialShape> shapes_;
   Allocator& memory_;
@@ -82,6 +100,7 @@ class IteratorState final : public Resource {
   std::optional<Status> once_ ARGOSY_GUARDED_BY(once_mutex_);
   Mutex mutex_;
   std::shared_ptr<Pipeline> pipeline_ ARGOSY_GUARDED_BY(mutex_);
+  DatasetPtr dataset_ ARGOSY_GUARDED_BY(mutex_);
 };
 
 // INVALID_ARGUMENT, in TensorFlow's words, unless elements of the one kind may be given out as the other.

@@ -24,6 +24,12 @@ Status Pipeline::open(DatasetPtr dataset) {
 
 Result<Element> Pipeline::produce() {
   Element element;
+  for (; to_drop_ > 0; --to_drop_) {
+    if (cancellation_.cancelled()) return ended();
+    const auto some = iterator_->next(element);  // errors and ends were given, too
+    element.clear();
+    if (some.ok() && !*some) to_drop_ = 1;
+  }
   ARGOSY_ASSIGN_OR_RETURN(const bool some, iterator_->next(element));
   if (!some) return out_of_range("End of sequence");
   return element;
@@ -53,7 +59,7 @@ void Pipeline::next(Cancellation* cancellation, Got got) {
       result = ended();
     } else if (!working_ && waiters_.empty()) {
       result = std::exchange(left_over_, std::nullopt);
-      mine = !result && iterator_->ready();
+      mine = !result && to_drop_ == 0 && iterator_->ready();
       working_ = mine;
     }
   }
@@ -61,6 +67,7 @@ void Pipeline::next(Cancellation* cancellation, Got got) {
     result = produce();
     MutexLock lock(mutex_);
     working_ = false;
+    ++given_;
     changed_.notify_all();
   }
   if (result) return got(*std::move(result));
@@ -112,13 +119,26 @@ void Pipeline::serve() {
     std::shared_ptr<Waiter> waiter;
     {
       MutexLock lock(mutex_);
-      if (working) working_ = false;
+      if (working) {
+        working_ = false;
+        ++given_;
+      }
       changed_.notify_all();
       waiter = take_waiter();
       if (waiter == nullptr && !closing_) left_over_ = std::move(result);
     }
     if (waiter != nullptr) answer(*waiter, *std::move(result));
   }
+}
+
+Result<IteratorPosition> Pipeline::position() {
+  IteratorPosition position;
+  {
+    MutexLock lock(mutex_);
+    position.given = given_ - (left_over_ ? 1 : 0);
+  }
+  ARGOSY_ASSIGN_OR_RETURN(position.draws, seeds_.draws());
+  return position;
 }
 
 void Pipeline::close() {
@@ -155,18 +175,24 @@ IteratorState::~IteratorState() {
   {
     MutexLock lock(mutex_);
     last = std::move(pipeline_);
+    dataset_ = nullptr;
   }
   if (last != nullptr) last->close();
 }
 
 Status IteratorState::initialize(DatasetPtr dataset) {
   ARGOSY_RETURN_IF_ERROR(check_elements(types_, shapes_, dataset->types(), dataset->shapes()));
-  auto fresh = std::make_shared<Pipeline>(memory_);
-  ARGOSY_RETURN_IF_ERROR(fresh->open(std::move(dataset)));
+  return start(std::move(dataset), {});
+}
+
+Status IteratorState::start(DatasetPtr dataset, IteratorPosition from) {
+  auto fresh = std::make_shared<Pipeline>(memory_, std::move(from));
+  ARGOSY_RETURN_IF_ERROR(fresh->open(dataset));
   std::shared_ptr<Pipeline> before;
   {
     MutexLock lock(mutex_);
     before = std::exchange(pipeline_, std::move(fresh));
+    dataset_.swap(dataset);
   }
   if (before != nullptr) before->close();
   return ok_status();

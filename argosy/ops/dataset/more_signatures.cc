@@ -1,0 +1,73 @@
+// Signatures, continued: what reads records, and what cuts batches another way.
+#include "argosy/ops/dataset/signatures.h"
+
+namespace argosy::datasets {
+
+const std::vector<Signature>& more_signatures() {
+  static const std::vector<Signature> kAll = {
+      {"AssertPrevDataset", "The input: a check of an optimizer that is not ours.",
+       "input_dataset: variant; transformations: string", "handle: variant", "$types; $shapes", false},
+      {"CSVDataset", "The records of CSV files.",
+       "filenames: string; compression_type: string; buffer_size: int64; header: bool; field_delim: string; "
+       "use_quote_delim: bool; na_value: string; select_cols: int64; record_defaults: output_types",
+       "handle: variant", "output_types: list({float, double, int32, int64, string}) >= 1; $shapes", true},
+      {"ExperimentalCSVDataset", "The records of CSV files.",
+       "filenames: string; compression_type: string; buffer_size: int64; header: bool; field_delim: string; "
+       "use_quote_delim: bool; na_value: string; select_cols: int64; record_defaults: output_types",
+       "handle: variant", "output_types: list({float, double, int32, int64, string}) >= 1; $shapes", true},
+      {"CSVDatasetV2", "The records of CSV files, without some columns.",
+       "filenames: string; compression_type: string; buffer_size: int64; header: bool; field_delim: string; "
+       "use_quote_delim: bool; na_value: string; select_cols: int64; record_defaults: output_types; exclude_cols: "
+       "int64",
+       "handle: variant", "output_types: list({float, double, int32, int64, string}) >= 1; $shapes", true},
+      {"ChooseFastestDataset", "The first input: all have the same elements.", "input_datasets: N * variant",
+       "handle: variant", "N: int >= 2; num_experiments: int; $types; $shapes", false},
+      {"ExperimentalChooseFastestDataset", "The first input: all have the same elements.",
+       "input_datasets: N * variant", "handle: variant", "N: int >= 2; num_experiments: int; $types; $shapes", false},
+      {"DenseToSparseBatchDataset", "Batches of tensors of unlike sizes, as sparse tensors.",
+       "input_dataset: variant; batch_size: int64; row_shape: int64", "handle: variant", "$types; $shapes", false},
+      {"ExperimentalDenseToSparseBatchDataset", "Batches of tensors of unlike sizes, as sparse tensors.",
+       "input_dataset: variant; batch_size: int64; row_shape: int64", "handle: variant", "$types; $shapes", false},
+      {"ListDataset", "Elements of these tensors, one after the other.", "tensors: Tinput_types", "handle: variant",
+       "Tinput_types: list(type) >= 1; $types; $shapes; $metadata", true},
+      {"MatchingFilesDataset", "The files whose names match a pattern.", "patterns: string", "handle: variant", "",
+       true},
+      {"ExperimentalMatchingFilesDataset", "The files whose names match a pattern.", "patterns: string",
+       "handle: variant", "", true},
+      {"ParseExampleDataset", "The features of the serialized Examples in each element.",
+       "input_dataset: variant; num_parallel_calls: int64; dense_defaults: Tdense", "handle: variant",
+       "sparse_keys: list(string) >= 0; dense_keys: list(string) >= 0; sparse_types: list({float, int64, string}) >= "
+       "0; Tdense: list({float, int64, string}) >= 0; dense_shapes: list(shape) >= 0; $types; $shapes; sloppy: bool = "
+       "false; ragged_keys: list(string) >= 0 = []; ragged_value_types: list({float, int64, string}) >= 0 = []; "
+       "ragged_split_types: list(index) >= 0 = []",
+       false},
+      {"ParseExampleDatasetV2", "The features of the serialized Examples in each element.",
+       "input_dataset: variant; num_parallel_calls: int64; dense_defaults: Tdense", "handle: variant",
+       "sparse_keys: list(string) >= 0; dense_keys: list(string) >= 0; sparse_types: list({float, int64, string}) >= "
+       "0; Tdense: list({float, int64, string}) >= 0; dense_shapes: list(shape) >= 0; $types; $shapes; deterministic: "
+       "string = 'default'; ragged_keys: list(string) >= 0 = []; ragged_value_types: list({float, int64, string}) >= 0 "
+       "= []; ragged_split_types: list(index) >= 0 = []",
+       false},
+      {"ExperimentalParseExampleDataset", "The features of the serialized Examples in each element.",
+       "input_dataset: variant; num_parallel_calls: int64; dense_defaults: Tdense", "handle: variant",
+       "sparse_keys: list(string) >= 0; dense_keys: list(string) >= 0; sparse_types: list({float, int64, string}) >= "
+       "0; Tdense: list({float, int64, string}) >= 0; dense_shapes: list(shape) >= 0; $types; $shapes; sloppy: bool = "
+       "false",
+       false},
+      {"RebatchDatasetV2", "The rows of batches, in batches of these sizes in turn.",
+       "input_dataset: variant; batch_sizes: int64; drop_remainder: bool", "handle: variant", "$types; $shapes", false},
+      {"SleepDataset", "The elements, each some time after it was asked for.",
+       "input_dataset: variant; sleep_microseconds: int64", "handle: variant", "$types; $shapes", false},
+      {"ExperimentalSleepDataset", "The elements, each some time after it was asked for.",
+       "input_dataset: variant; sleep_microseconds: int64", "handle: variant", "$types; $shapes", false},
+      {"SlidingWindowDataset", "Windows of elements, as batches.",
+       "input_dataset: variant; window_size: int64; window_shift: int64; window_stride: int64", "handle: variant",
+       "drop_remainder: bool = true; $types; $shapes", false},
+      {"ExperimentalSlidingWindowDataset", "Windows of elements, as batches.",
+       "input_dataset: variant; window_size: int64; window_shift: int64; window_stride: int64", "handle: variant",
+       "$types; $shapes", false},
+  };
+  return kAll;
+}
+
+}  // namespace argosy::datasets
