@@ -31,8 +31,13 @@ class CsvFiles {
   explicit CsvFiles(const std::string& text) { folder_.write("table.csv", text); }
   InputPipeline columns(Graph& g, const char* op, std::vector<std::int64_t> columns,
                         std::vector<Tensor> defaults) const {
-    std::vector<Value> inputs = {constant(g, folder_.path("table.csv")), constant(g, ""),   number(g, 100),   constant(g, true),
-                                 constant(g, ","),   constant(g, true), constant(g, "NA")};
+    std::vector<Value> inputs = {constant(g, folder_.path("table.csv")),
+                                 constant(g, ""),
+                                 number(g, 100),
+                                 constant(g, true),
+                                 constant(g, ","),
+                                 constant(g, true),
+                                 constant(g, "NA")};
     const bool without = std::string_view(op) == "CSVDatasetV2";
     inputs.push_back(longs(g, without ? std::vector<std::int64_t>() : columns));
     std::vector<DType> types;
@@ -183,7 +188,9 @@ TEST(DatasetReaders, KeepToTheFoldersThatAreAllowed) {
     EXPECT_TRUE(g.status().ok()) << g.status().to_string();
     Session session(g, {.machine = machine});
     const Status initialized = session.run_targets({iterator.initializer});
-    return initialized.ok() ? session.run(iterator.next).status().code() : initialized.code();
+    const Status status = initialized.ok() ? session.run(iterator.next).status() : initialized;
+    EXPECT_TRUE(status.ok() || status.code() == Code::kPermissionDenied) << status.to_string();
+    return status.code();
   };
   for (const TempDirectory* folder : {&inside, &outside}) {
     const Code wanted = folder == &inside ? Code::kOk : Code::kPermissionDenied;
@@ -194,7 +201,8 @@ TEST(DatasetReaders, KeepToTheFoldersThatAreAllowed) {
                                         [](const std::vector<Value>& e) { return text_line_dataset(e[0]); });
               }),
               wanted);
-    EXPECT_EQ(code([&](Graph& g) { return cache_dataset(range_dataset(g, 0, 1), folder->path("cache")); }), wanted);
+    EXPECT_EQ(code([&](Graph& g) { return cache_dataset(tensor_dataset({constant(g, "x")}), folder->path("cache")); }),
+              wanted);
     EXPECT_EQ(code([&](Graph& g) {
                 return InputPipeline{g.add("MatchingFilesDataset", {words(g, {folder->path("*")})}),
                                      {DType::kString},

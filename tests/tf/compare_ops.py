@@ -33,7 +33,7 @@ from tensorflow.python.framework import op_def_registry
 
 from closeness import differs
 from compared_elsewhere import CANNOT_SAY
-from one_op import call, call_state, tensor
+from one_op import array, call, call_state, tensor
 from op_tally import Tally, count, not_asked, report, summary
 
 SHOWN = 4  # differences of an op that are told without --verbose
@@ -65,7 +65,7 @@ def compare(case):
             for i, (record, value) in enumerate(zip(ours, theirs)):
                 if record is None:
                     continue
-                text, distance = differs(tensor(record).numpy(), value, case["tolerance"])
+                text, distance = differs(array(tensor(record)), value, case["tolerance"])
                 furthest = max(furthest, 0 if text else distance)
                 if text and not problem:
                     problem = f"output {i}: {text}"

@@ -7,8 +7,18 @@ from tensorflow.python.eager import context, execute
 from tensorflow.python.framework import op_def_registry
 
 
+INTEGERS = {tf.qint8: tf.int8, tf.quint8: tf.uint8, tf.qint16: tf.int16, tf.quint16: tf.uint16, tf.qint32: tf.int32}
+
+
+def array(t):
+    """A tensor's elements; of quantised ones, the integers that they are."""
+    return (tf.bitcast(t, INTEGERS[t.dtype]) if t.dtype in INTEGERS else t).numpy()
+
+
 def tensor(record):
     dtype = tf.dtypes.as_dtype(record["dtype"])
+    if dtype in INTEGERS:
+        return tf.bitcast(tensor({**record, "dtype": INTEGERS[dtype].as_datatype_enum}), dtype)
     if "strings" in record:
         flat = np.array([bytes.fromhex(s) for s in record["strings"]], dtype=object)
         return tf.constant(flat.reshape(record["shape"]), dtype=tf.string)
@@ -52,7 +62,7 @@ def call(case):
             attrs += [name, attribute(value)]
     results = execute.execute(case["op"].encode(), output_count(op_def, case), [tensor(t) for t in case["inputs"]],
                               tuple(attrs), context.context())
-    return [t.numpy() for t in results or []]
+    return [array(t) for t in results or []]
 
 
 def call_state(case):

@@ -94,3 +94,38 @@ def training_from_a_dataset(run):
     with run.session() as session:
         session.run(tf.global_variables_initializer())
         run.keep("losses", np.array([session.run([loss, step])[0] for _ in range(50)]), 1e-4)
+
+
+@program
+def a_pipeline_saved_with_its_model(run):
+    """Where an iterator is goes into the checkpoint: the same elements come after it is restored, here and in a new session."""
+    data = tf.data.Dataset.range(20).shuffle(7, seed=3).repeat(3).map(lambda x: x * 2).batch(3).prefetch(2)
+    iterator = tf.data.make_initializable_iterator(data)
+    element = iterator.get_next()
+    tf.add_to_collection(tf.GraphKeys.SAVEABLE_OBJECTS, tf.data.experimental.make_saveable_from_iterator(iterator))
+    steps = tf.get_variable("steps", initializer=0.0)
+    count = steps.assign_add(1.0)
+    saver, path = tf.train.Saver(), os.path.join(run.folder, "model")
+    os.makedirs(run.folder, exist_ok=True)
+    with run.session() as session:
+        session.run([iterator.initializer, tf.global_variables_initializer()])
+        for _ in range(4):
+            session.run([element, count])
+        saver.save(session, path)
+        left = _drain(session, element)
+        saver.restore(session, path)
+        again = _drain(session, element)
+    run.keep("as many as before", len(again) == len(left) > 10)
+    for i, (first, second) in enumerate(zip(left, again)):
+        run.keep(f"left {i}", first)
+        run.keep(f"again {i}", second)
+    with run.session() as session:
+        with run.raises("an iterator that is not initialized"):
+            saver.restore(session, path)
+    with run.session() as session:
+        session.run(iterator.initializer)
+        saver.restore(session, path)
+        run.keep("steps", session.run(steps))
+        for i, third in enumerate(_drain(session, element)):
+            run.keep(f"in a new session {i}", third)
+    run.keep("saved", sorted(name for name, _ in tf.train.list_variables(path)))
