@@ -13,12 +13,12 @@ namespace {
 
 Status damaged(const auto&... what) { return invalid_argument("TensorProto: ", what...).with_id("ARG-PROTO-001"); }
 
-// The list as it is, then its last value again; nothing at all means zeros.
+// The list as it is, then its last value again; nothing at all means zeros. T: what the dtype's elements are made of.
 template <typename T, typename List, typename Convert>
 Status fill(const Tensor& to, const List& list, Convert&& convert) {
   const std::int64_t n = to.elements();
   if (list.size() > n) return damaged(list.size(), " values for a tensor of shape ", to.shape());
-  T* out = to.data<T>();
+  T* out = to.raw_as<T>();
   for (std::int64_t i = 0; i < list.size(); ++i) out[i] = convert(list.Get(static_cast<int>(i)));
   std::fill(out + list.size(), out + n, list.empty() ? T() : T(out[list.size() - 1]));
   return ok_status();
@@ -58,6 +58,11 @@ Status fill_values(const Tensor& to, const tensorflow::TensorProto& p) {
     case DType::kInt8: return fill_small<std::int8_t>(to, p);
     case DType::kUint8: return fill_small<std::uint8_t>(to, p);
     case DType::kUint16: return fill_small<std::uint16_t>(to, p);
+    case DType::kQint8: return fill_small<std::int8_t>(to, p);
+    case DType::kQuint8: return fill_small<std::uint8_t>(to, p);
+    case DType::kQint16: return fill_small<std::int16_t>(to, p);
+    case DType::kQuint16: return fill_small<std::uint16_t>(to, p);
+    case DType::kQint32: return fill_small<std::int32_t>(to, p);
     case DType::kInt64: return fill<std::int64_t>(to, p.int64_val(), same);
     case DType::kUint32: return fill<std::uint32_t>(to, p.uint32_val(), same);
     case DType::kUint64: return fill<std::uint64_t>(to, p.uint64_val(), same);

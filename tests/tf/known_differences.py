@@ -21,6 +21,14 @@ ROWS = [
     ("Empty", "values", "'init': False", "TensorFlow leaves the memory as it was, unless `init` asks for zeros"),
     ("MatrixLogarithm", "values", "complex64[", "eigenvalues where the logarithm's branches meet: the sign of a rounding picks one"),
     ("*Segment*Max *Segment*Min", "values", "nan", "where NaN stands among vectors depends on TensorFlow's vector registers"),
+    ("Quantize* Dequantize Requant*", "*", "special_values", "ranges that have no ends"),
+    ("Requantization* QuantizeDown*", "ours refuses", "there are no integers", "of nothing, TensorFlow says a range that ends before "
+     "it begins"),
+    ("Requantization* QuantizeDown*", "ours refuses", "must be a scalar", "TensorFlow takes the first of several ends of a range"),
+    ("QuantizedConv2D", "values", "'SAME'", "beside a range without 0, TensorFlow pads with what 8 bits hold of it"),
+    ("QuantizedBiasAdd QuantizedRelu*", "values", "ordinary_values", "ranges that end before they begin"),
+    ("QuantizedMaxPool QuantizedAvgPool", "ours refuses", "must be 1 in batch and channels", "TensorFlow does not look at strides "
+     "over batch and channels"),
     ("Svd", "values", "'compute_uv': False", "TensorFlow leaves vectors that nobody asked for unset"),
     ("Conv2DBackprop* ResourceSparseApply*", "ours accepts", "greate", "TensorFlow refuses sizes of 0 there"),
     ("DepthwiseConv2dNative*", "ours refuses", "", "empty windows and dilations: TensorFlow does not look at them"),

@@ -19,7 +19,8 @@ Result<std::array<std::int64_t, 2>> spatial_pair(std::string_view op, std::strin
   const std::array<std::int64_t, 2> pair = {four[nchw ? 2 : 1], four[nchw ? 3 : 2]};
   if (four[0] != 1 || four[nchw ? 1 : 3] != 1) {
     // TensorFlow's code, which it is not of one mind about.
-    const bool invalid = op == "Conv2DBackpropFilter" || (op.starts_with("DepthwiseConv2dNative") && attr == "strides");
+    const bool invalid = op == "Conv2DBackpropFilter" || op == "QuantizedConv2D" ||
+                         (op.starts_with("DepthwiseConv2dNative") && attr == "strides");
     return Status(invalid ? Code::kInvalidArgument : Code::kUnimplemented,
                   str_cat(op, ": ", attr, " [", str_join(four), "] must be 1 in batch and channels"))
         .with_next(str_cat("give them in the order of data_format ", nchw ? "NCHW" : "NHWC"));
