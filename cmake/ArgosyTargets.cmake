@@ -54,6 +54,8 @@ function(argosy_precompiled target kind)  # … then the flags of that kind
     target_link_libraries(${source} PRIVATE argosy_flags)
     target_compile_options(${source} PRIVATE ${ARGN})
     target_precompile_headers(${source} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/precompiled.h)
+    set_target_properties(${source} PROPERTIES CXX_COMPILER_LAUNCHER
+                          "${PROJECT_SOURCE_DIR}/scripts/rebuild_precompiled.sh;${CMAKE_CXX_COMPILER_LAUNCHER}")
     if(kind STREQUAL test)
       set_target_properties(${source} PROPERTIES POSITION_INDEPENDENT_CODE OFF)  # as the programs have it: -fPIE differs
       target_precompile_headers(${source} PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
@@ -181,6 +183,12 @@ function(argosy_op_families)
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/argosy/ops/families.inc CONTENT "${list}" @ONLY)
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/argosy/ops/families.h CONTENT "${headers}" @ONLY)
   argosy_cuda_kernels(${cuda})
+  # What runs while graphs are built, and plain kernels whose fast sisters serve the common dtypes, are compiled for a
+  # quick build.
+  set(plain ${cpu})
+  list(FILTER plain INCLUDE REGEX "/reference_[a-z0-9_]*\\.cc$")
+  set_source_files_properties(${definitions} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
+  set_source_files_properties(${plain} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>)
   argosy_library(ops SOURCES ops.cc ${definitions} DEPS argosy_graph)
   argosy_library(kernels_cpu SOURCES kernels_cpu.cc evaluate.cc ${cpu}
                  DEPS argosy_comm argosy_ops argosy_graph argosy_op argosy_onednn argosy_data argosy_tf

@@ -28,6 +28,11 @@ std::vector<std::string> Node::colocation() const {
   return groups;
 }
 
+Graph::Graph(const OpRegistry& ops) : ops_(&ops) {}
+Graph::Graph(Graph&&) noexcept = default;
+Graph& Graph::operator=(Graph&&) noexcept = default;
+Graph::~Graph() = default;
+
 Graph Graph::clone() const {
   Graph copy(*ops_);
   copy.status_ = status_;

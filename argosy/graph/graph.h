@@ -53,9 +53,10 @@ class Value {
 class Graph {
  public:
   Graph();  // the built-in ops; defined by argosy/ops
-  explicit Graph(const OpRegistry& ops) : ops_(&ops) {}
-  Graph(Graph&&) = default;
-  Graph& operator=(Graph&&) = default;
+  explicit Graph(const OpRegistry& ops);
+  Graph(Graph&&) noexcept;
+  Graph& operator=(Graph&&) noexcept;
+  ~Graph();
   Graph(const Graph&) = delete;  // say clone()
   Graph& operator=(const Graph&) = delete;
   Graph clone() const;

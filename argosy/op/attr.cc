@@ -75,26 +75,76 @@ bool attr_equal(const AttrValue& a, const AttrValue& b) {
       a);
 }
 
+AttrValue::AttrValue() noexcept = default;
+template <typename T>
+requires kIsAlternative<T, AttrVariant> AttrValue::AttrValue(T value)
+noexcept : AttrVariant(std::in_place_type<T>, std::move(value)) {}
+template AttrValue::AttrValue(std::monostate) noexcept;
+template AttrValue::AttrValue(std::int64_t) noexcept;
+template AttrValue::AttrValue(float) noexcept;
+template AttrValue::AttrValue(bool) noexcept;
+template AttrValue::AttrValue(std::string) noexcept;
+template AttrValue::AttrValue(DType) noexcept;
+template AttrValue::AttrValue(PartialShape) noexcept;
+template AttrValue::AttrValue(Tensor) noexcept;
+template AttrValue::AttrValue(FunctionRef) noexcept;
+template AttrValue::AttrValue(std::vector<std::int64_t>) noexcept;
+template AttrValue::AttrValue(std::vector<float>) noexcept;
+template AttrValue::AttrValue(std::vector<bool>) noexcept;
+template AttrValue::AttrValue(std::vector<std::string>) noexcept;
+template AttrValue::AttrValue(std::vector<DType>) noexcept;
+template AttrValue::AttrValue(std::vector<PartialShape>) noexcept;
+template AttrValue::AttrValue(std::vector<Tensor>) noexcept;
+template AttrValue::AttrValue(std::vector<FunctionRef>) noexcept;
+AttrValue::AttrValue(const AttrValue& other) = default;
+AttrValue::AttrValue(AttrValue&& other) noexcept = default;
+AttrValue& AttrValue::operator=(const AttrValue& other) = default;
+AttrValue& AttrValue::operator=(AttrValue&& other) noexcept = default;
+AttrValue::~AttrValue() = default;
+
+AttrMap::AttrMap(std::initializer_list<Entry> entries) {
+  if (entries.size() == 0) return;
+  changeable().reserve(entries.size());
+  for (const Entry& e : entries) set(e.name, e.value);
+}
+
+std::span<const AttrMap::Entry> AttrMap::entries() const {
+  if (shared_ == nullptr) return {};
+  return *shared_;
+}
+
+std::vector<AttrMap::Entry>& AttrMap::changeable() {
+  if (shared_ == nullptr) {
+    shared_ = std::make_shared<std::vector<Entry>>();
+  } else if (shared_.use_count() > 1) {
+    shared_ = std::make_shared<std::vector<Entry>>(*shared_);
+  }
+  return *shared_;
+}
+
 void AttrMap::set(std::string_view name, AttrValue value) {
-  const auto at = std::lower_bound(entries_.begin(), entries_.end(), name, name_before);
-  if (at != entries_.end() && at->name == name) {
+  std::vector<Entry>& entries = changeable();
+  const auto at = std::lower_bound(entries.begin(), entries.end(), name, name_before);
+  if (at != entries.end() && at->name == name) {
     at->value = std::move(value);
   } else {
-    entries_.insert(at, Entry(std::string(name), std::move(value)));
+    entries.insert(at, Entry{std::string(name), std::move(value)});
   }
 }
 
 void AttrMap::erase(std::string_view name) {
-  std::erase_if(entries_, [&](const Entry& e) { return e.name == name; });
+  if (find(name) == nullptr) return;
+  std::erase_if(changeable(), [&](const Entry& e) { return e.name == name; });
 }
 
 const AttrValue* AttrMap::find(std::string_view name) const {
-  const auto at = std::lower_bound(entries_.begin(), entries_.end(), name, name_before);
-  return at != entries_.end() && at->name == name ? &at->value : nullptr;
+  const Entry* const at = std::lower_bound(begin(), end(), name, name_before);
+  return at != end() && at->name == name ? &at->value : nullptr;
 }
 
 bool AttrMap::operator==(const AttrMap& other) const {
-  return std::equal(entries_.begin(), entries_.end(), other.entries_.begin(), other.entries_.end(),
+  return shared_ == other.shared_ ||
+         std::equal(begin(), end(), other.begin(), other.end(),
                     [](const Entry& a, const Entry& b) { return a.name == b.name && attr_equal(a.value, b.value); });
 }
 

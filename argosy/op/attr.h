@@ -1,7 +1,11 @@
 // Attributes: the compile-time arguments of a node. Kinds are TensorFlow's.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,11 +25,39 @@ struct FunctionRef {
   bool operator==(const FunctionRef&) const = default;
 };
 
-// std::monostate: no value (an AttrDef without a default).
-using AttrValue =
+using AttrVariant =
     std::variant<std::monostate, std::int64_t, float, bool, std::string, DType, PartialShape, Tensor, FunctionRef,
                  std::vector<std::int64_t>, std::vector<float>, std::vector<bool>, std::vector<std::string>,
                  std::vector<DType>, std::vector<PartialShape>, std::vector<Tensor>, std::vector<FunctionRef>>;
+
+template <typename T, typename Variant>
+inline constexpr bool kIsAlternative = false;
+template <typename T, typename... Types>
+inline constexpr bool kIsAlternative<T, std::variant<Types...>> = (std::is_same_v<T, Types> || ...);
+
+// What an attribute is: std::get, std::get_if and std::visit read it. std::monostate: no value (an AttrDef without a
+// default). Copied, moved and destroyed in attr.cc alone: in line, so many alternatives took a third of the time that
+// every file of ops needed to compile.
+class AttrValue : public AttrVariant {
+ public:
+  AttrValue() noexcept;
+  // NOLINTBEGIN(google-explicit-constructor): call sites write plain values
+  template <typename T>
+  requires kIsAlternative<T, AttrVariant> AttrValue(T value)
+  noexcept;
+  // Integers of any width, doubles and string literals land on the kind that TensorFlow has for them.
+  template <std::integral T>
+  requires(!kIsAlternative<T, AttrVariant>) AttrValue(T value)
+  noexcept : AttrValue(static_cast<std::int64_t>(value)) {}
+  AttrValue(double value) noexcept : AttrValue(static_cast<float>(value)) {}
+  AttrValue(const char* value) : AttrValue(std::string(value)) {}
+  // NOLINTEND
+  AttrValue(const AttrValue& other);
+  AttrValue(AttrValue&& other) noexcept;
+  AttrValue& operator=(const AttrValue& other);
+  AttrValue& operator=(AttrValue&& other) noexcept;
+  ~AttrValue();
+};
 
 // "3", "0.5", "true", "\"SAME\"", "float", "[?,3]", a tensor, "@body", or a list of these in brackets.
 std::string attr_to_string(const AttrValue& value);
@@ -33,31 +65,17 @@ std::string attr_to_string(const AttrValue& value);
 bool attr_equal(const AttrValue& a, const AttrValue& b);
 
 // A sorted small vector of (name, value). What a call site writes: {{"transpose_a", true}, {"padding", "SAME"}}.
+// Copies share it until one of them changes: passes copy nodes many times and change few attributes. Threads may read
+// and copy one AttrMap at a time, and change copies of their own.
 class AttrMap {
  public:
   struct Entry {
-    // Integers of any width, doubles and string literals land on the kind that TensorFlow has for them.
-    template <std::integral T>
-    requires(!std::is_same_v<T, bool>) Entry(std::string n, T v)
-        : name(std::move(n)), value(static_cast<std::int64_t>(v)) {}
-    Entry(std::string n, double v) : name(std::move(n)), value(static_cast<float>(v)) {}
-    Entry(std::string n, float v) : name(std::move(n)), value(v) {}
-    Entry(std::string n, bool v) : name(std::move(n)), value(v) {}
-    Entry(std::string n, const char* v) : name(std::move(n)), value(std::string(v)) {}
-    Entry(std::string n, AttrValue v) : name(std::move(n)), value(std::move(v)) {}
-    template <typename T>
-    requires(std::is_constructible_v<AttrValue, T> && !std::is_arithmetic_v<T> && !std::is_same_v<T, AttrValue>)
-        Entry(std::string n, T v)
-        : name(std::move(n)), value(AttrValue(std::move(v))) {}
-
     std::string name;
     AttrValue value;
   };
 
   AttrMap() = default;
-  AttrMap(std::initializer_list<Entry> entries) {
-    for (const Entry& e : entries) set(e.name, e.value);
-  }
+  AttrMap(std::initializer_list<Entry> entries);
 
   void set(std::string_view name, AttrValue value);
   void erase(std::string_view name);
@@ -87,13 +105,16 @@ class AttrMap {
   const std::string& get_string(std::string_view name) const { return get<std::string>(name); }
   DType get_type(std::string_view name) const { return get<DType>(name); }
 
-  std::size_t size() const { return entries_.size(); }
-  auto begin() const { return entries_.begin(); }
-  auto end() const { return entries_.end(); }
+  std::size_t size() const { return entries().size(); }
+  const Entry* begin() const { return entries().data(); }
+  const Entry* end() const { return entries().data() + size(); }
   bool operator==(const AttrMap& other) const;
 
  private:
-  std::vector<Entry> entries_;
+  std::span<const Entry> entries() const;
+  std::vector<Entry>& changeable();
+
+  std::shared_ptr<std::vector<Entry>> shared_;  // null: empty
 };
 
 }  // namespace argosy

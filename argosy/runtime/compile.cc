@@ -144,6 +144,7 @@ class Compiler {
     for (std::size_t p = 0; p < order.size(); ++p) {
       if (order[p] >= 0) position[order[p]] = static_cast<std::int32_t>(p);
     }
+    std::vector<std::pair<std::int32_t, std::int32_t>> waits;  // (writer, reader before it)
     for (std::size_t i = 0; i < step_.items.size(); ++i) {
       // A read: a dereference, or an op that hands the variable's memory on.
       std::vector<std::pair<std::int32_t, std::int32_t>> reads;  // (root, slot of the value)
@@ -161,12 +162,21 @@ class Compiler {
         }
         for (const std::int32_t w : writers[root]) {
           for (const std::int32_t u : users) {
-            auto& after = items_.after[w];
-            if (u != w && position[u] < position[w] && std::find(after.begin(), after.end(), u) == after.end()) {
-              after.push_back(u);
-            }
+            if (u != w && position[u] < position[w]) waits.emplace_back(w, u);
           }
         }
+      }
+    }
+    // Sorted, since a variable may have any number of readers: nobody waits twice.
+    std::sort(waits.begin(), waits.end());
+    waits.erase(std::unique(waits.begin(), waits.end()), waits.end());
+    for (auto first = waits.begin(); first != waits.end();) {
+      auto& after = items_.after[first->first];
+      std::vector<std::int32_t> known = after;
+      std::sort(known.begin(), known.end());
+      const auto last = std::find_if(first, waits.end(), [&](const auto& wait) { return wait.first != first->first; });
+      for (; first != last; ++first) {
+        if (!std::binary_search(known.begin(), known.end(), first->second)) after.push_back(first->second);
       }
     }
     return ok_status();

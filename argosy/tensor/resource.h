@@ -39,7 +39,7 @@ class Variant;
 // Base of what a Variant holds. Immutable once shared.
 class VariantValue {
  public:
-  virtual ~VariantValue() = default;
+  virtual ~VariantValue();
   virtual std::string describe() const = 0;
   // What differentiation needs of values that contain numbers: the same with zeros in them, the sum of two.
   virtual Result<Variant> zeros_like(Allocator& memory) const;
@@ -56,12 +56,5 @@ class Variant {
  private:
   std::shared_ptr<const VariantValue> value_;
 };
-
-inline Result<Variant> VariantValue::zeros_like(Allocator&) const {
-  return unimplemented("a ", describe(), " has no zeros");
-}
-inline Result<Variant> VariantValue::plus(const VariantValue&, Allocator&) const {
-  return unimplemented("a ", describe(), " cannot be added to");
-}
 
 }  // namespace argosy

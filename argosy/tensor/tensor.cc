@@ -19,6 +19,8 @@ Buffer object_buffer(std::int64_t n) {
 
 }  // namespace
 
+Tensor Tensor::scalar(const char* value) { return scalar(std::string(value)); }
+
 Result<Tensor> Tensor::allocate(DType dtype, Shape shape, Allocator& allocator) {
   const std::int64_t n = shape.elements();
   switch (dtype) {

@@ -30,7 +30,7 @@ class Tensor {
   static Tensor scalar(T value) {
     return of<T>({}, std::span<const T>(&value, 1));
   }
-  static Tensor scalar(const char* value) { return scalar(std::string(value)); }
+  static Tensor scalar(const char* value);
   template <typename T>
   static Tensor vector(std::initializer_list<T> values) {
     return of<T>({static_cast<std::int64_t>(values.size())}, std::span(values.begin(), values.size()));
