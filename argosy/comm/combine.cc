@@ -136,13 +136,19 @@ void combine_chain(const CombineArrays& arrays, std::size_t begin, std::size_t e
 
 template <typename T>
 CombineFn of_type(Reduction reduction, CombineOrder order) {
-  const bool tree = order == CombineOrder::kTree;
+  const auto of = [&]<Reduction kReduction>() -> CombineFn {
+    // Of whole numbers every order gives the same bits.
+    if constexpr (!std::is_integral_v<T>) {
+      if (order == CombineOrder::kTree) return combine_tree<T, kReduction>;
+    }
+    return combine_chain<T, kReduction>;
+  };
   switch (reduction) {
-    case Reduction::kSum: return tree ? combine_tree<T, Reduction::kSum> : combine_chain<T, Reduction::kSum>;
-    case Reduction::kMean: return tree ? combine_tree<T, Reduction::kMean> : combine_chain<T, Reduction::kMean>;
-    case Reduction::kMin: return tree ? combine_tree<T, Reduction::kMin> : combine_chain<T, Reduction::kMin>;
-    case Reduction::kMax: return tree ? combine_tree<T, Reduction::kMax> : combine_chain<T, Reduction::kMax>;
-    case Reduction::kProd: return tree ? combine_tree<T, Reduction::kProd> : combine_chain<T, Reduction::kProd>;
+    case Reduction::kSum: return of.template operator()<Reduction::kSum>();
+    case Reduction::kMean: return of.template operator()<Reduction::kMean>();
+    case Reduction::kMin: return of.template operator()<Reduction::kMin>();
+    case Reduction::kMax: return of.template operator()<Reduction::kMax>();
+    case Reduction::kProd: return of.template operator()<Reduction::kProd>();
   }
   return nullptr;
 }
