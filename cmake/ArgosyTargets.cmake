@@ -44,8 +44,9 @@ find_program(FAST_LINKER ld.gold)  # takes two thirds of the time of the default
 # Headers read once for all targets: two thirds of the time of a small file is its headers. What is precompiled holds for
 # one set of flags; a target with others has a kind of its own, and a target that does not fit is an error.
 function(argosy_precompiled target kind)  # … then the flags of that kind
-  if(NOT ARGOSY_PRECOMPILE)
-    return()
+  get_target_property(libraries ${target} LINK_LIBRARIES)
+  if(NOT ARGOSY_PRECOMPILE OR (ARGOSY_SANITIZE STREQUAL "thread" AND "argosy_tf_proto" IN_LIST libraries))
+    return()  # the messages have flags of their own under thread sanitizer
   endif()
   set(source argosy_precompiled_${kind})
   if(NOT TARGET ${source})
@@ -96,8 +97,8 @@ function(argosy_test name)
       target_link_options(${name}_test PRIVATE -fuse-ld=gold)
     endif()
   endif()
-  argosy_precompiled(${name}_test test -O1)
   target_link_libraries(${name}_test PRIVATE ${A_DEPS} GTest::gmock GTest::gtest_main)
+  argosy_precompiled(${name}_test test -O1)
   add_test(NAME ${name} COMMAND ${name}_test)
   set_tests_properties(${name} PROPERTIES TIMEOUT 300)
 endfunction()
