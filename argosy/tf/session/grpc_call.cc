@@ -59,6 +59,7 @@ void GrpcCall::on(GrpcEvent::Kind kind, bool ok, Pollers& pollers) {
       } else {
         release();  // for what would have been sent
       }
+      release();
       return;
     case GrpcEvent::kOver:
       if (context_.IsCancelled()) cancellation_.cancel(cancelled("the client cancelled the call, or is gone"));
@@ -94,14 +95,12 @@ void GrpcCall::arrived() {
     if (status.ok()) status = handler_.serve(method_, peer, WireReader(pieces), *this, response);
   }
   request_.Clear();
-  // With Finish the call may be over and gone.
-  GrpcCallHandler& handler = handler_;
   if (status.ok()) {
     writer_.Finish(to_buffer(std::move(response)), status, &sent_);
   } else {
     writer_.FinishWithError(status, &sent_);
   }
-  handler.leave();
+  handler_.leave();
 }
 
 }  // namespace argosy::tf

@@ -68,7 +68,7 @@ class GrpcCall final : public CallContext {
   grpc::ByteBuffer request_;
   grpc::ServerAsyncResponseWriter<grpc::ByteBuffer> writer_{&context_};
   GrpcEvent arrived_{this, GrpcEvent::kArrived}, over_{this, GrpcEvent::kOver}, sent_{this, GrpcEvent::kSent};
-  std::atomic<int> pending_{2};  // events to come once it has arrived
+  std::atomic<int> pending_{3};  // once it has arrived: the thread that serves it, two events to come
   Cancellation cancellation_;
   Pollers* pollers_ = nullptr;
 };
