@@ -15,7 +15,7 @@ struct Variable {
 class ReadLate {
  public:
   ReadLate(StepGraph& step, std::vector<NodeId> order)
-      : step_(step), graph_(step.graph), order_(std::move(order)), uses_(graph_.consumers()) {}
+      : graph_(step.graph), order_(std::move(order)), uses_(graph_.consumers()) {}
 
   int run() {
     find_variables();
@@ -97,7 +97,6 @@ class ReadLate {
     return rewired;
   }
 
-  StepGraph& step_;
   Graph& graph_;
   const std::vector<NodeId> order_;
   const Graph::Uses uses_;

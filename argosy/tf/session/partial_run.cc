@@ -19,7 +19,7 @@ Result<std::shared_ptr<PartialRun>> PartialRun::make(Session& session, ImportedG
   StepValues values;
   {
     MutexLock lock(run->mutex_);
-    ARGOSY_RETURN_IF_ERROR(session.grow([&]() -> Status {
+    ARGOSY_RETURN_IF_ERROR(session.grow([&]() ARGOSY_REQUIRES(run->mutex_) -> Status {
       ARGOSY_ASSIGN_OR_RETURN(values, find_values(graph, names));
       run->graph_ = graph.graph().clone();
       return ok_status();
@@ -79,10 +79,10 @@ void PartialRun::keep_for_later(Stage& stage) const {
   std::set<NodeId> later;
   std::vector<NodeId> open;
   std::set<Endpoint> kept;
-  const auto reach = [&](NodeId id) {
+  const auto reach = [&](NodeId id) ARGOSY_REQUIRES(mutex_) {
     if (!stage.nodes.contains(id) && !done_.contains(id) && later.insert(id).second) open.push_back(id);
   };
-  const auto take = [&](Endpoint e) {
+  const auto take = [&](Endpoint e) ARGOSY_REQUIRES(mutex_) {
     if (awaited_.contains(e) || values_.contains(e)) return;
     if (stage.nodes.contains(e.node) && !repeatable(graph_.node(e.node))) kept.insert(e);
     reach(e.node);
@@ -161,7 +161,7 @@ Result<std::vector<Tensor>> PartialRun::run(const std::vector<std::pair<std::str
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     result.push_back(from[i] >= 0 ? out[static_cast<std::size_t>(from[i])] : values_.at(wanted[i]));
   }
-  std::erase_if(stage.nodes, [&](NodeId id) { return repeatable(graph_.node(id)); });
+  std::erase_if(stage.nodes, [&](NodeId id) ARGOSY_REQUIRES(mutex_) { return repeatable(graph_.node(id)); });
   done_.insert(stage.nodes.begin(), stage.nodes.end());
   forget_controls(stage);
   failed_ = false;
