@@ -56,32 +56,32 @@ struct Task {
   }
 };
 
-class Updates : public ::testing::TestWithParam<std::string> {};
+class Updates : public ::testing::TestWithParam<std::string> {
+ protected:
+  // A card has the CPU's variables after so many launches of updates.
+  void expect_launches(Task& task, int launches) {
+    const std::vector<Tensor> expected = task.after_steps({.devices = "cpu:0"});
+    cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
+    const std::vector<Tensor> got = task.after_steps(machine.request("gpu:0"));
+    ASSERT_EQ(got.size(), expected.size());
+    for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(difference(got[i], expected[i], 1e-5), "") << i;
+    const std::vector<std::string> kernels = machine.cards().kernels();
+    EXPECT_EQ(
+        std::count_if(kernels.begin(), kernels.end(), [](const std::string& k) { return k.starts_with("apply_"); }),
+        launches);
+  }
+};
 
 TEST_P(Updates, OfAllSizesAreOneLaunch) {
   const std::vector<Shape> shapes = {{0}, {}, {1023}, {1024}, {1025}, {3, 5}, {200, 100}, {128, 129}, {2}};
   Task task(GetParam(), shapes);
-  const std::vector<Tensor> expected = task.after_steps({.devices = "cpu:0"});
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
-  const std::vector<Tensor> got = task.after_steps(machine.request("gpu:0"));
-  ASSERT_EQ(got.size(), expected.size());
-  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(difference(got[i], expected[i], 1e-5), "") << i;
-  const std::vector<std::string> kernels = machine.cards().kernels();
-  EXPECT_EQ(std::count_if(kernels.begin(), kernels.end(), [](const std::string& k) { return k.starts_with("apply_"); }),
-            3);
+  expect_launches(task, 3);
 }
 
 // More than a launch's table holds.
 TEST_P(Updates, OfVeryManyAreAFewLaunches) {
   Task task(GetParam(), std::vector<Shape>(100, Shape{3}));
-  const std::vector<Tensor> expected = task.after_steps({.devices = "cpu:0"});
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
-  const std::vector<Tensor> got = task.after_steps(machine.request("gpu:0"));
-  ASSERT_EQ(got.size(), expected.size());
-  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(difference(got[i], expected[i], 1e-5), "") << i;
-  const std::vector<std::string> kernels = machine.cards().kernels();
-  EXPECT_EQ(std::count_if(kernels.begin(), kernels.end(), [](const std::string& k) { return k.starts_with("apply_"); }),
-            2 * 3);
+  expect_launches(task, 2 * 3);
 }
 
 INSTANTIATE_TEST_SUITE_P(Rules, Updates, ::testing::Values("sgd", "nesterov", "adam"),

@@ -6,6 +6,7 @@
 #include "argosy/ops/barrier/barrier_state.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/evaluate.h"
+#include "argosy/ops/queue/ended.h"
 #include "argosy/testing/op_case.h"
 
 namespace argosy {
@@ -13,26 +14,13 @@ namespace {
 
 using testing::HasSubstr;
 
-struct Taken {
-  int times = 0;
-  Status status;
-  QueueState::Tuple tuple;
-  QueueState::Done done() {
-    return [this](Status s, QueueState::Tuple t) {
-      ++times;
-      status = std::move(s);
-      tuple = std::move(t);
-    };
-  }
-};
-
 class Barriers : public testing::Test {
  protected:
   Status insert(std::int64_t component, const std::vector<std::string>& keys, std::vector<std::int32_t> values) {
     return barrier_->insert(component, keys, Tensor::vector(values), caller_);
   }
-  Taken take(std::int64_t count, bool allow_small_batch = false) {
-    Taken taken;
+  Ended take(std::int64_t count, bool allow_small_batch = false) {
+    Ended taken;
     barrier_->take(count, allow_small_batch, caller_, taken.done());
     EXPECT_EQ(taken.times, 1);
     return taken;
@@ -55,7 +43,7 @@ TEST_F(Barriers, WholeElementsLeaveInTheOrderOfTheirKeys) {
   expect_sizes(0, 2);
   EXPECT_TRUE(insert(1, {"b", "a"}, {20, 10}).ok());
   expect_sizes(2, 0);
-  const Taken both = take(2);
+  const Ended both = take(2);
   ASSERT_TRUE(both.status.ok()) << both.status.to_string();
   const std::int64_t first = std::numeric_limits<std::int64_t>::min();
   EXPECT_EQ(difference(both.tuple[0], Tensor::vector<std::int64_t>({first, first + 1}), 0), "");
@@ -65,7 +53,7 @@ TEST_F(Barriers, WholeElementsLeaveInTheOrderOfTheirKeys) {
 }
 
 TEST_F(Barriers, WhoTakesWaitsUntilTheLastComponentCame) {
-  Taken two;
+  Ended two;
   barrier_->take(2, false, caller_, two.done());
   EXPECT_TRUE(insert(0, {"a", "b"}, {1, 2}).ok());
   EXPECT_TRUE(insert(1, {"a"}, {1}).ok());
@@ -73,7 +61,7 @@ TEST_F(Barriers, WhoTakesWaitsUntilTheLastComponentCame) {
   EXPECT_TRUE(insert(1, {"b"}, {1}).ok());
   EXPECT_EQ(two.times, 1);
   EXPECT_TRUE(two.status.ok()) << two.status.to_string();
-  Taken one;
+  Ended one;
   barrier_->take(1, false, caller_, one.done());
   step_.cancel(cancelled("enough"));
   EXPECT_EQ(one.status.code(), Code::kCancelled);

@@ -13,8 +13,7 @@ namespace {
 
 constexpr const char* kType = "argosy::IteratorPosition";
 
-// --- as bytes: the kind of dataset as text and a 0, then numbers of 8 bytes
-// --------------------------------------------
+// --- as bytes: the kind of dataset as text and a 0, then numbers of 8 bytes ------------------------------------------
 
 std::string kind_of(const DatasetValue& dataset) {
   std::string kind = dataset.op();
@@ -72,8 +71,7 @@ Result<IteratorPosition> decode(const std::string& kind, std::string_view bytes)
   return position;
 }
 
-// --- kernels
-// ----------------------------------------------------------------------------------------------------------
+// --- kernels ---------------------------------------------------------------------------------------------------------
 
 Status serialize(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const auto state, c.resource<IteratorState>(0));

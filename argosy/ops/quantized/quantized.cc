@@ -12,8 +12,7 @@ const std::string kAny = "{qint8, quint8, qint32, qint16, quint16}";
 std::string any(const std::string& attr) { return attr + ": " + kAny; }
 std::string any(const std::string& attr, const std::string& usual) { return attr + ": " + kAny + " = " + usual; }
 
-// --- shapes: ranges are scalars
-// ---------------------------------------------------------------------------------------
+// --- shapes: ranges are scalars --------------------------------------------------------------------------------------
 
 Status scalars_from(ShapeContext& c, int first_output) {
   for (int i = first_output; i < c.num_outputs(); ++i) c.set_output(i, PartialShape::scalar());

@@ -9,6 +9,7 @@
 
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/evaluate.h"
+#include "argosy/ops/queue/ended.h"
 #include "argosy/ops/queue/queue_state.h"
 #include "argosy/testing/op_case.h"
 
@@ -18,20 +19,6 @@ namespace {
 using testing::HasSubstr;
 
 const QueueOptions kNumbers = {.dtypes = {DType::kInt32}, .shapes = {PartialShape::scalar()}, .capacity = 8};
-
-// What an operation ended with, if it has ended.
-struct Ended {
-  int times = 0;
-  Status status;
-  QueueState::Tuple tuple;
-  QueueState::Done done() {
-    return [this](Status s, QueueState::Tuple t) {
-      ++times;
-      status = std::move(s);
-      tuple = std::move(t);
-    };
-  }
-};
 
 TEST(Queue, WhoCameFirstIsServedFirst) {
   const auto queue = std::make_shared<QueueState>("q", kNumbers);

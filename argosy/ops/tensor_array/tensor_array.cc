@@ -256,8 +256,7 @@ std::vector<Row> rows() {
   };
 }
 
-// --- version 1, whose handles are references
-// --------------------------------------------------------------------------
+// --- version 1, whose handles are references -------------------------------------------------------------------------
 
 Status old_stack_shape(ShapeContext& c) {
   c.set_output(0, PartialShape{2});
