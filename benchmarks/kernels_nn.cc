@@ -1,6 +1,7 @@
 // Matrix products and convolutions of the networks we train, through our kernels and through raw oneDNN in the same
 // run: the same shapes, plain operands in, plain results out. Raw oneDNN means its primitive with operands as they lie,
-// or with those packed that it wants packed (the packing counted), whichever is faster; for products also its sgemm.
+// or with those packed that it wants packed (the packing counted), whichever is faster; for products also its sgemm,
+// for convolutions that we compute Winograd's way also its own (images blocked, the blocking counted).
 //
 //   kernels_nn [threads] [substring of a row's name]
 #include <cstdlib>
@@ -10,6 +11,7 @@
 
 #include "argosy/base/parallel.h"
 #include "argosy/device/device.h"
+#include "argosy/ops/conv/winograd.h"
 #include "argosy/ops/ops.h"
 #include "benchmarks/measure.h"
 
@@ -215,7 +217,10 @@ void convolution(const Conv& s, const char* kind, Allocator& allocator) {
   const auto sizes = [](const Shape& shape) {
     return Tensor::vector(std::vector<std::int32_t>(shape.sizes().begin(), shape.sizes().end()));
   };
-  const AttrMap attrs = {{"strides", std::vector<std::int64_t>{1, s.stride, s.stride, 1}}, {"padding", "SAME"}};
+  AttrMap attrs = {{"strides", std::vector<std::int64_t>{1, s.stride, s.stride, 1}}, {"padding", "SAME"}};
+  const ConvAttrs checked = read_conv("Conv2D", attrs).value();
+  const bool winograd = winograd_pays(checked, conv_geometry(checked, image, filter).value());
+  if (winograd) attrs.set(kWinogradAttr, true);
   const bool forward = std::strcmp(kind, "forward") == 0, to_input = std::strcmp(kind, "input") == 0;
   Ours ours = forward    ? Ours("Conv2D", attrs, {x, f}, result, allocator)
               : to_input ? Ours("Conv2DBackpropInput", attrs, {sizes(image), f, y}, image, allocator)
@@ -225,35 +230,40 @@ void convolution(const Conv& s, const char* kind, Allocator& allocator) {
   const memory::dims ys{s.batch, s.out, out_side, out_side}, strides{s.stride, s.stride}, none{0, 0};
   const memory::dims before{pad / 2, pad / 2}, after{pad - pad / 2, pad - pad / 2};
   const memory::desc xd(xs, kF32, Tag::nhwc), fd(fs, kF32, Tag::hwio), yd(ys, kF32, Tag::nhwc), any(fs, kF32, Tag::any);
-  std::vector<Raw> raws(2);  // filter as it lies, or packed
+  // With the filter as it lies, or packed; the last one Winograd's way.
+  std::vector<Raw> raws(winograd && s.filter == 3 ? 3 : 2);
   Tensor made = Tensor::zeros(DType::kFloat32, forward ? result : to_input ? image : filter);
   for (Raw& raw : raws) {
     using dnnl::prop_kind;
-    constexpr auto kDirect = dnnl::algorithm::convolution_direct;
-    const memory::desc& wanted = &raw == &raws[0] ? fd : any;
-    const auto pf = descriptor<dnnl::convolution_forward>(raw.engine(), prop_kind::forward_training, kDirect, xd,
-                                                          wanted, yd, strides, none, before, after);
+    const bool blocked = &raw - raws.data() == 2;
+    const auto way = blocked ? dnnl::algorithm::convolution_winograd : dnnl::algorithm::convolution_direct;
+    const memory::desc xw = blocked ? memory::desc(xs, kF32, Tag::any) : xd;
+    const memory::desc yw = blocked ? memory::desc(ys, kF32, Tag::any) : yd;
+    const memory::desc& wanted = &raw == raws.data() ? fd : any;
+    const auto pf = descriptor<dnnl::convolution_forward>(raw.engine(), prop_kind::forward_training, way, xw, wanted,
+                                                          yw, strides, none, before, after);
     if (forward) {
-      raw.set(dnnl::convolution_forward(pf), {{DNNL_ARG_SRC, raw.operand(xd, xd, x.raw())},
+      raw.set(dnnl::convolution_forward(pf), {{DNNL_ARG_SRC, raw.operand(xd, pf.src_desc(), x.raw())},
                                               {DNNL_ARG_WEIGHTS, raw.operand(fd, pf.weights_desc(), f.raw())},
-                                              {DNNL_ARG_DST, raw.result(yd, yd, made.raw())}});
+                                              {DNNL_ARG_DST, raw.result(yd, pf.dst_desc(), made.raw())}});
     } else if (to_input) {
       using Primitive = dnnl::convolution_backward_data;
-      const auto pd = backward<Primitive>(raw.engine(), pf, kDirect, xd, wanted, yd, strides, none, before, after);
-      raw.set(Primitive(pd), {{DNNL_ARG_DIFF_DST, raw.operand(yd, yd, y.raw())},
+      const auto pd = backward<Primitive>(raw.engine(), pf, way, xw, wanted, yw, strides, none, before, after);
+      raw.set(Primitive(pd), {{DNNL_ARG_DIFF_DST, raw.operand(yd, pd.diff_dst_desc(), y.raw())},
                               {DNNL_ARG_WEIGHTS, raw.operand(fd, pd.weights_desc(), f.raw())},
-                              {DNNL_ARG_DIFF_SRC, raw.result(xd, xd, made.raw())}});
+                              {DNNL_ARG_DIFF_SRC, raw.result(xd, pd.diff_src_desc(), made.raw())}});
     } else {
       using Primitive = dnnl::convolution_backward_weights;
-      const auto pd = backward<Primitive>(raw.engine(), pf, kDirect, xd, wanted, yd, strides, none, before, after);
-      raw.set(Primitive(pd), {{DNNL_ARG_SRC, raw.operand(xd, xd, x.raw())},
-                              {DNNL_ARG_DIFF_DST, raw.operand(yd, yd, y.raw())},
+      const auto pd = backward<Primitive>(raw.engine(), pf, way, xw, wanted, yw, strides, none, before, after);
+      raw.set(Primitive(pd), {{DNNL_ARG_SRC, raw.operand(xd, pd.src_desc(), x.raw())},
+                              {DNNL_ARG_DIFF_DST, raw.operand(yd, pd.diff_dst_desc(), y.raw())},
                               {DNNL_ARG_DIFF_WEIGHTS, raw.result(fd, pd.diff_weights_desc(), made.raw())}});
     }
   }
   const double flops = 2.0 * static_cast<double>(result.elements()) * static_cast<double>(s.filter * s.filter * s.in);
-  compare(str_cat(s.name, " ", kind), flops, ours,
-          {{"plain filter", [&] { raws[0].run(); }}, {"packed filter", [&] { raws[1].run(); }}});
+  std::vector<Rival> rivals = {{"plain filter", [&] { raws[0].run(); }}, {"packed filter", [&] { raws[1].run(); }}};
+  if (raws.size() > 2) rivals.push_back({"Winograd", [&] { raws[2].run(); }});
+  compare(str_cat(s.name, " ", kind, winograd ? " (Winograd)" : ""), flops, ours, rivals);
 }
 
 struct Product {

@@ -18,10 +18,8 @@ const Operands* operands_of(const std::string& op) {
   return nullptr;
 }
 
-double scratch_bytes(const ConvGeometry& g) {
-  constexpr double kTiles = 16 << 20, kFilters = 3 * 36 * sizeof(float);
-  return kTiles + kFilters * static_cast<double>(g.in_c * g.out_c);
-}
+// A guess that does not depend on the machine, so that equal steps compute equal bits anywhere.
+constexpr int kThreads = 4;
 
 // What all nodes give, as far as it is known.
 double bytes_given(const Graph& graph) {
@@ -48,7 +46,8 @@ bool pays(const Graph& graph, NodeId id, const Operands& at, double most_scratch
   const auto attrs = read_conv(n.op->name, n.attrs);
   if (!attrs.ok()) return false;
   const auto geometry = conv_geometry(*attrs, *image, *filter);
-  return geometry.ok() && winograd_pays(*attrs, *geometry) && scratch_bytes(*geometry) <= most_scratch;
+  return geometry.ok() && winograd_pays(*attrs, *geometry) &&
+         static_cast<double>(winograd_scratch_bytes(*geometry, kThreads)) <= most_scratch;
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include "argosy/op/kernel.h"
 #include "argosy/ops/conv/conv_loops.h"
 #include "argosy/ops/conv/patches.h"
-#include "argosy/ops/conv/winograd.h"
+#include "argosy/ops/conv/winograd_products.h"
 
 namespace argosy {
 
@@ -210,7 +210,6 @@ ConvSpec spec_of(const Options& o, const Call& call, DType dtype) {
   s.nchw = o.attrs.nchw;
   s.bias = call.bias != nullptr;
   s.blocked_images = o.attrs.nchw;
-  s.winograd = o.winograd;
   // Into a few channels the packed kernels run at a tenth of their speed (28x28x1 from 32: 14.7 ms against 8.1 ms).
   s.plain_filter = o.kind == ConvKind::kBackwardInput && g.groups == 1 && g.in_c < 16 && g.out_c > 1 && !o.attrs.nchw;
   s.batch = g.batch;
@@ -242,11 +241,17 @@ class FastConv final : public Kernel {
       return ok_status();
     } else {
       if (as_product && Patches{call.g}.rows() <= kFewPatches) return by_patches<T>(c, products_, options_, call);
+      const bool winograd = options_.winograd && winograd_pays(options_.attrs, call.g);
+      if (winograd && std::is_same_v<T, float>) {
+        return run_winograd(c, call, static_cast<const float*>(call.first), static_cast<const float*>(call.second),
+                            static_cast<const float*>(call.bias), static_cast<float*>(call.result->raw()));
+      }
+      if (winograd) return by_float(c, call, true);
       if (onednn::supports(dtype_of<T>())) {
         const Status done = run_program(c, call, dtype_of<T>(), call.first, call.second, call.bias, call.result->raw());
         if (done.code() != Code::kUnimplemented) return done;
       } else {
-        const Status done = by_float(c, call);
+        const Status done = by_float(c, call, false);
         if (done.code() != Code::kUnimplemented) return done;
       }
       loops<T>(options_, call);
@@ -268,8 +273,20 @@ class FastConv final : public Kernel {
     return bias != nullptr ? program->run(with_bias, scratch.data()) : program->run(without, scratch.data());
   }
 
-  // float16, and bfloat16 on machines that cannot multiply it.
-  Status by_float(KernelContext& c, const Call& call) {
+  Status run_winograd(KernelContext& c, const Call& call, const float* first, const float* second, const float* bias,
+                      float* result) {
+    ARGOSY_ASSIGN_OR_RETURN(const Buffer memory, c.scratch(winograd_scratch_bytes(call.g, thread_budget())));
+    auto* const scratch = reinterpret_cast<float*>(memory.data());
+    switch (options_.kind) {
+      case ConvKind::kForward: winograd_forward(call.g, first, second, bias, options_.fused, result, scratch); break;
+      case ConvKind::kBackwardInput: winograd_backward_input(call.g, first, second, result, scratch); break;
+      case ConvKind::kBackwardFilter: winograd_backward_filter(call.g, first, second, result, scratch); break;
+    }
+    return ok_status();
+  }
+
+  // float16, and bfloat16 on machines that cannot multiply it, or where Winograd's products are faster.
+  Status by_float(KernelContext& c, const Call& call, bool winograd) {
     const ConvGeometry& g = call.g;
     const std::int64_t in = g.in_elements(), out = g.out_elements(), filter = g.filter_elements();
     const bool forward = options_.kind == ConvKind::kForward, to_filter = options_.kind == ConvKind::kBackwardFilter;
@@ -282,7 +299,9 @@ class FastConv final : public Kernel {
     widen(call.first, a, first);
     widen(call.second, b, second);
     widen(call.bias, wide_bias, bias);
-    ARGOSY_RETURN_IF_ERROR(run_program(c, call, DType::kFloat32, a, b, bias > 0 ? wide_bias : nullptr, to));
+    const float* const with = bias > 0 ? wide_bias : nullptr;
+    ARGOSY_RETURN_IF_ERROR(winograd ? run_winograd(c, call, a, b, with, to)
+                                    : run_program(c, call, DType::kFloat32, a, b, with, to));
     T* const narrow = call.result->template raw_as<T>();
     parallel_for(result, 1 << 15, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) narrow[i] = T(to[i]);

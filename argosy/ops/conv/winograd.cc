@@ -6,27 +6,58 @@ namespace argosy {
 
 namespace {
 
-constexpr std::int64_t kTile = 4;       // outputs along an axis
-constexpr std::int64_t kLanes = 16;     // oneDNN's channel blocks
+constexpr std::int64_t kLanes = 16;     // whole vectors, whatever their length
 constexpr std::int64_t kChannels = 32;  // fewer: the transforms outweigh the products
-// Filters are transformed on every call: 512 to 512 channels need 128 tiles (with 32, 0.9 times as fast), few channels
-// 64.
-constexpr std::int64_t kTiles = 64, kFiltersPerTile = 2048;
+constexpr std::int64_t kPanel = 64;     // output channels multiplied at once, at most
+constexpr std::int64_t kRows = 6;       // tiles multiplied at once
+constexpr std::int64_t kTiles = 64;     // fewer: transforming the filter outweighs the products
+constexpr std::int64_t kFiltersPerTile = 2048;
 constexpr double kUsed = 0.7;  // of the tiles' outputs: 7x7 images fill 0.77 of theirs
 
 bool fits(const WindowAxis& a) {
-  return a.window == 3 && a.stride == 1 && a.dilation == 1 && a.pad_before <= 1 && a.pad_after <= 1;
+  return (a.window == 3 || a.window == 5) && a.stride == 1 && a.dilation == 1 && a.pad_before < a.window &&
+         a.pad_after < a.window;
 }
-std::int64_t tiles(const WindowAxis& a) { return (a.out + kTile - 1) / kTile; }
 
 }  // namespace
 
 bool winograd_pays(const ConvAttrs& attrs, const ConvGeometry& g) {
-  if (attrs.depthwise || g.groups != 1 || !fits(g.h) || !fits(g.w)) return false;
+  if (attrs.depthwise || attrs.nchw || g.groups != 1) return false;
+  if (!fits(g.h) || !fits(g.w) || g.h.window != g.w.window) return false;
   if (g.in_c % kLanes != 0 || g.out_c % kLanes != 0 || std::min(g.in_c, g.out_c) < kChannels) return false;
-  const std::int64_t all = g.batch * tiles(g.h) * tiles(g.w);
-  if (all < std::max(kTiles, g.in_c * g.out_c / kFiltersPerTile)) return false;
-  return static_cast<double>(g.h.out * g.w.out) >= kUsed * static_cast<double>(tiles(g.h) * tiles(g.w) * kTile * kTile);
+  const WinogradTiles t = WinogradTiles::of(g, true);
+  if (t.tiles() < std::max(kTiles, g.in_c * g.out_c / kFiltersPerTile)) return false;
+  const std::int64_t outputs = t.rows() * t.columns() * t.step() * t.step();
+  return static_cast<double>(g.h.out * g.w.out) >= kUsed * static_cast<double>(outputs);
+}
+
+WinogradTiles WinogradTiles::of(const ConvGeometry& g, bool forward) {
+  const std::int64_t r = g.h.window;
+  if (forward) {
+    return {g.batch, g.h.in, g.w.in, g.in_c, g.h.out, g.w.out, g.out_c, g.h.pad_before, g.w.pad_before, r};
+  }
+  return {g.batch, g.h.out, g.w.out, g.out_c, g.h.in, g.w.in, g.in_c, r - 1 - g.h.pad_before, r - 1 - g.w.pad_before,
+          r};
+}
+
+std::int64_t WinogradTiles::slide_block() const {
+  constexpr std::int64_t kCache = (512 << 10) / sizeof(float);
+  const std::int64_t fit = kCache / (kProducts * (in_c + std::min(out_c, kPanel)));
+  return std::clamp<std::int64_t>(fit, 24, 96) / kRows * kRows;  // fewer would read the filter too often
+}
+
+std::size_t winograd_scratch_bytes(const ConvGeometry& g, int threads) {
+  std::int64_t most = 0;
+  for (const bool forward : {true, false}) {
+    const WinogradTiles t = WinogradTiles::of(g, forward);
+    const std::int64_t image = t.slide_block() * t.in_c + WinogradTiles::kOffset;
+    const std::int64_t sums = t.slide_block() * std::min(t.out_c, kPanel) + WinogradTiles::kOffset;
+    most = std::max(most, t.filter_elements() + threads * WinogradTiles::kProducts * (image + sums));
+  }
+  const WinogradTiles t = WinogradTiles::of(g, true);
+  const std::int64_t summed = WinogradTiles::kSumBlock * (t.in_c + t.out_c) + 2 * WinogradTiles::kOffset;
+  most = std::max(most, t.filter_elements() + WinogradTiles::kProducts * summed);
+  return static_cast<std::size_t>(most) * sizeof(float);
 }
 
 }  // namespace argosy

@@ -1,20 +1,50 @@
-// Winograd's convolution: 3x3 windows in tiles of 4x4 outputs, each from 36 products where sliding takes 144 (Lavin and
-// Gray, arXiv 1509.09308). oneDNN has it for float32 and AVX-512. Every fourth multiplication is left; the transforms
-// around them cost what images and filter weigh, so few tiles or few channels are slower for it.
+// Winograd's convolution: which convolutions are computed that way, and in which blocks. A tile of 6x6 inputs gives, in
+// 36 products per pair of channels, 4x4 outputs of a 3x3 window (sliding takes 144) or 2x2 outputs of a 5x5 window
+// (100): F(4x4, 3x3) and F(2x2, 5x5) of Lavin and Gray, arXiv 1509.09308, with the points 0, 1, -1, 2, -2 and infinity.
+// The transforms around the products cost what images and filter weigh, so few tiles or few channels are slower for it.
 //
-// Rounding: held against double, its root mean square error is 0.4-2.2e-6 of the result's, where sliding's is
-// 0.1-1.3e-6 (64-512 channels, all three products); the test states the bound.
+// Rounding: held against double, the root mean square error is 0.4-2.2e-6 of the result's for 3x3 windows and up to
+// 4.5e-6 for 5x5 ones, where sliding's is 0.1-1.3e-6; the test of the pass states the bounds.
 #pragma once
+
+#include <cstddef>
 
 #include "argosy/ops/conv/geometry.h"
 
 namespace argosy {
 
-// On a node: run it this way where the machine can. Set by the pass `winograd`.
+// On a node: run it this way. Set by the pass `winograd`.
 inline constexpr const char* kWinogradAttr = "_winograd";
 
-// Is it faster for this convolution, and for both its gradients? A rule measured on two cores of a Xeon with AVX-512
-// (1.2-2.2 times as fast where it says yes); it knows shapes only, so that equal shards compute equal bits anywhere.
+// Is it faster for this convolution, and for both its gradients? A rule measured on two cores of a Xeon with AVX-512;
+// it knows shapes only, so that equal shards compute equal bits anywhere.
 bool winograd_pays(const ConvAttrs& attrs, const ConvGeometry& g);
+
+// Scratch memory of its products, the largest of the three, with so many threads.
+std::size_t winograd_scratch_bytes(const ConvGeometry& g, int threads);
+
+// The image that is slid over, in tiles of kTile x kTile that overlap by window - 1.
+struct WinogradTiles {
+  static constexpr std::int64_t kTile = 6, kProducts = kTile * kTile;
+  // Distances between products are odd multiples of a vector: a power of two would put all 36 into the same cache
+  // lines.
+  static constexpr std::int64_t kOffset = 16;
+  // Tiles whose products are added up at once, by all threads (filter's gradient).
+  static constexpr std::int64_t kSumBlock = 96;
+
+  std::int64_t batch, in_h, in_w, in_c, out_h, out_w, out_c, pad_top, pad_left, window;
+
+  std::int64_t step() const { return kTile + 1 - window; }  // outputs of a tile along an axis
+  std::int64_t rows() const { return (out_h + step() - 1) / step(); }
+  std::int64_t columns() const { return (out_w + step() - 1) / step(); }
+  std::int64_t tiles() const { return batch * rows() * columns(); }
+  std::int64_t filter_elements() const { return kProducts * in_c * out_c; }
+
+  // Tiles computed at once by one thread, at most, so that inputs and products stay in its cache.
+  std::int64_t slide_block() const;
+
+  // `forward` slides over images; else over the output's gradient, with the filter turned round: the image's gradient.
+  static WinogradTiles of(const ConvGeometry& g, bool forward);
+};
 
 }  // namespace argosy

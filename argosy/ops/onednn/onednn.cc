@@ -263,7 +263,7 @@ ConvDescs describe(const ConvSpec& s, memory::data_type compute) {
   const Dims input{s.batch, s.in_c, s.in_h, s.in_w}, output{s.batch, s.out_c, s.out_h, s.out_w};
   d.input = memory::desc(input, type, image);
   d.output = memory::desc(output, type, image);
-  const Tag best_image = s.blocked_images || s.winograd ? Tag::any : image;
+  const Tag best_image = s.blocked_images ? Tag::any : image;
   d.best_input = memory::desc(input, compute, best_image);
   d.best_output = memory::desc(output, compute, best_image);
   d.bias = memory::desc({s.out_c}, type, Tag::x);
@@ -284,28 +284,22 @@ ConvDescs describe(const ConvSpec& s, memory::data_type compute) {
   return d;
 }
 
-dnnl::algorithm algorithm_of(const ConvSpec& s) {
-  return s.winograd ? dnnl::algorithm::convolution_winograd : dnnl::algorithm::convolution_direct;
-}
+constexpr dnnl::algorithm kAlgorithm = dnnl::algorithm::convolution_direct;
 
 auto forward_descriptor(const ConvSpec& s, const ConvDescs& d, dnnl::prop_kind kind, const dnnl::primitive_attr& attr) {
-  const dnnl::algorithm algorithm = algorithm_of(s);
   using Forward = dnnl::convolution_forward;
-  return s.bias ? descriptor<Forward>(attr, kind, algorithm, d.best_input, d.best_filter, d.best_bias, d.best_output,
+  return s.bias ? descriptor<Forward>(attr, kind, kAlgorithm, d.best_input, d.best_filter, d.best_bias, d.best_output,
                                       d.strides, d.dilations, d.pad_before, d.pad_after)
-                : descriptor<Forward>(attr, kind, algorithm, d.best_input, d.best_filter, d.best_output, d.strides,
+                : descriptor<Forward>(attr, kind, kAlgorithm, d.best_input, d.best_filter, d.best_output, d.strides,
                                       d.dilations, d.pad_before, d.pad_after);
 }
 
 std::unique_ptr<Chain> convolution_chain(const ConvSpec& s) {
-  const dnnl::algorithm algorithm = algorithm_of(s);
   const ConvDescs d = describe(s, compute_type(s.dtype));
   const dnnl::primitive_attr attr = attributes(s.activation, s.alpha);
   auto chain = std::make_unique<Chain>();
   if (s.kind == ConvKind::kForward) {
-    // For inference Winograd's filters would be transformed by a reorder of their own, ten times as slowly.
-    const auto kind = s.winograd ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
-    const auto pd = forward_descriptor(s, d, kind, attr);
+    const auto pd = forward_descriptor(s, d, dnnl::prop_kind::forward_inference, attr);
     const int input = chain->packed(chain->argument(d.input, 0), pd.src_desc());
     const int filter = chain->packed(chain->argument(d.filter, 1), pd.weights_desc());
     std::vector<std::pair<int, int>> arguments = {{DNNL_ARG_SRC, input}, {DNNL_ARG_WEIGHTS, filter}};
@@ -317,7 +311,7 @@ std::unique_ptr<Chain> convolution_chain(const ConvSpec& s) {
   const auto hint = forward_descriptor(s, d, dnnl::prop_kind::forward_training, {});
   if (s.kind == ConvKind::kBackwardInput) {
     using Backward = dnnl::convolution_backward_data;
-    const auto pd = backward_descriptor<Backward>(attr, hint, algorithm, d.best_input, d.best_filter, d.best_output,
+    const auto pd = backward_descriptor<Backward>(attr, hint, kAlgorithm, d.best_input, d.best_filter, d.best_output,
                                                   d.strides, d.dilations, d.pad_before, d.pad_after);
     const int dy = chain->packed(chain->argument(d.output, 0), pd.diff_dst_desc());
     const int filter = chain->packed(chain->argument(d.filter, 1), pd.weights_desc());
@@ -326,7 +320,7 @@ std::unique_ptr<Chain> convolution_chain(const ConvSpec& s) {
     return chain;
   }
   using Backward = dnnl::convolution_backward_weights;
-  const auto pd = backward_descriptor<Backward>(attr, hint, algorithm, d.best_input, d.best_filter, d.best_output,
+  const auto pd = backward_descriptor<Backward>(attr, hint, kAlgorithm, d.best_input, d.best_filter, d.best_output,
                                                 d.strides, d.dilations, d.pad_before, d.pad_after);
   const int x = chain->packed(chain->argument(d.input, 0), pd.src_desc());
   const int dy = chain->packed(chain->argument(d.output, 1), pd.diff_dst_desc());
@@ -348,22 +342,10 @@ Result<std::unique_ptr<Program>> make_matmul(const MatMulSpec& spec) try {
   return to_status(e, "matrix product");
 }
 
-namespace {
-
-Result<std::unique_ptr<Program>> try_convolution(const ConvSpec& spec) try {
+Result<std::unique_ptr<Program>> make_convolution(const ConvSpec& spec) try {
   return std::unique_ptr<Program>(convolution_chain(spec));
 } catch (const dnnl::error& e) {
   return to_status(e, "convolution");
-}
-
-}  // namespace
-
-Result<std::unique_ptr<Program>> make_convolution(const ConvSpec& spec) {
-  auto made = try_convolution(spec);
-  if (made.ok() || !spec.winograd || made.status().code() != Code::kUnimplemented) return made;
-  ConvSpec direct = spec;
-  direct.winograd = false;
-  return try_convolution(direct);
 }
 
 bool supports(DType dtype) { return dtype == DType::kFloat32 || (dtype == DType::kBfloat16 && has_bfloat16()); }

@@ -68,7 +68,6 @@ struct ConvSpec {
   bool nchw = false, bias = false;
   bool plain_filter = false;    // use the filter as it lies instead of packing it first
   bool blocked_images = false;  // reorder the images, too, into the layout oneDNN likes best
-  bool winograd = false;        // Winograd's products where oneDNN has them (blocks the images, too)
   float alpha = 0;
   int threads = 0;  // set by ProgramCache
   std::int64_t batch = 0, in_h = 0, in_w = 0, in_c = 0, out_h = 0, out_w = 0, out_c = 0, groups = 1;
