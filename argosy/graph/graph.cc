@@ -294,13 +294,19 @@ Result<NodeId> Graph::add_copy(const Node& from, std::vector<Endpoint> inputs, s
 
 Result<std::vector<NodeId>> Graph::keep(const std::vector<NodeId>& order) {
   std::vector<NodeId> moved(nodes_.size());
-  std::vector<Node> kept;
-  kept.reserve(order.size());
-  for (const NodeId id : order) {
-    moved[id.index] = NodeId{static_cast<std::int32_t>(kept.size())};
-    kept.push_back(std::move(nodes_[id.index]));
+  for (std::size_t i = 0; i < order.size(); ++i) moved[order[i].index] = NodeId{static_cast<std::int32_t>(i)};
+  if (std::is_sorted(order.begin(), order.end())) {
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const auto from = static_cast<std::size_t>(order[i].index);
+      if (from != i) nodes_[i] = std::move(nodes_[from]);
+    }
+    nodes_.erase(nodes_.begin() + static_cast<std::ptrdiff_t>(order.size()), nodes_.end());
+  } else {
+    std::vector<Node> kept;
+    kept.reserve(order.size());
+    for (const NodeId id : order) kept.push_back(std::move(nodes_[id.index]));
+    nodes_ = std::move(kept);
   }
-  nodes_ = std::move(kept);
   for (auto name = names_.begin(); name != names_.end();) {
     NodeId& node = name->second.node;
     const bool gone = node.index >= 0 && moved[node.index].index < 0;
@@ -310,9 +316,12 @@ Result<std::vector<NodeId>> Graph::keep(const std::vector<NodeId>& order) {
   const auto move_facts = [&](auto& facts) {
     std::remove_reference_t<decltype(facts)> there;
     there.reserve(facts.size());
-    for (auto& [key, fact] : facts) {
-      const NodeId to = moved[key >> 32];
-      if (to.index >= 0) there[Endpoint{to, static_cast<std::int32_t>(key)}.key()] = std::move(fact);
+    while (!facts.empty()) {
+      auto fact = facts.extract(facts.begin());
+      const NodeId to = moved[fact.key() >> 32];
+      if (to.index < 0) continue;
+      fact.key() = Endpoint{to, static_cast<std::int32_t>(fact.key())}.key();
+      there.insert(std::move(fact));
     }
     facts = std::move(there);
   };
@@ -320,6 +329,7 @@ Result<std::vector<NodeId>> Graph::keep(const std::vector<NodeId>& order) {
   move_facts(handles_);
   for (Node& node : nodes_) {
     for (Endpoint& input : node.inputs) input.node = moved[input.node.index];
+    if (node.controls.empty()) continue;
     for (NodeId& control : node.controls) control = moved[control.index];
     std::erase_if(node.controls, [](NodeId control) { return control.index < 0; });
     std::sort(node.controls.begin(), node.controls.end());

@@ -1,6 +1,7 @@
 // Shapes and known integers of a node as it is added, and the walks over a finished graph.
 #include <algorithm>
 
+#include "argosy/base/small_vector.h"
 #include "argosy/graph/graph.h"
 #include "argosy/op/shape_context.h"
 
@@ -29,21 +30,22 @@ const Tensor* Graph::constant(Endpoint e) const {
 
 Status Graph::infer(NodeId id) {
   Node& node = nodes_[id.index];
-  std::vector<DType> dtypes;
-  std::vector<const PartialShape*> shapes;
-  std::vector<const PartialInts*> ints;
-  std::vector<const HandleFact*> handles;
+  SmallVector<DType, 8> dtypes;
+  SmallVector<const PartialShape*, 8> shapes;
+  SmallVector<const PartialInts*, 8> ints;
+  SmallVector<const HandleFact*, 8> handles;
   for (const Endpoint from : node.inputs) {
     dtypes.push_back(dtype(from));
     shapes.push_back(&shape(from));
     ints.push_back(known_ints(from));
     handles.push_back(is_handle(dtypes.back()) ? handle(from) : nullptr);
   }
-  std::vector<HandleFact> output_handles(node.output_dtypes.size());
+  const bool gives_handles = std::any_of(node.output_dtypes.begin(), node.output_dtypes.end(), is_handle);
+  SmallVector<HandleFact, 2> output_handles(gives_handles ? node.output_dtypes.size() : 0);
   node.output_shapes.assign(node.output_dtypes.size(), PartialShape::unknown());
   ShapeContext context(*node.op, node.attrs, dtypes, shapes, ints, node.output_shapes, handles, output_handles);
   ARGOSY_RETURN_IF_ERROR(node.op->shape(context));
-  for (std::size_t i = 0; i < node.output_dtypes.size(); ++i) {
+  for (std::size_t i = 0; gives_handles && i < node.output_dtypes.size(); ++i) {
     if (!is_handle(node.output_dtypes[i])) continue;
     HandleFact& fact = output_handles[i];
     // What hands its input on hands on what is known of it; sums and zeros are of the kind of their terms.
@@ -87,23 +89,29 @@ Graph::Uses Graph::consumers() const {
 }
 
 Result<std::vector<NodeId>> Graph::topological_order() const {
-  std::vector<std::int32_t> pending(nodes_.size(), 0);
+  // Graphs are mostly built in such an order, and a look at what each node reads tells.
+  const auto comes_before = [&](NodeId from, std::int32_t i) {
+    return from.index < i || nodes_[from.index].op->closes_loop;
+  };
   bool in_order = true;
-  for (std::int32_t i = 0; i < size(); ++i) {
-    const auto count = [&](NodeId from) {
-      if (nodes_[from.index].op->closes_loop) return;
-      ++pending[i];
-      in_order = in_order && from.index < i;
-    };
-    for (const Endpoint e : nodes_[i].inputs) count(e.node);
-    for (const NodeId c : nodes_[i].controls) count(c);
+  for (std::int32_t i = 0; i < size() && in_order; ++i) {
+    const Node& n = nodes_[i];
+    in_order = std::all_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint e) { return comes_before(e.node, i); }) &&
+               std::all_of(n.controls.begin(), n.controls.end(), [&](NodeId c) { return comes_before(c, i); });
   }
   std::vector<NodeId> order;
   order.reserve(nodes_.size());
-  for (std::int32_t i = 0; i < size(); ++i) {
-    if (in_order || pending[i] == 0) order.push_back(NodeId{i});
+  if (in_order) {
+    for (std::int32_t i = 0; i < size(); ++i) order.push_back(NodeId{i});
+    return order;
   }
-  if (in_order) return order;
+  std::vector<std::int32_t> pending(nodes_.size(), 0);
+  for (std::int32_t i = 0; i < size(); ++i) {
+    const auto count = [&](NodeId from) { pending[i] += nodes_[from.index].op->closes_loop ? 0 : 1; };
+    for (const Endpoint e : nodes_[i].inputs) count(e.node);
+    for (const NodeId c : nodes_[i].controls) count(c);
+    if (pending[i] == 0) order.push_back(NodeId{i});
+  }
   const Uses uses = consumers();
   for (std::size_t at = 0; at < order.size(); ++at) {
     if (nodes_[order[at].index].op->closes_loop) continue;

@@ -115,7 +115,9 @@ DType KernelRegistry::refused(std::string_view op, std::string_view kind, const 
 }
 
 const std::vector<KernelRegistry::Entry>* KernelRegistry::find(std::string_view op, std::string_view kind) const {
-  const auto found = kernels_.find(key(op, kind));
+  thread_local std::string text;  // asked for every node of every step: nothing is allocated for it
+  text.assign(kind).append("/").append(op);
+  const auto found = kernels_.find(text);
   return found == kernels_.end() ? nullptr : &found->second;
 }
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "argosy/passes/has_op.h"
+
 namespace argosy {
 
 namespace {
@@ -38,6 +40,10 @@ bool may_go(const Graph& graph, const Node& n) {
 
 Result<int> bypass_identities(StepGraph& step) {
   Graph& graph = step.graph;
+  const auto may_change_nothing = [](const OpDef& op) {
+    return among(kReductions, op.name) || among(kReshapers, op.name);
+  };
+  if (!has_op(graph, may_change_nothing)) return 0;
   ARGOSY_ASSIGN_OR_RETURN(const auto order, graph.topological_order());
   const Graph::Uses uses = graph.consumers();
   int bypassed = 0;

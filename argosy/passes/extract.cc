@@ -1,8 +1,10 @@
 #include "argosy/passes/extract.h"
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "argosy/passes/follow_forward.h"
 
@@ -10,64 +12,112 @@ namespace argosy {
 
 namespace {
 
-// Nodes reachable backwards from the roots without passing through a fed endpoint.
-std::vector<char> needed_nodes(const Graph& graph, const StepSignature& signature,
-                               const std::unordered_map<Endpoint, std::size_t>& feed_index,
-                               const std::unordered_map<NodeId, NodeId>& replaced) {
-  std::vector<char> needed(static_cast<std::size_t>(graph.size()), 0);
-  std::vector<NodeId> stack;
-  const auto need = [&](NodeId id) {
-    if (!needed[id.index]) {
-      needed[id.index] = 1;
-      stack.push_back(id);
+// Nodes reachable backwards from the roots without passing through a fed endpoint. Looked for against a topological
+// order, in which memory is read from one end to the other; only what is met out of order is followed at once.
+class NeededNodes {
+ public:
+  using Replaced = std::unordered_map<NodeId, NodeId>;
+  NeededNodes(const Graph& graph, const std::vector<NodeId>& order, std::span<const Endpoint> feeds,
+              const Replaced& replaced)
+      : graph_(graph),
+        replaced_(replaced),
+        feeds_(feeds.begin(), feeds.end()),
+        fed_(static_cast<std::size_t>(graph.size()), 0),
+        state_(static_cast<std::size_t>(graph.size()), kUnseen) {
+    for (const Endpoint e : feeds) fed_[static_cast<std::size_t>(e.node.index)] = 1;
+    if (!std::is_sorted(order.begin(), order.end())) {
+      position_.resize(order.size());
+      for (std::size_t p = 0; p < order.size(); ++p) position_[order[p].index] = static_cast<std::int32_t>(p);
     }
-  };
-  for (const Endpoint e : signature.fetches) {
-    if (e.index == Value::kControl || !feed_index.contains(e)) need(e.node);
   }
-  for (const NodeId t : signature.targets) need(t);
-  // A node all of whose outputs are fed does not run: waiting for it is waiting for nothing.
-  const auto all_fed = [&](NodeId id) {
-    const int outputs = static_cast<int>(graph.node(id).output_dtypes.size());
-    for (int i = 0; i < outputs; ++i) {
-      if (!feed_index.contains({id, i})) return false;
+
+  // By node: not 0 when it is needed.
+  std::vector<char> find(const StepSignature& signature, const std::vector<NodeId>& order) {
+    at_ = static_cast<std::int32_t>(order.size());
+    for (const Endpoint e : signature.fetches) {
+      if (e.index == Value::kControl || !is_fed(e)) need(e.node);
     }
-    return outputs > 0;
-  };
-  // A collective ends only when all of its group take part, whoever asked for it.
-  std::unordered_map<std::string, std::vector<NodeId>> groups;
-  const auto need_group = [&](NodeId id) {
-    if (groups.empty()) {
-      for (std::int32_t i = 0; i < graph.size(); ++i) {
-        const Node& n = graph.node(NodeId{i});
-        if (n.op->collective) groups[n.attrs.get_or<std::string>("group", "")].push_back(NodeId{i});
+    for (const NodeId t : signature.targets) need(t);
+    while (at_ > 0) {
+      const NodeId id = order[static_cast<std::size_t>(--at_)];
+      if (state_[id.index] == kNeeded) follow(id);
+      while (!late_.empty()) {
+        const NodeId late = late_.back();
+        late_.pop_back();
+        if (state_[late.index] == kNeeded) follow(late);
       }
     }
-    const auto group = graph.node(id).attrs.get_or<std::string>("group", "");
-    if (group.empty()) return;  // on its own
-    for (const NodeId member : groups[group]) need(member);
-  };
-  while (!stack.empty()) {
-    const NodeId id = stack.back();
-    stack.pop_back();
-    if (graph.node(id).op->collective) need_group(id);
-    for (const Endpoint e : graph.node(id).inputs) {
-      if (feed_index.empty() || !feed_index.contains(e)) need(e.node);
+    return std::move(state_);
+  }
+
+ private:
+  enum State : char { kUnseen = 0, kNeeded = 1, kFollowed = 2 };
+
+  bool is_fed(Endpoint e) const { return fed_[e.node.index] != 0 && feeds_.contains(e); }
+  // A node all of whose outputs are fed does not run: waiting for it is waiting for nothing.
+  bool all_fed(NodeId id) const {
+    if (fed_[id.index] == 0) return false;
+    const int outputs = static_cast<int>(graph_.node(id).output_dtypes.size());
+    for (int i = 0; i < outputs; ++i) {
+      if (!feeds_.contains({id, i})) return false;
     }
-    for (const NodeId c : graph.node(id).controls) {
-      if (!replaced.empty() && replaced.contains(c)) {
-        need(replaced.at(c));
-      } else if (feed_index.empty() || !all_fed(c)) {
+    return outputs > 0;
+  }
+
+  void need(NodeId id) {
+    if (state_[id.index] != kUnseen) return;
+    state_[id.index] = kNeeded;
+    const std::int32_t position = position_.empty() ? id.index : position_[static_cast<std::size_t>(id.index)];
+    if (position >= at_) late_.push_back(id);
+  }
+
+  void follow(NodeId id) {
+    state_[id.index] = kFollowed;
+    const Node& n = graph_.node(id);
+    if (n.op->collective) need_group(id);
+    for (const Endpoint e : n.inputs) {
+      if (!is_fed(e)) need(e.node);
+    }
+    for (const NodeId c : n.controls) {
+      const auto instead = replaced_.empty() ? replaced_.end() : replaced_.find(c);
+      if (instead != replaced_.end()) {
+        need(instead->second);
+      } else if (!all_fed(c)) {
         need(c);
       }
     }
   }
-  return needed;
-}
+
+  // A collective ends only when all of its group take part, whoever asked for it.
+  void need_group(NodeId id) {
+    if (groups_.empty()) {
+      for (std::int32_t i = 0; i < graph_.size(); ++i) {
+        const Node& n = graph_.node(NodeId{i});
+        if (n.op->collective) groups_[n.attrs.get_or<std::string>("group", "")].push_back(NodeId{i});
+      }
+    }
+    const auto group = graph_.node(id).attrs.get_or<std::string>("group", "");
+    if (group.empty()) return;  // on its own
+    for (const NodeId member : groups_[group]) need(member);
+  }
+
+  const Graph& graph_;
+  const Replaced& replaced_;
+  const std::unordered_set<Endpoint> feeds_;
+  std::vector<char> fed_;               // by node: some output is
+  std::vector<char> state_;             // by node
+  std::vector<std::int32_t> position_;  // by node: in the order; empty when that is the nodes' own
+  std::int32_t at_ = 0;                 // nodes from this position on have been passed
+  std::vector<NodeId> late_;            // needed, passed and not followed
+  std::unordered_map<std::string, std::vector<NodeId>> groups_;
+};
 
 class Copier {
  public:
-  Copier(const Graph& from, StepGraph& to) : from_(from), to_(to), copies_(static_cast<std::size_t>(from.size())) {}
+  Copier(const Graph& from, StepGraph& to)
+      : from_(from), to_(to), copies_(static_cast<std::size_t>(from.size())), fed_(copies_.size(), 0) {
+    asks_ = std::any_of(from.nodes().begin(), from.nodes().end(), [](const Node& n) { return !n.device.empty(); });
+  }
 
   Status add_feeds(const StepSignature& signature) {
     for (std::size_t i = 0; i < signature.feeds.size(); ++i) {
@@ -86,6 +136,7 @@ class Copier {
       ARGOSY_ASSIGN_OR_RETURN(const NodeId id, to_.graph.add_node(std::move(spec)));
       to_.feeds.push_back(id);
       replaced_[e] = {id, 0};
+      fed_[e.node.index] = 1;
     }
     return ok_status();
   }
@@ -106,7 +157,7 @@ class Copier {
     auto added = to_.graph.add_copy(n, std::move(inputs), std::move(controls), !back_edges.empty());
     if (!added.ok()) return std::move(added).status().with_where(str_cat("node '", n.name, "' (", n.op->name, ")"));
     copies_[id.index] = *added;
-    if (const std::string_view request = forward_request(from_, n); !request.empty()) {
+    if (const std::string_view request = asks_ ? forward_request(from_, n) : ""; !request.empty()) {
       to_.graph.set_device(*added, std::string(request));
       to_.graph.set_attr(*added, kFollowsForward, true);
     }
@@ -124,7 +175,7 @@ class Copier {
   }
 
   Endpoint map(Endpoint e) const {
-    if (!replaced_.empty()) {
+    if (fed_[e.node.index] != 0) {
       if (const auto found = replaced_.find(e); found != replaced_.end()) return found->second;
     }
     return {copies_[e.node.index], e.index};
@@ -135,7 +186,9 @@ class Copier {
   const Graph& from_;
   StepGraph& to_;
   std::vector<NodeId> copies_;
+  std::vector<char> fed_;  // by node: some output is in replaced_
   std::unordered_map<Endpoint, Endpoint> replaced_;
+  bool asks_ = false;  // some node asks for a device
   std::vector<std::pair<NodeId, Endpoint>> open_;
 };
 
@@ -143,10 +196,8 @@ class Copier {
 
 Result<StepGraph> extract_step(const Graph& graph, const StepSignature& signature) {
   StepGraph step{Graph(graph.ops()), {}, {}, {}};
-  std::unordered_map<Endpoint, std::size_t> feed_index;
-  for (std::size_t i = 0; i < signature.feeds.size(); ++i) feed_index.emplace(signature.feeds[i], i);
-  const std::vector<char> needed = needed_nodes(graph, signature, feed_index, {});
   ARGOSY_ASSIGN_OR_RETURN(const auto order, graph.topological_order());
+  const std::vector<char> needed = NeededNodes(graph, order, signature.feeds, {}).find(signature, order);
   for (const auto& [name, function] : graph.functions()) step.graph.add_function(function);
   Copier copier(graph, step);
   ARGOSY_RETURN_IF_ERROR(copier.add_feeds(signature));
@@ -165,11 +216,14 @@ Status drop_dead_nodes(StepGraph& step) {
   StepSignature signature{.fetches = step.fetches, .targets = step.targets};
   // The feeds stay even when nothing reads them: they are the step's parameters.
   signature.targets.insert(signature.targets.end(), step.feeds.begin(), step.feeds.end());
-  const std::vector<char> needed =
-      needed_nodes(step.graph, signature, {}, {step.replaced.begin(), step.replaced.end()});
+  const std::unordered_map<NodeId, NodeId> replaced(step.replaced.begin(), step.replaced.end());
   step.replaced.clear();
   ARGOSY_ASSIGN_OR_RETURN(auto order, step.graph.topological_order());
+  const std::vector<char> needed = NeededNodes(step.graph, order, {}, replaced).find(signature, order);
   std::erase_if(order, [&](NodeId id) { return !needed[id.index]; });
+  if (static_cast<int>(order.size()) == step.graph.size() && std::is_sorted(order.begin(), order.end())) {
+    return ok_status();
+  }
   ARGOSY_ASSIGN_OR_RETURN(const auto moved, step.graph.keep(order));
   for (NodeId& feed : step.feeds) feed = moved[feed.index];
   for (NodeId& target : step.targets) target = moved[target.index];

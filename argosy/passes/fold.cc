@@ -5,6 +5,7 @@
 
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/evaluate.h"
+#include "argosy/passes/has_op.h"
 
 namespace argosy {
 
@@ -19,8 +20,7 @@ class Folder {
 
   Result<int> run() {
     ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
-    uses_ = graph_.consumers();
-    find_maybe_dead(order);
+    if (has_op(graph_, [](const OpDef& op) { return op.flow == Flow::kSwitch; })) find_maybe_dead(order);
     int folded = 0;
     for (const NodeId id : order) {
       if (!may_fold(id) || !stays_dead(id)) continue;
@@ -48,13 +48,19 @@ class Folder {
     return static_cast<std::size_t>(id.index) < maybe_dead_.size() && maybe_dead_[id.index] != 0;
   }
 
+  // Before the first change: what folds reads constants only, and those read nothing.
+  const Graph::Uses& uses() {
+    if (!uses_) uses_ = graph_.consumers();
+    return *uses_;
+  }
+
   // A constant is never dead. So what may be dead becomes one only where all who take it are dead with something else,
   // and nobody waits for it: zeros that one branch gives to a Merge must not be there when the other is taken.
-  bool stays_dead(NodeId id) const {
+  bool stays_dead(NodeId id) {
     if (!maybe_dead(id)) return true;
     const auto fetched = [id](Endpoint e) { return e.node == id; };
     if (std::any_of(step_.fetches.begin(), step_.fetches.end(), fetched)) return false;
-    for (const Graph::Use& use : uses_[id.index]) {
+    for (const Graph::Use& use : uses()[id.index]) {
       const Node& user = graph_.node(use.node);
       if (use.input < 0 || user.op->flow == Flow::kMerge) return false;
       const bool otherwise =
@@ -147,7 +153,7 @@ class Folder {
                     .device = graph_.node(id).device};
       ARGOSY_ASSIGN_OR_RETURN(const NodeId constant, graph_.add_node(std::move(spec)));
       const Endpoint from{id, static_cast<std::int32_t>(i)};
-      for (const Graph::Use& u : uses_[id.index]) {
+      for (const Graph::Use& u : uses()[id.index]) {
         if (u.input >= 0 && graph_.node(u.node).inputs[u.input] == from)
           graph_.set_input(u.node, u.input, {constant, 0});
       }
@@ -160,8 +166,8 @@ class Folder {
 
   Graph& graph_;
   StepGraph& step_;
-  Graph::Uses uses_;
-  std::vector<char> maybe_dead_;
+  std::optional<Graph::Uses> uses_;
+  std::vector<char> maybe_dead_;  // by node; empty without branches
 };
 
 }  // namespace

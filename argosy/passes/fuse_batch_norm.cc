@@ -4,6 +4,8 @@
 #include <optional>
 #include <set>
 
+#include "argosy/passes/has_op.h"
+
 namespace argosy {
 
 namespace {
@@ -184,6 +186,7 @@ class BatchNormFuser {
 
 Result<int> fuse_batch_norm(StepGraph& step) {
   if (step.graph.ops().find("_FusedBatchNormEx") == nullptr) return 0;
+  if (!has_op(step.graph, [](const OpDef& op) { return op.name.starts_with("FusedBatchNorm"); })) return 0;
   return BatchNormFuser(step).run();
 }
 

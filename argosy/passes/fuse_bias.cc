@@ -5,6 +5,7 @@
 #include <set>
 
 #include "argosy/ops/matmul/fused_ops.h"
+#include "argosy/passes/has_op.h"
 
 namespace argosy {
 
@@ -84,18 +85,30 @@ class Fuser {
                   .controls = n.controls,
                   .device = n.device};
     spec.inputs.push_back(*bias);
-    for (const auto& [name, value] : n.attrs) {
-      if (fused.attr(name) != nullptr || name.starts_with('_')) spec.attrs.set(name, value);
-    }
-    if (const float* alpha = graph_.node(last).attrs.find_as<float>("alpha")) spec.attrs.set("leakyrelu_alpha", *alpha);
-    spec.attrs.set("num_args", std::int64_t{1});
-    spec.attrs.set("fused_ops", std::move(ops));
-    std::vector<DType> dtypes;
-    for (const Endpoint e : spec.inputs) dtypes.push_back(graph_.dtype(e));
-    ARGOSY_RETURN_IF_ERROR(complete_attrs(fused, dtypes, spec.attrs));
+    ARGOSY_ASSIGN_OR_RETURN(spec.attrs, attrs_for(fused, spec.inputs, n.attrs, std::move(ops), graph_.node(last)));
     ARGOSY_ASSIGN_OR_RETURN(const NodeId id, graph_.add_node(std::move(spec)));
     replace(last, id);
     return true;
+  }
+
+  // Layer after layer has the same ones.
+  Result<AttrMap> attrs_for(const OpDef& fused, const std::vector<Endpoint>& inputs, const AttrMap& product,
+                            std::vector<std::string> ops, const Node& last) {
+    const Made made{&fused, product, last.op, last.attrs};
+    if (made_attrs_ && made_from_.is(made)) return *made_attrs_;
+    AttrMap attrs;
+    for (const auto& [name, value] : product) {
+      if (fused.attr(name) != nullptr || name.starts_with('_')) attrs.set(name, value);
+    }
+    if (const float* alpha = last.attrs.find_as<float>("alpha")) attrs.set("leakyrelu_alpha", *alpha);
+    attrs.set("num_args", std::int64_t{1});
+    attrs.set("fused_ops", std::move(ops));
+    std::vector<DType> dtypes;
+    for (const Endpoint e : inputs) dtypes.push_back(graph_.dtype(e));
+    ARGOSY_RETURN_IF_ERROR(complete_attrs(fused, dtypes, attrs));
+    made_from_ = made;
+    made_attrs_ = attrs;
+    return attrs;
   }
 
   bool waits_for_nothing(NodeId id) const { return graph_.node(id).controls.empty(); }
@@ -117,14 +130,30 @@ class Fuser {
     if (watched_.contains(old)) watched_.insert(fresh);
   }
 
+  // What a fused node's attributes follow from: the product, and the last of the nodes that it takes in.
+  struct Made {
+    const OpDef* fused = nullptr;
+    AttrMap product;
+    const OpDef* last = nullptr;
+    AttrMap last_attrs;
+    bool is(const Made& other) const {
+      return fused == other.fused && last == other.last && product == other.product && last_attrs == other.last_attrs;
+    }
+  };
+
   Graph& graph_;
   StepGraph& step_;
   const Graph::Uses uses_;
   std::set<NodeId> watched_;
+  Made made_from_;
+  std::optional<AttrMap> made_attrs_;
 };
 
 }  // namespace
 
-Result<int> fuse_bias(StepGraph& step) { return Fuser(step).run(); }
+Result<int> fuse_bias(StepGraph& step) {
+  if (!has_op(step.graph, [](const OpDef& op) { return !op.fused_as.empty(); })) return 0;
+  return Fuser(step).run();
+}
 
 }  // namespace argosy

@@ -1,12 +1,13 @@
 #include "argosy/passes/fuse_updates.h"
 
 #include <algorithm>
-#include <map>
+#include <functional>
 #include <optional>
 #include <set>
-#include <tuple>
+#include <unordered_map>
 
 #include "argosy/ops/optimizer/many.h"
+#include "argosy/passes/has_op.h"
 
 namespace argosy {
 
@@ -17,6 +18,7 @@ namespace {
 constexpr std::int64_t kMostElements = 1 << 14;
 constexpr std::size_t kMostBytes = 1 << 20;  // of a group's gradients
 constexpr std::size_t kMostBytesStarted = 32 << 20;
+constexpr std::size_t kMostMembers = 1024;  // more gain nothing, and make one op of very many inputs
 
 class UpdateFuser {
  public:
@@ -37,12 +39,11 @@ class UpdateFuser {
     }
     if (candidates.size() < 2) return 0;
     const std::vector<char> after = reached_from(candidates);
-    std::map<Key, std::vector<NodeId>> groups;
     for (const NodeId id : candidates) {
-      if (!after[id.index]) groups[key_of(id)].push_back(id);
+      if (!after[id.index]) group_of(id).push_back(id);
     }
     int fused = 0;
-    for (const auto& [key, members] : groups) {
+    for (const std::vector<NodeId>& members : groups_) {
       std::vector<NodeId> part;
       std::size_t bytes = 0;
       const auto close = [&]() -> Status {
@@ -56,7 +57,8 @@ class UpdateFuser {
       };
       for (const NodeId id : members) {
         const std::size_t more = gradient_bytes(id);
-        if (bytes + more > (started(id) ? kMostBytesStarted : kMostBytes)) ARGOSY_RETURN_IF_ERROR(close());
+        const std::size_t most = started(id) ? kMostBytesStarted : kMostBytes;
+        if (bytes + more > most || part.size() == kMostMembers) ARGOSY_RETURN_IF_ERROR(close());
         part.push_back(id);
         bytes += more;
       }
@@ -66,30 +68,42 @@ class UpdateFuser {
   }
 
  private:
-  using Key = std::tuple<std::string, DType, std::string, std::string, std::vector<Endpoint>>;
-
-  // The device a node asks for, be it by standing beside another one.
-  std::optional<std::string> asked(NodeId id) const {
+  // The device a node asks for, be it by standing beside another one; null: that is not known.
+  const std::string* asked(NodeId id) const {
     for (int beside = 0; beside < 8; ++beside) {
       const Node& n = graph_.node(id);
+      if (!n.device.empty() || n.attrs.find("_class") == nullptr) return &n.device;
       const std::vector<std::string> places = n.colocation();
-      if (!n.device.empty() || places.empty()) return n.device;
+      if (places.empty()) return &n.device;
       const auto other = graph_.find(places[0]);
-      if (places.size() == 1 && other == id) return n.device;  // beside itself: anywhere
-      if (places.size() > 1 || !other) return std::nullopt;
+      if (places.size() == 1 && other == id) return &n.device;  // beside itself: anywhere
+      if (places.size() > 1 || !other) return nullptr;
       id = *other;
     }
-    return std::nullopt;
+    return nullptr;
+  }
+
+  // Of an op: asked for once, null when it is no update.
+  const ApplyParts* parts_of(const OpDef& op) const {
+    if (&op == last_op_) return last_parts_;
+    const auto [known, fresh] = parts_.try_emplace(&op);
+    if (fresh) known->second = apply_parts(op);
+    last_op_ = &op;
+    last_parts_ = known->second ? &*known->second : nullptr;
+    return last_parts_;
   }
 
   bool started(NodeId id) const {
     if (starts_only_ == nullptr) return false;
-    const auto device = asked(id);
-    return device && starts_only_(*device);
+    const std::string* const device = asked(id);
+    if (device == nullptr) return false;
+    const auto [known, fresh] = started_.try_emplace(*device, false);
+    if (fresh) known->second = starts_only_(*device);
+    return known->second;
   }
   Endpoint gradient_of(NodeId id) const {
     const Node& n = graph_.node(id);
-    return n.inputs[apply_parts(*n.op)->gradient];
+    return n.inputs[parts_of(*n.op)->gradient];
   }
   std::size_t gradient_bytes(NodeId id) const {
     const Endpoint g = gradient_of(id);
@@ -102,25 +116,39 @@ class UpdateFuser {
     }
     return "";
   }
-  Key key_of(NodeId id) const {
+  // Same rule, same numbers, same place.
+  bool alike(NodeId a, NodeId b) const {
+    const Node &m = graph_.node(a), &n = graph_.node(b);
+    if (m.op != n.op || *asked(a) != *asked(b)) return false;
+    for (const int s : parts_of(*n.op)->scalars) {
+      if (m.inputs[s] != n.inputs[s]) return false;
+    }
+    return m.attrs.begin() == n.attrs.begin() ||  // they share them
+           (m.attrs.get_type("T") == n.attrs.get_type("T") && flag_of(m) == flag_of(n));
+  }
+  std::vector<NodeId>& group_of(NodeId id) {
     const Node& n = graph_.node(id);
-    std::vector<Endpoint> scalars;
-    const ApplyParts parts = *apply_parts(*n.op);
-    for (const int s : parts.scalars) scalars.push_back(n.inputs[s]);
-    return {n.op->name, n.attrs.get_type("T"), *asked(id), flag_of(n), std::move(scalars)};
+    std::size_t hash = std::hash<const void*>()(n.op);
+    for (const int s : parts_of(*n.op)->scalars) hash = hash * 31 + std::hash<Endpoint>()(n.inputs[s]);
+    const auto [first, last] = groups_by_hash_.equal_range(hash);
+    const auto found = std::find_if(first, last, [&](const auto& g) { return alike(groups_[g.second].front(), id); });
+    if (found != last) return groups_[found->second];
+    groups_by_hash_.emplace(hash, groups_.size());
+    return groups_.emplace_back();
   }
 
   bool may_join(NodeId id) const {
     const Node& n = graph_.node(id);
-    const auto parts = apply_parts(*n.op);
-    if (!parts || fetched_.contains(id) || n.attrs.find("T") == nullptr) return false;
+    const ApplyParts* const parts = parts_of(*n.op);
+    if (parts == nullptr || fetched_.contains(id) || n.attrs.find("T") == nullptr) return false;
     const PartialShape& shape = graph_.shape(n.inputs[parts->gradient]);
     if (!shape.is_full()) return false;
     if (started(id) ? gradient_bytes(id) >= kMostBytesStarted : shape.elements() >= kMostElements) return false;
     // All of it in one place: an op of many variables would pull them together.
-    const auto place = asked(id);
+    const std::string* const place = asked(id);
     for (int v = 0; v < parts->variables; ++v) {
-      if (!place || asked(n.inputs[v].node) != place) return false;
+      const std::string* const with = place != nullptr ? asked(n.inputs[v].node) : nullptr;
+      if (with == nullptr || *with != *place) return false;
     }
     const auto uses = uses_[id.index];
     return std::all_of(uses.begin(), uses.end(), [](const Graph::Use& u) { return u.input < 0; });
@@ -142,16 +170,14 @@ class UpdateFuser {
 
   Status fuse(const std::vector<NodeId>& members) {
     const Node& first = graph_.node(members.front());
-    const ApplyParts parts = *apply_parts(*first.op);
+    const ApplyParts parts = *parts_of(*first.op);
     NodeSpec spec{.name = graph_.unique_name(str_cat(first.name, "/fused")),
                   .op = first.op->name.starts_with("Resource") ? "_ResourceApplyMany" : "_ApplyMany",
                   .device = *asked(members.front())};
     for (const NodeId m : members) {
       const Node& n = graph_.node(m);
       spec.inputs.insert(spec.inputs.end(), n.inputs.begin(), n.inputs.begin() + parts.variables);
-      for (const NodeId c : n.controls) {
-        if (std::find(spec.controls.begin(), spec.controls.end(), c) == spec.controls.end()) spec.controls.push_back(c);
-      }
+      spec.controls.insert(spec.controls.end(), n.controls.begin(), n.controls.end());
     }
     const std::size_t variables = spec.inputs.size();
     for (const int s : parts.scalars) spec.inputs.push_back(first.inputs[s]);
@@ -165,9 +191,9 @@ class UpdateFuser {
     for (const NodeId m : members) {
       step_.replaced.emplace_back(m, id);
       for (const Graph::Use& u : uses_[m.index]) graph_.add_control_input(u.node, id);
-      for (NodeId& target : step_.targets) {
-        if (target == m) target = id;
-      }
+    }
+    for (NodeId& target : step_.targets) {
+      if (std::binary_search(members.begin(), members.end(), target)) target = id;
     }
     return ok_status();
   }
@@ -177,12 +203,20 @@ class UpdateFuser {
   const StartsOnly& starts_only_;
   const Graph::Uses uses_;
   std::set<NodeId> fetched_;
+  std::vector<std::vector<NodeId>> groups_;
+  std::unordered_multimap<std::size_t, std::size_t> groups_by_hash_;
+  // Answers given already.
+  mutable std::unordered_map<const OpDef*, std::optional<ApplyParts>> parts_;
+  mutable const OpDef* last_op_ = nullptr;
+  mutable const ApplyParts* last_parts_ = nullptr;
+  mutable std::unordered_map<std::string, bool> started_;
 };
 
 }  // namespace
 
 Result<int> fuse_updates(StepGraph& step, const std::function<bool(const std::string& device)>& starts_only) {
   if (step.graph.ops().find("_ApplyMany") == nullptr) return 0;
+  if (!has_op(step.graph, [](const OpDef& op) { return apply_parts(op).has_value(); })) return 0;
   return UpdateFuser(step, starts_only).run();
 }
 

@@ -1,8 +1,14 @@
 #include "argosy/passes/merge_equal.h"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
+#include <optional>
+#include <string_view>
 #include <unordered_map>
+#include <vector>
+
+#include "argosy/op/attr_hash.h"
 
 namespace argosy {
 
@@ -10,32 +16,37 @@ namespace {
 
 constexpr std::size_t kMaxConstantBytes = 4096;  // comparing larger constants costs more than a copy saves
 
-std::size_t combine(std::size_t seed, std::size_t value) {
-  return seed ^ (value + 0x9e3779b97f4a7c15 + (seed << 6) + (seed >> 2));
-}
+std::size_t combine(std::size_t seed, std::size_t value) { return (seed ^ value) * 0x9e3779b97f4a7c15 + (seed >> 29); }
 
-std::size_t hash_attr(const AttrValue& value) {
-  if (const auto* t = std::get_if<Tensor>(&value)) {
-    std::size_t h = std::hash<std::string>()(t->shape().to_string());
-    if (is_plain(t->dtype())) {
+// Of nodes, and of the attributes that many of them share: asked for once.
+class Hasher {
+ public:
+  std::size_t operator()(const Node& n) {
+    std::size_t h = std::hash<const void*>()(n.op);
+    for (const Endpoint e : n.inputs) h = combine(h, std::hash<Endpoint>()(e));
+    for (const NodeId c : n.controls) h = combine(h, static_cast<std::size_t>(c.index) + 7);
+    h = combine(h, of_attrs(n.attrs));
+    return n.device.empty() ? h : combine(h, std::hash<std::string>()(n.device));
+  }
+
+ private:
+  std::size_t of_attrs(const AttrMap& attrs) {
+    const auto [known, fresh] = attrs_.try_emplace(attrs.begin(), 0);
+    if (!fresh) return known->second;
+    for (const auto& [name, value] : attrs) known->second = combine(known->second, hash_value(value));
+    return known->second;
+  }
+  static std::size_t hash_value(const AttrValue& value) {
+    std::size_t h = hash_attr(value);
+    if (const auto* t = std::get_if<Tensor>(&value); t != nullptr && is_plain(t->dtype())) {
       h = combine(h, std::hash<std::string_view>()(
                          {static_cast<const char*>(t->raw()), std::min<std::size_t>(t->bytes(), 64)}));
     }
     return h;
   }
-  if (const auto* i = std::get_if<std::int64_t>(&value)) return static_cast<std::size_t>(*i);
-  if (const auto* b = std::get_if<bool>(&value)) return *b ? 1 : 2;
-  if (const auto* d = std::get_if<DType>(&value)) return static_cast<std::size_t>(*d) + 16;
-  return std::hash<std::string>()(attr_to_string(value));
-}
 
-std::size_t hash_node(const Node& n) {
-  std::size_t h = std::hash<const void*>()(n.op);
-  for (const Endpoint e : n.inputs) h = combine(h, std::hash<Endpoint>()(e));
-  for (const NodeId c : n.controls) h = combine(h, static_cast<std::size_t>(c.index) + 7);
-  for (const auto& [name, value] : n.attrs) h = combine(h, hash_attr(value));
-  return combine(h, std::hash<std::string>()(n.device));
-}
+  std::unordered_map<const void*, std::size_t> attrs_;  // by where their entries lie, which copies share
+};
 
 bool may_merge(const Node& n) {
   if (n.op->stateful || n.op->flow != Flow::kNone || n.op->async || n.op->has_ref_input() || n.output_dtypes.empty())
@@ -55,26 +66,50 @@ bool reads_reference(const Graph& graph, const Node& n) {
                      [&](Endpoint e) { return graph.node(e.node).output_is_ref(e.index); });
 }
 
+// Nodes by their hash, in one array.
+class Seen {
+ public:
+  explicit Seen(std::size_t nodes) : entries_(std::bit_ceil(2 * nodes + 1)) {}
+
+  // The node of this hash that `same` says it is, or `id`, from now on to be found.
+  template <typename Same>
+  NodeId find_or_add(std::size_t hash, NodeId id, Same same) {
+    const std::size_t mask = entries_.size() - 1;
+    const auto half = static_cast<std::uint32_t>(hash >> 32);
+    for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
+      Entry& e = entries_[at];
+      if (e.node.index < 0) {
+        e = {half, id};
+        return id;
+      }
+      if (e.hash == half && same(e.node)) return e.node;
+    }
+  }
+
+ private:
+  struct Entry {
+    std::uint32_t hash = 0;  // its upper half
+    NodeId node;
+  };
+  std::vector<Entry> entries_;
+};
+
 }  // namespace
 
 Result<int> merge_equal_nodes(StepGraph& step) {
   Graph& graph = step.graph;
   ARGOSY_ASSIGN_OR_RETURN(const auto order, graph.topological_order());
-  const auto uses = graph.consumers();
-  std::unordered_multimap<std::size_t, NodeId> seen;
+  std::optional<Graph::Uses> uses;  // before the first change
+  Hasher hash;
+  Seen seen(static_cast<std::size_t>(graph.size()));
   int merged = 0;
   for (const NodeId id : order) {
     const Node& n = graph.node(id);
     if (!may_merge(n) || reads_reference(graph, n)) continue;
-    const std::size_t h = hash_node(n);
-    const auto [first, last] = seen.equal_range(h);
-    const auto twin = std::find_if(first, last, [&](const auto& entry) { return equal(graph.node(entry.second), n); });
-    if (twin == last) {
-      seen.emplace(h, id);
-      continue;
-    }
-    const NodeId kept = twin->second;
-    for (const Graph::Use& u : uses[id.index]) {
+    const NodeId kept = seen.find_or_add(hash(n), id, [&](NodeId other) { return equal(graph.node(other), n); });
+    if (kept == id) continue;
+    if (!uses) uses = graph.consumers();
+    for (const Graph::Use& u : (*uses)[id.index]) {
       if (u.input >= 0) {
         const Endpoint from = graph.node(u.node).inputs[u.input];
         if (from.node == id) graph.set_input(u.node, u.input, {kept, from.index});

@@ -126,7 +126,7 @@ TEST(Place, AskedDefaultAndMoved) {
   EXPECT_EQ(placed->device[plain.node().index], 1);
   EXPECT_EQ(placed->device[asked.node().index], 2);
   EXPECT_EQ(placed->device[impossible.node().index], 0);
-  EXPECT_THAT(placed->reason[impossible.node().index], testing::HasSubstr("no kernel"));
+  EXPECT_THAT(placed->reason_of(impossible.node()), testing::HasSubstr("no kernel"));
 }
 
 TEST(Place, ColocationFollowsTheLeader) {
@@ -185,10 +185,10 @@ TEST(Place, GradientsFollowTheirForwardOps) {
   ASSERT_TRUE(placed.ok()) << placed.status().to_string();
   for (const Case& c : cases) {
     const NodeId id = *step->graph.find(c.name);
-    EXPECT_THAT(step->graph.node(id).device, testing::EndsWith(c.device)) << c.name;
-    EXPECT_EQ(placed->reason[id.index], c.reason) << c.name;
+    EXPECT_THAT(placed->device_of(id), testing::EndsWith(c.device)) << c.name;
+    EXPECT_EQ(placed->reason_of(id), c.reason) << c.name;
   }
-  EXPECT_THAT(step->graph.node(*step->graph.find(g.node(lost.node()).name)).device, testing::EndsWith("CPU:0"));
+  EXPECT_THAT(placed->device_of(*step->graph.find(g.node(lost.node()).name)), testing::EndsWith("CPU:0"));
 }
 
 TEST(Place, RefusesWithoutSoftPlacement) {

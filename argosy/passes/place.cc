@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
+#include <string_view>
 #include <unordered_map>
 
 #include "argosy/passes/follow_forward.h"
@@ -10,63 +12,81 @@ namespace argosy {
 
 namespace {
 
+// How many of the reasons given so far a new one is looked for among.
+constexpr std::size_t kRecentReasons = 16;
+
 // Groups of nodes that must share a device: union-find, each root carrying the group's merged request.
 class Groups {
  public:
-  explicit Groups(int n) : parent_(n), request_(n) { std::iota(parent_.begin(), parent_.end(), 0); }
+  explicit Groups(int n) : parent_(n), asked_(n, 0), requests_(1) { std::iota(parent_.begin(), parent_.end(), 0); }
 
   int find(int i) {
     while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
     return i;
   }
-  DeviceName& request(int i) { return request_[find(i)]; }
+  const DeviceName& request(int i) { return requests_[asked_[find(i)]]; }
+  // A request to give to nodes: the same number for the same one.
+  std::int32_t add_request(DeviceName request) {
+    requests_.push_back(std::move(request));
+    return static_cast<std::int32_t>(requests_.size() - 1);
+  }
+  void ask(int i, std::int32_t request) { asked_[find(i)] = request; }
 
   // The first group's request wins where the two disagree and `soft` allows it.
   Status merge(int a, int b, bool soft) {
     a = find(a);
     b = find(b);
     if (a == b) return ok_status();
-    auto merged = request_[a].merged_with(request_[b]);
-    if (!merged.ok() && !soft) return merged.status();
-    DeviceName kept = merged.ok() ? *merged : request_[a];
+    if (asked_[a] != asked_[b]) {
+      auto merged = requests_[asked_[a]].merged_with(requests_[asked_[b]]);
+      if (!merged.ok() && !soft) return merged.status();
+      if (merged.ok()) {
+        const bool second = *merged == requests_[asked_[b]];
+        if (!(*merged == requests_[asked_[a]])) asked_[a] = second ? asked_[b] : add_request(*std::move(merged));
+      }
+    }
     parent_[b] = a;
-    request_[a] = std::move(kept);
     return ok_status();
   }
 
  private:
   std::vector<int> parent_;
-  std::vector<DeviceName> request_;
+  std::vector<std::int32_t> asked_;   // by root of a group: its request
+  std::vector<DeviceName> requests_;  // 0: the open one
 };
 
 class Placer {
  public:
-  Placer(Graph& graph, const PlaceOptions& options) : graph_(graph), options_(options), groups_(graph.size()) {}
+  Placer(const Graph& graph, const PlaceOptions& options) : graph_(graph), options_(options), groups_(graph.size()) {}
 
   Result<Placement> run() {
     ARGOSY_RETURN_IF_ERROR(read_requests());
     ARGOSY_RETURN_IF_ERROR(join_groups());
     find_candidates();
     placement_.device.assign(graph_.size(), -1);
-    placement_.reason.assign(graph_.size(), "");
+    placement_.reason.assign(graph_.size(), reason(""));
+    lives_there_ = reason("lives there already");
     ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
+    std::vector<NodeId> generators;
     for (const NodeId id : order) {
-      if (!is_generator(id)) ARGOSY_RETURN_IF_ERROR(assign(id));
+      if (is_generator(id)) {
+        generators.push_back(id);
+      } else {
+        ARGOSY_RETURN_IF_ERROR(assign(id));
+      }
     }
-    const auto uses = graph_.consumers();
-    for (const NodeId id : order) {
-      if (is_generator(id)) ARGOSY_RETURN_IF_ERROR(assign_generator(id, uses[id.index]));
+    if (!generators.empty()) {
+      const auto uses = graph_.consumers();
+      for (const NodeId id : generators) ARGOSY_RETURN_IF_ERROR(assign_generator(id, uses[id.index]));
     }
-    for (int i = 0; i < graph_.size(); ++i) {
-      graph_.set_device(NodeId{i}, names_[placement_.device[i]]);
-    }
+    placement_.device_name = names_;
     return std::move(placement_);
   }
 
  private:
   Status read_requests() {
     for (const DeviceSpec& d : options_.devices) names_.push_back(d.name.to_string());
-    std::unordered_map<std::string_view, DeviceName> parsed;
+    std::unordered_map<std::string_view, std::int32_t> parsed;
     for (int i = 0; i < graph_.size(); ++i) {
       const Node& n = graph_.nodes()[i];
       if (n.device.empty()) continue;
@@ -78,9 +98,9 @@ class Placer {
           if (!inner.ok()) return std::move(inner).status().with_where(str_cat("node '", n.name, "'"));
           outer = inner->filled_from(outer);
         }
-        entry->second = outer;
+        entry->second = groups_.add_request(outer);
       }
-      groups_.request(i) = entry->second;
+      groups_.ask(i, entry->second);
     }
     return ok_status();
   }
@@ -90,15 +110,19 @@ class Placer {
     for (int i = 0; i < graph_.size(); ++i) {
       const Node& n = graph_.nodes()[i];
       std::vector<bool> refs;
-      if (n.op->has_ref_input()) {
+      const OpTraits& traits = traits_of(*n.op);
+      if (traits.takes_refs) {
         ARGOSY_ASSIGN_OR_RETURN(const auto dtypes, arg_dtypes(n.op->input_args, n.attrs, &refs));
       }
-      for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+      // Only some ops can have a handle among their inputs.
+      const std::size_t inputs = traits.may_take_handles ? n.inputs.size() : 0;
+      for (std::size_t k = 0; k < inputs; ++k) {
         const Endpoint from = n.inputs[k];
         const bool handle = (k < refs.size() && refs[k]) || graph_.dtype(from) == DType::kResource;
         // A reference decides for its users, whatever they asked for.
         if (handle) ARGOSY_RETURN_IF_ERROR(groups_.merge(from.node.index, i, true));
       }
+      if (n.attrs.find("_class") == nullptr) continue;
       for (const std::string& name : n.colocation()) {
         const auto leader = graph_.find(name);
         int with = leader ? leader->index : leaders.try_emplace(name, i).first->second;
@@ -110,23 +134,44 @@ class Placer {
     return ok_status();
   }
 
+  static bool may_be_resource(const OpDef& op, const ArgDef& arg) {
+    if (arg.dtype != DType::kInvalid) return arg.dtype == DType::kResource;
+    const AttrDef* const type = op.attr(arg.type_list_attr.empty() ? arg.type_attr : arg.type_list_attr);
+    return type == nullptr || type->types.empty() ||
+           std::find(type->types.begin(), type->types.end(), DType::kResource) != type->types.end();
+  }
+
+  // Of an op, asked for once.
+  struct OpTraits {
+    bool takes_refs = false;
+    bool may_take_handles = false;  // references or resources
+    std::vector<char> has_kernel;   // by device
+  };
+  const OpTraits& traits_of(const OpDef& op) {
+    if (&op == last_op_) return *last_traits_;
+    const auto [known, fresh] = traits_.try_emplace(&op);
+    if (fresh) {
+      OpTraits& traits = known->second;
+      traits.takes_refs = op.has_ref_input();
+      traits.may_take_handles = std::any_of(op.input_args.begin(), op.input_args.end(),
+                                            [&](const ArgDef& a) { return a.is_ref || may_be_resource(op, a); });
+      for (const DeviceSpec& d : options_.devices) traits.has_kernel.push_back(options_.has_kernel(op, d) ? 1 : 0);
+    }
+    last_op_ = &op;
+    last_traits_ = &known->second;
+    return known->second;
+  }
+
   // Per group: which devices have kernels for all of it.
   void find_candidates() {
     const std::size_t devices = options_.devices.size();
-    std::unordered_map<const OpDef*, std::vector<char>> by_op;
-    capable_.assign(static_cast<std::size_t>(graph_.size()), std::vector<char>());
+    capable_.assign(static_cast<std::size_t>(graph_.size()) * devices, 1);
     for (int i = 0; i < graph_.size(); ++i) {
-      const OpDef* op = graph_.nodes()[i].op;
-      auto [entry, fresh] = by_op.try_emplace(op);
-      if (fresh) {
-        for (const DeviceSpec& d : options_.devices) {
-          entry->second.push_back(options_.has_kernel(*op, d) && !(op->cpu_only && d.is_gpu()));
-        }
-      }
-      auto& group = capable_[groups_.find(i)];
-      if (group.empty()) group.assign(devices, 1);
+      const OpDef& op = *graph_.nodes()[i].op;
+      const std::vector<char>& has_kernel = traits_of(op).has_kernel;
+      char* const group = &capable_[static_cast<std::size_t>(groups_.find(i)) * devices];
       for (std::size_t d = 0; d < devices; ++d) {
-        group[d] &= entry->second[d];
+        if (has_kernel[d] == 0 || (op.cpu_only && options_.devices[d].is_gpu())) group[d] = 0;
         if (!group[d] || !options_.refuses) continue;
         std::string why = options_.refuses(graph_.nodes()[i], options_.devices[d]);
         if (why.empty()) continue;
@@ -150,18 +195,20 @@ class Placer {
       const int root = groups_.find(i);
       const DeviceName& request = groups_.request(root);
       const bool may = options_.allow_soft_placement || request.matches(options_.devices[home].name);
-      if (may) homes_.try_emplace(root, home);
+      if (!may) continue;
+      if (homes_.empty()) homes_.assign(static_cast<std::size_t>(graph_.size()), -1);
+      if (homes_[static_cast<std::size_t>(root)] < 0) homes_[static_cast<std::size_t>(root)] = home;
     }
     // A user that TensorFlow has on CPUs only goes along where there is a kernel for it after all.
     for (int i = 0; i < graph_.size() && !homes_.empty(); ++i) {
-      const auto home = homes_.find(groups_.find(i));
-      if (home == homes_.end()) continue;
-      if (!options_.has_kernel(*graph_.nodes()[i].op, options_.devices[home->second])) homes_.erase(home);
+      int& home = homes_[static_cast<std::size_t>(groups_.find(i))];
+      if (home >= 0 && traits_of(*graph_.nodes()[i].op).has_kernel[static_cast<std::size_t>(home)] == 0) home = -1;
     }
   }
+  int home_of(int root) const { return homes_.empty() ? -1 : homes_[static_cast<std::size_t>(root)]; }
 
   // The best device that matches, or -1: GPUs first, each kind in its own order.
-  int best(const DeviceName& request, const std::vector<char>& capable) const {
+  int best(const DeviceName& request, std::span<const char> capable) const {
     int found = -1;
     for (std::size_t d = 0; d < options_.devices.size(); ++d) {
       const DeviceSpec& spec = options_.devices[d];
@@ -173,20 +220,20 @@ class Placer {
 
   bool is_generator(NodeId id) {
     const Node& n = graph_.node(id);
-    return n.inputs.empty() && n.output_dtypes.size() == 1 && !n.output_is_ref(0) &&
-           n.output_dtypes[0] != DType::kResource && n.device.empty() && n.attrs.find("_class") == nullptr &&
-           !n.op->stateful;
+    return n.inputs.empty() && n.output_dtypes.size() == 1 && !n.op->stateful && !n.output_is_ref(0) &&
+           n.output_dtypes[0] != DType::kResource && n.device.empty() && n.attrs.find("_class") == nullptr;
   }
 
   Status assign(NodeId id) {
     const int root = groups_.find(id.index);
     const Node& n = graph_.node(id);
     if (placement_.device[root] >= 0) {
-      return put(id, placement_.device[root], placement_.reason[root].empty() ? "colocated" : placement_.reason[root]);
+      const bool none = placement_.reasons[static_cast<std::size_t>(placement_.reason[root])].empty();
+      return put(id, placement_.device[root], none ? reason("colocated") : placement_.reason[root]);
     }
-    if (const auto home = homes_.find(root); home != homes_.end()) return put(id, home->second, "lives there already");
+    if (const int home = home_of(root); home >= 0) return put(id, home, lives_there_);
     const DeviceName& request = groups_.request(root);
-    const std::vector<char>& capable = capable_[root];
+    const std::span<const char> capable = capable_of(root);
     // What only looks at a shape stays where the tensor is; feeds are on the host.
     if (request.is_open() && n.inputs.size() == 1 && n.op->host_outputs.size() == n.op->output_args.size() &&
         !n.op->host_outputs.empty() && root == id.index) {
@@ -194,7 +241,7 @@ class Placer {
       if (with >= 0 && capable[with]) return put(id, with, "looks at its input's shape");
     }
     if (n.op->name == "_Arg" && request.is_open()) return put(id, 0, "fed from the host");
-    const bool follows = n.attrs.find(kFollowsForward) != nullptr;
+    const bool follows = !request.is_open() && n.attrs.find(kFollowsForward) != nullptr;
     int device = best(request, capable);
     if (device >= 0) {
       const bool other = request.is_open() && !options_.devices[device].is_gpu() && has_gpu();
@@ -227,19 +274,34 @@ class Placer {
       if (d < 0 || (device >= 0 && d != device)) return assign(id);
       device = d;
     }
-    if (device >= 0 && capable_[groups_.find(id.index)][device]) return put(id, device, "with its consumer");
+    if (device >= 0 && capable_of(groups_.find(id.index))[device]) return put(id, device, "with its consumer");
     return assign(id);
   }
 
-  Status put(NodeId id, int device, std::string reason) {
+  Status put(NodeId id, int device, std::string_view why) { return put(id, device, reason(why)); }
+  Status put(NodeId id, int device, std::int32_t why) {
     const int root = groups_.find(id.index);
     placement_.device[id.index] = device;
-    placement_.reason[id.index] = reason;
+    placement_.reason[id.index] = why;
     if (placement_.device[root] < 0) {
       placement_.device[root] = device;
-      placement_.reason[root] = std::move(reason);
+      placement_.reason[root] = why;
     }
     return ok_status();
+  }
+
+  std::int32_t reason(std::string_view why) {
+    for (std::size_t r = placement_.reasons.size(); r-- > 0;) {
+      if (placement_.reasons[r] == why) return static_cast<std::int32_t>(r);
+      if (placement_.reasons.size() - r > kRecentReasons) break;
+    }
+    placement_.reasons.emplace_back(why);
+    return static_cast<std::int32_t>(placement_.reasons.size() - 1);
+  }
+
+  std::span<const char> capable_of(int root) const {
+    const std::size_t devices = options_.devices.size();
+    return std::span(capable_).subspan(static_cast<std::size_t>(root) * devices, devices);
   }
 
   bool has_gpu() const {
@@ -271,18 +333,22 @@ class Placer {
         .with_next("allow soft placement, name a device that is there, or --emulate one");
   }
 
-  Graph& graph_;
+  const Graph& graph_;
   const PlaceOptions& options_;
   Groups groups_;
   std::vector<std::string> names_;
-  std::vector<std::vector<char>> capable_;
+  std::vector<char> capable_;  // by root of a group, then by device
+  std::unordered_map<const OpDef*, OpTraits> traits_;
+  std::int32_t lives_there_ = 0;
+  const OpDef* last_op_ = nullptr;
+  const OpTraits* last_traits_ = nullptr;
   std::unordered_map<int, std::string> refused_;  // by root of a group: the first kernel's reason
-  std::unordered_map<int, int> homes_;            // by root of a group
+  std::vector<int> homes_;                        // by root of a group, -1: none; empty when none has one
   Placement placement_;
 };
 
 }  // namespace
 
-Result<Placement> place(Graph& graph, const PlaceOptions& options) { return Placer(graph, options).run(); }
+Result<Placement> place(const Graph& graph, const PlaceOptions& options) { return Placer(graph, options).run(); }
 
 }  // namespace argosy

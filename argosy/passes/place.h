@@ -32,14 +32,19 @@ struct PlaceOptions {
   std::function<int(const Node&)> home = nullptr;
 };
 
-// Why a node is where it is; indices into the node array.
+// Where every node is, and why; indices into the node array.
 struct Placement {
-  std::vector<int> device;          // per node: position in PlaceOptions::devices
-  std::vector<std::string> reason;  // per node
+  std::vector<int> device;               // per node: position in PlaceOptions::devices
+  std::vector<std::int32_t> reason;      // per node: position in `reasons`
+  std::vector<std::string> reasons;      // those there are
+  std::vector<std::string> device_name;  // by position in PlaceOptions::devices: the full name
+
+  const std::string& device_of(NodeId id) const { return device_name[static_cast<std::size_t>(device[id.index])]; }
+  const std::string& reason_of(NodeId id) const { return reasons[static_cast<std::size_t>(reason[id.index])]; }
 };
 
-// Node::device becomes a full name. INVALID_ARGUMENT "Cannot assign a device for operation …" with the devices there
-// are.
-Result<Placement> place(Graph& graph, const PlaceOptions& options);
+// The graph stays as it is: Node::device is still what was asked for. INVALID_ARGUMENT "Cannot assign a device for
+// operation …" with the devices there are.
+Result<Placement> place(const Graph& graph, const PlaceOptions& options);
 
 }  // namespace argosy

@@ -1,31 +1,36 @@
 #include "argosy/passes/read_late.h"
 
 #include <algorithm>
-#include <map>
+#include <utility>
+#include <vector>
 
 namespace argosy {
 
 namespace {
 
 struct Variable {
+  NodeId root;
   std::vector<NodeId> writers;
   std::vector<NodeId> reads;  // Identity of the reference, and Identity of those
 };
 
 class ReadLate {
  public:
-  ReadLate(StepGraph& step, std::vector<NodeId> order)
-      : graph_(step.graph), order_(std::move(order)), uses_(graph_.consumers()) {}
+  ReadLate(StepGraph& step, std::vector<NodeId> order) : graph_(step.graph), order_(std::move(order)) {}
 
   int run() {
     find_variables();
+    std::erase_if(variables_, [](const Variable& v) { return v.reads.empty() || v.writers.empty(); });
+    if (variables_.empty()) return 0;
+    std::sort(variables_.begin(), variables_.end(), [](const auto& a, const auto& b) { return a.root < b.root; });
+    uses_ = graph_.consumers();
+    after_.assign(order_.size(), 0);
     int rewired = 0;
-    for (auto& [node, variable] : variables_) {
-      if (variable.reads.empty()) continue;
+    for (const Variable& variable : variables_) {
       for (const NodeId writer : variable.writers) {
-        const std::vector<char> after = following(writer, last_reader(variable));
+        follow(writer, last_reader(variable));
         for (const NodeId read : variable.reads) {
-          if (after[read.index] == 0) rewired += rewire(read, after);
+          if (!is_after(read)) rewired += rewire(read);
         }
       }
     }
@@ -37,6 +42,7 @@ class ReadLate {
     position_.resize(order_.size());
     root_.resize(order_.size());
     source_.resize(order_.size());
+    variable_of_.assign(order_.size(), -1);
     for (std::size_t p = 0; p < order_.size(); ++p) {
       const NodeId id = order_[p];
       position_[id.index] = static_cast<int>(p);
@@ -47,18 +53,27 @@ class ReadLate {
         continue;
       }
       const Endpoint from = n.inputs[0];
-      const bool takes_ref = graph_.node(from.node).output_is_ref(from.index);
       const NodeId root = root_[from.node.index];
       if (root.index < 0) continue;
+      const bool takes_ref = graph_.node(from.node).output_is_ref(from.index);
       if (takes_ref && n.op->has_ref_input()) {
         if (gives_ref) root_[id.index] = root;
-        if (!n.op->forwards) variables_[root].writers.push_back(id);
+        if (!n.op->forwards) variable(root).writers.push_back(id);
       } else if (n.op->name == "Identity") {
         root_[id.index] = root;
         source_[id.index] = takes_ref ? from : source_[from.node.index];
-        variables_[root].reads.push_back(id);
+        variable(root).reads.push_back(id);
       }
     }
+  }
+
+  Variable& variable(NodeId root) {
+    std::int32_t& at = variable_of_[static_cast<std::size_t>(root.index)];
+    if (at < 0) {
+      at = static_cast<std::int32_t>(variables_.size());
+      variables_.push_back({.root = root, .writers = {}, .reads = {}});
+    }
+    return variables_[static_cast<std::size_t>(at)];
   }
 
   // The last position at which a read's value is wanted.
@@ -70,25 +85,25 @@ class ReadLate {
     return last;
   }
 
-  // What comes after the writer, up to that position.
-  std::vector<char> following(NodeId writer, int last) const {
-    std::vector<char> after(order_.size(), 0);
+  // Marks what comes after the writer, up to that position.
+  void follow(NodeId writer, int last) {
+    ++search_;
     std::vector<NodeId> work = {writer};
     while (!work.empty()) {
       const NodeId id = work.back();
       work.pop_back();
       for (const Graph::Use& u : uses_[id.index]) {
-        if (position_[u.node.index] > last || std::exchange(after[u.node.index], 1) != 0) continue;
+        if (position_[u.node.index] > last || std::exchange(after_[u.node.index], search_) == search_) continue;
         work.push_back(u.node);
       }
     }
-    return after;
   }
+  bool is_after(NodeId id) const { return after_[id.index] == search_; }
 
-  int rewire(NodeId read, const std::vector<char>& after) {
+  int rewire(NodeId read) {
     int rewired = 0;
     for (const Graph::Use& u : uses_[read.index]) {
-      if (u.input < 0 || after[u.node.index] == 0) continue;
+      if (u.input < 0 || !is_after(u.node)) continue;
       if (graph_.node(u.node).inputs[u.input] != Endpoint{read, 0}) continue;
       graph_.set_input(u.node, u.input, source_[read.index]);
       graph_.add_control_input(u.node, read);  // which may wait for others, or fail
@@ -99,11 +114,14 @@ class ReadLate {
 
   Graph& graph_;
   const std::vector<NodeId> order_;
-  const Graph::Uses uses_;
+  Graph::Uses uses_;
   std::vector<int> position_;
-  std::vector<NodeId> root_;      // by node: the variable its output 0 is, or is a read of
-  std::vector<Endpoint> source_;  // by read: the reference
-  std::map<NodeId, Variable> variables_;
+  std::vector<NodeId> root_;               // by node: the variable its output 0 is, or is a read of
+  std::vector<Endpoint> source_;           // by read: the reference
+  std::vector<std::int32_t> variable_of_;  // by node: where in variables_ the variable is that it makes; -1: nowhere
+  std::vector<Variable> variables_;
+  std::vector<int> after_;  // by node: the last search that met it
+  int search_ = 0;
 };
 
 }  // namespace

@@ -2,10 +2,13 @@
 
 #include <set>
 
+#include "argosy/passes/has_op.h"
+
 namespace argosy {
 
 Result<int> relu_before_pool(StepGraph& step) {
   Graph& graph = step.graph;
+  if (!has_op(graph, [](const OpDef& op) { return op.name == "MaxPoolGrad"; })) return 0;
   const auto uses = graph.consumers();
   std::set<NodeId> watched(step.targets.begin(), step.targets.end());
   for (const Endpoint e : step.fetches) watched.insert(e.node);

@@ -1,5 +1,7 @@
 #include "argosy/passes/winograd.h"
 
+#include <optional>
+
 #include "argosy/ops/conv/winograd.h"
 
 namespace argosy {
@@ -53,11 +55,13 @@ bool pays(const Graph& graph, NodeId id, const Operands& at, double most_scratch
 }  // namespace
 
 Result<int> winograd(StepGraph& step, double scratch_share) {
-  const double most_scratch = scratch_share * bytes_given(step.graph);
+  std::optional<double> most_scratch;  // asked for where there are convolutions
   int marked = 0;
   for (int i = 0; i < step.graph.size(); ++i) {
     const Operands* const at = operands_of(step.graph.node({i}).op->name);
-    if (at == nullptr || !pays(step.graph, {i}, *at, most_scratch)) continue;
+    if (at == nullptr) continue;
+    if (!most_scratch) most_scratch = scratch_share * bytes_given(step.graph);
+    if (!pays(step.graph, {i}, *at, *most_scratch)) continue;
     step.graph.set_attr({i}, kWinogradAttr, true);
     ++marked;
   }

@@ -65,7 +65,7 @@ class Compiler {
     for (std::size_t i = 0; i < step_.items.size(); ++i) {
       const OpDef* op = items_.ops[i];
       if (op == nullptr || op->name != "_Missing" || step_.items[i].conditional) continue;
-      const std::string& name = step_.nodes[step_.items[i].node].name;
+      const std::string_view name = step_.nodes[step_.items[i].node].name;
       const auto id = graph_.find(name);
       if (!id) continue;
       const AttrMap& attrs = graph_.node(*id).attrs;
@@ -171,7 +171,7 @@ class Compiler {
     std::sort(waits.begin(), waits.end());
     waits.erase(std::unique(waits.begin(), waits.end()), waits.end());
     for (auto first = waits.begin(); first != waits.end();) {
-      auto& after = items_.after[first->first];
+      ItemGraph::Before& after = items_.after[first->first];
       std::vector<std::int32_t> known = after;
       std::sort(known.begin(), known.end());
       const auto last = std::find_if(first, waits.end(), [&](const auto& wait) { return wait.first != first->first; });
@@ -202,12 +202,12 @@ class Compiler {
     wait_for_loops(after.size());
     const auto conditional =
         std::count_if(step_.items.begin(), step_.items.end(), [](const Item& i) { return i.conditional; });
-    step_.placement.passes.push_back(str_cat("order: fixed; ", step_.frames.size() - 1, " loops, ", conditional, " of ",
-                                             after.size(), " items may be passed over"));
+    step_.passes.push_back(str_cat("order: fixed; ", step_.frames.size() - 1, " loops, ", conditional, " of ",
+                                   after.size(), " items may be passed over"));
     return true;
   }
-  bool give_up(const std::vector<std::vector<std::int32_t>>& after, std::string_view why) {
-    step_.placement.passes.push_back(str_cat("order: by dataflow rules, since ", why));
+  bool give_up(const std::vector<ItemGraph::Before>& after, std::string_view why) {
+    step_.passes.push_back(str_cat("order: by dataflow rules, since ", why));
     items_.after = after;
     order_.clear();
     flow_.reset();
@@ -412,22 +412,21 @@ Status check_memory(const Step& step) {
 
 }  // namespace
 
-Result<std::shared_ptr<const Step>> compile_step(const StepGraph& graph, const Placement& placement,
-                                                 std::shared_ptr<Machine> machine, const KernelRegistry& kernels,
-                                                 bool must_fit, std::shared_ptr<ResourceManager> session) {
+Result<std::shared_ptr<const Step>> compile_step(StepGraph graph, Placement placement, std::shared_ptr<Machine> machine,
+                                                 const KernelRegistry& kernels, bool must_fit,
+                                                 std::shared_ptr<ResourceManager> session) {
   auto step = std::make_shared<Step>();
   step->session = std::move(session);
   step->machine = std::move(machine);
   for (const DeviceSpec& spec : step->machine->specs()) step->forecast.push_back({.device = spec.name});
-  for (int i = 0; i < graph.graph.size(); ++i) {
-    const Node& n = graph.graph.nodes()[i];
-    step->placement.rows.push_back({n.name, n.op->name, n.device, placement.reason[i]});
-  }
-  step->placement.passes = graph.notes;
-  ARGOSY_ASSIGN_OR_RETURN(ItemGraph items, build_items(graph, placement.device, kernels, *step));
-  ARGOSY_RETURN_IF_ERROR(Compiler(*step, std::move(items), graph.graph).run());
-  for (std::string& line : describe_collectives(*step, graph.graph)) step->placement.passes.push_back(std::move(line));
-  for (std::string& line : find_stretches(*step)) step->placement.passes.push_back(std::move(line));
+  step->passes = std::move(graph.notes);
+  step->placement = std::move(placement);
+  step->graph = std::make_unique<const StepGraph>(std::move(graph));
+  const Graph& nodes = step->graph->graph;
+  ARGOSY_ASSIGN_OR_RETURN(ItemGraph items, build_items(*step->graph, step->placement, kernels, *step));
+  ARGOSY_RETURN_IF_ERROR(Compiler(*step, std::move(items), nodes).run());
+  for (std::string& line : describe_collectives(*step, nodes)) step->passes.push_back(std::move(line));
+  for (std::string& line : find_stretches(*step)) step->passes.push_back(std::move(line));
   if (must_fit) ARGOSY_RETURN_IF_ERROR(check_memory(*step));
   return std::shared_ptr<const Step>(std::move(step));
 }

@@ -10,12 +10,11 @@
 
 namespace argosy {
 
-// REQUIRES: every node's device is a full name of one of the machine's devices. Errors name the node. With `must_fit`,
+// REQUIRES: the placement is on the machine's devices. Errors name the node. With `must_fit`,
 // a step whose plan exceeds a device's cap is RESOURCE_EXHAUSTED; without, it is only good for looking at. `session`:
 // what its session keeps for itself.
-Result<std::shared_ptr<const Step>> compile_step(const StepGraph& graph, const Placement& placement,
-                                                 std::shared_ptr<Machine> machine, const KernelRegistry& kernels,
-                                                 bool must_fit = true,
+Result<std::shared_ptr<const Step>> compile_step(StepGraph graph, Placement placement, std::shared_ptr<Machine> machine,
+                                                 const KernelRegistry& kernels, bool must_fit = true,
                                                  std::shared_ptr<ResourceManager> session = nullptr);
 
 }  // namespace argosy

@@ -13,7 +13,7 @@ constexpr std::size_t kMostLiterals = 48;  // more are as good as not known
 
 class Finder {
  public:
-  Finder(Step& step, const ItemGraph& items, const std::vector<std::vector<std::int32_t>>& after)
+  Finder(Step& step, const ItemGraph& items, const std::vector<ItemGraph::Before>& after)
       : step_(step),
         items_(items),
         after_(after),
@@ -182,7 +182,7 @@ class Finder {
 
   Step& step_;
   const ItemGraph& items_;
-  const std::vector<std::vector<std::int32_t>>& after_;
+  const std::vector<ItemGraph::Before>& after_;
   std::vector<Condition> of_item_;
   std::vector<Condition> entered_;             // by frame: of all its Enters together
   std::vector<std::vector<Condition>> nexts_;  // by frame: of its NextIterations
@@ -190,7 +190,7 @@ class Finder {
 
 }  // namespace
 
-bool find_conditions(Step& step, const ItemGraph& items, const std::vector<std::vector<std::int32_t>>& after,
+bool find_conditions(Step& step, const ItemGraph& items, const std::vector<ItemGraph::Before>& after,
                      std::span<const std::int32_t> sequence) {
   return Finder(step, items, after).run(sequence);
 }

@@ -22,7 +22,7 @@ namespace argosy {
 // Fills in `conditional` and `checks` of the items (and `turns` and `loop` of Merges), Step::fetch_checks, and the
 // flags of Step::loops, which has one entry per frame. `sequence` as FixedOrder gives it; `after` as the graph has it,
 // without what was added to find an order. False: a loop is not regular, so its Exits cannot wait for its end.
-bool find_conditions(Step& step, const ItemGraph& items, const std::vector<std::vector<std::int32_t>>& after,
+bool find_conditions(Step& step, const ItemGraph& items, const std::vector<ItemGraph::Before>& after,
                      std::span<const std::int32_t> sequence);
 
 }  // namespace argosy

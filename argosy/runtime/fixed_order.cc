@@ -77,7 +77,7 @@ std::string FixedOrder::check_loops() {
     const Item& item = step_.items[i];
     const int frame = step_.frame_of[i];
     home_[i] = item.flow == Flow::kExit ? step_.frames[frame].parent : frame;
-    const std::string& name = step_.nodes[item.node].name;
+    const std::string_view name = step_.nodes[item.node].name;
     if (home_[i] != 0 && item.async) return str_cat("'", name, "' is asynchronous and in a loop");
     for (int f = home_[i]; f != 0; f = step_.frames[f].parent) {
       if (loop_device_[f] < 0) loop_device_[f] = item.device;
@@ -145,7 +145,7 @@ bool FixedOrder::releases_others(std::int32_t item, const std::vector<const Tens
 
 std::string FixedOrder::check_blocking() {
   const auto items = static_cast<std::int32_t>(step_.items.size());
-  const auto name_of = [&](std::int32_t i) -> const std::string& { return step_.nodes[step_.items[i].node].name; };
+  const auto name_of = [&](std::int32_t i) -> std::string_view { return step_.nodes[step_.items[i].node].name; };
   std::vector<std::int32_t> blocking;
   for (std::int32_t i = 0; i < items; ++i) {
     if (step_.items[i].async && !items_.ops[i]->collective) blocking.push_back(i);

@@ -98,10 +98,11 @@ class CompiledCalls final : public FunctionCalls {
         .has_kernel = [&](const OpDef& op,
                           const DeviceSpec&) { return kernels_.has(op.name, machine_.device(0).kernel_kind()); },
         .allow_soft_placement = true};
-    ARGOSY_ASSIGN_OR_RETURN(const Placement placement, place(step.graph, options));
+    ARGOSY_ASSIGN_OR_RETURN(Placement placement, place(step.graph, options));
     // Who calls may live on the machine: a share of it would keep it alive for ever.
     const std::shared_ptr<Machine> borrowed(std::shared_ptr<Machine>(), &machine_);
-    ARGOSY_ASSIGN_OR_RETURN(auto compiled, compile_step(step, placement, borrowed, kernels_, true, session_));
+    ARGOSY_ASSIGN_OR_RETURN(auto compiled,
+                            compile_step(std::move(step), std::move(placement), borrowed, kernels_, true, session_));
     return std::shared_ptr<FunctionCall>(
         std::make_shared<CompiledCall>(function.name, std::move(compiled), std::move(parameters), std::move(returns)));
   }

@@ -1,7 +1,8 @@
 #include "argosy/runtime/item_graph.h"
 
 #include <algorithm>
-#include <cstring>
+#include <unordered_map>
+#include <utility>
 
 #include "argosy/runtime/function_calls.h"
 
@@ -23,6 +24,9 @@ std::vector<int> flat_args(const std::vector<ArgDef>& args, const AttrMap& attrs
 
 namespace {
 
+// Longer lists of what an item waits for are not searched for what they hold already: waiting twice does no harm.
+constexpr std::size_t kMostCompared = 32;
+
 bool contains(const std::vector<int>& list, int value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
@@ -40,13 +44,25 @@ Role role_of(Flow flow) {
 
 class Builder {
  public:
-  Builder(const StepGraph& step_graph, const std::vector<int>& devices, const KernelRegistry& kernels, Step& step)
-      : graph_(step_graph.graph), feeds_(step_graph), devices_(devices), kernels_(kernels), step_(step) {}
+  Builder(const StepGraph& step_graph, const Placement& placement, const KernelRegistry& kernels, Step& step)
+      : graph_(step_graph.graph), feeds_(step_graph), placement_(placement), kernels_(kernels), step_(step) {}
 
   Result<ItemGraph> run() {
     const auto n = static_cast<std::size_t>(graph_.size());
     item_of_.assign(n, -1);
     first_slot_.assign(n, -1);
+    // One item and one slot a node, or about.
+    step_.items.reserve(n);
+    step_.extras.reserve(n);
+    step_.nodes.reserve(n);
+    step_.kernels.reserve(n);
+    step_.slots.reserve(n);
+    items_.after.reserve(n);
+    items_.ops.reserve(n);
+    items_.producer.reserve(n);
+    items_.root.reserve(n);
+    items_.forwarded.reserve(n);
+    reads_.reserve(2 * n);
     ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
     for (const NodeId id : order) ARGOSY_RETURN_IF_ERROR(add(id));
     ARGOSY_RETURN_IF_ERROR(close_loops());
@@ -62,12 +78,12 @@ class Builder {
       const Node& node = graph_.node(e.node);
       step_.fetched_refs.push_back(node.output_is_ref(e.index) ? node.name : "");
     }
-    items_.readers.resize(step_.slots.size());
+    items_.readers = ItemGraph::Readers(step_.slots.size(), reads_);
     return std::move(items_);
   }
 
  private:
-  int device(NodeId id) const { return devices_[id.index]; }
+  int device(NodeId id) const { return placement_.device[id.index]; }
   bool is_gpu(int d) const { return step_.machine->device(d).spec().is_gpu(); }
   int space_of(int d) const { return is_gpu(d) ? d : 0; }
 
@@ -94,13 +110,15 @@ class Builder {
 
   void depend(std::int32_t item, std::int32_t on) {
     if (on < 0 || on == item) return;
-    auto& after = items_.after[item];
-    if (std::find(after.begin(), after.end(), on) == after.end()) after.push_back(on);
+    // Once each, as far as that is quickly told: a group may wait for any number of nodes.
+    ItemGraph::Before& after = items_.after[item];
+    if (last_waiter_.size() < step_.items.size()) last_waiter_.resize(step_.items.capacity(), -1);
+    if (std::exchange(last_waiter_[on], item) == item) return;
+    if (after.size() > kMostCompared || std::find(after.begin(), after.end(), on) == after.end()) after.push_back(on);
   }
 
   void reads(std::int32_t item, std::int32_t slot) {
-    if (items_.readers.size() <= static_cast<std::size_t>(slot)) items_.readers.resize(step_.slots.size() + 64);
-    items_.readers[slot].push_back(item);
+    reads_.emplace_back(slot, item);
     depend(item, items_.producer[slot]);
   }
 
@@ -117,7 +135,8 @@ class Builder {
                         (n.output_is_ref(0) || n.output_dtypes[0] == DType::kResource);
     auto made = handle ? resolve_handle(id) : add_item(id);
     if (!made.ok()) {
-      return std::move(made).with_where(str_cat("node '", n.name, "' (", n.op->name, ") on ", n.device));
+      return std::move(made).with_where(
+          str_cat("node '", n.name, "' (", n.op->name, ") on ", placement_.device_of(id)));
     }
     return ok_status();
   }
@@ -137,9 +156,9 @@ class Builder {
 
   Result<Kernel*> make_kernel(NodeId id) {
     const Node& n = graph_.node(id);
-    std::vector<DType> input_dtypes;
-    std::vector<PartialShape> input_shapes;
-    std::vector<const Tensor*> constants;
+    SmallVector<DType, 8> input_dtypes;
+    SmallVector<PartialShape, 4> input_shapes;
+    SmallVector<const Tensor*, 8> constants;
     for (const Endpoint e : n.inputs) {
       input_dtypes.push_back(graph_.dtype(e));
       input_shapes.push_back(graph_.shape(e));
@@ -192,8 +211,8 @@ class Builder {
     ARGOSY_ASSIGN_OR_RETURN(Kernel* const kernel, make_kernel(id));
     Item item{.kernel = kernel,
               .node = static_cast<std::int32_t>(step_.nodes.size()),
-              .num_inputs = static_cast<std::int16_t>(n.inputs.size()),
-              .num_outputs = static_cast<std::int16_t>(n.output_dtypes.size()),
+              .num_inputs = static_cast<std::int32_t>(n.inputs.size()),
+              .num_outputs = static_cast<std::int32_t>(n.output_dtypes.size()),
               .device = static_cast<std::int16_t>(device(id)),
               .flow = n.op->flow,
               .async = n.op->async};
@@ -206,20 +225,24 @@ class Builder {
     item_of_[id.index] = index;
 
     // Inputs first: copies they need come before this item in the arrays, though order is decided later.
-    std::vector<bool> refs(n.inputs.size(), false);
+    std::vector<bool> refs;
     if (n.op->has_ref_input()) {
       ARGOSY_ASSIGN_OR_RETURN(const auto dtypes, arg_dtypes(n.op->input_args, n.attrs, &refs));
     }
-    const std::vector<int> args = flat_args(n.op->input_args, n.attrs);
-    std::vector<std::int32_t> inputs;
+    std::vector<int> args;  // asked for where some of them belong in the host's memory
+    if (!n.op->host_inputs.empty()) args = flat_args(n.op->input_args, n.attrs);
+    SmallVector<std::int32_t, 8> inputs;
+    inputs.reserve(n.inputs.size());
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
       const Endpoint from = n.inputs[k];
+      const bool wants_ref = k < refs.size() && refs[k];
       if (first_slot_[from.node.index] < 0) {  // a back edge: its producer is yet to come
-        back_edges_.push_back({index, static_cast<int>(k), from, id, refs[k]});
+        back_edges_.push_back({index, static_cast<int>(k), from, id, wants_ref});
         inputs.push_back(-1);
         continue;
       }
-      ARGOSY_ASSIGN_OR_RETURN(const std::int32_t slot, input(index, id, from, refs[k], k < args.size() ? args[k] : 0));
+      ARGOSY_ASSIGN_OR_RETURN(const std::int32_t slot,
+                              input(index, id, from, wants_ref, k < args.size() ? args[k] : 0));
       inputs.push_back(slot);
     }
     step_.items[index].first_input = static_cast<std::int32_t>(step_.input_slots.size());
@@ -227,12 +250,14 @@ class Builder {
 
     // Only now: the inputs' copies have outputs of their own.
     step_.items[index].first_dtype = static_cast<std::int32_t>(step_.output_dtypes.size());
-    const std::vector<int> out_args = flat_args(n.op->output_args, n.attrs);
+    std::vector<int> out_args;
+    if (!n.op->host_outputs.empty()) out_args = flat_args(n.op->output_args, n.attrs);
     const int home = space_of(device(id));
     for (std::size_t i = 0; i < n.output_dtypes.size(); ++i) {
       const bool ref = n.output_is_ref(static_cast<int>(i));
       const DType dtype = ref ? DType::kResource : n.output_dtypes[i];
-      const bool on_host = !is_plain(dtype) || dtype == DType::kInt32 || contains(n.op->host_outputs, out_args[i]);
+      const bool on_host = !is_plain(dtype) || dtype == DType::kInt32 ||
+                           (!out_args.empty() && contains(n.op->host_outputs, out_args[i]));
       const std::int32_t slot =
           new_slot(dtype, ref ? PartialShape::scalar() : n.output_shapes[i], on_host ? 0 : home, index);
       if (i == 0) {
@@ -370,10 +395,12 @@ class Builder {
 
   const Graph& graph_;
   const StepGraph& feeds_;
-  const std::vector<int>& devices_;
+  const Placement& placement_;
   const KernelRegistry& kernels_;
   Step& step_;
   ItemGraph items_;
+  std::vector<std::pair<std::int32_t, std::int32_t>> reads_;  // slot and item, as they are told of
+  std::vector<std::int32_t> last_waiter_;                     // by item: the last that came to depend on it
   std::vector<std::int32_t> item_of_, first_slot_;
   std::unordered_map<std::uint64_t, std::int32_t> copies_;
   std::vector<BackEdge> back_edges_;
@@ -382,9 +409,17 @@ class Builder {
 
 }  // namespace
 
-Result<ItemGraph> build_items(const StepGraph& graph, const std::vector<int>& devices, const KernelRegistry& kernels,
+Result<ItemGraph> build_items(const StepGraph& graph, const Placement& placement, const KernelRegistry& kernels,
                               Step& step) {
-  return Builder(graph, devices, kernels, step).run();
+  return Builder(graph, placement, kernels, step).run();
+}
+
+ItemGraph::Readers::Readers(std::size_t slots, std::span<const std::pair<std::int32_t, std::int32_t>> slots_and_items)
+    : first_(slots + 1, 0), items_(slots_and_items.size()) {
+  for (const auto& [slot, item] : slots_and_items) ++first_[static_cast<std::size_t>(slot) + 1];
+  for (std::size_t s = 1; s <= slots; ++s) first_[s] += first_[s - 1];
+  std::vector<std::uint32_t> at(first_.begin(), first_.end() - 1);
+  for (const auto& [slot, item] : slots_and_items) items_[at[static_cast<std::size_t>(slot)]++] = item;
 }
 
 }  // namespace argosy

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <map>
 
-#include "argosy/runtime/stats.h"
+#include "argosy/runtime/step.h"
 
 namespace argosy {
 
@@ -13,6 +13,16 @@ std::string scope_of(const std::string& node) {
   return slash == std::string::npos ? node : node.substr(0, slash);
 }
 }  // namespace
+
+PlacementReport Step::report() const {
+  PlacementReport report{.rows = {}, .passes = passes};
+  report.rows.reserve(placement.device.size());
+  for (std::int32_t i = 0; i < graph->graph.size(); ++i) {
+    const Node& n = graph->graph.node({i});
+    report.rows.push_back({n.name, n.op->name, placement.device_of({i}), placement.reason_of({i})});
+  }
+  return report;
+}
 
 std::string PlacementReport::summary() const {
   std::map<std::string, std::map<std::string, int>> scopes_by_device;

@@ -148,7 +148,7 @@ class Planner {
               [&](std::size_t a, std::size_t b) { return lives[a].bytes > lives[b].bytes; });
     for (std::size_t k = 0; k < biggest.size() && k < 5; ++k) {
       const std::int32_t producer = items_.producer[owner[biggest[k]]];
-      forecast.largest.push_back({step_.nodes[step_.items[producer].node].name, lives[biggest[k]].bytes});
+      forecast.largest.push_back({std::string(step_.nodes[step_.items[producer].node].name), lives[biggest[k]].bytes});
     }
   }
 

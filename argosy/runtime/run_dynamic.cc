@@ -210,7 +210,7 @@ class Dynamic {
     }
     Device& device = step_.machine->device(item.device);
     KernelObserver* const observer = device.observer();
-    const std::string& name = step_.nodes[item.node].name;
+    const std::string_view name = step_.nodes[item.node].name;
     if (observer != nullptr || context_.stats() != nullptr) running.start = now_nanos();
     Status status = dereference(running);
     if (status.ok() && item.kernel == nullptr) return complete(running, copy(running, device));
@@ -347,8 +347,10 @@ class Dynamic {
       const std::int64_t end = now_nanos();
       (item.kernel == nullptr ? device.copy_nanos : device.compute_nanos) += end - running.start;
       ++device.ops;
-      if (stats->keep_ops)
-        stats->ops.push_back({step_.nodes[item.node].name, step_.nodes[item.node].op, item.device, running.start, end});
+      if (stats->keep_ops) {
+        const Step::NodeInfo& node = step_.nodes[item.node];
+        stats->ops.push_back({std::string(node.name), std::string(node.op), item.device, running.start, end});
+      }
     }
     flow_.finish(running.entry, running.outputs);
     running.outputs.clear();

@@ -243,7 +243,7 @@ void InOrder::note_op(StepStats& stats, const Item& item, std::int64_t start) {
   if (!stats.keep_ops) return;
   const Step::NodeInfo& node = step_.nodes[item.node];
   MutexLock lock(mutex_);
-  stats.ops.push_back({node.name, node.op, item.device, start, end});
+  stats.ops.push_back({std::string(node.name), std::string(node.op), item.device, start, end});
 }
 
 Status run_in_order(const Step& step, RunState& state, std::span<const Tensor> feeds, std::span<Tensor> fetches,

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "argosy/base/small_vector.h"
 #include "argosy/base/status.h"
 
 namespace argosy {
@@ -17,9 +18,9 @@ namespace argosy {
 struct ScheduleItem {
   int device = 0;
   bool async = false;
-  bool late = false;                // a writer: as late as can be, so that readers come first
-  std::vector<std::int32_t> after;  // items that must come before
-  std::string group;                // collective group; "" = none
+  bool late = false;                   // a writer: as late as can be, so that readers come first
+  SmallVector<std::int32_t, 4> after;  // items that must come before
+  std::string group;                   // collective group; "" = none
 };
 
 // Positions to items: the global order. INTERNAL when there is a cycle.

@@ -128,9 +128,10 @@ class Session::Impl {
                                      .refuses = refuses(),
                                      .allow_soft_placement = options_.allow_soft_placement,
                                      .home = [this](const Node& handle) { return home_of(handle); }};
-    ARGOSY_ASSIGN_OR_RETURN(const Placement placement, place(step.graph, place_options));
-    ARGOSY_ASSIGN_OR_RETURN(auto compiled, compile_step(step, placement, machine_, kernels(), must_fit, own_));
-    if (options_.log_device_placement) std::fputs(compiled->placement.summary().c_str(), stderr);
+    ARGOSY_ASSIGN_OR_RETURN(Placement placement, place(step.graph, place_options));
+    ARGOSY_ASSIGN_OR_RETURN(auto compiled,
+                            compile_step(std::move(step), std::move(placement), machine_, kernels(), must_fit, own_));
+    if (options_.log_device_placement) std::fputs(compiled->report().summary().c_str(), stderr);
     return compiled;
   }
 
@@ -436,7 +437,7 @@ Result<PlacementReport> Session::placement(const std::vector<std::pair<Value, Sh
   auto shapes = given_shapes(feeds, fed);
   ARGOSY_ASSIGN_OR_RETURN(const Signature signature, impl_->signature(fed, fetches, targets));
   ARGOSY_ASSIGN_OR_RETURN(const auto step, impl_->look(signature, std::move(shapes)));
-  return step->placement;
+  return step->report();
 }
 
 }  // namespace argosy

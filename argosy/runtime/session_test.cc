@@ -30,6 +30,19 @@ TEST(Session, FeedsRunsFetches) {
   EXPECT_EQ(out->at(1).data<float>()[1], 2);
 }
 
+// More inputs than 16 bits count.
+TEST(Session, RunsOpsOfVeryManyInputs) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat32, {}, "x");
+  std::vector<Value> terms(40000, x);
+  const Value sum = g.add("AddN", std::move(terms));
+  ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+  Session session(g);
+  const auto out = session.run({{x, Tensor::scalar(0.5F)}}, {sum});
+  ASSERT_TRUE(out.ok()) << out.status().to_string();
+  EXPECT_EQ(out->at(0).data<float>()[0], 20000);
+}
+
 TEST(Session, SaysWhatIsWrongWithAFeed) {
   Graph g;
   const Value x = placeholder(g, DType::kFloat32, {-1, 2}, "x");

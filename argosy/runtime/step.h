@@ -12,9 +12,12 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "argosy/op/kernel.h"
+#include "argosy/passes/extract.h"
+#include "argosy/passes/place.h"
 #include "argosy/runtime/machine.h"
 #include "argosy/runtime/stats.h"
 
@@ -29,8 +32,8 @@ struct Item {
   std::int32_t first_output = 0;  // a slot; an item's outputs are consecutive slots
   std::int32_t first_dtype = 0;   // into Step::output_dtypes
   std::int32_t node = 0;          // into Step::nodes
-  std::int16_t num_inputs = 0;
-  std::int16_t num_outputs = 0;
+  std::int32_t num_inputs = 0;
+  std::int32_t num_outputs = 0;
   std::int16_t device = 0;  // on whose time line it runs
   Flow flow = Flow::kNone;
   Role role = Role::kKernel;
@@ -128,15 +131,18 @@ struct Step {
   std::vector<std::int32_t> local_of;  // by item: position in its frame's items
   std::vector<std::int32_t> base_of;   // by item: its first input among its frame's inputs
 
-  // For people: names, messages, traces.
+  // For people: names, messages, traces. The texts are the graph's.
   struct NodeInfo {
-    std::string name;
-    std::string op;
+    std::string_view name;
+    std::string_view op;
     AttrMap flow_attrs;  // frame_name, is_constant, parallel_iterations
   };
   std::vector<NodeInfo> nodes;
   std::vector<MemoryForecast> forecast;
-  PlacementReport placement;
+  std::unique_ptr<const StepGraph> graph;  // what was compiled
+  Placement placement;                     // of its nodes
+  std::vector<std::string> passes;         // what each pass did
+  PlacementReport report() const;
 };
 
 }  // namespace argosy
