@@ -55,8 +55,8 @@ function(argosy_precompiled target kind)  # … then the flags of that kind
     target_link_libraries(${source} PRIVATE argosy_flags)
     target_compile_options(${source} PRIVATE ${ARGN})
     target_precompile_headers(${source} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/precompiled.h)
-    set_target_properties(${source} PROPERTIES CXX_COMPILER_LAUNCHER
-                          "${PROJECT_SOURCE_DIR}/scripts/rebuild_precompiled.sh;${CMAKE_CXX_COMPILER_LAUNCHER}")
+    set(launcher ${PROJECT_SOURCE_DIR}/scripts/rebuild_precompiled.sh ${CMAKE_CXX_COMPILER_LAUNCHER})  # perhaps no ccache
+    set_target_properties(${source} PROPERTIES CXX_COMPILER_LAUNCHER "${launcher}")
     if(kind STREQUAL test)
       set_target_properties(${source} PROPERTIES POSITION_INDEPENDENT_CODE OFF)  # as the programs have it: -fPIE differs
       target_precompile_headers(${source} PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
