@@ -14,34 +14,41 @@ namespace argosy::tf {
 
 namespace {
 constexpr std::string_view kMaster = "/tensorflow.MasterService/";
+constexpr std::string_view kLocal = "localhost:";
+
+std::string dialled(const std::string& target) {
+  return target.starts_with(kLocal) ? str_cat("127.0.0.1:", target.substr(kLocal.size())) : target;
+}
 }  // namespace
 
 class RawClient::Impl {
  public:
-  explicit Impl(const std::string& target) {
+  Impl(const std::string& target, std::chrono::milliseconds deadline) : deadline_(deadline) {
     grpc::ChannelArguments args;
     args.SetMaxReceiveMessageSize(INT_MAX);
     args.SetMaxSendMessageSize(INT_MAX);
     args.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
     args.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    channel_ = grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), args);
+    channel_ = grpc::CreateCustomChannel(dialled(target), grpc::InsecureChannelCredentials(), args);
   }
 
   grpc::Status call(const std::string& path, const grpc::ByteBuffer& request, grpc::ByteBuffer& response,
                     std::chrono::milliseconds timeout) {
     grpc::ClientContext context;
     context.set_wait_for_ready(true);
-    if (timeout.count() > 0) context.set_deadline(std::chrono::system_clock::now() + timeout);
+    context.set_deadline(std::chrono::system_clock::now() + (timeout.count() > 0 ? timeout : deadline_));
     const grpc::internal::RpcMethod method(path.c_str(), grpc::internal::RpcMethod::NORMAL_RPC, channel_);
     return grpc::internal::BlockingUnaryCall<grpc::ByteBuffer, grpc::ByteBuffer>(channel_.get(), method, &context,
                                                                                  request, &response);
   }
 
  private:
+  const std::chrono::milliseconds deadline_;
   std::shared_ptr<grpc::Channel> channel_;
 };
 
-RawClient::RawClient(const std::string& target) : impl_(std::make_unique<Impl>(target)) {}
+RawClient::RawClient(const std::string& target, std::chrono::milliseconds deadline)
+    : impl_(std::make_unique<Impl>(target, deadline)) {}
 RawClient::~RawClient() = default;
 
 RawReply RawClient::call(std::string_view path, std::string_view request, std::chrono::milliseconds timeout) {

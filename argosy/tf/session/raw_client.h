@@ -46,10 +46,12 @@ StepReply read_step_reply(const RawReply& reply);
 
 class RawClient {
  public:
-  explicit RawClient(const std::string& target);  // "localhost:2222"
+  // "localhost:2222", which is 127.0.0.1 whatever the machine's names say: the server listens there. `deadline`: of
+  // every call that names no time of its own, so that no test waits for ever.
+  explicit RawClient(const std::string& target, std::chrono::milliseconds deadline = std::chrono::seconds(60));
   ~RawClient();
 
-  // Waits until the server is there. `timeout`: of the call; 0: none.
+  // Waits until the server is there, but no longer than `timeout` for all (0: the client's own deadline).
   RawReply call(std::string_view path, std::string_view request, std::chrono::milliseconds timeout = {});
   RawReply master(std::string_view method, std::string_view request, std::chrono::milliseconds timeout = {});
   // One call after the other, with as little as can be around each: for measuring. Returns the size of the last answer,

@@ -23,6 +23,12 @@ TEST_F(ServerTest, RunsAStepAndGivesEveryFetchByTheNameItWasAskedFor) {
   EXPECT_EQ(client_->close(s).code, 0);
 }
 
+TEST(RawClient, WaitsForAServerNoLongerThanItsDeadline) {
+  RawClient nobody("localhost:1", std::chrono::milliseconds(50));
+  EXPECT_EQ(nobody.master("ListDevices", "").code, static_cast<int>(Code::kDeadlineExceeded));
+  EXPECT_EQ(nobody.repeat("/tensorflow.MasterService/ListDevices", "", 3), -1);
+}
+
 TEST_F(ServerTest, LargeTensorsComeBackAsTheyWent) {
   start();
   const std::string s = create();
