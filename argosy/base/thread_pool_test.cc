@@ -186,9 +186,9 @@ TEST(BlockingPool, WithoutThreadsItSaysSo) {
 }
 
 TEST(BlockingPool, EveryTaskThatWaitsHasAThread) {
-  BlockingPool pool;
   std::atomic<int> inside{0};
   std::atomic<bool> go{false};
+  BlockingPool pool;  // ends first: its tasks look at both until they are over
   constexpr int kTasks = 20;
   for (int i = 0; i < kTasks; ++i) {
     ASSERT_TRUE(pool.schedule([&] {
