@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "argosy/base/cgroup.h"
+#include "argosy/base/library_threads.h"
 #include "argosy/base/sanitizers.h"
 
 // libgomp's own entry points (a stable ABI): the team is GNU's, whatever compiler builds us, because oneDNN's is.
@@ -45,6 +46,13 @@ double cgroup_quota() {
 }
 
 thread_local int budget = 0;
+thread_local bool same_bits = false;
+
+void tell_libraries() {
+#if !defined(ARGOSY_TSAN)
+  omp_set_num_threads(same_bits ? 1 : budget);
+#endif
+}
 
 #if !defined(ARGOSY_TSAN)
 // Do other programs have something to run, most of the time? Looked at a few times over some milliseconds: a glance
@@ -110,14 +118,27 @@ int available_cores() {
 void set_thread_budget(int threads) {
   budget = std::max(threads, 1);
   if (budget > 1) keep_waiting_short();
-#if !defined(ARGOSY_TSAN)
-  omp_set_num_threads(budget);
-#endif
+  tell_libraries();
 }
 
 int thread_budget() {
   if (budget == 0) set_thread_budget(available_cores());
   return budget;
+}
+
+int library_threads() { return same_bits ? 1 : thread_budget(); }
+
+SameBits::SameBits(bool on) : before_(same_bits) {
+  if (on == before_) return;
+  thread_budget();  // has one, from now on
+  same_bits = on;
+  tell_libraries();
+}
+
+SameBits::~SameBits() {
+  if (same_bits == before_) return;
+  same_bits = before_;
+  tell_libraries();
 }
 
 ThreadLimit::ThreadLimit(int most) {

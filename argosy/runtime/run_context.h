@@ -34,6 +34,9 @@ class RunContext final : public StepContext {
   // called by several threads at once.
   void keep_thread_budget() { keeps_thread_budget_ = true; }
   bool keeps_thread_budget() const { return keeps_thread_budget_; }
+  // Kernels add up in the same order whatever the devices' threads (argosy/base/library_threads.h).
+  void want_same_bits(bool want) { same_bits_ = want; }
+  bool same_bits() const { return same_bits_; }
   // Every receiver still waiting is told why the run ended.
   void abort(const Status& reason);
 
@@ -46,7 +49,7 @@ class RunContext final : public StepContext {
   const std::int64_t step_id_;
   StepStats* const stats_;
   const bool fetch_handles_;
-  bool keeps_thread_budget_ = false;
+  bool keeps_thread_budget_ = false, same_bits_ = false;
   std::shared_ptr<const FilePolicy> files_;
   Cancellation cancellation_;
   ResourceManager resources_;

@@ -9,6 +9,7 @@
 #include <deque>
 
 #include "argosy/base/clock.h"
+#include "argosy/base/library_threads.h"
 #include "argosy/base/parallel.h"
 #include "argosy/device/event.h"
 #include "argosy/runtime/bit_flip.h"
@@ -124,6 +125,7 @@ class Dynamic {
 
   // An entry costs one lock: what the last one gave is passed on and the next one taken under the same.
   void serve_host() {
+    const SameBits same_bits(context_.same_bits());
     Running running;
     bool done = false;  // `running` is to be passed on
     while (true) {
@@ -145,6 +147,7 @@ class Dynamic {
   }
 
   void serve(int d) {
+    const SameBits same_bits(context_.same_bits());
     Running running;
     bool done = false;
     while (true) {

@@ -1,4 +1,5 @@
 // The walk along each device's order.
+#include "argosy/base/library_threads.h"
 #include "argosy/base/parallel.h"
 #include "argosy/device/event.h"
 #include "argosy/runtime/bit_flip.h"
@@ -85,6 +86,7 @@ Status InOrder::finish(std::span<Tensor> fetches) {
 }
 
 void InOrder::drive(int d, std::size_t from, std::size_t to, std::atomic<int>& asyncs) {
+  const SameBits same_bits(context_.same_bits());
   Device& device = step_.machine->device(d);
   LaunchQueue* const queue = device.launches();
   KernelContext::Fields fields{.device = &device,

@@ -235,6 +235,7 @@ class Session::Impl {
       stats->keep_ops = true;
     }
     RunContext context(next_step_.fetch_add(1, std::memory_order_relaxed), stats, options_.fetch_handles);
+    context.want_same_bits(options_.reproducible);
     ARGOSY_RETURN_IF_ERROR(enter(context));
     Deadlines::Token deadline = 0;
     Cancellation::Token token = 0;

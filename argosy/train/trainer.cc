@@ -43,7 +43,8 @@ struct Speed {
 
 class Trainer::Impl {
  public:
-  Impl(ModelBuilder model, TrainerOptions options) : builder_(std::move(model)), options_(std::move(options)) {}
+  Impl(ModelBuilder model, TrainerOptions options)
+      : builder_(std::move(model)), options_(complete(std::move(options))) {}
 
   Status open() {
     if (options_.batch < 1) return invalid_argument("the batch must be at least 1, not ", options_.batch);
@@ -85,6 +86,10 @@ class Trainer::Impl {
   const std::vector<DeviceSpec>& devices() const { return devices_; }
 
  private:
+  static TrainerOptions complete(TrainerOptions o) {
+    o.devices.deterministic = o.devices.deterministic || o.reproducible;
+    return o;
+  }
   struct Run;  // of one fit()
   Status start(Run& run, const data::Dataset& train);
   Status loop(Run& run, const data::Dataset* test);

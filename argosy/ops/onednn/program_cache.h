@@ -5,8 +5,8 @@
 #include <atomic>
 #include <memory>
 
+#include "argosy/base/library_threads.h"
 #include "argosy/base/mutex.h"
-#include "argosy/base/parallel.h"
 #include "argosy/ops/onednn/onednn.h"
 
 namespace argosy::onednn {
@@ -28,7 +28,7 @@ class ProgramCache {
   // The program for `spec` and the calling thread's team. Shapes that never come to rest are not kept beyond kMost:
   // then `own` holds the program, for this call.
   Result<Program*> get(Spec spec, std::unique_ptr<Program>& own) {
-    spec.threads = thread_budget();
+    spec.threads = library_threads();
     if (Program* found = find(spec)) [[likely]]
       return found;
     MutexLock lock(mutex_);
