@@ -43,7 +43,13 @@ WinogradTiles WinogradTiles::of(const ConvGeometry& g, bool forward) {
 std::int64_t WinogradTiles::slide_block() const {
   constexpr std::int64_t kCache = (512 << 10) / sizeof(float);
   const std::int64_t fit = kCache / (kProducts * (in_c + std::min(out_c, kPanel)));
-  return std::clamp<std::int64_t>(fit, 24, 96) / kRows * kRows;  // fewer would read the filter too often
+  return std::clamp<std::int64_t>(fit, 48, 96) / kRows * kRows;  // fewer would read the filter too often
+}
+
+std::int64_t WinogradTiles::sum_shards() const {
+  constexpr std::int64_t kUnits = 8;  // of work, at least
+  const std::int64_t blocks = in_blocks() * out_blocks();
+  return std::clamp<std::int64_t>(tiles() / kSumTiles, 1, (kUnits + blocks - 1) / blocks);
 }
 
 std::size_t winograd_scratch_bytes(const ConvGeometry& g, int threads) {
@@ -55,8 +61,8 @@ std::size_t winograd_scratch_bytes(const ConvGeometry& g, int threads) {
     most = std::max(most, t.filter_elements() + threads * WinogradTiles::kProducts * (image + sums));
   }
   const WinogradTiles t = WinogradTiles::of(g, true);
-  const std::int64_t summed = WinogradTiles::kSumBlock * (t.in_c + t.out_c) + 2 * WinogradTiles::kOffset;
-  most = std::max(most, t.filter_elements() + WinogradTiles::kProducts * summed);
+  most = std::max(most, t.in_blocks() * t.out_blocks() * t.sum_shards() * t.sum_elements() +
+                            threads * 2 * WinogradTiles::kProducts * WinogradTiles::kFactorOffset);
   return static_cast<std::size_t>(most) * sizeof(float);
 }
 

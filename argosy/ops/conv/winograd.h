@@ -7,6 +7,7 @@
 // 4.5e-6 for 5x5 ones, where sliding's is 0.1-1.3e-6; the test of the pass states the bounds.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 #include "argosy/ops/conv/geometry.h"
@@ -29,8 +30,10 @@ struct WinogradTiles {
   // Distances between products are odd multiples of a vector: a power of two would put all 36 into the same cache
   // lines.
   static constexpr std::int64_t kOffset = 16;
-  // Tiles whose products are added up at once, by all threads (filter's gradient).
-  static constexpr std::int64_t kSumBlock = 96;
+  // The filter's gradient is added up in blocks of so many input and output channels, over so many tiles at once: sums
+  // and factors stay in a core's cache.
+  static constexpr std::int64_t kBlock = 64, kSumTiles = 36;
+  static constexpr std::int64_t kFactorOffset = kSumTiles * kBlock + kOffset;
 
   std::int64_t batch, in_h, in_w, in_c, out_h, out_w, out_c, pad_top, pad_left, window;
 
@@ -42,6 +45,13 @@ struct WinogradTiles {
 
   // Tiles computed at once by one thread, at most, so that inputs and products stay in its cache.
   std::int64_t slide_block() const;
+
+  std::int64_t in_blocks() const { return (in_c + kBlock - 1) / kBlock; }
+  std::int64_t out_blocks() const { return (out_c + kBlock - 1) / kBlock; }
+  std::int64_t sum_offset() const { return std::min(in_c, kBlock) * std::min(out_c, kBlock) + kOffset; }
+  std::int64_t sum_elements() const { return kProducts * sum_offset(); }
+  // Parts of the tiles that are added up apart, where there are few blocks: something to do for more threads.
+  std::int64_t sum_shards() const;
 
   // `forward` slides over images; else over the output's gradient, with the filter turned round: the image's gradient.
   static WinogradTiles of(const ConvGeometry& g, bool forward);

@@ -123,35 +123,40 @@ void pixels(const float* image, std::int64_t height, std::int64_t width, std::in
   }
 }
 
+// A range of tiles and one of channels.
+struct Part {
+  std::int64_t begin, end, first, channels;
+};
+
 // Tile after tile, its 6x6 pixels as factors: v[product * offset + tile * channels + channel].
-void image_factors(const WinogradTiles& w, const float* image, const float* zeros, std::int64_t begin, std::int64_t end,
+void image_factors(const WinogradTiles& w, const float* image, const float* zeros, const Part& part,
                    float* HWY_RESTRICT v, std::int64_t offset) {
   const Floats d;
-  for (std::int64_t tile = begin; tile < end; ++tile, v += w.in_c) {
+  for (std::int64_t tile = part.begin; tile < part.end; ++tile, v += part.channels) {
     const Place at = place_of(w, tile);
     const float* from[kProducts];
     pixels<kTile>(image + at.image * w.in_h * w.in_w * w.in_c, w.in_h, w.in_w, w.in_c, at.y - w.pad_top,
                   at.x - w.pad_left, zeros, from);
-    for (std::int64_t c = 0; c < w.in_c; c += lanes()) {
+    for (std::int64_t c = 0; c < part.channels; c += lanes()) {
       transform_square<OfInputs, kTile, kTile>(
-          [&](int y, int x) { return hn::LoadU(d, from[y * kTile + x] + c); },
+          [&](int y, int x) { return hn::LoadU(d, from[y * kTile + x] + part.first + c); },
           [&](int y, int x, Vector value) { hn::StoreU(value, d, v + (y * kTile + x) * offset + c); });
     }
   }
 }
 
-// The output's gradient, kStep x kStep of it to a tile, as factors: w[product * offset + tile * channels + channel].
+// The output's gradient, kStep x kStep of it to a tile, as factors: to[product * offset + tile * channels + channel].
 template <int kStep>
-void gradient_factors(const WinogradTiles& w, const float* dy, const float* zeros, std::int64_t begin, std::int64_t end,
+void gradient_factors(const WinogradTiles& w, const float* dy, const float* zeros, const Part& part,
                       float* HWY_RESTRICT to, std::int64_t offset) {
   const Floats d;
-  for (std::int64_t tile = begin; tile < end; ++tile, to += w.out_c) {
+  for (std::int64_t tile = part.begin; tile < part.end; ++tile, to += part.channels) {
     const Place at = place_of(w, tile);
     const float* from[kStep * kStep];
     pixels<kStep>(dy + at.image * w.out_h * w.out_w * w.out_c, w.out_h, w.out_w, w.out_c, at.y, at.x, zeros, from);
-    for (std::int64_t c = 0; c < w.out_c; c += lanes()) {
+    for (std::int64_t c = 0; c < part.channels; c += lanes()) {
       transform_square<OfTaps<kStep>, kStep, kTile>(
-          [&](int y, int x) { return hn::LoadU(d, from[y * kStep + x] + c); },
+          [&](int y, int x) { return hn::LoadU(d, from[y * kStep + x] + part.first + c); },
           [&](int y, int x, Vector value) { hn::StoreU(value, d, to + (y * kTile + x) * offset + c); });
     }
   }
@@ -276,18 +281,6 @@ void outputs(const WinogradTiles& w, const Finish& finish, std::int64_t begin, s
   }
 }
 
-// Input channels [begin, end) of the filter's gradient, from sums[product][input][output].
-template <int kWindow>
-void filter_gradient(const WinogradTiles& w, const float* sums, std::int64_t begin, std::int64_t end, float* result) {
-  const Floats d;
-  const std::int64_t matrix = w.in_c * w.out_c;
-  for (std::int64_t at = begin * w.out_c; at < end * w.out_c; at += lanes()) {
-    transform_square<OfProducts<kWindow>, kTile, kWindow>(
-        [&](int y, int x) { return hn::LoadU(d, sums + (y * kTile + x) * matrix + at); },
-        [&](int y, int x, Vector value) { hn::StoreU(value, d, result + (y * kWindow + x) * matrix + at); });
-  }
-}
-
 // ------------------------------------------------------------------------------------------------- the whole products
 
 // Tiles in blocks small enough for a core's cache: transformed, multiplied panel by panel, transformed back.
@@ -310,7 +303,7 @@ void slide(const WinogradTiles& w, const float* image, const float* filter, bool
     const std::int64_t blocks = (last - first + most - 1) / most, block = (last - first + blocks - 1) / blocks;
     for (std::int64_t begin = first; begin < last; begin += block) {
       const std::int64_t end = std::min(last, begin + block);
-      image_factors(w, image, zeros.data(), begin, end, v, image_offset);
+      image_factors(w, image, zeros.data(), {begin, end, 0, w.in_c}, v, image_offset);
       for (std::int64_t o = 0; o < w.out_c; o += width) {
         const std::int64_t columns = std::min(width, w.out_c - o);
         for (std::int64_t p = 0; p < kProducts; ++p) {
@@ -331,36 +324,66 @@ void slide_any(const WinogradTiles& w, const float* image, const float* filter, 
                        : slide<5>(w, image, filter, turned, finish, scratch);
 }
 
-// A block of tiles is transformed by all threads, then all its products are added up, each thread some of them: the
-// order of additions does not depend on the number of threads.
+// Work falls into blocks of channels and shards of tiles, whatever the number of threads: so do the additions.
 template <int kWindow>
 void sum_products(const WinogradTiles& w, const float* image, const float* dy, float* result, float* scratch) {
-  const std::int64_t block = WinogradTiles::kSumBlock, tiles = w.tiles(), matrix = w.in_c * w.out_c;
-  const std::int64_t v_offset = block * w.in_c + WinogradTiles::kOffset;
-  const std::int64_t y_offset = block * w.out_c + WinogradTiles::kOffset;
-  float *const sums = scratch, *const v = sums + kProducts * matrix, *const y = v + kProducts * v_offset;
-  const std::vector<float> zeros(static_cast<std::size_t>(std::max(w.in_c, w.out_c)));
-  for (std::int64_t first = 0; first < tiles; first += block) {
-    const std::int64_t count = std::min(block, tiles - first);
-    parallel_for(count, 8, [&](std::int64_t begin, std::int64_t end) {
-      image_factors(w, image, zeros.data(), first + begin, first + end, v + begin * w.in_c, v_offset);
-      gradient_factors<kTile + 1 - kWindow>(w, dy, zeros.data(), first + begin, first + end, y + begin * w.out_c,
-                                            y_offset);
-    });
-    // Rows of all the products' matrices, one after another.
-    parallel_for(kProducts * w.in_c, 24, [&](std::int64_t begin, std::int64_t end) {
-      while (begin < end) {
-        const std::int64_t p = begin / w.in_c, row = begin % w.in_c, rows = std::min(w.in_c - row, end - begin);
-        const Operands operands{
-            count,  v + p * v_offset + row, 1, w.in_c, y + p * y_offset, w.out_c, sums + p * matrix + row * w.out_c,
-            w.out_c};
-        first == 0 ? product<false>(operands, rows, w.out_c) : product<true>(operands, rows, w.out_c);
-        begin += rows;
+  using Blocks = WinogradTiles;
+  const Floats d;
+  const std::int64_t shards = w.sum_shards(), tiles = w.tiles();
+  const std::int64_t sum_offset = w.sum_offset(), sum_elements = w.sum_elements();
+  const std::int64_t across = w.out_blocks(), blocks = w.in_blocks() * across;
+  const auto block_sums = [&](std::int64_t block, std::int64_t shard) {
+    return scratch + (block * shards + shard) * sum_elements;
+  };
+  float* const factors = block_sums(blocks, 0);
+  std::atomic<std::int64_t> threads{0};
+  parallel_for(blocks * shards, 1, [&](std::int64_t first_unit, std::int64_t last_unit) {
+    const std::vector<float> zeros(static_cast<std::size_t>(std::max(w.in_c, w.out_c)));
+    float* const v = factors + threads.fetch_add(1) * 2 * kProducts * Blocks::kFactorOffset;
+    float* const y = v + kProducts * Blocks::kFactorOffset;
+    for (std::int64_t unit = first_unit; unit < last_unit; ++unit) {
+      const std::int64_t block = unit / shards, shard = unit % shards;
+      const std::int64_t c = block / across * Blocks::kBlock, k = block % across * Blocks::kBlock;
+      const std::int64_t rows = std::min(Blocks::kBlock, w.in_c - c), columns = std::min(Blocks::kBlock, w.out_c - k);
+      const std::int64_t first = tiles * shard / shards, last = tiles * (shard + 1) / shards;
+      for (std::int64_t begin = first; begin < last; begin += Blocks::kSumTiles) {
+        const std::int64_t end = std::min(last, begin + Blocks::kSumTiles);
+        image_factors(w, image, zeros.data(), {begin, end, c, rows}, v, Blocks::kFactorOffset);
+        gradient_factors<kTile + 1 - kWindow>(w, dy, zeros.data(), {begin, end, k, columns}, y, Blocks::kFactorOffset);
+        for (std::int64_t p = 0; p < kProducts; ++p) {
+          const Operands operands{end - begin,
+                                  v + p * Blocks::kFactorOffset,
+                                  1,
+                                  rows,
+                                  y + p * Blocks::kFactorOffset,
+                                  columns,
+                                  block_sums(block, shard) + p * sum_offset,
+                                  columns};
+          begin == first ? product<false>(operands, rows, columns) : product<true>(operands, rows, columns);
+        }
       }
-    });
-  }
-  parallel_for(w.in_c, 8,
-               [&](std::int64_t begin, std::int64_t end) { filter_gradient<kWindow>(w, sums, begin, end, result); });
+    }
+  });
+  const std::int64_t matrix = w.in_c * w.out_c;
+  parallel_for(w.in_c, 8, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t c = begin; c < end; ++c) {
+      for (std::int64_t k = 0; k < w.out_c; k += lanes()) {
+        const std::int64_t block = c / Blocks::kBlock * across + k / Blocks::kBlock;
+        const std::int64_t columns = std::min(Blocks::kBlock, w.out_c - k / Blocks::kBlock * Blocks::kBlock);
+        const float* const sums = block_sums(block, 0) + c % Blocks::kBlock * columns + k % Blocks::kBlock;
+        transform_square<OfProducts<kWindow>, kTile, kWindow>(
+            [&](int y, int x) {
+              const float* const at = sums + (y * kTile + x) * sum_offset;
+              Vector sum = hn::LoadU(d, at);
+              for (std::int64_t s = 1; s < shards; ++s) sum = hn::Add(sum, hn::LoadU(d, at + s * sum_elements));
+              return sum;
+            },
+            [&](int y, int x, Vector value) {
+              hn::StoreU(value, d, result + (y * kWindow + x) * matrix + c * w.out_c + k);
+            });
+      }
+    }
+  });
 }
 
 void sum_any(const WinogradTiles& w, const float* image, const float* dy, float* result, float* scratch) {
