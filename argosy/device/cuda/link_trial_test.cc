@@ -11,7 +11,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr TrialOptions kSmall{.bytes = std::size_t{2} << 20, .rounds = 2};
+// Slow sanitizers on busy machines end, too.
+constexpr TrialOptions kSmall{.bytes = std::size_t{2} << 20, .rounds = 2, .deadline = std::chrono::minutes(4)};
 
 std::vector<LinkFacts> tried(fake::Machine& machine, int cards, const TrialOptions& options = kSmall) {
   std::vector<TrialCard> list;

@@ -116,8 +116,9 @@ CuResult retain(CuContext* context, CuDevice device) {
 }
 CuResult release(CuDevice device) {
   CardState* const card = card_of(device);
-  if (card == nullptr || card->holds == 0) return kCuInvalidContext;
+  if (card == nullptr) return kCuInvalidContext;
   std::lock_guard lock(Cards::State::current()->mutex);
+  if (card->holds == 0) return kCuInvalidContext;
   --card->holds;
   return kCuSuccess;
 }
@@ -135,7 +136,7 @@ Context*& current_context() {
 
 CuResult current_error() {
   Context* const context = current_context();
-  return context == nullptr ? kCuSuccess : context->card->broken;
+  return context == nullptr ? kCuSuccess : context->card->broken.load();
 }
 
 Cards::State* Cards::State::current() {

@@ -1,6 +1,7 @@
 // The state behind fake::Cards, and what handles of the fake driver point to. For the files of this folder alone.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -85,9 +86,9 @@ struct CardState {
   std::map<CuPointer, std::size_t> holes;       // of that space
   std::map<CuPointer, Allocation> allocations;  // from the call on, until the free is reached
   std::uint64_t reserved = 0;
-  std::set<const CardState*> open_to;  // cards whose kernels may reach its memory
-  int touching = 0;                    // operations at work in its memory
-  CuResult broken = kCuSuccess;
+  std::set<const CardState*> open_to;         // cards whose kernels may reach its memory
+  int touching = 0;                           // operations at work in its memory
+  std::atomic<CuResult> broken = kCuSuccess;  // set under the mutex, asked by every call
 };
 
 class Cards::State {
