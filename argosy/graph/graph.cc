@@ -295,23 +295,43 @@ Result<NodeId> Graph::add_copy(const Node& from, std::vector<Endpoint> inputs, s
 Result<std::vector<NodeId>> Graph::keep(const std::vector<NodeId>& order) {
   std::vector<NodeId> moved(nodes_.size());
   for (std::size_t i = 0; i < order.size(); ++i) moved[order[i].index] = NodeId{static_cast<std::int32_t>(i)};
+  // All that is to be done with a node while it is at hand: graphs are larger than caches.
+  std::vector<NodeId> unknown;
+  const auto settle = [&](Node& node, std::int32_t i) {
+    // A loop's Merge comes before what closes the loop: its shape was settled when the loop was built.
+    bool loops = false;
+    for (Endpoint& input : node.inputs) {
+      input.node = moved[input.node.index];
+      loops = loops || input.node.index >= i;
+    }
+    if (!node.controls.empty()) {
+      for (NodeId& control : node.controls) control = moved[control.index];
+      std::erase_if(node.controls, [](NodeId control) { return control.index < 0; });
+      std::sort(node.controls.begin(), node.controls.end());
+    }
+    const bool known = std::all_of(node.output_shapes.begin(), node.output_shapes.end(),
+                                   [](const PartialShape& s) { return s.is_full(); });
+    if (!known && !loops) unknown.push_back({i});
+  };
   if (std::is_sorted(order.begin(), order.end())) {
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      const auto from = static_cast<std::size_t>(order[i].index);
-      if (from != i) nodes_[i] = std::move(nodes_[from]);
+    for (std::int32_t i = 0; i < static_cast<std::int32_t>(order.size()); ++i) {
+      const NodeId from = order[static_cast<std::size_t>(i)];
+      if (from.index != i) nodes_[i] = std::move(nodes_[from.index]);
+      settle(nodes_[i], i);
     }
     nodes_.erase(nodes_.begin() + static_cast<std::ptrdiff_t>(order.size()), nodes_.end());
   } else {
     std::vector<Node> kept;
     kept.reserve(order.size());
-    for (const NodeId id : order) kept.push_back(std::move(nodes_[id.index]));
+    for (const NodeId id : order) {
+      kept.push_back(std::move(nodes_[id.index]));
+      settle(kept.back(), static_cast<std::int32_t>(kept.size() - 1));
+    }
     nodes_ = std::move(kept);
   }
-  for (auto name = names_.begin(); name != names_.end();) {
-    NodeId& node = name->second.node;
-    const bool gone = node.index >= 0 && moved[node.index].index < 0;
-    if (node.index >= 0) node = moved[node.index];
-    name = gone ? names_.erase(name) : std::next(name);
+  // Names of what is gone stay set aside: nobody wants them again.
+  for (auto& [name, entry] : names_) {
+    if (entry.node.index >= 0) entry.node = moved[entry.node.index];
   }
   const auto move_facts = [&](auto& facts) {
     std::remove_reference_t<decltype(facts)> there;
@@ -327,23 +347,10 @@ Result<std::vector<NodeId>> Graph::keep(const std::vector<NodeId>& order) {
   };
   move_facts(known_ints_);
   move_facts(handles_);
-  for (Node& node : nodes_) {
-    for (Endpoint& input : node.inputs) input.node = moved[input.node.index];
-    if (node.controls.empty()) continue;
-    for (NodeId& control : node.controls) control = moved[control.index];
-    std::erase_if(node.controls, [](NodeId control) { return control.index < 0; });
-    std::sort(node.controls.begin(), node.controls.end());
-  }
-  for (std::int32_t i = 0; i < size(); ++i) {
-    const Node& node = nodes_[i];
-    const bool known = std::all_of(node.output_shapes.begin(), node.output_shapes.end(),
-                                   [](const PartialShape& s) { return s.is_full(); });
-    // A loop's Merge comes before what closes the loop: its shape was settled when the loop was built.
-    const bool loops =
-        std::any_of(node.inputs.begin(), node.inputs.end(), [i](Endpoint e) { return e.node.index >= i; });
-    if (known || loops) continue;
-    if (Status inferred = infer(NodeId{i}); !inferred.ok()) {
-      return std::move(inferred).with_where(str_cat("node '", node.name, "' (", node.op->name, ")"));
+  for (const NodeId id : unknown) {
+    if (Status inferred = infer(id); !inferred.ok()) {
+      const Node& n = node(id);
+      return std::move(inferred).with_where(str_cat("node '", n.name, "' (", n.op->name, ")"));
     }
   }
   return moved;

@@ -30,6 +30,10 @@ const Tensor* Graph::constant(Endpoint e) const {
 
 Status Graph::infer(NodeId id) {
   Node& node = nodes_[id.index];
+  if (node.op->shape == no_output && node.output_dtypes.empty()) {
+    node.output_shapes.clear();
+    return ok_status();
+  }
   SmallVector<DType, 8> dtypes;
   SmallVector<const PartialShape*, 8> shapes;
   SmallVector<const PartialInts*, 8> ints;
@@ -69,22 +73,23 @@ Status Graph::infer(NodeId id) {
 }
 
 Graph::Uses Graph::consumers() const {
+  // Edges first, in one walk over the nodes: the lists of edges are short beside them.
+  std::vector<std::pair<std::int32_t, Use>> edges;  // from, and to whom
+  edges.reserve(nodes_.size() * 2);
   Uses uses;
   uses.first_.assign(nodes_.size() + 1, 0);
-  for (const Node& n : nodes_) {
-    for (const Endpoint e : n.inputs) ++uses.first_[e.node.index + 1];
-    for (const NodeId c : n.controls) ++uses.first_[c.index + 1];
-  }
-  for (std::size_t i = 1; i < uses.first_.size(); ++i) uses.first_[i] += uses.first_[i - 1];
-  uses.uses_.resize(uses.first_.back());
-  std::vector<std::size_t> at(uses.first_.begin(), uses.first_.end() - 1);
   for (std::int32_t i = 0; i < size(); ++i) {
     const Node& n = nodes_[i];
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
-      uses.uses_[at[n.inputs[k].node.index]++] = {NodeId{i}, static_cast<int>(k)};
+      edges.emplace_back(n.inputs[k].node.index, Use{NodeId{i}, static_cast<int>(k)});
     }
-    for (const NodeId c : n.controls) uses.uses_[at[c.index]++] = {NodeId{i}, -1};
+    for (const NodeId c : n.controls) edges.emplace_back(c.index, Use{NodeId{i}, -1});
   }
+  for (const auto& [from, use] : edges) ++uses.first_[static_cast<std::size_t>(from) + 1];
+  for (std::size_t i = 1; i < uses.first_.size(); ++i) uses.first_[i] += uses.first_[i - 1];
+  uses.uses_.resize(edges.size());
+  std::vector<std::size_t> at(uses.first_.begin(), uses.first_.end() - 1);
+  for (const auto& [from, use] : edges) uses.uses_[at[static_cast<std::size_t>(from)]++] = use;
   return uses;
 }
 
@@ -105,16 +110,19 @@ Result<std::vector<NodeId>> Graph::topological_order() const {
     for (std::int32_t i = 0; i < size(); ++i) order.push_back(NodeId{i});
     return order;
   }
+  const Uses uses = consumers();
   std::vector<std::int32_t> pending(nodes_.size(), 0);
+  std::vector<char> closes(nodes_.size(), 0);
   for (std::int32_t i = 0; i < size(); ++i) {
-    const auto count = [&](NodeId from) { pending[i] += nodes_[from.index].op->closes_loop ? 0 : 1; };
-    for (const Endpoint e : nodes_[i].inputs) count(e.node);
-    for (const NodeId c : nodes_[i].controls) count(c);
+    closes[i] = nodes_[i].op->closes_loop ? 1 : 0;
+    if (closes[i] != 0) continue;
+    for (const Use& use : uses[i]) ++pending[use.node.index];
+  }
+  for (std::int32_t i = 0; i < size(); ++i) {
     if (pending[i] == 0) order.push_back(NodeId{i});
   }
-  const Uses uses = consumers();
   for (std::size_t at = 0; at < order.size(); ++at) {
-    if (nodes_[order[at].index].op->closes_loop) continue;
+    if (closes[order[at].index] != 0) continue;
     for (const Use& use : uses[order[at].index]) {
       if (--pending[use.node.index] == 0) order.push_back(use.node);
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string_view>
 
 #include "argosy/passes/has_op.h"
@@ -44,13 +45,14 @@ Result<int> bypass_identities(StepGraph& step) {
     return among(kReductions, op.name) || among(kReshapers, op.name);
   };
   if (!has_op(graph, may_change_nothing)) return 0;
-  ARGOSY_ASSIGN_OR_RETURN(const auto order, graph.topological_order());
-  const Graph::Uses uses = graph.consumers();
+  ARGOSY_ASSIGN_OR_RETURN(const auto order, step.order());
+  std::optional<Graph::Uses> uses;  // before the first change
   int bypassed = 0;
   for (const NodeId id : order) {
     const Node& n = graph.node(id);
     if (!changes_nothing(graph, n) || !may_go(graph, n)) continue;
-    const auto readers = uses[id.index];
+    if (!uses) uses = graph.consumers();
+    const auto readers = (*uses)[id.index];
     const bool waited_for =
         std::any_of(readers.begin(), readers.end(), [](const Graph::Use& u) { return u.input < 0; }) ||
         std::find(step.targets.begin(), step.targets.end(), id) != step.targets.end();

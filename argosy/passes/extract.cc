@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "argosy/passes/follow_forward.h"
 
@@ -16,15 +17,19 @@ namespace {
 // order, in which memory is read from one end to the other; only what is met out of order is followed at once.
 class NeededNodes {
  public:
-  using Replaced = std::unordered_map<NodeId, NodeId>;
+  // `replaced`: as StepGraph's.
   NeededNodes(const Graph& graph, const std::vector<NodeId>& order, std::span<const Endpoint> feeds,
-              const Replaced& replaced)
+              std::span<const std::pair<NodeId, NodeId>> replaced)
       : graph_(graph),
-        replaced_(replaced),
         feeds_(feeds.begin(), feeds.end()),
         fed_(static_cast<std::size_t>(graph.size()), 0),
         state_(static_cast<std::size_t>(graph.size()), kUnseen) {
     for (const Endpoint e : feeds) fed_[static_cast<std::size_t>(e.node.index)] = 1;
+    if (!replaced.empty()) instead_.resize(state_.size());
+    for (const auto& [old, fresh] : replaced) {
+      NodeId& instead = instead_[static_cast<std::size_t>(old.index)];
+      if (instead.index < 0) instead = fresh;
+    }
     if (!std::is_sorted(order.begin(), order.end())) {
       position_.resize(order.size());
       for (std::size_t p = 0; p < order.size(); ++p) position_[order[p].index] = static_cast<std::int32_t>(p);
@@ -79,9 +84,8 @@ class NeededNodes {
       if (!is_fed(e)) need(e.node);
     }
     for (const NodeId c : n.controls) {
-      const auto instead = replaced_.empty() ? replaced_.end() : replaced_.find(c);
-      if (instead != replaced_.end()) {
-        need(instead->second);
+      if (!instead_.empty() && instead_[static_cast<std::size_t>(c.index)].index >= 0) {
+        need(instead_[static_cast<std::size_t>(c.index)]);
       } else if (!all_fed(c)) {
         need(c);
       }
@@ -102,10 +106,10 @@ class NeededNodes {
   }
 
   const Graph& graph_;
-  const Replaced& replaced_;
   const std::unordered_set<Endpoint> feeds_;
   std::vector<char> fed_;               // by node: some output is
   std::vector<char> state_;             // by node
+  std::vector<NodeId> instead_;         // by node: what stands in its place; empty when nothing was replaced
   std::vector<std::int32_t> position_;  // by node: in the order; empty when that is the nodes' own
   std::int32_t at_ = 0;                 // nodes from this position on have been passed
   std::vector<NodeId> late_;            // needed, passed and not followed
@@ -194,6 +198,13 @@ class Copier {
 
 }  // namespace
 
+Result<std::vector<NodeId>> StepGraph::order() const {
+  if (ordered != graph.size()) return graph.topological_order();
+  std::vector<NodeId> order(static_cast<std::size_t>(ordered));
+  for (std::int32_t i = 0; i < ordered; ++i) order[static_cast<std::size_t>(i)] = NodeId{i};
+  return order;
+}
+
 Result<StepGraph> extract_step(const Graph& graph, const StepSignature& signature) {
   StepGraph step{Graph(graph.ops()), {}, {}, {}};
   ARGOSY_ASSIGN_OR_RETURN(const auto order, graph.topological_order());
@@ -209,6 +220,7 @@ Result<StepGraph> extract_step(const Graph& graph, const StepSignature& signatur
     step.fetches.push_back(e.index == Value::kControl ? Endpoint{copier.map(e.node), e.index} : copier.map(e));
   }
   for (const NodeId t : signature.targets) step.targets.push_back(copier.map(t));
+  step.ordered = step.graph.size();
   return step;
 }
 
@@ -216,15 +228,16 @@ Status drop_dead_nodes(StepGraph& step) {
   StepSignature signature{.fetches = step.fetches, .targets = step.targets};
   // The feeds stay even when nothing reads them: they are the step's parameters.
   signature.targets.insert(signature.targets.end(), step.feeds.begin(), step.feeds.end());
-  const std::unordered_map<NodeId, NodeId> replaced(step.replaced.begin(), step.replaced.end());
-  step.replaced.clear();
-  ARGOSY_ASSIGN_OR_RETURN(auto order, step.graph.topological_order());
+  const auto replaced = std::exchange(step.replaced, {});
+  ARGOSY_ASSIGN_OR_RETURN(auto order, step.order());
   const std::vector<char> needed = NeededNodes(step.graph, order, {}, replaced).find(signature, order);
   std::erase_if(order, [&](NodeId id) { return !needed[id.index]; });
   if (static_cast<int>(order.size()) == step.graph.size() && std::is_sorted(order.begin(), order.end())) {
+    step.ordered = step.graph.size();
     return ok_status();
   }
   ARGOSY_ASSIGN_OR_RETURN(const auto moved, step.graph.keep(order));
+  step.ordered = step.graph.size();
   for (NodeId& feed : step.feeds) feed = moved[feed.index];
   for (NodeId& target : step.targets) target = moved[target.index];
   for (Endpoint& fetch : step.fetches) fetch.node = moved[fetch.node.index];

@@ -19,7 +19,7 @@ class Folder {
   explicit Folder(StepGraph& step) : graph_(step.graph), step_(step) {}
 
   Result<int> run() {
-    ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
+    ARGOSY_ASSIGN_OR_RETURN(const auto order, step_.order());
     if (has_op(graph_, [](const OpDef& op) { return op.flow == Flow::kSwitch; })) find_maybe_dead(order);
     int folded = 0;
     for (const NodeId id : order) {

@@ -29,7 +29,7 @@ class ElementwiseFuser {
 
   // Groups grow against the direction of data: a node joins the group of one of its readers.
   Result<int> run() {
-    ARGOSY_ASSIGN_OR_RETURN(order_, graph_.topological_order());
+    ARGOSY_ASSIGN_OR_RETURN(order_, step_.order());
     for (auto id = order_.rbegin(); id != order_.rend(); ++id) {
       if (!may_join(*id)) continue;
       if (!join_a_reader(*id)) {
@@ -68,8 +68,8 @@ class ElementwiseFuser {
     const Node& n = graph_.node(id);
     const bool bias = n.op->name == "BiasAdd" && n.attrs.get_or<std::string>("data_format", "NHWC") == "NHWC";
     if ((!n.op->elementwise && !bias) || n.op->stateful || n.output_dtypes.size() != 1 || n.inputs.empty() ||
-        n.inputs.size() > 3 || !n.controls.empty() || !n.output_refs.empty() || !n.colocation().empty() ||
-        n.attrs.get_or("Truncate", false)) {
+        n.inputs.size() > 3 || !n.controls.empty() || !n.output_refs.empty() ||
+        (n.attrs.find("_class") != nullptr && !n.colocation().empty()) || n.attrs.get_or("Truncate", false)) {
       return false;
     }
     const PartialShape& shape = n.output_shapes[0];

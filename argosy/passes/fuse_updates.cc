@@ -4,10 +4,11 @@
 #include <functional>
 #include <optional>
 #include <set>
+#include <span>
 #include <unordered_map>
 
+#include "argosy/base/small_vector.h"
 #include "argosy/ops/optimizer/many.h"
-#include "argosy/passes/has_op.h"
 
 namespace argosy {
 
@@ -24,50 +25,52 @@ class UpdateFuser {
  public:
   using StartsOnly = std::function<bool(const std::string& device)>;
   UpdateFuser(StepGraph& step, const StartsOnly& starts_only)
-      : graph_(step.graph), step_(step), starts_only_(starts_only), uses_(graph_.consumers()) {
+      : graph_(step.graph), step_(step), starts_only_(starts_only) {
     for (const Endpoint e : step.fetches) fetched_.insert(e.node);
   }
 
   Result<int> run() {
-    // Updates of two branches are never both due.
-    for (const Node& n : graph_.nodes()) {
-      if (n.op->flow != Flow::kNone) return 0;
-    }
-    std::vector<NodeId> candidates;
+    std::vector<NodeId> updates;
     for (std::int32_t i = 0; i < graph_.size(); ++i) {
-      if (may_join(NodeId{i})) candidates.push_back(NodeId{i});
+      const OpDef& op = *graph_.node(NodeId{i}).op;
+      if (op.flow != Flow::kNone) return 0;  // updates of two branches are never both due
+      if (parts_of(op) != nullptr) updates.push_back(NodeId{i});
     }
-    if (candidates.size() < 2) return 0;
-    const std::vector<char> after = reached_from(candidates);
-    for (const NodeId id : candidates) {
-      if (!after[id.index]) group_of(id).push_back(id);
-    }
+    if (updates.size() < 2) return 0;
+    uses_ = graph_.consumers();
+    std::erase_if(updates, [&](NodeId id) { return !consider(id); });
+    if (updates.size() < 2) return 0;
+    const std::vector<char> after = reached_from(updates);
     int fused = 0;
-    for (const std::vector<NodeId>& members : groups_) {
-      std::vector<NodeId> part;
-      std::size_t bytes = 0;
-      const auto close = [&]() -> Status {
-        if (part.size() > 1) {
-          ARGOSY_RETURN_IF_ERROR(fuse(part));
-          fused += static_cast<int>(part.size());
+    for (std::vector<Member>& group : groups_) {
+      std::erase_if(group, [&](const Member& m) { return after[m.id.index] != 0; });
+      if (group.empty()) continue;
+      const std::size_t most = started(group.front().id) ? kMostBytesStarted : kMostBytes;
+      for (std::size_t first = 0; first < group.size();) {
+        std::size_t bytes = 0, end = first;
+        while (end < group.size() && (end == first || bytes + group[end].bytes <= most) && end - first < kMostMembers) {
+          bytes += group[end++].bytes;
         }
-        part.clear();
-        bytes = 0;
-        return ok_status();
-      };
-      for (const NodeId id : members) {
-        const std::size_t more = gradient_bytes(id);
-        const std::size_t most = started(id) ? kMostBytesStarted : kMostBytes;
-        if (bytes + more > most || part.size() == kMostMembers) ARGOSY_RETURN_IF_ERROR(close());
-        part.push_back(id);
-        bytes += more;
+        if (end - first > 1) {
+          ARGOSY_RETURN_IF_ERROR(fuse(std::span(group).subspan(first, end - first)));
+          fused += static_cast<int>(end - first);
+        }
+        first = end;
       }
-      ARGOSY_RETURN_IF_ERROR(close());
     }
     return fused;
   }
 
  private:
+  // What is asked of an update more than once, remembered: it lies far from what it updates and what it reads.
+  struct Member {
+    NodeId id;
+    std::size_t bytes = 0;  // of its gradient
+    Endpoint gradient;
+    SmallVector<Endpoint, 3> variables;
+    bool waits = false;  // for other nodes
+  };
+
   // The device a node asks for, be it by standing beside another one; null: that is not known.
   const std::string* asked(NodeId id) const {
     for (int beside = 0; beside < 8; ++beside) {
@@ -101,14 +104,6 @@ class UpdateFuser {
     if (fresh) known->second = starts_only_(*device);
     return known->second;
   }
-  Endpoint gradient_of(NodeId id) const {
-    const Node& n = graph_.node(id);
-    return n.inputs[parts_of(*n.op)->gradient];
-  }
-  std::size_t gradient_bytes(NodeId id) const {
-    const Endpoint g = gradient_of(id);
-    return static_cast<std::size_t>(graph_.shape(g).elements()) * element_bytes(graph_.dtype(g));
-  }
   // The one attribute that chooses among variants of a rule, when it is set.
   std::string flag_of(const Node& n) const {
     for (const AttrDef& a : n.op->attr_defs) {
@@ -116,42 +111,50 @@ class UpdateFuser {
     }
     return "";
   }
+
   // Same rule, same numbers, same place.
   bool alike(NodeId a, NodeId b) const {
     const Node &m = graph_.node(a), &n = graph_.node(b);
     if (m.op != n.op || *asked(a) != *asked(b)) return false;
-    for (const int s : parts_of(*n.op)->scalars) {
+    const ApplyParts& parts = *parts_of(*n.op);
+    for (const int s : parts.scalars) {
       if (m.inputs[s] != n.inputs[s]) return false;
     }
-    return m.attrs.begin() == n.attrs.begin() ||  // they share them
-           (m.attrs.get_type("T") == n.attrs.get_type("T") && flag_of(m) == flag_of(n));
+    return graph_.dtype(m.inputs[parts.gradient]) == graph_.dtype(n.inputs[parts.gradient]) && flag_of(m) == flag_of(n);
   }
-  std::vector<NodeId>& group_of(NodeId id) {
+  std::vector<Member>& group_of(NodeId id) {
     const Node& n = graph_.node(id);
     std::size_t hash = std::hash<const void*>()(n.op);
     for (const int s : parts_of(*n.op)->scalars) hash = hash * 31 + std::hash<Endpoint>()(n.inputs[s]);
     const auto [first, last] = groups_by_hash_.equal_range(hash);
-    const auto found = std::find_if(first, last, [&](const auto& g) { return alike(groups_[g.second].front(), id); });
+    const auto found =
+        std::find_if(first, last, [&](const auto& g) { return alike(groups_[g.second].front().id, id); });
     if (found != last) return groups_[found->second];
     groups_by_hash_.emplace(hash, groups_.size());
     return groups_.emplace_back();
   }
 
-  bool may_join(NodeId id) const {
+  // Puts the update into a group, if it may join one.
+  bool consider(NodeId id) {
     const Node& n = graph_.node(id);
-    const ApplyParts* const parts = parts_of(*n.op);
-    if (parts == nullptr || fetched_.contains(id) || n.attrs.find("T") == nullptr) return false;
-    const PartialShape& shape = graph_.shape(n.inputs[parts->gradient]);
+    const ApplyParts& parts = *parts_of(*n.op);
+    if (fetched_.contains(id) || n.op->attr("T") == nullptr) return false;
+    Member member{.id = id, .gradient = n.inputs[parts.gradient], .waits = !n.controls.empty()};
+    const PartialShape& shape = graph_.shape(member.gradient);
     if (!shape.is_full()) return false;
-    if (started(id) ? gradient_bytes(id) >= kMostBytesStarted : shape.elements() >= kMostElements) return false;
+    member.bytes = static_cast<std::size_t>(shape.elements()) * element_bytes(graph_.dtype(member.gradient));
+    if (started(id) ? member.bytes >= kMostBytesStarted : shape.elements() >= kMostElements) return false;
     // All of it in one place: an op of many variables would pull them together.
     const std::string* const place = asked(id);
-    for (int v = 0; v < parts->variables; ++v) {
+    for (int v = 0; v < parts.variables; ++v) {
       const std::string* const with = place != nullptr ? asked(n.inputs[v].node) : nullptr;
       if (with == nullptr || *with != *place) return false;
+      member.variables.push_back(n.inputs[v]);
     }
     const auto uses = uses_[id.index];
-    return std::all_of(uses.begin(), uses.end(), [](const Graph::Use& u) { return u.input < 0; });
+    if (std::any_of(uses.begin(), uses.end(), [](const Graph::Use& u) { return u.input >= 0; })) return false;
+    group_of(id).push_back(std::move(member));
+    return true;
   }
 
   // What runs after any of them, themselves aside.
@@ -168,32 +171,40 @@ class UpdateFuser {
     return reached;
   }
 
-  Status fuse(const std::vector<NodeId>& members) {
-    const Node& first = graph_.node(members.front());
+  Status fuse(std::span<const Member> members) {
+    const Node& first = graph_.node(members.front().id);
     const ApplyParts parts = *parts_of(*first.op);
     NodeSpec spec{.name = graph_.unique_name(str_cat(first.name, "/fused")),
                   .op = first.op->name.starts_with("Resource") ? "_ResourceApplyMany" : "_ApplyMany",
-                  .device = *asked(members.front())};
-    for (const NodeId m : members) {
-      const Node& n = graph_.node(m);
-      spec.inputs.insert(spec.inputs.end(), n.inputs.begin(), n.inputs.begin() + parts.variables);
+                  .device = *asked(members.front().id)};
+    spec.inputs.reserve(members.size() * (static_cast<std::size_t>(parts.variables) + 1) + parts.scalars.size());
+    for (const Member& m : members) {
+      spec.inputs.insert(spec.inputs.end(), m.variables.begin(), m.variables.end());
+      if (!m.waits) continue;
+      const Node& n = graph_.node(m.id);
       spec.controls.insert(spec.controls.end(), n.controls.begin(), n.controls.end());
     }
     const std::size_t variables = spec.inputs.size();
     for (const int s : parts.scalars) spec.inputs.push_back(first.inputs[s]);
-    for (const NodeId m : members) spec.inputs.push_back(gradient_of(m));
+    for (const Member& m : members) spec.inputs.push_back(m.gradient);
     spec.attrs = {{"op", first.op->name},
                   {"T", first.attrs.get_type("T")},
                   {"N", variables},
                   {"M", spec.inputs.size() - variables},
                   {"flag", flag_of(first)}};
     ARGOSY_ASSIGN_OR_RETURN(const NodeId id, graph_.add_node(std::move(spec)));
-    for (const NodeId m : members) {
-      step_.replaced.emplace_back(m, id);
-      for (const Graph::Use& u : uses_[m.index]) graph_.add_control_input(u.node, id);
+    NodeId told;  // mostly one node waits for them all
+    for (const Member& m : members) {
+      step_.replaced.emplace_back(m.id, id);
+      for (const Graph::Use& u : uses_[m.id.index]) {
+        if (u.node != told) graph_.add_control_input(u.node, id);
+        told = u.node;
+      }
     }
     for (NodeId& target : step_.targets) {
-      if (std::binary_search(members.begin(), members.end(), target)) target = id;
+      const auto at = std::lower_bound(members.begin(), members.end(), target,
+                                       [](const Member& m, NodeId wanted) { return m.id < wanted; });
+      if (at != members.end() && at->id == target) target = id;
     }
     return ok_status();
   }
@@ -201,9 +212,9 @@ class UpdateFuser {
   Graph& graph_;
   StepGraph& step_;
   const StartsOnly& starts_only_;
-  const Graph::Uses uses_;
+  Graph::Uses uses_;
   std::set<NodeId> fetched_;
-  std::vector<std::vector<NodeId>> groups_;
+  std::vector<std::vector<Member>> groups_;
   std::unordered_multimap<std::size_t, std::size_t> groups_by_hash_;
   // Answers given already.
   mutable std::unordered_map<const OpDef*, std::optional<ApplyParts>> parts_;
@@ -216,7 +227,6 @@ class UpdateFuser {
 
 Result<int> fuse_updates(StepGraph& step, const std::function<bool(const std::string& device)>& starts_only) {
   if (step.graph.ops().find("_ApplyMany") == nullptr) return 0;
-  if (!has_op(step.graph, [](const OpDef& op) { return apply_parts(op).has_value(); })) return 0;
   return UpdateFuser(step, starts_only).run();
 }
 

@@ -98,7 +98,7 @@ class Seen {
 
 Result<int> merge_equal_nodes(StepGraph& step) {
   Graph& graph = step.graph;
-  ARGOSY_ASSIGN_OR_RETURN(const auto order, graph.topological_order());
+  ARGOSY_ASSIGN_OR_RETURN(const auto order, step.order());
   std::optional<Graph::Uses> uses;  // before the first change
   Hasher hash;
   Seen seen(static_cast<std::size_t>(graph.size()));

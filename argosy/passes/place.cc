@@ -86,9 +86,12 @@ class Placer {
  private:
   Status read_requests() {
     for (const DeviceSpec& d : options_.devices) names_.push_back(d.name.to_string());
+    traits_of_.reserve(static_cast<std::size_t>(graph_.size()));
     std::unordered_map<std::string_view, std::int32_t> parsed;
     for (int i = 0; i < graph_.size(); ++i) {
       const Node& n = graph_.nodes()[i];
+      traits_of_.push_back(&traits_of(*n.op));
+      if (n.op->stateful && n.inputs.empty()) sources_.push_back(NodeId{i});
       if (n.device.empty()) continue;
       auto [entry, fresh] = parsed.try_emplace(n.device);
       if (fresh) {
@@ -110,7 +113,7 @@ class Placer {
     for (int i = 0; i < graph_.size(); ++i) {
       const Node& n = graph_.nodes()[i];
       std::vector<bool> refs;
-      const OpTraits& traits = traits_of(*n.op);
+      const OpTraits& traits = *traits_of_[static_cast<std::size_t>(i)];
       if (traits.takes_refs) {
         ARGOSY_ASSIGN_OR_RETURN(const auto dtypes, arg_dtypes(n.op->input_args, n.attrs, &refs));
       }
@@ -146,6 +149,7 @@ class Placer {
     bool takes_refs = false;
     bool may_take_handles = false;  // references or resources
     std::vector<char> has_kernel;   // by device
+    std::vector<char> may_go;       // by device: has one, and is not TensorFlow's for CPUs only
   };
   const OpTraits& traits_of(const OpDef& op) {
     if (&op == last_op_) return *last_traits_;
@@ -155,7 +159,10 @@ class Placer {
       traits.takes_refs = op.has_ref_input();
       traits.may_take_handles = std::any_of(op.input_args.begin(), op.input_args.end(),
                                             [&](const ArgDef& a) { return a.is_ref || may_be_resource(op, a); });
-      for (const DeviceSpec& d : options_.devices) traits.has_kernel.push_back(options_.has_kernel(op, d) ? 1 : 0);
+      for (const DeviceSpec& d : options_.devices) {
+        traits.has_kernel.push_back(options_.has_kernel(op, d) ? 1 : 0);
+        traits.may_go.push_back(traits.has_kernel.back() != 0 && !(op.cpu_only && d.is_gpu()) ? 1 : 0);
+      }
     }
     last_op_ = &op;
     last_traits_ = &known->second;
@@ -167,11 +174,10 @@ class Placer {
     const std::size_t devices = options_.devices.size();
     capable_.assign(static_cast<std::size_t>(graph_.size()) * devices, 1);
     for (int i = 0; i < graph_.size(); ++i) {
-      const OpDef& op = *graph_.nodes()[i].op;
-      const std::vector<char>& has_kernel = traits_of(op).has_kernel;
+      const std::vector<char>& may_go = traits_of_[static_cast<std::size_t>(i)]->may_go;
       char* const group = &capable_[static_cast<std::size_t>(groups_.find(i)) * devices];
       for (std::size_t d = 0; d < devices; ++d) {
-        if (has_kernel[d] == 0 || (op.cpu_only && options_.devices[d].is_gpu())) group[d] = 0;
+        group[d] &= may_go[d];
         if (!group[d] || !options_.refuses) continue;
         std::string why = options_.refuses(graph_.nodes()[i], options_.devices[d]);
         if (why.empty()) continue;
@@ -185,14 +191,13 @@ class Placer {
   // Per group: the device of what its handles name, if it can go there at all.
   void find_homes() {
     if (!options_.home) return;
-    for (int i = 0; i < graph_.size(); ++i) {
-      const Node& n = graph_.nodes()[i];
-      const bool handle = n.op->stateful && n.inputs.empty() && n.output_dtypes.size() == 1 &&
-                          (n.output_is_ref(0) || n.output_dtypes[0] == DType::kResource);
+    for (const NodeId id : sources_) {
+      const Node& n = graph_.node(id);
+      const bool handle = n.output_dtypes.size() == 1 && (n.output_is_ref(0) || n.output_dtypes[0] == DType::kResource);
       if (!handle) continue;
       const int home = options_.home(n);
       if (home < 0) continue;
-      const int root = groups_.find(i);
+      const int root = groups_.find(id.index);
       const DeviceName& request = groups_.request(root);
       const bool may = options_.allow_soft_placement || request.matches(options_.devices[home].name);
       if (!may) continue;
@@ -202,7 +207,8 @@ class Placer {
     // A user that TensorFlow has on CPUs only goes along where there is a kernel for it after all.
     for (int i = 0; i < graph_.size() && !homes_.empty(); ++i) {
       int& home = homes_[static_cast<std::size_t>(groups_.find(i))];
-      if (home >= 0 && traits_of(*graph_.nodes()[i].op).has_kernel[static_cast<std::size_t>(home)] == 0) home = -1;
+      if (home < 0) continue;
+      if (traits_of_[static_cast<std::size_t>(i)]->has_kernel[static_cast<std::size_t>(home)] == 0) home = -1;
     }
   }
   int home_of(int root) const { return homes_.empty() ? -1 : homes_[static_cast<std::size_t>(root)]; }
@@ -339,6 +345,8 @@ class Placer {
   std::vector<std::string> names_;
   std::vector<char> capable_;  // by root of a group, then by device
   std::unordered_map<const OpDef*, OpTraits> traits_;
+  std::vector<const OpTraits*> traits_of_;  // by node
+  std::vector<NodeId> sources_;             // stateful nodes without inputs: handles are among them
   std::int32_t lives_there_ = 0;
   const OpDef* last_op_ = nullptr;
   const OpTraits* last_traits_ = nullptr;

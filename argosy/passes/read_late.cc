@@ -131,7 +131,7 @@ Result<int> read_late(StepGraph& step) {
   bool any = false;
   for (int i = 0; i < step.graph.size() && !any; ++i) any = has_variables(step.graph.node(NodeId{i}));
   if (!any) return 0;
-  ARGOSY_ASSIGN_OR_RETURN(auto order, step.graph.topological_order());
+  ARGOSY_ASSIGN_OR_RETURN(auto order, step.order());
   return ReadLate(step, std::move(order)).run();
 }
 

@@ -181,7 +181,7 @@ class Relaxer {
 Result<int> relax_order(StepGraph& step) {
   const auto& nodes = step.graph.nodes();
   if (std::all_of(nodes.begin(), nodes.end(), [](const Node& n) { return n.controls.empty(); })) return 0;
-  ARGOSY_ASSIGN_OR_RETURN(auto order, step.graph.topological_order());
+  ARGOSY_ASSIGN_OR_RETURN(auto order, step.order());
   return Relaxer(step, std::move(order)).run();
 }
 

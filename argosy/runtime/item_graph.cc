@@ -63,7 +63,7 @@ class Builder {
     items_.root.reserve(n);
     items_.forwarded.reserve(n);
     reads_.reserve(2 * n);
-    ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
+    ARGOSY_ASSIGN_OR_RETURN(const auto order, feeds_.order());
     for (const NodeId id : order) ARGOSY_RETURN_IF_ERROR(add(id));
     ARGOSY_RETURN_IF_ERROR(close_loops());
     for (const NodeId arg : feeds_.feeds) step_.feed_slots.push_back(first_slot_[arg.index]);

@@ -43,7 +43,9 @@ std::optional<Json> to_json(const Tensor& t) {
   return json;
 }
 
-Json to_json(const PartialShape& shape) { return shape.has_rank() ? Json(std::vector<std::int64_t>(shape.sizes())) : Json(nullptr); }
+Json to_json(const PartialShape& shape) {
+  return shape.has_rank() ? Json(std::vector<std::int64_t>(shape.sizes())) : Json(nullptr);
+}
 
 // {"kind": value}, so that the reader need not guess an empty list's kind.
 std::optional<Json> to_json(const AttrValue& value) {
