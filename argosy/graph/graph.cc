@@ -263,6 +263,8 @@ Result<NodeId> Graph::add_node(NodeSpec spec) {
 
 Result<NodeId> Graph::push(Node node, bool inferring) {
   const NodeId id{static_cast<std::int32_t>(nodes_.size())};
+  // Fourfold: making room means hashing every name again.
+  if (names_.size() >= names_.bucket_count()) names_.reserve(names_.size() * 4);
   const auto [entry, fresh] = names_.try_emplace(node.name);
   if (entry->second.node.index >= 0) {
     return already_exists("there is a node \"", node.name, "\" already").with_id("ARG-GRAPH-003");
