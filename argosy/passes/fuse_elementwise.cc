@@ -68,8 +68,7 @@ class ElementwiseFuser {
     const Node& n = graph_.node(id);
     const bool bias = n.op->name == "BiasAdd" && n.attrs.get_or<std::string>("data_format", "NHWC") == "NHWC";
     if ((!n.op->elementwise && !bias) || n.op->stateful || n.output_dtypes.size() != 1 || n.inputs.empty() ||
-        n.inputs.size() > 3 || !n.controls.empty() || !n.output_refs.empty() ||
-        (n.attrs.find("_class") != nullptr && !n.colocation().empty()) || n.attrs.get_or("Truncate", false)) {
+        n.inputs.size() > 3 || !n.controls.empty() || !n.output_refs.empty()) {
       return false;
     }
     const PartialShape& shape = n.output_shapes[0];
@@ -85,6 +84,12 @@ class ElementwiseFuser {
     const auto uses = uses_[id.index];
     return std::all_of(uses.begin(), uses.end(), [](const Graph::Use& u) { return u.input >= 0; }) &&
            fused_function(n.op->name, dtypes, n.output_dtypes[0]).has_value();
+  }
+
+  // The rest of it, which is asked when two are about to meet: attributes lie far away, and most nodes stay alone.
+  bool attrs_allow(NodeId id) const {
+    const Node& n = graph_.node(id);
+    return (n.attrs.find("_class") == nullptr || n.colocation().empty()) && !n.attrs.get_or("Truncate", false);
   }
 
   bool join_a_reader(NodeId id) {
@@ -103,7 +108,8 @@ class ElementwiseFuser {
     std::vector<NodeId>& members = groups_[static_cast<std::size_t>(g)];
     const Node &n = graph_.node(id), &first = graph_.node(members.front());
     if (n.device != first.device || !(n.output_shapes[0] == first.output_shapes[0])) return false;
-    if (members.size() >= kMostSteps) return false;
+    if (members.size() >= kMostSteps || !attrs_allow(id)) return false;
+    if (members.size() == 1 && !attrs_allow(members.front())) return false;
     const bool outside = seen_outside(id, g);
     if (outside && (flow_ || reaches(id, g))) return false;
     members.push_back(id);
