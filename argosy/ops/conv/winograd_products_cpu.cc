@@ -10,18 +10,12 @@
 #include <hwy/highway.h>
 
 #include "argosy/base/parallel.h"
+#include "argosy/ops/conv/winograd_factors.inc"
 
 HWY_BEFORE_NAMESPACE();
 namespace argosy {
 namespace HWY_NAMESPACE {
 namespace {
-
-namespace hn = hwy::HWY_NAMESPACE;
-
-// Channels come in multiples of 16.
-using Floats = hn::CappedTag<float, 16>;
-using Vector = hn::Vec<Floats>;
-constexpr int kTile = WinogradTiles::kTile, kProducts = WinogradTiles::kProducts;
 
 // Vectors of outputs that stay in registers, times six rows: targets with 32 registers hold four, others two.
 #if HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM
@@ -30,161 +24,7 @@ constexpr int kVectors = 4;
 constexpr int kVectors = 2;
 #endif
 
-std::int64_t lanes() { return static_cast<std::int64_t>(hn::Lanes(Floats())); }
 std::int64_t panel_width() { return kVectors * lanes(); }
-
-// -------------------------------------------------------------------------------------------- transforms of one line
-
-HWY_INLINE Vector times(float factor, Vector x) { return hn::Mul(hn::Set(Floats(), factor), x); }
-HWY_INLINE Vector plus(Vector sum, float factor, Vector x) { return hn::MulAdd(hn::Set(Floats(), factor), x, sum); }
-
-// Six inputs.
-struct OfInputs {
-  static HWY_INLINE void transform(const Vector* d, Vector* t) {
-    const Vector even = plus(d[4], -4, d[2]), odd = plus(d[3], -4, d[1]);
-    const Vector far_even = hn::Sub(d[4], d[2]), far_odd = hn::Sub(d[3], d[1]);
-    t[0] = hn::Add(plus(times(4, d[0]), -5, d[2]), d[4]);
-    t[1] = hn::Add(even, odd);
-    t[2] = hn::Sub(even, odd);
-    t[3] = plus(far_even, 2, far_odd);
-    t[4] = plus(far_even, -2, far_odd);
-    t[5] = hn::Add(plus(times(4, d[1]), -5, d[3]), d[5]);
-  }
-};
-
-// kTaps of a filter, 2 to 5: its polynomial's values at the points.
-template <int kTaps>
-struct OfTaps {
-  static HWY_INLINE void transform(const Vector* g, Vector* t) {
-    Vector even = g[0], far_even = g[0], odd = g[1], far_odd = hn::Add(g[1], g[1]);
-    if constexpr (kTaps > 2) even = hn::Add(even, g[2]), far_even = plus(far_even, 4, g[2]);
-    if constexpr (kTaps > 3) odd = hn::Add(odd, g[3]), far_odd = plus(far_odd, 8, g[3]);
-    if constexpr (kTaps > 4) even = hn::Add(even, g[4]), far_even = plus(far_even, 16, g[4]);
-    t[0] = times(1.0f / 4, g[0]);
-    t[1] = times(-1.0f / 6, hn::Add(even, odd));
-    t[2] = times(-1.0f / 6, hn::Sub(even, odd));
-    t[3] = times(1.0f / 24, hn::Add(far_even, far_odd));
-    t[4] = times(1.0f / 24, hn::Sub(far_even, far_odd));
-    t[5] = g[kTaps - 1];
-  }
-};
-
-// Six products to kOutputs sums, 2 to 5.
-template <int kOutputs>
-struct OfProducts {
-  static HWY_INLINE void transform(const Vector* m, Vector* y) {
-    const Vector even = hn::Add(m[1], m[2]), odd = hn::Sub(m[1], m[2]);
-    const Vector far_even = hn::Add(m[3], m[4]), far_odd = hn::Sub(m[3], m[4]);
-    y[0] = hn::Add(m[0], hn::Add(even, far_even));
-    y[1] = plus(odd, 2, far_odd);
-    if constexpr (kOutputs > 2) y[2] = plus(even, 4, far_even);
-    if constexpr (kOutputs > 3) y[3] = plus(odd, 8, far_odd);
-    if constexpr (kOutputs > 4) y[4] = plus(even, 16, far_even);
-    y[kOutputs - 1] = hn::Add(y[kOutputs - 1], m[5]);
-  }
-};
-
-// kFrom x kFrom vectors to kTo x kTo: one line's transform down the columns, then along the rows.
-template <class Line, int kFrom, int kTo, class Load, class Store>
-HWY_INLINE void transform_square(const Load& load, const Store& store) {
-  Vector between[kTo][kFrom];
-  for (int x = 0; x < kFrom; ++x) {
-    Vector column[kFrom], changed[kTo];
-    for (int y = 0; y < kFrom; ++y) column[y] = load(y, x);
-    Line::transform(column, changed);
-    for (int y = 0; y < kTo; ++y) between[y][x] = changed[y];
-  }
-  for (int y = 0; y < kTo; ++y) {
-    Vector changed[kTo];
-    Line::transform(between[y], changed);
-    for (int x = 0; x < kTo; ++x) store(y, x, changed[x]);
-  }
-}
-
-// ------------------------------------------------------------------------------------------------- images and filters
-
-struct Place {
-  std::int64_t image, y, x;  // of the tile's first output
-};
-Place place_of(const WinogradTiles& w, std::int64_t tile) {
-  const std::int64_t columns = w.columns(), rows = w.rows();
-  return {tile / columns / rows, tile / columns % rows * w.step(), tile % columns * w.step()};
-}
-
-// kSide x kSide pixels of an image from (y, x) on; those outside point at `zeros`.
-template <int kSide>
-void pixels(const float* image, std::int64_t height, std::int64_t width, std::int64_t channels, std::int64_t y,
-            std::int64_t x, const float* zeros, const float** to) {
-  for (int i = 0; i < kSide; ++i) {
-    for (int j = 0; j < kSide; ++j) {
-      const bool inside = y + i >= 0 && y + i < height && x + j >= 0 && x + j < width;
-      to[i * kSide + j] = inside ? image + ((y + i) * width + x + j) * channels : zeros;
-    }
-  }
-}
-
-// A range of tiles and one of channels.
-struct Part {
-  std::int64_t begin, end, first, channels;
-};
-
-// Tile after tile, its 6x6 pixels as factors: v[product * offset + tile * channels + channel].
-void image_factors(const WinogradTiles& w, const float* image, const float* zeros, const Part& part,
-                   float* HWY_RESTRICT v, std::int64_t offset) {
-  const Floats d;
-  for (std::int64_t tile = part.begin; tile < part.end; ++tile, v += part.channels) {
-    const Place at = place_of(w, tile);
-    const float* from[kProducts];
-    pixels<kTile>(image + at.image * w.in_h * w.in_w * w.in_c, w.in_h, w.in_w, w.in_c, at.y - w.pad_top,
-                  at.x - w.pad_left, zeros, from);
-    for (std::int64_t c = 0; c < part.channels; c += lanes()) {
-      transform_square<OfInputs, kTile, kTile>(
-          [&](int y, int x) { return hn::LoadU(d, from[y * kTile + x] + part.first + c); },
-          [&](int y, int x, Vector value) { hn::StoreU(value, d, v + (y * kTile + x) * offset + c); });
-    }
-  }
-}
-
-// The output's gradient, kStep x kStep of it to a tile, as factors: to[product * offset + tile * channels + channel].
-template <int kStep>
-void gradient_factors(const WinogradTiles& w, const float* dy, const float* zeros, const Part& part,
-                      float* HWY_RESTRICT to, std::int64_t offset) {
-  const Floats d;
-  for (std::int64_t tile = part.begin; tile < part.end; ++tile, to += part.channels) {
-    const Place at = place_of(w, tile);
-    const float* from[kStep * kStep];
-    pixels<kStep>(dy + at.image * w.out_h * w.out_w * w.out_c, w.out_h, w.out_w, w.out_c, at.y, at.x, zeros, from);
-    for (std::int64_t c = 0; c < part.channels; c += lanes()) {
-      transform_square<OfTaps<kStep>, kStep, kTile>(
-          [&](int y, int x) { return hn::LoadU(d, from[y * kStep + x] + part.first + c); },
-          [&](int y, int x, Vector value) { hn::StoreU(value, d, to + (y * kTile + x) * offset + c); });
-    }
-  }
-}
-
-// Input channels [begin, end) of the filter as factors, in panels of outputs: u[product][panel][input][output].
-// `turned`: the filter lies [window, window, out, in] and is turned by half a turn.
-template <int kWindow>
-void filter_factors(const WinogradTiles& w, const float* filter, bool turned, std::int64_t begin, std::int64_t end,
-                    float* HWY_RESTRICT u) {
-  const Floats d;
-  const std::int64_t width = panel_width(), matrix = w.in_c * w.out_c;
-  const auto apart = hn::Mul(hn::Iota(hn::RebindToSigned<Floats>(), 0),
-                             hn::Set(hn::RebindToSigned<Floats>(), static_cast<std::int32_t>(w.in_c)));
-  for (std::int64_t o = 0; o < w.out_c; o += lanes()) {
-    const std::int64_t panel = o / width * width, in_panel = std::min(width, w.out_c - panel);
-    for (std::int64_t i = begin; i < end; ++i) {
-      float* const to = u + panel * w.in_c + i * in_panel + (o - panel);
-      transform_square<OfTaps<kWindow>, kWindow, kTile>(
-          [&](int y, int x) {
-            if (!turned) return hn::LoadU(d, filter + (y * kWindow + x) * matrix + i * w.out_c + o);
-            const std::int64_t tap = (kWindow - 1 - y) * kWindow + kWindow - 1 - x;
-            return hn::GatherIndex(d, filter + tap * matrix + o * w.in_c + i, apart);
-          },
-          [&](int y, int x, Vector value) { hn::StoreU(value, d, to + (y * kTile + x) * matrix); });
-    }
-  }
-}
 
 // ----------------------------------------------------------------------------------------------------------- products
 
@@ -289,7 +129,7 @@ void slide(const WinogradTiles& w, const float* image, const float* filter, bool
            float* scratch) {
   float* const u = scratch;
   parallel_for(w.in_c, 8, [&](std::int64_t begin, std::int64_t end) {
-    filter_factors<kWindow>(w, filter, turned, begin, end, u);
+    filter_factors<kWindow>(w, filter, turned, panel_width(), begin, end, u);
   });
 
   const std::int64_t most = w.slide_block(), width = panel_width();

@@ -1,0 +1,133 @@
+// Winograd's products against sliding windows, for every vector unit this machine has.
+#include "argosy/ops/conv/winograd.h"
+
+#include <gtest/gtest.h>
+
+#include <hwy/targets.h>
+
+#include "argosy/base/parallel.h"
+#include "argosy/ops/evaluate.h"
+#include "argosy/ops/ops.h"
+#include "argosy/testing/op_case.h"
+
+namespace argosy {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+struct Window {
+  std::int64_t batch, height, width, in, out, size;
+  std::string padding = "SAME";
+  Ints pads = {};
+};
+
+Shape image_of(const Window& w) { return {w.batch, w.height, w.width, w.in}; }
+Shape filter_of(const Window& w) { return {w.size, w.size, w.in, w.out}; }
+
+AttrMap attrs_of(const Window& w) {
+  return {{"strides", Ints{1, 1, 1, 1}}, {"padding", w.padding}, {"explicit_paddings", w.pads}};
+}
+
+Tensor numbers(const Shape& shape, std::uint64_t seed, DType dtype = DType::kFloat32) {
+  return cast_to(random_tensor(DType::kFloat32, shape, seed), dtype);
+}
+Tensor sizes(const Shape& shape) {
+  return Tensor::vector(std::vector<std::int32_t>(shape.sizes().begin(), shape.sizes().end()));
+}
+
+// Both ways: what they differ by, or "".
+std::string differs(const std::string& op, AttrMap attrs, const std::vector<Tensor>& inputs, double tolerance) {
+  const OpDef& def = *builtin_ops().find(op);
+  const auto slid = evaluate_op(def, attrs, inputs);
+  attrs.set(kWinogradAttr, true);
+  const auto got = evaluate_op(def, attrs, inputs);
+  if (!slid.ok() || !got.ok()) return str_cat(slid.status().to_string(), "; ", got.status().to_string());
+  return difference((*got)[0], (*slid)[0], tolerance);
+}
+
+// Edges inside tiles, channels that fill no whole panel or block, padding of every kind.
+const Window kWindows[] = {
+    {4, 16, 16, 32, 64, 3},
+    {5, 15, 17, 48, 80, 3},
+    {4, 18, 19, 96, 32, 3, "VALID"},
+    {6, 14, 15, 32, 48, 3, "EXPLICIT", {0, 0, 2, 0, 1, 2, 0, 0}},
+    {4, 14, 14, 32, 64, 5},
+    {3, 13, 16, 80, 48, 5, "VALID"},
+    {2, 12, 11, 32, 112, 5, "EXPLICIT", {0, 0, 4, 1, 0, 3, 0, 0}},
+};
+
+void check_all_products(DType dtype, double tolerance) {
+  for (const Window& w : kWindows) {
+    SCOPED_TRACE(str_cat(image_of(w), filter_of(w), " ", w.padding));
+    const Tensor x = numbers(image_of(w), 1, dtype), f = numbers(filter_of(w), 2, dtype);
+    const auto y = evaluate_op(*builtin_ops().find("Conv2D"), attrs_of(w), {x, f});
+    ASSERT_TRUE(y.ok()) << y.status().to_string();
+    const Tensor dy = numbers((*y)[0].shape(), 3, dtype);
+    EXPECT_EQ(differs("Conv2D", attrs_of(w), {x, f}, tolerance), "");
+    EXPECT_EQ(differs("Conv2DBackpropInput", attrs_of(w), {sizes(image_of(w)), f, dy}, tolerance), "");
+    EXPECT_EQ(differs("Conv2DBackpropFilter", attrs_of(w), {x, sizes(filter_of(w)), dy}, tolerance), "");
+  }
+}
+
+TEST(Winograd, MultipliesAsSlidingDoesOnEveryVectorUnit) {
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    SCOPED_TRACE(hwy::TargetName(target));
+    hwy::SetSupportedTargetsForTest(target);
+    check_all_products(DType::kFloat32, 1e-3);  // of sums of a thousand numbers
+  }
+  hwy::SetSupportedTargetsForTest(0);
+}
+
+TEST(Winograd, SixteenBitFloatsAreMultipliedInThirtyTwo) {
+  check_all_products(DType::kBfloat16, 0.05);
+  check_all_products(DType::kFloat16, 0.01);
+}
+
+TEST(Winograd, FinishesWithBiasAndActivation) {
+  const Window w{4, 15, 14, 32, 48, 5};
+  for (const char* activation : {"", "Relu", "Relu6", "Elu", "LeakyRelu", "Sigmoid", "Tanh"}) {
+    std::vector<std::string> ops = {"BiasAdd"};
+    if (*activation != 0) ops.emplace_back(activation);
+    AttrMap attrs = attrs_of(w);
+    attrs.set("num_args", std::int64_t{1});
+    attrs.set("fused_ops", ops);
+    const std::vector<Tensor> inputs = {numbers(image_of(w), 1), numbers(filter_of(w), 2), numbers({w.out}, 3)};
+    EXPECT_EQ(differs("_FusedConv2D", attrs, inputs, 1e-3), "") << activation;
+  }
+}
+
+TEST(Winograd, HasTheSameBitsOnAnyNumberOfThreads) {
+  const int before = thread_budget();
+  for (const Window& w : kWindows) {
+    AttrMap attrs = attrs_of(w);
+    attrs.set(kWinogradAttr, true);
+    const Tensor x = numbers(image_of(w), 1), f = numbers(filter_of(w), 2);
+    std::vector<std::vector<Tensor>> results;
+    for (const int threads : {1, 2, 3, 7}) {
+      set_thread_budget(threads);
+      const auto y = evaluate_op(*builtin_ops().find("Conv2D"), attrs, {x, f});
+      ASSERT_TRUE(y.ok()) << y.status().to_string();
+      const Tensor dy = numbers((*y)[0].shape(), 3);
+      const auto dx = evaluate_op(*builtin_ops().find("Conv2DBackpropInput"), attrs, {sizes(image_of(w)), f, dy});
+      const auto df = evaluate_op(*builtin_ops().find("Conv2DBackpropFilter"), attrs, {x, sizes(filter_of(w)), dy});
+      ASSERT_TRUE(dx.ok() && df.ok());
+      results.push_back({(*y)[0], (*dx)[0], (*df)[0]});
+      for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(difference(results.back()[i], results[0][i], 0), "") << threads;
+    }
+  }
+  set_thread_budget(before);
+}
+
+TEST(Winograd, TakesWhatItsProductsCan) {
+  const auto pays = [](const Window& w) {
+    const ConvAttrs attrs = read_conv("Conv2D", attrs_of(w)).value();
+    return winograd_pays(attrs, conv_geometry(attrs, image_of(w), filter_of(w)).value());
+  };
+  for (const Window& w : kWindows) EXPECT_TRUE(pays(w)) << str_cat(image_of(w), filter_of(w));
+  EXPECT_FALSE(pays({4, 16, 16, 32, 64, 3, "EXPLICIT", {0, 0, 3, 0, 0, 0, 0, 0}}));  // padding beyond the window
+  EXPECT_FALSE(pays({4, 16, 16, 24, 64, 3}));
+  EXPECT_FALSE(pays({4, 16, 16, 32, 64, 4}));
+}
+
+}  // namespace
+}  // namespace argosy
