@@ -30,7 +30,9 @@ struct Slices {
     if (axis == -1) {
       s.inner = shape.elements();
     } else {
-      if (axis >= shape.rank()) return invalid_argument(op, ": axis ", axis, " of an input of shape ", shape);
+      if (axis < -1 || axis >= shape.rank()) {
+        return invalid_argument(op, ": axis ", axis, " of an input of shape ", shape);
+      }
       s.count = shape[static_cast<int>(axis)];
       for (int i = 0; i < shape.rank(); ++i)
         (i < axis ? s.outer : i > axis ? s.inner : s.outer) *= i == axis ? 1 : shape[i];

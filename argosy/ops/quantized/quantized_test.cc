@@ -120,6 +120,12 @@ TEST(Quantized, OtherRanges) {
              .other_dtypes = false});
     }
   }
+  // Steps too small for single precision: all is nearly 0, and not NaN.
+  check({.op = "Requantize",
+         .inputs = {integers(DType::kQint32, {3}, {0, 1, 1 << 30}), number(0), number(1e-36f), number(-1), number(1)},
+         .attrs = {{"out_type", DType::kQint8}},
+         .expect = {integers(DType::kQint8, {3}, {0, 0, 0}), number(-1), number(1)},
+         .other_dtypes = false});
   for (const auto& [a, b] : {std::pair{-1.0f, 1.0f}, {-100.0f, 20.0f}, {3.0f, 9.0f}, {-5.0f, -4.0f}}) {
     check({.op = "RequantizationRange", .inputs = {x, number(a), number(b)}, .other_dtypes = false});
     check({.op = "QuantizeDownAndShrinkRange",

@@ -63,7 +63,8 @@ float number_for(T q, Range r) {
   if (r.empty()) return r.least;
   const double step = width_of<T>(r) / kSteps<T>;
   const auto narrow = static_cast<float>(step);
-  const auto least = static_cast<double>(std::round(r.least / narrow) * narrow);
+  // A range so narrow that a step is 0 in single precision has no steps to round to.
+  const auto least = static_cast<double>(narrow > 0 ? std::round(r.least / narrow) * narrow : r.least);
   return static_cast<float>(least + (static_cast<double>(q) - kLowest<T>)*step);
 }
 
