@@ -143,7 +143,7 @@ void slide(const WinogradTiles& w, const float* image, const float* filter, bool
     const std::int64_t blocks = (last - first + most - 1) / most, block = (last - first + blocks - 1) / blocks;
     for (std::int64_t begin = first; begin < last; begin += block) {
       const std::int64_t end = std::min(last, begin + block);
-      image_factors(w, image, zeros.data(), {begin, end, 0, w.in_c}, v, image_offset);
+      image_factors<kTile + 1 - kWindow>(w, image, zeros.data(), {begin, end, 0, w.in_c}, v, image_offset);
       for (std::int64_t o = 0; o < w.out_c; o += width) {
         const std::int64_t columns = std::min(width, w.out_c - o);
         for (std::int64_t p = 0; p < kProducts; ++p) {
@@ -188,7 +188,7 @@ void sum_products(const WinogradTiles& w, const float* image, const float* dy, f
       const std::int64_t first = tiles * shard / shards, last = tiles * (shard + 1) / shards;
       for (std::int64_t begin = first; begin < last; begin += Blocks::kSumTiles) {
         const std::int64_t end = std::min(last, begin + Blocks::kSumTiles);
-        image_factors(w, image, zeros.data(), {begin, end, c, rows}, v, Blocks::kFactorOffset);
+        image_factors<kTile + 1 - kWindow>(w, image, zeros.data(), {begin, end, c, rows}, v, Blocks::kFactorOffset);
         gradient_factors<kTile + 1 - kWindow>(w, dy, zeros.data(), {begin, end, k, columns}, y, Blocks::kFactorOffset);
         for (std::int64_t p = 0; p < kProducts; ++p) {
           const Operands operands{end - begin,
