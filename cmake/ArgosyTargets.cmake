@@ -23,16 +23,19 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 
 if(ARGOSY_PRECOMPILE)
   # -pthread: some targets have it from the libraries they use.
+  # ggc-min-heapsize: what is precompiled fills the heap half, and g++ would look through it for garbage once a file.
   target_compile_options(argosy_flags INTERFACE -pthread
-                         $<$<AND:$<CXX_COMPILER_ID:GNU>,$<COMPILE_LANGUAGE:CXX>>:-fpch-preprocess>)
+                         $<$<AND:$<CXX_COMPILER_ID:GNU>,$<COMPILE_LANGUAGE:CXX>>:-fpch-preprocess$<SEMICOLON>--param=ggc-min-heapsize=262144>)
 endif()
 
 find_program(CCACHE ccache)
 if(CCACHE)
   # Paths relative to the source folder, so that every checkout and worktree shares one cache.
-  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1)
+  set(launcher env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1)
   if(ARGOSY_PRECOMPILE)
-    list(APPEND launcher CCACHE_SLOPPINESS=pch_defines,time_macros)  # what ccache asks for with precompiled headers
+    # What ccache asks for with precompiled headers; and their checksums, which it would compute for every file, from beside
+    # them (scripts/rebuild_precompiled.sh).
+    list(APPEND launcher CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_PCH_EXTSUM=1)
   endif()
   list(APPEND launcher ${CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
@@ -63,18 +66,35 @@ function(argosy_precompiled target kind)  # … then the flags of that kind
       target_compile_definitions(${source} PRIVATE GTEST_HAS_PTHREAD=1)
     endif()
   endif()
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL EXECUTABLE AND NOT kind STREQUAL test)
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)  # -fPIC, as the library has it, not -fPIE
+    target_compile_options(${target} PRIVATE -fPIC)
+  endif()
   target_precompile_headers(${target} REUSE_FROM ${source})
 endfunction()
 
+# argosy_quick(target …): code beside the hot path (commands, readers of files, what tests stand on) is compiled for a quick
+# build; -O1 takes two thirds of the time of -O3.
+function(argosy_quick)
+  foreach(target IN LISTS ARGN)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+    argosy_precompiled(${target} engine)
+  endforeach()
+endfunction()
+
 # argosy_library(tensor SOURCES tensor.cc … DEPS argosy_base … LIBS dnnl OPTIONS -f…): one folder, one target, one layer.
+# QUICK: as argosy_quick().
 # Every *_test.cc of the folder goes into one test program, <name>_test.
 function(argosy_library name)
-  cmake_parse_arguments(A "" "" "SOURCES;DEPS;LIBS;OPTIONS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(A "QUICK" "" "SOURCES;DEPS;LIBS;OPTIONS;TEST_DEPS" ${ARGN})
   add_library(argosy_${name} STATIC ${A_SOURCES})
   target_link_libraries(argosy_${name} PUBLIC argosy_flags ${A_DEPS} PRIVATE ${A_LIBS})
   if(A_OPTIONS)
     target_compile_options(argosy_${name} PRIVATE ${A_OPTIONS})
     argosy_precompiled(argosy_${name} ${name} ${A_OPTIONS})
+  elseif(A_QUICK)
+    argosy_quick(argosy_${name})
   else()
     argosy_precompiled(argosy_${name} engine)
   endif()
@@ -117,6 +137,7 @@ function(argosy_kernels_on_host name)
   add_library(${name} MODULE ${A_SOURCES})
   set_source_files_properties(${A_SOURCES} PROPERTIES LANGUAGE CXX)
   target_link_libraries(${name} PRIVATE argosy_flags)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
 # Kernels of kind "cuda", from what argosy_op_families() found. Host side (<family>_cuda.cc): argosy_kernels_cuda, which the
@@ -154,6 +175,7 @@ function(argosy_cuda_kernels)
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/argosy/ops/elementwise/fused_prelude.inc CONTENT "@prelude@" @ONLY)
   add_library(argosy_kernels_cuda STATIC EXCLUDE_FROM_ALL kernels_cuda.cc launching_cuda.cc ${ARGN})
   target_link_libraries(argosy_kernels_cuda PUBLIC argosy_kernels_cpu argosy_comm_cards argosy_device)
+  argosy_quick(argosy_kernels_cuda)
   if(ARGOSY_TESTS)
     argosy_kernels_on_host(argosy_kernels_on_host SOURCES ${sources})
   endif()
@@ -184,12 +206,16 @@ function(argosy_op_families)
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/argosy/ops/families.inc CONTENT "${list}" @ONLY)
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/argosy/ops/families.h CONTENT "${headers}" @ONLY)
   argosy_cuda_kernels(${cuda})
-  # What runs while graphs are built, and plain kernels whose fast sisters serve the common dtypes, are compiled for a
-  # quick build.
-  set(plain ${cpu})
-  list(FILTER plain INCLUDE REGEX "/reference_[a-z0-9_]*\\.cc$")
-  set_source_files_properties(${definitions} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
-  set_source_files_properties(${plain} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>)
+  # Compiled for a quick build: what runs while graphs are built, kernels that keep books rather than compute, and (a
+  # little) those whose time is not their loops', or whose fast sisters serve the common dtypes.
+  string(REPLACE ";" "|" quick "${ARGOSY_QUICK_KERNELS}")
+  string(REPLACE ";" "|" plain "${ARGOSY_PLAIN_KERNELS}")
+  set(quick_cpu ${cpu})
+  set(plain_cpu ${cpu})
+  list(FILTER quick_cpu INCLUDE REGEX "/(${quick})/[a-z0-9_]*\\.cc$")
+  list(FILTER plain_cpu INCLUDE REGEX "/((${plain})/[a-z0-9_]*|[a-z]*/(reference_[a-z0-9_]*|${plain}))\\.cc$")
+  set_source_files_properties(${definitions} ${quick_cpu} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
+  set_source_files_properties(${plain_cpu} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>)
   argosy_library(ops SOURCES ops.cc ${definitions} DEPS argosy_graph)
   argosy_library(kernels_cpu SOURCES kernels_cpu.cc evaluate.cc ${cpu}
                  DEPS argosy_comm argosy_ops argosy_graph argosy_op argosy_onednn argosy_data argosy_tf
@@ -197,6 +223,10 @@ function(argosy_op_families)
                  # Kernels read neither errno nor the floating-point exception flags: loops with sqrt and guarded
                  # divisions become vectors.
                  OPTIONS -fno-math-errno -fno-trapping-math)
+  if(ARGOSY_PRECOMPILE)
+    # Files that would instantiate the same large templates are compiled as one.
+    set_target_properties(argosy_kernels_cpu PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  endif()
   # A test program per family, ops_<family>_test, so that work on one does not build the tests of all.
   foreach(family IN LISTS ARGN)
     argosy_test(ops_${family} SOURCES ${tests_${family}} DEPS argosy_testing)

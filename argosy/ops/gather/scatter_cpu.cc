@@ -33,34 +33,46 @@ Result<Paths> paths_into(std::string_view op, const Shape& tensor, const Shape& 
   return p;
 }
 
-// Calls fn(path, slice number), the latter -1 where the path leads outside.
-template <typename I, typename Fn>
-void follow(const Paths& p, const I* indices, std::int64_t begin, std::int64_t end, Fn&& fn) {
-  for (std::int64_t i = begin; i < end; ++i) {
-    const I* const path = indices + i * p.depth;
-    std::int64_t at = 0;
-    bool inside = true;
-    for (int k = 0; k < p.depth; ++k) {
-      const auto index = static_cast<std::int64_t>(path[k]);
-      inside = inside && index >= 0 && index < p.sizes[k];
-      at += inside ? index * p.strides[k] : 0;
+// The slice that each path leads to, -1 where it leads outside; which the policy must allow. One pass over the indices
+// here, so that what moves the slices is compiled for the dtypes of the slices alone.
+class Places {
+ public:
+  static Result<Places> find(KernelContext& c, std::string_view op, const Paths& p, const Tensor& indices,
+                             const std::string& policy) {
+    Places places;
+    if (p.slice == 0 && p.depth == 0) return places;  // any number of paths to nothing: nothing will be moved
+    const std::optional<std::int64_t> bytes = checked_mul(p.count, sizeof(std::int64_t));
+    if (!bytes) return resource_exhausted(op, ": ", p.count, " paths are more than memory can hold");
+    if (p.count > 0) {
+      ARGOSY_ASSIGN_OR_RETURN(places.memory_, c.scratch(static_cast<std::size_t>(*bytes)));
+      places.slices_ = {reinterpret_cast<std::int64_t*>(places.memory_.data()), static_cast<std::size_t>(p.count)};
     }
-    fn(i, inside ? at : -1);
+    const bool outside_allowed = policy == "IGNORE" || p.depth == 0;  // a path of no indices leads nowhere else
+    ARGOSY_RETURN_IF_ERROR(dispatch<PathIndices>(indices.dtype(), op, [&]<typename I>() -> Status {
+      const I* path = indices.data<I>();
+      for (std::int64_t i = 0; i < p.count; ++i, path += p.depth) {
+        std::int64_t slice = 0;
+        bool inside = true;
+        for (int k = 0; k < p.depth; ++k) {
+          const auto index = static_cast<std::int64_t>(path[k]);
+          inside = inside && index >= 0 && index < p.sizes[k];
+          slice += inside ? index * p.strides[k] : 0;
+        }
+        places.slices_[static_cast<std::size_t>(i)] = inside ? slice : -1;
+        if (inside || outside_allowed) continue;
+        return invalid_argument(op, ": indices[", i, "] = [", str_join(std::vector<std::int64_t>(path, path + p.depth)),
+                                "] does not index into ", p.sizes);
+      }
+      return ok_status();
+    }));
+    return places;
   }
-}
+  std::span<const std::int64_t> slices() const { return slices_; }
 
-template <typename I>
-Status check_paths(std::string_view op, const Paths& p, const Tensor& indices, const std::string& policy) {
-  if (policy == "IGNORE" || p.depth == 0) return ok_status();  // a path of no indices leads nowhere else
-  Status status;
-  const I* const values = indices.data<I>();
-  follow(p, values, 0, p.count, [&](std::int64_t i, std::int64_t at) {
-    if (at >= 0 || !status.ok()) return;
-    std::vector<std::int64_t> path(values + i * p.depth, values + (i + 1) * p.depth);
-    status = invalid_argument(op, ": indices[", i, "] = [", str_join(path), "] does not index into ", p.sizes);
-  });
-  return status;
-}
+ private:
+  Buffer memory_;
+  std::span<std::int64_t> slices_;
+};
 
 // Base of the kernels with a policy for paths that lead outside.
 class WithPolicy : public Kernel {
@@ -83,26 +95,25 @@ class GatherNd final : public WithPolicy {
     const Tensor& indices = c.input(1);
     ARGOSY_ASSIGN_OR_RETURN(const Paths p, paths_into("GatherNd", params.shape(), indices.shape()));
     ARGOSY_ASSIGN_OR_RETURN(const Shape shape, Shape::make(p.slices_shape.span()));
-    return dispatch<PathIndices>(indices.dtype(), "GatherNd", [&]<typename I>() -> Status {
-      ARGOSY_RETURN_IF_ERROR(check_paths<I>("GatherNd", p, indices, policy_));
-      ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
-      if (y->elements() == 0) return ok_status();
-      dispatch_moved(params.dtype(), [&]<typename T>() {
-        const T* const from = params.raw_as<T>();
-        T* const to = y->raw_as<T>();
-        const std::int64_t grain = kPlain ? p.count : std::max<std::int64_t>(1, 16384 / (p.slice + 4 * p.depth + 1));
-        parallel_for(p.count, grain, [&](std::int64_t begin, std::int64_t end) {
-          follow(p, indices.data<I>(), begin, end, [&](std::int64_t i, std::int64_t at) {
-            if (at < 0) {
-              std::fill_n(to + i * p.slice, p.slice, T{});
-            } else {
-              std::copy_n(from + at * p.slice, p.slice, to + i * p.slice);
-            }
-          });
-        });
+    ARGOSY_ASSIGN_OR_RETURN(const Places at, Places::find(c, "GatherNd", p, indices, policy_));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
+    if (y->elements() == 0) return ok_status();
+    dispatch_moved(params.dtype(), [&]<typename T>() {
+      const T* const from = params.raw_as<T>();
+      T* const to = y->raw_as<T>();
+      const std::int64_t grain = kPlain ? p.count : std::max<std::int64_t>(1, 16384 / (p.slice + 4));
+      parallel_for(p.count, grain, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+          const std::int64_t slice = at.slices()[static_cast<std::size_t>(i)];
+          if (slice < 0) {
+            std::fill_n(to + i * p.slice, p.slice, T{});
+          } else {
+            std::copy_n(from + slice * p.slice, p.slice, to + i * p.slice);
+          }
+        }
       });
-      return ok_status();
     });
+    return ok_status();
   }
 };
 
@@ -137,12 +148,14 @@ struct Extreme {
 };
 
 // `to` has the updates applied in the order of the indices: of equal ones the last is the last.
-template <typename I, typename T, typename Apply>
-void scatter(const Paths& p, const I* indices, const T* updates, T* to, Apply apply) {
-  follow(p, indices, 0, p.count, [&](std::int64_t i, std::int64_t at) {
-    if (at < 0) return;
-    for (std::int64_t s = 0; s < p.slice; ++s) apply(to[at * p.slice + s], updates[i * p.slice + s]);
-  });
+template <typename T, typename Apply>
+void scatter(std::span<const std::int64_t> at, std::int64_t slice, const T* updates, T* to, Apply apply) {
+  for (const std::int64_t place : at) {
+    if (place >= 0) {
+      for (std::int64_t s = 0; s < slice; ++s) apply(to[place * slice + s], updates[s]);
+    }
+    updates += slice;
+  }
 }
 
 Status check_updates(std::string_view op, const Paths& p, const Tensor& updates) {
@@ -166,18 +179,16 @@ class ScatterNd final : public WithPolicy {
     ARGOSY_ASSIGN_OR_RETURN(const Shape shape, Shape::make(sizes.span()));
     ARGOSY_ASSIGN_OR_RETURN(const Paths p, paths_into("ScatterNd", shape, indices.shape()));
     ARGOSY_RETURN_IF_ERROR(check_updates("ScatterNd", p, updates));
-    return dispatch<PathIndices>(indices.dtype(), "ScatterNd", [&]<typename I>() -> Status {
-      ARGOSY_RETURN_IF_ERROR(check_paths<I>("ScatterNd", p, indices, policy_));
-      ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
-      fill_zeros(*y);
-      using Types = TypeList<float, double, bfloat16, float16, std::int32_t, std::int64_t, std::uint8_t, std::int8_t,
-                             std::int16_t, std::uint16_t, std::uint32_t, std::uint64_t, std::complex<float>,
-                             std::complex<double>, bool, std::string>;
-      return dispatch<Types>(updates.dtype(), "ScatterNd", [&]<typename T>() {
-        if (updates.elements() == 0) return ok_status();
-        scatter(p, indices.data<I>(), static_cast<const T*>(updates.data<T>()), y->data<T>(), Plus{});
-        return ok_status();
-      });
+    ARGOSY_ASSIGN_OR_RETURN(const Places at, Places::find(c, "ScatterNd", p, indices, policy_));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
+    fill_zeros(*y);
+    using Types = TypeList<float, double, bfloat16, float16, std::int32_t, std::int64_t, std::uint8_t, std::int8_t,
+                           std::int16_t, std::uint16_t, std::uint32_t, std::uint64_t, std::complex<float>,
+                           std::complex<double>, bool, std::string>;
+    return dispatch<Types>(updates.dtype(), "ScatterNd", [&]<typename T>() {
+      if (updates.elements() == 0) return ok_status();
+      scatter(at.slices(), p.slice, static_cast<const T*>(updates.data<T>()), y->data<T>(), Plus{});
+      return ok_status();
     });
   }
 };
@@ -196,28 +207,26 @@ class TensorScatter final : public WithPolicy {
     if (x.shape().rank() == 0) return invalid_argument(op_, ": tensor must have rank 1 or more");
     ARGOSY_ASSIGN_OR_RETURN(const Paths p, paths_into(op_, x.shape(), indices.shape()));
     ARGOSY_RETURN_IF_ERROR(check_updates(op_, p, updates));
-    return dispatch<PathIndices>(indices.dtype(), op_, [&]<typename I>() -> Status {
-      ARGOSY_RETURN_IF_ERROR(check_paths<I>(op_, p, indices, policy_));
-      ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape(), {0}));
-      if (y->raw() != x.raw()) copy_elements(*y, x);
-      if (updates.elements() == 0) return ok_status();
-      if constexpr (std::is_same_v<Apply, Assign>) {
-        dispatch_moved(x.dtype(), [&]<typename T>() {
-          scatter(p, indices.data<I>(), static_cast<const T*>(updates.raw_as<T>()), y->raw_as<T>(), Apply{});
-        });
+    ARGOSY_ASSIGN_OR_RETURN(const Places at, Places::find(c, op_, p, indices, policy_));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape(), {0}));
+    if (y->raw() != x.raw()) copy_elements(*y, x);
+    if (updates.elements() == 0) return ok_status();
+    if constexpr (std::is_same_v<Apply, Assign>) {
+      dispatch_moved(x.dtype(), [&]<typename T>() {
+        scatter(at.slices(), p.slice, static_cast<const T*>(updates.raw_as<T>()), y->raw_as<T>(), Apply{});
+      });
+      return ok_status();
+    } else {
+      constexpr bool kOrdered = std::is_same_v<Apply, Extreme<true>> || std::is_same_v<Apply, Extreme<false>>;
+      using All = TypeList<float, double, bfloat16, float16, std::int32_t, std::int64_t, std::uint8_t, std::int8_t,
+                           std::int16_t, std::uint16_t, std::uint32_t, std::uint64_t, std::complex<float>,
+                           std::complex<double>, bool>;
+      using Sums = std::conditional_t<std::is_same_v<Apply, Plus>, All, NumberTypes>;
+      return dispatch<std::conditional_t<kOrdered, RealTypes, Sums>>(x.dtype(), op_, [&]<typename T>() {
+        scatter(at.slices(), p.slice, static_cast<const T*>(updates.data<T>()), y->data<T>(), Apply{});
         return ok_status();
-      } else {
-        constexpr bool kOrdered = std::is_same_v<Apply, Extreme<true>> || std::is_same_v<Apply, Extreme<false>>;
-        using All = TypeList<float, double, bfloat16, float16, std::int32_t, std::int64_t, std::uint8_t, std::int8_t,
-                             std::int16_t, std::uint16_t, std::uint32_t, std::uint64_t, std::complex<float>,
-                             std::complex<double>, bool>;
-        using Sums = std::conditional_t<std::is_same_v<Apply, Plus>, All, NumberTypes>;
-        return dispatch<std::conditional_t<kOrdered, RealTypes, Sums>>(x.dtype(), op_, [&]<typename T>() {
-          scatter(p, indices.data<I>(), static_cast<const T*>(updates.data<T>()), y->data<T>(), Apply{});
-          return ok_status();
-        });
-      }
-    });
+      });
+    }
   }
 
  private:

@@ -1,7 +1,10 @@
 #include <Eigen/Cholesky>
-#include <Eigen/QR>
+#include <limits>
+#include <numeric>
+#include <vector>
 
 #include "argosy/ops/linalg/matrices.h"
+#include "argosy/ops/linalg/reflections.h"
 
 namespace argosy::linalg {
 
@@ -25,6 +28,52 @@ Status fast_solution(const MatrixOp& op, const Matrix<T>& a, const Matrix<T>& b,
     x = a.adjoint() * Matrix<T>(factors.solve(b));
   }
   return ok_status();
+}
+
+// The shortest of all best solutions, by the complete orthogonal decomposition a = q [r 0; 0 0] z pᵀ: reflections of
+// columns, the longest that is left first, until what is left is rounding; then of the rows that were found. Golub and
+// Van Loan, "Matrix Computations" (4th ed.), section 5.5.
+template <typename T>
+Columns<T> shortest_solution(const Matrix<T>& matrix, const Matrix<T>& rhs) {
+  Columns<T> a = matrix, b = rhs;
+  const Eigen::Index m = a.rows(), n = a.cols(), most = std::min(m, n);
+  std::vector<Eigen::Index> from(static_cast<std::size_t>(n));  // p: which column of the matrix stands where
+  std::iota(from.begin(), from.end(), 0);
+  double least = 0;
+  Eigen::Index rank = 0;
+  for (; rank < most; ++rank) {
+    Eigen::Index longest = rank;
+    double length = 0;
+    for (Eigen::Index j = rank; j < n; ++j) {
+      const double of_column = a.col(j).tail(m - rank).norm();
+      if (of_column > length) longest = j, length = of_column;
+    }
+    if (rank == 0) least = length * std::numeric_limits<double>::epsilon() * static_cast<double>(most);
+    if (!(length > least)) break;
+    a.col(rank).swap(a.col(longest));
+    std::swap(from[static_cast<std::size_t>(rank)], from[static_cast<std::size_t>(longest)]);
+    const Reflection<T> q(a.col(rank).tail(m - rank));
+    q.apply_adjoint(a, rank + 1);
+    q.apply_adjoint(b);
+    a(rank, rank) = T(q.length());
+  }
+  Columns<T> rows = Columns<T>::Zero(n, rank);  // adjoint of the rows that were found
+  for (Eigen::Index i = 0; i < rank; ++i) rows.col(i).tail(n - i) = a.row(i).tail(n - i).adjoint();
+  std::vector<Reflection<T>> z;
+  for (Eigen::Index i = 0; i < rank; ++i) {
+    z.emplace_back(rows.col(i).tail(n - i)).apply_adjoint(rows, i + 1);
+    rows(i, i) = T(z.back().length());
+  }
+  Columns<T> y = Columns<T>::Zero(n, b.cols());
+  for (Eigen::Index k = 0; k < b.cols(); ++k) {
+    for (Eigen::Index i = 0; i < rank; ++i) {
+      y(i, k) = (b(i, k) - rows.col(i).head(i).dot(y.col(k).head(i))) / rows(i, i);
+    }
+  }
+  for (auto h = z.rbegin(); h != z.rend(); ++h) h->apply(y);
+  Columns<T> x(n, b.cols());
+  for (Eigen::Index j = 0; j < n; ++j) x.row(from[static_cast<std::size_t>(j)]) = y.row(j);
+  return x;
 }
 
 Status least_squares(const MatrixOp& op, MatrixCall& c) {
@@ -53,7 +102,7 @@ Status least_squares(const MatrixOp& op, MatrixCall& c) {
       const Matrix<T> a = ConstMap<T>(c.input(0).data<T>() + i * m * n, m, n);
       const Matrix<T> b = ConstMap<T>(c.input(1).data<T>() + i * m * k, m, k);
       if (fast) return fast_solution<T>(op, a, b, T(static_cast<typename Eigen::NumTraits<T>::Real>(l2)), x);
-      x = Eigen::CompleteOrthogonalDecomposition<Matrix<T>>(a).solve(b);
+      x = shortest_solution<T>(a, b);
       return ok_status();
     });
   });

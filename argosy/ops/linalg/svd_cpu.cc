@@ -1,15 +1,64 @@
 #include <Eigen/SVD>
 #include <limits>
+#include <vector>
 
 #include "argosy/ops/linalg/matrices.h"
+#include "argosy/ops/linalg/reflections.h"
 
 namespace argosy::linalg {
 
 namespace {
 
+using C = std::complex<double>;
+
 struct Outputs {
   Tensor s, u, v;
 };
+
+template <typename T>
+struct Factors {
+  Eigen::VectorXd s;
+  Columns<T> u, v;
+};
+
+// Eigen's decomposition, for one scalar type and one order of elements: it takes long to compile.
+Factors<double> factors_of(const Matrix<double>& a, bool vectors, bool full) {
+  const unsigned options = !vectors ? 0u
+                           : full   ? unsigned{Eigen::ComputeFullU} | unsigned{Eigen::ComputeFullV}
+                                    : unsigned{Eigen::ComputeThinU} | unsigned{Eigen::ComputeThinV};
+  const Eigen::BDCSVD<Columns<double>> svd(Columns<double>(a), options);
+  if (!vectors) return {svd.singularValues(), {}, {}};
+  return {svd.singularValues(), svd.matrixU(), svd.matrixV()};
+}
+
+// Of a complex matrix: reflections from both sides leave a real one of two diagonals, whose factors they then turn
+// back. Golub and Kahan, "Calculating the singular values and pseudo-inverse of a matrix" (1965).
+Factors<C> factors_of(const Matrix<C>& matrix, bool vectors, bool full) {
+  const bool wide = matrix.cols() > matrix.rows();
+  Columns<C> a = wide ? Columns<C>(matrix.adjoint()) : Columns<C>(matrix);
+  const Eigen::Index m = a.rows(), n = a.cols();
+  const double scale = a.cwiseAbs().maxCoeff();
+  if (scale > 0) a /= scale;  // squares of lengths neither overflow nor vanish
+  std::vector<Reflection<C>> left, right;
+  Matrix<double> diagonals = Matrix<double>::Zero(n, n);
+  for (Eigen::Index k = 0; k < n; ++k) {
+    diagonals(k, k) = left.emplace_back(a.col(k).tail(m - k)).length();
+    left.back().apply_adjoint(a, k + 1);
+    if (k + 1 == n) break;
+    diagonals(k, k + 1) = right.emplace_back(a.row(k).tail(n - k - 1).adjoint()).length();
+    right.back().apply_right(a, k + 1);
+  }
+  const Factors<double> inner = factors_of(diagonals, vectors, true);
+  Factors<C> factors{scale > 0 ? Eigen::VectorXd(inner.s * scale) : inner.s, {}, {}};
+  if (!vectors) return factors;
+  factors.u = Columns<C>::Identity(m, full ? m : n);
+  factors.u.topLeftCorner(n, n) = inner.u.cast<C>();
+  factors.v = inner.v.cast<C>();
+  for (auto h = left.rbegin(); h != left.rend(); ++h) h->apply(factors.u);
+  for (auto h = right.rbegin(); h != right.rend(); ++h) h->apply(factors.v);
+  if (wide) factors.u.swap(factors.v);
+  return factors;
+}
 
 template <typename T>
 void factor(const Matrix<T>& a, const Outputs& out, std::int64_t i, bool vectors, bool full, std::int64_t inner) {
@@ -31,14 +80,11 @@ void factor(const Matrix<T>& a, const Outputs& out, std::int64_t i, bool vectors
     std::fill_n(out.v.data<T>() + i * n * v_columns, n * v_columns, nan);
     return;
   }
-  const unsigned options = !vectors ? 0u
-                           : full   ? unsigned{Eigen::ComputeFullU} | unsigned{Eigen::ComputeFullV}
-                                    : unsigned{Eigen::ComputeThinU} | unsigned{Eigen::ComputeThinV};
-  const Eigen::BDCSVD<Matrix<T>> svd(a, options);
-  for (std::int64_t j = 0; j < k; ++j) s[j] = T(svd.singularValues()[j]);
+  const Factors<T> factors = factors_of(a, vectors, full);
+  for (std::int64_t j = 0; j < k; ++j) s[j] = T(factors.s[j]);
   if (!vectors) return;
-  Map<T>(out.u.data<T>() + i * m * u_columns, m, u_columns) = svd.matrixU();
-  Map<T>(out.v.data<T>() + i * n * v_columns, n, v_columns) = svd.matrixV();
+  Map<T>(out.u.data<T>() + i * m * u_columns, m, u_columns) = factors.u;
+  Map<T>(out.v.data<T>() + i * n * v_columns, n, v_columns) = factors.v;
 }
 
 Status svd(const MatrixOp& op, MatrixCall& c) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "argosy/base/parallel.h"
@@ -172,15 +173,25 @@ void find_largest(const PoolGeometry& g, const T* x, const Found& found) {
 
 enum class PoolKind { kMax, kMaxGrad, kMaxGradGrad, kAvg, kAvgGrad, kArgmax, kGradArgmax };
 
-template <PoolKind kind, typename Loops>
+// use(Fast{}) or use(Plain{}); what is fast is so for float and double alone.
+template <typename T, typename Use>
+void with_loops(bool fast, const Use& use) {
+  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+    if (fast) return use(Fast{});
+  }
+  use(Plain{});
+}
+
+template <PoolKind kind>
 class Pool final : public Kernel {
  public:
-  explicit Pool(PoolAttrs attrs, const AttrMap& map)
-      : attrs_(std::move(attrs)), batch_in_index_(map.get_or<bool>("include_batch_in_index", false)) {}
+  explicit Pool(PoolAttrs attrs, const AttrMap& map, bool fast)
+      : attrs_(std::move(attrs)), batch_in_index_(map.get_or<bool>("include_batch_in_index", false)), fast_(fast) {}
 
+  template <bool kFast>
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     ARGOSY_ASSIGN_OR_RETURN(PoolAttrs attrs, read_pool(init.op.name, init.attrs));
-    return std::unique_ptr<Kernel>(std::make_unique<Pool>(std::move(attrs), init.attrs));
+    return std::unique_ptr<Kernel>(std::make_unique<Pool>(std::move(attrs), init.attrs, kFast));
   }
 
   Status run(KernelContext& c) override {
@@ -239,16 +250,18 @@ class Pool final : public Kernel {
     return dispatch<Types>(out->dtype(), attrs.op, [&]<typename T>() -> Status {
       T* const to = out->data<T>();
       if constexpr (kind == PoolKind::kMax) {
-        max_forward<T, Loops>(g, c.input(0).data<T>(), to);
+        with_loops<T>(fast_, [&]<typename Loops>(Loops) { max_forward<T, Loops>(g, c.input(0).data<T>(), to); });
       } else if constexpr (kind == PoolKind::kMaxGrad) {
-        max_backward<T, Loops>(g, c.input(0).data<T>(), c.input(2).data<T>(), to);
+        with_loops<T>(fast_, [&]<typename Loops>(Loops) {
+          max_backward<T, Loops>(g, c.input(0).data<T>(), c.input(2).data<T>(), to);
+        });
       } else if constexpr (kind == PoolKind::kMaxGradGrad) {
         const T* const d = c.input(2).data<T>();
         find_largest(g, c.input(0).data<T>(), [&](std::int64_t i, std::int64_t from) { to[i] = d[from]; });
       } else if constexpr (kind == PoolKind::kAvg) {
-        avg_forward<T, Loops>(g, c.input(0).data<T>(), to);
+        with_loops<T>(fast_, [&]<typename Loops>(Loops) { avg_forward<T, Loops>(g, c.input(0).data<T>(), to); });
       } else if constexpr (kind == PoolKind::kAvgGrad) {
-        avg_backward<T, Loops>(g, c.input(1).data<T>(), to);
+        with_loops<T>(fast_, [&]<typename Loops>(Loops) { avg_backward<T, Loops>(g, c.input(1).data<T>(), to); });
       } else if constexpr (kind == PoolKind::kArgmax) {
         argmax_forward(g, c.input(0).data<T>(), to, *argmax);
       } else {
@@ -292,14 +305,15 @@ class Pool final : public Kernel {
 
   PoolAttrs attrs_;
   bool batch_in_index_;
+  bool fast_;
 };
 
 template <PoolKind kind>
 void add(KernelRegistry& kernels, const char* op) {
   if constexpr (kind != PoolKind::kMaxGradGrad && kind != PoolKind::kArgmax && kind != PoolKind::kGradArgmax) {
-    kernels.add(op, "cpu", Pool<kind, Fast>::make);
+    kernels.add(op, "cpu", Pool<kind>::template make<true>);
   }
-  kernels.add(op, "cpu", Pool<kind, Plain>::make);
+  kernels.add(op, "cpu", Pool<kind>::template make<false>);
 }
 
 }  // namespace
