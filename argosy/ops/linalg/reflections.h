@@ -5,6 +5,7 @@
 
 #include <Eigen/Core>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace argosy::linalg {
@@ -26,11 +27,12 @@ class Reflection {
     const T first = w_[0];
     const Real rest = w_.tail(w_.size() - 1).squaredNorm();
     w_[0] = T(1);
-    if (rest == 0 && Eigen::numext::imag(first) == 0) {
+    const Real squares = Eigen::numext::abs2(first) + rest;
+    if ((rest == 0 && Eigen::numext::imag(first) == 0) || squares < std::numeric_limits<Real>::min()) {
       length_ = Eigen::numext::real(first);
       return;
     }
-    length_ = -std::copysign(std::sqrt(Eigen::numext::abs2(first) + rest), Eigen::numext::real(first));
+    length_ = -std::copysign(std::sqrt(squares), Eigen::numext::real(first));
     tau_ = (T(length_) - first) / T(length_);
     w_.tail(w_.size() - 1) /= first - T(length_);
   }

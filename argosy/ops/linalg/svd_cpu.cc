@@ -37,8 +37,9 @@ Factors<C> factors_of(const Matrix<C>& matrix, bool vectors, bool full) {
   const bool wide = matrix.cols() > matrix.rows();
   Columns<C> a = wide ? Columns<C>(matrix.adjoint()) : Columns<C>(matrix);
   const Eigen::Index m = a.rows(), n = a.cols();
-  const double scale = a.cwiseAbs().maxCoeff();
-  if (scale > 0) a /= scale;  // squares of lengths neither overflow nor vanish
+  // Squares of lengths shall neither overflow nor vanish.
+  const double scale = std::max(a.cwiseAbs().maxCoeff(), std::numeric_limits<double>::min());
+  a *= 1 / scale;
   std::vector<Reflection<C>> left, right;
   Matrix<double> diagonals = Matrix<double>::Zero(n, n);
   for (Eigen::Index k = 0; k < n; ++k) {
@@ -49,7 +50,7 @@ Factors<C> factors_of(const Matrix<C>& matrix, bool vectors, bool full) {
     right.back().apply_right(a, k + 1);
   }
   const Factors<double> inner = factors_of(diagonals, vectors, true);
-  Factors<C> factors{scale > 0 ? Eigen::VectorXd(inner.s * scale) : inner.s, {}, {}};
+  Factors<C> factors{inner.s * scale, {}, {}};
   if (!vectors) return factors;
   factors.u = Columns<C>::Identity(m, full ? m : n);
   factors.u.topLeftCorner(n, n) = inner.u.cast<C>();
