@@ -60,14 +60,14 @@ function(argosy_precompiled target kind)  # … then the flags of that kind
     target_precompile_headers(${source} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/precompiled.h)
     set(launcher ${PROJECT_SOURCE_DIR}/scripts/rebuild_precompiled.sh ${CMAKE_CXX_COMPILER_LAUNCHER})  # perhaps no ccache
     set_target_properties(${source} PROPERTIES CXX_COMPILER_LAUNCHER "${launcher}")
-    if(kind STREQUAL test)
+    if(kind STREQUAL "test")
       set_target_properties(${source} PROPERTIES POSITION_INDEPENDENT_CODE OFF)  # as the programs have it: -fPIE differs
       target_precompile_headers(${source} PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
       target_compile_definitions(${source} PRIVATE GTEST_HAS_PTHREAD=1)
     endif()
   endif()
   get_target_property(type ${target} TYPE)
-  if(type STREQUAL EXECUTABLE AND NOT kind STREQUAL test)
+  if(type STREQUAL EXECUTABLE AND NOT kind STREQUAL "test")  # quoted: callers may have a variable of that name
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)  # -fPIC, as the library has it, not -fPIE
     target_compile_options(${target} PRIVATE -fPIC)
   endif()
