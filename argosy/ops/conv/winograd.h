@@ -17,8 +17,9 @@ namespace argosy {
 // On a node: run it this way. Set by the pass `winograd`.
 inline constexpr const char* kWinogradAttr = "_winograd";
 
-// Is it faster for this convolution, and for both its gradients? A rule measured on two cores of a Xeon with AVX-512;
-// it knows shapes only, so that equal shards compute equal bits anywhere.
+// Is it faster for this convolution, and for both its gradients? A rule that knows shapes only, so that equal shards
+// compute equal bits anywhere. Its bounds were found on two cores of a Xeon with AVX-512, for 3x3 windows and with
+// oneDNN's products, which are slower than ours: it says yes no sooner than it need.
 bool winograd_pays(const ConvAttrs& attrs, const ConvGeometry& g);
 
 // Scratch memory of its products, the largest of the three, with so many threads.
