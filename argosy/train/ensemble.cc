@@ -8,6 +8,7 @@
 #include "argosy/data/loader.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/runtime/session.h"
+#include "argosy/train/memory_check.h"
 #include "argosy/train/program.h"
 
 namespace argosy {
@@ -38,14 +39,16 @@ Result<Fleet> build(const EnsembleOptions& options, const std::vector<DeviceSpec
     const auto scope = graph.name_scope(member.scope);
     const auto on = graph.device(member.device.name.to_string());
     const VariableNode step = variable(graph, Tensor::scalar(std::int64_t{0}), "global_step");
-    Layers net(graph, {.seed = options.seed, .step = step.read});
+    Layers net(graph, {.seed = options.seed, .dtype = options.dtype, .compute = options.compute, .step = step.read});
     member.model = options.models[k](net);
     if (!member.model.loss.valid()) {
       ARGOSY_RETURN_IF_ERROR(graph.status());
       return invalid_argument("model ", k, " of the ensemble has no loss");
     }
-    member.train =
-        options.optimizer.minimize(member.model.loss, net.trainable(), {.updates = net.updates(), .global_step = step});
+    MinimizeOptions minimize = options.minimize;
+    for (const Value& update : net.updates()) minimize.updates.push_back(update);
+    minimize.global_step = step;
+    member.train = options.optimizer.minimize(member.model.loss, net.trainable(), minimize);
     member.inputs = net.inputs();
     member.variables = net.variables();
     member.variables.insert(member.variables.end(), member.train.slots.begin(), member.train.slots.end());
@@ -62,6 +65,8 @@ struct Outcome {
   std::vector<Tensor> variables;            // of all members
   std::vector<double> metrics;
   double seconds = 0;  // of the steps after the first
+  std::vector<std::pair<std::string, std::uint64_t>> peak_bytes, planned_bytes;
+  std::string placement;
 };
 
 class Runner {
@@ -69,15 +74,22 @@ class Runner {
   Runner(const EnsembleOptions& options, const Fleet& fleet) : options_(options), fleet_(fleet) {}
 
   Result<Outcome> run(const data::Dataset& train, const data::Dataset* test, bool side_by_side) {
-    Session session(*fleet_.graph, {.devices = options_.devices});
+    Session session(*fleet_.graph, {.devices = options_.devices, .reproducible = options_.reproducible});
     ARGOSY_RETURN_IF_ERROR(Status(session.status()));
+    Outcome outcome;
+    outcome.losses.resize(fleet_.members.size());
+    if (side_by_side) ARGOSY_RETURN_IF_ERROR(foresee(session, outcome));
     ARGOSY_RETURN_IF_ERROR(session.run_targets({fleet_.initializer}));
     ARGOSY_ASSIGN_OR_RETURN(auto calls, prepare(session, side_by_side));
-    Outcome outcome{.losses = std::vector<std::vector<double>>(fleet_.members.size())};
     // One after another: the first model's whole training, then the second's.
     for (std::size_t c = 0; c < calls.size(); ++c) {
       ARGOSY_RETURN_IF_ERROR(train_some(train, *calls[c], calls.size() == 1 ? 0 : c, outcome,
                                         static_cast<double>(c) / static_cast<double>(calls.size()), calls.size()));
+    }
+    const Machine& machine = session.machine();
+    for (int d = 0; d < machine.size(); ++d) {
+      outcome.peak_bytes.emplace_back(machine.device(d).spec().name.short_string(),
+                                      machine.device(d).allocator().stats().peak_bytes);
     }
     std::vector<Value> reads;
     for (const Fleet::Member& m : fleet_.members) {
@@ -114,6 +126,35 @@ class Runner {
     return calls;
   }
 
+  std::vector<std::pair<Value, Shape>> feed_shapes(std::int64_t batch) const {
+    std::vector<std::pair<Value, Shape>> shapes;
+    for (const Value& placeholder : placeholders(0, fleet_.members.size())) {
+      std::vector<std::int64_t> sizes = placeholder.shape().sizes();
+      sizes[0] = batch;
+      shapes.emplace_back(placeholder, Shape(std::span<const std::int64_t>(sizes)));
+    }
+    return shapes;
+  }
+
+  // Whether a step of all models fits, what it takes and where it runs.
+  Status foresee(Session& session, Outcome& outcome) const {
+    std::vector<Value> losses, targets;
+    for (const Fleet::Member& m : fleet_.members) {
+      losses.push_back(m.model.loss);
+      targets.push_back(m.train.run);
+    }
+    const auto forecast = [&](std::int64_t batch) { return session.forecast(feed_shapes(batch), losses, targets); };
+    ARGOSY_RETURN_IF_ERROR(check_memory(session.machine(), forecast, options_.batch));
+    ARGOSY_ASSIGN_OR_RETURN(const auto forecasts, forecast(options_.batch));
+    for (const MemoryForecast& f : forecasts)
+      outcome.planned_bytes.emplace_back(f.device.short_string(), f.total_bytes());
+    if (!options_.log_device_placement) return ok_status();
+    ARGOSY_ASSIGN_OR_RETURN(const PlacementReport placement,
+                            session.placement(feed_shapes(options_.batch), losses, targets));
+    outcome.placement = placement.summary();
+    return ok_status();
+  }
+
   // Which component of a batch feeds each placeholder of these models.
   Result<std::vector<std::size_t>> components(const data::Dataset& data, std::size_t first, std::size_t models) const {
     std::vector<std::size_t> all;
@@ -133,8 +174,9 @@ class Runner {
   Status train_some(const data::Dataset& train, Session::Callable& call, std::size_t first, Outcome& outcome,
                     double done, std::size_t calls) const {
     const std::size_t models = calls == 1 ? fleet_.members.size() : 1;
-    ARGOSY_ASSIGN_OR_RETURN(const auto loader,
-                            data::Loader::open(train, {.batch = options_.batch, .seed = options_.seed}));
+    ARGOSY_ASSIGN_OR_RETURN(
+        const auto loader,
+        data::Loader::open(train, {.batch = options_.batch, .seed = options_.seed, .threads = options_.input_threads}));
     ARGOSY_ASSIGN_OR_RETURN(const auto fed, components(train, first, models));
     std::vector<Tensor> losses(models);
     for (std::int64_t step = 0; step < options_.steps; ++step) {
@@ -208,7 +250,14 @@ Result<EnsembleReport> train_ensemble(const EnsembleOptions& options, const data
   Runner runner(options, fleet);
   ARGOSY_ASSIGN_OR_RETURN(const Outcome together, runner.run(train, test, true));
   ARGOSY_ASSIGN_OR_RETURN(const Outcome in_turn, runner.run(train, nullptr, false));
+  report.peak_bytes = together.peak_bytes;
+  report.planned_bytes = together.planned_bytes;
+  report.placement = together.placement;
   report.side_by_side_seconds = together.seconds;
+  if (together.seconds > 0) {
+    const auto examples = static_cast<double>(options.batch * (options.steps - 1));
+    report.samples_per_second = examples * static_cast<double>(options.models.size()) / together.seconds;
+  }
   report.one_after_another_seconds = in_turn.seconds;
   report.identical = same(together, in_turn);
   for (std::size_t k = 0; k < fleet.members.size(); ++k) {

@@ -84,7 +84,8 @@ class Layers {
   // Multiplies height and width by the strides.
   Value conv2d_transpose(Value x, int filters, const ConvOptions& options = {});
   // Over every axis but the last. While training, by the statistics of the batch (of each replica's share of it), and
-  // the moving averages follow; else by the moving averages.
+  // the moving averages follow; else by the moving averages. In float64 it is composed of simple ops and the
+  // moving variance is the batch's without Bessel's correction, as in Keras.
   Value batch_norm(Value x, const BatchNormLayerOptions& options = {});
   // Over the last axis.
   Value layer_norm(Value x, const LayerNormOptions& options = {});

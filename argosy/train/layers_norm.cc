@@ -1,4 +1,6 @@
 // Layers that normalise, and dropout.
+#include <numeric>
+
 #include "argosy/ops/cast/cast.h"
 #include "argosy/ops/collective/collective.h"
 #include "argosy/ops/constant/constant.h"
@@ -6,6 +8,7 @@
 #include "argosy/ops/layout/layout.h"
 #include "argosy/ops/norm/norm.h"
 #include "argosy/ops/random/random.h"
+#include "argosy/ops/reduction/reduction.h"
 #include "argosy/ops/shape/shape.h"
 #include "argosy/train/layers.h"
 
@@ -26,20 +29,32 @@ Value Layers::batch_norm(Value x, const BatchNormLayerOptions& options) {
   const VariableNode mean = variable("moving_mean", {channels}, zeros_initializer(), false);
   const VariableNode variance = variable("moving_variance", {channels}, ones_initializer(), false);
 
-  const Value images = rank == 4 ? x : reshape(x, {-1, 1, 1, channels});
-  const Value none = constant(graph_, Tensor::zeros(mean.dtype(), {0}));
-  const Value y =
-      graph_.add("FusedBatchNormV3",
-                 {images, gamma.read, beta.read, training() ? none : mean.read, training() ? none : variance.read},
-                 {{"epsilon", options.epsilon}, {"is_training", training()}});
+  Value y, batch_mean, batch_variance;
+  if (x.dtype() == DType::kFloat64) {
+    // FusedBatchNorm has no float64 (nor has TensorFlow's).
+    std::vector<std::int32_t> but_channels(static_cast<std::size_t>(rank - 1));
+    std::iota(but_channels.begin(), but_channels.end(), 0);
+    batch_mean = training() ? reduce_mean(x, but_channels) : mean.read;
+    const Value centred = x - batch_mean;
+    batch_variance = training() ? reduce_mean(square(centred), but_channels) : variance.read;
+    y = centred * (rsqrt(batch_variance + options.epsilon) * gamma.read) + beta.read;
+  } else {
+    const Value none = constant(graph_, Tensor::zeros(mean.dtype(), {0}));
+    const Value fused = graph_.add("FusedBatchNormV3",
+                                   {rank == 4 ? x : reshape(x, {-1, 1, 1, channels}), gamma.read, beta.read,
+                                    training() ? none : mean.read, training() ? none : variance.read},
+                                   {{"epsilon", options.epsilon}, {"is_training", training()}});
+    batch_mean = fused.output(1), batch_variance = fused.output(2);
+    y = rank == 4 ? fused : reshape(fused, {-1, channels});
+  }
   if (training()) {
     const auto follow = [&](const VariableNode& moving, Value batch, std::string_view name) {
       add_update(assign_sub(moving, (moving.read - batch) * (1 - options.momentum), name));
     };
-    follow(mean, y.output(1), "AssignMovingAvg");
-    follow(variance, y.output(2), "AssignMovingAvg_1");
+    follow(mean, batch_mean, "AssignMovingAvg");
+    follow(variance, batch_variance, "AssignMovingAvg_1");
   }
-  return rank == 4 ? y : reshape(y, {-1, channels});
+  return y;
 }
 
 Value Layers::layer_norm(Value x, const LayerNormOptions& options) {

@@ -13,10 +13,9 @@ struct Shortage {
 };
 
 // The device that lacks most.
-Result<std::optional<Shortage>> shortage(Program& program, std::int64_t batch) {
-  ARGOSY_ASSIGN_OR_RETURN(const auto forecasts, program.forecast(batch));
+Result<std::optional<Shortage>> shortage(const Machine& machine, const ForecastOfBatch& forecast, std::int64_t batch) {
+  ARGOSY_ASSIGN_OR_RETURN(const auto forecasts, forecast(batch));
   std::optional<Shortage> worst;
-  const Machine& machine = program.session().machine();
   for (const MemoryForecast& f : forecasts) {
     const int d = machine.find(f.device);
     if (d < 0) continue;
@@ -39,22 +38,22 @@ constexpr std::int64_t kEvaluationBatch = 128;  // beyond it kernels gain little
 
 }  // namespace
 
-Result<std::int64_t> largest_batch(Program& program, std::int64_t limit) {
+Result<std::int64_t> largest_batch(const Machine& machine, const ForecastOfBatch& forecast, std::int64_t limit) {
   std::int64_t fits = 0, too_large = limit + 1;
   // Forecasts grow with the batch: few probes suffice.
   while (too_large - fits > 1) {
     const std::int64_t middle = fits + (too_large - fits) / 2;
-    ARGOSY_ASSIGN_OR_RETURN(const auto lacking, shortage(program, middle));
+    ARGOSY_ASSIGN_OR_RETURN(const auto lacking, shortage(machine, forecast, middle));
     (lacking ? too_large : fits) = middle;
   }
   return fits;
 }
 
-Status check_memory(Program& program, std::int64_t batch) {
-  ARGOSY_ASSIGN_OR_RETURN(const auto lacking, shortage(program, batch));
+Status check_memory(const Machine& machine, const ForecastOfBatch& forecast, std::int64_t batch) {
+  ARGOSY_ASSIGN_OR_RETURN(const auto lacking, shortage(machine, forecast, batch));
   if (!lacking) return ok_status();
   const MemoryForecast& f = lacking->forecast;
-  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t best, largest_batch(program, batch - 1));
+  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t best, largest_batch(machine, forecast, batch - 1));
   std::vector<std::string> largest;
   for (const MemoryForecast::Tensor& t : f.largest) largest.push_back(str_cat(t.node, " ", format_bytes(t.bytes)));
   return resource_exhausted("batch ", batch, " does not fit: ", f.device.short_string(), " needs ",
@@ -65,6 +64,11 @@ Status check_memory(Program& program, std::int64_t batch) {
       .with_id("ARG-MEM-002")
       .with_next(best > 0 ? str_cat("--batch ", best, ", the largest that fits")
                           : std::string("a smaller model or a larger --mem: not even one example fits"));
+}
+
+Status check_memory(Program& program, std::int64_t batch) {
+  const auto forecast = [&](std::int64_t examples) { return program.forecast(examples); };
+  return check_memory(program.session().machine(), forecast, batch);
 }
 
 Result<std::int64_t> evaluation_batch(Program& evaluator, Program* training, std::int64_t training_batch) {

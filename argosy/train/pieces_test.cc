@@ -3,10 +3,13 @@
 
 #include <cmath>
 
+#include "argosy/graph/gradients.h"
 #include "argosy/ops/cast/cast.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/evaluate.h"
+#include "argosy/ops/reduction/reduction.h"
+#include "argosy/runtime/session.h"
 #include "argosy/testing/op_case.h"
 #include "argosy/train/clipping.h"
 #include "argosy/train/layers.h"
@@ -112,6 +115,32 @@ TEST(Layers, NamesAreTensorFlowsAndEqualModelsStartEqual) {
   const Tensor kernel = first_value(g, net.variables()[8]);
   EXPECT_EQ(difference(kernel, first_value(again, same.variables()[8]), 0), "");
   EXPECT_NE(difference(kernel, first_value(g, net.variables()[10]), 0), "");
+}
+
+// In float64 batch norm is composed, in float32 one op: the same values, the same gradients.
+TEST(Layers, BatchNormIsTheSameInEveryPrecision) {
+  for (const bool training : {true, false}) {
+    std::vector<std::vector<Tensor>> found;
+    for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
+      Graph g;
+      Layers net(g, {.training = training, .dtype = dtype});
+      const Value x = cast(constant(g, random_tensor(DType::kFloat32, {5, 2, 3, 4}, 1)), dtype);
+      const Value y = net.batch_norm(x);
+      const auto slopes = gradients(g, {reduce_sum(y * square(y))}, {x, net.variables()[0].read});
+      ASSERT_TRUE(g.status().ok()) << Status(g.status()).to_string();
+      Session session(g);
+      std::vector<Value> initializers, values = {cast(y, DType::kFloat64)};
+      for (const VariableNode& v : net.variables()) initializers.push_back(v.initializer);
+      for (const Value& v : slopes) values.push_back(cast(v, DType::kFloat64));
+      ASSERT_TRUE(session.run_targets(initializers).ok());
+      auto got = session.run(values);
+      ASSERT_TRUE(got.ok()) << got.status().to_string();
+      found.push_back(*std::move(got));
+    }
+    for (std::size_t i = 0; i < found[0].size(); ++i) {
+      EXPECT_EQ(difference(found[0][i], found[1][i], 1e-5), "") << "training " << training << ", value " << i;
+    }
+  }
 }
 
 TEST(Layers, DropoutKeepsTheMeanAndDrawsTheSameForTheSameStep) {

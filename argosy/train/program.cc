@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "argosy/ops/cast/cast.h"
 #include "argosy/ops/constant/constant.h"
 
 namespace argosy {
@@ -80,7 +81,7 @@ Status Program::prepare(std::size_t devices) {
   }
   for (const Model::Picture& p : built_.model.pictures) {
     ARGOSY_ASSIGN_OR_RETURN(const Value images, parallel_.fetch(p.images));
-    pictures_.push_back(images);
+    pictures_.push_back(cast(images, DType::kFloat32));  // whatever the precision of the computation
   }
   // The first device's have the original names. Some variables may be on one device alone.
   if (devices < 2) return ok_status();

@@ -70,6 +70,51 @@ Json to_json(const TrainChoices& choices, const TrainReport& report) {
           {"interrupted", report.interrupted}};
 }
 
+// A step's loss and the accuracy are the members' means.
+Json to_json(const EnsembleReport& report) {
+  Json members = Json::array();
+  const auto all = static_cast<double>(report.members.size());
+  const std::size_t steps = report.members[0].losses.size();
+  std::vector<double> losses(steps);
+  double accuracy = 0;
+  for (const auto& m : report.members) {
+    members.push_back({{"scope", m.scope},
+                       {"device", m.device},
+                       {"variables", m.variables},
+                       {"losses", m.losses},
+                       {"test_accuracy", m.accuracy ? Json(*m.accuracy) : Json(nullptr)}});
+    for (std::size_t i = 0; i < steps; ++i) losses[i] += m.losses[i] / all;
+    accuracy += m.accuracy.value_or(0) / all;
+  }
+  return {{"schema_version", 1},
+          {"model", "ensemble"},
+          {"devices", to_json(report.devices)},
+          {"steps", steps},
+          {"losses", losses},
+          {"samples_per_second", report.samples_per_second},
+          {"test_accuracy", report.members[0].accuracy ? Json(accuracy) : Json(nullptr)},
+          {"peak_bytes", by_device(report.peak_bytes)},
+          {"planned_bytes", by_device(report.planned_bytes)},
+          {"members", members},
+          {"side_by_side_seconds", report.side_by_side_seconds},
+          {"one_after_another_seconds", report.one_after_another_seconds},
+          {"speedup", report.speedup()},
+          {"identical", report.identical},
+          {"verdict", {{"devices", report.devices.size()}, {"speedup", report.speedup()}}},
+          {"checkpoint", nullptr}};
+}
+
+std::string memory_text(const std::vector<std::pair<std::string, std::uint64_t>>& planned,
+                        const std::vector<std::pair<std::string, std::uint64_t>>& peak) {
+  std::string text;
+  for (std::size_t i = 0; i < planned.size(); ++i) {
+    text += str_cat("memory   ", planned[i].first, "  planned ", format_bytes(planned[i].second));
+    if (i < peak.size()) text += str_cat(", peak ", format_bytes(peak[i].second));
+    text += "\n";
+  }
+  return text;
+}
+
 std::string to_text(const TrainReport& report) {
   std::string text;
   if (!report.losses.empty()) {
@@ -78,12 +123,7 @@ std::string to_text(const TrainReport& report) {
   }
   for (const auto& [name, value] : report.evaluation)
     text += str_cat("test     ", name, " ", static_cast<float>(value), "\n");
-  for (std::size_t i = 0; i < report.planned_bytes.size(); ++i) {
-    text +=
-        str_cat("memory   ", report.planned_bytes[i].first, "  planned ", format_bytes(report.planned_bytes[i].second));
-    if (i < report.peak_bytes.size()) text += str_cat(", peak ", format_bytes(report.peak_bytes[i].second));
-    text += "\n";
-  }
+  text += memory_text(report.planned_bytes, report.peak_bytes);
   if (!report.checkpoint.empty()) text += str_cat("saved    ", report.checkpoint, "\n");
   return text + report.verdict.to_string();
 }
@@ -149,31 +189,16 @@ Result<int> train_many(const TrainChoices& choices, Console& console) {
   auto report = train_ensemble(options, *job.train, job.test.get());
   progress.finish();
   if (!report.ok()) return std::move(report).status();
+  if (!report->placement.empty()) console.note(report->placement);
   if (console.json()) {
-    Json members = Json::array();
-    for (const auto& m : report->members) {
-      members.push_back({{"scope", m.scope},
-                         {"device", m.device},
-                         {"variables", m.variables},
-                         {"losses", m.losses},
-                         {"test_accuracy", m.accuracy}});
-    }
-    console.print(Json{{"schema_version", 1},
-                       {"model", "ensemble"},
-                       {"devices", to_json(report->devices)},
-                       {"members", members},
-                       {"side_by_side_seconds", report->side_by_side_seconds},
-                       {"one_after_another_seconds", report->one_after_another_seconds},
-                       {"speedup", report->speedup()},
-                       {"identical", report->identical}}
-                      .dump(2) +
-                  "\n");
+    console.print(to_json(*report).dump(2) + "\n");
   } else {
     std::string text;
     for (const auto& m : report->members) {
       text += str_cat(m.scope, " on ", m.device, "  loss ", static_cast<float>(m.losses.empty() ? 0 : m.losses.back()),
-                      "  test accuracy ", static_cast<float>(m.accuracy), "\n");
+                      "  test accuracy ", m.accuracy ? str_cat(static_cast<float>(*m.accuracy)) : "not measured", "\n");
     }
+    text += memory_text(report->planned_bytes, report->peak_bytes);
     text +=
         str_cat("side by side       ", static_cast<float>(report->side_by_side_seconds), " s\n", "one after another  ",
                 static_cast<float>(report->one_after_another_seconds), " s   (", static_cast<float>(report->speedup()),

@@ -148,7 +148,50 @@ void add_train_flags(Command& command, TrainChoices& c) {
       .option("--no-verdict", c.no_verdict, "do not measure one device beside many");
 }
 
+namespace {
+
+// A flag that the model knows nothing of is refused: it would have no effect, and nobody would know.
+Status refuse_foreign_flags(const TrainChoices& c) {
+  const TrainChoices none;
+  constexpr std::string_view kOne = "autoencoder mlp lenet resnet transformer";
+  const struct {
+    const char* flag;
+    bool given;
+    std::string_view models;
+  } scopes[] = {
+      {"--image-size", c.image_size != none.image_size, "autoencoder mlp lenet resnet ensemble"},
+      {"--data", c.data != none.data, "autoencoder mlp lenet resnet ensemble"},
+      {"--depth", c.depth != none.depth, "autoencoder"},
+      {"--width", c.width != none.width, "autoencoder mlp transformer ensemble"},
+      {"--layers", c.layers != none.layers, "resnet transformer"},
+      {"--members", c.members != none.members, "ensemble"},
+      {"--picture", c.picture != none.picture, "autoencoder"},
+      {"--checkpoint-dir", c.checkpoint_dir != none.checkpoint_dir, kOne},
+      {"--checkpoint-every", c.checkpoint_every != none.checkpoint_every, kOne},
+      {"--resume", c.resume, kOne},
+      {"--log-dir", c.log_dir != none.log_dir, kOne},
+      {"--trace", c.trace != none.trace, kOne},
+      {"--check-replicas", c.check_replicas != none.check_replicas, kOne},
+      {"--combine", c.combine != none.combine, kOne},
+  };
+  for (const auto& s : scopes) {
+    if (!s.given || s.models.find(c.model) != std::string_view::npos) continue;
+    return invalid_argument(s.flag, " does nothing for ", c.model)
+        .with_id("ARG-USAGE")
+        .with_where(s.flag)
+        .with_next(str_cat("leave it out; it is for ", s.models));
+  }
+  return ok_status();
+}
+
+std::int64_t steps_of(const TrainChoices& c, const Defaults& d) {
+  return c.steps > 0 ? c.steps : c.epochs > 0 ? 0 : d.steps;
+}
+
+}  // namespace
+
 Result<TrainJob> make_job(const TrainChoices& c) {
+  ARGOSY_RETURN_IF_ERROR(refuse_foreign_flags(c));
   const Defaults& d = defaults_of(c.model);
   if (c.resume && c.checkpoint_dir.empty()) {
     return invalid_argument("--resume does not say from where")
@@ -174,7 +217,7 @@ Result<TrainJob> make_job(const TrainChoices& c) {
   o.devices = c.request;
   o.reproducible = c.reproducible;
   o.batch = pick(c.batch, d.batch);
-  o.steps = c.steps > 0 ? c.steps : c.epochs > 0 ? 0 : d.steps;
+  o.steps = steps_of(c, d);
   o.epochs = c.epochs > 0 ? c.epochs : std::max<std::int64_t>(1, d.epochs);
   const std::int64_t steps = o.steps > 0 ? o.steps : o.epochs * ((job.train->size() + o.batch - 1) / o.batch);
   ARGOSY_ASSIGN_OR_RETURN(
@@ -198,21 +241,30 @@ Result<TrainJob> make_job(const TrainChoices& c) {
 }
 
 Result<EnsembleJob> make_ensemble_job(const TrainChoices& c) {
+  ARGOSY_RETURN_IF_ERROR(refuse_foreign_flags(c));
   const Defaults& d = defaults_of(c.model);
   EnsembleJob job;
   ARGOSY_ASSIGN_OR_RETURN(Data data, open_data(c, d));
   job.train = std::move(data.train);
   job.test = std::move(data.test);
   const auto options = classifier(*job.train);
+  EnsembleOptions& o = job.options;
   // Models of one shape but for their last hidden layer.
-  for (int k = 0; k < c.members; ++k)
-    job.options.models.push_back(models::mlp(options, pick(c.width, d.width), 64 * (k + 1)));
-  ARGOSY_ASSIGN_OR_RETURN(job.options.optimizer,
-                          optimizer_by_name(pick(c.optimizer, std::string(d.optimizer)), pick(c.lr, d.lr)));
-  job.options.devices = c.request;
-  job.options.batch = pick(c.batch, d.batch);
-  job.options.steps = pick(c.steps, d.steps);
-  job.options.seed = static_cast<std::uint64_t>(c.seed);
+  for (int k = 0; k < c.members; ++k) o.models.push_back(models::mlp(options, pick(c.width, d.width), 64 * (k + 1)));
+  o.devices = c.request;
+  o.reproducible = c.reproducible;
+  o.log_device_placement = c.log_device_placement;
+  o.batch = pick(c.batch, d.batch);
+  o.steps = steps_of(c, d);
+  if (o.steps == 0) o.steps = c.epochs * ((job.train->size() + o.batch - 1) / o.batch);
+  ARGOSY_ASSIGN_OR_RETURN(o.optimizer, optimizer_by_name(pick(c.optimizer, std::string(d.optimizer)),
+                                                         schedule_of(pick(c.schedule, std::string(d.schedule)),
+                                                                     pick(c.lr, d.lr), o.steps)));
+  if (c.clip_norm > 0) o.minimize.clip_global_norm = c.clip_norm;
+  o.input_threads = c.input_threads;
+  o.seed = static_cast<std::uint64_t>(c.seed);
+  if (c.precision == "fp64") o.dtype = DType::kFloat64;
+  if (c.precision == "bf16") o.compute = DType::kBfloat16;
   return job;
 }
 

@@ -49,6 +49,39 @@ class Losses(unittest.TestCase):
             self.assertEqual(runs[0], other)
 
 
+class Precision(unittest.TestCase):
+    def test_every_model_in_every_precision(self):
+        with tempfile.TemporaryDirectory() as folder:
+            models = [
+                AUTOENCODER + ["--picture", os.path.join(folder, "p.png")],
+                MLP,
+                ["lenet", "--image-size", "16"],
+                ["resnet", "--image-size", "16"],
+                ["transformer", "--layers", "1", "--width", "16"],
+                ["ensemble", "--image-size", "16", "--width", "8", "--members", "2"],
+            ]
+            for model in models:
+                for precision in ("fp32", "bf16", "fp64"):
+                    with self.subTest(model=model[0], precision=precision):
+                        steps = ["--steps", "2", "--batch", "4", "--emulate", "2", "--precision", precision]
+                        done = run(*model, *steps)
+                        for key in ("model", "devices", "losses", "samples_per_second", "test_accuracy", "peak_bytes",
+                                    "planned_bytes", "verdict", "checkpoint"):
+                            self.assertIn(key, done)
+                        self.assertEqual(done["steps"], 2)
+                        self.assertEqual(len(done["losses"]), 2)
+
+    def test_every_precision_begins_with_the_same_loss(self):
+        for model in (MLP, ["resnet", "--image-size", "16", "--lr", "0.001"]):
+            first = {}
+            for precision in ("fp32", "bf16", "fp64"):
+                # Initial values of one precision are not those of another: a mean over many classes and examples.
+                first[precision] = run(*model, "--steps", "1", "--batch", "64", "--emulate", "1", "--precision",
+                                       precision)["losses"][0]
+            self.assertAlmostEqual(first["fp32"], first["bf16"], delta=0.02 * first["fp32"], msg=model[0])
+            self.assertAlmostEqual(first["fp32"], first["fp64"], delta=0.5 * first["fp32"], msg=model[0])
+
+
 class Resume(unittest.TestCase):
     def test_killed_run_goes_on_where_its_checkpoint_was(self):
         steps = ["--steps", "60", "--batch", "37", "--reproducible"]
