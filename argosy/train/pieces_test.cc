@@ -184,6 +184,12 @@ TEST(Verdict, NamesTheBoundAndWhatToChange) {
   EXPECT_TRUE(slow.advice.starts_with("--devices 1")) << slow.advice;
   EXPECT_GT(slow.predicted_gain, 1);
 
+  ScalingVerdict short_run{.devices = 1, .batch = 64, .samples_per_second = 1000};
+  conclude(short_run, 0, 1);
+  EXPECT_EQ(short_run.bound, "unknown");
+  EXPECT_TRUE(short_run.advice.starts_with("--steps")) << short_run.advice;
+  EXPECT_EQ(short_run.to_string().find("compute"), std::string::npos) << short_run.to_string();
+
   ScalingVerdict good{.devices = 2,
                       .batch = 64,
                       .samples_per_second = 1900,

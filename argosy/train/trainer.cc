@@ -199,7 +199,9 @@ Status Trainer::Impl::loop(Run& run, const data::Dataset* test) {
     const std::int64_t done = run.step - run.report.first_step;
     const std::vector<Tensor> feeds = in_order(*batch, run.components);
     StepStats stats;
-    const bool sampled = done >= kWarmUpSteps && done % kSampleStatsEvery == 0;
+    // Of a short run at least its last step is looked at, if that is not its first.
+    const bool last = run.step + 1 == run.total_steps && done > 0 && run.shares->steps() == 0;
+    const bool sampled = last || (done >= kWarmUpSteps && done % kSampleStatsEvery == 0);
     ARGOSY_ASSIGN_OR_RETURN(const double loss, program_->step(feeds, sampled ? &stats : nullptr));
     ++run.step;
     run.report.losses.push_back(loss);

@@ -56,7 +56,13 @@ void conclude(ScalingVerdict& v, std::int64_t largest_batch, int input_threads) 
                                                                 {s.input, "input"},
                                                                 {s.copies, "copies"},
                                                                 {s.overhead, "overhead"}}};
-  v.bound = std::max_element(parts.begin(), parts.end())->second;
+  const auto largest = std::max_element(parts.begin(), parts.end());
+  if (largest->first <= 0) {
+    v.bound = "unknown";
+    v.advice = "--steps 20, or more: too few steps to see where the time goes";
+    return;
+  }
+  v.bound = largest->second;
   // What does not grow with the batch is paid once per step: twice the batch halves it per sample.
   const double fixed_part = s.all_reduce + s.overhead;
   const double larger_batch = 1 / (1 - fixed_part / 2);
@@ -87,6 +93,7 @@ std::string ScalingVerdict::to_string() const {
     text += str_cat("   (1 device: ", fixed(one_device_samples_per_second, one_device_samples_per_second < 100 ? 1 : 0),
                     ")   ", fixed(speedup(), 2), "x of ", fixed(ideal, 2), "x, efficiency ", percent(efficiency()));
   }
+  if (bound == "unknown") return text + str_cat("\n  bound   unknown\n  try     ", advice, "\n");
   text += str_cat("\n  bound   compute ", percent(shares.compute), "  all-reduce ", percent(shares.all_reduce),
                   "  input ", percent(shares.input), "  copies ", percent(shares.copies), "  overhead ",
                   percent(shares.overhead), "\n  try     ", advice, "\n");

@@ -45,8 +45,9 @@ struct ScalingVerdict {
   double one_device_samples_per_second = 0;  // 0: not measured
   double ideal = 1;                          // the devices' speeds together over that of the first
   TimeShares shares;
-  std::string bound;          // the largest share: "compute", "all-reduce", "input", "copies", "overhead"
-  std::string advice;         // one concrete change, or why none is needed
+  std::string bound;   // the largest share: "compute", "all-reduce", "input", "copies", "overhead"; "unknown" when
+                       // no step was looked at
+  std::string advice;  // one concrete change, or why none is needed
   double predicted_gain = 1;  // of the advice, in samples/s over now
 
   double speedup() const {

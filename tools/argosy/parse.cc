@@ -13,13 +13,17 @@ namespace {
 std::vector<std::string> spellings(const Option& option) { return str_split(option.name, ','); }
 std::string long_name(const Option& option) { return spellings(option).back(); }
 
-// "argosy train mlp --steps 200", with a value that would do.
+// "argosy train autoencoder --steps 200", with values that would do.
 std::string good_use(const Command& command, const Option& option, std::string value = "") {
   if (value.empty() && !option.limits.one_of.empty()) value = option.limits.one_of.front();
   if (value.empty()) value = option.fallback;
   if (value.empty() && option.limits.least > 0) value = str_cat(option.limits.least);
   if (!option.name.starts_with('-')) return str_cat(command.path(), " ", value.empty() ? option.name : value);
-  return str_cat(command.path(), " ", long_name(option), " ", value.empty() ? option.placeholder : value);
+  std::string use = command.path();
+  for (const Option& o : command.options()) {
+    if (o.required) use += str_cat(" ", o.limits.one_of.empty() ? o.name : o.limits.one_of.front());
+  }
+  return str_cat(use, " ", long_name(option), " ", value.empty() ? option.placeholder : value);
 }
 
 class Parser {
