@@ -109,6 +109,17 @@ TEST(Bias, ColumnSums) {
            .other_dtypes = false,
            .check_gradient = false});
   }
+  // Added up in 16 bits, 30,000 ones would stop at 256 or 2,048.
+  for (const DType dtype : {DType::kBfloat16, DType::kFloat16}) {
+    const Tensor ones = cast_to(Tensor::of<float>({30000, 3}, std::vector<float>(90000, 1)), dtype);
+    const Tensor sums = cast_to(Tensor::vector<float>({30000, 30000, 30000}), dtype);
+    check({.op = "BiasAddGrad",
+           .inputs = {ones},
+           .expect = {sums},
+           .other_dtypes = false,
+           .check_gradient = false,
+           .unlike_tensorflow = dtype == DType::kBfloat16 ? "TensorFlow adds up in bfloat16 and stops at 256" : ""});
+  }
 }
 
 TEST(Bias, Refusals) {
