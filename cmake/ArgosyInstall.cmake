@@ -42,6 +42,10 @@ foreach(folder IN LISTS folders)
   target_sources(argosy PRIVATE $<TARGET_OBJECTS:${folder}>)
   target_link_libraries(argosy PRIVATE ${folder})
 endforeach()
+get_property(parts GLOBAL PROPERTY ARGOSY_OBJECTS)  # of those folders, compiled otherwise than the rest
+foreach(part IN LISTS parts)
+  target_sources(argosy PRIVATE $<TARGET_OBJECTS:${part}>)
+endforeach()
 target_link_options(argosy PRIVATE LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/argosy.map LINKER:--as-needed)
 set_target_properties(argosy PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
                       LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/argosy.map)

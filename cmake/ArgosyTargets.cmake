@@ -80,14 +80,15 @@ function(argosy_quick)
   foreach(target IN LISTS ARGN)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
     argosy_precompiled(${target} engine)
+    argosy_together(${target})
   endforeach()
 endfunction()
 
 # argosy_library(tensor SOURCES tensor.cc … DEPS argosy_base … LIBS dnnl OPTIONS -f…): one folder, one target, one layer.
-# QUICK: as argosy_quick().
+# QUICK: as argosy_quick(). ALONE: its files are never compiled together (cmake/ArgosyTogether.cmake).
 # Every *_test.cc of the folder goes into one test program, <name>_test.
 function(argosy_library name)
-  cmake_parse_arguments(A "QUICK" "" "SOURCES;DEPS;LIBS;OPTIONS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(A "QUICK;ALONE" "" "SOURCES;DEPS;LIBS;OPTIONS;TEST_DEPS" ${ARGN})
   add_library(argosy_${name} STATIC ${A_SOURCES})
   target_link_libraries(argosy_${name} PUBLIC argosy_flags ${A_DEPS} PRIVATE ${A_LIBS})
   if(A_OPTIONS)
@@ -97,6 +98,9 @@ function(argosy_library name)
     argosy_quick(argosy_${name})
   else()
     argosy_precompiled(argosy_${name} engine)
+  endif()
+  if(NOT A_ALONE AND NOT A_QUICK)
+    argosy_together(argosy_${name})
   endif()
   set_property(GLOBAL APPEND PROPERTY ARGOSY_LIBRARIES argosy_${name})
   file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cc)
@@ -119,6 +123,7 @@ function(argosy_test name)
   endif()
   target_link_libraries(${name}_test PRIVATE ${A_DEPS} GTest::gmock GTest::gtest_main)
   argosy_precompiled(${name}_test test -O1)
+  argosy_together(${name}_test)
   add_test(NAME ${name} COMMAND ${name}_test)
   set_tests_properties(${name} PROPERTIES TIMEOUT 300)
 endfunction()
@@ -214,17 +219,29 @@ function(argosy_op_families)
   set(plain_cpu ${cpu})
   list(FILTER quick_cpu INCLUDE REGEX "/(${quick})/[a-z0-9_]*\\.cc$")
   list(FILTER plain_cpu INCLUDE REGEX "/((${plain})/[a-z0-9_]*|[a-z]*/(reference_[a-z0-9_]*|${plain}))\\.cc$")
-  set_source_files_properties(${definitions} ${quick_cpu} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
-  set_source_files_properties(${plain_cpu} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>)
-  argosy_library(ops SOURCES ops.cc ${definitions} DEPS argosy_graph)
-  argosy_library(kernels_cpu SOURCES kernels_cpu.cc evaluate.cc ${cpu}
+  list(REMOVE_ITEM cpu ${quick_cpu} ${plain_cpu})
+  set(libraries hwy::hwy Eigen3::Eigen PkgConfig::re2 PkgConfig::icu ${FARMHASH_LIBRARY} ZLIB::ZLIB)
+  # Kernels read neither errno nor the floating-point exception flags: loops with sqrt and guarded divisions become
+  # vectors.
+  set(options -fno-math-errno -fno-trapping-math)
+  set(optimise_quick -O1)
+  set(optimise_plain -O2)
+  argosy_library(ops QUICK SOURCES ops.cc ${definitions} DEPS argosy_graph)
+  argosy_library(kernels_cpu ALONE SOURCES kernels_cpu.cc evaluate.cc ${cpu}
                  DEPS argosy_comm argosy_ops argosy_graph argosy_op argosy_onednn argosy_data argosy_tf
-                 LIBS hwy::hwy Eigen3::Eigen PkgConfig::re2 PkgConfig::icu ${FARMHASH_LIBRARY} ZLIB::ZLIB
-                 # Kernels read neither errno nor the floating-point exception flags: loops with sqrt and guarded
-                 # divisions become vectors.
-                 OPTIONS -fno-math-errno -fno-trapping-math)
+                 LIBS ${libraries} OPTIONS ${options})
+  foreach(level quick plain)
+    add_library(argosy_kernels_${level} OBJECT ${${level}_cpu})
+    target_link_libraries(argosy_kernels_${level} PRIVATE argosy_flags argosy_ops argosy_onednn argosy_data argosy_tf
+                                                          ${libraries})
+    target_compile_options(argosy_kernels_${level} PRIVATE ${options} $<$<CONFIG:Release>:${optimise_${level}}>)
+    argosy_precompiled(argosy_kernels_${level} kernels_cpu ${options})
+    argosy_together(argosy_kernels_${level})
+    target_sources(argosy_kernels_cpu PRIVATE $<TARGET_OBJECTS:argosy_kernels_${level}>)
+    set_property(GLOBAL APPEND PROPERTY ARGOSY_OBJECTS argosy_kernels_${level})
+  endforeach()
   if(ARGOSY_PRECOMPILE)
-    # Files that would instantiate the same large templates are compiled as one.
+    # Of the others only those that argosy/ops/CMakeLists.txt names: they would instantiate the same large templates.
     set_target_properties(argosy_kernels_cpu PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   endif()
   # A test program per family, ops_<family>_test, so that work on one does not build the tests of all.
