@@ -328,7 +328,7 @@ std::optional<RandomCase> random_case(const OpDef& op, std::uint64_t seed, const
   return Maker(op, seed, fixed).make();
 }
 
-Result<Buffer> CappedAllocator::allocate(std::size_t bytes) {
+Result<Buffer> LimitedAllocator::allocate(std::size_t bytes) {
   if (bytes > limit_) return resource_exhausted(bytes, " bytes asked, ", limit_, " allowed");
   return host_allocator().allocate(bytes);
 }
@@ -358,7 +358,7 @@ Result<std::vector<Tensor>> run_kernel(const RandomCase& c, const KernelRegistry
                         .resources = &resources};
   ARGOSY_ASSIGN_OR_RETURN(const auto kernel,
                           reference ? kernels.make_reference(init, "cpu") : kernels.make(init, "cpu"));
-  CappedAllocator memory(kMostBytes);
+  LimitedAllocator memory(kMostBytes);
   LonelyStep step;
   std::vector<Tensor> outputs = planned;
   outputs.resize(out_dtypes.size());

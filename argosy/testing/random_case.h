@@ -21,9 +21,9 @@ struct RandomCase {
 std::optional<RandomCase> random_case(const OpDef& op, std::uint64_t seed, const AttrMap& fixed = {});
 
 // Host memory that refuses more than `limit` bytes at a time.
-class CappedAllocator final : public Allocator {
+class LimitedAllocator final : public Allocator {
  public:
-  explicit CappedAllocator(std::size_t limit) : limit_(limit) {}
+  explicit LimitedAllocator(std::size_t limit) : limit_(limit) {}
   Result<Buffer> allocate(std::size_t bytes) override;
   MemoryStats stats() const override { return {.limit_bytes = limit_}; }
 

@@ -7,7 +7,7 @@ namespace argosy::cli {
 
 namespace {
 
-std::string quoted(const std::string& bytes) {
+std::string as_literal(const std::string& bytes) {
   std::string text = "\"";
   for (const char c : bytes) {
     const auto byte = static_cast<unsigned char>(c);
@@ -100,7 +100,7 @@ std::vector<std::string> value_texts(const Tensor& tensor, std::int64_t limit) {
   std::vector<std::string> texts;
   const std::int64_t count = std::min(limit, tensor.elements());
   if (tensor.dtype() == DType::kString) {
-    for (std::int64_t i = 0; i < count; ++i) texts.push_back(quoted(tensor.data<std::string>()[i]));
+    for (std::int64_t i = 0; i < count; ++i) texts.push_back(as_literal(tensor.data<std::string>()[i]));
     return texts;
   }
   const auto show = [&]<typename T>() {
