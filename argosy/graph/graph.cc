@@ -38,8 +38,8 @@ Graph Graph::clone() const {
   copy.status_ = status_;
   copy.nodes_ = nodes_;
   copy.names_ = names_;
-  copy.known_ints_ = known_ints_;
-  copy.handles_ = handles_;
+  copy.first_fact_ = first_fact_;
+  copy.facts_ = facts_;
   copy.functions_ = functions_;
   copy.seed_ = seed_;
   copy.op_seeds_ = op_seeds_;
@@ -125,23 +125,9 @@ Graph::Scope Graph::colocate_with(const Value& value) {
 
 // --- names -----------------------------------------------------------------------------------------------------------
 
-std::string Graph::unique_name(std::string_view name) {
-  std::string candidate(name);
-  auto [entry, fresh] = names_.try_emplace(candidate);
-  if (fresh) return candidate;
-  int& count = entry->second.count;  // stays where it is, whatever is added
-  do {
-    candidate = str_cat(name, "_", ++count);
-  } while (names_.contains(candidate));
-  names_.try_emplace(candidate);
-  return candidate;
-}
+std::string Graph::unique_name(std::string_view name) { return names_.unique(name, nodes_); }
 
-std::optional<NodeId> Graph::find(std::string_view name) const {
-  const auto found = names_.find(name);
-  if (found == names_.end() || found->second.node.index < 0) return std::nullopt;
-  return found->second.node;
-}
+std::optional<NodeId> Graph::find(std::string_view name) const { return names_.find(name, nodes_); }
 
 Result<Endpoint> Graph::endpoint(std::string_view name) const {
   std::string_view node_name = name;
@@ -203,6 +189,7 @@ Result<NodeId> Graph::try_add(std::string_view op, const std::vector<Value>& inp
   NodeSpec spec;
   std::vector<DType> dtypes;
   spec.controls = control_scope_;
+  spec.inputs.reserve(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].valid()) return invalid_argument("input ", i, " is no value");
     const Value v = local(inputs[i]);
@@ -240,7 +227,8 @@ Result<NodeId> Graph::add_node(NodeSpec spec) {
   node.controls.erase(std::unique(node.controls.begin(), node.controls.end()), node.controls.end());
   std::vector<bool> refs;
   ARGOSY_ASSIGN_OR_RETURN(node.output_dtypes, arg_dtypes(def->output_args, node.attrs, &refs));
-  if (std::find(refs.begin(), refs.end(), true) != refs.end()) node.output_refs = std::move(refs);
+  if (std::find(refs.begin(), refs.end(), true) != refs.end()) node.output_refs.assign(refs.begin(), refs.end());
+  node.attrs = attr_pool_.shared(def, std::move(node.attrs));
 
   if (def->has_ref_input()) {
     std::vector<bool> input_refs;
@@ -263,22 +251,29 @@ Result<NodeId> Graph::add_node(NodeSpec spec) {
 
 Result<NodeId> Graph::push(Node node, bool inferring) {
   const NodeId id{static_cast<std::int32_t>(nodes_.size())};
-  // Fourfold: making room means hashing every name again.
-  if (names_.size() >= names_.bucket_count()) names_.reserve(names_.size() * 4);
-  const auto [entry, fresh] = names_.try_emplace(node.name);
-  if (entry->second.node.index >= 0) {
-    return already_exists("there is a node \"", node.name, "\" already").with_id("ARG-GRAPH-003");
-  }
   nodes_.push_back(std::move(node));
-  if (Status inferred = inferring ? infer(id) : ok_status(); !inferred.ok()) {
+  if (!names_.add_last(nodes_)) {
+    const std::string name = std::move(nodes_.back().name);
     nodes_.pop_back();
+    return already_exists("there is a node \"", name, "\" already").with_id("ARG-GRAPH-003");
+  }
+  first_fact_.push_back(-1);
+  if (Status inferred = inferring ? infer(id) : ok_status(); !inferred.ok()) {
+    names_.take_from_last(nodes_);
+    nodes_.pop_back();
+    first_fact_.pop_back();
     return inferred;
   }
-  entry->second.node = id;
   return id;
 }
 
-Result<NodeId> Graph::add_copy(const Node& from, std::vector<Endpoint> inputs, std::vector<NodeId> controls,
+void Graph::reserve(std::size_t nodes) {
+  nodes_.reserve(nodes);
+  first_fact_.reserve(nodes);
+  names_.reserve(nodes);
+}
+
+Result<NodeId> Graph::add_copy(const Node& from, SmallVector<Endpoint, 3> inputs, SmallVector<NodeId, 2> controls,
                                bool keep_shapes) {
   Node node{.name = from.name,
             .op = from.op,
@@ -308,7 +303,7 @@ Result<std::vector<NodeId>> Graph::keep(const std::vector<NodeId>& order) {
     }
     if (!node.controls.empty()) {
       for (NodeId& control : node.controls) control = moved[control.index];
-      std::erase_if(node.controls, [](NodeId control) { return control.index < 0; });
+      erase_if(node.controls, [](NodeId control) { return control.index < 0; });
       std::sort(node.controls.begin(), node.controls.end());
     }
     const bool known = std::all_of(node.output_shapes.begin(), node.output_shapes.end(),
@@ -318,37 +313,28 @@ Result<std::vector<NodeId>> Graph::keep(const std::vector<NodeId>& order) {
   if (std::is_sorted(order.begin(), order.end())) {
     for (std::int32_t i = 0; i < static_cast<std::int32_t>(order.size()); ++i) {
       const NodeId from = order[static_cast<std::size_t>(i)];
-      if (from.index != i) nodes_[i] = std::move(nodes_[from.index]);
+      if (from.index != i) {
+        nodes_[i] = std::move(nodes_[from.index]);
+        first_fact_[i] = first_fact_[from.index];
+      }
       settle(nodes_[i], i);
     }
     nodes_.erase(nodes_.begin() + static_cast<std::ptrdiff_t>(order.size()), nodes_.end());
+    first_fact_.resize(order.size());
   } else {
     std::vector<Node> kept;
+    std::vector<std::int32_t> kept_facts;
     kept.reserve(order.size());
+    kept_facts.reserve(order.size());
     for (const NodeId id : order) {
       kept.push_back(std::move(nodes_[id.index]));
+      kept_facts.push_back(first_fact_[id.index]);
       settle(kept.back(), static_cast<std::int32_t>(kept.size() - 1));
     }
     nodes_ = std::move(kept);
+    first_fact_ = std::move(kept_facts);
   }
-  // Names of what is gone stay set aside: nobody wants them again.
-  for (auto& [name, entry] : names_) {
-    if (entry.node.index >= 0) entry.node = moved[entry.node.index];
-  }
-  const auto move_facts = [&](auto& facts) {
-    std::remove_reference_t<decltype(facts)> there;
-    there.reserve(facts.size());
-    while (!facts.empty()) {
-      auto fact = facts.extract(facts.begin());
-      const NodeId to = moved[fact.key() >> 32];
-      if (to.index < 0) continue;
-      fact.key() = Endpoint{to, static_cast<std::int32_t>(fact.key())}.key();
-      there.insert(std::move(fact));
-    }
-    facts = std::move(there);
-  };
-  move_facts(known_ints_);
-  move_facts(handles_);
+  names_.move(moved);
   for (const NodeId id : unknown) {
     if (Status inferred = infer(id); !inferred.ok()) {
       const Node& n = node(id);
@@ -366,9 +352,9 @@ void Graph::add_control_input(NodeId node, NodeId from) {
   if (at == controls.end() || *at != from) controls.insert(at, from);
 }
 
-void Graph::remove_control_input(NodeId node, NodeId from) { std::erase(nodes_[node.index].controls, from); }
+void Graph::remove_control_input(NodeId node, NodeId from) { erase(nodes_[node.index].controls, from); }
 void Graph::replace_control_input(NodeId node, NodeId from, NodeId to) {
-  if (std::erase(nodes_[node.index].controls, from) > 0) add_control_input(node, to);
+  if (erase(nodes_[node.index].controls, from) > 0) add_control_input(node, to);
 }
 void Graph::add_outputs(NodeId id, const std::vector<DType>& dtypes, const std::vector<PartialShape>& shapes) {
   Node& node = nodes_[id.index];

@@ -12,7 +12,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "argosy/graph/name_table.h"
 #include "argosy/graph/node.h"
+#include "argosy/op/attr_pool.h"
 #include "argosy/op/registry.h"
 
 namespace argosy {
@@ -120,7 +122,8 @@ class Graph {
 
   DType dtype(Endpoint e) const { return nodes_[e.node.index].output_dtypes[e.index]; }
   const PartialShape& shape(Endpoint e) const { return nodes_[e.node.index].output_shapes[e.index]; }
-  // The integers an endpoint is known to hold before any step; null when nothing is known.
+  // The integers an endpoint is known to hold before any step; null when nothing is known. What these two point to
+  // stays until the graph changes.
   const PartialInts* known_ints(Endpoint e) const;
   // What an endpoint that is a handle refers to; null when that is not known.
   const HandleFact* handle(Endpoint e) const;
@@ -141,7 +144,7 @@ class Graph {
 
    private:
     friend class Graph;
-    std::vector<std::size_t> first_;  // by node, and the end
+    std::vector<std::uint32_t> first_;  // by node, and the end
     std::vector<Use> uses_;
   };
   Uses consumers() const;
@@ -157,8 +160,10 @@ class Graph {
   Result<NodeId> add_node(NodeSpec spec);
   // Adds a copy of another graph's node with these inputs; both graphs have the same registry. Shapes are inferred
   // unless `keep_shapes`.
-  Result<NodeId> add_copy(const Node& node, std::vector<Endpoint> inputs, std::vector<NodeId> controls,
+  Result<NodeId> add_copy(const Node& node, SmallVector<Endpoint, 3> inputs, SmallVector<NodeId, 2> controls,
                           bool keep_shapes);
+  // Room for so many nodes at once.
+  void reserve(std::size_t nodes);
   // Keeps the nodes of `order`, in that order, and forgets the rest; shapes not fully known are inferred again. Returns
   // where every node went (index -1: nowhere). REQUIRES: inputs of kept nodes are kept.
   Result<std::vector<NodeId>> keep(const std::vector<NodeId>& order);
@@ -195,17 +200,19 @@ class Graph {
   const OpRegistry* ops_;
   Status status_;
   std::vector<Node> nodes_;
-  // Every name in use, and every scope ever opened.
-  struct Name {
-    NodeId node;    // index -1: a name set aside
-    int count = 0;  // the next suffix to try
+  NameTable names_;  // those of nodes, and every scope ever opened
+  AttrPool attr_pool_;
+  // What is known of some outputs beside their shapes: by node a position in facts_, or -1 for nothing.
+  struct Fact {
+    std::int32_t output = 0;
+    std::int32_t next = -1;  // of the same node
+    std::optional<PartialInts> ints;
+    HandleFact handle;  // dtype kInvalid: none
   };
-  struct NameHash : std::hash<std::string_view> {
-    using is_transparent = void;
-  };
-  std::unordered_map<std::string, Name, NameHash, std::equal_to<>> names_;
-  std::unordered_map<std::uint64_t, PartialInts> known_ints_;  // by endpoint
-  std::unordered_map<std::uint64_t, HandleFact> handles_;      // by endpoint
+  const Fact* fact(Endpoint e) const;
+  Fact& changeable_fact(Endpoint e);
+  std::vector<std::int32_t> first_fact_;
+  std::vector<Fact> facts_;
   std::map<std::string, std::shared_ptr<const Function>, std::less<>> functions_;
 
   std::optional<std::int64_t> seed_;

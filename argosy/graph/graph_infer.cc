@@ -13,14 +13,28 @@ constexpr std::size_t kMaxKnownInts = 1024;  // longer integer tensors are data,
 bool is_handle(DType d) { return d == DType::kResource || d == DType::kVariant; }
 }  // namespace
 
+const Graph::Fact* Graph::fact(Endpoint e) const {
+  std::int32_t at = first_fact_[e.node.index];
+  while (at >= 0 && facts_[at].output != e.index) at = facts_[at].next;
+  return at < 0 ? nullptr : &facts_[at];
+}
+
+Graph::Fact& Graph::changeable_fact(Endpoint e) {
+  if (const Fact* known = fact(e)) return facts_[static_cast<std::size_t>(known - facts_.data())];
+  std::int32_t& first = first_fact_[e.node.index];
+  facts_.push_back({.output = e.index, .next = first, .ints = {}, .handle = {}});
+  first = static_cast<std::int32_t>(facts_.size() - 1);
+  return facts_.back();
+}
+
 const PartialInts* Graph::known_ints(Endpoint e) const {
-  const auto found = known_ints_.find(e.key());
-  return found == known_ints_.end() ? nullptr : &found->second;
+  const Fact* known = fact(e);
+  return known != nullptr && known->ints ? &*known->ints : nullptr;
 }
 
 const HandleFact* Graph::handle(Endpoint e) const {
-  const auto found = handles_.find(e.key());
-  return found == handles_.end() ? nullptr : &found->second;
+  const Fact* known = fact(e);
+  return known != nullptr && known->handle.dtype != DType::kInvalid ? &known->handle : nullptr;
 }
 
 const Tensor* Graph::constant(Endpoint e) const {
@@ -30,42 +44,46 @@ const Tensor* Graph::constant(Endpoint e) const {
 
 Status Graph::infer(NodeId id) {
   Node& node = nodes_[id.index];
-  if (node.op->shape == no_output && node.output_dtypes.empty()) {
+  const std::size_t outputs = node.output_dtypes.size();
+  if (node.op->shape == no_output && outputs == 0) {
     node.output_shapes.clear();
     return ok_status();
   }
+  // Pointers to facts stay while the node's own are added.
+  if (facts_.size() + outputs > facts_.capacity()) facts_.reserve(2 * facts_.size() + outputs + 16);
   SmallVector<DType, 8> dtypes;
   SmallVector<const PartialShape*, 8> shapes;
   SmallVector<const PartialInts*, 8> ints;
   SmallVector<const HandleFact*, 8> handles;
   for (const Endpoint from : node.inputs) {
-    dtypes.push_back(dtype(from));
-    shapes.push_back(&shape(from));
+    const Node& source = nodes_[from.node.index];
+    dtypes.push_back(source.output_dtypes[static_cast<std::size_t>(from.index)]);
+    shapes.push_back(&source.output_shapes[static_cast<std::size_t>(from.index)]);
     ints.push_back(known_ints(from));
     handles.push_back(is_handle(dtypes.back()) ? handle(from) : nullptr);
   }
   const bool gives_handles = std::any_of(node.output_dtypes.begin(), node.output_dtypes.end(), is_handle);
-  SmallVector<HandleFact, 2> output_handles(gives_handles ? node.output_dtypes.size() : 0);
-  node.output_shapes.assign(node.output_dtypes.size(), PartialShape::unknown());
+  SmallVector<HandleFact, 2> output_handles(gives_handles ? outputs : 0);
+  node.output_shapes.assign(outputs, PartialShape::unknown());
   ShapeContext context(*node.op, node.attrs, dtypes, shapes, ints, node.output_shapes, handles, output_handles);
   ARGOSY_RETURN_IF_ERROR(node.op->shape(context));
-  for (std::size_t i = 0; gives_handles && i < node.output_dtypes.size(); ++i) {
+  for (std::size_t i = 0; gives_handles && i < outputs; ++i) {
     if (!is_handle(node.output_dtypes[i])) continue;
     HandleFact& fact = output_handles[i];
     // What hands its input on hands on what is known of it; sums and zeros are of the kind of their terms.
     const bool same = node.op->forwards || node.op->elementwise || node.op->flow != Flow::kNone;
     if (fact.dtype == DType::kInvalid && same && !handles.empty() && handles[0] != nullptr) fact = *handles[0];
     if (fact.dtype != DType::kInvalid) {
-      handles_[Endpoint{id, static_cast<std::int32_t>(i)}.key()] = std::move(fact);
+      changeable_fact({id, static_cast<std::int32_t>(i)}).handle = std::move(fact);
     }
   }
   if (node.op->known_ints != nullptr) {
-    for (std::size_t i = 0; i < node.output_dtypes.size(); ++i) {
+    for (std::size_t i = 0; i < outputs; ++i) {
       const DType d = node.output_dtypes[i];
       if (d != DType::kInt32 && d != DType::kInt64) continue;
       auto known = node.op->known_ints(context, static_cast<int>(i));
       if (known && known->size() <= kMaxKnownInts) {
-        known_ints_[Endpoint{id, static_cast<std::int32_t>(i)}.key()] = std::move(*known);
+        changeable_fact({id, static_cast<std::int32_t>(i)}).ints = std::move(*known);
       }
     }
   }
@@ -88,7 +106,7 @@ Graph::Uses Graph::consumers() const {
   for (const auto& [from, use] : edges) ++uses.first_[static_cast<std::size_t>(from) + 1];
   for (std::size_t i = 1; i < uses.first_.size(); ++i) uses.first_[i] += uses.first_[i - 1];
   uses.uses_.resize(edges.size());
-  std::vector<std::size_t> at(uses.first_.begin(), uses.first_.end() - 1);
+  std::vector<std::uint32_t> at(uses.first_.begin(), uses.first_.end() - 1);
   for (const auto& [from, use] : edges) uses.uses_[at[static_cast<std::size_t>(from)]++] = use;
   return uses;
 }

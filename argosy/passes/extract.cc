@@ -147,8 +147,8 @@ class Copier {
 
   Status copy(NodeId id) {
     const Node& n = from_.node(id);
-    std::vector<Endpoint> inputs, back_edges;
-    std::vector<NodeId> controls;
+    SmallVector<Endpoint, 3> inputs, back_edges;
+    SmallVector<NodeId, 2> controls;
     inputs.reserve(n.inputs.size());
     for (const Endpoint e : n.inputs) {
       const Endpoint input = map(e);
@@ -209,6 +209,8 @@ Result<StepGraph> extract_step(const Graph& graph, const StepSignature& signatur
   StepGraph step{Graph(graph.ops()), {}, {}, {}};
   ARGOSY_ASSIGN_OR_RETURN(const auto order, graph.topological_order());
   const std::vector<char> needed = NeededNodes(graph, order, signature.feeds, {}).find(signature, order);
+  const auto nodes = std::count_if(needed.begin(), needed.end(), [](char n) { return n != 0; });
+  step.graph.reserve(static_cast<std::size_t>(nodes) + signature.feeds.size());
   for (const auto& [name, function] : graph.functions()) step.graph.add_function(function);
   Copier copier(graph, step);
   ARGOSY_RETURN_IF_ERROR(copier.add_feeds(signature));

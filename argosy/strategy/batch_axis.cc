@@ -32,7 +32,7 @@ Result<Rebuilt> rebuild(const Graph& graph, const std::vector<NodeId>& order, co
     }
     if (is_input[id.index]) {
       std::vector<std::int64_t> sizes =
-          n.output_shapes[0].has_rank() ? n.output_shapes[0].sizes() : std::vector<std::int64_t>{batch};
+          n.output_shapes[0].has_rank() ? n.output_shapes[0].sizes() : PartialShape::Sizes{batch};
       if (sizes.empty()) return invalid_argument("'", n.name, "' is a scalar: it cannot carry a batch");
       sizes[0] = batch;
       // A placeholder without a rank may have any number of further axes.

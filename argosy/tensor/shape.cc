@@ -128,7 +128,7 @@ std::string PartialShape::to_string() const {
 Result<PartialShape> broadcast(const PartialShape& a, const PartialShape& b) {
   if (!a.has_rank() || !b.has_rank()) return PartialShape::unknown();
   const int rank = std::max(a.rank(), b.rank());
-  std::vector<std::int64_t> sizes(static_cast<std::size_t>(rank));
+  PartialShape::Sizes sizes(static_cast<std::size_t>(rank));
   for (int i = 0; i < rank; ++i) {
     const int ia = i - (rank - a.rank());
     const int ib = i - (rank - b.rank());

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "argosy/base/small_vector.h"
 #include "argosy/base/status.h"
 
 namespace argosy {
@@ -60,26 +61,29 @@ class Shape {
   int rank_ = 0;
 };
 
-// A rank and sizes, each of which may be unknown.
+// A rank and sizes, each of which may be unknown. A graph has one for each of its values.
 class PartialShape {
  public:
   static constexpr std::int64_t kUnknown = -1;
 
   PartialShape() = default;  // nothing known, not even the rank
+  using Sizes = SmallVector<std::int64_t, 4>;
   PartialShape(const Shape& shape);  // NOLINT(google-explicit-constructor): every Shape is one
   PartialShape(std::initializer_list<std::int64_t> sizes) : known_rank_(true), sizes_(sizes) {}
-  explicit PartialShape(std::vector<std::int64_t> sizes) : known_rank_(true), sizes_(std::move(sizes)) {}
+  explicit PartialShape(Sizes sizes) : known_rank_(true), sizes_(std::move(sizes)) {}
   static PartialShape unknown() { return {}; }
-  static PartialShape unknown_of_rank(int rank) { return PartialShape(std::vector<std::int64_t>(rank, kUnknown)); }
-  static PartialShape scalar() { return PartialShape(std::vector<std::int64_t>{}); }
+  static PartialShape unknown_of_rank(int rank) {
+    return PartialShape(Sizes(static_cast<std::size_t>(rank), kUnknown));
+  }
+  static PartialShape scalar() { return PartialShape(Sizes()); }
 
   bool has_rank() const { return known_rank_; }
   int rank() const { return known_rank_ ? static_cast<int>(sizes_.size()) : -1; }
   std::int64_t operator[](int axis) const { return sizes_[axis]; }  // REQUIRES: has_rank(); kUnknown where unknown
-  const std::vector<std::int64_t>& sizes() const { return sizes_; }
-  bool is_full() const;                 // rank and every size known
-  Result<Shape> full() const;           // REQUIRES is_full() for OK
-  std::int64_t elements() const;        // kUnknown unless is_full()
+  const Sizes& sizes() const { return sizes_; }
+  bool is_full() const;           // rank and every size known
+  Result<Shape> full() const;     // REQUIRES is_full() for OK
+  std::int64_t elements() const;  // kUnknown unless is_full()
 
   bool compatible(const PartialShape& other) const;
   // What both say together; an error when they contradict each other.
@@ -90,7 +94,7 @@ class PartialShape {
 
  private:
   bool known_rank_ = false;
-  std::vector<std::int64_t> sizes_;
+  Sizes sizes_;
 };
 
 // NumPy's and TensorFlow's broadcasting of two shapes; an error names both.

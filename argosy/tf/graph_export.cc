@@ -50,7 +50,8 @@ Status write_node(const Node& node, NodeDef* to, const ExportOptions& options) {
     Status written = write_attr(value, &attrs[name], options);
     if (!written.ok()) return in_node(std::move(written), node);
   }
-  if (options.picture) return to_proto(AttrValue(node.output_shapes), &attrs["_output_shapes"]);
+  if (options.picture)
+    return to_proto(AttrValue(std::vector<PartialShape>(node.output_shapes)), &attrs["_output_shapes"]);
   return ok_status();
 }
 

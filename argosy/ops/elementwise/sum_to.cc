@@ -30,7 +30,9 @@ std::optional<std::vector<std::int32_t>> repeated_axes(const PartialShape& x, co
 
 Value shape_of(Value x) { return x.graph().add("Shape", {x}); }
 
-Value known_shape(Graph& graph, const PartialShape& shape) { return constant(graph, Tensor::vector(shape.sizes())); }
+Value known_shape(Graph& graph, const PartialShape& shape) {
+  return constant(graph, Tensor::vector<std::int64_t>(shape.sizes()));
+}
 
 Value sum_over(Value x, Value dx, const std::vector<std::int32_t>& axes) {
   Graph& graph = x.graph();

@@ -60,7 +60,7 @@ Value with_kept_axes(GradContext& g, Value v) {
 Value shape_of(Value x) {
   Graph& graph = x.graph();
   if (!x.shape().is_full()) return graph.add("Shape", {x});
-  return constant(graph, Tensor::vector(x.shape().sizes()));
+  return constant(graph, Tensor::vector<std::int64_t>(x.shape().sizes()));
 }
 
 Value spread(GradContext& g, Value v) { return g.graph().add("BroadcastTo", {with_kept_axes(g, v), shape_of(g.x(0))}); }

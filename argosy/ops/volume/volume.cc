@@ -16,7 +16,8 @@ using Sizes = std::vector<std::int64_t>;
 // With channels last.
 Sizes sizes_of(const volume::Attributes& a, const PartialShape& shape, int rank) {
   if (!shape.has_rank()) return Sizes(static_cast<std::size_t>(rank), PartialShape::kUnknown);
-  return a.channels_first ? volume::channels_last(shape.sizes()) : shape.sizes();
+  const Sizes sizes = shape.sizes();
+  return a.channels_first ? volume::channels_last(sizes) : sizes;
 }
 
 PartialShape output_shape(const volume::Geometry& g, const volume::Attributes& a, std::int64_t channels) {

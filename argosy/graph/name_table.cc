@@ -1,0 +1,107 @@
+#include "argosy/graph/name_table.h"
+
+#include <algorithm>
+
+namespace argosy {
+
+std::uint32_t NameTable::hash_of(std::string_view name) {
+  const std::size_t hash = std::hash<std::string_view>()(name);
+  return static_cast<std::uint32_t>(hash ^ (hash >> 32));
+}
+
+std::size_t NameTable::position(std::string_view name, std::uint32_t hash, const std::vector<Node>& nodes) const {
+  if (entries_.empty()) return 0;
+  const std::size_t mask = entries_.size() - 1;
+  for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
+    const Entry& e = entries_[at];
+    if (e.node == kEmpty) return entries_.size();
+    if (e.node == kGone || e.hash != hash) continue;
+    const std::string& text = e.node >= 0 ? nodes[static_cast<std::size_t>(e.node)].name
+                                          : set_aside_[static_cast<std::size_t>(kSetAside - e.node)];
+    if (text == name) return at;
+  }
+}
+
+std::optional<NodeId> NameTable::find(std::string_view name, const std::vector<Node>& nodes) const {
+  const std::size_t at = position(name, hash_of(name), nodes);
+  if (at == entries_.size() || entries_[at].node < 0) return std::nullopt;
+  return NodeId{entries_[at].node};
+}
+
+bool NameTable::add_last(const std::vector<Node>& nodes) {
+  const std::string& name = nodes.back().name;
+  const auto id = static_cast<std::int32_t>(nodes.size() - 1);
+  const std::uint32_t hash = hash_of(name);
+  const std::size_t at = position(name, hash, nodes);
+  if (at == entries_.size()) {
+    insert({hash, id});
+    return true;
+  }
+  Entry& entry = entries_[at];
+  if (entry.node >= 0) return false;
+  const auto text = static_cast<std::size_t>(kSetAside - entry.node);
+  if (text + 1 == set_aside_.size()) set_aside_.pop_back();
+  entry.node = id;
+  return true;
+}
+
+void NameTable::take_from_last(const std::vector<Node>& nodes) {
+  const std::string& name = nodes.back().name;
+  const std::uint32_t hash = hash_of(name);
+  entries_[position(name, hash, nodes)].node = kGone;
+  set_aside(name, hash);
+}
+
+std::string NameTable::unique(std::string_view name, const std::vector<Node>& nodes) {
+  std::string candidate(name);
+  std::uint32_t hash = hash_of(candidate);
+  if (position(candidate, hash, nodes) != entries_.size()) {
+    auto suffix = suffixes_.find(name);
+    if (suffix == suffixes_.end()) suffix = suffixes_.emplace(name, 0).first;
+    do {
+      candidate = str_cat(name, "_", ++suffix->second);
+      hash = hash_of(candidate);
+    } while (position(candidate, hash, nodes) != entries_.size());
+  }
+  set_aside(candidate, hash);
+  return candidate;
+}
+
+void NameTable::set_aside(std::string_view name, std::uint32_t hash) {
+  insert({hash, kSetAside - static_cast<std::int32_t>(set_aside_.size())});
+  set_aside_.emplace_back(name);
+}
+
+void NameTable::insert(Entry entry) {
+  if ((used_ + 1) * 4 > entries_.size() * 3) grow(std::max<std::size_t>(16, entries_.size() * 2));
+  const std::size_t mask = entries_.size() - 1;
+  std::size_t at = entry.hash & mask;
+  while (entries_[at].node != kEmpty) at = (at + 1) & mask;
+  entries_[at] = entry;
+  ++used_;
+}
+
+void NameTable::reserve(std::size_t names) {
+  std::size_t capacity = 16;
+  while (capacity * 3 < names * 4) capacity *= 2;
+  if (capacity > entries_.size()) grow(capacity);
+}
+
+void NameTable::grow(std::size_t capacity) {
+  std::vector<Entry> old(capacity);
+  old.swap(entries_);
+  used_ = 0;
+  for (const Entry& entry : old) {
+    if (entry.node != kEmpty && entry.node != kGone) insert(entry);
+  }
+}
+
+void NameTable::move(const std::vector<NodeId>& moved) {
+  for (Entry& entry : entries_) {
+    if (entry.node < 0) continue;
+    const std::int32_t to = moved[static_cast<std::size_t>(entry.node)].index;
+    entry.node = to < 0 ? kGone : to;
+  }
+}
+
+}  // namespace argosy
