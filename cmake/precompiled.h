@@ -3,8 +3,8 @@
 #pragma once
 
 #include <bits/c++config.h>
-// Bessel functions and their like, which libstdc++ otherwise instantiates for three types in every file. Files that call
-// them do without this header: ARGOSY_CALLS_BESSEL in argosy/ops/CMakeLists.txt.
+// Bessel functions and their like, which libstdc++ otherwise instantiates for three types in every file. Files that
+// call them do without this header: ARGOSY_CALLS_BESSEL in argosy/ops/CMakeLists.txt.
 #undef _GLIBCXX_USE_STD_SPEC_FUNCS
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Cancellation: one switch per step. Whoever waits registers a callback; whoever gives up pulls the switch with a reason.
-// Thread-safe.
+// Cancellation: one switch per step. Whoever waits registers a callback; whoever gives up pulls the switch with a
+// reason. Thread-safe.
 #pragma once
 
 #include <atomic>

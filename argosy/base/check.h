@@ -5,8 +5,8 @@ namespace argosy::internal {
 [[noreturn]] void check_failed(const char* expression, const char* file, int line);
 }  // namespace argosy::internal
 
-#define ARGOSY_CHECK(condition)                                                      \
-  do {                                                                               \
-    if (!(condition)) [[unlikely]]                                                   \
-      ::argosy::internal::check_failed(#condition, __FILE__, __LINE__);              \
+#define ARGOSY_CHECK(condition)                                         \
+  do {                                                                  \
+    if (!(condition)) [[unlikely]]                                      \
+      ::argosy::internal::check_failed(#condition, __FILE__, __LINE__); \
   } while (false)

@@ -25,8 +25,7 @@ bool log_enabled(LogLevel level) { return static_cast<int>(level) >= minimum_lev
 void log_line(LogLevel level, const char* file, int line, const std::string& text) {
   const auto now = std::chrono::system_clock::now();
   const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
-  const auto micros =
-      std::chrono::duration_cast<std::chrono::microseconds>(now.time_since_epoch()).count() % 1000000;
+  const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(now.time_since_epoch()).count() % 1000000;
   std::tm local{};
   localtime_r(&seconds, &local);
   char stamp[32];

@@ -16,8 +16,8 @@ bool log_enabled(LogLevel level);
 }  // namespace argosy
 
 // ARGOSY_LOG(kWarning, "rank ", rank, " is late")
-#define ARGOSY_LOG(level, ...)                                                                      \
-  do {                                                                                              \
-    if (::argosy::log_enabled(::argosy::LogLevel::level))                                           \
+#define ARGOSY_LOG(level, ...)                                                                           \
+  do {                                                                                                   \
+    if (::argosy::log_enabled(::argosy::LogLevel::level))                                                \
       ::argosy::log_line(::argosy::LogLevel::level, __FILE__, __LINE__, ::argosy::str_cat(__VA_ARGS__)); \
   } while (false)

@@ -29,9 +29,10 @@ namespace {
 const std::string kEmpty;
 
 std::string_view default_id(Code code) {
-  constexpr const char* kIds[] = {"",         "ARG-CANCEL", "ARG-UNKNOWN", "ARG-ARG",   "ARG-DEADLINE", "ARG-MISSING",
-                                  "ARG-EXISTS", "ARG-DENIED", "ARG-LIMIT",  "ARG-STATE", "ARG-ABORT",    "ARG-RANGE",
-                                  "ARG-UNSUPPORTED", "ARG-BUG", "ARG-GONE", "ARG-DATA",  "ARG-AUTH"};
+  constexpr const char* kIds[] = {
+      "",           "ARG-CANCEL", "ARG-UNKNOWN", "ARG-ARG",   "ARG-DEADLINE", "ARG-MISSING",     "ARG-EXISTS",
+      "ARG-DENIED", "ARG-LIMIT",  "ARG-STATE",   "ARG-ABORT", "ARG-RANGE",    "ARG-UNSUPPORTED", "ARG-BUG",
+      "ARG-GONE",   "ARG-DATA",   "ARG-AUTH"};
   return kIds[static_cast<int>(code)];
 }
 }  // namespace

@@ -55,10 +55,10 @@ class [[nodiscard]] Status {
 
   bool ok() const { return rep_ == nullptr; }
   Code code() const { return rep_ ? rep_->code : Code::kOk; }
-  const std::string& message() const;   // what and why, in numbers
-  std::string_view id() const;          // "ARG-SHAPE-001"; a general one for the code where none was given
-  const std::string& where() const;     // "node 'dense/MatMul' (MatMul) on /device:GPU:0", a file, a flag
-  const std::string& next() const;      // what to type or change; may be empty
+  const std::string& message() const;  // what and why, in numbers
+  std::string_view id() const;         // "ARG-SHAPE-001"; a general one for the code where none was given
+  const std::string& where() const;    // "node 'dense/MatMul' (MatMul) on /device:GPU:0", a file, a flag
+  const std::string& next() const;     // what to type or change; may be empty
 
   // Each fills its field if it is still empty (the innermost knows best) and returns the status; no-ops on OK.
   Status&& with_id(std::string id) &&;
@@ -79,10 +79,10 @@ class [[nodiscard]] Status {
 inline Status ok_status() { return {}; }
 
 // invalid_argument("MatMul: inner dimensions differ: ", a, " x ", b)
-#define ARGOSY_STATUS_MAKER(name, code)                     \
-  template <typename... Parts>                              \
-  [[nodiscard]] Status name(const Parts&... parts) {        \
-    return Status(Code::code, str_cat(parts...));           \
+#define ARGOSY_STATUS_MAKER(name, code)              \
+  template <typename... Parts>                       \
+  [[nodiscard]] Status name(const Parts&... parts) { \
+    return Status(Code::code, str_cat(parts...));    \
   }
 ARGOSY_STATUS_MAKER(cancelled, kCancelled)
 ARGOSY_STATUS_MAKER(invalid_argument, kInvalidArgument)
@@ -104,8 +104,8 @@ ARGOSY_STATUS_MAKER(data_loss, kDataLoss)
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}                // NOLINT(google-explicit-constructor)
-  Result(Status status) : status_(std::move(status)) {         // NOLINT(google-explicit-constructor)
+  Result(T value) : value_(std::move(value)) {}         // NOLINT(google-explicit-constructor)
+  Result(Status status) : status_(std::move(status)) {  // NOLINT(google-explicit-constructor)
     ARGOSY_CHECK(!status_.ok());
   }
 
@@ -135,10 +135,11 @@ class [[nodiscard]] Result {
 #define ARGOSY_CONCAT(a, b) ARGOSY_CONCAT_INNER(a, b)
 
 // Hands an error on to the caller.
-#define ARGOSY_RETURN_IF_ERROR(expression)                             \
-  do {                                                                 \
-    ::argosy::Status argosy_status = (expression);                     \
-    if (!argosy_status.ok()) [[unlikely]] return argosy_status;        \
+#define ARGOSY_RETURN_IF_ERROR(expression)         \
+  do {                                             \
+    ::argosy::Status argosy_status = (expression); \
+    if (!argosy_status.ok()) [[unlikely]]          \
+      return argosy_status;                        \
   } while (false)
 
 // ARGOSY_ASSIGN_OR_RETURN(Shape shape, infer(x));
@@ -146,7 +147,8 @@ class [[nodiscard]] Result {
   ARGOSY_ASSIGN_OR_RETURN_(ARGOSY_CONCAT(argosy_result_, __LINE__), declaration, expression)
 #define ARGOSY_ASSIGN_OR_RETURN_(result, declaration, expression) \
   auto result = (expression);                                     \
-  if (!result.ok()) [[unlikely]] return std::move(result).status(); \
+  if (!result.ok()) [[unlikely]]                                  \
+    return std::move(result).status();                            \
   declaration = std::move(result).value()
 
 }  // namespace argosy

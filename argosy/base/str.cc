@@ -49,10 +49,8 @@ std::int64_t parse_bytes(std::string_view text) {
   if (end == copy.c_str() || !(value >= 0) || !std::isfinite(value)) return -1;
   const std::string_view unit = str_trim(std::string_view(end));
   constexpr std::pair<std::string_view, double> kUnits[] = {
-      {"", 1},          {"B", 1},          {"K", 1024.0},    {"KiB", 1024.0},
-      {"KB", 1e3},      {"M", 0x1p20},     {"MiB", 0x1p20},  {"MB", 1e6},
-      {"G", 0x1p30},    {"GiB", 0x1p30},   {"GB", 1e9},      {"T", 0x1p40},
-      {"TiB", 0x1p40},  {"TB", 1e12}};
+      {"", 1},     {"B", 1},      {"K", 1024.0},   {"KiB", 1024.0}, {"KB", 1e3},   {"M", 0x1p20},   {"MiB", 0x1p20},
+      {"MB", 1e6}, {"G", 0x1p30}, {"GiB", 0x1p30}, {"GB", 1e9},     {"T", 0x1p40}, {"TiB", 0x1p40}, {"TB", 1e12}};
   for (const auto& [name, factor] : kUnits) {
     if (unit == name) {
       const double bytes = value * factor;

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <charconv>
-#include <cstdint>
 #include <concepts>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,12 +27,10 @@ void append(std::string& to, T part) {
   to.append(text, end);
 }
 template <typename T>
-  requires requires(const T& t) {
-    { t.to_string() } -> std::convertible_to<std::string>;
-  }
-void append(std::string& to, const T& part) {
-  to += part.to_string();
+requires requires(const T& t) {
+  { t.to_string() } -> std::convertible_to<std::string>;
 }
+void append(std::string& to, const T& part) { to += part.to_string(); }
 }  // namespace internal
 
 // Numbers are printed in full (shortest form that reads back equal), types with to_string() by it.

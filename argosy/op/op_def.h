@@ -119,7 +119,8 @@ struct AttrDef {
 //   inputs, outputs   "x: T", "axis: int32", "values: N * T", "data: Tlist" (a list(type) attribute), "ref: Ref(T)"
 //   attrs             "T: {float, double}", "T: number", "N: int >= 1", "padding: {'SAME', 'VALID'}",
 //                     "strides: list(int)", "transpose_a: bool = false", "dilations: list(int) = [1, 1, 1, 1]"
-// Named type sets, also inside braces: type (any), number (real and complex), real, floating, index (int32, int64), integer.
+// Named type sets, also inside braces: type (any), number (real and complex), real, floating, index (int32, int64),
+// integer.
 struct OpSpec {
   std::string name;
   std::string doc;

@@ -7,7 +7,8 @@
 namespace argosy {
 
 const OpRegistry& builtin_ops();
-// A registry of one's own that starts with them all: for programs that add ops. (Kernels: copy cpu_kernels() and add().)
+// A registry of one's own that starts with them all: for programs that add ops. (Kernels: copy cpu_kernels() and
+// add().)
 OpRegistry copy_builtin_ops();
 const KernelRegistry& cpu_kernels();
 

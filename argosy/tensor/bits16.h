@@ -41,33 +41,35 @@ constexpr float float16_value(std::uint16_t half) {
 }
 }  // namespace internal
 
-#define ARGOSY_BITS16_TYPE(type)                                                                     \
-  struct type {                                                                                      \
-    std::uint16_t bits = 0;                                                                          \
-    constexpr type() = default;                                                                      \
-    constexpr explicit type(float value) : bits(internal::type##_bits(value)) {}                     \
-    template <typename T>                                                                            \
-    constexpr explicit type(T value) : type(static_cast<float>(value)) {}                            \
-    constexpr operator float() const { return internal::type##_value(bits); } /* NOLINT(google-explicit-constructor) */ \
-    static constexpr type from_bits(std::uint16_t b) {                                               \
-      type t;                                                                                        \
-      t.bits = b;                                                                                    \
-      return t;                                                                                      \
-    }                                                                                                \
-    friend constexpr type operator+(type a, type b) { return type(float(a) + float(b)); }            \
-    friend constexpr type operator-(type a, type b) { return type(float(a) - float(b)); }            \
-    friend constexpr type operator*(type a, type b) { return type(float(a) * float(b)); }            \
-    friend constexpr type operator/(type a, type b) { return type(float(a) / float(b)); }            \
+#define ARGOSY_BITS16_TYPE(type)                                                                                \
+  struct type {                                                                                                 \
+    std::uint16_t bits = 0;                                                                                     \
+    constexpr type() = default;                                                                                 \
+    constexpr explicit type(float value) : bits(internal::type##_bits(value)) {}                                \
+    template <typename T>                                                                                       \
+    constexpr explicit type(T value) : type(static_cast<float>(value)) {}                                       \
+    constexpr operator float() const {                                                                          \
+      return internal::type##_value(bits);                                                                      \
+    } /* NOLINT(google-explicit-constructor) */                                                                 \
+    static constexpr type from_bits(std::uint16_t b) {                                                          \
+      type t;                                                                                                   \
+      t.bits = b;                                                                                               \
+      return t;                                                                                                 \
+    }                                                                                                           \
+    friend constexpr type operator+(type a, type b) { return type(float(a) + float(b)); }                       \
+    friend constexpr type operator-(type a, type b) { return type(float(a) - float(b)); }                       \
+    friend constexpr type operator*(type a, type b) { return type(float(a) * float(b)); }                       \
+    friend constexpr type operator/(type a, type b) { return type(float(a) / float(b)); }                       \
     friend constexpr type operator-(type a) { return from_bits(static_cast<std::uint16_t>(a.bits ^ 0x8000u)); } \
-    constexpr type& operator+=(type b) { return *this = *this + b; }                                 \
-    constexpr type& operator-=(type b) { return *this = *this - b; }                                 \
-    constexpr type& operator*=(type b) { return *this = *this * b; }                                 \
-    constexpr type& operator/=(type b) { return *this = *this / b; }                                 \
-    friend constexpr bool operator==(type a, type b) { return float(a) == float(b); }                \
-    friend constexpr bool operator<(type a, type b) { return float(a) < float(b); }                  \
-    friend constexpr bool operator>(type a, type b) { return float(a) > float(b); }                  \
-    friend constexpr bool operator<=(type a, type b) { return float(a) <= float(b); }                \
-    friend constexpr bool operator>=(type a, type b) { return float(a) >= float(b); }                \
+    constexpr type& operator+=(type b) { return *this = *this + b; }                                            \
+    constexpr type& operator-=(type b) { return *this = *this - b; }                                            \
+    constexpr type& operator*=(type b) { return *this = *this * b; }                                            \
+    constexpr type& operator/=(type b) { return *this = *this / b; }                                            \
+    friend constexpr bool operator==(type a, type b) { return float(a) == float(b); }                           \
+    friend constexpr bool operator<(type a, type b) { return float(a) < float(b); }                             \
+    friend constexpr bool operator>(type a, type b) { return float(a) > float(b); }                             \
+    friend constexpr bool operator<=(type a, type b) { return float(a) <= float(b); }                           \
+    friend constexpr bool operator>=(type a, type b) { return float(a) >= float(b); }                           \
   };
 ARGOSY_BITS16_TYPE(bfloat16)
 ARGOSY_BITS16_TYPE(float16)

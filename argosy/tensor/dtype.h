@@ -67,6 +67,8 @@ constexpr bool is_plain(DType d) {
 // The DType of a C++ type: dtype_of<float>() == DType::kFloat32.
 template <typename T>
 constexpr DType dtype_of() = delete;
+// clang-format breaks such a list elsewhere at every pass.
+// clang-format off
 #define ARGOSY_DTYPES(X)                                                                                       \
   X(float, kFloat32) X(double, kFloat64) X(bfloat16, kBfloat16) X(float16, kFloat16) X(std::int8_t, kInt8)     \
   X(std::int16_t, kInt16) X(std::int32_t, kInt32) X(std::int64_t, kInt64) X(std::uint8_t, kUint8)              \
@@ -76,6 +78,7 @@ constexpr DType dtype_of() = delete;
 #define ARGOSY_DTYPE_OF(type, name) \
   template <>                       \
   constexpr DType dtype_of<type>() { return DType::name; }
+// clang-format on
 ARGOSY_DTYPES(ARGOSY_DTYPE_OF)
 #undef ARGOSY_DTYPE_OF
 
@@ -89,9 +92,9 @@ using IntegerTypes = TypeList<std::int32_t, std::int64_t, std::uint8_t, std::int
                               std::uint32_t, std::uint64_t>;
 using RealTypes = TypeList<float, double, bfloat16, float16, std::int32_t, std::int64_t, std::uint8_t, std::int8_t,
                            std::int16_t, std::uint16_t, std::uint32_t, std::uint64_t>;
-using NumberTypes = TypeList<float, double, bfloat16, float16, std::int32_t, std::int64_t, std::uint8_t, std::int8_t,
-                             std::int16_t, std::uint16_t, std::uint32_t, std::uint64_t, std::complex<float>,
-                             std::complex<double>>;
+using NumberTypes =
+    TypeList<float, double, bfloat16, float16, std::int32_t, std::int64_t, std::uint8_t, std::int8_t, std::int16_t,
+             std::uint16_t, std::uint32_t, std::uint64_t, std::complex<float>, std::complex<double>>;
 using IndexTypes = TypeList<std::int32_t, std::int64_t>;
 
 Status unsupported_dtype(std::string_view op, DType dtype);

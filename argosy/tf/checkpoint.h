@@ -93,8 +93,8 @@ struct WriteOptions {
 // Writes a whole checkpoint (or, where tensors have parts that others write, a piece of one for merge_checkpoints) so
 // that at every moment, also after a crash, `prefix` is either what it was before or all of the new one: temporary
 // files are synced first, the index is renamed last. Temporary files are removed on error. Tensors live in host memory
-// and must not change meanwhile. All dtypes except resources, and variants other than StoredVariants. RESOURCE_EXHAUSTED before writing when the
-// disk has not 5 % more room than needed.
+// and must not change meanwhile. All dtypes except resources, and variants other than StoredVariants.
+// RESOURCE_EXHAUSTED before writing when the disk has not 5 % more room than needed.
 Status write_checkpoint(const std::string& prefix, std::span<const NamedTensor> tensors,
                         const WriteOptions& options = {});
 // The same of slices: the checkpoint may be a piece of one for merge_checkpoints().

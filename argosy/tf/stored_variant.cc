@@ -1,7 +1,7 @@
 #include "argosy/tf/stored_variant.h"
 
-#include "argosy/tf/types.pb.h"
 #include "argosy/tf/crc32c.h"
+#include "argosy/tf/types.pb.h"
 #include "argosy/tf/wire.h"
 
 namespace argosy::tf {

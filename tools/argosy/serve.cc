@@ -24,8 +24,8 @@ struct Options {
   std::int64_t lease = 0;
 };
 
-// Large requests arrive in megabytes of fresh pieces: memory that goes back to the system after each of them costs a page
-// fault for every 4 KiB of the next, more than all copying.
+// Large requests arrive in megabytes of fresh pieces: memory that goes back to the system after each of them costs a
+// page fault for every 4 KiB of the next, more than all copying.
 void keep_receive_buffers() {
   mallopt(M_MMAP_THRESHOLD, 64 << 20);
   mallopt(M_TRIM_THRESHOLD, 256 << 20);
@@ -82,7 +82,8 @@ void define_serve(Command& program) {
   add_device_flags(serve, server.devices);
   serve
       .option("--allow-files DIR", server.allow_files,
-              "graphs may use files in this folder only; may be repeated (default: on localhost all that you may, else none)")
+              "graphs may use files in this folder only; may be repeated (default: on localhost all that you may, else "
+              "none)")
       .option("--insecure-tf-clients NET", server.insecure_clients,
               "a network (10.0.0.0/8) whose clients are let in without certificate; may be repeated")
       .option("--tls-cert FILE", server.tls_cert, "our certificate (PEM); with --tls-key and --tls-ca")

@@ -106,8 +106,7 @@ class EditDistance final : public Kernel {
       const auto part = [](const Side& side, std::int64_t begin, std::int64_t end) {
         return std::span(side.values.data<T>() + begin, static_cast<std::size_t>(end - begin));
       };
-      const auto edits =
-          static_cast<float>(distance<T>(part(truth, t, truth_end), part(guess, g, guess_end)));
+      const auto edits = static_cast<float>(distance<T>(part(truth, t, truth_end), part(guess, g, guess_end)));
       const auto length = static_cast<float>(truth_end - t);
       // An empty truth is infinitely far.
       y.data<float>()[at] = normalize_ ? edits / length : edits;

@@ -3,6 +3,8 @@
 // memory, where the CPU's kernels serve them; only questions, whose answers live on the card, have int32 rows.
 #pragma once
 
+// clang-format breaks such a list elsewhere at every pass.
+// clang-format off
 #define ARGOSY_CUDA_FLOATS(X, F) X(F, f32) X(F, f64) X(F, f16) X(F, bf16)
 #define ARGOSY_CUDA_SIGNED(X, F) X(F, i8) X(F, i16) X(F, i64)
 #define ARGOSY_CUDA_UNSIGNED(X, F) X(F, u8) X(F, u16) X(F, u32) X(F, u64)
@@ -61,3 +63,4 @@
       ARGOSY_CUDA_REAL(X, Less) ARGOSY_CUDA_REAL(X, LessEqual) ARGOSY_CUDA_REAL(X, Greater)                       \
           ARGOSY_CUDA_REAL(X, GreaterEqual) X(LogicalAnd, bool) X(LogicalOr, bool) X(Less, i32) X(LessEqual, i32) \
               X(Greater, i32) X(GreaterEqual, i32)
+// clang-format on

@@ -86,11 +86,14 @@ ARGOSY_GATHER(b16)
   ARGOSY_KERNEL(add_back_in_order_##T##_##I, GatherSizes g, const T* dy, const I* indices, T* dx) { \
     add_back_in_order(g, dy, indices, dx);                                                          \
   }
+// clang-format breaks such a list elsewhere at every pass.
+// clang-format off
 ARGOSY_ADD_BACK(f32, i32)
 ARGOSY_ADD_BACK(f32, i64)
 ARGOSY_ADD_BACK(f64, i32) ARGOSY_ADD_BACK(f64, i64) ARGOSY_ADD_IN_ORDER(f32, i32) ARGOSY_ADD_IN_ORDER(f32, i64)
     ARGOSY_ADD_IN_ORDER(f64, i32) ARGOSY_ADD_IN_ORDER(f64, i64) ARGOSY_ADD_IN_ORDER(f16, i32)
         ARGOSY_ADD_IN_ORDER(f16, i64) ARGOSY_ADD_IN_ORDER(bf16, i32) ARGOSY_ADD_IN_ORDER(bf16, i64)
+// clang-format on
 
 #define ARGOSY_RUNNING(T)                                                                                             \
   ARGOSY_KERNEL(running_sum_##T, i64 outer, i64 count, i64 inner, const T* x, T* y, int exclusive, int reverse) {     \

@@ -144,11 +144,14 @@ ARGOSY_DEVICE void fold_columns(i64 outer, i64 count, i64 inner, int chunks, con
                 Out* out, Finish finish) {                                                                    \
     fold_columns<Fold>(outer, count, inner, chunks, x, out, finish);                                          \
   }
+// clang-format breaks such a list elsewhere at every pass.
+// clang-format off
 #define ARGOSY_FOLD_FLOATS(name, Fold)                                                                         \
   ARGOSY_FOLD(name, Fold, f32, f32)                                                                            \
   ARGOSY_FOLD(name, Fold, f64, f64) ARGOSY_FOLD(name, Fold, f16, f16) ARGOSY_FOLD(name, Fold, f16, f32)        \
       ARGOSY_FOLD(name, Fold, f32, f16) ARGOSY_FOLD(name, Fold, bf16, bf16) ARGOSY_FOLD(name, Fold, bf16, f32) \
           ARGOSY_FOLD(name, Fold, f32, bf16)
+// clang-format on
 #define ARGOSY_FOLD_NUMBERS(name, Fold) ARGOSY_FOLD_FLOATS(name, Fold) ARGOSY_FOLD(name, Fold, i64, i64)
 ARGOSY_FOLD_NUMBERS(sum, SumFold)
 ARGOSY_FOLD_FLOATS(sumsq, SumsqFold)
@@ -206,8 +209,11 @@ ARGOSY_DEVICE void arg_extreme(i64 outer, i64 count, i64 inner, const T* x, P* o
   ARGOSY_KERNEL(arg_min_##T##_##P, i64 outer, i64 count, i64 inner, const T* x, P* out) { \
     arg_extreme<false>(outer, count, inner, x, out);                                      \
   }
+// clang-format breaks such a list elsewhere at every pass.
+// clang-format off
 ARGOSY_ARG(f32, i64)
 ARGOSY_ARG(f32, i32) ARGOSY_ARG(f64, i64) ARGOSY_ARG(f64, i32) ARGOSY_ARG(f16, i64) ARGOSY_ARG(f16, i32)
     ARGOSY_ARG(bf16, i64) ARGOSY_ARG(bf16, i32) ARGOSY_ARG(i64, i64) ARGOSY_ARG(i64, i32)
+// clang-format on
 
 }  // namespace argosy::cuda

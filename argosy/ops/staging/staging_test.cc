@@ -134,7 +134,8 @@ TEST(Staging, InAGraph) {
   const Value peek = graph.add("StagePeek", {index}, attrs), clear = graph.add("StageClear", {}, attrs);
   const Value size = stage_size(graph, spec);
   const std::vector<Value> out = unstage(graph, spec);
-  const Value wrong = graph.add("Unstage", {}, {{"dtypes", std::vector{DType::kInt32}}, {"shared_name", spec.shared_name}});
+  const Value wrong =
+      graph.add("Unstage", {}, {{"dtypes", std::vector{DType::kInt32}}, {"shared_name", spec.shared_name}});
   ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
   ASSERT_TRUE(run({in}).ok());
   ASSERT_TRUE(run({in}).ok());
@@ -155,7 +156,9 @@ TEST(Staging, MapsInAGraph) {
     Graph graph;
     ResourceManager resources;
     const std::vector<DType> both = {DType::kInt32, DType::kFloat32};
-    const auto attrs = [](std::vector<DType> dtypes) { return AttrMap{{"dtypes", dtypes}, {"shared_name", std::string("m")}}; };
+    const auto attrs = [](std::vector<DType> dtypes) {
+      return AttrMap{{"dtypes", dtypes}, {"shared_name", std::string("m")}};
+    };
     const auto run = [&](Value v) { return evaluate(graph, {}, {v.endpoint()}, {.resources = &resources}); };
     const auto indices = [&](std::initializer_list<std::int32_t> v) { return constant(graph, Tensor::vector(v)); };
     const auto put = [&](std::int64_t key, Value at, const std::vector<Value>& values) {

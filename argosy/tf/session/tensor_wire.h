@@ -12,7 +12,7 @@ namespace argosy::tf {
 // What tensors need beyond their bytes: resources are named on the wire.
 struct TensorWire {
   std::int64_t limit_bytes = std::int64_t{1} << 33;  // of one tensor: RESOURCE_EXHAUSTED before any allocation
-  Allocator* memory = nullptr;  // of what is read; null: the host's
+  Allocator* memory = nullptr;                       // of what is read; null: the host's
   // The resource of this device ("" = any), container and name; NOT_FOUND.
   std::function<Result<ResourceHandle>(std::string_view device, const std::string& container, const std::string& name)>
       find_resource;
