@@ -224,10 +224,15 @@ ConvSpec spec_of(const Options& o, const Call& call, DType dtype) {
   return s;
 }
 
+using SharedConvolutions = onednn::SharedPrograms<ConvSpec>;
+
 template <typename T>
 class FastConv final : public Kernel {
  public:
-  explicit FastConv(Options options) : options_(std::move(options)) {}
+  FastConv(Options options, SharedConvolutions shared, SharedProducts products)
+      : options_(std::move(options)),
+        programs_(onednn::make_convolution, std::move(shared)),
+        products_(onednn::make_matmul, std::move(products)) {}
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const Call call, prepare(c, options_));
     if (is_empty(call.g)) {
@@ -262,7 +267,7 @@ class FastConv final : public Kernel {
  private:
   Status run_program(KernelContext& c, const Call& call, DType dtype, const void* first, const void* second,
                      const void* bias, void* result) {
-    std::unique_ptr<onednn::Program> own;
+    std::shared_ptr<onednn::Program> own;
     ARGOSY_ASSIGN_OR_RETURN(onednn::Program* const program, programs_.get(spec_of(options_, call, dtype), own));
     Buffer scratch;
     if (program->scratch_bytes() > 0) {
@@ -316,15 +321,17 @@ class FastConv final : public Kernel {
   }
 
   Options options_;
-  onednn::ProgramCache<ConvSpec> programs_{onednn::make_convolution};
-  MatMulPrograms products_{onednn::make_matmul};
+  onednn::ProgramCache<ConvSpec> programs_;
+  MatMulPrograms products_;
 };
 
 Result<std::unique_ptr<Kernel>> make_fast(const KernelInit& init) {
   ARGOSY_ASSIGN_OR_RETURN(Options options, Options::read(init));
+  ARGOSY_ASSIGN_OR_RETURN(SharedConvolutions shared, SharedConvolutions::of(init, "convolutions"));
+  ARGOSY_ASSIGN_OR_RETURN(SharedProducts products, shared_products(init));
   std::unique_ptr<Kernel> kernel;
   ARGOSY_RETURN_IF_ERROR(dispatch<FloatTypes>(init.output_dtypes[0], "fast convolution", [&]<typename T>() {
-    kernel = std::make_unique<FastConv<T>>(std::move(options));
+    kernel = std::make_unique<FastConv<T>>(std::move(options), std::move(shared), std::move(products));
     return ok_status();
   }));
   return kernel;

@@ -115,7 +115,8 @@ class PlainBatchMatMul final : public Kernel {
 template <typename T>
 class FastBatchMatMul final : public Kernel {
  public:
-  explicit FastBatchMatMul(Options options) : options_(std::move(options)) {}
+  FastBatchMatMul(Options options, SharedProducts shared)
+      : options_(std::move(options)), programs_(onednn::make_matmul, std::move(shared)) {}
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const Call call, prepare(c, options_));
     if (call.out->elements() == 0) return ok_status();
@@ -145,7 +146,7 @@ class FastBatchMatMul final : public Kernel {
  private:
   // Every pair at once: the primitive spreads matrices over the team.
   Status run_stack(KernelContext& c, const Gemm& g, std::int64_t matrices, const T* x, const T* y, T* out) {
-    std::unique_ptr<onednn::Program> own;
+    std::shared_ptr<onednn::Program> own;
     ARGOSY_ASSIGN_OR_RETURN(onednn::Program* const program, programs_.get({.dtype = dtype_of<T>(),
                                                                            .transpose_a = g.transpose_a,
                                                                            .transpose_b = g.transpose_b,
@@ -163,16 +164,17 @@ class FastBatchMatMul final : public Kernel {
   }
 
   Options options_;
-  MatMulPrograms programs_{onednn::make_matmul};
+  MatMulPrograms programs_;
 };
 
 Result<std::unique_ptr<Kernel>> make_fast(const KernelInit& init) {
   if (init.input_dtypes[0] != init.input_dtypes[1] || init.input_dtypes[0] != init.output_dtypes[0]) {
     return unimplemented("the fast kernel wants one dtype");
   }
+  ARGOSY_ASSIGN_OR_RETURN(SharedProducts shared, shared_products(init));
   std::unique_ptr<Kernel> kernel;
   ARGOSY_RETURN_IF_ERROR(dispatch<FloatTypes>(init.input_dtypes[0], "fast product", [&]<typename T>() {
-    kernel = std::make_unique<FastBatchMatMul<T>>(Options::read(init));
+    kernel = std::make_unique<FastBatchMatMul<T>>(Options::read(init), std::move(shared));
     return ok_status();
   }));
   return kernel;

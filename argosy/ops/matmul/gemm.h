@@ -19,6 +19,9 @@ struct Gemm {
 };
 
 using MatMulPrograms = onednn::ProgramCache<onednn::MatMulSpec>;
+using SharedProducts = onednn::SharedPrograms<onednn::MatMulSpec>;
+// Those of the session that a kernel is made for.
+inline Result<SharedProducts> shared_products(const KernelInit& init) { return SharedProducts::of(init, "products"); }
 
 // c = activation(A · B + bias). `bias` may be null. REQUIRES: every size > 0.
 Status gemm(KernelContext& c, MatMulPrograms& programs, const Gemm& g, const float* a, const float* b,

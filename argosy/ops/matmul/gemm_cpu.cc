@@ -34,7 +34,7 @@ void finish_rows(std::int64_t rows, std::int64_t n, const float* bias, const Fus
 
 Status run_program(KernelContext& c, MatMulPrograms& programs, const Gemm& g, DType dtype, const void* a, const void* b,
                    const void* bias, const FusedOps& fused, void* out) {
-  std::unique_ptr<onednn::Program> own;
+  std::shared_ptr<onednn::Program> own;
   ARGOSY_ASSIGN_OR_RETURN(onednn::Program* const program,
                           programs.get({.dtype = dtype,
                                         .activation = static_cast<onednn::Activation>(fused.activation),

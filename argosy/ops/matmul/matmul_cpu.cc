@@ -99,7 +99,8 @@ class PlainMatMul final : public Kernel {
 template <typename T>
 class FastMatMul final : public Kernel {
  public:
-  explicit FastMatMul(const Options& options) : options_(options) {}
+  FastMatMul(const Options& options, SharedProducts shared)
+      : options_(options), programs_(onednn::make_matmul, std::move(shared)) {}
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const Call call,
                             prepare(c, options_.op, options_.transpose_a, options_.transpose_b, options_.fused.bias));
@@ -115,14 +116,15 @@ class FastMatMul final : public Kernel {
 
  private:
   Options options_;
-  MatMulPrograms programs_{onednn::make_matmul};
+  MatMulPrograms programs_;
 };
 
 Result<std::unique_ptr<Kernel>> make_fast(const KernelInit& init) {
   ARGOSY_ASSIGN_OR_RETURN(const Options options, Options::read(init));
+  ARGOSY_ASSIGN_OR_RETURN(SharedProducts shared, shared_products(init));
   std::unique_ptr<Kernel> kernel;
   ARGOSY_RETURN_IF_ERROR(dispatch<FloatTypes>(init.input_dtypes[0], "fast product", [&]<typename T>() {
-    kernel = std::make_unique<FastMatMul<T>>(options);
+    kernel = std::make_unique<FastMatMul<T>>(options, std::move(shared));
     return ok_status();
   }));
   return kernel;

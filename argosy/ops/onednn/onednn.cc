@@ -1,8 +1,10 @@
 #include "argosy/ops/onednn/onednn.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
+#include <initializer_list>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <utility>
 #include <vector>
@@ -43,7 +45,9 @@ struct Place {
 
 class Chain final : public Program {
  public:
-  ~Chain() override { delete idle_.load(); }
+  ~Chain() override {
+    for (auto& idle : idle_) delete idle.load();
+  }
   std::size_t scratch_bytes() const override { return scratch_; }
 
   int argument(const memory::desc& desc, int index) { return add_memory(desc, {.argument = index}); }
@@ -69,7 +73,11 @@ class Chain final : public Program {
   const memory::desc& desc(int memory) const { return descs_[memory]; }
 
   Status run(std::span<void* const> data, void* scratch) override try {
-    std::unique_ptr<State> state(idle_.exchange(nullptr, std::memory_order_acquire));
+    std::unique_ptr<State> state;
+    for (auto& idle : idle_) {
+      state.reset(idle.exchange(nullptr, std::memory_order_acquire));
+      if (state) break;
+    }
     if (!state) state = make_state();
     for (std::size_t i = 0; i < places_.size(); ++i) {
       void* const at =
@@ -82,7 +90,13 @@ class Chain final : public Program {
                                                      static_cast<int>(arguments.size()), arguments.data()),
                               "execute");
     }
-    delete idle_.exchange(state.release(), std::memory_order_acq_rel);
+    for (auto& idle : idle_) {
+      State* none = nullptr;
+      if (idle.compare_exchange_strong(none, state.get(), std::memory_order_acq_rel)) {
+        state.release();
+        break;
+      }
+    }
     return ok_status();
   } catch (const dnnl::error& e) {
     return to_status(e, "running a primitive");
@@ -93,7 +107,7 @@ class Chain final : public Program {
     dnnl::primitive primitive;
     std::vector<std::pair<int, int>> arguments;
   };
-  // What one call at a time uses. One is kept: calls that overlap make their own.
+  // What one call at a time uses. Some are kept: more calls than those that overlap make their own.
   struct State {
     dnnl::stream stream;
     std::vector<memory> memories;
@@ -120,7 +134,7 @@ class Chain final : public Program {
   std::vector<Place> places_;
   std::vector<Step> steps_;
   std::size_t scratch_ = 0;
-  std::atomic<State*> idle_{nullptr};
+  std::array<std::atomic<State*>, 4> idle_{};
 };
 
 dnnl::primitive_attr attributes(Activation activation, float alpha) {
@@ -329,7 +343,23 @@ std::unique_ptr<Chain> convolution_chain(const ConvSpec& s) {
   return chain;
 }
 
+// Of what tells most specs apart.
+std::size_t mix(std::initializer_list<std::int64_t> numbers) {
+  std::size_t hash = 0;
+  for (const std::int64_t n : numbers) hash = (hash ^ static_cast<std::size_t>(n)) * 0x9e3779b97f4a7c15;
+  return hash ^ (hash >> 32);
+}
+
 }  // namespace
+
+std::size_t MatMulSpec::hash() const {
+  return mix({static_cast<int>(dtype), static_cast<int>(activation), transpose_a, transpose_b, bias, batch, m, n, k});
+}
+
+std::size_t ConvSpec::hash() const {
+  return mix({static_cast<int>(kind), static_cast<int>(dtype), static_cast<int>(activation), bias, batch, in_h, in_w,
+              in_c, out_c, filter_h, filter_w, stride_h, stride_w});
+}
 
 Result<std::unique_ptr<Program>> make_matmul(const MatMulSpec& spec) try {
   // Products per element that pay for its conversion. Two cores with AVX512-BF16 alone, native against converted: 64

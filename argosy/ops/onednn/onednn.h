@@ -45,6 +45,7 @@ struct MatMulSpec {
   int threads = 0;     // set by ProgramCache
   std::int64_t batch = 1, m = 0, n = 0, k = 0;
   bool operator==(const MatMulSpec&) const = default;
+  std::size_t hash() const;
 };
 Result<std::unique_ptr<Program>> make_matmul(const MatMulSpec& spec);
 
@@ -74,6 +75,7 @@ struct ConvSpec {
   std::int64_t filter_h = 0, filter_w = 0, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
   std::int64_t pad_top = 0, pad_bottom = 0, pad_left = 0, pad_right = 0;
   bool operator==(const ConvSpec&) const = default;
+  std::size_t hash() const;
 };
 Result<std::unique_ptr<Program>> make_convolution(const ConvSpec& spec);
 

@@ -1,5 +1,5 @@
-// ProgramCache: the programs of one kernel, one per set of shapes and team size. Thread-safe; finding one again takes
-// no lock.
+// ProgramCache: the programs of one kernel, one per set of shapes and team size, shared with other kernels of its
+// session where there is one. Thread-safe; finding one again takes no lock.
 #pragma once
 
 #include <atomic>
@@ -8,14 +8,15 @@
 #include "argosy/base/library_threads.h"
 #include "argosy/base/mutex.h"
 #include "argosy/ops/onednn/onednn.h"
+#include "argosy/ops/onednn/program_pool.h"
 
 namespace argosy::onednn {
 
 template <typename Spec>
 class ProgramCache {
  public:
-  using Make = Result<std::unique_ptr<Program>> (*)(const Spec&);
-  explicit ProgramCache(Make make) : make_(make) {}
+  explicit ProgramCache(MakeProgram<Spec> make, SharedPrograms<Spec> shared = {})
+      : make_(make), shared_(std::move(shared)) {}
   ~ProgramCache() {
     for (const Entry* e = head_.load(); e != nullptr;) {
       const std::unique_ptr<const Entry> gone(e);
@@ -27,13 +28,17 @@ class ProgramCache {
 
   // The program for `spec` and the calling thread's team. Shapes that never come to rest are not kept beyond kMost:
   // then `own` holds the program, for this call.
-  Result<Program*> get(Spec spec, std::unique_ptr<Program>& own) {
+  Result<Program*> get(Spec spec, std::shared_ptr<Program>& own) {
     spec.threads = library_threads();
     if (Program* found = find(spec)) [[likely]]
       return found;
     MutexLock lock(mutex_);
     if (Program* found = find(spec)) return found;
-    ARGOSY_ASSIGN_OR_RETURN(own, make_(spec));
+    if (shared_.pool != nullptr) {
+      ARGOSY_ASSIGN_OR_RETURN(own, shared_.pool->get(spec, shared_.device, make_));
+    } else {
+      ARGOSY_ASSIGN_OR_RETURN(own, make_(spec));
+    }
     if (kept_ == kMost) return own.get();
     ++kept_;
     const auto* entry =
@@ -46,7 +51,7 @@ class ProgramCache {
   static constexpr int kMost = 16;
   struct Entry {
     Spec spec;
-    std::unique_ptr<Program> program;
+    std::shared_ptr<Program> program;
     const Entry* next;
   };
   Program* find(const Spec& spec) const {
@@ -56,7 +61,8 @@ class ProgramCache {
     return nullptr;
   }
 
-  const Make make_;
+  const MakeProgram<Spec> make_;
+  const SharedPrograms<Spec> shared_;
   std::atomic<const Entry*> head_{nullptr};  // newest first; entries never change
   Mutex mutex_;
   int kept_ ARGOSY_GUARDED_BY(mutex_) = 0;
