@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "argosy/base/huge_pages.h"
 #include "argosy/graph/function_body.h"
 
 namespace argosy {
@@ -268,8 +269,8 @@ Result<NodeId> Graph::push(Node node, bool inferring) {
 }
 
 void Graph::reserve(std::size_t nodes) {
-  nodes_.reserve(nodes);
-  first_fact_.reserve(nodes);
+  reserve_large(nodes_, nodes);
+  reserve_large(first_fact_, nodes);
   names_.reserve(nodes);
 }
 
@@ -324,8 +325,8 @@ Result<std::vector<NodeId>> Graph::keep(const std::vector<NodeId>& order) {
   } else {
     std::vector<Node> kept;
     std::vector<std::int32_t> kept_facts;
-    kept.reserve(order.size());
-    kept_facts.reserve(order.size());
+    reserve_large(kept, order.size());
+    reserve_large(kept_facts, order.size());
     for (const NodeId id : order) {
       kept.push_back(std::move(nodes_[id.index]));
       kept_facts.push_back(first_fact_[id.index]);

@@ -1,6 +1,7 @@
 // Shapes and known integers of a node as it is added, and the walks over a finished graph.
 #include <algorithm>
 
+#include "argosy/base/huge_pages.h"
 #include "argosy/base/small_vector.h"
 #include "argosy/graph/graph.h"
 #include "argosy/op/shape_context.h"
@@ -93,9 +94,9 @@ Status Graph::infer(NodeId id) {
 Graph::Uses Graph::consumers() const {
   // Edges first, in one walk over the nodes: the lists of edges are short beside them.
   std::vector<std::pair<std::int32_t, Use>> edges;  // from, and to whom
-  edges.reserve(nodes_.size() * 2);
+  reserve_large(edges, nodes_.size() * 2);
   Uses uses;
-  uses.first_.assign(nodes_.size() + 1, 0);
+  assign_large(uses.first_, nodes_.size() + 1, std::uint32_t{0});
   for (std::int32_t i = 0; i < size(); ++i) {
     const Node& n = nodes_[i];
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
@@ -105,6 +106,7 @@ Graph::Uses Graph::consumers() const {
   }
   for (const auto& [from, use] : edges) ++uses.first_[static_cast<std::size_t>(from) + 1];
   for (std::size_t i = 1; i < uses.first_.size(); ++i) uses.first_[i] += uses.first_[i - 1];
+  reserve_large(uses.uses_, edges.size());
   uses.uses_.resize(edges.size());
   std::vector<std::uint32_t> at(uses.first_.begin(), uses.first_.end() - 1);
   for (const auto& [from, use] : edges) uses.uses_[at[static_cast<std::size_t>(from)]++] = use;

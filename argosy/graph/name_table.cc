@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "argosy/base/huge_pages.h"
+
 namespace argosy {
 
 std::uint32_t NameTable::hash_of(std::string_view name) {
@@ -88,7 +90,8 @@ void NameTable::reserve(std::size_t names) {
 }
 
 void NameTable::grow(std::size_t capacity) {
-  std::vector<Entry> old(capacity);
+  std::vector<Entry> old;
+  assign_large(old, capacity, Entry());
   old.swap(entries_);
   used_ = 0;
   for (const Entry& entry : old) {

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "argosy/base/huge_pages.h"
 #include "argosy/op/attr_hash.h"
 
 namespace argosy {
@@ -69,7 +70,7 @@ bool reads_reference(const Graph& graph, const Node& n) {
 // Nodes by their hash, in one array.
 class Seen {
  public:
-  explicit Seen(std::size_t nodes) : entries_(std::bit_ceil(2 * nodes + 1)) {}
+  explicit Seen(std::size_t nodes) { assign_large(entries_, std::bit_ceil(2 * nodes + 1), Entry()); }
 
   // The node of this hash that `same` says it is, or `id`, from now on to be found.
   template <typename Same>

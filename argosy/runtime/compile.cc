@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "argosy/base/huge_pages.h"
 #include "argosy/ops/collective/starting.h"
 #include "argosy/runtime/conditions.h"
 #include "argosy/runtime/fixed_order.h"
@@ -112,7 +113,9 @@ class Compiler {
     std::vector<char> late(step_.items.size(), 0);
     for (std::size_t i = 0; late_writers && i < late.size(); ++i) late[i] = writes(i) ? 1 : 0;
     if (flow_) return flow_->sequence(late);
-    std::vector<ScheduleItem> list(step_.items.size());
+    std::vector<ScheduleItem> list;
+    reserve_large(list, step_.items.size());
+    list.resize(step_.items.size());
     for (std::size_t i = 0; i < list.size(); ++i) {
       list[i] = {.device = step_.items[i].device,
                  .async = step_.items[i].async,

@@ -224,6 +224,7 @@ Status FixedOrder::add_level(int frame, int rank, const Edges& before, const std
     members.push_back(node);
   }
   std::vector<ScheduleItem> list(members.size());
+  std::vector<ItemGraph::Before> after(members.size());
   for (std::size_t m = 0; m < members.size(); ++m) {
     const std::int32_t node = members[m];
     list[m].device = device_of(node);
@@ -233,8 +234,9 @@ Status FixedOrder::add_level(int frame, int rank, const Edges& before, const std
       list[m].group = groups_[node];
     }
     for (const std::int32_t p : before[node]) {
-      if (local[p] >= 0) list[m].after.push_back(local[p]);
+      if (local[p] >= 0) after[m].push_back(local[p]);
     }
+    list[m].after = after[m];
   }
   for (const std::int32_t node : members) local[node] = -1;
   ARGOSY_ASSIGN_OR_RETURN(const auto order, schedule(list, step_.machine->size()));

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "argosy/base/huge_pages.h"
 #include "argosy/runtime/function_calls.h"
 
 namespace argosy {
@@ -49,20 +50,20 @@ class Builder {
 
   Result<ItemGraph> run() {
     const auto n = static_cast<std::size_t>(graph_.size());
-    item_of_.assign(n, -1);
-    first_slot_.assign(n, -1);
+    assign_large(item_of_, n, -1);
+    assign_large(first_slot_, n, -1);
     // One item and one slot a node, or about.
-    step_.items.reserve(n);
-    step_.extras.reserve(n);
-    step_.nodes.reserve(n);
-    step_.kernels.reserve(n);
-    step_.slots.reserve(n);
-    items_.after.reserve(n);
-    items_.ops.reserve(n);
-    items_.producer.reserve(n);
-    items_.root.reserve(n);
-    items_.forwarded.reserve(n);
-    reads_.reserve(2 * n);
+    reserve_large(step_.items, n);
+    reserve_large(step_.extras, n);
+    reserve_large(step_.nodes, n);
+    reserve_large(step_.kernels, n);
+    reserve_large(step_.slots, n);
+    reserve_large(items_.after, n);
+    reserve_large(items_.ops, n);
+    reserve_large(items_.producer, n);
+    reserve_large(items_.root, n);
+    reserve_large(items_.forwarded, n);
+    reserve_large(reads_, 2 * n);
     ARGOSY_ASSIGN_OR_RETURN(const auto order, feeds_.order());
     for (const NodeId id : order) ARGOSY_RETURN_IF_ERROR(add(id));
     ARGOSY_RETURN_IF_ERROR(close_loops());

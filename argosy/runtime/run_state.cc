@@ -1,5 +1,7 @@
 #include "argosy/runtime/run_state.h"
 
+#include "argosy/base/huge_pages.h"
+
 namespace argosy {
 
 namespace {
@@ -29,6 +31,8 @@ Status point_into(const Step& step, RunState& state, std::size_t d) {
 std::unique_ptr<RunState> make_run_state(const Step& step) {
   auto state = std::make_unique<RunState>();
   const std::size_t slots = step.slots.size();
+  reserve_large(state->tensors, slots);
+  reserve_large(state->outputs, slots);
   state->tensors.resize(slots);
   state->outputs.resize(slots);
   state->arenas.resize(step.arena_bytes.size());
@@ -38,7 +42,7 @@ std::unique_ptr<RunState> make_run_state(const Step& step) {
     state->outputs[s].tensor = &state->tensors[s];
     state->outputs[s].on_host = step.slots[s].space == 0;
   }
-  state->inputs.reserve(step.input_slots.size());
+  reserve_large(state->inputs, step.input_slots.size());
   for (const std::int32_t slot : step.input_slots) state->inputs.push_back(&state->tensors[slot]);
   state->done = std::make_unique<std::atomic<std::uint32_t>[]>(step.items.size());
   if (step.machine->has_launches()) {

@@ -4,6 +4,8 @@
 #include <queue>
 #include <unordered_map>
 
+#include "argosy/base/huge_pages.h"
+
 namespace argosy {
 
 namespace {
@@ -26,12 +28,12 @@ class Scheduler {
       : items_(items), heaps_(static_cast<std::size_t>(devices)), pending_(items.size(), 0) {
     const auto n = static_cast<std::int32_t>(items.size());
     // Successors in CSR form: counts, then offsets, then targets.
-    offsets_.assign(items.size() + 1, 0);
+    assign_large(offsets_, items.size() + 1, 0);
     for (const ScheduleItem& item : items) {
       for (const std::int32_t before : item.after) ++offsets_[before + 1];
     }
     for (std::size_t i = 1; i < offsets_.size(); ++i) offsets_[i] += offsets_[i - 1];
-    targets_.resize(static_cast<std::size_t>(offsets_.back()));
+    assign_large(targets_, static_cast<std::size_t>(offsets_.back()), 0);
     std::vector<std::int32_t> at(offsets_.begin(), offsets_.end() - 1);
     for (std::int32_t i = 0; i < n; ++i) {
       for (const std::int32_t before : items[i].after) targets_[at[before]++] = i;
@@ -78,7 +80,7 @@ class Scheduler {
   }
 
   void offer(std::int32_t i) {
-    const std::string& group = items_[i].group;
+    const std::string_view group = items_[i].group;
     if (group.empty()) {
       heaps_[items_[i].device].push({urgency(i), i});
       return;
@@ -105,8 +107,8 @@ class Scheduler {
   const std::vector<ScheduleItem>& items_;
   std::vector<Heap> heaps_;
   std::vector<std::int32_t> pending_, offsets_, targets_, order_;
-  std::unordered_map<std::string, int> group_missing_;
-  std::unordered_map<std::string, std::vector<std::int32_t>> group_ready_;
+  std::unordered_map<std::string_view, int> group_missing_;
+  std::unordered_map<std::string_view, std::vector<std::int32_t>> group_ready_;
 };
 
 }  // namespace

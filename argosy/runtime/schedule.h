@@ -7,20 +7,22 @@
 // ever.
 #pragma once
 
-#include <string>
+#include <cstdint>
+#include <span>
+#include <string_view>
 #include <vector>
 
-#include "argosy/base/small_vector.h"
 #include "argosy/base/status.h"
 
 namespace argosy {
 
+// Its lists are the caller's, and stay there for the length of the call.
 struct ScheduleItem {
   int device = 0;
   bool async = false;
-  bool late = false;                   // a writer: as late as can be, so that readers come first
-  SmallVector<std::int32_t, 4> after;  // items that must come before
-  std::string group;                   // collective group; "" = none
+  bool late = false;                         // a writer: as late as can be, so that readers come first
+  std::span<const std::int32_t> after = {};  // items that must come before
+  std::string_view group = {};               // collective group; "" = none
 };
 
 // Positions to items: the global order. INTERNAL when there is a cycle.

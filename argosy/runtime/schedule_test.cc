@@ -9,18 +9,20 @@ using ::testing::ElementsAre;
 
 // Sums in a row, of values that are there from the start: nothing is offered twice.
 TEST(Schedule, GroupsThatAreReadyAtTheStartLeaveOnce) {
+  const std::int32_t zero[] = {0}, one[] = {1}, two[] = {2};
   const std::vector<ScheduleItem> items = {{.device = 0, .group = "a"},
                                            {.device = 1, .group = "a"},
-                                           {.device = 0, .after = {0}, .group = "b"},
-                                           {.device = 1, .after = {1}, .group = "b"},
-                                           {.device = 0, .after = {2}}};
+                                           {.device = 0, .after = zero, .group = "b"},
+                                           {.device = 1, .after = one, .group = "b"},
+                                           {.device = 0, .after = two}};
   const auto order = schedule(items, 2);
   ASSERT_TRUE(order.ok()) << order.status().to_string();
   EXPECT_THAT(*order, ElementsAre(0, 1, 2, 3, 4));
 }
 
 TEST(Schedule, ACycleIsAnError) {
-  const std::vector<ScheduleItem> items = {{.device = 0, .after = {1}}, {.device = 0, .after = {0}}};
+  const std::int32_t zero[] = {0}, one[] = {1};
+  const std::vector<ScheduleItem> items = {{.device = 0, .after = one}, {.device = 0, .after = zero}};
   EXPECT_FALSE(schedule(items, 1).ok());
 }
 
