@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "argosy/base/small_vector.h"
 #include "argosy/ops/elementwise/fused.h"
 
 namespace argosy {
@@ -11,9 +12,12 @@ namespace argosy {
 namespace {
 
 constexpr std::size_t kMostSteps = 32, kMostInputs = 16, kMostOutputs = 4;
-constexpr int kMostVisits = 256;  // nodes looked at to see whether a merge would close a cycle
+constexpr std::size_t kMostTried = 32;  // groups that are remembered to have been tried: longer lists cost more
+constexpr int kMostVisits = 256;        // nodes looked at to see whether a merge would close a cycle
 
 class ElementwiseFuser {
+  using Members = SmallVector<NodeId, 4>;  // of a group
+
  public:
   explicit ElementwiseFuser(StepGraph& step)
       : graph_(step.graph),
@@ -38,7 +42,7 @@ class ElementwiseFuser {
       }
     }
     int fused = 0;
-    for (std::vector<NodeId>& members : groups_) {
+    for (Members& members : groups_) {
       if (members.size() < 2) continue;
       std::reverse(members.begin(), members.end());  // in topological order
       ARGOSY_RETURN_IF_ERROR(fuse(members));
@@ -73,7 +77,7 @@ class ElementwiseFuser {
     }
     const PartialShape& shape = n.output_shapes[0];
     if (!shape.is_full() || shape.elements() == 0) return false;
-    std::vector<DType> dtypes;
+    SmallVector<DType, 4> dtypes;
     for (const Endpoint e : n.inputs) {
       if (is_ref(e) || !fused_operand(graph_.shape(e), shape)) return false;
       dtypes.push_back(graph_.dtype(e));
@@ -93,10 +97,12 @@ class ElementwiseFuser {
   }
 
   bool join_a_reader(NodeId id) {
-    std::set<int> tried;
+    SmallVector<int, 8> tried;
     for (const Graph::Use& u : uses_[id.index]) {
       const int g = group_of_[u.node.index];
-      if (g < 0 || !tried.insert(g).second || !fits(id, g)) continue;
+      if (g < 0 || std::find(tried.begin(), tried.end(), g) != tried.end()) continue;
+      if (tried.size() < kMostTried) tried.push_back(g);
+      if (!fits(id, g)) continue;
       group_of_[id.index] = g;
       groups_[static_cast<std::size_t>(g)].push_back(id);
       return true;
@@ -105,7 +111,7 @@ class ElementwiseFuser {
   }
 
   bool fits(NodeId id, int g) {
-    std::vector<NodeId>& members = groups_[static_cast<std::size_t>(g)];
+    Members& members = groups_[static_cast<std::size_t>(g)];
     const Node &n = graph_.node(id), &first = graph_.node(members.front());
     if (n.device != first.device || !(n.output_shapes[0] == first.output_shapes[0])) return false;
     if (members.size() >= kMostSteps || !attrs_allow(id)) return false;
@@ -158,7 +164,7 @@ class ElementwiseFuser {
     return false;
   }
 
-  std::vector<Endpoint> inputs_of(const std::vector<NodeId>& members, int g) const {
+  std::vector<Endpoint> inputs_of(const Members& members, int g) const {
     std::vector<Endpoint> inputs;
     for (const NodeId m : members) {
       for (const Endpoint e : graph_.node(m).inputs) {
@@ -169,7 +175,7 @@ class ElementwiseFuser {
     }
     return inputs;
   }
-  std::vector<NodeId> outputs_of(const std::vector<NodeId>& members, int g) const {
+  std::vector<NodeId> outputs_of(const Members& members, int g) const {
     std::vector<NodeId> outputs;
     for (const NodeId m : members) {
       if (seen_outside(m, g)) outputs.push_back(m);
@@ -177,7 +183,7 @@ class ElementwiseFuser {
     return outputs;
   }
 
-  Status fuse(const std::vector<NodeId>& members) {
+  Status fuse(const Members& members) {
     const int g = group_of_[members.front().index];
     const std::vector<Endpoint> inputs = inputs_of(members, g);
     const std::vector<NodeId> outputs = outputs_of(members, g);
@@ -232,7 +238,7 @@ class ElementwiseFuser {
   std::vector<NodeId> order_;
   std::set<NodeId> watched_;
   bool flow_ = false;  // the graph has control flow
-  std::vector<std::vector<NodeId>> groups_;
+  std::vector<Members> groups_;
   std::vector<int> group_of_;  // by node; -1: none
   std::vector<int> seen_;      // by node: the search that saw it
   int visit_ = 0;
