@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "argosy/graph/graph.h"
 #include "argosy/ops/matmul/gemm.h"
 #include "argosy/ops/ops.h"
 
