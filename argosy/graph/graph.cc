@@ -274,7 +274,7 @@ void Graph::reserve(std::size_t nodes) {
   names_.reserve(nodes);
 }
 
-Result<NodeId> Graph::add_copy(const Node& from, SmallVector<Endpoint, 3> inputs, SmallVector<NodeId, 2> controls,
+Result<NodeId> Graph::add_copy(const Node& from, std::vector<Endpoint> inputs, std::vector<NodeId> controls,
                                bool keep_shapes) {
   Node node{.name = from.name,
             .op = from.op,
@@ -304,7 +304,7 @@ Result<std::vector<NodeId>> Graph::keep(const std::vector<NodeId>& order) {
     }
     if (!node.controls.empty()) {
       for (NodeId& control : node.controls) control = moved[control.index];
-      erase_if(node.controls, [](NodeId control) { return control.index < 0; });
+      std::erase_if(node.controls, [](NodeId control) { return control.index < 0; });
       std::sort(node.controls.begin(), node.controls.end());
     }
     const bool known = std::all_of(node.output_shapes.begin(), node.output_shapes.end(),
@@ -353,9 +353,9 @@ void Graph::add_control_input(NodeId node, NodeId from) {
   if (at == controls.end() || *at != from) controls.insert(at, from);
 }
 
-void Graph::remove_control_input(NodeId node, NodeId from) { erase(nodes_[node.index].controls, from); }
+void Graph::remove_control_input(NodeId node, NodeId from) { std::erase(nodes_[node.index].controls, from); }
 void Graph::replace_control_input(NodeId node, NodeId from, NodeId to) {
-  if (erase(nodes_[node.index].controls, from) > 0) add_control_input(node, to);
+  if (std::erase(nodes_[node.index].controls, from) > 0) add_control_input(node, to);
 }
 void Graph::add_outputs(NodeId id, const std::vector<DType>& dtypes, const std::vector<PartialShape>& shapes) {
   Node& node = nodes_[id.index];

@@ -2,6 +2,7 @@
 // is told once, by status(). Not thread-safe while it is built; immutable, and so shared freely, afterwards.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -160,7 +161,7 @@ class Graph {
   Result<NodeId> add_node(NodeSpec spec);
   // Adds a copy of another graph's node with these inputs; both graphs have the same registry. Shapes are inferred
   // unless `keep_shapes`.
-  Result<NodeId> add_copy(const Node& node, SmallVector<Endpoint, 3> inputs, SmallVector<NodeId, 2> controls,
+  Result<NodeId> add_copy(const Node& node, std::vector<Endpoint> inputs, std::vector<NodeId> controls,
                           bool keep_shapes);
   // Room for so many nodes at once.
   void reserve(std::size_t nodes);
@@ -212,7 +213,7 @@ class Graph {
   const Fact* fact(Endpoint e) const;
   Fact& changeable_fact(Endpoint e);
   std::vector<std::int32_t> first_fact_;
-  std::vector<Fact> facts_;
+  std::deque<Fact> facts_;  // which stay where they are as others are added
   std::map<std::string, std::shared_ptr<const Function>, std::less<>> functions_;
 
   std::optional<std::int64_t> seed_;

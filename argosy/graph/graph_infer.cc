@@ -21,7 +21,7 @@ const Graph::Fact* Graph::fact(Endpoint e) const {
 }
 
 Graph::Fact& Graph::changeable_fact(Endpoint e) {
-  if (const Fact* known = fact(e)) return facts_[static_cast<std::size_t>(known - facts_.data())];
+  if (const Fact* known = fact(e)) return const_cast<Fact&>(*known);
   std::int32_t& first = first_fact_[e.node.index];
   facts_.push_back({.output = e.index, .next = first, .ints = {}, .handle = {}});
   first = static_cast<std::int32_t>(facts_.size() - 1);
@@ -50,8 +50,6 @@ Status Graph::infer(NodeId id) {
     node.output_shapes.clear();
     return ok_status();
   }
-  // Pointers to facts stay while the node's own are added.
-  if (facts_.size() + outputs > facts_.capacity()) facts_.reserve(2 * facts_.size() + outputs + 16);
   SmallVector<DType, 8> dtypes;
   SmallVector<const PartialShape*, 8> shapes;
   SmallVector<const PartialInts*, 8> ints;

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "argosy/base/small_vector.h"
 #include "argosy/op/op_def.h"
 
 namespace argosy {
@@ -30,18 +29,18 @@ struct Endpoint {
   }
 };
 
-// Its lists are short: what nearly every node has lies in line, so that a pass over a large graph reads memory in
-// order.
+// Its lists are vectors of their own, not in line: who adds nodes while looking at the shapes or inputs of another may
+// go on, though the graph's array of nodes moves as it grows.
 struct Node {
   std::string name;           // unique in the graph
   const OpDef* op = nullptr;  // owned by the registry
   AttrMap attrs;              // complete: every attribute of the OpDef, plus any "_extra"
-  SmallVector<Endpoint, 3> inputs;
-  SmallVector<NodeId, 2> controls;  // must finish before this one starts
+  std::vector<Endpoint> inputs;
+  std::vector<NodeId> controls;  // must finish before this one starts
   std::string device;               // what was asked for; "" = anything
-  SmallVector<DType, 8> output_dtypes;
-  SmallVector<bool, 8> output_refs;            // a reference to a variable; empty when none is
-  SmallVector<PartialShape, 1> output_shapes;  // what is known before a step
+  std::vector<DType> output_dtypes;
+  std::vector<bool> output_refs;            // a reference to a variable; empty when none is
+  std::vector<PartialShape> output_shapes;  // what is known before a step
 
   bool output_is_ref(int i) const { return !output_refs.empty() && output_refs[i]; }
   // The colocation groups asked for: names after "loc:@".

@@ -147,8 +147,8 @@ class Copier {
 
   Status copy(NodeId id) {
     const Node& n = from_.node(id);
-    SmallVector<Endpoint, 3> inputs, back_edges;
-    SmallVector<NodeId, 2> controls;
+    std::vector<Endpoint> inputs, back_edges;
+    std::vector<NodeId> controls;
     inputs.reserve(n.inputs.size());
     for (const Endpoint e : n.inputs) {
       const Endpoint input = map(e);
