@@ -21,8 +21,10 @@ const Graph::Fact* Graph::fact(Endpoint e) const {
 }
 
 Graph::Fact& Graph::changeable_fact(Endpoint e) {
-  if (const Fact* known = fact(e)) return const_cast<Fact&>(*known);
   std::int32_t& first = first_fact_[e.node.index];
+  for (std::int32_t at = first; at >= 0; at = facts_[at].next) {
+    if (facts_[at].output == e.index) return facts_[at];
+  }
   facts_.push_back({.output = e.index, .next = first, .ints = {}, .handle = {}});
   first = static_cast<std::int32_t>(facts_.size() - 1);
   return facts_.back();
