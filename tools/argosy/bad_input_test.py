@@ -43,6 +43,7 @@ BAD = [
     ("train mlp --depth 2", 2, ["--depth does nothing for mlp", "autoencoder"]),
     ("train transformer --data {s}", 2, ["--data does nothing for transformer"]),
     ("train ensemble --checkpoint-dir {s}/c", 2, ["--checkpoint-dir does nothing for ensemble"]),
+    ("train ensemble --no-verdict", 2, ["--no-verdict does nothing for ensemble"]),
     ("train ensemble --emulate gpu:43MiB", 4, ["does not fit", "--batch"]),
     ("graph", 0, []),
     ("graph shw g", 2, ["unknown command \"shw\"", "argosy graph show"]),

@@ -221,8 +221,7 @@ void define_train(Command& program) {
       .about(
           "Batches are global: any number of devices gives the same losses but for the rounding of sums (with "
           "--reproducible: bit for bit). Ends with a verdict: what the devices brought, where the time went, one "
-          "change "
-          "that would help.")
+          "change that would help.")
       .runs([&choices](Console& console) {
         return choices.model == "ensemble" ? train_many(choices, console) : train_one(choices, console);
       });

@@ -173,6 +173,7 @@ Status refuse_foreign_flags(const TrainChoices& c) {
       {"--trace", c.trace != none.trace, kOne},
       {"--check-replicas", c.check_replicas != none.check_replicas, kOne},
       {"--combine", c.combine != none.combine, kOne},
+      {"--no-verdict", c.no_verdict, kOne},
   };
   for (const auto& s : scopes) {
     if (!s.given || s.models.find(c.model) != std::string_view::npos) continue;
@@ -186,6 +187,26 @@ Status refuse_foreign_flags(const TrainChoices& c) {
 
 std::int64_t steps_of(const TrainChoices& c, const Defaults& d) {
   return c.steps > 0 ? c.steps : c.epochs > 0 ? 0 : d.steps;
+}
+
+Result<Optimizer> optimizer_of(const TrainChoices& c, const Defaults& d, std::int64_t steps) {
+  return optimizer_by_name(pick(c.optimizer, std::string(d.optimizer)),
+                           schedule_of(pick(c.schedule, std::string(d.schedule)), pick(c.lr, d.lr), steps));
+}
+
+// What trainers and ensembles are told alike.
+template <typename Options>
+void set_common(const TrainChoices& c, const Defaults& d, Options& o) {
+  o.devices = c.request;
+  o.reproducible = c.reproducible;
+  o.log_device_placement = c.log_device_placement;
+  o.batch = pick(c.batch, d.batch);
+  o.steps = steps_of(c, d);
+  if (c.clip_norm > 0) o.minimize.clip_global_norm = c.clip_norm;
+  o.input_threads = c.input_threads;
+  o.seed = static_cast<std::uint64_t>(c.seed);
+  if (c.precision == "fp64") o.dtype = DType::kFloat64;
+  if (c.precision == "bf16") o.compute = DType::kBfloat16;
 }
 
 }  // namespace
@@ -214,21 +235,11 @@ Result<TrainJob> make_job(const TrainChoices& c) {
     ARGOSY_ASSIGN_OR_RETURN(job.model, make_model(c, d, *job.train));
   }
   TrainerOptions& o = job.options;
-  o.devices = c.request;
-  o.reproducible = c.reproducible;
-  o.batch = pick(c.batch, d.batch);
-  o.steps = steps_of(c, d);
+  set_common(c, d, o);
   o.epochs = c.epochs > 0 ? c.epochs : std::max<std::int64_t>(1, d.epochs);
   const std::int64_t steps = o.steps > 0 ? o.steps : o.epochs * ((job.train->size() + o.batch - 1) / o.batch);
-  ARGOSY_ASSIGN_OR_RETURN(
-      o.optimizer, optimizer_by_name(pick(c.optimizer, std::string(d.optimizer)),
-                                     schedule_of(pick(c.schedule, std::string(d.schedule)), pick(c.lr, d.lr), steps)));
-  if (c.clip_norm > 0) o.minimize.clip_global_norm = c.clip_norm;
+  ARGOSY_ASSIGN_OR_RETURN(o.optimizer, optimizer_of(c, d, steps));
   if (!c.combine.empty()) o.combine = c.combine == "sum" ? Combine::kSum : Combine::kMean;
-  o.input_threads = c.input_threads;
-  o.seed = static_cast<std::uint64_t>(c.seed);
-  if (c.precision == "fp64") o.dtype = DType::kFloat64;
-  if (c.precision == "bf16") o.compute = DType::kBfloat16;
   o.checkpoint_dir = c.checkpoint_dir;
   o.checkpoint_every = c.checkpoint_every;
   o.check_replicas_every = c.check_replicas;
@@ -236,7 +247,6 @@ Result<TrainJob> make_job(const TrainChoices& c) {
   o.log_dir = c.log_dir;
   o.trace_path = c.trace;
   o.verdict = !c.no_verdict;
-  o.log_device_placement = c.log_device_placement;
   return job;
 }
 
@@ -251,20 +261,9 @@ Result<EnsembleJob> make_ensemble_job(const TrainChoices& c) {
   EnsembleOptions& o = job.options;
   // Models of one shape but for their last hidden layer.
   for (int k = 0; k < c.members; ++k) o.models.push_back(models::mlp(options, pick(c.width, d.width), 64 * (k + 1)));
-  o.devices = c.request;
-  o.reproducible = c.reproducible;
-  o.log_device_placement = c.log_device_placement;
-  o.batch = pick(c.batch, d.batch);
-  o.steps = steps_of(c, d);
+  set_common(c, d, o);
   if (o.steps == 0) o.steps = c.epochs * ((job.train->size() + o.batch - 1) / o.batch);
-  ARGOSY_ASSIGN_OR_RETURN(o.optimizer, optimizer_by_name(pick(c.optimizer, std::string(d.optimizer)),
-                                                         schedule_of(pick(c.schedule, std::string(d.schedule)),
-                                                                     pick(c.lr, d.lr), o.steps)));
-  if (c.clip_norm > 0) o.minimize.clip_global_norm = c.clip_norm;
-  o.input_threads = c.input_threads;
-  o.seed = static_cast<std::uint64_t>(c.seed);
-  if (c.precision == "fp64") o.dtype = DType::kFloat64;
-  if (c.precision == "bf16") o.compute = DType::kBfloat16;
+  ARGOSY_ASSIGN_OR_RETURN(o.optimizer, optimizer_of(c, d, o.steps));
   return job;
 }
 
