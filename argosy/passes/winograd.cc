@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "argosy/ops/collective/batch_parts.h"
 #include "argosy/ops/conv/winograd.h"
 
 namespace argosy {
@@ -23,14 +24,21 @@ const Operands* operands_of(const std::string& op) {
 // A guess that does not depend on the machine, so that equal steps compute equal bits anywhere.
 constexpr int kThreads = 4;
 
-// What all nodes give, as far as it is known.
-double bytes_given(const Graph& graph) {
+// What all nodes give, as far as it is known. Where a batch is shared by devices: what they would give if the device of
+// `conv` had all of it, so that the choice does not depend on the number of devices.
+double bytes_given(const Graph& graph, const Node& conv) {
+  const BatchParts batch = BatchParts::of(conv.attrs);
+  const bool shared = batch.count > 0;
+  const PartialShape& images = graph.shape(conv.inputs[conv.op->name.ends_with("BackpropInput") ? 2 : 0]);
+  const std::int64_t examples = shared && images.rank() > 0 ? images[0] : -1;
   double bytes = 0;
   for (const Node& n : graph.nodes()) {
+    if (shared && (n.device != conv.device || n.op->collective)) continue;
     for (std::size_t i = 0; i < n.output_shapes.size(); ++i) {
-      if (!n.output_shapes[i].is_full()) continue;
-      bytes +=
-          static_cast<double>(n.output_shapes[i].elements()) * static_cast<double>(element_bytes(n.output_dtypes[i]));
+      const PartialShape& shape = n.output_shapes[i];
+      if (!shape.is_full()) continue;
+      const auto given = static_cast<double>(shape.elements()) * static_cast<double>(element_bytes(n.output_dtypes[i]));
+      bytes += shape.rank() > 0 && shape[0] == examples ? static_cast<double>(batch.whole(1)) * given : given;
     }
   }
   return bytes;
@@ -47,8 +55,10 @@ bool pays(const Graph& graph, NodeId id, const Operands& at, double most_scratch
   if (!narrow || !image.ok() || !filter.ok()) return false;
   const auto attrs = read_conv(n.op->name, n.attrs);
   if (!attrs.ok()) return false;
-  const auto geometry = conv_geometry(*attrs, *image, *filter);
-  return geometry.ok() && winograd_pays(*attrs, *geometry) &&
+  auto geometry = conv_geometry(*attrs, *image, *filter);
+  if (!geometry.ok()) return false;
+  geometry->batch = BatchParts::of(n.attrs).whole(geometry->batch);  // the same choice for every share of a batch
+  return winograd_pays(*attrs, *geometry) &&
          static_cast<double>(winograd_scratch_bytes(*geometry, kThreads)) <= most_scratch;
 }
 
@@ -60,7 +70,7 @@ Result<int> winograd(StepGraph& step, double scratch_share) {
   for (int i = 0; i < step.graph.size(); ++i) {
     const Operands* const at = operands_of(step.graph.node({i}).op->name);
     if (at == nullptr) continue;
-    if (!most_scratch) most_scratch = scratch_share * bytes_given(step.graph);
+    if (!most_scratch) most_scratch = scratch_share * bytes_given(step.graph, step.graph.node({i}));
     if (!pays(step.graph, {i}, *at, *most_scratch)) continue;
     step.graph.set_attr({i}, kWinogradAttr, true);
     ++marked;

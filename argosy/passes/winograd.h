@@ -10,7 +10,7 @@ namespace argosy {
 
 // The transformed tiles and filters are scratch memory, which no memory plan knows. They may add up to this share of
 // what the step's nodes give, so that the forecast of its peak stays true to some percent; smaller steps slide.
-inline constexpr double kWinogradScratchShare = 0.04;
+inline constexpr double kWinogradScratchShare = 0.06;
 
 // How many nodes were marked.
 Result<int> winograd(StepGraph& step, double scratch_share = kWinogradScratchShare);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "argosy/ops/collective/batch_parts.h"
 #include "argosy/ops/collective/collective.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/strategy/replicas.h"
@@ -52,6 +53,10 @@ Result<ReplicaLayout> make_layout(const DataParallelOptions& options) {
     layout.device_of.resize(end, d);
   }
   if (options.shards > 0) layout.weights.assign(shards, 1);
+  const bool alike = std::all_of(speeds.begin(), speeds.end(), [&](double w) { return w == fastest; });
+  if (options.shards == 0 && options.loss.valid() && alike && kBatchParts % devices == 0) {
+    layout.parts = kBatchParts / devices;
+  }
   return layout;
 }
 

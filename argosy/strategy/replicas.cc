@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "argosy/device/name.h"
+#include "argosy/ops/collective/batch_parts.h"
 #include "argosy/ops/collective/collective.h"
 
 namespace argosy {
@@ -38,6 +39,7 @@ class Replicator {
   Result<Replicas> run() {
     ARGOSY_RETURN_IF_ERROR(check_pins());
     for (std::size_t k = 0; k < plan_.cuts.size(); ++k) cut_of_[plan_.cuts[k].value] = static_cast<int>(k);
+    if (layout_.parts > 0) tell_parts();
     ARGOSY_RETURN_IF_ERROR(copy_nodes());
     share_inputs();
     sum_cuts();
@@ -68,6 +70,18 @@ class Replicator {
       first = pin.id;
     }
     return ok_status();
+  }
+
+  // Products and sums learn what they add up over: the batch, or what every example has for itself.
+  void tell_parts() {
+    for (std::int32_t i = 0; i < size_; ++i) {
+      const NodeId id{i};
+      const Node& n = graph_.node(id);
+      if (level(id) != Level::kShard || n.op->linear != Linear::kEach || n.op->elementwise) continue;
+      const int axis = plan_.axes.axis({id, 0});
+      if (axis == BatchAxes::kUnknown) continue;
+      graph_.set_attr(id, axis == BatchAxes::kNone ? kBatchSumAttr : kBatchRowsAttr, std::int64_t{layout_.parts});
+    }
   }
 
   // --- copies --------------------------------------------------------------------------------------------------------

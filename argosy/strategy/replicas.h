@@ -14,6 +14,7 @@ struct ReplicaLayout {
   std::vector<std::string> devices;
   std::vector<std::int64_t> weights;  // of the shards
   std::vector<int> device_of;         // by shard; ascending
+  int parts = 0;  // of the batch that every device sees (ops/collective/batch_parts.h); 0: not asked
   std::size_t first_bucket_bytes = 0, bucket_bytes = 0;
 
   int shards() const { return static_cast<int>(weights.size()); }

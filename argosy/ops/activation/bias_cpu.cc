@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <vector>
 
@@ -6,6 +7,7 @@
 #include "argosy/ops/activation/bias.h"
 #include "argosy/ops/activation/channels.h"
 #include "argosy/ops/activation/columns.h"
+#include "argosy/ops/collective/batch_parts.h"
 #include "argosy/ops/elementwise/kernels.h"
 #include "argosy/ops/matmul/gemm.h"
 
@@ -146,6 +148,47 @@ Status column_sums(KernelContext& c, std::int64_t rows, std::int64_t columns, co
   return ok_status();
 }
 
+// The same, as a batch of `examples` is summed on any number of devices.
+template <typename T>
+Status batch_column_sums(KernelContext& c, std::int64_t rows, std::int64_t columns, std::int64_t examples, int parts,
+                         const T* x, T* sums) {
+  struct Unit {
+    std::int64_t first, last;
+  };
+  const BatchEnds ends = batch_ends(examples, parts);
+  const std::int64_t each = rows / examples;
+  std::vector<Unit> units;
+  std::array<std::size_t, kBatchParts> units_end{};
+  for (int p = 0; p < parts; ++p) {
+    const std::int64_t begin = p > 0 ? ends[p - 1] * each : 0, count = ends[p] * each - begin;
+    const std::int64_t pieces = std::clamp<std::int64_t>(count * columns / kPartElements, 1, kParts / kBatchParts);
+    for (std::int64_t i = 0; i < pieces; ++i) {
+      units.push_back({begin + count * i / pieces, begin + count * (i + 1) / pieces});
+    }
+    units_end[p] = units.size();
+  }
+  ARGOSY_ASSIGN_OR_RETURN(const Buffer memory, c.scratch((units.size() + static_cast<std::size_t>(parts)) *
+                                                         static_cast<std::size_t>(columns) * sizeof(T)));
+  T* const pieces = reinterpret_cast<T*>(memory.data());
+  T* const part_sums = pieces + static_cast<std::int64_t>(units.size()) * columns;
+  const auto count = static_cast<std::int64_t>(units.size());
+  parallel_for(count, std::max<std::int64_t>(1, 2 * kPartElements * count / (rows * columns)),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t i = begin; i < end; ++i) {
+                   add_up_rows(units[i].last - units[i].first, columns, x + units[i].first * columns,
+                               pieces + i * columns);
+                 }
+               });
+  for (int p = 0; p < parts; ++p) {
+    const auto begin = static_cast<std::int64_t>(p > 0 ? units_end[p - 1] : 0);
+    add_up_rows(static_cast<std::int64_t>(units_end[p]) - begin, columns, pieces + begin * columns,
+                part_sums + p * columns);
+  }
+  add_as_tree(part_sums, parts, columns);
+  std::copy_n(part_sums, columns, sums);
+  return ok_status();
+}
+
 // 16-bit floats: widened block by block where the cache holds them, added up in float32.
 Status half_column_sums(KernelContext& c, std::int64_t rows, std::int64_t columns, const Tensor& x, Tensor& sums) {
   if (columns == 0) return ok_status();
@@ -179,25 +222,21 @@ Status half_column_sums(KernelContext& c, std::int64_t rows, std::int64_t column
 template <bool fast>
 class BiasAddGrad final : public Kernel {
  public:
-  explicit BiasAddGrad(bool nchw) : nchw_(nchw) {}
+  BiasAddGrad(bool nchw, BatchParts batch) : nchw_(nchw), batch_(batch) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     const DType dtype = init.input_dtypes[0];
     if (fast && !is_floating(dtype)) {
       return unimplemented("no vectorised column sums of ", dtype_name(dtype));
     }
-    return std::unique_ptr<Kernel>(std::make_unique<BiasAddGrad>(is_nchw(init)));
+    return std::unique_ptr<Kernel>(std::make_unique<BiasAddGrad>(is_nchw(init), BatchParts::of(init.attrs)));
   }
   Status run(KernelContext& c) override {
     const Tensor& x = c.input(0);
     ARGOSY_ASSIGN_OR_RETURN(const Channels at, channels_of("BiasAddGrad", x.shape(), nchw_));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const sums, c.output(0, {at.channels}));
     if (fast && at.inner == 1) {
-      if (x.dtype() == DType::kFloat32) {
-        return column_sums(c, at.outer, at.channels, x.raw_as<float>(), sums->raw_as<float>());
-      }
-      if (x.dtype() == DType::kFloat64) {
-        return column_sums(c, at.outer, at.channels, x.raw_as<double>(), sums->raw_as<double>());
-      }
+      if (x.dtype() == DType::kFloat32) return float_sums<float>(c, at, x, *sums);
+      if (x.dtype() == DType::kFloat64) return float_sums<double>(c, at, x, *sums);
       return half_column_sums(c, at.outer, at.channels, x, *sums);
     }
     return dispatch<NumberTypes>(x.dtype(), "BiasAddGrad", [&]<typename T>() {
@@ -207,7 +246,17 @@ class BiasAddGrad final : public Kernel {
   }
 
  private:
+  template <typename T>
+  Status float_sums(KernelContext& c, const Channels& at, const Tensor& x, Tensor& sums) const {
+    const std::int64_t examples = x.shape()[0];
+    if (x.elements() > 0 && batch_.sums(examples)) {
+      return batch_column_sums(c, at.outer, at.channels, examples, batch_.count, x.raw_as<T>(), sums.raw_as<T>());
+    }
+    return column_sums(c, at.outer, at.channels, x.raw_as<T>(), sums.raw_as<T>());
+  }
+
   bool nchw_;
+  BatchParts batch_;
 };
 
 }  // namespace

@@ -9,9 +9,11 @@
 
 namespace argosy {
 
-// Rows [first, second) of `batch` that belong to share `index`: share i ends at ceil(batch * (w0 + … + wi) / sum(w)).
-// Equal weights differ by at most one row; share 0 is the last to be empty. INVALID_ARGUMENT for an index without a
-// weight, weights that are negative or all zero, or a product beyond int64.
+// Rows [first, second) of `batch` that belong to share `index`. The batch is cut as sums over shares are added, by
+// halving: of n shares the first bit_floor(n - 1) take ceil(rows * their weights / all weights), and so on within. So
+// what two devices have is cut by four as it would be by eight devices. Equal weights differ by at most one row; share
+// 0 is the last to be empty. INVALID_ARGUMENT for an index without a weight, weights that are negative or all zero, or
+// a product beyond int64.
 Result<std::pair<std::int64_t, std::int64_t>> batch_share(std::int64_t batch, std::span<const std::int64_t> weights,
                                                           std::int64_t index);
 

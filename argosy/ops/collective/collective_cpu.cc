@@ -1,7 +1,10 @@
 #include <algorithm>
+#include <cmath>
+#include <type_traits>
 
 #include "argosy/base/parallel.h"
 #include "argosy/op/kernel.h"
+#include "argosy/ops/collective/batch_parts.h"
 #include "argosy/ops/collective/batch_share.h"
 
 namespace argosy {
@@ -44,12 +47,53 @@ class BatchFactor final : public ShareKernel {
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const auto rows, share(c.input(0)));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, {}));
-    const std::int64_t batch = c.input(0).shape()[0];
-    const double factor = batch == 0 ? 0.0 : static_cast<double>(rows.second - rows.first) / static_cast<double>(batch);
+    const auto batch = static_cast<double>(c.input(0).shape()[0]);
+    const auto count = static_cast<double>(rows.second - rows.first);
     return dispatch<FloatTypes>(y->dtype(), "_BatchFactor", [&]<typename T>() {
-      *y->data<T>() = T(factor);
+      *y->data<T>() = count == 0 ? T(0) : factor<T>(count, batch);
       return ok_status();
     });
+  }
+
+ private:
+  // count / batch, so rounded that the gradient of a mean over the share, factor / count, has the same bits in every
+  // share of one, two, four or eight devices.
+  template <typename T>
+  static T factor(double count, double batch) {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (const T f = numerator(example_weight<T>(batch), count); f > 0) return f;
+    }
+    return T(count / batch);
+  }
+
+  // The number nearest to 1 / batch that a quotient by any of those shares' sizes can be.
+  template <typename T>
+  static T example_weight(double batch) {
+    T above = T(1) / T(batch), below = above;
+    for (int tries = 0; tries < 16; ++tries) {
+      for (const T weight : {above, below}) {
+        bool all = numerator(weight, batch) > 0;
+        for (double devices = 2; all && devices <= kBatchParts; devices *= 2) {
+          for (const double size : {std::ceil(batch / devices), std::floor(batch / devices)}) {
+            all = all && (size == 0 || numerator(weight, size) > 0);
+          }
+        }
+        if (all) return weight;
+      }
+      above = std::nextafter(above, T(2));
+      below = std::nextafter(below, T(0));
+    }
+    return T(1) / T(batch);
+  }
+
+  // x with x / size == weight, to the bit; 0 when there is none.
+  template <typename T>
+  static T numerator(T weight, double size) {
+    const T nearest = weight * T(size);
+    for (const T x : {nearest, std::nextafter(nearest, T(0)), std::nextafter(nearest, T(2))}) {
+      if (x / T(size) == weight) return x;
+    }
+    return T(0);
   }
 };
 

@@ -1,7 +1,10 @@
+#include <array>
+#include <atomic>
 #include <cstring>
 
 #include "argosy/op/kernel.h"
 #include "argosy/ops/conv/conv_loops.h"
+#include "argosy/ops/conv/host_conv.h"
 #include "argosy/ops/conv/patches.h"
 #include "argosy/ops/conv/winograd_products.h"
 
@@ -11,85 +14,16 @@ namespace {
 
 using onednn::ConvKind;
 using onednn::ConvSpec;
+using Call = HostConvCall;
+using Options = HostConv;
 
 // Patches up to this many are multiplied as one matrix: the filter then outweighs the images, and oneDNN's convolutions
 // would pack it on every call (512 channels, 3x3, on 4x4: 1.9 ms against 2.7-3.4 ms; on 2x2: 0.8 ms against 1.7 ms).
 constexpr std::int64_t kFewPatches = 128;
 // Patches held at once where every convolution is a product (float64).
 constexpr std::int64_t kPatchBytes = 8 << 20;
-
-// One call, checked: sizes, operands in the order of ConvSpec's arguments, the result.
-struct Call {
-  ConvGeometry g;
-  const void* first = nullptr;   // image, or the output's gradient when that is what is multiplied by a filter
-  const void* second = nullptr;  // filter, or the output's gradient
-  const void* bias = nullptr;
-  Tensor* result = nullptr;
-};
-
-struct Options {
-  ConvKind kind = ConvKind::kForward;
-  ConvAttrs attrs;
-  FusedOps fused;
-  bool winograd = false;
-
-  static Result<Options> read(const KernelInit& init) {
-    Options o;
-    const std::string& op = init.op.name;
-    o.kind = op.ends_with("BackpropInput")    ? ConvKind::kBackwardInput
-             : op.ends_with("BackpropFilter") ? ConvKind::kBackwardFilter
-                                              : ConvKind::kForward;
-    ARGOSY_ASSIGN_OR_RETURN(o.attrs, read_conv(op, init.attrs));
-    o.winograd = init.attrs.get_or(kWinogradAttr, false);
-    if (init.attrs.find("fused_ops") != nullptr) {
-      ARGOSY_ASSIGN_OR_RETURN(o.fused, parse_fused_ops(op, init.attrs, static_cast<int>(init.input_dtypes.size()) - 2));
-    }
-    return o;
-  }
-};
-
-Result<Call> prepare(KernelContext& c, const Options& o) {
-  Call call;
-  switch (o.kind) {
-    case ConvKind::kForward: {
-      const Tensor &image = c.input(0), &filter = c.input(1);
-      ARGOSY_ASSIGN_OR_RETURN(call.g, conv_geometry(o.attrs, image.shape(), filter.shape()));
-      call.first = image.raw();
-      call.second = filter.raw();
-      if (o.fused.bias) {
-        const Tensor& bias = c.input(2);
-        if (bias.shape().rank() != 1 || bias.elements() != call.g.out_c) {
-          return invalid_argument(o.attrs.op, ": bias of shape ", bias.shape(), " does not fit ", call.g.out_c,
-                                  " channels");
-        }
-        call.bias = bias.raw();
-      }
-      ARGOSY_ASSIGN_OR_RETURN(call.result, c.output(0, conv_output_shape(o.attrs, call.g)));
-      return call;
-    }
-    case ConvKind::kBackwardInput: {
-      const Tensor &filter = c.input(1), &dy = c.input(2);
-      ARGOSY_ASSIGN_OR_RETURN(const Shape sizes, conv_input_sizes(o.attrs, c.input(0), filter.shape(), dy.shape()));
-      ARGOSY_ASSIGN_OR_RETURN(call.g, conv_geometry(o.attrs, sizes, filter.shape()));
-      ARGOSY_RETURN_IF_ERROR(check_out_backprop(o.attrs, call.g, dy.shape()));
-      call.first = dy.raw();
-      call.second = filter.raw();
-      ARGOSY_ASSIGN_OR_RETURN(call.result, c.output(0, sizes));
-      return call;
-    }
-    case ConvKind::kBackwardFilter: {
-      const Tensor &image = c.input(0), &dy = c.input(2);
-      ARGOSY_ASSIGN_OR_RETURN(const Shape sizes, to_shape(c.input(1), str_cat(o.attrs.op, ": filter_sizes")));
-      ARGOSY_ASSIGN_OR_RETURN(call.g, conv_geometry(o.attrs, image.shape(), sizes));
-      ARGOSY_RETURN_IF_ERROR(check_out_backprop(o.attrs, call.g, dy.shape()));
-      call.first = image.raw();
-      call.second = dy.raw();
-      ARGOSY_ASSIGN_OR_RETURN(call.result, c.output(0, sizes));
-      return call;
-    }
-  }
-  return internal_error("unknown kind of convolution");
-}
+// Of every part of a batch whose sums are oneDNN's: work for so many times as many threads. A power of two.
+constexpr int kPieces = 4;
 
 // Nothing to sum (or nothing to fill): zeros, before any bias.
 bool is_empty(const ConvGeometry& g) {
@@ -127,7 +61,7 @@ class PlainConv final : public Kernel {
  public:
   explicit PlainConv(Options options) : options_(std::move(options)) {}
   Status run(KernelContext& c) override {
-    ARGOSY_ASSIGN_OR_RETURN(const Call call, prepare(c, options_));
+    ARGOSY_ASSIGN_OR_RETURN(const Call call, Call::prepare(c, options_));
     using Types = TypeList<float, double, bfloat16, float16, std::int32_t>;
     return dispatch<Types>(call.result->dtype(), options_.attrs.op, [&]<typename T>() {
       loops<T>(options_, call);
@@ -189,7 +123,7 @@ Status by_patches(KernelContext& c, MatMulPrograms& programs, const Options& o, 
                                   static_cast<const T*>(call.bias), o.fused, result + n * per_image * g.out_c));
       continue;
     }
-    const Gemm product{true, false, columns, g.out_c, rows};
+    const Gemm product{true, false, columns, g.out_c, rows, o.batch, per_image};
     const T* const dy = second + n * per_image * g.out_c;
     if (at_once >= g.batch) return gemm(c, programs, product, a, dy, nullptr, nothing, result);
     ARGOSY_ASSIGN_OR_RETURN(const Buffer sum, c.scratch(call.result->bytes()));
@@ -234,7 +168,7 @@ class FastConv final : public Kernel {
         programs_(onednn::make_convolution, std::move(shared)),
         products_(onednn::make_matmul, std::move(products)) {}
   Status run(KernelContext& c) override {
-    ARGOSY_ASSIGN_OR_RETURN(const Call call, prepare(c, options_));
+    ARGOSY_ASSIGN_OR_RETURN(const Call call, Call::prepare(c, options_));
     if (is_empty(call.g)) {
       loops<T>(options_, call);
       return ok_status();
@@ -245,11 +179,19 @@ class FastConv final : public Kernel {
       loops<T>(options_, call);
       return ok_status();
     } else {
-      if (as_product && Patches{call.g}.rows() <= kFewPatches) return by_patches<T>(c, products_, options_, call);
-      const bool winograd = options_.winograd && winograd_pays(options_.attrs, call.g);
+      ConvGeometry whole = call.g;  // the same choice for every share of a batch
+      whole.batch = options_.batch.whole(whole.batch);
+      if (as_product && Patches{whole}.rows() <= kFewPatches) return by_patches<T>(c, products_, options_, call);
+      const bool winograd = options_.winograd && winograd_pays(options_.attrs, whole);
+      const bool parts = options_.kind == ConvKind::kBackwardFilter && options_.batch.sums(call.g.batch) &&
+                         std::is_same_v<T, float> && parts_pay(whole, winograd);
       if (winograd && std::is_same_v<T, float>) {
         return run_winograd(c, call, static_cast<const float*>(call.first), static_cast<const float*>(call.second),
-                            static_cast<const float*>(call.bias), static_cast<float*>(call.result->raw()));
+                            static_cast<const float*>(call.bias), static_cast<float*>(call.result->raw()), parts);
+      }
+      if (parts) {
+        const Status done = by_parts(c, call);
+        if (done.code() != Code::kUnimplemented) return done;
       }
       if (winograd) return by_float(c, call, true);
       if (onednn::supports(dtype_of<T>())) {
@@ -279,14 +221,91 @@ class FastConv final : public Kernel {
   }
 
   Status run_winograd(KernelContext& c, const Call& call, const float* first, const float* second, const float* bias,
-                      float* result) {
-    ARGOSY_ASSIGN_OR_RETURN(const Buffer memory, c.scratch(winograd_scratch_bytes(call.g, thread_budget())));
+                      float* result, bool parts = false) {
+    const int count = parts ? options_.batch.count : 0;
+    const BatchEnds all = batch_ends(call.g.batch, count);
+    const std::span<const std::int64_t> ends = std::span(all).first(static_cast<std::size_t>(count));
+    ARGOSY_ASSIGN_OR_RETURN(const Buffer memory, c.scratch(parts ? winograd_parts_bytes(call.g, count, thread_budget())
+                                                                 : winograd_scratch_bytes(call.g, thread_budget())));
     auto* const scratch = reinterpret_cast<float*>(memory.data());
     switch (options_.kind) {
       case ConvKind::kForward: winograd_forward(call.g, first, second, bias, options_.fused, result, scratch); break;
       case ConvKind::kBackwardInput: winograd_backward_input(call.g, first, second, result, scratch); break;
-      case ConvKind::kBackwardFilter: winograd_backward_filter(call.g, first, second, result, scratch); break;
+      case ConvKind::kBackwardFilter: winograd_backward_filter(call.g, first, second, ends, result, scratch); break;
     }
+    return ok_status();
+  }
+
+  // Sums of parts are held beside each other: they may weigh no more than twice the images. oneDNN's sums depend on
+  // the number of threads that share one, so every piece of a part is one thread's.
+  bool parts_pay(const ConvGeometry& whole, bool winograd) const {
+    const auto images = static_cast<std::size_t>(whole.in_elements() + whole.out_elements()) * sizeof(float);
+    if (winograd) return winograd_parts_bytes(whole, kBatchParts, 1) <= 2 * images;
+    return kBatchParts * kPieces * static_cast<std::size_t>(whole.filter_elements()) * sizeof(float) <= 2 * images &&
+           thread_budget() <= options_.batch.count * kPieces;
+  }
+
+  // The filter's gradient of some images, by one thread.
+  struct Piece {
+    onednn::Program* program = nullptr;  // null: there are no images
+    std::shared_ptr<onednn::Program> own;
+    std::int64_t first = 0;  // image
+  };
+
+  Result<std::vector<Piece>> pieces_of(const Call& call) {
+    const ThreadLimit one(1);
+    const int parts = options_.batch.count;
+    const BatchEnds ends = batch_ends(call.g.batch, parts);
+    std::vector<Piece> pieces(static_cast<std::size_t>(parts) * kPieces);
+    Call some = call;
+    std::int64_t first = 0;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      const std::size_t part = i / kPieces, piece = i % kPieces;
+      const std::int64_t begin = part > 0 ? ends[part - 1] : 0;
+      const std::int64_t end = begin + batch_ends(ends[part] - begin, kPieces)[piece];
+      some.g.batch = end - first;
+      pieces[i].first = first;
+      if (end > first) {
+        ARGOSY_ASSIGN_OR_RETURN(pieces[i].program,
+                                programs_.get(spec_of(options_, some, DType::kFloat32), pieces[i].own));
+      }
+      first = end;
+    }
+    return pieces;
+  }
+
+  // The filter's gradient of every piece, then their sum.
+  Status by_parts(KernelContext& c, const Call& call) {
+    ARGOSY_ASSIGN_OR_RETURN(const std::vector<Piece> pieces, pieces_of(call));
+    std::size_t each = 0;
+    for (const Piece& p : pieces) each = std::max(each, p.program != nullptr ? p.program->scratch_bytes() : 0);
+    each = (each + 63) / 64 * 64;
+    const std::int64_t filter = call.g.filter_elements(), count = static_cast<std::int64_t>(pieces.size());
+    ARGOSY_ASSIGN_OR_RETURN(const Buffer scratch, c.scratch(each * static_cast<std::size_t>(thread_budget())));
+    ARGOSY_ASSIGN_OR_RETURN(const Buffer memory, c.scratch(static_cast<std::size_t>(count * filter) * sizeof(float)));
+    auto* const sums = reinterpret_cast<float*>(memory.data());
+    const auto *const images = static_cast<const float*>(call.first), *const dy =
+                                                                          static_cast<const float*>(call.second);
+    const std::int64_t in = call.g.in_elements() / call.g.batch, out = call.g.out_elements() / call.g.batch;
+    std::vector<Status> done(pieces.size());
+    std::atomic<std::size_t> threads{0};
+    parallel_for(count, 1, [&](std::int64_t begin, std::int64_t end) {
+      const ThreadLimit one(1);
+      std::byte* const mine = scratch.data() + each * threads.fetch_add(1);
+      for (std::int64_t i = begin; i < end; ++i) {
+        const Piece& p = pieces[static_cast<std::size_t>(i)];
+        if (p.program == nullptr) {
+          std::fill_n(sums + i * filter, filter, 0.0f);
+          continue;
+        }
+        void* const data[] = {const_cast<float*>(images + p.first * in), const_cast<float*>(dy + p.first * out),
+                              sums + i * filter};
+        done[static_cast<std::size_t>(i)] = p.program->run(data, mine);
+      }
+    });
+    for (Status& status : done) ARGOSY_RETURN_IF_ERROR(std::move(status));
+    add_as_tree(sums, static_cast<int>(count), filter);
+    std::copy_n(sums, filter, call.result->data<float>());
     return ok_status();
   }
 

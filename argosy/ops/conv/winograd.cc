@@ -52,6 +52,16 @@ std::int64_t WinogradTiles::sum_shards() const {
   return std::clamp<std::int64_t>(tiles() / kSumTiles, 1, (kUnits + blocks - 1) / blocks);
 }
 
+namespace {
+
+std::size_t sum_bytes(const WinogradTiles& t, std::int64_t shards, int threads) {
+  const std::int64_t elements = t.in_blocks() * t.out_blocks() * shards * t.sum_elements() +
+                                threads * 2 * WinogradTiles::kProducts * WinogradTiles::kFactorOffset;
+  return static_cast<std::size_t>(elements) * sizeof(float);
+}
+
+}  // namespace
+
 std::size_t winograd_scratch_bytes(const ConvGeometry& g, int threads) {
   std::int64_t most = 0;
   for (const bool forward : {true, false}) {
@@ -60,10 +70,12 @@ std::size_t winograd_scratch_bytes(const ConvGeometry& g, int threads) {
     const std::int64_t sums = t.slide_block() * std::min(t.out_c, kPanel) + WinogradTiles::kOffset;
     most = std::max(most, t.filter_elements() + threads * WinogradTiles::kProducts * (image + sums));
   }
-  const WinogradTiles t = WinogradTiles::of(g, true);
-  most = std::max(most, t.in_blocks() * t.out_blocks() * t.sum_shards() * t.sum_elements() +
-                            threads * 2 * WinogradTiles::kProducts * WinogradTiles::kFactorOffset);
-  return static_cast<std::size_t>(most) * sizeof(float);
+  return std::max(static_cast<std::size_t>(most) * sizeof(float),
+                  sum_bytes(WinogradTiles::of(g, true), WinogradTiles::of(g, true).sum_shards(), threads));
+}
+
+std::size_t winograd_parts_bytes(const ConvGeometry& g, int parts, int threads) {
+  return sum_bytes(WinogradTiles::of(g, true), parts, threads);
 }
 
 }  // namespace argosy

@@ -24,6 +24,8 @@ bool winograd_pays(const ConvAttrs& attrs, const ConvGeometry& g);
 
 // Scratch memory of its products, the largest of the three, with so many threads.
 std::size_t winograd_scratch_bytes(const ConvGeometry& g, int threads);
+// Of the filter's gradient, summed in so many parts of the batch.
+std::size_t winograd_parts_bytes(const ConvGeometry& g, int parts, int threads);
 
 // The image that is slid over, in tiles of kTile x kTile that overlap by window - 1.
 struct WinogradTiles {

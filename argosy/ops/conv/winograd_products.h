@@ -1,6 +1,8 @@
 // The three products of a convolution Winograd's way, in float32, vectorised with Highway for the machine they run on.
 #pragma once
 
+#include <span>
+
 #include "argosy/ops/conv/winograd.h"
 #include "argosy/ops/matmul/fused_ops.h"
 
@@ -15,8 +17,10 @@ void winograd_forward(const ConvGeometry& g, const float* image, const float* fi
 // result = the gradient of the image, from that of the output.
 void winograd_backward_input(const ConvGeometry& g, const float* dy, const float* filter, float* result,
                              float* scratch);
-// result = the gradient of the filter.
-void winograd_backward_filter(const ConvGeometry& g, const float* image, const float* dy, float* result,
-                              float* scratch);
+// result = the gradient of the filter. With `ends` (argosy/ops/collective/batch_parts.h), at most kBatchParts, every
+// part of the batch is summed by itself and their filters are added as a tree; `scratch` is then what
+// winograd_parts_bytes() says.
+void winograd_backward_filter(const ConvGeometry& g, const float* image, const float* dy,
+                              std::span<const std::int64_t> ends, float* result, float* scratch);
 
 }  // namespace argosy

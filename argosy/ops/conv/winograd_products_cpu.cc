@@ -10,6 +10,7 @@
 #include <hwy/highway.h>
 
 #include "argosy/base/parallel.h"
+#include "argosy/ops/collective/batch_parts.h"
 #include "argosy/ops/conv/winograd_factors.inc"
 
 HWY_BEFORE_NAMESPACE();
@@ -164,12 +165,18 @@ void slide_any(const WinogradTiles& w, const float* image, const float* filter, 
                        : slide<5>(w, image, filter, turned, finish, scratch);
 }
 
-// Work falls into blocks of channels and shards of tiles, whatever the number of threads: so do the additions.
+// Work falls into blocks of channels and shards of tiles, whatever the number of threads: so do the additions. Parts of
+// the batch are shards whose filters are added as a tree.
 template <int kWindow>
-void sum_products(const WinogradTiles& w, const float* image, const float* dy, float* result, float* scratch) {
+void sum_products(const WinogradTiles& w, const float* image, const float* dy, std::span<const std::int64_t> ends,
+                  float* result, float* scratch) {
   using Blocks = WinogradTiles;
   const Floats d;
-  const std::int64_t shards = w.sum_shards(), tiles = w.tiles();
+  const std::int64_t tiles = w.tiles();
+  const auto parts = static_cast<std::int64_t>(ends.size()), shards = parts > 0 ? parts : w.sum_shards();
+  const auto shard_end = [&](std::int64_t shard) {
+    return parts > 0 ? ends[shard] * w.rows() * w.columns() : tiles * (shard + 1) / shards;
+  };
   const std::int64_t sum_offset = w.sum_offset(), sum_elements = w.sum_elements();
   const std::int64_t across = w.out_blocks(), blocks = w.in_blocks() * across;
   const auto block_sums = [&](std::int64_t block, std::int64_t shard) {
@@ -185,7 +192,8 @@ void sum_products(const WinogradTiles& w, const float* image, const float* dy, f
       const std::int64_t block = unit / shards, shard = unit % shards;
       const std::int64_t c = block / across * Blocks::kBlock, k = block % across * Blocks::kBlock;
       const std::int64_t rows = std::min(Blocks::kBlock, w.in_c - c), columns = std::min(Blocks::kBlock, w.out_c - k);
-      const std::int64_t first = tiles * shard / shards, last = tiles * (shard + 1) / shards;
+      const std::int64_t first = shard > 0 ? shard_end(shard - 1) : 0, last = shard_end(shard);
+      if (first == last) std::fill_n(block_sums(block, shard), sum_elements, 0.0f);
       for (std::int64_t begin = first; begin < last; begin += Blocks::kSumTiles) {
         const std::int64_t end = std::min(last, begin + Blocks::kSumTiles);
         image_factors<kTile + 1 - kWindow>(w, image, zeros.data(), {begin, end, c, rows}, v, Blocks::kFactorOffset);
@@ -204,31 +212,38 @@ void sum_products(const WinogradTiles& w, const float* image, const float* dy, f
       }
     }
   });
-  const std::int64_t matrix = w.in_c * w.out_c;
+  const std::int64_t matrix = w.in_c * w.out_c, one = parts > 0 ? 1 : shards;
   parallel_for(w.in_c, 8, [&](std::int64_t begin, std::int64_t end) {
+    HWY_ALIGN float filters[kBatchParts * kWindow * kWindow * HWY_MAX_BYTES / sizeof(float)];
     for (std::int64_t c = begin; c < end; ++c) {
       for (std::int64_t k = 0; k < w.out_c; k += lanes()) {
         const std::int64_t block = c / Blocks::kBlock * across + k / Blocks::kBlock;
         const std::int64_t columns = std::min(Blocks::kBlock, w.out_c - k / Blocks::kBlock * Blocks::kBlock);
-        const float* const sums = block_sums(block, 0) + c % Blocks::kBlock * columns + k % Blocks::kBlock;
-        transform_square<OfProducts<kWindow>, kTile, kWindow>(
-            [&](int y, int x) {
-              const float* const at = sums + (y * kTile + x) * sum_offset;
-              Vector sum = hn::LoadU(d, at);
-              for (std::int64_t s = 1; s < shards; ++s) sum = hn::Add(sum, hn::LoadU(d, at + s * sum_elements));
-              return sum;
-            },
-            [&](int y, int x, Vector value) {
-              hn::StoreU(value, d, result + (y * kWindow + x) * matrix + c * w.out_c + k);
-            });
+        const float* sums = block_sums(block, 0) + c % Blocks::kBlock * columns + k % Blocks::kBlock;
+        for (std::int64_t part = 0; part < std::max<std::int64_t>(parts, 1); ++part, sums += sum_elements) {
+          float* const filter = filters + part * kWindow * kWindow * lanes();
+          transform_square<OfProducts<kWindow>, kTile, kWindow>(
+              [&](int y, int x) {
+                const float* const at = sums + (y * kTile + x) * sum_offset;
+                Vector sum = hn::LoadU(d, at);
+                for (std::int64_t s = 1; s < one; ++s) sum = hn::Add(sum, hn::LoadU(d, at + s * sum_elements));
+                return sum;
+              },
+              [&](int y, int x, Vector value) { hn::Store(value, d, filter + (y * kWindow + x) * lanes()); });
+        }
+        add_as_tree(filters, static_cast<int>(parts), kWindow * kWindow * lanes());
+        for (int at = 0; at < kWindow * kWindow; ++at) {
+          hn::StoreU(hn::Load(d, filters + at * lanes()), d, result + at * matrix + c * w.out_c + k);
+        }
       }
     }
   });
 }
 
-void sum_any(const WinogradTiles& w, const float* image, const float* dy, float* result, float* scratch) {
-  return w.window == 3 ? sum_products<3>(w, image, dy, result, scratch)
-                       : sum_products<5>(w, image, dy, result, scratch);
+void sum_any(const WinogradTiles& w, const float* image, const float* dy, std::span<const std::int64_t> ends,
+             float* result, float* scratch) {
+  return w.window == 3 ? sum_products<3>(w, image, dy, ends, result, scratch)
+                       : sum_products<5>(w, image, dy, ends, result, scratch);
 }
 
 }  // namespace
@@ -252,9 +267,9 @@ void winograd_backward_input(const ConvGeometry& g, const float* dy, const float
   HWY_DYNAMIC_DISPATCH(slide_any)(WinogradTiles::of(g, false), dy, filter, true, nullptr, {}, result, scratch);
 }
 
-void winograd_backward_filter(const ConvGeometry& g, const float* image, const float* dy, float* result,
-                              float* scratch) {
-  HWY_DYNAMIC_DISPATCH(sum_any)(WinogradTiles::of(g, true), image, dy, result, scratch);
+void winograd_backward_filter(const ConvGeometry& g, const float* image, const float* dy,
+                              std::span<const std::int64_t> ends, float* result, float* scratch) {
+  HWY_DYNAMIC_DISPATCH(sum_any)(WinogradTiles::of(g, true), image, dy, ends, result, scratch);
 }
 
 }  // namespace argosy

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "argosy/op/kernel.h"
+#include "argosy/ops/collective/batch_parts.h"
 #include "argosy/ops/matmul/fused_ops.h"
 #include "argosy/ops/onednn/program_cache.h"
 
@@ -16,6 +17,10 @@ namespace argosy {
 struct Gemm {
   bool transpose_a = false, transpose_b = false;
   std::int64_t m = 0, n = 0, k = 0;
+  // Of a batch, when its m rows or the k that are added up are examples: float32's bits then do not depend on how many
+  // of them are here. (transpose_b without transpose_a adds up as it likes.)
+  BatchParts batch = {};
+  std::int64_t per_example = 1;  // rows that one example has
 };
 
 using MatMulPrograms = onednn::ProgramCache<onednn::MatMulSpec>;

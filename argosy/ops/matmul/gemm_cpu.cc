@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "argosy/base/parallel.h"
+#include "argosy/ops/matmul/batch_sum.h"
 #include "argosy/ops/matmul/gemm_simd.h"
 
 namespace argosy {
@@ -82,19 +83,34 @@ Status by_float(KernelContext& c, MatMulPrograms& programs, const Gemm& g, const
   return ok_status();
 }
 
+Status sum_batch(KernelContext& c, const Gemm& g, const float* a, const float* b, float* out) {
+  BatchEnds ends = batch_ends(g.k / g.per_example, g.batch.count);
+  for (std::int64_t& end : ends) end *= g.per_example;
+  const BatchSum sum{g.m, g.n, g.k, std::span(ends).first(static_cast<std::size_t>(g.batch.count))};
+  ARGOSY_ASSIGN_OR_RETURN(const Buffer scratch, c.scratch(batch_sum_scratch_bytes(sum, thread_budget())));
+  batch_sum(sum, a, b, out, reinterpret_cast<float*>(scratch.data()));
+  return ok_status();
+}
+
 }  // namespace
 
 Status gemm(KernelContext& c, MatMulPrograms& programs, const Gemm& g, const float* a, const float* b,
             const float* bias, const FusedOps& fused, float* out) {
   // Products of small batches are over before a second thread is awake.
   const ThreadLimit limit(2 * g.m * g.n * g.k < 2 * kGrainFlops ? 1 : thread_budget());
-  if (g.transpose_b && !g.transpose_a && g.m <= kDotRows && g.k >= 32) {
+  if (g.batch.sums(g.k / g.per_example) && g.transpose_a && !g.transpose_b) {
+    ARGOSY_RETURN_IF_ERROR(sum_batch(c, g, a, b, out));
+    finish_rows(g.m, g.n, bias, fused, out);
+    return ok_status();
+  }
+  const std::int64_t rows = g.batch.rows() ? g.batch.whole(g.m) : g.m;
+  if (g.transpose_b && !g.transpose_a && rows <= kDotRows && g.k >= 32) {
     parallel_for(g.n, std::max<std::int64_t>(16, kGrainFlops / (2 * g.m * g.k)),
                  [&](std::int64_t begin, std::int64_t end) { gemm_dot_rows(g.m, g.n, g.k, a, b, out, begin, end); });
     finish_rows(g.m, g.n, bias, fused, out);
     return ok_status();
   }
-  if (g.k >= kLongSum) {
+  if (g.k >= kLongSum && !g.batch.rows()) {  // whose blocks depend on the number of rows
     ARGOSY_RETURN_IF_ERROR(onednn::sgemm(g.transpose_a, g.transpose_b, g.m, g.n, g.k, a, b, false, out));
     finish_rows(g.m, g.n, bias, fused, out);
     return ok_status();

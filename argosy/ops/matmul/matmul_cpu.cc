@@ -45,9 +45,14 @@ struct Options {
   std::string_view op;
   bool transpose_a, transpose_b;
   FusedOps fused;
+  BatchParts batch;
 
   static Result<Options> read(const KernelInit& init) {
-    Options o{init.op.name, init.attrs.get_bool("transpose_a"), init.attrs.get_bool("transpose_b"), {}};
+    Options o{init.op.name,
+              init.attrs.get_bool("transpose_a"),
+              init.attrs.get_bool("transpose_b"),
+              {},
+              BatchParts::of(init.attrs)};
     if (init.attrs.find("fused_ops") != nullptr) {
       ARGOSY_ASSIGN_OR_RETURN(o.fused,
                               parse_fused_ops(o.op, init.attrs, static_cast<int>(init.input_dtypes.size()) - 2));
@@ -102,8 +107,9 @@ class FastMatMul final : public Kernel {
   FastMatMul(const Options& options, SharedProducts shared)
       : options_(options), programs_(onednn::make_matmul, std::move(shared)) {}
   Status run(KernelContext& c) override {
-    ARGOSY_ASSIGN_OR_RETURN(const Call call,
+    ARGOSY_ASSIGN_OR_RETURN(Call call,
                             prepare(c, options_.op, options_.transpose_a, options_.transpose_b, options_.fused.bias));
+    call.gemm.batch = options_.batch;
     if (call.out->elements() == 0) return ok_status();
     if (call.gemm.k == 0) {
       plain<T>(call, options_, c);

@@ -1,0 +1,33 @@
+// One call of a convolution's kernel in host memory: what its node says, and its operands, checked.
+#pragma once
+
+#include "argosy/op/kernel.h"
+#include "argosy/ops/collective/batch_parts.h"
+#include "argosy/ops/conv/geometry.h"
+#include "argosy/ops/matmul/fused_ops.h"
+#include "argosy/ops/onednn/onednn.h"
+
+namespace argosy {
+
+struct HostConv {
+  onednn::ConvKind kind = onednn::ConvKind::kForward;
+  ConvAttrs attrs;
+  FusedOps fused;
+  bool winograd = false;
+  BatchParts batch;
+
+  static Result<HostConv> read(const KernelInit& init);
+};
+
+// Sizes, operands in the order of ConvSpec's arguments, the result, which is allocated.
+struct HostConvCall {
+  ConvGeometry g;
+  const void* first = nullptr;   // image, or the output's gradient when that is what is multiplied by a filter
+  const void* second = nullptr;  // filter, or the output's gradient
+  const void* bias = nullptr;
+  Tensor* result = nullptr;
+
+  static Result<HostConvCall> prepare(KernelContext& c, const HostConv& o);
+};
+
+}  // namespace argosy
