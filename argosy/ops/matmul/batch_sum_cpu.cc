@@ -15,8 +15,10 @@
 namespace argosy {
 
 constexpr std::int64_t kBlockRows = 6;  // of the result, in registers
-// Columns of a whose rows lie further apart are copied together first: the cache has few places for far neighbours.
+// Columns whose rows lie further apart are copied together first, for the cache has few places for far neighbours:
+// those of b unless that took more memory than kMostPacked.
 constexpr std::int64_t kFarApart = 256;
+constexpr std::int64_t kMostPacked = (16 << 20) / sizeof(float);
 constexpr std::int64_t kPackedBlocks = 8;  // at once, by one thread: read for all panels
 constexpr int kMostLevels = 3;             // log2(kBatchParts)
 
@@ -42,15 +44,13 @@ constexpr int kVectors = 4;
 constexpr int kVectors = 2;
 #endif
 
-// Panels of b: kVectors wide, the columns that are left in panels of one vector.
+// Columns of b: in panels of kVectors, packed or not, then vector by vector, where they lie.
 struct Panels {
-  explicit Panels(std::int64_t n)
-      : wide(n / (kVectors * lanes())), narrow((n - wide * kVectors * lanes() + lanes() - 1) / lanes()) {}
-  std::int64_t count() const { return wide + narrow; }
-  std::int64_t first(std::int64_t p) const { return lanes() * (p <= wide ? p * kVectors : wide * (kVectors - 1) + p); }
-  std::int64_t width(std::int64_t p) const { return lanes() * (p < wide ? kVectors : 1); }
-  std::int64_t columns() const { return first(count()); }
-  std::int64_t wide, narrow;
+  explicit Panels(const BatchSum& s)
+      : width(kVectors * lanes()), count(s.n / width), packed(s.n > kFarApart && s.n * s.rows <= kMostPacked) {}
+  std::int64_t columns() const { return count * width; }
+  std::int64_t width, count;
+  bool packed;
 };
 
 // Sums of parts that wait for their neighbours, by the level of the tree.
@@ -58,10 +58,22 @@ struct Waiting {
   alignas(64) float sums[kMostLevels][kBlockRows * kVectors * HWY_MAX_BYTES / sizeof(float)];
 };
 
-// kRows x n vectors of c, from b packed as [row of the batch][n vectors].
-template <int kRows, int n>
+// b, one row after the other; of the last vector only so many lanes.
+template <bool masked>
+struct Lines {
+  const float* at;
+  std::int64_t row, last;
+  HWY_INLINE Vector load(int v) const {
+    const Floats d;
+    if constexpr (masked) return hn::MaskedLoad(hn::FirstN(d, static_cast<std::size_t>(last)), d, at);
+    return hn::LoadU(d, at + v * lanes());
+  }
+};
+
+// kRows x n vectors of c.
+template <int kRows, int n, bool masked>
 HWY_INLINE void sum_parts(std::span<const std::int64_t> ends, const float* HWY_RESTRICT a, std::int64_t a_row,
-                          const float* HWY_RESTRICT b, Waiting& waiting, Vector (&sums)[kRows][n]) {
+                          Lines<masked> b, Waiting& waiting, Vector (&sums)[kRows][n]) {
   const Floats d;
   const std::int64_t step = lanes();
   std::int64_t k = 0;
@@ -69,9 +81,9 @@ HWY_INLINE void sum_parts(std::span<const std::int64_t> ends, const float* HWY_R
     for (auto& row : sums) {
       for (auto& v : row) v = hn::Zero(d);
     }
-    for (; k < ends[part]; ++k, a += a_row, b += n * step) {
+    for (; k < ends[part]; ++k, a += a_row, b.at += b.row) {
       Vector line[n];
-      for (int v = 0; v < n; ++v) line[v] = hn::LoadU(d, b + v * step);
+      for (int v = 0; v < n; ++v) line[v] = b.load(v);
       for (int r = 0; r < kRows; ++r) {
         const Vector x = hn::Set(d, a[r]);
         for (int v = 0; v < n; ++v) sums[r][v] = hn::MulAdd(x, line[v], sums[r][v]);
@@ -92,68 +104,66 @@ HWY_INLINE void sum_parts(std::span<const std::int64_t> ends, const float* HWY_R
   }
 }
 
-// The first `columns` columns of the panel are c's.
-template <int kRows, int n>
-void block(const BatchSum& s, const float* a, std::int64_t a_row, const float* b, std::int64_t columns, float* c) {
+template <int kRows, int n, bool masked>
+void block(const BatchSum& s, const float* a, std::int64_t a_row, const Lines<masked>& b, float* c) {
   const Floats d;
   const std::int64_t step = lanes();
   Waiting waiting;
   Vector sums[kRows][n];
-  sum_parts<kRows, n>(s.ends, a, a_row, b, waiting, sums);
+  sum_parts<kRows, n, masked>(s.ends, a, a_row, b, waiting, sums);
   for (int r = 0; r < kRows; ++r) {
-    if (columns == n * step) {
+    if constexpr (masked) {
+      hn::BlendedStore(sums[r][0], hn::FirstN(d, static_cast<std::size_t>(b.last)), d, c + r * s.n);
+    } else {
       for (int v = 0; v < n; ++v) hn::StoreU(sums[r][v], d, c + r * s.n + v * step);
-    } else {  // of one vector
-      hn::BlendedStore(sums[r][0], hn::FirstN(d, static_cast<std::size_t>(columns)), d, c + r * s.n);
     }
   }
 }
 
-// `rows` rows of one panel. a: in the matrix, or packed in blocks of [row of the batch][kBlockRows], the last one with
-// as many columns as there are rows left.
-template <int n>
-void panel_rows(const BatchSum& s, std::int64_t rows, const float* a, bool packed, const float* panel,
-                std::int64_t columns, float* c) {
+// Columns of a: in the matrix, or packed in blocks of [row of the batch][kBlockRows], the last one with as many columns
+// as there are left.
+struct Columns {
+  const float* at;
+  bool packed;
+};
+
+// n vectors of `rows` rows of c.
+template <int n, bool masked>
+void columns_of(const BatchSum& s, std::int64_t rows, const Columns& a, const Lines<masked>& b, float* c) {
   const std::int64_t left = rows % kBlockRows, whole = rows - left;
   for (std::int64_t i = 0; i < whole; i += kBlockRows) {
-    packed ? block<kBlockRows, n>(s, a + i * s.rows, kBlockRows, panel, columns, c + i * s.n)
-           : block<kBlockRows, n>(s, a + i, s.m, panel, columns, c + i * s.n);
+    a.packed ? block<kBlockRows, n>(s, a.at + i * s.rows, kBlockRows, b, c + i * s.n)
+             : block<kBlockRows, n>(s, a.at + i, s.m, b, c + i * s.n);
   }
   for (std::int64_t i = whole; i < rows; ++i) {
-    packed ? block<1, n>(s, a + whole * s.rows + i - whole, left, panel, columns, c + i * s.n)
-           : block<1, n>(s, a + i, s.m, panel, columns, c + i * s.n);
+    a.packed ? block<1, n>(s, a.at + whole * s.rows + i - whole, left, b, c + i * s.n)
+             : block<1, n>(s, a.at + i, s.m, b, c + i * s.n);
   }
 }
 
-// `count` columns of each of so many rows, one row after the other, zeros up to `width`.
-void pack(std::int64_t rows, std::int64_t row, std::int64_t count, std::int64_t width, const float* from, float* to) {
-  for (std::int64_t k = 0; k < rows; ++k, from += row, to += width) {
-    std::copy_n(from, count, to);
-    std::fill(to + count, to + width, 0.0f);
-  }
+// `count` columns of each of so many rows, one row after the other.
+void pack(std::int64_t rows, std::int64_t row, std::int64_t count, const float* from, float* to) {
+  for (std::int64_t k = 0; k < rows; ++k, from += row, to += count) std::copy_n(from, count, to);
 }
 
-// All of b in panels; b itself where it is one.
-const float* pack_panels(const BatchSum& s, const Panels& panels, const float* b, float* to) {
-  if (panels.count() == 1 && panels.width(0) == s.n) return b;
+// The panels of b, one after the other.
+void pack_panels(const BatchSum& s, const Panels& panels, const float* b, float* to) {
   parallel_for(s.rows, std::max<std::int64_t>(1, (1 << 14) / s.n), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t p = 0; p < panels.count(); ++p) {
-      const std::int64_t first = panels.first(p), width = panels.width(p);
-      pack(end - begin, s.n, std::min(width, s.n - first), width, b + begin * s.n + first,
-           to + first * s.rows + begin * width);
+    for (std::int64_t p = 0; p < panels.count; ++p) {
+      const std::int64_t first = p * panels.width;
+      pack(end - begin, s.n, panels.width, b + begin * s.n + first, to + first * s.rows + begin * panels.width);
     }
   });
-  return to;
 }
 
 }  // namespace
 
-std::int64_t packed_columns(std::int64_t n) { return Panels(n).columns(); }
+std::int64_t packed_columns(const BatchSum& s) { return Panels(s).packed ? Panels(s).columns() : 0; }
 
 void sum_rows(const BatchSum& s, const float* a, const float* b, float* c, float* scratch) {
-  const Panels panels(s.n);
-  const float* const packed_b = pack_panels(s, panels, b, scratch);
-  float* const packed_a = scratch + panels.columns() * s.rows;
+  const Panels panels(s);
+  if (panels.packed) pack_panels(s, panels, b, scratch);
+  float* const packed_a = scratch + packed_columns(s) * s.rows;
   const bool far_apart = s.m > kFarApart;
   std::atomic<std::int64_t> threads{0};
   parallel_for((s.m + kBlockRows - 1) / kBlockRows, 1, [&](std::int64_t first_block, std::int64_t last_block) {
@@ -163,16 +173,19 @@ void sum_rows(const BatchSum& s, const float* a, const float* b, float* c, float
     for (std::int64_t i = first_block * kBlockRows; i < end; i += kRowsAtOnce) {
       const std::int64_t rows = std::min(end - i, kRowsAtOnce);
       for (std::int64_t j = 0; far_apart && j < rows; j += kBlockRows) {
-        const std::int64_t count = std::min(kBlockRows, rows - j);
-        pack(s.rows, s.m, count, count, a + i + j, mine + j * s.rows);
+        pack(s.rows, s.m, std::min(kBlockRows, rows - j), a + i + j, mine + j * s.rows);
       }
-      for (std::int64_t p = 0; p < panels.count(); ++p) {
-        const std::int64_t first = panels.first(p), columns = std::min(panels.width(p), s.n - first);
-        const float *const from = far_apart ? mine : a + i, *const panel = packed_b + first * s.rows;
-        float* const to = c + i * s.n + first;
-        p < panels.wide ? panel_rows<kVectors>(s, rows, from, far_apart, panel, columns, to)
-                        : panel_rows<1>(s, rows, from, far_apart, panel, columns, to);
+      const Columns from{far_apart ? mine : a + i, far_apart};
+      float* const to = c + i * s.n;
+      for (std::int64_t p = 0; p < panels.count; ++p) {
+        const std::int64_t first = p * panels.width;
+        const Lines<false> lines =
+            panels.packed ? Lines<false>{scratch + first * s.rows, panels.width, 0} : Lines<false>{b + first, s.n, 0};
+        columns_of<kVectors>(s, rows, from, lines, to + first);
       }
+      std::int64_t j = panels.columns();
+      for (; j + lanes() <= s.n; j += lanes()) columns_of<1>(s, rows, from, Lines<false>{b + j, s.n, 0}, to + j);
+      if (j < s.n) columns_of<1>(s, rows, from, Lines<true>{b + j, s.n, s.n - j}, to + j);
     }
   });
 }
@@ -188,7 +201,7 @@ HWY_EXPORT(packed_columns);
 HWY_EXPORT(sum_rows);
 
 std::size_t batch_sum_scratch_bytes(const BatchSum& s, int threads) {
-  const std::int64_t b = HWY_DYNAMIC_DISPATCH(packed_columns)(s.n);
+  const std::int64_t b = HWY_DYNAMIC_DISPATCH(packed_columns)(s);
   const std::int64_t a = s.m > kFarApart ? threads * kPackedBlocks * kBlockRows : 0;
   return static_cast<std::size_t>((a + b) * s.rows) * sizeof(float);
 }
