@@ -21,7 +21,7 @@ inline constexpr const char* kBatchSumAttr = "_batch_sum";  // … and adds up o
 inline constexpr const char* kBatchRowsAttr =
     "_batch_rows";  // … and has a row, an image, of its result for each example
 
-// Of smaller batches the parts are so small that adding up their sums would cost more than what is summed.
+// Smaller batches are not cut: the parts would be so small that adding up their sums cost more than what is summed.
 inline constexpr std::int64_t kFewExamples = 24;
 
 struct BatchParts {

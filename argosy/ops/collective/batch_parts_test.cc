@@ -86,7 +86,7 @@ void check_sums(const Work& work, double tolerance) {
 }
 
 void check_rows(const Work& work) {
-  for (const std::int64_t batch : {128, 37, 16}) {
+  for (const std::int64_t batch : {128, 37, 24}) {
     SCOPED_TRACE(str_cat(work.op, " of ", batch));
     const Team team(2);
     const auto whole = run(work, kBatchRowsAttr, kBatchParts, 0, batch);

@@ -130,15 +130,16 @@ struct Columns {
 // n vectors of `rows` rows of c.
 template <int n, bool masked>
 void columns_of(const BatchSum& s, std::int64_t rows, const Columns& a, const Lines<masked>& b, float* c) {
-  const std::int64_t left = rows % kBlockRows, whole = rows - left;
+  const std::int64_t whole = rows / kBlockRows * kBlockRows, left = rows - whole;
   for (std::int64_t i = 0; i < whole; i += kBlockRows) {
     a.packed ? block<kBlockRows, n>(s, a.at + i * s.rows, kBlockRows, b, c + i * s.n)
              : block<kBlockRows, n>(s, a.at + i, s.m, b, c + i * s.n);
   }
-  for (std::int64_t i = whole; i < rows; ++i) {
-    a.packed ? block<1, n>(s, a.at + whole * s.rows + i - whole, left, b, c + i * s.n)
-             : block<1, n>(s, a.at + i, s.m, b, c + i * s.n);
-  }
+  const float* const rest = a.packed ? a.at + whole * s.rows : a.at + whole;
+  const std::int64_t row = a.packed ? left : s.m;
+  std::int64_t i = 0;
+  for (; i + 2 <= left; i += 2) block<2, n>(s, rest + i, row, b, c + (whole + i) * s.n);
+  if (i < left) block<1, n>(s, rest + i, row, b, c + (whole + i) * s.n);
 }
 
 // `count` columns of each of so many rows, one row after the other.

@@ -104,13 +104,14 @@ Status gemm(KernelContext& c, MatMulPrograms& programs, const Gemm& g, const flo
     return ok_status();
   }
   const std::int64_t rows = g.batch.rows() ? g.batch.whole(g.m) : g.m;
+  const bool same_bits = g.batch.rows() && rows >= kFewExamples;
   if (g.transpose_b && !g.transpose_a && rows <= kDotRows && g.k >= 32) {
     parallel_for(g.n, std::max<std::int64_t>(16, kGrainFlops / (2 * g.m * g.k)),
                  [&](std::int64_t begin, std::int64_t end) { gemm_dot_rows(g.m, g.n, g.k, a, b, out, begin, end); });
     finish_rows(g.m, g.n, bias, fused, out);
     return ok_status();
   }
-  if (g.k >= kLongSum && !g.batch.rows()) {  // whose blocks depend on the number of rows
+  if (g.k >= kLongSum && !same_bits) {  // its blocks depend on the number of rows
     ARGOSY_RETURN_IF_ERROR(onednn::sgemm(g.transpose_a, g.transpose_b, g.m, g.n, g.k, a, b, false, out));
     finish_rows(g.m, g.n, bias, fused, out);
     return ok_status();
