@@ -35,6 +35,10 @@ class Losses(unittest.TestCase):
     def test_mean_loss_with_a_batch_that_does_not_divide(self):
         self.check(MLP + ["--steps", "20", "--batch", "37", "--optimizer", "sgd", "--lr", "0.1"], 1e-5)
 
+    def test_mean_loss_of_convolutions(self):
+        lenet = ["lenet", "--data", "synthetic", "--image-size", "28", "--no-verdict"]
+        self.check(lenet + ["--steps", "20", "--batch", "50"], 1e-5)
+
     def test_mean_loss_in_float64(self):
         self.check(MLP + ["--steps", "8", "--batch", "37", "--optimizer", "sgd", "--lr", "0.1", "--precision", "fp64"], 1e-6)
 
@@ -99,6 +103,25 @@ class Resume(unittest.TestCase):
             rest = run(*MLP, *steps, *save, *resume, "--emulate", "1")
         self.assertEqual(rest["steps"], 60)
         self.assertEqual(rest["losses"], whole[rest["first_step"]:])
+
+
+    def test_killed_on_any_number_of_devices_it_ends_with_the_same_variables(self):
+        steps = ["--steps", "60", "--batch", "37"]
+        with tempfile.TemporaryDirectory() as folder:
+            whole, torn = os.path.join(folder, "whole"), os.path.join(folder, "torn")
+            expected = run(*MLP, *steps, "--emulate", "2", "--checkpoint-dir", whole)["checkpoint"]
+            save = ["--checkpoint-dir", torn, "--checkpoint-every", "5"]
+            saved = lambda: os.path.isdir(torn) and any(f.endswith(".index") for f in os.listdir(torn))
+            for devices in ("1", "4", "8"):
+                resume = ["--resume"] if saved() else []
+                process = subprocess.Popen([PROGRAM, "train", *MLP, *steps, *save, *resume, "--emulate", devices],
+                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                time.sleep(0.15)
+                process.send_signal(signal.SIGKILL)
+                process.wait()
+            got = run(*MLP, *steps, *save, *(["--resume"] if saved() else []), "--emulate", "4")["checkpoint"]
+            diff = subprocess.run([PROGRAM, "ckpt", "diff", expected, got], capture_output=True, text=True, timeout=60)
+        self.assertEqual((diff.returncode, diff.stdout), (0, ""), diff.stderr)
 
 
 class Memory(unittest.TestCase):
