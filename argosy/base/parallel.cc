@@ -11,6 +11,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 #include "argosy/base/cgroup.h"
 #include "argosy/base/library_threads.h"
@@ -158,8 +159,15 @@ void parallel_ranges(std::int64_t n, std::int64_t grain, RangeFn fn, void* body)
   const std::int64_t useful = n / std::max<std::int64_t>(grain, 1);
   const int threads = static_cast<int>(std::min<std::int64_t>(thread_budget(), useful));
 #if defined(ARGOSY_TSAN)
-  // libgomp is not instrumented: its barriers would look like races. The ranges stay the same.
-  for (int t = 0; t < threads; ++t) fn(body, n * t / threads, n * (t + 1) / threads);
+  // libgomp is not instrumented: its barriers would look like races. The same ranges on threads started for this loop
+  // alone: what they should not share is seen.
+  std::vector<std::thread> team;
+  team.reserve(static_cast<std::size_t>(threads));
+  for (std::int64_t t = 1; t < threads; ++t) {
+    team.emplace_back(fn, body, n * t / threads, n * (t + 1) / threads);
+  }
+  fn(body, 0, n / threads);
+  for (std::thread& thread : team) thread.join();
 #else
   struct Loop {
     std::int64_t n;
