@@ -107,6 +107,12 @@ function(argosy_library name)
   argosy_test(${name} SOURCES ${tests} DEPS argosy_${name} ${A_TEST_DEPS})
 endfunction()
 
+# Seconds that a test may take; sanitizers are slow by factors.
+set(ARGOSY_TEST_SECONDS 300)
+if(ARGOSY_SANITIZE)
+  set(ARGOSY_TEST_SECONDS 1200)
+endif()
+
 # argosy_test(passes SOURCES a_test.cc … DEPS …): nothing happens without sources.
 function(argosy_test name)
   cmake_parse_arguments(A "" "" "SOURCES;DEPS" ${ARGN})
@@ -125,7 +131,7 @@ function(argosy_test name)
   argosy_precompiled(${name}_test test -O1)
   argosy_together(${name}_test)
   add_test(NAME ${name} COMMAND ${name}_test)
-  set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARGOSY_TEST_SECONDS})
 endfunction()
 
 # Tests that write down what they tried, for `op_cases` and `tf_ops`, which run after them.
