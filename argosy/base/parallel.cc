@@ -21,6 +21,7 @@
 extern "C" {
 void GOMP_parallel(void (*fn)(void*), void* data, unsigned threads, unsigned flags);
 int omp_get_thread_num();
+int omp_get_num_threads();
 void omp_set_num_threads(int threads);
 }
 
@@ -178,8 +179,11 @@ void parallel_ranges(std::int64_t n, std::int64_t grain, RangeFn fn, void* body)
   GOMP_parallel(
       [](void* data) {
         const Loop& l = *static_cast<const Loop*>(data);
-        const std::int64_t t = omp_get_thread_num();
-        l.fn(l.body, l.n * t / l.threads, l.n * (t + 1) / l.threads);
+        // The team may be smaller than asked for: OMP_THREAD_LIMIT, OMP_DYNAMIC, a team around this one.
+        const std::int64_t team = omp_get_num_threads();
+        for (std::int64_t t = omp_get_thread_num(); t < l.threads; t += team) {
+          l.fn(l.body, l.n * t / l.threads, l.n * (t + 1) / l.threads);
+        }
       },
       &loop, static_cast<unsigned>(threads), 0);
 #endif

@@ -1,0 +1,70 @@
+#include "argosy/base/parallel.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <utility>
+#include <vector>
+
+extern "C" void omp_set_max_active_levels(int levels);  // libgomp's, of the calling thread
+
+namespace argosy {
+namespace {
+
+using Ranges = std::set<std::pair<std::int64_t, std::int64_t>>;
+
+// On a thread of its own, so that the budget of the test's stays as it was.
+Ranges ranges(int budget, std::int64_t n, std::int64_t grain) {
+  Ranges seen;
+  std::thread([&] {
+    set_thread_budget(budget);
+    std::mutex mutex;
+    parallel_for(n, grain, [&](std::int64_t begin, std::int64_t end) {
+      std::lock_guard lock(mutex);
+      seen.emplace(begin, end);
+    });
+  }).join();
+  return seen;
+}
+
+TEST(ParallelFor, RangesFollowFromTheBudget) {
+  EXPECT_EQ(ranges(3, 10, 1), (Ranges{{0, 3}, {3, 6}, {6, 10}}));
+  EXPECT_EQ(ranges(8, 10, 4), (Ranges{{0, 5}, {5, 10}})) << "each has at least its grain";
+  EXPECT_EQ(ranges(8, 10, 6), (Ranges{{0, 10}}));
+  EXPECT_EQ(ranges(1, 10, 1), (Ranges{{0, 10}}));
+  EXPECT_EQ(ranges(4, 0, 1), Ranges{});
+}
+
+// Plain writes, side by side: what a range writes is its own, and seen once the loop is over.
+TEST(ParallelFor, EveryIndexOnce) {
+  std::vector<int> count(1000);
+  std::thread([&] {
+    set_thread_budget(4);
+    for (int round = 0; round < 20; ++round) {
+      parallel_for(1000, 10, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) ++count[static_cast<std::size_t>(i)];
+      });
+    }
+  }).join();
+  EXPECT_THAT(count, testing::Each(20));
+}
+
+// What OMP_THREAD_LIMIT and OMP_DYNAMIC do, too: ranges that found no thread were skipped.
+TEST(ParallelFor, EveryIndexOnceByASmallerTeam) {
+  std::vector<int> count(1000);
+  std::thread([&] {
+    set_thread_budget(4);
+    omp_set_max_active_levels(0);
+    parallel_for(1000, 10, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) ++count[static_cast<std::size_t>(i)];
+    });
+  }).join();
+  EXPECT_THAT(count, testing::Each(1));
+}
+
+}  // namespace
+}  // namespace argosy
