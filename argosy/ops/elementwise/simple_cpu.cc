@@ -29,13 +29,17 @@ struct Here {
 std::span<const UnaryRow> simple_unary_rows_here() {
 #define ARGOSY_ROW(Name, T) \
   { #Name, dtype_of < T>(), loop_span < Here < scalar::Name>, T> }
+#define ARGOSY_HALF(Name) \
+  { #Name, DType::kBfloat16, loop_span < InFloat < Here < scalar::Name>>, bfloat16> }
 #define ARGOSY_FLOATS(Name) ARGOSY_ROW(Name, float), ARGOSY_ROW(Name, double)
   static constexpr UnaryRow kRows[] = {
       ARGOSY_FLOATS(Neg),        ARGOSY_FLOATS(Abs),      ARGOSY_FLOATS(Sign),          ARGOSY_FLOATS(Square),
       ARGOSY_FLOATS(Reciprocal), ARGOSY_FLOATS(Sqrt),     ARGOSY_FLOATS(Rsqrt),         ARGOSY_FLOATS(Floor),
       ARGOSY_FLOATS(Ceil),       ARGOSY_FLOATS(Rint),     ARGOSY_FLOATS(IsNan),         ARGOSY_FLOATS(IsInf),
-      ARGOSY_FLOATS(IsFinite),   ARGOSY_FLOATS(Softsign), ARGOSY_ROW(LogicalNot, bool),
+      ARGOSY_FLOATS(IsFinite),   ARGOSY_FLOATS(Softsign), ARGOSY_ROW(LogicalNot, bool), ARGOSY_HALF(Neg),
+      ARGOSY_HALF(Abs),          ARGOSY_HALF(Square),
   };
+#undef ARGOSY_HALF
 #undef ARGOSY_ROW
   return kRows;
 }
@@ -43,21 +47,48 @@ std::span<const UnaryRow> simple_unary_rows_here() {
 std::span<const BinaryRow> simple_binary_rows_here() {
 #define ARGOSY_ROW(Name, T) \
   { #Name, dtype_of < T>(), loop_spans < Here < scalar::Name>, T>() }
+#define ARGOSY_HALF(Name) \
+  { #Name, DType::kBfloat16, loop_spans < InFloat < Here < scalar::Name>>, bfloat16>() }
 #define ARGOSY_COMMON(Name) ARGOSY_FLOATS(Name), ARGOSY_ROW(Name, std::int32_t), ARGOSY_ROW(Name, std::int64_t)
   static constexpr BinaryRow kRows[] = {
-      ARGOSY_COMMON(Add),          ARGOSY_COMMON(Sub),
-      ARGOSY_COMMON(Mul),          ARGOSY_COMMON(Maximum),
-      ARGOSY_COMMON(Minimum),      ARGOSY_COMMON(SquaredDifference),
-      ARGOSY_FLOATS(Div),          ARGOSY_FLOATS(DivNoNan),
-      ARGOSY_FLOATS(MulNoNan),     ARGOSY_FLOATS(TanhGrad),
-      ARGOSY_FLOATS(SigmoidGrad),  ARGOSY_FLOATS(SqrtGrad),
-      ARGOSY_FLOATS(RsqrtGrad),    ARGOSY_FLOATS(ReciprocalGrad),
-      ARGOSY_FLOATS(SoftsignGrad), ARGOSY_COMMON(Equal),
-      ARGOSY_COMMON(NotEqual),     ARGOSY_COMMON(Less),
-      ARGOSY_COMMON(LessEqual),    ARGOSY_COMMON(Greater),
-      ARGOSY_COMMON(GreaterEqual), ARGOSY_ROW(LogicalAnd, bool),
+      ARGOSY_COMMON(Add),
+      ARGOSY_COMMON(Sub),
+      ARGOSY_COMMON(Mul),
+      ARGOSY_COMMON(Maximum),
+      ARGOSY_COMMON(Minimum),
+      ARGOSY_COMMON(SquaredDifference),
+      ARGOSY_FLOATS(Div),
+      ARGOSY_FLOATS(DivNoNan),
+      ARGOSY_FLOATS(MulNoNan),
+      ARGOSY_FLOATS(TanhGrad),
+      ARGOSY_FLOATS(SigmoidGrad),
+      ARGOSY_FLOATS(SqrtGrad),
+      ARGOSY_FLOATS(RsqrtGrad),
+      ARGOSY_FLOATS(ReciprocalGrad),
+      ARGOSY_FLOATS(SoftsignGrad),
+      ARGOSY_COMMON(Equal),
+      ARGOSY_COMMON(NotEqual),
+      ARGOSY_COMMON(Less),
+      ARGOSY_COMMON(LessEqual),
+      ARGOSY_COMMON(Greater),
+      ARGOSY_COMMON(GreaterEqual),
+      ARGOSY_ROW(LogicalAnd, bool),
       ARGOSY_ROW(LogicalOr, bool),
+      ARGOSY_HALF(Add),
+      ARGOSY_HALF(Sub),
+      ARGOSY_HALF(Mul),
+      ARGOSY_HALF(Maximum),
+      ARGOSY_HALF(Minimum),
+      ARGOSY_HALF(SquaredDifference),
+      ARGOSY_HALF(Div),
+      ARGOSY_HALF(Equal),
+      ARGOSY_HALF(NotEqual),
+      ARGOSY_HALF(Less),
+      ARGOSY_HALF(LessEqual),
+      ARGOSY_HALF(Greater),
+      ARGOSY_HALF(GreaterEqual),
   };
+#undef ARGOSY_HALF
 #undef ARGOSY_ROW
   return kRows;
 }
