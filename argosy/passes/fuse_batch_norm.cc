@@ -40,7 +40,8 @@ class BatchNormFuser {
     const Node& n = graph_.node(id);
     const std::string& name = n.op->name;
     if (name != op && !(name.size() == op.size() + 2 && name.starts_with(op) && name[op.size()] == 'V')) return false;
-    return n.output_dtypes[0] == DType::kFloat32 && n.attrs.get_string("data_format") == "NHWC" &&
+    const DType dtype = n.output_dtypes[0];
+    return (dtype == DType::kFloat32 || dtype == DType::kBfloat16) && n.attrs.get_string("data_format") == "NHWC" &&
            n.attrs.get_bool("is_training");
   }
 
@@ -65,6 +66,7 @@ class BatchNormFuser {
   std::optional<Endpoint> side_of(NodeId sum, NodeId norm) const {
     const Node& n = graph_.node(sum);
     if (n.op->name != "AddV2" && n.op->name != "Add") return std::nullopt;
+    if (n.output_dtypes[0] != DType::kFloat32) return std::nullopt;  // the sum would be rounded once, not twice
     const Endpoint side = n.inputs[n.inputs[0].node == norm ? 1 : 0];
     const PartialShape& shape = graph_.shape(side);
     if (side.node == norm || !shape.is_full() || !(shape == graph_.shape({norm, 0}))) return std::nullopt;

@@ -4,8 +4,9 @@
 //   x ─► FusedBatchNorm ─► Add(side) ─► Relu ─► y    ──►   x, side ─► _FusedBatchNormEx(Relu) ─► y
 //   dy ─► ReluGrad(y) ─► FusedBatchNormGrad ─► dx    ──►   dy ─► _FusedBatchNormGradEx(Relu) ─► dx     (without a side)
 //
-// The names of the fused ops are TensorFlow's. float32 with channels last, and the same numbers, bit for bit: the
-// gradient finds out where the ReLU was open from x, with the forward pass's own arithmetic.
+// The names of the fused ops are TensorFlow's. float32 with channels last, and bfloat16 without a side (whose sum would
+// be rounded once less); the same numbers, bit for bit: the gradient finds out where the ReLU was open from x, with the
+// forward pass's own arithmetic.
 #pragma once
 
 #include "argosy/passes/extract.h"

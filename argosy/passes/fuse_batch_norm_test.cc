@@ -8,6 +8,7 @@
 
 #include "argosy/graph/gradients.h"
 #include "argosy/ops/activation/activation.h"
+#include "argosy/ops/cast/cast.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/evaluate.h"
@@ -85,6 +86,19 @@ TEST(FuseBatchNorm, TakesInTheRelu) {
   Net net;
   const BatchNorm norm = net.norm(net.image("x"), "a");
   EXPECT_EQ(net.fused({relu(norm.y), norm.mean, norm.variance}, 1), (Ops{{"_FusedBatchNormEx", 1}}));
+}
+
+// Of bfloat16 the ReLU and its gradient, but no sum, which would be rounded once less.
+TEST(FuseBatchNorm, OfBfloat16WithoutASum) {
+  Net net;
+  const Value x = cast(net.image("x"), DType::kBfloat16), dy = cast(net.image("dy"), DType::kBfloat16);
+  const Value y = relu(net.norm(relu(net.norm(x, "a").y), "b").y + x);
+  std::vector<Value> fetches = gradients(net.graph, {y}, {x}, {.grad_ys = {dy}});
+  fetches.push_back(y);
+  const Ops ops = net.fused(fetches, 2);
+  EXPECT_EQ(ops.at("_FusedBatchNormEx"), 1);
+  EXPECT_EQ(ops.at("_FusedBatchNormGradEx"), 1);
+  EXPECT_EQ(ops.at("Relu"), 1);
 }
 
 //  x ─► norm ─► relu ─► norm ─► + x ─► relu: a residual block, its gradients, and those of its variables

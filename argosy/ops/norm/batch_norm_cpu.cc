@@ -78,7 +78,8 @@ namespace {
 using namespace batch_norm;  // NOLINT(google-build-using-namespace): its own
 
 // Mean and sum of squared distances of every channel, by block, then merged (Chan, Golub and LeVeque 1979).
-Status find_moments(KernelContext& c, const Layout& l, const float* x, float* mean, float* squares) {
+template <typename T>
+Status find_moments(KernelContext& c, const Layout& l, const T* x, float* mean, float* squares) {
   const std::int64_t blocks = blocks_of(l), n = l.channels;
   if (blocks == 1) {
     norm_rows::moments(l.count(), n, x, mean, squares);
@@ -167,26 +168,25 @@ class BatchNormKernel final : public Kernel {
       }
       return ok_status();
     }
-    Buffer memory;
-    const float* wide = nullptr;
-    if (fast) {
-      ARGOSY_ASSIGN_OR_RETURN(wide, as_float(c, x, memory));
-    }
-    ARGOSY_RETURN_IF_ERROR(find_statistics(c, l, wide, stats));
-    return normalise(c, l, wide, stats[2], stats[3], *y);
+    ARGOSY_RETURN_IF_ERROR(find_statistics(c, l, stats));
+    return normalise(c, l, stats[2], stats[3], *y);
   }
 
  private:
-  Status find_statistics(KernelContext& c, const Layout& l, const float* wide, float* const* stats) const {
+  Status find_statistics(KernelContext& c, const Layout& l, float* const* stats) const {
     float *const mean = stats[2], *const variance = stats[3];
     if (!o_.training) {
       for (int i = 0; i < 4; ++i) std::copy_n(c.input(3 + i % 2).data<float>(), l.channels, stats[i]);
       return ok_status();
     }
-    if (fast) {
+    const Tensor& x = c.input(0);
+    if (fast && x.dtype() == DType::kBfloat16) {
+      ARGOSY_RETURN_IF_ERROR(find_moments(c, l, x.raw_as<const bfloat16>(), mean, variance));
+    } else if (fast) {
+      Buffer memory;
+      ARGOSY_ASSIGN_OR_RETURN(const float* const wide, as_float(c, x, memory));
       ARGOSY_RETURN_IF_ERROR(find_moments(c, l, wide, mean, variance));
     } else {
-      const Tensor& x = c.input(0);
       ARGOSY_RETURN_IF_ERROR(dispatch<Types>(x.dtype(), o_.op, [&]<typename T>() {
         plain_moments(l, x.data<T>(), mean, variance);
         return ok_status();
@@ -206,8 +206,7 @@ class BatchNormKernel final : public Kernel {
   }
 
   // y = x * factor + shift, and what was fused behind it
-  Status normalise(KernelContext& c, const Layout& l, const float* wide, const float* mean, const float* variance,
-                   const Tensor& y) const {
+  Status normalise(KernelContext& c, const Layout& l, const float* mean, const float* variance, const Tensor& y) const {
     ARGOSY_ASSIGN_OR_RETURN(const Buffer memory, c.scratch(static_cast<std::size_t>(2 * l.channels) * sizeof(float)));
     auto* const factor = reinterpret_cast<float*>(memory.data());
     float* const shift = factor + l.channels;
@@ -216,14 +215,8 @@ class BatchNormKernel final : public Kernel {
       shift[i] = Options::shift_of(c.input(2).data<float>()[i], mean[i], factor[i]);
     }
     const std::int64_t n = l.channels;
-    if (fast && y.dtype() == DType::kFloat32) {
-      const float* const side = o_.sides > 0 ? c.input(5).data<float>() : nullptr;
-      parallel_for(l.count(), row_grain(l), [&](std::int64_t begin, std::int64_t end) {
-        norm_rows::apply(end - begin, n, wide + begin * n, factor, shift, side != nullptr ? side + begin * n : nullptr,
-                         o_.relu, y.raw_as<float>() + begin * n);
-      });
-      return ok_status();
-    }
+    if (fast && y.dtype() == DType::kFloat32) return by_rows<float>(c, l, factor, shift, y);
+    if (fast && y.dtype() == DType::kBfloat16) return by_rows<bfloat16>(c, l, factor, shift, y);
     return dispatch<Types>(y.dtype(), o_.op, [&]<typename T>() {
       const T* const x = c.input(0).data<T>();
       const T* const side = o_.sides > 0 ? c.input(5).data<T>() : nullptr;
@@ -237,6 +230,17 @@ class BatchNormKernel final : public Kernel {
       });
       return ok_status();
     });
+  }
+
+  template <typename T>
+  Status by_rows(KernelContext& c, const Layout& l, const float* factor, const float* shift, const Tensor& y) const {
+    const T *const x = c.input(0).data<T>(), *const side = o_.sides > 0 ? c.input(5).data<T>() : nullptr;
+    const std::int64_t n = l.channels;
+    parallel_for(l.count(), row_grain(l), [&](std::int64_t begin, std::int64_t end) {
+      norm_rows::apply(end - begin, n, x + begin * n, factor, shift, side != nullptr ? side + begin * n : nullptr,
+                       o_.relu, y.raw_as<T>() + begin * n);
+    });
+    return ok_status();
   }
 
   Options o_;

@@ -11,11 +11,14 @@ namespace {
 
 using namespace batch_norm;  // NOLINT(google-build-using-namespace): its own
 
-// The gradient that arrives at the normalisation, and its argument; as float32 for the fast kernel.
+// The gradient that arrives at the normalisation, and its argument; float16 as float32 for the fast kernel's sums.
 struct Sources {
   Tensor dy, x;
   const float *wide_dy = nullptr, *wide_x = nullptr;
 };
+
+// The fast kernel's loops are there for them.
+bool has_loops(DType d) { return d == DType::kFloat32 || d == DType::kBfloat16; }
 
 template <bool fast>
 class BatchNormGradKernel final : public Kernel {
@@ -59,12 +62,12 @@ class BatchNormGradKernel final : public Kernel {
     Buffer x_memory, dy_memory, gate_memory, masked_memory;
     Sources s{.dy = dy, .x = x};
     norm_rows::Gate gate;
-    if (side == nullptr && o_.relu && fast && x.dtype() == DType::kFloat32) {
+    if (side == nullptr && o_.relu && fast && has_loops(x.dtype())) {
       ARGOSY_ASSIGN_OR_RETURN(gate, gate_of(c, l, gate_memory));
     } else if (side != nullptr || o_.relu) {
       ARGOSY_ASSIGN_OR_RETURN(s.dy, let_through(c, side, masked_memory));
     }
-    if (fast) {
+    if (fast && !has_loops(x.dtype())) {
       ARGOSY_ASSIGN_OR_RETURN(s.wide_x, as_float(c, x, x_memory));
       ARGOSY_ASSIGN_OR_RETURN(s.wide_dy, as_float(c, s.dy, dy_memory));
     }
@@ -113,22 +116,31 @@ class BatchNormGradKernel final : public Kernel {
 
   Status sums(KernelContext& c, const Layout& l, const Sources& s, norm_rows::Gate gate, float* sum_dy,
               float* sum_dyx) const {
-    const float* const mean = c.input(3).data<float>();
-    const std::int64_t n = l.channels;
     if (!fast) {
       return dispatch<Types>(s.x.dtype(), o_.op, [&]<typename T>() {
-        plain_sums(l, s.dy.data<T>(), s.x.data<T>(), mean, sum_dy, sum_dyx);
+        plain_sums(l, s.dy.data<T>(), s.x.data<T>(), c.input(3).data<float>(), sum_dy, sum_dyx);
         return ok_status();
       });
     }
-    const std::int64_t blocks = blocks_of(l);
+    if (s.wide_x != nullptr) return add_up(c, l, s.wide_dy, s.wide_x, gate, sum_dy, sum_dyx);
+    if (s.x.dtype() == DType::kFloat32) {
+      return add_up(c, l, s.dy.data<float>(), s.x.data<float>(), gate, sum_dy, sum_dyx);
+    }
+    return add_up(c, l, s.dy.data<bfloat16>(), s.x.data<bfloat16>(), gate, sum_dy, sum_dyx);
+  }
+
+  template <typename T>
+  Status add_up(KernelContext& c, const Layout& l, const T* dy, const T* x, norm_rows::Gate gate, float* sum_dy,
+                float* sum_dyx) const {
+    const float* const mean = c.input(3).data<float>();
+    const std::int64_t blocks = blocks_of(l), n = l.channels;
     ARGOSY_ASSIGN_OR_RETURN(const Buffer memory, c.scratch(static_cast<std::size_t>(2 * blocks * n) * sizeof(float)));
     auto* const parts = reinterpret_cast<float*>(memory.data());
     parallel_for(blocks, 2, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t b = begin; b < end; ++b) {
         const std::int64_t first = l.count() * b / blocks, last = l.count() * (b + 1) / blocks;
-        norm_rows::gradient_sums(last - first, n, s.wide_dy + first * n, s.wide_x + first * n, mean, gate,
-                                 parts + 2 * b * n, parts + (2 * b + 1) * n);
+        norm_rows::gradient_sums(last - first, n, dy + first * n, x + first * n, mean, gate, parts + 2 * b * n,
+                                 parts + (2 * b + 1) * n);
       }
     });
     std::copy_n(parts, n, sum_dy);
@@ -178,12 +190,18 @@ class BatchNormGradKernel final : public Kernel {
       shift[i] = o_.training ? -of_dy[i] * sum_dy[i] / count - of_x[i] * mean[i] : 0;
       sum_dyx[i] *= r;
     }
-    if (fast && dx.dtype() == DType::kFloat32) {
+    const auto by_rows = [&]<typename T>(const T* dy, const T* x, T* to) {
       parallel_for(l.count(), row_grain(l), [&](std::int64_t begin, std::int64_t end) {
-        norm_rows::apply_gradient(end - begin, n, s.wide_dy + begin * n, s.wide_x + begin * n, of_dy, of_x, shift, gate,
-                                  dx.raw_as<float>() + begin * n);
+        norm_rows::apply_gradient(end - begin, n, dy + begin * n, x + begin * n, of_dy, of_x, shift, gate,
+                                  to + begin * n);
       });
       return ok_status();
+    };
+    if (fast && dx.dtype() == DType::kFloat32) {
+      return by_rows(s.dy.data<float>(), s.x.data<float>(), dx.raw_as<float>());
+    }
+    if (fast && dx.dtype() == DType::kBfloat16) {
+      return by_rows(s.dy.data<bfloat16>(), s.x.data<bfloat16>(), dx.raw_as<bfloat16>());
     }
     return dispatch<Types>(dx.dtype(), o_.op, [&]<typename T>() {
       const T *const dy = s.dy.data<T>(), *const x = s.x.data<T>();

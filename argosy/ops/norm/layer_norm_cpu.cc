@@ -4,8 +4,8 @@
 
 #include "argosy/base/parallel.h"
 #include "argosy/ops/elementwise/kernels.h"
+#include "argosy/ops/norm/layer_rows.h"
 #include "argosy/ops/norm/norm_ops.h"
-#include "argosy/ops/norm/rows.h"
 
 namespace argosy {
 
@@ -112,7 +112,9 @@ class LayerNorm final : public Kernel {
                      for (std::int64_t r = begin; r < end; ++r) {
                        const T* const from = x.data<T>() + r * n;
                        T* const to = y->data<T>() + r * n;
-                       if constexpr (sizeof(T) == 2) {
+                       if constexpr (fast && std::is_same_v<T, bfloat16>) {
+                         norm_rows::layer_norm(n, from, scale, offset, epsilon_, to);
+                       } else if constexpr (sizeof(T) == 2) {
                          widen_row(from, row.data(), n);
                          one(n, row.data(), scale, offset, row.data());
                          narrow_row(row.data(), to, n);
@@ -174,7 +176,9 @@ class LayerNormGrad final : public Kernel {
       for (std::int64_t b = begin; b < end; ++b) {
         Wide *const share = parts + b * 2 * n, *const row = parts + (blocks * 2 + b * 3) * n;
         for (std::int64_t r = rows * b / blocks; r < rows * (b + 1) / blocks; ++r) {
-          if constexpr (sizeof(T) == 2) {
+          if constexpr (fast && std::is_same_v<T, bfloat16>) {
+            norm_rows::layer_norm_gradient(n, dy + r * n, x + r * n, scale, epsilon_, dx + r * n, share, share + n);
+          } else if constexpr (sizeof(T) == 2) {
             widen_row(dy + r * n, row, n);
             widen_row(x + r * n, row + n, n);
             one(n, row, row + n, scale, row + 2 * n, share, share + n);

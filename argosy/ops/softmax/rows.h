@@ -1,13 +1,17 @@
-// Softmax over one row at a time, vectorised; float32 and float64. Private to this folder.
+// Softmax over one row at a time, vectorised. Private to this folder.
 #pragma once
 
 #include <cstdint>
+
+#include "argosy/tensor/bits16.h"
 
 namespace argosy::softmax_rows {
 
 // y = softmax(x), or its logarithm; y may be x.
 void softmax(const float* x, float* y, std::int64_t n, bool logarithm);
 void softmax(const double* x, double* y, std::int64_t n, bool logarithm);
+// The same in float32, rounded once. `wide`: room for n numbers.
+void softmax(const bfloat16* x, bfloat16* y, float* wide, std::int64_t n, bool logarithm);
 
 // loss = sum(labels * (log sum exp(x) - x)), backprop = softmax(x) - labels; backprop may be x or labels.
 float cross_entropy(const float* x, const float* labels, float* backprop, std::int64_t n);

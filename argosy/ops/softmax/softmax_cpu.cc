@@ -98,6 +98,13 @@ Status softmax(KernelContext& c) {
   if (x.elements() == 0) return ok_status();
   return dispatch<FloatTypes>(x.dtype(), "Softmax", [&]<typename T>() {
     parallel_for(x.elements() / n, std::max<std::int64_t>(1, kGrain / n), [&](std::int64_t begin, std::int64_t end) {
+      if constexpr (fast && std::is_same_v<T, bfloat16>) {
+        std::vector<float> wide(static_cast<std::size_t>(n));
+        for (std::int64_t r = begin; r < end; ++r) {
+          softmax_rows::softmax(x.data<T>() + r * n, y->data<T>() + r * n, wide.data(), n, logarithm);
+        }
+        return;
+      }
       Row<T> in(n), out(n);
       for (std::int64_t r = begin; r < end; ++r) {
         const auto* const from = in.read(x.data<T>() + r * n);

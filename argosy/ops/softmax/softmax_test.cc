@@ -6,6 +6,7 @@
 
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/evaluate.h"
+#include "argosy/ops/ops.h"
 #include "argosy/testing/op_case.h"
 
 namespace argosy {
@@ -70,6 +71,20 @@ TEST(CrossEntropy, Shapes) {
     Tensor p = probabilities(labels);
     if (labels[1] == 1) std::fill_n(p.data<float>(), p.elements(), 1 / 3.f);
     check({.op = "SoftmaxCrossEntropyWithLogits", .inputs = {random(x), p}});
+  }
+}
+
+// Rows that fill vectors, and that do not: as float32 gives it, rounded once.
+TEST(Softmax, OfBfloat16IsRoundedOnce) {
+  for (const char* op : {"Softmax", "LogSoftmax"}) {
+    for (const std::int64_t n : {1, 7, 16, 33, 200}) {
+      SCOPED_TRACE(str_cat(op, " of ", n));
+      const Tensor x = cast_to(random({5, n}), DType::kBfloat16);
+      const OpDef& def = *builtin_ops().find(op);
+      const auto got = evaluate_op(def, {}, {x}), want = evaluate_op(def, {}, {cast_to(x, DType::kFloat32)});
+      ASSERT_TRUE(got.ok() && want.ok()) << got.status().to_string() << want.status().to_string();
+      EXPECT_EQ(difference((*got)[0], cast_to((*want)[0], DType::kBfloat16), 4e-3), "");
+    }
   }
 }
 
