@@ -1,5 +1,6 @@
 // The inner loops of pooling: what happens to the cells under one window, channel by channel. A cell is a row of
-// `channels` neighbouring elements. float and double are vectorised with Highway; the rest are plain loops.
+// `channels` neighbouring elements. float, double and bfloat16 are vectorised with
+// Highway; the rest are plain loops.
 #pragma once
 
 #include <cstdint>
@@ -98,5 +99,14 @@ template <>
 void spread_mean(float* const* dx, int count, std::int64_t channels, const float* dy, bool add);
 template <>
 void spread_mean(double* const* dx, int count, std::int64_t channels, const double* dy, bool add);
+template <>
+void max_of_cells(const bfloat16* const* cells, int count, std::int64_t channels, bfloat16* y);
+template <>
+void give_to_max(const bfloat16* const* cells, bfloat16* const* dx, int count, std::int64_t channels,
+                 const bfloat16* dy, bool add);
+template <>
+void mean_of_cells(const bfloat16* const* cells, int count, std::int64_t channels, bfloat16* y);
+template <>
+void spread_mean(bfloat16* const* dx, int count, std::int64_t channels, const bfloat16* dy, bool add);
 
 }  // namespace argosy

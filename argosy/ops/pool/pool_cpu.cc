@@ -173,10 +173,10 @@ void find_largest(const PoolGeometry& g, const T* x, const Found& found) {
 
 enum class PoolKind { kMax, kMaxGrad, kMaxGradGrad, kAvg, kAvgGrad, kArgmax, kGradArgmax };
 
-// use(Fast{}) or use(Plain{}); what is fast is so for float and double alone.
+// use(Fast{}) or use(Plain{}); what is fast is so for float, double and bfloat16 alone.
 template <typename T, typename Use>
 void with_loops(bool fast, const Use& use) {
-  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, bfloat16>) {
     if (fast) return use(Fast{});
   }
   use(Plain{});

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "argosy/ops/evaluate.h"
@@ -209,6 +210,39 @@ TEST(Pool, EmptyAndRefused) {
          .attrs = attrs,
          .error = Code::kInvalidArgument,
          .error_contains = "argmax 16"});
+}
+
+// Channels that fill vectors, and that do not; windows that overlap, and that do not.
+TEST(Pool, OfBfloat16AsOfFloat32) {
+  for (const std::int64_t channels : {3, 16, 50}) {
+    for (const std::int64_t window : {2, 3}) {
+      SCOPED_TRACE(str_cat(channels, " channels, window ", window));
+      const AttrMap attrs = attrs_of({.window_h = window, .window_w = window}, false);
+      // Ties and a NaN: who is first, and what never wins, shows.
+      Tensor x = cast_to(random_tensor(DType::kFloat32, {2, 7, 6, channels}, 1, -2, 2), DType::kBfloat16);
+      for (bfloat16& v : x.values<bfloat16>()) v = bfloat16(std::floor(static_cast<float>(v) * 2));
+      x.data<bfloat16>()[channels] = std::numeric_limits<bfloat16>::quiet_NaN();
+      const auto run = [&](const char* op, std::vector<Tensor> inputs, DType dtype) {
+        for (Tensor& t : inputs) {
+          if (is_floating(t.dtype())) t = cast_to(t, dtype);
+        }
+        const auto out = evaluate_op(*builtin_ops().find(op), attrs, inputs);
+        EXPECT_TRUE(out.ok()) << out.status().to_string();
+        return cast_to((*out)[0], DType::kBfloat16);
+      };
+      const auto same = [&](const char* op, const std::vector<Tensor>& inputs, double tolerance) {
+        EXPECT_EQ(difference(run(op, inputs, DType::kBfloat16), run(op, inputs, DType::kFloat32), tolerance), "") << op;
+      };
+      same("MaxPool", {x}, 0);
+      same("AvgPool", {x}, 4e-3);
+      const Tensor y = run("MaxPool", {x}, DType::kBfloat16);
+      const Tensor dy = random_tensor(DType::kFloat32, y.shape(), 3);
+      same("MaxPoolGrad", {x, y, cast_to(dy, DType::kBfloat16)},
+           window == 2 ? 0 : 2e-2);  // sums are rounded one by one
+      const Tensor sizes = Tensor::vector<std::int32_t>({2, 7, 6, static_cast<std::int32_t>(channels)});
+      same("AvgPoolGrad", {sizes, cast_to(dy, DType::kBfloat16)}, window == 2 ? 4e-3 : 2e-2);
+    }
+  }
 }
 
 }  // namespace
