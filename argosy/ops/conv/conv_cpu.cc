@@ -20,6 +20,10 @@ using Options = HostConv;
 // Patches up to this many are multiplied as one matrix: the filter then outweighs the images, and oneDNN's convolutions
 // would pack it on every call (512 channels, 3x3, on 4x4: 1.9 ms against 2.7-3.4 ms; on 2x2: 0.8 ms against 1.7 ms).
 constexpr std::int64_t kFewPatches = 128;
+// Where tiles multiply them, the filter's gradient takes so many patches for each input channel: oneDNN sums small
+// images slowly (16 images, one core, strides of 2: 8x8x256 3.8 ms against 0.4 ms, 16x16x128 3.0 ms against 1.0 ms;
+// 32x32x64 1.7 ms against 1.9 ms).
+constexpr std::int64_t kPatchesPerChannel = 8;
 // Patches held at once where every convolution is a product (float64).
 constexpr std::int64_t kPatchBytes = 8 << 20;
 // Of every part of a batch whose sums are oneDNN's: work for so many times as many threads. A power of two.
@@ -181,8 +185,15 @@ class FastConv final : public Kernel {
     } else {
       ConvGeometry whole = call.g;  // the same choice for every share of a batch
       whole.batch = options_.batch.whole(whole.batch);
-      if (as_product && Patches{whole}.rows() <= kFewPatches) return by_patches<T>(c, products_, options_, call);
-      const bool winograd = options_.winograd && winograd_pays(options_.attrs, whole);
+      // Tiles multiply six times as fast as float32's vectors: nothing that Winograd saves makes up for that.
+      const bool tiles = onednn::has_tiles(dtype_of<T>());
+      const Patches patches{whole};
+      const bool few = patches.rows() <= kFewPatches ||
+                       (tiles && options_.kind == ConvKind::kBackwardFilter &&
+                        patches.rows() <= kPatchesPerChannel * whole.in_c &&
+                        patches.rows() * patches.columns() * static_cast<std::int64_t>(sizeof(T)) <= kPatchBytes);
+      if (as_product && few) return by_patches<T>(c, products_, options_, call);
+      const bool winograd = options_.winograd && !tiles && winograd_pays(options_.attrs, whole);
       const bool parts = options_.kind == ConvKind::kBackwardFilter && options_.batch.sums(call.g.batch) &&
                          std::is_same_v<T, float> && parts_pay(whole, winograd);
       if (winograd && std::is_same_v<T, float>) {

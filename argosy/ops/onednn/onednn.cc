@@ -378,6 +378,14 @@ Result<std::unique_ptr<Program>> make_convolution(const ConvSpec& spec) try {
   return to_status(e, "convolution");
 }
 
+bool has_tiles(DType dtype) {
+  static const bool has = [] {
+    constexpr auto kTiles = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_amx);  // a set of bits
+    return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kTiles) == kTiles && has_bfloat16();
+  }();
+  return has && dtype == DType::kBfloat16;
+}
+
 bool supports(DType dtype) { return dtype == DType::kFloat32 || (dtype == DType::kBfloat16 && has_bfloat16()); }
 
 Status sgemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, const float* a,
