@@ -22,17 +22,41 @@ struct Into {
   }
 };
 
+// A bool read as its byte, without a comparison: that compilers vectorise.
+template <class To>
+struct OfBool {
+  static HWY_INLINE auto call(std::uint8_t x) { return To::call(static_cast<std::int32_t>((x + 255u) >> 8)); }
+};
+
+// By way of float32, as convert() does it.
+struct IntoHalf {
+  template <typename From>
+  static HWY_INLINE bfloat16 call(From x) {
+    return InFloat<Into<float>>::call(static_cast<float>(x));
+  }
+};
+
 }  // namespace
 
 std::span<const CastRow> cast_rows_here() {
 #define ARGOSY_ROW(From, To) \
   { dtype_of<From>(), dtype_of<To>(), loop_span<Into<To>, From> }
+#define ARGOSY_HALF(From) \
+  { dtype_of<From>(), DType::kBfloat16, loop_span<IntoHalf, From> }
+#define ARGOSY_BOOL(To, Into) \
+  { DType::kBool, dtype_of<To>(), loop_span<OfBool<Into>, std::uint8_t> }
   static constexpr CastRow kRows[] = {
-      ARGOSY_ROW(bool, float),          ARGOSY_ROW(bool, double),        ARGOSY_ROW(std::uint8_t, float),
-      ARGOSY_ROW(std::uint8_t, double), ARGOSY_ROW(std::int8_t, float),  ARGOSY_ROW(std::int32_t, float),
-      ARGOSY_ROW(std::int32_t, double), ARGOSY_ROW(std::int64_t, float), ARGOSY_ROW(std::int64_t, double),
-      ARGOSY_ROW(float, double),        ARGOSY_ROW(double, float),
+      ARGOSY_BOOL(float, Into<float>),  ARGOSY_BOOL(double, Into<double>),
+      ARGOSY_ROW(std::uint8_t, float),  ARGOSY_ROW(std::uint8_t, double),
+      ARGOSY_ROW(std::int8_t, float),   ARGOSY_ROW(std::int32_t, float),
+      ARGOSY_ROW(std::int32_t, double), ARGOSY_ROW(std::int64_t, float),
+      ARGOSY_ROW(std::int64_t, double), ARGOSY_ROW(float, double),
+      ARGOSY_ROW(double, float),        ARGOSY_BOOL(bfloat16, IntoHalf),
+      ARGOSY_HALF(std::uint8_t),        ARGOSY_HALF(std::int8_t),
+      ARGOSY_HALF(std::int32_t),        ARGOSY_HALF(double),
   };
+#undef ARGOSY_HALF
+#undef ARGOSY_BOOL
 #undef ARGOSY_ROW
   return kRows;
 }

@@ -34,19 +34,22 @@ void select(std::int64_t bytes, const void* condition, const void* t, const void
   }
 }
 
-// One element n times, by its size.
+// Elements `first` to first + n of a result, each of `from` standing for `size` of them, by the size of an element.
 template <typename T>
-void repeat_as(const std::byte* one, std::byte* to, std::int64_t n) {
-  T value;
-  std::memcpy(&value, one, sizeof value);
-  std::fill_n(reinterpret_cast<T*>(to), n, value);
+void lay_runs_of(const std::byte* from, std::int64_t size, std::int64_t first, std::int64_t n, std::byte* to) {
+  const T* one = reinterpret_cast<const T*>(from) + first / size;
+  T *at = reinterpret_cast<T*>(to), *const end = at + n;
+  for (T* next = at + std::min(n, size - first % size); at < end; next = std::min(end, at + size), ++one) {
+    for (const T value = *one; at < next; ++at) *at = value;
+  }
 }
-void repeat(std::int64_t bytes, const std::byte* one, std::byte* to, std::int64_t n) {
+void lay_runs(std::int64_t bytes, const std::byte* from, std::int64_t size, std::int64_t first, std::int64_t n,
+              std::byte* to) {
   switch (bytes) {
-    case 1: return repeat_as<std::uint8_t>(one, to, n);
-    case 2: return repeat_as<std::uint16_t>(one, to, n);
-    case 4: return repeat_as<std::uint32_t>(one, to, n);
-    default: return repeat_as<std::uint64_t>(one, to, n);
+    case 1: return lay_runs_of<std::uint8_t>(from, size, first, n, to);
+    case 2: return lay_runs_of<std::uint16_t>(from, size, first, n, to);
+    case 4: return lay_runs_of<std::uint32_t>(from, size, first, n, to);
+    default: return lay_runs_of<std::uint64_t>(from, size, first, n, to);
   }
 }
 
@@ -234,15 +237,7 @@ class FusedKernel final : public Kernel {
   static void lay_tile(const ValueInfo& value, const std::byte* from, std::int64_t first, std::int64_t n,
                        std::byte* to) {
     const std::int64_t bytes = value.bytes, size = value.operand.size;
-    if (value.operand.kind == FusedOperand::Kind::kRuns) {
-      for (std::int64_t i = 0; i < n;) {
-        const std::int64_t end = std::min(n, ((first + i) / size + 1) * size - first);
-        const std::byte* const one = from + (first + i) / size * bytes;
-        repeat(bytes, one, to + i * bytes, end - i);
-        i = end;
-      }
-      return;
-    }
+    if (value.operand.kind == FusedOperand::Kind::kRuns) return lay_runs(bytes, from, size, first, n, to);
     // One period, from the right place on, then twice as much each time.
     const std::int64_t start = first % size, head = std::min(n, size - start);
     std::memcpy(to, from + start * bytes, static_cast<std::size_t>(head * bytes));
