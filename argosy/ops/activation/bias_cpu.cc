@@ -189,22 +189,29 @@ Status batch_column_sums(KernelContext& c, std::int64_t rows, std::int64_t colum
   return ok_status();
 }
 
-// 16-bit floats: widened block by block where the cache holds them, added up in float32.
+// 16-bit floats are added up in float32: bfloat16 as it is read, float16 widened block by block where the cache holds
+// it.
 Status half_column_sums(KernelContext& c, std::int64_t rows, std::int64_t columns, const Tensor& x, Tensor& sums) {
   if (columns == 0) return ok_status();
   constexpr std::int64_t kBlockElements = 1 << 12;
-  const std::int64_t block = std::clamp<std::int64_t>(kBlockElements / columns, 1, std::max<std::int64_t>(rows, 1));
+  const bool read = x.dtype() == DType::kBfloat16;
+  const std::int64_t whole = std::max<std::int64_t>(rows, 1);
+  const std::int64_t block = read ? whole : std::clamp<std::int64_t>(kBlockElements / columns, 1, whole);
   const std::int64_t parts = std::clamp<std::int64_t>(rows * columns / kPartElements, 1, kParts);
-  // Of every part: its sums, those of a block, the block.
-  const std::int64_t each = (2 + block) * columns;
+  // Of every part: its sums; and those of a block, the block.
+  const std::int64_t each = read ? columns : (2 + block) * columns;
   ARGOSY_ASSIGN_OR_RETURN(const Buffer memory, c.scratch(static_cast<std::size_t>(parts * each) * sizeof(float)));
   float* const all = reinterpret_cast<float*>(memory.data());
   parallel_for(parts, 2, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t p = begin; p < end; ++p) {
       float *const total = all + p * each, *const some = total + columns, *const wide = some + columns;
+      const std::int64_t first = rows * p / parts, last = rows * (p + 1) / parts;
+      if (read) {
+        add_up_rows(last - first, columns, x.raw_as<bfloat16>() + first * columns, total);
+        continue;
+      }
       std::fill_n(total, columns, 0.0f);
-      const std::int64_t last = rows * (p + 1) / parts;
-      for (std::int64_t r = rows * p / parts; r < last; r += block) {
+      for (std::int64_t r = first; r < last; r += block) {
         const std::int64_t n = std::min(block, last - r);
         widen(x.dtype(), static_cast<const std::byte*>(x.raw()) + r * columns * 2, wide, n * columns);
         add_up_rows(n, columns, wide, some);

@@ -48,6 +48,7 @@ class AddN final : public Kernel {
   explicit AddN(DType dtype)
       : half_(is_half(dtype) ? dtype : DType::kInvalid),
         add_(find_binary_spans("Add", is_half(dtype) ? DType::kFloat32 : dtype).both),
+        pair_(dtype == DType::kBfloat16 ? find_binary_spans("Add", dtype).both : nullptr),
         bytes_(static_cast<std::int64_t>(element_bytes(dtype))) {}
 
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
@@ -88,6 +89,7 @@ class AddN final : public Kernel {
       for (int i = 2; i < c.num_inputs(); ++i) add_(to, input(i), to, n);
       return;
     }
+    if (pair_ != nullptr && c.num_inputs() == 2) return pair_(input(0), input(1), to, n);
     alignas(64) float total[kBlock];
     alignas(64) float next[kBlock];
     widen(half_, input(0), total, n);
@@ -100,6 +102,7 @@ class AddN final : public Kernel {
 
   const DType half_;  // the 16-bit dtype that is summed in float32, or kInvalid
   const BinarySpan add_;
+  const BinarySpan pair_;  // of two inputs that need no block of float32, or null
   const std::int64_t bytes_;
 };
 
