@@ -82,7 +82,7 @@ std::span<const UnaryRow> unary_rows_here() {
   static constexpr UnaryRow kRows[] = {
       {"Relu", DType::kFloat32, loop_span<Here<Relu>, float>},
       {"Relu", DType::kFloat64, loop_span<Here<Relu>, double>},
-      {"Relu", DType::kBfloat16, loop_span<InFloat<Here<Relu>>, bfloat16>},
+      {"Relu", DType::kBfloat16, half_span<Here<Relu>>},
       {"Relu6", DType::kFloat32, loop_span<Here<Relu6>, float>},
       {"Relu6", DType::kFloat64, loop_span<Here<Relu6>, double>},
       {"Elu", DType::kFloat32, vector_span<VectorElu, float>, Work::kFunction},
@@ -99,7 +99,7 @@ std::span<const BinaryRow> binary_rows_here() {
   static constexpr BinaryRow kRows[] = {
       {"ReluGrad", DType::kFloat32, loop_spans<Here<ReluGrad>, float>(), Work::kArithmetic, same_shape},
       {"ReluGrad", DType::kFloat64, loop_spans<Here<ReluGrad>, double>(), Work::kArithmetic, same_shape},
-      {"ReluGrad", DType::kBfloat16, loop_spans<InFloat<Here<ReluGrad>>, bfloat16>(), Work::kArithmetic, same_shape},
+      {"ReluGrad", DType::kBfloat16, half_spans<Here<ReluGrad>>(), Work::kArithmetic, same_shape},
       {"Relu6Grad", DType::kFloat32, loop_spans<Here<Relu6Grad>, float>(), Work::kArithmetic, same_shape},
       {"Relu6Grad", DType::kFloat64, loop_spans<Here<Relu6Grad>, double>(), Work::kArithmetic, same_shape},
       {"EluGrad", DType::kFloat32, loop_spans<Here<EluGrad>, float>(), Work::kArithmetic, same_shape},

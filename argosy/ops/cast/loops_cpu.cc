@@ -32,7 +32,9 @@ struct OfBool {
 struct IntoHalf {
   template <typename From>
   static HWY_INLINE bfloat16 call(From x) {
-    return InFloat<Into<float>>::call(static_cast<float>(x));
+    const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(x));
+    const std::uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16, quieted = (bits >> 16) | 0x40u;
+    return bfloat16::from_bits(static_cast<std::uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? quieted : rounded));
   }
 };
 

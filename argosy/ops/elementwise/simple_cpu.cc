@@ -30,7 +30,7 @@ std::span<const UnaryRow> simple_unary_rows_here() {
 #define ARGOSY_ROW(Name, T) \
   { #Name, dtype_of < T>(), loop_span < Here < scalar::Name>, T> }
 #define ARGOSY_HALF(Name) \
-  { #Name, DType::kBfloat16, loop_span < InFloat < Here < scalar::Name>>, bfloat16> }
+  { #Name, DType::kBfloat16, half_span < Here < scalar::Name>> }
 #define ARGOSY_FLOATS(Name) ARGOSY_ROW(Name, float), ARGOSY_ROW(Name, double)
   static constexpr UnaryRow kRows[] = {
       ARGOSY_FLOATS(Neg),        ARGOSY_FLOATS(Abs),      ARGOSY_FLOATS(Sign),          ARGOSY_FLOATS(Square),
@@ -48,6 +48,8 @@ std::span<const BinaryRow> simple_binary_rows_here() {
 #define ARGOSY_ROW(Name, T) \
   { #Name, dtype_of < T>(), loop_spans < Here < scalar::Name>, T>() }
 #define ARGOSY_HALF(Name) \
+  { #Name, DType::kBfloat16, half_spans < Here < scalar::Name>>() }
+#define ARGOSY_HALF_IS(Name) \
   { #Name, DType::kBfloat16, loop_spans < InFloat < Here < scalar::Name>>, bfloat16>() }
 #define ARGOSY_COMMON(Name) ARGOSY_FLOATS(Name), ARGOSY_ROW(Name, std::int32_t), ARGOSY_ROW(Name, std::int64_t)
   static constexpr BinaryRow kRows[] = {
@@ -81,14 +83,15 @@ std::span<const BinaryRow> simple_binary_rows_here() {
       ARGOSY_HALF(Minimum),
       ARGOSY_HALF(SquaredDifference),
       ARGOSY_HALF(Div),
-      ARGOSY_HALF(Equal),
-      ARGOSY_HALF(NotEqual),
-      ARGOSY_HALF(Less),
-      ARGOSY_HALF(LessEqual),
-      ARGOSY_HALF(Greater),
-      ARGOSY_HALF(GreaterEqual),
+      ARGOSY_HALF_IS(Equal),
+      ARGOSY_HALF_IS(NotEqual),
+      ARGOSY_HALF_IS(Less),
+      ARGOSY_HALF_IS(LessEqual),
+      ARGOSY_HALF_IS(Greater),
+      ARGOSY_HALF_IS(GreaterEqual),
   };
 #undef ARGOSY_HALF
+#undef ARGOSY_HALF_IS
 #undef ARGOSY_ROW
   return kRows;
 }
