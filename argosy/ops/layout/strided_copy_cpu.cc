@@ -78,6 +78,18 @@ void copy_elements_of(Axes& axes, char* to, const char* from) {
   copy_strided<kBytes>(axes, inner, to, from);
 }
 
+// Rows of so few bytes that a call for each would be most of the work.
+template <int kBytes>
+void copy_short_rows(Axes& axes, char* to, const char* from) {
+  if (axes.n == 0) {
+    std::memcpy(to, from, kBytes);
+    return;
+  }
+  const Axis inner = axes.axis[axes.n - 1];
+  --axes.n;
+  copy_strided<kBytes>(axes, inner, to, from);
+}
+
 void copy_plain(Axes& axes, std::int64_t bytes, char* to, const char* from) {
   if (axes.n > 0) {
     const Axis inner = axes.axis[axes.n - 1];
@@ -92,6 +104,9 @@ void copy_plain(Axes& axes, std::int64_t bytes, char* to, const char* from) {
     case 4: return copy_elements_of<4>(axes, to, from);
     case 8: return copy_elements_of<8>(axes, to, from);
     case 16: return copy_elements_of<16>(axes, to, from);
+    case 32: return copy_short_rows<32>(axes, to, from);
+    case 64: return copy_short_rows<64>(axes, to, from);
+    case 128: return copy_short_rows<128>(axes, to, from);
     default: return copy_rows(axes, to, from, bytes);
   }
 }
