@@ -202,7 +202,9 @@ Status half_column_sums(KernelContext& c, std::int64_t rows, std::int64_t column
   const std::int64_t each = read ? columns : (2 + block) * columns;
   ARGOSY_ASSIGN_OR_RETURN(const Buffer memory, c.scratch(static_cast<std::size_t>(parts * each) * sizeof(float)));
   float* const all = reinterpret_cast<float*>(memory.data());
-  parallel_for(parts, 2, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t grain = read ? 1 << 18 : 1 << 15;  // elements that are worth a thread
+  const std::int64_t some_parts = std::max<std::int64_t>(1, grain * parts / std::max<std::int64_t>(rows * columns, 1));
+  parallel_for(parts, some_parts, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t p = begin; p < end; ++p) {
       float *const total = all + p * each, *const some = total + columns, *const wide = some + columns;
       const std::int64_t first = rows * p / parts, last = rows * (p + 1) / parts;

@@ -29,8 +29,8 @@ void copy_rows(const Axes& outer, char* to, const char* from, std::int64_t bytes
 }
 
 template <int kBytes>
-void copy_strided(const Axes& outer, Axis inner, char* to, const char* from) {
-  const std::int64_t grain = std::max<std::int64_t>(1, kGrainBytes / (inner.size * std::max(kBytes, 4) + 16));
+void copy_strided(const Axes& outer, Axis inner, char* to, const char* from, std::int64_t grain_bytes = kGrainBytes) {
+  const std::int64_t grain = std::max<std::int64_t>(1, grain_bytes / (inner.size * std::max(kBytes, 4) + 16));
   parallel_for(outer.product(), grain, [&](std::int64_t begin, std::int64_t end) {
     walk(outer, to, from, begin, end, [&](char* t, const char* f) {
       for (std::int64_t i = 0; i < inner.size; ++i) std::memcpy(t + i * inner.to, f + i * inner.from, kBytes);
@@ -87,7 +87,7 @@ void copy_short_rows(Axes& axes, char* to, const char* from) {
   }
   const Axis inner = axes.axis[axes.n - 1];
   --axes.n;
-  copy_strided<kBytes>(axes, inner, to, from);
+  copy_strided<kBytes>(axes, inner, to, from, 4 * kGrainBytes);
 }
 
 void copy_plain(Axes& axes, std::int64_t bytes, char* to, const char* from) {
