@@ -105,13 +105,81 @@ struct LayerGradientBody {
   }
 };
 
+// Rows that are kMany whole vectors stay in registers: read once, and with the same sums, in the same order.
+template <int kMany, typename T, class D = WideTag<T>>
+struct WholeRow {
+  using W = Wide<T>;
+  hn::Vec<D> z[kMany];  // x, then its distance from the mean
+  hn::Vec<D> inverse;
+
+  HWY_INLINE WholeRow(const T* x, W epsilon) {
+    const D d;
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    auto sum = hn::Zero(d), squares = hn::Zero(d);
+    for (int k = 0; k < kMany; ++k) {
+      z[k] = load_wide(d, x + k * lanes);
+      sum = hn::Add(sum, z[k]);
+    }
+    const W n = static_cast<W>(kMany * lanes);
+    const auto mean = hn::Set(d, hn::GetLane(hn::SumOfLanes(d, sum)) / n);
+    for (int k = 0; k < kMany; ++k) {
+      z[k] = hn::Sub(z[k], mean);
+      squares = hn::MulAdd(z[k], z[k], squares);
+    }
+    inverse = hn::Set(d, 1 / std::sqrt(hn::GetLane(hn::SumOfLanes(d, squares)) / n + epsilon));
+  }
+
+  HWY_INLINE void normalise(const W* scale, const W* offset, T* y) const {
+    const D d;
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    for (int k = 0; k < kMany; ++k) {
+      const auto hat = hn::Mul(z[k], inverse);
+      const auto v = hn::MulAdd(hat, hn::LoadU(d, scale + k * lanes), hn::LoadU(d, offset + k * lanes));
+      store_rounded(d, v, y + k * lanes);
+    }
+  }
+
+  HWY_INLINE void gradient(const T* dy, const W* scale, T* dx, W* dscale, W* doffset) {
+    const D d;
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    hn::Vec<D> g[kMany];
+    auto total = hn::Zero(d), total_hat = hn::Zero(d);
+    for (int k = 0; k < kMany; ++k) {
+      const std::int64_t c = k * lanes;
+      const auto flow = load_wide(d, dy + c);
+      z[k] = hn::Mul(z[k], inverse);
+      hn::StoreU(hn::MulAdd(flow, z[k], hn::LoadU(d, dscale + c)), d, dscale + c);
+      hn::StoreU(hn::Add(flow, hn::LoadU(d, doffset + c)), d, doffset + c);
+      g[k] = hn::Mul(flow, hn::LoadU(d, scale + c));
+      total = hn::Add(total, g[k]);
+      total_hat = hn::MulAdd(g[k], z[k], total_hat);
+    }
+    const W n = static_cast<W>(kMany * lanes);
+    const auto mean_g = hn::Set(d, hn::GetLane(hn::SumOfLanes(d, total)) / n);
+    const auto mean_hat = hn::Set(d, hn::GetLane(hn::SumOfLanes(d, total_hat)) / n);
+    for (int k = 0; k < kMany; ++k) {
+      const auto v = hn::NegMulAdd(z[k], mean_hat, hn::Sub(g[k], mean_g));
+      store_rounded(d, hn::Mul(v, inverse), dx + k * lanes);
+    }
+  }
+};
+
 template <typename T, typename W = Wide<T>>
 HWY_INLINE void layer_row(std::int64_t n, const T* x, const W* scale, const W* offset, W epsilon, T* y) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(WideTag<T>()));
+  if (n == lanes) return WholeRow<1, T>(x, epsilon).normalise(scale, offset, y);
+  if (n == 2 * lanes) return WholeRow<2, T>(x, epsilon).normalise(scale, offset, y);
+  if (n == 4 * lanes) return WholeRow<4, T>(x, epsilon).normalise(scale, offset, y);
+  if (n == 8 * lanes) return WholeRow<8, T>(x, epsilon).normalise(scale, offset, y);
   over_columns<T, LayerBody>(n, x, scale, offset, row_moments(n, x, epsilon), y);
 }
 template <typename T, typename W = Wide<T>>
 HWY_INLINE void layer_gradient_row(std::int64_t n, const T* dy, const T* x, const W* scale, W epsilon, T* dx, W* dscale,
                                    W* doffset) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(WideTag<T>()));
+  if (n == lanes) return WholeRow<1, T>(x, epsilon).gradient(dy, scale, dx, dscale, doffset);
+  if (n == 2 * lanes) return WholeRow<2, T>(x, epsilon).gradient(dy, scale, dx, dscale, doffset);
+  if (n == 4 * lanes) return WholeRow<4, T>(x, epsilon).gradient(dy, scale, dx, dscale, doffset);
   const RowMoments<W> m = row_moments(n, x, epsilon);
   W sum = 0, sum_hat = 0;
   layer_sums(n, dy, x, scale, m, dscale, doffset, &sum, &sum_hat);

@@ -29,7 +29,7 @@ void expect_rounded_once(const std::string& op, const AttrMap& attrs, const std:
 }
 
 TEST(LayerNorm, OfBfloat16IsRoundedOnce) {
-  for (const std::int64_t n : {5, 16, 64, 83}) {
+  for (const std::int64_t n : {5, 8, 16, 32, 64, 83, 128}) {
     const Tensor x = random({40, n}), dy = random({40, n}, 2), scale = random({n}, 3), offset = random({n}, 4);
     expect_rounded_once("_LayerNorm", {}, {x, scale, offset}, {0, 1, 2}, 4e-3);
     expect_rounded_once("_LayerNormGrad", {}, {dy, x, scale}, {0, 1, 2}, 4e-3);

@@ -285,7 +285,8 @@ TEST(LayerNorm, Cases) {
                     Tensor::vector<float>({1, 1, 1, 1})},
          .attrs = {{"epsilon", 0.5}},
          .expect = {Tensor::of<float>({1, 4}, {-1, 0, 1, 4})}});
-  for (const Shape& shape : {Shape{3, 7}, Shape{2, 2, 33}, Shape{5}, Shape{0, 3}, Shape{2, 0}}) {
+  for (const Shape& shape :
+       {Shape{3, 7}, Shape{2, 2, 33}, Shape{3, 16}, Shape{2, 64}, Shape{5}, Shape{0, 3}, Shape{2, 0}}) {
     SCOPED_TRACE(shape.to_string());
     const Tensor scale = random({shape.back()}, 2);
     check({.op = "_LayerNorm",
