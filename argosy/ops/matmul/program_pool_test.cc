@@ -124,5 +124,11 @@ TEST(ProgramPool, KernelsOfASessionShareTheirProducts) {
   EXPECT_EQ(other->find<Pool>("_programs", "products").value()->size(), 1U);
 }
 
+TEST(OneDnn, HasTilesForWhatItMultiplies) {
+  EXPECT_FALSE(onednn::has_tiles(DType::kFloat32));
+  EXPECT_FALSE(onednn::has_tiles(DType::kFloat16));
+  EXPECT_TRUE(onednn::supports(DType::kBfloat16) || !onednn::has_tiles(DType::kBfloat16));
+}
+
 }  // namespace
 }  // namespace argosy
