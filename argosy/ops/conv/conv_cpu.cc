@@ -188,10 +188,10 @@ class FastConv final : public Kernel {
       // Tiles multiply six times as fast as float32's vectors: nothing that Winograd saves makes up for that.
       const bool tiles = onednn::has_tiles(dtype_of<T>());
       const Patches patches{whole};
-      const bool few = patches.rows() <= kFewPatches ||
-                       (tiles && options_.kind == ConvKind::kBackwardFilter &&
-                        patches.rows() <= kPatchesPerChannel * whole.in_c &&
-                        patches.rows() * patches.columns() * static_cast<std::int64_t>(sizeof(T)) <= kPatchBytes);
+      const bool few =
+          patches.rows() <= kFewPatches ||
+          (tiles && options_.kind == ConvKind::kBackwardFilter && patches.rows() <= kPatchesPerChannel * whole.in_c &&
+           patches.rows() * patches.columns() * static_cast<std::int64_t>(sizeof(T)) <= kPatchBytes);
       if (as_product && few) return by_patches<T>(c, products_, options_, call);
       const bool winograd = options_.winograd && !tiles && winograd_pays(options_.attrs, whole);
       const bool parts = options_.kind == ConvKind::kBackwardFilter && options_.batch.sums(call.g.batch) &&
