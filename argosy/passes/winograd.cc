@@ -2,8 +2,10 @@
 
 #include <optional>
 
+#include "argosy/op/scratch.h"
 #include "argosy/ops/collective/batch_parts.h"
 #include "argosy/ops/conv/winograd.h"
+#include "argosy/ops/onednn/onednn.h"
 
 namespace argosy {
 
@@ -44,7 +46,14 @@ double bytes_given(const Graph& graph, const Node& conv) {
   return bytes;
 }
 
-bool pays(const Graph& graph, NodeId id, const Operands& at, double most_scratch) {
+// On this node's share of the batch.
+std::vector<std::int64_t> scratch_of(const ConvGeometry& g) {
+  const auto bytes = [&](int threads) { return static_cast<std::int64_t>(winograd_scratch_bytes(g, threads)); };
+  return {bytes(0), (bytes(kThreads) - bytes(0) + kThreads - 1) / kThreads};
+}
+
+// The scratch memory of a convolution that is to multiply this way, on its share of the batch.
+std::optional<std::vector<std::int64_t>> pays(const Graph& graph, NodeId id, const Operands& at, double most_scratch) {
   const Node& n = graph.node(id);
   const auto shape = [&](int i) -> const PartialShape& {
     return i < 0 ? n.output_shapes[0] : graph.shape(n.inputs[static_cast<std::size_t>(i)]);
@@ -52,14 +61,17 @@ bool pays(const Graph& graph, NodeId id, const Operands& at, double most_scratch
   const auto image = shape(at.image).full(), filter = shape(at.filter).full();
   const DType dtype = n.output_dtypes[0];  // 16-bit floats may be computed in float32
   const bool narrow = dtype == DType::kFloat32 || dtype == DType::kBfloat16 || dtype == DType::kFloat16;
-  if (!narrow || !image.ok() || !filter.ok()) return false;
+  // Tiles multiply six times as fast as float32's vectors: nothing that Winograd saves makes up for that.
+  if (!narrow || onednn::has_tiles(dtype) || !image.ok() || !filter.ok()) return std::nullopt;
   const auto attrs = read_conv(n.op->name, n.attrs);
-  if (!attrs.ok()) return false;
-  auto geometry = conv_geometry(*attrs, *image, *filter);
-  if (!geometry.ok()) return false;
-  geometry->batch = BatchParts::of(n.attrs).whole(geometry->batch);  // the same choice for every share of a batch
-  return winograd_pays(*attrs, *geometry) &&
-         static_cast<double>(winograd_scratch_bytes(*geometry, kThreads)) <= most_scratch;
+  if (!attrs.ok()) return std::nullopt;
+  const auto share = conv_geometry(*attrs, *image, *filter);
+  if (!share.ok()) return std::nullopt;
+  ConvGeometry whole = *share;  // the same choice for every share of a batch
+  whole.batch = BatchParts::of(n.attrs).whole(whole.batch);
+  if (!winograd_pays(*attrs, whole)) return std::nullopt;
+  if (static_cast<double>(winograd_scratch_bytes(whole, kThreads)) > most_scratch) return std::nullopt;
+  return scratch_of(*share);
 }
 
 }  // namespace
@@ -71,8 +83,10 @@ Result<int> winograd(StepGraph& step, double scratch_share) {
     const Operands* const at = operands_of(step.graph.node({i}).op->name);
     if (at == nullptr) continue;
     if (!most_scratch) most_scratch = scratch_share * bytes_given(step.graph, step.graph.node({i}));
-    if (!pays(step.graph, {i}, *at, *most_scratch)) continue;
+    const auto scratch = pays(step.graph, {i}, *at, *most_scratch);
+    if (!scratch) continue;
     step.graph.set_attr({i}, kWinogradAttr, true);
+    step.graph.set_attr({i}, kScratchAttr, *scratch);
     ++marked;
   }
   return marked;

@@ -8,8 +8,8 @@
 
 namespace argosy {
 
-// The transformed tiles and filters are scratch memory, which no memory plan knows. They may add up to this share of
-// what the step's nodes give, so that the forecast of its peak stays true to some percent; smaller steps slide.
+// The transformed tiles and filters are scratch memory: forecasts know it (argosy/op/scratch.h), no memory plan shares
+// it. It may be this share of what the step's nodes give; smaller steps slide.
 inline constexpr double kWinogradScratchShare = 0.06;
 
 // How many nodes were marked.

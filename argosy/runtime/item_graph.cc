@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "argosy/base/huge_pages.h"
+#include "argosy/op/scratch.h"
 #include "argosy/runtime/function_calls.h"
 
 namespace argosy {
@@ -207,6 +208,17 @@ class Builder {
     return preset(id, std::move(tensor), 0);
   }
 
+  // A device's kernels run one after the other: the largest counts.
+  void take_scratch(NodeId id, const std::vector<std::int64_t>& scratch) {
+    const auto d = static_cast<std::size_t>(device(id));
+    scratch_.resize(static_cast<std::size_t>(step_.machine->size()));
+    const std::int64_t cores = step_.machine->device(static_cast<int>(d)).spec().cores;
+    const auto bytes = static_cast<std::uint64_t>(scratch.at(0) + scratch.at(1) * cores);
+    if (bytes <= scratch_[d]) return;
+    step_.forecast[d].dynamic_bytes += bytes - scratch_[d];
+    scratch_[d] = bytes;
+  }
+
   Status add_item(NodeId id) {
     const Node& n = graph_.node(id);
     ARGOSY_ASSIGN_OR_RETURN(Kernel* const kernel, make_kernel(id));
@@ -224,6 +236,7 @@ class Builder {
     step_.nodes.push_back(std::move(info));
     const std::int32_t index = new_item(item, n.op);
     item_of_[id.index] = index;
+    if (const auto* scratch = n.attrs.find_as<std::vector<std::int64_t>>(kScratchAttr)) take_scratch(id, *scratch);
 
     // Inputs first: copies they need come before this item in the arrays, though order is decided later.
     std::vector<bool> refs;
@@ -405,6 +418,7 @@ class Builder {
   std::vector<std::int32_t> item_of_, first_slot_;
   std::unordered_map<std::uint64_t, std::int32_t> copies_;
   std::vector<BackEdge> back_edges_;
+  std::vector<std::uint64_t> scratch_;  // by device
   std::shared_ptr<FunctionCalls> functions_;
 };
 

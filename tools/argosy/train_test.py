@@ -129,6 +129,18 @@ class Memory(unittest.TestCase):
         refused = run(*AUTOENCODER, "--steps", "2", "--batch", "4096", "--emulate", "gpu:8MiB", code=4)
         self.assertIn("--batch", refused.stderr)
 
+    def test_the_forecast_is_what_a_run_takes(self):
+        lenet = ["lenet", "--data", "synthetic", "--image-size", "28", "--batch", "128", "--optimizer", "sgd"]
+        with tempfile.TemporaryDirectory() as folder:
+            encoder = ["autoencoder", "--picture", os.path.join(folder, "p.png")]
+            for model, devices in ((lenet, "1"), (lenet, "2"), (encoder, "1"), (encoder, "2")):
+                told = run(*model, "--no-verdict", "--steps", "3", "--emulate", devices)
+                for device, planned in told["planned_bytes"].items():
+                    if device.startswith("gpu"):
+                        message = f"{model[0]} on {devices}, {device}"
+                        self.assertLessEqual(told["peak_bytes"][device], 1.1 * planned, msg=message)
+                        self.assertGreaterEqual(told["peak_bytes"][device], 0.9 * planned, msg=message)
+
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()

@@ -26,8 +26,10 @@ constexpr std::int64_t kFewPatches = 128;
 constexpr std::int64_t kPatchesPerChannel = 8;
 // Patches held at once where every convolution is a product (float64).
 constexpr std::int64_t kPatchBytes = 8 << 20;
-// Of every part of a batch whose sums are oneDNN's: work for so many times as many threads. A power of two.
-constexpr int kPieces = 4;
+// Pieces of every part of a batch whose sums are oneDNN's: work for so many times as many threads, where a filter is
+// small. A power of two.
+constexpr std::size_t kPieces = 4;
+std::size_t pieces_of(const ConvGeometry& g) { return g.filter_elements() <= (1 << 13) ? kPieces : 1; }
 
 // Nothing to sum (or nothing to fill): zeros, before any bias.
 bool is_empty(const ConvGeometry& g) {
@@ -185,7 +187,6 @@ class FastConv final : public Kernel {
     } else {
       ConvGeometry whole = call.g;  // the same choice for every share of a batch
       whole.batch = options_.batch.whole(whole.batch);
-      // Tiles multiply six times as fast as float32's vectors: nothing that Winograd saves makes up for that.
       const bool tiles = onednn::has_tiles(dtype_of<T>());
       const Patches patches{whole};
       const bool few =
@@ -193,7 +194,7 @@ class FastConv final : public Kernel {
           (tiles && options_.kind == ConvKind::kBackwardFilter && patches.rows() <= kPatchesPerChannel * whole.in_c &&
            patches.rows() * patches.columns() * static_cast<std::int64_t>(sizeof(T)) <= kPatchBytes);
       if (as_product && few) return by_patches<T>(c, products_, options_, call);
-      const bool winograd = options_.winograd && !tiles && winograd_pays(options_.attrs, whole);
+      const bool winograd = options_.winograd && winograd_pays(options_.attrs, whole);
       const bool parts = options_.kind == ConvKind::kBackwardFilter && options_.batch.sums(call.g.batch) &&
                          std::is_same_v<T, float> && parts_pay(whole, winograd);
       if (winograd && std::is_same_v<T, float>) {
@@ -247,13 +248,14 @@ class FastConv final : public Kernel {
     return ok_status();
   }
 
-  // Sums of parts are held beside each other: they may weigh no more than twice the images. oneDNN's sums depend on
+  // Sums of parts are held beside each other: they may not weigh much more than the images. oneDNN's sums depend on
   // the number of threads that share one, so every piece of a part is one thread's.
   bool parts_pay(const ConvGeometry& whole, bool winograd) const {
     const auto images = static_cast<std::size_t>(whole.in_elements() + whole.out_elements()) * sizeof(float);
     if (winograd) return winograd_parts_bytes(whole, kBatchParts, 1) <= 2 * images;
-    return kBatchParts * kPieces * static_cast<std::size_t>(whole.filter_elements()) * sizeof(float) <= 2 * images &&
-           thread_budget() <= options_.batch.count * kPieces;
+    const std::size_t each = pieces_of(whole), filter = static_cast<std::size_t>(whole.filter_elements());
+    return kBatchParts * each * filter * sizeof(float) <= images &&
+           static_cast<std::size_t>(thread_budget()) <= static_cast<std::size_t>(options_.batch.count) * each;
   }
 
   // The filter's gradient of some images, by one thread.
@@ -263,17 +265,18 @@ class FastConv final : public Kernel {
     std::int64_t first = 0;  // image
   };
 
-  Result<std::vector<Piece>> pieces_of(const Call& call) {
+  Result<std::vector<Piece>> cut(const Call& call) {
     const ThreadLimit one(1);
     const int parts = options_.batch.count;
+    const std::size_t each = pieces_of(call.g);
     const BatchEnds ends = batch_ends(call.g.batch, parts);
-    std::vector<Piece> pieces(static_cast<std::size_t>(parts) * kPieces);
+    std::vector<Piece> pieces(static_cast<std::size_t>(parts) * each);
     Call some = call;
     std::int64_t first = 0;
     for (std::size_t i = 0; i < pieces.size(); ++i) {
-      const std::size_t part = i / kPieces, piece = i % kPieces;
+      const std::size_t part = i / each, piece = i % each;
       const std::int64_t begin = part > 0 ? ends[part - 1] : 0;
-      const std::int64_t end = begin + batch_ends(ends[part] - begin, kPieces)[piece];
+      const std::int64_t end = begin + batch_ends(ends[part] - begin, static_cast<int>(each))[piece];
       some.g.batch = end - first;
       pieces[i].first = first;
       if (end > first) {
@@ -287,7 +290,7 @@ class FastConv final : public Kernel {
 
   // The filter's gradient of every piece, then their sum.
   Status by_parts(KernelContext& c, const Call& call) {
-    ARGOSY_ASSIGN_OR_RETURN(const std::vector<Piece> pieces, pieces_of(call));
+    ARGOSY_ASSIGN_OR_RETURN(const std::vector<Piece> pieces, cut(call));
     std::size_t each = 0;
     for (const Piece& p : pieces) each = std::max(each, p.program != nullptr ? p.program->scratch_bytes() : 0);
     each = (each + 63) / 64 * 64;
