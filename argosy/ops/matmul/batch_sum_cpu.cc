@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "argosy/ops/matmul/batch_sum_cpu.cc"
@@ -15,10 +16,8 @@
 namespace argosy {
 
 constexpr std::int64_t kBlockRows = 6;  // of the result, in registers
-// Columns whose rows lie further apart are copied together first, for the cache has few places for far neighbours:
-// those of b unless that took more memory than kMostPacked.
+// Columns whose rows lie further apart are copied together first, for the cache has few places for far neighbours.
 constexpr std::int64_t kFarApart = 256;
-constexpr std::int64_t kMostPacked = (16 << 20) / sizeof(float);
 constexpr std::int64_t kPackedBlocks = 8;  // at once, by one thread: read for all panels
 constexpr int kMostLevels = 3;             // log2(kBatchParts)
 
@@ -46,8 +45,7 @@ constexpr int kVectors = 2;
 
 // Columns of b: in panels of kVectors, packed or not, then vector by vector, where they lie.
 struct Panels {
-  explicit Panels(const BatchSum& s)
-      : width(kVectors * lanes()), count(s.n / width), packed(s.n > kFarApart && s.n * s.rows <= kMostPacked) {}
+  explicit Panels(const BatchSum& s) : width(kVectors * lanes()), count(s.n / width), packed(s.n > kFarApart) {}
   std::int64_t columns() const { return count * width; }
   std::int64_t width, count;
   bool packed;
@@ -142,8 +140,14 @@ void columns_of(const BatchSum& s, std::int64_t rows, const Columns& a, const Li
   if (i < left) block<1, n>(s, rest + i, row, b, c + (whole + i) * s.n);
 }
 
-// `count` columns of each of so many rows, one row after the other.
+// `count` columns of each of so many rows, one row after the other. Blocks are copied without a call for each row.
 void pack(std::int64_t rows, std::int64_t row, std::int64_t count, const float* from, float* to) {
+  if (count == kBlockRows) {
+    for (std::int64_t k = 0; k < rows; ++k, from += row, to += kBlockRows) {
+      std::memcpy(to, from, kBlockRows * sizeof(float));
+    }
+    return;
+  }
   for (std::int64_t k = 0; k < rows; ++k, from += row, to += count) std::copy_n(from, count, to);
 }
 

@@ -99,13 +99,14 @@ Status gemm(KernelContext& c, MatMulPrograms& programs, const Gemm& g, const flo
             const float* bias, const FusedOps& fused, float* out) {
   // Products of small batches are over before a second thread is awake.
   const ThreadLimit limit(2 * g.m * g.n * g.k < 2 * kGrainFlops ? 1 : thread_budget());
-  if (g.batch.sums(g.k / g.per_example) && g.transpose_a && !g.transpose_b) {
+  const bool sums = g.batch.sums(g.k / g.per_example) && g.batch.whole(g.k) <= kMostSummed;
+  if (sums && g.transpose_a && !g.transpose_b) {
     ARGOSY_RETURN_IF_ERROR(sum_batch(c, g, a, b, out));
     finish_rows(g.m, g.n, bias, fused, out);
     return ok_status();
   }
   const std::int64_t rows = g.batch.rows() ? g.batch.whole(g.m) : g.m;
-  const bool same_bits = g.batch.rows() && rows >= kFewExamples;
+  const bool same_bits = g.batch.rows() && rows >= kFewExamples && rows <= kMostSummed;
   if (g.transpose_b && !g.transpose_a && rows <= kDotRows && g.k >= 32) {
     parallel_for(g.n, std::max<std::int64_t>(16, kGrainFlops / (2 * g.m * g.k)),
                  [&](std::int64_t begin, std::int64_t end) { gemm_dot_rows(g.m, g.n, g.k, a, b, out, begin, end); });
