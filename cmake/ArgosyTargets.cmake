@@ -233,6 +233,10 @@ function(argosy_op_families)
   set(optimise_quick -O1)
   set(optimise_plain -O2)
   argosy_library(ops QUICK SOURCES ops.cc ${definitions} DEPS argosy_graph)
+  if(ARGOSY_SANITIZE MATCHES "undefined")
+    # Its checks of virtual calls want the type of every class that a header has pointers to, a device's events among them.
+    target_link_libraries(argosy_ops INTERFACE argosy_device)
+  endif()
   argosy_library(kernels_cpu ALONE SOURCES kernels_cpu.cc evaluate.cc ${cpu}
                  DEPS argosy_comm argosy_ops argosy_graph argosy_op argosy_onednn argosy_data argosy_tf
                  LIBS ${libraries} OPTIONS ${options})
