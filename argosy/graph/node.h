@@ -37,7 +37,7 @@ struct Node {
   AttrMap attrs;              // complete: every attribute of the OpDef, plus any "_extra"
   std::vector<Endpoint> inputs;
   std::vector<NodeId> controls;  // must finish before this one starts
-  std::string device;               // what was asked for; "" = anything
+  std::string device;            // what was asked for; "" = anything
   std::vector<DType> output_dtypes;
   std::vector<bool> output_refs;            // a reference to a variable; empty when none is
   std::vector<PartialShape> output_shapes;  // what is known before a step
