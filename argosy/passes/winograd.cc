@@ -46,10 +46,11 @@ double bytes_given(const Graph& graph, const Node& conv) {
   return bytes;
 }
 
-// On this node's share of the batch.
-std::vector<std::int64_t> scratch_of(const ConvGeometry& g) {
-  const auto bytes = [&](int threads) { return static_cast<std::int64_t>(winograd_scratch_bytes(g, threads)); };
-  return {bytes(0), (bytes(kThreads) - bytes(0) + kThreads - 1) / kThreads};
+// Of a product that takes so much with a number of threads.
+template <typename Bytes>
+std::vector<std::int64_t> scratch_of(const Bytes& bytes) {
+  const auto fixed = static_cast<std::int64_t>(bytes(0)), some = static_cast<std::int64_t>(bytes(kThreads));
+  return {fixed, (some - fixed + kThreads - 1) / kThreads};
 }
 
 // The scratch memory of a convolution that is to multiply this way, on its share of the batch.
@@ -68,10 +69,14 @@ std::optional<std::vector<std::int64_t>> pays(const Graph& graph, NodeId id, con
   const auto share = conv_geometry(*attrs, *image, *filter);
   if (!share.ok()) return std::nullopt;
   ConvGeometry whole = *share;  // the same choice for every share of a batch
-  whole.batch = BatchParts::of(n.attrs).whole(whole.batch);
+  const BatchParts batch = BatchParts::of(n.attrs);
+  whole.batch = batch.whole(whole.batch);
   if (!winograd_pays(*attrs, whole)) return std::nullopt;
   if (static_cast<double>(winograd_scratch_bytes(whole, kThreads)) > most_scratch) return std::nullopt;
-  return scratch_of(*share);
+  if (batch.sums(share->batch) && dtype == DType::kFloat32 && winograd_parts_pay(whole)) {
+    return scratch_of([&](int threads) { return winograd_parts_bytes(*share, batch.count, threads); });
+  }
+  return scratch_of([&](int threads) { return winograd_scratch_bytes(*share, threads); });
 }
 
 }  // namespace

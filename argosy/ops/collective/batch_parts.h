@@ -16,10 +16,10 @@ namespace argosy {
 
 inline constexpr int kBatchParts = 8;  // a power of two
 
-// On a node: how many parts of the batch it sees, a power of two.
-inline constexpr const char* kBatchSumAttr = "_batch_sum";  // … and adds up over
-inline constexpr const char* kBatchRowsAttr =
-    "_batch_rows";  // … and has a row, an image, of its result for each example
+// On a node: how many parts of the batch it sees, a power of two, and adds up over.
+inline constexpr const char* kBatchSumAttr = "_batch_sum";
+// The same where its result has a row, an image, for each example.
+inline constexpr const char* kBatchRowsAttr = "_batch_rows";
 
 // Smaller batches are not cut: the parts would be so small that adding up their sums cost more than what is summed.
 inline constexpr std::int64_t kFewExamples = 24;

@@ -28,8 +28,8 @@ constexpr std::int64_t kPatchesPerChannel = 8;
 constexpr std::int64_t kPatchBytes = 8 << 20;
 // Pieces of every part of a batch whose sums are oneDNN's: work for so many times as many threads, where a filter is
 // small. A power of two.
-constexpr std::size_t kPieces = 4;
-std::size_t pieces_of(const ConvGeometry& g) { return g.filter_elements() <= (1 << 13) ? kPieces : 1; }
+constexpr int kPieces = 4;
+int pieces_of(const ConvGeometry& g) { return g.filter_elements() <= (1 << 13) ? kPieces : 1; }
 
 // Nothing to sum (or nothing to fill): zeros, before any bias.
 bool is_empty(const ConvGeometry& g) {
@@ -251,11 +251,10 @@ class FastConv final : public Kernel {
   // Sums of parts are held beside each other: they may not weigh much more than the images. oneDNN's sums depend on
   // the number of threads that share one, so every piece of a part is one thread's.
   bool parts_pay(const ConvGeometry& whole, bool winograd) const {
-    const auto images = static_cast<std::size_t>(whole.in_elements() + whole.out_elements()) * sizeof(float);
-    if (winograd) return winograd_parts_bytes(whole, kBatchParts, 1) <= 2 * images;
-    const std::size_t each = pieces_of(whole), filter = static_cast<std::size_t>(whole.filter_elements());
-    return kBatchParts * each * filter * sizeof(float) <= images &&
-           static_cast<std::size_t>(thread_budget()) <= static_cast<std::size_t>(options_.batch.count) * each;
+    if (winograd) return winograd_parts_pay(whole);
+    const std::int64_t each = pieces_of(whole);
+    return kBatchParts * each * whole.filter_elements() <= whole.in_elements() + whole.out_elements() &&
+           thread_budget() <= options_.batch.count * each;
   }
 
   // The filter's gradient of some images, by one thread.
@@ -268,15 +267,15 @@ class FastConv final : public Kernel {
   Result<std::vector<Piece>> cut(const Call& call) {
     const ThreadLimit one(1);
     const int parts = options_.batch.count;
-    const std::size_t each = pieces_of(call.g);
+    const int each = pieces_of(call.g);
     const BatchEnds ends = batch_ends(call.g.batch, parts);
-    std::vector<Piece> pieces(static_cast<std::size_t>(parts) * each);
+    std::vector<Piece> pieces(static_cast<std::size_t>(parts * each));
     Call some = call;
     std::int64_t first = 0;
     for (std::size_t i = 0; i < pieces.size(); ++i) {
-      const std::size_t part = i / each, piece = i % each;
+      const int part = static_cast<int>(i) / each, piece = static_cast<int>(i) % each;
       const std::int64_t begin = part > 0 ? ends[part - 1] : 0;
-      const std::int64_t end = begin + batch_ends(ends[part] - begin, static_cast<int>(each))[piece];
+      const std::int64_t end = begin + batch_ends(ends[part] - begin, each)[piece];
       some.g.batch = end - first;
       pieces[i].first = first;
       if (end > first) {
@@ -298,8 +297,8 @@ class FastConv final : public Kernel {
     ARGOSY_ASSIGN_OR_RETURN(const Buffer scratch, c.scratch(each * static_cast<std::size_t>(thread_budget())));
     ARGOSY_ASSIGN_OR_RETURN(const Buffer memory, c.scratch(static_cast<std::size_t>(count * filter) * sizeof(float)));
     auto* const sums = reinterpret_cast<float*>(memory.data());
-    const auto *const images = static_cast<const float*>(call.first), *const dy =
-                                                                          static_cast<const float*>(call.second);
+    const auto* const images = static_cast<const float*>(call.first);
+    const auto* const dy = static_cast<const float*>(call.second);
     const std::int64_t in = call.g.in_elements() / call.g.batch, out = call.g.out_elements() / call.g.batch;
     std::vector<Status> done(pieces.size());
     std::atomic<std::size_t> threads{0};

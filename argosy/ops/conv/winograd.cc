@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "argosy/ops/collective/batch_parts.h"
+
 namespace argosy {
 
 namespace {
@@ -76,6 +78,11 @@ std::size_t winograd_scratch_bytes(const ConvGeometry& g, int threads) {
 
 std::size_t winograd_parts_bytes(const ConvGeometry& g, int parts, int threads) {
   return sum_bytes(WinogradTiles::of(g, true), parts, threads);
+}
+
+bool winograd_parts_pay(const ConvGeometry& whole) {
+  const auto images = static_cast<std::size_t>(whole.in_elements() + whole.out_elements()) * sizeof(float);
+  return winograd_parts_bytes(whole, kBatchParts, 1) <= 2 * images;
 }
 
 }  // namespace argosy

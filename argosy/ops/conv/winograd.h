@@ -24,7 +24,10 @@ bool winograd_pays(const ConvAttrs& attrs, const ConvGeometry& g);
 
 // Scratch memory of its products, the largest of the three, with so many threads.
 std::size_t winograd_scratch_bytes(const ConvGeometry& g, int threads);
-// Of the filter's gradient, summed in so many parts of the batch.
+// May the filter's gradient be summed part by part of the batch (argosy/ops/collective/batch_parts.h)? `whole`: what
+// all devices have together. The parts' sums lie beside each other and may weigh no more than twice the images.
+bool winograd_parts_pay(const ConvGeometry& whole);
+// Its scratch memory then, with so many parts.
 std::size_t winograd_parts_bytes(const ConvGeometry& g, int parts, int threads);
 
 // The image that is slid over, in tiles of kTile x kTile that overlap by window - 1.
