@@ -55,6 +55,10 @@ int axis_between(const PartialShape& small, const PartialShape& large) {
   return axis;
 }
 
+std::int64_t per_example(std::int64_t small, std::int64_t large) {
+  return large == 2 * small && small % kSmallBatch == 0 ? small / kSmallBatch : 0;
+}
+
 // Their values follow from the shape of what they look at alone.
 bool looks_at_shapes(const OpDef& op) {
   constexpr std::string_view kOps[] = {"Shape", "ShapeN", "Size", "Rank", "ZerosLike", "OnesLike"};
@@ -78,7 +82,9 @@ Result<BatchAxes> BatchAxes::find(const Graph& graph, const std::vector<NodeId>&
     axes.outputs_[id.index].resize(outputs);
     for (std::int32_t i = 0; i < outputs; ++i) {
       const Endpoint a{small.of[id.index], i}, b{large.of[id.index], i};
-      axes.outputs_[id.index][i] = {axis_between(small.graph.shape(a), large.graph.shape(b)),
+      const PartialShape &less = small.graph.shape(a), &more = large.graph.shape(b);
+      const int axis = axis_between(less, more);
+      axes.outputs_[id.index][i] = {axis, axis >= 0 ? per_example(less[axis], more[axis]) : 0,
                                     follows(small.graph.known_ints(a), large.graph.known_ints(b))};
     }
   }
@@ -106,7 +112,6 @@ BatchAxes::Ints BatchAxes::follows(const PartialInts* small, const PartialInts* 
 }
 
 bool BatchAxes::reached(const Node& n, NodeId id) const {
-  if (n.op->name == "_ShardIndex") return true;
   const auto& outputs = outputs_[id.index];
   const auto is_fixed = [](const PerOutput& o) { return o.ints == Ints::kFixed; };
   if (!outputs.empty() && std::all_of(outputs.begin(), outputs.end(), is_fixed)) return false;
@@ -117,6 +122,10 @@ bool BatchAxes::reached(const Node& n, NodeId id) const {
 
 int BatchAxes::axis(Endpoint e) const {
   return e.index >= 0 && depends(e.node) ? outputs_[e.node.index][e.index].axis : kNone;
+}
+
+std::int64_t BatchAxes::rows_per_example(Endpoint e) const {
+  return axis(e) >= 0 ? outputs_[e.node.index][e.index].rows : 0;
 }
 
 bool BatchAxes::counts_samples(Endpoint e) const {

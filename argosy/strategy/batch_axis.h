@@ -24,6 +24,8 @@ class BatchAxes {
   // Computed from a batch input (shapes count): differs from shard to shard.
   bool depends(NodeId id) const { return depends_[id.index]; }
   int axis(Endpoint e) const;
+  // How many of that axis's elements every example has; 0 where it cannot be told.
+  std::int64_t rows_per_example(Endpoint e) const;
   // An integer (or integers) known to grow in proportion to the batch: a number of samples.
   bool counts_samples(Endpoint e) const;
 
@@ -31,6 +33,7 @@ class BatchAxes {
   enum class Ints : char { kUnknown, kFixed, kGrow };  // values of an integer output, as far as they are known
   struct PerOutput {
     int axis = kNone;
+    std::int64_t rows = 0;  // per example
     Ints ints = Ints::kUnknown;
   };
   static Ints follows(const PartialInts* small, const PartialInts* large);

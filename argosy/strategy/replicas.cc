@@ -7,6 +7,7 @@
 #include "argosy/device/name.h"
 #include "argosy/ops/collective/batch_parts.h"
 #include "argosy/ops/collective/collective.h"
+#include "argosy/ops/random/share.h"
 
 namespace argosy {
 
@@ -94,6 +95,12 @@ class Replicator {
       replicas_.shard[0][i] = replicas_.device[0][i] = id;
       const bool shards = level(id) == Level::kShard;
       if (level(id) == Level::kOnce) continue;
+      if (draws_by_rows(id)) {
+        for (int s = 0; s < layout_.shards(); ++s) {
+          ARGOSY_ASSIGN_OR_RETURN(replicas_.shard[s][i], share_of_random(id, s));
+        }
+        continue;
+      }
       for (int k = 1; k < (shards ? layout_.shards() : devices()); ++k) {
         const int d = shards ? layout_.device_of[k] : k;
         ARGOSY_ASSIGN_OR_RETURN((shards ? replicas_.shard : replicas_.device)[k][i], copy(id, k, shards ? k : 0, d));
@@ -120,14 +127,48 @@ class Replicator {
     return made;
   }
 
-  // What makes a node that of its shard and device.
-  void settle(NodeId id, int shard, int device) {
+  // Random numbers, rows of which belong to examples: shares of one draw for the batch, the same on any number of
+  // devices. Not where they are left to chance: every device's stream is another then.
+  bool draws_by_rows(NodeId id) const {
+    const Node& n = graph_.node(id);
+    if (layout_.shards() == 1 || level(id) != Level::kShard || n.output_dtypes.size() != 1) return false;
+    const bool chance =
+        n.attrs.find("seed") != nullptr && n.attrs.get_int("seed") == 0 && n.attrs.get_int("seed2") == 0;
+    return !chance && plan_.axes.axis({id, 0}) == 0 && plan_.axes.rows_per_example({id, 0}) > 0 &&
+           graph_.ops().find(kSharePrefix + n.op->name) != nullptr;
+  }
+
+  Result<NodeId> share_of_random(NodeId id, int shard) {
+    const Node& n = graph_.node(id);
+    NodeSpec spec{.name = graph_.unique_name(str_cat(n.name, "/share_", shard)),
+                  .op = kSharePrefix + n.op->name,
+                  .inputs = n.inputs,
+                  .attrs = n.attrs,
+                  .device = n.device};
+    spec.inputs.push_back({plan_.inputs[0], 0});
+    spec.attrs.set("rows", plan_.axes.rows_per_example({id, 0}));
+    spec.attrs.set("weights", layout_.weights);
+    spec.attrs.set("index", std::int64_t{shard});
+    ARGOSY_ASSIGN_OR_RETURN(const NodeId made, graph_.add_node(std::move(spec)));
+    place(made, layout_.device_of[shard]);
+    return made;
+  }
+
+  void place(NodeId id, int device) {
     const Node& n = graph_.node(id);
     if (pinned(n.device).type != "CPU") graph_.set_device(id, layout_.devices[device]);
     // The device says it all; a group that reaches out of the replica would contradict it.
     if (n.attrs.find("_class") != nullptr) graph_.set_attr(id, "_class", std::vector<std::string>{});
-    if (n.op->name == "_BatchFactor") graph_.set_attr(id, "weights", layout_.weights);
-    if (n.op->name == "_BatchFactor" || n.op->name == "_ShardIndex") graph_.set_attr(id, "index", std::int64_t{shard});
+  }
+
+  // What makes a node that of its shard and device.
+  void settle(NodeId id, int shard, int device) {
+    place(id, device);
+    const Node& n = graph_.node(id);
+    if (n.op->name == "_BatchFactor") {
+      graph_.set_attr(id, "weights", layout_.weights);
+      graph_.set_attr(id, "index", std::int64_t{shard});
+    }
     const auto *seed = n.attrs.find_as<std::int64_t>("seed"), *seed2 = n.attrs.find_as<std::int64_t>("seed2");
     if (shard > 0 && seed != nullptr && seed2 != nullptr && (*seed != 0 || *seed2 != 0)) {
       graph_.set_attr(id, "seed2", seed_of_shard(*seed2, shard));

@@ -185,8 +185,7 @@ class Planner {
       for (const NodeId id : order_) {
         const Node& node = graph_.node(id);
         if (is_input[id.index] || plan_.levels[id.index] == Level::kShard || !plan_.axes.depends(id)) continue;
-        if (node.op->name != "_ShardIndex" && std::none_of(node.inputs.begin(), node.inputs.end(), sees_batch))
-          continue;
+        if (std::none_of(node.inputs.begin(), node.inputs.end(), sees_batch)) continue;
         plan_.levels[id.index] = Level::kShard;
         again = again || node.op->closes_loop;
       }

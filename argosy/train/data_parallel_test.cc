@@ -5,12 +5,16 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <set>
 
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/layout/layout.h"
 #include "argosy/ops/matmul/matmul.h"
+#include "argosy/ops/random/random.h"
 #include "argosy/ops/reduction/reduction.h"
+#include "argosy/ops/shape/shape.h"
 #include "argosy/runtime/session.h"
 #include "argosy/testing/op_case.h"
 #include "argosy/train/layers.h"
@@ -243,6 +247,49 @@ TEST(DataParallelTraining, DevicesPinnedByHandAreNotReplicated) {
   const auto made =
       DataParallel::make(g, {.devices = {"/device:GPU:0", "/device:GPU:1"}, .loss = loss, .train = {step.run}});
   EXPECT_EQ(made.status().id(), "ARG-DP-005");
+}
+
+// A graph as TensorFlow 1.x writes it: random ops that keep their state, whose shape is that of what they disturb.
+TEST(DataParallelTraining, RandomNumbersAreTheBatchs) {
+  Graph g;
+  set_random_seed(g, 11);
+  const Value x = placeholder(g, DType::kFloat32, {-1, 5});
+  const Value kept = floor(random_uniform(g, shape(x)) + 0.75);
+  const Value noisy = x / 0.75 * kept + random_normal(g, shape(x));
+  // Two rows an example; and rows that are not the examples': every share has a seed of its own.
+  const Value twice = truncated_normal(g, shape(reshape(concat({x, x}, 1), {-1, 5})));
+  const Value across = random_normal(g, shape(transpose(x, {1, 0})));
+  ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+  const auto draw = [&](int devices, std::vector<double> weights) -> Result<std::vector<Tensor>> {
+    DataParallelOptions options{.weights = std::move(weights)};
+    for (int d = 0; d < devices; ++d) options.devices.push_back(str_cat("/device:GPU:", d));
+    ARGOSY_ASSIGN_OR_RETURN(DataParallel dp, DataParallel::make(g, options));
+    std::vector<Value> fetches;
+    for (const Value v : {noisy, twice, across}) {
+      ARGOSY_ASSIGN_OR_RETURN(fetches.emplace_back(), dp.fetch(v));
+    }
+    Session session(dp.graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
+    std::vector<Tensor> all;
+    for (const std::int64_t batch : kBatches) {
+      const Tensor fed = random_tensor(DType::kFloat32, {batch, 5}, static_cast<std::uint64_t>(batch));
+      ARGOSY_ASSIGN_OR_RETURN(const auto out, session.run({{dp.input(x), fed}}, {fetches[0], fetches[1], fetches[2]}));
+      all.push_back(out[0]);
+      all.push_back(out[1]);
+      EXPECT_EQ(out[2].shape(), Shape({5, batch}));
+      const auto row = out[2].values<float>().first(static_cast<std::size_t>(batch));
+      EXPECT_EQ(std::set<float>(row.begin(), row.end()).size(), row.size());
+    }
+    return all;
+  };
+  const auto one = draw(1, {});
+  ASSERT_TRUE(one.ok()) << one.status().to_string();
+  for (const auto& [devices, weights] :
+       {std::pair<int, std::vector<double>>{2, {}}, {3, {}}, {4, {}}, {3, {1, 0.5, 2}}}) {
+    const auto many = draw(devices, weights);
+    ASSERT_TRUE(many.ok()) << many.status().to_string();
+    for (std::size_t i = 0; i < one->size(); ++i)
+      EXPECT_EQ(difference((*many)[i], (*one)[i], 1e-6), "") << devices << " " << i;
+  }
 }
 
 }  // namespace

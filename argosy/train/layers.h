@@ -90,7 +90,7 @@ class Layers {
   // Over the last axis.
   Value layer_norm(Value x, const LayerNormOptions& options = {});
   // Keeps each element with probability 1 - rate, scaled to keep the mean; while training only. The same elements for
-  // the same seed, step and shard, so that a resumed run drops what it would have dropped.
+  // the same seed and step, on any number of devices, so that a resumed run drops what it would have dropped.
   Value dropout(Value x, double rate);
   // Rows of a [vocabulary, width] table.
   Value embedding(Value indices, std::int64_t vocabulary, int width, std::string_view name = "embedding");

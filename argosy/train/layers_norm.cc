@@ -2,7 +2,6 @@
 #include <numeric>
 
 #include "argosy/ops/cast/cast.h"
-#include "argosy/ops/collective/collective.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/layout/layout.h"
@@ -80,9 +79,8 @@ Value Layers::dropout(Value x, double rate) {
   const std::int64_t seed = next_seed();
   Value uniform;
   if (options_.step) {
-    const Value mine = shard_index(graph_) + constant(graph_, static_cast<std::int32_t>(seed));
-    const Value pair = stack({mine, cast(*options_.step, DType::kInt32)});
-    uniform = stateless_random_uniform(shape(x), pair);
+    const Value place = constant(graph_, static_cast<std::int32_t>(seed));
+    uniform = stateless_random_uniform(shape(x), stack({place, cast(*options_.step, DType::kInt32)}));
   } else {
     uniform = random_uniform(graph_, shape(x), 0, 1, {.seed = seed});
   }

@@ -3,47 +3,78 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <functional>
+#include <memory>
 
 #include "argosy/base/parallel.h"
 #include "argosy/data/dataset.h"
 #include "argosy/testing/op_case.h"
 #include "argosy/train/models/models.h"
+#include "argosy/train/models/sorting_task.h"
 #include "argosy/train/program.h"
 #include "argosy/train/trainer.h"
 
 namespace argosy {
 namespace {
 
-Result<std::vector<double>> losses_on(const ModelBuilder& model, const char* devices) {
+struct Task {
+  ModelBuilder model;
+  std::function<Result<std::unique_ptr<data::Dataset>>()> data;
+};
+
+Result<std::unique_ptr<data::Dataset>> images() {
+  return data::open_dataset("synthetic", {.image_size = 28, .channels = 1, .examples = 64});
+}
+
+Task task(const std::string& name) {
+  if (name == "transformer") return {models::transformer({}), [] { return models::sorting_task(16, 32, 64, 5); }};
+  const models::ClassifierOptions shape{.image_size = 28, .channels = 1, .classes = 10};
+  return {name == "lenet" ? models::lenet(shape) : models::mlp(shape, 256, 256), images};
+}
+
+Result<std::vector<double>> losses_on(const Task& task, const char* devices, bool reproducible) {
   TrainerOptions options{.optimizer = adam(0.001),
-                         .reproducible = true,
+                         .reproducible = reproducible,
                          .batch = 32,
                          .steps = 6,
                          .seed = 3,
                          .log_every = 0,
                          .verdict = false};
   options.devices.devices = options.devices.emulate = devices;
-  ARGOSY_ASSIGN_OR_RETURN(const auto trainer, Trainer::make(model, options));
-  ARGOSY_ASSIGN_OR_RETURN(const auto data,
-                          data::open_dataset("synthetic", {.image_size = 28, .channels = 1, .examples = 64}));
+  ARGOSY_ASSIGN_OR_RETURN(const auto trainer, Trainer::make(task.model, options));
+  ARGOSY_ASSIGN_OR_RETURN(const auto data, task.data());
   ARGOSY_ASSIGN_OR_RETURN(const TrainReport report, trainer->fit(*data));
   return report.losses;
 }
 
-class SameBitsTraining : public testing::TestWithParam<const char*> {};
+class ReproducibleTraining : public testing::TestWithParam<const char*> {};
 
-TEST_P(SameBitsTraining, OnOneTwoAndFourDevices) {
-  const models::ClassifierOptions images{.image_size = 28, .channels = 1, .classes = 10};
-  const ModelBuilder model = std::string(GetParam()) == "lenet" ? models::lenet(images) : models::mlp(images, 256, 256);
-  const auto one = losses_on(model, "1");
+TEST_P(ReproducibleTraining, OnOneTwoAndFourDevices) {
+  const auto one = losses_on(task(GetParam()), "1", true);
   ASSERT_TRUE(one.ok()) << one.status().to_string();
   ASSERT_EQ(one->size(), 6u);
   for (const char* devices : {"2", "4"}) {
-    const auto many = losses_on(model, devices);
+    const auto many = losses_on(task(GetParam()), devices, true);
     ASSERT_TRUE(many.ok()) << many.status().to_string();
     EXPECT_EQ(*many, *one) << devices;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Models, ReproducibleTraining, testing::Values("lenet", "mlp", "transformer"),
+                         [](const auto& param) { return param.param; });
+
+// Dropout drops the same elements of the batch wherever they are computed.
+TEST(SameNumbersTraining, TransformerOnOneTwoFourAndEightDevices) {
+  const auto one = losses_on(task("transformer"), "1", false);
+  ASSERT_TRUE(one.ok()) << one.status().to_string();
+  for (const char* devices : {"2", "4", "8"}) {
+    const auto many = losses_on(task("transformer"), devices, false);
+    ASSERT_TRUE(many.ok()) << many.status().to_string();
+    for (std::size_t i = 0; i < one->size(); ++i) EXPECT_NEAR((*many)[i], (*one)[i], 1e-5) << devices << " " << i;
+  }
+}
+
+class SameBitsTraining : public testing::TestWithParam<const char*> {};
 
 struct Trained {
   std::vector<double> losses;
@@ -75,8 +106,7 @@ Result<Trained> train_on(const ModelBuilder& model, const char* devices, const s
 // Batches that eight devices share evenly, that they do not, and in which a mean's weight cannot be 1 / 37.
 TEST_P(SameBitsTraining, VariablesOfAnyRunOnOneTwoFourAndEightDevices) {
   if (available_cores() > 32) GTEST_SKIP() << "oneDNN's sums are cut into pieces for up to 32 threads";
-  const models::ClassifierOptions images{.image_size = 28, .channels = 1, .classes = 10};
-  const ModelBuilder model = std::string(GetParam()) == "lenet" ? models::lenet(images) : models::mlp(images, 256, 256);
+  const ModelBuilder model = task(GetParam()).model;
   const std::vector<std::int64_t> batches = {64, 64, 37, 50};
   const auto one = train_on(model, "1", batches);
   ASSERT_TRUE(one.ok()) << one.status().to_string();
@@ -94,8 +124,7 @@ TEST_P(SameBitsTraining, VariablesOfAnyRunOnOneTwoFourAndEightDevices) {
 
 // A batch so small that its parts would cost more than its products, down to fewer examples than devices.
 TEST_P(SameBitsTraining, SmallBatchesAgreeToTheLastDigits) {
-  const models::ClassifierOptions images{.image_size = 28, .channels = 1, .classes = 10};
-  const ModelBuilder model = std::string(GetParam()) == "lenet" ? models::lenet(images) : models::mlp(images, 256, 256);
+  const ModelBuilder model = task(GetParam()).model;
   const std::vector<std::int64_t> batches = {10, 3, 16};
   const auto one = train_on(model, "1", batches);
   ASSERT_TRUE(one.ok()) << one.status().to_string();

@@ -43,8 +43,6 @@ Status scale_shape(ShapeContext& c) {
   return ok_status();
 }
 
-std::optional<PartialInts> index_ints(const ShapeContext& c, int) { return PartialInts{c.attrs().get_int("index")}; }
-
 // Every shard brings tensors of the same shapes, in the same order.
 Status all_reduce_shape(ShapeContext& c) {
   const std::int64_t outputs = c.attrs().get_int("M"), inputs = c.attrs().get_int("N");
@@ -110,15 +108,6 @@ void define_collective(OpRegistry& ops) {
            .linear = Linear::kEach,
            .in_place = {{0, 0}},
            .host_inputs = {1}});
-  ops.add({.name = "_ShardIndex",
-           .doc = "Which logical shard of the batch its replica computes.",
-           .outputs = {"index: int32"},
-           .attrs = {"index: int >= 0 = 0"},
-           .shape = scalar_output,
-           .gradient = kNotDifferentiable,
-           .cost = free_cost,
-           .known_ints = index_ints,
-           .host_outputs = {0}});
   ops.add({.name = "_AllReduce",
            .doc = "Elementwise sums over the nodes of a group, one on each rank.",
            .inputs = {"values: N * T"},
@@ -145,8 +134,6 @@ Value batch_factor(Value x, const Ints& weights, std::int64_t index, DType dtype
 Value scale_or_zero(Value x, Value factor, std::string_view name) {
   return x.valid() ? x.graph().add("_ScaleOrZero", {x, factor}, {}, name) : x;
 }
-
-Value shard_index(Graph& graph, std::string_view name) { return graph.add("_ShardIndex", {}, {}, name); }
 
 std::vector<Value> all_reduce(const std::vector<Value>& values, const AllReduceSpec& spec, std::string_view name) {
   if (values.empty() || !values[0].valid()) return {};

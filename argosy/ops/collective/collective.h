@@ -22,8 +22,6 @@ Value batch_factor(Value x, const std::vector<std::int64_t>& weights, std::int64
                    std::string_view name = "batch_factor");
 // x * factor; zeros where the factor is 0, whatever x holds: the mean over no samples is NaN and weighs nothing.
 Value scale_or_zero(Value x, Value factor, std::string_view name = "scale_or_zero");
-// Which logical shard of the batch this is: 0 until a strategy replicates the node. What per-shard randomness mixes in.
-Value shard_index(Graph& graph, std::string_view name = "shard_index");
 
 // One rank's part in the elementwise sum over a group of `size` ranks, each on a device of its own. Nodes meet within
 // one step by `group`; a group has one node per rank. With `shards`, `values` holds the contributions of that many

@@ -120,19 +120,6 @@ Status scale_or_zero_kernel(KernelContext& c) {
   });
 }
 
-class ShardIndex final : public Kernel {
- public:
-  explicit ShardIndex(const KernelInit& init) : index_(static_cast<std::int32_t>(init.attrs.get_int("index"))) {}
-  Status run(KernelContext& c) override {
-    ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, {}));
-    *y->data<std::int32_t>() = index_;
-    return ok_status();
-  }
-
- private:
-  const std::int32_t index_;
-};
-
 template <typename K>
 Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
   return std::unique_ptr<Kernel>(std::make_unique<K>(init));
@@ -144,7 +131,6 @@ void add_kernels_cpu_collective(KernelRegistry& kernels) {
   kernels.add("_BatchShare", "cpu", make<BatchShare>);
   kernels.add("_BatchFactor", "cpu", make<BatchFactor>);
   kernels.add("_ScaleOrZero", "cpu", scale_or_zero_kernel);
-  kernels.add("_ShardIndex", "cpu", make<ShardIndex>);
   add_kernels_cpu_all_reduce(kernels);
 }
 

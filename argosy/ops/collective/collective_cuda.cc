@@ -32,7 +32,6 @@ void add_kernels_cuda_collective(KernelRegistry& kernels) {
   add_kernels_cuda_all_reduce(kernels);
   kernels.add("_BatchShare", "cuda", cuda::make_on_host);
   kernels.add("_BatchFactor", "cuda", cuda::make_on_host);
-  kernels.add("_ShardIndex", "cuda", cuda::make_on_host);
   kernels.add("_ScaleOrZero", "cuda", cuda::make_launching<scale_or_zero>, {{"T", cuda::kFloatingTypes}});
 }
 

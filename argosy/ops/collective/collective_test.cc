@@ -61,7 +61,6 @@ TEST(CollectiveOps, Cases) {
          .inputs = {Tensor::vector<float>({nan, 1}), Tensor::scalar(0.0f)},
          .expect = {Tensor::vector<float>({0, 0})},
          .check_gradient = false});
-  check({.op = "_ShardIndex", .attrs = {{"index", 3}}, .expect = {Tensor::scalar(std::int32_t{3})}});
 }
 
 TEST(CollectiveOps, SharesKnowTheirShapes) {

@@ -14,9 +14,10 @@ enum class Distribution {
   kTruncatedNormal,  // the same, drawn again until below 2 in size; element group g has stream blocks 256 g on
 };
 
-// REQUIRES: a floating dtype. `plain`: one block after the other with the standard library's functions, instead of a
-// vector of blocks at a time; results agree to the last digits.
-Status fill_random(const Tensor& to, Distribution distribution, const Philox& from, bool plain = false);
+// Elements `first` and on of what the stream gives. REQUIRES: a floating dtype. `plain`: one block after the other with
+// the standard library's functions, instead of a vector of blocks at a time; results agree to the last digits.
+Status fill_random(const Tensor& to, Distribution distribution, const Philox& from, bool plain = false,
+                   std::int64_t first = 0);
 // Integers low + word mod range; of 64 bits, out of two words. REQUIRES: int32, int64, uint32 or uint64; range > 0,
 // or 0 for all there are.
 Status fill_random_ints(const Tensor& to, std::uint64_t low, std::uint64_t range, const Philox& from);

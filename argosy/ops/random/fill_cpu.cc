@@ -161,33 +161,42 @@ struct Vectors {
   }
 };
 
-// Chunk by chunk over all groups; the last, which the tensor may cut short, by way of a buffer.
+// Elements `first` and on, chunk by chunk over all groups; the first and the last, which the tensor may cut, by way of
+// a buffer.
 template <typename T, typename Groups>
-void fill_groups(const Tensor& to, const Groups& groups) {
-  T* const values = to.data<T>();
-  const std::int64_t n = to.elements();
+void fill_groups(const Tensor& to, const Groups& groups, std::int64_t first = 0) {
+  T* values = to.data<T>();
+  std::int64_t n = to.elements(), group = first / kGroup<T>;
+  T cut[kGroup<T>];
+  if (const std::int64_t skipped = first % kGroup<T>; skipped > 0 && n > 0) {
+    groups(group, group + 1, cut);
+    const std::int64_t head = std::min(n, kGroup<T> - skipped);
+    std::copy_n(cut + skipped, head, values);
+    values += head;
+    n -= head;
+    ++group;
+  }
   const std::int64_t whole = n / kGroup<T>;
   parallel_for(whole, kGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t g = begin; g < end; g += kChunk) {
-      groups(g, std::min(g + kChunk, end), values + g * kGroup<T>);
+      groups(group + g, group + std::min(g + kChunk, end), values + g * kGroup<T>);
     }
   });
   if (whole * kGroup<T> < n) {
-    T last[kGroup<T>];
-    groups(whole, whole + 1, last);
-    std::copy_n(last, n - whole * kGroup<T>, values + whole * kGroup<T>);
+    groups(group + whole, group + whole + 1, cut);
+    std::copy_n(cut, n - whole * kGroup<T>, values + whole * kGroup<T>);
   }
 }
 
 }  // namespace
 
-Status fill_random(const Tensor& to, Distribution distribution, const Philox& from, bool plain) {
+Status fill_random(const Tensor& to, Distribution distribution, const Philox& from, bool plain, std::int64_t first) {
   if (to.dtype() == DType::kFloat32 && !plain) {
-    fill_groups<float>(to, Vectors{distribution, from});
+    fill_groups<float>(to, Vectors{distribution, from}, first);
     return ok_status();
   }
   return dispatch<FloatTypes>(to.dtype(), "random numbers", [&]<typename T>() {
-    fill_groups<T>(to, Plain<T>{distribution, from});
+    fill_groups<T>(to, Plain<T>{distribution, from}, first);
     return ok_status();
   });
 }

@@ -5,6 +5,7 @@
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/constant/constant.h"
+#include "argosy/ops/random/share.h"
 
 namespace argosy {
 
@@ -108,19 +109,30 @@ void define_random(OpRegistry& ops) {
     attrs.insert(attrs.begin(), seeds.begin(), seeds.end());
     return attrs;
   };
+  // And the op that draws one share of a batch (share.h).
+  const auto add_shared = [&](OpSpec spec) {
+    add(spec);
+    spec.name = kSharePrefix + spec.name;
+    spec.doc += " One share's of the batch's.";
+    spec.host_inputs.clear();
+    for (int i = 0; i <= static_cast<int>(spec.inputs.size()); ++i) spec.host_inputs.push_back(i);
+    spec.inputs.push_back("batch: B");  // its rows are counted: it does not have to travel
+    spec.attrs.insert(spec.attrs.end(), {"B: type", "index: int >= 0", "weights: list(int) >= 1", "rows: int >= 1"});
+    add(std::move(spec));
+  };
   constexpr std::pair<const char*, const char*> kStateful[] = {
       {"RandomUniform", "Uniform in [0, 1)."},
       {"RandomStandardNormal", "Normal, mean 0 and deviation 1."},
       {"TruncatedNormal", "Standard normal, drawn again beyond two deviations."}};
   for (const auto& [name, doc] : kStateful) {
-    add({.name = name,
-         .doc = doc,
-         .inputs = {"shape: T"},
-         .outputs = {"output: dtype"},
-         .attrs = with_seeds({"dtype: " + dtypes, "T: index"}),
-         .shape = shaped,
-         .stateful = true,
-         .host_inputs = {0}});
+    add_shared({.name = name,
+                .doc = doc,
+                .inputs = {"shape: T"},
+                .outputs = {"output: dtype"},
+                .attrs = with_seeds({"dtype: " + dtypes, "T: index"}),
+                .shape = shaped,
+                .stateful = true,
+                .host_inputs = {0}});
   }
   add({.name = "RandomUniformInt",
        .doc = "Integers in [minval, maxval).",
@@ -154,20 +166,20 @@ void define_random(OpRegistry& ops) {
       {"StatelessRandomNormal", "Standard normal, from a seed of two integers."},
       {"StatelessTruncatedNormal", "Standard normal, drawn again beyond two deviations, from a seed of two integers."}};
   for (const auto& [name, doc] : kStateless) {
-    add({.name = name,
-         .doc = doc,
-         .inputs = {"shape: T", "seed: Tseed"},
-         .outputs = {"output: dtype"},
-         .attrs = {"dtype: " + dtypes + " = float", "T: index = int32", "Tseed: index = int64"},
-         .shape = seeded_shape,
-         .host_inputs = {0, 1}});
-    add({.name = std::string(name) + "V2",
-         .doc = doc,
-         .inputs = {"shape: Tshape", "key: uint64", "counter: uint64", "alg: int32"},
-         .outputs = {"output: dtype"},
-         .attrs = {"dtype: " + dtypes + " = float", "Tshape: index = int32"},
-         .shape = keyed_shape,
-         .host_inputs = {0, 3}});
+    add_shared({.name = name,
+                .doc = doc,
+                .inputs = {"shape: T", "seed: Tseed"},
+                .outputs = {"output: dtype"},
+                .attrs = {"dtype: " + dtypes + " = float", "T: index = int32", "Tseed: index = int64"},
+                .shape = seeded_shape,
+                .host_inputs = {0, 1}});
+    add_shared({.name = std::string(name) + "V2",
+                .doc = doc,
+                .inputs = {"shape: Tshape", "key: uint64", "counter: uint64", "alg: int32"},
+                .outputs = {"output: dtype"},
+                .attrs = {"dtype: " + dtypes + " = float", "Tshape: index = int32"},
+                .shape = keyed_shape,
+                .host_inputs = {0, 3}});
   }
   add({.name = "StatelessRandomUniformInt",
        .doc = "Integers in [minval, maxval), from a seed of two integers.",

@@ -6,6 +6,7 @@
 namespace argosy {
 
 void add_stateless_random(KernelRegistry& kernels);  // stateless_cpu.cc
+void add_shares_of_random(KernelRegistry& kernels);  // share_cpu.cc
 
 Result<Shape> random_shape(const Tensor& t) {
   if (t.shape().rank() != 1)
@@ -32,9 +33,6 @@ Result<IntRange> int_range(const Tensor& low, const Tensor& high) {
 }
 
 namespace {
-
-// TensorFlow sets this many blocks aside per output element, whatever is used of them.
-constexpr std::uint64_t kBlocksPerElement = 256;
 
 // State is the kernel's own, guarded by itself.
 template <Distribution kDistribution, bool kPlain>
@@ -131,6 +129,7 @@ void add_kernels_cpu_random(KernelRegistry& kernels) {
   kernels.add("RandomShuffle", "cpu", RandomShuffle::make);
   kernels.add("Multinomial", "cpu", Multinomial::make);
   add_stateless_random(kernels);
+  add_shares_of_random(kernels);
 }
 
 }  // namespace argosy

@@ -2,6 +2,7 @@
 #include "argosy/ops/launching.h"
 #include "argosy/ops/random/fill.h"
 #include "argosy/ops/random/sample.h"
+#include "argosy/ops/random/share.h"
 
 namespace argosy {
 
@@ -14,15 +15,14 @@ struct Stream {
 };
 
 constexpr const char* kNames[] = {"random_uniform_", "random_normal_", "random_truncated_"};  // by Distribution
-// TensorFlow sets this many blocks aside per output element, whatever is used of them.
-constexpr std::uint64_t kBlocksPerElement = 256;
 
-Status fill(KernelContext& c, Tensor& y, Distribution distribution, const Philox& from) {
+Status fill(KernelContext& c, Tensor& y, Distribution distribution, const Philox& from, std::int64_t first = 0) {
   const std::int64_t n = y.elements(), group = y.dtype() == DType::kFloat64 ? 2 : 4;
   const Stream stream{{from.key()[0], from.key()[1]},
                       {from.counter()[0], from.counter()[1], from.counter()[2], from.counter()[3]}};
   const std::string kernel = str_cat(kNames[static_cast<int>(distribution)], cuda::type_suffix(y.dtype()));
-  return cuda::launch(c, {"random", kernel}, cuda::grid_for((n + group - 1) / group), n, y.raw(), stream);
+  return cuda::launch(c, {"random", kernel}, cuda::grid_for((first % group + n + group - 1) / group), first, n, y.raw(),
+                      stream);
 }
 
 template <Distribution kDistribution>
@@ -52,17 +52,45 @@ Status stateless(KernelContext& c) {
   return fill(c, *y, kDistribution, from);
 }
 
+template <Distribution kDistribution>
+class ShareOfRandom final : public Kernel {
+ public:
+  explicit ShareOfRandom(const AttrMap& attrs) : draws_(attrs) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    return std::unique_ptr<Kernel>(std::make_unique<ShareOfRandom>(init.attrs));
+  }
+  bool repeatable() const override { return false; }
+  Status run(KernelContext& c) override {
+    ARGOSY_ASSIGN_OR_RETURN(const ShareDraw draw, draws_.next(c));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, draw.shape));
+    return fill(c, *y, kDistribution, draw.from, draw.first);
+  }
+
+ private:
+  ShareDraws draws_;
+};
+
 }  // namespace
 
 void add_kernels_cuda_random(KernelRegistry& kernels) {
   using enum Distribution;
   const std::vector<KernelTypes> floats = {{"dtype", cuda::kFloatingTypes}};
+  const auto share = [](const char* of) { return std::string(kSharePrefix) + of; };
   kernels.add("RandomUniform", "cuda", Random<kUniform>::make, floats);
   kernels.add("RandomStandardNormal", "cuda", Random<kNormal>::make, floats);
   kernels.add("TruncatedNormal", "cuda", Random<kTruncatedNormal>::make, floats);
   kernels.add("StatelessRandomUniform", "cuda", cuda::make_launching<stateless<kUniform>>, floats);
   kernels.add("StatelessRandomNormal", "cuda", cuda::make_launching<stateless<kNormal>>, floats);
   kernels.add("StatelessTruncatedNormal", "cuda", cuda::make_launching<stateless<kTruncatedNormal>>, floats);
+  for (const char* of : {"RandomUniform", "StatelessRandomUniform", "StatelessRandomUniformV2"}) {
+    kernels.add(share(of), "cuda", ShareOfRandom<kUniform>::make, floats);
+  }
+  for (const char* of : {"RandomStandardNormal", "StatelessRandomNormal", "StatelessRandomNormalV2"}) {
+    kernels.add(share(of), "cuda", ShareOfRandom<kNormal>::make, floats);
+  }
+  for (const char* of : {"TruncatedNormal", "StatelessTruncatedNormal", "StatelessTruncatedNormalV2"}) {
+    kernels.add(share(of), "cuda", ShareOfRandom<kTruncatedNormal>::make, floats);
+  }
 }
 
 }  // namespace argosy

@@ -78,21 +78,34 @@ struct Words<bf16> : Words<f32> {
   }
 };
 
+// Elements [first, first + n) of what the stream gives.
+struct Part {
+  i64 first, n;
+
+  // The first group of this thread that has any of them, of so many elements.
+  ARGOSY_DEVICE i64 group(int elements) const { return first / elements + first_index(); }
+  ARGOSY_DEVICE bool reaches(i64 element) const { return element < first + n; }
+  template <typename T, typename V>
+  ARGOSY_DEVICE void put(T* to, i64 element, V value) const {
+    if (element >= first && element < first + n) store(to, element - first, value);
+  }
+};
+
 template <typename T>
-ARGOSY_DEVICE void uniform(i64 n, T* to, const Stream& from) {
+ARGOSY_DEVICE void uniform(const Part& part, T* to, const Stream& from) {
   constexpr int kGroup = Words<T>::kGroup;
-  for (i64 g = first_index(); g * kGroup < n; g += index_step()) {
+  for (i64 g = part.group(kGroup); part.reaches(g * kGroup); g += index_step()) {
     Stream at = from;
     at.skip(static_cast<u64>(g));
     u32 words[4];
     at.next(words);
-    for (int i = 0; i < kGroup && g * kGroup + i < n; ++i) store(to, g * kGroup + i, Words<T>::uniform(words, i));
+    for (int i = 0; i < kGroup; ++i) part.put(to, g * kGroup + i, Words<T>::uniform(words, i));
   }
 }
 template <typename T>
-ARGOSY_DEVICE void normal(i64 n, T* to, const Stream& from) {
+ARGOSY_DEVICE void normal(const Part& part, T* to, const Stream& from) {
   constexpr int kGroup = Words<T>::kGroup;
-  for (i64 g = first_index(); g * kGroup < n; g += index_step()) {
+  for (i64 g = part.group(kGroup); part.reaches(g * kGroup); g += index_step()) {
     Stream at = from;
     at.skip(static_cast<u64>(g));
     u32 words[4];
@@ -100,15 +113,15 @@ ARGOSY_DEVICE void normal(i64 n, T* to, const Stream& from) {
     for (int i = 0; i < kGroup; i += 2) {
       Compute<T> pair[2];
       Words<T>::normal(words + i, pair);
-      for (int k = 0; k < 2 && g * kGroup + i + k < n; ++k) store(to, g * kGroup + i + k, pair[k]);
+      for (int k = 0; k < 2; ++k) part.put(to, g * kGroup + i + k, pair[k]);
     }
   }
 }
 // Drawn again until below 2 in size; group g has stream blocks 64 kGroup g on.
 template <typename T>
-ARGOSY_DEVICE void truncated(i64 n, T* to, const Stream& from) {
+ARGOSY_DEVICE void truncated(const Part& part, T* to, const Stream& from) {
   constexpr int kGroup = Words<T>::kGroup, kWords = Words<T>::kWords;
-  for (i64 g = first_index(); g * kGroup < n; g += index_step()) {
+  for (i64 g = part.group(kGroup); part.reaches(g * kGroup); g += index_step()) {
     Stream at = from;
     at.skip(static_cast<u64>(g) * 64 * kGroup);
     int have = 0;
@@ -120,7 +133,7 @@ ARGOSY_DEVICE void truncated(i64 n, T* to, const Stream& from) {
         Words<T>::normal(words + w, pair);
         for (int k = 0; k < 2; ++k) {
           if (have >= kGroup || !(pair[k] < Compute<T>(2) && pair[k] > Compute<T>(-2))) continue;
-          if (g * kGroup + have < n) store(to, g * kGroup + have, pair[k]);
+          part.put(to, g * kGroup + have, pair[k]);
           ++have;
         }
       }
@@ -128,10 +141,10 @@ ARGOSY_DEVICE void truncated(i64 n, T* to, const Stream& from) {
   }
 }
 
-#define ARGOSY_RANDOM(T)                                                                 \
-  ARGOSY_KERNEL(random_uniform_##T, i64 n, T* to, Stream from) { uniform(n, to, from); } \
-  ARGOSY_KERNEL(random_normal_##T, i64 n, T* to, Stream from) { normal(n, to, from); }   \
-  ARGOSY_KERNEL(random_truncated_##T, i64 n, T* to, Stream from) { truncated(n, to, from); }
+#define ARGOSY_RANDOM(T)                                                                                         \
+  ARGOSY_KERNEL(random_uniform_##T, i64 first, i64 n, T* to, Stream from) { uniform(Part{first, n}, to, from); } \
+  ARGOSY_KERNEL(random_normal_##T, i64 first, i64 n, T* to, Stream from) { normal(Part{first, n}, to, from); }   \
+  ARGOSY_KERNEL(random_truncated_##T, i64 first, i64 n, T* to, Stream from) { truncated(Part{first, n}, to, from); }
 ARGOSY_RANDOM(f32)
 ARGOSY_RANDOM(f64)
 ARGOSY_RANDOM(f16)

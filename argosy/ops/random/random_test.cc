@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 
+#include "argosy/ops/collective/batch_share.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
@@ -201,6 +203,96 @@ TEST(RandomOps, StateMovesOn) {
       difference(runs("Multinomial", seeds, {Tensor::of<float>({2, 3}, {0, 1, 2, 3, 0, 0}), Tensor::scalar(5)}, 2)[1],
                  Tensor::of<std::int64_t>({2, 5}, {2, 1, 1, 1, 2, 0, 0, 0, 0, 0}), 0),
       "");
+}
+
+struct ShareOp {
+  const char* name;
+  std::vector<Tensor> seed;  // inputs after the shape
+  AttrMap attrs;
+};
+const std::vector<ShareOp> kShareOps = {
+    {"RandomUniform", {}, {{"seed", 3}, {"seed2", 4}}},
+    {"RandomStandardNormal", {}, {{"seed", 3}, {"seed2", 4}}},
+    {"TruncatedNormal", {}, {{"seed", 3}, {"seed2", 4}}},
+    {"StatelessRandomUniform", {longs({5, 6})}, {}},
+    {"StatelessRandomNormal", {longs({5, 6})}, {}},
+    {"StatelessTruncatedNormal", {longs({5, 6})}, {}},
+    {"StatelessRandomUniformV2",
+     {Tensor::vector<std::uint64_t>({1}), Tensor::vector<std::uint64_t>({1, 2}), Tensor::scalar(1)},
+     {}},
+    {"StatelessRandomNormalV2",
+     {Tensor::vector<std::uint64_t>({1}), Tensor::vector<std::uint64_t>({1, 2}), Tensor::scalar(1)},
+     {}},
+    {"StatelessTruncatedNormalV2",
+     {Tensor::vector<std::uint64_t>({1}), Tensor::vector<std::uint64_t>({1, 2}), Tensor::scalar(1)},
+     {}}};
+
+// Two runs of each share, laid one after the other: two runs of the whole batch. Rows of 1 to 6 numbers begin anywhere
+// in a block of the stream.
+TEST(RandomOps, SharesOfABatchDrawWhatTheBatchDraws) {
+  using Ints = std::vector<std::int64_t>;
+  for (const ShareOp& op : kShareOps) {
+    for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kFloat16}) {
+      for (const Ints& weights : {Ints{1}, Ints{1, 1}, Ints{3, 1, 2}, Ints{1, 1, 1, 1, 1, 1, 1, 1}}) {
+        for (const auto& [batch, rows, width] : {std::array{7, 1, 1}, {7, 2, 3}, {5, 1, 1501}, {2, 3, 2}, {0, 1, 2}}) {
+          SCOPED_TRACE(str_cat(op.name, " ", dtype_name(dtype), " ", weights.size(), " shares of ", batch, " by ", rows,
+                               " by ", width));
+          const auto inputs = [&](std::int64_t examples) {
+            std::vector<Tensor> all = op.seed;
+            all.insert(all.begin(), longs({examples * rows, width}));
+            return all;
+          };
+          AttrMap attrs = op.attrs;
+          attrs.set("dtype", dtype);
+          const auto whole = runs(op.name, attrs, inputs(batch), 2);
+          attrs.set("weights", weights);
+          attrs.set("rows", std::int64_t{rows});
+          std::int64_t first = 0;
+          for (std::size_t s = 0; s < weights.size(); ++s) {
+            const auto mine = batch_share(batch, weights, static_cast<std::int64_t>(s)).value();
+            attrs.set("index", static_cast<std::int64_t>(s));
+            std::vector<Tensor> asked = inputs(mine.second - mine.first);
+            asked.push_back(Tensor::zeros(DType::kBool, {batch, 2}));
+            const auto share = runs(str_cat("_Share", op.name).c_str(), attrs, asked, 2);
+            for (int run = 0; run < 2; ++run) {
+              EXPECT_EQ(difference(share[run], whole[run].rows(mine.first * rows, mine.second * rows), 0), "") << s;
+            }
+            first = mine.second;
+            if (batch == 7 && s == 1) {
+              check({.op = str_cat("_Share", op.name),
+                     .inputs = asked,
+                     .attrs = attrs,
+                     .expect = {whole[0].rows(mine.first * rows, mine.second * rows)},
+                     .tolerance = 3e-6,
+                     .other_dtypes = false});
+            }
+          }
+          EXPECT_EQ(first, batch);
+        }
+      }
+    }
+  }
+}
+
+TEST(RandomOps, SharesAskForTheirRowsAlone) {
+  const AttrMap attrs = {
+      {"dtype", DType::kFloat32}, {"weights", std::vector<std::int64_t>{1, 1}}, {"index", 1}, {"rows", 2}};
+  const OpDef& op = *builtin_ops().find("_ShareStatelessRandomUniform");
+  const Tensor batch = Tensor::zeros(DType::kFloat32, {5});
+  const auto of = [&](const Tensor& shape, const Tensor& x) {
+    return evaluate_op(op, attrs, {shape, longs({1, 2}), x});
+  };
+  EXPECT_TRUE(of(longs({4, 3}), batch).ok());
+  EXPECT_EQ(of(longs({6, 3}), batch).status().message(),
+            "random numbers of shape [6,3] asked for by a share of 2 examples with 2 rows each");
+  EXPECT_FALSE(of(longs({}), batch).ok());
+  EXPECT_FALSE(of(longs({4}), Tensor::scalar(1.0f)).ok());
+  EXPECT_EQ(of(longs({4}), Tensor::zeros(DType::kBool, {1, 0})).status().code(), Code::kInvalidArgument);
+  // The share's numbers are few enough, the batch's are not.
+  AttrMap last = attrs;
+  last.set("weights", std::vector<std::int64_t>{1LL << 40, 1});
+  last.set("rows", std::int64_t{1} << 62);
+  EXPECT_FALSE(evaluate_op(op, last, {longs({0}), longs({1, 2}), batch}).ok());
 }
 
 TEST(RandomOps, SeedsAsTensorFlowDerivesThem) {

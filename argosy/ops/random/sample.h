@@ -6,6 +6,9 @@
 
 namespace argosy {
 
+// TensorFlow sets this many blocks of a stateful op's stream aside per output element, whatever is used of them.
+inline constexpr std::uint64_t kBlocksPerElement = 256;
+
 // A vector of sizes.
 Result<Shape> random_shape(const Tensor& t);
 

@@ -1,0 +1,77 @@
+#include "argosy/ops/random/share.h"
+
+#include "argosy/base/checked.h"
+#include "argosy/ops/collective/batch_share.h"
+#include "argosy/ops/random/fill.h"
+#include "argosy/ops/random/sample.h"
+
+namespace argosy {
+
+ShareDraws::ShareDraws(const AttrMap& attrs)
+    : weights_(attrs.get<std::vector<std::int64_t>>("weights")),
+      index_(attrs.get_int("index")),
+      rows_(attrs.get_int("rows")) {
+  if (attrs.find("seed") != nullptr) generator_.emplace(attrs.get_int("seed"), attrs.get_int("seed2"));
+}
+
+Result<ShareDraw> ShareDraws::next(KernelContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const Shape shape, random_shape(c.input(0)));
+  const Tensor& batch = c.input(c.num_inputs() - 1);
+  if (batch.shape().rank() == 0) return invalid_argument("a scalar has no rows to share");
+  ARGOSY_ASSIGN_OR_RETURN(const auto share, batch_share(batch.shape()[0], weights_, index_));
+  const std::int64_t examples = share.second - share.first;
+  if (shape.rank() == 0 || shape[0] != checked_mul(examples, rows_)) {
+    return invalid_argument("random numbers of shape ", shape, " asked for by a share of ", examples, " examples with ",
+                            rows_, " rows each");
+  }
+  std::optional<std::int64_t> each = rows_;  // elements of an example
+  for (int i = 1; i < shape.rank() && each; ++i) each = checked_mul(*each, shape[i]);
+  const auto whole = each ? checked_mul(batch.shape()[0], *each) : std::nullopt;
+  if (!whole) return invalid_argument("too many random numbers for a batch of ", batch.shape()[0], " examples");
+  const std::int64_t first = share.first * *each;
+  if (generator_) {
+    return ShareDraw{shape, first, generator_->reserve(static_cast<std::uint64_t>(*whole) * kBlocksPerElement)};
+  }
+  const bool keyed = c.num_inputs() == 5;
+  ARGOSY_ASSIGN_OR_RETURN(const Philox from,
+                          keyed ? keyed_stream(c.input(1), c.input(2), c.input(3)) : seeded_stream(c.input(1)));
+  return ShareDraw{shape, first, from};
+}
+
+namespace {
+
+template <Distribution kDistribution, bool kPlain>
+class ShareOfRandom final : public Kernel {
+ public:
+  explicit ShareOfRandom(const AttrMap& attrs) : draws_(attrs) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    return std::unique_ptr<Kernel>(std::make_unique<ShareOfRandom>(init.attrs));
+  }
+  Status run(KernelContext& c) override {
+    ARGOSY_ASSIGN_OR_RETURN(const ShareDraw draw, draws_.next(c));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, draw.shape));
+    return fill_random(*y, kDistribution, draw.from, kPlain, draw.first);
+  }
+
+ private:
+  ShareDraws draws_;
+};
+
+template <Distribution kDistribution>
+void add(KernelRegistry& kernels, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    kernels.add(kSharePrefix + name, "cpu", ShareOfRandom<kDistribution, false>::make);
+    kernels.add(kSharePrefix + name, "cpu", ShareOfRandom<kDistribution, true>::make);
+  }
+}
+
+}  // namespace
+
+void add_shares_of_random(KernelRegistry& kernels) {
+  using enum Distribution;
+  add<kUniform>(kernels, {"RandomUniform", "StatelessRandomUniform", "StatelessRandomUniformV2"});
+  add<kNormal>(kernels, {"RandomStandardNormal", "StatelessRandomNormal", "StatelessRandomNormalV2"});
+  add<kTruncatedNormal>(kernels, {"TruncatedNormal", "StatelessTruncatedNormal", "StatelessTruncatedNormalV2"});
+}
+
+}  // namespace argosy
