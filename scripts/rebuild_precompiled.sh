@@ -10,7 +10,9 @@ for argument in "$@"; do
   previous=$argument
 done
 rm -f -- "$output" "$output.sum"
-"$@" || exit
+# The compiler knows by their whole text which headers it has read: one with another comment is another header, which
+# only a look at the preprocessed text with its comments tells ccache.
+CCACHE_COMMENTS=1 CCACHE_NODIRECT=1 "$@" || exit
 case $output in
   *.gch | *.pch) sha256sum <"$output" >"$output.sum" ;;
 esac

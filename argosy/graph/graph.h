@@ -149,8 +149,8 @@ class Graph {
     std::vector<Use> uses_;
   };
   Uses consumers() const;
-  // Every node after all it depends on, as they were added where that is such an order; edges that close a loop (out of
-  // NextIteration) do not count.
+  // Every node after all it depends on; else as they were added, what a node waits for drawn forward to just before it.
+  // Edges that close a loop (out of NextIteration) do not count.
   // INVALID_ARGUMENT naming a node on a cycle otherwise.
   Result<std::vector<NodeId>> topological_order() const;
 

@@ -113,46 +113,4 @@ Graph::Uses Graph::consumers() const {
   return uses;
 }
 
-Result<std::vector<NodeId>> Graph::topological_order() const {
-  // Graphs are mostly built in such an order, and a look at what each node reads tells.
-  const auto comes_before = [&](NodeId from, std::int32_t i) {
-    return from.index < i || nodes_[from.index].op->closes_loop;
-  };
-  bool in_order = true;
-  for (std::int32_t i = 0; i < size() && in_order; ++i) {
-    const Node& n = nodes_[i];
-    in_order = std::all_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint e) { return comes_before(e.node, i); }) &&
-               std::all_of(n.controls.begin(), n.controls.end(), [&](NodeId c) { return comes_before(c, i); });
-  }
-  std::vector<NodeId> order;
-  order.reserve(nodes_.size());
-  if (in_order) {
-    for (std::int32_t i = 0; i < size(); ++i) order.push_back(NodeId{i});
-    return order;
-  }
-  const Uses uses = consumers();
-  std::vector<std::int32_t> pending(nodes_.size(), 0);
-  std::vector<char> closes(nodes_.size(), 0);
-  for (std::int32_t i = 0; i < size(); ++i) {
-    closes[i] = nodes_[i].op->closes_loop ? 1 : 0;
-    if (closes[i] != 0) continue;
-    for (const Use& use : uses[i]) ++pending[use.node.index];
-  }
-  for (std::int32_t i = 0; i < size(); ++i) {
-    if (pending[i] == 0) order.push_back(NodeId{i});
-  }
-  for (std::size_t at = 0; at < order.size(); ++at) {
-    if (closes[order[at].index] != 0) continue;
-    for (const Use& use : uses[order[at].index]) {
-      if (--pending[use.node.index] == 0) order.push_back(use.node);
-    }
-  }
-  if (order.size() < nodes_.size()) {
-    const auto stuck = std::find_if(pending.begin(), pending.end(), [](std::int32_t n) { return n > 0; });
-    return invalid_argument("the graph has a cycle through node '", nodes_[stuck - pending.begin()].name, "'")
-        .with_id("ARG-GRAPH-004");
-  }
-  return order;
-}
-
 }  // namespace argosy

@@ -102,6 +102,37 @@ TEST(Graph, FindsCycles) {
 }
 
 //  x ──► sq = x*x ──► y = sq*x        dy/dx = sq·1 + 2·x·x : three contributions, one AddN
+std::vector<std::string> names_in_order(const Graph& g) {
+  std::vector<std::string> names;
+  const auto order = g.topological_order();
+  EXPECT_TRUE(order.ok()) << order.status().to_string();
+  for (const NodeId id : order.value_or({})) names.push_back(g.node(id).name);
+  return names;
+}
+
+// As passes leave a graph: what replaces a node stands at the end.
+TEST(Graph, TheOrderIsThatOfBuildingWithWhatIsNeededDrawnForward) {
+  const OpRegistry ops = toy_ops();
+  Graph g(ops);
+  const auto source = [&](const char* name) { return g.add("Source", {}, {}, name); };
+  const auto square = [&](const char* name, Value x) { return g.add("Mul", {x, x}, {}, name); };
+  const auto read = [&](Value reader, Value x) {
+    for (const int i : {0, 1}) g.set_input(reader.node(), i, x.endpoint());
+  };
+  const Value a = source("a"), b = square("b", a), c = square("c", a), d = square("d", c);
+  source("end");
+  EXPECT_THAT(names_in_order(g), testing::ElementsAre("a", "b", "c", "d", "end"));
+  read(b, square("of_b", a));
+  read(d, square("of_d", c));
+  EXPECT_THAT(names_in_order(g), testing::ElementsAre("a", "of_b", "b", "c", "of_d", "d", "end"));
+  // One that waits for many: they come in their own order, not in that in which it names them.
+  const Value first = square("first", a), second = square("second", first), third = square("third", a);
+  for (const Value v : {third, second}) g.add_control_input(c.node(), v.node());
+  EXPECT_THAT(names_in_order(g),
+              testing::ElementsAre("a", "of_b", "b", "first", "second", "third", "c", "of_d", "d", "end"));
+  ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+}
+
 TEST(Gradients, SumsEveryUse) {
   const OpRegistry ops = toy_ops();
   Graph g(ops);

@@ -96,6 +96,18 @@ class Compiler {
                                        [](const ArgDef& a) { return a.dtype == DType::kResource; });
   }
 
+  // What it gives is read by nobody, or small.
+  bool light(std::size_t i) const {
+    constexpr std::size_t kSmall = 256;
+    const Item& item = step_.items[i];
+    for (int o = 0; o < item.num_outputs; ++o) {
+      const SlotSpec& slot = step_.slots[item.first_output + o];
+      const bool small = slot.shape.is_full() && slot.bytes <= kSmall;
+      if (!small && !items_.readers[item.first_output + o].empty()) return false;
+    }
+    return item.num_inputs > 0;
+  }
+
   // Everyone who sees the memory of a variable through this slot: readers of the slot and of every view made from it.
   // What a loop hands round comes by again.
   void collect_users(std::int32_t slot, std::vector<std::int32_t>& users) const {
@@ -119,6 +131,7 @@ class Compiler {
     for (std::size_t i = 0; i < list.size(); ++i) {
       list[i] = {.device = step_.items[i].device,
                  .async = step_.items[i].async,
+                 .light = light(i),
                  .late = late[i] != 0,
                  .after = items_.after[i],
                  .group = groups_[i]};

@@ -11,7 +11,7 @@ namespace argosy {
 namespace {
 
 // Lower runs first.
-enum Urgency : int { kStart = 0, kOrdinary = 1, kWaits = 2, kLate = 3 };
+enum Urgency : int { kStart, kLight, kOrdinary, kWaits, kLate };
 
 struct Ready {
   int urgency;
@@ -76,7 +76,7 @@ class Scheduler {
     const bool waits = std::any_of(item.after.begin(), item.after.end(),
                                    [&](std::int32_t b) { return items_[b].async || items_[b].device != item.device; });
     if (item.late) return kLate;
-    return waits ? kWaits : kOrdinary;
+    return waits ? kWaits : item.light ? kLight : kOrdinary;
   }
 
   void offer(std::int32_t i) {

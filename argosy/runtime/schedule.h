@@ -2,9 +2,9 @@
 //
 // One global topological order is built by asking the devices in turn (so that equal replicas advance in step), each
 // offering its most urgent ready item: collectives and other asynchronous items first (the sooner they start, the more
-// they overlap), then ordinary items in the order the graph was built, then items that wait for asynchronous ones.
-// Members of a collective group leave together, so every rank starts its groups in the same order and none waits for
-// ever.
+// they overlap), then light ones (an update: what it reads may go; a scalar: it takes no room, and lets others go on),
+// then ordinary items in the order the graph was built, then items that wait for asynchronous ones. Members of a
+// collective group leave together, so every rank starts its groups in the same order and none waits for ever.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,7 @@ namespace argosy {
 struct ScheduleItem {
   int device = 0;
   bool async = false;
+  bool light = false;                        // nothing, or next to nothing, has to be kept of what it gives
   bool late = false;                         // a writer: as late as can be, so that readers come first
   std::span<const std::int32_t> after = {};  // items that must come before
   std::string_view group = {};               // collective group; "" = none

@@ -143,7 +143,11 @@ class Runner {
       losses.push_back(m.model.loss);
       targets.push_back(m.train.run);
     }
-    const auto forecast = [&](std::int64_t batch) { return session.forecast(feed_shapes(batch), losses, targets); };
+    ARGOSY_ASSIGN_OR_RETURN(const auto first_values, session.forecast({}, {}, {fleet_.initializer}));
+    const auto forecast = [&](std::int64_t batch) -> Result<std::vector<MemoryForecast>> {
+      ARGOSY_ASSIGN_OR_RETURN(auto step, session.forecast(feed_shapes(batch), losses, targets));
+      return larger_by_device(std::move(step), first_values);
+    };
     ARGOSY_RETURN_IF_ERROR(check_memory(session.machine(), forecast, options_.batch));
     ARGOSY_ASSIGN_OR_RETURN(const auto forecasts, forecast(options_.batch));
     for (const MemoryForecast& f : forecasts)

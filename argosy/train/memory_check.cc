@@ -9,7 +9,7 @@ namespace {
 
 struct Shortage {
   MemoryForecast forecast;
-  std::uint64_t limit = 0;
+  std::uint64_t limit = 0, cap = 0;  // what the step may take of all
 };
 
 // The device that lacks most.
@@ -20,9 +20,10 @@ Result<std::optional<Shortage>> shortage(const Machine& machine, const ForecastO
     const int d = machine.find(f.device);
     if (d < 0) continue;
     // A little is left for what lives beside this step: other steps' arenas, rounding.
-    const std::uint64_t limit = machine.device(d).spec().memory_limit_bytes / 100 * 95;
+    const std::uint64_t cap = machine.device(d).spec().memory_limit_bytes, limit = cap / 100 * 95;
     if (limit == 0 || f.total_bytes() <= limit) continue;
-    if (!worst || f.total_bytes() - limit > worst->forecast.total_bytes() - worst->limit) worst = Shortage{f, limit};
+    if (!worst || f.total_bytes() - limit > worst->forecast.total_bytes() - worst->limit)
+      worst = Shortage{f, limit, cap};
   }
   return worst;
 }
@@ -57,9 +58,10 @@ Status check_memory(const Machine& machine, const ForecastOfBatch& forecast, std
   std::vector<std::string> largest;
   for (const MemoryForecast::Tensor& t : f.largest) largest.push_back(str_cat(t.node, " ", format_bytes(t.bytes)));
   return resource_exhausted("batch ", batch, " does not fit: ", f.device.short_string(), " needs ",
-                            format_bytes(f.total_bytes()), " of its ", format_bytes(lacking->limit), " (variables ",
-                            format_bytes(f.variable_bytes), ", activations and gradients ", format_bytes(f.arena_bytes),
-                            ", constants ", format_bytes(f.constant_bytes), ", other ", format_bytes(f.dynamic_bytes),
+                            format_bytes(f.total_bytes()), " and may take ", format_bytes(lacking->limit), " of its ",
+                            format_bytes(lacking->cap), " (variables ", format_bytes(f.variable_bytes),
+                            ", activations and gradients ", format_bytes(f.arena_bytes), ", constants ",
+                            format_bytes(f.constant_bytes), ", other ", format_bytes(f.dynamic_bytes),
                             "; largest at the peak: ", str_join(largest), ")")
       .with_id("ARG-MEM-002")
       .with_next(best > 0 ? str_cat("--batch ", best, ", the largest that fits")

@@ -208,7 +208,26 @@ StepSignature Program::signature(std::int64_t batch) {
 Result<std::vector<MemoryForecast>> Program::forecast(std::int64_t batch) {
   std::vector<Value> targets;
   if (built_.train.run.valid()) targets.push_back(parallel_.target(built_.train.run));
-  return session_->forecast(feed_shapes(batch), {loss_}, targets);
+  ARGOSY_ASSIGN_OR_RETURN(auto step, session_->forecast(feed_shapes(batch), {loss_}, targets));
+  if (targets.empty()) return step;
+  if (!first_values_) {
+    Session once(parallel_.graph(), {.machine = machine_, .trace_path = ""});
+    ARGOSY_ASSIGN_OR_RETURN(first_values_, once.forecast({}, {}, {parallel_.target(built_.initializer)}));
+  }
+  return larger_by_device(std::move(step), *first_values_);
+}
+
+std::vector<MemoryForecast> larger_by_device(std::vector<MemoryForecast> one, std::span<const MemoryForecast> other) {
+  for (const MemoryForecast& f : other) {
+    const auto same =
+        std::find_if(one.begin(), one.end(), [&](const MemoryForecast& o) { return o.device == f.device; });
+    if (same == one.end()) {
+      one.push_back(f);
+    } else if (f.total_bytes() > same->total_bytes()) {
+      *same = f;
+    }
+  }
+  return one;
 }
 
 Result<PlacementReport> Program::placement(std::int64_t batch) {

@@ -59,6 +59,7 @@ class Program {
   // The model's pictures of these examples, in order.
   Result<std::vector<Tensor>> pictures(std::span<const Tensor> feeds);
 
+  // What a step of so many examples takes on each device; or drawing the first values, where that takes more.
   Result<std::vector<MemoryForecast>> forecast(std::int64_t batch);
   Result<PlacementReport> placement(std::int64_t batch);
 
@@ -87,7 +88,11 @@ class Program {
   std::vector<std::vector<Value>> mirrored_;  // by device
   std::vector<std::string> mirrored_names_;
   std::vector<std::unique_ptr<Session::Callable>> mirrors_;
+  std::optional<std::vector<MemoryForecast>> first_values_;
 };
+
+// By device, the forecast of two that takes more.
+std::vector<MemoryForecast> larger_by_device(std::vector<MemoryForecast> one, std::span<const MemoryForecast> other);
 
 // Which component of the dataset feeds each input, by name. INVALID_ARGUMENT names what does not fit.
 Result<std::vector<std::size_t>> match_inputs(const std::vector<Layers::Input>& inputs, const data::Dataset& dataset);
