@@ -44,7 +44,7 @@ BAD = [
     ("train transformer --data {s}", 2, ["--data does nothing for transformer"]),
     ("train ensemble --checkpoint-dir {s}/c", 2, ["--checkpoint-dir does nothing for ensemble"]),
     ("train ensemble --no-verdict", 2, ["--no-verdict does nothing for ensemble"]),
-    ("train ensemble --emulate gpu:30MiB", 4, ["does not fit", "--batch"]),
+    ("train ensemble --emulate gpu:30MiB", 4, ["does not fit", "--mem"]),
     ("graph", 0, []),
     ("graph shw g", 2, ["unknown command \"shw\"", "argosy graph show"]),
     ("graph show", 2, ["FILE is missing"]),
