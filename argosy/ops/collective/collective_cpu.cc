@@ -10,6 +10,7 @@
 namespace argosy {
 
 void add_kernels_cpu_all_reduce(KernelRegistry& kernels);
+void add_kernels_cpu_named_groups(KernelRegistry& kernels);
 
 namespace {
 
@@ -146,6 +147,7 @@ void add_kernels_cpu_collective(KernelRegistry& kernels) {
   kernels.add("_ScaleOrZero", "cpu", scale_or_zero_kernel);
   kernels.add("_ShardIndex", "cpu", make<ShardIndex>);
   add_kernels_cpu_all_reduce(kernels);
+  add_kernels_cpu_named_groups(kernels);
 }
 
 }  // namespace argosy
