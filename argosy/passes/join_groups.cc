@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "argosy/device/name.h"
+#include "argosy/ops/evaluate.h"
 #include "argosy/passes/has_op.h"
 
 namespace argosy {
@@ -70,11 +71,33 @@ class Joiner {
   Result<Found> find(NodeId id) const {
     const Node& n = graph_.node(id);
     std::vector<const PartialInts*> ints;
-    for (const Endpoint e : n.inputs) ints.push_back(graph_.known_ints(e));
+    std::vector<std::optional<PartialInts>> computed(n.inputs.size());
+    for (std::size_t i = 0; i < n.inputs.size(); ++i) {
+      const PartialInts* known = graph_.known_ints(n.inputs[i]);
+      if (known == nullptr && (computed[i] = compute(n.inputs[i]))) known = &*computed[i];
+      ints.push_back(known);
+    }
     Found found{.id = id};
     ARGOSY_ASSIGN_OR_RETURN(found.member, n.op->group(n.attrs, ints));
     ARGOSY_ASSIGN_OR_RETURN(found.device, device_of(n));
     return found;
+  }
+
+  // Of an op that can tell integers, from constants that are no vectors.
+  std::optional<PartialInts> compute(Endpoint e) const {
+    const Node& n = graph_.node(e.node);
+    if (n.op->known_ints == nullptr || n.op->async || n.op->flow != Flow::kNone) return std::nullopt;
+    std::vector<Tensor> inputs;
+    for (const Endpoint from : n.inputs) {
+      const Tensor* const value = graph_.constant(from);
+      if (value == nullptr) return std::nullopt;
+      inputs.push_back(*value);
+    }
+    const auto outputs = evaluate_op(*n.op, n.attrs, inputs, {.reference = true});
+    if (!outputs.ok()) return std::nullopt;
+    const auto ints = to_int64s((*outputs)[static_cast<std::size_t>(e.index)], "key");
+    if (!ints.ok()) return std::nullopt;
+    return PartialInts(ints->begin(), ints->end());
   }
 
   Status check(const std::string& group, const std::vector<Found>& members) const {
@@ -105,7 +128,7 @@ class Joiner {
       return invalid_argument(group, " has ", size, " members, of which this step has ", members.size(), ": ",
                               str_join(names))
           .with_id("ARG-GROUP-004")
-          .with_next("fetch what all members give in one run: none gets a result without the others");
+          .with_next("add the members that the graph lacks, or say how many there are: none gets a result without all");
     }
     std::map<std::string, std::size_t> of_device;
     for (const Found& f : members) ++of_device[f.device.to_string()];

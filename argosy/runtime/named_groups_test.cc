@@ -203,11 +203,16 @@ TEST_F(NamedGroups, CalledTwiceMeetTwice) {
   EXPECT_EQ(run(sums), "float[1] {11} float[1] {11} float[1] {12} float[1] {12} ");
 }
 
+// Nobody gets a result without the others: they come along, whoever asked for it.
+TEST_F(NamedGroups, BringTheOthersAlong) {
+  const Value a = nccl(0, floats({1}), "c");
+  nccl(1, floats({2}), "c");
+  EXPECT_EQ(run({a}), "float[1] {3} ");
+}
+
 TEST_F(NamedGroups, WithoutAllMembersNothingRuns) {
-  const Value x = floats({1});
-  const Value a = nccl(0, x, "c");
-  nccl(1, x, "c");
-  Status alone = fails({a});
+  const Value a = nccl(0, floats({1}), "c");
+  const Status alone = fails({a});
   EXPECT_EQ(alone.id(), "ARG-GROUP-004") << alone.to_string();
   EXPECT_EQ(alone.code(), Code::kInvalidArgument);
   EXPECT_THAT(alone.message(), HasSubstr("has 2 members, of which this step has 1: 'NcclAllReduce'"));

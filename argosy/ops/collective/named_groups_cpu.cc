@@ -58,17 +58,30 @@ class NcclReduce final : public Kernel {
   const Reduction reduction_;
 };
 
-Status nccl_broadcast(KernelContext& c) {
-  c.set_output(0, c.input(0));
-  return ok_status();
-}
+class NcclBroadcast final : public Kernel {
+ public:
+  explicit NcclBroadcast(const KernelInit& init) : shape_(init.attrs.get<PartialShape>("shape")) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    return std::unique_ptr<Kernel>(std::make_unique<NcclBroadcast>(init));
+  }
+  Status run(KernelContext& c) override {
+    if (!shape_.compatible(c.input(0).shape())) {
+      return invalid_argument("NcclBroadcast: the attribute shape is ", shape_, ", the input ", c.input(0).shape());
+    }
+    c.set_output(0, c.input(0));
+    return ok_status();
+  }
+
+ private:
+  const PartialShape shape_;
+};
 
 }  // namespace
 
 void add_kernels_cpu_named_groups(KernelRegistry& kernels) {
   kernels.add("CollectiveAssignGroupV2", "cpu", assign_group);
   kernels.add("NcclReduce", "cpu", NcclReduce::make);
-  kernels.add("NcclBroadcast", "cpu", nccl_broadcast);
+  kernels.add("NcclBroadcast", "cpu", NcclBroadcast::make);
 }
 
 }  // namespace argosy

@@ -302,7 +302,7 @@ def nccl_by_hand(run):
 
     def told(op):
         if not run.in_process:
-            return op([x + 0.0 for x in located(xs)])
+            return op(located(xs))
         meaning = {nccl_ops.all_sum: tf.add_n, nccl_ops.all_prod: lambda v: v[0] * v[1],
                    nccl_ops.all_min: lambda v: tf.minimum(*v), nccl_ops.all_max: lambda v: tf.maximum(*v)}[op]
         return [meaning([x + 0.0 for x in xs])] * 2
@@ -322,12 +322,11 @@ def nccl_by_hand(run):
         everywhere = source if run.in_process else gen_nccl_ops.nccl_broadcast(input=source, shape=source.shape)
     with tf.device(names[1]):
         read = everywhere + xs[1]
-    loss = tf.reduce_sum(sums[0] * 2.0) + tf.reduce_sum(sums[1] * xs[1])
-    if run.in_process:
-        grads = tf.gradients(loss, xs)
-    else:
-        with tf.device(names[0]):
-            grads = tf.gradients(loss, xs, colocate_gradients_with_ops=True)
+    losses = []
+    for i, name in enumerate(names):
+        with tf.device(name):
+            losses.append(tf.reduce_sum(sums[i] * (xs[i] if i else 2.0)))
+    grads = tf.gradients(losses, xs, colocate_gradients_with_ops=True)
     with session(run) as s:
         s.run(tf.global_variables_initializer())
         run.keep("sums", s.run(sums))
