@@ -67,7 +67,24 @@ DATASETS = "argosy/runtime/dataset_test.cc"
 DATASET_OPS = "argosy/runtime/dataset_ops_test.cc"
 DATASET_READERS = "argosy/runtime/dataset_readers_test.cc"
 ITERATORS = "argosy/runtime/iterator_test.cc"
+MULTI_DEVICE = "argosy/runtime/multi_device_iterator_test.cc"
+GROUPS = "argosy/runtime/named_groups_test.cc"
+GROUP_TESTS = {
+    "AreReduced": ("NcclAllReduce",),
+    "GiveMeansAndQuotients": ("CollectiveReduceV2",),
+    "AreReducedByAttributes": ("CollectiveReduce",),
+    "AreGatheredInTheOrderOfTheirDevices": ("CollectiveGather", "CollectiveGatherV2"),
+    "AreBroadcast": tuple(f"CollectiveBcast{end}{v}" for end in ("Send", "Recv") for v in ("", "V2")),
+    "CallsRunWhereTheyAreSent": ("RemoteCall",),
+}
 PIPELINE_TESTS = {  # datasets and iterators are tried by whole pipelines; tests/tf/datasets.py holds them against TensorFlow
+    (MULTI_DEVICE, "DealOutElements"): "MultiDeviceIterator MultiDeviceIteratorInit MultiDeviceIteratorGetNextFromShard",
+    (MULTI_DEVICE, "AreNamedByTexts"): "MultiDeviceIteratorToStringHandle MultiDeviceIteratorFromStringHandle "
+                                       "DeleteMultiDeviceIterator",
+    (MULTI_DEVICE, "WithoutANameLiveAsLongAsTheirHandle"): "AnonymousMultiDeviceIterator AnonymousMultiDeviceIteratorV3",
+    (MULTI_DEVICE, "GivesEachReplicaItsPart"): "RebatchDataset ExperimentalRebatchDataset",
+    (MULTI_DEVICE, "BatchesAreSeen"): "ComputeBatchSize",
+    (MULTI_DEVICE, "LeadToTheDatasetWithinTheStep"): "DatasetToGraph DatasetToGraphV2 DatasetFromGraph",
     (DATASETS, "OfTensors"): "TensorDataset TensorSliceDataset",
     (DATASETS, "OfNumbers"): "RangeDataset",
     (DATASETS, "TakenSkippedRepeated"): "TakeDataset SkipDataset RepeatDataset ShardDataset",
@@ -216,8 +233,10 @@ ELSEWHERE = {
         "_ApplyMany": ("argosy/passes/fuse_updates_test.cc", "TheSameNumbersInOneOp"),
         "_ResourceApplyMany": ("argosy/passes/fuse_updates_test.cc", "TheSameNumbersInOneOp"),
         "_AllReduce": ("argosy/train/data_parallel_test.cc", "SameLossesOnAnyNumberOfDevices"),
+        **{op: (GROUPS, test) for test, ops in GROUP_TESTS.items() for op in ops},
     },
     "gradient": {
+        "NcclAllReduce": (GROUPS, "GradientsAreSums"),
         "RandomGamma": ("argosy/ops/distribution/distribution_test.cc", "GradientOfGamma"),
         **{op: ("argosy/ops/quantize/quantize_test.cc", "GradientsAreThoseOfTheIdentity") for op in STAIRS},
         **{op: (SLOPES, tests[1]) for op, tests in CALLS.items()},

@@ -46,6 +46,17 @@ inline constexpr GradientFn kNotDifferentiable = nullptr;
 Cost elementwise_cost(const ShapeContext& c);  // one flop per output element, every tensor moved once
 Cost free_cost(const ShapeContext& c);         // moves nothing: Identity, Reshape, Const
 
+// A node's place in a collective whose members say by attributes and inputs that they belong together.
+struct GroupMember {
+  std::string group;      // equal for all members, and for nobody else
+  std::int64_t size = 0;  // how many they are
+  std::string what;       // what the member wants done: equal for all members
+  bool root = false;      // the one whose values the others get
+  bool has_root = false;  // of a collective that needs one
+};
+// `ints`: the known integers of each input, or null. An error where the group cannot be told before the step runs.
+using GroupFn = Result<GroupMember> (*)(const AttrMap& attrs, std::span<const PartialInts* const> ints);
+
 // What an op means to an executor that knows dead values, frames and iterations. Its kernel does the rest:
 // Switch sets the output that is taken and leaves the other without a tensor (dead); Merge is run with the one live
 // input, the others being tensors that are not valid(); all others hand input 0 on.
@@ -72,10 +83,11 @@ enum class Linear {
 // (argosy/passes/lower_functions.h).
 enum class Calls {
   kNothing,
-  kIf,     // "then_branch" or "else_branch", as input 0 says; the other inputs are its arguments
-  kCase,   // one of "branches", as input 0 says (the last one when out of range)
-  kWhile,  // "body" over and over while "cond" gives true, on the outputs of the time before
-  kCall,   // "f"
+  kIf,      // "then_branch" or "else_branch", as input 0 says; the other inputs are its arguments
+  kCase,    // one of "branches", as input 0 says (the last one when out of range)
+  kWhile,   // "body" over and over while "cond" gives true, on the outputs of the time before
+  kCall,    // "f"
+  kCallOn,  // "f" of the inputs after input 0, which names the device
 };
 
 struct ArgDef {
@@ -135,14 +147,18 @@ struct OpSpec {
   bool commutative = false;  // in its first two inputs
   bool elementwise = false;  // output element i depends on (broadcast) input elements i alone: may be fused
   Linear linear = Linear::kNo;
-  bool cpu_only = false;               // TensorFlow has no GPU kernel: soft placement puts it on a CPU
+  bool cpu_only = false;  // TensorFlow has no GPU kernel: soft placement puts it on a CPU
+  // TensorFlow has a GPU kernel that works on the host: asked for a GPU, it runs on a CPU.
+  bool in_host_memory = false;
   bool accepts_uninitialized = false;  // a Ref input may name a variable without a value yet
   bool forwards = false;               // output 0 is input 0's memory: Identity, Reshape
   bool blocks_gradient = false;  // a missing gradient means zero, not an error: StopGradient, ZerosLike, Shape, ArgMax
   bool closes_loop = false;      // its output feeds an earlier Merge: NextIteration
   Flow flow = Flow::kNone;       // how the executor treats it
   Calls calls = Calls::kNothing;
-  bool async = false;         // its kernel waits for something (Recv, queues): see AsyncKernel
+  bool async = false;  // its kernel waits for something (Recv, queues): see AsyncKernel
+  // Its members are found, numbered and given "group", "rank" and "size" when a step is made (passes/join_groups.h).
+  GroupFn group = nullptr;
   bool collective = false;    // async, and done only once every node of its "group" attribute has started
   std::string fused_as = {};  // the op that does the same, then adds a bias and applies an activation
   std::vector<std::pair<int, int>> in_place = {};  // (input, output) that may share memory

@@ -149,6 +149,7 @@ class Evaluation {
           if (!yes) return inputs;
           ARGOSY_ASSIGN_OR_RETURN(inputs, call(function("body"), inputs));
         }
+      case Calls::kCallOn: return call(function("f"), rest());
       default: return call(function("f"), inputs);
     }
   }

@@ -92,15 +92,24 @@ class NeededNodes {
     }
   }
 
+  // "" for those on their own, and for those that cannot tell: join_groups() says what is wrong with them.
+  std::string group_of(const Node& n) const {
+    if (n.op->group == nullptr) return n.attrs.get_or<std::string>("group", "");
+    std::vector<const PartialInts*> ints;
+    for (const Endpoint e : n.inputs) ints.push_back(graph_.known_ints(e));
+    const auto member = n.op->group(n.attrs, ints);
+    return member.ok() ? member->group : std::string();
+  }
+
   // A collective ends only when all of its group take part, whoever asked for it.
   void need_group(NodeId id) {
     if (groups_.empty()) {
       for (std::int32_t i = 0; i < graph_.size(); ++i) {
         const Node& n = graph_.node(NodeId{i});
-        if (n.op->collective) groups_[n.attrs.get_or<std::string>("group", "")].push_back(NodeId{i});
+        if (n.op->collective) groups_[group_of(n)].push_back(NodeId{i});
       }
     }
-    const auto group = graph_.node(id).attrs.get_or<std::string>("group", "");
+    const std::string group = group_of(graph_.node(id));
     if (group.empty()) return;  // on its own
     for (const NodeId member : groups_[group]) need(member);
   }

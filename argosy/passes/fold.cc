@@ -145,10 +145,29 @@ class Folder {
     return n.op->cost(context).flops > kMaxFlops;
   }
 
+  // What the node's constants wait for, it waits for: a constant may be all that ties an effect to a result. Pivots of
+  // branches and loops are no effects: see stays_dead().
+  std::vector<NodeId> waited_for(NodeId id) const {
+    std::vector<NodeId> controls;
+    for (const Endpoint e : graph_.node(id).inputs) {
+      for (const NodeId c : graph_.node(e.node).controls) {
+        if (graph_.constant(e) == nullptr || is_pivot(c)) continue;
+        if (std::find(controls.begin(), controls.end(), c) == controls.end()) controls.push_back(c);
+      }
+    }
+    return controls;
+  }
+  bool is_pivot(NodeId id) const {
+    const Node& n = graph_.node(id);
+    if (n.op->name == "Identity") return graph_.node(n.inputs[0].node).op->flow != Flow::kNone;
+    return n.op->flow != Flow::kNone && n.op->flow != Flow::kControlTrigger;
+  }
+
   Status replace(NodeId id, const std::vector<Tensor>& values) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       NodeSpec spec{.name = graph_.unique_name(str_cat(graph_.node(id).name, "/folded")),
                     .op = "Const",
+                    .controls = waited_for(id),
                     .attrs = {{"value", values[i]}, {"dtype", values[i].dtype()}},
                     .device = graph_.node(id).device};
       ARGOSY_ASSIGN_OR_RETURN(const NodeId constant, graph_.add_node(std::move(spec)));

@@ -4,6 +4,8 @@
 //   Const ─► Neg ─► Add(x)     ──►     Const' ─► Add(x)
 //   Shape(x: [4,3]) ─► Prod    ──►     Const 12
 //
+// What constants wait for, those in their place wait for.
+//
 // Left alone: stateful ops, control flow, nodes that wait for others, results above 1 MiB, work above 10^6 flops (a
 // program whose whole work is constant is meant to be run).
 #pragma once

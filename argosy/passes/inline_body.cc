@@ -43,6 +43,8 @@ void Inliner::begin(NodeId caller, int depth) {
   depth_ = depth;
 }
 
+void Inliner::move_to(const std::string& device) { caller_device_ = joined_device(caller_device_, device); }
+
 Result<NodeId> Inliner::add(std::string_view op, std::vector<Endpoint> inputs, AttrMap attrs, std::string_view name,
                             std::vector<NodeId> controls, std::vector<PartialShape> shapes) {
   if (++added_ > options_.max_nodes) {

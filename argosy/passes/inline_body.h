@@ -29,6 +29,8 @@ class Inliner {
 
   // From now on this caller is lowered: new nodes are named below it and run where it runs.
   void begin(NodeId caller, int depth);
+  // ... and from here on there, each part of its name over the caller's.
+  void move_to(const std::string& device);
 
   // A node on the caller's behalf. Its attributes are completed, its shapes inferred unless given.
   Result<NodeId> add(std::string_view op, std::vector<Endpoint> inputs, AttrMap attrs, std::string_view name,

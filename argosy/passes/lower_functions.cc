@@ -44,6 +44,7 @@ class Lowering {
       case Calls::kIf: ARGOSY_RETURN_IF_ERROR(lower_if()); break;
       case Calls::kCase: ARGOSY_RETURN_IF_ERROR(lower_case()); break;
       case Calls::kWhile: ARGOSY_RETURN_IF_ERROR(lower_while()); break;
+      case Calls::kCallOn: ARGOSY_RETURN_IF_ERROR(lower_call_on()); break;
       default: ARGOSY_RETURN_IF_ERROR(lower_call()); break;
     }
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
@@ -141,6 +142,15 @@ class Lowering {
   // --- calls ---------------------------------------------------------------------------------------------------------
 
   Status lower_call() { return lower_to(function("f"), node_.inputs); }
+
+  // Where the device is not known before the step, the body runs where its caller does: handles are found from there.
+  Status lower_call_on() {
+    const Tensor* const target = graph_.constant(node_.inputs[0]);
+    if (target != nullptr && target->dtype() == DType::kString && target->elements() == 1) {
+      in_.move_to(*target->data<std::string>());
+    }
+    return lower_to(function("f"), {node_.inputs.begin() + 1, node_.inputs.end()});
+  }
 
   Status lower_to(const std::string& name, std::vector<Endpoint> args) {
     NodeId entry;

@@ -7,6 +7,7 @@
 //                                                           ▲          └► Exit ─► y                 │
 //                                                           └───────────────────────────────────────┘
 //   y = PartitionedCall(x) [f]        ──►     f(x) in place
+//   y = RemoteCall("/gpu:1", x) [f]   ──►     f(x) in place, on that device
 //
 // Nodes of a function keep their names below the caller's, their devices (the caller's where they ask for none), their
 // control edges and colocations. A branch not taken is dead: each of its nodes depends on a Switch, by data or by a

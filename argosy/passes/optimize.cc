@@ -8,6 +8,7 @@
 #include "argosy/passes/fuse_bias.h"
 #include "argosy/passes/fuse_elementwise.h"
 #include "argosy/passes/fuse_updates.h"
+#include "argosy/passes/join_groups.h"
 #include "argosy/passes/lower_functions.h"
 #include "argosy/passes/merge_equal.h"
 #include "argosy/passes/read_late.h"
@@ -69,6 +70,8 @@ Result<StepGraph> prepare_step(StepGraph step, const PrepareOptions& options) {
     step.notes.push_back(
         str_cat("lower_functions: ", lowered, " callers became dataflow, ", step.graph.size(), " nodes"));
   }
+  ARGOSY_ASSIGN_OR_RETURN(const int groups, join_groups(step));
+  if (groups > 0) step.notes.push_back(str_cat("join_groups: ", groups, " groups of collectives"));
   ARGOSY_ASSIGN_OR_RETURN(const int late, read_late(step));
   if (late > 0) step.notes.push_back(str_cat("read_late: ", late, " readers of variables come after updates"));
   if (!options.optimize) return step;

@@ -50,6 +50,23 @@ TEST(Fold, ComputesWhatIsKnown) {
   EXPECT_EQ(lean->graph.constant(lean->fetches[0])->data<float>()[1], 1);
 }
 
+// tf.control_dependencies([update]) around what comes out constant: the constant alone holds the update.
+TEST(Fold, KeepsWhatConstantsWaitFor) {
+  Graph g;
+  const Value effect = g.add("NoOp", {}, {}, "effect");
+  Value late;
+  {
+    const auto after = g.control_dependencies({effect});
+    late = constant(g, 1.0f);
+  }
+  const Value y = (constant(g, 2.0f) + late) * constant(g, 3.0f);
+  auto step = extract_step(g, {.fetches = {y.endpoint()}});
+  const auto lean = prepare_step(*std::move(step), {});
+  ASSERT_TRUE(lean.ok()) << lean.status().to_string();
+  EXPECT_THAT(ops_of(lean->graph), testing::UnorderedElementsAre("NoOp", "Const"));
+  EXPECT_EQ(*lean->graph.constant(lean->fetches[0])->data<float>(), 9);
+}
+
 TEST(Fold, LeavesEffectsAlone) {
   Graph g;
   const Value side = g.add("NoOp", {});

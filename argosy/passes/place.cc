@@ -254,7 +254,7 @@ class Placer {
       const char* const asked = follows ? "with its forward op" : "asked";
       return put(id, device, !request.is_open() ? asked : other ? no_gpu_kernel(id) : "default");
     }
-    if (options_.allow_soft_placement || follows) {
+    if (options_.allow_soft_placement || follows || n.op->in_host_memory) {
       DeviceName softer = request;
       softer.type.clear();
       softer.id.reset();

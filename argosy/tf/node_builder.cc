@@ -48,7 +48,8 @@ std::string_view our_op(const NodeDef& def) {
 // Attributes of the op as it wants them, and those that begin with '_' as they are; others are left out.
 Result<AttrMap> attrs_of(const OpDef& op, const NodeDef& def, const BuildContext& context) {
   const bool gradient = def.op() == kGradient;
-  const bool chosen = context.chosen || (op.calls != Calls::kNothing && op.calls != Calls::kCall);
+  const bool called = op.calls == Calls::kCall || op.calls == Calls::kCallOn;
+  const bool chosen = context.chosen || (op.calls != Calls::kNothing && !called);
   const FunctionNamer namer = [&](const tensorflow::NameAttrList& function) -> Result<std::string> {
     const auto full = with_bindings(function, context.bindings);
     return gradient ? context.functions.use_gradient(full) : context.functions.use(full, chosen);

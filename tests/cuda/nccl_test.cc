@@ -101,6 +101,51 @@ TEST(NcclInSteps, ARankThatHangsFailsTheStepInTime) {
   unsetenv("ARGOSY_COLLECTIVE_TIMEOUT");
 }
 
+// What TensorFlow's strategies have in their graphs: a mean, a gathering and a broadcast beside NCCL's own op.
+TEST(NcclInSteps, MembersFindEachOtherByName) {
+  for (const fake::NcclFaults& faults : {fake::NcclFaults{}, fake::NcclFaults{.version = 20000}}) {
+    fake::FakeNccl nccl(faults);
+    fake::Machine machine(fake::cards_with_kernels(2), fake::with_kernels());
+    machine.backend()->links().shared(
+        "nccl", [&] { return std::make_shared<NcclAvailable>(Nccl::over(nccl.calls(), "libnccl.so.2")); });
+    Graph graph;
+    std::vector<Value> out, x;
+    const auto keys = [&](std::int64_t instance) {
+      return AttrMap{{"group_size", 2}, {"group_key", 1}, {"instance_key", instance}};
+    };
+    for (int r = 0; r < 2; ++r) {
+      const auto on = graph.device(str_cat("/gpu:", r));
+      x.push_back(placeholder(graph, DType::kFloat32, {2}, str_cat("x", r)));
+      const Value here = x[r] + x[r];
+      AttrMap sum = {{"reduction", "sum"}, {"num_devices", 2}, {"shared_name", "c0"}};
+      out.push_back(graph.add("NcclAllReduce", {here}, sum));
+      AttrMap mean = keys(1), all = keys(2), sent = keys(3);
+      mean.set("merge_op", "Add");
+      mean.set("final_op", "Div");
+      mean.set("subdiv_offsets", std::vector<std::int64_t>{0});
+      out.push_back(graph.add("CollectiveReduce", {here}, mean));
+      all.set("shape", PartialShape{0});
+      out.push_back(graph.add("CollectiveGather", {here}, all));
+      sent.set("shape", PartialShape{2});
+      sent.set("T", DType::kFloat32);
+      out.push_back(r == 1 ? graph.add("CollectiveBcastSend", {here}, sent)
+                           : graph.add("CollectiveBcastRecv", {}, sent));
+    }
+    ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
+    Session session(graph, {.devices = machine.request(), .allow_soft_placement = false, .optimize = false});
+    for (int step = 0; step < 3; ++step) {
+      const auto got = session.run({{x[0], Tensor::vector<float>({1, 2})}, {x[1], Tensor::vector<float>({3, 5})}}, out);
+      ASSERT_TRUE(got.ok()) << got.status().to_string();
+      for (std::size_t r = 0; r < 2; ++r) {
+        EXPECT_EQ((*got)[4 * r].to_string(10), "float[2] {8, 14}");
+        EXPECT_EQ((*got)[4 * r + 1].to_string(10), "float[2] {4, 7}");
+        EXPECT_EQ((*got)[4 * r + 2].to_string(10), "float[4] {2, 4, 6, 10}");
+        EXPECT_EQ((*got)[4 * r + 3].to_string(10), "float[2] {6, 10}");
+      }
+    }
+  }
+}
+
 TEST(NcclInSteps, WhereItCannotConnectOurOwnTakeOver) {
   for (const fake::NcclFaults& faults :
        {fake::NcclFaults{.init_fails = true}, fake::NcclFaults{.lies = true}, fake::NcclFaults{.version = 20000}}) {

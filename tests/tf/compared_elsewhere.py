@@ -69,6 +69,11 @@ ELSEWHERE = {
     **dict.fromkeys(("Placeholder", "PlaceholderV2", "_Arg"), FED),
     "_Missing": "an op of our own: argosy/tf/session/server_test.cc",
     "_AllReduce": "an op of our own: argosy/train/data_parallel_test.cc",
+    **dict.fromkeys(["NcclAllReduce", "CollectiveReduce", "CollectiveReduceV2", "CollectiveGather", "CollectiveGatherV2",
+                     *(f"CollectiveBcast{end}{v}" for end in ("Send", "Recv") for v in ("", "V2"))],
+                    "meets the others of its group: tests/tf/programs/strategies.py"),
+    "RemoteCall": "calls functions of its graph: tests/tf/programs/strategies.py",
+    "ComputeBatchSize": "whole pipelines of them: tests/tf/programs/strategies.py",
     "_FusedElementwise": "an op of our own: argosy/passes/fuse_elementwise_test.cc",
     **dict.fromkeys(("_ApplyMany", "_ResourceApplyMany"), "an op of our own: argosy/passes/fuse_updates_test.cc"),
 }

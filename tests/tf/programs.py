@@ -37,9 +37,10 @@ import models
 import observing
 import pipelines
 import seeds
+import strategies
 from program import PROGRAMS, Run
 
-del control, curvature, distributing, models, observing, pipelines, seeds
+del control, curvature, distributing, models, observing, pipelines, seeds, strategies
 
 
 @contextlib.contextmanager

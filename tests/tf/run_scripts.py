@@ -50,6 +50,34 @@ from tensorflow.python.client import device_lib
 print(sorted(d.device_type for d in device_lib.list_local_devices()), tf.test.is_gpu_available())
 """
 
+# Two replicas share the rows of each batch.
+MIRRORED = """
+import numpy as np
+import tensorflow.compat.v1 as tf
+tf.disable_v2_behavior()
+strategy = tf.distribute.MirroredStrategy()
+data = np.random.RandomState(0)
+xs, ys = data.rand(48, 4).astype('f'), data.rand(48, 1).astype('f')
+with strategy.scope():
+    batches = strategy.make_dataset_iterator(tf.data.Dataset.from_tensor_slices((xs, ys)).repeat().batch(8))
+
+    def step(batch):
+        x, y = batch
+        w = tf.get_variable('w', initializer=np.zeros([4, 1], 'f'))
+        loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - y))
+        with tf.control_dependencies([tf.train.GradientDescentOptimizer(0.1).minimize(loss)]):
+            return tf.identity(loss)
+
+    losses = strategy.run(step, args=(batches.get_next(),))
+    loss = strategy.reduce(tf.distribute.ReduceOp.MEAN, losses, axis=None)
+with tf.Session() as session:
+    session.run(batches.initializer)
+    session.run(tf.global_variables_initializer())
+    for _ in range(20):
+        value = session.run(loss)
+print(strategy.num_replicas_in_sync, 'loss %.5f' % value)
+"""
+
 KERAS_ERA = """
 import tensorflow.compat.v1 as tf
 tf.disable_eager_execution()
@@ -97,6 +125,16 @@ class RunTest(unittest.TestCase):
     def test_the_devices_are_ours(self):
         ended = self.run_argosy(DEVICES)
         self.assertIn("['CPU', 'GPU', 'GPU'] True", ended.stdout, ended.stderr)
+
+    def test_strategies_mirror_on_the_servers_devices(self):
+        ours = self.run_argosy(MIRRORED)
+        self.assertEqual(ours.returncode, 0, ours.stderr)
+        two_cpus = MIRRORED.replace("MirroredStrategy()", "MirroredStrategy(['/cpu:0', '/cpu:1'])").replace(
+            "tf.Session()", "tf.Session(config=tf.ConfigProto(device_count={'CPU': 2}))")
+        theirs = subprocess.run(self.script(two_cpus), capture_output=True, text=True, timeout=120, env=QUIET)
+        self.assertEqual(ours.stdout, theirs.stdout, theirs.stderr)
+        self.assertIn("2 loss", ours.stdout)
+        self.assertRegex(ours.stderr, r"gpu:1 \d+ %")
 
     def test_monitored_sessions_come_too(self):
         ended = self.run_argosy(KERAS_ERA)

@@ -1,4 +1,4 @@
-// Sums over cards.
+// Collectives among cards.
 #include "argosy/comm/cards/group.h"
 #include "argosy/op/step_context.h"
 #include "argosy/ops/collective/meeting.h"
@@ -24,10 +24,17 @@ class StepAlarm final : public Resource {
 };
 
 // Some ranks are CPUs: everything passes through the host's memory, on this thread.
-Status sum_on_host(std::vector<SumCall>& calls) {
-  std::vector<SumCall> here;
-  for (const SumCall& call : calls) {
-    SumCall copy{.rank = call.rank, .size = call.size, .total = call.total, .shards = call.shards};
+Status join_on_host(std::vector<GroupCall>& calls, const std::string& group) {
+  std::vector<GroupCall> here;
+  for (const GroupCall& call : calls) {
+    GroupCall copy{.kind = call.kind,
+                   .reduction = call.reduction,
+                   .rank = call.rank,
+                   .size = call.size,
+                   .total = call.total,
+                   .root = call.root,
+                   .shards = call.shards};
+    copy.context = call.context;
     CudaDevice* const card = call.exchange != nullptr ? card_of(call.context->device()) : nullptr;
     for (const Tensor& value : call.values) {
       copy.values.push_back(value);
@@ -36,18 +43,18 @@ Status sum_on_host(std::vector<SumCall>& calls) {
       ARGOSY_RETURN_IF_ERROR(
           cuda::bring_to_host(*card, copy.values.back().raw(), value.raw(), value.bytes(), call.ready));
     }
-    for (const Tensor& sum : call.sums) {
-      copy.sums.push_back(sum);
+    for (const Tensor& result : call.results) {
+      copy.results.push_back(result);
       if (card == nullptr) continue;
-      ARGOSY_ASSIGN_OR_RETURN(copy.sums.back(), Tensor::allocate(sum.dtype(), sum.shape(), host_allocator()));
+      ARGOSY_ASSIGN_OR_RETURN(copy.results.back(), Tensor::allocate(result.dtype(), result.shape(), host_allocator()));
     }
     here.push_back(std::move(copy));
   }
-  ARGOSY_RETURN_IF_ERROR(sum_here(here));
+  ARGOSY_RETURN_IF_ERROR(do_here(here, group));
   for (std::size_t r = 0; r < calls.size(); ++r) {
     if (calls[r].exchange == nullptr) continue;
-    for (std::size_t i = 0; i < here[r].sums.size(); ++i) {
-      const Tensor &to = calls[r].sums[i], &from = here[r].sums[i];
+    for (std::size_t i = 0; i < here[r].results.size(); ++i) {
+      const Tensor &to = calls[r].results[i], &from = here[r].results[i];
       ARGOSY_RETURN_IF_ERROR(
           cuda::bring_to_card(*card_of(calls[r].context->device()), to.raw(), from.raw(), to.bytes(), calls[r].ready));
     }
@@ -55,30 +62,17 @@ Status sum_on_host(std::vector<SumCall>& calls) {
   return ok_status();
 }
 
-Result<std::vector<Event>> start_sum(std::vector<SumCall>& calls, const std::string& group) {
+Result<std::vector<Event>> start_exchange(std::vector<GroupCall>& calls, const std::string& group) {
   std::vector<CudaDevice*> devices;
-  for (const SumCall& call : calls) {
+  for (const GroupCall& call : calls) {
     devices.push_back(call.exchange != nullptr ? card_of(call.context->device()) : nullptr);
     if (devices.back() != nullptr) continue;
-    ARGOSY_RETURN_IF_ERROR(sum_on_host(calls));
+    ARGOSY_RETURN_IF_ERROR(join_on_host(calls, group));
     return std::vector<Event>(calls.size());
   }
-  std::vector<CollectiveCall> asked(calls.size());
-  std::vector<std::vector<Shard>> shards(calls.size());
+  ARGOSY_ASSIGN_OR_RETURN(const CollectiveCalls asked, CollectiveCalls::of(calls, group));
   std::vector<Event> ready;
-  for (std::size_t r = 0; r < calls.size(); ++r) {
-    const SumCall& call = calls[r];
-    const std::size_t tensors = call.sums.size();
-    for (std::size_t s = 0; s < call.shards.size(); ++s) {
-      shards[r].push_back({static_cast<int>(call.shards[s]), std::span(call.values).subspan(s * tensors, tensors)});
-    }
-    asked[r] = {.kind = Collective::kAllReduceShards,
-                .total = call.total,
-                .name = group,
-                .out = call.sums,
-                .shards = shards[r]};
-    ready.push_back(call.ready);
-  }
+  for (const GroupCall& call : calls) ready.push_back(call.ready);
   std::shared_ptr<cuda::Alarm> alarm;
   if (StepContext* const step = calls[0].context->step(); step != nullptr) {
     ARGOSY_ASSIGN_OR_RETURN(const auto held,
@@ -87,15 +81,15 @@ Result<std::vector<Event>> start_sum(std::vector<SumCall>& calls, const std::str
                             }));
     alarm = held->alarm;
   }
-  return CardGroup::of(devices)->start(asked, ready, calls[0].fixed_order, std::move(alarm));
+  return CardGroup::of(devices)->start(asked.calls(), ready, calls[0].fixed_order, std::move(alarm));
 }
 
-void exchange_on_cards(std::vector<SumCall> calls, const std::string& group) {
-  Result<std::vector<Event>> ends = start_sum(calls, group);
+void exchange_on_cards(std::vector<GroupCall> calls, const std::string& group) {
+  Result<std::vector<Event>> ends = start_exchange(calls, group);
   for (std::size_t r = 0; r < calls.size(); ++r) {
-    SumCall& call = calls[r];
+    GroupCall& call = calls[r];
     call.values.clear();
-    call.sums.clear();
+    call.results.clear();
     if (!ends.ok()) {
       call.give_up(ends.status());
     } else if (call.started) {
@@ -106,15 +100,17 @@ void exchange_on_cards(std::vector<SumCall> calls, const std::string& group) {
   }
 }
 
-class AllReduceOnCard final : public StartingKernel {
+class InGroupOnCard final : public StartingKernel {
  public:
-  explicit AllReduceOnCard(const KernelInit& init) : node_(init) {}
+  explicit InGroupOnCard(const KernelInit& init) : node_(init) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<AllReduceOnCard>(init));
+    auto kernel = std::make_unique<InGroupOnCard>(init);
+    if (kernel->node_.divides()) return unimplemented("of a card's results only sums are divided by the group's size");
+    return std::unique_ptr<Kernel>(std::move(kernel));
   }
 
   void start(KernelContext& c, Started started) override {
-    Result<SumCall> call = node_.call(c);
+    Result<GroupCall> call = node_.call(c);
     if (!call.ok()) return started(call.status());
     Result<Event> ready = c.device()->launches()->record();
     if (!ready.ok()) return started(ready.status());
@@ -135,7 +131,7 @@ class AllReduceOnCard final : public StartingKernel {
   }
 
  private:
-  const AllReduceNode node_;
+  const GroupNode node_;
 };
 
 }  // namespace
@@ -143,10 +139,15 @@ class AllReduceOnCard final : public StartingKernel {
 void add_kernels_cuda_all_reduce(KernelRegistry& kernels) {
   using enum DType;
   // Sums of int32 lie in the host's memory: the CPU's.
-  kernels.add("_AllReduce", "cuda", AllReduceOnCard::make,
+  kernels.add("_AllReduce", "cuda", InGroupOnCard::make,
               {{"T",
                 {kFloat32, kFloat64, kFloat16, kBfloat16, kInt8, kInt16, kInt64, kUint8, kUint16, kUint32, kUint64,
                  kComplex64, kComplex128}}});
+  for (const char* op :
+       {"NcclAllReduce", "CollectiveReduce", "CollectiveReduceV2", "CollectiveGather", "CollectiveGatherV2",
+        "CollectiveBcastSend", "CollectiveBcastSendV2", "CollectiveBcastRecv", "CollectiveBcastRecvV2"}) {
+    kernels.add(op, "cuda", InGroupOnCard::make, {{"T", {kFloat32, kFloat64, kFloat16, kBfloat16, kInt64}}});
+  }
 }
 
 }  // namespace argosy

@@ -4,6 +4,7 @@
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/collective/batch_share.h"
+#include "argosy/ops/collective/named_groups.h"
 
 namespace argosy {
 
@@ -77,6 +78,7 @@ std::vector<Value> scale_gradient(GradContext& g) { return {scale_or_zero(g.dy()
 }  // namespace
 
 void define_collective(OpRegistry& ops) {
+  define_named_groups(ops);
   const std::vector<std::string> share = {"index: int >= 0", "weights: list(int) >= 1"};
   ops.add({.name = "_BatchShare",
            .doc = "The rows of x that are one share of the batch.",

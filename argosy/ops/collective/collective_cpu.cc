@@ -10,6 +10,7 @@
 namespace argosy {
 
 void add_kernels_cpu_all_reduce(KernelRegistry& kernels);
+void add_kernels_cpu_named_groups(KernelRegistry& kernels);
 
 namespace {
 
@@ -132,6 +133,7 @@ void add_kernels_cpu_collective(KernelRegistry& kernels) {
   kernels.add("_BatchFactor", "cpu", make<BatchFactor>);
   kernels.add("_ScaleOrZero", "cpu", scale_or_zero_kernel);
   add_kernels_cpu_all_reduce(kernels);
+  add_kernels_cpu_named_groups(kernels);
 }
 
 }  // namespace argosy

@@ -32,6 +32,9 @@ void add_kernels_cuda_collective(KernelRegistry& kernels) {
   add_kernels_cuda_all_reduce(kernels);
   kernels.add("_BatchShare", "cuda", cuda::make_on_host);
   kernels.add("_BatchFactor", "cuda", cuda::make_on_host);
+  kernels.add("NcclBroadcast", "cuda", cuda::make_on_host);
+  kernels.add("NcclReduce", "cuda", cuda::make_by_way_of_host);
+  kernels.add("CollectiveAssignGroupV2", "cuda", cuda::make_on_host);
   kernels.add("_ScaleOrZero", "cuda", cuda::make_launching<scale_or_zero>, {{"T", cuda::kFloatingTypes}});
 }
 

@@ -63,6 +63,49 @@ TEST(CollectiveOps, Cases) {
          .check_gradient = false});
 }
 
+TEST(CollectiveOps, ThoseThatMeetNobody) {
+  const Tensor x = Tensor::of<float>({2, 2}, {1, 2, 3, -4}), y = Tensor::of<float>({2, 2}, {10, -20, 3, 5});
+  const auto reduced = [&](const char* reduction, std::vector<float> expect) {
+    OpCase c{.op = "NcclReduce",
+             .inputs = {x, y},
+             .attrs = {{"reduction", reduction}, {"num_devices", 2}},
+             .expect = {Tensor::of<float>({2, 2}, expect)}};
+    c.check_gradient = std::string_view(reduction) == "sum";  // TensorFlow has no other
+    check(c);
+  };
+  reduced("sum", {11, -18, 6, 1});
+  reduced("prod", {10, -40, 9, -20});
+  reduced("min", {1, -20, 3, -4});
+  reduced("max", {10, 2, 3, 5});
+  check({.op = "NcclReduce",
+         .inputs = {x, Tensor::vector<float>({1})},
+         .attrs = {{"reduction", "sum"}, {"num_devices", 2}},
+         .error = Code::kInvalidArgument});
+  check({.op = "NcclBroadcast", .inputs = {x}, .attrs = {{"shape", PartialShape{2, 2}}}, .expect = {x}});
+  check({.op = "NcclBroadcast",
+         .inputs = {x},
+         .attrs = {{"shape", PartialShape{3, 2}}},
+         .error = Code::kInvalidArgument});
+  const Tensor table = Tensor::of<std::int32_t>({2, 2}, {0, 1, 2, 3});
+  const auto number = [](std::int32_t n) { return Tensor::scalar(n); };
+  check(
+      {.op = "CollectiveAssignGroupV2", .inputs = {table, number(2), number(100)}, .expect = {number(2), number(101)}});
+  check({.op = "CollectiveAssignGroupV2",
+         .inputs = {table, number(7), number(100)},
+         .error = Code::kInvalidArgument,
+         .error_contains = "device_index 7 is not found"});
+}
+
+TEST(CollectiveOps, MembersWithoutAStepAreRefused) {
+  check({.op = "NcclAllReduce",
+         .inputs = {Tensor::vector<float>({1})},
+         .attrs = {{"reduction", "sum"}, {"num_devices", 2}, {"shared_name", "c"}},
+         .error = Code::kFailedPrecondition,
+         .error_contains = "ranks meet within a step",
+         .check_gradient = false,
+         .unlike_tensorflow = "TensorFlow has no kernel without a card"});
+}
+
 TEST(CollectiveOps, SharesKnowTheirShapes) {
   Graph g;
   const Value x = placeholder(g, DType::kFloat32, {10, 4});

@@ -39,6 +39,11 @@ Status case_shape(ShapeContext& c) {
   return given_shapes(c);
 }
 
+Status remote_shape(ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(c.with_rank(0, 0).status());
+  return given_shapes(c);
+}
+
 Status to_bool_shape(ShapeContext& c) { return scalar_output(c); }
 
 }  // namespace
@@ -97,6 +102,17 @@ void define_functional(OpRegistry& ops) {
          .stateful = stateful,
          .calls = Calls::kCall});
   }
+  ops.add({.name = "RemoteCall",
+           .doc = "f(args), on the device that target names.",
+           .inputs = {"target: string", "args: Tin"},
+           .outputs = {"output: Tout"},
+           .attrs = {"Tin: list(type) >= 1", "Tout: list(type) >= 1", "f: func"},
+           .shape = remote_shape,
+           .gradient = kNotDifferentiable,
+           .cost = free_cost,
+           .stateful = true,
+           .calls = Calls::kCallOn,
+           .host_inputs = {0}});
   ops.add({.name = "ToBool",
            .doc = "Is the scalar neither zero nor empty text; has the tensor elements?",
            .inputs = {"input: T"},

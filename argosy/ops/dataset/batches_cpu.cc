@@ -15,6 +15,7 @@ class Batch final : public UnaryDataset {
     if (n < 0) return n;
     return n / size_ + (n % size_ == 0 || drop_ ? 0 : 1);
   }
+  std::int64_t batch_size() const override { return op() == "ParallelBatchDataset" ? -1 : size_; }
   Result<IteratorPtr> iterate(const IteratorContext& context) const override {
     return iterate_as<Iterator>(self<Batch>(), context);
   }

@@ -83,6 +83,9 @@ std::vector<std::string> parts_of(std::string_view text) {
 
 namespace {
 
+// Those that TensorFlow puts on GPUs, too: what hands elements to a device.
+bool on_gpus(std::string_view op) { return op == "GeneratorDataset" || op == "PrefetchDataset"; }
+
 void define(OpRegistry& ops, const std::vector<datasets::Signature>& signatures) {
   for (const datasets::Signature& s : signatures) {
     const bool elements = std::string_view(s.output) == "components: output_types";
@@ -96,6 +99,7 @@ void define(OpRegistry& ops, const std::vector<datasets::Signature>& signatures)
              .cost = free_cost,
              .stateful = s.stateful,
              .cpu_only = true,
+             .in_host_memory = on_gpus(s.name),
              .blocks_gradient = true});
   }
 }

@@ -128,6 +128,7 @@ void add_kernels_cpu_dataset(KernelRegistry& kernels) {
   datasets::add_examples(kernels);
   datasets::add_resized(kernels);
   datasets::add_sparse_batches(kernels);
+  datasets::add_known(kernels);
 }
 
 }  // namespace argosy

@@ -113,5 +113,6 @@ void add_csv(KernelRegistry& kernels);
 void add_examples(KernelRegistry& kernels);
 void add_resized(KernelRegistry& kernels);
 void add_sparse_batches(KernelRegistry& kernels);
+void add_known(KernelRegistry& kernels);
 
 }  // namespace argosy::datasets

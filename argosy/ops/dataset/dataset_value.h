@@ -54,6 +54,9 @@ class DatasetValue : public VariantValue, public std::enable_shared_from_this<Da
   virtual Result<IteratorPtr> iterate(const IteratorContext& context) const = 0;
   // How many elements an iterator gives, if that is known without iterating.
   virtual std::int64_t cardinality() const { return kUnknownCardinality; }
+  // Of how many rows its elements are, the last one perhaps apart; -1 where TensorFlow does not see it either: it looks
+  // for a batch before what leaves elements as they are.
+  virtual std::int64_t batch_size() const { return -1; }
 
  protected:
   // What an iterator keeps of its dataset. REQUIRES: made by make_shared.

@@ -172,6 +172,9 @@ class Concatenate final : public DatasetValue {
     if (n == kInfinite || m == kInfinite) return kInfinite;
     return n == kUnknownCardinality || m == kUnknownCardinality ? kUnknownCardinality : n + m;
   }
+  std::int64_t batch_size() const override {
+    return first_->batch_size() == second_->batch_size() ? first_->batch_size() : -1;
+  }
   Result<IteratorPtr> iterate(const IteratorContext& context) const override {
     ARGOSY_ASSIGN_OR_RETURN(IteratorPtr first, first_->iterate(context));
     return IteratorPtr(std::make_unique<Iterator>(self<Concatenate>(), context, std::move(first)));
@@ -224,6 +227,12 @@ class Zip final : public DatasetValue {
       if (n != kInfinite) least = least == kInfinite ? n : std::min(least, n);
     }
     return least;
+  }
+  std::int64_t batch_size() const override {
+    const std::int64_t first = inputs_.empty() ? -1 : inputs_[0]->batch_size();
+    const bool all =
+        std::all_of(inputs_.begin(), inputs_.end(), [&](const auto& d) { return d->batch_size() == first; });
+    return all ? first : -1;
   }
   Result<IteratorPtr> iterate(const IteratorContext& context) const override {
     std::vector<IteratorPtr> inputs;

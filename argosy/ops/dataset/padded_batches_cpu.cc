@@ -20,6 +20,7 @@ class PaddedBatch final : public UnaryDataset {
     if (n < 0) return n;
     return n / size_ + (n % size_ == 0 || drop_ ? 0 : 1);
   }
+  std::int64_t batch_size() const override { return size_; }
   Result<IteratorPtr> iterate(const IteratorContext& context) const override {
     return iterate_as<Iterator>(self<PaddedBatch>(), context);
   }

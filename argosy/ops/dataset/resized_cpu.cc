@@ -147,6 +147,59 @@ Result<DatasetPtr> make_rebatch(const DatasetArgs& a) {
       std::make_shared<Rebatch>(a, std::move(input), std::vector<std::int64_t>(values.begin(), values.end()), drop));
 }
 
+// Every element in `parts` parts of equally many rows, but the last: those may be fewer, or none.
+class SplitBatches final : public UnaryDataset {
+ public:
+  SplitBatches(const DatasetArgs& a, DatasetPtr input, std::int64_t parts)
+      : UnaryDataset(a, std::move(input)), parts_(parts) {}
+  std::int64_t cardinality() const override {
+    const std::int64_t n = input().cardinality();
+    if (n < 0) return n;
+    return n > INT64_MAX / parts_ ? kUnknownCardinality : n * parts_;
+  }
+  Result<IteratorPtr> iterate(const IteratorContext& context) const override {
+    return iterate_as<Iterator>(self<SplitBatches>(), context);
+  }
+
+ private:
+  class Iterator final : public UnaryIterator<SplitBatches> {
+   public:
+    using UnaryIterator::UnaryIterator;
+    Result<bool> next(Element& out) override {
+      if (part_ == d_->parts_) {
+        ARGOSY_ASSIGN_OR_RETURN(const bool some, next_input(whole_));
+        if (!some) return false;
+        for (const Tensor& t : whole_) {
+          if (t.shape().rank() == 0) {
+            return invalid_argument("Cannot rebatch dataset: each tensor should have rank >= 1.");
+          }
+        }
+        part_ = 0;
+      }
+      out.clear();
+      for (const Tensor& t : whole_) {
+        const std::int64_t rows = t.shape()[0], size = rows / d_->parts_ + (rows % d_->parts_ != 0 ? 1 : 0);
+        const std::int64_t begin = size == 0 || part_ <= rows / size ? std::min(rows, part_ * size) : rows;
+        out.push_back(t.rows(begin, std::min(rows, begin + size)));
+      }
+      if (++part_ == d_->parts_) whole_.clear();
+      return true;
+    }
+
+   private:
+    Element whole_;
+    std::int64_t part_ = d_->parts_;
+  };
+  const std::int64_t parts_;
+};
+
+Result<DatasetPtr> make_split_batches(const DatasetArgs& a) {
+  ARGOSY_ASSIGN_OR_RETURN(DatasetPtr input, a.dataset());
+  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t parts, a.integer("num_replicas"));
+  if (parts <= 0) return invalid_argument("num_replicas must be greater than zero, not ", parts);
+  return DatasetPtr(std::make_shared<SplitBatches>(a, std::move(input), parts));
+}
+
 // Each element some time after it was asked for.
 class Sleep final : public UnaryDataset {
  public:
@@ -252,6 +305,7 @@ Result<DatasetPtr> make_choose_fastest(const DatasetArgs& a) {
 void add_resized(KernelRegistry& kernels) {
   add_dataset<make_sliding_window>(kernels, {"SlidingWindowDataset", "ExperimentalSlidingWindowDataset"});
   add_dataset<make_rebatch>(kernels, {"RebatchDatasetV2"});
+  add_dataset<make_split_batches>(kernels, {"RebatchDataset", "ExperimentalRebatchDataset"});
   add_dataset<make_sleep>(kernels, {"SleepDataset", "ExperimentalSleepDataset"});
   add_dataset<make_list>(kernels, {"ListDataset"});
   add_dataset<make_matching_files>(kernels, {"MatchingFilesDataset", "ExperimentalMatchingFilesDataset"});

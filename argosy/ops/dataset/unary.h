@@ -13,6 +13,7 @@ class UnaryDataset : public DatasetValue {
   UnaryDataset(std::string op, std::vector<DType> types, std::vector<PartialShape> shapes, DatasetPtr input)
       : DatasetValue(std::move(op), std::move(types), std::move(shapes)), input_(std::move(input)) {}
   const DatasetValue& input() const { return *input_; }
+  std::int64_t batch_size() const override;
 
  protected:
   // Iterator(self, context, iterator of the input).

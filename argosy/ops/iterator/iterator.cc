@@ -36,6 +36,12 @@ Status position_shape(ShapeContext& c) {
   return ok_status();
 }
 
+// All inputs are scalars.
+Status shard_shape(ShapeContext& c) {
+  for (int i = 1; i < c.num_inputs(); ++i) ARGOSY_RETURN_IF_ERROR(c.with_rank(i, 0).status());
+  return elements_shape(c);
+}
+
 Status restored_shape(ShapeContext& c) {
   ARGOSY_RETURN_IF_ERROR(c.with_rank(0, 0).status());
   return c.with_rank(1, 1).status();
@@ -52,6 +58,7 @@ struct Row {
 
 std::vector<Row> rows() {
   const std::string types = "output_types: list(type) >= 1", shapes = "output_shapes: list(shape) >= 1";
+  const std::string devices = "devices: list(string) >= 1";
   const std::string any_types = "output_types: list(type) >= 0 = []",
                     any_shapes = "output_shapes: list(shape) >= 0 = []";
   const std::vector<std::string> named = {"shared_name: string", "container: string", types, shapes};
@@ -118,6 +125,50 @@ std::vector<Row> rows() {
        {"resource: resource"},
        {"device: string"},
        {}},
+      {"MultiDeviceIterator",
+       "The iterator of that name, whose elements go to these devices in turn.",
+       {},
+       {"handle: resource"},
+       {devices, named[0], named[1], types, shapes}},
+      {"AnonymousMultiDeviceIterator",
+       "An iterator without a name, whose elements go to these devices in turn.",
+       {},
+       deleted,
+       {devices, types, shapes}},
+      {"AnonymousMultiDeviceIteratorV3",
+       "An iterator without a name, whose elements go to these devices in turn.",
+       {},
+       {"handle: resource"},
+       {devices, types, shapes}},
+      {"MultiDeviceIteratorInit",
+       "Sets the iterator to the beginning of the dataset; gives the number of this pass.",
+       {"dataset: variant", "multi_device_iterator: resource", "max_buffer_size: int64"},
+       {"incarnation_id: int64"},
+       {}},
+      {"MultiDeviceIteratorGetNextFromShard",
+       "The next element of one shard.",
+       {"multi_device_iterator: resource", "shard_num: int32", "incarnation_id: int64"},
+       {"components: output_types"},
+       {types, shapes},
+       shard_shape,
+       true,
+       true},
+      {"MultiDeviceIteratorToStringHandle",
+       "A text that names the iterator.",
+       {"multi_device_iterator: resource"},
+       {"string_handle: string"},
+       {}},
+      {"MultiDeviceIteratorFromStringHandle",
+       "The iterator that a text names.",
+       {"string_handle: string"},
+       {"multi_device_iterator: resource"},
+       {any_types, any_shapes}},
+      {"DeleteMultiDeviceIterator",
+       "Lets go of the iterator.",
+       {"multi_device_iterator: resource", "iterators: N * resource", "deleter: variant"},
+       {},
+       {"N: int >= 0"},
+       no_output},
       {"SerializeIterator",
        "Where the iterator is, as variants that can be saved; functions with a state of their own are not asked for "
        "it.",
@@ -193,6 +244,7 @@ void define_iterator(OpRegistry& ops) {
              .cost = free_cost,
              .stateful = row.stateful,
              .cpu_only = true,
+             .in_host_memory = true,
              .blocks_gradient = true,
              .async = row.waits,
              .collective = row.waits});

@@ -1,6 +1,9 @@
+#include <tuple>
+
 #include "argosy/device/device.h"
 #include "argosy/op/step_context.h"
 #include "argosy/ops/dataset/dataset_value.h"
+#include "argosy/ops/iterator/handle_texts.h"
 #include "argosy/ops/iterator/iterator_kernels.h"
 #include "argosy/ops/iterator/iterator_state.h"
 
@@ -8,12 +11,29 @@ namespace argosy {
 
 namespace datasets {
 
-namespace {
-
-std::vector<DType> types_of(const KernelInit& init) { return init.attrs.get<std::vector<DType>>("output_types"); }
-std::vector<PartialShape> shapes_of(const KernelInit& init) {
-  return init.attrs.get<std::vector<PartialShape>>("output_shapes");
+Status delete_iterator(KernelContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const ResourceHandle* handle, c.resource_handle(0));
+  if (!handle->container().empty()) return c.resources().remove(handle->container(), handle->name());
+  return ok_status();
 }
+
+Status give_element(KernelContext& c, Element element) {
+  if (static_cast<int>(element.size()) != c.num_outputs()) {
+    return invalid_argument("Number of components does not match: expected ", c.num_outputs(), " types but got ",
+                            element.size(), ".");
+  }
+  for (int i = 0; i < c.num_outputs(); ++i) {
+    Tensor& t = element[static_cast<std::size_t>(i)];
+    if (t.dtype() != c.output_dtype(i)) {
+      return invalid_argument("Data type mismatch at component ", i, ": expected ", dtype_name(c.output_dtype(i)),
+                              " but got ", dtype_name(t.dtype()), ".");
+    }
+    c.set_output(i, std::move(t));
+  }
+  return ok_status();
+}
+
+namespace {
 
 // --- handles ---------------------------------------------------------------------------------------------------------
 
@@ -21,10 +41,7 @@ std::vector<PartialShape> shapes_of(const KernelInit& init) {
 class Handle final : public Kernel {
  public:
   explicit Handle(const KernelInit& init) : types_(types_of(init)), shapes_(shapes_of(init)) {
-    const std::string& container = init.attrs.get_string("container");
-    const std::string& shared = init.attrs.get_string("shared_name");
-    container_ = container.empty() ? "localhost" : container;
-    name_ = shared.empty() ? std::string(init.node) : shared;
+    std::tie(container_, name_) = place_of(init);
   }
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     auto kernel = std::make_unique<Handle>(init);
@@ -88,36 +105,14 @@ Status make_iterator(KernelContext& c) {
   return state->initialize(std::move(dataset));
 }
 
-Status delete_iterator(KernelContext& c) {
-  ARGOSY_ASSIGN_OR_RETURN(const ResourceHandle* handle, c.resource_handle(0));
-  if (!handle->container().empty()) return c.resources().remove(handle->container(), handle->name());
-  return ok_status();
-}
-
 // --- elements --------------------------------------------------------------------------------------------------------
-
-Status give(KernelContext& c, Element element) {
-  if (static_cast<int>(element.size()) != c.num_outputs()) {
-    return invalid_argument("Number of components does not match: expected ", c.num_outputs(), " types but got ",
-                            element.size(), ".");
-  }
-  for (int i = 0; i < c.num_outputs(); ++i) {
-    Tensor& t = element[static_cast<std::size_t>(i)];
-    if (t.dtype() != c.output_dtype(i)) {
-      return invalid_argument("Data type mismatch at component ", i, ": expected ", dtype_name(c.output_dtype(i)),
-                              " but got ", dtype_name(t.dtype()), ".");
-    }
-    c.set_output(i, std::move(t));
-  }
-  return ok_status();
-}
 
 // What to do with what an iterator gives.
 using Take = Status (*)(KernelContext& c, Result<Element> got);
 
 Status take_element(KernelContext& c, Result<Element> got) {
   ARGOSY_RETURN_IF_ERROR(got.status());
-  return give(c, *std::move(got));
+  return give_element(c, *std::move(got));
 }
 
 Status take_optional(KernelContext& c, Result<Element> got) {
@@ -144,48 +139,6 @@ class Next final : public AsyncKernel {
 
 // --- names -----------------------------------------------------------------------------------------------------------
 
-constexpr char kSeparator = '\n';  // in no name
-
-Status to_string_handle(KernelContext& c) {
-  ARGOSY_ASSIGN_OR_RETURN(const auto state, c.resource<IteratorState>(0));
-  ARGOSY_ASSIGN_OR_RETURN(const ResourceHandle* handle, c.resource_handle(0));
-  std::string container = handle->container(), name = handle->name();
-  if (container.empty()) {  // from now on it can be found
-    container = "localhost";
-    name = str_cat("AnonymousIterator/", reinterpret_cast<std::uintptr_t>(state.get()));
-    ARGOSY_RETURN_IF_ERROR(c.resources().find_or_make<IteratorState>(container, name, [&] { return state; }).status());
-  }
-  c.set_output(0, Tensor::scalar(str_cat(container, kSeparator, name)));
-  return ok_status();
-}
-
-class FromString final : public Kernel {
- public:
-  explicit FromString(const KernelInit& init) : types_(types_of(init)), shapes_(shapes_of(init)) {}
-  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<FromString>(init));
-  }
-  Status run(KernelContext& c) override {
-    if (c.input(0).shape().rank() != 0) return invalid_argument("string_handle must be a scalar");
-    const std::string& text = *c.input(0).data<std::string>();
-    const std::size_t at = text.find(kSeparator);
-    if (at == std::string::npos) {
-      return invalid_argument("Could not parse string_handle as a valid ResourceHandle");
-    }
-    const std::string container = text.substr(0, at), name = text.substr(at + 1);
-    ARGOSY_ASSIGN_OR_RETURN(auto state, c.resources().find<IteratorState>(container, name));
-    if (!types_.empty()) {
-      ARGOSY_RETURN_IF_ERROR(check_elements(types_, shapes_, state->types(), state->shapes()));
-    }
-    c.set_output(0, Tensor::scalar(ResourceHandle(container, name, std::move(state))));
-    return ok_status();
-  }
-
- private:
-  const std::vector<DType> types_;
-  const std::vector<PartialShape> shapes_;
-};
-
 Status device_of(KernelContext& c) {
   ARGOSY_RETURN_IF_ERROR(c.resource_handle(0).status());
   c.set_output(0, Tensor::scalar(c.device() != nullptr ? c.device()->spec().name.to_string() : std::string()));
@@ -207,14 +160,15 @@ void add_kernels_cpu_iterator(KernelRegistry& kernels) {
   kernels.add("IteratorGetNext", "cpu", Next<take_element>::make);
   kernels.add("IteratorGetNextSync", "cpu", Next<take_element>::make);
   kernels.add("IteratorGetNextAsOptional", "cpu", Next<take_optional>::make);
-  kernels.add("IteratorToStringHandle", "cpu", to_string_handle);
-  kernels.add("IteratorFromStringHandle", "cpu", FromString::make);
-  kernels.add("IteratorFromStringHandleV2", "cpu", FromString::make);
+  kernels.add("IteratorToStringHandle", "cpu", to_string_handle<IteratorState>);
+  kernels.add("IteratorFromStringHandle", "cpu", FromString<IteratorState>::make);
+  kernels.add("IteratorFromStringHandleV2", "cpu", FromString<IteratorState>::make);
   kernels.add("IteratorGetDevice", "cpu", device_of);
   kernels.add("ExperimentalIteratorGetDevice", "cpu", device_of);
   add_optionals(kernels);
   add_shared(kernels);
   add_positions(kernels);
+  add_multi_device(kernels);
 }
 
 }  // namespace argosy

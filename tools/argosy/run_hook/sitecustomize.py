@@ -2,7 +2,7 @@
 
 * A session without a target of its own (tf.Session, InteractiveSession, MonitoredTrainingSession, Supervisor, Keras in
   graph mode: all end in BaseSession) gets $ARGOSY_TARGET, and its state is its own, as it is in TensorFlow's process.
-* device_lib.list_local_devices() names the server's devices.
+* device_lib.list_local_devices() names the server's devices, and MirroredStrategy() mirrors on its GPUs.
 * Where a file of the user's says `import tensorflow as tf` and uses names that only TensorFlow 1.x had, `tf` is 1.x.
 
 Nothing is imported that the program does not import, no file is written, and the user's own sitecustomize is run as well.
@@ -66,7 +66,25 @@ def _patch_device_lib(module):
     module.list_local_devices = list_local_devices
 
 
+def _patch_mirrored(module):
+    plain = module.all_local_devices
+
+    def all_local_devices(num_gpus=None):
+        from tensorflow.python.client import device_lib
+        from tensorflow.python.eager import context
+
+        if context.executing_eagerly():  # not on the server
+            return plain(num_gpus)
+        count = sum(d.device_type == "GPU" for d in device_lib.list_local_devices())
+        count = count if num_gpus is None else min(count, num_gpus)
+        gpus = [context.LogicalDevice("/device:GPU:%d" % i, "GPU") for i in range(count)]
+        return gpus or plain(num_gpus)
+
+    module.all_local_devices = all_local_devices
+
+
 _PATCHES = {"tensorflow.python.client.session": _patch_session,
+            "tensorflow.python.distribute.mirrored_strategy": _patch_mirrored,
             "tensorflow.python.client.device_lib": _patch_device_lib}
 
 

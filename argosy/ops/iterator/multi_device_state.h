@@ -1,0 +1,68 @@
+// What a handle of a MultiDeviceIterator refers to: one pass over a dataset, dealt out to shards in turn.
+//
+//   elements 0 1 2 3 4 …  ──►  shard 0: 0 2 4 …      shard 1: 1 3 5 …
+//
+// Whoever asks is served when the shard's turn has come. As soon as somebody has asked, elements are taken ahead, up to
+// so many for each shard; a shard that nobody asks holds up the others once its places are taken.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "argosy/op/waiters.h"
+#include "argosy/ops/iterator/iterator_state.h"
+
+namespace argosy::datasets {
+
+// One pass. Thread-safe.
+class ShardedPass : public std::enable_shared_from_this<ShardedPass> {
+ public:
+  // REQUIRES: shards and places are positive.
+  ShardedPass(std::size_t shards, std::size_t places, Allocator& memory)
+      : places_(places), pipeline_(std::make_shared<Pipeline>(memory)), kept_(shards) {}
+  Status open(DatasetPtr dataset) { return pipeline_->open(std::move(dataset)); }
+  // As Pipeline::next, for one shard. REQUIRES: there is that shard.
+  void next(std::size_t shard, Cancellation* cancellation, Pipeline::Got got);
+  // Whoever waits is told CANCELLED.
+  void close();
+
+ private:
+  void fill();
+  void take(Result<Element> got);
+
+  const std::size_t places_;
+  const std::shared_ptr<Pipeline> pipeline_;
+  Waiters waiters_{Waiters::Order::kAny};
+  // Guarded by waiters_.mutex():
+  std::vector<std::deque<Result<Element>>> kept_;  // by shard
+  std::size_t turn_ = 0;                           // the shard whose the next element is
+  bool asking_ = false, ended_ = false, closed_ = false;
+};
+
+class MultiDeviceState final : public Resource {
+ public:
+  MultiDeviceState(std::vector<DType> types, std::vector<PartialShape> shapes, std::size_t shards, Allocator& memory)
+      : types_(std::move(types)), shapes_(std::move(shapes)), shards_(shards), memory_(memory) {}
+  ~MultiDeviceState() override;
+  std::string describe() const override { return "multi-device iterator"; }
+  const std::vector<DType>& types() const { return types_; }
+  const std::vector<PartialShape>& shapes() const { return shapes_; }
+  std::size_t shards() const { return shards_; }
+
+  // From the beginning of this dataset; gives the number of this pass, which next() wants to be told.
+  Result<std::int64_t> initialize(DatasetPtr dataset, std::int64_t places);
+  // The shard's next element; INVALID_ARGUMENT for a shard or a pass that is not; else as Pipeline::next.
+  void next(std::int64_t shard, std::int64_t pass, Cancellation* cancellation, Pipeline::Got got);
+
+ private:
+  const std::vector<DType> types_;
+  const std::vector<PartialShape> shapes_;
+  const std::size_t shards_;
+  Allocator& memory_;
+  Mutex mutex_;
+  std::shared_ptr<ShardedPass> pass_ ARGOSY_GUARDED_BY(mutex_);
+  std::int64_t number_ ARGOSY_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace argosy::datasets
