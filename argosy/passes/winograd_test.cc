@@ -81,10 +81,12 @@ Tensor numbers(const PartialShape& shape, DType dtype, std::uint64_t state) {
 }
 
 TEST(Winograd, MarksWhatGains) {
-  EXPECT_EQ(marked({8, 56, 64, 64}), 3);    // a convolution and both its gradients
-  EXPECT_EQ(marked({4, 16, 128, 256}), 3);  // just enough tiles
-  EXPECT_EQ(marked({8, 7, 512, 512}), 0);   // too few for such filters
-  EXPECT_EQ(marked({2, 14, 256, 256}), 0);
+  EXPECT_EQ(marked({8, 56, 64, 64}), 3);  // a convolution and both its gradients
+  EXPECT_EQ(marked({4, 16, 64, 64}), 3);  // just enough tiles
+  EXPECT_EQ(marked({2, 16, 64, 64}), 0);
+  EXPECT_EQ(marked({8, 7, 512, 512}), 3);  // few tiles, large filters
+  EXPECT_EQ(marked({4, 7, 512, 512}), 3);
+  EXPECT_EQ(marked({2, 7, 512, 512}), 0);
   EXPECT_EQ(marked({32, 32, 16, 16}), 0);  // too few channels
   EXPECT_EQ(marked({8, 56, 64, 72}), 0);   // not in whole blocks
   EXPECT_EQ(marked({64, 5, 64, 64}), 0);   // most of a tile unused

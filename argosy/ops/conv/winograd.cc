@@ -13,7 +13,8 @@ constexpr std::int64_t kChannels = 32;  // fewer: the transforms outweigh the pr
 constexpr std::int64_t kPanel = 64;     // output channels multiplied at once, at most
 constexpr std::int64_t kRows = 6;       // tiles multiplied at once
 constexpr std::int64_t kTiles = 64;     // fewer: transforming the filter outweighs the products
-constexpr std::int64_t kFiltersPerTile = 2048;
+// Of a filter that is transformed block by block, at least 128 x 64 channels for at most so many tiles: a quicker way.
+constexpr std::int64_t kTilesPerBlock = 16, kLargeFilter = 8192, kFewTiles = 160;
 constexpr double kUsed = 0.7;  // of the tiles' outputs: 7x7 images fill 0.77 of theirs
 
 bool fits(const WindowAxis& a) {
@@ -28,7 +29,7 @@ bool winograd_pays(const ConvAttrs& attrs, const ConvGeometry& g) {
   if (!fits(g.h) || !fits(g.w) || g.h.window != g.w.window) return false;
   if (g.in_c % kLanes != 0 || g.out_c % kLanes != 0 || std::min(g.in_c, g.out_c) < kChannels) return false;
   const WinogradTiles t = WinogradTiles::of(g, true);
-  if (t.tiles() < std::max(kTiles, g.in_c * g.out_c / kFiltersPerTile)) return false;
+  if (t.tiles() < (t.filter_outweighs() ? kTilesPerBlock : kTiles)) return false;
   const std::int64_t outputs = t.rows() * t.columns() * t.step() * t.step();
   return static_cast<double>(g.h.out * g.w.out) >= kUsed * static_cast<double>(outputs);
 }
@@ -41,6 +42,8 @@ WinogradTiles WinogradTiles::of(const ConvGeometry& g, bool forward) {
   return {g.batch, g.h.out, g.w.out, g.out_c, g.h.in, g.w.in, g.in_c, r - 1 - g.h.pad_before, r - 1 - g.w.pad_before,
           r};
 }
+
+bool WinogradTiles::filter_outweighs() const { return in_c * out_c >= kLargeFilter && tiles() <= kFewTiles; }
 
 std::int64_t WinogradTiles::slide_block() const {
   constexpr std::int64_t kCache = (512 << 10) / sizeof(float);
@@ -57,9 +60,10 @@ std::int64_t WinogradTiles::sum_shards() const {
 namespace {
 
 std::size_t sum_bytes(const WinogradTiles& t, std::int64_t shards, int threads) {
-  const std::int64_t elements = t.in_blocks() * t.out_blocks() * shards * t.sum_elements() +
-                                threads * 2 * WinogradTiles::kProducts * WinogradTiles::kFactorOffset;
-  return static_cast<std::size_t>(elements) * sizeof(float);
+  const std::int64_t kept = shards > 1 ? t.in_blocks() * t.out_blocks() * shards : 0;
+  const std::int64_t of_thread =
+      2 * WinogradTiles::kProducts * WinogradTiles::kFactorOffset + (kept > 0 ? 0 : t.sum_elements());
+  return static_cast<std::size_t>(kept * t.sum_elements() + threads * of_thread) * sizeof(float);
 }
 
 }  // namespace
@@ -68,9 +72,16 @@ std::size_t winograd_scratch_bytes(const ConvGeometry& g, int threads) {
   std::int64_t most = 0;
   for (const bool forward : {true, false}) {
     const WinogradTiles t = WinogradTiles::of(g, forward);
+    constexpr std::int64_t kProducts = WinogradTiles::kProducts;
+    if (t.filter_outweighs()) {
+      const std::int64_t sums = t.tiles() * kPanel + WinogradTiles::kOffset;
+      most = std::max(most, t.in_blocks() * kProducts * t.image_offset() +
+                                threads * kProducts * (WinogradTiles::kFilterOffset + sums));
+      continue;
+    }
     const std::int64_t image = t.slide_block() * t.in_c + WinogradTiles::kOffset;
     const std::int64_t sums = t.slide_block() * std::min(t.out_c, kPanel) + WinogradTiles::kOffset;
-    most = std::max(most, t.filter_elements() + threads * WinogradTiles::kProducts * (image + sums));
+    most = std::max(most, t.filter_elements() + threads * kProducts * (image + sums));
   }
   return std::max(static_cast<std::size_t>(most) * sizeof(float),
                   sum_bytes(WinogradTiles::of(g, true), WinogradTiles::of(g, true).sum_shards(), threads));

@@ -18,8 +18,7 @@ namespace argosy {
 inline constexpr const char* kWinogradAttr = "_winograd";
 
 // Is it faster for this convolution, and for both its gradients? A rule that knows shapes only, so that equal shards
-// compute equal bits anywhere. Its bounds were found on two cores of a Xeon with AVX-512, for 3x3 windows and with
-// oneDNN's products, which are slower than ours: it says yes no sooner than it need.
+// compute equal bits anywhere. Its bounds were found on two cores of a Xeon with AVX-512.
 bool winograd_pays(const ConvAttrs& attrs, const ConvGeometry& g);
 
 // Scratch memory of its products, the largest of the three, with so many threads.
@@ -40,6 +39,7 @@ struct WinogradTiles {
   // and factors stay in a core's cache.
   static constexpr std::int64_t kBlock = 64, kSumTiles = 36;
   static constexpr std::int64_t kFactorOffset = kSumTiles * kBlock + kOffset;
+  static constexpr std::int64_t kFilterOffset = kBlock * kBlock + kOffset;
 
   std::int64_t batch, in_h, in_w, in_c, out_h, out_w, out_c, pad_top, pad_left, window;
 
@@ -48,6 +48,11 @@ struct WinogradTiles {
   std::int64_t columns() const { return (out_w + step() - 1) / step(); }
   std::int64_t tiles() const { return batch * rows() * columns(); }
   std::int64_t filter_elements() const { return kProducts * in_c * out_c; }
+
+  // Is the filter, as factors, too much for the caches, and all tiles few enough? Then it is they that wait for the
+  // filter's blocks. Both ways give the same bits.
+  bool filter_outweighs() const;
+  std::int64_t image_offset() const { return tiles() * std::min(in_c, kBlock) + kOffset; }
 
   // Tiles computed at once by one thread, at most, so that inputs and products stay in its cache.
   std::int64_t slide_block() const;

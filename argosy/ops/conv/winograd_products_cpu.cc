@@ -126,14 +126,19 @@ void outputs(const WinogradTiles& w, const Finish& finish, std::int64_t begin, s
 
 // Tiles in blocks small enough for a core's cache: transformed, multiplied panel by panel, transformed back.
 template <int kWindow>
-void slide(const WinogradTiles& w, const float* image, const float* filter, bool turned, const Finish& finish,
-           float* scratch) {
+void slide_blocks_of_tiles(const WinogradTiles& w, const float* image, const float* filter, bool turned,
+                           const Finish& finish, float* scratch) {
   float* const u = scratch;
+  const std::int64_t width = panel_width();
   parallel_for(w.in_c, 8, [&](std::int64_t begin, std::int64_t end) {
-    filter_factors<kWindow>(w, filter, turned, panel_width(), begin, end, u);
+    for (std::int64_t o = 0; o < w.out_c; o += width) {
+      const std::int64_t columns = std::min(width, w.out_c - o);
+      filter_factors<kWindow>(w, filter, turned, {begin, end, o, columns}, u + o * w.in_c + begin * columns,
+                              w.in_c * w.out_c);
+    }
   });
 
-  const std::int64_t most = w.slide_block(), width = panel_width();
+  const std::int64_t most = w.slide_block();
   const std::int64_t image_offset = most * w.in_c + WinogradTiles::kOffset;
   const std::int64_t sum_offset = most * std::min(w.out_c, width) + WinogradTiles::kOffset;
   std::atomic<std::int64_t> threads{0};
@@ -158,6 +163,65 @@ void slide(const WinogradTiles& w, const float* image, const float* filter, bool
   });
 }
 
+// All tiles at once, and the filter in blocks small enough for a core's cache, each transformed just before it is
+// multiplied. The same additions in the same order.
+template <int kWindow>
+void slide_blocks_of_filter(const WinogradTiles& w, const float* image, const float* filter, bool turned,
+                            const Finish& finish, float* scratch) {
+  constexpr std::int64_t kBlock = WinogradTiles::kBlock;
+  const std::int64_t tiles = w.tiles(), blocks = w.in_blocks(), width = panel_width();
+  const auto inputs = [&](std::int64_t block) { return std::min(kBlock, w.in_c - block * kBlock); };
+  const std::int64_t image_offset = w.image_offset(), filter_offset = WinogradTiles::kFilterOffset;
+  const std::int64_t sum_offset = tiles * width + WinogradTiles::kOffset;
+  const auto images = [&](std::int64_t block) { return scratch + block * kProducts * image_offset; };
+  parallel_for(blocks, 1, [&](std::int64_t first, std::int64_t last) {
+    const std::vector<float> zeros(static_cast<std::size_t>(w.in_c));
+    for (std::int64_t b = first; b < last; ++b) {
+      image_factors<kTile + 1 - kWindow>(w, image, zeros.data(), {0, tiles, b * kBlock, inputs(b)}, images(b),
+                                         image_offset);
+    }
+  });
+  // Threads that would have no panel share one: each transforms its filter, for a part of the tiles.
+  constexpr std::int64_t kShare = 16;
+  const std::int64_t panels = (w.out_c + width - 1) / width;
+  const std::int64_t groups =
+      std::clamp<std::int64_t>(thread_budget() / panels, 1, std::max<std::int64_t>(tiles / kShare, 1));
+  std::atomic<std::int64_t> threads{0};
+  parallel_for(panels * groups, 1, [&](std::int64_t first, std::int64_t last) {
+    float* const u = images(blocks) + threads.fetch_add(1) * kProducts * (filter_offset + sum_offset);
+    float* const sums = u + kProducts * filter_offset;
+    for (std::int64_t unit = first; unit < last; ++unit) {
+      const std::int64_t o = unit / groups * width, columns = std::min(width, w.out_c - o);
+      const std::int64_t first_tile = tiles * (unit % groups) / groups,
+                         last_tile = tiles * (unit % groups + 1) / groups;
+      for (std::int64_t b = 0; b < blocks; ++b) {
+        const std::int64_t rows = inputs(b), begin = b * kBlock;
+        filter_factors<kWindow>(w, filter, turned, {begin, begin + rows, o, columns}, u, filter_offset);
+        for (std::int64_t p = 0; p < kProducts; ++p) {
+          const Operands operands{rows,
+                                  images(b) + p * image_offset + first_tile * rows,
+                                  rows,
+                                  1,
+                                  u + p * filter_offset,
+                                  columns,
+                                  sums + p * sum_offset,
+                                  columns};
+          const std::int64_t count = last_tile - first_tile;
+          b == 0 ? product<false>(operands, count, columns) : product<true>(operands, count, columns);
+        }
+      }
+      outputs<kTile + 1 - kWindow>(w, finish, first_tile, last_tile, o, columns, sums, sum_offset);
+    }
+  });
+}
+
+template <int kWindow>
+void slide(const WinogradTiles& w, const float* image, const float* filter, bool turned, const Finish& finish,
+           float* scratch) {
+  w.filter_outweighs() ? slide_blocks_of_filter<kWindow>(w, image, filter, turned, finish, scratch)
+                       : slide_blocks_of_tiles<kWindow>(w, image, filter, turned, finish, scratch);
+}
+
 void slide_any(const WinogradTiles& w, const float* image, const float* filter, bool turned, const float* bias,
                const FusedOps& fused, float* result, float* scratch) {
   const Finish finish{bias, &fused, result};
@@ -165,77 +229,95 @@ void slide_any(const WinogradTiles& w, const float* image, const float* filter, 
                        : slide<5>(w, image, filter, turned, finish, scratch);
 }
 
+// The filter's gradient in one block of channels, from sums of products: shard after shard, `sum_elements` apart.
+template <int kWindow>
+void filters_of_sums(const WinogradTiles& w, const Part& part, const float* sums, std::int64_t shards, bool parts,
+                     float* result) {
+  const Floats d;
+  const std::int64_t matrix = w.in_c * w.out_c, sum_offset = w.sum_offset(), sum_elements = w.sum_elements();
+  const std::int64_t filters = parts ? shards : 1, added = parts ? 1 : shards;
+  HWY_ALIGN float filter[kBatchParts * kWindow * kWindow * HWY_MAX_BYTES / sizeof(float)];
+  for (std::int64_t c = part.begin; c < part.end; ++c) {
+    for (std::int64_t k = 0; k < part.channels; k += lanes()) {
+      const float* from = sums + (c - part.begin) * part.channels + k;
+      for (std::int64_t f = 0; f < filters; ++f, from += sum_elements) {
+        float* const to = filter + f * kWindow * kWindow * lanes();
+        transform_square<OfProducts<kWindow>, kTile, kWindow>(
+            [&](int y, int x) {
+              const float* const at = from + (y * kTile + x) * sum_offset;
+              Vector sum = hn::LoadU(d, at);
+              for (std::int64_t s = 1; s < added; ++s) sum = hn::Add(sum, hn::LoadU(d, at + s * sum_elements));
+              return sum;
+            },
+            [&](int y, int x, Vector value) { hn::Store(value, d, to + (y * kWindow + x) * lanes()); });
+      }
+      if (parts) add_as_tree(filter, static_cast<int>(filters), kWindow * kWindow * lanes());
+      for (int at = 0; at < kWindow * kWindow; ++at) {
+        hn::StoreU(hn::Load(d, filter + at * lanes()), d, result + at * matrix + c * w.out_c + part.first + k);
+      }
+    }
+  }
+}
+
 // Work falls into blocks of channels and shards of tiles, whatever the number of threads: so do the additions. Parts of
-// the batch are shards whose filters are added as a tree.
+// the batch are shards whose filters are added as a tree. A block's sums become filters once all its shards are there:
+// at once, where it has but one.
 template <int kWindow>
 void sum_products(const WinogradTiles& w, const float* image, const float* dy, std::span<const std::int64_t> ends,
                   float* result, float* scratch) {
   using Blocks = WinogradTiles;
-  const Floats d;
   const std::int64_t tiles = w.tiles();
   const auto parts = static_cast<std::int64_t>(ends.size()), shards = parts > 0 ? parts : w.sum_shards();
   const auto shard_end = [&](std::int64_t shard) {
     return parts > 0 ? ends[shard] * w.rows() * w.columns() : tiles * (shard + 1) / shards;
   };
   const std::int64_t sum_offset = w.sum_offset(), sum_elements = w.sum_elements();
-  const std::int64_t across = w.out_blocks(), blocks = w.in_blocks() * across;
-  const auto block_sums = [&](std::int64_t block, std::int64_t shard) {
-    return scratch + (block * shards + shard) * sum_elements;
+  const std::int64_t across = w.out_blocks(), blocks = w.in_blocks() * across, kept = shards > 1 ? blocks * shards : 0;
+  // Inputs and outputs of a block.
+  const auto part_of = [&](std::int64_t block) {
+    const std::int64_t c = block / across * Blocks::kBlock, k = block % across * Blocks::kBlock;
+    return Part{c, std::min(c + Blocks::kBlock, w.in_c), k, std::min(Blocks::kBlock, w.out_c - k)};
   };
-  float* const factors = block_sums(blocks, 0);
+  const std::int64_t of_thread = 2 * kProducts * Blocks::kFactorOffset + (kept > 0 ? 0 : sum_elements);
   std::atomic<std::int64_t> threads{0};
   parallel_for(blocks * shards, 1, [&](std::int64_t first_unit, std::int64_t last_unit) {
     const std::vector<float> zeros(static_cast<std::size_t>(std::max(w.in_c, w.out_c)));
-    float* const v = factors + threads.fetch_add(1) * 2 * kProducts * Blocks::kFactorOffset;
+    float* const v = scratch + kept * sum_elements + threads.fetch_add(1) * of_thread;
     float* const y = v + kProducts * Blocks::kFactorOffset;
     for (std::int64_t unit = first_unit; unit < last_unit; ++unit) {
-      const std::int64_t block = unit / shards, shard = unit % shards;
-      const std::int64_t c = block / across * Blocks::kBlock, k = block % across * Blocks::kBlock;
-      const std::int64_t rows = std::min(Blocks::kBlock, w.in_c - c), columns = std::min(Blocks::kBlock, w.out_c - k);
+      const std::int64_t shard = unit % shards;
+      const Part part = part_of(unit / shards);
+      const std::int64_t rows = part.end - part.begin, columns = part.channels;
       const std::int64_t first = shard > 0 ? shard_end(shard - 1) : 0, last = shard_end(shard);
-      if (first == last) std::fill_n(block_sums(block, shard), sum_elements, 0.0f);
+      float* const sums = kept > 0 ? scratch + unit * sum_elements : y + kProducts * Blocks::kFactorOffset;
+      if (first == last) std::fill_n(sums, sum_elements, 0.0f);
       for (std::int64_t begin = first; begin < last; begin += Blocks::kSumTiles) {
         const std::int64_t end = std::min(last, begin + Blocks::kSumTiles);
-        image_factors<kTile + 1 - kWindow>(w, image, zeros.data(), {begin, end, c, rows}, v, Blocks::kFactorOffset);
-        gradient_factors<kTile + 1 - kWindow>(w, dy, zeros.data(), {begin, end, k, columns}, y, Blocks::kFactorOffset);
+        image_factors<kTile + 1 - kWindow>(w, image, zeros.data(), {begin, end, part.begin, rows}, v,
+                                           Blocks::kFactorOffset);
+        gradient_factors<kTile + 1 - kWindow>(w, dy, zeros.data(), {begin, end, part.first, columns}, y,
+                                              Blocks::kFactorOffset);
         for (std::int64_t p = 0; p < kProducts; ++p) {
-          const Operands operands{end - begin,
-                                  v + p * Blocks::kFactorOffset,
-                                  1,
-                                  rows,
-                                  y + p * Blocks::kFactorOffset,
-                                  columns,
-                                  block_sums(block, shard) + p * sum_offset,
-                                  columns};
+          const Operands operands{
+              end - begin, v + p * Blocks::kFactorOffset, 1,      rows, y + p * Blocks::kFactorOffset,
+              columns,     sums + p * sum_offset,         columns};
           begin == first ? product<false>(operands, rows, columns) : product<true>(operands, rows, columns);
         }
       }
+      if (kept == 0) filters_of_sums<kWindow>(w, part, sums, 1, false, result);
     }
   });
-  const std::int64_t matrix = w.in_c * w.out_c, one = parts > 0 ? 1 : shards;
-  parallel_for(w.in_c, 8, [&](std::int64_t begin, std::int64_t end) {
-    HWY_ALIGN float filters[kBatchParts * kWindow * kWindow * HWY_MAX_BYTES / sizeof(float)];
-    for (std::int64_t c = begin; c < end; ++c) {
-      for (std::int64_t k = 0; k < w.out_c; k += lanes()) {
-        const std::int64_t block = c / Blocks::kBlock * across + k / Blocks::kBlock;
-        const std::int64_t columns = std::min(Blocks::kBlock, w.out_c - k / Blocks::kBlock * Blocks::kBlock);
-        const float* sums = block_sums(block, 0) + c % Blocks::kBlock * columns + k % Blocks::kBlock;
-        for (std::int64_t part = 0; part < std::max<std::int64_t>(parts, 1); ++part, sums += sum_elements) {
-          float* const filter = filters + part * kWindow * kWindow * lanes();
-          transform_square<OfProducts<kWindow>, kTile, kWindow>(
-              [&](int y, int x) {
-                const float* const at = sums + (y * kTile + x) * sum_offset;
-                Vector sum = hn::LoadU(d, at);
-                for (std::int64_t s = 1; s < one; ++s) sum = hn::Add(sum, hn::LoadU(d, at + s * sum_elements));
-                return sum;
-              },
-              [&](int y, int x, Vector value) { hn::Store(value, d, filter + (y * kWindow + x) * lanes()); });
-        }
-        add_as_tree(filters, static_cast<int>(parts), kWindow * kWindow * lanes());
-        for (int at = 0; at < kWindow * kWindow; ++at) {
-          hn::StoreU(hn::Load(d, filters + at * lanes()), d, result + at * matrix + c * w.out_c + k);
-        }
-      }
+  if (kept == 0) return;
+  constexpr std::int64_t kInputs = 8;  // of a block, at once: a block is a lot for one thread
+  const std::int64_t slices = (Blocks::kBlock + kInputs - 1) / kInputs;
+  parallel_for(blocks * slices, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t unit = begin; unit < end; ++unit) {
+      Part part = part_of(unit / slices);
+      const std::int64_t skipped = unit % slices * kInputs;
+      const float* const sums = scratch + unit / slices * shards * sum_elements + skipped * part.channels;
+      part.end = std::min(part.end, part.begin + skipped + kInputs);
+      part.begin += skipped;
+      if (part.begin < part.end) filters_of_sums<kWindow>(w, part, sums, shards, parts > 0, result);
     }
   });
 }

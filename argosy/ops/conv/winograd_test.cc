@@ -54,6 +54,10 @@ const Window kWindows[] = {
     {4, 14, 14, 32, 64, 5},
     {3, 13, 16, 80, 48, 5, "VALID"},
     {2, 12, 11, 32, 112, 5, "EXPLICIT", {0, 0, 4, 1, 0, 3, 0, 0}},
+    // Filters that outweigh their images.
+    {4, 8, 8, 144, 80, 3},
+    {1, 15, 17, 96, 208, 3},
+    {2, 9, 10, 80, 128, 5},
 };
 
 void check_all_products(DType dtype, double tolerance) {
@@ -118,6 +122,22 @@ TEST(Winograd, HasTheSameBitsOnAnyNumberOfThreads) {
   set_thread_budget(before);
 }
 
+// A few images are computed another way than many, where the filter outweighs them: to the same bits.
+TEST(Winograd, ImagesHaveTheSameBitsAmongOthers) {
+  const Window many{16, 16, 16, 96, 112, 3}, few{4, 16, 16, 96, 112, 3};
+  AttrMap attrs = attrs_of(many);
+  attrs.set(kWinogradAttr, true);
+  const Tensor x = numbers(image_of(many), 1), f = numbers(filter_of(many), 2), dy = numbers({16, 16, 16, 112}, 3);
+  const OpDef &forward = *builtin_ops().find("Conv2D"), &backward = *builtin_ops().find("Conv2DBackpropInput");
+  const auto y = evaluate_op(forward, attrs, {x, f}), of_few = evaluate_op(forward, attrs, {x.rows(4, 8), f});
+  ASSERT_TRUE(y.ok() && of_few.ok());
+  EXPECT_EQ(difference((*of_few)[0], (*y)[0].rows(4, 8), 0), "");
+  const auto dx = evaluate_op(backward, attrs, {sizes(image_of(many)), f, dy});
+  const auto dx_of_few = evaluate_op(backward, attrs, {sizes(image_of(few)), f, dy.rows(4, 8)});
+  ASSERT_TRUE(dx.ok() && dx_of_few.ok());
+  EXPECT_EQ(difference((*dx_of_few)[0], (*dx)[0].rows(4, 8), 0), "");
+}
+
 TEST(Winograd, TakesWhatItsProductsCan) {
   const auto pays = [](const Window& w) {
     const ConvAttrs attrs = read_conv("Conv2D", attrs_of(w)).value();
@@ -126,6 +146,8 @@ TEST(Winograd, TakesWhatItsProductsCan) {
   for (const Window& w : kWindows) EXPECT_TRUE(pays(w)) << str_cat(image_of(w), filter_of(w));
   EXPECT_FALSE(pays({4, 16, 16, 32, 64, 3, "EXPLICIT", {0, 0, 3, 0, 0, 0, 0, 0}}));  // padding beyond the window
   EXPECT_FALSE(pays({4, 16, 16, 24, 64, 3}));
+  EXPECT_FALSE(pays({3, 16, 16, 64, 64, 3}));  // few tiles, and a filter too small to be worth a way of its own
+  EXPECT_FALSE(pays({1, 12, 16, 128, 128, 3}));
   EXPECT_FALSE(pays({4, 16, 16, 32, 64, 4}));
 }
 
