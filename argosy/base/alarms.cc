@@ -37,10 +37,12 @@ void Alarms::drop(Token token) {
     alarms_.erase(a);
     return;
   }
+  while (ringing_ == token && watcher_ != std::this_thread::get_id()) changed_.wait(mutex_);
 }
 
 void Alarms::watch() {
   mutex_.lock();
+  watcher_ = std::this_thread::get_id();
   while (!closing_) {
     if (alarms_.empty()) {
       changed_.wait(mutex_);
@@ -54,11 +56,14 @@ void Alarms::watch() {
     }
     {
       const std::function<void()> ring = std::move(first->second);
+      ringing_ = first->first.second;
       alarms_.erase(first);
       mutex_.unlock();
       ring();
     }
     mutex_.lock();
+    ringing_ = 0;
+    changed_.notify_all();
   }
   mutex_.unlock();
 }

@@ -20,7 +20,7 @@ class Alarms {
   ~Alarms();
   // At `when`, `ring` is called, once and briefly. RESOURCE_EXHAUSTED when there is no thread for it.
   Result<Token> set(Time when, std::function<void()> ring);
-  // It may be going off just now: whoever it calls must bear that.
+  // It does not go off after this: one that is doing so is waited for, unless it is that alarm's call that asks.
   void drop(Token token);
 
  private:
@@ -30,8 +30,10 @@ class Alarms {
   CondVar changed_;
   std::map<std::pair<Time, Token>, std::function<void()>> alarms_ ARGOSY_GUARDED_BY(mutex_);
   Token next_ ARGOSY_GUARDED_BY(mutex_) = 1;
+  Token ringing_ ARGOSY_GUARDED_BY(mutex_) = 0;
   bool closing_ ARGOSY_GUARDED_BY(mutex_) = false;
   std::thread thread_ ARGOSY_GUARDED_BY(mutex_);
+  std::thread::id watcher_ ARGOSY_GUARDED_BY(mutex_);
 };
 
 }  // namespace argosy

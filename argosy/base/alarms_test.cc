@@ -33,6 +33,24 @@ TEST(Alarms, AnAlarmMaySetAnother) {
   while (!second) std::this_thread::sleep_for(1ms);
 }
 
+TEST(Alarms, WhoDropsOneThatGoesOffWaitsForItsEnd) {
+  std::atomic<bool> began{false}, ended{false};
+  std::atomic<Alarms::Token> own{0};
+  Alarms alarms;
+  const auto token = alarms.set(std::chrono::steady_clock::now(), [&] {
+    began = true;
+    while (own == 0) std::this_thread::sleep_for(1ms);
+    alarms.drop(own);  // from within: nothing to wait for
+    std::this_thread::sleep_for(20ms);
+    ended = true;
+  });
+  ASSERT_TRUE(token.ok());
+  own = *token;
+  while (!began) std::this_thread::sleep_for(1ms);
+  alarms.drop(*token);
+  EXPECT_TRUE(ended);
+}
+
 TEST(Alarms, ThoseThatAreLeftAreForgotten) {
   bool rung = false;
   {

@@ -241,8 +241,13 @@ class Session::Impl {
     Cancellation::Token token = 0;
     bool linked = false;
     if (options.timeout.count() > 0) {
-      deadline = deadlines_.add(std::chrono::steady_clock::now() + options.timeout, context.cancellation(),
+      auto set = deadlines_.add(std::chrono::steady_clock::now() + options.timeout, context.cancellation(),
                                 str_cat("the step took longer than ", options.timeout.count(), " ms"));
+      if (!set.ok()) {
+        leave(context);
+        return std::move(set).status();
+      }
+      deadline = *set;
     }
     if (options.cancellation != nullptr) {
       linked =

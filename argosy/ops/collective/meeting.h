@@ -108,7 +108,7 @@ class Meeting final : public Resource, public std::enable_shared_from_this<Meeti
   Mutex mutex_;
   std::list<Round> rounds_ ARGOSY_GUARDED_BY(mutex_);
   std::int64_t next_round_ ARGOSY_GUARDED_BY(mutex_) = 0;
-  std::shared_ptr<Alarms> clock_ ARGOSY_GUARDED_BY(mutex_);  // the machine's; once somebody's patience has an end
+  std::weak_ptr<Alarms> clock_ ARGOSY_GUARDED_BY(mutex_);  // the machine's; once somebody's patience has an end
 };
 
 // The calls, by rank, as one collective: what the tensors' own devices do not matter for.

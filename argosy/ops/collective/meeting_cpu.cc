@@ -269,9 +269,11 @@ void Meeting::drop(const std::vector<Alarms::Token>& alarms) {
   std::shared_ptr<Alarms> clock;
   {
     MutexLock lock(mutex_);
-    clock = clock_;
+    clock = clock_.lock();
   }
-  for (const Alarms::Token token : alarms) clock->drop(token);
+  for (const Alarms::Token token : alarms) {
+    if (clock != nullptr) clock->drop(token);
+  }
 }
 
 void Meeting::give_up_waiting(std::int64_t id, std::chrono::nanoseconds patience) {

@@ -139,8 +139,9 @@ Result<std::vector<Tensor>> ClientSession::run(PreparedStep& step, std::vector<T
   if (timeout > 0 && options_.deadlines != nullptr) {
     // Longer than a year is for ever, and would overflow the clock.
     const auto wait = std::chrono::milliseconds(std::min<std::int64_t>(timeout, std::int64_t{366} * 24 * 3600 * 1000));
-    deadline = options_.deadlines->add(std::chrono::steady_clock::now() + wait, cancellation,
-                                       str_cat("Operation timed out: the step took longer than ", timeout, " ms"));
+    ARGOSY_ASSIGN_OR_RETURN(
+        deadline, options_.deadlines->add(std::chrono::steady_clock::now() + wait, cancellation,
+                                          str_cat("Operation timed out: the step took longer than ", timeout, " ms")));
   }
   StepStats stats;
   const bool trace = metadata != nullptr && options.trace_level() == tensorflow::RunOptions::FULL_TRACE;

@@ -20,7 +20,7 @@ std::int64_t from_environment(const char* name, std::int64_t fallback) {
 class Call final : public CallContext {
  public:
   Call(Deadlines& deadlines, std::chrono::milliseconds limit) : deadlines_(deadlines) {
-    token_ = deadlines.add(std::chrono::steady_clock::now() + limit, cancellation_, "test");
+    token_ = deadlines.add(std::chrono::steady_clock::now() + limit, cancellation_, "test").value();
   }
   ~Call() override { deadlines_.remove(token_); }
   Cancellation& cancellation() override { return cancellation_; }
