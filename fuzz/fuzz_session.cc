@@ -18,7 +18,8 @@ constexpr std::string_view kSession = "SESSIONSESSION00";
 class Call final : public CallContext {
  public:
   explicit Call(Deadlines& deadlines) : deadlines_(deadlines) {
-    token_ = deadlines.add(std::chrono::steady_clock::now() + std::chrono::milliseconds(200), cancellation_, "fuzz");
+    token_ =
+        deadlines.add(std::chrono::steady_clock::now() + std::chrono::milliseconds(200), cancellation_, "fuzz").value();
   }
   ~Call() override { deadlines_.remove(token_); }
   Cancellation& cancellation() override { return cancellation_; }

@@ -78,16 +78,14 @@ Status cross(KernelContext& c) {
 
 class Accumulate final : public Kernel {
  public:
-  explicit Accumulate(PartialShape shape) : shape_(std::move(shape)) {}
-  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<Accumulate>(init.attrs.get<PartialShape>("shape")));
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit&) {
+    return std::unique_ptr<Kernel>(std::make_unique<Accumulate>());
   }
   Status run(KernelContext& c) override {
     const Shape& shape = c.input(0).shape();
     for (int i = 0; i < c.num_inputs(); ++i) {
-      if (!(c.input(i).shape() == shape) || !shape_.compatible(shape)) {
-        return invalid_argument("AccumulateNV2: input ", i, " has shape ", c.input(i).shape(), " beside ", shape,
-                                " and the stated shape ", shape_);
+      if (c.input(i).shape() != shape) {
+        return invalid_argument("AccumulateNV2: input ", i, " has shape ", c.input(i).shape(), " beside ", shape);
       }
     }
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
@@ -101,9 +99,6 @@ class Accumulate final : public Kernel {
       return ok_status();
     });
   }
-
- private:
-  const PartialShape shape_;
 };
 
 class ParallelConcat final : public Kernel {

@@ -49,7 +49,7 @@ class CandidateSampler final : public Kernel {
   CandidateSampler(const AttrMap& attrs, std::unique_ptr<Sampler> sampler, std::string op)
       : op_(std::move(op)),
         num_true_(attrs.get_int("num_true")),
-        range_(attrs.get_or<std::int64_t>("range_max", std::numeric_limits<std::int64_t>::max())),
+        range_(attrs.get_int(op_ == "AllCandidateSampler" ? "num_sampled" : "range_max")),
         sampled_(attrs.get_int("num_sampled")),
         unique_(attrs.get_bool("unique")),
         sampler_(std::move(sampler)),

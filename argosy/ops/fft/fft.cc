@@ -54,7 +54,8 @@ Status real_shape(ShapeContext& c) {
     const auto n = c.int_at(1, i);
     if (n && *n < 0) return invalid_argument(c.op().name, ": fft_length[", i, "] must be >= 0, not ", *n);
     const bool halved = i == axes - 1 && !inverse;
-    sizes[sizes.size() - static_cast<std::size_t>(axes - i)] = n ? (halved ? *n / 2 + 1 : *n) : PartialShape::kUnknown;
+    sizes[sizes.size() - static_cast<std::size_t>(axes - i)] =
+        n ? (halved && *n > 0 ? *n / 2 + 1 : *n) : PartialShape::kUnknown;
   }
   c.set_output(0, PartialShape(std::move(sizes)));
   return ok_status();

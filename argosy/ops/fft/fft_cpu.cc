@@ -141,7 +141,7 @@ class Fft final : public Kernel {
       }
       if (n > kLongest) return too_long(op_, n);
       read[axis] = wanted;
-      output[axis] = last && !inverse_ ? half : n;
+      output[axis] = last && !inverse_ && n > 0 ? half : n;
     }
     Sizes s;
     ARGOSY_ASSIGN_OR_RETURN(s.read, Shape::make(read));
