@@ -49,6 +49,8 @@ ROWS = [
     ("Tile", "ours accepts", "not supported", "TensorFlow has no uint16 there"),
     ("UnravelIndex", "ours accepts", "empty tensor indices", "TensorFlow refuses to unravel nothing"),
     ("_FusedMatMul", "ours refuses", "bias has", MISFIT),
+    ("*SampleDistortedBoundingBox*", "ours refuses", "must be positive", "pictures of size 0, whose boxes TensorFlow gives as NaN"),
+    ("StringNGrams", "ours refuses", "must have rank 1", "TensorFlow does not look at the rank"),
     ("NthElement", "values", "special_values", "where NaN stands depends on TensorFlow's heap"),
     ("RandomGamma", "values", "special_values", "limits at infinity that TensorFlow takes otherwise"),
     ("ResourceApply* Apply*", "values", "special_values", BEYOND),
