@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "argosy/ops/constant/constant.h"
+#include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/ops.h"
 #include "argosy/passes/bypass.h"
 #include "argosy/passes/fold.h"
