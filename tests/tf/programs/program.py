@@ -57,14 +57,15 @@ class Run:
             self.results.append(Kept(name, value, tolerance))
 
     @contextlib.contextmanager
-    def raises(self, name):
-        """Keeps the class of the exception that the block ends with, and the op it names."""
+    def raises(self, name, anywhere=False):
+        """Keeps the class of the exception that the block ends with, and the op it names; not the op, where several fail
+        at once and any may be the first (`anywhere`)."""
         try:
             yield
             self.keep(name, "nothing")
         except tf.errors.OpError as error:
             op = error.op.name if error.op is not None else None
-            self.keep(name, f"{type(error).__name__} at {op}")
+            self.keep(name, type(error).__name__ if anywhere else f"{type(error).__name__} at {op}")
         except Exception as error:  # the client's own checks
             self.keep(name, type(error).__name__)
 
