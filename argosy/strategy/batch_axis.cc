@@ -55,8 +55,13 @@ int axis_between(const PartialShape& small, const PartialShape& large) {
   return axis;
 }
 
-std::int64_t per_example(std::int64_t small, std::int64_t large) {
-  return large == 2 * small && small % kSmallBatch == 0 ? small / kSmallBatch : 0;
+// Rows of the axis for each example; 0 where they are no whole number, or another axis follows the batch, too.
+std::int64_t per_example(const PartialShape& small, const PartialShape& large, int axis) {
+  if (axis < 0 || small[axis] % kSmallBatch != 0 || large[axis] != 2 * small[axis]) return 0;
+  for (int i = 0; i < small.rank(); ++i) {
+    if (i != axis && small[i] != large[i]) return 0;
+  }
+  return small[axis] / kSmallBatch;
 }
 
 // Their values follow from the shape of what they look at alone.
@@ -84,7 +89,7 @@ Result<BatchAxes> BatchAxes::find(const Graph& graph, const std::vector<NodeId>&
       const Endpoint a{small.of[id.index], i}, b{large.of[id.index], i};
       const PartialShape &less = small.graph.shape(a), &more = large.graph.shape(b);
       const int axis = axis_between(less, more);
-      axes.outputs_[id.index][i] = {axis, axis >= 0 ? per_example(less[axis], more[axis]) : 0,
+      axes.outputs_[id.index][i] = {axis, per_example(less, more, axis),
                                     follows(small.graph.known_ints(a), large.graph.known_ints(b))};
     }
   }

@@ -24,7 +24,7 @@ class BatchAxes {
   // Computed from a batch input (shapes count): differs from shard to shard.
   bool depends(NodeId id) const { return depends_[id.index]; }
   int axis(Endpoint e) const;
-  // How many of that axis's elements every example has; 0 where it cannot be told.
+  // How many of that axis's elements every example has; 0 where it cannot be told, or is not the only one that follows.
   std::int64_t rows_per_example(Endpoint e) const;
   // An integer (or integers) known to grow in proportion to the batch: a number of samples.
   bool counts_samples(Endpoint e) const;

@@ -4,7 +4,10 @@
 
 #include "argosy/graph/gradients.h"
 #include "argosy/ops/constant/constant.h"
+#include "argosy/ops/layout/layout.h"
 #include "argosy/ops/matmul/matmul.h"
+#include "argosy/ops/shape/shape.h"
+#include "argosy/strategy/batch_axis.h"
 #include "argosy/testing/op_case.h"
 
 namespace argosy {
@@ -26,6 +29,23 @@ TEST(DataParallel, ForwardOnlyIsConcatenated) {
   ASSERT_TRUE(dp.ok()) << dp.status().to_string();
   const auto whole = dp->fetch(y);
   ASSERT_TRUE(whole.ok()) << whole.status().to_string();
+}
+
+TEST(BatchAxes, TellRowsPerExample) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat32, {-1, 6});
+  const auto axes = BatchAxes::find(g, {x.node()});
+  ASSERT_TRUE(axes.ok()) << axes.status().to_string();
+  EXPECT_EQ(axes->rows_per_example(x.endpoint()), 1);
+  const Value longer = reshape(x, {-1, 2}), shorter = reshape(x, {-1, 12}), across = transpose(x);
+  const Value square = matmul(x, across), fixed = matmul(across, x);
+  const auto more = BatchAxes::find(g, {x.node()});
+  ASSERT_TRUE(more.ok()) << more.status().to_string();
+  EXPECT_EQ(more->rows_per_example(longer.endpoint()), 3);
+  EXPECT_EQ(more->rows_per_example(shorter.endpoint()), 0);  // half a row
+  EXPECT_EQ(more->rows_per_example(across.endpoint()), 1);
+  EXPECT_EQ(more->rows_per_example(square.endpoint()), 0);  // both axes are the batch
+  EXPECT_EQ(more->rows_per_example(fixed.endpoint()), 0);
 }
 
 }  // namespace

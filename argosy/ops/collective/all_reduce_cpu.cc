@@ -2,17 +2,11 @@
 #include "argosy/comm/combine.h"
 #include "argosy/op/step_context.h"
 #include "argosy/ops/collective/meeting.h"
+#include "argosy/ops/collective/named_groups.h"
 
 namespace argosy {
 
 namespace {
-
-Reduction reduction_of(const std::string& word) {
-  if (word == "min" || word == "Min") return Reduction::kMin;
-  if (word == "max" || word == "Max") return Reduction::kMax;
-  if (word == "prod" || word == "Mul") return Reduction::kProd;
-  return Reduction::kSum;
-}
 
 // What the op's own attributes and inputs say of the group's size, where no step has told it; 0: nothing.
 std::int64_t asked_size(const KernelInit& init) {
@@ -23,6 +17,13 @@ std::int64_t asked_size(const KernelInit& init) {
 }
 
 }  // namespace
+
+Reduction reduction_of(std::string_view word) {
+  if (word == "min" || word == "Min") return Reduction::kMin;
+  if (word == "max" || word == "Max") return Reduction::kMax;
+  if (word == "prod" || word == "Mul") return Reduction::kProd;
+  return Reduction::kSum;
+}
 
 GroupNode::GroupNode(const KernelInit& init)
     : op_(init.op.name),

@@ -2,6 +2,7 @@
 #include "argosy/base/parallel.h"
 #include "argosy/comm/combine.h"
 #include "argosy/op/kernel.h"
+#include "argosy/ops/collective/named_groups.h"
 
 namespace argosy {
 
@@ -29,12 +30,7 @@ class NcclReduce final : public Kernel {
  public:
   explicit NcclReduce(Reduction reduction) : reduction_(reduction) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    const std::string& word = init.attrs.get_string("reduction");
-    const Reduction reduction = word == "min"    ? Reduction::kMin
-                                : word == "max"  ? Reduction::kMax
-                                : word == "prod" ? Reduction::kProd
-                                                 : Reduction::kSum;
-    return std::unique_ptr<Kernel>(std::make_unique<NcclReduce>(reduction));
+    return std::unique_ptr<Kernel>(std::make_unique<NcclReduce>(reduction_of(init.attrs.get_string("reduction"))));
   }
   Status run(KernelContext& c) override {
     std::vector<const std::byte*> in;
