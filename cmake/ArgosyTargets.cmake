@@ -6,7 +6,7 @@ target_compile_features(argosy_flags INTERFACE cxx_std_20)
 target_compile_options(argosy_flags INTERFACE -Wall -Wextra -Wno-missing-field-initializers -fvisibility-inlines-hidden
   $<$<BOOL:${ARGOSY_WERROR}>:-Werror>
   # libstdc++ 12 deprecates what its own stable_sort calls.
-  $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety -Wno-deprecated-declarations>
+  $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety -Wno-deprecated-declarations -Wno-pass-failed>
   $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds -Wno-restrict>)
 target_include_directories(argosy_flags INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
                                                   $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}>)

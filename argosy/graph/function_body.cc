@@ -73,7 +73,7 @@ Value FunctionBody::parameter_like(const Value& outer, PartialShape shape) {
 Value FunctionBody::as_argument(const Value& outer) {
   const bool ref = outer.graph().node(outer.node()).output_is_ref(outer.index());
   if (!ref) return outer;
-  return add_plainly(outer_, "_RefToHandle", {outer}, {}, outer.node_name() + "/handle");
+  return add_plainly(outer_, "_RefToHandle", {outer}, {}, str_cat(outer.node_name(), "/handle"));
 }
 
 Value FunctionBody::from_argument(Value parameter, const Value& outer) {
@@ -92,7 +92,7 @@ Value FunctionBody::capture(const Value& outer) {
   const HandleFact variable{outer.dtype(), outer.shape()};
   const HandleFact* fact = ref ? &variable : outer.graph().handle(outer.endpoint());
   captures_.push_back(argument);
-  const Value arg = add_parameter(argument.dtype(), argument.shape(), fact, "in/" + from.name);
+  const Value arg = add_parameter(argument.dtype(), argument.shape(), fact, str_cat("in/", from.name));
   return from_argument(arg, outer);
 }
 

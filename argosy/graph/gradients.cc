@@ -153,7 +153,7 @@ class Differentiator {
       const auto next = std::find_if(inputs.begin(), inputs.end(), [&](Endpoint e) { return wants(e); });
       if (next == inputs.end()) break;
       id = next->node;
-      path += " <- " + graph_.node(id).name;
+      path += str_cat(" <- ", graph_.node(id).name);
       if (sources_.contains(*next)) break;
     }
     return path;
@@ -168,7 +168,7 @@ class Differentiator {
       });
       if (up == next.end()) break;
       id = up->node;
-      path = path.empty() ? graph_.node(id).name : graph_.node(id).name + " <- " + path;
+      path = path.empty() ? std::string(graph_.node(id).name) : str_cat(graph_.node(id).name, " <- ", path);
     }
     return path.empty() ? "y" : path;
   }

@@ -1,29 +1,30 @@
 #include "argosy/graph/graph.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "argosy/base/huge_pages.h"
+#include "argosy/base/mutex.h"
 #include "argosy/graph/function_body.h"
 
 namespace argosy {
 
 namespace {
-const std::string kNoName;
 const PartialShape kNoShape;
 }  // namespace
 
-const std::string& Value::node_name() const { return valid() ? graph_->node(node_).name : kNoName; }
+Name Value::node_name() const { return valid() ? graph_->node(node_).name : Name(); }
 std::string Value::name() const {
   return index_ == kControl ? str_cat("^", node_name()) : str_cat(node_name(), ":", index_);
 }
 DType Value::dtype() const { return valid() && index_ >= 0 ? graph_->dtype(endpoint()) : DType::kInvalid; }
 const PartialShape& Value::shape() const { return valid() && index_ >= 0 ? graph_->shape(endpoint()) : kNoShape; }
 
-std::vector<std::string> Node::colocation() const {
-  std::vector<std::string> groups;
+SmallVector<std::string_view, 2> Node::colocation() const {
+  SmallVector<std::string_view, 2> groups;
   if (const auto* classes = attrs.find_as<std::vector<std::string>>("_class")) {
     for (const std::string& c : *classes) {
-      if (c.starts_with("loc:@")) groups.push_back(c.substr(5));
+      if (c.starts_with("loc:@")) groups.push_back(std::string_view(c).substr(5));
     }
   }
   return groups;
@@ -38,7 +39,9 @@ Graph Graph::clone() const {
   Graph copy(*ops_);
   copy.status_ = status_;
   copy.nodes_ = nodes_;
-  copy.names_ = names_;
+  copy.share_names(*this);
+  copy.devices_ = devices_;
+  copy.names_ = names();
   copy.first_fact_ = first_fact_;
   copy.facts_ = facts_;
   copy.functions_ = functions_;
@@ -126,9 +129,30 @@ Graph::Scope Graph::colocate_with(const Value& value) {
 
 // --- names -----------------------------------------------------------------------------------------------------------
 
-std::string Graph::unique_name(std::string_view name) { return names_.unique(name, nodes_); }
+// Graphs that are only read may be asked by several threads, and one of them may be the first.
+NameTable& Graph::names() const {
+  const std::atomic_ref<bool> stale(names_stale_);
+  if (stale.load(std::memory_order_acquire)) {
+    static Mutex mutex;
+    MutexLock lock(mutex);
+    if (stale.load(std::memory_order_relaxed)) {
+      names_.index(nodes_);
+      stale.store(false, std::memory_order_release);
+    }
+  }
+  return names_;
+}
 
-std::optional<NodeId> Graph::find(std::string_view name) const { return names_.find(name, nodes_); }
+std::string Graph::unique_name(std::string_view name) { return names().unique(name, nodes_); }
+
+std::optional<NodeId> Graph::find(std::string_view name) const { return names().find(name, nodes_); }
+
+std::optional<NodeId> Graph::find_beside(const Node& by, std::string_view name) const {
+  for (const Endpoint e : by.inputs) {
+    if (nodes_[e.node.index].name == name) return e.node;
+  }
+  return find(name);
+}
 
 Result<Endpoint> Graph::endpoint(std::string_view name) const {
   std::string_view node_name = name;
@@ -146,7 +170,7 @@ Result<Endpoint> Graph::endpoint(std::string_view name) const {
   const auto id = find(node_name);
   if (!id) {
     std::vector<std::string> names;
-    for (const Node& n : nodes_) names.push_back(n.name);
+    for (const Node& n : nodes_) names.emplace_back(n.name);
     const std::string near = nearest_word(node_name, names);
     return not_found("the graph has no node \"", node_name, "\"")
         .with_id("ARG-GRAPH-001")
@@ -219,11 +243,11 @@ Result<NodeId> Graph::add_node(NodeSpec spec) {
   ARGOSY_ASSIGN_OR_RETURN(const OpDef* def, ops_->lookup(spec.op));
   Node node;
   node.op = def;
-  node.name = std::move(spec.name);
+  node.name = pool_->add(spec.name);
   node.attrs = std::move(spec.attrs);
-  node.inputs = std::move(spec.inputs);
-  node.controls = std::move(spec.controls);
-  node.device = std::move(spec.device);
+  node.inputs = spec.inputs;
+  node.controls = spec.controls;
+  node.device = device_name(spec.device);
   std::sort(node.controls.begin(), node.controls.end());
   node.controls.erase(std::unique(node.controls.begin(), node.controls.end()), node.controls.end());
   std::vector<bool> refs;
@@ -244,50 +268,96 @@ Result<NodeId> Graph::add_node(NodeSpec spec) {
   }
   const bool inferring = spec.shapes.empty();
   if (!inferring) {
-    node.output_shapes = std::move(spec.shapes);
+    node.output_shapes = spec.shapes;
     node.output_shapes.resize(node.output_dtypes.size());
   }
-  return push(std::move(node), inferring);
-}
-
-Result<NodeId> Graph::push(Node node, bool inferring) {
-  const NodeId id{static_cast<std::int32_t>(nodes_.size())};
+  NameTable& names = this->names();
   nodes_.push_back(std::move(node));
-  if (!names_.add_last(nodes_)) {
-    const std::string name = std::move(nodes_.back().name);
+  if (!names.add_last(nodes_)) {
+    const Name name = nodes_.back().name;
     nodes_.pop_back();
     return already_exists("there is a node \"", name, "\" already").with_id("ARG-GRAPH-003");
   }
-  first_fact_.push_back(-1);
-  if (Status inferred = inferring ? infer(id) : ok_status(); !inferred.ok()) {
-    names_.take_from_last(nodes_);
+  if (Status settled = settle_last(inferring); !settled.ok()) {
+    names.take_from_last(nodes_);
     nodes_.pop_back();
-    first_fact_.pop_back();
-    return inferred;
+    return settled;
   }
-  return id;
+  return NodeId{size() - 1};
+}
+
+Status Graph::settle_last(bool inferring) {
+  first_fact_.push_back(-1);
+  Status inferred = inferring ? infer(NodeId{size() - 1}) : ok_status();
+  if (!inferred.ok()) first_fact_.pop_back();
+  return inferred;
+}
+
+Status Graph::become(NodeId id, std::string_view op, std::span<const Endpoint> inputs, std::span<const NodeId> controls,
+                     AttrMap attrs) {
+  ARGOSY_ASSIGN_OR_RETURN(const OpDef* def, ops_->lookup(op));
+  ARGOSY_ASSIGN_OR_RETURN(const std::vector<DType> dtypes, arg_dtypes(def->output_args, attrs));
+  Node& node = nodes_[id.index];
+  node.op = def;
+  node.attrs = attr_pool_.shared(def, std::move(attrs));
+  node.inputs.assign(inputs.begin(), inputs.end());
+  node.controls.assign(controls.begin(), controls.end());
+  std::sort(node.controls.begin(), node.controls.end());
+  node.controls.erase(std::unique(node.controls.begin(), node.controls.end()), node.controls.end());
+  if (std::equal(dtypes.begin(), dtypes.end(), node.output_dtypes.begin(), node.output_dtypes.end())) return ok_status();
+  node.output_dtypes = dtypes;
+  node.output_refs.clear();
+  return infer(id);
 }
 
 void Graph::reserve(std::size_t nodes) {
-  reserve_large(nodes_, nodes);
+  nodes_.reserve(nodes);
   reserve_large(first_fact_, nodes);
-  names_.reserve(nodes);
 }
 
-Result<NodeId> Graph::add_copy(const Node& from, std::vector<Endpoint> inputs, std::vector<NodeId> controls,
-                               bool keep_shapes) {
-  Node node{.name = from.name,
-            .op = from.op,
-            .attrs = from.attrs,
-            .inputs = std::move(inputs),
-            .controls = std::move(controls),
-            .device = from.device,
-            .output_dtypes = from.output_dtypes,
-            .output_refs = from.output_refs,
+// Names that are shared lie where they lay. One pool after the other: graphs are copied from few.
+void Graph::share_names(const Graph& other) {
+  const auto take = [this](const std::shared_ptr<const NamePool>& pool) {
+    if (std::find(shared_pools_.begin(), shared_pools_.end(), pool) == shared_pools_.end()) {
+      shared_pools_.push_back(pool);
+    }
+  };
+  if (!shared_pools_.empty() && shared_pools_.back() == other.pool_) return;
+  for (const auto& pool : other.shared_pools_) take(pool);
+  std::erase(shared_pools_, other.pool_);
+  shared_pools_.push_back(other.pool_);
+}
+
+Name Graph::device_name(std::string_view device) {
+  if (device.empty()) return {};
+  const auto known = std::find(devices_.begin(), devices_.end(), device);
+  return known != devices_.end() ? *known : devices_.emplace_back(pool_->add(device));
+}
+
+void Graph::set_device(NodeId node, std::string_view device) { nodes_[node.index].device = device_name(device); }
+
+Result<NodeId> Graph::add_copy(const Graph& from, NodeId id, std::span<const Endpoint> inputs,
+                               std::span<const NodeId> controls, bool keep_shapes) {
+  share_names(from);
+  const Node& old = from.node(id);
+  Node node{.name = old.name,
+            .op = old.op,
+            .attrs = old.attrs,
+            .inputs = {inputs.begin(), inputs.end()},
+            .controls = {controls.begin(), controls.end()},
+            .output_dtypes = old.output_dtypes,
+            .output_refs = old.output_refs,
+            .device = old.device,
             .output_shapes = {}};
   std::sort(node.controls.begin(), node.controls.end());
-  if (keep_shapes) node.output_shapes = from.output_shapes;
-  return push(std::move(node), !keep_shapes);
+  if (keep_shapes) node.output_shapes = old.output_shapes;
+  nodes_.push_back(std::move(node));
+  if (Status settled = settle_last(!keep_shapes); !settled.ok()) {
+    nodes_.pop_back();
+    return settled;
+  }
+  names_stale_ = true;
+  return NodeId{size() - 1};
 }
 
 Result<std::vector<NodeId>> Graph::keep(const std::vector<NodeId>& order) {
@@ -304,7 +374,7 @@ Result<std::vector<NodeId>> Graph::keep(const std::vector<NodeId>& order) {
     }
     if (!node.controls.empty()) {
       for (NodeId& control : node.controls) control = moved[control.index];
-      std::erase_if(node.controls, [](NodeId control) { return control.index < 0; });
+      erase_if(node.controls, [](NodeId control) { return control.index < 0; });
       std::sort(node.controls.begin(), node.controls.end());
     }
     const bool known = std::all_of(node.output_shapes.begin(), node.output_shapes.end(),
@@ -320,12 +390,12 @@ Result<std::vector<NodeId>> Graph::keep(const std::vector<NodeId>& order) {
       }
       settle(nodes_[i], i);
     }
-    nodes_.erase(nodes_.begin() + static_cast<std::ptrdiff_t>(order.size()), nodes_.end());
+    nodes_.truncate(order.size());
     first_fact_.resize(order.size());
   } else {
-    std::vector<Node> kept;
+    NodeArray kept;
     std::vector<std::int32_t> kept_facts;
-    reserve_large(kept, order.size());
+    kept.reserve(order.size());
     reserve_large(kept_facts, order.size());
     for (const NodeId id : order) {
       kept.push_back(std::move(nodes_[id.index]));
@@ -335,7 +405,7 @@ Result<std::vector<NodeId>> Graph::keep(const std::vector<NodeId>& order) {
     nodes_ = std::move(kept);
     first_fact_ = std::move(kept_facts);
   }
-  names_.move(moved);
+  names_stale_ = true;
   for (const NodeId id : unknown) {
     if (Status inferred = infer(id); !inferred.ok()) {
       const Node& n = node(id);
@@ -353,9 +423,9 @@ void Graph::add_control_input(NodeId node, NodeId from) {
   if (at == controls.end() || *at != from) controls.insert(at, from);
 }
 
-void Graph::remove_control_input(NodeId node, NodeId from) { std::erase(nodes_[node.index].controls, from); }
+void Graph::remove_control_input(NodeId node, NodeId from) { erase(nodes_[node.index].controls, from); }
 void Graph::replace_control_input(NodeId node, NodeId from, NodeId to) {
-  if (std::erase(nodes_[node.index].controls, from) > 0) add_control_input(node, to);
+  if (erase(nodes_[node.index].controls, from) > 0) add_control_input(node, to);
 }
 void Graph::add_outputs(NodeId id, const std::vector<DType>& dtypes, const std::vector<PartialShape>& shapes) {
   Node& node = nodes_[id.index];

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "argosy/graph/name_table.h"
-#include "argosy/graph/node.h"
+#include "argosy/graph/node_array.h"
 #include "argosy/op/attr_pool.h"
 #include "argosy/op/registry.h"
 
@@ -41,7 +41,7 @@ class Value {
   Value output(int index) const { return valid() ? Value(graph_, node_, index) : Value(); }
   Value control() const { return output(kControl); }
 
-  const std::string& node_name() const;
+  Name node_name() const;  // the graph's: keep a string of it where the graph may go
   std::string name() const;  // "node:0", "^node" for a control value
   DType dtype() const;       // kInvalid when not valid
   const PartialShape& shape() const;
@@ -114,8 +114,10 @@ class Graph {
 
   int size() const { return static_cast<int>(nodes_.size()); }
   const Node& node(NodeId id) const { return nodes_[id.index]; }
-  const std::vector<Node>& nodes() const { return nodes_; }
+  const NodeArray& nodes() const { return nodes_; }
   std::optional<NodeId> find(std::string_view name) const;
+  // As find(), for a node named in an attribute of `by`: it is likely to be among what that reads.
+  std::optional<NodeId> find_beside(const Node& by, std::string_view name) const;
   // "node", "node:1" or "^node"; NOT_FOUND with the nearest name.
   Result<Value> value(std::string_view name);
   Result<Endpoint> endpoint(std::string_view name) const;
@@ -159,10 +161,10 @@ class Graph {
   // Adds a node as it is: complete attributes, final unique name, no scopes. Shapes are inferred unless `shapes` is
   // given.
   Result<NodeId> add_node(NodeSpec spec);
-  // Adds a copy of another graph's node with these inputs; both graphs have the same registry. Shapes are inferred
-  // unless `keep_shapes`.
-  Result<NodeId> add_copy(const Node& node, std::vector<Endpoint> inputs, std::vector<NodeId> controls,
-                          bool keep_shapes);
+  // Adds a copy of another graph's node with these inputs; both graphs have the same registry, and share their names.
+  // Shapes are inferred unless `keep_shapes`. REQUIRES: no node of this graph has its name.
+  Result<NodeId> add_copy(const Graph& from, NodeId node, std::span<const Endpoint> inputs,
+                          std::span<const NodeId> controls, bool keep_shapes);
   // Room for so many nodes at once.
   void reserve(std::size_t nodes);
   // Keeps the nodes of `order`, in that order, and forgets the rest; shapes not fully known are inferred again. Returns
@@ -176,10 +178,14 @@ class Graph {
   void replace_control_input(NodeId node, NodeId from, NodeId to);
   // The node gives further outputs, after those it has: attributes that say so are the caller's.
   void add_outputs(NodeId node, const std::vector<DType>& dtypes, const std::vector<PartialShape>& shapes);
-  void set_device(NodeId node, std::string device) { nodes_[node.index].device = std::move(device); }
+  void set_device(NodeId node, std::string_view device);
   void set_attr(NodeId node, std::string_view name, AttrValue value) {
     nodes_[node.index].attrs.set(name, std::move(value));
   }
+  // The node is another op from now on, with these inputs, control inputs and complete attributes: for who reads it
+  // nothing changes where the op's outputs have the same dtypes, as they must where somebody does.
+  Status become(NodeId node, std::string_view op, std::span<const Endpoint> inputs, std::span<const NodeId> controls,
+                AttrMap attrs);
   void refine_shape(Endpoint e, PartialShape shape) { nodes_[e.node.index].output_shapes[e.index] = std::move(shape); }
   std::string unique_name(std::string_view name);
 
@@ -195,13 +201,23 @@ class Graph {
  private:
   Result<NodeId> try_add(std::string_view op, const std::vector<Value>& inputs, AttrMap attrs, std::string_view name);
   Status infer(NodeId id);
-  // Takes a name, inference and a place for it.
-  Result<NodeId> push(Node node, bool inferring);
+  Name device_name(std::string_view device);
+  void share_names(const Graph& other);
+  // All that the last node lacks but a name.
+  Status settle_last(bool inferring);
+  NameTable& names() const;
 
   const OpRegistry* ops_;
   Status status_;
-  std::vector<Node> nodes_;
-  NameTable names_;  // those of nodes, and every scope ever opened
+  NodeArray nodes_;
+  // Those of nodes, and every scope ever opened. Of many nodes that come or go at once they are entered when the first
+  // is asked for: most steps ask for none.
+  mutable NameTable names_;
+  mutable bool names_stale_ = false;
+  // Where the names of nodes and devices lie: this graph's own ones, and those of graphs that nodes were copied from.
+  std::shared_ptr<NamePool> pool_ = std::make_shared<NamePool>();
+  std::vector<std::shared_ptr<const NamePool>> shared_pools_;
+  std::vector<Name> devices_;  // that nodes ask for, each once
   AttrPool attr_pool_;
   // What is known of some outputs beside their shapes: by node a position in facts_, or -1 for nothing.
   struct Fact {

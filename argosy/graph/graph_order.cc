@@ -1,7 +1,6 @@
 // A topological order that keeps to the one in which a graph was built.
 #include <algorithm>
-#include <numeric>
-#include <span>
+#include <utility>
 
 #include "argosy/graph/graph.h"
 
@@ -12,7 +11,7 @@ namespace {
 // Nodes after all they depend on, whatever a depth-first search from one node after the other finds first.
 class DepthFirst {
  public:
-  explicit DepthFirst(std::span<const Node> nodes) : nodes_(nodes), state_(nodes.size(), kUnseen) {
+  explicit DepthFirst(const NodeArray& nodes) : nodes_(nodes), state_(nodes.size(), kUnseen) {
     order_.reserve(nodes.size());
   }
 
@@ -55,26 +54,51 @@ class DepthFirst {
     open_.push_back({i, 0});
   }
 
-  const std::span<const Node> nodes_;
+  const NodeArray& nodes_;
   std::vector<char> state_;
   std::vector<Open> open_;
   std::vector<NodeId> order_;
   std::int32_t around_ = -1;
 };
 
-// By node: the first node, itself among them, that cannot be without it. `order` is topological.
-std::vector<std::int32_t> first_users(std::span<const Node> nodes, std::span<const NodeId> order) {
-  std::vector<std::int32_t> first(nodes.size());
-  std::iota(first.begin(), first.end(), 0);
-  for (auto at = order.rbegin(); at != order.rend(); ++at) {
-    const auto lower = [&, user = first[at->index]](NodeId from) {
-      if (!nodes[from.index].op->closes_loop) first[from.index] = std::min(first[from.index], user);
-    };
-    for (const Endpoint e : nodes[at->index].inputs) lower(e.node);
-    for (const NodeId c : nodes[at->index].controls) lower(c);
+// Nodes that were added later than somebody who needs them, each with the first of these: (first user, node), sorted.
+class DrawnForward {
+ public:
+  using Pairs = std::vector<std::pair<std::int32_t, std::int32_t>>;
+
+  explicit DrawnForward(const NodeArray& nodes) : nodes_(nodes), met_(nodes.size(), 0) {}
+
+  Pairs find() {
+    // From the first user to the last: who first meets a node is the first who needs it.
+    for (std::int32_t i = 0; i < static_cast<std::int32_t>(nodes_.size()); ++i) {
+      follow(i, i);
+      while (!open_.empty()) {
+        const std::int32_t at = open_.back();
+        open_.pop_back();
+        follow(at, i);
+      }
+    }
+    std::sort(pairs_.begin(), pairs_.end());
+    return std::move(pairs_);
   }
-  return first;
-}
+
+ private:
+  void follow(std::int32_t at, std::int32_t user) {
+    for (const Endpoint e : nodes_[at].inputs) meet(e.node.index, user);
+    for (const NodeId c : nodes_[at].controls) meet(c.index, user);
+  }
+  void meet(std::int32_t from, std::int32_t user) {
+    if (from <= user || met_[from] != 0 || nodes_[from].op->closes_loop) return;
+    met_[from] = 1;
+    pairs_.emplace_back(user, from);
+    open_.push_back(from);
+  }
+
+  const NodeArray& nodes_;
+  std::vector<char> met_;  // by node
+  std::vector<std::int32_t> open_;
+  Pairs pairs_;
+};
 
 }  // namespace
 
@@ -95,29 +119,17 @@ Result<std::vector<NodeId>> Graph::topological_order() const {
     for (std::int32_t i = 0; i < size(); ++i) order.push_back(NodeId{i});
     return order;
   }
-  DepthFirst any(nodes_);
-  for (std::int32_t i = 0; i < size(); ++i) {
-    if (any.visit(i)) continue;
-    return invalid_argument("the graph has a cycle through node '", nodes_[any.around()].name, "'")
-        .with_id("ARG-GRAPH-004");
-  }
-  // Those that were added later than somebody who needs them come just before the first of these, in their own order:
-  // not in that in which it happens to name them.
-  const std::vector<std::int32_t> first = first_users(nodes_, any.take());
-  std::vector<std::int32_t> ends(nodes_.size() + 1, 0);  // of the nodes drawn forward to each
-  for (std::int32_t i = 0; i < size(); ++i) {
-    if (first[i] != i) ++ends[first[i] + 1];
-  }
-  for (std::size_t i = 1; i < ends.size(); ++i) ends[i] += ends[i - 1];
-  std::vector<std::int32_t> drawn(static_cast<std::size_t>(ends.back())), at(ends.begin(), ends.end() - 1);
-  for (std::int32_t i = 0; i < size(); ++i) {
-    if (first[i] != i) drawn[at[first[i]]++] = i;
-  }
+  // What is drawn forward comes just before its first user, in its own order: not in that in which users happen to name
+  // it.
+  const DrawnForward::Pairs drawn = DrawnForward(nodes_).find();
   DepthFirst built(nodes_);
+  auto next = drawn.begin();
   for (std::int32_t i = 0; i < size(); ++i) {
-    if (first[i] != i) continue;
-    for (std::int32_t k = ends[i]; k < ends[i + 1]; ++k) built.visit(drawn[k]);
-    built.visit(i);
+    bool ended = true;
+    for (; next != drawn.end() && next->first == i && ended; ++next) ended = built.visit(next->second);
+    if (ended && built.visit(i)) continue;
+    return invalid_argument("the graph has a cycle through node '", nodes_[built.around()].name, "'")
+        .with_id("ARG-GRAPH-004");
   }
   return built.take();
 }

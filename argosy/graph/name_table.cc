@@ -11,27 +11,27 @@ std::uint32_t NameTable::hash_of(std::string_view name) {
   return static_cast<std::uint32_t>(hash ^ (hash >> 32));
 }
 
-std::size_t NameTable::position(std::string_view name, std::uint32_t hash, const std::vector<Node>& nodes) const {
+std::size_t NameTable::position(std::string_view name, std::uint32_t hash, const NodeArray& nodes) const {
   if (entries_.empty()) return 0;
   const std::size_t mask = entries_.size() - 1;
   for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
     const Entry& e = entries_[at];
     if (e.node == kEmpty) return entries_.size();
     if (e.node == kGone || e.hash != hash) continue;
-    const std::string& text = e.node >= 0 ? nodes[static_cast<std::size_t>(e.node)].name
-                                          : set_aside_[static_cast<std::size_t>(kSetAside - e.node)];
-    if (text == name) return at;
+    const bool matches = e.node >= 0 ? nodes[static_cast<std::size_t>(e.node)].name == name
+                                     : set_aside_[static_cast<std::size_t>(kSetAside - e.node)] == name;
+    if (matches) return at;
   }
 }
 
-std::optional<NodeId> NameTable::find(std::string_view name, const std::vector<Node>& nodes) const {
+std::optional<NodeId> NameTable::find(std::string_view name, const NodeArray& nodes) const {
   const std::size_t at = position(name, hash_of(name), nodes);
   if (at == entries_.size() || entries_[at].node < 0) return std::nullopt;
   return NodeId{entries_[at].node};
 }
 
-bool NameTable::add_last(const std::vector<Node>& nodes) {
-  const std::string& name = nodes.back().name;
+bool NameTable::add_last(const NodeArray& nodes) {
+  const std::string_view name = nodes.back().name;
   const auto id = static_cast<std::int32_t>(nodes.size() - 1);
   const std::uint32_t hash = hash_of(name);
   const std::size_t at = position(name, hash, nodes);
@@ -47,14 +47,14 @@ bool NameTable::add_last(const std::vector<Node>& nodes) {
   return true;
 }
 
-void NameTable::take_from_last(const std::vector<Node>& nodes) {
-  const std::string& name = nodes.back().name;
+void NameTable::take_from_last(const NodeArray& nodes) {
+  const std::string_view name = nodes.back().name;
   const std::uint32_t hash = hash_of(name);
   entries_[position(name, hash, nodes)].node = kGone;
   set_aside(name, hash);
 }
 
-std::string NameTable::unique(std::string_view name, const std::vector<Node>& nodes) {
+std::string NameTable::unique(std::string_view name, const NodeArray& nodes) {
   std::string candidate(name);
   std::uint32_t hash = hash_of(candidate);
   if (position(candidate, hash, nodes) != entries_.size()) {
@@ -83,12 +83,6 @@ void NameTable::insert(Entry entry) {
   ++used_;
 }
 
-void NameTable::reserve(std::size_t names) {
-  std::size_t capacity = 16;
-  while (capacity * 3 < names * 4) capacity *= 2;
-  if (capacity > entries_.size()) grow(capacity);
-}
-
 void NameTable::grow(std::size_t capacity) {
   std::vector<Entry> old;
   assign_large(old, capacity, Entry());
@@ -99,11 +93,20 @@ void NameTable::grow(std::size_t capacity) {
   }
 }
 
-void NameTable::move(const std::vector<NodeId>& moved) {
-  for (Entry& entry : entries_) {
-    if (entry.node < 0) continue;
-    const std::int32_t to = moved[static_cast<std::size_t>(entry.node)].index;
-    entry.node = to < 0 ? kGone : to;
+void NameTable::index(const NodeArray& nodes) {
+  std::vector<Entry> aside;
+  for (const Entry& entry : entries_) {
+    if (entry.node <= kSetAside) aside.push_back(entry);
+  }
+  std::size_t capacity = 16;
+  while (capacity * 3 < (nodes.size() + aside.size()) * 4) capacity *= 2;
+  entries_.clear();
+  grow(capacity);
+  for (std::int32_t i = 0; const Node& node : nodes) insert({hash_of(node.name), i++});
+  for (const Entry& entry : aside) {
+    if (position(set_aside_[static_cast<std::size_t>(kSetAside - entry.node)], entry.hash, nodes) == entries_.size()) {
+      insert(entry);
+    }
   }
 }
 

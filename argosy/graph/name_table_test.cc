@@ -12,7 +12,8 @@ namespace {
 TEST(NameTable, KnowsWhoHasWhichName) {
   std::mt19937 random(3);
   NameTable table;
-  std::vector<Node> nodes;
+  NamePool pool;
+  NodeArray nodes;
   std::map<std::string, int> expected;  // the node; -1: set aside
   for (int step = 0; step < 20000; ++step) {
     const std::string name = "name" + std::to_string(random() % 300);
@@ -27,7 +28,7 @@ TEST(NameTable, KnowsWhoHasWhichName) {
       }
       case 1:
       case 2: {
-        nodes.push_back({.name = name});
+        nodes.push_back({.name = pool.add(name)});
         const bool free = known == expected.end() || known->second < 0;
         ASSERT_EQ(table.add_last(nodes), free);
         if (!free) {
@@ -49,19 +50,17 @@ TEST(NameTable, KnowsWhoHasWhichName) {
       }
       case 4: {
         if (random() % 200 != 0) break;  // half of the nodes go, the others close ranks
-        std::vector<NodeId> moved(nodes.size());
-        std::vector<Node> kept;
+        NodeArray kept;
         for (std::size_t i = 0; i < nodes.size(); ++i) {
           if (random() % 2 == 0) {
-            expected.erase(nodes[i].name);
+            expected.erase(std::string(nodes[i].name));
             continue;
           }
-          moved[i] = NodeId{static_cast<std::int32_t>(kept.size())};
-          expected[nodes[i].name] = moved[i].index;
+          expected[nodes[i].name] = static_cast<int>(kept.size());
           kept.push_back(std::move(nodes[i]));
         }
         nodes = std::move(kept);
-        table.move(moved);
+        table.index(nodes);
         break;
       }
     }

@@ -4,8 +4,11 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "argosy/base/small_vector.h"
+#include "argosy/graph/name_pool.h"
 #include "argosy/op/op_def.h"
 
 namespace argosy {
@@ -29,22 +32,22 @@ struct Endpoint {
   }
 };
 
-// Its lists are vectors of their own, not in line: who adds nodes while looking at the shapes or inputs of another may
-// go on, though the graph's array of nodes moves as it grows.
+// Its lists lie in line where they are as short as most are, its names in the graph's pool: of a graph of a million
+// nodes every pass reads every node.
 struct Node {
-  std::string name;           // unique in the graph
-  const OpDef* op = nullptr;  // owned by the registry
-  AttrMap attrs;              // complete: every attribute of the OpDef, plus any "_extra"
-  std::vector<Endpoint> inputs;
-  std::vector<NodeId> controls;  // must finish before this one starts
-  std::string device;            // what was asked for; "" = anything
-  std::vector<DType> output_dtypes;
-  std::vector<bool> output_refs;            // a reference to a variable; empty when none is
-  std::vector<PartialShape> output_shapes;  // what is known before a step
+  Name name;                          // unique in the graph
+  const OpDef* op = nullptr;          // owned by the registry
+  AttrMap attrs;                      // complete: every attribute of the OpDef, plus any "_extra"
+  SmallVector<Endpoint, 2> inputs;
+  SmallVector<NodeId, 2> controls;    // must finish before this one starts
+  SmallVector<DType, 8> output_dtypes;
+  SmallVector<bool, 8> output_refs;   // a reference to a variable; empty when none is
+  Name device;                        // what was asked for; "" = anything
+  SmallVector<PartialShape, 1> output_shapes;  // what is known before a step
 
-  bool output_is_ref(int i) const { return !output_refs.empty() && output_refs[i]; }
-  // The colocation groups asked for: names after "loc:@".
-  std::vector<std::string> colocation() const;
+  bool output_is_ref(int i) const { return !output_refs.empty() && output_refs[static_cast<std::size_t>(i)]; }
+  // The colocation groups asked for: names after "loc:@". Valid as long as the attributes.
+  SmallVector<std::string_view, 2> colocation() const;
 };
 
 // What Graph::add_node takes.

@@ -142,8 +142,9 @@ class Copier {
                                 e.index, "', which has shape ", from_.shape(e))
             .with_id("ARG-FEED-002");
       }
-      NodeSpec spec{.name = to_.graph.unique_name(e.index == 0 ? str_cat("_feed/", fed.name)
-                                                               : str_cat("_feed/", fed.name, "_", e.index)),
+      std::string name = e.index == 0 ? str_cat("_feed/", fed.name) : str_cat("_feed/", fed.name, "_", e.index);
+      while (from_.find(name) || to_.graph.find(name)) name += "_";
+      NodeSpec spec{.name = std::move(name),
                     .op = "_Arg",
                     .attrs = {{"T", from_.dtype(e)}, {"index", i}, {"shape", *merged}}};
       ARGOSY_ASSIGN_OR_RETURN(const NodeId id, to_.graph.add_node(std::move(spec)));
@@ -156,22 +157,26 @@ class Copier {
 
   Status copy(NodeId id) {
     const Node& n = from_.node(id);
-    std::vector<Endpoint> inputs, back_edges;
-    std::vector<NodeId> controls;
-    inputs.reserve(n.inputs.size());
+    SmallVector<Endpoint, 8> inputs;
+    SmallVector<NodeId, 8> controls;
+    std::vector<Endpoint> back_edges;
     for (const Endpoint e : n.inputs) {
       const Endpoint input = map(e);
-      (input.node.index < 0 ? back_edges : inputs).push_back(input.node.index < 0 ? e : input);
+      if (input.node.index < 0) {
+        back_edges.push_back(e);
+      } else {
+        inputs.push_back(input);
+      }
     }
     for (const NodeId c : n.controls) {
       if (copies_[c.index].index >= 0) controls.push_back(copies_[c.index]);
     }
     // The shape of a loop's Merge was settled when the loop was built: its back edge is not there yet.
-    auto added = to_.graph.add_copy(n, std::move(inputs), std::move(controls), !back_edges.empty());
+    auto added = to_.graph.add_copy(from_, id, inputs, controls, !back_edges.empty());
     if (!added.ok()) return std::move(added).status().with_where(str_cat("node '", n.name, "' (", n.op->name, ")"));
     copies_[id.index] = *added;
     if (const std::string_view request = asks_ ? forward_request(from_, n) : ""; !request.empty()) {
-      to_.graph.set_device(*added, std::string(request));
+      to_.graph.set_device(*added, request);
       to_.graph.set_attr(*added, kFollowsForward, true);
     }
     for (const Endpoint e : back_edges) open_.push_back({*added, e});

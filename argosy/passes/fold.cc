@@ -157,6 +157,14 @@ class Folder {
     }
     return controls;
   }
+  // By who wants the node itself to have run, be its value known or not.
+  bool is_waited_for(NodeId id) {
+    const auto users = uses()[id.index];
+    const auto itself = [id](Endpoint e) { return e.node == id && e.index == Value::kControl; };
+    return std::any_of(users.begin(), users.end(), [](const Graph::Use& u) { return u.input < 0; }) ||
+           std::any_of(step_.fetches.begin(), step_.fetches.end(), itself) ||
+           std::find(step_.targets.begin(), step_.targets.end(), id) != step_.targets.end();
+  }
   bool is_pivot(NodeId id) const {
     const Node& n = graph_.node(id);
     if (n.op->name == "Identity") return graph_.node(n.inputs[0].node).op->flow != Flow::kNone;
@@ -164,10 +172,14 @@ class Folder {
   }
 
   Status replace(NodeId id, const std::vector<Tensor>& values) {
+    const std::vector<NodeId> controls = waited_for(id);
+    if (values.size() == 1 && !is_waited_for(id)) {
+      return graph_.become(id, "Const", {}, controls, {{"value", values[0]}, {"dtype", values[0].dtype()}});
+    }
     for (std::size_t i = 0; i < values.size(); ++i) {
       NodeSpec spec{.name = graph_.unique_name(str_cat(graph_.node(id).name, "/folded")),
                     .op = "Const",
-                    .controls = waited_for(id),
+                    .controls = controls,
                     .attrs = {{"value", values[i]}, {"dtype", values[i].dtype()}},
                     .device = graph_.node(id).device};
       ARGOSY_ASSIGN_OR_RETURN(const NodeId constant, graph_.add_node(std::move(spec)));

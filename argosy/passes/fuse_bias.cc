@@ -13,7 +13,7 @@ namespace {
 
 class Fuser {
  public:
-  explicit Fuser(StepGraph& step) : graph_(step.graph), step_(step), uses_(graph_.consumers()) {
+  explicit Fuser(StepGraph& step) : graph_(step.graph), uses_(graph_.consumers()) {
     for (const Endpoint e : step.fetches) watched_.insert(e.node);
     for (const NodeId t : step.targets) watched_.insert(t);
   }
@@ -78,16 +78,12 @@ class Fuser {
       ops.push_back(graph_.node(*next).op->name);
       last = *next;
     }
+    // The last of them stands for all: it comes after what the others read, and who reads it reads the same.
     const Node& n = graph_.node(product);
-    NodeSpec spec{.name = graph_.unique_name(str_cat(graph_.node(last).name, "/fused")),
-                  .op = fused.name,
-                  .inputs = n.inputs,
-                  .controls = n.controls,
-                  .device = n.device};
-    spec.inputs.push_back(*bias);
-    ARGOSY_ASSIGN_OR_RETURN(spec.attrs, attrs_for(fused, spec.inputs, n.attrs, std::move(ops), graph_.node(last)));
-    ARGOSY_ASSIGN_OR_RETURN(const NodeId id, graph_.add_node(std::move(spec)));
-    replace(last, id);
+    std::vector<Endpoint> inputs = n.inputs;
+    inputs.push_back(*bias);
+    ARGOSY_ASSIGN_OR_RETURN(AttrMap attrs, attrs_for(fused, inputs, n.attrs, std::move(ops), graph_.node(last)));
+    ARGOSY_RETURN_IF_ERROR(graph_.become(last, fused.name, inputs, n.controls, std::move(attrs)));
     return true;
   }
 
@@ -113,23 +109,6 @@ class Fuser {
 
   bool waits_for_nothing(NodeId id) const { return graph_.node(id).controls.empty(); }
 
-  void replace(NodeId old, NodeId fresh) {
-    for (const Graph::Use& u : uses_[old.index]) {
-      if (u.input >= 0) {
-        graph_.set_input(u.node, u.input, {fresh, 0});
-      } else {
-        graph_.add_control_input(u.node, fresh);
-      }
-    }
-    for (Endpoint& fetch : step_.fetches) {
-      if (fetch.node == old) fetch.node = fresh;
-    }
-    for (NodeId& target : step_.targets) {
-      if (target == old) target = fresh;
-    }
-    if (watched_.contains(old)) watched_.insert(fresh);
-  }
-
   // What a fused node's attributes follow from: the product, and the last of the nodes that it takes in.
   struct Made {
     const OpDef* fused = nullptr;
@@ -142,7 +121,6 @@ class Fuser {
   };
 
   Graph& graph_;
-  StepGraph& step_;
   const Graph::Uses uses_;
   std::set<NodeId> watched_;
   Made made_from_;

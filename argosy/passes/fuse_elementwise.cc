@@ -206,14 +206,18 @@ class ElementwiseFuser {
       }
       program.steps.push_back(std::move(step));
     }
-    const Node& last = graph_.node(members.back());
-    NodeSpec spec{.name = graph_.unique_name(str_cat(last.name, "/fused")),
+    AttrMap attrs = {{"Tin", std::move(in_dtypes)}, {"Tout", std::move(out_dtypes)}};
+    program.write(attrs);
+    const NodeId last = members.back();
+    if (outputs.size() == 1 && outputs.front() == last) {  // which can stand for all
+      made_.push_back(last);
+      return graph_.become(last, "_FusedElementwise", inputs, {}, std::move(attrs));
+    }
+    NodeSpec spec{.name = graph_.unique_name(str_cat(graph_.node(last).name, "/fused")),
                   .op = "_FusedElementwise",
                   .inputs = inputs,
-                  .device = last.device};
-    spec.attrs.set("Tin", std::move(in_dtypes));
-    spec.attrs.set("Tout", std::move(out_dtypes));
-    program.write(spec.attrs);
+                  .attrs = std::move(attrs),
+                  .device = graph_.node(last).device};
     ARGOSY_ASSIGN_OR_RETURN(const NodeId id, graph_.add_node(std::move(spec)));
     group_of_.push_back(-1);
     made_.push_back(id);
@@ -223,7 +227,12 @@ class ElementwiseFuser {
 
   void replace(NodeId old, Endpoint fresh) {
     replaced_[{old, 0}] = fresh;
-    for (const Graph::Use& u : uses_[old.index]) graph_.set_input(u.node, u.input, fresh);
+    for (const Graph::Use& u : uses_[old.index]) {
+      // One that stands for its group by now has other inputs: run() ends with those.
+      const auto& inputs = graph_.node(u.node).inputs;
+      const auto slot = static_cast<std::size_t>(u.input);
+      if (slot < inputs.size() && inputs[slot] == Endpoint{old, 0}) graph_.set_input(u.node, u.input, fresh);
+    }
     for (Endpoint& fetch : step_.fetches) {
       if (fetch.node == old) fetch = fetch.index < 0 ? Endpoint{fresh.node, fetch.index} : fresh;
     }

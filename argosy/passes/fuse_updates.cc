@@ -72,13 +72,13 @@ class UpdateFuser {
   };
 
   // The device a node asks for, be it by standing beside another one; null: that is not known.
-  const std::string* asked(NodeId id) const {
+  const Name* asked(NodeId id) const {
     for (int beside = 0; beside < 8; ++beside) {
       const Node& n = graph_.node(id);
       if (!n.device.empty() || n.attrs.find("_class") == nullptr) return &n.device;
-      const std::vector<std::string> places = n.colocation();
+      const auto places = n.colocation();
       if (places.empty()) return &n.device;
-      const auto other = graph_.find(places[0]);
+      const auto other = graph_.find_beside(n, places[0]);
       if (places.size() == 1 && other == id) return &n.device;  // beside itself: anywhere
       if (places.size() > 1 || !other) return nullptr;
       id = *other;
@@ -98,7 +98,7 @@ class UpdateFuser {
 
   bool started(NodeId id) const {
     if (starts_only_ == nullptr) return false;
-    const std::string* const device = asked(id);
+    const Name* const device = asked(id);
     if (device == nullptr) return false;
     const auto [known, fresh] = started_.try_emplace(*device, false);
     if (fresh) known->second = starts_only_(*device);
@@ -145,9 +145,9 @@ class UpdateFuser {
     member.bytes = static_cast<std::size_t>(shape.elements()) * element_bytes(graph_.dtype(member.gradient));
     if (started(id) ? member.bytes >= kMostBytesStarted : shape.elements() >= kMostElements) return false;
     // All of it in one place: an op of many variables would pull them together.
-    const std::string* const place = asked(id);
+    const Name* const place = asked(id);
     for (int v = 0; v < parts.variables; ++v) {
-      const std::string* const with = place != nullptr ? asked(n.inputs[v].node) : nullptr;
+      const Name* const with = place != nullptr ? asked(n.inputs[v].node) : nullptr;
       if (with == nullptr || *with != *place) return false;
       member.variables.push_back(n.inputs[v]);
     }
@@ -172,31 +172,36 @@ class UpdateFuser {
   }
 
   Status fuse(std::span<const Member> members) {
+    // The last of them stands for all: it comes after what they read.
+    const NodeId id = members.back().id;
     const Node& first = graph_.node(members.front().id);
     const ApplyParts parts = *parts_of(*first.op);
-    NodeSpec spec{.name = graph_.unique_name(str_cat(first.name, "/fused")),
-                  .op = first.op->name.starts_with("Resource") ? "_ResourceApplyMany" : "_ApplyMany",
-                  .device = *asked(members.front().id)};
-    spec.inputs.reserve(members.size() * (static_cast<std::size_t>(parts.variables) + 1) + parts.scalars.size());
+    std::vector<Endpoint> inputs;
+    std::vector<NodeId> controls;
+    inputs.reserve(members.size() * (static_cast<std::size_t>(parts.variables) + 1) + parts.scalars.size());
     for (const Member& m : members) {
-      spec.inputs.insert(spec.inputs.end(), m.variables.begin(), m.variables.end());
+      inputs.insert(inputs.end(), m.variables.begin(), m.variables.end());
       if (!m.waits) continue;
       const Node& n = graph_.node(m.id);
-      spec.controls.insert(spec.controls.end(), n.controls.begin(), n.controls.end());
+      controls.insert(controls.end(), n.controls.begin(), n.controls.end());
     }
-    const std::size_t variables = spec.inputs.size();
-    for (const int s : parts.scalars) spec.inputs.push_back(first.inputs[s]);
-    for (const Member& m : members) spec.inputs.push_back(m.gradient);
-    spec.attrs = {{"op", first.op->name},
-                  {"T", first.attrs.get_type("T")},
-                  {"N", variables},
-                  {"M", spec.inputs.size() - variables},
-                  {"flag", flag_of(first)}};
-    ARGOSY_ASSIGN_OR_RETURN(const NodeId id, graph_.add_node(std::move(spec)));
+    const std::size_t variables = inputs.size();
+    for (const int s : parts.scalars) inputs.push_back(first.inputs[s]);
+    for (const Member& m : members) inputs.push_back(m.gradient);
+    AttrMap attrs = {{"op", first.op->name},
+                     {"T", first.attrs.get_type("T")},
+                     {"N", variables},
+                     {"M", inputs.size() - variables},
+                     {"flag", flag_of(first)}};
+    graph_.set_device(id, *asked(id));
+    ARGOSY_RETURN_IF_ERROR(
+        graph_.become(id, first.op->name.starts_with("Resource") ? "_ResourceApplyMany" : "_ApplyMany", inputs,
+                      controls, std::move(attrs)));
     NodeId told;  // mostly one node waits for them all
-    for (const Member& m : members) {
+    for (const Member& m : members.first(members.size() - 1)) {
       step_.replaced.emplace_back(m.id, id);
       for (const Graph::Use& u : uses_[m.id.index]) {
+        if (u.node < id) step_.ordered = -1;
         if (u.node != told) graph_.add_control_input(u.node, id);
         told = u.node;
       }

@@ -105,7 +105,7 @@ Status Inliner::copy_node(const Graph& body, NodeId id, NodeId pivot, const std:
         .with_id("ARG-FN-007");
   }
   const Node& n = body.node(id);
-  NodeSpec spec{.name = graph_.unique_name(prefix + n.name),
+  NodeSpec spec{.name = graph_.unique_name(str_cat(prefix, n.name)),
                 .op = n.op->name,
                 .attrs = n.attrs,
                 .device = joined_device(caller_device_, n.device)};
@@ -136,7 +136,7 @@ Status Inliner::copy_node(const Graph& body, NodeId id, NodeId pivot, const std:
       if (!other) {
         renamed.push_back(c);
       } else if (copies[other->index].node.index >= 0) {
-        renamed.push_back("loc:@" + graph_.node(copies[other->index].node).name);
+        renamed.push_back(str_cat("loc:@", graph_.node(copies[other->index].node).name));
       }
     }
     spec.attrs.set("_class", std::move(renamed));

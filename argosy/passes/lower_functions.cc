@@ -207,7 +207,7 @@ class Lowering {
   Status lower_while() {
     const std::size_t count = node_.inputs.size();
     ARGOSY_ASSIGN_OR_RETURN(const Function* const body, find_function(graph_, function("body"), count, count));
-    const std::string frame = graph_.unique_name(node_.name + "/frame");
+    const std::string frame = graph_.unique_name(str_cat(node_.name, "/frame"));
     std::vector<LoopValue> values(count);
     NodeId first;  // the head of some value that every iteration has anew
     for (std::size_t i = 0; i < count; ++i) {

@@ -23,7 +23,8 @@ namespace {
 struct Pass {
   const char* name;
   Result<int> (*run)(StepGraph& step, const PrepareOptions& options);
-  const char* done;  // what the number it returns counts
+  const char* done;         // what the number it returns counts
+  bool asks_users = true;   // who reads a node matters: no dead ones may
 };
 
 // A pass that looks at the graph alone.
@@ -32,12 +33,12 @@ Result<int> plain(StepGraph& step, const PrepareOptions&) {
   return kRun(step);
 }
 
-// Fusion asks who else reads a value: what is dead goes before it, and after each pass that changed something.
+// Fusion asks who else reads a value: what is dead goes before it.
 constexpr Pass kPasses[] = {
-    {"fold", plain<fold_constants>, "nodes became constants"},
-    {"relax_order", plain<relax_order>, "nodes wait for less"},
-    {"bypass", plain<bypass_identities>, "nodes that change nothing went"},
-    {"merge_equal", plain<merge_equal_nodes>, "nodes merged into equal ones"},
+    {"fold", plain<fold_constants>, "nodes became constants", false},
+    {"relax_order", plain<relax_order>, "nodes wait for less", false},
+    {"bypass", plain<bypass_identities>, "nodes that change nothing went", false},
+    {"merge_equal", plain<merge_equal_nodes>, "nodes merged into equal ones", false},
     {"fuse_bias", plain<fuse_bias>, "products took in their bias and activation"},
     {"winograd", [](StepGraph& step, const PrepareOptions&) { return winograd(step); },
      "convolutions compute Winograd's way"},
@@ -75,17 +76,23 @@ Result<StepGraph> prepare_step(StepGraph step, const PrepareOptions& options) {
   ARGOSY_ASSIGN_OR_RETURN(const int late, read_late(step));
   if (late > 0) step.notes.push_back(str_cat("read_late: ", late, " readers of variables come after updates"));
   if (!options.optimize) return step;
+  const int before = step.graph.size();
+  bool swept = true;
+  const auto sweep = [&] { return std::exchange(swept, true) ? ok_status() : drop_dead_nodes(step); };
   for (const Pass& pass : kPasses) {
     if (std::find(without.begin(), without.end(), pass.name) != without.end()) {
       step.notes.push_back(str_cat(pass.name, ": off"));
       continue;
     }
+    if (pass.asks_users) ARGOSY_RETURN_IF_ERROR(sweep());
     ARGOSY_ASSIGN_OR_RETURN(const int changed, pass.run(step, options));
     if (changed == 0) continue;
-    const int before = step.graph.size();
-    ARGOSY_RETURN_IF_ERROR(drop_dead_nodes(step));
-    step.notes.push_back(
-        str_cat(pass.name, ": ", changed, " ", pass.done, ", ", before, " nodes now ", step.graph.size()));
+    swept = false;
+    step.notes.push_back(str_cat(pass.name, ": ", changed, " ", pass.done));
+  }
+  ARGOSY_RETURN_IF_ERROR(sweep());
+  if (step.graph.size() != before) {
+    step.notes.push_back(str_cat("all passes: ", before, " nodes now ", step.graph.size()));
   }
   return step;
 }

@@ -126,9 +126,9 @@ class Placer {
         if (handle) ARGOSY_RETURN_IF_ERROR(groups_.merge(from.node.index, i, true));
       }
       if (n.attrs.find("_class") == nullptr) continue;
-      for (const std::string& name : n.colocation()) {
-        const auto leader = graph_.find(name);
-        int with = leader ? leader->index : leaders.try_emplace(name, i).first->second;
+      for (const std::string_view name : n.colocation()) {
+        const auto leader = graph_.find_beside(n, name);
+        int with = leader ? leader->index : leaders.try_emplace(std::string(name), i).first->second;
         Status joined = groups_.merge(with, i, options_.allow_soft_placement);
         if (!joined.ok())
           return cannot_assign(NodeId{i}, str_cat("it is colocated with '", name, "': ", joined.message()));

@@ -78,7 +78,7 @@ class Builder {
       ARGOSY_ASSIGN_OR_RETURN(const std::int32_t slot, fetch(e));
       step_.fetch_slots.push_back(slot);
       const Node& node = graph_.node(e.node);
-      step_.fetched_refs.push_back(node.output_is_ref(e.index) ? node.name : "");
+      step_.fetched_refs.emplace_back(node.output_is_ref(e.index) ? std::string_view(node.name) : "");
     }
     items_.readers = ItemGraph::Readers(step_.slots.size(), reads_);
     return std::move(items_);

@@ -53,8 +53,8 @@ Status scale_seed(Graph& graph, NodeId seed, NodeId batch_input) {
   const auto uses = graph.consumers();
   const Value value(&graph, seed, 0);
   const Value factor =
-      batch_factor(Value(&graph, batch_input, 0), {1}, 0, value.dtype(), graph.node(seed).name + "/part");
-  const Value scaled = scale_or_zero(value, factor, graph.node(seed).name + "/scaled");
+      batch_factor(Value(&graph, batch_input, 0), {1}, 0, value.dtype(), str_cat(graph.node(seed).name, "/part"));
+  const Value scaled = scale_or_zero(value, factor, str_cat(graph.node(seed).name, "/scaled"));
   if (!scaled.valid()) return graph.status();
   graph.set_device(scaled.node(), graph.node(seed).device);
   for (const Graph::Use& use : uses[seed.index]) {

@@ -115,7 +115,7 @@ class FunctionWriter {
         def->add_input(std::move(name));
       }
       for (const NodeId c : node.controls) {
-        if (!args_.contains(c.index)) def->add_input("^" + body_.node(c).name);
+        if (!args_.contains(c.index)) def->add_input(str_cat("^", body_.node(c).name));
       }
       stateful_ = stateful_ || (node.op->stateful && node.op->name != "Placeholder");
     }
@@ -190,7 +190,7 @@ Status export_graph(const Graph& graph, GraphDef* def, const ExportOptions& opti
     NodeDef* to = def->add_node();
     ARGOSY_RETURN_IF_ERROR(write_node(node, to, options));
     for (const Endpoint e : node.inputs) to->add_input(input_name(graph.node(e.node).name, e.index));
-    for (const NodeId c : node.controls) to->add_input("^" + graph.node(c).name);
+    for (const NodeId c : node.controls) to->add_input(str_cat("^", graph.node(c).name));
   }
   for (const auto& [name, function] : graph.functions()) {
     if (options.picture) {

@@ -187,7 +187,7 @@ TEST(DataParallelTraining, EveryMirrorIsTheSame) {
                        {dp->input(task.weight), random_tensor(DType::kFloat32, {5})}};
   ASSERT_TRUE(session.run(feeds, {}, {dp->target(task.step.run)}).ok());
   for (const VariableNode& v : task.variables) {
-    const auto mirror = dp->graph().value(v.ref.node_name() + "/replica_1");
+    const auto mirror = dp->graph().value(str_cat(v.ref.node_name(), "/replica_1"));
     ASSERT_TRUE(mirror.ok()) << mirror.status().to_string();
     const auto both = session.run({dp->input(v.ref), *mirror});
     ASSERT_TRUE(both.ok()) << both.status().to_string();

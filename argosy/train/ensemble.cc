@@ -269,7 +269,7 @@ Result<EnsembleReport> train_ensemble(const EnsembleOptions& options, const data
     EnsembleReport::Member member{
         .scope = m.scope, .device = m.device.name.short_string(), .losses = together.losses[k]};
     for (const VariableNode& v : m.variables) {
-      member.variables.push_back(v.ref.node_name().substr(m.scope.size() + 1));
+      member.variables.emplace_back(v.ref.node_name().substr(m.scope.size() + 1));
     }
     if (k < together.metrics.size()) member.accuracy = together.metrics[k];
     report.members.push_back(std::move(member));

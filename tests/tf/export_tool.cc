@@ -110,7 +110,7 @@ Status run(const char* name, Program (*build)(Graph&, Value), const std::vector<
   ARGOSY_ASSIGN_OR_RETURN(const auto values, session.run({{x, Tensor::vector(at)}}, program.fetches));
   std::printf("{\"name\": \"%s\", \"feeds\": {\"x:0\": [%g, %g, %g]}, \"first\": [", name, at[0], at[1], at[2]);
   for (std::size_t i = 0; i < program.first.size(); ++i) {
-    std::printf("%s\"%s\"", i == 0 ? "" : ", ", program.first[i].node_name().c_str());
+    std::printf("%s\"%s\"", i == 0 ? "" : ", ", std::string(program.first[i].node_name()).c_str());
   }
   std::printf("], \"fetches\": [");
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -49,7 +49,7 @@ ordered_json to_json(const Graph& graph) {
   for (const Node& node : graph.nodes()) {
     ordered_json inputs = ordered_json::array(), outputs = ordered_json::array();
     for (const Endpoint& input : node.inputs) inputs.push_back(str_cat(name_of(input.node), ":", input.index));
-    for (const NodeId control : node.controls) inputs.push_back("^" + name_of(control));
+    for (const NodeId control : node.controls) inputs.push_back(str_cat("^", name_of(control)));
     for (std::size_t i = 0; i < node.output_dtypes.size(); ++i) {
       outputs.push_back({{"dtype", dtype_name(node.output_dtypes[i])}, {"shape", node.output_shapes[i].to_string()}});
     }

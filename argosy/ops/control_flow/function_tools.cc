@@ -45,7 +45,7 @@ void rename_colocation(AttrMap& attrs, const Graph& body, const std::vector<Valu
     if (!id) {
       renamed.push_back(c);
     } else if (copies[id->index].valid()) {
-      renamed.push_back("loc:@" + copies[id->index].node_name());
+      renamed.push_back(str_cat("loc:@", copies[id->index].node_name()));
     }
   }
   if (renamed.empty()) {

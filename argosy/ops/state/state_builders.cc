@@ -16,14 +16,14 @@ VariableNode declare(Graph& graph, PartialShape shape, DType dtype, std::string_
   const bool resource = options.kind == VariableKind::kResource;
   v.ref = graph.add(resource ? "VarHandleOp" : "VariableV2", {}, std::move(attrs), name);
   if (!v.ref.valid()) return {};
-  if (resource && options.shared_name.empty()) v.ref.graph().set_attr(v.ref.node(), "shared_name", v.ref.node_name());
+  if (resource && options.shared_name.empty()) v.ref.graph().set_attr(v.ref.node(), "shared_name", std::string(v.ref.node_name()));
   return v;
 }
 
 void add_read(VariableNode& v, DType dtype) {
   if (!v.ref.valid()) return;
   Graph& graph = v.ref.graph();
-  const auto inside = graph.name_scope(v.ref.node_name() + "/");
+  const auto inside = graph.name_scope(str_cat(v.ref.node_name(), "/"));
   if (!v.is_resource()) {
     const auto beside = graph.colocate_with(v.ref);
     v.read = graph.add("Identity", {v.ref}, {}, "read");
@@ -56,7 +56,7 @@ VariableNode variable(Value initial_value, std::string_view name, const Variable
   VariableNode v = declare(graph, initial_value.shape(), initial_value.dtype(), name, options);
   if (!v.ref.valid()) return {};
   {
-    const auto inside = graph.name_scope(v.ref.node_name() + "/");
+    const auto inside = graph.name_scope(str_cat(v.ref.node_name(), "/"));
     if (v.is_resource()) graph.add("VarIsInitializedOp", {v.ref}, {}, "IsInitialized/VarIsInitializedOp");
     v.initializer = assign(v, initial_value);
   }
@@ -69,7 +69,7 @@ VariableNode variable(Graph& graph, Tensor initial_value, std::string_view name,
   if (!v.ref.valid()) return {};
   const DType dtype = initial_value.dtype();
   {
-    const auto inside = graph.name_scope(v.ref.node_name() + "/");
+    const auto inside = graph.name_scope(str_cat(v.ref.node_name(), "/"));
     const Value value = constant(graph, std::move(initial_value), "initial_value");
     if (v.is_resource()) graph.add("VarIsInitializedOp", {v.ref}, {}, "IsInitialized/VarIsInitializedOp");
     v.initializer = assign(v, value);
