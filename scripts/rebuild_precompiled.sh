@@ -10,9 +10,11 @@ for argument in "$@"; do
   previous=$argument
 done
 rm -f -- "$output" "$output.sum"
-# The compiler knows by their whole text which headers it has read: one with another comment is another header, which
-# only a look at the preprocessed text with its comments tells ccache.
-CCACHE_COMMENTS=1 CCACHE_NODIRECT=1 "$@" || exit
+# The compiler knows by their whole text which headers it has read: one with another comment or another space is
+# another header, and the preprocessed text by which ccache tells them apart has neither.
+CCACHE_EXTRAFILES=$(find "$(dirname "$0")/../argosy" -name '*.h' | sort | paste -sd:)
+export CCACHE_EXTRAFILES
+"$@" || exit
 case $output in
   *.gch | *.pch) sha256sum <"$output" >"$output.sum" ;;
 esac

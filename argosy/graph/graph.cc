@@ -304,7 +304,8 @@ Status Graph::become(NodeId id, std::string_view op, std::span<const Endpoint> i
   node.controls.assign(controls.begin(), controls.end());
   std::sort(node.controls.begin(), node.controls.end());
   node.controls.erase(std::unique(node.controls.begin(), node.controls.end()), node.controls.end());
-  if (std::equal(dtypes.begin(), dtypes.end(), node.output_dtypes.begin(), node.output_dtypes.end())) return ok_status();
+  if (std::equal(dtypes.begin(), dtypes.end(), node.output_dtypes.begin(), node.output_dtypes.end()))
+    return ok_status();
   node.output_dtypes = dtypes;
   node.output_refs.clear();
   return infer(id);

@@ -41,7 +41,7 @@ class Value {
   Value output(int index) const { return valid() ? Value(graph_, node_, index) : Value(); }
   Value control() const { return output(kControl); }
 
-  Name node_name() const;  // the graph's: keep a string of it where the graph may go
+  Name node_name() const;    // the graph's: keep a string of it where the graph may go
   std::string name() const;  // "node:0", "^node" for a control value
   DType dtype() const;       // kInvalid when not valid
   const PartialShape& shape() const;

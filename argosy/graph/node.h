@@ -35,14 +35,14 @@ struct Endpoint {
 // Its lists lie in line where they are as short as most are, its names in the graph's pool: of a graph of a million
 // nodes every pass reads every node.
 struct Node {
-  Name name;                          // unique in the graph
-  const OpDef* op = nullptr;          // owned by the registry
-  AttrMap attrs;                      // complete: every attribute of the OpDef, plus any "_extra"
+  Name name;                  // unique in the graph
+  const OpDef* op = nullptr;  // owned by the registry
+  AttrMap attrs;              // complete: every attribute of the OpDef, plus any "_extra"
   SmallVector<Endpoint, 2> inputs;
-  SmallVector<NodeId, 2> controls;    // must finish before this one starts
+  SmallVector<NodeId, 2> controls;  // must finish before this one starts
   SmallVector<DType, 8> output_dtypes;
-  SmallVector<bool, 8> output_refs;   // a reference to a variable; empty when none is
-  Name device;                        // what was asked for; "" = anything
+  SmallVector<bool, 8> output_refs;            // a reference to a variable; empty when none is
+  Name device;                                 // what was asked for; "" = anything
   SmallVector<PartialShape, 1> output_shapes;  // what is known before a step
 
   bool output_is_ref(int i) const { return !output_refs.empty() && output_refs[static_cast<std::size_t>(i)]; }

@@ -144,9 +144,8 @@ class Copier {
       }
       std::string name = e.index == 0 ? str_cat("_feed/", fed.name) : str_cat("_feed/", fed.name, "_", e.index);
       while (from_.find(name) || to_.graph.find(name)) name += "_";
-      NodeSpec spec{.name = std::move(name),
-                    .op = "_Arg",
-                    .attrs = {{"T", from_.dtype(e)}, {"index", i}, {"shape", *merged}}};
+      NodeSpec spec{
+          .name = std::move(name), .op = "_Arg", .attrs = {{"T", from_.dtype(e)}, {"index", i}, {"shape", *merged}}};
       ARGOSY_ASSIGN_OR_RETURN(const NodeId id, to_.graph.add_node(std::move(spec)));
       to_.feeds.push_back(id);
       replaced_[e] = {id, 0};

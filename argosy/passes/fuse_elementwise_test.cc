@@ -306,7 +306,8 @@ TEST(FuseElementwise, MayBeSwitchedOffAndSaysWhatItDid) {
   const Value y = g.add("Exp", {g.add("Neg", {x})});
   const auto on = prepare_step(step_of(g, {y}), {});
   ASSERT_TRUE(on.ok());
-  EXPECT_THAT(on->notes, testing::ElementsAre("fuse_elementwise: 2 elementwise nodes fused", "all passes: 3 nodes now 2"));
+  EXPECT_THAT(on->notes,
+              testing::ElementsAre("fuse_elementwise: 2 elementwise nodes fused", "all passes: 3 nodes now 2"));
   const auto off = prepare_step(step_of(g, {y}), {.without = "fuse_elementwise"});
   ASSERT_TRUE(off.ok());
   EXPECT_EQ(off->graph.size(), 3);

@@ -194,9 +194,9 @@ class UpdateFuser {
                      {"M", inputs.size() - variables},
                      {"flag", flag_of(first)}};
     graph_.set_device(id, *asked(id));
-    ARGOSY_RETURN_IF_ERROR(
-        graph_.become(id, first.op->name.starts_with("Resource") ? "_ResourceApplyMany" : "_ApplyMany", inputs,
-                      controls, std::move(attrs)));
+    ARGOSY_RETURN_IF_ERROR(graph_.become(id,
+                                         first.op->name.starts_with("Resource") ? "_ResourceApplyMany" : "_ApplyMany",
+                                         inputs, controls, std::move(attrs)));
     NodeId told;  // mostly one node waits for them all
     for (const Member& m : members.first(members.size() - 1)) {
       step_.replaced.emplace_back(m.id, id);

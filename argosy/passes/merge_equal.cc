@@ -15,39 +15,32 @@ namespace argosy {
 
 namespace {
 
+constexpr int kMostTried = 64;
 constexpr std::size_t kMaxConstantBytes = 4096;  // comparing larger constants costs more than a copy saves
 
 std::size_t combine(std::size_t seed, std::size_t value) { return (seed ^ value) * 0x9e3779b97f4a7c15 + (seed >> 29); }
 
-// Of nodes, and of the attributes that many of them share: asked for once.
-class Hasher {
- public:
-  std::size_t operator()(const Node& n) {
-    std::size_t h = std::hash<const void*>()(n.op);
-    for (const Endpoint e : n.inputs) h = combine(h, std::hash<Endpoint>()(e));
-    for (const NodeId c : n.controls) h = combine(h, static_cast<std::size_t>(c.index) + 7);
-    h = combine(h, of_attrs(n.attrs));
-    return n.device.empty() ? h : combine(h, std::hash<std::string>()(n.device));
-  }
-
- private:
-  std::size_t of_attrs(const AttrMap& attrs) {
-    const auto [known, fresh] = attrs_.try_emplace(attrs.begin(), 0);
-    if (!fresh) return known->second;
-    for (const auto& [name, value] : attrs) known->second = combine(known->second, hash_value(value));
-    return known->second;
-  }
-  static std::size_t hash_value(const AttrValue& value) {
-    std::size_t h = hash_attr(value);
+std::size_t hash_of(const AttrMap& attrs) {
+  std::size_t h = 0;
+  for (const auto& [name, value] : attrs) {
+    h = combine(h, hash_attr(value));
     if (const auto* t = std::get_if<Tensor>(&value); t != nullptr && is_plain(t->dtype())) {
       h = combine(h, std::hash<std::string_view>()(
                          {static_cast<const char*>(t->raw()), std::min<std::size_t>(t->bytes(), 64)}));
     }
-    return h;
   }
+  return h;
+}
 
-  std::unordered_map<const void*, std::size_t> attrs_;  // by where their entries lie, which copies share
-};
+// What a node reads mostly tells it from all others. Its attributes lie far from it, and are asked where nothing else
+// does: of constants.
+std::size_t hash_of(const Node& n) {
+  std::size_t h = std::hash<const void*>()(n.op);
+  for (const Endpoint e : n.inputs)
+    h = combine(h, static_cast<std::size_t>(e.node.index) * 16 + static_cast<std::size_t>(e.index));
+  for (const NodeId c : n.controls) h = combine(h, static_cast<std::size_t>(c.index) + 7);
+  return n.inputs.empty() ? combine(h, hash_of(n.attrs)) : combine(h, 0);
+}
 
 bool may_merge(const Node& n) {
   if (n.op->stateful || n.op->flow != Flow::kNone || n.op->async || n.op->has_ref_input() || n.output_dtypes.empty())
@@ -72,18 +65,22 @@ class Seen {
  public:
   explicit Seen(std::size_t nodes) { assign_large(entries_, std::bit_ceil(2 * nodes + 1), Entry()); }
 
-  // The node of this hash that `same` says it is, or `id`, from now on to be found.
+  // The node of this hash that `same` says it is, or `id`, from now on to be found. Of very many that read the same
+  // and are not, some are not looked at.
   template <typename Same>
   NodeId find_or_add(std::size_t hash, NodeId id, Same same) {
     const std::size_t mask = entries_.size() - 1;
     const auto half = static_cast<std::uint32_t>(hash >> 32);
+    int tried = 0;
     for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
       Entry& e = entries_[at];
       if (e.node.index < 0) {
         e = {half, id};
         return id;
       }
-      if (e.hash == half && same(e.node)) return e.node;
+      if (e.hash != half) continue;
+      if (same(e.node)) return e.node;
+      if (++tried == kMostTried) return id;
     }
   }
 
@@ -101,13 +98,12 @@ Result<int> merge_equal_nodes(StepGraph& step) {
   Graph& graph = step.graph;
   ARGOSY_ASSIGN_OR_RETURN(const auto order, step.order());
   std::optional<Graph::Uses> uses;  // before the first change
-  Hasher hash;
   Seen seen(static_cast<std::size_t>(graph.size()));
   int merged = 0;
   for (const NodeId id : order) {
     const Node& n = graph.node(id);
     if (!may_merge(n) || reads_reference(graph, n)) continue;
-    const NodeId kept = seen.find_or_add(hash(n), id, [&](NodeId other) { return equal(graph.node(other), n); });
+    const NodeId kept = seen.find_or_add(hash_of(n), id, [&](NodeId other) { return equal(graph.node(other), n); });
     if (kept == id) continue;
     if (!uses) uses = graph.consumers();
     for (const Graph::Use& u : (*uses)[id.index]) {

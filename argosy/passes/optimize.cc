@@ -23,8 +23,8 @@ namespace {
 struct Pass {
   const char* name;
   Result<int> (*run)(StepGraph& step, const PrepareOptions& options);
-  const char* done;         // what the number it returns counts
-  bool asks_users = true;   // who reads a node matters: no dead ones may
+  const char* done;        // what the number it returns counts
+  bool asks_users = true;  // who reads a node matters: no dead ones may
 };
 
 // A pass that looks at the graph alone.

@@ -16,7 +16,8 @@ VariableNode declare(Graph& graph, PartialShape shape, DType dtype, std::string_
   const bool resource = options.kind == VariableKind::kResource;
   v.ref = graph.add(resource ? "VarHandleOp" : "VariableV2", {}, std::move(attrs), name);
   if (!v.ref.valid()) return {};
-  if (resource && options.shared_name.empty()) v.ref.graph().set_attr(v.ref.node(), "shared_name", std::string(v.ref.node_name()));
+  if (resource && options.shared_name.empty())
+    v.ref.graph().set_attr(v.ref.node(), "shared_name", std::string(v.ref.node_name()));
   return v;
 }
 
