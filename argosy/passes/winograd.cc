@@ -73,7 +73,7 @@ std::optional<std::vector<std::int64_t>> pays(const Graph& graph, NodeId id, con
   whole.batch = batch.whole(whole.batch);
   if (!winograd_pays(*attrs, whole)) return std::nullopt;
   if (static_cast<double>(winograd_scratch_bytes(whole, kThreads)) > most_scratch) return std::nullopt;
-  if (batch.sums(share->batch) && dtype == DType::kFloat32 && winograd_parts_pay(whole)) {
+  if (batch.sums(share->batch) && dtype == DType::kFloat32) {
     return scratch_of([&](int threads) { return winograd_parts_bytes(*share, batch.count, threads); });
   }
   return scratch_of([&](int threads) { return winograd_scratch_bytes(*share, threads); });

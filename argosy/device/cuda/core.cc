@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "argosy/base/clock.h"
+#include "argosy/base/log.h"
 #include "argosy/base/spin.h"
 
 namespace argosy::cuda {
@@ -28,8 +29,9 @@ Core::~Core() {
   // Errors are of no use any more: what a broken context holds goes with the context.
   cu.cuCtxSetCurrent(context_);
   const CuStream streams[] = {communication_.load(), copies_, memory_stream_, compute_};
-  for (const CuStream stream : streams) {
-    if (stream != nullptr) cu.cuStreamSynchronize(stream);
+  if (!ended()) {
+    ARGOSY_LOG(kWarning, owner_, ": a kernel does not end; what the device holds stays until the process ends");
+    return;
   }
   for (const Block& block : blocks_) {
     if (block.after != nullptr) cu.cuEventDestroy_v2(block.after);
@@ -157,6 +159,33 @@ Status Core::wait_on_host(CuEvent event, Cancellation* cancellation) {
   }
 }
 
+bool Core::ended() {
+  if (!opened()) return true;
+  driver_->operator->()->cuCtxSetCurrent(context_);
+  for (const CuStream stream : {used_communication(), copies_, memory_stream_, compute_}) {
+    if (stream != nullptr && !ended(stream)) return false;
+  }
+  return true;
+}
+
+bool Core::ended(CuStream stream) {
+  const DriverCalls& cu = *driver_->operator->();
+  CuEvent end = nullptr;
+  if (!hangs_.load(std::memory_order_acquire) || cu.cuEventCreate(&end, kCuEventDisableTiming) != kCuSuccess) {
+    cu.cuStreamSynchronize(stream);
+    return true;
+  }
+  cu.cuEventRecord(end, stream);
+  const std::int64_t start = now_nanos();
+  bool reached = cu.cuEventQuery(end) != kCuNotReady;  // an error is an end as well
+  while (!reached && now_nanos() - start < kGraceNanos) {
+    nap();
+    reached = cu.cuEventQuery(end) != kCuNotReady;
+  }
+  if (reached) cu.cuEventDestroy_v2(end);
+  return reached;
+}
+
 // Nobody may take what the kernel may still write: the device is of no use from here on.
 Status Core::hangs(const Status& cancelled) {
   MutexLock lock(mutex_);
@@ -166,6 +195,7 @@ Status Core::hangs(const Status& cancelled) {
                   .with_where(owner_)
                   .with_next("start again without this device, from the last checkpoint: --resume");
   }
+  hangs_.store(true, std::memory_order_release);
   broken_.store(true, std::memory_order_release);
   return status_;
 }

@@ -52,6 +52,9 @@ class Core : public std::enable_shared_from_this<Core> {
   void return_event(CuEvent event);
   // The host waits: awake for a moment, then with short sleeps, so that a cancellation is seen.
   Status wait_on_host(CuEvent event, Cancellation* cancellation);
+  // Before what is under way may use goes: has all of it ended? Waits for that, on a device that hangs no longer than a
+  // kernel is given after a cancellation; what is left then must stay as it is.
+  bool ended();
 
   // --- memory --------------------------------------------------------------------------------------------------------
 
@@ -88,6 +91,7 @@ class Core : public std::enable_shared_from_this<Core> {
   };
 
   Status hangs(const Status& cancelled);
+  bool ended(CuStream stream);
   Status take() ARGOSY_REQUIRES(mutex_);
   void free(CuPointer pointer, std::size_t bytes);
   Result<CuPointer> take_memory(std::size_t bytes, bool at_once) ARGOSY_REQUIRES(memory_);
@@ -108,6 +112,7 @@ class Core : public std::enable_shared_from_this<Core> {
   std::vector<CuEvent> events_ ARGOSY_GUARDED_BY(mutex_);
   std::vector<Block> blocks_ ARGOSY_GUARDED_BY(mutex_);
   std::atomic<bool> broken_{false};
+  std::atomic<bool> hangs_{false};
   // Written once, by open().
   CuContext context_ = nullptr;
   CuStream compute_ = nullptr, copies_ = nullptr, memory_stream_ = nullptr;

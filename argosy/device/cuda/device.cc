@@ -82,14 +82,17 @@ CudaDevice::~CudaDevice() {
   const Status finished = state_->queue.finish(nullptr);
   if (!last.ok() || !finished.ok())
     ARGOSY_LOG(kWarning, "closing ", spec().name.short_string(), ": ", finished.message());
-  const DriverCalls& cu = *driver().operator->();
-  cu.cuCtxSetCurrent(state_->core->context());
+  const bool ended = state_->core->ended();
   {
     MutexLock lock(state_->keep_mutex);
+    // Libraries' handles wait for their work when they go.
+    if (!ended) new auto(std::move(state_->kept));
     state_->kept.clear();
   }
   MutexLock lock(state_->mutex);
-  for (auto& [key, module] : state_->modules) cu.cuModuleUnload(module.handle);
+  for (auto& [key, module] : state_->modules) {
+    if (ended) driver()->cuModuleUnload(module.handle);
+  }
   state_->modules.clear();
 }
 

@@ -114,6 +114,19 @@ TEST(CudaFaults, AKernelThatDoesNotEndIsLeftAfterCancellation) {
   machine.cards().end_hang();
 }
 
+TEST(CudaFaults, ADeviceThatHangsCanBeClosed) {
+  fake::Machine machine({}, {.modules = kImages});
+  machine.expect_left_behind();
+  auto device = machine.device();
+  machine.cards().hang_launch(1);
+  Cancellation cancellation;
+  cancellation.cancel(deadline_exceeded("0 ms are over"));
+  EXPECT_EQ(one_step(*device, &cancellation).id(), "ARG-DEV-004");
+  const std::int64_t start = now_nanos();
+  device.reset();
+  EXPECT_LT(now_nanos() - start, 10'000'000'000);
+}
+
 TEST(CudaFaults, TheShimOfEmulatedGpusWorksOnCardsToo) {
   fake::Machine machine;
   const auto device = machine.device(0, std::uint64_t{64} << 20, {.lost_at_kernel = 2});

@@ -118,8 +118,7 @@ void Core::trim() {
   const DriverCalls& cu = *driver_->operator->();
   cu.cuCtxSetCurrent(context_);
   MutexLock lock(memory_);
-  if (capturing_) return;
-  cu.cuStreamSynchronize(compute_);
+  if (capturing_ || !ended(compute_)) return;
   cu.cuMemPoolTrimTo(pool_, 0);
 }
 

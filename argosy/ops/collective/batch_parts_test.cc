@@ -159,16 +159,19 @@ TEST(BatchParts, Filter) {
   struct Layer {
     Shape image, filter;
     bool winograd = false, depthwise = false;
+    std::int64_t stride = 1;
   };
   for (const Layer& layer : {Layer{{128, 12, 12, 1}, {5, 5, 1, 16}},
                              {{128, 8, 8, 16}, {3, 3, 16, 1}, false, true},
                              {{128, 14, 14, 32}, {3, 3, 32, 48}, true},
-                             {{128, 14, 14, 32}, {5, 5, 32, 32}, true}}) {
+                             {{128, 14, 14, 32}, {5, 5, 32, 32}, true},
+                             {{128, 8, 8, 128}, {3, 3, 128, 112}, true},
+                             {{128, 4, 4, 128}, {3, 3, 128, 160}, false, false, 2}}) {
     SCOPED_TRACE(str_cat(layer.image, layer.filter));
     const Tensor x = numbers(layer.image, 1);
     const std::int64_t channels = layer.depthwise ? layer.image[3] : layer.filter[3];
-    const Tensor dy = numbers({128, layer.image[1], layer.image[2], channels}, 2);
-    AttrMap attrs = {{"strides", Ints{1, 1, 1, 1}}, {"padding", std::string("SAME")}};
+    const Tensor dy = numbers({128, layer.image[1] / layer.stride, layer.image[2] / layer.stride, channels}, 2);
+    AttrMap attrs = {{"strides", Ints{1, layer.stride, layer.stride, 1}}, {"padding", std::string("SAME")}};
     if (layer.winograd) attrs.set(kWinogradAttr, true);
     check_sums({layer.depthwise ? "DepthwiseConv2dNativeBackpropFilter" : "Conv2DBackpropFilter", attrs,
                 [=](std::int64_t begin, std::int64_t end) {

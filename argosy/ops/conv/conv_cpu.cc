@@ -24,8 +24,9 @@ constexpr std::int64_t kFewPatches = 128;
 // images slowly (16 images, one core, strides of 2: 8x8x256 3.8 ms against 0.4 ms, 16x16x128 3.0 ms against 1.0 ms;
 // 32x32x64 1.7 ms against 1.9 ms).
 constexpr std::int64_t kPatchesPerChannel = 8;
-// Patches held at once where every convolution is a product (float64).
-constexpr std::int64_t kPatchBytes = 8 << 20;
+// Patches held at once where every convolution is a product (float64), and where a product is what adds up a filter's
+// gradient part by part of the batch: all parts' sums are made there block by block.
+constexpr std::int64_t kPatchBytes = 8 << 20, kPatchBytesOfParts = 32 << 20;
 // Pieces of every part of a batch whose sums are oneDNN's: work for so many times as many threads, where a filter is
 // small. A power of two.
 constexpr int kPieces = 4;
@@ -83,9 +84,10 @@ class PlainConv final : public Kernel {
   Options options_;
 };
 
-// The convolution as products of patches and filter, so many images at a time as fit kPatchBytes.
+// The convolution as products of patches and filter, so many images at a time as fit the bytes.
 template <typename T>
-Status by_patches(KernelContext& c, MatMulPrograms& programs, const Options& o, const Call& call) {
+Status by_patches(KernelContext& c, MatMulPrograms& programs, const Options& o, const Call& call,
+                  std::int64_t most_bytes = kPatchBytes) {
   const ConvGeometry& g = call.g;
   ConvGeometry part = g;
   const Patches whole{part};
@@ -93,7 +95,7 @@ Status by_patches(KernelContext& c, MatMulPrograms& programs, const Options& o, 
   const std::int64_t at_once =
       whole.trivial() ? g.batch
                       : std::clamp<std::int64_t>(
-                            kPatchBytes / static_cast<std::int64_t>(sizeof(T)) / (per_image * columns), 1, g.batch);
+                            most_bytes / static_cast<std::int64_t>(sizeof(T)) / (per_image * columns), 1, g.batch);
   Buffer memory;
   if (!whole.trivial()) {
     ARGOSY_ASSIGN_OR_RETURN(memory, c.scratch(static_cast<std::size_t>(at_once * per_image * columns) * sizeof(T)));
@@ -195,8 +197,13 @@ class FastConv final : public Kernel {
            patches.rows() * patches.columns() * static_cast<std::int64_t>(sizeof(T)) <= kPatchBytes);
       if (as_product && few) return by_patches<T>(c, products_, options_, call);
       const bool winograd = options_.winograd && winograd_pays(options_.attrs, whole);
-      const bool parts = options_.kind == ConvKind::kBackwardFilter && options_.batch.sums(call.g.batch) &&
-                         std::is_same_v<T, float> && parts_pay(whole, winograd);
+      const bool sums =
+          options_.kind == ConvKind::kBackwardFilter && options_.batch.sums(call.g.batch) && std::is_same_v<T, float>;
+      const bool parts = sums && (winograd || parts_pay(whole));
+      if (as_product && sums && !parts &&
+          patches.rows() * patches.columns() * static_cast<std::int64_t>(sizeof(T)) <= kPatchBytesOfParts) {
+        return by_patches<T>(c, products_, options_, call, kPatchBytesOfParts);
+      }
       if (winograd && std::is_same_v<T, float>) {
         return run_winograd(c, call, static_cast<const float*>(call.first), static_cast<const float*>(call.second),
                             static_cast<const float*>(call.bias), static_cast<float*>(call.result->raw()), parts);
@@ -250,8 +257,7 @@ class FastConv final : public Kernel {
 
   // Sums of parts are held beside each other: they may not weigh much more than the images. oneDNN's sums depend on
   // the number of threads that share one, so every piece of a part is one thread's.
-  bool parts_pay(const ConvGeometry& whole, bool winograd) const {
-    if (winograd) return winograd_parts_pay(whole);
+  bool parts_pay(const ConvGeometry& whole) const {
     const std::int64_t each = pieces_of(whole);
     return kBatchParts * each * whole.filter_elements() <= whole.in_elements() + whole.out_elements() &&
            thread_budget() <= options_.batch.count * each;

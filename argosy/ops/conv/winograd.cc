@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "argosy/ops/collective/batch_parts.h"
-
 namespace argosy {
 
 namespace {
@@ -59,11 +57,12 @@ std::int64_t WinogradTiles::sum_shards() const {
 
 namespace {
 
-std::size_t sum_bytes(const WinogradTiles& t, std::int64_t shards, int threads) {
-  const std::int64_t kept = shards > 1 ? t.in_blocks() * t.out_blocks() * shards : 0;
+// `kept`: shards whose sums lie beside each other; 0: a thread has those of a block, and `more` elements.
+std::size_t sum_bytes(const WinogradTiles& t, std::int64_t kept, std::int64_t more, int threads) {
+  const std::int64_t sums = kept * t.in_blocks() * t.out_blocks() * t.sum_elements();
   const std::int64_t of_thread =
-      2 * WinogradTiles::kProducts * WinogradTiles::kFactorOffset + (kept > 0 ? 0 : t.sum_elements());
-  return static_cast<std::size_t>(kept * t.sum_elements() + threads * of_thread) * sizeof(float);
+      2 * WinogradTiles::kProducts * WinogradTiles::kFactorOffset + more + (kept > 0 ? 0 : t.sum_elements());
+  return static_cast<std::size_t>(sums + threads * of_thread) * sizeof(float);
 }
 
 }  // namespace
@@ -83,17 +82,20 @@ std::size_t winograd_scratch_bytes(const ConvGeometry& g, int threads) {
     const std::int64_t sums = t.slide_block() * std::min(t.out_c, kPanel) + WinogradTiles::kOffset;
     most = std::max(most, t.filter_elements() + threads * kProducts * (image + sums));
   }
-  return std::max(static_cast<std::size_t>(most) * sizeof(float),
-                  sum_bytes(WinogradTiles::of(g, true), WinogradTiles::of(g, true).sum_shards(), threads));
+  const WinogradTiles t = WinogradTiles::of(g, true);
+  const std::int64_t kept = t.sum_shards() > 1 ? t.sum_shards() : 0;
+  return std::max(static_cast<std::size_t>(most) * sizeof(float), sum_bytes(t, kept, 0, threads));
+}
+
+bool WinogradTiles::parts_beside(std::int64_t parts) const {
+  const std::int64_t images = batch * (in_h * in_w * in_c + out_h * out_w * out_c);
+  return parts > 1 && parts * in_blocks() * out_blocks() * sum_elements() <= 2 * images;
 }
 
 std::size_t winograd_parts_bytes(const ConvGeometry& g, int parts, int threads) {
-  return sum_bytes(WinogradTiles::of(g, true), parts, threads);
-}
-
-bool winograd_parts_pay(const ConvGeometry& whole) {
-  const auto images = static_cast<std::size_t>(whole.in_elements() + whole.out_elements()) * sizeof(float);
-  return winograd_parts_bytes(whole, kBatchParts, 1) <= 2 * images;
+  const WinogradTiles t = WinogradTiles::of(g, true);
+  return t.parts_beside(parts) ? sum_bytes(t, parts, 0, threads)
+                               : sum_bytes(t, 0, WinogradTiles::kTreeLevels * t.block_filter(), threads);
 }
 
 }  // namespace argosy

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <vector>
 
 #undef HWY_TARGET_INCLUDE
@@ -229,12 +230,18 @@ void slide_any(const WinogradTiles& w, const float* image, const float* filter, 
                        : slide<5>(w, image, filter, turned, finish, scratch);
 }
 
+// Where the filter of a block of channels lies: a matrix for each place in the window, row by row.
+struct FilterBlock {
+  float* at;
+  std::int64_t matrix, row;
+};
+
 // The filter's gradient in one block of channels, from sums of products: shard after shard, `sum_elements` apart.
 template <int kWindow>
 void filters_of_sums(const WinogradTiles& w, const Part& part, const float* sums, std::int64_t shards, bool parts,
-                     float* result) {
+                     const FilterBlock& result) {
   const Floats d;
-  const std::int64_t matrix = w.in_c * w.out_c, sum_offset = w.sum_offset(), sum_elements = w.sum_elements();
+  const std::int64_t sum_offset = w.sum_offset(), sum_elements = w.sum_elements();
   const std::int64_t filters = parts ? shards : 1, added = parts ? 1 : shards;
   HWY_ALIGN float filter[kBatchParts * kWindow * kWindow * HWY_MAX_BYTES / sizeof(float)];
   for (std::int64_t c = part.begin; c < part.end; ++c) {
@@ -253,43 +260,79 @@ void filters_of_sums(const WinogradTiles& w, const Part& part, const float* sums
       }
       if (parts) add_as_tree(filter, static_cast<int>(filters), kWindow * kWindow * lanes());
       for (int at = 0; at < kWindow * kWindow; ++at) {
-        hn::StoreU(hn::Load(d, filter + at * lanes()), d, result + at * matrix + c * w.out_c + part.first + k);
+        hn::StoreU(hn::Load(d, filter + at * lanes()), d,
+                   result.at + at * result.matrix + (c - part.begin) * result.row + k);
       }
     }
   }
 }
 
+// Filters of parts of the batch, one after the other, added up as the tree of add_as_tree() does it: one waits at every
+// level for its neighbour.
+class FilterTree {
+ public:
+  // `memory`: WinogradTiles::kTreeLevels blocks of `elements`.
+  FilterTree(float* memory, std::int64_t elements) : memory_(memory), elements_(elements) {}
+
+  // Where the next part's filter belongs.
+  float* next() const { return level(std::countr_one(static_cast<unsigned>(parts_))); }
+  // It is there.
+  void add() {
+    const int levels = std::countr_one(static_cast<unsigned>(parts_++));
+    float* const fresh = level(levels);
+    for (int l = 0; l < levels; ++l) {
+      const float* const before = level(l);
+      for (std::int64_t i = 0; i < elements_; ++i) fresh[i] = before[i] + fresh[i];
+    }
+  }
+  // REQUIRES: a power of two of parts.
+  const float* sum() const { return level(std::countr_zero(static_cast<unsigned>(parts_))); }
+
+ private:
+  float* level(int l) const { return memory_ + l * elements_; }
+
+  float* memory_;
+  std::int64_t elements_;
+  int parts_ = 0;
+};
+
 // Work falls into blocks of channels and shards of tiles, whatever the number of threads: so do the additions. Parts of
 // the batch are shards whose filters are added as a tree. A block's sums become filters once all its shards are there:
-// at once, where it has but one.
+// at once, where it has but one, or one after the other.
 template <int kWindow>
 void sum_products(const WinogradTiles& w, const float* image, const float* dy, std::span<const std::int64_t> ends,
                   float* result, float* scratch) {
   using Blocks = WinogradTiles;
   const std::int64_t tiles = w.tiles();
   const auto parts = static_cast<std::int64_t>(ends.size()), shards = parts > 0 ? parts : w.sum_shards();
+  const bool in_turn = parts > 0 && !w.parts_beside(parts);
   const auto shard_end = [&](std::int64_t shard) {
     return parts > 0 ? ends[shard] * w.rows() * w.columns() : tiles * (shard + 1) / shards;
   };
   const std::int64_t sum_offset = w.sum_offset(), sum_elements = w.sum_elements();
-  const std::int64_t across = w.out_blocks(), blocks = w.in_blocks() * across, kept = shards > 1 ? blocks * shards : 0;
+  const std::int64_t across = w.out_blocks(), blocks = w.in_blocks() * across;
+  const std::int64_t kept = shards > 1 && !in_turn ? blocks * shards : 0;
   // Inputs and outputs of a block.
   const auto part_of = [&](std::int64_t block) {
     const std::int64_t c = block / across * Blocks::kBlock, k = block % across * Blocks::kBlock;
     return Part{c, std::min(c + Blocks::kBlock, w.in_c), k, std::min(Blocks::kBlock, w.out_c - k)};
   };
-  const std::int64_t of_thread = 2 * kProducts * Blocks::kFactorOffset + (kept > 0 ? 0 : sum_elements);
+  const auto place_of = [&](const Part& part) {
+    return FilterBlock{result + part.begin * w.out_c + part.first, w.in_c * w.out_c, w.out_c};
+  };
+  const std::int64_t of_thread = 2 * kProducts * Blocks::kFactorOffset + (kept > 0 ? 0 : sum_elements) +
+                                 (in_turn ? Blocks::kTreeLevels * w.block_filter() : 0);
   std::atomic<std::int64_t> threads{0};
-  parallel_for(blocks * shards, 1, [&](std::int64_t first_unit, std::int64_t last_unit) {
+  // Units of a block follow each other: in turn, they are one thread's.
+  const std::int64_t together = in_turn ? shards : 1;
+  parallel_for(blocks * shards / together, 1, [&](std::int64_t first_unit, std::int64_t last_unit) {
     const std::vector<float> zeros(static_cast<std::size_t>(std::max(w.in_c, w.out_c)));
     float* const v = scratch + kept * sum_elements + threads.fetch_add(1) * of_thread;
     float* const y = v + kProducts * Blocks::kFactorOffset;
-    for (std::int64_t unit = first_unit; unit < last_unit; ++unit) {
-      const std::int64_t shard = unit % shards;
-      const Part part = part_of(unit / shards);
+    float* const own = y + kProducts * Blocks::kFactorOffset;
+    const auto add_products = [&](const Part& part, std::int64_t shard, float* sums) {
       const std::int64_t rows = part.end - part.begin, columns = part.channels;
       const std::int64_t first = shard > 0 ? shard_end(shard - 1) : 0, last = shard_end(shard);
-      float* const sums = kept > 0 ? scratch + unit * sum_elements : y + kProducts * Blocks::kFactorOffset;
       if (first == last) std::fill_n(sums, sum_elements, 0.0f);
       for (std::int64_t begin = first; begin < last; begin += Blocks::kSumTiles) {
         const std::int64_t end = std::min(last, begin + Blocks::kSumTiles);
@@ -304,7 +347,29 @@ void sum_products(const WinogradTiles& w, const float* image, const float* dy, s
           begin == first ? product<false>(operands, rows, columns) : product<true>(operands, rows, columns);
         }
       }
-      if (kept == 0) filters_of_sums<kWindow>(w, part, sums, 1, false, result);
+    };
+    for (std::int64_t unit = first_unit * together; unit < last_unit * together; ++unit) {
+      const Part part = part_of(unit / shards);
+      if (!in_turn) {
+        float* const sums = kept > 0 ? scratch + unit * sum_elements : own;
+        add_products(part, unit % shards, sums);
+        if (kept == 0) filters_of_sums<kWindow>(w, part, sums, 1, false, place_of(part));
+        continue;
+      }
+      const std::int64_t rows = part.end - part.begin, columns = part.channels;
+      FilterTree tree(own + sum_elements, w.block_filter());
+      for (std::int64_t shard = 0; shard < shards; ++shard) {
+        add_products(part, shard, own);
+        filters_of_sums<kWindow>(w, part, own, 1, false, {tree.next(), rows * columns, columns});
+        tree.add();
+      }
+      unit += shards - 1;
+      const FilterBlock to = place_of(part);
+      for (std::int64_t at = 0; at < kWindow * kWindow; ++at) {
+        for (std::int64_t c = 0; c < rows; ++c) {
+          std::copy_n(tree.sum() + (at * rows + c) * columns, columns, to.at + at * to.matrix + c * to.row);
+        }
+      }
     }
   });
   if (kept == 0) return;
@@ -317,7 +382,7 @@ void sum_products(const WinogradTiles& w, const float* image, const float* dy, s
       const float* const sums = scratch + unit / slices * shards * sum_elements + skipped * part.channels;
       part.end = std::min(part.end, part.begin + skipped + kInputs);
       part.begin += skipped;
-      if (part.begin < part.end) filters_of_sums<kWindow>(w, part, sums, shards, parts > 0, result);
+      if (part.begin < part.end) filters_of_sums<kWindow>(w, part, sums, shards, parts > 0, place_of(part));
     }
   });
 }

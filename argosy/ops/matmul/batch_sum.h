@@ -11,12 +11,13 @@ namespace argosy {
 // c[m, n] = aᵀ · b with a[rows, m] and b[rows, n]. Part i of the rows ends before ends[i], the last one being all of
 // them; each part is summed row after row, then the parts' sums are added as a binary tree over their indices. With one
 // part this is a plain product. REQUIRES: m, n, rows > 0; a power of two of parts, at most kBatchParts. As fast as
-// any product up to kMostSummed rows: nothing is kept in a cache for more.
+// any product up to some 500 rows: nothing is kept in a cache for more.
 struct BatchSum {
   std::int64_t m = 0, n = 0, rows = 0;
   std::span<const std::int64_t> ends;
 };
 
+// Larger batches are not summed this way.
 inline constexpr std::int64_t kMostSummed = 512;
 
 // Of the scratch memory, 64-byte aligned, for so many threads.

@@ -99,7 +99,8 @@ Status gemm(KernelContext& c, MatMulPrograms& programs, const Gemm& g, const flo
             const float* bias, const FusedOps& fused, float* out) {
   // Products of small batches are over before a second thread is awake.
   const ThreadLimit limit(2 * g.m * g.n * g.k < 2 * kGrainFlops ? 1 : thread_budget());
-  const bool sums = g.batch.sums(g.k / g.per_example) && g.batch.whole(g.k) <= kMostSummed;
+  const std::int64_t examples = g.k / g.per_example;
+  const bool sums = g.batch.sums(examples) && g.batch.whole(examples) <= kMostSummed;
   if (sums && g.transpose_a && !g.transpose_b) {
     ARGOSY_RETURN_IF_ERROR(sum_batch(c, g, a, b, out));
     finish_rows(g.m, g.n, bias, fused, out);

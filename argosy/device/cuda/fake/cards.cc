@@ -182,6 +182,17 @@ Cards::State::State(Options o) : options(std::move(o)) {
 }
 
 Cards::State::~State() {
+  // Those of a device that hung: what was left behind is at work until its hang ends.
+  {
+    std::lock_guard lock(mutex);
+    for (Stream* const stream : streams) stream->closing = true;
+    hang_ended = true;
+    changed.notify_all();
+  }
+  for (Stream* const stream : streams) {
+    stream->thread.join();
+    delete stream;
+  }
   the_state().store(nullptr);
   for (const auto& card : cards) munmap(card->memory, card->facts.memory_bytes);
 }

@@ -127,6 +127,7 @@ class Cards::State {
   std::vector<std::unique_ptr<CardState>> cards;
   std::map<void*, std::size_t> pinned;
   std::set<const void*> objects;
+  std::set<Stream*> streams;
   Counts counts;
   std::vector<std::string> violations;
   std::vector<std::string> kernels;

@@ -59,6 +59,7 @@ CuResult stream_create(CuStream* out, unsigned) {
   stream->thread = std::thread([s, stream] { s->serve(stream); });
   std::lock_guard lock(s->mutex);
   s->objects.insert(stream);
+  s->streams.insert(stream);
   *out = reinterpret_cast<CuStream>(stream);
   return kCuSuccess;
 }
@@ -69,6 +70,7 @@ CuResult stream_destroy(CuStream handle) {
     std::lock_guard lock(s->mutex);
     stream->closing = true;
     s->objects.erase(stream);
+    s->streams.erase(stream);
     s->changed.notify_all();
   }
   stream->thread.join();
