@@ -93,7 +93,7 @@ class ElementwiseFuser {
   // The rest of it, which is asked when two are about to meet: attributes lie far away, and most nodes stay alone.
   bool attrs_allow(NodeId id) const {
     const Node& n = graph_.node(id);
-    return (n.attrs.find("_class") == nullptr || n.colocation().empty()) && !n.attrs.get_or("Truncate", false);
+    return n.colocation().empty() && !n.attrs.get_or("Truncate", false);
   }
 
   bool join_a_reader(NodeId id) {

@@ -75,7 +75,7 @@ class UpdateFuser {
   const Name* asked(NodeId id) const {
     for (int beside = 0; beside < 8; ++beside) {
       const Node& n = graph_.node(id);
-      if (!n.device.empty() || n.attrs.find("_class") == nullptr) return &n.device;
+      if (!n.device.empty()) return &n.device;
       const auto places = n.colocation();
       if (places.empty()) return &n.device;
       const auto other = graph_.find_beside(n, places[0]);

@@ -125,7 +125,6 @@ class Placer {
         // A reference decides for its users, whatever they asked for.
         if (handle) ARGOSY_RETURN_IF_ERROR(groups_.merge(from.node.index, i, true));
       }
-      if (n.attrs.find("_class") == nullptr) continue;
       for (const std::string_view name : n.colocation()) {
         const auto leader = graph_.find_beside(n, name);
         int with = leader ? leader->index : leaders.try_emplace(std::string(name), i).first->second;
