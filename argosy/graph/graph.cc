@@ -39,7 +39,7 @@ Graph Graph::clone() const {
   Graph copy(*ops_);
   copy.status_ = status_;
   copy.nodes_ = nodes_;
-  copy.share_names(*this);
+  copy.pool_->keep(pool_);
   copy.devices_ = devices_;
   copy.names_ = names();
   copy.first_fact_ = first_fact_;
@@ -316,19 +316,6 @@ void Graph::reserve(std::size_t nodes) {
   reserve_large(first_fact_, nodes);
 }
 
-// Names that are shared lie where they lay. One pool after the other: graphs are copied from few.
-void Graph::share_names(const Graph& other) {
-  const auto take = [this](const std::shared_ptr<const NamePool>& pool) {
-    if (std::find(shared_pools_.begin(), shared_pools_.end(), pool) == shared_pools_.end()) {
-      shared_pools_.push_back(pool);
-    }
-  };
-  if (!shared_pools_.empty() && shared_pools_.back() == other.pool_) return;
-  for (const auto& pool : other.shared_pools_) take(pool);
-  std::erase(shared_pools_, other.pool_);
-  shared_pools_.push_back(other.pool_);
-}
-
 Name Graph::device_name(std::string_view device) {
   if (device.empty()) return {};
   const auto known = std::find(devices_.begin(), devices_.end(), device);
@@ -339,7 +326,7 @@ void Graph::set_device(NodeId node, std::string_view device) { nodes_[node.index
 
 Result<NodeId> Graph::add_copy(const Graph& from, NodeId id, std::span<const Endpoint> inputs,
                                std::span<const NodeId> controls, bool keep_shapes) {
-  share_names(from);
+  pool_->keep(from.pool_);  // names stay where they are
   const Node& old = from.node(id);
   Node node{.name = old.name,
             .op = old.op,

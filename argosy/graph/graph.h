@@ -202,7 +202,6 @@ class Graph {
   Result<NodeId> try_add(std::string_view op, const std::vector<Value>& inputs, AttrMap attrs, std::string_view name);
   Status infer(NodeId id);
   Name device_name(std::string_view device);
-  void share_names(const Graph& other);
   // All that the last node lacks but a name.
   Status settle_last(bool inferring);
   NameTable& names() const;
@@ -214,9 +213,8 @@ class Graph {
   // is asked for: most steps ask for none.
   mutable NameTable names_;
   mutable bool names_stale_ = false;
-  // Where the names of nodes and devices lie: this graph's own ones, and those of graphs that nodes were copied from.
+  // Where the names of nodes and devices lie; it keeps the pools of graphs that nodes were copied from.
   std::shared_ptr<NamePool> pool_ = std::make_shared<NamePool>();
-  std::vector<std::shared_ptr<const NamePool>> shared_pools_;
   std::vector<Name> devices_;  // that nodes ask for, each once
   AttrPool attr_pool_;
   // What is known of some outputs beside their shapes: by node a position in facts_, or -1 for nothing.

@@ -25,8 +25,11 @@ class Name : public std::string_view {
 class NamePool {
  public:
   Name add(std::string_view text);
+  // Names of another pool, and what that keeps, stay as long as this one.
+  void keep(const std::shared_ptr<const NamePool>& other);
 
  private:
+  std::vector<std::shared_ptr<const NamePool>> kept_;
   std::vector<std::unique_ptr<char[]>> blocks_;
   char* free_ = nullptr;   // in the last block
   std::size_t left_ = 0;   // behind it

@@ -31,7 +31,7 @@ struct StepGraph {
   std::vector<std::pair<NodeId, NodeId>> replaced = {};
   std::vector<std::string> notes = {};  // what each pass did, for people
   // So many nodes were in a topological order: all of them still are while there are no others, since passes lead edges
-  // past nodes, to what comes before, and all else by nodes of their own.
+  // past nodes, to what comes before, turn the last of those that one stands for into it, and add nodes for all else.
   int ordered = -1;
 
   // A topological order; nothing is looked at when the nodes are in one.
@@ -43,8 +43,7 @@ struct StepGraph {
 Result<StepGraph> extract_step(const Graph& graph, const StepSignature& signature);
 
 // Forgets the nodes that nothing in the step needs any more, `replaced` ones among them: what passes that bypass nodes
-// end with. Ids change; nodes
-// come in a topological order.
+// leave to whoever asks for users next. Ids change; nodes come in a topological order.
 Status drop_dead_nodes(StepGraph& step);
 
 }  // namespace argosy

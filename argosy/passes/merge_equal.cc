@@ -5,7 +5,6 @@
 #include <functional>
 #include <optional>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "argosy/base/huge_pages.h"
@@ -15,7 +14,7 @@ namespace argosy {
 
 namespace {
 
-constexpr int kMostTried = 64;
+constexpr int kMostTried = 64;                   // nodes of one hash that turn out to differ
 constexpr std::size_t kMaxConstantBytes = 4096;  // comparing larger constants costs more than a copy saves
 
 std::size_t combine(std::size_t seed, std::size_t value) { return (seed ^ value) * 0x9e3779b97f4a7c15 + (seed >> 29); }
@@ -39,7 +38,7 @@ std::size_t hash_of(const Node& n) {
   for (const Endpoint e : n.inputs)
     h = combine(h, static_cast<std::size_t>(e.node.index) * 16 + static_cast<std::size_t>(e.index));
   for (const NodeId c : n.controls) h = combine(h, static_cast<std::size_t>(c.index) + 7);
-  return n.inputs.empty() ? combine(h, hash_of(n.attrs)) : combine(h, 0);
+  return combine(h, n.inputs.empty() ? hash_of(n.attrs) : 0);  // which also spreads the last input over all bits
 }
 
 bool may_merge(const Node& n) {

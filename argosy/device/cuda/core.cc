@@ -161,7 +161,6 @@ Status Core::wait_on_host(CuEvent event, Cancellation* cancellation) {
 
 bool Core::ended() {
   if (!opened()) return true;
-  driver_->operator->()->cuCtxSetCurrent(context_);
   for (const CuStream stream : {used_communication(), copies_, memory_stream_, compute_}) {
     if (stream != nullptr && !ended(stream)) return false;
   }
@@ -170,6 +169,7 @@ bool Core::ended() {
 
 bool Core::ended(CuStream stream) {
   const DriverCalls& cu = *driver_->operator->();
+  cu.cuCtxSetCurrent(context_);
   CuEvent end = nullptr;
   if (!hangs_.load(std::memory_order_acquire) || cu.cuEventCreate(&end, kCuEventDisableTiming) != kCuSuccess) {
     cu.cuStreamSynchronize(stream);

@@ -52,9 +52,11 @@ class Core : public std::enable_shared_from_this<Core> {
   void return_event(CuEvent event);
   // The host waits: awake for a moment, then with short sleeps, so that a cancellation is seen.
   Status wait_on_host(CuEvent event, Cancellation* cancellation);
-  // Before what is under way may use goes: has all of it ended? Waits for that, on a device that hangs no longer than a
-  // kernel is given after a cancellation; what is left then must stay as it is.
+  // Before what is under way may use goes: has all of it ended, or what this stream does? Waits for that, on a device
+  // that hangs no longer than a kernel is given after a cancellation; what is left then must stay as it is. Makes the
+  // context current.
   bool ended();
+  bool ended(CuStream stream);
 
   // --- memory --------------------------------------------------------------------------------------------------------
 
@@ -91,7 +93,6 @@ class Core : public std::enable_shared_from_this<Core> {
   };
 
   Status hangs(const Status& cancelled);
-  bool ended(CuStream stream);
   Status take() ARGOSY_REQUIRES(mutex_);
   void free(CuPointer pointer, std::size_t bytes);
   Result<CuPointer> take_memory(std::size_t bytes, bool at_once) ARGOSY_REQUIRES(memory_);

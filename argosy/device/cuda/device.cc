@@ -85,7 +85,7 @@ CudaDevice::~CudaDevice() {
   const bool ended = state_->core->ended();
   {
     MutexLock lock(state_->keep_mutex);
-    // Libraries' handles wait for their work when they go.
+    // Libraries' handles wait for their work when they go: those of a kernel that does not end never do.
     if (!ended) new auto(std::move(state_->kept));
     state_->kept.clear();
   }

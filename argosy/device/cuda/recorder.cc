@@ -11,7 +11,7 @@ class GraphRecording final : public Recording {
       : core_(std::move(core)), exec_(exec), memory_(std::move(memory)), fits_(fits) {}
   ~GraphRecording() override {
     // It may be at work yet; what it works in must not go before.
-    if (core_->ended()) core_->driver()->cuGraphExecDestroy(exec_);
+    if (core_->ended(core_->compute())) core_->driver()->cuGraphExecDestroy(exec_);
   }
   CuGraphExec exec() const { return exec_; }
   bool fits() const override { return fits_; }

@@ -348,7 +348,7 @@ void sum_products(const WinogradTiles& w, const float* image, const float* dy, s
         }
       }
     };
-    for (std::int64_t unit = first_unit * together; unit < last_unit * together; ++unit) {
+    for (std::int64_t unit = first_unit * together; unit < last_unit * together; unit += together) {
       const Part part = part_of(unit / shards);
       if (!in_turn) {
         float* const sums = kept > 0 ? scratch + unit * sum_elements : own;
@@ -363,7 +363,6 @@ void sum_products(const WinogradTiles& w, const float* image, const float* dy, s
         filters_of_sums<kWindow>(w, part, own, 1, false, {tree.next(), rows * columns, columns});
         tree.add();
       }
-      unit += shards - 1;
       const FilterBlock to = place_of(part);
       for (std::int64_t at = 0; at < kWindow * kWindow; ++at) {
         for (std::int64_t c = 0; c < rows; ++c) {
