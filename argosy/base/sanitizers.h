@@ -1,5 +1,6 @@
-// Which sanitizers this file is compiled with, whatever the compiler: ARGOSY_ASAN, ARGOSY_TSAN (defined or not), and
-// kKeepsFreedMemory for tests that look at resident memory. Included by .cc files only.
+// Which sanitizers this file is compiled with, whatever the compiler: ARGOSY_ASAN, ARGOSY_TSAN (defined or not),
+// kKeepsFreedMemory for tests that look at resident memory, LeaksOnPurpose for those that leave something behind.
+// Included by .cc files only.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -16,8 +17,25 @@
 #define ARGOSY_TSAN 1
 #endif
 #endif
+#if defined(ARGOSY_ASAN)
+#include <sanitizer/lsan_interface.h>
+#endif
 
 namespace argosy {
+
+// What this thread allocates while one lives may stay for ever.
+class LeaksOnPurpose {
+ public:
+#if defined(ARGOSY_ASAN)
+  LeaksOnPurpose() { __lsan_disable(); }
+  ~LeaksOnPurpose() { __lsan_enable(); }
+#else
+  LeaksOnPurpose() {}
+  ~LeaksOnPurpose() {}
+#endif
+  LeaksOnPurpose(const LeaksOnPurpose&) = delete;
+  LeaksOnPurpose& operator=(const LeaksOnPurpose&) = delete;
+};
 
 #if defined(ARGOSY_ASAN) || defined(ARGOSY_TSAN)
 inline constexpr bool kKeepsFreedMemory = true;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "argosy/strategy/ancestors.h"
+
 namespace argosy {
 
 namespace {
@@ -48,19 +50,16 @@ Result<Rebuilt> rebuild(const Graph& graph, const std::vector<NodeId>& order, co
 int axis_between(const PartialShape& small, const PartialShape& large) {
   if (!small.has_rank() || !large.has_rank() || small.rank() != large.rank()) return BatchAxes::kUnknown;
   int axis = BatchAxes::kNone;
-  for (int i = small.rank() - 1; i >= 0; --i) {
+  for (int i = 0; i < small.rank(); ++i) {
     if (small[i] < 0 || large[i] < 0) return BatchAxes::kUnknown;
-    if (small[i] != large[i]) axis = i;
+    if (small[i] != large[i]) axis = axis == BatchAxes::kNone ? i : BatchAxes::kSeveral;
   }
   return axis;
 }
 
-// Rows of the axis for each example; 0 where they are no whole number, or another axis follows the batch, too.
+// Rows of the axis for each example; 0 where they are no whole number.
 std::int64_t per_example(const PartialShape& small, const PartialShape& large, int axis) {
   if (axis < 0 || small[axis] % kSmallBatch != 0 || large[axis] != 2 * small[axis]) return 0;
-  for (int i = 0; i < small.rank(); ++i) {
-    if (i != axis && small[i] != large[i]) return 0;
-  }
   return small[axis] / kSmallBatch;
 }
 
@@ -101,7 +100,23 @@ Result<BatchAxes> BatchAxes::find(const Graph& graph, const std::vector<NodeId>&
       again = again || graph.node(id).op->closes_loop;
     }
   }
+  axes.find_rows(graph, order);
   return axes;
+}
+
+void BatchAxes::find_rows(const Graph& graph, const std::vector<NodeId>& order) {
+  by_rows_.assign(graph.size(), 1);
+  for (const NodeId id : order) {
+    if (!depends(id)) continue;
+    const auto& outputs = outputs_[id.index];
+    const auto changes = [](const PerOutput& o) { return o.axis < kNone; };
+    const auto mixes = [&](Endpoint e) {
+      return e.index >= 0 && depends(e.node) && axis(e) != kNone && !keeps_rows(e);
+    };
+    const Node& n = graph.node(id);
+    by_rows_[id.index] =
+        std::none_of(outputs.begin(), outputs.end(), changes) && std::none_of(n.inputs.begin(), n.inputs.end(), mixes);
+  }
 }
 
 BatchAxes::Ints BatchAxes::follows(const PartialInts* small, const PartialInts* large) {
@@ -138,25 +153,14 @@ bool BatchAxes::counts_samples(Endpoint e) const {
 }
 
 std::vector<NodeId> batch_placeholders(const Graph& graph, const std::vector<NodeId>& from) {
-  std::vector<char> seen(graph.size(), 0);
-  std::vector<NodeId> stack, found;
-  const auto visit = [&](NodeId id) {
-    if (seen[id.index]) return;
-    seen[id.index] = 1;
-    stack.push_back(id);
-  };
-  for (const NodeId id : from) visit(id);
-  while (!stack.empty()) {
-    const Node& n = graph.node(stack.back());
-    if (is_placeholder(n) && n.output_shapes[0].has_rank() && n.output_shapes[0].rank() > 0 &&
-        n.output_shapes[0][0] < 0) {
-      found.push_back(stack.back());
-    }
-    stack.pop_back();
-    for (const Endpoint e : n.inputs) visit(e.node);
-    for (const NodeId c : n.controls) visit(c);
+  const std::vector<char> used = ancestors(graph, from, true);
+  std::vector<NodeId> found;
+  for (std::int32_t i = 0; i < graph.size(); ++i) {
+    const Node& n = graph.node(NodeId{i});
+    if (!used[i] || !is_placeholder(n)) continue;
+    const PartialShape& shape = n.output_shapes[0];
+    if (shape.has_rank() && shape.rank() > 0 && shape[0] < 0) found.push_back(NodeId{i});
   }
-  std::sort(found.begin(), found.end());
   return found;
 }
 

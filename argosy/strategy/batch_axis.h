@@ -17,6 +17,7 @@ class BatchAxes {
   // Axes that say nothing of the batch.
   static constexpr int kNone = -1;     // the batch is no axis of it
   static constexpr int kUnknown = -2;  // the shape functions cannot tell
+  static constexpr int kSeveral = -3;  // more than one axis is: samples beside samples
 
   // `inputs`: nodes whose output 0 has the batch as axis 0 (placeholders). The graph is borrowed for the call.
   static Result<BatchAxes> find(const Graph& graph, const std::vector<NodeId>& inputs);
@@ -26,6 +27,9 @@ class BatchAxes {
   int axis(Endpoint e) const;
   // How many of that axis's elements every example has; 0 where it cannot be told, or is not the only one that follows.
   std::int64_t rows_per_example(Endpoint e) const;
+  // Row i of that axis is computed from example i, and from what is the same for all, as far as shapes tell: nothing on
+  // the way chose rows or changed their number, as Unique and Where do.
+  bool keeps_rows(Endpoint e) const { return axis(e) >= 0 && by_rows_[e.node.index] != 0; }
   // An integer (or integers) known to grow in proportion to the batch: a number of samples.
   bool counts_samples(Endpoint e) const;
 
@@ -39,7 +43,10 @@ class BatchAxes {
   static Ints follows(const PartialInts* small, const PartialInts* large);
   bool reached(const Node& n, NodeId id) const;
 
+  void find_rows(const Graph& graph, const std::vector<NodeId>& order);
+
   std::vector<char> depends_;
+  std::vector<char> by_rows_;                    // by node, where it depends
   std::vector<std::vector<PerOutput>> outputs_;  // by node
 };
 

@@ -1,13 +1,9 @@
 #include "argosy/strategy/combination.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 namespace argosy {
 
-namespace {
-
-// The inputs that linearity speaks of: those of the first argument's type. Shapes, axes and indices are not among them.
 std::vector<Endpoint> data_inputs(const Node& n) {
   std::vector<Endpoint> data;
   std::size_t at = 0;
@@ -22,6 +18,8 @@ std::vector<Endpoint> data_inputs(const Node& n) {
   }
   return data;
 }
+
+namespace {
 
 Combination unknown(std::string why) { return {.how = Combine::kUnknown, .why = std::move(why)}; }
 
@@ -38,6 +36,7 @@ class Classifier {
     const Node& n = graph_.node(e.node);
     const std::string what = str_cat("'", n.name, "' (", n.op->name, ")");
     if (axis == BatchAxes::kUnknown) return unknown(str_cat("the shape of ", what, " cannot be told"));
+    if (axis == BatchAxes::kSeveral) return unknown(str_cat(what, " sets samples beside samples"));
     if (e.index != 0) return unknown(str_cat(what, " is no sum over samples"));
     if (carries_batch(n)) return reduction(n, what);
     switch (n.op->linear) {
@@ -119,75 +118,10 @@ class Classifier {
   const std::span<const Endpoint> whole_;
 };
 
-class SumFinder {
- public:
-  SumFinder(const Graph& graph, const BatchAxes& axes, bool sums_only)
-      : graph_(graph), axes_(axes), sums_only_(sums_only) {}
-
-  void visit(Endpoint e) {
-    if (e.index < 0 || !axes_.depends(e.node) || axes_.axis(e) >= 0) return;
-    if (std::find(seen_.begin(), seen_.end(), e) != seen_.end()) return;
-    seen_.push_back(e);
-    if (is_sum(e)) {
-      sums.push_back(e);
-      return;
-    }
-    for (const Endpoint from : graph_.node(e.node).inputs) visit(from);
-  }
-
-  std::vector<Endpoint> sums;
-
- private:
-  // Linear, step by step, in values whose own ops took the batch axis away.
-  bool is_sum(Endpoint e) {
-    const auto [known, fresh] = is_sum_.try_emplace(e, false);
-    if (fresh) {
-      const bool answer = find_out(e);
-      is_sum_[e] = answer;
-      return answer;
-    }
-    return known->second;
-  }
-
-  bool find_out(Endpoint e) {
-    const Node& n = graph_.node(e.node);
-    if (axes_.counts_samples(e)) return true;
-    // Integers that see the batch are sizes and positions more often than sums.
-    if (!is_floating(graph_.dtype(e)) && !is_complex(graph_.dtype(e)) && n.op->name != "Sum") return false;
-    const auto carries = [&](Endpoint from) { return axes_.axis(from) != BatchAxes::kNone; };
-    if (std::any_of(n.inputs.begin(), n.inputs.end(), carries)) return true;
-    if (n.op->linear == Linear::kNo || e.index != 0) return false;
-    int dependent = 0;
-    const std::vector<Endpoint> data = data_inputs(n);
-    for (std::size_t i = 0; i < data.size(); ++i) {
-      if (!axes_.depends(data[i].node)) {
-        if (n.op->linear == Linear::kJointly && sums_only_) return false;
-        continue;
-      }
-      if (n.op->linear == Linear::kFirst && i > 0) return false;
-      if (!is_sum(data[i])) return false;
-      ++dependent;
-    }
-    return dependent == 1 || (dependent > 1 && n.op->linear == Linear::kJointly);
-  }
-
-  const Graph& graph_;
-  const BatchAxes& axes_;
-  const bool sums_only_;
-  std::vector<Endpoint> seen_;
-  std::unordered_map<Endpoint, bool> is_sum_;
-};
-
 }  // namespace
 
 Combination combination_of(const Graph& graph, const BatchAxes& axes, Endpoint value, std::span<const Endpoint> whole) {
   return Classifier(graph, axes, whole).visit(value);
-}
-
-std::vector<Endpoint> shard_sums(const Graph& graph, const BatchAxes& axes, Endpoint value, bool sums_only) {
-  SumFinder finder(graph, axes, sums_only);
-  finder.visit(value);
-  return finder.sums;
 }
 
 }  // namespace argosy

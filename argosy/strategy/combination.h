@@ -34,10 +34,8 @@ struct Combination {
 Combination combination_of(const Graph& graph, const BatchAxes& axes, Endpoint value,
                            std::span<const Endpoint> whole = {});
 
-// Where to sum over shards so that `value` becomes that of the whole batch: the latest endpoints below it (or itself)
-// that are linear in sums over the batch. Gradients on their way to an update; the norm in clip-by-norm leads further
-// back than the gradients it is made of. Empty when the value does not depend on the batch, or still has its axis.
-// With `sums_only`, terms that do not depend on the batch may not be part of what is summed.
-std::vector<Endpoint> shard_sums(const Graph& graph, const BatchAxes& axes, Endpoint value, bool sums_only);
+// The inputs that OpDef::linear speaks of: those of the first argument's type. Shapes, axes and indices are not among
+// them.
+std::vector<Endpoint> data_inputs(const Node& n);
 
 }  // namespace argosy

@@ -9,6 +9,7 @@
 #include "argosy/ops/matmul/matmul.h"
 #include "argosy/ops/reduction/reduction.h"
 #include "argosy/ops/shape/shape.h"
+#include "argosy/strategy/frontier.h"
 
 namespace argosy {
 namespace {
@@ -79,7 +80,7 @@ TEST_F(Combinations, ValuesPerSampleKnowTheirAxis) {
 TEST_F(Combinations, SumsAreTakenBeforeWhatIsNotLinear) {
   const Value gradient = reduce_sum(x, 0), other = reduce_sum(square(x), 0);
   const auto axes = [&] { return *BatchAxes::find(g, {x.node(), w.node()}); };
-  const auto sums = [&](Value v) { return shard_sums(g, axes(), v.endpoint(), false); };
+  const auto sums = [&](Value v) { return find_frontier(g, axes(), v.endpoint(), false).sums; };
   EXPECT_EQ(sums(gradient), std::vector<Endpoint>{gradient.endpoint()});
   const Value scaled = (gradient + other) * 0.5;
   EXPECT_EQ(sums(scaled), std::vector<Endpoint>{scaled.endpoint()});
@@ -90,7 +91,7 @@ TEST_F(Combinations, SumsAreTakenBeforeWhatIsNotLinear) {
   EXPECT_TRUE(sums(fixed).empty());
   // Weight decay is no part of a sum that each shard brings its share of.
   const Value with_decay = gradient + fixed;
-  EXPECT_EQ(shard_sums(g, axes(), with_decay.endpoint(), true), std::vector<Endpoint>{gradient.endpoint()});
+  EXPECT_EQ(find_frontier(g, axes(), with_decay.endpoint(), true).sums, std::vector<Endpoint>{gradient.endpoint()});
   EXPECT_EQ(sums(with_decay), std::vector<Endpoint>{with_decay.endpoint()});
 }
 

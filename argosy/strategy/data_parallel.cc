@@ -89,7 +89,9 @@ struct DataParallel::Impl {
   }
   Value shard(Endpoint e, int s) { return Value(graph.get(), replicas.shard[s][e.node.index], e.index); }
 
+  Result<Value> whole_batch(Endpoint e);
   Result<Value> combine(Endpoint e);
+  Result<Value> compute_again(Endpoint e, const std::string& why);
   Value scaled(Endpoint e, int s, const Combination& c, Value total);
 };
 
@@ -131,15 +133,15 @@ Value DataParallel::target(Value original) { return input(original); }
 
 Result<Value> DataParallel::fetch(Value original) {
   if (!original.valid()) return invalid_argument("fetch: no value");
-  Impl& p = *impl_;
-  const Endpoint e = original.endpoint();
-  if (e.index == Value::kControl || p.plan.levels[e.node.index] != Level::kShard || p.layout.shards() == 1) {
-    return input(original);
-  }
-  if (const auto known = p.fetched.find(e); known != p.fetched.end()) return known->second;
-  const auto cut = std::find(p.whole.begin(), p.whole.end(), e);
-  Result<Value> made = cut != p.whole.end() ? p.graph->value(p.replicas.sums[0][cut - p.whole.begin()]) : p.combine(e);
-  if (made.ok()) p.fetched[e] = *made;
+  return original.index() == Value::kControl ? input(original) : impl_->whole_batch(original.endpoint());
+}
+
+Result<Value> DataParallel::Impl::whole_batch(Endpoint e) {
+  if (plan.levels[e.node.index] != Level::kShard || layout.shards() == 1) return graph->value(e);
+  if (const auto known = fetched.find(e); known != fetched.end()) return known->second;
+  const auto cut = std::find(whole.begin(), whole.end(), e);
+  Result<Value> made = cut != whole.end() ? graph->value(replicas.sums[0][cut - whole.begin()]) : combine(e);
+  if (made.ok()) fetched[e] = *made;
   return made;
 }
 
@@ -156,11 +158,8 @@ Value DataParallel::Impl::scaled(Endpoint e, int s, const Combination& c, Value 
 Result<Value> DataParallel::Impl::combine(Endpoint e) {
   const Combination c = combination(e);
   const std::string& name = base.node(e.node).name;
-  if (c.how == Combine::kUnknown) {
-    return invalid_argument("cannot tell how '", name, "' combines over the batch: ", c.why)
-        .with_id("ARG-DP-006")
-        .with_next("fetch values per sample, or sums and counts, and combine those");
-  }
+  if (c.how == Combine::kUnknown) return compute_again(e, c.why);
+  if (c.how == Combine::kConcat && !plan.axes.keeps_rows(e)) return compute_again(e, "its rows are not the examples'");
   const auto on = graph->device(kHost);
   const auto scope = graph->name_scope(str_cat(name, "/whole_batch"));
   std::vector<Value> parts;
@@ -189,6 +188,27 @@ Result<Value> DataParallel::Impl::combine(Endpoint e) {
   return sum;
 }
 
+// Of whatever it is computed from, had of the whole batch: summaries of losses, roots of means.
+Result<Value> DataParallel::Impl::compute_again(Endpoint e, const std::string& why) {
+  const Node& n = base.node(e.node);
+  if (n.op->stateful || n.op->flow != Flow::kNone || n.op->calls != Calls::kNothing || n.inputs.empty()) {
+    return invalid_argument("cannot tell how '", n.name, "' combines over the batch: ", why)
+        .with_id("ARG-DP-006")
+        .with_next("fetch values per sample, or sums and counts, and combine those");
+  }
+  NodeSpec spec{.op = n.op->name, .attrs = n.attrs, .device = kHost};
+  for (const Endpoint from : n.inputs) {
+    ARGOSY_ASSIGN_OR_RETURN(const Value input, whole_batch(from));
+    spec.inputs.push_back(input.endpoint());
+  }
+  spec.name = graph->unique_name(str_cat(n.name, "/whole_batch"));
+  ARGOSY_ASSIGN_OR_RETURN(const NodeId made, graph->add_node(std::move(spec)));
+  for (std::int32_t k = 0; k < static_cast<std::int32_t>(n.output_dtypes.size()); ++k) {
+    fetched.emplace(Endpoint{e.node, k}, Value(graph.get(), made, k));
+  }
+  return Value(graph.get(), made, e.index);
+}
+
 std::string DataParallel::summary() const {
   const Impl& p = *impl_;
   std::string text = str_cat(p.layout.devices.size(), p.layout.devices.size() == 1 ? " device" : " devices");
@@ -198,7 +218,10 @@ std::string DataParallel::summary() const {
   if (p.plan.cuts.empty() || p.layout.shards() == 1) return text;
   std::vector<std::string> sizes;
   for (const std::size_t bytes : p.replicas.bucket_bytes) sizes.push_back(format_bytes(bytes));
-  return text + str_cat(", ", p.plan.cuts.size(), " sums in ", sizes.size(), " all-reduces (", str_join(sizes), ")");
+  const std::size_t sums = p.plan.cuts.size() - static_cast<std::size_t>(p.replicas.joined);
+  text += str_cat(", ", sums, " sums in ", sizes.size(), " all-reduces (", str_join(sizes), ")");
+  if (p.replicas.joined > 0) text += str_cat(", rows of ", p.replicas.joined, " tensors joined");
+  return text;
 }
 
 }  // namespace argosy

@@ -55,7 +55,8 @@ class DataParallel {
   Value input(Value original);
   Value target(Value original);
   // The value of the whole batch in place of one of the original graph, by its own reduction: concatenated, summed,
-  // averaged. Adds nodes; not while a session runs the graph.
+  // averaged; else computed again, on the CPU, from values of the whole batch. Adds nodes; not while a session runs the
+  // graph.
   Result<Value> fetch(Value original);
 
   // How the loss was found to combine; kSame without a loss.

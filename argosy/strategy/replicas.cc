@@ -7,6 +7,7 @@
 #include "argosy/device/name.h"
 #include "argosy/ops/collective/batch_parts.h"
 #include "argosy/ops/collective/collective.h"
+#include "argosy/ops/constant/constant.h"
 #include "argosy/ops/random/share.h"
 
 namespace argosy {
@@ -44,6 +45,7 @@ class Replicator {
     ARGOSY_RETURN_IF_ERROR(copy_nodes());
     share_inputs();
     sum_cuts();
+    join_rows();
     ARGOSY_RETURN_IF_ERROR(graph_.status());
     for (std::int32_t i = 0; i < size_; ++i) connect(NodeId{i});
     ARGOSY_RETURN_IF_ERROR(mirror_initializers());
@@ -80,7 +82,7 @@ class Replicator {
       const Node& n = graph_.node(id);
       if (level(id) != Level::kShard || n.op->linear != Linear::kEach || n.op->elementwise) continue;
       const int axis = plan_.axes.axis({id, 0});
-      if (axis == BatchAxes::kUnknown) continue;
+      if (axis < BatchAxes::kNone) continue;
       graph_.set_attr(id, axis == BatchAxes::kNone ? kBatchSumAttr : kBatchRowsAttr, std::int64_t{layout_.parts});
     }
   }
@@ -207,6 +209,7 @@ class Replicator {
     };
     for (std::size_t k = 0; k < plan_.cuts.size(); ++k) {
       const Cut& c = plan_.cuts[k];
+      if (c.how == Combine::kConcat) continue;
       const std::pair<int, DType> key{c.depth, graph_.dtype(c.value)};
       const std::int64_t elements = std::max<std::int64_t>(graph_.shape(c.value).elements(), 0);
       open[key].push_back(static_cast<int>(k));
@@ -233,6 +236,24 @@ class Replicator {
           values[d], {.group = group, .rank = d, .size = devices(), .shards = shards[d], .total = layout_.shards()},
           group);
       for (std::size_t m = 0; m < sums.size(); ++m) replicas_.sums[d][members[m]] = sums[m].endpoint();
+    }
+  }
+
+  // Every device gets the rows of all shards, in the order of the batch: each copies what it lacks.
+  void join_rows() {
+    for (std::size_t k = 0; k < plan_.cuts.size() && layout_.shards() > 1; ++k) {
+      const Cut& c = plan_.cuts[k];
+      if (c.how != Combine::kConcat) continue;
+      for (int d = 0; d < devices(); ++d) {
+        const auto on = graph_.device(layout_.devices[d]);
+        std::vector<Value> parts;
+        for (const auto& copies : replicas_.shard)
+          parts.push_back({&graph_, copies[c.value.node.index], c.value.index});
+        parts.push_back(constant(graph_, std::int32_t{plan_.axes.axis(c.value)}));
+        const Value joined = graph_.add("ConcatV2", parts, {}, str_cat(graph_.node(c.value.node).name, "/joined"));
+        replicas_.sums[d][k] = joined.endpoint();
+      }
+      ++replicas_.joined;
     }
   }
 

@@ -25,7 +25,8 @@ struct ReplicaLayout {
 struct Replicas {
   std::vector<std::vector<NodeId>> shard;   // [shard][node of the original]; for Level::kShard
   std::vector<std::vector<NodeId>> device;  // [device][node of the original]; for Level::kDevice
-  std::vector<std::vector<Endpoint>> sums;  // [device][cut]
+  std::vector<std::vector<Endpoint>> sums;  // [device][cut]; of joined rows as well
+  int joined = 0;                           // cuts that are
   std::vector<std::size_t> bucket_bytes;    // of the gradients' all-reduces, in the order they start
 };
 

@@ -1,8 +1,11 @@
 #include "argosy/strategy/updates.h"
 
 #include <algorithm>
+#include <map>
 
-#include "argosy/ops/collective/collective.h"
+#include "argosy/strategy/ancestors.h"
+#include "argosy/strategy/frontier.h"
+#include "argosy/strategy/loss_seed.h"
 
 namespace argosy {
 
@@ -12,57 +15,6 @@ bool is_handle(const Graph& graph, Endpoint e) {
   return e.index >= 0 && (graph.node(e.node).output_is_ref(e.index) || graph.dtype(e) == DType::kResource);
 }
 
-// Nodes from which `roots` are computed, themselves included.
-std::vector<char> ancestors(const Graph& graph, const std::vector<NodeId>& roots, bool controls) {
-  std::vector<char> seen(graph.size(), 0);
-  std::vector<NodeId> stack;
-  const auto visit = [&](NodeId id) {
-    if (!seen[id.index]) stack.push_back(id);
-    seen[id.index] = 1;
-  };
-  for (const NodeId id : roots) visit(id);
-  while (!stack.empty()) {
-    const Node& n = graph.node(stack.back());
-    stack.pop_back();
-    for (const Endpoint e : n.inputs) visit(e.node);
-    if (controls) {
-      for (const NodeId c : n.controls) visit(c);
-    }
-  }
-  return seen;
-}
-
-// What flows into the loss when gradients start: ones, made by gradients() here and by tf.gradients there under this
-// name.
-std::vector<NodeId> gradient_seeds(const Graph& graph, Endpoint loss) {
-  std::vector<NodeId> ours, theirs;
-  for (std::int32_t i = 0; i < graph.size(); ++i) {
-    const Node& n = graph.node(NodeId{i});
-    const std::size_t slash = n.name.rfind('/');
-    if (!std::string_view(n.name).substr(slash == std::string::npos ? 0 : slash + 1).starts_with("grad_ys")) continue;
-    if (n.output_dtypes.size() != 1 || !is_floating(n.output_dtypes[0])) continue;
-    if (n.op->name == "OnesLike" && n.inputs[0] == loss) ours.push_back(NodeId{i});
-    if (n.op->name == "Fill" || n.op->name == "Const") theirs.push_back(NodeId{i});
-  }
-  if (ours.empty() && theirs.size() == 1) return theirs;
-  return ours;
-}
-
-// seed ──► users    ⇒    seed ──► _ScaleOrZero(_BatchFactor(x)) ──► users.    One shard of one: the factor is 1.
-Status scale_seed(Graph& graph, NodeId seed, NodeId batch_input) {
-  const auto uses = graph.consumers();
-  const Value value(&graph, seed, 0);
-  const Value factor =
-      batch_factor(Value(&graph, batch_input, 0), {1}, 0, value.dtype(), str_cat(graph.node(seed).name, "/part"));
-  const Value scaled = scale_or_zero(value, factor, str_cat(graph.node(seed).name, "/scaled"));
-  if (!scaled.valid()) return graph.status();
-  graph.set_device(scaled.node(), graph.node(seed).device);
-  for (const Graph::Use& use : uses[seed.index]) {
-    if (use.input >= 0) graph.set_input(use.node, use.input, scaled.endpoint());
-  }
-  return ok_status();
-}
-
 class Planner {
  public:
   Planner(Graph& graph, const UpdateRequest& request) : graph_(graph), request_(request) {}
@@ -70,11 +22,15 @@ class Planner {
   Result<UpdatePlan> run() {
     ARGOSY_RETURN_IF_ERROR(find_inputs());
     ARGOSY_ASSIGN_OR_RETURN(plan_.axes, BatchAxes::find(graph_, plan_.inputs));
+    ARGOSY_RETURN_IF_ERROR(check_examples());
     if (request_.loss) ARGOSY_RETURN_IF_ERROR(classify_loss());
     ARGOSY_RETURN_IF_ERROR(find_cuts());
+    if (!joined_.empty()) {
+      ARGOSY_ASSIGN_OR_RETURN(plan_.axes, BatchAxes::find(graph_, plan_.inputs));
+    }
     ARGOSY_ASSIGN_OR_RETURN(order_, graph_.topological_order());
     find_levels();
-    ARGOSY_RETURN_IF_ERROR(check_writes());
+    ARGOSY_RETURN_IF_ERROR(check_state());
     sort_cuts();
     return std::move(plan_);
   }
@@ -113,9 +69,9 @@ class Planner {
     gradients_ = plan_.loss.how == Combine::kMean ? Combine::kMean : Combine::kSum;
     if (plan_.loss.how == Combine::kWeighted) cut(plan_.loss.weight, Combine::kSum);
     if (plan_.loss.how != Combine::kMean) return ok_status();
-    const std::vector<NodeId> seeds = gradient_seeds(graph_, *request_.loss);
+    const std::vector<NodeId> seeds = loss_seeds(graph_, *request_.loss);
     if (seeds.empty()) return ok_status();
-    for (const NodeId seed : seeds) ARGOSY_RETURN_IF_ERROR(scale_seed(graph_, seed, plan_.inputs[0]));
+    for (const NodeId seed : seeds) ARGOSY_RETURN_IF_ERROR(scale_loss_seed(graph_, seed, plan_.inputs[0]));
     gradients_ = Combine::kSum;
     seed_scaled_ = true;
     ARGOSY_ASSIGN_OR_RETURN(plan_.axes, BatchAxes::find(graph_, plan_.inputs));
@@ -127,43 +83,103 @@ class Planner {
     if (!known) plan_.cuts.push_back({.value = e, .how = how});
   }
 
-  Status find_cuts() {
-    std::vector<char> behind_loss(graph_.size(), 0);
-    if (request_.loss) behind_loss = ancestors(graph_, {request_.loss->node}, false);
+  // A shard's samples do not meet another's.
+  Status check_examples() const {
+    const std::vector<char> used = ancestors(graph_, roots(), true);
     for (std::int32_t i = 0; i < graph_.size(); ++i) {
       const Node& n = graph_.node(NodeId{i});
-      if (!writes_variable(graph_, n)) continue;
-      const auto variable = variable_behind(graph_, n.inputs[0]);
-      const bool trains = variable && behind_loss[variable->index];
-      for (const Endpoint e : n.inputs) {
-        if (is_handle(graph_, e) || !plan_.axes.depends(e.node)) continue;
-        if (plan_.axes.axis(e) >= 0) return per_sample(n);
-        trains ? cut_gradient(e) : cut_statistic(e);
+      for (int k = 0; used[i] && k < static_cast<int>(n.output_dtypes.size()); ++k) {
+        if (plan_.axes.axis({NodeId{i}, k}) != BatchAxes::kSeveral) continue;
+        return unimplemented("'", n.name, "' (", n.op->name, ") sets every sample of the batch beside every other")
+            .with_id("ARG-DP-007")
+            .with_where(str_cat("node '", n.name, "' (", n.op->name, ")"))
+            .with_next("train on one device: shares of the batch know only themselves");
       }
     }
     return ok_status();
   }
 
-  void cut_gradient(Endpoint e) {
-    const bool sums_only = gradients_ == Combine::kSum && !seed_scaled_;
-    for (const Endpoint sum : shard_sums(graph_, plan_.axes, e, sums_only)) {
-      cut(sum, plan_.axes.counts_samples(sum) ? Combine::kSum : gradients_);
+  Status find_cuts() {
+    std::vector<char> behind_loss(graph_.size(), 0);
+    if (request_.loss) behind_loss = ancestors(graph_, {request_.loss->node}, false);
+    const std::int32_t size = graph_.size();  // of the graph as it came
+    for (std::int32_t i = 0; i < size; ++i) {
+      const NodeId id{i};
+      if (!writes_variable(graph_, graph_.node(id))) continue;
+      const auto variable = variable_behind(graph_, graph_.node(id).inputs[0]);
+      const bool trains = variable && behind_loss[variable->index];
+      for (std::size_t k = 0; k < graph_.node(id).inputs.size(); ++k) {
+        const Endpoint e = graph_.node(id).inputs[k];
+        if (is_handle(graph_, e) || !plan_.axes.depends(e.node)) continue;
+        ARGOSY_ASSIGN_OR_RETURN(const Endpoint whole, whole_batch(id, e, trains));
+        if (whole != e) graph_.set_input(id, static_cast<int>(k), whole);
+      }
     }
+    return ok_status();
   }
+
+  // What update `n` is to take in place of e: e itself where only sums lie before it, which are cut; where there are
+  // rows, a copy of what is computed from them, of joined rows.
+  Result<Endpoint> whole_batch(NodeId n, Endpoint e, bool trains) {
+    const bool sums_only = trains ? gradients_ == Combine::kSum && !seed_scaled_
+                                  : combination_of(graph_, plan_.axes, e).how == Combine::kSum;
+    const Frontier frontier = find_frontier(graph_, plan_.axes, e, sums_only);
+    if (!frontier.why.empty()) return cannot_combine(graph_.node(n), frontier.why);
+    // Gradients of a mean that no seed weighs: which of the rows are gradients cannot be told.
+    if (!frontier.rows.empty() && trains && gradients_ == Combine::kMean) {
+      return cannot_combine(graph_.node(n), "where the gradients of the loss start cannot be told");
+    }
+    for (const Endpoint sum : frontier.sums) trains ? cut_gradient(sum) : cut_statistic(sum);
+    if (frontier.rows.empty()) return e;
+    for (const Endpoint rows : frontier.rows) ARGOSY_RETURN_IF_ERROR(join(rows));
+    for (const NodeId id : frontier.again) ARGOSY_RETURN_IF_ERROR(compute_again(id));
+    return whole(e);
+  }
+
+  void cut_gradient(Endpoint sum) { cut(sum, plan_.axes.counts_samples(sum) ? Combine::kSum : gradients_); }
 
   // Moving averages and counters. What is neither a sum nor a mean is averaged.
-  void cut_statistic(Endpoint e) {
-    const bool sums_only = combination_of(graph_, plan_.axes, e).how == Combine::kSum;
-    for (const Endpoint sum : shard_sums(graph_, plan_.axes, e, sums_only)) {
-      cut(sum, combination_of(graph_, plan_.axes, sum).how == Combine::kSum ? Combine::kSum : Combine::kMean);
-    }
+  void cut_statistic(Endpoint sum) {
+    cut(sum, combination_of(graph_, plan_.axes, sum).how == Combine::kSum ? Combine::kSum : Combine::kMean);
   }
 
-  Status per_sample(const Node& n) const {
-    return unimplemented("'", n.name, "' (", n.op->name, ") updates a variable sample by sample")
+  Endpoint whole(Endpoint e) const {
+    const auto found = joined_.find(e);
+    return found != joined_.end() ? found->second : e;
+  }
+
+  // Others go on with the rows of their shard.
+  Status join(Endpoint rows) {
+    if (joined_.contains(rows)) return ok_status();
+    const auto root = graph_.name_scope("");
+    const Value marker =
+        graph_.add("Identity", {graph_.value(rows)}, {}, str_cat(graph_.node(rows.node).name, "/rows"));
+    if (!marker.valid()) return graph_.status();
+    graph_.set_device(marker.node(), graph_.node(rows.node).device);
+    joined_.emplace(rows, marker.endpoint());
+    cut(marker.endpoint(), Combine::kConcat);
+    return ok_status();
+  }
+
+  Status compute_again(NodeId id) {
+    if (joined_.contains({id, 0})) return ok_status();
+    const Node& n = graph_.node(id);
+    NodeSpec spec{.name = graph_.unique_name(str_cat(n.name, "/whole_batch")),
+                  .op = n.op->name,
+                  .attrs = n.attrs,
+                  .device = n.device};
+    for (const Endpoint e : n.inputs) spec.inputs.push_back(whole(e));
+    const auto outputs = static_cast<std::int32_t>(n.output_dtypes.size());
+    ARGOSY_ASSIGN_OR_RETURN(const NodeId made, graph_.add_node(std::move(spec)));
+    for (std::int32_t k = 0; k < outputs; ++k) joined_.emplace(Endpoint{id, k}, Endpoint{made, k});
+    return ok_status();
+  }
+
+  static Status cannot_combine(const Node& n, std::string_view why) {
+    return unimplemented("cannot tell what '", n.name, "' (", n.op->name, ") takes of a batch in shares: ", why)
         .with_id("ARG-DP-003")
         .with_where(str_cat("node '", n.name, "' (", n.op->name, ")"))
-        .with_next("update it with a dense gradient, or train on one device");
+        .with_next("train on one device");
   }
 
   bool is_cut(Endpoint e) const {
@@ -197,17 +213,34 @@ class Planner {
     const std::vector<char> needed = ancestors(graph_, roots, true);
     for (std::size_t i = 0; i < n; ++i) {
       // Whatever may be fed stays one node, so that a feed reaches every device.
-      const bool fed = graph_.nodes()[i].op->name.starts_with("Placeholder");
+      const std::string_view op = graph_.nodes()[i].op->name;
+      const bool fed = op.starts_with("Placeholder") || op == "_Arg";
       if (needed[i] && !fed && plan_.levels[i] == Level::kOnce) plan_.levels[i] = Level::kDevice;
     }
   }
 
-  Status check_writes() const {
+  // What has copies may keep variables and nothing else: a copy of a queue or of a table would be another one.
+  Status check_state() const {
     for (std::int32_t i = 0; i < graph_.size(); ++i) {
       const Node& n = graph_.node(NodeId{i});
-      if (plan_.levels[i] == Level::kShard && writes_variable(graph_, n)) return per_sample(n);
+      if (plan_.levels[i] == Level::kOnce || !n.op->stateful || is_variable(n)) continue;
+      if (plan_.levels[i] == Level::kShard && writes_variable(graph_, n)) {
+        return cannot_combine(n, "every share would write it");
+      }
+      if (may_be_copied(n)) continue;
+      return unimplemented("'", n.name, "' (", n.op->name, ") keeps state of its own, which copies would not share")
+          .with_id("ARG-DP-008")
+          .with_where(str_cat("node '", n.name, "' (", n.op->name, ")"))
+          .with_next("feed what it gives, or train on one device");
     }
     return ok_status();
+  }
+
+  bool may_be_copied(const Node& n) const {
+    constexpr std::string_view kOps[] = {"Assert", "Print", "PrintV2", "Empty"};
+    if (std::find(std::begin(kOps), std::end(kOps), n.op->name) != std::end(kOps)) return true;
+    if (n.op->name.starts_with("_") || n.attrs.find("seed") != nullptr) return true;
+    return !n.inputs.empty() && is_handle(graph_, n.inputs[0]) && variable_behind(graph_, n.inputs[0]).has_value();
   }
 
   void sort_cuts() {
@@ -230,14 +263,19 @@ class Planner {
   UpdatePlan plan_;
   Combine gradients_ = Combine::kMean;  // how the gradients of the loss combine
   bool seed_scaled_ = false;
+  std::map<Endpoint, Endpoint> joined_;  // rows of shards, and what is computed from them: the same of the whole batch
   std::vector<NodeId> order_;
 };
 
 }  // namespace
 
+// Queues, tables and accumulators are named by references and handles, too.
 bool is_variable(const Node& n) {
-  return n.op->stateful && n.inputs.empty() && n.output_dtypes.size() == 1 &&
-         (n.output_is_ref(0) || n.output_dtypes[0] == DType::kResource);
+  if (!n.op->stateful || !n.inputs.empty() || n.output_dtypes.size() != 1) return false;
+  const auto* const dtype = n.attrs.find_as<DType>("dtype");
+  if (dtype == nullptr) return false;
+  if (n.output_is_ref(0)) return n.output_dtypes[0] == *dtype;
+  return n.output_dtypes[0] == DType::kResource && n.attrs.find("reduction_type") == nullptr;
 }
 
 bool writes_variable(const Graph& graph, const Node& n) {

@@ -17,10 +17,10 @@ enum class Level : char {
   kShard,   // one a shard: whatever is computed from the batch
 };
 
-// A value to be summed over shards before anyone uses it.
+// A value to be combined over shards before anyone uses it.
 struct Cut {
   Endpoint value;
-  Combine how = Combine::kSum;  // or kMean: weighted by each shard's part of the batch
+  Combine how = Combine::kSum;  // or kMean: weighted by each shard's part of the batch; or kConcat: rows are joined
   int depth = 0;                // longest chain of other cuts it is computed from
 };
 
@@ -39,9 +39,11 @@ struct UpdateRequest {
   std::optional<Combine> combine;
 };
 
-// REQUIRES: the graph has no error. The one change to the graph: where the loss is a mean and the seed of its gradients
-// is found, the seed is scaled by the shard's part of the batch, and gradients then only need to be added. A loss that
-// is a weighted mean gets its sum of weights cut, and is a plain sum from then on.
+// REQUIRES: the graph has no error. Changes of the graph, all of them behind its nodes: where the loss is a mean and
+// the seed of its gradients is found, the seed is scaled by the shard's part of the batch, and gradients then only need
+// to be added. (A loss that is a weighted mean gets its sum of weights cut, and is a plain sum from then on.) Updates
+// that take rows (gradients of gathered rows) take joined ones, and what lies between is copied to be computed from
+// those.
 Result<UpdatePlan> plan_updates(Graph& graph, const UpdateRequest& request);
 
 // Takes a reference or handle of a variable and changes what is behind it.

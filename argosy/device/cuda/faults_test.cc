@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "argosy/base/clock.h"
+#include "argosy/base/sanitizers.h"
 #include "argosy/device/cuda/fake/machine.h"
 #include "argosy/device/cuda/launch.h"
 
@@ -115,6 +116,7 @@ TEST(CudaFaults, AKernelThatDoesNotEndIsLeftAfterCancellation) {
 }
 
 TEST(CudaFaults, ADeviceThatHangsCanBeClosed) {
+  const LeaksOnPurpose held;
   fake::Machine machine({}, {.modules = kImages});
   machine.expect_left_behind();
   auto device = machine.device();

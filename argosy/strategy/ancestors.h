@@ -1,0 +1,13 @@
+// Which nodes others are computed from. Internal to strategy/.
+#pragma once
+
+#include <vector>
+
+#include "argosy/graph/graph.h"
+
+namespace argosy {
+
+// By node: not 0 for `roots` and whatever they are computed from; with `controls`, for what they wait for as well.
+std::vector<char> ancestors(const Graph& graph, const std::vector<NodeId>& roots, bool controls);
+
+}  // namespace argosy

@@ -1,0 +1,148 @@
+#include "argosy/strategy/frontier.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "argosy/strategy/combination.h"
+
+namespace argosy {
+
+namespace {
+
+class Finder {
+ public:
+  Finder(const Graph& graph, const BatchAxes& axes, bool sums_only)
+      : graph_(graph), axes_(axes), sums_only_(sums_only) {}
+
+  Frontier find(Endpoint value) {
+    visit(value);
+    return std::move(found_);
+  }
+
+ private:
+  // True when rows are below.
+  bool visit(Endpoint e) {
+    if (e.index < 0 || !axes_.depends(e.node)) return false;
+    const auto [known, fresh] = over_rows_.try_emplace(e, false);
+    if (!fresh) return known->second;
+    if (axes_.keeps_rows(e) && !scaled_by_all(e)) {
+      found_.rows.push_back(e);
+      return over_rows_[e] = true;
+    }
+    if (axes_.axis(e) == BatchAxes::kNone && is_sum(e)) {
+      found_.sums.push_back(e);
+      return false;
+    }
+    return over_rows_[e] = go_below(e.node);
+  }
+
+  bool go_below(NodeId id) {
+    const Node& n = graph_.node(id);
+    if (n.op->flow != Flow::kNone || n.op->calls != Calls::kNothing || n.op->stateful) {
+      if (found_.why.empty()) {
+        found_.why = str_cat("'", n.name, "' (", n.op->name, ") ",
+                             n.op->stateful ? "is not the same every time" : "is part of control flow");
+      }
+      return false;
+    }
+    bool rows = false;
+    for (const Endpoint from : n.inputs) rows = visit(from) || rows;
+    if (rows && again_.insert(id.index).second) found_.again.push_back(id);
+    return rows;
+  }
+
+  std::vector<Endpoint> dependent_inputs(Endpoint e) const {
+    std::vector<Endpoint> from;
+    const auto& inputs = graph_.node(e.node).inputs;
+    std::copy_if(inputs.begin(), inputs.end(), std::back_inserter(from),
+                 [&](Endpoint input) { return axes_.depends(input.node); });
+    return from;
+  }
+
+  // The last rows behind e that are computed from more than one value, or from none: e itself, or what e is computed
+  // from and nothing else.
+  Endpoint origin(Endpoint e) const {
+    for (;;) {
+      const std::vector<Endpoint> from = dependent_inputs(e);
+      if (from.size() != 1 || axes_.axis(from[0]) < 0) return e;
+      e = from[0];
+    }
+  }
+
+  // Rows scaled by a number that is made of all of them, their norm: clipped.
+  bool scaled_by_all(Endpoint e) const {
+    const Endpoint scaled = origin(e);
+    if (!graph_.node(scaled.node).op->elementwise) return false;
+    const std::vector<Endpoint> from = dependent_inputs(scaled);
+    for (const Endpoint number : from) {
+      if (axes_.axis(number) != BatchAxes::kNone || graph_.shape(number).elements() != 1) continue;
+      for (const Endpoint rows : from) {
+        if (axes_.axis(rows) >= 0 && is_computed_from(number.node, origin(rows).node)) return true;
+      }
+    }
+    return false;
+  }
+
+  bool is_computed_from(NodeId value, NodeId from) const {
+    std::unordered_set<std::int32_t> seen{value.index};
+    std::vector<NodeId> open{value};
+    while (!open.empty()) {
+      const NodeId id = open.back();
+      open.pop_back();
+      if (id == from) return true;
+      for (const Endpoint e : graph_.node(id).inputs) {
+        if (axes_.depends(e.node) && seen.insert(e.node.index).second) open.push_back(e.node);
+      }
+    }
+    return false;
+  }
+
+  // Linear, step by step, in values whose own ops took the batch axis away.
+  bool is_sum(Endpoint e) {
+    const auto [known, fresh] = is_sum_.try_emplace(e, false);
+    if (!fresh) return known->second;
+    const bool answer = find_out(e);
+    is_sum_[e] = answer;
+    return answer;
+  }
+
+  bool find_out(Endpoint e) {
+    if (axes_.axis(e) != BatchAxes::kNone) return false;
+    const Node& n = graph_.node(e.node);
+    if (axes_.counts_samples(e)) return true;
+    // Integers that see the batch are sizes and positions more often than sums.
+    if (!is_floating(graph_.dtype(e)) && !is_complex(graph_.dtype(e)) && n.op->name != "Sum") return false;
+    if (std::any_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint from) { return axes_.axis(from) >= 0; })) {
+      return true;
+    }
+    if (n.op->linear == Linear::kNo || e.index != 0) return false;
+    int dependent = 0;
+    const std::vector<Endpoint> data = data_inputs(n);
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      if (!axes_.depends(data[i].node)) {
+        if (n.op->linear == Linear::kJointly && sums_only_) return false;
+        continue;
+      }
+      if (n.op->linear == Linear::kFirst && i > 0) return false;
+      if (!is_sum(data[i])) return false;
+      ++dependent;
+    }
+    return dependent == 1 || (dependent > 1 && n.op->linear == Linear::kJointly);
+  }
+
+  const Graph& graph_;
+  const BatchAxes& axes_;
+  const bool sums_only_;
+  Frontier found_;
+  std::unordered_map<Endpoint, bool> over_rows_, is_sum_;
+  std::unordered_set<std::int32_t> again_;
+};
+
+}  // namespace
+
+Frontier find_frontier(const Graph& graph, const BatchAxes& axes, Endpoint value, bool sums_only) {
+  return Finder(graph, axes, sums_only).find(value);
+}
+
+}  // namespace argosy

@@ -1,0 +1,29 @@
+// How a value that shards compute from their own rows can be had of the whole batch, when it is no sum itself: the
+// latest values below it that shards can combine, and what has to be computed again from those.
+//
+//   rows ──► Mul ──► UnsortedSegmentSum ──► update          rows: joined     Mul, UnsortedSegmentSum: again, of whole
+//   rows norm ────┘                                              norm: summed
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "argosy/graph/graph.h"
+#include "argosy/strategy/batch_axis.h"
+
+namespace argosy {
+
+struct Frontier {
+  std::vector<Endpoint> sums;  // linear in sums over the batch
+  std::vector<Endpoint> rows;  // with a row for each example, or several
+  std::vector<NodeId> again;   // what is computed from `rows` on the way, each after what it is computed from
+  std::string why = {};        // not empty: there is no such frontier, and what stands in the way
+};
+
+// Of gradients on their way to an update: the gradients where they are still sums; the norm in clip-by-norm leads back
+// to the gradients it is made of; gradients of gathered rows and their indices are rows, found before equal indices are
+// added up, and before they are scaled by what all of them decide. Empty when the value does not depend on the batch.
+// With `sums_only`, terms that do not depend on the batch may not be part of what is summed.
+Frontier find_frontier(const Graph& graph, const BatchAxes& axes, Endpoint value, bool sums_only);
+
+}  // namespace argosy
