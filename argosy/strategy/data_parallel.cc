@@ -9,6 +9,7 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/strategy/replicas.h"
 #include "argosy/strategy/updates.h"
+#include "argosy/strategy/variables.h"
 
 namespace argosy {
 
@@ -143,6 +144,32 @@ Result<Value> DataParallel::Impl::whole_batch(Endpoint e) {
   Result<Value> made = cut != whole.end() ? graph->value(replicas.sums[0][cut - whole.begin()]) : combine(e);
   if (made.ok()) fetched[e] = *made;
   return made;
+}
+
+Result<Value> DataParallel::refresh_mirrors() {
+  Impl& p = *impl_;
+  std::vector<Value> copies;
+  for (std::size_t d = 1; d < p.layout.devices.size(); ++d) {
+    const auto on = p.graph->device(p.layout.devices[d]);
+    const auto scope = p.graph->name_scope(str_cat("data_parallel/refresh_", d));
+    for (std::int32_t i = 0; i < p.base.size(); ++i) {
+      const NodeId id{i};
+      if (p.plan.levels[i] != Level::kDevice || !is_variable(p.base.node(id))) continue;
+      const Value first = p.graph->value(Endpoint{id, 0});
+      const Value mirror = p.graph->value(Endpoint{p.replicas.device[d][i], 0});
+      const DType dtype = p.base.node(id).attrs.get<DType>("dtype");
+      if (first.dtype() == DType::kResource) {
+        copies.push_back(
+            p.graph->add("AssignVariableOp", {mirror, p.graph->add("ReadVariableOp", {first}, {{"dtype", dtype}})}));
+      } else {
+        const Value read = p.graph->add("Identity", {first});
+        copies.push_back(p.graph->add("Assign", {mirror, read}, {{"validate_shape", false}}).control());
+      }
+    }
+  }
+  const Value all = group(*p.graph, copies, "data_parallel/refresh");
+  if (!all.valid()) return p.graph->status();
+  return all;
 }
 
 // What shard s brings to the sum.

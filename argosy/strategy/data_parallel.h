@@ -58,6 +58,9 @@ class DataParallel {
   // averaged; else computed again, on the CPU, from values of the whole batch. Adds nodes; not while a session runs the
   // graph.
   Result<Value> fetch(Value original);
+  // What to run when somebody else has written the variables of the original graph, which are those of the first
+  // device: every mirror takes their values. Adds nodes.
+  Result<Value> refresh_mirrors();
 
   // How the loss was found to combine; kSame without a loss.
   Combine combine() const;

@@ -1,6 +1,7 @@
 #include "argosy/strategy/loss_seed.h"
 
-#include <optional>
+#include <algorithm>
+#include <string>
 
 #include "argosy/ops/collective/collective.h"
 #include "argosy/strategy/ancestors.h"
@@ -21,20 +22,19 @@ Seed seed_kind(const Node& n) {
   return n.op->name == "Fill" || n.op->name == "Const" ? Seed::kTheirs : Seed::kNone;
 }
 
-// "scope/grad_ys_0" is taken by "scope/loss/Mean_grad/…", which is there for "loss/Mean".
-std::optional<Endpoint> loss_of_taker(const Graph& graph, std::string_view seed, std::string_view taker) {
+// "scope/grad_ys_0" is taken by "scope/loss/Mean_grad/…": of "loss/Mean". A name may have "_grad" in it itself, so
+// there are several, shortest first.
+std::vector<std::string> names_in_taker(std::string_view seed, std::string_view taker) {
   const std::size_t slash = seed.rfind('/');
   const std::string_view scope = slash == std::string_view::npos ? "" : seed.substr(0, slash + 1);
-  if (!taker.starts_with(scope)) return std::nullopt;
+  std::vector<std::string> names;
+  if (!taker.starts_with(scope)) return names;
   taker.remove_prefix(scope.size());
   constexpr std::string_view kSuffix = "_grad/";
   for (std::size_t at = taker.find(kSuffix); at != std::string_view::npos; at = taker.find(kSuffix, at + 1)) {
-    const auto found = graph.find(taker.substr(0, at));
-    if (!found) continue;
-    const Node& n = graph.node(*found);
-    if (!n.output_dtypes.empty() && is_floating(n.output_dtypes[0])) return Endpoint{*found, 0};
+    names.emplace_back(taker.substr(0, at));
   }
-  return std::nullopt;
+  return names;
 }
 
 }  // namespace
@@ -50,29 +50,37 @@ std::vector<NodeId> loss_seeds(const Graph& graph, Endpoint loss) {
   return ours;
 }
 
-Result<Endpoint> find_loss(const Graph& graph, const std::vector<NodeId>& train) {
+Result<Endpoint> find_loss(const Graph& graph, const std::vector<NodeId>& train, const FindNode& find_node) {
   const std::vector<char> used = ancestors(graph, train, true);
-  std::optional<Endpoint> loss;
-  const auto found = [&](Endpoint e) {
-    const bool first = !loss || *loss == e;
-    loss = e;
-    return first;
-  };
   const auto uses = graph.consumers();
+  std::vector<Endpoint> losses;
+  std::vector<std::vector<std::string>> named;  // by seed and taker; looked up later, for that may change the graph
   for (std::int32_t i = 0; i < graph.size(); ++i) {
     const Node& n = graph.node(NodeId{i});
     const Seed kind = used[i] ? seed_kind(n) : Seed::kNone;
-    bool one = true;
-    if (kind == Seed::kOurs) one = found(n.inputs[0]);
+    if (kind == Seed::kOurs) losses.push_back(n.inputs[0]);
+    if (kind != Seed::kTheirs) continue;
     for (const Graph::Use& use : uses[i]) {
-      if (kind != Seed::kTheirs || use.input < 0 || !used[use.node.index]) continue;
-      const auto of = loss_of_taker(graph, n.name, graph.node(use.node).name);
-      if (of) one = found(*of) && one;
+      if (use.input < 0 || !used[use.node.index]) continue;
+      named.push_back(names_in_taker(n.name, graph.node(use.node).name));
     }
-    if (!one) return not_found("the step follows the gradients of several losses");
   }
-  if (loss) return *loss;
-  return not_found("the step follows no gradient of a loss");
+  const auto is_loss = [&](const std::optional<NodeId>& id) {
+    return id && !graph.node(*id).output_dtypes.empty() && is_floating(graph.node(*id).output_dtypes[0]);
+  };
+  for (const auto& names : named) {
+    for (const std::string& name : names) {
+      const auto id = find_node(name);
+      if (!is_loss(id)) continue;
+      losses.push_back({*id, 0});
+      break;
+    }
+  }
+  if (losses.empty()) return not_found("no gradients of a loss lead to what is run");
+  if (std::any_of(losses.begin(), losses.end(), [&](Endpoint e) { return e != losses[0]; })) {
+    return unimplemented("what is run follows the gradients of several losses").with_id("ARG-DP-009");
+  }
+  return losses[0];
 }
 
 Status scale_loss_seed(Graph& graph, NodeId seed, NodeId batch_input) {

@@ -9,6 +9,7 @@
 #include "argosy/ops/collective/collective.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/random/share.h"
+#include "argosy/strategy/variables.h"
 
 namespace argosy {
 

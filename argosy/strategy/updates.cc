@@ -6,14 +6,11 @@
 #include "argosy/strategy/ancestors.h"
 #include "argosy/strategy/frontier.h"
 #include "argosy/strategy/loss_seed.h"
+#include "argosy/strategy/variables.h"
 
 namespace argosy {
 
 namespace {
-
-bool is_handle(const Graph& graph, Endpoint e) {
-  return e.index >= 0 && (graph.node(e.node).output_is_ref(e.index) || graph.dtype(e) == DType::kResource);
-}
 
 class Planner {
  public:
@@ -268,33 +265,6 @@ class Planner {
 };
 
 }  // namespace
-
-// Queues, tables and accumulators are named by references and handles, too.
-bool is_variable(const Node& n) {
-  if (!n.op->stateful || !n.inputs.empty() || n.output_dtypes.size() != 1) return false;
-  const auto* const dtype = n.attrs.find_as<DType>("dtype");
-  if (dtype == nullptr) return false;
-  if (n.output_is_ref(0)) return n.output_dtypes[0] == *dtype;
-  return n.output_dtypes[0] == DType::kResource && n.attrs.find("reduction_type") == nullptr;
-}
-
-bool writes_variable(const Graph& graph, const Node& n) {
-  if (n.inputs.empty() || !is_handle(graph, n.inputs[0])) return false;
-  if (n.op->flow != Flow::kNone) return false;
-  const bool takes_ref = !n.op->input_args.empty() && n.op->input_args[0].is_ref;
-  if (graph.dtype(n.inputs[0]) == DType::kResource && !takes_ref) return n.op->stateful && n.output_dtypes.empty();
-  return takes_ref && n.output_is_ref(0);
-}
-
-std::optional<NodeId> variable_behind(const Graph& graph, Endpoint e) {
-  for (int steps = 0; steps < 64; ++steps) {
-    const Node& n = graph.node(e.node);
-    if (is_variable(n)) return e.node;
-    if (n.inputs.empty() || !is_handle(graph, n.inputs[0])) return std::nullopt;
-    e = n.inputs[0];
-  }
-  return std::nullopt;
-}
 
 Result<UpdatePlan> plan_updates(Graph& graph, const UpdateRequest& request) { return Planner(graph, request).run(); }
 

@@ -46,11 +46,4 @@ struct UpdateRequest {
 // those.
 Result<UpdatePlan> plan_updates(Graph& graph, const UpdateRequest& request);
 
-// Takes a reference or handle of a variable and changes what is behind it.
-bool writes_variable(const Graph& graph, const Node& n);
-// Is the source of a variable's reference or handle.
-bool is_variable(const Node& n);
-// The variable behind an endpoint that carries a reference or handle, through Identity and the like.
-std::optional<NodeId> variable_behind(const Graph& graph, Endpoint e);
-
 }  // namespace argosy

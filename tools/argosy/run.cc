@@ -18,11 +18,13 @@ namespace {
 struct Options {
   DeviceRequest devices;
   int gpus = 0;
+  bool replicate = false;
   std::vector<std::string> program;
 };
 
 Result<int> run(const Options& options, Console& console) {
-  tf::SessionServerOptions wanted{.devices = options.devices, .host = "127.0.0.1", .port = 0, .count_work = true};
+  tf::SessionServerOptions wanted{
+      .devices = options.devices, .host = "127.0.0.1", .port = 0, .count_work = true, .replicate = options.replicate};
   if (options.gpus > 0) {
     if (!options.devices.devices.empty()) {
       return invalid_argument("--gpus and --devices both say what to use")
@@ -48,6 +50,8 @@ void define_run(Command& program) {
   Command& command = program.add("run", "Run a TensorFlow 1.x program on these devices, as it is");
   auto& options = command.own<Options>();
   command.option("--gpus N", options.gpus, "that many GPUs, real or emulated", {.least = 1, .most = 1024});
+  command.option("--replicate", options.replicate,
+                 "every training step on all GPUs, a share of the fed batch on each: the script is written for one");
   add_device_flags(command, options.devices);
   command.argument("PROGRAM", options.program, "the program and its arguments, after --")
       .about(
@@ -57,6 +61,7 @@ void define_run(Command& program) {
           "devices did.")
       .example("argosy run --emulate 2 -- python train.py --epochs 3", "a script on two emulated GPUs")
       .example("argosy run --gpus 4 -- python train.py", "on the first four cards")
+      .example("argosy run --gpus 4 --replicate -- python train.py", "a script for one GPU, its batches shared by four")
       .runs([&options](Console& console) { return run(options, console); });
 }
 

@@ -27,8 +27,12 @@ std::string advice(const tf::WorkTotals& totals, double busy, double seconds, do
     if (d.ops == 0) idle += str_cat(idle.empty() ? "" : ", ", d.device.short_string());
   }
   if (!idle.empty()) {
-    return str_cat(idle, " did nothing: no op asks for it; tf.device('/", idle.substr(0, idle.find(',')),
-                   "') puts work there");
+    const std::string pin = str_cat("tf.device('/", idle.substr(0, idle.find(',')), "') puts work there");
+    if (!totals.not_replicated.empty()) {
+      return str_cat(idle, " did nothing: the training step could not be replicated; ", pin);
+    }
+    return str_cat(idle, " did nothing: no op asks for it; argosy run --replicate shares every batch among the GPUs, ",
+                   pin);
   }
   if (busy < 0.5 * seconds) {
     return str_cat("the program spent ", number("%.0f", 100 * (1 - busy / seconds)),
@@ -62,6 +66,10 @@ std::string run_verdict(const tf::WorkTotals& totals, double seconds) {
         str_cat(shares.empty() ? "     " : "   ", d.device.short_string(), " ", number("%.0f", 100 * own / busy), " %");
   }
   const double at_work = compute / busy;
+  if (totals.replicated_steps > 0) {
+    text += str_cat("\nreplicated  ", count(totals.replicated_steps, "step"), ": ", totals.replicas);
+  }
+  if (!totals.not_replicated.empty()) text += str_cat("\nnot replicated: ", totals.not_replicated);
   text += str_cat("\ncomputing, of that time\n", shares, "\n", number("%.2f", at_work),
                   " devices at work at a time; the same work on one, one after the other: ", number("%.1f", compute),
                   " s\nwhat would help: ", advice(totals, busy, seconds, at_work));

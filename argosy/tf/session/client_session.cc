@@ -75,6 +75,11 @@ ClientSession::ClientSession(Options options) : options_(std::move(options)), la
                                                                .log_device_placement = options_.config.log_placement,
                                                                .optimize = options_.config.optimize,
                                                                .fetch_handles = true});
+  const auto specs = options_.machine->specs();
+  if (options_.replicate && std::ranges::count_if(specs, &DeviceSpec::is_gpu) > 1) {
+    replication_ =
+        std::make_unique<Replication>(*session_, graph_, options_.machine, options_.config.optimize, options_.work);
+  }
 }
 
 ClientSession::~ClientSession() { (void)close(); }
@@ -151,8 +156,9 @@ Result<std::vector<Tensor>> ClientSession::run(PreparedStep& step, std::vector<T
   call.about_to_run(timeout > 0 ? -1 : step.usual_nanos());
   const std::int64_t start = now_nanos();
   if (work != nullptr) work->step_begins();
-  Status status = step.callable().run(
-      feeds, fetched, {.cancellation = &cancellation, .stats = trace || work != nullptr ? &stats : nullptr});
+  const RunOptions run_options{.cancellation = &cancellation, .stats = trace || work != nullptr ? &stats : nullptr};
+  Status status = replication_ != nullptr ? replication_->run(step, feeds, fetched, run_options)
+                                          : step.callable().run(feeds, fetched, run_options);
   if (work != nullptr) work->step_ends(status.ok(), stats);
   step.ran(now_nanos() - start);
   if (deadline != 0) options_.deadlines->remove(deadline);
@@ -365,6 +371,7 @@ void ClientSession::list_devices(tensorflow::ListDevicesResponse& to) const {
 
 Status ClientSession::close() {
   ARGOSY_RETURN_IF_ERROR(session_->close());
+  if (replication_ != nullptr) ARGOSY_RETURN_IF_ERROR(replication_->close());
   MutexLock lock(mutex_);
   steps_.clear();
   callables_.clear();

@@ -14,6 +14,7 @@
 #include "argosy/runtime/session.h"
 #include "argosy/tf/imported_graph.h"
 #include "argosy/tf/session/prepared_step.h"
+#include "argosy/tf/session/replication.h"
 #include "argosy/tf/session/session_config.h"
 #include "argosy/tf/session/step_request.h"
 #include "argosy/tf/session/tensor_wire.h"
@@ -49,6 +50,7 @@ class ClientSession {
     std::int64_t feed_limit = 1ll << 33;  // bytes of one fed tensor
     Deadlines* deadlines = nullptr;       // outlives the session
     WorkCounter* work = nullptr;          // likewise; null: steps are not measured
+    bool replicate = false;               // training steps, over all GPUs of the session
   };
   // INVALID_ARGUMENT: a malformed graph; a device that is not there, without soft placement.
   static Result<std::shared_ptr<ClientSession>> create(Options options, std::string_view graph_def);
@@ -97,6 +99,7 @@ class ClientSession {
   TensorWire wire_;
   ImportedGraph graph_;  // changes inside session_.grow() only
   std::unique_ptr<Session> session_;
+  std::unique_ptr<Replication> replication_;  // null: steps run as they are
 
   Mutex mutex_;
   std::int64_t version_ ARGOSY_GUARDED_BY(mutex_) = 0;

@@ -29,6 +29,8 @@ struct StepValues {
 // fed twice or both fed and fetched, and for nothing to do.
 Result<StepValues> find_values(ImportedGraph& graph, const StepNames& names);
 
+struct StepReplicas;  // argosy/tf/session/replication.h
+
 class PreparedStep {
  public:
   // Fetches named twice are fetched once.
@@ -42,6 +44,9 @@ class PreparedStep {
   // About how long a run keeps its thread busy; negative before the second run (the first compiles).
   std::int64_t usual_nanos() const { return usual_nanos_.load(std::memory_order_relaxed); }
   void ran(std::int64_t nanos);
+
+  // Replication's, under its lock.
+  std::shared_ptr<StepReplicas> replicas;
 
  private:
   StepNames names_;

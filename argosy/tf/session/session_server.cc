@@ -116,7 +116,8 @@ class SessionServer::Impl {
                                                                         .feed_limit_bytes = o.feed_limit_bytes,
                                                                         .max_sessions = o.max_sessions,
                                                                         .lease = o.session_lease,
-                                                                        .count_work = o.count_work});
+                                                                        .count_work = o.count_work,
+                                                                        .replicate = o.replicate});
     ARGOSY_ASSIGN_OR_RETURN(transport_, GrpcTransport::start(*service_, transport));
     address_ = str_cat(o.host, ":", transport_->port());
     if (o.http_port >= 0) {

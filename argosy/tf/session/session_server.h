@@ -31,6 +31,9 @@ struct SessionServerOptions {
   std::chrono::seconds session_lease{0};                 // sessions without a call for so long are closed; 0: never
   int max_sessions = 5000;
   bool count_work = false;  // see work(); costs about 50 ns an op
+  // Training steps that can be run on all GPUs of their session, a share of the batch on each; others as they are.
+  // Variables are the sessions' own then: what another session writes would not reach every GPU.
+  bool replicate = false;
   // Folders that graphs may read and write files in. Empty: at a loopback address whatever this process's user may,
   // elsewhere nothing.
   std::vector<std::string> allow_files = {};

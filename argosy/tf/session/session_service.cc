@@ -155,6 +155,7 @@ SessionService::Reply SessionService::create_session(WireReader in) {
   GraphRequest request;
   ARGOSY_RETURN_IF_ERROR(scan(Method::kCreateSession, in, request));
   ARGOSY_ASSIGN_OR_RETURN(SessionConfig config, read_config(request.config, machine().num_gpus()));
+  config.isolate_state = config.isolate_state || options_.replicate;
   ARGOSY_ASSIGN_OR_RETURN(auto devices, session_machine(options_.machine, config));
   tensorflow::CreateSessionResponse response;
   ARGOSY_ASSIGN_OR_RETURN(*response.mutable_session_handle(), add({.handle = {},
@@ -162,7 +163,8 @@ SessionService::Reply SessionService::create_session(WireReader in) {
                                                                    .machine = std::move(devices),
                                                                    .feed_limit = options_.feed_limit_bytes,
                                                                    .deadlines = &deadlines_,
-                                                                   .work = options_.count_work ? &work_ : nullptr},
+                                                                   .work = options_.count_work ? &work_ : nullptr,
+                                                                   .replicate = options_.replicate},
                                                                   request.graph));
   if (options_.count_work) work_.session_opened();
   return reply(response.SerializeAsString());

@@ -37,6 +37,7 @@ class SessionService {
     int max_sessions = 5000;            // RESOURCE_EXHAUSTED above
     std::chrono::seconds lease{0};      // sessions without a call for so long are closed; 0: never
     bool count_work = false;            // see work(); costs about 50 ns an op
+    bool replicate = false;             // training steps run on all GPUs of their session, a share of the batch on each
   };
   explicit SessionService(Options options);
   ~SessionService();  // closes every session

@@ -32,6 +32,17 @@ void WorkCounter::step_ends(bool ok, const StepStats& stats) {
   }
 }
 
+void WorkCounter::step_was_replicated(const std::string& replicas) {
+  MutexLock lock(mutex_);
+  ++totals_.replicated_steps;
+  totals_.replicas = replicas;
+}
+
+void WorkCounter::step_not_replicated(const std::string& why) {
+  MutexLock lock(mutex_);
+  if (totals_.not_replicated.empty()) totals_.not_replicated = why;
+}
+
 WorkTotals WorkCounter::totals() const {
   MutexLock lock(mutex_);
   WorkTotals now = totals_;

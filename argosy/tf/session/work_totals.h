@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "argosy/base/mutex.h"
@@ -19,7 +20,10 @@ struct WorkTotals {
   std::int64_t sessions = 0;  // opened
   std::int64_t steps = 0;     // run to their end
   std::int64_t failed_steps = 0;
-  std::int64_t busy_nanos = 0;  // at least one step was under way
+  std::int64_t busy_nanos = 0;        // at least one step was under way
+  std::int64_t replicated_steps = 0;  // of those that ran to their end
+  std::string replicas;               // of the last of them: "2 devices, loss: a mean over the batch, …"
+  std::string not_replicated;         // why the first step that trains could not be; "" when all could
   std::vector<Device> devices;
 };
 
@@ -32,6 +36,8 @@ class WorkCounter {
   void step_begins();
   // `stats` of a step that went well; its devices are known by name, others are not counted.
   void step_ends(bool ok, const StepStats& stats);
+  void step_was_replicated(const std::string& replicas);
+  void step_not_replicated(const std::string& why);
   WorkTotals totals() const;
 
  private:

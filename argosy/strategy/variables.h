@@ -1,0 +1,23 @@
+// Which nodes are variables, and which change them, told by what they are given and give: no optimizer is known by
+// name.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "argosy/graph/graph.h"
+
+namespace argosy {
+
+// Carries a reference to something that steps share, or a handle of it.
+bool is_handle(const Graph& graph, Endpoint e);
+// Is the source of a variable's reference or handle.
+bool is_variable(const Node& n);
+// Takes a reference or handle of a variable and changes what is behind it.
+bool writes_variable(const Graph& graph, const Node& n);
+// Something that `run` leads to does.
+bool writes_variables(const Graph& graph, const std::vector<NodeId>& run);
+// The variable behind an endpoint that carries a reference or handle, through Identity and the like.
+std::optional<NodeId> variable_behind(const Graph& graph, Endpoint e);
+
+}  // namespace argosy

@@ -1,0 +1,51 @@
+// ReplicatedStep: a client's training step as data parallelism rewrites it: its batch shared by every GPU of the
+// session.
+//
+// It works on the variables that the session's other steps know, which are the first device's, and on mirrors of them
+// beside every other device. One run at a time. Internal to the session server.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "argosy/runtime/session.h"
+#include "argosy/strategy/data_parallel.h"
+#include "argosy/tf/imported_graph.h"
+#include "argosy/tf/session/prepared_step.h"
+
+namespace argosy::tf {
+
+class ReplicatedStep {
+ public:
+  // For feeds of these shapes but for the number of rows of those that bring the batch. To be called where the graph
+  // may grow (Session::grow). NOT_FOUND: the step does not train, there is nothing to replicate. Other errors say why
+  // it cannot be, and what would help.
+  static Result<std::unique_ptr<ReplicatedStep>> make(ImportedGraph& graph, const StepValues& values,
+                                                      std::span<const Tensor> feeds,
+                                                      const std::shared_ptr<Machine>& machine, bool optimize);
+
+  // Mirrors take the values of the first device's variables. FAILED_PRECONDITION: some have none yet.
+  Status refresh(const RunOptions& options);
+  Status run(std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options);
+
+  // Ends a run under way: CANCELLED.
+  Status close() { return session_->close(); }
+
+  std::string summary() const { return parallel_.summary(); }
+
+ private:
+  explicit ReplicatedStep(DataParallel parallel) : parallel_(std::move(parallel)) {}
+
+  DataParallel parallel_;
+  std::unique_ptr<Session> session_;
+  std::unique_ptr<Session::Callable> refresh_, step_;
+};
+
+// Which feeds bring the batch: those whose first size the graph leaves open (where it leaves all open, those that are
+// fed as many rows as the others). INVALID_ARGUMENT: none does, or not all bring the same number of rows.
+Result<std::vector<bool>> feeds_of_batch(const Graph& graph, const std::vector<Value>& feeds,
+                                         std::span<const Tensor> tensors);
+
+}  // namespace argosy::tf
