@@ -27,9 +27,9 @@ class BatchAxes {
   int axis(Endpoint e) const;
   // How many of that axis's elements every example has; 0 where it cannot be told, or is not the only one that follows.
   std::int64_t rows_per_example(Endpoint e) const;
-  // Row i of that axis is computed from example i, and from what is the same for all, as far as shapes tell: nothing on
-  // the way chose rows or changed their number, as Unique and Where do.
-  bool keeps_rows(Endpoint e) const { return axis(e) >= 0 && by_rows_[e.node.index] != 0; }
+  // Every example has as many rows of that axis, computed from it and from what is the same for all, as far as shapes
+  // tell: nothing on the way chose rows or changed their number, as Unique and Where do, or added others.
+  bool keeps_rows(Endpoint e) const { return rows_per_example(e) > 0 && by_rows_[e.node.index] != 0; }
   // An integer (or integers) known to grow in proportion to the batch: a number of samples.
   bool counts_samples(Endpoint e) const;
 

@@ -21,35 +21,29 @@ class Finder {
   }
 
  private:
-  // True when rows are below.
-  bool visit(Endpoint e) {
-    if (e.index < 0 || !axes_.depends(e.node)) return false;
-    const auto [known, fresh] = over_rows_.try_emplace(e, false);
-    if (!fresh) return known->second;
+  void visit(Endpoint e) {
+    if (e.index < 0 || !axes_.depends(e.node) || !seen_.insert(e).second) return;
     if (axes_.keeps_rows(e) && !scaled_by_all(e)) {
       found_.rows.push_back(e);
-      return over_rows_[e] = true;
-    }
-    if (axes_.axis(e) == BatchAxes::kNone && is_sum(e)) {
+    } else if (axes_.axis(e) == BatchAxes::kNone && is_sum(e)) {
       found_.sums.push_back(e);
-      return false;
+    } else {
+      go_below(e.node);
     }
-    return over_rows_[e] = go_below(e.node);
   }
 
-  bool go_below(NodeId id) {
+  void go_below(NodeId id) {
     const Node& n = graph_.node(id);
     if (n.op->flow != Flow::kNone || n.op->calls != Calls::kNothing || n.op->stateful) {
       if (found_.why.empty()) {
         found_.why = str_cat("'", n.name, "' (", n.op->name, ") ",
                              n.op->stateful ? "is not the same every time" : "is part of control flow");
       }
-      return false;
+      return;
     }
-    bool rows = false;
-    for (const Endpoint from : n.inputs) rows = visit(from) || rows;
-    if (rows && again_.insert(id.index).second) found_.again.push_back(id);
-    return rows;
+    if (!below_.insert(id.index).second) return;
+    for (const Endpoint from : n.inputs) visit(from);
+    found_.between.push_back(id);
   }
 
   std::vector<Endpoint> dependent_inputs(Endpoint e) const {
@@ -135,8 +129,9 @@ class Finder {
   const BatchAxes& axes_;
   const bool sums_only_;
   Frontier found_;
-  std::unordered_map<Endpoint, bool> over_rows_, is_sum_;
-  std::unordered_set<std::int32_t> again_;
+  std::unordered_set<Endpoint> seen_;
+  std::unordered_set<std::int32_t> below_;  // nodes
+  std::unordered_map<Endpoint, bool> is_sum_;
 };
 
 }  // namespace

@@ -14,10 +14,10 @@
 namespace argosy {
 
 struct Frontier {
-  std::vector<Endpoint> sums;  // linear in sums over the batch
-  std::vector<Endpoint> rows;  // with a row for each example, or several
-  std::vector<NodeId> again;   // what is computed from `rows` on the way, each after what it is computed from
-  std::string why = {};        // not empty: there is no such frontier, and what stands in the way
+  std::vector<Endpoint> sums;   // linear in sums over the batch
+  std::vector<Endpoint> rows;   // with a row for each example, or several
+  std::vector<NodeId> between;  // and the value itself, unless that is one of them: each after what it is computed from
+  std::string why = {};         // not empty: there is no such frontier, and what stands in the way
 };
 
 // Of gradients on their way to an update: the gradients where they are still sums; the norm in clip-by-norm leads back

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "argosy/strategy/ancestors.h"
 #include "argosy/strategy/frontier.h"
@@ -22,7 +23,7 @@ class Planner {
     ARGOSY_RETURN_IF_ERROR(check_examples());
     if (request_.loss) ARGOSY_RETURN_IF_ERROR(classify_loss());
     ARGOSY_RETURN_IF_ERROR(find_cuts());
-    if (!joined_.empty()) {
+    if (!whole_.empty()) {
       ARGOSY_ASSIGN_OR_RETURN(plan_.axes, BatchAxes::find(graph_, plan_.inputs));
     }
     ARGOSY_ASSIGN_OR_RETURN(order_, graph_.topological_order());
@@ -96,70 +97,124 @@ class Planner {
     return ok_status();
   }
 
+  // An input of an update that depends on the batch.
+  struct Taken {
+    NodeId update;
+    int input = 0;
+    Endpoint value;
+    bool trains = false;  // a variable that the loss depends on
+    Frontier frontier;
+    bool shared = false;  // shards use something of what lies between, too
+  };
+
   Status find_cuts() {
     std::vector<char> behind_loss(graph_.size(), 0);
     if (request_.loss) behind_loss = ancestors(graph_, {request_.loss->node}, false);
-    const std::int32_t size = graph_.size();  // of the graph as it came
-    for (std::int32_t i = 0; i < size; ++i) {
+    std::vector<Taken> taken;
+    for (std::int32_t i = 0; i < graph_.size(); ++i) {
       const NodeId id{i};
-      if (!writes_variable(graph_, graph_.node(id))) continue;
-      const auto variable = variable_behind(graph_, graph_.node(id).inputs[0]);
+      const Node& n = graph_.node(id);
+      if (!writes_variable(graph_, n)) continue;
+      const auto variable = variable_behind(graph_, n.inputs[0]);
       const bool trains = variable && behind_loss[variable->index];
-      for (std::size_t k = 0; k < graph_.node(id).inputs.size(); ++k) {
-        const Endpoint e = graph_.node(id).inputs[k];
+      for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+        const Endpoint e = n.inputs[k];
         if (is_handle(graph_, e) || !plan_.axes.depends(e.node)) continue;
-        ARGOSY_ASSIGN_OR_RETURN(const Endpoint whole, whole_batch(id, e, trains));
-        if (whole != e) graph_.set_input(id, static_cast<int>(k), whole);
+        ARGOSY_ASSIGN_OR_RETURN(Frontier frontier, frontier_of(n, e, trains));
+        taken.push_back({id, static_cast<int>(k), e, trains, std::move(frontier)});
       }
+    }
+    find_shared(taken);
+    for (const Taken& t : taken) {
+      if (!t.shared) {
+        for (const Endpoint sum : t.frontier.sums) cut(sum, how(sum, t.trains));
+      }
+    }
+    for (const Taken& t : taken) {
+      if (t.shared) ARGOSY_RETURN_IF_ERROR(take_whole(t));
     }
     return ok_status();
   }
 
-  // What update `n` is to take in place of e: e itself where only sums lie before it, which are cut; where there are
-  // rows, a copy of what is computed from them, of joined rows.
-  Result<Endpoint> whole_batch(NodeId n, Endpoint e, bool trains) {
+  Result<Frontier> frontier_of(const Node& n, Endpoint e, bool trains) const {
     const bool sums_only = trains ? gradients_ == Combine::kSum && !seed_scaled_
                                   : combination_of(graph_, plan_.axes, e).how == Combine::kSum;
-    const Frontier frontier = find_frontier(graph_, plan_.axes, e, sums_only);
-    if (!frontier.why.empty()) return cannot_combine(graph_.node(n), frontier.why);
+    Frontier frontier = find_frontier(graph_, plan_.axes, e, sums_only);
+    if (!frontier.why.empty()) return cannot_combine(n, frontier.why);
     // Gradients of a mean that no seed weighs: which of the rows are gradients cannot be told.
     if (!frontier.rows.empty() && trains && gradients_ == Combine::kMean) {
-      return cannot_combine(graph_.node(n), "where the gradients of the loss start cannot be told");
+      return cannot_combine(n, "where the gradients of the loss start cannot be told");
     }
-    for (const Endpoint sum : frontier.sums) trains ? cut_gradient(sum) : cut_statistic(sum);
-    if (frontier.rows.empty()) return e;
-    for (const Endpoint rows : frontier.rows) ARGOSY_RETURN_IF_ERROR(join(rows));
-    for (const NodeId id : frontier.again) ARGOSY_RETURN_IF_ERROR(compute_again(id));
-    return whole(e);
+    return frontier;
   }
 
-  void cut_gradient(Endpoint sum) { cut(sum, plan_.axes.counts_samples(sum) ? Combine::kSum : gradients_); }
+  // Where updates alone use the sums, and what they are made into on the way, whoever asks for them gets the whole
+  // batch's. Else (the mean that a layer normalises by, and a moving average follows; the number of rows) shards keep
+  // their own.
+  void find_shared(std::vector<Taken>& taken) const {
+    std::vector<char> on_the_way(graph_.size(), 0);
+    for (const Taken& t : taken) {
+      on_the_way[t.update.index] = 1;
+      for (const NodeId id : t.frontier.between) on_the_way[id.index] = 1;
+    }
+    const auto uses = graph_.consumers();
+    const auto used_elsewhere = [&](NodeId id, int output) {
+      return std::any_of(uses[id.index].begin(), uses[id.index].end(), [&](const Graph::Use& use) {
+        if (use.input < 0 || on_the_way[use.node.index]) return false;
+        return output < 0 || graph_.node(use.node).inputs[use.input].index == output;
+      });
+    };
+    std::set<Endpoint> kept;  // sums of which shards keep their own
+    for (bool again = true; again;) {
+      again = false;
+      for (Taken& t : taken) {
+        const Frontier& f = t.frontier;
+        const auto keeps = [&](Endpoint e) { return kept.contains(e) || used_elsewhere(e.node, e.index); };
+        if (t.shared) continue;
+        t.shared = !f.rows.empty() || std::any_of(f.sums.begin(), f.sums.end(), keeps) ||
+                   std::any_of(f.between.begin(), f.between.end(), [&](NodeId id) { return used_elsewhere(id, -1); });
+        if (!t.shared) continue;
+        kept.insert(f.sums.begin(), f.sums.end());
+        again = true;
+      }
+    }
+  }
 
-  // Moving averages and counters. What is neither a sum nor a mean is averaged.
-  void cut_statistic(Endpoint sum) {
-    cut(sum, combination_of(graph_, plan_.axes, sum).how == Combine::kSum ? Combine::kSum : Combine::kMean);
+  // The update takes copies of what lies between, computed from the whole batch's rows and sums.
+  Status take_whole(const Taken& t) {
+    for (const Endpoint rows : t.frontier.rows) ARGOSY_RETURN_IF_ERROR(mark(rows, Combine::kConcat));
+    for (const Endpoint sum : t.frontier.sums) ARGOSY_RETURN_IF_ERROR(mark(sum, how(sum, t.trains)));
+    for (const NodeId id : t.frontier.between) ARGOSY_RETURN_IF_ERROR(compute_again(id));
+    graph_.set_input(t.update, t.input, whole(t.value));
+    return ok_status();
+  }
+
+  // Moving averages and counters that are neither sums nor means are averaged.
+  Combine how(Endpoint sum, bool trains) const {
+    if (plan_.axes.counts_samples(sum)) return Combine::kSum;
+    if (trains) return gradients_;
+    return combination_of(graph_, plan_.axes, sum).how == Combine::kSum ? Combine::kSum : Combine::kMean;
   }
 
   Endpoint whole(Endpoint e) const {
-    const auto found = joined_.find(e);
-    return found != joined_.end() ? found->second : e;
+    const auto found = whole_.find(e);
+    return found != whole_.end() ? found->second : e;
   }
 
-  // Others go on with the rows of their shard.
-  Status join(Endpoint rows) {
-    if (joined_.contains(rows)) return ok_status();
+  // A node to cut at in place of e, which stays each shard's own.
+  Status mark(Endpoint e, Combine how) {
+    if (whole_.contains(e) || is_cut(e)) return ok_status();
     const auto root = graph_.name_scope("");
-    const Value marker =
-        graph_.add("Identity", {graph_.value(rows)}, {}, str_cat(graph_.node(rows.node).name, "/rows"));
+    const Value marker = graph_.add("Identity", {graph_.value(e)}, {}, str_cat(graph_.node(e.node).name, "/of_shard"));
     if (!marker.valid()) return graph_.status();
-    graph_.set_device(marker.node(), graph_.node(rows.node).device);
-    joined_.emplace(rows, marker.endpoint());
-    cut(marker.endpoint(), Combine::kConcat);
+    graph_.set_device(marker.node(), graph_.node(e.node).device);
+    whole_.emplace(e, marker.endpoint());
+    cut(marker.endpoint(), how);
     return ok_status();
   }
 
   Status compute_again(NodeId id) {
-    if (joined_.contains({id, 0})) return ok_status();
+    if (whole_.contains({id, 0})) return ok_status();
     const Node& n = graph_.node(id);
     NodeSpec spec{.name = graph_.unique_name(str_cat(n.name, "/whole_batch")),
                   .op = n.op->name,
@@ -168,7 +223,7 @@ class Planner {
     for (const Endpoint e : n.inputs) spec.inputs.push_back(whole(e));
     const auto outputs = static_cast<std::int32_t>(n.output_dtypes.size());
     ARGOSY_ASSIGN_OR_RETURN(const NodeId made, graph_.add_node(std::move(spec)));
-    for (std::int32_t k = 0; k < outputs; ++k) joined_.emplace(Endpoint{id, k}, Endpoint{made, k});
+    for (std::int32_t k = 0; k < outputs; ++k) whole_.emplace(Endpoint{id, k}, Endpoint{made, k});
     return ok_status();
   }
 
@@ -260,7 +315,7 @@ class Planner {
   UpdatePlan plan_;
   Combine gradients_ = Combine::kMean;  // how the gradients of the loss combine
   bool seed_scaled_ = false;
-  std::map<Endpoint, Endpoint> joined_;  // rows of shards, and what is computed from them: the same of the whole batch
+  std::map<Endpoint, Endpoint> whole_;  // by what shards have: the same of the whole batch
   std::vector<NodeId> order_;
 };
 

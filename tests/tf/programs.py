@@ -3,6 +3,7 @@
     programs.py ARGOSY [name …]        the program `argosy`, which serves; without names: all programs
     programs.py ARGOSY --list
     programs.py ARGOSY --tensorflow    only in TensorFlow: are the programs themselves right?
+    programs.py ARGOSY --replicate 3   by a server that shares the batches of training steps among three GPUs
 
 Every program must give the same names, shapes and, within its tolerance, values. The ops that the programs used are counted:
 `argosy graph import --report` must know every one.
@@ -43,10 +44,17 @@ from program import PROGRAMS, Run
 del control, curvature, distributing, models, observing, pipelines, seeds, strategies
 
 
+# Programs that a server which replicates runs otherwise, as it says.
+NOT_REPLICATED_ALIKE = {
+    "shared_state": "sessions do not share variables then",
+    "gan": "batch normalisation of the shares, not of the batch",
+}
+
+
 @contextlib.contextmanager
-def server(argosy, devices=2):
+def server(argosy, devices=2, replicate=False):
     """A session server in a process of its own; gives its target."""
-    command = [argosy, "serve", "--port", "0", "--emulate", str(devices)]
+    command = [argosy, "serve", "--port", "0", "--emulate", str(devices)] + ["--replicate"] * replicate
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         line = process.stdout.readline()
@@ -148,11 +156,15 @@ def main():
     parser.add_argument("names", nargs="*")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--tensorflow", action="store_true")
+    parser.add_argument("--replicate", type=int, metavar="N", help="shares the batches of training steps among N GPUs")
     parser.add_argument("--census", metavar="FILE", help="writes the table of ops there")
     options = parser.parse_args()
     if options.list:
         return print("\n".join(PROGRAMS))
     names = options.names or list(PROGRAMS)
+    if options.replicate and not options.names:
+        names = [name for name in names if name not in NOT_REPLICATED_ALIKE]
+        print("".join(f"{name}: left out: {why}\n" for name, why in NOT_REPLICATED_ALIKE.items()), end="")
     failed, wanted, runs = [], {}, []
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
@@ -166,7 +178,7 @@ def main():
                 failed.append(name)
                 print(f"{name}: fails in TensorFlow itself\n{traceback.format_exc()}")
         if not options.tensorflow:
-            with server(options.argosy) as target:
+            with server(options.argosy, options.replicate or 2, bool(options.replicate)) as target:
                 for name, run in wanted.items():
                     start = time.time()
                     try:

@@ -81,6 +81,9 @@ void define_serve(Command& program) {
       .option("--host H", server.host, "address to listen at; others than localhost need one of the next two lines");
   add_device_flags(serve, server.devices);
   serve
+      .option("--replicate", server.replicate,
+              "training steps run on all GPUs of their session, a share of the fed batch on each; sessions then do not "
+              "share variables")
       .option("--allow-files DIR", server.allow_files,
               "graphs may use files in this folder only; may be repeated (default: on localhost all that you may, else "
               "none)")

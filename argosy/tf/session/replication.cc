@@ -44,8 +44,10 @@ StepReplicas::Variant Replication::make(PreparedStep& step, std::span<const Tens
     variant.summary = variant.step->summary();
     ARGOSY_LOG(kInfo, "replicated: ", variant.summary);
   } else if (made.code() != Code::kNotFound) {
-    if (work_ != nullptr) work_->step_not_replicated(made.to_string());
-    ARGOSY_LOG(kWarning, "a training step runs on one device: ", made);
+    const bool helps = !made.next().empty() && !made.next().starts_with("train on one device");
+    const std::string why = str_cat(made.message(), helps ? str_cat(" (try: ", made.next(), ")") : "");
+    if (work_ != nullptr) work_->step_not_replicated(why);
+    ARGOSY_LOG(kWarning, "a training step runs on one device: ", why);
   }
   return variant;
 }

@@ -1,0 +1,149 @@
+// Training steps of a client on all GPUs: the same as on one, whatever runs in between.
+#include <thread>
+
+#include "argosy/graph/gradients.h"
+#include "argosy/ops/constant/constant.h"
+#include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/matmul/matmul.h"
+#include "argosy/ops/reduction/reduction.h"
+#include "argosy/ops/shape/shape.h"
+#include "argosy/ops/state/state.h"
+#include "argosy/testing/op_case.h"
+#include "argosy/tf/graph_export.h"
+#include "argosy/tf/session/replicated_step.h"
+#include "argosy/tf/session/server_test.h"
+
+namespace argosy::tf {
+namespace {
+
+using testing::HasSubstr;
+
+// A line fitted by gradient descent with momentum, as a client would send it; `rows` of its placeholders.
+std::string line_graph(std::int64_t rows) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat32, {rows, 4}, "x"), t = placeholder(g, DType::kFloat32, {rows, 1}, "t");
+  const VariableNode w = variable(g, random_tensor(DType::kFloat32, {4, 1}, 5), "w");
+  const VariableNode speed = variable(g, Tensor::zeros(DType::kFloat32, {4, 1}), "speed");
+  const Value loss = reduce_mean(square(matmul(x, w.read) - t));
+  const Value slope = gradients(g, {loss}, {w.ref})[0];
+  group(g, {g.add("ApplyMomentum", {w.ref, speed.ref, constant(g, 0.05f), slope, constant(g, 0.9f)})}, "train");
+  group(g, {w.initializer, speed.initializer}, "init");
+  g.add("Identity", {loss}, {}, "loss");
+  g.add("Identity", {w.read}, {}, "value");
+  group(g, {g.add("Assign", {w.ref, constant(g, random_tensor(DType::kFloat32, {4, 1}, 6))})}, "set");
+  const auto text = export_graph(g);
+  EXPECT_TRUE(text.ok()) << text.status().to_string();
+  return text.ok() ? *text : "";
+}
+
+class ReplicationTest : public ServerTest {
+ protected:
+  void start_with(bool replicate) {
+    start({.devices = {.emulate = "gpu:64MiB,gpu:64MiB@0.5,gpu:64MiB"}, .count_work = true, .replicate = replicate});
+  }
+  static StepCall step(std::int64_t x_rows, std::int64_t t_rows) {
+    return {.feeds = {{"x:0", random_tensor(DType::kFloat32, {x_rows, 4}, static_cast<std::uint64_t>(x_rows))},
+                      {"t:0", random_tensor(DType::kFloat32, {t_rows, 1}, 77)}},
+            .fetches = {"loss:0"},
+            .targets = {"train"}};
+  }
+  // Losses, then the variable.
+  std::vector<Tensor> train(bool replicate) {
+    start_with(replicate);
+    const std::string session = client_->create(line_graph(-1));
+    EXPECT_EQ(run(session, {.targets = {"init"}}).code, 0);
+    std::vector<Tensor> kept;
+    for (const std::int64_t rows : {7, 2, 12, 1}) {
+      const StepReply reply = run(session, step(rows, rows));
+      EXPECT_EQ(reply.code, 0) << reply.message;
+      kept.push_back(reply["loss:0"]);
+      if (rows == 2) {
+        EXPECT_EQ(run(session, {.targets = {"set"}}).code, 0);
+      }
+    }
+    kept.push_back(run(session, {.fetches = {"value:0"}})["value:0"]);
+    return kept;
+  }
+};
+
+TEST_F(ReplicationTest, GivesWhatOneDeviceGives) {
+  const std::vector<Tensor> alone = train(false);
+  EXPECT_EQ(server_->work().replicated_steps, 0);
+  const std::vector<Tensor> shared = train(true);
+  EXPECT_EQ(server_->work().replicated_steps, 4);
+  EXPECT_THAT(server_->work().replicas, HasSubstr("3 devices, loss: a mean over the batch"));
+  EXPECT_EQ(server_->work().not_replicated, "");
+  ASSERT_EQ(alone.size(), shared.size());
+  for (std::size_t i = 0; i < alone.size(); ++i) EXPECT_EQ(difference(shared[i], alone[i], 1e-5), "") << i;
+}
+
+TEST_F(ReplicationTest, AVariableWithoutAValueIsToldAsEver) {
+  start_with(true);
+  const std::string session = client_->create(line_graph(-1));
+  const StepReply reply = run(session, step(6, 6));
+  EXPECT_EQ(reply.code, code(Code::kFailedPrecondition));
+  EXPECT_THAT(reply.message, HasSubstr("uninitialized value"));
+  EXPECT_EQ(run(session, {.targets = {"init"}}).code, 0);
+  EXPECT_EQ(run(session, step(6, 6)).code, 0);
+  EXPECT_EQ(server_->work().replicated_steps, 1);
+}
+
+TEST_F(ReplicationTest, ABatchOfFixedSizeRunsOnOneDeviceAndSaysWhy) {
+  start_with(true);
+  const std::string session = client_->create(line_graph(6));
+  EXPECT_EQ(run(session, {.targets = {"init"}}).code, 0);
+  EXPECT_EQ(run(session, step(6, 6)).code, 0);
+  EXPECT_EQ(server_->work().replicated_steps, 0);
+  EXPECT_THAT(server_->work().not_replicated, HasSubstr("brings a batch of any size"));
+  EXPECT_THAT(server_->work().not_replicated, HasSubstr("[None"));
+}
+
+TEST_F(ReplicationTest, FeedsOfDifferentRowsAreThatStepsOwnError) {
+  start_with(true);
+  const std::string session = client_->create(line_graph(-1));
+  EXPECT_EQ(run(session, {.targets = {"init"}}).code, 0);
+  EXPECT_NE(run(session, step(6, 4)).code, 0);
+  EXPECT_THAT(server_->work().not_replicated, HasSubstr("'x:0' is fed 6 rows and 't:0' 4"));
+  EXPECT_EQ(run(session, step(6, 6)).code, 0);
+  EXPECT_EQ(server_->work().replicated_steps, 1);
+}
+
+TEST_F(ReplicationTest, ThreadsOfOneSessionTakeTurns) {
+  start_with(true);
+  const std::string session = client_->create(line_graph(-1));
+  EXPECT_EQ(run(session, {.targets = {"init"}}).code, 0);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] {
+      RawClient own(server_->address());
+      for (int k = 0; k < 10; ++k) {
+        EXPECT_EQ(own.run(session, step(3 + i, 3 + i)).code, 0);
+        EXPECT_EQ(own.run(session, {.targets = {i == 0 ? "set" : "nothing"}}).code, i == 0 ? 0 : code(Code::kNotFound));
+      }
+    });
+  }
+  for (auto& t : threads) t.join();
+  EXPECT_EQ(server_->work().replicated_steps, 40);
+  EXPECT_EQ(client_->close(session).code, 0);
+}
+
+TEST(FeedsOfBatch, AreThoseWhoseRowsAreOpen) {
+  Graph g;
+  const Value open = placeholder(g, DType::kFloat32, {-1, 4}), fixed = placeholder(g, DType::kFloat32, {8});
+  const Value anything = g.add("Placeholder", {}, {{"dtype", DType::kFloat32}, {"shape", PartialShape::unknown()}});
+  const auto zeros = [](const Shape& shape) { return Tensor::zeros(DType::kFloat32, shape); };
+  const auto batch = [&](const Shape& of_open, const Shape& of_anything) {
+    return feeds_of_batch(g, {open, fixed, anything},
+                          std::vector<Tensor>{zeros(of_open), zeros({8}), zeros(of_anything)});
+  };
+  EXPECT_EQ(*batch({8, 4}, {}), (std::vector<bool>{true, false, false}));      // a rate
+  EXPECT_EQ(*batch({8, 4}, {8}), (std::vector<bool>{true, false, true}));      // one for each row
+  EXPECT_EQ(*batch({8, 4}, {5, 2}), (std::vector<bool>{true, false, false}));  // something else
+  const auto only = feeds_of_batch(g, {anything}, std::vector<Tensor>{zeros({5, 2})});
+  EXPECT_EQ(*only, std::vector<bool>{true});
+  EXPECT_FALSE(feeds_of_batch(g, {fixed}, std::vector<Tensor>{zeros({8})}).ok());
+  EXPECT_FALSE(feeds_of_batch(g, {}, {}).ok());
+}
+
+}  // namespace
+}  // namespace argosy::tf
