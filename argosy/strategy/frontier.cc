@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "argosy/strategy/combination.h"
+#include "argosy/strategy/variables.h"
 
 namespace argosy {
 
@@ -21,8 +22,13 @@ class Finder {
   }
 
  private:
+  // What an update gives is the variable, which is the same for all: its own inputs are seen to.
+  bool depends(Endpoint e) const {
+    return e.index >= 0 && axes_.depends(e.node) && !writes_variable(graph_, graph_.node(e.node));
+  }
+
   void visit(Endpoint e) {
-    if (e.index < 0 || !axes_.depends(e.node) || !seen_.insert(e).second) return;
+    if (!depends(e) || !seen_.insert(e).second) return;
     if (axes_.keeps_rows(e) && !scaled_by_all(e)) {
       found_.rows.push_back(e);
     } else if (axes_.axis(e) == BatchAxes::kNone && is_sum(e)) {
@@ -50,7 +56,7 @@ class Finder {
     std::vector<Endpoint> from;
     const auto& inputs = graph_.node(e.node).inputs;
     std::copy_if(inputs.begin(), inputs.end(), std::back_inserter(from),
-                 [&](Endpoint input) { return axes_.depends(input.node); });
+                 [&](Endpoint input) { return depends(input); });
     return from;
   }
 
@@ -114,7 +120,7 @@ class Finder {
     int dependent = 0;
     const std::vector<Endpoint> data = data_inputs(n);
     for (std::size_t i = 0; i < data.size(); ++i) {
-      if (!axes_.depends(data[i].node)) {
+      if (!depends(data[i])) {
         if (n.op->linear == Linear::kJointly && sums_only_) return false;
         continue;
       }

@@ -23,6 +23,7 @@ enum class Rule {
   kScatter,      // every row for itself
   kEqualsAdded,  // Adagrad, which needs the sum of equal words' rows
   kClipped,      // rows scaled by the norm of all rows
+  kThroughSlot,  // the table follows what the rows have made of its slot, as in Adam
 };
 
 // Words looked up, one gradient row a word, an update of those rows alone: as tf.gradients and tf.train make it.
@@ -48,9 +49,14 @@ struct Embedding {
     }
     if (rule == Rule::kClipped) gradient = gradient * 0.3 / sqrt(l2_loss(gradient));
     const Value rate = constant(graph, 0.2);
-    const Value update = rule == Rule::kEqualsAdded
-                             ? graph.add("SparseApplyAdagrad", {table.ref, slot.ref, rate, gradient, at})
-                             : graph.add("ScatterSub", {table.ref, at, gradient * rate});
+    Value update;
+    if (rule == Rule::kEqualsAdded) {
+      update = graph.add("SparseApplyAdagrad", {table.ref, slot.ref, rate, gradient, at});
+    } else if (rule == Rule::kThroughSlot) {
+      update = graph.add("AssignSub", {table.ref, graph.add("ScatterAdd", {slot.ref, at, gradient}) * rate});
+    } else {
+      update = graph.add("ScatterSub", {table.ref, at, gradient * rate});
+    }
     const Value count = graph.add("ScatterAdd", {seen.ref, words, reduce_sum(target, 1)});
     train = group(graph, {update, count}, "train");
     init = group(graph, {table.initializer, slot.initializer, seen.initializer}, "init");
@@ -85,7 +91,7 @@ Result<Outcome> run(Embedding& e, int devices, int shards = 0) {
 }
 
 TEST(DataParallelRows, AreJoinedInTheOrderOfTheBatch) {
-  for (const Rule rule : {Rule::kScatter, Rule::kEqualsAdded, Rule::kClipped}) {
+  for (const Rule rule : {Rule::kScatter, Rule::kEqualsAdded, Rule::kClipped, Rule::kThroughSlot}) {
     for (const bool mean : {true, false}) {
       Embedding e(rule, mean);
       const auto alone = run(e, 1);

@@ -44,6 +44,81 @@ with tf.Session(config=tf.ConfigProto(allow_soft_placement=True)) as other:
 sys.exit(int(sys.argv[1]) if len(sys.argv) > 1 else 0)
 """
 
+# Written for one GPU: Adam, clipping by the global norm, dropout, summaries, a Saver, a placeholder of no known shape.
+ONE_GPU = """
+import os, sys
+import numpy as np
+import tensorflow as tf
+
+x = tf.placeholder(tf.float32, [None, 20])
+y = tf.placeholder(tf.int64, [None])
+keep = tf.placeholder(tf.float32)
+w = tf.Variable(tf.truncated_normal([20, 30], seed=1))
+b = tf.Variable(tf.zeros([30]))
+hidden = tf.nn.dropout(tf.nn.relu(tf.matmul(x, w) + b), keep, seed=5)
+logits = tf.matmul(hidden, tf.Variable(tf.truncated_normal([30, 5], seed=2)))
+loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits))
+accuracy = tf.reduce_mean(tf.cast(tf.equal(tf.argmax(logits, 1), y), tf.float32))
+tf.summary.scalar('loss', loss)
+tf.summary.histogram('hidden', hidden)
+merged = tf.summary.merge_all()
+steps = tf.Variable(0, trainable=False)
+optimizer = tf.train.AdamOptimizer(0.05)
+slopes, variables = zip(*optimizer.compute_gradients(loss))
+train = optimizer.apply_gradients(zip(tf.clip_by_global_norm(slopes, 1.0)[0], variables), global_step=steps)
+data = np.random.RandomState(0)
+xs, ys = data.rand(67, 20), data.randint(0, 5, 67)
+saver = tf.train.Saver()
+checkpoint = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'model')
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for i in range(20):
+        value, part, _, summary = sess.run([loss, accuracy, train, merged], {x: xs, y: ys, keep: 0.8})
+        print('%.6f %.6f' % (value, part))
+    told = {v.tag: v for v in tf.Summary.FromString(summary).value}
+    print('%.6f %.1f' % (told['loss'].simple_value, told['hidden'].histo.num), sess.run(steps))
+    saver.save(sess, checkpoint)
+    sess.run(w.assign(tf.zeros_like(w)))
+    print('%.6f' % sess.run([loss, train], {x: xs, y: ys, keep: 1.0})[0])
+    saver.restore(sess, checkpoint)
+    for rows in (67, 5, 1):
+        print('%.6f' % sess.run([loss, train], {x: xs[:rows], y: ys[:rows], keep: 1.0})[0])
+"""
+
+# Rows of an embedding, updated where words were seen; equal words are added up before Adam sees them.
+EMBEDDING = """
+import numpy as np
+import tensorflow as tf
+
+words = tf.placeholder(tf.int32, [None, 3])
+wanted = tf.placeholder(tf.int32, [None])
+table = tf.Variable(tf.random_uniform([50, 8], -1, 1, seed=1))
+mean = tf.reduce_mean(tf.nn.embedding_lookup(table, words), 1)
+logits = tf.matmul(mean, tf.Variable(tf.truncated_normal([8, 50], seed=2)))
+loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=wanted, logits=logits))
+train = tf.train.OPTIMIZER.minimize(loss)
+data = np.random.RandomState(0)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for rows in (32, 32, 7, 2, 1, 32):
+        feed = {words: data.randint(0, 9, (rows, 3)), wanted: data.randint(0, 50, rows)}
+        print('%.6f' % sess.run([loss, train], feed)[0])
+    for row in sess.run(table)[:10]:
+        print(' '.join('%.6f' % v for v in row))
+"""
+
+FIXED = """
+import numpy as np
+import tensorflow as tf
+x = tf.placeholder(tf.float32, [8, 3])
+w = tf.Variable(tf.ones([3]))
+loss = tf.reduce_mean(tf.square(x * w))
+train = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    print('%.6f' % sess.run([loss, train], {x: np.ones([8, 3])})[0])
+"""
+
 DEVICES = """
 import tensorflow as tf
 from tensorflow.python.client import device_lib
@@ -112,12 +187,50 @@ class RunTest(unittest.TestCase):
     def test_a_script_gives_what_it_gives_in_tensorflow(self):
         ours = self.run_argosy(SOFTMAX)
         self.assertEqual(ours.returncode, 0, ours.stderr)
-        plain = SOFTMAX.replace("import tensorflow as tf", "import tensorflow.compat.v1 as tf\ntf.disable_v2_behavior()")
-        theirs = subprocess.run(self.script(plain), capture_output=True, text=True, timeout=120, env=QUIET)
+        theirs = self.in_tensorflow(SOFTMAX)
         self.assertEqual(ours.stdout, theirs.stdout, ours.stderr)
         self.assertIn("loss", ours.stdout)
         self.assertRegex(ours.stderr, r"ran  2 sessions, 31 steps, 1 that failed")
         self.assertRegex(ours.stderr, r"gpu:0 \d+ %")
+
+    def in_tensorflow(self, text):
+        plain = text.replace("import tensorflow as tf", "import tensorflow.compat.v1 as tf\ntf.disable_v2_behavior()")
+        return subprocess.run(self.script(plain), capture_output=True, text=True, timeout=120, env=QUIET)
+
+    def assert_same_numbers(self, ours, theirs, tolerance=2e-5):
+        self.assertEqual(ours.returncode, 0, ours.stderr)
+        self.assertEqual(theirs.returncode, 0, theirs.stderr)
+        mine, wanted = ([float(word) for word in text.stdout.split()] for text in (ours, theirs))
+        self.assertEqual(len(mine), len(wanted), ours.stdout)
+        self.assertGreater(len(mine), 0)
+        for i, (one, other) in enumerate(zip(mine, wanted)):
+            self.assertLessEqual(abs(one - other), tolerance * max(1, abs(other)), f"number {i}: {one}, TensorFlow {other}")
+
+    def test_a_script_for_one_gpu_is_replicated(self):
+        theirs = self.in_tensorflow(ONE_GPU)
+        for gpus in ("2", "3"):
+            ours = self.run_argosy(ONE_GPU, flags=("--emulate", gpus, "--replicate"))
+            self.assert_same_numbers(ours, theirs)
+            self.assertRegex(ours.stderr, rf"replicated  24 steps: {gpus} devices, loss: a mean over the batch, 3 sums")
+            self.assertNotIn("not replicated", ours.stderr)
+
+    def test_rows_of_embeddings_are_replicated(self):
+        for optimizer in ("GradientDescentOptimizer(0.5)", "AdagradOptimizer(0.5)", "AdamOptimizer(0.1)",
+                          "MomentumOptimizer(0.2, 0.9)", "RMSPropOptimizer(0.1)"):
+            text = EMBEDDING.replace("OPTIMIZER", optimizer)
+            ours = self.run_argosy(text, flags=("--emulate", "3", "--replicate"))
+            with self.subTest(optimizer):
+                self.assert_same_numbers(ours, self.in_tensorflow(text), 1e-4)
+                self.assertRegex(ours.stderr, r"replicated  6 steps: .* rows of \d tensors joined")
+
+    def test_what_cannot_be_replicated_runs_on_one_device_and_says_why(self):
+        ours = self.run_argosy(FIXED, flags=("--emulate", "2", "--replicate"))
+        self.assertEqual((ours.returncode, ours.stdout), (0, "1.000000\n"), ours.stderr)
+        self.assertIn("not replicated: nothing that is fed brings a batch of any size: 'Placeholder:0' is [8,3]", ours.stderr)
+        self.assertIn("tf.placeholder(dtype, [None", ours.stderr)
+
+    def test_idle_gpus_are_told_of_replication(self):
+        self.assertIn("argosy run --replicate", self.run_argosy(FIXED).stderr)
 
     def test_the_exit_code_is_the_programs(self):
         self.assertEqual(self.run_argosy(SOFTMAX, "5").returncode, 5)
