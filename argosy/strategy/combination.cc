@@ -19,6 +19,17 @@ std::vector<Endpoint> data_inputs(const Node& n) {
   return data;
 }
 
+bool is_zero(const Graph& graph, Endpoint e) {
+  const Node& n = graph.node(e.node);
+  if (n.op->name == "ZerosLike") return true;
+  if (n.op->flow == Flow::kSwitch || n.op->name == "Identity") return is_zero(graph, n.inputs[0]);
+  if (n.op->name == "Fill") return is_zero(graph, n.inputs[1]);
+  const Tensor* const value = graph.constant(e);
+  if (value == nullptr || value->dtype() == DType::kString) return false;
+  const auto* const bytes = static_cast<const char*>(value->raw());
+  return std::all_of(bytes, bytes + value->bytes(), [](char b) { return b == 0; });
+}
+
 namespace {
 
 Combination unknown(std::string why) { return {.how = Combine::kUnknown, .why = std::move(why)}; }
@@ -37,7 +48,9 @@ class Classifier {
     const std::string what = str_cat("'", n.name, "' (", n.op->name, ")");
     if (axis == BatchAxes::kUnknown) return unknown(str_cat("the shape of ", what, " cannot be told"));
     if (axis == BatchAxes::kSeveral) return unknown(str_cat(what, " sets samples beside samples"));
+    if (n.op->flow == Flow::kSwitch && !varies(n.inputs[1])) return visit(n.inputs[0]);
     if (e.index != 0) return unknown(str_cat(what, " is no sum over samples"));
+    if (n.op->flow == Flow::kMerge) return merged(n, what);
     if (carries_batch(n)) return reduction(n, what);
     switch (n.op->linear) {
       case Linear::kJointly: return jointly(n, what);
@@ -56,6 +69,25 @@ class Classifier {
   bool carries_batch(const Node& n) const {
     const auto data = data_inputs(n);
     return std::any_of(data.begin(), data.end(), [&](Endpoint e) { return axes_.axis(e) >= 0; });
+  }
+
+  // One branch or the other: they must combine alike. (Around a loop goes what its way back gives.)
+  Combination merged(const Node& n, const std::string& what) const {
+    Combination found{.how = Combine::kSame};
+    bool same = false;
+    for (const Endpoint e : n.inputs) {
+      if (graph_.node(e.node).op->flow == Flow::kNextIteration) return unknown(str_cat(what, " is part of a loop"));
+      const Combination c = visit(e);
+      if (c.how == Combine::kUnknown) return c;
+      same = same || (c.how == Combine::kSame && !is_zero(graph_, e));
+      if (c.how == Combine::kSame) continue;
+      if (!c.once.empty() || (found.how != Combine::kSame && (c.how != found.how || c.weight != found.weight))) {
+        return unknown(str_cat(what, " merges branches that combine in different ways"));
+      }
+      found = c;
+    }
+    if (same && found.how != Combine::kMean) return unknown(str_cat(what, " merges what is a sum with what is not"));
+    return found;
   }
 
   // The batch axis ends in this op.

@@ -37,5 +37,7 @@ Combination combination_of(const Graph& graph, const BatchAxes& axes, Endpoint v
 // The inputs that OpDef::linear speaks of: those of the first argument's type. Shapes, axes and indices are not among
 // them.
 std::vector<Endpoint> data_inputs(const Node& n);
+// Known to be zeros, whatever is fed.
+bool is_zero(const Graph& graph, Endpoint e);
 
 }  // namespace argosy

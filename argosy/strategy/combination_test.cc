@@ -80,7 +80,7 @@ TEST_F(Combinations, ValuesPerSampleKnowTheirAxis) {
 TEST_F(Combinations, SumsAreTakenBeforeWhatIsNotLinear) {
   const Value gradient = reduce_sum(x, 0), other = reduce_sum(square(x), 0);
   const auto axes = [&] { return *BatchAxes::find(g, {x.node(), w.node()}); };
-  const auto sums = [&](Value v) { return find_frontier(g, axes(), v.endpoint(), false).sums; };
+  const auto sums = [&](Value v) { return find_frontier(g, axes(), v.endpoint()).sums; };
   EXPECT_EQ(sums(gradient), std::vector<Endpoint>{gradient.endpoint()});
   const Value scaled = (gradient + other) * 0.5;
   EXPECT_EQ(sums(scaled), std::vector<Endpoint>{scaled.endpoint()});
@@ -91,7 +91,8 @@ TEST_F(Combinations, SumsAreTakenBeforeWhatIsNotLinear) {
   EXPECT_TRUE(sums(fixed).empty());
   // Weight decay is no part of a sum that each shard brings its share of.
   const Value with_decay = gradient + fixed;
-  EXPECT_EQ(find_frontier(g, axes(), with_decay.endpoint(), true).sums, std::vector<Endpoint>{gradient.endpoint()});
+  EXPECT_EQ(find_frontier(g, axes(), with_decay.endpoint(), {.sums_only = true}).sums,
+            std::vector<Endpoint>{gradient.endpoint()});
   EXPECT_EQ(sums(with_decay), std::vector<Endpoint>{with_decay.endpoint()});
 }
 

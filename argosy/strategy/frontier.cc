@@ -13,8 +13,8 @@ namespace {
 
 class Finder {
  public:
-  Finder(const Graph& graph, const BatchAxes& axes, bool sums_only)
-      : graph_(graph), axes_(axes), sums_only_(sums_only) {}
+  Finder(const Graph& graph, const BatchAxes& axes, const FrontierOptions& options)
+      : graph_(graph), axes_(axes), options_(options) {}
 
   Frontier find(Endpoint value) {
     visit(value);
@@ -116,12 +116,14 @@ class Finder {
     if (std::any_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint from) { return axes_.axis(from) >= 0; })) {
       return true;
     }
+    if (n.op->flow == Flow::kSwitch) return !depends(n.inputs[1]) && is_sum(n.inputs[0]);
+    if (n.op->flow == Flow::kMerge && e.index == 0) return merges_sums(n);
     if (n.op->linear == Linear::kNo || e.index != 0) return false;
     int dependent = 0;
     const std::vector<Endpoint> data = data_inputs(n);
     for (std::size_t i = 0; i < data.size(); ++i) {
       if (!depends(data[i])) {
-        if (n.op->linear == Linear::kJointly && sums_only_) return false;
+        if (n.op->linear == Linear::kJointly && options_.sums_only) return false;
         continue;
       }
       if (n.op->linear == Linear::kFirst && i > 0) return false;
@@ -131,9 +133,20 @@ class Finder {
     return dependent == 1 || (dependent > 1 && n.op->linear == Linear::kJointly);
   }
 
+  // Of a conditional: a sum whichever way it went. (Around a loop goes what its way back gives.)
+  bool merges_sums(const Node& n) {
+    const bool same = std::any_of(n.inputs.begin(), n.inputs.end(),
+                                  [&](Endpoint from) { return !depends(from) && !is_zero(graph_, from); });
+    return std::all_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint from) {
+      if (graph_.node(from.node).op->flow == Flow::kNextIteration) return false;
+      if (!depends(from)) return options_.averaged || is_zero(graph_, from);
+      return is_sum(from) && !(same && combination_of(graph_, axes_, from).how == Combine::kSum);
+    });
+  }
+
   const Graph& graph_;
   const BatchAxes& axes_;
-  const bool sums_only_;
+  const FrontierOptions options_;
   Frontier found_;
   std::unordered_set<Endpoint> seen_;
   std::unordered_set<std::int32_t> below_;  // nodes
@@ -142,8 +155,8 @@ class Finder {
 
 }  // namespace
 
-Frontier find_frontier(const Graph& graph, const BatchAxes& axes, Endpoint value, bool sums_only) {
-  return Finder(graph, axes, sums_only).find(value);
+Frontier find_frontier(const Graph& graph, const BatchAxes& axes, Endpoint value, const FrontierOptions& options) {
+  return Finder(graph, axes, options).find(value);
 }
 
 }  // namespace argosy

@@ -20,10 +20,13 @@ struct Frontier {
   std::string why = {};         // not empty: there is no such frontier, and what stands in the way
 };
 
+struct FrontierOptions {
+  bool sums_only = false;  // terms that do not depend on the batch may not be part of what is summed
+  bool averaged = false;   // what counts as a sum will be averaged: it may also be, now and then, what all shards have
+};
 // Of gradients on their way to an update: the gradients where they are still sums; the norm in clip-by-norm leads back
 // to the gradients it is made of; gradients of gathered rows and their indices are rows, found before equal indices are
 // added up, and before they are scaled by what all of them decide. Empty when the value does not depend on the batch.
-// With `sums_only`, terms that do not depend on the batch may not be part of what is summed.
-Frontier find_frontier(const Graph& graph, const BatchAxes& axes, Endpoint value, bool sums_only);
+Frontier find_frontier(const Graph& graph, const BatchAxes& axes, Endpoint value, const FrontierOptions& options = {});
 
 }  // namespace argosy

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <tuple>
 
 #include "argosy/device/name.h"
 #include "argosy/ops/collective/batch_parts.h"
@@ -197,11 +198,12 @@ class Replicator {
       for (std::size_t k = 0; k < plan_.cuts.size(); ++k) replicas_.sums[0][k] = plan_.cuts[k].value;
       return;
     }
-    // Buckets of one dtype and depth, filled in the order in which the values are computed.
-    std::map<std::pair<int, DType>, std::vector<int>> open;
-    std::map<std::pair<int, DType>, std::size_t> bytes;
+    // Buckets of one dtype, depth and branch, filled in the order in which the values are computed.
+    using Key = std::tuple<int, DType, int>;
+    std::map<Key, std::vector<int>> open;
+    std::map<Key, std::size_t> bytes;
     std::size_t limit = layout_.first_bucket_bytes;
-    const auto close = [&](const std::pair<int, DType>& key) {
+    const auto close = [&](const Key& key) {
       if (open[key].empty()) return;
       sum_bucket(open[key]);
       replicas_.bucket_bytes.push_back(bytes[key]);
@@ -211,10 +213,11 @@ class Replicator {
     for (std::size_t k = 0; k < plan_.cuts.size(); ++k) {
       const Cut& c = plan_.cuts[k];
       if (c.how == Combine::kConcat) continue;
-      const std::pair<int, DType> key{c.depth, graph_.dtype(c.value)};
+      const DType dtype = graph_.dtype(c.value);
+      const Key key{c.depth, dtype, c.branch};
       const std::int64_t elements = std::max<std::int64_t>(graph_.shape(c.value).elements(), 0);
       open[key].push_back(static_cast<int>(k));
-      bytes[key] += static_cast<std::size_t>(elements) * element_bytes(key.second);
+      bytes[key] += static_cast<std::size_t>(elements) * element_bytes(dtype);
       if (bytes[key] < limit) continue;
       close(key);
       limit = layout_.bucket_bytes;

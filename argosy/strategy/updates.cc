@@ -5,6 +5,7 @@
 #include <set>
 
 #include "argosy/strategy/ancestors.h"
+#include "argosy/strategy/branches.h"
 #include "argosy/strategy/frontier.h"
 #include "argosy/strategy/loss_seed.h"
 #include "argosy/strategy/variables.h"
@@ -66,10 +67,9 @@ class Planner {
     }
     gradients_ = plan_.loss.how == Combine::kMean ? Combine::kMean : Combine::kSum;
     if (plan_.loss.how == Combine::kWeighted) cut(plan_.loss.weight, Combine::kSum);
-    if (plan_.loss.how != Combine::kMean) return ok_status();
-    const std::vector<NodeId> seeds = loss_seeds(graph_, *request_.loss);
-    if (seeds.empty()) return ok_status();
-    for (const NodeId seed : seeds) ARGOSY_RETURN_IF_ERROR(scale_loss_seed(graph_, seed, plan_.inputs[0]));
+    seeds_ = loss_seeds(graph_, *request_.loss);
+    if (plan_.loss.how != Combine::kMean || seeds_.empty()) return ok_status();
+    for (const NodeId seed : seeds_) ARGOSY_RETURN_IF_ERROR(scale_loss_seed(graph_, seed, plan_.inputs[0]));
     gradients_ = Combine::kSum;
     seed_scaled_ = true;
     ARGOSY_ASSIGN_OR_RETURN(plan_.axes, BatchAxes::find(graph_, plan_.inputs));
@@ -102,24 +102,30 @@ class Planner {
     NodeId update;
     int input = 0;
     Endpoint value;
-    bool trains = false;  // a variable that the loss depends on
+    bool trains = false;  // made of gradients
     Frontier frontier;
     bool shared = false;  // shards use something of what lies between, too
   };
 
   Status find_cuts() {
-    std::vector<char> behind_loss(graph_.size(), 0);
-    if (request_.loss) behind_loss = ancestors(graph_, {request_.loss->node}, false);
+    // Without a seed to tell by, updates of variables that the loss depends on are made of gradients. (Moving averages
+    // are such variables, too, where one graph trains and evaluates.)
+    std::vector<char> gradient, behind_loss(graph_.size(), 0);
+    if (!seeds_.empty()) {
+      gradient = descendants(graph_, seeds_);
+    } else if (request_.loss) {
+      behind_loss = ancestors(graph_, {request_.loss->node}, false);
+    }
     std::vector<Taken> taken;
     for (std::int32_t i = 0; i < graph_.size(); ++i) {
       const NodeId id{i};
       const Node& n = graph_.node(id);
       if (!writes_variable(graph_, n)) continue;
       const auto variable = variable_behind(graph_, n.inputs[0]);
-      const bool trains = variable && behind_loss[variable->index];
       for (std::size_t k = 0; k < n.inputs.size(); ++k) {
         const Endpoint e = n.inputs[k];
         if (is_handle(graph_, e) || !plan_.axes.depends(e.node)) continue;
+        const bool trains = gradient.empty() ? variable && behind_loss[variable->index] : gradient[e.node.index] != 0;
         ARGOSY_ASSIGN_OR_RETURN(Frontier frontier, frontier_of(n, e, trains));
         taken.push_back({id, static_cast<int>(k), e, trains, std::move(frontier)});
       }
@@ -139,7 +145,8 @@ class Planner {
   Result<Frontier> frontier_of(const Node& n, Endpoint e, bool trains) const {
     const bool sums_only = trains ? gradients_ == Combine::kSum && !seed_scaled_
                                   : combination_of(graph_, plan_.axes, e).how == Combine::kSum;
-    Frontier frontier = find_frontier(graph_, plan_.axes, e, sums_only);
+    Frontier frontier =
+        find_frontier(graph_, plan_.axes, e, {.sums_only = sums_only, .averaged = !trains && !sums_only});
     if (!frontier.why.empty()) return cannot_combine(n, frontier.why);
     // Gradients of a mean that no seed weighs: which of the rows are gradients cannot be told.
     if (!frontier.rows.empty() && trains && gradients_ == Combine::kMean) {
@@ -298,13 +305,17 @@ class Planner {
   void sort_cuts() {
     std::vector<int> depth(graph_.size(), 0), position(graph_.size(), 0);
     for (std::size_t at = 0; at < order_.size(); ++at) {
-      const NodeId id = order_[at];
-      position[id.index] = static_cast<int>(at);
-      for (const Endpoint e : graph_.node(id).inputs) {
-        depth[id.index] = std::max(depth[id.index], depth[e.node.index] + (is_cut(e) ? 1 : 0));
-      }
+      const Node& n = graph_.node(order_[at]);
+      int& deepest = depth[order_[at].index];
+      position[order_[at].index] = static_cast<int>(at);
+      for (const Endpoint e : n.inputs) deepest = std::max(deepest, depth[e.node.index] + (is_cut(e) ? 1 : 0));
+      for (const NodeId c : n.controls) deepest = std::max(deepest, depth[c.index]);
     }
-    for (Cut& c : plan_.cuts) c.depth = depth[c.value.node.index];
+    const std::vector<int> branches = find_branches(graph_, order_);
+    for (Cut& c : plan_.cuts) {
+      c.depth = depth[c.value.node.index];
+      c.branch = branches[c.value.node.index];
+    }
     std::stable_sort(plan_.cuts.begin(), plan_.cuts.end(), [&](const Cut& a, const Cut& b) {
       return position[a.value.node.index] < position[b.value.node.index];
     });
@@ -314,6 +325,7 @@ class Planner {
   const UpdateRequest& request_;
   UpdatePlan plan_;
   Combine gradients_ = Combine::kMean;  // how the gradients of the loss combine
+  std::vector<NodeId> seeds_;           // where they start
   bool seed_scaled_ = false;
   std::map<Endpoint, Endpoint> whole_;  // by what shards have: the same of the whole batch
   std::vector<NodeId> order_;

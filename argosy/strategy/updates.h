@@ -21,7 +21,8 @@ enum class Level : char {
 struct Cut {
   Endpoint value;
   Combine how = Combine::kSum;  // or kMean: weighted by each shard's part of the batch; or kConcat: rows are joined
-  int depth = 0;                // longest chain of other cuts it is computed from
+  int depth = 0;                // longest chain of other cuts it has to wait for
+  int branch = 0;               // cuts of one branch of a conditional have one number; 0: always computed
 };
 
 struct UpdatePlan {

@@ -1,23 +1,41 @@
 #include "argosy/tf/session/replicated_step.h"
 
-#include <optional>
+#include <set>
 
 #include "argosy/passes/extract.h"
 #include "argosy/strategy/loss_seed.h"
+#include "argosy/strategy/variables.h"
 
 namespace argosy::tf {
 
 namespace {
 
-Result<Endpoint> loss_of(ImportedGraph& graph, const StepValues& values) {
+std::vector<NodeId> roots(const StepValues& values) {
   std::vector<NodeId> run;
   for (const Value& v : values.targets) run.push_back(v.node());
   for (const Value& v : values.fetches) run.push_back(v.node());
-  return find_loss(graph.graph(), run, [&](std::string_view name) -> std::optional<NodeId> {
+  return run;
+}
+
+Result<Endpoint> loss_of(ImportedGraph& graph, const StepValues& values) {
+  return find_loss(graph.graph(), roots(values), [&](std::string_view name) -> std::optional<NodeId> {
     if (!graph.has(name)) return std::nullopt;
     const auto found = graph.value(str_cat("^", name));
     return found.ok() ? std::optional(found->node()) : std::nullopt;
   });
+}
+
+StepSignature signature_of(const StepValues& values) {
+  StepSignature signature;
+  for (const Value& v : values.feeds) signature.feeds.push_back(v.endpoint());
+  signature.feed_shapes.assign(signature.feeds.size(), PartialShape::unknown());
+  for (const Value& v : values.fetches) signature.fetches.push_back(v.endpoint());
+  for (const Value& v : values.targets) signature.targets.push_back(v.node());
+  return signature;
+}
+
+bool brings_batches(std::string_view op) {
+  return op == "IteratorGetNext" || op.starts_with("QueueDequeueMany") || op.starts_with("QueueDequeueUpTo");
 }
 
 }  // namespace
@@ -51,27 +69,58 @@ Result<std::vector<bool>> feeds_of_batch(const Graph& graph, const std::vector<V
       .with_next("tf.placeholder(dtype, [None, …]) for what brings the batch");
 }
 
-Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make(ImportedGraph& graph, const StepValues& values,
-                                                             std::span<const Tensor> feeds,
-                                                             const std::shared_ptr<Machine>& machine, bool optimize) {
-  ARGOSY_ASSIGN_OR_RETURN(const Endpoint loss, loss_of(graph, values));
-  ARGOSY_ASSIGN_OR_RETURN(const std::vector<bool> batch, feeds_of_batch(graph.graph(), values.feeds, feeds));
-  StepSignature signature;
-  for (std::size_t i = 0; i < values.feeds.size(); ++i) {
-    PartialShape shape(feeds[i].shape());
-    // What comes without a declared rank may have another first size next time, batch or not.
-    if (batch[i] || (shape.rank() > 0 && !graph.graph().shape(values.feeds[i].endpoint()).has_rank())) {
-      PartialShape::Sizes sizes = shape.sizes();
-      sizes[0] = PartialShape::kUnknown;
-      shape = PartialShape(std::move(sizes));
-    }
-    signature.feeds.push_back(values.feeds[i].endpoint());
-    signature.feed_shapes.push_back(std::move(shape));
+TrainingStep look_at(ImportedGraph& graph, const StepValues& values) {
+  TrainingStep step;
+  auto loss = loss_of(graph, values);
+  if (loss.ok()) {
+    step.loss = *loss;
+  } else if (loss.status().code() != Code::kNotFound) {
+    step.why = loss.status().message();
   }
-  for (const Value& v : values.fetches) signature.fetches.push_back(v.endpoint());
-  for (const Value& v : values.targets) signature.targets.push_back(v.node());
+  // The step's own part of the graph: what lies before a feed is not.
+  const auto part = extract_step(graph.graph(), signature_of(values));
+  if (!part.ok()) {
+    step.why = part.status().message();
+    step.writes = true;  // for all that is known
+    return step;
+  }
+  std::vector<NodeId> all;
+  for (std::int32_t i = 0; i < part->graph.size(); ++i) all.push_back(NodeId{i});
+  step.writes = writes_variables(part->graph, all);
+  if (!step.writes) {  // gradients that are looked at
+    step.loss.reset();
+    step.why.clear();
+  }
+  const auto uses = part->graph.consumers();
+  std::set<Endpoint> sources;
+  for (const NodeId id : all) {
+    if (!step.loss || !brings_batches(part->graph.node(id).op->name)) continue;
+    const auto original = graph.graph().find(part->graph.node(id).name);
+    for (const Graph::Use& use : uses[id.index]) {
+      if (original && use.input >= 0) {
+        sources.insert({*original, part->graph.node(use.node).inputs[use.input].index});
+      }
+    }
+  }
+  for (const Endpoint e : sources) step.sources.push_back(graph.graph().value(e));
+  return step;
+}
+
+Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make(const Graph& graph, const StepValues& values,
+                                                             Endpoint loss, std::span<const Tensor> feeds,
+                                                             const std::shared_ptr<Machine>& machine, bool optimize) {
+  ARGOSY_ASSIGN_OR_RETURN(const std::vector<bool> batch, feeds_of_batch(graph, values.feeds, feeds));
+  StepSignature signature = signature_of(values);
+  for (std::size_t i = 0; i < values.feeds.size(); ++i) {
+    PartialShape::Sizes sizes = PartialShape(feeds[i].shape()).sizes();
+    // What comes without a declared rank may have another first size next time, batch or not.
+    if (batch[i] || (!sizes.empty() && !graph.shape(values.feeds[i].endpoint()).has_rank())) {
+      sizes[0] = PartialShape::kUnknown;
+    }
+    signature.feed_shapes[i] = PartialShape(std::move(sizes));
+  }
   signature.fetches.push_back(loss);
-  ARGOSY_ASSIGN_OR_RETURN(StepGraph step, extract_step(graph.graph(), signature));
+  ARGOSY_ASSIGN_OR_RETURN(StepGraph step, extract_step(graph, signature));
 
   DataParallelOptions options{.loss = step.graph.value(step.fetches.back())};
   step.fetches.pop_back();

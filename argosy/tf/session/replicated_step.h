@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,9 +21,8 @@ namespace argosy::tf {
 class ReplicatedStep {
  public:
   // For feeds of these shapes but for the number of rows of those that bring the batch. To be called where the graph
-  // may grow (Session::grow). NOT_FOUND: the step does not train, there is nothing to replicate. Other errors say why
-  // it cannot be, and what would help.
-  static Result<std::unique_ptr<ReplicatedStep>> make(ImportedGraph& graph, const StepValues& values,
+  // may grow (Session::grow). Errors say why it cannot be replicated, and what would help.
+  static Result<std::unique_ptr<ReplicatedStep>> make(const Graph& graph, const StepValues& values, Endpoint loss,
                                                       std::span<const Tensor> feeds,
                                                       const std::shared_ptr<Machine>& machine, bool optimize);
 
@@ -42,6 +42,15 @@ class ReplicatedStep {
   std::unique_ptr<Session> session_;
   std::unique_ptr<Session::Callable> refresh_, step_;
 };
+
+// What there is to know of a step before it is replicated. To be called where the graph may grow.
+struct TrainingStep {
+  bool writes = false;           // variables
+  std::optional<Endpoint> loss;  // whose gradients it follows; none: it does not train
+  std::vector<Value> sources;    // what it takes from datasets and queues: to be had once, before it is shared
+  std::string why = {};          // not empty: it trains, but cannot be replicated
+};
+TrainingStep look_at(ImportedGraph& graph, const StepValues& values);
 
 // Which feeds bring the batch: those whose first size the graph leaves open (where it leaves all open, those that are
 // fed as many rows as the others). INVALID_ARGUMENT: none does, or not all bring the same number of rows.

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "argosy/base/log.h"
-#include "argosy/strategy/variables.h"
 
 namespace argosy::tf {
 
@@ -34,73 +33,104 @@ std::string key_of(std::span<const Tensor> feeds) {
 
 }  // namespace
 
-StepReplicas::Variant Replication::make(PreparedStep& step, std::span<const Tensor> feeds) {
+void Replication::refuse(const std::string& why) {
+  if (work_ != nullptr) work_->step_not_replicated(why);
+  ARGOSY_LOG(kWarning, "a training step runs on one device: ", why);
+}
+
+Result<std::shared_ptr<StepReplicas>> Replication::look_up(PreparedStep& step) {
+  MutexLock lock(mutex_);
+  if (closed_) return cancelled("the session was closed").with_id("ARG-RUN-002");
+  if (step.replicas != nullptr) return step.replicas;
+  auto known = std::make_shared<StepReplicas>();
+  known->values = step.values();
+  ARGOSY_RETURN_IF_ERROR(session_.grow([&] {
+    known->step = look_at(graph_, known->values);
+    return ok_status();
+  }));
+  if (!known->step.why.empty()) {
+    refuse(known->step.why);
+    known->step.loss.reset();
+  }
+  if (known->step.loss && !known->step.sources.empty()) {
+    ARGOSY_ASSIGN_OR_RETURN(known->bring, session_.prepare(known->values.feeds, known->step.sources));
+    auto& feeds = known->values.feeds;
+    feeds.insert(feeds.end(), known->step.sources.begin(), known->step.sources.end());
+    ARGOSY_ASSIGN_OR_RETURN(known->rest, session_.prepare(feeds, known->values.fetches, known->values.targets));
+  }
+  step.replicas = known;
+  steps_.push_back(known);
+  return known;
+}
+
+Result<StepReplicas::Variant*> Replication::variant(StepReplicas& step, std::span<const Tensor> feeds) {
+  MutexLock lock(mutex_);
+  if (closed_) return cancelled("the session was closed").with_id("ARG-RUN-002");
+  const std::string key = key_of(feeds);
+  auto found = step.by_feeds.find(key);
+  if (found == step.by_feeds.end()) {
+    if (step.by_feeds.size() >= kMaxVariants) return nullptr;
+    found = step.by_feeds.emplace(key, make(step, feeds)).first;
+  }
+  return found->second.step != nullptr ? &found->second : nullptr;
+}
+
+StepReplicas::Variant Replication::make(const StepReplicas& step, std::span<const Tensor> feeds) {
   StepReplicas::Variant variant;
-  Status made = session_.grow([&]() -> Status {
-    ARGOSY_ASSIGN_OR_RETURN(variant.step, ReplicatedStep::make(graph_, step.values(), feeds, machine_, optimize_));
+  const Status made = session_.grow([&]() -> Status {
+    ARGOSY_ASSIGN_OR_RETURN(
+        variant.step, ReplicatedStep::make(graph_.graph(), step.values, *step.step.loss, feeds, machine_, optimize_));
     return ok_status();
   });
   if (made.ok()) {
     variant.summary = variant.step->summary();
     ARGOSY_LOG(kInfo, "replicated: ", variant.summary);
-  } else if (made.code() != Code::kNotFound) {
+  } else {
     const bool helps = !made.next().empty() && !made.next().starts_with("train on one device");
-    const std::string why = str_cat(made.message(), helps ? str_cat(" (try: ", made.next(), ")") : "");
-    if (work_ != nullptr) work_->step_not_replicated(why);
-    ARGOSY_LOG(kWarning, "a training step runs on one device: ", why);
+    refuse(str_cat(made.message(), helps ? str_cat(" (try: ", made.next(), ")") : ""));
   }
   return variant;
 }
 
-Result<Replication::Known> Replication::look_up(PreparedStep& step, std::span<const Tensor> feeds) {
-  MutexLock lock(mutex_);
-  if (closed_) return cancelled("the session was closed").with_id("ARG-RUN-002");
-  if (step.replicas == nullptr) {
-    auto known = std::make_shared<StepReplicas>();
-    ARGOSY_RETURN_IF_ERROR(session_.grow([&] {
-      std::vector<NodeId> run;
-      for (const Value& v : step.values().targets) run.push_back(v.node());
-      for (const Value& v : step.values().fetches) run.push_back(v.node());
-      known->writes = writes_variables(graph_.graph(), run);
-      return ok_status();
-    }));
-    step.replicas = std::move(known);
-    steps_.push_back(step.replicas);
+Result<bool> Replication::run_shared(StepReplicas::Variant& variant, std::span<const Tensor> feeds,
+                                     std::span<Tensor> fetches, const RunOptions& options) {
+  MutexLock lock(running_);
+  const std::int64_t written = written_.load(std::memory_order_acquire);
+  if (variant.fresh != written && !variant.step->refresh({.cancellation = options.cancellation}).ok()) return false;
+  variant.fresh = written;
+  Status status = variant.step->run(feeds, fetches, options);
+  if (!status.ok()) {
+    // What was cut off halfway may have changed some mirrors and not others.
+    written_.fetch_add(1, std::memory_order_release);
+    return status;
   }
-  StepReplicas& replicas = *step.replicas;
-  Known known{.writes = replicas.writes};
-  // What writes nothing does not train.
-  if (!known.writes || feeds.empty()) return known;
-  const std::string key = key_of(feeds);
-  auto found = replicas.by_feeds.find(key);
-  if (found == replicas.by_feeds.end() && replicas.by_feeds.size() < kMaxVariants) {
-    found = replicas.by_feeds.emplace(key, make(step, feeds)).first;
-  }
-  if (found != replicas.by_feeds.end() && found->second.step != nullptr) known.variant = &found->second;
-  return known;
+  if (work_ != nullptr) work_->step_was_replicated(variant.summary);
+  return true;
 }
 
 Status Replication::run(PreparedStep& step, std::span<const Tensor> feeds, std::span<Tensor> fetches,
                         const RunOptions& options) {
-  ARGOSY_ASSIGN_OR_RETURN(const Known known, look_up(step, feeds));
-  if (known.variant != nullptr) {
-    StepReplicas::Variant& variant = *known.variant;
-    MutexLock lock(running_);
-    const std::int64_t written = written_.load(std::memory_order_acquire);
-    Status ready = ok_status();
-    if (variant.fresh != written) ready = variant.step->refresh({.cancellation = options.cancellation});
-    if (ready.ok()) {
-      variant.fresh = written;
-      Status status = variant.step->run(feeds, fetches, options);
-      // What was cut off halfway may have changed some mirrors and not others.
-      if (!status.ok()) written_.fetch_add(1, std::memory_order_release);
-      if (status.ok() && work_ != nullptr) work_->step_was_replicated(variant.summary);
-      return status;
-    }
+  ARGOSY_ASSIGN_OR_RETURN(const auto known, look_up(step));
+  if (!known->step.loss) return run_alone(*known, step.callable(), feeds, fetches, options);
+  std::vector<Tensor> all(feeds.begin(), feeds.end());
+  if (known->bring != nullptr) {
+    all.resize(known->values.feeds.size());
+    ARGOSY_RETURN_IF_ERROR(
+        known->bring->run(feeds, std::span(all).subspan(feeds.size()), {.cancellation = options.cancellation}));
+  }
+  ARGOSY_ASSIGN_OR_RETURN(StepReplicas::Variant* const shared, variant(*known, all));
+  if (shared != nullptr) {
+    ARGOSY_ASSIGN_OR_RETURN(const bool done, run_shared(*shared, all, fetches, options));
+    if (done) return ok_status();
     // A variable without a value: the step itself says so as TensorFlow does.
   }
-  Status status = step.callable().run(feeds, fetches, options);
-  if (known.writes) written_.fetch_add(1, std::memory_order_release);
+  return run_alone(*known, known->rest != nullptr ? *known->rest : step.callable(), all, fetches, options);
+}
+
+Status Replication::run_alone(const StepReplicas& known, Session::Callable& step, std::span<const Tensor> feeds,
+                              std::span<Tensor> fetches, const RunOptions& options) {
+  Status status = step.run(feeds, fetches, options);
+  if (known.step.writes) written_.fetch_add(1, std::memory_order_release);
   return status;
 }
 

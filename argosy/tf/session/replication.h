@@ -25,8 +25,11 @@ struct StepReplicas {
     std::string summary;
     std::int64_t fresh = -1;  // its mirrors hold what had been written by then
   };
-  bool writes = false;                      // variables, when it runs as it is
-  std::map<std::string, Variant> by_feeds;  // by what stays of its feeds' shapes when the batch has other rows
+  TrainingStep step;
+  StepValues values;                         // with its sources among the feeds
+  std::unique_ptr<Session::Callable> bring;  // gives the sources; null: there are none
+  std::unique_ptr<Session::Callable> rest;   // all on one device, sources fed
+  std::map<std::string, Variant> by_feeds;   // by what stays of its feeds' shapes when the batch has other rows
 };
 
 class Replication {
@@ -43,12 +46,16 @@ class Replication {
   Status close();
 
  private:
-  struct Known {
-    bool writes = false;
-    StepReplicas::Variant* variant = nullptr;  // null: as it is
-  };
-  Result<Known> look_up(PreparedStep& step, std::span<const Tensor> feeds);
-  StepReplicas::Variant make(PreparedStep& step, std::span<const Tensor> feeds);
+  Result<std::shared_ptr<StepReplicas>> look_up(PreparedStep& step);
+  // Null: not replicated.
+  Result<StepReplicas::Variant*> variant(StepReplicas& step, std::span<const Tensor> feeds);
+  StepReplicas::Variant make(const StepReplicas& step, std::span<const Tensor> feeds) ARGOSY_REQUIRES(mutex_);
+  void refuse(const std::string& why);
+  Status run_alone(const StepReplicas& known, Session::Callable& step, std::span<const Tensor> feeds,
+                   std::span<Tensor> fetches, const RunOptions& options);
+  // False when the mirrors could not be given their values.
+  Result<bool> run_shared(StepReplicas::Variant& variant, std::span<const Tensor> feeds, std::span<Tensor> fetches,
+                          const RunOptions& options);
 
   Session& session_;
   ImportedGraph& graph_;

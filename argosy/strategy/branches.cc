@@ -1,0 +1,51 @@
+#include "argosy/strategy/branches.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace argosy {
+
+namespace {
+
+// Predicates, and the output of Switches by them that everything here comes through.
+using Ways = std::set<std::pair<Endpoint, int>>;
+
+}  // namespace
+
+std::vector<int> find_branches(const Graph& graph, const std::vector<NodeId>& order) {
+  std::vector<int> branches(graph.size(), 0);
+  std::vector<Ways> known{{}};
+  std::map<Ways, int> numbers{{{}, 0}};
+  const auto ways_to = [&](Endpoint e) {
+    Ways ways = known[branches[e.node.index]];
+    const Node& from = graph.node(e.node);
+    if (from.op->flow == Flow::kSwitch) ways.insert({from.inputs[1], e.index});
+    return ways;
+  };
+  for (const NodeId id : order) {
+    const Node& n = graph.node(id);
+    Ways ways;
+    std::optional<Ways> common;  // of a Merge, which runs whichever input came
+    for (const Endpoint e : n.inputs) {
+      const Ways to = ways_to(e);
+      ways.insert(to.begin(), to.end());
+      Ways both;
+      if (common) {
+        std::set_intersection(common->begin(), common->end(), to.begin(), to.end(), std::inserter(both, both.end()));
+      }
+      common = common ? std::move(both) : to;
+    }
+    if (n.op->flow == Flow::kMerge && common) ways = *std::move(common);
+    for (const NodeId c : n.controls) ways.insert(known[branches[c.index]].begin(), known[branches[c.index]].end());
+    if (ways.empty()) continue;
+    const auto [number, fresh] = numbers.emplace(std::move(ways), static_cast<int>(known.size()));
+    if (fresh) known.push_back(number->first);
+    branches[id.index] = number->second;
+  }
+  return branches;
+}
+
+}  // namespace argosy
