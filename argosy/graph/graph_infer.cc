@@ -60,7 +60,8 @@ Status Graph::infer(NodeId id) {
     const Node& source = nodes_[from.node.index];
     dtypes.push_back(source.output_dtypes[static_cast<std::size_t>(from.index)]);
     shapes.push_back(&source.output_shapes[static_cast<std::size_t>(from.index)]);
-    ints.push_back(known_ints(from));
+    // Functions that tell an op's integers take scalars and vectors for granted.
+    ints.push_back(node.op->known_ints != nullptr && shapes.back()->rank() > 1 ? nullptr : known_ints(from));
     handles.push_back(is_handle(dtypes.back()) ? handle(from) : nullptr);
   }
   const bool gives_handles = std::any_of(node.output_dtypes.begin(), node.output_dtypes.end(), is_handle);

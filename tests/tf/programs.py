@@ -48,6 +48,7 @@ del control, curvature, distributing, models, observing, pipelines, seeds, strat
 NOT_REPLICATED_ALIKE = {
     "shared_state": "sessions do not share variables then",
     "gan": "batch normalisation of the shares, not of the batch",
+    "residual_network": "likewise",
 }
 
 

@@ -21,7 +21,8 @@ Status const_shape(ShapeContext& c) {
 std::optional<PartialInts> const_ints(const ShapeContext& c, int) {
   const Tensor& value = c.attrs().get<Tensor>("value");
   if (value.elements() > 1024) return std::nullopt;
-  const auto numbers = to_int64s(value, "Const");
+  // Paddings are matrices: row after row.
+  const auto numbers = to_int64s(value.shape().rank() > 1 ? value.reshaped({value.elements()}) : value, "Const");
   if (!numbers.ok()) return std::nullopt;
   return PartialInts(numbers->begin(), numbers->end());
 }
