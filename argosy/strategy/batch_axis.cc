@@ -21,7 +21,7 @@ struct Rebuilt {
 };
 
 Result<Rebuilt> rebuild(const Graph& graph, const std::vector<NodeId>& order, const std::vector<char>& is_input,
-                        std::int64_t batch) {
+                        const BatchAxes::Examples& examples, std::int64_t batch) {
   Rebuilt r{Graph(graph.ops()), std::vector<NodeId>(graph.size())};
   for (const auto& [name, function] : graph.functions()) r.graph.add_function(function);
   for (const NodeId id : order) {
@@ -32,13 +32,17 @@ Result<Rebuilt> rebuild(const Graph& graph, const std::vector<NodeId>& order, co
       // A loop's way back is not there yet: its Merge has the shape of what enters.
       if (from.index >= 0) spec.inputs.push_back({from, e.index});
     }
-    if (is_input[id.index]) {
-      std::vector<std::int64_t> sizes =
-          n.output_shapes[0].has_rank() ? n.output_shapes[0].sizes() : PartialShape::Sizes{batch};
-      if (sizes.empty()) return invalid_argument("'", n.name, "' is a scalar: it cannot carry a batch");
-      sizes[0] = batch;
+    const auto example = examples.find(id);
+    if (is_input[id.index] || example != examples.end()) {
+      PartialShape shape = example != examples.end() ? PartialShape(example->second) : n.output_shapes[0];
+      if (is_input[id.index]) {
+        PartialShape::Sizes sizes = shape.has_rank() ? shape.sizes() : PartialShape::Sizes{batch};
+        if (sizes.empty()) return invalid_argument("'", n.name, "' is a scalar: it cannot carry a batch");
+        sizes[0] = batch;
+        shape = PartialShape(std::move(sizes));
+      }
       // A placeholder without a rank may have any number of further axes.
-      if (n.output_shapes[0].has_rank()) spec.attrs.set("shape", PartialShape(std::move(sizes)));
+      if (n.output_shapes[0].has_rank() || example != examples.end()) spec.attrs.set("shape", std::move(shape));
     }
     auto added = r.graph.add_node(std::move(spec));
     if (!added.ok()) return std::move(added).status().with_where(str_cat("node '", n.name, "' (", n.op->name, ")"));
@@ -71,12 +75,12 @@ bool looks_at_shapes(const OpDef& op) {
 
 }  // namespace
 
-Result<BatchAxes> BatchAxes::find(const Graph& graph, const std::vector<NodeId>& inputs) {
+Result<BatchAxes> BatchAxes::find(const Graph& graph, const std::vector<NodeId>& inputs, const Examples& examples) {
   ARGOSY_ASSIGN_OR_RETURN(const auto order, graph.topological_order());
   std::vector<char> is_input(graph.size(), 0);
   for (const NodeId id : inputs) is_input[id.index] = 1;
-  ARGOSY_ASSIGN_OR_RETURN(const Rebuilt small, rebuild(graph, order, is_input, kSmallBatch));
-  ARGOSY_ASSIGN_OR_RETURN(const Rebuilt large, rebuild(graph, order, is_input, kLargeBatch));
+  ARGOSY_ASSIGN_OR_RETURN(const Rebuilt small, rebuild(graph, order, is_input, examples, kSmallBatch));
+  ARGOSY_ASSIGN_OR_RETURN(const Rebuilt large, rebuild(graph, order, is_input, examples, kLargeBatch));
 
   BatchAxes axes;
   axes.depends_ = is_input;

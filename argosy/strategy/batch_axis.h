@@ -5,6 +5,7 @@
 // Immutable; thread-safe.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -19,8 +20,12 @@ class BatchAxes {
   static constexpr int kUnknown = -2;  // the shape functions cannot tell
   static constexpr int kSeveral = -3;  // more than one axis is: samples beside samples
 
-  // `inputs`: nodes whose output 0 has the batch as axis 0 (placeholders). The graph is borrowed for the call.
-  static Result<BatchAxes> find(const Graph& graph, const std::vector<NodeId>& inputs);
+  // Shapes that nodes which are fed may have, all together, where the graph leaves sizes open.
+  using Examples = std::map<NodeId, Shape>;
+
+  // `inputs`: nodes whose output 0 has the batch as axis 0 (placeholders). The graph is borrowed for the call. Sizes
+  // that neither the graph nor an example tells cannot be told to follow the batch or not: kUnknown.
+  static Result<BatchAxes> find(const Graph& graph, const std::vector<NodeId>& inputs, const Examples& examples = {});
 
   // Computed from a batch input (shapes count): differs from shard to shard.
   bool depends(NodeId id) const { return depends_[id.index]; }

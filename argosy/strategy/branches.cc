@@ -15,8 +15,9 @@ using Ways = std::set<std::pair<Endpoint, int>>;
 
 }  // namespace
 
-std::vector<int> find_branches(const Graph& graph, const std::vector<NodeId>& order) {
-  std::vector<int> branches(graph.size(), 0);
+Branches find_branches(const Graph& graph, const std::vector<NodeId>& order) {
+  Branches found{.of = std::vector<int>(graph.size(), 0), .predicates = {}};
+  std::vector<int>& branches = found.of;
   std::vector<Ways> known{{}};
   std::map<Ways, int> numbers{{{}, 0}};
   const auto ways_to = [&](Endpoint e) {
@@ -45,7 +46,11 @@ std::vector<int> find_branches(const Graph& graph, const std::vector<NodeId>& or
     if (fresh) known.push_back(number->first);
     branches[id.index] = number->second;
   }
-  return branches;
+  for (const Ways& ways : known) {
+    std::vector<Endpoint>& predicates = found.predicates.emplace_back();
+    for (const auto& [predicate, output] : ways) predicates.push_back(predicate);
+  }
+  return found;
 }
 
 }  // namespace argosy

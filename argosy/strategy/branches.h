@@ -7,7 +7,11 @@
 
 namespace argosy {
 
-// By node: equal numbers run, or do not, together; 0: in every step. `order` is a topological one.
-std::vector<int> find_branches(const Graph& graph, const std::vector<NodeId>& order);
+struct Branches {
+  std::vector<int> of;                            // by node: equal numbers run, or do not, together; 0: in every step
+  std::vector<std::vector<Endpoint>> predicates;  // by number: what decides
+};
+// `order` is a topological one.
+Branches find_branches(const Graph& graph, const std::vector<NodeId>& order);
 
 }  // namespace argosy

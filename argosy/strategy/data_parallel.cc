@@ -104,6 +104,7 @@ Result<DataParallel> DataParallel::make(const Graph& graph, const DataParallelOp
   if (options.loss.valid()) request.loss = options.loss.endpoint();
   for (const Value& v : options.train) request.train.push_back(v.node());
   for (const Value& v : options.batch_inputs) request.inputs.push_back(v.node());
+  for (const auto& [value, shape] : options.examples) request.examples.emplace(value.node(), shape);
   impl->loss = request.loss;
   impl->asked = request.combine;
   ARGOSY_ASSIGN_OR_RETURN(impl->plan, plan_updates(impl->base, request));

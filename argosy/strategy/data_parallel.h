@@ -22,6 +22,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "argosy/graph/graph.h"
@@ -30,13 +31,14 @@
 namespace argosy {
 
 struct DataParallelOptions {
-  std::vector<std::string> devices;          // "/device:GPU:0", …: one mirror each; at least one
-  std::vector<double> weights = {};          // relative speed of each; empty: equal
-  Value loss = {};                           // invalid: nothing is trained (evaluation)
-  std::vector<Value> train = {};             // what a step runs; all its updates are found from here
-  std::vector<Value> batch_inputs = {};      // empty: placeholders of unknown first size
-  std::optional<Combine> combine = {};       // kSum or kMean: instead of what the loss says
-  int shards = 0;                            // logical shards, at least one a device; 0: one a device
+  std::vector<std::string> devices;                    // "/device:GPU:0", …: one mirror each; at least one
+  std::vector<double> weights = {};                    // relative speed of each; empty: equal
+  Value loss = {};                                     // invalid: nothing is trained (evaluation)
+  std::vector<Value> train = {};                       // what a step runs; all its updates are found from here
+  std::vector<Value> batch_inputs = {};                // empty: placeholders of unknown first size
+  std::vector<std::pair<Value, Shape>> examples = {};  // shapes that may be fed, where the graph leaves sizes open
+  std::optional<Combine> combine = {};                 // kSum or kMean: instead of what the loss says
+  int shards = 0;                                      // logical shards, at least one a device; 0: one a device
   std::size_t first_bucket_bytes = 1 << 18;  // gradients travel in buckets, the first small so that it starts early
   std::size_t bucket_bytes = 4 << 20;
 };

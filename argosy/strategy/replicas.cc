@@ -126,6 +126,10 @@ class Replicator {
     if (shared != nullptr && !shared->empty()) {
       spec.attrs.set("shared_name", str_cat(*shared, "/replica_", replica));
     }
+    // Every copy of a loop goes round by itself.
+    if (const auto* frame = n.attrs.find_as<std::string>("frame_name"); frame != nullptr) {
+      spec.attrs.set("frame_name", str_cat(*frame, "/replica_", replica));
+    }
     ARGOSY_ASSIGN_OR_RETURN(const NodeId made, graph_.add_node(std::move(spec)));
     settle(made, shard, device);
     return made;

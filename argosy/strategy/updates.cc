@@ -20,17 +20,17 @@ class Planner {
 
   Result<UpdatePlan> run() {
     ARGOSY_RETURN_IF_ERROR(find_inputs());
-    ARGOSY_ASSIGN_OR_RETURN(plan_.axes, BatchAxes::find(graph_, plan_.inputs));
+    ARGOSY_ASSIGN_OR_RETURN(plan_.axes, BatchAxes::find(graph_, plan_.inputs, request_.examples));
     ARGOSY_RETURN_IF_ERROR(check_examples());
     if (request_.loss) ARGOSY_RETURN_IF_ERROR(classify_loss());
     ARGOSY_RETURN_IF_ERROR(find_cuts());
     if (!whole_.empty()) {
-      ARGOSY_ASSIGN_OR_RETURN(plan_.axes, BatchAxes::find(graph_, plan_.inputs));
+      ARGOSY_ASSIGN_OR_RETURN(plan_.axes, BatchAxes::find(graph_, plan_.inputs, request_.examples));
     }
     ARGOSY_ASSIGN_OR_RETURN(order_, graph_.topological_order());
     find_levels();
     ARGOSY_RETURN_IF_ERROR(check_state());
-    sort_cuts();
+    ARGOSY_RETURN_IF_ERROR(sort_cuts());
     return std::move(plan_);
   }
 
@@ -72,7 +72,7 @@ class Planner {
     for (const NodeId seed : seeds_) ARGOSY_RETURN_IF_ERROR(scale_loss_seed(graph_, seed, plan_.inputs[0]));
     gradients_ = Combine::kSum;
     seed_scaled_ = true;
-    ARGOSY_ASSIGN_OR_RETURN(plan_.axes, BatchAxes::find(graph_, plan_.inputs));
+    ARGOSY_ASSIGN_OR_RETURN(plan_.axes, BatchAxes::find(graph_, plan_.inputs, request_.examples));
     return ok_status();
   }
 
@@ -302,7 +302,7 @@ class Planner {
     return !n.inputs.empty() && is_handle(graph_, n.inputs[0]) && variable_behind(graph_, n.inputs[0]).has_value();
   }
 
-  void sort_cuts() {
+  Status sort_cuts() {
     std::vector<int> depth(graph_.size(), 0), position(graph_.size(), 0);
     for (std::size_t at = 0; at < order_.size(); ++at) {
       const Node& n = graph_.node(order_[at]);
@@ -311,14 +311,21 @@ class Planner {
       for (const Endpoint e : n.inputs) deepest = std::max(deepest, depth[e.node.index] + (is_cut(e) ? 1 : 0));
       for (const NodeId c : n.controls) deepest = std::max(deepest, depth[c.index]);
     }
-    const std::vector<int> branches = find_branches(graph_, order_);
+    const Branches branches = find_branches(graph_, order_);
     for (Cut& c : plan_.cuts) {
       c.depth = depth[c.value.node.index];
-      c.branch = branches[c.value.node.index];
+      c.branch = branches.of[c.value.node.index];
+      for (const Endpoint e : branches.predicates[c.branch]) {
+        // A shard that goes the other way would bring nothing, and the rest wait for it.
+        if (plan_.levels[e.node.index] == Level::kShard && !is_cut(e)) {
+          return cannot_combine(graph_.node(c.value.node), "which branch runs depends on the batch");
+        }
+      }
     }
     std::stable_sort(plan_.cuts.begin(), plan_.cuts.end(), [&](const Cut& a, const Cut& b) {
       return position[a.value.node.index] < position[b.value.node.index];
     });
+    return ok_status();
   }
 
   Graph& graph_;

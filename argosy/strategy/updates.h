@@ -38,6 +38,7 @@ struct UpdateRequest {
   std::vector<NodeId> train;
   std::vector<NodeId> inputs;
   std::optional<Combine> combine;
+  BatchAxes::Examples examples = {};
 };
 
 // REQUIRES: the graph has no error. Changes of the graph, all of them behind its nodes: where the loss is a mean and

@@ -111,13 +111,9 @@ Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make(const Graph& graph,
                                                              const std::shared_ptr<Machine>& machine, bool optimize) {
   ARGOSY_ASSIGN_OR_RETURN(const std::vector<bool> batch, feeds_of_batch(graph, values.feeds, feeds));
   StepSignature signature = signature_of(values);
-  for (std::size_t i = 0; i < values.feeds.size(); ++i) {
-    PartialShape::Sizes sizes = PartialShape(feeds[i].shape()).sizes();
-    // What comes without a declared rank may have another first size next time, batch or not.
-    if (batch[i] || (!sizes.empty() && !graph.shape(values.feeds[i].endpoint()).has_rank())) {
-      sizes[0] = PartialShape::kUnknown;
-    }
-    signature.feed_shapes[i] = PartialShape(std::move(sizes));
+  // Any sizes: a step is compiled for those of the feeds when they come.
+  for (std::size_t i = 0; i < feeds.size(); ++i) {
+    signature.feed_shapes[i] = PartialShape::unknown_of_rank(feeds[i].shape().rank());
   }
   signature.fetches.push_back(loss);
   ARGOSY_ASSIGN_OR_RETURN(StepGraph step, extract_step(graph, signature));
@@ -130,7 +126,9 @@ Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make(const Graph& graph,
     options.weights.push_back(spec.speed);
   }
   for (std::size_t i = 0; i < batch.size(); ++i) {
-    if (batch[i]) options.batch_inputs.push_back(Value(&step.graph, step.feeds[i], 0));
+    const Value feed(&step.graph, step.feeds[i], 0);
+    options.examples.emplace_back(feed, feeds[i].shape());
+    if (batch[i]) options.batch_inputs.push_back(feed);
   }
   for (const NodeId id : step.targets) options.train.push_back(Value(&step.graph, id, Value::kControl));
   for (const Endpoint e : step.fetches) options.train.push_back(Value(&step.graph, e.node, Value::kControl));

@@ -8,25 +8,18 @@ namespace argosy::tf {
 
 namespace {
 
-// Feed shapes of one step that are replicated each for itself; beyond, the step runs as it is.
+// Kinds of feeds of one step that are replicated each for itself; beyond, the step runs as it is.
 constexpr std::size_t kMaxVariants = 16;
 
-// All but the number of rows, of which only counts which feeds have the same.
+// Ranks, and which feeds have equally many rows: others may be the batch then.
 std::string key_of(std::span<const Tensor> feeds) {
   std::string key;
   std::vector<std::int64_t> rows;
   for (const Tensor& t : feeds) {
-    key += '[';
-    for (int i = 0; i < t.shape().rank(); ++i) {
-      std::int64_t size = t.shape()[i];
-      if (i == 0) {
-        const auto same = std::find(rows.begin(), rows.end(), size) - rows.begin();
-        if (same == std::ssize(rows)) rows.push_back(size);
-        size = same;
-      }
-      key += str_cat(size, ",");
-    }
-    key += ']';
+    const std::int64_t own = t.shape().rank() > 0 ? t.shape()[0] : -1;
+    const auto same = std::find(rows.begin(), rows.end(), own) - rows.begin();
+    if (same == std::ssize(rows)) rows.push_back(own);
+    key += str_cat(t.shape().rank(), ":", same, " ");
   }
   return key;
 }
@@ -86,8 +79,10 @@ StepReplicas::Variant Replication::make(const StepReplicas& step, std::span<cons
     variant.summary = variant.step->summary();
     ARGOSY_LOG(kInfo, "replicated: ", variant.summary);
   } else {
-    const bool helps = !made.next().empty() && !made.next().starts_with("train on one device");
-    refuse(str_cat(made.message(), helps ? str_cat(" (try: ", made.next(), ")") : ""));
+    // It runs on one device anyway, and there is no flag to type here.
+    const std::string& next = made.next();
+    const bool helps = !next.empty() && !next.starts_with("train on one device") && !next.starts_with("--");
+    refuse(str_cat(made.message(), helps ? str_cat(" (try: ", next, ")") : ""));
   }
   return variant;
 }

@@ -21,7 +21,7 @@ namespace argosy::tf {
 // What is known of one step.
 struct StepReplicas {
   struct Variant {
-    std::unique_ptr<ReplicatedStep> step;  // null: not replicated with feeds of these shapes
+    std::unique_ptr<ReplicatedStep> step;  // null: not replicated with feeds of this kind
     std::string summary;
     std::int64_t fresh = -1;  // its mirrors hold what had been written by then
   };
@@ -29,7 +29,7 @@ struct StepReplicas {
   StepValues values;                         // with its sources among the feeds
   std::unique_ptr<Session::Callable> bring;  // gives the sources; null: there are none
   std::unique_ptr<Session::Callable> rest;   // all on one device, sources fed
-  std::map<std::string, Variant> by_feeds;   // by what stays of its feeds' shapes when the batch has other rows
+  std::map<std::string, Variant> by_feeds;   // by the kind of its feeds: ranks, equal rows
 };
 
 class Replication {

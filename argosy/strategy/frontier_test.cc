@@ -1,0 +1,143 @@
+// Where shards' values are combined, on small graphs.
+#include "argosy/strategy/frontier.h"
+
+#include <gtest/gtest.h>
+
+#include "argosy/graph/gradients.h"
+#include "argosy/ops/constant/constant.h"
+#include "argosy/ops/control_flow/control_flow.h"
+#include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/matmul/matmul.h"
+#include "argosy/ops/reduction/reduction.h"
+#include "argosy/ops/shape/shape.h"
+#include "argosy/ops/state/state.h"
+#include "argosy/strategy/branches.h"
+#include "argosy/strategy/loss_seed.h"
+
+namespace argosy {
+namespace {
+
+struct FrontierTest : testing::Test {
+  Graph g;
+  Value x = placeholder(g, DType::kFloat32, {-1, 4}, "x");
+  Value words = placeholder(g, DType::kInt32, {-1}, "words");
+  Value training = placeholder(g, DType::kBool, {}, "training");
+
+  Frontier of(Value v, const FrontierOptions& options = {}) {
+    EXPECT_TRUE(v.valid()) << g.status().to_string();
+    const auto axes = BatchAxes::find(g, {x.node(), words.node()});
+    EXPECT_TRUE(axes.ok()) << axes.status().to_string();
+    return find_frontier(g, *axes, v.endpoint(), options);
+  }
+  static std::vector<Endpoint> ends(std::initializer_list<Value> values) {
+    std::vector<Endpoint> all;
+    for (const Value& v : values) all.push_back(v.endpoint());
+    return all;
+  }
+};
+
+TEST_F(FrontierTest, RowsAreFoundBeforeEqualIndicesAreAddedUp) {
+  EXPECT_EQ(of(x).rows, ends({x}));
+  const Value unique = g.add("Unique", {words});
+  const Value sum = g.add("UnsortedSegmentSum", {x, unique.output(1), size(unique)});
+  const Frontier summed = of(sum);
+  EXPECT_EQ(summed.rows, ends({x, words}));
+  EXPECT_TRUE(summed.sums.empty());
+  EXPECT_EQ(summed.between.back(), sum.node());
+  EXPECT_EQ(of(unique).rows, ends({words}));
+  EXPECT_EQ(of(unique.output(1)).rows, ends({words}));
+}
+
+TEST_F(FrontierTest, ClippedRowsAreThoseBeforeTheirNorm) {
+  const Value halved = x * 0.5f;
+  const Value norm = l2_loss(x);
+  const Value clipped = -(halved / sqrt(norm));
+  const Frontier found = of(clipped);
+  EXPECT_EQ(found.rows, ends({halved}));
+  EXPECT_EQ(found.sums, ends({norm}));
+  // Scaled by something else they are rows like any others.
+  const Value scaled = x * reduce_sum(cast(words, DType::kFloat32));
+  EXPECT_EQ(of(scaled).rows, ends({scaled}));
+}
+
+TEST_F(FrontierTest, AddedRowsAreNotTheExamples) {
+  const Value more = concat({words, constant(g, Tensor::vector<std::int32_t>({1, 2}))}, 0);
+  EXPECT_EQ(of(more).rows, ends({words}));
+  EXPECT_EQ(of(more).between, std::vector<NodeId>{more.node()});
+}
+
+TEST_F(FrontierTest, UpdatesGiveWhatAllHave) {
+  const VariableNode v = variable(g, Tensor::zeros(DType::kFloat32, {9, 4}), "v");
+  const Value slot = g.add("ScatterAdd", {v.ref, words, x});
+  const Frontier found = of(g.add("Identity", {slot}) * 2.0f);
+  EXPECT_TRUE(found.rows.empty());
+  EXPECT_TRUE(found.sums.empty());
+  EXPECT_EQ(found.why, "");
+}
+
+TEST_F(FrontierTest, BranchesAreSeenThrough) {
+  const Value sum = reduce_sum(x, 0);
+  const auto [off, on] = switch_value(sum, training);
+  const Value zeros = zeros_like(off);
+  const Value one = constant(g, Tensor::zeros(DType::kFloat32, {4})), ones = ones_like(one);
+  const Value with_zeros = merge({zeros, on}), with_ones = merge({switch_value(ones, training).first, on});
+  EXPECT_EQ(of(with_zeros).sums, ends({with_zeros}));
+  EXPECT_EQ(of(with_ones).sums, std::vector<Endpoint>());
+  EXPECT_NE(of(with_ones).why, "") << "a sum now and then";
+  const Value mean = switch_value(reduce_mean(x, 0), training).second;
+  const Value averaged = merge({switch_value(ones, training).first, mean});
+  EXPECT_EQ(of(averaged, {.averaged = true}).sums, ends({averaged}));
+  // An average of sums would be wrong.
+  EXPECT_NE(of(with_ones, {.averaged = true}).why, "");
+
+  const auto order = g.topological_order();
+  ASSERT_TRUE(order.ok());
+  const Branches branches = find_branches(g, *order);
+  EXPECT_EQ(branches.of[sum.node().index], 0);
+  EXPECT_EQ(branches.of[with_zeros.node().index], 0);
+  EXPECT_NE(branches.of[zeros.node().index], 0);
+  const Value on_too = on + 1.0f, off_too = off + 1.0f;
+  const Branches more = find_branches(g, *g.topological_order());
+  EXPECT_EQ(more.of[off_too.node().index], more.of[zeros.node().index]);
+  EXPECT_NE(more.of[off_too.node().index], more.of[on_too.node().index]);
+  EXPECT_EQ(more.predicates[more.of[on_too.node().index]], ends({training}));
+}
+
+TEST_F(FrontierTest, LoopsAndStateAreNot) {
+  const Value random = g.add("RandomUniform", {shape(reduce_sum(x, 0) * 0.0f)}, {{"dtype", DType::kFloat32}});
+  const Value looped = g.add("Enter", {sqrt(reduce_sum(x))}, {{"frame_name", "loop"}});
+  EXPECT_NE(of(looped).why.find("control flow"), std::string::npos) << of(looped).why;
+  EXPECT_EQ(of(random).why, "") << "only its shape depends on the batch, and that is the same";
+}
+
+TEST(LossSeed, IsOfWhatItLooksAtOrOfWhatTakesIt) {
+  const auto find_in = [](Graph& g) { return [&g](std::string_view name) { return g.find(name); }; };
+  Graph ours;
+  const VariableNode w = variable(ours, Tensor::zeros(DType::kFloat32, {3}), "w");
+  const Value x = placeholder(ours, DType::kFloat32, {-1, 3});
+  const Value loss = reduce_mean(x * w.read), other = reduce_sum(x * w.read);
+  const Value slope = gradients(ours, {loss}, {w.ref})[0];
+  EXPECT_EQ(*find_loss(ours, {slope.node()}, find_in(ours)), loss.endpoint());
+  EXPECT_EQ(find_loss(ours, {loss.node()}, find_in(ours)).status().code(), Code::kNotFound);
+  const Value both = slope + gradients(ours, {other}, {w.ref})[0];
+  EXPECT_EQ(find_loss(ours, {both.node()}, find_in(ours)).status().id(), "ARG-DP-009");
+
+  // As tf.gradients names things; "my_grad/loss" has the mark in its own name.
+  Graph theirs;
+  const Value y = placeholder(theirs, DType::kFloat32, {-1}, "y");
+  Value mean;
+  {
+    const auto scope = theirs.name_scope("my_grad");
+    mean = theirs.add("Mean", {y, constant(theirs, std::int32_t{0})}, {}, "loss");
+  }
+  const auto scope = theirs.name_scope("train");
+  const Value seed = theirs.add("Fill", {constant(theirs, Tensor::zeros(DType::kInt32, {0})), constant(theirs, 1.0f)},
+                                {}, "gradients/grad_ys_0");
+  const Value grad = theirs.add("Neg", {seed}, {}, "gradients/my_grad/loss_grad/Reshape");
+  ASSERT_TRUE(theirs.status().ok()) << theirs.status().to_string();
+  EXPECT_EQ(*find_loss(theirs, {grad.node()}, find_in(theirs)), mean.endpoint());
+  EXPECT_EQ(loss_seeds(theirs, mean.endpoint()), std::vector<NodeId>{seed.node()});
+}
+
+}  // namespace
+}  // namespace argosy
