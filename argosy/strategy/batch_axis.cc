@@ -92,8 +92,10 @@ Result<BatchAxes> BatchAxes::find(const Graph& graph, const std::vector<NodeId>&
       const Endpoint a{small.of[id.index], i}, b{large.of[id.index], i};
       const PartialShape &less = small.graph.shape(a), &more = large.graph.shape(b);
       const int axis = axis_between(less, more);
-      axes.outputs_[id.index][i] = {axis, per_example(less, more, axis),
-                                    follows(small.graph.known_ints(a), large.graph.known_ints(b))};
+      axes.outputs_[id.index][i] = {.axis = axis,
+                                    .rows = per_example(less, more, axis),
+                                    .lengths = axis >= 0 ? std::pair(less[axis], more[axis]) : std::pair(0l, 0l),
+                                    .ints = follows(small.graph.known_ints(a), large.graph.known_ints(b))};
     }
   }
   for (bool again = true; again;) {  // a second time only where a loop's way back brings the batch in
@@ -150,6 +152,10 @@ int BatchAxes::axis(Endpoint e) const {
 
 std::int64_t BatchAxes::rows_per_example(Endpoint e) const {
   return axis(e) >= 0 ? outputs_[e.node.index][e.index].rows : 0;
+}
+
+std::pair<std::int64_t, std::int64_t> BatchAxes::lengths(Endpoint e) const {
+  return axis(e) >= 0 ? outputs_[e.node.index][e.index].lengths : std::pair<std::int64_t, std::int64_t>(0, 0);
 }
 
 bool BatchAxes::counts_samples(Endpoint e) const {

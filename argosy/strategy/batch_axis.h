@@ -7,6 +7,7 @@
 
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "argosy/graph/graph.h"
@@ -32,9 +33,12 @@ class BatchAxes {
   int axis(Endpoint e) const;
   // How many of that axis's elements every example has; 0 where it cannot be told, or is not the only one that follows.
   std::int64_t rows_per_example(Endpoint e) const;
-  // Every example has as many rows of that axis, computed from it and from what is the same for all, as far as shapes
-  // tell: nothing on the way chose rows or changed their number, as Unique and Where do, or added others.
-  bool keeps_rows(Endpoint e) const { return rows_per_example(e) > 0 && by_rows_[e.node.index] != 0; }
+  // Every example has as many rows of that axis, computed from it and from what is the same for all.
+  bool keeps_rows(Endpoint e) const { return rows_per_example(e) > 0 && by_rows(e.node); }
+  // Nothing on the way chose rows or gave them numbers of its own, as Unique and Where do, as far as shapes tell.
+  bool by_rows(NodeId id) const { return by_rows_[id.index] != 0; }
+  // How long that axis is with one batch and with another: equal for values whose rows belong together.
+  std::pair<std::int64_t, std::int64_t> lengths(Endpoint e) const;
   // An integer (or integers) known to grow in proportion to the batch: a number of samples.
   bool counts_samples(Endpoint e) const;
 
@@ -43,6 +47,7 @@ class BatchAxes {
   struct PerOutput {
     int axis = kNone;
     std::int64_t rows = 0;  // per example
+    std::pair<std::int64_t, std::int64_t> lengths = {};
     Ints ints = Ints::kUnknown;
   };
   static Ints follows(const PartialInts* small, const PartialInts* large);

@@ -29,13 +29,18 @@ class Finder {
 
   void visit(Endpoint e) {
     if (!depends(e) || !seen_.insert(e).second) return;
-    if (axes_.keeps_rows(e) && !scaled_by_all(e)) {
+    if (are_rows(e) && !scaled_by_all(e)) {
       found_.rows.push_back(e);
     } else if (axes_.axis(e) == BatchAxes::kNone && is_sum(e)) {
       found_.sums.push_back(e);
     } else {
       go_below(e.node);
     }
+  }
+
+  bool are_rows(Endpoint e) const {
+    if (!options_.in_pairs) return axes_.keeps_rows(e);
+    return axes_.axis(e) == 0 && (is_floating(graph_.dtype(e)) || axes_.by_rows(e.node));
   }
 
   void go_below(NodeId id) {

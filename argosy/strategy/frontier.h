@@ -22,7 +22,10 @@ struct Frontier {
 
 struct FrontierOptions {
   bool sums_only = false;  // terms that do not depend on the batch may not be part of what is summed
-  bool averaged = false;   // what counts as a sum will be averaged: it may also be, now and then, what all shards have
+  // Rows need not be the examples', as long as they are gradients or were not numbered anew: the rows that shards have
+  // of a sparse gradient add up to that of the batch, together with their indices.
+  bool in_pairs = false;
+  bool averaged = false;  // what counts as a sum will be averaged: it may also be, now and then, what all shards have
 };
 // Of gradients on their way to an update: the gradients where they are still sums; the norm in clip-by-norm leads back
 // to the gradients it is made of; gradients of gathered rows and their indices are rows, found before equal indices are

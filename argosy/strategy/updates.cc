@@ -122,13 +122,15 @@ class Planner {
       const Node& n = graph_.node(id);
       if (!writes_variable(graph_, n)) continue;
       const auto variable = variable_behind(graph_, n.inputs[0]);
+      std::vector<Taken> inputs;
       for (std::size_t k = 0; k < n.inputs.size(); ++k) {
         const Endpoint e = n.inputs[k];
         if (is_handle(graph_, e) || !plan_.axes.depends(e.node)) continue;
         const bool trains = gradient.empty() ? variable && behind_loss[variable->index] : gradient[e.node.index] != 0;
-        ARGOSY_ASSIGN_OR_RETURN(Frontier frontier, frontier_of(n, e, trains));
-        taken.push_back({id, static_cast<int>(k), e, trains, std::move(frontier)});
+        inputs.push_back({.update = id, .input = static_cast<int>(k), .value = e, .trains = trains});
       }
+      ARGOSY_RETURN_IF_ERROR(find_frontiers(n, inputs));
+      std::move(inputs.begin(), inputs.end(), std::back_inserter(taken));
     }
     find_shared(taken);
     for (const Taken& t : taken) {
@@ -142,17 +144,42 @@ class Planner {
     return ok_status();
   }
 
-  Result<Frontier> frontier_of(const Node& n, Endpoint e, bool trains) const {
-    const bool sums_only = trains ? gradients_ == Combine::kSum && !seed_scaled_
-                                  : combination_of(graph_, plan_.axes, e).how == Combine::kSum;
+  // Of what an update takes: in rows of examples, else in pairs of gradients and their indices.
+  Status find_frontiers(const Node& n, std::vector<Taken>& inputs) const {
+    for (Taken& t : inputs) t.frontier = frontier_of(t, false);
+    const auto fails = [](const Taken& t) { return !t.frontier.why.empty(); };
+    const auto failed = std::find_if(inputs.begin(), inputs.end(), fails);
+    if (failed == inputs.end()) return ok_status();
+    std::string why = failed->frontier.why;
+    for (Taken& t : inputs) t.frontier = frontier_of(t, true);
+    if (std::none_of(inputs.begin(), inputs.end(), fails) && belong_together(inputs)) return ok_status();
+    return cannot_combine(n, why);
+  }
+
+  Frontier frontier_of(const Taken& t, bool in_pairs) const {
+    const bool sums_only = t.trains ? gradients_ == Combine::kSum && !seed_scaled_
+                                    : combination_of(graph_, plan_.axes, t.value).how == Combine::kSum;
     Frontier frontier =
-        find_frontier(graph_, plan_.axes, e, {.sums_only = sums_only, .averaged = !trains && !sums_only});
-    if (!frontier.why.empty()) return cannot_combine(n, frontier.why);
+        find_frontier(graph_, plan_.axes, t.value,
+                      {.sums_only = sums_only, .in_pairs = in_pairs, .averaged = !t.trains && !sums_only});
     // Gradients of a mean that no seed weighs: which of the rows are gradients cannot be told.
-    if (!frontier.rows.empty() && trains && gradients_ == Combine::kMean) {
-      return cannot_combine(n, "where the gradients of the loss start cannot be told");
+    if (frontier.why.empty() && !frontier.rows.empty() && t.trains && gradients_ == Combine::kMean) {
+      frontier.why = "where the gradients of the loss start cannot be told";
     }
     return frontier;
+  }
+
+  // Gradients and indices, row by row.
+  bool belong_together(const std::vector<Taken>& inputs) const {
+    std::set<std::pair<std::int64_t, std::int64_t>> lengths;
+    bool gradients = false, indices = false;
+    for (const Taken& t : inputs) {
+      for (const Endpoint rows : t.frontier.rows) {
+        lengths.insert(plan_.axes.lengths(rows));
+        (is_floating(graph_.dtype(rows)) ? gradients : indices) = true;
+      }
+    }
+    return lengths.size() == 1 && gradients && indices;
   }
 
   // Where updates alone use the sums, and what they are made into on the way, whoever asks for them gets the whole
