@@ -31,7 +31,10 @@ constexpr std::size_t kMaxShapeVariants = 16;
 
 class Session::Impl {
  public:
-  Impl(const Graph& graph, SessionOptions options) : graph_(graph), options_(std::move(options)) {
+  Impl(const Graph& graph, SessionOptions options)
+      : graph_(graph),
+        options_(std::move(options)),
+        own_(options_.beside != nullptr ? options_.beside->impl_->own_ : std::make_shared<ResourceManager>()) {
     if (options_.machine) {
       machine_ = options_.machine;
     } else if (auto made = Machine::make(requested()); made.ok()) {
@@ -268,7 +271,7 @@ class Session::Impl {
     for (RunContext* context : running_) context->cancellation().cancel(closed_error());
     while (!running_.empty()) idle_.wait(mutex_);
     steps_.clear();
-    own_->clear();
+    if (options_.beside == nullptr) own_->clear();
     for (int d = 0; machine_ && d < machine_->size(); ++d) machine_->arenas(d).trim();
     return ok_status();
   }
@@ -296,8 +299,8 @@ class Session::Impl {
   const SessionOptions options_;
   Status status_;
   std::shared_ptr<Machine> machine_;
-  // Queues without a shared name and the like, whichever device they are on.
-  const std::shared_ptr<ResourceManager> own_ = std::make_shared<ResourceManager>();
+  // Queues without a shared name, streams of random numbers and the like, whichever device they are on.
+  const std::shared_ptr<ResourceManager> own_;
   std::shared_ptr<TraceWriter> trace_;
   Deadlines deadlines_;
   std::atomic<std::int64_t> next_step_{1};

@@ -27,13 +27,16 @@ struct SessionOptions {
   DeviceRequest devices = {};                  // device map, caps, threads, emulation: of this session alone
   std::shared_ptr<Machine> machine = nullptr;  // instead of `devices`: share another session's devices and variables
   const KernelRegistry* kernels =
-      nullptr;                        // instead of cpu_kernels(): a copy with a program's own added; must outlive it
-  bool allow_soft_placement = true;   // an op its device cannot run moves to the CPU, with a reason
-  bool log_device_placement = false;  // a summary on stderr when a step is compiled
-  bool optimize = true;               // folding, merging, fusion
-  std::string without_passes = "";    // some of them left out (passes/optimize.h); "" = $ARGOSY_WITHOUT_PASSES
-  bool fetch_handles = false;         // a fetched variable handle stays one; else it is the variable's value
-  bool reproducible = false;          // fixed reduction orders, also across device counts
+      nullptr;  // instead of cpu_kernels(): a copy with a program's own added; must outlive it
+  // Instead of its own: what ops keep between runs (where random numbers go on, queues without a name) is that
+  // session's, which outlives this one.
+  const class Session* beside = nullptr;
+  bool allow_soft_placement = true;            // an op its device cannot run moves to the CPU, with a reason
+  bool log_device_placement = false;           // a summary on stderr when a step is compiled
+  bool optimize = true;                        // folding, merging, fusion
+  std::string without_passes = "";             // some of them left out (passes/optimize.h); "" = $ARGOSY_WITHOUT_PASSES
+  bool fetch_handles = false;                  // a fetched variable handle stays one; else it is the variable's value
+  bool reproducible = false;                   // fixed reduction orders, also across device counts
   std::optional<std::string> trace_path = {};  // Chrome trace of every step; unset: $ARGOSY_TRACE; "": none. Sessions
                                                // of one machine share a file
 };

@@ -225,5 +225,31 @@ TEST(Session, LoopsUntilTheConditionFails) {
   }
 }
 
+// As TensorFlow's: a session keeps where random numbers go on, whatever is run and in whatever shapes.
+TEST(Session, RandomNumbersGoOn) {
+  Graph g;
+  const Value rows = placeholder(g, DType::kInt32, {1}, "rows");
+  const Value numbers =
+      g.add("RandomUniform", {rows}, {{"dtype", DType::kFloat32}, {"seed", 3}, {"seed2", 4}}, "numbers");
+  const Value twice = numbers * 2.0f;
+  ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+  const auto draw = [&](Session& session, std::int32_t n, const Value& what) {
+    auto drawn = session.run({{rows, Tensor::vector<std::int32_t>({n})}}, {what});
+    EXPECT_TRUE(drawn.ok()) << drawn.status().to_string();
+    return drawn.ok() ? *drawn->at(0).data<float>() : -1.0f;
+  };
+  Session one(g, {.devices = {.devices = "cpu:0"}});
+  std::vector<float> all;
+  for (int i = 0; i < 3; ++i) all.push_back(draw(one, 4, numbers));
+  EXPECT_NE(all[0], all[1]);
+  Session other(g, {.devices = {.devices = "cpu:0"}});
+  EXPECT_EQ(draw(other, 4, twice), 2 * all[0]);  // a stream of its own
+  EXPECT_EQ(draw(other, 3, numbers), all[1]);    // goes on after whole blocks
+  Session beside(g, {.devices = {.devices = "cpu:0"}, .beside = &other});
+  EXPECT_EQ(draw(beside, 4, numbers), all[2]);
+  EXPECT_NE(draw(one, 3, numbers), all[0]);
+  EXPECT_NE(draw(one, 4, numbers), draw(one, 3, numbers));
+}
+
 }  // namespace
 }  // namespace argosy

@@ -3,6 +3,7 @@
 
 #include "argosy/op/kernel.h"
 #include "argosy/ops/candidate/sampler.h"
+#include "argosy/ops/random/op_stream.h"
 
 namespace argosy {
 
@@ -46,18 +47,18 @@ Result<std::unique_ptr<Sampler>> make_sampler(const OpDef& op, const AttrMap& at
 
 class CandidateSampler final : public Kernel {
  public:
-  CandidateSampler(const AttrMap& attrs, std::unique_ptr<Sampler> sampler, std::string op)
-      : op_(std::move(op)),
-        num_true_(attrs.get_int("num_true")),
-        range_(attrs.get_int(op_ == "AllCandidateSampler" ? "num_sampled" : "range_max")),
-        sampled_(attrs.get_int("num_sampled")),
-        unique_(attrs.get_bool("unique")),
+  CandidateSampler(const KernelInit& init, std::unique_ptr<Sampler> sampler)
+      : op_(init.op.name),
+        num_true_(init.attrs.get_int("num_true")),
+        range_(init.attrs.get_int(op_ == "AllCandidateSampler" ? "num_sampled" : "range_max")),
+        sampled_(init.attrs.get_int("num_sampled")),
+        unique_(init.attrs.get_bool("unique")),
         sampler_(std::move(sampler)),
-        generator_(attrs.get_int("seed"), attrs.get_int("seed2")) {}
+        generator_(op_stream(init)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     ARGOSY_ASSIGN_OR_RETURN(auto sampler, make_sampler(init.op, init.attrs, init.attrs.get_bool("unique"),
                                                        init.attrs.get_int("num_sampled")));
-    return std::unique_ptr<Kernel>(std::make_unique<CandidateSampler>(init.attrs, std::move(sampler), init.op.name));
+    return std::unique_ptr<Kernel>(std::make_unique<CandidateSampler>(init, std::move(sampler)));
   }
 
   Status run(KernelContext& c) override {
@@ -78,7 +79,7 @@ class CandidateSampler final : public Kernel {
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const true_expected, c.output(1, trues.shape()));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const sampled_expected, c.output(2, shape));
     // TensorFlow sets 2048 words aside per class drawn, however many rejections take.
-    candidate::Numbers numbers(generator_.reserve(static_cast<std::uint64_t>(sampled_) * 2048 / 4));
+    candidate::Numbers numbers(generator_->reserve(static_cast<std::uint64_t>(sampled_) * 2048 / 4));
     sampler_->draw(numbers, unique_, sampled->values<std::int64_t>(), sampled_expected->values<float>(),
                    trues.values<std::int64_t>(), true_expected->values<float>());
     return sampler_->learn(trues.values<std::int64_t>());
@@ -89,7 +90,7 @@ class CandidateSampler final : public Kernel {
   const std::int64_t num_true_, range_, sampled_;
   const bool unique_;
   const std::unique_ptr<Sampler> sampler_;
-  SharedPhilox generator_;
+  const std::shared_ptr<SharedPhilox> generator_;
 };
 
 Status accidental_hits(KernelContext& c) {

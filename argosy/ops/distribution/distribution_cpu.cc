@@ -1,5 +1,6 @@
 #include "argosy/op/kernel.h"
 #include "argosy/ops/distribution/draws.h"
+#include "argosy/ops/random/op_stream.h"
 #include "argosy/ops/random/sample.h"
 
 namespace argosy {
@@ -13,11 +14,10 @@ using Draw = Status (*)(const Tensor& parameter, const Tensor& y, const Philox& 
 // `shape`, then the parameter's axes; streams of a generator that the kernel keeps.
 class PerParameter final : public Kernel {
  public:
-  PerParameter(const AttrMap& attrs, Draw draw)
-      : draw_(draw), generator_(attrs.get_int("seed"), attrs.get_int("seed2")) {}
+  PerParameter(const KernelInit& init, Draw draw) : draw_(draw), generator_(op_stream(init)) {}
   template <Draw kDraw>
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<PerParameter>(init.attrs, kDraw));
+    return std::unique_ptr<Kernel>(std::make_unique<PerParameter>(init, kDraw));
   }
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const Shape front, random_shape(c.input(0)));
@@ -28,12 +28,12 @@ class PerParameter final : public Kernel {
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
     if (shape.elements() == 0) return ok_status();
     const auto blocks = static_cast<std::uint64_t>(shape.elements()) * distribution::kBlocksPerElement;
-    return draw_(c.input(1), *y, generator_.reserve(blocks));
+    return draw_(c.input(1), *y, generator_->reserve(blocks));
   }
 
  private:
   const Draw draw_;
-  SharedPhilox generator_;
+  const std::shared_ptr<SharedPhilox> generator_;
 };
 
 // `shape` is the whole result's, and ends with the parameter's.
@@ -61,18 +61,18 @@ Status keyed_gamma(KernelContext& c) {
 
 class TruncatedNormalBetween final : public Kernel {
  public:
-  explicit TruncatedNormalBetween(const AttrMap& attrs) : generator_(attrs.get_int("seed"), attrs.get_int("seed2")) {}
+  explicit TruncatedNormalBetween(const KernelInit& init) : generator_(op_stream(init)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<TruncatedNormalBetween>(init.attrs));
+    return std::unique_ptr<Kernel>(std::make_unique<TruncatedNormalBetween>(init));
   }
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const Shape shape, random_shape(c.input(0)));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
-    return distribution::draw_truncated_normal(c, *y, generator_);
+    return distribution::draw_truncated_normal(c, *y, *generator_);
   }
 
  private:
-  SharedPhilox generator_;
+  const std::shared_ptr<SharedPhilox> generator_;
 };
 
 Status shuffle(KernelContext& c) {

@@ -8,6 +8,7 @@
 #include "argosy/ops/image/parts.h"
 #include "argosy/ops/image/windows.h"
 #include "argosy/ops/random/fill.h"
+#include "argosy/ops/random/op_stream.h"
 #include "argosy/ops/random/philox.h"
 #include "argosy/tensor/ints.h"
 
@@ -162,9 +163,9 @@ Status glimpse(KernelContext& c, const AttrMap& attrs) {
 
 class RandomCrop final : public Kernel {
  public:
-  explicit RandomCrop(const AttrMap& attrs) : stream_(attrs.get_int("seed"), attrs.get_int("seed2")) {}
+  explicit RandomCrop(const KernelInit& init) : stream_(op_stream(init)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<RandomCrop>(init.attrs));
+    return std::unique_ptr<Kernel>(std::make_unique<RandomCrop>(init));
   }
   Status run(KernelContext& c) override {
     const Tensor& x = c.input(0);
@@ -176,7 +177,7 @@ class RandomCrop final : public Kernel {
     if (height < 0 || width < 0 || height > x.shape()[0] || width > x.shape()[1]) {
       return failed_precondition("RandomCrop: a window of ", height, " x ", width, " from a picture of ", x.shape());
     }
-    PhiloxWords random(stream_.reserve(1));
+    PhiloxWords random(stream_->reserve(1));
     const auto draw = [&](std::int64_t room) {
       return room > 0 ? static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(room + 1)) : 0;
     };
@@ -193,7 +194,7 @@ class RandomCrop final : public Kernel {
   }
 
  private:
-  SharedPhilox stream_;
+  const std::shared_ptr<SharedPhilox> stream_;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/image/parts.h"
+#include "argosy/ops/random/op_stream.h"
 #include "argosy/ops/random/philox.h"
 #include "argosy/ops/random/sample.h"
 #include "argosy/tensor/ints.h"
@@ -179,20 +180,20 @@ Status read_covered(const KernelContext& c, Wanted& wanted) {
 
 class Sample final : public Kernel {
  public:
-  explicit Sample(const AttrMap& attrs) : attrs_(attrs), stream_(attrs.get_int("seed"), attrs.get_int("seed2")) {}
+  explicit Sample(const KernelInit& init) : attrs_(init.attrs), stream_(op_stream(init)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<Sample>(init.attrs));
+    return std::unique_ptr<Kernel>(std::make_unique<Sample>(init));
   }
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(Wanted wanted, read_wanted(attrs_));
     ARGOSY_RETURN_IF_ERROR(read_covered(c, wanted));
     const auto blocks = static_cast<std::uint64_t>(wanted.attempts);  // four words an attempt
-    return sample(c, wanted, attrs_.get_bool("use_image_if_no_bounding_boxes"), stream_.reserve(blocks));
+    return sample(c, wanted, attrs_.get_bool("use_image_if_no_bounding_boxes"), stream_->reserve(blocks));
   }
 
  private:
   const AttrMap attrs_;
-  SharedPhilox stream_;
+  const std::shared_ptr<SharedPhilox> stream_;
 };
 
 Status sample_stateless(KernelContext& c, const AttrMap& attrs) {

@@ -1,6 +1,7 @@
 // Random ops that keep a generator between runs.
 #include "argosy/op/kernel.h"
 #include "argosy/ops/random/fill.h"
+#include "argosy/ops/random/op_stream.h"
 #include "argosy/ops/random/sample.h"
 
 namespace argosy {
@@ -34,30 +35,29 @@ Result<IntRange> int_range(const Tensor& low, const Tensor& high) {
 
 namespace {
 
-// State is the kernel's own, guarded by itself.
 template <Distribution kDistribution, bool kPlain>
 class Random final : public Kernel {
  public:
-  explicit Random(const AttrMap& attrs) : generator_(attrs.get_int("seed"), attrs.get_int("seed2")) {}
+  explicit Random(const KernelInit& init) : generator_(op_stream(init)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<Random>(init.attrs));
+    return std::unique_ptr<Kernel>(std::make_unique<Random>(init));
   }
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const Shape shape, random_shape(c.input(0)));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
-    const Philox from = generator_.reserve(static_cast<std::uint64_t>(shape.elements()) * kBlocksPerElement);
+    const Philox from = generator_->reserve(static_cast<std::uint64_t>(shape.elements()) * kBlocksPerElement);
     return fill_random(*y, kDistribution, from, kPlain);
   }
 
  private:
-  SharedPhilox generator_;
+  const std::shared_ptr<SharedPhilox> generator_;
 };
 
 class RandomInts final : public Kernel {
  public:
-  explicit RandomInts(const AttrMap& attrs) : generator_(attrs.get_int("seed"), attrs.get_int("seed2")) {}
+  explicit RandomInts(const KernelInit& init) : generator_(op_stream(init)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<RandomInts>(init.attrs));
+    return std::unique_ptr<Kernel>(std::make_unique<RandomInts>(init));
   }
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const Shape shape, random_shape(c.input(0)));
@@ -67,19 +67,19 @@ class RandomInts final : public Kernel {
     }
     if (shape.elements() == 0) return ok_status();
     ARGOSY_ASSIGN_OR_RETURN(const IntRange range, int_range(c.input(1), c.input(2)));
-    const Philox from = generator_.reserve(static_cast<std::uint64_t>(shape.elements()) * kBlocksPerElement);
+    const Philox from = generator_->reserve(static_cast<std::uint64_t>(shape.elements()) * kBlocksPerElement);
     return fill_random_ints(*y, range.low, range.size, from);
   }
 
  private:
-  SharedPhilox generator_;
+  const std::shared_ptr<SharedPhilox> generator_;
 };
 
 class RandomShuffle final : public Kernel {
  public:
-  explicit RandomShuffle(const AttrMap& attrs) : generator_(attrs.get_int("seed"), attrs.get_int("seed2")) {}
+  explicit RandomShuffle(const KernelInit& init) : generator_(op_stream(init)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<RandomShuffle>(init.attrs));
+    return std::unique_ptr<Kernel>(std::make_unique<RandomShuffle>(init));
   }
   Status run(KernelContext& c) override {
     const Tensor& x = c.input(0);
@@ -89,18 +89,18 @@ class RandomShuffle final : public Kernel {
       copy_elements(*y, x);
       return ok_status();
     }
-    return shuffle_rows(c, x, *y, generator_.reserve(static_cast<std::uint64_t>(rows + 2) / 4));
+    return shuffle_rows(c, x, *y, generator_->reserve(static_cast<std::uint64_t>(rows + 2) / 4));
   }
 
  private:
-  SharedPhilox generator_;
+  const std::shared_ptr<SharedPhilox> generator_;
 };
 
 class Multinomial final : public Kernel {
  public:
-  explicit Multinomial(const AttrMap& attrs) : generator_(attrs.get_int("seed"), attrs.get_int("seed2")) {}
+  explicit Multinomial(const KernelInit& init) : generator_(op_stream(init)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<Multinomial>(init.attrs));
+    return std::unique_ptr<Kernel>(std::make_unique<Multinomial>(init));
   }
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const std::int64_t samples, checked_samples(c));
@@ -108,11 +108,11 @@ class Multinomial final : public Kernel {
     // Doubles take two words each, so twice the samples, rounded up to whole blocks per row.
     const auto per_row = static_cast<std::uint64_t>((samples + 3) / 4 * 4) * 2;
     const auto numbers = static_cast<std::uint64_t>(c.input(0).shape()[0]) * per_row;
-    return draw_classes(c, samples, generator_.reserve(numbers * kBlocksPerElement));
+    return draw_classes(c, samples, generator_->reserve(numbers * kBlocksPerElement));
   }
 
  private:
-  SharedPhilox generator_;
+  const std::shared_ptr<SharedPhilox> generator_;
 };
 
 }  // namespace

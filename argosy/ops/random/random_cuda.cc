@@ -1,6 +1,7 @@
 // Random numbers on a card: the stream's place is the host's, the numbers are made there.
 #include "argosy/ops/launching.h"
 #include "argosy/ops/random/fill.h"
+#include "argosy/ops/random/op_stream.h"
 #include "argosy/ops/random/sample.h"
 #include "argosy/ops/random/share.h"
 
@@ -28,20 +29,20 @@ Status fill(KernelContext& c, Tensor& y, Distribution distribution, const Philox
 template <Distribution kDistribution>
 class Random final : public Kernel {
  public:
-  explicit Random(const AttrMap& attrs) : generator_(attrs.get_int("seed"), attrs.get_int("seed2")) {}
+  explicit Random(const KernelInit& init) : generator_(op_stream(init)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<Random>(init.attrs));
+    return std::unique_ptr<Kernel>(std::make_unique<Random>(init));
   }
   bool repeatable() const override { return false; }
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const Shape shape, random_shape(c.input(0)));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
-    const Philox from = generator_.reserve(static_cast<std::uint64_t>(shape.elements()) * kBlocksPerElement);
+    const Philox from = generator_->reserve(static_cast<std::uint64_t>(shape.elements()) * kBlocksPerElement);
     return fill(c, *y, kDistribution, from);
   }
 
  private:
-  SharedPhilox generator_;
+  const std::shared_ptr<SharedPhilox> generator_;
 };
 
 template <Distribution kDistribution>
@@ -55,9 +56,9 @@ Status stateless(KernelContext& c) {
 template <Distribution kDistribution>
 class ShareOfRandom final : public Kernel {
  public:
-  explicit ShareOfRandom(const AttrMap& attrs) : draws_(attrs) {}
+  explicit ShareOfRandom(const KernelInit& init) : draws_(init) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<ShareOfRandom>(init.attrs));
+    return std::unique_ptr<Kernel>(std::make_unique<ShareOfRandom>(init));
   }
   bool repeatable() const override { return false; }
   Status run(KernelContext& c) override {

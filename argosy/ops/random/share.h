@@ -2,7 +2,7 @@
 // the same numbers however many devices share its batch, those TensorFlow draws on one device.
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <vector>
 
 #include "argosy/op/kernel.h"
@@ -24,14 +24,14 @@ struct ShareDraw {
 // What a kernel of such an op draws. Thread-safe.
 class ShareDraws {
  public:
-  explicit ShareDraws(const AttrMap& attrs);
+  explicit ShareDraws(const KernelInit& init);
   // INVALID_ARGUMENT where the shape asked for is not that of the share's rows.
   Result<ShareDraw> next(KernelContext& c);
 
  private:
   const std::vector<std::int64_t> weights_;
   const std::int64_t index_, rows_;
-  std::optional<SharedPhilox> generator_;  // of a stateful op: moves on by what the whole batch takes
+  std::shared_ptr<SharedPhilox> generator_;  // of a stateful op: moves on by what the whole batch takes
 };
 
 }  // namespace argosy

@@ -3,15 +3,16 @@
 #include "argosy/base/checked.h"
 #include "argosy/ops/collective/batch_share.h"
 #include "argosy/ops/random/fill.h"
+#include "argosy/ops/random/op_stream.h"
 #include "argosy/ops/random/sample.h"
 
 namespace argosy {
 
-ShareDraws::ShareDraws(const AttrMap& attrs)
-    : weights_(attrs.get<std::vector<std::int64_t>>("weights")),
-      index_(attrs.get_int("index")),
-      rows_(attrs.get_int("rows")) {
-  if (attrs.find("seed") != nullptr) generator_.emplace(attrs.get_int("seed"), attrs.get_int("seed2"));
+ShareDraws::ShareDraws(const KernelInit& init)
+    : weights_(init.attrs.get<std::vector<std::int64_t>>("weights")),
+      index_(init.attrs.get_int("index")),
+      rows_(init.attrs.get_int("rows")) {
+  if (init.attrs.find("seed") != nullptr) generator_ = op_stream(init);
 }
 
 Result<ShareDraw> ShareDraws::next(KernelContext& c) {
@@ -43,9 +44,9 @@ namespace {
 template <Distribution kDistribution, bool kPlain>
 class ShareOfRandom final : public Kernel {
  public:
-  explicit ShareOfRandom(const AttrMap& attrs) : draws_(attrs) {}
+  explicit ShareOfRandom(const KernelInit& init) : draws_(init) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<ShareOfRandom>(init.attrs));
+    return std::unique_ptr<Kernel>(std::make_unique<ShareOfRandom>(init));
   }
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const ShareDraw draw, draws_.next(c));

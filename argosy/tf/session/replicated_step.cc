@@ -108,6 +108,7 @@ TrainingStep look_at(ImportedGraph& graph, const StepValues& values) {
 
 Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make(const Graph& graph, const StepValues& values,
                                                              Endpoint loss, std::span<const Tensor> feeds,
+                                                             const Session& beside,
                                                              const std::shared_ptr<Machine>& machine, bool optimize) {
   ARGOSY_ASSIGN_OR_RETURN(const std::vector<bool> batch, feeds_of_batch(graph, values.feeds, feeds));
   StepSignature signature = signature_of(values);
@@ -144,9 +145,11 @@ Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make(const Graph& graph,
   for (const NodeId id : step.targets) targets.push_back(p.target(Value(&step.graph, id, Value::kControl)));
   ARGOSY_ASSIGN_OR_RETURN(const Value refresh, p.refresh_mirrors());
   // Copies are for the GPUs; what those cannot run is the CPU's, whatever the client asked for its own graph.
-  made->session_ = std::make_unique<Session>(
-      p.graph(),
-      SessionOptions{.machine = machine, .allow_soft_placement = true, .optimize = optimize, .fetch_handles = true});
+  made->session_ = std::make_unique<Session>(p.graph(), SessionOptions{.machine = machine,
+                                                                       .beside = &beside,
+                                                                       .allow_soft_placement = true,
+                                                                       .optimize = optimize,
+                                                                       .fetch_handles = true});
   ARGOSY_ASSIGN_OR_RETURN(made->refresh_, made->session_->prepare({}, {}, {refresh}));
   ARGOSY_ASSIGN_OR_RETURN(made->step_, made->session_->prepare(fed, fetched, targets));
   return made;

@@ -23,7 +23,7 @@ class ReplicatedStep {
   // For feeds of these shapes but for the number of rows of those that bring the batch. To be called where the graph
   // may grow (Session::grow). Errors say why it cannot be replicated, and what would help.
   static Result<std::unique_ptr<ReplicatedStep>> make(const Graph& graph, const StepValues& values, Endpoint loss,
-                                                      std::span<const Tensor> feeds,
+                                                      std::span<const Tensor> feeds, const Session& beside,
                                                       const std::shared_ptr<Machine>& machine, bool optimize);
 
   // Mirrors take the values of the first device's variables. FAILED_PRECONDITION: some have none yet.

@@ -71,8 +71,8 @@ Result<StepReplicas::Variant*> Replication::variant(StepReplicas& step, std::spa
 StepReplicas::Variant Replication::make(const StepReplicas& step, std::span<const Tensor> feeds) {
   StepReplicas::Variant variant;
   const Status made = session_.grow([&]() -> Status {
-    ARGOSY_ASSIGN_OR_RETURN(
-        variant.step, ReplicatedStep::make(graph_.graph(), step.values, *step.step.loss, feeds, machine_, optimize_));
+    ARGOSY_ASSIGN_OR_RETURN(variant.step, ReplicatedStep::make(graph_.graph(), step.values, *step.step.loss, feeds,
+                                                               session_, machine_, optimize_));
     return ok_status();
   });
   if (made.ok()) {

@@ -140,6 +140,28 @@ def random_numbers(run):
 
 
 @program
+def random_streams(run):
+    """A session's random op goes on drawing, whatever it is run together with and in whatever shapes."""
+    rows = tf.placeholder(tf.float32, [None, 2])
+    shape, n = tf.shape(rows), tf.shape(rows)[0]
+    labels = tf.cast(tf.fill([n, 1], 3), tf.int64)
+    values = {"uniform": tf.random_uniform(shape, seed=1), "normal": tf.random_normal(shape, seed=2),
+              "truncated": tf.truncated_normal(shape, seed=3), "whole": tf.random_uniform(shape, 0, 99, tf.int32, seed=4),
+              "shuffled": tf.random_shuffle(tf.range(3 * n), seed=5), "poisson": tf.random_poisson(3.0, shape, seed=6),
+              "gamma": tf.random_gamma(shape, 2.0, seed=7), "dropout": tf.nn.dropout(tf.ones([n, 9]), rate=0.4, seed=8),
+              "multinomial": tf.multinomial(tf.log([[0.2, 0.3, 0.5]]), 2 * n, seed=9),
+              "candidates": tf.nn.log_uniform_candidate_sampler(labels, 1, 4, True, 50, seed=10).sampled_candidates}
+    with run.session() as session:
+        for several in (2, 3, 2, 1):
+            feed = {rows: np.zeros([several, 2])}
+            for name, value in values.items():
+                run.keep(name, session.run(value, feed))
+            run.keep("all", [np.asarray(value, np.float64) for value in session.run(list(values.values()), feed)])
+    with run.session() as other:
+        run.keep("another session's", other.run(values["uniform"], {rows: np.zeros([2, 2])}))
+
+
+@program
 def text_and_pictures(run):
     """Strings, decoding, images: what input pipelines of TensorFlow 1.x are made of."""
     words = tf.constant(["Hello", "grüß Gott", "", "a,b,c"])
