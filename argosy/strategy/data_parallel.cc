@@ -246,9 +246,13 @@ std::string DataParallel::summary() const {
   if (p.plan.cuts.empty() || p.layout.shards() == 1) return text;
   std::vector<std::string> sizes;
   for (const std::size_t bytes : p.replicas.bucket_bytes) sizes.push_back(format_bytes(bytes));
-  const std::size_t sums = p.plan.cuts.size() - static_cast<std::size_t>(p.replicas.joined);
-  text += str_cat(", ", sums, " sums in ", sizes.size(), " all-reduces (", str_join(sizes), ")");
-  if (p.replicas.joined > 0) text += str_cat(", rows of ", p.replicas.joined, " tensors joined");
+  const auto count = [](std::size_t n, const char* what) { return str_cat(n, " ", what, n == 1 ? "" : "s"); };
+  const auto joined = static_cast<std::size_t>(p.replicas.joined);
+  if (!sizes.empty()) {
+    text += str_cat(", ", count(p.plan.cuts.size() - joined, "sum"), " in ", count(sizes.size(), "all-reduce"), " (",
+                    str_join(sizes), ")");
+  }
+  if (joined > 0) text += str_cat(", rows of ", count(joined, "tensor"), " joined");
   return text;
 }
 

@@ -1,12 +1,10 @@
 #include "argosy/strategy/updates.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
 
 #include "argosy/strategy/ancestors.h"
 #include "argosy/strategy/branches.h"
-#include "argosy/strategy/frontier.h"
+#include "argosy/strategy/cuts.h"
 #include "argosy/strategy/loss_seed.h"
 #include "argosy/strategy/variables.h"
 
@@ -23,8 +21,10 @@ class Planner {
     ARGOSY_ASSIGN_OR_RETURN(plan_.axes, BatchAxes::find(graph_, plan_.inputs, request_.examples));
     ARGOSY_RETURN_IF_ERROR(check_examples());
     if (request_.loss) ARGOSY_RETURN_IF_ERROR(classify_loss());
-    ARGOSY_RETURN_IF_ERROR(find_cuts());
-    if (!whole_.empty()) {
+    const std::int32_t size = graph_.size();
+    ARGOSY_RETURN_IF_ERROR(
+        cut_updates(graph_, {plan_.axes, gradients_, seeds_, seed_scaled_, request_.loss}, plan_.cuts));
+    if (graph_.size() > size) {
       ARGOSY_ASSIGN_OR_RETURN(plan_.axes, BatchAxes::find(graph_, plan_.inputs, request_.examples));
     }
     ARGOSY_ASSIGN_OR_RETURN(order_, graph_.topological_order());
@@ -66,7 +66,7 @@ class Planner {
           .with_next("--combine=sum if it adds up over samples, --combine=mean if it is an average of them");
     }
     gradients_ = plan_.loss.how == Combine::kMean ? Combine::kMean : Combine::kSum;
-    if (plan_.loss.how == Combine::kWeighted) cut(plan_.loss.weight, Combine::kSum);
+    if (plan_.loss.how == Combine::kWeighted) plan_.cuts.push_back({.value = plan_.loss.weight});
     seeds_ = loss_seeds(graph_, *request_.loss);
     if (plan_.loss.how != Combine::kMean || seeds_.empty()) return ok_status();
     for (const NodeId seed : seeds_) ARGOSY_RETURN_IF_ERROR(scale_loss_seed(graph_, seed, plan_.inputs[0]));
@@ -74,11 +74,6 @@ class Planner {
     seed_scaled_ = true;
     ARGOSY_ASSIGN_OR_RETURN(plan_.axes, BatchAxes::find(graph_, plan_.inputs, request_.examples));
     return ok_status();
-  }
-
-  void cut(Endpoint e, Combine how) {
-    const bool known = std::any_of(plan_.cuts.begin(), plan_.cuts.end(), [&](const Cut& c) { return c.value == e; });
-    if (!known) plan_.cuts.push_back({.value = e, .how = how});
   }
 
   // A shard's samples do not meet another's.
@@ -97,180 +92,7 @@ class Planner {
     return ok_status();
   }
 
-  // An input of an update that depends on the batch.
-  struct Taken {
-    NodeId update;
-    int input = 0;
-    Endpoint value;
-    bool trains = false;  // made of gradients
-    Frontier frontier;
-    bool shared = false;  // shards use something of what lies between, too
-  };
-
-  Status find_cuts() {
-    // Without a seed to tell by, updates of variables that the loss depends on are made of gradients. (Moving averages
-    // are such variables, too, where one graph trains and evaluates.)
-    std::vector<char> gradient, behind_loss(graph_.size(), 0);
-    if (!seeds_.empty()) {
-      gradient = descendants(graph_, seeds_);
-    } else if (request_.loss) {
-      behind_loss = ancestors(graph_, {request_.loss->node}, false);
-    }
-    std::vector<Taken> taken;
-    for (std::int32_t i = 0; i < graph_.size(); ++i) {
-      const NodeId id{i};
-      const Node& n = graph_.node(id);
-      if (!writes_variable(graph_, n)) continue;
-      const auto variable = variable_behind(graph_, n.inputs[0]);
-      std::vector<Taken> inputs;
-      for (std::size_t k = 0; k < n.inputs.size(); ++k) {
-        const Endpoint e = n.inputs[k];
-        if (is_handle(graph_, e) || !plan_.axes.depends(e.node)) continue;
-        const bool trains = gradient.empty() ? variable && behind_loss[variable->index] : gradient[e.node.index] != 0;
-        inputs.push_back({.update = id, .input = static_cast<int>(k), .value = e, .trains = trains});
-      }
-      ARGOSY_RETURN_IF_ERROR(find_frontiers(n, inputs));
-      std::move(inputs.begin(), inputs.end(), std::back_inserter(taken));
-    }
-    find_shared(taken);
-    for (const Taken& t : taken) {
-      if (!t.shared) {
-        for (const Endpoint sum : t.frontier.sums) cut(sum, how(sum, t.trains));
-      }
-    }
-    for (const Taken& t : taken) {
-      if (t.shared) ARGOSY_RETURN_IF_ERROR(take_whole(t));
-    }
-    return ok_status();
-  }
-
-  // Of what an update takes: in rows of examples, else in pairs of gradients and their indices.
-  Status find_frontiers(const Node& n, std::vector<Taken>& inputs) const {
-    for (Taken& t : inputs) t.frontier = frontier_of(t, false);
-    const auto fails = [](const Taken& t) { return !t.frontier.why.empty(); };
-    const auto failed = std::find_if(inputs.begin(), inputs.end(), fails);
-    if (failed == inputs.end()) return ok_status();
-    std::string why = failed->frontier.why;
-    for (Taken& t : inputs) t.frontier = frontier_of(t, true);
-    if (std::none_of(inputs.begin(), inputs.end(), fails) && belong_together(inputs)) return ok_status();
-    return cannot_combine(n, why);
-  }
-
-  Frontier frontier_of(const Taken& t, bool in_pairs) const {
-    const bool sums_only = t.trains ? gradients_ == Combine::kSum && !seed_scaled_
-                                    : combination_of(graph_, plan_.axes, t.value).how == Combine::kSum;
-    Frontier frontier =
-        find_frontier(graph_, plan_.axes, t.value,
-                      {.sums_only = sums_only, .in_pairs = in_pairs, .averaged = !t.trains && !sums_only});
-    // Gradients of a mean that no seed weighs: which of the rows are gradients cannot be told.
-    if (frontier.why.empty() && !frontier.rows.empty() && t.trains && gradients_ == Combine::kMean) {
-      frontier.why = "where the gradients of the loss start cannot be told";
-    }
-    return frontier;
-  }
-
-  // Gradients and indices, row by row.
-  bool belong_together(const std::vector<Taken>& inputs) const {
-    std::set<std::pair<std::int64_t, std::int64_t>> lengths;
-    bool gradients = false, indices = false;
-    for (const Taken& t : inputs) {
-      for (const Endpoint rows : t.frontier.rows) {
-        lengths.insert(plan_.axes.lengths(rows));
-        (is_floating(graph_.dtype(rows)) ? gradients : indices) = true;
-      }
-    }
-    return lengths.size() == 1 && gradients && indices;
-  }
-
-  // Where updates alone use the sums, and what they are made into on the way, whoever asks for them gets the whole
-  // batch's. Else (the mean that a layer normalises by, and a moving average follows; the number of rows) shards keep
-  // their own.
-  void find_shared(std::vector<Taken>& taken) const {
-    std::vector<char> on_the_way(graph_.size(), 0);
-    for (const Taken& t : taken) {
-      on_the_way[t.update.index] = 1;
-      for (const NodeId id : t.frontier.between) on_the_way[id.index] = 1;
-    }
-    const auto uses = graph_.consumers();
-    const auto used_elsewhere = [&](NodeId id, int output) {
-      return std::any_of(uses[id.index].begin(), uses[id.index].end(), [&](const Graph::Use& use) {
-        if (use.input < 0 || on_the_way[use.node.index]) return false;
-        return output < 0 || graph_.node(use.node).inputs[use.input].index == output;
-      });
-    };
-    std::set<Endpoint> kept;  // sums of which shards keep their own
-    for (bool again = true; again;) {
-      again = false;
-      for (Taken& t : taken) {
-        const Frontier& f = t.frontier;
-        const auto keeps = [&](Endpoint e) { return kept.contains(e) || used_elsewhere(e.node, e.index); };
-        if (t.shared) continue;
-        t.shared = !f.rows.empty() || std::any_of(f.sums.begin(), f.sums.end(), keeps) ||
-                   std::any_of(f.between.begin(), f.between.end(), [&](NodeId id) { return used_elsewhere(id, -1); });
-        if (!t.shared) continue;
-        kept.insert(f.sums.begin(), f.sums.end());
-        again = true;
-      }
-    }
-  }
-
-  // The update takes copies of what lies between, computed from the whole batch's rows and sums.
-  Status take_whole(const Taken& t) {
-    for (const Endpoint rows : t.frontier.rows) ARGOSY_RETURN_IF_ERROR(mark(rows, Combine::kConcat));
-    for (const Endpoint sum : t.frontier.sums) ARGOSY_RETURN_IF_ERROR(mark(sum, how(sum, t.trains)));
-    for (const NodeId id : t.frontier.between) ARGOSY_RETURN_IF_ERROR(compute_again(id));
-    graph_.set_input(t.update, t.input, whole(t.value));
-    return ok_status();
-  }
-
-  // Moving averages and counters that are neither sums nor means are averaged.
-  Combine how(Endpoint sum, bool trains) const {
-    if (plan_.axes.counts_samples(sum)) return Combine::kSum;
-    if (trains) return gradients_;
-    return combination_of(graph_, plan_.axes, sum).how == Combine::kSum ? Combine::kSum : Combine::kMean;
-  }
-
-  Endpoint whole(Endpoint e) const {
-    const auto found = whole_.find(e);
-    return found != whole_.end() ? found->second : e;
-  }
-
-  // A node to cut at in place of e, which stays each shard's own.
-  Status mark(Endpoint e, Combine how) {
-    if (whole_.contains(e) || is_cut(e)) return ok_status();
-    const auto root = graph_.name_scope("");
-    const Value marker = graph_.add("Identity", {graph_.value(e)}, {}, str_cat(graph_.node(e.node).name, "/of_shard"));
-    if (!marker.valid()) return graph_.status();
-    graph_.set_device(marker.node(), graph_.node(e.node).device);
-    whole_.emplace(e, marker.endpoint());
-    cut(marker.endpoint(), how);
-    return ok_status();
-  }
-
-  Status compute_again(NodeId id) {
-    if (whole_.contains({id, 0})) return ok_status();
-    const Node& n = graph_.node(id);
-    NodeSpec spec{.name = graph_.unique_name(str_cat(n.name, "/whole_batch")),
-                  .op = n.op->name,
-                  .attrs = n.attrs,
-                  .device = n.device};
-    for (const Endpoint e : n.inputs) spec.inputs.push_back(whole(e));
-    const auto outputs = static_cast<std::int32_t>(n.output_dtypes.size());
-    ARGOSY_ASSIGN_OR_RETURN(const NodeId made, graph_.add_node(std::move(spec)));
-    for (std::int32_t k = 0; k < outputs; ++k) whole_.emplace(Endpoint{id, k}, Endpoint{made, k});
-    return ok_status();
-  }
-
-  static Status cannot_combine(const Node& n, std::string_view why) {
-    return unimplemented("cannot tell what '", n.name, "' (", n.op->name, ") takes of a batch in shares: ", why)
-        .with_id("ARG-DP-003")
-        .with_where(str_cat("node '", n.name, "' (", n.op->name, ")"))
-        .with_next("train on one device");
-  }
-
-  bool is_cut(Endpoint e) const {
-    return std::any_of(plan_.cuts.begin(), plan_.cuts.end(), [&](const Cut& c) { return c.value == e; });
-  }
+  bool is_cut(Endpoint e) const { return is_among(plan_.cuts, e); }
 
   void find_levels() {
     const auto n = static_cast<std::size_t>(graph_.size());
@@ -361,7 +183,6 @@ class Planner {
   Combine gradients_ = Combine::kMean;  // how the gradients of the loss combine
   std::vector<NodeId> seeds_;           // where they start
   bool seed_scaled_ = false;
-  std::map<Endpoint, Endpoint> whole_;  // by what shards have: the same of the whole batch
   std::vector<NodeId> order_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "argosy/graph/graph.h"
 #include "argosy/strategy/combination.h"
+#include "argosy/strategy/cuts.h"
 
 namespace argosy {
 
@@ -15,14 +16,6 @@ enum class Level : char {
   kOnce,    // one for all: feeds, initialisers, savers
   kDevice,  // one a device: variables, updates, constants
   kShard,   // one a shard: whatever is computed from the batch
-};
-
-// A value to be combined over shards before anyone uses it.
-struct Cut {
-  Endpoint value;
-  Combine how = Combine::kSum;  // or kMean: weighted by each shard's part of the batch; or kConcat: rows are joined
-  int depth = 0;                // longest chain of other cuts it has to wait for
-  int branch = 0;               // cuts of one branch of a conditional have one number; 0: always computed
 };
 
 struct UpdatePlan {

@@ -20,8 +20,9 @@ namespace argosy::tf {
 
 class ReplicatedStep {
  public:
-  // For feeds of these shapes but for the number of rows of those that bring the batch. To be called where the graph
-  // may grow (Session::grow). Errors say why it cannot be replicated, and what would help.
+  // For feeds of these ranks, of which the same bring the batch: as many rows each as the others. To be called where
+  // the graph may grow (Session::grow). `beside`: the session of the client's other steps, which outlives it. Errors
+  // say why it cannot be replicated, and what would help.
   static Result<std::unique_ptr<ReplicatedStep>> make(const Graph& graph, const StepValues& values, Endpoint loss,
                                                       std::span<const Tensor> feeds, const Session& beside,
                                                       const std::shared_ptr<Machine>& machine, bool optimize);
