@@ -4,6 +4,8 @@
 
   serve_training.py --argosy build/release/bin/argosy [--rounds N] [--only lenet,autoencoder]    (a Python that has tensorflow)
 
+  serve_training.py --replicate 2      the same loops on one of two emulated GPUs (a core each), and shared by both
+
 Rows are steps/s of the best round and the spread of the rounds; then ours against TensorFlow in process (wanted at least 1 for
 LeNet and the auto-encoder) and against its server (wanted at least 1.5).
 """
@@ -86,10 +88,17 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--only", default=",".join(ROWS))
+    parser.add_argument("--replicate", type=int, metavar="N", help="compares one of N emulated GPUs with all of them")
     args = parser.parse_args()
-    ours, our_target = start([args.argosy, "serve", "--port", "0"], lambda line: line.split()[1])
-    theirs, their_target = start([sys.executable, "-c", TF_SERVER], lambda line: line.strip())
-    targets = {"argosy": our_target, "tensorflow": "", "tensorflow server": their_target}
+    serve = [args.argosy, "serve", "--port", "0"]
+    address = lambda line: line.split()[1]
+    if args.replicate:
+        serve += ["--emulate", str(args.replicate)]
+        wanted = {"one GPU": (serve, address), f"{args.replicate} GPUs": (serve + ["--replicate"], address)}
+    else:
+        wanted = {"argosy": (serve, address), "tensorflow server": ([sys.executable, "-c", TF_SERVER], str.strip)}
+    servers = {who: start(*how) for who, how in wanted.items()}
+    targets = {who: target for who, (_, target) in servers.items()} | {"tensorflow": ""}
     try:
         for name in args.only.split(","):
             build, batch = ROWS[name]
@@ -111,13 +120,16 @@ def main():
                 for session in sessions.values():
                     session.close()
             best = {who: max(values) for who, values in found.items()}
+            one, other = wanted
+            if args.replicate:
+                ratios = f"{best[other] / best[one]:.2f} x one GPU, {best[other] / best['tensorflow']:.2f} x TensorFlow in process"
+            else:
+                ratios = f"{best[one] / best['tensorflow']:.2f} x in process, {best[one] / best[other]:.2f} x its server"
             print(f"{name} B={batch}: " + ", ".join(f"{who} {best[who]:.1f} steps/s ({min(found[who]):.1f} at worst)"
-                                                    for who in targets)
-                  + f" = {best['argosy'] / best['tensorflow']:.2f} x in process, "
-                    f"{best['argosy'] / best['tensorflow server']:.2f} x its server", flush=True)
+                                                    for who in targets) + f" = {ratios}", flush=True)
     finally:
-        ours.kill()
-        theirs.kill()
+        for process, _ in servers.values():
+            process.kill()
 
 
 if __name__ == "__main__":
