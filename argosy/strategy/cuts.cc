@@ -34,8 +34,10 @@ class Cutter {
     std::vector<char> gradient, behind_loss(graph_.size(), 0);
     if (!request_.seeds.empty()) {
       gradient = descendants(graph_, request_.seeds);
-    } else if (request_.loss) {
-      behind_loss = ancestors(graph_, {request_.loss->node}, false);
+    } else {
+      std::vector<NodeId> losses;
+      for (const Endpoint e : request_.losses) losses.push_back(e.node);
+      behind_loss = ancestors(graph_, losses, false);
     }
     std::vector<Taken> taken;
     for (std::int32_t i = 0; i < graph_.size(); ++i) {
@@ -79,7 +81,7 @@ class Cutter {
   }
 
   Frontier frontier_of(const Taken& t, bool in_pairs) const {
-    const bool sums_only = t.trains ? request_.gradients == Combine::kSum && !request_.seed_scaled
+    const bool sums_only = t.trains ? request_.gradients == Combine::kSum && !request_.seeds_scaled
                                     : combination_of(graph_, axes_, t.value).how == Combine::kSum;
     Frontier frontier = find_frontier(
         graph_, axes_, t.value, {.sums_only = sums_only, .in_pairs = in_pairs, .averaged = !t.trains && !sums_only});

@@ -1,7 +1,6 @@
 // Where a graph's updates need values of the whole batch, and how they get them. Internal to strategy/.
 #pragma once
 
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -24,8 +23,8 @@ struct CutRequest {
   const BatchAxes& axes;
   Combine gradients = Combine::kSum;  // how those of the loss combine; kMean: no seed weighs them
   const std::vector<NodeId>& seeds;   // where they start; empty: not found
-  bool seed_scaled = false;
-  std::optional<Endpoint> loss = {};
+  bool seeds_scaled = false;          // each by the shard's part of the batch
+  const std::vector<Endpoint>& losses;
 };
 
 // Adds cuts for all that the graph's updates take of the batch. Where rows are joined, or shards go on using what is

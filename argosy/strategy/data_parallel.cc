@@ -55,7 +55,7 @@ Result<ReplicaLayout> make_layout(const DataParallelOptions& options) {
   }
   if (options.shards > 0) layout.weights.assign(shards, 1);
   const bool alike = std::all_of(speeds.begin(), speeds.end(), [&](double w) { return w == fastest; });
-  if (options.shards == 0 && options.loss.valid() && alike && kBatchParts % devices == 0) {
+  if (options.shards == 0 && !options.losses.empty() && alike && kBatchParts % devices == 0) {
     layout.parts = kBatchParts / devices;
   }
   return layout;
@@ -80,12 +80,12 @@ struct DataParallel::Impl {
   ReplicaLayout layout;
   Replicas replicas;
   std::vector<Endpoint> whole;  // cut values: of the whole batch already
-  std::optional<Endpoint> loss;
+  std::vector<Endpoint> losses;
   std::optional<Combine> asked;
   std::map<Endpoint, Value> fetched;
 
   Combination combination(Endpoint e) const {
-    if (loss == e && asked) return {.how = *asked};
+    if (asked && std::find(losses.begin(), losses.end(), e) != losses.end()) return {.how = *asked};
     return combination_of(base, plan.axes, e, whole);
   }
   Value shard(Endpoint e, int s) { return Value(graph.get(), replicas.shard[s][e.node.index], e.index); }
@@ -101,11 +101,13 @@ Result<DataParallel> DataParallel::make(const Graph& graph, const DataParallelOp
   auto impl = std::make_unique<Impl>(Impl{.base = graph.clone()});
   ARGOSY_ASSIGN_OR_RETURN(impl->layout, make_layout(options));
   UpdateRequest request{.combine = options.combine};
-  if (options.loss.valid()) request.loss = options.loss.endpoint();
+  for (const Value& v : options.losses) {
+    if (v.valid()) request.losses.push_back(v.endpoint());
+  }
   for (const Value& v : options.train) request.train.push_back(v.node());
   for (const Value& v : options.batch_inputs) request.inputs.push_back(v.node());
   for (const auto& [value, shape] : options.examples) request.examples.emplace(value.node(), shape);
-  impl->loss = request.loss;
+  impl->losses = request.losses;
   impl->asked = request.combine;
   ARGOSY_ASSIGN_OR_RETURN(impl->plan, plan_updates(impl->base, request));
   for (const Cut& c : impl->plan.cuts) impl->whole.push_back(c.value);
@@ -128,7 +130,9 @@ DataParallel& DataParallel::operator=(DataParallel&&) noexcept = default;
 DataParallel::~DataParallel() = default;
 
 Graph& DataParallel::graph() { return *impl_->graph; }
-Combine DataParallel::combine() const { return impl_->plan.loss.how; }
+Combine DataParallel::combine() const {
+  return impl_->plan.losses.empty() ? Combine::kSame : impl_->plan.losses[0].how;
+}
 int DataParallel::shards() const { return impl_->layout.shards(); }
 Value DataParallel::input(Value original) { return Value(impl_->graph.get(), original.node(), original.index()); }
 Value DataParallel::target(Value original) { return input(original); }
@@ -242,7 +246,15 @@ std::string DataParallel::summary() const {
   std::string text = str_cat(p.layout.devices.size(), p.layout.devices.size() == 1 ? " device" : " devices");
   if (p.layout.shards() != static_cast<int>(p.layout.devices.size()))
     text += str_cat(", ", p.layout.shards(), " shards");
-  if (p.loss) text += str_cat(", loss: ", words(p.plan.loss.how));
+  if (!p.plan.losses.empty()) {
+    std::vector<std::string> kinds;
+    for (const Combination& loss : p.plan.losses) {
+      std::string kind(words(loss.how));
+      if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(std::move(kind));
+    }
+    const std::size_t n = p.plan.losses.size();
+    text += str_cat(", ", n == 1 ? "loss" : str_cat(n, " losses"), ": ", str_join(kinds));
+  }
   if (p.plan.cuts.empty() || p.layout.shards() == 1) return text;
   std::vector<std::string> sizes;
   for (const std::size_t bytes : p.replicas.bucket_bytes) sizes.push_back(format_bytes(bytes));

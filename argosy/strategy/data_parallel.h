@@ -31,11 +31,11 @@
 namespace argosy {
 
 struct DataParallelOptions {
-  std::vector<std::string> devices;                    // "/device:GPU:0", …: one mirror each; at least one
-  std::vector<double> weights = {};                    // relative speed of each; empty: equal
-  Value loss = {};                                     // invalid: nothing is trained (evaluation)
-  std::vector<Value> train = {};                       // what a step runs; all its updates are found from here
-  std::vector<Value> batch_inputs = {};                // empty: placeholders of unknown first size
+  std::vector<std::string> devices;      // "/device:GPU:0", …: one mirror each; at least one
+  std::vector<double> weights = {};      // relative speed of each; empty: equal
+  std::vector<Value> losses = {};        // whose gradients the updates follow; none: nothing is trained (evaluation)
+  std::vector<Value> train = {};         // what a step runs; all its updates are found from here
+  std::vector<Value> batch_inputs = {};  // empty: placeholders of unknown first size
   std::vector<std::pair<Value, Shape>> examples = {};  // shapes that may be fed, where the graph leaves sizes open
   std::optional<Combine> combine = {};                 // kSum or kMean: instead of what the loss says
   int shards = 0;                                      // logical shards, at least one a device; 0: one a device
@@ -64,10 +64,10 @@ class DataParallel {
   // device: every mirror takes their values. Adds nodes.
   Result<Value> refresh_mirrors();
 
-  // How the loss was found to combine; kSame without a loss.
+  // How the (first) loss was found to combine; kSame without one.
   Combine combine() const;
   int shards() const;
-  // "2 devices, loss: mean over the batch, 12 gradients in 3 all-reduces (0.3 MiB, 4.0 MiB, 2.1 MiB)".
+  // "2 devices, loss: a mean over the batch, 12 gradients in 3 all-reduces (0.3 MiB, 4.0 MiB, 2.1 MiB)".
   std::string summary() const;
 
  private:

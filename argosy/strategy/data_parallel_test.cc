@@ -16,7 +16,7 @@ namespace {
 TEST(DataParallel, NeedsABatch) {
   Graph g;
   const Value x = placeholder(g, DType::kFloat32, {4, 3});
-  const auto made = DataParallel::make(g, {.devices = {"/device:CPU:0"}, .loss = x});
+  const auto made = DataParallel::make(g, {.devices = {"/device:CPU:0"}, .losses = {x}});
   EXPECT_EQ(made.status().id(), "ARG-DP-001");
 }
 

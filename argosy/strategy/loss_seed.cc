@@ -40,47 +40,51 @@ std::vector<std::string> names_in_taker(std::string_view seed, std::string_view 
 }  // namespace
 
 std::vector<NodeId> loss_seeds(const Graph& graph, Endpoint loss) {
-  std::vector<NodeId> ours, theirs;
+  const auto uses = graph.consumers();
+  std::vector<NodeId> ours, theirs, named;
   for (std::int32_t i = 0; i < graph.size(); ++i) {
-    const Seed kind = seed_kind(graph.node(NodeId{i}));
-    if (kind == Seed::kOurs && graph.node(NodeId{i}).inputs[0] == loss) ours.push_back(NodeId{i});
-    if (kind == Seed::kTheirs) theirs.push_back(NodeId{i});
+    const Node& n = graph.node(NodeId{i});
+    const Seed kind = seed_kind(n);
+    if (kind == Seed::kOurs && n.inputs[0] == loss) ours.push_back(NodeId{i});
+    if (kind != Seed::kTheirs) continue;
+    theirs.push_back(NodeId{i});
+    const bool of_loss = std::any_of(uses[i].begin(), uses[i].end(), [&](const Graph::Use& use) {
+      const auto names = names_in_taker(n.name, graph.node(use.node).name);
+      return use.input >= 0 && std::find(names.begin(), names.end(), graph.node(loss.node).name) != names.end();
+    });
+    if (of_loss) named.push_back(NodeId{i});
   }
-  if (ours.empty() && theirs.size() == 1) return theirs;
-  return ours;
+  if (!ours.empty()) return ours;
+  return named.empty() && theirs.size() == 1 ? theirs : named;
 }
 
-Result<Endpoint> find_loss(const Graph& graph, const std::vector<NodeId>& train, const FindNode& find_node) {
+std::vector<Endpoint> find_losses(const Graph& graph, const std::vector<NodeId>& train, const FindNode& find_node) {
   const std::vector<char> used = ancestors(graph, train, true);
   const auto uses = graph.consumers();
   std::vector<Endpoint> losses;
+  const auto add = [&](Endpoint e) {
+    if (std::find(losses.begin(), losses.end(), e) == losses.end()) losses.push_back(e);
+  };
   std::vector<std::vector<std::string>> named;  // by seed and taker; looked up later, for that may change the graph
   for (std::int32_t i = 0; i < graph.size(); ++i) {
     const Node& n = graph.node(NodeId{i});
     const Seed kind = used[i] ? seed_kind(n) : Seed::kNone;
-    if (kind == Seed::kOurs) losses.push_back(n.inputs[0]);
+    if (kind == Seed::kOurs) add(n.inputs[0]);
     if (kind != Seed::kTheirs) continue;
     for (const Graph::Use& use : uses[i]) {
       if (use.input < 0 || !used[use.node.index]) continue;
       named.push_back(names_in_taker(n.name, graph.node(use.node).name));
     }
   }
-  const auto is_loss = [&](const std::optional<NodeId>& id) {
-    return id && !graph.node(*id).output_dtypes.empty() && is_floating(graph.node(*id).output_dtypes[0]);
-  };
   for (const auto& names : named) {
     for (const std::string& name : names) {
       const auto id = find_node(name);
-      if (!is_loss(id)) continue;
-      losses.push_back({*id, 0});
+      if (!id || graph.node(*id).output_dtypes.empty() || !is_floating(graph.node(*id).output_dtypes[0])) continue;
+      add({*id, 0});
       break;
     }
   }
-  if (losses.empty()) return not_found("no gradients of a loss lead to what is run");
-  if (std::any_of(losses.begin(), losses.end(), [&](Endpoint e) { return e != losses[0]; })) {
-    return unimplemented("what is run follows the gradients of several losses").with_id("ARG-DP-009");
-  }
-  return losses[0];
+  return losses;
 }
 
 Status scale_loss_seed(Graph& graph, NodeId seed, NodeId batch_input) {

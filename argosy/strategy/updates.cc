@@ -20,10 +20,10 @@ class Planner {
     ARGOSY_RETURN_IF_ERROR(find_inputs());
     ARGOSY_ASSIGN_OR_RETURN(plan_.axes, BatchAxes::find(graph_, plan_.inputs, request_.examples));
     ARGOSY_RETURN_IF_ERROR(check_examples());
-    if (request_.loss) ARGOSY_RETURN_IF_ERROR(classify_loss());
+    ARGOSY_RETURN_IF_ERROR(classify_losses());
     const std::int32_t size = graph_.size();
     ARGOSY_RETURN_IF_ERROR(
-        cut_updates(graph_, {plan_.axes, gradients_, seeds_, seed_scaled_, request_.loss}, plan_.cuts));
+        cut_updates(graph_, {plan_.axes, gradients_, seeds_, seeds_scaled_, request_.losses}, plan_.cuts));
     if (graph_.size() > size) {
       ARGOSY_ASSIGN_OR_RETURN(plan_.axes, BatchAxes::find(graph_, plan_.inputs, request_.examples));
     }
@@ -37,7 +37,7 @@ class Planner {
  private:
   std::vector<NodeId> roots() const {
     std::vector<NodeId> roots = request_.train;
-    if (request_.loss) roots.push_back(request_.loss->node);
+    for (const Endpoint e : request_.losses) roots.push_back(e.node);
     if (roots.empty()) {
       for (std::int32_t i = 0; i < graph_.size(); ++i) roots.push_back(NodeId{i});
     }
@@ -45,7 +45,6 @@ class Planner {
   }
 
   Status find_inputs() {
-    plan_.loss.how = Combine::kSame;
     plan_.inputs = request_.inputs.empty() ? batch_placeholders(graph_, roots()) : request_.inputs;
     if (!plan_.inputs.empty()) return ok_status();
     return invalid_argument("no placeholder brings a batch: none that is used has an unknown first size")
@@ -53,27 +52,44 @@ class Planner {
         .with_next("make the first size of the batch's placeholders -1, or name them in batch_inputs");
   }
 
-  Status classify_loss() {
-    const std::string& name = graph_.node(request_.loss->node).name;
-    plan_.loss = combination_of(graph_, plan_.axes, *request_.loss);
+  Status classify_losses() {
+    std::vector<NodeId> to_scale;
+    gradients_ = Combine::kSum;
+    for (const Endpoint e : request_.losses) {
+      ARGOSY_ASSIGN_OR_RETURN(const Combination& loss, classify(e));
+      const std::vector<NodeId> seeds = loss_seeds(graph_, e);
+      seeds_.insert(seeds_.end(), seeds.begin(), seeds.end());
+      if (loss.how == Combine::kWeighted && !is_cut(loss.weight)) plan_.cuts.push_back({.value = loss.weight});
+      if (loss.how != Combine::kMean) continue;
+      to_scale.insert(to_scale.end(), seeds.begin(), seeds.end());
+      if (seeds.empty()) gradients_ = Combine::kMean;
+    }
+    if (gradients_ == Combine::kMean && request_.losses.size() > 1) {
+      return unimplemented("several losses, of one of which it cannot be told where its gradients start")
+          .with_id("ARG-DP-009")
+          .with_next("train on one device");
+    }
+    if (to_scale.empty()) return ok_status();
+    for (const NodeId seed : to_scale) ARGOSY_RETURN_IF_ERROR(scale_loss_seed(graph_, seed, plan_.inputs[0]));
+    seeds_scaled_ = to_scale.size() == seeds_.size();
+    ARGOSY_ASSIGN_OR_RETURN(plan_.axes, BatchAxes::find(graph_, plan_.inputs, request_.examples));
+    return ok_status();
+  }
+
+  Result<Combination> classify(Endpoint e) {
+    const std::string& name = graph_.node(e.node).name;
+    Combination loss = combination_of(graph_, plan_.axes, e);
     if (request_.combine) {
-      plan_.loss = {.how = *request_.combine};
-    } else if (plan_.loss.how == Combine::kSame) {
+      loss = {.how = *request_.combine};
+    } else if (loss.how == Combine::kSame) {
       return invalid_argument("the loss '", name, "' does not depend on the batch").with_id("ARG-DP-004");
-    } else if (plan_.loss.how == Combine::kUnknown) {
-      return invalid_argument("cannot tell how the loss '", name, "' combines over the batch: ", plan_.loss.why)
+    } else if (loss.how == Combine::kUnknown) {
+      return invalid_argument("cannot tell how the loss '", name, "' combines over the batch: ", loss.why)
           .with_id("ARG-DP-002")
           .with_next("--combine=sum if it adds up over samples, --combine=mean if it is an average of them");
     }
-    gradients_ = plan_.loss.how == Combine::kMean ? Combine::kMean : Combine::kSum;
-    if (plan_.loss.how == Combine::kWeighted) plan_.cuts.push_back({.value = plan_.loss.weight});
-    seeds_ = loss_seeds(graph_, *request_.loss);
-    if (plan_.loss.how != Combine::kMean || seeds_.empty()) return ok_status();
-    for (const NodeId seed : seeds_) ARGOSY_RETURN_IF_ERROR(scale_loss_seed(graph_, seed, plan_.inputs[0]));
-    gradients_ = Combine::kSum;
-    seed_scaled_ = true;
-    ARGOSY_ASSIGN_OR_RETURN(plan_.axes, BatchAxes::find(graph_, plan_.inputs, request_.examples));
-    return ok_status();
+    plan_.losses.push_back(loss);
+    return loss;
   }
 
   // A shard's samples do not meet another's.
@@ -182,7 +198,7 @@ class Planner {
   UpdatePlan plan_;
   Combine gradients_ = Combine::kMean;  // how the gradients of the loss combine
   std::vector<NodeId> seeds_;           // where they start
-  bool seed_scaled_ = false;
+  bool seeds_scaled_ = false;           // all of them
   std::vector<NodeId> order_;
 };
 

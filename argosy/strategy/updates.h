@@ -21,13 +21,13 @@ enum class Level : char {
 struct UpdatePlan {
   std::vector<NodeId> inputs;  // batch placeholders
   BatchAxes axes;
-  Combination loss;           // kSame without one
-  std::vector<Level> levels;  // by node
-  std::vector<Cut> cuts;      // in the order in which they are computed
+  std::vector<Combination> losses;  // as asked for
+  std::vector<Level> levels;        // by node
+  std::vector<Cut> cuts;            // in the order in which they are computed
 };
 
 struct UpdateRequest {
-  std::optional<Endpoint> loss;
+  std::vector<Endpoint> losses;
   std::vector<NodeId> train;
   std::vector<NodeId> inputs;
   std::optional<Combine> combine;

@@ -62,7 +62,7 @@ Tensor rows(const Tensor& t, std::int64_t copies) {
 // Four steps of `batch` rows, each fed `copies` times.
 Result<Outcome> train(Network& n, int devices, std::int64_t batch, std::int64_t copies) {
   ARGOSY_RETURN_IF_ERROR(Status(n.graph.status()));
-  DataParallelOptions options{.loss = n.loss, .train = {n.step.run}};
+  DataParallelOptions options{.losses = {n.loss}, .train = {n.step.run}};
   for (int d = 0; d < devices; ++d) options.devices.push_back(str_cat("/device:GPU:", d));
   ARGOSY_ASSIGN_OR_RETURN(DataParallel dp, DataParallel::make(n.graph, options));
   ARGOSY_ASSIGN_OR_RETURN(const Value loss, dp.fetch(n.loss));

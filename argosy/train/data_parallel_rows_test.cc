@@ -70,7 +70,7 @@ struct Outcome {
 
 Result<Outcome> run(Embedding& e, int devices, int shards = 0) {
   ARGOSY_RETURN_IF_ERROR(Status(e.graph.status()));
-  DataParallelOptions options{.loss = e.loss, .train = {e.train}, .shards = shards};
+  DataParallelOptions options{.losses = {e.loss}, .train = {e.train}, .shards = shards};
   for (int d = 0; d < devices; ++d) options.devices.push_back(str_cat("/device:GPU:", d));
   ARGOSY_ASSIGN_OR_RETURN(DataParallel dp, DataParallel::make(e.graph, options));
   ARGOSY_ASSIGN_OR_RETURN(const Value loss, dp.fetch(e.loss));
@@ -158,7 +158,7 @@ TEST(DataParallelRows, SamplesBesideSamplesAreRefused) {
   const Value train = g.add("ApplyGradientDescent", {w.ref, constant(g, 0.1f), slope});
   ASSERT_TRUE(g.status().ok()) << g.status().to_string();
   const auto made =
-      DataParallel::make(g, {.devices = {"/device:GPU:0", "/device:GPU:1"}, .loss = loss, .train = {train}});
+      DataParallel::make(g, {.devices = {"/device:GPU:0", "/device:GPU:1"}, .losses = {loss}, .train = {train}});
   EXPECT_EQ(made.status().id(), "ARG-DP-007") << made.status().to_string();
 }
 
@@ -174,7 +174,7 @@ TEST(DataParallelState, OfQueuesAndTablesIsNotCopied) {
   const Value train = g.add("ApplyGradientDescent", {w.ref, constant(g, 0.1f), slope});
   ASSERT_TRUE(g.status().ok()) << g.status().to_string();
   const auto made =
-      DataParallel::make(g, {.devices = {"/device:GPU:0", "/device:GPU:1"}, .loss = loss, .train = {train}});
+      DataParallel::make(g, {.devices = {"/device:GPU:0", "/device:GPU:1"}, .losses = {loss}, .train = {train}});
   EXPECT_EQ(made.status().id(), "ARG-DP-008") << made.status().to_string();
   EXPECT_NE(made.status().to_string().find("FIFOQueue"), std::string::npos) << made.status().to_string();
 }

@@ -72,7 +72,7 @@ Result<Outcome> train(Task& task, const std::vector<std::int64_t>& batches, int 
                       std::vector<double> weights = {}) {
   ARGOSY_RETURN_IF_ERROR(Status(task.graph.status()));
   DataParallelOptions options{.weights = std::move(weights),
-                              .loss = task.loss,
+                              .losses = {task.loss},
                               .train = {task.step.run},
                               .shards = shards,
                               .first_bucket_bytes = 64,
@@ -177,7 +177,7 @@ TEST(DataParallelTraining, LogicalShardsGiveTheSameBitsOnAnyNumberOfDevices) {
 TEST(DataParallelTraining, EveryMirrorIsTheSame) {
   Task task(Kind::kMean, DType::kFloat32);
   DataParallelOptions options{
-      .devices = {"/device:GPU:0", "/device:GPU:1"}, .loss = task.loss, .train = {task.step.run}};
+      .devices = {"/device:GPU:0", "/device:GPU:1"}, .losses = {task.loss}, .train = {task.step.run}};
   auto dp = DataParallel::make(task.graph, options);
   ASSERT_TRUE(dp.ok()) << dp.status().to_string();
   Session session(dp->graph(), {.devices = {.devices = "2", .emulate = "2"}});
@@ -198,7 +198,7 @@ TEST(DataParallelTraining, EveryMirrorIsTheSame) {
 TEST(DataParallelTraining, ValuesPerSampleAreJoined) {
   Task task(Kind::kMean, DType::kFloat32);
   DataParallelOptions options{
-      .devices = {"/device:GPU:0", "/device:GPU:1", "/device:GPU:2"}, .loss = task.loss, .train = {task.step.run}};
+      .devices = {"/device:GPU:0", "/device:GPU:1", "/device:GPU:2"}, .losses = {task.loss}, .train = {task.step.run}};
   auto dp = DataParallel::make(task.graph, options);
   ASSERT_TRUE(dp.ok()) << dp.status().to_string();
   const auto joined = dp->fetch(task.prediction);
@@ -220,7 +220,7 @@ TEST(DataParallelTraining, ALossThatCannotBeToldIsAnError) {
   const Value x = net.input("x", DType::kFloat32, {2});
   const Value loss = sqrt(reduce_mean(square(net.dense(x, 1))));
   const TrainStep step = sgd(0.1).minimize(loss, net.trainable());
-  DataParallelOptions options{.devices = {"/device:GPU:0", "/device:GPU:1"}, .loss = loss, .train = {step.run}};
+  DataParallelOptions options{.devices = {"/device:GPU:0", "/device:GPU:1"}, .losses = {loss}, .train = {step.run}};
   const auto unknown = DataParallel::make(g, options);
   EXPECT_EQ(unknown.status().id(), "ARG-DP-002");
   EXPECT_NE(unknown.status().next().find("--combine"), std::string::npos);
@@ -245,7 +245,7 @@ TEST(DataParallelTraining, DevicesPinnedByHandAreNotReplicated) {
   const Value loss = reduce_mean(b);
   const TrainStep step = sgd(0.1).minimize(loss, net.trainable());
   const auto made =
-      DataParallel::make(g, {.devices = {"/device:GPU:0", "/device:GPU:1"}, .loss = loss, .train = {step.run}});
+      DataParallel::make(g, {.devices = {"/device:GPU:0", "/device:GPU:1"}, .losses = {loss}, .train = {step.run}});
   EXPECT_EQ(made.status().id(), "ARG-DP-005");
 }
 

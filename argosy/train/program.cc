@@ -54,7 +54,7 @@ Result<std::unique_ptr<Program>> Program::make(BuiltModel built, const ProgramOp
   }
   for (const Layers::Input& input : built.inputs) parallel.batch_inputs.push_back(input.placeholder);
   if (built.train.run.valid()) {
-    parallel.loss = built.model.loss;
+    parallel.losses = {built.model.loss};
     parallel.train = {built.train.run};
   }
   ARGOSY_ASSIGN_OR_RETURN(DataParallel replicated, DataParallel::make(*built.graph, parallel));

@@ -171,6 +171,26 @@ with tf.Session() as sess:
     print(' '.join('%.6f' % v for v in sess.run(w)[:, 0]))
 """
 
+# Two models in one step, one loss a mean, the other a sum.
+TWO_LOSSES = """
+import numpy as np
+import tensorflow as tf
+
+x = tf.placeholder(tf.float32, [None, 4])
+y = tf.placeholder(tf.float32, [None, 2])
+losses, steps = [], []
+for i, combined in enumerate([tf.reduce_mean, tf.reduce_sum]):
+    w = tf.Variable(tf.truncated_normal([4, 2], seed=i))
+    losses.append(combined(tf.square(tf.matmul(x, w) - y)))
+    steps.append(tf.train.AdamOptimizer(0.05).minimize(losses[-1]))
+data = np.random.RandomState(0)
+xs, ys = data.rand(23, 4), data.rand(23, 2)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for rows in (23, 23, 2, 23):
+        print('%.6f %.6f' % tuple(sess.run(losses + steps, {x: xs[:rows], y: ys[:rows]})[:2]))
+"""
+
 FIXED = """
 import numpy as np
 import tensorflow as tf
@@ -292,6 +312,11 @@ class RunTest(unittest.TestCase):
         # The variance of 16 samples is scaled by 1024 / 1023, that of 32 by 2048 / 2047.
         self.assert_same_numbers(ours, self.in_tensorflow(NORMALISED), 1e-3)
         self.assertRegex(ours.stderr, r"replicated  8 steps: 2 devices, loss: a mean over the batch")
+
+    def test_steps_of_two_losses_are_replicated(self):
+        ours = self.run_argosy(TWO_LOSSES, flags=("--emulate", "3", "--replicate"))
+        self.assert_same_numbers(ours, self.in_tensorflow(TWO_LOSSES))
+        self.assertRegex(ours.stderr, r"replicated  4 steps: 3 devices, 2 losses: a mean over the batch, a sum over the batch")
 
     def test_batches_of_a_dataset_are_shared(self):
         ours = self.run_argosy(DATASET, flags=("--emulate", "3", "--replicate"))

@@ -17,8 +17,8 @@ std::vector<NodeId> roots(const StepValues& values) {
   return run;
 }
 
-Result<Endpoint> loss_of(ImportedGraph& graph, const StepValues& values) {
-  return find_loss(graph.graph(), roots(values), [&](std::string_view name) -> std::optional<NodeId> {
+std::vector<Endpoint> losses_of(ImportedGraph& graph, const StepValues& values) {
+  return find_losses(graph.graph(), roots(values), [&](std::string_view name) -> std::optional<NodeId> {
     if (!graph.has(name)) return std::nullopt;
     const auto found = graph.value(str_cat("^", name));
     return found.ok() ? std::optional(found->node()) : std::nullopt;
@@ -70,13 +70,7 @@ Result<std::vector<bool>> feeds_of_batch(const Graph& graph, const std::vector<V
 }
 
 TrainingStep look_at(ImportedGraph& graph, const StepValues& values) {
-  TrainingStep step;
-  auto loss = loss_of(graph, values);
-  if (loss.ok()) {
-    step.loss = *loss;
-  } else if (loss.status().code() != Code::kNotFound) {
-    step.why = loss.status().message();
-  }
+  TrainingStep step{.losses = losses_of(graph, values)};
   // The step's own part of the graph: what lies before a feed is not.
   const auto part = extract_step(graph.graph(), signature_of(values));
   if (!part.ok()) {
@@ -88,13 +82,12 @@ TrainingStep look_at(ImportedGraph& graph, const StepValues& values) {
   for (std::int32_t i = 0; i < part->graph.size(); ++i) all.push_back(NodeId{i});
   step.writes = writes_variables(part->graph, all);
   if (!step.writes) {  // gradients that are looked at
-    step.loss.reset();
-    step.why.clear();
+    step.losses.clear();
   }
   const auto uses = part->graph.consumers();
   std::set<Endpoint> sources;
   for (const NodeId id : all) {
-    if (!step.loss || !brings_batches(part->graph.node(id).op->name)) continue;
+    if (step.losses.empty() || !brings_batches(part->graph.node(id).op->name)) continue;
     const auto original = graph.graph().find(part->graph.node(id).name);
     for (const Graph::Use& use : uses[id.index]) {
       if (original && use.input >= 0) {
@@ -107,8 +100,8 @@ TrainingStep look_at(ImportedGraph& graph, const StepValues& values) {
 }
 
 Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make(const Graph& graph, const StepValues& values,
-                                                             Endpoint loss, std::span<const Tensor> feeds,
-                                                             const Session& beside,
+                                                             const std::vector<Endpoint>& losses,
+                                                             std::span<const Tensor> feeds, const Session& beside,
                                                              const std::shared_ptr<Machine>& machine, bool optimize) {
   ARGOSY_ASSIGN_OR_RETURN(const std::vector<bool> batch, feeds_of_batch(graph, values.feeds, feeds));
   StepSignature signature = signature_of(values);
@@ -116,11 +109,14 @@ Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make(const Graph& graph,
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     signature.feed_shapes[i] = PartialShape::unknown_of_rank(feeds[i].shape().rank());
   }
-  signature.fetches.push_back(loss);
+  signature.fetches.insert(signature.fetches.end(), losses.begin(), losses.end());
   ARGOSY_ASSIGN_OR_RETURN(StepGraph step, extract_step(graph, signature));
 
-  DataParallelOptions options{.loss = step.graph.value(step.fetches.back())};
-  step.fetches.pop_back();
+  DataParallelOptions options;
+  for (std::size_t i = values.fetches.size(); i < step.fetches.size(); ++i) {
+    options.losses.push_back(step.graph.value(step.fetches[i]));
+  }
+  step.fetches.resize(values.fetches.size());
   for (const DeviceSpec& spec : machine->specs()) {
     if (!spec.is_gpu()) continue;
     options.devices.push_back(spec.name.to_string());

@@ -23,7 +23,8 @@ class ReplicatedStep {
   // For feeds of these ranks, of which the same bring the batch: as many rows each as the others. To be called where
   // the graph may grow (Session::grow). `beside`: the session of the client's other steps, which outlives it. Errors
   // say why it cannot be replicated, and what would help.
-  static Result<std::unique_ptr<ReplicatedStep>> make(const Graph& graph, const StepValues& values, Endpoint loss,
+  static Result<std::unique_ptr<ReplicatedStep>> make(const Graph& graph, const StepValues& values,
+                                                      const std::vector<Endpoint>& losses,
                                                       std::span<const Tensor> feeds, const Session& beside,
                                                       const std::shared_ptr<Machine>& machine, bool optimize);
 
@@ -47,7 +48,7 @@ class ReplicatedStep {
 // What there is to know of a step before it is replicated. To be called where the graph may grow.
 struct TrainingStep {
   bool writes = false;           // variables
-  std::optional<Endpoint> loss;  // whose gradients it follows; none: it does not train
+  std::vector<Endpoint> losses;  // whose gradients it follows; none: it does not train
   std::vector<Value> sources;    // what it takes from datasets and queues: to be had once, before it is shared
   std::string why = {};          // not empty: it trains, but cannot be replicated
 };

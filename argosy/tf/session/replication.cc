@@ -43,9 +43,9 @@ Result<std::shared_ptr<StepReplicas>> Replication::look_up(PreparedStep& step) {
   }));
   if (!known->step.why.empty()) {
     refuse(known->step.why);
-    known->step.loss.reset();
+    known->step.losses.clear();
   }
-  if (known->step.loss && !known->step.sources.empty()) {
+  if (!known->step.losses.empty() && !known->step.sources.empty()) {
     ARGOSY_ASSIGN_OR_RETURN(known->bring, session_.prepare(known->values.feeds, known->step.sources));
     auto& feeds = known->values.feeds;
     feeds.insert(feeds.end(), known->step.sources.begin(), known->step.sources.end());
@@ -71,7 +71,7 @@ Result<StepReplicas::Variant*> Replication::variant(StepReplicas& step, std::spa
 StepReplicas::Variant Replication::make(const StepReplicas& step, std::span<const Tensor> feeds) {
   StepReplicas::Variant variant;
   const Status made = session_.grow([&]() -> Status {
-    ARGOSY_ASSIGN_OR_RETURN(variant.step, ReplicatedStep::make(graph_.graph(), step.values, *step.step.loss, feeds,
+    ARGOSY_ASSIGN_OR_RETURN(variant.step, ReplicatedStep::make(graph_.graph(), step.values, step.step.losses, feeds,
                                                                session_, machine_, optimize_));
     return ok_status();
   });
@@ -106,7 +106,7 @@ Result<bool> Replication::run_shared(StepReplicas::Variant& variant, std::span<c
 Status Replication::run(PreparedStep& step, std::span<const Tensor> feeds, std::span<Tensor> fetches,
                         const RunOptions& options) {
   ARGOSY_ASSIGN_OR_RETURN(const auto known, look_up(step));
-  if (!known->step.loss) return run_alone(*known, step.callable(), feeds, fetches, options);
+  if (known->step.losses.empty()) return run_alone(*known, step.callable(), feeds, fetches, options);
   std::vector<Tensor> all(feeds.begin(), feeds.end());
   if (known->bring != nullptr) {
     all.resize(known->values.feeds.size());
