@@ -51,7 +51,7 @@ void define_run(Command& program) {
   auto& options = command.own<Options>();
   command.option("--gpus N", options.gpus, "that many GPUs, real or emulated", {.least = 1, .most = 1024});
   command.option("--replicate", options.replicate,
-                 "every training step on all GPUs, a share of the fed batch on each: the script is written for one");
+                 "share the batch of every training step among all GPUs: for scripts written for one");
   add_device_flags(command, options.devices);
   command.argument("PROGRAM", options.program, "the program and its arguments, after --")
       .about(

@@ -82,8 +82,7 @@ void define_serve(Command& program) {
   add_device_flags(serve, server.devices);
   serve
       .option("--replicate", server.replicate,
-              "training steps run on all GPUs of their session, a share of the fed batch on each; sessions then do not "
-              "share variables")
+              "share the batch of every training step among all GPUs of its session; sessions then share no variables")
       .option("--allow-files DIR", server.allow_files,
               "graphs may use files in this folder only; may be repeated (default: on localhost all that you may, else "
               "none)")
