@@ -251,5 +251,21 @@ TEST(Session, RandomNumbersGoOn) {
   EXPECT_NE(draw(one, 4, numbers), draw(one, 3, numbers));
 }
 
+TEST(Session, OpsThatCountGoOnInEveryStep) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat32, {-1}, "x");
+  const Value told = g.add("Print", {x, x}, {{"message", "seen "}, {"first_n", 2}});
+  const Value twice = told * 2.0f;
+  ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+  Session session(g, {.devices = {.devices = "cpu:0"}});
+  testing::internal::CaptureStderr();
+  for (const std::int64_t n : {1, 2, 3}) {
+    EXPECT_TRUE(session.run({{x, Tensor::zeros(DType::kFloat32, {n})}}, {told}).ok());
+    EXPECT_TRUE(session.run({{x, Tensor::zeros(DType::kFloat32, {n})}}, {twice}).ok());
+  }
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
+}
+
 }  // namespace
 }  // namespace argosy

@@ -1,9 +1,9 @@
 #include <limits>
 #include <unordered_map>
 
-#include "argosy/op/kernel.h"
+#include "argosy/op/kept.h"
 #include "argosy/ops/candidate/sampler.h"
-#include "argosy/ops/random/op_stream.h"
+#include "argosy/ops/random/philox.h"
 
 namespace argosy {
 
@@ -45,6 +45,15 @@ Result<std::unique_ptr<Sampler>> make_sampler(const OpDef& op, const AttrMap& at
   return candidate::make_fixed(std::move(fixed));
 }
 
+// What has been learned, and where the draws go on.
+struct Draws final : Resource {
+  Draws(const AttrMap& attrs, std::unique_ptr<Sampler> by)
+      : sampler(std::move(by)), generator(attrs.get_int("seed"), attrs.get_int("seed2")) {}
+  std::string describe() const override { return "candidates"; }
+  const std::unique_ptr<Sampler> sampler;
+  SharedPhilox generator;
+};
+
 class CandidateSampler final : public Kernel {
  public:
   CandidateSampler(const KernelInit& init, std::unique_ptr<Sampler> sampler)
@@ -53,8 +62,7 @@ class CandidateSampler final : public Kernel {
         range_(init.attrs.get_int(op_ == "AllCandidateSampler" ? "num_sampled" : "range_max")),
         sampled_(init.attrs.get_int("num_sampled")),
         unique_(init.attrs.get_bool("unique")),
-        sampler_(std::move(sampler)),
-        generator_(op_stream(init)) {}
+        draws_(kept<Draws>(init, [&] { return std::make_shared<Draws>(init.attrs, std::move(sampler)); })) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     ARGOSY_ASSIGN_OR_RETURN(auto sampler, make_sampler(init.op, init.attrs, init.attrs.get_bool("unique"),
                                                        init.attrs.get_int("num_sampled")));
@@ -79,18 +87,17 @@ class CandidateSampler final : public Kernel {
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const true_expected, c.output(1, trues.shape()));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const sampled_expected, c.output(2, shape));
     // TensorFlow sets 2048 words aside per class drawn, however many rejections take.
-    candidate::Numbers numbers(generator_->reserve(static_cast<std::uint64_t>(sampled_) * 2048 / 4));
-    sampler_->draw(numbers, unique_, sampled->values<std::int64_t>(), sampled_expected->values<float>(),
-                   trues.values<std::int64_t>(), true_expected->values<float>());
-    return sampler_->learn(trues.values<std::int64_t>());
+    candidate::Numbers numbers(draws_->generator.reserve(static_cast<std::uint64_t>(sampled_) * 2048 / 4));
+    draws_->sampler->draw(numbers, unique_, sampled->values<std::int64_t>(), sampled_expected->values<float>(),
+                          trues.values<std::int64_t>(), true_expected->values<float>());
+    return draws_->sampler->learn(trues.values<std::int64_t>());
   }
 
  private:
   const std::string op_;
   const std::int64_t num_true_, range_, sampled_;
   const bool unique_;
-  const std::unique_ptr<Sampler> sampler_;
-  const std::shared_ptr<SharedPhilox> generator_;
+  const std::shared_ptr<Draws> draws_;
 };
 
 Status accidental_hits(KernelContext& c) {

@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "argosy/base/log.h"
-#include "argosy/op/kernel.h"
+#include "argosy/op/kept.h"
 #include "argosy/ops/debug/first_values.h"
 
 namespace argosy {
@@ -32,16 +32,23 @@ class Assert final : public Kernel {
   const std::int64_t summarize_;
 };
 
+struct Printed final : Resource {
+  std::string describe() const override { return "lines printed"; }
+  std::atomic<std::int64_t> lines{0};
+};
+
 class Print final : public Kernel {
  public:
-  Print(std::string message, std::int64_t first_n, std::int64_t summarize)
-      : message_(std::move(message)), first_n_(first_n), summarize_(summarize) {}
+  explicit Print(const KernelInit& init)
+      : message_(init.attrs.get_string("message")),
+        first_n_(init.attrs.get_int("first_n")),
+        summarize_(init.attrs.get_int("summarize")),
+        printed_(kept<Printed>(init, [] { return std::make_shared<Printed>(); })) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<Print>(
-        init.attrs.get_string("message"), init.attrs.get_int("first_n"), init.attrs.get_int("summarize")));
+    return std::unique_ptr<Kernel>(std::make_unique<Print>(init));
   }
   Status run(KernelContext& c) override {
-    if (first_n_ < 0 || printed_.fetch_add(1) < first_n_) {
+    if (first_n_ < 0 || printed_->lines.fetch_add(1) < first_n_) {
       std::string text = message_;
       for (int i = 1; i < c.num_inputs(); ++i) text += str_cat("[", first_values(c.input(i), summarize_), "]");
       text += "\n";
@@ -54,7 +61,7 @@ class Print final : public Kernel {
  private:
   const std::string message_;
   const std::int64_t first_n_, summarize_;
-  std::atomic<std::int64_t> printed_{0};
+  const std::shared_ptr<Printed> printed_;
 };
 
 class PrintText final : public Kernel {

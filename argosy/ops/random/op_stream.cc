@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "argosy/op/resource_manager.h"
+#include "argosy/op/kept.h"
 
 namespace argosy {
 
@@ -17,13 +17,8 @@ struct Stream final : Resource {
 }  // namespace
 
 std::shared_ptr<SharedPhilox> op_stream(const KernelInit& init) {
-  const auto fresh = [&] { return std::make_shared<Stream>(init.attrs.get_int("seed"), init.attrs.get_int("seed2")); };
-  std::shared_ptr<Stream> stream;
-  if (init.session != nullptr) {
-    auto found = init.session->find_or_make<Stream>("random numbers", std::string(init.node), fresh);
-    if (found.ok()) stream = *std::move(found);
-  }
-  if (stream == nullptr) stream = fresh();
+  const auto stream = kept<Stream>(
+      init, [&] { return std::make_shared<Stream>(init.attrs.get_int("seed"), init.attrs.get_int("seed2")); });
   return {stream, &stream->philox};
 }
 

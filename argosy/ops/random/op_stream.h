@@ -1,5 +1,4 @@
-// What a random op draws from: one stream for all steps of a session. It goes on whatever the op is run together with
-// and in whatever shapes, as TensorFlow's does, whose sessions keep such ops' kernels.
+// What a random op draws from: a stream that it keeps between its runs (argosy/op/kept.h).
 #pragma once
 
 #include <memory>

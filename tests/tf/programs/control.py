@@ -150,6 +150,7 @@ def random_streams(run):
               "shuffled": tf.random_shuffle(tf.range(3 * n), seed=5), "poisson": tf.random_poisson(3.0, shape, seed=6),
               "gamma": tf.random_gamma(shape, 2.0, seed=7), "dropout": tf.nn.dropout(tf.ones([n, 9]), rate=0.4, seed=8),
               "multinomial": tf.multinomial(tf.log([[0.2, 0.3, 0.5]]), 2 * n, seed=9),
+              "learned": tf.nn.learned_unigram_candidate_sampler(labels, 1, 4, False, 50, seed=11).sampled_candidates,
               "candidates": tf.nn.log_uniform_candidate_sampler(labels, 1, 4, True, 50, seed=10).sampled_candidates}
     with run.session() as session:
         for several in (2, 3, 2, 1):
