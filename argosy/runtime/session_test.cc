@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
 #include "argosy/ops/constant/constant.h"
+#include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/matmul/matmul.h"
 
 namespace argosy {

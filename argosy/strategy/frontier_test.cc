@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "argosy/graph/gradients.h"
+#include "argosy/ops/cast/cast.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/control_flow/control_flow.h"
 #include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/layout/layout.h"
 #include "argosy/ops/matmul/matmul.h"
 #include "argosy/ops/reduction/reduction.h"
 #include "argosy/ops/shape/shape.h"
