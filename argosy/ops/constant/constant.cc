@@ -20,6 +20,7 @@ Status const_shape(ShapeContext& c) {
 
 std::optional<PartialInts> const_ints(const ShapeContext& c, int) {
   const Tensor& value = c.attrs().get<Tensor>("value");
+  if (value.dtype() != DType::kInt32 && value.dtype() != DType::kInt64) return std::nullopt;
   if (value.elements() > 1024) return std::nullopt;
   // Paddings are matrices: row after row.
   const auto numbers = to_int64s(value.shape().rank() > 1 ? value.reshaped({value.elements()}) : value, "Const");
