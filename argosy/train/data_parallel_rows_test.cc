@@ -12,8 +12,8 @@
 #include "argosy/ops/state/state.h"
 #include "argosy/runtime/session.h"
 #include "argosy/strategy/data_parallel.h"
+#include "argosy/testing/embedding.h"
 #include "argosy/testing/op_case.h"
-#include "argosy/train/test_embedding.h"
 
 namespace argosy {
 namespace {

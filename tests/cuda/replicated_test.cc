@@ -1,7 +1,7 @@
 // Batches shared by fake cards: rows of sparse gradients joined on each, equal words added up, the CPU's numbers.
 #include <gtest/gtest.h>
 
-#include "argosy/train/test_embedding.h"
+#include "argosy/testing/embedding.h"
 #include "tests/cuda/fake_machine.h"
 
 namespace argosy {
