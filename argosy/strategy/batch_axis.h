@@ -35,7 +35,7 @@ class BatchAxes {
   std::int64_t rows_per_example(Endpoint e) const;
   // Every example has as many rows of that axis, computed from it and from what is the same for all.
   bool keeps_rows(Endpoint e) const { return rows_per_example(e) > 0 && by_rows(e.node); }
-  // Nothing on the way chose rows or gave them numbers of its own, as Unique and Where do, as far as shapes tell.
+  // Sizes are known and inputs keep rows: nothing on the way chose rows or numbered them anew, as Unique and Where do.
   bool by_rows(NodeId id) const { return by_rows_[id.index] != 0; }
   // How long that axis is with one batch and with another: equal for values whose rows belong together.
   std::pair<std::int64_t, std::int64_t> lengths(Endpoint e) const;

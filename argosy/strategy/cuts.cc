@@ -180,6 +180,7 @@ class Cutter {
     for (const Endpoint e : n.inputs) spec.inputs.push_back(whole(e));
     const auto outputs = static_cast<std::int32_t>(n.output_dtypes.size());
     ARGOSY_ASSIGN_OR_RETURN(const NodeId made, graph_.add_node(std::move(spec)));
+    for (const NodeId c : n.controls) graph_.add_control_input(made, c);
     for (std::int32_t k = 0; k < outputs; ++k) whole_.emplace(Endpoint{id, k}, Endpoint{made, k});
     return ok_status();
   }

@@ -235,6 +235,14 @@ Result<Value> DataParallel::Impl::compute_again(Endpoint e, const std::string& w
   }
   spec.name = graph->unique_name(str_cat(n.name, "/whole_batch"));
   ARGOSY_ASSIGN_OR_RETURN(const NodeId made, graph->add_node(std::move(spec)));
+  for (const NodeId c : n.controls) {
+    const Level level = plan.levels[c.index];
+    if (level == Level::kOnce) graph->add_control_input(made, c);
+    if (level == Level::kOnce) continue;
+    for (const auto& copies : level == Level::kShard ? replicas.shard : replicas.device) {
+      graph->add_control_input(made, copies[c.index]);
+    }
+  }
   for (std::int32_t k = 0; k < static_cast<std::int32_t>(n.output_dtypes.size()); ++k) {
     fetched.emplace(Endpoint{e.node, k}, Value(graph.get(), made, k));
   }

@@ -1,8 +1,10 @@
 // How a value that shards compute from their own rows can be had of the whole batch, when it is no sum itself: the
 // latest values below it that shards can combine, and what has to be computed again from those.
 //
-//   rows ──► Mul ──► UnsortedSegmentSum ──► update          rows: joined     Mul, UnsortedSegmentSum: again, of whole
-//   rows norm ────┘                                              norm: summed
+//   rows ──► Mul ──► UnsortedSegmentSum ──► update
+//   norm ────┘
+//
+// Here rows are joined, the norm is summed, and Mul and UnsortedSegmentSum lie between.
 #pragma once
 
 #include <string>
@@ -16,7 +18,7 @@ namespace argosy {
 struct Frontier {
   std::vector<Endpoint> sums;   // linear in sums over the batch
   std::vector<Endpoint> rows;   // with a row for each example, or several
-  std::vector<NodeId> between;  // and the value itself, unless that is one of them: each after what it is computed from
+  std::vector<NodeId> between;  // nodes from those to the value, its own the last; each after what it is computed from
   std::string why = {};         // not empty: there is no such frontier, and what stands in the way
 };
 
@@ -27,9 +29,11 @@ struct FrontierOptions {
   bool in_pairs = false;
   bool averaged = false;  // what counts as a sum will be averaged: it may also be, now and then, what all shards have
 };
+
 // Of gradients on their way to an update: the gradients where they are still sums; the norm in clip-by-norm leads back
 // to the gradients it is made of; gradients of gathered rows and their indices are rows, found before equal indices are
 // added up, and before they are scaled by what all of them decide. Empty when the value does not depend on the batch.
+// Branches of conditionals are seen through; loops, functions and ops that keep state are not.
 Frontier find_frontier(const Graph& graph, const BatchAxes& axes, Endpoint value, const FrontierOptions& options = {});
 
 }  // namespace argosy

@@ -161,6 +161,7 @@ class Planner {
   }
 
   bool may_be_copied(const Node& n) const {
+    if (n.op->calls != Calls::kNothing) return false;  // what functions write is not seen
     constexpr std::string_view kOps[] = {"Assert", "Print", "PrintV2", "Empty"};
     if (std::find(std::begin(kOps), std::end(kOps), n.op->name) != std::end(kOps)) return true;
     if (n.op->name.starts_with("_") || n.attrs.find("seed") != nullptr) return true;

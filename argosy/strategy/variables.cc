@@ -28,7 +28,8 @@ bool writes_variable(const Graph& graph, const Node& n) {
 bool writes_variables(const Graph& graph, const std::vector<NodeId>& run) {
   const std::vector<char> used = ancestors(graph, run, true);
   for (std::int32_t i = 0; i < graph.size(); ++i) {
-    if (used[i] && writes_variable(graph, graph.node(NodeId{i}))) return true;
+    const Node& n = graph.node(NodeId{i});
+    if (used[i] && (writes_variable(graph, n) || (n.op->stateful && n.op->calls != Calls::kNothing))) return true;
   }
   return false;
 }

@@ -15,7 +15,7 @@ bool is_handle(const Graph& graph, Endpoint e);
 bool is_variable(const Node& n);
 // Takes a reference or handle of a variable and changes what is behind it.
 bool writes_variable(const Graph& graph, const Node& n);
-// Something that `run` leads to does.
+// Something that `run` leads to does, or may: functions are not looked into.
 bool writes_variables(const Graph& graph, const std::vector<NodeId>& run);
 // The variable behind an endpoint that carries a reference or handle, through Identity and the like.
 std::optional<NodeId> variable_behind(const Graph& graph, Endpoint e);

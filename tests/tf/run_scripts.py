@@ -171,6 +171,59 @@ with tf.Session() as sess:
     print(' '.join('%.6f' % v for v in sess.run(w)[:, 0]))
 """
 
+# A queue brings them, the last one smaller.
+QUEUE = """
+import numpy as np
+import tensorflow as tf
+
+data = np.random.RandomState(0)
+queue = tf.FIFOQueue(50, [tf.float64, tf.float64], [[4], [1]])
+fill = queue.enqueue_many([data.rand(20, 4), data.rand(20, 1)])
+x, y = queue.dequeue_up_to(8)
+w = tf.get_variable('w', initializer=np.ones([4, 1]))
+loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - y))
+train = tf.train.AdamOptimizer(0.1).minimize(loss)
+with tf.Session() as sess:
+    sess.run([tf.global_variables_initializer(), fill])
+    sess.run(queue.close())
+    for _ in range(3):
+        print('%.6f' % sess.run([loss, train])[0])
+    print(' '.join('%.6f' % v for v in sess.run(w)[:, 0]))
+"""
+
+# Variables are written by a branch that is a function, and in a partial run, between training steps.
+OTHER_WRITERS = """
+import numpy as np
+import tensorflow as tf
+
+tf.enable_control_flow_v2()
+x = tf.placeholder(tf.float32, [None, 4])
+y = tf.placeholder(tf.float32, [None, 1])
+to_zero = tf.placeholder(tf.bool, [])
+w = tf.get_variable('w', initializer=np.ones([4, 1], 'f'), use_resource=True)
+loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - y))
+train = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+
+def zero():
+    with tf.control_dependencies([w.assign(tf.zeros([4, 1]))]):
+        return tf.constant(1.)
+
+reset = tf.cond(to_zero, zero, lambda: tf.constant(0.))
+value = tf.placeholder(tf.float32, [4, 1])
+put = w.assign(value)
+data = np.random.RandomState(0)
+feed = {x: data.rand(9, 4), y: data.rand(9, 1)}
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    print('%.6f' % sess.run([loss, train], feed)[0])
+    sess.run(reset, {to_zero: True})
+    print('%.6f' % sess.run([loss, train], feed)[0])
+    handle = sess.partial_run_setup([put], [value])
+    sess.partial_run(handle, put, {value: np.full([4, 1], 3.)})
+    print('%.6f' % sess.run([loss, train], feed)[0])
+    print('%.6f' % sess.run(loss, feed))
+"""
+
 # Two models in one step, one loss a mean, the other a sum.
 TWO_LOSSES = """
 import numpy as np
@@ -290,38 +343,39 @@ class RunTest(unittest.TestCase):
         for i, (one, other) in enumerate(zip(mine, wanted)):
             self.assertLessEqual(abs(one - other), tolerance * max(1, abs(other)), f"number {i}: {one}, TensorFlow {other}")
 
+    def assert_replicated(self, text, gpus, told, tolerance=2e-5):
+        ours = self.run_argosy(text, flags=("--emulate", str(gpus), "--replicate"))
+        self.assert_same_numbers(ours, self.in_tensorflow(text), tolerance)
+        self.assertRegex(ours.stderr, told)
+        self.assertNotIn("not replicated", ours.stderr)
+
     def test_a_script_for_one_gpu_is_replicated(self):
-        theirs = self.in_tensorflow(ONE_GPU)
-        for gpus in ("2", "3"):
-            ours = self.run_argosy(ONE_GPU, flags=("--emulate", gpus, "--replicate"))
-            self.assert_same_numbers(ours, theirs)
-            self.assertRegex(ours.stderr, rf"replicated  24 steps: {gpus} devices, loss: a mean over the batch, 3 sums")
-            self.assertNotIn("not replicated", ours.stderr)
+        for gpus in (2, 3):
+            self.assert_replicated(ONE_GPU, gpus, rf"replicated  24 steps: {gpus} devices, loss: a mean over the batch, 3 sums")
 
     def test_rows_of_embeddings_are_replicated(self):
         for optimizer in ("GradientDescentOptimizer(0.5)", "AdagradOptimizer(0.5)", "AdamOptimizer(0.1)",
                           "MomentumOptimizer(0.2, 0.9)", "RMSPropOptimizer(0.1)"):
-            text = EMBEDDING.replace("OPTIMIZER", optimizer)
-            ours = self.run_argosy(text, flags=("--emulate", "3", "--replicate"))
             with self.subTest(optimizer):
-                self.assert_same_numbers(ours, self.in_tensorflow(text), 1e-4)
-                self.assertRegex(ours.stderr, r"replicated  6 steps: .* rows of \d tensors? joined")
+                self.assert_replicated(EMBEDDING.replace("OPTIMIZER", optimizer), 3,
+                                       r"replicated  6 steps: .* rows of \d tensors? joined", 1e-4)
 
     def test_moving_averages_of_conditional_branches_are_replicated(self):
-        ours = self.run_argosy(NORMALISED, flags=("--emulate", "2", "--replicate"))
         # The variance of 16 samples is scaled by 1024 / 1023, that of 32 by 2048 / 2047.
-        self.assert_same_numbers(ours, self.in_tensorflow(NORMALISED), 1e-3)
-        self.assertRegex(ours.stderr, r"replicated  8 steps: 2 devices, loss: a mean over the batch")
+        self.assert_replicated(NORMALISED, 2, r"replicated  8 steps: 2 devices, loss: a mean over the batch", 1e-3)
 
     def test_steps_of_two_losses_are_replicated(self):
-        ours = self.run_argosy(TWO_LOSSES, flags=("--emulate", "3", "--replicate"))
-        self.assert_same_numbers(ours, self.in_tensorflow(TWO_LOSSES))
-        self.assertRegex(ours.stderr, r"replicated  4 steps: 3 devices, 2 losses: a mean over the batch, a sum over the batch")
+        self.assert_replicated(TWO_LOSSES, 3,
+                               r"replicated  4 steps: 3 devices, 2 losses: a mean over the batch, a sum over the batch")
 
     def test_batches_of_a_dataset_are_shared(self):
-        ours = self.run_argosy(DATASET, flags=("--emulate", "3", "--replicate"))
-        self.assert_same_numbers(ours, self.in_tensorflow(DATASET), 1e-6)
-        self.assertRegex(ours.stderr, r"replicated  7 steps: 3 devices")
+        self.assert_replicated(DATASET, 3, r"replicated  7 steps: 3 devices", 1e-6)
+
+    def test_what_functions_and_partial_runs_write_reaches_every_gpu(self):
+        self.assert_replicated(OTHER_WRITERS, 3, r"replicated  3 steps: 3 devices")
+
+    def test_batches_of_a_queue_are_shared(self):
+        self.assert_replicated(QUEUE, 3, r"replicated  3 steps: 3 devices", 1e-6)
 
     def test_what_cannot_be_replicated_runs_on_one_device_and_says_why(self):
         ours = self.run_argosy(FIXED, flags=("--emulate", "2", "--replicate"))

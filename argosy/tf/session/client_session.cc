@@ -273,6 +273,7 @@ Result<std::vector<WirePiece>> ClientSession::run_partially(const StepRequest& r
   const std::vector<std::string> fetches = strings(request.fetches);
   call.about_to_run(-1);
   auto fetched = run->run(feeds, fetches, call.cancellation());
+  if (replication_ != nullptr) replication_->variables_written();
   if (!fetched.ok() || run->over()) {
     MutexLock lock(mutex_);
     partial_runs_.erase(std::string(request.partial_run));

@@ -96,7 +96,7 @@ Result<bool> Replication::run_shared(StepReplicas::Variant& variant, std::span<c
   Status status = variant.step->run(feeds, fetches, options);
   if (!status.ok()) {
     // What was cut off halfway may have changed some mirrors and not others.
-    written_.fetch_add(1, std::memory_order_release);
+    variables_written();
     return status;
   }
   if (work_ != nullptr) work_->step_was_replicated(variant.summary);
@@ -125,7 +125,7 @@ Status Replication::run(PreparedStep& step, std::span<const Tensor> feeds, std::
 Status Replication::run_alone(const StepReplicas& known, Session::Callable& step, std::span<const Tensor> feeds,
                               std::span<Tensor> fetches, const RunOptions& options) {
   Status status = step.run(feeds, fetches, options);
-  if (known.step.writes) written_.fetch_add(1, std::memory_order_release);
+  if (known.step.writes) variables_written();
   return status;
 }
 

@@ -42,6 +42,8 @@ class Replication {
 
   // Runs the step: replicated if it trains and can be, else as it is.
   Status run(PreparedStep& step, std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options);
+  // Somebody has run what may have written variables, not through run().
+  void variables_written() { written_.fetch_add(1, std::memory_order_release); }
   // Ends what is under way (CANCELLED). Idempotent.
   Status close();
 
