@@ -64,13 +64,15 @@ Result<Tensor> Machine::constant_on(int i, const Tensor& value) {
   const Buffer from = value.buffer();
   MutexLock lock(constants_mutex_);
   Copied& known = constants_[{i, from.data()}];
-  if (const auto to = known.to.lock(); to && from.owned() && known.from.lock() == from.owner()) {
+  // Another value may be the first rows of what lies there: the longest is kept.
+  const bool reaches = known.bytes >= value.bytes();
+  if (const auto to = known.to.lock(); to && reaches && from.owned() && known.from.lock() == from.owner()) {
     return Tensor(value.dtype(), value.shape(), Buffer(to, known.data, value.bytes()));
   }
   ARGOSY_ASSIGN_OR_RETURN(Tensor there, Tensor::allocate(value.dtype(), value.shape(), device(i).allocator()));
   device(i).copies().copy(there.buffer(), from.part(0, value.bytes()));
   ARGOSY_RETURN_IF_ERROR(device(i).copies().synchronize());
-  known = {from.owner(), there.buffer().owner(), there.buffer().data()};
+  known = {from.owner(), there.buffer().owner(), there.buffer().data(), value.bytes()};
   std::erase_if(constants_, [](const auto& entry) { return entry.second.to.expired(); });
   return there;
 }

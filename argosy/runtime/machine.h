@@ -79,6 +79,7 @@ class Machine {
   struct Copied {
     std::weak_ptr<void> from, to;  // both alive: `from` is still what was copied
     std::byte* data = nullptr;
+    std::size_t bytes = 0;
   };
   Mutex constants_mutex_;
   std::map<std::pair<int, const std::byte*>, Copied> constants_ ARGOSY_GUARDED_BY(constants_mutex_);

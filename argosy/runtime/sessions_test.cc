@@ -132,6 +132,25 @@ TEST(Sessions, AVariableLeftBehindMayBeDeclaredAnew) {
   EXPECT_TRUE(two.second.ok()) << two.second.to_string();
 }
 
+// The first rows of a constant may lie where all of it does: steps that want either find what they asked for.
+TEST(Sessions, ConstantsOnADeviceAreAsLongAsAskedFor) {
+  const auto machine = Machine::make({.devices = "gpu:0", .emulate = "1"});
+  ASSERT_TRUE(machine.ok()) << machine.status().to_string();
+  const Tensor whole = Tensor::of<float>({4}, {1, 2, 3, 4});
+  const Tensor part(DType::kFloat32, Shape{2}, whole.buffer().part(0, 2 * sizeof(float)));
+  const auto copy = [&](const Tensor& t) {
+    const auto there = (*machine)->constant_on(1, t);
+    EXPECT_TRUE(there.ok()) << there.status().to_string();
+    return *there;
+  };
+  const Tensor first = copy(part);
+  const Tensor all = copy(whole);
+  EXPECT_EQ(all.data<float>()[3], 4);
+  EXPECT_EQ(copy(part).buffer().data(), all.buffer().data()) << "shared";
+  EXPECT_EQ(copy(whole).buffer().data(), all.buffer().data());
+  EXPECT_NE(first.buffer().data(), all.buffer().data());
+}
+
 // One step puts the variable on a GPU; another has a user of it that TensorFlow keeps on CPUs.
 TEST(Sessions, AVariableIsTheSameInEveryStep) {
   Graph graph;
