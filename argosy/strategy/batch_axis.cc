@@ -27,7 +27,9 @@ Result<Rebuilt> rebuild(const Graph& graph, const std::vector<NodeId>& order, co
   for (const NodeId id : order) {
     const Node& n = graph.node(id);
     NodeSpec spec{.name = n.name, .op = n.op->name, .attrs = n.attrs};
+    if (is_input[id.index]) spec = {.name = n.name, .op = "Placeholder", .attrs = {{"dtype", n.output_dtypes[0]}}};
     for (const Endpoint e : n.inputs) {
+      if (is_input[id.index]) break;  // what a PlaceholderWithDefault has without a feed
       const NodeId from = r.of[e.node.index];
       // A loop's way back is not there yet: its Merge has the shape of what enters.
       if (from.index >= 0) spec.inputs.push_back({from, e.index});
@@ -67,6 +69,12 @@ std::int64_t per_example(const PartialShape& small, const PartialShape& large, i
   return small[axis] / kSmallBatch;
 }
 
+std::int64_t elements_before(const PartialShape& shape, int axis) {
+  std::int64_t elements = 1;
+  for (int i = 0; i < axis; ++i) elements *= shape[i];
+  return elements;
+}
+
 // Their values follow from the shape of what they look at alone.
 bool looks_at_shapes(const OpDef& op) {
   constexpr std::string_view kOps[] = {"Shape", "ShapeN", "Size", "Rank", "ZerosLike", "OnesLike"};
@@ -94,6 +102,7 @@ Result<BatchAxes> BatchAxes::find(const Graph& graph, const std::vector<NodeId>&
       const int axis = axis_between(less, more);
       axes.outputs_[id.index][i] = {.axis = axis,
                                     .rows = per_example(less, more, axis),
+                                    .before = elements_before(less, axis),
                                     .lengths = axis >= 0 ? std::pair(less[axis], more[axis]) : std::pair(0l, 0l),
                                     .ints = follows(small.graph.known_ints(a), large.graph.known_ints(b))};
     }
@@ -114,15 +123,38 @@ void BatchAxes::find_rows(const Graph& graph, const std::vector<NodeId>& order) 
   by_rows_.assign(graph.size(), 1);
   for (const NodeId id : order) {
     if (!depends(id)) continue;
-    const auto& outputs = outputs_[id.index];
-    const auto changes = [](const PerOutput& o) { return o.axis < kNone; };
-    const auto mixes = [&](Endpoint e) {
-      return e.index >= 0 && depends(e.node) && axis(e) != kNone && !keeps_rows(e);
-    };
     const Node& n = graph.node(id);
-    by_rows_[id.index] =
-        std::none_of(outputs.begin(), outputs.end(), changes) && std::none_of(n.inputs.begin(), n.inputs.end(), mixes);
+    auto& outputs = outputs_[id.index];
+    const auto changes = [&](PerOutput& o) {
+      if (o.axis >= 0) o.rounds = find_rounds(n, o);
+      return o.axis < kNone || (o.axis >= 0 && (o.rounds == 0 || n.op->name == "Range"));
+    };
+    const auto mixes = [&](Endpoint e) {
+      return e.index >= 0 && depends(e.node) && axis(e) != kNone && (rounds(e) == 0 || !by_rows(e.node));
+    };
+    const bool changed = std::count_if(outputs.begin(), outputs.end(), changes) > 0;
+    by_rows_[id.index] = !changed && std::none_of(n.inputs.begin(), n.inputs.end(), mixes);
   }
+}
+
+// As along the axes of the inputs, where every example keeps its rows. Where the same memory is looked at in another
+// shape, what goes round in the axes before it and in it stays as often in all.
+std::int64_t BatchAxes::find_rounds(const Node& n, const PerOutput& output) const {
+  if (output.rows == 0) return 0;
+  std::int64_t found = 0;
+  for (const Endpoint e : n.inputs) {
+    if (axis(e) < 0) continue;
+    const PerOutput& input = outputs_[e.node.index][e.index];
+    if (n.op->forwards) {
+      const std::int64_t all = input.before * input.rounds;
+      const std::int64_t own = all % output.before == 0 ? all / output.before : 0;
+      return own > 0 && output.rows % own == 0 ? own : 0;
+    }
+    if (input.rows != output.rows || (found != 0 && input.rounds != found)) return 0;
+    found = input.rounds;
+    if (found == 0) return 0;
+  }
+  return found == 0 ? 1 : found;
 }
 
 BatchAxes::Ints BatchAxes::follows(const PartialInts* small, const PartialInts* large) {
@@ -153,6 +185,8 @@ int BatchAxes::axis(Endpoint e) const {
 std::int64_t BatchAxes::rows_per_example(Endpoint e) const {
   return axis(e) >= 0 ? outputs_[e.node.index][e.index].rows : 0;
 }
+
+std::int64_t BatchAxes::rounds(Endpoint e) const { return axis(e) >= 0 ? outputs_[e.node.index][e.index].rounds : 0; }
 
 std::pair<std::int64_t, std::int64_t> BatchAxes::lengths(Endpoint e) const {
   return axis(e) >= 0 ? outputs_[e.node.index][e.index].lengths : std::pair<std::int64_t, std::int64_t>(0, 0);

@@ -33,9 +33,14 @@ class BatchAxes {
   int axis(Endpoint e) const;
   // How many of that axis's elements every example has; 0 where it cannot be told, or is not the only one that follows.
   std::int64_t rows_per_example(Endpoint e) const;
-  // Every example has as many rows of that axis, computed from it and from what is the same for all.
-  bool keeps_rows(Endpoint e) const { return rows_per_example(e) > 0 && by_rows(e.node); }
-  // Sizes are known and inputs keep rows: nothing on the way chose rows or numbered them anew, as Unique and Where do.
+  // How many times the batch goes by along that axis: once where an example's rows lie together, [batch * time], and
+  // `time` times in [time * batch], which the transposed batch becomes when its axes are made one. 0: cannot be told.
+  std::int64_t rounds(Endpoint e) const;
+  // Every example has as many rows of that axis, one after the other in the order of the batch, computed from it and
+  // from what is the same for all.
+  bool keeps_rows(Endpoint e) const { return rounds(e) == 1 && by_rows(e.node); }
+  // Sizes are known and inputs have their examples' rows: nothing on the way chose rows or numbered them anew, as
+  // Unique, Where and Range do.
   bool by_rows(NodeId id) const { return by_rows_[id.index] != 0; }
   // How long that axis is with one batch and with another: equal for values whose rows belong together.
   std::pair<std::int64_t, std::int64_t> lengths(Endpoint e) const;
@@ -46,7 +51,9 @@ class BatchAxes {
   enum class Ints : char { kUnknown, kFixed, kGrow };  // values of an integer output, as far as they are known
   struct PerOutput {
     int axis = kNone;
-    std::int64_t rows = 0;  // per example
+    std::int64_t rows = 0;    // per example
+    std::int64_t before = 1;  // elements of the axes before it, all together
+    std::int64_t rounds = 0;
     std::pair<std::int64_t, std::int64_t> lengths = {};
     Ints ints = Ints::kUnknown;
   };
@@ -54,6 +61,7 @@ class BatchAxes {
   bool reached(const Node& n, NodeId id) const;
 
   void find_rows(const Graph& graph, const std::vector<NodeId>& order);
+  std::int64_t find_rounds(const Node& n, const PerOutput& output) const;
 
   std::vector<char> depends_;
   std::vector<char> by_rows_;                    // by node, where it depends

@@ -7,6 +7,7 @@
 #include "argosy/ops/collective/batch_parts.h"
 #include "argosy/ops/collective/collective.h"
 #include "argosy/ops/constant/constant.h"
+#include "argosy/ops/shape/shape.h"
 #include "argosy/strategy/replicas.h"
 #include "argosy/strategy/updates.h"
 #include "argosy/strategy/variables.h"
@@ -92,6 +93,8 @@ struct DataParallel::Impl {
 
   Result<Value> whole_batch(Endpoint e);
   Result<Value> combine(Endpoint e);
+  bool may_join(Endpoint e) const;
+  Value join(Endpoint e);
   Result<Value> compute_again(Endpoint e, const std::string& why);
   Value scaled(Endpoint e, int s, const Combination& c, Value total);
 };
@@ -177,6 +180,32 @@ Result<Value> DataParallel::refresh_mirrors() {
   return all;
 }
 
+// Every example's rows are known, and so are the axes beside them where the batch goes by more than once.
+bool DataParallel::Impl::may_join(Endpoint e) const {
+  const std::int64_t rounds = plan.axes.rounds(e);
+  if (rounds == 0 || !plan.axes.by_rows(e.node)) return false;
+  const PartialShape& shape = base.shape(e);
+  for (int i = 0; rounds > 1 && i < shape.rank(); ++i) {
+    if (i != plan.axes.axis(e) && shape[i] < 0) return false;
+  }
+  return rounds == 1 || shape.has_rank();
+}
+
+// In the order of the batch, every time that it goes by.
+Value DataParallel::Impl::join(Endpoint e) {
+  const int axis = plan.axes.axis(e);
+  const std::int64_t rounds = plan.axes.rounds(e);
+  std::vector<std::int64_t> whole;
+  for (int i = 0; rounds > 1 && i < base.shape(e).rank(); ++i) whole.push_back(i == axis ? -1 : base.shape(e)[i]);
+  std::vector<std::int64_t> apart = whole;
+  if (rounds > 1) apart.insert(apart.begin() + axis, rounds);
+  std::vector<Value> parts;
+  for (int s = 0; s < layout.shards(); ++s) parts.push_back(rounds > 1 ? reshape(shard(e, s), apart) : shard(e, s));
+  parts.push_back(constant(*graph, std::int32_t{rounds > 1 ? axis + 1 : axis}));
+  const Value joined = graph->add("ConcatV2", parts);
+  return rounds > 1 ? reshape(joined, whole) : joined;
+}
+
 // What shard s brings to the sum.
 Value DataParallel::Impl::scaled(Endpoint e, int s, const Combination& c, Value total) {
   const Value v = shard(e, s);
@@ -191,14 +220,12 @@ Result<Value> DataParallel::Impl::combine(Endpoint e) {
   const Combination c = combination(e);
   const std::string& name = base.node(e.node).name;
   if (c.how == Combine::kUnknown) return compute_again(e, c.why);
-  if (c.how == Combine::kConcat && !plan.axes.keeps_rows(e)) return compute_again(e, "its rows are not the examples'");
+  if (c.how == Combine::kConcat && !may_join(e)) return compute_again(e, "its rows are not the examples'");
   const auto on = graph->device(kHost);
   const auto scope = graph->name_scope(str_cat(name, "/whole_batch"));
   std::vector<Value> parts;
   if (c.how == Combine::kConcat) {
-    for (int s = 0; s < layout.shards(); ++s) parts.push_back(shard(e, s));
-    parts.push_back(constant(*graph, std::int32_t{c.axis}));
-    const Value joined = graph->add("ConcatV2", parts);
+    const Value joined = join(e);
     return joined.valid() ? Result<Value>(joined) : graph->status();
   }
   if (c.how == Combine::kSame) return shard(e, 0);

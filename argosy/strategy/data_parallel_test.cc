@@ -48,5 +48,27 @@ TEST(BatchAxes, TellRowsPerExample) {
   EXPECT_EQ(more->rows_per_example(fixed.endpoint()), 0);
 }
 
+TEST(BatchAxes, TellInWhichOrderRowsLie) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat32, {-1, 3, 2});
+  const Value together = reshape(x, {-1, 2});
+  const Value flat = reshape(transpose(x, {1, 0, 2}), {-1, 2});
+  const Value twice = concat({flat, flat}, 0);
+  const Value back = reshape(flat, {3, -1, 2});
+  const Value numbers = range(constant(g, 0), index(shape(x), {std::int64_t{0}}), constant(g, 1));
+  const auto axes = BatchAxes::find(g, {x.node()});
+  ASSERT_TRUE(axes.ok()) << axes.status().to_string();
+  EXPECT_EQ(axes->rounds(together.endpoint()), 1);
+  EXPECT_TRUE(axes->keeps_rows(together.endpoint()));
+  EXPECT_EQ(axes->rounds(flat.endpoint()), 3);
+  EXPECT_FALSE(axes->keeps_rows(flat.endpoint()));
+  EXPECT_TRUE(axes->by_rows(flat.node()));
+  EXPECT_EQ(axes->rounds(twice.endpoint()), 0) << "who knows";
+  EXPECT_FALSE(axes->by_rows(twice.node()));
+  EXPECT_EQ(axes->rounds(back.endpoint()), 1);
+  EXPECT_TRUE(axes->keeps_rows(back.endpoint()));
+  EXPECT_FALSE(axes->by_rows(numbers.node())) << "a share counts from zero";
+}
+
 }  // namespace
 }  // namespace argosy
