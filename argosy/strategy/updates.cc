@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "argosy/strategy/ancestors.h"
+#include "argosy/strategy/any_batch.h"
 #include "argosy/strategy/branches.h"
 #include "argosy/strategy/cuts.h"
 #include "argosy/strategy/loss_seed.h"
@@ -44,9 +45,15 @@ class Planner {
     return roots;
   }
 
+  std::vector<NodeId> differentiated() const {
+    std::vector<NodeId> losses;
+    for (const Endpoint e : request_.losses) losses.push_back(e.node);
+    return request_.train.empty() ? std::vector<NodeId>() : losses;
+  }
+
   Status find_inputs() {
     plan_.inputs = request_.inputs.empty() ? batch_placeholders(graph_, roots()) : request_.inputs;
-    if (!plan_.inputs.empty()) return ok_status();
+    if (!plan_.inputs.empty()) return open_batch_size(graph_, plan_.inputs, roots(), differentiated());
     return invalid_argument("no placeholder brings a batch: none that is used has an unknown first size")
         .with_id("ARG-DP-001")
         .with_next("make the first size of the batch's placeholders -1, or name them in batch_inputs");

@@ -1,5 +1,6 @@
 #include "argosy/tf/session/replicated_step.h"
 
+#include <map>
 #include <set>
 
 #include "argosy/passes/extract.h"
@@ -44,7 +45,6 @@ Result<std::vector<bool>> feeds_of_batch(const Graph& graph, const std::vector<V
                                          std::span<const Tensor> tensors) {
   std::vector<bool> batch(feeds.size());
   std::optional<std::size_t> first;
-  std::string fixed;
   const auto take = [&](std::size_t i) {
     if (first && tensors[i].shape()[0] != tensors[*first].shape()[0]) {
       return invalid_argument("'", feeds[*first].name(), "' is fed ", tensors[*first].shape()[0], " rows and '",
@@ -54,19 +54,30 @@ Result<std::vector<bool>> feeds_of_batch(const Graph& graph, const std::vector<V
     batch[i] = true;
     return ok_status();
   };
+  std::map<std::int64_t, std::size_t> fixed;  // first sizes, and how many have them
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     const PartialShape& shape = graph.shape(feeds[i].endpoint());
     if (!shape.has_rank() || shape.rank() == 0) continue;
     if (shape[0] < 0) ARGOSY_RETURN_IF_ERROR(take(i));
-    if (shape[0] >= 0 && fixed.empty()) fixed = str_cat("'", feeds[i].name(), "' is ", shape);
+    if (shape[0] > 1) ++fixed[shape[0]];
   }
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     if (graph.shape(feeds[i].endpoint()).has_rank() || tensors[i].shape().rank() == 0) continue;
     if (!first || tensors[i].shape()[0] == tensors[*first].shape()[0]) ARGOSY_RETURN_IF_ERROR(take(i));
   }
   if (first) return batch;
-  return invalid_argument("nothing that is fed brings a batch of any size", fixed.empty() ? "" : ": ", fixed)
-      .with_next("tf.placeholder(dtype, [None, …]) for what brings the batch");
+  if (fixed.empty()) {
+    return invalid_argument("nothing that is fed brings a batch")
+        .with_next("tf.placeholder(dtype, [None, …]) for what brings the batch");
+  }
+  // Written for one size of batch: the one that most of them have.
+  const auto more = [](const auto& a, const auto& b) { return a.second < b.second; };
+  const std::int64_t size = std::max_element(fixed.begin(), fixed.end(), more)->first;
+  for (std::size_t i = 0; i < feeds.size(); ++i) {
+    const PartialShape& shape = graph.shape(feeds[i].endpoint());
+    batch[i] = shape.has_rank() && shape.rank() > 0 && shape[0] == size;
+  }
+  return batch;
 }
 
 TrainingStep look_at(ImportedGraph& graph, const StepValues& values) {

@@ -55,7 +55,8 @@ struct TrainingStep {
 TrainingStep look_at(ImportedGraph& graph, const StepValues& values);
 
 // Which feeds bring the batch: those whose first size the graph leaves open (where it leaves all open, those that are
-// fed as many rows as the others). INVALID_ARGUMENT: none does, or not all bring the same number of rows.
+// fed as many rows as the others); where there are none, those of the first size that most have. INVALID_ARGUMENT: none
+// does, or not all bring the same number of rows.
 Result<std::vector<bool>> feeds_of_batch(const Graph& graph, const std::vector<Value>& feeds,
                                          std::span<const Tensor> tensors);
 

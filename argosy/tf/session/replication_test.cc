@@ -88,14 +88,16 @@ TEST_F(ReplicationTest, AVariableWithoutAValueIsToldAsEver) {
   EXPECT_EQ(server_->work().replicated_steps, 1);
 }
 
-TEST_F(ReplicationTest, ABatchOfFixedSizeRunsOnOneDeviceAndSaysWhy) {
-  start_with(true);
-  const std::string session = client_->create(line_graph(6));
-  EXPECT_EQ(run(session, {.targets = {"init"}}).code, 0);
-  EXPECT_EQ(run(session, step(6, 6)).code, 0);
-  EXPECT_EQ(server_->work().replicated_steps, 0);
-  EXPECT_THAT(server_->work().not_replicated, HasSubstr("brings a batch of any size"));
-  EXPECT_THAT(server_->work().not_replicated, HasSubstr("[None"));
+TEST_F(ReplicationTest, ABatchOfFixedSizeIsSharedToo) {
+  std::vector<StepReply> replies;
+  for (const std::int64_t rows : {6, -1}) {
+    start_with(rows > 0);
+    const std::string session = client_->create(line_graph(rows));
+    EXPECT_EQ(run(session, {.targets = {"init"}}).code, 0);
+    for (int i = 0; i < 3; ++i) replies.push_back(run(session, step(6, 6)));
+    EXPECT_EQ(server_->work().replicated_steps, rows > 0 ? 3 : 0);
+  }
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(difference(replies[i]["loss:0"], replies[i + 3]["loss:0"], 1e-5), "") << i;
 }
 
 TEST_F(ReplicationTest, FeedsOfDifferentRowsAreThatStepsOwnError) {
@@ -141,7 +143,12 @@ TEST(FeedsOfBatch, AreThoseWhoseRowsAreOpen) {
   EXPECT_EQ(*batch({8, 4}, {5, 2}), (std::vector<bool>{true, false, false}));  // something else
   const auto only = feeds_of_batch(g, {anything}, std::vector<Tensor>{zeros({5, 2})});
   EXPECT_EQ(*only, std::vector<bool>{true});
-  EXPECT_FALSE(feeds_of_batch(g, {fixed}, std::vector<Tensor>{zeros({8})}).ok());
+  // Without any of these, those of the size that most have.
+  const Value rate = placeholder(g, DType::kFloat32, {}), few = placeholder(g, DType::kFloat32, {2});
+  const auto sized =
+      feeds_of_batch(g, {few, fixed, rate, fixed}, std::vector<Tensor>{zeros({2}), zeros({8}), zeros({}), zeros({8})});
+  EXPECT_EQ(*sized, (std::vector<bool>{false, true, false, true}));
+  EXPECT_FALSE(feeds_of_batch(g, {rate}, std::vector<Tensor>{zeros({})}).ok());
   EXPECT_FALSE(feeds_of_batch(g, {}, {}).ok());
 }
 
