@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "argosy/strategy/ancestors.h"
+#include "argosy/strategy/containers.h"
 
 namespace argosy {
 
@@ -14,6 +15,9 @@ constexpr std::int64_t kLargeBatch = 2 * kSmallBatch;
 
 bool is_placeholder(const Node& n) { return n.op->name == "Placeholder" || n.op->name == "PlaceholderV2"; }
 
+// What loops carry round, by their Merge, where that is not as it enters: sizes that change are open.
+using Carried = std::map<NodeId, PartialShape>;
+
 // The same nodes in topological order, shapes inferred anew from batch inputs of `batch` rows.
 struct Rebuilt {
   Graph graph;
@@ -21,7 +25,8 @@ struct Rebuilt {
 };
 
 Result<Rebuilt> rebuild(const Graph& graph, const std::vector<NodeId>& order, const std::vector<char>& is_input,
-                        const BatchAxes::Examples& examples, std::int64_t batch) {
+                        const BatchAxes::Examples& examples, std::int64_t batch, const Containers& containers,
+                        const Carried& carried) {
   Rebuilt r{Graph(graph.ops()), std::vector<NodeId>(graph.size())};
   for (const auto& [name, function] : graph.functions()) r.graph.add_function(function);
   for (const NodeId id : order) {
@@ -31,8 +36,11 @@ Result<Rebuilt> rebuild(const Graph& graph, const std::vector<NodeId>& order, co
     for (const Endpoint e : n.inputs) {
       if (is_input[id.index]) break;  // what a PlaceholderWithDefault has without a feed
       const NodeId from = r.of[e.node.index];
-      // A loop's way back is not there yet: its Merge has the shape of what enters.
-      if (from.index >= 0) spec.inputs.push_back({from, e.index});
+      if (from.index >= 0) spec.inputs.push_back({from, e.index});  // else a loop's way back
+    }
+    if (spec.inputs.size() < n.inputs.size() && n.op->flow == Flow::kMerge && !spec.inputs.empty()) {
+      const auto known = carried.find(id);
+      spec.shapes = {known != carried.end() ? known->second : r.graph.shape(spec.inputs[0]), PartialShape::scalar()};
     }
     const auto example = examples.find(id);
     if (is_input[id.index] || example != examples.end()) {
@@ -46,11 +54,58 @@ Result<Rebuilt> rebuild(const Graph& graph, const std::vector<NodeId>& order, co
       // A placeholder without a rank may have any number of further axes.
       if (n.output_shapes[0].has_rank() || example != examples.end()) spec.attrs.set("shape", std::move(shape));
     }
+    const auto is_there = [&](Endpoint e) { return r.of[e.node.index].index >= 0; };
+    const auto shape_of = [&](Endpoint e) {
+      return is_there(e) ? &r.graph.shape({r.of[e.node.index], e.index}) : nullptr;
+    };
+    if (const auto same = containers.same_as(n); same && is_there(*same)) {
+      spec = {.name = n.name, .op = "Identity", .inputs = {{r.of[same->node.index], same->index}}};
+      spec.attrs.set("T", n.output_dtypes[0]);
+    } else if (auto taken = containers.taken(n, shape_of)) {
+      spec.shapes = {*std::move(taken)};
+    }
     auto added = r.graph.add_node(std::move(spec));
     if (!added.ok()) return std::move(added).status().with_where(str_cat("node '", n.name, "' (", n.op->name, ")"));
     r.of[id.index] = *added;
   }
   return r;
+}
+
+// False: what comes back is nowhere unlike what entered, as far as that is known now.
+bool learn_carried(const Graph& graph, const std::vector<NodeId>& order, const Rebuilt& r, Carried& carried) {
+  bool anything = false;
+  for (const NodeId id : order) {
+    const Node& n = graph.node(id);
+    if (n.op->flow != Flow::kMerge) continue;
+    for (const Endpoint e : n.inputs) {
+      if (graph.node(e.node).op->flow != Flow::kNextIteration) continue;
+      const PartialShape &now = r.graph.shape({r.of[id.index], 0}),
+                         &next = r.graph.shape({r.of[e.node.index], e.index});
+      if (now == next || !now.has_rank()) continue;
+      PartialShape either = PartialShape::unknown();
+      if (next.has_rank() && next.rank() == now.rank()) {
+        PartialShape::Sizes sizes = now.sizes();
+        for (int i = 0; i < now.rank(); ++i) {
+          if (next[i] != now[i]) sizes[static_cast<std::size_t>(i)] = PartialShape::kUnknown;
+        }
+        either = PartialShape(std::move(sizes));
+      }
+      if (either == now) continue;
+      carried.insert_or_assign(id, either);
+      anything = true;
+    }
+  }
+  return anything;
+}
+
+Result<Rebuilt> rebuild_until_carried(const Graph& graph, const std::vector<NodeId>& order,
+                                      const std::vector<char>& is_input, const BatchAxes::Examples& examples,
+                                      std::int64_t batch, const Containers& containers) {
+  Carried carried;
+  for (;;) {
+    ARGOSY_ASSIGN_OR_RETURN(Rebuilt r, rebuild(graph, order, is_input, examples, batch, containers, carried));
+    if (!learn_carried(graph, order, r, carried)) return r;
+  }
 }
 
 int axis_between(const PartialShape& small, const PartialShape& large) {
@@ -84,11 +139,15 @@ bool looks_at_shapes(const OpDef& op) {
 }  // namespace
 
 Result<BatchAxes> BatchAxes::find(const Graph& graph, const std::vector<NodeId>& inputs, const Examples& examples) {
-  ARGOSY_ASSIGN_OR_RETURN(const auto order, graph.topological_order());
+  const Containers containers(graph);
+  ARGOSY_ASSIGN_OR_RETURN(const auto order, containers.order());
   std::vector<char> is_input(graph.size(), 0);
   for (const NodeId id : inputs) is_input[id.index] = 1;
-  ARGOSY_ASSIGN_OR_RETURN(const Rebuilt small, rebuild(graph, order, is_input, examples, kSmallBatch));
-  ARGOSY_ASSIGN_OR_RETURN(const Rebuilt large, rebuild(graph, order, is_input, examples, kLargeBatch));
+  const auto with = [&](std::int64_t batch) {
+    return rebuild_until_carried(graph, order, is_input, examples, batch, containers);
+  };
+  ARGOSY_ASSIGN_OR_RETURN(const Rebuilt small, with(kSmallBatch));
+  ARGOSY_ASSIGN_OR_RETURN(const Rebuilt large, with(kLargeBatch));
 
   BatchAxes axes;
   axes.depends_ = is_input;
@@ -103,47 +162,68 @@ Result<BatchAxes> BatchAxes::find(const Graph& graph, const std::vector<NodeId>&
       axes.outputs_[id.index][i] = {.axis = axis,
                                     .rows = per_example(less, more, axis),
                                     .before = elements_before(less, axis),
+                                    .elements = axis == kNone ? less.elements() : -1,
                                     .lengths = axis >= 0 ? std::pair(less[axis], more[axis]) : std::pair(0l, 0l),
                                     .ints = follows(small.graph.known_ints(a), large.graph.known_ints(b))};
     }
   }
-  for (bool again = true; again;) {  // a second time only where a loop's way back brings the batch in
+  const auto is_given_some = [&](NodeId id) {
+    const auto& values = containers.values(id);
+    return std::any_of(values.begin(), values.end(), [&](const auto& v) { return axes.depends_[v.from.node.index]; });
+  };
+  for (bool again = true; again;) {  // a second time only where a loop's way back, or a container, brings the batch in
     again = false;
     for (const NodeId id : order) {
-      if (axes.depends_[id.index] || !axes.reached(graph.node(id), id)) continue;
+      if (axes.depends_[id.index] || !(axes.reached(graph.node(id), id) || is_given_some(id))) continue;
       axes.depends_[id.index] = 1;
-      again = again || graph.node(id).op->closes_loop;
+      again = again || graph.node(id).op->closes_loop || !containers.empty();
     }
   }
-  axes.find_rows(graph, order);
+  axes.find_rows(graph, order, containers);
   return axes;
 }
 
-void BatchAxes::find_rows(const Graph& graph, const std::vector<NodeId>& order) {
+void BatchAxes::find_rows(const Graph& graph, const std::vector<NodeId>& order, const Containers& containers) {
   by_rows_.assign(graph.size(), 1);
-  for (const NodeId id : order) {
-    if (!depends(id)) continue;
-    const Node& n = graph.node(id);
-    auto& outputs = outputs_[id.index];
-    const auto changes = [&](PerOutput& o) {
-      if (o.axis >= 0) o.rounds = find_rounds(n, o);
-      return o.axis < kNone || (o.axis >= 0 && (o.rounds == 0 || n.op->name == "Range"));
-    };
-    const auto mixes = [&](Endpoint e) {
-      return e.index >= 0 && depends(e.node) && axis(e) != kNone && (rounds(e) == 0 || !by_rows(e.node));
-    };
-    const bool changed = std::count_if(outputs.begin(), outputs.end(), changes) > 0;
-    by_rows_[id.index] = !changed && std::none_of(n.inputs.begin(), n.inputs.end(), mixes);
+  std::vector<char> seen(graph.size(), 0);
+  const auto mixes = [&](Endpoint e) {
+    return e.index >= 0 && seen[e.node.index] && depends(e.node) && axis(e) != kNone &&
+           (rounds(e) == 0 || !by_rows(e.node));
+  };
+  const auto takes_mixed = [&](const Node& n) {
+    const auto container = containers.behind(n);
+    if (!container) return false;
+    const auto& values = containers.values(*container);
+    return std::any_of(values.begin(), values.end(),
+                       [&](const auto& v) { return mixes(v.from) || (seen[v.from.node.index] && rounds(v.from) > 1); });
+  };
+  for (bool again = true; again;) {  // once more where a loop, or a container, has brought in what was not seen before
+    again = false;
+    for (const NodeId id : order) {
+      if (!depends(id)) continue;
+      const Node& n = graph.node(id);
+      const auto numbers_anew = [&](PerOutput& o) {
+        if (o.axis >= 0) o.rounds = find_rounds(n, o, seen);
+        return o.axis < kNone || (o.axis >= 0 && (o.rounds == 0 || n.op->name == "Range"));
+      };
+      auto& outputs = outputs_[id.index];
+      const bool changed = std::count_if(outputs.begin(), outputs.end(), numbers_anew) > 0;
+      const bool was = by_rows(id);
+      by_rows_[id.index] = !changed && !takes_mixed(n) && std::none_of(n.inputs.begin(), n.inputs.end(), mixes);
+      const bool around = n.op->closes_loop || !containers.empty();
+      again = again || (around && (seen[id.index] == 0 || was != by_rows(id)));
+      seen[id.index] = 1;
+    }
   }
 }
 
 // As along the axes of the inputs, where every example keeps its rows. Where the same memory is looked at in another
 // shape, what goes round in the axes before it and in it stays as often in all.
-std::int64_t BatchAxes::find_rounds(const Node& n, const PerOutput& output) const {
+std::int64_t BatchAxes::find_rounds(const Node& n, const PerOutput& output, const std::vector<char>& seen) const {
   if (output.rows == 0) return 0;
   std::int64_t found = 0;
   for (const Endpoint e : n.inputs) {
-    if (axis(e) < 0) continue;
+    if (axis(e) < 0 || !seen[e.node.index]) continue;
     const PerOutput& input = outputs_[e.node.index][e.index];
     if (n.op->forwards) {
       const std::int64_t all = input.before * input.rounds;
@@ -190,6 +270,10 @@ std::int64_t BatchAxes::rounds(Endpoint e) const { return axis(e) >= 0 ? outputs
 
 std::pair<std::int64_t, std::int64_t> BatchAxes::lengths(Endpoint e) const {
   return axis(e) >= 0 ? outputs_[e.node.index][e.index].lengths : std::pair<std::int64_t, std::int64_t>(0, 0);
+}
+
+std::int64_t BatchAxes::elements(Endpoint e) const {
+  return e.index >= 0 ? outputs_[e.node.index][e.index].elements : -1;
 }
 
 bool BatchAxes::counts_samples(Endpoint e) const {

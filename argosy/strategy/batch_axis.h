@@ -14,6 +14,8 @@
 
 namespace argosy {
 
+class Containers;
+
 class BatchAxes {
  public:
   // Axes that say nothing of the batch.
@@ -44,6 +46,8 @@ class BatchAxes {
   bool by_rows(NodeId id) const { return by_rows_[id.index] != 0; }
   // How long that axis is with one batch and with another: equal for values whose rows belong together.
   std::pair<std::int64_t, std::int64_t> lengths(Endpoint e) const;
+  // Of a value without that axis, whatever the batch; -1 where it cannot be told.
+  std::int64_t elements(Endpoint e) const;
   // An integer (or integers) known to grow in proportion to the batch: a number of samples.
   bool counts_samples(Endpoint e) const;
 
@@ -54,14 +58,15 @@ class BatchAxes {
     std::int64_t rows = 0;    // per example
     std::int64_t before = 1;  // elements of the axes before it, all together
     std::int64_t rounds = 0;
+    std::int64_t elements = -1;
     std::pair<std::int64_t, std::int64_t> lengths = {};
     Ints ints = Ints::kUnknown;
   };
   static Ints follows(const PartialInts* small, const PartialInts* large);
   bool reached(const Node& n, NodeId id) const;
 
-  void find_rows(const Graph& graph, const std::vector<NodeId>& order);
-  std::int64_t find_rounds(const Node& n, const PerOutput& output) const;
+  void find_rows(const Graph& graph, const std::vector<NodeId>& order, const Containers& containers);
+  std::int64_t find_rounds(const Node& n, const PerOutput& output, const std::vector<char>& seen) const;
 
   std::vector<char> depends_;
   std::vector<char> by_rows_;                    // by node, where it depends

@@ -1,6 +1,7 @@
 #include "argosy/strategy/combination.h"
 
 #include <algorithm>
+#include <map>
 
 namespace argosy {
 
@@ -22,7 +23,9 @@ std::vector<Endpoint> data_inputs(const Node& n) {
 bool is_zero(const Graph& graph, Endpoint e) {
   const Node& n = graph.node(e.node);
   if (n.op->name == "ZerosLike") return true;
-  if (n.op->flow == Flow::kSwitch || n.op->name == "Identity") return is_zero(graph, n.inputs[0]);
+  if (n.op->flow == Flow::kSwitch || n.op->flow == Flow::kEnter || n.op->name == "Identity") {
+    return is_zero(graph, n.inputs[0]);
+  }
   if (n.op->name == "Fill") return is_zero(graph, n.inputs[1]);
   const Tensor* const value = graph.constant(e);
   if (value == nullptr || value->dtype() == DType::kString) return false;
@@ -48,9 +51,12 @@ class Classifier {
     const std::string what = str_cat("'", n.name, "' (", n.op->name, ")");
     if (axis == BatchAxes::kUnknown) return unknown(str_cat("the shape of ", what, " cannot be told"));
     if (axis == BatchAxes::kSeveral) return unknown(str_cat(what, " sets samples beside samples"));
-    if (n.op->flow == Flow::kSwitch && !varies(n.inputs[1])) return visit(n.inputs[0]);
+    if (n.op->flow == Flow::kSwitch && (in_loop(n) || !varies(n.inputs[1]))) return visit(n.inputs[0]);
+    if (n.op->flow == Flow::kEnter || n.op->flow == Flow::kExit || n.op->flow == Flow::kNextIteration) {
+      return visit(n.inputs[0]);
+    }
     if (e.index != 0) return unknown(str_cat(what, " is no sum over samples"));
-    if (n.op->flow == Flow::kMerge) return merged(n, what);
+    if (n.op->flow == Flow::kMerge) return goes_round(n) ? carried(e.node, what) : merged(n, what);
     if (carries_batch(n)) return reduction(n, what);
     switch (n.op->linear) {
       case Linear::kJointly: return jointly(n, what);
@@ -71,12 +77,34 @@ class Classifier {
     return std::any_of(data.begin(), data.end(), [&](Endpoint e) { return axes_.axis(e) >= 0; });
   }
 
-  // One branch or the other: they must combine alike. (Around a loop goes what its way back gives.)
+  bool in_loop(const Node& n) const { return graph_.node(n.inputs[1].node).op->flow == Flow::kLoopCond; }
+  bool goes_round(const Node& n) const {
+    return std::any_of(n.inputs.begin(), n.inputs.end(),
+                       [&](Endpoint e) { return graph_.node(e.node).op->flow == Flow::kNextIteration; });
+  }
+
+  // What a loop carries starts as nothing, and every turn makes a sum of a sum, or a mean of a mean.
+  Combination carried(NodeId merge, const std::string& what) const {
+    if (const auto known = assumed_.find(merge); known != assumed_.end()) return {.how = known->second};
+    for (const Combine how : {Combine::kSum, Combine::kMean}) {
+      assumed_[merge] = how;
+      const auto& inputs = graph_.node(merge).inputs;
+      const bool holds = std::all_of(inputs.begin(), inputs.end(), [&](Endpoint e) {
+        if (!varies(e)) return is_zero(graph_, e);
+        const Combination c = visit(e);
+        return c.how == how && c.once.empty();
+      });
+      assumed_.erase(merge);
+      if (holds) return {.how = how};
+    }
+    return unknown(str_cat(what, " is carried round a loop in which it is no sum over samples"));
+  }
+
+  // One branch or the other: they must combine alike.
   Combination merged(const Node& n, const std::string& what) const {
     Combination found{.how = Combine::kSame};
     bool same = false;
     for (const Endpoint e : n.inputs) {
-      if (graph_.node(e.node).op->flow == Flow::kNextIteration) return unknown(str_cat(what, " is part of a loop"));
       const Combination c = visit(e);
       if (c.how == Combine::kUnknown) return c;
       same = same || (c.how == Combine::kSame && !is_zero(graph_, e));
@@ -148,6 +176,7 @@ class Classifier {
   const Graph& graph_;
   const BatchAxes& axes_;
   const std::span<const Endpoint> whole_;
+  mutable std::map<NodeId, Combine> assumed_;  // of what loops carry, while it is looked at
 };
 
 }  // namespace

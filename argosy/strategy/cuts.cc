@@ -13,9 +13,9 @@ namespace argosy {
 
 namespace {
 
-// An input of an update that depends on the batch.
+// An input of an update, or of the predicate of a loop, that depends on the batch.
 struct Taken {
-  NodeId update;
+  NodeId update;  // or Enter
   int input = 0;
   Endpoint value;
   bool trains = false;  // made of gradients
@@ -56,6 +56,7 @@ class Cutter {
       std::move(inputs.begin(), inputs.end(), std::back_inserter(taken));
     }
     find_shared(taken);
+    ARGOSY_RETURN_IF_ERROR(find_loop_bounds(taken));
     for (const Taken& t : taken) {
       if (!t.shared) {
         for (const Endpoint sum : t.frontier.sums) cut(sum, how(sum, t.trains));
@@ -90,6 +91,63 @@ class Cutter {
       frontier.why = "where the gradients of the loss start cannot be told";
     }
     return frontier;
+  }
+
+  // Every share goes round a loop as often as the whole batch would: what a predicate compares with is had of that.
+  Status find_loop_bounds(std::vector<Taken>& taken) const {
+    for (std::int32_t i = 0; i < graph_.size(); ++i) {
+      const NodeId id{i};
+      if (graph_.node(id).op->flow != Flow::kLoopCond || !axes_.depends(id)) continue;
+      for (const NodeId enter : entering(id)) {
+        const Endpoint bound = graph_.node(enter).inputs[0];
+        if (!depends_on_examples(bound)) continue;
+        Taken t{.update = enter, .value = bound, .shared = true};
+        if (axes_.axis(bound) == BatchAxes::kNone) t.frontier = find_frontier(graph_, axes_, bound);
+        if (axes_.axis(bound) != BatchAxes::kNone || !t.frontier.why.empty()) {
+          return cannot_combine(graph_.node(id), "how often the loop goes round depends on the examples in it");
+        }
+        taken.push_back(std::move(t));
+      }
+    }
+    return ok_status();
+  }
+
+  // Not just on how often another loop goes round: a gradient's loop counts as many turns as there were.
+  bool depends_on_examples(Endpoint value) const {
+    std::set<NodeId> seen{value.node};
+    std::vector<NodeId> open{value.node};
+    while (!open.empty()) {
+      const NodeId id = open.back();
+      open.pop_back();
+      if (!axes_.depends(id)) continue;
+      const Node& n = graph_.node(id);
+      bool further = false;
+      for (const Endpoint e : n.inputs) {
+        const bool counts = n.op->flow == Flow::kSwitch && graph_.node(e.node).op->flow == Flow::kLoopCond;
+        further = further || counts || axes_.depends(e.node);
+        if (!counts && seen.insert(e.node).second) open.push_back(e.node);
+      }
+      if (!further) return true;
+    }
+    return false;
+  }
+
+  // What enters the loop and is computed with on the way to its predicate.
+  std::vector<NodeId> entering(NodeId predicate) const {
+    std::set<NodeId> seen{predicate};
+    std::vector<NodeId> open{predicate}, found;
+    while (!open.empty()) {
+      const NodeId id = open.back();
+      open.pop_back();
+      if (graph_.node(id).op->flow == Flow::kEnter) {
+        found.push_back(id);
+        continue;
+      }
+      for (const Endpoint e : graph_.node(id).inputs) {
+        if (seen.insert(e.node).second) open.push_back(e.node);
+      }
+    }
+    return found;
   }
 
   // Gradients and indices, row by row.

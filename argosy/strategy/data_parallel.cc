@@ -116,8 +116,9 @@ Result<DataParallel> DataParallel::make(const Graph& graph, const DataParallelOp
   for (const Cut& c : impl->plan.cuts) impl->whole.push_back(c.value);
   impl->graph = std::make_unique<Graph>(impl->base.clone());
   ARGOSY_ASSIGN_OR_RETURN(impl->replicas, replicate(*impl->graph, impl->plan, impl->layout));
-  // Running a training op by its name runs it on every device.
+  // Running a training op by its name runs it on every device. (What leaves a loop can wait for nothing outside it.)
   for (const NodeId id : request.train) {
+    if (impl->base.node(id).op->flow != Flow::kNone) continue;
     const bool shards = impl->plan.levels[id.index] == Level::kShard;
     const auto& copies = shards ? impl->replicas.shard : impl->replicas.device;
     for (std::size_t k = 1; k < copies.size(); ++k) {

@@ -121,8 +121,14 @@ class Finder {
     if (std::any_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint from) { return axes_.axis(from) >= 0; })) {
       return true;
     }
-    if (n.op->flow == Flow::kSwitch) return !depends(n.inputs[1]) && is_sum(n.inputs[0]);
-    if (n.op->flow == Flow::kMerge && e.index == 0) return merges_sums(n);
+    if (n.op->flow == Flow::kSwitch) {
+      const bool loops = graph_.node(n.inputs[1].node).op->flow == Flow::kLoopCond;
+      return (loops || !depends(n.inputs[1])) && is_sum(n.inputs[0]);
+    }
+    if (n.op->flow == Flow::kEnter || n.op->flow == Flow::kExit || n.op->flow == Flow::kNextIteration) {
+      return is_sum(n.inputs[0]);
+    }
+    if (n.op->flow == Flow::kMerge && e.index == 0) return goes_round(n) ? adds_up(e) : merges_sums(n);
     if (n.op->linear == Linear::kNo || e.index != 0) return false;
     int dependent = 0;
     const std::vector<Endpoint> data = data_inputs(n);
@@ -138,12 +144,27 @@ class Finder {
     return dependent == 1 || (dependent > 1 && n.op->linear == Linear::kJointly);
   }
 
-  // Of a conditional: a sum whichever way it went. (Around a loop goes what its way back gives.)
+  bool goes_round(const Node& n) const {
+    return std::any_of(n.inputs.begin(), n.inputs.end(),
+                       [&](Endpoint from) { return graph_.node(from.node).op->flow == Flow::kNextIteration; });
+  }
+
+  // What a loop carries is a sum if it starts as one, or as nothing, and every turn makes a sum of a sum.
+  bool adds_up(Endpoint carried) {
+    const Node& n = graph_.node(carried.node);
+    is_sum_[carried] = true;  // so far
+    const bool answer = std::all_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint from) {
+      return depends(from) ? is_sum(from) : options_.averaged || is_zero(graph_, from);
+    });
+    if (!answer) is_sum_.clear();  // what followed from it does not
+    return answer;
+  }
+
+  // Of a conditional: a sum whichever way it went.
   bool merges_sums(const Node& n) {
     const bool same = std::any_of(n.inputs.begin(), n.inputs.end(),
                                   [&](Endpoint from) { return !depends(from) && !is_zero(graph_, from); });
     return std::all_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint from) {
-      if (graph_.node(from.node).op->flow == Flow::kNextIteration) return false;
       if (!depends(from)) return options_.averaged || is_zero(graph_, from);
       return is_sum(from) && !(same && combination_of(graph_, axes_, from).how == Combine::kSum);
     });

@@ -14,6 +14,7 @@
 #include "argosy/ops/shape/shape.h"
 #include "argosy/ops/state/state.h"
 #include "argosy/strategy/branches.h"
+#include "argosy/strategy/combination.h"
 #include "argosy/strategy/loss_seed.h"
 
 namespace argosy {
@@ -110,6 +111,84 @@ TEST_F(FrontierTest, LoopsAndStateAreNot) {
   const Value looped = g.add("Enter", {sqrt(reduce_sum(x))}, {{"frame_name", "loop"}});
   EXPECT_NE(of(looped).why.find("control flow"), std::string::npos) << of(looped).why;
   EXPECT_EQ(of(random).why, "") << "only its shape depends on the batch, and that is the same";
+}
+
+// A loop of three turns that carries one value.
+struct Loop {
+  Value merged, left, inside, out;
+
+  Loop(Graph& g, const Value& start, const std::function<Value(Value carried)>& turn) {
+    const AttrMap frame = {{"frame_name", "loop"}}, fixed = {{"frame_name", "loop"}, {"is_constant", true}};
+    const auto carry = [&](const Value& from) {
+      const Value in = g.add("Enter", {from}, frame);
+      return g.add("Merge", {in, in});
+    };
+    const Value time = carry(constant(g, 0)), limit = g.add("Enter", {constant(g, 3)}, fixed);
+    merged = carry(start);
+    const Value goes_on = g.add("LoopCond", {less(time, limit)});
+    const Value again = g.add("Switch", {time, goes_on}).output(1);
+    const Value both = g.add("Switch", {merged, goes_on});
+    left = both.output(0);
+    inside = both.output(1);
+    out = g.add("Exit", {left});
+    close(g, time, again + g.add("Enter", {constant(g, 1)}, fixed));
+    close(g, merged, turn(inside));
+  }
+  static void close(Graph& g, const Value& merge, const Value& next) {
+    EXPECT_TRUE(next.valid()) << g.status().to_string();
+    g.set_input(merge.node(), 1, g.add("NextIteration", {next}).endpoint());
+  }
+};
+
+TEST_F(FrontierTest, WhatLoopsAddUpIsASum) {
+  const Value rows = g.add("Enter", {x}, {{"frame_name", "loop"}, {"is_constant", true}});
+  const Value nothing = constant(g, Tensor::zeros(DType::kFloat32, {4})), one = ones_like(nothing);
+  const Loop sums(g, nothing, [&](Value v) { return v * 0.5f + reduce_sum(rows, 0); });
+  const Loop powers(g, nothing, [&](Value v) { return v * v + reduce_sum(rows, 0); });
+  const Loop offset(g, one, [&](Value v) { return v + reduce_sum(rows, 0); });
+  const Loop means(g, nothing, [&](Value v) { return v + reduce_mean(rows, 0); });
+  EXPECT_EQ(of(sums.out).sums, ends({sums.out}));
+  EXPECT_NE(of(powers.out).why.find("control flow"), std::string::npos);
+  EXPECT_NE(of(offset.out).why.find("control flow"), std::string::npos);
+  const auto axes = BatchAxes::find(g, {x.node(), words.node()});
+  ASSERT_TRUE(axes.ok());
+  const auto how = [&](const Loop& loop) { return combination_of(g, *axes, loop.out.endpoint()).how; };
+  EXPECT_EQ(how(sums), Combine::kSum);
+  EXPECT_EQ(how(means), Combine::kMean);
+  EXPECT_EQ(how(powers), Combine::kUnknown);
+  EXPECT_EQ(how(offset), Combine::kUnknown);
+  EXPECT_EQ(find_branches(g, *g.topological_order()).of[sums.out.node().index], 0) << "it always comes out";
+}
+
+// Rows that a loop carries, or keeps on a stack for its gradient, are the examples'.
+TEST_F(FrontierTest, RowsGoRoundLoopsAndThroughStacks) {
+  const Loop states(g, x, [&](Value v) { return tanh(v) * 0.5f; });
+  const Value stack = g.add("StackV2", {constant(g, -1)}, {{"elem_type", DType::kFloat32}, {"stack_name", "s"}});
+  const Value pushed = g.add("StackPushV2", {stack, states.out});
+  const auto after = g.control_dependencies({pushed.control()});
+  const Value popped = g.add("StackPopV2", {stack}, {{"elem_type", DType::kFloat32}});
+  EXPECT_EQ(of(popped).rows, ends({popped}));
+  const auto axes = BatchAxes::find(g, {x.node()});
+  ASSERT_TRUE(axes.ok());
+  EXPECT_TRUE(axes->keeps_rows(states.out.endpoint()));
+  EXPECT_TRUE(axes->keeps_rows(popped.endpoint()));
+}
+
+TEST_F(FrontierTest, ArraysHaveWhatIsPutIn) {
+  const Value times = constant(g, 3), each = range(g, 3);
+  const Value array = g.add("TensorArrayV3", {times}, {{"dtype", DType::kFloat32}});
+  const Value all = transpose(reshape(x, {-1, 2, 2}), {1, 0, 2});
+  const Value flow = g.add("TensorArrayScatterV3", {array.output(0), range(g, 2), all, array.output(1)});
+  const Value one = g.add("TensorArrayReadV3", {array.output(0), constant(g, 1), flow}, {{"dtype", DType::kFloat32}});
+  const Value three = g.add("TensorArrayGatherV3", {array.output(0), each, flow}, {{"dtype", DType::kFloat32}});
+  const Value size = g.add("TensorArraySizeV3", {array.output(0), flow});
+  ASSERT_TRUE(three.valid()) << g.status().to_string();
+  const auto axes = BatchAxes::find(g, {x.node()});
+  ASSERT_TRUE(axes.ok());
+  EXPECT_EQ(axes->axis(one.endpoint()), 0);
+  EXPECT_EQ(axes->axis(three.endpoint()), 1);
+  EXPECT_TRUE(axes->keeps_rows(three.endpoint()));
+  EXPECT_FALSE(axes->depends(size.node())) << "that of the array, whatever is in it";
 }
 
 TEST(LossSeed, IsOfWhatItLooksAtOrOfWhatTakesIt) {

@@ -42,6 +42,7 @@ class Replicator {
 
   Result<Replicas> run() {
     ARGOSY_RETURN_IF_ERROR(check_pins());
+    ARGOSY_RETURN_IF_ERROR(check_loops());
     for (std::size_t k = 0; k < plan_.cuts.size(); ++k) cut_of_[plan_.cuts[k].value] = static_cast<int>(k);
     if (layout_.parts > 0) tell_parts();
     ARGOSY_RETURN_IF_ERROR(copy_nodes());
@@ -73,6 +74,18 @@ class Replicator {
             .with_next("leave the device scopes out, or run it as it is, without data parallelism");
       }
       first = pin.id;
+    }
+    return ok_status();
+  }
+
+  // The predicate of a loop is a device's, what goes round a shard's: they have one frame.
+  Status check_loops() const {
+    for (std::int32_t i = 0; i < size_ && layout_.shards() != devices(); ++i) {
+      const Node& n = graph_.node(NodeId{i});
+      if (n.op->flow != Flow::kEnter || level(NodeId{i}) == Level::kOnce) continue;
+      return unimplemented("'", n.name, "' begins a loop, which several shards on one device cannot share")
+          .with_id("ARG-DP-003")
+          .with_next("as many shards as devices: without --reproducible");
     }
     return ok_status();
   }
@@ -221,7 +234,7 @@ class Replicator {
       if (c.how == Combine::kConcat) continue;
       const DType dtype = graph_.dtype(c.value);
       const Key key{c.depth, dtype, c.branch};
-      const std::int64_t elements = std::max<std::int64_t>(graph_.shape(c.value).elements(), 0);
+      const std::int64_t elements = std::max<std::int64_t>(plan_.axes.elements(c.value), 0);
       open[key].push_back(static_cast<int>(k));
       bytes[key] += static_cast<std::size_t>(elements) * element_bytes(dtype);
       if (bytes[key] < limit) continue;

@@ -5,6 +5,7 @@
 #include "argosy/strategy/ancestors.h"
 #include "argosy/strategy/any_batch.h"
 #include "argosy/strategy/branches.h"
+#include "argosy/strategy/containers.h"
 #include "argosy/strategy/cuts.h"
 #include "argosy/strategy/loss_seed.h"
 #include "argosy/strategy/variables.h"
@@ -132,7 +133,8 @@ class Planner {
       for (const NodeId id : order_) {
         const Node& node = graph_.node(id);
         if (is_input[id.index] || plan_.levels[id.index] == Level::kShard || !plan_.axes.depends(id)) continue;
-        if (std::none_of(node.inputs.begin(), node.inputs.end(), sees_batch)) continue;
+        const bool keeps_shares = is_container_op(node) && node.inputs.size() <= 1;  // made by what every share has
+        if (!keeps_shares && std::none_of(node.inputs.begin(), node.inputs.end(), sees_batch)) continue;
         plan_.levels[id.index] = Level::kShard;
         again = again || node.op->closes_loop;
       }
@@ -154,6 +156,9 @@ class Planner {
   Status check_state() const {
     for (std::int32_t i = 0; i < graph_.size(); ++i) {
       const Node& n = graph_.node(NodeId{i});
+      if (plan_.levels[i] == Level::kShard && n.op->flow == Flow::kLoopCond) {
+        return cannot_combine(n, "how often the loop goes round depends on the examples in it");
+      }
       if (plan_.levels[i] == Level::kOnce || !n.op->stateful || is_variable(n)) continue;
       if (plan_.levels[i] == Level::kShard && writes_variable(graph_, n)) {
         return cannot_combine(n, "every share would write it");
@@ -169,6 +174,7 @@ class Planner {
 
   bool may_be_copied(const Node& n) const {
     if (n.op->calls != Calls::kNothing) return false;  // what functions write is not seen
+    if (is_container_op(n)) return true;               // every step has its own
     constexpr std::string_view kOps[] = {"Assert", "Print", "PrintV2", "Empty"};
     if (std::find(std::begin(kOps), std::end(kOps), n.op->name) != std::end(kOps)) return true;
     if (n.op->name.starts_with("_") || n.attrs.find("seed") != nullptr) return true;

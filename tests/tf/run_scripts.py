@@ -303,6 +303,87 @@ with tf.Session() as sess:
         print('%.6f %.6f' % (value, now[1][7, 3]))
 """
 
+# A loop of the script's own, with TensorArrays, clipping by the global norm, and states that are fetched.
+LOOP = """
+import numpy as np
+import tensorflow as tf
+
+T, H, V = 5, 8, 20
+words = tf.placeholder(tf.int32, [None, T])
+targets = tf.placeholder(tf.int32, [None])
+table = tf.get_variable('table', [V, H], initializer=tf.random_uniform_initializer(-1, 1, seed=1))
+kernel = tf.get_variable('kernel', [2 * H, 4 * H], initializer=tf.random_uniform_initializer(-.3, .3, seed=2))
+bias = tf.get_variable('bias', [4 * H], initializer=tf.zeros_initializer())
+x = tf.transpose(tf.nn.embedding_lookup(table, words), [1, 0, 2])
+steps, rows = tf.shape(x)[0], tf.shape(x)[1]
+source = tf.TensorArray(tf.float32, steps).unstack(x)
+result = tf.TensorArray(tf.float32, steps, element_shape=[None, H])
+
+def body(t, out, c, h):
+    i, j, f, o = tf.split(tf.nn.bias_add(tf.matmul(tf.concat([source.read(t), h], 1), kernel), bias), 4, 1)
+    c = c * tf.sigmoid(f + 1.) + tf.sigmoid(i) * tf.tanh(j)
+    h = tf.nn.dropout(tf.tanh(c) * tf.sigmoid(o), 0.9, seed=5)
+    c.set_shape([None, H])
+    h.set_shape([None, H])
+    return t + 1, out.write(t, h), c, h
+
+start = [0, result, tf.zeros([rows, H]), tf.zeros([rows, H])]
+_, result, c, h = tf.while_loop(lambda t, *_: t < steps, body, start)
+outputs = tf.transpose(result.stack(), [1, 0, 2])
+out = tf.get_variable('out', [H, V], initializer=tf.random_uniform_initializer(-1, 1, seed=4))
+logits = tf.matmul(tf.reduce_mean(outputs, 1) + h, out)
+loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=targets, logits=logits))
+variables = tf.trainable_variables()
+slopes, norm = tf.clip_by_global_norm(tf.gradients(loss, variables), 0.5)
+train = tf.train.AdamOptimizer(0.02).apply_gradients(zip(slopes, variables))
+data = np.random.RandomState(0)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for n in (12, 12, 7, 2, 12):
+        feed = {words: data.randint(0, V, (n, T)), targets: data.randint(0, V, n)}
+        l, g, state, _ = sess.run([loss, norm, h, train], feed)
+        print('%.6f %.6f' % (l, g), ' '.join('%.6f' % v for v in state.reshape(-1)))
+"""
+
+# tf.nn.dynamic_rnn of sentences of different lengths: it goes round as often as the longest of the whole batch asks.
+DYNAMIC_RNN = """
+import numpy as np
+import tensorflow as tf
+
+H, V = 8, 20
+words = tf.placeholder(tf.int32, [None, None])
+lengths = tf.placeholder(tf.int32, [None])
+targets = tf.placeholder(tf.int32, [None])
+
+class Gru:
+    state_size = output_size = H
+
+    def zero_state(self, batch_size, dtype):
+        return tf.zeros([batch_size, H], dtype)
+
+    def __call__(self, x, h, scope=None):
+        w = tf.get_variable('w', [2 * H, 2 * H], initializer=tf.random_uniform_initializer(-.3, .3, seed=2))
+        u = tf.get_variable('u', [2 * H, H], initializer=tf.random_uniform_initializer(-.3, .3, seed=3))
+        r, z = tf.split(tf.sigmoid(tf.matmul(tf.concat([x, h], 1), w)), 2, 1)
+        h = z * h + (1 - z) * tf.tanh(tf.matmul(tf.concat([x, r * h], 1), u))
+        return h, h
+
+table = tf.get_variable('table', [V, H], initializer=tf.random_uniform_initializer(-1, 1, seed=1))
+outputs, last = tf.nn.dynamic_rnn(Gru(), tf.nn.embedding_lookup(table, words), sequence_length=lengths, dtype=tf.float32)
+out = tf.get_variable('w', [H, V], initializer=tf.random_uniform_initializer(-1, 1, seed=4))
+each = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=targets, logits=tf.matmul(last, out))
+loss = tf.reduce_mean(each) + tf.reduce_mean(tf.square(outputs))
+train = tf.train.AdamOptimizer(0.02).minimize(loss)
+data = np.random.RandomState(0)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for n in (12, 12, 7, 2, 12):
+        t = 6 + n % 3
+        feed = {words: data.randint(0, V, (n, t)), targets: data.randint(0, V, n), lengths: data.randint(1, t + 1, n)}
+        l, state, all_, _ = sess.run([loss, last, outputs, train], feed)
+        print('%.6f' % l, ' '.join('%.6f' % v for v in [*state.reshape(-1), *all_.reshape(-1)]))
+"""
+
 # Time before batch, as one axis: its rows come in TensorFlow's order.
 TIME_MAJOR = """
 import numpy as np
@@ -462,6 +543,11 @@ class RunTest(unittest.TestCase):
             self.assert_replicated(UNROLLED, gpus, rf"replicated  8 steps: {gpus} devices, loss: a sum over the batch")
         many = QUEUE.replace("dequeue_up_to", "dequeue_many").replace("data.rand(20", "data.rand(24")
         self.assert_replicated(many, 3, r"replicated  3 steps: 3 devices", 1e-6)
+
+    def test_gradients_come_out_of_loops(self):
+        for gpus in (2, 3):
+            self.assert_replicated(LOOP, gpus, rf"replicated  5 steps: {gpus} devices, loss: a mean over the batch, 4 sums")
+            self.assert_replicated(DYNAMIC_RNN, gpus, rf"replicated  5 steps: {gpus} devices, loss: a mean over the batch")
 
     def test_rows_in_another_order_are_fetched_in_theirs(self):
         self.assert_replicated(TIME_MAJOR, 3, r"replicated  3 steps: 3 devices")
