@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "argosy/ops/layout/layout.h"
 #include "argosy/ops/shape/shape.h"
 #include "argosy/strategy/ancestors.h"
+#include "argosy/strategy/rebuilt.h"
 #include "argosy/strategy/variables.h"
 
 namespace argosy {
@@ -63,12 +65,13 @@ std::int64_t elements(const PartialShape& shape, int begin, int end) {
 class Opener {
  public:
   Opener(Graph& graph, std::vector<NodeId>& inputs, std::int64_t batch)
-      : graph_(graph), inputs_(inputs), batch_(batch), probe_(graph.ops()) {}
+      : graph_(graph), inputs_(inputs), batch_(batch), containers_(graph), probe_(graph.ops()) {}
 
   Status run(const std::vector<NodeId>& roots, const std::vector<NodeId>& losses) {
     for (const auto& [name, function] : graph_.functions()) probe_.add_function(function);
+    ARGOSY_ASSIGN_OR_RETURN(order_, containers_.order());
+    ARGOSY_RETURN_IF_ERROR(find_loops());
     make_room();
-    ARGOSY_ASSIGN_OR_RETURN(order_, graph_.topological_order());
     position_.resize(order_.size());
     for (std::size_t p = 0; p < order_.size(); ++p) position_[order_[p].index] = p;
     for (const NodeId id : inputs_) ARGOSY_RETURN_IF_ERROR(probe_input(id));
@@ -102,6 +105,38 @@ class Opener {
   };
 
   void make_room() { known_.resize(static_cast<std::size_t>(graph_.size())); }
+
+  // What lies in loops, and shapes there, which an import leaves open.
+  Status find_loops() {
+    depth_.assign(static_cast<std::size_t>(graph_.size()), 0);
+    bool any = false;
+    for (const NodeId id : order_) {
+      const Node& n = graph_.node(id);
+      int& depth = depth_[static_cast<std::size_t>(id.index)];
+      for (const Endpoint e : n.inputs) depth = std::max(depth, depth_of(e.node));
+      for (const NodeId c : n.controls) depth = std::max(depth, depth_of(c));
+      if (n.op->flow == Flow::kEnter) ++depth;
+      if (n.op->flow == Flow::kExit) --depth;
+      any = any || n.op->flow == Flow::kEnter;
+      for (const Endpoint e : n.inputs) {
+        if (graph_.node(e.node).op->flow == Flow::kNextIteration) carries_.emplace(e.node, id);
+      }
+    }
+    if (!any) return ok_status();
+    ARGOSY_ASSIGN_OR_RETURN(const Rebuilt now,
+                            rebuild(graph_, containers_, order_, [](NodeId, NodeSpec&) { return ok_status(); }));
+    for (const NodeId id : order_) {
+      for (std::int32_t i = 0; i < static_cast<std::int32_t>(graph_.node(id).output_dtypes.size()); ++i) {
+        const PartialShape& shape = now.graph.shape({now.of[static_cast<std::size_t>(id.index)], i});
+        if (shape.is_full()) graph_.refine_shape({id, i}, shape);
+      }
+    }
+    return ok_status();
+  }
+  int depth_of(NodeId id) const {
+    const auto i = static_cast<std::size_t>(id.index);
+    return i < depth_.size() ? depth_[i] : 0;
+  }
   Known& known(NodeId id) { return known_[static_cast<std::size_t>(id.index)]; }
   const Known& known(NodeId id) const { return known_[static_cast<std::size_t>(id.index)]; }
   Endpoint probe(Endpoint e) const { return {known(e.node).probe, e.index}; }
@@ -112,7 +147,12 @@ class Opener {
     if (k.input) return false;
     if (k.changed == 0 || k.edited) return true;
     const Node& n = graph_.node(id);
-    return std::any_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint e) { return known(e.node).changed > k.changed; });
+    const auto is_newer = [&](Endpoint e) { return !carries_.contains(e.node) && known(e.node).changed > k.changed; };
+    if (std::any_of(n.inputs.begin(), n.inputs.end(), is_newer)) return true;
+    const auto container = containers_.behind(n);
+    if (!container) return false;
+    const auto values = containers_.values(*container);
+    return std::any_of(values.begin(), values.end(), [&](const auto& v) { return is_newer(v.from); });
   }
 
   const Rows& rows(Endpoint e) const { return known(e.node).rows[static_cast<std::size_t>(e.index)]; }
@@ -181,11 +221,9 @@ class Opener {
                             .attrs = {{"dtype", dtype}, {"shape", std::move(shape)}}});
   }
 
-  NodeSpec probe_spec(const Node& n) {
-    NodeSpec spec{.name = probe_.unique_name(n.name), .op = n.op->name, .attrs = n.attrs};
-    for (const Endpoint e : n.inputs) {
-      if (known(e.node).probe.index >= 0) spec.inputs.push_back(probe(e));  // else a loop's way back
-    }
+  NodeSpec probe_spec(NodeId id) {
+    NodeSpec spec = copy_spec(graph_, id, containers_, probe_, [&](NodeId from) { return known(from).probe; });
+    spec.name = probe_.unique_name(spec.name);
     return spec;
   }
 
@@ -206,21 +244,38 @@ class Opener {
   Status visit(NodeId id) {
     for (int tries = 0; tries < 16; ++tries) {
       ARGOSY_RETURN_IF_ERROR(adapt(id));
-      const auto made = probe_.add_node(probe_spec(graph_.node(id)));
-      if (made.ok()) return note(id, *made);
+      const auto made = probe_.add_node(probe_spec(id));
+      if (made.ok()) {
+        ARGOSY_RETURN_IF_ERROR(note(id, *made));
+        return go_round(id);
+      }
       ARGOSY_RETURN_IF_ERROR(make_inputs_follow(id));
       if (again_from_ != kNowhere) return ok_status();  // they come first, and this node after them
     }
     return refuse(graph_.node(id), "cannot be told to follow");
   }
 
-  // Nodes that were added to the graph for this are inferred at once.
-  Result<Endpoint> added(Value v) {
+  // What comes back follows where what enters does, and the other way round.
+  Status go_round(NodeId id) {
+    const auto found = carries_.find(id);
+    if (found == carries_.end()) return ok_status();
+    const Endpoint next{id, 0}, carried{found->second, 0};
+    if (follows(next) == follows(carried)) return ok_status();
+    const auto& [from, to] = follows(next) ? std::pair(next, carried) : std::pair(carried, next);
+    return follow(to, rows(from).axis, id).status();
+  }
+
+  // Nodes that were added to the graph are inferred at once. In a loop, those that take nothing wait for `anchor`,
+  // which is there: so they are in the loop, too.
+  Result<Endpoint> added(Value v, NodeId anchor = {}) {
     if (!v.valid()) return graph_.status();
     const auto before = static_cast<std::int32_t>(known_.size());
     make_room();
+    const int depth = anchor.index >= 0 ? depth_of(anchor) : 0;
+    depth_.resize(known_.size(), depth);
     for (std::int32_t i = before; i < graph_.size(); ++i) {
-      ARGOSY_ASSIGN_OR_RETURN(const NodeId made, probe_.add_node(probe_spec(graph_.node(NodeId{i}))));
+      if (depth > 0 && graph_.node(NodeId{i}).inputs.empty()) graph_.add_control_input(NodeId{i}, anchor);
+      ARGOSY_ASSIGN_OR_RETURN(const NodeId made, probe_.add_node(probe_spec(NodeId{i})));
       ARGOSY_RETURN_IF_ERROR(note(NodeId{i}, made));
     }
     return v.endpoint();
@@ -231,19 +286,44 @@ class Opener {
     return constant(graph_, Tensor::vector(std::vector<std::int32_t>(values.begin(), values.end())));
   }
 
+  // Something whose axis can be asked for how many examples there are: of the loop that `node` is in, what `taker` has
+  // beside it, and what is not computed from the node.
+  Result<Endpoint> with_examples(NodeId node, NodeId taker) const {
+    if (depth_of(node) == 0) return Endpoint{inputs_[0], 0};
+    for (const Endpoint e : graph_.node(taker).inputs) {
+      const bool in_loop = follows(e) && depth_of(e.node) == depth_of(node) && rows(e).each == 1;
+      if (in_loop && (node == taker || !comes_from(e.node, node))) return e;
+    }
+    return refuse(graph_.node(node), "stands in a loop in which the examples cannot be counted");
+  }
+
+  // In the same turn.
+  bool comes_from(NodeId value, NodeId from) const {
+    std::vector<char> seen(known_.size(), 0);
+    std::vector<NodeId> open{value};
+    while (!open.empty()) {
+      const NodeId id = open.back();
+      open.pop_back();
+      if (id == from) return true;
+      if (std::exchange(seen[static_cast<std::size_t>(id.index)], 1) || carries_.contains(id)) continue;
+      for (const Endpoint e : graph_.node(id).inputs) open.push_back(e.node);
+    }
+    return false;
+  }
+
   // How many examples there are, `each` times.
-  Value count(DType dtype, std::int64_t each) {
-    const Value rows = index(shape(Value(&graph_, inputs_[0], 0), dtype), {std::int64_t{0}});
-    return each == 1 ? rows : rows * constant_like(rows, static_cast<double>(each));
+  Value count(Endpoint examples, DType dtype, std::int64_t each) {
+    const Value many = index(shape(graph_.value(examples), dtype), {std::int64_t{rows(examples).axis}});
+    return each == 1 ? many : many * constant_like(many, static_cast<double>(each));
   }
 
   // These integers, that of `axis` as often as there are examples.
-  Value sizes(DType dtype, const std::vector<std::int64_t>& values, int axis) {
+  Value sizes(Endpoint examples, DType dtype, const std::vector<std::int64_t>& values, int axis) {
     std::vector<Value> parts;
     for (int i = 0; i < static_cast<int>(values.size()); ++i) {
       const std::int64_t own = values[static_cast<std::size_t>(i)];
       if (i == axis) {
-        parts.push_back(count(dtype, own / batch_));
+        parts.push_back(count(examples, dtype, own / batch_));
       } else {
         parts.push_back(dtype == DType::kInt64 ? constant(graph_, own)
                                                : constant(graph_, static_cast<std::int32_t>(own)));
@@ -302,7 +382,8 @@ class Opener {
 
   Status tell(NodeId id, int input, std::vector<std::int64_t> values, int axis) {
     const Node& n = graph_.node(id);
-    const DType dtype = graph_.dtype(n.inputs[static_cast<std::size_t>(input)]);
+    const Endpoint old = n.inputs[static_cast<std::size_t>(input)];
+    const DType dtype = graph_.dtype(old);
     const bool may_be_open = n.op->name == "Reshape" || n.op->name == "Slice";
     const auto scope = beside(id);
     Value told;
@@ -310,9 +391,10 @@ class Opener {
       values[static_cast<std::size_t>(axis)] = -1;
       told = integers(dtype, values);
     } else {
-      told = sizes(dtype, values, axis);
+      ARGOSY_ASSIGN_OR_RETURN(const Endpoint examples, with_examples(id, id));
+      told = sizes(examples, dtype, values, axis);
     }
-    ARGOSY_ASSIGN_OR_RETURN(const Endpoint fresh, added(told));
+    ARGOSY_ASSIGN_OR_RETURN(const Endpoint fresh, added(told, old.node));
     graph_.set_input(id, input, fresh);
     return ok_status();
   }
@@ -348,9 +430,9 @@ class Opener {
   Status make_inputs_follow(NodeId id) {
     const Node& n = graph_.node(id);
     std::vector<std::pair<int, int>> found = beside_the_batch(n);
-    if (found.empty() || !would_fit(n, found)) {
+    if (found.empty() || !would_fit(id, found)) {
       const std::vector<std::pair<int, int>> all = could_follow(n);
-      const auto one = std::find_if(all.begin(), all.end(), [&](const auto& each) { return would_fit(n, {each}); });
+      const auto one = std::find_if(all.begin(), all.end(), [&](const auto& each) { return would_fit(id, {each}); });
       if (one == all.end()) return refuse(n, "does not take another size");
       found = {*one};
     }
@@ -390,8 +472,9 @@ class Opener {
     return found;
   }
 
-  bool would_fit(const Node& n, const std::vector<std::pair<int, int>>& following) {
-    NodeSpec spec = probe_spec(n);
+  bool would_fit(NodeId id, const std::vector<std::pair<int, int>>& following) {
+    const Node& n = graph_.node(id);
+    NodeSpec spec = probe_spec(id);
     for (const auto& [input, axis] : following) {
       const Endpoint e = n.inputs[static_cast<std::size_t>(input)];
       PartialShape::Sizes sizes = graph_.shape(e).sizes();
@@ -419,6 +502,8 @@ class Opener {
       if (own < 0 || graph_.shape(n.inputs[0])[own] == 1) return follow_told(e, 1, axis, taker);
       return follow_inputs(e, {{0, own}}, taker);
     }
+    if (n.op->flow == Flow::kMerge) return follow_merge(e, axis, taker);
+    if (n.op->flow != Flow::kNone) return follow_inputs(e, {{0, axis}}, taker);
     if (e.index == 0 && (n.op->forwards || n.op->name == "ExpandDims" || n.op->name == "Squeeze")) {
       if (const int own = same_axis(shape, axis, graph_.shape(n.inputs[0])); own >= 0) {
         return follow_inputs(e, {{0, own}}, taker);
@@ -456,13 +541,25 @@ class Opener {
     return edited(e);
   }
 
+  // Whichever way it comes in; what a loop brings back is looked at when it does.
+  Result<Endpoint> follow_merge(Endpoint e, int axis, NodeId taker) {
+    std::vector<std::pair<int, int>> own;
+    const Node& n = graph_.node(e.node);
+    for (int i = 0; i < static_cast<int>(n.inputs.size()); ++i) {
+      if (!carries_.contains(n.inputs[static_cast<std::size_t>(i)].node)) own.emplace_back(i, axis);
+    }
+    return follow_inputs(e, own, taker);
+  }
+
   Result<Endpoint> follow_told(Endpoint e, int input, int axis, NodeId taker) {
     const Node& n = graph_.node(e.node);
     const Endpoint old = n.inputs[static_cast<std::size_t>(input)];
     const auto values = fixed_integers(old);
     if (!values || (*values)[static_cast<std::size_t>(axis)] % batch_ != 0) return share(e, axis, taker);
+    ARGOSY_ASSIGN_OR_RETURN(const Endpoint examples, with_examples(e.node, taker));
     const auto scope = beside(e.node);
-    ARGOSY_ASSIGN_OR_RETURN(const Endpoint fresh, added(sizes(graph_.dtype(old), *values, axis)));
+    ARGOSY_ASSIGN_OR_RETURN(const Endpoint fresh,
+                            added(sizes(examples, graph_.dtype(old), *values, axis), examples.node));
     graph_.set_input(e.node, input, fresh);
     return edited(e);
   }
@@ -488,8 +585,10 @@ class Opener {
     for (int i = 0; i < shape.rank(); ++i) values.push_back(shape[i]);
     Tensor one = Tensor::zeros(value->dtype(), Shape());
     std::copy(bytes, bytes + each, static_cast<char*>(one.raw()));
+    ARGOSY_ASSIGN_OR_RETURN(const Endpoint examples, with_examples(e.node, taker));
     const auto scope = beside(e.node);
-    return added(graph_.add("Fill", {sizes(DType::kInt32, values, axis), constant(graph_, std::move(one))}));
+    const Value dims = sizes(examples, DType::kInt32, values, axis);
+    return added(graph_.add("Fill", {dims, constant(graph_, std::move(one))}), examples.node);
   }
 
   // The same in every step, or drawn: shared out as what is fed is. Integers may number rows, which a share counts
@@ -508,7 +607,8 @@ class Opener {
     }
     const DType dtype = graph_.dtype(e);
     const PartialShape& shape = graph_.shape(e);
-    if (axis != 0 || shape[0] != batch_ || !(is_floating(dtype) || is_complex(dtype) || dtype == DType::kBool)) {
+    if (depth_of(e.node) > 0 || axis != 0 || shape[0] != batch_ ||
+        !(is_floating(dtype) || is_complex(dtype) || dtype == DType::kBool)) {
       return refuse(graph_.node(taker), str_cat("meets '", graph_.node(e.node).name, "', whose size cannot follow"));
     }
     const auto scope = beside(e.node);
@@ -549,9 +649,10 @@ class Opener {
     const Node& n = graph_.node(id);
     const PartialShape &from = graph_.shape(graph_.node(mean).inputs[0]), &to = graph_.shape({mean, 0});
     const std::int64_t each = from.is_full() && to.is_full() && to.elements() > 0 ? from.elements() / to.elements() : 0;
-    if (each == 0 || each % batch_ != 0) return refuse(n, "divides by a number that cannot be told");
+    if (each == 0 || each % batch_ != 0 || depth_of(id) > 0)
+      return refuse(n, "divides by a number that cannot be told");
     const auto scope = beside(id);
-    const Value many = cast(count(DType::kInt32, each / batch_), graph_.dtype(n.inputs[1]));
+    const Value many = cast(count({inputs_[0], 0}, DType::kInt32, each / batch_), graph_.dtype(n.inputs[1]));
     ARGOSY_ASSIGN_OR_RETURN(const Endpoint fresh, added(many));
     graph_.set_input(id, 1, fresh);
     return ok_status();
@@ -610,6 +711,7 @@ class Opener {
   // ---------------------------------------------------------------------------------------------------------
 
   void open_shapes() {
+    for (std::size_t i = 0; i < position_.size(); ++i) open_elements(NodeId{static_cast<std::int32_t>(i)});
     for (const NodeId id : inputs_) {
       PartialShape::Sizes sizes = graph_.shape({id, 0}).sizes();
       sizes[0] = -1;
@@ -627,9 +729,25 @@ class Opener {
     }
   }
 
+  // Arrays are told what their elements look like.
+  void open_elements(NodeId id) {
+    const Node& n = graph_.node(id);
+    const auto* const told = is_container_op(n) ? n.attrs.find_as<PartialShape>("element_shape") : nullptr;
+    if (told == nullptr || !told->has_rank()) return;
+    PartialShape::Sizes sizes = told->sizes();
+    for (const Containers::Value& v : containers_.values(containers_.behind(n).value_or(id))) {
+      const int axis = follows(v.from) ? rows(v.from).axis - (v.all ? 1 : 0) : -1;
+      if (axis >= 0 && axis < told->rank()) sizes[static_cast<std::size_t>(axis)] = -1;
+    }
+    graph_.set_attr(id, "element_shape", PartialShape(std::move(sizes)));
+  }
+
   Graph& graph_;
   std::vector<NodeId>& inputs_;
   const std::int64_t batch_;
+  const Containers containers_;
+  std::map<NodeId, NodeId> carries_;   // by NextIteration: the Merge that it goes to
+  std::vector<int> depth_;             // by node: in so many loops
   Graph probe_;                        // the same nodes for the other batch; some many times, the last counts
   std::vector<Known> known_;           // by node
   std::vector<NodeId> order_;          // of the nodes that were there

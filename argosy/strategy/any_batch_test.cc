@@ -13,6 +13,7 @@
 #include "argosy/ops/shape/shape.h"
 #include "argosy/ops/state/state.h"
 #include "argosy/strategy/batch_axis.h"
+#include "argosy/testing/loop.h"
 
 namespace argosy {
 namespace {
@@ -107,6 +108,42 @@ TEST_F(AnyBatch, OtherConstantsAreSharedAsFeedsAre) {
 
 TEST_F(AnyBatch, AllRowsOfASliceAreAll) {
   expect_rows(slice(x, {0, 1}, {kBatch, 2}) + index(x, {Slice{0, kBatch}, Slice{0, 2}}), 1);
+}
+
+// A state that starts as zeros, shapes and noise inside of the loop, a stack for its gradient.
+TEST_F(AnyBatch, LoopsFollow) {
+  const AttrMap fixed = {{"frame_name", "loop"}, {"is_constant", true}};
+  const Value rows = g.add("Enter", {x}, fixed);
+  const Value stack = g.add("StackV2", {constant(g, -1)}, {{"elem_type", DType::kFloat32}, {"stack_name", "s"}});
+  const Value handle = g.add("Enter", {stack}, fixed);
+  Value noisy, pushed;
+  const Loop loop(g, g.add("Fill", {sizes({kBatch, 4}), constant(g, 0.f)}), [&](Value state) {
+    const auto inside = g.control_dependencies({state});
+    const Value next = tanh(rows + state);
+    const Value drawn = g.add("RandomUniform", {sizes({kBatch, 4})}, {{"dtype", DType::kFloat32}});
+    noisy = next * drawn;
+    pushed = g.add("StackPushV2", {handle, noisy});
+    return reshape(noisy, sizes({kBatch, 4}));
+  });
+  Value popped;
+  {
+    const auto after = g.control_dependencies({loop.out});
+    popped = g.add("StackPopV2", {stack}, {{"elem_type", DType::kFloat32}});
+  }
+  const Value kept = popped + loop.out;
+  ASSERT_TRUE(kept.valid()) << g.status().to_string();
+  const Status status = open_batch_size(g, inputs, {kept.node(), pushed.node()}, {});
+  ASSERT_TRUE(status.ok()) << status.to_string();
+  EXPECT_EQ(inputs.size(), 1u);
+  for (const Value& v : {loop.out, noisy, popped, kept}) EXPECT_EQ(rows_of(v), 1) << v.name();
+  // What was put into the loop waits for something in it: without, it would be outside.
+  int waiting = 0;
+  for (const Node& n : g.nodes()) {
+    if (n.op->name == "Const" && std::string(n.name).starts_with("Reshape/any_batch")) {
+      waiting += static_cast<int>(n.controls.size());
+    }
+  }
+  EXPECT_EQ(waiting, 1);
 }
 
 // tf.gradients writes down the shape of what was summed, and how many were averaged.

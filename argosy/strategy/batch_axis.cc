@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "argosy/strategy/ancestors.h"
-#include "argosy/strategy/containers.h"
+#include "argosy/strategy/rebuilt.h"
 
 namespace argosy {
 
@@ -15,97 +15,21 @@ constexpr std::int64_t kLargeBatch = 2 * kSmallBatch;
 
 bool is_placeholder(const Node& n) { return n.op->name == "Placeholder" || n.op->name == "PlaceholderV2"; }
 
-// What loops carry round, by their Merge, where that is not as it enters: sizes that change are open.
-using Carried = std::map<NodeId, PartialShape>;
-
-// The same nodes in topological order, shapes inferred anew from batch inputs of `batch` rows.
-struct Rebuilt {
-  Graph graph;
-  std::vector<NodeId> of;  // by node of the original
-};
-
-Result<Rebuilt> rebuild(const Graph& graph, const std::vector<NodeId>& order, const std::vector<char>& is_input,
-                        const BatchAxes::Examples& examples, std::int64_t batch, const Containers& containers,
-                        const Carried& carried) {
-  Rebuilt r{Graph(graph.ops()), std::vector<NodeId>(graph.size())};
-  for (const auto& [name, function] : graph.functions()) r.graph.add_function(function);
-  for (const NodeId id : order) {
-    const Node& n = graph.node(id);
-    NodeSpec spec{.name = n.name, .op = n.op->name, .attrs = n.attrs};
-    if (is_input[id.index]) spec = {.name = n.name, .op = "Placeholder", .attrs = {{"dtype", n.output_dtypes[0]}}};
-    for (const Endpoint e : n.inputs) {
-      if (is_input[id.index]) break;  // what a PlaceholderWithDefault has without a feed
-      const NodeId from = r.of[e.node.index];
-      if (from.index >= 0) spec.inputs.push_back({from, e.index});  // else a loop's way back
-    }
-    if (spec.inputs.size() < n.inputs.size() && n.op->flow == Flow::kMerge && !spec.inputs.empty()) {
-      const auto known = carried.find(id);
-      spec.shapes = {known != carried.end() ? known->second : r.graph.shape(spec.inputs[0]), PartialShape::scalar()};
-    }
-    const auto example = examples.find(id);
-    if (is_input[id.index] || example != examples.end()) {
-      PartialShape shape = example != examples.end() ? PartialShape(example->second) : n.output_shapes[0];
-      if (is_input[id.index]) {
-        PartialShape::Sizes sizes = shape.has_rank() ? shape.sizes() : PartialShape::Sizes{batch};
-        if (sizes.empty()) return invalid_argument("'", n.name, "' is a scalar: it cannot carry a batch");
-        sizes[0] = batch;
-        shape = PartialShape(std::move(sizes));
-      }
-      // A placeholder without a rank may have any number of further axes.
-      if (n.output_shapes[0].has_rank() || example != examples.end()) spec.attrs.set("shape", std::move(shape));
-    }
-    const auto is_there = [&](Endpoint e) { return r.of[e.node.index].index >= 0; };
-    const auto shape_of = [&](Endpoint e) {
-      return is_there(e) ? &r.graph.shape({r.of[e.node.index], e.index}) : nullptr;
-    };
-    if (const auto same = containers.same_as(n); same && is_there(*same)) {
-      spec = {.name = n.name, .op = "Identity", .inputs = {{r.of[same->node.index], same->index}}};
-      spec.attrs.set("T", n.output_dtypes[0]);
-    } else if (auto taken = containers.taken(n, shape_of)) {
-      spec.shapes = {*std::move(taken)};
-    }
-    auto added = r.graph.add_node(std::move(spec));
-    if (!added.ok()) return std::move(added).status().with_where(str_cat("node '", n.name, "' (", n.op->name, ")"));
-    r.of[id.index] = *added;
+// Inputs have `batch` rows; examples tell what the graph leaves open.
+Status resize(const Node& n, bool is_input, const Shape* example, std::int64_t batch, NodeSpec& spec) {
+  // What a PlaceholderWithDefault has without a feed does not matter.
+  if (is_input) spec = {.name = n.name, .op = "Placeholder", .attrs = {{"dtype", n.output_dtypes[0]}}};
+  if (!is_input && example == nullptr) return ok_status();
+  PartialShape shape = example != nullptr ? PartialShape(*example) : n.output_shapes[0];
+  if (is_input) {
+    PartialShape::Sizes sizes = shape.has_rank() ? shape.sizes() : PartialShape::Sizes{batch};
+    if (sizes.empty()) return invalid_argument("'", n.name, "' is a scalar: it cannot carry a batch");
+    sizes[0] = batch;
+    shape = PartialShape(std::move(sizes));
   }
-  return r;
-}
-
-// False: what comes back is nowhere unlike what entered, as far as that is known now.
-bool learn_carried(const Graph& graph, const std::vector<NodeId>& order, const Rebuilt& r, Carried& carried) {
-  bool anything = false;
-  for (const NodeId id : order) {
-    const Node& n = graph.node(id);
-    if (n.op->flow != Flow::kMerge) continue;
-    for (const Endpoint e : n.inputs) {
-      if (graph.node(e.node).op->flow != Flow::kNextIteration) continue;
-      const PartialShape &now = r.graph.shape({r.of[id.index], 0}),
-                         &next = r.graph.shape({r.of[e.node.index], e.index});
-      if (now == next || !now.has_rank()) continue;
-      PartialShape either = PartialShape::unknown();
-      if (next.has_rank() && next.rank() == now.rank()) {
-        PartialShape::Sizes sizes = now.sizes();
-        for (int i = 0; i < now.rank(); ++i) {
-          if (next[i] != now[i]) sizes[static_cast<std::size_t>(i)] = PartialShape::kUnknown;
-        }
-        either = PartialShape(std::move(sizes));
-      }
-      if (either == now) continue;
-      carried.insert_or_assign(id, either);
-      anything = true;
-    }
-  }
-  return anything;
-}
-
-Result<Rebuilt> rebuild_until_carried(const Graph& graph, const std::vector<NodeId>& order,
-                                      const std::vector<char>& is_input, const BatchAxes::Examples& examples,
-                                      std::int64_t batch, const Containers& containers) {
-  Carried carried;
-  for (;;) {
-    ARGOSY_ASSIGN_OR_RETURN(Rebuilt r, rebuild(graph, order, is_input, examples, batch, containers, carried));
-    if (!learn_carried(graph, order, r, carried)) return r;
-  }
+  // A placeholder without a rank may have any number of further axes.
+  if (n.output_shapes[0].has_rank() || example != nullptr) spec.attrs.set("shape", std::move(shape));
+  return ok_status();
 }
 
 int axis_between(const PartialShape& small, const PartialShape& large) {
@@ -144,7 +68,11 @@ Result<BatchAxes> BatchAxes::find(const Graph& graph, const std::vector<NodeId>&
   std::vector<char> is_input(graph.size(), 0);
   for (const NodeId id : inputs) is_input[id.index] = 1;
   const auto with = [&](std::int64_t batch) {
-    return rebuild_until_carried(graph, order, is_input, examples, batch, containers);
+    return rebuild(graph, containers, order, [&](NodeId id, NodeSpec& spec) {
+      const auto example = examples.find(id);
+      return resize(graph.node(id), is_input[id.index] != 0, example != examples.end() ? &example->second : nullptr,
+                    batch, spec);
+    });
   };
   ARGOSY_ASSIGN_OR_RETURN(const Rebuilt small, with(kSmallBatch));
   ARGOSY_ASSIGN_OR_RETURN(const Rebuilt large, with(kLargeBatch));
@@ -168,7 +96,7 @@ Result<BatchAxes> BatchAxes::find(const Graph& graph, const std::vector<NodeId>&
     }
   }
   const auto is_given_some = [&](NodeId id) {
-    const auto& values = containers.values(id);
+    const auto values = containers.values(id);
     return std::any_of(values.begin(), values.end(), [&](const auto& v) { return axes.depends_[v.from.node.index]; });
   };
   for (bool again = true; again;) {  // a second time only where a loop's way back, or a container, brings the batch in
@@ -193,7 +121,7 @@ void BatchAxes::find_rows(const Graph& graph, const std::vector<NodeId>& order, 
   const auto takes_mixed = [&](const Node& n) {
     const auto container = containers.behind(n);
     if (!container) return false;
-    const auto& values = containers.values(*container);
+    const auto values = containers.values(*container);
     return std::any_of(values.begin(), values.end(),
                        [&](const auto& v) { return mixes(v.from) || (seen[v.from.node.index] && rounds(v.from) > 1); });
   };

@@ -37,7 +37,7 @@ Containers::Containers(const Graph& graph) : graph_(graph) {
     if (input < 0) continue;
     bool of_gradients = false;
     if (const auto container = follow(n, of_gradients); container && !of_gradients) {
-      values_[*container].push_back({n.inputs[static_cast<std::size_t>(input)], what == "TensorArrayScatter"});
+      values_[*container].push_back({NodeId{i}, input});
     }
   }
 }
@@ -61,10 +61,15 @@ std::optional<NodeId> Containers::follow(const Node& n, bool& of_gradients) cons
   return std::nullopt;
 }
 
-const std::vector<Containers::Value>& Containers::values(NodeId container) const {
-  static const std::vector<Value> kNone;
+std::vector<Containers::Value> Containers::values(NodeId container) const {
+  std::vector<Value> all;
   const auto found = values_.find(container);
-  return found != values_.end() ? found->second : kNone;
+  if (found == values_.end()) return all;
+  for (const Put& put : found->second) {
+    const Node& n = graph_.node(put.by);
+    all.push_back({n.inputs[static_cast<std::size_t>(put.input)], kind(n) == "TensorArrayScatter"});
+  }
+  return all;
 }
 
 std::optional<PartialShape> Containers::taken(const Node& n, const ShapeOf& shape_of) const {
@@ -113,7 +118,7 @@ std::optional<Endpoint> Containers::same_as(const Node& n) const {
   const auto container = behind(n);
   if (!container) return std::nullopt;
   if (kind(n) == "StackPop") {
-    const std::vector<Value>& pushed = values(*container);
+    const std::vector<Value> pushed = values(*container);
     return pushed.size() == 1 ? std::optional(pushed[0].from) : std::nullopt;
   }
   const Node& array = graph_.node(*container);

@@ -29,8 +29,8 @@ class Containers {
     Endpoint from;
     bool all = false;
   };
-  // Those of a container. (What is put into arrays of gradients is not told of.)
-  const std::vector<Value>& values(NodeId container) const;
+  // Those of a container, as the graph is now. (What is put into arrays of gradients is not told of.)
+  std::vector<Value> values(NodeId container) const;
   // Every node after all it depends on, and what takes something out after what is put in, where they are in no loop
   // together.
   Result<std::vector<NodeId>> order() const;
@@ -48,7 +48,11 @@ class Containers {
   void wait_for_values(Graph& waiting, bool arrays) const;
 
   const Graph& graph_;
-  std::unordered_map<NodeId, std::vector<Value>> values_;  // by what makes the container
+  struct Put {
+    NodeId by;
+    int input;
+  };
+  std::unordered_map<NodeId, std::vector<Put>> values_;  // by what makes the container
 };
 
 }  // namespace argosy

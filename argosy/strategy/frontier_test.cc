@@ -16,6 +16,7 @@
 #include "argosy/strategy/branches.h"
 #include "argosy/strategy/combination.h"
 #include "argosy/strategy/loss_seed.h"
+#include "argosy/testing/loop.h"
 
 namespace argosy {
 namespace {
@@ -112,33 +113,6 @@ TEST_F(FrontierTest, LoopsAndStateAreNot) {
   EXPECT_NE(of(looped).why.find("control flow"), std::string::npos) << of(looped).why;
   EXPECT_EQ(of(random).why, "") << "only its shape depends on the batch, and that is the same";
 }
-
-// A loop of three turns that carries one value.
-struct Loop {
-  Value merged, left, inside, out;
-
-  Loop(Graph& g, const Value& start, const std::function<Value(Value carried)>& turn) {
-    const AttrMap frame = {{"frame_name", "loop"}}, fixed = {{"frame_name", "loop"}, {"is_constant", true}};
-    const auto carry = [&](const Value& from) {
-      const Value in = g.add("Enter", {from}, frame);
-      return g.add("Merge", {in, in});
-    };
-    const Value time = carry(constant(g, 0)), limit = g.add("Enter", {constant(g, 3)}, fixed);
-    merged = carry(start);
-    const Value goes_on = g.add("LoopCond", {less(time, limit)});
-    const Value again = g.add("Switch", {time, goes_on}).output(1);
-    const Value both = g.add("Switch", {merged, goes_on});
-    left = both.output(0);
-    inside = both.output(1);
-    out = g.add("Exit", {left});
-    close(g, time, again + g.add("Enter", {constant(g, 1)}, fixed));
-    close(g, merged, turn(inside));
-  }
-  static void close(Graph& g, const Value& merge, const Value& next) {
-    EXPECT_TRUE(next.valid()) << g.status().to_string();
-    g.set_input(merge.node(), 1, g.add("NextIteration", {next}).endpoint());
-  }
-};
 
 TEST_F(FrontierTest, WhatLoopsAddUpIsASum) {
   const Value rows = g.add("Enter", {x}, {{"frame_name", "loop"}, {"is_constant", true}});

@@ -384,6 +384,53 @@ with tf.Session() as sess:
         print('%.6f' % l, ' '.join('%.6f' % v for v in [*state.reshape(-1), *all_.reshape(-1)]))
 """
 
+# Both: batches of one size, a dynamic_rnn with dropout in its loop, states that go from step to step.
+FIXED_LOOP = """
+import numpy as np
+import tensorflow as tf
+
+B, T, H, V = 12, 5, 8, 20
+words = tf.placeholder(tf.int32, [B, T])
+targets = tf.placeholder(tf.int32, [B, T])
+
+class Lstm:
+    state_size, output_size = (H, H), H
+
+    def zero_state(self, batch_size, dtype):
+        return tf.zeros([batch_size, H]), tf.zeros([batch_size, H])
+
+    def __call__(self, x, state, scope=None):
+        c, h = state
+        w = tf.get_variable('w', [2 * H, 4 * H], initializer=tf.random_uniform_initializer(-.3, .3, seed=2))
+        i, j, f, o = tf.split(tf.matmul(tf.concat([x, h], 1), w), 4, 1)
+        c = c * tf.sigmoid(f + 1.) + tf.sigmoid(i) * tf.tanh(j)
+        h = tf.tanh(c) * tf.sigmoid(o)
+        return tf.nn.dropout(h, 0.9, seed=7), (c, h)
+
+cell = Lstm()
+start = cell.zero_state(B, tf.float32)
+table = tf.get_variable('table', [V, H], initializer=tf.random_uniform_initializer(-1, 1, seed=1))
+embedded = tf.nn.embedding_lookup(table, words)
+# One turn after the other: TensorFlow draws in any order else.
+outputs, last = tf.nn.dynamic_rnn(cell, embedded, initial_state=start, parallel_iterations=1)
+out = tf.get_variable('out', [H, V], initializer=tf.random_uniform_initializer(-.1, .1, seed=4))
+logits = tf.matmul(tf.reshape(outputs, [-1, H]), out)
+losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=tf.reshape(targets, [-1]), logits=logits)
+cost = tf.reduce_sum(losses) / B
+variables = tf.trainable_variables()
+slopes, _ = tf.clip_by_global_norm(tf.gradients(cost, variables), 5)
+train = tf.train.GradientDescentOptimizer(0.5).apply_gradients(zip(slopes, variables))
+data = np.random.RandomState(0)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    now = None
+    for i in range(8):
+        feed = {words: data.randint(0, V, (B, T)), targets: data.randint(0, V, (B, T))}
+        if now: feed.update(zip(start, now))
+        value, now, _ = sess.run([cost, last, train], feed)
+        print('%.6f' % value, ' '.join('%.6f' % v for v in now[1].reshape(-1)))
+"""
+
 # Time before batch, as one axis: its rows come in TensorFlow's order.
 TIME_MAJOR = """
 import numpy as np
@@ -547,6 +594,7 @@ class RunTest(unittest.TestCase):
     def test_gradients_come_out_of_loops(self):
         for gpus in (2, 3):
             self.assert_replicated(LOOP, gpus, rf"replicated  5 steps: {gpus} devices, loss: a mean over the batch, 4 sums")
+            self.assert_replicated(FIXED_LOOP, gpus, rf"replicated  8 steps: {gpus} devices, loss: a sum over the batch, 3 sums")
             self.assert_replicated(DYNAMIC_RNN, gpus, rf"replicated  5 steps: {gpus} devices, loss: a mean over the batch")
 
     def test_rows_in_another_order_are_fetched_in_theirs(self):
