@@ -13,6 +13,7 @@
 #include "argosy/ops/layout/layout.h"
 #include "argosy/ops/shape/shape.h"
 #include "argosy/strategy/ancestors.h"
+#include "argosy/strategy/mean_gradients.h"
 #include "argosy/strategy/rebuilt.h"
 #include "argosy/strategy/variables.h"
 
@@ -625,20 +626,17 @@ class Opener {
 
   // Who makes gradients divides that of a mean by a constant, where it is known how many are averaged.
   Status follow_in_means(const std::vector<NodeId>& losses) {
-    std::vector<char> found(known_.size(), 0);
-    for (std::size_t i = 0; i < position_.size(); ++i) {
-      const NodeId id{static_cast<std::int32_t>(i)};
-      const Node& n = graph_.node(id);
-      if (!was_seen(id) || n.op->name != "RealDiv") continue;
-      const auto mean = mean_behind(n.name);
-      if (!mean) continue;
-      found[static_cast<std::size_t>(mean->index)] = 1;
-      if (is_written(n.inputs[1])) ARGOSY_RETURN_IF_ERROR(divide_by_count(id, *mean));  // else it is counted
+    const auto divisions = divisions_of_means(graph_);
+    for (const auto& [mean, nodes] : divisions) {
+      if (!averages_examples(mean)) continue;
+      for (const NodeId id : nodes) {
+        const bool written = was_seen(id) && is_written(graph_.node(id).inputs[1]);  // else it is counted
+        if (written) ARGOSY_RETURN_IF_ERROR(divide_by_count(id, mean));
+      }
     }
-    const std::vector<char> differentiated = on_gradient_paths(losses);
-    for (std::size_t i = 0; i < position_.size(); ++i) {
-      const NodeId id{static_cast<std::int32_t>(i)};
-      if (differentiated[i] && averages_examples(id) && !found[i]) {
+    const std::vector<char> differentiated = on_gradient_paths(graph_, order_, losses);
+    for (const NodeId id : order_) {
+      if (differentiated[id.index] && averages_examples(id) && !divisions.contains(id)) {
         return refuse(graph_.node(id), "has a gradient that cannot be found");
       }
     }
@@ -661,44 +659,6 @@ class Opener {
   bool averages_examples(NodeId id) const {
     const Node& n = graph_.node(id);
     return n.op->name == "Mean" && was_seen(id) && follows(n.inputs[0]) && !follows({id, 0});
-  }
-
-  // The mean over examples in whose gradient the node of this name is: "gradients/loss/Mean_grad/truediv" is in that of
-  // "loss/Mean".
-  std::optional<NodeId> mean_behind(std::string_view name) const {
-    constexpr std::string_view kSuffix = "_grad";
-    name = name.substr(0, name.rfind('/'));
-    if (!name.ends_with(kSuffix)) return std::nullopt;
-    name.remove_suffix(kSuffix.size());
-    for (std::size_t slash = name.find('/'); slash != std::string_view::npos; slash = name.find('/', slash + 1)) {
-      const auto found = graph_.find(name.substr(slash + 1));
-      if (found && averages_examples(*found)) return found;
-    }
-    return std::nullopt;
-  }
-
-  // By node: between a variable and a loss, with nothing between that has no gradient.
-  std::vector<char> on_gradient_paths(const std::vector<NodeId>& losses) const {
-    std::vector<char> before(known_.size(), 0), both(known_.size(), 0);
-    std::vector<NodeId> open = losses;
-    while (!open.empty()) {
-      const NodeId id = open.back();
-      open.pop_back();
-      if (std::exchange(before[static_cast<std::size_t>(id.index)], 1)) continue;
-      const Node& n = graph_.node(id);
-      for (const Endpoint e : n.inputs) {
-        if (!n.op->blocks_gradient) open.push_back(e.node);
-      }
-    }
-    for (const NodeId id : order_) {
-      const auto i = static_cast<std::size_t>(id.index);
-      const Node& n = graph_.node(id);
-      both[i] = before[i] && (is_variable(n) ||
-                              (!n.op->blocks_gradient && std::any_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint e) {
-                                return both[static_cast<std::size_t>(e.node.index)] != 0;
-                              })));
-    }
-    return both;
   }
 
   // A constant, as one reads it in a graph.

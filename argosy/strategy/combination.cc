@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "argosy/strategy/varying.h"
+
 namespace argosy {
 
 std::vector<Endpoint> data_inputs(const Node& n) {
@@ -40,7 +42,7 @@ Combination unknown(std::string why) { return {.how = Combine::kUnknown, .why = 
 class Classifier {
  public:
   Classifier(const Graph& graph, const BatchAxes& axes, std::span<const Endpoint> whole)
-      : graph_(graph), axes_(axes), whole_(whole) {}
+      : graph_(graph), axes_(axes), varies_(graph, axes, whole) {}
 
   Combination visit(Endpoint e) const {
     if (!varies(e)) return {.how = Combine::kSame};
@@ -68,9 +70,7 @@ class Classifier {
   }
 
  private:
-  bool varies(Endpoint e) const {
-    return axes_.depends(e.node) && std::find(whole_.begin(), whole_.end(), e) == whole_.end();
-  }
+  bool varies(Endpoint e) const { return varies_(e); }
 
   bool carries_batch(const Node& n) const {
     const auto data = data_inputs(n);
@@ -154,6 +154,11 @@ class Classifier {
 
   Combination scaled(const Node& n, const std::string& what) const {
     const std::vector<Endpoint> data = data_inputs(n);
+    // A share's part of a mean: these add up.
+    if (n.op->name == "_ScaleOrZero" && graph_.node(data[1].node).op->name == "_BatchFactor" &&
+        visit(data[0]).how == Combine::kMean) {
+      return {.how = Combine::kSum};
+    }
     std::vector<std::size_t> dependent;
     for (std::size_t i = 0; i < data.size(); ++i) {
       if (varies(data[i])) dependent.push_back(i);
@@ -175,11 +180,50 @@ class Classifier {
 
   const Graph& graph_;
   const BatchAxes& axes_;
-  const std::span<const Endpoint> whole_;
+  mutable Varying varies_;
   mutable std::map<NodeId, Combine> assumed_;  // of what loops carry, while it is looked at
 };
 
+class Terms {
+ public:
+  Terms(const Graph& graph, const BatchAxes& axes) : graph_(graph), axes_(axes) {}
+
+  std::vector<Term> of(Endpoint sum) { return expand(sum, {}, 0) ? std::move(found_) : std::vector<Term>(); }
+
+ private:
+  bool expand(Endpoint e, NodeId taker, int input) {
+    const Combination c = combination_of(graph_, axes_, e);
+    if (c.how == Combine::kSame) return true;
+    const Node& n = graph_.node(e.node);
+    const bool is_term = c.how == Combine::kSum || c.how == Combine::kWeighted ||
+                         (c.how == Combine::kMean && n.op->name == "Mean" && axes_.axis(n.inputs[0]) >= 0);
+    if (is_term) {
+      found_.push_back({e, taker, input, c});
+      return true;
+    }
+    if (c.how == Combine::kConcat || n.op->linear == Linear::kNo || e.index != 0) return false;
+    const std::vector<Endpoint> data = data_inputs(n);
+    int dependent = 0;
+    for (int i = 0; i < static_cast<int>(n.inputs.size()); ++i) {
+      const Endpoint from = n.inputs[static_cast<std::size_t>(i)];
+      if (std::find(data.begin(), data.end(), from) == data.end() || !axes_.depends(from.node)) continue;
+      if (n.op->linear == Linear::kFirst && i > 0) return false;
+      if (!expand(from, e.node, i)) return false;
+      ++dependent;
+    }
+    return dependent == 1 || n.op->linear == Linear::kJointly;
+  }
+
+  const Graph& graph_;
+  const BatchAxes& axes_;
+  std::vector<Term> found_;
+};
+
 }  // namespace
+
+std::vector<Term> terms_of(const Graph& graph, const BatchAxes& axes, Endpoint sum) {
+  return Terms(graph, axes).of(sum);
+}
 
 Combination combination_of(const Graph& graph, const BatchAxes& axes, Endpoint value, std::span<const Endpoint> whole) {
   return Classifier(graph, axes, whole).visit(value);

@@ -34,6 +34,16 @@ struct Combination {
 Combination combination_of(const Graph& graph, const BatchAxes& axes, Endpoint value,
                            std::span<const Endpoint> whole = {});
 
+// A term of a sum whose terms combine in different ways, each told of apart: a mean's is the Mean itself.
+struct Term {
+  Endpoint value;
+  NodeId taker;  // on the way to the sum; index -1: the value is the sum
+  int input = 0;
+  Combination combination;
+};
+// Those that depend on the batch; empty where one of them cannot be told.
+std::vector<Term> terms_of(const Graph& graph, const BatchAxes& axes, Endpoint sum);
+
 // The inputs that OpDef::linear speaks of: those of the first argument's type. Shapes, axes and indices are not among
 // them.
 std::vector<Endpoint> data_inputs(const Node& n);

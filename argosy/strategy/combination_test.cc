@@ -69,6 +69,33 @@ TEST_F(Combinations, TermsThatDoNotSeeTheBatchCountOnceInASum) {
   EXPECT_EQ(how((reduce_sum(square(x)) + penalty) * 2.0), Combine::kUnknown);
 }
 
+TEST_F(Combinations, TermsOfDifferentKindsAreToldApart) {
+  const Value errors = reduce_sum(square(x), 1);
+  const Value weighted = reduce_sum(errors * w) / reduce_sum(w), mean = reduce_mean(errors), sum = reduce_sum(w);
+  const Value halved = mean * 0.5f, loss = weighted + halved - sum + l2_loss(fixed);
+  EXPECT_EQ(how(loss), Combine::kUnknown);
+  const auto axes = BatchAxes::find(g, {x.node(), w.node()});
+  ASSERT_TRUE(axes.ok());
+  const std::vector<Term> terms = terms_of(g, *axes, loss.endpoint());
+  ASSERT_EQ(terms.size(), 3u);
+  EXPECT_EQ(terms[0].value, weighted.endpoint());
+  EXPECT_EQ(terms[1].value, mean.endpoint());
+  EXPECT_EQ(terms[1].taker, halved.node());
+  EXPECT_EQ(terms[1].input, 0);
+  EXPECT_EQ(terms[2].value, sum.endpoint());
+  EXPECT_TRUE(terms_of(g, *axes, (loss + sqrt(mean)).endpoint()).empty());
+}
+
+TEST_F(Combinations, WhatIsComputedFromWholeValuesIsTheSameForAll) {
+  const Value mean = reduce_mean(square(x)), root = sqrt(mean) + 1.0f, product = root * reduce_sum(w);
+  const auto axes = BatchAxes::find(g, {x.node(), w.node()});
+  ASSERT_TRUE(axes.ok());
+  const std::vector<Endpoint> whole = {mean.endpoint()};
+  EXPECT_EQ(combination_of(g, *axes, root.endpoint()).how, Combine::kUnknown);
+  EXPECT_EQ(combination_of(g, *axes, root.endpoint(), whole).how, Combine::kSame);
+  EXPECT_EQ(combination_of(g, *axes, product.endpoint(), whole).how, Combine::kSum);
+}
+
 TEST_F(Combinations, ValuesPerSampleKnowTheirAxis) {
   EXPECT_EQ(combination(x * 2.0).axis, 0);
   const Combination columns =

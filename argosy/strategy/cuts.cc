@@ -26,7 +26,9 @@ struct Taken {
 class Cutter {
  public:
   Cutter(Graph& graph, const CutRequest& request, std::vector<Cut>& cuts)
-      : graph_(graph), request_(request), axes_(request.axes), cuts_(cuts) {}
+      : graph_(graph), request_(request), axes_(request.axes), cuts_(cuts) {
+    for (const Cut& c : cuts) whole_before_.push_back(c.value);
+  }
 
   Status run() {
     // Without a seed to tell by, updates of variables that the loss depends on are made of gradients. (Moving averages
@@ -85,7 +87,8 @@ class Cutter {
     const bool sums_only = t.trains ? request_.gradients == Combine::kSum && !request_.seeds_scaled
                                     : combination_of(graph_, axes_, t.value).how == Combine::kSum;
     Frontier frontier = find_frontier(
-        graph_, axes_, t.value, {.sums_only = sums_only, .in_pairs = in_pairs, .averaged = !t.trains && !sums_only});
+        graph_, axes_, t.value,
+        {.sums_only = sums_only, .in_pairs = in_pairs, .whole = whole_before_, .averaged = !t.trains && !sums_only});
     // Gradients of a mean that no seed weighs: which of the rows are gradients cannot be told.
     if (frontier.why.empty() && !frontier.rows.empty() && t.trains && request_.gradients == Combine::kMean) {
       frontier.why = "where the gradients of the loss start cannot be told";
@@ -102,7 +105,8 @@ class Cutter {
         const Endpoint bound = graph_.node(enter).inputs[0];
         if (!depends_on_examples(bound)) continue;
         Taken t{.update = enter, .value = bound, .shared = true};
-        if (axes_.axis(bound) == BatchAxes::kNone) t.frontier = find_frontier(graph_, axes_, bound);
+        if (axes_.axis(bound) == BatchAxes::kNone)
+          t.frontier = find_frontier(graph_, axes_, bound, {.whole = whole_before_});
         if (axes_.axis(bound) != BatchAxes::kNone || !t.frontier.why.empty()) {
           return cannot_combine(graph_.node(id), "how often the loop goes round depends on the examples in it");
         }
@@ -251,6 +255,7 @@ class Cutter {
   const CutRequest& request_;
   const BatchAxes& axes_;
   std::vector<Cut>& cuts_;
+  std::vector<Endpoint> whole_before_;  // cut already, for the losses
   std::map<Endpoint, Endpoint> whole_;  // by what shards have: the same of the whole batch
 };
 

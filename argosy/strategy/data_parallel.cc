@@ -68,6 +68,7 @@ std::string_view words(Combine how) {
     case Combine::kWeighted: return "a weighted mean over the batch";
     case Combine::kConcat:
     case Combine::kSum: return "a sum over the batch";
+    case Combine::kSame: return "made of sums over the batch";
     default: return "none";
   }
 }

@@ -6,6 +6,7 @@
 
 #include "argosy/strategy/combination.h"
 #include "argosy/strategy/variables.h"
+#include "argosy/strategy/varying.h"
 
 namespace argosy {
 
@@ -14,7 +15,7 @@ namespace {
 class Finder {
  public:
   Finder(const Graph& graph, const BatchAxes& axes, const FrontierOptions& options)
-      : graph_(graph), axes_(axes), options_(options) {}
+      : graph_(graph), axes_(axes), options_(options), varies_(graph, axes, options.whole) {}
 
   Frontier find(Endpoint value) {
     visit(value);
@@ -23,9 +24,7 @@ class Finder {
 
  private:
   // What an update gives is the variable, which is the same for all: its own inputs are seen to.
-  bool depends(Endpoint e) const {
-    return e.index >= 0 && axes_.depends(e.node) && !writes_variable(graph_, graph_.node(e.node));
-  }
+  bool depends(Endpoint e) const { return e.index >= 0 && varies_(e) && !writes_variable(graph_, graph_.node(e.node)); }
 
   void visit(Endpoint e) {
     if (!depends(e) || !seen_.insert(e).second) return;
@@ -173,6 +172,7 @@ class Finder {
   const Graph& graph_;
   const BatchAxes& axes_;
   const FrontierOptions options_;
+  mutable Varying varies_;
   Frontier found_;
   std::unordered_set<Endpoint> seen_;
   std::unordered_set<std::int32_t> below_;  // nodes

@@ -7,6 +7,7 @@
 // Here rows are joined, the norm is summed, and Mul and UnsortedSegmentSum lie between.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct FrontierOptions {
   // Rows need not be the examples', as long as they are gradients or were not numbered anew: the rows that shards have
   // of a sparse gradient add up to that of the batch, together with their indices.
   bool in_pairs = false;
+  std::span<const Endpoint> whole = {};  // of the whole batch already
   bool averaged = false;  // what counts as a sum will be averaged: it may also be, now and then, what all shards have
 };
 

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 
+#include "argosy/ops/collective/collective.h"
 #include "argosy/strategy/ancestors.h"
 #include "argosy/strategy/any_batch.h"
 #include "argosy/strategy/branches.h"
 #include "argosy/strategy/containers.h"
 #include "argosy/strategy/cuts.h"
+#include "argosy/strategy/frontier.h"
 #include "argosy/strategy/loss_seed.h"
+#include "argosy/strategy/mean_gradients.h"
 #include "argosy/strategy/variables.h"
 
 namespace argosy {
@@ -31,6 +34,8 @@ class Planner {
     }
     ARGOSY_ASSIGN_OR_RETURN(order_, graph_.topological_order());
     find_levels();
+    // What is computed from other cuts alone is the whole batch's without another.
+    std::erase_if(plan_.cuts, [&](const Cut& c) { return plan_.levels[c.value.node.index] != Level::kShard; });
     ARGOSY_RETURN_IF_ERROR(check_state());
     ARGOSY_RETURN_IF_ERROR(sort_cuts());
     return std::move(plan_);
@@ -67,7 +72,7 @@ class Planner {
       ARGOSY_ASSIGN_OR_RETURN(const Combination& loss, classify(e));
       const std::vector<NodeId> seeds = loss_seeds(graph_, e);
       seeds_.insert(seeds_.end(), seeds.begin(), seeds.end());
-      if (loss.how == Combine::kWeighted && !is_cut(loss.weight)) plan_.cuts.push_back({.value = loss.weight});
+      if (loss.how == Combine::kWeighted) cut(loss.weight, Combine::kSum);
       if (loss.how != Combine::kMean) continue;
       to_scale.insert(to_scale.end(), seeds.begin(), seeds.end());
       if (seeds.empty()) gradients_ = Combine::kMean;
@@ -87,6 +92,20 @@ class Planner {
   Result<Combination> classify(Endpoint e) {
     const std::string& name = graph_.node(e.node).name;
     Combination loss = combination_of(graph_, plan_.axes, e);
+    if (loss.how == Combine::kUnknown && !request_.combine) {
+      ARGOSY_RETURN_IF_ERROR(make_plain_sum(e));
+      loss = combination_of(graph_, plan_.axes, e, cut_values());
+    }
+    if (loss.how == Combine::kUnknown && !request_.combine) {
+      const std::string why = loss.why;
+      ARGOSY_RETURN_IF_ERROR(cut_what_it_is_made_of(e));
+      loss = combination_of(graph_, plan_.axes, e, cut_values());
+      if (loss.how == Combine::kSame) {
+        plan_.losses.push_back(loss);
+        return loss;
+      }
+      loss = {.how = Combine::kUnknown, .why = why};
+    }
     if (request_.combine) {
       loss = {.how = *request_.combine};
     } else if (loss.how == Combine::kSame) {
@@ -98,6 +117,112 @@ class Planner {
     }
     plan_.losses.push_back(loss);
     return loss;
+  }
+
+  // Of a loss whose terms combine in different ways: weights are the whole batch's, means count by the shard's part.
+  Status make_plain_sum(Endpoint loss) {
+    const std::vector<Term> terms = terms_of(graph_, plan_.axes, loss);
+    for (const Term& t : terms) {
+      if (t.combination.how != Combine::kMean) continue;
+      if (t.taker.index < 0 || !may_be_scaled(t.value, loss) || on_path(t.value, loss).size() > 1) return ok_status();
+    }
+    for (const Term& t : terms) {
+      if (t.combination.how == Combine::kWeighted) cut(t.combination.weight, Combine::kSum);
+      if (t.combination.how != Combine::kMean) continue;
+      ARGOSY_ASSIGN_OR_RETURN(const Endpoint part, scaled_by_part(t.value));
+      graph_.set_input(t.taker, t.input, part);
+      ARGOSY_RETURN_IF_ERROR(scale_divisions(t.value.node));
+    }
+    return look_again();
+  }
+
+  // Of a loss that is no sum itself but computed from some, as the root of a mean is: these are had of the whole batch,
+  // and so is what it is computed from them, on every device.
+  Status cut_what_it_is_made_of(Endpoint loss) {
+    const Frontier frontier = find_frontier(graph_, plan_.axes, loss, {.sums_only = true});
+    if (!frontier.why.empty() || !frontier.rows.empty()) return ok_status();
+    std::vector<Term> terms;
+    for (const Endpoint sum : frontier.sums) {
+      const std::vector<Term> own = terms_of(graph_, plan_.axes, sum);
+      if (own.empty()) return ok_status();
+      terms.insert(terms.end(), own.begin(), own.end());
+    }
+    for (const Term& t : terms) {
+      if (!t.combination.once.empty() || !stays_without_rows(t.value, loss)) return ok_status();
+      if (t.combination.how == Combine::kMean && !may_be_scaled(t.value, loss)) return ok_status();
+    }
+    for (const Term& t : terms) {
+      if (t.combination.how == Combine::kWeighted) cut(t.combination.weight, Combine::kSum);
+      cut(t.value, t.combination.how == Combine::kMean ? Combine::kMean : Combine::kSum);
+      if (t.combination.how == Combine::kMean) ARGOSY_RETURN_IF_ERROR(scale_divisions(t.value.node));
+    }
+    return look_again();
+  }
+
+  void cut(Endpoint e, Combine how) {
+    if (!is_cut(e)) plan_.cuts.push_back({.value = e, .how = how});
+  }
+
+  Status look_again() {
+    ARGOSY_ASSIGN_OR_RETURN(plan_.axes, BatchAxes::find(graph_, plan_.inputs, request_.examples));
+    return ok_status();
+  }
+
+  // Who takes the value on the way from variables to the loss, and so gives it a gradient.
+  std::vector<NodeId> on_path(Endpoint value, Endpoint loss) const {
+    const auto order = graph_.topological_order();
+    if (!order.ok()) return {};
+    const std::vector<char> paths = on_gradient_paths(graph_, *order, {loss.node});
+    const auto uses = graph_.consumers();
+    std::vector<NodeId> takers;
+    for (const Graph::Use& use : uses[value.node.index]) {
+      if (use.input >= 0 && paths[value.node.index] && paths[use.node.index]) takers.push_back(use.node);
+    }
+    return takers;
+  }
+
+  bool may_be_scaled(Endpoint mean, Endpoint loss) const {
+    return on_path(mean, loss).empty() || divisions_of_means(graph_).contains(mean.node);
+  }
+
+  // Shards compute no rows with it: their gradients would have to be added before they go on.
+  bool stays_without_rows(Endpoint value, Endpoint loss) const {
+    std::vector<Endpoint> open{value};
+    for (std::size_t at = 0; at < open.size() && at < 1000; ++at) {
+      if (open[at].node == loss.node) continue;
+      for (const NodeId taker : on_path(open[at], loss)) {
+        if (plan_.axes.axis({taker, 0}) != BatchAxes::kNone) return false;
+        open.push_back({taker, 0});
+      }
+    }
+    return open.size() < 1000;
+  }
+
+  // Times the shard's part of the batch.
+  Result<Endpoint> scaled_by_part(Endpoint e) {
+    const auto root = graph_.name_scope("");
+    const Value v = graph_.value(e);
+    const std::string name(graph_.node(e.node).name);
+    const Value x(&graph_, plan_.inputs[0], 0);
+    const Value made =
+        scale_or_zero(v, batch_factor(x, {1}, 0, v.dtype(), str_cat(name, "/part")), str_cat(name, "/of_batch"));
+    if (!made.valid()) return graph_.status();
+    graph_.set_device(made.node(), graph_.node(e.node).device);
+    return made.endpoint();
+  }
+
+  Status scale_divisions(NodeId mean) {
+    const auto divisions = divisions_of_means(graph_);
+    const auto found = divisions.find(mean);
+    if (found == divisions.end()) return ok_status();
+    const auto uses = graph_.consumers();
+    for (const NodeId id : found->second) {
+      ARGOSY_ASSIGN_OR_RETURN(const Endpoint part, scaled_by_part({id, 0}));
+      for (const Graph::Use& use : uses[id.index]) {
+        if (use.input >= 0) graph_.set_input(use.node, use.input, part);
+      }
+    }
+    return ok_status();
   }
 
   // A shard's samples do not meet another's.
@@ -114,6 +239,12 @@ class Planner {
       }
     }
     return ok_status();
+  }
+
+  std::vector<Endpoint> cut_values() const {
+    std::vector<Endpoint> whole;
+    for (const Cut& c : plan_.cuts) whole.push_back(c.value);
+    return whole;
   }
 
   bool is_cut(Endpoint e) const { return is_among(plan_.cuts, e); }

@@ -244,6 +244,59 @@ with tf.Session() as sess:
         print('%.6f %.6f' % tuple(sess.run(losses + steps, {x: xs[:rows], y: ys[:rows]})[:2]))
 """
 
+# One loss whose terms are a weighted mean, another with weights of its own, a mean and decay.
+TERMS = """
+import numpy as np
+import tensorflow as tf
+
+x = tf.placeholder(tf.float32, [None, 6])
+y = tf.placeholder(tf.int32, [None])
+z = tf.placeholder(tf.float32, [None, 2])
+w = tf.get_variable('w', [6, 8], initializer=tf.truncated_normal_initializer(seed=1))
+h = tf.nn.relu(tf.matmul(x, w))
+a = tf.matmul(h, tf.get_variable('a', [8, 3], initializer=tf.truncated_normal_initializer(seed=2)))
+b = tf.matmul(h, tf.get_variable('b', [8, 2], initializer=tf.truncated_normal_initializer(seed=3)))
+tf.losses.sparse_softmax_cross_entropy(y, a)
+tf.losses.mean_squared_error(z, b, weights=tf.to_float(tf.expand_dims(tf.not_equal(y, 0), 1)))
+tf.losses.add_loss(0.01 * tf.nn.l2_loss(w), tf.GraphKeys.REGULARIZATION_LOSSES)
+mean = tf.reduce_mean(tf.square(b))
+loss = tf.losses.get_total_loss() + 0.3 * mean
+train = tf.train.AdamOptimizer(0.05).minimize(loss)
+data = np.random.RandomState(0)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for n in (12, 12, 7, 2, 12):
+        feed = {x: data.rand(n, 6), y: data.randint(0, 3, n), z: data.rand(n, 2)}
+        print(' '.join('%.6f' % v for v in sess.run([loss, mean, *tf.losses.get_losses(), train], feed)[:-1]))
+"""
+
+# Losses that are no sums themselves but made of some: the root of a mean, Dice, a norm, a logarithm.
+ROOTS = """
+import numpy as np
+import tensorflow as tf
+
+x = tf.placeholder(tf.float32, [None, 6])
+z = tf.placeholder(tf.float32, [None, 2])
+w = tf.get_variable('w', [6, 8], initializer=tf.truncated_normal_initializer(seed=1))
+s = tf.get_variable('s', [], initializer=tf.ones_initializer())
+b = tf.matmul(tf.nn.relu(tf.matmul(x, w)), tf.get_variable('b', [8, 2], initializer=tf.truncated_normal_initializer(seed=3)))
+p = tf.sigmoid(b)
+losses = [
+    s * tf.sqrt(tf.reduce_mean(tf.square(b - z))) + 0.01 * tf.nn.l2_loss(w),
+    1 - 2 * tf.reduce_sum(p * z) / (tf.reduce_sum(p) + tf.reduce_sum(z) + 1e-3),
+    tf.log(tf.reduce_sum(tf.exp(b * 0.1)) * s) + tf.reduce_mean(tf.abs(b - z)) * s,
+    tf.reduce_mean(tf.square(tf.reduce_mean(b, 0) - tf.reduce_mean(z, 0))) + tf.reduce_mean(tf.square(b - z)),
+    -tf.log(tf.reduce_mean(tf.nn.softmax(b)[:, 0]) + 1e-6) * 0.5 + tf.norm(b - z),
+]
+steps = [tf.train.AdamOptimizer(0.05).minimize(loss) for loss in losses]
+data = np.random.RandomState(0)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for n in (12, 7, 2, 12):
+        for loss, step in zip(losses, steps):
+            print('%.6f %.6f' % tuple(sess.run([loss, s, step], {x: data.rand(n, 6), z: data.rand(n, 2)})[:2]))
+"""
+
 # Written for batches of one size: in shapes, in what is drawn, in the gradient of the mean, in a constant.
 FIXED_SIZE = """
 import numpy as np
@@ -574,6 +627,12 @@ class RunTest(unittest.TestCase):
     def test_steps_of_two_losses_are_replicated(self):
         self.assert_replicated(TWO_LOSSES, 3,
                                r"replicated  4 steps: 3 devices, 2 losses: a mean over the batch, a sum over the batch")
+
+    def test_losses_of_several_terms_are_replicated(self):
+        self.assert_replicated(TERMS, 3, r"replicated  5 steps: 3 devices, loss: a sum over the batch, 5 sums")
+
+    def test_losses_made_of_sums_are_replicated(self):
+        self.assert_replicated(ROOTS, 3, r"replicated  20 steps: 3 devices, loss: made of sums over the batch")
 
     def test_batches_of_a_dataset_are_shared(self):
         self.assert_replicated(DATASET, 3, r"replicated  7 steps: 3 devices", 1e-6)
