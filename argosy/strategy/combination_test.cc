@@ -73,6 +73,7 @@ TEST_F(Combinations, TermsOfDifferentKindsAreToldApart) {
   const Value errors = reduce_sum(square(x), 1);
   const Value weighted = reduce_sum(errors * w) / reduce_sum(w), mean = reduce_mean(errors), sum = reduce_sum(w);
   const Value halved = mean * 0.5f, loss = weighted + halved - sum + l2_loss(fixed);
+  const Value rooted = loss + sqrt(mean);
   EXPECT_EQ(how(loss), Combine::kUnknown);
   const auto axes = BatchAxes::find(g, {x.node(), w.node()});
   ASSERT_TRUE(axes.ok());
@@ -83,7 +84,7 @@ TEST_F(Combinations, TermsOfDifferentKindsAreToldApart) {
   EXPECT_EQ(terms[1].taker, halved.node());
   EXPECT_EQ(terms[1].input, 0);
   EXPECT_EQ(terms[2].value, sum.endpoint());
-  EXPECT_TRUE(terms_of(g, *axes, (loss + sqrt(mean)).endpoint()).empty());
+  EXPECT_TRUE(terms_of(g, *axes, rooted.endpoint()).empty());
 }
 
 TEST_F(Combinations, WhatIsComputedFromWholeValuesIsTheSameForAll) {

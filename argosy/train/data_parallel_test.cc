@@ -24,7 +24,7 @@
 namespace argosy {
 namespace {
 
-enum class Kind { kMean, kSum, kWeighted, kMeanWithDecay, kSumWithDecay };
+enum class Kind { kMean, kSum, kWeighted, kMeanWithDecay, kSumWithDecay, kSeveralTerms, kRoot };
 
 // A small network with a loss of each kind, trained for a few steps of given batch sizes.
 struct Task {
@@ -49,6 +49,10 @@ struct Task {
       case Kind::kWeighted: loss = reduce_sum(errors * weight) / reduce_sum(weight); break;
       case Kind::kMeanWithDecay: loss = reduce_mean(errors) + decay; break;
       case Kind::kSumWithDecay: loss = reduce_sum(errors) + decay; break;
+      case Kind::kSeveralTerms:
+        loss = reduce_sum(errors * weight) / reduce_sum(weight) + reduce_mean(errors) * 0.5 + decay;
+        break;
+      case Kind::kRoot: loss = sqrt(reduce_mean(errors)) + log(reduce_sum(weight * errors)) + decay; break;
     }
     step = optimizer.minimize(loss, net.trainable(), minimize);
     variables = net.variables();
@@ -112,7 +116,8 @@ void expect_same(const Outcome& got, const Outcome& expected, double tolerance, 
 }
 
 TEST(DataParallelTraining, SameLossesOnAnyNumberOfDevices) {
-  for (const Kind kind : {Kind::kMean, Kind::kSum, Kind::kWeighted, Kind::kMeanWithDecay, Kind::kSumWithDecay}) {
+  for (const Kind kind : {Kind::kMean, Kind::kSum, Kind::kWeighted, Kind::kMeanWithDecay, Kind::kSumWithDecay,
+                          Kind::kSeveralTerms, Kind::kRoot}) {
     Task task(kind, DType::kFloat64);
     const auto alone = train(task, kBatches, 1);
     ASSERT_TRUE(alone.ok()) << alone.status().to_string();
@@ -218,7 +223,7 @@ TEST(DataParallelTraining, ALossThatCannotBeToldIsAnError) {
   Graph g;
   Layers net(g);
   const Value x = net.input("x", DType::kFloat32, {2});
-  const Value loss = sqrt(reduce_mean(square(net.dense(x, 1))));
+  const Value loss = reduce_max(square(net.dense(x, 1)));
   const TrainStep step = sgd(0.1).minimize(loss, net.trainable());
   DataParallelOptions options{.devices = {"/device:GPU:0", "/device:GPU:1"}, .losses = {loss}, .train = {step.run}};
   const auto unknown = DataParallel::make(g, options);
