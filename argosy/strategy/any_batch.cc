@@ -338,6 +338,7 @@ class Opener {
 
   // The integers of an input that are the same for any batch; nothing where they follow it or are not known.
   std::optional<std::vector<std::int64_t>> fixed_integers(Endpoint e) const {
+    if (!was_seen(e.node)) return std::nullopt;
     const PartialInts *const old = graph_.known_ints(e), *const other = probe_.known_ints(probe(e));
     if (old == nullptr || other == nullptr || *old != *other) return std::nullopt;
     std::vector<std::int64_t> values;
@@ -494,11 +495,13 @@ class Opener {
     const NodeId id = e.node;
     const Node& n = graph_.node(id);
     const PartialShape shape = graph_.shape(e);
+    if (axis >= shape.rank())
+      return refuse(graph_.node(taker), str_cat("meets '", n.name, "', whose shape is not known"));
     const Told* const t = told(n);
     if (n.op->name == "Const") return follow_constant(e, axis, taker);
     if (t != nullptr && t->data < 0) return follow_told(e, t->shape, axis, taker);
     if (n.op->name == "Tile") return follow_told(e, 1, axis, taker);
-    if (n.op->name == "BroadcastTo") {
+    if (n.op->name == "BroadcastTo" && graph_.shape(n.inputs[0]).has_rank()) {
       const int own = axis - (shape.rank() - graph_.shape(n.inputs[0]).rank());
       if (own < 0 || graph_.shape(n.inputs[0])[own] == 1) return follow_told(e, 1, axis, taker);
       return follow_inputs(e, {{0, own}}, taker);
@@ -621,8 +624,7 @@ class Opener {
     return shared.endpoint();
   }
 
-  // --- means
-  // -----------------------------------------------------------------------------------------------------------
+  // --- means ---------------------------------------------------------------------------------------------------------
 
   // Who makes gradients divides that of a mean by a constant, where it is known how many are averaged.
   Status follow_in_means(const std::vector<NodeId>& losses) {
@@ -667,8 +669,7 @@ class Opener {
     return graph_.constant(e) != nullptr;
   }
 
-  // --- the end
-  // ---------------------------------------------------------------------------------------------------------
+  // --- the end -------------------------------------------------------------------------------------------------------
 
   void open_shapes() {
     for (std::size_t i = 0; i < position_.size(); ++i) open_elements(NodeId{static_cast<std::int32_t>(i)});

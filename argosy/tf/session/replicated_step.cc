@@ -159,6 +159,10 @@ Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make(const Graph& graph,
                                                                        .fetch_handles = true});
   ARGOSY_ASSIGN_OR_RETURN(made->refresh_, made->session_->prepare({}, {}, {refresh}));
   ARGOSY_ASSIGN_OR_RETURN(made->step_, made->session_->prepare(fed, fetched, targets));
+  // Compiled now: what does not fit together, or into memory, is refused and not the client's error.
+  std::vector<std::pair<Value, Shape>> shapes;
+  for (std::size_t i = 0; i < fed.size(); ++i) shapes.emplace_back(fed[i], feeds[i].shape());
+  ARGOSY_RETURN_IF_ERROR(made->session_->forecast(shapes, fetched, targets).status());
   return made;
 }
 
