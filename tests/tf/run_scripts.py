@@ -320,7 +320,25 @@ with tf.Session() as sess:
         print('%.6f' % value, ' '.join('%.6f' % v for v in values))
 """
 
-# A language model unrolled by hand, whose states go from step to step; the loss is a sum divided by a number.
+# The loss is a sum divided by a number; states that come out of one step go into the next.
+WITH_STATES = """
+losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=tf.reshape(targets, [-1]), logits=logits)
+cost = tf.reduce_sum(losses) / B
+variables = tf.trainable_variables()
+slopes, _ = tf.clip_by_global_norm(tf.gradients(cost, variables), 5)
+train = tf.train.GradientDescentOptimizer(0.5).apply_gradients(zip(slopes, variables))
+data = np.random.RandomState(0)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    now = None
+    for i in range(8):
+        feed = {words: data.randint(0, V, (B, T)), targets: data.randint(0, V, (B, T))}
+        if now: feed.update(zip(start, now))
+        value, now, _ = sess.run([cost, last, train], feed)
+        print('%.6f' % value, ' '.join('%.6f' % v for v in now[1].reshape(-1)))
+"""
+
+# A language model unrolled by hand.
 UNROLLED = """
 import numpy as np
 import tensorflow as tf
@@ -340,21 +358,8 @@ for t in range(T):
     outputs.append(h)
 logits = tf.matmul(tf.reshape(tf.concat(outputs, 1), [-1, H]),
                    tf.get_variable('w', [H, V], initializer=tf.random_uniform_initializer(-1, 1, seed=4)))
-losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=tf.reshape(targets, [-1]), logits=logits)
-cost = tf.reduce_sum(losses) / B
-variables = tf.trainable_variables()
-slopes, _ = tf.clip_by_global_norm(tf.gradients(cost, variables), 5)
-train = tf.train.GradientDescentOptimizer(0.5).apply_gradients(zip(slopes, variables))
-data = np.random.RandomState(0)
-with tf.Session() as sess:
-    sess.run(tf.global_variables_initializer())
-    now = None
-    for i in range(8):
-        feed = {words: data.randint(0, V, (B, T)), targets: data.randint(0, V, (B, T))}
-        if now: feed.update(zip(start, now))
-        value, *now, _ = sess.run([cost, c, h, train], feed)
-        print('%.6f %.6f' % (value, now[1][7, 3]))
-"""
+last = c, h
+""" + WITH_STATES
 
 # A loop of the script's own, with TensorArrays, clipping by the global norm, and states that are fetched.
 LOOP = """
@@ -468,21 +473,7 @@ embedded = tf.nn.embedding_lookup(table, words)
 outputs, last = tf.nn.dynamic_rnn(cell, embedded, initial_state=start, parallel_iterations=1)
 out = tf.get_variable('out', [H, V], initializer=tf.random_uniform_initializer(-.1, .1, seed=4))
 logits = tf.matmul(tf.reshape(outputs, [-1, H]), out)
-losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=tf.reshape(targets, [-1]), logits=logits)
-cost = tf.reduce_sum(losses) / B
-variables = tf.trainable_variables()
-slopes, _ = tf.clip_by_global_norm(tf.gradients(cost, variables), 5)
-train = tf.train.GradientDescentOptimizer(0.5).apply_gradients(zip(slopes, variables))
-data = np.random.RandomState(0)
-with tf.Session() as sess:
-    sess.run(tf.global_variables_initializer())
-    now = None
-    for i in range(8):
-        feed = {words: data.randint(0, V, (B, T)), targets: data.randint(0, V, (B, T))}
-        if now: feed.update(zip(start, now))
-        value, now, _ = sess.run([cost, last, train], feed)
-        print('%.6f' % value, ' '.join('%.6f' % v for v in now[1].reshape(-1)))
-"""
+""" + WITH_STATES
 
 # Time before batch, as one axis: its rows come in TensorFlow's order.
 TIME_MAJOR = """
