@@ -431,7 +431,8 @@ class Opener {
   // The shapes do not fit: finds inputs that would if they followed, and makes them.
   Status make_inputs_follow(NodeId id) {
     const Node& n = graph_.node(id);
-    std::vector<std::pair<int, int>> found = beside_the_batch(n);
+    std::vector<std::pair<int, int>> found = beside_the_batch(n, true);
+    if (found.empty() || !would_fit(id, found)) found = beside_the_batch(n, false);
     if (found.empty() || !would_fit(id, found)) {
       const std::vector<std::pair<int, int>> all = could_follow(n);
       const auto one = std::find_if(all.begin(), all.end(), [&](const auto& each) { return would_fit(id, {each}); });
@@ -446,18 +447,19 @@ class Opener {
     return ok_status();
   }
 
-  // (input, axis) of those as long as the batch there, which is on the same axis, counted from the last.
-  std::vector<std::pair<int, int>> beside_the_batch(const Node& n) const {
+  // (input, axis) of those as long as the batch there, which is on the same axis, counted from the last or the first.
+  std::vector<std::pair<int, int>> beside_the_batch(const Node& n, bool from_last) const {
     std::vector<std::pair<int, int>> found;
-    for (const Endpoint with : n.inputs) {
-      if (!follows(with)) continue;
-      const PartialShape& batch = graph_.shape(with);
-      for (int i = 0; i < static_cast<int>(n.inputs.size()); ++i) {
-        const Endpoint e = n.inputs[static_cast<std::size_t>(i)];
-        const int axis = graph_.shape(e).has_rank() ? rows(with).axis + graph_.shape(e).rank() - batch.rank() : -1;
-        if (axis >= 0 && !follows(e) && graph_.shape(e)[axis] == batch[rows(with).axis]) found.emplace_back(i, axis);
-      }
-      return found;
+    const auto with = std::find_if(n.inputs.begin(), n.inputs.end(), [&](Endpoint e) { return follows(e); });
+    if (with == n.inputs.end()) return found;
+    const int own = rows(*with).axis;
+    const std::int64_t batch = graph_.shape(*with)[own];
+    for (int i = 0; i < static_cast<int>(n.inputs.size()); ++i) {
+      const Endpoint e = n.inputs[static_cast<std::size_t>(i)];
+      const PartialShape& shape = graph_.shape(e);
+      const int axis = from_last ? own + shape.rank() - graph_.shape(*with).rank() : own;
+      if (follows(e) || axis < 0 || axis >= shape.rank()) continue;
+      if (shape[axis] == batch) found.emplace_back(i, axis);
     }
     return found;
   }

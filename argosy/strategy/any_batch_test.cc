@@ -96,6 +96,13 @@ TEST_F(AnyBatch, FirstStatesFollowWhatTheyMeet) {
 
 TEST_F(AnyBatch, EqualElementsFollow) { expect_rows(x * floats(kBatch, 1, true), 1); }
 
+// A vector chooses between rows.
+TEST_F(AnyBatch, BothBranchesOfAChoiceFollow) {
+  const Value chooses = greater(reduce_sum(x, {1}), constant(g, 0.f));
+  const Value zeros = floats(kBatch, 3, true), ones = g.add("Fill", {sizes({kBatch, 3}), constant(g, 1.f)});
+  expect_rows(g.add("Select", {chooses, zeros, ones}), 1);
+}
+
 TEST_F(AnyBatch, WhatWasDrawnFollows) {
   const Value drawn = g.add("RandomUniform", {sizes({kBatch, 4})}, {{"dtype", DType::kFloat32}});
   expect_rows(x * cast(greater(drawn, constant(g, 0.5f)), DType::kFloat32), 1);
