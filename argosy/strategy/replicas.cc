@@ -170,6 +170,7 @@ class Replicator {
     spec.attrs.set("rows", plan_.axes.rows_per_example({id, 0}));
     spec.attrs.set("weights", layout_.weights);
     spec.attrs.set("index", std::int64_t{shard});
+    spec.attrs.set("stream", std::string(n.name));
     ARGOSY_ASSIGN_OR_RETURN(const NodeId made, graph_.add_node(std::move(spec)));
     place(made, layout_.device_of[shard]);
     return made;

@@ -276,19 +276,26 @@ class Planner {
     }
     const std::vector<char> needed = ancestors(graph_, roots, true);
     for (std::size_t i = 0; i < n; ++i) {
-      // Whatever may be fed stays one node, so that a feed reaches every device.
-      const std::string_view op = graph_.nodes()[i].op->name;
-      const bool fed = op.starts_with("Placeholder") || op == "_Arg";
-      if (needed[i] && !fed && plan_.levels[i] == Level::kOnce) plan_.levels[i] = Level::kDevice;
+      // Whatever may be fed stays one node, so that a feed reaches every device; and what is drawn for all, since draws
+      // of their own would let mirrors drift apart.
+      const Node& n = graph_.nodes()[i];
+      const bool fed = n.op->name.starts_with("Placeholder") || n.op->name == "_Arg";
+      if (needed[i] && !fed && !is_drawn(n) && plan_.levels[i] == Level::kOnce) plan_.levels[i] = Level::kDevice;
     }
   }
 
+  static bool is_drawn(const Node& n) { return n.op->stateful && n.attrs.find("seed") != nullptr; }
+
   // What has copies may keep variables and nothing else: a copy of a queue or of a table would be another one.
   Status check_state() const {
+    const std::vector<char> in_loop = nodes_in_loops();
     for (std::int32_t i = 0; i < graph_.size(); ++i) {
       const Node& n = graph_.node(NodeId{i});
       if (plan_.levels[i] == Level::kShard && n.op->flow == Flow::kLoopCond) {
         return cannot_combine(n, "how often the loop goes round depends on the examples in it");
+      }
+      if (plan_.levels[i] == Level::kOnce && in_loop[i] && is_drawn(n)) {
+        return cannot_combine(n, "it draws for all of the batch in every device's loop");
       }
       if (plan_.levels[i] == Level::kOnce || !n.op->stateful || is_variable(n)) continue;
       if (plan_.levels[i] == Level::kShard && writes_variable(graph_, n)) {
@@ -303,12 +310,25 @@ class Planner {
     return ok_status();
   }
 
+  std::vector<char> nodes_in_loops() const {
+    std::vector<char> depth(graph_.size(), 0);
+    for (const NodeId id : order_) {
+      const Node& n = graph_.node(id);
+      char& own = depth[id.index];
+      for (const Endpoint e : n.inputs) own = std::max(own, depth[e.node.index]);
+      for (const NodeId c : n.controls) own = std::max(own, depth[c.index]);
+      if (n.op->flow == Flow::kEnter) ++own;
+      if (n.op->flow == Flow::kExit && own > 0) --own;
+    }
+    return depth;
+  }
+
   bool may_be_copied(const Node& n) const {
     if (n.op->calls != Calls::kNothing) return false;  // what functions write is not seen
     if (is_container_op(n)) return true;               // every step has its own
     constexpr std::string_view kOps[] = {"Assert", "Print", "PrintV2", "Empty"};
     if (std::find(std::begin(kOps), std::end(kOps), n.op->name) != std::end(kOps)) return true;
-    if (n.op->name.starts_with("_") || n.attrs.find("seed") != nullptr) return true;
+    if (n.op->name.starts_with("_") || is_drawn(n)) return true;
     return !n.inputs.empty() && is_handle(graph_, n.inputs[0]) && variable_behind(graph_, n.inputs[0]).has_value();
   }
 

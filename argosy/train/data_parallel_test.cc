@@ -179,6 +179,36 @@ TEST(DataParallelTraining, LogicalShardsGiveTheSameBitsOnAnyNumberOfDevices) {
   }
 }
 
+// Noise that has no rows of examples is drawn once: mirrors stay the same, left to chance or not.
+TEST(DataParallelTraining, WhatIsDrawnForAllIsDrawnOnce) {
+  Graph g;
+  Layers net(g, {.seed = 3});
+  const Value x = net.input("x", DType::kFloat32, {6});
+  const Value noise = g.add("RandomStandardNormal", {constant(g, Tensor::vector<std::int32_t>({8}))},
+                            {{"dtype", DType::kFloat32}, {"seed", 0}, {"seed2", 0}});
+  const Value loss = reduce_mean(square(net.dense(x, 8) + noise));
+  const TrainStep step = sgd(0.1).minimize(loss, net.trainable());
+  auto dp =
+      DataParallel::make(g, {.devices = {"/device:GPU:0", "/device:GPU:1"}, .losses = {loss}, .train = {step.run}});
+  ASSERT_TRUE(dp.ok()) << dp.status().to_string();
+  Session session(dp->graph(), {.devices = {.devices = "2", .emulate = "2"}});
+  std::vector<VariableNode> variables = net.variables();
+  variables.insert(variables.end(), step.slots.begin(), step.slots.end());
+  for (const VariableNode& v : variables) ASSERT_TRUE(session.run_targets({dp->target(v.initializer)}).ok());
+  for (int i = 0; i < 3; ++i) {
+    const Feeds feeds = {{dp->input(x), random_tensor(DType::kFloat32, {5, 6})}};
+    const auto ran = session.run(feeds, {}, {dp->target(step.run)});
+    ASSERT_TRUE(ran.ok()) << ran.status().to_string();
+  }
+  for (const VariableNode& v : variables) {
+    const auto mirror = dp->graph().value(str_cat(v.ref.node_name(), "/replica_1"));
+    ASSERT_TRUE(mirror.ok()) << mirror.status().to_string();
+    const auto both = session.run({dp->input(v.ref), *mirror});
+    ASSERT_TRUE(both.ok()) << both.status().to_string();
+    EXPECT_EQ(difference((*both)[0], (*both)[1], 0), "") << v.ref.node_name();
+  }
+}
+
 TEST(DataParallelTraining, EveryMirrorIsTheSame) {
   Task task(Kind::kMean, DType::kFloat32);
   DataParallelOptions options{

@@ -475,6 +475,40 @@ out = tf.get_variable('out', [H, V], initializer=tf.random_uniform_initializer(-
 logits = tf.matmul(tf.reshape(outputs, [-1, H]), out)
 """ + WITH_STATES
 
+# A GAN whose noise is drawn in the graph, for all GPUs alike: by steps that are replicated and by others, in turn.
+NOISE = """
+import numpy as np
+import tensorflow as tf
+
+B, Z = 16, 6
+images = tf.placeholder(tf.float32, [B, 8, 8, 1])
+z = tf.random_uniform([B, Z], -1, 1, seed=9)
+def var(name, shape, seed): return tf.get_variable(name, shape, initializer=tf.truncated_normal_initializer(stddev=0.3, seed=seed))
+def generator(z):
+    with tf.variable_scope('g'):
+        h = tf.nn.relu(tf.reshape(tf.matmul(z, var('w0', [Z, 64], 1)), [B, 4, 4, 4]))
+        return tf.tanh(tf.nn.conv2d_transpose(h, var('w1', [3, 3, 1, 4], 2), [B, 8, 8, 1], [1, 2, 2, 1]))
+def critic(x, reuse):
+    with tf.variable_scope('d', reuse=reuse):
+        h = tf.nn.leaky_relu(tf.nn.conv2d(x, var('w0', [3, 3, 1, 4], 3), [1, 2, 2, 1], 'SAME'))
+        return tf.matmul(tf.reshape(h, [B, 64]), var('w1', [64, 1], 4))
+fake = generator(z)
+real_logits, fake_logits = critic(images, False), critic(fake, True)
+ce = tf.nn.sigmoid_cross_entropy_with_logits
+d_loss = tf.reduce_mean(ce(logits=real_logits, labels=tf.ones([B, 1]))) + tf.reduce_mean(ce(logits=fake_logits, labels=tf.zeros([B, 1])))
+g_loss = tf.reduce_mean(ce(logits=fake_logits, labels=tf.ones_like(fake_logits)))
+tv = tf.trainable_variables()
+d_train = tf.train.AdamOptimizer(0.01, beta1=0.5).minimize(d_loss, var_list=[v for v in tv if v.name.startswith('d/')])
+g_train = tf.train.AdamOptimizer(0.01, beta1=0.5).minimize(g_loss, var_list=[v for v in tv if v.name.startswith('g/')])
+data = np.random.RandomState(0)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for i in range(6):
+        xs = data.rand(B, 8, 8, 1)
+        print('%.6f' % sess.run([d_loss, d_train], {images: xs})[0])
+        print('%.6f' % sess.run([g_loss, g_train, real_logits], {images: xs})[0])
+"""
+
 # Time before batch, as one axis: its rows come in TensorFlow's order.
 TIME_MAJOR = """
 import numpy as np
@@ -646,6 +680,12 @@ class RunTest(unittest.TestCase):
             self.assert_replicated(LOOP, gpus, rf"replicated  5 steps: {gpus} devices, loss: a mean over the batch, 4 sums")
             self.assert_replicated(FIXED_LOOP, gpus, rf"replicated  8 steps: {gpus} devices, loss: a sum over the batch, 3 sums")
             self.assert_replicated(DYNAMIC_RNN, gpus, rf"replicated  5 steps: {gpus} devices, loss: a mean over the batch")
+
+    def test_what_is_drawn_for_all_goes_on_in_every_step(self):
+        ours = self.run_argosy(NOISE, flags=("--emulate", "3", "--replicate"))
+        self.assert_same_numbers(ours, self.in_tensorflow(NOISE))
+        self.assertRegex(ours.stderr, r"replicated  6 steps: 3 devices")
+        self.assertIn("not replicated: the loss 'Mean_2' does not depend on the batch", ours.stderr)
 
     def test_rows_in_another_order_are_fetched_in_theirs(self):
         self.assert_replicated(TIME_MAJOR, 3, r"replicated  3 steps: 3 devices")

@@ -17,8 +17,11 @@ struct Stream final : Resource {
 }  // namespace
 
 std::shared_ptr<SharedPhilox> op_stream(const KernelInit& init) {
+  KernelInit whose = init;
+  const auto* const shared = init.attrs.find_as<std::string>("stream");
+  if (shared != nullptr && !shared->empty()) whose.node = *shared;
   const auto stream = kept<Stream>(
-      init, [&] { return std::make_shared<Stream>(init.attrs.get_int("seed"), init.attrs.get_int("seed2")); });
+      whose, [&] { return std::make_shared<Stream>(init.attrs.get_int("seed"), init.attrs.get_int("seed2")); });
   return {stream, &stream->philox};
 }
 

@@ -8,8 +8,8 @@
 
 namespace argosy {
 
-// Of the node that the kernel is made for, by its attributes "seed" and "seed2"; outside a session its own.
-// Thread-safe.
+// Of the node that the kernel is made for, or whose share it draws (attribute "stream"), by its attributes "seed" and
+// "seed2"; outside a session its own. Thread-safe.
 std::shared_ptr<SharedPhilox> op_stream(const KernelInit& init);
 
 }  // namespace argosy

@@ -98,14 +98,28 @@ class SharedPhilox {
   // The stream from its present place on, of which the caller may use this many blocks.
   Philox reserve(std::uint64_t blocks) ARGOSY_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
-    const Philox from = philox_;
+    Philox from = philox_;
+    from.skip(furthest_);
     philox_.skip(blocks);
+    return from;
+  }
+  // The same for share `index` of a batch, of which every share asks for as many as all together use: what one has
+  // asked for, the next may still ask for. Who is no share goes on after the furthest.
+  Philox reserve_of_batch(std::size_t index, std::uint64_t blocks) ARGOSY_EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    if (index >= taken_.size()) taken_.resize(index + 1, 0);
+    Philox from = philox_;
+    from.skip(taken_[index]);
+    taken_[index] += blocks;
+    furthest_ = std::max(furthest_, taken_[index]);
     return from;
   }
 
  private:
   Mutex mutex_;
-  Philox philox_ ARGOSY_GUARDED_BY(mutex_);
+  Philox philox_ ARGOSY_GUARDED_BY(mutex_);                     // moved on by those who are no shares
+  std::vector<std::uint64_t> taken_ ARGOSY_GUARDED_BY(mutex_);  // by share: blocks beyond that
+  std::uint64_t furthest_ ARGOSY_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace argosy

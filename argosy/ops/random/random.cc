@@ -117,7 +117,8 @@ void define_random(OpRegistry& ops) {
     spec.host_inputs.clear();
     for (int i = 0; i <= static_cast<int>(spec.inputs.size()); ++i) spec.host_inputs.push_back(i);
     spec.inputs.push_back("batch: B");  // its rows are counted: it does not have to travel
-    spec.attrs.insert(spec.attrs.end(), {"B: type", "index: int >= 0", "weights: list(int) >= 1", "rows: int >= 1"});
+    spec.attrs.insert(spec.attrs.end(), {"B: type", "index: int >= 0", "weights: list(int) >= 1", "rows: int >= 1",
+                                         "stream: string = \"\""});
     add(std::move(spec));
   };
   constexpr std::pair<const char*, const char*> kStateful[] = {

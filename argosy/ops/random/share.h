@@ -12,7 +12,8 @@ namespace argosy {
 
 // "_Share" before the name of a random op (RandomUniform, StatelessRandomNormalV2, ...): the op that takes, after its
 // inputs, a tensor that has the batch's rows, and besides its attributes `weights` and `index` of the share
-// (batch_share.h) and `rows`, how many rows of the result every example has.
+// (batch_share.h), `rows`, how many rows of the result every example has, and `stream`, the node whose stream the
+// shares draw from ("": each from one of its own).
 inline constexpr const char* kSharePrefix = "_Share";
 
 struct ShareDraw {

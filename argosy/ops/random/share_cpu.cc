@@ -31,7 +31,9 @@ Result<ShareDraw> ShareDraws::next(KernelContext& c) {
   if (!whole) return invalid_argument("too many random numbers for a batch of ", batch.shape()[0], " examples");
   const std::int64_t first = share.first * *each;
   if (generator_) {
-    return ShareDraw{shape, first, generator_->reserve(static_cast<std::uint64_t>(*whole) * kBlocksPerElement)};
+    return ShareDraw{shape, first,
+                     generator_->reserve_of_batch(static_cast<std::size_t>(index_),
+                                                  static_cast<std::uint64_t>(*whole) * kBlocksPerElement)};
   }
   const bool keyed = c.num_inputs() == 5;
   ARGOSY_ASSIGN_OR_RETURN(const Philox from,
