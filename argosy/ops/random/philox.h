@@ -3,8 +3,10 @@
 // TensorFlow's seeds. Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC 2011).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "argosy/base/mutex.h"
 #include "argosy/base/random_source.h"
