@@ -87,9 +87,8 @@ Result<BatchAxes> BatchAxes::find(const Graph& graph, const std::vector<NodeId>&
       const Endpoint a{small.of[id.index], i}, b{large.of[id.index], i};
       const PartialShape &less = small.graph.shape(a), &more = large.graph.shape(b);
       const int axis = axis_between(less, more);
-      axes.outputs_[id.index][i] = {.axis = axis,
-                                    .rows = per_example(less, more, axis),
-                                    .before = elements_before(less, axis),
+      const Rows rows{.axis = axis, .before = elements_before(less, axis), .each = per_example(less, more, axis)};
+      axes.outputs_[id.index][i] = {.rows = rows,
                                     .elements = axis == kNone ? less.elements() : -1,
                                     .lengths = axis >= 0 ? std::pair(less[axis], more[axis]) : std::pair(0l, 0l),
                                     .ints = follows(small.graph.known_ints(a), large.graph.known_ints(b))};
@@ -131,8 +130,9 @@ void BatchAxes::find_rows(const Graph& graph, const std::vector<NodeId>& order, 
       if (!depends(id)) continue;
       const Node& n = graph.node(id);
       const auto numbers_anew = [&](PerOutput& o) {
-        if (o.axis >= 0) o.rounds = find_rounds(n, o, seen);
-        return o.axis < kNone || (o.axis >= 0 && (o.rounds == 0 || n.op->name == "Range"));
+        Rows& rows = o.rows;
+        if (rows.axis >= 0) rows.rounds = rounds_of(n, rows_of_inputs(n, seen), rows);
+        return rows.axis < kNone || (rows.axis >= 0 && (rows.rounds == 0 || n.op->name == "Range"));
       };
       auto& outputs = outputs_[id.index];
       const bool changed = std::count_if(outputs.begin(), outputs.end(), numbers_anew) > 0;
@@ -145,24 +145,12 @@ void BatchAxes::find_rows(const Graph& graph, const std::vector<NodeId>& order, 
   }
 }
 
-// As along the axes of the inputs, where every example keeps its rows. Where the same memory is looked at in another
-// shape, what goes round in the axes before it and in it stays as often in all.
-std::int64_t BatchAxes::find_rounds(const Node& n, const PerOutput& output, const std::vector<char>& seen) const {
-  if (output.rows == 0) return 0;
-  std::int64_t found = 0;
+std::vector<Rows> BatchAxes::rows_of_inputs(const Node& n, const std::vector<char>& seen) const {
+  std::vector<Rows> rows;
   for (const Endpoint e : n.inputs) {
-    if (axis(e) < 0 || !seen[e.node.index]) continue;
-    const PerOutput& input = outputs_[e.node.index][e.index];
-    if (n.op->forwards) {
-      const std::int64_t all = input.before * input.rounds;
-      const std::int64_t own = all % output.before == 0 ? all / output.before : 0;
-      return own > 0 && output.rows % own == 0 ? own : 0;
-    }
-    if (input.rows != output.rows || (found != 0 && input.rounds != found)) return 0;
-    found = input.rounds;
-    if (found == 0) return 0;
+    if (axis(e) >= 0 && seen[e.node.index]) rows.push_back(outputs_[e.node.index][e.index].rows);
   }
-  return found == 0 ? 1 : found;
+  return rows;
 }
 
 BatchAxes::Ints BatchAxes::follows(const PartialInts* small, const PartialInts* large) {
@@ -187,14 +175,16 @@ bool BatchAxes::reached(const Node& n, NodeId id) const {
 }
 
 int BatchAxes::axis(Endpoint e) const {
-  return e.index >= 0 && depends(e.node) ? outputs_[e.node.index][e.index].axis : kNone;
+  return e.index >= 0 && depends(e.node) ? outputs_[e.node.index][e.index].rows.axis : kNone;
 }
 
 std::int64_t BatchAxes::rows_per_example(Endpoint e) const {
-  return axis(e) >= 0 ? outputs_[e.node.index][e.index].rows : 0;
+  return axis(e) >= 0 ? outputs_[e.node.index][e.index].rows.each : 0;
 }
 
-std::int64_t BatchAxes::rounds(Endpoint e) const { return axis(e) >= 0 ? outputs_[e.node.index][e.index].rounds : 0; }
+std::int64_t BatchAxes::rounds(Endpoint e) const {
+  return axis(e) >= 0 ? outputs_[e.node.index][e.index].rows.rounds : 0;
+}
 
 std::pair<std::int64_t, std::int64_t> BatchAxes::lengths(Endpoint e) const {
   return axis(e) >= 0 ? outputs_[e.node.index][e.index].lengths : std::pair<std::int64_t, std::int64_t>(0, 0);

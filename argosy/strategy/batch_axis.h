@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "argosy/graph/graph.h"
+#include "argosy/strategy/rows.h"
 
 namespace argosy {
 
@@ -54,10 +55,7 @@ class BatchAxes {
  private:
   enum class Ints : char { kUnknown, kFixed, kGrow };  // values of an integer output, as far as they are known
   struct PerOutput {
-    int axis = kNone;
-    std::int64_t rows = 0;    // per example
-    std::int64_t before = 1;  // elements of the axes before it, all together
-    std::int64_t rounds = 0;
+    Rows rows;
     std::int64_t elements = -1;
     std::pair<std::int64_t, std::int64_t> lengths = {};
     Ints ints = Ints::kUnknown;
@@ -66,7 +64,7 @@ class BatchAxes {
   bool reached(const Node& n, NodeId id) const;
 
   void find_rows(const Graph& graph, const std::vector<NodeId>& order, const Containers& containers);
-  std::int64_t find_rounds(const Node& n, const PerOutput& output, const std::vector<char>& seen) const;
+  std::vector<Rows> rows_of_inputs(const Node& n, const std::vector<char>& seen) const;
 
   std::vector<char> depends_;
   std::vector<char> by_rows_;                    // by node, where it depends

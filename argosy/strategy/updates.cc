@@ -9,6 +9,7 @@
 #include "argosy/strategy/containers.h"
 #include "argosy/strategy/cuts.h"
 #include "argosy/strategy/frontier.h"
+#include "argosy/strategy/loops.h"
 #include "argosy/strategy/loss_seed.h"
 #include "argosy/strategy/mean_gradients.h"
 #include "argosy/strategy/variables.h"
@@ -122,9 +123,11 @@ class Planner {
   // Of a loss whose terms combine in different ways: weights are the whole batch's, means count by the shard's part.
   Status make_plain_sum(Endpoint loss) {
     const std::vector<Term> terms = terms_of(graph_, plan_.axes, loss);
+    ARGOSY_ASSIGN_OR_RETURN(const Path path, path_to(loss));
     for (const Term& t : terms) {
       if (t.combination.how != Combine::kMean) continue;
-      if (t.taker.index < 0 || !may_be_scaled(t.value, loss) || on_path(t.value, loss).size() > 1) return ok_status();
+      const bool alone = t.taker.index >= 0 && path.takers(t.value.node).size() <= 1;
+      if (!alone || !may_be_scaled(t.value, path)) return ok_status();
     }
     for (const Term& t : terms) {
       if (t.combination.how == Combine::kWeighted) cut(t.combination.weight, Combine::kSum);
@@ -147,9 +150,10 @@ class Planner {
       if (own.empty()) return ok_status();
       terms.insert(terms.end(), own.begin(), own.end());
     }
+    ARGOSY_ASSIGN_OR_RETURN(const Path path, path_to(loss));
     for (const Term& t : terms) {
-      if (!t.combination.once.empty() || !stays_without_rows(t.value, loss)) return ok_status();
-      if (t.combination.how == Combine::kMean && !may_be_scaled(t.value, loss)) return ok_status();
+      if (!t.combination.once.empty() || !stays_without_rows(t.value, path)) return ok_status();
+      if (t.combination.how == Combine::kMean && !may_be_scaled(t.value, path)) return ok_status();
     }
     for (const Term& t : terms) {
       if (t.combination.how == Combine::kWeighted) cut(t.combination.weight, Combine::kSum);
@@ -168,34 +172,43 @@ class Planner {
     return ok_status();
   }
 
-  // Who takes the value on the way from variables to the loss, and so gives it a gradient.
-  std::vector<NodeId> on_path(Endpoint value, Endpoint loss) const {
-    const auto order = graph_.topological_order();
-    if (!order.ok()) return {};
-    const std::vector<char> paths = on_gradient_paths(graph_, *order, {loss.node});
-    const auto uses = graph_.consumers();
-    std::vector<NodeId> takers;
-    for (const Graph::Use& use : uses[value.node.index]) {
-      if (use.input >= 0 && paths[value.node.index] && paths[use.node.index]) takers.push_back(use.node);
+  // What lies between variables and a loss, and so has gradients.
+  struct Path {
+    std::vector<char> nodes;
+    Graph::Uses uses;
+
+    // Who takes the value there.
+    std::vector<NodeId> takers(NodeId value) const {
+      std::vector<NodeId> found;
+      for (const Graph::Use& use : uses[value.index]) {
+        if (use.input >= 0 && nodes[value.index] && nodes[use.node.index]) found.push_back(use.node);
+      }
+      return found;
     }
-    return takers;
+  };
+  Result<Path> path_to(Endpoint loss) const {
+    ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
+    return Path{on_gradient_paths(graph_, order, {loss.node}), graph_.consumers()};
   }
 
-  bool may_be_scaled(Endpoint mean, Endpoint loss) const {
-    return on_path(mean, loss).empty() || divisions_of_means(graph_).contains(mean.node);
+  bool may_be_scaled(Endpoint mean, const Path& path) const {
+    return path.takers(mean.node).empty() || divisions_of_means(graph_).contains(mean.node);
   }
 
   // Shards compute no rows with it: their gradients would have to be added before they go on.
-  bool stays_without_rows(Endpoint value, Endpoint loss) const {
-    std::vector<Endpoint> open{value};
-    for (std::size_t at = 0; at < open.size() && at < 1000; ++at) {
-      if (open[at].node == loss.node) continue;
-      for (const NodeId taker : on_path(open[at], loss)) {
+  bool stays_without_rows(Endpoint value, const Path& path) const {
+    std::vector<char> seen(graph_.size(), 0);
+    std::vector<NodeId> open{value.node};
+    while (!open.empty()) {
+      const NodeId id = open.back();
+      open.pop_back();
+      if (std::exchange(seen[id.index], 1)) continue;
+      for (const NodeId taker : path.takers(id)) {
         if (plan_.axes.axis({taker, 0}) != BatchAxes::kNone) return false;
-        open.push_back({taker, 0});
+        open.push_back(taker);
       }
     }
-    return open.size() < 1000;
+    return true;
   }
 
   // Times the shard's part of the batch.
@@ -288,13 +301,13 @@ class Planner {
 
   // What has copies may keep variables and nothing else: a copy of a queue or of a table would be another one.
   Status check_state() const {
-    const std::vector<char> in_loop = nodes_in_loops();
+    const std::vector<int> loops = loop_depths(graph_, order_);
     for (std::int32_t i = 0; i < graph_.size(); ++i) {
       const Node& n = graph_.node(NodeId{i});
       if (plan_.levels[i] == Level::kShard && n.op->flow == Flow::kLoopCond) {
         return cannot_combine(n, "how often the loop goes round depends on the examples in it");
       }
-      if (plan_.levels[i] == Level::kOnce && in_loop[i] && is_drawn(n)) {
+      if (plan_.levels[i] == Level::kOnce && loops[i] > 0 && is_drawn(n)) {
         return cannot_combine(n, "it draws for all of the batch in every device's loop");
       }
       if (plan_.levels[i] == Level::kOnce || !n.op->stateful || is_variable(n)) continue;
@@ -308,19 +321,6 @@ class Planner {
           .with_next("feed what it gives, or train on one device");
     }
     return ok_status();
-  }
-
-  std::vector<char> nodes_in_loops() const {
-    std::vector<char> depth(graph_.size(), 0);
-    for (const NodeId id : order_) {
-      const Node& n = graph_.node(id);
-      char& own = depth[id.index];
-      for (const Endpoint e : n.inputs) own = std::max(own, depth[e.node.index]);
-      for (const NodeId c : n.controls) own = std::max(own, depth[c.index]);
-      if (n.op->flow == Flow::kEnter) ++own;
-      if (n.op->flow == Flow::kExit && own > 0) --own;
-    }
-    return depth;
   }
 
   bool may_be_copied(const Node& n) const {

@@ -1,0 +1,498 @@
+"""Scripts written for one GPU, which run_scripts.py runs on several: what they print must be what TensorFlow prints."""
+
+# Written for one GPU: Adam, clipping by the global norm, dropout, summaries, a Saver, a placeholder of no known shape.
+ONE_GPU = """
+import os, sys
+import numpy as np
+import tensorflow as tf
+
+x = tf.placeholder(tf.float32, [None, 20])
+y = tf.placeholder(tf.int64, [None])
+keep = tf.placeholder(tf.float32)
+w = tf.Variable(tf.truncated_normal([20, 30], seed=1))
+b = tf.Variable(tf.zeros([30]))
+hidden = tf.nn.dropout(tf.nn.relu(tf.matmul(x, w) + b), keep, seed=5)
+logits = tf.matmul(hidden, tf.Variable(tf.truncated_normal([30, 5], seed=2)))
+loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits))
+accuracy = tf.reduce_mean(tf.cast(tf.equal(tf.argmax(logits, 1), y), tf.float32))
+tf.summary.scalar('loss', loss)
+tf.summary.histogram('hidden', hidden)
+merged = tf.summary.merge_all()
+steps = tf.Variable(0, trainable=False)
+optimizer = tf.train.AdamOptimizer(0.05)
+slopes, variables = zip(*optimizer.compute_gradients(loss))
+train = optimizer.apply_gradients(zip(tf.clip_by_global_norm(slopes, 1.0)[0], variables), global_step=steps)
+data = np.random.RandomState(0)
+xs, ys = data.rand(67, 20), data.randint(0, 5, 67)
+saver = tf.train.Saver()
+checkpoint = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'model')
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for i in range(20):
+        value, part, _, summary = sess.run([loss, accuracy, train, merged], {x: xs, y: ys, keep: 0.8})
+        print('%.6f %.6f' % (value, part))
+    told = {v.tag: v for v in tf.Summary.FromString(summary).value}
+    print('%.6f %.1f' % (told['loss'].simple_value, told['hidden'].histo.num), sess.run(steps))
+    saver.save(sess, checkpoint)
+    sess.run(w.assign(tf.zeros_like(w)))
+    print('%.6f' % sess.run([loss, train], {x: xs, y: ys, keep: 1.0})[0])
+    saver.restore(sess, checkpoint)
+    for rows in (67, 5, 1):
+        print('%.6f' % sess.run([loss, train], {x: xs[:rows], y: ys[:rows], keep: 1.0})[0])
+"""
+
+# Rows of an embedding, updated where words were seen; equal words are added up before Adam sees them.
+EMBEDDING = """
+import numpy as np
+import tensorflow as tf
+
+words = tf.placeholder(tf.int32, [None, 3])
+wanted = tf.placeholder(tf.int32, [None])
+table = tf.Variable(tf.random_uniform([50, 8], -1, 1, seed=1))
+mean = tf.reduce_mean(tf.nn.embedding_lookup(table, words), 1)
+logits = tf.matmul(mean, tf.Variable(tf.truncated_normal([8, 50], seed=2)))
+loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=wanted, logits=logits))
+train = tf.train.OPTIMIZER.minimize(loss)
+data = np.random.RandomState(0)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for rows in (32, 32, 7, 2, 1, 32):
+        feed = {words: data.randint(0, 9, (rows, 3)), wanted: data.randint(0, 50, rows)}
+        print('%.6f' % sess.run([loss, train], feed)[0])
+    for row in sess.run(table)[:10]:
+        print(' '.join('%.6f' % v for v in row))
+"""
+
+# Batch normalisation that a placeholder switches: moving averages are updated in one branch of a conditional and read in
+# the other. Both halves of the batch are the same, and so is their mean.
+NORMALISED = """
+import numpy as np
+import tensorflow as tf
+
+training = tf.placeholder(tf.bool, [])
+
+def normalised(x, name):
+    with tf.variable_scope(name):
+        n = x.shape[-1]
+        scale = tf.get_variable('scale', [n], initializer=tf.ones_initializer())
+        offset = tf.get_variable('offset', [n], initializer=tf.zeros_initializer())
+        mean = tf.get_variable('mean', [n], initializer=tf.zeros_initializer(), trainable=False)
+        variance = tf.get_variable('variance', [n], initializer=tf.ones_initializer(), trainable=False)
+        def batch():
+            y, m, v = tf.nn.fused_batch_norm(x, scale, offset)
+            with tf.control_dependencies([tf.assign_sub(mean, 0.1 * (mean - m)), tf.assign_sub(variance, 0.1 * (variance - v))]):
+                return tf.identity(y)
+        def moving():
+            return tf.nn.fused_batch_norm(x, scale, offset, mean, variance, is_training=False)[0]
+        return tf.nn.relu(tf.cond(training, batch, moving))
+
+def convolved(x, n):
+    w = tf.Variable(tf.truncated_normal([3, 3, int(x.shape[-1]), n], stddev=0.3, seed=n))
+    return tf.nn.conv2d(tf.pad(x, [[0, 0], [1, 1], [1, 1], [0, 0]]), w, [1, 1, 1, 1], 'VALID')
+
+x = tf.placeholder(tf.float32, [None, 8, 8, 3])
+y = tf.placeholder(tf.int64, [None])
+h = tf.reduce_mean(normalised(convolved(normalised(convolved(x, 8), 'a'), 6), 'b'), [1, 2])
+logits = tf.matmul(h, tf.Variable(tf.truncated_normal([6, 5], seed=9)))
+loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits))
+train = tf.train.MomentumOptimizer(0.1, 0.9).minimize(loss)
+data = np.random.RandomState(0)
+xs, ys = np.tile(data.rand(16, 8, 8, 3), (2, 1, 1, 1)), np.tile(data.randint(0, 5, 16), 2)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for i in range(8):
+        print('%.6f' % sess.run([loss, train], {x: xs, y: ys, training: i != 5})[0])
+    print('%.6f' % sess.run(loss, {x: xs, y: ys, training: False}))
+"""
+
+# A dataset brings the batches.
+DATASET = """
+import numpy as np
+import tensorflow as tf
+
+data = np.random.RandomState(0)
+batches = tf.data.Dataset.from_tensor_slices((data.rand(50, 4), data.rand(50, 1))).shuffle(50, seed=3).repeat(2).batch(16)
+iterator = tf.data.make_initializable_iterator(batches)
+x, y = iterator.get_next()
+w = tf.get_variable('w', initializer=np.ones([4, 1]))
+loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - y))
+train = tf.train.AdamOptimizer(0.1).minimize(loss)
+with tf.Session() as sess:
+    sess.run([tf.global_variables_initializer(), iterator.initializer])
+    try:
+        while True:
+            print('%.6f' % sess.run([loss, train])[0])
+    except tf.errors.OutOfRangeError:
+        pass
+    print(' '.join('%.6f' % v for v in sess.run(w)[:, 0]))
+"""
+
+# A queue brings them, the last one smaller.
+QUEUE = """
+import numpy as np
+import tensorflow as tf
+
+data = np.random.RandomState(0)
+queue = tf.FIFOQueue(50, [tf.float64, tf.float64], [[4], [1]])
+fill = queue.enqueue_many([data.rand(20, 4), data.rand(20, 1)])
+x, y = queue.dequeue_up_to(8)
+w = tf.get_variable('w', initializer=np.ones([4, 1]))
+loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - y))
+train = tf.train.AdamOptimizer(0.1).minimize(loss)
+with tf.Session() as sess:
+    sess.run([tf.global_variables_initializer(), fill])
+    sess.run(queue.close())
+    for _ in range(3):
+        print('%.6f' % sess.run([loss, train])[0])
+    print(' '.join('%.6f' % v for v in sess.run(w)[:, 0]))
+"""
+
+# Variables are written by a branch that is a function, and in a partial run, between training steps.
+OTHER_WRITERS = """
+import numpy as np
+import tensorflow as tf
+
+tf.enable_control_flow_v2()
+x = tf.placeholder(tf.float32, [None, 4])
+y = tf.placeholder(tf.float32, [None, 1])
+to_zero = tf.placeholder(tf.bool, [])
+w = tf.get_variable('w', initializer=np.ones([4, 1], 'f'), use_resource=True)
+loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - y))
+train = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+
+def zero():
+    with tf.control_dependencies([w.assign(tf.zeros([4, 1]))]):
+        return tf.constant(1.)
+
+reset = tf.cond(to_zero, zero, lambda: tf.constant(0.))
+value = tf.placeholder(tf.float32, [4, 1])
+put = w.assign(value)
+data = np.random.RandomState(0)
+feed = {x: data.rand(9, 4), y: data.rand(9, 1)}
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    print('%.6f' % sess.run([loss, train], feed)[0])
+    sess.run(reset, {to_zero: True})
+    print('%.6f' % sess.run([loss, train], feed)[0])
+    handle = sess.partial_run_setup([put], [value])
+    sess.partial_run(handle, put, {value: np.full([4, 1], 3.)})
+    print('%.6f' % sess.run([loss, train], feed)[0])
+    print('%.6f' % sess.run(loss, feed))
+"""
+
+# Two models in one step, one loss a mean, the other a sum.
+TWO_LOSSES = """
+import numpy as np
+import tensorflow as tf
+
+x = tf.placeholder(tf.float32, [None, 4])
+y = tf.placeholder(tf.float32, [None, 2])
+losses, steps = [], []
+for i, combined in enumerate([tf.reduce_mean, tf.reduce_sum]):
+    w = tf.Variable(tf.truncated_normal([4, 2], seed=i))
+    losses.append(combined(tf.square(tf.matmul(x, w) - y)))
+    steps.append(tf.train.AdamOptimizer(0.05).minimize(losses[-1]))
+data = np.random.RandomState(0)
+xs, ys = data.rand(23, 4), data.rand(23, 2)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for rows in (23, 23, 2, 23):
+        print('%.6f %.6f' % tuple(sess.run(losses + steps, {x: xs[:rows], y: ys[:rows]})[:2]))
+"""
+
+# One loss whose terms are a weighted mean, another with weights of its own, a mean and decay.
+TERMS = """
+import numpy as np
+import tensorflow as tf
+
+x = tf.placeholder(tf.float32, [None, 6])
+y = tf.placeholder(tf.int32, [None])
+z = tf.placeholder(tf.float32, [None, 2])
+w = tf.get_variable('w', [6, 8], initializer=tf.truncated_normal_initializer(seed=1))
+h = tf.nn.relu(tf.matmul(x, w))
+a = tf.matmul(h, tf.get_variable('a', [8, 3], initializer=tf.truncated_normal_initializer(seed=2)))
+b = tf.matmul(h, tf.get_variable('b', [8, 2], initializer=tf.truncated_normal_initializer(seed=3)))
+tf.losses.sparse_softmax_cross_entropy(y, a)
+tf.losses.mean_squared_error(z, b, weights=tf.to_float(tf.expand_dims(tf.not_equal(y, 0), 1)))
+tf.losses.add_loss(0.01 * tf.nn.l2_loss(w), tf.GraphKeys.REGULARIZATION_LOSSES)
+mean = tf.reduce_mean(tf.square(b))
+loss = tf.losses.get_total_loss() + 0.3 * mean
+train = tf.train.AdamOptimizer(0.05).minimize(loss)
+data = np.random.RandomState(0)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for n in (12, 12, 7, 2, 12):
+        feed = {x: data.rand(n, 6), y: data.randint(0, 3, n), z: data.rand(n, 2)}
+        print(' '.join('%.6f' % v for v in sess.run([loss, mean, *tf.losses.get_losses(), train], feed)[:-1]))
+"""
+
+# Losses that are no sums themselves but made of some: the root of a mean, Dice, a norm, a logarithm.
+ROOTS = """
+import numpy as np
+import tensorflow as tf
+
+x = tf.placeholder(tf.float32, [None, 6])
+z = tf.placeholder(tf.float32, [None, 2])
+w = tf.get_variable('w', [6, 8], initializer=tf.truncated_normal_initializer(seed=1))
+s = tf.get_variable('s', [], initializer=tf.ones_initializer())
+b = tf.matmul(tf.nn.relu(tf.matmul(x, w)), tf.get_variable('b', [8, 2], initializer=tf.truncated_normal_initializer(seed=3)))
+p = tf.sigmoid(b)
+losses = [
+    s * tf.sqrt(tf.reduce_mean(tf.square(b - z))) + 0.01 * tf.nn.l2_loss(w),
+    1 - 2 * tf.reduce_sum(p * z) / (tf.reduce_sum(p) + tf.reduce_sum(z) + 1e-3),
+    tf.log(tf.reduce_sum(tf.exp(b * 0.1)) * s) + tf.reduce_mean(tf.abs(b - z)) * s,
+    tf.reduce_mean(tf.square(tf.reduce_mean(b, 0) - tf.reduce_mean(z, 0))) + tf.reduce_mean(tf.square(b - z)),
+    -tf.log(tf.reduce_mean(tf.nn.softmax(b)[:, 0]) + 1e-6) * 0.5 + tf.norm(b - z),
+]
+steps = [tf.train.AdamOptimizer(0.05).minimize(loss) for loss in losses]
+data = np.random.RandomState(0)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for n in (12, 7, 2, 12):
+        for loss, step in zip(losses, steps):
+            print('%.6f %.6f' % tuple(sess.run([loss, s, step], {x: data.rand(n, 6), z: data.rand(n, 2)})[:2]))
+"""
+
+# Written for batches of one size: in shapes, in what is drawn, in the gradient of the mean, in a constant.
+FIXED_SIZE = """
+import numpy as np
+import tensorflow as tf
+
+B = 10
+x = tf.placeholder(tf.float32, [B, 6, 6])
+y = tf.placeholder(tf.int64, [B])
+w = tf.Variable(tf.truncated_normal([36, 10], seed=1))
+hidden = tf.nn.dropout(tf.nn.relu(tf.matmul(tf.reshape(x, [B, 36]), w)), 0.8, seed=5)
+shifted = hidden + tf.constant(np.random.RandomState(3).rand(B, 1).astype('f')) + tf.zeros([B, 10])
+logits = tf.matmul(shifted, tf.Variable(tf.truncated_normal([10, 10], seed=2)))
+each = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits)
+loss = tf.reduce_mean(each) + 0.01 * tf.nn.l2_loss(w)
+train = tf.train.AdamOptimizer(0.05).minimize(loss)
+data = np.random.RandomState(0)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for i in range(8):
+        value, values, _ = sess.run([loss, each, train], {x: data.rand(B, 6, 6), y: data.randint(0, 10, B)})
+        print('%.6f' % value, ' '.join('%.6f' % v for v in values))
+"""
+
+# The loss is a sum divided by a number; states that come out of one step go into the next.
+WITH_STATES = """
+losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=tf.reshape(targets, [-1]), logits=logits)
+cost = tf.reduce_sum(losses) / B
+variables = tf.trainable_variables()
+slopes, _ = tf.clip_by_global_norm(tf.gradients(cost, variables), 5)
+train = tf.train.GradientDescentOptimizer(0.5).apply_gradients(zip(slopes, variables))
+data = np.random.RandomState(0)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    now = None
+    for i in range(8):
+        feed = {words: data.randint(0, V, (B, T)), targets: data.randint(0, V, (B, T))}
+        if now: feed.update(zip(start, now))
+        value, now, _ = sess.run([cost, last, train], feed)
+        print('%.6f' % value, ' '.join('%.6f' % v for v in now[1].reshape(-1)))
+"""
+
+# A language model unrolled by hand.
+UNROLLED = """
+import numpy as np
+import tensorflow as tf
+
+B, T, H, V = 12, 5, 8, 20
+words = tf.placeholder(tf.int32, [B, T])
+targets = tf.placeholder(tf.int32, [B, T])
+start = c, h = tf.zeros([B, H]), tf.zeros(tf.concat([[B], [H]], 0))
+table = tf.get_variable('table', [V, H], initializer=tf.random_uniform_initializer(-1, 1, seed=1))
+inputs = tf.nn.dropout(tf.nn.embedding_lookup(table, words), 0.9, seed=3)
+kernel = tf.get_variable('kernel', [2 * H, 4 * H], initializer=tf.random_uniform_initializer(-.3, .3, seed=2))
+outputs = []
+for t in range(T):
+    i, j, f, o = tf.split(tf.matmul(tf.concat([inputs[:, t, :], h], 1), kernel), 4, 1)
+    c = c * tf.sigmoid(f + 1.) + tf.sigmoid(i) * tf.tanh(j)
+    h = tf.tanh(c) * tf.sigmoid(o)
+    outputs.append(h)
+logits = tf.matmul(tf.reshape(tf.concat(outputs, 1), [-1, H]),
+                   tf.get_variable('w', [H, V], initializer=tf.random_uniform_initializer(-1, 1, seed=4)))
+last = c, h
+""" + WITH_STATES
+
+# A loop of the script's own, with TensorArrays, clipping by the global norm, and states that are fetched.
+LOOP = """
+import numpy as np
+import tensorflow as tf
+
+T, H, V = 5, 8, 20
+words = tf.placeholder(tf.int32, [None, T])
+targets = tf.placeholder(tf.int32, [None])
+table = tf.get_variable('table', [V, H], initializer=tf.random_uniform_initializer(-1, 1, seed=1))
+kernel = tf.get_variable('kernel', [2 * H, 4 * H], initializer=tf.random_uniform_initializer(-.3, .3, seed=2))
+bias = tf.get_variable('bias', [4 * H], initializer=tf.zeros_initializer())
+x = tf.transpose(tf.nn.embedding_lookup(table, words), [1, 0, 2])
+steps, rows = tf.shape(x)[0], tf.shape(x)[1]
+source = tf.TensorArray(tf.float32, steps).unstack(x)
+result = tf.TensorArray(tf.float32, steps, element_shape=[None, H])
+
+def body(t, out, c, h):
+    i, j, f, o = tf.split(tf.nn.bias_add(tf.matmul(tf.concat([source.read(t), h], 1), kernel), bias), 4, 1)
+    c = c * tf.sigmoid(f + 1.) + tf.sigmoid(i) * tf.tanh(j)
+    h = tf.nn.dropout(tf.tanh(c) * tf.sigmoid(o), 0.9, seed=5)
+    c.set_shape([None, H])
+    h.set_shape([None, H])
+    return t + 1, out.write(t, h), c, h
+
+start = [0, result, tf.zeros([rows, H]), tf.zeros([rows, H])]
+_, result, c, h = tf.while_loop(lambda t, *_: t < steps, body, start)
+outputs = tf.transpose(result.stack(), [1, 0, 2])
+out = tf.get_variable('out', [H, V], initializer=tf.random_uniform_initializer(-1, 1, seed=4))
+logits = tf.matmul(tf.reduce_mean(outputs, 1) + h, out)
+loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=targets, logits=logits))
+variables = tf.trainable_variables()
+slopes, norm = tf.clip_by_global_norm(tf.gradients(loss, variables), 0.5)
+train = tf.train.AdamOptimizer(0.02).apply_gradients(zip(slopes, variables))
+data = np.random.RandomState(0)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for n in (12, 12, 7, 2, 12):
+        feed = {words: data.randint(0, V, (n, T)), targets: data.randint(0, V, n)}
+        l, g, state, _ = sess.run([loss, norm, h, train], feed)
+        print('%.6f %.6f' % (l, g), ' '.join('%.6f' % v for v in state.reshape(-1)))
+"""
+
+# tf.nn.dynamic_rnn of sentences of different lengths: it goes round as often as the longest of the whole batch asks.
+DYNAMIC_RNN = """
+import numpy as np
+import tensorflow as tf
+
+H, V = 8, 20
+words = tf.placeholder(tf.int32, [None, None])
+lengths = tf.placeholder(tf.int32, [None])
+targets = tf.placeholder(tf.int32, [None])
+
+class Gru:
+    state_size = output_size = H
+
+    def zero_state(self, batch_size, dtype):
+        return tf.zeros([batch_size, H], dtype)
+
+    def __call__(self, x, h, scope=None):
+        w = tf.get_variable('w', [2 * H, 2 * H], initializer=tf.random_uniform_initializer(-.3, .3, seed=2))
+        u = tf.get_variable('u', [2 * H, H], initializer=tf.random_uniform_initializer(-.3, .3, seed=3))
+        r, z = tf.split(tf.sigmoid(tf.matmul(tf.concat([x, h], 1), w)), 2, 1)
+        h = z * h + (1 - z) * tf.tanh(tf.matmul(tf.concat([x, r * h], 1), u))
+        return h, h
+
+table = tf.get_variable('table', [V, H], initializer=tf.random_uniform_initializer(-1, 1, seed=1))
+outputs, last = tf.nn.dynamic_rnn(Gru(), tf.nn.embedding_lookup(table, words), sequence_length=lengths, dtype=tf.float32)
+out = tf.get_variable('w', [H, V], initializer=tf.random_uniform_initializer(-1, 1, seed=4))
+each = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=targets, logits=tf.matmul(last, out))
+loss = tf.reduce_mean(each) + tf.reduce_mean(tf.square(outputs))
+train = tf.train.AdamOptimizer(0.02).minimize(loss)
+data = np.random.RandomState(0)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for n in (12, 12, 7, 2, 12):
+        t = 6 + n % 3
+        feed = {words: data.randint(0, V, (n, t)), targets: data.randint(0, V, n), lengths: data.randint(1, t + 1, n)}
+        l, state, all_, _ = sess.run([loss, last, outputs, train], feed)
+        print('%.6f' % l, ' '.join('%.6f' % v for v in [*state.reshape(-1), *all_.reshape(-1)]))
+"""
+
+# Both: batches of one size, a dynamic_rnn with dropout in its loop, states that go from step to step.
+FIXED_LOOP = """
+import numpy as np
+import tensorflow as tf
+
+B, T, H, V = 12, 5, 8, 20
+words = tf.placeholder(tf.int32, [B, T])
+targets = tf.placeholder(tf.int32, [B, T])
+
+class Lstm:
+    state_size, output_size = (H, H), H
+
+    def zero_state(self, batch_size, dtype):
+        return tf.zeros([batch_size, H]), tf.zeros([batch_size, H])
+
+    def __call__(self, x, state, scope=None):
+        c, h = state
+        w = tf.get_variable('w', [2 * H, 4 * H], initializer=tf.random_uniform_initializer(-.3, .3, seed=2))
+        i, j, f, o = tf.split(tf.matmul(tf.concat([x, h], 1), w), 4, 1)
+        c = c * tf.sigmoid(f + 1.) + tf.sigmoid(i) * tf.tanh(j)
+        h = tf.tanh(c) * tf.sigmoid(o)
+        return tf.nn.dropout(h, 0.9, seed=7), (c, h)
+
+cell = Lstm()
+start = cell.zero_state(B, tf.float32)
+table = tf.get_variable('table', [V, H], initializer=tf.random_uniform_initializer(-1, 1, seed=1))
+embedded = tf.nn.embedding_lookup(table, words)
+# One turn after the other: TensorFlow draws in any order else.
+outputs, last = tf.nn.dynamic_rnn(cell, embedded, initial_state=start, parallel_iterations=1)
+out = tf.get_variable('out', [H, V], initializer=tf.random_uniform_initializer(-.1, .1, seed=4))
+logits = tf.matmul(tf.reshape(outputs, [-1, H]), out)
+""" + WITH_STATES
+
+# A GAN whose noise is drawn in the graph, for all GPUs alike: by steps that are replicated and by others, in turn.
+NOISE = """
+import numpy as np
+import tensorflow as tf
+
+B, Z = 16, 6
+images = tf.placeholder(tf.float32, [B, 8, 8, 1])
+z = tf.random_uniform([B, Z], -1, 1, seed=9)
+def var(name, shape, seed): return tf.get_variable(name, shape, initializer=tf.truncated_normal_initializer(stddev=0.3, seed=seed))
+def generator(z):
+    with tf.variable_scope('g'):
+        h = tf.nn.relu(tf.reshape(tf.matmul(z, var('w0', [Z, 64], 1)), [B, 4, 4, 4]))
+        return tf.tanh(tf.nn.conv2d_transpose(h, var('w1', [3, 3, 1, 4], 2), [B, 8, 8, 1], [1, 2, 2, 1]))
+def critic(x, reuse):
+    with tf.variable_scope('d', reuse=reuse):
+        h = tf.nn.leaky_relu(tf.nn.conv2d(x, var('w0', [3, 3, 1, 4], 3), [1, 2, 2, 1], 'SAME'))
+        return tf.matmul(tf.reshape(h, [B, 64]), var('w1', [64, 1], 4))
+fake = generator(z)
+real_logits, fake_logits = critic(images, False), critic(fake, True)
+ce = tf.nn.sigmoid_cross_entropy_with_logits
+d_loss = tf.reduce_mean(ce(logits=real_logits, labels=tf.ones([B, 1]))) + tf.reduce_mean(ce(logits=fake_logits, labels=tf.zeros([B, 1])))
+g_loss = tf.reduce_mean(ce(logits=fake_logits, labels=tf.ones_like(fake_logits)))
+tv = tf.trainable_variables()
+d_train = tf.train.AdamOptimizer(0.01, beta1=0.5).minimize(d_loss, var_list=[v for v in tv if v.name.startswith('d/')])
+g_train = tf.train.AdamOptimizer(0.01, beta1=0.5).minimize(g_loss, var_list=[v for v in tv if v.name.startswith('g/')])
+data = np.random.RandomState(0)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for i in range(6):
+        xs = data.rand(B, 8, 8, 1)
+        print('%.6f' % sess.run([d_loss, d_train], {images: xs})[0])
+        print('%.6f' % sess.run([g_loss, g_train, real_logits], {images: xs})[0])
+"""
+
+# Time before batch, as one axis: its rows come in TensorFlow's order.
+TIME_MAJOR = """
+import numpy as np
+import tensorflow as tf
+
+T, H = 4, 3
+x = tf.placeholder(tf.float32, [None, T, H])
+w = tf.get_variable('w', initializer=np.random.RandomState(1).rand(H, 2).astype('f'))
+flat = tf.matmul(tf.reshape(tf.transpose(x, [1, 0, 2]), [-1, H]), w)
+back = tf.transpose(tf.reshape(flat, [T, -1, 2]), [1, 0, 2])
+loss = tf.reduce_mean(tf.square(back - 1))
+train = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+data = np.random.RandomState(0)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for i in range(3):
+        for v in sess.run([loss, flat, back, train], {x: data.rand(5, T, H)})[:3]:
+            print(' '.join('%.6f' % e for e in v.reshape(-1)))
+"""
+
+ROW_BY_ROW = """
+import numpy as np
+import tensorflow as tf
+x = tf.placeholder(tf.float32, [8, 3])
+w = tf.Variable(tf.ones([3]))
+loss = tf.add_n([tf.reduce_sum(tf.square(row * w)) for row in tf.unstack(x)]) / 24
+train = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    print('%.6f' % sess.run([loss, train], {x: np.ones([8, 3])})[0])
+"""
