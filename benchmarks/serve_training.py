@@ -20,6 +20,7 @@ os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+import serve_models
 from serve_tf import TF_SERVER, start
 
 tf.disable_v2_behavior()
@@ -69,7 +70,7 @@ def autoencoder(batch):
     return loss, tf.train.AdamOptimizer(1e-4).minimize(loss), {x: np.random.rand(batch, 64, 64, 1).astype("f")}
 
 
-ROWS = {"mlp": (mlp, 10), "lenet": (lenet, 128), "autoencoder": (autoencoder, 4)}
+ROWS = {"mlp": (mlp, 10), "lenet": (lenet, 128), "autoencoder": (autoencoder, 4)} | serve_models.ROWS
 
 
 def steps_per_second(session, run, feed, seconds):

@@ -1,21 +1,18 @@
 #include "argosy/base/parallel.h"
 
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "argosy/base/cgroup.h"
 #include "argosy/base/library_threads.h"
 #include "argosy/base/sanitizers.h"
+#include "argosy/base/team_waits.h"
 
 // libgomp's own entry points (a stable ABI): the team is GNU's, whatever compiler builds us, because oneDNN's is.
 extern "C" {
@@ -23,6 +20,7 @@ void GOMP_parallel(void (*fn)(void*), void* data, unsigned threads, unsigned fla
 int omp_get_thread_num();
 int omp_get_num_threads();
 void omp_set_num_threads(int threads);
+int omp_pause_resource_all(int kind);
 }
 
 namespace argosy {
@@ -56,53 +54,6 @@ void tell_libraries() {
 #endif
 }
 
-#if !defined(ARGOSY_TSAN)
-// Do other programs have something to run, most of the time? Looked at a few times over some milliseconds: a glance
-// would also meet what runs for a moment.
-bool others_want_cores() {
-  constexpr int kLooks = 5;
-  for (int look = 0; look < kLooks; ++look) {
-    if (look > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    // "0.10 0.20 0.30 3/512 12345": threads of the machine that run or want to, this process's among them.
-    int running = 0;
-    if (std::sscanf(read_small_file("/proc/loadavg").c_str(), "%*f %*f %*f %d/", &running) != 1) return false;
-    int ours = 0;
-    std::error_code error;
-    std::filesystem::directory_iterator task("/proc/self/task", error);
-    for (; !error && task != std::filesystem::directory_iterator(); task.increment(error)) {
-      const std::string stat = read_small_file(task->path().string() + "/stat");
-      const std::size_t state = stat.rfind(") ");
-      ours += state != std::string::npos && state + 2 < stat.size() && stat[state + 2] == 'R' ? 1 : 0;
-    }
-    if (error || running <= ours) return false;
-  }
-  return true;
-}
-#endif
-
-// A thread of libgomp's that waits for work spins for 300,000 turns (milliseconds) before it sleeps, but for 1,000
-// (about what waking it costs) once there are more threads in teams than cores. Spinning for long is ruinous where
-// another program wants a core: whoever spins uses up its share, and is then off its core when a team needs it (two
-// cores ran 15 times slower than one beside two compilers). So there is one team more than needed, of a thread that
-// sleeps for good and its one helper.
-void keep_waiting_short() {
-#if !defined(ARGOSY_TSAN)
-  static const bool once = [] {
-    // On a quiet machine long spinning is the faster way (MLP of batch 128 on two cores: 0.7 ms against 1.1 ms).
-    if (!others_want_cores()) return true;
-    try {
-      std::thread([] {
-        GOMP_parallel([](void*) {}, nullptr, 2, 0);
-        for (;;) pause();
-      }).detach();
-    } catch (const std::system_error&) {  // no thread to be had: waiting stays long
-    }
-    return true;
-  }();
-  static_cast<void>(once);
-#endif
-}
-
 }  // namespace
 
 int available_cores() {
@@ -119,13 +70,20 @@ int available_cores() {
 
 void set_thread_budget(int threads) {
   budget = std::max(threads, 1);
-  if (budget > 1) keep_waiting_short();
+  if (budget > 1) TeamWaits::watch_process();
   tell_libraries();
 }
 
 int thread_budget() {
   if (budget == 0) set_thread_budget(available_cores());
   return budget;
+}
+
+void let_team_go() {
+#if !defined(ARGOSY_TSAN)
+  constexpr int kSoft = 1;                // omp_pause_soft: what threads know of variables and budgets stays
+  static_cast<void>(omp_pause_resource_all(kSoft));  // refused inside a loop, where nothing is to be let go
+#endif
 }
 
 int library_threads() { return same_bits ? 1 : thread_budget(); }

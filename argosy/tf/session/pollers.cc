@@ -4,6 +4,7 @@
 
 #include "argosy/base/check.h"
 #include "argosy/base/clock.h"
+#include "argosy/base/parallel.h"
 
 namespace argosy::tf {
 
@@ -11,6 +12,8 @@ namespace {
 
 // Waking a thread costs about 10 us, during which one's own work waits: shorter work is not worth it.
 constexpr std::int64_t kShortNanos = 100'000;
+// A new team costs a twentieth of this.
+constexpr std::int64_t kLongNanos = 1'000'000;
 constexpr int kMostResting = 8;
 constexpr std::chrono::milliseconds kLook{1};
 constexpr std::int64_t kQuietNanos = 100'000'000;
@@ -96,7 +99,8 @@ void Pollers::work(Worker& me) {
       at_short_work_.compare_exchange_strong(mine, nullptr);
       continue;
     }
-    // Another has taken over.
+    // Another has taken over, and will be the one to compute the next step.
+    if (now_nanos() - me.since.load(std::memory_order_relaxed) >= kLongNanos) let_team_go();
     MutexLock lock(mutex_);
     if (!rest()) break;
     me.place.store(Place::kQueue);
