@@ -81,7 +81,7 @@ int thread_budget() {
 
 void let_team_go() {
 #if !defined(ARGOSY_TSAN)
-  constexpr int kSoft = 1;                // omp_pause_soft: what threads know of variables and budgets stays
+  constexpr int kSoft = 1;                           // omp_pause_soft: what threads know of variables and budgets stays
   static_cast<void>(omp_pause_resource_all(kSoft));  // refused inside a loop, where nothing is to be let go
 #endif
 }

@@ -15,9 +15,9 @@ int available_cores();
 void set_thread_budget(int threads);
 int thread_budget();
 
-// Ends the other threads of the calling thread's team; its next loop starts new ones (some 50 us). For threads that take
-// turns at long work and rest in between: while the process's teams have more threads than cores, everyone in them waits
-// asleep, and every loop has to wake them.
+// Ends the other threads of the calling thread's team; its next loop starts new ones (some 50 us). For threads that
+// take turns at long work and rest in between: while the process's teams have more threads than cores, everyone in them
+// waits asleep, and every loop has to wake them.
 void let_team_go();
 
 // Within a scope, the calling thread's budget is at most this: for calls whose work a team's waking would outweigh,

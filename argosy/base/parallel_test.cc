@@ -10,6 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "argosy/base/sanitizers.h"
+#include "argosy/base/threads_test.h"
+
 extern "C" void omp_set_max_active_levels(int levels);  // libgomp's, of the calling thread
 
 namespace argosy {
@@ -65,6 +68,22 @@ TEST(ParallelFor, EveryIndexOnceByASmallerTeam) {
   }).join();
   EXPECT_THAT(count, testing::Each(1));
 }
+
+#if !defined(ARGOSY_TSAN)  // there are no teams then
+TEST(ParallelFor, ATeamThatIsLetGoComesBack) {
+  std::thread([] {
+    name_this_thread("let go");
+    set_thread_budget(3);
+    let_team_go();  // there is none
+    for (int round = 0; round < 3; ++round) {
+      parallel_for(3, 1, [](std::int64_t, std::int64_t) {});
+      EXPECT_GE(threads_named("let go"), 3);
+      let_team_go();
+      EXPECT_TRUE(eventually([] { return threads_named("let go") <= 2; })) << "itself, and perhaps who watches waits";
+    }
+  }).join();
+}
+#endif
 
 }  // namespace
 }  // namespace argosy

@@ -1,14 +1,13 @@
 #include "argosy/base/team_waits.h"
 
-#include <cstdint>
-#include <cstdio>
-#include <ctime>
-#include <filesystem>
-#include <string>
+#include <pthread.h>
+#include <sched.h>
+
+#include <memory>
 #include <system_error>
 #include <utility>
 
-#include "argosy/base/cgroup.h"
+#include "argosy/base/core_use.h"
 #include "argosy/base/parallel.h"
 #include "argosy/base/sanitizers.h"
 
@@ -19,42 +18,13 @@ namespace argosy {
 
 namespace {
 
-// Do other programs have something to run, most of the time? Looked at a few times over some milliseconds: a glance
-// would also meet what runs for a moment.
-bool others_want_cores() {
-  constexpr int kLooks = 5;
-  for (int look = 0; look < kLooks; ++look) {
-    if (look > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    // "0.10 0.20 0.30 3/512 12345": threads of the machine that run or want to, this process's among them.
-    int running = 0;
-    if (std::sscanf(read_small_file("/proc/loadavg").c_str(), "%*f %*f %*f %d/", &running) != 1) return false;
-    int ours = 0;
-    std::error_code error;
-    std::filesystem::directory_iterator task("/proc/self/task", error);
-    for (; !error && task != std::filesystem::directory_iterator(); task.increment(error)) {
-      const std::string stat = read_small_file(task->path().string() + "/stat");
-      const std::size_t state = stat.rfind(") ");
-      ours += state != std::string::npos && state + 2 < stat.size() && stat[state + 2] == 'R' ? 1 : 0;
-    }
-    if (error || running <= ours) return false;
-  }
-  return true;
-}
-
-// Time on cores that this process has used.
-std::chrono::nanoseconds process_time() {
-  timespec t{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec);
-}
+// Short enough that a run of seconds loses little to a wrong beginning, long enough for the kernel's ticks.
+constexpr std::chrono::milliseconds kFirst{100}, kInterval{500};
 
 }  // namespace
 
-TeamWaits::TeamWaits(std::function<bool()> crowded, std::chrono::milliseconds interval)
-    : crowded_(std::move(crowded)), interval_(interval) {
-  const bool now = crowded_();
-  MutexLock lock(mutex_);
-  set(now);
+TeamWaits::TeamWaits(std::function<bool()> crowded, std::chrono::milliseconds first, std::chrono::milliseconds interval)
+    : crowded_(std::move(crowded)), first_(first), interval_(interval) {
   try {
     watcher_ = std::thread([this] { watch(); });
   } catch (const std::system_error&) {  // no thread to be had: waits stay as they are
@@ -78,15 +48,13 @@ bool TeamWaits::are_short() const {
 }
 
 void TeamWaits::watch() {
-  std::chrono::nanoseconds used = process_time();
+  std::chrono::milliseconds wait = first_;
   MutexLock lock(mutex_);
-  while (!over_) {
-    const auto next = std::chrono::steady_clock::now() + interval_;
+  while (true) {
+    const auto next = std::chrono::steady_clock::now() + std::exchange(wait, interval_);
     while (!over_ && changed_.wait_until(mutex_, next)) {
     }
     if (over_) return;
-    const std::chrono::nanoseconds before = std::exchange(used, process_time());
-    if (used - before < interval_ / 20) continue;  // teams of a process that rests do not wait at all
     mutex_.unlock();
     const bool now = crowded_();
     mutex_.lock();
@@ -124,7 +92,21 @@ void TeamWaits::set(bool are_short) {
 void TeamWaits::watch_process() {
 #if !defined(ARGOSY_TSAN)
   // Never destroyed: teams compute until the very end.
-  static const TeamWaits* const waits = new TeamWaits(others_want_cores, std::chrono::milliseconds(500));
+  static const TeamWaits* const waits = [] {
+    // Cores of the mask beyond a quota are others' anyway.
+    cpu_set_t mask;
+    CPU_ZERO(&mask);
+    const int cores = sched_getaffinity(0, sizeof mask, &mask) == 0 ? CPU_COUNT(&mask) : available_cores();
+    const auto meter = std::make_shared<CoreUseMeter>();
+    const auto judge = std::make_shared<CrowdJudge>(cores - available_cores());
+    // Threads inherit the name of who starts them.
+    char name[16] = "";
+    pthread_getname_np(pthread_self(), name, sizeof name);
+    pthread_setname_np(pthread_self(), kThreadName);
+    auto* const made = new TeamWaits([meter, judge] { return judge->judge(meter->read()); }, kFirst, kInterval);
+    pthread_setname_np(pthread_self(), name);
+    return made;
+  }();
   static_cast<void>(waits);
 #endif
 }

@@ -6,6 +6,8 @@
 
 #include "argosy/base/clock.h"
 #include "argosy/base/sanitizers.h"
+#include "argosy/base/team_waits.h"
+#include "argosy/base/threads_test.h"
 #include "argosy/device/device.h"
 #include "argosy/device/event.h"
 #include "argosy/device/fake/device.h"
@@ -17,13 +19,8 @@ std::vector<std::unique_ptr<Device>> emulate(std::string what, std::string fault
   return make_devices({.emulate = std::move(what), .faults = std::move(faults)}).value();
 }
 
-int threads_of_process() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.rfind("Threads:", 0) == 0) return std::stoi(line.substr(8));
-  }
-  return 0;
-}
+// All but those that come and go with other programs.
+int threads_of_process() { return threads_in_all() - threads_named(TeamWaits::kThreadName); }
 
 TEST(EmulatedGpu, CopiesThereAndBackAcrossDevices) {
   const auto devices = emulate("gpu:64MiB,gpu:64MiB");

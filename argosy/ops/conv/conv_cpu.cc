@@ -19,6 +19,9 @@ using Options = HostConv;
 
 // Patches up to this many are multiplied as one matrix: the filter then outweighs the images, and oneDNN's convolutions
 // would pack it on every call (512 channels, 3x3, on 4x4: 1.9 ms against 2.7-3.4 ms; on 2x2: 0.8 ms against 1.7 ms).
+// In float32 where Winograd's products do not pay, as many as weigh no more than the filter: two cores, forward,
+// image's and filter's gradient in ms, 16x8x8x128 to 256, 5x5 by 2: 1.1, 1.1, 1.3 against 1.7, 1.3, 1.5; 8x14x14x512 to
+// 512, 3x3 by 2: 5.4, 5.5, 5.9 against 6.0, 6.4, 8.2; twice and four times as many are slower.
 constexpr std::int64_t kFewPatches = 128;
 // Where tiles multiply them, the filter's gradient takes so many patches for each input channel: oneDNN sums small
 // images slowly (16 images, one core, strides of 2: 8x8x256 3.8 ms against 0.4 ms, 16x16x128 3.0 ms against 1.0 ms;
@@ -189,14 +192,9 @@ class FastConv final : public Kernel {
     } else {
       ConvGeometry whole = call.g;  // the same choice for every share of a batch
       whole.batch = options_.batch.whole(whole.batch);
-      const bool tiles = onednn::has_tiles(dtype_of<T>());
       const Patches patches{whole};
-      const bool few =
-          patches.rows() <= kFewPatches ||
-          (tiles && options_.kind == ConvKind::kBackwardFilter && patches.rows() <= kPatchesPerChannel * whole.in_c &&
-           patches.rows() * patches.columns() * static_cast<std::int64_t>(sizeof(T)) <= kPatchBytes);
-      if (as_product && few) return by_patches<T>(c, products_, options_, call);
       const bool winograd = options_.winograd && winograd_pays(options_.attrs, whole);
+      if (as_product && few_patches(patches, winograd)) return by_patches<T>(c, products_, options_, call);
       const bool sums =
           options_.kind == ConvKind::kBackwardFilter && options_.batch.sums(call.g.batch) && std::is_same_v<T, float>;
       const bool parts = sums && (winograd || parts_pay(whole));
@@ -226,6 +224,18 @@ class FastConv final : public Kernel {
   }
 
  private:
+  // Whether one product of all patches is the fastest way.
+  bool few_patches(const Patches& patches, bool winograd) const {
+    const std::int64_t rows = patches.rows();
+    if (rows <= kFewPatches) return true;
+    const bool fits =
+        patches.trivial() || rows * patches.columns() * static_cast<std::int64_t>(sizeof(T)) <= kPatchBytes;
+    if (!fits) return false;
+    if (std::is_same_v<T, float> && !winograd && rows <= patches.g.out_c) return true;
+    return onednn::has_tiles(dtype_of<T>()) && options_.kind == ConvKind::kBackwardFilter &&
+           rows <= kPatchesPerChannel * patches.g.in_c;
+  }
+
   Status run_program(KernelContext& c, const Call& call, DType dtype, const void* first, const void* second,
                      const void* bias, void* result) {
     std::shared_ptr<onednn::Program> own;

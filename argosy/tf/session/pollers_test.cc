@@ -7,6 +7,9 @@
 #include <deque>
 
 #include "argosy/base/clock.h"
+#include "argosy/base/parallel.h"
+#include "argosy/base/sanitizers.h"
+#include "argosy/base/threads_test.h"
 
 namespace argosy::tf {
 namespace {
@@ -68,6 +71,33 @@ TEST(Pollers, ShortWorkIsDoneByOneThread) {
   queue.shut_down();
   pollers.join();
 }
+
+#if !defined(ARGOSY_TSAN)  // there are no teams then
+// Two threads take turns at long work: were both to keep a team, there would be more threads in teams than cores.
+TEST(Pollers, LongWorkLeavesNoTeamBehind) {
+  Queue queue;
+  Pollers pollers([&](Pollers& p) { return queue.poll(p); });
+  std::atomic<int> done{0}, team{0};
+  const auto work = [&] {
+    name_this_thread("long work");
+    set_thread_budget(4);
+    parallel_for(4, 1, [](std::int64_t, std::int64_t) {});
+    team = threads_named("long work");
+    name_this_thread("poller");
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    done.fetch_add(1);
+  };
+  for (int i = 1; i <= 6; ++i) {
+    queue.add({-1, work});
+    wait_for([&] { return done.load() == i; });
+    EXPECT_GE(team.load(), 4);
+    EXPECT_TRUE(eventually([] { return threads_named("long work") <= 1; })) << "but who watches waits";
+  }
+  EXPECT_GE(pollers.threads(), 2);
+  queue.shut_down();
+  pollers.join();
+}
+#endif
 
 TEST(Pollers, WorkThatBlocksHoldsNobodyUpWhateverItSaid) {
   for (const std::int64_t said : {std::int64_t{-1}, std::int64_t{10}}) {
