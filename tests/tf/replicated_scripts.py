@@ -465,6 +465,24 @@ with tf.Session() as sess:
         print('%.6f' % sess.run([g_loss, g_train, real_logits], {images: xs})[0])
 """
 
+# Generator and critic in turn, and nothing is fed to the generator's step: its noise is its batch.
+NOISE_ALONE = NOISE.replace("{images: xs})[0])\n        print", "{images: xs})[0])\n        for _ in range(2): print").replace(
+    "[g_loss, g_train, real_logits], {images: xs}", "[g_loss, g_train, fake]")
+
+# Noise whose rows are no examples: of weights, and the loss is no sum over them.
+NOISY_WEIGHTS = """
+import numpy as np
+import tensorflow as tf
+data = tf.constant(np.random.RandomState(0).rand(8, 4).astype('f'))
+w = tf.get_variable('w', initializer=np.random.RandomState(1).rand(4, 3).astype('f'))
+noisy = w + tf.random_normal([4, 3], stddev=0.1, seed=5)
+loss = tf.reduce_mean(tf.square(tf.nn.relu(tf.matmul(data, noisy)) - 1))
+train = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for _ in range(4): print('%.6f' % sess.run([loss, train])[0])
+"""
+
 # Time before batch, as one axis: its rows come in TensorFlow's order.
 TIME_MAJOR = """
 import numpy as np

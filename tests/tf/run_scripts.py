@@ -11,8 +11,9 @@ import tempfile
 import time
 import unittest
 
-from replicated_scripts import (DATASET, DYNAMIC_RNN, EMBEDDING, FIXED_LOOP, FIXED_SIZE, LOOP, NOISE, NORMALISED, ONE_GPU,
-                                OTHER_WRITERS, QUEUE, ROOTS, ROW_BY_ROW, TERMS, TIME_MAJOR, TWO_LOSSES, UNROLLED)
+from replicated_scripts import (DATASET, DYNAMIC_RNN, EMBEDDING, FIXED_LOOP, FIXED_SIZE, LOOP, NOISE, NOISE_ALONE,
+                                NOISY_WEIGHTS, NORMALISED, ONE_GPU, OTHER_WRITERS, QUEUE, ROOTS, ROW_BY_ROW, TERMS,
+                                TIME_MAJOR, TWO_LOSSES, UNROLLED)
 
 ARGOSY = ""
 QUIET = dict(os.environ, TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="")
@@ -192,6 +193,12 @@ class RunTest(unittest.TestCase):
         self.assert_same_numbers(ours, self.in_tensorflow(NOISE))
         self.assertRegex(ours.stderr, r"replicated  6 steps: 3 devices")
         self.assertIn("not replicated: the loss 'Mean_2' does not depend on the batch", ours.stderr)
+
+    def test_noise_is_a_batch_where_nothing_is_fed(self):
+        self.assert_replicated(NOISE_ALONE, 3, r"replicated  18 steps: 3 devices")
+        ours = self.run_argosy(NOISY_WEIGHTS, flags=("--emulate", "2", "--replicate"))
+        self.assert_same_numbers(ours, self.in_tensorflow(NOISY_WEIGHTS))
+        self.assertIn("not replicated: ", ours.stderr)
 
     def test_rows_in_another_order_are_fetched_in_theirs(self):
         self.assert_replicated(TIME_MAJOR, 3, r"replicated  3 steps: 3 devices")

@@ -81,7 +81,8 @@ Result<BenchResult> measure(const Options& options, Console& console) {
       smallest_nodes = static_cast<double>(actual);
     } else {
       const double exponent = std::log(run.min() / smallest) / std::log(static_cast<double>(actual) / smallest_nodes);
-      result.notes.push_back(str_cat("first step grows with nodes to the power of ", exponent, " up to ", actual));
+      result.notes.push_back(
+          str_cat("first step grows with nodes to the power of ", std::round(exponent * 100) / 100, " up to ", actual));
     }
   }
   result.notes.push_back("training graphs of narrow layers; build includes gradients and updates");

@@ -1,5 +1,7 @@
 #include "argosy/tf/session/replicated_step.h"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -37,6 +39,31 @@ StepSignature signature_of(const StepValues& values) {
 
 bool brings_batches(std::string_view op) {
   return op == "IteratorGetNext" || op.starts_with("QueueDequeueMany") || op.starts_with("QueueDequeueUpTo");
+}
+
+// Noise with rows, as many as the graph says.
+bool draws_rows(const Graph& graph, NodeId id) {
+  const std::string_view op = graph.node(id).op->name;
+  if (op != "RandomUniform" && op != "RandomStandardNormal" && op != "TruncatedNormal") return false;
+  const PartialShape& shape = graph.shape({id, 0});
+  return shape.is_full() && shape.rank() > 0 && shape[0] > 1;
+}
+
+// Of the step's nodes those whose values are had first. Where nobody brings a batch, it may be drawn: a generator's
+// noise. That its rows are examples is not taken for granted, but shown or refused as for rows that are fed.
+std::vector<NodeId> sources_of(const StepGraph& step, const std::vector<NodeId>& all) {
+  std::vector<NodeId> found;
+  for (const NodeId id : all) {
+    if (brings_batches(step.graph.node(id).op->name)) found.push_back(id);
+  }
+  const auto may_bring = [&](NodeId feed) {
+    const PartialShape& shape = step.graph.shape({feed, 0});
+    return !shape.has_rank() || shape.rank() > 0;
+  };
+  if (!found.empty() || std::any_of(step.feeds.begin(), step.feeds.end(), may_bring)) return found;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(found),
+               [&](NodeId id) { return draws_rows(step.graph, id); });
+  return found;
 }
 
 }  // namespace
@@ -95,10 +122,10 @@ TrainingStep look_at(ImportedGraph& graph, const StepValues& values) {
   if (!step.writes) {  // gradients that are looked at
     step.losses.clear();
   }
+  if (step.losses.empty()) return step;
   const auto uses = part->graph.consumers();
   std::set<Endpoint> sources;
-  for (const NodeId id : all) {
-    if (step.losses.empty() || !brings_batches(part->graph.node(id).op->name)) continue;
+  for (const NodeId id : sources_of(*part, all)) {
     const auto original = graph.graph().find(part->graph.node(id).name);
     for (const Graph::Use& use : uses[id.index]) {
       if (original && use.input >= 0) {

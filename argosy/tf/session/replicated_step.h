@@ -49,8 +49,9 @@ class ReplicatedStep {
 struct TrainingStep {
   bool writes = false;           // variables
   std::vector<Endpoint> losses;  // whose gradients it follows; none: it does not train
-  std::vector<Value> sources;    // what it takes from datasets and queues: to be had once, before it is shared
-  std::string why = {};          // not empty: it trains, but cannot be replicated
+  // What it takes from datasets and queues, or the noise that is its batch: to be had once, before it is shared.
+  std::vector<Value> sources;
+  std::string why = {};  // not empty: it trains, but cannot be replicated
 };
 TrainingStep look_at(ImportedGraph& graph, const StepValues& values);
 
