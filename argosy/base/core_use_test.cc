@@ -1,6 +1,7 @@
 #include "argosy/base/core_use.h"
 
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,6 +26,7 @@ TEST(CoreUse, SaysWhatThisProcessAndOthersUse) {
   EXPECT_GT(alone.own, 0.02) << "a twentieth of a core, on whatever machine";
   const pid_t other = fork();
   if (other == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (;;) {
     }
   }
