@@ -53,15 +53,17 @@ nanoseconds delayed_threads() {
 
 }  // namespace
 
+nanoseconds process_time() {
+  timespec own{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
+  return std::chrono::seconds(own.tv_sec) + nanoseconds(own.tv_nsec);
+}
+
 CoreUseMeter::CoreUseMeter() : last_(totals()) {}
 
 CoreUseMeter::Totals CoreUseMeter::totals() {
-  timespec own{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
-  return {.when = nanoseconds(now_nanos()),
-          .own = std::chrono::seconds(own.tv_sec) + nanoseconds(own.tv_nsec),
-          .all = used_of_cores(),
-          .delayed = delayed_threads()};
+  return {
+      .when = nanoseconds(now_nanos()), .own = process_time(), .all = used_of_cores(), .delayed = delayed_threads()};
 }
 
 CoreUse CoreUseMeter::read() {

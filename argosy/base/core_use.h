@@ -13,8 +13,12 @@ struct CoreUse {
   double delayed = 0;  // this process's threads could have run, and waited for a core
 };
 
+// Time on cores that this process has used.
+std::chrono::nanoseconds process_time();
+
 // Of the time since the last call, or since it was made. The kernel counts others' time in hundredths of a second: ask
-// no more often than some times that. Where there is no /proc, nobody uses anything.
+// no more often than some times that; asking costs some microseconds for every core and thread. Where there is no
+// /proc, nobody uses anything.
 class CoreUseMeter {
  public:
   CoreUseMeter();

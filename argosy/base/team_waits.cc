@@ -21,6 +21,29 @@ namespace {
 // Short enough that a run of seconds loses little to a wrong beginning, long enough for the kernel's ticks.
 constexpr std::chrono::milliseconds kFirst{100}, kInterval{500};
 
+// Whether others want this process's cores. Teams of a process that rests do not wait, and it is not to be woken for
+// more than a glance at its own clock.
+class Crowd {
+ public:
+  explicit Crowd(double spare) : judge_(spare) {}
+  bool operator()() {
+    const auto before = std::exchange(used_, process_time());
+    if (used_ - before < kFirst / 20) {
+      rested_ = true;
+      return false;
+    }
+    const CoreUse use = meter_.read();
+    if (std::exchange(rested_, false)) return false;  // this was of the rest as well
+    return judge_.judge(use);
+  }
+
+ private:
+  CoreUseMeter meter_;
+  CrowdJudge judge_;
+  std::chrono::nanoseconds used_ = process_time();
+  bool rested_ = false;
+};
+
 }  // namespace
 
 TeamWaits::TeamWaits(std::function<bool()> crowded, std::chrono::milliseconds first, std::chrono::milliseconds interval)
@@ -97,13 +120,12 @@ void TeamWaits::watch_process() {
     cpu_set_t mask;
     CPU_ZERO(&mask);
     const int cores = sched_getaffinity(0, sizeof mask, &mask) == 0 ? CPU_COUNT(&mask) : available_cores();
-    const auto meter = std::make_shared<CoreUseMeter>();
-    const auto judge = std::make_shared<CrowdJudge>(cores - available_cores());
+    const auto crowd = std::make_shared<Crowd>(cores - available_cores());
     // Threads inherit the name of who starts them.
     char name[16] = "";
     pthread_getname_np(pthread_self(), name, sizeof name);
     pthread_setname_np(pthread_self(), kThreadName);
-    auto* const made = new TeamWaits([meter, judge] { return judge->judge(meter->read()); }, kFirst, kInterval);
+    auto* const made = new TeamWaits([crowd] { return (*crowd)(); }, kFirst, kInterval);
     pthread_setname_np(pthread_self(), name);
     return made;
   }();
