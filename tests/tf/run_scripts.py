@@ -11,9 +11,9 @@ import tempfile
 import time
 import unittest
 
-from replicated_scripts import (DATASET, DYNAMIC_RNN, EMBEDDING, FIXED_LOOP, FIXED_SIZE, LOOP, NOISE, NOISE_ALONE,
-                                NOISY_WEIGHTS, NORMALISED, ONE_GPU, OTHER_WRITERS, QUEUE, ROOTS, ROW_BY_ROW, TERMS,
-                                TIME_MAJOR, TWO_LOSSES, UNROLLED)
+from replicated_loops import DYNAMIC_RNN, FIXED_LOOP, LOOP, UNROLLED
+from replicated_scripts import (DATASET, EMBEDDING, FIXED_SIZE, NOISE, NOISE_ALONE, NOISY_WEIGHTS, NORMALISED, ONE_GPU,
+                                OTHER_WRITERS, QUEUE, ROOTS, ROW_BY_ROW, TERMS, TIME_MAJOR, TWO_LOSSES)
 
 ARGOSY = ""
 QUIET = dict(os.environ, TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="")
