@@ -1,15 +1,21 @@
 #include "argosy/base/cgroup.h"
 
-#include <fstream>
-#include <iterator>
+#include <array>
+#include <cstdio>
 
 #include "argosy/base/str.h"
 
 namespace argosy {
 
 std::string read_small_file(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  // Not by a stream: its buffer throws where the kernel says no half way (the file of a thread that ends meanwhile).
+  std::string text;
+  std::FILE* const file = std::fopen(path.c_str(), "re");
+  if (file == nullptr) return text;
+  std::array<char, 4096> piece;
+  while (const std::size_t count = std::fread(piece.data(), 1, piece.size(), file)) text.append(piece.data(), count);
+  std::fclose(file);
+  return text;
 }
 
 std::vector<std::string> cgroup_files(std::string_view groups, std::string_view controller, std::string_view v2_name,

@@ -13,7 +13,7 @@ namespace argosy {
 std::vector<std::string> cgroup_files(std::string_view groups, std::string_view controller, std::string_view v2_name,
                                       std::string_view v1_name);
 
-// The text of a small file, empty where it cannot be read.
+// The text of a small file, as much of it as can be read. Never throws.
 std::string read_small_file(const std::string& path);
 
 }  // namespace argosy

@@ -8,6 +8,12 @@ namespace {
 
 using ::testing::ElementsAre;
 
+TEST(SmallFile, WhatCannotBeReadIsEmpty) {
+  EXPECT_EQ(read_small_file("/proc/self/comm").back(), '\n');
+  EXPECT_EQ(read_small_file("/proc/self"), "") << "opened, and not read";
+  EXPECT_EQ(read_small_file("/no/such/file"), "");
+}
+
 TEST(Cgroup, OwnGroupAndAllAroundIt) {
   EXPECT_THAT(cgroup_files("0::/user.slice/job\n", "memory", "memory.max", "memory.limit_in_bytes"),
               ElementsAre("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes",

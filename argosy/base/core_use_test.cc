@@ -5,8 +5,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <thread>
+#include <vector>
 
 #include "argosy/base/clock.h"
 
@@ -36,6 +38,23 @@ TEST(CoreUse, SaysWhatThisProcessAndOthersUse) {
   waitpid(other, nullptr, 0);
   EXPECT_LT(beside.own, alone.own);
   EXPECT_GT(beside.others, 0.05);
+}
+
+// Files of threads that end while they are read.
+TEST(CoreUse, ThreadsMayEndMeanwhile) {
+  std::atomic<bool> over{false};
+  std::thread starter([&over] {
+    while (!over) {
+      std::vector<std::thread> threads;
+      for (int i = 0; i < 8; ++i) threads.emplace_back([] {});
+      for (std::thread& thread : threads) thread.join();
+    }
+  });
+  CoreUseMeter meter;
+  const std::int64_t start = now_nanos();
+  while (seconds_since(start) < 0.5) EXPECT_GE(meter.read().delayed, 0);
+  over = true;
+  starter.join();
 }
 
 TEST(CrowdJudge, OthersCountOnceOurThreadsHaveToWait) {
