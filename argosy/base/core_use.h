@@ -18,7 +18,7 @@ std::chrono::nanoseconds process_time();
 
 // Of the time since the last call, or since it was made. The kernel counts others' time in hundredths of a second: ask
 // no more often than some times that; asking costs some microseconds for every core and thread. Where there is no
-// /proc, nobody uses anything.
+// /proc, nobody uses anything; where it has no schedstat, nobody waits.
 class CoreUseMeter {
  public:
   CoreUseMeter();

@@ -25,7 +25,7 @@ TEST(CoreUse, SaysWhatThisProcessAndOthersUse) {
   CoreUseMeter meter;
   compute_for(0.2);
   const CoreUse alone = meter.read();
-  EXPECT_GT(alone.own, 0.02) << "a twentieth of a core, on whatever machine";
+  EXPECT_GT(alone.own, 0.02) << "a fiftieth of a core, on whatever machine";
   const pid_t other = fork();
   if (other == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -52,7 +52,7 @@ TEST(CoreUse, ThreadsMayEndMeanwhile) {
   });
   CoreUseMeter meter;
   const std::int64_t start = now_nanos();
-  while (seconds_since(start) < 0.5) EXPECT_GE(meter.read().delayed, 0);
+  while (seconds_since(start) < 0.5) EXPECT_NO_THROW(meter.read());
   over = true;
   starter.join();
 }

@@ -21,7 +21,7 @@ using Options = HostConv;
 // would pack it on every call (512 channels, 3x3, on 4x4: 1.9 ms against 2.7-3.4 ms; on 2x2: 0.8 ms against 1.7 ms).
 // In float32 where Winograd's products do not pay, as many as weigh no more than the filter: two cores, forward,
 // image's and filter's gradient in ms, 16x8x8x128 to 256, 5x5 by 2: 1.1, 1.1, 1.3 against 1.7, 1.3, 1.5; 8x14x14x512 to
-// 512, 3x3 by 2: 5.4, 5.5, 5.9 against 6.0, 6.4, 8.2; twice and four times as many are slower.
+// 512, 3x3 by 2: 5.4, 5.5, 5.9 against 6.0, 6.4, 8.2; with four times as many and more most are slower.
 constexpr std::int64_t kFewPatches = 128;
 // Where tiles multiply them, the filter's gradient takes so many patches for each input channel: oneDNN sums small
 // images slowly (16 images, one core, strides of 2: 8x8x256 3.8 ms against 0.4 ms, 16x16x128 3.0 ms against 1.0 ms;

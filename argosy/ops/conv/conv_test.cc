@@ -114,6 +114,8 @@ TEST(Conv2D, LargeImages) {
   check_all("Conv2D", {{2, 16, 12, 5}, {5, 3, 5, 7}, 1, 2, "VALID"}, false);
   check_all("Conv2D", {{2, 12, 12, 16}, {1, 1, 16, 16}}, false);
   check_all("Conv2D", {{4, 7, 8, 32}, {3, 3, 32, 8}}, false);  // patches enough for tiles, few enough to be laid out
+  check_all("Conv2D", {{3, 13, 14, 4}, {3, 3, 4, 160}, 2}, false);  // 147 patches, no more than the filter is deep
+  check_all("Conv2D", {{3, 7, 7, 4}, {1, 1, 4, 160}}, false);
   check_all("Conv2D", {{2, 16, 12, 12}, {3, 3, 16, 16}, 1, 1, "SAME", "NCHW"}, false);
   check_all("Conv2D", {{1, 12, 12, 8}, {3, 3, 4, 16}}, false);
 }
