@@ -122,7 +122,7 @@ class Opener {
     if (!values || !shape.is_full() || shape.rank() != static_cast<int>(values->size())) return ok_status();
     const int axis = axis_told(n, *t, shape);
     if (axis < 0 || (*values)[static_cast<std::size_t>(axis)] < 0) return ok_status();
-    return tell(id, t->shape, *values, axis);
+    return tell(id, t->shape, *values, axis, n.op->name == "Reshape");
   }
 
   // Which axis of what it gives the examples of its data are on.
@@ -141,11 +141,11 @@ class Opener {
     return -1;
   }
 
-  Status tell(NodeId id, int input, std::vector<std::int64_t> values, int axis) {
+  // `may_be_open`: -1 says the same.
+  Status tell(NodeId id, int input, std::vector<std::int64_t> values, int axis, bool may_be_open) {
     const Node& n = graph_.node(id);
     const Endpoint old = n.inputs[static_cast<std::size_t>(input)];
     const DType dtype = graph_.dtype(old);
-    const bool may_be_open = n.op->name == "Reshape" || n.op->name == "Slice";
     const auto scope = make_.beside(id);
     Value told;
     if (may_be_open && std::find(values.begin(), values.end(), -1) == values.end()) {
@@ -160,15 +160,16 @@ class Opener {
     return ok_status();
   }
 
-  // All rows of the batch, by their number.
+  // All rows of the batch, by their number: whatever it begins at otherwise, of these it begins at the first.
   Status adapt_slice(NodeId id) {
     const Node& n = graph_.node(id);
     if (!follows(n.inputs[0])) return ok_status();
-    const auto begin = other_.fixed_integers(n.inputs[1]), size = other_.fixed_integers(n.inputs[2]);
+    const auto size = other_.fixed_integers(n.inputs[2]);
     const int axis = rows(n.inputs[0]).axis;
     const auto at = static_cast<std::size_t>(axis);
-    if (!begin || !size || (*begin)[at] != 0 || (*size)[at] != graph_.shape(n.inputs[0])[axis]) return ok_status();
-    return tell(id, 2, *size, axis);
+    if (!size || (*size)[at] != graph_.shape(n.inputs[0])[axis]) return ok_status();
+    const bool begin_known = other_.fixed_integers(n.inputs[1]).has_value();  // else -1 is not known to be all
+    return tell(id, 2, *size, axis, begin_known);
   }
 
   Status adapt_strided_slice(NodeId id) {

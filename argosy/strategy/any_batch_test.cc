@@ -66,6 +66,14 @@ TEST_F(AnyBatch, OpenBatchesAreLeftAlone) {
 
 TEST_F(AnyBatch, ShapesWrittenDownFollow) { expect_rows(reshape(reshape(x, {kBatch * 2, 2}), {kBatch, 2, 2}), 1); }
 
+// As the gradient of Pad takes what lay inside.
+TEST_F(AnyBatch, SlicesOfAllRowsFollowWhereverTheyBeginElsewhere) {
+  const Value paddings = constant(g, Tensor::of<std::int32_t>({2, 2}, {0, 0, 1, 1}));
+  const Value begin = reshape(slice(paddings, {0, 0}, {2, 1}), {-1});
+  ASSERT_EQ(g.known_ints(begin.endpoint()), nullptr);
+  expect_rows(slice(pad(x, {{0, 0}, {1, 1}}), begin, sizes({kBatch, 4})), 1);
+}
+
 TEST_F(AnyBatch, SoDoThoseWithAnOpenSizeElsewhere) { expect_rows(reshape(x, {kBatch, -1, 2}), 1); }
 
 // As many features as examples: only the axis of the examples grows.

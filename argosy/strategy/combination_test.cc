@@ -41,6 +41,7 @@ TEST_F(Combinations, OfLosses) {
   EXPECT_EQ(how(-reduce_mean(errors) * 0.5), Combine::kMean);
   EXPECT_EQ(how(reduce_sum(errors) / 784.0), Combine::kSum);
   EXPECT_EQ(how(reshape(reduce_mean(errors), std::vector<std::int64_t>{1})), Combine::kMean);
+  EXPECT_EQ(how(check_numerics(reduce_mean(errors), "the loss")), Combine::kMean);
   EXPECT_EQ(how(l2_loss(fixed)), Combine::kSame);
   EXPECT_EQ(how(sqrt(reduce_mean(errors))), Combine::kUnknown);
   EXPECT_EQ(how(reduce_max(errors)), Combine::kUnknown);

@@ -252,7 +252,8 @@ Result<Value> DataParallel::Impl::combine(Endpoint e) {
 // Of whatever it is computed from, had of the whole batch: summaries of losses, roots of means.
 Result<Value> DataParallel::Impl::compute_again(Endpoint e, const std::string& why) {
   const Node& n = base.node(e.node);
-  if (n.op->stateful || n.op->flow != Flow::kNone || n.op->calls != Calls::kNothing || n.inputs.empty()) {
+  const bool keeps_state = n.op->stateful && !only_looks(n);
+  if (keeps_state || n.op->flow != Flow::kNone || n.op->calls != Calls::kNothing || n.inputs.empty()) {
     return invalid_argument("cannot tell how '", n.name, "' combines over the batch: ", why)
         .with_id("ARG-DP-006")
         .with_next("fetch values per sample, or sums and counts, and combine those");

@@ -1,5 +1,9 @@
 #include "argosy/strategy/variables.h"
 
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
 #include "argosy/strategy/ancestors.h"
 #include "argosy/strategy/containers.h"
 
@@ -24,6 +28,11 @@ bool writes_variable(const Graph& graph, const Node& n) {
   const bool takes_ref = !n.op->input_args.empty() && n.op->input_args[0].is_ref;
   if (graph.dtype(n.inputs[0]) == DType::kResource && !takes_ref) return n.op->stateful && n.output_dtypes.empty();
   return takes_ref && n.output_is_ref(0);
+}
+
+bool only_looks(const Node& n) {
+  constexpr std::string_view kOps[] = {"Assert", "CheckNumerics", "CheckNumericsV2", "Print", "PrintV2"};
+  return std::find(std::begin(kOps), std::end(kOps), n.op->name) != std::end(kOps);
 }
 
 bool writes_variables(const Graph& graph, const std::vector<NodeId>& run) {

@@ -15,6 +15,9 @@ bool is_handle(const Graph& graph, Endpoint e);
 bool is_variable(const Node& n);
 // Takes a reference or handle of a variable and changes what is behind it.
 bool writes_variable(const Graph& graph, const Node& n);
+// Stateful so that it is neither merged nor left out, but keeps nothing from run to run: a copy looks at what it is
+// given.
+bool only_looks(const Node& n);
 // Something that `run` leads to does, or may: functions are not looked into.
 bool writes_variables(const Graph& graph, const std::vector<NodeId>& run);
 // The variable behind an endpoint that carries a reference or handle, through Identity and the like.

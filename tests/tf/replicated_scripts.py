@@ -276,6 +276,33 @@ with tf.Session() as sess:
         print('%.6f' % value, ' '.join('%.6f' % v for v in values))
 """
 
+# As slim.learning.create_train_op ends a step: with a loss that was checked; and layers as slim pads and strides them.
+CHECKED = """
+import numpy as np
+import tensorflow as tf
+
+B = 10
+x = tf.placeholder(tf.float32, [B, 8, 8, 1])
+y = tf.placeholder(tf.int64, [B])
+w = tf.Variable(tf.truncated_normal([3, 3, 1, 4], stddev=0.3, seed=1))
+first = tf.nn.relu(tf.nn.conv2d(x, w, [1, 1, 1, 1], 'SAME'))
+strided = tf.nn.conv2d(tf.pad(first, [[0, 0], [1, 1], [1, 1], [0, 0]]),
+                       tf.Variable(tf.truncated_normal([3, 3, 4, 4], stddev=0.3, seed=2)), [1, 2, 2, 1], 'VALID')
+logits = tf.matmul(tf.reshape(strided, [B, 64]), tf.Variable(tf.truncated_normal([64, 10], stddev=0.1, seed=3)))
+loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits))
+total = tf.add_n([tf.Print(loss, [loss], 'loss'), 0.01 * tf.nn.l2_loss(w)])
+optimizer = tf.train.MomentumOptimizer(0.1, 0.9)
+grads = [(tf.check_numerics(g, 'gradient'), v) for g, v in optimizer.compute_gradients(total)]
+with tf.control_dependencies([optimizer.apply_gradients(grads)]):
+    train = tf.check_numerics(total, 'LossTensor is inf or nan')
+data = np.random.RandomState(0)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for i in range(8): print('%.6f' % sess.run(train, {x: data.rand(B, 8, 8, 1), y: data.randint(0, 10, B)}))
+    try: sess.run(train, {x: np.full([B, 8, 8, 1], np.nan), y: np.zeros(B, int)})
+    except tf.errors.InvalidArgumentError as e: print(-1 if 'LossTensor' in str(e) or 'gradient' in str(e) else 0)
+"""
+
 # A GAN whose noise is drawn in the graph, for all GPUs alike: by steps that are replicated and by others, in turn.
 NOISE = """
 import numpy as np

@@ -12,8 +12,8 @@ import time
 import unittest
 
 from replicated_loops import DYNAMIC_RNN, FIXED_LOOP, LOOP, UNROLLED
-from replicated_scripts import (DATASET, EMBEDDING, FIXED_SIZE, NOISE, NOISE_ALONE, NOISY_WEIGHTS, NORMALISED, ONE_GPU,
-                                OTHER_WRITERS, QUEUE, ROOTS, ROW_BY_ROW, TERMS, TIME_MAJOR, TWO_LOSSES)
+from replicated_scripts import (CHECKED, DATASET, EMBEDDING, FIXED_SIZE, NOISE, NOISE_ALONE, NOISY_WEIGHTS, NORMALISED,
+                                ONE_GPU, OTHER_WRITERS, QUEUE, ROOTS, ROW_BY_ROW, TERMS, TIME_MAJOR, TWO_LOSSES)
 
 ARGOSY = ""
 QUIET = dict(os.environ, TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="")
@@ -174,6 +174,10 @@ class RunTest(unittest.TestCase):
 
     def test_batches_of_a_queue_are_shared(self):
         self.assert_replicated(QUEUE, 3, r"replicated  3 steps: 3 devices", 1e-6)
+
+    def test_steps_that_check_their_numbers_are_replicated(self):
+        for gpus in (2, 3):
+            self.assert_replicated(CHECKED, gpus, rf"replicated  8 steps: {gpus} devices")
 
     def test_batches_of_a_fixed_size_are_shared(self):
         for gpus in (2, 3):

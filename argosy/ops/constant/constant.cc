@@ -148,6 +148,7 @@ void define_constant(OpRegistry& ops) {
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
            .cost = free_cost,
+           .linear = Linear::kJointly,
            .forwards = true});
   ops.add({.name = "IdentityN",
            .doc = "Each input, once all are there.",

@@ -45,6 +45,7 @@ void define_debug(OpRegistry& ops) {
        .gradient = print_gradient,
        .cost = free_cost,
        .stateful = true,
+       .linear = Linear::kJointly,
        .cpu_only = true,
        .forwards = true});
   ops.add({.name = "PrintV2",

@@ -41,6 +41,7 @@ void define_more(OpRegistry& ops) {
              .shape = same_as_input,
              .gradient = check_numerics_gradient,
              .stateful = true,
+             .linear = Linear::kJointly,
              .forwards = true});
   }
   ops.add({.name = "ApproximateEqual",
