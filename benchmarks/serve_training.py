@@ -83,12 +83,12 @@ def steps_per_second(session, run, feed, seconds):
             return count / took
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(rows, description):
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--argosy", default="build/release/bin/argosy")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1.0)
-    parser.add_argument("--only", default=",".join(ROWS))
+    parser.add_argument("--only", default=",".join(rows))
     parser.add_argument("--replicate", type=int, metavar="N", help="compares one of N emulated GPUs with all of them")
     args = parser.parse_args()
     serve = [args.argosy, "serve", "--port", "0"]
@@ -102,7 +102,7 @@ def main():
     targets = {who: target for who, (_, target) in servers.items()} | {"tensorflow": ""}
     try:
         for name in args.only.split(","):
-            build, batch = ROWS[name]
+            build, batch = rows[name]
             with tf.Graph().as_default() as graph:
                 np.random.seed(0)
                 with tf.variable_scope(name):  # a server keeps variables by name, and the rows' shapes differ
@@ -134,4 +134,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(ROWS, __doc__)
