@@ -15,8 +15,8 @@ bool is_handle(const Graph& graph, Endpoint e);
 bool is_variable(const Node& n);
 // Takes a reference or handle of a variable and changes what is behind it.
 bool writes_variable(const Graph& graph, const Node& n);
-// Stateful so that it is neither merged nor left out, but keeps nothing from run to run: a copy looks at what it is
-// given.
+// Stateful so that it is neither merged nor left out; what it gives depends on its inputs alone, so that copies may
+// look at shares. (A Print counts how often it spoke: each copy for itself.)
 bool only_looks(const Node& n);
 // Something that `run` leads to does, or may: functions are not looked into.
 bool writes_variables(const Graph& graph, const std::vector<NodeId>& run);
