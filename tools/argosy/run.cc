@@ -40,7 +40,7 @@ Result<int> run(const Options& options, Console& console) {
   ARGOSY_ASSIGN_OR_RETURN(const int code, run_child(options.program, hook.environment("grpc://" + server->address())));
   const double seconds = static_cast<double>(now_nanos() - start) * 1e-9;
   server->stop();
-  console.note(run_verdict(server->work(), seconds));
+  console.note(run_verdict(server->work(), options.replicate, seconds));
   return code;
 }
 

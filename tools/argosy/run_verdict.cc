@@ -18,7 +18,7 @@ std::string number(const char* format, double value) {
 std::string count(std::int64_t n, std::string_view what) { return str_cat(n, " ", what, n == 1 ? "" : "s"); }
 
 // The one thing that would help most.
-std::string advice(const tf::WorkTotals& totals, double busy, double seconds, double at_work) {
+std::string advice(const tf::WorkTotals& totals, bool replicate, double busy, double seconds, double at_work) {
   std::string idle;
   int gpus = 0;
   for (const auto& d : totals.devices) {
@@ -31,6 +31,7 @@ std::string advice(const tf::WorkTotals& totals, double busy, double seconds, do
     if (!totals.not_replicated.empty()) {
       return str_cat(idle, " did nothing: the training step could not be replicated; ", pin);
     }
+    if (replicate) return str_cat(idle, " did nothing: no step computes gradients and trains; ", pin);
     return str_cat(idle, " did nothing: no op asks for it; argosy run --replicate shares every batch among the GPUs, ",
                    pin);
   }
@@ -47,7 +48,7 @@ std::string advice(const tf::WorkTotals& totals, double busy, double seconds, do
 
 }  // namespace
 
-std::string run_verdict(const tf::WorkTotals& totals, double seconds) {
+std::string run_verdict(const tf::WorkTotals& totals, bool replicate, double seconds) {
   if (totals.sessions == 0) {
     return "no TensorFlow session came here: the program opened none, or gave it a target of its own, or its Python "
            "ignores PYTHONPATH (-E, -I)";
@@ -72,7 +73,7 @@ std::string run_verdict(const tf::WorkTotals& totals, double seconds) {
   if (!totals.not_replicated.empty()) text += str_cat("\nnot replicated: ", totals.not_replicated);
   text += str_cat("\ncomputing, of that time\n", shares, "\n", number("%.2f", at_work),
                   " devices at work at a time; the same work on one, one after the other: ", number("%.1f", compute),
-                  " s\nwhat would help: ", advice(totals, busy, seconds, at_work));
+                  " s\nwhat would help: ", advice(totals, replicate, busy, seconds, at_work));
   return text;
 }
 

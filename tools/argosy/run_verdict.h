@@ -11,6 +11,8 @@ namespace argosy::cli {
 //   gpu:0  computed 61 % of that time   gpu:1  58 %   cpu:0  3 %
 //   1.22 devices at work at a time: one alone would have taken at least 15.0 s
 //   bound by …; what would help
-std::string run_verdict(const tf::WorkTotals& totals, double seconds);
+//
+// `replicate`: the program's training steps were to be shared among the GPUs.
+std::string run_verdict(const tf::WorkTotals& totals, bool replicate, double seconds);
 
 }  // namespace argosy::cli

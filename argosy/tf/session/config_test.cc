@@ -154,10 +154,12 @@ TEST_F(ConfigTest, DeviceCountLeavesGpusOut) {
 }
 
 TEST_F(ConfigTest, WhatAStockClientSaysOfItsOwnMachineAsksNothingOfOurs) {
-  const std::string session = create(config_text(
-      "device_count { key: 'GPU' value: 0 } device_count { key: 'CPU' value: 1 } gpu_options { experimental {} } "
-      "experimental {} pluggable_device_options { experimental {} }"));
-  EXPECT_THAT(names(session), ElementsAre("CPU:0", "GPU:0", "GPU:1"));
+  const std::string counts = "device_count { key: 'GPU' value: 0 } device_count { key: 'CPU' value: 1 } ";
+  const std::string of_1_15 = counts + "gpu_options { experimental {} } ", of_2_15 = of_1_15 + "experimental {} ";
+  for (const std::string& text : {of_1_15, of_2_15, of_2_15 + "pluggable_device_options { experimental {} }"}) {
+    EXPECT_THAT(names(create(config_text(text))), ElementsAre("CPU:0", "GPU:0", "GPU:1")) << text;
+  }
+  EXPECT_THAT(names(create(config_text(counts))), ElementsAre("CPU:0")) << "a program's own words";
 }
 
 TEST_F(ConfigTest, PlacementIsCheckedWhenTheGraphArrives) {

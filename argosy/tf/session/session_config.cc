@@ -30,6 +30,15 @@ Result<std::vector<int>> read_visible(const std::string& text, int num_gpus) {
   return gpus;
 }
 
+// A session that was given no ConfigProto sends one that describes the *client's* machine, its device_count and visible
+// GPUs among it, which asks nothing of our devices. Wheels from 2.16 on mark it with pluggable_device_options; those from 1.15
+// count both kinds of devices in it, none of them too, and say something of gpu_options.experimental, as no program does.
+bool tells_of_client(const tensorflow::ConfigProto& proto) {
+  const auto& counts = proto.device_count();
+  return proto.has_pluggable_device_options() ||
+         (proto.gpu_options().has_experimental() && counts.contains("CPU") && counts.contains("GPU"));
+}
+
 }  // namespace
 
 Result<SessionConfig> read_config(std::string_view serialized, int num_gpus) {
@@ -49,10 +58,7 @@ Result<SessionConfig> read_config(std::string_view serialized, int num_gpus) {
   config.optimize = proto.graph_options().optimizer_options().opt_level() != tensorflow::OptimizerOptions::L0;
   if (proto.operation_timeout_in_ms() > 0) config.timeout = std::chrono::milliseconds(proto.operation_timeout_in_ms());
 
-  // A session that was given no ConfigProto sends one that describes the *client's* machine, its device_count and
-  // visible GPUs among it; only such a message has pluggable_device_options. It asks nothing of our devices.
-  if (proto.has_pluggable_device_options()) return config;
-
+  if (tells_of_client(proto)) return config;
   const auto& gpu = proto.gpu_options();
   if (!gpu.visible_device_list().empty()) {
     ARGOSY_ASSIGN_OR_RETURN(config.visible_gpus, read_visible(gpu.visible_device_list(), num_gpus));

@@ -5,13 +5,17 @@
 * device_lib.list_local_devices() names the server's devices, and MirroredStrategy() mirrors on its GPUs.
 * Where a file of the user's says `import tensorflow as tf` and uses names that only TensorFlow 1.x had, `tf` is 1.x.
 
-Nothing is imported that the program does not import, no file is written, and the user's own sitecustomize is run as well.
+Python 2.7 and 3: wheels of TensorFlow 1.x were made for both. Nothing is imported that the program does not import, no file is written, and the user's own sitecustomize is run as well.
 """
 import ast
-import builtins
 import os
 import sys
 import types
+
+try:
+    import builtins
+except ImportError:  # Python 2
+    import __builtin__ as builtins
 
 _TARGET = os.environ.get("ARGOSY_TARGET", "")
 _HERE = os.path.dirname(os.path.abspath(__file__))
@@ -104,6 +108,16 @@ class _Finder(object):
                 return spec
         return None
 
+    def find_module(self, name, path=None):  # Python 2
+        if name not in _PATCHES:
+            return None
+        import imp
+
+        try:
+            return _Loader2(imp.find_module(name.rpartition(".")[2], path), _PATCHES[name])
+        except ImportError:
+            return None
+
 
 class _Loader(object):
     def __init__(self, loader, patch):
@@ -118,6 +132,23 @@ class _Loader(object):
     def exec_module(self, module):
         self._loader.exec_module(module)
         self._patch(module)
+
+
+class _Loader2(object):
+    def __init__(self, found, patch):
+        self._found, self._patch = found, patch
+
+    def load_module(self, name):
+        import imp
+
+        file = self._found[0]
+        try:
+            module = imp.load_module(name, *self._found)
+        finally:
+            if file is not None:
+                file.close()
+        self._patch(module)
+        return module
 
 
 # --- TensorFlow 1.x by the name of tensorflow ----------------------------------------------------------------------------
@@ -202,11 +233,12 @@ def _tensorflow_for(path, real):
 
 def _patch_import():
     plain = builtins.__import__
+    absolute = 0 if sys.version_info[0] > 2 else -1  # of Python 2: or relative, whichever is found
 
-    def __import__(name, globals=None, locals=None, fromlist=(), level=0):
+    def __import__(name, globals=None, locals=None, fromlist=(), level=absolute):
         module = plain(name, globals, locals, fromlist, level)
         top = name == "tensorflow" or (name.startswith("tensorflow.") and not fromlist)
-        if level == 0 and top and globals and globals.get("__file__") and _is_users(globals["__file__"]):
+        if level <= 0 and top and globals and globals.get("__file__") and _is_users(globals["__file__"]):
             return _tensorflow_for(globals["__file__"], module)
         return module
 
@@ -218,6 +250,7 @@ def _patch_import():
 
 def _run_users_sitecustomize():
     mine = sys.modules.pop("sitecustomize", None)
+    _Finder.module = mine  # Python 2 empties a module that nobody holds
     hidden = [p for p in sys.path if os.path.abspath(p or ".") == _HERE]
     sys.path[:] = [p for p in sys.path if p not in hidden]
     try:
