@@ -84,16 +84,29 @@ class Cutter {
   }
 
   Frontier frontier_of(const Taken& t, bool in_pairs) const {
-    const bool sums_only = t.trains ? request_.gradients == Combine::kSum && !request_.seeds_scaled
-                                    : combination_of(graph_, axes_, t.value).how == Combine::kSum;
-    Frontier frontier = find_frontier(
-        graph_, axes_, t.value,
-        {.sums_only = sums_only, .in_pairs = in_pairs, .whole = whole_before_, .averaged = !t.trains && !sums_only});
+    const bool sums_only =
+        t.trains ? request_.gradients == Combine::kSum && !request_.seeds_scaled : has_sums(t.value, in_pairs);
+    Frontier frontier = find_frontier(graph_, axes_, t.value,
+                                      {.sums_only = sums_only,
+                                       .in_pairs = in_pairs,
+                                       .whole = whole_before_,
+                                       .alike = !t.trains,
+                                       .averaged = !t.trains && !sums_only});
     // Gradients of a mean that no seed weighs: which of the rows are gradients cannot be told.
     if (frontier.why.empty() && !frontier.rows.empty() && t.trains && request_.gradients == Combine::kMean) {
       frontier.why = "where the gradients of the loss start cannot be told";
     }
     return frontier;
+  }
+
+  // Are there sums over samples in it? Moving averages of a sum, average - (average - sum) * rate, add up what shards
+  // have of that; those of a mean may be averaged as a whole.
+  bool has_sums(Endpoint value, bool in_pairs) const {
+    if (combination_of(graph_, axes_, value, whole_before_).how == Combine::kSum) return true;
+    const Frontier parts = find_frontier(
+        graph_, axes_, value, {.sums_only = true, .in_pairs = in_pairs, .whole = whole_before_, .alike = true});
+    return parts.why.empty() && std::any_of(parts.sums.begin(), parts.sums.end(),
+                                            [&](Endpoint sum) { return how(sum, false) == Combine::kSum; });
   }
 
   // Every share goes round a loop as often as the whole batch would: what a predicate compares with is had of that.
@@ -212,7 +225,7 @@ class Cutter {
   Combine how(Endpoint sum, bool trains) const {
     if (axes_.counts_samples(sum)) return Combine::kSum;
     if (trains) return request_.gradients;
-    return combination_of(graph_, axes_, sum).how == Combine::kSum ? Combine::kSum : Combine::kMean;
+    return combination_of(graph_, axes_, sum, whole_before_).how == Combine::kSum ? Combine::kSum : Combine::kMean;
   }
 
   Endpoint whole(Endpoint e) const {

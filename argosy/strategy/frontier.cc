@@ -140,6 +140,9 @@ class Finder {
       if (!is_sum(data[i])) return false;
       ++dependent;
     }
+    if (dependent > 1 && options_.alike && combination_of(graph_, axes_, e, options_.whole).how == Combine::kUnknown) {
+      return false;
+    }
     return dependent == 1 || (dependent > 1 && n.op->linear == Linear::kJointly);
   }
 
@@ -165,7 +168,7 @@ class Finder {
                                   [&](Endpoint from) { return !depends(from) && !is_zero(graph_, from); });
     return std::all_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint from) {
       if (!depends(from)) return options_.averaged || is_zero(graph_, from);
-      return is_sum(from) && !(same && combination_of(graph_, axes_, from).how == Combine::kSum);
+      return is_sum(from) && !(same && combination_of(graph_, axes_, from, options_.whole).how == Combine::kSum);
     });
   }
 

@@ -29,6 +29,7 @@ struct FrontierOptions {
   // of a sparse gradient add up to that of the batch, together with their indices.
   bool in_pairs = false;
   std::span<const Endpoint> whole = {};  // of the whole batch already
+  bool alike = false;     // terms of a sum that combine in different ways, a sum and a mean, are told apart
   bool averaged = false;  // what counts as a sum will be averaged: it may also be, now and then, what all shards have
 };
 

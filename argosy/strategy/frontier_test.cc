@@ -176,22 +176,31 @@ TEST(LossSeed, IsOfWhatItLooksAtOrOfWhatTakesIt) {
   EXPECT_TRUE(find_losses(ours, {loss.node()}, find_in(ours)).empty());
   const Value both = slope + gradients(ours, {other}, {w.ref})[0];
   EXPECT_EQ(find_losses(ours, {both.node()}, find_in(ours)).size(), 2u);
+}
 
-  // As tf.gradients names things; "my_grad/loss" has the mark in its own name.
-  Graph theirs;
-  const Value y = placeholder(theirs, DType::kFloat32, {-1}, "y");
-  Value mean;
-  {
-    const auto scope = theirs.name_scope("my_grad");
-    mean = theirs.add("Mean", {y, constant(theirs, std::int32_t{0})}, {}, "loss");
+// As tf.gradients names things; "my_grad/loss" has the mark in its own name.
+TEST(LossSeed, IsTheFillThatTensorFlowStartsAt) {
+  for (const bool one : {false, true}) {  // TensorFlow 1's names, or 2's
+    Graph g;
+    const Value y = placeholder(g, DType::kFloat32, {-1}, "y");
+    Value mean, ones;
+    {
+      const auto scope = g.name_scope("my_grad");
+      mean = g.add("Mean", {y, constant(g, std::int32_t{0})}, {}, "loss");
+    }
+    const auto scope = g.name_scope("train");
+    {
+      const auto gradients = g.name_scope("gradients");
+      ones = constant(g, Tensor::scalar(1.0f), one ? "grad_ys_0" : "grad_ys_0/Const");
+    }
+    const Value seed = g.add("Fill", {constant(g, Tensor::zeros(DType::kInt32, {0})), ones}, {},
+                             one ? "gradients/Fill" : "gradients/grad_ys_0");
+    const Value grad = g.add("Neg", {seed}, {}, "gradients/my_grad/loss_grad/Reshape");
+    ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+    const auto find = [&g](std::string_view name) { return g.find(name); };
+    EXPECT_EQ(find_losses(g, {grad.node()}, find), std::vector<Endpoint>{mean.endpoint()}) << one;
+    EXPECT_EQ(loss_seeds(g, mean.endpoint()), std::vector<NodeId>{seed.node()}) << one;
   }
-  const auto scope = theirs.name_scope("train");
-  const Value seed = theirs.add("Fill", {constant(theirs, Tensor::zeros(DType::kInt32, {0})), constant(theirs, 1.0f)},
-                                {}, "gradients/grad_ys_0");
-  const Value grad = theirs.add("Neg", {seed}, {}, "gradients/my_grad/loss_grad/Reshape");
-  ASSERT_TRUE(theirs.status().ok()) << theirs.status().to_string();
-  EXPECT_EQ(find_losses(theirs, {grad.node()}, find_in(theirs)), std::vector<Endpoint>{mean.endpoint()});
-  EXPECT_EQ(loss_seeds(theirs, mean.endpoint()), std::vector<NodeId>{seed.node()});
 }
 
 }  // namespace

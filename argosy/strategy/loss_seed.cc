@@ -1,6 +1,7 @@
 #include "argosy/strategy/loss_seed.h"
 
 #include <algorithm>
+#include <span>
 #include <string>
 
 #include "argosy/ops/collective/collective.h"
@@ -12,14 +13,27 @@ namespace {
 
 enum class Seed { kNone, kOurs, kTheirs };
 
-Seed seed_kind(const Node& n) {
+bool named_grad_ys(const Node& n) {
   const std::size_t slash = n.name.rfind('/');
-  if (!std::string_view(n.name).substr(slash == std::string::npos ? 0 : slash + 1).starts_with("grad_ys")) {
-    return Seed::kNone;
-  }
+  return std::string_view(n.name).substr(slash == std::string::npos ? 0 : slash + 1).starts_with("grad_ys");
+}
+
+// TensorFlow 2's tf.gradients starts at a Fill of that name; 1.x gives the name to the constant that a "gradients/Fill"
+// is filled with.
+bool is_filled_with_grad_ys(const Graph& graph, const Node& n) {
+  return n.op->name == "Fill" && named_grad_ys(graph.node(n.inputs[1].node));
+}
+
+Seed seed_kind(const Graph& graph, const Node& n, std::span<const Graph::Use> uses) {
   if (n.output_dtypes.size() != 1 || !is_floating(n.output_dtypes[0])) return Seed::kNone;
+  if (is_filled_with_grad_ys(graph, n)) return Seed::kTheirs;
+  if (!named_grad_ys(n)) return Seed::kNone;
   if (n.op->name == "OnesLike") return Seed::kOurs;
-  return n.op->name == "Fill" || n.op->name == "Const" ? Seed::kTheirs : Seed::kNone;
+  if (n.op->name == "Fill") return Seed::kTheirs;
+  const bool fills = std::any_of(uses.begin(), uses.end(), [&](const Graph::Use& use) {
+    return use.input >= 0 && is_filled_with_grad_ys(graph, graph.node(use.node));
+  });
+  return n.op->name == "Const" && !fills ? Seed::kTheirs : Seed::kNone;
 }
 
 // "scope/grad_ys_0" is taken by "scope/loss/Mean_grad/…": of "loss/Mean". A name may have "_grad" in it itself, so
@@ -44,7 +58,7 @@ std::vector<NodeId> loss_seeds(const Graph& graph, Endpoint loss) {
   std::vector<NodeId> ours, theirs, named;
   for (std::int32_t i = 0; i < graph.size(); ++i) {
     const Node& n = graph.node(NodeId{i});
-    const Seed kind = seed_kind(n);
+    const Seed kind = seed_kind(graph, n, uses[i]);
     if (kind == Seed::kOurs && n.inputs[0] == loss) ours.push_back(NodeId{i});
     if (kind != Seed::kTheirs) continue;
     theirs.push_back(NodeId{i});
@@ -68,7 +82,7 @@ std::vector<Endpoint> find_losses(const Graph& graph, const std::vector<NodeId>&
   std::vector<std::vector<std::string>> named;  // by seed and taker; looked up later, for that may change the graph
   for (std::int32_t i = 0; i < graph.size(); ++i) {
     const Node& n = graph.node(NodeId{i});
-    const Seed kind = used[i] ? seed_kind(n) : Seed::kNone;
+    const Seed kind = used[i] ? seed_kind(graph, n, uses[i]) : Seed::kNone;
     if (kind == Seed::kOurs) add(n.inputs[0]);
     if (kind != Seed::kTheirs) continue;
     for (const Graph::Use& use : uses[i]) {

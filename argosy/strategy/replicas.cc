@@ -325,6 +325,9 @@ class Replicator {
         for (std::size_t i = 0; i < inputs.size(); ++i) {
           if (cut_of_.contains(inputs[i])) graph_.set_input(id, static_cast<int>(i), resolve(inputs[i], -1, 0));
         }
+        for (const NodeId c : controls) {
+          for (int d = 0; d < devices(); ++d) follow(id, c, -1, d);
+        }
         return;
       case Level::kDevice:
         for (int d = 0; d < devices(); ++d) link(replicas_.device[d][id.index], -1, d);

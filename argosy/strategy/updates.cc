@@ -295,6 +295,26 @@ class Planner {
       const bool fed = n.op->name.starts_with("Placeholder") || n.op->name == "_Arg";
       if (needed[i] && !fed && !is_drawn(n) && plan_.levels[i] == Level::kOnce) plan_.levels[i] = Level::kDevice;
     }
+    keep_state_once();
+  }
+
+  // A queue, a table, a file and what is done to them happen once, as in the client's graph, and what they give goes to
+  // every device: a copy would be another one. Not inside loops and conditionals, of which every device has its own.
+  void keep_state_once() {
+    const std::vector<int> loops = loop_depths(graph_, order_);
+    const Branches branches = find_branches(graph_, order_);
+    for (std::int32_t i = 0; i < graph_.size(); ++i) {
+      const Node& n = graph_.node(NodeId{i});
+      if (plan_.levels[i] != Level::kDevice || loops[i] > 0 || branches.of[i] > 0) continue;
+      if (n.op->calls == Calls::kNothing && shares_state(n) && !may_be_copied(n)) plan_.levels[i] = Level::kOnce;
+    }
+  }
+
+  // Has state that is not a variable's, or works on some.
+  bool shares_state(const Node& n) const {
+    if (is_variable(n) || n.op->flow != Flow::kNone) return false;
+    const auto elsewhere = [&](Endpoint e) { return is_handle(graph_, e) && !variable_behind(graph_, e); };
+    return n.op->stateful || (!is_container_op(n) && std::any_of(n.inputs.begin(), n.inputs.end(), elsewhere));
   }
 
   static bool is_drawn(const Node& n) { return n.op->stateful && n.attrs.find("seed") != nullptr; }
@@ -310,7 +330,7 @@ class Planner {
       if (plan_.levels[i] == Level::kOnce && loops[i] > 0 && is_drawn(n)) {
         return cannot_combine(n, "it draws for all of the batch in every device's loop");
       }
-      if (plan_.levels[i] == Level::kOnce || !n.op->stateful || is_variable(n)) continue;
+      if (plan_.levels[i] == Level::kOnce || !shares_state(n)) continue;
       if (plan_.levels[i] == Level::kShard && writes_variable(graph_, n)) {
         return cannot_combine(n, "every share would write it");
       }
@@ -326,6 +346,7 @@ class Planner {
   bool may_be_copied(const Node& n) const {
     if (n.op->calls != Calls::kNothing) return false;  // what functions write is not seen
     if (is_container_op(n)) return true;               // every step has its own
+    if (n.op->name.starts_with("LookupTableFind") || n.op->name.starts_with("LookupTableSize")) return true;
     if (only_looks(n) || n.op->name == "Empty" || n.op->name.starts_with("_") || is_drawn(n)) return true;
     return !n.inputs.empty() && is_handle(graph_, n.inputs[0]) && variable_behind(graph_, n.inputs[0]).has_value();
   }

@@ -96,22 +96,5 @@ TEST(DataParallelRows, SamplesBesideSamplesAreRefused) {
   EXPECT_EQ(made.status().id(), "ARG-DP-007") << made.status().to_string();
 }
 
-TEST(DataParallelState, OfQueuesAndTablesIsNotCopied) {
-  Graph g;
-  const VariableNode w = variable(g, random_tensor(DType::kFloat32, {4}), "w");
-  const Value x = placeholder(g, DType::kFloat32, {-1, 4}, "x");
-  const Value queue = g.add("FIFOQueueV2", {}, {{"component_types", std::vector<DType>{DType::kFloat32}}});
-  const Value scale =
-      g.add("QueueDequeueV2", {queue}, {{"component_types", std::vector<DType>{DType::kFloat32}}}, "dequeue");
-  const Value loss = reduce_sum(x * w.read * reshape(scale, {1}));
-  const Value slope = gradients(g, {loss}, {w.ref})[0];
-  const Value train = g.add("ApplyGradientDescent", {w.ref, constant(g, 0.1f), slope});
-  ASSERT_TRUE(g.status().ok()) << g.status().to_string();
-  const auto made =
-      DataParallel::make(g, {.devices = {"/device:GPU:0", "/device:GPU:1"}, .losses = {loss}, .train = {train}});
-  EXPECT_EQ(made.status().id(), "ARG-DP-008") << made.status().to_string();
-  EXPECT_NE(made.status().to_string().find("FIFOQueue"), std::string::npos) << made.status().to_string();
-}
-
 }  // namespace
 }  // namespace argosy

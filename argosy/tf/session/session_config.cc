@@ -31,8 +31,9 @@ Result<std::vector<int>> read_visible(const std::string& text, int num_gpus) {
 }
 
 // A session that was given no ConfigProto sends one that describes the *client's* machine, its device_count and visible
-// GPUs among it, which asks nothing of our devices. Wheels from 2.16 on mark it with pluggable_device_options; those from 1.15
-// count both kinds of devices in it, none of them too, and say something of gpu_options.experimental, as no program does.
+// GPUs among it, which asks nothing of our devices. Wheels from 2.16 on mark it with pluggable_device_options; those
+// from 1.15 count both kinds of devices in it, none of them too, and say something of gpu_options.experimental, as no
+// program does.
 bool tells_of_client(const tensorflow::ConfigProto& proto) {
   const auto& counts = proto.device_count();
   return proto.has_pluggable_device_options() ||

@@ -224,7 +224,8 @@ def _tensorflow_for(path, real):
     if path not in _asked:
         if not hasattr(real, "compat") or not hasattr(real.compat, "v1"):
             return real  # half imported, or older than compat
-        _asked[path] = not hasattr(real, "Session") and _written_for_1(path, real)
+        is_1 = getattr(real, "__version__", "").startswith("1.")  # asking for its names would make it warn
+        _asked[path] = not is_1 and _written_for_1(path, real)
         if _asked[path] and not _version1:
             real.compat.v1.disable_v2_behavior()
             _version1.append(_Version1(real))

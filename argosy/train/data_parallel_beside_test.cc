@@ -1,0 +1,139 @@
+// What a replicated step does beside training: moving averages, queues, tables. The same on any number of devices.
+#include <gtest/gtest.h>
+
+#include "argosy/graph/gradients.h"
+#include "argosy/ops/constant/constant.h"
+#include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/gather/gather.h"
+#include "argosy/ops/layout/layout.h"
+#include "argosy/ops/queue/queue.h"
+#include "argosy/ops/reduction/reduction.h"
+#include "argosy/ops/shape/shape.h"
+#include "argosy/ops/state/state.h"
+#include "argosy/ops/table/table.h"
+#include "argosy/runtime/session.h"
+#include "argosy/strategy/data_parallel.h"
+#include "argosy/testing/op_case.h"
+
+namespace argosy {
+namespace {
+
+constexpr int kSteps = 3;
+constexpr std::int64_t kBatch = 7, kWidth = 4;
+
+// A loss of rows that are fed, w * x, and what each test puts beside it.
+struct Beside {
+  Graph g;
+  VariableNode w = variable(g, random_tensor(DType::kFloat64, {kWidth}, 3), "w");
+  Value x = placeholder(g, DType::kFloat64, {-1, kWidth}, "x");
+  Value errors = reduce_sum(square(x * w.read), 1);
+  Value loss = reduce_mean(errors);
+  std::vector<Value> before = {w.initializer};  // the first step
+  std::vector<Value> beside = {};               // in every step
+  std::vector<Value> after = {};                // read after the last
+
+  // Adds the update of `w`. What `after` gave, or why not.
+  Result<std::vector<Tensor>> run(int devices) {
+    const Value slope = gradients(g, {loss}, {w.ref})[0];
+    const Value train = g.add("ApplyGradientDescent", {w.ref, constant(g, 0.01), slope});
+    ARGOSY_RETURN_IF_ERROR(Status(g.status()));
+    DataParallelOptions options{.losses = {loss}, .train = {train}};
+    options.train.insert(options.train.end(), beside.begin(), beside.end());
+    for (int d = 0; d < devices; ++d) options.devices.push_back(str_cat("/device:GPU:", d));
+    ARGOSY_ASSIGN_OR_RETURN(DataParallel dp, DataParallel::make(g, options));
+    std::vector<Value> reads, targets;
+    for (const Value v : after) reads.push_back(dp.input(v));
+    for (const Value v : options.train) targets.push_back(dp.target(v));
+    Session session(dp.graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
+    for (const Value v : before) ARGOSY_RETURN_IF_ERROR(session.run_targets({dp.target(v)}));
+    for (int i = 0; i < kSteps; ++i) {
+      const Feeds feeds = {{dp.input(x), random_tensor(DType::kFloat64, {kBatch, kWidth}, 20 + i, 0.1, 1)}};
+      ARGOSY_RETURN_IF_ERROR(session.run(feeds, {}, targets).status());
+    }
+    return session.run(reads);
+  }
+};
+
+// `make` fills in what is beside.
+template <typename Make>
+void expect_same_on_any_number(const Make& make) {
+  Beside alone;
+  make(alone);
+  const auto expected = alone.run(1);
+  ASSERT_TRUE(expected.ok()) << expected.status().to_string();
+  for (const int devices : {2, 3}) {
+    Beside many;
+    make(many);
+    const auto got = many.run(devices);
+    ASSERT_TRUE(got.ok()) << devices << ": " << got.status().to_string();
+    for (std::size_t i = 0; i < expected->size(); ++i) {
+      EXPECT_EQ(difference((*got)[i], (*expected)[i], 1e-12), "") << devices << " devices, value " << i;
+    }
+  }
+}
+
+// average -= (average - value) * rate, as TensorFlow's ExponentialMovingAverage does.
+void follow(Beside& b, Value value) {
+  const VariableNode average = variable(b.g, Tensor::zeros(DType::kFloat64, {}), "average");
+  const Value change = (average.read - value) * constant(b.g, 0.25);
+  b.before.push_back(average.initializer);
+  b.beside.push_back(b.g.add("AssignSub", {average.ref, change}));
+  b.after.push_back(average.read);
+}
+
+TEST(DataParallelBeside, MovingAveragesOfSumsMeansAndBoth) {
+  expect_same_on_any_number([](Beside& b) {
+    const Value sum = reduce_sum(b.errors), decay = l2_loss(b.w.read) * 0.1;
+    const Value weights = reduce_sum(b.x, 1), weighted = reduce_sum(b.errors * weights) / reduce_sum(weights);
+    for (const Value v : {b.loss, sum, weighted, b.loss + decay, sum + decay, sum + b.loss * 3.0 + decay}) follow(b, v);
+  });
+}
+
+TEST(DataParallelBeside, AndOfALossThatIsAWeightedMean) {
+  expect_same_on_any_number([](Beside& b) {
+    const Value weights = reduce_sum(b.x, 1);
+    b.loss = reduce_sum(b.errors * weights) / reduce_sum(weights);
+    follow(b, b.loss);
+    follow(b, b.loss + l2_loss(b.w.read));
+  });
+}
+
+TEST(DataParallelBeside, QueuesGiveAndTakeOnce) {
+  expect_same_on_any_number([](Beside& b) {
+    const QueueSpec numbers = {.dtypes = {DType::kFloat64}, .shapes = {PartialShape::scalar()}};
+    const Value scales = fifo_queue(b.g, numbers, "scales"), losses = fifo_queue(b.g, numbers, "losses");
+    const Value errors = fifo_queue(b.g, numbers, "errors");
+    for (int i = 0; i < kSteps; ++i) b.before.push_back(enqueue(scales, {constant(b.g, 0.5 + i)}));
+    b.loss = reduce_mean(b.errors) * reshape(dequeue(scales, numbers.dtypes)[0], std::vector<std::int64_t>());
+    b.beside = {enqueue(losses, {b.loss}), enqueue_many(errors, {b.errors})};
+    const auto all = [&](Value queue, std::int64_t n) {
+      return dequeue_many(queue, constant(b.g, static_cast<std::int32_t>(n)), numbers.dtypes)[0];
+    };
+    b.after = {queue_size(scales), b.w.read, all(losses, kSteps), all(errors, kSteps * kBatch)};
+  });
+}
+
+TEST(DataParallelBeside, SharesLookIntoOneTable) {
+  expect_same_on_any_number([](Beside& b) {
+    const Value table = hash_table(b.g, {.key = DType::kInt64, .value = DType::kInt64});
+    b.before.push_back(initialize_table(table, constant(b.g, Tensor::vector<std::int64_t>({0, 1, 2})),
+                                        constant(b.g, Tensor::vector<std::int64_t>({2, 0, 1}))));
+    const Value keys = b.g.add("Cast", {reduce_sum(b.x, 1)}, {{"DstT", DType::kInt64}});
+    const Value found = table_find(table, keys, constant(b.g, std::int64_t{3}));
+    b.loss = reduce_mean(b.errors * gather(constant(b.g, Tensor::vector<double>({1, 10, 100, 1000})), found));
+    b.after = {b.w.read, table_size(table)};
+  });
+}
+
+TEST(DataParallelBeside, WhatEveryShareWouldDoForItselfIsRefused) {
+  Beside each;
+  const Value queue = fifo_queue(each.g, {.dtypes = {DType::kFloat64}, .shapes = {PartialShape::scalar()}});
+  const Value rows = reshape(slice(shape(each.x), {0}, {1}), std::vector<std::int64_t>());
+  each.loss = reduce_mean(each.errors * dequeue_many(queue, rows, {DType::kFloat64})[0]);
+  const auto ran = each.run(2);
+  EXPECT_EQ(ran.status().id(), "ARG-DP-008") << ran.status().to_string();
+  EXPECT_NE(ran.status().to_string().find("QueueDequeueMany"), std::string::npos) << ran.status().to_string();
+}
+
+}  // namespace
+}  // namespace argosy
