@@ -84,8 +84,7 @@ class Cutter {
   }
 
   Frontier frontier_of(const Taken& t, bool in_pairs) const {
-    const bool sums_only =
-        t.trains ? request_.gradients == Combine::kSum && !request_.seeds_scaled : has_sums(t.value, in_pairs);
+    const bool sums_only = t.trains ? request_.gradients == Combine::kSum : has_sums(t.value, in_pairs);
     Frontier frontier = find_frontier(graph_, axes_, t.value,
                                       {.sums_only = sums_only,
                                        .in_pairs = in_pairs,

@@ -23,7 +23,6 @@ struct CutRequest {
   const BatchAxes& axes;
   Combine gradients = Combine::kSum;  // how those of the loss combine; kMean: no seed weighs them
   const std::vector<NodeId>& seeds;   // where they start; empty: not found
-  bool seeds_scaled = false;          // each by the shard's part of the batch
   const std::vector<Endpoint>& losses;
 };
 

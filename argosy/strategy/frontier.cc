@@ -133,7 +133,7 @@ class Finder {
     const std::vector<Endpoint> data = data_inputs(n);
     for (std::size_t i = 0; i < data.size(); ++i) {
       if (!depends(data[i])) {
-        if (n.op->linear == Linear::kJointly && options_.sums_only) return false;
+        if (n.op->linear == Linear::kJointly && options_.sums_only && !is_zero(graph_, data[i])) return false;
         continue;
       }
       if (n.op->linear == Linear::kFirst && i > 0) return false;

@@ -28,8 +28,7 @@ class Planner {
     ARGOSY_RETURN_IF_ERROR(check_examples());
     ARGOSY_RETURN_IF_ERROR(classify_losses());
     const std::int32_t size = graph_.size();
-    ARGOSY_RETURN_IF_ERROR(
-        cut_updates(graph_, {plan_.axes, gradients_, seeds_, seeds_scaled_, request_.losses}, plan_.cuts));
+    ARGOSY_RETURN_IF_ERROR(cut_updates(graph_, {plan_.axes, gradients_, seeds_, request_.losses}, plan_.cuts));
     if (graph_.size() > size) {
       ARGOSY_ASSIGN_OR_RETURN(plan_.axes, BatchAxes::find(graph_, plan_.inputs, request_.examples));
     }
@@ -85,7 +84,6 @@ class Planner {
     }
     if (to_scale.empty()) return ok_status();
     for (const NodeId seed : to_scale) ARGOSY_RETURN_IF_ERROR(scale_loss_seed(graph_, seed, plan_.inputs[0]));
-    seeds_scaled_ = to_scale.size() == seeds_.size();
     ARGOSY_ASSIGN_OR_RETURN(plan_.axes, BatchAxes::find(graph_, plan_.inputs, request_.examples));
     return ok_status();
   }
@@ -382,7 +380,6 @@ class Planner {
   UpdatePlan plan_;
   Combine gradients_ = Combine::kMean;  // how the gradients of the loss combine
   std::vector<NodeId> seeds_;           // where they start
-  bool seeds_scaled_ = false;           // all of them
   std::vector<NodeId> order_;
 };
 

@@ -1,6 +1,8 @@
 // What a replicated step does beside training: moving averages, queues, tables. The same on any number of devices.
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "argosy/graph/gradients.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
@@ -28,13 +30,14 @@ struct Beside {
   Value x = placeholder(g, DType::kFloat64, {-1, kWidth}, "x");
   Value errors = reduce_sum(square(x * w.read), 1);
   Value loss = reduce_mean(errors);
-  std::vector<Value> before = {w.initializer};  // the first step
-  std::vector<Value> beside = {};               // in every step
-  std::vector<Value> after = {};                // read after the last
+  std::vector<Value> before = {w.initializer};                       // the first step
+  std::vector<Value> beside = {};                                    // in every step
+  std::vector<Value> after = {};                                     // read after the last
+  std::function<Value(Value)> gradient = [](Value g) { return g; };  // what the update takes
 
   // Adds the update of `w`. What `after` gave, or why not.
   Result<std::vector<Tensor>> run(int devices) {
-    const Value slope = gradients(g, {loss}, {w.ref})[0];
+    const Value slope = gradient(gradients(g, {loss}, {w.ref})[0]);
     const Value train = g.add("ApplyGradientDescent", {w.ref, constant(g, 0.01), slope});
     ARGOSY_RETURN_IF_ERROR(Status(g.status()));
     DataParallelOptions options{.losses = {loss}, .train = {train}};
@@ -96,6 +99,23 @@ TEST(DataParallelBeside, AndOfALossThatIsAWeightedMean) {
     follow(b, b.loss);
     follow(b, b.loss + l2_loss(b.w.read));
   });
+}
+
+// Whatever the loss is, a sum or a mean: what all shards have is added to the gradient once.
+TEST(DataParallelBeside, WeightDecayAndMomentumByHand) {
+  for (const bool mean : {true, false}) {
+    expect_same_on_any_number([mean](Beside& b) {
+      if (!mean) b.loss = reduce_sum(b.errors);
+      const VariableNode momentum = variable(b.g, Tensor::zeros(DType::kFloat64, {kWidth}), "momentum");
+      b.before.push_back(momentum.initializer);
+      b.after = {b.w.read, momentum.read};
+      b.gradient = [&b, momentum](Value g) {
+        const Value next = momentum.read * 0.9 + (g + b.w.read * 0.1) * 0.2;
+        b.beside.push_back(b.g.add("Assign", {momentum.ref, next}));
+        return next;
+      };
+    });
+  }
 }
 
 TEST(DataParallelBeside, QueuesGiveAndTakeOnce) {
