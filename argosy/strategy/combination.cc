@@ -121,8 +121,9 @@ class Classifier {
   // The batch axis ends in this op.
   Combination reduction(const Node& n, const std::string& what) const {
     if (n.op->name == "Mean") return {.how = Combine::kMean};
-    // A matrix product over the batch axis is a sum of products.
-    if (n.op->name == "Sum" || n.op->name == "L2Loss" || n.op->linear == Linear::kEach) return {.how = Combine::kSum};
+    // A matrix product over the batch axis is a sum of products; rows of a sparse gradient are added up by index.
+    const bool adds = n.op->name == "Sum" || n.op->name == "L2Loss" || n.op->name == "UnsortedSegmentSum";
+    if (adds || n.op->linear == Linear::kEach) return {.how = Combine::kSum};
     return unknown(str_cat(what, " is neither a sum nor a mean over the batch"));
   }
 

@@ -253,7 +253,11 @@ Result<Value> DataParallel::Impl::combine(Endpoint e) {
 Result<Value> DataParallel::Impl::compute_again(Endpoint e, const std::string& why) {
   const Node& n = base.node(e.node);
   const bool keeps_state = n.op->stateful && !only_looks(n);
-  if (keeps_state || n.op->flow != Flow::kNone || n.op->calls != Calls::kNothing || n.inputs.empty()) {
+  // What ends a conditional is taken from the branch that was; nothing inside a loop is had of the whole batch.
+  const bool merges = n.op->flow == Flow::kMerge && std::none_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint from) {
+                        return base.node(from.node).op->closes_loop;
+                      });
+  if (keeps_state || (n.op->flow != Flow::kNone && !merges) || n.op->calls != Calls::kNothing || n.inputs.empty()) {
     return invalid_argument("cannot tell how '", n.name, "' combines over the batch: ", why)
         .with_id("ARG-DP-006")
         .with_next("fetch values per sample, or sums and counts, and combine those");
