@@ -67,15 +67,15 @@ Result<BatchAxes> BatchAxes::find(const Graph& graph, const std::vector<NodeId>&
   ARGOSY_ASSIGN_OR_RETURN(const auto order, containers.order());
   std::vector<char> is_input(graph.size(), 0);
   for (const NodeId id : inputs) is_input[id.index] = 1;
-  const auto with = [&](std::int64_t batch) {
+  const auto with = [&](std::int64_t batch, const Examples& sizes) {
     return rebuild(graph, containers, order, [&](NodeId id, NodeSpec& spec) {
-      const auto example = examples.find(id);
-      return resize(graph.node(id), is_input[id.index] != 0, example != examples.end() ? &example->second : nullptr,
-                    batch, spec);
+      const auto example = sizes.find(id);
+      return resize(graph.node(id), is_input[id.index] != 0, example != sizes.end() ? &example->second : nullptr, batch,
+                    spec);
     });
   };
-  ARGOSY_ASSIGN_OR_RETURN(const Rebuilt small, with(kSmallBatch));
-  ARGOSY_ASSIGN_OR_RETURN(const Rebuilt large, with(kLargeBatch));
+  ARGOSY_ASSIGN_OR_RETURN(const Rebuilt small, with(kSmallBatch, examples));
+  ARGOSY_ASSIGN_OR_RETURN(const Rebuilt large, with(kLargeBatch, examples));
 
   BatchAxes axes;
   axes.depends_ = is_input;
@@ -107,6 +107,24 @@ Result<BatchAxes> BatchAxes::find(const Graph& graph, const std::vector<NodeId>&
     }
   }
   axes.find_rows(graph, order, containers);
+  std::vector<Endpoint> alike;  // looking at the batch
+  for (const NodeId id : order) {
+    const auto& from = graph.node(id).inputs;
+    const auto depends = [&](Endpoint e) { return axes.depends(e.node); };
+    if (axes.depends(id) || std::none_of(from.begin(), from.end(), depends)) continue;
+    for (std::int32_t k = 0; k < std::ssize(axes.outputs_[id.index]); ++k) {
+      if (axes.outputs_[id.index][static_cast<std::size_t>(k)].ints == Ints::kFixed) alike.push_back({id, k});
+    }
+  }
+  if (alike.empty()) return axes;
+  // Examples tell what one feed is like; the next one may be longer.
+  ARGOSY_ASSIGN_OR_RETURN(const Rebuilt any, with(kSmallBatch, {}));
+  for (const Endpoint e : alike) {
+    auto& sizes = axes.sizes_of_all_[e];
+    const PartialInts* const ints = any.graph.known_ints({any.of[e.node.index], e.index});
+    if (ints == nullptr || follows(ints, ints) != Ints::kFixed) continue;
+    for (const auto& value : *ints) sizes.push_back(*value);
+  }
   return axes;
 }
 

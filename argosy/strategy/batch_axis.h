@@ -51,6 +51,9 @@ class BatchAxes {
   std::int64_t elements(Endpoint e) const;
   // An integer (or integers) known to grow in proportion to the batch: a number of samples.
   bool counts_samples(Endpoint e) const;
+  // Integers that are computed from the batch's shape and are the same for a batch of any size, as those of an image
+  // are. Empty lists: the same for any batch of these examples, other feeds may have others.
+  const std::map<Endpoint, std::vector<std::int64_t>>& sizes_of_all() const { return sizes_of_all_; }
 
  private:
   enum class Ints : char { kUnknown, kFixed, kGrow };  // values of an integer output, as far as they are known
@@ -69,6 +72,7 @@ class BatchAxes {
   std::vector<char> depends_;
   std::vector<char> by_rows_;                    // by node, where it depends
   std::vector<std::vector<PerOutput>> outputs_;  // by node
+  std::map<Endpoint, std::vector<std::int64_t>> sizes_of_all_;
 };
 
 // Placeholders from which `from` is computed and whose first size is unknown: where a batch comes in.

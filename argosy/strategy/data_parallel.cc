@@ -5,6 +5,7 @@
 #include <map>
 
 #include "argosy/ops/collective/batch_parts.h"
+#include "argosy/ops/collective/batch_share.h"
 #include "argosy/ops/collective/collective.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/shape/shape.h"
@@ -139,6 +140,14 @@ Combine DataParallel::combine() const {
   return impl_->plan.losses.empty() ? Combine::kSame : impl_->plan.losses[0].how;
 }
 int DataParallel::shards() const { return impl_->layout.shards(); }
+bool DataParallel::may_share(std::int64_t examples) const {
+  if (!impl_->plan.sizes_of_shares) return true;
+  for (int s = 0; s < impl_->layout.shards(); ++s) {
+    const auto rows = batch_share(examples, impl_->layout.weights, s);
+    if (rows.ok() && rows->first == rows->second) return false;
+  }
+  return true;
+}
 Value DataParallel::input(Value original) { return Value(impl_->graph.get(), original.node(), original.index()); }
 Value DataParallel::target(Value original) { return input(original); }
 

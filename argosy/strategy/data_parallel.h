@@ -67,6 +67,9 @@ class DataParallel {
   // How the (first) loss was found to combine; kSame without one.
   Combine combine() const;
   int shards() const;
+  // May a batch of so many examples be shared? Not where a shard would have none and what it computes with the sizes of
+  // examples would reach a variable.
+  bool may_share(std::int64_t examples) const;
   // "2 devices, loss: a mean over the batch, 12 gradients in 3 all-reduces (0.3 MiB, 4.0 MiB, 2.1 MiB)".
   std::string summary() const;
 

@@ -1,8 +1,10 @@
 #include "argosy/strategy/updates.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "argosy/ops/collective/collective.h"
+#include "argosy/ops/constant/constant.h"
 #include "argosy/strategy/ancestors.h"
 #include "argosy/strategy/any_batch.h"
 #include "argosy/strategy/branches.h"
@@ -26,6 +28,7 @@ class Planner {
     ARGOSY_RETURN_IF_ERROR(find_inputs());
     ARGOSY_ASSIGN_OR_RETURN(plan_.axes, BatchAxes::find(graph_, plan_.inputs, request_.examples));
     ARGOSY_RETURN_IF_ERROR(check_examples());
+    ARGOSY_RETURN_IF_ERROR(fix_sizes());
     ARGOSY_RETURN_IF_ERROR(classify_losses());
     const std::int32_t size = graph_.size();
     ARGOSY_RETURN_IF_ERROR(cut_updates(graph_, {plan_.axes, gradients_, seeds_, request_.losses}, plan_.cuts));
@@ -63,6 +66,50 @@ class Planner {
     return invalid_argument("no placeholder brings a batch: none that is used has an unknown first size")
         .with_id("ARG-DP-001")
         .with_next("make the first size of the batch's placeholders -1, or name them in batch_inputs");
+  }
+
+  // What a graph computes from the batch's shape and is the same for any batch becomes a constant: a share without
+  // examples would find something else, the number of rows over the number of rows, and divide by it.
+  Status fix_sizes() {
+    ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
+    const std::vector<int> loops = loop_depths(graph_, order);
+    const Branches branches = find_branches(graph_, order);
+    const auto uses = graph_.consumers();
+    const auto root = graph_.name_scope("");
+    const std::int32_t size = graph_.size();
+    for (const auto& [e, sizes] : plan_.axes.sizes_of_all()) {
+      // In a loop or a conditional a constant would be there when it is not.
+      const bool always = loops[e.node.index] == 0 && branches.of[e.node.index] == 0;
+      const std::optional<Tensor> value = always && !sizes.empty() ? sizes_tensor(e, sizes) : std::nullopt;
+      if (!value) plan_.sizes_of_shares = true;
+      if (!value) continue;
+      const Value fixed = constant(graph_, *value, str_cat(graph_.node(e.node).name, "/of_any_batch"));
+      if (!fixed.valid()) return graph_.status();
+      graph_.set_device(fixed.node(), graph_.node(e.node).device);
+      for (const Graph::Use& use : uses[e.node.index]) {
+        if (use.input < 0 || graph_.node(use.node).inputs[static_cast<std::size_t>(use.input)] != e) continue;
+        if (graph_.node(use.node).op->flow == Flow::kNone) {
+          graph_.set_input(use.node, use.input, fixed.endpoint());
+        } else {
+          plan_.sizes_of_shares = true;
+        }
+      }
+    }
+    return graph_.size() == size ? ok_status() : look_again();
+  }
+
+  // Null: of a dtype or shape that sizes do not have.
+  std::optional<Tensor> sizes_tensor(Endpoint e, const std::vector<std::int64_t>& sizes) const {
+    const PartialShape& shape = graph_.shape(e);
+    const DType dtype = graph_.dtype(e);
+    if (!shape.has_rank() || shape.rank() > 1 || (dtype != DType::kInt32 && dtype != DType::kInt64))
+      return std::nullopt;
+    Tensor value = Tensor::zeros(dtype, shape.rank() == 0 ? Shape() : Shape({std::ssize(sizes)}));
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      if (dtype == DType::kInt32) value.data<std::int32_t>()[i] = static_cast<std::int32_t>(sizes[i]);
+      if (dtype == DType::kInt64) value.data<std::int64_t>()[i] = sizes[i];
+    }
+    return value;
   }
 
   Status classify_losses() {

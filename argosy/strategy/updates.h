@@ -24,6 +24,8 @@ struct UpdatePlan {
   std::vector<Combination> losses;  // as asked for
   std::vector<Level> levels;        // by node
   std::vector<Cut> cuts;            // in the order in which they are computed
+  // Sizes that all examples have are looked up in shares; one without examples would find others.
+  bool sizes_of_shares = false;
 };
 
 struct UpdateRequest {

@@ -119,7 +119,7 @@ with tf.Session() as sess:
         t = 6 + n % 3
         feed = {words: data.randint(0, V, (n, t)), targets: data.randint(0, V, n), lengths: data.randint(1, t + 1, n)}
         l, state, all_, _ = sess.run([loss, last, outputs, train], feed)
-        print('%.6f' % l, ' '.join('%.6f' % v for v in [*state.reshape(-1), *all_.reshape(-1)]))
+        print('%.6f' % l, ' '.join('%.6f' % v for v in list(state.reshape(-1)) + list(all_.reshape(-1))))
 """
 
 # Both: batches of one size, a dynamic_rnn with dropout in its loop, states that go from step to step.

@@ -111,7 +111,7 @@ import numpy as np
 import tensorflow as tf
 
 data = np.random.RandomState(0)
-batches = tf.data.Dataset.from_tensor_slices((data.rand(50, 4), data.rand(50, 1))).shuffle(50, seed=3).repeat(2).batch(16)
+batches = tf.data.Dataset.from_tensor_slices((data.rand(50, 4), data.rand(50, 1))).repeat(2).shuffle(100, seed=3).batch(16)
 iterator = tf.data.make_initializable_iterator(batches)
 x, y = iterator.get_next()
 w = tf.get_variable('w', initializer=np.ones([4, 1]))
@@ -223,7 +223,7 @@ with tf.Session() as sess:
     sess.run(tf.global_variables_initializer())
     for n in (12, 12, 7, 2, 12):
         feed = {x: data.rand(n, 6), y: data.randint(0, 3, n), z: data.rand(n, 2)}
-        print(' '.join('%.6f' % v for v in sess.run([loss, mean, *tf.losses.get_losses(), train], feed)[:-1]))
+        print(' '.join('%.6f' % v for v in sess.run([loss, mean] + tf.losses.get_losses() + [train], feed)[:-1]))
 """
 
 # Losses that are no sums themselves but made of some: the root of a mean, Dice, a norm, a logarithm.
@@ -231,6 +231,7 @@ ROOTS = """
 import numpy as np
 import tensorflow as tf
 
+tf.enable_resource_variables()  # one of 1.15 reads a variable that is not now before its update, now after
 x = tf.placeholder(tf.float32, [None, 6])
 z = tf.placeholder(tf.float32, [None, 2])
 w = tf.get_variable('w', [6, 8], initializer=tf.truncated_normal_initializer(seed=1))

@@ -170,6 +170,7 @@ Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make(const Graph& graph,
   ARGOSY_ASSIGN_OR_RETURN(DataParallel parallel, DataParallel::make(step.graph, options));
 
   std::unique_ptr<ReplicatedStep> made(new ReplicatedStep(std::move(parallel)));
+  made->batch_feed_ = static_cast<std::size_t>(std::find(batch.begin(), batch.end(), true) - batch.begin());
   DataParallel& p = made->parallel_;
   std::vector<Value> fed, fetched, targets;
   for (const NodeId id : step.feeds) fed.push_back(p.input(Value(&step.graph, id, 0)));

@@ -31,6 +31,8 @@ class ReplicatedStep {
   // Mirrors take the values of the first device's variables. FAILED_PRECONDITION: some have none yet.
   Status refresh(const RunOptions& options);
   Status run(std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options);
+  // Else these are for one device (DataParallel::may_share).
+  bool may_share(std::span<const Tensor> feeds) const { return parallel_.may_share(feeds[batch_feed_].shape()[0]); }
 
   // Ends a run under way: CANCELLED.
   Status close() { return session_->close(); }
@@ -41,6 +43,7 @@ class ReplicatedStep {
   explicit ReplicatedStep(DataParallel parallel) : parallel_(std::move(parallel)) {}
 
   DataParallel parallel_;
+  std::size_t batch_feed_ = 0;  // one that brings the batch
   std::unique_ptr<Session> session_;
   std::unique_ptr<Session::Callable> refresh_, step_;
 };

@@ -114,7 +114,7 @@ Status Replication::run(PreparedStep& step, std::span<const Tensor> feeds, std::
         known->bring->run(feeds, std::span(all).subspan(feeds.size()), {.cancellation = options.cancellation}));
   }
   ARGOSY_ASSIGN_OR_RETURN(StepReplicas::Variant* const shared, variant(*known, all));
-  if (shared != nullptr) {
+  if (shared != nullptr && shared->step->may_share(all)) {
     ARGOSY_ASSIGN_OR_RETURN(const bool done, run_shared(*shared, all, fetches, options));
     if (done) return ok_status();
     // A variable without a value: the step itself says so as TensorFlow does.

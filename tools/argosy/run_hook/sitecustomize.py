@@ -81,8 +81,12 @@ def _patch_mirrored(module):
             return plain(num_gpus)
         count = sum(d.device_type == "GPU" for d in device_lib.list_local_devices())
         count = count if num_gpus is None else min(count, num_gpus)
-        gpus = [context.LogicalDevice("/device:GPU:%d" % i, "GPU") for i in range(count)]
-        return gpus or plain(num_gpus)
+        names = ["/device:GPU:%d" % i for i in range(count)]
+        if not names:
+            return plain(num_gpus)
+        if all(isinstance(d, str) for d in plain(0)):  # TensorFlow 1.x
+            return tuple(names)
+        return [context.LogicalDevice(name, "GPU") for name in names]
 
     module.all_local_devices = all_local_devices
 
