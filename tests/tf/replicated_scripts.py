@@ -387,3 +387,40 @@ with tf.Session() as sess:
     sess.run(tf.global_variables_initializer())
     print('%.6f' % sess.run([loss, train], {x: np.ones([8, 3])})[0])
 """
+
+# What a step does beside training: looks words up, follows losses, counts a queue, decays weights, tells how much of a
+# sparse gradient is zero.
+BESIDE = """
+import numpy as np
+import tensorflow as tf
+
+words = tf.placeholder(tf.string, [None, 3])
+y = tf.placeholder(tf.int32, [None])
+known = tf.lookup.KeyValueTensorInitializer(tf.constant(list('abcd')), tf.constant([1, 2, 3, 4], tf.int64))
+table = tf.lookup.StaticHashTable(known, 0)
+embedding = tf.get_variable('e', [5, 6], initializer=tf.truncated_normal_initializer(seed=1))
+hidden = tf.nn.relu(tf.reduce_mean(tf.nn.embedding_lookup(embedding, table.lookup(words)), 1))
+w = tf.get_variable('w', [6, 3], initializer=tf.truncated_normal_initializer(seed=2))
+logits = tf.matmul(hidden, w)
+loss = tf.losses.sparse_softmax_cross_entropy(y, logits)
+total = tf.reduce_sum(tf.square(logits))
+averages = tf.train.ExponentialMovingAverage(0.5)
+follow = averages.apply([loss, total, total + 3. * tf.reduce_mean(hidden) + tf.nn.l2_loss(w)])
+optimizer = tf.train.MomentumOptimizer(0.1, 0.9)
+pairs = optimizer.compute_gradients(loss)
+zeros = [tf.nn.zero_fraction(tf.convert_to_tensor(g)) for g, _ in pairs]
+train = optimizer.apply_gradients([(tf.convert_to_tensor(g) + 0.1 * v, v) for g, v in pairs])
+queue = tf.FIFOQueue(100, [tf.float32], [[]])
+keep = queue.enqueue(loss)
+waiting = tf.cast(queue.size(), tf.float32) * 0.
+data = np.random.RandomState(0)
+with tf.Session() as sess:
+    sess.run([tf.global_variables_initializer(), tf.tables_initializer()])
+    for n in (12, 7, 12, 2):
+        told = np.array(list('abcdz'))[data.randint(0, 5, (n, 3))]
+        got = sess.run([loss, waiting] + zeros + [train, follow, keep], {words: told, y: data.randint(0, 3, n)})
+        print(' '.join('%.6f' % v for v in got[:4]))
+    print(' '.join('%.6f' % sess.run(averages.average(v)) for v in (loss, total)))
+    print(' '.join('%.6f' % v for v in sess.run(queue.dequeue_many(4))), sess.run(queue.size()))
+    print(' '.join('%.6f' % v for v in sess.run(embedding).reshape(-1)))
+"""

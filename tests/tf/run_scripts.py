@@ -12,7 +12,7 @@ import time
 import unittest
 
 from replicated_loops import DYNAMIC_RNN, FIXED_LOOP, LOOP, UNROLLED
-from replicated_scripts import (CHECKED, DATASET, EMBEDDING, FIXED_SIZE, NOISE, NOISE_ALONE, NOISY_WEIGHTS, NORMALISED,
+from replicated_scripts import (BESIDE, CHECKED, DATASET, EMBEDDING, FIXED_SIZE, NOISE, NOISE_ALONE, NOISY_WEIGHTS, NORMALISED,
                                 ONE_GPU, OTHER_WRITERS, QUEUE, ROOTS, ROW_BY_ROW, TERMS, TIME_MAJOR, TWO_LOSSES)
 
 ARGOSY = ""
@@ -182,6 +182,10 @@ class RunTest(unittest.TestCase):
         for gpus in (2, 3):
             self.assert_replicated(CHECKED, gpus, rf"replicated  8 steps: {gpus} devices")
 
+    def test_what_a_step_does_beside_training_is_of_the_whole_batch(self):
+        for gpus in (2, 3):
+            self.assert_replicated(BESIDE, gpus, rf"replicated  4 steps: {gpus} devices, loss: a weighted mean over the batch")
+
     def test_batches_of_a_fixed_size_are_shared(self):
         for gpus in (2, 3):
             self.assert_replicated(FIXED_SIZE, gpus, rf"replicated  8 steps: {gpus} devices, loss: a mean over the batch")
@@ -191,11 +195,11 @@ class RunTest(unittest.TestCase):
 
     def test_gradients_come_out_of_loops(self):
         for gpus in (2, 3):
-            self.assert_replicated(LOOP, gpus, rf"replicated  5 steps: {gpus} devices, loss: a mean over the batch, 4 sums")
+            # A batch of two has no example for a third GPU: sizes in loops are those of shares.
+            told = rf"replicated  {5 if gpus == 2 else 4} steps: {gpus} devices, loss: a mean over the batch"
+            self.assert_replicated(LOOP, gpus, told + ", 4 sums")
+            self.assert_replicated(DYNAMIC_RNN, gpus, told)
             self.assert_replicated(FIXED_LOOP, gpus, rf"replicated  8 steps: {gpus} devices, loss: a sum over the batch, 3 sums")
-            # A batch of two has no example for a third: sizes in loops are those of shares.
-            steps = 5 if gpus == 2 else 4
-            self.assert_replicated(DYNAMIC_RNN, gpus, rf"replicated  {steps} steps: {gpus} devices, loss: a mean over the batch")
 
     def test_what_is_drawn_for_all_goes_on_in_every_step(self):
         ours = self.run_argosy(NOISE, flags=("--emulate", "3", "--replicate"))
