@@ -98,6 +98,7 @@ struct DataParallel::Impl {
   bool may_join(Endpoint e) const;
   Value join(Endpoint e);
   Result<Value> compute_again(Endpoint e, const std::string& why);
+  bool may_flow_again(const Node& n) const;
   Value scaled(Endpoint e, int s, const Combination& c, Value total);
 };
 
@@ -258,15 +259,18 @@ Result<Value> DataParallel::Impl::combine(Endpoint e) {
   return sum;
 }
 
+// Not inside loops. What ends a conditional is taken from the branch that was.
+bool DataParallel::Impl::may_flow_again(const Node& n) const {
+  const auto comes_back = [&](Endpoint from) { return base.node(from.node).op->closes_loop; };
+  return n.op->flow == Flow::kNone ||
+         (n.op->flow == Flow::kMerge && std::none_of(n.inputs.begin(), n.inputs.end(), comes_back));
+}
+
 // Of whatever it is computed from, had of the whole batch: summaries of losses, roots of means.
 Result<Value> DataParallel::Impl::compute_again(Endpoint e, const std::string& why) {
   const Node& n = base.node(e.node);
-  const bool keeps_state = n.op->stateful && !only_looks(n);
-  // What ends a conditional is taken from the branch that was; nothing inside a loop is had of the whole batch.
-  const bool merges = n.op->flow == Flow::kMerge && std::none_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint from) {
-                        return base.node(from.node).op->closes_loop;
-                      });
-  if (keeps_state || (n.op->flow != Flow::kNone && !merges) || n.op->calls != Calls::kNothing || n.inputs.empty()) {
+  const bool keeps_state = n.op->stateful && !may_be_repeated(n);
+  if (keeps_state || !may_flow_again(n) || n.op->calls != Calls::kNothing || n.inputs.empty()) {
     return invalid_argument("cannot tell how '", n.name, "' combines over the batch: ", why)
         .with_id("ARG-DP-006")
         .with_next("fetch values per sample, or sums and counts, and combine those");

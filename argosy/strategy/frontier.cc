@@ -44,7 +44,7 @@ class Finder {
 
   void go_below(NodeId id) {
     const Node& n = graph_.node(id);
-    if (n.op->flow != Flow::kNone || n.op->calls != Calls::kNothing || (n.op->stateful && !only_looks(n))) {
+    if (n.op->flow != Flow::kNone || n.op->calls != Calls::kNothing || (n.op->stateful && !may_be_repeated(n))) {
       if (found_.why.empty()) {
         found_.why = str_cat("'", n.name, "' (", n.op->name, ") ",
                              n.op->stateful ? "is not the same every time" : "is part of control flow");

@@ -391,8 +391,8 @@ class Planner {
   bool may_be_copied(const Node& n) const {
     if (n.op->calls != Calls::kNothing) return false;  // what functions write is not seen
     if (is_container_op(n)) return true;               // every step has its own
-    if (n.op->name.starts_with("LookupTableFind") || n.op->name.starts_with("LookupTableSize")) return true;
-    if (only_looks(n) || n.op->name == "Empty" || n.op->name.starts_with("_") || is_drawn(n)) return true;
+    if (only_looks(n) || reads_table(n) || n.op->name == "Empty" || n.op->name.starts_with("_") || is_drawn(n))
+      return true;
     return !n.inputs.empty() && is_handle(graph_, n.inputs[0]) && variable_behind(graph_, n.inputs[0]).has_value();
   }
 

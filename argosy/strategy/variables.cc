@@ -35,6 +35,16 @@ bool only_looks(const Node& n) {
   return std::find(std::begin(kOps), std::end(kOps), n.op->name) != std::end(kOps);
 }
 
+bool reads_table(const Node& n) {
+  return n.op->name.starts_with("LookupTableFind") || n.op->name.starts_with("LookupTableSize");
+}
+
+bool may_be_repeated(const Node& n) {
+  constexpr std::string_view kReads[] = {"ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableShape"};
+  return only_looks(n) || reads_table(n) ||
+         std::find(std::begin(kReads), std::end(kReads), n.op->name) != std::end(kReads);
+}
+
 bool writes_variables(const Graph& graph, const std::vector<NodeId>& run) {
   const std::vector<char> used = ancestors(graph, run, true);
   for (std::int32_t i = 0; i < graph.size(); ++i) {

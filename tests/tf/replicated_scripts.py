@@ -424,3 +424,30 @@ with tf.Session() as sess:
     print(' '.join('%.6f' % v for v in sess.run(queue.dequeue_many(4))), sess.run(queue.size()))
     print(' '.join('%.6f' % v for v in sess.run(embedding).reshape(-1)))
 """
+
+# What Estimators' feature columns make: words looked up in a list, and embeddings of those that are there.
+COLUMNS = """
+import numpy as np
+import tensorflow as tf
+
+words = tf.placeholder(tf.string, [None, 2])
+y = tf.placeholder(tf.float32, [None, 1])
+lookup = tf.lookup.KeyValueTensorInitializer(tf.constant(list('abcd')), tf.constant([0, 1, 2, 3], tf.int64))
+table = tf.lookup.StaticHashTable(lookup, -1)
+there = tf.where(tf.not_equal(words, ''))
+ids = tf.SparseTensor(there, table.lookup(tf.gather_nd(words, there)), tf.shape(words, out_type=tf.int64))
+ids = tf.sparse_retain(ids, ids.values >= 0)
+ids, empty = tf.sparse_fill_empty_rows(ids, tf.constant(0, tf.int64))
+embedding = tf.get_variable('e', [4, 3], initializer=tf.truncated_normal_initializer(seed=1), use_resource=RESOURCE)
+mean = tf.nn.embedding_lookup_sparse(embedding, ids, None, combiner='mean')
+w = tf.get_variable('w', [3, 1], initializer=tf.ones_initializer(), use_resource=RESOURCE)
+loss = tf.reduce_sum(tf.nn.sigmoid_cross_entropy_with_logits(labels=y, logits=tf.matmul(mean, w)))
+train = tf.train.AdagradOptimizer(0.3).minimize(loss)
+data = np.random.RandomState(0)
+with tf.Session() as sess:
+    sess.run([tf.global_variables_initializer(), tf.tables_initializer()])
+    for n in (12, 7, 12, 3):
+        told = np.array(['a', 'b', 'c', 'd', 'z', ''])[data.randint(0, 6, (n, 2))]
+        print('%.6f' % sess.run([loss, train], {words: told, y: data.randint(0, 2, (n, 1))})[0])
+    print(' '.join('%.6f' % v for v in sess.run(embedding).reshape(-1)))
+"""

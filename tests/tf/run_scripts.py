@@ -12,8 +12,9 @@ import time
 import unittest
 
 from replicated_loops import DYNAMIC_RNN, FIXED_LOOP, LOOP, UNROLLED
-from replicated_scripts import (BESIDE, CHECKED, DATASET, EMBEDDING, FIXED_SIZE, NOISE, NOISE_ALONE, NOISY_WEIGHTS, NORMALISED,
-                                ONE_GPU, OTHER_WRITERS, QUEUE, ROOTS, ROW_BY_ROW, TERMS, TIME_MAJOR, TWO_LOSSES)
+from replicated_scripts import (BESIDE, CHECKED, COLUMNS, DATASET, EMBEDDING, FIXED_SIZE, NOISE, NOISE_ALONE,
+                                NOISY_WEIGHTS, NORMALISED, ONE_GPU, OTHER_WRITERS, QUEUE, ROOTS, ROW_BY_ROW, TERMS,
+                                TIME_MAJOR, TWO_LOSSES)
 
 ARGOSY = ""
 # Whose TensorFlow runs the scripts: this Python's, or one of 1.x, which may be a Python 2.7 (ARGOSY_TF1_PYTHON).
@@ -185,6 +186,10 @@ class RunTest(unittest.TestCase):
     def test_what_a_step_does_beside_training_is_of_the_whole_batch(self):
         for gpus in (2, 3):
             self.assert_replicated(BESIDE, gpus, rf"replicated  4 steps: {gpus} devices, loss: a weighted mean over the batch")
+
+    def test_words_of_feature_columns_are_looked_up_by_shares(self):
+        for gpus, resource in ((2, "True"), (3, "True"), (3, "False")):
+            self.assert_replicated(COLUMNS.replace("RESOURCE", resource), gpus, rf"replicated  4 steps: {gpus} devices")
 
     def test_batches_of_a_fixed_size_are_shared(self):
         for gpus in (2, 3):
