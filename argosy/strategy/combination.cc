@@ -35,6 +35,10 @@ bool is_zero(const Graph& graph, Endpoint e) {
   return std::all_of(bytes, bytes + value->bytes(), [](char b) { return b == 0; });
 }
 
+bool is_part(const Graph& graph, const Node& n) {
+  return n.op->name == "_ScaleOrZero" && graph.node(n.inputs[1].node).op->name == "_BatchFactor";
+}
+
 namespace {
 
 Combination unknown(std::string why) { return {.how = Combine::kUnknown, .why = std::move(why)}; }
@@ -155,10 +159,10 @@ class Classifier {
 
   Combination scaled(const Node& n, const std::string& what) const {
     const std::vector<Endpoint> data = data_inputs(n);
-    // A share's part of a mean: these add up.
-    if (n.op->name == "_ScaleOrZero" && graph_.node(data[1].node).op->name == "_BatchFactor" &&
-        visit(data[0]).how == Combine::kMean) {
-      return {.how = Combine::kSum};
+    // A share's part of a mean, or of what all have: these add up.
+    if (is_part(graph_, n)) {
+      const Combine how = visit(data[0]).how;
+      if (how == Combine::kMean || how == Combine::kSame) return {.how = Combine::kSum};
     }
     std::vector<std::size_t> dependent;
     for (std::size_t i = 0; i < data.size(); ++i) {

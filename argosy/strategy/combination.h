@@ -47,6 +47,8 @@ std::vector<Term> terms_of(const Graph& graph, const BatchAxes& axes, Endpoint s
 // The inputs that OpDef::linear speaks of: those of the first argument's type. Shapes, axes and indices are not among
 // them.
 std::vector<Endpoint> data_inputs(const Node& n);
+// A value times the shard's part of the batch: parts add up to one.
+bool is_part(const Graph& graph, const Node& n);
 // Known to be zeros, whatever is fed.
 bool is_zero(const Graph& graph, Endpoint e);
 

@@ -128,6 +128,7 @@ class Finder {
       return is_sum(n.inputs[0]);
     }
     if (n.op->flow == Flow::kMerge && e.index == 0) return goes_round(n) ? adds_up(e) : merges_sums(n);
+    if (is_part(graph_, n) && !depends(n.inputs[0])) return true;
     if (n.op->linear == Linear::kNo || e.index != 0) return false;
     int dependent = 0;
     const std::vector<Endpoint> data = data_inputs(n);

@@ -33,6 +33,7 @@ struct Beside {
   std::vector<Value> before = {w.initializer};                       // the first step
   std::vector<Value> beside = {};                                    // in every step
   std::vector<Value> after = {};                                     // read after the last
+  std::string summary = {};                                          // after run()
   std::function<Value(Value)> gradient = [](Value g) { return g; };  // what the update takes
 
   // Adds the update of `w`. What `after` gave, or why not.
@@ -44,6 +45,7 @@ struct Beside {
     options.train.insert(options.train.end(), beside.begin(), beside.end());
     for (int d = 0; d < devices; ++d) options.devices.push_back(str_cat("/device:GPU:", d));
     ARGOSY_ASSIGN_OR_RETURN(DataParallel dp, DataParallel::make(g, options));
+    summary = dp.summary();
     std::vector<Value> reads, targets;
     for (const Value v : after) reads.push_back(dp.input(v));
     for (const Value v : options.train) targets.push_back(dp.target(v));
@@ -116,6 +118,18 @@ TEST(DataParallelBeside, WeightDecayAndMomentumByHand) {
       };
     });
   }
+}
+
+TEST(DataParallelBeside, DecayInALossIsSummedWithItsGradient) {
+  const auto decayed = [](Beside& b) {
+    b.loss = b.loss + l2_loss(b.w.read) * 0.1;
+    b.after = {b.w.read};
+  };
+  expect_same_on_any_number(decayed);
+  Beside two;
+  decayed(two);
+  ASSERT_TRUE(two.run(2).ok());
+  EXPECT_NE(two.summary.find("1 sum in 1 all-reduce"), std::string::npos) << two.summary;
 }
 
 TEST(DataParallelBeside, QueuesGiveAndTakeOnce) {
