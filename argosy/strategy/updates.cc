@@ -1,6 +1,7 @@
 #include "argosy/strategy/updates.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "argosy/ops/collective/collective.h"
@@ -113,26 +114,42 @@ class Planner {
   }
 
   Status classify_losses() {
-    std::vector<NodeId> to_scale;
     gradients_ = Combine::kSum;
+    std::map<Endpoint, std::vector<NodeId>> starts;
+    for (const Endpoint e : request_.losses) starts[e] = loss_seeds(graph_, e);
+    std::map<NodeId, bool> scaled;  // by seed
     for (const Endpoint e : request_.losses) {
+      const std::vector<NodeId>& seeds = starts[e];
+      // Terms of one loss have one seed, where nothing of the addition is left in the gradients.
+      const bool is_term = std::any_of(starts.begin(), starts.end(), [&](const auto& other) {
+        return other.first != e &&
+               std::find_first_of(seeds.begin(), seeds.end(), other.second.begin(), other.second.end()) != seeds.end();
+      });
+      if (is_term && !plan_.axes.depends(e.node)) continue;  // decay
       ARGOSY_ASSIGN_OR_RETURN(const Combination& loss, classify(e));
-      const std::vector<NodeId> seeds = loss_seeds(graph_, e);
-      seeds_.insert(seeds_.end(), seeds.begin(), seeds.end());
       if (loss.how == Combine::kWeighted) cut(loss.weight, Combine::kSum);
-      if (loss.how != Combine::kMean) continue;
-      to_scale.insert(to_scale.end(), seeds.begin(), seeds.end());
-      if (seeds.empty()) gradients_ = Combine::kMean;
+      const bool mean = loss.how == Combine::kMean;
+      if (mean && seeds.empty()) gradients_ = Combine::kMean;
+      for (const NodeId seed : seeds) {
+        if (scaled.emplace(seed, mean).first->second == mean) continue;
+        return unimplemented("'", graph_.node(e.node).name, "' is a term of a loss of which others are ",
+                             mean ? "no means" : "means", ", and its gradients start with theirs")
+            .with_id("ARG-DP-009")
+            .with_next("an optimizer's minimize(), or tf.gradients(…, gate_gradients=True), which keeps them apart");
+      }
     }
+    seeds_.clear();
+    for (const auto& [seed, mean] : scaled) seeds_.push_back(seed);
     if (gradients_ == Combine::kMean && request_.losses.size() > 1) {
       return unimplemented("several losses, of one of which it cannot be told where its gradients start")
           .with_id("ARG-DP-009")
           .with_next("train on one device");
     }
-    if (to_scale.empty()) return ok_status();
-    for (const NodeId seed : to_scale) ARGOSY_RETURN_IF_ERROR(scale_loss_seed(graph_, seed, plan_.inputs[0]));
-    ARGOSY_ASSIGN_OR_RETURN(plan_.axes, BatchAxes::find(graph_, plan_.inputs, request_.examples));
-    return ok_status();
+    const std::int32_t size = graph_.size();
+    for (const auto& [seed, mean] : scaled) {
+      if (mean) ARGOSY_RETURN_IF_ERROR(scale_loss_seed(graph_, seed, plan_.inputs[0]));
+    }
+    return graph_.size() == size ? ok_status() : look_again();
   }
 
   Result<Combination> classify(Endpoint e) {

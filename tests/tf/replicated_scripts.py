@@ -451,3 +451,22 @@ with tf.Session() as sess:
         print('%.6f' % sess.run([loss, train], {words: told, y: data.randint(0, 2, (n, 1))})[0])
     print(' '.join('%.6f' % v for v in sess.run(embedding).reshape(-1)))
 """
+
+# Gradients in which nothing is left of the addition that made the loss, as Keras's optimizers ask for them.
+UNGATED = """
+import numpy as np
+import tensorflow as tf
+
+tf.enable_resource_variables()
+x = tf.placeholder(tf.float32, [None, 4])
+w = tf.get_variable('w', [4], initializer=tf.ones_initializer())
+each = tf.reduce_sum(x * w, 1)
+loss = 1. * tf.reduce_mean(tf.square(each)) + OTHER
+train = tf.train.GradientDescentOptimizer(0.02).apply_gradients([(tf.gradients(loss, w)[0], w)])
+data = np.random.RandomState(0)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for n in (8, 7, 2):
+        sess.run(train, {x: data.rand(n, 4)})
+        print(' '.join('%.6f' % v for v in sess.run(w)))
+"""

@@ -14,7 +14,7 @@ import unittest
 from replicated_loops import DYNAMIC_RNN, FIXED_LOOP, LOOP, UNROLLED
 from replicated_scripts import (BESIDE, CHECKED, COLUMNS, DATASET, EMBEDDING, FIXED_SIZE, NOISE, NOISE_ALONE,
                                 NOISY_WEIGHTS, NORMALISED, ONE_GPU, OTHER_WRITERS, QUEUE, ROOTS, ROW_BY_ROW, TERMS,
-                                TIME_MAJOR, TWO_LOSSES)
+                                TIME_MAJOR, TWO_LOSSES, UNGATED)
 
 ARGOSY = ""
 # Whose TensorFlow runs the scripts: this Python's, or one of 1.x, which may be a Python 2.7 (ARGOSY_TF1_PYTHON).
@@ -166,6 +166,16 @@ class RunTest(unittest.TestCase):
 
     def test_losses_of_several_terms_are_replicated(self):
         self.assert_replicated(TERMS, 3, r"replicated  5 steps: 3 devices, loss: a sum over the batch, 5 sums")
+
+    def test_terms_of_a_loss_may_share_where_their_gradients_start(self):
+        for term in ("0.1 * tf.nn.l2_loss(w)", "2. * tf.reduce_mean(tf.abs(each))"):
+            self.assert_replicated(UNGATED.replace("OTHER", term), 2, r"replicated  3 steps: 2 devices")
+        apart = UNGATED.replace("OTHER", "0.1 * tf.reduce_sum(tf.abs(each))")
+        ours = self.run_argosy(apart, flags=("--emulate", "2", "--replicate"))
+        self.assert_same_numbers(ours, self.in_tensorflow(apart))
+        self.assertIn("is a term of a loss of which others are", ours.stderr)
+        gated = apart.replace("tf.gradients(loss, w)", "tf.gradients(loss, w, gate_gradients=True)")
+        self.assert_replicated(gated, 2, r"replicated  3 steps: 2 devices, loss: a sum over the batch")
 
     def test_losses_made_of_sums_are_replicated(self):
         self.assert_replicated(ROOTS, 3, r"replicated  20 steps: 3 devices, loss: made of sums over the batch")
