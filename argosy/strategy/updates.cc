@@ -41,6 +41,7 @@ class Planner {
     // What is computed from other cuts alone is the whole batch's without another.
     std::erase_if(plan_.cuts, [&](const Cut& c) { return plan_.levels[c.value.node.index] != Level::kShard; });
     ARGOSY_RETURN_IF_ERROR(check_state());
+    ARGOSY_RETURN_IF_ERROR(check_loops());
     ARGOSY_RETURN_IF_ERROR(sort_cuts());
     return std::move(plan_);
   }
@@ -401,6 +402,25 @@ class Planner {
           .with_id("ARG-DP-008")
           .with_where(str_cat("node '", n.name, "' (", n.op->name, ")"))
           .with_next("feed what it gives, or train on one device");
+    }
+    return ok_status();
+  }
+
+  // A step that sums over devices between loops loses what the later ones carry: steps run loops and collectives in
+  // an order that has room for one kind after the other only.
+  Status check_loops() const {
+    std::vector<char> after(graph_.size(), 0);
+    const auto is_sum = [&](Endpoint e) {
+      return std::any_of(plan_.cuts.begin(), plan_.cuts.end(),
+                         [&](const Cut& c) { return c.value == e && c.how != Combine::kConcat; });
+    };
+    for (const NodeId id : order_) {
+      const Node& n = graph_.node(id);
+      after[id.index] = std::any_of(n.inputs.begin(), n.inputs.end(),
+                                    [&](Endpoint e) { return after[e.node.index] != 0 || is_sum(e); });
+      if (after[id.index] && n.op->flow == Flow::kEnter) {
+        return cannot_combine(n, "it begins a loop with a sum over all shares, as the weights of a weighted mean are");
+      }
     }
     return ok_status();
   }
