@@ -406,8 +406,8 @@ class Planner {
     return ok_status();
   }
 
-  // A step that sums over devices between loops loses what the later ones carry: steps run loops and collectives in
-  // an order that has room for one kind after the other only.
+  // Steps that sum over devices between two loops fail when they run (values that the second carries are missing; why is
+  // not known yet).
   Status check_loops() const {
     std::vector<char> after(graph_.size(), 0);
     const auto is_sum = [&](Endpoint e) {

@@ -216,6 +216,13 @@ class RunTest(unittest.TestCase):
             self.assert_replicated(DYNAMIC_RNN, gpus, told)
             self.assert_replicated(FIXED_LOOP, gpus, rf"replicated  8 steps: {gpus} devices, loss: a sum over the batch, 3 sums")
 
+    def test_sums_between_loops_are_refused(self):
+        head, tail = DYNAMIC_RNN.split("loss = ")
+        weighted = head + "loss = tf.losses.compute_weighted_loss(each)" + tail[tail.index("\n"):]
+        ours = self.run_argosy(weighted, flags=("--emulate", "2", "--replicate"))
+        self.assert_same_numbers(ours, self.in_tensorflow(weighted), 1e-4)
+        self.assertIn("begins a loop with a sum over all shares", ours.stderr)
+
     def test_what_is_drawn_for_all_goes_on_in_every_step(self):
         ours = self.run_argosy(NOISE, flags=("--emulate", "3", "--replicate"))
         self.assert_same_numbers(ours, self.in_tensorflow(NOISE))

@@ -5,7 +5,8 @@
 * device_lib.list_local_devices() names the server's devices, and MirroredStrategy() mirrors on its GPUs.
 * Where a file of the user's says `import tensorflow as tf` and uses names that only TensorFlow 1.x had, `tf` is 1.x.
 
-Python 2.7 and 3: wheels of TensorFlow 1.x were made for both. Nothing is imported that the program does not import, no file is written, and the user's own sitecustomize is run as well.
+Python 2.7 and 3: wheels of TensorFlow 1.x were made for both. Nothing is imported that the program does not import, no
+file is written, and the user's own sitecustomize is run as well.
 """
 import ast
 import os
