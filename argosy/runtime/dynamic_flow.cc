@@ -69,6 +69,12 @@ void DynamicFlow::finish(const Entry& entry, const std::vector<Tensor>& outputs)
   --outstanding_;
 }
 
+std::int32_t DynamicFlow::stuck() const {
+  const std::vector<char>& started = root_->iterations.at(0).started;
+  const auto never = std::find(started.begin(), started.end(), 0);
+  return never == started.end() ? -1 : step_.frames[root_->id].items[static_cast<std::size_t>(never - started.begin())];
+}
+
 void DynamicFlow::propagate(const Entry& entry, const std::vector<Tensor>& outputs) {
   const Item& item = step_.items[entry.item];
   Frame* frame = entry.frame;

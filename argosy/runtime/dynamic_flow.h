@@ -55,6 +55,9 @@ class DynamicFlow {
   void fail() { failed_ = true; }
   // Entries ready or running. The run is over at zero.
   int outstanding() const { return outstanding_; }
+  // An item outside of all loops that never became ready, since it waits for itself: a value goes round and comes back
+  // to where the loop is entered. -1: none. REQUIRES: the run is over and has not failed.
+  std::int32_t stuck() const;
 
  private:
   struct Iteration;

@@ -78,6 +78,7 @@ class Dynamic {
     {
       MutexLock lock(mutex_);
       status = error_;
+      if (const std::int32_t item = status.ok() ? flow_.stuck() : -1; item >= 0) status = waits_for_itself(item);
     }
     for (std::size_t i = 0; i < fetches.size() && status.ok(); ++i) {
       const std::int32_t slot = step_.fetch_slots[i];
@@ -120,6 +121,13 @@ class Dynamic {
     std::vector<OutputSlot> slots;
     std::int64_t start = 0;
   };
+
+  Status waits_for_itself(std::int32_t item) const {
+    return name_node(invalid_argument("it never ran: to enter a loop, what leaves the loop is needed")
+                         .with_id("ARG-LOOP-004")
+                         .with_next("take it out of the way from there to the loop"),
+                     step_, step_.items[item]);
+  }
 
   // --- threads -------------------------------------------------------------------------------------------------------
 

@@ -132,7 +132,7 @@ TEST_F(AnyBatch, LoopsFollow) {
   const Value stack = g.add("StackV2", {constant(g, -1)}, {{"elem_type", DType::kFloat32}, {"stack_name", "s"}});
   const Value handle = g.add("Enter", {stack}, fixed);
   Value noisy, pushed;
-  const Loop loop(g, g.add("Fill", {sizes({kBatch, 4}), constant(g, 0.f)}), [&](Value state) {
+  const DataflowLoop loop(g, g.add("Fill", {sizes({kBatch, 4}), constant(g, 0.f)}), [&](Value state) {
     const auto inside = g.control_dependencies({state});
     const Value next = tanh(rows + state);
     const Value drawn = g.add("RandomUniform", {sizes({kBatch, 4})}, {{"dtype", DType::kFloat32}});

@@ -117,16 +117,16 @@ TEST_F(FrontierTest, LoopsAndStateAreNot) {
 TEST_F(FrontierTest, WhatLoopsAddUpIsASum) {
   const Value rows = g.add("Enter", {x}, {{"frame_name", "loop"}, {"is_constant", true}});
   const Value nothing = constant(g, Tensor::zeros(DType::kFloat32, {4})), one = ones_like(nothing);
-  const Loop sums(g, nothing, [&](Value v) { return v * 0.5f + reduce_sum(rows, 0); });
-  const Loop powers(g, nothing, [&](Value v) { return v * v + reduce_sum(rows, 0); });
-  const Loop offset(g, one, [&](Value v) { return v + reduce_sum(rows, 0); });
-  const Loop means(g, nothing, [&](Value v) { return v + reduce_mean(rows, 0); });
+  const DataflowLoop sums(g, nothing, [&](Value v) { return v * 0.5f + reduce_sum(rows, 0); });
+  const DataflowLoop powers(g, nothing, [&](Value v) { return v * v + reduce_sum(rows, 0); });
+  const DataflowLoop offset(g, one, [&](Value v) { return v + reduce_sum(rows, 0); });
+  const DataflowLoop means(g, nothing, [&](Value v) { return v + reduce_mean(rows, 0); });
   EXPECT_EQ(of(sums.out).sums, ends({sums.out}));
   EXPECT_NE(of(powers.out).why.find("control flow"), std::string::npos);
   EXPECT_NE(of(offset.out).why.find("control flow"), std::string::npos);
   const auto axes = BatchAxes::find(g, {x.node(), words.node()});
   ASSERT_TRUE(axes.ok());
-  const auto how = [&](const Loop& loop) { return combination_of(g, *axes, loop.out.endpoint()).how; };
+  const auto how = [&](const DataflowLoop& loop) { return combination_of(g, *axes, loop.out.endpoint()).how; };
   EXPECT_EQ(how(sums), Combine::kSum);
   EXPECT_EQ(how(means), Combine::kMean);
   EXPECT_EQ(how(powers), Combine::kUnknown);
@@ -136,7 +136,7 @@ TEST_F(FrontierTest, WhatLoopsAddUpIsASum) {
 
 // Rows that a loop carries, or keeps on a stack for its gradient, are the examples'.
 TEST_F(FrontierTest, RowsGoRoundLoopsAndThroughStacks) {
-  const Loop states(g, x, [&](Value v) { return tanh(v) * 0.5f; });
+  const DataflowLoop states(g, x, [&](Value v) { return tanh(v) * 0.5f; });
   const Value stack = g.add("StackV2", {constant(g, -1)}, {{"elem_type", DType::kFloat32}, {"stack_name", "s"}});
   const Value pushed = g.add("StackPushV2", {stack, states.out});
   const auto after = g.control_dependencies({pushed.control()});

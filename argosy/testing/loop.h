@@ -11,16 +11,17 @@
 namespace argosy {
 
 // A loop of three turns that carries one value.
-struct Loop {
+struct DataflowLoop {
   Value merged, left, inside, out;
 
-  Loop(Graph& g, const Value& start, const std::function<Value(Value carried)>& turn) {
-    const AttrMap frame = {{"frame_name", "loop"}}, fixed = {{"frame_name", "loop"}, {"is_constant", true}};
+  DataflowLoop(Graph& g, const Value& start, const std::function<Value(Value carried)>& turn,
+               const char* name = "loop") {
+    const AttrMap frame = {{"frame_name", name}};
     const auto carry = [&](const Value& from) {
       const Value in = g.add("Enter", {from}, frame);
       return g.add("Merge", {in, in});
     };
-    const Value time = carry(constant(g, 0)), limit = g.add("Enter", {constant(g, 3)}, fixed);
+    const Value time = carry(constant(g, 0)), limit = enter(g, constant(g, 3), name);
     merged = carry(start);
     const Value goes_on = g.add("LoopCond", {less(time, limit)});
     const Value again = g.add("Switch", {time, goes_on}).output(1);
@@ -28,8 +29,12 @@ struct Loop {
     left = both.output(0);
     inside = both.output(1);
     out = g.add("Exit", {left});
-    close(g, time, again + g.add("Enter", {constant(g, 1)}, fixed));
+    close(g, time, again + enter(g, constant(g, 1), name));
     close(g, merged, turn(inside));
+  }
+  // A value from around the loop, there in every turn.
+  static Value enter(Graph& g, const Value& from, const char* name = "loop") {
+    return g.add("Enter", {from}, {{"frame_name", name}, {"is_constant", true}});
   }
   static void close(Graph& g, const Value& merge, const Value& next) {
     EXPECT_TRUE(next.valid()) << g.status().to_string();
