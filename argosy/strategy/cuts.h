@@ -15,6 +15,7 @@ struct Cut {
   Combine how = Combine::kSum;  // or kMean: weighted by each shard's part of the batch; or kConcat: rows are joined
   int depth = 0;                // longest chain of other cuts it has to wait for
   int branch = 0;               // cuts of one branch of a conditional have one number; 0: always computed
+  int loop = 0;                 // cuts of one loop have one number; 0: in none
 };
 
 bool is_among(const std::vector<Cut>& cuts, Endpoint e);

@@ -7,7 +7,16 @@
 
 namespace argosy {
 
-// By node: in how many loops, one in another. `order`: topological.
+struct Loops {
+  std::vector<int> of;      // by node: the innermost loop around it (of an Enter, the one that it begins); 0: none
+  std::vector<int> around;  // by loop: the one that it is in; 0: none
+  std::vector<int> depth;   // by loop: how many there are, one in another
+};
+
+// `order`: topological.
+Loops find_loops(const Graph& graph, const std::vector<NodeId>& order);
+
+// By node: in how many loops, one in another.
 std::vector<int> loop_depths(const Graph& graph, const std::vector<NodeId>& order);
 
 }  // namespace argosy

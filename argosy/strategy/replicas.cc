@@ -218,8 +218,8 @@ class Replicator {
       for (std::size_t k = 0; k < plan_.cuts.size(); ++k) replicas_.sums[0][k] = plan_.cuts[k].value;
       return;
     }
-    // Buckets of one dtype, depth and branch, filled in the order in which the values are computed.
-    using Key = std::tuple<int, DType, int>;
+    // Buckets of one dtype, depth, branch and loop, filled in the order in which the values are computed.
+    using Key = std::tuple<int, DType, int, int>;
     std::map<Key, std::vector<int>> open;
     std::map<Key, std::size_t> bytes;
     std::size_t limit = layout_.first_bucket_bytes;
@@ -234,7 +234,7 @@ class Replicator {
       const Cut& c = plan_.cuts[k];
       if (c.how == Combine::kConcat) continue;
       const DType dtype = graph_.dtype(c.value);
-      const Key key{c.depth, dtype, c.branch};
+      const Key key{c.depth, dtype, c.branch, c.loop};
       const std::int64_t elements = std::max<std::int64_t>(plan_.axes.elements(c.value), 0);
       open[key].push_back(static_cast<int>(k));
       bytes[key] += static_cast<std::size_t>(elements) * element_bytes(dtype);

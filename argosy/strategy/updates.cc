@@ -41,7 +41,6 @@ class Planner {
     // What is computed from other cuts alone is the whole batch's without another.
     std::erase_if(plan_.cuts, [&](const Cut& c) { return plan_.levels[c.value.node.index] != Level::kShard; });
     ARGOSY_RETURN_IF_ERROR(check_state());
-    ARGOSY_RETURN_IF_ERROR(check_loops());
     ARGOSY_RETURN_IF_ERROR(sort_cuts());
     return std::move(plan_);
   }
@@ -406,25 +405,6 @@ class Planner {
     return ok_status();
   }
 
-  // Steps that sum over devices between two loops fail when they run (values that the second carries are missing; why is
-  // not known yet).
-  Status check_loops() const {
-    std::vector<char> after(graph_.size(), 0);
-    const auto is_sum = [&](Endpoint e) {
-      return std::any_of(plan_.cuts.begin(), plan_.cuts.end(),
-                         [&](const Cut& c) { return c.value == e && c.how != Combine::kConcat; });
-    };
-    for (const NodeId id : order_) {
-      const Node& n = graph_.node(id);
-      after[id.index] = std::any_of(n.inputs.begin(), n.inputs.end(),
-                                    [&](Endpoint e) { return after[e.node.index] != 0 || is_sum(e); });
-      if (after[id.index] && n.op->flow == Flow::kEnter) {
-        return cannot_combine(n, "it begins a loop with a sum over all shares, as the weights of a weighted mean are");
-      }
-    }
-    return ok_status();
-  }
-
   bool may_be_copied(const Node& n) const {
     if (n.op->calls != Calls::kNothing) return false;  // what functions write is not seen
     if (is_container_op(n)) return true;               // every step has its own
@@ -433,19 +413,43 @@ class Planner {
     return !n.inputs.empty() && is_handle(graph_, n.inputs[0]) && variable_behind(graph_, n.inputs[0]).has_value();
   }
 
-  Status sort_cuts() {
-    std::vector<int> depth(graph_.size(), 0), position(graph_.size(), 0);
-    for (std::size_t at = 0; at < order_.size(); ++at) {
-      const Node& n = graph_.node(order_[at]);
-      int& deepest = depth[order_[at].index];
-      position[order_[at].index] = static_cast<int>(at);
-      for (const Endpoint e : n.inputs) deepest = std::max(deepest, depth[e.node.index] + (is_cut(e) ? 1 : 0));
-      for (const NodeId c : n.controls) deepest = std::max(deepest, depth[c.index]);
+  // By node: the longest chain of cuts that it has to wait for. A loop is entered when all that enters it is there:
+  // what it carries has waited for each of it, though only the way back, which has no place in the order, may lead
+  // there.
+  Result<std::vector<int>> cuts_before(const Loops& loops) const {
+    std::vector<int> depth(graph_.size(), 0), entered(loops.around.size(), 0);
+    const auto raise = [](int& to, int by) { return std::exchange(to, std::max(to, by)) < by; };
+    for (bool again = true; again;) {
+      again = false;
+      for (const NodeId id : order_) {
+        const Node& n = graph_.node(id);
+        int& deepest = depth[id.index];
+        for (const Endpoint e : n.inputs) {
+          const bool next_turn = graph_.node(e.node).op->closes_loop;  // which waits for its own sums
+          if (!next_turn) raise(deepest, depth[e.node.index] + (is_cut(e) ? 1 : 0));
+        }
+        for (const NodeId c : n.controls) raise(deepest, depth[c.index]);
+        if (deepest > static_cast<int>(plan_.cuts.size())) {
+          return cannot_combine(n, "what leaves a loop is summed over shares and enters it");
+        }
+        int& around = entered[loops.of[id.index]];
+        if (n.op->flow == Flow::kEnter && raise(around, deepest)) again = true;
+        raise(deepest, around);
+      }
     }
+    return depth;
+  }
+
+  Status sort_cuts() {
+    const Loops loops = find_loops(graph_, order_);
+    ARGOSY_ASSIGN_OR_RETURN(const std::vector<int> depth, cuts_before(loops));
+    std::vector<int> position(graph_.size(), 0);
+    for (std::size_t at = 0; at < order_.size(); ++at) position[order_[at].index] = static_cast<int>(at);
     const Branches branches = find_branches(graph_, order_);
     for (Cut& c : plan_.cuts) {
       c.depth = depth[c.value.node.index];
       c.branch = branches.of[c.value.node.index];
+      c.loop = loops.of[c.value.node.index];
       for (const Endpoint e : branches.predicates[c.branch]) {
         // A shard that goes the other way would bring nothing, and the rest wait for it.
         if (plan_.levels[e.node.index] == Level::kShard && !is_cut(e)) {

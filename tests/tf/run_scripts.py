@@ -216,12 +216,14 @@ class RunTest(unittest.TestCase):
             self.assert_replicated(DYNAMIC_RNN, gpus, told)
             self.assert_replicated(FIXED_LOOP, gpus, rf"replicated  8 steps: {gpus} devices, loss: a sum over the batch, 3 sums")
 
-    def test_sums_between_loops_are_refused(self):
+    def test_sums_may_stand_between_loops(self):
         head, tail = DYNAMIC_RNN.split("loss = ")
-        weighted = head + "loss = tf.losses.compute_weighted_loss(each)" + tail[tail.index("\n"):]
-        ours = self.run_argosy(weighted, flags=("--emulate", "2", "--replicate"))
-        self.assert_same_numbers(ours, self.in_tensorflow(weighted), 1e-4)
-        self.assertIn("begins a loop with a sum over all shares", ours.stderr)
+        rest = tail[tail.index("\n"):]
+        for loss in ("tf.losses.compute_weighted_loss(each, tf.cast(lengths, tf.float32))",
+                     "tf.losses.sparse_softmax_cross_entropy(targets, tf.matmul(last, out))"):
+            for gpus in (2, 4):
+                told = rf"replicated  {5 if gpus == 2 else 4} steps: {gpus} devices, loss: a weighted mean over the batch"
+                self.assert_replicated(head + "loss = " + loss + rest, gpus, told, 1e-4)
 
     def test_what_is_drawn_for_all_goes_on_in_every_step(self):
         ours = self.run_argosy(NOISE, flags=("--emulate", "3", "--replicate"))
