@@ -8,18 +8,31 @@
 namespace argosy {
 
 std::vector<Endpoint> data_inputs(const Node& n) {
+  const auto& args = n.op->input_args;
+  if (args.empty()) return {};
+  // An op that changes the type (Cast) has no input of its output's.
+  const std::string& type = n.op->output_args.empty() ? args[0].type_attr : n.op->output_args[0].type_attr;
+  const bool there = std::any_of(args.begin(), args.end(), [&](const ArgDef& arg) { return arg.type_attr == type; });
   std::vector<Endpoint> data;
   std::size_t at = 0;
-  for (const ArgDef& arg : n.op->input_args) {
+  for (const ArgDef& arg : args) {
     std::size_t count = 1;
     if (!arg.number_attr.empty()) count = static_cast<std::size_t>(n.attrs.get_int(arg.number_attr));
     if (!arg.type_list_attr.empty()) count = n.attrs.get<std::vector<DType>>(arg.type_list_attr).size();
-    const bool is_data = arg.type_attr == n.op->input_args[0].type_attr;
+    const bool is_data = arg.type_attr == (there ? type : args[0].type_attr);
     for (std::size_t k = 0; k < count && at < n.inputs.size(); ++k, ++at) {
       if (is_data) data.push_back(n.inputs[at]);
     }
   }
   return data;
+}
+
+std::vector<Endpoint> conditions(const Graph& graph, const Node& n) {
+  std::vector<Endpoint> found;
+  for (const Endpoint e : n.inputs) {
+    if (graph.dtype(e) == DType::kBool) found.push_back(e);
+  }
+  return found;
 }
 
 bool is_zero(const Graph& graph, Endpoint e) {
@@ -132,6 +145,9 @@ class Classifier {
   }
 
   Combination jointly(const Node& n, const std::string& what) const {
+    for (const Endpoint e : conditions(graph_, n)) {
+      if (varies(e)) return unknown(str_cat(what, " chooses by what is in the batch"));
+    }
     Combination found{.how = Combine::kSame};
     std::vector<Endpoint> once;
     for (const Endpoint e : data_inputs(n)) {

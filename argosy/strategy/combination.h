@@ -44,9 +44,10 @@ struct Term {
 // Those that depend on the batch; empty where one of them cannot be told.
 std::vector<Term> terms_of(const Graph& graph, const BatchAxes& axes, Endpoint sum);
 
-// The inputs that OpDef::linear speaks of: those of the first argument's type. Shapes, axes and indices are not among
-// them.
+// The inputs that OpDef::linear speaks of: those of the output's type. Shapes, axes and indices are not among them.
 std::vector<Endpoint> data_inputs(const Node& n);
+// What an op chooses by among its data, as Select does: where that is a share's own, sums of what it gives are none.
+std::vector<Endpoint> conditions(const Graph& graph, const Node& n);
 // A value times the shard's part of the batch: parts add up to one.
 bool is_part(const Graph& graph, const Node& n);
 // Known to be zeros, whatever is fed.

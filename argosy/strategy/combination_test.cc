@@ -88,6 +88,15 @@ TEST_F(Combinations, TermsOfDifferentKindsAreToldApart) {
   EXPECT_TRUE(terms_of(g, *axes, rooted.endpoint()).empty());
 }
 
+TEST_F(Combinations, OfWhatIsChosen) {
+  const Value sum = reduce_sum(w), known = greater(reduce_sum(fixed), 0.f), theirs = greater(sum, 0.f);
+  const auto chosen = [&](Value by, Value other) { return g.add("Select", {by, sum, other}); };
+  EXPECT_EQ(how(chosen(known, sum * 2.0f)), Combine::kSum);
+  EXPECT_EQ(how(chosen(known, reduce_mean(w))), Combine::kUnknown);
+  EXPECT_EQ(how(chosen(known, l2_loss(fixed))), Combine::kUnknown);
+  EXPECT_EQ(how(chosen(theirs, sum * 2.0f)), Combine::kUnknown) << "a share may go the other way";
+}
+
 TEST_F(Combinations, WhatIsComputedFromWholeValuesIsTheSameForAll) {
   const Value mean = reduce_mean(square(x)), root = sqrt(mean) + 1.0f, product = root * reduce_sum(w);
   const auto axes = BatchAxes::find(g, {x.node(), w.node()});
@@ -113,6 +122,11 @@ TEST_F(Combinations, SumsAreTakenBeforeWhatIsNotLinear) {
   EXPECT_EQ(sums(gradient), std::vector<Endpoint>{gradient.endpoint()});
   const Value scaled = (gradient + other) * 0.5;
   EXPECT_EQ(sums(scaled), std::vector<Endpoint>{scaled.endpoint()});
+  const auto place = [&](std::int32_t i) { return constant(g, Tensor::vector<std::int32_t>({i})); };
+  const Value in_place = g.add("StridedSliceGrad", {place(9), place(2), place(6), place(1), gradient});
+  EXPECT_EQ(sums(in_place), std::vector<Endpoint>{in_place.endpoint()});
+  const Value by_sign = g.add("Select", {greater(gradient, 0.f), gradient, other});
+  EXPECT_EQ(sums(by_sign), (std::vector<Endpoint>{gradient.endpoint(), other.endpoint()}));
   // The norm needs whole gradients, and so does what is divided by it.
   const Value clipped = gradient / sqrt(l2_loss(gradient));
   EXPECT_EQ(sums(clipped), std::vector<Endpoint>{gradient.endpoint()});

@@ -130,6 +130,8 @@ class Finder {
     if (n.op->flow == Flow::kMerge && e.index == 0) return goes_round(n) ? adds_up(e) : merges_sums(n);
     if (is_part(graph_, n) && !depends(n.inputs[0])) return true;
     if (n.op->linear == Linear::kNo || e.index != 0) return false;
+    const std::vector<Endpoint> chosen_by = conditions(graph_, n);
+    if (std::any_of(chosen_by.begin(), chosen_by.end(), [&](Endpoint by) { return depends(by); })) return false;
     int dependent = 0;
     const std::vector<Endpoint> data = data_inputs(n);
     for (std::size_t i = 0; i < data.size(); ++i) {

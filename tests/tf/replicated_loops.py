@@ -122,6 +122,10 @@ with tf.Session() as sess:
         print('%.6f' % l, ' '.join('%.6f' % v for v in list(state.reshape(-1)) + list(all_.reshape(-1))))
 """
 
+# Gates by slices of one kernel, taken in every turn, as Keras's LSTM has them.
+SLICED = DYNAMIC_RNN.replace("tf.split(tf.sigmoid(tf.matmul(tf.concat([x, h], 1), w)), 2, 1)",
+                             "[tf.sigmoid(tf.matmul(tf.concat([x, h], 1), w[:, i:i + H])) for i in (0, H)]")
+
 # Both: batches of one size, a dynamic_rnn with dropout in its loop, states that go from step to step.
 FIXED_LOOP = """
 import numpy as np

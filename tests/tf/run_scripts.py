@@ -11,7 +11,7 @@ import tempfile
 import time
 import unittest
 
-from replicated_loops import DYNAMIC_RNN, FIXED_LOOP, LOOP, UNROLLED
+from replicated_loops import DYNAMIC_RNN, FIXED_LOOP, LOOP, SLICED, UNROLLED
 from replicated_scripts import (BESIDE, CHECKED, COLUMNS, DATASET, EMBEDDING, FIXED_SIZE, NOISE, NOISE_ALONE,
                                 NOISY_WEIGHTS, NORMALISED, ONE_GPU, OTHER_WRITERS, QUEUE, ROOTS, ROW_BY_ROW, TERMS,
                                 TIME_MAJOR, TWO_LOSSES, UNGATED)
@@ -214,6 +214,7 @@ class RunTest(unittest.TestCase):
             told = rf"replicated  {5 if gpus == 2 else 4} steps: {gpus} devices, loss: a mean over the batch"
             self.assert_replicated(LOOP, gpus, told + ", 4 sums")
             self.assert_replicated(DYNAMIC_RNN, gpus, told)
+            self.assert_replicated(SLICED, gpus, told)
             self.assert_replicated(FIXED_LOOP, gpus, rf"replicated  8 steps: {gpus} devices, loss: a sum over the batch, 3 sums")
 
     def test_sums_may_stand_between_loops(self):

@@ -195,6 +195,7 @@ void define_slices(OpRegistry& ops) {
            .attrs = attrs,
            .shape = strided_slice_grad_shape,
            .gradient = strided_slice_grad_gradient,
+           .linear = Linear::kJointly,
            .host_inputs = {0, 1, 2, 3}});
 }
 
