@@ -11,6 +11,7 @@ namespace argosy {
 
 namespace {
 const PartialShape kNoShape;
+constexpr std::string_view kClass = "_class", kBeside = "loc:@";  // TensorFlow's words for Node::beside
 }  // namespace
 
 Name Value::node_name() const { return valid() ? graph_->node(node_).name : Name(); }
@@ -21,13 +22,22 @@ DType Value::dtype() const { return valid() && index_ >= 0 ? graph_->dtype(endpo
 const PartialShape& Value::shape() const { return valid() && index_ >= 0 ? graph_->shape(endpoint()) : kNoShape; }
 
 SmallVector<std::string_view, 2> Node::colocation() const {
-  SmallVector<std::string_view, 2> groups;
-  if (const auto* classes = attrs.find_as<std::vector<std::string>>("_class")) {
-    for (const std::string& c : *classes) {
-      if (c.starts_with("loc:@")) groups.push_back(std::string_view(c).substr(5));
-    }
+  SmallVector<std::string_view, 2> names;
+  for (std::string_view rest = beside; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(' '), rest.size());
+    names.push_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  return groups;
+  return names;
+}
+
+AttrMap Node::attributes() const {
+  if (beside.empty()) return attrs;
+  auto classes = attrs.get_or<std::vector<std::string>>(kClass, {});
+  for (const std::string_view name : colocation()) classes.push_back(str_cat(kBeside, name));
+  AttrMap all = attrs;
+  all.set(kClass, std::move(classes));
+  return all;
 }
 
 Graph::Graph(const OpRegistry& ops) : ops_(&ops) {}
@@ -41,6 +51,10 @@ Graph Graph::clone() const {
   copy.nodes_ = nodes_;
   copy.pool_->keep(pool_);
   copy.devices_ = devices_;
+  copy.asks_for_devices_ = asks_for_devices_;
+  copy.in_order_ = in_order_;
+  copy.ops_met_ = ops_met_;
+  copy.ops_known_ = ops_known_;
   copy.names_ = names();
   copy.first_fact_ = first_fact_;
   copy.facts_ = facts_;
@@ -61,14 +75,15 @@ void Graph::fail(Status status) {
 // --- scopes ----------------------------------------------------------------------------------------------------------
 
 struct Graph::Scope::State {
-  std::string name_prefix, device, colocation;
+  std::string name_prefix, device;
+  Name beside;
   std::vector<NodeId> control_scope;
 };
 
 Graph::Scope::Scope(Graph* graph, std::unique_ptr<State> undo) : graph_(graph), undo_(std::move(undo)) {
   undo_->name_prefix = graph->name_prefix_;
   undo_->device = graph->device_;
-  undo_->colocation = graph->colocation_;
+  undo_->beside = graph->beside_;
   undo_->control_scope = graph->control_scope_;
 }
 
@@ -79,7 +94,7 @@ Graph::Scope::~Scope() {
   if (graph_ == nullptr) return;
   graph_->name_prefix_ = std::move(undo_->name_prefix);
   graph_->device_ = std::move(undo_->device);
-  graph_->colocation_ = std::move(undo_->colocation);
+  graph_->beside_ = undo_->beside;
   graph_->control_scope_ = std::move(undo_->control_scope);
 }
 
@@ -123,7 +138,7 @@ Graph::Scope Graph::colocate_with(const Value& value) {
   if (inner_ != nullptr) return inner_->colocate_with(value);
   Scope scope(this, std::make_unique<Scope::State>());
   // A node outside a body cannot be waited for by name inside it; who takes a handle goes where that is anyway.
-  if (&value.graph() == this) colocation_ = value.node_name();
+  if (&value.graph() == this) beside_ = value.node_name();
   return scope;
 }
 
@@ -149,7 +164,8 @@ std::optional<NodeId> Graph::find(std::string_view name) const { return names().
 
 std::optional<NodeId> Graph::find_beside(const Node& by, std::string_view name) const {
   for (const Endpoint e : by.inputs) {
-    if (nodes_[e.node.index].name == name) return e.node;
+    const Name& other = nodes_[e.node.index].name;  // mostly the very text: it need not be read
+    if (other.size() == name.size() && (other.data() == name.data() || other == name)) return e.node;
   }
   return find(name);
 }
@@ -228,15 +244,15 @@ Result<NodeId> Graph::try_add(std::string_view op, const std::vector<Value>& inp
     }
   }
   ARGOSY_ASSIGN_OR_RETURN(const OpDef* def, ops_->lookup(op));
-  if (!colocation_.empty() && attrs.find("_class") == nullptr) {
-    attrs.set("_class", std::vector<std::string>{"loc:@" + colocation_});
-  }
+  const bool told = attrs.find(kClass) != nullptr;
   ARGOSY_RETURN_IF_ERROR(complete_attrs(*def, dtypes, attrs));
   spec.op = op;
   spec.attrs = std::move(attrs);
   spec.device = device_;
   spec.name = unique_name(name_prefix_ + std::string(name.empty() ? op : name));
-  return add_node(std::move(spec));
+  ARGOSY_ASSIGN_OR_RETURN(const NodeId added, add_node(std::move(spec)));
+  if (!told) set_beside(added, beside_);
+  return added;
 }
 
 Result<NodeId> Graph::add_node(NodeSpec spec) {
@@ -245,6 +261,7 @@ Result<NodeId> Graph::add_node(NodeSpec spec) {
   node.op = def;
   node.name = pool_->add(spec.name);
   node.attrs = std::move(spec.attrs);
+  node.beside = take_beside(node.attrs);
   node.inputs = spec.inputs;
   node.controls = spec.controls;
   node.device = device_name(spec.device);
@@ -286,7 +303,19 @@ Result<NodeId> Graph::add_node(NodeSpec spec) {
   return NodeId{size() - 1};
 }
 
+void Graph::note(std::int32_t node) {
+  const Node& n = nodes_[node];
+  if (n.op != last_met_) {
+    last_met_ = n.op;
+    if (ops_known_.insert(n.op).second) ops_met_.push_back(n.op);
+  }
+  if (!n.device.empty()) asks_for_devices_ = true;
+  for (const Endpoint e : n.inputs) note_edge(node, e.node);
+  for (const NodeId c : n.controls) note_edge(node, c);
+}
+
 Status Graph::settle_last(bool inferring) {
+  note(size() - 1);
   first_fact_.push_back(-1);
   Status inferred = inferring ? infer(NodeId{size() - 1}) : ok_status();
   if (!inferred.ok()) first_fact_.pop_back();
@@ -299,11 +328,13 @@ Status Graph::become(NodeId id, std::string_view op, std::span<const Endpoint> i
   ARGOSY_ASSIGN_OR_RETURN(const std::vector<DType> dtypes, arg_dtypes(def->output_args, attrs));
   Node& node = nodes_[id.index];
   node.op = def;
+  node.beside = take_beside(attrs);
   node.attrs = attr_pool_.shared(def, std::move(attrs));
   node.inputs.assign(inputs.begin(), inputs.end());
   node.controls.assign(controls.begin(), controls.end());
   std::sort(node.controls.begin(), node.controls.end());
   node.controls.erase(std::unique(node.controls.begin(), node.controls.end()), node.controls.end());
+  note(id.index);
   if (std::equal(dtypes.begin(), dtypes.end(), node.output_dtypes.begin(), node.output_dtypes.end()))
     return ok_status();
   node.output_dtypes = dtypes;
@@ -322,7 +353,35 @@ Name Graph::device_name(std::string_view device) {
   return known != devices_.end() ? *known : devices_.emplace_back(pool_->add(device));
 }
 
-void Graph::set_device(NodeId node, std::string_view device) { nodes_[node.index].device = device_name(device); }
+Name Graph::take_beside(AttrMap& attrs) {
+  const auto* classes = attrs.find_as<std::vector<std::string>>(kClass);
+  if (classes == nullptr) return {};
+  std::string names;
+  std::vector<std::string> others;
+  for (const std::string& c : *classes) {
+    if (!c.starts_with(kBeside) || c.size() == kBeside.size() || c.find(' ') != std::string::npos) {
+      others.push_back(c);
+    } else {
+      names += str_cat(names.empty() ? "" : " ", std::string_view(c).substr(kBeside.size()));
+    }
+  }
+  if (names.empty()) return {};
+  if (others.empty()) {
+    attrs.erase(kClass);
+  } else {
+    attrs.set(kClass, std::move(others));
+  }
+  if (last_beside_ != names) {
+    const auto node = find(names);
+    last_beside_ = node ? nodes_[node->index].name : pool_->add(names);
+  }
+  return last_beside_;
+}
+
+void Graph::set_device(NodeId node, std::string_view device) {
+  nodes_[node.index].device = device_name(device);
+  note(node.index);
+}
 
 Result<NodeId> Graph::add_copy(const Graph& from, NodeId id, std::span<const Endpoint> inputs,
                                std::span<const NodeId> controls, bool keep_shapes) {
@@ -336,6 +395,7 @@ Result<NodeId> Graph::add_copy(const Graph& from, NodeId id, std::span<const End
             .output_dtypes = old.output_dtypes,
             .output_refs = old.output_refs,
             .device = old.device,
+            .beside = old.beside,
             .output_shapes = {}};
   std::sort(node.controls.begin(), node.controls.end());
   if (keep_shapes) node.output_shapes = old.output_shapes;
@@ -353,6 +413,7 @@ Result<std::vector<NodeId>> Graph::keep(const std::vector<NodeId>& order) {
   for (std::size_t i = 0; i < order.size(); ++i) moved[order[i].index] = NodeId{static_cast<std::int32_t>(i)};
   // All that is to be done with a node while it is at hand: graphs are larger than caches.
   std::vector<NodeId> unknown;
+  std::vector<std::int32_t> backward;  // they read or wait for what comes behind them
   const auto settle = [&](Node& node, std::int32_t i) {
     // A loop's Merge comes before what closes the loop: its shape was settled when the loop was built.
     bool loops = false;
@@ -368,7 +429,10 @@ Result<std::vector<NodeId>> Graph::keep(const std::vector<NodeId>& order) {
     const bool known = std::all_of(node.output_shapes.begin(), node.output_shapes.end(),
                                    [](const PartialShape& s) { return s.is_full(); });
     if (!known && !loops) unknown.push_back({i});
+    const bool waits = !node.controls.empty() && node.controls.back().index >= i;
+    if (loops || waits) backward.push_back(i);
   };
+  in_order_ = true;
   if (std::is_sorted(order.begin(), order.end())) {
     for (std::int32_t i = 0; i < static_cast<std::int32_t>(order.size()); ++i) {
       const NodeId from = order[static_cast<std::size_t>(i)];
@@ -394,6 +458,7 @@ Result<std::vector<NodeId>> Graph::keep(const std::vector<NodeId>& order) {
     first_fact_ = std::move(kept_facts);
   }
   names_stale_ = true;
+  for (const std::int32_t i : backward) note(i);
   for (const NodeId id : unknown) {
     if (Status inferred = infer(id); !inferred.ok()) {
       const Node& n = node(id);
@@ -403,9 +468,16 @@ Result<std::vector<NodeId>> Graph::keep(const std::vector<NodeId>& order) {
   return moved;
 }
 
-void Graph::set_input(NodeId node, int input, Endpoint from) { nodes_[node.index].inputs[input] = from; }
-void Graph::add_input(NodeId node, Endpoint from) { nodes_[node.index].inputs.push_back(from); }
+void Graph::set_input(NodeId node, int input, Endpoint from) {
+  nodes_[node.index].inputs[input] = from;
+  note_edge(node.index, from.node);
+}
+void Graph::add_input(NodeId node, Endpoint from) {
+  nodes_[node.index].inputs.push_back(from);
+  note_edge(node.index, from.node);
+}
 void Graph::add_control_input(NodeId node, NodeId from) {
+  note_edge(node.index, from);
   auto& controls = nodes_[node.index].controls;
   const auto at = std::lower_bound(controls.begin(), controls.end(), from);
   if (at == controls.end() || *at != from) controls.insert(at, from);

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "argosy/graph/name_table.h"
@@ -97,7 +98,7 @@ class Graph {
   Scope name_scope(std::string_view scope);
   // Nodes run after these.
   Scope control_dependencies(const std::vector<Value>& values);
-  // Nodes go where this value's node goes ("_class" = "loc:@node").
+  // Nodes go where this value's node goes.
   Scope colocate_with(const Value& value);
 
   // The seed of random ops (argosy/ops/random): as TensorFlow's graph-level seed. An op without a seed of its own takes
@@ -115,6 +116,12 @@ class Graph {
   int size() const { return static_cast<int>(nodes_.size()); }
   const Node& node(NodeId id) const { return nodes_[id.index]; }
   const NodeArray& nodes() const { return nodes_; }
+  // Begins to bring the node into the cache: it will be read soon, in an order that the machine does not foresee.
+  void expect(NodeId id) const { nodes_.expect(static_cast<std::size_t>(id.index)); }
+  // Ops that nodes have, or had once: few, however many nodes there are.
+  std::span<const OpDef* const> ops_met() const { return ops_met_; }
+  // Has any node ever asked for a device?
+  bool asks_for_devices() const { return asks_for_devices_; }
   std::optional<NodeId> find(std::string_view name) const;
   // As find(), for a node named in an attribute of `by`: it is likely to be among what that reads.
   std::optional<NodeId> find_beside(const Node& by, std::string_view name) const;
@@ -179,11 +186,14 @@ class Graph {
   // The node gives further outputs, after those it has: attributes that say so are the caller's.
   void add_outputs(NodeId node, const std::vector<DType>& dtypes, const std::vector<PartialShape>& shapes);
   void set_device(NodeId node, std::string_view device);
+  // Of the names of this graph, or of one that it keeps: a node's `beside`, or none.
+  void set_beside(NodeId node, Name names) { nodes_[node.index].beside = names; }
+  // Not "_class": that is what the node goes beside.
   void set_attr(NodeId node, std::string_view name, AttrValue value) {
     nodes_[node.index].attrs.set(name, std::move(value));
   }
-  // The node is another op from now on, with these inputs, control inputs and complete attributes: for who reads it
-  // nothing changes where the op's outputs have the same dtypes, as they must where somebody does.
+  // The node is another op from now on, with these inputs, control inputs and complete attributes, beside nobody: for
+  // who reads it nothing changes where the op's outputs have the same dtypes, as they must where somebody does.
   Status become(NodeId node, std::string_view op, std::span<const Endpoint> inputs, std::span<const NodeId> controls,
                 AttrMap attrs);
   void refine_shape(Endpoint e, PartialShape shape) { nodes_[e.node.index].output_shapes[e.index] = std::move(shape); }
@@ -202,9 +212,16 @@ class Graph {
   Result<NodeId> try_add(std::string_view op, const std::vector<Value>& inputs, AttrMap attrs, std::string_view name);
   Status infer(NodeId id);
   Name device_name(std::string_view device);
+  // The part of "_class" that names nodes, which attributes then no longer have.
+  Name take_beside(AttrMap& attrs);
   // All that the last node lacks but a name.
   Status settle_last(bool inferring);
   NameTable& names() const;
+  // What is remembered of all nodes, so that nobody has to look at each for it; of a node that came or changed.
+  void note(std::int32_t node);
+  void note_edge(std::int32_t node, NodeId from) {
+    if (from.index >= node && !nodes_[from.index].op->closes_loop) in_order_ = false;
+  }
 
   const OpRegistry* ops_;
   Status status_;
@@ -216,6 +233,12 @@ class Graph {
   // Where the names of nodes and devices lie; it keeps the pools of graphs that nodes were copied from.
   std::shared_ptr<NamePool> pool_ = std::make_shared<NamePool>();
   std::vector<Name> devices_;  // that nodes ask for, each once
+  Name last_beside_;           // the last that take_beside() gave
+  bool asks_for_devices_ = false;
+  bool in_order_ = true;  // no node reads or waits for one behind it, but for what closes a loop
+  std::vector<const OpDef*> ops_met_;
+  std::unordered_set<const OpDef*> ops_known_;  // the same
+  const OpDef* last_met_ = nullptr;
   AttrPool attr_pool_;
   // What is known of some outputs beside their shapes: by node a position in facts_, or -1 for nothing.
   struct Fact {
@@ -243,7 +266,7 @@ class Graph {
   std::string name_prefix_;
   std::string device_;
   std::vector<NodeId> control_scope_;
-  std::string colocation_;
+  Name beside_;
 };
 
 // A function: a graph of its own whose "_Arg" nodes are the parameters and whose returns are endpoints of it.

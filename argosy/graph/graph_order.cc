@@ -103,17 +103,7 @@ class DrawnForward {
 }  // namespace
 
 Result<std::vector<NodeId>> Graph::topological_order() const {
-  // Graphs are mostly built in such an order, and a look at what each node reads tells.
-  const auto comes_before = [&](NodeId from, std::int32_t i) {
-    return from.index < i || nodes_[from.index].op->closes_loop;
-  };
-  bool in_order = true;
-  for (std::int32_t i = 0; i < size() && in_order; ++i) {
-    const Node& n = nodes_[i];
-    in_order = std::all_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint e) { return comes_before(e.node, i); }) &&
-               std::all_of(n.controls.begin(), n.controls.end(), [&](NodeId c) { return comes_before(c, i); });
-  }
-  if (in_order) {
+  if (in_order_) {
     std::vector<NodeId> order;
     order.reserve(nodes_.size());
     for (std::int32_t i = 0; i < size(); ++i) order.push_back(NodeId{i});

@@ -32,22 +32,24 @@ struct Endpoint {
   }
 };
 
-// Its lists lie in line where they are as short as most are, its names in the graph's pool: of a graph of a million
-// nodes every pass reads every node.
+// Its lists lie in line where they are as short as most are, its names in the graph's pool, its attributes once for all
+// nodes that have the same: of a graph of a million nodes every pass reads every node.
 struct Node {
   Name name;                  // unique in the graph
   const OpDef* op = nullptr;  // owned by the registry
-  AttrMap attrs;              // complete: every attribute of the OpDef, plus any "_extra"
+  AttrMap attrs;              // complete: every attribute of the OpDef, plus any "_extra"; no "_class", but see beside
   SmallVector<Endpoint, 2> inputs;
   SmallVector<NodeId, 2> controls;  // must finish before this one starts
   SmallVector<DType, 8> output_dtypes;
   SmallVector<bool, 8> output_refs;            // a reference to a variable; empty when none is
   Name device;                                 // what was asked for; "" = anything
+  Name beside;                                 // the nodes it goes where they go, by name, with spaces between; "": none
   SmallVector<PartialShape, 1> output_shapes;  // what is known before a step
 
   bool output_is_ref(int i) const { return !output_refs.empty() && output_refs[static_cast<std::size_t>(i)]; }
-  // The colocation groups asked for: names after "loc:@". Valid as long as the attributes.
-  SmallVector<std::string_view, 2> colocation() const;
+  SmallVector<std::string_view, 2> colocation() const;  // the names in `beside`, valid as long as the graph's
+  // All that TensorFlow calls attributes: attrs and, for the nodes it goes beside, "_class" = ["loc:@a", …].
+  AttrMap attributes() const;
 };
 
 // What Graph::add_node takes.
@@ -56,7 +58,7 @@ struct NodeSpec {
   std::string op;
   std::vector<Endpoint> inputs = {};
   std::vector<NodeId> controls = {};
-  AttrMap attrs = {};
+  AttrMap attrs = {};  // Node::attributes()
   std::string device = {};
   std::vector<PartialShape> shapes = {};  // of the outputs, instead of inferring them
 };

@@ -16,7 +16,7 @@ std::string endpoint_text(const Graph& graph, Endpoint e) {
 
 std::string attrs_text(const Node& node, const TextOptions& options) {
   std::string text;
-  for (const auto& [name, value] : node.attrs) {
+  for (const auto& [name, value] : node.attributes()) {
     const AttrDef* def = node.op->attr(name);
     const bool is_default = def != nullptr && attr_equal(def->value, value);
     if (is_default && !options.all_attrs) continue;

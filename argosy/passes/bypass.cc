@@ -45,7 +45,7 @@ Result<int> bypass_identities(StepGraph& step) {
     return among(kReductions, op.name) || among(kReshapers, op.name);
   };
   if (!has_op(graph, may_change_nothing)) return 0;
-  ARGOSY_ASSIGN_OR_RETURN(const auto order, step.order());
+  ARGOSY_ASSIGN_OR_RETURN(const auto order, step.graph.topological_order());
   std::optional<Graph::Uses> uses;  // before the first change
   int bypassed = 0;
   for (const NodeId id : order) {

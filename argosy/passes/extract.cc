@@ -13,6 +13,9 @@ namespace argosy {
 
 namespace {
 
+// Nodes that are brought into the cache before they are read.
+constexpr int kAhead = 4;
+
 // Nodes reachable backwards from the roots without passing through a fed endpoint. Looked for against a topological
 // order, in which memory is read from one end to the other; only what is met out of order is followed at once.
 class NeededNodes {
@@ -44,6 +47,7 @@ class NeededNodes {
     }
     for (const NodeId t : signature.targets) need(t);
     while (at_ > 0) {
+      if (at_ > kAhead) graph_.expect(order[static_cast<std::size_t>(at_ - kAhead)]);
       const NodeId id = order[static_cast<std::size_t>(--at_)];
       if (state_[id.index] == kNeeded) follow(id);
       while (!late_.empty()) {
@@ -129,7 +133,6 @@ class Copier {
  public:
   Copier(const Graph& from, StepGraph& to)
       : from_(from), to_(to), copies_(static_cast<std::size_t>(from.size())), fed_(copies_.size(), 0) {
-    asks_ = std::any_of(from.nodes().begin(), from.nodes().end(), [](const Node& n) { return !n.device.empty(); });
   }
 
   Status add_feeds(const StepSignature& signature) {
@@ -174,12 +177,20 @@ class Copier {
     auto added = to_.graph.add_copy(from_, id, inputs, controls, !back_edges.empty());
     if (!added.ok()) return std::move(added).status().with_where(str_cat("node '", n.name, "' (", n.op->name, ")"));
     copies_[id.index] = *added;
-    if (const std::string_view request = asks_ ? forward_request(from_, n) : ""; !request.empty()) {
+    if (const std::string_view request = from_.asks_for_devices() ? forward_request(from_, n) : ""; !request.empty()) {
       to_.graph.set_device(*added, request);
       to_.graph.set_attr(*added, kFollowsForward, true);
     }
     for (const Endpoint e : back_edges) open_.push_back({*added, e});
     return ok_status();
+  }
+
+  // A gradient reads what lies far away: its shapes are asked for when it is copied.
+  void expect_inputs(NodeId id) const {
+    for (const Endpoint e : from_.node(id).inputs) {
+      const NodeId copy = copies_[e.node.index];
+      if (copy.index >= 0) to_.graph.expect(copy);
+    }
   }
 
   Status close_loops() {
@@ -205,18 +216,10 @@ class Copier {
   std::vector<NodeId> copies_;
   std::vector<char> fed_;  // by node: some output is in replaced_
   std::unordered_map<Endpoint, Endpoint> replaced_;
-  bool asks_ = false;  // some node asks for a device
   std::vector<std::pair<NodeId, Endpoint>> open_;
 };
 
 }  // namespace
-
-Result<std::vector<NodeId>> StepGraph::order() const {
-  if (ordered != graph.size()) return graph.topological_order();
-  std::vector<NodeId> order(static_cast<std::size_t>(ordered));
-  for (std::int32_t i = 0; i < ordered; ++i) order[static_cast<std::size_t>(i)] = NodeId{i};
-  return order;
-}
 
 Result<StepGraph> extract_step(const Graph& graph, const StepSignature& signature) {
   StepGraph step{Graph(graph.ops()), {}, {}, {}};
@@ -227,7 +230,10 @@ Result<StepGraph> extract_step(const Graph& graph, const StepSignature& signatur
   for (const auto& [name, function] : graph.functions()) step.graph.add_function(function);
   Copier copier(graph, step);
   ARGOSY_RETURN_IF_ERROR(copier.add_feeds(signature));
-  for (const NodeId id : order) {
+  for (std::size_t p = 0; p < order.size(); ++p) {
+    if (p + 2 * kAhead < order.size()) graph.expect(order[p + 2 * kAhead]);
+    if (p + kAhead < order.size()) copier.expect_inputs(order[p + kAhead]);
+    const NodeId id = order[p];
     if (needed[id.index]) ARGOSY_RETURN_IF_ERROR(copier.copy(id));
   }
   ARGOSY_RETURN_IF_ERROR(copier.close_loops());
@@ -235,7 +241,6 @@ Result<StepGraph> extract_step(const Graph& graph, const StepSignature& signatur
     step.fetches.push_back(e.index == Value::kControl ? Endpoint{copier.map(e.node), e.index} : copier.map(e));
   }
   for (const NodeId t : signature.targets) step.targets.push_back(copier.map(t));
-  step.ordered = step.graph.size();
   return step;
 }
 
@@ -244,15 +249,13 @@ Status drop_dead_nodes(StepGraph& step) {
   // The feeds stay even when nothing reads them: they are the step's parameters.
   signature.targets.insert(signature.targets.end(), step.feeds.begin(), step.feeds.end());
   const auto replaced = std::exchange(step.replaced, {});
-  ARGOSY_ASSIGN_OR_RETURN(auto order, step.order());
+  ARGOSY_ASSIGN_OR_RETURN(auto order, step.graph.topological_order());
   const std::vector<char> needed = NeededNodes(step.graph, order, {}, replaced).find(signature, order);
   std::erase_if(order, [&](NodeId id) { return !needed[id.index]; });
   if (static_cast<int>(order.size()) == step.graph.size() && std::is_sorted(order.begin(), order.end())) {
-    step.ordered = step.graph.size();
     return ok_status();
   }
   ARGOSY_ASSIGN_OR_RETURN(const auto moved, step.graph.keep(order));
-  step.ordered = step.graph.size();
   for (NodeId& feed : step.feeds) feed = moved[feed.index];
   for (NodeId& target : step.targets) target = moved[target.index];
   for (Endpoint& fetch : step.fetches) fetch.node = moved[fetch.node.index];

@@ -30,12 +30,6 @@ struct StepGraph {
   // Nodes that a pass put others in the place of: who waited for the first waits for the second.
   std::vector<std::pair<NodeId, NodeId>> replaced = {};
   std::vector<std::string> notes = {};  // what each pass did, for people
-  // So many nodes were in a topological order: all of them still are while there are no others, since passes lead edges
-  // past nodes, to what comes before, turn the last of those that one stands for into it, and add nodes for all else.
-  int ordered = -1;
-
-  // A topological order; nothing is looked at when the nodes are in one.
-  Result<std::vector<NodeId>> order() const;
 };
 
 // INVALID_ARGUMENT when a feed's shape contradicts what the graph says of the endpoint, or shapes contradict each

@@ -19,14 +19,18 @@ class Folder {
   explicit Folder(StepGraph& step) : graph_(step.graph), step_(step) {}
 
   Result<int> run() {
-    ARGOSY_ASSIGN_OR_RETURN(const auto order, step_.order());
+    ARGOSY_ASSIGN_OR_RETURN(const auto order, step_.graph.topological_order());
     if (has_op(graph_, [](const OpDef& op) { return op.flow == Flow::kSwitch; })) find_maybe_dead(order);
     int folded = 0;
+    computed_.assign(static_cast<std::size_t>(graph_.size()), 1);
+    const OpDef* const constant = graph_.ops().find("Const");
     for (const NodeId id : order) {
+      computed_[id.index] = graph_.node(id).op != constant ? 1 : 0;
       if (!may_fold(id) || !stays_dead(id)) continue;
       const auto values = compute(id);
       if (!values) continue;
       ARGOSY_RETURN_IF_ERROR(replace(id, *values));
+      computed_[id.index] = 0;
       ++folded;
     }
     return folded;
@@ -84,7 +88,10 @@ class Folder {
   std::optional<std::vector<Tensor>> compute(NodeId id) const {
     const Node& n = graph_.node(id);
     if (auto known = from_known_ints(id)) return known;
-    if (n.inputs.empty()) return std::nullopt;
+    const auto is_computed = [&](Endpoint e) {
+      return static_cast<std::size_t>(e.node.index) < computed_.size() && computed_[e.node.index] != 0;
+    };
+    if (n.inputs.empty() || std::any_of(n.inputs.begin(), n.inputs.end(), is_computed)) return std::nullopt;
     std::vector<Tensor> inputs;
     for (const Endpoint e : n.inputs) {
       const Tensor* value = graph_.constant(e);
@@ -199,6 +206,7 @@ class Folder {
   StepGraph& step_;
   std::optional<Graph::Uses> uses_;
   std::vector<char> maybe_dead_;  // by node; empty without branches
+  std::vector<char> computed_;    // by node, none of those added here: surely no constant. Read in place of the nodes.
 };
 
 }  // namespace

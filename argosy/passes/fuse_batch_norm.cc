@@ -18,7 +18,7 @@ class BatchNormFuser {
   }
 
   Result<int> run() {
-    ARGOSY_ASSIGN_OR_RETURN(const std::vector<NodeId> order, step_.order());
+    ARGOSY_ASSIGN_OR_RETURN(const std::vector<NodeId> order, step_.graph.topological_order());
     rank_.resize(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) rank_[static_cast<std::size_t>(order[i].index)] = i;
     uses_ = graph_.consumers();

@@ -84,6 +84,7 @@ class Fuser {
     inputs.push_back(*bias);
     ARGOSY_ASSIGN_OR_RETURN(AttrMap attrs, attrs_for(fused, inputs, n.attrs, std::move(ops), graph_.node(last)));
     ARGOSY_RETURN_IF_ERROR(graph_.become(last, fused.name, inputs, n.controls, std::move(attrs)));
+    graph_.set_beside(last, n.beside);
     return true;
   }
 

@@ -33,7 +33,7 @@ class ElementwiseFuser {
 
   // Groups grow against the direction of data: a node joins the group of one of its readers.
   Result<int> run() {
-    ARGOSY_ASSIGN_OR_RETURN(order_, step_.order());
+    ARGOSY_ASSIGN_OR_RETURN(order_, step_.graph.topological_order());
     for (auto id = order_.rbegin(); id != order_.rend(); ++id) {
       if (!may_join(*id)) continue;
       if (!join_a_reader(*id)) {
@@ -93,7 +93,7 @@ class ElementwiseFuser {
   // The rest of it, which is asked when two are about to meet: attributes lie far away, and most nodes stay alone.
   bool attrs_allow(NodeId id) const {
     const Node& n = graph_.node(id);
-    return n.colocation().empty() && !n.attrs.get_or("Truncate", false);
+    return n.beside.empty() && !n.attrs.get_or("Truncate", false);
   }
 
   bool join_a_reader(NodeId id) {

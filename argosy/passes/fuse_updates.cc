@@ -73,6 +73,8 @@ class UpdateFuser {
 
   // The device a node asks for, be it by standing beside another one; null: that is not known.
   const Name* asked(NodeId id) const {
+    static const Name anywhere;
+    if (!graph_.asks_for_devices()) return &anywhere;
     for (int beside = 0; beside < 8; ++beside) {
       const Node& n = graph_.node(id);
       if (!n.device.empty()) return &n.device;
@@ -201,7 +203,6 @@ class UpdateFuser {
     for (const Member& m : members.first(members.size() - 1)) {
       step_.replaced.emplace_back(m.id, id);
       for (const Graph::Use& u : uses_[m.id.index]) {
-        if (u.node < id) step_.ordered = -1;
         if (u.node != told) graph_.add_control_input(u.node, id);
         told = u.node;
       }

@@ -107,7 +107,7 @@ Status Inliner::copy_node(const Graph& body, NodeId id, NodeId pivot, const std:
   const Node& n = body.node(id);
   NodeSpec spec{.name = graph_.unique_name(str_cat(prefix, n.name)),
                 .op = n.op->name,
-                .attrs = n.attrs,
+                .attrs = n.attributes(),
                 .device = joined_device(caller_device_, n.device)};
   bool alive_only = true;  // does it depend on nothing that could be dead?
   std::vector<Endpoint> back_edges;
@@ -129,7 +129,7 @@ Status Inliner::copy_node(const Graph& body, NodeId id, NodeId pivot, const std:
   const bool free = is_free(n);
   if (alive_only && !free && pivot.index >= 0) spec.controls.push_back(pivot);
   guarded[id.index] = !free && (!alive_only || pivot.index >= 0);
-  if (const auto* classes = n.attrs.find_as<std::vector<std::string>>("_class")) {
+  if (const auto* classes = spec.attrs.find_as<std::vector<std::string>>("_class")) {
     std::vector<std::string> renamed;
     for (const std::string& c : *classes) {
       const auto other = c.starts_with("loc:@") ? body.find(c.substr(5)) : std::nullopt;
@@ -139,7 +139,11 @@ Status Inliner::copy_node(const Graph& body, NodeId id, NodeId pivot, const std:
         renamed.push_back(str_cat("loc:@", graph_.node(copies[other->index].node).name));
       }
     }
-    spec.attrs.set("_class", std::move(renamed));
+    if (renamed.empty()) {
+      spec.attrs.erase("_class");
+    } else {
+      spec.attrs.set("_class", std::move(renamed));
+    }
   }
   if (!back_edges.empty()) spec.shapes = n.output_shapes;
   auto added = graph_.add_node(std::move(spec));

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "argosy/graph/function_body.h"
+#include "argosy/passes/has_op.h"
 #include "argosy/passes/inline_body.h"
 
 namespace argosy {
@@ -18,6 +19,7 @@ class Lowering {
   Lowering(StepGraph& step, const LowerOptions& options) : step_(step), graph_(step.graph), in_(graph_, options) {}
 
   Result<int> run() {
+    if (!has_op(graph_, [](const OpDef& op) { return op.calls != Calls::kNothing; })) return 0;
     for (std::int32_t i = 0; i < graph_.size(); ++i) {
       if (graph_.node({i}).op->calls != Calls::kNothing) in_.to_lower.push_back({NodeId{i}, 0});
     }

@@ -50,7 +50,8 @@ bool may_merge(const Node& n) {
 }
 
 bool equal(const Node& a, const Node& b) {
-  return a.op == b.op && a.inputs == b.inputs && a.controls == b.controls && a.device == b.device && a.attrs == b.attrs;
+  return a.op == b.op && a.inputs == b.inputs && a.controls == b.controls && a.device == b.device && a.beside == b.beside &&
+         a.attrs == b.attrs;
 }
 
 // A read of a variable as a value may see another value than an earlier one.
@@ -95,7 +96,7 @@ class Seen {
 
 Result<int> merge_equal_nodes(StepGraph& step) {
   Graph& graph = step.graph;
-  ARGOSY_ASSIGN_OR_RETURN(const auto order, step.order());
+  ARGOSY_ASSIGN_OR_RETURN(const auto order, step.graph.topological_order());
   std::optional<Graph::Uses> uses;  // before the first change
   Seen seen(static_cast<std::size_t>(graph.size()));
   int merged = 0;

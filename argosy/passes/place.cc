@@ -61,8 +61,11 @@ class Placer {
 
   Result<Placement> run() {
     ARGOSY_RETURN_IF_ERROR(read_requests());
-    ARGOSY_RETURN_IF_ERROR(join_groups());
+    // Where there is one place to go and nobody asks for another, nodes are together without being told.
+    const bool choice = options_.devices.size() > 1 || graph_.asks_for_devices();
+    if (choice) ARGOSY_RETURN_IF_ERROR(join_groups());
     find_candidates();
+    if (choice) find_homes();
     placement_.device.assign(graph_.size(), -1);
     placement_.reason.assign(graph_.size(), reason(""));
     lives_there_ = reason("lives there already");
@@ -184,7 +187,6 @@ class Placer {
         refused_.try_emplace(groups_.find(i), std::move(why));
       }
     }
-    find_homes();
   }
 
   // Per group: the device of what its handles name, if it can go there at all.
@@ -226,7 +228,7 @@ class Placer {
   bool is_generator(NodeId id) {
     const Node& n = graph_.node(id);
     return n.inputs.empty() && n.output_dtypes.size() == 1 && !n.op->stateful && !n.output_is_ref(0) &&
-           n.output_dtypes[0] != DType::kResource && n.device.empty() && n.attrs.find("_class") == nullptr;
+           n.output_dtypes[0] != DType::kResource && n.device.empty() && n.beside.empty();
   }
 
   Status assign(NodeId id) {

@@ -1,6 +1,7 @@
 #include "argosy/passes/read_late.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -10,8 +11,11 @@ namespace {
 
 struct Variable {
   NodeId root;
-  std::vector<NodeId> writers;
-  std::vector<NodeId> reads;  // Identity of the reference, and Identity of those
+  int first_writer = std::numeric_limits<int>::max();  // positions
+  int last_use = -1;                                   // of a read, as an input
+  // Of those that are read behind the first writer, in the order of the graph.
+  std::vector<NodeId> writers = {};
+  std::vector<NodeId> reads = {};  // Identity of the reference, and Identity of those
 };
 
 class ReadLate {
@@ -19,9 +23,13 @@ class ReadLate {
   ReadLate(StepGraph& step, std::vector<NodeId> order) : graph_(step.graph), order_(std::move(order)) {}
 
   int run() {
-    find_variables();
-    std::erase_if(variables_, [](const Variable& v) { return v.reads.empty() || v.writers.empty(); });
-    if (variables_.empty()) return 0;
+    find_variables([](Variable&, NodeId, bool) {});
+    const auto in_order = [](const Variable& v) { return v.last_use < v.first_writer; };
+    if (std::all_of(variables_.begin(), variables_.end(), in_order)) return 0;
+    find_variables([&](Variable& v, NodeId id, bool writes) {
+      if (!in_order(v)) (writes ? v.writers : v.reads).push_back(id);
+    });
+    std::erase_if(variables_, in_order);
     std::sort(variables_.begin(), variables_.end(), [](const auto& a, const auto& b) { return a.root < b.root; });
     uses_ = graph_.consumers();
     after_.assign(order_.size(), 0);
@@ -38,11 +46,13 @@ class ReadLate {
   }
 
  private:
-  void find_variables() {
+  // Tells `note` of every writer and every read.
+  template <typename Note>
+  void find_variables(const Note& note) {
     position_.resize(order_.size());
     root_.resize(order_.size());
     source_.resize(order_.size());
-    variable_of_.assign(order_.size(), -1);
+    if (variable_of_.empty()) variable_of_.assign(order_.size(), -1);
     for (std::size_t p = 0; p < order_.size(); ++p) {
       const NodeId id = order_[p];
       position_[id.index] = static_cast<int>(p);
@@ -52,17 +62,25 @@ class ReadLate {
         if (gives_ref) root_[id.index] = id;
         continue;
       }
+      for (const Endpoint e : n.inputs) {
+        if (source_[e.node.index].node.index < 0) continue;
+        int& last = variable(root_[e.node.index]).last_use;
+        last = std::max(last, position_[id.index]);
+      }
       const Endpoint from = n.inputs[0];
       const NodeId root = root_[from.node.index];
       if (root.index < 0) continue;
       const bool takes_ref = graph_.node(from.node).output_is_ref(from.index);
       if (takes_ref && n.op->has_ref_input()) {
         if (gives_ref) root_[id.index] = root;
-        if (!n.op->forwards) variable(root).writers.push_back(id);
+        if (n.op->forwards) continue;
+        Variable& written = variable(root);
+        note(written, id, true);
+        written.first_writer = std::min(written.first_writer, position_[id.index]);
       } else if (n.op->name == "Identity") {
         root_[id.index] = root;
         source_[id.index] = takes_ref ? from : source_[from.node.index];
-        variable(root).reads.push_back(id);
+        note(variable(root), id, false);
       }
     }
   }
@@ -71,7 +89,7 @@ class ReadLate {
     std::int32_t& at = variable_of_[static_cast<std::size_t>(root.index)];
     if (at < 0) {
       at = static_cast<std::int32_t>(variables_.size());
-      variables_.push_back({.root = root, .writers = {}, .reads = {}});
+      variables_.push_back({.root = root});
     }
     return variables_[static_cast<std::size_t>(at)];
   }
@@ -131,7 +149,7 @@ Result<int> read_late(StepGraph& step) {
   bool any = false;
   for (int i = 0; i < step.graph.size() && !any; ++i) any = has_variables(step.graph.node(NodeId{i}));
   if (!any) return 0;
-  ARGOSY_ASSIGN_OR_RETURN(auto order, step.order());
+  ARGOSY_ASSIGN_OR_RETURN(auto order, step.graph.topological_order());
   return ReadLate(step, std::move(order)).run();
 }
 

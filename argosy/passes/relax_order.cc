@@ -24,13 +24,27 @@ class Relaxer {
     watched_.insert(step.targets.begin(), step.targets.end());
   }
 
+  // Is there a wait that may go? One for what only computes or is fed, or one that inputs may prove, themselves computed.
+  static bool has_work(const StepGraph& step) {
+    const auto& nodes = step.graph.nodes();
+    return std::any_of(nodes.begin(), nodes.end(), [&](const Node& n) {
+      if (n.controls.empty()) return false;
+      const auto computed = [&](Endpoint e) { return !step.graph.node(e.node).inputs.empty(); };
+      if (may_wait_less(n) && std::any_of(n.inputs.begin(), n.inputs.end(), computed)) return true;
+      return std::any_of(n.controls.begin(), n.controls.end(), [&](NodeId c) {
+        return only_computes(step.graph.node(c)) ||
+               std::find(step.feeds.begin(), step.feeds.end(), c) != step.feeds.end();
+      });
+    });
+  }
+
   int run() {
     drop_unread();
     grow_trunk();
     int relaxed = dropped_;
     for (const NodeId id : order_) {
       const Node& n = graph_.node(id);
-      if (n.controls.empty() || !plain(n) || n.op->async || n.inputs.empty()) continue;
+      if (n.controls.empty() || !may_wait_less(n)) continue;
       const std::vector<NodeId> controls = n.controls;
       const auto before = controls.size();
       for (const NodeId c : controls) {
@@ -45,10 +59,15 @@ class Relaxer {
  private:
   static bool plain(const Node& n) { return n.op->flow == Flow::kNone && n.op->calls == Calls::kNothing; }
 
+  static bool may_wait_less(const Node& n) { return plain(n) && !n.op->async && !n.inputs.empty(); }
+  static bool only_computes(const Node& n) {
+    return plain(n) && !n.op->stateful && !n.op->async && !n.op->collective && n.output_refs.empty();
+  }
+
   // Whether it ran matters to nobody but the readers of its values.
   bool without_effect(NodeId id) const {
     const Node& n = graph_.node(id);
-    if (!plain(n) || n.op->stateful || n.op->async || n.op->collective || !n.output_refs.empty()) return false;
+    if (!only_computes(n)) return false;
     return std::all_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint e) {
       return graph_.node(e.node).op->flow == Flow::kNone && !graph_.node(e.node).output_is_ref(e.index);
     });
@@ -179,9 +198,8 @@ class Relaxer {
 }  // namespace
 
 Result<int> relax_order(StepGraph& step) {
-  const auto& nodes = step.graph.nodes();
-  if (std::all_of(nodes.begin(), nodes.end(), [](const Node& n) { return n.controls.empty(); })) return 0;
-  ARGOSY_ASSIGN_OR_RETURN(auto order, step.order());
+  if (!Relaxer::has_work(step)) return 0;
+  ARGOSY_ASSIGN_OR_RETURN(auto order, step.graph.topological_order());
   return Relaxer(step, std::move(order)).run();
 }
 

@@ -32,7 +32,7 @@ Result<int> relu_before_pool(StepGraph& step) {
     NodeSpec spec{.name = graph.unique_name(str_cat(old.name, "/pooled")),
                   .op = old.op->name,
                   .inputs = {graph.node(pool).inputs[2], graph.node(pool).inputs[1]},
-                  .attrs = old.attrs,
+                  .attrs = old.attributes(),
                   .device = old.device};
     ARGOSY_ASSIGN_OR_RETURN(const NodeId before, graph.add_node(std::move(spec)));
     graph.set_input(pool, 2, {before, 0});

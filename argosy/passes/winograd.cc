@@ -6,6 +6,7 @@
 #include "argosy/ops/collective/batch_parts.h"
 #include "argosy/ops/conv/winograd.h"
 #include "argosy/ops/onednn/onednn.h"
+#include "argosy/passes/has_op.h"
 
 namespace argosy {
 
@@ -82,6 +83,7 @@ std::optional<std::vector<std::int64_t>> pays(const Graph& graph, NodeId id, con
 }  // namespace
 
 Result<int> winograd(StepGraph& step, double scratch_share) {
+  if (!has_op(step.graph, [](const OpDef& op) { return operands_of(op.name) != nullptr; })) return 0;
   std::optional<double> most_scratch;  // asked for where there are convolutions
   int marked = 0;
   for (int i = 0; i < step.graph.size(); ++i) {

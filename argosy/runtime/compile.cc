@@ -77,12 +77,14 @@ class Compiler {
   }
 
   void find_groups() {
-    groups_.resize(step_.items.size());
+    groups_.resize(step_.items.size(), 0);
+    std::map<std::string, std::int32_t> numbers = {{"", 0}};
     for (std::size_t i = 0; i < step_.items.size(); ++i) {
       const OpDef* op = items_.ops[i];
       if (op == nullptr || !op->collective) continue;
       const auto id = graph_.find(step_.nodes[step_.items[i].node].name);
-      groups_[i] = id ? graph_.node(*id).attrs.get_or<std::string>("group", "") : "";
+      std::string group = id ? graph_.node(*id).attrs.get_or<std::string>("group", "") : "";
+      groups_[i] = numbers.try_emplace(std::move(group), static_cast<std::int32_t>(numbers.size())).first->second;
     }
   }
 
@@ -142,28 +144,29 @@ class Compiler {
   // Updates come after every reader of the variable that may come before: then they find its memory unshared and write
   // in place. Edges are taken from one valid order, so they close no cycle. Writers in loops are left where they are.
   Status readers_before_writers() {
-    std::vector<std::vector<std::int32_t>> writers(step_.slots.size());
-    bool any = false;
+    std::vector<std::pair<std::int32_t, std::int32_t>> told;  // (root of a handle, who writes its variable)
     for (std::size_t i = 0; i < step_.items.size(); ++i) {
       if (!writes(i) || (flow_ && flow_->home(static_cast<std::int32_t>(i)) != 0)) continue;
       const Item& item = step_.items[i];
       for (int k = 0; k < item.num_inputs; ++k) {
         const std::int32_t slot = step_.input_slots[item.first_input + k];
         if (step_.slots[slot].dtype != DType::kResource) continue;
-        writers[items_.root[slot]].push_back(static_cast<std::int32_t>(i));
-        any = true;
+        told.emplace_back(items_.root[slot], static_cast<std::int32_t>(i));
       }
     }
-    if (!any) return ok_status();
+    if (told.empty()) return ok_status();
+    const ItemGraph::Readers writers(step_.slots.size(), told);
     ARGOSY_ASSIGN_OR_RETURN(const auto order, find_order(true));
     std::vector<std::int32_t> position(step_.items.size());
     for (std::size_t p = 0; p < order.size(); ++p) {
       if (order[p] >= 0) position[order[p]] = static_cast<std::int32_t>(p);
     }
     std::vector<std::pair<std::int32_t, std::int32_t>> waits;  // (writer, reader before it)
+    std::vector<std::pair<std::int32_t, std::int32_t>> reads;  // (root, slot of the value)
+    std::vector<std::int32_t> users;
     for (std::size_t i = 0; i < step_.items.size(); ++i) {
       // A read: a dereference, or an op that hands the variable's memory on.
-      std::vector<std::pair<std::int32_t, std::int32_t>> reads;  // (root, slot of the value)
+      reads.clear();
       for (const auto& [handle, value] : step_.extras[i].derefs) reads.emplace_back(items_.root[handle], value);
       const Item& item = step_.items[i];
       if (items_.ops[i] != nullptr && items_.ops[i]->forwards && item.num_inputs > 0 && item.num_outputs > 0) {
@@ -172,7 +175,7 @@ class Compiler {
       }
       for (const auto& [root, value] : reads) {
         if (writers[root].empty()) continue;
-        std::vector<std::int32_t> users = {static_cast<std::int32_t>(i)};
+        users.assign(1, static_cast<std::int32_t>(i));
         for (int o = 0; o < item.num_outputs; ++o) {
           if (items_.forwarded[item.first_output + o]) collect_users(item.first_output + o, users);
         }
@@ -366,7 +369,7 @@ class Compiler {
   Step& step_;
   ItemGraph items_;
   const Graph& graph_;
-  std::vector<std::string> groups_;
+  std::vector<std::int32_t> groups_;  // by item: see ScheduleItem
   std::vector<std::int32_t> order_;  // all devices together
   Positions positions_;
   std::optional<FixedOrder> flow_;           // with control flow or blocking items

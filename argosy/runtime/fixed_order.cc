@@ -29,7 +29,7 @@ std::vector<char> reachable(std::int32_t start, std::size_t nodes, const Next& n
 
 }  // namespace
 
-FixedOrder::FixedOrder(const Step& step, const ItemGraph& items, const std::vector<std::string>& groups)
+FixedOrder::FixedOrder(const Step& step, const ItemGraph& items, const std::vector<std::int32_t>& groups)
     : step_(step), items_(items), groups_(groups) {
   why_not_ = check_loops();
   if (why_not_.empty()) why_not_ = check_blocking();

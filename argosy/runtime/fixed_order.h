@@ -34,7 +34,7 @@ namespace argosy {
 class FixedOrder {
  public:
   // All are borrowed. REQUIRES: the step has its successors and frames.
-  FixedOrder(const Step& step, const ItemGraph& items, const std::vector<std::string>& groups);
+  FixedOrder(const Step& step, const ItemGraph& items, const std::vector<std::int32_t>& groups);
 
   // Whether the rules above allow one. Ends of loops may still prove it impossible: sequence() then fails.
   bool possible() const { return why_not_.empty(); }
@@ -73,7 +73,7 @@ class FixedOrder {
 
   const Step& step_;
   const ItemGraph& items_;
-  const std::vector<std::string>& groups_;
+  const std::vector<std::int32_t>& groups_;
   std::vector<int> home_, depth_, loop_device_;
   std::vector<std::vector<std::int32_t>> members_;  // by frame: nodes, in the order the graph was built
   std::vector<char> rank_;                          // by node of the root; empty without blocking items

@@ -65,7 +65,7 @@ class Builder {
     reserve_large(items_.root, n);
     reserve_large(items_.forwarded, n);
     reserve_large(reads_, 2 * n);
-    ARGOSY_ASSIGN_OR_RETURN(const auto order, feeds_.order());
+    ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
     for (const NodeId id : order) ARGOSY_RETURN_IF_ERROR(add(id));
     ARGOSY_RETURN_IF_ERROR(close_loops());
     for (const NodeId arg : feeds_.feeds) step_.feed_slots.push_back(first_slot_[arg.index]);

@@ -38,7 +38,7 @@ class Scheduler {
     for (std::int32_t i = 0; i < n; ++i) {
       for (const std::int32_t before : items[i].after) targets_[at[before]++] = i;
       pending_[i] = static_cast<std::int32_t>(items[i].after.size());
-      if (!items[i].group.empty()) ++group_missing_[items[i].group];
+      if (items[i].group != 0) ++group_missing_[items[i].group];
     }
   }
 
@@ -80,8 +80,8 @@ class Scheduler {
   }
 
   void offer(std::int32_t i) {
-    const std::string_view group = items_[i].group;
-    if (group.empty()) {
+    const std::int32_t group = items_[i].group;
+    if (group == 0) {
       heaps_[items_[i].device].push({urgency(i), i});
       return;
     }
@@ -107,8 +107,8 @@ class Scheduler {
   const std::vector<ScheduleItem>& items_;
   std::vector<Heap> heaps_;
   std::vector<std::int32_t> pending_, offsets_, targets_, order_;
-  std::unordered_map<std::string_view, int> group_missing_;
-  std::unordered_map<std::string_view, std::vector<std::int32_t>> group_ready_;
+  std::unordered_map<std::int32_t, int> group_missing_;
+  std::unordered_map<std::int32_t, std::vector<std::int32_t>> group_ready_;
 };
 
 }  // namespace

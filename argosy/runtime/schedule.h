@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "argosy/base/status.h"
@@ -23,7 +22,7 @@ struct ScheduleItem {
   bool light = false;                        // nothing, or next to nothing, has to be kept of what it gives
   bool late = false;                         // a writer: as late as can be, so that readers come first
   std::span<const std::int32_t> after = {};  // items that must come before
-  std::string_view group = {};               // collective group; "" = none
+  std::int32_t group = 0;                    // the number of its collective group; 0: none
 };
 
 // Positions to items: the global order. INTERNAL when there is a cycle.

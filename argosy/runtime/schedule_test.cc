@@ -10,10 +10,10 @@ using ::testing::ElementsAre;
 // Sums in a row, of values that are there from the start: nothing is offered twice.
 TEST(Schedule, GroupsThatAreReadyAtTheStartLeaveOnce) {
   const std::int32_t zero[] = {0}, one[] = {1}, two[] = {2};
-  const std::vector<ScheduleItem> items = {{.device = 0, .group = "a"},
-                                           {.device = 1, .group = "a"},
-                                           {.device = 0, .after = zero, .group = "b"},
-                                           {.device = 1, .after = one, .group = "b"},
+  const std::vector<ScheduleItem> items = {{.device = 0, .group = 1},
+                                           {.device = 1, .group = 1},
+                                           {.device = 0, .after = zero, .group = 2},
+                                           {.device = 1, .after = one, .group = 2},
                                            {.device = 0, .after = two}};
   const auto order = schedule(items, 2);
   ASSERT_TRUE(order.ok()) << order.status().to_string();

@@ -249,7 +249,7 @@ class Cutter {
     const Node& n = graph_.node(id);
     NodeSpec spec{.name = graph_.unique_name(str_cat(n.name, "/whole_batch")),
                   .op = n.op->name,
-                  .attrs = n.attrs,
+                  .attrs = n.attributes(),
                   .device = n.device};
     for (const Endpoint e : n.inputs) spec.inputs.push_back(whole(e));
     const auto outputs = static_cast<std::int32_t>(n.output_dtypes.size());

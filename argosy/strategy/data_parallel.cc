@@ -275,7 +275,7 @@ Result<Value> DataParallel::Impl::compute_again(Endpoint e, const std::string& w
         .with_id("ARG-DP-006")
         .with_next("fetch values per sample, or sums and counts, and combine those");
   }
-  NodeSpec spec{.op = n.op->name, .attrs = n.attrs, .device = kHost};
+  NodeSpec spec{.op = n.op->name, .attrs = n.attributes(), .device = kHost};
   for (const Endpoint from : n.inputs) {
     ARGOSY_ASSIGN_OR_RETURN(const Value input, whole_batch(from));
     spec.inputs.push_back(input.endpoint());

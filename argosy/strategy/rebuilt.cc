@@ -58,7 +58,7 @@ bool learn_carried(const Graph& graph, const std::vector<NodeId>& order, const R
 NodeSpec copy_spec(const Graph& graph, NodeId id, const Containers& containers, const Graph& copies,
                    const CopyOf& copy_of) {
   const Node& n = graph.node(id);
-  NodeSpec spec{.name = n.name, .op = n.op->name, .attrs = n.attrs};
+  NodeSpec spec{.name = n.name, .op = n.op->name, .attrs = n.attributes()};
   if (const auto same = containers.same_as(n); same && copy_of(same->node).index >= 0) {
     return {.name = n.name,
             .op = "Identity",

@@ -133,7 +133,7 @@ class Replicator {
     NodeSpec spec{.name = graph_.unique_name(str_cat(n.name, "/replica_", replica)),
                   .op = n.op->name,
                   .inputs = n.inputs,
-                  .attrs = n.attrs,
+                  .attrs = n.attributes(),
                   .device = n.device};
     const auto* shared = n.attrs.find_as<std::string>("shared_name");
     if (shared != nullptr && !shared->empty()) {
@@ -164,7 +164,7 @@ class Replicator {
     NodeSpec spec{.name = graph_.unique_name(str_cat(n.name, "/share_", shard)),
                   .op = kSharePrefix + n.op->name,
                   .inputs = n.inputs,
-                  .attrs = n.attrs,
+                  .attrs = n.attributes(),
                   .device = n.device};
     spec.inputs.push_back({plan_.inputs[0], 0});
     spec.attrs.set("rows", plan_.axes.rows_per_example({id, 0}));
@@ -180,7 +180,7 @@ class Replicator {
     const Node& n = graph_.node(id);
     if (pinned(n.device).type != "CPU") graph_.set_device(id, layout_.devices[device]);
     // The device says it all; a group that reaches out of the replica would contradict it.
-    if (n.attrs.find("_class") != nullptr) graph_.set_attr(id, "_class", std::vector<std::string>{});
+    graph_.set_beside(id, {});
   }
 
   // What makes a node that of its shard and device.

@@ -43,7 +43,7 @@ Status write_node(const Node& node, NodeDef* to, const ExportOptions& options) {
   to->set_op(node.op->name);
   to->set_device(node.device);
   auto& attrs = *to->mutable_attr();
-  for (const auto& [name, value] : node.attrs) {
+  for (const auto& [name, value] : node.attributes()) {
     const AttrDef* def = node.op->attr(name);
     if (options.strip_defaults && def != nullptr && attr_equal(def->value, value)) continue;
     if (std::holds_alternative<std::monostate>(value)) continue;

@@ -82,7 +82,7 @@ std::vector<Value> instantiate(Graph& given, const Graph& body, std::span<const 
     for (const NodeId c : n.controls) {
       if (!is_parameter[c.index]) inputs.push_back(copies[c.index].control());
     }
-    AttrMap attrs = n.attrs;
+    AttrMap attrs = n.attributes();
     rename_colocation(attrs, body, copies);
     std::vector<Graph::Scope> on;
     if (!n.device.empty()) on.push_back(graph.device(n.device));
@@ -107,7 +107,7 @@ Result<std::string> add_function_of(Graph& graph, const Graph& body, const Funct
     if (!needed[id.index]) continue;
     const Node& n = body.node(id);
     if (n.op->closes_loop) return primitive_loop(n);
-    NodeSpec spec{.name = n.name, .op = n.op->name, .attrs = n.attrs, .device = n.device};
+    NodeSpec spec{.name = n.name, .op = n.op->name, .attrs = n.attributes(), .device = n.device};
     for (const Endpoint e : n.inputs) spec.inputs.push_back({copies[e.node.index], e.index});
     for (const NodeId c : n.controls) spec.controls.push_back(copies[c.index]);
     ARGOSY_ASSIGN_OR_RETURN(copies[id.index], function->body.add_node(std::move(spec)));
