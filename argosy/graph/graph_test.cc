@@ -133,6 +133,75 @@ TEST(Graph, TheOrderIsThatOfBuildingWithWhatIsNeededDrawnForward) {
   ASSERT_TRUE(g.status().ok()) << g.status().to_string();
 }
 
+TEST(Graph, TheOrderIsFoundAnewWhenAnEdgeLeadsBack) {
+  const OpRegistry ops = toy_ops();
+  Graph g(ops);
+  const Value x = g.add("Source", {}), first = g.add("OnesLike", {x}), last = g.add("OnesLike", {x});
+  const auto order = [&] { return g.topological_order().value(); };
+  EXPECT_THAT(order(), testing::ElementsAre(x.node(), first.node(), last.node()));
+  g.set_input(first.node(), 0, last.endpoint());
+  EXPECT_THAT(order(), testing::ElementsAre(x.node(), last.node(), first.node()));
+  // Kept in that order, the nodes are in order again.
+  const auto moved = g.keep(order()).value();
+  EXPECT_THAT(order(), testing::ElementsAre(NodeId{0}, NodeId{1}, NodeId{2}));
+  g.add_control_input(moved[last.node().index], moved[first.node().index]);
+  EXPECT_FALSE(g.topological_order().ok());
+  g.remove_control_input(moved[last.node().index], moved[first.node().index]);
+  EXPECT_THAT(order(), testing::ElementsAre(NodeId{0}, NodeId{1}, NodeId{2}));
+}
+
+TEST(Graph, KnowsItsOpsAndWhetherADeviceIsAskedFor) {
+  const OpRegistry ops = toy_ops();
+  Graph g(ops);
+  const Value x = g.add("Source", {});
+  const Value one = g.add("OnesLike", {x});
+  EXPECT_THAT(g.ops_met(), testing::ElementsAre(ops.find("Source"), ops.find("OnesLike")));
+  ASSERT_TRUE(g.become(one.node(), "Opaque", {{x.endpoint()}}, {}, {{"T", DType::kFloat32}}).ok());
+  EXPECT_THAT(g.ops_met(), testing::Contains(ops.find("Opaque")));
+  EXPECT_FALSE(g.asks_for_devices());
+  Graph copy(ops);
+  ASSERT_TRUE(copy.add_copy(g, x.node(), {}, {}, false).ok());
+  EXPECT_FALSE(copy.asks_for_devices());
+  g.set_device(x.node(), "/gpu:0");
+  EXPECT_TRUE(g.asks_for_devices());
+  Graph other(ops);
+  ASSERT_TRUE(other.add_copy(g, x.node(), {}, {}, false).ok());
+  EXPECT_TRUE(other.asks_for_devices());
+  EXPECT_THAT(other.ops_met(), testing::ElementsAre(ops.find("Source")));
+}
+
+TEST(Graph, NodesBesideOthersShareTheirAttributes) {
+  using Strings = std::vector<std::string>;
+  const OpRegistry ops = toy_ops();
+  Graph g(ops);
+  const Value x = g.add("Source", {}, {}, "x"), y = g.add("Source", {}, {}, "y");
+  Value with_x, with_y, with_both;
+  {
+    const auto beside = g.colocate_with(x);
+    with_x = g.add("OnesLike", {x});
+    with_both = g.add("OnesLike", {x}, {{"_class", Strings{"loc:@y", "mine", "loc:@x"}}});
+  }
+  {
+    const auto beside = g.colocate_with(y);
+    with_y = g.add("OnesLike", {y});
+  }
+  const auto node = [&](const Value& v) -> const Node& { return g.node(v.node()); };
+  EXPECT_THAT(node(with_x).colocation(), testing::ElementsAre("x"));
+  EXPECT_THAT(node(with_y).colocation(), testing::ElementsAre("y"));
+  EXPECT_THAT(node(with_both).colocation(), testing::ElementsAre("y", "x"));
+  EXPECT_EQ(node(x).colocation().size(), 0u);
+  EXPECT_EQ(node(with_x).attrs.begin(), node(with_y).attrs.begin());  // the same ones, not equal ones
+  EXPECT_EQ(node(with_x).attributes().get<Strings>("_class"), Strings{"loc:@x"});
+  EXPECT_EQ(node(with_both).attrs.get<Strings>("_class"), Strings{"mine"});
+  EXPECT_EQ(node(with_both).attributes().get<Strings>("_class"), (Strings{"mine", "loc:@y", "loc:@x"}));
+  Graph copy(ops);
+  const Endpoint input{copy.add_copy(g, x.node(), {}, {}, false).value(), 0};
+  const NodeId beside = copy.add_copy(g, with_x.node(), {{input}}, {}, false).value();
+  EXPECT_THAT(copy.node(beside).colocation(), testing::ElementsAre("x"));
+  copy.set_beside(beside, {});
+  EXPECT_EQ(copy.node(beside).attributes(), copy.node(beside).attrs);
+}
+
 TEST(Gradients, SumsEveryUse) {
   const OpRegistry ops = toy_ops();
   Graph g(ops);

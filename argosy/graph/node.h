@@ -41,9 +41,9 @@ struct Node {
   SmallVector<Endpoint, 2> inputs;
   SmallVector<NodeId, 2> controls;  // must finish before this one starts
   SmallVector<DType, 8> output_dtypes;
-  SmallVector<bool, 8> output_refs;            // a reference to a variable; empty when none is
-  Name device;                                 // what was asked for; "" = anything
-  Name beside;                                 // the nodes it goes where they go, by name, with spaces between; "": none
+  SmallVector<bool, 8> output_refs;  // a reference to a variable; empty when none is
+  Name device;                       // what was asked for; "" = anything
+  Name beside;                       // the nodes it goes where they go, by name, with spaces between; "": none
   SmallVector<PartialShape, 1> output_shapes;  // what is known before a step
 
   bool output_is_ref(int i) const { return !output_refs.empty() && output_refs[static_cast<std::size_t>(i)]; }

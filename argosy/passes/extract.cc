@@ -132,8 +132,7 @@ class NeededNodes {
 class Copier {
  public:
   Copier(const Graph& from, StepGraph& to)
-      : from_(from), to_(to), copies_(static_cast<std::size_t>(from.size())), fed_(copies_.size(), 0) {
-  }
+      : from_(from), to_(to), copies_(static_cast<std::size_t>(from.size())), fed_(copies_.size(), 0) {}
 
   Status add_feeds(const StepSignature& signature) {
     for (std::size_t i = 0; i < signature.feeds.size(); ++i) {

@@ -50,8 +50,8 @@ bool may_merge(const Node& n) {
 }
 
 bool equal(const Node& a, const Node& b) {
-  return a.op == b.op && a.inputs == b.inputs && a.controls == b.controls && a.device == b.device && a.beside == b.beside &&
-         a.attrs == b.attrs;
+  return a.op == b.op && a.inputs == b.inputs && a.controls == b.controls && a.device == b.device &&
+         a.beside == b.beside && a.attrs == b.attrs;
 }
 
 // A read of a variable as a value may see another value than an earlier one.

@@ -24,7 +24,8 @@ class Relaxer {
     watched_.insert(step.targets.begin(), step.targets.end());
   }
 
-  // Is there a wait that may go? One for what only computes or is fed, or one that inputs may prove, themselves computed.
+  // Is there a wait that may go? One for what only computes or is fed, or one that inputs may prove, themselves
+  // computed.
   static bool has_work(const StepGraph& step) {
     const auto& nodes = step.graph.nodes();
     return std::any_of(nodes.begin(), nodes.end(), [&](const Node& n) {

@@ -370,7 +370,7 @@ class Compiler {
   ItemGraph items_;
   const Graph& graph_;
   std::vector<std::int32_t> groups_;  // by item: see ScheduleItem
-  std::vector<std::int32_t> order_;  // all devices together
+  std::vector<std::int32_t> order_;   // all devices together
   Positions positions_;
   std::optional<FixedOrder> flow_;           // with control flow or blocking items
   std::vector<std::int32_t> begins_, ends_;  // by frame: items
