@@ -53,6 +53,8 @@ ROWS = [
     ("_FusedMatMul", "ours refuses", "bias has", MISFIT),
     ("*SampleDistortedBoundingBox*", "ours refuses", "must be positive", "pictures of size 0, whose boxes TensorFlow gives as NaN"),
     ("StringNGrams", "ours refuses", "must have rank 1", "TensorFlow does not look at the rank"),
+    ("NearestNeighbors Kmeans*", "values", "special_values", "points that are no numbers or infinitely far: which of them is near depends "
+     "on the order of comparisons"),
     ("NthElement", "values", "special_values", "where NaN stands depends on TensorFlow's heap"),
     ("RandomGamma", "values", "special_values", "limits at infinity that TensorFlow takes otherwise"),
     ("ResourceApply* Apply*", "values", "special_values", BEYOND),

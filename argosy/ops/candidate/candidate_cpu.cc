@@ -87,7 +87,7 @@ class CandidateSampler final : public Kernel {
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const true_expected, c.output(1, trues.shape()));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const sampled_expected, c.output(2, shape));
     // TensorFlow sets 2048 words aside per class drawn, however many rejections take.
-    candidate::Numbers numbers(draws_->generator.reserve(static_cast<std::uint64_t>(sampled_) * 2048 / 4));
+    RandomNumbers numbers(draws_->generator.reserve(static_cast<std::uint64_t>(sampled_) * 2048 / 4));
     draws_->sampler->draw(numbers, unique_, sampled->values<std::int64_t>(), sampled_expected->values<float>(),
                           trues.values<std::int64_t>(), true_expected->values<float>());
     return draws_->sampler->learn(trues.values<std::int64_t>());

@@ -40,7 +40,7 @@ class Fixed final : public Sampler {
   }
 
  protected:
-  std::int64_t one(Numbers& numbers) override {
+  std::int64_t one(RandomNumbers& numbers) override {
     const float r = numbers.unit_float();
     const std::uint32_t i = numbers.below_narrow(static_cast<std::uint32_t>(buckets_.size()));
     return r < buckets_[i].threshold ? static_cast<std::int64_t>(i) : buckets_[i].other;

@@ -9,23 +9,9 @@
 
 #include "argosy/base/mutex.h"
 #include "argosy/base/status.h"
-#include "argosy/ops/random/philox.h"
+#include "argosy/ops/random/numbers.h"
 
 namespace argosy::candidate {
-
-// Numbers out of a Philox stream, drawn the way TensorFlow draws them one by one.
-class Numbers {
- public:
-  explicit Numbers(const Philox& from) : words_(from) {}
-  std::uint64_t below(std::uint64_t n);         // even in [0, n), of 64-bit words
-  std::uint32_t below_narrow(std::uint32_t n);  // of 32-bit words
-  float unit_float();                           // [0, 1)
-  double unit_double();
-
- private:
-  std::uint64_t word64();
-  PhiloxWords words_;
-};
 
 // Thread-safe. `learn` changes what comes after it.
 class Sampler {
@@ -33,12 +19,13 @@ class Sampler {
   virtual ~Sampler() = default;
   // Draws sampled.size() classes, all different when `unique`, and says how often each of them and of `trues` was to
   // be expected. REQUIRES: where `unique`, as many classes with a probability above 0.
-  virtual void draw(Numbers& numbers, bool unique, std::span<std::int64_t> sampled, std::span<float> sampled_expected,
-                    std::span<const std::int64_t> trues, std::span<float> true_expected);
+  virtual void draw(RandomNumbers& numbers, bool unique, std::span<std::int64_t> sampled,
+                    std::span<float> sampled_expected, std::span<const std::int64_t> trues,
+                    std::span<float> true_expected);
   virtual Status learn(std::span<const std::int64_t>) { return ok_status(); }
 
  protected:
-  virtual std::int64_t one(Numbers& numbers) = 0;
+  virtual std::int64_t one(RandomNumbers& numbers) = 0;
   virtual float probability(std::int64_t value) const = 0;
 };
 

@@ -1,45 +1,14 @@
 #include "argosy/ops/candidate/sampler.h"
 
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <unordered_set>
 
 namespace argosy::candidate {
 
-std::uint64_t Numbers::word64() {
-  const std::uint64_t low = words_();
-  return low | (std::uint64_t{words_()} << 32);
-}
-
-namespace {
-
-// Words that would favour small results are drawn again: those below 2^bits mod n.
-template <typename U, typename Draw>
-U even_below(U n, Draw&& draw) {
-  if ((n & (n - 1)) == 0) return draw() & (n - 1);
-  const U rest = static_cast<U>(static_cast<U>(~U{0}) % n + 1);
-  U word = draw();
-  while (word < rest) word = draw();
-  return word % n;
-}
-
-}  // namespace
-
-std::uint64_t Numbers::below(std::uint64_t n) {
-  return even_below(n, [&] { return word64(); });
-}
-std::uint32_t Numbers::below_narrow(std::uint32_t n) {
-  return even_below(n, [&] { return words_(); });
-}
-float Numbers::unit_float() { return std::bit_cast<float>(0x3f800000u | (words_() & 0x7fffffu)) - 1.0f; }
-double Numbers::unit_double() {
-  const std::uint32_t high = words_(), low = words_();
-  return std::bit_cast<double>((std::uint64_t{1023} << 52) | (std::uint64_t{high & 0xfffffu} << 32) | low) - 1.0;
-}
-
-void Sampler::draw(Numbers& numbers, bool unique, std::span<std::int64_t> sampled, std::span<float> sampled_expected,
-                   std::span<const std::int64_t> trues, std::span<float> true_expected) {
+void Sampler::draw(RandomNumbers& numbers, bool unique, std::span<std::int64_t> sampled,
+                   std::span<float> sampled_expected, std::span<const std::int64_t> trues,
+                   std::span<float> true_expected) {
   const auto wanted = static_cast<std::int64_t>(sampled.size());
   std::int64_t tries = 0;
   std::unordered_set<std::int64_t> seen;
@@ -63,7 +32,7 @@ namespace {
 
 class All final : public Sampler {
  public:
-  void draw(Numbers&, bool, std::span<std::int64_t> sampled, std::span<float> sampled_expected,
+  void draw(RandomNumbers&, bool, std::span<std::int64_t> sampled, std::span<float> sampled_expected,
             std::span<const std::int64_t>, std::span<float> true_expected) override {
     for (std::size_t i = 0; i < sampled.size(); ++i) sampled[i] = static_cast<std::int64_t>(i);
     std::fill(sampled_expected.begin(), sampled_expected.end(), 1.0f);
@@ -71,7 +40,7 @@ class All final : public Sampler {
   }
 
  protected:
-  std::int64_t one(Numbers&) override { return 0; }
+  std::int64_t one(RandomNumbers&) override { return 0; }
   float probability(std::int64_t) const override { return 1; }
 };
 
@@ -80,7 +49,7 @@ class Uniform final : public Sampler {
   explicit Uniform(std::int64_t range) : range_(range) {}
 
  protected:
-  std::int64_t one(Numbers& numbers) override {
+  std::int64_t one(RandomNumbers& numbers) override {
     return static_cast<std::int64_t>(numbers.below(static_cast<std::uint64_t>(range_)));
   }
   float probability(std::int64_t) const override { return static_cast<float>(1.0 / static_cast<double>(range_)); }
@@ -94,7 +63,7 @@ class LogUniform final : public Sampler {
   explicit LogUniform(std::int64_t range) : range_(range), log_range_(std::log1p(static_cast<double>(range))) {}
 
  protected:
-  std::int64_t one(Numbers& numbers) override {
+  std::int64_t one(RandomNumbers& numbers) override {
     const auto value = static_cast<std::int64_t>(std::exp(numbers.unit_double() * log_range_)) - 1;
     return value % range_;  // rounding may reach the range itself
   }
@@ -116,7 +85,7 @@ class Learned final : public Sampler {
     for (std::int64_t i = 0; i < range; ++i) sums_[leaves_ + static_cast<std::size_t>(i)] = 1;
     for (std::size_t i = leaves_ - 1; i > 0; --i) sums_[i] = sums_[2 * i] + sums_[2 * i + 1];
   }
-  void draw(Numbers& numbers, bool unique, std::span<std::int64_t> sampled, std::span<float> sampled_expected,
+  void draw(RandomNumbers& numbers, bool unique, std::span<std::int64_t> sampled, std::span<float> sampled_expected,
             std::span<const std::int64_t> trues, std::span<float> true_expected) override ARGOSY_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     Sampler::draw(numbers, unique, sampled, sampled_expected, trues, true_expected);
@@ -134,7 +103,7 @@ class Learned final : public Sampler {
   }
 
  protected:
-  std::int64_t one(Numbers& numbers) override ARGOSY_REQUIRES(mutex_) {
+  std::int64_t one(RandomNumbers& numbers) override ARGOSY_REQUIRES(mutex_) {
     std::uint32_t rest = numbers.below_narrow(sums_[1]);
     std::size_t i = 1;
     while (i < leaves_) {
