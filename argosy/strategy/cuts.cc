@@ -13,6 +13,8 @@ namespace argosy {
 
 namespace {
 
+constexpr std::size_t kMostDerived = 32;  // nodes between a sum and those that it is computed from
+
 // An input of an update, or of the predicate of a loop, that depends on the batch.
 struct Taken {
   NodeId update;  // or Enter
@@ -57,6 +59,7 @@ class Cutter {
       ARGOSY_RETURN_IF_ERROR(find_frontiers(n, inputs));
       std::move(inputs.begin(), inputs.end(), std::back_inserter(taken));
     }
+    derive_sums(taken);
     find_shared(taken);
     ARGOSY_RETURN_IF_ERROR(find_loop_bounds(taken));
     for (const Taken& t : taken) {
@@ -106,6 +109,61 @@ class Cutter {
         graph_, axes_, value, {.sums_only = true, .in_pairs = in_pairs, .whole = whole_before_, .alike = true});
     return parts.why.empty() && std::any_of(parts.sums.begin(), parts.sums.end(),
                                             [&](Endpoint sum) { return how(sum, false) == Combine::kSum; });
+  }
+
+  // A sum that is computed from others, which are summed in any case, need not be summed as well: a rule written by
+  // hand takes 0.01 * g and the square of g, and g is had of the whole batch for the second.
+  void derive_sums(std::vector<Taken>& taken) const {
+    for (bool again = true; again;) {
+      again = false;
+      std::map<Endpoint, std::set<Combine>> all;  // and how they are combined
+      for (const Taken& t : taken) {
+        for (const Endpoint sum : t.frontier.sums) all[sum].insert(how(sum, t.trains));
+      }
+      for (Taken& t : taken) {
+        for (const Endpoint sum : std::vector<Endpoint>(t.frontier.sums)) {
+          const auto summed = [&](Endpoint e) {
+            const auto found = all.find(e);
+            return found != all.end() && found->second == std::set<Combine>{how(e, t.trains)};
+          };
+          Frontier from;
+          if (!derive(sum.node, summed, from)) continue;
+          put_in_place(sum, from, t.frontier);
+          again = true;
+        }
+      }
+    }
+  }
+
+  // What the node is computed from, when that is sums alone: them, and what lies between, inputs first.
+  template <typename Summed>
+  bool derive(NodeId id, const Summed& summed, Frontier& from) const {
+    const Node& n = graph_.node(id);
+    if (n.op->flow != Flow::kNone || n.op->calls != Calls::kNothing || n.op->stateful || n.op->collective) return false;
+    if (std::find(from.between.begin(), from.between.end(), id) != from.between.end()) return true;
+    if (from.between.size() >= kMostDerived) return false;
+    for (const Endpoint e : n.inputs) {
+      if (!axes_.depends(e.node) || is_among(cuts_, e)) continue;
+      if (summed(e)) {
+        if (std::find(from.sums.begin(), from.sums.end(), e) == from.sums.end()) from.sums.push_back(e);
+      } else if (axes_.axis(e) != BatchAxes::kNone || !derive(e.node, summed, from)) {
+        return false;
+      }
+    }
+    from.between.push_back(id);
+    return !from.sums.empty();
+  }
+
+  static void put_in_place(Endpoint sum, const Frontier& from, Frontier& of) {
+    std::erase(of.sums, sum);
+    for (const Endpoint e : from.sums) {
+      if (std::find(of.sums.begin(), of.sums.end(), e) == of.sums.end()) of.sums.push_back(e);
+    }
+    std::vector<NodeId> between = from.between;
+    for (const NodeId id : of.between) {
+      if (std::find(from.between.begin(), from.between.end(), id) == from.between.end()) between.push_back(id);
+    }
+    of.between = std::move(between);
   }
 
   // Every share goes round a loop as often as the whole batch would: what a predicate compares with is had of that.

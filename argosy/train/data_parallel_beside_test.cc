@@ -120,6 +120,35 @@ TEST(DataParallelBeside, WeightDecayAndMomentumByHand) {
   }
 }
 
+// RMSProp written by hand takes the gradient twice, scaled and squared, and slots take it, too: it is summed once.
+TEST(DataParallelBeside, WhatIsComputedFromSumsIsNotSummedAgain) {
+  for (const bool mean : {true, false}) {
+    const auto by_hand = [mean](Beside& b) {
+      if (!mean) b.loss = reduce_sum(b.errors);
+      b.after = {b.w.read};
+      b.gradient = [&b](Value g) {
+        const auto slot = [&](const char* name) {
+          const VariableNode made = variable(b.g, Tensor::zeros(DType::kFloat64, {kWidth}), name);
+          b.before.push_back(made.initializer);
+          b.after.push_back(made.read);
+          return made;
+        };
+        const VariableNode squares = slot("squares"), momentum = slot("momentum");
+        const Value mean_square = squares.read * 0.9 + square(g) * 0.1;
+        const Value moved = momentum.read * 0.5 + g * 0.25;
+        b.beside.push_back(b.g.add("Assign", {squares.ref, mean_square}));
+        b.beside.push_back(b.g.add("Assign", {momentum.ref, moved}));
+        return (g * 0.5 + moved) / (sqrt(mean_square) + 0.001);
+      };
+    };
+    expect_same_on_any_number(by_hand);
+    Beside two;
+    by_hand(two);
+    ASSERT_TRUE(two.run(2).ok());
+    EXPECT_NE(two.summary.find("1 sum in 1 all-reduce"), std::string::npos) << two.summary;
+  }
+}
+
 TEST(DataParallelBeside, DecayInALossIsSummedWithItsGradient) {
   const auto decayed = [](Beside& b) {
     b.loss = b.loss + l2_loss(b.w.read) * 0.1;
