@@ -12,6 +12,7 @@ import time
 import unittest
 
 from replicated_loops import DYNAMIC_RNN, FIXED_LOOP, LOOP, SLICED, UNROLLED
+from replicated_rules import RULES
 from replicated_scripts import (BESIDE, CHECKED, COLUMNS, DATASET, EMBEDDING, FIXED_SIZE, NOISE, NOISE_ALONE,
                                 NOISY_WEIGHTS, NORMALISED, ONE_GPU, OTHER_WRITERS, QUEUE, ROOTS, ROW_BY_ROW, TERMS,
                                 TIME_MAJOR, TWO_LOSSES, UNGATED)
@@ -196,6 +197,11 @@ class RunTest(unittest.TestCase):
     def test_what_a_step_does_beside_training_is_of_the_whole_batch(self):
         for gpus in (2, 3):
             self.assert_replicated(BESIDE, gpus, rf"replicated  4 steps: {gpus} devices, loss: a weighted mean over the batch")
+
+    def test_rules_written_by_hand_take_the_whole_batchs_gradients_summed_once(self):
+        for gpus in (2, 3):
+            self.assert_replicated(RULES, gpus, rf"replicated  20 steps: {gpus} devices, loss: a mean over the batch, "
+                                                r"3 sums in 1 all-reduce \(896 B\)")
 
     def test_words_of_feature_columns_are_looked_up_by_shares(self):
         for gpus, resource in ((2, "True"), (3, "True"), (3, "False")):
