@@ -127,7 +127,7 @@ class Cutter {
             return found != all.end() && found->second == std::set<Combine>{how(e, t.trains)};
           };
           Frontier from;
-          if (!derive(sum.node, summed, from)) continue;
+          if (!derive(sum.node, summed, from) || from.sums.empty()) continue;
           put_in_place(sum, from, t.frontier);
           again = true;
         }
@@ -142,8 +142,11 @@ class Cutter {
     if (n.op->flow != Flow::kNone || n.op->calls != Calls::kNothing || n.op->stateful || n.op->collective) return false;
     if (std::find(from.between.begin(), from.between.end(), id) != from.between.end()) return true;
     if (from.between.size() >= kMostDerived) return false;
+    bool found = false;  // what depends on the batch and reads nothing that does brings it in itself
     for (const Endpoint e : n.inputs) {
-      if (!axes_.depends(e.node) || is_among(cuts_, e)) continue;
+      if (!axes_.depends(e.node)) continue;
+      found = true;
+      if (is_among(cuts_, e)) continue;
       if (summed(e)) {
         if (std::find(from.sums.begin(), from.sums.end(), e) == from.sums.end()) from.sums.push_back(e);
       } else if (axes_.axis(e) != BatchAxes::kNone || !derive(e.node, summed, from)) {
@@ -151,7 +154,7 @@ class Cutter {
       }
     }
     from.between.push_back(id);
-    return !from.sums.empty();
+    return found;
   }
 
   static void put_in_place(Endpoint sum, const Frontier& from, Frontier& of) {
