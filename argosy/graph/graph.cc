@@ -52,9 +52,9 @@ Graph Graph::clone() const {
   copy.pool_->keep(pool_);
   copy.devices_ = devices_;
   copy.asks_for_devices_ = asks_for_devices_;
+  copy.waited_for_ = waited_for_;
   copy.in_order_ = in_order_;
   copy.ops_met_ = ops_met_;
-  copy.ops_known_ = ops_known_;
   copy.names_ = names();
   copy.first_fact_ = first_fact_;
   copy.facts_ = facts_;
@@ -307,11 +307,11 @@ void Graph::note(std::int32_t node) {
   const Node& n = nodes_[node];
   if (n.op != last_met_) {
     last_met_ = n.op;
-    if (ops_known_.insert(n.op).second) ops_met_.push_back(n.op);
+    ops_met_.insert(n.op);
   }
   if (!n.device.empty()) asks_for_devices_ = true;
   for (const Endpoint e : n.inputs) note_edge(node, e.node);
-  for (const NodeId c : n.controls) note_edge(node, c);
+  for (const NodeId c : n.controls) note_wait(node, c);
 }
 
 Status Graph::settle_last(bool inferring) {

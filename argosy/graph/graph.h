@@ -119,11 +119,15 @@ class Graph {
   // Begins to bring the node into the cache: it will be read soon, in an order that the machine does not foresee.
   void expect(NodeId id) const { nodes_.expect(static_cast<std::size_t>(id.index)); }
   // Ops that nodes have, or had once: few, however many nodes there are.
-  std::span<const OpDef* const> ops_met() const { return ops_met_; }
+  const std::unordered_set<const OpDef*>& ops_met() const { return ops_met_; }
   // Has any node ever asked for a device?
   bool asks_for_devices() const { return asks_for_devices_; }
+  // False: no node has this one among its control inputs. True: one has, or had.
+  bool may_be_waited_for(NodeId id) const {
+    return static_cast<std::size_t>(id.index) < waited_for_.size() && waited_for_[static_cast<std::size_t>(id.index)];
+  }
   std::optional<NodeId> find(std::string_view name) const;
-  // As find(), for a node named in an attribute of `by`: it is likely to be among what that reads.
+  // As find(), for a node that `by` goes beside: it is likely to be among what that reads.
   std::optional<NodeId> find_beside(const Node& by, std::string_view name) const;
   // "node", "node:1" or "^node"; NOT_FOUND with the nearest name.
   Result<Value> value(std::string_view name);
@@ -174,6 +178,8 @@ class Graph {
                           std::span<const NodeId> controls, bool keep_shapes);
   // Room for so many nodes at once.
   void reserve(std::size_t nodes);
+  // The node becomes a NoOp that reads nothing, waits for nothing and gives nothing. REQUIRES: nothing reads it.
+  void bury(NodeId node);
   // Keeps the nodes of `order`, in that order, and forgets the rest; shapes not fully known are inferred again. Returns
   // where every node went (index -1: nowhere). REQUIRES: inputs of kept nodes are kept.
   Result<std::vector<NodeId>> keep(const std::vector<NodeId>& order);
@@ -219,6 +225,12 @@ class Graph {
   NameTable& names() const;
   // What is remembered of all nodes, so that nobody has to look at each for it; of a node that came or changed.
   void note(std::int32_t node);
+  void note_wait(std::int32_t node, NodeId from) {
+    const auto waited = static_cast<std::size_t>(from.index);
+    if (waited >= waited_for_.size()) waited_for_.resize(nodes_.size());
+    waited_for_[waited] = 1;
+    note_edge(node, from);
+  }
   void note_edge(std::int32_t node, NodeId from) {
     if (from.index >= node && !nodes_[from.index].op->closes_loop) in_order_ = false;
   }
@@ -235,9 +247,9 @@ class Graph {
   std::vector<Name> devices_;  // that nodes ask for, each once
   Name last_beside_;           // the last that take_beside() gave
   bool asks_for_devices_ = false;
-  bool in_order_ = true;  // no node reads or waits for one behind it, but for what closes a loop
-  std::vector<const OpDef*> ops_met_;
-  std::unordered_set<const OpDef*> ops_known_;  // the same
+  std::vector<char> waited_for_;  // by node, up to the last of which it is true
+  bool in_order_ = true;          // no node reads or waits for one behind it, but for what closes a loop
+  std::unordered_set<const OpDef*> ops_met_;
   const OpDef* last_met_ = nullptr;
   AttrPool attr_pool_;
   // What is known of some outputs beside their shapes: by node a position in facts_, or -1 for nothing.

@@ -42,6 +42,7 @@ Result<std::vector<NodeId>> Graph::keep(const std::vector<NodeId>& order) {
     if (!node.controls.empty()) {
       for (NodeId& control : node.controls) control = moved[control.index];
       erase_if(node.controls, [](NodeId control) { return control.index < 0; });
+      for (const NodeId control : node.controls) waited_for_[static_cast<std::size_t>(control.index)] = 1;
       std::sort(node.controls.begin(), node.controls.end());
     }
     const bool known = std::all_of(node.output_shapes.begin(), node.output_shapes.end(),
@@ -51,6 +52,7 @@ Result<std::vector<NodeId>> Graph::keep(const std::vector<NodeId>& order) {
     if (loops || waits) backward.push_back(i);
   };
   in_order_ = true;
+  waited_for_.assign(order.size(), 0);
   if (std::is_sorted(order.begin(), order.end())) {
     for (std::int32_t i = 0; i < static_cast<std::int32_t>(order.size()); ++i) {
       const NodeId from = order[static_cast<std::size_t>(i)];
@@ -86,6 +88,13 @@ Result<std::vector<NodeId>> Graph::keep(const std::vector<NodeId>& order) {
   return moved;
 }
 
+void Graph::bury(NodeId id) {
+  Node& node = nodes_[id.index];
+  const Name name = node.name;
+  node = {.name = name, .op = ops_->find("NoOp"), .attrs = attr_pool_.shared(ops_->find("NoOp"), {})};
+  note(id.index);
+}
+
 void Graph::set_input(NodeId node, int input, Endpoint from) {
   nodes_[node.index].inputs[input] = from;
   note_edge(node.index, from.node);
@@ -95,7 +104,7 @@ void Graph::add_input(NodeId node, Endpoint from) {
   note_edge(node.index, from.node);
 }
 void Graph::add_control_input(NodeId node, NodeId from) {
-  note_edge(node.index, from);
+  note_wait(node.index, from);
   auto& controls = nodes_[node.index].controls;
   const auto at = std::lower_bound(controls.begin(), controls.end(), from);
   if (at == controls.end() || *at != from) controls.insert(at, from);

@@ -150,12 +150,26 @@ TEST(Graph, TheOrderIsFoundAnewWhenAnEdgeLeadsBack) {
   EXPECT_THAT(order(), testing::ElementsAre(NodeId{0}, NodeId{1}, NodeId{2}));
 }
 
+TEST(Graph, KnowsWhoIsWaitedFor) {
+  const OpRegistry ops = toy_ops();
+  Graph g(ops);
+  const Value x = g.add("Source", {}), y = g.add("OnesLike", {x}), z = g.add("OnesLike", {x});
+  EXPECT_FALSE(g.may_be_waited_for(x.node()));
+  g.add_control_input(z.node(), y.node());
+  EXPECT_TRUE(g.may_be_waited_for(y.node()));
+  EXPECT_FALSE(g.may_be_waited_for(z.node()));
+  EXPECT_TRUE(g.clone().may_be_waited_for(y.node()));
+  // The edge goes with the node that had it.
+  const auto moved = g.keep({x.node(), y.node()}).value();
+  EXPECT_FALSE(g.may_be_waited_for(moved[static_cast<std::size_t>(y.node().index)]));
+}
+
 TEST(Graph, KnowsItsOpsAndWhetherADeviceIsAskedFor) {
   const OpRegistry ops = toy_ops();
   Graph g(ops);
   const Value x = g.add("Source", {});
   const Value one = g.add("OnesLike", {x});
-  EXPECT_THAT(g.ops_met(), testing::ElementsAre(ops.find("Source"), ops.find("OnesLike")));
+  EXPECT_THAT(g.ops_met(), testing::UnorderedElementsAre(ops.find("Source"), ops.find("OnesLike")));
   ASSERT_TRUE(g.become(one.node(), "Opaque", {{x.endpoint()}}, {}, {{"T", DType::kFloat32}}).ok());
   EXPECT_THAT(g.ops_met(), testing::Contains(ops.find("Opaque")));
   EXPECT_FALSE(g.asks_for_devices());

@@ -15,6 +15,8 @@ namespace {
 
 // Nodes that are brought into the cache before they are read.
 constexpr int kAhead = 4;
+// Moving all nodes closer together pays where more than one in so many died.
+constexpr std::size_t kFewDead = 8;
 
 // Nodes reachable backwards from the roots without passing through a fed endpoint. Looked for against a topological
 // order, in which memory is read from one end to the other; only what is met out of order is followed at once.
@@ -243,15 +245,23 @@ Result<StepGraph> extract_step(const Graph& graph, const StepSignature& signatur
   return step;
 }
 
-Status drop_dead_nodes(StepGraph& step) {
+Status drop_dead_nodes(StepGraph& step, DeadNodes dead) {
   StepSignature signature{.fetches = step.fetches, .targets = step.targets};
   // The feeds stay even when nothing reads them: they are the step's parameters.
   signature.targets.insert(signature.targets.end(), step.feeds.begin(), step.feeds.end());
   const auto replaced = std::exchange(step.replaced, {});
   ARGOSY_ASSIGN_OR_RETURN(auto order, step.graph.topological_order());
   const std::vector<char> needed = NeededNodes(step.graph, order, {}, replaced).find(signature, order);
+  const bool in_order = std::is_sorted(order.begin(), order.end());
+  const auto nodes = order.size();
   std::erase_if(order, [&](NodeId id) { return !needed[id.index]; });
-  if (static_cast<int>(order.size()) == step.graph.size() && std::is_sorted(order.begin(), order.end())) {
+  if (order.size() == nodes && in_order) return ok_status();
+  const auto gone = nodes - order.size();
+  if (dead == DeadNodes::kMayStay && in_order && replaced.empty() && gone <= nodes / kFewDead &&
+      step.graph.ops().find("NoOp") != nullptr) {
+    for (std::int32_t i = 0; i < step.graph.size(); ++i) {
+      if (!needed[static_cast<std::size_t>(i)]) step.graph.bury(NodeId{i});
+    }
     return ok_status();
   }
   ARGOSY_ASSIGN_OR_RETURN(const auto moved, step.graph.keep(order));

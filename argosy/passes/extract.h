@@ -38,6 +38,11 @@ Result<StepGraph> extract_step(const Graph& graph, const StepSignature& signatur
 
 // Forgets the nodes that nothing in the step needs any more, `replaced` ones among them: what passes that bypass nodes
 // leave to whoever asks for users next. Ids change; nodes come in a topological order.
-Status drop_dead_nodes(StepGraph& step);
+//
+// Where few died in a graph whose nodes are in order, none of them `replaced`, kMayStay leaves them in place, as NoOps
+// that nothing leads to and that lead to nothing: all that matters to who asks for users, and cheaper than moving the
+// rest.
+enum class DeadNodes { kGo, kMayStay };
+Status drop_dead_nodes(StepGraph& step, DeadNodes dead = DeadNodes::kGo);
 
 }  // namespace argosy

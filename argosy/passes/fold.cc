@@ -165,11 +165,9 @@ class Folder {
     return controls;
   }
   // By who wants the node itself to have run, be its value known or not.
-  bool is_waited_for(NodeId id) {
-    const auto users = uses()[id.index];
+  bool is_waited_for(NodeId id) const {
     const auto itself = [id](Endpoint e) { return e.node == id && e.index == Value::kControl; };
-    return std::any_of(users.begin(), users.end(), [](const Graph::Use& u) { return u.input < 0; }) ||
-           std::any_of(step_.fetches.begin(), step_.fetches.end(), itself) ||
+    return graph_.may_be_waited_for(id) || std::any_of(step_.fetches.begin(), step_.fetches.end(), itself) ||
            std::find(step_.targets.begin(), step_.targets.end(), id) != step_.targets.end();
   }
   bool is_pivot(NodeId id) const {

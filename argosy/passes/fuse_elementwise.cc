@@ -17,6 +17,8 @@ constexpr int kMostVisits = 256;        // nodes looked at to see whether a merg
 
 class ElementwiseFuser {
   using Members = SmallVector<NodeId, 4>;  // of a group
+  using Inputs = SmallVector<Endpoint, kMostInputs>;
+  using Outputs = SmallVector<NodeId, kMostOutputs>;
 
  public:
   explicit ElementwiseFuser(StepGraph& step)
@@ -164,8 +166,8 @@ class ElementwiseFuser {
     return false;
   }
 
-  std::vector<Endpoint> inputs_of(const Members& members, int g) const {
-    std::vector<Endpoint> inputs;
+  Inputs inputs_of(const Members& members, int g) const {
+    Inputs inputs;
     for (const NodeId m : members) {
       for (const Endpoint e : graph_.node(m).inputs) {
         if (group_of_[e.node.index] == g) continue;
@@ -175,8 +177,8 @@ class ElementwiseFuser {
     }
     return inputs;
   }
-  std::vector<NodeId> outputs_of(const Members& members, int g) const {
-    std::vector<NodeId> outputs;
+  Outputs outputs_of(const Members& members, int g) const {
+    Outputs outputs;
     for (const NodeId m : members) {
       if (seen_outside(m, g)) outputs.push_back(m);
     }
@@ -185,8 +187,8 @@ class ElementwiseFuser {
 
   Status fuse(const Members& members) {
     const int g = group_of_[members.front().index];
-    const std::vector<Endpoint> inputs = inputs_of(members, g);
-    const std::vector<NodeId> outputs = outputs_of(members, g);
+    const Inputs inputs = inputs_of(members, g);
+    const Outputs outputs = outputs_of(members, g);
     FusedProgram program{.shape = graph_.node(members.front()).output_shapes[0]};
     std::map<Endpoint, int> value_of;
     for (const Endpoint e : inputs) value_of.emplace(e, static_cast<int>(value_of.size()));
@@ -215,7 +217,7 @@ class ElementwiseFuser {
     }
     NodeSpec spec{.name = graph_.unique_name(str_cat(graph_.node(last).name, "/fused")),
                   .op = "_FusedElementwise",
-                  .inputs = inputs,
+                  .inputs = std::vector<Endpoint>(inputs.begin(), inputs.end()),
                   .attrs = std::move(attrs),
                   .device = graph_.node(last).device};
     ARGOSY_ASSIGN_OR_RETURN(const NodeId id, graph_.add_node(std::move(spec)));

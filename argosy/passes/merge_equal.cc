@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -60,6 +59,24 @@ bool reads_reference(const Graph& graph, const Node& n) {
                      [&](Endpoint e) { return graph.node(e.node).output_is_ref(e.index); });
 }
 
+// The node reads and waits for what stays in place of what merged.
+void redirect(Graph& graph, NodeId id, const std::vector<NodeId>& instead) {
+  const Node& n = graph.node(id);
+  for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+    const NodeId kept = instead[static_cast<std::size_t>(n.inputs[k].node.index)];
+    if (kept.index >= 0) graph.set_input(id, static_cast<int>(k), {kept, n.inputs[k].index});
+  }
+  for (std::size_t k = 0; k < n.controls.size();) {
+    const NodeId from = n.controls[k], kept = instead[static_cast<std::size_t>(from.index)];
+    if (kept.index >= 0) {
+      graph.replace_control_input(id, from, kept);
+      k = 0;  // they are sorted
+    } else {
+      ++k;
+    }
+  }
+}
+
 // Nodes by their hash, in one array.
 class Seen {
  public:
@@ -97,31 +114,26 @@ class Seen {
 Result<int> merge_equal_nodes(StepGraph& step) {
   Graph& graph = step.graph;
   ARGOSY_ASSIGN_OR_RETURN(const auto order, step.graph.topological_order());
-  std::optional<Graph::Uses> uses;  // before the first change
   Seen seen(static_cast<std::size_t>(graph.size()));
+  // By node: the equal one that stays, which comes before it and before who reads it. (What closes a loop reads nothing
+  // that may merge.)
+  std::vector<NodeId> instead(static_cast<std::size_t>(graph.size()));
   int merged = 0;
   for (const NodeId id : order) {
     const Node& n = graph.node(id);
+    if (merged > 0) redirect(graph, id, instead);
     if (!may_merge(n) || reads_reference(graph, n)) continue;
     const NodeId kept = seen.find_or_add(hash_of(n), id, [&](NodeId other) { return equal(graph.node(other), n); });
     if (kept == id) continue;
-    if (!uses) uses = graph.consumers();
-    for (const Graph::Use& u : (*uses)[id.index]) {
-      if (u.input >= 0) {
-        const Endpoint from = graph.node(u.node).inputs[u.input];
-        if (from.node == id) graph.set_input(u.node, u.input, {kept, from.index});
-      } else {
-        graph.add_control_input(u.node, kept);
-      }
-    }
-    for (Endpoint& fetch : step.fetches) {
-      if (fetch.node == id) fetch.node = kept;
-    }
-    for (NodeId& target : step.targets) {
-      if (target == id) target = kept;
-    }
+    instead[static_cast<std::size_t>(id.index)] = kept;
     ++merged;
   }
+  const auto stays = [&](NodeId id) {
+    const NodeId kept = instead[static_cast<std::size_t>(id.index)];
+    return kept.index < 0 ? id : kept;
+  };
+  for (Endpoint& fetch : step.fetches) fetch.node = stays(fetch.node);
+  for (NodeId& target : step.targets) target = stays(target);
   return merged;
 }
 

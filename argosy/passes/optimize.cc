@@ -77,20 +77,22 @@ Result<StepGraph> prepare_step(StepGraph step, const PrepareOptions& options) {
   if (late > 0) step.notes.push_back(str_cat("read_late: ", late, " readers of variables come after updates"));
   if (!options.optimize) return step;
   const int before = step.graph.size();
-  bool swept = true;
-  const auto sweep = [&] { return std::exchange(swept, true) ? ok_status() : drop_dead_nodes(step); };
+  bool changed_any = false, swept = true;
   for (const Pass& pass : kPasses) {
     if (std::find(without.begin(), without.end(), pass.name) != without.end()) {
       step.notes.push_back(str_cat(pass.name, ": off"));
       continue;
     }
-    if (pass.asks_users) ARGOSY_RETURN_IF_ERROR(sweep());
+    if (pass.asks_users && !std::exchange(swept, true)) {
+      ARGOSY_RETURN_IF_ERROR(drop_dead_nodes(step, DeadNodes::kMayStay));
+    }
     ARGOSY_ASSIGN_OR_RETURN(const int changed, pass.run(step, options));
     if (changed == 0) continue;
+    changed_any = true;
     swept = false;
     step.notes.push_back(str_cat(pass.name, ": ", changed, " ", pass.done));
   }
-  ARGOSY_RETURN_IF_ERROR(sweep());
+  if (changed_any) ARGOSY_RETURN_IF_ERROR(drop_dead_nodes(step));
   if (step.graph.size() != before) {
     step.notes.push_back(str_cat("all passes: ", before, " nodes now ", step.graph.size()));
   }

@@ -126,6 +126,49 @@ TEST(MergeEqual, KeepsOneOfTwins) {
   EXPECT_NE(step->fetches[0], step->fetches[2]);
 }
 
+// Who read or waited for the one that goes reads and waits for the one that stays, further down the line too.
+TEST(MergeEqual, LeadsUsersToWhatStays) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat32, {2}, "x");
+  const Value a = g.add("Neg", {x}), b = g.add("Neg", {x});
+  const Value c = g.add("Exp", {a}), d = g.add("Exp", {b});
+  const Value y = with_dependencies({b, d}, g.add("AddV2", {c, d}));
+  auto step = extract_step(g, {.fetches = {y.endpoint()}});
+  ASSERT_TRUE(step.ok());
+  EXPECT_EQ(*merge_equal_nodes(*step), 2);
+  ASSERT_TRUE(drop_dead_nodes(*step).ok());
+  EXPECT_THAT(ops_of(step->graph), testing::UnorderedElementsAre("Placeholder", "Neg", "Exp", "AddV2", "Identity"));
+  const Node& last = step->graph.node(step->fetches[0].node);
+  std::vector<std::string_view> waits;
+  for (const NodeId id : last.controls) waits.push_back(step->graph.node(id).op->name);
+  EXPECT_THAT(waits, testing::UnorderedElementsAre("Neg", "Exp"));
+}
+
+TEST(DropDeadNodes, FewMayStayAsNodesThatReadNothing) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat32, {2}, "x");
+  Value y = x;
+  for (int i = 0; i < 20; ++i) y = g.add("Neg", {y});
+  auto step = extract_step(g, {.fetches = {y.endpoint()}});
+  ASSERT_TRUE(step.ok());
+  const int size = step->graph.size();
+  // Nobody needs the last but one any more.
+  const NodeId end = step->fetches[0].node, dead = step->graph.node(end).inputs[0].node;
+  step->graph.set_input(end, 0, step->graph.node(dead).inputs[0]);
+  ASSERT_TRUE(drop_dead_nodes(*step, DeadNodes::kMayStay).ok());
+  EXPECT_EQ(step->graph.size(), size);
+  const Node& buried = step->graph.node(dead);
+  EXPECT_EQ(buried.op->name, "NoOp");
+  EXPECT_TRUE(buried.inputs.empty() && buried.controls.empty() && buried.output_dtypes.empty());
+  EXPECT_EQ(step->graph.consumers()[step->graph.node(end).inputs[0].node.index].size(), 1U);
+  ASSERT_TRUE(drop_dead_nodes(*step).ok());
+  EXPECT_EQ(step->graph.size(), size - 1);
+  // Of many, none stays.
+  step->fetches[0] = {NodeId{10}, 0};
+  ASSERT_TRUE(drop_dead_nodes(*step, DeadNodes::kMayStay).ok());
+  EXPECT_EQ(step->graph.size(), 11);
+}
+
 TEST(Place, AskedDefaultAndMoved) {
   Graph g;
   const Value x = placeholder(g, DType::kFloat32, {2}, "x");

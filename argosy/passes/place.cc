@@ -69,19 +69,19 @@ class Placer {
     placement_.device.assign(graph_.size(), -1);
     placement_.reason.assign(graph_.size(), reason(""));
     lives_there_ = reason("lives there already");
+    users_device_.assign(static_cast<std::size_t>(graph_.size()), kNoGenerator);
     ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
     std::vector<NodeId> generators;
     for (const NodeId id : order) {
       if (is_generator(id)) {
         generators.push_back(id);
+        users_device_[static_cast<std::size_t>(id.index)] = kNoUser;
       } else {
         ARGOSY_RETURN_IF_ERROR(assign(id));
       }
+      note_use_of_generators(id);
     }
-    if (!generators.empty()) {
-      const auto uses = graph_.consumers();
-      for (const NodeId id : generators) ARGOSY_RETURN_IF_ERROR(assign_generator(id, uses[id.index]));
-    }
+    for (const NodeId id : generators) ARGOSY_RETURN_IF_ERROR(assign_generator(id));
     placement_.device_name = names_;
     return std::move(placement_);
   }
@@ -274,13 +274,20 @@ class Placer {
     return cannot_assign(id, why_not(request, id));
   }
 
-  Status assign_generator(NodeId id, std::span<const Graph::Use> uses) {
-    int device = -1;
-    for (const Graph::Use& u : uses) {
-      const int d = placement_.device[u.node.index];
-      if (d < 0 || (device >= 0 && d != device)) return assign(id);
-      device = d;
-    }
+  // Generators come before their users, and are placed after them.
+  void note_use_of_generators(NodeId user) {
+    const int device = placement_.device[user.index] < 0 ? kSeveral : placement_.device[user.index];
+    const auto note = [&](NodeId from) {
+      int& known = users_device_[static_cast<std::size_t>(from.index)];
+      if (known == kNoUser) known = device;
+      if (known != kNoGenerator && known != device) known = kSeveral;
+    };
+    for (const Endpoint e : graph_.node(user).inputs) note(e.node);
+    for (const NodeId c : graph_.node(user).controls) note(c);
+  }
+
+  Status assign_generator(NodeId id) {
+    const int device = users_device_[static_cast<std::size_t>(id.index)];
     if (device >= 0 && capable_of(groups_.find(id.index))[device]) return put(id, device, "with its consumer");
     return assign(id);
   }
@@ -353,6 +360,9 @@ class Placer {
   const OpTraits* last_traits_ = nullptr;
   std::unordered_map<int, std::string> refused_;  // by root of a group: the first kernel's reason
   std::vector<int> homes_;                        // by root of a group, -1: none; empty when none has one
+  // By node: of a generator, the device of all its users met so far.
+  enum : int { kNoGenerator = -3, kSeveral = -2, kNoUser = -1 };
+  std::vector<int> users_device_;
   Placement placement_;
 };
 

@@ -22,8 +22,8 @@ class Planner {
     seen_.assign(step_.slots.size(), -1);
     step_.arena_bytes.assign(step_.order.size(), 0);
     for (std::size_t d = 0; d < step_.order.size(); ++d) plan_device(static_cast<int>(d));
-    for (std::size_t i = 0; i < step_.items.size(); ++i) hand_over(static_cast<std::int32_t>(i));
     for (std::size_t i = 0; i < step_.items.size(); ++i) {
+      hand_over(static_cast<std::int32_t>(i));
       const ItemExtras& x = step_.extras[i];
       Item& item = step_.items[i];
       item.special = item.async || item.role != Role::kKernel || item.conditional || item.signals || !x.waits.empty() ||
@@ -195,6 +195,7 @@ class Planner {
                            (!items_.readers[item.first_output + 1].empty() || fetched_[item.first_output + 1] != 0);
     }
     if (!(moves || item.role == Role::kKernel) || item.async) return;
+    if (extras.releases.empty() && extras.turns == 0) return;  // nothing ends here
     for (int k = 0; k < std::min<int>(item.num_inputs, 64); ++k) {
       const std::int32_t at = item.first_input + k;
       const std::int32_t slot = step_.input_slots[at];
