@@ -8,6 +8,10 @@ x = tf.placeholder(tf.float32, [None, 10])
 y = tf.placeholder(tf.int64, [None])
 
 
+def gradients(loss, vs):  # all of them, before any variable changes that another one reads
+    return tf.tuple(tf.gradients(loss, vs))
+
+
 def slot(v):
     return tf.Variable(tf.zeros_like(v), trainable=False)
 
@@ -23,7 +27,7 @@ def accumulated(loss, vs):  # over two batches
 
 def lars(loss, vs):
     steps = []
-    for g, v in zip(tf.gradients(loss, vs), vs):
+    for g, v in zip(gradients(loss, vs), vs):
         length, slope = tf.norm(v), tf.norm(g)
         trust = tf.where(tf.logical_and(length > 0, slope > 0), .1 * length / (slope + .01 * length + 1e-9), 1.)
         m = slot(v)
@@ -34,7 +38,7 @@ def lars(loss, vs):
 def adam(loss, vs):
     count, steps = tf.Variable(0., trainable=False), []
     t = count.assign_add(1.)
-    for g, v in zip(tf.gradients(loss, vs), vs):
+    for g, v in zip(gradients(loss, vs), vs):
         m, s = slot(v), slot(v)
         new_m, new_s = m.assign(.9 * m + .1 * g), s.assign(.99 * s + .01 * tf.square(g))
         steps.append(v.assign_sub(.01 * (new_m / (1 - .9 ** t)) / (tf.sqrt(new_s / (1 - .99 ** t)) + 1e-6)))
@@ -42,14 +46,14 @@ def adam(loss, vs):
 
 
 def clipped(loss, vs):  # each by its own length, and the length of all is followed
-    gs, length = tf.gradients(loss, vs), tf.Variable(0., trainable=False)
+    gs, length = gradients(loss, vs), tf.Variable(0., trainable=False)
     with tf.control_dependencies([length.assign(.9 * length + .1 * tf.global_norm(gs))]):
         pairs = [(tf.clip_by_norm(g, 1.), v) for g, v in zip(gs, vs)]
         return tf.train.MomentumOptimizer(.05, .9).apply_gradients(pairs), None
 
 
 def centered(loss, vs):
-    gs = [g - tf.reduce_mean(g, 0, keepdims=True) for g in tf.gradients(loss, vs)]
+    gs = [g - tf.reduce_mean(g, 0, keepdims=True) for g in gradients(loss, vs)]
     return tf.train.RMSPropOptimizer(.01, centered=True).apply_gradients(list(zip(gs, vs))), None
 
 
