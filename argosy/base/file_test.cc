@@ -2,19 +2,16 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <unistd.h>
+
+#include "argosy/base/test_files.h"
 
 namespace argosy {
 namespace {
 
 class FileTest : public testing::Test {
  protected:
-  void SetUp() override {
-    char pattern[] = "/tmp/argosy_file_XXXXXX";
-    directory_ = mkdtemp(pattern);
-  }
-  std::string path(std::string_view name) const { return join_path(directory_, name); }
-  std::string directory_;
+  std::string path(std::string_view name) const { return directory_.path(name); }
+  TempDirectory directory_;
 };
 
 TEST_F(FileTest, WritesAndReadsBack) {
@@ -31,9 +28,9 @@ TEST_F(FileTest, WritesAndReadsBack) {
   File more = *File::append(path("a"));
   ASSERT_TRUE(more.write("!").ok());
   EXPECT_EQ(*File::open(path("a"))->size(), 12);
-  EXPECT_EQ(*list_directory(directory_), std::vector<std::string>{"a"});
+  EXPECT_EQ(*list_directory(directory_.path()), std::vector<std::string>{"a"});
   ASSERT_TRUE(rename_file(path("a"), path("b")).ok());
-  ASSERT_TRUE(sync_directory(directory_).ok());
+  ASSERT_TRUE(sync_directory(directory_.path()).ok());
   EXPECT_FALSE(file_exists(path("a")));
   ASSERT_TRUE(remove_file(path("b")).ok());
   EXPECT_TRUE(remove_file(path("b")).ok());
@@ -41,7 +38,7 @@ TEST_F(FileTest, WritesAndReadsBack) {
 
 TEST_F(FileTest, ErrorsSayWhatIsWrong) {
   EXPECT_EQ(File::open(path("missing")).status().code(), Code::kNotFound);
-  EXPECT_EQ(File::open(directory_).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(File::open(directory_.path()).status().code(), Code::kInvalidArgument);
   ASSERT_EQ(mkfifo(path("fifo").c_str(), 0600), 0);
   EXPECT_EQ(File::open(path("fifo")).status().code(), Code::kInvalidArgument);
   ASSERT_TRUE(File::create(path("short")).ok());

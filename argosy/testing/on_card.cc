@@ -1,9 +1,9 @@
 #include "argosy/testing/on_card.h"
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 
+#include "argosy/base/test_files.h"
 #include "argosy/device/cuda/backend.h"
 #include "argosy/device/cuda/fake/cards.h"
 #include "argosy/device/cuda/kernels.h"
@@ -22,14 +22,12 @@ class HostCompiler final : public cuda::RuntimeCompiler {
  public:
   std::string version() const override { return "host"; }
   Result<std::string> compile(const std::string& source, int major, int minor) override {
-    const std::string stem =
-        (std::filesystem::temp_directory_path() / ("argosy_" + cuda::cache_key(source, version(), major, minor)))
-            .string();
+    static const TempDirectory folder;  // this process's: another may compile the same now
+    const std::string stem = folder.path(cuda::cache_key(source, version(), major, minor));
     std::ofstream(stem + ".cc") << source;
     const std::string command =
         str_cat("c++ -std=c++20 -O1 -shared -fPIC -I" ARGOSY_SOURCES " -o ", stem, ".so ", stem, ".cc");
     const int failed = std::system(command.c_str());  // NOLINT(cert-env33-c): a compiler is a program
-    std::filesystem::remove(stem + ".cc");
     if (failed != 0) return unavailable("the host's compiler failed: ", command);
     return stem + ".so";
   }
