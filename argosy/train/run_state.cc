@@ -59,6 +59,11 @@ Result<std::optional<Resumed>> resume(Program& program, const std::string& direc
   } else {
     ARGOSY_LOG(kWarning, latest->prefix, " does not say where it stood in its data: the first epoch starts anew");
   }
+  const tf::CheckpointEntry* rate = reader.find(kLearningRateName);
+  if (rate != nullptr && rate->dtype == DType::kFloat64 && rate->shape == Shape()) {
+    ARGOSY_ASSIGN_OR_RETURN(const Tensor read, reader.read(kLearningRateName));
+    resumed.learning_rate = *read.data<double>();
+  }
   ARGOSY_RETURN_IF_ERROR(program.initialize(values));
   return std::optional<Resumed>(std::move(resumed));
 }
@@ -68,9 +73,10 @@ Result<std::unique_ptr<Checkpointer>> Checkpointer::open(const std::string& dire
   return std::unique_ptr<Checkpointer>(new Checkpointer(std::move(saver)));
 }
 
-Status Checkpointer::save(Program& program, std::int64_t step, const data::Loader& loader) {
+Status Checkpointer::save(Program& program, std::int64_t step, double learning_rate, const data::Loader& loader) {
   ARGOSY_ASSIGN_OR_RETURN(std::vector<tf::NamedTensor> tensors, program.variables());
   tensors.push_back({kLoaderStateName, loader.state()});
+  tensors.push_back({kLearningRateName, Tensor::scalar(learning_rate)});
   return saver_->save_async(step, tensors);
 }
 

@@ -1,5 +1,6 @@
-// What a run needs to go on where it stopped, in one checkpoint: the variables (the global step among them) and where
-// it stands in its data. One file, renamed into place when it is durable, so there is no moment between the two.
+// What a run needs to go on where it stopped, in one checkpoint: the variables (the global step among them), where it
+// stands in its data and the learning rate of its next step. One file, renamed into place when it is durable, so there
+// is no moment between the two.
 #pragma once
 
 #include <memory>
@@ -14,11 +15,13 @@ namespace argosy {
 
 // Names of what is not a variable; TensorFlow reads them as ordinary tensors.
 inline constexpr const char* kLoaderStateName = "argosy/loader";
+inline constexpr const char* kLearningRateName = "argosy/learning_rate";
 
 struct Resumed {
   std::int64_t step = 0;
   data::Cursor cursor;
   std::string prefix;
+  std::optional<double> learning_rate;  // of the step to come, in the run that saved; TensorFlow's files have none
 };
 
 // The newest checkpoint that verifies, into the program's variables. Empty when the folder has none.
@@ -31,8 +34,8 @@ Result<std::optional<Resumed>> resume(Program& program, const std::string& direc
 class Checkpointer {
  public:
   static Result<std::unique_ptr<Checkpointer>> open(const std::string& directory, int keep);
-  // Copies the values and returns; the writing goes on beside the training.
-  Status save(Program& program, std::int64_t step, const data::Loader& loader);
+  // Copies the values and returns; the writing goes on beside the training. `learning_rate`: of the step to come.
+  Status save(Program& program, std::int64_t step, double learning_rate, const data::Loader& loader);
   // Until the last save is durable; its prefix.
   Result<std::string> finish();
 

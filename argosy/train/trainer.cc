@@ -5,6 +5,7 @@
 #include <map>
 
 #include "argosy/base/clock.h"
+#include "argosy/base/log.h"
 #include "argosy/data/loader.h"
 #include "argosy/train/memory_check.h"
 #include "argosy/train/program.h"
@@ -95,6 +96,8 @@ class Trainer::Impl {
   Status loop(Run& run, const data::Dataset* test);
   Status after_step(Run& run, const data::Dataset* test, double loss, bool epoch_ended);
   Status finish(Run& run);
+  Status save(Run& run);
+  void warn_of_another_rate(const Resumed& resumed) const;
   Status check_replicas(Run& run);
   bool replicas_due(const Run& run) const;
   Status log_pictures(Run& run);
@@ -131,6 +134,23 @@ struct Trainer::Impl::Run {
   bool stop = false;
 };
 
+// A rate that falls towards the last step falls otherwise when a run goes on with another number of steps: meant by
+// some, a surprise to most.
+void Trainer::Impl::warn_of_another_rate(const Resumed& resumed) const {
+  const double rate = options_.optimizer.learning_rate().at(resumed.step);
+  const double saved = resumed.learning_rate.value_or(rate);
+  if (std::abs(rate - saved) <= 1e-6 * std::max(std::abs(rate), std::abs(saved))) return;
+  ARGOSY_LOG(kWarning, "the learning rate after step ", resumed.step, " is ", rate, ", and was ", saved,
+             " in the run of ", resumed.prefix,
+             ": to go on as that run would have, give the steps (epochs, batch), "
+             "learning rate and schedule that it had");
+}
+
+Status Trainer::Impl::save(Run& run) {
+  run.saved_step = run.step;
+  return run.checkpointer->save(*program_, run.step, options_.optimizer.learning_rate().at(run.step), *run.loader);
+}
+
 Status Trainer::Impl::start(Run& run, const data::Dataset& train) {
   ARGOSY_ASSIGN_OR_RETURN(run.components, match_inputs(program_->built().inputs, train));
   data::LoaderOptions loader{.batch = std::min(options_.batch, std::max<std::int64_t>(train.size(), 1)),
@@ -145,6 +165,7 @@ Status Trainer::Impl::start(Run& run, const data::Dataset& train) {
   if (resumed) {
     loader.start = resumed->cursor;
     run.report.checkpoint = resumed->prefix;
+    warn_of_another_rate(*resumed);
   } else {
     ARGOSY_RETURN_IF_ERROR(program_->initialize());
   }
@@ -257,8 +278,7 @@ Status Trainer::Impl::after_step(Run& run, const data::Dataset* test, double los
   if (replicas_due(run)) ARGOSY_RETURN_IF_ERROR(check_replicas(run));
   if (run.checkpointer && options_.checkpoint_every > 0 && run.step % options_.checkpoint_every == 0) {
     ARGOSY_RETURN_IF_ERROR(check_replicas(run));
-    ARGOSY_RETURN_IF_ERROR(run.checkpointer->save(*program_, run.step, *run.loader));
-    run.saved_step = run.step;
+    ARGOSY_RETURN_IF_ERROR(save(run));
   }
   if (options_.progress && !options_.progress(progress)) {
     run.report.interrupted = run.step < run.total_steps;
@@ -292,7 +312,7 @@ Status Trainer::Impl::finish(Run& run) {
   report.samples_per_second = run.speed.rate();
   ARGOSY_RETURN_IF_ERROR(check_replicas(run));
   if (run.checkpointer) {
-    if (run.saved_step != run.step) ARGOSY_RETURN_IF_ERROR(run.checkpointer->save(*program_, run.step, *run.loader));
+    if (run.saved_step != run.step) ARGOSY_RETURN_IF_ERROR(save(run));
     ARGOSY_ASSIGN_OR_RETURN(const std::string prefix, run.checkpointer->finish());
     if (!prefix.empty()) report.checkpoint = prefix;
   }

@@ -92,10 +92,10 @@ TEST(Trainer, ACheckpointOfManyDevicesResumesOnOneAndHasOneSetOfNames) {
   std::vector<std::string> names;
   for (const auto& entry : reader->entries()) names.push_back(entry.name);
   const std::vector<std::string> expected = {
-      "argosy/loader",       "beta1_power",         "beta2_power",           "dense/bias",
-      "dense/bias/Adam",     "dense/bias/Adam_1",   "dense/kernel",          "dense/kernel/Adam",
-      "dense/kernel/Adam_1", "dense_1/bias",        "dense_1/bias/Adam",     "dense_1/bias/Adam_1",
-      "dense_1/kernel",      "dense_1/kernel/Adam", "dense_1/kernel/Adam_1", "global_step"};
+      "argosy/learning_rate",  "argosy/loader",     "beta1_power",         "beta2_power",       "dense/bias",
+      "dense/bias/Adam",       "dense/bias/Adam_1", "dense/kernel",        "dense/kernel/Adam", "dense/kernel/Adam_1",
+      "dense_1/bias",          "dense_1/bias/Adam", "dense_1/bias/Adam_1", "dense_1/kernel",    "dense_1/kernel/Adam",
+      "dense_1/kernel/Adam_1", "global_step"};
   EXPECT_EQ(names, expected);
 
   TrainerOptions one = options_for("cpu:0", 12);

@@ -104,6 +104,18 @@ class Resume(unittest.TestCase):
         self.assertEqual(rest["steps"], 60)
         self.assertEqual(rest["losses"], whole[rest["first_step"]:])
 
+    def test_warns_where_the_learning_rate_is_not_what_it_was(self):
+        def warning(folder, steps, schedule):
+            done = subprocess.run([PROGRAM, "train", *MLP, "--checkpoint-dir", folder, "--resume", "--batch", "37",
+                                   "--steps", str(steps), "--schedule", schedule], capture_output=True, text=True,
+                                  timeout=60)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return "the learning rate after step 10 is" in done.stderr
+        for schedule, warned in (("constant", False), ("cosine", True)):
+            with self.subTest(schedule), tempfile.TemporaryDirectory() as folder:
+                self.assertFalse(warning(folder, 10, schedule))
+                self.assertFalse(warning(folder, 10, schedule))
+                self.assertEqual(warning(folder, 20, schedule), warned)
 
     def test_killed_on_any_number_of_devices_it_ends_with_the_same_variables(self):
         steps = ["--steps", "60", "--batch", "37"]
