@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "argosy/testing/op_case.h"
 
 namespace argosy {
@@ -42,6 +45,17 @@ TEST(MatMul, ShapesAndTransposes) {
       }
     }
   }
+}
+
+// Large enough for tiles, where the machine has them: what is not finite comes out as float32 arithmetic has it.
+TEST(MatMul, LargeWithInfinities) {
+  const std::int64_t k = 300;
+  const Tensor a = random({130, k}, 1), b = random({k, 256}, 2);
+  a.data<float>()[7 * k + 3] = std::numeric_limits<float>::infinity();
+  a.data<float>()[9 * k] = std::nanf("");
+  check({.op = "MatMul", .inputs = {a, b}, .tolerance = 1e-4, .other_dtypes = false, .check_gradient = false});
+  a.data<float>()[7 * k + 3] = a.data<float>()[9 * k] = 0;
+  check({.op = "MatMul", .inputs = {a, b}, .tolerance = 1e-4, .other_dtypes = false, .check_gradient = false});
 }
 
 TEST(MatMul, EmptyAxes) {
