@@ -1,5 +1,6 @@
 // Which sanitizers this file is compiled with, whatever the compiler: ARGOSY_ASAN, ARGOSY_TSAN (defined or not),
-// kKeepsFreedMemory for tests that look at resident memory, LeaksOnPurpose for those that leave something behind.
+// kKeepsFreedMemory for tests that look at resident memory, LeaksOnPurpose for those that leave something behind,
+// hands_over and takes_over for what the thread sanitizer cannot see.
 // Included by .cc files only.
 #pragma once
 
@@ -20,6 +21,9 @@
 #if defined(ARGOSY_ASAN)
 #include <sanitizer/lsan_interface.h>
 #endif
+#if defined(ARGOSY_TSAN)
+#include <sanitizer/tsan_interface.h>
+#endif
 
 namespace argosy {
 
@@ -36,6 +40,19 @@ class LeaksOnPurpose {
   LeaksOnPurpose(const LeaksOnPurpose&) = delete;
   LeaksOnPurpose& operator=(const LeaksOnPurpose&) = delete;
 };
+
+// What this thread did before hands_over(x) comes before what another does after takes_over(x), for `x` goes from one
+// to the other by way of a library that is not built for the thread sanitizer, which therefore does not see it.
+inline void hands_over([[maybe_unused]] void* x) {
+#if defined(ARGOSY_TSAN)
+  __tsan_release(x);
+#endif
+}
+inline void takes_over([[maybe_unused]] void* x) {
+#if defined(ARGOSY_TSAN)
+  __tsan_acquire(x);
+#endif
+}
 
 #if defined(ARGOSY_ASAN) || defined(ARGOSY_TSAN)
 inline constexpr bool kKeepsFreedMemory = true;

@@ -1,5 +1,7 @@
 #include "argosy/tf/session/grpc_call.h"
 
+#include "argosy/base/sanitizers.h"
+
 namespace argosy::tf {
 
 namespace {
@@ -41,6 +43,8 @@ void RawService::wait_for_call(int method, grpc::ServerContext& context, grpc::B
 
 void GrpcCall::wait(RawService& service, int method, grpc::ServerCompletionQueue& queue, GrpcCallHandler& handler) {
   auto* const call = new GrpcCall(method, handler);
+  hands_over(&call->arrived_);
+  hands_over(&call->over_);
   call->context_.AsyncNotifyWhenDone(&call->over_);
   service.wait_for_call(method, call->context_, call->request_, call->writer_, queue, &call->arrived_);
 }
@@ -95,6 +99,7 @@ void GrpcCall::arrived() {
     if (status.ok()) status = handler_.serve(method_, peer, WireReader(pieces), *this, response);
   }
   request_.Clear();
+  hands_over(&sent_);
   if (status.ok()) {
     writer_.Finish(to_buffer(std::move(response)), status, &sent_);
   } else {

@@ -4,6 +4,7 @@
 
 #include <climits>
 
+#include "argosy/base/sanitizers.h"
 #include "argosy/tf/session/grpc_call.h"
 #include "argosy/tf/session/rpc_error.h"
 
@@ -91,6 +92,7 @@ class GrpcTransport::Impl final : public GrpcCallHandler {
       void* tag = nullptr;
       bool ok = false;
       if (!queue_->Next(&tag, &ok)) return false;
+      takes_over(tag);
       const GrpcEvent& event = *static_cast<GrpcEvent*>(tag);
       event.call->on(event.kind, ok, pollers);
       return true;
