@@ -255,6 +255,32 @@ TEST(DatasetOps, Shuffles) {
             "[1 0 3 4 2 2 0 4 3 1]");
 }
 
+// A client of 1.15 asks for them by its optimizer's rewrite; orders of that TensorFlow.
+TEST(DatasetOps, ShufflesRepeatedAs115Does) {
+  const auto joined = [](std::string_view rewrite, const std::function<InputPipeline(Graph&)>& make) {
+    return all_of([&](Graph& g) {
+             const Value names = constant(g, Tensor::of<std::string>({1}, {std::string(rewrite)}));
+             return batch_dataset(add("OptimizeDataset", make(g), {names}), 100);
+           })
+        .at(0);
+  };
+  const auto shuffle = [](Graph& g, bool anew) {
+    return add("ShuffleDataset", numbers(g, 5), {number(g, 3), number(g, 7), number(g, 5)},
+               {{"reshuffle_each_iteration", anew}});
+  };
+  const char* const fusion = "shuffle_and_repeat_fusion";
+  EXPECT_EQ(joined(fusion, [&](Graph& g) { return repeat_dataset(shuffle(g, true), 2); }), "[2 1 3 4 0 2 3 0 1 4]");
+  EXPECT_EQ(joined(fusion,
+                   [](Graph& g) {
+                     return add("ShuffleAndRepeatDataset", numbers(g, 5),
+                                {number(g, 3), number(g, 7), number(g, 5), number(g, 2)});
+                   }),
+            "[2 1 3 4 0 2 3 0 1 4]");
+  EXPECT_EQ(joined(fusion, [&](Graph& g) { return repeat_dataset(shuffle(g, false), 2); }), "[2 1 3 4 0 2 1 3 4 0]");
+  EXPECT_EQ(joined("noop_elimination", [&](Graph& g) { return repeat_dataset(shuffle(g, true), 2); }),
+            "[1 0 3 4 2 2 0 4 3 1]");
+}
+
 TEST(DatasetOps, Interleaves) {
   const std::vector<std::string> expected = {"0", "1", "0", "1", "2", "3", "2", "3"};
   const auto interleaved = [](const char* op, std::vector<std::int64_t> more, bool sloppy_input) {

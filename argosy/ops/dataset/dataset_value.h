@@ -24,7 +24,8 @@ struct IteratorContext {
   BlockingPool* threads;
   Cancellation* cancellation;  // pulled when the pipeline is to end: nobody waits any longer
   Allocator* memory;
-  SeedLog* seeds = nullptr;  // notes what is drawn at random (seeds.h); may be null
+  SeedLog* seeds = nullptr;       // notes what is drawn at random (seeds.h); may be null
+  bool repeats_shuffles = false;  // shuffles are repeated as TensorFlow 1.15 does it (wrappers_cpu.cc)
 };
 
 // State of one pass over a dataset. One caller at a time, from any thread.

@@ -20,6 +20,10 @@ class Repeat final : public UnaryDataset {
     return n < 0 ? n : n * count_;
   }
   Result<IteratorPtr> iterate(const IteratorContext& context) const override {
+    if (context.repeats_shuffles && count_ != 0) {
+      const DatasetPtr shuffle = repeated_shuffle(input(), std::max<std::int64_t>(count_, -1));
+      if (shuffle != nullptr) return shuffle->iterate(context);
+    }
     return IteratorPtr(std::make_unique<Iterator>(self<Repeat>(), context));
   }
 

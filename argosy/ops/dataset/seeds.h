@@ -24,8 +24,10 @@ struct SeedDraw {
 // Thread-safe.
 class SeedGenerator final : public Resource {
  public:
-  SeedGenerator(const Seeds& seeds, bool anew) : anew_(anew), seeds_(seeds), words_(philox_of(seeds)) {}
+  SeedGenerator(const Seeds& seeds, bool anew) : anew_(anew), first_(seeds), seeds_(seeds), words_(philox_of(seeds)) {}
   std::string describe() const override { return "seed generator"; }
+  bool anew() const { return anew_; }
+  const Seeds& first() const { return first_; }
   SeedDraw next() {
     MutexLock lock(mutex_);
     if (!anew_) return {seeds_, seeds_, given_++};
@@ -45,6 +47,7 @@ class SeedGenerator final : public Resource {
 
  private:
   const bool anew_;
+  const Seeds first_;
   Mutex mutex_;
   Seeds seeds_ ARGOSY_GUARDED_BY(mutex_);
   PhiloxWords words_ ARGOSY_GUARDED_BY(mutex_);

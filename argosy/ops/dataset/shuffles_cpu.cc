@@ -17,6 +17,14 @@ class Shuffle final : public UnaryDataset {
   Shuffle(const DatasetArgs& a, DatasetPtr input, std::int64_t buffer, std::int64_t count,
           std::shared_ptr<SeedGenerator> seeds)
       : UnaryDataset(a, std::move(input)), buffer_(buffer), count_(count), seeds_(std::move(seeds)) {}
+  // As TensorFlow 1.15 repeats: `once` so many times, in one stream that begins with its first seeds.
+  Shuffle(const Shuffle& once, std::int64_t count)
+      : UnaryDataset("ShuffleAndRepeatDataset", once.types(), once.shapes(), once.shared_input()),
+        buffer_(once.buffer_),
+        count_(count),
+        seeds_(std::make_shared<SeedGenerator>(once.seeds_->first(), false)),
+        one_stream_(true) {}
+  bool repeatable() const { return op() == "ShuffleDataset" && seeds_->anew() && buffer_ != kWholeInput; }
   std::int64_t cardinality() const override {
     const std::int64_t n = input().cardinality();
     if (n == 0) return 0;
@@ -24,6 +32,9 @@ class Shuffle final : public UnaryDataset {
     return n == kUnknownCardinality ? n : n * count_;
   }
   Result<IteratorPtr> iterate(const IteratorContext& context) const override {
+    if (context.repeats_shuffles && op() == "ShuffleAndRepeatDataset" && seeds_->anew()) {
+      return std::make_shared<Shuffle>(*this, count_)->iterate(context);
+    }
     return IteratorPtr(std::make_unique<Iterator>(self<Shuffle>(), context));
   }
 
@@ -38,6 +49,7 @@ class Shuffle final : public UnaryDataset {
       if (elements_ == 0) return false;
       while (slices_.front().start == slices_.front().end) {
         slices_.pop_front();
+        if (d_->one_stream_) continue;
         words_ = PhiloxWords(philox_of(next_seeds(*d_->seeds_, context_)));  // every epoch has seeds of its own
       }
       Slice& slice = slices_.front();
@@ -112,6 +124,7 @@ class Shuffle final : public UnaryDataset {
 
   const std::int64_t buffer_, count_;
   const std::shared_ptr<SeedGenerator> seeds_;
+  const bool one_stream_ = false;
 };
 
 Result<DatasetPtr> make_shuffle(const DatasetArgs& a) {
@@ -144,6 +157,12 @@ Result<DatasetPtr> make_shuffle(const DatasetArgs& a) {
 }
 
 }  // namespace
+
+DatasetPtr repeated_shuffle(const DatasetValue& dataset, std::int64_t count) {
+  const auto* const once = dynamic_cast<const Shuffle*>(&dataset);
+  if (once == nullptr || !once->repeatable()) return nullptr;
+  return std::make_shared<Shuffle>(*once, count);
+}
 
 void add_shuffles(KernelRegistry& kernels) {
   add_dataset<make_shuffle>(kernels, {"ShuffleDataset", "ShuffleDatasetV2", "ShuffleDatasetV3",

@@ -171,7 +171,7 @@ const std::vector<Signature>& signatures() {
        "input_dataset: variant; optimizations_enabled: string; optimizations_disabled: string; optimizations_default: "
        "string",
        "handle: variant", "$types; $shapes; optimization_configs: list(string) = []", false},
-      {"OptimizeDataset", "The input: a hint to an optimizer that is not ours.",
+      {"OptimizeDataset", "The input: hints to an optimizer, of which ours takes shuffle_and_repeat_fusion.",
        "input_dataset: variant; optimizations: string", "handle: variant",
        "$types; $shapes; optimization_configs: list(string) = []", false},
       {"OptionsDataset", "The input: options of an optimizer that is not ours.", "input_dataset: variant",

@@ -13,6 +13,7 @@ class UnaryDataset : public DatasetValue {
   UnaryDataset(std::string op, std::vector<DType> types, std::vector<PartialShape> shapes, DatasetPtr input)
       : DatasetValue(std::move(op), std::move(types), std::move(shapes)), input_(std::move(input)) {}
   const DatasetValue& input() const { return *input_; }
+  const DatasetPtr& shared_input() const { return input_; }
   std::int64_t batch_size() const override;
 
  protected:
@@ -51,6 +52,11 @@ class UnaryIterator : public DatasetIterator {
  private:
   IteratorPtr input_;
 };
+
+// A ShuffleDataset that gives another order each time, as one dataset with what repeats it `count` times (-1: for
+// ever), in the order that TensorFlow 1.15 gives it so: one stream of random numbers for all epochs. Null for any other
+// dataset.
+DatasetPtr repeated_shuffle(const DatasetValue& dataset, std::int64_t count);
 
 // What a function's result is to a map: an element; the end of the sequence, when it failed with OUT_OF_RANGE and the
 // number of elements may change; else its error.

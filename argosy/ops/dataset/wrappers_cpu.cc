@@ -1,4 +1,6 @@
 // Datasets that hand another's elements on.
+#include <algorithm>
+
 #include "argosy/ops/dataset/unary.h"
 
 namespace argosy::datasets {
@@ -7,6 +9,27 @@ namespace {
 
 // Hints to an optimizer and a scheduler that are not ours: the dataset itself.
 Result<DatasetPtr> make_same(const DatasetArgs& a) { return a.dataset(); }
+
+// A client of 1.15 says so by the names of its optimizer's rewrites, of which one changes what comes: a shuffle and
+// what repeats it become one dataset, which draws in another order, that of 1.15's shuffle_and_repeat.
+class Optimized final : public UnaryDataset {
+ public:
+  using UnaryDataset::UnaryDataset;
+  std::int64_t cardinality() const override { return input().cardinality(); }
+  std::int64_t batch_size() const override { return input().batch_size(); }
+  Result<IteratorPtr> iterate(const IteratorContext& context) const override {
+    IteratorContext inner = context;
+    inner.repeats_shuffles = true;
+    return input().iterate(inner);
+  }
+};
+
+Result<DatasetPtr> make_optimized(const DatasetArgs& a) {
+  ARGOSY_ASSIGN_OR_RETURN(DatasetPtr input, a.dataset());
+  ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::string> rewrites, a.texts("optimizations"));
+  if (std::find(rewrites.begin(), rewrites.end(), "shuffle_and_repeat_fusion") == rewrites.end()) return input;
+  return DatasetPtr(std::make_shared<Optimized>(a, std::move(input)));
+}
 
 class AssertCardinality final : public UnaryDataset {
  public:
@@ -83,7 +106,6 @@ Result<DatasetPtr> make_ignore_errors(const DatasetArgs& a) {
 
 void add_wrappers(KernelRegistry& kernels) {
   add_dataset<make_same>(kernels, {"OptionsDataset",
-                                   "OptimizeDataset",
                                    "OptimizeDatasetV2",
                                    "ModelDataset",
                                    "MaxIntraOpParallelismDataset",
@@ -103,6 +125,7 @@ void add_wrappers(KernelRegistry& kernels) {
                                    "RewriteDataset",
                                    "AutoShardDataset",
                                    "ExperimentalAutoShardDataset"});
+  add_dataset<make_optimized>(kernels, {"OptimizeDataset"});
   add_dataset<make_assert_cardinality>(kernels, {"AssertCardinalityDataset"});
   add_dataset<make_ignore_errors>(kernels, {"IgnoreErrorsDataset", "ExperimentalIgnoreErrorsDataset"});
 }
