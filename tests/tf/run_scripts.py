@@ -127,6 +127,18 @@ class RunTest(unittest.TestCase):
         self.assertRegex(ours.stderr, r"ran  2 sessions, 31 steps, 1 that failed")
         self.assertRegex(ours.stderr, r"gpu:0 \d+ %")
 
+    def test_a_script_copies_into_huge_pages_unless_it_was_told_otherwise(self):
+        show = "import os\nprint(os.environ.get('GLIBC_TUNABLES'))"
+        for given, expected in ((None, "glibc.malloc.hugetlb=1"),
+                                ("glibc.malloc.arena_max=2", "glibc.malloc.arena_max=2:glibc.malloc.hugetlb=1"),
+                                ("glibc.malloc.hugetlb=0", "glibc.malloc.hugetlb=0")):
+            environment = {k: v for k, v in QUIET.items() if k != "GLIBC_TUNABLES"}
+            if given is not None:
+                environment["GLIBC_TUNABLES"] = given
+            shown = subprocess.run([ARGOSY, "run", "--emulate", "1", "--", *self.script(show)], capture_output=True,
+                                   text=True, timeout=120, env=environment)
+            self.assertEqual(shown.stdout, expected + "\n", shown.stderr)
+
     def in_tensorflow(self, text):
         plain = text.replace("import tensorflow as tf", "import tensorflow.compat.v1 as tf\ntf.disable_v2_behavior()")
         return subprocess.run(self.script(plain), capture_output=True, text=True, timeout=120, env=QUIET)
