@@ -14,8 +14,8 @@ extern char** environ;
 
 namespace argosy::cli {
 
-// A client copies what it feeds and fetches into fresh memory, several times: 64 MiB are 28,000 page faults, a quarter of
-// the call. glibc from 2.35 on asks for huge pages when told so.
+// A client copies what it feeds and fetches into fresh memory, several times: 64 MiB are 28,000 page faults, a quarter
+// of the call. glibc from 2.35 on asks for huge pages when told so.
 constexpr const char* kHugePages = "glibc.malloc.hugetlb=1";
 
 Result<RunHook> RunHook::write() {

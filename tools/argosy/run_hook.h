@@ -17,8 +17,8 @@ class RunHook {
   RunHook& operator=(RunHook&&) = delete;
   ~RunHook();  // removes it
 
-  // This process' environment ("NAME=value") with PYTHONPATH begun by the folder, ARGOSY_TARGET, and GLIBC_TUNABLES that
-  // ask for huge pages, unless they say something of them.
+  // This process' environment ("NAME=value") with PYTHONPATH begun by the folder, ARGOSY_TARGET, and GLIBC_TUNABLES
+  // that ask for huge pages, unless they say something of them.
   std::vector<std::string> environment(const std::string& target) const;
 
  private:

@@ -95,10 +95,13 @@ Status by_patches(KernelContext& c, MatMulPrograms& programs, const Options& o, 
   ConvGeometry part = g;
   const Patches whole{part};
   const std::int64_t per_image = g.h.out * g.w.out, columns = whole.columns();
-  const std::int64_t at_once =
-      whole.trivial() ? g.batch
-                      : std::clamp<std::int64_t>(
-                            most_bytes / static_cast<std::int64_t>(sizeof(T)) / (per_image * columns), 1, g.batch);
+  // Of the whole batch, and of what is here.
+  const std::int64_t all = o.batch.whole(g.batch);
+  const std::int64_t of_all =
+      whole.trivial()
+          ? all
+          : std::clamp<std::int64_t>(most_bytes / static_cast<std::int64_t>(sizeof(T)) / (per_image * columns), 1, all);
+  const std::int64_t at_once = std::min(of_all, g.batch);
   Buffer memory;
   if (!whole.trivial()) {
     ARGOSY_ASSIGN_OR_RETURN(memory, c.scratch(static_cast<std::size_t>(at_once * per_image * columns) * sizeof(T)));
@@ -117,7 +120,7 @@ Status by_patches(KernelContext& c, MatMulPrograms& programs, const Options& o, 
     const std::int64_t rows = whole.rows();
     if (o.kind == ConvKind::kBackwardInput) {
       T* const image = result + n * image_size;
-      const Gemm product{false, true, rows, columns, g.out_c};
+      const Gemm product{.transpose_b = true, .m = rows, .n = columns, .k = g.out_c, .whole_rows = of_all * per_image};
       const T* const dy = first + n * per_image * g.out_c;
       if (whole.trivial()) return gemm(c, programs, product, dy, second, nullptr, nothing, image);
       ARGOSY_RETURN_IF_ERROR(gemm(c, programs, product, dy, second, nullptr, nothing, patches));
@@ -130,8 +133,9 @@ Status by_patches(KernelContext& c, MatMulPrograms& programs, const Options& o, 
       a = patches;
     }
     if (o.kind == ConvKind::kForward) {
-      ARGOSY_RETURN_IF_ERROR(gemm(c, programs, {false, false, rows, g.out_c, columns}, a, second,
-                                  static_cast<const T*>(call.bias), o.fused, result + n * per_image * g.out_c));
+      const Gemm product{.m = rows, .n = g.out_c, .k = columns, .whole_rows = of_all * per_image};
+      ARGOSY_RETURN_IF_ERROR(gemm(c, programs, product, a, second, static_cast<const T*>(call.bias), o.fused,
+                                  result + n * per_image * g.out_c));
       continue;
     }
     const Gemm product{true, false, columns, g.out_c, rows, o.batch, per_image};

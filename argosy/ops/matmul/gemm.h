@@ -21,6 +21,9 @@ struct Gemm {
   // of them are here. (transpose_b without transpose_a adds up as it likes.)
   BatchParts batch = {};
   std::int64_t per_example = 1;  // rows that one example has
+  // Where the m rows are some of a product's (a device's share of it, a block), so many it has: what is chosen by the
+  // number of rows, and changes their bits, is chosen by these. 0: m.
+  std::int64_t whole_rows = 0;
 };
 
 using MatMulPrograms = onednn::ProgramCache<onednn::MatMulSpec>;

@@ -123,7 +123,7 @@ Status gemm(KernelContext& c, MatMulPrograms& programs, const Gemm& g, const flo
     finish_rows(g.m, g.n, bias, fused, out);
     return ok_status();
   }
-  const std::int64_t rows = g.batch.rows() ? g.batch.whole(g.m) : g.m;
+  const std::int64_t rows = g.whole_rows > 0 ? g.whole_rows : g.m;
   const bool same_bits = g.batch.rows() && rows >= kFewExamples && rows <= kMostSummed;
   if (g.transpose_b && !g.transpose_a && rows <= kDotRows && g.k >= 32) {
     parallel_for(g.n, std::max<std::int64_t>(16, kGrainFlops / (2 * g.m * g.k)),

@@ -110,6 +110,7 @@ class FastMatMul final : public Kernel {
     ARGOSY_ASSIGN_OR_RETURN(Call call,
                             prepare(c, options_.op, options_.transpose_a, options_.transpose_b, options_.fused.bias));
     call.gemm.batch = options_.batch;
+    if (options_.batch.rows()) call.gemm.whole_rows = options_.batch.whole(call.gemm.m);
     if (call.out->elements() == 0) return ok_status();
     if (call.gemm.k == 0) {
       plain<T>(call, options_, c);
