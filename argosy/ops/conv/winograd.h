@@ -11,6 +11,7 @@
 #include <cstddef>
 
 #include "argosy/ops/conv/geometry.h"
+#include "argosy/ops/matmul/float_tiles.h"
 
 namespace argosy {
 
@@ -51,6 +52,10 @@ struct WinogradTiles {
   bool filter_outweighs() const;
   std::int64_t image_offset() const { return tiles() * std::min(in_c, kBlock) + kOffset; }
 
+  // Is it slid over with products made by a CPU's tiles of bfloat16? Where the machine has them, for whole panels of
+  // channels, and when the filter's factors stay in a core's second cache.
+  bool by_float_tiles() const;
+
   // Tiles computed at once by one thread, at most, so that inputs and products stay in its cache.
   std::int64_t slide_block() const;
 
@@ -68,6 +73,38 @@ struct WinogradTiles {
 
   // `forward` slides over images; else over the output's gradient, with the filter turned round: the image's gradient.
   static WinogradTiles of(const ConvGeometry& g, bool forward);
+};
+
+// Where factors and sums lie when float tiles multiply them. Distances between products are odd multiples of a line.
+struct WinogradFloatTiles {
+  // So many factors of each product are made before they are cut in parts, in a core's first cache.
+  static constexpr std::int64_t kFew = 256, kFewOffset = kFew + WinogradTiles::kOffset;
+  static constexpr std::int64_t kFilterOffset = float_tiles::kDepth * float_tiles::kPanel + WinogradTiles::kOffset;
+
+  explicit WinogradFloatTiles(const WinogradTiles& w) : in_c(w.in_c), out_c(w.out_c) {}
+  // Sliding: the filter packed, a panel of tiles as rows, its sums, and all that a thread needs.
+  std::int64_t filter_bytes() const { return kProducts * units() * panels() * float_tiles::kUnitBytes; }
+  std::int64_t row_stride() const { return units() * float_tiles::kUnitBytes + float_tiles::kLineBytes; }
+  std::int64_t sum_stride() const { return panels() * float_tiles::kSumBytes + float_tiles::kLineBytes; }
+  std::int64_t slide_bytes() const {
+    return kProducts * (row_stride() + sum_stride() + kFewOffset * static_cast<std::int64_t>(sizeof(float)));
+  }
+  std::size_t scratch_bytes(int threads) const {
+    const std::int64_t filters = units() * panels() * kProducts * kFilterOffset;
+    return static_cast<std::size_t>(
+        filter_bytes() + std::max(threads * slide_bytes(), filters * static_cast<std::int64_t>(sizeof(float))));
+  }
+  // Of a panel's sums of a product, and of panels of channels beside each other.
+  static std::int64_t sum_at(std::int64_t tile, std::int64_t channel) {
+    constexpr std::int64_t kPanel = float_tiles::kPanel;
+    return channel / kPanel * kPanel * kPanel + float_tiles::sum_at(tile, channel % kPanel);
+  }
+
+ private:
+  static constexpr std::int64_t kProducts = WinogradTiles::kProducts;
+  std::int64_t units() const { return in_c / float_tiles::kDepth; }
+  std::int64_t panels() const { return out_c / float_tiles::kPanel; }
+  std::int64_t in_c, out_c;
 };
 
 }  // namespace argosy

@@ -13,6 +13,7 @@
 #include "argosy/base/parallel.h"
 #include "argosy/ops/collective/batch_parts.h"
 #include "argosy/ops/conv/winograd_factors.inc"
+#include "argosy/ops/conv/winograd_float_tiles.inc"
 
 HWY_BEFORE_NAMESPACE();
 namespace argosy {
@@ -84,45 +85,6 @@ void product(const Operands& p, std::int64_t rows, std::int64_t columns) {
   for (; j < columns; j += lanes()) product_column<1, add>(p, rows, j);
 }
 
-// ------------------------------------------------------------------------------------------------------------ results
-
-struct Finish {
-  const float* bias;  // may be null
-  const FusedOps* fused;
-  float* result;
-};
-
-HWY_INLINE Vector activated(const FusedOps& fused, Vector x) {
-  const Floats d;
-  if (fused.activation == FusedOps::Activation::kNone) return x;
-  if (fused.activation == FusedOps::Activation::kRelu) return hn::IfThenZeroElse(hn::Lt(x, hn::Zero(d)), x);
-  HWY_ALIGN float values[16];
-  hn::Store(x, d, values);
-  for (std::int64_t i = 0; i < lanes(); ++i) values[i] = apply_activation(fused, values[i]);
-  return hn::Load(d, values);
-}
-
-// Output channels [first, first + count) of tiles [begin, end), from sums[product * offset + tile * count + channel].
-template <int kStep>
-void outputs(const WinogradTiles& w, const Finish& finish, std::int64_t begin, std::int64_t end, std::int64_t first,
-             std::int64_t count, const float* sums, std::int64_t offset) {
-  const Floats d;
-  for (std::int64_t tile = begin; tile < end; ++tile, sums += count) {
-    const Place at = place_of(w, tile);
-    float* const corner = finish.result + ((at.image * w.out_h + at.y) * w.out_w + at.x) * w.out_c + first;
-    const std::int64_t height = w.out_h - at.y, width = w.out_w - at.x;
-    for (std::int64_t c = 0; c < count; c += lanes()) {
-      const Vector bias = finish.bias != nullptr ? hn::LoadU(d, finish.bias + first + c) : hn::Zero(d);
-      transform_square<OfProducts<kStep>, kTile, kStep>(
-          [&](int y, int x) { return hn::LoadU(d, sums + (y * kTile + x) * offset + c); },
-          [&](int y, int x, Vector value) {
-            if (y >= height || x >= width) return;
-            hn::StoreU(activated(*finish.fused, hn::Add(value, bias)), d, corner + (y * w.out_w + x) * w.out_c + c);
-          });
-    }
-  }
-}
-
 // ------------------------------------------------------------------------------------------------- the whole products
 
 // Tiles in blocks small enough for a core's cache: transformed, multiplied panel by panel, transformed back.
@@ -158,7 +120,8 @@ void slide_blocks_of_tiles(const WinogradTiles& w, const float* image, const flo
           product<false>({w.in_c, v + p * image_offset, w.in_c, 1, panel, columns, sums + p * sum_offset, columns},
                          end - begin, columns);
         }
-        outputs<kTile + 1 - kWindow>(w, finish, begin, end, o, columns, sums, sum_offset);
+        outputs<kTile + 1 - kWindow>(w, finish, begin, end, o, columns, sums, sum_offset,
+                                     [&](std::int64_t tile, std::int64_t c) { return tile * columns + c; });
       }
     }
   });
@@ -211,7 +174,8 @@ void slide_blocks_of_filter(const WinogradTiles& w, const float* image, const fl
           b == 0 ? product<false>(operands, count, columns) : product<true>(operands, count, columns);
         }
       }
-      outputs<kTile + 1 - kWindow>(w, finish, first_tile, last_tile, o, columns, sums, sum_offset);
+      outputs<kTile + 1 - kWindow>(w, finish, first_tile, last_tile, o, columns, sums, sum_offset,
+                                   [&](std::int64_t tile, std::int64_t c) { return tile * columns + c; });
     }
   });
 }
@@ -219,6 +183,7 @@ void slide_blocks_of_filter(const WinogradTiles& w, const float* image, const fl
 template <int kWindow>
 void slide(const WinogradTiles& w, const float* image, const float* filter, bool turned, const Finish& finish,
            float* scratch) {
+  if (w.by_float_tiles()) return slide_by_float_tiles<kWindow>(w, image, filter, turned, finish, scratch);
   w.filter_outweighs() ? slide_blocks_of_filter<kWindow>(w, image, filter, turned, finish, scratch)
                        : slide_blocks_of_tiles<kWindow>(w, image, filter, turned, finish, scratch);
 }

@@ -5,6 +5,7 @@
 
 #include "argosy/base/parallel.h"
 #include "argosy/ops/matmul/batch_sum.h"
+#include "argosy/ops/matmul/float_tiles.h"
 #include "argosy/ops/matmul/gemm_simd.h"
 #include "argosy/ops/matmul/tile_gemm.h"
 

@@ -1,24 +1,10 @@
-// Products of float32 matrices by a CPU's tiles of bfloat16 (Intel's AMX): as exact as float32 arithmetic, and faster.
-//
-// A float32 is the sum of three bfloat16, eight of its 24 bits each: a = a1 + a2 + a3. Of the nine products of parts
-// the six largest are added up in float32, a1b1, a1b2, a2b1, a2b2, a1b3 and a3b1; those left out are together below
-// 2^-24 |a b|, half of what rounding to float32 may take. A tile adds up 32 products before its sum is rounded into the
-// long one, so that sums are rounded less often than one after the other. Held against double, products of 256 to 2048
-// have 0.5 to 0.7 of the root mean square error of oneDNN's float32. The method: Henry, Tang and Heinecke, "Leveraging
-// the bfloat16 Artificial Intelligence Datatype For Higher-Precision Computations", arXiv 1904.06376; XLA computes
-// float32 so on TPUs ("highest").
-//
-// What differs from float32 arithmetic: numbers below 2^-126 count as 0, and so do the parts of numbers below 2^-110
-// that are.
+// Products of float32 matrices by a CPU's tiles of bfloat16 (float_tiles.h).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 namespace argosy {
-
-// Has this machine such tiles, and does its system let this process use them? Asked once.
-bool has_float_tiles();
 
 // c[m, n] = A · B with A = a[m, k] or, transposed, a[k, m] read the other way; B likewise. REQUIRES: every size > 0.
 struct TileGemm {

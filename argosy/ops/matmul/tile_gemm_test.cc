@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "argosy/base/parallel.h"
+#include "argosy/ops/matmul/float_tiles.h"
 
 namespace argosy {
 namespace {

@@ -43,6 +43,12 @@ WinogradTiles WinogradTiles::of(const ConvGeometry& g, bool forward) {
 
 bool WinogradTiles::filter_outweighs() const { return in_c * out_c >= kLargeFilter && tiles() <= kFewTiles; }
 
+bool WinogradTiles::by_float_tiles() const {
+  constexpr std::int64_t kLargest = 64 * 64;  // filters whose parts weigh 0.9 MB
+  return in_c % float_tiles::kPanel == 0 && out_c % float_tiles::kPanel == 0 && in_c * out_c <= kLargest &&
+         has_float_tiles();
+}
+
 std::int64_t WinogradTiles::slide_block() const {
   constexpr std::int64_t kCache = (512 << 10) / sizeof(float);
   const std::int64_t fit = kCache / (kProducts * (in_c + std::min(out_c, kPanel)));
@@ -69,8 +75,13 @@ std::size_t sum_bytes(const WinogradTiles& t, std::int64_t kept, std::int64_t mo
 
 std::size_t winograd_scratch_bytes(const ConvGeometry& g, int threads) {
   std::int64_t most = 0;
+  std::size_t most_bytes = 0;
   for (const bool forward : {true, false}) {
     const WinogradTiles t = WinogradTiles::of(g, forward);
+    if (t.by_float_tiles()) {
+      most_bytes = std::max(most_bytes, WinogradFloatTiles(t).scratch_bytes(threads));
+      continue;
+    }
     constexpr std::int64_t kProducts = WinogradTiles::kProducts;
     if (t.filter_outweighs()) {
       const std::int64_t sums = t.tiles() * kPanel + WinogradTiles::kOffset;
@@ -84,7 +95,7 @@ std::size_t winograd_scratch_bytes(const ConvGeometry& g, int threads) {
   }
   const WinogradTiles t = WinogradTiles::of(g, true);
   const std::int64_t kept = t.sum_shards() > 1 ? t.sum_shards() : 0;
-  return std::max(static_cast<std::size_t>(most) * sizeof(float), sum_bytes(t, kept, 0, threads));
+  return std::max({static_cast<std::size_t>(most) * sizeof(float), most_bytes, sum_bytes(t, kept, 0, threads)});
 }
 
 bool WinogradTiles::parts_beside(std::int64_t parts) const {
