@@ -6,6 +6,7 @@
 #include <grpcpp/grpcpp.h>
 #include <malloc.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -101,6 +102,7 @@ class Child {
 };
 
 int be_server(const char* role, int fd) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // whoever measures may be killed
   // As argosy serve does, for both.
   mallopt(M_MMAP_THRESHOLD, 64 << 20);
   mallopt(M_TRIM_THRESHOLD, 256 << 20);
@@ -188,5 +190,8 @@ int measure(int rounds) {
 
 int main(int argc, char** argv) {
   if (argc == 3) return be_server(argv[1], std::atoi(argv[2]));
-  return measure(argc > 1 ? std::atoi(argv[1]) : 20);
+  const int rounds = argc > 1 ? std::atoi(argv[1]) : 20;
+  if (rounds > 0) return measure(rounds);
+  std::fprintf(stderr, "bench_serve_rpc: '%s' is no number of rounds; usage: bench_serve_rpc [ROUNDS]\n", argv[1]);
+  return 2;
 }
