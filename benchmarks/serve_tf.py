@@ -2,10 +2,12 @@
 """A stock TensorFlow client against `argosy serve` and against TensorFlow's own gRPC server, in turn, in one run.
 
   serve_tf.py --argosy build/release/bin/argosy [--rounds N]     (a Python that has tensorflow)
+  serve_tf.py --under-run       the script under `argosy run`, against the script as it is with TensorFlow's server
 
-Both servers are processes of their own; rows are the smallest and the median time of a call.
+Servers are processes of their own; rows are the smallest and the median time of a call.
 """
 import argparse
+import json
 import os
 import statistics
 import subprocess
@@ -24,6 +26,9 @@ server.join()
 """
 
 
+WANTED = {"run a NoOp": 0.7, "feed, add, fetch 4 bytes": 0.7, "feed 64 MiB": 0.5, "fetch 64 MiB": 0.5}
+
+
 def start(words, pick):
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     return process, pick(process.stdout.readline())
@@ -34,18 +39,27 @@ def main():
     parser.add_argument("--argosy", default="build/release/bin/argosy")
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--calls", type=int, default=100, help="small calls a round")
+    parser.add_argument("--under-run", action="store_true", help="ours is the script under argosy run")
+    parser.add_argument("--client", metavar="TARGET", help="one process of --under-run: its times as JSON")
     args = parser.parse_args()
+    if args.client is not None:
+        return client(args)
 
-    ours, ours_target = start([args.argosy, "serve", "--port", "0"], lambda line: line.split()[1])
     theirs, theirs_target = start([sys.executable, "-c", TF_SERVER], lambda line: line.strip())
     try:
-        measure(args, {"argosy": ours_target, "tensorflow": theirs_target})
+        if args.under_run:
+            return show(under_run(args, theirs_target))
+        ours, ours_target = start([args.argosy, "serve", "--port", "0"], lambda line: line.split()[1])
+        try:
+            show(measure(args, {"argosy": ours_target, "tensorflow": theirs_target}))
+        finally:
+            ours.kill()
     finally:
-        ours.kill()
         theirs.kill()
 
 
 def measure(args, targets):
+    """{row: {name: times}}, the targets in turn. An empty target: what tf.Session() means by itself."""
     import numpy as np
     import tensorflow as tf
     tf1 = tf.compat.v1
@@ -59,32 +73,52 @@ def measure(args, targets):
     read = v.read_value()
     big = np.zeros([16 << 20], np.float32)
     rows = {
-        "run a NoOp": (lambda s: s.run(nothing), args.calls, 0.7),
-        "feed, add, fetch 4 bytes": (lambda s: s.run(y, {x: 1.0}), args.calls, 0.7),
-        "feed 64 MiB": (lambda s: s.run(size, {x: big}), 1, 0.5),
-        "fetch 64 MiB": (lambda s: s.run(read), 1, 0.5),
+        "run a NoOp": (lambda s: s.run(nothing), args.calls),
+        "feed, add, fetch 4 bytes": (lambda s: s.run(y, {x: 1.0}), args.calls),
+        "feed 64 MiB": (lambda s: s.run(size, {x: big}), 1),
+        "fetch 64 MiB": (lambda s: s.run(read), 1),
     }
-    sessions = {name: tf1.Session(target) for name, target in targets.items()}
+    sessions = {name: tf1.Session(target) if target else tf1.Session() for name, target in targets.items()}
     times = {row: {name: [] for name in targets} for row in rows}
     for session in sessions.values():
         session.run(v.initializer)
-        for work, _, _ in rows.values():
+        for work, _ in rows.values():
             for _ in range(3):
                 work(session)
     for _ in range(args.rounds):
-        for row, (work, calls, _) in rows.items():
+        for row, (work, calls) in rows.items():
             for name, session in sessions.items():
                 for _ in range(calls):
                     begin = time.perf_counter()
                     work(session)
                     times[row][name].append(time.perf_counter() - begin)
-    for row, (_, _, wanted) in rows.items():
-        best = {name: min(t) for name, t in times[row].items()}
-        middle = {name: statistics.median(t) for name, t in times[row].items()}
+    return times
+
+
+def client(args):
+    print(json.dumps({row: of["it"] for row, of in measure(args, {"it": args.client}).items()}))
+
+
+def under_run(args, their_target):
+    """The same script in processes of its own, in turn: under argosy run, and as TensorFlow's users have it."""
+    times = {row: {"argosy": [], "tensorflow": []} for row in WANTED}
+    script = [sys.executable, __file__, "--calls", str(args.calls), "--rounds", "5", "--client"]
+    for _ in range(args.rounds):
+        for name, words in (("argosy", [args.argosy, "run", "--", *script, ""]), ("tensorflow", [*script, their_target])):
+            text = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True).stdout
+            for row, some in json.loads(next(line for line in text.splitlines() if line.startswith("{"))).items():
+                times[row][name] += some
+    return times
+
+
+def show(times):
+    for row, of in times.items():
+        best = {name: min(t) for name, t in of.items()}
+        middle = {name: statistics.median(t) for name, t in of.items()}
         print(f"{row:26}" + "".join(f"{name} {best[name] * 1e6:9.1f} us (median {middle[name] * 1e6:9.1f})   "
-                                    for name in targets) +
+                                    for name in of) +
               f"= {best['argosy'] / best['tensorflow']:.2f} x, of medians "
-              f"{middle['argosy'] / middle['tensorflow']:.2f}, wanted {wanted}")
+              f"{middle['argosy'] / middle['tensorflow']:.2f}, wanted {WANTED[row]}")
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ Status parse_value(std::string_view text, const Limits& limits, std::string& to)
       return invalid_argument("\"", text, "\" is none of ", str_join(limits.one_of))
           .with_next(near.empty() ? limits.one_of.front() : near);
     }
-  } else if (text.empty()) {
+  } else if (text.empty() && !limits.may_be_empty) {
     return invalid_argument("the value is empty");
   }
   to = text;

@@ -36,6 +36,7 @@ struct Limits {
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
   std::vector<std::string> one_of = {};
+  bool may_be_empty = false;  // words for somebody else
 };
 
 // Sets `to` from text; the error says what would have been right. bool is a switch and takes no text.

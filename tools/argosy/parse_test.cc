@@ -40,6 +40,11 @@ class ParseTest : public ::testing::Test {
     Command& ls = program_.add("ckpt", "Checkpoints").add("ls", "List");
     files_ = &ls.own<std::vector<std::string>>();
     ls.argument("FILE", *files_, "checkpoints").runs([](Console&) -> Result<int> { return kDone; });
+    Command& run = program_.add("run", "Run");
+    words_ = &run.own<std::vector<std::string>>();
+    run.argument("PROGRAM", *words_, "a program", {.may_be_empty = true}).runs([](Console&) -> Result<int> {
+      return kDone;
+    });
     program_.add("version", "Version").runs([](Console&) -> Result<int> { return kDone; });
   }
 
@@ -47,8 +52,15 @@ class ParseTest : public ::testing::Test {
 
   Command program_{"argosy", "test program"};
   Values* values_;
-  std::vector<std::string>* files_;
+  std::vector<std::string>*files_, *words_;
 };
+
+TEST_F(ParseTest, WordsForAnotherProgramMayBeEmpty) {
+  const Parsed parsed = parse(program_, {"run", "--", "echo", "", "--color"});
+  ASSERT_TRUE(parsed.status.ok()) << parsed.status.to_string();
+  EXPECT_EQ(*words_, (std::vector<std::string>{"echo", "", "--color"}));
+  EXPECT_THAT(parse(program_, {"ckpt", "ls", ""}).status.message(), HasSubstr("the value is empty"));
+}
 
 TEST_F(ParseTest, SetsEveryKindOfOption) {
   const Parsed parsed = parse_words(
@@ -93,7 +105,7 @@ struct Bad {
 };
 const Bad kBad[] = {
     {"trian mlp", "unknown command \"trian\"", "argosy", "argosy train"},
-    {"zzzzzzzz", "there are train, ckpt, version", "argosy", "argosy --help"},
+    {"zzzzzzzz", "there are train, ckpt, run, version", "argosy", "argosy --help"},
     {"ckpt lss a", "unknown command \"lss\"", "argosy ckpt", "argosy ckpt ls"},
     {"train mlp --stpes 3", "unknown flag --stpes", "argosy train", "argosy train --steps"},
     {"train mlp --stpes=3", "unknown flag --stpes", "argosy train", "argosy train --steps"},

@@ -53,7 +53,7 @@ void define_run(Command& program) {
   command.option("--replicate", options.replicate,
                  "share the batch of every training step among all GPUs: for scripts written for one");
   add_device_flags(command, options.devices);
-  command.argument("PROGRAM", options.program, "the program and its arguments, after --")
+  command.argument("PROGRAM", options.program, "the program and its arguments, after --", {.may_be_empty = true})
       .about(
           "Sessions that the program opens without a target of their own (tf.Session, MonitoredTrainingSession, "
           "Supervisor, Keras in graph mode) run here; on a TensorFlow 2 wheel, files written for 1.x find it under its "
