@@ -35,9 +35,9 @@ class Cutter {
   Status run() {
     // Without a seed to tell by, updates of variables that the loss depends on are made of gradients. (Moving averages
     // are such variables, too, where one graph trains and evaluates.)
-    std::vector<char> gradient, behind_loss(graph_.size(), 0);
+    std::vector<char> behind_loss(graph_.size(), 0);
     if (!request_.seeds.empty()) {
-      gradient = descendants(graph_, request_.seeds);
+      gradient_ = descendants(graph_, request_.seeds);
     } else {
       std::vector<NodeId> losses;
       for (const Endpoint e : request_.losses) losses.push_back(e.node);
@@ -53,7 +53,7 @@ class Cutter {
       for (std::size_t k = 0; k < n.inputs.size(); ++k) {
         const Endpoint e = n.inputs[k];
         if (is_handle(graph_, e) || !axes_.depends(e.node)) continue;
-        const bool trains = gradient.empty() ? variable && behind_loss[variable->index] : gradient[e.node.index] != 0;
+        const bool trains = gradient_.empty() ? variable && behind_loss[variable->index] : is_gradient(e);
         inputs.push_back({.update = id, .input = static_cast<int>(k), .value = e, .trains = trains});
       }
       ARGOSY_RETURN_IF_ERROR(find_frontiers(n, inputs));
@@ -88,12 +88,14 @@ class Cutter {
 
   Frontier frontier_of(const Taken& t, bool in_pairs) const {
     const bool sums_only = t.trains ? request_.gradients == Combine::kSum : has_sums(t.value, in_pairs);
-    Frontier frontier = find_frontier(graph_, axes_, t.value,
-                                      {.sums_only = sums_only,
-                                       .in_pairs = in_pairs,
-                                       .whole = whole_before_,
-                                       .alike = !t.trains,
-                                       .averaged = !t.trains && !sums_only});
+    Frontier frontier =
+        find_frontier(graph_, axes_, t.value,
+                      {.sums_only = sums_only,
+                       .in_pairs = in_pairs,
+                       .whole = whole_before_,
+                       .alike = !t.trains,
+                       .gradients = t.trains ? std::span<const char>(gradient_) : std::span<const char>(),
+                       .averaged = !t.trains && !sums_only});
     // Gradients of a mean that no seed weighs: which of the rows are gradients cannot be told.
     if (frontier.why.empty() && !frontier.rows.empty() && t.trains && request_.gradients == Combine::kMean) {
       frontier.why = "where the gradients of the loss start cannot be told";
@@ -284,9 +286,12 @@ class Cutter {
   // Moving averages and counters that are neither sums nor means are averaged.
   Combine how(Endpoint sum, bool trains) const {
     if (axes_.counts_samples(sum)) return Combine::kSum;
-    if (trains) return request_.gradients;
+    if (trains && (gradient_.empty() || is_gradient(sum))) return request_.gradients;
     return combination_of(graph_, axes_, sum, whole_before_).how == Combine::kSum ? Combine::kSum : Combine::kMean;
   }
+
+  // REQUIRES: it was there before cuts were.
+  bool is_gradient(Endpoint e) const { return gradient_[static_cast<std::size_t>(e.node.index)] != 0; }
 
   Endpoint whole(Endpoint e) const {
     const auto found = whole_.find(e);
@@ -328,6 +333,7 @@ class Cutter {
   const CutRequest& request_;
   const BatchAxes& axes_;
   std::vector<Cut>& cuts_;
+  std::vector<char> gradient_;          // by node: made of gradients; empty where their seeds are not known
   std::vector<Endpoint> whole_before_;  // cut already, for the losses
   std::map<Endpoint, Endpoint> whole_;  // by what shards have: the same of the whole batch
 };

@@ -139,6 +139,10 @@ class Finder {
         if (n.op->linear == Linear::kJointly && options_.sums_only && !is_zero(graph_, data[i])) return false;
         continue;
       }
+      if (is_none_of_gradients(data[i])) {
+        if (n.op->linear == Linear::kJointly) return false;  // a mean, say: told of apart
+        continue;
+      }
       if (n.op->linear == Linear::kFirst && i > 0) return false;
       if (!is_sum(data[i])) return false;
       ++dependent;
@@ -147,6 +151,10 @@ class Finder {
       return false;
     }
     return dependent == 1 || (dependent > 1 && n.op->linear == Linear::kJointly);
+  }
+
+  bool is_none_of_gradients(Endpoint e) const {
+    return !options_.gradients.empty() && options_.gradients[static_cast<std::size_t>(e.node.index)] == 0;
   }
 
   bool goes_round(const Node& n) const {

@@ -29,7 +29,10 @@ struct FrontierOptions {
   // of a sparse gradient add up to that of the batch, together with their indices.
   bool in_pairs = false;
   std::span<const Endpoint> whole = {};  // of the whole batch already
-  bool alike = false;     // terms of a sum that combine in different ways, a sum and a mean, are told apart
+  bool alike = false;  // terms of a sum that combine in different ways, a sum and a mean, are told apart
+  // By node: not 0 where values are made of the gradients that start at the loss. What else a share computes with is to
+  // them as a constant: statistics of its own, which it normalises with. Empty: it cannot be told.
+  std::span<const char> gradients = {};
   bool averaged = false;  // what counts as a sum will be averaged: it may also be, now and then, what all shards have
 };
 

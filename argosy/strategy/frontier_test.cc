@@ -13,6 +13,7 @@
 #include "argosy/ops/reduction/reduction.h"
 #include "argosy/ops/shape/shape.h"
 #include "argosy/ops/state/state.h"
+#include "argosy/strategy/ancestors.h"
 #include "argosy/strategy/branches.h"
 #include "argosy/strategy/combination.h"
 #include "argosy/strategy/loss_seed.h"
@@ -50,6 +51,24 @@ TEST_F(FrontierTest, RowsAreFoundBeforeEqualIndicesAreAddedUp) {
   EXPECT_EQ(summed.between.back(), sum.node());
   EXPECT_EQ(of(unique).rows, ends({words}));
   EXPECT_EQ(of(unique.output(1)).rows, ends({words}));
+}
+
+// The gradient of what a layer scales by, after it normalised with the mean of its share.
+TEST_F(FrontierTest, WhatAShareNormalisesWithIsAConstantToItsGradients) {
+  const Value mean = reduce_mean(x, {0});
+  const Value seed = g.add("OnesLike", {x});
+  const Value sum = reduce_sum(seed * square(x), {0});
+  const Value slope = sum * mean - reduce_sum(seed, {0}) * square(mean);
+  const Value clipped = slope / sqrt(l2_loss(slope)), more = slope + mean;
+  const std::vector<char> gradients = descendants(g, {seed.node()});
+  EXPECT_EQ(of(slope, {.sums_only = true, .gradients = gradients}).sums, ends({slope}));
+  // Of which values are gradients is not told: each is had of the whole batch.
+  const Frontier apart = of(slope, {.sums_only = true});
+  EXPECT_EQ(apart.sums.size(), 3u);
+  // Clipped, it is no sum any more, whatever it was multiplied with.
+  EXPECT_EQ(of(clipped, {.sums_only = true, .gradients = gradients}).sums, ends({slope}));
+  // Nor is a number of the share's own that is added.
+  EXPECT_NE(of(more, {.sums_only = true, .gradients = gradients}).sums, ends({more}));
 }
 
 TEST_F(FrontierTest, ClippedRowsAreThoseBeforeTheirNorm) {

@@ -283,16 +283,26 @@ class Replicator {
 
   Value shard_value(const Cut& c, int s) {
     const Value v(&graph_, replicas_.shard[s][c.value.node.index], c.value.index);
-    if (c.how == Combine::kSum) return v;
+    const std::string_view name = graph_.node(c.value.node).name;
+    if (c.how == Combine::kSum) {
+      if (!plan_.means_of_shares || !is_floating(v.dtype())) return v;
+      return scaled(v, s, true, str_cat(name, "/of_examples_", s));
+    }
+    return scaled(v, s, false, str_cat(name, "/weighted_", s));
+  }
+
+  // Times the shard's part of the batch, or (`whole`) times 1; 0 where it has no examples.
+  Value scaled(Value v, int s, bool whole, std::string name) {
     const DType dtype = v.dtype();
-    std::optional<Value>& factor = factors_[{s, dtype}];
+    std::optional<Value>& factor = factors_[{s, dtype, whole}];
     if (!factor) {
       const auto on = graph_.device(kHost);
       factor = batch_factor(Value(&graph_, plan_.inputs[0], 0), layout_.weights, s, dtype,
-                            str_cat("data_parallel/part_", s));
+                            str_cat("data_parallel/", whole ? "of_examples_" : "part_", s));
+      if (whole) factor = graph_.add("Ceil", {*factor});
     }
     const auto on = graph_.device(layout_.devices[layout_.device_of[s]]);
-    return scale_or_zero(v, *factor, str_cat(graph_.node(c.value.node).name, "/weighted_", s));
+    return scale_or_zero(v, *factor, std::move(name));
   }
 
   // --- edges ---------------------------------------------------------------------------------------------------------
@@ -375,7 +385,7 @@ class Replicator {
   Replicas replicas_;
   std::map<Endpoint, int> cut_of_;
   std::map<NodeId, std::vector<Value>> shares_;
-  std::map<std::pair<int, DType>, std::optional<Value>> factors_;
+  std::map<std::tuple<int, DType, bool>, std::optional<Value>> factors_;
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "argosy/strategy/branches.h"
 #include "argosy/strategy/containers.h"
 #include "argosy/strategy/cuts.h"
+#include "argosy/strategy/examples_apart.h"
 #include "argosy/strategy/frontier.h"
 #include "argosy/strategy/loops.h"
 #include "argosy/strategy/loss_seed.h"
@@ -31,6 +32,10 @@ class Planner {
     ARGOSY_RETURN_IF_ERROR(check_examples());
     ARGOSY_RETURN_IF_ERROR(fix_sizes());
     ARGOSY_RETURN_IF_ERROR(classify_losses());
+    if (!request_.combine) {  // else it is the user's word
+      ARGOSY_ASSIGN_OR_RETURN(plan_.means_of_shares,
+                              check_examples_apart(graph_, plan_.axes, loss_nodes(), cut_values()));
+    }
     const std::int32_t size = graph_.size();
     ARGOSY_RETURN_IF_ERROR(cut_updates(graph_, {plan_.axes, gradients_, seeds_, request_.losses}, plan_.cuts));
     if (graph_.size() > size) {
@@ -55,11 +60,13 @@ class Planner {
     return roots;
   }
 
-  std::vector<NodeId> differentiated() const {
+  std::vector<NodeId> loss_nodes() const {
     std::vector<NodeId> losses;
     for (const Endpoint e : request_.losses) losses.push_back(e.node);
-    return request_.train.empty() ? std::vector<NodeId>() : losses;
+    return losses;
   }
+
+  std::vector<NodeId> differentiated() const { return request_.train.empty() ? std::vector<NodeId>() : loss_nodes(); }
 
   Status find_inputs() {
     plan_.inputs = request_.inputs.empty() ? batch_placeholders(graph_, roots()) : request_.inputs;
@@ -154,15 +161,15 @@ class Planner {
 
   Result<Combination> classify(Endpoint e) {
     const std::string& name = graph_.node(e.node).name;
-    Combination loss = combination_of(graph_, plan_.axes, e);
+    ARGOSY_ASSIGN_OR_RETURN(Combination loss, combination(e, {}));
     if (loss.how == Combine::kUnknown && !request_.combine) {
       ARGOSY_RETURN_IF_ERROR(make_plain_sum(e));
-      loss = combination_of(graph_, plan_.axes, e, cut_values());
+      ARGOSY_ASSIGN_OR_RETURN(loss, combination(e, cut_values()));
     }
     if (loss.how == Combine::kUnknown && !request_.combine) {
       const std::string why = loss.why;
       ARGOSY_RETURN_IF_ERROR(cut_what_it_is_made_of(e));
-      loss = combination_of(graph_, plan_.axes, e, cut_values());
+      ARGOSY_ASSIGN_OR_RETURN(loss, combination(e, cut_values()));
       if (loss.how == Combine::kSame) {
         plan_.losses.push_back(loss);
         return loss;
@@ -182,11 +189,22 @@ class Planner {
     return loss;
   }
 
+  // A sum divided by another is no plain sum where the other has gradients, too: they would be of a share's.
+  Result<Combination> combination(Endpoint loss, const std::vector<Endpoint>& whole) const {
+    const Combination c = combination_of(graph_, plan_.axes, loss, whole);
+    if (c.how != Combine::kWeighted) return c;
+    ARGOSY_ASSIGN_OR_RETURN(const Path path, path_to(loss));
+    if (!has_trained_weight(c, path)) return c;
+    return Combination{.how = Combine::kUnknown,
+                       .why = str_cat("'", graph_.node(c.weight.node).name, "', which it is divided by, is trained")};
+  }
+
   // Of a loss whose terms combine in different ways: weights are the whole batch's, means count by the shard's part.
   Status make_plain_sum(Endpoint loss) {
     const std::vector<Term> terms = terms_of(graph_, plan_.axes, loss);
     ARGOSY_ASSIGN_OR_RETURN(const Path path, path_to(loss));
     for (const Term& t : terms) {
+      if (has_trained_weight(t.combination, path)) return ok_status();
       if (t.combination.how != Combine::kMean) continue;
       const bool alone = t.taker.index >= 0 && path.takers(t.value.node).size() <= 1;
       if (!alone || !may_be_scaled(t.value, path)) return ok_status();
@@ -214,6 +232,7 @@ class Planner {
     }
     ARGOSY_ASSIGN_OR_RETURN(const Path path, path_to(loss));
     for (const Term& t : terms) {
+      if (has_trained_weight(t.combination, path)) return ok_status();
       if (!t.combination.once.empty() || !stays_without_rows(t.value, path)) return ok_status();
       if (t.combination.how == Combine::kMean && !may_be_scaled(t.value, path)) return ok_status();
     }
@@ -251,6 +270,10 @@ class Planner {
   Result<Path> path_to(Endpoint loss) const {
     ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
     return Path{on_gradient_paths(graph_, order, {loss.node}), graph_.consumers()};
+  }
+
+  static bool has_trained_weight(const Combination& c, const Path& path) {
+    return c.how == Combine::kWeighted && path.nodes[c.weight.node.index] != 0;
   }
 
   bool may_be_scaled(Endpoint mean, const Path& path) const {

@@ -26,6 +26,8 @@ struct UpdatePlan {
   std::vector<Cut> cuts;            // in the order in which they are computed
   // Sizes that all examples have are looked up in shares; one without examples would find others.
   bool sizes_of_shares = false;
+  // Shares normalise with means of their own rows. Of no rows there are none, and what is made of them is no number.
+  bool means_of_shares = false;
 };
 
 struct UpdateRequest {

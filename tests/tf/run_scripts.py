@@ -11,6 +11,7 @@ import tempfile
 import time
 import unittest
 
+from replicated_examples import BESIDE_OTHERS, OF_STATISTICS, OF_SUMS
 from replicated_loops import DYNAMIC_RNN, FIXED_LOOP, LOOP, SLICED, UNROLLED
 from replicated_rules import RULES
 from replicated_scripts import (BESIDE, CHECKED, COLUMNS, DATASET, EMBEDDING, FIXED_SIZE, NOISE, NOISE_ALONE,
@@ -255,6 +256,18 @@ class RunTest(unittest.TestCase):
         ours = self.run_argosy(NOISY_WEIGHTS, flags=("--emulate", "2", "--replicate"))
         self.assert_same_numbers(ours, self.in_tensorflow(NOISY_WEIGHTS))
         self.assertIn("not replicated: ", ours.stderr)
+
+    def test_losses_made_of_several_sums_take_the_whole_batchs(self):
+        for gpus in (2, 3):
+            self.assert_replicated(OF_SUMS, gpus, r"replicated  9 steps: \d devices, loss: made of sums over the batch")
+
+    def test_examples_set_beside_examples_stay_on_one_device(self):
+        ours = self.run_argosy(BESIDE_OTHERS, flags=("--emulate", "2", "--replicate"))
+        self.assert_same_numbers(ours, self.in_tensorflow(BESIDE_OTHERS))
+        self.assertNotRegex(ours.stderr, r"\breplicated  \d+ steps")
+
+    def test_statistics_of_shares_are_constants_to_their_gradients(self):
+        self.assert_replicated(OF_STATISTICS, 2, r"replicated  6 steps: 2 devices, loss: a mean over the batch")
 
     def test_rows_in_another_order_are_fetched_in_theirs(self):
         self.assert_replicated(TIME_MAJOR, 3, r"replicated  3 steps: 3 devices")

@@ -1,0 +1,23 @@
+// Whether a loss keeps the examples of a batch apart until it adds them up: what a share computes for an example must
+// be what one device computes for it among all others. Internal to strategy/.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "argosy/graph/graph.h"
+#include "argosy/strategy/batch_axis.h"
+
+namespace argosy {
+
+// UNIMPLEMENTED ARG-DP-007, naming the node, where on the way to one of these losses
+//   - rows of examples are computed with a number made of several of them, a mean that is subtracted or a first row
+//     (values in `whole` are the whole batch's, and may be);
+//   - an op works along the examples: a cumulative sum, a softmax or a convolution over them;
+//   - there are rows, but not as many for every example: every third, or the differences of neighbours.
+// Statistics for normalisation (tf.nn.moments, FusedBatchNorm) are each share's, as in TensorFlow, and no error. Are
+// there some that are means of rows, which a share without rows does not have?
+Result<bool> check_examples_apart(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& losses,
+                                  std::span<const Endpoint> whole);
+
+}  // namespace argosy

@@ -1,0 +1,99 @@
+#include "argosy/strategy/examples_apart.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "argosy/ops/cast/cast.h"
+#include "argosy/ops/constant/constant.h"
+#include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/layout/layout.h"
+#include "argosy/ops/matmul/matmul.h"
+#include "argosy/ops/reduction/reduction.h"
+#include "argosy/ops/shape/shape.h"
+
+namespace argosy {
+namespace {
+
+using testing::HasSubstr;
+
+// Losses are means of what the tests make of the rows of x, and of a weight for each.
+struct ExamplesApart : testing::Test {
+  Graph g;
+  Value x = placeholder(g, DType::kFloat32, {-1, 4}, "x");
+  Value weights = placeholder(g, DType::kFloat32, {-1}, "weights");
+  Value w = placeholder(g, DType::kFloat32, {4, 4}, "w");
+  Value h = matmul(x, w);
+
+  Result<bool> check(Value v, const std::vector<Endpoint>& whole = {}) {
+    const Value loss = reduce_mean(square(v));
+    EXPECT_TRUE(loss.valid()) << g.status().to_string();
+    const auto axes = BatchAxes::find(g, {x.node(), weights.node()});
+    EXPECT_TRUE(axes.ok()) << axes.status().to_string();
+    return check_examples_apart(g, *axes, {loss.node()}, whole);
+  }
+  std::string refusal(Value v) {
+    const Status status = check(v).status();
+    EXPECT_EQ(status.id(), "ARG-DP-007");
+    return status.message();
+  }
+  Value along(const char* op, Value v, std::int32_t axis) {
+    return g.add(op, {v, op == std::string("ReverseV2") ? constant(g, Tensor::vector<std::int32_t>({axis}))
+                                                        : constant(g, axis)});
+  }
+};
+
+TEST_F(ExamplesApart, WhereRowsStayRows) {
+  EXPECT_TRUE(check(h).ok());
+  EXPECT_TRUE(check(h * reshape(weights, {-1, 1})).ok());
+  EXPECT_TRUE(check(h - reduce_mean(h, {1}, true)).ok());  // of an example's own numbers
+  EXPECT_TRUE(check(h - reduce_mean(w, {0})).ok());
+  EXPECT_TRUE(check(g.add("Softmax", {h})).ok());
+  EXPECT_TRUE(check(reshape(h, {-1, 2})).ok());
+  EXPECT_TRUE(check(along("Cumsum", h, 1)).ok());
+  EXPECT_TRUE(check(along("ReverseV2", h, -1)).ok());
+  EXPECT_TRUE(check(matmul(h, h, {.transpose_a = true})).ok());  // a sum of products
+}
+
+TEST_F(ExamplesApart, NotWhereARowIsComputedWithOthers) {
+  const Value mean = reduce_mean(h, {0});
+  EXPECT_THAT(refusal(h - mean), HasSubstr("(Sub) computes rows of examples with 'Mean"));
+  EXPECT_THAT(refusal(h * (mean + 1.0f)), HasSubstr("which is made of several"));
+  EXPECT_THAT(refusal(h / reduce_max(h)), HasSubstr("(RealDiv) computes rows of examples with 'Max"));
+  EXPECT_THAT(refusal(h / cast(index(shape(x), {std::int64_t{0}}), DType::kFloat32)), HasSubstr("'Cast"));
+  EXPECT_THAT(refusal(h - slice(h, {0, 0}, {1, 4})), HasSubstr("with 'Slice"));
+  // The sum of a whole batch is the same for all shares.
+  const Value sum = reduce_sum(h);
+  EXPECT_EQ(check(h - sum).status().id(), "ARG-DP-007");
+  EXPECT_TRUE(check(h - sum, {sum.endpoint()}).ok());
+}
+
+TEST_F(ExamplesApart, NotWhereAnOpWorksAlongThem) {
+  EXPECT_THAT(refusal(along("Cumsum", h, 0)), HasSubstr("(Cumsum) works along the examples of a batch"));
+  EXPECT_THAT(refusal(along("ReverseV2", h, -2)), HasSubstr("(ReverseV2) works along"));
+  EXPECT_THAT(refusal(g.add("Softmax", {transpose(h)})), HasSubstr("(Softmax) works along"));
+  EXPECT_THAT(refusal(g.add("Softmax", {g.add("ExpandDims", {weights, constant(g, 0)})})), HasSubstr("works along"));
+  const Value filter = constant(g, Tensor::zeros(DType::kFloat32, {1, 3, 4, 2}));
+  const Value row = reshape(h, {1, 1, -1, 4});
+  EXPECT_THAT(refusal(g.add("Conv2D", {row, filter},
+                            {{"strides", std::vector<std::int64_t>{1, 1, 1, 1}}, {"padding", std::string("SAME")}})),
+              HasSubstr("(Conv2D) works along"));
+}
+
+TEST_F(ExamplesApart, NotWhereExamplesHaveNotEquallyManyRows) {
+  EXPECT_THAT(refusal(reshape(h, {-1, 8})), HasSubstr("has not as many rows for every example of a batch"));
+  EXPECT_THAT(refusal(concat({h, constant(g, Tensor::zeros(DType::kFloat32, {1, 4}))}, 0)), HasSubstr("(ConcatV2)"));
+}
+
+// tf.nn.moments and what normalises with it.
+TEST_F(ExamplesApart, StatisticsForNormalisationAreAShares) {
+  const Value mean = reduce_mean(h, {0}, true);
+  const Value variance = reduce_mean(g.add("SquaredDifference", {h, g.add("StopGradient", {mean})}), {0}, true);
+  const auto means = check((h - mean) * rsqrt(variance + 1e-3f));
+  EXPECT_TRUE(means.ok() && *means);
+  EXPECT_FALSE(*check(h));
+  // The same numbers, and a gradient that reaches the mean: no statistics, a loss of the batch.
+  EXPECT_EQ(check(h - reduce_mean(square(h - reduce_mean(h, {0}, true)), {0}, true)).status().id(), "ARG-DP-007");
+}
+
+}  // namespace
+}  // namespace argosy

@@ -1,0 +1,64 @@
+"""Scripts whose losses set examples beside examples: shares of a batch must come to the whole batch's, or not be tried."""
+
+_TRAIN = """
+import numpy as np
+import tensorflow as tf
+
+def moments_of(h):
+    mean, variance = tf.nn.moments(h, [0])
+    return tf.nn.batch_normalization(h, mean, variance, tf.get_variable('beta', [8], initializer=tf.zeros_initializer()),
+                                     tf.get_variable('gamma', [8], initializer=tf.ones_initializer()), 1e-3)
+
+def overlap(h, y):
+    hit, wanted = tf.nn.sigmoid(h[:, 0]), tf.cast(y > 3, tf.float32)
+    return 2. * tf.reduce_sum(hit * wanted) / (tf.reduce_sum(hit) + tf.reduce_sum(wanted))
+
+LOSSES = LIST
+
+for name, loss_of in LOSSES:
+    tf.reset_default_graph()
+    x, y = tf.placeholder(tf.float32, [None, 6]), tf.placeholder(tf.int32, [None])
+    w = tf.get_variable('w', [6, 8], initializer=tf.random_normal_initializer(stddev=.5, seed=1))
+    loss = loss_of(tf.nn.tanh(tf.matmul(x, w)), y)
+    train = tf.train.MomentumOptimizer(.1, .9).minimize(loss)
+    data = np.random.RandomState(7)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        for n in (12, 9, 12):
+            xs, ys = data.randn(n, 6), data.randint(0, 8, n)
+            feeds = {x: np.concatenate([xs] * COPIES), y: np.concatenate([ys] * COPIES)}
+            print('%.6f' % sess.run([loss, train], feeds)[0])
+        print('%.6f' % sess.run(tf.reduce_sum(tf.square(w))))
+"""
+
+# Summed over shares before they divide, or multiply.
+OF_SUMS = _TRAIN.replace("COPIES", "1").replace("LIST", """[
+    ('overlap', overlap),
+    ('ratio', lambda h, y: tf.reduce_sum(tf.square(h)) / tf.reduce_sum(tf.abs(h))),
+    ('product', lambda h, y: tf.reduce_mean(tf.square(h)) * (1. + tf.reduce_mean(tf.abs(h)))),
+]""")
+
+# A share's rows are not computed as they are among the others'.
+BESIDE_OTHERS = _TRAIN.replace("COPIES", "1").replace("LIST", """[
+    ('centred', lambda h, y: tf.reduce_mean(tf.square(tf.matmul(h - tf.reduce_mean(h, 0), tf.ones([8, 2]))))),
+    ('variance', lambda h, y: -tf.reduce_mean(tf.math.reduce_variance(h, 0))),
+    ('neighbours', lambda h, y: tf.reduce_mean(tf.square(h[1:] - h[:-1]))),
+    ('first', lambda h, y: tf.reduce_mean(tf.square(h - h[:1]))),
+    ('turned', lambda h, y: tf.reduce_mean(tf.square(h - tf.reverse(h, [0])))),
+    ('summed up', lambda h, y: tf.reduce_mean(tf.square(tf.cumsum(h)))),
+    ('attended', lambda h, y: -tf.reduce_mean(tf.square(tf.transpose(tf.nn.softmax(tf.transpose(h)))) * 9.)),
+    ('clipped', lambda h, y: tf.reduce_mean(tf.abs(tf.clip_by_norm(h, 2.)))),
+    ('balanced', lambda h, y: tf.reduce_mean(tf.square(h[:, 0]) / (.1 + tf.reduce_mean(tf.cast(y > 3, tf.float32))))),
+    ('by number', lambda h, y: tf.reduce_sum(tf.square(h) / tf.cast(tf.shape(h)[0], tf.float32))),
+    ('frequent', lambda h, y: tf.reduce_mean(tf.square(h[:, 0]) / tf.cast(
+        tf.gather(tf.unique_with_counts(y)[2], tf.unique_with_counts(y)[1]), tf.float32))),
+    ('one by one', lambda h, y: tf.reduce_mean(tf.map_fn(lambda row: tf.reduce_sum(tf.square(row)), h))),
+]""")
+
+# Statistics are each share's: alike where every share has the same rows. Both numbers that they are multiplied with are
+# trained.
+OF_STATISTICS = _TRAIN.replace("COPIES", "2").replace("LIST", """[
+    ('normalised', lambda h, y: tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(
+        labels=y, logits=tf.nn.relu(moments_of(h))))),
+    ('squared', lambda h, y: tf.reduce_mean(tf.square(moments_of(h) - tf.one_hot(y, 8)))),
+]""")
