@@ -178,7 +178,7 @@ BatchAxes::Ints BatchAxes::follows(const PartialInts* small, const PartialInts* 
     const auto &a = (*small)[i], &b = (*large)[i];
     if (!a || !b) return Ints::kUnknown;
     fixed = fixed && *a == *b;
-    grow = grow && *a != 0 && *b == 2 * *a;
+    grow = grow && *a != 0 && *b == 2 * *a && *a % kSmallBatch == 0;  // half of them is rounded, share by share
   }
   return fixed ? Ints::kFixed : grow ? Ints::kGrow : Ints::kUnknown;
 }

@@ -9,6 +9,7 @@
 #include "argosy/ops/collective/collective.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/shape/shape.h"
+#include "argosy/strategy/examples_apart.h"
 #include "argosy/strategy/replicas.h"
 #include "argosy/strategy/updates.h"
 #include "argosy/strategy/variables.h"
@@ -83,6 +84,7 @@ struct DataParallel::Impl {
   ReplicaLayout layout;
   Replicas replicas;
   std::vector<Endpoint> whole;  // cut values: of the whole batch already
+  std::vector<char> mixed;      // by node of `base`: shares come to other numbers (examples_apart.h); empty: not asked
   std::vector<Endpoint> losses;
   std::optional<Combine> asked;
   std::map<Endpoint, Value> fetched;
@@ -117,6 +119,9 @@ Result<DataParallel> DataParallel::make(const Graph& graph, const DataParallelOp
   impl->asked = request.combine;
   ARGOSY_ASSIGN_OR_RETURN(impl->plan, plan_updates(impl->base, request));
   for (const Cut& c : impl->plan.cuts) impl->whole.push_back(c.value);
+  if (!impl->plan.seeds.empty()) {
+    ARGOSY_ASSIGN_OR_RETURN(impl->mixed, find_mixed(impl->base, impl->plan.axes, impl->plan.seeds, impl->whole));
+  }
   impl->graph = std::make_unique<Graph>(impl->base.clone());
   ARGOSY_ASSIGN_OR_RETURN(impl->replicas, replicate(*impl->graph, impl->plan, impl->layout));
   // Running a training op by its name runs it on every device. (What leaves a loop can wait for nothing outside it.)
@@ -229,6 +234,7 @@ Value DataParallel::Impl::scaled(Endpoint e, int s, const Combination& c, Value 
 }
 
 Result<Value> DataParallel::Impl::combine(Endpoint e) {
+  if (!mixed.empty() && mixed[e.node.index]) return compute_again(e, "shares would set examples beside fewer others");
   const Combination c = combination(e);
   const std::string& name = base.node(e.node).name;
   if (c.how == Combine::kUnknown) return compute_again(e, c.why);

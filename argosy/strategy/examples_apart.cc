@@ -86,6 +86,21 @@ class Checker {
     return has_means_;
   }
 
+  Result<std::vector<char>> find_all(const std::vector<NodeId>& seeds) {
+    ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
+    const std::vector<char> gradients = descendants(graph_, seeds);
+    std::vector<char> mixed(graph_.size(), 0);
+    find_statistics();
+    for (const NodeId id : order) {
+      const Node& n = graph_.node(id);
+      if (gradients[id.index] || !axes_.depends(id) || n.output_dtypes.empty()) continue;
+      made_[id.index] = find_out(n, id);
+      const auto brings = [&](Endpoint e) { return mixed[e.node.index] && varies(e); };
+      mixed[id.index] = std::any_of(n.inputs.begin(), n.inputs.end(), brings) || mixes(n, id).has_value();
+    }
+    return mixed;
+  }
+
  private:
   bool varies(Endpoint e) { return e.index >= 0 && varies_(e); }
   bool has_rows(Endpoint e) const { return axes_.axis(e) >= 0; }
@@ -213,6 +228,11 @@ class Checker {
 Result<bool> check_examples_apart(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& losses,
                                   std::span<const Endpoint> whole) {
   return Checker(graph, axes, whole).check(losses);
+}
+
+Result<std::vector<char>> find_mixed(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& seeds,
+                                     std::span<const Endpoint> whole) {
+  return Checker(graph, axes, whole).find_all(seeds);
 }
 
 }  // namespace argosy

@@ -47,6 +47,7 @@ class Planner {
     std::erase_if(plan_.cuts, [&](const Cut& c) { return plan_.levels[c.value.node.index] != Level::kShard; });
     ARGOSY_RETURN_IF_ERROR(check_state());
     ARGOSY_RETURN_IF_ERROR(sort_cuts());
+    plan_.seeds = seeds_;
     return std::move(plan_);
   }
 

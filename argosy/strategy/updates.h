@@ -22,6 +22,7 @@ struct UpdatePlan {
   std::vector<NodeId> inputs;  // batch placeholders
   BatchAxes axes;
   std::vector<Combination> losses;  // as asked for
+  std::vector<NodeId> seeds;        // where their gradients start; empty: not found
   std::vector<Level> levels;        // by node
   std::vector<Cut> cuts;            // in the order in which they are computed
   // Sizes that all examples have are looked up in shares; one without examples would find others.

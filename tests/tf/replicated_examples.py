@@ -62,3 +62,26 @@ OF_STATISTICS = _TRAIN.replace("COPIES", "2").replace("LIST", """[
         labels=y, logits=tf.nn.relu(moments_of(h))))),
     ('squared', lambda h, y: tf.reduce_mean(tf.square(moments_of(h) - tf.one_hot(y, 8)))),
 ]""")
+
+# What is asked for beside training is the whole batch's, whatever it sets beside what.
+FETCHED = """
+import numpy as np
+import tensorflow as tf
+
+x, y = tf.placeholder(tf.float32, [None, 6]), tf.placeholder(tf.int32, [None])
+w = tf.get_variable('w', [6, 8], initializer=tf.random_normal_initializer(stddev=.5, seed=1))
+logits = tf.nn.tanh(tf.matmul(x, w))
+each = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits)
+train = tf.train.MomentumOptimizer(.1, .9).minimize(tf.reduce_mean(each))
+ordered = tf.nn.top_k(each, tf.shape(each)[0]).values
+asked = [tf.math.reduce_std(each), (each - tf.reduce_mean(each)) / tf.math.reduce_std(each), tf.cumsum(each),
+         tf.reverse(each, [0]), ordered, ordered[tf.shape(each)[0] // 2], tf.reduce_logsumexp(each), tf.nn.softmax(each),
+         each[1:] - each[:-1], each[:1], tf.reduce_max(each), each / tf.reduce_max(each), tf.reduce_mean(logits, 0)]
+data = np.random.RandomState(7)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for n in (12, 9, 12):
+        feeds = {x: data.randn(n, 6), y: data.randint(0, 8, n)}
+        for value in sess.run([asked, train], feeds)[0]:
+            print(' '.join('%.6f' % v for v in np.ravel(value)))
+"""

@@ -11,7 +11,7 @@ import tempfile
 import time
 import unittest
 
-from replicated_examples import BESIDE_OTHERS, OF_STATISTICS, OF_SUMS
+from replicated_examples import BESIDE_OTHERS, FETCHED, OF_STATISTICS, OF_SUMS
 from replicated_loops import DYNAMIC_RNN, FIXED_LOOP, LOOP, SLICED, UNROLLED
 from replicated_rules import RULES
 from replicated_scripts import (BESIDE, CHECKED, COLUMNS, DATASET, EMBEDDING, FIXED_SIZE, NOISE, NOISE_ALONE,
@@ -268,6 +268,10 @@ class RunTest(unittest.TestCase):
 
     def test_statistics_of_shares_are_constants_to_their_gradients(self):
         self.assert_replicated(OF_STATISTICS, 2, r"replicated  6 steps: 2 devices, loss: a mean over the batch")
+
+    def test_what_is_fetched_is_the_whole_batchs(self):
+        for gpus in (2, 3):
+            self.assert_replicated(FETCHED, gpus, r"replicated  3 steps: \d devices")
 
     def test_rows_in_another_order_are_fetched_in_theirs(self):
         self.assert_replicated(TIME_MAJOR, 3, r"replicated  3 steps: 3 devices")
