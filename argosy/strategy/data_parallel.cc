@@ -108,7 +108,7 @@ Result<DataParallel> DataParallel::make(const Graph& graph, const DataParallelOp
   ARGOSY_RETURN_IF_ERROR(graph.status());
   auto impl = std::make_unique<Impl>(Impl{.base = graph.clone()});
   ARGOSY_ASSIGN_OR_RETURN(impl->layout, make_layout(options));
-  UpdateRequest request{.combine = options.combine};
+  UpdateRequest request{.combine = options.combine, .shares = impl->layout.shards() > 1};
   for (const Value& v : options.losses) {
     if (v.valid()) request.losses.push_back(v.endpoint());
   }

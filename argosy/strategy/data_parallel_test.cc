@@ -4,8 +4,10 @@
 
 #include "argosy/graph/gradients.h"
 #include "argosy/ops/constant/constant.h"
+#include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/layout/layout.h"
 #include "argosy/ops/matmul/matmul.h"
+#include "argosy/ops/reduction/reduction.h"
 #include "argosy/ops/shape/shape.h"
 #include "argosy/strategy/batch_axis.h"
 #include "argosy/testing/op_case.h"
@@ -18,6 +20,19 @@ TEST(DataParallel, NeedsABatch) {
   const Value x = placeholder(g, DType::kFloat32, {4, 3});
   const auto made = DataParallel::make(g, {.devices = {"/device:CPU:0"}, .losses = {x}});
   EXPECT_EQ(made.status().id(), "ARG-DP-001");
+}
+
+TEST(DataParallel, ExamplesMeetOnOneDeviceOnly) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat32, {-1, 3});
+  const Value centred = reduce_mean(square(square(x) - reduce_mean(square(x), {0})));
+  const Value pairs = reduce_mean(square(matmul(x, x, {.transpose_b = true})));
+  for (const Value loss : {centred, pairs}) {
+    const auto alone = DataParallel::make(g, {.devices = {"/device:GPU:0"}, .losses = {loss}});
+    EXPECT_TRUE(alone.ok()) << alone.status().to_string();
+    const auto shared = DataParallel::make(g, {.devices = {"/device:GPU:0", "/device:GPU:1"}, .losses = {loss}});
+    EXPECT_EQ(shared.status().id(), "ARG-DP-007");
+  }
 }
 
 TEST(DataParallel, ForwardOnlyIsConcatenated) {

@@ -29,10 +29,10 @@ class Planner {
   Result<UpdatePlan> run() {
     ARGOSY_RETURN_IF_ERROR(find_inputs());
     ARGOSY_ASSIGN_OR_RETURN(plan_.axes, BatchAxes::find(graph_, plan_.inputs, request_.examples));
-    ARGOSY_RETURN_IF_ERROR(check_examples());
+    if (request_.shares) ARGOSY_RETURN_IF_ERROR(check_examples());
     ARGOSY_RETURN_IF_ERROR(fix_sizes());
     ARGOSY_RETURN_IF_ERROR(classify_losses());
-    if (!request_.combine) {  // else it is the user's word
+    if (request_.shares && !request_.combine) {  // else it is the user's word
       ARGOSY_ASSIGN_OR_RETURN(plan_.means_of_shares,
                               check_examples_apart(graph_, plan_.axes, loss_nodes(), cut_values()));
     }
@@ -163,6 +163,7 @@ class Planner {
   Result<Combination> classify(Endpoint e) {
     const std::string& name = graph_.node(e.node).name;
     ARGOSY_ASSIGN_OR_RETURN(Combination loss, combination(e, {}));
+    if (loss.how == Combine::kUnknown && !request_.shares) loss = {.how = Combine::kSum};  // there is but one term
     if (loss.how == Combine::kUnknown && !request_.combine) {
       ARGOSY_RETURN_IF_ERROR(make_plain_sum(e));
       ARGOSY_ASSIGN_OR_RETURN(loss, combination(e, cut_values()));

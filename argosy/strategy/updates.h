@@ -37,6 +37,7 @@ struct UpdateRequest {
   std::vector<NodeId> inputs;
   std::optional<Combine> combine;
   BatchAxes::Examples examples = {};
+  bool shares = true;  // else one device has all of the batch: its examples may meet each other
 };
 
 // REQUIRES: the graph has no error. Changes of the graph, all of them behind its nodes: where the loss is a mean and

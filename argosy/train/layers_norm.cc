@@ -34,9 +34,10 @@ Value Layers::batch_norm(Value x, const BatchNormLayerOptions& options) {
     std::vector<std::int32_t> but_channels(static_cast<std::size_t>(rank - 1));
     std::iota(but_channels.begin(), but_channels.end(), 0);
     batch_mean = training() ? reduce_mean(x, but_channels) : mean.read;
-    const Value centred = x - batch_mean;
-    batch_variance = training() ? reduce_mean(square(centred), but_channels) : variance.read;
-    y = centred * (rsqrt(batch_variance + options.epsilon) * gamma.read) + beta.read;
+    // As tf.nn.moments has it: what the variance says of the mean has no gradient, since it would be 0.
+    batch_variance =
+        training() ? reduce_mean(squared_difference(x, stop_gradient(batch_mean)), but_channels) : variance.read;
+    y = (x - batch_mean) * (rsqrt(batch_variance + options.epsilon) * gamma.read) + beta.read;
   } else {
     const Value none = constant(graph_, Tensor::zeros(mean.dtype(), {0}));
     const Value fused = graph_.add("FusedBatchNormV3",
