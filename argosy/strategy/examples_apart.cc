@@ -48,9 +48,9 @@ constexpr std::array<std::string_view, 14> kOfMatrices = {"Cholesky",
                                                           "IFFT2D",
                                                           "MatrixExponential",
                                                           "LogMatrixDeterminant"};
-constexpr std::array<std::string_view, 11> kOfImages = {
-    "Conv2D", "Conv3D",         "DepthwiseConv2d", "Dilation2D",   "MaxPool",     "AvgPool",
-    "LRN",    "FusedBatchNorm", "Resize",          "DepthToSpace", "SpaceToDepth"};
+constexpr std::array<std::string_view, 10> kOfImages = {
+    "Conv2D",  "Conv3D", "DepthwiseConv2d", "Dilation2D",   "MaxPool",
+    "AvgPool", "LRN",    "Resize",          "DepthToSpace", "SpaceToDepth"};
 struct OpInput {
   std::string_view op;
   int input;
@@ -179,6 +179,13 @@ class Checker {
     };
     if (is_one_of(op, kAlongLast)) return reaches(1);
     if (is_one_of(op, kOfMatrices)) return reaches(2);
+    if (op.starts_with("FusedBatchNorm")) {
+      // Statistics of a channel are an example's own where channels are examples: so Keras normalises layers.
+      const bool first = n.attrs.get_string("data_format").starts_with("NC");
+      const PartialShape& shape = graph_.shape(n.inputs[0]);
+      const int channels = first ? 1 : shape.has_rank() ? shape.rank() - 1 : -1;
+      return axes_.axis(n.inputs[0]) > 0 && axes_.axis(n.inputs[0]) != channels;
+    }
     if (begins_with_one_of(op, kOfImages)) {
       return std::any_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint e) { return axes_.axis(e) > 0; });
     }

@@ -84,6 +84,29 @@ TEST_F(ExamplesApart, NotWhereExamplesHaveNotEquallyManyRows) {
   EXPECT_THAT(refusal(concat({h, constant(g, Tensor::zeros(DType::kFloat32, {1, 4}))}, 0)), HasSubstr("(ConcatV2)"));
 }
 
+// Keras normalises layers so: examples are channels, of which each has its own statistics.
+TEST_F(ExamplesApart, StatisticsOfChannelsMayBeAnExamplesOwn) {
+  const auto normalised = [&](Value rows, const std::string& format) {
+    const Value ones = g.add("Fill", {shape(weights), constant(g, 1.0f)}),
+                none = constant(g, Tensor::zeros(DType::kFloat32, {0}));
+    const Value scale = format == "NCHW" ? ones : constant(g, Tensor::zeros(DType::kFloat32, {1}));
+    return g.add("FusedBatchNormV3", {rows, scale, scale, none, none}, {{"data_format", format}});
+  };
+  EXPECT_TRUE(check(normalised(reshape(h, {1, -1, 4, 1}), "NCHW")).ok());
+  EXPECT_THAT(refusal(normalised(reshape(h, {1, -1, 4, 1}), "NHWC")), HasSubstr("(FusedBatchNormV3) works along"));
+  EXPECT_FALSE(*check(normalised(reshape(h, {-1, 4, 1, 1}), "NHWC")));  // a share's, none of means
+}
+
+TEST_F(ExamplesApart, ASliceFromTheLastExampleOn) {
+  const auto back = [&](std::int32_t rows, std::int32_t columns) {
+    const auto two = [&](std::int32_t a, std::int32_t b) { return constant(g, Tensor::vector<std::int32_t>({a, b})); };
+    return g.add("StridedSlice", {h, two(0, 0), two(0, 0), two(rows, columns)},
+                 {{"begin_mask", std::int64_t{3}}, {"end_mask", std::int64_t{3}}});
+  };
+  EXPECT_TRUE(check(back(1, -1)).ok());
+  EXPECT_THAT(refusal(back(-1, 1)), HasSubstr("(StridedSlice) works along"));
+}
+
 // tf.nn.moments and what normalises with it.
 TEST_F(ExamplesApart, StatisticsForNormalisationAreAShares) {
   const Value mean = reduce_mean(h, {0}, true);
