@@ -119,7 +119,7 @@ Result<DataParallel> DataParallel::make(const Graph& graph, const DataParallelOp
   impl->asked = request.combine;
   ARGOSY_ASSIGN_OR_RETURN(impl->plan, plan_updates(impl->base, request));
   for (const Cut& c : impl->plan.cuts) impl->whole.push_back(c.value);
-  if (!impl->plan.seeds.empty()) {
+  if (impl->layout.shards() > 1 && !impl->plan.seeds.empty()) {
     ARGOSY_ASSIGN_OR_RETURN(impl->mixed, find_mixed(impl->base, impl->plan.axes, impl->plan.seeds, impl->whole));
   }
   impl->graph = std::make_unique<Graph>(impl->base.clone());

@@ -62,6 +62,13 @@ constexpr std::array<OpInput, 3> kLists = {
 constexpr std::array<OpInput, 5> kAlongGiven = {
     {{"Cumsum", 1}, {"Cumprod", 1}, {"CumulativeLogsumexp", 1}, {"ReverseV2", 1}, {"Roll", 2}}};
 
+Status refuse(const Node& n, std::string_view why) {
+  return unimplemented("'", n.name, "' (", n.op->name, ") ", why)
+      .with_id("ARG-DP-007")
+      .with_where(str_cat("node '", n.name, "' (", n.op->name, ")"))
+      .with_next("train on one device: shares of the batch know only themselves");
+}
+
 class Checker {
  public:
   Checker(const Graph& graph, const BatchAxes& axes, std::span<const Endpoint> whole)
@@ -76,12 +83,7 @@ class Checker {
       const Node& n = graph_.node(id);
       made_[id.index] = find_out(n, id);
       has_means_ = has_means_ || (statistics_.contains(id.index) && !has_rows({id, 0}));
-      if (const auto why = mixes(n, id)) {
-        return unimplemented("'", n.name, "' (", n.op->name, ") ", *why)
-            .with_id("ARG-DP-007")
-            .with_where(str_cat("node '", n.name, "' (", n.op->name, ")"))
-            .with_next("train on one device: shares of the batch know only themselves");
-      }
+      if (const auto why = mixes(n, id)) return refuse(n, *why);
     }
     return has_means_;
   }
@@ -231,6 +233,18 @@ class Checker {
 };
 
 }  // namespace
+
+Status check_no_pairs(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& roots) {
+  const std::vector<char> used = ancestors(graph, roots, true);
+  for (std::int32_t i = 0; i < graph.size(); ++i) {
+    const Node& n = graph.node(NodeId{i});
+    for (std::int32_t k = 0; used[i] && k < std::ssize(n.output_dtypes); ++k) {
+      if (axes.axis({NodeId{i}, k}) != BatchAxes::kSeveral) continue;
+      return refuse(n, "sets every sample of the batch beside every other");
+    }
+  }
+  return ok_status();
+}
 
 Result<bool> check_examples_apart(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& losses,
                                   std::span<const Endpoint> whole) {

@@ -10,7 +10,11 @@
 
 namespace argosy {
 
-// UNIMPLEMENTED ARG-DP-007, naming the node, where on the way to one of these losses
+// UNIMPLEMENTED ARG-DP-007, naming the node, where a value that these are computed from or wait for has the batch on
+// several axes: every example beside every other.
+Status check_no_pairs(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& roots);
+
+// The same error where on the way to one of these losses
 //   - rows of examples are computed with a number made of several of them, a mean that is subtracted or a first row
 //     (values in `whole` are the whole batch's, and may be);
 //   - an op works along the examples: a cumulative sum, a softmax or a convolution over them;

@@ -29,7 +29,7 @@ class Planner {
   Result<UpdatePlan> run() {
     ARGOSY_RETURN_IF_ERROR(find_inputs());
     ARGOSY_ASSIGN_OR_RETURN(plan_.axes, BatchAxes::find(graph_, plan_.inputs, request_.examples));
-    if (request_.shares) ARGOSY_RETURN_IF_ERROR(check_examples());
+    if (request_.shares) ARGOSY_RETURN_IF_ERROR(check_no_pairs(graph_, plan_.axes, roots()));
     ARGOSY_RETURN_IF_ERROR(fix_sizes());
     ARGOSY_RETURN_IF_ERROR(classify_losses());
     if (request_.shares && !request_.combine) {  // else it is the user's word
@@ -320,22 +320,6 @@ class Planner {
       ARGOSY_ASSIGN_OR_RETURN(const Endpoint part, scaled_by_part({id, 0}));
       for (const Graph::Use& use : uses[id.index]) {
         if (use.input >= 0) graph_.set_input(use.node, use.input, part);
-      }
-    }
-    return ok_status();
-  }
-
-  // A shard's samples do not meet another's.
-  Status check_examples() const {
-    const std::vector<char> used = ancestors(graph_, roots(), true);
-    for (std::int32_t i = 0; i < graph_.size(); ++i) {
-      const Node& n = graph_.node(NodeId{i});
-      for (int k = 0; used[i] && k < static_cast<int>(n.output_dtypes.size()); ++k) {
-        if (plan_.axes.axis({NodeId{i}, k}) != BatchAxes::kSeveral) continue;
-        return unimplemented("'", n.name, "' (", n.op->name, ") sets every sample of the batch beside every other")
-            .with_id("ARG-DP-007")
-            .with_where(str_cat("node '", n.name, "' (", n.op->name, ")"))
-            .with_next("train on one device: shares of the batch know only themselves");
       }
     }
     return ok_status();
