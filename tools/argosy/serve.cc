@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "argosy/base/parallel.h"
 #include "tools/argosy/command.h"
 #include "tools/argosy/console.h"
 #include "tools/argosy/device_flags.h"
@@ -24,11 +25,13 @@ struct Options {
   std::int64_t lease = 0;
 };
 
-// Large requests arrive in megabytes of fresh pieces: memory that goes back to the system after each of them costs a
-// page fault for every 4 KiB of the next, more than all copying.
-void keep_receive_buffers() {
+void tune_heap() {
+  // Large requests arrive in megabytes of fresh pieces: memory that goes back to the system after each of them costs a
+  // page fault for every 4 KiB of the next, more than all copying.
   mallopt(M_MMAP_THRESHOLD, 64 << 20);
   mallopt(M_TRIM_THRESHOLD, 256 << 20);
+  // glibc's eight heaps a core, each with pages in part used, would grow for hours; more than cores never work at once.
+  mallopt(M_ARENA_MAX, available_cores());
 }
 
 std::string ready_line(const tf::SessionServer& server, Console& console) {
@@ -55,7 +58,7 @@ std::string ready_line(const tf::SessionServer& server, Console& console) {
 Result<int> run(Options& options, Console& console) {
   // gRPC's own log says the same as our errors, in other words.
   setenv("GRPC_VERBOSITY", "NONE", 0);
-  keep_receive_buffers();
+  tune_heap();
   options.server.session_lease = std::chrono::seconds(options.lease);
   Interrupt interrupt("closing the sessions; once more to stop at once");
   auto server = tf::SessionServer::start(options.server);

@@ -15,6 +15,8 @@ constexpr std::int64_t kShortNanos = 100'000;
 // A new team costs a twentieth of this.
 constexpr std::int64_t kLongNanos = 1'000'000;
 constexpr int kMostResting = 8;
+// Who rests for so long ends, all but one: what a thread's heap keeps for it would grow with every thread that ever worked.
+constexpr std::chrono::seconds kLongestRest{1};
 constexpr std::chrono::milliseconds kLook{1};
 constexpr std::int64_t kQuietNanos = 100'000'000;
 
@@ -83,7 +85,14 @@ void Pollers::put_poller() {
 bool Pollers::rest() {
   if (resting_ >= kMostResting) return false;
   ++resting_;
-  while (called_ == 0 && !over_) wanted_.wait(mutex_);
+  const auto enough = std::chrono::steady_clock::now() + kLongestRest;
+  while (called_ == 0 && !over_) {
+    if (resting_ == 1) {
+      wanted_.wait(mutex_);
+    } else if (!wanted_.wait_until(mutex_, enough) && called_ == 0 && resting_ > 1) {
+      break;
+    }
+  }
   --resting_;
   if (called_ == 0) return false;
   --called_;

@@ -72,6 +72,29 @@ TEST(Pollers, ShortWorkIsDoneByOneThread) {
   pollers.join();
 }
 
+TEST(Pollers, ThreadsOfAWaveEndOnceNobodyWantsThem) {
+  Queue queue;
+  Pollers pollers([&](Pollers& p) { return queue.poll(p); });
+  std::atomic<int> waiting{0}, done{0};
+  std::atomic<bool> go{false};
+  const auto block = [&] {
+    waiting.fetch_add(1);
+    while (!go) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    done.fetch_add(1);
+  };
+  for (int wave = 1; wave <= 2; ++wave) {
+    go = false;
+    for (int i = 0; i < 6; ++i) queue.add({-1, block});
+    wait_for([&] { return waiting.load() == 6 * wave; });
+    EXPECT_GE(pollers.threads(), 7);
+    go = true;
+    wait_for([&] { return done.load() == 6 * wave; });
+    wait_for([&] { return pollers.threads() <= 2; });  // one at the queue, one that rests
+  }
+  queue.shut_down();
+  pollers.join();
+}
+
 #if !defined(ARGOSY_TSAN)  // there are no teams then
 // Two threads take turns at long work: were both to keep a team, there would be more threads in teams than cores.
 TEST(Pollers, LongWorkLeavesNoTeamBehind) {
