@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "argosy/strategy/ancestors.h"
+#include "argosy/strategy/examples_apart.h"
 #include "argosy/strategy/frontier.h"
 #include "argosy/strategy/variables.h"
 
@@ -38,6 +39,7 @@ class Cutter {
     std::vector<char> behind_loss(graph_.size(), 0);
     if (!request_.seeds.empty()) {
       gradient_ = descendants(graph_, request_.seeds);
+      ARGOSY_ASSIGN_OR_RETURN(mixed_, find_mixed(graph_, axes_, request_.seeds, whole_before_));
     } else {
       std::vector<NodeId> losses;
       for (const Endpoint e : request_.losses) losses.push_back(e.node);
@@ -95,7 +97,8 @@ class Cutter {
                        .whole = whole_before_,
                        .alike = !t.trains,
                        .gradients = t.trains ? std::span<const char>(gradient_) : std::span<const char>(),
-                       .averaged = !t.trains && !sums_only});
+                       .averaged = !t.trains && !sums_only,
+                       .mixed = t.trains ? std::span<const char>() : std::span<const char>(mixed_)});
     // Gradients of a mean that no seed weighs: which of the rows are gradients cannot be told.
     if (frontier.why.empty() && !frontier.rows.empty() && t.trains && request_.gradients == Combine::kMean) {
       frontier.why = "where the gradients of the loss start cannot be told";
@@ -108,7 +111,8 @@ class Cutter {
   bool has_sums(Endpoint value, bool in_pairs) const {
     if (combination_of(graph_, axes_, value, whole_before_).how == Combine::kSum) return true;
     const Frontier parts = find_frontier(
-        graph_, axes_, value, {.sums_only = true, .in_pairs = in_pairs, .whole = whole_before_, .alike = true});
+        graph_, axes_, value,
+        {.sums_only = true, .in_pairs = in_pairs, .whole = whole_before_, .alike = true, .mixed = mixed_});
     return parts.why.empty() && std::any_of(parts.sums.begin(), parts.sums.end(),
                                             [&](Endpoint sum) { return how(sum, false) == Combine::kSum; });
   }
@@ -334,6 +338,7 @@ class Cutter {
   const BatchAxes& axes_;
   std::vector<Cut>& cuts_;
   std::vector<char> gradient_;          // by node: made of gradients; empty where their seeds are not known
+  std::vector<char> mixed_;             // by node: shares come to other numbers; empty: not known either
   std::vector<Endpoint> whole_before_;  // cut already, for the losses
   std::map<Endpoint, Endpoint> whole_;  // by what shards have: the same of the whole batch
 };

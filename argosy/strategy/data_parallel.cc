@@ -88,6 +88,7 @@ struct DataParallel::Impl {
   std::vector<Endpoint> losses;
   std::optional<Combine> asked;
   std::map<Endpoint, Value> fetched;
+  std::map<NodeId, Value> everywhere;  // what runs the copies of a node that cannot wait for them itself
 
   Combination combination(Endpoint e) const {
     if (asked && std::find(losses.begin(), losses.end(), e) != losses.end()) return {.how = *asked};
@@ -102,6 +103,7 @@ struct DataParallel::Impl {
   Result<Value> compute_again(Endpoint e, const std::string& why);
   bool may_flow_again(const Node& n) const;
   Value scaled(Endpoint e, int s, const Combination& c, Value total);
+  void run_everywhere(NodeId id);
 };
 
 Result<DataParallel> DataParallel::make(const Graph& graph, const DataParallelOptions& options) {
@@ -124,15 +126,8 @@ Result<DataParallel> DataParallel::make(const Graph& graph, const DataParallelOp
   }
   impl->graph = std::make_unique<Graph>(impl->base.clone());
   ARGOSY_ASSIGN_OR_RETURN(impl->replicas, replicate(*impl->graph, impl->plan, impl->layout));
-  // Running a training op by its name runs it on every device. (What leaves a loop can wait for nothing outside it.)
-  for (const NodeId id : request.train) {
-    if (impl->base.node(id).op->flow != Flow::kNone) continue;
-    const bool shards = impl->plan.levels[id.index] == Level::kShard;
-    const auto& copies = shards ? impl->replicas.shard : impl->replicas.device;
-    for (std::size_t k = 1; k < copies.size(); ++k) {
-      if (copies[k][id.index].index >= 0) impl->graph->add_control_input(id, copies[k][id.index]);
-    }
-  }
+  // Running a training op by its name runs it on every device.
+  for (const NodeId id : request.train) impl->run_everywhere(id);
   return DataParallel(std::move(impl));
 }
 
@@ -140,6 +135,22 @@ DataParallel::DataParallel(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) 
 DataParallel::DataParallel(DataParallel&&) noexcept = default;
 DataParallel& DataParallel::operator=(DataParallel&&) noexcept = default;
 DataParallel::~DataParallel() = default;
+
+// The copies of what ends a conditional or leaves a loop wait for nothing outside: another node stands for them all.
+void DataParallel::Impl::run_everywhere(NodeId id) {
+  const auto& copies = plan.levels[id.index] == Level::kShard ? replicas.shard : replicas.device;
+  const bool waits = base.node(id).op->flow == Flow::kNone;
+  std::vector<Value> all;
+  for (std::size_t k = waits ? 1 : 0; k < copies.size(); ++k) {
+    const NodeId copy = copies[k][id.index];
+    if (copy.index < 0) continue;
+    if (waits) graph->add_control_input(id, copy);
+    if (!waits) all.push_back(Value(graph.get(), copy, Value::kControl));
+  }
+  if (all.size() < 2) return;
+  const auto on = graph->device(kHost);
+  everywhere[id] = group(*graph, all, str_cat("data_parallel/", base.node(id).name));
+}
 
 Graph& DataParallel::graph() { return *impl_->graph; }
 Combine DataParallel::combine() const {
@@ -155,7 +166,10 @@ bool DataParallel::may_share(std::int64_t examples) const {
   return true;
 }
 Value DataParallel::input(Value original) { return Value(impl_->graph.get(), original.node(), original.index()); }
-Value DataParallel::target(Value original) { return input(original); }
+Value DataParallel::target(Value original) {
+  const auto found = impl_->everywhere.find(original.node());
+  return found != impl_->everywhere.end() ? found->second : input(original);
+}
 
 Result<Value> DataParallel::fetch(Value original) {
   if (!original.valid()) return invalid_argument("fetch: no value");

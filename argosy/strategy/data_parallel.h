@@ -53,7 +53,8 @@ class DataParallel {
 
   // Nodes keep their ids. May grow through fetch().
   Graph& graph();
-  // What to feed and what to run in place of a value of the original graph.
+  // What to feed and what to run in place of a value of the original graph. A value of `train` that is fetched must be
+  // run, too: what ends a conditional is fetched from the first device.
   Value input(Value original);
   Value target(Value original);
   // The value of the whole batch in place of one of the original graph, by its own reduction: concatenated, summed,

@@ -9,6 +9,7 @@
 #include "argosy/ops/matmul/matmul.h"
 #include "argosy/ops/reduction/reduction.h"
 #include "argosy/ops/shape/shape.h"
+#include "argosy/ops/state/state.h"
 #include "argosy/strategy/batch_axis.h"
 #include "argosy/testing/op_case.h"
 
@@ -25,7 +26,8 @@ TEST(DataParallel, NeedsABatch) {
 TEST(DataParallel, ExamplesMeetOnOneDeviceOnly) {
   Graph g;
   const Value x = placeholder(g, DType::kFloat32, {-1, 3});
-  const Value centred = reduce_mean(square(square(x) - reduce_mean(square(x), {0})));
+  const Value h = x * variable(g, Tensor::zeros(DType::kFloat32, {3}), "w").read;
+  const Value centred = reduce_mean(square(h - reduce_mean(h, {0})));
   const Value pairs = reduce_mean(square(matmul(x, x, {.transpose_b = true})));
   for (const Value loss : {centred, pairs}) {
     const auto alone = DataParallel::make(g, {.devices = {"/device:GPU:0"}, .losses = {loss}});
@@ -33,6 +35,10 @@ TEST(DataParallel, ExamplesMeetOnOneDeviceOnly) {
     const auto shared = DataParallel::make(g, {.devices = {"/device:GPU:0", "/device:GPU:1"}, .losses = {loss}});
     EXPECT_EQ(shared.status().id(), "ARG-DP-007");
   }
+  // Nothing is trained through this mean: it is the whole batch's.
+  const Value given = reduce_mean(square(h - reduce_mean(x, {0})));
+  const auto shared = DataParallel::make(g, {.devices = {"/device:GPU:0", "/device:GPU:1"}, .losses = {given}});
+  EXPECT_TRUE(shared.ok()) << shared.status().to_string();
 }
 
 TEST(DataParallel, ForwardOnlyIsConcatenated) {

@@ -77,15 +77,30 @@ class Checker {
   Result<bool> check(const std::vector<NodeId>& losses) {
     ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
     const std::vector<char> used = ancestors(graph_, losses, false);
+    bool has_means = false;
     find_statistics();
     for (const NodeId id : order) {
       if (!used[id.index] || !axes_.depends(id)) continue;
       const Node& n = graph_.node(id);
       made_[id.index] = find_out(n, id);
-      has_means_ = has_means_ || (statistics_.contains(id.index) && !has_rows({id, 0}));
+      has_means = has_means || (statistics_.contains(id.index) && !has_rows({id, 0}) && varies({id, 0}));
       if (const auto why = mixes(n, id)) return refuse(n, *why);
     }
-    return has_means_;
+    return has_means;
+  }
+
+  Result<std::vector<Endpoint>> numbers(const std::vector<NodeId>& losses) {
+    ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
+    const std::vector<char> used = ancestors(graph_, losses, false);
+    std::vector<Endpoint> found;
+    find_statistics();
+    for (const NodeId id : order) {
+      if (!used[id.index] || !axes_.depends(id)) continue;
+      made_[id.index] = find_out(graph_.node(id), id);
+      const std::vector<Endpoint> met = numbers_met(id);
+      found.insert(found.end(), met.begin(), met.end());
+    }
+    return found;
   }
 
   Result<std::vector<char>> find_all(const std::vector<NodeId>& seeds) {
@@ -152,19 +167,32 @@ class Checker {
     }
     if (works_along_examples(n)) return "works along the examples of a batch";
     for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) {
-      const Endpoint out{id, k};
-      if (!is_floating(graph_.dtype(out)) || !has_rows(out) || !varies(out)) continue;
-      if (axes_.rows_per_example(out) == 0) return "has not as many rows for every example of a batch";
-      for (const Endpoint e : n.inputs) {
-        const bool chooses =
-            graph_.dtype(e) == DType::kBool && n.op->name.starts_with("Select") && axes_.axis(e) == BatchAxes::kNone;
-        if ((chooses || (is_number(e) && !is_container_op(n))) && varies(e) &&
-            made_[e.node.index] == Made::kOfExamples) {
-          return str_cat("computes rows of examples with '", graph_.node(e.node).name, "', which is made of several");
-        }
+      if (is_of_rows({id, k}) && axes_.rows_per_example({id, k}) == 0) {
+        return "has not as many rows for every example of a batch";
       }
     }
+    for (const Endpoint e : numbers_met(id)) {
+      if (made_[e.node.index] == Made::kOfStatistics) continue;
+      return str_cat("computes rows of examples with '", graph_.node(e.node).name, "', which is made of several");
+    }
     return std::nullopt;
+  }
+
+  bool is_of_rows(Endpoint e) { return is_floating(graph_.dtype(e)) && has_rows(e) && varies(e); }
+
+  // What is made of several examples among that which this node computes rows with.
+  std::vector<Endpoint> numbers_met(NodeId id) {
+    const Node& n = graph_.node(id);
+    std::vector<Endpoint> found;
+    bool rows = false;
+    for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) rows = rows || is_of_rows({id, k});
+    for (const Endpoint e : n.inputs) {
+      if (!rows || e.index < 0 || axes_.axis(e) != BatchAxes::kNone) continue;
+      const bool chooses = graph_.dtype(e) == DType::kBool && n.op->name.starts_with("Select");
+      const bool meets = chooses || (is_number(e) && !is_container_op(n));
+      if (meets && made_[e.node.index] != Made::kOfSizes && varies(e)) found.push_back(e);
+    }
+    return found;
   }
 
   // How many equal ones there are of each.
@@ -229,7 +257,6 @@ class Checker {
   Varying varies_;
   std::vector<Made> made_;                       // by node
   std::unordered_set<std::int32_t> statistics_;  // nodes
-  bool has_means_ = false;
 };
 
 }  // namespace
@@ -249,6 +276,11 @@ Status check_no_pairs(const Graph& graph, const BatchAxes& axes, const std::vect
 Result<bool> check_examples_apart(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& losses,
                                   std::span<const Endpoint> whole) {
   return Checker(graph, axes, whole).check(losses);
+}
+
+Result<std::vector<Endpoint>> numbers_beside_rows(const Graph& graph, const BatchAxes& axes,
+                                                  const std::vector<NodeId>& losses, std::span<const Endpoint> whole) {
+  return Checker(graph, axes, whole).numbers(losses);
 }
 
 Result<std::vector<char>> find_mixed(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& seeds,

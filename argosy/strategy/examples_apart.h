@@ -24,6 +24,11 @@ Status check_no_pairs(const Graph& graph, const BatchAxes& axes, const std::vect
 Result<bool> check_examples_apart(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& losses,
                                   std::span<const Endpoint> whole);
 
+// The numbers of which that is an error, or no error because they are statistics: without rows, made of several examples,
+// and met by rows on the way to these losses.
+Result<std::vector<Endpoint>> numbers_beside_rows(const Graph& graph, const BatchAxes& axes,
+                                                  const std::vector<NodeId>& losses, std::span<const Endpoint> whole);
+
 // By node: not 0 where that happened on the way to it, so that shares come to other numbers than the whole batch would.
 // Of what comes after `seeds`, where gradients of a loss start that was checked, it is not asked.
 Result<std::vector<char>> find_mixed(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& seeds,

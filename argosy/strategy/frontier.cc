@@ -28,13 +28,19 @@ class Finder {
 
   void visit(Endpoint e) {
     if (!depends(e) || !seen_.insert(e).second) return;
-    if (are_rows(e) && !scaled_by_all(e)) {
+    if (is_mixed(e)) {
+      go_below(e.node);
+    } else if (are_rows(e) && !scaled_by_all(e)) {
       found_.rows.push_back(e);
     } else if (axes_.axis(e) == BatchAxes::kNone && is_sum(e)) {
       found_.sums.push_back(e);
     } else {
       go_below(e.node);
     }
+  }
+
+  bool is_mixed(Endpoint e) const {
+    return !options_.mixed.empty() && options_.mixed[static_cast<std::size_t>(e.node.index)] != 0;
   }
 
   bool are_rows(Endpoint e) const {
@@ -112,13 +118,14 @@ class Finder {
   }
 
   bool find_out(Endpoint e) {
-    if (axes_.axis(e) != BatchAxes::kNone) return false;
+    if (axes_.axis(e) != BatchAxes::kNone || is_mixed(e)) return false;
     const Node& n = graph_.node(e.node);
     if (axes_.counts_samples(e)) return true;
     // Integers that see the batch are sizes and positions more often than sums.
     if (!is_floating(graph_.dtype(e)) && !is_complex(graph_.dtype(e)) && n.op->name != "Sum") return false;
     if (std::any_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint from) { return axes_.axis(from) >= 0; })) {
-      return true;
+      return options_.mixed.empty() || n.op->name.starts_with("FusedBatchNorm") ||
+             combination_of(graph_, axes_, e, options_.whole).how != Combine::kUnknown;
     }
     if (n.op->flow == Flow::kSwitch) {
       const bool loops = graph_.node(n.inputs[1].node).op->flow == Flow::kLoopCond;

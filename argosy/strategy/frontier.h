@@ -34,6 +34,10 @@ struct FrontierOptions {
   // them as a constant: statistics of its own, which it normalises with. Empty: it cannot be told.
   std::span<const char> gradients = {};
   bool averaged = false;  // what counts as a sum will be averaged: it may also be, now and then, what all shards have
+  // By node, find_mixed() of examples_apart.h: what shares would come to other numbers with is computed again from below,
+  // and so is what takes the batch away by neither sum nor mean, a maximum. Statistics for normalisation are averaged.
+  // Empty: whatever takes the batch away is a sum, as all on the way of gradients is.
+  std::span<const char> mixed = {};
 };
 
 // Of gradients on their way to an update: the gradients where they are still sums; the norm in clip-by-norm leads back

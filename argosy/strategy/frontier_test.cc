@@ -71,6 +71,20 @@ TEST_F(FrontierTest, WhatAShareNormalisesWithIsAConstantToItsGradients) {
   EXPECT_NE(of(more, {.sums_only = true, .gradients = gradients}).sums, ends({more}));
 }
 
+TEST_F(FrontierTest, BesideTrainingOnlySumsAndMeansAreAdded) {
+  const Value largest = reduce_max(x), mean = reduce_mean(x, {0}), distance = x - mean;
+  const Value squares = square(distance), variance = reduce_mean(squares, {0});
+  std::vector<char> mixed(g.size(), 0);
+  for (const Value v : {distance, squares, variance}) mixed[v.node().index] = 1;
+  EXPECT_EQ(of(largest).sums, ends({largest}));
+  EXPECT_EQ(of(largest, {.mixed = mixed}).rows, ends({x}));
+  EXPECT_EQ(of(mean, {.mixed = mixed}).sums, ends({mean}));
+  const Frontier again = of(variance, {.mixed = mixed});
+  EXPECT_EQ(again.rows, ends({x}));
+  EXPECT_EQ(again.sums, ends({mean}));
+  EXPECT_EQ(again.between.back(), variance.node());
+}
+
 TEST_F(FrontierTest, ClippedRowsAreThoseBeforeTheirNorm) {
   const Value halved = x * 0.5f;
   const Value norm = l2_loss(x);

@@ -17,6 +17,7 @@
 #include "argosy/strategy/loss_seed.h"
 #include "argosy/strategy/mean_gradients.h"
 #include "argosy/strategy/variables.h"
+#include "argosy/strategy/whole_numbers.h"
 
 namespace argosy {
 
@@ -33,6 +34,7 @@ class Planner {
     ARGOSY_RETURN_IF_ERROR(fix_sizes());
     ARGOSY_RETURN_IF_ERROR(classify_losses());
     if (request_.shares && !request_.combine) {  // else it is the user's word
+      ARGOSY_RETURN_IF_ERROR(cut_untrained_numbers(graph_, plan_.axes, loss_nodes(), seeds_, plan_.cuts));
       ARGOSY_ASSIGN_OR_RETURN(plan_.means_of_shares,
                               check_examples_apart(graph_, plan_.axes, loss_nodes(), cut_values()));
     }

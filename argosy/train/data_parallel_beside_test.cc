@@ -5,6 +5,7 @@
 
 #include "argosy/graph/gradients.h"
 #include "argosy/ops/constant/constant.h"
+#include "argosy/ops/control_flow/control_flow.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/gather/gather.h"
 #include "argosy/ops/layout/layout.h"
@@ -35,13 +36,14 @@ struct Beside {
   std::vector<Value> after = {};                                     // read after the last
   std::string summary = {};                                          // after run()
   std::function<Value(Value)> gradient = [](Value g) { return g; };  // what the update takes
+  std::function<Value(Value)> end = [](Value train) { return train; };  // what a step runs for it
 
   // Adds the update of `w`. What `after` gave, or why not.
   Result<std::vector<Tensor>> run(int devices) {
     const Value slope = gradient(gradients(g, {loss}, {w.ref})[0]);
     const Value train = g.add("ApplyGradientDescent", {w.ref, constant(g, 0.01), slope});
     ARGOSY_RETURN_IF_ERROR(Status(g.status()));
-    DataParallelOptions options{.losses = {loss}, .train = {train}};
+    DataParallelOptions options{.losses = {loss}, .train = {end(train)}};
     options.train.insert(options.train.end(), beside.begin(), beside.end());
     for (int d = 0; d < devices; ++d) options.devices.push_back(str_cat("/device:GPU:", d));
     ARGOSY_ASSIGN_OR_RETURN(DataParallel dp, DataParallel::make(g, options));
@@ -91,6 +93,48 @@ TEST(DataParallelBeside, MovingAveragesOfSumsMeansAndBoth) {
     const Value sum = reduce_sum(b.errors), decay = l2_loss(b.w.read) * 0.1;
     const Value weights = reduce_sum(b.x, 1), weighted = reduce_sum(b.errors * weights) / reduce_sum(weights);
     for (const Value v : {b.loss, sum, weighted, b.loss + decay, sum + decay, sum + b.loss * 3.0 + decay}) follow(b, v);
+  });
+}
+
+// Largest, deviation, product, a mean of what differs from another mean: computed from the whole batch's rows.
+TEST(DataParallelBeside, MovingAveragesOfWhatIsNeitherSumNorMean) {
+  expect_same_on_any_number([](Beside& b) {
+    const Value distance = b.errors - reduce_mean(b.errors), deviation = sqrt(reduce_mean(square(distance)));
+    for (const Value v : {reduce_max(b.errors), deviation, reduce_prod(b.errors) * 0.001, reduce_max(distance)}) {
+      follow(b, v);
+    }
+  });
+}
+
+TEST(DataParallelBeside, VariablesKeepTheLatestRows) {
+  expect_same_on_any_number([](Beside& b) {
+    const VariableNode latest = variable(b.g, Tensor::zeros(DType::kFloat64, {10, kWidth}), "latest");
+    const Value rows = slice(concat({b.x * b.w.read, latest.read}, 0), {0, 0}, {10, kWidth});
+    b.before.push_back(latest.initializer);
+    b.beside.push_back(b.g.add("Assign", {latest.ref, rows}));
+    b.after = {latest.read, b.w.read};
+  });
+}
+
+// Advantages, say: less their mean and over their deviation, which nothing is trained through.
+TEST(DataParallelBeside, NumbersOfTheBatchThatAreNotTrained) {
+  expect_same_on_any_number([](Beside& b) {
+    const Value given = reduce_sum(b.x, 1), distance = given - reduce_mean(given);
+    const Value stopped = b.g.add("StopGradient", {b.errors});
+    b.loss = reduce_mean(b.errors * distance / sqrt(reduce_mean(square(distance)))) +
+             reduce_mean(b.errors / (reduce_mean(stopped) + 1.0));
+    b.after = {b.w.read};
+  });
+}
+
+// Such a value can wait for nothing: each device's is run for itself.
+TEST(DataParallelBeside, AStepThatEndsWithAConditionalTrainsEveryMirror) {
+  expect_same_on_any_number([](Beside& b) {
+    b.end = [&b](Value train) {
+      const auto [off, on] = switch_value(with_dependencies({train}, constant(b.g, 1.0)), constant(b.g, true));
+      return merge({off, on});
+    };
+    b.after = {b.w.read};
   });
 }
 

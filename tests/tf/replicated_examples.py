@@ -13,6 +13,21 @@ def overlap(h, y):
     hit, wanted = tf.nn.sigmoid(h[:, 0]), tf.cast(y > 3, tf.float32)
     return 2. * tf.reduce_sum(hit * wanted) / (tf.reduce_sum(hit) + tf.reduce_sum(wanted))
 
+def cross_entropy(h, y):
+    return tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=h)
+
+def advantages(h, y):
+    mean, variance = tf.nn.moments(x[:, 0], [0])
+    return tf.reduce_mean((x[:, 0] - mean) / tf.sqrt(variance + 1e-8) * cross_entropy(h, y))
+
+def advantages_by_hand(h, y):
+    a = x[:, 0]
+    return tf.reduce_mean((a - tf.reduce_mean(a)) / (tf.math.reduce_std(a) + 1e-8) * cross_entropy(h, y))
+
+def stopped(h, y):
+    given = tf.stop_gradient(h)
+    return tf.reduce_mean(tf.square((h - tf.reduce_mean(given, 0)) / (1. + tf.math.reduce_std(given))))
+
 LOSSES = LIST
 
 for name, loss_of in LOSSES:
@@ -38,6 +53,15 @@ OF_SUMS = _TRAIN.replace("COPIES", "1").replace("LIST", """[
     ('product', lambda h, y: tf.reduce_mean(tf.square(h)) * (1. + tf.reduce_mean(tf.abs(h)))),
 ]""")
 
+# Numbers of the whole batch that no gradient comes back to.
+OF_UNTRAINED = _TRAIN.replace("COPIES", "1").replace("LIST", """[
+    ('advantages', advantages),
+    ('advantages by hand', advantages_by_hand),
+    ('stopped', stopped),
+    ('balanced', lambda h, y: tf.reduce_mean(tf.square(h[:, 0]) / (.1 + tf.reduce_mean(tf.cast(y > 3, tf.float32))))),
+    ('by number', lambda h, y: tf.reduce_sum(tf.square(h) / tf.cast(tf.shape(h)[0], tf.float32))),
+]""")
+
 # A share's rows are not computed as they are among the others'.
 BESIDE_OTHERS = _TRAIN.replace("COPIES", "1").replace("LIST", """[
     ('centred', lambda h, y: tf.reduce_mean(tf.square(tf.matmul(h - tf.reduce_mean(h, 0), tf.ones([8, 2]))))),
@@ -48,8 +72,6 @@ BESIDE_OTHERS = _TRAIN.replace("COPIES", "1").replace("LIST", """[
     ('summed up', lambda h, y: tf.reduce_mean(tf.square(tf.cumsum(h)))),
     ('attended', lambda h, y: -tf.reduce_mean(tf.square(tf.transpose(tf.nn.softmax(tf.transpose(h)))) * 9.)),
     ('clipped', lambda h, y: tf.reduce_mean(tf.abs(tf.clip_by_norm(h, 2.)))),
-    ('balanced', lambda h, y: tf.reduce_mean(tf.square(h[:, 0]) / (.1 + tf.reduce_mean(tf.cast(y > 3, tf.float32))))),
-    ('by number', lambda h, y: tf.reduce_sum(tf.square(h) / tf.cast(tf.shape(h)[0], tf.float32))),
     ('frequent', lambda h, y: tf.reduce_mean(tf.square(h[:, 0]) / tf.cast(
         tf.gather(tf.unique_with_counts(y)[2], tf.unique_with_counts(y)[1]), tf.float32))),
     ('one by one', lambda h, y: tf.reduce_mean(tf.map_fn(lambda row: tf.reduce_sum(tf.square(row)), h))),
@@ -84,4 +106,52 @@ with tf.Session() as sess:
         feeds = {x: data.randn(n, 6), y: data.randint(0, 8, n)}
         for value in sess.run([asked, train], feeds)[0]:
             print(' '.join('%.6f' % v for v in np.ravel(value)))
+"""
+
+# Variables beside the trained ones: what they keep of a batch is no sum.
+KEPT = """
+import numpy as np
+import tensorflow as tf
+
+x, y = tf.placeholder(tf.float32, [None, 6]), tf.placeholder(tf.int32, [None])
+w = tf.get_variable('w', [6, 8], initializer=tf.random_normal_initializer(stddev=.5, seed=1))
+features = tf.nn.tanh(tf.matmul(x, w))
+loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=features))
+largest = tf.get_variable('largest', [], initializer=tf.zeros_initializer(), trainable=False)
+spread = tf.get_variable('spread', [], initializer=tf.zeros_initializer(), trainable=False)
+latest = tf.get_variable('latest', [10, 8], initializer=tf.zeros_initializer(), trainable=False)
+updates = [largest.assign(tf.maximum(largest, tf.reduce_max(tf.abs(x)))),
+           spread.assign(.9 * spread + .1 * tf.math.reduce_std(features)),
+           latest.assign(tf.concat([features, latest], 0)[:10])]
+train = tf.train.MomentumOptimizer(.1, .9).minimize(loss)
+data = np.random.RandomState(7)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for n in (12, 9, 12):
+        feeds = {x: data.randn(n, 6), y: data.randint(0, 8, n)}
+        sess.run([train, updates], feeds)
+        for value in sess.run([largest, spread, latest, w]):
+            print(' '.join('%.6f' % v for v in np.ravel(value)))
+"""
+
+# What a step ends with is no op but the value of a conditional: each device has its own, and all are run.
+CONDITIONAL = """
+import numpy as np
+import tensorflow as tf
+
+x, y = tf.placeholder(tf.float32, [None, 6]), tf.placeholder(tf.int32, [None])
+w = tf.get_variable('w', [6, 8], initializer=tf.random_normal_initializer(stddev=.5, seed=1))
+count = tf.get_variable('count', [], dtype=tf.int32, initializer=tf.zeros_initializer(), trainable=False)
+loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=tf.nn.tanh(tf.matmul(x, w))))
+train = tf.train.GradientDescentOptimizer(.3).minimize(loss)
+with tf.control_dependencies([train]):
+    counted = count.assign_add(1)
+with tf.control_dependencies([counted]):
+    shrink = tf.cond(tf.equal(counted % 2, 0), lambda: tf.group(w.assign(w * .5)), lambda: tf.no_op())
+data = np.random.RandomState(7)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for n in (12, 9, 12, 12):
+        print('%.6f' % sess.run([loss, shrink], {x: data.randn(n, 6), y: data.randint(0, 8, n)})[0])
+    print('%.6f' % sess.run(tf.reduce_sum(tf.square(w))))
 """

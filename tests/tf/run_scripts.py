@@ -11,7 +11,7 @@ import tempfile
 import time
 import unittest
 
-from replicated_examples import BESIDE_OTHERS, FETCHED, OF_STATISTICS, OF_SUMS
+from replicated_examples import BESIDE_OTHERS, CONDITIONAL, FETCHED, KEPT, OF_STATISTICS, OF_SUMS, OF_UNTRAINED
 from replicated_loops import DYNAMIC_RNN, FIXED_LOOP, LOOP, SLICED, UNROLLED
 from replicated_rules import RULES
 from replicated_scripts import (BESIDE, CHECKED, COLUMNS, DATASET, EMBEDDING, FIXED_SIZE, NOISE, NOISE_ALONE,
@@ -260,6 +260,18 @@ class RunTest(unittest.TestCase):
     def test_losses_made_of_several_sums_take_the_whole_batchs(self):
         for gpus in (2, 3):
             self.assert_replicated(OF_SUMS, gpus, r"replicated  9 steps: \d devices, loss: made of sums over the batch")
+
+    def test_numbers_of_the_batch_that_are_not_trained_are_the_whole_batchs(self):
+        for gpus in (2, 3):
+            self.assert_replicated(OF_UNTRAINED, gpus, r"replicated  15 steps: \d devices, loss: a")
+
+    def test_variables_beside_training_keep_what_the_whole_batch_has(self):
+        for gpus in (2, 3):
+            self.assert_replicated(KEPT, gpus, r"replicated  3 steps: \d devices")
+
+    def test_a_step_that_ends_with_a_conditional_trains_every_mirror(self):
+        for gpus in (2, 3):
+            self.assert_replicated(CONDITIONAL, gpus, r"replicated  4 steps: \d devices")
 
     def test_examples_set_beside_examples_stay_on_one_device(self):
         ours = self.run_argosy(BESIDE_OTHERS, flags=("--emulate", "2", "--replicate"))

@@ -174,10 +174,12 @@ Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make(const Graph& graph,
   DataParallel& p = made->parallel_;
   std::vector<Value> fed, fetched, targets;
   for (const NodeId id : step.feeds) fed.push_back(p.input(Value(&step.graph, id, 0)));
+  for (const NodeId id : step.targets) targets.push_back(p.target(Value(&step.graph, id, Value::kControl)));
   for (const Endpoint e : step.fetches) {
     ARGOSY_ASSIGN_OR_RETURN(fetched.emplace_back(), p.fetch(step.graph.value(e)));
+    const Value run = p.target(Value(&step.graph, e.node, Value::kControl));
+    if (run.node() != e.node) targets.push_back(run);
   }
-  for (const NodeId id : step.targets) targets.push_back(p.target(Value(&step.graph, id, Value::kControl)));
   ARGOSY_ASSIGN_OR_RETURN(const Value refresh, p.refresh_mirrors());
   // Copies are for the GPUs; what those cannot run is the CPU's, whatever the client asked for its own graph.
   made->session_ = std::make_unique<Session>(p.graph(), SessionOptions{.machine = machine,
