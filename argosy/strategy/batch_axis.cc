@@ -54,13 +54,12 @@ std::int64_t elements_before(const PartialShape& shape, int axis) {
   return elements;
 }
 
-// Their values follow from the shape of what they look at alone.
+}  // namespace
+
 bool looks_at_shapes(const OpDef& op) {
   constexpr std::string_view kOps[] = {"Shape", "ShapeN", "Size", "Rank", "ZerosLike", "OnesLike"};
   return std::find(std::begin(kOps), std::end(kOps), op.name) != std::end(kOps);
 }
-
-}  // namespace
 
 Result<BatchAxes> BatchAxes::find(const Graph& graph, const std::vector<NodeId>& inputs, const Examples& examples) {
   const Containers containers(graph);

@@ -78,4 +78,7 @@ class BatchAxes {
 // Placeholders from which `from` is computed and whose first size is unknown: where a batch comes in.
 std::vector<NodeId> batch_placeholders(const Graph& graph, const std::vector<NodeId>& from);
 
+// Its value follows from the shape of what it looks at alone.
+bool looks_at_shapes(const OpDef& op);
+
 }  // namespace argosy

@@ -21,6 +21,13 @@ enum class Made : char {
   kOfStatistics,  // of means and variances for normalisation
 };
 
+// What integers say of where examples lie in the batch. A share counts its own from 0: good for taking rows of its own.
+enum class Places : char {
+  kNone,
+  kCount,  // a number computed from how many there are
+  kRows,   // each of an example of the share
+};
+
 template <std::size_t n>
 bool is_one_of(std::string_view name, const std::array<std::string_view, n>& names) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -58,6 +65,13 @@ struct OpInput {
 // They make a list of this input's rows, which a loop then takes one after the other.
 constexpr std::array<OpInput, 3> kLists = {
     {{"TensorArrayScatterV3", 2}, {"TensorArraySplitV3", 1}, {"TensorListFromTensor", 0}}};
+// They take rows of their first input by the numbers in this one.
+constexpr std::array<OpInput, 6> kTakers = {{{"Gather", 1},
+                                             {"GatherV2", 1},
+                                             {"GatherNd", 1},
+                                             {"SparseSegmentSum", 1},
+                                             {"SparseSegmentMean", 1},
+                                             {"SparseSegmentSqrtN", 1}}};
 // This input says along which axes.
 constexpr std::array<OpInput, 5> kAlongGiven = {
     {{"Cumsum", 1}, {"Cumprod", 1}, {"CumulativeLogsumexp", 1}, {"ReverseV2", 1}, {"Roll", 2}}};
@@ -72,17 +86,23 @@ Status refuse(const Node& n, std::string_view why) {
 class Checker {
  public:
   Checker(const Graph& graph, const BatchAxes& axes, std::span<const Endpoint> whole)
-      : graph_(graph), axes_(axes), varies_(graph, axes, whole), made_(graph.size(), Made::kOfSizes) {}
+      : graph_(graph),
+        axes_(axes),
+        uses_(graph.consumers()),
+        varies_(graph, axes, whole),
+        takes_part_(graph.size(), 1),
+        made_(graph.size(), Made::kOfSizes),
+        places_(graph.size(), Places::kNone) {}
 
   Result<bool> check(const std::vector<NodeId>& losses) {
     ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
-    const std::vector<char> used = ancestors(graph_, losses, false);
+    takes_part_ = ancestors(graph_, losses, false);
     bool has_means = false;
     find_statistics();
     for (const NodeId id : order) {
-      if (!used[id.index] || !axes_.depends(id)) continue;
+      if (!takes_part_[id.index] || !axes_.depends(id)) continue;
       const Node& n = graph_.node(id);
-      made_[id.index] = find_out(n, id);
+      look_at(n, id);
       has_means = has_means || (statistics_.contains(id.index) && !has_rows({id, 0}) && varies({id, 0}));
       if (const auto why = mixes(n, id)) return refuse(n, *why);
     }
@@ -91,12 +111,12 @@ class Checker {
 
   Result<std::vector<Endpoint>> numbers(const std::vector<NodeId>& losses) {
     ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
-    const std::vector<char> used = ancestors(graph_, losses, false);
+    takes_part_ = ancestors(graph_, losses, false);
     std::vector<Endpoint> found;
     find_statistics();
     for (const NodeId id : order) {
-      if (!used[id.index] || !axes_.depends(id)) continue;
-      made_[id.index] = find_out(graph_.node(id), id);
+      if (!takes_part_[id.index] || !axes_.depends(id)) continue;
+      look_at(graph_.node(id), id);
       const std::vector<Endpoint> met = numbers_met(id);
       found.insert(found.end(), met.begin(), met.end());
     }
@@ -106,12 +126,13 @@ class Checker {
   Result<std::vector<char>> find_all(const std::vector<NodeId>& seeds) {
     ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
     const std::vector<char> gradients = descendants(graph_, seeds);
+    std::transform(gradients.begin(), gradients.end(), takes_part_.begin(), [](char after) { return after == 0; });
     std::vector<char> mixed(graph_.size(), 0);
     find_statistics();
     for (const NodeId id : order) {
       const Node& n = graph_.node(id);
-      if (gradients[id.index] || !axes_.depends(id) || n.output_dtypes.empty()) continue;
-      made_[id.index] = find_out(n, id);
+      if (!takes_part_[id.index] || !axes_.depends(id) || n.output_dtypes.empty()) continue;
+      look_at(n, id);
       const auto brings = [&](Endpoint e) { return mixed[e.node.index] && varies(e); };
       mixed[id.index] = std::any_of(n.inputs.begin(), n.inputs.end(), brings) || mixes(n, id).has_value();
     }
@@ -119,7 +140,10 @@ class Checker {
   }
 
  private:
-  bool varies(Endpoint e) { return e.index >= 0 && varies_(e); }
+  // (Candidates and how often each is expected are drawn whatever the true classes are.)
+  bool varies(Endpoint e) {
+    return e.index >= 0 && varies_(e) && (e.index == 1 || !graph_.node(e.node).op->name.ends_with("CandidateSampler"));
+  }
   bool has_rows(Endpoint e) const { return axes_.axis(e) >= 0; }
   bool is_number(Endpoint e) const {
     return axes_.axis(e) == BatchAxes::kNone && (is_floating(graph_.dtype(e)) || is_complex(graph_.dtype(e)));
@@ -127,29 +151,75 @@ class Checker {
 
   // tf.nn.moments: means, and means of the squares of what differs from them, which pass no gradient on to them.
   void find_statistics() {
-    const auto uses = graph_.consumers();
     for (std::int32_t i = 0; i < graph_.size(); ++i) {
       const Node& stop = graph_.node(NodeId{i});
       if (stop.op->name != "StopGradient") continue;
       const NodeId mean = stop.inputs[0].node;
       if (graph_.node(mean).op->name != "Mean") continue;
-      for (const Graph::Use& use : uses[i]) {
+      for (const Graph::Use& use : uses_[i]) {
         const Node& square = graph_.node(use.node);
         if (use.input < 0 || square.op->name != "SquaredDifference") continue;
         if (square.inputs[static_cast<std::size_t>(1 - use.input)] != graph_.node(mean).inputs[0]) continue;
         statistics_.insert(mean.index);
-        for (const Graph::Use& next : uses[use.node.index]) {
+        for (const Graph::Use& next : uses_[use.node.index]) {
           if (next.input == 0 && graph_.node(next.node).op->name == "Mean") statistics_.insert(next.node.index);
         }
       }
     }
   }
 
+  void look_at(const Node& n, NodeId id) {
+    made_[id.index] = find_out(n, id);
+    places_[id.index] = find_places(n, id);
+  }
+
+  Places find_places(const Node& n, NodeId id) const {
+    constexpr std::array<std::string_view, 3> kShapes = {"Reshape", "ExpandDims", "Squeeze"};
+    if (n.output_dtypes.empty()) return Places::kNone;
+    if (n.op->name == "Where" || n.op->name.starts_with("Unique")) return Places::kRows;
+    if (n.op->name == "Range" && has_rows({id, 0})) return Places::kRows;
+    Places most = Places::kNone;
+    for (const Endpoint e : n.inputs) {
+      if (e.index >= 0) most = std::max(most, places_[e.node.index]);
+    }
+    if (most == Places::kRows && is_integer(graph_.dtype({id, 0})) && axes_.axis({id, 0}) != BatchAxes::kNone)
+      return most;
+    if (most == Places::kCount && (n.op->elementwise || is_one_of(n.op->name, kShapes))) return most;
+    return axes_.counts_samples({id, 0}) ? Places::kCount : Places::kNone;
+  }
+
+  // Rows taken or put by numbers that do not count the share's own examples: of another example, for all that is known.
+  std::optional<std::string> uses_places(const Node& n) const {
+    const auto has = [&](Places places) {
+      return std::any_of(n.inputs.begin(), n.inputs.end(),
+                         [&](Endpoint e) { return e.index >= 0 && places_[e.node.index] == places; });
+    };
+    if (n.op->elementwise && has(Places::kRows) && (!is_integer(n.output_dtypes[0]) || has(Places::kCount))) {
+      return "depends on where in the batch an example lies";
+    }
+    for (const OpInput& taker : kTakers) {
+      if (n.op->name != taker.op || !takes_along_batch(n)) continue;
+      const Endpoint by = n.inputs[static_cast<std::size_t>(taker.input)];
+      if (places_[by.node.index] == Places::kRows) continue;
+      return str_cat("takes rows of the batch by '", graph_.node(by.node).name, "', which may be other examples'");
+    }
+    return std::nullopt;
+  }
+
+  bool takes_along_batch(const Node& n) const {
+    const Endpoint from = n.inputs[0];
+    if (!has_rows(from)) return false;
+    if (n.op->name == "GatherV2") return names(n.inputs[2], from);
+    if (n.op->name != "GatherNd") return axes_.axis(from) == 0;
+    const PartialShape& by = graph_.shape(n.inputs[1]);
+    return !by.has_rank() || by.rank() == 0 || by[by.rank() - 1] < 0 || axes_.axis(from) < by[by.rank() - 1];
+  }
+
   Made find_out(const Node& n, NodeId id) {
     if (statistics_.contains(id.index) || n.op->name.starts_with("FusedBatchNorm")) return Made::kOfStatistics;
-    constexpr std::array<std::string_view, 6> kLook = {"Shape", "ShapeN", "Size", "Rank", "ZerosLike", "OnesLike"};
-    if (is_one_of(n.op->name, kLook)) return axes_.counts_samples({id, 0}) ? Made::kOfExamples : Made::kOfSizes;
+    if (looks_at_shapes(*n.op)) return axes_.counts_samples({id, 0}) ? Made::kOfExamples : Made::kOfSizes;
     if (axes_.counts_samples({id, 0})) return Made::kOfExamples;
+    if (is_rest(n, id)) return Made::kOfSizes;
     Made made = Made::kOfSizes;
     for (const Endpoint e : n.inputs) {
       if (!varies(e)) continue;
@@ -166,8 +236,9 @@ class Checker {
       return str_cat("takes how often '", graph_.node(counted->node).name, "' met each in the batch");
     }
     if (works_along_examples(n)) return "works along the examples of a batch";
+    if (auto why = uses_places(n)) return why;
     for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) {
-      if (is_of_rows({id, k}) && axes_.rows_per_example({id, k}) == 0) {
+      if (is_of_rows({id, k}) && is_uneven({id, k}) && !comes_apart_again(id)) {
         return "has not as many rows for every example of a batch";
       }
     }
@@ -176,6 +247,43 @@ class Checker {
       return str_cat("computes rows of examples with '", graph_.node(e.node).name, "', which is made of several");
     }
     return std::nullopt;
+  }
+
+  bool is_uneven(Endpoint e) const { return has_rows(e) && axes_.rows_per_example(e) == 0; }
+
+  // Rows for the examples and others behind them, each looked up for itself, that are used apart: labels and what was
+  // drawn, as nce_loss gathers them in one go.
+  bool comes_apart_again(NodeId id) const {
+    if (!is_followed_by_others(id)) return false;
+    return std::all_of(uses_[id.index].begin(), uses_[id.index].end(), [&](const Graph::Use& use) {
+      const Node& taker = graph_.node(use.node);
+      const bool takes = use.input >= 0 && takes_part_[use.node.index] && !looks_at_shapes(*taker.op);
+      return !takes || is_followed_by_others(use.node) || is_first_part(taker, use.node) || is_rest(taker, use.node);
+    });
+  }
+
+  bool is_followed_by_others(NodeId id) const {
+    const Node& n = graph_.node(id);
+    if (n.op->name == "ConcatV2" && axes_.axis({id, 0}) == 0) {
+      return axes_.axis(n.inputs[0]) == 0 && !is_uneven(n.inputs[0]) &&
+             std::none_of(n.inputs.begin() + 1, n.inputs.end(), [&](Endpoint e) { return has_rows(e); });
+    }
+    constexpr std::array<std::string_view, 3> kLookUp = {"Gather", "GatherV2", "ResourceGather"};
+    const bool looks_up = is_one_of(n.op->name, kLookUp) && !axes_.depends(n.inputs[0].node);
+    if (!looks_up && n.op->name != "Identity" && n.op->name != "Cast") return false;
+    const Endpoint from = n.inputs[looks_up ? 1 : 0];
+    return is_uneven(from) && is_followed_by_others(from.node);
+  }
+
+  // Slices of such rows: from the first on, as many as the examples have; from the first of the others on.
+  bool is_first_part(const Node& n, NodeId id) const {
+    if (n.op->name != "Slice" || !has_rows({id, 0}) || is_uneven({id, 0})) return false;
+    const PartialInts* const begin = graph_.known_ints(n.inputs[1]);
+    return begin != nullptr && !begin->empty() && (*begin)[0] == 0;
+  }
+  bool is_rest(const Node& n, NodeId id) const {
+    return n.op->name == "Slice" && axes_.axis({id, 0}) == BatchAxes::kNone && is_uneven(n.inputs[0]) &&
+           is_followed_by_others(n.inputs[0].node);
   }
 
   bool is_of_rows(Endpoint e) { return is_floating(graph_.dtype(e)) && has_rows(e) && varies(e); }
@@ -221,6 +329,7 @@ class Checker {
     }
     if (op == "ReverseSequence") return has_rows(n.inputs[0]) && n.attrs.get_int("seq_dim") == axes_.axis(n.inputs[0]);
     if (op == "StridedSlice") return turns(n);
+    if (op == "RandomShuffle") return axes_.axis(n.inputs[0]) == 0;
     for (const OpInput& list : kLists) {
       if (op == list.op) return axes_.axis(n.inputs[static_cast<std::size_t>(list.input)]) == 0;
     }
@@ -254,8 +363,11 @@ class Checker {
 
   const Graph& graph_;
   const BatchAxes& axes_;
+  const Graph::Uses uses_;
   Varying varies_;
+  std::vector<char> takes_part_;                 // by node: asked about
   std::vector<Made> made_;                       // by node
+  std::vector<Places> places_;                   // by node
   std::unordered_set<std::int32_t> statistics_;  // nodes
 };
 

@@ -18,14 +18,17 @@ Status check_no_pairs(const Graph& graph, const BatchAxes& axes, const std::vect
 //   - rows of examples are computed with a number made of several of them, a mean that is subtracted or a first row
 //     (values in `whole` are the whole batch's, and may be);
 //   - an op works along the examples: a cumulative sum, a softmax or a convolution over them;
-//   - there are rows, but not as many for every example: every third, or the differences of neighbours.
+//   - there are rows, but not as many for every example: every third, or the differences of neighbours; others behind
+//     the examples' may be, where they are used apart (nce_loss);
+//   - rows are taken by numbers that do not count the share's own examples (fed ones, a permutation), or computed with
+//     where in the batch an example lies.
 // Statistics for normalisation (tf.nn.moments, FusedBatchNorm) are each share's, as in TensorFlow, and no error. Are
 // there some that are means of rows, which a share without rows does not have?
 Result<bool> check_examples_apart(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& losses,
                                   std::span<const Endpoint> whole);
 
-// The numbers of which that is an error, or no error because they are statistics: without rows, made of several examples,
-// and met by rows on the way to these losses.
+// The numbers of which that is an error, or no error because they are statistics: without rows, made of several
+// examples, and met by rows on the way to these losses.
 Result<std::vector<Endpoint>> numbers_beside_rows(const Graph& graph, const BatchAxes& axes,
                                                   const std::vector<NodeId>& losses, std::span<const Endpoint> whole);
 

@@ -107,6 +107,46 @@ TEST_F(ExamplesApart, ASliceFromTheLastExampleOn) {
   EXPECT_THAT(refusal(back(-1, 1)), HasSubstr("(StridedSlice) works along"));
 }
 
+TEST_F(ExamplesApart, RowsAreTakenByNumbersOfTheSharesOwn) {
+  const Value count = index(shape(h), {std::int64_t{0}});
+  const Value zero = constant(g, 0), one = constant(g, 1), range = g.add("Range", {zero, count, one});
+  const auto taken = [&](Value from, Value by) { return g.add("GatherV2", {from, by, constant(g, 0)}); };
+  const Value pairs = g.add("Pack", {range, g.add("FloorMod", {range, constant(g, 4)})}, {{"axis", std::int64_t{1}}});
+  EXPECT_TRUE(check(taken(h, range)).ok());
+  EXPECT_TRUE(check(taken(reshape(h, {-1}), range * constant(g, 4) + g.add("FloorMod", {range, constant(g, 3)}))).ok());
+  EXPECT_TRUE(check(g.add("GatherNd", {h, pairs})).ok());
+  EXPECT_TRUE(check(taken(w, g.add("FloorMod", {range, constant(g, 4)})) * h).ok());  // of what is the same for all
+  EXPECT_THAT(refusal(taken(h, count - one - range)), HasSubstr("depends on where in the batch an example lies"));
+  EXPECT_THAT(refusal(h * reshape(cast(range, DType::kFloat32), {-1, 1})), HasSubstr("(Cast) depends on where"));
+  EXPECT_THAT(refusal(taken(h, cast(weights, DType::kInt32))), HasSubstr("takes rows of the batch by 'Cast"));
+  EXPECT_THAT(refusal(g.add("RandomShuffle", {h})), HasSubstr("(RandomShuffle) works along"));
+  EXPECT_THAT(refusal(taken(h, g.add("RandomShuffle", {range}))), HasSubstr("(RandomShuffle) works along"));
+}
+
+TEST_F(ExamplesApart, RowsBehindTheExamplesAreUsedApart) {
+  const Value ids = cast(weights, DType::kInt32), drawn = constant(g, Tensor::vector<std::int32_t>({1, 2}));
+  const Value all = g.add("GatherV2", {w, concat({ids, drawn}, 0), constant(g, 0)});
+  const Value count = index(shape(ids), {std::int64_t{0}}), zero = constant(g, 0), rest = constant(g, -1);
+  const auto sliced = [&](Value begin, Value size) {
+    return g.add("Slice", {all, g.add("Pack", {begin, zero}), g.add("Pack", {size, rest})});
+  };
+  const Value first = sliced(zero, count), others = sliced(count, rest);
+  EXPECT_TRUE(check(h * first).ok());
+  EXPECT_TRUE(check(matmul(h, others, {.transpose_b = true})).ok());
+  EXPECT_THAT(refusal(square(all)), HasSubstr("has not as many rows for every example of a batch"));
+}
+
+TEST_F(ExamplesApart, NumbersThatRowsMeet) {
+  const Value mean = reduce_mean(h, {0}), loss = reduce_mean(square(h - mean));
+  const auto axes = BatchAxes::find(g, {x.node(), weights.node()});
+  ASSERT_TRUE(axes.ok()) << axes.status().to_string();
+  const auto met = [&](const std::vector<Endpoint>& whole) {
+    return numbers_beside_rows(g, *axes, {loss.node()}, whole);
+  };
+  EXPECT_EQ(*met({}), std::vector<Endpoint>{mean.endpoint()});
+  EXPECT_TRUE(met({mean.endpoint()})->empty());
+}
+
 // tf.nn.moments and what normalises with it.
 TEST_F(ExamplesApart, StatisticsForNormalisationAreAShares) {
   const Value mean = reduce_mean(h, {0}, true);

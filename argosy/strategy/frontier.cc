@@ -45,7 +45,18 @@ class Finder {
 
   bool are_rows(Endpoint e) const {
     if (!options_.in_pairs) return axes_.keeps_rows(e);
-    return axes_.axis(e) == 0 && (is_floating(graph_.dtype(e)) || axes_.by_rows(e.node));
+    return axes_.axis(e) == 0 && (is_floating(graph_.dtype(e)) || are_numbers_of_all(e.node));
+  }
+
+  // Indices that say the same in every share: the examples' own, and others behind them (labels and what was drawn).
+  bool are_numbers_of_all(NodeId id) const {
+    if (!axes_.depends(id) || axes_.by_rows(id)) return true;
+    const Node& n = graph_.node(id);
+    if (n.op->name == "Reshape" || n.op->name == "Identity" || n.op->name == "Cast") {
+      return are_numbers_of_all(n.inputs[0].node);
+    }
+    return n.op->name == "ConcatV2" &&
+           std::all_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint e) { return are_numbers_of_all(e.node); });
   }
 
   void go_below(NodeId id) {

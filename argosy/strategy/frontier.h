@@ -34,9 +34,9 @@ struct FrontierOptions {
   // them as a constant: statistics of its own, which it normalises with. Empty: it cannot be told.
   std::span<const char> gradients = {};
   bool averaged = false;  // what counts as a sum will be averaged: it may also be, now and then, what all shards have
-  // By node, find_mixed() of examples_apart.h: what shares would come to other numbers with is computed again from below,
-  // and so is what takes the batch away by neither sum nor mean, a maximum. Statistics for normalisation are averaged.
-  // Empty: whatever takes the batch away is a sum, as all on the way of gradients is.
+  // By node, find_mixed() of examples_apart.h: what shares would come to other numbers with is computed again from
+  // below, and so is what takes the batch away by neither sum nor mean, a maximum. Statistics for normalisation are
+  // averaged. Empty: whatever takes the batch away is a sum, as all on the way of gradients is.
   std::span<const char> mixed = {};
 };
 

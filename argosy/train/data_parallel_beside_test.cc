@@ -31,11 +31,11 @@ struct Beside {
   Value x = placeholder(g, DType::kFloat64, {-1, kWidth}, "x");
   Value errors = reduce_sum(square(x * w.read), 1);
   Value loss = reduce_mean(errors);
-  std::vector<Value> before = {w.initializer};                       // the first step
-  std::vector<Value> beside = {};                                    // in every step
-  std::vector<Value> after = {};                                     // read after the last
-  std::string summary = {};                                          // after run()
-  std::function<Value(Value)> gradient = [](Value g) { return g; };  // what the update takes
+  std::vector<Value> before = {w.initializer};                          // the first step
+  std::vector<Value> beside = {};                                       // in every step
+  std::vector<Value> after = {};                                        // read after the last
+  std::string summary = {};                                             // after run()
+  std::function<Value(Value)> gradient = [](Value g) { return g; };     // what the update takes
   std::function<Value(Value)> end = [](Value train) { return train; };  // what a step runs for it
 
   // Adds the update of `w`. What `after` gave, or why not.

@@ -62,6 +62,16 @@ OF_UNTRAINED = _TRAIN.replace("COPIES", "1").replace("LIST", """[
     ('by number', lambda h, y: tf.reduce_sum(tf.square(h) / tf.cast(tf.shape(h)[0], tf.float32))),
 ]""")
 
+# Rows that a share takes from its own examples, by numbers that count these.
+TAKEN = _TRAIN.replace("COPIES", "1").replace("LIST", """[
+    ('actions', lambda h, y: tf.reduce_mean(tf.square(tf.gather_nd(h, tf.stack([tf.range(tf.shape(h)[0]), y], 1)) - 1.))),
+    ('flat', lambda h, y: tf.reduce_mean(tf.square(tf.gather(tf.reshape(h, [-1]), tf.range(tf.shape(h)[0]) * 8 + y)))),
+    ('positions', lambda h, y: tf.reduce_mean(tf.square(tf.gather(tf.reshape(h, [-1, 2]), tf.reshape(
+        tf.stack([y % 4, (y + 1) % 4], 1) + tf.reshape(tf.range(0, tf.shape(h)[0]) * 4, [-1, 1]), [-1]))))),
+    ('each its own', lambda h, y: tf.reduce_mean(tf.square(tf.gather(tf.reshape(h, [-1, 4, 2]), y[:, None] % 4, batch_dims=1)
+                                                           if tf.__version__ > '1.14' else h))),
+]""")
+
 # A share's rows are not computed as they are among the others'.
 BESIDE_OTHERS = _TRAIN.replace("COPIES", "1").replace("LIST", """[
     ('centred', lambda h, y: tf.reduce_mean(tf.square(tf.matmul(h - tf.reduce_mean(h, 0), tf.ones([8, 2]))))),
@@ -74,6 +84,13 @@ BESIDE_OTHERS = _TRAIN.replace("COPIES", "1").replace("LIST", """[
     ('clipped', lambda h, y: tf.reduce_mean(tf.abs(tf.clip_by_norm(h, 2.)))),
     ('frequent', lambda h, y: tf.reduce_mean(tf.square(h[:, 0]) / tf.cast(
         tf.gather(tf.unique_with_counts(y)[2], tf.unique_with_counts(y)[1]), tf.float32))),
+    ('by fed numbers', lambda h, y: tf.reduce_mean(tf.square(h - tf.gather(h, y)))),
+    ('from the last', lambda h, y: tf.reduce_mean(x[:, :1] * tf.gather(h, tf.shape(h)[0] - 1 - tf.range(tf.shape(h)[0])))),
+    ('next', lambda h, y: tf.reduce_mean(x[:, :1] * tf.gather(h, (tf.range(tf.shape(h)[0]) + 1) % tf.shape(h)[0]))),
+    ('placed', lambda h, y: tf.reduce_mean(h * tf.cast(tf.range(tf.shape(h)[0]), tf.float32)[:, None])),
+    ('shuffled', lambda h, y: tf.reduce_mean(tf.square(h - tf.random_shuffle(h, seed=4)))),
+    ('drawn', lambda h, y: tf.reduce_mean(tf.square(
+        h - tf.gather(h, tf.random_uniform([tf.shape(h)[0]], 0, tf.shape(h)[0], tf.int32, seed=4))))),
     ('one by one', lambda h, y: tf.reduce_mean(tf.map_fn(lambda row: tf.reduce_sum(tf.square(row)), h))),
 ]""")
 

@@ -63,6 +63,28 @@ with tf.Session() as sess:
         print(' '.join('%.6f' % v for v in row))
 """
 
+# Labels and what was drawn are looked up in one go and used apart: rows of which not every example has as many.
+CANDIDATES = """
+import numpy as np
+import tensorflow as tf
+
+for loss_of in (tf.nn.nce_loss, tf.nn.sampled_softmax_loss):
+    tf.reset_default_graph()
+    words, wanted = tf.placeholder(tf.int32, [None]), tf.placeholder(tf.int32, [None, 1])
+    rows = lambda name, seed: tf.get_variable(name, [50, 8], initializer=tf.random_normal_initializer(stddev=.5, seed=seed))
+    weights, biases = rows('weights', 2), tf.get_variable('biases', [50], initializer=tf.zeros_initializer())
+    drawn = tf.nn.log_uniform_candidate_sampler(tf.cast(wanted, tf.int64), 1, 5, True, 50, seed=3)
+    loss = tf.reduce_mean(loss_of(weights=weights, biases=biases, inputs=tf.nn.embedding_lookup(rows('table', 1), words),
+                                  labels=wanted, num_sampled=5, num_classes=50, sampled_values=drawn))
+    train = tf.train.AdagradOptimizer(.5).minimize(loss)
+    data = np.random.RandomState(1)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        for n in (12, 9, 12):
+            print('%.5f' % sess.run([loss, train], {words: data.randint(0, 50, n), wanted: data.randint(0, 50, (n, 1))})[0])
+        print('%.4f %.5f' % tuple(sess.run([tf.reduce_sum(tf.square(weights)), tf.reduce_sum(biases)])))
+"""
+
 # Batch normalisation that a placeholder switches: moving averages are updated in one branch of a conditional and read in
 # the other. Both halves of the batch are the same, and so is their mean.
 NORMALISED = """

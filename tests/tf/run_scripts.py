@@ -11,10 +11,10 @@ import tempfile
 import time
 import unittest
 
-from replicated_examples import BESIDE_OTHERS, CONDITIONAL, FETCHED, KEPT, OF_STATISTICS, OF_SUMS, OF_UNTRAINED
+from replicated_examples import BESIDE_OTHERS, CONDITIONAL, FETCHED, KEPT, OF_STATISTICS, OF_SUMS, OF_UNTRAINED, TAKEN
 from replicated_loops import DYNAMIC_RNN, FIXED_LOOP, LOOP, SLICED, UNROLLED
 from replicated_rules import RULES
-from replicated_scripts import (BESIDE, CHECKED, COLUMNS, DATASET, EMBEDDING, FIXED_SIZE, NOISE, NOISE_ALONE,
+from replicated_scripts import (BESIDE, CANDIDATES, CHECKED, COLUMNS, DATASET, EMBEDDING, FIXED_SIZE, NOISE, NOISE_ALONE,
                                 NOISY_WEIGHTS, NORMALISED, ONE_GPU, OTHER_WRITERS, QUEUE, ROOTS, ROW_BY_ROW, TERMS,
                                 TIME_MAJOR, TWO_LOSSES, UNGATED)
 
@@ -264,6 +264,12 @@ class RunTest(unittest.TestCase):
     def test_numbers_of_the_batch_that_are_not_trained_are_the_whole_batchs(self):
         for gpus in (2, 3):
             self.assert_replicated(OF_UNTRAINED, gpus, r"replicated  15 steps: \d devices, loss: a")
+
+    def test_rows_are_taken_from_a_shares_own_examples(self):
+        self.assert_replicated(TAKEN, 3, r"replicated  12 steps: 3 devices, loss: a mean over the batch")
+
+    def test_candidates_are_drawn_for_the_whole_batch(self):
+        self.assert_replicated(CANDIDATES, 2, r"replicated  6 steps: 2 devices, loss: a mean over the batch")
 
     def test_variables_beside_training_keep_what_the_whole_batch_has(self):
         for gpus in (2, 3):

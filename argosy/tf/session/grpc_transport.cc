@@ -58,8 +58,8 @@ class GrpcTransport::Impl final : public GrpcCallHandler {
   Impl(SessionService& service, GrpcTransportOptions options) : service_(service), options_(std::move(options)) {}
 
   Status start() {
-    // Abseil without NDEBUG (Debian's) looks for cycles among gRPC's locks at each of them: under one lock, in a graph that
-    // keeps some 400 bytes of every connection. The mode is the process's.
+    // Abseil without NDEBUG (Debian's) looks for cycles among gRPC's locks at each of them: under one lock, in a graph
+    // that keeps some 400 bytes of every connection. The mode is the process's.
     absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
     grpc::ServerBuilder builder;
     std::shared_ptr<grpc::ServerCredentials> credentials = grpc::InsecureServerCredentials();

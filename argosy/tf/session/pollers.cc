@@ -15,7 +15,8 @@ constexpr std::int64_t kShortNanos = 100'000;
 // A new team costs a twentieth of this.
 constexpr std::int64_t kLongNanos = 1'000'000;
 constexpr int kMostResting = 8;
-// Who rests for so long ends, all but one: what a thread's heap keeps for it would grow with every thread that ever worked.
+// Who rests for so long ends, all but one: what a thread's heap keeps for it would grow with every thread that ever
+// worked.
 constexpr std::chrono::seconds kLongestRest{1};
 constexpr std::chrono::milliseconds kLook{1};
 constexpr std::int64_t kQuietNanos = 100'000'000;

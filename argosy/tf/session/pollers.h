@@ -4,7 +4,8 @@
 // One thread is at the queue. Whoever is about to work for long says so (will_take), and another takes over first.
 // Short work is done with nobody at the queue; should it turn out to be long after all (a step that usually takes 10 us
 // blocks), a watching thread, awake only while there is traffic, puts another there within two milliseconds. Threads
-// that have nothing to do rest, a few of them for a second, one for good; as many are made as there is work that blocks.
+// that have nothing to do rest, a few of them for a second, one for good; as many are made as there is work that
+// blocks.
 #pragma once
 
 #include <atomic>
