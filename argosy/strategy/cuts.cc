@@ -37,12 +37,12 @@ class Cutter {
     // Without a seed to tell by, updates of variables that the loss depends on are made of gradients. (Moving averages
     // are such variables, too, where one graph trains and evaluates.)
     std::vector<char> behind_loss(graph_.size(), 0);
+    std::vector<NodeId> losses;
+    for (const Endpoint e : request_.losses) losses.push_back(e.node);
     if (!request_.seeds.empty()) {
       gradient_ = descendants(graph_, request_.seeds);
-      ARGOSY_ASSIGN_OR_RETURN(mixed_, find_mixed(graph_, axes_, request_.seeds, whole_before_));
+      ARGOSY_ASSIGN_OR_RETURN(mixed_, find_mixed(graph_, axes_, losses, request_.seeds, whole_before_));
     } else {
-      std::vector<NodeId> losses;
-      for (const Endpoint e : request_.losses) losses.push_back(e.node);
       behind_loss = ancestors(graph_, losses, false);
     }
     std::vector<Taken> taken;

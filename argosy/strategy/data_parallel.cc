@@ -122,7 +122,10 @@ Result<DataParallel> DataParallel::make(const Graph& graph, const DataParallelOp
   ARGOSY_ASSIGN_OR_RETURN(impl->plan, plan_updates(impl->base, request));
   for (const Cut& c : impl->plan.cuts) impl->whole.push_back(c.value);
   if (impl->layout.shards() > 1 && !impl->plan.seeds.empty()) {
-    ARGOSY_ASSIGN_OR_RETURN(impl->mixed, find_mixed(impl->base, impl->plan.axes, impl->plan.seeds, impl->whole));
+    std::vector<NodeId> losses;
+    for (const Endpoint e : request.losses) losses.push_back(e.node);
+    ARGOSY_ASSIGN_OR_RETURN(impl->mixed,
+                            find_mixed(impl->base, impl->plan.axes, losses, impl->plan.seeds, impl->whole));
   }
   impl->graph = std::make_unique<Graph>(impl->base.clone());
   ARGOSY_ASSIGN_OR_RETURN(impl->replicas, replicate(*impl->graph, impl->plan, impl->layout));

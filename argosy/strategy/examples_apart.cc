@@ -123,12 +123,14 @@ class Checker {
     return found;
   }
 
-  Result<std::vector<char>> find_all(const std::vector<NodeId>& seeds) {
+  Result<std::vector<char>> find_all(const std::vector<NodeId>& losses, const std::vector<NodeId>& seeds) {
     ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
     const std::vector<char> gradients = descendants(graph_, seeds);
     std::transform(gradients.begin(), gradients.end(), takes_part_.begin(), [](char after) { return after == 0; });
     std::vector<char> mixed(graph_.size(), 0);
     find_statistics();
+    const std::vector<char> before_losses = ancestors(graph_, losses, false);
+    std::erase_if(statistics_, [&](std::int32_t id) { return before_losses[static_cast<std::size_t>(id)] == 0; });
     for (const NodeId id : order) {
       const Node& n = graph_.node(id);
       if (!takes_part_[id.index] || !axes_.depends(id) || n.output_dtypes.empty()) continue;
@@ -395,9 +397,9 @@ Result<std::vector<Endpoint>> numbers_beside_rows(const Graph& graph, const Batc
   return Checker(graph, axes, whole).numbers(losses);
 }
 
-Result<std::vector<char>> find_mixed(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& seeds,
-                                     std::span<const Endpoint> whole) {
-  return Checker(graph, axes, whole).find_all(seeds);
+Result<std::vector<char>> find_mixed(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& losses,
+                                     const std::vector<NodeId>& seeds, std::span<const Endpoint> whole) {
+  return Checker(graph, axes, whole).find_all(losses, seeds);
 }
 
 }  // namespace argosy

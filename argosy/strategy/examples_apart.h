@@ -33,8 +33,9 @@ Result<std::vector<Endpoint>> numbers_beside_rows(const Graph& graph, const Batc
                                                   const std::vector<NodeId>& losses, std::span<const Endpoint> whole);
 
 // By node: not 0 where that happened on the way to it, so that shares come to other numbers than the whole batch would.
-// Of what comes after `seeds`, where gradients of a loss start that was checked, it is not asked.
-Result<std::vector<char>> find_mixed(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& seeds,
-                                     std::span<const Endpoint> whole);
+// Statistics are each share's only where these losses are computed with them. Of what comes after `seeds`, where
+// gradients of the losses start that were checked, it is not asked.
+Result<std::vector<char>> find_mixed(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& losses,
+                                     const std::vector<NodeId>& seeds, std::span<const Endpoint> whole);
 
 }  // namespace argosy

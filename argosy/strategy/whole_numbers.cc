@@ -38,10 +38,9 @@ Status cut_untrained_numbers(const Graph& graph, const BatchAxes& axes, const st
     again = false;
     std::vector<Endpoint> whole;
     for (const Cut& c : cuts) whole.push_back(c.value);
-    ARGOSY_ASSIGN_OR_RETURN(const std::vector<char> mixed, find_mixed(graph, axes, seeds, whole));
+    ARGOSY_ASSIGN_OR_RETURN(const std::vector<char> mixed, find_mixed(graph, axes, losses, seeds, whole));
     ARGOSY_ASSIGN_OR_RETURN(const std::vector<Endpoint> numbers, numbers_beside_rows(graph, axes, losses, whole));
     for (const Endpoint number : numbers) {
-      if (trained[number.node.index]) continue;
       for (const Cut& c : cuts_for(graph, axes, number, whole, mixed, trained)) {
         if (is_among(cuts, c.value)) continue;
         cuts.push_back(c);

@@ -11,9 +11,10 @@
 namespace argosy {
 
 // Adds cuts for the sums and means that such numbers are made of, so that every share has the whole batch's. No
-// gradient comes back to them, so that is all there is to do; numbers that are trained through stay each share's, and
-// so do those that are neither sums nor means nor computed from some (examples_apart.h says which of them are an
-// error). `seeds`: where the gradients of the losses start.
+// gradient comes back to these, so that is all there is to do, whatever else is in the number (what scales a normalised
+// layer). Numbers that are trained through stay each share's, and so do those that are neither sums nor means nor
+// computed from some (examples_apart.h says which of them are an error). `seeds`: where the gradients of the losses
+// start.
 Status cut_untrained_numbers(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& losses,
                              const std::vector<NodeId>& seeds, std::vector<Cut>& cuts);
 

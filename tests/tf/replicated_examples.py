@@ -24,6 +24,12 @@ def advantages_by_hand(h, y):
     a = x[:, 0]
     return tf.reduce_mean((a - tf.reduce_mean(a)) / (tf.math.reduce_std(a) + 1e-8) * cross_entropy(h, y))
 
+def standardised(h, y):
+    mean, variance = tf.nn.moments(x, [0])
+    scale = tf.get_variable('scale', [6], initializer=tf.ones_initializer())
+    rows = tf.nn.batch_normalization(x, mean, variance, None, scale, 1e-3)
+    return tf.reduce_mean(cross_entropy(h + tf.matmul(rows, tf.ones([6, 8]) * .1), y)) + tf.reduce_mean(rows ** 2)
+
 def stopped(h, y):
     given = tf.stop_gradient(h)
     return tf.reduce_mean(tf.square((h - tf.reduce_mean(given, 0)) / (1. + tf.math.reduce_std(given))))
@@ -57,6 +63,7 @@ OF_SUMS = _TRAIN.replace("COPIES", "1").replace("LIST", """[
 OF_UNTRAINED = _TRAIN.replace("COPIES", "1").replace("LIST", """[
     ('advantages', advantages),
     ('advantages by hand', advantages_by_hand),
+    ('standardised', standardised),
     ('stopped', stopped),
     ('balanced', lambda h, y: tf.reduce_mean(tf.square(h[:, 0]) / (.1 + tf.reduce_mean(tf.cast(y > 3, tf.float32))))),
     ('by number', lambda h, y: tf.reduce_sum(tf.square(h) / tf.cast(tf.shape(h)[0], tf.float32))),
@@ -115,7 +122,7 @@ train = tf.train.MomentumOptimizer(.1, .9).minimize(tf.reduce_mean(each))
 ordered = tf.nn.top_k(each, tf.shape(each)[0]).values
 asked = [tf.math.reduce_std(each), (each - tf.reduce_mean(each)) / tf.math.reduce_std(each), tf.cumsum(each),
          tf.reverse(each, [0]), ordered, ordered[tf.shape(each)[0] // 2], tf.reduce_logsumexp(each), tf.nn.softmax(each),
-         each[1:] - each[:-1], each[:1], tf.reduce_max(each), each / tf.reduce_max(each), tf.reduce_mean(logits, 0)]
+         each[1:] - each[:-1], 1. - tf.nn.moments(each - x[:, 0], [0])[1] / tf.nn.moments(x[:, 0], [0])[1], each[:1], tf.reduce_max(each), each / tf.reduce_max(each), tf.reduce_mean(logits, 0)]
 data = np.random.RandomState(7)
 with tf.Session() as sess:
     sess.run(tf.global_variables_initializer())

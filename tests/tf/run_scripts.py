@@ -263,7 +263,7 @@ class RunTest(unittest.TestCase):
 
     def test_numbers_of_the_batch_that_are_not_trained_are_the_whole_batchs(self):
         for gpus in (2, 3):
-            self.assert_replicated(OF_UNTRAINED, gpus, r"replicated  15 steps: \d devices, loss: a")
+            self.assert_replicated(OF_UNTRAINED, gpus, r"replicated  18 steps: \d devices, loss: a")
 
     def test_rows_are_taken_from_a_shares_own_examples(self):
         self.assert_replicated(TAKEN, 3, r"replicated  12 steps: 3 devices, loss: a mean over the batch")
