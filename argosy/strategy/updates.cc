@@ -10,8 +10,10 @@
 #include "argosy/strategy/any_batch.h"
 #include "argosy/strategy/branches.h"
 #include "argosy/strategy/containers.h"
+#include "argosy/strategy/cut_order.h"
 #include "argosy/strategy/cuts.h"
 #include "argosy/strategy/examples_apart.h"
+#include "argosy/strategy/fixed_sizes.h"
 #include "argosy/strategy/frontier.h"
 #include "argosy/strategy/loops.h"
 #include "argosy/strategy/loss_seed.h"
@@ -31,7 +33,9 @@ class Planner {
     ARGOSY_RETURN_IF_ERROR(find_inputs());
     ARGOSY_ASSIGN_OR_RETURN(plan_.axes, BatchAxes::find(graph_, plan_.inputs, request_.examples));
     if (request_.shares) ARGOSY_RETURN_IF_ERROR(check_no_pairs(graph_, plan_.axes, roots()));
-    ARGOSY_RETURN_IF_ERROR(fix_sizes());
+    const std::int32_t before = graph_.size();
+    ARGOSY_ASSIGN_OR_RETURN(plan_.sizes_of_shares, fix_sizes(graph_, plan_.axes));
+    if (graph_.size() > before) ARGOSY_RETURN_IF_ERROR(look_again());
     ARGOSY_RETURN_IF_ERROR(classify_losses());
     if (request_.shares && !request_.combine) {  // else it is the user's word
       ARGOSY_RETURN_IF_ERROR(cut_untrained_numbers(graph_, plan_.axes, loss_nodes(), seeds_, plan_.cuts));
@@ -48,7 +52,7 @@ class Planner {
     // What is computed from other cuts alone is the whole batch's without another.
     std::erase_if(plan_.cuts, [&](const Cut& c) { return plan_.levels[c.value.node.index] != Level::kShard; });
     ARGOSY_RETURN_IF_ERROR(check_state());
-    ARGOSY_RETURN_IF_ERROR(sort_cuts());
+    ARGOSY_RETURN_IF_ERROR(sort_cuts(graph_, order_, plan_.levels, plan_.cuts));
     plan_.seeds = seeds_;
     return std::move(plan_);
   }
@@ -77,50 +81,6 @@ class Planner {
     return invalid_argument("no placeholder brings a batch: none that is used has an unknown first size")
         .with_id("ARG-DP-001")
         .with_next("make the first size of the batch's placeholders -1, or name them in batch_inputs");
-  }
-
-  // What a graph computes from the batch's shape and is the same for any batch becomes a constant: a share without
-  // examples would find something else, the number of rows over the number of rows, and divide by it.
-  Status fix_sizes() {
-    ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
-    const std::vector<int> loops = loop_depths(graph_, order);
-    const Branches branches = find_branches(graph_, order);
-    const auto uses = graph_.consumers();
-    const auto root = graph_.name_scope("");
-    const std::int32_t size = graph_.size();
-    for (const auto& [e, sizes] : plan_.axes.sizes_of_all()) {
-      // In a loop or a conditional a constant would be there when it is not.
-      const bool always = loops[e.node.index] == 0 && branches.of[e.node.index] == 0;
-      const std::optional<Tensor> value = always && !sizes.empty() ? sizes_tensor(e, sizes) : std::nullopt;
-      if (!value) plan_.sizes_of_shares = true;
-      if (!value) continue;
-      const Value fixed = constant(graph_, *value, str_cat(graph_.node(e.node).name, "/of_any_batch"));
-      if (!fixed.valid()) return graph_.status();
-      graph_.set_device(fixed.node(), graph_.node(e.node).device);
-      for (const Graph::Use& use : uses[e.node.index]) {
-        if (use.input < 0 || graph_.node(use.node).inputs[static_cast<std::size_t>(use.input)] != e) continue;
-        if (graph_.node(use.node).op->flow == Flow::kNone) {
-          graph_.set_input(use.node, use.input, fixed.endpoint());
-        } else {
-          plan_.sizes_of_shares = true;
-        }
-      }
-    }
-    return graph_.size() == size ? ok_status() : look_again();
-  }
-
-  // Null: of a dtype or shape that sizes do not have.
-  std::optional<Tensor> sizes_tensor(Endpoint e, const std::vector<std::int64_t>& sizes) const {
-    const PartialShape& shape = graph_.shape(e);
-    const DType dtype = graph_.dtype(e);
-    if (!shape.has_rank() || shape.rank() > 1 || (dtype != DType::kInt32 && dtype != DType::kInt64))
-      return std::nullopt;
-    Tensor value = Tensor::zeros(dtype, shape.rank() == 0 ? Shape() : Shape({std::ssize(sizes)}));
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-      if (dtype == DType::kInt32) value.data<std::int32_t>()[i] = static_cast<std::int32_t>(sizes[i]);
-      if (dtype == DType::kInt64) value.data<std::int64_t>()[i] = sizes[i];
-    }
-    return value;
   }
 
   Status classify_losses() {
@@ -422,56 +382,6 @@ class Planner {
     if (only_looks(n) || reads_table(n) || n.op->name == "Empty" || n.op->name.starts_with("_") || is_drawn(n))
       return true;
     return !n.inputs.empty() && is_handle(graph_, n.inputs[0]) && variable_behind(graph_, n.inputs[0]).has_value();
-  }
-
-  // By node: the longest chain of cuts that it has to wait for. A loop is entered when all that enters it is there:
-  // what it carries has waited for each of it, though only the way back, which has no place in the order, may lead
-  // there.
-  Result<std::vector<int>> cuts_before(const Loops& loops) const {
-    std::vector<int> depth(graph_.size(), 0), entered(loops.around.size(), 0);
-    const auto raise = [](int& to, int by) { return std::exchange(to, std::max(to, by)) < by; };
-    for (bool again = true; again;) {
-      again = false;
-      for (const NodeId id : order_) {
-        const Node& n = graph_.node(id);
-        int& deepest = depth[id.index];
-        for (const Endpoint e : n.inputs) {
-          const bool next_turn = graph_.node(e.node).op->closes_loop;  // which waits for its own sums
-          if (!next_turn) raise(deepest, depth[e.node.index] + (is_cut(e) ? 1 : 0));
-        }
-        for (const NodeId c : n.controls) raise(deepest, depth[c.index]);
-        if (deepest > static_cast<int>(plan_.cuts.size())) {
-          return cannot_combine(n, "what leaves a loop is summed over shares and enters it");
-        }
-        int& around = entered[loops.of[id.index]];
-        if (n.op->flow == Flow::kEnter && raise(around, deepest)) again = true;
-        raise(deepest, around);
-      }
-    }
-    return depth;
-  }
-
-  Status sort_cuts() {
-    const Loops loops = find_loops(graph_, order_);
-    ARGOSY_ASSIGN_OR_RETURN(const std::vector<int> depth, cuts_before(loops));
-    std::vector<int> position(graph_.size(), 0);
-    for (std::size_t at = 0; at < order_.size(); ++at) position[order_[at].index] = static_cast<int>(at);
-    const Branches branches = find_branches(graph_, order_);
-    for (Cut& c : plan_.cuts) {
-      c.depth = depth[c.value.node.index];
-      c.branch = branches.of[c.value.node.index];
-      c.loop = loops.of[c.value.node.index];
-      for (const Endpoint e : branches.predicates[c.branch]) {
-        // A shard that goes the other way would bring nothing, and the rest wait for it.
-        if (plan_.levels[e.node.index] == Level::kShard && !is_cut(e)) {
-          return cannot_combine(graph_.node(c.value.node), "which branch runs depends on the batch");
-        }
-      }
-    }
-    std::stable_sort(plan_.cuts.begin(), plan_.cuts.end(), [&](const Cut& a, const Cut& b) {
-      return position[a.value.node.index] < position[b.value.node.index];
-    });
-    return ok_status();
   }
 
   Graph& graph_;
