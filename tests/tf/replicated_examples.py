@@ -95,7 +95,8 @@ BESIDE_OTHERS = _TRAIN.replace("COPIES", "1").replace("LIST", """[
     ('from the last', lambda h, y: tf.reduce_mean(x[:, :1] * tf.gather(h, tf.shape(h)[0] - 1 - tf.range(tf.shape(h)[0])))),
     ('next', lambda h, y: tf.reduce_mean(x[:, :1] * tf.gather(h, (tf.range(tf.shape(h)[0]) + 1) % tf.shape(h)[0]))),
     ('placed', lambda h, y: tf.reduce_mean(h * tf.cast(tf.range(tf.shape(h)[0]), tf.float32)[:, None])),
-    ('shuffled', lambda h, y: tf.reduce_mean(tf.square(h - tf.random_shuffle(h, seed=4)))),
+    ('shuffled', lambda h, y: tf.reduce_mean(tf.square(
+        h - tf.gather(h, tf.random_shuffle(tf.range(tf.shape(h)[0]), seed=4))))),
     ('drawn', lambda h, y: tf.reduce_mean(tf.square(
         h - tf.gather(h, tf.random_uniform([tf.shape(h)[0]], 0, tf.shape(h)[0], tf.int32, seed=4))))),
     ('one by one', lambda h, y: tf.reduce_mean(tf.map_fn(lambda row: tf.reduce_sum(tf.square(row)), h))),
