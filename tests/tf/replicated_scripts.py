@@ -63,6 +63,32 @@ with tf.Session() as sess:
         print(' '.join('%.6f' % v for v in row))
 """
 
+# Examples lie in columns: of both feeds, or of one beside labels in rows.
+IN_COLUMNS = """
+import numpy as np
+import tensorflow as tf
+
+def variable(name, shape):
+    return tf.get_variable(name, shape, initializer=tf.random_normal_initializer(stddev=.3, seed=len(shape) + shape[0]))
+
+x, wanted = tf.placeholder(tf.float32, [12, None]), tf.placeholder(tf.float32, [6, None])
+labels = tf.placeholder(tf.int32, [None])
+hidden = tf.nn.relu(tf.add(tf.matmul(variable('w1', [8, 12]), x), variable('b1', [8, 1])))
+z = tf.add(tf.matmul(variable('w2', [6, 8]), hidden), variable('b2', [6, 1]))
+first = tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(logits=tf.transpose(z), labels=tf.transpose(wanted)))
+second = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(logits=tf.transpose(z), labels=labels))
+right = tf.reduce_mean(tf.cast(tf.equal(tf.argmax(z), tf.argmax(wanted)), 'float'))
+steps = [tf.train.AdamOptimizer(.01).minimize(loss) for loss in (first, second)]
+data = np.random.RandomState(1)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for n in (12, 9, 12):
+        xs, ys = data.randn(12, n), data.randint(0, 6, n)
+        print('%.6f %.6f' % tuple(sess.run([first, right, steps[0]], {x: xs, wanted: np.eye(6)[:, ys]})[:2]))
+        print('%.6f' % sess.run([second, steps[1]], {x: xs, labels: ys})[0])
+        print(' '.join('%.5f' % v for v in sess.run(z, {x: xs})[0]))
+"""
+
 # Labels and what was drawn are looked up in one go and used apart: rows of which not every example has as many.
 CANDIDATES = """
 import numpy as np

@@ -15,7 +15,7 @@ from replicated_examples import BESIDE_OTHERS, CONDITIONAL, FETCHED, KEPT, OF_ST
 from replicated_loops import DYNAMIC_RNN, FIXED_LOOP, LOOP, SLICED, UNROLLED
 from replicated_rules import RULES
 from replicated_scripts import (BESIDE, CANDIDATES, CHECKED, COLUMNS, DATASET, EMBEDDING, FIXED_SIZE, NOISE, NOISE_ALONE,
-                                NOISY_WEIGHTS, NORMALISED, ONE_GPU, OTHER_WRITERS, QUEUE, ROOTS, ROW_BY_ROW, TERMS,
+                                IN_COLUMNS, NOISY_WEIGHTS, NORMALISED, ONE_GPU, OTHER_WRITERS, QUEUE, ROOTS, ROW_BY_ROW, TERMS,
                                 TIME_MAJOR, TWO_LOSSES, UNGATED)
 
 ARGOSY = ""
@@ -267,6 +267,10 @@ class RunTest(unittest.TestCase):
 
     def test_rows_are_taken_from_a_shares_own_examples(self):
         self.assert_replicated(TAKEN, 3, r"replicated  12 steps: 3 devices, loss: a mean over the batch")
+
+    def test_examples_may_lie_in_columns(self):
+        for gpus in (2, 3):
+            self.assert_replicated(IN_COLUMNS, gpus, r"replicated  6 steps: \d devices, loss: a mean over the batch")
 
     def test_candidates_are_drawn_for_the_whole_batch(self):
         self.assert_replicated(CANDIDATES, 2, r"replicated  6 steps: 2 devices, loss: a mean over the batch")

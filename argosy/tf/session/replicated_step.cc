@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <set>
 
+#include "argosy/ops/constant/constant.h"
+#include "argosy/ops/layout/layout.h"
 #include "argosy/passes/extract.h"
 #include "argosy/strategy/loss_seed.h"
 #include "argosy/strategy/variables.h"
@@ -66,31 +69,88 @@ std::vector<NodeId> sources_of(const StepGraph& step, const std::vector<NodeId>&
   return found;
 }
 
+std::optional<int> only_open_axis(const PartialShape& shape) {
+  std::optional<int> open;
+  for (int i = 0; shape.has_rank() && i < shape.rank(); ++i) {
+    if (shape[i] < 0 && std::exchange(open, i)) return std::nullopt;
+  }
+  return open;
+}
+
+// What brings this axis to the front, and what brings it back.
+std::vector<int> to_front(int axis, int rank) {
+  std::vector<int> order(static_cast<std::size_t>(rank));
+  std::iota(order.begin(), order.end(), 0);
+  std::rotate(order.begin(), order.begin() + axis, order.begin() + axis + 1);
+  return order;
+}
+std::vector<int> from_front(int axis, int rank) {
+  std::vector<int> order(static_cast<std::size_t>(rank));
+  for (int i = 0; i < rank; ++i) order[static_cast<std::size_t>(i)] = i == axis ? 0 : i < axis ? i + 1 : i;
+  return order;
+}
+
+// A feed whose examples lie along another axis than the first: what is fed to the step is turned, and turned back in
+// every share. The feed that the client gives, and what is made of it.
+struct Turned {
+  Value given, turned;
+};
+
+Result<Turned> turn(StepGraph& step, std::size_t feed, int axis) {
+  Graph& g = step.graph;
+  const auto uses = g.consumers();
+  const Value given(&g, step.feeds[feed], 0);
+  const int rank = g.shape(given.endpoint()).rank();
+  const auto root = g.name_scope("");
+  const auto on = g.device("");
+  const Turned made{given, transpose(given, to_front(axis, rank))};
+  const Value fed =
+      placeholder(g, given.dtype(), PartialShape::unknown_of_rank(rank), str_cat(g.node(given.node()).name, "/turned"));
+  const Value back = transpose(fed, from_front(axis, rank));
+  if (!back.valid() || !made.turned.valid()) return g.status();
+  for (const Graph::Use& use : uses[given.node().index]) {
+    if (use.input >= 0) g.set_input(use.node, use.input, back.endpoint());
+  }
+  step.feeds[feed] = fed.node();
+  return made;
+}
+
+Shape turned(const Shape& shape, int axis) {
+  std::vector<std::int64_t> sizes;
+  for (const int i : to_front(axis, shape.rank())) sizes.push_back(shape[i]);
+  return Shape(sizes);
+}
+
 }  // namespace
 
-Result<std::vector<bool>> feeds_of_batch(const Graph& graph, const std::vector<Value>& feeds,
-                                         std::span<const Tensor> tensors) {
-  std::vector<bool> batch(feeds.size());
+Result<std::vector<int>> feeds_of_batch(const Graph& graph, const std::vector<Value>& feeds,
+                                        std::span<const Tensor> tensors) {
+  std::vector<int> batch(feeds.size(), -1);
   std::optional<std::size_t> first;
-  const auto take = [&](std::size_t i) {
-    if (first && tensors[i].shape()[0] != tensors[*first].shape()[0]) {
-      return invalid_argument("'", feeds[*first].name(), "' is fed ", tensors[*first].shape()[0], " rows and '",
-                              feeds[i].name(), "' ", tensors[i].shape()[0]);
-    }
+  const auto examples = [&](std::size_t i) { return tensors[i].shape()[batch[i]]; };
+  const auto take = [&](std::size_t i, int axis) {
+    batch[i] = axis;
     if (!first) first = i;
-    batch[i] = true;
-    return ok_status();
+    if (examples(i) == examples(*first)) return ok_status();
+    return Status(invalid_argument("'", feeds[*first].name(), "' is fed ", examples(*first), " examples and '",
+                                   feeds[i].name(), "' ", examples(i)));
   };
   std::map<std::int64_t, std::size_t> fixed;  // first sizes, and how many have them
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     const PartialShape& shape = graph.shape(feeds[i].endpoint());
     if (!shape.has_rank() || shape.rank() == 0) continue;
-    if (shape[0] < 0) ARGOSY_RETURN_IF_ERROR(take(i));
+    if (shape[0] < 0) ARGOSY_RETURN_IF_ERROR(take(i, 0));
     if (shape[0] > 1) ++fixed[shape[0]];
   }
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     if (graph.shape(feeds[i].endpoint()).has_rank() || tensors[i].shape().rank() == 0) continue;
-    if (!first || tensors[i].shape()[0] == tensors[*first].shape()[0]) ARGOSY_RETURN_IF_ERROR(take(i));
+    if (!first || tensors[i].shape()[0] == examples(*first)) ARGOSY_RETURN_IF_ERROR(take(i, 0));
+  }
+  const bool by_rows = first.has_value();
+  for (std::size_t i = 0; i < feeds.size(); ++i) {
+    const std::optional<int> axis = only_open_axis(graph.shape(feeds[i].endpoint()));
+    if (!axis || *axis == 0) continue;
+    if (!by_rows || tensors[i].shape()[*axis] == examples(*first)) ARGOSY_RETURN_IF_ERROR(take(i, *axis));
   }
   if (first) return batch;
   if (fixed.empty()) {
@@ -102,7 +162,7 @@ Result<std::vector<bool>> feeds_of_batch(const Graph& graph, const std::vector<V
   const std::int64_t size = std::max_element(fixed.begin(), fixed.end(), more)->first;
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     const PartialShape& shape = graph.shape(feeds[i].endpoint());
-    batch[i] = shape.has_rank() && shape.rank() > 0 && shape[0] == size;
+    if (shape.has_rank() && shape.rank() > 0 && shape[0] == size) batch[i] = 0;
   }
   return batch;
 }
@@ -141,7 +201,7 @@ Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make(const Graph& graph,
                                                              const std::vector<Endpoint>& losses,
                                                              std::span<const Tensor> feeds, const Session& beside,
                                                              const std::shared_ptr<Machine>& machine, bool optimize) {
-  ARGOSY_ASSIGN_OR_RETURN(const std::vector<bool> batch, feeds_of_batch(graph, values.feeds, feeds));
+  ARGOSY_ASSIGN_OR_RETURN(const std::vector<int> batch, feeds_of_batch(graph, values.feeds, feeds));
   StepSignature signature = signature_of(values);
   // Any sizes: a step is compiled for those of the feeds when they come.
   for (std::size_t i = 0; i < feeds.size(); ++i) {
@@ -160,17 +220,23 @@ Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make(const Graph& graph,
     options.devices.push_back(spec.name.to_string());
     options.weights.push_back(spec.speed);
   }
+  std::vector<Turned> columns;
+  std::vector<Shape> fed_shapes;
   for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (batch[i] > 0) {
+      ARGOSY_ASSIGN_OR_RETURN(columns.emplace_back(), turn(step, i, batch[i]));
+    }
+    fed_shapes.push_back(batch[i] > 0 ? turned(feeds[i].shape(), batch[i]) : feeds[i].shape());
     const Value feed(&step.graph, step.feeds[i], 0);
-    options.examples.emplace_back(feed, feeds[i].shape());
-    if (batch[i]) options.batch_inputs.push_back(feed);
+    options.examples.emplace_back(feed, fed_shapes[i]);
+    if (batch[i] >= 0) options.batch_inputs.push_back(feed);
   }
   for (const NodeId id : step.targets) options.train.push_back(Value(&step.graph, id, Value::kControl));
   for (const Endpoint e : step.fetches) options.train.push_back(Value(&step.graph, e.node, Value::kControl));
   ARGOSY_ASSIGN_OR_RETURN(DataParallel parallel, DataParallel::make(step.graph, options));
 
   std::unique_ptr<ReplicatedStep> made(new ReplicatedStep(std::move(parallel)));
-  made->batch_feed_ = static_cast<std::size_t>(std::find(batch.begin(), batch.end(), true) - batch.begin());
+  made->axes_ = batch;
   DataParallel& p = made->parallel_;
   std::vector<Value> fed, fetched, targets;
   for (const NodeId id : step.feeds) fed.push_back(p.input(Value(&step.graph, id, 0)));
@@ -189,9 +255,17 @@ Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make(const Graph& graph,
                                                                        .fetch_handles = true});
   ARGOSY_ASSIGN_OR_RETURN(made->refresh_, made->session_->prepare({}, {}, {refresh}));
   ARGOSY_ASSIGN_OR_RETURN(made->step_, made->session_->prepare(fed, fetched, targets));
+  if (!columns.empty()) {
+    std::vector<Value> from, to;
+    for (const Turned& t : columns) {
+      from.push_back(p.input(t.given));
+      to.push_back(p.input(t.turned));
+    }
+    ARGOSY_ASSIGN_OR_RETURN(made->turn_, made->session_->prepare(from, to));
+  }
   // Compiled now: what does not fit together, or into memory, is refused and not the client's error.
   std::vector<std::pair<Value, Shape>> shapes;
-  for (std::size_t i = 0; i < fed.size(); ++i) shapes.emplace_back(fed[i], feeds[i].shape());
+  for (std::size_t i = 0; i < fed.size(); ++i) shapes.emplace_back(fed[i], fed_shapes[i]);
   ARGOSY_RETURN_IF_ERROR(made->session_->forecast(shapes, fetched, targets).status());
   return made;
 }
@@ -199,7 +273,29 @@ Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make(const Graph& graph,
 Status ReplicatedStep::refresh(const RunOptions& options) { return refresh_->run({}, {}, options); }
 
 Status ReplicatedStep::run(std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options) {
-  return step_->run(feeds, fetches, options);
+  if (turn_ == nullptr) return step_->run(feeds, fetches, options);
+  std::vector<Tensor> all(feeds.begin(), feeds.end()), given;
+  const auto is_turned = [&](std::size_t i) { return axes_[i] > 0; };
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (is_turned(i)) given.push_back(all[i]);
+  }
+  std::vector<Tensor> turned(given.size());
+  ARGOSY_RETURN_IF_ERROR(turn_->run(given, turned, {.cancellation = options.cancellation}));
+  for (std::size_t i = 0, k = 0; i < all.size(); ++i) {
+    if (is_turned(i)) all[i] = std::move(turned[k++]);
+  }
+  return step_->run(all, fetches, options);
+}
+
+bool ReplicatedStep::may_share(std::span<const Tensor> feeds) const {
+  std::optional<std::int64_t> examples;
+  for (std::size_t i = 0; i < axes_.size(); ++i) {
+    if (axes_[i] < 0) continue;
+    const std::int64_t own = feeds[i].shape()[axes_[i]];
+    if (examples.value_or(own) != own) return false;  // the step itself says so as TensorFlow does
+    examples = own;
+  }
+  return parallel_.may_share(examples.value_or(0));
 }
 
 }  // namespace argosy::tf

@@ -32,7 +32,7 @@ class ReplicatedStep {
   Status refresh(const RunOptions& options);
   Status run(std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options);
   // Else these are for one device (DataParallel::may_share).
-  bool may_share(std::span<const Tensor> feeds) const { return parallel_.may_share(feeds[batch_feed_].shape()[0]); }
+  bool may_share(std::span<const Tensor> feeds) const;
 
   // Ends a run under way: CANCELLED.
   Status close() { return session_->close(); }
@@ -43,9 +43,10 @@ class ReplicatedStep {
   explicit ReplicatedStep(DataParallel parallel) : parallel_(std::move(parallel)) {}
 
   DataParallel parallel_;
-  std::size_t batch_feed_ = 0;  // one that brings the batch
+  std::vector<int> axes_;  // by feed: along which the examples lie, or -1
   std::unique_ptr<Session> session_;
   std::unique_ptr<Session::Callable> refresh_, step_;
+  std::unique_ptr<Session::Callable> turn_;  // feeds whose examples lie along another axis than the first; null: none
 };
 
 // What there is to know of a step before it is replicated. To be called where the graph may grow.
@@ -58,10 +59,11 @@ struct TrainingStep {
 };
 TrainingStep look_at(ImportedGraph& graph, const StepValues& values);
 
-// Which feeds bring the batch: those whose first size the graph leaves open (where it leaves all open, those that are
-// fed as many rows as the others); where there are none, those of the first size that most have. INVALID_ARGUMENT: none
-// does, or not all bring the same number of rows.
-Result<std::vector<bool>> feeds_of_batch(const Graph& graph, const std::vector<Value>& feeds,
-                                         std::span<const Tensor> tensors);
+// By feed, the axis along which it brings the batch, or -1: the first, where the graph leaves its size open (where it
+// leaves all open, if it is fed as many rows as the others); another that alone is open, where the first ones are as
+// many or there are none ([features, None]: examples in columns). Where there is neither, the first axis of those of
+// the size that most have. INVALID_ARGUMENT: none does, or not all bring the same number of examples.
+Result<std::vector<int>> feeds_of_batch(const Graph& graph, const std::vector<Value>& feeds,
+                                        std::span<const Tensor> tensors);
 
 }  // namespace argosy::tf

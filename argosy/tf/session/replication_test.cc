@@ -138,16 +138,26 @@ TEST(FeedsOfBatch, AreThoseWhoseRowsAreOpen) {
     return feeds_of_batch(g, {open, fixed, anything},
                           std::vector<Tensor>{zeros(of_open), zeros({8}), zeros(of_anything)});
   };
-  EXPECT_EQ(*batch({8, 4}, {}), (std::vector<bool>{true, false, false}));      // a rate
-  EXPECT_EQ(*batch({8, 4}, {8}), (std::vector<bool>{true, false, true}));      // one for each row
-  EXPECT_EQ(*batch({8, 4}, {5, 2}), (std::vector<bool>{true, false, false}));  // something else
+  EXPECT_EQ(*batch({8, 4}, {}), (std::vector<int>{0, -1, -1}));      // a rate
+  EXPECT_EQ(*batch({8, 4}, {8}), (std::vector<int>{0, -1, 0}));      // one for each row
+  EXPECT_EQ(*batch({8, 4}, {5, 2}), (std::vector<int>{0, -1, -1}));  // something else
   const auto only = feeds_of_batch(g, {anything}, std::vector<Tensor>{zeros({5, 2})});
-  EXPECT_EQ(*only, std::vector<bool>{true});
+  EXPECT_EQ(*only, std::vector<int>{0});
+  // Examples in columns, also beside others in rows.
+  const Value columns = placeholder(g, DType::kFloat32, {3, -1});
+  const auto beside = [&](std::int64_t n, std::int64_t m) {
+    return feeds_of_batch(g, {columns, open}, std::vector<Tensor>{zeros({3, n}), zeros({m, 4})});
+  };
+  EXPECT_EQ(*feeds_of_batch(g, {columns, columns}, std::vector<Tensor>{zeros({3, 5}), zeros({3, 5})}),
+            (std::vector<int>{1, 1}));
+  EXPECT_FALSE(feeds_of_batch(g, {columns, columns}, std::vector<Tensor>{zeros({3, 5}), zeros({3, 4})}).ok());
+  EXPECT_EQ(*beside(6, 6), (std::vector<int>{1, 0}));
+  EXPECT_EQ(*beside(5, 6), (std::vector<int>{-1, 0}));
   // Without any of these, those of the size that most have.
   const Value rate = placeholder(g, DType::kFloat32, {}), few = placeholder(g, DType::kFloat32, {2});
   const auto sized =
       feeds_of_batch(g, {few, fixed, rate, fixed}, std::vector<Tensor>{zeros({2}), zeros({8}), zeros({}), zeros({8})});
-  EXPECT_EQ(*sized, (std::vector<bool>{false, true, false, true}));
+  EXPECT_EQ(*sized, (std::vector<int>{-1, 0, -1, 0}));
   EXPECT_FALSE(feeds_of_batch(g, {rate}, std::vector<Tensor>{zeros({})}).ok());
   EXPECT_FALSE(feeds_of_batch(g, {}, {}).ok());
 }
