@@ -100,12 +100,43 @@ TEST_F(ReplicationTest, ABatchOfFixedSizeIsSharedToo) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(difference(replies[i]["loss:0"], replies[i + 3]["loss:0"], 1e-5), "") << i;
 }
 
+// The same line, with every example a column.
+TEST_F(ReplicationTest, ExamplesMayLieInColumns) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat32, {4, -1}, "x"), t = placeholder(g, DType::kFloat32, {1, -1}, "t");
+  const VariableNode w = variable(g, random_tensor(DType::kFloat32, {1, 4}, 5), "w");
+  const Value loss = reduce_mean(square(matmul(w.read, x) - t));
+  const Value slope = gradients(g, {loss}, {w.ref})[0];
+  group(g, {g.add("ApplyGradientDescent", {w.ref, constant(g, 0.05f), slope})}, "train");
+  group(g, {w.initializer}, "init");
+  g.add("Identity", {loss}, {}, "loss");
+  const auto graph = export_graph(g);
+  ASSERT_TRUE(graph.ok()) << graph.status().to_string();
+  const auto columns = [](std::int64_t n, std::int64_t m) {
+    return StepCall{.feeds = {{"x:0", random_tensor(DType::kFloat32, {4, n}, static_cast<std::uint64_t>(n))},
+                              {"t:0", random_tensor(DType::kFloat32, {1, m}, 77)}},
+                    .fetches = {"loss:0"},
+                    .targets = {"train"}};
+  };
+  std::vector<Tensor> losses[2];
+  for (const bool replicate : {false, true}) {
+    start_with(replicate);
+    const std::string session = client_->create(*graph);
+    EXPECT_EQ(run(session, {.targets = {"init"}}).code, 0);
+    for (const std::int64_t n : {7, 2, 12}) losses[replicate].push_back(run(session, columns(n, n))["loss:0"]);
+    EXPECT_EQ(server_->work().replicated_steps, replicate ? 3 : 0);
+    EXPECT_NE(run(session, columns(7, 5)).code, 0);
+    EXPECT_EQ(server_->work().replicated_steps, replicate ? 3 : 0);
+  }
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(difference(losses[1][i], losses[0][i], 1e-5), "") << i;
+}
+
 TEST_F(ReplicationTest, FeedsOfDifferentRowsAreThatStepsOwnError) {
   start_with(true);
   const std::string session = client_->create(line_graph(-1));
   EXPECT_EQ(run(session, {.targets = {"init"}}).code, 0);
   EXPECT_NE(run(session, step(6, 4)).code, 0);
-  EXPECT_THAT(server_->work().not_replicated, HasSubstr("'x:0' is fed 6 rows and 't:0' 4"));
+  EXPECT_THAT(server_->work().not_replicated, HasSubstr("'x:0' is fed 6 examples and 't:0' 4"));
   EXPECT_EQ(run(session, step(6, 6)).code, 0);
   EXPECT_EQ(server_->work().replicated_steps, 1);
 }
