@@ -66,12 +66,17 @@ Result<BatchAxes> BatchAxes::find(const Graph& graph, const std::vector<NodeId>&
   ARGOSY_ASSIGN_OR_RETURN(const auto order, containers.order());
   std::vector<char> is_input(graph.size(), 0);
   for (const NodeId id : inputs) is_input[id.index] = 1;
-  const auto with = [&](std::int64_t batch, const Examples& sizes) {
-    return rebuild(graph, containers, order, [&](NodeId id, NodeSpec& spec) {
+  const auto with = [&](std::int64_t batch, const Examples& sizes) -> Result<Rebuilt> {
+    Result<Rebuilt> made = rebuild(graph, containers, order, [&](NodeId id, NodeSpec& spec) {
       const auto example = sizes.find(id);
       return resize(graph.node(id), is_input[id.index] != 0, example != sizes.end() ? &example->second : nullptr, batch,
                     spec);
     });
+    if (made.ok()) return made;
+    return invalid_argument("what brings the batch cannot all have as many examples: tried with ", batch, ", ",
+                            made.status().message())
+        .with_id("ARG-DP-011")
+        .with_next("sizes of their own for placeholders that bring no examples: [10], not [None]");
   };
   ARGOSY_ASSIGN_OR_RETURN(const Rebuilt small, with(kSmallBatch, examples));
   ARGOSY_ASSIGN_OR_RETURN(const Rebuilt large, with(kLargeBatch, examples));

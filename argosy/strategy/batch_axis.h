@@ -28,7 +28,8 @@ class BatchAxes {
   using Examples = std::map<NodeId, Shape>;
 
   // `inputs`: nodes whose output 0 has the batch as axis 0 (placeholders). The graph is borrowed for the call. Sizes
-  // that neither the graph nor an example tells cannot be told to follow the batch or not: kUnknown.
+  // that neither the graph nor an example tells cannot be told to follow the batch or not: kUnknown. INVALID_ARGUMENT
+  // ARG-DP-011: shapes do not fit where all these inputs have as many examples.
   static Result<BatchAxes> find(const Graph& graph, const std::vector<NodeId>& inputs, const Examples& examples = {});
 
   // Computed from a batch input (shapes count): differs from shard to shard.

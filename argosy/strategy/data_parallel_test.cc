@@ -41,6 +41,15 @@ TEST(DataParallel, ExamplesMeetOnOneDeviceOnly) {
   EXPECT_TRUE(shared.ok()) << shared.status().to_string();
 }
 
+TEST(DataParallel, WhatIsNoBatchAndHasNoSizeIsTold) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat32, {-1, 3}), scales = placeholder(g, DType::kFloat32, {-1});
+  const Value loss = reduce_mean(square(x * scales * variable(g, Tensor::zeros(DType::kFloat32, {3}), "w").read));
+  const auto made = DataParallel::make(g, {.devices = {"/device:GPU:0", "/device:GPU:1"}, .losses = {loss}});
+  EXPECT_EQ(made.status().id(), "ARG-DP-011") << made.status().to_string();
+  EXPECT_NE(made.status().next().find("[10], not [None]"), std::string::npos);
+}
+
 TEST(DataParallel, ForwardOnlyIsConcatenated) {
   Graph g;
   const Value x = placeholder(g, DType::kFloat32, {-1, 2});
