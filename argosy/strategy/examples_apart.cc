@@ -300,7 +300,11 @@ class Checker {
       if (!rows || e.index < 0 || axes_.axis(e) != BatchAxes::kNone) continue;
       const bool chooses = graph_.dtype(e) == DType::kBool && n.op->name.starts_with("Select");
       const bool meets = chooses || (is_number(e) && !is_container_op(n));
-      if (meets && made_[e.node.index] != Made::kOfSizes && varies(e)) found.push_back(e);
+      if (!meets || made_[e.node.index] == Made::kOfSizes || !varies(e)) continue;
+      // The mean that a variance is taken about is the one that rows are normalised with, which may be trained through.
+      const Node& stop = graph_.node(e.node);
+      const bool of_moments = stop.op->name == "StopGradient" && statistics_.contains(stop.inputs[0].node.index);
+      found.push_back(of_moments ? stop.inputs[0] : e);
     }
     return found;
   }
