@@ -6,6 +6,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "argosy/strategy/along_examples.h"
 #include "argosy/strategy/ancestors.h"
 #include "argosy/strategy/containers.h"
 #include "argosy/strategy/varying.h"
@@ -28,53 +29,15 @@ enum class Places : char {
   kRows,   // each of an example of the share
 };
 
-template <std::size_t n>
-bool is_one_of(std::string_view name, const std::array<std::string_view, n>& names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-template <std::size_t n>
-bool begins_with_one_of(std::string_view name, const std::array<std::string_view, n>& names) {
-  return std::any_of(names.begin(), names.end(), [&](std::string_view begin) { return name.starts_with(begin); });
-}
+// They take rows of their first input by the numbers in their second.
+constexpr std::array<std::string_view, 6> kTakers = {"Gather",           "GatherV2",          "GatherNd",
+                                                     "SparseSegmentSum", "SparseSegmentMean", "SparseSegmentSqrtN"};
+constexpr std::array<std::string_view, 3> kLookUps = {"Gather", "GatherV2", "ResourceGather"};
+constexpr std::array<std::string_view, 3> kNewShapes = {"Reshape", "ExpandDims", "Squeeze"};
 
-// They work along the last axis of their first input, along its last two, or along all but the first.
-constexpr std::array<std::string_view, 7> kAlongLast = {
-    "Softmax", "LogSoftmax", "SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits", "TopK",
-    "TopKV2",  "NthElement"};
-constexpr std::array<std::string_view, 14> kOfMatrices = {"Cholesky",
-                                                          "Qr",
-                                                          "Svd",
-                                                          "SelfAdjointEigV2",
-                                                          "Eig",
-                                                          "MatrixInverse",
-                                                          "MatrixDeterminant",
-                                                          "MatrixSquareRoot",
-                                                          "FFT",
-                                                          "FFT2D",
-                                                          "IFFT",
-                                                          "IFFT2D",
-                                                          "MatrixExponential",
-                                                          "LogMatrixDeterminant"};
-constexpr std::array<std::string_view, 10> kOfImages = {
-    "Conv2D",  "Conv3D", "DepthwiseConv2d", "Dilation2D",   "MaxPool",
-    "AvgPool", "LRN",    "Resize",          "DepthToSpace", "SpaceToDepth"};
-struct OpInput {
-  std::string_view op;
-  int input;
-};
-// They make a list of this input's rows, which a loop then takes one after the other.
-constexpr std::array<OpInput, 3> kLists = {
-    {{"TensorArrayScatterV3", 2}, {"TensorArraySplitV3", 1}, {"TensorListFromTensor", 0}}};
-// They take rows of their first input by the numbers in this one.
-constexpr std::array<OpInput, 6> kTakers = {{{"Gather", 1},
-                                             {"GatherV2", 1},
-                                             {"GatherNd", 1},
-                                             {"SparseSegmentSum", 1},
-                                             {"SparseSegmentMean", 1},
-                                             {"SparseSegmentSqrtN", 1}}};
-// This input says along which axes.
-constexpr std::array<OpInput, 5> kAlongGiven = {
-    {{"Cumsum", 1}, {"Cumprod", 1}, {"CumulativeLogsumexp", 1}, {"ReverseV2", 1}, {"Roll", 2}}};
+bool is_among(std::span<const std::string_view> ops, const Node& n) {
+  return std::find(ops.begin(), ops.end(), n.op->name) != ops.end();
+}
 
 Status refuse(const Node& n, std::string_view why) {
   return unimplemented("'", n.name, "' (", n.op->name, ") ", why)
@@ -176,17 +139,15 @@ class Checker {
   }
 
   Places find_places(const Node& n, NodeId id) const {
-    constexpr std::array<std::string_view, 3> kShapes = {"Reshape", "ExpandDims", "Squeeze"};
     if (n.output_dtypes.empty()) return Places::kNone;
-    if (n.op->name == "Where" || n.op->name.starts_with("Unique")) return Places::kRows;
-    if (n.op->name == "Range" && has_rows({id, 0})) return Places::kRows;
+    if (n.op->name == "Where" || (n.op->name == "Range" && has_rows({id, 0}))) return Places::kRows;
     Places most = Places::kNone;
     for (const Endpoint e : n.inputs) {
       if (e.index >= 0) most = std::max(most, places_[e.node.index]);
     }
     if (most == Places::kRows && is_integer(graph_.dtype({id, 0})) && axes_.axis({id, 0}) != BatchAxes::kNone)
       return most;
-    if (most == Places::kCount && (n.op->elementwise || is_one_of(n.op->name, kShapes))) return most;
+    if (most == Places::kCount && (n.op->elementwise || is_among(kNewShapes, n))) return most;
     return axes_.counts_samples({id, 0}) ? Places::kCount : Places::kNone;
   }
 
@@ -199,11 +160,9 @@ class Checker {
     if (n.op->elementwise && has(Places::kRows) && (!is_integer(n.output_dtypes[0]) || has(Places::kCount))) {
       return "depends on where in the batch an example lies";
     }
-    for (const OpInput& taker : kTakers) {
-      if (n.op->name != taker.op || !takes_along_batch(n)) continue;
-      const Endpoint by = n.inputs[static_cast<std::size_t>(taker.input)];
-      if (places_[by.node.index] == Places::kRows) continue;
-      return str_cat("takes rows of the batch by '", graph_.node(by.node).name, "', which may be other examples'");
+    if (is_among(kTakers, n) && takes_along_batch(n) && places_[n.inputs[1].node.index] != Places::kRows) {
+      return str_cat("takes rows of the batch by '", graph_.node(n.inputs[1].node).name,
+                     "', which may be other examples'");
     }
     return std::nullopt;
   }
@@ -211,7 +170,7 @@ class Checker {
   bool takes_along_batch(const Node& n) const {
     const Endpoint from = n.inputs[0];
     if (!has_rows(from)) return false;
-    if (n.op->name == "GatherV2") return names(n.inputs[2], from);
+    if (n.op->name == "GatherV2") return names_batch(graph_, axes_, n.inputs[2], from);
     if (n.op->name != "GatherNd") return axes_.axis(from) == 0;
     const PartialShape& by = graph_.shape(n.inputs[1]);
     return !by.has_rank() || by.rank() == 0 || by[by.rank() - 1] < 0 || axes_.axis(from) < by[by.rank() - 1];
@@ -237,7 +196,7 @@ class Checker {
     if (counted != n.inputs.end()) {
       return str_cat("takes how often '", graph_.node(counted->node).name, "' met each in the batch");
     }
-    if (works_along_examples(n)) return "works along the examples of a batch";
+    if (works_along_examples(graph_, axes_, n)) return "works along the examples of a batch";
     if (auto why = uses_places(n)) return why;
     for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) {
       if (is_of_rows({id, k}) && is_uneven({id, k}) && !comes_apart_again(id)) {
@@ -256,36 +215,41 @@ class Checker {
   // Rows for the examples and others behind them, each looked up for itself, that are used apart: labels and what was
   // drawn, as nce_loss gathers them in one go.
   bool comes_apart_again(NodeId id) const {
-    if (!is_followed_by_others(id)) return false;
+    if (rows_before_others(id) == 0) return false;
     return std::all_of(uses_[id.index].begin(), uses_[id.index].end(), [&](const Graph::Use& use) {
       const Node& taker = graph_.node(use.node);
       const bool takes = use.input >= 0 && takes_part_[use.node.index] && !looks_at_shapes(*taker.op);
-      return !takes || is_followed_by_others(use.node) || is_first_part(taker, use.node) || is_rest(taker, use.node);
+      return !takes || rows_before_others(use.node) > 0 || is_first_part(taker, use.node) || is_rest(taker, use.node);
     });
   }
 
-  bool is_followed_by_others(NodeId id) const {
+  // How many of such rows an example has; 0 where they are none.
+  std::int64_t rows_before_others(NodeId id) const {
     const Node& n = graph_.node(id);
-    if (n.op->name == "ConcatV2" && axes_.axis({id, 0}) == 0) {
-      return axes_.axis(n.inputs[0]) == 0 && !is_uneven(n.inputs[0]) &&
-             std::none_of(n.inputs.begin() + 1, n.inputs.end(), [&](Endpoint e) { return has_rows(e); });
+    if (n.op->name == "ConcatV2" && axes_.axis({id, 0}) == 0 && axes_.axis(n.inputs[0]) == 0 &&
+        std::none_of(n.inputs.begin() + 1, n.inputs.end(), [&](Endpoint e) { return has_rows(e); })) {
+      return axes_.rows_per_example(n.inputs[0]);
     }
-    constexpr std::array<std::string_view, 3> kLookUp = {"Gather", "GatherV2", "ResourceGather"};
-    const bool looks_up = is_one_of(n.op->name, kLookUp) && !axes_.depends(n.inputs[0].node);
-    if (!looks_up && n.op->name != "Identity" && n.op->name != "Cast") return false;
+    const bool looks_up = is_among(kLookUps, n) && !axes_.depends(n.inputs[0].node);
+    if (!looks_up && n.op->name != "Identity" && n.op->name != "Cast") return 0;
     const Endpoint from = n.inputs[looks_up ? 1 : 0];
-    return is_uneven(from) && is_followed_by_others(from.node);
+    return is_uneven(from) ? rows_before_others(from.node) : 0;
   }
 
   // Slices of such rows: from the first on, as many as the examples have; from the first of the others on.
   bool is_first_part(const Node& n, NodeId id) const {
-    if (n.op->name != "Slice" || !has_rows({id, 0}) || is_uneven({id, 0})) return false;
+    if (n.op->name != "Slice" || axes_.axis({id, 0}) != 0) return false;
     const PartialInts* const begin = graph_.known_ints(n.inputs[1]);
-    return begin != nullptr && !begin->empty() && (*begin)[0] == 0;
+    const std::int64_t rows = rows_before_others(n.inputs[0].node);
+    return rows > 0 && axes_.rows_per_example({id, 0}) == rows && begin != nullptr && !begin->empty() &&
+           (*begin)[0] == 0;
   }
   bool is_rest(const Node& n, NodeId id) const {
-    return n.op->name == "Slice" && axes_.axis({id, 0}) == BatchAxes::kNone && is_uneven(n.inputs[0]) &&
-           is_followed_by_others(n.inputs[0].node);
+    if (n.op->name != "Slice" || axes_.axis({id, 0}) != BatchAxes::kNone || !is_uneven(n.inputs[0])) return false;
+    const Node& begin = graph_.node(n.inputs[1].node);
+    const bool behind =
+        axes_.counts_samples(n.inputs[1]) || (begin.op->name == "Pack" && axes_.counts_samples(begin.inputs[0]));
+    return behind && rows_before_others(n.inputs[0].node) > 0;
   }
 
   bool is_of_rows(Endpoint e) { return is_floating(graph_.dtype(e)) && has_rows(e) && varies(e); }
@@ -312,59 +276,6 @@ class Checker {
   // How many equal ones there are of each.
   bool counts_equal(Endpoint e) const {
     return e.index == 2 && graph_.node(e.node).op->name.starts_with("UniqueWithCounts");
-  }
-
-  bool works_along_examples(const Node& n) const {
-    if (n.inputs.empty()) return false;
-    const std::string_view op = n.op->name;
-    const auto reaches = [&](int axes_from_end) {
-      const PartialShape& shape = graph_.shape(n.inputs[0]);
-      return has_rows(n.inputs[0]) && shape.has_rank() && axes_.axis(n.inputs[0]) >= shape.rank() - axes_from_end;
-    };
-    if (is_one_of(op, kAlongLast)) return reaches(1);
-    if (is_one_of(op, kOfMatrices)) return reaches(2);
-    if (op.starts_with("FusedBatchNorm")) {
-      // Statistics of a channel are an example's own where channels are examples: so Keras normalises layers.
-      const bool first = n.attrs.get_string("data_format").starts_with("NC");
-      const PartialShape& shape = graph_.shape(n.inputs[0]);
-      const int channels = first ? 1 : shape.has_rank() ? shape.rank() - 1 : -1;
-      return axes_.axis(n.inputs[0]) > 0 && axes_.axis(n.inputs[0]) != channels;
-    }
-    if (begins_with_one_of(op, kOfImages)) {
-      return std::any_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint e) { return axes_.axis(e) > 0; });
-    }
-    if (op == "ReverseSequence") return has_rows(n.inputs[0]) && n.attrs.get_int("seq_dim") == axes_.axis(n.inputs[0]);
-    if (op == "StridedSlice") return turns(n);
-    if (op == "RandomShuffle") return axes_.axis(n.inputs[0]) == 0;
-    for (const OpInput& list : kLists) {
-      if (op == list.op) return axes_.axis(n.inputs[static_cast<std::size_t>(list.input)]) == 0;
-    }
-    for (const OpInput& along : kAlongGiven) {
-      if (op == along.op) return names(n.inputs[static_cast<std::size_t>(along.input)], n.inputs[0]);
-    }
-    return false;
-  }
-
-  // Is the batch's axis of `of` among the axes, or may it be?
-  bool names(Endpoint given, Endpoint of) const {
-    if (!has_rows(of)) return false;
-    const PartialInts* const axes = graph_.known_ints(given);
-    const PartialShape& shape = graph_.shape(of);
-    if (axes == nullptr || !shape.has_rank()) return true;
-    return std::any_of(axes->begin(), axes->end(), [&](const auto& axis) {
-      return !axis || (*axis < 0 ? *axis + shape.rank() : *axis) == axes_.axis(of);
-    });
-  }
-
-  // A slice that takes examples from the last one on. (Fewer than all have not as many rows for each.)
-  bool turns(const Node& n) const {
-    const PartialInts* const strides = graph_.known_ints(n.inputs[3]);
-    if (!has_rows(n.inputs[0]) || strides == nullptr) return false;
-    const auto back = [](const auto& stride) { return stride && *stride < 0; };
-    const bool plain = n.attrs.get_int("ellipsis_mask") == 0 && n.attrs.get_int("new_axis_mask") == 0;
-    if (!plain) return std::any_of(strides->begin(), strides->end(), back);
-    const auto axis = static_cast<std::size_t>(axes_.axis(n.inputs[0]));
-    return axis < strides->size() && back((*strides)[axis]);
   }
 
   const Graph& graph_;

@@ -133,6 +133,9 @@ TEST_F(ExamplesApart, RowsBehindTheExamplesAreUsedApart) {
   const Value first = sliced(zero, count), others = sliced(count, rest);
   EXPECT_TRUE(check(h * first).ok());
   EXPECT_TRUE(check(matmul(h, others, {.transpose_b = true})).ok());
+  const Value some = g.add("Slice", {concat({h, w}, 0), constant(g, Tensor::vector<std::int32_t>({1, 0})),
+                                     constant(g, Tensor::vector<std::int32_t>({2, 4}))});
+  EXPECT_FALSE(check(matmul(h, some, {.transpose_b = true})).ok()) << "examples, not what is behind them";
   EXPECT_THAT(refusal(square(all)), HasSubstr("has not as many rows for every example of a batch"));
 }
 
