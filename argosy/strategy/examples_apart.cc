@@ -259,7 +259,10 @@ class Checker {
     const Node& n = graph_.node(id);
     std::vector<Endpoint> found;
     bool rows = false;
-    for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) rows = rows || is_of_rows({id, k});
+    for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) {
+      const Endpoint out{id, k};
+      rows = rows || is_of_rows(out) || (graph_.dtype(out) == DType::kBool && has_rows(out) && varies(out));
+    }
     for (const Endpoint e : n.inputs) {
       if (!rows || e.index < 0 || axes_.axis(e) != BatchAxes::kNone) continue;
       const bool chooses = graph_.dtype(e) == DType::kBool && n.op->name.starts_with("Select");

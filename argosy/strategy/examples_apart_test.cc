@@ -61,6 +61,7 @@ TEST_F(ExamplesApart, NotWhereARowIsComputedWithOthers) {
   EXPECT_THAT(refusal(h / reduce_max(h)), HasSubstr("(RealDiv) computes rows of examples with 'Max"));
   EXPECT_THAT(refusal(h / cast(index(shape(x), {std::int64_t{0}}), DType::kFloat32)), HasSubstr("'Cast"));
   EXPECT_THAT(refusal(h - slice(h, {0, 0}, {1, 4})), HasSubstr("with 'Slice"));
+  EXPECT_THAT(refusal(cast(g.add("Greater", {h, mean}), DType::kFloat32) * h), HasSubstr("(Greater) computes rows"));
   // The sum of a whole batch is the same for all shares.
   const Value sum = reduce_sum(h);
   EXPECT_EQ(check(h - sum).status().id(), "ARG-DP-007");

@@ -65,6 +65,7 @@ OF_UNTRAINED = _TRAIN.replace("COPIES", "1").replace("LIST", """[
     ('advantages by hand', advantages_by_hand),
     ('standardised', standardised),
     ('stopped', stopped),
+    ('above the mean', lambda h, y: tf.reduce_mean(tf.where(h > tf.stop_gradient(tf.reduce_mean(h)), h ** 2, tf.abs(h)))),
     ('balanced', lambda h, y: tf.reduce_mean(tf.square(h[:, 0]) / (.1 + tf.reduce_mean(tf.cast(y > 3, tf.float32))))),
     ('by number', lambda h, y: tf.reduce_sum(tf.square(h) / tf.cast(tf.shape(h)[0], tf.float32))),
 ]""")

@@ -252,7 +252,7 @@ class RunTest(unittest.TestCase):
         self.assertIn("not replicated: the loss 'Mean_2' does not depend on the batch", ours.stderr)
 
     def test_noise_is_a_batch_where_nothing_is_fed(self):
-        self.assert_replicated(NOISE_ALONE, 3, r"replicated  18 steps: 3 devices")
+        self.assert_replicated(NOISE_ALONE, 3, r"replicated  21 steps: 3 devices")
         ours = self.run_argosy(NOISY_WEIGHTS, flags=("--emulate", "2", "--replicate"))
         self.assert_same_numbers(ours, self.in_tensorflow(NOISY_WEIGHTS))
         self.assertIn("not replicated: ", ours.stderr)
