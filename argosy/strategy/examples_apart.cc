@@ -72,18 +72,18 @@ class Checker {
     return has_means;
   }
 
-  Result<std::vector<Endpoint>> numbers(const std::vector<NodeId>& losses) {
-    ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
-    takes_part_ = ancestors(graph_, losses, false);
-    std::vector<Endpoint> found;
-    find_statistics();
-    for (const NodeId id : order) {
-      if (!takes_part_[id.index] || !axes_.depends(id)) continue;
-      look_at(graph_.node(id), id);
-      const std::vector<Endpoint> met = numbers_met(id);
-      found.insert(found.end(), met.begin(), met.end());
-    }
+  // The same among gradients. What a mean's gradient divides by is no number of examples there: a share's own goes with
+  // the share's part of what is divided.
+  Result<std::vector<NumberBesideRows>> numbers_among(const std::vector<NodeId>& train,
+                                                      const std::vector<char>& gradient) {
+    counts_are_sizes_ = true;
+    ARGOSY_ASSIGN_OR_RETURN(auto found, numbers_before(ancestors(graph_, train, true)));
+    std::erase_if(found, [&](const NumberBesideRows& number) { return gradient[number.value.node.index] == 0; });
     return found;
+  }
+
+  Result<std::vector<NumberBesideRows>> numbers(const std::vector<NodeId>& losses) {
+    return numbers_before(ancestors(graph_, losses, false));
   }
 
   Result<std::vector<char>> find_all(const std::vector<NodeId>& losses, const std::vector<NodeId>& seeds) {
@@ -105,6 +105,21 @@ class Checker {
   }
 
  private:
+  Result<std::vector<NumberBesideRows>> numbers_before(std::vector<char> takes_part) {
+    ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
+    takes_part_ = std::move(takes_part);
+    std::vector<NumberBesideRows> found;
+    find_statistics();
+    for (const NodeId id : order) {
+      if (!takes_part_[id.index] || !axes_.depends(id)) continue;
+      look_at(graph_.node(id), id);
+      for (const Endpoint e : numbers_met(id)) {
+        found.push_back({.value = e, .statistic = made_[e.node.index] == Made::kOfStatistics});
+      }
+    }
+    return found;
+  }
+
   // (Candidates and how often each is expected are drawn whatever the true classes are.)
   bool varies(Endpoint e) {
     return e.index >= 0 && varies_(e) && (e.index == 1 || !graph_.node(e.node).op->name.ends_with("CandidateSampler"));
@@ -178,8 +193,9 @@ class Checker {
 
   Made find_out(const Node& n, NodeId id) {
     if (statistics_.contains(id.index) || n.op->name.starts_with("FusedBatchNorm")) return Made::kOfStatistics;
-    if (looks_at_shapes(*n.op)) return axes_.counts_samples({id, 0}) ? Made::kOfExamples : Made::kOfSizes;
-    if (axes_.counts_samples({id, 0})) return Made::kOfExamples;
+    if (n.op->name == "_BatchFactor") return Made::kOfSizes;  // a share's part of whatever it is multiplied with
+    if (axes_.counts_samples({id, 0})) return counts_are_sizes_ ? Made::kOfSizes : Made::kOfExamples;
+    if (looks_at_shapes(*n.op)) return Made::kOfSizes;
     if (is_rest(n, id)) return Made::kOfSizes;
     Made made = Made::kOfSizes;
     for (const Endpoint e : n.inputs) {
@@ -285,6 +301,7 @@ class Checker {
   const BatchAxes& axes_;
   const Graph::Uses uses_;
   Varying varies_;
+  bool counts_are_sizes_ = false;
   std::vector<char> takes_part_;                 // by node: asked about
   std::vector<Made> made_;                       // by node
   std::vector<Places> places_;                   // by node
@@ -310,9 +327,20 @@ Result<bool> check_examples_apart(const Graph& graph, const BatchAxes& axes, con
   return Checker(graph, axes, whole).check(losses);
 }
 
-Result<std::vector<Endpoint>> numbers_beside_rows(const Graph& graph, const BatchAxes& axes,
-                                                  const std::vector<NodeId>& losses, std::span<const Endpoint> whole) {
+Result<std::vector<NumberBesideRows>> numbers_beside_rows(const Graph& graph, const BatchAxes& axes,
+                                                          const std::vector<NodeId>& losses,
+                                                          std::span<const Endpoint> whole) {
   return Checker(graph, axes, whole).numbers(losses);
+}
+
+Result<std::vector<Endpoint>> gradients_beside_rows(const Graph& graph, const BatchAxes& axes,
+                                                    const std::vector<NodeId>& train, const std::vector<NodeId>& seeds,
+                                                    std::span<const Endpoint> whole) {
+  ARGOSY_ASSIGN_OR_RETURN(const auto numbers,
+                          Checker(graph, axes, whole).numbers_among(train, descendants(graph, seeds)));
+  std::vector<Endpoint> found;
+  for (const NumberBesideRows& number : numbers) found.push_back(number.value);
+  return found;
 }
 
 Result<std::vector<char>> find_mixed(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& losses,

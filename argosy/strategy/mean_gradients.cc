@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "argosy/ops/collective/collective.h"
 #include "argosy/strategy/variables.h"
 
 namespace argosy {
@@ -33,6 +34,32 @@ std::map<NodeId, std::vector<NodeId>> divisions_of_means(const Graph& graph) {
     if (const auto mean = mean_behind(graph, n.name)) found[*mean].push_back(NodeId{i});
   }
   return found;
+}
+
+Result<Endpoint> scaled_by_part(Graph& graph, Endpoint e, NodeId batch_input) {
+  const auto root = graph.name_scope("");
+  const Value v = graph.value(e);
+  const std::string name(graph.node(e.node).name);
+  const Value x(&graph, batch_input, 0);
+  const Value made =
+      scale_or_zero(v, batch_factor(x, {1}, 0, v.dtype(), str_cat(name, "/part")), str_cat(name, "/of_batch"));
+  if (!made.valid()) return graph.status();
+  graph.set_device(made.node(), graph.node(e.node).device);
+  return made.endpoint();
+}
+
+Status scale_divisions(Graph& graph, NodeId mean, NodeId batch_input) {
+  const auto divisions = divisions_of_means(graph);
+  const auto found = divisions.find(mean);
+  if (found == divisions.end()) return ok_status();
+  const auto uses = graph.consumers();
+  for (const NodeId id : found->second) {
+    ARGOSY_ASSIGN_OR_RETURN(const Endpoint part, scaled_by_part(graph, {id, 0}, batch_input));
+    for (const Graph::Use& use : uses[id.index]) {
+      if (use.input >= 0) graph.set_input(use.node, use.input, part);
+    }
+  }
+  return ok_status();
 }
 
 std::vector<char> on_gradient_paths(const Graph& graph, const std::vector<NodeId>& order,

@@ -38,7 +38,7 @@ class Planner {
     if (graph_.size() > before) ARGOSY_RETURN_IF_ERROR(look_again());
     ARGOSY_RETURN_IF_ERROR(classify_losses());
     if (request_.shares && !request_.combine) {  // else it is the user's word
-      ARGOSY_RETURN_IF_ERROR(cut_untrained_numbers(graph_, plan_.axes, loss_nodes(), seeds_, plan_.cuts));
+      ARGOSY_RETURN_IF_ERROR(cut_numbers_beside_rows());
       ARGOSY_ASSIGN_OR_RETURN(plan_.means_of_shares,
                               check_examples_apart(graph_, plan_.axes, loss_nodes(), cut_values()));
     }
@@ -81,6 +81,20 @@ class Planner {
     return invalid_argument("no placeholder brings a batch: none that is used has an unknown first size")
         .with_id("ARG-DP-001")
         .with_next("make the first size of the batch's placeholders -1, or name them in batch_inputs");
+  }
+
+  Status cut_numbers_beside_rows() {
+    ARGOSY_RETURN_IF_ERROR(cut_untrained_numbers(graph_, plan_.axes, loss_nodes(), seeds_, plan_.cuts));
+    if (seeds_.empty() || gradients_ != Combine::kSum) return ok_status();  // what comes back could not be told
+    ARGOSY_ASSIGN_OR_RETURN(const std::vector<Cut> trained,
+                            find_trained_numbers(graph_, plan_.axes, loss_nodes(), seeds_, plan_.cuts));
+    if (trained.empty()) return ok_status();
+    plan_.cuts.insert(plan_.cuts.end(), trained.begin(), trained.end());
+    for (const Cut& c : trained) {
+      if (c.how == Combine::kMean) ARGOSY_RETURN_IF_ERROR(scale_divisions(graph_, c.value.node, plan_.inputs[0]));
+    }
+    ARGOSY_RETURN_IF_ERROR(look_again());
+    return cut_gradients_of_numbers(graph_, plan_.axes, request_.train, seeds_, plan_.cuts);
   }
 
   Status classify_losses() {
@@ -176,9 +190,9 @@ class Planner {
     for (const Term& t : terms) {
       if (t.combination.how == Combine::kWeighted) cut(t.combination.weight, Combine::kSum);
       if (t.combination.how != Combine::kMean) continue;
-      ARGOSY_ASSIGN_OR_RETURN(const Endpoint part, scaled_by_part(t.value));
+      ARGOSY_ASSIGN_OR_RETURN(const Endpoint part, scaled_by_part(graph_, t.value, plan_.inputs[0]));
       graph_.set_input(t.taker, t.input, part);
-      ARGOSY_RETURN_IF_ERROR(scale_divisions(t.value.node));
+      ARGOSY_RETURN_IF_ERROR(scale_divisions(graph_, t.value.node, plan_.inputs[0]));
     }
     return look_again();
   }
@@ -203,7 +217,8 @@ class Planner {
     for (const Term& t : terms) {
       if (t.combination.how == Combine::kWeighted) cut(t.combination.weight, Combine::kSum);
       cut(t.value, t.combination.how == Combine::kMean ? Combine::kMean : Combine::kSum);
-      if (t.combination.how == Combine::kMean) ARGOSY_RETURN_IF_ERROR(scale_divisions(t.value.node));
+      if (t.combination.how == Combine::kMean)
+        ARGOSY_RETURN_IF_ERROR(scale_divisions(graph_, t.value.node, plan_.inputs[0]));
     }
     return look_again();
   }
@@ -258,33 +273,6 @@ class Planner {
       }
     }
     return true;
-  }
-
-  // Times the shard's part of the batch.
-  Result<Endpoint> scaled_by_part(Endpoint e) {
-    const auto root = graph_.name_scope("");
-    const Value v = graph_.value(e);
-    const std::string name(graph_.node(e.node).name);
-    const Value x(&graph_, plan_.inputs[0], 0);
-    const Value made =
-        scale_or_zero(v, batch_factor(x, {1}, 0, v.dtype(), str_cat(name, "/part")), str_cat(name, "/of_batch"));
-    if (!made.valid()) return graph_.status();
-    graph_.set_device(made.node(), graph_.node(e.node).device);
-    return made.endpoint();
-  }
-
-  Status scale_divisions(NodeId mean) {
-    const auto divisions = divisions_of_means(graph_);
-    const auto found = divisions.find(mean);
-    if (found == divisions.end()) return ok_status();
-    const auto uses = graph_.consumers();
-    for (const NodeId id : found->second) {
-      ARGOSY_ASSIGN_OR_RETURN(const Endpoint part, scaled_by_part({id, 0}));
-      for (const Graph::Use& use : uses[id.index]) {
-        if (use.input >= 0) graph_.set_input(use.node, use.input, part);
-      }
-    }
-    return ok_status();
   }
 
   std::vector<Endpoint> cut_values() const {

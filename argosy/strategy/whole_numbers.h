@@ -1,5 +1,10 @@
-// Numbers of the batch that rows are computed with and that nothing is trained through: the mean and deviation that
-// advantages or inputs are normalised with, how common a label is. Internal to strategy/.
+// Numbers of the batch that rows of examples are computed with: the mean and deviation that advantages or inputs are
+// normalised with, how common a label is, the mean of the features that each is compared with. Shares are to have the
+// whole batch's. Internal to strategy/.
+//
+//   rows ─┬─► Mean ──► all-reduce ──► Sub ─► … ─► loss          backwards: what a share finds for the mean by its own
+//         └─────────────────────────► Sub                       rows is a part of a sum, and summed before it goes on
+//                                                               to the rows that the mean was made of
 #pragma once
 
 #include <vector>
@@ -10,12 +15,25 @@
 
 namespace argosy {
 
-// Adds cuts for the sums and means that such numbers are made of, so that every share has the whole batch's. No
-// gradient comes back to these, so that is all there is to do, whatever else is in the number (what scales a normalised
-// layer). Numbers that are trained through stay each share's, and so do those that are neither sums nor means nor
-// computed from some (examples_apart.h says which of them are an error). `seeds`: where the gradients of the losses
-// start.
+// Adds cuts for the sums and means that such numbers are made of, where nothing is trained through them. No gradient
+// comes back to these, so that is all there is to do, whatever else is in the number (what scales a normalised layer).
+// Numbers that are trained through stay each share's, and so do those that are neither sums nor means nor computed from
+// some (examples_apart.h says which of them are an error). `seeds`: where the gradients of the losses start.
 Status cut_untrained_numbers(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& losses,
                              const std::vector<NodeId>& seeds, std::vector<Cut>& cuts);
+
+// The cuts that it takes beside these for all numbers to be the whole batch's, those that are trained through and
+// statistics for normalisation among them. None where examples stay apart already; nor where one of the numbers cannot
+// be had: it is neither a sum nor a mean nor computed from some, its mean's gradient is not found, or it is in a loop
+// or a conditional (check_examples_apart has the error).
+Result<std::vector<Cut>> find_trained_numbers(const Graph& graph, const BatchAxes& axes,
+                                              const std::vector<NodeId>& losses, const std::vector<NodeId>& seeds,
+                                              const std::vector<Cut>& cuts);
+
+// With those among `cuts`, and the divisions of means among them scaled (mean_gradients.h): adds cuts for what comes
+// back to the numbers on the way to what trains. UNIMPLEMENTED ARG-DP-007, naming the node, where that is not made of
+// sums.
+Status cut_gradients_of_numbers(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& train,
+                                const std::vector<NodeId>& seeds, std::vector<Cut>& cuts);
 
 }  // namespace argosy

@@ -6,8 +6,9 @@ import tensorflow as tf
 
 def moments_of(h):
     mean, variance = tf.nn.moments(h, [0])
-    return tf.nn.batch_normalization(h, mean, variance, tf.get_variable('beta', [8], initializer=tf.zeros_initializer()),
-                                     tf.get_variable('gamma', [8], initializer=tf.ones_initializer()), 1e-3)
+    with tf.variable_scope(h.op.name):
+        return tf.nn.batch_normalization(h, mean, variance, tf.get_variable('beta', [8], initializer=tf.zeros_initializer()),
+                                         tf.get_variable('gamma', [8], initializer=tf.ones_initializer()), 1e-3)
 
 def overlap(h, y):
     hit, wanted = tf.nn.sigmoid(h[:, 0]), tf.cast(y > 3, tf.float32)
@@ -70,6 +71,29 @@ OF_UNTRAINED = _TRAIN.replace("COPIES", "1").replace("LIST", """[
     ('by number', lambda h, y: tf.reduce_sum(tf.square(h) / tf.cast(tf.shape(h)[0], tf.float32))),
 ]""")
 
+# Numbers of the whole batch that are trained through, wherever they meet its rows.
+OF_TRAINED = _TRAIN.replace("COPIES", "1").replace("LIST", """[
+    ('centred', lambda h, y: tf.reduce_mean(tf.square(tf.matmul(h - tf.reduce_mean(h, 0), tf.ones([8, 2]))))),
+    ('variance', lambda h, y: -tf.reduce_mean(tf.math.reduce_variance(h, 0))),
+    ('clipped', lambda h, y: tf.reduce_mean(tf.abs(tf.clip_by_norm(h, 2.)))),
+    ('relative', lambda h, y: tf.reduce_mean(tf.nn.softplus(tf.reduce_mean(h[:, :4]) - h[:, 4:])) +
+        tf.reduce_mean(tf.nn.softplus(h[:, :4] - tf.reduce_mean(h[:, 4:])))),
+    ('both', lambda h, y: (lambda m: tf.reduce_mean(tf.square(h - m)) + tf.reduce_mean(cross_entropy(h * m, y)))(
+        tf.reduce_mean(h, 0))),
+    ('and its own', lambda h, y: (lambda m: tf.reduce_mean(tf.sigmoid(h[:, 1] - m)) - m)(tf.reduce_mean(h[:, 0]))),
+    ('summed', lambda h, y: tf.reduce_sum(tf.square(h - tf.reduce_sum(h, 0) / tf.cast(tf.shape(h)[0], tf.float32)))),
+    ('weighted', lambda h, y: (lambda w: tf.reduce_mean(tf.abs(h - tf.reduce_sum(w * h, 0) / tf.reduce_sum(w))))(
+        tf.nn.sigmoid(h[:, :1]))),
+    ('scaled', lambda h, y: tf.reduce_mean(cross_entropy(h / (.1 + tf.math.reduce_std(h)), y))),
+    ('twice', lambda h, y: (lambda d: tf.reduce_mean(tf.abs(d) / (1. + tf.reduce_mean(tf.square(d), 0))))(
+        h - tf.reduce_mean(h, 0))),
+    ('decorrelated', lambda h, y: (lambda d: tf.reduce_sum(tf.square(tf.matmul(d, d, transpose_a=True) / tf.cast(
+        tf.shape(h)[0], tf.float32) - tf.eye(8))))(h - tf.reduce_mean(h, 0))),
+    ('normalised beside', lambda h, y: tf.reduce_mean(tf.square(moments_of(h))) +
+        tf.reduce_mean(tf.square(h - tf.reduce_mean(h, 0) * .5)) +
+        tf.reduce_mean(cross_entropy(tf.nn.relu(moments_of(tf.matmul(h, tf.ones([8, 8]) * .1))), y))),
+]""")
+
 # Rows that a share takes from its own examples, by numbers that count these.
 TAKEN = _TRAIN.replace("COPIES", "1").replace("LIST", """[
     ('actions', lambda h, y: tf.reduce_mean(tf.square(tf.gather_nd(h, tf.stack([tf.range(tf.shape(h)[0]), y], 1)) - 1.))),
@@ -82,14 +106,11 @@ TAKEN = _TRAIN.replace("COPIES", "1").replace("LIST", """[
 
 # A share's rows are not computed as they are among the others'.
 BESIDE_OTHERS = _TRAIN.replace("COPIES", "1").replace("LIST", """[
-    ('centred', lambda h, y: tf.reduce_mean(tf.square(tf.matmul(h - tf.reduce_mean(h, 0), tf.ones([8, 2]))))),
-    ('variance', lambda h, y: -tf.reduce_mean(tf.math.reduce_variance(h, 0))),
     ('neighbours', lambda h, y: tf.reduce_mean(tf.square(h[1:] - h[:-1]))),
     ('first', lambda h, y: tf.reduce_mean(tf.square(h - h[:1]))),
     ('turned', lambda h, y: tf.reduce_mean(tf.square(h - tf.reverse(h, [0])))),
     ('summed up', lambda h, y: tf.reduce_mean(tf.square(tf.cumsum(h)))),
     ('attended', lambda h, y: -tf.reduce_mean(tf.square(tf.transpose(tf.nn.softmax(tf.transpose(h)))) * 9.)),
-    ('clipped', lambda h, y: tf.reduce_mean(tf.abs(tf.clip_by_norm(h, 2.)))),
     ('frequent', lambda h, y: tf.reduce_mean(tf.square(h[:, 0]) / tf.cast(
         tf.gather(tf.unique_with_counts(y)[2], tf.unique_with_counts(y)[1]), tf.float32))),
     ('by fed numbers', lambda h, y: tf.reduce_mean(tf.square(h - tf.gather(h, y)))),

@@ -11,7 +11,7 @@ import tempfile
 import time
 import unittest
 
-from replicated_examples import BESIDE_OTHERS, CONDITIONAL, FETCHED, KEPT, OF_STATISTICS, OF_SUMS, OF_UNTRAINED, TAKEN
+from replicated_examples import BESIDE_OTHERS, CONDITIONAL, FETCHED, KEPT, OF_STATISTICS, OF_SUMS, OF_TRAINED, OF_UNTRAINED, TAKEN
 from replicated_loops import DYNAMIC_RNN, FIXED_LOOP, LOOP, SLICED, UNROLLED
 from replicated_rules import RULES
 from replicated_scripts import (BESIDE, CANDIDATES, CHECKED, COLUMNS, DATASET, EMBEDDING, FIXED_SIZE, NOISE, NOISE_ALONE,
@@ -252,7 +252,7 @@ class RunTest(unittest.TestCase):
         self.assertIn("not replicated: the loss 'Mean_2' does not depend on the batch", ours.stderr)
 
     def test_noise_is_a_batch_where_nothing_is_fed(self):
-        self.assert_replicated(NOISE_ALONE, 3, r"replicated  21 steps: 3 devices")
+        self.assert_replicated(NOISE_ALONE, 3, r"replicated  18 steps: 3 devices")
         ours = self.run_argosy(NOISY_WEIGHTS, flags=("--emulate", "2", "--replicate"))
         self.assert_same_numbers(ours, self.in_tensorflow(NOISY_WEIGHTS))
         self.assertIn("not replicated: ", ours.stderr)
@@ -263,7 +263,11 @@ class RunTest(unittest.TestCase):
 
     def test_numbers_of_the_batch_that_are_not_trained_are_the_whole_batchs(self):
         for gpus in (2, 3):
-            self.assert_replicated(OF_UNTRAINED, gpus, r"replicated  18 steps: \d devices, loss: a")
+            self.assert_replicated(OF_UNTRAINED, gpus, r"replicated  21 steps: \d devices, loss: a")
+
+    def test_numbers_that_are_trained_through_are_the_whole_batchs(self):
+        for gpus in (2, 3):
+            self.assert_replicated(OF_TRAINED, gpus, r"replicated  36 steps: \d devices, loss: a")
 
     def test_rows_are_taken_from_a_shares_own_examples(self):
         self.assert_replicated(TAKEN, 3, r"replicated  12 steps: 3 devices, loss: a mean over the batch")
