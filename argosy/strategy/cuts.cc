@@ -9,6 +9,7 @@
 #include "argosy/strategy/examples_apart.h"
 #include "argosy/strategy/frontier.h"
 #include "argosy/strategy/variables.h"
+#include "argosy/strategy/whole_copies.h"
 
 namespace argosy {
 
@@ -29,7 +30,7 @@ struct Taken {
 class Cutter {
  public:
   Cutter(Graph& graph, const CutRequest& request, std::vector<Cut>& cuts)
-      : graph_(graph), request_(request), axes_(request.axes), cuts_(cuts) {
+      : graph_(graph), request_(request), axes_(request.axes), cuts_(cuts), copies_(graph, cuts) {
     for (const Cut& c : cuts) whole_before_.push_back(c.value);
   }
 
@@ -280,10 +281,10 @@ class Cutter {
 
   // The update takes copies of what lies between, computed from the whole batch's rows and sums.
   Status take_whole(const Taken& t) {
-    for (const Endpoint rows : t.frontier.rows) ARGOSY_RETURN_IF_ERROR(mark(rows, Combine::kConcat));
-    for (const Endpoint sum : t.frontier.sums) ARGOSY_RETURN_IF_ERROR(mark(sum, how(sum, t.trains)));
-    for (const NodeId id : t.frontier.between) ARGOSY_RETURN_IF_ERROR(compute_again(id));
-    graph_.set_input(t.update, t.input, whole(t.value));
+    for (const Endpoint rows : t.frontier.rows) ARGOSY_RETURN_IF_ERROR(copies_.mark(rows, Combine::kConcat));
+    for (const Endpoint sum : t.frontier.sums) ARGOSY_RETURN_IF_ERROR(copies_.mark(sum, how(sum, t.trains)));
+    for (const NodeId id : t.frontier.between) ARGOSY_RETURN_IF_ERROR(copies_.compute_again(id));
+    graph_.set_input(t.update, t.input, copies_.of(t.value));
     return ok_status();
   }
 
@@ -297,38 +298,6 @@ class Cutter {
   // REQUIRES: it was there before cuts were.
   bool is_gradient(Endpoint e) const { return gradient_[static_cast<std::size_t>(e.node.index)] != 0; }
 
-  Endpoint whole(Endpoint e) const {
-    const auto found = whole_.find(e);
-    return found != whole_.end() ? found->second : e;
-  }
-
-  // A node to cut at in place of e, which stays each shard's own.
-  Status mark(Endpoint e, Combine how) {
-    if (whole_.contains(e) || is_among(cuts_, e)) return ok_status();
-    const auto root = graph_.name_scope("");
-    const Value marker = graph_.add("Identity", {graph_.value(e)}, {}, str_cat(graph_.node(e.node).name, "/of_shard"));
-    if (!marker.valid()) return graph_.status();
-    graph_.set_device(marker.node(), graph_.node(e.node).device);
-    whole_.emplace(e, marker.endpoint());
-    cut(marker.endpoint(), how);
-    return ok_status();
-  }
-
-  Status compute_again(NodeId id) {
-    if (whole_.contains({id, 0})) return ok_status();
-    const Node& n = graph_.node(id);
-    NodeSpec spec{.name = graph_.unique_name(str_cat(n.name, "/whole_batch")),
-                  .op = n.op->name,
-                  .attrs = n.attributes(),
-                  .device = n.device};
-    for (const Endpoint e : n.inputs) spec.inputs.push_back(whole(e));
-    const auto outputs = static_cast<std::int32_t>(n.output_dtypes.size());
-    ARGOSY_ASSIGN_OR_RETURN(const NodeId made, graph_.add_node(std::move(spec)));
-    for (const NodeId c : n.controls) graph_.add_control_input(made, c);
-    for (std::int32_t k = 0; k < outputs; ++k) whole_.emplace(Endpoint{id, k}, Endpoint{made, k});
-    return ok_status();
-  }
-
   void cut(Endpoint e, Combine how) {
     if (!is_among(cuts_, e)) cuts_.push_back({.value = e, .how = how});
   }
@@ -340,7 +309,7 @@ class Cutter {
   std::vector<char> gradient_;          // by node: made of gradients; empty where their seeds are not known
   std::vector<char> mixed_;             // by node: shares come to other numbers; empty: not known either
   std::vector<Endpoint> whole_before_;  // cut already, for the losses
-  std::map<Endpoint, Endpoint> whole_;  // by what shards have: the same of the whole batch
+  WholeCopies copies_;                  // of what shards go on using as their own
 };
 
 }  // namespace

@@ -110,7 +110,8 @@ Result<DataParallel> DataParallel::make(const Graph& graph, const DataParallelOp
   ARGOSY_RETURN_IF_ERROR(graph.status());
   auto impl = std::make_unique<Impl>(Impl{.base = graph.clone()});
   ARGOSY_ASSIGN_OR_RETURN(impl->layout, make_layout(options));
-  UpdateRequest request{.combine = options.combine, .shares = impl->layout.shards() > 1};
+  UpdateRequest request{
+      .combine = options.combine, .sync_batch_norm = options.sync_batch_norm, .shares = impl->layout.shards() > 1};
   for (const Value& v : options.losses) {
     if (v.valid()) request.losses.push_back(v.endpoint());
   }
@@ -180,6 +181,7 @@ Result<Value> DataParallel::fetch(Value original) {
 }
 
 Result<Value> DataParallel::Impl::whole_batch(Endpoint e) {
+  if (const auto written = plan.replaced.find(e); written != plan.replaced.end()) e = written->second;
   if (plan.levels[e.node.index] != Level::kShard || layout.shards() == 1) return graph->value(e);
   if (const auto known = fetched.find(e); known != fetched.end()) return known->second;
   const auto cut = std::find(whole.begin(), whole.end(), e);
@@ -334,13 +336,18 @@ std::string DataParallel::summary() const {
     text += str_cat(", ", n == 1 ? "loss" : str_cat(n, " losses"), ": ", str_join(kinds));
   }
   if (p.plan.cuts.empty() || p.layout.shards() == 1) return text;
+  constexpr std::size_t kMostShown = 8;
+  const std::vector<std::size_t>& bytes = p.replicas.bucket_bytes;
   std::vector<std::string> sizes;
-  for (const std::size_t bytes : p.replicas.bucket_bytes) sizes.push_back(format_bytes(bytes));
+  for (const std::size_t b : bytes) sizes.push_back(format_bytes(b));
+  const auto [least, most] = std::minmax_element(bytes.begin(), bytes.end());
+  const std::string shown =
+      sizes.size() <= kMostShown ? str_join(sizes) : str_cat(format_bytes(*least), " to ", format_bytes(*most));
   const auto count = [](std::size_t n, const char* what) { return str_cat(n, " ", what, n == 1 ? "" : "s"); };
   const auto joined = static_cast<std::size_t>(p.replicas.joined);
   if (!sizes.empty()) {
     text += str_cat(", ", count(p.plan.cuts.size() - joined, "sum"), " in ", count(sizes.size(), "all-reduce"), " (",
-                    str_join(sizes), ")");
+                    shown, ")");
   }
   if (joined > 0) text += str_cat(", rows of ", count(joined, "tensor"), " joined");
   return text;

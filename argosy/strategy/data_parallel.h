@@ -11,7 +11,8 @@
 //   weighted means by their weights. A loss whose reduction cannot be told is an error that asks for one, not a guess.
 // * Gradients are summed where they are still linear in the batch: before clipping by norm, momentum or decay.
 //   Every other update of a variable that depends on the batch (moving averages, counters) is combined likewise, so all
-//   mirrors of a variable are always equal. Batch statistics themselves are those of each shard, as in TensorFlow.
+//   mirrors of a variable are always equal. Batch statistics themselves are those of each shard, as in TensorFlow, or
+//   with `sync_batch_norm` those of the whole batch.
 // * Names: shard 0 keeps every name, copies have "/replica_N" behind it. Saving the original names saves the model.
 // * With a fixed number of `shards`, the batch is cut, randomness is drawn and gradients are summed per shard in a
 // fixed
@@ -38,7 +39,10 @@ struct DataParallelOptions {
   std::vector<Value> batch_inputs = {};  // empty: placeholders of unknown first size
   std::vector<std::pair<Value, Shape>> examples = {};  // shapes that may be fed, where the graph leaves sizes open
   std::optional<Combine> combine = {};                 // kSum or kMean: instead of what the loss says
-  int shards = 0;                                      // logical shards, at least one a device; 0: one a device
+  // Batch norms (tf.nn.moments, FusedBatchNorm in training) take statistics of the whole batch: one device's numbers,
+  // for two small sums a layer on the way forwards and one on the way back.
+  bool sync_batch_norm = false;
+  int shards = 0;                            // logical shards, at least one a device; 0: one a device
   std::size_t first_bucket_bytes = 1 << 18;  // gradients travel in buckets, the first small so that it starts early
   std::size_t bucket_bytes = 4 << 20;
 };

@@ -113,9 +113,8 @@ class Checker {
     for (const NodeId id : order) {
       if (!takes_part_[id.index] || !axes_.depends(id)) continue;
       look_at(graph_.node(id), id);
-      for (const Endpoint e : numbers_met(id)) {
-        found.push_back({.value = e, .statistic = made_[e.node.index] == Made::kOfStatistics});
-      }
+      const std::vector<NumberBesideRows> met = numbers_met(id);
+      found.insert(found.end(), met.begin(), met.end());
     }
     return found;
   }
@@ -219,9 +218,10 @@ class Checker {
         return "has not as many rows for every example of a batch";
       }
     }
-    for (const Endpoint e : numbers_met(id)) {
-      if (made_[e.node.index] == Made::kOfStatistics) continue;
-      return str_cat("computes rows of examples with '", graph_.node(e.node).name, "', which is made of several");
+    for (const NumberBesideRows& number : numbers_met(id)) {
+      if (number.statistic) continue;
+      return str_cat("computes rows of examples with '", graph_.node(number.value.node).name,
+                     "', which is made of several");
     }
     return std::nullopt;
   }
@@ -271,15 +271,16 @@ class Checker {
   bool is_of_rows(Endpoint e) { return is_floating(graph_.dtype(e)) && has_rows(e) && varies(e); }
 
   // What is made of several examples among that which this node computes rows with.
-  std::vector<Endpoint> numbers_met(NodeId id) {
+  std::vector<NumberBesideRows> numbers_met(NodeId id) {
     const Node& n = graph_.node(id);
-    std::vector<Endpoint> found;
+    std::vector<NumberBesideRows> found;
     bool rows = false;
     for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) {
       const Endpoint out{id, k};
       rows = rows || is_of_rows(out) || (graph_.dtype(out) == DType::kBool && has_rows(out) && varies(out));
     }
-    for (const Endpoint e : n.inputs) {
+    for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+      const Endpoint e = n.inputs[k];
       if (!rows || e.index < 0 || axes_.axis(e) != BatchAxes::kNone) continue;
       const bool chooses = graph_.dtype(e) == DType::kBool && n.op->name.starts_with("Select");
       const bool meets = chooses || (is_number(e) && !is_container_op(n));
@@ -287,7 +288,11 @@ class Checker {
       // The mean that a variance is taken about is the one that rows are normalised with, which may be trained through.
       const Node& stop = graph_.node(e.node);
       const bool of_moments = stop.op->name == "StopGradient" && statistics_.contains(stop.inputs[0].node.index);
-      found.push_back(of_moments ? stop.inputs[0] : e);
+      const Endpoint value = of_moments ? stop.inputs[0] : e;
+      found.push_back({.value = value,
+                       .statistic = made_[value.node.index] == Made::kOfStatistics,
+                       .taker = id,
+                       .input = static_cast<int>(k)});
     }
     return found;
   }
@@ -333,14 +338,11 @@ Result<std::vector<NumberBesideRows>> numbers_beside_rows(const Graph& graph, co
   return Checker(graph, axes, whole).numbers(losses);
 }
 
-Result<std::vector<Endpoint>> gradients_beside_rows(const Graph& graph, const BatchAxes& axes,
-                                                    const std::vector<NodeId>& train, const std::vector<NodeId>& seeds,
-                                                    std::span<const Endpoint> whole) {
-  ARGOSY_ASSIGN_OR_RETURN(const auto numbers,
-                          Checker(graph, axes, whole).numbers_among(train, descendants(graph, seeds)));
-  std::vector<Endpoint> found;
-  for (const NumberBesideRows& number : numbers) found.push_back(number.value);
-  return found;
+Result<std::vector<NumberBesideRows>> gradients_beside_rows(const Graph& graph, const BatchAxes& axes,
+                                                            const std::vector<NodeId>& train,
+                                                            const std::vector<NodeId>& seeds,
+                                                            std::span<const Endpoint> whole) {
+  return Checker(graph, axes, whole).numbers_among(train, descendants(graph, seeds));
 }
 
 Result<std::vector<char>> find_mixed(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& losses,

@@ -27,10 +27,12 @@ Status check_no_pairs(const Graph& graph, const BatchAxes& axes, const std::vect
 Result<bool> check_examples_apart(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& losses,
                                   std::span<const Endpoint> whole);
 
-// A number without rows, made of several examples, that rows are computed with.
+// A number without rows, made of several examples, that rows are computed with: an input of their node.
 struct NumberBesideRows {
-  Endpoint value;
+  Endpoint value;          // where the node reads what no gradient flows through, what that is a copy of
   bool statistic = false;  // for normalisation
+  NodeId taker;
+  int input = 0;
 };
 
 // Those on the way to these losses: of each it is an error, or none because it is a statistic.
@@ -40,9 +42,10 @@ Result<std::vector<NumberBesideRows>> numbers_beside_rows(const Graph& graph, co
 
 // The same of gradients, on their way from `seeds` to what trains: what a share finds for a number beside rows, before
 // it goes back to the rows that the number was made of.
-Result<std::vector<Endpoint>> gradients_beside_rows(const Graph& graph, const BatchAxes& axes,
-                                                    const std::vector<NodeId>& train, const std::vector<NodeId>& seeds,
-                                                    std::span<const Endpoint> whole);
+Result<std::vector<NumberBesideRows>> gradients_beside_rows(const Graph& graph, const BatchAxes& axes,
+                                                            const std::vector<NodeId>& train,
+                                                            const std::vector<NodeId>& seeds,
+                                                            std::span<const Endpoint> whole);
 
 // By node: not 0 where that happened on the way to it, so that shares come to other numbers than the whole batch would.
 // Statistics are each share's only where these losses are computed with them. Of what comes after `seeds`, where

@@ -30,6 +30,9 @@ class Planner {
   Planner(Graph& graph, const UpdateRequest& request) : graph_(graph), request_(request) {}
 
   Result<UpdatePlan> run() {
+    if (syncs()) {
+      ARGOSY_ASSIGN_OR_RETURN(plan_.replaced, write_out_batch_norms(graph_));
+    }
     ARGOSY_RETURN_IF_ERROR(find_inputs());
     ARGOSY_ASSIGN_OR_RETURN(plan_.axes, BatchAxes::find(graph_, plan_.inputs, request_.examples));
     if (request_.shares) ARGOSY_RETURN_IF_ERROR(check_no_pairs(graph_, plan_.axes, roots()));
@@ -37,6 +40,7 @@ class Planner {
     ARGOSY_ASSIGN_OR_RETURN(plan_.sizes_of_shares, fix_sizes(graph_, plan_.axes));
     if (graph_.size() > before) ARGOSY_RETURN_IF_ERROR(look_again());
     ARGOSY_RETURN_IF_ERROR(classify_losses());
+    if (syncs() && request_.combine) return cannot_sync();
     if (request_.shares && !request_.combine) {  // else it is the user's word
       ARGOSY_RETURN_IF_ERROR(cut_numbers_beside_rows());
       ARGOSY_ASSIGN_OR_RETURN(plan_.means_of_shares,
@@ -83,18 +87,33 @@ class Planner {
         .with_next("make the first size of the batch's placeholders -1, or name them in batch_inputs");
   }
 
+  bool syncs() const { return request_.sync_batch_norm && request_.shares; }
+
   Status cut_numbers_beside_rows() {
-    ARGOSY_RETURN_IF_ERROR(cut_untrained_numbers(graph_, plan_.axes, loss_nodes(), seeds_, plan_.cuts));
-    if (seeds_.empty() || gradients_ != Combine::kSum) return ok_status();  // what comes back could not be told
+    std::vector<Cut>& cuts = plan_.cuts;
+    if (seeds_.empty() || gradients_ != Combine::kSum) {  // what comes back to numbers could not be told
+      if (syncs() && !request_.train.empty()) return cannot_sync();
+      return cut_untrained_numbers(graph_, plan_.axes, loss_nodes(), cuts);
+    }
+    ARGOSY_RETURN_IF_ERROR(cut_untrained_numbers(graph_, plan_.axes, loss_nodes(), cuts));
     ARGOSY_ASSIGN_OR_RETURN(const std::vector<Cut> trained,
-                            find_trained_numbers(graph_, plan_.axes, loss_nodes(), seeds_, plan_.cuts));
-    if (trained.empty()) return ok_status();
-    plan_.cuts.insert(plan_.cuts.end(), trained.begin(), trained.end());
+                            find_trained_numbers(graph_, plan_.axes, loss_nodes(), cuts, syncs()));
+    if (trained.empty() && plan_.replaced.empty()) return ok_status();
+    cuts.insert(cuts.end(), trained.begin(), trained.end());
+    const NumberGradients gradients{request_.train, seeds_};
+    ARGOSY_RETURN_IF_ERROR(sum_gradients_of_means(graph_, plan_.axes, gradients, cuts));
     for (const Cut& c : trained) {
       if (c.how == Combine::kMean) ARGOSY_RETURN_IF_ERROR(scale_divisions(graph_, c.value.node, plan_.inputs[0]));
     }
     ARGOSY_RETURN_IF_ERROR(look_again());
-    return cut_gradients_of_numbers(graph_, plan_.axes, request_.train, seeds_, plan_.cuts);
+    ARGOSY_RETURN_IF_ERROR(sum_gradients_of_numbers(graph_, plan_.axes, gradients, cuts));
+    return look_again();
+  }
+
+  static Status cannot_sync() {
+    return unimplemented("statistics of the whole batch: where the gradients of the loss start cannot be told")
+        .with_id("ARG-DP-007")
+        .with_next("train without --sync-batch-norm, or on one device");
   }
 
   Status classify_losses() {

@@ -8,6 +8,7 @@
 #include "argosy/graph/graph.h"
 #include "argosy/strategy/combination.h"
 #include "argosy/strategy/cuts.h"
+#include "argosy/strategy/fused_norms.h"
 
 namespace argosy {
 
@@ -29,6 +30,7 @@ struct UpdatePlan {
   bool sizes_of_shares = false;
   // Shares normalise with means of their own rows. Of no rows there are none, and what is made of them is no number.
   bool means_of_shares = false;
+  Replaced replaced;  // batch norms that were written out
 };
 
 struct UpdateRequest {
@@ -37,7 +39,8 @@ struct UpdateRequest {
   std::vector<NodeId> inputs;
   std::optional<Combine> combine;
   BatchAxes::Examples examples = {};
-  bool shares = true;  // else one device has all of the batch: its examples may meet each other
+  bool sync_batch_norm = false;  // statistics for normalisation are the whole batch's
+  bool shares = true;            // else one device has all of the batch: its examples may meet each other
 };
 
 // REQUIRES: the graph has no error. Changes of the graph, all of them behind its nodes: where the loss is a mean and

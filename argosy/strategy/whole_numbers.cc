@@ -4,18 +4,18 @@
 #include <functional>
 #include <iterator>
 #include <map>
-#include <optional>
 #include <set>
-#include <utility>
+#include <span>
+#include <string_view>
 
 #include "argosy/strategy/ancestors.h"
-#include "argosy/strategy/branches.h"
 #include "argosy/strategy/combination.h"
 #include "argosy/strategy/examples_apart.h"
-#include "argosy/strategy/frontier.h"
 #include "argosy/strategy/loops.h"
 #include "argosy/strategy/mean_gradients.h"
+#include "argosy/strategy/variables.h"
 #include "argosy/strategy/varying.h"
+#include "argosy/strategy/whole_copies.h"
 
 namespace argosy {
 
@@ -27,210 +27,210 @@ std::vector<Endpoint> values_of(const std::vector<Cut>& cuts) {
   return values;
 }
 
-// Where nodes stand in the graph's order.
-std::vector<std::int32_t> positions_in(const std::vector<NodeId>& order) {
-  std::vector<std::int32_t> found(order.size(), 0);
-  for (std::size_t i = 0; i < order.size(); ++i) found[order[i].index] = static_cast<std::int32_t>(i);
-  return found;
-}
-
-// Numbers are cut one by one, first those that others may be computed from: what is computed from a sum of the whole
-// batch and from a share's own is no part of a sum any more.
-class Cutter {
- public:
-  Cutter(const Graph& graph, const BatchAxes& axes, std::vector<Cut>& cuts) : graph_(graph), axes_(axes), cuts_(cuts) {}
-
-  // False: there is none of which the batch's is not had already, or one of them would be a part of what is cut.
-  bool add(std::vector<Cut> found) {
-    std::erase_if(found, [&](const Cut& c) { return is_among(cuts_, c.value); });
-    const auto is_part = [&](const Cut& c) { return reaches_a_cut(c.value); };
-    if (found.empty() || std::any_of(found.begin(), found.end(), is_part)) return false;
-    cuts_.insert(cuts_.end(), found.begin(), found.end());
-    return true;
-  }
-
- private:
-  // By numbers alone.
-  bool reaches_a_cut(Endpoint from) const {
-    std::vector<char> seen(graph_.size(), 0);
-    std::vector<NodeId> open{from.node};
-    while (!open.empty()) {
-      const NodeId id = open.back();
-      open.pop_back();
-      for (const Graph::Use& use : uses_[id.index]) {
-        const Endpoint out{use.node, 0};
-        if (use.input < 0 || graph_.node(use.node).output_dtypes.empty() || axes_.axis(out) != BatchAxes::kNone)
-          continue;
-        if (is_among(cuts_, out)) return true;
-        if (!std::exchange(seen[use.node.index], 1)) open.push_back(use.node);
-      }
-    }
-    return false;
-  }
-
-  const Graph& graph_;
-  const BatchAxes& axes_;
-  const Graph::Uses uses_ = graph_.consumers();
-  std::vector<Cut>& cuts_;
-};
-
-class Numbers {
- public:
-  Numbers(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& losses,
-          const std::vector<NodeId>& seeds)
-      : graph_(graph), axes_(axes), losses_(losses), seeds_(seeds) {}
-
-  Status cut_untrained(std::vector<Cut>& cuts) {
-    ARGOSY_ASSIGN_OR_RETURN(order_, graph_.topological_order());
-    trained_ = on_gradient_paths(graph_, order_, losses_);
-    return cut_all(cuts).status();
-  }
-
-  Result<std::vector<Cut>> find_trained(const std::vector<Cut>& before) {
-    ARGOSY_ASSIGN_OR_RETURN(const auto numbers, numbers_beside_rows(graph_, axes_, losses_, values_of(before)));
-    const auto is_error = [](const NumberBesideRows& number) { return !number.statistic; };
-    if (std::none_of(numbers.begin(), numbers.end(), is_error)) return std::vector<Cut>();
-    ARGOSY_ASSIGN_OR_RETURN(order_, graph_.topological_order());
-    trained_ = on_gradient_paths(graph_, order_, losses_);
-    through_trained_ = true;
-    divisions_ = divisions_of_means(graph_);
-    depths_ = loop_depths(graph_, order_);
-    branches_ = find_branches(graph_, order_).of;
-    std::vector<Cut> cuts = before;
-    ARGOSY_ASSIGN_OR_RETURN(const bool all, cut_all(cuts));
-    if (!all) return std::vector<Cut>();
-    return std::vector<Cut>(cuts.begin() + std::ssize(before), cuts.end());
-  }
-
- private:
-  // Whether all numbers beside rows are the whole batch's then.
-  Result<bool> cut_all(std::vector<Cut>& cuts) {
-    Cutter cutter(graph_, axes_, cuts);
-    const std::vector<std::int32_t> position = positions_in(order_);
-    std::set<Endpoint> left;
-    // Rows that a number of these was subtracted from have other sums.
-    for (;;) {
-      const std::vector<Endpoint> whole = values_of(cuts);
-      ARGOSY_ASSIGN_OR_RETURN(const auto numbers, numbers_beside_rows(graph_, axes_, losses_, whole));
-      std::optional<Endpoint> first;
-      for (const NumberBesideRows& number : numbers) {
-        const Endpoint e = number.value;
-        if (!left.contains(e) && (!first || position[e.node.index] < position[first->node.index])) first = e;
-      }
-      if (!first) return left.empty();
-      ARGOSY_ASSIGN_OR_RETURN(const std::vector<char> mixed, find_mixed(graph_, axes_, losses_, seeds_, whole));
-      const auto found = cuts_for(*first, whole, mixed);
-      if (!found || !cutter.add(*found)) left.insert(*first);
-    }
-  }
-
-  // What has to be cut for this number to be the whole batch's, if that can be done.
-  std::optional<std::vector<Cut>> cuts_for(Endpoint number, std::span<const Endpoint> whole,
-                                           std::span<const char> mixed) const {
-    const Frontier frontier = find_frontier(graph_, axes_, number, {.whole = whole, .alike = true, .mixed = mixed});
-    if (!frontier.why.empty() || !frontier.rows.empty()) return std::nullopt;
-    std::vector<Cut> found;
-    for (const Endpoint sum : frontier.sums) {
-      if (axes_.counts_samples(sum)) {
-        found.push_back({.value = sum, .how = Combine::kSum});
-      } else if (!(trained_[sum.node.index] ? add_trained(sum, whole, found) : add_untrained(sum, whole, found))) {
-        return std::nullopt;
-      }
-    }
-    return found;
-  }
-
-  bool add_untrained(Endpoint sum, std::span<const Endpoint> whole, std::vector<Cut>& found) const {
-    const Combination c = combination_of(graph_, axes_, sum, whole);
-    if ((c.how != Combine::kSum && c.how != Combine::kMean) || !c.once.empty()) return false;
-    found.push_back({.value = sum, .how = c.how});
-    return true;
-  }
-
-  // Means themselves, not what is computed from them: their gradients divide by how many there are.
-  bool add_trained(Endpoint sum, std::span<const Endpoint> whole, std::vector<Cut>& found) const {
-    if (!through_trained_) return false;
-    const std::vector<Term> terms = terms_of(graph_, axes_, sum, whole);
-    for (const Term& t : terms) {
-      const NodeId id = t.value.node;
-      const bool adds_up = t.combination.how == Combine::kSum && t.combination.once.empty();
-      const bool averages = t.combination.how == Combine::kMean && divisions_.contains(id);
-      if ((!adds_up && !averages) || depths_[id.index] > 0 || branches_[id.index] > 0) return false;
-      found.push_back({.value = t.value, .how = t.combination.how});
-    }
-    return !terms.empty();
-  }
-
-  const Graph& graph_;
-  const BatchAxes& axes_;
-  const std::vector<NodeId>& losses_;
-  const std::vector<NodeId>& seeds_;
-  std::vector<NodeId> order_;
-  std::vector<char> trained_;  // by node
-  // Of numbers that are trained through.
-  bool through_trained_ = false;
-  std::map<NodeId, std::vector<NodeId>> divisions_;
-  std::vector<int> depths_, branches_;  // by node
-};
-
-// What comes back to a mean, where it is spread over the rows that the mean was made of.
-Endpoint before_rows(const Graph& graph, const BatchAxes& axes, NodeId division) {
-  Endpoint e = graph.node(division).inputs[0];
-  while (axes.axis(e) != BatchAxes::kNone && !graph.node(e.node).inputs.empty()) e = graph.node(e.node).inputs[0];
-  return e;
-}
-
-Status refuse(const Node& n) {
-  return unimplemented("'", n.name, "' (", n.op->name,
-                       ") is made of several examples, and gradients of rows are computed with it")
+Status refuse(const Node& n, std::string_view beside) {
+  return unimplemented("'", n.name, "' (", n.op->name, ") is made of several examples, and ", beside,
+                       " are computed with it")
       .with_id("ARG-DP-007")
       .with_where(str_cat("node '", n.name, "' (", n.op->name, ")"))
       .with_next("train on one device: shares of the batch know only themselves");
 }
 
+bool takes_rows(const Graph& graph, const BatchAxes& axes, NodeId id) {
+  const auto& inputs = graph.node(id).inputs;
+  return std::any_of(inputs.begin(), inputs.end(), [&](Endpoint e) { return axes.axis(e) != BatchAxes::kNone; });
+}
+
+bool takes_rows_first(const Graph& graph, const BatchAxes& axes, NodeId id) {
+  const auto& inputs = graph.node(id).inputs;
+  return !inputs.empty() && axes.axis(inputs[0]) != BatchAxes::kNone;
+}
+
+// The same every time, wherever it is computed.
+bool is_a_function(const Node& n) { return n.op->calls == Calls::kNothing && (!n.op->stateful || may_be_repeated(n)); }
+
+// Where rows end on the way to numbers.
+class Reductions {
+ public:
+  Reductions(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& losses,
+             const std::vector<Cut>& before)
+      : graph_(graph), axes_(axes), losses_(losses), before_(values_of(before)), varies_(graph, axes, before_) {}
+
+  // Of every number that can be had; `through_trained`: also of those that are trained through.
+  Result<std::vector<Cut>> find(bool through_trained) {
+    ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
+    trained_ = on_gradient_paths(graph_, order, losses_);
+    divisions_ = divisions_of_means(graph_);
+    depths_ = loop_depths(graph_, order);
+    through_trained_ = through_trained;
+    ARGOSY_ASSIGN_OR_RETURN(const auto numbers, numbers_beside_rows(graph_, axes_, losses_, before_));
+    std::vector<Cut> cuts;
+    for (const NumberBesideRows& number : numbers) {
+      std::vector<Cut> found;
+      std::set<Endpoint> seen;
+      if (!collect(number.value, seen, found)) {
+        left.push_back(number.value);
+        continue;
+      }
+      std::copy_if(found.begin(), found.end(), std::back_inserter(cuts),
+                   [&](const Cut& c) { return !is_among(cuts, c.value); });
+    }
+    return cuts;
+  }
+
+  std::vector<Endpoint> left;  // numbers that cannot be had
+
+ private:
+  bool collect(Endpoint e, std::set<Endpoint>& seen, std::vector<Cut>& found) {
+    if (e.index < 0 || !varies_(e) || !seen.insert(e).second) return true;
+    const Node& n = graph_.node(e.node);
+    if (axes_.counts_samples(e)) {
+      found.push_back({.value = e, .how = Combine::kSum});
+      return true;
+    }
+    if (looks_at_shapes(*n.op)) return true;  // as every example has them
+    if (!is_a_function(n)) return false;
+    if (!takes_rows(graph_, axes_, e.node)) {
+      return std::all_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint from) { return collect(from, seen, found); });
+    }
+    const Combination c = combination_of(graph_, axes_, e, before_);
+    if ((c.how != Combine::kSum && c.how != Combine::kMean) || !c.once.empty() || depths_[e.node.index] > 0)
+      return false;
+    if (trained_[e.node.index] && !may_be_trained(e.node, c.how)) return false;
+    found.push_back({.value = e, .how = c.how});
+    return true;
+  }
+
+  // Where a mean's gradient divides by how many there are must be known.
+  bool may_be_trained(NodeId reduction, Combine how) const {
+    return through_trained_ && (how == Combine::kSum || divisions_.contains(reduction));
+  }
+
+  const Graph& graph_;
+  const BatchAxes& axes_;
+  const std::vector<NodeId>& losses_;
+  const std::vector<Endpoint> before_;
+  Varying varies_;
+  bool through_trained_ = false;
+  std::vector<char> trained_;  // by node
+  std::map<NodeId, std::vector<NodeId>> divisions_;
+  std::vector<int> depths_;  // of loops, by node
+};
+
+// Gives nodes the whole batch's in place of what a share has of a number's gradient.
+class GradientSums {
+ public:
+  GradientSums(Graph& graph, const BatchAxes& axes, std::vector<Cut>& cuts)
+      : graph_(graph),
+        axes_(axes),
+        before_(values_of(cuts)),
+        varies_(graph, axes, before_),
+        copies_(graph, cuts),
+        size_(graph.size()) {}
+
+  Status give(NodeId taker, int input) {
+    const Endpoint number = graph_.node(taker).inputs[static_cast<std::size_t>(input)];
+    ARGOSY_ASSIGN_OR_RETURN(const bool made, make_whole(number));
+    if (!made) return refuse(graph_.node(number.node), "gradients of rows");
+    if (copies_.has(number)) graph_.set_input(taker, input, copies_.of(number));
+    return ok_status();
+  }
+
+ private:
+  Result<bool> make_whole(Endpoint e) {
+    if (e.index < 0 || e.node.index >= size_ || !varies_(e) || copies_.has(e)) return true;
+    const Node& n = graph_.node(e.node);
+    if (is_part_of_all(e)) return marked(e, Combine::kSum);
+    if (takes_rows(graph_, axes_, e.node)) {
+      // A gradient that is written as a mean over the batch is one of the whole batch.
+      const Combine how = combination_of(graph_, axes_, e, before_).how;
+      if (how != Combine::kSum && how != Combine::kMean) return false;
+      return marked(e, how);
+    }
+    if (!is_a_function(n) || n.op->flow != Flow::kNone) return false;
+    const std::vector<Endpoint> data = data_inputs(n);
+    for (const Endpoint from : std::vector<Endpoint>(n.inputs)) {
+      // Shapes, axes and indices are the same in every share.
+      const bool is_data = std::find(data.begin(), data.end(), from) != data.end();
+      if (!is_data && is_integer(graph_.dtype(from))) continue;
+      ARGOSY_ASSIGN_OR_RETURN(const bool made, make_whole(from));
+      if (!made) return false;
+    }
+    ARGOSY_RETURN_IF_ERROR(copies_.compute_again(e.node));
+    return true;
+  }
+
+  Result<bool> marked(Endpoint e, Combine how) {
+    ARGOSY_RETURN_IF_ERROR(copies_.mark(e, how));
+    return true;
+  }
+
+  // Differs from share to share as the share's part of the batch does, and in nothing else: the seed of a mean.
+  bool is_part_of_all(Endpoint e) {
+    const Node& n = graph_.node(e.node);
+    if (is_part(graph_, n)) return !varies_(n.inputs[0]);
+    if (n.op->linear == Linear::kNo || e.index != 0 || takes_rows(graph_, axes_, e.node)) return false;
+    const std::vector<Endpoint> data = data_inputs(n);
+    const auto varying = std::count_if(data.begin(), data.end(), std::ref(varies_));
+    return (varying == 1 || (varying > 1 && n.op->linear == Linear::kJointly)) &&
+           (n.op->linear != Linear::kFirst || varies_(data[0])) &&
+           std::all_of(data.begin(), data.end(), [&](Endpoint from) {
+             return varies_(from) ? is_part_of_all(from) : n.op->linear != Linear::kJointly;
+           });
+  }
+
+  Graph& graph_;
+  const BatchAxes& axes_;
+  const std::vector<Endpoint> before_;
+  Varying varies_;
+  WholeCopies copies_;
+  const std::int32_t size_;  // of the graph that the axes are of
+};
+
 }  // namespace
 
 Status cut_untrained_numbers(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& losses,
-                             const std::vector<NodeId>& seeds, std::vector<Cut>& cuts) {
-  return Numbers(graph, axes, losses, seeds).cut_untrained(cuts);
+                             std::vector<Cut>& cuts) {
+  ARGOSY_ASSIGN_OR_RETURN(const std::vector<Cut> found, Reductions(graph, axes, losses, cuts).find(false));
+  cuts.insert(cuts.end(), found.begin(), found.end());
+  return ok_status();
 }
 
 Result<std::vector<Cut>> find_trained_numbers(const Graph& graph, const BatchAxes& axes,
-                                              const std::vector<NodeId>& losses, const std::vector<NodeId>& seeds,
-                                              const std::vector<Cut>& cuts) {
-  return Numbers(graph, axes, losses, seeds).find_trained(cuts);
+                                              const std::vector<NodeId>& losses, const std::vector<Cut>& cuts,
+                                              bool statistics) {
+  ARGOSY_ASSIGN_OR_RETURN(const auto numbers, numbers_beside_rows(graph, axes, losses, values_of(cuts)));
+  const auto is_error = [](const NumberBesideRows& number) { return !number.statistic; };
+  if (!statistics && std::none_of(numbers.begin(), numbers.end(), is_error)) return std::vector<Cut>();
+  Reductions reductions(graph, axes, losses, cuts);
+  ARGOSY_ASSIGN_OR_RETURN(std::vector<Cut> found, reductions.find(true));
+  if (!reductions.left.empty() && statistics) return refuse(graph.node(reductions.left[0].node), "rows");
+  if (!reductions.left.empty()) found.clear();
+  return found;
 }
 
-Status cut_gradients_of_numbers(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& train,
-                                const std::vector<NodeId>& seeds, std::vector<Cut>& cuts) {
-  const std::vector<char> gradient = descendants(graph, seeds);
-  ARGOSY_ASSIGN_OR_RETURN(const auto order, graph.topological_order());
-  const std::vector<std::int32_t> position = positions_in(order);
-  // A share's part of the loss's own seed is a part of a sum as well, where it comes back to one of these means.
-  std::vector<Endpoint> of_means;
+Status sum_gradients_of_means(Graph& graph, const BatchAxes& axes, const NumberGradients& of, std::vector<Cut>& cuts) {
+  const std::vector<char> gradient = descendants(graph, of.seeds);
+  const std::vector<Cut> numbers = cuts;
+  GradientSums sums(graph, axes, cuts);
   for (const auto& [mean, divisions] : divisions_of_means(graph)) {
-    if (!is_among(cuts, {mean, 0})) continue;
+    if (!is_among(numbers, {mean, 0})) continue;
     for (const NodeId division : divisions) {
-      if (gradient[division.index]) of_means.push_back(before_rows(graph, axes, division));
+      if (!gradient[division.index]) continue;
+      // Where it is spread over the rows that the mean was made of: there, or before.
+      NodeId taker = division;
+      while (takes_rows_first(graph, axes, taker)) taker = graph.node(taker).inputs[0].node;
+      ARGOSY_RETURN_IF_ERROR(sums.give(taker, 0));
     }
   }
-  Cutter cutter(graph, axes, cuts);
-  for (;;) {
-    const std::vector<Endpoint> whole = values_of(cuts);
-    Varying varies(graph, axes, whole);
-    ARGOSY_ASSIGN_OR_RETURN(std::vector<Endpoint> numbers, gradients_beside_rows(graph, axes, train, seeds, whole));
-    std::copy_if(of_means.begin(), of_means.end(), std::back_inserter(numbers), std::ref(varies));
-    const auto first = std::min_element(numbers.begin(), numbers.end(), [&](Endpoint a, Endpoint b) {
-      return position[a.node.index] < position[b.node.index];
-    });
-    if (first == numbers.end()) return ok_status();
-    const Frontier frontier =
-        find_frontier(graph, axes, *first, {.sums_only = true, .whole = whole, .gradients = gradient});
-    std::vector<Cut> found;
-    for (const Endpoint sum : frontier.sums) found.push_back({.value = sum, .how = Combine::kSum});
-    const bool is_made_of_sums = frontier.why.empty() && frontier.rows.empty();
-    if (!is_made_of_sums || !cutter.add(std::move(found))) return refuse(graph.node(first->node));
-  }
+  return ok_status();
+}
+
+Status sum_gradients_of_numbers(Graph& graph, const BatchAxes& axes, const NumberGradients& of,
+                                std::vector<Cut>& cuts) {
+  ARGOSY_ASSIGN_OR_RETURN(const auto found, gradients_beside_rows(graph, axes, of.train, of.seeds, values_of(cuts)));
+  GradientSums sums(graph, axes, cuts);
+  for (const NumberBesideRows& number : found) ARGOSY_RETURN_IF_ERROR(sums.give(number.taker, number.input));
+  return ok_status();
 }
 
 }  // namespace argosy

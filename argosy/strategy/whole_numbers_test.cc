@@ -8,7 +8,6 @@
 #include "argosy/ops/matmul/matmul.h"
 #include "argosy/ops/reduction/reduction.h"
 #include "argosy/ops/state/state.h"
-#include "argosy/strategy/loss_seed.h"
 
 namespace argosy {
 namespace {
@@ -26,7 +25,7 @@ struct WholeNumbers : testing::Test {
     const auto axes = BatchAxes::find(g, {x.node()});
     EXPECT_TRUE(axes.ok()) << axes.status().to_string();
     std::vector<Cut> cuts;
-    const Status status = cut_untrained_numbers(g, *axes, {loss.node()}, {}, cuts);
+    const Status status = cut_untrained_numbers(g, *axes, {loss.node()}, cuts);
     EXPECT_TRUE(status.ok()) << status.to_string();
     std::vector<Endpoint> found;
     for (const Cut& c : cuts) found.push_back(c.value);
@@ -39,7 +38,7 @@ struct WholeNumbers : testing::Test {
     EXPECT_TRUE(slope.valid()) << g.status().to_string();
     const auto axes = BatchAxes::find(g, {x.node()});
     EXPECT_TRUE(axes.ok()) << axes.status().to_string();
-    const auto cuts = find_trained_numbers(g, *axes, {loss.node()}, loss_seeds(g, loss.endpoint()), {});
+    const auto cuts = find_trained_numbers(g, *axes, {loss.node()}, {});
     EXPECT_TRUE(cuts.ok()) << cuts.status().to_string();
     std::vector<Endpoint> found;
     for (const Cut& c : *cuts) found.push_back(c.value);

@@ -1,6 +1,6 @@
 // Batch normalisation, all three versions of the op, under data parallelism: statistics are those of each shard, so on
 // shards with the same rows training must be that of one device with one shard's rows, and where moving averages are
-// used that of one device with all of them. Empty shares must not spoil anything.
+// used, or statistics are synchronised, that of one device with all of them. Empty shares must not spoil anything.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@ namespace {
 
 struct Network {
   Graph graph;
-  Value x, target, loss, initializer;
+  Value x, target, loss, initializer, follow;  // the last: moving averages of the statistics
   TrainStep step;
   std::vector<VariableNode> variables;
 
@@ -40,6 +40,12 @@ struct Network {
             : graph.add("FusedBatchNorm" + version,
                         {rows, gamma.read, beta.read, training ? none : mean.read, training ? none : variance.read},
                         {{"is_training", training}});
+    std::vector<Value> follows;
+    for (int i = 1; training && version != "by hand" && i < 3; ++i) {
+      const VariableNode& average = i == 1 ? mean : variance;
+      follows.push_back(graph.add("AssignSub", {average.ref, (average.read - y.output(i)) * 0.25f}));
+    }
+    follow = group(graph, follows, "follow");
     loss = reduce_mean(reduce_sum(square(y - target), {1, 2, 3}));
     step = momentum(0.05, 0.9).minimize(loss, net.trainable());
     variables = net.variables();
@@ -72,9 +78,9 @@ Tensor rows(const Tensor& t, std::int64_t copies) {
 }
 
 // Four steps of `batch` rows, each fed `copies` times.
-Result<Outcome> train(Network& n, int devices, std::int64_t batch, std::int64_t copies) {
+Result<Outcome> train(Network& n, int devices, std::int64_t batch, std::int64_t copies, bool sync = false) {
   ARGOSY_RETURN_IF_ERROR(Status(n.graph.status()));
-  DataParallelOptions options{.losses = {n.loss}, .train = {n.step.run}};
+  DataParallelOptions options{.losses = {n.loss}, .train = {n.step.run, n.follow}, .sync_batch_norm = sync};
   for (int d = 0; d < devices; ++d) options.devices.push_back(str_cat("/device:GPU:", d));
   ARGOSY_ASSIGN_OR_RETURN(DataParallel dp, DataParallel::make(n.graph, options));
   ARGOSY_ASSIGN_OR_RETURN(const Value loss, dp.fetch(n.loss));
@@ -85,7 +91,7 @@ Result<Outcome> train(Network& n, int devices, std::int64_t batch, std::int64_t 
     const Feeds feeds = {
         {dp.input(n.x), rows(random_tensor(DType::kFloat32, {batch, 2, 2, 3}, step), copies)},
         {dp.input(n.target), rows(random_tensor(DType::kFloat32, {batch, 2, 2, 3}, step + 10), copies)}};
-    ARGOSY_ASSIGN_OR_RETURN(const auto out, session.run(feeds, {loss}, {dp.target(n.step.run)}));
+    ARGOSY_ASSIGN_OR_RETURN(const auto out, session.run(feeds, {loss}, {dp.target(n.step.run), dp.target(n.follow)}));
     outcome.losses.push_back(out[0]);
   }
   std::vector<Value> reads;
@@ -126,6 +132,18 @@ TEST(DataParallelBatchNorm, ByMovingAveragesEveryBatchAgrees) {
     for (const std::int64_t batch : {1, 3, 8}) {
       const auto alone = train(n, 1, batch, 1);
       for (const int devices : {2, 4}) expect_same(train(n, devices, batch, 1), alone, str_cat(version, " ", devices));
+    }
+  }
+}
+
+TEST(DataParallelBatchNorm, SynchronisedItIsThatOfTheWholeBatch) {
+  for (const char* version : {"", "V2", "V3", "by hand"}) {
+    Network n(version, true);
+    for (const std::int64_t batch : {2, 7}) {  // of 2, two of four devices have nothing
+      const auto alone = train(n, 1, batch, 1);
+      for (const int devices : {2, 3, 4}) {
+        expect_same(train(n, devices, batch, 1, true), alone, str_cat(version, " ", devices, " sync"));
+      }
     }
   }
 }

@@ -47,7 +47,8 @@ Result<BuiltModel> build_model(const ModelBuilder& builder, LayersOptions option
 }
 
 Result<std::unique_ptr<Program>> Program::make(BuiltModel built, const ProgramOptions& options) {
-  DataParallelOptions parallel{.combine = options.combine, .shards = options.shards};
+  DataParallelOptions parallel{
+      .combine = options.combine, .sync_batch_norm = options.sync_batch_norm, .shards = options.shards};
   for (const DeviceSpec& spec : options.devices) {
     parallel.devices.push_back(spec.name.to_string());
     parallel.weights.push_back(spec.speed);

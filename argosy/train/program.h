@@ -35,7 +35,8 @@ struct ProgramOptions {
   std::vector<DeviceSpec> devices;  // of the session, to compute on
   SessionOptions session = {};
   std::optional<Combine> combine = {};
-  int shards = 0;  // see DataParallelOptions
+  bool sync_batch_norm = false;  // see DataParallelOptions
+  int shards = 0;                // likewise
 };
 
 // One thread at a time.

@@ -65,7 +65,8 @@ class Trainer::Impl {
     ARGOSY_ASSIGN_OR_RETURN(
         BuiltModel built,
         build_model(builder_, layers, for_training ? &options_.optimizer : nullptr, options_.minimize));
-    ProgramOptions program{.devices = devices, .combine = options_.combine};
+    ProgramOptions program{
+        .devices = devices, .combine = options_.combine, .sync_batch_norm = options_.sync_batch_norm};
     if (!for_training) program.combine.reset();
     if (options_.reproducible) program.shards = std::max<int>(kLogicalShards, static_cast<int>(devices.size()));
     program.session.devices = options_.devices;

@@ -38,7 +38,8 @@ struct TrainerOptions {
   Optimizer optimizer = adam(1e-3);
   MinimizeOptions minimize = {};  // clipping
   DeviceRequest devices = {};
-  bool reproducible = false;  // the same bits on 1, 2, 4 and 8 devices of one kind: 8 logical shards
+  bool reproducible = false;     // the same bits on 1, 2, 4 and 8 devices of one kind: 8 logical shards
+  bool sync_batch_norm = false;  // see DataParallelOptions
   std::optional<Combine> combine = {};
 
   std::int64_t batch = 128;  // of all devices together

@@ -13,6 +13,7 @@ import unittest
 
 from replicated_examples import BESIDE_OTHERS, CONDITIONAL, FETCHED, KEPT, OF_STATISTICS, OF_SUMS, OF_TRAINED, OF_UNTRAINED, TAKEN
 from replicated_loops import DYNAMIC_RNN, FIXED_LOOP, LOOP, SLICED, UNROLLED
+from replicated_norms import SYNCED
 from replicated_rules import RULES
 from replicated_scripts import (BESIDE, CANDIDATES, CHECKED, COLUMNS, DATASET, EMBEDDING, FIXED_SIZE, NOISE, NOISE_ALONE,
                                 IN_COLUMNS, NOISY_WEIGHTS, NORMALISED, ONE_GPU, OTHER_WRITERS, QUEUE, ROOTS, ROW_BY_ROW, TERMS,
@@ -153,8 +154,8 @@ class RunTest(unittest.TestCase):
         for i, (one, other) in enumerate(zip(mine, wanted)):
             self.assertLessEqual(abs(one - other), tolerance * max(1, abs(other)), f"number {i}: {one}, TensorFlow {other}")
 
-    def assert_replicated(self, text, gpus, told, tolerance=2e-5):
-        ours = self.run_argosy(text, flags=("--emulate", str(gpus), "--replicate"))
+    def assert_replicated(self, text, gpus, told, tolerance=2e-5, flags=()):
+        ours = self.run_argosy(text, flags=("--emulate", str(gpus), "--replicate", *flags))
         self.assert_same_numbers(ours, self.in_tensorflow(text), tolerance)
         self.assertRegex(ours.stderr, told)
         self.assertNotIn("not replicated", ours.stderr)
@@ -294,6 +295,11 @@ class RunTest(unittest.TestCase):
 
     def test_statistics_of_shares_are_constants_to_their_gradients(self):
         self.assert_replicated(OF_STATISTICS, 2, r"replicated  6 steps: 2 devices, loss: a mean over the batch")
+
+    def test_synchronised_batch_norm_is_that_of_the_whole_batch(self):
+        for gpus in (2, 3):
+            self.assert_replicated(SYNCED, gpus, r"replicated  12 steps: \d devices, loss: a mean over the batch",
+                                   flags=("--sync-batch-norm",))
 
     def test_what_is_fetched_is_the_whole_batchs(self):
         for gpus in (2, 3):

@@ -18,13 +18,17 @@ namespace {
 struct Options {
   DeviceRequest devices;
   int gpus = 0;
-  bool replicate = false;
+  bool replicate = false, sync_batch_norm = false;
   std::vector<std::string> program;
 };
 
 Result<int> run(const Options& options, Console& console) {
-  tf::SessionServerOptions wanted{
-      .devices = options.devices, .host = "127.0.0.1", .port = 0, .count_work = true, .replicate = options.replicate};
+  tf::SessionServerOptions wanted{.devices = options.devices,
+                                  .host = "127.0.0.1",
+                                  .port = 0,
+                                  .count_work = true,
+                                  .replicate = options.replicate,
+                                  .sync_batch_norm = options.sync_batch_norm};
   if (options.gpus > 0) {
     if (!options.devices.devices.empty()) {
       return invalid_argument("--gpus and --devices both say what to use")
@@ -52,6 +56,8 @@ void define_run(Command& program) {
   command.option("--gpus N", options.gpus, "that many GPUs, real or emulated", {.least = 1, .most = 1024});
   command.option("--replicate", options.replicate,
                  "share the batch of every training step among all GPUs: for scripts written for one");
+  command.option("--sync-batch-norm", options.sync_batch_norm,
+                 "of replicated steps: batch normalisation by the whole batch, not by each GPU's share; slower");
   add_device_flags(command, options.devices);
   command.argument("PROGRAM", options.program, "the program and its arguments, after --", {.may_be_empty = true})
       .about(

@@ -86,6 +86,8 @@ void define_serve(Command& program) {
   serve
       .option("--replicate", server.replicate,
               "share the batch of every training step among all GPUs of its session; sessions then share no variables")
+      .option("--sync-batch-norm", server.sync_batch_norm,
+              "of replicated steps: batch normalisation by the whole batch, not by each GPU's share; slower")
       .option("--allow-files DIR", server.allow_files,
               "graphs may use files in this folder only; may be repeated (default: on localhost all that you may, else "
               "none)")

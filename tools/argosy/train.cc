@@ -220,7 +220,8 @@ void define_train(Command& program) {
       .example("argosy train mlp --data data/mnist --checkpoint-dir runs/a --resume", "go on where a run ended")
       .about(
           "Batches are global: any number of devices gives the same losses but for the rounding of sums, and dropout "
-          "drops the same elements (batch normalisation looks at each device's share). On 1, 2, 4 and 8 devices mlp, "
+          "drops the same elements (batch normalisation looks at each device's share, without --sync-batch-norm). On "
+          "1, 2, 4 and 8 devices mlp, "
           "lenet and autoencoder end with the same variables to the bit; with --reproducible every model does. Ends "
           "with a "
           "verdict: what the devices brought, where the time went, one change that would help.")

@@ -142,6 +142,8 @@ void add_train_flags(Command& command, TrainChoices& c) {
       .option("--picture FILE", c.picture, "where to write the sample picture (autoencoder: reconstruction.png)")
       .option("--log-device-placement", c.log_device_placement, "print where everything runs")
       .option("--reproducible", c.reproducible, "the same bits on 1, 2, 4 and 8 devices of one kind")
+      .option("--sync-batch-norm", c.sync_batch_norm,
+              "batch normalisation by the whole batch, not by each device's share: one device's numbers, slower")
       .option("--combine HOW", c.combine, "how the loss adds up over devices, where that cannot be told",
               {.one_of = {"sum", "mean"}})
       .option("--input-threads N", c.input_threads, "threads that prepare batches", {.least = 1, .most = 256})
@@ -173,6 +175,7 @@ Status refuse_foreign_flags(const TrainChoices& c) {
       {"--trace", c.trace != none.trace, kOne},
       {"--check-replicas", c.check_replicas != none.check_replicas, kOne},
       {"--combine", c.combine != none.combine, kOne},
+      {"--sync-batch-norm", c.sync_batch_norm, "resnet"},
       {"--no-verdict", c.no_verdict, kOne},
   };
   for (const auto& s : scopes) {
@@ -239,6 +242,7 @@ Result<TrainJob> make_job(const TrainChoices& c) {
   o.epochs = c.epochs > 0 ? c.epochs : std::max<std::int64_t>(1, d.epochs);
   const std::int64_t steps = o.steps > 0 ? o.steps : o.epochs * ((job.train->size() + o.batch - 1) / o.batch);
   ARGOSY_ASSIGN_OR_RETURN(o.optimizer, optimizer_of(c, d, steps));
+  o.sync_batch_norm = c.sync_batch_norm;
   if (!c.combine.empty()) o.combine = c.combine == "sum" ? Combine::kSum : Combine::kMean;
   o.checkpoint_dir = c.checkpoint_dir;
   o.checkpoint_every = c.checkpoint_every;

@@ -1,43 +1,11 @@
 // The gradient of FusedBatchNormGrad and its kin, which gradients of gradients ask for.
 #include "argosy/graph/gradients.h"
 #include "argosy/ops/cast/cast.h"
-#include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/norm/channels.h"
 #include "argosy/ops/norm/norm_ops.h"
 
 namespace argosy {
-
-namespace {
-
-// The ops around a normalisation, in float32: means over all axes but the channels', and vectors of one number a
-// channel beside pictures.
-class Channels {
- public:
-  Channels(Graph& graph, const std::string& format) : graph_(graph), first_(format[1] == 'C') {
-    const auto rank = static_cast<std::int32_t>(format.size());
-    const std::int32_t channel = first_ ? 1 : rank - 1;
-    std::vector<std::int32_t> axes, beside = {-1};
-    for (std::int32_t i = 0; i < rank; ++i) {
-      if (i != channel) axes.push_back(i);
-      if (i > channel) beside.push_back(1);
-    }
-    axes_ = constant(graph, Tensor::vector(axes));
-    beside_ = constant(graph, Tensor::vector(beside));
-  }
-
-  Value mean(Value x) const { return graph_.add("Mean", {x, axes_}, {{"keep_dims", true}}); }
-  Value sum(Value x) const { return graph_.add("Sum", {x, axes_}); }  // one number a channel
-  Value spread(Value v) const { return first_ ? graph_.add("Reshape", {v, beside_}) : v; }
-
- private:
-  Graph& graph_;
-  const bool first_;
-  Value axes_, beside_;
-};
-
-Value wide(Value x) { return x.dtype() == DType::kFloat32 ? x : cast(x, DType::kFloat32); }
-
-}  // namespace
 
 // With n = (x - mean) r, r = 1 / sqrt(variance + epsilon), and P(v) = v - mean(v) - n mean(v n), training gives
 //   dx = scale r P(dy),  dscale = sum(dy n),  doffset = sum(dy).
@@ -46,9 +14,9 @@ Value wide(Value x) { return x.dtype() == DType::kFloat32 ? x : cast(x, DType::k
 std::vector<Value> batch_norm_grad_gradient(GradContext& g) {
   const Channels channels(g.graph(), g.attrs().get_string("data_format"));
   const DType narrow = g.x(1).dtype();
-  const Value dy = wide(g.x(0)), x = wide(g.x(1)), scale = channels.spread(g.x(2));
+  const Value dy = widened(g.x(0)), x = widened(g.x(1)), scale = channels.spread(g.x(2));
   const float epsilon = static_cast<float>(g.attrs().get_float("epsilon"));
-  const Value a = wide(g.dy(0)), b = channels.spread(g.dy(1)), c = channels.spread(g.dy(2));
+  const Value a = widened(g.dy(0)), b = channels.spread(g.dy(1)), c = channels.spread(g.dy(2));
   const bool training = g.attrs().get_bool("is_training");
 
   std::vector<Value> back(static_cast<std::size_t>(g.num_inputs()));

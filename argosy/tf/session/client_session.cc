@@ -77,8 +77,8 @@ ClientSession::ClientSession(Options options) : options_(std::move(options)), la
                                                                .fetch_handles = true});
   const auto specs = options_.machine->specs();
   if (options_.replicate && std::ranges::count_if(specs, &DeviceSpec::is_gpu) > 1) {
-    replication_ =
-        std::make_unique<Replication>(*session_, graph_, options_.machine, options_.config.optimize, options_.work);
+    const ReplicationOptions how{.optimize = options_.config.optimize, .sync_batch_norm = options_.sync_batch_norm};
+    replication_ = std::make_unique<Replication>(*session_, graph_, options_.machine, how, options_.work);
   }
 }
 

@@ -51,6 +51,7 @@ class ClientSession {
     Deadlines* deadlines = nullptr;       // outlives the session
     WorkCounter* work = nullptr;          // likewise; null: steps are not measured
     bool replicate = false;               // training steps, over all GPUs of the session
+    bool sync_batch_norm = false;         // of those
   };
   // INVALID_ARGUMENT: a malformed graph; a device that is not there, without soft placement.
   static Result<std::shared_ptr<ClientSession>> create(Options options, std::string_view graph_def);

@@ -200,7 +200,8 @@ TrainingStep look_at(ImportedGraph& graph, const StepValues& values) {
 Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make(const Graph& graph, const StepValues& values,
                                                              const std::vector<Endpoint>& losses,
                                                              std::span<const Tensor> feeds, const Session& beside,
-                                                             const std::shared_ptr<Machine>& machine, bool optimize) {
+                                                             const std::shared_ptr<Machine>& machine,
+                                                             const ReplicationOptions& how) {
   ARGOSY_ASSIGN_OR_RETURN(const std::vector<int> batch, feeds_of_batch(graph, values.feeds, feeds));
   StepSignature signature = signature_of(values);
   // Any sizes: a step is compiled for those of the feeds when they come.
@@ -210,7 +211,7 @@ Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make(const Graph& graph,
   signature.fetches.insert(signature.fetches.end(), losses.begin(), losses.end());
   ARGOSY_ASSIGN_OR_RETURN(StepGraph step, extract_step(graph, signature));
 
-  DataParallelOptions options;
+  DataParallelOptions options{.sync_batch_norm = how.sync_batch_norm};
   for (std::size_t i = values.fetches.size(); i < step.fetches.size(); ++i) {
     options.losses.push_back(step.graph.value(step.fetches[i]));
   }
@@ -251,7 +252,7 @@ Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make(const Graph& graph,
   made->session_ = std::make_unique<Session>(p.graph(), SessionOptions{.machine = machine,
                                                                        .beside = &beside,
                                                                        .allow_soft_placement = true,
-                                                                       .optimize = optimize,
+                                                                       .optimize = how.optimize,
                                                                        .fetch_handles = true});
   ARGOSY_ASSIGN_OR_RETURN(made->refresh_, made->session_->prepare({}, {}, {refresh}));
   ARGOSY_ASSIGN_OR_RETURN(made->step_, made->session_->prepare(fed, fetched, targets));

@@ -18,6 +18,11 @@
 
 namespace argosy::tf {
 
+struct ReplicationOptions {
+  bool optimize = true;          // the graph
+  bool sync_batch_norm = false;  // see DataParallelOptions
+};
+
 class ReplicatedStep {
  public:
   // For feeds of these ranks, of which the same bring the batch: as many rows each as the others. To be called where
@@ -26,7 +31,8 @@ class ReplicatedStep {
   static Result<std::unique_ptr<ReplicatedStep>> make(const Graph& graph, const StepValues& values,
                                                       const std::vector<Endpoint>& losses,
                                                       std::span<const Tensor> feeds, const Session& beside,
-                                                      const std::shared_ptr<Machine>& machine, bool optimize);
+                                                      const std::shared_ptr<Machine>& machine,
+                                                      const ReplicationOptions& how);
 
   // Mirrors take the values of the first device's variables. FAILED_PRECONDITION: some have none yet.
   Status refresh(const RunOptions& options);

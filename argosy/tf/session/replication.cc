@@ -72,7 +72,7 @@ StepReplicas::Variant Replication::make(const StepReplicas& step, std::span<cons
   StepReplicas::Variant variant;
   const Status made = session_.grow([&]() -> Status {
     ARGOSY_ASSIGN_OR_RETURN(variant.step, ReplicatedStep::make(graph_.graph(), step.values, step.step.losses, feeds,
-                                                               session_, machine_, optimize_));
+                                                               session_, machine_, how_));
     return ok_status();
   });
   if (made.ok()) {

@@ -36,9 +36,9 @@ class Replication {
  public:
   // `session` and `graph`, whose machine it is, outlive it; `work`, when given, is told what was replicated and what
   // could not be.
-  Replication(Session& session, ImportedGraph& graph, std::shared_ptr<Machine> machine, bool optimize,
+  Replication(Session& session, ImportedGraph& graph, std::shared_ptr<Machine> machine, ReplicationOptions how,
               WorkCounter* work)
-      : session_(session), graph_(graph), machine_(std::move(machine)), optimize_(optimize), work_(work) {}
+      : session_(session), graph_(graph), machine_(std::move(machine)), how_(how), work_(work) {}
 
   // Runs the step: replicated if it trains and can be, else as it is.
   Status run(PreparedStep& step, std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options);
@@ -62,7 +62,7 @@ class Replication {
   Session& session_;
   ImportedGraph& graph_;
   const std::shared_ptr<Machine> machine_;
-  const bool optimize_;
+  const ReplicationOptions how_;
   WorkCounter* const work_;
   std::atomic<std::int64_t> written_{0};  // times that variables were written but by replicated steps
   Mutex mutex_;                           // what is known of steps

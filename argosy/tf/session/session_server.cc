@@ -117,7 +117,8 @@ class SessionServer::Impl {
                                                                         .max_sessions = o.max_sessions,
                                                                         .lease = o.session_lease,
                                                                         .count_work = o.count_work,
-                                                                        .replicate = o.replicate});
+                                                                        .replicate = o.replicate,
+                                                                        .sync_batch_norm = o.sync_batch_norm});
     ARGOSY_ASSIGN_OR_RETURN(transport_, GrpcTransport::start(*service_, transport));
     address_ = str_cat(o.host, ":", transport_->port());
     if (o.http_port >= 0) {
@@ -180,6 +181,11 @@ SessionServer::SessionServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)
 SessionServer::~SessionServer() { stop(); }
 
 Result<std::unique_ptr<SessionServer>> SessionServer::start(const SessionServerOptions& options) {
+  if (options.sync_batch_norm && !options.replicate) {
+    return invalid_argument("--sync-batch-norm is of replicated steps")
+        .with_id(kUsage)
+        .with_next("--replicate --sync-batch-norm");
+  }
   auto impl = std::make_unique<Impl>();
   Status status = impl->start(options);
   if (!status.ok()) {

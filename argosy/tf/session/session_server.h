@@ -34,6 +34,7 @@ struct SessionServerOptions {
   // Training steps that can be run on all GPUs of their session, a share of the batch on each; others as they are.
   // Variables are the sessions' own then: what another session writes would not reach every GPU.
   bool replicate = false;
+  bool sync_batch_norm = false;  // of replicated steps: by statistics of the whole batch
   // Folders that graphs may read and write files in. Empty: at a loopback address whatever this process's user may,
   // elsewhere nothing.
   std::vector<std::string> allow_files = {};

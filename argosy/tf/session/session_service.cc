@@ -164,7 +164,8 @@ SessionService::Reply SessionService::create_session(WireReader in) {
                                                                    .feed_limit = options_.feed_limit_bytes,
                                                                    .deadlines = &deadlines_,
                                                                    .work = options_.count_work ? &work_ : nullptr,
-                                                                   .replicate = options_.replicate},
+                                                                   .replicate = options_.replicate,
+                                                                   .sync_batch_norm = options_.sync_batch_norm},
                                                                   request.graph));
   if (options_.count_work) work_.session_opened();
   return reply(response.SerializeAsString());

@@ -38,6 +38,7 @@ class SessionService {
     std::chrono::seconds lease{0};      // sessions without a call for so long are closed; 0: never
     bool count_work = false;            // see work(); costs about 50 ns an op
     bool replicate = false;             // training steps run on all GPUs of their session, a share of the batch on each
+    bool sync_batch_norm = false;       // of those: by statistics of the whole batch
   };
   explicit SessionService(Options options);
   ~SessionService();  // closes every session

@@ -1,0 +1,53 @@
+"""Batch normalisation in replicated scripts, as they write it: fused and by hand, behind a flag of training or not, with moving
+averages. With --sync-batch-norm all that they print is what TensorFlow prints."""
+
+SYNCED = """
+import numpy as np
+import tensorflow as tf
+
+def fused(h, scale, offset):
+    return tf.nn.fused_batch_norm(h, scale, offset, epsilon=1e-3)
+
+def by_hand(h, scale, offset):
+    mean, variance = tf.nn.moments(h, list(range(len(h.shape) - 1)))
+    return tf.nn.batch_normalization(h, mean, variance, offset, scale, 1e-3), mean, variance
+
+def normalised(h, norm, training, name):
+    with tf.variable_scope(name):
+        size = [int(h.shape[-1])]
+        scale = tf.get_variable('scale', size, initializer=tf.ones_initializer())
+        offset = tf.get_variable('offset', size, initializer=tf.zeros_initializer())
+        average = tf.get_variable('average', size, initializer=tf.zeros_initializer(), trainable=False)
+        spread = tf.get_variable('spread', size, initializer=tf.ones_initializer(), trainable=False)
+
+        def by_batch():
+            rows, mean, variance = norm(h, scale, offset)
+            with tf.control_dependencies([average.assign(average * .9 + mean * .1), spread.assign(spread * .9 + variance * .1)]):
+                return tf.identity(rows)
+
+        def by_averages():
+            return tf.nn.batch_normalization(h, average, spread, offset, scale, 1e-3)
+
+        return by_batch() if training is None else tf.cond(training, by_batch, by_averages)
+
+for flag in (False, True):
+    for norm in (fused, by_hand):
+        tf.reset_default_graph()
+        x, y = tf.placeholder(tf.float32, [None, 8, 8, 3]), tf.placeholder(tf.int64, [None])
+        training = tf.placeholder_with_default(True, []) if flag else None
+        w = tf.get_variable('w', [3, 3, 3, 8], initializer=tf.random_normal_initializer(stddev=.3, seed=1))
+        last = tf.get_variable('last', [128, 10], initializer=tf.random_normal_initializer(stddev=.1, seed=2))
+        h = tf.nn.conv2d(x, w, [1, 2, 2, 1], 'SAME')
+        h = tf.reshape(normalised(h, norm, training, 'first'), [-1, 128])
+        logits = normalised(tf.matmul(tf.nn.relu(h), last), by_hand, training, 'second')
+        loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits))
+        train = tf.train.MomentumOptimizer(.05, .9).minimize(loss)
+        data = np.random.RandomState(3)
+        with tf.Session() as sess:
+            sess.run(tf.global_variables_initializer())
+            for n in (12, 9, 12):
+                feeds = {x: data.randn(n, 8, 8, 3), y: data.randint(0, 10, n)}
+                print('%.5f' % sess.run([loss, train], feeds)[0])
+            for v in tf.global_variables():
+                print('%.5f' % sess.run(tf.reduce_sum(tf.square(v))))
+"""
