@@ -7,6 +7,7 @@
 
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/layout/layout.h"
 #include "argosy/ops/reduction/reduction.h"
 #include "argosy/runtime/session.h"
 #include "argosy/strategy/data_parallel.h"
@@ -23,6 +24,7 @@ struct Network {
   TrainStep step;
   std::vector<VariableNode> variables;
 
+  // "V3 NCHW": with channels first.
   Network(const std::string& version, bool training) {
     Layers net(graph, {.seed = 3});
     x = net.input("x", DType::kFloat32, {2, 2, 3});
@@ -34,18 +36,19 @@ struct Network {
     const VariableNode variance = net.variable("variance", {3}, ones_initializer(), false);
     const Value none = constant(graph, Tensor::zeros(DType::kFloat32, {0}));
     const Value rows = square(x) * before.read;
-    const Value y =
-        version == "by hand"
-            ? by_hand(rows, gamma.read, beta.read)
-            : graph.add("FusedBatchNorm" + version,
-                        {rows, gamma.read, beta.read, training ? none : mean.read, training ? none : variance.read},
-                        {{"is_training", training}});
+    const bool first = version.ends_with("NCHW");
+    Value y = version == "by hand" ? by_hand(rows, gamma.read, beta.read)
+                                   : graph.add("FusedBatchNorm" + version.substr(0, version.find(' ')),
+                                               {first ? transpose(rows, {0, 3, 1, 2}) : rows, gamma.read, beta.read,
+                                                training ? none : mean.read, training ? none : variance.read},
+                                               {{"is_training", training}, {"data_format", first ? "NCHW" : "NHWC"}});
     std::vector<Value> follows;
     for (int i = 1; training && version != "by hand" && i < 3; ++i) {
       const VariableNode& average = i == 1 ? mean : variance;
       follows.push_back(graph.add("AssignSub", {average.ref, (average.read - y.output(i)) * 0.25f}));
     }
     follow = group(graph, follows, "follow");
+    if (first) y = transpose(y, {0, 2, 3, 1});
     loss = reduce_mean(reduce_sum(square(y - target), {1, 2, 3}));
     step = momentum(0.05, 0.9).minimize(loss, net.trainable());
     variables = net.variables();
@@ -137,7 +140,7 @@ TEST(DataParallelBatchNorm, ByMovingAveragesEveryBatchAgrees) {
 }
 
 TEST(DataParallelBatchNorm, SynchronisedItIsThatOfTheWholeBatch) {
-  for (const char* version : {"", "V2", "V3", "by hand"}) {
+  for (const char* version : {"", "V2", "V3", "V3 NCHW", "by hand"}) {
     Network n(version, true);
     for (const std::int64_t batch : {2, 7}) {  // of 2, two of four devices have nothing
       const auto alone = train(n, 1, batch, 1);
