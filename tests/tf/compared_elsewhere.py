@@ -48,6 +48,8 @@ ELSEWHERE = {
        for op in ("Insert", "Lookup", "Erase", "HasKey", "Size", "StackKeys")},
     **dict.fromkeys(("AddSparseToTensorsMap", "AddManySparseToTensorsMap", "TakeManySparseFromTensorsMap"),
                     "keeps tensors from op to op: argosy/ops/sparse/sparse_test.cc"),
+    **dict.fromkeys(("PyFunc", "PyFuncStateless", "EagerPyFunc"),
+                    "calls Python of the program: tests/tf/run_scripts.py"),
     **{kind + op: CALLS for op in ("If", "Case", "While") for kind in ("", "Stateless")},
     **dict.fromkeys(("PartitionedCall", "StatefulPartitionedCall"), CALLS),
     "EmptyTensorList": LISTS,

@@ -11,6 +11,7 @@ import tempfile
 import time
 import unittest
 
+from called_python import PY_FUNC, TRAINED
 from replicated_examples import BESIDE_OTHERS, CONDITIONAL, FETCHED, KEPT, OF_STATISTICS, OF_SUMS, OF_UNTRAINED, TAKEN
 from replicated_loops import DYNAMIC_RNN, FIXED_LOOP, LOOP, SLICED, UNROLLED
 from replicated_rules import RULES
@@ -158,6 +159,14 @@ class RunTest(unittest.TestCase):
         self.assert_same_numbers(ours, self.in_tensorflow(text), tolerance)
         self.assertRegex(ours.stderr, told)
         self.assertNotIn("not replicated", ours.stderr)
+
+    def test_graphs_call_the_scripts_python(self):
+        eager = ("False", "True") if PYTHON == sys.executable else ("False",)  # not every 1.x has py_function
+        for script in (PY_FUNC, *(TRAINED.replace("EAGER", e) for e in eager)):
+            self.assert_same_numbers(self.run_argosy(script), self.in_tensorflow(script))
+
+    def test_batches_of_a_generator_are_shared(self):
+        self.assert_replicated(TRAINED.replace("cube(tf.matmul", "tf.nn.relu(tf.matmul").replace("EAGER", "False"), 3, r"replicated  8 steps: 3 devices")
 
     def test_a_script_for_one_gpu_is_replicated(self):
         for gpus in (2, 3):
