@@ -12,6 +12,7 @@ import time
 import unittest
 
 from called_python import PY_FUNC, TRAINED
+from replicated_attention import ATTENTION
 from replicated_examples import BESIDE_OTHERS, CONDITIONAL, FETCHED, KEPT, OF_STATISTICS, OF_SUMS, OF_UNTRAINED, TAKEN
 from replicated_loops import DYNAMIC_RNN, FIXED_LOOP, LOOP, SLICED, UNROLLED
 from replicated_rules import RULES
@@ -261,7 +262,7 @@ class RunTest(unittest.TestCase):
         self.assertIn("not replicated: the loss 'Mean_2' does not depend on the batch", ours.stderr)
 
     def test_noise_is_a_batch_where_nothing_is_fed(self):
-        self.assert_replicated(NOISE_ALONE, 3, r"replicated  21 steps: 3 devices")
+        self.assert_replicated(NOISE_ALONE, 3, r"replicated  18 steps: 3 devices")
         ours = self.run_argosy(NOISY_WEIGHTS, flags=("--emulate", "2", "--replicate"))
         self.assert_same_numbers(ours, self.in_tensorflow(NOISY_WEIGHTS))
         self.assertIn("not replicated: ", ours.stderr)
@@ -272,7 +273,7 @@ class RunTest(unittest.TestCase):
 
     def test_numbers_of_the_batch_that_are_not_trained_are_the_whole_batchs(self):
         for gpus in (2, 3):
-            self.assert_replicated(OF_UNTRAINED, gpus, r"replicated  18 steps: \d devices, loss: a")
+            self.assert_replicated(OF_UNTRAINED, gpus, r"replicated  21 steps: \d devices, loss: a")
 
     def test_rows_are_taken_from_a_shares_own_examples(self):
         self.assert_replicated(TAKEN, 3, r"replicated  12 steps: 3 devices, loss: a mean over the batch")
@@ -299,6 +300,10 @@ class RunTest(unittest.TestCase):
 
     def test_statistics_of_shares_are_constants_to_their_gradients(self):
         self.assert_replicated(OF_STATISTICS, 2, r"replicated  6 steps: 2 devices, loss: a mean over the batch")
+
+    def test_heads_behind_each_other_drop_what_one_gpu_drops(self):
+        for gpus in (2, 3):
+            self.assert_replicated(ATTENTION, gpus, r"replicated  5 steps: \d devices, loss: a mean over the batch")
 
     def test_what_is_fetched_is_the_whole_batchs(self):
         for gpus in (2, 3):
