@@ -14,7 +14,7 @@ import unittest
 from called_python import PY_FUNC, TRAINED
 from replicated_attention import ATTENTION
 from replicated_examples import BESIDE_OTHERS, CONDITIONAL, FETCHED, KEPT, OF_STATISTICS, OF_SUMS, OF_UNTRAINED, TAKEN
-from replicated_loops import DYNAMIC_RNN, FIXED_LOOP, LOOP, SLICED, UNROLLED
+from replicated_loops import DYNAMIC_RNN, FIXED_LOOP, LOOP, OVER_EXAMPLES, SLICED, UNROLLED
 from replicated_rules import RULES
 from replicated_scripts import (BESIDE, CANDIDATES, CHECKED, COLUMNS, DATASET, EMBEDDING, FIXED_SIZE, NOISE, NOISE_ALONE,
                                 IN_COLUMNS, NOISY_WEIGHTS, NORMALISED, ONE_GPU, OTHER_WRITERS, QUEUE, ROOTS, ROW_BY_ROW, TERMS,
@@ -245,6 +245,11 @@ class RunTest(unittest.TestCase):
             self.assert_replicated(DYNAMIC_RNN, gpus, told)
             self.assert_replicated(SLICED, gpus, told)
             self.assert_replicated(FIXED_LOOP, gpus, rf"replicated  8 steps: {gpus} devices, loss: a sum over the batch, 3 sums")
+
+    def test_loops_over_the_examples_stay_on_one_device(self):
+        ours = self.run_argosy(OVER_EXAMPLES, flags=("--emulate", "2", "--replicate"))
+        self.assert_same_numbers(ours, self.in_tensorflow(OVER_EXAMPLES))
+        self.assertRegex(ours.stderr, r"not replicated: 'while/LoopCond' goes round once for every example of the batch")
 
     def test_sums_may_stand_between_loops(self):
         head, tail = DYNAMIC_RNN.split("loss = ")
