@@ -65,6 +65,7 @@ ELSEWHERE = {
     **{kind + op: STATE for kind in ("Map", "OrderedMap")
        for op in ("Stage", "Peek", "Unstage", "UnstageNoKey", "Size", "IncompleteSize", "Clear")},
     **dict.fromkeys(("_RefToHandle", "_HandleToRef"), "an op of our own: argosy/runtime/functional_test.cc"),
+    "GatherTree": "tf.contrib's, in wheels of 1.x: argosy/ops/gather/gather_test.cc",
     "Timestamp": "another value every time",
     **dict.fromkeys(("RefSwitch", "RefMerge", "RefEnter", "RefExit", "RefNextIteration"), FLOW),
     **dict.fromkeys(("VarHandleOp", "Variable", "VariableV2", "TemporaryVariable", "DestroyTemporaryVariable"), VARIABLE),
