@@ -233,6 +233,8 @@ class RunTest(unittest.TestCase):
     def test_batches_of_a_fixed_size_are_shared(self):
         for gpus in (2, 3):
             self.assert_replicated(FIXED_SIZE, gpus, rf"replicated  8 steps: {gpus} devices, loss: a mean over the batch")
+            summed = FIXED_SIZE.replace("= tf.reduce_mean(each)", "= 0.1 * tf.reduce_mean(tf.reduce_sum(tf.square(logits), 1))")
+            self.assert_replicated(summed, gpus, rf"replicated  8 steps: {gpus} devices, loss: a mean over the batch")
             self.assert_replicated(UNROLLED, gpus, rf"replicated  8 steps: {gpus} devices, loss: a sum over the batch")
         many = QUEUE.replace("dequeue_up_to", "dequeue_many").replace("data.rand(20", "data.rand(24")
         self.assert_replicated(many, 3, r"replicated  3 steps: 3 devices", 1e-6)
