@@ -180,6 +180,7 @@ FILE_TESTS = {
     "TablesFromText": ("InitializeTableFromTextFile", "InitializeTableFromTextFileV2"),
 }
 SESSION_VALUES = ("argosy/ops/session_value/session_value_test.cc", "KeptReadDeleted")
+CALLBACKS = ("argosy/runtime/client_calls_test.cc", "GiveWhatTheFunctionGives")
 TABLES = "argosy/ops/table/table_test.cc"
 TABLE_OPS = tuple("LookupTable" + op for op in ("Find", "Insert", "Import", "Export", "Size"))
 TABLE_TESTS = {
@@ -194,6 +195,7 @@ ELSEWHERE = {
     "forward": {
         **dict.fromkeys(("GetSessionHandle", "GetSessionHandleV2", "GetSessionTensor", "DeleteSessionTensor"),
                         SESSION_VALUES),
+        **dict.fromkeys(("PyFunc", "PyFuncStateless", "EagerPyFunc"), CALLBACKS),
         **{op: (FILES, test) for test, ops in FILE_TESTS.items() for op in ops},
         **{op: (TABLES, test) for test, ops in TABLE_TESTS.items() for op in ops},
         **{f"Barrier{op}": ("argosy/ops/barrier/barrier_test.cc", "InAGraph")

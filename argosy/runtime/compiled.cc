@@ -27,6 +27,7 @@ void Compiled::give_back(std::unique_ptr<RunState> state) {
 Status Compiled::run(std::span<const Tensor> feeds, std::span<Tensor> fetches, RunContext& context) {
   ARGOSY_ASSIGN_OR_RETURN(auto state, take());
   context.set_files(step_->machine->files());
+  context.set_client_calls(step_->machine->client_calls());
   Status status = step_->dynamic ? run_dynamic(*step_, *state, feeds, fetches, context)
                                  : run_in_order(*step_, *state, feeds, fetches, context);
   give_back(std::move(state));

@@ -78,16 +78,29 @@ Result<Tensor> Machine::constant_on(int i, const Tensor& value) {
 }
 
 void Machine::set_files(FilePolicy files) {
-  MutexLock lock(files_mutex_);
+  MutexLock lock(outside_mutex_);
   files_ = std::make_shared<const FilePolicy>(std::move(files));
 }
 
 std::shared_ptr<const FilePolicy> Machine::files() const {
   {
-    MutexLock lock(files_mutex_);
+    MutexLock lock(outside_mutex_);
     if (files_ != nullptr) return files_;
   }
   return base_ != nullptr ? base_->files() : nullptr;
+}
+
+void Machine::set_client_calls(std::shared_ptr<ClientCalls> calls) {
+  MutexLock lock(outside_mutex_);
+  client_calls_ = std::move(calls);
+}
+
+std::shared_ptr<ClientCalls> Machine::client_calls() const {
+  {
+    MutexLock lock(outside_mutex_);
+    if (client_calls_ != nullptr) return client_calls_;
+  }
+  return base_ != nullptr ? base_->client_calls() : nullptr;
 }
 
 void Machine::reset(const std::string& container) {

@@ -10,6 +10,7 @@
 
 #include "argosy/base/mutex.h"
 #include "argosy/device/device.h"
+#include "argosy/op/client_calls.h"
 #include "argosy/op/file_policy.h"
 #include "argosy/op/kernel.h"
 #include "argosy/op/resource_manager.h"
@@ -57,6 +58,10 @@ class Machine {
   // the user may.
   void set_files(FilePolicy files);
   std::shared_ptr<const FilePolicy> files() const;
+  // How its graphs call functions of the programs that built them, from the next run on; at first as its base does, or
+  // not at all.
+  void set_client_calls(std::shared_ptr<ClientCalls> calls);
+  std::shared_ptr<ClientCalls> client_calls() const;
   // Empties a container ("" = all) on every device: variables lose their values.
   void reset(const std::string& container = "");
 
@@ -73,8 +78,9 @@ class Machine {
   mutable Mutex launch_;
   Traces traces_;
 
-  mutable Mutex files_mutex_;
-  std::shared_ptr<const FilePolicy> files_ ARGOSY_GUARDED_BY(files_mutex_);
+  mutable Mutex outside_mutex_;
+  std::shared_ptr<const FilePolicy> files_ ARGOSY_GUARDED_BY(outside_mutex_);
+  std::shared_ptr<ClientCalls> client_calls_ ARGOSY_GUARDED_BY(outside_mutex_);
 
   struct Copied {
     std::weak_ptr<void> from, to;  // both alive: `from` is still what was copied

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "argosy/base/mutex.h"
+#include "argosy/op/client_calls.h"
 #include "argosy/op/file_policy.h"
 #include "argosy/op/resource_manager.h"
 #include "argosy/op/step_context.h"
@@ -26,6 +27,8 @@ class RunContext final : public StepContext {
 
   const FilePolicy* files() const override { return files_.get(); }
   void set_files(std::shared_ptr<const FilePolicy> files) { files_ = std::move(files); }
+  ClientCalls* client_calls() const override { return client_calls_.get(); }
+  void set_client_calls(std::shared_ptr<ClientCalls> calls) { client_calls_ = std::move(calls); }
 
   StepStats* stats() const { return stats_; }  // null: nobody asked
   // A fetched handle of a variable stays one, instead of being read.
@@ -51,6 +54,7 @@ class RunContext final : public StepContext {
   const bool fetch_handles_;
   bool keeps_thread_budget_ = false, same_bits_ = false;
   std::shared_ptr<const FilePolicy> files_;
+  std::shared_ptr<ClientCalls> client_calls_;
   Cancellation cancellation_;
   ResourceManager resources_;
   Mutex mutex_;

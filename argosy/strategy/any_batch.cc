@@ -249,7 +249,11 @@ class Opener {
     const Told* const t = told(n);
     if (n.op->name == "Const") return follow_constant(e, axis, taker);
     if (t != nullptr && t->data < 0) return follow_told(e, t->shape, axis, taker);
-    if (n.op->name == "Tile") return follow_told(e, 1, axis, taker);
+    if (n.op->name == "Tile") {
+      const PartialShape& once = graph_.shape(n.inputs[0]);
+      const bool along_others = once.has_rank() && once[axis] == shape[axis];
+      return along_others ? follow_inputs(e, {{0, axis}}, taker) : follow_told(e, 1, axis, taker);
+    }
     if (n.op->name == "BroadcastTo" && graph_.shape(n.inputs[0]).has_rank()) {
       const int own = axis - (shape.rank() - graph_.shape(n.inputs[0]).rank());
       if (own < 0 || graph_.shape(n.inputs[0])[own] == 1) return follow_told(e, 1, axis, taker);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "argosy/ops/random/share.h"
 #include "argosy/strategy/ancestors.h"
 #include "argosy/strategy/rebuilt.h"
 
@@ -111,6 +112,11 @@ Result<BatchAxes> BatchAxes::find(const Graph& graph, const std::vector<NodeId>&
     }
   }
   axes.find_rows(graph, order, containers);
+  // What they met is known for more of them every time.
+  for (std::size_t known = 0; axes.follow_what_they_meet(graph, order) && axes.met_.size() > known;) {
+    known = axes.met_.size();
+    axes.find_rows(graph, order, containers);
+  }
   std::vector<Endpoint> alike;  // looking at the batch
   for (const NodeId id : order) {
     const auto& from = graph.node(id).inputs;
@@ -153,7 +159,10 @@ void BatchAxes::find_rows(const Graph& graph, const std::vector<NodeId>& order, 
       const Node& n = graph.node(id);
       const auto numbers_anew = [&](PerOutput& o) {
         Rows& rows = o.rows;
-        if (rows.axis >= 0) rows.rounds = rounds_of(n, rows_of_inputs(n, seen), rows);
+        const auto met = met_.find(id);
+        if (rows.axis >= 0) {
+          rows.rounds = met != met_.end() ? met->second : rounds_of(n, rows_of_inputs(n, seen), rows);
+        }
         return rows.axis < kNone || (rows.axis >= 0 && (rows.rounds == 0 || n.op->name == "Range"));
       };
       auto& outputs = outputs_[id.index];
@@ -165,6 +174,43 @@ void BatchAxes::find_rows(const Graph& graph, const std::vector<NodeId>& order, 
       seen[id.index] = 1;
     }
   }
+}
+
+bool BatchAxes::follow_what_they_meet(const Graph& graph, const std::vector<NodeId>& order) {
+  const auto row_by_row = [](const Node& n) {
+    return n.op->elementwise || n.op->name == "Select" || looks_at_shapes(*n.op);
+  };
+  const auto repeats_one = [&](const Node& n, int axis) {
+    if (n.op->name != "Tile" && n.op->name != "BroadcastTo") return false;
+    const PartialShape& one = graph.shape(n.inputs[0]);
+    const int along = one.rank() - n.output_shapes[0].rank() + axis;
+    return one.has_rank() && n.output_shapes[0].has_rank() && (along < 0 || one[along] == 1);
+  };
+  // The node whose rows `e` has, changed on the way only one by one, where it has no examples of its own.
+  const auto from_nobody = [&](Endpoint e) -> std::optional<NodeId> {
+    for (;;) {
+      const Node& n = graph.node(e.node);
+      std::vector<Endpoint> from;
+      std::copy_if(n.inputs.begin(), n.inputs.end(), std::back_inserter(from),
+                   [&](Endpoint i) { return axis(i) >= 0; });
+      const bool drawn = graph.ops().find(kSharePrefix + n.op->name) != nullptr;
+      if (from.empty() && (drawn || n.op->name == "Fill" || repeats_one(n, axis(e)))) return e.node;
+      if (from.size() != 1 || !row_by_row(n)) return std::nullopt;
+      e = from[0];
+    }
+  };
+  for (const NodeId id : order) {
+    const Node& n = graph.node(id);
+    if (!depends(id) || !row_by_row(n) || rounds({id, 0}) != 0) continue;
+    for (const Endpoint with : n.inputs) {
+      if (rounds(with) <= 1 || from_nobody(with)) continue;
+      for (const Endpoint e : n.inputs) {
+        if (rounds(e) != 1 || rows_per_example(e) != rows_per_example(with)) continue;
+        if (const auto nobodys = from_nobody(e)) met_.emplace(*nobodys, rounds(with));
+      }
+    }
+  }
+  return !met_.empty();
 }
 
 std::vector<Rows> BatchAxes::rows_of_inputs(const Node& n, const std::vector<char>& seen) const {

@@ -68,11 +68,15 @@ class BatchAxes {
   bool reached(const Node& n, NodeId id) const;
 
   void find_rows(const Graph& graph, const std::vector<NodeId>& order, const Containers& containers);
+  // Random numbers, and rows that are all alike (Fill, masks), have no examples: theirs are those of what they first
+  // meet, element by element. True where some were taken to lie together that do not.
+  bool follow_what_they_meet(const Graph& graph, const std::vector<NodeId>& order);
   std::vector<Rows> rows_of_inputs(const Node& n, const std::vector<char>& seen) const;
 
   std::vector<char> depends_;
   std::vector<char> by_rows_;                    // by node, where it depends
   std::vector<std::vector<PerOutput>> outputs_;  // by node
+  std::map<NodeId, std::int64_t> met_;           // the rounds of what follow_what_they_meet() is about, other than 1
   std::map<Endpoint, std::vector<std::int64_t>> sizes_of_all_;
 };
 

@@ -83,7 +83,8 @@ TEST(BatchAxes, TellInWhichOrderRowsLie) {
   const Value x = placeholder(g, DType::kFloat32, {-1, 3, 2});
   const Value together = reshape(x, {-1, 2});
   const Value flat = reshape(transpose(x, {1, 0, 2}), {-1, 2});
-  const Value twice = concat({flat, flat}, 0);
+  const Value twice = concat({flat, flat}, 0), half = split(twice, 2)[1], tiled = tile(twice, {2, 1});
+  const Value beside = concat({flat, flat}, 1), unlike = concat({flat, together}, 0);
   const Value back = reshape(flat, {3, -1, 2});
   const Value numbers = range(constant(g, 0), index(shape(x), {std::int64_t{0}}), constant(g, 1));
   const auto axes = BatchAxes::find(g, {x.node()});
@@ -93,8 +94,12 @@ TEST(BatchAxes, TellInWhichOrderRowsLie) {
   EXPECT_EQ(axes->rounds(flat.endpoint()), 3);
   EXPECT_FALSE(axes->keeps_rows(flat.endpoint()));
   EXPECT_TRUE(axes->by_rows(flat.node()));
-  EXPECT_EQ(axes->rounds(twice.endpoint()), 0) << "who knows";
-  EXPECT_FALSE(axes->by_rows(twice.node()));
+  EXPECT_EQ(axes->rounds(twice.endpoint()), 6);
+  EXPECT_EQ(axes->rounds(half.endpoint()), 3);
+  EXPECT_EQ(axes->rounds(tiled.endpoint()), 12);
+  EXPECT_EQ(axes->rounds(beside.endpoint()), 3);
+  EXPECT_EQ(axes->rounds(unlike.endpoint()), 0) << "of one half an example has three rows at a time, of the other one";
+  EXPECT_FALSE(axes->by_rows(unlike.node()));
   EXPECT_EQ(axes->rounds(back.endpoint()), 1);
   EXPECT_TRUE(axes->keeps_rows(back.endpoint()));
   EXPECT_FALSE(axes->by_rows(numbers.node())) << "a share counts from zero";

@@ -155,7 +155,7 @@ class Replicator {
     if (layout_.shards() == 1 || level(id) != Level::kShard || n.output_dtypes.size() != 1) return false;
     const bool chance =
         n.attrs.find("seed") != nullptr && n.attrs.get_int("seed") == 0 && n.attrs.get_int("seed2") == 0;
-    return !chance && plan_.axes.axis({id, 0}) == 0 && plan_.axes.rows_per_example({id, 0}) > 0 &&
+    return !chance && plan_.axes.rounds({id, 0}) > 0 && plan_.axes.rows_per_example({id, 0}) > 0 &&
            graph_.ops().find(kSharePrefix + n.op->name) != nullptr;
   }
 
@@ -168,6 +168,8 @@ class Replicator {
                   .device = n.device};
     spec.inputs.push_back({plan_.inputs[0], 0});
     spec.attrs.set("rows", plan_.axes.rows_per_example({id, 0}));
+    spec.attrs.set("axis", std::int64_t{plan_.axes.axis({id, 0})});
+    spec.attrs.set("rounds", plan_.axes.rounds({id, 0}));
     spec.attrs.set("weights", layout_.weights);
     spec.attrs.set("index", std::int64_t{shard});
     spec.attrs.set("stream", std::string(n.name));

@@ -11,6 +11,22 @@ std::int64_t rounds_of(const Node& n, const std::vector<Rows>& inputs, const Row
     const std::int64_t own = all % output.before == 0 ? all / output.before : 0;
     return own > 0 && output.each % own == 0 ? own : 0;
   }
+  if (n.op->name == "ConcatV2" || n.op->name == "Concat") {
+    // One behind the other along the batch, or beside each other along another axis.
+    std::int64_t each = 0, rounds = 0;
+    for (const Rows& input : inputs) {
+      if (input.rounds == 0 || input.each / input.rounds != inputs[0].each / first) return 0;
+      each += input.each, rounds += input.rounds;
+    }
+    if (each == output.each && inputs.size() > 1) return rounds;
+  }
+  if (n.op->name == "Split" && output.each > 0 && first > 0 && inputs[0].each % output.each == 0) {
+    const std::int64_t parts = inputs[0].each / output.each;
+    return first % parts == 0 ? first / parts : 0;
+  }
+  if (n.op->name == "Tile" && inputs[0].each > 0 && output.each % inputs[0].each == 0) {
+    return first * (output.each / inputs[0].each);
+  }
   for (const Rows& input : inputs) {
     if (input.each != output.each || input.rounds != first) return 0;
   }

@@ -30,6 +30,7 @@ SCATTER_ND = [f"ResourceScatterNd{how}" for how in ("Add", "Sub", "Min", "Max")]
 KNOWN = {
     **{(op, "stateful"): "files change, and which may be read is a question of the step: never folded"
        for op in ("ReadFile", "MatchingFiles")},
+    ("PyFuncStateless", "stateful"): "it calls the program's Python, which nothing of ours may do at another time",
     ("TensorSummary", "stateful"): "its value has the node's name in it: equal ones are not one",
     ("Abort", "stateful"): "an error that is folded away stops nothing",
     ("Placeholder", "stateful"): "two of them are never one; what is fed is not folded",

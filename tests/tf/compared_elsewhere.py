@@ -48,6 +48,8 @@ ELSEWHERE = {
        for op in ("Insert", "Lookup", "Erase", "HasKey", "Size", "StackKeys")},
     **dict.fromkeys(("AddSparseToTensorsMap", "AddManySparseToTensorsMap", "TakeManySparseFromTensorsMap"),
                     "keeps tensors from op to op: argosy/ops/sparse/sparse_test.cc"),
+    **dict.fromkeys(("PyFunc", "PyFuncStateless", "EagerPyFunc"),
+                    "calls Python of the program: tests/tf/run_scripts.py"),
     **{kind + op: CALLS for op in ("If", "Case", "While") for kind in ("", "Stateless")},
     **dict.fromkeys(("PartitionedCall", "StatefulPartitionedCall"), CALLS),
     "EmptyTensorList": LISTS,
@@ -63,6 +65,7 @@ ELSEWHERE = {
     **{kind + op: STATE for kind in ("Map", "OrderedMap")
        for op in ("Stage", "Peek", "Unstage", "UnstageNoKey", "Size", "IncompleteSize", "Clear")},
     **dict.fromkeys(("_RefToHandle", "_HandleToRef"), "an op of our own: argosy/runtime/functional_test.cc"),
+    "GatherTree": "tf.contrib's, in wheels of 1.x: argosy/ops/gather/gather_test.cc",
     "Timestamp": "another value every time",
     **dict.fromkeys(("RefSwitch", "RefMerge", "RefEnter", "RefExit", "RefNextIteration"), FLOW),
     **dict.fromkeys(("VarHandleOp", "Variable", "VariableV2", "TemporaryVariable", "DestroyTemporaryVariable"), VARIABLE),

@@ -11,8 +11,10 @@ import tempfile
 import time
 import unittest
 
+from called_python import PY_FUNC, TRAINED
+from replicated_attention import ATTENTION
 from replicated_examples import BESIDE_OTHERS, CONDITIONAL, FETCHED, KEPT, OF_STATISTICS, OF_SUMS, OF_TRAINED, OF_UNTRAINED, TAKEN
-from replicated_loops import DYNAMIC_RNN, FIXED_LOOP, LOOP, SLICED, UNROLLED
+from replicated_loops import DYNAMIC_RNN, FIXED_LOOP, LOOP, OVER_EXAMPLES, SLICED, UNROLLED
 from replicated_norms import SYNCED
 from replicated_rules import RULES
 from replicated_scripts import (BESIDE, CANDIDATES, CHECKED, COLUMNS, DATASET, EMBEDDING, FIXED_SIZE, NOISE, NOISE_ALONE,
@@ -160,6 +162,14 @@ class RunTest(unittest.TestCase):
         self.assertRegex(ours.stderr, told)
         self.assertNotIn("not replicated", ours.stderr)
 
+    def test_graphs_call_the_scripts_python(self):
+        eager = ("False", "True") if PYTHON == sys.executable else ("False",)  # not every 1.x has py_function
+        for script in (PY_FUNC, *(TRAINED.replace("EAGER", e) for e in eager)):
+            self.assert_same_numbers(self.run_argosy(script), self.in_tensorflow(script))
+
+    def test_batches_of_a_generator_are_shared(self):
+        self.assert_replicated(TRAINED.replace("cube(tf.matmul", "tf.nn.relu(tf.matmul").replace("EAGER", "False"), 3, r"replicated  8 steps: 3 devices")
+
     def test_a_script_for_one_gpu_is_replicated(self):
         for gpus in (2, 3):
             self.assert_replicated(ONE_GPU, gpus, rf"replicated  24 steps: {gpus} devices, loss: a mean over the batch, 3 sums")
@@ -224,6 +234,8 @@ class RunTest(unittest.TestCase):
     def test_batches_of_a_fixed_size_are_shared(self):
         for gpus in (2, 3):
             self.assert_replicated(FIXED_SIZE, gpus, rf"replicated  8 steps: {gpus} devices, loss: a mean over the batch")
+            summed = FIXED_SIZE.replace("= tf.reduce_mean(each)", "= 0.1 * tf.reduce_mean(tf.reduce_sum(tf.square(logits), 1))")
+            self.assert_replicated(summed, gpus, rf"replicated  8 steps: {gpus} devices, loss: a mean over the batch")
             self.assert_replicated(UNROLLED, gpus, rf"replicated  8 steps: {gpus} devices, loss: a sum over the batch")
         many = QUEUE.replace("dequeue_up_to", "dequeue_many").replace("data.rand(20", "data.rand(24")
         self.assert_replicated(many, 3, r"replicated  3 steps: 3 devices", 1e-6)
@@ -236,6 +248,11 @@ class RunTest(unittest.TestCase):
             self.assert_replicated(DYNAMIC_RNN, gpus, told)
             self.assert_replicated(SLICED, gpus, told)
             self.assert_replicated(FIXED_LOOP, gpus, rf"replicated  8 steps: {gpus} devices, loss: a sum over the batch, 3 sums")
+
+    def test_loops_over_the_examples_stay_on_one_device(self):
+        ours = self.run_argosy(OVER_EXAMPLES, flags=("--emulate", "2", "--replicate"))
+        self.assert_same_numbers(ours, self.in_tensorflow(OVER_EXAMPLES))
+        self.assertRegex(ours.stderr, r"not replicated: 'while/LoopCond' goes round once for every example of the batch")
 
     def test_sums_may_stand_between_loops(self):
         head, tail = DYNAMIC_RNN.split("loss = ")
@@ -300,6 +317,10 @@ class RunTest(unittest.TestCase):
         for gpus in (2, 3):
             self.assert_replicated(SYNCED, gpus, r"replicated  12 steps: \d devices, loss: a mean over the batch",
                                    flags=("--sync-batch-norm",))
+
+    def test_heads_behind_each_other_drop_what_one_gpu_drops(self):
+        for gpus in (2, 3):
+            self.assert_replicated(ATTENTION, gpus, r"replicated  5 steps: \d devices, loss: a mean over the batch")
 
     def test_what_is_fetched_is_the_whole_batchs(self):
         for gpus in (2, 3):

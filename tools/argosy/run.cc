@@ -38,8 +38,9 @@ Result<int> run(const Options& options, Console& console) {
     }
     wanted.devices.devices = str_cat(options.gpus);
   }
-  ARGOSY_ASSIGN_OR_RETURN(const auto server, tf::SessionServer::start(wanted));
   ARGOSY_ASSIGN_OR_RETURN(const RunHook hook, RunHook::write());
+  wanted.program_calls = hook.folder();
+  ARGOSY_ASSIGN_OR_RETURN(const auto server, tf::SessionServer::start(wanted));
   const std::int64_t start = now_nanos();
   ARGOSY_ASSIGN_OR_RETURN(const int code, run_child(options.program, hook.environment("grpc://" + server->address())));
   const double seconds = static_cast<double>(now_nanos() - start) * 1e-9;

@@ -26,10 +26,13 @@ Result<RunHook> RunHook::write() {
         .with_next("TMPDIR=<a folder that may be written> argosy run …");
   }
   RunHook hook(pattern);
-  std::ofstream file(std::filesystem::path(pattern) / "sitecustomize.py", std::ios::binary);
-  file << kRunHookSource;
-  file.close();
-  if (!file) return unavailable(pattern, "/sitecustomize.py could not be written");
+  for (const auto& [name, source] :
+       {std::pair("sitecustomize.py", kRunHookSource), std::pair("argosy_program_calls.py", kProgramCallsSource)}) {
+    std::ofstream file(std::filesystem::path(pattern) / name, std::ios::binary);
+    file << source;
+    file.close();
+    if (!file) return unavailable(pattern, "/", name, " could not be written");
+  }
   return hook;
 }
 

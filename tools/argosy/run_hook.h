@@ -1,5 +1,5 @@
-// The folder that a program started by `argosy run` finds first on PYTHONPATH: run_hook/sitecustomize.py, written out
-// for as long as this object lives.
+// The folder that a program started by `argosy run` finds first on PYTHONPATH: the files of run_hook/, written out for
+// as long as this object lives.
 #pragma once
 
 #include <string>
@@ -17,6 +17,8 @@ class RunHook {
   RunHook& operator=(RunHook&&) = delete;
   ~RunHook();  // removes it
 
+  // Where the program's sockets are, too.
+  const std::string& folder() const { return folder_; }
   // This process' environment ("NAME=value") with PYTHONPATH begun by the folder, ARGOSY_TARGET, and GLIBC_TUNABLES
   // that ask for huge pages, unless they say something of them.
   std::vector<std::string> environment(const std::string& target) const;

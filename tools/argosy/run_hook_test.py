@@ -4,6 +4,7 @@
 """
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -48,9 +49,9 @@ class Hook(unittest.TestCase):
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
 
-    def python(self, script, target="grpc://127.0.0.1:7", files=None, path=()):
+    def python(self, script, target="grpc://127.0.0.1:7", files=None, path=(), hook=HOOK):
         self.write({"user/script.py": script, **(files or {})})
-        environment = dict(os.environ, PYTHONPATH=os.pathsep.join(map(str, [HOOK, self.folder / "site-packages", *path])))
+        environment = dict(os.environ, PYTHONPATH=os.pathsep.join(map(str, [hook, self.folder / "site-packages", *path])))
         environment.pop("ARGOSY_TARGET", None)
         if target:
             environment["ARGOSY_TARGET"] = target
@@ -92,6 +93,17 @@ class Hook(unittest.TestCase):
         files = {"user/old.py": "from tensorflow import placeholder, constant\nimport tensorflow.compat\nvalue = constant(2)\n"}
         script = "import old\nimport tensorflow as tf\nprint(old.value, tf.constant(3))"
         self.assertEqual(self.python(script, files=files), "('v1', 2) ('v2', 3)")
+
+    def test_functions_that_graphs_call_are_listened_for(self):
+        files = {"site-packages/tensorflow/python/ops/__init__.py": "",
+                 "site-packages/tensorflow/python/ops/script_ops.py":
+                     "class FuncRegistry:\n    def _next_unique_token(self): return 'pyfunc_0'\n"}
+        here = self.folder / "hook"
+        shutil.copytree(HOOK, here)  # sockets lie beside it
+        script = ("import os, socket\nfrom tensorflow.python.ops import script_ops\n"
+                  "token = script_ops.FuncRegistry()._next_unique_token()\nassert token == 'pyfunc_0@%d' % os.getpid(), token\n"
+                  f"socket.socket(socket.AF_UNIX).connect('{here}/calls_%d' % os.getpid())\nprint('heard')")
+        self.assertEqual(self.python(script, files=files, hook=here), "heard")
 
     def test_the_users_own_sitecustomize_runs(self):
         files = {"theirs/sitecustomize.py": "import sys\nsys.marked = 'theirs'\n"}

@@ -143,6 +143,7 @@ void define_gather(OpRegistry& ops) {
   define_uniques(ops);
   define_partitions(ops);
   define_top_k(ops);
+  define_beams(ops);
 }
 
 Value gather(Value params, Value indices, int axis, int batch_dims) {

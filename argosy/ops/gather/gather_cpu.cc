@@ -194,6 +194,7 @@ void add_kernels_cpu_gather(KernelRegistry& kernels) {
   add_uniques(kernels);
   add_partitions(kernels);
   add_top_k(kernels);
+  add_beams(kernels);
 }
 
 }  // namespace argosy

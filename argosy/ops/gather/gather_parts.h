@@ -13,6 +13,7 @@ void define_choices(OpRegistry& ops);
 void define_uniques(OpRegistry& ops);
 void define_partitions(OpRegistry& ops);
 void define_top_k(OpRegistry& ops);
+void define_beams(OpRegistry& ops);
 
 void add_gathers(KernelRegistry& kernels);
 void add_scatters(KernelRegistry& kernels);
@@ -20,6 +21,7 @@ void add_choices(KernelRegistry& kernels);
 void add_uniques(KernelRegistry& kernels);
 void add_partitions(KernelRegistry& kernels);
 void add_top_k(KernelRegistry& kernels);
+void add_beams(KernelRegistry& kernels);
 
 // A gather along an axis: params as [batch, outer, rows, slice], indices as [batch, count]; the output is
 // [batch, outer, count, slice].

@@ -277,6 +277,18 @@ TEST(GatherOps, TopK) {
   fails("InTopKV2", {predictions, ints({0}), one(2)});
 }
 
+// Two sequences of three beams, the second of them one step shorter; beam 2 of the first ends early.
+TEST(GatherOps, BeamsAreFollowedBack) {
+  const Tensor steps = Tensor::of<std::int32_t>({3, 2, 3}, {1, 2, 3, 4, 5, 6, 7, 9, 8, 1, 2, 3, 3, 4, 5, 6, 7, 8});
+  const Tensor parents = Tensor::of<std::int32_t>({3, 2, 3}, {0, 0, 0, 0, 0, 0, 0, 1, 1, 2, 1, 0, 2, 0, 1, 7, 7, 7});
+  check({.op = "GatherTree",
+         .inputs = {steps, parents, ints({5, 2}), one(9)},
+         .expect = {Tensor::of<std::int32_t>({3, 2, 3}, {2, 1, 2, 6, 5, 4, 8, 7, 9, 1, 2, 3, 3, 4, 9, 9, 9, 9})},
+         .other_dtypes = false});
+  fails("GatherTree", {steps, parents, ints({3, 3}), one(9)}, {}, "parent 7");
+  fails("GatherTree", {steps, parents, ints({3}), one(9)});
+}
+
 TEST(GatherOps, SizesFlowThroughGatherAndStitch) {
   Graph g;
   const Value x = placeholder(g, DType::kFloat32, {4, PartialShape::kUnknown, 3});

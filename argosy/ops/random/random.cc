@@ -118,7 +118,7 @@ void define_random(OpRegistry& ops) {
     for (int i = 0; i <= static_cast<int>(spec.inputs.size()); ++i) spec.host_inputs.push_back(i);
     spec.inputs.push_back("batch: B");  // its rows are counted: it does not have to travel
     spec.attrs.insert(spec.attrs.end(), {"B: type", "index: int >= 0", "weights: list(int) >= 1", "rows: int >= 1",
-                                         "stream: string = \"\""});
+                                         "axis: int >= 0 = 0", "rounds: int >= 1 = 1", "stream: string = \"\""});
     add(std::move(spec));
   };
   constexpr std::pair<const char*, const char*> kStateful[] = {

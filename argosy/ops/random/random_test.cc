@@ -274,6 +274,42 @@ TEST(RandomOps, SharesOfABatchDrawWhatTheBatchDraws) {
   }
 }
 
+// The batch goes by twice along the second axis of [3, 2 * batch, 2]: for each of the 6 times a share has its part.
+TEST(RandomOps, SharesOfABatchThatGoesByOftenDrawWhatTheBatchDraws) {
+  const std::vector<std::int64_t> weights = {2, 1};
+  for (const ShareOp& op : kShareOps) {
+    const auto inputs = [&](std::int64_t examples) {
+      std::vector<Tensor> all = op.seed;
+      all.insert(all.begin(), longs({3, examples * 2, 2}));
+      return all;
+    };
+    AttrMap attrs = op.attrs;
+    attrs.set("dtype", DType::kFloat32);
+    const auto whole = runs(op.name, attrs, inputs(5), 2);
+    attrs.set("weights", weights);
+    attrs.set("rows", std::int64_t{2});
+    attrs.set("rounds", std::int64_t{2});
+    attrs.set("axis", std::int64_t{1});
+    for (std::int64_t s = 0; s < 2; ++s) {
+      const auto mine = batch_share(5, weights, s).value();
+      const std::int64_t examples = mine.second - mine.first;
+      attrs.set("index", s);
+      std::vector<Tensor> asked = inputs(examples);
+      asked.push_back(Tensor::zeros(DType::kBool, {5}));
+      const auto share = runs(str_cat("_Share", op.name).c_str(), attrs, asked, 2);
+      for (int run = 0; run < 2; ++run) {
+        for (std::int64_t time = 0; time < 6; ++time) {
+          for (std::int64_t i = 0; i < examples * 2; ++i) {
+            EXPECT_EQ(share[run].data<float>()[time * examples * 2 + i],
+                      whole[run].data<float>()[time * 10 + mine.first * 2 + i])
+                << op.name << " share " << s << " time " << time;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(RandomOps, SharesAskForTheirRowsAlone) {
   const AttrMap attrs = {
       {"dtype", DType::kFloat32}, {"weights", std::vector<std::int64_t>{1, 1}}, {"index", 1}, {"rows", 2}};

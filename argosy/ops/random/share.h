@@ -12,14 +12,18 @@ namespace argosy {
 
 // "_Share" before the name of a random op (RandomUniform, StatelessRandomNormalV2, ...): the op that takes, after its
 // inputs, a tensor that has the batch's rows, and besides its attributes `weights` and `index` of the share
-// (batch_share.h), `rows`, how many rows of the result every example has, and `stream`, the node whose stream the
+// (batch_share.h), `rows`, how many of the result every example has along the `axis` of the batch, `rounds`, how many
+// times the batch goes by along it (heads times batch, time times batch), and `stream`, the node whose stream the
 // shares draw from ("": each from one of its own).
 inline constexpr const char* kSharePrefix = "_Share";
 
 struct ShareDraw {
   Shape shape;             // of the share's numbers
-  std::int64_t first = 0;  // which element of the stream's is the first of them
+  std::int64_t first = 0;  // which element of the stream's is the first of them, were those of every example together
   Philox from;
+  // Where the batch goes by more than once, in all axes up to its own: as many runs of elements, equally long.
+  std::int64_t runs = 1;
+  std::int64_t first_of_run = 0, from_run_to_run = 0;
 };
 
 // What a kernel of such an op draws. Thread-safe.
@@ -30,8 +34,11 @@ class ShareDraws {
   Result<ShareDraw> next(KernelContext& c);
 
  private:
+  // Where the whole batch's numbers begin, `whole` of them.
+  Result<Philox> stream(KernelContext& c, std::int64_t whole);
+
   const std::vector<std::int64_t> weights_;
-  const std::int64_t index_, rows_;
+  const std::int64_t index_, rows_, axis_, rounds_;
   std::shared_ptr<SharedPhilox> generator_;  // of a stateful op: moves on by what the whole batch takes
 };
 

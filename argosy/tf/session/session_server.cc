@@ -12,6 +12,7 @@
 #include "argosy/base/mutex.h"
 #include "argosy/tf/session/grpc_transport.h"
 #include "argosy/tf/session/http_status.h"
+#include "argosy/tf/session/program_calls.h"
 
 namespace argosy::tf {
 
@@ -112,6 +113,7 @@ class SessionServer::Impl {
       ARGOSY_ASSIGN_OR_RETURN(FilePolicy files, FilePolicy::within(o.allow_files));
       machine->set_files(std::move(files));
     }
+    if (!o.program_calls.empty()) machine->set_client_calls(std::make_shared<ProgramCalls>(o.program_calls));
     service_ = std::make_unique<SessionService>(SessionService::Options{.machine = std::move(machine),
                                                                         .feed_limit_bytes = o.feed_limit_bytes,
                                                                         .max_sessions = o.max_sessions,

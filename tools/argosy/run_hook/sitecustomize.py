@@ -2,6 +2,7 @@
 
 * A session without a target of its own (tf.Session, InteractiveSession, MonitoredTrainingSession, Supervisor, Keras in
   graph mode: all end in BaseSession) gets $ARGOSY_TARGET, and its state is its own, as it is in TensorFlow's process.
+* Functions that a graph calls (tf.py_func, tf.py_function, Dataset.from_generator) are called here, by the server.
 * device_lib.list_local_devices() names the server's devices, and MirroredStrategy() mirrors on its GPUs.
 * Where a file of the user's says `import tensorflow as tf` and uses names that only TensorFlow 1.x had, `tf` is 1.x.
 
@@ -92,7 +93,16 @@ def _patch_mirrored(module):
     module.all_local_devices = all_local_devices
 
 
+def _patch_script_ops(module):
+    """Functions of the program that graphs call by name (tf.py_func): the server calls them here."""
+    registry = module.FuncRegistry
+    plain = registry._next_unique_token
+    calls = argosy_program_calls.Calls(_HERE, module)
+    registry._next_unique_token = lambda self: calls.name(plain(self))
+
+
 _PATCHES = {"tensorflow.python.client.session": _patch_session,
+            "tensorflow.python.ops.script_ops": _patch_script_ops,
             "tensorflow.python.distribute.mirrored_strategy": _patch_mirrored,
             "tensorflow.python.client.device_lib": _patch_device_lib}
 
@@ -267,6 +277,8 @@ def _run_users_sitecustomize():
 
 
 if _TARGET:
+    import argosy_program_calls  # while its folder is on the path
+
     sys.meta_path.insert(0, _Finder())
     _patch_import()
 _run_users_sitecustomize()
