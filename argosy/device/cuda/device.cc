@@ -191,6 +191,20 @@ std::shared_ptr<RuntimeCompiler> CudaDevice::compiler() {
   return *static_cast<std::shared_ptr<RuntimeCompiler>*>(held.get());
 }
 
+Result<std::shared_ptr<Dnn>> CudaDevice::dnn() {
+  using Found = Result<std::shared_ptr<Dnn>>;
+  const auto look = [&]() -> Found {
+    if (state_->options.dnn == nullptr) return unimplemented("cuDNN is not looked for");
+    ARGOSY_RETURN_IF_ERROR(make_current());
+    Found dnn = state_->options.dnn(*this);
+    if (dnn.ok() || dnn.status().code() == Code::kUnimplemented) return dnn;
+    ARGOSY_LOG(kWarning, "convolutions, batch normalisation and pooling run without cuDNN: ", dnn.status().to_string());
+    return unimplemented("no cuDNN: ", dnn.status().message());
+  };
+  const auto held = keep("cuDNN", [&] { return std::make_shared<Found>(look()); });
+  return *static_cast<const Found*>(held.get());
+}
+
 Status CudaDevice::launch(CuFunction function, const LaunchShape& shape, void** arguments, std::string_view node) {
   ARGOSY_ASSIGN_OR_RETURN(const CuStream stream, this->stream());
   const DriverCalls& cu = *driver().operator->();
