@@ -229,10 +229,32 @@ TEST(DnnBatchNorm, SaysWhyThereIsNoLibrary) {
   cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), in_vain);
   const auto device = machine.device();
   testing::internal::CaptureStderr();
-  for (int i = 0; i < 2; ++i) EXPECT_EQ(why(device.get()), "no cuDNN: not found: here");
+  EXPECT_EQ(why(device.get()), "");  // nobody has looked
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(device->dnn().status().code(), Code::kUnimplemented);
+    EXPECT_EQ(why(device.get()), "no cuDNN: not found: here");
+  }
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_THAT(said, HasSubstr("pooling run without cuDNN"));
   EXPECT_EQ(said.find("without cuDNN"), said.rfind("without cuDNN"));  // once
+}
+
+// To be told where things would run takes nothing on the card, the library neither.
+TEST(DnnBatchNorm, APlacementOpensNoLibrary) {
+  const Norm n;
+  FakeDnn fake;
+  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), fake.found(cuda::fake::with_kernels()));
+  Graph graph;
+  std::vector<Value> in;
+  const auto on = graph.device("/gpu:0");
+  for (const Tensor& t : n.inputs()) in.push_back(placeholder(graph, t.dtype(), PartialShape(t.shape())));
+  const Value y = graph.add(n.forward(), in, n.forward_attrs());
+  Session session(graph, {.devices = machine.request(), .optimize = false});
+  const auto report = session.placement(
+      {{in[0], n.x}, {in[1], Shape{5}}, {in[2], Shape{5}}, {in[3], Shape{5}}, {in[4], Shape{5}}}, {y}, {});
+  ASSERT_TRUE(report.ok()) << report.status().to_string();
+  EXPECT_EQ(machine.cards().contexts(0), 0);
+  EXPECT_EQ(fake.live_objects, 0);
 }
 
 // Steps are recorded and repeated: the library is asked while that is not so yet, no more.

@@ -98,6 +98,8 @@ class CudaDevice final : public Device {
   std::shared_ptr<RuntimeCompiler> compiler();
   // cuDNN, opened at the first call. UNIMPLEMENTED with the reason where there is none; said once. Thread-safe.
   Result<std::shared_ptr<Dnn>> dnn();
+  // The same as far as it is known, opening nothing: OK where the library may be there. Thread-safe.
+  Status dnn_as_known() const;
   bool vendor_libraries() const;
 
   // Starts a kernel on the compute stream. `arguments` point to the values, which are copied. `node` is for messages.

@@ -40,7 +40,7 @@ Result<DnnNormProblem> problem_of(const Options& o, DType dtype, const Shape& x)
                         .w = static_cast<int>(x[width])};
 }
 
-// Is there anything to decline by what is known before a step? `x`: which input that is.
+// Is there anything to decline by what is known before a step, when nothing is opened yet? `x`: which input that is.
 Status takes(const KernelInit& init, const Options& o, int x) {
   if (o.relu || o.sides > 0) return unimplemented("what is fused is done in one pass by our own kernels");
   if (x == 1 && !o.training) return unimplemented("cuDNN has gradients of training only");
@@ -52,7 +52,7 @@ Status takes(const KernelInit& init, const Options& o, int x) {
     const auto problem = problem_of(o, init.input_dtypes[static_cast<std::size_t>(x)], known);
     if (problem.status().code() == Code::kUnimplemented) return problem.status();
   }
-  return norms_of(cuda::device_of(*init.device)).status();
+  return cuda::device_of(*init.device).dnn_as_known();
 }
 
 class DnnBatchNorm final : public ByLibrary {

@@ -37,7 +37,7 @@ Result<DnnPoolProblem> problem_of(const PoolCall& call, DType dtype, PoolKind ki
                         .w = *w};
 }
 
-// Is there anything to decline by what is known before a step?
+// Is there anything to decline by what is known before a step, when nothing is opened yet?
 Status takes(const KernelInit& init, const PoolAttrs& attrs, PoolKind kind) {
   if (init.device == nullptr) return unimplemented("no device");
   const PartialShape& shape = kind == PoolKind::kAvgGrad ? init.output_shapes[0] : init.input_shapes[0];
@@ -46,7 +46,7 @@ Status takes(const KernelInit& init, const PoolAttrs& attrs, PoolKind kind) {
     const auto call = pool_of(attrs, image);
     if (call.ok()) ARGOSY_RETURN_IF_ERROR(problem_of(*call, init.output_dtypes[0], kind).status());
   }
-  return pools_of(cuda::device_of(*init.device)).status();
+  return cuda::device_of(*init.device).dnn_as_known();
 }
 
 template <PoolKind kKind>
