@@ -23,6 +23,7 @@ namespace argosy {
 
 class Device;  // argosy/device/device.h
 class KernelContext;
+class Mover;        // who moves elements that the host may not touch: argosy/ops/layout/strided_copy.h
 class StepContext;  // what a step hands to kernels that meet others: argosy/op/step_context.h
 
 // What is known when a kernel is made. Borrowed; valid during the call only.
@@ -88,6 +89,7 @@ class KernelContext {
     Allocator* host_allocator = nullptr;   // where that is not the host's: of outputs that belong there
     ResourceManager* resources = nullptr;  // the device's
     StepContext* step = nullptr;           // null where a kernel runs outside a step
+    Mover* mover = nullptr;                // of kernels of kind "moved", which want one
   };
   explicit KernelContext(const Fields& fields) : f_(fields) {}
 
@@ -144,7 +146,7 @@ struct KernelTypes {
 };
 
 // The kernels there are, per op and kind of device ("cpu"; emulated GPUs run those too), best first, plain reference
-// last.
+// last. Of kind "moved" are the CPU's of ops that only move elements, for devices that move them themselves.
 class KernelRegistry {
  public:
   // A node whose attributes are not among `types` is not this kernel's.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 #include <random>
 
 #include "argosy/ops/constant/constant.h"
@@ -23,6 +24,11 @@ double value_at(const Tensor& t, std::int64_t i) {
     return ok_status();
   });
   return read.ok() ? value : 0;
+}
+
+std::complex<double> complex_at(const Tensor& t, std::int64_t i) {
+  return t.dtype() == DType::kComplex128 ? t.data<std::complex<double>>()[i]
+                                         : std::complex<double>(t.data<std::complex<float>>()[i]);
 }
 
 bool is_real(DType d) { return is_floating(d) || is_integer(d); }
@@ -173,12 +179,16 @@ std::string difference(const Tensor& got, const Tensor& expected, double toleran
     return str_cat("got ", dtype_name(got.dtype()), got.shape(), ", expected ", dtype_name(expected.dtype()),
                    expected.shape());
   }
+  const auto near = [&](double a, double b) {
+    return a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= tolerance * std::max(1.0, std::abs(b));
+  };
   for (std::int64_t i = 0; i < got.elements(); ++i) {
     bool same = false;
     if (is_real(got.dtype())) {
-      const double a = value_at(got, i);
-      const double b = value_at(expected, i);
-      same = a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= tolerance * std::max(1.0, std::abs(b));
+      same = near(value_at(got, i), value_at(expected, i));
+    } else if (is_complex(got.dtype())) {
+      const std::complex<double> a = complex_at(got, i), b = complex_at(expected, i);
+      same = near(a.real(), b.real()) && near(a.imag(), b.imag());
     } else {
       const Tensor a = got.reshaped({got.elements()}).rows(i, i + 1);
       const Tensor b = expected.reshaped({got.elements()}).rows(i, i + 1);

@@ -8,24 +8,20 @@
 #include <filesystem>
 #include <fstream>
 
-#include "argosy/ops/constant/constant.h"
 #include "argosy/ops/conv/card_conv.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
-#include "argosy/runtime/machine.h"
-#include "argosy/runtime/session.h"
 #include "argosy/testing/op_case.h"
-#include "tests/cuda/fake_dnn.h"
-#include "tests/cuda/fake_machine.h"
+#include "tests/cuda/run_by_dnn.h"
 
 namespace argosy {
 
 namespace {
 
-using cuda::CardDnn;
 using cuda::DnnAlgorithm;
 using cuda::DnnChoice;
 using cuda::DnnChoices;
+using cuda::DnnConvolutions;
 using cuda::DnnProblem;
 using cuda::fake::FakeDnn;
 using testing::ElementsAre;
@@ -39,15 +35,18 @@ DnnProblem problem() {
           .h = {.in = 8, .window = 3, .out = 8, .pad = 1},
           .w = {.in = 8, .window = 3, .out = 8, .pad = 1}};
 }
-Status convolve(CardDnn& dnn, const DnnProblem& p, const CardDnn::Clock& clock = {}) {
+std::shared_ptr<DnnConvolutions> over(FakeDnn& fake, DnnConvolutions::Setup setup = {}) {
+  return std::make_shared<DnnConvolutions>(fake.opened(), std::move(setup));
+}
+Status convolve(DnnConvolutions& dnn, const DnnProblem& p, const DnnConvolutions::Clock& clock = {}) {
   char memory[4] = {};
   return dnn.convolve(p, {memory, memory, memory, memory}, host_allocator(), nullptr, clock);
 }
 
-TEST(CardDnn, APlanIsMadeOnceForEachProblem) {
+TEST(DnnPlans, APlanIsMadeOnceForEachProblem) {
   FakeDnn fake;
   {
-    const auto dnn = CardDnn::over(fake.calls(), {}).value();
+    const auto dnn = over(fake);
     for (int i = 0; i < 3; ++i) ASSERT_TRUE(convolve(*dnn, problem()).ok());
     EXPECT_EQ(fake.choices, 1);
     DnnProblem other = problem();
@@ -59,25 +58,25 @@ TEST(CardDnn, APlanIsMadeOnceForEachProblem) {
   EXPECT_EQ(fake.live_objects, 0);
 }
 
-TEST(CardDnn, NextAlgorithmWhereOneDeclinesOrWantsTooMuch) {
+TEST(DnnPlans, NextAlgorithmWhereOneDeclinesOrWantsTooMuch) {
   FakeDnn fake;
   fake.status_of[1] = cuda::kDnnNotSupported + 7;
-  const auto dnn = CardDnn::over(fake.calls(), {}).value();
+  const auto dnn = over(fake);
   ASSERT_TRUE(convolve(*dnn, problem()).ok());
   EXPECT_THAT(fake.tried, ElementsAre(1, 0));
   fake = {};
-  const auto narrow = CardDnn::over(fake.calls(), {.most_workspace = 63}).value();
+  const auto narrow = over(fake, {.most_workspace = 63});
   ASSERT_TRUE(convolve(*narrow, problem()).ok());
   EXPECT_THAT(fake.tried, ElementsAre(0));
 }
 
 // Whoever wants deterministic results, or float32 as it is, gets no other algorithm.
-TEST(CardDnn, FlagsDecideWhichAlgorithmsMayRun) {
+TEST(DnnPlans, FlagsDecideWhichAlgorithmsMayRun) {
   FakeDnn fake;
   fake.algorithms = {{.algorithm = 5, .determinism = 0, .math = cuda::kDnnFmaMath},
                      {.algorithm = 6, .determinism = 1, .math = cuda::kDnnDefaultMath},
                      {.algorithm = 7, .determinism = 1, .math = cuda::kDnnFmaMath}};
-  const auto dnn = CardDnn::over(fake.calls(), {}).value();
+  const auto dnn = over(fake);
   DnnProblem p = problem();
   ASSERT_TRUE(convolve(*dnn, p).ok());
   p.deterministic = true;
@@ -87,18 +86,18 @@ TEST(CardDnn, FlagsDecideWhichAlgorithmsMayRun) {
   EXPECT_THAT(fake.tried, ElementsAre(5, 7, 6));
 }
 
-TEST(CardDnn, WithoutAnAlgorithmItIsOthers) {
+TEST(DnnPlans, WithoutAnAlgorithmItIsOthers) {
   FakeDnn fake;
   fake.algorithms.clear();
-  const auto dnn = CardDnn::over(fake.calls(), {}).value();
+  const auto dnn = over(fake);
   EXPECT_EQ(convolve(*dnn, problem()).code(), Code::kUnimplemented);
   EXPECT_THAT(fake.tried, IsEmpty());
 }
 
-TEST(CardDnn, AFailureIsAnErrorWithTheLibrarysNumber) {
+TEST(DnnPlans, AFailureIsAnErrorWithTheLibrarysNumber) {
   FakeDnn fake;
   fake.status_of[1] = 5000;
-  const auto dnn = CardDnn::over(fake.calls(), {}).value();
+  const auto dnn = over(fake);
   const Status done = convolve(*dnn, problem());
   EXPECT_EQ(done.code(), Code::kInternal);
   EXPECT_THAT(done.message(), HasSubstr("5000"));
@@ -106,8 +105,16 @@ TEST(CardDnn, AFailureIsAnErrorWithTheLibrarysNumber) {
 }
 
 // Where the library is: it has every call, whether there is a card for it or not.
-TEST(CardDnn, TheLibraryHasEveryCall) {
-  const auto opened = CardDnn::open({});
+TEST(Dnn, OursAloneOnRequest) {
+  setenv("ARGOSY_CUDNN", "own", 1);
+  const auto opened = cuda::Dnn::open();
+  unsetenv("ARGOSY_CUDNN");
+  EXPECT_EQ(opened.status().code(), Code::kUnimplemented);
+  EXPECT_EQ(opened.status().message(), "ARGOSY_CUDNN=own");
+}
+
+TEST(Dnn, TheLibraryHasEveryCall) {
+  const auto opened = cuda::Dnn::open();
   if (opened.ok()) return;
   if (opened.status().id() == "ARG-GPU-011") GTEST_SKIP() << opened.status().to_string();
   EXPECT_EQ(opened.status().id(), "ARG-GPU-014") << opened.status().to_string();  // no card to be opened on
@@ -134,21 +141,23 @@ TEST_F(Choices, TheFastestIsKeptForTheNextProcess) {
   FakeDnn fake;
   std::vector<double> seconds = {3, 3, 3, 2, 1, 2};  // three runs of each algorithm
   std::size_t at = 0;
-  const CardDnn::Clock clock = [&](const std::function<Status()>& work) -> Result<double> {
+  const DnnConvolutions::Clock clock = [&](const std::function<Status()>& work) -> Result<double> {
     ARGOSY_RETURN_IF_ERROR(work());
     return seconds.at(at++);
   };
-  const auto setup = [&] { return CardDnn::Setup{.card = "sm_90 A", .choices = std::make_shared<DnnChoices>(path_)}; };
-  ASSERT_TRUE(convolve(*CardDnn::over(fake.calls(), setup()).value(), problem(), clock).ok());
+  const auto setup = [&] {
+    return DnnConvolutions::Setup{.card = "sm_90 A", .choices = std::make_shared<DnnChoices>(path_)};
+  };
+  ASSERT_TRUE(convolve(*over(fake, setup()), problem(), clock).ok());
   EXPECT_EQ(fake.tried.back(), 0);
   EXPECT_THAT(text(), HasSubstr("0 3 forward float nhwc 2,3,4,1 8,3,8,1,1,1 8,3,8,1,1,1 | sm_90 A | cuDNN 90500\n"));
   fake.tried.clear();
-  ASSERT_TRUE(convolve(*CardDnn::over(fake.calls(), setup()).value(), problem(), clock).ok());
+  ASSERT_TRUE(convolve(*over(fake, setup()), problem(), clock).ok());
   EXPECT_THAT(fake.tried, ElementsAre(0));  // nothing was timed
   // Another version of the library is asked anew.
   fake.library_version = 90600;
   seconds = {1, 1, 1, 2, 2, 2}, at = 0;
-  ASSERT_TRUE(convolve(*CardDnn::over(fake.calls(), setup()).value(), problem(), clock).ok());
+  ASSERT_TRUE(convolve(*over(fake, setup()), problem(), clock).ok());
   EXPECT_EQ(fake.tried.back(), 1);
   EXPECT_THAT(text(), HasSubstr("end 2\n"));
 }
@@ -205,35 +214,11 @@ Tensor channels_first(const Tensor& t) {
   return evaluate_op(*builtin_ops().find("Transpose"), {}, {t, Tensor::vector<std::int32_t>({0, 3, 1, 2})}).value()[0];
 }
 
-// What a graph of `op` alone gives on the machine's card, its convolutions done by the fake.
-Tensor run_on_card(cuda::fake::Machine& machine, FakeDnn& fake, const std::string& op, const AttrMap& attrs,
-                   const std::vector<Tensor>& inputs) {
-  Graph graph;
-  Feeds feeds;
-  std::vector<Value> values;
-  {
-    const auto on = graph.device("/gpu:0");
-    for (const Tensor& t : inputs) {
-      values.push_back(placeholder(graph, t.dtype(), PartialShape(t.shape())));
-      feeds.push_back({values.back(), t});
-    }
-  }
-  Value y;
-  {
-    const auto on = graph.device("/gpu:0");
-    y = graph.add(op, values, attrs);
-  }
-  Session session(graph, {.devices = machine.request(), .allow_soft_placement = true, .optimize = false});
-  EXPECT_TRUE(session.status().ok()) << session.status().to_string();
-  for (int i = 0; i < session.machine().size(); ++i) {
-    if (session.machine().device(i).spec().kind != DeviceKind::kCuda) continue;
-    auto& device = static_cast<cuda::CudaDevice&>(session.machine().device(i).physical());
-    fake.device = &device;
-    cuda::use_dnn(device, CardDnn::over(fake.calls(), {}).value());
-  }
-  const auto out = session.run(feeds, {y});
-  EXPECT_TRUE(out.ok()) << out.status().to_string();
-  return out.ok() ? out->at(0) : Tensor();
+// What `op` gives on a card, its convolutions done by the fake.
+Tensor run_on_card(FakeDnn& fake, const std::string& op, const AttrMap& attrs, const std::vector<Tensor>& inputs) {
+  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), fake.found(cuda::fake::with_kernels()));
+  const std::vector<Tensor> out = run_by_dnn(machine, op, attrs, inputs);
+  return out.empty() ? Tensor() : out[0];
 }
 
 void check_convolutions(const Geometry& g, int only_format = -1) {
@@ -277,10 +262,9 @@ void check_convolutions(const Geometry& g, int only_format = -1) {
     }
     const auto expect = [&](const std::string& op, const std::vector<Tensor>& inputs, const Tensor& expected) {
       SCOPED_TRACE(op);
-      cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
       FakeDnn fake;
       fake.only_format = only_format;
-      const Tensor found = run_on_card(machine, fake, op, attrs, inputs);
+      const Tensor found = run_on_card(fake, op, attrs, inputs);
       ASSERT_TRUE(found.valid());
       EXPECT_EQ(fake.convolutions, 1);
       EXPECT_EQ(difference(found, expected, 1e-4), "");
@@ -326,10 +310,9 @@ TEST(DnnConvolutions, BiasAndActivationGoAlong) {
                              {"num_args", std::int64_t{1}},
                              {"fused_ops", ops}};
       const Tensor expected = evaluate_op(*builtin_ops().find("_FusedConv2D"), attrs, {x, f, bias}).value()[0];
-      cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
       FakeDnn fake;
       fake.fuses = fuses;
-      const Tensor found = run_on_card(machine, fake, "_FusedConv2D", attrs, {x, f, bias});
+      const Tensor found = run_on_card(fake, "_FusedConv2D", attrs, {x, f, bias});
       ASSERT_TRUE(found.valid());
       EXPECT_EQ(difference(found, expected, 1e-4), "") << activation << fuses;
       EXPECT_EQ(fake.fused, activation == "Relu" && fuses ? 1 : 0);
@@ -338,12 +321,11 @@ TEST(DnnConvolutions, BiasAndActivationGoAlong) {
 }
 
 TEST(DnnConvolutions, OurOwnKernelsWhereTheLibraryHasNoWay) {
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
   FakeDnn fake;
   fake.algorithms.clear();
   const Tensor x = random_tensor(DType::kFloat32, {1, 4, 4, 2}, 1), f = random_tensor(DType::kFloat32, {3, 3, 2, 3}, 2);
   const AttrMap attrs = {{"strides", std::vector<std::int64_t>{1, 1, 1, 1}}, {"padding", std::string("SAME")}};
-  const Tensor found = run_on_card(machine, fake, "Conv2D", attrs, {x, f});
+  const Tensor found = run_on_card(fake, "Conv2D", attrs, {x, f});
   EXPECT_EQ(difference(found, evaluate_op(*builtin_ops().find("Conv2D"), attrs, {x, f}).value()[0], 1e-4), "");
   EXPECT_EQ(fake.choices, 2);  // in both layouts
   EXPECT_EQ(fake.convolutions, 0);

@@ -173,22 +173,36 @@ TEST(ListsOnCards, OfInt32StayWithTheHost) {
 }
 
 TEST(StacksOnCards, GiveBackWhatWasPushedOnTheCard) {
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
-  Graph graph;
-  const auto on = graph.device("/gpu:0");
-  const Value x = placeholder(graph, DType::kFloat32, {4}, "x");
-  const Value stack = graph.add("StackV2", {constant(graph, Tensor::scalar(-1))}, {{"elem_type", DType::kFloat32}});
-  const Value pushed = graph.add("StackPushV2", {stack, tanh(x)}, {{"T", DType::kFloat32}});
-  Value popped;
-  {
-    const auto after = graph.control_dependencies({pushed});
-    popped = graph.add("StackPopV2", {stack}, {{"elem_type", DType::kFloat32}});
+  for (const std::string version : {"", "V2"}) {
+    SCOPED_TRACE(version);
+    cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
+    Graph graph;
+    const auto on = graph.device("/gpu:0");
+    const Value x = placeholder(graph, DType::kFloat32, {4}, "x");
+    std::vector<Value> most;
+    if (version == "V2") most.push_back(constant(graph, Tensor::scalar(-1)));
+    const Value stack = graph.add("Stack" + version, most, {{"elem_type", DType::kFloat32}});
+    const Value pushed = graph.add("StackPush" + version, {stack, tanh(x)}, {{"T", DType::kFloat32}});
+    Value popped;
+    {
+      const auto after = graph.control_dependencies({pushed});
+      popped = graph.add("StackPop" + version, {stack}, {{"elem_type", DType::kFloat32}});
+    }
+    const Value y = popped - tanh(x);
+    Session session(graph, {.devices = machine.request()});
+    const auto report = session.placement({{x, Shape{4}}}, {y, pushed}, {});
+    ASSERT_TRUE(report.ok()) << report.status().to_string();
+    int on_card = 0;
+    for (const auto& row : report->rows) {
+      on_card += row.op.starts_with("Stack") && row.device.find("GPU") != std::string::npos;
+    }
+    EXPECT_EQ(on_card, 3);
+    for (int i = 0; i < 4; ++i) {
+      const auto out = session.run({{x, random_tensor(DType::kFloat32, {4}, 5)}}, {y, pushed});
+      ASSERT_TRUE(out.ok()) << out.status().to_string();
+      EXPECT_EQ(difference((*out)[0], Tensor::zeros(DType::kFloat32, {4}), 0), "");
+    }
   }
-  const Value y = popped - tanh(x);
-  Session session(graph, {.devices = machine.request()});
-  const auto out = session.run({{x, random_tensor(DType::kFloat32, {4}, 5)}}, {y, pushed});
-  ASSERT_TRUE(out.ok()) << out.status().to_string();
-  EXPECT_EQ(difference((*out)[0], Tensor::zeros(DType::kFloat32, {4}), 0), "");
 }
 
 // The gradient of an array read twice: its pieces are summed.

@@ -114,6 +114,15 @@ class Bench(unittest.TestCase):
         self.assertGreater(rows["2 devices"]["limit"], 0)
         self.assertGreater(report["speedup"], 0)
 
+    def test_ops_that_only_move_elements_run_where_the_host_may_not_touch_them(self):
+        """The CPU's kernels, which are the program's, with a mover that is the plug-in's."""
+        losses = {}
+        for device in ("cpu:0", "gpu:0"):
+            losses[device] = argosy("train", "transformer", "--data", "synthetic", "--steps", "2", "--batch", "4", "--seed",
+                                    "7", "--devices", device, "--no-verdict", "--json")["losses"]
+        for got, expected in zip(losses["gpu:0"], losses["cpu:0"]):
+            self.assertAlmostEqual(got, expected, delta=1e-3 * abs(expected))
+
     def test_train_on_one_card_and_on_two(self):
         _, rows = self.rows("train", "--devices", "gpu:0,gpu:1", "--only", "mlp B=10,", "--seconds", "0.1", "--product",
                             "64")

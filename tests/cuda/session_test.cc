@@ -128,15 +128,20 @@ TEST(CudaSession, RecordingIsSwitchedOffByName) {
 TEST(CudaSession, WhatHasNoKernelForItsDtypeGoesToTheCpuAndSaysSo) {
   cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
   Graph graph;
-  Value z, sum;
+  Value z, sum, power;
   {
     const auto on = graph.device("/gpu:0");
     z = placeholder(graph, DType::kComplex128, {2}, "z");
-    sum = z + z;
+    sum = graph.add("AddV2", {z, z}, {}, "sum");
+    power = graph.add("Exp", {sum}, {}, "power");
   }
   Session session(graph, {.devices = machine.request()});
-  const auto report = session.placement({{z, Shape{2}}}, {sum}, {});
+  const auto report = session.placement({{z, Shape{2}}}, {power}, {});
   ASSERT_TRUE(report.ok()) << report.status().to_string();
+  std::map<std::string, std::string> devices;
+  for (const auto& row : report->rows) devices[row.node] = row.device;
+  EXPECT_THAT(devices["sum"], HasSubstr("GPU"));
+  EXPECT_THAT(devices["power"], HasSubstr("CPU"));
   EXPECT_THAT(report->summary(), HasSubstr("no GPU kernel for"));
 }
 

@@ -10,6 +10,7 @@
 #include "argosy/train/models/sorting_task.h"
 #include "argosy/train/program.h"
 #include "argosy/train/trainer.h"
+#include "tests/cuda/fake_dnn.h"
 #include "tests/cuda/fake_machine.h"
 
 namespace argosy {
@@ -69,10 +70,11 @@ Result<TrainReport> train(const ModelBuilder& model, const data::Dataset& data, 
   return trainer->fit(data);
 }
 
-void trains_as_on_the_cpu(const ModelBuilder& model, const data::Dataset& data, const Optimizer& optimizer) {
+void trains_as_on_the_cpu(const ModelBuilder& model, const data::Dataset& data, const Optimizer& optimizer,
+                          cuda::CudaBackend::Options backend = cuda::fake::with_kernels()) {
   const auto expected = train(model, data, {.devices = "cpu:0"}, optimizer);
   ASSERT_TRUE(expected.ok()) << expected.status().to_string();
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
+  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), std::move(backend));
   const auto found = train(model, data, machine.request("gpu:0"), optimizer);
   ASSERT_TRUE(found.ok()) << found.status().to_string();
   ASSERT_EQ(found->losses.size(), static_cast<std::size_t>(kSteps));
@@ -91,6 +93,24 @@ TEST(CudaTraining, Convolutions) {
     return models::classify(net, net.dense(flatten(x), 10));
   };
   trains_as_on_the_cpu(model, *images(3), momentum(0.1, 0.9));
+}
+// All that cuDNN has: what is not followed by a ReLU, which goes in one pass with the normalisation.
+TEST(CudaTraining, WithCudnn) {
+  const models::ClassifierOptions options{.image_size = kSize, .channels = 3};
+  const ModelBuilder model = [=](Layers& net) {
+    Value x = net.conv2d(models::image_input(net, options), 4, {.window = {3, 3}});
+    x = net.batch_norm(max_pool(x));
+    x = avg_pool(x, {.window = {3, 3}, .strides = {3, 3}});
+    return models::classify(net, net.dense(flatten(x), 10));
+  };
+  cuda::fake::FakeDnn dnn;
+  trains_as_on_the_cpu(model, *images(3), momentum(0.1, 0.9), dnn.found(cuda::fake::with_kernels()));
+  EXPECT_GT(dnn.convolutions, 0);
+  EXPECT_GT(dnn.trainings, 0);
+  EXPECT_GT(dnn.norm_gradients, 0);
+  EXPECT_GT(dnn.pools, 0);
+  EXPECT_GT(dnn.pool_gradients, 0);
+  EXPECT_EQ(dnn.live_objects, 0);
 }
 TEST(CudaTraining, Autoencoder) {
   trains_as_on_the_cpu(models::autoencoder({.image_size = kSize, .channels = 3, .depth = 1, .width = 3}), *images(3),

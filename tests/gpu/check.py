@@ -119,6 +119,21 @@ def ops(m):
     return re.search(r"\[  PASSED  \] \d+ tests", done.stdout).group(0)
 
 
+def dnn(m):
+    """Convolutions, batch normalisation and pooling by cuDNN, then by our own kernels."""
+    found = [one for one in json.loads(m.argosy("doctor", "--json", "--quick").stdout)["gpus"]["cuda_libraries"]
+             if one["name"] == "cuDNN" and one["version"]]
+    if not found:
+        raise Skip("cuDNN is not there")
+    for model in ("lenet", "resnet"):
+        losses = {}
+        for way in ("", "own"):
+            losses[way] = m.train(model, "--devices", "gpu:0", "--batch", "32", env={"ARGOSY_CUDNN": way}, steps=5)["losses"]
+        if not close(losses[""], losses["own"], 2e-3):
+            raise Failed(f"{model}: losses {losses['']} by cuDNN, {losses['own']} by our own kernels")
+    return f"lenet and resnet by cuDNN {found[0]['version']}: losses of 5 steps within 2e-3 of our own kernels'"
+
+
 def virtual(m):
     for model in ("mlp", "lenet", "autoencoder"):
         expected = m.train(model, "--devices", "cpu:0", "--batch", "64")["losses"]
@@ -290,8 +305,8 @@ def speed(m):
     raise Skip("no benchmark of rows G01 to G12 is built yet")
 
 
-PARTS = [cards, links, benches, ops, virtual, collectives, accuracy, cap, returned, untouched, sessions, memcheck, racecheck, killed,
-         allocations, lost, flipped, speed]
+PARTS = [cards, links, benches, ops, dnn, virtual, collectives, accuracy, cap, returned, untouched, sessions, memcheck,
+         racecheck, killed, allocations, lost, flipped, speed]
 
 
 def write_row(name, card, driver, result):

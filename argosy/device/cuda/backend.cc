@@ -152,6 +152,7 @@ Result<std::unique_ptr<Device>> CudaBackend::make(DeviceSpec spec, const DeviceR
                           .modules = options_.modules,
                           .kernels = options_.kernels,
                           .compiler = options_.compiler,
+                          .dnn = options_.dnn,
                           .vendor_libraries = options_.vendor_libraries,
                           .faults = faults,
                           .closing = std::move(closing)},

@@ -13,11 +13,12 @@ class CudaBackend final : public GpuBackend {
   struct Options {
     std::span<const ModuleImage> modules = {};
     void (*kernels)(KernelRegistry&) = nullptr;
-    std::shared_ptr<RuntimeCompiler> (*compiler)() = nullptr;  // of kernels made at run time; null: none
-    bool vendor_libraries = false;                             // kernels may look for cuBLASLt and its like
-    std::shared_ptr<Nvml> nvml = nullptr;                      // null: not here
-    std::string nvml_problem = {};                             // why not
-    std::vector<LibraryFacts> (*libraries)() = nullptr;        // what kernels look for
+    std::shared_ptr<RuntimeCompiler> (*compiler)() = nullptr;    // of kernels made at run time; null: none
+    Result<std::shared_ptr<Dnn>> (*dnn)(CudaDevice&) = nullptr;  // cuDNN on a device; null: none
+    bool vendor_libraries = false;                               // kernels may look for cuBLASLt and its like
+    std::shared_ptr<Nvml> nvml = nullptr;                        // null: not here
+    std::string nvml_problem = {};                               // why not
+    std::vector<LibraryFacts> (*libraries)() = nullptr;          // what kernels look for
     // Who makes the sums of these devices, in any order or a fixed one.
     CollectiveFacts (*collectives)(const std::vector<CudaDevice*>& devices, bool fixed_order) = nullptr;
     int oldest_major = 5, oldest_minor = 2;  // compute capability of the oldest images

@@ -191,6 +191,31 @@ std::shared_ptr<RuntimeCompiler> CudaDevice::compiler() {
   return *static_cast<std::shared_ptr<RuntimeCompiler>*>(held.get());
 }
 
+namespace {
+using FoundDnn = Result<std::shared_ptr<Dnn>>;
+constexpr std::string_view kDnn = "cuDNN";
+}  // namespace
+
+Status CudaDevice::dnn_as_known() const {
+  if (state_->options.dnn == nullptr) return unimplemented("cuDNN is not looked for");
+  MutexLock lock(state_->keep_mutex);
+  const auto found = state_->kept.find(kDnn);
+  return found == state_->kept.end() ? ok_status() : static_cast<const FoundDnn*>(found->second.get())->status();
+}
+
+Result<std::shared_ptr<Dnn>> CudaDevice::dnn() {
+  ARGOSY_RETURN_IF_ERROR(dnn_as_known());
+  const auto look = [&]() -> FoundDnn {
+    ARGOSY_RETURN_IF_ERROR(make_current());
+    FoundDnn dnn = state_->options.dnn(*this);
+    if (dnn.ok() || dnn.status().code() == Code::kUnimplemented) return dnn;
+    ARGOSY_LOG(kWarning, "convolutions, batch normalisation and pooling run without cuDNN: ", dnn.status().to_string());
+    return unimplemented("no cuDNN: ", dnn.status().message());
+  };
+  const auto held = keep(kDnn, [&] { return std::make_shared<FoundDnn>(look()); });
+  return *static_cast<const FoundDnn*>(held.get());
+}
+
 Status CudaDevice::launch(CuFunction function, const LaunchShape& shape, void** arguments, std::string_view node) {
   ARGOSY_ASSIGN_OR_RETURN(const CuStream stream, this->stream());
   const DriverCalls& cu = *driver().operator->();

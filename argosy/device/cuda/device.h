@@ -20,6 +20,7 @@
 namespace argosy::cuda {
 
 class RuntimeCompiler;  // runtime_compiler.h
+class Dnn;              // dnn.h
 class Core;             // the context, its streams and memory: core.h
 class Links;            // copies between cards: links.h
 
@@ -53,8 +54,9 @@ class CudaDevice final : public Device {
     DeviceMath math;
     std::span<const ModuleImage> modules;  // outlive the device
     void (*kernels)(KernelRegistry&) = nullptr;
-    std::shared_ptr<RuntimeCompiler> (*compiler)() = nullptr;  // null: none
-    bool vendor_libraries = false;                             // kernels may look for cuBLASLt and its like
+    std::shared_ptr<RuntimeCompiler> (*compiler)() = nullptr;    // null: none
+    Result<std::shared_ptr<Dnn>> (*dnn)(CudaDevice&) = nullptr;  // its context current; null: none
+    bool vendor_libraries = false;                               // kernels may look for cuBLASLt and its like
     DeviceFaults faults;
     std::shared_ptr<Closing> closing;  // may be null
   };
@@ -94,6 +96,10 @@ class CudaDevice final : public Device {
   bool knows_module(std::string_view key) const;
   // What compiles kernels at run time for this card; null where nothing does. Opened at the first call. Thread-safe.
   std::shared_ptr<RuntimeCompiler> compiler();
+  // cuDNN, opened at the first call. UNIMPLEMENTED with the reason where there is none; said once. Thread-safe.
+  Result<std::shared_ptr<Dnn>> dnn();
+  // The same as far as it is known, opening nothing: OK where the library may be there. Thread-safe.
+  Status dnn_as_known() const;
   bool vendor_libraries() const;
 
   // Starts a kernel on the compute stream. `arguments` point to the values, which are copied. `node` is for messages.

@@ -1,10 +1,9 @@
 // cuDNN as far as we use it: its functions, with our own names for its numbers and opaque handles, so that no vendor
 // header is needed to build. dnn_calls_check.cc holds them to the vendor's header wherever that is.
 //
-// These are the convolution calls of version 7, which version 9 still has, not the newer graphs of operations: for
-// single convolutions the library answers both from the same engines and heuristics, a graph would need some thirty
-// attributes a convolution where these need four descriptors, and what graphs add, fusion, is ours by generated
-// kernels.
+// These are the calls of version 7, which version 9 still has, not the newer graphs of operations: for single
+// convolutions the library answers both from the same engines and heuristics, a graph would need some thirty attributes
+// a convolution where these need four descriptors, and what graphs add, fusion, is ours by generated kernels.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +16,13 @@ struct DnnTensorObject;
 struct DnnFilterObject;
 struct DnnConvolutionObject;
 struct DnnActivationObject;
+struct DnnPoolingObject;
 using DnnHandle = DnnHandleObject*;
 using DnnTensor = DnnTensorObject*;
 using DnnFilter = DnnFilterObject*;
 using DnnConvolution = DnnConvolutionObject*;
 using DnnActivation = DnnActivationObject*;
+using DnnPooling = DnnPoolingObject*;
 
 inline constexpr int kDnnFloat = 0;
 inline constexpr int kDnnDouble = 1;
@@ -35,6 +36,12 @@ inline constexpr int kDnnTensorOps = 1;
 inline constexpr int kDnnFmaMath = 3;  // of float32: float32
 inline constexpr int kDnnDeterministic = 1;
 inline constexpr int kDnnRelu = 1;
+inline constexpr int kDnnPerChannel = 1;       // batch normalisation: statistics of a channel
+inline constexpr double kDnnLeastEpsilon = 0;  // of batch normalisation
+inline constexpr int kDnnLargest = 0;          // pooling: the largest element
+inline constexpr int kDnnMeanInside = 2;       // pooling: the mean, padding not counted
+inline constexpr int kDnnNanNeverWins = 0;     // pooling
+inline constexpr int kDnnBadParameter = 2000;  // to 2999
 inline constexpr int kDnnNotSupported = 3000;  // to 3999
 
 // An algorithm, its cost as the library expects it.
@@ -87,6 +94,33 @@ struct DnnCalls {
                                   std::size_t workspace_bytes, const void* alpha2, DnnTensor z, const void* z_data,
                                   DnnTensor bias, const void* bias_data, DnnActivation, DnnTensor result,
                                   void* result_data) = nullptr;
+
+  // Batch normalisation; `channels` describes each vector of one float32 a channel, which are its scale, offset and
+  // statistics. In training the running statistics become (1 - factor) of what they were and `factor` of the batch's,
+  // the variance with Bessel's correction; saved are the batch's mean and 1 / sqrt(variance + epsilon).
+  int (*normalise_training)(DnnHandle, int mode, const void* alpha, const void* beta, DnnTensor x, const void* x_data,
+                            DnnTensor y, void* y_data, DnnTensor channels, const void* scale, const void* offset,
+                            double factor, void* running_mean, void* running_variance, double epsilon, void* saved_mean,
+                            void* saved_inverse) = nullptr;
+  int (*normalise_inference)(DnnHandle, int mode, const void* alpha, const void* beta, DnnTensor x, const void* x_data,
+                             DnnTensor y, void* y_data, DnnTensor channels, const void* scale, const void* offset,
+                             const void* mean, const void* variance, double epsilon) = nullptr;
+  // Of training.
+  int (*normalise_gradient)(DnnHandle, int mode, const void* alpha, const void* beta, const void* alpha_channels,
+                            const void* beta_channels, DnnTensor x, const void* x_data, DnnTensor dy,
+                            const void* dy_data, DnnTensor dx, void* dx_data, DnnTensor channels, const void* scale,
+                            void* dscale, void* doffset, double epsilon, const void* saved_mean,
+                            const void* saved_inverse) = nullptr;
+
+  int (*pooling_create)(DnnPooling*) = nullptr;
+  int (*pooling_destroy)(DnnPooling) = nullptr;
+  int (*pooling_set)(DnnPooling, int mode, int propagate_nan, int window_h, int window_w, int pad_h, int pad_w,
+                     int stride_h, int stride_w) = nullptr;
+  int (*pool)(DnnHandle, DnnPooling, const void* alpha, DnnTensor x, const void* x_data, const void* beta, DnnTensor y,
+              void* y_data) = nullptr;
+  int (*pool_gradient)(DnnHandle, DnnPooling, const void* alpha, DnnTensor y, const void* y_data, DnnTensor dy,
+                       const void* dy_data, DnnTensor x, const void* x_data, const void* beta, DnnTensor dx,
+                       void* dx_data) = nullptr;
 };
 
 }  // namespace argosy::cuda

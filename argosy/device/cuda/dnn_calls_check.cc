@@ -15,7 +15,10 @@ static_assert(kDnnCrossCorrelation == CUDNN_CROSS_CORRELATION);
 static_assert(kDnnDefaultMath == CUDNN_DEFAULT_MATH && kDnnTensorOps == CUDNN_TENSOR_OP_MATH);
 static_assert(kDnnFmaMath == CUDNN_FMA_MATH);
 static_assert(kDnnDeterministic == CUDNN_DETERMINISTIC && kDnnRelu == CUDNN_ACTIVATION_RELU);
-static_assert(kDnnNotSupported == CUDNN_STATUS_NOT_SUPPORTED);
+static_assert(kDnnPerChannel == CUDNN_BATCHNORM_SPATIAL && kDnnLeastEpsilon == CUDNN_BN_MIN_EPSILON);
+static_assert(kDnnLargest == CUDNN_POOLING_MAX && kDnnMeanInside == CUDNN_POOLING_AVERAGE_COUNT_EXCLUDE_PADDING);
+static_assert(kDnnNanNeverWins == CUDNN_NOT_PROPAGATE_NAN);
+static_assert(kDnnBadParameter == CUDNN_STATUS_BAD_PARAM && kDnnNotSupported == CUDNN_STATUS_NOT_SUPPORTED);
 
 template <typename Perf>
 constexpr bool kSameLayout = sizeof(DnnChoice) == sizeof(Perf) &&
@@ -72,5 +75,13 @@ ARGOSY_ALIKE(convolve[0], cudnnConvolutionForward);
 ARGOSY_ALIKE(convolve[1], cudnnConvolutionBackwardData);
 ARGOSY_ALIKE(convolve[2], cudnnConvolutionBackwardFilter);
 ARGOSY_ALIKE(convolve_bias_activation, cudnnConvolutionBiasActivationForward);
+ARGOSY_ALIKE(normalise_training, cudnnBatchNormalizationForwardTraining);
+ARGOSY_ALIKE(normalise_inference, cudnnBatchNormalizationForwardInference);
+ARGOSY_ALIKE(normalise_gradient, cudnnBatchNormalizationBackward);
+ARGOSY_ALIKE(pooling_create, cudnnCreatePoolingDescriptor);
+ARGOSY_ALIKE(pooling_destroy, cudnnDestroyPoolingDescriptor);
+ARGOSY_ALIKE(pooling_set, cudnnSetPooling2dDescriptor);
+ARGOSY_ALIKE(pool, cudnnPoolingForward);
+ARGOSY_ALIKE(pool_gradient, cudnnPoolingBackward);
 
 }  // namespace argosy::cuda

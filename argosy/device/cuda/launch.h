@@ -46,6 +46,12 @@ inline std::string_view type_suffix(DType dtype) {
   }
 }
 
+// The same, and complex numbers: "c64" of two f32.
+inline std::string_view number_suffix(DType dtype) {
+  if (dtype == DType::kComplex64) return "c64";
+  return dtype == DType::kComplex128 ? "c128" : type_suffix(dtype);
+}
+
 // One thread for each of n elements, or a loop over them: at most `kMostBlocks` blocks of 256 threads. An empty launch
 // has no blocks, and launch() leaves it out.
 inline constexpr unsigned kBlock = 256;

@@ -1,5 +1,6 @@
 // What libargosy_cuda.so exports, and all it exports.
 #include "argosy/device/cuda/backend.h"
+#include "argosy/device/cuda/dnn.h"
 #include "argosy/device/cuda/kernels.h"
 #include "argosy/device/cuda/library.h"
 #include "argosy/device/cuda/runtime_compiler.h"
@@ -15,6 +16,8 @@ std::shared_ptr<RuntimeCompiler> compiler() {
   return nvrtc.ok() ? cached(*std::move(nvrtc), default_cache_folder()) : nullptr;
 }
 
+Result<std::shared_ptr<Dnn>> dnn(CudaDevice&) { return Dnn::open(); }
+
 GpuBackend* make(Status* error) {
   auto driver = Driver::open();
   if (!driver.ok()) {
@@ -24,6 +27,7 @@ GpuBackend* make(Status* error) {
   CudaBackend::Options options{.modules = module_images(),
                                .kernels = add_plugin_kernels,
                                .compiler = compiler,
+                               .dnn = dnn,
                                .vendor_libraries = true,
                                .libraries = library_facts,
                                .collectives = collective_facts,

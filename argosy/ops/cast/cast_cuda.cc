@@ -3,6 +3,8 @@
 
 namespace argosy {
 
+void add_kernels_cuda_complex(KernelRegistry& kernels);
+
 namespace {
 
 class Cast final : public Kernel {
@@ -50,6 +52,7 @@ void add_kernels_cuda_cast(KernelRegistry& kernels) {
   const std::vector<DType> real = {kFloat32, kFloat64, kFloat16, kBfloat16, kInt8,   kInt16, kInt32,
                                    kInt64,   kUint8,   kUint16,  kUint32,   kUint64, kBool};
   kernels.add("Cast", "cuda", Cast::make, {{"SrcT", real}, {"DstT", real}});
+  add_kernels_cuda_complex(kernels);
 }
 
 }  // namespace argosy

@@ -2,7 +2,7 @@
 // wants them.
 #pragma once
 
-#include "argosy/ops/conv/card_dnn.h"
+#include "argosy/ops/conv/dnn_convolutions.h"
 #include "argosy/ops/conv/geometry.h"
 #include "argosy/ops/launching.h"
 #include "argosy/ops/matmul/fused_ops.h"
@@ -22,11 +22,8 @@ struct ConvCall {
 };
 
 // The result goes where `call` has the missing one, `result`. UNIMPLEMENTED where the convolution is our own kernels':
-// without the library (said once a device), and what it has no way for.
+// without the library, and what it has no way for.
 Status conv_by_library(KernelContext& c, const ConvCall& call, void* result);
-
-// What stands in for the library of a device that has none, for tests: before its first convolution.
-void use_dnn(CudaDevice& device, std::shared_ptr<CardDnn> dnn);
 
 // $ARGOSY_CUDNN_AUTOTUNE=1: algorithms are timed where a convolution is met first, and the fastest is kept in
 // <cache folder>/convolutions.txt; else the library's own order holds.

@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <limits>
 
-#include "argosy/base/log.h"
 #include "argosy/device/cuda/runtime_compiler.h"
 #include "argosy/ops/layout/card_mover.h"
 
@@ -12,25 +11,19 @@ namespace argosy::cuda {
 
 namespace {
 
-constexpr std::string_view kKey = "cuDNN";
-
 const char* environment_of_process(const char* name) { return std::getenv(name); }
 
-// Null where there is none; said once.
-std::shared_ptr<CardDnn> dnn_of(CudaDevice& device) {
-  const auto held = device.keep(kKey, [&] {
-    if (!device.vendor_libraries()) return std::make_shared<std::shared_ptr<CardDnn>>();
+Result<std::shared_ptr<DnnConvolutions>> convolutions_of(CudaDevice& device) {
+  ARGOSY_ASSIGN_OR_RETURN(const std::shared_ptr<Dnn> dnn, device.dnn());
+  return std::static_pointer_cast<DnnConvolutions>(device.keep("convolutions by cuDNN", [&] {
     const CardFacts& card = device.card();
-    CardDnn::Setup setup{.card = str_cat("sm_", card.major, card.minor, " ", card.name)};
+    DnnConvolutions::Setup setup{.card = str_cat("sm_", card.major, card.minor, " ", card.name)};
     if (autotune_wanted(environment_of_process)) {
       const std::string folder = default_cache_folder();
       setup.choices = std::make_shared<DnnChoices>(folder.empty() ? "" : folder + "/convolutions.txt");
     }
-    auto dnn = CardDnn::open(std::move(setup));
-    if (!dnn.ok()) ARGOSY_LOG(kWarning, "convolutions run without cuDNN: ", dnn.status().to_string());
-    return std::make_shared<std::shared_ptr<CardDnn>>(dnn.ok() ? *std::move(dnn) : nullptr);
-  });
-  return *static_cast<std::shared_ptr<CardDnn>*>(held.get());
+    return std::make_shared<DnnConvolutions>(dnn, std::move(setup));
+  }));
 }
 
 // Images: their sizes as [n, h, w, c], and the distances along those in one layout or the other.
@@ -55,29 +48,20 @@ struct SeenAxis {
   std::int64_t in = 0, before = 0;  // size, and where the image starts in it
 };
 std::optional<SeenAxis> see_axis(const WindowAxis& a) {
-  const std::int64_t reach = (a.window - 1) * a.dilation + 1;
-  const bool even = (a.in + 2 * a.pad_before - reach) / a.stride + 1 == a.out && a.in + 2 * a.pad_before >= reach;
-  SeenAxis seen{.axis = {}, .in = a.in, .before = 0};
-  if (!even) {
-    seen.before = a.pad_before;
-    seen.in = std::max(a.in + a.pad_before, (a.out - 1) * a.stride + reach);
+  WindowAxis seen = a;
+  if (!pads_alike(a)) {
+    seen.pad_before = 0;
+    seen.in = std::max(a.in + a.pad_before, (a.out - 1) * a.stride + (a.window - 1) * a.dilation + 1);
   }
-  for (const std::int64_t v : {seen.in, a.window, a.out, a.pad_before, a.stride, a.dilation}) {
-    if (v > std::numeric_limits<int>::max() || v < 0) return std::nullopt;
-  }
-  seen.axis = {.in = static_cast<int>(seen.in),
-               .window = static_cast<int>(a.window),
-               .out = static_cast<int>(a.out),
-               .pad = even ? static_cast<int>(a.pad_before) : 0,
-               .stride = static_cast<int>(a.stride),
-               .dilation = static_cast<int>(a.dilation)};
-  return seen;
+  const auto axis = dnn_axis(seen);
+  if (!axis) return std::nullopt;
+  return SeenAxis{.axis = *axis, .in = seen.in, .before = a.pad_before - seen.pad_before};
 }
 
 class LibraryConv {
  public:
-  LibraryConv(KernelContext& c, const ConvCall& call, std::shared_ptr<CardDnn> dnn)
-      : c_(c), call_(call), dnn_(std::move(dnn)), bytes_(element_bytes(call.dtype)) {}
+  LibraryConv(KernelContext& c, const ConvCall& call, DnnConvolutions& convolutions)
+      : c_(c), call_(call), convolutions_(convolutions), bytes_(element_bytes(call.dtype)) {}
 
   // In the layout of the images, then in the other.
   Status run(void* result) {
@@ -157,7 +141,7 @@ class LibraryConv {
                   inner, call_.bias, static_cast<int>(call_.fused.activation), call_.fused.alpha, y);
   }
 
-  Status convolve(const DnnProblem& p, const CardDnn::Pointers& at) {
+  Status convolve(const DnnProblem& p, const DnnConvolutions::Pointers& at) {
     ARGOSY_ASSIGN_OR_RETURN(const CuStream stream, device().stream());
     const auto clock = [this](const std::function<Status()>& work) -> Result<double> {
       ARGOSY_RETURN_IF_ERROR(device().synchronize());
@@ -166,7 +150,7 @@ class LibraryConv {
       ARGOSY_RETURN_IF_ERROR(device().synchronize());
       return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     };
-    return dnn_->convolve(p, at, c_.allocator(), static_cast<void*>(stream), clock);
+    return convolutions_.convolve(p, at, c_.allocator(), static_cast<void*>(stream), clock);
   }
 
   struct Operand {
@@ -257,7 +241,7 @@ class LibraryConv {
 
   KernelContext& c_;
   const ConvCall& call_;
-  const std::shared_ptr<CardDnn> dnn_;
+  DnnConvolutions& convolutions_;
   const std::size_t bytes_;
   std::int64_t before_h_ = 0, before_w_ = 0;
 };
@@ -265,15 +249,8 @@ class LibraryConv {
 }  // namespace
 
 Status conv_by_library(KernelContext& c, const ConvCall& call, void* result) {
-  CudaDevice& device = device_of(*c.device());
-  ARGOSY_RETURN_IF_ERROR(device.make_current());
-  std::shared_ptr<CardDnn> dnn = dnn_of(device);
-  if (dnn == nullptr) return unimplemented("no library");
-  return LibraryConv(c, call, std::move(dnn)).run(result);
-}
-
-void use_dnn(CudaDevice& device, std::shared_ptr<CardDnn> dnn) {
-  device.keep(kKey, [&] { return std::make_shared<std::shared_ptr<CardDnn>>(std::move(dnn)); });
+  ARGOSY_ASSIGN_OR_RETURN(const std::shared_ptr<DnnConvolutions> convolutions, convolutions_of(device_of(*c.device())));
+  return LibraryConv(c, call, *convolutions).run(result);
 }
 
 bool autotune_wanted(const char* (*environment)(const char*)) {

@@ -16,8 +16,8 @@ struct DnnAlgorithm {
   auto operator<=>(const DnnAlgorithm&) const = default;
 };
 
-// Keys are one line of text: all that the choice depends on (CardDnn makes them). Thread-safe; processes may share the
-// file, which is replaced as a whole.
+// Keys are one line of text: all that the choice depends on (DnnConvolutions makes them). Thread-safe; processes may
+// share the file, which is replaced as a whole.
 class DnnChoices {
  public:
   // Of `path`; empty: kept for this process alone. A file that is not ours, or was cut off, is left out with a warning,

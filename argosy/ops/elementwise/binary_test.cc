@@ -231,6 +231,26 @@ TEST(BinaryOps, TextAndTruth) {
                          "NotEqual", "Xdivy", "Xlogy"}) {
     check({.op = op, .inputs = {z, w}});
   }
+  check({.op = "Mul", .inputs = {z.reshaped({2, 1}), w.reshaped({1, 2})}});
+}
+
+// What overflows or vanishes on the way to a quotient that does neither, infinities, and no numbers.
+template <typename T>
+void check_complex_far_from_one(T large) {
+  using C = std::complex<T>;
+  const T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN(), small = 1 / large;
+  const Tensor z = Tensor::vector<C>(
+      {{large, large}, {small, 2 * small}, {inf, 1}, {1, 2}, {inf, inf}, {1, 1}, {0, 0}, {nan, 1}, {inf, nan}});
+  const Tensor w = Tensor::vector<C>(
+      {{large, -large}, {3 * small, small}, {2, 0}, {inf, 0}, {inf, -inf}, {0, 0}, {0, 0}, {1, 1}, {2, 3}});
+  for (const char* op : {"Mul", "RealDiv", "DivNoNan", "MulNoNan", "Equal", "NotEqual"}) {
+    check({.op = op, .inputs = {z, w}});
+    check({.op = op, .inputs = {w, z}});
+  }
+}
+TEST(BinaryOps, ComplexFarFromOne) {
+  check_complex_far_from_one(1e30F);
+  check_complex_far_from_one(1e200);
 }
 
 }  // namespace

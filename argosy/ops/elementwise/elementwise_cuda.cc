@@ -32,11 +32,16 @@ constexpr Row kAsksOne[] = {ARGOSY_CUDA_ASKS_ONE(ARGOSY_ROW)};
 constexpr Row kArithmetic[] = {ARGOSY_CUDA_BINARY_ARITHMETIC(ARGOSY_ROW)};
 constexpr Row kBinaryFunctions[] = {ARGOSY_CUDA_BINARY_FUNCTIONS(ARGOSY_ROW)};
 constexpr Row kAsksTwo[] = {ARGOSY_CUDA_ASKS_TWO(ARGOSY_ROW)};
+constexpr Row kComplexUnary[] = {ARGOSY_CUDA_COMPLEX_UNARY(ARGOSY_ROW)};
+constexpr Row kComplexBinary[] = {ARGOSY_CUDA_COMPLEX_BINARY(ARGOSY_ROW) ARGOSY_CUDA_COMPLEX_ASKS(ARGOSY_ROW)};
 #undef ARGOSY_ROW
 constexpr Module kUnary[] = {
     {"unary_simple", kUnarySimple}, {"unary_functions", kUnaryFunctions}, {"questions", kAsksOne}};
 constexpr Module kBinary[] = {
     {"arithmetic", kArithmetic}, {"binary_functions", kBinaryFunctions}, {"questions", kAsksTwo}};
+// Apart from the others, since these have no place in fused programs.
+constexpr Module kOfComplex[] = {{"complex_numbers", kComplexUnary}},
+                 kOfTwoComplex[] = {{"complex_numbers", kComplexBinary}};
 
 // The module whose kernel computes `function` of `type`; null when none does.
 const Module* find(std::span<const Module> modules, std::string_view function, std::string_view type) {
@@ -67,11 +72,21 @@ std::optional<elementwise::CardKernel> elementwise::binary_on_card(std::string_v
 
 namespace {
 
+std::optional<elementwise::CardKernel> on_complex(std::span<const Module> modules, std::string_view form,
+                                                  const KernelInit& init) {
+  const std::string_view function = elementwise::function_of(init.op.name),
+                         type = cuda::number_suffix(init.input_dtypes[0]);
+  const Module* const module = find(modules, function, type);
+  if (module == nullptr) return std::nullopt;
+  return elementwise::CardKernel{module->name, str_cat(form, function, "_", type)};
+}
+
 class Unary final : public Kernel {
  public:
   Unary(const char* module, std::string kernel) : module_(module), kernel_(std::move(kernel)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    auto found = elementwise::unary_on_card(init.op.name, init.input_dtypes[0]);
+    auto found = is_complex(init.input_dtypes[0]) ? on_complex(kOfComplex, "unary_", init)
+                                                  : elementwise::unary_on_card(init.op.name, init.input_dtypes[0]);
     if (!found) return unimplemented("no row for ", dtype_name(init.input_dtypes[0]));
     return std::unique_ptr<Kernel>(std::make_unique<Unary>(found->module, std::move(found->kernel)));
   }
@@ -98,7 +113,8 @@ class Binary final : public Kernel {
         one_shape_(init.op.name.ends_with("luGrad") || init.op.name == "Relu6Grad" || init.op.name == "SoftplusGrad"),
         repeatable_(cuda::reads_constants_only(init)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    auto found = elementwise::binary_on_card(init.op.name, init.input_dtypes[0]);
+    auto found = is_complex(init.input_dtypes[0]) ? on_complex(kOfTwoComplex, "binary_", init)
+                                                  : elementwise::binary_on_card(init.op.name, init.input_dtypes[0]);
     if (!found) return unimplemented("no row for ", dtype_name(init.input_dtypes[0]));
     return std::unique_ptr<Kernel>(std::make_unique<Binary>(init, found->module, std::move(found->kernel)));
   }
@@ -161,6 +177,15 @@ void add(KernelRegistry& kernels, std::span<const Module> modules, KernelFactory
   }
 }
 
+void add_complex(KernelRegistry& kernels, std::span<const Module> modules, KernelFactory make) {
+  for (const Module& m : modules) {
+    for (const Row& r : m.rows) {
+      const DType dtype = r.type == "c64" ? DType::kComplex64 : DType::kComplex128;
+      for (const std::string& op : ops_of(r.function)) kernels.add(op, "cuda", make, {{"T", {dtype}}});
+    }
+  }
+}
+
 }  // namespace
 
 void add_kernels_cuda_elementwise(KernelRegistry& kernels) {
@@ -168,6 +193,8 @@ void add_kernels_cuda_elementwise(KernelRegistry& kernels) {
   add(kernels, kUnary, Unary::make, true);
   add(kernels, kBinary, Binary::make, false);
   add(kernels, kBinary, Binary::make, true);
+  add_complex(kernels, kOfComplex, Unary::make);
+  add_complex(kernels, kOfTwoComplex, Binary::make);
   add_kernels_cuda_elementwise_more(kernels);
   add_kernels_cuda_fused(kernels);
 }

@@ -11,8 +11,8 @@ template <typename T>
 ARGOSY_DEVICE void add_n(i64 n, int count, const EightPointers& from, T* y, bool accumulate) {
   for (i64 i = first_index(); i < n; i += index_step()) {
     Compute<T> sum = load(static_cast<const T*>(from.at[0]), i);
-    if (accumulate) sum += load(y, i);
-    for (int k = 1; k < count; ++k) sum += load(static_cast<const T*>(from.at[k]), i);
+    if (accumulate) sum = sum + load(y, i);
+    for (int k = 1; k < count; ++k) sum = sum + load(static_cast<const T*>(from.at[k]), i);
     store(y, i, sum);
   }
 }
@@ -31,10 +31,14 @@ ARGOSY_DEVICE void leaky_relu_grad(i64 n, const T* d, const T* x, T* y, f32 alph
   }
 }
 
+#define ARGOSY_ADD_N(T)                                                                  \
+  ARGOSY_KERNEL(add_n_##T, i64 n, int count, EightPointers from, T* y, int accumulate) { \
+    add_n(n, count, from, y, accumulate != 0);                                           \
+  }
+ARGOSY_ADD_N(c64)
+ARGOSY_ADD_N(c128)
 #define ARGOSY_MORE(T)                                                                              \
-  ARGOSY_KERNEL(add_n_##T, i64 n, int count, EightPointers from, T* y, int accumulate) {            \
-    add_n(n, count, from, y, accumulate != 0);                                                      \
-  }                                                                                                 \
+  ARGOSY_ADD_N(T)                                                                                   \
   ARGOSY_KERNEL(leaky_relu_##T, i64 n, const T* x, T* y, f32 alpha) { leaky_relu(n, x, y, alpha); } \
   ARGOSY_KERNEL(leaky_relu_grad_##T, i64 n, const T* d, const T* x, T* y, f32 alpha) {              \
     leaky_relu_grad(n, d, x, y, alpha);                                                             \
@@ -44,5 +48,6 @@ ARGOSY_MORE(f64)
 ARGOSY_MORE(f16)
 ARGOSY_MORE(bf16)
 #undef ARGOSY_MORE
+#undef ARGOSY_ADD_N
 
 }  // namespace argosy::cuda

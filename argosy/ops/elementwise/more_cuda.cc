@@ -20,7 +20,7 @@ Status add_n(KernelContext& c) {
   }
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape, {0}));
   const std::int64_t n = y->elements();
-  const std::string kernel = str_cat("add_n_", cuda::type_suffix(y->dtype()));
+  const std::string kernel = str_cat("add_n_", cuda::number_suffix(y->dtype()));
   for (int first = 0; first < c.num_inputs(); first += 8) {
     EightPointers from{};
     const int count = std::min(8, c.num_inputs() - first);
@@ -66,6 +66,7 @@ class Leaky final : public Kernel {
 
 void add_kernels_cuda_elementwise_more(KernelRegistry& kernels) {
   kernels.add("AddN", "cuda", cuda::make_launching<add_n>, {{"T", cuda::kFloatingTypes}});
+  kernels.add("AddN", "cuda", cuda::make_launching<add_n>, {{"T", {DType::kComplex64, DType::kComplex128}}});
   kernels.add("AddN", "cuda", cuda::make_on_host, {{"T", {DType::kInt32}}});
   kernels.add("LeakyRelu", "cuda", Leaky<false>::make, {{"T", cuda::kFloatingTypes}});
   kernels.add("LeakyReluGrad", "cuda", Leaky<true>::make, {{"T", cuda::kFloatingTypes}});

@@ -25,6 +25,8 @@ TEST(AddN, SumsItsInputs) {
   many.check_gradient = false;
   check(many);
   check(add_n({Tensor::scalar(3), Tensor::scalar(4)}));
+  check(add_n(std::vector<Tensor>(10, Tensor::vector<std::complex<float>>({{1, 2}, {0.5F, -3}, {0, 7}}))));
+  check(add_n(std::vector<Tensor>(3, Tensor::vector<std::complex<double>>({{1, 2}, {0.5, -3}}))));
   OpCase ragged = add_n({floats({1, 2}), floats({1, 2, 3})});
   ragged.error = Code::kInvalidArgument;
   check(ragged);

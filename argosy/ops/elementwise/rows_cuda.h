@@ -63,4 +63,14 @@
       ARGOSY_CUDA_REAL(X, Less) ARGOSY_CUDA_REAL(X, LessEqual) ARGOSY_CUDA_REAL(X, Greater)                       \
           ARGOSY_CUDA_REAL(X, GreaterEqual) X(LogicalAnd, bool) X(LogicalOr, bool) X(Less, i32) X(LessEqual, i32) \
               X(Greater, i32) X(GreaterEqual, i32)
+
+// Complex numbers: kernels of functions_complex_cuda.h.
+#define ARGOSY_CUDA_COMPLEX(X, F) X(F, c64) X(F, c128)
+#define ARGOSY_CUDA_COMPLEX_UNARY(X) \
+  ARGOSY_CUDA_COMPLEX(X, Neg) ARGOSY_CUDA_COMPLEX(X, Square) ARGOSY_CUDA_COMPLEX(X, Reciprocal)
+#define ARGOSY_CUDA_COMPLEX_BINARY(X)                                                                              \
+  ARGOSY_CUDA_COMPLEX(X, Add) ARGOSY_CUDA_COMPLEX(X, Sub) ARGOSY_CUDA_COMPLEX(X, Mul) ARGOSY_CUDA_COMPLEX(X, Div) \
+  ARGOSY_CUDA_COMPLEX(X, DivNoNan) ARGOSY_CUDA_COMPLEX(X, MulNoNan) ARGOSY_CUDA_COMPLEX(X, SquaredDifference)     \
+  ARGOSY_CUDA_COMPLEX(X, ReciprocalGrad)
+#define ARGOSY_CUDA_COMPLEX_ASKS(X) ARGOSY_CUDA_COMPLEX(X, Equal) ARGOSY_CUDA_COMPLEX(X, NotEqual)
 // clang-format on

@@ -24,8 +24,7 @@ class CardMover final : public Mover {
 // y = x broadcast to y's shape. REQUIRES: x broadcasts to it.
 Status spread_on_card(KernelContext& c, const Tensor& x, const Tensor& y);
 
-// The CPU's kernel for the node with a mover in scope. REQUIRES: it reads host inputs only, and touches others through
-// the functions of strided_copy.h alone.
+// The CPU's kernel for the node with a mover in scope. REQUIRES: its op is one of moved_ops.h.
 Result<std::unique_ptr<Kernel>> make_moving(const KernelInit& init);
 
 // All dtypes that a card holds: plain ones but int32.

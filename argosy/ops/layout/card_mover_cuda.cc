@@ -40,17 +40,19 @@ std::optional<Turn> as_turn(const Axes& axes) {
 
 class Moving final : public Kernel {
  public:
-  Moving(std::unique_ptr<Kernel> cpu, bool repeatable) : cpu_(std::move(cpu)), repeatable_(repeatable) {}
+  Moving(std::unique_ptr<Kernel> moved, bool repeatable) : moved_(std::move(moved)), repeatable_(repeatable) {}
   bool repeatable() const override { return repeatable_; }
   Status run(KernelContext& c) override {
     CardMover mover(c);
-    const Mover::Scope scope(mover);
-    ARGOSY_RETURN_IF_ERROR(cpu_->run(c));
+    KernelContext::Fields fields = c.fields();
+    fields.mover = &mover;
+    KernelContext with_mover(fields);
+    ARGOSY_RETURN_IF_ERROR(moved_->run(with_mover));
     return mover.status();
   }
 
  private:
-  const std::unique_ptr<Kernel> cpu_;
+  const std::unique_ptr<Kernel> moved_;
   const bool repeatable_;
 };
 
@@ -121,8 +123,8 @@ Status spread_on_card(KernelContext& c, const Tensor& x, const Tensor& y) {
 }
 
 Result<std::unique_ptr<Kernel>> make_moving(const KernelInit& init) {
-  ARGOSY_ASSIGN_OR_RETURN(auto cpu, cpu_kernels().make(init, "cpu"));
-  return std::unique_ptr<Kernel>(std::make_unique<Moving>(std::move(cpu), reads_constants_only(init)));
+  ARGOSY_ASSIGN_OR_RETURN(auto moved, cpu_kernels().make(init, "moved"));
+  return std::unique_ptr<Kernel>(std::make_unique<Moving>(std::move(moved), reads_constants_only(init)));
 }
 
 }  // namespace argosy::cuda

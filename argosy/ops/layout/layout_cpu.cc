@@ -1,6 +1,29 @@
 #include "argosy/ops/layout/layout_parts.h"
+#include "argosy/ops/layout/moved_ops.h"
+#include "argosy/ops/layout/strided_copy.h"
+#include "argosy/ops/ops.h"
 
 namespace argosy {
+
+namespace {
+
+class Moved final : public Kernel {
+ public:
+  explicit Moved(std::unique_ptr<Kernel> cpu) : cpu_(std::move(cpu)) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    ARGOSY_ASSIGN_OR_RETURN(auto cpu, cpu_kernels().make(init, "cpu"));
+    return std::unique_ptr<Kernel>(std::make_unique<Moved>(std::move(cpu)));
+  }
+  Status run(KernelContext& c) override {
+    const Mover::Scope scope(*c.fields().mover);
+    return cpu_->run(c);
+  }
+
+ private:
+  const std::unique_ptr<Kernel> cpu_;
+};
+
+}  // namespace
 
 void add_kernels_cpu_layout(KernelRegistry& kernels) {
   add_transposes(kernels);
@@ -10,6 +33,7 @@ void add_kernels_cpu_layout(KernelRegistry& kernels) {
   add_repeats(kernels);
   add_blocks(kernels);
   add_diagonals(kernels);
+  for (const char* op : kMovedOps) kernels.add(op, "moved", Moved::make);
 }
 
 }  // namespace argosy

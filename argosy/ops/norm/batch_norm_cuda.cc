@@ -1,6 +1,5 @@
-// Batch normalisation on a card: statistics, then what they make of every element.
-#include "argosy/ops/launching.h"
-#include "argosy/ops/norm/batch_norm_rows.h"
+// Batch normalisation on a card by kernels of our own: statistics, then what they make of every element.
+#include "argosy/ops/norm/card_batch_norm.h"
 #include "argosy/ops/norm/card_norm.h"
 
 namespace argosy {
@@ -9,6 +8,8 @@ void add_kernels_cuda_batch_norm(KernelRegistry& kernels);
 
 namespace {
 
+using batch_norm::Backward;
+using batch_norm::Forward;
 using batch_norm::Layout;
 using batch_norm::Options;
 using cuda::CardChannels;
@@ -42,49 +43,25 @@ struct Scratch {
   }
 };
 
-template <typename Derived>
-class Normalising : public Kernel {
- public:
-  explicit Normalising(Options options) : o_(std::move(options)) {}
-  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    ARGOSY_ASSIGN_OR_RETURN(Options options, Options::read(init));
-    return std::unique_ptr<Kernel>(std::make_unique<Derived>(std::move(options)));
-  }
+std::string named(std::string_view kernel, DType dtype) {
+  return str_cat("batch_norm_", kernel, cuda::type_suffix(dtype));
+}
 
- protected:
-  static std::string named(std::string_view kernel, DType dtype) {
-    return str_cat("batch_norm_", kernel, cuda::type_suffix(dtype));
-  }
-  Status must_have_shape(KernelContext& c, int i, const Shape& shape) const {
-    if (c.input(i).shape() == shape) return ok_status();
-    return invalid_argument(o_.op, ": input ", i, " and x must have one shape, not ", c.input(i).shape(), " and ",
-                            shape)
-        .with_id("ARG-SHAPE-013");
-  }
-  const Options o_;
-};
+Status must_have_shape(KernelContext& c, const Options& o, int i, const Shape& shape) {
+  if (c.input(i).shape() == shape) return ok_status();
+  return invalid_argument(o.op, ": input ", i, " and x must have one shape, not ", c.input(i).shape(), " and ", shape)
+      .with_id("ARG-SHAPE-013");
+}
 
-class BatchNorm final : public Normalising<BatchNorm> {
+class BatchNorm final : public Kernel {
  public:
-  using Normalising::Normalising;
+  explicit BatchNorm(Options options) : o_(std::move(options)) {}
 
   Status run(KernelContext& c) override {
-    const Tensor& x = c.input(0);
-    ARGOSY_ASSIGN_OR_RETURN(const Layout l, o_.layout(x.shape()));
-    const bool running = !o_.training || o_.factor != 1;
-    for (int i = 1; i < 5; ++i) {
-      const bool none = i > 2 && !running && c.input(i).shape() == Shape{0};
-      if (!none) ARGOSY_RETURN_IF_ERROR(batch_norm::must_be_channels(c, o_, i, l.channels));
-    }
-    if (o_.sides > 0) ARGOSY_RETURN_IF_ERROR(must_have_shape(c, 5, x.shape()));
-    ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape()));
-    float* stats[4];  // batch mean and variance, and what is kept for the gradient
-    for (int i = 0; i < 4; ++i) {
-      ARGOSY_ASSIGN_OR_RETURN(Tensor* const out, c.output(i + 1, {l.channels}));
-      stats[i] = out->raw_as<float>();
-    }
-    if (c.num_outputs() > 5) ARGOSY_RETURN_IF_ERROR(c.output(5, {0}).status());
-    if (x.elements() == 0) return nothing_to_count(c, l, stats);
+    ARGOSY_ASSIGN_OR_RETURN(const Forward f, batch_norm::begin_forward(c, o_));
+    const Tensor& x = *f.x;
+    const Layout& l = f.layout;
+    if (x.elements() == 0) return nothing_to_count(c, f);
     const CardChannels g = channels_of(l);
     ARGOSY_ASSIGN_OR_RETURN(const Scratch line, Scratch::of(c, 2 * l.channels));
     ARGOSY_ASSIGN_OR_RETURN(const Scratch parts, Scratch::of(c, o_.training ? 2 * g.chunks * l.channels : 0));
@@ -97,10 +74,10 @@ class BatchNorm final : public Normalising<BatchNorm> {
                                 .offset = input(2),
                                 .mean = input(3),
                                 .variance = input(4),
-                                .new_mean = stats[0],
-                                .new_variance = stats[1],
-                                .kept_mean = stats[2],
-                                .kept_variance = stats[3],
+                                .new_mean = f.stats[0],
+                                .new_variance = f.stats[1],
+                                .kept_mean = f.stats[2],
+                                .kept_variance = f.stats[3],
                                 .line = line.data(),
                                 .epsilon = o_.epsilon,
                                 .factor = o_.factor,
@@ -109,45 +86,33 @@ class BatchNorm final : public Normalising<BatchNorm> {
         cuda::launch(c, {kModule, "batch_norm_statistics"}, cuda::grid_for(l.channels), g, parts.data(), n));
     const void* const side = o_.sides > 0 ? c.input(5).raw() : nullptr;
     return cuda::launch(c, {kModule, named("", x.dtype())}, cuda::grid_for(x.elements()), g, x.raw(), line.data(), side,
-                        o_.relu ? 1 : 0, y->raw());
+                        o_.relu ? 1 : 0, f.y->raw());
   }
 
  private:
   // No rows: statistics of nothing.
-  static Status nothing_to_count(KernelContext& c, const Layout& l, float* const* stats) {
+  static Status nothing_to_count(KernelContext& c, const Forward& f) {
     cuda::CudaDevice& device = cuda::device_of(*c.device());
-    for (int i = 0; l.channels > 0 && i < 4; ++i) {
+    for (int i = 0; f.layout.channels > 0 && i < 4; ++i) {
       const std::uint32_t bits = i >= 2 ? 0 : 0x7fc00000u;
-      ARGOSY_RETURN_IF_ERROR(device.fill(stats[i], 4, bits, static_cast<std::size_t>(l.channels)));
+      ARGOSY_RETURN_IF_ERROR(device.fill(f.stats[i], 4, bits, static_cast<std::size_t>(f.layout.channels)));
     }
     return ok_status();
   }
+
+  const Options o_;
 };
 
-class BatchNormGradient final : public Normalising<BatchNormGradient> {
+class BatchNormGradient final : public Kernel {
  public:
-  using Normalising::Normalising;
+  explicit BatchNormGradient(Options options) : o_(std::move(options)) {}
 
   Status run(KernelContext& c) override {
-    const Tensor &dy = c.input(0), &x = c.input(1);
-    ARGOSY_RETURN_IF_ERROR(must_have_shape(c, 0, x.shape()));
-    ARGOSY_ASSIGN_OR_RETURN(const Layout l, o_.layout(x.shape()));
-    for (int i = 2; i < 5; ++i) ARGOSY_RETURN_IF_ERROR(batch_norm::must_be_channels(c, o_, i, l.channels));
-    if (o_.op == "_FusedBatchNormGradEx") {
-      ARGOSY_RETURN_IF_ERROR(batch_norm::must_be_channels(c, o_, 6, l.channels));
-      ARGOSY_RETURN_IF_ERROR(must_have_shape(c, 7, x.shape()));
-    }
-    ARGOSY_ASSIGN_OR_RETURN(Tensor* const dx, c.output(0, x.shape()));
-    ARGOSY_ASSIGN_OR_RETURN(Tensor* const dscale, c.output(1, {l.channels}));
-    ARGOSY_ASSIGN_OR_RETURN(Tensor* const doffset, c.output(2, {l.channels}));
-    for (int i = 3; i < 5; ++i) ARGOSY_RETURN_IF_ERROR(c.output(i, {0}).status());
-    void* side = nullptr;
-    if (o_.sides > 0) {
-      ARGOSY_ASSIGN_OR_RETURN(Tensor* const out, c.output(5, x.shape()));
-      side = out->raw();
-    }
+    ARGOSY_ASSIGN_OR_RETURN(const Backward b, batch_norm::begin_backward(c, o_));
+    const Tensor &dy = *b.dy, &x = *b.x;
+    const Layout& l = b.layout;
     if (x.elements() == 0) {
-      for (const Tensor* t : {dscale, doffset}) {
+      for (const Tensor* t : {b.dscale, b.doffset}) {
         if (t->elements() == 0) continue;
         ARGOSY_RETURN_IF_ERROR(cuda::device_of(*c.device()).fill(t->raw(), 4, 0, static_cast<std::size_t>(l.channels)));
       }
@@ -163,28 +128,86 @@ class BatchNormGradient final : public Normalising<BatchNormGradient> {
     const cuda::CardBatchNormGradient n{.scale = input(2),
                                         .mean = input(3),
                                         .variance = input(4),
-                                        .dscale = dscale->raw_as<float>(),
-                                        .doffset = doffset->raw_as<float>(),
+                                        .dscale = b.dscale->raw_as<float>(),
+                                        .doffset = b.doffset->raw_as<float>(),
                                         .plane = plane.data(),
                                         .epsilon = o_.epsilon,
                                         .training = o_.training ? 1 : 0};
     ARGOSY_RETURN_IF_ERROR(
         cuda::launch(c, {kModule, "batch_norm_gradient_statistics"}, cuda::grid_for(l.channels), g, parts.data(), n));
     return cuda::launch(c, {kModule, named("gradient_", x.dtype())}, cuda::grid_for(x.elements()), g, dy.raw(), x.raw(),
-                        gate, plane.data(), dx->raw(), side);
+                        gate, plane.data(), b.dx->raw(), b.side);
   }
+
+ private:
+  const Options o_;
 };
 
 }  // namespace
 
+namespace batch_norm {
+
+Result<Forward> begin_forward(KernelContext& c, const Options& o) {
+  const Tensor& x = c.input(0);
+  ARGOSY_ASSIGN_OR_RETURN(const Layout l, o.layout(x.shape()));
+  const bool running = !o.training || o.factor != 1;
+  for (int i = 1; i < 5; ++i) {
+    const bool none = i > 2 && !running && c.input(i).shape() == Shape{0};
+    if (!none) ARGOSY_RETURN_IF_ERROR(must_be_channels(c, o, i, l.channels));
+  }
+  if (o.sides > 0) ARGOSY_RETURN_IF_ERROR(must_have_shape(c, o, 5, x.shape()));
+  Forward f{.layout = l, .x = &x};
+  ARGOSY_ASSIGN_OR_RETURN(f.y, c.output(0, x.shape()));
+  for (int i = 0; i < 4; ++i) {
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const out, c.output(i + 1, {l.channels}));
+    f.stats[i] = out->raw_as<float>();
+  }
+  if (c.num_outputs() > 5) ARGOSY_RETURN_IF_ERROR(c.output(5, {0}).status());
+  return f;
+}
+
+Result<Backward> begin_backward(KernelContext& c, const Options& o) {
+  const Tensor &dy = c.input(0), &x = c.input(1);
+  ARGOSY_RETURN_IF_ERROR(must_have_shape(c, o, 0, x.shape()));
+  ARGOSY_ASSIGN_OR_RETURN(const Layout l, o.layout(x.shape()));
+  for (int i = 2; i < 5; ++i) ARGOSY_RETURN_IF_ERROR(must_be_channels(c, o, i, l.channels));
+  if (o.op == "_FusedBatchNormGradEx") {
+    ARGOSY_RETURN_IF_ERROR(must_be_channels(c, o, 6, l.channels));
+    ARGOSY_RETURN_IF_ERROR(must_have_shape(c, o, 7, x.shape()));
+  }
+  Backward b{.layout = l, .dy = &dy, .x = &x};
+  ARGOSY_ASSIGN_OR_RETURN(b.dx, c.output(0, x.shape()));
+  ARGOSY_ASSIGN_OR_RETURN(b.dscale, c.output(1, {l.channels}));
+  ARGOSY_ASSIGN_OR_RETURN(b.doffset, c.output(2, {l.channels}));
+  for (int i = 3; i < 5; ++i) ARGOSY_RETURN_IF_ERROR(c.output(i, {0}).status());
+  if (o.sides > 0) {
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const out, c.output(5, x.shape()));
+    b.side = out->raw();
+  }
+  return b;
+}
+
+Result<std::unique_ptr<Kernel>> make_own(const KernelInit& init) {
+  ARGOSY_ASSIGN_OR_RETURN(Options options, Options::read(init));
+  return std::unique_ptr<Kernel>(std::make_unique<BatchNorm>(std::move(options)));
+}
+Result<std::unique_ptr<Kernel>> make_own_gradient(const KernelInit& init) {
+  ARGOSY_ASSIGN_OR_RETURN(Options options, Options::read(init));
+  return std::unique_ptr<Kernel>(std::make_unique<BatchNormGradient>(std::move(options)));
+}
+
+}  // namespace batch_norm
+
 void add_kernels_cuda_batch_norm(KernelRegistry& kernels) {
   const std::vector<KernelTypes> types = {{"T", {DType::kFloat32, DType::kFloat16, DType::kBfloat16}}};
   for (const char* op : {"FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3", "_FusedBatchNormEx"}) {
-    kernels.add(op, "cuda", BatchNorm::make, types);
+    kernels.add(op, "cuda", batch_norm::make_by_dnn, types);
+    kernels.add(op, "cuda", batch_norm::make_own, types);
   }
   for (const char* op :
        {"FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3", "_FusedBatchNormGradEx"}) {
-    kernels.add(op, "cuda", BatchNormGradient::make, types);
+    kernels.add(op, "cuda", batch_norm::make_gradient_by_dnn, types);
+    kernels.add(op, "cuda", batch_norm::make_own_gradient, types);
   }
 }
 

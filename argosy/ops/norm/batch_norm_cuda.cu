@@ -89,6 +89,25 @@ ARGOSY_KERNEL(batch_norm_statistics, CardChannels g, const f32* parts, CardBatch
   }
 }
 
+// What becomes of statistics that the library leaves in new_mean and new_variance (the batch's, with Bessel's
+// correction) and kept_mean; or, not training, of those that came in.
+ARGOSY_KERNEL(batch_norm_library_statistics, i64 channels, i64 rows, CardBatchNorm n) {
+  for (i64 c = first_index(); c < channels; c += index_step()) {
+    if (!n.training) {
+      n.new_mean[c] = n.kept_mean[c] = n.mean[c];
+      n.new_variance[c] = n.kept_variance[c] = n.variance[c];
+      continue;
+    }
+    n.kept_variance[c] = n.new_variance[c] * (static_cast<f32>(rows - 1) / static_cast<f32>(rows));
+    if (n.factor == 1) continue;
+    n.new_mean[c] = (1 - n.factor) * n.mean[c] + n.factor * n.new_mean[c];
+    n.new_variance[c] = (1 - n.factor) * n.variance[c] + n.factor * n.new_variance[c];
+  }
+}
+ARGOSY_KERNEL(batch_norm_inverse_deviation, i64 channels, const f32* variance, f32 epsilon, f32* inverse) {
+  for (i64 c = first_index(); c < channels; c += index_step()) inverse[c] = 1 / ::sqrt(variance[c] + epsilon);
+}
+
 template <typename T>
 ARGOSY_DEVICE void normalise(const CardChannels& g, const T* x, const f32* line, const T* side, int relu, T* y) {
   for (i64 e = first_index(); e < g.rows() * g.channels; e += index_step()) {

@@ -6,18 +6,14 @@
 #include <memory>
 #include <string>
 
-#include "argosy/base/status.h"
-#include "argosy/device/cuda/dnn_calls.h"
+#include "argosy/device/cuda/dnn.h"
+#include "argosy/ops/conv/dnn_axis.h"
 #include "argosy/ops/conv/dnn_choices.h"
 #include "argosy/tensor/buffer.h"
 #include "argosy/tensor/dtype.h"
 
 namespace argosy::cuda {
 
-struct DnnAxis {
-  int in = 0, window = 0, out = 0, pad = 0, stride = 1, dilation = 1;
-  auto operator<=>(const DnnAxis&) const = default;
-};
 // One convolution: of images of one layout, and a filter [out, in, h, w] (nchw) or [out, h, w, in].
 struct DnnProblem {
   int direction = kDnnForward;
@@ -32,21 +28,18 @@ struct DnnProblem {
   std::string to_string() const;
 };
 
-// cuDNN on one device. Thread-safe.
-class CardDnn {
+// The convolutions of one device. Thread-safe.
+class DnnConvolutions {
  public:
   struct Setup {
     std::string card;                               // "sm_90 NVIDIA H100": part of what a choice is known by
     std::shared_ptr<DnnChoices> choices = nullptr;  // null: nothing is timed, the library's own order holds
     std::size_t most_workspace = std::size_t{512} << 20;
   };
-  // Over calls of one's own: tests.
-  static Result<std::shared_ptr<CardDnn>> over(const DnnCalls& calls, Setup setup);
-  // The library as found (library.h), where it is 9.0 or newer.
-  static Result<std::shared_ptr<CardDnn>> open(Setup setup);
-  ~CardDnn();
-  CardDnn(const CardDnn&) = delete;
-  CardDnn& operator=(const CardDnn&) = delete;
+  DnnConvolutions(std::shared_ptr<Dnn> dnn, Setup setup);
+  ~DnnConvolutions();
+  DnnConvolutions(const DnnConvolutions&) = delete;
+  DnnConvolutions& operator=(const DnnConvolutions&) = delete;
 
   struct Pointers {
     const void *first, *second, *bias;  // operands in the order of dnn_calls.h
@@ -61,7 +54,6 @@ class CardDnn {
 
  private:
   struct State;
-  explicit CardDnn(std::unique_ptr<State> state);
   const std::unique_ptr<State> state_;
 };
 

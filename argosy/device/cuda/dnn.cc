@@ -1,0 +1,91 @@
+#include "argosy/device/cuda/dnn.h"
+
+#include <cstdlib>
+
+#include "argosy/device/cuda/library.h"
+
+namespace argosy::cuda {
+
+Status dnn_failed(std::string_view call, int status) {
+  return internal_error("cuDNN: ", call, " failed with ", status).with_id("ARG-GPU-014");
+}
+
+int dnn_type(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat64: return kDnnDouble;
+    case DType::kFloat16: return kDnnHalf;
+    case DType::kBfloat16: return kDnnBfloat16;
+    default: return kDnnFloat;
+  }
+}
+
+const void* dnn_one(DType dtype) {
+  static constexpr float kOne = 1;
+  static constexpr double kWide = 1;
+  return dtype == DType::kFloat64 ? static_cast<const void*>(&kWide) : &kOne;
+}
+const void* dnn_zero(DType dtype) {
+  static constexpr float kZero = 0;
+  static constexpr double kWide = 0;
+  return dtype == DType::kFloat64 ? static_cast<const void*>(&kWide) : &kZero;
+}
+
+Result<std::shared_ptr<Dnn>> Dnn::over(const DnnCalls& calls) {
+  DnnHandle handle = nullptr;
+  if (const int status = calls.create(&handle); status != 0) return dnn_failed("create", status);
+  return std::shared_ptr<Dnn>(new Dnn(calls, handle));
+}
+
+Dnn::~Dnn() { calls_.destroy(handle_); }
+
+Result<std::shared_ptr<Dnn>> Dnn::open() {
+  const char* const setting = std::getenv("ARGOSY_CUDNN");
+  if (setting != nullptr && std::string_view(setting) == "own") return unimplemented("ARGOSY_CUDNN=own");
+  const LibraryWanted wanted = cudnn_wanted();
+  ARGOSY_ASSIGN_OR_RETURN(const std::shared_ptr<Library> library, Library::open(wanted));
+  DnnCalls c;
+  bool whole = true;
+  const auto find = [&](auto& call, const char* name) { whole = library->find(&call, name) && whole; };
+  find(c.version, "cudnnGetVersion");
+  find(c.create, "cudnnCreate");
+  find(c.destroy, "cudnnDestroy");
+  find(c.set_stream, "cudnnSetStream");
+  find(c.tensor_create, "cudnnCreateTensorDescriptor");
+  find(c.tensor_destroy, "cudnnDestroyTensorDescriptor");
+  find(c.tensor_set, "cudnnSetTensor4dDescriptor");
+  find(c.filter_create, "cudnnCreateFilterDescriptor");
+  find(c.filter_destroy, "cudnnDestroyFilterDescriptor");
+  find(c.filter_set, "cudnnSetFilter4dDescriptor");
+  find(c.convolution_create, "cudnnCreateConvolutionDescriptor");
+  find(c.convolution_destroy, "cudnnDestroyConvolutionDescriptor");
+  find(c.convolution_set, "cudnnSetConvolution2dDescriptor");
+  find(c.convolution_set_groups, "cudnnSetConvolutionGroupCount");
+  find(c.convolution_set_math, "cudnnSetConvolutionMathType");
+  find(c.activation_create, "cudnnCreateActivationDescriptor");
+  find(c.activation_destroy, "cudnnDestroyActivationDescriptor");
+  find(c.activation_set, "cudnnSetActivationDescriptor");
+  find(c.choose[kDnnForward], "cudnnGetConvolutionForwardAlgorithm_v7");
+  find(c.choose[kDnnTowardsImage], "cudnnGetConvolutionBackwardDataAlgorithm_v7");
+  find(c.choose[kDnnTowardsFilter], "cudnnGetConvolutionBackwardFilterAlgorithm_v7");
+  find(c.workspace[kDnnForward], "cudnnGetConvolutionForwardWorkspaceSize");
+  find(c.workspace[kDnnTowardsImage], "cudnnGetConvolutionBackwardDataWorkspaceSize");
+  find(c.workspace[kDnnTowardsFilter], "cudnnGetConvolutionBackwardFilterWorkspaceSize");
+  find(c.convolve[kDnnForward], "cudnnConvolutionForward");
+  find(c.convolve[kDnnTowardsImage], "cudnnConvolutionBackwardData");
+  find(c.convolve[kDnnTowardsFilter], "cudnnConvolutionBackwardFilter");
+  find(c.convolve_bias_activation, "cudnnConvolutionBiasActivationForward");
+  find(c.normalise_training, "cudnnBatchNormalizationForwardTraining");
+  find(c.normalise_inference, "cudnnBatchNormalizationForwardInference");
+  find(c.normalise_gradient, "cudnnBatchNormalizationBackward");
+  find(c.pooling_create, "cudnnCreatePoolingDescriptor");
+  find(c.pooling_destroy, "cudnnDestroyPoolingDescriptor");
+  find(c.pooling_set, "cudnnSetPooling2dDescriptor");
+  find(c.pool, "cudnnPoolingForward");
+  find(c.pool_gradient, "cudnnPoolingBackward");
+  // 90500: 9.5.0. Without one of the calls it is none that we know.
+  const int version = whole ? static_cast<int>(c.version() / 100) * 10 : 0;
+  ARGOSY_RETURN_IF_ERROR(check_library_version(wanted, library->path(), version, 9000));
+  return over(c);
+}
+
+}  // namespace argosy::cuda

@@ -1,0 +1,44 @@
+// Pooling as cuDNN is asked for it.
+#pragma once
+
+#include <compare>
+
+#include "argosy/device/cuda/dnn.h"
+#include "argosy/ops/conv/dnn_axis.h"
+
+namespace argosy::cuda {
+
+struct DnnPoolProblem {
+  int mode = kDnnLargest;  // dnn_calls.h
+  DType dtype = DType::kFloat32;
+  bool nchw = false;
+  int n = 0, c = 0;
+  DnnAxis h, w;
+  auto operator<=>(const DnnPoolProblem&) const = default;
+};
+
+// The poolings of one device; all they are given is its memory. UNIMPLEMENTED: the library does not take the problem,
+// nothing was started. Thread-safe.
+class DnnPools {
+ public:
+  explicit DnnPools(std::shared_ptr<Dnn> dnn) : dnn_(std::move(dnn)) {}
+
+  Status pool(const DnnPoolProblem& problem, const void* x, void* y, void* stream);
+  // Of means, for which neither x nor y matters. There is none of largest elements: the library does not say which of
+  // several gets the gradient.
+  Status mean_gradient(const DnnPoolProblem& problem, const void* dy, void* dx, void* stream);
+
+ private:
+  struct Plan {
+    DnnObject<DnnTensor> x, y;
+    DnnObject<DnnPooling> pooling;
+    Status make(const DnnCalls& calls, const DnnPoolProblem& p);
+  };
+  template <typename Call>
+  Status ask(const DnnPoolProblem& problem, void* stream, const Call& call);
+
+  const std::shared_ptr<Dnn> dnn_;
+  DnnPlans<DnnPoolProblem, Plan> plans_;
+};
+
+}  // namespace argosy::cuda
