@@ -146,7 +146,7 @@ class GradientSums {
       if (how != Combine::kSum && how != Combine::kMean) return false;
       return marked(e, how);
     }
-    if (!is_a_function(n) || n.op->flow != Flow::kNone) return false;
+    if (!is_a_function(n) || n.op->flow != Flow::kNone || is_part(graph_, n)) return false;
     const std::vector<Endpoint> data = data_inputs(n);
     for (const Endpoint from : std::vector<Endpoint>(n.inputs)) {
       // Shapes, axes and indices are the same in every share.
