@@ -51,3 +51,45 @@ for flag in (False, True):
             for v in tf.global_variables():
                 print('%.5f' % sess.run(tf.reduce_sum(tf.square(v))))
 """
+
+# Batch normalisation that a placeholder switches: moving averages are updated in one branch of a conditional and read in
+# the other. Both halves of the batch are the same, and so is their mean.
+NORMALISED = """
+import numpy as np
+import tensorflow as tf
+
+training = tf.placeholder(tf.bool, [])
+
+def normalised(x, name):
+    with tf.variable_scope(name):
+        n = x.shape[-1]
+        scale = tf.get_variable('scale', [n], initializer=tf.ones_initializer())
+        offset = tf.get_variable('offset', [n], initializer=tf.zeros_initializer())
+        mean = tf.get_variable('mean', [n], initializer=tf.zeros_initializer(), trainable=False)
+        variance = tf.get_variable('variance', [n], initializer=tf.ones_initializer(), trainable=False)
+        def batch():
+            y, m, v = tf.nn.fused_batch_norm(x, scale, offset)
+            with tf.control_dependencies([tf.assign_sub(mean, 0.1 * (mean - m)), tf.assign_sub(variance, 0.1 * (variance - v))]):
+                return tf.identity(y)
+        def moving():
+            return tf.nn.fused_batch_norm(x, scale, offset, mean, variance, is_training=False)[0]
+        return tf.nn.relu(tf.cond(training, batch, moving))
+
+def convolved(x, n):
+    w = tf.Variable(tf.truncated_normal([3, 3, int(x.shape[-1]), n], stddev=0.3, seed=n))
+    return tf.nn.conv2d(tf.pad(x, [[0, 0], [1, 1], [1, 1], [0, 0]]), w, [1, 1, 1, 1], 'VALID')
+
+x = tf.placeholder(tf.float32, [None, 8, 8, 3])
+y = tf.placeholder(tf.int64, [None])
+h = tf.reduce_mean(normalised(convolved(normalised(convolved(x, 8), 'a'), 6), 'b'), [1, 2])
+logits = tf.matmul(h, tf.Variable(tf.truncated_normal([6, 5], seed=9)))
+loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits))
+train = tf.train.MomentumOptimizer(0.1, 0.9).minimize(loss)
+data = np.random.RandomState(0)
+xs, ys = np.tile(data.rand(16, 8, 8, 3), (2, 1, 1, 1)), np.tile(data.randint(0, 5, 16), 2)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for i in range(8):
+        print('%.6f' % sess.run([loss, train], {x: xs, y: ys, training: i != 5})[0])
+    print('%.6f' % sess.run(loss, {x: xs, y: ys, training: False}))
+"""

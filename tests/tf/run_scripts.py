@@ -15,10 +15,10 @@ from called_python import PY_FUNC, TRAINED
 from replicated_attention import ATTENTION
 from replicated_examples import BESIDE_OTHERS, CONDITIONAL, FETCHED, KEPT, OF_STATISTICS, OF_SUMS, OF_TRAINED, OF_UNTRAINED, TAKEN
 from replicated_loops import DYNAMIC_RNN, FIXED_LOOP, LOOP, OVER_EXAMPLES, SLICED, UNROLLED
-from replicated_norms import SYNCED
+from replicated_norms import NORMALISED, SYNCED
 from replicated_rules import RULES
 from replicated_scripts import (BESIDE, CANDIDATES, CHECKED, COLUMNS, DATASET, EMBEDDING, FIXED_SIZE, NOISE, NOISE_ALONE,
-                                IN_COLUMNS, NOISY_WEIGHTS, NORMALISED, ONE_GPU, OTHER_WRITERS, QUEUE, ROOTS, ROW_BY_ROW, TERMS,
+                                IN_COLUMNS, NOISY_WEIGHTS, ONE_GPU, OTHER_WRITERS, QUEUE, ROOTS, ROW_BY_ROW, TERMS,
                                 TIME_MAJOR, TWO_LOSSES, UNGATED)
 
 ARGOSY = ""
