@@ -207,14 +207,13 @@ class Classifier {
 
 class Terms {
  public:
-  Terms(const Graph& graph, const BatchAxes& axes, std::span<const Endpoint> whole)
-      : graph_(graph), axes_(axes), whole_(whole), varies_(graph, axes, whole) {}
+  Terms(const Graph& graph, const BatchAxes& axes) : graph_(graph), axes_(axes) {}
 
   std::vector<Term> of(Endpoint sum) { return expand(sum, {}, 0) ? std::move(found_) : std::vector<Term>(); }
 
  private:
   bool expand(Endpoint e, NodeId taker, int input) {
-    const Combination c = combination_of(graph_, axes_, e, whole_);
+    const Combination c = combination_of(graph_, axes_, e);
     if (c.how == Combine::kSame) return true;
     const Node& n = graph_.node(e.node);
     const bool is_term = c.how == Combine::kSum || c.how == Combine::kWeighted ||
@@ -228,7 +227,7 @@ class Terms {
     int dependent = 0;
     for (int i = 0; i < static_cast<int>(n.inputs.size()); ++i) {
       const Endpoint from = n.inputs[static_cast<std::size_t>(i)];
-      if (std::find(data.begin(), data.end(), from) == data.end() || !varies_(from)) continue;
+      if (std::find(data.begin(), data.end(), from) == data.end() || !axes_.depends(from.node)) continue;
       if (n.op->linear == Linear::kFirst && i > 0) return false;
       if (!expand(from, e.node, i)) return false;
       ++dependent;
@@ -238,15 +237,13 @@ class Terms {
 
   const Graph& graph_;
   const BatchAxes& axes_;
-  const std::span<const Endpoint> whole_;
-  Varying varies_;
   std::vector<Term> found_;
 };
 
 }  // namespace
 
-std::vector<Term> terms_of(const Graph& graph, const BatchAxes& axes, Endpoint sum, std::span<const Endpoint> whole) {
-  return Terms(graph, axes, whole).of(sum);
+std::vector<Term> terms_of(const Graph& graph, const BatchAxes& axes, Endpoint sum) {
+  return Terms(graph, axes).of(sum);
 }
 
 Combination combination_of(const Graph& graph, const BatchAxes& axes, Endpoint value, std::span<const Endpoint> whole) {

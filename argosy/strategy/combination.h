@@ -41,9 +41,8 @@ struct Term {
   int input = 0;
   Combination combination;
 };
-// Those that depend on the batch and are not in `whole`; empty where one of them cannot be told.
-std::vector<Term> terms_of(const Graph& graph, const BatchAxes& axes, Endpoint sum,
-                           std::span<const Endpoint> whole = {});
+// Those that depend on the batch; empty where one of them cannot be told.
+std::vector<Term> terms_of(const Graph& graph, const BatchAxes& axes, Endpoint sum);
 
 // The inputs that OpDef::linear speaks of: those of the output's type. Shapes, axes and indices are not among them.
 std::vector<Endpoint> data_inputs(const Node& n);

@@ -4,8 +4,6 @@
 #include <map>
 #include <optional>
 
-#include "argosy/ops/collective/collective.h"
-#include "argosy/ops/constant/constant.h"
 #include "argosy/strategy/ancestors.h"
 #include "argosy/strategy/any_batch.h"
 #include "argosy/strategy/branches.h"
