@@ -16,6 +16,7 @@ namespace {
 // Rows of a up to which dot products beat transposing b (measured: 10x256x256 10 us against 20 us).
 constexpr std::int64_t kDotRows = 16;
 // Sums this long are the packed sgemm's: the primitive packs b anew on every call (64x4608x512: 1.9 ms against 2.6 ms).
+// Not of a transposed b, which the primitive turns while it packs (128x3136x1024: 4.4 ms against 8.3).
 constexpr std::int64_t kLongSum = 1024;
 // From these sizes on tiles are faster, which pack both operands (128x256x256: 1.1 to 1.4 times oneDNN's speed, 512
 // cubed 1.3 to 1.6; 64x256x256 0.9 to 1.05).
@@ -139,7 +140,7 @@ Status gemm(KernelContext& c, MatMulPrograms& programs, const Gemm& g, const flo
       return ok_status();
     }
   }
-  if (g.k >= kLongSum && !same_bits) {  // its blocks depend on the number of rows
+  if (g.k >= kLongSum && !g.transpose_b && !same_bits) {  // its blocks depend on the number of rows
     ARGOSY_RETURN_IF_ERROR(onednn::sgemm(g.transpose_a, g.transpose_b, g.m, g.n, g.k, a, b, false, out));
     finish_rows(g.m, g.n, bias, fused, out);
     return ok_status();

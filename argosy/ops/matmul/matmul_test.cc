@@ -32,7 +32,7 @@ TEST(MatMul, ShapesAndTransposes) {
   struct Sizes {
     std::int64_t m, k, n;
   };
-  for (const Sizes s : {Sizes{1, 1, 1}, {3, 5, 7}, {10, 37, 6}, {7, 64, 33}, {2, 1100, 5}, {20, 40, 17}}) {
+  for (const Sizes s : {Sizes{1, 1, 1}, {3, 5, 7}, {10, 37, 6}, {7, 64, 33}, {2, 1100, 5}, {20, 40, 17}, {20, 1100, 17}}) {
     for (const bool ta : {false, true}) {
       for (const bool tb : {false, true}) {
         SCOPED_TRACE(str_cat(s.m, "x", s.k, "x", s.n, ta ? " T" : " N", tb ? "T" : "N"));
