@@ -31,6 +31,10 @@ std::string advice(const tf::WorkTotals& totals, bool replicate, double busy, do
     if (!totals.not_replicated.empty()) {
       return str_cat(idle, " did nothing: the training step could not be replicated; ", pin);
     }
+    if (totals.small_steps > 0) {
+      return str_cat(idle, " did nothing: ", count(totals.small_steps, "training step"),
+                     " had too few examples for every GPU to have one; larger batches would be shared");
+    }
     if (replicate) return str_cat(idle, " did nothing: no step computes gradients and trains; ", pin);
     return str_cat(idle, " did nothing: no op asks for it; argosy run --replicate shares every batch among the GPUs, ",
                    pin);

@@ -2,8 +2,10 @@
 #include <thread>
 
 #include "argosy/graph/gradients.h"
+#include "argosy/ops/cast/cast.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/layout/layout.h"
 #include "argosy/ops/matmul/matmul.h"
 #include "argosy/ops/reduction/reduction.h"
 #include "argosy/ops/shape/shape.h"
@@ -98,6 +100,32 @@ TEST_F(ReplicationTest, ABatchOfFixedSizeIsSharedToo) {
     EXPECT_EQ(server_->work().replicated_steps, rows > 0 ? 3 : 0);
   }
   for (int i = 0; i < 3; ++i) EXPECT_EQ(difference(replies[i]["loss:0"], replies[i + 3]["loss:0"], 1e-5), "") << i;
+}
+
+// Sentences, over their length, which follows the feed: a share without examples would not find it.
+TEST_F(ReplicationTest, FewerExamplesThanDevicesAreCountedWhereTheyAreNotShared) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat32, {-1, -1}, "x"), t = placeholder(g, DType::kFloat32, {-1, 1}, "t");
+  const VariableNode w = variable(g, random_tensor(DType::kFloat32, {1}, 5), "w");
+  const Value length = cast(slice(shape(x), {1}, {1}), DType::kFloat32);
+  const Value loss = reduce_mean(square(w.read * reduce_sum(x, {1}, true) / length - t));
+  const Value slope = gradients(g, {loss}, {w.ref})[0];
+  group(g, {g.add("ApplyGradientDescent", {w.ref, constant(g, 0.05f), slope})}, "train");
+  group(g, {w.initializer}, "init");
+  g.add("Identity", {loss}, {}, "loss");
+  const auto graph = export_graph(g);
+  ASSERT_TRUE(graph.ok()) << graph.status().to_string();
+  std::vector<Tensor> losses[2];
+  for (const bool replicate : {false, true}) {
+    start_with(replicate);
+    const std::string session = client_->create(*graph);
+    EXPECT_EQ(run(session, {.targets = {"init"}}).code, 0);
+    for (const std::int64_t rows : {2, 6, 1}) losses[replicate].push_back(run(session, step(rows, rows))["loss:0"]);
+    EXPECT_EQ(server_->work().replicated_steps, replicate ? 1 : 0);
+    EXPECT_EQ(server_->work().small_steps, replicate ? 2 : 0);
+    EXPECT_EQ(server_->work().not_replicated, "");
+  }
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(difference(losses[0][i], losses[1][i], 1e-5), "") << i;
 }
 
 // The same line, with every example a column.

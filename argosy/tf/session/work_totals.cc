@@ -43,6 +43,11 @@ void WorkCounter::step_not_replicated(const std::string& why) {
   if (totals_.not_replicated.empty()) totals_.not_replicated = why;
 }
 
+void WorkCounter::step_was_small() {
+  MutexLock lock(mutex_);
+  ++totals_.small_steps;
+}
+
 WorkTotals WorkCounter::totals() const {
   MutexLock lock(mutex_);
   WorkTotals now = totals_;

@@ -23,6 +23,7 @@ struct WorkTotals {
   std::int64_t busy_nanos = 0;        // at least one step was under way
   std::int64_t replicated_steps = 0;  // of those that ran to their end
   std::string replicas;               // of the last of them: "2 devices, loss: a mean over the batch, …"
+  std::int64_t small_steps = 0;       // trained on one device: too few examples for every device to have one
   std::string not_replicated;         // why the first step that trains could not be; "" when all could
   std::vector<Device> devices;
 };
@@ -38,6 +39,7 @@ class WorkCounter {
   void step_ends(bool ok, const StepStats& stats);
   void step_was_replicated(const std::string& replicas);
   void step_not_replicated(const std::string& why);
+  void step_was_small();
   WorkTotals totals() const;
 
  private:
