@@ -19,7 +19,7 @@ std::span<const LoopRow> float_loops() {
 }
 
 #undef ARGOSY_VECTORIZE
-#undef ARGOSY_RING_LOOPS
+#undef ARGOSY_FIELD_LOOPS
 #undef ARGOSY_REAL_LOOPS
 
 }  // namespace HWY_NAMESPACE

@@ -277,6 +277,60 @@ TEST(Optimizer, ComplexVariables) {
               .inputs = {Tensor::scalar(C(1, 2)), Tensor::scalar(C(0, 1)), Tensor::scalar(C(2, 3))},
               .after = {Tensor::scalar(C(4, 0))}},
              "ResourceApplyGradientDescent");
+  struct Rule {
+    const char* name;
+    bool nesterov;
+    std::vector<std::vector<C>> after;  // TensorFlow's
+  };
+  const Rule rules[] = {
+      {"Adadelta",
+       false,
+       {{{0.440789402, 2.45877481}, {-2.82461977, -1}},
+        {{0.0149999782, -0.0100000277}, {-0.0400001109, 0}},
+        {{1.92242146, -4.68103647}, {7.24997759, 0}}}},
+      {"Adagrad", false, {{{0.893893838, 2.00095582}, {-2.10540915, -1}}, {{-0.649999976, -0.899999976}, {-3.6, 0}}}},
+      {"AdagradV2",
+       false,
+       {{{0.894365788, 2.00184059}, {-2.10540628, -1.00055552}}, {{-0.649999976, -0.899999976}, {-3.6, 0}}}},
+      {"Adam",
+       false,
+       {{{0.987302065, 2.00390601}, {-2.05259037, -1.02921677}},
+        {{0.140000015, -0.0100000277}, {0.359999985, 0.200000048}},
+        {{0.982500017, 0.485000014}, {0.455000043, 0}}}},
+      {"Adam",
+       true,
+       {{{0.986092091, 2.01380324}, {-2.04733133, -1.05551195}},
+        {{0.140000015, -0.0100000277}, {0.359999985, 0.200000048}},
+        {{0.982500017, 0.485000014}, {0.455000043, 0}}}},
+      {"RMSProp",
+       false,
+       {{{-0.314457059, 2.09079933}, {-3.60469842, -1}},
+        {{0.0149999782, -0.0100000277}, {-0.0400001109, 0}},
+        {{1.31445706, -0.0907992721}, {1.60469842, 0}}}},
+      {"CenteredRMSProp",
+       false,
+       {{{-0.380433917, 2.11463737}, {-2.13572717, -1.14962471}},
+        {{0.140000015, -0.0100000277}, {0.359999985, 0.200000048}},
+        {{0.824999928, 0.349999964}, {0.0499998927, 0}},
+        {{1.38043392, -0.114637479}, {0.135727227, 0.149624661}}}},
+  };
+  const std::vector<std::vector<C>> variables = {
+      {{1, 2}, {-2, -1}}, {{0.1, 0.1}, {0.4, 0}}, {{1, 0.5}, {0.5, 0}}, {{1.5, 0}, {0.6, -0.2}}};
+  for (const Rule& rule : rules) {
+    StateCase c{.op = str_cat("Apply", rule.name)};
+    for (const ArgDef& arg : builtin_ops().find(c.op)->input_args) {
+      if (arg.is_ref) {
+        c.inputs.push_back(Tensor::vector(variables[c.inputs.size()]));
+      } else if (arg.name == "grad") {
+        c.inputs.push_back(Tensor::vector<C>({{0.5, -1}, {0, 2}}));
+      } else {
+        c.inputs.push_back(Tensor::scalar(C(scalar(arg.name))));
+      }
+    }
+    if (rule.nesterov) c.attrs.set("use_nesterov", true);
+    for (const auto& values : rule.after) c.after.push_back(Tensor::vector(values));
+    check_both(c, str_cat("ResourceApply", rule.name));
+  }
 }
 
 TEST(Optimizer, EmptyVariables) {

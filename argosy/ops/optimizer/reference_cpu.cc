@@ -14,9 +14,9 @@ namespace {
 using Complex64 = std::complex<float>;
 using Complex128 = std::complex<double>;
 
-constexpr LoopRow kRows[] = {ARGOSY_REAL_LOOPS(float, double),         ARGOSY_REAL_LOOPS(double, double),
-                             ARGOSY_REAL_LOOPS(bfloat16, double),      ARGOSY_REAL_LOOPS(float16, double),
-                             ARGOSY_RING_LOOPS(Complex64, Complex128), ARGOSY_RING_LOOPS(Complex128, Complex128)};
+constexpr LoopRow kRows[] = {ARGOSY_REAL_LOOPS(float, double),          ARGOSY_REAL_LOOPS(double, double),
+                             ARGOSY_REAL_LOOPS(bfloat16, double),       ARGOSY_REAL_LOOPS(float16, double),
+                             ARGOSY_FIELD_LOOPS(Complex64, Complex128), ARGOSY_FIELD_LOOPS(Complex128, Complex128)};
 
 }  // namespace
 
