@@ -19,8 +19,13 @@ bool is_quantised(DType d) {
 // Claimed because TensorFlow's signature says so.
 bool goes_without_kernel(const OpDef& op, DType d) {
   if (is_quantised(d) || d == DType::kVariant) return true;
-  // Updates of integers: TensorFlow has no kernels either. Of complex numbers: it has some.
-  if (op.name.find("Apply") != std::string::npos) return is_integer(d) || is_complex(d);
+  // Updates of integers, and of complex numbers by their order or sign: TensorFlow has no kernels either.
+  if (op.name.find("Apply") != std::string::npos) {
+    constexpr std::string_view kOfReals[] = {"Proximal", "AdagradDA", "Ftrl", "AdaMax", "Sign", "Amsgrad"};
+    return is_integer(d) || (is_complex(d) && std::any_of(std::begin(kOfReals), std::end(kOfReals), [&](auto name) {
+                               return op.name.find(name) != std::string::npos;
+                             }));
+  }
   // None in TensorFlow either.
   if (op.name == "Reciprocal" || op.name == "Inv") return is_integer(d);
   if (op.name == "Round" || op.name == "FloorDiv" || op.name == "TruncateDiv") return is_complex(d);
