@@ -79,6 +79,11 @@ class Checker {
     counts_are_sizes_ = true;
     ARGOSY_ASSIGN_OR_RETURN(auto found, numbers_before(ancestors(graph_, train, true)));
     std::erase_if(found, [&](const NumberBesideRows& number) { return gradient[number.value.node.index] == 0; });
+    for (std::int32_t i = 0; i < graph_.size(); ++i) {
+      const Node& n = graph_.node(NodeId{i});
+      if (!takes_part_[i] || !axes_.depends(NodeId{i}) || !gradient[i] || !may_be_rows(n, NodeId{i})) continue;
+      return refuse(n, "is made of a number of several examples, and of a size that nobody can tell: it may be rows");
+    }
     return found;
   }
 
@@ -295,6 +300,15 @@ class Checker {
                        .input = static_cast<int>(k)});
     }
     return found;
+  }
+
+  // Nobody can tell whether what a number of several examples is spread over are the examples.
+  bool may_be_rows(const Node& n, NodeId id) {
+    const auto is_made_of = [&](Endpoint e) {
+      return e.index >= 0 && is_number(e) && made_[e.node.index] == Made::kOfExamples && varies(e);
+    };
+    return !n.output_dtypes.empty() && is_floating(n.output_dtypes[0]) && axes_.axis({id, 0}) == BatchAxes::kUnknown &&
+           std::any_of(n.inputs.begin(), n.inputs.end(), is_made_of);
   }
 
   // How many equal ones there are of each.

@@ -94,7 +94,7 @@ OF_TRAINED = _TRAIN.replace("COPIES", "1").replace("LIST", """[
         tf.reduce_mean(cross_entropy(tf.nn.relu(moments_of(tf.matmul(h, tf.ones([8, 8]) * .1))), y))),
 ]""")
 
-# Rows that a share takes from its own examples, by numbers that count these.
+# Rows that a share takes from its own examples, by numbers that count these; columns, in an order drawn for all.
 TAKEN = _TRAIN.replace("COPIES", "1").replace("LIST", """[
     ('actions', lambda h, y: tf.reduce_mean(tf.square(tf.gather_nd(h, tf.stack([tf.range(tf.shape(h)[0]), y], 1)) - 1.))),
     ('flat', lambda h, y: tf.reduce_mean(tf.square(tf.gather(tf.reshape(h, [-1]), tf.range(tf.shape(h)[0]) * 8 + y)))),
@@ -102,6 +102,8 @@ TAKEN = _TRAIN.replace("COPIES", "1").replace("LIST", """[
         tf.stack([y % 4, (y + 1) % 4], 1) + tf.reshape(tf.range(0, tf.shape(h)[0]) * 4, [-1, 1]), [-1]))))),
     ('each its own', lambda h, y: tf.reduce_mean(tf.square(tf.gather(tf.reshape(h, [-1, 4, 2]), y[:, None] % 4, batch_dims=1)
                                                            if tf.__version__ > '1.14' else h))),
+    ('shuffled columns', lambda h, y: tf.reduce_mean(tf.square(
+        h[:, :3] - tf.transpose(tf.random_shuffle(tf.transpose(x), seed=3))[:, :3]))),
 ]""")
 
 # A share's rows are not computed as they are among the others'.

@@ -283,6 +283,36 @@ with tf.Session() as sess:
         print('%.6f' % value, ' '.join('%.6f' % v for v in values))
 """
 
+# The batch's size comes as a number: for first states, noise, shapes, numbers of rows, and to divide by.
+SIZE_FED = """
+import numpy as np
+import tensorflow as tf
+
+size = tf.placeholder(tf.int32, [])
+x, y = tf.placeholder(tf.float32, [None, 5, 4]), tf.placeholder(tf.int32, [None])
+turn = tf.get_variable('turn', [12, 8], initializer=tf.random_normal_initializer(stddev=.3, seed=1))
+states = [tf.zeros([size, 8])]
+for t in range(5):
+    states.append(tf.nn.tanh(tf.matmul(tf.concat([x[:, t], states[-1]], 1), turn)))
+outputs = tf.stack(states[1:], 1)
+noisy = tf.concat([states[-1], tf.random_normal([size, 2], seed=3), tf.ones([size, 1])], 1)
+w = tf.get_variable('w', [11, 6], initializer=tf.random_normal_initializer(stddev=.3, seed=2))
+logits = tf.matmul(noisy, w)
+picked = tf.gather_nd(logits, tf.stack([tf.range(size), y], 1))
+each = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits)
+steps = tf.reshape(tf.reshape(outputs, [size * 5, 8])[:, :2], [size, 10])
+losses = [tf.reduce_mean(each), tf.reduce_sum(each) / tf.cast(size, tf.float32) - .1 * tf.reduce_mean(picked),
+          tf.reduce_mean(tf.square(steps)) + tf.reduce_mean(each)]
+trains = [tf.train.MomentumOptimizer(.1, .9).minimize(loss) for loss in losses]
+data = np.random.RandomState(0)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for n in (12, 9, 3, 12):
+        for loss, train in zip(losses, trains):
+            feeds = {x: data.randn(n, 5, 4), y: data.randint(0, 6, n), size: n}
+            print('%.6f' % sess.run([loss, train], feeds)[0])
+"""
+
 # As slim.learning.create_train_op ends a step: with a loss that was checked; and layers as slim pads and strides them.
 CHECKED = """
 import numpy as np

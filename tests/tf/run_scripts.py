@@ -18,8 +18,8 @@ from replicated_loops import DYNAMIC_RNN, FIXED_LOOP, LOOP, OVER_EXAMPLES, SLICE
 from replicated_norms import NORMALISED, SYNCED
 from replicated_rules import RULES
 from replicated_scripts import (BESIDE, CANDIDATES, CHECKED, COLUMNS, DATASET, EMBEDDING, FIXED_SIZE, NOISE, NOISE_ALONE,
-                                IN_COLUMNS, NOISY_WEIGHTS, ONE_GPU, OTHER_WRITERS, QUEUE, ROOTS, ROW_BY_ROW, TERMS,
-                                TIME_MAJOR, TWO_LOSSES, UNGATED)
+                                IN_COLUMNS, NOISY_WEIGHTS, ONE_GPU, OTHER_WRITERS, QUEUE, ROOTS, ROW_BY_ROW,
+                                SIZE_FED, TERMS, TIME_MAJOR, TWO_LOSSES, UNGATED)
 
 ARGOSY = ""
 # Whose TensorFlow runs the scripts: this Python's, or one of 1.x, which may be a Python 2.7 (ARGOSY_TF1_PYTHON).
@@ -288,7 +288,11 @@ class RunTest(unittest.TestCase):
             self.assert_replicated(OF_TRAINED, gpus, r"replicated  36 steps: \d devices, loss: a")
 
     def test_rows_are_taken_from_a_shares_own_examples(self):
-        self.assert_replicated(TAKEN, 3, r"replicated  12 steps: 3 devices, loss: a mean over the batch")
+        self.assert_replicated(TAKEN, 3, r"replicated  15 steps: 3 devices, loss: a mean over the batch")
+
+    def test_the_size_of_the_batch_may_be_fed_as_a_number(self):
+        for gpus in (2, 3):
+            self.assert_replicated(SIZE_FED, gpus, r"replicated  12 steps: \d devices, loss: a")
 
     def test_examples_may_lie_in_columns(self):
         for gpus in (2, 3):

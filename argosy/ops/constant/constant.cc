@@ -60,6 +60,12 @@ Status fill_shape(ShapeContext& c) {
   return ok_status();
 }
 
+std::optional<PartialInts> fill_ints(const ShapeContext& c, int) {
+  const PartialShape& y = c.output(0);
+  if (!y.is_full() || y.rank() > 1 || y.elements() > 1024) return std::nullopt;
+  return PartialInts(static_cast<std::size_t>(y.elements()), c.int_at(1, 0));
+}
+
 std::vector<Value> pass_on(GradContext& g) {
   std::vector<Value> dxs;
   for (int i = 0; i < g.num_inputs(); ++i) dxs.push_back(g.has_dy(i) ? g.dy(i) : Value());
@@ -184,6 +190,7 @@ void define_constant(OpRegistry& ops) {
            .attrs = {"T: type", "index_type: index = int32"},
            .shape = fill_shape,
            .gradient = fill_gradient,
+           .known_ints = fill_ints,
            .host_inputs = {0}});
 }
 

@@ -121,6 +121,11 @@ TEST(ShapeOps, KnownIntegers) {
   EXPECT_EQ(*g.known_ints(range(g, 3).endpoint()), (PartialInts{0, 1, 2}));
   const Value reversed = index(shape(y), {Slice{.step = -1}});
   EXPECT_EQ(*g.known_ints(reversed.endpoint()), (PartialInts{3, std::nullopt, 4}));
+  const Value seven = constant(g, 7);
+  const auto two_of = [&](Value v) { return g.add("Fill", {constant(g, Tensor::vector<std::int32_t>({2})), v}); };
+  EXPECT_EQ(*g.known_ints(two_of(seven).endpoint()), (PartialInts{7, 7}));
+  EXPECT_EQ(g.known_ints(two_of(constant(g, 7.0F)).endpoint()), nullptr);
+  EXPECT_EQ(g.known_ints(g.add("Fill", {shape(y), seven}).endpoint()), nullptr) << "a matrix or more";
   EXPECT_TRUE(g.status().ok()) << g.status().to_string();
 }
 

@@ -11,6 +11,7 @@
 #include "argosy/passes/extract.h"
 #include "argosy/strategy/loss_seed.h"
 #include "argosy/strategy/variables.h"
+#include "argosy/tf/session/fed_sizes.h"
 
 namespace argosy::tf {
 
@@ -232,12 +233,23 @@ Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make(const Graph& graph,
     options.examples.emplace_back(feed, fed_shapes[i]);
     if (batch[i] >= 0) options.batch_inputs.push_back(feed);
   }
+  const auto first = std::find_if(batch.begin(), batch.end(), [](int axis) { return axis >= 0; }) - batch.begin();
+  const std::int64_t examples = fed_shapes[static_cast<std::size_t>(first)][0];
+  const std::vector<std::size_t> sizes = numbers_equal_to(feeds, examples);
+  for (const std::size_t i : sizes) {
+    if (examples < 2) {  // 0 and 1 are as likely a switch
+      return invalid_argument("'", values.feeds[i].name(), "' is fed ", examples,
+                              ", which may be the batch's size: a batch of ", examples, " is not shared then");
+    }
+    ARGOSY_RETURN_IF_ERROR(take_from_batch(step, i, static_cast<std::size_t>(first)));
+  }
   for (const NodeId id : step.targets) options.train.push_back(Value(&step.graph, id, Value::kControl));
   for (const Endpoint e : step.fetches) options.train.push_back(Value(&step.graph, e.node, Value::kControl));
   ARGOSY_ASSIGN_OR_RETURN(DataParallel parallel, DataParallel::make(step.graph, options));
 
   std::unique_ptr<ReplicatedStep> made(new ReplicatedStep(std::move(parallel)));
   made->axes_ = batch;
+  made->sizes_ = sizes;
   DataParallel& p = made->parallel_;
   std::vector<Value> fed, fetched, targets;
   for (const NodeId id : step.feeds) fed.push_back(p.input(Value(&step.graph, id, 0)));
@@ -296,6 +308,8 @@ bool ReplicatedStep::may_share(std::span<const Tensor> feeds) const {
     if (examples.value_or(own) != own) return false;  // the step itself says so as TensorFlow does
     examples = own;
   }
+  const std::vector<std::size_t> sizes = numbers_equal_to(feeds, examples.value_or(0));
+  if (sizes != sizes_) return false;
   return parallel_.may_share(examples.value_or(0));
 }
 

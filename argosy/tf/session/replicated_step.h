@@ -49,7 +49,8 @@ class ReplicatedStep {
   explicit ReplicatedStep(DataParallel parallel) : parallel_(std::move(parallel)) {}
 
   DataParallel parallel_;
-  std::vector<int> axes_;  // by feed: along which the examples lie, or -1
+  std::vector<int> axes_;           // by feed: along which the examples lie, or -1
+  std::vector<std::size_t> sizes_;  // feeds that are the batch's size as a number
   std::unique_ptr<Session> session_;
   std::unique_ptr<Session::Callable> refresh_, step_;
   std::unique_ptr<Session::Callable> turn_;  // feeds whose examples lie along another axis than the first; null: none

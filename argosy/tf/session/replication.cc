@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "argosy/base/log.h"
+#include "argosy/tf/session/fed_sizes.h"
 
 namespace argosy::tf {
 
@@ -11,7 +12,8 @@ namespace {
 // Kinds of feeds of one step that are replicated each for itself; beyond, the step runs as it is.
 constexpr std::size_t kMaxVariants = 16;
 
-// Ranks, and which feeds have equally many rows: others may be the batch then.
+// Ranks, which feeds have equally many rows, and which are that number: others may be the batch then. (Of 0 and 1
+// that says little.)
 std::string key_of(std::span<const Tensor> feeds) {
   std::string key;
   std::vector<std::int64_t> rows;
@@ -20,6 +22,11 @@ std::string key_of(std::span<const Tensor> feeds) {
     const auto same = std::find(rows.begin(), rows.end(), own) - rows.begin();
     if (same == std::ssize(rows)) rows.push_back(own);
     key += str_cat(t.shape().rank(), ":", same, " ");
+  }
+  for (const std::int64_t size : rows) {
+    if (size < 0) continue;
+    for (const std::size_t i : numbers_equal_to(feeds, size)) key += str_cat(i, size < 2 ? "? " : " ");
+    key += "/";
   }
   return key;
 }

@@ -128,6 +128,43 @@ TEST_F(ReplicationTest, FewerExamplesThanDevicesAreCountedWhereTheyAreNotShared)
   for (int i = 0; i < 3; ++i) EXPECT_EQ(difference(losses[0][i], losses[1][i], 1e-5), "") << i;
 }
 
+// Rows of pictures, shaped with the batch's size, which comes as a number beside them; and a loss over that number.
+TEST_F(ReplicationTest, TheSizeOfTheBatchMayBeFedAsANumber) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat32, {-1, 4}, "x"), t = placeholder(g, DType::kFloat32, {-1, 1}, "t");
+  const Value size = placeholder(g, DType::kInt32, {}, "size");
+  const VariableNode w = variable(g, random_tensor(DType::kFloat32, {2, 1}, 5), "w");
+  const Value two = constant(g, 2), pairs = reshape(x, stack({size, two, two}));
+  const Value line = matmul(reshape(pairs, stack({size * two, two})), w.read);
+  const Value both = reduce_sum(reshape(line, stack({size, two})), {1}, true);
+  const Value loss = reduce_sum(square(both - t)) / cast(size, DType::kFloat32);
+  const Value slope = gradients(g, {loss}, {w.ref})[0];
+  group(g, {g.add("ApplyGradientDescent", {w.ref, constant(g, 0.05f), slope})}, "train");
+  group(g, {w.initializer}, "init");
+  g.add("Identity", {loss}, {}, "loss");
+  const auto graph = export_graph(g);
+  ASSERT_TRUE(graph.ok()) << graph.status().to_string();
+  std::vector<Tensor> losses[2];
+  for (const bool replicate : {false, true}) {
+    start_with(replicate);
+    const std::string session = client_->create(*graph);
+    EXPECT_EQ(run(session, {.targets = {"init"}}).code, 0);
+    for (const std::int32_t rows : {1, 7, 2, 12, 1}) {  // the first might as well be a switch
+      StepCall call = step(rows, rows);
+      call.feeds.emplace_back("size:0", Tensor::scalar(rows));
+      const StepReply reply = run(session, call);
+      EXPECT_EQ(reply.code, 0) << reply.message;
+      losses[replicate].push_back(reply["loss:0"]);
+    }
+    EXPECT_EQ(server_->work().replicated_steps, replicate ? 3 : 0);
+    StepCall wrong = step(6, 6);
+    wrong.feeds.emplace_back("size:0", Tensor::scalar(5));
+    EXPECT_EQ(run(session, wrong).code, code(Code::kInvalidArgument));
+  }
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(difference(losses[0][i], losses[1][i], 1e-5), "") << i;
+  EXPECT_THAT(server_->work().not_replicated, HasSubstr("'size:0' is fed 1, which may be the batch's size"));
+}
+
 // The same line, with every example a column.
 TEST_F(ReplicationTest, ExamplesMayLieInColumns) {
   Graph g;
