@@ -35,3 +35,25 @@ with tf.Session() as sess:
         value, look, row = sess.run([loss, looks, rows, train], feed)[:3]
         print('%.6f' % value, ' '.join('%.5f' % v for part in (look, row) for v in part.ravel()))
 """
+
+# Of a batch of one size, sentences as long as they come.
+OPEN_LENGTHS = """
+import numpy as np
+import tensorflow as tf
+
+B = 12
+x, y = tf.placeholder(tf.float32, [B, None, 4]), tf.placeholder(tf.int32, [B])
+w = tf.get_variable('w', [4, 6], initializer=tf.random_normal_initializer(stddev=.5, seed=1))
+first = tf.get_variable('first', [4], initializer=tf.random_normal_initializer(stddev=.5, seed=2))
+weights = tf.nn.softmax(tf.reduce_sum(x * first, 2))
+logits = tf.matmul(tf.reduce_sum(x * tf.expand_dims(weights, 2), 1), w) + tf.zeros([B, 6])
+each = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits)
+losses = [tf.reduce_mean(each), tf.reduce_sum(each) / B]
+trains = [tf.train.MomentumOptimizer(.5, .9).minimize(loss) for loss in losses]
+data = np.random.RandomState(0)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for n in (5, 7, 4, 12):
+        for loss, train in zip(losses, trains):
+            print('%.6f' % sess.run([loss, train], {x: data.randn(B, n, 4), y: data.randint(0, 6, B)})[0])
+"""

@@ -12,7 +12,7 @@ import time
 import unittest
 
 from called_python import PY_FUNC, TRAINED
-from replicated_attention import ATTENTION
+from replicated_attention import ATTENTION, OPEN_LENGTHS
 from replicated_examples import BESIDE_OTHERS, CONDITIONAL, FETCHED, KEPT, OF_STATISTICS, OF_SUMS, OF_TRAINED, OF_UNTRAINED, TAKEN
 from replicated_loops import DYNAMIC_RNN, FIXED_LOOP, LOOP, OVER_EXAMPLES, SLICED, UNROLLED
 from replicated_norms import NORMALISED, SYNCED
@@ -289,6 +289,9 @@ class RunTest(unittest.TestCase):
 
     def test_rows_are_taken_from_a_shares_own_examples(self):
         self.assert_replicated(TAKEN, 3, r"replicated  15 steps: 3 devices, loss: a mean over the batch")
+
+    def test_lengths_may_be_open_where_the_batch_is_of_one_size(self):
+        self.assert_replicated(OPEN_LENGTHS, 3, r"replicated  8 steps: 3 devices, loss: a")
 
     def test_the_size_of_the_batch_may_be_fed_as_a_number(self):
         for gpus in (2, 3):

@@ -124,8 +124,11 @@ Shape turned(const Shape& shape, int axis) {
 
 }  // namespace
 
-Result<std::vector<int>> feeds_of_batch(const Graph& graph, const std::vector<Value>& feeds,
-                                        std::span<const Tensor> tensors) {
+namespace {
+
+// The axis along which every feed brings a batch of any size, or -1.
+Result<std::vector<int>> open_axes(const Graph& graph, const std::vector<Value>& feeds,
+                                   std::span<const Tensor> tensors) {
   std::vector<int> batch(feeds.size(), -1);
   std::optional<std::size_t> first;
   const auto examples = [&](std::size_t i) { return tensors[i].shape()[batch[i]]; };
@@ -136,12 +139,9 @@ Result<std::vector<int>> feeds_of_batch(const Graph& graph, const std::vector<Va
     return Status(invalid_argument("'", feeds[*first].name(), "' is fed ", examples(*first), " examples and '",
                                    feeds[i].name(), "' ", examples(i)));
   };
-  std::map<std::int64_t, std::size_t> fixed;  // first sizes, and how many have them
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     const PartialShape& shape = graph.shape(feeds[i].endpoint());
-    if (!shape.has_rank() || shape.rank() == 0) continue;
-    if (shape[0] < 0) ARGOSY_RETURN_IF_ERROR(take(i, 0));
-    if (shape[0] > 1) ++fixed[shape[0]];
+    if (shape.has_rank() && shape.rank() > 0 && shape[0] < 0) ARGOSY_RETURN_IF_ERROR(take(i, 0));
   }
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     if (graph.shape(feeds[i].endpoint()).has_rank() || tensors[i].shape().rank() == 0) continue;
@@ -153,19 +153,55 @@ Result<std::vector<int>> feeds_of_batch(const Graph& graph, const std::vector<Va
     if (!axis || *axis == 0) continue;
     if (!by_rows || tensors[i].shape()[*axis] == examples(*first)) ARGOSY_RETURN_IF_ERROR(take(i, *axis));
   }
-  if (first) return batch;
-  if (fixed.empty()) {
-    return invalid_argument("nothing that is fed brings a batch")
-        .with_next("tf.placeholder(dtype, [None, …]) for what brings the batch");
-  }
-  // Written for one size of batch: the one that most of them have.
-  const auto more = [](const auto& a, const auto& b) { return a.second < b.second; };
-  const std::int64_t size = std::max_element(fixed.begin(), fixed.end(), more)->first;
-  for (std::size_t i = 0; i < feeds.size(); ++i) {
-    const PartialShape& shape = graph.shape(feeds[i].endpoint());
-    if (shape.has_rank() && shape.rank() > 0 && shape[0] == size) batch[i] = 0;
-  }
   return batch;
+}
+
+// Written for one size of batch: the first one that most feeds have. None: no batch of more than one.
+struct FixedBatch {
+  std::vector<int> axes;
+  bool is_said = false;  // by a feed of fixed sizes, and contradicted by none
+};
+std::optional<FixedBatch> fixed_batch(const Graph& graph, const std::vector<Value>& feeds) {
+  std::map<std::int64_t, std::size_t> sizes;  // and how many have them
+  const auto first_size = [&](const Value& feed) {
+    const PartialShape& shape = graph.shape(feed.endpoint());
+    return shape.has_rank() && shape.rank() > 0 ? shape[0] : 0;
+  };
+  for (const Value& feed : feeds) {
+    if (const std::int64_t size = first_size(feed); size > 1) ++sizes[size];
+  }
+  if (sizes.empty()) return std::nullopt;
+  const auto more = [](const auto& a, const auto& b) { return a.second < b.second; };
+  const std::int64_t size = std::max_element(sizes.begin(), sizes.end(), more)->first;
+  FixedBatch batch;
+  for (const Value& feed : feeds) {
+    batch.axes.push_back(first_size(feed) == size ? 0 : -1);
+    batch.is_said = batch.is_said || (batch.axes.back() == 0 && graph.shape(feed.endpoint()).is_full());
+  }
+  batch.is_said = batch.is_said && sizes.size() == 1;
+  return batch;
+}
+
+bool brings_one(const std::vector<int>& batch, int least) {
+  return std::any_of(batch.begin(), batch.end(), [&](int axis) { return axis >= least; });
+}
+
+}  // namespace
+
+Result<std::vector<std::vector<int>>> feeds_of_batch(const Graph& graph, const std::vector<Value>& feeds,
+                                                     std::span<const Tensor> tensors) {
+  const Result<std::vector<int>> open = open_axes(graph, feeds, tensors);
+  const bool open_ones = open.ok() && brings_one(*open, 0);
+  const bool by_rows = open_ones && std::any_of(open->begin(), open->end(), [](int axis) { return axis == 0; });
+  if (by_rows) return std::vector<std::vector<int>>{*open};
+  const std::optional<FixedBatch> fixed = fixed_batch(graph, feeds);
+  std::vector<std::vector<int>> found;
+  if (open_ones) found.push_back(*open);
+  if (fixed) found.insert(fixed->is_said ? found.begin() : found.end(), fixed->axes);
+  if (!found.empty()) return found;
+  ARGOSY_RETURN_IF_ERROR(open.status());
+  return invalid_argument("nothing that is fed brings a batch")
+      .with_next("tf.placeholder(dtype, [None, …]) for what brings the batch");
 }
 
 TrainingStep look_at(ImportedGraph& graph, const StepValues& values) {
@@ -203,7 +239,19 @@ Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make(const Graph& graph,
                                                              std::span<const Tensor> feeds, const Session& beside,
                                                              const std::shared_ptr<Machine>& machine,
                                                              const ReplicationOptions& how) {
-  ARGOSY_ASSIGN_OR_RETURN(const std::vector<int> batch, feeds_of_batch(graph, values.feeds, feeds));
+  ARGOSY_ASSIGN_OR_RETURN(const auto batches, feeds_of_batch(graph, values.feeds, feeds));
+  auto made = make_with(graph, values, losses, feeds, batches[0], beside, machine, how);
+  if (made.ok() || batches.size() == 1) return made;
+  auto other = make_with(graph, values, losses, feeds, batches[1], beside, machine, how);
+  return other.ok() ? std::move(other) : std::move(made);
+}
+
+Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make_with(const Graph& graph, const StepValues& values,
+                                                                  const std::vector<Endpoint>& losses,
+                                                                  std::span<const Tensor> feeds,
+                                                                  const std::vector<int>& batch, const Session& beside,
+                                                                  const std::shared_ptr<Machine>& machine,
+                                                                  const ReplicationOptions& how) {
   StepSignature signature = signature_of(values);
   // Any sizes: a step is compiled for those of the feeds when they come.
   for (std::size_t i = 0; i < feeds.size(); ++i) {

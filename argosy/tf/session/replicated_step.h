@@ -46,6 +46,13 @@ class ReplicatedStep {
   std::string summary() const { return parallel_.summary(); }
 
  private:
+  // `batch`: one of feeds_of_batch().
+  static Result<std::unique_ptr<ReplicatedStep>> make_with(const Graph& graph, const StepValues& values,
+                                                           const std::vector<Endpoint>& losses,
+                                                           std::span<const Tensor> feeds, const std::vector<int>& batch,
+                                                           const Session& beside,
+                                                           const std::shared_ptr<Machine>& machine,
+                                                           const ReplicationOptions& how);
   explicit ReplicatedStep(DataParallel parallel) : parallel_(std::move(parallel)) {}
 
   DataParallel parallel_;
@@ -66,11 +73,12 @@ struct TrainingStep {
 };
 TrainingStep look_at(ImportedGraph& graph, const StepValues& values);
 
-// By feed, the axis along which it brings the batch, or -1: the first, where the graph leaves its size open (where it
-// leaves all open, if it is fed as many rows as the others); another that alone is open, where the first ones are as
-// many or there are none ([features, None]: examples in columns). Where there is neither, the first axis of those of
-// the size that most have. INVALID_ARGUMENT: none does, or not all bring the same number of examples.
-Result<std::vector<int>> feeds_of_batch(const Graph& graph, const std::vector<Value>& feeds,
-                                        std::span<const Tensor> tensors);
+// By feed, the axis along which it brings the batch, or -1. The first axis, where the graph leaves its size open (where
+// it leaves all open, if it is fed as many rows as the others); another that alone is open, where the first ones are as
+// many or there are none ([features, None]: examples in columns). Where no first axis is open, it may be the one of the
+// size that most have, [32, None] for sentences as long as they come: tried before or after columns, the likelier
+// first. INVALID_ARGUMENT: none does, or not all bring the same number of examples.
+Result<std::vector<std::vector<int>>> feeds_of_batch(const Graph& graph, const std::vector<Value>& feeds,
+                                                     std::span<const Tensor> tensors);
 
 }  // namespace argosy::tf

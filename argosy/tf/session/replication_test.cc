@@ -226,36 +226,37 @@ TEST_F(ReplicationTest, ThreadsOfOneSessionTakeTurns) {
 }
 
 TEST(FeedsOfBatch, AreThoseWhoseRowsAreOpen) {
+  using Axes = std::vector<int>;
+  using Tries = std::vector<Axes>;
   Graph g;
   const Value open = placeholder(g, DType::kFloat32, {-1, 4}), fixed = placeholder(g, DType::kFloat32, {8});
   const Value anything = g.add("Placeholder", {}, {{"dtype", DType::kFloat32}, {"shape", PartialShape::unknown()}});
   const auto zeros = [](const Shape& shape) { return Tensor::zeros(DType::kFloat32, shape); };
-  const auto batch = [&](const Shape& of_open, const Shape& of_anything) {
-    return feeds_of_batch(g, {open, fixed, anything},
-                          std::vector<Tensor>{zeros(of_open), zeros({8}), zeros(of_anything)});
+  const auto batch = [&](const std::vector<Value>& feeds, const std::vector<Shape>& shapes) {
+    std::vector<Tensor> tensors;
+    for (const Shape& shape : shapes) tensors.push_back(zeros(shape));
+    return feeds_of_batch(g, feeds, tensors);
   };
-  EXPECT_EQ(*batch({8, 4}, {}), (std::vector<int>{0, -1, -1}));      // a rate
-  EXPECT_EQ(*batch({8, 4}, {8}), (std::vector<int>{0, -1, 0}));      // one for each row
-  EXPECT_EQ(*batch({8, 4}, {5, 2}), (std::vector<int>{0, -1, -1}));  // something else
-  const auto only = feeds_of_batch(g, {anything}, std::vector<Tensor>{zeros({5, 2})});
-  EXPECT_EQ(*only, std::vector<int>{0});
+  const std::vector<Value> several = {open, fixed, anything};
+  EXPECT_EQ(*batch(several, {{8, 4}, {8}, {}}), (Tries{{0, -1, -1}}));      // a rate
+  EXPECT_EQ(*batch(several, {{8, 4}, {8}, {8}}), (Tries{{0, -1, 0}}));      // one for each row
+  EXPECT_EQ(*batch(several, {{8, 4}, {8}, {5, 2}}), (Tries{{0, -1, -1}}));  // something else
+  EXPECT_EQ(*batch({anything}, {{5, 2}}), Tries{{0}});
   // Examples in columns, also beside others in rows.
   const Value columns = placeholder(g, DType::kFloat32, {3, -1});
-  const auto beside = [&](std::int64_t n, std::int64_t m) {
-    return feeds_of_batch(g, {columns, open}, std::vector<Tensor>{zeros({3, n}), zeros({m, 4})});
-  };
-  EXPECT_EQ(*feeds_of_batch(g, {columns, columns}, std::vector<Tensor>{zeros({3, 5}), zeros({3, 5})}),
-            (std::vector<int>{1, 1}));
-  EXPECT_FALSE(feeds_of_batch(g, {columns, columns}, std::vector<Tensor>{zeros({3, 5}), zeros({3, 4})}).ok());
-  EXPECT_EQ(*beside(6, 6), (std::vector<int>{1, 0}));
-  EXPECT_EQ(*beside(5, 6), (std::vector<int>{-1, 0}));
+  EXPECT_EQ(*batch({columns, columns}, {{3, 5}, {3, 5}}), (Tries{{1, 1}, {0, 0}}));
+  EXPECT_EQ(*batch({columns, columns}, {{3, 5}, {3, 4}}), (Tries{{0, 0}}));
+  EXPECT_EQ(*batch({columns, open}, {{3, 6}, {6, 4}}), (Tries{{1, 0}}));
+  EXPECT_EQ(*batch({columns, open}, {{3, 5}, {6, 4}}), (Tries{{-1, 0}}));
   // Without any of these, those of the size that most have.
   const Value rate = placeholder(g, DType::kFloat32, {}), few = placeholder(g, DType::kFloat32, {2});
-  const auto sized =
-      feeds_of_batch(g, {few, fixed, rate, fixed}, std::vector<Tensor>{zeros({2}), zeros({8}), zeros({}), zeros({8})});
-  EXPECT_EQ(*sized, (std::vector<int>{-1, 0, -1, 0}));
-  EXPECT_FALSE(feeds_of_batch(g, {rate}, std::vector<Tensor>{zeros({})}).ok());
-  EXPECT_FALSE(feeds_of_batch(g, {}, {}).ok());
+  EXPECT_EQ(*batch({few, fixed, rate, fixed}, {{2}, {8}, {}, {8}}), (Tries{{-1, 0, -1, 0}}));
+  // Lengths are open: likely, where something else has as many rows.
+  const Value sentences = placeholder(g, DType::kFloat32, {8, -1, 3});
+  EXPECT_EQ(*batch({sentences, fixed}, {{8, 5, 3}, {8}}), (Tries{{0, 0}, {1, -1}}));
+  EXPECT_EQ(*batch({sentences, few}, {{8, 5, 3}, {2}}), (Tries{{1, -1}, {-1, 0}}));
+  EXPECT_FALSE(batch({rate}, {{}}).ok());
+  EXPECT_FALSE(batch({}, {}).ok());
 }
 
 }  // namespace
