@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include "argosy/base/str.h"
 
 namespace argosy {
 
@@ -13,18 +16,28 @@ struct Variable {
   NodeId root;
   int first_writer = std::numeric_limits<int>::max();  // positions
   int last_use = -1;                                   // of a read, as an input
+  bool in_loop = false;                                // read there: in a later turn after what is behind it
   // Of those that are read behind the first writer, in the order of the graph.
   std::vector<NodeId> writers = {};
-  std::vector<NodeId> reads = {};  // Identity of the reference, and Identity of those
+  std::vector<NodeId> reads = {};  // Identity of the reference, and what hands that on
+  bool read_in_order() const {
+    return first_writer == std::numeric_limits<int>::max() || (!in_loop && last_use < first_writer);
+  }
 };
+
+// Gives what input 0 is, the same memory where that is a variable's: into a branch, into a loop.
+bool hands_on(const Node& n) {
+  return n.op->name == "Identity" || n.op->flow == Flow::kSwitch ||
+         (n.op->flow == Flow::kEnter && n.attrs.get_bool("is_constant"));
+}
 
 class ReadLate {
  public:
   ReadLate(StepGraph& step, std::vector<NodeId> order) : graph_(step.graph), order_(std::move(order)) {}
 
-  int run() {
+  Result<int> run() {
     find_variables([](Variable&, NodeId, bool) {});
-    const auto in_order = [](const Variable& v) { return v.last_use < v.first_writer; };
+    const auto in_order = [](const Variable& v) { return v.read_in_order(); };
     if (std::all_of(variables_.begin(), variables_.end(), in_order)) return 0;
     find_variables([&](Variable& v, NodeId id, bool writes) {
       if (!in_order(v)) (writes ? v.writers : v.reads).push_back(id);
@@ -38,7 +51,9 @@ class ReadLate {
       for (const NodeId writer : variable.writers) {
         follow(writer, last_reader(variable));
         for (const NodeId read : variable.reads) {
-          if (!is_after(read)) rewired += rewire(read);
+          if (is_after(read)) continue;
+          ARGOSY_ASSIGN_OR_RETURN(const int uses, rewire(read));
+          rewired += uses;
         }
       }
     }
@@ -51,7 +66,7 @@ class ReadLate {
   void find_variables(const Note& note) {
     position_.resize(order_.size());
     root_.resize(order_.size());
-    source_.resize(order_.size());
+    is_read_.resize(order_.size());
     if (variable_of_.empty()) variable_of_.assign(order_.size(), -1);
     for (std::size_t p = 0; p < order_.size(); ++p) {
       const NodeId id = order_[p];
@@ -63,7 +78,7 @@ class ReadLate {
         continue;
       }
       for (const Endpoint e : n.inputs) {
-        if (source_[e.node.index].node.index < 0) continue;
+        if (!is_read_[e.node.index]) continue;
         int& last = variable(root_[e.node.index]).last_use;
         last = std::max(last, position_[id.index]);
       }
@@ -73,14 +88,16 @@ class ReadLate {
       const bool takes_ref = graph_.node(from.node).output_is_ref(from.index);
       if (takes_ref && n.op->has_ref_input()) {
         if (gives_ref) root_[id.index] = root;
-        if (n.op->forwards) continue;
+        if (n.op->forwards || n.op->flow != Flow::kNone) continue;
         Variable& written = variable(root);
         note(written, id, true);
         written.first_writer = std::min(written.first_writer, position_[id.index]);
-      } else if (n.op->name == "Identity") {
+      } else if (hands_on(n) && (takes_ref || is_read_[from.node.index])) {
         root_[id.index] = root;
-        source_[id.index] = takes_ref ? from : source_[from.node.index];
-        note(variable(root), id, false);
+        is_read_[id.index] = true;
+        Variable& read = variable(root);
+        read.in_loop |= n.op->flow == Flow::kEnter;
+        note(read, id, false);
       }
     }
   }
@@ -96,6 +113,7 @@ class ReadLate {
 
   // The last position at which a read's value is wanted.
   int last_reader(const Variable& variable) const {
+    if (variable.in_loop) return std::numeric_limits<int>::max();
     int last = -1;
     for (const NodeId read : variable.reads) {
       for (const Graph::Use& u : uses_[read.index]) last = std::max(last, position_[u.node.index]);
@@ -118,16 +136,41 @@ class ReadLate {
   }
   bool is_after(NodeId id) const { return after_[id.index] == search_; }
 
-  int rewire(NodeId read) {
+  Result<int> rewire(NodeId read) {
     int rewired = 0;
     for (const Graph::Use& u : uses_[read.index]) {
-      if (u.input < 0 || !is_after(u.node)) continue;
-      if (graph_.node(u.node).inputs[u.input] != Endpoint{read, 0}) continue;
-      graph_.set_input(u.node, u.input, source_[read.index]);
-      graph_.add_control_input(u.node, read);  // which may wait for others, or fail
+      // Merge takes what is not dead, which is known of values only.
+      if (u.input < 0 || !is_after(u.node) || graph_.node(u.node).op->flow == Flow::kMerge) continue;
+      const Endpoint value = graph_.node(u.node).inputs[u.input];
+      if (value.node != read) continue;
+      ARGOSY_ASSIGN_OR_RETURN(const Endpoint variable, reference(value));
+      graph_.set_input(u.node, u.input, variable);
+      // It may wait for others, or fail.
+      if (graph_.node(read).op->flow == Flow::kNone) graph_.add_control_input(u.node, read);
       ++rewired;
     }
     return rewired;
+  }
+
+  // The variable that this is a read of, where the read is: in the same branch, in the same loop.
+  Result<Endpoint> reference(Endpoint value) {
+    if (graph_.node(value.node).output_is_ref(value.index)) return value;
+    const Endpoint from = graph_.node(value.node).inputs[0];
+    ARGOSY_ASSIGN_OR_RETURN(const Endpoint variable, reference(from));
+    const Node& n = graph_.node(value.node);
+    if (n.op->flow == Flow::kNone) return variable;
+    const auto [twin, is_new] = twins_.try_emplace(value.node.index);
+    if (is_new) {
+      NodeSpec spec = {.name = graph_.unique_name(str_cat(n.name, "/ref")), .op = str_cat("Ref", n.op->name)};
+      spec.inputs.assign(n.inputs.begin(), n.inputs.end());
+      spec.inputs[0] = variable;
+      spec.controls.assign(n.controls.begin(), n.controls.end());
+      if (variable != from && graph_.node(from.node).op->flow == Flow::kNone) spec.controls.push_back(from.node);
+      spec.attrs = n.attributes();
+      spec.device = std::string(n.device);
+      ARGOSY_ASSIGN_OR_RETURN(twin->second, graph_.add_node(std::move(spec)));
+    }
+    return Endpoint{twin->second, value.index};
   }
 
   Graph& graph_;
@@ -135,10 +178,11 @@ class ReadLate {
   Graph::Uses uses_;
   std::vector<int> position_;
   std::vector<NodeId> root_;               // by node: the variable its output 0 is, or is a read of
-  std::vector<Endpoint> source_;           // by read: the reference
+  std::vector<char> is_read_;              // by node: its outputs are the variable's value
   std::vector<std::int32_t> variable_of_;  // by node: where in variables_ the variable is that it makes; -1: nowhere
   std::vector<Variable> variables_;
-  std::vector<int> after_;  // by node: the last search that met it
+  std::unordered_map<std::int32_t, NodeId> twins_;  // by Switch or Enter of a read: that of the reference
+  std::vector<int> after_;                          // by node: the last search that met it
   int search_ = 0;
 };
 

@@ -7,6 +7,9 @@
 // Programs rely on it: SyncReplicasOptimizer fills its token queue with a global step read so. Here a read is a
 // snapshot, taken when its reader runs; so a reader that comes after an update which its Identity does not come after
 // reads the variable itself. Where no order is given between update and reader nothing changes.
+//
+// Into a branch and into a loop the variable goes beside the read, by RefSwitch and RefEnter. What the read becomes by
+// Merge or Reshape, the same memory there, stays a snapshot here.
 #pragma once
 
 #include "argosy/passes/extract.h"

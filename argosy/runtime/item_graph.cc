@@ -319,6 +319,9 @@ class Builder {
         reads(reader, slot);
         // The variable is read when its reader might run, not before.
         for (const NodeId c : n.controls) depend(reader, item_of_[c.index]);
+        for (const Endpoint e : n.inputs) {
+          if (e != from) depend(reader, item_of_[e.node.index]);
+        }
         return copy;
       }
       step_.extras[reader].derefs.emplace_back(slot, value);

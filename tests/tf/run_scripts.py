@@ -12,6 +12,7 @@ import time
 import unittest
 
 from called_python import PY_FUNC, TRAINED
+from late_reads import LATE_READS
 from replicated_attention import ATTENTION, OPEN_LENGTHS
 from replicated_examples import BESIDE_OTHERS, CONDITIONAL, FETCHED, KEPT, OF_STATISTICS, OF_SUMS, OF_TRAINED, OF_UNTRAINED, TAKEN
 from replicated_loops import DYNAMIC_RNN, FIXED_LOOP, LOOP, OVER_EXAMPLES, SLICED, UNROLLED
@@ -166,6 +167,9 @@ class RunTest(unittest.TestCase):
         eager = ("False", "True") if PYTHON == sys.executable else ("False",)  # not every 1.x has py_function
         for script in (PY_FUNC, *(TRAINED.replace("EAGER", e) for e in eager)):
             self.assert_same_numbers(self.run_argosy(script), self.in_tensorflow(script))
+
+    def test_variables_are_read_after_their_updates_in_branches_and_loops(self):
+        self.assert_same_numbers(self.run_argosy(LATE_READS), self.in_tensorflow(LATE_READS))
 
     def test_batches_of_a_generator_are_shared(self):
         self.assert_replicated(TRAINED.replace("cube(tf.matmul", "tf.nn.relu(tf.matmul").replace("EAGER", "False"), 3, r"replicated  8 steps: 3 devices")
