@@ -124,19 +124,29 @@ def ops(m):
     return last
 
 
-def dnn(m):
-    """Convolutions, batch normalisation and pooling by cuDNN, then by our own kernels."""
+def by_cudnn(m, *models):
+    """Models trained by cuDNN, then by our own kernels."""
     found = [one for one in json.loads(m.argosy("doctor", "--json", "--quick").stdout)["gpus"]["cuda_libraries"]
              if one["name"] == "cuDNN" and one["version"]]
     if not found:
         raise Skip("cuDNN is not there")
-    for model in ("lenet", "resnet"):
+    for model in models:
         losses = {}
         for way in ("", "own"):
             losses[way] = m.train(model, "--devices", "gpu:0", "--batch", "32", env={"ARGOSY_CUDNN": way}, steps=5)["losses"]
         if not close(losses[""], losses["own"], 2e-3):
             raise Failed(f"{model}: losses {losses['']} by cuDNN, {losses['own']} by our own kernels")
-    return f"lenet and resnet by cuDNN {found[0]['version']}: losses of 5 steps within 2e-3 of our own kernels'"
+    return f"{' and '.join(models)} by cuDNN {found[0]['version']}: losses of 5 steps within 2e-3 of our own kernels'"
+
+
+def dnn(m):
+    """Convolutions, batch normalisation and pooling."""
+    return by_cudnn(m, "lenet", "resnet")
+
+
+def softmax(m):
+    """Softmax of attention, and its gradient."""
+    return by_cudnn(m, "transformer")
 
 
 def virtual(m):
@@ -310,8 +320,8 @@ def speed(m):
     raise Skip("no benchmark of rows G01 to G12 is built yet")
 
 
-PARTS = [cards, links, benches, ops, dnn, virtual, collectives, accuracy, cap, returned, untouched, sessions, memcheck,
-         racecheck, killed, allocations, lost, flipped, speed]
+PARTS = [cards, links, benches, ops, dnn, softmax, virtual, collectives, accuracy, cap, returned, untouched, sessions,
+         memcheck, racecheck, killed, allocations, lost, flipped, speed]
 
 
 def write_row(name, card, driver, result):
