@@ -113,9 +113,9 @@ if(ARGOSY_SANITIZE)
   set(ARGOSY_TEST_SECONDS 1200)
 endif()
 
-# argosy_test(passes SOURCES a_test.cc … DEPS …): nothing happens without sources.
+# argosy_test(passes SOURCES a_test.cc … DEPS … ARGUMENTS --flag …): nothing happens without sources.
 function(argosy_test name)
-  cmake_parse_arguments(A "" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(A "" "" "SOURCES;DEPS;ARGUMENTS" ${ARGN})
   if(NOT ARGOSY_TESTS OR NOT A_SOURCES)
     return()
   endif()
@@ -130,7 +130,7 @@ function(argosy_test name)
   target_link_libraries(${name}_test PRIVATE ${A_DEPS} GTest::gmock GTest::gtest_main)
   argosy_precompiled(${name}_test test -O1)
   argosy_together(${name}_test)
-  add_test(NAME ${name} COMMAND ${name}_test)
+  add_test(NAME ${name} COMMAND ${name}_test ${A_ARGUMENTS})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARGOSY_TEST_SECONDS})
 endfunction()
 

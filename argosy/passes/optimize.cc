@@ -7,6 +7,7 @@
 #include "argosy/passes/fuse_batch_norm.h"
 #include "argosy/passes/fuse_bias.h"
 #include "argosy/passes/fuse_elementwise.h"
+#include "argosy/passes/fuse_softmax_gradient.h"
 #include "argosy/passes/fuse_updates.h"
 #include "argosy/passes/join_groups.h"
 #include "argosy/passes/lower_functions.h"
@@ -44,6 +45,9 @@ constexpr Pass kPasses[] = {
      "convolutions compute Winograd's way"},
     {"relu_before_pool", plain<relu_before_pool>, "gradients of ReLU moved to the pooled side"},
     {"fuse_batch_norm", plain<fuse_batch_norm>, "nodes went into the batch normalisation beside them"},
+    {"fuse_softmax_gradient",
+     [](StepGraph& step, const PrepareOptions& options) { return fuse_softmax_gradient(step, options.starts_only); },
+     "gradients of softmax became one node"},
     {"fuse_elementwise", plain<fuse_elementwise>, "elementwise nodes fused"},
     {"fuse_updates",
      [](StepGraph& step, const PrepareOptions& options) { return fuse_updates(step, options.starts_only); },

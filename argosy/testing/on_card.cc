@@ -1,38 +1,16 @@
 #include "argosy/testing/on_card.h"
 
-#include <cstdlib>
-#include <fstream>
-
-#include "argosy/base/test_files.h"
 #include "argosy/device/cuda/backend.h"
 #include "argosy/device/cuda/fake/cards.h"
 #include "argosy/device/cuda/kernels.h"
-#include "argosy/device/cuda/runtime_compiler.h"
 #include "argosy/ops/launching.h"
+#include "argosy/testing/host_compiler.h"
 
 namespace argosy {
 
 namespace {
 
 using cuda::CudaDevice;
-
-// Generated kernels become shared objects by way of the machine's own compiler, where it has one: what the fake driver
-// loads.
-class HostCompiler final : public cuda::RuntimeCompiler {
- public:
-  std::string version() const override { return "host"; }
-  Result<std::string> compile(const std::string& source, int major, int minor) override {
-    static const TempDirectory folder;  // this process's: another may compile the same now
-    const std::string stem = folder.path(cuda::cache_key(source, version(), major, minor));
-    std::ofstream(stem + ".cc") << source;
-    const std::string command =
-        str_cat("c++ -std=c++20 -O1 -shared -fPIC -I" ARGOSY_SOURCES " -o ", stem, ".so ", stem, ".cc");
-    const int failed = std::system(command.c_str());  // NOLINT(cert-env33-c): a compiler is a program
-    if (failed != 0) return unavailable("the host's compiler failed: ", command);
-    return stem + ".so";
-  }
-};
-std::shared_ptr<cuda::RuntimeCompiler> host_compiler() { return std::make_shared<HostCompiler>(); }
 
 // One card for the life of the process, made at the first case.
 class Card {

@@ -33,15 +33,6 @@ std::complex<double> complex_at(const Tensor& t, std::int64_t i) {
 
 bool is_real(DType d) { return is_floating(d) || is_integer(d); }
 
-double dtype_tolerance(DType d, double tolerance) {
-  switch (d) {
-    case DType::kFloat64: return std::min(tolerance, 1e-5);
-    case DType::kBfloat16: return std::max(tolerance, 4e-2);
-    case DType::kFloat16: return std::max(tolerance, 5e-3);
-    default: return tolerance;
-  }
-}
-
 // Every tensor whose dtype is the case's main one becomes `to`.
 OpCase in_dtype(const OpCase& c, DType from, DType to) {
   OpCase other = c;
@@ -163,6 +154,15 @@ void check_error(const OpCase& c) {
 }
 
 }  // namespace
+
+double dtype_tolerance(DType d, double tolerance) {
+  switch (d) {
+    case DType::kFloat64: return std::min(tolerance, 1e-5);
+    case DType::kBfloat16: return std::max(tolerance, 4e-2);
+    case DType::kFloat16: return std::max(tolerance, 5e-3);
+    default: return tolerance;
+  }
+}
 
 Tensor cast_to(const Tensor& t, DType dtype) {
   Tensor to = Tensor::zeros(dtype, t.shape());

@@ -35,6 +35,8 @@ struct OpCase {
 // Reports through GoogleTest expectations.
 void check(const OpCase& c);
 
+// A case's tolerance, which is float32's, for results of another dtype.
+double dtype_tolerance(DType d, double tolerance);
 // Values of `t` in another real dtype.
 Tensor cast_to(const Tensor& t, DType dtype);
 // Elementwise closeness of two tensors of one dtype and shape; NaN equals NaN. The text says where they differ; empty:

@@ -12,11 +12,6 @@ namespace argosy {
 
 namespace {
 
-bool names_variable(const OpDef& op, std::size_t input) {
-  return input < op.input_args.size() &&
-         (op.input_args[input].is_ref || op.input_args[input].dtype == DType::kResource);
-}
-
 // The case's dtype: that of attribute dtype or T, or of the first tensor.
 DType main_dtype(const StateCase& c) {
   for (const char* attr : {"T", "dtype"}) {
@@ -148,6 +143,11 @@ StateCase in_dtype(const StateCase& c, DType from, DType to) {
 }
 
 }  // namespace
+
+bool names_variable(const OpDef& op, std::size_t input) {
+  return input < op.input_args.size() &&
+         (op.input_args[input].is_ref || op.input_args[input].dtype == DType::kResource);
+}
 
 void check_state(const StateCase& c) {
   SCOPED_TRACE(c.op);

@@ -8,6 +8,7 @@
 // and dumps the case for the oracle.
 #pragma once
 
+#include "argosy/op/op_def.h"
 #include "argosy/testing/op_case.h"
 
 namespace argosy {
@@ -24,6 +25,9 @@ struct StateCase {
   bool other_dtypes = true;
   std::string unlike_tensorflow = "";
 };
+
+// Does the op take a variable there?
+bool names_variable(const OpDef& op, std::size_t input);
 
 // Reports through GoogleTest expectations.
 void check_state(const StateCase& c);

@@ -339,6 +339,31 @@ int pool_gradient(DnnHandle handle, DnnPooling p, const void*, DnnTensor y, cons
   });
 }
 
+// Rows of what lies together in each image.
+LaunchShape softmax_blocks(const DnnTensorObject& t) {
+  return {.grid = {.x = static_cast<unsigned>(t.n)}, .block = {.x = 64}};
+}
+int softmax(DnnHandle handle, int algorithm, int mode, const void*, DnnTensor x, const void* x_data, const void*,
+            DnnTensor y, void* y_data) {
+  EXPECT_EQ(mode, kDnnOfImage);
+  EXPECT_EQ(x, y);
+  EXPECT_NE(x_data, y_data);
+  return answer(handle, fake->softmaxes_answer, &fake->softmaxes, [&](KernelContext& c) {
+    return launch(c, {"softmax", str_cat("softmax_", type_suffix(dtype_of(x->type)))}, softmax_blocks(*x),
+                  static_cast<i64>(x->n), elements_of(*x) / x->n, x_data, y_data, algorithm == kDnnLogSoftmax ? 1 : 0);
+  });
+}
+int softmax_gradient(DnnHandle handle, int algorithm, int mode, const void*, DnnTensor y, const void* y_data, DnnTensor,
+                     const void* dy_data, const void*, DnnTensor, void* dx_data) {
+  EXPECT_EQ(mode, kDnnOfImage);
+  EXPECT_NE(y_data, dx_data);
+  return answer(handle, fake->softmaxes_answer, &fake->softmax_gradients, [&](KernelContext& c) {
+    return launch(c, {"softmax", str_cat("softmax_gradient_", type_suffix(dtype_of(y->type)))}, softmax_blocks(*y),
+                  static_cast<i64>(y->n), elements_of(*y) / y->n, y_data, dy_data, dx_data,
+                  algorithm == kDnnLogSoftmax ? 1 : 0);
+  });
+}
+
 }  // namespace
 
 }  // namespace argosy::cuda::fake
@@ -415,6 +440,8 @@ DnnCalls fake::FakeDnn::calls() {
   };
   c.pool = fake::pool;
   c.pool_gradient = fake::pool_gradient;
+  c.softmax = fake::softmax;
+  c.softmax_gradient = fake::softmax_gradient;
   return c;
 }
 

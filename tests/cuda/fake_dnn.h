@@ -34,14 +34,15 @@ namespace argosy::cuda::fake {
 struct FakeDnn {
   std::vector<DnnChoice> algorithms = {{.algorithm = 1, .workspace_bytes = 64, .determinism = 1, .math = kDnnFmaMath},
                                        {.algorithm = 0, .workspace_bytes = 0, .determinism = 1, .math = kDnnFmaMath}};
-  std::map<int, int> status_of = {};       // what a convolution by this algorithm answers instead
-  int only_format = -1;                    // images of the other one have no algorithm
-  bool fuses = true;                       // is there a call for relu(convolution + bias)?
-  int norms_answer = 0, pools_answer = 0;  // what these are answered with instead
+  std::map<int, int> status_of = {};                             // what a convolution by this algorithm answers instead
+  int only_format = -1;                                          // images of the other one have no algorithm
+  bool fuses = true;                                             // is there a call for relu(convolution + bias)?
+  int norms_answer = 0, pools_answer = 0, softmaxes_answer = 0;  // what these are answered with instead
   std::size_t library_version = 90500;
 
   int convolutions = 0, fused = 0, choices = 0;
   int trainings = 0, inferences = 0, norm_gradients = 0, pools = 0, pool_gradients = 0;
+  int softmaxes = 0, softmax_gradients = 0;
   std::vector<int> tried = {};  // algorithms
   int live_objects = 0;
 

@@ -6,6 +6,7 @@
 #include "argosy/ops/control_flow/functional.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/list/list.h"
+#include "argosy/ops/map/map.h"
 #include "argosy/ops/matmul/matmul.h"
 #include "argosy/ops/reduction/reduction.h"
 #include "argosy/ops/tensor_array/tensor_array.h"
@@ -225,6 +226,53 @@ TEST(ArraysOnCards, SumTheGradientsOfAnElementReadTwice) {
   const Tensor expected = run({.devices = "cpu:0"});
   cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
   EXPECT_EQ(difference(run(machine.request("gpu:0")), expected, 1e-6), "");
+}
+
+// Two lists, and two arrays' elements, added up: on the card, which nobody waits for.
+TEST(ListsOnCards, AreAddedThere) {
+  const Tensor rows = random_tensor(DType::kFloat32, {4, 3}, 7);
+  const auto run = [&](const DeviceRequest& devices, bool sums, const std::function<void()>& before_last) {
+    Graph graph;
+    const Value x = placeholder(graph, DType::kFloat32, {4, 3}, "x");
+    const Value a = tensor_list_from_tensor(sin(x)), b = tensor_list_from_tensor(tanh(x));
+    const Value y = tensor_list_stack(sums ? graph.add("AddN", {a, b, a}) : a);
+    const Value seen = y * constant(graph, 2.0f);
+    Session session(graph, {.devices = devices});
+    Tensor last;
+    for (int i = 0; i < 3; ++i) {
+      if (i == 2) before_last();
+      auto out = session.run({{x, rows}}, {seen});
+      EXPECT_TRUE(out.ok()) << out.status().to_string();
+      if (out.ok()) last = out->at(0);
+    }
+    return last;
+  };
+  const Tensor expected = run({.devices = "cpu:0"}, true, [] {});
+  std::int64_t waits[2] = {};
+  for (const bool sums : {false, true}) {
+    cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
+    std::int64_t before = 0;
+    const Tensor found = run(machine.request("gpu:0"), sums, [&] { before = machine.cards().counts().host_waits; });
+    waits[sums ? 1 : 0] = machine.cards().counts().host_waits - before;
+    if (!sums) continue;
+    EXPECT_EQ(difference(found, expected, 1e-6), "");
+  }
+  EXPECT_EQ(waits[1], waits[0]);
+}
+
+// What the host adds up on a card's behalf is in its own memory.
+TEST(MapsOnCards, AreAddedByTheHost) {
+  Graph graph;
+  const auto on = graph.device("/gpu:0");
+  const Value x = placeholder(graph, DType::kFloat32, {3}, "x");
+  const Value key = constant(graph, Tensor::scalar(1));
+  const Value map = tensor_map_insert(tensor_map(graph), key, x);
+  const Value y = tensor_map_lookup(graph.add("AddN", {map, map}), key, DType::kFloat32);
+  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
+  Session session(graph, {.devices = machine.request("gpu:0")});
+  const auto out = session.run({{x, Tensor::vector<float>({1, 2, 3})}}, {y});
+  ASSERT_TRUE(out.ok()) << out.status().to_string();
+  EXPECT_EQ(difference((*out)[0], Tensor::vector<float>({2, 4, 6}), 0), "");
 }
 
 }  // namespace

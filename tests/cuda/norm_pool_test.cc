@@ -235,7 +235,7 @@ TEST(DnnBatchNorm, SaysWhyThereIsNoLibrary) {
     EXPECT_EQ(why(device.get()), "no cuDNN: not found: here");
   }
   const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_THAT(said, HasSubstr("pooling run without cuDNN"));
+  EXPECT_THAT(said, HasSubstr("softmax run without cuDNN"));
   EXPECT_EQ(said.find("without cuDNN"), said.rfind("without cuDNN"));  // once
 }
 

@@ -209,7 +209,8 @@ Result<std::shared_ptr<Dnn>> CudaDevice::dnn() {
     ARGOSY_RETURN_IF_ERROR(make_current());
     FoundDnn dnn = state_->options.dnn(*this);
     if (dnn.ok() || dnn.status().code() == Code::kUnimplemented) return dnn;
-    ARGOSY_LOG(kWarning, "convolutions, batch normalisation and pooling run without cuDNN: ", dnn.status().to_string());
+    ARGOSY_LOG(kWarning,
+               "convolutions, batch normalisation, pooling and softmax run without cuDNN: ", dnn.status().to_string());
     return unimplemented("no cuDNN: ", dnn.status().message());
   };
   const auto held = keep(kDnn, [&] { return std::make_shared<FoundDnn>(look()); });

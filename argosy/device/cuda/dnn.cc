@@ -82,6 +82,8 @@ Result<std::shared_ptr<Dnn>> Dnn::open() {
   find(c.pooling_set, "cudnnSetPooling2dDescriptor");
   find(c.pool, "cudnnPoolingForward");
   find(c.pool_gradient, "cudnnPoolingBackward");
+  find(c.softmax, "cudnnSoftmaxForward");
+  find(c.softmax_gradient, "cudnnSoftmaxBackward");
   // 90500: 9.5.0. Without one of the calls it is none that we know.
   const int version = whole ? static_cast<int>(c.version() / 100) * 10 : 0;
   ARGOSY_RETURN_IF_ERROR(check_library_version(wanted, library->path(), version, 9000));

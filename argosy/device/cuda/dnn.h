@@ -1,5 +1,5 @@
 // cuDNN on one device: its handle, its errors as ours, its descriptors. What it is asked lies with the ops that ask:
-// convolutions, batch normalisation, pooling (argosy/ops).
+// convolutions, batch normalisation, pooling, softmax (argosy/ops).
 #pragma once
 
 #include <map>

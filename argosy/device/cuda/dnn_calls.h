@@ -41,6 +41,9 @@ inline constexpr double kDnnLeastEpsilon = 0;  // of batch normalisation
 inline constexpr int kDnnLargest = 0;          // pooling: the largest element
 inline constexpr int kDnnMeanInside = 2;       // pooling: the mean, padding not counted
 inline constexpr int kDnnNanNeverWins = 0;     // pooling
+inline constexpr int kDnnSoftmax = 1;          // exponents less the largest
+inline constexpr int kDnnLogSoftmax = 2;       // its logarithm
+inline constexpr int kDnnOfImage = 0;          // softmax: over channels, rows and columns
 inline constexpr int kDnnBadParameter = 2000;  // to 2999
 inline constexpr int kDnnNotSupported = 3000;  // to 3999
 
@@ -121,6 +124,12 @@ struct DnnCalls {
   int (*pool_gradient)(DnnHandle, DnnPooling, const void* alpha, DnnTensor y, const void* y_data, DnnTensor dy,
                        const void* dy_data, DnnTensor x, const void* x_data, const void* beta, DnnTensor dx,
                        void* dx_data) = nullptr;
+
+  // Of each image: over all that it has (kDnnOfImage).
+  int (*softmax)(DnnHandle, int algorithm, int mode, const void* alpha, DnnTensor x, const void* x_data,
+                 const void* beta, DnnTensor y, void* y_data) = nullptr;
+  int (*softmax_gradient)(DnnHandle, int algorithm, int mode, const void* alpha, DnnTensor y, const void* y_data,
+                          DnnTensor dy, const void* dy_data, const void* beta, DnnTensor dx, void* dx_data) = nullptr;
 };
 
 }  // namespace argosy::cuda

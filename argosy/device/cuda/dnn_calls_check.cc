@@ -18,6 +18,8 @@ static_assert(kDnnDeterministic == CUDNN_DETERMINISTIC && kDnnRelu == CUDNN_ACTI
 static_assert(kDnnPerChannel == CUDNN_BATCHNORM_SPATIAL && kDnnLeastEpsilon == CUDNN_BN_MIN_EPSILON);
 static_assert(kDnnLargest == CUDNN_POOLING_MAX && kDnnMeanInside == CUDNN_POOLING_AVERAGE_COUNT_EXCLUDE_PADDING);
 static_assert(kDnnNanNeverWins == CUDNN_NOT_PROPAGATE_NAN);
+static_assert(kDnnSoftmax == CUDNN_SOFTMAX_ACCURATE && kDnnLogSoftmax == CUDNN_SOFTMAX_LOG);
+static_assert(kDnnOfImage == CUDNN_SOFTMAX_MODE_INSTANCE);
 static_assert(kDnnBadParameter == CUDNN_STATUS_BAD_PARAM && kDnnNotSupported == CUDNN_STATUS_NOT_SUPPORTED);
 
 template <typename Perf>
@@ -83,5 +85,7 @@ ARGOSY_ALIKE(pooling_destroy, cudnnDestroyPoolingDescriptor);
 ARGOSY_ALIKE(pooling_set, cudnnSetPooling2dDescriptor);
 ARGOSY_ALIKE(pool, cudnnPoolingForward);
 ARGOSY_ALIKE(pool_gradient, cudnnPoolingBackward);
+ARGOSY_ALIKE(softmax, cudnnSoftmaxForward);
+ARGOSY_ALIKE(softmax_gradient, cudnnSoftmaxBackward);
 
 }  // namespace argosy::cuda

@@ -44,14 +44,25 @@ ARGOSY_DEVICE void store(T* to, i64 i, Compute<T> value) {
   to[i] = Number<T>::store(value);
 }
 
+// What the thread `step` lanes away has; the cast: a card shuffles a bool as an int.
+template <typename A>
+ARGOSY_DEVICE A of_neighbour(A value, int step) {
+  return static_cast<A>(__shfl_xor_sync(0xffffffffu, value, step));
+}
+ARGOSY_DEVICE c64 of_neighbour(c64 value, int step) {
+  return {of_neighbour(value.re, step), of_neighbour(value.im, step)};
+}
+ARGOSY_DEVICE c128 of_neighbour(c128 value, int step) {
+  return {of_neighbour(value.re, step), of_neighbour(value.im, step)};
+}
+
 // The sum (or another fold) of `value` over the threads of a block, for every thread. `scratch`: shared, one a warp
 // (32). REQUIRES: every thread of the block calls it; blockDim.x is a multiple of 32 and at most 1024. The order of the
 // fold depends on blockDim.x alone.
 template <typename A, typename Fold>
 ARGOSY_DEVICE A fold_block(A value, A* scratch, Fold fold) {
   for (int step = 16; step > 0; step /= 2) {
-    // The cast: a card shuffles a bool as an int.
-    value = fold(value, static_cast<A>(__shfl_xor_sync(0xffffffffu, value, step)));
+    value = fold(value, of_neighbour(value, step));
   }
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
   __syncthreads();

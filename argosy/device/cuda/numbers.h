@@ -131,6 +131,20 @@ ARGOSY_KIND(i32, false, true)
 ARGOSY_KIND(i64, false, true)
 #undef ARGOSY_KIND
 
+// The real number in T, which may be complex.
+template <typename T>
+struct PartOf {
+  using Type = T;
+};
+template <>
+struct PartOf<c64> {
+  using Type = f32;
+};
+template <>
+struct PartOf<c128> {
+  using Type = f64;
+};
+
 ARGOSY_DEVICE c64 operator+(c64 a, c64 b) { return {a.re + b.re, a.im + b.im}; }
 ARGOSY_DEVICE c128 operator+(c128 a, c128 b) { return {a.re + b.re, a.im + b.im}; }
 

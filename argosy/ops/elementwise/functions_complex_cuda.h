@@ -9,16 +9,6 @@ namespace argosy::cuda::complex_fn {
 
 // The real number in a complex one.
 template <typename C>
-struct PartOf;
-template <>
-struct PartOf<c64> {
-  using Type = f32;
-};
-template <>
-struct PartOf<c128> {
-  using Type = f64;
-};
-template <typename C>
 using Part = typename PartOf<C>::Type;
 
 template <typename T>

@@ -5,6 +5,7 @@
 #include "argosy/op/kernel.h"
 #include "argosy/ops/elementwise/functors.h"
 #include "argosy/ops/elementwise/kernels.h"
+#include "argosy/ops/layout/strided_copy.h"
 
 namespace argosy {
 
@@ -37,7 +38,11 @@ Status add_variants(KernelContext& c) {
 
 class AddVariants final : public Kernel {
  public:
-  Status run(KernelContext& c) override { return add_variants(c); }
+  Status run(KernelContext& c) override {
+    if (c.fields().mover == nullptr) return add_variants(c);
+    const Mover::Scope scope(*c.fields().mover);  // who adds up what lies on a card
+    return add_variants(c);
+  }
 };
 
 // Adds block after block, so that the running sum stays in the core's cache while every input passes by.

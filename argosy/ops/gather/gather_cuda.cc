@@ -193,6 +193,9 @@ class Scan final : public Kernel {
   bool repeatable() const override { return repeatable_; }
   Status run(KernelContext& c) override {
     const Tensor& x = c.input(0);
+    if (c.input(1).shape().rank() != 0) {
+      return invalid_argument(op_, ": axis must be a scalar, not ", c.input(1).shape());
+    }
     ARGOSY_ASSIGN_OR_RETURN(const std::int64_t wanted, to_int64(c.input(1), op_));
     ARGOSY_ASSIGN_OR_RETURN(const int axis, normalize_axis(wanted, x.shape().rank(), op_));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape(), {0}));

@@ -11,6 +11,7 @@ class CardMover final : public Mover {
   explicit CardMover(KernelContext& context) : context_(context) {}
   void move(void* to, const void* from, std::size_t bytes, const Region& region) override;
   void fill(void* to, std::int64_t elements, std::size_t bytes, const void* value) override;
+  bool add(void* to, const void* a, const void* b, std::int64_t elements, DType dtype) override;
   // The first error.
   Status status() const { return status_; }
 

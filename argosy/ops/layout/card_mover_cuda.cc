@@ -11,6 +11,11 @@ namespace {
 
 constexpr const char* kModule = "move";
 
+// As in elementwise_more_cuda.cu.
+struct EightPointers {
+  const void* at[8];
+};
+
 std::string_view suffix_of(std::size_t bytes) {
   switch (bytes) {
     case 1: return "b1";
@@ -120,6 +125,15 @@ Status spread_on_card(KernelContext& c, const Tensor& x, const Tensor& y) {
   CardMover mover(c);
   mover.move(y.raw(), x.raw(), element_bytes(x.dtype()), region);
   return mover.status();
+}
+
+bool CardMover::add(void* to, const void* a, const void* b, std::int64_t elements, DType dtype) {
+  if (!is_floating(dtype) && !is_complex(dtype)) return false;
+  const EightPointers both{{a, b}};
+  Status done = launch(context_, {"elementwise_more", str_cat("add_n_", number_suffix(dtype))}, grid_for(elements),
+                       elements, 2, both, to, 0);
+  if (status_.ok()) status_ = std::move(done);
+  return true;
 }
 
 Result<std::unique_ptr<Kernel>> make_moving(const KernelInit& init) {

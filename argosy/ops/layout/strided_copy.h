@@ -50,7 +50,11 @@ class Mover {
   virtual void move(void* to, const void* from, std::size_t bytes, const Region& region) = 0;
   // `elements` times *value, which lies in the host's memory.
   virtual void fill(void* to, std::int64_t elements, std::size_t bytes, const void* value) = 0;
+  // to[i] = a[i] + b[i], of numbers of this dtype; false: it does not add such, and nothing was done.
+  virtual bool add(void* to, const void* a, const void* b, std::int64_t elements, DType dtype);
 
+  // Who moves for this thread now; null: the host.
+  static Mover* in_scope();
   class Scope {
    public:
     explicit Scope(Mover& mover);

@@ -1,9 +1,10 @@
 // Where the elements of lists, arrays and stacks lie: where the kernel that put them there had them, a card's memory
 // among others. Who reads them elsewhere gets a copy. The kernels are the same for all devices: they move elements, and
-// compute only sums, on the host.
+// compute only sums.
 #pragma once
 
 #include "argosy/op/kernel.h"
+#include "argosy/ops/layout/strided_copy.h"
 
 namespace argosy {
 
@@ -13,6 +14,8 @@ struct Element {
   bool valid() const { return value.valid(); }
 };
 
+// For what the host computes and `wanted` is to hold: that, where the host can write it, else the host's memory.
+Allocator& written_by_host(Allocator& wanted);
 // The memory in which this kernel's device wants elements of this dtype.
 Allocator& element_memory(const KernelContext& c, DType dtype);
 // A tensor of this kernel's that outlives the step's memory: itself, or a copy on the device.
@@ -24,6 +27,9 @@ Result<Tensor> on_host(const Element& element);
 // A tensor of the host's memory where this kernel's device wants it.
 Result<Tensor> sent(const KernelContext& c, const Tensor& here);
 Result<Tensor> zero_element(const KernelContext& c, DType dtype, const Shape& shape);
+// a + b, of one dtype and shape: in `wanted`, where both are and that device's `mover` (which may be null) adds such
+// numbers; else the host adds them up, in its own memory.
+Result<Element> sum_of(const Element& a, const Element& b, Allocator& wanted, Mover* mover);
 // Output i is this tensor, which is in element_memory().
 Status give_element(KernelContext& c, int i, Tensor value);
 // All elements of `from` to the same places of `to`; both in element_memory().

@@ -6,6 +6,8 @@
 
 namespace argosy {
 
+Allocator& written_by_host(Allocator& wanted) { return wanted.on_host() ? wanted : host_allocator(); }
+
 Allocator& element_memory(const KernelContext& c, DType dtype) {
   Allocator* const host = c.fields().host_allocator;
   const bool here = host != nullptr && (!is_plain(dtype) || dtype == DType::kInt32);
@@ -68,6 +70,28 @@ Result<Tensor> brought(const KernelContext& c, const Element& element) {
   if (here || (element.home->on_host() && memory.on_host())) return element.value;
   ARGOSY_ASSIGN_OR_RETURN(const Tensor host, on_host(element));
   return sent(c, host);
+}
+
+Result<Element> sum_of(const Element& a, const Element& b, Allocator& wanted, Mover* mover) {
+  const DType dtype = a.value.dtype();
+  const Shape& shape = a.value.shape();
+  if (mover != nullptr && !wanted.on_host() && a.home == &wanted && b.home == &wanted) {
+    ARGOSY_ASSIGN_OR_RETURN(Tensor sum, Tensor::allocate(dtype, shape, wanted));
+    if (mover->add(sum.raw(), a.value.raw(), b.value.raw(), shape.elements(), dtype)) {
+      return Element{std::move(sum), &wanted};
+    }
+  }
+  ARGOSY_ASSIGN_OR_RETURN(const Tensor x, on_host(a));
+  ARGOSY_ASSIGN_OR_RETURN(const Tensor y, on_host(b));
+  Allocator& memory = written_by_host(wanted);
+  ARGOSY_ASSIGN_OR_RETURN(Tensor sum, Tensor::allocate(dtype, shape, memory));
+  ARGOSY_RETURN_IF_ERROR(dispatch<NumberTypes>(dtype, "AddN", [&]<typename T>() {
+    for (std::int64_t i = 0; i < sum.elements(); ++i) {
+      sum.data<T>()[i] = static_cast<T>(x.data<T>()[i] + y.data<T>()[i]);
+    }
+    return ok_status();
+  }));
+  return Element{std::move(sum), &memory};
 }
 
 Result<Tensor> zero_element(const KernelContext& c, DType dtype, const Shape& shape) {

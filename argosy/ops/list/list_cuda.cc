@@ -1,6 +1,7 @@
 #include "argosy/ops/list/list_cuda.h"
 
 #include "argosy/ops/launching.h"
+#include "argosy/ops/layout/card_mover.h"
 #include "argosy/ops/ops.h"
 
 namespace argosy {
@@ -12,7 +13,14 @@ namespace {
 class WithElements final : public Kernel {
  public:
   explicit WithElements(std::unique_ptr<Kernel> kernel) : kernel_(std::move(kernel)) {}
-  Status run(KernelContext& c) override { return kernel_->run(c); }
+  Status run(KernelContext& c) override {
+    CardMover mover(c);
+    KernelContext::Fields fields = c.fields();
+    fields.mover = &mover;
+    KernelContext with_mover(fields);
+    ARGOSY_RETURN_IF_ERROR(kernel_->run(with_mover));
+    return mover.status();
+  }
   bool repeatable() const override { return false; }
 
  private:
@@ -36,11 +44,10 @@ void add_kernels_cuda_list(KernelRegistry& kernels) {
         "TensorListConcatV2", "TensorListSplit"}) {
     kernels.add(op, "cuda", cuda::make_with_elements);
   }
-  // What flows back into a list that was read in several places. Of values of any kind: what there is to add up, the
-  // host adds up in its own memory.
-  for (const char* op : {"AddN", "ZerosLike"}) {
-    kernels.add(op, "cuda", cuda::make_on_host, {{"T", {DType::kVariant}}});
-  }
+  // What flows back into a list that was read in several places; of values of any other kind, what there is to add up,
+  // the host adds up in its own memory.
+  kernels.add("AddN", "cuda", cuda::make_with_elements, {{"T", {DType::kVariant}}});
+  kernels.add("ZerosLike", "cuda", cuda::make_on_host, {{"T", {DType::kVariant}}});
 }
 
 }  // namespace argosy

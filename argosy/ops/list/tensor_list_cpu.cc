@@ -78,11 +78,6 @@ Status TensorList::check_room() const {
   return size_ < limit ? ok_status() : invalid_argument("the list is full: it may have ", limit, " elements");
 }
 
-namespace {
-// What the host computes goes into memory that it can write; who reads it on a card gets a copy.
-Allocator& written_by_host(Allocator& wanted) { return wanted.on_host() ? wanted : host_allocator(); }
-}  // namespace
-
 Result<Variant> TensorList::zeros_like(Allocator& wanted) const {
   Allocator& memory = written_by_host(wanted);
   auto list = copy();
@@ -98,7 +93,6 @@ Result<Variant> TensorList::zeros_like(Allocator& wanted) const {
 }
 
 Result<Variant> TensorList::plus(const VariantValue& other, Allocator& wanted) const {
-  Allocator& memory = written_by_host(wanted);
   const auto* with = dynamic_cast<const TensorList*>(&other);
   if (with == nullptr || with->dtype_ != dtype_ || with->size_ != size_) {
     return invalid_argument("a ", describe(), " and a ", other.describe(), " cannot be added");
@@ -109,18 +103,10 @@ Result<Variant> TensorList::plus(const VariantValue& other, Allocator& wanted) c
     if (!others.valid()) continue;
     Element result = others;  // an element that was never set counts as zeros
     if (own.valid()) {
-      ARGOSY_ASSIGN_OR_RETURN(const Tensor a, on_host(own));
-      ARGOSY_ASSIGN_OR_RETURN(const Tensor b, on_host(others));
-      Tensor sum;
-      if (!(a.shape() == b.shape())) return invalid_argument("lists of elements of unlike shapes cannot be added");
-      ARGOSY_ASSIGN_OR_RETURN(sum, Tensor::allocate(dtype_, a.shape(), memory));
-      ARGOSY_RETURN_IF_ERROR(dispatch<NumberTypes>(dtype_, "AddN", [&]<typename T>() {
-        for (std::int64_t k = 0; k < a.elements(); ++k) {
-          sum.data<T>()[k] = static_cast<T>(a.data<T>()[k] + b.data<T>()[k]);
-        }
-        return ok_status();
-      }));
-      result = {std::move(sum), &memory};
+      if (!(own.value.shape() == others.value.shape())) {
+        return invalid_argument("lists of elements of unlike shapes cannot be added");
+      }
+      ARGOSY_ASSIGN_OR_RETURN(result, sum_of(own, others, wanted, Mover::in_scope()));
     }
     MutexLock lock(list->store_->mutex);
     list->store_->items[static_cast<std::size_t>(i)] = std::move(result);

@@ -14,6 +14,7 @@ struct Product {
   std::int64_t b_row, b_column, b_batch;
   int activation;
   float alpha;
+  int conjugate_a, conjugate_b;
 };
 
 using Activation = FusedOps::Activation;
@@ -73,7 +74,7 @@ Status by_library(KernelContext& c, DType dtype, const Gemm& g, const Batch& bat
 }  // namespace
 
 Status gemm_on_card(KernelContext& c, DType dtype, const Gemm& g, const Batch& batch, const void* a, const void* b,
-                    const void* bias, const FusedOps& fused, void* out) {
+                    const void* bias, const FusedOps& fused, void* out, Adjoint adjoint) {
   if (batch.matrices * g.m * g.n == 0) return ok_status();
   const Status done = by_library(c, dtype, g, batch, a, b, bias, fused, out);
   if (done.code() != Code::kUnimplemented) return done;
@@ -84,10 +85,12 @@ Status gemm_on_card(KernelContext& c, DType dtype, const Gemm& g, const Batch& b
   p.b_row = g.transpose_b ? 1 : g.n, p.b_column = g.transpose_b ? g.k : 1, p.b_batch = batch.b_stride;
   p.activation = static_cast<int>(fused.activation);
   p.alpha = fused.alpha;
+  p.conjugate_a = adjoint == Adjoint::kYes && g.transpose_a ? 1 : 0;
+  p.conjugate_b = adjoint == Adjoint::kYes && g.transpose_b ? 1 : 0;
   LaunchShape shape{.block = {16, 16, 1}};
   const std::int64_t tiles = batch.matrices * ((g.m + 31) / 32) * ((g.n + 31) / 32);
   shape.grid.x = static_cast<unsigned>(std::min<std::int64_t>(tiles, kMostBlocks));
-  return launch(c, {"gemm", str_cat("gemm_", type_suffix(dtype))}, shape, p, a, b, bias, out);
+  return launch(c, {"gemm", str_cat("gemm_", number_suffix(dtype))}, shape, p, a, b, bias, out);
 }
 
 }  // namespace argosy::cuda

@@ -89,7 +89,7 @@ class BatchMatMul final : public Kernel {
     const auto a_step = step(batch.x, a_size), b_step = step(batch.y, b_size);
     if (a_step && b_step) {
       return cuda::gemm_on_card(c, dtype, g, {matrices, *a_step, *b_step}, c.input(0).raw(), c.input(1).raw(), nullptr,
-                                {}, out->raw());
+                                {}, out->raw(), cuda::Adjoint::kYes);
     }
     const auto bytes = static_cast<std::int64_t>(element_bytes(dtype));
     const auto at = [&](const void* base, std::int64_t i, std::int64_t size) {
@@ -97,10 +97,10 @@ class BatchMatMul final : public Kernel {
     };
     for (std::int64_t i = 0; i < matrices; ++i) {
       const auto place = static_cast<std::size_t>(i);
-      ARGOSY_RETURN_IF_ERROR(cuda::gemm_on_card(c, dtype, g, {},
-                                                at(c.input(0).raw(), batch.x.empty() ? i : batch.x[place], a_size),
-                                                at(c.input(1).raw(), batch.y.empty() ? i : batch.y[place], b_size),
-                                                nullptr, {}, out->raw_as<std::byte>() + i * g.m * g.n * bytes));
+      ARGOSY_RETURN_IF_ERROR(
+          cuda::gemm_on_card(c, dtype, g, {}, at(c.input(0).raw(), batch.x.empty() ? i : batch.x[place], a_size),
+                             at(c.input(1).raw(), batch.y.empty() ? i : batch.y[place], b_size), nullptr, {},
+                             out->raw_as<std::byte>() + i * g.m * g.n * bytes, cuda::Adjoint::kYes));
     }
     return ok_status();
   }
@@ -114,7 +114,10 @@ class BatchMatMul final : public Kernel {
 
 void add_kernels_cuda_matmul(KernelRegistry& kernels) {
   std::vector<DType> numbers = cuda::kFloatingTypes;
-  numbers.push_back(DType::kInt64);
+  using enum DType;
+  numbers.push_back(kInt64);
+  numbers.push_back(kComplex64);
+  numbers.push_back(kComplex128);
   kernels.add("MatMul", "cuda", MatMul::make, {{"T", numbers}});
   kernels.add("_FusedMatMul", "cuda", MatMul::make, {{"T", cuda::kFloatingTypes}});
   kernels.add("BatchMatMul", "cuda", BatchMatMul::make, {{"T", numbers}});

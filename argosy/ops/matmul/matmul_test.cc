@@ -32,7 +32,8 @@ TEST(MatMul, ShapesAndTransposes) {
   struct Sizes {
     std::int64_t m, k, n;
   };
-  for (const Sizes s : {Sizes{1, 1, 1}, {3, 5, 7}, {10, 37, 6}, {7, 64, 33}, {2, 1100, 5}, {20, 40, 17}, {20, 1100, 17}}) {
+  for (const Sizes s :
+       {Sizes{1, 1, 1}, {3, 5, 7}, {10, 37, 6}, {7, 64, 33}, {2, 1100, 5}, {20, 40, 17}, {20, 1100, 17}}) {
     for (const bool ta : {false, true}) {
       for (const bool tb : {false, true}) {
         SCOPED_TRACE(str_cat(s.m, "x", s.k, "x", s.n, ta ? " T" : " N", tb ? "T" : "N"));
@@ -93,6 +94,23 @@ TEST(MatMul, Complex) {
          .inputs = {a, a},
          .attrs = {{"transpose_b", true}},
          .expect = {Tensor::of<C>({1, 1}, {C(5, -2)})}});
+  const auto numbers = [](const Shape& shape, std::uint64_t seed) {
+    const Tensor parts = random_tensor(DType::kFloat32, {2, shape.elements()}, seed);
+    Tensor t = Tensor::zeros(DType::kComplex64, shape);
+    for (std::int64_t i = 0; i < t.elements(); ++i) {
+      t.data<C>()[i] = C(parts.data<float>()[i], parts.data<float>()[t.elements() + i]);
+    }
+    return t;
+  };
+  for (const bool adj_x : {false, true}) {
+    for (const bool adj_y : {false, true}) {
+      const Shape x = adj_x ? Shape{3, 18, 35} : Shape{3, 35, 18}, y = adj_y ? Shape{3, 40, 18} : Shape{3, 18, 40};
+      check({.op = "BatchMatMul",
+             .inputs = {numbers(x, 1), numbers(y, 2)},
+             .attrs = {{"adj_x", adj_x}, {"adj_y", adj_y}},
+             .check_gradient = false});
+    }
+  }
 }
 
 TEST(BatchMatMul, Broadcasting) {

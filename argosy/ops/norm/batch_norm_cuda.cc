@@ -1,6 +1,5 @@
 // Batch normalisation on a card by kernels of our own: statistics, then what they make of every element.
 #include "argosy/ops/norm/card_batch_norm.h"
-#include "argosy/ops/norm/card_norm.h"
 
 namespace argosy {
 
@@ -69,19 +68,7 @@ class BatchNorm final : public Kernel {
       ARGOSY_RETURN_IF_ERROR(
           cuda::launch(c, {kModule, named("moments_", x.dtype())}, grid_of(g), g, x.raw(), parts.data()));
     }
-    const auto input = [&](int i) { return c.input(i).raw_as<const float>(); };
-    const cuda::CardBatchNorm n{.scale = input(1),
-                                .offset = input(2),
-                                .mean = input(3),
-                                .variance = input(4),
-                                .new_mean = f.stats[0],
-                                .new_variance = f.stats[1],
-                                .kept_mean = f.stats[2],
-                                .kept_variance = f.stats[3],
-                                .line = line.data(),
-                                .epsilon = o_.epsilon,
-                                .factor = o_.factor,
-                                .training = o_.training ? 1 : 0};
+    const cuda::CardBatchNorm n = batch_norm::vectors_of(c, o_, f, line.data());
     ARGOSY_RETURN_IF_ERROR(
         cuda::launch(c, {kModule, "batch_norm_statistics"}, cuda::grid_for(l.channels), g, parts.data(), n));
     const void* const side = o_.sides > 0 ? c.input(5).raw() : nullptr;
@@ -164,6 +151,22 @@ Result<Forward> begin_forward(KernelContext& c, const Options& o) {
   }
   if (c.num_outputs() > 5) ARGOSY_RETURN_IF_ERROR(c.output(5, {0}).status());
   return f;
+}
+
+cuda::CardBatchNorm vectors_of(const KernelContext& c, const Options& o, const Forward& f, float* line) {
+  const auto input = [&](int i) { return c.input(i).raw_as<const float>(); };
+  return {.scale = input(1),
+          .offset = input(2),
+          .mean = input(3),
+          .variance = input(4),
+          .new_mean = f.stats[0],
+          .new_variance = f.stats[1],
+          .kept_mean = f.stats[2],
+          .kept_variance = f.stats[3],
+          .line = line,
+          .epsilon = o.epsilon,
+          .factor = o.factor,
+          .training = o.training ? 1 : 0};
 }
 
 Result<Backward> begin_backward(KernelContext& c, const Options& o) {

@@ -4,6 +4,7 @@
 
 #include "argosy/ops/launching.h"
 #include "argosy/ops/norm/batch_norm_rows.h"
+#include "argosy/ops/norm/card_norm.h"
 
 namespace argosy::batch_norm {
 
@@ -16,6 +17,8 @@ struct Forward {
   float* stats[4] = {};
 };
 Result<Forward> begin_forward(KernelContext& c, const Options& o);
+// The vectors of that for kernels; `line`: room for two numbers a channel, of those that make y of them.
+cuda::CardBatchNorm vectors_of(const KernelContext& c, const Options& o, const Forward& f, float* line);
 
 struct Backward {
   Layout layout;

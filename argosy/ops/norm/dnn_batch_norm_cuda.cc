@@ -5,7 +5,6 @@
 
 #include "argosy/ops/by_library.h"
 #include "argosy/ops/norm/card_batch_norm.h"
-#include "argosy/ops/norm/card_norm.h"
 #include "argosy/ops/norm/dnn_norms.h"
 
 namespace argosy::batch_norm {
@@ -93,20 +92,8 @@ class DnnBatchNorm final : public ByLibrary {
                                            .epsilon = o_.epsilon},
                                           static_cast<void*>(stream)));
     }
-    const cuda::CardBatchNorm n{.scale = input(1),
-                                .offset = input(2),
-                                .mean = input(3),
-                                .variance = input(4),
-                                .new_mean = f.stats[0],
-                                .new_variance = f.stats[1],
-                                .kept_mean = f.stats[2],
-                                .kept_variance = f.stats[3],
-                                .line = nullptr,
-                                .epsilon = o_.epsilon,
-                                .factor = o_.factor,
-                                .training = o_.training ? 1 : 0};
     return cuda::launch(c, {kModule, "batch_norm_library_statistics"}, cuda::grid_for(f.layout.channels),
-                        f.layout.channels, f.layout.count(), n);
+                        f.layout.channels, f.layout.count(), vectors_of(c, o_, f, nullptr));
   }
 
  private:

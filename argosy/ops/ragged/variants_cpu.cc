@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "argosy/ops/attr_kernel.h"
+#include "argosy/ops/list/element_memory.h"
 #include "argosy/ops/ragged/ragged_variant.h"
 #include "argosy/ops/ragged/splits.h"
 #include "argosy/ops/sparse/coo.h"
@@ -10,7 +11,7 @@
 namespace argosy {
 
 Result<Variant> RaggedVariant::zeros_like(Allocator& memory) const {
-  ARGOSY_ASSIGN_OR_RETURN(Tensor zeros, Tensor::allocate(values_.dtype(), values_.shape(), memory));
+  ARGOSY_ASSIGN_OR_RETURN(Tensor zeros, Tensor::allocate(values_.dtype(), values_.shape(), written_by_host(memory)));
   if (is_plain(zeros.dtype())) std::memset(zeros.raw(), 0, zeros.bytes());
   return Variant(std::make_shared<RaggedVariant>(splits_, std::move(zeros)));
 }
@@ -20,7 +21,7 @@ Result<Variant> RaggedVariant::plus(const VariantValue& other, Allocator& memory
   if (more == nullptr || more->values_.dtype() != values_.dtype() || more->values_.shape() != values_.shape()) {
     return invalid_argument("a ", describe(), " and a ", other.describe(), " cannot be added");
   }
-  ARGOSY_ASSIGN_OR_RETURN(Tensor sum, Tensor::allocate(values_.dtype(), values_.shape(), memory));
+  ARGOSY_ASSIGN_OR_RETURN(Tensor sum, Tensor::allocate(values_.dtype(), values_.shape(), written_by_host(memory)));
   ARGOSY_RETURN_IF_ERROR(dispatch<NumberTypes>(sum.dtype(), "AddN", [&]<typename T>() {
     for (std::int64_t i = 0; i < sum.elements(); ++i)
       sum.data<T>()[i] = T(values_.data<T>()[i] + more->values_.data<T>()[i]);

@@ -17,13 +17,20 @@ struct Stream {
 
 constexpr const char* kNames[] = {"random_uniform_", "random_normal_", "random_truncated_"};  // by Distribution
 
-Status fill(KernelContext& c, Tensor& y, Distribution distribution, const Philox& from, std::int64_t first = 0) {
-  const std::int64_t n = y.elements(), group = y.dtype() == DType::kFloat64 ? 2 : 4;
+struct Runs {
+  std::int64_t first, n, count, step;
+};
+
+Status fill(KernelContext& c, Tensor& y, Distribution distribution, const Philox& from, const Runs& runs) {
+  if (y.elements() == 0) return ok_status();
+  const std::int64_t group = y.dtype() == DType::kFloat64 ? 2 : 4;
   const Stream stream{{from.key()[0], from.key()[1]},
                       {from.counter()[0], from.counter()[1], from.counter()[2], from.counter()[3]}};
   const std::string kernel = str_cat(kNames[static_cast<int>(distribution)], cuda::type_suffix(y.dtype()));
-  return cuda::launch(c, {"random", kernel}, cuda::grid_for((first % group + n + group - 1) / group), first, n, y.raw(),
-                      stream);
+  return cuda::launch(c, {"random", kernel}, cuda::grid_for(runs.count * (runs.n / group + 2)), runs, y.raw(), stream);
+}
+Status fill(KernelContext& c, Tensor& y, Distribution distribution, const Philox& from) {
+  return fill(c, y, distribution, from, {.first = 0, .n = y.elements(), .count = 1, .step = 0});
 }
 
 template <Distribution kDistribution>
@@ -64,7 +71,9 @@ class ShareOfRandom final : public Kernel {
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const ShareDraw draw, draws_.next(c));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, draw.shape));
-    return fill(c, *y, kDistribution, draw.from, draw.first);
+    return fill(
+        c, *y, kDistribution, draw.from,
+        {.first = draw.first_of_run, .n = y->elements() / draw.runs, .count = draw.runs, .step = draw.from_run_to_run});
   }
 
  private:

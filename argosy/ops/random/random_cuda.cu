@@ -79,33 +79,71 @@ struct Words<bf16> : Words<f32> {
 };
 
 // Elements [first, first + n) of what the stream gives.
+template <typename T>
 struct Part {
   i64 first, n;
+  T* to;
 
-  // The first group of this thread that has any of them, of so many elements.
-  ARGOSY_DEVICE i64 group(int elements) const { return first / elements + first_index(); }
   ARGOSY_DEVICE bool reaches(i64 element) const { return element < first + n; }
-  template <typename T, typename V>
-  ARGOSY_DEVICE void put(T* to, i64 element, V value) const {
+  template <typename V>
+  ARGOSY_DEVICE void put(i64 element, V value) const {
     if (element >= first && element < first + n) store(to, element - first, value);
   }
 };
 
+// Runs of n elements each, one behind the other in memory; in the stream `step` further on from one to the next.
+struct Runs {
+  i64 first, n, count, step;
+
+  // Of so many elements: every group of a run has a number, and some have none of its elements.
+  ARGOSY_DEVICE i64 groups(int elements) const { return n / elements + 2; }
+  template <typename T>
+  ARGOSY_DEVICE Part<T> part(i64 run, T* to) const {
+    return {first + run * step, n, to + run * n};
+  }
+};
+
+// A thread's groups of all runs, one after the other.
 template <typename T>
-ARGOSY_DEVICE void uniform(const Part& part, T* to, const Stream& from) {
+struct Groups {
+  static constexpr int kGroup = Words<T>::kGroup;
+  const Runs& runs;
+  T* to;
+  i64 i = first_index();
+  Part<T> part{};
+  i64 group = 0;
+
+  // The next one that has elements of its run.
+  ARGOSY_DEVICE bool next() {
+    for (const i64 each = runs.groups(kGroup); i < runs.count * each;) {
+      part = runs.part(i / each, to);
+      group = part.first / kGroup + i % each;
+      i += index_step();
+      if (part.reaches(group * kGroup)) return true;
+    }
+    return false;
+  }
+};
+
+template <typename T>
+ARGOSY_DEVICE void uniform(const Runs& runs, T* to, const Stream& from) {
   constexpr int kGroup = Words<T>::kGroup;
-  for (i64 g = part.group(kGroup); part.reaches(g * kGroup); g += index_step()) {
+  for (Groups<T> at_group{runs, to}; at_group.next();) {
+    const Part<T>& part = at_group.part;
+    const i64 g = at_group.group;
     Stream at = from;
     at.skip(static_cast<u64>(g));
     u32 words[4];
     at.next(words);
-    for (int i = 0; i < kGroup; ++i) part.put(to, g * kGroup + i, Words<T>::uniform(words, i));
+    for (int i = 0; i < kGroup; ++i) part.put(g * kGroup + i, Words<T>::uniform(words, i));
   }
 }
 template <typename T>
-ARGOSY_DEVICE void normal(const Part& part, T* to, const Stream& from) {
+ARGOSY_DEVICE void normal(const Runs& runs, T* to, const Stream& from) {
   constexpr int kGroup = Words<T>::kGroup;
-  for (i64 g = part.group(kGroup); part.reaches(g * kGroup); g += index_step()) {
+  for (Groups<T> at_group{runs, to}; at_group.next();) {
+    const Part<T>& part = at_group.part;
+    const i64 g = at_group.group;
     Stream at = from;
     at.skip(static_cast<u64>(g));
     u32 words[4];
@@ -113,15 +151,17 @@ ARGOSY_DEVICE void normal(const Part& part, T* to, const Stream& from) {
     for (int i = 0; i < kGroup; i += 2) {
       Compute<T> pair[2];
       Words<T>::normal(words + i, pair);
-      for (int k = 0; k < 2; ++k) part.put(to, g * kGroup + i + k, pair[k]);
+      for (int k = 0; k < 2; ++k) part.put(g * kGroup + i + k, pair[k]);
     }
   }
 }
 // Drawn again until below 2 in size; group g has stream blocks 64 kGroup g on.
 template <typename T>
-ARGOSY_DEVICE void truncated(const Part& part, T* to, const Stream& from) {
+ARGOSY_DEVICE void truncated(const Runs& runs, T* to, const Stream& from) {
   constexpr int kGroup = Words<T>::kGroup, kWords = Words<T>::kWords;
-  for (i64 g = part.group(kGroup); part.reaches(g * kGroup); g += index_step()) {
+  for (Groups<T> at_group{runs, to}; at_group.next();) {
+    const Part<T>& part = at_group.part;
+    const i64 g = at_group.group;
     Stream at = from;
     at.skip(static_cast<u64>(g) * 64 * kGroup);
     int have = 0;
@@ -133,7 +173,7 @@ ARGOSY_DEVICE void truncated(const Part& part, T* to, const Stream& from) {
         Words<T>::normal(words + w, pair);
         for (int k = 0; k < 2; ++k) {
           if (have >= kGroup || !(pair[k] < Compute<T>(2) && pair[k] > Compute<T>(-2))) continue;
-          part.put(to, g * kGroup + have, pair[k]);
+          part.put(g * kGroup + have, pair[k]);
           ++have;
         }
       }
@@ -141,10 +181,10 @@ ARGOSY_DEVICE void truncated(const Part& part, T* to, const Stream& from) {
   }
 }
 
-#define ARGOSY_RANDOM(T)                                                                                         \
-  ARGOSY_KERNEL(random_uniform_##T, i64 first, i64 n, T* to, Stream from) { uniform(Part{first, n}, to, from); } \
-  ARGOSY_KERNEL(random_normal_##T, i64 first, i64 n, T* to, Stream from) { normal(Part{first, n}, to, from); }   \
-  ARGOSY_KERNEL(random_truncated_##T, i64 first, i64 n, T* to, Stream from) { truncated(Part{first, n}, to, from); }
+#define ARGOSY_RANDOM(T)                                                                        \
+  ARGOSY_KERNEL(random_uniform_##T, Runs runs, T* to, Stream from) { uniform(runs, to, from); } \
+  ARGOSY_KERNEL(random_normal_##T, Runs runs, T* to, Stream from) { normal(runs, to, from); }   \
+  ARGOSY_KERNEL(random_truncated_##T, Runs runs, T* to, Stream from) { truncated(runs, to, from); }
 ARGOSY_RANDOM(f32)
 ARGOSY_RANDOM(f64)
 ARGOSY_RANDOM(f16)

@@ -306,6 +306,17 @@ TEST(RandomOps, SharesOfABatchThatGoesByOftenDrawWhatTheBatchDraws) {
           }
         }
       }
+      for (const DType dtype :
+           {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBfloat16}) {  // on a card too
+        AttrMap there = attrs;
+        there.set("dtype", dtype);
+        check({.op = str_cat("_Share", op.name),
+               .inputs = asked,
+               .attrs = there,
+               .expect = runs(str_cat("_Share", op.name).c_str(), there, asked, 1),
+               .tolerance = 3e-6,
+               .other_dtypes = false});
+      }
     }
   }
 }

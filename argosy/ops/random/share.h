@@ -18,10 +18,10 @@ namespace argosy {
 inline constexpr const char* kSharePrefix = "_Share";
 
 struct ShareDraw {
-  Shape shape;             // of the share's numbers
-  std::int64_t first = 0;  // which element of the stream's is the first of them, were those of every example together
+  Shape shape;  // of the share's numbers
   Philox from;
-  // Where the batch goes by more than once, in all axes up to its own: as many runs of elements, equally long.
+  // Of the stream's elements, the share's: one run, or, where the batch goes by more than once, in all axes up to its
+  // own, as many, equally long.
   std::int64_t runs = 1;
   std::int64_t first_of_run = 0, from_run_to_run = 0;
 };

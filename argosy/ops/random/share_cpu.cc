@@ -37,7 +37,6 @@ Result<ShareDraw> ShareDraws::next(KernelContext& c) {
   if (!whole) return invalid_argument("too many random numbers for a batch of ", batch.shape()[0], " examples");
   ARGOSY_ASSIGN_OR_RETURN(const Philox from, stream(c, *whole));
   return ShareDraw{.shape = shape,
-                   .first = share.first * *each,
                    .from = from,
                    .runs = runs,
                    .first_of_run = share.first * (*each / runs),

@@ -27,7 +27,7 @@ int chunks_of(const Middle& m) {
 Status fold_middle(KernelContext& c, std::string_view fold, DType in, DType out, const void* x, const Middle& m,
                    int chunks, void* y, const Finish& finish) {
   const std::string kernel =
-      str_cat(m.inner == 1 ? "fold_rows_" : "fold_columns_", fold, "_", type_suffix(in), "_", type_suffix(out));
+      str_cat(m.inner == 1 ? "fold_rows_" : "fold_columns_", fold, "_", number_suffix(in), "_", number_suffix(out));
   if (m.inner == 1) {
     const std::int64_t each = (m.count + chunks - 1) / chunks;
     const unsigned threads =

@@ -2,6 +2,7 @@
 // (chunks neighbouring ones per output) a second launch folds; so the order of additions depends on shapes alone, and
 // nothing is added atomically.
 #include "argosy/device/cuda/kernel_source.h"
+#include "argosy/ops/elementwise/functions_complex_cuda.h"
 
 namespace argosy::cuda {
 
@@ -9,7 +10,7 @@ namespace argosy::cuda {
 struct SumFold {
   template <typename A>
   static ARGOSY_DEVICE A start() {
-    return A(0);
+    return A{};
   }
   template <typename A>
   static ARGOSY_DEVICE A enter(A x) {
@@ -34,6 +35,17 @@ struct ProdFold : SumFold {
   template <typename A>
   ARGOSY_DEVICE A operator()(A a, A b) const {
     return static_cast<A>(a * b);
+  }
+};
+// Of complex numbers.
+struct ComplexProdFold : SumFold {
+  template <typename A>
+  static ARGOSY_DEVICE A start() {
+    return {1, 0};
+  }
+  template <typename A>
+  ARGOSY_DEVICE A operator()(A a, A b) const {
+    return complex_fn::Mul::call(a, b);
   }
 };
 template <typename A>
@@ -103,6 +115,16 @@ ARGOSY_DEVICE f64 finished(f64 value, const Finish& finish) {
   return finish.root ? ::sqrt(value) : value;
 }
 
+// Of no complex numbers the mean is 0, as on the CPU.
+template <typename C>
+ARGOSY_DEVICE C divided(C value, const Finish& finish) {
+  if (finish.divide_by <= 0) return value;
+  const auto by = static_cast<typename PartOf<C>::Type>(finish.divide_by);
+  return {value.re / by, value.im / by};
+}
+ARGOSY_DEVICE c64 finished(c64 value, const Finish& finish) { return divided(value, finish); }
+ARGOSY_DEVICE c128 finished(c128 value, const Finish& finish) { return divided(value, finish); }
+
 // A block per output and chunk, its threads side by side along `count`. REQUIRES: inner == 1.
 template <typename Fold, typename In, typename Out>
 ARGOSY_DEVICE void fold_rows(i64 outer, i64 count, int chunks, const In* x, Out* out, const Finish& finish) {
@@ -156,6 +178,10 @@ ARGOSY_DEVICE void fold_columns(i64 outer, i64 count, i64 inner, int chunks, con
 ARGOSY_FOLD_NUMBERS(sum, SumFold)
 ARGOSY_FOLD_FLOATS(sumsq, SumsqFold)
 ARGOSY_FOLD_NUMBERS(prod, ProdFold)
+ARGOSY_FOLD(sum, SumFold, c64, c64)
+ARGOSY_FOLD(sum, SumFold, c128, c128)
+ARGOSY_FOLD(prod, ComplexProdFold, c64, c64)
+ARGOSY_FOLD(prod, ComplexProdFold, c128, c128)
 ARGOSY_FOLD_NUMBERS(max, MaxFold)
 ARGOSY_FOLD_NUMBERS(min, MinFold)
 ARGOSY_FOLD(all, AllFold, bool, bool)

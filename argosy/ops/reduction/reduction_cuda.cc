@@ -107,6 +107,9 @@ void add_kernels_cuda_reduction(KernelRegistry& kernels) {
       continue;
     }
     kernels.add(op, "cuda", Reduction::make, {{"T", n.mean || n.root ? cuda::kFloatingTypes : numbers}});
+    if (op == "Sum" || op == "Mean" || op == "Prod") {
+      kernels.add(op, "cuda", Reduction::make, {{"T", {DType::kComplex64, DType::kComplex128}}});
+    }
     kernels.add(op, "cuda", cuda::make_on_host, {{"T", {DType::kInt32}}});
   }
   kernels.add("L2Loss", "cuda", cuda::make_launching<l2_loss>, {{"T", cuda::kFloatingTypes}});

@@ -79,6 +79,17 @@ TEST(ReductionOps, Definitions) {
   using C = std::complex<float>;
   const Tensor z = Tensor::of<C>({2, 2}, {{1, 2}, {3, -1}, {0, 1}, {2, 2}});
   for (const char* op : {"Sum", "Mean", "Prod"}) check({.op = op, .inputs = {z, ints({0})}});
+  // As many as a card folds in two turns.
+  Tensor many = Tensor::zeros(DType::kComplex64, {2, 10000});
+  const Tensor parts = random_tensor(DType::kFloat32, {2 * many.elements()}, 3);
+  for (std::int64_t i = 0; i < many.elements(); ++i) {
+    many.data<C>()[i] = C(parts.data<float>()[2 * i], parts.data<float>()[2 * i + 1]);
+  }
+  for (const int axis : {0, 1}) {
+    for (const char* op : {"Sum", "Mean"}) {
+      check({.op = op, .inputs = {many, ints({axis})}, .tolerance = 1e-4, .check_gradient = false});
+    }
+  }
 }
 
 TEST(ReductionOps, Empty) {

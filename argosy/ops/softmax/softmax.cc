@@ -17,6 +17,13 @@ Status softmax_shape(ShapeContext& c) {
   return same_as_input(c);
 }
 
+Status gradient_shape(ShapeContext& c) {
+  if (c.input(0).rank() == 0) {
+    return invalid_argument(c.op().name, ": softmax must have an axis").with_id("ARG-SHAPE-004");
+  }
+  return same_as_input(c);
+}
+
 Status dense_shape(ShapeContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape features, c.with_rank(0, 2));
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape labels, c.with_rank(1, 2));
@@ -99,6 +106,16 @@ void define_softmax(OpRegistry& ops) {
            .gradient = log_softmax_gradient,
            .cost = softmax_cost,
            .in_place = {{0, 0}}});
+  ops.add({.name = "_SoftmaxGrad",
+           .doc = "What flows back to the logits of a softmax, or of a LogSoftmax, out of what it gave and what flows "
+                  "back to that. Made by passes (argosy/passes/fuse_softmax_gradient.h), after gradients.",
+           .inputs = {"softmax: T", "gradient: T"},
+           .outputs = {"backprop: T"},
+           .attrs = {kFloats, "logarithm: bool = false"},
+           .shape = gradient_shape,
+           .gradient = kNotDifferentiable,
+           .cost = elementwise_cost,
+           .in_place = {{1, 0}}});
   ops.add({.name = "SoftmaxCrossEntropyWithLogits",
            .doc = "-sum(labels * log(softmax(features))) of each row, and its gradient.",
            .inputs = {"features: T", "labels: T"},

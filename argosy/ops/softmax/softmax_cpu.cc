@@ -117,6 +117,48 @@ Status softmax(KernelContext& c) {
   });
 }
 
+// In the order of a row's elements. dx may be dy.
+template <typename T>
+void gradient(const T* y, const T* dy, T* dx, std::int64_t n, bool logarithm) {
+  T sum = 0;
+  for (std::int64_t i = 0; i < n; ++i) sum += logarithm ? dy[i] : dy[i] * y[i];
+  for (std::int64_t i = 0; i < n; ++i) dx[i] = logarithm ? dy[i] - std::exp(y[i]) * sum : (dy[i] - sum) * y[i];
+}
+
+class SoftmaxGradient final : public Kernel {
+ public:
+  explicit SoftmaxGradient(const KernelInit& init) : logarithm_(init.attrs.get_bool("logarithm")) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    return std::unique_ptr<Kernel>(std::make_unique<SoftmaxGradient>(init));
+  }
+  Status run(KernelContext& c) override {
+    const Tensor &y = c.input(0), &dy = c.input(1);
+    if (y.shape().rank() == 0) return invalid_argument("Softmax: logits must have an axis").with_id("ARG-SHAPE-004");
+    if (!(dy.shape() == y.shape())) {
+      return invalid_argument("Softmax: its gradient has shape ", dy.shape(), ", what it gave ", y.shape())
+          .with_id("ARG-SHAPE-013");
+    }
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const dx, c.output(0, y.shape(), {1}));
+    if (y.elements() == 0) return ok_status();
+    const std::int64_t n = y.shape().back();
+    return dispatch<FloatTypes>(y.dtype(), "_SoftmaxGrad", [&]<typename T>() {
+      parallel_for(y.elements() / n, std::max<std::int64_t>(1, kGrain / n), [&](std::int64_t begin, std::int64_t end) {
+        Row<T> given(n), out(n);
+        for (std::int64_t r = begin; r < end; ++r) {
+          const auto* const from = given.read(y.data<T>() + r * n);
+          const auto* const flows = out.read(dy.data<T>() + r * n);
+          gradient(from, flows, out.write(dx->data<T>() + r * n), n, logarithm_);
+          out.done(dx->data<T>() + r * n);
+        }
+      });
+      return ok_status();
+    });
+  }
+
+ private:
+  const bool logarithm_;
+};
+
 // Features and labels broadcast: where one has a single row, or a single column, it is repeated.
 struct Repeated {
   std::int64_t row = 0, column = 0;  // distance to the next, 0 where there is one only
@@ -211,6 +253,7 @@ void add_kernels_cpu_softmax(KernelRegistry& kernels) {
   kernels.add("Softmax", "cpu", softmax<false, false>);
   kernels.add("LogSoftmax", "cpu", softmax<true, true>);
   kernels.add("LogSoftmax", "cpu", softmax<false, true>);
+  kernels.add("_SoftmaxGrad", "cpu", SoftmaxGradient::make);
   kernels.add("SoftmaxCrossEntropyWithLogits", "cpu", dense_cross_entropy<true>);
   kernels.add("SoftmaxCrossEntropyWithLogits", "cpu", dense_cross_entropy<false>);
   kernels.add("SparseSoftmaxCrossEntropyWithLogits", "cpu", sparse_cross_entropy<true>);

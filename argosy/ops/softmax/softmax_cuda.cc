@@ -1,29 +1,21 @@
-// Softmax and the cross-entropies on a card.
-#include "argosy/ops/launching.h"
+// Softmax and the cross-entropies on a card, by kernels of our own.
+#include "argosy/ops/softmax/card_softmax.h"
 
 namespace argosy {
 
 namespace {
 
+using card_softmax::Kind;
+using card_softmax::Rows;
+
 constexpr const char* kModule = "softmax";
 
 // A block a row.
-cuda::LaunchShape rows_of(std::int64_t rows, std::int64_t n) {
+cuda::LaunchShape blocks_of(std::int64_t rows, std::int64_t n) {
   cuda::LaunchShape shape{
       .block = {n >= 256 ? 256u : static_cast<unsigned>(std::max<std::int64_t>((n + 31) / 32, 1) * 32)}};
   shape.grid.x = static_cast<unsigned>(std::min<std::int64_t>(rows, cuda::kMostBlocks));
   return shape;
-}
-
-template <int kLogarithm>
-Status softmax(KernelContext& c) {
-  const Tensor& x = c.input(0);
-  if (x.shape().rank() == 0) return invalid_argument("Softmax: logits must have an axis").with_id("ARG-SHAPE-004");
-  ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape(), {0}));
-  if (x.elements() == 0) return ok_status();
-  const std::int64_t n = x.shape().back(), rows = x.elements() / n;
-  return cuda::launch(c, {kModule, str_cat("softmax_", cuda::type_suffix(x.dtype()))}, rows_of(rows, n), rows, n,
-                      x.raw(), y->raw(), kLogarithm);
 }
 
 struct Steps {
@@ -43,8 +35,8 @@ Status cross_entropy(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const backprop, c.output(1, shape, {0}));
   const auto step = [](const Shape& s, int axis) { return s[axis] == 1 ? 0 : axis == 0 ? s[1] : 1; };
   const Steps steps{step(x.shape(), 0), step(x.shape(), 1), step(labels.shape(), 0), step(labels.shape(), 1)};
-  return cuda::launch(c, {kModule, str_cat("cross_entropy_", cuda::type_suffix(x.dtype()))}, rows_of(rows, n), rows, n,
-                      x.raw(), labels.raw(), steps, loss->raw(), backprop->raw());
+  return cuda::launch(c, {kModule, str_cat("cross_entropy_", cuda::type_suffix(x.dtype()))}, blocks_of(rows, n), rows,
+                      n, x.raw(), labels.raw(), steps, loss->raw(), backprop->raw());
 }
 
 Status sparse_cross_entropy(KernelContext& c) {
@@ -62,16 +54,68 @@ Status sparse_cross_entropy(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const cuda::OnCard classes, cuda::OnCard::of(c, 1));
   const std::string kernel =
       str_cat("sparse_cross_entropy_", cuda::type_suffix(x.dtype()), "_", cuda::type_suffix(labels.dtype()));
-  return cuda::launch(c, {kModule, kernel}, rows_of(rows, n), rows, n, x.raw(), classes.data(), loss->raw(),
+  return cuda::launch(c, {kModule, kernel}, blocks_of(rows, n), rows, n, x.raw(), classes.data(), loss->raw(),
                       backprop->raw());
 }
 
+class SoftmaxGradient final : public Kernel {
+ public:
+  explicit SoftmaxGradient(bool logarithm) : logarithm_(logarithm) {}
+  Status run(KernelContext& c) override {
+    ARGOSY_ASSIGN_OR_RETURN(const Rows r, card_softmax::rows_of(c));
+    const Tensor &y = c.input(0), &dy = c.input(1);
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const dx, c.output(0, y.shape(), {1}));
+    if (y.elements() == 0) return ok_status();
+    return cuda::launch(c, {kModule, str_cat("softmax_gradient_", cuda::type_suffix(y.dtype()))},
+                        blocks_of(r.rows, r.n), r.rows, r.n, y.raw(), dy.raw(), dx->raw(), logarithm_ ? 1 : 0);
+  }
+
+ private:
+  const bool logarithm_;
+};
+
 }  // namespace
+
+namespace card_softmax {
+
+Result<Rows> rows_of(KernelContext& c) {
+  const Shape& shape = c.input(0).shape();
+  if (shape.rank() == 0) return invalid_argument("Softmax: logits must have an axis").with_id("ARG-SHAPE-004");
+  for (int i = 1; i < c.num_inputs(); ++i) {
+    if (c.input(i).shape() == shape) continue;
+    return invalid_argument("Softmax: its gradient has shape ", c.input(i).shape(), ", what it gave ", shape)
+        .with_id("ARG-SHAPE-013");
+  }
+  const std::int64_t n = shape.back();
+  return Rows{n == 0 ? 0 : shape.elements() / n, n};
+}
+
+template <Kind kKind>
+Status own(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  ARGOSY_ASSIGN_OR_RETURN(const Rows r, rows_of(c));
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape(), {0}));
+  if (x.elements() == 0) return ok_status();
+  return cuda::launch(c, {kModule, str_cat("softmax_", cuda::type_suffix(x.dtype()))}, blocks_of(r.rows, r.n), r.rows,
+                      r.n, x.raw(), y->raw(), kKind == Kind::kLogSoftmax ? 1 : 0);
+}
+template Status own<Kind::kSoftmax>(KernelContext&);
+template Status own<Kind::kLogSoftmax>(KernelContext&);
+
+Result<std::unique_ptr<Kernel>> make_own_gradient(const KernelInit& init) {
+  return std::unique_ptr<Kernel>(std::make_unique<SoftmaxGradient>(init.attrs.get_bool("logarithm")));
+}
+
+}  // namespace card_softmax
 
 void add_kernels_cuda_softmax(KernelRegistry& kernels) {
   const std::vector<KernelTypes> floats = {{"T", cuda::kFloatingTypes}};
-  kernels.add("Softmax", "cuda", cuda::make_launching<softmax<0>>, floats);
-  kernels.add("LogSoftmax", "cuda", cuda::make_launching<softmax<1>>, floats);
+  kernels.add("Softmax", "cuda", card_softmax::make_by_dnn<Kind::kSoftmax>, floats);
+  kernels.add("Softmax", "cuda", cuda::make_launching<card_softmax::own<Kind::kSoftmax>>, floats);
+  kernels.add("LogSoftmax", "cuda", card_softmax::make_by_dnn<Kind::kLogSoftmax>, floats);
+  kernels.add("LogSoftmax", "cuda", cuda::make_launching<card_softmax::own<Kind::kLogSoftmax>>, floats);
+  kernels.add("_SoftmaxGrad", "cuda", card_softmax::make_gradient_by_dnn, floats);
+  kernels.add("_SoftmaxGrad", "cuda", card_softmax::make_own_gradient, floats);
   kernels.add("SoftmaxCrossEntropyWithLogits", "cuda", cuda::make_launching<cross_entropy>, floats);
   kernels.add("SparseSoftmaxCrossEntropyWithLogits", "cuda", cuda::make_launching<sparse_cross_entropy>, floats);
 }

@@ -42,6 +42,25 @@ ARGOSY_DEVICE void softmax(i64 rows, i64 n, const T* x, T* y, bool logarithm) {
   }
 }
 
+// Of what softmax gave, or its logarithm, and what flows back to that; dx may lie on dy.
+template <typename T>
+ARGOSY_DEVICE void softmax_gradient(i64 rows, i64 n, const T* y, const T* dy, T* dx, bool logarithm) {
+  using A = Compute<T>;
+  ARGOSY_SHARED A scratch[32];
+  for (i64 r = blockIdx.x; r < rows; r += gridDim.x) {
+    A sum = A(0);
+    for (i64 i = threadIdx.x; i < n; i += blockDim.x) {
+      const A g = load(dy, r * n + i);
+      sum += logarithm ? g : g * load(y, r * n + i);
+    }
+    sum = fold_block(sum, scratch, Plus{});
+    for (i64 i = threadIdx.x; i < n; i += blockDim.x) {
+      const A g = load(dy, r * n + i), p = load(y, r * n + i);
+      store(dx, r * n + i, logarithm ? g - ::exp(p) * sum : (g - sum) * p);
+    }
+  }
+}
+
 // Logits and labels may have one row or one column for all: distances of 0.
 struct Steps {
   i64 x_row, x_column, label_row, label_column;
@@ -94,6 +113,9 @@ ARGOSY_DEVICE void sparse_cross_entropy(i64 rows, i64 n, const T* x, const L* la
 #define ARGOSY_SOFTMAX(T)                                                                                             \
   ARGOSY_KERNEL(softmax_##T, i64 rows, i64 n, const T* x, T* y, int logarithm) {                                      \
     softmax(rows, n, x, y, logarithm != 0);                                                                           \
+  }                                                                                                                   \
+  ARGOSY_KERNEL(softmax_gradient_##T, i64 rows, i64 n, const T* y, const T* dy, T* dx, int logarithm) {               \
+    softmax_gradient(rows, n, y, dy, dx, logarithm != 0);                                                             \
   }                                                                                                                   \
   ARGOSY_KERNEL(cross_entropy_##T, i64 rows, i64 n, const T* x, const T* labels, Steps steps, T* loss, T* backprop) { \
     cross_entropy(rows, n, x, labels, steps, loss, backprop);                                                         \

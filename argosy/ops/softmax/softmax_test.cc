@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/evaluate.h"
@@ -41,6 +42,37 @@ TEST(Softmax, Shapes) {
     check({.op = "LogSoftmax", .inputs = {random(shape)}});
   }
   check({.op = "Softmax", .inputs = {random({})}, .error = Code::kInvalidArgument});
+}
+
+// As the nodes that it stands for.
+TEST(Softmax, GradientInOne) {
+  for (const Shape& shape : {Shape{1}, Shape{3, 5}, Shape{2, 3, 16}, Shape{2, 300}, Shape{0, 3}, Shape{2, 0}}) {
+    for (const bool logarithm : {false, true}) {
+      SCOPED_TRACE(str_cat(shape, logarithm));
+      const Tensor y = random_tensor(DType::kFloat32, shape, 1, logarithm ? -2 : 0, logarithm ? 0 : 0.5);
+      const Tensor dy = random_tensor(DType::kFloat32, shape, 2);
+      Tensor expected = Tensor::zeros(DType::kFloat32, shape);
+      const std::int64_t n = shape.back();
+      for (std::int64_t r = 0; n > 0 && r < y.elements() / n; ++r) {
+        double sum = 0;
+        for (std::int64_t i = r * n; i < (r + 1) * n; ++i) {
+          sum += logarithm ? dy.data<float>()[i] : dy.data<float>()[i] * y.data<float>()[i];
+        }
+        for (std::int64_t i = r * n; i < (r + 1) * n; ++i) {
+          const double p = y.data<float>()[i], g = dy.data<float>()[i];
+          expected.data<float>()[i] = static_cast<float>(logarithm ? g - std::exp(p) * sum : (g - sum) * p);
+        }
+      }
+      check({.op = "_SoftmaxGrad",
+             .inputs = {y, dy},
+             .attrs = {{"logarithm", logarithm}},
+             .expect = {expected},
+             .tolerance = 1e-4,
+             .other_dtypes = n < 100});
+    }
+  }
+  check({.op = "_SoftmaxGrad", .inputs = {random({2, 3}), random({3})}, .error = Code::kInvalidArgument});
+  check({.op = "_SoftmaxGrad", .inputs = {random({}), random({})}, .error = Code::kInvalidArgument});
 }
 
 // Rows that sum to one: the gradient is softmax - labels whatever they are, but right only then.

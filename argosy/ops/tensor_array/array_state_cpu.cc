@@ -72,18 +72,9 @@ Status ArrayState::write(const KernelContext& c, std::int64_t index, Element wri
     return invalid_argument("gradients of shapes ", e.value.value.shape(), " and ", element.shape(),
                             " cannot be added");
   }
-  ARGOSY_ASSIGN_OR_RETURN(const Tensor a, on_host(e.value));
-  ARGOSY_ASSIGN_OR_RETURN(const Tensor b, on_host(written));
   Allocator& memory = element_memory(c, element.dtype());
-  ARGOSY_ASSIGN_OR_RETURN(
-      Tensor sum, Tensor::allocate(element.dtype(), element.shape(), memory.on_host() ? memory : host_allocator()));
-  ARGOSY_RETURN_IF_ERROR(dispatch<NumberTypes>(element.dtype(), "TensorArrayWrite", [&]<typename T>() {
-    for (std::int64_t i = 0; i < sum.elements(); ++i) {
-      sum.data<T>()[i] = static_cast<T>(a.data<T>()[i] + b.data<T>()[i]);
-    }
-    return ok_status();
-  }));
-  ARGOSY_ASSIGN_OR_RETURN(Tensor there, sent(c, sum));
+  ARGOSY_ASSIGN_OR_RETURN(const Element sum, sum_of(e.value, written, memory, c.fields().mover));
+  ARGOSY_ASSIGN_OR_RETURN(Tensor there, brought(c, sum));
   e.value = {std::move(there), &memory};
   return ok_status();
 }

@@ -1,4 +1,6 @@
 // Memory of the fake driver: pools in the order of streams, pinned blocks, copies.
+#include <sys/mman.h>
+
 #include <cstdlib>
 #include <cstring>
 
@@ -27,6 +29,10 @@ CuPointer take_hole(CardState* card, std::size_t bytes) {
   return 0;
 }
 void give_hole(CardState* card, CuPointer pointer, std::size_t bytes) {
+  // Whole pages go back: what is there counts whenever all of the card's memory is closed or opened.
+  constexpr CuPointer kPage = 4096;
+  const CuPointer begin = (pointer + kPage - 1) / kPage * kPage, end = (pointer + bytes) / kPage * kPage;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
   auto [it, fresh] = card->holes.emplace(pointer, bytes);
   if (auto next = std::next(it); next != card->holes.end() && it->first + it->second == next->first) {
     it->second += next->second;

@@ -1,0 +1,31 @@
+#include "argosy/testing/host_compiler.h"
+
+#include <cstdlib>
+#include <fstream>
+
+#include "argosy/base/test_files.h"
+
+namespace argosy {
+
+namespace {
+
+class HostCompiler final : public cuda::RuntimeCompiler {
+ public:
+  std::string version() const override { return "host"; }
+  Result<std::string> compile(const std::string& source, int major, int minor) override {
+    static const TempDirectory folder;  // this process's: another may compile the same now
+    const std::string stem = folder.path(cuda::cache_key(source, version(), major, minor));
+    std::ofstream(stem + ".cc") << source;
+    const std::string command =
+        str_cat("c++ -std=c++20 -O1 -shared -fPIC -I" ARGOSY_SOURCES " -o ", stem, ".so ", stem, ".cc");
+    const int failed = std::system(command.c_str());  // NOLINT(cert-env33-c): a compiler is a program
+    if (failed != 0) return unavailable("the host's compiler failed: ", command);
+    return stem + ".so";
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<cuda::RuntimeCompiler> host_compiler() { return std::make_shared<HostCompiler>(); }
+
+}  // namespace argosy

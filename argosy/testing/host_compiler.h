@@ -1,0 +1,14 @@
+// What stands for NVRTC where cards are fakes.
+#pragma once
+
+#include <memory>
+
+#include "argosy/device/cuda/runtime_compiler.h"
+
+namespace argosy {
+
+// Generated kernels become shared objects, which the fake driver loads, by way of the machine's own compiler, where it
+// has one.
+std::shared_ptr<cuda::RuntimeCompiler> host_compiler();
+
+}  // namespace argosy
