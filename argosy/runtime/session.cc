@@ -8,6 +8,7 @@
 
 #include "argosy/base/log.h"
 #include "argosy/ops/ops.h"
+#include "argosy/passes/handle_users.h"
 #include "argosy/passes/optimize.h"
 #include "argosy/runtime/compile.h"
 #include "argosy/runtime/compiled.h"
@@ -172,15 +173,26 @@ class Session::Impl {
   }
 
   // Only kernels that do not come with the library (a card's) take some dtypes and not others.
-  std::function<std::string(const Node&, const DeviceSpec&)> refuses() const {
+  std::function<std::string(const Node&, const DeviceSpec&)> refuses() const ARGOSY_REQUIRES(graph_mutex_) {
     if (!machine_->has_launches()) return nullptr;
-    return [this](const Node& node, const DeviceSpec& spec) -> std::string {
+    handle_users_.look_at(graph_);
+    return [this, &users = handle_users_](const Node& node, const DeviceSpec& spec) -> std::string {
       const std::string_view kind = machine_->device(machine_->find(spec.name)).kernel_kind();
       if (kind == "cpu") return {};
-      const DType dtype = kernels().refused(node.op->name, kind, node.attrs);
-      if (dtype == DType::kInvalid) return {};
-      return str_cat("no GPU kernel for ", node.op->name, " with ", dtype_name(dtype));
+      if (std::string why = refused_by(kind, node); !why.empty()) return why;
+      const auto source = node.inputs.empty() ? graph_.find(node.name) : std::nullopt;
+      for (const NodeId id : source ? users.of(*source) : std::span<const NodeId>()) {
+        const Node& user = graph_.node(id);
+        std::string why =
+            kernels().has(user.op->name, kind) ? refused_by(kind, user) : str_cat("no GPU kernel for ", user.op->name);
+        if (!why.empty()) return str_cat(why, ", which '", user.name, "' does with it");
+      }
+      return {};
     };
+  }
+  std::string refused_by(std::string_view kind, const Node& node) const {
+    const DType dtype = kernels().refused(node.op->name, kind, node.attrs);
+    return dtype == DType::kInvalid ? "" : str_cat("no GPU kernel for ", node.op->name, " with ", dtype_name(dtype));
   }
 
   Status check(std::span<const Endpoint> endpoints) const {
@@ -296,6 +308,7 @@ class Session::Impl {
   }
 
   const Graph& graph_;
+  mutable HandleUsers handle_users_ ARGOSY_GUARDED_BY(graph_mutex_);
   const SessionOptions options_;
   Status status_;
   std::shared_ptr<Machine> machine_;

@@ -6,6 +6,7 @@
 
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/state/state.h"
 #include "argosy/runtime/recorded.h"
 #include "argosy/testing/op_case.h"
 #include "tests/cuda/fake_machine.h"
@@ -143,6 +144,31 @@ TEST(CudaSession, WhatHasNoKernelForItsDtypeGoesToTheCpuAndSaysSo) {
   EXPECT_THAT(devices["sum"], HasSubstr("GPU"));
   EXPECT_THAT(devices["power"], HasSubstr("CPU"));
   EXPECT_THAT(report->summary(), HasSubstr("no GPU kernel for"));
+}
+
+// tf.train.limit_epochs counts so, in a step of its own.
+TEST(CudaSession, AVariableLivesWhereAllThatUseItCanRun) {
+  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
+  Graph graph;
+  const auto on = graph.device("/gpu:0");
+  const VariableNode v = variable(graph, Tensor::scalar(std::int64_t{0}), "v");
+  const VariableNode w = variable(graph, Tensor::scalar(1.0F), "w");
+  const Value count = graph.add("CountUpTo", {v.ref}, {{"limit", 3}}, "count");
+  Session session(graph, {.devices = machine.request()});
+  const auto report = session.placement({}, {}, {v.initializer, w.initializer});
+  ASSERT_TRUE(report.ok()) << report.status().to_string();
+  std::map<std::string, std::string> devices;
+  for (const auto& row : report->rows) devices[row.node] = row.device;
+  EXPECT_THAT(devices["v"], HasSubstr("CPU"));
+  EXPECT_THAT(devices["w"], HasSubstr("GPU"));
+  EXPECT_THAT(report->summary(), HasSubstr("no GPU kernel for CountUpTo, which 'count' does with it"));
+  ASSERT_TRUE(session.run({}, {}, {v.initializer, w.initializer}).ok());
+  for (std::int64_t i = 0; i < 3; ++i) {
+    const auto out = session.run({}, {count});
+    ASSERT_TRUE(out.ok()) << out.status().to_string();
+    EXPECT_EQ(*out->at(0).data<std::int64_t>(), i);
+  }
+  EXPECT_EQ(session.run({}, {count}).status().code(), Code::kOutOfRange);
 }
 
 TEST(CudaSession, ALostCardFailsTheStepAndTheProcessGoesOn) {
