@@ -8,13 +8,13 @@ import tensorflow as tf
 kinds = []
 def scaled(a, factor):
     kinds.append((type(a).__name__, type(factor).__name__))
-    a += 1  # the array is the function's own
+    a += 1  # the array is the function's own; in TensorFlow it may be the tensor's memory
     return a * 2, np.float32(factor)
 
 def fails(): raise ValueError('no luck')
 def breaks(): raise KeyError('no key')
 x = tf.placeholder(tf.float32, [None, 3])
-scaled_x, factor = tf.py_func(scaled, [x, tf.constant(3., tf.float64)], [tf.float32, tf.float32])
+scaled_x, factor = tf.py_func(scaled, [x + 0., tf.constant(3., tf.float64)], [tf.float32, tf.float32])
 words = tf.py_func(lambda s: np.array([w.upper() for w in s]), [tf.constant(['a', 'bcd'])], tf.string)
 word = tf.py_func(lambda s: s + b'!', [tf.constant('hello')], tf.string)
 nothing = tf.py_func(lambda v: kinds.append(int(v)), [tf.constant(7)], [])

@@ -22,6 +22,9 @@ class CardMover final : public Mover {
   Status status_;
 };
 
+// The kernel, with a mover in its context.
+Status run_with_mover(Kernel& kernel, KernelContext& c);
+
 // y = x broadcast to y's shape. REQUIRES: x broadcasts to it.
 Status spread_on_card(KernelContext& c, const Tensor& x, const Tensor& y);
 

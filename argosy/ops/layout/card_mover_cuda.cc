@@ -47,14 +47,7 @@ class Moving final : public Kernel {
  public:
   Moving(std::unique_ptr<Kernel> moved, bool repeatable) : moved_(std::move(moved)), repeatable_(repeatable) {}
   bool repeatable() const override { return repeatable_; }
-  Status run(KernelContext& c) override {
-    CardMover mover(c);
-    KernelContext::Fields fields = c.fields();
-    fields.mover = &mover;
-    KernelContext with_mover(fields);
-    ARGOSY_RETURN_IF_ERROR(moved_->run(with_mover));
-    return mover.status();
-  }
+  Status run(KernelContext& c) override { return run_with_mover(*moved_, c); }
 
  private:
   const std::unique_ptr<Kernel> moved_;
@@ -62,6 +55,15 @@ class Moving final : public Kernel {
 };
 
 }  // namespace
+
+Status run_with_mover(Kernel& kernel, KernelContext& c) {
+  CardMover mover(c);
+  KernelContext::Fields fields = c.fields();
+  fields.mover = &mover;
+  KernelContext with_mover(fields);
+  ARGOSY_RETURN_IF_ERROR(kernel.run(with_mover));
+  return mover.status();
+}
 
 void CardMover::move(void* to, const void* from, std::size_t bytes, const Region& region) {
   Status done = try_move(to, from, bytes, region);

@@ -13,14 +13,7 @@ namespace {
 class WithElements final : public Kernel {
  public:
   explicit WithElements(std::unique_ptr<Kernel> kernel) : kernel_(std::move(kernel)) {}
-  Status run(KernelContext& c) override {
-    CardMover mover(c);
-    KernelContext::Fields fields = c.fields();
-    fields.mover = &mover;
-    KernelContext with_mover(fields);
-    ARGOSY_RETURN_IF_ERROR(kernel_->run(with_mover));
-    return mover.status();
-  }
+  Status run(KernelContext& c) override { return run_with_mover(*kernel_, c); }
   bool repeatable() const override { return false; }
 
  private:

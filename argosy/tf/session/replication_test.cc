@@ -38,6 +38,17 @@ std::string line_graph(std::int64_t rows) {
   return text.ok() ? *text : "";
 }
 
+// What trains this variable by gradient descent ("train"), initialises it ("init") and gives the loss ("loss").
+std::string descent(Graph& g, Value loss, const VariableNode& w) {
+  const Value slope = gradients(g, {loss}, {w.ref})[0];
+  group(g, {g.add("ApplyGradientDescent", {w.ref, constant(g, 0.05f), slope})}, "train");
+  group(g, {w.initializer}, "init");
+  g.add("Identity", {loss}, {}, "loss");
+  const auto text = export_graph(g);
+  EXPECT_TRUE(text.ok()) << text.status().to_string();
+  return text.ok() ? *text : "";
+}
+
 class ReplicationTest : public ServerTest {
  protected:
   void start_with(bool replicate) {
@@ -48,6 +59,24 @@ class ReplicationTest : public ServerTest {
                       {"t:0", random_tensor(DType::kFloat32, {t_rows, 1}, 77)}},
             .fetches = {"loss:0"},
             .targets = {"train"}};
+  }
+  // These steps have the same losses on one device and on all; `replicated` of them were shared. The second's session.
+  std::string check_alike(const std::string& graph, const std::vector<StepCall>& steps, int replicated) {
+    std::vector<Tensor> losses[2];
+    std::string session;
+    for (const bool replicate : {false, true}) {
+      start_with(replicate);
+      session = client_->create(graph);
+      EXPECT_EQ(run(session, {.targets = {"init"}}).code, 0);
+      for (const StepCall& call : steps) {
+        const StepReply reply = run(session, call);
+        EXPECT_EQ(reply.code, 0) << reply.message;
+        losses[replicate].push_back(reply["loss:0"]);
+      }
+      EXPECT_EQ(server_->work().replicated_steps, replicate ? replicated : 0);
+    }
+    for (std::size_t i = 0; i < steps.size(); ++i) EXPECT_EQ(difference(losses[1][i], losses[0][i], 1e-5), "") << i;
+    return session;
   }
   // Losses, then the variable.
   std::vector<Tensor> train(bool replicate) {
@@ -109,23 +138,9 @@ TEST_F(ReplicationTest, FewerExamplesThanDevicesAreCountedWhereTheyAreNotShared)
   const VariableNode w = variable(g, random_tensor(DType::kFloat32, {1}, 5), "w");
   const Value length = cast(slice(shape(x), {1}, {1}), DType::kFloat32);
   const Value loss = reduce_mean(square(w.read * reduce_sum(x, {1}, true) / length - t));
-  const Value slope = gradients(g, {loss}, {w.ref})[0];
-  group(g, {g.add("ApplyGradientDescent", {w.ref, constant(g, 0.05f), slope})}, "train");
-  group(g, {w.initializer}, "init");
-  g.add("Identity", {loss}, {}, "loss");
-  const auto graph = export_graph(g);
-  ASSERT_TRUE(graph.ok()) << graph.status().to_string();
-  std::vector<Tensor> losses[2];
-  for (const bool replicate : {false, true}) {
-    start_with(replicate);
-    const std::string session = client_->create(*graph);
-    EXPECT_EQ(run(session, {.targets = {"init"}}).code, 0);
-    for (const std::int64_t rows : {2, 6, 1}) losses[replicate].push_back(run(session, step(rows, rows))["loss:0"]);
-    EXPECT_EQ(server_->work().replicated_steps, replicate ? 1 : 0);
-    EXPECT_EQ(server_->work().small_steps, replicate ? 2 : 0);
-    EXPECT_EQ(server_->work().not_replicated, "");
-  }
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(difference(losses[0][i], losses[1][i], 1e-5), "") << i;
+  check_alike(descent(g, loss, w), {step(2, 2), step(6, 6), step(1, 1)}, 1);
+  EXPECT_EQ(server_->work().small_steps, 2);
+  EXPECT_EQ(server_->work().not_replicated, "");
 }
 
 // Rows of pictures, shaped with the batch's size, which comes as a number beside them; and a loss over that number.
@@ -138,31 +153,16 @@ TEST_F(ReplicationTest, TheSizeOfTheBatchMayBeFedAsANumber) {
   const Value line = matmul(reshape(pairs, stack({size * two, two})), w.read);
   const Value both = reduce_sum(reshape(line, stack({size, two})), {1}, true);
   const Value loss = reduce_sum(square(both - t)) / cast(size, DType::kFloat32);
-  const Value slope = gradients(g, {loss}, {w.ref})[0];
-  group(g, {g.add("ApplyGradientDescent", {w.ref, constant(g, 0.05f), slope})}, "train");
-  group(g, {w.initializer}, "init");
-  g.add("Identity", {loss}, {}, "loss");
-  const auto graph = export_graph(g);
-  ASSERT_TRUE(graph.ok()) << graph.status().to_string();
-  std::vector<Tensor> losses[2];
-  for (const bool replicate : {false, true}) {
-    start_with(replicate);
-    const std::string session = client_->create(*graph);
-    EXPECT_EQ(run(session, {.targets = {"init"}}).code, 0);
-    for (const std::int32_t rows : {1, 7, 2, 12, 1}) {  // the first might as well be a switch
-      StepCall call = step(rows, rows);
-      call.feeds.emplace_back("size:0", Tensor::scalar(rows));
-      const StepReply reply = run(session, call);
-      EXPECT_EQ(reply.code, 0) << reply.message;
-      losses[replicate].push_back(reply["loss:0"]);
-    }
-    EXPECT_EQ(server_->work().replicated_steps, replicate ? 3 : 0);
-    StepCall wrong = step(6, 6);
-    wrong.feeds.emplace_back("size:0", Tensor::scalar(5));
-    EXPECT_EQ(run(session, wrong).code, code(Code::kInvalidArgument));
-  }
-  for (int i = 0; i < 5; ++i) EXPECT_EQ(difference(losses[0][i], losses[1][i], 1e-5), "") << i;
+  const auto sized = [](std::int64_t rows, std::int32_t number) {
+    StepCall call = step(rows, rows);
+    call.feeds.emplace_back("size:0", Tensor::scalar(number));
+    return call;
+  };
+  // The first might as well be a switch.
+  const std::string session =
+      check_alike(descent(g, loss, w), {sized(1, 1), sized(7, 7), sized(2, 2), sized(12, 12), sized(1, 1)}, 3);
   EXPECT_THAT(server_->work().not_replicated, HasSubstr("'size:0' is fed 1, which may be the batch's size"));
+  EXPECT_EQ(run(session, sized(6, 5)).code, code(Code::kInvalidArgument));
 }
 
 // The same line, with every example a column.
@@ -171,29 +171,15 @@ TEST_F(ReplicationTest, ExamplesMayLieInColumns) {
   const Value x = placeholder(g, DType::kFloat32, {4, -1}, "x"), t = placeholder(g, DType::kFloat32, {1, -1}, "t");
   const VariableNode w = variable(g, random_tensor(DType::kFloat32, {1, 4}, 5), "w");
   const Value loss = reduce_mean(square(matmul(w.read, x) - t));
-  const Value slope = gradients(g, {loss}, {w.ref})[0];
-  group(g, {g.add("ApplyGradientDescent", {w.ref, constant(g, 0.05f), slope})}, "train");
-  group(g, {w.initializer}, "init");
-  g.add("Identity", {loss}, {}, "loss");
-  const auto graph = export_graph(g);
-  ASSERT_TRUE(graph.ok()) << graph.status().to_string();
   const auto columns = [](std::int64_t n, std::int64_t m) {
     return StepCall{.feeds = {{"x:0", random_tensor(DType::kFloat32, {4, n}, static_cast<std::uint64_t>(n))},
                               {"t:0", random_tensor(DType::kFloat32, {1, m}, 77)}},
                     .fetches = {"loss:0"},
                     .targets = {"train"}};
   };
-  std::vector<Tensor> losses[2];
-  for (const bool replicate : {false, true}) {
-    start_with(replicate);
-    const std::string session = client_->create(*graph);
-    EXPECT_EQ(run(session, {.targets = {"init"}}).code, 0);
-    for (const std::int64_t n : {7, 2, 12}) losses[replicate].push_back(run(session, columns(n, n))["loss:0"]);
-    EXPECT_EQ(server_->work().replicated_steps, replicate ? 3 : 0);
-    EXPECT_NE(run(session, columns(7, 5)).code, 0);
-    EXPECT_EQ(server_->work().replicated_steps, replicate ? 3 : 0);
-  }
-  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(difference(losses[1][i], losses[0][i], 1e-5), "") << i;
+  const std::string session = check_alike(descent(g, loss, w), {columns(7, 7), columns(2, 2), columns(12, 12)}, 3);
+  EXPECT_NE(run(session, columns(7, 5)).code, 0);
+  EXPECT_EQ(server_->work().replicated_steps, 3);
 }
 
 TEST_F(ReplicationTest, FeedsOfDifferentRowsAreThatStepsOwnError) {
