@@ -104,14 +104,16 @@ void slide_blocks_of_tiles(const WinogradTiles& w, const float* image, const flo
   const std::int64_t most = w.slide_block();
   const std::int64_t image_offset = most * w.in_c + WinogradTiles::kOffset;
   const std::int64_t sum_offset = most * std::min(w.out_c, width) + WinogradTiles::kOffset;
-  std::atomic<std::int64_t> threads{0};
-  parallel_for(w.tiles(), 12, [&](std::int64_t first, std::int64_t last) {
+  // Blocks go to whoever is free: a core that others slow down takes fewer.
+  const std::int64_t tiles = w.tiles(), takers = std::clamp<std::int64_t>(tiles / 12, 1, thread_budget());
+  const std::int64_t blocks = std::max((tiles + most - 1) / most, takers), block = (tiles + blocks - 1) / blocks;
+  std::atomic<std::int64_t> threads{0}, taken{0};
+  parallel_for(takers, 1, [&](std::int64_t, std::int64_t) {
     const std::vector<float> zeros(static_cast<std::size_t>(w.in_c));
     float* const v = u + w.filter_elements() + threads.fetch_add(1) * kProducts * (image_offset + sum_offset);
     float* const sums = v + kProducts * image_offset;
-    const std::int64_t blocks = (last - first + most - 1) / most, block = (last - first + blocks - 1) / blocks;
-    for (std::int64_t begin = first; begin < last; begin += block) {
-      const std::int64_t end = std::min(last, begin + block);
+    for (std::int64_t begin = 0; (begin = taken.fetch_add(1) * block) < tiles;) {
+      const std::int64_t end = std::min(tiles, begin + block);
       image_factors<kTile + 1 - kWindow>(w, image, zeros.data(), {begin, end, 0, w.in_c}, v, image_offset);
       for (std::int64_t o = 0; o < w.out_c; o += width) {
         const std::int64_t columns = std::min(width, w.out_c - o);
@@ -287,10 +289,10 @@ void sum_products(const WinogradTiles& w, const float* image, const float* dy, s
   };
   const std::int64_t of_thread = 2 * kProducts * Blocks::kFactorOffset + (kept > 0 ? 0 : sum_elements) +
                                  (in_turn ? Blocks::kTreeLevels * w.block_filter() : 0);
-  std::atomic<std::int64_t> threads{0};
-  // Units of a block follow each other: in turn, they are one thread's.
-  const std::int64_t together = in_turn ? shards : 1;
-  parallel_for(blocks * shards / together, 1, [&](std::int64_t first_unit, std::int64_t last_unit) {
+  // Units of a block follow each other: in turn, they are one thread's. Else they go to whoever is free.
+  const std::int64_t together = in_turn ? shards : 1, units = blocks * shards;
+  std::atomic<std::int64_t> threads{0}, taken{0};
+  parallel_for(std::min<std::int64_t>(units / together, thread_budget()), 1, [&](std::int64_t, std::int64_t) {
     const std::vector<float> zeros(static_cast<std::size_t>(std::max(w.in_c, w.out_c)));
     float* const v = scratch + kept * sum_elements + threads.fetch_add(1) * of_thread;
     float* const y = v + kProducts * Blocks::kFactorOffset;
@@ -313,7 +315,7 @@ void sum_products(const WinogradTiles& w, const float* image, const float* dy, s
         }
       }
     };
-    for (std::int64_t unit = first_unit * together; unit < last_unit * together; unit += together) {
+    for (std::int64_t unit = 0; (unit = taken.fetch_add(1) * together) < units;) {
       const Part part = part_of(unit / shards);
       if (!in_turn) {
         float* const sums = kept > 0 ? scratch + unit * sum_elements : own;
