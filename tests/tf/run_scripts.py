@@ -14,13 +14,14 @@ import unittest
 from called_python import PY_FUNC, TRAINED
 from late_reads import LATE_READS
 from replicated_attention import ATTENTION, OPEN_LENGTHS
+from replicated_batches import FIXED_SIZE, IN_COLUMNS, SIZE_FED
 from replicated_examples import BESIDE_OTHERS, CONDITIONAL, FETCHED, KEPT, OF_STATISTICS, OF_SUMS, OF_TRAINED, OF_UNTRAINED, TAKEN
 from replicated_loops import DYNAMIC_RNN, FIXED_LOOP, LOOP, OVER_EXAMPLES, SLICED, UNROLLED
 from replicated_norms import NORMALISED, SYNCED
 from replicated_rules import RULES
-from replicated_scripts import (BESIDE, CANDIDATES, CHECKED, COLUMNS, DATASET, EMBEDDING, FIXED_SIZE, NOISE, NOISE_ALONE,
-                                IN_COLUMNS, NOISY_WEIGHTS, ONE_GPU, OTHER_WRITERS, QUEUE, ROOTS, ROW_BY_ROW,
-                                SIZE_FED, TERMS, TIME_MAJOR, TWO_LOSSES, UNGATED)
+from replicated_scripts import (BESIDE, CANDIDATES, CHECKED, COLUMNS, DATASET, EMBEDDING, NOISE, NOISE_ALONE,
+                                NOISY_WEIGHTS, ONE_GPU, OTHER_WRITERS, QUEUE, ROOTS, ROW_BY_ROW, TERMS,
+                                TIME_MAJOR, TWO_LOSSES, UNGATED)
 
 ARGOSY = ""
 # Whose TensorFlow runs the scripts: this Python's, or one of 1.x, which may be a Python 2.7 (ARGOSY_TF1_PYTHON).
