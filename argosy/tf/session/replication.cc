@@ -125,10 +125,10 @@ Status Replication::run(PreparedStep& step, std::span<const Tensor> feeds, std::
     ARGOSY_ASSIGN_OR_RETURN(const bool done, run_shared(*shared, all, fetches, options));
     if (done) return ok_status();
     // A variable without a value: the step itself says so as TensorFlow does.
-  } else if (shared != nullptr && work_ != nullptr) {
-    work_->step_was_small();
   }
-  return run_alone(*known, known->rest != nullptr ? *known->rest : step.callable(), all, fetches, options);
+  const Status done = run_alone(*known, known->rest != nullptr ? *known->rest : step.callable(), all, fetches, options);
+  if (done.ok() && shared != nullptr && work_ != nullptr && !shared->step->may_share(all)) work_->step_was_small();
+  return done;
 }
 
 Status Replication::run_alone(const StepReplicas& known, Session::Callable& step, std::span<const Tensor> feeds,
