@@ -75,7 +75,7 @@ Result<std::shared_ptr<GpuBackend>> open_cuda_plugin() {
   for (const std::string& file : places()) {
     if (fs::exists(file, error)) return open(file);
   }
-  return no_plugin(str_cat("this build has no ", kFile), "build one where nvcc is: cmake --workflow --preset cuda");
+  return no_plugin(str_cat("this build has no ", kFile), "build one where nvcc is: ./argosyw build, or cmake --workflow --preset cuda");
 }
 
 }  // namespace argosy

@@ -5,6 +5,7 @@
 #include "tools/argosy/command.h"
 #include "tools/argosy/console.h"
 #include "tools/argosy/device_flags.h"
+#include "tools/argosy/doctor_machine.h"
 #include "tools/argosy/exit_code.h"
 #include "tools/argosy/gpus.h"
 #include "tools/argosy/table.h"
@@ -48,8 +49,14 @@ Result<int> run(const DeviceRequest& request, Console& console) {
   if (const std::string cards = gpu_table(gpus); !cards.empty()) console.print("\n" + cards);
   bool gpu = false;
   for (const DeviceSpec& spec : devices) gpu = gpu || spec.is_gpu();
-  if (!gpu) console.note(gpu_summary(gpus));
-  if (!gpu) console.note("no GPU here; rehearse with emulated ones: argosy devices --emulate 2");
+  if (!gpu) {
+    console.note(gpu_summary(gpus));
+    // The same where there is no card would send people after what they cannot use.
+    if (!gpus.problem.next().empty() && !look_at_machine().nvidia_gpus.empty()) {
+      console.note(str_cat("  try  ", gpus.problem.next()));
+    }
+    console.note("no GPU here; rehearse with emulated ones: argosy devices --emulate 2");
+  }
   return kDone;
 }
 
