@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/evaluate.h"
@@ -232,6 +234,31 @@ TEST(GatherOps, PartitionAndStitch) {
     fails(op, {ints({-1}), floats({1})});
     fails(op, {ints({1}), floats({1, 2})});
     fails(op, {ints({1}), ints({1}), counting({1, 2}), counting({1, 3})}, {{"N", 2}});
+  }
+}
+
+// Rows that a card sorts in parts: three runs of 256 elements and a shorter one, most values several times.
+TEST(GatherOps, TopKOfLongRows) {
+  constexpr std::int64_t kRows = 2, kLength = 900;
+  std::vector<float> numbers;
+  for (std::int64_t i = 0; i < kRows * kLength; ++i) numbers.push_back(static_cast<float>(i * 7919 % 211 - 100));
+  for (const std::int64_t k : {kLength, std::int64_t{300}, std::int64_t{40}, std::int64_t{3}}) {
+    std::vector<float> values;
+    std::vector<std::int32_t> places;
+    for (std::int64_t r = 0; r < kRows; ++r) {
+      const float* const row = numbers.data() + r * kLength;
+      std::vector<std::int32_t> order(kLength);
+      std::iota(order.begin(), order.end(), 0);
+      std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) { return row[a] > row[b]; });
+      for (std::int64_t i = 0; i < k; ++i) {
+        places.push_back(order[static_cast<std::size_t>(i)]);
+        values.push_back(row[places.back()]);
+      }
+    }
+    check({.op = "TopKV2",
+           .inputs = {Tensor::of<float>({kRows, kLength}, numbers), one(static_cast<std::int32_t>(k))},
+           .expect = {Tensor::of<float>({kRows, k}, values), Tensor::of<std::int32_t>({kRows, k}, places)},
+           .check_gradient = false});
   }
 }
 

@@ -13,6 +13,8 @@ namespace {
 
 constexpr const char* kModule = "top_k";
 constexpr std::int64_t kThreads = 128;
+constexpr std::int64_t kTile = 256;  // elements that a block sorts
+constexpr std::int64_t kFew = 8;     // so many of a row are sooner found by going through it for each
 
 cuda::LaunchShape row_grid(std::int64_t rows) {
   return {.grid = {.x = static_cast<unsigned>(std::min(rows, cuda::kMostBlocks))},
@@ -67,19 +69,48 @@ class TopK final : public WithCount {
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const places, c.output(1, shape));
     if (shape.elements() == 0) return ok_status();
     const std::int64_t rows = x.elements() / n;
-    // Steps of a thread: rounds over the row with their meetings, or all pairs.
-    const std::int64_t turns = (n + kThreads - 1) / kThreads;
-    const bool rounds = k * (turns + 32) <= n * turns;
-    const std::string kernel = str_cat(rounds ? "select_top_" : "rank_top_", cuda::type_suffix(x.dtype()), "_",
-                                       cuda::type_suffix(c.output_dtype(1)));
+    const std::string types = str_cat(cuda::type_suffix(x.dtype()), "_", cuda::type_suffix(c.output_dtype(1)));
     const auto start = [&](void* to) {
-      return cuda::launch(c, {kModule, kernel}, rounds ? row_grid(rows) : cuda::grid_for(rows * n), rows, n, k, x.raw(),
-                          values->raw(), to);
+      if ((n > kTile && k <= kFew) || n > std::numeric_limits<std::int32_t>::max()) {
+        return cuda::launch(c, {kModule, "select_top_" + types}, row_grid(rows), rows, n, k, x.raw(), values->raw(),
+                            to);
+      }
+      return sort(c, types, rows, n, k, values->raw(), to);
     };
     if (!narrow) return start(places->raw());
     ARGOSY_ASSIGN_OR_RETURN(cuda::ToHost there, cuda::ToHost::of(c, *places));
     ARGOSY_RETURN_IF_ERROR(start(there.data()));
     return there.finish(c);
+  }
+
+ private:
+  // Tiles, then runs of twice as many in each pass; the last one writes the outputs.
+  static Status sort(KernelContext& c, const std::string& types, std::int64_t rows, std::int64_t n, std::int64_t k,
+                     void* values, void* places) {
+    const void* const x = c.input(0).raw();
+    const auto none = static_cast<void*>(nullptr);
+    Buffer orders[2];
+    if (n > kTile) {
+      for (Buffer& order : orders) {
+        ARGOSY_ASSIGN_OR_RETURN(order, c.scratch(static_cast<std::size_t>(rows * n) * sizeof(std::int32_t)));
+      }
+    }
+    void *from = orders[0].data(), *to = orders[1].data();
+    const std::int64_t tiles = rows * ((n + kTile - 1) / kTile);
+    const cuda::LaunchShape shape = {.grid = {.x = static_cast<unsigned>(std::min(tiles, cuda::kMostBlocks))},
+                                     .block = {.x = static_cast<unsigned>(kTile)}};
+    const bool at_once = n <= kTile;
+    ARGOSY_RETURN_IF_ERROR(cuda::launch(c, {kModule, "sort_tiles_" + types}, shape, rows, n, k, x,
+                                        at_once ? none : from, at_once ? values : none, at_once ? places : none));
+    for (std::int64_t run = kTile; run < n; run *= 2) {
+      const bool last = 2 * run >= n;
+      const std::int64_t elements = rows * ((n + run - 1) / run) * std::min(run, k);
+      ARGOSY_RETURN_IF_ERROR(cuda::launch(c, {kModule, "merge_runs_" + types}, cuda::grid_for(elements), rows, run, n,
+                                          k, x, static_cast<const void*>(from), last ? none : to, last ? values : none,
+                                          last ? places : none));
+      std::swap(from, to);
+    }
+    return ok_status();
   }
 };
 

@@ -1,9 +1,10 @@
-// The largest of a row, in order: larger first, equal ones by place, NaN before everything. A block a row.
+// The largest of a row, in order: larger first, equal ones by place, NaN before everything.
 #include "argosy/device/cuda/kernel_source.h"
 
 namespace argosy::cuda {
 
 constexpr int kThreads = 128;
+constexpr int kTile = 256;
 
 template <typename A>
 ARGOSY_DEVICE bool before(A x, i64 at, A y, i64 y_at) {
@@ -14,7 +15,7 @@ ARGOSY_DEVICE bool before(A x, i64 at, A y, i64 y_at) {
   return at < y_at;
 }
 
-// k times the first of those that come after the one found last.
+// For few of many: k times the first of those that come after the one found last. A block a row.
 template <typename T, typename P>
 ARGOSY_DEVICE void select_top(i64 rows, i64 n, i64 k, const T* x, T* values, P* places) {
   using A = Compute<T>;
@@ -54,18 +55,69 @@ ARGOSY_DEVICE void select_top(i64 rows, i64 n, i64 k, const T* x, T* values, P* 
   }
 }
 
-// Every element asks how many come before it: sooner done than rounds where k is large.
+// Where the k first of each row go: to the outputs, or, in the middle of a sort, their places to `order`, a row of n.
 template <typename T, typename P>
-ARGOSY_DEVICE void rank_top(i64 rows, i64 n, i64 k, const T* x, T* values, P* places) {
-  for (i64 e = first_index(); e < rows * n; e += index_step()) {
-    const i64 r = e / n, i = e % n;
+struct Sorted {
+  i64 n, k;
+  i32* order;  // null: the outputs
+  T* values;
+  P* places;
+  ARGOSY_DEVICE void put(const T* x, i64 r, i64 run, i64 rank, i32 i) const {
+    if (rank >= k) return;
+    if (order != nullptr) {
+      order[r * n + run + rank] = i;
+    } else {
+      values[r * k + rank] = x[r * n + i];
+      places[r * k + rank] = static_cast<P>(i);
+    }
+  }
+};
+
+// A sort by merging, of the first k alone. It begins with runs of kTile elements, each sorted by a block: an element's
+// rank is how many of its tile come before it. REQUIRES: blocks of kTile threads; n fits i32.
+template <typename T, typename P>
+ARGOSY_DEVICE void sort_tiles(i64 rows, const T* x, const Sorted<T, P>& to) {
+  using A = Compute<T>;
+  ARGOSY_SHARED A keys[kTile];
+  const i64 n = to.n, tiles = (n + kTile - 1) / kTile;
+  const int me = threadIdx.x;
+  for (i64 b = blockIdx.x; b < rows * tiles; b += gridDim.x) {
+    const i64 r = b / tiles, first = b % tiles * kTile;
+    const int count = n - first < kTile ? static_cast<int>(n - first) : kTile;
+    const A mine = me < count ? load(x + r * n, first + me) : A(0);
+    keys[me] = mine;
+    __syncthreads();
+    int rank = 0;
+    for (int j = 0; j < count; ++j) rank += before(keys[j], j, mine, me) ? 1 : 0;
+    if (me < count) to.put(x, r, first, rank, static_cast<i32>(first + me));
+    __syncthreads();
+  }
+}
+
+// One pass: runs of `run` elements become runs of twice as many. An element's rank among both is its rank in its own
+// and how many of the other come before it; no two elements are equal, for their places are not.
+template <typename T, typename P>
+ARGOSY_DEVICE void merge_runs(i64 rows, i64 run, const T* x, const i32* from, const Sorted<T, P>& to) {
+  const i64 n = to.n, runs = (n + run - 1) / run, kept = run < to.k ? run : to.k;
+  for (i64 e = first_index(); e < rows * runs * kept; e += index_step()) {
+    const i64 rank = e % kept, j = e / kept % runs, r = e / kept / runs;
+    if (rank >= n - j * run) continue;  // the last run is shorter
     const T* const row = x + r * n;
-    const Compute<T> v = load(row, i);
-    i64 rank = 0;
-    for (i64 j = 0; j < n && rank < k; ++j) rank += before(load(row, j), j, v, i) ? 1 : 0;
-    if (rank >= k) continue;
-    values[r * k + rank] = row[i];
-    places[r * k + rank] = static_cast<P>(i);
+    const i32* const order = from + r * n;
+    const i32 mine = order[j * run + rank];
+    const Compute<T> v = load(row, mine);
+    const i64 other = (j ^ 1) * run;
+    i64 low = 0, high = n - other < kept ? n - other : kept;
+    while (low < high) {
+      const i64 at = (low + high) / 2;
+      const i32 theirs = order[other + at];
+      if (before(load(row, theirs), theirs, v, mine)) {
+        low = at + 1;
+      } else {
+        high = at;
+      }
+    }
+    to.put(x, r, j / 2 * 2 * run, rank + low, mine);
   }
 }
 
@@ -92,12 +144,16 @@ ARGOSY_DEVICE void in_top(i64 rows, i64 n, i64 k, const f32* x, const I* targets
   }
 }
 
-#define ARGOSY_TOP_BY(T, P)                                                                       \
-  ARGOSY_KERNEL(select_top_##T##_##P, i64 rows, i64 n, i64 k, const T* x, T* values, P* places) { \
-    select_top(rows, n, k, x, values, places);                                                    \
-  }                                                                                               \
-  ARGOSY_KERNEL(rank_top_##T##_##P, i64 rows, i64 n, i64 k, const T* x, T* values, P* places) {   \
-    rank_top(rows, n, k, x, values, places);                                                      \
+#define ARGOSY_TOP_BY(T, P)                                                                                     \
+  ARGOSY_KERNEL(select_top_##T##_##P, i64 rows, i64 n, i64 k, const T* x, T* values, P* places) {               \
+    select_top(rows, n, k, x, values, places);                                                                  \
+  }                                                                                                             \
+  ARGOSY_KERNEL(sort_tiles_##T##_##P, i64 rows, i64 n, i64 k, const T* x, i32* order, T* values, P* places) {   \
+    sort_tiles(rows, x, Sorted<T, P>{n, k, order, values, places});                                             \
+  }                                                                                                             \
+  ARGOSY_KERNEL(merge_runs_##T##_##P, i64 rows, i64 run, i64 n, i64 k, const T* x, const i32* from, i32* order, \
+                T* values, P* places) {                                                                         \
+    merge_runs(rows, run, x, from, Sorted<T, P>{n, k, order, values, places});                                  \
   }
 #define ARGOSY_TOP(T) ARGOSY_TOP_BY(T, i32) ARGOSY_TOP_BY(T, i64)
 ARGOSY_TOP(f32)
