@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "argosy/device/cuda/dnn_graph_numbers.h"
 #include "argosy/ops/conv/card_conv.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
@@ -18,7 +19,6 @@ namespace argosy {
 
 namespace {
 
-using cuda::DnnAlgorithm;
 using cuda::DnnChoice;
 using cuda::DnnChoices;
 using cuda::DnnConvolutions;
@@ -32,8 +32,8 @@ DnnProblem problem() {
   return {.batch = 2,
           .in_c = 3,
           .out_c = 4,
-          .h = {.in = 8, .window = 3, .out = 8, .pad = 1},
-          .w = {.in = 8, .window = 3, .out = 8, .pad = 1}};
+          .h = {.in = 8, .window = 3, .out = 8, .pad = 1, .pad_after = 1},
+          .w = {.in = 8, .window = 3, .out = 8, .pad = 1, .pad_after = 1}};
 }
 std::shared_ptr<DnnConvolutions> over(FakeDnn& fake, DnnConvolutions::Setup setup = {}) {
   return std::make_shared<DnnConvolutions>(fake.opened(), std::move(setup));
@@ -48,34 +48,41 @@ TEST(DnnPlans, APlanIsMadeOnceForEachProblem) {
   {
     const auto dnn = over(fake);
     for (int i = 0; i < 3; ++i) ASSERT_TRUE(convolve(*dnn, problem()).ok());
-    EXPECT_EQ(fake.choices, 1);
+    EXPECT_EQ(fake.graphs, 1);
     DnnProblem other = problem();
-    other.h.stride = 2;
+    other.batch = 3;
     ASSERT_TRUE(convolve(*dnn, other).ok());
-    EXPECT_EQ(fake.choices, 2);
+    EXPECT_EQ(fake.graphs, 2);
     EXPECT_THAT(fake.tried, ElementsAre(1, 1, 1, 1));
   }
   EXPECT_EQ(fake.live_objects, 0);
 }
 
-TEST(DnnPlans, NextAlgorithmWhereOneDeclinesOrWantsTooMuch) {
+TEST(DnnPlans, NextEngineWhereOneDeclinesOrWantsTooMuch) {
   FakeDnn fake;
   fake.status_of[1] = cuda::kDnnNotSupported + 7;
   const auto dnn = over(fake);
   ASSERT_TRUE(convolve(*dnn, problem()).ok());
-  EXPECT_THAT(fake.tried, ElementsAre(1, 0));
+  EXPECT_THAT(fake.tried, ElementsAre(1, 2));
   fake = {};
   const auto narrow = over(fake, {.most_workspace = 63});
   ASSERT_TRUE(convolve(*narrow, problem()).ok());
-  EXPECT_THAT(fake.tried, ElementsAre(0));
+  EXPECT_THAT(fake.tried, ElementsAre(2));
+  fake = {};
+  fake.plan_status_of[1] = cuda::kDnnNotSupported;
+  const auto unplanned = over(fake);
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(convolve(*unplanned, problem()).ok());
+  EXPECT_THAT(fake.tried, ElementsAre(2, 2));
 }
 
-// Whoever wants deterministic results, or float32 as it is, gets no other algorithm.
-TEST(DnnPlans, FlagsDecideWhichAlgorithmsMayRun) {
+// Whoever wants deterministic results, or float32 as it is, gets no other engine; nor does anybody get sums of 16 bits.
+TEST(DnnPlans, NotesDecideWhichEnginesMayRun) {
   FakeDnn fake;
-  fake.algorithms = {{.algorithm = 5, .determinism = 0, .math = cuda::kDnnFmaMath},
-                     {.algorithm = 6, .determinism = 1, .math = cuda::kDnnDefaultMath},
-                     {.algorithm = 7, .determinism = 1, .math = cuda::kDnnFmaMath}};
+  fake.engines = {{.number = 4, .notes = {cuda::kDnnNoteSumsNarrowed}},
+                  {.number = 5, .notes = {cuda::kDnnNoteTensorCore}},
+                  {.number = 6, .notes = {cuda::kDnnNoteInputsNarrowed, cuda::kDnnNoteTensorCore}},
+                  {.number = 7, .notes = {cuda::kDnnNoteNotDeterministic}},
+                  {.number = 8}};
   const auto dnn = over(fake);
   DnnProblem p = problem();
   ASSERT_TRUE(convolve(*dnn, p).ok());
@@ -83,15 +90,28 @@ TEST(DnnPlans, FlagsDecideWhichAlgorithmsMayRun) {
   ASSERT_TRUE(convolve(*dnn, p).ok());
   p.tf32 = true;
   ASSERT_TRUE(convolve(*dnn, p).ok());
-  EXPECT_THAT(fake.tried, ElementsAre(5, 7, 6));
+  p.dtype = DType::kBfloat16, p.tf32 = false;
+  ASSERT_TRUE(convolve(*dnn, p).ok());
+  EXPECT_THAT(fake.tried, ElementsAre(7, 8, 5, 5));
 }
 
-TEST(DnnPlans, WithoutAnAlgorithmItIsOthers) {
+TEST(DnnPlans, WithoutAnEngineItIsOthers) {
   FakeDnn fake;
-  fake.algorithms.clear();
+  fake.engines.clear();
   const auto dnn = over(fake);
   EXPECT_EQ(convolve(*dnn, problem()).code(), Code::kUnimplemented);
   EXPECT_THAT(fake.tried, IsEmpty());
+}
+
+// A mistake of ours would otherwise only be slow.
+TEST(DnnPlans, WhatTheLibraryTakesForAMistakeIsTold) {
+  FakeDnn fake;
+  const auto dnn = over(fake);
+  DnnProblem p = problem();
+  p.h.out = 7;  // it is 8
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(convolve(*dnn, p).code(), Code::kUnimplemented);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("2000 (what the fake was told to answer)"));
 }
 
 TEST(DnnPlans, AFailureIsAnErrorWithTheLibrarysNumber) {
@@ -104,7 +124,6 @@ TEST(DnnPlans, AFailureIsAnErrorWithTheLibrarysNumber) {
   EXPECT_THAT(fake.tried, ElementsAre(1));
 }
 
-// Where the library is: it has every call, whether there is a card for it or not.
 TEST(Dnn, OursAloneOnRequest) {
   setenv("ARGOSY_CUDNN", "own", 1);
   const auto opened = cuda::Dnn::open();
@@ -113,6 +132,7 @@ TEST(Dnn, OursAloneOnRequest) {
   EXPECT_EQ(opened.status().message(), "ARGOSY_CUDNN=own");
 }
 
+// Where the library is: it has every call, whether there is a card for it or not.
 TEST(Dnn, TheLibraryHasEveryCall) {
   const auto opened = cuda::Dnn::open();
   if (opened.ok()) return;
@@ -139,7 +159,7 @@ class Choices : public testing::Test {
 
 TEST_F(Choices, TheFastestIsKeptForTheNextProcess) {
   FakeDnn fake;
-  std::vector<double> seconds = {3, 3, 3, 2, 1, 2};  // three runs of each algorithm
+  std::vector<double> seconds = {3, 3, 3, 2, 1, 2};  // three runs of each engine
   std::size_t at = 0;
   const DnnConvolutions::Clock clock = [&](const std::function<Status()>& work) -> Result<double> {
     ARGOSY_RETURN_IF_ERROR(work());
@@ -149,11 +169,12 @@ TEST_F(Choices, TheFastestIsKeptForTheNextProcess) {
     return DnnConvolutions::Setup{.card = "sm_90 A", .choices = std::make_shared<DnnChoices>(path_)};
   };
   ASSERT_TRUE(convolve(*over(fake, setup()), problem(), clock).ok());
-  EXPECT_EQ(fake.tried.back(), 0);
-  EXPECT_THAT(text(), HasSubstr("0 3 forward float nhwc 2,3,4,1 8,3,8,1,1,1 8,3,8,1,1,1 | sm_90 A | cuDNN 90500\n"));
+  EXPECT_EQ(fake.tried.back(), 2);
+  EXPECT_THAT(text(),
+              HasSubstr("2 1 forward float nhwc 2,3,4,1 8,3,8,1,1,1,1 8,3,8,1,1,1,1 | sm_90 A | cuDNN 90500\n"));
   fake.tried.clear();
   ASSERT_TRUE(convolve(*over(fake, setup()), problem(), clock).ok());
-  EXPECT_THAT(fake.tried, ElementsAre(0));  // nothing was timed
+  EXPECT_THAT(fake.tried, ElementsAre(2));  // nothing was timed
   // Another version of the library is asked anew.
   fake.library_version = 90600;
   seconds = {1, 1, 1, 2, 2, 2}, at = 0;
@@ -163,11 +184,11 @@ TEST_F(Choices, TheFastestIsKeptForTheNextProcess) {
 }
 
 TEST_F(Choices, ForeignAndCutFilesAreLeftOut) {
-  const std::string good = "argosy convolution algorithms 1\n4 3 forward x\n7 0 other\nend 2\n";
+  const std::string good = "argosy convolution engines 2\n4 3 forward x\n7 0 other\nend 2\n";
   std::filesystem::create_directories(folder_);
   const auto write = [&](const std::string& text) { std::ofstream(path_) << text; };
   write(good);
-  EXPECT_EQ(DnnChoices(path_).find("forward x"), (DnnAlgorithm{4, 3}));
+  EXPECT_EQ(DnnChoices(path_).find("forward x"), (DnnChoice{4, 3}));
   EXPECT_EQ(DnnChoices(path_).find("forward"), std::nullopt);
   for (std::size_t cut = 0; cut + 1 < good.size(); ++cut) {
     write(good.substr(0, cut));
@@ -175,17 +196,17 @@ TEST_F(Choices, ForeignAndCutFilesAreLeftOut) {
     EXPECT_EQ(DnnChoices(path_).find("forward x"), std::nullopt) << cut;
     EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("was cut off"));
   }
-  for (const char* bad : {"argosy convolution algorithms 2\nend 0\n", "end 0\n",
-                          "argosy convolution algorithms 1\nx 3 forward x\nend 1\n",
-                          "argosy convolution algorithms 1\n4 forward x\nend 1\n",
-                          "argosy convolution algorithms 1\n4 3 forward x\nend 1\nmore\n", "\0\1\2"}) {
+  for (const char* bad :
+       {"argosy convolution algorithms 1\nend 0\n", "end 0\n", "argosy convolution engines 2\nx 3 forward x\nend 1\n",
+        "argosy convolution engines 2\n4 forward x\nend 1\n",
+        "argosy convolution engines 2\n4 3 forward x\nend 1\nmore\n", "\0\1\2"}) {
     write(bad);
     testing::internal::CaptureStderr();
     DnnChoices choices(path_);
     EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("convolutions.txt is no list"));
     EXPECT_EQ(choices.find("forward x"), std::nullopt) << bad;
     choices.keep("k", {1, 2});  // and is replaced
-    EXPECT_EQ(DnnChoices(path_).find("k"), (DnnAlgorithm{1, 2}));
+    EXPECT_EQ(DnnChoices(path_).find("k"), (DnnChoice{1, 2}));
   }
 }
 
@@ -194,11 +215,11 @@ TEST_F(Choices, ProcessesAddToOneFile) {
   one.keep("a", {1, 0});
   other.keep("b", {2, 0});
   const DnnChoices both(path_);
-  EXPECT_EQ(both.find("a"), (DnnAlgorithm{1, 0}));
-  EXPECT_EQ(both.find("b"), (DnnAlgorithm{2, 0}));
+  EXPECT_EQ(both.find("a"), (DnnChoice{1, 0}));
+  EXPECT_EQ(both.find("b"), (DnnChoice{2, 0}));
   DnnChoices nowhere("/proc/none/convolutions.txt");
   nowhere.keep("c", {3, 0});
-  EXPECT_EQ(nowhere.find("c"), (DnnAlgorithm{3, 0}));
+  EXPECT_EQ(nowhere.find("c"), (DnnChoice{3, 0}));
 }
 
 // --- Whole ops over the fake.
@@ -221,7 +242,7 @@ Tensor run_on_card(FakeDnn& fake, const std::string& op, const AttrMap& attrs, c
   return out.empty() ? Tensor() : out[0];
 }
 
-void check_convolutions(const Geometry& g, int only_format = -1) {
+void check_convolutions(const Geometry& g, int only_format = -1, bool pads_unlike = true) {
   const bool depthwise = g.filter[2] == g.image[3] && g.filter[3] == 2;
   const std::string prefix = depthwise ? "DepthwiseConv2dNative" : "Conv2D";
   for (const bool nchw : {false, true}) {
@@ -264,6 +285,7 @@ void check_convolutions(const Geometry& g, int only_format = -1) {
       SCOPED_TRACE(op);
       FakeDnn fake;
       fake.only_format = only_format;
+      fake.pads_unlike = pads_unlike;
       const Tensor found = run_on_card(fake, op, attrs, inputs);
       ASSERT_TRUE(found.valid());
       EXPECT_EQ(fake.convolutions, 1);
@@ -279,11 +301,14 @@ void check_convolutions(const Geometry& g, int only_format = -1) {
 TEST(DnnConvolutions, EveryPadding) {
   check_convolutions({.image = {2, 5, 6, 3}, .filter = {3, 3, 3, 4}});
   check_convolutions({.image = {1, 7, 5, 2}, .filter = {3, 2, 2, 3}, .padding = "VALID"});
-  // One row of padding behind, none before: written out.
-  check_convolutions({.image = {2, 6, 6, 2}, .filter = {3, 3, 2, 3}, .stride = 2});
-  check_convolutions({.image = {1, 6, 4, 2}, .filter = {2, 4, 2, 3}});
-  check_convolutions(
-      {.image = {1, 5, 5, 2}, .filter = {3, 3, 2, 3}, .padding = "EXPLICIT", .pads = {0, 0, 2, 0, 1, 3, 0, 0}});
+  // One row of padding behind, none before: as it is, or written out for a library that does not take that.
+  for (const bool unlike : {true, false}) {
+    check_convolutions({.image = {2, 6, 6, 2}, .filter = {3, 3, 2, 3}, .stride = 2}, -1, unlike);
+    check_convolutions({.image = {1, 6, 4, 2}, .filter = {2, 4, 2, 3}}, -1, unlike);
+    check_convolutions(
+        {.image = {1, 5, 5, 2}, .filter = {3, 3, 2, 3}, .padding = "EXPLICIT", .pads = {0, 0, 2, 0, 1, 3, 0, 0}}, -1,
+        unlike);
+  }
 }
 TEST(DnnConvolutions, DilationsAndGroups) {
   check_convolutions({.image = {1, 8, 7, 2}, .filter = {3, 3, 2, 2}, .dilation = 2});
@@ -322,12 +347,12 @@ TEST(DnnConvolutions, BiasAndActivationGoAlong) {
 
 TEST(DnnConvolutions, OurOwnKernelsWhereTheLibraryHasNoWay) {
   FakeDnn fake;
-  fake.algorithms.clear();
+  fake.engines.clear();
   const Tensor x = random_tensor(DType::kFloat32, {1, 4, 4, 2}, 1), f = random_tensor(DType::kFloat32, {3, 3, 2, 3}, 2);
   const AttrMap attrs = {{"strides", std::vector<std::int64_t>{1, 1, 1, 1}}, {"padding", std::string("SAME")}};
   const Tensor found = run_on_card(fake, "Conv2D", attrs, {x, f});
   EXPECT_EQ(difference(found, evaluate_op(*builtin_ops().find("Conv2D"), attrs, {x, f}).value()[0], 1e-4), "");
-  EXPECT_EQ(fake.choices, 2);  // in both layouts
+  EXPECT_EQ(fake.graphs, 2);  // in both layouts
   EXPECT_EQ(fake.convolutions, 0);
 }
 

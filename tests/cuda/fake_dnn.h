@@ -17,12 +17,6 @@ struct DnnHandleObject {
 struct DnnTensorObject {
   int format = 0, type = 0, n = 0, c = 0, h = 0, w = 0;
 };
-struct DnnFilterObject {
-  int type = 0, format = 0, out = 0, in = 0, h = 0, w = 0;
-};
-struct DnnConvolutionObject {
-  int pad_h = 0, pad_w = 0, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1, groups = 1, math = 0;
-};
 struct DnnPoolingObject {
   int mode = 0, nan = 0, window_h = 1, window_w = 1, pad_h = 0, pad_w = 0, stride_h = 1, stride_w = 1;
 };
@@ -32,21 +26,27 @@ struct DnnPoolingObject {
 namespace argosy::cuda::fake {
 
 struct FakeDnn {
-  std::vector<DnnChoice> algorithms = {{.algorithm = 1, .workspace_bytes = 64, .determinism = 1, .math = kDnnFmaMath},
-                                       {.algorithm = 0, .workspace_bytes = 0, .determinism = 1, .math = kDnnFmaMath}};
-  std::map<int, int> status_of = {};                             // what a convolution by this algorithm answers instead
-  int only_format = -1;                                          // images of the other one have no algorithm
-  bool fuses = true;                                             // is there a call for relu(convolution + bias)?
+  struct Engine {
+    int number = 1;
+    std::int64_t workspace_bytes = 0;
+    std::vector<int> notes = {};
+  };
+  std::vector<Engine> engines = {{.number = 1, .workspace_bytes = 64}, {.number = 2}};
+  std::map<int, int> status_of = {};                             // what a convolution by this engine answers instead
+  std::map<int, int> plan_status_of = {};                        // and what the making of its plan does
+  int only_format = -1;                                          // images of the other one have no engine
+  bool fuses = true;                                             // has relu(convolution + bias) an engine?
+  bool pads_unlike = true;                                       // and padding that is not the same at both ends?
   int norms_answer = 0, pools_answer = 0, softmaxes_answer = 0;  // what these are answered with instead
   std::size_t library_version = 90500;
 
-  int convolutions = 0, fused = 0, choices = 0;
+  int convolutions = 0, fused = 0, graphs = 0;
   int trainings = 0, inferences = 0, norm_gradients = 0, pools = 0, pool_gradients = 0;
   int softmaxes = 0, softmax_gradients = 0;
-  std::vector<int> tried = {};  // algorithms
+  std::vector<int> tried = {};  // engines
   int live_objects = 0;
 
-  // The table; one fake at a time.
+  // The table; one fake at a time. Calls of graphs are in fake_dnn_graph.h.
   DnnCalls calls();
   // On no device: everything is only counted.
   std::shared_ptr<Dnn> opened() { return Dnn::over(calls()).value(); }

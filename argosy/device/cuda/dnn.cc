@@ -10,6 +10,15 @@ Status dnn_failed(std::string_view call, int status) {
   return internal_error("cuDNN: ", call, " failed with ", status).with_id("ARG-GPU-014");
 }
 
+std::string dnn_error(int status, const DnnCalls& calls) {
+  char text[512] = {};
+  calls.last_error(text, sizeof text - 1);
+  return text[0] == 0 ? str_cat(status) : str_cat(status, " (", text, ")");
+}
+Status dnn_failed(std::string_view call, int status, const DnnCalls& calls) {
+  return internal_error("cuDNN: ", call, " failed with ", dnn_error(status, calls)).with_id("ARG-GPU-014");
+}
+
 int dnn_type(DType dtype) {
   switch (dtype) {
     case DType::kFloat64: return kDnnDouble;
@@ -39,6 +48,11 @@ Result<std::shared_ptr<Dnn>> Dnn::over(const DnnCalls& calls) {
 Dnn::~Dnn() { calls_.destroy(handle_); }
 
 Result<std::shared_ptr<Dnn>> Dnn::open() {
+  ARGOSY_ASSIGN_OR_RETURN(const DnnCalls calls, open_calls());
+  return over(calls);
+}
+
+Result<DnnCalls> Dnn::open_calls() {
   const char* const setting = std::getenv("ARGOSY_CUDNN");
   if (setting != nullptr && std::string_view(setting) == "own") return unimplemented("ARGOSY_CUDNN=own");
   const LibraryWanted wanted = cudnn_wanted();
@@ -50,30 +64,16 @@ Result<std::shared_ptr<Dnn>> Dnn::open() {
   find(c.create, "cudnnCreate");
   find(c.destroy, "cudnnDestroy");
   find(c.set_stream, "cudnnSetStream");
+  find(c.last_error, "cudnnGetLastErrorString");
   find(c.tensor_create, "cudnnCreateTensorDescriptor");
   find(c.tensor_destroy, "cudnnDestroyTensorDescriptor");
   find(c.tensor_set, "cudnnSetTensor4dDescriptor");
-  find(c.filter_create, "cudnnCreateFilterDescriptor");
-  find(c.filter_destroy, "cudnnDestroyFilterDescriptor");
-  find(c.filter_set, "cudnnSetFilter4dDescriptor");
-  find(c.convolution_create, "cudnnCreateConvolutionDescriptor");
-  find(c.convolution_destroy, "cudnnDestroyConvolutionDescriptor");
-  find(c.convolution_set, "cudnnSetConvolution2dDescriptor");
-  find(c.convolution_set_groups, "cudnnSetConvolutionGroupCount");
-  find(c.convolution_set_math, "cudnnSetConvolutionMathType");
-  find(c.activation_create, "cudnnCreateActivationDescriptor");
-  find(c.activation_destroy, "cudnnDestroyActivationDescriptor");
-  find(c.activation_set, "cudnnSetActivationDescriptor");
-  find(c.choose[kDnnForward], "cudnnGetConvolutionForwardAlgorithm_v7");
-  find(c.choose[kDnnTowardsImage], "cudnnGetConvolutionBackwardDataAlgorithm_v7");
-  find(c.choose[kDnnTowardsFilter], "cudnnGetConvolutionBackwardFilterAlgorithm_v7");
-  find(c.workspace[kDnnForward], "cudnnGetConvolutionForwardWorkspaceSize");
-  find(c.workspace[kDnnTowardsImage], "cudnnGetConvolutionBackwardDataWorkspaceSize");
-  find(c.workspace[kDnnTowardsFilter], "cudnnGetConvolutionBackwardFilterWorkspaceSize");
-  find(c.convolve[kDnnForward], "cudnnConvolutionForward");
-  find(c.convolve[kDnnTowardsImage], "cudnnConvolutionBackwardData");
-  find(c.convolve[kDnnTowardsFilter], "cudnnConvolutionBackwardFilter");
-  find(c.convolve_bias_activation, "cudnnConvolutionBiasActivationForward");
+  find(c.graph_create, "cudnnBackendCreateDescriptor");
+  find(c.graph_destroy, "cudnnBackendDestroyDescriptor");
+  find(c.graph_set, "cudnnBackendSetAttribute");
+  find(c.graph_get, "cudnnBackendGetAttribute");
+  find(c.graph_finish, "cudnnBackendFinalize");
+  find(c.graph_execute, "cudnnBackendExecute");
   find(c.normalise_training, "cudnnBatchNormalizationForwardTraining");
   find(c.normalise_inference, "cudnnBatchNormalizationForwardInference");
   find(c.normalise_gradient, "cudnnBatchNormalizationBackward");
@@ -87,7 +87,7 @@ Result<std::shared_ptr<Dnn>> Dnn::open() {
   // 90500: 9.5.0. Without one of the calls it is none that we know.
   const int version = whole ? static_cast<int>(c.version() / 100) * 10 : 0;
   ARGOSY_RETURN_IF_ERROR(check_library_version(wanted, library->path(), version, 9000));
-  return over(c);
+  return c;
 }
 
 }  // namespace argosy::cuda

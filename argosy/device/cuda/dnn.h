@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "argosy/base/mutex.h"
@@ -14,8 +15,11 @@
 
 namespace argosy::cuda {
 
+// The library's number and, where it says more, its text: of this thread's last call that failed.
+std::string dnn_error(int status, const DnnCalls& calls);
 // INTERNAL (ARG-GPU-014) with the library's number.
 Status dnn_failed(std::string_view call, int status);
+Status dnn_failed(std::string_view call, int status, const DnnCalls& calls);
 // Nothing was started: the library has no way for this, or takes it for a mistake.
 inline bool dnn_not_supported(int status) { return status / 1000 == kDnnNotSupported / 1000; }
 inline bool dnn_refused(int status) { return dnn_not_supported(status) || status / 1000 == kDnnBadParameter / 1000; }
@@ -34,6 +38,8 @@ class Dnn {
   // The library as found (library.h), where it is 9.0 or newer. UNIMPLEMENTED: $ARGOSY_CUDNN=own goes without it.
   // REQUIRES: the device's context is current.
   static Result<std::shared_ptr<Dnn>> open();
+  // Its calls alone, which want no card.
+  static Result<DnnCalls> open_calls();
   ~Dnn();
   Dnn(const Dnn&) = delete;
   Dnn& operator=(const Dnn&) = delete;

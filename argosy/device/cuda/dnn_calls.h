@@ -1,9 +1,8 @@
 // cuDNN as far as we use it: its functions, with our own names for its numbers and opaque handles, so that no vendor
 // header is needed to build. dnn_calls_check.cc holds them to the vendor's header wherever that is.
 //
-// These are the calls of version 7, which version 9 still has, not the newer graphs of operations: for single
-// convolutions the library answers both from the same engines and heuristics, a graph would need some thirty attributes
-// a convolution where these need four descriptors, and what graphs add, fusion, is ours by generated kernels.
+// Convolutions go by graphs of operations (dnn_graph.h): engines for newer cards are found there alone. Normalisation,
+// pooling and softmax are the calls of version 7, which version 9 still has.
 #pragma once
 
 #include <cstddef>
@@ -13,29 +12,18 @@ namespace argosy::cuda {
 
 struct DnnHandleObject;
 struct DnnTensorObject;
-struct DnnFilterObject;
-struct DnnConvolutionObject;
-struct DnnActivationObject;
 struct DnnPoolingObject;
 using DnnHandle = DnnHandleObject*;
 using DnnTensor = DnnTensorObject*;
-using DnnFilter = DnnFilterObject*;
-using DnnConvolution = DnnConvolutionObject*;
-using DnnActivation = DnnActivationObject*;
 using DnnPooling = DnnPoolingObject*;
 
 inline constexpr int kDnnFloat = 0;
 inline constexpr int kDnnDouble = 1;
 inline constexpr int kDnnHalf = 2;
 inline constexpr int kDnnBfloat16 = 9;
-inline constexpr int kDnnNchw = 0;  // of filters: [out, in, h, w]
-inline constexpr int kDnnNhwc = 1;  // of filters: [out, h, w, in]
+inline constexpr int kDnnNchw = 0;
+inline constexpr int kDnnNhwc = 1;
 inline constexpr int kDnnCrossCorrelation = 1;
-inline constexpr int kDnnDefaultMath = 0;  // of float32: TensorFloat-32 where the card has it
-inline constexpr int kDnnTensorOps = 1;
-inline constexpr int kDnnFmaMath = 3;  // of float32: float32
-inline constexpr int kDnnDeterministic = 1;
-inline constexpr int kDnnRelu = 1;
 inline constexpr int kDnnPerChannel = 1;       // batch normalisation: statistics of a channel
 inline constexpr double kDnnLeastEpsilon = 0;  // of batch normalisation
 inline constexpr int kDnnLargest = 0;          // pooling: the largest element
@@ -47,18 +35,7 @@ inline constexpr int kDnnOfImage = 0;          // softmax: over channels, rows a
 inline constexpr int kDnnBadParameter = 2000;  // to 2999
 inline constexpr int kDnnNotSupported = 3000;  // to 3999
 
-// An algorithm, its cost as the library expects it.
-struct DnnChoice {
-  int algorithm;
-  int status;  // 0: can be used
-  float milliseconds;
-  std::size_t workspace_bytes;
-  int determinism;
-  int math;
-  int reserved[3];
-};
-
-// The three convolutions have calls of one form: of two operands and a result, each a descriptor and its memory.
+// The three convolutions, each of two operands and a result:
 //   forward: image, filter -> output    towards the image: filter, dy -> dx    towards the filter: image, dy -> df
 inline constexpr int kDnnForward = 0, kDnnTowardsImage = 1, kDnnTowardsFilter = 2;
 
@@ -68,35 +45,18 @@ struct DnnCalls {
   int (*create)(DnnHandle*) = nullptr;
   int (*destroy)(DnnHandle) = nullptr;
   int (*set_stream)(DnnHandle, void* stream) = nullptr;
+  void (*last_error)(char* text, std::size_t bytes) = nullptr;  // of the calling thread
   int (*tensor_create)(DnnTensor*) = nullptr;
   int (*tensor_destroy)(DnnTensor) = nullptr;
   int (*tensor_set)(DnnTensor, int format, int type, int n, int c, int h, int w) = nullptr;
-  int (*filter_create)(DnnFilter*) = nullptr;
-  int (*filter_destroy)(DnnFilter) = nullptr;
-  int (*filter_set)(DnnFilter, int type, int format, int out, int in, int h, int w) = nullptr;
-  int (*convolution_create)(DnnConvolution*) = nullptr;
-  int (*convolution_destroy)(DnnConvolution) = nullptr;
-  int (*convolution_set)(DnnConvolution, int pad_h, int pad_w, int stride_h, int stride_w, int dilation_h,
-                         int dilation_w, int mode, int compute_type) = nullptr;
-  int (*convolution_set_groups)(DnnConvolution, int groups) = nullptr;
-  int (*convolution_set_math)(DnnConvolution, int math) = nullptr;
-  int (*activation_create)(DnnActivation*) = nullptr;
-  int (*activation_destroy)(DnnActivation) = nullptr;
-  int (*activation_set)(DnnActivation, int mode, int propagate_nan, double coefficient) = nullptr;
-  // By direction (kDnnForward, …): algorithms as the library would try them; the memory one needs; the convolution.
-  int (*choose[3])(DnnHandle, const void* first, const void* second, DnnConvolution, const void* result, int most,
-                   int* found, DnnChoice*) = {};
-  int (*workspace[3])(DnnHandle, const void* first, const void* second, DnnConvolution, const void* result,
-                      int algorithm, std::size_t* bytes) = {};
-  int (*convolve[3])(DnnHandle, const void* alpha, const void* first, const void* first_data, const void* second,
-                     const void* second_data, DnnConvolution, int algorithm, void* workspace,
-                     std::size_t workspace_bytes, const void* beta, const void* result, void* result_data) = {};
-  // activation(convolution + alpha2 * z + bias)
-  int (*convolve_bias_activation)(DnnHandle, const void* alpha, DnnTensor image, const void* image_data, DnnFilter,
-                                  const void* filter_data, DnnConvolution, int algorithm, void* workspace,
-                                  std::size_t workspace_bytes, const void* alpha2, DnnTensor z, const void* z_data,
-                                  DnnTensor bias, const void* bias_data, DnnActivation, DnnTensor result,
-                                  void* result_data) = nullptr;
+
+  // Graphs (dnn_graph.h, dnn_graph_numbers.h): descriptors are made, given attributes by number, finished.
+  int (*graph_create)(int kind, void** node) = nullptr;
+  int (*graph_destroy)(void* node) = nullptr;
+  int (*graph_set)(void* node, int attribute, int type, std::int64_t count, const void* values) = nullptr;
+  int (*graph_get)(void* node, int attribute, int type, std::int64_t most, std::int64_t* found, void* values) = nullptr;
+  int (*graph_finish)(void* node) = nullptr;
+  int (*graph_execute)(DnnHandle, void* plan, void* pack) = nullptr;
 
   // Batch normalisation; `channels` describes each vector of one float32 a channel, which are its scale, offset and
   // statistics. In training the running statistics become (1 - factor) of what they were and `factor` of the batch's,

@@ -34,22 +34,22 @@ struct ImageShape {
   std::int64_t elements() const { return n * h * w * c; }
 };
 
-// How the library is to see a convolution: with padding that is not the same on both sides written out, perhaps in the
-// other layout.
+// How the library is to see a convolution: perhaps with padding that is not the same on both sides written out, perhaps
+// in the other layout.
 struct Seen {
   bool nchw = false, padded = false;
   ImageShape image, output;
   DnnAxis h, w;
 };
 
-// An axis whose padding the library can do itself keeps it; else the padding becomes part of the image.
+// `written`: padding that is not the same on both sides becomes part of the image.
 struct SeenAxis {
   DnnAxis axis;
   std::int64_t in = 0, before = 0;  // size, and where the image starts in it
 };
-std::optional<SeenAxis> see_axis(const WindowAxis& a) {
+std::optional<SeenAxis> see_axis(const WindowAxis& a, bool written) {
   WindowAxis seen = a;
-  if (!pads_alike(a)) {
+  if (written && !pads_alike(a)) {
     seen.pad_before = 0;
     seen.in = std::max(a.in + a.pad_before, (a.out - 1) * a.stride + (a.window - 1) * a.dilation + 1);
   }
@@ -63,31 +63,41 @@ class LibraryConv {
   LibraryConv(KernelContext& c, const ConvCall& call, DnnConvolutions& convolutions)
       : c_(c), call_(call), convolutions_(convolutions), bytes_(element_bytes(call.dtype)) {}
 
-  // In the layout of the images, then in the other.
+  // In the layout of the images, then in the other; in each as it is, then with its padding written out.
   Status run(void* result) {
     const ConvGeometry& g = call_.geometry;
-    const auto h = see_axis(g.h), w = see_axis(g.w);
+    if (g.in_elements() == 0 || g.out_elements() == 0 || g.filter_elements() == 0) {
+      return unimplemented("nothing to convolve");
+    }
+    const bool alike = pads_alike(g.h) && pads_alike(g.w);
+    for (const bool nchw : {call_.nchw, !call_.nchw}) {
+      for (const bool written : {false, true}) {
+        if (written && alike) continue;
+        const Status done = run_seen(nchw, written, result);
+        if (done.code() != Code::kUnimplemented) return done;
+      }
+    }
+    return unimplemented("the library has no way for this convolution");
+  }
+
+ private:
+  Status run_seen(bool nchw, bool written, void* result) {
+    const ConvGeometry& g = call_.geometry;
+    const auto h = see_axis(g.h, written), w = see_axis(g.w, written);
     if (!h || !w || g.batch * g.in_c * h->in * w->in > std::numeric_limits<int>::max() ||
         g.out_elements() > std::numeric_limits<int>::max()) {
       return unimplemented("sizes beyond the library's");
     }
-    if (g.in_elements() == 0 || g.out_elements() == 0 || g.filter_elements() == 0) {
-      return unimplemented("nothing to convolve");
-    }
     before_h_ = h->before, before_w_ = w->before;
-    Seen seen{.nchw = call_.nchw,
-              .padded = h->in != g.h.in || w->in != g.w.in,
-              .image = {g.batch, h->in, w->in, g.in_c},
-              .output = {g.batch, g.h.out, g.w.out, g.out_c},
-              .h = h->axis,
-              .w = w->axis};
-    const Status done = run_as(seen, result);
-    if (done.code() != Code::kUnimplemented) return done;
-    seen.nchw = !seen.nchw;
-    return run_as(seen, result);
+    return run_as({.nchw = nchw,
+                   .padded = h->in != g.h.in || w->in != g.w.in,
+                   .image = {g.batch, h->in, w->in, g.in_c},
+                   .output = {g.batch, g.h.out, g.w.out, g.out_c},
+                   .h = h->axis,
+                   .w = w->axis},
+                  result);
   }
 
- private:
   Status run_as(const Seen& seen, void* result) {
     const ConvGeometry& g = call_.geometry;
     DnnProblem p{.direction = call_.direction,
@@ -141,7 +151,11 @@ class LibraryConv {
                   inner, call_.bias, static_cast<int>(call_.fused.activation), call_.fused.alpha, y);
   }
 
-  Status convolve(const DnnProblem& p, const DnnConvolutions::Pointers& at) {
+  Status convolve(DnnProblem p, const DnnConvolutions::Pointers& at) {
+    // Engines that read several elements at once want to know that they may.
+    for (const void* pointer : {at.first, at.second, at.bias, static_cast<const void*>(at.result)}) {
+      while (reinterpret_cast<std::uintptr_t>(pointer) % static_cast<unsigned>(p.alignment) != 0) p.alignment /= 2;
+    }
     ARGOSY_ASSIGN_OR_RETURN(const CuStream stream, device().stream());
     const auto clock = [this](const std::function<Status()>& work) -> Result<double> {
       ARGOSY_RETURN_IF_ERROR(device().synchronize());

@@ -1,6 +1,7 @@
 // Windows over one axis of an image as cuDNN is told of them.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <limits>
 #include <optional>
@@ -10,11 +11,12 @@
 namespace argosy::cuda {
 
 struct DnnAxis {
-  int in = 0, window = 0, out = 0, pad = 0, stride = 1, dilation = 1;
+  int in = 0, window = 0, out = 0, pad = 0, pad_after = 0, stride = 1, dilation = 1;
   auto operator<=>(const DnnAxis&) const = default;
 };
 
-// The library pads both ends alike, and finds the number of windows itself: does that give these?
+// Does padding both ends alike give these windows? Pooling is told of one number, and finds that of the windows itself;
+// convolutions of padding that is the same at both ends have more engines.
 inline bool pads_alike(const WindowAxis& a) {
   const std::int64_t reach = (a.window - 1) * a.dilation + 1, padded = a.in + 2 * a.pad_before;
   return padded >= reach && (padded - reach) / a.stride + 1 == a.out;
@@ -22,13 +24,17 @@ inline bool pads_alike(const WindowAxis& a) {
 
 // No value where a number is beyond int.
 inline std::optional<DnnAxis> dnn_axis(const WindowAxis& a) {
-  for (const std::int64_t v : {a.in, a.window, a.out, a.pad_before, a.stride, a.dilation}) {
+  // What the last window wants; TensorFlow's SAME may have more of it than that.
+  const std::int64_t missing = (a.out - 1) * a.stride + (a.window - 1) * a.dilation + 1 - a.in - a.pad_before;
+  const std::int64_t after = pads_alike(a) ? a.pad_before : std::max<std::int64_t>(missing, 0);
+  for (const std::int64_t v : {a.in, a.window, a.out, a.pad_before, after, a.stride, a.dilation}) {
     if (v > std::numeric_limits<int>::max() || v < 0) return std::nullopt;
   }
   return DnnAxis{.in = static_cast<int>(a.in),
                  .window = static_cast<int>(a.window),
                  .out = static_cast<int>(a.out),
                  .pad = static_cast<int>(a.pad_before),
+                 .pad_after = static_cast<int>(after),
                  .stride = static_cast<int>(a.stride),
                  .dilation = static_cast<int>(a.dilation)};
 }

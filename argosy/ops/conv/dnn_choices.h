@@ -1,4 +1,4 @@
-// Which algorithm was the fastest for a convolution, found by timing: kept from run to run in a file of the user's.
+// Which engine was the fastest for a convolution, found by timing: kept from run to run in a file of the user's.
 #pragma once
 
 #include <map>
@@ -10,10 +10,11 @@
 
 namespace argosy::cuda {
 
-// An algorithm by the library's numbers.
-struct DnnAlgorithm {
-  int algorithm = 0, math = 0;
-  auto operator<=>(const DnnAlgorithm&) const = default;
+// An engine by the library's number, and its place in the list that the library gave: an engine is there several times,
+// with other settings.
+struct DnnChoice {
+  int engine = 0, place = 0;
+  auto operator<=>(const DnnChoice&) const = default;
 };
 
 // Keys are one line of text: all that the choice depends on (DnnConvolutions makes them). Thread-safe; processes may
@@ -24,13 +25,13 @@ class DnnChoices {
   // and replaced when something new is found.
   explicit DnnChoices(std::string path);
 
-  std::optional<DnnAlgorithm> find(const std::string& key) const;
+  std::optional<DnnChoice> find(const std::string& key) const;
   // Remembers, and writes what it knows and what others have written since. A file that cannot be written costs a
   // timing next time, nothing else.
-  void keep(const std::string& key, const DnnAlgorithm& choice);
+  void keep(const std::string& key, const DnnChoice& choice);
 
  private:
-  using Table = std::map<std::string, DnnAlgorithm>;
+  using Table = std::map<std::string, DnnChoice>;
   // Nothing: there is no file. False beside it: one that is not ours.
   static bool read(const std::string& path, Table& to);
   static bool parse(std::string_view text, Table& to);

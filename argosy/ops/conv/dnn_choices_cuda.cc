@@ -13,7 +13,7 @@ namespace argosy::cuda {
 
 namespace {
 
-constexpr std::string_view kFirstLine = "argosy convolution algorithms 1";
+constexpr std::string_view kFirstLine = "argosy convolution engines 2";
 
 // "12 rest" -> 12, and `text` becomes "rest".
 std::optional<int> take_number(std::string_view& text) {
@@ -36,8 +36,7 @@ std::string_view take_line(std::string_view& text) {
 DnnChoices::DnnChoices(std::string path) : path_(std::move(path)) {
   Table found;
   if (!read(path_, found)) {
-    ARGOSY_LOG(kWarning, path_,
-               " is no list of convolution algorithms of this version, or was cut off: it is not read");
+    ARGOSY_LOG(kWarning, path_, " is no list of convolution engines of this version, or was cut off: it is not read");
     return;
   }
   MutexLock lock(mutex_);
@@ -56,29 +55,29 @@ bool DnnChoices::read(const std::string& path, Table& to) {
   return false;
 }
 
-// The first line, a line "algorithm math key" for each, and their number, by which a file cut off is known.
+// The first line, a line "engine place key" for each, and their number, by which a file cut off is known.
 bool DnnChoices::parse(std::string_view text, Table& to) {
   if (take_line(text) != kFirstLine) return false;
   while (!text.empty()) {
     std::string_view line = take_line(text);
     if (line == str_cat("end ", to.size())) return text.empty();
-    const auto algorithm = take_number(line);
-    if (!algorithm) return false;
-    const auto math = take_number(line);
-    if (!math || line.empty()) return false;
-    to[std::string(line)] = {*algorithm, *math};
+    const auto engine = take_number(line);
+    if (!engine) return false;
+    const auto place = take_number(line);
+    if (!place || line.empty()) return false;
+    to[std::string(line)] = {*engine, *place};
   }
   return false;
 }
 
-std::optional<DnnAlgorithm> DnnChoices::find(const std::string& key) const {
+std::optional<DnnChoice> DnnChoices::find(const std::string& key) const {
   MutexLock lock(mutex_);
   const auto at = table_.find(key);
   if (at == table_.end()) return std::nullopt;
   return at->second;
 }
 
-void DnnChoices::keep(const std::string& key, const DnnAlgorithm& choice) {
+void DnnChoices::keep(const std::string& key, const DnnChoice& choice) {
   MutexLock lock(mutex_);
   table_[key] = choice;
   if (path_.empty()) return;
@@ -91,7 +90,7 @@ void DnnChoices::keep(const std::string& key, const DnnAlgorithm& choice) {
   {
     std::ofstream file(aside, std::ios::binary | std::ios::trunc);
     file << kFirstLine << '\n';
-    for (const auto& [k, v] : all) file << v.algorithm << ' ' << v.math << ' ' << k << '\n';
+    for (const auto& [k, v] : all) file << v.engine << ' ' << v.place << ' ' << k << '\n';
     file << "end " << all.size() << '\n';
     if (!file.flush()) error = std::make_error_code(std::errc::io_error);
   }

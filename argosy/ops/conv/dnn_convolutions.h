@@ -7,6 +7,7 @@
 #include <string>
 
 #include "argosy/device/cuda/dnn.h"
+#include "argosy/device/cuda/dnn_graph.h"
 #include "argosy/ops/conv/dnn_axis.h"
 #include "argosy/ops/conv/dnn_choices.h"
 #include "argosy/tensor/buffer.h"
@@ -23,9 +24,20 @@ struct DnnProblem {
   DnnAxis h, w;
   bool bias_relu = false;  // forward: relu(convolution + bias) as one call
   bool tf32 = false, deterministic = false;
+  int alignment = 16;  // of all operands, in bytes
   auto operator<=>(const DnnProblem&) const = default;
   // In a line: what a choice is known by, beside card and library.
   std::string to_string() const;
+};
+
+// What a problem is as a graph, and the engines that may do it, best first: float32 is computed in float32 unless
+// problem.tf32, sums of 16-bit numbers in float32, and engines that are not deterministic are left out where that is
+// asked for.
+struct DnnConvolutionGraph {
+  DnnGraph graph;
+  std::vector<std::int64_t> ids;  // of first, second, result, bias
+  std::vector<DnnEngine> engines;
+  DnnConvolutionGraph(const DnnCalls& calls, const DnnProblem& problem, const DnnTarget& target);
 };
 
 // The convolutions of one device. Thread-safe.
@@ -47,7 +59,7 @@ class DnnConvolutions {
   };
   // Seconds that `work` takes on the device, itself and all before it done.
   using Clock = std::function<Result<double>(const std::function<Status()>& work)>;
-  // Starts the convolution on `stream`. UNIMPLEMENTED: no algorithm does this problem within the workspace there is.
+  // Starts the convolution on `stream`. UNIMPLEMENTED: no engine does this problem within the workspace there is.
   // The workspace is `scratch`'s for the length of the call: its memory is given back in the stream's order. With
   // choices to keep, a problem met first is timed by `clock`.
   Status convolve(const DnnProblem& problem, const Pointers& at, Allocator& scratch, void* stream, const Clock& clock);

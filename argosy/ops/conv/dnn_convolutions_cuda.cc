@@ -4,79 +4,36 @@
 #include <limits>
 #include <vector>
 
+#include "argosy/base/log.h"
+#include "argosy/device/cuda/dnn_graph_numbers.h"
+
 namespace argosy::cuda {
 
 namespace {
 
-constexpr int kMostAlgorithms = 16;
+constexpr int kMostEngines = 32;
+constexpr int kMostTimed = 12;  // the heuristics' first are rarely far from the best
 
-// One problem's descriptors, and the algorithms that may do it, best first.
-struct Plan {
-  DnnObject<DnnTensor> image, output, bias;
-  DnnObject<DnnFilter> filter;
-  DnnObject<DnnConvolution> convolution;
-  DnnObject<DnnActivation> activation;
-  const void *first = nullptr, *second = nullptr, *result = nullptr;  // those above, by the direction
-  std::vector<DnnChoice> choices;
+constexpr std::int64_t kFirst = 1, kSecond = 2, kResult = 3, kBias = 4, kSum = 5, kBiased = 6;
 
-  Status make(const DnnCalls& calls, DnnHandle handle, const DnnProblem& p, std::size_t most_workspace) {
-    const int type = dnn_type(p.dtype), format = p.nchw ? kDnnNchw : kDnnNhwc;
-    const int compute = p.dtype == DType::kFloat64 ? kDnnDouble : kDnnFloat;
-    int status = image.make(calls.tensor_create, calls.tensor_destroy);
-    const auto then = [&](auto&& call) {
-      if (status == 0) status = call();
-    };
-    then([&] { return calls.tensor_set(image.get(), format, type, p.batch, p.in_c, p.h.in, p.w.in); });
-    then([&] { return output.make(calls.tensor_create, calls.tensor_destroy); });
-    then([&] { return calls.tensor_set(output.get(), format, type, p.batch, p.out_c, p.h.out, p.w.out); });
-    then([&] { return filter.make(calls.filter_create, calls.filter_destroy); });
-    then([&] {
-      return calls.filter_set(filter.get(), type, format, p.out_c, p.in_c / p.groups, p.h.window, p.w.window);
-    });
-    then([&] { return convolution.make(calls.convolution_create, calls.convolution_destroy); });
-    then([&] {
-      return calls.convolution_set(convolution.get(), p.h.pad, p.w.pad, p.h.stride, p.w.stride, p.h.dilation,
-                                   p.w.dilation, kDnnCrossCorrelation, compute);
-    });
-    then([&] { return calls.convolution_set_groups(convolution.get(), p.groups); });
-    then([&] { return calls.convolution_set_math(convolution.get(), first_math(p)); });
-    if (p.bias_relu) {
-      then([&] { return bias.make(calls.tensor_create, calls.tensor_destroy); });
-      then([&] { return calls.tensor_set(bias.get(), format, type, 1, p.out_c, 1, 1); });
-      then([&] { return activation.make(calls.activation_create, calls.activation_destroy); });
-      then([&] { return calls.activation_set(activation.get(), kDnnRelu, 1, 0); });
-    }
-    if (dnn_not_supported(status)) return ok_status();  // no choices
-    if (status != 0) return dnn_failed("a descriptor", status);
-    const void *const x = image.get(), *const y = output.get(), *const f = filter.get();
-    first = p.direction == kDnnTowardsImage ? f : x;
-    second = p.direction == kDnnForward ? f : y;
-    result = p.direction == kDnnForward ? y : p.direction == kDnnTowardsImage ? x : f;
-    return choose(calls, handle, p, most_workspace);
-  }
+unsigned unwanted_notes(const DnnProblem& p) {
+  const auto bit = [](int note) { return 1u << note; };
+  unsigned notes = bit(kDnnNoteSumsNarrowed);
+  if (p.dtype == DType::kFloat32 && !p.tf32) notes |= bit(kDnnNoteTensorCore) | bit(kDnnNoteInputsNarrowed);
+  if (p.deterministic) notes |= bit(kDnnNoteNotDeterministic);
+  return notes;
+}
 
-  // Tensor cores where the dtype's numbers are theirs already; of float32 only where it was asked for.
-  static int first_math(const DnnProblem& p) {
-    if (p.dtype == DType::kFloat16 || p.dtype == DType::kBfloat16) return kDnnTensorOps;
-    return p.dtype == DType::kFloat32 && !p.tf32 ? kDnnFmaMath : kDnnDefaultMath;
-  }
-
-  Status choose(const DnnCalls& calls, DnnHandle handle, const DnnProblem& p, std::size_t most_workspace) {
-    DnnChoice found[kMostAlgorithms] = {};
-    int count = 0;
-    const int status =
-        calls.choose[p.direction](handle, first, second, convolution.get(), result, kMostAlgorithms, &count, found);
-    if (dnn_not_supported(status)) return ok_status();
-    if (status != 0) return dnn_failed("the choice of an algorithm", status);
-    for (int i = 0; i < std::min(count, kMostAlgorithms); ++i) {
-      const DnnChoice& c = found[i];
-      const bool exact = p.dtype != DType::kFloat32 || p.tf32 || c.math == kDnnFmaMath;
-      if (c.status != 0 || c.workspace_bytes > most_workspace || !exact) continue;
-      if (p.deterministic && c.determinism != kDnnDeterministic) continue;
-      choices.push_back(c);
-    }
-    return ok_status();
-  }
+// One problem, and its engines; their plans are made when they are wanted.
+struct Way {
+  DnnEngine engine;
+  int place = 0;  // in the library's list
+  bool tried = false, usable = false;
+  DnnPlan plan = {};
+};
+struct Ways {
+  std::unique_ptr<DnnConvolutionGraph> convolution;
+  mutable std::vector<Way> ways;  // best first; one caller at a time (Dnn::on)
 };
 
 }  // namespace
@@ -84,77 +41,140 @@ struct Plan {
 std::string DnnProblem::to_string() const {
   constexpr const char* kDirections[] = {"forward", "towards_image", "towards_filter"};
   const auto axis = [](const DnnAxis& a) {
-    return str_cat(a.in, ",", a.window, ",", a.out, ",", a.pad, ",", a.stride, ",", a.dilation);
+    return str_cat(a.in, ",", a.window, ",", a.out, ",", a.pad, ",", a.pad_after, ",", a.stride, ",", a.dilation);
   };
   return str_cat(kDirections[direction], " ", dtype_name(dtype), nchw ? " nchw " : " nhwc ", batch, ",", in_c, ",",
                  out_c, ",", groups, " ", axis(h), " ", axis(w), bias_relu ? " bias_relu" : "", tf32 ? " tf32" : "",
-                 deterministic ? " deterministic" : "");
+                 deterministic ? " deterministic" : "", alignment < 16 ? str_cat(" aligned ", alignment) : "");
+}
+
+DnnConvolutionGraph::DnnConvolutionGraph(const DnnCalls& calls, const DnnProblem& p, const DnnTarget& target)
+    : graph(calls), ids{kFirst, kSecond, kResult} {
+  const int type = dnn_type(p.dtype), summed = p.dtype == DType::kFloat64 ? kDnnDouble : kDnnFloat;
+  const auto tensor = [&](std::int64_t id, std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) {
+    return DnnTensorInfo{.id = id,
+                         .type = type,
+                         .sizes = {n, c, h, w},
+                         .strides = p.nchw ? std::array{c * h * w, h * w, w, std::int64_t{1}}
+                                           : std::array{h * w * c, std::int64_t{1}, w * c, c},
+                         .alignment = p.alignment};
+  };
+  const auto image = [&](std::int64_t id) { return tensor(id, p.batch, p.in_c, p.h.in, p.w.in); };
+  const auto filter = [&](std::int64_t id) { return tensor(id, p.out_c, p.in_c / p.groups, p.h.window, p.w.window); };
+  const auto output = [&](std::int64_t id) { return tensor(id, p.batch, p.out_c, p.h.out, p.w.out); };
+  const DnnWindows windows{.pad_before = {p.h.pad, p.w.pad},
+                           .pad_after = {p.h.pad_after, p.w.pad_after},
+                           .strides = {p.h.stride, p.w.stride},
+                           .dilations = {p.h.dilation, p.w.dilation}};
+  const auto first = graph.tensor(p.direction == kDnnTowardsImage ? filter(kFirst) : image(kFirst));
+  const auto second = graph.tensor(p.direction == kDnnForward ? filter(kSecond) : output(kSecond));
+  const auto result = graph.tensor(p.direction == kDnnForward        ? output(kResult)
+                                   : p.direction == kDnnTowardsImage ? image(kResult)
+                                                                     : filter(kResult));
+  if (p.bias_relu) {
+    const auto between = [&](std::int64_t id) {
+      DnnTensorInfo info = output(id);
+      info.inside = true;
+      info.type = summed;
+      return graph.tensor(info);
+    };
+    const auto sum = between(kSum), biased = between(kBiased);
+    const auto bias = graph.tensor(tensor(kBias, 1, p.out_c, 1, 1));
+    graph.convolution(p.direction, first, second, sum, windows, summed);
+    graph.add(sum, bias, biased, summed);
+    graph.relu(biased, result, summed);
+    ids.push_back(kBias);
+  } else {
+    graph.convolution(p.direction, first, second, result, windows, summed);
+  }
+  engines = graph.engines(target, unwanted_notes(p), kMostEngines);
+  // For padding that is not the same at both ends the library at times has its slowest engine alone, where for an image
+  // with its padding written out it has others: that is the caller's next try.
+  if (p.h.pad != p.h.pad_after || p.w.pad != p.w.pad_after) {
+    std::erase_if(engines, [](const DnnEngine& engine) { return engine.number == 0; });
+  }
 }
 
 struct DnnConvolutions::State {
   const std::shared_ptr<Dnn> dnn;
   const Setup setup;
-  DnnPlans<DnnProblem, Plan> plans;
+  DnnPlans<DnnProblem, Ways> plans;
   const DnnCalls& calls = dnn->calls();
 
   std::string key_of(const DnnProblem& p) const {
     return str_cat(p.to_string(), " | ", setup.card, " | cuDNN ", calls.version());
   }
 
-  Status run(DnnHandle handle, const Plan& plan, const DnnProblem& p, const DnnChoice& choice, const Pointers& at,
-             Allocator& scratch) {
-    if (const int status = calls.convolution_set_math(plan.convolution.get(), choice.math); status != 0) {
-      return dnn_not_supported(status) ? unimplemented("math ", choice.math) : dnn_failed("the choice of math", status);
+  // What the library refuses is ours to do; what it takes for a mistake is told, for it may be one.
+  Status make(Ways& ways, const DnnProblem& p, DnnHandle handle) const {
+    ways.convolution = std::make_unique<DnnConvolutionGraph>(calls, p, DnnTarget{.handle = handle});
+    const int status = ways.convolution->graph.status();
+    if (status != 0 && !dnn_refused(status)) return dnn_failed("a graph", status, calls);
+    if (status != 0 && !dnn_not_supported(status)) {
+      ARGOSY_LOG(kWarning, "cuDNN does not take the convolution ", p.to_string(), ": ", dnn_error(status, calls));
     }
-    std::size_t bytes = 0;
-    int status = calls.workspace[p.direction](handle, plan.first, plan.second, plan.convolution.get(), plan.result,
-                                              choice.algorithm, &bytes);
-    if (status != 0 || bytes > setup.most_workspace) return unimplemented("no workspace for ", choice.algorithm);
+    for (const DnnEngine& engine : ways.convolution->engines) {
+      ways.ways.push_back({.engine = engine, .place = static_cast<int>(ways.ways.size())});
+    }
+    return ok_status();
+  }
+
+  bool usable(const Ways& ways, Way& way, DnnHandle handle) const {
+    if (!way.tried) {
+      way.tried = true;
+      way.usable = ways.convolution->graph.plan({.handle = handle}, way.engine, &way.plan) == 0 &&
+                   static_cast<std::uint64_t>(way.plan.workspace_bytes) <= setup.most_workspace;
+    }
+    return way.usable;
+  }
+
+  Status run(DnnHandle handle, const Ways& ways, Way& way, const DnnProblem& p, const Pointers& at,
+             Allocator& scratch) const {
+    if (!usable(ways, way, handle)) return unimplemented("engine ", way.engine.number, " cannot be had");
     Buffer workspace;
-    if (bytes > 0) {
+    if (const auto bytes = static_cast<std::size_t>(way.plan.workspace_bytes); bytes > 0) {
       auto memory = scratch.allocate(bytes);
       if (!memory.ok()) return unimplemented("no workspace of ", bytes, " bytes: ", memory.status().message());
       workspace = *std::move(memory);
     }
-    const void *const alpha = dnn_one(p.dtype), *const beta = dnn_zero(p.dtype);
-    const DnnConvolution convolution = plan.convolution.get();
-    status = p.bias_relu
-                 ? calls.convolve_bias_activation(handle, alpha, plan.image.get(), at.first, plan.filter.get(),
-                                                  at.second, convolution, choice.algorithm, workspace.data(), bytes,
-                                                  beta, plan.output.get(), at.result, plan.bias.get(), at.bias,
-                                                  plan.activation.get(), plan.output.get(), at.result)
-                 : calls.convolve[p.direction](handle, alpha, plan.first, at.first, plan.second, at.second, convolution,
-                                               choice.algorithm, workspace.data(), bytes, beta, plan.result, at.result);
-    if (dnn_not_supported(status)) return unimplemented("algorithm ", choice.algorithm, " does not do this");
-    return status == 0 ? ok_status() : dnn_failed("a convolution", status);
+    void* const pointers[] = {const_cast<void*>(at.first), const_cast<void*>(at.second), at.result,
+                              const_cast<void*>(at.bias)};
+    const int status = execute(calls, handle, way.plan, ways.convolution->ids,
+                               std::span(pointers, ways.convolution->ids.size()), workspace.data());
+    if (dnn_not_supported(status)) return unimplemented("engine ", way.engine.number, " does not do this");
+    return status == 0 ? ok_status() : dnn_failed(str_cat("the convolution ", p.to_string()), status, calls);
   }
 
   // The kept choice, or the fastest by the clock, comes first.
-  Status order(DnnHandle handle, Plan& plan, const DnnProblem& p, const Pointers& at, Allocator& scratch,
-               const Clock& clock) {
-    if (setup.choices == nullptr || plan.choices.size() < 2) return ok_status();
+  Status order(DnnHandle handle, Ways& ways, const DnnProblem& p, const Pointers& at, Allocator& scratch,
+               const Clock& clock) const {
+    if (setup.choices == nullptr || ways.ways.size() < 2) return ok_status();
     const std::string key = key_of(p);
-    const auto bring_first = [&](const DnnAlgorithm& wanted) {
-      const auto found = std::find_if(plan.choices.begin(), plan.choices.end(), [&](const DnnChoice& c) {
-        return DnnAlgorithm{c.algorithm, c.math} == wanted;
+    const auto bring_first = [&](const DnnChoice& wanted) {
+      const auto found = std::find_if(ways.ways.begin(), ways.ways.end(), [&](const Way& way) {
+        return DnnChoice{static_cast<int>(way.engine.number), way.place} == wanted;
       });
-      if (found != plan.choices.end()) std::rotate(plan.choices.begin(), found, found + 1);
-      return found != plan.choices.end();
+      if (found == ways.ways.end()) return false;
+      std::rotate(ways.ways.begin(), found, found + 1);
+      return true;
     };
     if (const auto kept = setup.choices->find(key); kept && bring_first(*kept)) return ok_status();
     double best = std::numeric_limits<double>::infinity();
-    DnnAlgorithm fastest;
-    for (const DnnChoice& c : plan.choices) {
+    DnnChoice fastest;
+    int timed = 0;
+    for (Way& way : ways.ways) {
+      if (timed == kMostTimed) break;
       constexpr int kRuns = 3;
-      const auto once = [&] { return run(handle, plan, p, c, at, scratch); };
+      const auto once = [&] { return run(handle, ways, way, p, at, scratch); };
       Status done = once();  // what is made at the first run is not timed
+      if (done.ok()) ++timed;
       Result<double> seconds = 0.0;
       for (int i = 0; done.ok() && i < kRuns; ++i) {
         seconds = clock(once);
         done = seconds.status();
         if (done.ok() && *seconds < best) {
           best = *seconds;
-          fastest = {c.algorithm, c.math};
+          fastest = {static_cast<int>(way.engine.number), way.place};
         }
       }
       if (!done.ok() && done.code() != Code::kUnimplemented) return done;
@@ -174,13 +194,13 @@ Status DnnConvolutions::convolve(const DnnProblem& problem, const Pointers& at, 
                                  const Clock& clock) {
   State& s = *state_;
   return s.dnn->on(stream, [&](DnnHandle handle) -> Status {
-    const auto make = [&](Plan& plan) -> Status {
-      ARGOSY_RETURN_IF_ERROR(plan.make(s.calls, handle, problem, s.setup.most_workspace));
-      return s.order(handle, plan, problem, at, scratch, clock);
+    const auto make = [&](Ways& ways) -> Status {
+      ARGOSY_RETURN_IF_ERROR(s.make(ways, problem, handle));
+      return s.order(handle, ways, problem, at, scratch, clock);
     };
-    ARGOSY_ASSIGN_OR_RETURN(const Plan* const plan, s.plans.of(problem, make));
-    for (const DnnChoice& choice : plan->choices) {
-      const Status done = s.run(handle, *plan, problem, choice, at, scratch);
+    ARGOSY_ASSIGN_OR_RETURN(const Ways* const ways, s.plans.of(problem, make));
+    for (Way& way : ways->ways) {
+      const Status done = s.run(handle, *ways, way, problem, at, scratch);
       if (done.code() != Code::kUnimplemented) return done;
     }
     return unimplemented("cuDNN knows no way for this convolution");
