@@ -111,6 +111,8 @@ class LibraryConv {
                  .w = seen.w,
                  .tf32 = device().math().tf32,
                  .deterministic = device().math().deterministic};
+    ARGOSY_ASSIGN_OR_RETURN(const CuStream stream, device().stream());
+    ARGOSY_RETURN_IF_ERROR(convolutions_.offers(p, static_cast<void*>(stream)));
     if (call_.direction == kDnnForward) {
       ARGOSY_ASSIGN_OR_RETURN(const Operand x, image(seen));
       ARGOSY_ASSIGN_OR_RETURN(const Operand f, filter(seen.nchw));

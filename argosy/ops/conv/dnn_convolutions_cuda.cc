@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "argosy/base/log.h"
@@ -33,7 +34,8 @@ struct Way {
 };
 struct Ways {
   std::unique_ptr<DnnConvolutionGraph> convolution;
-  mutable std::vector<Way> ways;  // best first; one caller at a time (Dnn::on)
+  std::vector<Way> ways;  // best first
+  bool ordered = false;   // by the clock
 };
 
 }  // namespace
@@ -105,6 +107,9 @@ struct DnnConvolutions::State {
     return str_cat(p.to_string(), " | ", setup.card, " | cuDNN ", calls.version());
   }
 
+  Result<Ways*> ways_of(DnnHandle handle, const DnnProblem& p) {
+    return plans.of(p, [&](Ways& ways) { return make(ways, p, handle); });
+  }
   // What the library refuses is ours to do; what it takes for a mistake is told, for it may be one.
   Status make(Ways& ways, const DnnProblem& p, DnnHandle handle) const {
     ways.convolution = std::make_unique<DnnConvolutionGraph>(calls, p, DnnTarget{.handle = handle});
@@ -141,14 +146,17 @@ struct DnnConvolutions::State {
                               const_cast<void*>(at.bias)};
     const int status = execute(calls, handle, way.plan, ways.convolution->ids,
                                std::span(pointers, ways.convolution->ids.size()), workspace.data());
-    if (dnn_not_supported(status)) return unimplemented("engine ", way.engine.number, " does not do this");
+    if (dnn_not_supported(status)) {
+      way.usable = false;
+      return unimplemented("engine ", way.engine.number, " does not do this");
+    }
     return status == 0 ? ok_status() : dnn_failed(str_cat("the convolution ", p.to_string()), status, calls);
   }
 
   // The kept choice, or the fastest by the clock, comes first.
   Status order(DnnHandle handle, Ways& ways, const DnnProblem& p, const Pointers& at, Allocator& scratch,
                const Clock& clock) const {
-    if (setup.choices == nullptr || ways.ways.size() < 2) return ok_status();
+    if (std::exchange(ways.ordered, true) || setup.choices == nullptr || ways.ways.size() < 2) return ok_status();
     const std::string key = key_of(p);
     const auto bring_first = [&](const DnnChoice& wanted) {
       const auto found = std::find_if(ways.ways.begin(), ways.ways.end(), [&](const Way& way) {
@@ -190,15 +198,23 @@ DnnConvolutions::DnnConvolutions(std::shared_ptr<Dnn> dnn, Setup setup)
     : state_(new State{.dnn = std::move(dnn), .setup = std::move(setup), .plans = {}}) {}
 DnnConvolutions::~DnnConvolutions() = default;
 
+Status DnnConvolutions::offers(const DnnProblem& problem, void* stream) {
+  State& s = *state_;
+  return s.dnn->on(stream, [&](DnnHandle handle) -> Status {
+    ARGOSY_ASSIGN_OR_RETURN(Ways* const ways, s.ways_of(handle, problem));
+    for (Way& way : ways->ways) {
+      if (s.usable(*ways, way, handle)) return ok_status();
+    }
+    return unimplemented("cuDNN knows no way for this convolution");
+  });
+}
+
 Status DnnConvolutions::convolve(const DnnProblem& problem, const Pointers& at, Allocator& scratch, void* stream,
                                  const Clock& clock) {
   State& s = *state_;
   return s.dnn->on(stream, [&](DnnHandle handle) -> Status {
-    const auto make = [&](Ways& ways) -> Status {
-      ARGOSY_RETURN_IF_ERROR(s.make(ways, problem, handle));
-      return s.order(handle, ways, problem, at, scratch, clock);
-    };
-    ARGOSY_ASSIGN_OR_RETURN(const Ways* const ways, s.plans.of(problem, make));
+    ARGOSY_ASSIGN_OR_RETURN(Ways* const ways, s.ways_of(handle, problem));
+    ARGOSY_RETURN_IF_ERROR(s.order(handle, *ways, problem, at, scratch, clock));
     for (Way& way : ways->ways) {
       const Status done = s.run(handle, *ways, way, problem, at, scratch);
       if (done.code() != Code::kUnimplemented) return done;
