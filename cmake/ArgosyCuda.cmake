@@ -27,6 +27,15 @@ if(NOT architectures)
   endforeach()
 endif()
 list(GET architectures 0 oldest)
+# A toolkit before 12 has no C++20, and each one knows host compilers up to a version: better no plug-in than no build.
+file(WRITE ${PROJECT_BINARY_DIR}/argosy/nvcc_probe.cu "template <typename T> concept Any = true;\ntemplate <Any T> __device__ T twice(T x) { return x + x; }\nextern \"C\" __global__ void probe(float* x) { *x = twice(*x); }\n")
+execute_process(COMMAND ${ARGOSY_NVCC} -cubin -arch=sm_${oldest} -std=c++20 -ccbin ${CMAKE_CXX_COMPILER}
+                        -o ${PROJECT_BINARY_DIR}/argosy/nvcc_probe.cubin ${PROJECT_BINARY_DIR}/argosy/nvcc_probe.cu
+                RESULT_VARIABLE failed OUTPUT_VARIABLE said ERROR_VARIABLE said)
+if(failed)
+  message(WARNING "CUDA plug-in: left out, ${ARGOSY_NVCC} does not compile C++20 with ${CMAKE_CXX_COMPILER}; CUDA 12 or newer is needed. It says: ${said}")
+  return()
+endif()
 list(GET architectures -1 newest)
 set(targets "")
 foreach(arch IN LISTS architectures)
@@ -47,7 +56,7 @@ foreach(source IN LISTS sources)
   string(REGEX REPLACE "_cuda$" "" name ${name})
   set(image ${folder}/${name}.fatbin)
   add_custom_command(OUTPUT ${image}
-    COMMAND ${ARGOSY_NVCC} -fatbin ${targets} -std=c++20 -O3 -lineinfo --Werror all-warnings -ccbin ${CMAKE_CXX_COMPILER}
+    COMMAND ${ARGOSY_NVCC} -fatbin ${targets} -std=c++20 -O3 -lineinfo -Xfatbin=-compress-all --Werror all-warnings -ccbin ${CMAKE_CXX_COMPILER}
             -I${PROJECT_SOURCE_DIR} -MD -MF ${image}.d -o ${image} ${source}
     DEPENDS ${source} DEPFILE ${image}.d COMMENT "nvcc ${name}" VERBATIM)
   list(APPEND images ${image})
