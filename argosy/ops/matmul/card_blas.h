@@ -22,10 +22,15 @@ struct BlasProblem {
   BlasOperand a, b, d;
   std::int64_t batches = 1;
   bool bias = false, relu = false;
-  unsigned alignment = 256;  // of every pointer, at least, in bytes
+  unsigned alignment = 256;  // of every matrix, at least, in bytes
   auto operator<=>(const BlasProblem&) const = default;
 };
 BlasProblem blas_problem(DType dtype, const Gemm& gemm, const Batch& batch, bool bias, bool relu, bool tf32);
+
+// More at once some of its ways do not do, and it may say so only when they are started.
+inline constexpr std::int64_t kMostBlasBatches = 65535;
+// Its kernels read the bias in pieces of so many bytes; unlike for matrices, nothing tells them of less.
+inline constexpr unsigned kBlasBiasAlignment = 16;
 
 // cuBLASLt on one device. Thread-safe.
 class CardBlas {
@@ -38,8 +43,9 @@ class CardBlas {
   CardBlas(const CardBlas&) = delete;
   CardBlas& operator=(const CardBlas&) = delete;
 
-  // UNIMPLEMENTED where the library knows no way for the problem: then our own kernel does it. `scratch` gives device
-  // memory for the length of the call.
+  // UNIMPLEMENTED where the library knows no way for the problem, or refuses the one it gave: nothing was started, our
+  // own kernel does it. `scratch` gives device memory for the length of the call. A bias is REQUIRED to lie at a
+  // multiple of kBlasBiasAlignment.
   struct Pointers {
     const void *a, *b, *bias;
     void* d;
