@@ -4,7 +4,7 @@
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 #include <cudnn.h>
 
-#include <type_traits>
+#include "argosy/device/cuda/calls_check.h"
 
 namespace argosy::cuda {
 
@@ -34,21 +34,8 @@ static_assert(kSameLayout<cudnnConvolutionFwdAlgoPerf_t>);
 static_assert(kSameLayout<cudnnConvolutionBwdDataAlgoPerf_t>);
 static_assert(kSameLayout<cudnnConvolutionBwdFilterAlgoPerf_t>);
 
-// Functions: as many parameters, each passed the same way (pointers, enumerators as int, numbers as themselves).
-template <typename Ours, typename Theirs>
-constexpr bool kPassedAlike = std::is_pointer_v<Ours>  ? std::is_pointer_v<Theirs>
-                              : std::is_enum_v<Theirs> ? std::is_same_v<Ours, int>
-                                                       : std::is_same_v<Ours, Theirs>;
-template <typename Ours, typename Theirs>
-struct Alike : std::false_type {};
-template <typename R, typename... Ours, typename S, typename... Theirs>
-struct Alike<R (*)(Ours...), S(Theirs...)> : std::false_type {};
-template <typename R, typename... Ours, typename S, typename... Theirs>
-requires(sizeof...(Ours) == sizeof...(Theirs)) struct Alike<R (*)(Ours...), S(Theirs...)>
-    : std::bool_constant<kPassedAlike<R, S> && (kPassedAlike<Ours, Theirs> && ...)> {
-};
 #define ARGOSY_ALIKE(member, function) \
-  static_assert(Alike<std::remove_reference_t<decltype(DnnCalls().member)>, decltype(function)>::value)
+  static_assert(kAlike<std::remove_reference_t<decltype(DnnCalls().member)>, decltype(function)>)
 ARGOSY_ALIKE(version, cudnnGetVersion);
 ARGOSY_ALIKE(create, cudnnCreate);
 ARGOSY_ALIKE(destroy, cudnnDestroy);
