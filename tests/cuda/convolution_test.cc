@@ -70,8 +70,9 @@ TEST(DnnPlans, NextAlgorithmWhereOneDeclinesOrWantsTooMuch) {
   EXPECT_THAT(fake.tried, ElementsAre(0));
 }
 
-// Whoever wants deterministic results, or float32 as it is, gets no other algorithm.
-TEST(DnnPlans, FlagsDecideWhichAlgorithmsMayRun) {
+// Whoever wants deterministic results gets no other algorithm; float32 is not rounded before it is multiplied unless
+// that was asked for, whatever the library says of the algorithm.
+TEST(DnnPlans, FlagsDecideWhichAlgorithmsMayRunAndHow) {
   FakeDnn fake;
   fake.algorithms = {{.algorithm = 5, .determinism = 0, .math = cuda::kDnnFmaMath},
                      {.algorithm = 6, .determinism = 1, .math = cuda::kDnnDefaultMath},
@@ -83,7 +84,28 @@ TEST(DnnPlans, FlagsDecideWhichAlgorithmsMayRun) {
   ASSERT_TRUE(convolve(*dnn, p).ok());
   p.tf32 = true;
   ASSERT_TRUE(convolve(*dnn, p).ok());
-  EXPECT_THAT(fake.tried, ElementsAre(5, 7, 6));
+  p.dtype = DType::kFloat16;
+  p.tf32 = false;
+  ASSERT_TRUE(convolve(*dnn, p).ok());
+  EXPECT_THAT(fake.tried, ElementsAre(5, 6, 6, 6));
+  EXPECT_THAT(fake.maths,
+              ElementsAre(cuda::kDnnFmaMath, cuda::kDnnFmaMath, cuda::kDnnDefaultMath, cuda::kDnnDefaultMath));
+}
+
+// An algorithm told of twice, with one math and another, is one where only one of them may be.
+TEST(DnnPlans, NoAlgorithmIsTriedTwice) {
+  FakeDnn fake;
+  fake.algorithms = {{.algorithm = 5, .math = cuda::kDnnDefaultMath},
+                     {.algorithm = 5, .math = cuda::kDnnTensorOps},
+                     {.algorithm = 7, .math = cuda::kDnnDefaultMath}};
+  fake.status_of = {{5, cuda::kDnnNotSupported}, {7, cuda::kDnnBadParameter + 3}};
+  const auto dnn = over(fake);
+  EXPECT_EQ(convolve(*dnn, problem()).code(), Code::kUnimplemented);
+  EXPECT_THAT(fake.tried, ElementsAre(5, 7));
+  // And none again: what was refused once is not asked for in every step.
+  EXPECT_EQ(convolve(*dnn, problem()).code(), Code::kUnimplemented);
+  EXPECT_EQ(dnn->offers(problem(), nullptr).code(), Code::kUnimplemented);
+  EXPECT_THAT(fake.tried, ElementsAre(5, 7));
 }
 
 TEST(DnnPlans, WithoutAnAlgorithmItIsOthers) {
@@ -329,6 +351,19 @@ TEST(DnnConvolutions, OurOwnKernelsWhereTheLibraryHasNoWay) {
   EXPECT_EQ(difference(found, evaluate_op(*builtin_ops().find("Conv2D"), attrs, {x, f}).value()[0], 1e-4), "");
   EXPECT_EQ(fake.choices, 2);  // in both layouts
   EXPECT_EQ(fake.convolutions, 0);
+}
+
+// Refused when it is started, for a mistake even: the step goes on by our own kernel.
+TEST(DnnConvolutions, OurOwnKernelsWhereTheLibraryRefuses) {
+  FakeDnn fake;
+  fake.status_of = {{0, cuda::kDnnBadParameter + 3}, {1, cuda::kDnnNotSupported + 4}};
+  const Tensor x = random_tensor(DType::kFloat32, {1, 4, 4, 2}, 1), f = random_tensor(DType::kFloat32, {3, 3, 2, 3}, 2);
+  const AttrMap attrs = {{"strides", std::vector<std::int64_t>{1, 1, 1, 1}}, {"padding", std::string("SAME")}};
+  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), fake.found(cuda::fake::with_kernels()));
+  const auto found = run_by_dnn(machine, "Conv2D", attrs, {x, f}, {.runs = 3});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(difference(found[0], evaluate_op(*builtin_ops().find("Conv2D"), attrs, {x, f}).value()[0], 1e-4), "");
+  EXPECT_THAT(fake.tried, ElementsAre(1, 0, 1, 0));  // in both layouts, in the first step alone
 }
 
 TEST(DnnConvolutions, TimingIsAskedForByName) {

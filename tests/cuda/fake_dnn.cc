@@ -94,8 +94,8 @@ Status run(CudaDevice& device, int direction, const DnnTensorObject& image, cons
   return mover.status();
 }
 
-int answer(DnnHandle handle, int algorithm, std::size_t workspace_bytes, const void* workspace,
-           const std::function<Status(CudaDevice&)>& work) {
+int answer(DnnHandle handle, const DnnConvolutionObject& conv, int algorithm, std::size_t workspace_bytes,
+           const void* workspace, const std::function<Status(CudaDevice&)>& work) {
   std::unique_lock lock(counting);
   fake->tried.push_back(algorithm);
   if (const auto at = fake->status_of.find(algorithm); at != fake->status_of.end()) return at->second;
@@ -105,6 +105,7 @@ int answer(DnnHandle handle, int algorithm, std::size_t workspace_bytes, const v
     EXPECT_EQ(workspace != nullptr, workspace_bytes > 0);
   }
   ++fake->convolutions;
+  fake->maths.push_back(conv.math);
   lock.unlock();
   if (handle->device == nullptr) return 0;
   const Status done = work(*handle->device);
@@ -137,7 +138,7 @@ template <int kDirection>
 int convolve(DnnHandle handle, const void*, const void* first, const void* first_data, const void* second,
              const void* second_data, DnnConvolution conv, int algorithm, void* memory, std::size_t bytes, const void*,
              const void* result, void* result_data) {
-  return answer(handle, algorithm, bytes, memory, [&](CudaDevice& device) -> Status {
+  return answer(handle, *conv, algorithm, bytes, memory, [&](CudaDevice& device) -> Status {
     if constexpr (kDirection == kDnnForward) {
       return run(device, kDirection, *static_cast<const DnnTensorObject*>(first),
                  *static_cast<const DnnFilterObject*>(second), *static_cast<const DnnTensorObject*>(result), *conv,
@@ -164,7 +165,7 @@ int convolve_bias_activation(DnnHandle handle, const void*, DnnTensor image, con
     const std::lock_guard lock(counting);
     ++fake->fused;
   }
-  return answer(handle, algorithm, bytes, memory, [&](CudaDevice& device) {
+  return answer(handle, *conv, algorithm, bytes, memory, [&](CudaDevice& device) {
     return run(device, kDnnForward, *image, *filter, *result, *conv, image_data, filter_data, nullptr, bias_data,
                result_data);
   });

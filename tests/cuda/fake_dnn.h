@@ -44,6 +44,7 @@ struct FakeDnn {
   int trainings = 0, inferences = 0, norm_gradients = 0, pools = 0, pool_gradients = 0;
   int softmaxes = 0, softmax_gradients = 0;
   std::vector<int> tried = {};  // algorithms
+  std::vector<int> maths = {};  // of the convolutions made
   int live_objects = 0;
 
   // The table; one fake at a time.

@@ -90,9 +90,10 @@ class DnnObject {
 template <typename Problem, typename Plan>
 class DnnPlans {
  public:
-  // make(plan) fills in a new one; where it fails, there is none.
+  // make(plan) fills in a new one; where it fails, there is none. What is written to a plan afterwards is written in
+  // Dnn::on().
   template <typename Make>
-  Result<const Plan*> of(const Problem& problem, const Make& make) {
+  Result<Plan*> of(const Problem& problem, const Make& make) {
     MutexLock lock(mutex_);
     const auto [at, fresh] = plans_.try_emplace(problem);
     if (fresh) {

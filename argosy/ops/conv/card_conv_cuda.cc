@@ -101,6 +101,8 @@ class LibraryConv {
                  .w = seen.w,
                  .tf32 = device().math().tf32,
                  .deterministic = device().math().deterministic};
+    ARGOSY_ASSIGN_OR_RETURN(const CuStream stream, device().stream());
+    ARGOSY_RETURN_IF_ERROR(convolutions_.offers(p, static_cast<void*>(stream)));
     if (call_.direction == kDnnForward) {
       ARGOSY_ASSIGN_OR_RETURN(const Operand x, image(seen));
       ARGOSY_ASSIGN_OR_RETURN(const Operand f, filter(seen.nchw));
@@ -129,7 +131,7 @@ class LibraryConv {
   Status forward(DnnProblem p, const void* x, const void* f, void* y) {
     if (call_.bias != nullptr && call_.fused.activation == FusedOps::Activation::kRelu) {
       p.bias_relu = true;
-      const Status done = convolve(p, {x, f, call_.bias, y});
+      const Status done = convolve(p, {x, f, call_.bias, y});  // asks for nothing where it was refused before
       if (done.code() != Code::kUnimplemented) return done;
       p.bias_relu = false;
     }

@@ -45,11 +45,14 @@ class DnnConvolutions {
     const void *first, *second, *bias;  // operands in the order of dnn_calls.h
     void* result;
   };
+  // UNIMPLEMENTED: no algorithm does this problem, as far as is known: nothing need be made ready for convolve().
+  Status offers(const DnnProblem& problem, void* stream);
   // Seconds that `work` takes on the device, itself and all before it done.
   using Clock = std::function<Result<double>(const std::function<Status()>& work)>;
   // Starts the convolution on `stream`. UNIMPLEMENTED: no algorithm does this problem within the workspace there is.
   // The workspace is `scratch`'s for the length of the call: its memory is given back in the stream's order. With
-  // choices to keep, a problem met first is timed by `clock`.
+  // choices to keep, a problem met first is timed by `clock`. An algorithm that the library refuses when it is started
+  // is not tried again.
   Status convolve(const DnnProblem& problem, const Pointers& at, Allocator& scratch, void* stream, const Clock& clock);
 
  private:

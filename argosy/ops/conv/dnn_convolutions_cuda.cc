@@ -4,6 +4,8 @@
 #include <limits>
 #include <vector>
 
+#include "argosy/base/log.h"
+
 namespace argosy::cuda {
 
 namespace {
@@ -18,6 +20,7 @@ struct Plan {
   DnnObject<DnnActivation> activation;
   const void *first = nullptr, *second = nullptr, *result = nullptr;  // those above, by the direction
   std::vector<DnnChoice> choices;
+  bool ordered = false;
 
   Status make(const DnnCalls& calls, DnnHandle handle, const DnnProblem& p, std::size_t most_workspace) {
     const int type = dnn_type(p.dtype), format = p.nchw ? kDnnNchw : kDnnNhwc;
@@ -46,7 +49,7 @@ struct Plan {
       then([&] { return activation.make(calls.activation_create, calls.activation_destroy); });
       then([&] { return calls.activation_set(activation.get(), kDnnRelu, 1, 0); });
     }
-    if (dnn_not_supported(status)) return ok_status();  // no choices
+    if (refused(status, "a descriptor", p)) return ok_status();  // no choices
     if (status != 0) return dnn_failed("a descriptor", status);
     const void *const x = image.get(), *const y = output.get(), *const f = filter.get();
     first = p.direction == kDnnTowardsImage ? f : x;
@@ -66,16 +69,30 @@ struct Plan {
     int count = 0;
     const int status =
         calls.choose[p.direction](handle, first, second, convolution.get(), result, kMostAlgorithms, &count, found);
-    if (dnn_not_supported(status)) return ok_status();
+    if (refused(status, "the choice of an algorithm", p)) return ok_status();
     if (status != 0) return dnn_failed("the choice of an algorithm", status);
     for (int i = 0; i < std::min(count, kMostAlgorithms); ++i) {
-      const DnnChoice& c = found[i];
-      const bool exact = p.dtype != DType::kFloat32 || p.tf32 || c.math == kDnnFmaMath;
-      if (c.status != 0 || c.workspace_bytes > most_workspace || !exact) continue;
+      DnnChoice c = found[i];
+      // What it writes there for float32 may be the default, whatever was asked for: with that it would round to
+      // TensorFloat-32. An algorithm that has no other way refuses when it is started.
+      if (p.dtype == DType::kFloat32 && !p.tf32) c.math = kDnnFmaMath;
+      if (c.status != 0 || c.workspace_bytes > most_workspace) continue;
       if (p.deterministic && c.determinism != kDnnDeterministic) continue;
-      choices.push_back(c);
+      const bool twice = std::any_of(choices.begin(), choices.end(), [&](const DnnChoice& known) {
+        return known.algorithm == c.algorithm && known.math == c.math;
+      });
+      if (!twice) choices.push_back(c);
     }
     return ok_status();
+  }
+
+  // Nothing was started, others do it. That the library takes something for a mistake is told: it may be one of ours.
+  static bool refused(int status, std::string_view what, const DnnProblem& p) {
+    if (!dnn_refused(status)) return false;
+    if (!dnn_not_supported(status)) {
+      ARGOSY_LOG(kWarning, "cuDNN refuses ", what, " with ", status, ": ", p.to_string());
+    }
+    return true;
   }
 };
 
@@ -101,15 +118,25 @@ struct DnnConvolutions::State {
     return str_cat(p.to_string(), " | ", setup.card, " | cuDNN ", calls.version());
   }
 
+  Result<Plan*> plan_of(DnnHandle handle, const DnnProblem& p) {
+    return plans.of(p, [&](Plan& plan) { return plan.make(calls, handle, p, setup.most_workspace); });
+  }
+
+  // `refused`: set where the library does not do it.
   Status run(DnnHandle handle, const Plan& plan, const DnnProblem& p, const DnnChoice& choice, const Pointers& at,
-             Allocator& scratch) {
+             Allocator& scratch, bool* refused) {
+    const auto answer = [&](std::string_view what, int status) {
+      *refused = Plan::refused(status, what, p);
+      return *refused ? unimplemented(what, " by algorithm ", choice.algorithm) : dnn_failed(what, status);
+    };
     if (const int status = calls.convolution_set_math(plan.convolution.get(), choice.math); status != 0) {
-      return dnn_not_supported(status) ? unimplemented("math ", choice.math) : dnn_failed("the choice of math", status);
+      return answer("the choice of math", status);
     }
     std::size_t bytes = 0;
     int status = calls.workspace[p.direction](handle, plan.first, plan.second, plan.convolution.get(), plan.result,
                                               choice.algorithm, &bytes);
-    if (status != 0 || bytes > setup.most_workspace) return unimplemented("no workspace for ", choice.algorithm);
+    if (status != 0) return answer("the size of a workspace", status);
+    if (bytes > setup.most_workspace) return unimplemented("no workspace for ", choice.algorithm);
     Buffer workspace;
     if (bytes > 0) {
       auto memory = scratch.allocate(bytes);
@@ -125,8 +152,7 @@ struct DnnConvolutions::State {
                                                   plan.activation.get(), plan.output.get(), at.result)
                  : calls.convolve[p.direction](handle, alpha, plan.first, at.first, plan.second, at.second, convolution,
                                                choice.algorithm, workspace.data(), bytes, beta, plan.result, at.result);
-    if (dnn_not_supported(status)) return unimplemented("algorithm ", choice.algorithm, " does not do this");
-    return status == 0 ? ok_status() : dnn_failed("a convolution", status);
+    return status == 0 ? ok_status() : answer("a convolution", status);
   }
 
   // The kept choice, or the fastest by the clock, comes first.
@@ -146,7 +172,8 @@ struct DnnConvolutions::State {
     DnnAlgorithm fastest;
     for (const DnnChoice& c : plan.choices) {
       constexpr int kRuns = 3;
-      const auto once = [&] { return run(handle, plan, p, c, at, scratch); };
+      bool refused = false;
+      const auto once = [&] { return run(handle, plan, p, c, at, scratch, &refused); };
       Status done = once();  // what is made at the first run is not timed
       Result<double> seconds = 0.0;
       for (int i = 0; done.ok() && i < kRuns; ++i) {
@@ -170,18 +197,27 @@ DnnConvolutions::DnnConvolutions(std::shared_ptr<Dnn> dnn, Setup setup)
     : state_(new State{.dnn = std::move(dnn), .setup = std::move(setup), .plans = {}}) {}
 DnnConvolutions::~DnnConvolutions() = default;
 
+Status DnnConvolutions::offers(const DnnProblem& problem, void* stream) {
+  return state_->dnn->on(stream, [&](DnnHandle handle) -> Status {
+    ARGOSY_ASSIGN_OR_RETURN(const Plan* const plan, state_->plan_of(handle, problem));
+    return plan->choices.empty() ? unimplemented("cuDNN knows no way for this convolution") : ok_status();
+  });
+}
+
 Status DnnConvolutions::convolve(const DnnProblem& problem, const Pointers& at, Allocator& scratch, void* stream,
                                  const Clock& clock) {
   State& s = *state_;
   return s.dnn->on(stream, [&](DnnHandle handle) -> Status {
-    const auto make = [&](Plan& plan) -> Status {
-      ARGOSY_RETURN_IF_ERROR(plan.make(s.calls, handle, problem, s.setup.most_workspace));
-      return s.order(handle, plan, problem, at, scratch, clock);
-    };
-    ARGOSY_ASSIGN_OR_RETURN(const Plan* const plan, s.plans.of(problem, make));
-    for (const DnnChoice& choice : plan->choices) {
-      const Status done = s.run(handle, *plan, problem, choice, at, scratch);
+    ARGOSY_ASSIGN_OR_RETURN(Plan* const plan, s.plan_of(handle, problem));
+    if (!plan->ordered) {
+      ARGOSY_RETURN_IF_ERROR(s.order(handle, *plan, problem, at, scratch, clock));
+      plan->ordered = true;
+    }
+    for (auto choice = plan->choices.begin(); choice != plan->choices.end();) {
+      bool refused = false;
+      const Status done = s.run(handle, *plan, problem, *choice, at, scratch, &refused);
       if (done.code() != Code::kUnimplemented) return done;
+      choice = refused ? plan->choices.erase(choice) : std::next(choice);
     }
     return unimplemented("cuDNN knows no way for this convolution");
   });
