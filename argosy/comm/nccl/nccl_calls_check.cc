@@ -16,8 +16,9 @@ template <typename Theirs>
 constexpr bool is(int ours, Theirs theirs) {
   return ours == static_cast<int>(theirs);
 }
-static_assert(is(kNcclSuccess, ncclSuccess) && is(kNcclInvalidUsage, ncclInvalidUsage) &&
-              is(kNcclRemoteError, ncclRemoteError) && is(kNcclInProgress, ncclInProgress));
+static_assert(is(kNcclSuccess, ncclSuccess) && is(kNcclInvalidArgument, ncclInvalidArgument) &&
+              is(kNcclInvalidUsage, ncclInvalidUsage) && is(kNcclRemoteError, ncclRemoteError) &&
+              is(kNcclInProgress, ncclInProgress));
 static_assert(is(kNcclSum, ncclSum) && is(kNcclProd, ncclProd) && is(kNcclMax, ncclMax) && is(kNcclMin, ncclMin) &&
               is(kNcclAvg, ncclAvg));
 static_assert(is(kNcclInt8, ncclInt8) && is(kNcclUint8, ncclUint8) && is(kNcclInt32, ncclInt32) &&
