@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "argosy/device/cuda/blas_calls.h"
+#include "argosy/device/cuda/library.h"
 #include "argosy/ops/matmul/card_gemm.h"
 
 namespace argosy::cuda {
@@ -37,7 +38,9 @@ class CardBlas {
  public:
   // Over calls of one's own: tests.
   static Result<std::shared_ptr<CardBlas>> over(const BlasCalls& calls);
-  // The library as found (library.h), where it is 12.0 or newer.
+  // A library's. UNAVAILABLE (ARG-GPU-012): it is older than 12.0, or lacks one.
+  static Result<BlasCalls> calls_of(const Library& library);
+  // The library as found (library.h).
   static Result<std::shared_ptr<CardBlas>> open();
   ~CardBlas();
   CardBlas(const CardBlas&) = delete;

@@ -4,7 +4,6 @@
 
 #include "argosy/base/log.h"
 #include "argosy/base/mutex.h"
-#include "argosy/device/cuda/library.h"
 
 namespace argosy::cuda {
 
@@ -136,30 +135,45 @@ CardBlas::~CardBlas() {
 Result<std::shared_ptr<CardBlas>> CardBlas::over(const BlasCalls& calls) {
   auto state = std::make_unique<State>();
   state->calls = calls;
-  if (const int status = calls.create(&state->handle); status != 0) return failed("create", status);
+  if (const int status = calls.create(&state->handle); status != 0) {
+    return failed("create", status)
+        .with_next(
+            "CUDA 13's needs a driver of CUDA 13 and a card of compute capability 7.5: else "
+            "pip install nvidia-cublas-cu12, or ARGOSY_CUDA_LIBRARIES=FOLDER");
+  }
   return std::shared_ptr<CardBlas>(new CardBlas(std::move(state)));
 }
 
 Result<std::shared_ptr<CardBlas>> CardBlas::open() {
-  const LibraryWanted wanted = cublaslt_wanted();
-  ARGOSY_ASSIGN_OR_RETURN(const std::shared_ptr<Library> library, Library::open(wanted));
+  std::shared_ptr<CardBlas> blas;
+  // One that is too new for the driver or the card says so when its handle is made: then there may be another.
+  const auto fits = [&](const Library& library) -> Status {
+    ARGOSY_ASSIGN_OR_RETURN(const BlasCalls calls, calls_of(library));
+    ARGOSY_ASSIGN_OR_RETURN(blas, over(calls));
+    return ok_status();
+  };
+  ARGOSY_RETURN_IF_ERROR(Library::open(cublaslt_wanted(), fits).status());
+  return blas;
+}
+
+Result<BlasCalls> CardBlas::calls_of(const Library& library) {
   BlasCalls c;
   const bool whole =
-      library->find(&c.version, "cublasLtGetVersion") && library->find(&c.create, "cublasLtCreate") &&
-      library->find(&c.destroy, "cublasLtDestroy") && library->find(&c.desc_create, "cublasLtMatmulDescCreate") &&
-      library->find(&c.desc_destroy, "cublasLtMatmulDescDestroy") &&
-      library->find(&c.desc_set, "cublasLtMatmulDescSetAttribute") &&
-      library->find(&c.layout_create, "cublasLtMatrixLayoutCreate") &&
-      library->find(&c.layout_destroy, "cublasLtMatrixLayoutDestroy") &&
-      library->find(&c.layout_set, "cublasLtMatrixLayoutSetAttribute") &&
-      library->find(&c.preference_create, "cublasLtMatmulPreferenceCreate") &&
-      library->find(&c.preference_destroy, "cublasLtMatmulPreferenceDestroy") &&
-      library->find(&c.preference_set, "cublasLtMatmulPreferenceSetAttribute") &&
-      library->find(&c.choose, "cublasLtMatmulAlgoGetHeuristic") && library->find(&c.multiply, "cublasLtMatmul");
+      library.find(&c.version, "cublasLtGetVersion") && library.find(&c.create, "cublasLtCreate") &&
+      library.find(&c.destroy, "cublasLtDestroy") && library.find(&c.desc_create, "cublasLtMatmulDescCreate") &&
+      library.find(&c.desc_destroy, "cublasLtMatmulDescDestroy") &&
+      library.find(&c.desc_set, "cublasLtMatmulDescSetAttribute") &&
+      library.find(&c.layout_create, "cublasLtMatrixLayoutCreate") &&
+      library.find(&c.layout_destroy, "cublasLtMatrixLayoutDestroy") &&
+      library.find(&c.layout_set, "cublasLtMatrixLayoutSetAttribute") &&
+      library.find(&c.preference_create, "cublasLtMatmulPreferenceCreate") &&
+      library.find(&c.preference_destroy, "cublasLtMatmulPreferenceDestroy") &&
+      library.find(&c.preference_set, "cublasLtMatmulPreferenceSetAttribute") &&
+      library.find(&c.choose, "cublasLtMatmulAlgoGetHeuristic") && library.find(&c.multiply, "cublasLtMatmul");
   // 130001: 13.0.1; 120103: 12.1.3.
   const int version = whole ? static_cast<int>(c.version() / 100) * 10 : 0;
-  ARGOSY_RETURN_IF_ERROR(check_library_version(wanted, library->path(), version, 12000));
-  return over(c);
+  ARGOSY_RETURN_IF_ERROR(check_library_version(cublaslt_wanted(), library.path(), version, 12000));
+  return c;
 }
 
 Status CardBlas::multiply(const BlasProblem& problem, const Pointers& at, Allocator& scratch, void* stream) {
