@@ -13,6 +13,7 @@ namespace argosy::cuda {
 
 struct DnnHandleObject {
   CudaDevice* device = nullptr;  // where everything runs; null: nowhere
+  void* stream = nullptr;
 };
 struct DnnTensorObject {
   int format = 0, type = 0, n = 0, c = 0, h = 0, w = 0;
@@ -21,7 +22,8 @@ struct DnnFilterObject {
   int type = 0, format = 0, out = 0, in = 0, h = 0, w = 0;
 };
 struct DnnConvolutionObject {
-  int pad_h = 0, pad_w = 0, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1, groups = 1, math = 0;
+  int pad_h = 0, pad_w = 0, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1, mode = 0, compute = 0,
+      groups = 1, math = 0;
 };
 struct DnnPoolingObject {
   int mode = 0, nan = 0, window_h = 1, window_w = 1, pad_h = 0, pad_w = 0, stride_h = 1, stride_w = 1;

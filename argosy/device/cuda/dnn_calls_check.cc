@@ -20,6 +20,9 @@ static_assert(kDnnLargest == CUDNN_POOLING_MAX && kDnnMeanInside == CUDNN_POOLIN
 static_assert(kDnnNanNeverWins == CUDNN_NOT_PROPAGATE_NAN);
 static_assert(kDnnSoftmax == CUDNN_SOFTMAX_ACCURATE && kDnnLogSoftmax == CUDNN_SOFTMAX_LOG);
 static_assert(kDnnOfImage == CUDNN_SOFTMAX_MODE_INSTANCE);
+static_assert(kDnnNotReady == CUDNN_STATUS_NOT_INITIALIZED);
+static_assert(kDnnPartOfOther == CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH);
+static_assert(kDnnPartMissing == CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED);
 static_assert(kDnnBadParameter == CUDNN_STATUS_BAD_PARAM && kDnnNotSupported == CUDNN_STATUS_NOT_SUPPORTED);
 
 template <typename Perf>
@@ -37,6 +40,7 @@ static_assert(kSameLayout<cudnnConvolutionBwdFilterAlgoPerf_t>);
 #define ARGOSY_ALIKE(member, function) \
   static_assert(kAlike<std::remove_reference_t<decltype(DnnCalls().member)>, decltype(function)>)
 ARGOSY_ALIKE(version, cudnnGetVersion);
+ARGOSY_ALIKE(error_text, cudnnGetErrorString);
 ARGOSY_ALIKE(create, cudnnCreate);
 ARGOSY_ALIKE(destroy, cudnnDestroy);
 ARGOSY_ALIKE(set_stream, cudnnSetStream);

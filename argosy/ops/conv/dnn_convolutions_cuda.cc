@@ -4,8 +4,6 @@
 #include <limits>
 #include <vector>
 
-#include "argosy/base/log.h"
-
 namespace argosy::cuda {
 
 namespace {
@@ -22,7 +20,8 @@ struct Plan {
   std::vector<DnnChoice> choices;
   bool ordered = false;
 
-  Status make(const DnnCalls& calls, DnnHandle handle, const DnnProblem& p, std::size_t most_workspace) {
+  Status make(const Dnn& dnn, DnnHandle handle, const DnnProblem& p, std::size_t most_workspace) {
+    const DnnCalls& calls = dnn.calls();
     const int type = dnn_type(p.dtype), format = p.nchw ? kDnnNchw : kDnnNhwc;
     const int compute = p.dtype == DType::kFloat64 ? kDnnDouble : kDnnFloat;
     int status = image.make(calls.tensor_create, calls.tensor_destroy);
@@ -49,13 +48,12 @@ struct Plan {
       then([&] { return activation.make(calls.activation_create, calls.activation_destroy); });
       then([&] { return calls.activation_set(activation.get(), kDnnRelu, 1, 0); });
     }
-    if (refused(status, "a descriptor", p)) return ok_status();  // no choices
-    if (status != 0) return dnn_failed("a descriptor", status);
+    if (status != 0) return dnn.answer(str_cat("a descriptor of ", p.to_string()), status);
     const void *const x = image.get(), *const y = output.get(), *const f = filter.get();
     first = p.direction == kDnnTowardsImage ? f : x;
     second = p.direction == kDnnForward ? f : y;
     result = p.direction == kDnnForward ? y : p.direction == kDnnTowardsImage ? x : f;
-    return choose(calls, handle, p, most_workspace);
+    return choose(dnn, handle, p, most_workspace);
   }
 
   // Tensor cores where the dtype's numbers are theirs already; of float32 only where it was asked for.
@@ -64,13 +62,12 @@ struct Plan {
     return p.dtype == DType::kFloat32 && !p.tf32 ? kDnnFmaMath : kDnnDefaultMath;
   }
 
-  Status choose(const DnnCalls& calls, DnnHandle handle, const DnnProblem& p, std::size_t most_workspace) {
+  Status choose(const Dnn& dnn, DnnHandle handle, const DnnProblem& p, std::size_t most_workspace) {
     DnnChoice found[kMostAlgorithms] = {};
     int count = 0;
-    const int status =
-        calls.choose[p.direction](handle, first, second, convolution.get(), result, kMostAlgorithms, &count, found);
-    if (refused(status, "the choice of an algorithm", p)) return ok_status();
-    if (status != 0) return dnn_failed("the choice of an algorithm", status);
+    const int status = dnn.calls().choose[p.direction](handle, first, second, convolution.get(), result,
+                                                       kMostAlgorithms, &count, found);
+    if (status != 0) return dnn.answer(str_cat("to choose for ", p.to_string()), status);
     for (int i = 0; i < std::min(count, kMostAlgorithms); ++i) {
       DnnChoice c = found[i];
       // What it writes there for float32 may be the default, whatever was asked for: with that it would round to
@@ -84,15 +81,6 @@ struct Plan {
       if (!twice) choices.push_back(c);
     }
     return ok_status();
-  }
-
-  // Nothing was started, others do it. That the library takes something for a mistake is told: it may be one of ours.
-  static bool refused(int status, std::string_view what, const DnnProblem& p) {
-    if (!dnn_refused(status)) return false;
-    if (!dnn_not_supported(status)) {
-      ARGOSY_LOG(kWarning, "cuDNN refuses ", what, " with ", status, ": ", p.to_string());
-    }
-    return true;
   }
 };
 
@@ -119,15 +107,19 @@ struct DnnConvolutions::State {
   }
 
   Result<Plan*> plan_of(DnnHandle handle, const DnnProblem& p) {
-    return plans.of(p, [&](Plan& plan) { return plan.make(calls, handle, p, setup.most_workspace); });
+    return plans.of(p, [&](Plan& plan) {
+      Status made = plan.make(*dnn, handle, p, setup.most_workspace);
+      return made.code() == Code::kUnimplemented ? ok_status() : made;  // a plan without choices
+    });
   }
 
   // `refused`: set where the library does not do it.
   Status run(DnnHandle handle, const Plan& plan, const DnnProblem& p, const DnnChoice& choice, const Pointers& at,
              Allocator& scratch, bool* refused) {
     const auto answer = [&](std::string_view what, int status) {
-      *refused = Plan::refused(status, what, p);
-      return *refused ? unimplemented(what, " by algorithm ", choice.algorithm) : dnn_failed(what, status);
+      Status said = dnn->answer(str_cat(what, " of ", p.to_string(), " by algorithm ", choice.algorithm), status);
+      *refused = said.code() == Code::kUnimplemented;
+      return said;
     };
     if (const int status = calls.convolution_set_math(plan.convolution.get(), choice.math); status != 0) {
       return answer("the choice of math", status);

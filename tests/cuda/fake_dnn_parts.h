@@ -1,0 +1,18 @@
+// What the files of the fake cuDNN share.
+#pragma once
+
+#include <mutex>
+
+#include "tests/cuda/fake_dnn.h"
+
+namespace argosy::cuda::fake {
+
+extern FakeDnn* fake;        // the table's functions are given no context of ours
+extern std::mutex counting;  // devices have threads of their own
+
+// Everything is started on the stream that the handle was given for it.
+void expect_stream(const DnnHandleObject& handle);
+// Batch normalisation, pooling and softmax (fake_dnn_images.cc).
+void add_images(DnnCalls& calls);
+
+}  // namespace argosy::cuda::fake
