@@ -111,7 +111,7 @@ TEST(DnnPlans, WhatTheLibraryTakesForAMistakeIsTold) {
   p.h.out = 7;  // it is 8
   testing::internal::CaptureStderr();
   EXPECT_EQ(convolve(*dnn, p).code(), Code::kUnimplemented);
-  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("2000 (what the fake was told to answer)"));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("2000 (CUDNN_STATUS_OF_A_FAKE: as it was told)"));
 }
 
 TEST(DnnPlans, AFailureIsAnErrorWithTheLibrarysNumber) {
@@ -124,20 +124,33 @@ TEST(DnnPlans, AFailureIsAnErrorWithTheLibrarysNumber) {
   EXPECT_THAT(fake.tried, ElementsAre(1));
 }
 
+// A part of it that is missing is no reason for a step to fail; that is told once.
+TEST(Dnn, SaysWhatItsNumbersMean) {
+  FakeDnn fake;
+  const auto dnn = fake.opened();
+  EXPECT_TRUE(dnn->answer("a thing", 0).ok());
+  for (const int status : {cuda::kDnnNotSupported, cuda::kDnnNotSupported + 14, cuda::kDnnBadParameter + 2,
+                           cuda::kDnnPartMissing, cuda::kDnnPartOfOther}) {
+    EXPECT_EQ(dnn->answer("a thing", status).code(), Code::kUnimplemented) << status;
+  }
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 3; ++i) (void)dnn->answer("another", cuda::kDnnPartMissing);
+  (void)dnn->answer("a third", cuda::kDnnNotSupported);
+  const std::string told = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(told, HasSubstr("refuses another with 1008 (CUDNN_STATUS_OF_A_FAKE: as it was told)"));
+  EXPECT_EQ(told.find("another"), told.rfind("another"));
+  EXPECT_THAT(told, testing::Not(HasSubstr("a third")));
+  for (const int status : {1001, 4000, 5000}) {
+    EXPECT_EQ(dnn->answer("a thing", status).id(), "ARG-GPU-014") << status;
+  }
+}
+
 TEST(Dnn, OursAloneOnRequest) {
   setenv("ARGOSY_CUDNN", "own", 1);
   const auto opened = cuda::Dnn::open();
   unsetenv("ARGOSY_CUDNN");
   EXPECT_EQ(opened.status().code(), Code::kUnimplemented);
   EXPECT_EQ(opened.status().message(), "ARGOSY_CUDNN=own");
-}
-
-// Where the library is: it has every call, whether there is a card for it or not.
-TEST(Dnn, TheLibraryHasEveryCall) {
-  const auto opened = cuda::Dnn::open();
-  if (opened.ok()) return;
-  if (opened.status().id() == "ARG-GPU-011") GTEST_SKIP() << opened.status().to_string();
-  EXPECT_EQ(opened.status().id(), "ARG-GPU-014") << opened.status().to_string();  // no card to be opened on
 }
 
 // A file of its own for each test.
@@ -354,6 +367,19 @@ TEST(DnnConvolutions, OurOwnKernelsWhereTheLibraryHasNoWay) {
   EXPECT_EQ(difference(found, evaluate_op(*builtin_ops().find("Conv2D"), attrs, {x, f}).value()[0], 1e-4), "");
   EXPECT_EQ(fake.graphs, 2);  // in both layouts
   EXPECT_EQ(fake.convolutions, 0);
+}
+
+// Refused when it is started, for a mistake even: the step goes on by our own kernel.
+TEST(DnnConvolutions, OurOwnKernelsWhereTheLibraryRefuses) {
+  FakeDnn fake;
+  fake.status_of = {{1, cuda::kDnnNotSupported + 4}, {2, cuda::kDnnBadParameter + 3}};
+  const Tensor x = random_tensor(DType::kFloat32, {1, 4, 4, 2}, 1), f = random_tensor(DType::kFloat32, {3, 3, 2, 3}, 2);
+  const AttrMap attrs = {{"strides", std::vector<std::int64_t>{1, 1, 1, 1}}, {"padding", std::string("SAME")}};
+  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), fake.found(cuda::fake::with_kernels()));
+  const auto found = run_by_dnn(machine, "Conv2D", attrs, {x, f}, {.runs = 3});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(difference(found[0], evaluate_op(*builtin_ops().find("Conv2D"), attrs, {x, f}).value()[0], 1e-4), "");
+  EXPECT_THAT(fake.tried, ElementsAre(1, 2, 1, 2));  // in both layouts, in the first step alone
 }
 
 TEST(DnnConvolutions, TimingIsAskedForByName) {

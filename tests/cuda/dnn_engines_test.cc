@@ -87,9 +87,11 @@ DnnProblem problem(const Layer& l, int direction, DType dtype, bool nchw) {
 class DnnEngines : public testing::Test {
  protected:
   void SetUp() override {
-    auto opened = Dnn::open_calls();
-    if (!opened.ok()) GTEST_SKIP() << opened.status().to_string();
-    calls_ = *opened;
+    const auto library = Library::open(cudnn_wanted());
+    if (!library.ok()) GTEST_SKIP() << library.status().to_string();
+    const auto found = Dnn::calls_of(**library);
+    ASSERT_TRUE(found.ok()) << found.status().to_string();
+    calls_ = *found;
     if (calls_.version() < 90800) GTEST_SKIP() << "cuDNN " << calls_.version() << " wants a card to be asked";
   }
 
@@ -98,7 +100,7 @@ class DnnEngines : public testing::Test {
     const DnnTarget at = target(card);
     DnnConvolutionGraph made(calls_, p, at);
     EXPECT_TRUE(made.graph.status() == 0 || dnn_not_supported(made.graph.status()))
-        << p.to_string() << " on " << card.name << ": " << dnn_error(made.graph.status(), calls_);
+        << p.to_string() << " on " << card.name << ": " << dnn_error(calls_, made.graph.status());
     for (const DnnEngine& engine : made.engines) {
       DnnPlan plan;
       if (made.graph.plan(at, engine, &plan) != 0) continue;

@@ -13,6 +13,7 @@ namespace argosy::cuda {
 
 struct DnnHandleObject {
   CudaDevice* device = nullptr;  // where everything runs; null: nowhere
+  void* stream = nullptr;
 };
 struct DnnTensorObject {
   int format = 0, type = 0, n = 0, c = 0, h = 0, w = 0;
@@ -46,7 +47,7 @@ struct FakeDnn {
   std::vector<int> tried = {};  // engines
   int live_objects = 0;
 
-  // The table; one fake at a time. Calls of graphs are in fake_dnn_graph.h.
+  // The table; one fake at a time.
   DnnCalls calls();
   // On no device: everything is only counted.
   std::shared_ptr<Dnn> opened() { return Dnn::over(calls()).value(); }

@@ -1,22 +1,17 @@
-#include "tests/cuda/fake_dnn_graph.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstring>
-#include <mutex>
 
 #include "argosy/device/cuda/dnn_graph_numbers.h"
 #include "argosy/ops/conv/windows_cuda.h"
 #include "argosy/ops/launching.h"
 #include "argosy/ops/layout/card_mover.h"
+#include "tests/cuda/fake_dnn_parts.h"
 
 namespace argosy::cuda::fake {
 
 namespace {
-
-FakeDnn* fake = nullptr;
-std::mutex counting;  // devices have threads of their own
 
 struct Attribute {
   int type = 0;
@@ -379,6 +374,7 @@ Status convolve(CudaDevice& device, const Convolution& conv, const std::map<std:
 int execute(DnnHandle handle, void* plan_at, void* pack_at) {
   const Node &plan = *static_cast<Node*>(plan_at), &pack = *static_cast<Node*>(pack_at);
   EXPECT_TRUE(plan.finished && pack.finished);
+  expect_stream(*handle);
   const FakeDnn::Engine& engine = *plan.node(dnn_attr::kPlanConfiguration).engine;
   const std::vector<const Node*> ops = operations(graph_of(plan));
   {
@@ -425,8 +421,7 @@ int execute(DnnHandle handle, void* plan_at, void* pack_at) {
 
 }  // namespace
 
-void add_graph_calls(FakeDnn& told, DnnCalls& calls) {
-  fake = &told;
+void add_graphs(DnnCalls& calls) {
   calls.graph_create = create;
   calls.graph_destroy = destroy;
   calls.graph_set = set;

@@ -206,6 +206,10 @@ TEST(DnnBatchNorm, SaysWhyItDeclines) {
   EXPECT_EQ(why({.x = {1, 1, 1, 5}, .training = false}), "");
   EXPECT_THAT(why({.x = {0, 3, 4, 5}}), HasSubstr("no empty batch"));
   EXPECT_THAT(why({.x = {1 << 10, 1 << 10, 1 << 10, 2}}), HasSubstr("beyond cuDNN's"));
+  EXPECT_EQ(why({.x = {65535, 1, 1, 2}}), "");
+  for (const bool training : {true, false}) {
+    EXPECT_THAT(why({.x = {65536, 1, 1, 2}, .training = training}), HasSubstr("so many images"));
+  }
   EXPECT_THAT(why({}, {{"activation_mode", std::string("Relu")}}), HasSubstr("in one pass by our own"));
   EXPECT_THAT(why({}, {{"num_side_inputs", std::int64_t{1}}}), HasSubstr("in one pass by our own"));
   const Norm constants{.training = false};

@@ -134,6 +134,7 @@ void NcclGroup::drop_communicators() {
 Status NcclGroup::settle(std::string_view what) {
   const std::int64_t end = now_nanos() + options_.timeout.count();
   Status cause;
+  int looks = 0;
   for (std::size_t r = 0; r < comms_.size() && cause.ok();) {
     int state = kNcclSuccess;
     const int asked = (*nccl_)->async_error(comms_[r], &state);
@@ -148,6 +149,8 @@ Status NcclGroup::settle(std::string_view what) {
                                 ") is not there after ", static_cast<double>(options_.timeout.count()) * 1e-9, " s")
                   .with_id("ARG-COMM-004")
                   .with_next("NCCL_DEBUG=INFO says more; ARGOSY_COLLECTIVES=own goes without NCCL");
+    } else if (++looks < 1000) {
+      std::this_thread::yield();  // most are there in less time than a thread needs to fall asleep
     } else {
       std::this_thread::sleep_for(std::chrono::microseconds(10));
     }
@@ -159,12 +162,19 @@ Status NcclGroup::settle(std::string_view what) {
 template <typename Enqueue>
 Status NcclGroup::together(std::string_view what, const Enqueue& enqueue) {
   int result = (*nccl_)->group_start();
-  for (int r = 0; r < size() && result == kNcclSuccess; ++r) {
-    ARGOSY_RETURN_IF_ERROR(streams_.enter(r));
-    result = enqueue(r);
+  Status entered;
+  for (int r = 0; r < size() && result == kNcclSuccess && entered.ok(); ++r) {
+    entered = streams_.enter(r);
+    if (entered.ok()) result = enqueue(r);
     if (result == kNcclInProgress) result = kNcclSuccess;
   }
+  // Also where a card is gone: a group left open would swallow all that this thread asks NCCL for from now on. Ended,
+  // its other ranks wait for the one that did not come, so the communicators go.
   const int ended = (*nccl_)->group_end();
+  if (!entered.ok()) {
+    drop_communicators();
+    return entered;
+  }
   if (result == kNcclSuccess && ended != kNcclInProgress) result = ended;
   if (result != kNcclSuccess) {
     Status cause = failure(what, result);
@@ -174,15 +184,32 @@ Status NcclGroup::together(std::string_view what, const Enqueue& enqueue) {
   return settle(what);
 }
 
+Status NcclGroup::open_memories() {
+  for (int r = 0; r < size(); ++r) {
+    for (int k = 0; k < size(); ++k) {
+      if (k == r) continue;
+      Core &from = streams_.core(r), &memory = streams_.core(k);
+      int reaches = 0;
+      ARGOSY_RETURN_IF_ERROR(from.check(from.driver()->cuDeviceCanAccessPeer(&reaches, from.card(), memory.card()),
+                                        "cuDeviceCanAccessPeer"));
+      if (reaches != 0) ARGOSY_RETURN_IF_ERROR(memory.grant(from.card()));
+    }
+  }
+  return {};
+}
+
 Status NcclGroup::connect() {
   if (!comms_.empty()) return {};
   NcclId id{};
   if (const int result = (*nccl_)->unique_id(&id); result != kNcclSuccess) return failure("an id", result);
   comms_.assign(static_cast<std::size_t>(size()), nullptr);
   NcclConfig config;
-  Status made = together("communicators", [&](int r) ARGOSY_REQUIRES(mutex_) {
-    return (*nccl_)->init(&comms_[static_cast<std::size_t>(r)], size(), id, r, &config);
-  });
+  Status made = open_memories();
+  if (made.ok()) {
+    made = together("communicators", [&](int r) ARGOSY_REQUIRES(mutex_) {
+      return (*nccl_)->init(&comms_[static_cast<std::size_t>(r)], size(), id, r, &config);
+    });
+  }
   if (made.ok()) made = try_out();
   if (!made.ok()) {
     drop_communicators();

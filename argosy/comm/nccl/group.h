@@ -38,6 +38,9 @@ class NcclGroup final : public NcclCollectives {
   std::string names() const;
   Status failure(std::string_view what, int result) const ARGOSY_REQUIRES(mutex_);
   Status connect() ARGOSY_REQUIRES(mutex_);
+  // NCCL's kernels follow pointers into the buffers of the other ranks of a process, where cards reach each other; what
+  // the driver lets them reach of a pool's memory is what the pool was told.
+  Status open_memories();
   Status try_out() ARGOSY_REQUIRES(mutex_);
   // One group call; `enqueue` says what is in it.
   template <typename Enqueue>

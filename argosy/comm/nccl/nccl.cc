@@ -10,6 +10,27 @@ namespace {
 
 constexpr int kOldest = 2140;  // as check_library_version() counts
 
+NcclCalls calls_of(const Library& library) {
+  NcclCalls calls;
+  // What is missing stays null, and over() says so.
+  library.find(&calls.version, "ncclGetVersion");
+  library.find(&calls.error_text, "ncclGetErrorString");
+  library.find(&calls.last_error, "ncclGetLastError");
+  library.find(&calls.unique_id, "ncclGetUniqueId");
+  library.find(&calls.init, "ncclCommInitRankConfig");
+  library.find(&calls.async_error, "ncclCommGetAsyncError");
+  library.find(&calls.abort, "ncclCommAbort");
+  library.find(&calls.group_start, "ncclGroupStart");
+  library.find(&calls.group_end, "ncclGroupEnd");
+  library.find(&calls.all_reduce, "ncclAllReduce");
+  library.find(&calls.reduce_scatter, "ncclReduceScatter");
+  library.find(&calls.all_gather, "ncclAllGather");
+  library.find(&calls.broadcast, "ncclBroadcast");
+  library.find(&calls.send, "ncclSend");
+  library.find(&calls.recv, "ncclRecv");
+  return calls;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const Nccl>> Nccl::over(const NcclCalls& calls, const std::string& path) {
@@ -35,25 +56,13 @@ Result<std::shared_ptr<const Nccl>> Nccl::over(const NcclCalls& calls, const std
 }
 
 Result<std::shared_ptr<const Nccl>> Nccl::open() {
-  ARGOSY_ASSIGN_OR_RETURN(const auto library, Library::open(nccl_wanted()));
-  NcclCalls calls;
-  // What is missing stays null, and over() says so.
-  library->find(&calls.version, "ncclGetVersion");
-  library->find(&calls.error_text, "ncclGetErrorString");
-  library->find(&calls.last_error, "ncclGetLastError");
-  library->find(&calls.unique_id, "ncclGetUniqueId");
-  library->find(&calls.init, "ncclCommInitRankConfig");
-  library->find(&calls.async_error, "ncclCommGetAsyncError");
-  library->find(&calls.abort, "ncclCommAbort");
-  library->find(&calls.group_start, "ncclGroupStart");
-  library->find(&calls.group_end, "ncclGroupEnd");
-  library->find(&calls.all_reduce, "ncclAllReduce");
-  library->find(&calls.reduce_scatter, "ncclReduceScatter");
-  library->find(&calls.all_gather, "ncclAllGather");
-  library->find(&calls.broadcast, "ncclBroadcast");
-  library->find(&calls.send, "ncclSend");
-  library->find(&calls.recv, "ncclRecv");
-  return over(calls, library->path());
+  std::shared_ptr<const Nccl> nccl;
+  const auto fits = [&](const Library& library) -> Status {
+    ARGOSY_ASSIGN_OR_RETURN(nccl, over(calls_of(library), library.path()));
+    return ok_status();
+  };
+  ARGOSY_RETURN_IF_ERROR(Library::open(nccl_wanted(), fits).status());
+  return nccl;
 }
 
 std::string Nccl::version_text() const {

@@ -24,6 +24,7 @@ struct NcclConfig {
 
 enum : int {  // results
   kNcclSuccess = 0,
+  kNcclInvalidArgument = 4,
   kNcclInvalidUsage = 5,
   kNcclRemoteError = 6,
   kNcclInProgress = 7,

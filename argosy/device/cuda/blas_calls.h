@@ -23,7 +23,9 @@ inline constexpr int kBlasDescBiasPointer = 8;
 inline constexpr int kBlasLayoutBatchCount = 5;
 inline constexpr int kBlasLayoutBatchOffset = 6;
 inline constexpr int kBlasPreferWorkspace = 1;
+inline constexpr int kBlasPreferReductions = 3;
 inline constexpr int kBlasPreferAlignmentA = 5;  // then B, C, D
+inline constexpr int kBlasReduceAsComputed = 2;  // of parts of a sum: kept and added up in the compute type
 inline constexpr int kBlasEpilogueRelu = 2;
 inline constexpr int kBlasEpilogueBias = 4;
 inline constexpr int kBlasOpTransposed = 1;
@@ -34,6 +36,10 @@ inline constexpr int kBlasR32F = 0;
 inline constexpr int kBlasR64F = 1;
 inline constexpr int kBlasR16F = 2;
 inline constexpr int kBlasR16BF = 14;
+// Statuses that a call gives before it starts anything.
+inline constexpr int kBlasInvalidValue = 7;
+inline constexpr int kBlasArchMismatch = 8;
+inline constexpr int kBlasNotSupported = 15;
 
 struct BlasAlgorithm {
   std::uint64_t data[8];

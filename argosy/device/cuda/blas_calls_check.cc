@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "argosy/device/cuda/blas_calls.h"
+#include "argosy/device/cuda/calls_check.h"
 
 namespace argosy::cuda {
 
@@ -12,6 +13,10 @@ static_assert(kBlasDescEpilogue == CUBLASLT_MATMUL_DESC_EPILOGUE);
 static_assert(kBlasDescBiasPointer == CUBLASLT_MATMUL_DESC_BIAS_POINTER);
 static_assert(kBlasLayoutBatchCount == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
 static_assert(kBlasLayoutBatchOffset == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
+static_assert(kBlasPreferReductions == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK);
+static_assert(kBlasReduceAsComputed == CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
+static_assert(kBlasInvalidValue == CUBLAS_STATUS_INVALID_VALUE && kBlasArchMismatch == CUBLAS_STATUS_ARCH_MISMATCH);
+static_assert(kBlasNotSupported == CUBLAS_STATUS_NOT_SUPPORTED && CUBLAS_STATUS_SUCCESS == 0);
 static_assert(kBlasPreferWorkspace == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
 static_assert(kBlasPreferAlignmentA == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES);
 static_assert(kBlasPreferAlignmentA + 1 == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES);
@@ -28,5 +33,24 @@ static_assert(sizeof(BlasAlgorithm) == sizeof(cublasLtMatmulAlgo_t));
 static_assert(sizeof(BlasChoice) == sizeof(cublasLtMatmulHeuristicResult_t));
 static_assert(offsetof(BlasChoice, workspace_bytes) == offsetof(cublasLtMatmulHeuristicResult_t, workspaceSize));
 static_assert(offsetof(BlasChoice, status) == offsetof(cublasLtMatmulHeuristicResult_t, state));
+static_assert(offsetof(BlasChoice, waves) == offsetof(cublasLtMatmulHeuristicResult_t, wavesCount));
+static_assert(alignof(BlasAlgorithm) == alignof(cublasLtMatmulAlgo_t));
+
+#define ARGOSY_ALIKE(member, function) \
+  static_assert(kAlike<std::remove_reference_t<decltype(BlasCalls().member)>, decltype(function)>)
+ARGOSY_ALIKE(version, cublasLtGetVersion);
+ARGOSY_ALIKE(create, cublasLtCreate);
+ARGOSY_ALIKE(destroy, cublasLtDestroy);
+ARGOSY_ALIKE(desc_create, cublasLtMatmulDescCreate);
+ARGOSY_ALIKE(desc_destroy, cublasLtMatmulDescDestroy);
+ARGOSY_ALIKE(desc_set, cublasLtMatmulDescSetAttribute);
+ARGOSY_ALIKE(layout_create, cublasLtMatrixLayoutCreate);
+ARGOSY_ALIKE(layout_destroy, cublasLtMatrixLayoutDestroy);
+ARGOSY_ALIKE(layout_set, cublasLtMatrixLayoutSetAttribute);
+ARGOSY_ALIKE(preference_create, cublasLtMatmulPreferenceCreate);
+ARGOSY_ALIKE(preference_destroy, cublasLtMatmulPreferenceDestroy);
+ARGOSY_ALIKE(preference_set, cublasLtMatmulPreferenceSetAttribute);
+ARGOSY_ALIKE(choose, cublasLtMatmulAlgoGetHeuristic);
+ARGOSY_ALIKE(multiply, cublasLtMatmul);
 
 }  // namespace argosy::cuda

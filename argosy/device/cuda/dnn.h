@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -11,18 +12,15 @@
 #include "argosy/base/status.h"
 #include "argosy/device/cuda/device.h"
 #include "argosy/device/cuda/dnn_calls.h"
+#include "argosy/device/cuda/library.h"
 #include "argosy/tensor/dtype.h"
 
 namespace argosy::cuda {
 
-// The library's number and, where it says more, its text: of this thread's last call that failed.
-std::string dnn_error(int status, const DnnCalls& calls);
-// INTERNAL (ARG-GPU-014) with the library's number.
-Status dnn_failed(std::string_view call, int status);
-Status dnn_failed(std::string_view call, int status, const DnnCalls& calls);
-// Nothing was started: the library has no way for this, or takes it for a mistake.
+// The library's number with what it means, and what the library last said on this thread.
+std::string dnn_error(const DnnCalls& calls, int status);
+// It has no way for what it was asked.
 inline bool dnn_not_supported(int status) { return status / 1000 == kDnnNotSupported / 1000; }
-inline bool dnn_refused(int status) { return dnn_not_supported(status) || status / 1000 == kDnnBadParameter / 1000; }
 
 // Floating-point dtypes.
 int dnn_type(DType dtype);
@@ -35,22 +33,26 @@ class Dnn {
  public:
   // Over calls of one's own: tests.
   static Result<std::shared_ptr<Dnn>> over(const DnnCalls& calls);
-  // The library as found (library.h), where it is 9.0 or newer. UNIMPLEMENTED: $ARGOSY_CUDNN=own goes without it.
+  // A library's. UNAVAILABLE (ARG-GPU-012): it is older than 9.0, or lacks one.
+  static Result<DnnCalls> calls_of(const Library& library);
+  // The library as found (library.h). UNIMPLEMENTED: $ARGOSY_CUDNN=own goes without it.
   // REQUIRES: the device's context is current.
   static Result<std::shared_ptr<Dnn>> open();
-  // Its calls alone, which want no card.
-  static Result<DnnCalls> open_calls();
   ~Dnn();
   Dnn(const Dnn&) = delete;
   Dnn& operator=(const Dnn&) = delete;
 
   const DnnCalls& calls() const { return calls_; }
+  // What the library's number says of `what`. UNIMPLEMENTED: nothing was started, for it has no way for this, takes it
+  // for a mistake, or lacks a part of itself; the last two are told in a warning, once. INTERNAL (ARG-GPU-014): all
+  // else.
+  Status answer(std::string_view what, int status) const;
   // work(handle), what it starts being started on `stream`. One caller at a time.
   template <typename Work>
   Status on(void* stream, const Work& work) {
     MutexLock lock(mutex_);
     if (const int status = calls_.set_stream(handle_, stream); status != 0) {
-      return dnn_failed("the choice of a stream", status);
+      return answer("the choice of a stream", status);
     }
     return work(handle_);
   }
@@ -59,6 +61,8 @@ class Dnn {
   Dnn(const DnnCalls& calls, DnnHandle handle) : calls_(calls), handle_(handle) {}
 
   const DnnCalls calls_;
+  mutable Mutex told_mutex_;
+  mutable std::set<std::string> told_ ARGOSY_GUARDED_BY(told_mutex_);
   Mutex mutex_;
   const DnnHandle handle_;
 };

@@ -32,6 +32,9 @@ inline constexpr int kDnnNanNeverWins = 0;     // pooling
 inline constexpr int kDnnSoftmax = 1;          // exponents less the largest
 inline constexpr int kDnnLogSoftmax = 2;       // its logarithm
 inline constexpr int kDnnOfImage = 0;          // softmax: over channels, rows and columns
+inline constexpr int kDnnNotReady = 1001;      // there is no handle
+inline constexpr int kDnnPartOfOther = 1002;   // a library of its own of another version
+inline constexpr int kDnnPartMissing = 1008;   // or that cannot be opened
 inline constexpr int kDnnBadParameter = 2000;  // to 2999
 inline constexpr int kDnnNotSupported = 3000;  // to 3999
 
@@ -42,6 +45,7 @@ inline constexpr int kDnnForward = 0, kDnnTowardsImage = 1, kDnnTowardsFilter = 
 // All return 0 when they succeed.
 struct DnnCalls {
   std::size_t (*version)() = nullptr;  // 90500: 9.5.0
+  const char* (*error_text)(int status) = nullptr;
   int (*create)(DnnHandle*) = nullptr;
   int (*destroy)(DnnHandle) = nullptr;
   int (*set_stream)(DnnHandle, void* stream) = nullptr;

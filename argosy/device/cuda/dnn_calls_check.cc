@@ -5,7 +5,7 @@
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 #include <cudnn.h>
 
-#include <type_traits>
+#include "argosy/device/cuda/calls_check.h"
 
 namespace argosy::cuda {
 
@@ -18,6 +18,9 @@ static_assert(kDnnLargest == CUDNN_POOLING_MAX && kDnnMeanInside == CUDNN_POOLIN
 static_assert(kDnnNanNeverWins == CUDNN_NOT_PROPAGATE_NAN);
 static_assert(kDnnSoftmax == CUDNN_SOFTMAX_ACCURATE && kDnnLogSoftmax == CUDNN_SOFTMAX_LOG);
 static_assert(kDnnOfImage == CUDNN_SOFTMAX_MODE_INSTANCE);
+static_assert(kDnnNotReady == CUDNN_STATUS_NOT_INITIALIZED);
+static_assert(kDnnPartOfOther == CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH);
+static_assert(kDnnPartMissing == CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED);
 static_assert(kDnnBadParameter == CUDNN_STATUS_BAD_PARAM && kDnnNotSupported == CUDNN_STATUS_NOT_SUPPORTED);
 
 static_assert(dnn_kind::kPointwise == CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
@@ -114,22 +117,10 @@ static_assert(sizeof(cudnnBackendDescriptor_t) == sizeof(void*) && sizeof(cudnnD
 static_assert(sizeof(cudnnBackendNumericalNote_t) == sizeof(int) && sizeof(cudnnBackendHeurMode_t) == sizeof(int));
 static_assert(sizeof(cudnnPointwiseMode_t) == sizeof(int) && sizeof(cudnnConvolutionMode_t) == sizeof(int));
 
-// Functions: as many parameters, each passed the same way (pointers, enumerators as int, numbers as themselves).
-template <typename Ours, typename Theirs>
-constexpr bool kPassedAlike = std::is_pointer_v<Ours>  ? std::is_pointer_v<Theirs>
-                              : std::is_enum_v<Theirs> ? std::is_same_v<Ours, int>
-                                                       : std::is_same_v<Ours, Theirs>;
-template <typename Ours, typename Theirs>
-struct Alike : std::false_type {};
-template <typename R, typename... Ours, typename S, typename... Theirs>
-struct Alike<R (*)(Ours...), S(Theirs...)> : std::false_type {};
-template <typename R, typename... Ours, typename S, typename... Theirs>
-requires(sizeof...(Ours) == sizeof...(Theirs)) struct Alike<R (*)(Ours...), S(Theirs...)>
-    : std::bool_constant<kPassedAlike<R, S> && (kPassedAlike<Ours, Theirs> && ...)> {
-};
 #define ARGOSY_ALIKE(member, function) \
-  static_assert(Alike<std::remove_reference_t<decltype(DnnCalls().member)>, decltype(function)>::value)
+  static_assert(kAlike<std::remove_reference_t<decltype(DnnCalls().member)>, decltype(function)>)
 ARGOSY_ALIKE(version, cudnnGetVersion);
+ARGOSY_ALIKE(error_text, cudnnGetErrorString);
 ARGOSY_ALIKE(create, cudnnCreate);
 ARGOSY_ALIKE(destroy, cudnnDestroy);
 ARGOSY_ALIKE(set_stream, cudnnSetStream);

@@ -1,6 +1,7 @@
 #include "argosy/device/cuda/library.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -24,23 +25,35 @@ void add_matching(std::vector<std::string>& folders, const fs::path& in, std::st
   folders.insert(folders.end(), found.begin(), found.end());
 }
 
-// Where the python3 on PATH keeps its packages, without asking it.
-std::vector<fs::path> site_packages(const char* path) {
-  std::vector<fs::path> found;
-  for (const std::string& folder : str_split(path == nullptr ? "" : path, ':')) {
+// The folder above the one with the python3 on PATH: the first there is the one that runs.
+std::optional<fs::path> python_root(const std::string& path) {
+  for (const std::string& folder : str_split(path, ':')) {
     std::error_code error;
-    if (folder.empty() || !fs::exists(fs::path(folder) / "python3", error)) continue;
-    const fs::path root = fs::path(folder).parent_path();
-    for (const fs::path& lib : {root / "lib", root / "local" / "lib"}) {
-      for (fs::directory_iterator it(lib, error), end; !error && it != end; it.increment(error)) {
-        if (!it->path().filename().string().starts_with("python3")) continue;
-        found.push_back(it->path() / "site-packages");
-        found.push_back(it->path() / "dist-packages");
-      }
+    if (!folder.empty() && fs::exists(fs::path(folder) / "python3", error)) return fs::path(folder).parent_path();
+  }
+  return std::nullopt;
+}
+
+// Where that keeps its packages, without asking it; its user's own are in ~/.local.
+std::vector<fs::path> site_packages(const std::optional<fs::path>& python, const std::string& home) {
+  std::vector<fs::path> libs, found;
+  if (python) libs = {*python / "lib", *python / "local" / "lib"};
+  if (!home.empty()) libs.push_back(fs::path(home) / ".local" / "lib");
+  for (const fs::path& lib : libs) {
+    std::error_code error;
+    for (fs::directory_iterator it(lib, error), end; !error && it != end; it.increment(error)) {
+      if (!it->path().filename().string().starts_with("python3")) continue;
+      found.push_back(it->path() / "site-packages");
+      found.push_back(it->path() / "dist-packages");
     }
-    break;  // the first on PATH is the one that runs
   }
   return found;
+}
+
+// The file behind what the loader has opened.
+std::string path_of(void* handle, const std::string& name) {
+  link_map* map = nullptr;
+  return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr && *map->l_name != 0 ? map->l_name : name;
 }
 
 }  // namespace
@@ -59,27 +72,47 @@ std::vector<std::string> library_folders(const LibraryWanted& wanted, const char
   }
   folders.emplace_back("/usr/local/cuda/lib64");
   add_matching(folders, "/usr/local", "cuda-", "lib64");
-  for (const fs::path& packages : site_packages(environment("PATH"))) {
+  const std::optional<fs::path> python = python_root(text("PATH"));
+  for (const fs::path& packages : site_packages(python, text("HOME"))) {
     folders.push_back((packages / "nvidia" / wanted.wheel / "lib").string());
     add_matching(folders, packages / "nvidia", "cu1", "lib");
   }
+  if (python) folders.push_back((*python / "lib").string());
   folders.emplace_back("");  // by plain name
   return folders;
 }
 
-Result<std::shared_ptr<Library>> Library::open(const LibraryWanted& wanted) {
+Result<std::shared_ptr<Library>> Library::open(const LibraryWanted& wanted, const Fits& fits) {
   std::string refused;
+  Status misfit;
+  std::shared_ptr<Library> taken;
+  const auto take = [&](void* handle, const std::string& path) {
+    if (handle == nullptr) return false;
+    std::shared_ptr<Library> library(new Library(handle, path));
+    Status status = fits ? fits(*library) : ok_status();
+    if (status.ok()) taken = std::move(library);
+    if (misfit.ok()) misfit = std::move(status);
+    return taken != nullptr;
+  };
+  if (std::getenv("ARGOSY_CUDA_LIBRARIES") == nullptr) {
+    for (const std::string& file : wanted.files) {
+      void* const handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+      if (handle != nullptr && take(handle, path_of(handle, file))) return taken;
+    }
+  }
   for (const std::string& folder : library_folders(wanted, from_environment)) {
     for (const std::string& file : wanted.files) {
       const std::string path = folder.empty() ? file : folder + "/" + file;
       std::error_code error;
       if (!folder.empty() && !fs::exists(path, error)) continue;
       void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-      if (handle != nullptr) return std::shared_ptr<Library>(new Library(handle, path));
+      if (take(handle, path)) return taken;
+      if (handle != nullptr) continue;
       const char* const why = dlerror();
       if (!folder.empty() && refused.empty()) refused = why == nullptr ? path : why;
     }
   }
+  ARGOSY_RETURN_IF_ERROR(misfit);
   if (!refused.empty()) {
     return unavailable(wanted.name, " cannot be opened: ", refused)
         .with_id("ARG-GPU-011")
@@ -87,7 +120,7 @@ Result<std::shared_ptr<Library>> Library::open(const LibraryWanted& wanted) {
   }
   return unavailable(wanted.name, " is not found: ", str_join(wanted.files))
       .with_id("ARG-GPU-011")
-      .with_next(str_cat("pip install nvidia-", wanted.wheel, "-cu13, or ARGOSY_CUDA_LIBRARIES=FOLDER"));
+      .with_next(str_cat("pip install ", wanted.package, ", or ARGOSY_CUDA_LIBRARIES=FOLDER"));
 }
 
 void* Library::symbol(const char* name) const { return dlsym(handle_, name); }
@@ -97,13 +130,31 @@ Status check_library_version(const LibraryWanted& wanted, const std::string& pat
   const auto dotted = [](int v) { return str_cat(v / 1000, ".", v % 1000 / 10); };
   return unavailable(wanted.name, " ", dotted(version), " in ", path, " is too old; ", dotted(oldest), " is needed")
       .with_id("ARG-GPU-012")
-      .with_next(str_cat("pip install -U nvidia-", wanted.wheel, "-cu13, or ARGOSY_CUDA_LIBRARIES=FOLDER"));
+      .with_next(str_cat("pip install -U ", wanted.package, ", or ARGOSY_CUDA_LIBRARIES=FOLDER"));
 }
 
-LibraryWanted cublaslt_wanted() { return {"cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12"}, "cublas"}; }
-LibraryWanted cudnn_wanted() { return {"cuDNN", {"libcudnn.so.9"}, "cudnn"}; }
-LibraryWanted nvrtc_wanted() { return {"NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12"}, "cuda_nvrtc"}; }
-LibraryWanted nccl_wanted() { return {"NCCL", {"libnccl.so.2"}, "nccl"}; }
+namespace {
+
+// Of a library whose files bear CUDA's version; since CUDA 13 the names of these packages do not.
+LibraryWanted of_toolkit(const char* name, const std::string& file, const char* wheel, const std::string& package,
+                         int major) {
+  std::vector<std::string> files = {file + "13", file + "12"};
+  if (major < 13) std::swap(files[0], files[1]);
+  return {name, std::move(files), wheel, major < 13 ? package + "-cu12" : package};
+}
+
+}  // namespace
+
+LibraryWanted cublaslt_wanted(int major) {
+  return of_toolkit("cuBLASLt", "libcublasLt.so.", "cublas", "nvidia-cublas", major);
+}
+LibraryWanted nvrtc_wanted(int major) {
+  return of_toolkit("NVRTC", "libnvrtc.so.", "cuda_nvrtc", "nvidia-cuda-nvrtc", major);
+}
+LibraryWanted cudnn_wanted(int major) {
+  return {"cuDNN", {"libcudnn.so.9"}, "cudnn", str_cat("nvidia-cudnn-cu", major)};
+}
+LibraryWanted nccl_wanted(int major) { return {"NCCL", {"libnccl.so.2"}, "nccl", str_cat("nvidia-nccl-cu", major)}; }
 
 std::vector<LibraryFacts> library_facts() {
   std::vector<LibraryFacts> all;

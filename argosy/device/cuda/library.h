@@ -3,6 +3,7 @@
 // work.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,14 +18,19 @@ struct LibraryWanted {
   std::string name;                // "cuBLASLt"
   std::vector<std::string> files;  // best first: "libcublasLt.so.13", "libcublasLt.so.12"
   std::string wheel;               // its folder in pip's nvidia packages: "cublas"; CUDA 13 has one, "cu13"
+  std::string package;             // what pip calls it: "nvidia-cudnn-cu13"
 };
 
 class Library {
  public:
-  // In this order: $ARGOSY_CUDA_LIBRARIES (folders, colons between), CUDA_HOME, /usr/local/cuda*/lib64, pip's
-  // nvidia/*/lib of the python3 on PATH, and by plain name (LD_LIBRARY_PATH, ldconfig). UNAVAILABLE (ARG-GPU-011) with
-  // the file that is missing, or what the loader says of the one that was found.
-  static Result<std::shared_ptr<Library>> open(const LibraryWanted& wanted);
+  // In this order: $ARGOSY_CUDA_LIBRARIES (folders, colons between); without that, one that the process has open
+  // already, for two cuDNNs in one process get each other's parts; CUDA_HOME, /usr/local/cuda*/lib64, pip's
+  // nvidia/*/lib of the python3 on PATH and of ~/.local, the lib folder beside that python3 (conda), and by plain name
+  // (LD_LIBRARY_PATH, ldconfig). The first for which `fits` is OK; what it says of the first that was found, where it
+  // is so of none. UNAVAILABLE (ARG-GPU-011) with the file that is missing, or what the loader says of the one that was
+  // found.
+  using Fits = std::function<Status(const Library&)>;
+  static Result<std::shared_ptr<Library>> open(const LibraryWanted& wanted, const Fits& fits = {});
 
   const std::string& path() const { return path_; }
   // Null where it has none. The library stays open for ever: it keeps threads and state of its own.
@@ -50,10 +56,16 @@ Status check_library_version(const LibraryWanted& wanted, const std::string& pat
 // What `argosy doctor` says of all of them.
 std::vector<LibraryFacts> library_facts();
 
-// Those we know.
-LibraryWanted cublaslt_wanted();
-LibraryWanted cudnn_wanted();
-LibraryWanted nvrtc_wanted();
-LibraryWanted nccl_wanted();
+// Those we know. Those of CUDA `major` come first, and are what is advised: a plug-in that CUDA 12 compiled is for
+// cards or a driver for which CUDA 13's are too new.
+#ifdef ARGOSY_CUDA_MAJOR
+inline constexpr int kCudaMajor = ARGOSY_CUDA_MAJOR;
+#else
+inline constexpr int kCudaMajor = 13;
+#endif
+LibraryWanted cublaslt_wanted(int major = kCudaMajor);
+LibraryWanted cudnn_wanted(int major = kCudaMajor);
+LibraryWanted nvrtc_wanted(int major = kCudaMajor);
+LibraryWanted nccl_wanted(int major = kCudaMajor);
 
 }  // namespace argosy::cuda

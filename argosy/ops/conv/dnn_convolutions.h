@@ -63,8 +63,8 @@ class DnnConvolutions {
   using Clock = std::function<Result<double>(const std::function<Status()>& work)>;
   // Starts the convolution on `stream`. UNIMPLEMENTED: no engine does this problem within the workspace there is.
   // The workspace is `scratch`'s for the length of the call: its memory is given back in the stream's order. With
-  // choices to keep, a problem met first is timed by `clock`. An engine
-  // that refuses when it is started is not tried again.
+  // choices to keep, a problem met first is timed by `clock`. An engine that refuses when it is started is not
+  // tried again.
   Status convolve(const DnnProblem& problem, const Pointers& at, Allocator& scratch, void* stream, const Clock& clock);
 
  private:

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "argosy/base/log.h"
 #include "argosy/device/cuda/dnn_graph_numbers.h"
 
 namespace argosy::cuda {
@@ -110,13 +109,12 @@ struct DnnConvolutions::State {
   Result<Ways*> ways_of(DnnHandle handle, const DnnProblem& p) {
     return plans.of(p, [&](Ways& ways) { return make(ways, p, handle); });
   }
-  // What the library refuses is ours to do; what it takes for a mistake is told, for it may be one.
+  // No engines where the library refuses it.
   Status make(Ways& ways, const DnnProblem& p, DnnHandle handle) const {
     ways.convolution = std::make_unique<DnnConvolutionGraph>(calls, p, DnnTarget{.handle = handle});
     const int status = ways.convolution->graph.status();
-    if (status != 0 && !dnn_refused(status)) return dnn_failed("a graph", status, calls);
-    if (status != 0 && !dnn_not_supported(status)) {
-      ARGOSY_LOG(kWarning, "cuDNN does not take the convolution ", p.to_string(), ": ", dnn_error(status, calls));
+    if (const Status answer = dnn->answer(str_cat("the convolution ", p.to_string()), status); !answer.ok()) {
+      return answer.code() == Code::kUnimplemented ? ok_status() : answer;
     }
     for (const DnnEngine& engine : ways.convolution->engines) {
       ways.ways.push_back({.engine = engine, .place = static_cast<int>(ways.ways.size())});
@@ -146,11 +144,9 @@ struct DnnConvolutions::State {
                               const_cast<void*>(at.bias)};
     const int status = execute(calls, handle, way.plan, ways.convolution->ids,
                                std::span(pointers, ways.convolution->ids.size()), workspace.data());
-    if (dnn_not_supported(status)) {
-      way.usable = false;
-      return unimplemented("engine ", way.engine.number, " does not do this");
-    }
-    return status == 0 ? ok_status() : dnn_failed(str_cat("the convolution ", p.to_string()), status, calls);
+    Status answer = dnn->answer(str_cat("the convolution ", p.to_string()), status);
+    if (answer.code() == Code::kUnimplemented) way.usable = false;
+    return answer;
   }
 
   // The kept choice, or the fastest by the clock, comes first.

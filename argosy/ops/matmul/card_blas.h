@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "argosy/device/cuda/blas_calls.h"
+#include "argosy/device/cuda/library.h"
 #include "argosy/ops/matmul/card_gemm.h"
 
 namespace argosy::cuda {
@@ -22,24 +23,32 @@ struct BlasProblem {
   BlasOperand a, b, d;
   std::int64_t batches = 1;
   bool bias = false, relu = false;
-  unsigned alignment = 256;  // of every pointer, at least, in bytes
+  unsigned alignment = 256;  // of every matrix, at least, in bytes
   auto operator<=>(const BlasProblem&) const = default;
 };
 BlasProblem blas_problem(DType dtype, const Gemm& gemm, const Batch& batch, bool bias, bool relu, bool tf32);
+
+// More at once some of its ways do not do, and it may say so only when they are started.
+inline constexpr std::int64_t kMostBlasBatches = 65535;
+// Its kernels read the bias in pieces of so many bytes; unlike for matrices, nothing tells them of less.
+inline constexpr unsigned kBlasBiasAlignment = 16;
 
 // cuBLASLt on one device. Thread-safe.
 class CardBlas {
  public:
   // Over calls of one's own: tests.
   static Result<std::shared_ptr<CardBlas>> over(const BlasCalls& calls);
-  // The library as found (library.h), where it is 12.0 or newer.
+  // A library's. UNAVAILABLE (ARG-GPU-012): it is older than 12.0, or lacks one.
+  static Result<BlasCalls> calls_of(const Library& library);
+  // The library as found (library.h).
   static Result<std::shared_ptr<CardBlas>> open();
   ~CardBlas();
   CardBlas(const CardBlas&) = delete;
   CardBlas& operator=(const CardBlas&) = delete;
 
-  // UNIMPLEMENTED where the library knows no way for the problem: then our own kernel does it. `scratch` gives device
-  // memory for the length of the call.
+  // UNIMPLEMENTED where the library knows no way for the problem, or refuses the one it gave: nothing was started, our
+  // own kernel does it. `scratch` gives device memory for the length of the call. A bias is REQUIRED to lie at a
+  // multiple of kBlasBiasAlignment.
   struct Pointers {
     const void *a, *b, *bias;
     void* d;

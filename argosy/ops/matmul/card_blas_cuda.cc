@@ -2,8 +2,8 @@
 
 #include <map>
 
+#include "argosy/base/log.h"
 #include "argosy/base/mutex.h"
-#include "argosy/device/cuda/library.h"
 
 namespace argosy::cuda {
 
@@ -13,6 +13,11 @@ constexpr std::size_t kMostWorkspace = std::size_t{32} << 20;
 
 Status failed(std::string_view call, int status) {
   return internal_error("cuBLASLt: ", call, " failed with ", status).with_id("ARG-GPU-014");
+}
+
+// Nothing was started: the library has no way for this, or takes it for a mistake.
+bool refused(int status) {
+  return status == kBlasNotSupported || status == kBlasInvalidValue || status == kBlasArchMismatch;
 }
 
 // What one problem needs, made once.
@@ -45,7 +50,8 @@ struct Plan {
     return status == 0 ? ok_status() : failed("a layout", status);
   }
 
-  Status make(BlasHandle handle, const BlasProblem& p) {
+  // `bias`: where one lies. Without any the library finds no way for a product with one.
+  Status make(BlasHandle handle, const BlasProblem& p, const void* bias) {
     if (const int status = calls.desc_create(&desc, p.compute, p.scale); status != 0) return failed("a desc", status);
     const auto set = [&](int attribute, const auto& value) {
       return calls.desc_set(desc, attribute, &value, sizeof value) == 0;
@@ -55,6 +61,7 @@ struct Plan {
     const std::uint32_t epilogue = (p.bias ? kBlasEpilogueBias : 0) | (p.relu ? kBlasEpilogueRelu : 0);
     bool fine = set(kBlasDescTransA, transpose_a) && set(kBlasDescTransB, transpose_b);
     if (epilogue != 0) fine = fine && set(kBlasDescEpilogue, epilogue);
+    if (p.bias) fine = fine && set(kBlasDescBiasPointer, bias);
     if (!fine) return failed("an attribute", -1);
     ARGOSY_RETURN_IF_ERROR(make_layout(a, p, p.a));
     ARGOSY_RETURN_IF_ERROR(make_layout(b, p, p.b));
@@ -66,16 +73,20 @@ struct Plan {
     BlasPreference preference = nullptr;
     if (const int status = calls.preference_create(&preference); status != 0) return failed("a preference", status);
     std::size_t workspace = kMostWorkspace;
-    calls.preference_set(preference, kBlasPreferWorkspace, &workspace, sizeof workspace);
-    const std::uint32_t alignment = p.alignment;
-    for (int k = 0; k < 4; ++k) {
-      calls.preference_set(preference, kBlasPreferAlignmentA + k, &alignment, sizeof alignment);
-    }
+    const std::uint32_t alignment = p.alignment, reductions = kBlasReduceAsComputed;
+    const auto prefer = [&](int attribute, const auto& value) {
+      return calls.preference_set(preference, attribute, &value, sizeof value) == 0;
+    };
+    bool fine = prefer(kBlasPreferWorkspace, workspace);
+    for (int k = 0; k < 4; ++k) fine = fine && prefer(kBlasPreferAlignmentA + k, alignment);
+    // A sum that is made in parts must not go through 16 bits between them.
+    if (p.type != p.scale) fine = fine && prefer(kBlasPreferReductions, reductions);
     int count = 0;
-    const int status = calls.choose(handle, desc, a, b, d, d, preference, 1, &choice, &count);
+    const int status = fine ? calls.choose(handle, desc, a, b, d, d, preference, 1, &choice, &count) : 0;
     calls.preference_destroy(preference);
+    if (!fine) return failed("a preference", -1);
     found = status == 0 && count > 0 && choice.status == 0;
-    return ok_status();
+    return status == 0 || refused(status) ? ok_status() : failed("the choice of a way", status);
   }
 };
 
@@ -124,30 +135,45 @@ CardBlas::~CardBlas() {
 Result<std::shared_ptr<CardBlas>> CardBlas::over(const BlasCalls& calls) {
   auto state = std::make_unique<State>();
   state->calls = calls;
-  if (const int status = calls.create(&state->handle); status != 0) return failed("create", status);
+  if (const int status = calls.create(&state->handle); status != 0) {
+    return failed("create", status)
+        .with_next(
+            "CUDA 13's needs a driver of CUDA 13 and a card of compute capability 7.5: else "
+            "pip install nvidia-cublas-cu12, or ARGOSY_CUDA_LIBRARIES=FOLDER");
+  }
   return std::shared_ptr<CardBlas>(new CardBlas(std::move(state)));
 }
 
 Result<std::shared_ptr<CardBlas>> CardBlas::open() {
-  const LibraryWanted wanted = cublaslt_wanted();
-  ARGOSY_ASSIGN_OR_RETURN(const std::shared_ptr<Library> library, Library::open(wanted));
+  std::shared_ptr<CardBlas> blas;
+  // One that is too new for the driver or the card says so when its handle is made: then there may be another.
+  const auto fits = [&](const Library& library) -> Status {
+    ARGOSY_ASSIGN_OR_RETURN(const BlasCalls calls, calls_of(library));
+    ARGOSY_ASSIGN_OR_RETURN(blas, over(calls));
+    return ok_status();
+  };
+  ARGOSY_RETURN_IF_ERROR(Library::open(cublaslt_wanted(), fits).status());
+  return blas;
+}
+
+Result<BlasCalls> CardBlas::calls_of(const Library& library) {
   BlasCalls c;
   const bool whole =
-      library->find(&c.version, "cublasLtGetVersion") && library->find(&c.create, "cublasLtCreate") &&
-      library->find(&c.destroy, "cublasLtDestroy") && library->find(&c.desc_create, "cublasLtMatmulDescCreate") &&
-      library->find(&c.desc_destroy, "cublasLtMatmulDescDestroy") &&
-      library->find(&c.desc_set, "cublasLtMatmulDescSetAttribute") &&
-      library->find(&c.layout_create, "cublasLtMatrixLayoutCreate") &&
-      library->find(&c.layout_destroy, "cublasLtMatrixLayoutDestroy") &&
-      library->find(&c.layout_set, "cublasLtMatrixLayoutSetAttribute") &&
-      library->find(&c.preference_create, "cublasLtMatmulPreferenceCreate") &&
-      library->find(&c.preference_destroy, "cublasLtMatmulPreferenceDestroy") &&
-      library->find(&c.preference_set, "cublasLtMatmulPreferenceSetAttribute") &&
-      library->find(&c.choose, "cublasLtMatmulAlgoGetHeuristic") && library->find(&c.multiply, "cublasLtMatmul");
+      library.find(&c.version, "cublasLtGetVersion") && library.find(&c.create, "cublasLtCreate") &&
+      library.find(&c.destroy, "cublasLtDestroy") && library.find(&c.desc_create, "cublasLtMatmulDescCreate") &&
+      library.find(&c.desc_destroy, "cublasLtMatmulDescDestroy") &&
+      library.find(&c.desc_set, "cublasLtMatmulDescSetAttribute") &&
+      library.find(&c.layout_create, "cublasLtMatrixLayoutCreate") &&
+      library.find(&c.layout_destroy, "cublasLtMatrixLayoutDestroy") &&
+      library.find(&c.layout_set, "cublasLtMatrixLayoutSetAttribute") &&
+      library.find(&c.preference_create, "cublasLtMatmulPreferenceCreate") &&
+      library.find(&c.preference_destroy, "cublasLtMatmulPreferenceDestroy") &&
+      library.find(&c.preference_set, "cublasLtMatmulPreferenceSetAttribute") &&
+      library.find(&c.choose, "cublasLtMatmulAlgoGetHeuristic") && library.find(&c.multiply, "cublasLtMatmul");
   // 130001: 13.0.1; 120103: 12.1.3.
   const int version = whole ? static_cast<int>(c.version() / 100) * 10 : 0;
-  ARGOSY_RETURN_IF_ERROR(check_library_version(wanted, library->path(), version, 12000));
-  return over(c);
+  ARGOSY_RETURN_IF_ERROR(check_library_version(cublaslt_wanted(), library.path(), version, 12000));
+  return c;
 }
 
 Status CardBlas::multiply(const BlasProblem& problem, const Pointers& at, Allocator& scratch, void* stream) {
@@ -155,7 +181,7 @@ Status CardBlas::multiply(const BlasProblem& problem, const Pointers& at, Alloca
   std::unique_ptr<Plan>& plan = state_->plans[problem];
   if (plan == nullptr) {
     auto fresh = std::make_unique<Plan>(state_->calls);
-    ARGOSY_RETURN_IF_ERROR(fresh->make(state_->handle, problem));
+    ARGOSY_RETURN_IF_ERROR(fresh->make(state_->handle, problem, at.bias));
     plan = std::move(fresh);
   }
   if (!plan->found) return unimplemented("cuBLASLt knows no way for this product");
@@ -174,6 +200,12 @@ Status CardBlas::multiply(const BlasProblem& problem, const Pointers& at, Alloca
       state_->handle, plan->desc, wide ? static_cast<const void*>(&wide_one) : &one, at.a, plan->a, at.b, plan->b,
       wide ? static_cast<const void*>(&wide_zero) : &zero, at.d, plan->d, at.d, plan->d, &plan->choice.algorithm,
       workspace.data(), plan->choice.workspace_bytes, stream);
+  if (refused(status)) {
+    ARGOSY_LOG(kWarning, "cuBLASLt refuses a way of its own choice with ", status,
+               "; such products are made by our own kernel");
+    plan->found = false;
+    return unimplemented("cuBLASLt refuses this product");
+  }
   return status == 0 ? ok_status() : failed("the product", status);
 }
 

@@ -1,5 +1,7 @@
 #include "argosy/ops/matmul/card_gemm.h"
 
+#include <limits>
+
 #include "argosy/base/log.h"
 #include "argosy/ops/matmul/card_blas.h"
 
@@ -19,21 +21,11 @@ struct Product {
 
 using Activation = FusedOps::Activation;
 
-// The activation alone, in place, where the library's products do not know it.
-Status activate(KernelContext& c, DType dtype, const FusedOps& fused, void* y, std::int64_t n) {
-  const auto start = [&](std::string_view module, std::string_view function) {
-    return launch(c, {module, str_cat("unary_", function, "_", type_suffix(dtype))}, grid_for(n), n, y, y);
-  };
-  switch (fused.activation) {
-    case Activation::kRelu6: return start("unary_simple", "Relu6");
-    case Activation::kElu: return start("unary_functions", "Elu");
-    case Activation::kSigmoid: return start("unary_functions", "Sigmoid");
-    case Activation::kTanh: return start("unary_functions", "Tanh");
-    case Activation::kLeakyRelu:
-      return launch(c, {"elementwise_more", str_cat("leaky_relu_", type_suffix(dtype))}, grid_for(n), n, y, y,
-                    fused.alpha);
-    default: return ok_status();
-  }
+// Bias and activation in place, where the library's products do not have them.
+Status finish(KernelContext& c, DType dtype, std::int64_t columns, const void* bias, const FusedOps& fused, void* y,
+              std::int64_t n) {
+  return launch(c, {"conv", str_cat("conv_finish_", type_suffix(dtype))}, grid_for(n), n, columns, std::int64_t{1},
+                bias, static_cast<int>(fused.activation), fused.alpha, y);
 }
 
 // The device's cuBLASLt; null where it is not, which is said once.
@@ -53,22 +45,52 @@ unsigned alignment_of(std::initializer_list<const void*> pointers, std::int64_t 
   return static_cast<unsigned>(bits & (~bits + 1));
 }
 
+// One product of the library's, or several where it does not take so many matrices at once.
+Status multiply(CardBlas& blas, KernelContext& c, DType dtype, const Gemm& g, const Batch& batch,
+                const CardBlas::Pointers& at, bool relu, CuStream stream) {
+  const auto bytes = static_cast<std::int64_t>(element_bytes(dtype));
+  const std::int64_t d_stride = g.m * g.n;
+  const std::int64_t strides = batch.matrices > 1 ? batch.a_stride | batch.b_stride | d_stride : 0;
+  const unsigned alignment = alignment_of({at.a, at.b, at.d}, strides * bytes);
+  for (std::int64_t first = 0; first < batch.matrices; first += kMostBlasBatches) {
+    const Batch part{std::min(kMostBlasBatches, batch.matrices - first), batch.a_stride, batch.b_stride};
+    BlasProblem problem = blas_problem(dtype, g, part, at.bias != nullptr, relu, device_of(*c.device()).math().tf32);
+    problem.alignment = alignment;
+    // The library's first matrix is our second.
+    const auto from = [&](const void* p, std::int64_t stride) {
+      return static_cast<const std::byte*>(p) + first * stride * bytes;
+    };
+    const CardBlas::Pointers here{.a = from(at.a, batch.b_stride),
+                                  .b = from(at.b, batch.a_stride),
+                                  .bias = at.bias,
+                                  .d = static_cast<std::byte*>(at.d) + first * d_stride * bytes};
+    ARGOSY_RETURN_IF_ERROR(blas.multiply(problem, here, c.allocator(), static_cast<void*>(stream)));
+  }
+  return ok_status();
+}
+
 // UNIMPLEMENTED where it is our own kernel's.
 Status by_library(KernelContext& c, DType dtype, const Gemm& g, const Batch& batch, const void* a, const void* b,
                   const void* bias, const FusedOps& fused, void* out) {
   CudaDevice& device = device_of(*c.device());
   if (!is_floating(dtype) || g.k == 0 || !device.vendor_libraries()) return unimplemented("no library");
+  if (std::max({g.m, g.n, g.k}) > std::numeric_limits<std::int32_t>::max()) return unimplemented("such large sizes");
   ARGOSY_ASSIGN_OR_RETURN(const CuStream stream, device.stream());
   const std::shared_ptr<CardBlas> blas = blas_of(device);
   if (blas == nullptr) return unimplemented("no library");
-  BlasProblem problem =
-      blas_problem(dtype, g, batch, bias != nullptr, fused.activation == Activation::kRelu, device.math().tf32);
-  const auto bytes = static_cast<std::int64_t>(element_bytes(dtype));
-  const std::int64_t strides = batch.matrices > 1 ? batch.a_stride | batch.b_stride | (g.m * g.n) : 0;
-  problem.alignment = alignment_of({a, b, bias, out}, strides * bytes);
+  const std::int64_t n = batch.matrices * g.m * g.n;
+  const bool relu = fused.activation == Activation::kRelu;
+  const bool bias_in_place = bias == nullptr || alignment_of({bias}, 0) >= kBlasBiasAlignment;
+  if (bias_in_place) {
+    const Status done = multiply(*blas, c, dtype, g, batch, {.a = b, .b = a, .bias = bias, .d = out}, relu, stream);
+    if (done.ok() && (relu || fused.activation == Activation::kNone)) return done;
+    if (done.ok()) return finish(c, dtype, g.n, nullptr, fused, out, n);
+    if (done.code() != Code::kUnimplemented || (bias == nullptr && !relu)) return done;
+  }
   ARGOSY_RETURN_IF_ERROR(
-      blas->multiply(problem, {.a = b, .b = a, .bias = bias, .d = out}, c.allocator(), static_cast<void*>(stream)));
-  return activate(c, dtype, fused, out, batch.matrices * g.m * g.n);
+      multiply(*blas, c, dtype, g, batch, {.a = b, .b = a, .bias = nullptr, .d = out}, false, stream));
+  if (bias == nullptr && fused.activation == Activation::kNone) return ok_status();
+  return finish(c, dtype, g.n, bias, fused, out, n);
 }
 
 }  // namespace
@@ -76,6 +98,12 @@ Status by_library(KernelContext& c, DType dtype, const Gemm& g, const Batch& bat
 Status gemm_on_card(KernelContext& c, DType dtype, const Gemm& g, const Batch& batch, const void* a, const void* b,
                     const void* bias, const FusedOps& fused, void* out, Adjoint adjoint) {
   if (batch.matrices * g.m * g.n == 0) return ok_status();
+  if (batch.matrices > 1 && batch.b_stride == 0 && batch.a_stride == g.m * g.k && !g.transpose_a) {
+    // All by one second matrix: the rows of one product.
+    Gemm all = g;
+    all.m *= batch.matrices;
+    return gemm_on_card(c, dtype, all, {}, a, b, bias, fused, out, adjoint);
+  }
   const Status done = by_library(c, dtype, g, batch, a, b, bias, fused, out);
   if (done.code() != Code::kUnimplemented) return done;
   Product p{};

@@ -16,6 +16,8 @@ using cuda::DnnNormProblem;
 using cuda::DnnNorms;
 
 constexpr const char* kModule = "batch_norm";
+// Of more, inference is refused, and training by some versions: no documentation says so.
+constexpr std::int64_t kMostImages = 65535;
 
 Result<std::shared_ptr<DnnNorms>> norms_of(CudaDevice& device) {
   return cuda::over_dnn<DnnNorms>(device, "batch normalisation by cuDNN");
@@ -28,6 +30,7 @@ Result<DnnNormProblem> problem_of(const Options& o, DType dtype, const Shape& x)
   if (o.training && l.count() == 1)
     return unimplemented("cuDNN divides by one row less than there is, and here is one");
   if (x.elements() > std::numeric_limits<int>::max()) return unimplemented("sizes beyond cuDNN's");
+  if (x[0] > kMostImages) return unimplemented("cuDNN does not take so many images");
   const int first = o.channels_first ? 2 : 1, width = first + o.rank - 3;  // the first axis of the image, and its last
   std::int64_t height = 1;
   for (int i = first; i < width; ++i) height *= x[i];

@@ -5,21 +5,17 @@ namespace argosy::cuda {
 template <typename Call>
 Status DnnNorms::ask(const DnnNormProblem& p, void* stream, const Call& call) {
   const DnnCalls& calls = dnn_->calls();
-  const auto answer = [](const char* what, int status) {
-    if (dnn_refused(status)) return unimplemented("cuDNN refuses ", what, " with ", status);
-    return status == 0 ? ok_status() : dnn_failed(what, status);
-  };
   const auto make = [&](Plan& plan) {
     int status = plan.images.make(calls.tensor_create, calls.tensor_destroy);
     if (status == 0) status = plan.channels.make(calls.tensor_create, calls.tensor_destroy);
     const int format = p.nchw ? kDnnNchw : kDnnNhwc;
     if (status == 0) status = calls.tensor_set(plan.images.get(), format, dnn_type(p.dtype), p.n, p.c, p.h, p.w);
     if (status == 0) status = calls.tensor_set(plan.channels.get(), kDnnNchw, kDnnFloat, 1, p.c, 1, 1);
-    return answer("a descriptor", status);
+    return dnn_->answer("a descriptor", status);
   };
   return dnn_->on(stream, [&](DnnHandle handle) -> Status {
     ARGOSY_ASSIGN_OR_RETURN(const Plan* const plan, plans_.of(p, make));
-    return answer("a batch normalisation", call(handle, plan->images.get(), plan->channels.get()));
+    return dnn_->answer("a batch normalisation", call(handle, plan->images.get(), plan->channels.get()));
   });
 }
 

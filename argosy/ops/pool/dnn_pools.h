@@ -32,7 +32,7 @@ class DnnPools {
   struct Plan {
     DnnObject<DnnTensor> x, y;
     DnnObject<DnnPooling> pooling;
-    Status make(const DnnCalls& calls, const DnnPoolProblem& p);
+    Status make(const Dnn& dnn, const DnnPoolProblem& p);
   };
   template <typename Call>
   Status ask(const DnnPoolProblem& problem, void* stream, const Call& call);

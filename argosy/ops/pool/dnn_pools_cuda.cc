@@ -2,16 +2,8 @@
 
 namespace argosy::cuda {
 
-namespace {
-
-Status answer(std::string_view what, int status) {
-  if (dnn_refused(status)) return unimplemented("cuDNN refuses ", what, " with ", status);
-  return status == 0 ? ok_status() : dnn_failed(what, status);
-}
-
-}  // namespace
-
-Status DnnPools::Plan::make(const DnnCalls& calls, const DnnPoolProblem& p) {
+Status DnnPools::Plan::make(const Dnn& dnn, const DnnPoolProblem& p) {
+  const DnnCalls& calls = dnn.calls();
   const int format = p.nchw ? kDnnNchw : kDnnNhwc, type = dnn_type(p.dtype);
   int status = x.make(calls.tensor_create, calls.tensor_destroy);
   if (status == 0) status = y.make(calls.tensor_create, calls.tensor_destroy);
@@ -22,15 +14,15 @@ Status DnnPools::Plan::make(const DnnCalls& calls, const DnnPoolProblem& p) {
     status = calls.pooling_set(pooling.get(), p.mode, kDnnNanNeverWins, p.h.window, p.w.window, p.h.pad, p.w.pad,
                                p.h.stride, p.w.stride);
   }
-  return answer("a descriptor", status);
+  return dnn.answer("a descriptor", status);
 }
 
 template <typename Call>
 Status DnnPools::ask(const DnnPoolProblem& p, void* stream, const Call& call) {
-  const auto make = [&](Plan& plan) { return plan.make(dnn_->calls(), p); };
+  const auto make = [&](Plan& plan) { return plan.make(*dnn_, p); };
   return dnn_->on(stream, [&](DnnHandle handle) -> Status {
     ARGOSY_ASSIGN_OR_RETURN(const Plan* const plan, plans_.of(p, make));
-    return answer("a pooling", call(handle, *plan));
+    return dnn_->answer("a pooling", call(handle, *plan));
   });
 }
 
@@ -42,7 +34,7 @@ Status DnnPools::pool(const DnnPoolProblem& p, const void* x, void* y, void* str
 }
 
 Status DnnPools::mean_gradient(const DnnPoolProblem& p, const void* dy, void* dx, void* stream) {
-  // x and y are not read: memory of their sizes stands in for them.
+  // The library wants x and y here too, and does not read them for means: memory of their sizes stands in for them.
   return ask(p, stream, [&](DnnHandle handle, const Plan& plan) {
     return dnn_->calls().pool_gradient(handle, plan.pooling.get(), dnn_one(p.dtype), plan.y.get(), dy, plan.y.get(), dy,
                                        plan.x.get(), dx, dnn_zero(p.dtype), plan.x.get(), dx);

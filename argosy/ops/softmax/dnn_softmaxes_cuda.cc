@@ -5,19 +5,15 @@ namespace argosy::cuda {
 template <typename Call>
 Status DnnSoftmaxes::ask(const DnnSoftmaxProblem& p, void* stream, const Call& call) {
   const DnnCalls& calls = dnn_->calls();
-  const auto answer = [](const char* what, int status) {
-    if (dnn_refused(status)) return unimplemented("cuDNN refuses ", what, " with ", status);
-    return status == 0 ? ok_status() : dnn_failed(what, status);
-  };
   const auto make = [&](Plan& plan) {
     int status = plan.matrix.make(calls.tensor_create, calls.tensor_destroy);
     // A row is an image of n channels, of one pixel each.
     if (status == 0) status = calls.tensor_set(plan.matrix.get(), kDnnNchw, dnn_type(p.dtype), p.rows, p.n, 1, 1);
-    return answer("a descriptor", status);
+    return dnn_->answer("a descriptor", status);
   };
   return dnn_->on(stream, [&](DnnHandle handle) -> Status {
     ARGOSY_ASSIGN_OR_RETURN(const Plan* const plan, plans_.of(p, make));
-    return answer("a softmax", call(handle, plan->matrix.get()));
+    return dnn_->answer("a softmax", call(handle, plan->matrix.get()));
   });
 }
 

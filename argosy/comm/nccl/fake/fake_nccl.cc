@@ -14,7 +14,8 @@ namespace argosy::cuda {
 struct NcclCommObject {
   int rank = 0, size = 0;
   std::shared_ptr<struct FakeClique> clique;
-  int next = 0;  // number of its next operation
+  int next = 0;       // number of its next operation
+  int under_way = 0;  // how often it says yet that what was asked for is under way
 };
 
 struct FakeClique {
@@ -25,6 +26,7 @@ struct FakeClique {
     bool done = false;
     std::vector<const void*> in;
     std::vector<void*> out;
+    std::vector<CuStream> streams;
   };
   std::map<int, Round> rounds;
 };
@@ -59,10 +61,25 @@ DType dtype_of(int type) {
   return kTypes[type];
 }
 
+// Groups are a thread's: what one leaves open would swallow whatever it asks for next. None of ours is in another.
+thread_local int groups = 0;
+thread_local std::vector<NcclComm> grouped;  // whom it asks for something
+
+// A communicator that does not block bears one group at a time, and says when it is through. One thread with several
+// must ask for all of them in a group.
+int join_group(NcclComm comm) {
+  if (groups != 1) return kNcclInvalidUsage;
+  std::lock_guard lock(State::current()->mutex);
+  if (comm->under_way > 0) return kNcclInvalidArgument;
+  grouped.push_back(comm);
+  return kNcclSuccess;
+}
+
 // On the stream: everybody's part, then `work` once.
 using Work = std::function<void(const std::vector<const void*>& in, const std::vector<void*>& out)>;
 int meet(NcclComm comm, const void* in, void* out, CuStream stream, Work work) {
   State* const s = State::current();
+  if (const int refused = join_group(comm); refused != kNcclSuccess) return refused;
   const int number = comm->next++;
   Cards::current()->enqueue(stream, "nccl", [=, clique = comm->clique, rank = comm->rank, size = comm->size] {
     std::unique_lock lock(s->mutex);
@@ -75,7 +92,9 @@ int meet(NcclComm comm, const void* in, void* out, CuStream stream, Work work) {
     round.out.resize(static_cast<std::size_t>(size));
     round.in[static_cast<std::size_t>(rank)] = in;
     round.out[static_cast<std::size_t>(rank)] = out;
+    round.streams.push_back(stream);
     if (++round.arrived == size) {
+      Cards::current()->follow_pointers(round.streams, "a collective of NCCL's");
       work(round.in, round.out);
       ++s->collectives;
       round.done = true;
@@ -123,12 +142,15 @@ int init(NcclComm* comm, int ranks, NcclId, int rank, NcclConfig* config) {
   s->making->hanging = s->hang_rank;
   *comm = new NcclCommObject{.rank = rank, .size = ranks, .clique = s->making};
   ++s->communicators;
+  if (groups != 1) return kNcclInvalidUsage;
+  grouped.push_back(*comm);
   return kNcclInProgress;
 }
-int async_error(NcclComm, int* result) {
+int async_error(NcclComm comm, int* result) {
   State* const s = State::current();
   std::lock_guard lock(s->mutex);
-  *result = s->faults.init_hangs ? static_cast<int>(kNcclInProgress) : s->broken;
+  const bool under_way = s->faults.init_hangs || (comm->under_way > 0 && comm->under_way-- > 1);
+  *result = under_way ? static_cast<int>(kNcclInProgress) : s->broken;
   return kNcclSuccess;
 }
 int abort(NcclComm comm) {
@@ -141,7 +163,15 @@ int abort(NcclComm comm) {
   delete comm;
   return kNcclSuccess;
 }
-int nothing() { return kNcclSuccess; }
+int group_start() { return groups++ == 0 ? kNcclSuccess : kNcclInvalidUsage; }
+int group_end() {
+  if (groups-- != 1) return kNcclInvalidUsage;
+  std::lock_guard lock(State::current()->mutex);
+  for (NcclComm const comm : grouped) comm->under_way = 3;
+  const bool any = !grouped.empty();
+  grouped.clear();
+  return any ? kNcclInProgress : kNcclSuccess;
+}
 
 int all_reduce(const void* in, void* out, std::size_t count, int type, int op, NcclComm comm, CuStream stream) {
   return meet(comm, in, out, stream, reduce(count, type, op, false, State::current()->faults.lies));
@@ -178,6 +208,7 @@ Mailbox& mailbox() {
 }
 int send(const void* in, std::size_t count, int type, int to, NcclComm comm, CuStream stream) {
   const std::size_t bytes = count * element_bytes(dtype_of(type));
+  if (const int refused = join_group(comm); refused != kNcclSuccess) return refused;
   Cards::current()->enqueue(stream, "nccl send", [=, from = comm->rank] {
     const auto* const data = static_cast<const std::byte*>(in);
     std::lock_guard lock(mailbox().mutex);
@@ -188,6 +219,7 @@ int send(const void* in, std::size_t count, int type, int to, NcclComm comm, CuS
   return kNcclInProgress;
 }
 int recv(void* out, std::size_t, int, int from, NcclComm comm, CuStream stream) {
+  if (const int refused = join_group(comm); refused != kNcclSuccess) return refused;
   Cards::current()->enqueue(stream, "nccl recv", [=, to = comm->rank] {
     std::unique_lock lock(mailbox().mutex);
     auto& queue = mailbox().held[{from, to}];
@@ -211,8 +243,8 @@ FakeNccl::FakeNccl(const NcclFaults& faults) : state_(std::make_unique<State>())
        .init = faults.missing == 1 ? nullptr : init,
        .async_error = async_error,
        .abort = abort,
-       .group_start = nothing,
-       .group_end = nothing,
+       .group_start = group_start,
+       .group_end = group_end,
        .all_reduce = faults.missing == 2 ? nullptr : all_reduce,
        .reduce_scatter = reduce_scatter,
        .all_gather = all_gather,

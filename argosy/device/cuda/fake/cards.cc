@@ -272,6 +272,21 @@ void Cards::enqueue(CuStream handle, std::string name, std::function<CuResult()>
                                               }});
 }
 
+void Cards::follow_pointers(std::span<const CuStream> streams, const char* what) {
+  State* const s = state_.get();
+  std::lock_guard lock(s->mutex);
+  if (!s->options.peers_reach) return;
+  const auto card_of = [](CuStream stream) { return reinterpret_cast<Stream*>(stream)->context->card; };
+  for (CuStream const one : streams) {
+    for (CuStream const other : streams) {
+      const CardState *const from = card_of(one), *const memory = card_of(other);
+      if (from == memory || memory->open_to.contains(from)) continue;
+      s->violation(str_cat(what, " on card ", from->ordinal, " reaches for memory of card ", memory->ordinal,
+                           ", whose pool is not open to it"));
+    }
+  }
+}
+
 Cards* Cards::current() {
   State* const state = State::current();
   return state != nullptr ? state->owner : nullptr;

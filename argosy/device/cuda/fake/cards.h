@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -74,6 +75,9 @@ class Cards {
 
   // Puts `run` into the order of the stream; meanwhile the memory of all cards may be touched.
   void enqueue(CuStream stream, std::string name, std::function<CuResult()> run);
+  // Kernels on these streams follow pointers into the memory of each other's cards, as NCCL's do in one process where
+  // cards reach each other: a violation where that memory's pool is not open to them.
+  void follow_pointers(std::span<const CuStream> streams, const char* what);
   // The one there is.
   static Cards* current();
 
