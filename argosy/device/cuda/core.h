@@ -47,7 +47,8 @@ class Core : public std::enable_shared_from_this<Core> {
 
   // --- events --------------------------------------------------------------------------------------------------------
 
-  // Recorded on the stream, now. Given back with return_event().
+  // Recorded on the stream, now. While a step is recorded, on the compute stream: for the recording thread INTERNAL,
+  // for others the point before the recording, of which nothing is started yet. Given back with return_event().
   Result<CuEvent> record(CuStream stream);
   void return_event(CuEvent event);
   // The host waits: awake for a moment, then with short sleeps, so that a cancellation is seen.
@@ -57,6 +58,8 @@ class Core : public std::enable_shared_from_this<Core> {
   // context current.
   bool ended();
   bool ended(CuStream stream);
+  // A kernel did not end after a cancellation.
+  bool hangs() const { return hangs_.load(std::memory_order_acquire); }
 
   // --- memory --------------------------------------------------------------------------------------------------------
 
@@ -69,14 +72,21 @@ class Core : public std::enable_shared_from_this<Core> {
   void trim();
   void fail_allocation(std::int64_t nth);
   // The calling thread starts kernels.
-  void claim_compute_thread();
+  void claim_compute_thread() {
+    const std::thread::id self = std::this_thread::get_id();
+    if (compute_thread_.load(std::memory_order_relaxed) != self) compute_thread_.store(self, std::memory_order_relaxed);
+  }
 
-  // While a step is recorded nothing from outside may enter the compute stream.
+  // While a step is recorded nothing from outside may enter the compute stream, nor may anybody wait for it or record
+  // an event there: the driver would make that part of the recording, or throw the recording away.
   Status begin_capture();
   // What was allocated and freed meanwhile is handed to whoever keeps the graph; it is free for others when that lets
   // it go. What was allocated before and freed meanwhile is freed now.
   Result<CuGraph> end_capture(std::vector<Buffer>* memory);
   bool capturing() const;
+  // Within this device's memory, in order with what is started; from another thread while a step is recorded, after
+  // what was started before that, done when it returns.
+  Status copy_within(CuPointer to, CuPointer from, std::size_t bytes);
 
   // Pinned memory, used again once `after` was reached; null data where the system refuses or it is too large.
   static constexpr std::size_t kMostStaging = std::size_t{64} << 20;
@@ -92,13 +102,16 @@ class Core : public std::enable_shared_from_this<Core> {
     CuEvent after = nullptr;
   };
 
-  Status hangs(const Status& cancelled);
+  Status give_up_on(const Status& cancelled);
   Status take() ARGOSY_REQUIRES(mutex_);
   void free(CuPointer pointer, std::size_t bytes);
   Result<CuPointer> take_memory(std::size_t bytes, bool at_once) ARGOSY_REQUIRES(memory_);
   Buffer wrap(CuPointer pointer, std::size_t bytes);
   Status refuse(std::size_t bytes, std::string_view why) const ARGOSY_REQUIRES(memory_);
-  bool on_compute_thread() const;
+  Status mark(CuEvent event, CuStream stream);
+  bool on_compute_thread() const {
+    return compute_thread_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+  }
 
   const std::shared_ptr<const Driver> driver_;
   const CuDevice card_;
@@ -121,13 +134,15 @@ class Core : public std::enable_shared_from_this<Core> {
   std::atomic<CuStream> communication_{nullptr};
   std::set<CuDevice> granted_ ARGOSY_GUARDED_BY(mutex_);
 
+  std::atomic<std::thread::id> compute_thread_{};
+
   mutable Mutex memory_;
-  std::thread::id compute_thread_ ARGOSY_GUARDED_BY(memory_);
   std::uint64_t in_use_ ARGOSY_GUARDED_BY(memory_) = 0;
   std::uint64_t peak_ ARGOSY_GUARDED_BY(memory_) = 0;
   std::uint64_t allocations_ ARGOSY_GUARDED_BY(memory_) = 0;
   std::int64_t fail_in_ ARGOSY_GUARDED_BY(memory_) = 0;
   bool capturing_ ARGOSY_GUARDED_BY(memory_) = false;
+  CuEvent before_capture_ ARGOSY_GUARDED_BY(memory_) = nullptr;
   // While a step is recorded: what the compute thread allocated, with its size; of that, what it freed, to be used
   // again in the order of the recording; and what else was freed, to go when the recording ends.
   std::map<CuPointer, std::size_t> of_capture_ ARGOSY_GUARDED_BY(memory_);

@@ -25,8 +25,7 @@ class Memory final : public Allocator {
   Status copy_within(void* to, const void* from, std::size_t bytes) override {
     if (bytes == 0) return {};
     ARGOSY_RETURN_IF_ERROR(core_->open());
-    return core_->check(core_->driver()->cuMemcpyDtoDAsync_v2(address(to), address(from), bytes, core_->compute()),
-                        "cuMemcpyDtoDAsync");
+    return core_->copy_within(address(to), address(from), bytes);
   }
   Status copy_out(void* to, const void* from, std::size_t bytes) override { return queue_.copy_now(to, from, bytes); }
 

@@ -2,12 +2,14 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <cstring>
 #include <numeric>
 #include <thread>
 
 #include "argosy/device/cuda/fake/machine.h"
 #include "argosy/device/cuda/launch.h"
+#include "argosy/device/cuda/queue.h"
 #include "argosy/tensor/tensor.h"
 
 namespace argosy::cuda {
@@ -81,6 +83,22 @@ TEST_F(CudaDevices, CopiesInComputesAndCopiesOut) {
   out.state()->wait();
   EXPECT_TRUE(out.state()->reached());
   for (std::int64_t i = 0; i < kN; ++i) ASSERT_EQ(z.data<float>()[i], 11 + 2 * static_cast<float>(i));
+}
+
+TEST_F(CudaDevices, FinishWaitsForCopiesThatNothingWaitedFor) {
+  const auto device = machine.device();
+  const Tensor x = range(1000, 1);
+  const Buffer there = device->allocator().allocate(x.bytes()).value();
+  ASSERT_TRUE(device->launches()->finish().ok());
+  std::atomic<bool> over = false;
+  machine.cards().enqueue(core_of(*device)->copies(), "slow", [&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    over = true;
+    return kCuSuccess;
+  });
+  ASSERT_TRUE(device->launches()->copy_in(there, x.buffer()).ok());
+  ASSERT_TRUE(device->launches()->finish().ok());
+  EXPECT_TRUE(over);
 }
 
 TEST_F(CudaDevices, MemoryMayBeLetGoRightAfterTheLaunchThatUsesIt) {

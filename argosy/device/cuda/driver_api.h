@@ -87,6 +87,9 @@ enum : CuResult {
   kCuSystemDriverMismatch = 803,
   kCuCaptureUnsupported = 900,
   kCuCaptureInvalidated = 901,
+  kCuCaptureUnjoined = 904,
+  kCuCaptureIsolation = 905,
+  kCuCapturedEvent = 907,
   kCuGraphUpdateFailure = 910,
   kCuUnknown = 999,
 };

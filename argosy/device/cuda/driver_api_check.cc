@@ -53,6 +53,9 @@ static_assert(same(kCuIllegalAddress, CUDA_ERROR_ILLEGAL_ADDRESS) &&
               same(kCuSystemDriverMismatch, CUDA_ERROR_SYSTEM_DRIVER_MISMATCH) &&
               same(kCuCaptureUnsupported, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) &&
               same(kCuCaptureInvalidated, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) &&
+              same(kCuCaptureUnjoined, CUDA_ERROR_STREAM_CAPTURE_UNJOINED) &&
+              same(kCuCaptureIsolation, CUDA_ERROR_STREAM_CAPTURE_ISOLATION) &&
+              same(kCuCapturedEvent, CUDA_ERROR_CAPTURED_EVENT) &&
               same(kCuGraphUpdateFailure, CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE) &&
               same(kCuUnknown, CUDA_ERROR_UNKNOWN));
 static_assert(same(kCuMaxThreadsPerBlock, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK) &&

@@ -5,16 +5,6 @@
 
 namespace argosy::cuda {
 
-bool Core::on_compute_thread() const {
-  MutexLock lock(memory_);
-  return compute_thread_ == std::this_thread::get_id();
-}
-
-void Core::claim_compute_thread() {
-  MutexLock lock(memory_);
-  compute_thread_ = std::this_thread::get_id();
-}
-
 Status Core::refuse(std::size_t bytes, std::string_view why) const {
   return resource_exhausted(owner_, ": ", format_bytes(bytes), " asked for, ", format_bytes(in_use_), " of ",
                             format_bytes(limit_), " in use", why)
@@ -49,7 +39,7 @@ Result<CuPointer> Core::take_memory(std::size_t bytes, bool at_once) {
   // Another thread's place in the order of the compute stream is not known, and while a step is recorded nothing of its
   // may get in there: it takes memory beside that stream, and waits until it has it. So does what is recorded, whose
   // memory must stay where it is for every repetition.
-  const bool recorded = !at_once && capturing_ && compute_thread_ == std::this_thread::get_id();
+  const bool recorded = !at_once && capturing_ && on_compute_thread();
   if (recorded) {
     const auto fits = spare_.lower_bound(bytes);
     if (fits != spare_.end() && fits->first / 2 <= bytes) {
@@ -59,7 +49,7 @@ Result<CuPointer> Core::take_memory(std::size_t bytes, bool at_once) {
       return pointer;
     }
   }
-  const bool in_order = !at_once && !capturing_ && compute_thread_ == std::this_thread::get_id();
+  const bool in_order = !at_once && !capturing_ && on_compute_thread();
   const CuStream stream = in_order ? compute_ : memory_stream_;
   const std::size_t asked = std::max<std::size_t>(bytes, 1);
   CuPointer pointer = 0;
@@ -115,11 +105,9 @@ MemoryStats Core::stats() const {
 
 void Core::trim() {
   if (!opened()) return;
-  const DriverCalls& cu = *driver_->operator->();
-  cu.cuCtxSetCurrent(context_);
+  if (!ended(compute_)) return;
   MutexLock lock(memory_);
-  if (capturing_ || !ended(compute_)) return;
-  cu.cuMemPoolTrimTo(pool_, 0);
+  if (!capturing_) driver_->operator->()->cuMemPoolTrimTo(pool_, 0);
 }
 
 void Core::fail_allocation(std::int64_t nth) {
@@ -133,10 +121,26 @@ bool Core::capturing() const {
 }
 
 Status Core::begin_capture() {
+  const DriverCalls& cu = *driver_->operator->();
   MutexLock lock(memory_);
-  const CuResult result = driver_->operator->()->cuStreamBeginCapture_v2(compute_, kCuCaptureRelaxed);
+  if (before_capture_ == nullptr) {
+    ARGOSY_RETURN_IF_ERROR(check(cu.cuEventCreate(&before_capture_, kCuEventDisableTiming), "cuEventCreate"));
+  }
+  ARGOSY_RETURN_IF_ERROR(check(cu.cuEventRecord(before_capture_, compute_), "cuEventRecord"));
+  const CuResult result = cu.cuStreamBeginCapture_v2(compute_, kCuCaptureRelaxed);
   if (result == kCuSuccess) capturing_ = true;
   return check(result, "cuStreamBeginCapture");
+}
+
+Status Core::copy_within(CuPointer to, CuPointer from, std::size_t bytes) {
+  const DriverCalls& cu = *driver_->operator->();
+  MutexLock lock(memory_);
+  if (!capturing_ || on_compute_thread()) {
+    return check(cu.cuMemcpyDtoDAsync_v2(to, from, bytes, compute_), "cuMemcpyDtoDAsync");
+  }
+  ARGOSY_RETURN_IF_ERROR(check(cu.cuStreamWaitEvent(memory_stream_, before_capture_, 0), "cuStreamWaitEvent"));
+  ARGOSY_RETURN_IF_ERROR(check(cu.cuMemcpyDtoDAsync_v2(to, from, bytes, memory_stream_), "cuMemcpyDtoDAsync"));
+  return check(cu.cuStreamSynchronize(memory_stream_), "cuStreamSynchronize");
 }
 
 Result<CuGraph> Core::end_capture(std::vector<Buffer>* memory) {

@@ -74,7 +74,6 @@ Status Queue::wait(const Event& event) {
   return core_->check(core_->driver()->cuStreamWaitEvent(core_->compute(), ours->event(), 0), "cuStreamWaitEvent");
 }
 
-// The copy stream comes after what was started on the compute stream until now.
 Status Queue::after_compute() {
   ARGOSY_ASSIGN_OR_RETURN(const CuEvent event, core_->record(core_->compute()));
   const CuResult result = core_->driver()->cuStreamWaitEvent(core_->copies(), event, 0);
@@ -115,6 +114,7 @@ Result<Event> Queue::copy_in(const Buffer& to, const Buffer& from) {
   ARGOSY_RETURN_IF_ERROR(core_->open());
   if (from.bytes() == 0) return Event();
   ARGOSY_RETURN_IF_ERROR(after_compute());
+  copied_.store(true, std::memory_order_release);
   ARGOSY_RETURN_IF_ERROR(start_copy_in(to.data(), from.data(), from.bytes(), core_->copies()));
   return reached_on(core_->copies());
 }
@@ -122,6 +122,8 @@ Result<Event> Queue::copy_in(const Buffer& to, const Buffer& from) {
 Status Queue::upload(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return {};
   ARGOSY_RETURN_IF_ERROR(core_->open());
+  // What would be repeated is a copy of memory that holds something else by then.
+  if (core_->capturing()) return internal_error(core_->owner(), ": an upload in the middle of a recording");
   return start_copy_in(to, from, bytes, core_->compute());
 }
 
@@ -146,8 +148,10 @@ Result<Event> Queue::copy_out(const Buffer& to, const Buffer& from) {
 Status Queue::finish(Cancellation* cancellation) {
   if (!core_->opened()) return core_->broken();
   ARGOSY_RETURN_IF_ERROR(core_->open());
-  // What other devices do with this one's memory goes by the communication streams.
-  for (const CuStream stream : {core_->compute(), core_->used_communication()}) {
+  // What other devices do with this one's memory goes by the communication streams. A copy that nothing computed has
+  // waited for (the step has failed before) must be over as well: its memory is lent again.
+  const CuStream copies = copied_.exchange(false, std::memory_order_acq_rel) ? core_->copies() : nullptr;
+  for (const CuStream stream : {core_->compute(), copies, core_->used_communication()}) {
     if (stream == nullptr) continue;
     ARGOSY_ASSIGN_OR_RETURN(const CuEvent event, core_->record(stream));
     Status status = core_->wait_on_host(event, cancellation);

@@ -38,11 +38,13 @@ class Queue final : public LaunchQueue, public Recorder {
 
  private:
   Status start_copy_in(void* to, const void* from, std::size_t bytes, CuStream stream);
+  // The copy stream comes after what was started on the compute stream until now.
   Status after_compute();
   Result<Event> reached_on(CuStream stream);
 
   const std::shared_ptr<Core> core_;
   const std::shared_ptr<Links> links_;
+  std::atomic<bool> copied_{false};  // something was started on the copy stream since finish()
 };
 
 inline const std::shared_ptr<Core>& core_of(CudaDevice& device) {

@@ -125,7 +125,7 @@ CuResult allocate(CuPointer* out, std::size_t bytes, CuMemoryPool handle, CuStre
   ++s->counts.allocations;
   if (s->fail_allocation_in > 0 && --s->fail_allocation_in == 0) return kCuOutOfMemory;
   CuPointer pointer = 0;
-  if (stream->capturing) return kCuNotSupported;  // memory of graphs: nothing of ours asks for it
+  if (stream->capture != nullptr) return kCuNotSupported;  // memory of graphs: nothing of ours asks for it
   for (auto it = pool->kept.begin(); it != pool->kept.end(); ++it) {
     if (it->second.bytes != size || !(it->second.done || it->second.stream == stream)) continue;
     pointer = it->first;
@@ -158,7 +158,7 @@ CuResult release(CuPointer pointer, CuStream stream_handle) {
   CardState* const card = s->card_at(pointer);
   if (card == nullptr) return kCuInvalidValue;
   std::lock_guard lock(s->mutex);
-  if (stream->capturing) return kCuNotSupported;
+  if (stream->capture != nullptr) return kCuNotSupported;
   return s->push(stream, {.name = "free",
                           .run =
                               [=] {
@@ -253,7 +253,7 @@ CuResult to_host(void* to, CuPointer from, std::size_t bytes, CuStream stream_ha
   auto* const stream = reinterpret_cast<Stream*>(stream_handle);
   std::unique_lock lock(s->mutex);
   const bool pinned = is_pinned(s, to, bytes);
-  if (!pinned && stream->capturing) return kCuCaptureUnsupported;
+  if (!pinned && stream->capture != nullptr) return State::invalidate(stream, kCuCaptureUnsupported);
   const CuResult result = s->push(stream, {.name = "copy out",
                                            .run =
                                                [=] {

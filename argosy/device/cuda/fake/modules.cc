@@ -78,7 +78,7 @@ CuResult launch(CuFunction handle, unsigned grid_x, unsigned grid_y, unsigned gr
     values->emplace_back(value, value + kernel->sizes[i]);
   }
   std::lock_guard lock(s->mutex);
-  if (!stream->capturing) ++s->counts.launch_calls;
+  if (stream->capture == nullptr) ++s->counts.launch_calls;
   const std::string name = function->name;
   return s->push(stream, {.name = "kernel " + name,
                           .run = [=]() -> CuResult {

@@ -35,17 +35,26 @@ struct Context {
   CardState* card = nullptr;
 };
 
+// What streams record together: the one that began, and those that came to it by its events.
+struct Capture {
+  Stream* origin = nullptr;
+  std::set<Stream*> joined;  // none of ours comes back: the capture cannot end well
+  std::vector<Operation> operations;
+  bool invalid = false;
+};
+
 struct Stream {
   Context* context = nullptr;
   std::thread thread;
   std::deque<Operation> queue;  // the state's mutex
-  bool busy = false, closing = false, capturing = false;
-  std::vector<Operation> captured;
+  bool busy = false, closing = false;
+  std::shared_ptr<Capture> capture;  // under way
 };
 
 struct EventObject {
   Context* context = nullptr;
-  std::shared_ptr<Ticket> ticket;  // of the last record
+  std::shared_ptr<Ticket> ticket;    // of the last record
+  std::shared_ptr<Capture> capture;  // that one was captured
 };
 
 struct Allocation {
@@ -102,6 +111,8 @@ class Cards::State {
   CardState* card_at(CuPointer pointer);
   // Puts it on the stream, or into what the stream records. REQUIRES: mutex held.
   CuResult push(Stream* stream, Operation operation);
+  // What a stream that records cannot do: the recording is lost. REQUIRES: mutex held.
+  static CuResult invalidate(Stream* stream, CuResult why);
   CuResult wait_until_idle(std::unique_lock<std::mutex>& lock, Stream* stream);
   void serve(Stream* stream);
   void violation(std::string what);
