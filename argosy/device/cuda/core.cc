@@ -73,7 +73,18 @@ Status Core::open() {
 Status Core::take() {
   const DriverCalls& cu = *driver_->operator->();
   const auto ok = [&](CuResult result, const char* call) { return driver_->check(result, call); };
-  ARGOSY_RETURN_IF_ERROR(ok(cu.cuDevicePrimaryCtxRetain(&context_, card_), "cuDevicePrimaryCtxRetain"));
+  const CuResult retained = cu.cuDevicePrimaryCtxRetain(&context_, card_);
+  if (retained == kCuDeviceUnavailable) {
+    return unavailable("another process has this card for itself (compute mode \"exclusive\")")
+        .with_id("ARG-GPU-015")
+        .with_next("`argosy devices` shows who; end it, or nvidia-smi -c DEFAULT");
+  }
+  if (retained == kCuOutOfMemory) {
+    return resource_exhausted("the card has no memory left for a context")
+        .with_id("ARG-MEM-002")
+        .with_next("`argosy devices` shows who uses it; end them");
+  }
+  ARGOSY_RETURN_IF_ERROR(ok(retained, "cuDevicePrimaryCtxRetain"));
   retained_ = true;
   ARGOSY_RETURN_IF_ERROR(ok(cu.cuCtxSetCurrent(context_), "cuCtxSetCurrent"));
   int pools = 0;

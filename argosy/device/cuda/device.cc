@@ -144,10 +144,13 @@ Result<CuFunction> CudaDevice::State::find(std::string_view key, const void* ima
   if (found == modules.end()) {
     Module module;
     const CuResult loaded = cu.cuModuleLoadData(&module.handle, image);
-    if (loaded == kCuNoBinaryForGpu || loaded == kCuUnsupportedPtxVersion) {
+    // The last three: an image of a newer toolkit than the driver's, or one that only a compiler which is not installed
+    // would make fit.
+    if (loaded == kCuNoBinaryForGpu || loaded == kCuUnsupportedPtxVersion || loaded == kCuInvalidImage ||
+        loaded == kCuInvalidPtx || loaded == kCuNoPtxCompiler) {
       return failed_precondition("kernels of ", key, " are not for this card (", options.facts.name,
                                  ", compute capability ", options.facts.major, ".", options.facts.minor,
-                                 ") or this driver (CUDA ", core->driver().version_text(), ")")
+                                 ") or this driver (CUDA ", core->driver().version_text(), "): error ", loaded)
           .with_id("ARG-GPU-006")
           .with_next(str_cat("build with -D ARGOSY_CUDA_ARCHITECTURES=", options.facts.major, options.facts.minor,
                              ", or take a newer driver"));

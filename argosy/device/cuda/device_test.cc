@@ -207,6 +207,9 @@ TEST_F(CudaDevices, UnknownKernelsAndModulesAreErrors) {
   const auto device = machine.device();
   EXPECT_EQ(device->function("test", "no_such").status().code(), Code::kNotFound);
   EXPECT_EQ(device->function("other", "test_add").status().code(), Code::kNotFound);
+  const Status refused = device->function_in("bad image", "/no/such/file", "test_add").status();
+  EXPECT_EQ(refused.id(), "ARG-GPU-006");
+  EXPECT_THAT(refused.message(), HasSubstr("error 200"));
   EXPECT_FALSE(device->knows_module("fused"));
   EXPECT_TRUE(device->function_in("fused", ARGOSY_TEST_KERNELS, "test_add").ok());
   EXPECT_TRUE(device->knows_module("fused"));

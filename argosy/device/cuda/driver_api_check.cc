@@ -23,6 +23,27 @@ requires(sizeof...(A) == sizeof...(B)) struct SameCall<CuResult (*)(A...), R (*)
 
 constexpr bool same(long ours, long theirs) { return ours == theirs; }
 
+// Errors by their number: older headers have no name for the newest.
+#if CUDA_VERSION >= 13000
+static_assert(same(kCuContained, CUDA_ERROR_CONTAINED) && same(kCuTensorMemoryLeak, CUDA_ERROR_TENSOR_MEMORY_LEAK));
+#endif
+static_assert(same(kCuDeviceNotLicensed, CUDA_ERROR_DEVICE_NOT_LICENSED) &&
+              same(kCuInvalidPtx, CUDA_ERROR_INVALID_PTX) &&
+              same(kCuNvlinkUncorrectable, CUDA_ERROR_NVLINK_UNCORRECTABLE) &&
+              same(kCuNoPtxCompiler, CUDA_ERROR_JIT_COMPILER_NOT_FOUND) &&
+              same(kCuOperatingSystem, CUDA_ERROR_OPERATING_SYSTEM) &&
+              same(kCuIllegalInstruction, CUDA_ERROR_ILLEGAL_INSTRUCTION) &&
+              same(kCuMisalignedAddress, CUDA_ERROR_MISALIGNED_ADDRESS) &&
+              same(kCuInvalidAddressSpace, CUDA_ERROR_INVALID_ADDRESS_SPACE) &&
+              same(kCuCompatNotSupported, CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE) &&
+              same(kCuMpsConnectionFailed, CUDA_ERROR_MPS_CONNECTION_FAILED) &&
+              same(kCuMpsRpcFailure, CUDA_ERROR_MPS_RPC_FAILURE) &&
+              same(kCuMpsServerNotReady, CUDA_ERROR_MPS_SERVER_NOT_READY) &&
+              same(kCuMpsClientTerminated, CUDA_ERROR_MPS_CLIENT_TERMINATED) &&
+              same(kCuExternalDevice, CUDA_ERROR_EXTERNAL_DEVICE) && same(kCuInvalidValue, CUDA_ERROR_INVALID_VALUE) &&
+              same(kCuNotInitialized, CUDA_ERROR_NOT_INITIALIZED) && same(kCuDeinitialized, CUDA_ERROR_DEINITIALIZED) &&
+              same(kCuInvalidDevice, CUDA_ERROR_INVALID_DEVICE));
+
 #define ARGOSY_CUDA_CHECK(name, parameters) \
   static_assert(SameCall<decltype(DriverCalls::name), decltype(&::name)>::value, #name " is declared otherwise");
 ARGOSY_CUDA_DRIVER_CALLS(ARGOSY_CUDA_CHECK)
@@ -31,7 +52,13 @@ ARGOSY_CUDA_DRIVER_CALLS(ARGOSY_CUDA_CHECK)
 static_assert(sizeof(CuUuid) == sizeof(CUuuid) && sizeof(CuPoolProperties) == sizeof(CUmemPoolProps) &&
               sizeof(CuAccess) == sizeof(CUmemAccessDesc) &&
               sizeof(CuUpdateInfo) == sizeof(CUgraphExecUpdateResultInfo));
-static_assert(offsetof(CuPoolProperties, max_size) == offsetof(CUmemPoolProps, maxSize));
+static_assert(offsetof(CuPoolProperties, handle_types) == offsetof(CUmemPoolProps, handleTypes) &&
+              offsetof(CuPoolProperties, location) == offsetof(CUmemPoolProps, location) &&
+              offsetof(CuPoolProperties, security_attributes) == offsetof(CUmemPoolProps, win32SecurityAttributes) &&
+              offsetof(CuPoolProperties, max_size) == offsetof(CUmemPoolProps, maxSize) &&
+              offsetof(CuMemoryLocation, id) == offsetof(CUmemLocation, id) &&
+              offsetof(CuAccess, flags) == offsetof(CUmemAccessDesc, flags) &&
+              offsetof(CuUpdateInfo, error_from) == offsetof(CUgraphExecUpdateResultInfo, errorFromNode));
 
 static_assert(same(kCuOutOfMemory, CUDA_ERROR_OUT_OF_MEMORY) && same(kCuStubLibrary, CUDA_ERROR_STUB_LIBRARY) &&
               same(kCuDeviceUnavailable, CUDA_ERROR_DEVICE_UNAVAILABLE) && same(kCuNoDevice, CUDA_ERROR_NO_DEVICE) &&

@@ -109,6 +109,7 @@ CuResult retain(CuContext* context, CuDevice device) {
   CardState* const card = card_of(device);
   if (card == nullptr) return kCuInvalidDevice;
   if (card->broken != kCuSuccess) return card->broken;
+  if (const CuResult refused = Cards::State::current()->options.contexts; refused != kCuSuccess) return refused;
   std::lock_guard lock(Cards::State::current()->mutex);
   ++card->holds;
   *context = reinterpret_cast<CuContext>(&card->context);

@@ -30,12 +30,13 @@ struct Options {
   int version = 13000;
   CuResult init = kCuSuccess;  // what cuInit says
   bool pools = true;
-  bool peers_reach = true;     // cards access each other's memory ...
-  bool peers_lie = false;      // ... but what arrives is not what was sent
-  std::size_t lies_from = 0;   // ... in copies of at least so many bytes
-  bool peers_hang = false;     // copies between cards do not end before end_hang()
-  bool host_lies = false;      // of large copies from the host something else arrives
-  bool protect_memory = true;  // from host code
+  CuResult contexts = kCuSuccess;  // what cuDevicePrimaryCtxRetain says
+  bool peers_reach = true;         // cards access each other's memory ...
+  bool peers_lie = false;          // ... but what arrives is not what was sent
+  std::size_t lies_from = 0;       // ... in copies of at least so many bytes
+  bool peers_hang = false;         // copies between cards do not end before end_hang()
+  bool host_lies = false;          // of large copies from the host something else arrives
+  bool protect_memory = true;      // from host code
 };
 
 // What was done so far.
