@@ -18,6 +18,8 @@ if(failed)
   message(WARNING "CUDA plug-in: left out, ${ARGOSY_NVCC} does not run.")
   return()
 endif()
+execute_process(COMMAND ${ARGOSY_NVCC} --version OUTPUT_VARIABLE release)
+string(REGEX REPLACE ".*release ([0-9]+)\\..*" "\\1" release "${release}")
 set(architectures ${ARGOSY_CUDA_ARCHITECTURES})
 if(NOT architectures)
   foreach(arch 75 80 90 100)
@@ -73,7 +75,7 @@ set_source_files_properties(${folder}/module_images.cc PROPERTIES OBJECT_DEPENDS
 
 add_library(argosy_cuda MODULE ${PROJECT_SOURCE_DIR}/argosy/device/cuda/plugin_entry.cc
             ${PROJECT_SOURCE_DIR}/argosy/ops/plugin_kernels.cc ${folder}/module_images.cc)
-target_compile_definitions(argosy_cuda PRIVATE ARGOSY_CUDA_OLDEST=${oldest})
+target_compile_definitions(argosy_cuda PRIVATE ARGOSY_CUDA_OLDEST=${oldest} ARGOSY_CUDA_RELEASE=${release})
 target_link_libraries(argosy_cuda PRIVATE argosy_device_cuda argosy_kernels_cuda)
 target_link_options(argosy_cuda PRIVATE LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/argosy_cuda.map
                     LINKER:--as-needed LINKER:-z,defs)

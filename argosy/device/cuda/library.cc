@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 
@@ -13,6 +14,16 @@ namespace {
 namespace fs = std::filesystem;
 
 const char* from_environment(const char* name) { return std::getenv(name); }
+
+constexpr int kNewestCuda = 13;
+std::atomic<int> preferred_cuda = kNewestCuda;
+
+// 12 of "libcublasLt.so.12".
+int number_of(const std::string& file) { return std::atoi(file.c_str() + file.rfind('.') + 1); }
+
+std::string wheel_of(const LibraryWanted& wanted) {
+  return str_cat("nvidia-", wanted.wheel, "-cu", preferred_cuda.load(std::memory_order_relaxed));
+}
 
 void add_matching(std::vector<std::string>& folders, const fs::path& in, std::string_view prefix, const char* below) {
   std::error_code error;
@@ -45,6 +56,17 @@ std::vector<fs::path> site_packages(const char* path) {
 
 }  // namespace
 
+void prefer_cuda(int major) { preferred_cuda.store(std::clamp(major, 12, kNewestCuda), std::memory_order_relaxed); }
+
+std::vector<std::vector<std::string>> file_groups(const LibraryWanted& wanted, int major) {
+  std::vector<std::string> fit, others;
+  for (const std::string& file : wanted.files) {
+    (wanted.of_cuda && number_of(file) > major ? others : fit).push_back(file);
+  }
+  if (others.empty()) return {fit};
+  return {fit, others};
+}
+
 std::vector<std::string> library_folders(const LibraryWanted& wanted, const char* (*environment)(const char*)) {
   std::vector<std::string> folders;
   const auto text = [&](const char* name) -> std::string {
@@ -69,15 +91,22 @@ std::vector<std::string> library_folders(const LibraryWanted& wanted, const char
 
 Result<std::shared_ptr<Library>> Library::open(const LibraryWanted& wanted) {
   std::string refused;
-  for (const std::string& folder : library_folders(wanted, from_environment)) {
-    for (const std::string& file : wanted.files) {
-      const std::string path = folder.empty() ? file : folder + "/" + file;
-      std::error_code error;
-      if (!folder.empty() && !fs::exists(path, error)) continue;
-      void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-      if (handle != nullptr) return std::shared_ptr<Library>(new Library(handle, path));
-      const char* const why = dlerror();
-      if (!folder.empty() && refused.empty()) refused = why == nullptr ? path : why;
+  const auto folders = library_folders(wanted, from_environment);
+  const auto open_one = [&](const std::string& folder, const std::string& file) -> std::shared_ptr<Library> {
+    const std::string path = folder.empty() ? file : folder + "/" + file;
+    std::error_code error;
+    if (!folder.empty() && !fs::exists(path, error)) return nullptr;
+    void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle != nullptr) return std::shared_ptr<Library>(new Library(handle, path));
+    const char* const why = dlerror();
+    if (!folder.empty() && refused.empty()) refused = why == nullptr ? path : why;
+    return nullptr;
+  };
+  for (const auto& files : file_groups(wanted, preferred_cuda.load(std::memory_order_relaxed))) {
+    for (const std::string& folder : folders) {
+      for (const std::string& file : files) {
+        if (auto library = open_one(folder, file); library != nullptr) return library;
+      }
     }
   }
   if (!refused.empty()) {
@@ -87,7 +116,7 @@ Result<std::shared_ptr<Library>> Library::open(const LibraryWanted& wanted) {
   }
   return unavailable(wanted.name, " is not found: ", str_join(wanted.files))
       .with_id("ARG-GPU-011")
-      .with_next(str_cat("pip install nvidia-", wanted.wheel, "-cu13, or ARGOSY_CUDA_LIBRARIES=FOLDER"));
+      .with_next(str_cat("pip install ", wheel_of(wanted), ", or ARGOSY_CUDA_LIBRARIES=FOLDER"));
 }
 
 void* Library::symbol(const char* name) const { return dlsym(handle_, name); }
@@ -97,12 +126,12 @@ Status check_library_version(const LibraryWanted& wanted, const std::string& pat
   const auto dotted = [](int v) { return str_cat(v / 1000, ".", v % 1000 / 10); };
   return unavailable(wanted.name, " ", dotted(version), " in ", path, " is too old; ", dotted(oldest), " is needed")
       .with_id("ARG-GPU-012")
-      .with_next(str_cat("pip install -U nvidia-", wanted.wheel, "-cu13, or ARGOSY_CUDA_LIBRARIES=FOLDER"));
+      .with_next(str_cat("pip install -U ", wheel_of(wanted), ", or ARGOSY_CUDA_LIBRARIES=FOLDER"));
 }
 
-LibraryWanted cublaslt_wanted() { return {"cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12"}, "cublas"}; }
+LibraryWanted cublaslt_wanted() { return {"cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12"}, "cublas", true}; }
 LibraryWanted cudnn_wanted() { return {"cuDNN", {"libcudnn.so.9"}, "cudnn"}; }
-LibraryWanted nvrtc_wanted() { return {"NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12"}, "cuda_nvrtc"}; }
+LibraryWanted nvrtc_wanted() { return {"NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12"}, "cuda_nvrtc", true}; }
 LibraryWanted nccl_wanted() { return {"NCCL", {"libnccl.so.2"}, "nccl"}; }
 
 std::vector<LibraryFacts> library_facts() {

@@ -17,13 +17,20 @@ struct LibraryWanted {
   std::string name;                // "cuBLASLt"
   std::vector<std::string> files;  // best first: "libcublasLt.so.13", "libcublasLt.so.12"
   std::string wheel;               // its folder in pip's nvidia packages: "cublas"; CUDA 13 has one, "cu13"
+  bool of_cuda = false;            // the file's number is the CUDA release it belongs to
 };
+
+// Of libraries that belong to a release of CUDA, this one's or older ones' are looked for first, in all folders: one of
+// a newer release than the driver's does not start, and a newer release leaves old cards out. Until called: the newest.
+void prefer_cuda(int major);
+// What is looked for, group by group: all folders for one group before the next.
+std::vector<std::vector<std::string>> file_groups(const LibraryWanted& wanted, int major);
 
 class Library {
  public:
   // In this order: $ARGOSY_CUDA_LIBRARIES (folders, colons between), CUDA_HOME, /usr/local/cuda*/lib64, pip's
-  // nvidia/*/lib of the python3 on PATH, and by plain name (LD_LIBRARY_PATH, ldconfig). UNAVAILABLE (ARG-GPU-011) with
-  // the file that is missing, or what the loader says of the one that was found.
+  // nvidia/*/lib of the python3 on PATH, and by plain name (LD_LIBRARY_PATH, ldconfig); prefer_cuda() comes before
+  // that. UNAVAILABLE (ARG-GPU-011) with the file that is missing, or what the loader says of the one that was found.
   static Result<std::shared_ptr<Library>> open(const LibraryWanted& wanted);
 
   const std::string& path() const { return path_; }
