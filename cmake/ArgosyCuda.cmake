@@ -18,11 +18,8 @@ if(failed)
   message(WARNING "CUDA plug-in: left out, ${ARGOSY_NVCC} does not run.")
   return()
 endif()
-# The libraries of the same CUDA are looked for first (argosy/device/cuda/library.h).
-execute_process(COMMAND ${ARGOSY_NVCC} --version OUTPUT_VARIABLE said)
-if(said MATCHES "release ([0-9]+)\\.")
-  target_compile_definitions(argosy_device_cuda PUBLIC ARGOSY_CUDA_MAJOR=${CMAKE_MATCH_1})
-endif()
+execute_process(COMMAND ${ARGOSY_NVCC} --version OUTPUT_VARIABLE release)
+string(REGEX REPLACE ".*release ([0-9]+)\\..*" "\\1" release "${release}")
 set(architectures ${ARGOSY_CUDA_ARCHITECTURES})
 if(NOT architectures)
   foreach(arch 75 80 90 100)
@@ -87,7 +84,7 @@ set_source_files_properties(${folder}/module_images.cc PROPERTIES OBJECT_DEPENDS
 
 add_library(argosy_cuda MODULE ${PROJECT_SOURCE_DIR}/argosy/device/cuda/plugin_entry.cc
             ${PROJECT_SOURCE_DIR}/argosy/ops/plugin_kernels.cc ${folder}/module_images.cc)
-target_compile_definitions(argosy_cuda PRIVATE ARGOSY_CUDA_OLDEST=${oldest})
+target_compile_definitions(argosy_cuda PRIVATE ARGOSY_CUDA_OLDEST=${oldest} ARGOSY_CUDA_RELEASE=${release})
 target_link_libraries(argosy_cuda PRIVATE argosy_device_cuda argosy_kernels_cuda)
 target_link_options(argosy_cuda PRIVATE LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/argosy_cuda.map
                     LINKER:--as-needed LINKER:-z,defs)
@@ -97,6 +94,9 @@ set_target_properties(argosy_cuda PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_
 find_path(ARGOSY_CUDA_INCLUDE cuda.h HINTS $ENV{CUDA_HOME}/include /usr/local/cuda/include)
 if(ARGOSY_CUDA_INCLUDE)
   target_sources(argosy_cuda PRIVATE ${PROJECT_SOURCE_DIR}/argosy/device/cuda/driver_api_check.cc)
+  if(EXISTS ${ARGOSY_CUDA_INCLUDE}/nvml.h)
+    target_sources(argosy_cuda PRIVATE ${PROJECT_SOURCE_DIR}/argosy/device/cuda/nvml_calls_check.cc)
+  endif()
   if(EXISTS ${ARGOSY_CUDA_INCLUDE}/cublasLt.h)
     target_sources(argosy_cuda PRIVATE ${PROJECT_SOURCE_DIR}/argosy/device/cuda/blas_calls_check.cc)
   endif()

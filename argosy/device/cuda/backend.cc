@@ -9,8 +9,9 @@ namespace argosy::cuda {
 
 namespace {
 
-std::string uuid_text(const CuUuid& uuid) {
-  std::string text = "GPU-";
+// As nvidia-smi writes it. The driver gives instances of a card (MIG) their own, and says in their name what they are.
+std::string uuid_text(const CuUuid& uuid, std::string_view card) {
+  std::string text = card.find(" MIG ") != std::string_view::npos ? "MIG-" : "GPU-";
   constexpr char kDigits[] = "0123456789abcdef";
   for (int i = 0; i < 16; ++i) {
     if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
@@ -42,7 +43,7 @@ Result<CudaBackend::Card> CudaBackend::look_at(int ordinal) const {
   facts.name = text;
   CuUuid uuid;
   ARGOSY_RETURN_IF_ERROR(check(cu.cuDeviceGetUuid_v2(&uuid, card.handle), "cuDeviceGetUuid"));
-  facts.uuid = uuid_text(uuid);
+  facts.uuid = uuid_text(uuid, facts.name);
   char pci[32] = "";
   ARGOSY_RETURN_IF_ERROR(check(cu.cuDeviceGetPCIBusId(pci, sizeof(pci) - 1, card.handle), "cuDeviceGetPCIBusId"));
   facts.pci = pci;

@@ -31,6 +31,13 @@ TEST(CudaBackend, CardsAreNumberedByTheirPciAddressAsInNvidiaSmi) {
   EXPECT_EQ(machine.cards().contexts(0) + machine.cards().contexts(1), 0);
 }
 
+TEST(CudaBackend, InstancesOfACardHaveTheirOwnKindOfName) {
+  fake::Machine machine({.cards = {{.name = "NVIDIA H100 MIG 1g.10gb"}, {}}});
+  const auto cards = machine.backend()->cards().value();
+  EXPECT_TRUE(cards[0].uuid.starts_with("MIG-")) << cards[0].uuid;
+  EXPECT_TRUE(cards[1].uuid.starts_with("GPU-")) << cards[1].uuid;
+}
+
 TEST(CudaBackend, CardsThatAreTooOldAreLeftOutAndSayWhy) {
   fake::Machine machine({.cards = {{.name = "GTX 980", .major = 5, .minor = 2}, {}}},
                         {.oldest_major = 7, .oldest_minor = 5});

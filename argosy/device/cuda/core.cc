@@ -2,6 +2,8 @@
 
 #include <time.h>
 
+#include <algorithm>
+
 #include "argosy/base/clock.h"
 #include "argosy/base/log.h"
 #include "argosy/base/spin.h"
@@ -9,13 +11,21 @@
 namespace argosy::cuda {
 
 namespace {
-constexpr std::int64_t kAwakeNanos = 200'000;  // then a wait sleeps between its looks
-constexpr std::int64_t kNapNanos = 20'000;
-constexpr std::int64_t kGraceNanos = 1'000'000'000;  // what runs may end after a cancellation
+// A wait stays awake, then lets others have the core between its looks, then sleeps between them: a sleep ends 50 us
+// late or more, which must be little beside the wait.
+constexpr std::int64_t kAwakeNanos = 200'000, kYieldNanos = 2'000'000;
+constexpr std::int64_t kShare = 32, kLongestNapNanos = 200'000;  // of the time waited so far
+constexpr std::int64_t kGraceNanos = 1'000'000'000;              // what runs may end after a cancellation
 
-void nap() {
-  const timespec time{.tv_sec = 0, .tv_nsec = kNapNanos};
-  nanosleep(&time, nullptr);
+void pause_after(std::int64_t waited) {
+  if (waited < kAwakeNanos) {
+    spin_pause();
+  } else if (waited < kYieldNanos) {
+    std::this_thread::yield();
+  } else {
+    const timespec time{.tv_sec = 0, .tv_nsec = std::min(waited / kShare, kLongestNapNanos)};
+    nanosleep(&time, nullptr);
+  }
 }
 }  // namespace
 
@@ -23,21 +33,22 @@ Core::Core(std::shared_ptr<const Driver> driver, CuDevice card, std::string owne
     : driver_(std::move(driver)), card_(card), owner_(std::move(owner)), limit_(limit_bytes) {}
 
 Core::~Core() {
-  MutexLock lock(mutex_);
-  if (!retained_) return;
-  const DriverCalls& cu = *driver_->operator->();
   // Errors are of no use any more: what a broken context holds goes with the context.
-  cu.cuCtxSetCurrent(context_);
-  const CuStream streams[] = {communication_.load(), copies_, memory_stream_, compute_};
   if (!ended()) {
     ARGOSY_LOG(kWarning, owner_, ": a kernel does not end; what the device holds stays until the process ends");
     return;
   }
+  MutexLock lock(mutex_);
+  if (!retained_) return;
+  const DriverCalls& cu = *driver_->operator->();
+  cu.cuCtxSetCurrent(context_);
+  const CuStream streams[] = {communication_.load(), copies_, memory_stream_, compute_};
   for (const Block& block : blocks_) {
     if (block.after != nullptr) cu.cuEventDestroy_v2(block.after);
     cu.cuMemFreeHost(block.data);
   }
   for (const CuEvent event : events_) cu.cuEventDestroy_v2(event);
+  if (before_capture_ != nullptr) cu.cuEventDestroy_v2(before_capture_);
   if (pool_ != nullptr) cu.cuMemPoolDestroy(pool_);
   for (const CuStream stream : streams) {
     if (stream != nullptr) cu.cuStreamDestroy_v2(stream);
@@ -62,7 +73,18 @@ Status Core::open() {
 Status Core::take() {
   const DriverCalls& cu = *driver_->operator->();
   const auto ok = [&](CuResult result, const char* call) { return driver_->check(result, call); };
-  ARGOSY_RETURN_IF_ERROR(ok(cu.cuDevicePrimaryCtxRetain(&context_, card_), "cuDevicePrimaryCtxRetain"));
+  const CuResult retained = cu.cuDevicePrimaryCtxRetain(&context_, card_);
+  if (retained == kCuDeviceUnavailable) {
+    return unavailable("another process has this card for itself (compute mode \"exclusive\")")
+        .with_id("ARG-GPU-015")
+        .with_next("`argosy devices` shows who; end it, or nvidia-smi -c DEFAULT");
+  }
+  if (retained == kCuOutOfMemory) {
+    return resource_exhausted("the card has no memory left for a context")
+        .with_id("ARG-MEM-002")
+        .with_next("`argosy devices` shows who uses it; end them");
+  }
+  ARGOSY_RETURN_IF_ERROR(ok(retained, "cuDevicePrimaryCtxRetain"));
   retained_ = true;
   ARGOSY_RETURN_IF_ERROR(ok(cu.cuCtxSetCurrent(context_), "cuCtxSetCurrent"));
   int pools = 0;
@@ -78,6 +100,10 @@ Status Core::take() {
   CuPoolProperties properties;
   properties.location.id = card_;
   ARGOSY_RETURN_IF_ERROR(ok(cu.cuMemPoolCreate(&pool_, &properties), "cuMemPoolCreate"));
+  // Memory that is taken beside the compute stream must not wait for what is started there, as it would where the
+  // driver gives it what is freed there later on: it is waited for by the host.
+  int waits = 0;
+  ARGOSY_RETURN_IF_ERROR(ok(cu.cuMemPoolSetAttribute(pool_, kCuPoolReuseWaits, &waits), "cuMemPoolSetAttribute"));
   // What is freed is kept for reuse until trim(): the cap is ours to watch.
   std::uint64_t keep = UINT64_MAX;
   return ok(cu.cuMemPoolSetAttribute(pool_, kCuPoolReleaseThreshold, &keep), "cuMemPoolSetAttribute");
@@ -85,15 +111,20 @@ Status Core::take() {
 
 Result<CuStream> Core::communication() {
   if (const CuStream stream = used_communication(); stream != nullptr) return stream;
+  const DriverCalls& cu = *driver_->operator->();
+  // What comes from there has few blocks, and others wait for it: they take the first multiprocessors that get free,
+  // not their turn behind all blocks of a kernel that fills the card.
+  int least = 0, greatest = 0;
+  ARGOSY_RETURN_IF_ERROR(check(cu.cuCtxGetStreamPriorityRange(&least, &greatest), "cuCtxGetStreamPriorityRange"));
   CuStream stream = nullptr;
   CuResult result = kCuSuccess;
   {
     MutexLock lock(mutex_);
     if (const CuStream made = used_communication(); made != nullptr) return made;
-    result = driver_->operator->()->cuStreamCreate(&stream, kCuStreamNonBlocking);
+    result = cu.cuStreamCreateWithPriority(&stream, kCuStreamNonBlocking, greatest);
     if (result == kCuSuccess) communication_.store(stream, std::memory_order_release);
   }
-  ARGOSY_RETURN_IF_ERROR(check(result, "cuStreamCreate"));
+  ARGOSY_RETURN_IF_ERROR(check(result, "cuStreamCreateWithPriority"));
   return stream;
 }
 
@@ -128,10 +159,20 @@ Result<CuEvent> Core::record(CuStream stream) {
   }
   const DriverCalls& cu = *driver_->operator->();
   if (event == nullptr) ARGOSY_RETURN_IF_ERROR(check(cu.cuEventCreate(&event, kCuEventDisableTiming), "cuEventCreate"));
-  Status recorded = check(cu.cuEventRecord(event, stream), "cuEventRecord");
+  Status recorded = mark(event, stream);
   if (recorded.ok()) return event;
   return_event(event);
   return recorded;
+}
+
+Status Core::mark(CuEvent event, CuStream stream) {
+  const DriverCalls& cu = *driver_->operator->();
+  if (stream != compute_) return check(cu.cuEventRecord(event, stream), "cuEventRecord");
+  MutexLock lock(memory_);
+  if (!capturing_) return check(cu.cuEventRecord(event, compute_), "cuEventRecord");
+  if (on_compute_thread()) return internal_error(owner_, ": a wait in the middle of a recording");
+  ARGOSY_RETURN_IF_ERROR(check(cu.cuStreamWaitEvent(memory_stream_, before_capture_, 0), "cuStreamWaitEvent"));
+  return check(cu.cuEventRecord(event, memory_stream_), "cuEventRecord");
 }
 
 void Core::return_event(CuEvent event) {
@@ -149,13 +190,9 @@ Status Core::wait_on_host(CuEvent event, Cancellation* cancellation) {
     const std::int64_t now = now_nanos();
     if (cancellation != nullptr && cancellation->cancelled()) {
       if (cancelled_at == 0) cancelled_at = now;
-      if (now - cancelled_at > kGraceNanos) return hangs(cancellation->status());
+      if (now - cancelled_at > kGraceNanos) return give_up_on(cancellation->status());
     }
-    if (now - start < kAwakeNanos) {
-      spin_pause();
-    } else {
-      nap();
-    }
+    pause_after(now - start);
   }
 }
 
@@ -170,24 +207,21 @@ bool Core::ended() {
 bool Core::ended(CuStream stream) {
   const DriverCalls& cu = *driver_->operator->();
   cu.cuCtxSetCurrent(context_);
-  CuEvent end = nullptr;
-  if (!hangs_.load(std::memory_order_acquire) || cu.cuEventCreate(&end, kCuEventDisableTiming) != kCuSuccess) {
-    cu.cuStreamSynchronize(stream);
-    return true;
-  }
-  cu.cuEventRecord(end, stream);
+  const Result<CuEvent> end = record(stream);
+  if (!end.ok()) return !capturing();  // a broken context does nothing more
   const std::int64_t start = now_nanos();
-  bool reached = cu.cuEventQuery(end) != kCuNotReady;  // an error is an end as well
-  while (!reached && now_nanos() - start < kGraceNanos) {
-    nap();
-    reached = cu.cuEventQuery(end) != kCuNotReady;
+  std::int64_t waited = 0;
+  while (cu.cuEventQuery(*end) == kCuNotReady) {  // an error is an end as well
+    if (hangs() && waited > kGraceNanos) return false;
+    pause_after(waited);
+    waited = now_nanos() - start;
   }
-  if (reached) cu.cuEventDestroy_v2(end);
-  return reached;
+  return_event(*end);
+  return true;
 }
 
 // Nobody may take what the kernel may still write: the device is of no use from here on.
-Status Core::hangs(const Status& cancelled) {
+Status Core::give_up_on(const Status& cancelled) {
   MutexLock lock(mutex_);
   if (status_.ok()) {
     status_ = aborted("a kernel does not end, ", kGraceNanos / 1'000'000, " ms after \"", cancelled.message(), "\"")

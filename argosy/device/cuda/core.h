@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -36,7 +37,7 @@ class Core : public std::enable_shared_from_this<Core> {
   CuContext context() const { return context_; }
   CuStream compute() const { return compute_; }
   CuStream copies() const { return copies_; }
-  // Made when first asked for. REQUIRES: the context is current.
+  // Made when first asked for, with the highest priority there is. REQUIRES: the context is current.
   Result<CuStream> communication();
   // Null while nobody has asked for it.
   CuStream used_communication() const { return communication_.load(std::memory_order_acquire); }
@@ -47,7 +48,8 @@ class Core : public std::enable_shared_from_this<Core> {
 
   // --- events --------------------------------------------------------------------------------------------------------
 
-  // Recorded on the stream, now. Given back with return_event().
+  // Recorded on the stream, now. While a step is recorded, on the compute stream: for the recording thread INTERNAL,
+  // for others the point before the recording, of which nothing is started yet. Given back with return_event().
   Result<CuEvent> record(CuStream stream);
   void return_event(CuEvent event);
   // The host waits: awake for a moment, then with short sleeps, so that a cancellation is seen.
@@ -57,26 +59,40 @@ class Core : public std::enable_shared_from_this<Core> {
   // context current.
   bool ended();
   bool ended(CuStream stream);
+  // A kernel did not end after a cancellation.
+  bool hangs() const { return hangs_.load(std::memory_order_acquire); }
 
   // --- memory --------------------------------------------------------------------------------------------------------
 
   // From the compute stream's thread in the order of what is started, unless it is wanted at once; from any other at
   // once. Freed in the order of what was started until then.
   Result<Buffer> allocate(std::size_t bytes, bool at_once = false);
+  // What to do where the card has no memory left, before that is an error: others on the card may keep what they do not
+  // use. Called without a lock of this core's. Set before anything is allocated.
+  void when_out_of_memory(std::function<void()> make_room) { make_room_ = std::move(make_room); }
+  // Gives the card back what is free by now; waits for nothing.
+  void release_idle();
   // Lets another card read and write this memory; asks the driver once. INTERNAL where the driver refuses.
   Status grant(CuDevice other);
   MemoryStats stats() const;
   void trim();
   void fail_allocation(std::int64_t nth);
   // The calling thread starts kernels.
-  void claim_compute_thread();
+  void claim_compute_thread() {
+    const std::thread::id self = std::this_thread::get_id();
+    if (compute_thread_.load(std::memory_order_relaxed) != self) compute_thread_.store(self, std::memory_order_relaxed);
+  }
 
-  // While a step is recorded nothing from outside may enter the compute stream.
+  // While a step is recorded nothing from outside may enter the compute stream, nor may anybody wait for it or record
+  // an event there: the driver would make that part of the recording, or throw the recording away.
   Status begin_capture();
   // What was allocated and freed meanwhile is handed to whoever keeps the graph; it is free for others when that lets
   // it go. What was allocated before and freed meanwhile is freed now.
   Result<CuGraph> end_capture(std::vector<Buffer>* memory);
   bool capturing() const;
+  // Within this device's memory, in order with what is started; from another thread while a step is recorded, after
+  // what was started before that, done when it returns.
+  Status copy_within(CuPointer to, CuPointer from, std::size_t bytes);
 
   // Pinned memory, used again once `after` was reached; null data where the system refuses or it is too large.
   static constexpr std::size_t kMostStaging = std::size_t{64} << 20;
@@ -92,18 +108,22 @@ class Core : public std::enable_shared_from_this<Core> {
     CuEvent after = nullptr;
   };
 
-  Status hangs(const Status& cancelled);
+  Status give_up_on(const Status& cancelled);
   Status take() ARGOSY_REQUIRES(mutex_);
   void free(CuPointer pointer, std::size_t bytes);
   Result<CuPointer> take_memory(std::size_t bytes, bool at_once) ARGOSY_REQUIRES(memory_);
   Buffer wrap(CuPointer pointer, std::size_t bytes);
   Status refuse(std::size_t bytes, std::string_view why) const ARGOSY_REQUIRES(memory_);
-  bool on_compute_thread() const;
+  Status mark(CuEvent event, CuStream stream);
+  bool on_compute_thread() const {
+    return compute_thread_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+  }
 
   const std::shared_ptr<const Driver> driver_;
   const CuDevice card_;
   const std::string owner_;
   const std::uint64_t limit_;
+  std::function<void()> make_room_;
 
   std::atomic<bool> opened_{false};
   mutable Mutex mutex_;
@@ -121,13 +141,15 @@ class Core : public std::enable_shared_from_this<Core> {
   std::atomic<CuStream> communication_{nullptr};
   std::set<CuDevice> granted_ ARGOSY_GUARDED_BY(mutex_);
 
+  std::atomic<std::thread::id> compute_thread_{};
+
   mutable Mutex memory_;
-  std::thread::id compute_thread_ ARGOSY_GUARDED_BY(memory_);
   std::uint64_t in_use_ ARGOSY_GUARDED_BY(memory_) = 0;
   std::uint64_t peak_ ARGOSY_GUARDED_BY(memory_) = 0;
   std::uint64_t allocations_ ARGOSY_GUARDED_BY(memory_) = 0;
   std::int64_t fail_in_ ARGOSY_GUARDED_BY(memory_) = 0;
   bool capturing_ ARGOSY_GUARDED_BY(memory_) = false;
+  CuEvent before_capture_ ARGOSY_GUARDED_BY(memory_) = nullptr;
   // While a step is recorded: what the compute thread allocated, with its size; of that, what it freed, to be used
   // again in the order of the recording; and what else was freed, to go when the recording ends.
   std::map<CuPointer, std::size_t> of_capture_ ARGOSY_GUARDED_BY(memory_);

@@ -25,8 +25,7 @@ class Memory final : public Allocator {
   Status copy_within(void* to, const void* from, std::size_t bytes) override {
     if (bytes == 0) return {};
     ARGOSY_RETURN_IF_ERROR(core_->open());
-    return core_->check(core_->driver()->cuMemcpyDtoDAsync_v2(address(to), address(from), bytes, core_->compute()),
-                        "cuMemcpyDtoDAsync");
+    return core_->copy_within(address(to), address(from), bytes);
   }
   Status copy_out(void* to, const void* from, std::size_t bytes) override { return queue_.copy_now(to, from, bytes); }
 
@@ -50,6 +49,7 @@ struct CudaDevice::State {
           return queue.copy_now(to.data(), from.data(), from.bytes());
         }) {
     links->join(core);
+    core->when_out_of_memory([links, card = core->card()] { links->release_idle(card); });
     core->fail_allocation(options.faults.fail_allocation);
   }
 
@@ -138,17 +138,24 @@ Result<CuStream> CudaDevice::stream() {
 }
 
 Result<CuFunction> CudaDevice::State::find(std::string_view key, const void* image, std::string_view kernel) {
-  ARGOSY_RETURN_IF_ERROR(core->open());
   const DriverCalls& cu = *core->driver().operator->();
   MutexLock lock(mutex);
   auto found = modules.find(key);
+  if (found != modules.end()) {
+    const auto known = found->second.functions.find(kernel);
+    if (known != found->second.functions.end()) return known->second;
+  }
+  ARGOSY_RETURN_IF_ERROR(core->open());
   if (found == modules.end()) {
     Module module;
     const CuResult loaded = cu.cuModuleLoadData(&module.handle, image);
-    if (loaded == kCuNoBinaryForGpu || loaded == kCuUnsupportedPtxVersion) {
+    // The last three: an image of a newer toolkit than the driver's, or one that only a compiler which is not installed
+    // would make fit.
+    if (loaded == kCuNoBinaryForGpu || loaded == kCuUnsupportedPtxVersion || loaded == kCuInvalidImage ||
+        loaded == kCuInvalidPtx || loaded == kCuNoPtxCompiler) {
       return failed_precondition("kernels of ", key, " are not for this card (", options.facts.name,
                                  ", compute capability ", options.facts.major, ".", options.facts.minor,
-                                 ") or this driver (CUDA ", core->driver().version_text(), ")")
+                                 ") or this driver (CUDA ", core->driver().version_text(), "): error ", loaded)
           .with_id("ARG-GPU-006")
           .with_next(str_cat("build with -D ARGOSY_CUDA_ARCHITECTURES=", options.facts.major, options.facts.minor,
                              ", or take a newer driver"));
@@ -156,13 +163,11 @@ Result<CuFunction> CudaDevice::State::find(std::string_view key, const void* ima
     ARGOSY_RETURN_IF_ERROR(core->check(loaded, "cuModuleLoadData"));
     found = modules.emplace(std::string(key), std::move(module)).first;
   }
-  auto& functions = found->second.functions;
-  if (const auto known = functions.find(kernel); known != functions.end()) return known->second;
   CuFunction function = nullptr;
   const CuResult result = cu.cuModuleGetFunction(&function, found->second.handle, std::string(kernel).c_str());
   if (result == kCuNotFound) return not_found("there is no kernel ", kernel, " in module ", key).with_id("ARG-GPU-008");
   ARGOSY_RETURN_IF_ERROR(core->check(result, "cuModuleGetFunction"));
-  functions.emplace(std::string(kernel), function);
+  found->second.functions.emplace(std::string(kernel), function);
   return function;
 }
 

@@ -2,12 +2,14 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <cstring>
 #include <numeric>
 #include <thread>
 
 #include "argosy/device/cuda/fake/machine.h"
 #include "argosy/device/cuda/launch.h"
+#include "argosy/device/cuda/queue.h"
 #include "argosy/tensor/tensor.h"
 
 namespace argosy::cuda {
@@ -83,6 +85,62 @@ TEST_F(CudaDevices, CopiesInComputesAndCopiesOut) {
   for (std::int64_t i = 0; i < kN; ++i) ASSERT_EQ(z.data<float>()[i], 11 + 2 * static_cast<float>(i));
 }
 
+TEST_F(CudaDevices, LargeCopiesGoInPiecesThroughAFewPinnedBlocks) {
+  const auto device = machine.device(0, std::uint64_t{256} << 20);
+  constexpr std::int64_t kN = std::int64_t{21} << 20;  // 84 MiB, and no whole number of pieces more
+  const Tensor x = range(kN + 5, 1), out = range(kN + 5, 0), back = range(kN + 5, 0);
+  const Buffer there = device->allocator().allocate(x.bytes()).value();
+  const Event here = device->launches()->copy_in(there, x.buffer()).value();
+  ASSERT_TRUE(device->launches()->wait(here).ok());
+  const Event fetched = device->launches()->copy_out(out.buffer(), there).value();
+  if (fetched.state() != nullptr) fetched.state()->wait();
+  ASSERT_TRUE(device->download(back.raw(), there.data(), x.bytes()).ok());
+  EXPECT_EQ(std::memcmp(out.raw(), x.raw(), x.bytes()), 0);
+  EXPECT_EQ(std::memcmp(back.raw(), x.raw(), x.bytes()), 0);
+  const auto calls = machine.cards().calls_made();
+  EXPECT_EQ(calls.at("cuMemcpyHtoDAsync_v2"), 11);
+  EXPECT_EQ(calls.at("cuMemcpyDtoHAsync_v2"), 22);
+  EXPECT_LE(calls.at("cuMemHostAlloc"), 10);
+}
+
+TEST_F(CudaDevices, CommunicationComesBeforeWhatIsComputed) {
+  const auto device = machine.device();
+  ASSERT_TRUE(device->make_current().ok());
+  Core& core = *core_of(*device);
+  const auto stream = core.communication();
+  ASSERT_TRUE(stream.ok()) << stream.status().to_string();
+  EXPECT_LT(machine.cards().priority(*stream), machine.cards().priority(core.compute()));
+}
+
+TEST_F(CudaDevices, ALaunchAsksTheDriverForItAndItsContextAlone) {
+  const auto device = machine.device();
+  const Buffer x = device->allocator().allocate(4000).value();
+  ASSERT_TRUE(device->fill(x.data(), 4, 0, 1000).ok());
+  ASSERT_TRUE(add(*device, 1000, x, x, x).ok());  // loads its module
+  auto before = machine.cards().calls_made();
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(add(*device, 1000, x, x, x).ok());
+  for (const auto& [call, made] : machine.cards().calls_made()) {
+    const bool needed = call == "cuLaunchKernel" || call == "cuCtxSetCurrent";
+    EXPECT_EQ(made - before[call], needed ? 100 : 0) << call;
+  }
+}
+
+TEST_F(CudaDevices, FinishWaitsForCopiesThatNothingWaitedFor) {
+  const auto device = machine.device();
+  const Tensor x = range(1000, 1);
+  const Buffer there = device->allocator().allocate(x.bytes()).value();
+  ASSERT_TRUE(device->launches()->finish().ok());
+  std::atomic<bool> over = false;
+  machine.cards().enqueue(core_of(*device)->copies(), "slow", [&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    over = true;
+    return kCuSuccess;
+  });
+  ASSERT_TRUE(device->launches()->copy_in(there, x.buffer()).ok());
+  ASSERT_TRUE(device->launches()->finish().ok());
+  EXPECT_TRUE(over);
+}
+
 TEST_F(CudaDevices, MemoryMayBeLetGoRightAfterTheLaunchThatUsesIt) {
   const auto device = machine.device();
   constexpr std::int64_t kN = 100'000;
@@ -127,6 +185,17 @@ TEST(CudaMemory, WhatIsKeptGoesBackWhenItIsNeededInAnotherSize) {
   { const Buffer big = device->allocator().allocate(std::uint64_t{6} << 20).value(); }
   const auto other = device->allocator().allocate(std::uint64_t{5} << 20);
   EXPECT_TRUE(other.ok()) << other.status().to_string();
+}
+
+TEST(CudaMemory, AVirtualGpuGetsWhatAnotherKeepsAndDoesNotUse) {
+  fake::Machine machine{{.cards = {{.memory_bytes = std::uint64_t{8} << 20}}}};
+  const auto a = machine.device(0, std::uint64_t{6} << 20), b = machine.device(0, std::uint64_t{6} << 20);
+  { const Buffer once = a->allocator().allocate(std::uint64_t{5} << 20).value(); }
+  ASSERT_TRUE(a->launches()->finish().ok());
+  EXPECT_GT(machine.cards().bytes_reserved(0), std::uint64_t{4} << 20);
+  const auto mine = b->allocator().allocate(std::uint64_t{5} << 20);
+  EXPECT_TRUE(mine.ok()) << mine.status().to_string();
+  EXPECT_EQ(a->allocator().allocate(std::uint64_t{5} << 20).status().id(), "ARG-MEM-002");
 }
 
 TEST_F(CudaDevices, CopiesBetweenCardsAreTriedOutAndGoDirectly) {
@@ -185,10 +254,43 @@ TEST_F(CudaDevices, OtherThreadsAllocateBesideTheComputeStream) {
   EXPECT_EQ(back.data<float>()[1], 102);
 }
 
+TEST_F(CudaDevices, MemoryTakenBesideTheComputeStreamDoesNotWaitForIt) {
+  const auto device = machine.device();
+  ASSERT_TRUE(device->stream().ok());
+  Buffer held = device->allocator().allocate(1 << 20).value();
+  ASSERT_TRUE(device->launches()->finish().ok());
+  std::atomic<bool> go = false;
+  machine.cards().enqueue(core_of(*device)->compute(), "slow", [&] {
+    for (int i = 0; i < 5000 && !go; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return go ? kCuSuccess : kCuLaunchFailed;
+  });
+  held = Buffer();  // once that is over
+  std::thread other([&] {
+    EXPECT_TRUE(device->allocator().allocate(1 << 20).ok());
+    go = true;
+  });
+  other.join();
+  EXPECT_TRUE(device->launches()->finish().ok());
+}
+
+TEST_F(CudaDevices, SharedMemoryBeyondWhatIsAlwaysGrantedIsAskedFor) {
+  const auto device = machine.device();
+  const Buffer x = device->allocator().allocate(1024).value(), y = device->allocator().allocate(1024).value();
+  ASSERT_TRUE(device->fill(x.data(), 4, 0, 256).ok());
+  Context c{device.get()};
+  EXPECT_TRUE(launch(c, {"test", "test_reverse"}, {.block = {256}, .shared_bytes = 60 << 10}, x.data(), y.data()).ok());
+  EXPECT_FALSE(
+      launch(c, {"test", "test_reverse"}, {.block = {256}, .shared_bytes = 100 << 10}, x.data(), y.data()).ok());
+  EXPECT_FALSE(launch(c, {"test", "test_reverse"}, {.block = {1, 1, 128}}, x.data(), y.data()).ok());
+}
+
 TEST_F(CudaDevices, UnknownKernelsAndModulesAreErrors) {
   const auto device = machine.device();
   EXPECT_EQ(device->function("test", "no_such").status().code(), Code::kNotFound);
   EXPECT_EQ(device->function("other", "test_add").status().code(), Code::kNotFound);
+  const Status refused = device->function_in("bad image", "/no/such/file", "test_add").status();
+  EXPECT_EQ(refused.id(), "ARG-GPU-006");
+  EXPECT_THAT(refused.message(), HasSubstr("error 200"));
   EXPECT_FALSE(device->knows_module("fused"));
   EXPECT_TRUE(device->function_in("fused", ARGOSY_TEST_KERNELS, "test_add").ok());
   EXPECT_TRUE(device->knows_module("fused"));

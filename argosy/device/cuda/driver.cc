@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <cstdlib>
+
 namespace argosy::cuda {
 
 namespace {
@@ -56,7 +58,33 @@ Status Driver::start() {
   const char* why = "";
   const char* next = "nvidia-smi says more; rehearse without a card: --emulate 2";
   switch (started) {
-    case kCuNoDevice: why = ": it finds no card"; break;
+    case kCuNoDevice:
+      why = ": it finds no card";
+      if (std::getenv("CUDA_VISIBLE_DEVICES") != nullptr) {
+        next = "look at CUDA_VISIBLE_DEVICES, which is set; or rehearse without a card: --emulate 2";
+      }
+      break;
+    case kCuOperatingSystem:
+      why = ": the system does not let it reach the cards";
+      next = "look at the permissions of /dev/nvidia*; start a container with --gpus all";
+      break;
+    case kCuUnknown:
+      why = ": its kernel modules do not answer";
+      next = "nvidia-smi says more; modprobe nvidia-uvm, or restart the machine";
+      break;
+    case kCuCompatNotSupported:
+      why = ": its compatibility package (cuda-compat) is not for cards of this kind";
+      next = "take cuda-compat out of LD_LIBRARY_PATH, and use a toolkit that fits the installed driver";
+      break;
+    case kCuDeviceNotLicensed:
+      why = ": the virtual GPU has no licence";
+      next = "nvidia-smi -q says more; give the machine its licence";
+      break;
+    case kCuMpsConnectionFailed:
+    case kCuMpsServerNotReady:
+      why = ": MPS (multi-process service) does not answer";
+      next = "nvidia-cuda-mps-control -d starts it; or unset CUDA_MPS_PIPE_DIRECTORY";
+      break;
     case kCuSystemDriverMismatch:
       why = ": its kernel module is of another version than its library";
       next = "restart the machine, or load the module that belongs to the installed driver";
@@ -82,8 +110,9 @@ std::string Driver::version_text() const { return dotted(version_); }
 
 bool Driver::breaks_context(CuResult result) {
   switch (result) {
-    case kCuDeviceUnavailable:
     case kCuEccUncorrectable:
+    case kCuNvlinkUncorrectable:
+    case kCuContained:
     case kCuIllegalAddress:
     case kCuLaunchTimeout:
     case kCuContextIsDestroyed:
@@ -94,6 +123,10 @@ bool Driver::breaks_context(CuResult result) {
     case kCuInvalidAddressSpace:
     case kCuInvalidPc:
     case kCuLaunchFailed:
+    case kCuTensorMemoryLeak:
+    case kCuMpsRpcFailure:
+    case kCuMpsClientTerminated:
+    case kCuExternalDevice:
     case kCuUnknown: return true;
     default: return false;
   }

@@ -61,11 +61,17 @@ enum : CuResult {
   kCuDeviceUnavailable = 46,
   kCuNoDevice = 100,
   kCuInvalidDevice = 101,
+  kCuDeviceNotLicensed = 102,
   kCuInvalidImage = 200,
   kCuInvalidContext = 201,
   kCuNoBinaryForGpu = 209,
   kCuEccUncorrectable = 214,
+  kCuInvalidPtx = 218,
+  kCuNvlinkUncorrectable = 220,
+  kCuNoPtxCompiler = 221,
   kCuUnsupportedPtxVersion = 222,
+  kCuContained = 226,
+  kCuOperatingSystem = 304,
   kCuInvalidHandle = 400,
   kCuNotFound = 500,
   kCuNotReady = 600,
@@ -81,13 +87,23 @@ enum : CuResult {
   kCuInvalidAddressSpace = 717,
   kCuInvalidPc = 718,
   kCuLaunchFailed = 719,
+  kCuTensorMemoryLeak = 721,
   kCuNotPermitted = 800,
   kCuNotSupported = 801,
   kCuSystemNotReady = 802,
   kCuSystemDriverMismatch = 803,
+  kCuCompatNotSupported = 804,
+  kCuMpsConnectionFailed = 805,
+  kCuMpsRpcFailure = 806,
+  kCuMpsServerNotReady = 807,
+  kCuMpsClientTerminated = 810,
   kCuCaptureUnsupported = 900,
   kCuCaptureInvalidated = 901,
+  kCuCaptureUnjoined = 904,
+  kCuCaptureIsolation = 905,
+  kCuCapturedEvent = 907,
   kCuGraphUpdateFailure = 910,
+  kCuExternalDevice = 911,
   kCuUnknown = 999,
 };
 
@@ -112,7 +128,8 @@ enum : int {
   kCuPointerDeviceOrdinal = 9,  // likewise
   kCuMemoryTypeHost = 1,
   kCuMemoryTypeDevice = 2,
-  kCuPoolReleaseThreshold = 4,  // of cuMemPoolSetAttribute
+  kCuPoolReuseWaits = 3,        // of cuMemPoolSetAttribute: an allocation may wait for another stream's free; an int
+  kCuPoolReleaseThreshold = 4,  // likewise
   kCuPoolReserved = 5,          // of cuMemPoolGetAttribute: bytes
   kCuFunctionMaxDynamicShared = 8,
   kCuCaptureRelaxed = 2,
@@ -143,7 +160,9 @@ enum : unsigned {
   X(cuDevicePrimaryCtxRelease_v2, (CuDevice device))                                                                  \
   X(cuCtxSetCurrent, (CuContext context))                                                                             \
   X(cuMemGetInfo_v2, (std::size_t * free, std::size_t * total))                                                       \
+  X(cuCtxGetStreamPriorityRange, (int* least, int* greatest))                                                         \
   X(cuStreamCreate, (CuStream * stream, unsigned flags))                                                              \
+  X(cuStreamCreateWithPriority, (CuStream * stream, unsigned flags, int priority))                                    \
   X(cuStreamDestroy_v2, (CuStream stream))                                                                            \
   X(cuStreamSynchronize, (CuStream stream))                                                                           \
   X(cuStreamWaitEvent, (CuStream stream, CuEvent event, unsigned flags))                                              \

@@ -23,6 +23,27 @@ requires(sizeof...(A) == sizeof...(B)) struct SameCall<CuResult (*)(A...), R (*)
 
 constexpr bool same(long ours, long theirs) { return ours == theirs; }
 
+// Errors by their number: older headers have no name for the newest.
+#if CUDA_VERSION >= 13000
+static_assert(same(kCuContained, CUDA_ERROR_CONTAINED) && same(kCuTensorMemoryLeak, CUDA_ERROR_TENSOR_MEMORY_LEAK));
+#endif
+static_assert(same(kCuDeviceNotLicensed, CUDA_ERROR_DEVICE_NOT_LICENSED) &&
+              same(kCuInvalidPtx, CUDA_ERROR_INVALID_PTX) &&
+              same(kCuNvlinkUncorrectable, CUDA_ERROR_NVLINK_UNCORRECTABLE) &&
+              same(kCuNoPtxCompiler, CUDA_ERROR_JIT_COMPILER_NOT_FOUND) &&
+              same(kCuOperatingSystem, CUDA_ERROR_OPERATING_SYSTEM) &&
+              same(kCuIllegalInstruction, CUDA_ERROR_ILLEGAL_INSTRUCTION) &&
+              same(kCuMisalignedAddress, CUDA_ERROR_MISALIGNED_ADDRESS) &&
+              same(kCuInvalidAddressSpace, CUDA_ERROR_INVALID_ADDRESS_SPACE) &&
+              same(kCuCompatNotSupported, CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE) &&
+              same(kCuMpsConnectionFailed, CUDA_ERROR_MPS_CONNECTION_FAILED) &&
+              same(kCuMpsRpcFailure, CUDA_ERROR_MPS_RPC_FAILURE) &&
+              same(kCuMpsServerNotReady, CUDA_ERROR_MPS_SERVER_NOT_READY) &&
+              same(kCuMpsClientTerminated, CUDA_ERROR_MPS_CLIENT_TERMINATED) &&
+              same(kCuExternalDevice, CUDA_ERROR_EXTERNAL_DEVICE) && same(kCuInvalidValue, CUDA_ERROR_INVALID_VALUE) &&
+              same(kCuNotInitialized, CUDA_ERROR_NOT_INITIALIZED) && same(kCuDeinitialized, CUDA_ERROR_DEINITIALIZED) &&
+              same(kCuInvalidDevice, CUDA_ERROR_INVALID_DEVICE));
+
 #define ARGOSY_CUDA_CHECK(name, parameters) \
   static_assert(SameCall<decltype(DriverCalls::name), decltype(&::name)>::value, #name " is declared otherwise");
 ARGOSY_CUDA_DRIVER_CALLS(ARGOSY_CUDA_CHECK)
@@ -31,7 +52,13 @@ ARGOSY_CUDA_DRIVER_CALLS(ARGOSY_CUDA_CHECK)
 static_assert(sizeof(CuUuid) == sizeof(CUuuid) && sizeof(CuPoolProperties) == sizeof(CUmemPoolProps) &&
               sizeof(CuAccess) == sizeof(CUmemAccessDesc) &&
               sizeof(CuUpdateInfo) == sizeof(CUgraphExecUpdateResultInfo));
-static_assert(offsetof(CuPoolProperties, max_size) == offsetof(CUmemPoolProps, maxSize));
+static_assert(offsetof(CuPoolProperties, handle_types) == offsetof(CUmemPoolProps, handleTypes) &&
+              offsetof(CuPoolProperties, location) == offsetof(CUmemPoolProps, location) &&
+              offsetof(CuPoolProperties, security_attributes) == offsetof(CUmemPoolProps, win32SecurityAttributes) &&
+              offsetof(CuPoolProperties, max_size) == offsetof(CUmemPoolProps, maxSize) &&
+              offsetof(CuMemoryLocation, id) == offsetof(CUmemLocation, id) &&
+              offsetof(CuAccess, flags) == offsetof(CUmemAccessDesc, flags) &&
+              offsetof(CuUpdateInfo, error_from) == offsetof(CUgraphExecUpdateResultInfo, errorFromNode));
 
 static_assert(same(kCuOutOfMemory, CUDA_ERROR_OUT_OF_MEMORY) && same(kCuStubLibrary, CUDA_ERROR_STUB_LIBRARY) &&
               same(kCuDeviceUnavailable, CUDA_ERROR_DEVICE_UNAVAILABLE) && same(kCuNoDevice, CUDA_ERROR_NO_DEVICE) &&
@@ -53,6 +80,9 @@ static_assert(same(kCuIllegalAddress, CUDA_ERROR_ILLEGAL_ADDRESS) &&
               same(kCuSystemDriverMismatch, CUDA_ERROR_SYSTEM_DRIVER_MISMATCH) &&
               same(kCuCaptureUnsupported, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) &&
               same(kCuCaptureInvalidated, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) &&
+              same(kCuCaptureUnjoined, CUDA_ERROR_STREAM_CAPTURE_UNJOINED) &&
+              same(kCuCaptureIsolation, CUDA_ERROR_STREAM_CAPTURE_ISOLATION) &&
+              same(kCuCapturedEvent, CUDA_ERROR_CAPTURED_EVENT) &&
               same(kCuGraphUpdateFailure, CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE) &&
               same(kCuUnknown, CUDA_ERROR_UNKNOWN));
 static_assert(same(kCuMaxThreadsPerBlock, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK) &&
@@ -71,6 +101,7 @@ static_assert(same(kCuMaxThreadsPerBlock, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BL
 static_assert(same(kCuPointerMemoryType, CU_POINTER_ATTRIBUTE_MEMORY_TYPE) &&
               same(kCuPointerDeviceOrdinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) &&
               same(kCuMemoryTypeHost, CU_MEMORYTYPE_HOST) && same(kCuMemoryTypeDevice, CU_MEMORYTYPE_DEVICE) &&
+              same(kCuPoolReuseWaits, CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES) &&
               same(kCuPoolReleaseThreshold, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD) &&
               same(kCuPoolReserved, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) &&
               same(kCuFunctionMaxDynamicShared, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) &&

@@ -138,6 +138,43 @@ TEST(CudaFaults, TheShimOfEmulatedGpusWorksOnCardsToo) {
   EXPECT_EQ(machine.device()->observer(), nullptr);
 }
 
+TEST(CudaFaults, ACardThatIsTakenIsNotLost) {
+  {
+    fake::Machine machine({.contexts = kCuDeviceUnavailable});
+    const Status taken = machine.device()->allocator().allocate(10).status();
+    EXPECT_EQ(taken.id(), "ARG-GPU-015");
+    EXPECT_THAT(taken.message(), HasSubstr("exclusive"));
+  }
+  fake::Machine machine({.contexts = kCuOutOfMemory});
+  const Status full = machine.device()->allocator().allocate(10).status();
+  EXPECT_EQ(full.code(), Code::kResourceExhausted);
+  EXPECT_THAT(full.message(), HasSubstr("context"));
+}
+
+TEST(CudaFaults, WhatBreaksAContextIsADeviceLostAndWhatDoesNotIsNot) {
+  for (const CuResult broken : {kCuNvlinkUncorrectable, kCuContained, kCuTensorMemoryLeak, kCuMpsClientTerminated,
+                                kCuExternalDevice, kCuIllegalAddress, kCuAssert}) {
+    EXPECT_TRUE(Driver::breaks_context(broken)) << broken;
+  }
+  for (const CuResult passing : {kCuDeviceUnavailable, kCuLaunchOutOfResources, kCuInvalidImage, kCuOutOfMemory,
+                                 kCuCaptureInvalidated, kCuNotReady}) {
+    EXPECT_FALSE(Driver::breaks_context(passing)) << passing;
+  }
+}
+
+TEST(CudaDriver, WhyItDoesNotStartAndWhatToDo) {
+  for (const auto& [result, why] : {std::pair<CuResult, const char*>{kCuOperatingSystem, "/dev/nvidia"},
+                                    {kCuCompatNotSupported, "cuda-compat"},
+                                    {kCuMpsConnectionFailed, "mps-control"},
+                                    {kCuUnknown, "nvidia-uvm"}}) {
+    fake::Cards cards({.init = result});
+    const auto driver = Driver::over(cards.calls());
+    ASSERT_FALSE(driver.ok());
+    EXPECT_EQ(driver.status().id(), "ARG-GPU-005");
+    EXPECT_THAT(driver.status().next(), HasSubstr(why));
+  }
+}
+
 TEST(CudaFaults, ACardWithoutPoolsSaysSo) {
   fake::Machine machine({.pools = false});
   const auto device = machine.device();

@@ -4,6 +4,7 @@
 #include <link.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 
@@ -14,6 +15,12 @@ namespace {
 namespace fs = std::filesystem;
 
 const char* from_environment(const char* name) { return std::getenv(name); }
+
+constexpr int kNewestCuda = 13;
+std::atomic<int> preferred = kNewestCuda;
+
+// 12 of "libcublasLt.so.12".
+int number_of(const std::string& file) { return std::atoi(file.c_str() + file.rfind('.') + 1); }
 
 void add_matching(std::vector<std::string>& folders, const fs::path& in, std::string_view prefix, const char* below) {
   std::error_code error;
@@ -58,6 +65,18 @@ std::string path_of(void* handle, const std::string& name) {
 
 }  // namespace
 
+void prefer_cuda(int major) { preferred.store(std::clamp(major, 12, kNewestCuda), std::memory_order_relaxed); }
+int preferred_cuda() { return preferred.load(std::memory_order_relaxed); }
+
+std::vector<std::vector<std::string>> file_groups(const LibraryWanted& wanted, int major) {
+  std::vector<std::string> fit, others;
+  for (const std::string& file : wanted.files) {
+    (wanted.of_cuda && number_of(file) > major ? others : fit).push_back(file);
+  }
+  if (others.empty()) return {fit};
+  return {fit, others};
+}
+
 std::vector<std::string> library_folders(const LibraryWanted& wanted, const char* (*environment)(const char*)) {
   std::vector<std::string> folders;
   const auto text = [&](const char* name) -> std::string {
@@ -94,22 +113,31 @@ Result<std::shared_ptr<Library>> Library::open(const LibraryWanted& wanted, cons
     if (misfit.ok()) misfit = std::move(status);
     return taken != nullptr;
   };
+  const auto groups = file_groups(wanted, preferred_cuda());
   if (std::getenv("ARGOSY_CUDA_LIBRARIES") == nullptr) {
-    for (const std::string& file : wanted.files) {
-      void* const handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-      if (handle != nullptr && take(handle, path_of(handle, file))) return taken;
+    for (const auto& files : groups) {
+      for (const std::string& file : files) {
+        void* const handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+        if (handle != nullptr && take(handle, path_of(handle, file))) return taken;
+      }
     }
   }
-  for (const std::string& folder : library_folders(wanted, from_environment)) {
-    for (const std::string& file : wanted.files) {
-      const std::string path = folder.empty() ? file : folder + "/" + file;
-      std::error_code error;
-      if (!folder.empty() && !fs::exists(path, error)) continue;
-      void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-      if (take(handle, path)) return taken;
-      if (handle != nullptr) continue;
-      const char* const why = dlerror();
-      if (!folder.empty() && refused.empty()) refused = why == nullptr ? path : why;
+  const auto folders = library_folders(wanted, from_environment);
+  const auto open_one = [&](const std::string& folder, const std::string& file) {
+    const std::string path = folder.empty() ? file : folder + "/" + file;
+    std::error_code error;
+    if (!folder.empty() && !fs::exists(path, error)) return false;
+    void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle != nullptr) return take(handle, path);
+    const char* const why = dlerror();
+    if (!folder.empty() && refused.empty()) refused = why == nullptr ? path : why;
+    return false;
+  };
+  for (const auto& files : groups) {
+    for (const std::string& folder : folders) {
+      for (const std::string& file : files) {
+        if (open_one(folder, file)) return taken;
+      }
     }
   }
   ARGOSY_RETURN_IF_ERROR(misfit);
@@ -140,7 +168,7 @@ LibraryWanted of_toolkit(const char* name, const std::string& file, const char* 
                          int major) {
   std::vector<std::string> files = {file + "13", file + "12"};
   if (major < 13) std::swap(files[0], files[1]);
-  return {name, std::move(files), wheel, major < 13 ? package + "-cu12" : package};
+  return {name, std::move(files), wheel, major < 13 ? package + "-cu12" : package, true};
 }
 
 }  // namespace

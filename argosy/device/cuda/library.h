@@ -19,16 +19,24 @@ struct LibraryWanted {
   std::vector<std::string> files;  // best first: "libcublasLt.so.13", "libcublasLt.so.12"
   std::string wheel;               // its folder in pip's nvidia packages: "cublas"; CUDA 13 has one, "cu13"
   std::string package;             // what pip calls it: "nvidia-cudnn-cu13"
+  bool of_cuda = false;            // the file's number is the CUDA release it belongs to
 };
+
+// Of libraries that belong to a release of CUDA, this one's or older ones' are looked for first, in all folders: one of
+// a newer release than the driver's does not start, and a newer release leaves old cards out. Until called: the newest.
+void prefer_cuda(int major);
+int preferred_cuda();
+// What is looked for, group by group: all folders for one group before the next.
+std::vector<std::vector<std::string>> file_groups(const LibraryWanted& wanted, int major);
 
 class Library {
  public:
   // In this order: $ARGOSY_CUDA_LIBRARIES (folders, colons between); without that, one that the process has open
   // already, for two cuDNNs in one process get each other's parts; CUDA_HOME, /usr/local/cuda*/lib64, pip's
   // nvidia/*/lib of the python3 on PATH and of ~/.local, the lib folder beside that python3 (conda), and by plain name
-  // (LD_LIBRARY_PATH, ldconfig). The first for which `fits` is OK; what it says of the first that was found, where it
-  // is so of none. UNAVAILABLE (ARG-GPU-011) with the file that is missing, or what the loader says of the one that was
-  // found.
+  // (LD_LIBRARY_PATH, ldconfig); prefer_cuda() comes before that. The first for which `fits` is OK; what it says of the
+  // first that was found, where it is so of none. UNAVAILABLE (ARG-GPU-011) with the file that is missing, or what the
+  // loader says of the one that was found.
   using Fits = std::function<Status(const Library&)>;
   static Result<std::shared_ptr<Library>> open(const LibraryWanted& wanted, const Fits& fits = {});
 
@@ -56,16 +64,10 @@ Status check_library_version(const LibraryWanted& wanted, const std::string& pat
 // What `argosy doctor` says of all of them.
 std::vector<LibraryFacts> library_facts();
 
-// Those we know. Those of CUDA `major` come first, and are what is advised: a plug-in that CUDA 12 compiled is for
-// cards or a driver for which CUDA 13's are too new.
-#ifdef ARGOSY_CUDA_MAJOR
-inline constexpr int kCudaMajor = ARGOSY_CUDA_MAJOR;
-#else
-inline constexpr int kCudaMajor = 13;
-#endif
-LibraryWanted cublaslt_wanted(int major = kCudaMajor);
-LibraryWanted cudnn_wanted(int major = kCudaMajor);
-LibraryWanted nvrtc_wanted(int major = kCudaMajor);
-LibraryWanted nccl_wanted(int major = kCudaMajor);
+// Those we know; files and packages of CUDA `major` come first.
+LibraryWanted cublaslt_wanted(int major = preferred_cuda());
+LibraryWanted cudnn_wanted(int major = preferred_cuda());
+LibraryWanted nvrtc_wanted(int major = preferred_cuda());
+LibraryWanted nccl_wanted(int major = preferred_cuda());
 
 }  // namespace argosy::cuda

@@ -31,6 +31,17 @@ TEST(CudaLibrary, IsLookedForWhereTheUserSaysFirst) {
   EXPECT_EQ(library_folders(cudnn_wanted(), nothing)[0], "/usr/local/cuda/lib64");
 }
 
+TEST(CudaLibrary, OneOfTheDriversReleaseComesBeforeANewerOne) {
+  using Groups = std::vector<std::vector<std::string>>;
+  EXPECT_EQ(file_groups(nvrtc_wanted(), 13), (Groups{{"libnvrtc.so.13", "libnvrtc.so.12"}}));
+  EXPECT_EQ(file_groups(nvrtc_wanted(), 12), (Groups{{"libnvrtc.so.12"}, {"libnvrtc.so.13"}}));
+  EXPECT_EQ(file_groups(cublaslt_wanted(), 12), (Groups{{"libcublasLt.so.12"}, {"libcublasLt.so.13"}}));
+  EXPECT_EQ(file_groups(cudnn_wanted(), 12), (Groups{{"libcudnn.so.9"}}));  // a number of its own
+  prefer_cuda(12);
+  EXPECT_EQ(cudnn_wanted().package, "nvidia-cudnn-cu12");
+  prefer_cuda(13);
+}
+
 TEST(CudaLibrary, SaysWhatIsMissingAndWhatIsTooOld) {
   const auto missing = Library::open({"cuNone", {"libcunone.so.1"}, "cunone", "cunone"});
   ASSERT_FALSE(missing.ok());

@@ -98,14 +98,10 @@ Result<Links::Path> Links::try_out(Core& to, Core& from) {
   if (can == 0) return Path{false, "the cards do not reach each other"};
   if (Status granted = from.grant(to.card()); !granted.ok()) return Path{false, granted.message()};
   constexpr std::size_t kBytes = kTrialWords * 4;
-  ARGOSY_ASSIGN_OR_RETURN(const Buffer here, to.allocate(kBytes));
-  ARGOSY_ASSIGN_OR_RETURN(const Buffer there, from.allocate(kBytes));
+  // The copy streams know nothing of the order of any other, and the other card may be recording a step.
+  ARGOSY_ASSIGN_OR_RETURN(const Buffer here, to.allocate(kBytes, true));
+  ARGOSY_ASSIGN_OR_RETURN(const Buffer there, from.allocate(kBytes, true));
   const auto source = reinterpret_cast<CuPointer>(there.data()), target = reinterpret_cast<CuPointer>(here.data());
-  // The copy streams know nothing of the order in which this memory was had.
-  for (Core* const core : {&from, &to}) {
-    ARGOSY_RETURN_IF_ERROR(core->open());
-    ARGOSY_RETURN_IF_ERROR(core->check(cu.cuStreamSynchronize(core->compute()), "cuStreamSynchronize"));
-  }
   std::vector<std::uint32_t> sent(kTrialWords), got(kTrialWords);
   for (std::uint32_t trial = 1; trial <= 2; ++trial) {
     for (std::size_t i = 0; i < kTrialWords; ++i) {
@@ -128,6 +124,17 @@ Result<Links::Path> Links::try_out(Core& to, Core& from) {
     }
   }
   return Path{true, {}};
+}
+
+void Links::release_idle(CuDevice card) {
+  std::vector<std::shared_ptr<Core>> on_it;
+  {
+    MutexLock lock(mutex_);
+    for (const auto& weak : cores_) {
+      if (auto core = weak.lock(); core != nullptr && core->card() == card) on_it.push_back(std::move(core));
+    }
+  }
+  for (const auto& core : on_it) core->release_idle();
 }
 
 std::shared_ptr<void> Links::shared(const std::string& key, const std::function<std::shared_ptr<void>()>& make) {

@@ -5,15 +5,9 @@
 
 namespace argosy::cuda {
 
-bool Core::on_compute_thread() const {
-  MutexLock lock(memory_);
-  return compute_thread_ == std::this_thread::get_id();
-}
-
-void Core::claim_compute_thread() {
-  MutexLock lock(memory_);
-  compute_thread_ = std::this_thread::get_id();
-}
+namespace {
+constexpr char kNoneLeft[] = "ARG-MEM-002";  // on the card, as in driver.h
+}  // namespace
 
 Status Core::refuse(std::size_t bytes, std::string_view why) const {
   return resource_exhausted(owner_, ": ", format_bytes(bytes), " asked for, ", format_bytes(in_use_), " of ",
@@ -24,16 +18,25 @@ Status Core::refuse(std::size_t bytes, std::string_view why) const {
 
 Result<Buffer> Core::allocate(std::size_t bytes, bool at_once) {
   ARGOSY_RETURN_IF_ERROR(open());
-  CuPointer pointer = 0;
+  const auto take = [&]() ARGOSY_REQUIRES(memory_) -> Result<CuPointer> {
+    if (limit_ > 0 && in_use_ + bytes > limit_) return refuse(bytes, "");
+    ARGOSY_ASSIGN_OR_RETURN(const CuPointer pointer, take_memory(bytes, at_once));
+    in_use_ += bytes;
+    peak_ = std::max(peak_, in_use_);
+    return pointer;
+  };
   {
     MutexLock lock(memory_);
     ++allocations_;
     if (fail_in_ > 0 && --fail_in_ == 0) return refuse(bytes, " (injected fault)");
-    if (limit_ > 0 && in_use_ + bytes > limit_) return refuse(bytes, "");
-    ARGOSY_ASSIGN_OR_RETURN(pointer, take_memory(bytes, at_once));
-    in_use_ += bytes;
-    peak_ = std::max(peak_, in_use_);
+    Result<CuPointer> pointer = take();
+    if (pointer.ok()) return wrap(*pointer, bytes);
+    if (pointer.status().id() != kNoneLeft || !make_room_) return std::move(pointer).status();
   }
+  make_room_();
+  ARGOSY_RETURN_IF_ERROR(open());  // the calling thread's again
+  MutexLock lock(memory_);
+  ARGOSY_ASSIGN_OR_RETURN(const CuPointer pointer, take());
   return wrap(pointer, bytes);
 }
 
@@ -49,7 +52,7 @@ Result<CuPointer> Core::take_memory(std::size_t bytes, bool at_once) {
   // Another thread's place in the order of the compute stream is not known, and while a step is recorded nothing of its
   // may get in there: it takes memory beside that stream, and waits until it has it. So does what is recorded, whose
   // memory must stay where it is for every repetition.
-  const bool recorded = !at_once && capturing_ && compute_thread_ == std::this_thread::get_id();
+  const bool recorded = !at_once && capturing_ && on_compute_thread();
   if (recorded) {
     const auto fits = spare_.lower_bound(bytes);
     if (fits != spare_.end() && fits->first / 2 <= bytes) {
@@ -59,7 +62,7 @@ Result<CuPointer> Core::take_memory(std::size_t bytes, bool at_once) {
       return pointer;
     }
   }
-  const bool in_order = !at_once && !capturing_ && compute_thread_ == std::this_thread::get_id();
+  const bool in_order = !at_once && !capturing_ && on_compute_thread();
   const CuStream stream = in_order ? compute_ : memory_stream_;
   const std::size_t asked = std::max<std::size_t>(bytes, 1);
   CuPointer pointer = 0;
@@ -74,7 +77,7 @@ Result<CuPointer> Core::take_memory(std::size_t bytes, bool at_once) {
   if (result == kCuOutOfMemory) {
     return resource_exhausted(owner_, ": ", format_bytes(bytes), " refused by the card, ", format_bytes(in_use_),
                               " in use here, of ", format_bytes(limit_), " allowed; others use the rest")
-        .with_id("ARG-MEM-002")
+        .with_id(kNoneLeft)
         .with_next("`argosy devices` shows who; end them, or ask for less");
   }
   ARGOSY_RETURN_IF_ERROR(check(result, "cuMemAllocFromPoolAsync"));
@@ -115,11 +118,14 @@ MemoryStats Core::stats() const {
 
 void Core::trim() {
   if (!opened()) return;
-  const DriverCalls& cu = *driver_->operator->();
-  cu.cuCtxSetCurrent(context_);
+  if (!ended(compute_)) return;
   MutexLock lock(memory_);
-  if (capturing_ || !ended(compute_)) return;
-  cu.cuMemPoolTrimTo(pool_, 0);
+  if (!capturing_) driver_->operator->()->cuMemPoolTrimTo(pool_, 0);
+}
+
+void Core::release_idle() {
+  if (!opened() || !open().ok()) return;
+  driver_->operator->()->cuMemPoolTrimTo(pool_, 0);
 }
 
 void Core::fail_allocation(std::int64_t nth) {
@@ -133,10 +139,26 @@ bool Core::capturing() const {
 }
 
 Status Core::begin_capture() {
+  const DriverCalls& cu = *driver_->operator->();
   MutexLock lock(memory_);
-  const CuResult result = driver_->operator->()->cuStreamBeginCapture_v2(compute_, kCuCaptureRelaxed);
+  if (before_capture_ == nullptr) {
+    ARGOSY_RETURN_IF_ERROR(check(cu.cuEventCreate(&before_capture_, kCuEventDisableTiming), "cuEventCreate"));
+  }
+  ARGOSY_RETURN_IF_ERROR(check(cu.cuEventRecord(before_capture_, compute_), "cuEventRecord"));
+  const CuResult result = cu.cuStreamBeginCapture_v2(compute_, kCuCaptureRelaxed);
   if (result == kCuSuccess) capturing_ = true;
   return check(result, "cuStreamBeginCapture");
+}
+
+Status Core::copy_within(CuPointer to, CuPointer from, std::size_t bytes) {
+  const DriverCalls& cu = *driver_->operator->();
+  MutexLock lock(memory_);
+  if (!capturing_ || on_compute_thread()) {
+    return check(cu.cuMemcpyDtoDAsync_v2(to, from, bytes, compute_), "cuMemcpyDtoDAsync");
+  }
+  ARGOSY_RETURN_IF_ERROR(check(cu.cuStreamWaitEvent(memory_stream_, before_capture_, 0), "cuStreamWaitEvent"));
+  ARGOSY_RETURN_IF_ERROR(check(cu.cuMemcpyDtoDAsync_v2(to, from, bytes, memory_stream_), "cuMemcpyDtoDAsync"));
+  return check(cu.cuStreamSynchronize(memory_stream_), "cuStreamSynchronize");
 }
 
 Result<CuGraph> Core::end_capture(std::vector<Buffer>* memory) {

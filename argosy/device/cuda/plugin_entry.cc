@@ -1,4 +1,6 @@
 // What libargosy_cuda.so exports, and all it exports.
+#include <algorithm>
+
 #include "argosy/device/cuda/backend.h"
 #include "argosy/device/cuda/dnn.h"
 #include "argosy/device/cuda/kernels.h"
@@ -24,6 +26,7 @@ GpuBackend* make(Status* error) {
     *error = std::move(driver).status();
     return nullptr;
   }
+  prefer_cuda(std::min((*driver)->version() / 1000, ARGOSY_CUDA_RELEASE));
   CudaBackend::Options options{.modules = module_images(),
                                .kernels = add_plugin_kernels,
                                .compiler = compiler,

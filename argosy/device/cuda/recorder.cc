@@ -10,8 +10,9 @@ class GraphRecording final : public Recording {
   GraphRecording(std::shared_ptr<Core> core, CuGraphExec exec, std::vector<Buffer> memory, bool fits)
       : core_(std::move(core)), exec_(exec), memory_(std::move(memory)), fits_(fits) {}
   ~GraphRecording() override {
-    // It may be at work yet; what it works in must not go before.
-    if (core_->ended(core_->compute())) core_->driver()->cuGraphExecDestroy(exec_);
+    // It may be at work yet: the driver lets go of it when it has ended, and its memory is freed in the order of the
+    // stream. Nobody waits here, least of all in the middle of another recording.
+    if (!core_->hangs()) core_->driver()->cuGraphExecDestroy(exec_);
   }
   CuGraphExec exec() const { return exec_; }
   bool fits() const override { return fits_; }
@@ -53,7 +54,7 @@ Result<std::unique_ptr<Recording>> Queue::end(std::unique_ptr<Recording> last) {
     CuUpdateInfo info;
     if (cu.cuGraphExecUpdate_v2(old->exec(), graph, &info) == kCuSuccess) {
       cu.cuGraphDestroy(graph);
-      cu.cuStreamSynchronize(core_->compute());  // what it used until now may be in use yet
+      // Repetitions under way go on as they were started; what they used until now is freed in the stream's order.
       old->keep(std::move(memory), fits);
       return last;
     }

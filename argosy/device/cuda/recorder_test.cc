@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <numeric>
+#include <thread>
 #include <vector>
 
 #include "argosy/device/cuda/fake/machine.h"
@@ -45,7 +45,7 @@ struct Recorders : testing::Test {
     return back[0];
   }
 
-  fake::Machine machine{{}, {.modules = kImages}};
+  fake::Machine machine{{.cards = {{}, {}}}, {.modules = kImages}};
   std::unique_ptr<CudaDevice> device = machine.device();
   Buffer x, y;
   void TearDown() override { x = y = Buffer(); }
@@ -105,6 +105,69 @@ TEST_F(Recorders, GivingUpLeavesTheDeviceAsItWas) {
   EXPECT_EQ(first(), 0);
   ASSERT_TRUE(add().ok());
   EXPECT_EQ(first(), 1);
+}
+
+TEST_F(Recorders, OtherThreadsNeitherDisturbARecordingNorWaitForItsEnd) {
+  ASSERT_TRUE(recorder().begin().ok());
+  ASSERT_TRUE(add().ok());
+  auto last = recorder().end(nullptr);
+  ASSERT_TRUE(last.ok());
+  ASSERT_TRUE(recorder().begin().ok());
+  ASSERT_TRUE(add().ok());
+  const auto other = [](const auto& work) { std::thread([&] { EXPECT_EQ(work().to_string(), "OK"); }).join(); };
+  std::vector<float> back(kN);
+  const Buffer here = device->allocator().allocate(4 * kN).value();
+  other([&] { return device->download(back.data(), x.data(), 4 * kN); });
+  other([&] { return device->launches()->copy_in(here, x).status(); });
+  other([&] { return device->launches()->finish(); });
+  other([&] { return device->allocator().trim(), ok_status(); });
+  other([&] { return device->allocator().copy_within(here.data(), x.data(), 4 * kN); });
+  other([&] { return last->reset(), ok_status(); });
+  EXPECT_EQ(back[0], 1);
+  ASSERT_TRUE(add().ok());
+  auto recording = recorder().end(nullptr);
+  ASSERT_TRUE(recording.ok()) << recording.status().to_string();
+  ASSERT_TRUE(recorder().repeat(**recording).ok());
+  EXPECT_EQ(first(), 2);
+}
+
+TEST_F(Recorders, AWaitOrAnUploadWithinARecordingIsRefusedAndLosesNothingElse) {
+  ASSERT_TRUE(recorder().begin().ok());
+  ASSERT_TRUE(add().ok());
+  std::vector<float> host(kN);
+  EXPECT_EQ(device->upload(x.data(), host.data(), 4 * kN).code(), Code::kInternal);
+  EXPECT_EQ(device->download(host.data(), x.data(), 4 * kN).code(), Code::kInternal);
+  EXPECT_EQ(device->launches()->record().status().code(), Code::kInternal);
+  EXPECT_EQ(device->launches()->finish().code(), Code::kInternal);
+  auto recording = recorder().end(nullptr);
+  ASSERT_TRUE(recording.ok()) << recording.status().to_string();
+  ASSERT_TRUE(recorder().repeat(**recording).ok());
+  EXPECT_EQ(first(), 1);
+}
+
+TEST_F(Recorders, AnotherCardsFirstCopyFromHereDoesNotDisturbARecording) {
+  const auto other = machine.device(1);
+  const Buffer there = other->allocator().allocate(4 * kN).value();
+  ASSERT_TRUE(other->launches()->wait(device->launches()->record().value()).ok());
+  ASSERT_TRUE(recorder().begin().ok());
+  ASSERT_TRUE(add().ok());
+  const auto copied = other->launches()->copy_in(there, x);
+  ASSERT_TRUE(copied.ok()) << copied.status().to_string();
+  auto recording = recorder().end(nullptr);
+  ASSERT_TRUE(recording.ok()) << recording.status().to_string();
+  EXPECT_TRUE(other->launches()->finish().ok());
+}
+
+TEST_F(Recorders, ARecordingMayGoWhileItIsAtWork) {
+  ASSERT_TRUE(recorder().begin().ok());
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(add().ok());
+  auto recording = recorder().end(nullptr);
+  ASSERT_TRUE(recording.ok());
+  const std::int64_t waits = machine.cards().counts().host_waits;
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(recorder().repeat(**recording).ok());
+  recording->reset();
+  EXPECT_EQ(machine.cards().counts().host_waits, waits);
+  EXPECT_EQ(first(), 100);
 }
 
 TEST_F(Recorders, ARecordingBeyondTheCapSaysSo) {

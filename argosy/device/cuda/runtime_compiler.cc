@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <vector>
 
 #include "argosy/base/str.h"
 #include "argosy/device/cuda/library.h"
@@ -25,34 +26,50 @@ struct NvrtcCalls {
   int (*log)(Program, char*) = nullptr;
   int (*cubin_size)(Program, std::size_t*) = nullptr;
   int (*cubin)(Program, char*) = nullptr;
+  int (*ptx_size)(Program, std::size_t*) = nullptr;
+  int (*ptx)(Program, char*) = nullptr;
+  int (*count_architectures)(int*) = nullptr;
+  int (*architectures)(int*) = nullptr;
 };
 
 class Nvrtc final : public RuntimeCompiler {
  public:
-  Nvrtc(const NvrtcCalls& calls, int major, int minor)
-      : calls_(calls), version_(str_cat("NVRTC ", major, ".", minor)) {}
+  Nvrtc(const NvrtcCalls& calls, int major, int minor) : calls_(calls), version_(str_cat("NVRTC ", major, ".", minor)) {
+    int count = 0;
+    if (calls.count_architectures(&count) != 0 || count <= 0) return;
+    known_.resize(static_cast<std::size_t>(count));
+    if (calls.architectures(known_.data()) != 0) known_.clear();
+  }
 
   std::string version() const override { return version_; }
   Result<std::string> compile(const std::string& source, int major, int minor) override {
+    const CompileTarget target = compile_target(known_, major, minor);
+    if (target.architecture == 0) {
+      return failed_precondition(version_, " does not compile for compute capability ", major, ".", minor)
+          .with_id("ARG-GPU-013")
+          .with_next("pip install nvidia-cuda-nvrtc-cu12, which knows older cards; or ARGOSY_CUDA_LIBRARIES=FOLDER");
+    }
     NvrtcCalls::Program program = nullptr;
     if (const int error = calls_.create(&program, source.c_str(), "fused.cu", 0, nullptr, nullptr); error != 0) {
       return internal_error(version_, ": no program could be made (", error, ")").with_id("ARG-GPU-013");
     }
-    const std::string architecture = str_cat("--gpu-architecture=sm_", major, minor);
+    const std::string architecture =
+        str_cat("--gpu-architecture=", target.ptx ? "compute_" : "sm_", target.architecture);
     const char* const options[] = {architecture.c_str(), "--std=c++17"};
     const int error = calls_.compile(program, 2, options);
-    Result<std::string> made = error == 0 ? image_of(program) : Result<std::string>(refusal(program, architecture));
+    Result<std::string> made =
+        error == 0 ? image_of(program, target.ptx) : Result<std::string>(refusal(program, architecture));
     calls_.destroy(&program);
     return made;
   }
 
  private:
-  Result<std::string> image_of(NvrtcCalls::Program program) const {
+  Result<std::string> image_of(NvrtcCalls::Program program, bool ptx) const {
     std::size_t bytes = 0;
     std::string image;
-    if (calls_.cubin_size(program, &bytes) == 0 && bytes > 0) {
+    if ((ptx ? calls_.ptx_size : calls_.cubin_size)(program, &bytes) == 0 && bytes > 0) {
       image.resize(bytes);
-      if (calls_.cubin(program, image.data()) == 0) return image;
+      if ((ptx ? calls_.ptx : calls_.cubin)(program, image.data()) == 0) return image;
     }
     return internal_error(version_, ": compiled, but there is no code").with_id("ARG-GPU-013");
   }
@@ -68,6 +85,7 @@ class Nvrtc final : public RuntimeCompiler {
 
   const NvrtcCalls calls_;
   const std::string version_;
+  std::vector<int> known_;
 };
 
 class Cached final : public RuntimeCompiler {
@@ -118,10 +136,23 @@ Result<std::shared_ptr<RuntimeCompiler>> open_nvrtc() {
       library->find(&calls.version, "nvrtcVersion") && library->find(&calls.create, "nvrtcCreateProgram") &&
       library->find(&calls.destroy, "nvrtcDestroyProgram") && library->find(&calls.compile, "nvrtcCompileProgram") &&
       library->find(&calls.log_size, "nvrtcGetProgramLogSize") && library->find(&calls.log, "nvrtcGetProgramLog") &&
-      library->find(&calls.cubin_size, "nvrtcGetCUBINSize") && library->find(&calls.cubin, "nvrtcGetCUBIN");
+      library->find(&calls.cubin_size, "nvrtcGetCUBINSize") && library->find(&calls.cubin, "nvrtcGetCUBIN") &&
+      library->find(&calls.ptx_size, "nvrtcGetPTXSize") && library->find(&calls.ptx, "nvrtcGetPTX") &&
+      library->find(&calls.count_architectures, "nvrtcGetNumSupportedArchs") &&
+      library->find(&calls.architectures, "nvrtcGetSupportedArchs");
   if (!whole || calls.version(&major, &minor) != 0) major = minor = 0;
   ARGOSY_RETURN_IF_ERROR(check_library_version(wanted, library->path(), major * 1000 + minor * 10, 12000));
   return std::shared_ptr<RuntimeCompiler>(std::make_shared<Nvrtc>(calls, major, minor));
+}
+
+CompileTarget compile_target(std::span<const int> known, int major, int minor) {
+  const int card = major * 10 + minor;
+  CompileTarget found;
+  for (const int architecture : known) {
+    if (architecture > card || architecture <= found.architecture) continue;
+    found = {.architecture = architecture, .ptx = architecture / 10 != major};
+  }
+  return found;
 }
 
 std::shared_ptr<RuntimeCompiler> cached(std::shared_ptr<RuntimeCompiler> compiler, std::string folder) {

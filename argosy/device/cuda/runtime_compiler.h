@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,16 @@ class RuntimeCompiler {
   // What cuModuleLoadData takes, for compute capability major.minor. INVALID_ARGUMENT with the compiler's own messages.
   virtual Result<std::string> compile(const std::string& source, int major, int minor) = 0;
 };
+
+// What NVRTC is to compile for, of the architectures it knows (90: compute capability 9.0), for a card: machine code of
+// the card's own, or of an older one of its generation, which runs there; else PTX of the newest before the card's, for
+// the driver to translate. Nothing: the card is older than all of them.
+struct CompileTarget {
+  int architecture = 0;  // 0: nothing
+  bool ptx = false;
+  bool operator==(const CompileTarget&) const = default;
+};
+CompileTarget compile_target(std::span<const int> known, int major, int minor);
 
 // NVRTC as found on this machine (library.h). UNAVAILABLE where there is none, or one older than CUDA 12.0.
 Result<std::shared_ptr<RuntimeCompiler>> open_nvrtc();

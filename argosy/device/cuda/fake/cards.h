@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -31,12 +32,13 @@ struct Options {
   int version = 13000;
   CuResult init = kCuSuccess;  // what cuInit says
   bool pools = true;
-  bool peers_reach = true;     // cards access each other's memory ...
-  bool peers_lie = false;      // ... but what arrives is not what was sent
-  std::size_t lies_from = 0;   // ... in copies of at least so many bytes
-  bool peers_hang = false;     // copies between cards do not end before end_hang()
-  bool host_lies = false;      // of large copies from the host something else arrives
-  bool protect_memory = true;  // from host code
+  CuResult contexts = kCuSuccess;  // what cuDevicePrimaryCtxRetain says
+  bool peers_reach = true;         // cards access each other's memory ...
+  bool peers_lie = false;          // ... but what arrives is not what was sent
+  std::size_t lies_from = 0;       // ... in copies of at least so many bytes
+  bool peers_hang = false;         // copies between cards do not end before end_hang()
+  bool host_lies = false;          // of large copies from the host something else arrives
+  bool protect_memory = true;      // from host code
 };
 
 // What was done so far.
@@ -84,12 +86,14 @@ class Cards {
   // --- what happened -------------------------------------------------------------------------------------------------
 
   Counts counts() const;
-  int contexts(int card) const;                  // how often its context is held
-  std::uint64_t bytes_in_use(int card) const;    // allocated and not freed
-  std::uint64_t bytes_reserved(int card) const;  // what pools hold of the card
-  std::vector<std::string> violations() const;   // empty in a correct program
-  std::vector<std::string> kernels() const;      // names, in the order in which they ended
-  std::int64_t live_objects() const;             // streams, events, pools, modules, graphs, pinned blocks
+  int priority(CuStream stream) const;                     // the smaller, the sooner
+  std::map<std::string, std::int64_t> calls_made() const;  // of the driver's functions, by name
+  int contexts(int card) const;                            // how often its context is held
+  std::uint64_t bytes_in_use(int card) const;              // allocated and not freed
+  std::uint64_t bytes_reserved(int card) const;            // what pools hold of the card
+  std::vector<std::string> violations() const;             // empty in a correct program
+  std::vector<std::string> kernels() const;                // names, in the order in which they ended
+  std::int64_t live_objects() const;                       // streams, events, pools, modules, graphs, pinned blocks
 
   class State;  // of the files in this folder
 

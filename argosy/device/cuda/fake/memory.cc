@@ -85,7 +85,12 @@ CuResult pool_destroy(CuMemoryPool handle) {
   delete pool;
   return kCuSuccess;
 }
-CuResult pool_set(CuMemoryPool, int attribute, void*) {
+CuResult pool_set(CuMemoryPool pool, int attribute, void* value) {
+  if (attribute == kCuPoolReuseWaits) {
+    std::lock_guard lock(State::current()->mutex);
+    reinterpret_cast<Pool*>(pool)->reuse_waits = *static_cast<const int*>(value) != 0;
+    return kCuSuccess;
+  }
   return attribute == kCuPoolReleaseThreshold ? kCuSuccess : kCuInvalidValue;
 }
 CuResult pool_get(CuMemoryPool handle, int attribute, void* value) {
@@ -125,12 +130,21 @@ CuResult allocate(CuPointer* out, std::size_t bytes, CuMemoryPool handle, CuStre
   ++s->counts.allocations;
   if (s->fail_allocation_in > 0 && --s->fail_allocation_in == 0) return kCuOutOfMemory;
   CuPointer pointer = 0;
-  if (stream->capturing) return kCuNotSupported;  // memory of graphs: nothing of ours asks for it
+  if (stream->capture != nullptr) return kCuNotSupported;  // memory of graphs: nothing of ours asks for it
   for (auto it = pool->kept.begin(); it != pool->kept.end(); ++it) {
     if (it->second.bytes != size || !(it->second.done || it->second.stream == stream)) continue;
     pointer = it->first;
     pool->kept.erase(it);
     break;
+  }
+  if (pointer == 0 && pool->reuse_waits) {
+    // The driver would rather have what another stream is about to free, and makes this one wait for it. (What it gets
+    // here is other memory, all the same.)
+    for (const Freeing& other : pool->freeing) {
+      if (other.bytes < size || other.stream == stream || other.ticket->reached) continue;
+      s->push(stream, {.name = "wait", .waits = other.ticket});
+      break;
+    }
   }
   if (pointer == 0) {
     pointer = take_hole(card, size);
@@ -158,7 +172,13 @@ CuResult release(CuPointer pointer, CuStream stream_handle) {
   CardState* const card = s->card_at(pointer);
   if (card == nullptr) return kCuInvalidValue;
   std::lock_guard lock(s->mutex);
-  if (stream->capturing) return kCuNotSupported;
+  if (stream->capture != nullptr) return kCuNotSupported;
+  const auto ticket = std::make_shared<Ticket>();
+  if (const auto found = card->allocations.find(pointer); found != card->allocations.end()) {
+    std::vector<Freeing>& freeing = found->second.pool->freeing;
+    std::erase_if(freeing, [](const Freeing& f) { return f.ticket->reached; });
+    freeing.push_back({rounded(found->second.bytes), stream, ticket});
+  }
   return s->push(stream, {.name = "free",
                           .run =
                               [=] {
@@ -176,6 +196,7 @@ CuResult release(CuPointer pointer, CuStream stream_handle) {
                                 pool->kept[pointer] = {.bytes = rounded(bytes), .stream = stream, .done = true};
                                 return kCuSuccess;
                               },
+                          .reaches = ticket,
                           .touches_memory = true});
 }
 
@@ -253,7 +274,7 @@ CuResult to_host(void* to, CuPointer from, std::size_t bytes, CuStream stream_ha
   auto* const stream = reinterpret_cast<Stream*>(stream_handle);
   std::unique_lock lock(s->mutex);
   const bool pinned = is_pinned(s, to, bytes);
-  if (!pinned && stream->capturing) return kCuCaptureUnsupported;
+  if (!pinned && stream->capture != nullptr) return State::invalidate(stream, kCuCaptureUnsupported);
   const CuResult result = s->push(stream, {.name = "copy out",
                                            .run =
                                                [=] {

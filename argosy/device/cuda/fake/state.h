@@ -35,17 +35,27 @@ struct Context {
   CardState* card = nullptr;
 };
 
+// What streams record together: the one that began, and those that came to it by its events.
+struct Capture {
+  Stream* origin = nullptr;
+  std::set<Stream*> joined;  // none of ours comes back: the capture cannot end well
+  std::vector<Operation> operations;
+  bool invalid = false;
+};
+
 struct Stream {
   Context* context = nullptr;
   std::thread thread;
   std::deque<Operation> queue;  // the state's mutex
-  bool busy = false, closing = false, capturing = false;
-  std::vector<Operation> captured;
+  bool busy = false, closing = false;
+  int priority = 0;
+  std::shared_ptr<Capture> capture;  // under way
 };
 
 struct EventObject {
   Context* context = nullptr;
-  std::shared_ptr<Ticket> ticket;  // of the last record
+  std::shared_ptr<Ticket> ticket;    // of the last record
+  std::shared_ptr<Capture> capture;  // that one was captured
 };
 
 struct Allocation {
@@ -60,18 +70,30 @@ struct FreeBlock {
   bool done = false;         // that place is reached
 };
 
+// A free whose place in its stream is not reached yet.
+struct Freeing {
+  std::size_t bytes = 0;
+  Stream* stream = nullptr;
+  std::shared_ptr<Ticket> ticket;
+};
+
 struct Pool {
   CardState* card = nullptr;
   std::map<CuPointer, FreeBlock> kept;  // freed, still the pool's
+  bool reuse_waits = true;              // as the driver's own default
+  std::vector<Freeing> freeing;
   std::uint64_t in_use = 0, reserved = 0;
 };
 
 struct Module {
   void* library = nullptr;
+  const Context* context = nullptr;
 };
 struct Function {
   std::string name;
   const on_host::Kernel* kernel = nullptr;
+  const Context* context = nullptr;  // that its module is loaded in
+  unsigned shared_bytes = 48 << 10;  // dynamic ones it may have, until it asks for more
 };
 struct Graph {
   std::vector<Operation> operations;
@@ -102,6 +124,8 @@ class Cards::State {
   CardState* card_at(CuPointer pointer);
   // Puts it on the stream, or into what the stream records. REQUIRES: mutex held.
   CuResult push(Stream* stream, Operation operation);
+  // What a stream that records cannot do: the recording is lost. REQUIRES: mutex held.
+  static CuResult invalidate(Stream* stream, CuResult why);
   CuResult wait_until_idle(std::unique_lock<std::mutex>& lock, Stream* stream);
   void serve(Stream* stream);
   void violation(std::string what);
@@ -122,6 +146,8 @@ class Cards::State {
   Cards* owner = nullptr;
   const Options options;
   DriverCalls calls;
+  DriverCalls counted;  // the same, each call counted
+  std::map<std::string, std::atomic<std::int64_t>> calls_made;
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<std::unique_ptr<CardState>> cards;

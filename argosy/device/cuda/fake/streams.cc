@@ -4,14 +4,20 @@
 namespace argosy::cuda::fake {
 
 CuResult Cards::State::push(Stream* stream, Operation operation) {
-  if (stream->capturing) {
-    stream->captured.push_back(std::move(operation));
+  if (stream->capture != nullptr) {
+    if (stream->capture->invalid) return kCuCaptureInvalidated;
+    stream->capture->operations.push_back(std::move(operation));
     return kCuSuccess;
   }
   if (stream->context->card->broken != kCuSuccess) return stream->context->card->broken;
   stream->queue.push_back(std::move(operation));
   changed.notify_all();
   return kCuSuccess;
+}
+
+CuResult Cards::State::invalidate(Stream* stream, CuResult why) {
+  stream->capture->invalid = true;
+  return why;
 }
 
 CuResult Cards::State::wait_until_idle(std::unique_lock<std::mutex>& lock, Stream* stream) {
@@ -50,17 +56,28 @@ namespace {
 
 using State = Cards::State;
 
-CuResult stream_create(CuStream* out, unsigned) {
+constexpr int kGreatestPriority = -5;
+
+CuResult stream_create_with_priority(CuStream* out, unsigned flags, int priority) {
   Context* const context = current_context();
+  // The legacy stream waits for streams that are not made so, and they for it.
+  if (flags != kCuStreamNonBlocking || priority > 0 || priority < kGreatestPriority) return kCuInvalidValue;
   if (context == nullptr) return kCuInvalidContext;
   if (const CuResult error = current_error(); error != kCuSuccess) return error;
   State* const s = State::current();
-  auto* const stream = new Stream{.context = context};
+  auto* const stream = new Stream{.context = context, .priority = priority};
   stream->thread = std::thread([s, stream] { s->serve(stream); });
   std::lock_guard lock(s->mutex);
   s->objects.insert(stream);
   s->streams.insert(stream);
   *out = reinterpret_cast<CuStream>(stream);
+  return kCuSuccess;
+}
+CuResult stream_create(CuStream* out, unsigned flags) { return stream_create_with_priority(out, flags, 0); }
+CuResult priority_range(int* least, int* greatest) {
+  if (current_context() == nullptr) return kCuInvalidContext;
+  *least = 0;
+  *greatest = kGreatestPriority;
   return kCuSuccess;
 }
 CuResult stream_destroy(CuStream handle) {
@@ -81,7 +98,7 @@ CuResult stream_synchronize(CuStream handle) {
   State* const s = State::current();
   auto* const stream = reinterpret_cast<Stream*>(handle);
   std::unique_lock lock(s->mutex);
-  if (stream->capturing) return kCuCaptureUnsupported;
+  if (stream->capture != nullptr) return State::invalidate(stream, kCuCaptureUnsupported);
   ++s->counts.host_waits;
   return s->wait_until_idle(lock, stream);
 }
@@ -89,8 +106,18 @@ CuResult stream_wait(CuStream handle, CuEvent event_handle, unsigned) {
   State* const s = State::current();
   auto* const stream = reinterpret_cast<Stream*>(handle);
   std::lock_guard lock(s->mutex);
-  if (stream->capturing) return kCuCaptureUnsupported;  // of an event from outside: it would be forgotten at replay
-  const std::shared_ptr<Ticket> ticket = reinterpret_cast<EventObject*>(event_handle)->ticket;
+  const auto* const event = reinterpret_cast<EventObject*>(event_handle);
+  if (event->capture != nullptr && stream->capture == nullptr) {  // the stream records from here on
+    stream->capture = event->capture;
+    event->capture->joined.insert(stream);
+    return kCuSuccess;
+  }
+  if (stream->capture != nullptr) {
+    // Of an event from outside: it would be forgotten at replay.
+    if (stream->capture != event->capture) return State::invalidate(stream, kCuCaptureIsolation);
+    return kCuSuccess;
+  }
+  const std::shared_ptr<Ticket> ticket = event->ticket;
   if (ticket == nullptr || ticket->reached) return kCuSuccess;
   return s->push(stream, {.name = "wait", .waits = ticket});
 }
@@ -119,7 +146,8 @@ CuResult event_record(CuEvent handle, CuStream stream_handle) {
   auto* const stream = reinterpret_cast<Stream*>(stream_handle);
   if (event->context != stream->context) return kCuInvalidHandle;
   std::lock_guard lock(s->mutex);
-  if (stream->capturing) return kCuCaptureUnsupported;
+  event->capture = stream->capture;
+  if (stream->capture != nullptr) return stream->capture->invalid ? kCuCaptureInvalidated : kCuSuccess;
   auto ticket = std::make_shared<Ticket>();
   const CuResult result = s->push(stream, {.name = "record", .reaches = ticket});
   if (result == kCuSuccess) event->ticket = std::move(ticket);
@@ -130,24 +158,29 @@ CuResult event_query(CuEvent handle) {
   auto* const event = reinterpret_cast<EventObject*>(handle);
   std::lock_guard lock(s->mutex);
   if (event->context->card->broken != kCuSuccess) return event->context->card->broken;
+  if (event->capture != nullptr) return kCuCapturedEvent;
   return event->ticket == nullptr || event->ticket->reached ? kCuSuccess : kCuNotReady;
 }
 
 CuResult begin_capture(CuStream handle, int mode) {
   std::lock_guard lock(State::current()->mutex);
   auto* const stream = reinterpret_cast<Stream*>(handle);
-  if (stream->capturing || mode < 0 || mode > 2) return kCuInvalidValue;
-  stream->capturing = true;
-  stream->captured.clear();
+  if (stream->capture != nullptr || mode < 0 || mode > 2) return kCuInvalidValue;
+  stream->capture = std::make_shared<Capture>();
+  stream->capture->origin = stream;
   return kCuSuccess;
 }
 CuResult end_capture(CuStream handle, CuGraph* out) {
   State* const s = State::current();
   std::lock_guard lock(s->mutex);
   auto* const stream = reinterpret_cast<Stream*>(handle);
-  if (!stream->capturing) return kCuInvalidValue;
-  stream->capturing = false;
-  auto* const graph = new Graph{std::exchange(stream->captured, {})};
+  *out = nullptr;
+  if (stream->capture == nullptr || stream->capture->origin != stream) return kCuInvalidValue;
+  const std::shared_ptr<Capture> capture = std::exchange(stream->capture, nullptr);
+  for (Stream* const other : capture->joined) other->capture = nullptr;
+  if (capture->invalid) return kCuCaptureInvalidated;
+  if (!capture->joined.empty()) return kCuCaptureUnjoined;
+  auto* const graph = new Graph{std::move(capture->operations)};
   s->objects.insert(graph);
   *out = reinterpret_cast<CuGraph>(graph);
   return kCuSuccess;
@@ -203,7 +236,9 @@ CuResult exec_destroy(CuGraphExec exec) { return graph_destroy(reinterpret_cast<
 }  // namespace
 
 void add_stream_calls(DriverCalls& calls) {
+  calls.cuCtxGetStreamPriorityRange = priority_range;
   calls.cuStreamCreate = stream_create;
+  calls.cuStreamCreateWithPriority = stream_create_with_priority;
   calls.cuStreamDestroy_v2 = stream_destroy;
   calls.cuStreamSynchronize = stream_synchronize;
   calls.cuStreamWaitEvent = stream_wait;
