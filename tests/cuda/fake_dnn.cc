@@ -60,7 +60,7 @@ Status run(CudaDevice& device, int direction, const DnnTensorObject& image, cons
            const DnnTensorObject& output, const DnnConvolutionObject& conv, const void* image_data,
            const void* filter_data, const void* output_data, const void* bias, void* result) {
   KernelContext c({.node = "fake", .device = &device, .allocator = &device.allocator()});
-  const DType dtype = image.type == kDnnDouble ? DType::kFloat64 : DType::kFloat32;
+  const DType dtype = dtype_of(image.type);
   const std::size_t bytes = element_bytes(dtype);
   const CardConv g{
       .batch = image.n,
