@@ -255,7 +255,8 @@ Tensor run_on_card(FakeDnn& fake, const std::string& op, const AttrMap& attrs, c
   return out.empty() ? Tensor() : out[0];
 }
 
-void check_convolutions(const Geometry& g, int only_format = -1, bool pads_unlike = true) {
+void check_convolutions(const Geometry& g, int only_format = -1, DType dtype = DType::kFloat32,
+                        bool pads_unlike = true) {
   const bool depthwise = g.filter[2] == g.image[3] && g.filter[3] == 2;
   const std::string prefix = depthwise ? "DepthwiseConv2dNative" : "Conv2D";
   for (const bool nchw : {false, true}) {
@@ -265,14 +266,14 @@ void check_convolutions(const Geometry& g, int only_format = -1, bool pads_unlik
                      {"data_format", std::string("NHWC")}};
     std::vector<std::int64_t> pads = g.pads;
     if (!pads.empty()) attrs.set("explicit_paddings", pads);
-    const Tensor x = random_tensor(DType::kFloat32, g.image, 1), f = random_tensor(DType::kFloat32, g.filter, 2);
+    const Tensor x = random_tensor(dtype, g.image, 1), f = random_tensor(dtype, g.filter, 2);
     const auto value = [&](const std::string& op, const std::vector<Tensor>& inputs) {
       auto made = evaluate_op(*builtin_ops().find(op), attrs, inputs);
       EXPECT_TRUE(made.ok()) << made.status().to_string();
       return made->at(0);
     };
     const Tensor y = value(prefix, {x, f});
-    const Tensor dy = random_tensor(DType::kFloat32, y.shape(), 3);
+    const Tensor dy = random_tensor(dtype, y.shape(), 3);
     const Tensor image_sizes =
         Tensor::vector<std::int32_t>({static_cast<int>(g.image[0]), static_cast<int>(g.image[1]),
                                       static_cast<int>(g.image[2]), static_cast<int>(g.image[3])});
@@ -302,7 +303,7 @@ void check_convolutions(const Geometry& g, int only_format = -1, bool pads_unlik
       const Tensor found = run_on_card(fake, op, attrs, inputs);
       ASSERT_TRUE(found.valid());
       EXPECT_EQ(fake.convolutions, 1);
-      EXPECT_EQ(difference(found, expected, 1e-4), "");
+      EXPECT_EQ(difference(found, expected, dtype_tolerance(dtype, 1e-4)), "") << dtype_name(dtype);
     };
     SCOPED_TRACE(str_cat(g.image, " ", g.filter, " ", g.stride, g.padding, nchw ? " nchw" : ""));
     expect(prefix, {lay(x), f}, lay(y));
@@ -316,11 +317,18 @@ TEST(DnnConvolutions, EveryPadding) {
   check_convolutions({.image = {1, 7, 5, 2}, .filter = {3, 2, 2, 3}, .padding = "VALID"});
   // One row of padding behind, none before: as it is, or written out for a library that does not take that.
   for (const bool unlike : {true, false}) {
-    check_convolutions({.image = {2, 6, 6, 2}, .filter = {3, 3, 2, 3}, .stride = 2}, -1, unlike);
-    check_convolutions({.image = {1, 6, 4, 2}, .filter = {2, 4, 2, 3}}, -1, unlike);
+    check_convolutions({.image = {2, 6, 6, 2}, .filter = {3, 3, 2, 3}, .stride = 2}, -1, DType::kFloat32, unlike);
+    check_convolutions({.image = {1, 6, 4, 2}, .filter = {2, 4, 2, 3}}, -1, DType::kFloat32, unlike);
     check_convolutions(
         {.image = {1, 5, 5, 2}, .filter = {3, 3, 2, 3}, .padding = "EXPLICIT", .pads = {0, 0, 2, 0, 1, 3, 0, 0}}, -1,
-        unlike);
+        DType::kFloat32, unlike);
+  }
+}
+TEST(DnnConvolutions, EveryDtype) {
+  for (const DType dtype : {DType::kFloat64, DType::kFloat16, DType::kBfloat16}) {
+    check_convolutions({.image = {2, 5, 6, 3}, .filter = {3, 3, 3, 4}}, -1, dtype);
+    check_convolutions({.image = {2, 6, 6, 2}, .filter = {3, 3, 2, 3}, .stride = 2}, -1, dtype);
+    check_convolutions({.image = {1, 5, 4, 3}, .filter = {3, 3, 3, 2}}, cuda::kDnnNchw, dtype);
   }
 }
 TEST(DnnConvolutions, DilationsAndGroups) {
@@ -380,6 +388,23 @@ TEST(DnnConvolutions, OurOwnKernelsWhereTheLibraryRefuses) {
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(difference(found[0], evaluate_op(*builtin_ops().find("Conv2D"), attrs, {x, f}).value()[0], 1e-4), "");
   EXPECT_THAT(fake.tried, ElementsAre(1, 2, 1, 2));  // in both layouts, in the first step alone
+}
+
+// In a step, by the card's clock: the first run tries all of them, and the fastest is kept.
+TEST_F(Choices, StepsTimeEngines) {
+  setenv("ARGOSY_CUDNN_AUTOTUNE", "1", 1);
+  setenv("ARGOSY_CACHE", folder_.c_str(), 1);
+  FakeDnn fake;
+  const Tensor x = random_tensor(DType::kFloat32, {1, 4, 4, 2}, 1), f = random_tensor(DType::kFloat32, {3, 3, 2, 3}, 2);
+  const AttrMap attrs = {{"strides", std::vector<std::int64_t>{1, 1, 1, 1}}, {"padding", std::string("SAME")}};
+  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), fake.found(cuda::fake::with_kernels()));
+  const auto found = run_by_dnn(machine, "Conv2D", attrs, {x, f}, {.runs = 2});
+  unsetenv("ARGOSY_CUDNN_AUTOTUNE");
+  unsetenv("ARGOSY_CACHE");
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(difference(found[0], evaluate_op(*builtin_ops().find("Conv2D"), attrs, {x, f}).value()[0], 1e-4), "");
+  EXPECT_EQ(fake.tried.size(), 2U * (1 + 3) + 2);  // each once and then three times; the steps themselves
+  EXPECT_THAT(text(), HasSubstr("forward float nhwc 1,2,3,1"));
 }
 
 TEST(DnnConvolutions, TimingIsAskedForByName) {

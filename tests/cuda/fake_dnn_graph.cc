@@ -334,7 +334,7 @@ std::int64_t elements_of(const Node& tensor) {
 Status convolve(CudaDevice& device, const Convolution& conv, const std::map<std::int64_t, void*>& memory,
                 const void* bias, void* result) {
   KernelContext c({.node = "fake", .device = &device, .allocator = &device.allocator()});
-  const DType dtype = conv.filter->value<int>(dnn_attr::kTensorType) == kDnnDouble ? DType::kFloat64 : DType::kFloat32;
+  const DType dtype = dtype_of(conv.filter->value<int>(dnn_attr::kTensorType));
   const std::size_t bytes = element_bytes(dtype);
   const auto at = [&](const Node& tensor) { return memory.at(id_of(tensor)); };
   const CardConv g{.batch = sizes(*conv.image)[0],

@@ -28,14 +28,6 @@ int answer(DnnHandle handle, int told, int* count, const std::function<Status(Ke
   return done.ok() ? 0 : 1;
 }
 
-DType dtype_of(int type) {
-  switch (type) {
-    case kDnnDouble: return DType::kFloat64;
-    case kDnnHalf: return DType::kFloat16;
-    case kDnnBfloat16: return DType::kBfloat16;
-    default: return DType::kFloat32;
-  }
-}
 float* floats(const void* p) { return static_cast<float*>(const_cast<void*>(p)); }
 
 // Batch normalisation by our own kernels, a channel in one piece.

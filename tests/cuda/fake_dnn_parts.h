@@ -10,6 +10,14 @@ namespace argosy::cuda::fake {
 extern FakeDnn* fake;        // the table's functions are given no context of ours
 extern std::mutex counting;  // devices have threads of their own
 
+inline DType dtype_of(int type) {
+  switch (type) {
+    case kDnnDouble: return DType::kFloat64;
+    case kDnnHalf: return DType::kFloat16;
+    case kDnnBfloat16: return DType::kBfloat16;
+    default: return DType::kFloat32;
+  }
+}
 // Everything is started on the stream that the handle was given for it.
 void expect_stream(const DnnHandleObject& handle);
 // Batch normalisation, pooling and softmax (fake_dnn_images.cc).

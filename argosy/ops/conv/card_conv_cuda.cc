@@ -159,11 +159,12 @@ class LibraryConv {
       while (reinterpret_cast<std::uintptr_t>(pointer) % static_cast<unsigned>(p.alignment) != 0) p.alignment /= 2;
     }
     ARGOSY_ASSIGN_OR_RETURN(const CuStream stream, device().stream());
+    // This is a task of the device's compute stream, which must not wait for itself: what is waited for is the card.
     const auto clock = [this](const std::function<Status()>& work) -> Result<double> {
-      ARGOSY_RETURN_IF_ERROR(device().synchronize());
+      ARGOSY_RETURN_IF_ERROR(device().launches()->finish());
       const auto start = std::chrono::steady_clock::now();
       ARGOSY_RETURN_IF_ERROR(work());
-      ARGOSY_RETURN_IF_ERROR(device().synchronize());
+      ARGOSY_RETURN_IF_ERROR(device().launches()->finish());
       return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     };
     return convolutions_.convolve(p, at, c_.allocator(), static_cast<void*>(stream), clock);
