@@ -100,6 +100,10 @@ Status Core::take() {
   CuPoolProperties properties;
   properties.location.id = card_;
   ARGOSY_RETURN_IF_ERROR(ok(cu.cuMemPoolCreate(&pool_, &properties), "cuMemPoolCreate"));
+  // Memory that is taken beside the compute stream must not wait for what is started there, as it would where the
+  // driver gives it what is freed there later on: it is waited for by the host.
+  int waits = 0;
+  ARGOSY_RETURN_IF_ERROR(ok(cu.cuMemPoolSetAttribute(pool_, kCuPoolReuseWaits, &waits), "cuMemPoolSetAttribute"));
   // What is freed is kept for reuse until trim(): the cap is ours to watch.
   std::uint64_t keep = UINT64_MAX;
   return ok(cu.cuMemPoolSetAttribute(pool_, kCuPoolReleaseThreshold, &keep), "cuMemPoolSetAttribute");

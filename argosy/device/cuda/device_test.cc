@@ -203,6 +203,36 @@ TEST_F(CudaDevices, OtherThreadsAllocateBesideTheComputeStream) {
   EXPECT_EQ(back.data<float>()[1], 102);
 }
 
+TEST_F(CudaDevices, MemoryTakenBesideTheComputeStreamDoesNotWaitForIt) {
+  const auto device = machine.device();
+  ASSERT_TRUE(device->stream().ok());
+  Buffer held = device->allocator().allocate(1 << 20).value();
+  ASSERT_TRUE(device->launches()->finish().ok());
+  std::atomic<bool> go = false;
+  machine.cards().enqueue(core_of(*device)->compute(), "slow", [&] {
+    for (int i = 0; i < 5000 && !go; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return go ? kCuSuccess : kCuLaunchFailed;
+  });
+  held = Buffer();  // once that is over
+  std::thread other([&] {
+    EXPECT_TRUE(device->allocator().allocate(1 << 20).ok());
+    go = true;
+  });
+  other.join();
+  EXPECT_TRUE(device->launches()->finish().ok());
+}
+
+TEST_F(CudaDevices, SharedMemoryBeyondWhatIsAlwaysGrantedIsAskedFor) {
+  const auto device = machine.device();
+  const Buffer x = device->allocator().allocate(1024).value(), y = device->allocator().allocate(1024).value();
+  ASSERT_TRUE(device->fill(x.data(), 4, 0, 256).ok());
+  Context c{device.get()};
+  EXPECT_TRUE(launch(c, {"test", "test_reverse"}, {.block = {256}, .shared_bytes = 60 << 10}, x.data(), y.data()).ok());
+  EXPECT_FALSE(
+      launch(c, {"test", "test_reverse"}, {.block = {256}, .shared_bytes = 100 << 10}, x.data(), y.data()).ok());
+  EXPECT_FALSE(launch(c, {"test", "test_reverse"}, {.block = {1, 1, 128}}, x.data(), y.data()).ok());
+}
+
 TEST_F(CudaDevices, UnknownKernelsAndModulesAreErrors) {
   const auto device = machine.device();
   EXPECT_EQ(device->function("test", "no_such").status().code(), Code::kNotFound);

@@ -128,7 +128,8 @@ enum : int {
   kCuPointerDeviceOrdinal = 9,  // likewise
   kCuMemoryTypeHost = 1,
   kCuMemoryTypeDevice = 2,
-  kCuPoolReleaseThreshold = 4,  // of cuMemPoolSetAttribute
+  kCuPoolReuseWaits = 3,        // of cuMemPoolSetAttribute: an allocation may wait for another stream's free; an int
+  kCuPoolReleaseThreshold = 4,  // likewise
   kCuPoolReserved = 5,          // of cuMemPoolGetAttribute: bytes
   kCuFunctionMaxDynamicShared = 8,
   kCuCaptureRelaxed = 2,

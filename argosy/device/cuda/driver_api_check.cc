@@ -101,6 +101,7 @@ static_assert(same(kCuMaxThreadsPerBlock, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BL
 static_assert(same(kCuPointerMemoryType, CU_POINTER_ATTRIBUTE_MEMORY_TYPE) &&
               same(kCuPointerDeviceOrdinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) &&
               same(kCuMemoryTypeHost, CU_MEMORYTYPE_HOST) && same(kCuMemoryTypeDevice, CU_MEMORYTYPE_DEVICE) &&
+              same(kCuPoolReuseWaits, CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES) &&
               same(kCuPoolReleaseThreshold, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD) &&
               same(kCuPoolReserved, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) &&
               same(kCuFunctionMaxDynamicShared, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) &&

@@ -85,7 +85,12 @@ CuResult pool_destroy(CuMemoryPool handle) {
   delete pool;
   return kCuSuccess;
 }
-CuResult pool_set(CuMemoryPool, int attribute, void*) {
+CuResult pool_set(CuMemoryPool pool, int attribute, void* value) {
+  if (attribute == kCuPoolReuseWaits) {
+    std::lock_guard lock(State::current()->mutex);
+    reinterpret_cast<Pool*>(pool)->reuse_waits = *static_cast<const int*>(value) != 0;
+    return kCuSuccess;
+  }
   return attribute == kCuPoolReleaseThreshold ? kCuSuccess : kCuInvalidValue;
 }
 CuResult pool_get(CuMemoryPool handle, int attribute, void* value) {
@@ -132,6 +137,15 @@ CuResult allocate(CuPointer* out, std::size_t bytes, CuMemoryPool handle, CuStre
     pool->kept.erase(it);
     break;
   }
+  if (pointer == 0 && pool->reuse_waits) {
+    // The driver would rather have what another stream is about to free, and makes this one wait for it. (What it gets
+    // here is other memory, all the same.)
+    for (const Freeing& other : pool->freeing) {
+      if (other.bytes < size || other.stream == stream || other.ticket->reached) continue;
+      s->push(stream, {.name = "wait", .waits = other.ticket});
+      break;
+    }
+  }
   if (pointer == 0) {
     pointer = take_hole(card, size);
     if (pointer == 0) return kCuOutOfMemory;
@@ -159,6 +173,12 @@ CuResult release(CuPointer pointer, CuStream stream_handle) {
   if (card == nullptr) return kCuInvalidValue;
   std::lock_guard lock(s->mutex);
   if (stream->capture != nullptr) return kCuNotSupported;
+  const auto ticket = std::make_shared<Ticket>();
+  if (const auto found = card->allocations.find(pointer); found != card->allocations.end()) {
+    std::vector<Freeing>& freeing = found->second.pool->freeing;
+    std::erase_if(freeing, [](const Freeing& f) { return f.ticket->reached; });
+    freeing.push_back({rounded(found->second.bytes), stream, ticket});
+  }
   return s->push(stream, {.name = "free",
                           .run =
                               [=] {
@@ -176,6 +196,7 @@ CuResult release(CuPointer pointer, CuStream stream_handle) {
                                 pool->kept[pointer] = {.bytes = rounded(bytes), .stream = stream, .done = true};
                                 return kCuSuccess;
                               },
+                          .reaches = ticket,
                           .touches_memory = true});
 }
 

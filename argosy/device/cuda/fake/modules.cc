@@ -24,6 +24,7 @@ CuResult module_load(CuModule* out, const void* image) {
   if (library == nullptr) return kCuInvalidImage;
   auto* const module = new LoadedModule;
   module->library = library;
+  module->context = current_context();
   std::lock_guard lock(s->mutex);
   s->objects.insert(module);
   *out = reinterpret_cast<CuModule>(module);
@@ -49,13 +50,17 @@ CuResult module_function(CuFunction* out, CuModule handle, const char* name) {
       module->functions.erase(name);
       return kCuNotFound;
     }
-    function = std::make_unique<Function>(Function{name, static_cast<const on_host::Kernel*>(symbol)});
+    function = std::make_unique<Function>(
+        Function{.name = name, .kernel = static_cast<const on_host::Kernel*>(symbol), .context = module->context});
   }
   *out = reinterpret_cast<CuFunction>(function.get());
   return kCuSuccess;
 }
-CuResult function_attribute(CuFunction, int attribute, int value) {
-  return attribute == kCuFunctionMaxDynamicShared && value <= 96 << 10 ? kCuSuccess : kCuInvalidValue;
+CuResult function_attribute(CuFunction function, int attribute, int value) {
+  if (attribute != kCuFunctionMaxDynamicShared || value < 0 || value > 96 << 10) return kCuInvalidValue;
+  std::lock_guard lock(State::current()->mutex);
+  reinterpret_cast<Function*>(function)->shared_bytes = static_cast<unsigned>(value);
+  return kCuSuccess;
 }
 
 CuResult launch(CuFunction handle, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
@@ -65,12 +70,16 @@ CuResult launch(CuFunction handle, unsigned grid_x, unsigned grid_y, unsigned gr
   State* const s = State::current();
   const auto* const function = reinterpret_cast<const Function*>(handle);
   auto* const stream = reinterpret_cast<Stream*>(stream_handle);
-  if (current_context() != stream->context) return kCuInvalidContext;
-  if (extra != nullptr || grid_x == 0 || grid_y == 0 || grid_z == 0 || block_x * block_y * block_z == 0 ||
-      block_x * block_y * block_z > 1024 || grid_y > 65535 || grid_z > 65535 || shared_bytes > 96 << 10) {
+  if (current_context() != stream->context || function->context != stream->context) return kCuInvalidContext;
+  const std::uint64_t threads = std::uint64_t{block_x} * block_y * block_z;
+  if (extra != nullptr || grid_x == 0 || grid_x > 0x7fffffff || grid_y == 0 || grid_z == 0 || grid_y > 65535 ||
+      grid_z > 65535 || threads == 0 || threads > 1024 || block_z > 64 || shared_bytes > function->shared_bytes) {
     return kCuInvalidValue;
   }
   const on_host::Kernel* const kernel = function->kernel;
+  std::size_t parameter_bytes = 0;  // without what aligns them
+  for (int i = 0; i < kernel->parameters; ++i) parameter_bytes += kernel->sizes[i];
+  if (parameter_bytes > 4096) return kCuInvalidValue;  // more only from CUDA 12.1 and compute capability 7.0 on
   // The driver copies arguments at the call.
   auto values = std::make_shared<std::vector<std::vector<std::byte>>>();
   for (int i = 0; i < kernel->parameters; ++i) {

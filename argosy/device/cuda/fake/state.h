@@ -69,18 +69,30 @@ struct FreeBlock {
   bool done = false;         // that place is reached
 };
 
+// A free whose place in its stream is not reached yet.
+struct Freeing {
+  std::size_t bytes = 0;
+  Stream* stream = nullptr;
+  std::shared_ptr<Ticket> ticket;
+};
+
 struct Pool {
   CardState* card = nullptr;
   std::map<CuPointer, FreeBlock> kept;  // freed, still the pool's
+  bool reuse_waits = true;              // as the driver's own default
+  std::vector<Freeing> freeing;
   std::uint64_t in_use = 0, reserved = 0;
 };
 
 struct Module {
   void* library = nullptr;
+  const Context* context = nullptr;
 };
 struct Function {
   std::string name;
   const on_host::Kernel* kernel = nullptr;
+  const Context* context = nullptr;  // that its module is loaded in
+  unsigned shared_bytes = 48 << 10;  // dynamic ones it may have, until it asks for more
 };
 struct Graph {
   std::vector<Operation> operations;
