@@ -137,10 +137,14 @@ Result<CuStream> CudaDevice::stream() {
 }
 
 Result<CuFunction> CudaDevice::State::find(std::string_view key, const void* image, std::string_view kernel) {
-  ARGOSY_RETURN_IF_ERROR(core->open());
   const DriverCalls& cu = *core->driver().operator->();
   MutexLock lock(mutex);
   auto found = modules.find(key);
+  if (found != modules.end()) {
+    const auto known = found->second.functions.find(kernel);
+    if (known != found->second.functions.end()) return known->second;
+  }
+  ARGOSY_RETURN_IF_ERROR(core->open());
   if (found == modules.end()) {
     Module module;
     const CuResult loaded = cu.cuModuleLoadData(&module.handle, image);
@@ -158,13 +162,11 @@ Result<CuFunction> CudaDevice::State::find(std::string_view key, const void* ima
     ARGOSY_RETURN_IF_ERROR(core->check(loaded, "cuModuleLoadData"));
     found = modules.emplace(std::string(key), std::move(module)).first;
   }
-  auto& functions = found->second.functions;
-  if (const auto known = functions.find(kernel); known != functions.end()) return known->second;
   CuFunction function = nullptr;
   const CuResult result = cu.cuModuleGetFunction(&function, found->second.handle, std::string(kernel).c_str());
   if (result == kCuNotFound) return not_found("there is no kernel ", kernel, " in module ", key).with_id("ARG-GPU-008");
   ARGOSY_RETURN_IF_ERROR(core->check(result, "cuModuleGetFunction"));
-  functions.emplace(std::string(kernel), function);
+  found->second.functions.emplace(std::string(kernel), function);
   return function;
 }
 

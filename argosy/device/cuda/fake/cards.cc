@@ -128,6 +128,21 @@ CuResult set_current(CuContext context) {
   return current_error();
 }
 
+// Every call of the driver is made by way of one of these.
+template <auto kCall>
+struct Counted;
+template <typename... A, CuResult (*DriverCalls::*kCall)(A...)>
+struct Counted<kCall> {
+  static std::atomic<std::int64_t>*& count() {
+    static std::atomic<std::int64_t>* counter = nullptr;
+    return counter;
+  }
+  static CuResult call(A... arguments) {
+    count()->fetch_add(1, std::memory_order_relaxed);
+    return (Cards::State::current()->calls.*kCall)(arguments...);
+  }
+};
+
 }  // namespace
 
 Context*& current_context() {
@@ -178,6 +193,11 @@ Cards::State::State(Options o) : options(std::move(o)) {
   add_memory_calls(calls);
   add_stream_calls(calls);
   add_module_calls(calls);
+#define ARGOSY_COUNTED(name, parameters)                     \
+  Counted<&DriverCalls::name>::count() = &calls_made[#name]; \
+  counted.name = Counted<&DriverCalls::name>::call;
+  ARGOSY_CUDA_DRIVER_CALLS(ARGOSY_COUNTED)
+#undef ARGOSY_COUNTED
   State* none = nullptr;
   ARGOSY_CHECK(the_state().compare_exchange_strong(none, this));
 }
@@ -231,8 +251,8 @@ void Cards::State::touch(CardState* card, bool begin) {
 
 Cards::Cards(Options options) : state_(std::make_unique<State>(std::move(options))) { state_->owner = this; }
 Cards::~Cards() = default;
-const DriverCalls& Cards::calls() const { return state_->calls; }
-std::shared_ptr<const Driver> Cards::driver() const { return Driver::over(state_->calls).value(); }
+const DriverCalls& Cards::calls() const { return state_->counted; }
+std::shared_ptr<const Driver> Cards::driver() const { return Driver::over(state_->counted).value(); }
 
 void Cards::fail_allocation(std::int64_t nth) {
   std::lock_guard lock(state_->mutex);
@@ -281,6 +301,13 @@ Cards* Cards::current() {
 Counts Cards::counts() const {
   std::lock_guard lock(state_->mutex);
   return state_->counts;
+}
+std::map<std::string, std::int64_t> Cards::calls_made() const {
+  std::map<std::string, std::int64_t> made;
+  for (const auto& [name, count] : state_->calls_made) {
+    if (const std::int64_t n = count.load(); n > 0) made[name] = n;
+  }
+  return made;
 }
 int Cards::contexts(int card) const {
   std::lock_guard lock(state_->mutex);

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -81,12 +82,13 @@ class Cards {
   // --- what happened -------------------------------------------------------------------------------------------------
 
   Counts counts() const;
-  int contexts(int card) const;                  // how often its context is held
-  std::uint64_t bytes_in_use(int card) const;    // allocated and not freed
-  std::uint64_t bytes_reserved(int card) const;  // what pools hold of the card
-  std::vector<std::string> violations() const;   // empty in a correct program
-  std::vector<std::string> kernels() const;      // names, in the order in which they ended
-  std::int64_t live_objects() const;             // streams, events, pools, modules, graphs, pinned blocks
+  std::map<std::string, std::int64_t> calls_made() const;  // of the driver's functions, by name
+  int contexts(int card) const;                            // how often its context is held
+  std::uint64_t bytes_in_use(int card) const;              // allocated and not freed
+  std::uint64_t bytes_reserved(int card) const;            // what pools hold of the card
+  std::vector<std::string> violations() const;             // empty in a correct program
+  std::vector<std::string> kernels() const;                // names, in the order in which they ended
+  std::int64_t live_objects() const;                       // streams, events, pools, modules, graphs, pinned blocks
 
   class State;  // of the files in this folder
 

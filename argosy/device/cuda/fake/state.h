@@ -145,6 +145,8 @@ class Cards::State {
   Cards* owner = nullptr;
   const Options options;
   DriverCalls calls;
+  DriverCalls counted;  // the same, each call counted
+  std::map<std::string, std::atomic<std::int64_t>> calls_made;
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<std::unique_ptr<CardState>> cards;
