@@ -85,6 +85,37 @@ TEST_F(CudaDevices, CopiesInComputesAndCopiesOut) {
   for (std::int64_t i = 0; i < kN; ++i) ASSERT_EQ(z.data<float>()[i], 11 + 2 * static_cast<float>(i));
 }
 
+TEST_F(CudaDevices, LargeCopiesGoInPiecesThroughAFewPinnedBlocks) {
+  const auto device = machine.device(0, std::uint64_t{256} << 20);
+  constexpr std::int64_t kN = std::int64_t{21} << 20;  // 84 MiB, and no whole number of pieces more
+  const Tensor x = range(kN + 5, 1), out = range(kN + 5, 0), back = range(kN + 5, 0);
+  const Buffer there = device->allocator().allocate(x.bytes()).value();
+  const Event here = device->launches()->copy_in(there, x.buffer()).value();
+  ASSERT_TRUE(device->launches()->wait(here).ok());
+  const Event fetched = device->launches()->copy_out(out.buffer(), there).value();
+  if (fetched.state() != nullptr) fetched.state()->wait();
+  ASSERT_TRUE(device->download(back.raw(), there.data(), x.bytes()).ok());
+  EXPECT_EQ(std::memcmp(out.raw(), x.raw(), x.bytes()), 0);
+  EXPECT_EQ(std::memcmp(back.raw(), x.raw(), x.bytes()), 0);
+  const auto calls = machine.cards().calls_made();
+  EXPECT_EQ(calls.at("cuMemcpyHtoDAsync_v2"), 11);
+  EXPECT_EQ(calls.at("cuMemcpyDtoHAsync_v2"), 22);
+  EXPECT_LE(calls.at("cuMemHostAlloc"), 10);
+}
+
+TEST_F(CudaDevices, ALaunchAsksTheDriverForItAndItsContextAlone) {
+  const auto device = machine.device();
+  const Buffer x = device->allocator().allocate(4000).value();
+  ASSERT_TRUE(device->fill(x.data(), 4, 0, 1000).ok());
+  ASSERT_TRUE(add(*device, 1000, x, x, x).ok());  // loads its module
+  auto before = machine.cards().calls_made();
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(add(*device, 1000, x, x, x).ok());
+  for (const auto& [call, made] : machine.cards().calls_made()) {
+    const bool needed = call == "cuLaunchKernel" || call == "cuCtxSetCurrent";
+    EXPECT_EQ(made - before[call], needed ? 100 : 0) << call;
+  }
+}
+
 TEST_F(CudaDevices, FinishWaitsForCopiesThatNothingWaitedFor) {
   const auto device = machine.device();
   const Tensor x = range(1000, 1);

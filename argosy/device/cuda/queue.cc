@@ -1,12 +1,19 @@
 #include "argosy/device/cuda/queue.h"
 
+#include <algorithm>
 #include <cstring>
+#include <deque>
 
 #include "argosy/device/copy.h"
 
 namespace argosy::cuda {
 
 namespace {
+
+// Copies from and to memory that is not pinned, of more than some of these: a piece is copied by the host while others
+// are on their way.
+constexpr std::size_t kPiece = std::size_t{8} << 20;
+constexpr std::size_t kMostPieces = 8;  // on their way
 
 CuPointer address(const void* p) { return reinterpret_cast<CuPointer>(p); }
 
@@ -69,6 +76,10 @@ Status Queue::wait(const Event& event) {
     event.state()->wait();
     return {};
   }
+  {
+    MutexLock lock(mutex_);
+    if (event.state() == unwaited_.state()) unwaited_ = Event();
+  }
   if (&ours->core() == core_.get() && ours->reached()) return {};
   ARGOSY_RETURN_IF_ERROR(core_->open());
   return core_->check(core_->driver()->cuStreamWaitEvent(core_->compute(), ours->event(), 0), "cuStreamWaitEvent");
@@ -86,37 +97,93 @@ Status Queue::start_copy_in(void* to, const void* from, std::size_t bytes, CuStr
   const CuDevice card = card_of(from, &pinned);
   if (card >= 0) return links_->copy(*core_, address(to), card, address(from), bytes);
   const DriverCalls& cu = *core_->driver().operator->();
-  // Of memory that is not pinned the driver makes a copy of its own before it returns; ours is made by several threads
-  // and needs no lock of its.
   // (On the compute stream it is an upload's, whose source may go at once.)
-  const bool stays = pinned && stream == core_->copies();
-  std::byte* const staging = stays ? nullptr : core_->staging(bytes);
-  const void* source = from;
-  if (staging != nullptr) {
-    copy_memory(staging, from, bytes);
-    source = staging;
+  if (pinned && stream == core_->copies()) {
+    return core_->check(cu.cuMemcpyHtoDAsync_v2(address(to), from, bytes, stream), "cuMemcpyHtoDAsync");
   }
-  Status status = core_->check(cu.cuMemcpyHtoDAsync_v2(address(to), source, bytes, stream), "cuMemcpyHtoDAsync");
-  if (staging == nullptr) {
-    if (status.ok() && pinned && !stays) return core_->check(cu.cuStreamSynchronize(stream), "cuStreamSynchronize");
-    return status;
+  // Of memory that is not pinned the driver makes a copy of its own before it returns, after all that was started on
+  // the stream; ours is made by several threads, while pieces before it are on their way, and needs no lock of the
+  // driver's.
+  const auto* const source = static_cast<const std::byte*>(from);
+  const std::size_t most = bytes > 2 * kPiece ? kPiece : bytes;
+  std::deque<CuEvent> under_way;
+  Status status;
+  for (std::size_t at = 0; at < bytes && status.ok(); at += most) {
+    const std::size_t n = std::min(most, bytes - at);
+    std::byte* const staging = core_->staging(n);
+    if (staging == nullptr) {
+      status =
+          core_->check(cu.cuMemcpyHtoDAsync_v2(address(to) + at, source + at, bytes - at, stream), "cuMemcpyHtoDAsync");
+      if (status.ok() && pinned) status = core_->check(cu.cuStreamSynchronize(stream), "cuStreamSynchronize");
+      break;
+    }
+    copy_memory(staging, source + at, n);
+    status = send(address(to) + at, staging, n, stream);
+    if (!status.ok() || n == bytes) break;
+    if (under_way.size() == kMostPieces) {
+      status = core_->wait_on_host(under_way.front(), nullptr);
+      core_->return_event(under_way.front());
+      under_way.pop_front();
+    }
+    if (auto mark = core_->record(stream); mark.ok()) under_way.push_back(*mark);
   }
-  Result<CuEvent> done = status.ok() ? core_->record(stream) : Result<CuEvent>(status);
-  if (!done.ok()) {
-    core_->drop_staging(staging);
-    return std::move(done).status();
+  for (const CuEvent event : under_way) core_->return_event(event);
+  return status;
+}
+
+// From pinned memory, which is free again once it is through.
+Status Queue::send(CuPointer to, std::byte* staging, std::size_t bytes, CuStream stream) {
+  const CuResult result = core_->driver()->cuMemcpyHtoDAsync_v2(to, staging, bytes, stream);
+  Status status = core_->check(result, "cuMemcpyHtoDAsync");
+  Result<CuEvent> through = status.ok() ? core_->record(stream) : Result<CuEvent>(std::move(status));
+  core_->staged(staging, through.ok() ? *through : nullptr);
+  return through.status();
+}
+
+Status Queue::copy_out_pieces(std::byte* to, CuPointer from, std::size_t bytes, CuStream stream) {
+  const DriverCalls& cu = *core_->driver().operator->();
+  struct Piece {
+    std::size_t at = 0, bytes = 0;
+    std::byte* staging = nullptr;
+    CuEvent there = nullptr;
+  } last;
+  const auto hand_over = [&]() -> Status {
+    if (last.staging == nullptr) return {};
+    ARGOSY_RETURN_IF_ERROR(core_->wait_on_host(last.there, nullptr));
+    copy_memory(to + last.at, last.staging, last.bytes);
+    core_->return_event(last.there);
+    core_->drop_staging(std::exchange(last.staging, nullptr));
+    return {};
+  };
+  for (std::size_t at = 0; at < bytes; at += kPiece) {
+    Piece piece{.at = at, .bytes = std::min(kPiece, bytes - at)};
+    piece.staging = core_->staging(piece.bytes);
+    std::byte* const target = piece.staging != nullptr ? piece.staging : to + at;
+    Status status = core_->check(cu.cuMemcpyDtoHAsync_v2(target, from + at, piece.bytes, stream), "cuMemcpyDtoHAsync");
+    if (status.ok() && piece.staging != nullptr) {
+      Result<CuEvent> there = core_->record(stream);
+      status = there.status();
+      if (there.ok()) piece.there = *there;
+    }
+    if (!status.ok()) {
+      if (piece.staging != nullptr) core_->drop_staging(piece.staging);
+      return status;
+    }
+    ARGOSY_RETURN_IF_ERROR(hand_over());
+    last = piece;
   }
-  core_->staged(staging, *done);
-  return {};
+  return hand_over();
 }
 
 Result<Event> Queue::copy_in(const Buffer& to, const Buffer& from) {
   ARGOSY_RETURN_IF_ERROR(core_->open());
   if (from.bytes() == 0) return Event();
   ARGOSY_RETURN_IF_ERROR(after_compute());
-  copied_.store(true, std::memory_order_release);
   ARGOSY_RETURN_IF_ERROR(start_copy_in(to.data(), from.data(), from.bytes(), core_->copies()));
-  return reached_on(core_->copies());
+  ARGOSY_ASSIGN_OR_RETURN(Event there, reached_on(core_->copies()));
+  MutexLock lock(mutex_);
+  unwaited_ = there;
+  return there;
 }
 
 Status Queue::upload(void* to, const void* from, std::size_t bytes) {
@@ -131,6 +198,11 @@ Result<Event> Queue::copy_out(const Buffer& to, const Buffer& from) {
   ARGOSY_RETURN_IF_ERROR(core_->open());
   const std::size_t bytes = from.bytes();
   if (bytes == 0) return Event();
+  if (bytes > Core::kMostStaging) {
+    ARGOSY_RETURN_IF_ERROR(
+        copy_out_pieces(static_cast<std::byte*>(to.data()), address(from.data()), bytes, core_->compute()));
+    return Event();
+  }
   std::byte* const staging = core_->staging(bytes);
   void* const target = staging != nullptr ? staging : to.data();
   Status status =
@@ -148,9 +220,13 @@ Result<Event> Queue::copy_out(const Buffer& to, const Buffer& from) {
 Status Queue::finish(Cancellation* cancellation) {
   if (!core_->opened()) return core_->broken();
   ARGOSY_RETURN_IF_ERROR(core_->open());
-  // What other devices do with this one's memory goes by the communication streams. A copy that nothing computed has
-  // waited for (the step has failed before) must be over as well: its memory is lent again.
-  const CuStream copies = copied_.exchange(false, std::memory_order_acq_rel) ? core_->copies() : nullptr;
+  // What other devices do with this one's memory goes by the communication streams. A copy that nothing computed comes
+  // after (the step has failed before) must be over as well: its memory is lent again.
+  CuStream copies = nullptr;
+  {
+    MutexLock lock(mutex_);
+    if (std::exchange(unwaited_, Event()).state() != nullptr) copies = core_->copies();
+  }
   for (const CuStream stream : {core_->compute(), copies, core_->used_communication()}) {
     if (stream == nullptr) continue;
     ARGOSY_ASSIGN_OR_RETURN(const CuEvent event, core_->record(stream));
@@ -171,7 +247,10 @@ Status Queue::copy_now(void* to, const void* from, std::size_t bytes) {
     copy_memory(to, from, bytes);
     return {};
   }
-  if (target < 0) {
+  bool pinned = false;
+  if (target < 0 && bytes > kPiece && (card_of(to, &pinned), !pinned)) {
+    ARGOSY_RETURN_IF_ERROR(copy_out_pieces(static_cast<std::byte*>(to), address(from), bytes, core_->copies()));
+  } else if (target < 0) {
     ARGOSY_RETURN_IF_ERROR(
         core_->check(cu.cuMemcpyDtoHAsync_v2(to, address(from), bytes, core_->copies()), "cuMemcpyDtoHAsync"));
   } else {

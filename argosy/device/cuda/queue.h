@@ -38,13 +38,18 @@ class Queue final : public LaunchQueue, public Recorder {
 
  private:
   Status start_copy_in(void* to, const void* from, std::size_t bytes, CuStream stream);
+  Status send(CuPointer to, std::byte* staging, std::size_t bytes, CuStream stream);
+  // To memory that is not pinned; done when it returns.
+  Status copy_out_pieces(std::byte* to, CuPointer from, std::size_t bytes, CuStream stream);
   // The copy stream comes after what was started on the compute stream until now.
   Status after_compute();
   Result<Event> reached_on(CuStream stream);
 
   const std::shared_ptr<Core> core_;
   const std::shared_ptr<Links> links_;
-  std::atomic<bool> copied_{false};  // something was started on the copy stream since finish()
+  Mutex mutex_;
+  // Of the last copy_in(), until the compute stream comes after it, and so after those before.
+  Event unwaited_ ARGOSY_GUARDED_BY(mutex_);
 };
 
 inline const std::shared_ptr<Core>& core_of(CudaDevice& device) {
