@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -66,6 +67,11 @@ class Core : public std::enable_shared_from_this<Core> {
   // From the compute stream's thread in the order of what is started, unless it is wanted at once; from any other at
   // once. Freed in the order of what was started until then.
   Result<Buffer> allocate(std::size_t bytes, bool at_once = false);
+  // What to do where the card has no memory left, before that is an error: others on the card may keep what they do not
+  // use. Called without a lock of this core's. Set before anything is allocated.
+  void when_out_of_memory(std::function<void()> make_room) { make_room_ = std::move(make_room); }
+  // Gives the card back what is free by now; waits for nothing.
+  void release_idle();
   // Lets another card read and write this memory; asks the driver once. INTERNAL where the driver refuses.
   Status grant(CuDevice other);
   MemoryStats stats() const;
@@ -117,6 +123,7 @@ class Core : public std::enable_shared_from_this<Core> {
   const CuDevice card_;
   const std::string owner_;
   const std::uint64_t limit_;
+  std::function<void()> make_room_;
 
   std::atomic<bool> opened_{false};
   mutable Mutex mutex_;

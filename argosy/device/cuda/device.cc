@@ -49,6 +49,7 @@ struct CudaDevice::State {
           return queue.copy_now(to.data(), from.data(), from.bytes());
         }) {
     links->join(core);
+    core->when_out_of_memory([links, card = core->card()] { links->release_idle(card); });
     core->fail_allocation(options.faults.fail_allocation);
   }
 

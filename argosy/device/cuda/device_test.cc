@@ -178,6 +178,17 @@ TEST(CudaMemory, WhatIsKeptGoesBackWhenItIsNeededInAnotherSize) {
   EXPECT_TRUE(other.ok()) << other.status().to_string();
 }
 
+TEST(CudaMemory, AVirtualGpuGetsWhatAnotherKeepsAndDoesNotUse) {
+  fake::Machine machine{{.cards = {{.memory_bytes = std::uint64_t{8} << 20}}}};
+  const auto a = machine.device(0, std::uint64_t{6} << 20), b = machine.device(0, std::uint64_t{6} << 20);
+  { const Buffer once = a->allocator().allocate(std::uint64_t{5} << 20).value(); }
+  ASSERT_TRUE(a->launches()->finish().ok());
+  EXPECT_GT(machine.cards().bytes_reserved(0), std::uint64_t{4} << 20);
+  const auto mine = b->allocator().allocate(std::uint64_t{5} << 20);
+  EXPECT_TRUE(mine.ok()) << mine.status().to_string();
+  EXPECT_EQ(a->allocator().allocate(std::uint64_t{5} << 20).status().id(), "ARG-MEM-002");
+}
+
 TEST_F(CudaDevices, CopiesBetweenCardsAreTriedOutAndGoDirectly) {
   const auto a = machine.device(0), b = machine.device(1);
   const Tensor x = range(1000, 3), back = range(1000, 0);

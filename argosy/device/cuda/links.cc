@@ -126,6 +126,17 @@ Result<Links::Path> Links::try_out(Core& to, Core& from) {
   return Path{true, {}};
 }
 
+void Links::release_idle(CuDevice card) {
+  std::vector<std::shared_ptr<Core>> on_it;
+  {
+    MutexLock lock(mutex_);
+    for (const auto& weak : cores_) {
+      if (auto core = weak.lock(); core != nullptr && core->card() == card) on_it.push_back(std::move(core));
+    }
+  }
+  for (const auto& core : on_it) core->release_idle();
+}
+
 std::shared_ptr<void> Links::shared(const std::string& key, const std::function<std::shared_ptr<void>()>& make) {
   MutexLock lock(shared_mutex_);
   std::shared_ptr<void>& held = shared_[key];

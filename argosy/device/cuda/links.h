@@ -30,6 +30,9 @@ class Links {
   // groups.
   Mutex& collectives() { return collectives_; }
 
+  // The card is out of memory: what its virtual GPUs keep and do not use goes back to it.
+  void release_idle(CuDevice card);
+
   // Something that all devices of the backend share, made at first use. `make` is called under a lock.
   std::shared_ptr<void> shared(const std::string& key, const std::function<std::shared_ptr<void>()>& make);
 

@@ -5,6 +5,10 @@
 
 namespace argosy::cuda {
 
+namespace {
+constexpr char kNoneLeft[] = "ARG-MEM-002";  // on the card, as in driver.h
+}  // namespace
+
 Status Core::refuse(std::size_t bytes, std::string_view why) const {
   return resource_exhausted(owner_, ": ", format_bytes(bytes), " asked for, ", format_bytes(in_use_), " of ",
                             format_bytes(limit_), " in use", why)
@@ -14,16 +18,25 @@ Status Core::refuse(std::size_t bytes, std::string_view why) const {
 
 Result<Buffer> Core::allocate(std::size_t bytes, bool at_once) {
   ARGOSY_RETURN_IF_ERROR(open());
-  CuPointer pointer = 0;
+  const auto take = [&]() ARGOSY_REQUIRES(memory_) -> Result<CuPointer> {
+    if (limit_ > 0 && in_use_ + bytes > limit_) return refuse(bytes, "");
+    ARGOSY_ASSIGN_OR_RETURN(const CuPointer pointer, take_memory(bytes, at_once));
+    in_use_ += bytes;
+    peak_ = std::max(peak_, in_use_);
+    return pointer;
+  };
   {
     MutexLock lock(memory_);
     ++allocations_;
     if (fail_in_ > 0 && --fail_in_ == 0) return refuse(bytes, " (injected fault)");
-    if (limit_ > 0 && in_use_ + bytes > limit_) return refuse(bytes, "");
-    ARGOSY_ASSIGN_OR_RETURN(pointer, take_memory(bytes, at_once));
-    in_use_ += bytes;
-    peak_ = std::max(peak_, in_use_);
+    Result<CuPointer> pointer = take();
+    if (pointer.ok()) return wrap(*pointer, bytes);
+    if (pointer.status().id() != kNoneLeft || !make_room_) return std::move(pointer).status();
   }
+  make_room_();
+  ARGOSY_RETURN_IF_ERROR(open());  // the calling thread's again
+  MutexLock lock(memory_);
+  ARGOSY_ASSIGN_OR_RETURN(const CuPointer pointer, take());
   return wrap(pointer, bytes);
 }
 
@@ -64,7 +77,7 @@ Result<CuPointer> Core::take_memory(std::size_t bytes, bool at_once) {
   if (result == kCuOutOfMemory) {
     return resource_exhausted(owner_, ": ", format_bytes(bytes), " refused by the card, ", format_bytes(in_use_),
                               " in use here, of ", format_bytes(limit_), " allowed; others use the rest")
-        .with_id("ARG-MEM-002")
+        .with_id(kNoneLeft)
         .with_next("`argosy devices` shows who; end them, or ask for less");
   }
   ARGOSY_RETURN_IF_ERROR(check(result, "cuMemAllocFromPoolAsync"));
@@ -108,6 +121,11 @@ void Core::trim() {
   if (!ended(compute_)) return;
   MutexLock lock(memory_);
   if (!capturing_) driver_->operator->()->cuMemPoolTrimTo(pool_, 0);
+}
+
+void Core::release_idle() {
+  if (!opened() || !open().ok()) return;
+  driver_->operator->()->cuMemPoolTrimTo(pool_, 0);
 }
 
 void Core::fail_allocation(std::int64_t nth) {
