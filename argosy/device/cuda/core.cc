@@ -111,15 +111,20 @@ Status Core::take() {
 
 Result<CuStream> Core::communication() {
   if (const CuStream stream = used_communication(); stream != nullptr) return stream;
+  const DriverCalls& cu = *driver_->operator->();
+  // What comes from there has few blocks, and others wait for it: they take the first multiprocessors that get free,
+  // not their turn behind all blocks of a kernel that fills the card.
+  int least = 0, greatest = 0;
+  ARGOSY_RETURN_IF_ERROR(check(cu.cuCtxGetStreamPriorityRange(&least, &greatest), "cuCtxGetStreamPriorityRange"));
   CuStream stream = nullptr;
   CuResult result = kCuSuccess;
   {
     MutexLock lock(mutex_);
     if (const CuStream made = used_communication(); made != nullptr) return made;
-    result = driver_->operator->()->cuStreamCreate(&stream, kCuStreamNonBlocking);
+    result = cu.cuStreamCreateWithPriority(&stream, kCuStreamNonBlocking, greatest);
     if (result == kCuSuccess) communication_.store(stream, std::memory_order_release);
   }
-  ARGOSY_RETURN_IF_ERROR(check(result, "cuStreamCreate"));
+  ARGOSY_RETURN_IF_ERROR(check(result, "cuStreamCreateWithPriority"));
   return stream;
 }
 

@@ -37,7 +37,7 @@ class Core : public std::enable_shared_from_this<Core> {
   CuContext context() const { return context_; }
   CuStream compute() const { return compute_; }
   CuStream copies() const { return copies_; }
-  // Made when first asked for. REQUIRES: the context is current.
+  // Made when first asked for, with the highest priority there is. REQUIRES: the context is current.
   Result<CuStream> communication();
   // Null while nobody has asked for it.
   CuStream used_communication() const { return communication_.load(std::memory_order_acquire); }

@@ -103,6 +103,15 @@ TEST_F(CudaDevices, LargeCopiesGoInPiecesThroughAFewPinnedBlocks) {
   EXPECT_LE(calls.at("cuMemHostAlloc"), 10);
 }
 
+TEST_F(CudaDevices, CommunicationComesBeforeWhatIsComputed) {
+  const auto device = machine.device();
+  ASSERT_TRUE(device->make_current().ok());
+  Core& core = *core_of(*device);
+  const auto stream = core.communication();
+  ASSERT_TRUE(stream.ok()) << stream.status().to_string();
+  EXPECT_LT(machine.cards().priority(*stream), machine.cards().priority(core.compute()));
+}
+
 TEST_F(CudaDevices, ALaunchAsksTheDriverForItAndItsContextAlone) {
   const auto device = machine.device();
   const Buffer x = device->allocator().allocate(4000).value();

@@ -160,7 +160,9 @@ enum : unsigned {
   X(cuDevicePrimaryCtxRelease_v2, (CuDevice device))                                                                  \
   X(cuCtxSetCurrent, (CuContext context))                                                                             \
   X(cuMemGetInfo_v2, (std::size_t * free, std::size_t * total))                                                       \
+  X(cuCtxGetStreamPriorityRange, (int* least, int* greatest))                                                         \
   X(cuStreamCreate, (CuStream * stream, unsigned flags))                                                              \
+  X(cuStreamCreateWithPriority, (CuStream * stream, unsigned flags, int priority))                                    \
   X(cuStreamDestroy_v2, (CuStream stream))                                                                            \
   X(cuStreamSynchronize, (CuStream stream))                                                                           \
   X(cuStreamWaitEvent, (CuStream stream, CuEvent event, unsigned flags))                                              \

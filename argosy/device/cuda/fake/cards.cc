@@ -302,6 +302,10 @@ Counts Cards::counts() const {
   std::lock_guard lock(state_->mutex);
   return state_->counts;
 }
+int Cards::priority(CuStream stream) const {
+  std::lock_guard lock(state_->mutex);
+  return reinterpret_cast<const Stream*>(stream)->priority;
+}
 std::map<std::string, std::int64_t> Cards::calls_made() const {
   std::map<std::string, std::int64_t> made;
   for (const auto& [name, count] : state_->calls_made) {

@@ -82,6 +82,7 @@ class Cards {
   // --- what happened -------------------------------------------------------------------------------------------------
 
   Counts counts() const;
+  int priority(CuStream stream) const;                     // the smaller, the sooner
   std::map<std::string, std::int64_t> calls_made() const;  // of the driver's functions, by name
   int contexts(int card) const;                            // how often its context is held
   std::uint64_t bytes_in_use(int card) const;              // allocated and not freed

@@ -48,6 +48,7 @@ struct Stream {
   std::thread thread;
   std::deque<Operation> queue;  // the state's mutex
   bool busy = false, closing = false;
+  int priority = 0;
   std::shared_ptr<Capture> capture;  // under way
 };
 

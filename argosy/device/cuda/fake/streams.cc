@@ -56,17 +56,28 @@ namespace {
 
 using State = Cards::State;
 
-CuResult stream_create(CuStream* out, unsigned) {
+constexpr int kGreatestPriority = -5;
+
+CuResult stream_create_with_priority(CuStream* out, unsigned flags, int priority) {
   Context* const context = current_context();
+  // The legacy stream waits for streams that are not made so, and they for it.
+  if (flags != kCuStreamNonBlocking || priority > 0 || priority < kGreatestPriority) return kCuInvalidValue;
   if (context == nullptr) return kCuInvalidContext;
   if (const CuResult error = current_error(); error != kCuSuccess) return error;
   State* const s = State::current();
-  auto* const stream = new Stream{.context = context};
+  auto* const stream = new Stream{.context = context, .priority = priority};
   stream->thread = std::thread([s, stream] { s->serve(stream); });
   std::lock_guard lock(s->mutex);
   s->objects.insert(stream);
   s->streams.insert(stream);
   *out = reinterpret_cast<CuStream>(stream);
+  return kCuSuccess;
+}
+CuResult stream_create(CuStream* out, unsigned flags) { return stream_create_with_priority(out, flags, 0); }
+CuResult priority_range(int* least, int* greatest) {
+  if (current_context() == nullptr) return kCuInvalidContext;
+  *least = 0;
+  *greatest = kGreatestPriority;
   return kCuSuccess;
 }
 CuResult stream_destroy(CuStream handle) {
@@ -225,7 +236,9 @@ CuResult exec_destroy(CuGraphExec exec) { return graph_destroy(reinterpret_cast<
 }  // namespace
 
 void add_stream_calls(DriverCalls& calls) {
+  calls.cuCtxGetStreamPriorityRange = priority_range;
   calls.cuStreamCreate = stream_create;
+  calls.cuStreamCreateWithPriority = stream_create_with_priority;
   calls.cuStreamDestroy_v2 = stream_destroy;
   calls.cuStreamSynchronize = stream_synchronize;
   calls.cuStreamWaitEvent = stream_wait;
