@@ -136,6 +136,13 @@ int nvml_card(const char*, NvmlCalls::Card* card) {
 int nvml_none(NvmlCalls::Card, NvmlCalls::Memory*) { return 3; }
 int nvml_no_rates(NvmlCalls::Card, NvmlCalls::Utilisation*) { return 3; }
 int nvml_no_processes(NvmlCalls::Card, unsigned*, NvmlCalls::Process*) { return 3; }
+int nvml_many_processes(NvmlCalls::Card, unsigned* count, NvmlCalls::Process* list) {
+  constexpr unsigned kThere = 70;
+  const unsigned room = std::exchange(*count, kThere);
+  if (room < kThere) return 7;
+  for (unsigned i = 0; i < kThere; ++i) list[i].pid = i + 1;
+  return 0;
+}
 int nvml_no_links(NvmlCalls::Card, unsigned, unsigned*) { return 3; }
 int nvml_ecc(NvmlCalls::Card, int type, int counter, unsigned long long* count) {
   if (counter != 0) return 2;
@@ -169,6 +176,12 @@ TEST(Nvml, TellsBitErrorsAndItsVersion) {
   EXPECT_EQ(facts.memory_used_bytes, -1);
   EXPECT_EQ(nvml->library().version, "13.580");
   EXPECT_EQ(nvml->library().path, "/lib/libnvidia-ml.so.1");
+  // More than a first guess.
+  calls.processes = nvml_many_processes;
+  facts = {};
+  Nvml::over(calls).value()->look_at(facts);
+  ASSERT_EQ(facts.users.size(), 70U);
+  EXPECT_TRUE(facts.users.back().starts_with("pid 70"));
   // Older ones do not know these.
   calls.ecc_errors = nullptr;
   calls.remapped_rows = nullptr;

@@ -7,7 +7,8 @@ namespace argosy::cuda {
 namespace {
 constexpr char kLibrary[] = "libnvidia-ml.so.1";
 constexpr unsigned kMostLinks = 18;
-constexpr unsigned kMostProcesses = 64;
+constexpr std::size_t kProcesses = 64;
+constexpr int kInsufficientSize = 7;
 }  // namespace
 
 Result<std::shared_ptr<Nvml>> Nvml::open() {
@@ -65,10 +66,16 @@ void Nvml::look_at(CardFacts& facts) const {
   if (calls_.memory(card, &memory) == 0) facts.memory_used_bytes = static_cast<std::int64_t>(memory.used);
   NvmlCalls::Utilisation rates;
   if (calls_.utilisation(card, &rates) == 0) facts.utilisation_percent = static_cast<int>(rates.gpu);
-  std::vector<NvmlCalls::Process> processes(kMostProcesses);
-  unsigned count = kMostProcesses;
-  if (calls_.processes(card, &count, processes.data()) == 0) {
-    for (unsigned i = 0; i < count && i < kMostProcesses; ++i) {
+  std::vector<NvmlCalls::Process> processes(kProcesses);
+  auto count = static_cast<unsigned>(processes.size());
+  int told = calls_.processes(card, &count, processes.data());
+  if (told == kInsufficientSize) {  // `count` is how many there are; some may come meanwhile
+    processes.resize(count + kProcesses);
+    count = static_cast<unsigned>(processes.size());
+    told = calls_.processes(card, &count, processes.data());
+  }
+  if (told == 0) {
+    for (std::size_t i = 0; i < count && i < processes.size(); ++i) {
       // Not told to everybody: all bits are set then.
       const bool known = processes[i].used_bytes != ~0ULL;
       facts.users.push_back(
