@@ -6,9 +6,7 @@ namespace argosy::cuda {
 
 namespace {
 constexpr char kLibrary[] = "libnvidia-ml.so.1";
-constexpr unsigned kMostLinks = 18;
 constexpr std::size_t kProcesses = 64;
-constexpr int kInsufficientSize = 7;
 }  // namespace
 
 Result<std::shared_ptr<Nvml>> Nvml::open() {
@@ -69,7 +67,7 @@ void Nvml::look_at(CardFacts& facts) const {
   std::vector<NvmlCalls::Process> processes(kProcesses);
   auto count = static_cast<unsigned>(processes.size());
   int told = calls_.processes(card, &count, processes.data());
-  if (told == kInsufficientSize) {  // `count` is how many there are; some may come meanwhile
+  if (told == NvmlCalls::kInsufficientSize) {  // `count` is how many there are; some may come meanwhile
     processes.resize(count + kProcesses);
     count = static_cast<unsigned>(processes.size());
     told = calls_.processes(card, &count, processes.data());
@@ -93,7 +91,7 @@ void Nvml::look_at(CardFacts& facts) const {
     facts.rows_pending = pending;
   }
   int links = 0;
-  for (unsigned link = 0; link < kMostLinks; ++link) {
+  for (unsigned link = 0; link < NvmlCalls::kMostLinks; ++link) {
     unsigned active = 0;
     if (calls_.link_state(card, link, &active) == 0 && active != 0) ++links;
   }

@@ -13,6 +13,8 @@ namespace argosy::cuda {
 
 // The functions we call, by their documented signatures; every one returns 0 for success.
 struct NvmlCalls {
+  static constexpr int kInsufficientSize = 7;  // a list is longer than the room for it
+  static constexpr unsigned kMostLinks = 18;   // NVLinks of a card
   using Card = struct NvmlCardObject*;
   struct Memory {
     unsigned long long total = 0, free = 0, used = 0;
