@@ -170,7 +170,7 @@ Status Core::mark(CuEvent event, CuStream stream) {
   if (stream != compute_) return check(cu.cuEventRecord(event, stream), "cuEventRecord");
   MutexLock lock(memory_);
   if (!capturing_) return check(cu.cuEventRecord(event, compute_), "cuEventRecord");
-  if (on_compute_thread()) return internal_error(owner_, ": a wait in the middle of a recording");
+  if (records_here()) return internal_error(owner_, ": a wait in the middle of a recording");
   ARGOSY_RETURN_IF_ERROR(check(cu.cuStreamWaitEvent(memory_stream_, before_capture_, 0), "cuStreamWaitEvent"));
   return check(cu.cuEventRecord(event, memory_stream_), "cuEventRecord");
 }

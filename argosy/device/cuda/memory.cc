@@ -52,7 +52,7 @@ Result<CuPointer> Core::take_memory(std::size_t bytes, bool at_once) {
   // Another thread's place in the order of the compute stream is not known, and while a step is recorded nothing of its
   // may get in there: it takes memory beside that stream, and waits until it has it. So does what is recorded, whose
   // memory must stay where it is for every repetition.
-  const bool recorded = !at_once && capturing_ && on_compute_thread();
+  const bool recorded = !at_once && records_here();
   if (recorded) {
     const auto fits = spare_.lower_bound(bytes);
     if (fits != spare_.end() && fits->first / 2 <= bytes) {
@@ -133,6 +133,11 @@ void Core::fail_allocation(std::int64_t nth) {
   fail_in_ = nth;
 }
 
+bool Core::recording_here() const {
+  MutexLock lock(memory_);
+  return records_here();
+}
+
 bool Core::capturing() const {
   MutexLock lock(memory_);
   return capturing_;
@@ -146,14 +151,17 @@ Status Core::begin_capture() {
   }
   ARGOSY_RETURN_IF_ERROR(check(cu.cuEventRecord(before_capture_, compute_), "cuEventRecord"));
   const CuResult result = cu.cuStreamBeginCapture_v2(compute_, kCuCaptureRelaxed);
-  if (result == kCuSuccess) capturing_ = true;
+  if (result == kCuSuccess) {
+    capturing_ = true;
+    recording_thread_ = std::this_thread::get_id();
+  }
   return check(result, "cuStreamBeginCapture");
 }
 
 Status Core::copy_within(CuPointer to, CuPointer from, std::size_t bytes) {
   const DriverCalls& cu = *driver_->operator->();
   MutexLock lock(memory_);
-  if (!capturing_ || on_compute_thread()) {
+  if (!capturing_ || records_here()) {
     return check(cu.cuMemcpyDtoDAsync_v2(to, from, bytes, compute_), "cuMemcpyDtoDAsync");
   }
   ARGOSY_RETURN_IF_ERROR(check(cu.cuStreamWaitEvent(memory_stream_, before_capture_, 0), "cuStreamWaitEvent"));
