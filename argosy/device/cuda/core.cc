@@ -33,13 +33,17 @@ Core::Core(std::shared_ptr<const Driver> driver, CuDevice card, std::string owne
     : driver_(std::move(driver)), card_(card), owner_(std::move(owner)), limit_(limit_bytes) {}
 
 Core::~Core() {
+  {
+    MutexLock lock(mutex_);
+    if (!retained_) return;
+  }
+  KeepsCurrent current(*driver_);
   // Errors are of no use any more: what a broken context holds goes with the context.
   if (!ended()) {
     ARGOSY_LOG(kWarning, owner_, ": a kernel does not end; what the device holds stays until the process ends");
     return;
   }
   MutexLock lock(mutex_);
-  if (!retained_) return;
   const DriverCalls& cu = *driver_->operator->();
   cu.cuCtxSetCurrent(context_);
   const CuStream streams[] = {communication_.load(), copies_, memory_stream_, compute_};
@@ -53,7 +57,7 @@ Core::~Core() {
   for (const CuStream stream : streams) {
     if (stream != nullptr) cu.cuStreamDestroy_v2(stream);
   }
-  cu.cuCtxSetCurrent(nullptr);
+  current.forget(context_);
   cu.cuDevicePrimaryCtxRelease_v2(card_);
 }
 

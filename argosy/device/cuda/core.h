@@ -19,6 +19,24 @@
 
 namespace argosy::cuda {
 
+// At its end the calling thread's context is what it was: who lets go of something may be at work with another card, or
+// with another library.
+class KeepsCurrent {
+ public:
+  explicit KeepsCurrent(const Driver& driver) : driver_(driver) { driver_->cuCtxGetCurrent(&context_); }
+  ~KeepsCurrent() { driver_->cuCtxSetCurrent(context_); }
+  KeepsCurrent(const KeepsCurrent&) = delete;
+  KeepsCurrent& operator=(const KeepsCurrent&) = delete;
+  // That one is let go of.
+  void forget(CuContext context) {
+    if (context_ == context) context_ = nullptr;
+  }
+
+ private:
+  const Driver& driver_;
+  CuContext context_ = nullptr;
+};
+
 class Core : public std::enable_shared_from_this<Core> {
  public:
   // `owner` names the device in errors. Takes nothing.

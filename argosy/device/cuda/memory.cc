@@ -34,7 +34,6 @@ Result<Buffer> Core::allocate(std::size_t bytes, bool at_once) {
     if (pointer.status().id() != kNoneLeft || !make_room_) return std::move(pointer).status();
   }
   make_room_();
-  ARGOSY_RETURN_IF_ERROR(open());  // the calling thread's again
   MutexLock lock(memory_);
   ARGOSY_ASSIGN_OR_RETURN(const CuPointer pointer, take());
   return wrap(pointer, bytes);
@@ -86,8 +85,8 @@ Result<CuPointer> Core::take_memory(std::size_t bytes, bool at_once) {
 }
 
 void Core::free(CuPointer pointer, std::size_t bytes) {
+  // Any thread, whatever its context: the stream says where.
   const DriverCalls& cu = *driver_->operator->();
-  cu.cuCtxSetCurrent(context_);
   MutexLock lock(memory_);
   in_use_ -= bytes;
   if (!capturing_) {
@@ -124,7 +123,7 @@ void Core::trim() {
 }
 
 void Core::release_idle() {
-  if (!opened() || !open().ok()) return;
+  if (!opened() || !broken().ok()) return;
   driver_->operator->()->cuMemPoolTrimTo(pool_, 0);
 }
 
