@@ -33,13 +33,17 @@ Core::Core(std::shared_ptr<const Driver> driver, CuDevice card, std::string owne
     : driver_(std::move(driver)), card_(card), owner_(std::move(owner)), limit_(limit_bytes) {}
 
 Core::~Core() {
+  {
+    MutexLock lock(mutex_);
+    if (!retained_) return;
+  }
+  KeepsCurrent current(*driver_);
   // Errors are of no use any more: what a broken context holds goes with the context.
   if (!ended()) {
     ARGOSY_LOG(kWarning, owner_, ": a kernel does not end; what the device holds stays until the process ends");
     return;
   }
   MutexLock lock(mutex_);
-  if (!retained_) return;
   const DriverCalls& cu = *driver_->operator->();
   cu.cuCtxSetCurrent(context_);
   const CuStream streams[] = {communication_.load(), copies_, memory_stream_, compute_};
@@ -53,7 +57,7 @@ Core::~Core() {
   for (const CuStream stream : streams) {
     if (stream != nullptr) cu.cuStreamDestroy_v2(stream);
   }
-  cu.cuCtxSetCurrent(nullptr);
+  current.forget(context_);
   cu.cuDevicePrimaryCtxRelease_v2(card_);
 }
 
@@ -170,7 +174,7 @@ Status Core::mark(CuEvent event, CuStream stream) {
   if (stream != compute_) return check(cu.cuEventRecord(event, stream), "cuEventRecord");
   MutexLock lock(memory_);
   if (!capturing_) return check(cu.cuEventRecord(event, compute_), "cuEventRecord");
-  if (on_compute_thread()) return internal_error(owner_, ": a wait in the middle of a recording");
+  if (records_here()) return internal_error(owner_, ": a wait in the middle of a recording");
   ARGOSY_RETURN_IF_ERROR(check(cu.cuStreamWaitEvent(memory_stream_, before_capture_, 0), "cuStreamWaitEvent"));
   return check(cu.cuEventRecord(event, memory_stream_), "cuEventRecord");
 }

@@ -19,6 +19,24 @@
 
 namespace argosy::cuda {
 
+// At its end the calling thread's context is what it was: who lets go of something may be at work with another card, or
+// with another library.
+class KeepsCurrent {
+ public:
+  explicit KeepsCurrent(const Driver& driver) : driver_(driver) { driver_->cuCtxGetCurrent(&context_); }
+  ~KeepsCurrent() { driver_->cuCtxSetCurrent(context_); }
+  KeepsCurrent(const KeepsCurrent&) = delete;
+  KeepsCurrent& operator=(const KeepsCurrent&) = delete;
+  // That one is let go of.
+  void forget(CuContext context) {
+    if (context_ == context) context_ = nullptr;
+  }
+
+ private:
+  const Driver& driver_;
+  CuContext context_ = nullptr;
+};
+
 class Core : public std::enable_shared_from_this<Core> {
  public:
   // `owner` names the device in errors. Takes nothing.
@@ -90,6 +108,8 @@ class Core : public std::enable_shared_from_this<Core> {
   // it go. What was allocated before and freed meanwhile is freed now.
   Result<CuGraph> end_capture(std::vector<Buffer>* memory);
   bool capturing() const;
+  // Is the calling thread the one that records?
+  bool recording_here() const;
   // Within this device's memory, in order with what is started; from another thread while a step is recorded, after
   // what was started before that, done when it returns.
   Status copy_within(CuPointer to, CuPointer from, std::size_t bytes);
@@ -115,6 +135,9 @@ class Core : public std::enable_shared_from_this<Core> {
   Buffer wrap(CuPointer pointer, std::size_t bytes);
   Status refuse(std::size_t bytes, std::string_view why) const ARGOSY_REQUIRES(memory_);
   Status mark(CuEvent event, CuStream stream);
+  bool records_here() const ARGOSY_REQUIRES(memory_) {
+    return capturing_ && recording_thread_ == std::this_thread::get_id();
+  }
   bool on_compute_thread() const {
     return compute_thread_.load(std::memory_order_relaxed) == std::this_thread::get_id();
   }
@@ -149,6 +172,7 @@ class Core : public std::enable_shared_from_this<Core> {
   std::uint64_t allocations_ ARGOSY_GUARDED_BY(memory_) = 0;
   std::int64_t fail_in_ ARGOSY_GUARDED_BY(memory_) = 0;
   bool capturing_ ARGOSY_GUARDED_BY(memory_) = false;
+  std::thread::id recording_thread_ ARGOSY_GUARDED_BY(memory_);
   CuEvent before_capture_ ARGOSY_GUARDED_BY(memory_) = nullptr;
   // While a step is recorded: what the compute thread allocated, with its size; of that, what it freed, to be used
   // again in the order of the recording; and what else was freed, to go when the recording ends.

@@ -77,18 +77,26 @@ CudaDevice::CudaDevice(std::shared_ptr<const Driver> driver, Options options, st
 CudaDevice::~CudaDevice() {
   if (state_->options.closing != nullptr) state_->options.closing->close();
   if (!state_->core->opened()) return;
+  const KeepsCurrent current(driver());
   // What is under way first; then what works in the context, before that can go.
   const Status last = state_->streams.synchronize();
   const Status finished = state_->queue.finish(nullptr);
   if (!last.ok() || !finished.ok())
     ARGOSY_LOG(kWarning, "closing ", spec().name.short_string(), ": ", finished.message());
   const bool ended = state_->core->ended();
+  // What goes may have been at work with other cards last (a group's communicators): each in this one's context.
+  const auto enter = [this] { driver()->cuCtxSetCurrent(state_->core->context()); };
   {
     MutexLock lock(state_->keep_mutex);
     // Libraries' handles wait for their work when they go: those of a kernel that does not end never do.
     if (!ended) new auto(std::move(state_->kept));
+    for (auto& [key, held] : state_->kept) {
+      enter();
+      held.reset();
+    }
     state_->kept.clear();
   }
+  enter();
   MutexLock lock(state_->mutex);
   for (auto& [key, module] : state_->modules) {
     if (ended) driver()->cuModuleUnload(module.handle);

@@ -57,6 +57,29 @@ TEST_F(CudaDevices, TakesNothingBeforeItIsUsedAndGivesAllBack) {
   EXPECT_EQ(machine.cards().bytes_reserved(0), 0U);
 }
 
+TEST_F(CudaDevices, LettingGoLeavesTheThreadsContextAlone) {
+  auto a = machine.device(0), b = machine.device(1);
+  Buffer early = a->allocator().allocate(1000).value(), late = a->allocator().allocate(1000).value();
+  Context c{a.get()};
+  ASSERT_TRUE(launch(c, {"test", "test_reverse"}, {.block = {250}}, early.data(), late.data()).ok());
+  ASSERT_TRUE(b->make_current().ok());
+  const auto current = [&] {
+    CuContext context = nullptr;
+    machine.cards().calls().cuCtxGetCurrent(&context);
+    return context;
+  };
+  const CuContext of_b = core_of(*b)->context();
+  early = Buffer();
+  EXPECT_EQ(current(), of_b);
+  a.reset();
+  EXPECT_EQ(current(), of_b);
+  late = Buffer();
+  EXPECT_EQ(current(), of_b);
+  EXPECT_EQ(machine.cards().contexts(0), 0);
+  b.reset();
+  EXPECT_EQ(current(), nullptr);
+}
+
 TEST_F(CudaDevices, ABufferMayOutliveItsDevice) {
   auto device = machine.device();
   Buffer buffer = device->allocator().allocate(1000).value();
@@ -306,6 +329,19 @@ TEST_F(CudaDevices, WhatIsKeptGoesBeforeTheContext) {
       return std::shared_ptr<void>(&made, [&](void*) { contexts_then = machine.cards().contexts(0); });
     });
   }
+  // Something that works with another card when it goes, and so comes between.
+  const auto other = machine.device(1);
+  device->keep("a group",
+               [&] { return std::shared_ptr<void>(&made, [&](void*) { EXPECT_TRUE(other->make_current().ok()); }); });
+  const CuContext mine = core_of(*device)->context();
+  device->keep("b handle", [&] {
+    return std::shared_ptr<void>(&made, [&, mine](void*) {
+      CuContext current = nullptr;
+      machine.cards().calls().cuCtxGetCurrent(&current);
+      EXPECT_EQ(current, mine);
+    });
+  });
+  ASSERT_TRUE(device->function("test", "test_add").ok());
   device.reset();
   EXPECT_EQ(made, 1);
   EXPECT_EQ(contexts_then, 1);

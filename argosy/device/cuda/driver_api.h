@@ -158,6 +158,7 @@ enum : unsigned {
   X(cuDeviceCanAccessPeer, (int* can, CuDevice device, CuDevice peer))                                                \
   X(cuDevicePrimaryCtxRetain, (CuContext * context, CuDevice device))                                                 \
   X(cuDevicePrimaryCtxRelease_v2, (CuDevice device))                                                                  \
+  X(cuCtxGetCurrent, (CuContext * context))                                                                           \
   X(cuCtxSetCurrent, (CuContext context))                                                                             \
   X(cuMemGetInfo_v2, (std::size_t * free, std::size_t * total))                                                       \
   X(cuCtxGetStreamPriorityRange, (int* least, int* greatest))                                                         \

@@ -34,7 +34,6 @@ Result<Buffer> Core::allocate(std::size_t bytes, bool at_once) {
     if (pointer.status().id() != kNoneLeft || !make_room_) return std::move(pointer).status();
   }
   make_room_();
-  ARGOSY_RETURN_IF_ERROR(open());  // the calling thread's again
   MutexLock lock(memory_);
   ARGOSY_ASSIGN_OR_RETURN(const CuPointer pointer, take());
   return wrap(pointer, bytes);
@@ -52,7 +51,7 @@ Result<CuPointer> Core::take_memory(std::size_t bytes, bool at_once) {
   // Another thread's place in the order of the compute stream is not known, and while a step is recorded nothing of its
   // may get in there: it takes memory beside that stream, and waits until it has it. So does what is recorded, whose
   // memory must stay where it is for every repetition.
-  const bool recorded = !at_once && capturing_ && on_compute_thread();
+  const bool recorded = !at_once && records_here();
   if (recorded) {
     const auto fits = spare_.lower_bound(bytes);
     if (fits != spare_.end() && fits->first / 2 <= bytes) {
@@ -86,8 +85,8 @@ Result<CuPointer> Core::take_memory(std::size_t bytes, bool at_once) {
 }
 
 void Core::free(CuPointer pointer, std::size_t bytes) {
+  // Any thread, whatever its context: the stream says where.
   const DriverCalls& cu = *driver_->operator->();
-  cu.cuCtxSetCurrent(context_);
   MutexLock lock(memory_);
   in_use_ -= bytes;
   if (!capturing_) {
@@ -124,13 +123,18 @@ void Core::trim() {
 }
 
 void Core::release_idle() {
-  if (!opened() || !open().ok()) return;
+  if (!opened() || !broken().ok()) return;
   driver_->operator->()->cuMemPoolTrimTo(pool_, 0);
 }
 
 void Core::fail_allocation(std::int64_t nth) {
   MutexLock lock(memory_);
   fail_in_ = nth;
+}
+
+bool Core::recording_here() const {
+  MutexLock lock(memory_);
+  return records_here();
 }
 
 bool Core::capturing() const {
@@ -146,14 +150,17 @@ Status Core::begin_capture() {
   }
   ARGOSY_RETURN_IF_ERROR(check(cu.cuEventRecord(before_capture_, compute_), "cuEventRecord"));
   const CuResult result = cu.cuStreamBeginCapture_v2(compute_, kCuCaptureRelaxed);
-  if (result == kCuSuccess) capturing_ = true;
+  if (result == kCuSuccess) {
+    capturing_ = true;
+    recording_thread_ = std::this_thread::get_id();
+  }
   return check(result, "cuStreamBeginCapture");
 }
 
 Status Core::copy_within(CuPointer to, CuPointer from, std::size_t bytes) {
   const DriverCalls& cu = *driver_->operator->();
   MutexLock lock(memory_);
-  if (!capturing_ || on_compute_thread()) {
+  if (!capturing_ || records_here()) {
     return check(cu.cuMemcpyDtoDAsync_v2(to, from, bytes, compute_), "cuMemcpyDtoDAsync");
   }
   ARGOSY_RETURN_IF_ERROR(check(cu.cuStreamWaitEvent(memory_stream_, before_capture_, 0), "cuStreamWaitEvent"));

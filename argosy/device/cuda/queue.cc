@@ -190,7 +190,8 @@ Status Queue::upload(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return {};
   ARGOSY_RETURN_IF_ERROR(core_->open());
   // What would be repeated is a copy of memory that holds something else by then.
-  if (core_->capturing()) return internal_error(core_->owner(), ": an upload in the middle of a recording");
+  if (core_->recording_here()) return internal_error(core_->owner(), ": an upload in the middle of a recording");
+  if (core_->capturing()) return copy_now(to, from, bytes);  // another thread's; beside it
   return start_copy_in(to, from, bytes, core_->compute());
 }
 

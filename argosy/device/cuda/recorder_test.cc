@@ -119,6 +119,7 @@ TEST_F(Recorders, OtherThreadsNeitherDisturbARecordingNorWaitForItsEnd) {
   const Buffer here = device->allocator().allocate(4 * kN).value();
   other([&] { return device->download(back.data(), x.data(), 4 * kN); });
   other([&] { return device->launches()->copy_in(here, x).status(); });
+  other([&] { return device->upload(here.data(), back.data(), 4 * kN); });
   other([&] { return device->launches()->finish(); });
   other([&] { return device->allocator().trim(), ok_status(); });
   other([&] { return device->allocator().copy_within(here.data(), x.data(), 4 * kN); });

@@ -123,6 +123,10 @@ CuResult release(CuDevice device) {
   --card->holds;
   return kCuSuccess;
 }
+CuResult get_current(CuContext* context) {
+  *context = reinterpret_cast<CuContext>(current_context());
+  return kCuSuccess;
+}
 CuResult set_current(CuContext context) {
   current_context() = reinterpret_cast<Context*>(context);
   return current_error();
@@ -189,6 +193,7 @@ Cards::State::State(Options o) : options(std::move(o)) {
   calls.cuDeviceCanAccessPeer = can_access;
   calls.cuDevicePrimaryCtxRetain = retain;
   calls.cuDevicePrimaryCtxRelease_v2 = release;
+  calls.cuCtxGetCurrent = get_current;
   calls.cuCtxSetCurrent = set_current;
   add_memory_calls(calls);
   add_stream_calls(calls);

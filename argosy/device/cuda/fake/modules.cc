@@ -33,6 +33,7 @@ CuResult module_load(CuModule* out, const void* image) {
 CuResult module_unload(CuModule handle) {
   State* const s = State::current();
   auto* const module = reinterpret_cast<LoadedModule*>(handle);
+  if (current_context() != module->context) return kCuInvalidContext;
   std::lock_guard lock(s->mutex);
   s->objects.erase(module);
   dlclose(module->library);
