@@ -22,7 +22,8 @@ using Activation = FusedOps::Activation;
 // The activation alone, in place, where the library's products do not know it.
 Status activate(KernelContext& c, DType dtype, const FusedOps& fused, void* y, std::int64_t n) {
   const auto start = [&](std::string_view module, std::string_view function) {
-    return launch(c, {module, str_cat("unary_", function, "_", type_suffix(dtype))}, grid_for(n), n, y, y);
+    return launch(c, {module, str_cat("unary_", function, "_", type_suffix(dtype))},
+                  grid_for_packs(n, element_bytes(dtype)), n, y, y);
   };
   switch (fused.activation) {
     case Activation::kRelu6: return start("unary_simple", "Relu6");

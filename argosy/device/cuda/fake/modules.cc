@@ -67,7 +67,7 @@ CuResult launch(CuFunction handle, unsigned grid_x, unsigned grid_y, unsigned gr
   auto* const stream = reinterpret_cast<Stream*>(stream_handle);
   if (current_context() != stream->context) return kCuInvalidContext;
   if (extra != nullptr || grid_x == 0 || grid_y == 0 || grid_z == 0 || block_x * block_y * block_z == 0 ||
-      block_x * block_y * block_z > 1024 || grid_y > 65535 || grid_z > 65535 || shared_bytes > 96 << 10) {
+      block_x * block_y * block_z > static_cast<unsigned>(function->kernel->most_threads) || grid_y > 65535 || grid_z > 65535 || shared_bytes > 96 << 10) {
     return kCuInvalidValue;
   }
   const on_host::Kernel* const kernel = function->kernel;
