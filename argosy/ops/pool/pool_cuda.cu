@@ -53,11 +53,13 @@ ARGOSY_DEVICE void max_forward(const CardPool& g, const T* x, T* y, Compute<T> l
 // The first largest element under a window; the search starts at its first, and a NaN there wins.
 template <typename T>
 ARGOSY_DEVICE i64 largest_under(const CardPool& g, const T* x, i64 n, i64 oy, i64 ox, i64 c) {
-  i64 best = in_offset(g, n, first_under(g.h, oy), first_under(g.w, ox), c);
-  for (i64 iy = first_under(g.h, oy); iy < end_under(g.h, oy); ++iy) {
-    for (i64 ix = first_under(g.w, ox); ix < end_under(g.w, ox); ++ix) {
-      const i64 at = in_offset(g, n, iy, ix, c);
-      if (load(x, best) < load(x, at)) best = at;
+  const i64 width = end_under(g.w, ox) - first_under(g.w, ox), below = g.w.in * g.channels;
+  i64 row = in_offset(g, n, first_under(g.h, oy), first_under(g.w, ox), c), best = row;
+  Compute<T> most = load(x, best);
+  for (i64 rows = end_under(g.h, oy) - first_under(g.h, oy); rows > 0; --rows, row += below) {
+    for (i64 at = row; at < row + width * g.channels; at += g.channels) {
+      const Compute<T> v = load(x, at);
+      if (most < v) best = at, most = v;
     }
   }
   return best;
