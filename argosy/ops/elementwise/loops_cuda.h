@@ -6,9 +6,13 @@
 
 namespace argosy::cuda {
 
+// Four at most: the code of a function stands there for each of them, and eight bytes a thread keep a card busy.
+template <typename T, typename R>
+inline constexpr int kLoopPack = kElementsInPack<T, R> < 4 ? kElementsInPack<T, R> : 4;
+
 template <typename F, typename T, typename R>
 ARGOSY_DEVICE void unary_loop(i64 n, const T* x, R* y) {
-  constexpr int kPack = kElementsInPack<T, R>;
+  constexpr int kPack = kLoopPack<T, R>;
   const auto whole = [=](i64 first) {
     const Pack<T, kPack> xs = load_pack<kPack>(x, first);
     Pack<R, kPack> ys;
@@ -28,7 +32,7 @@ ARGOSY_DEVICE Pack<T, kCount> load_along(const T* from, i64 at, i64 stride) {
 
 template <typename F, typename T, typename R>
 ARGOSY_DEVICE void binary_loop(i64 n, const T* x, const T* y, R* z, const Walk<2>& walk) {
-  constexpr int kPack = kElementsInPack<T, R>;
+  constexpr int kPack = kLoopPack<T, R>;
   const bool together = walk.goes_in_packs(kPack) && lie_in_packs<kPack>(z) &&
                         (walk.inner_stride(0) == 0 || lie_in_packs<kPack>(x)) &&
                         (walk.inner_stride(1) == 0 || lie_in_packs<kPack>(y));
