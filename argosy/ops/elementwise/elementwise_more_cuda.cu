@@ -18,7 +18,7 @@ ARGOSY_DEVICE void add_n(i64 n, int count, const EightPointers& from, T* y, bool
     together = together && lie_in_packs<kPack>(xs[k]);
   }
   const auto whole = [&](i64 first) {
-    Compute<T> sums[kPack];
+    Compute<T> sums[kPack] = {};
     const Pack<T, kPack> before = accumulate ? load_pack<kPack>(static_cast<const T*>(y), first) : Pack<T, kPack>{};
     ARGOSY_UNROLL
     for (int k = 0; k < 8; ++k) {
