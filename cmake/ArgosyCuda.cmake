@@ -1,6 +1,7 @@
 # The CUDA plug-in, libargosy_cuda.so: built where nvcc is and ARGOSY_CUDA says so. Kernels are compiled to fat binaries by
 # plain calls of nvcc, embedded, and loaded by the driver's interface: neither CMake's CUDA language nor the CUDA runtime
-# takes part. The device side has no vendor header; nvcc is all that is needed to build it.
+# takes part. The device side has no vendor header; nvcc is all that is needed to build it. A kernel that spills registers
+# or has more static shared memory than any card grants is an error; an architecture that a later nvcc will drop is none.
 option(ARGOSY_CUDA "Build the CUDA plug-in, where nvcc is" OFF)
 set(ARGOSY_CUDA_ARCHITECTURES "" CACHE STRING
     "Compute capabilities of the plug-in's kernels, such as 75;80;90;100; empty: 75, 80, 90 and 100, of these what nvcc knows")
@@ -58,9 +59,10 @@ foreach(source IN LISTS sources)
   string(REGEX REPLACE "_cuda$" "" name ${name})
   set(image ${folder}/${name}.fatbin)
   add_custom_command(OUTPUT ${image}
-    COMMAND ${ARGOSY_NVCC} -fatbin ${targets} -std=c++20 -O3 -lineinfo -Xfatbin=-compress-all --Werror all-warnings -ccbin ${CMAKE_CXX_COMPILER}
-            -I${PROJECT_SOURCE_DIR} -MD -MF ${image}.d -o ${image} ${source}
-    DEPENDS ${source} DEPFILE ${image}.d COMMENT "nvcc ${name}" VERBATIM)
+    COMMAND ${CMAKE_COMMAND} -P ${PROJECT_SOURCE_DIR}/cmake/CompileKernels.cmake
+            ${ARGOSY_NVCC} -fatbin ${targets} -std=c++20 -O3 -lineinfo -Xfatbin=-compress-all --Werror all-warnings
+            -Wno-deprecated-gpu-targets -ccbin ${CMAKE_CXX_COMPILER} -I${PROJECT_SOURCE_DIR} -MD -MF ${image}.d -o ${image} ${source}
+    DEPENDS ${source} ${PROJECT_SOURCE_DIR}/cmake/CompileKernels.cmake DEPFILE ${image}.d COMMENT "nvcc ${name}" VERBATIM)
   list(APPEND images ${image})
   string(APPEND declarations "asm(\".section .nv_fatbin, \\\"a\\\"\\n.balign 16\\n.hidden argosy_image_${name}\\n.global argosy_image_${name}\\n\"\n    \"argosy_image_${name}:\\n.incbin \\\"${image}\\\"\\n.previous\\n\");\nextern \"C\" const char argosy_image_${name}[];\n")
   string(APPEND rows "    {\"${name}\", argosy_image_${name}},\n")

@@ -177,6 +177,7 @@ function(argosy_cuda_kernels)
   # What stands before every generated kernel, as one literal.
   set(prelude "")
   foreach(header ${PROJECT_SOURCE_DIR}/argosy/device/cuda/numbers.h
+                 ${PROJECT_SOURCE_DIR}/argosy/device/cuda/packs.h
                  ${CMAKE_CURRENT_SOURCE_DIR}/elementwise/functions_cuda.h)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
     file(READ ${header} text)

@@ -18,6 +18,14 @@ namespace argosy::cuda {
 // As type_suffix() (argosy/device/cuda/launch.h), by size alone: "b4". Empty where there is none.
 std::string_view size_suffix(DType dtype);
 
+// Rows of elements that are only moved, one behind the other at each of `memory`: as elements of up to 16 bytes, as far
+// as rows and addresses allow.
+struct MovedRows {
+  std::size_t bytes;   // of an element: its kernels are named "b" and this
+  std::int64_t slice;  // elements of a row
+};
+MovedRows moved_rows(DType dtype, std::int64_t slice, std::initializer_list<const void*> memory);
+
 // The dtypes that most kernels on floating-point numbers take.
 inline const std::vector<DType> kFloatingTypes = {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBfloat16};
 

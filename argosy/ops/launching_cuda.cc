@@ -19,6 +19,16 @@ std::string_view size_suffix(DType dtype) {
   }
 }
 
+MovedRows moved_rows(DType dtype, std::int64_t slice, std::initializer_list<const void*> memory) {
+  MovedRows rows{element_bytes(dtype), slice};
+  const auto lies = [&](const void* at) { return reinterpret_cast<std::uintptr_t>(at) % (2 * rows.bytes) == 0; };
+  while (rows.bytes <= 8 && rows.slice % 2 == 0 && std::all_of(memory.begin(), memory.end(), lies)) {
+    rows.bytes *= 2;
+    rows.slice /= 2;
+  }
+  return rows;
+}
+
 namespace {
 
 bool lives_on_host(DType dtype) { return !is_plain(dtype) || dtype == DType::kInt32; }

@@ -12,6 +12,7 @@ namespace {
 class HostCompiler final : public cuda::RuntimeCompiler {
  public:
   std::string version() const override { return "host"; }
+  std::vector<int> architectures() const override { return {}; }
   Result<std::string> compile(const std::string& source, int major, int minor) override {
     static const TempDirectory folder;  // this process's: another may compile the same now
     const std::string stem = folder.path(cuda::cache_key(source, version(), major, minor));

@@ -181,6 +181,21 @@ TEST_F(CudaDevices, MemoryMayBeLetGoRightAfterTheLaunchThatUsesIt) {
   for (std::int64_t i = 0; i < kN; i += 999) ASSERT_EQ(sum.data<float>()[i], 20 * static_cast<float>(i + 1));
 }
 
+// A card refuses a block that is larger than what its kernel was compiled for; so does the fake one.
+TEST_F(CudaDevices, ABlockIsNoLargerThanKernelsAreCompiledFor) {
+  const auto device = machine.device();
+  const Buffer x = device->allocator().allocate(4096).value();
+  const auto start = [&](unsigned threads) {
+    std::int64_t n = 1024;
+    const void *from = x.data(), *to = x.data();
+    void* arguments[] = {&n, &from, &from, &to};
+    const LaunchShape shape{.grid = {1, 1, 1}, .block = {threads, 1, 1}};
+    return device->launch(device->function("test", "test_add").value(), shape, arguments, "add");
+  };
+  EXPECT_TRUE(start(kMostThreads).ok());
+  EXPECT_FALSE(start(kMostThreads + 32).ok());
+}
+
 TEST_F(CudaDevices, TheCapIsHardAndCountsLiveBuffers) {
   const auto device = machine.device(0, std::uint64_t{1} << 20);
   Buffer half = device->allocator().allocate(512 << 10).value();

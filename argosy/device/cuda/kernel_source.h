@@ -7,13 +7,17 @@
 //
 // A kernel's name is what the host launches it by (launch.h); it has C linkage and is unique in the plug-in. Rules that
 // keep both compilers happy: shared memory is declared ARGOSY_SHARED (static size), no thread returns before a barrier
-// that others reach, no inline PTX without a host twin, no vendor headers.
+// that others reach, no inline PTX without a host twin, no vendor headers. Rules that a card keeps: blocks have at most
+// kMostThreads threads (the fake driver refuses larger ones too), registers are not spilled and static shared memory is
+// at most 48 KiB (else the build by nvcc fails).
 #pragma once
 
 #include "argosy/device/cuda/numbers.h"
+#include "argosy/device/cuda/packs.h"
 
 #if defined(__CUDACC__)
-#define ARGOSY_KERNEL(name, ...) extern "C" __global__ void name(__VA_ARGS__)
+#define ARGOSY_KERNEL(name, ...) \
+  extern "C" __global__ void __launch_bounds__(::argosy::cuda::kMostThreads) name(__VA_ARGS__)
 #define ARGOSY_SHARED __shared__
 #else
 #include "argosy/device/cuda/fake/on_host.h"
@@ -21,8 +25,8 @@
 
 namespace argosy::cuda {
 
-// Elements that are only moved, by their size.
-struct Sixteen {
+// Elements that are only moved, by their size, which is their alignment too: one access each.
+struct alignas(16) Sixteen {
   u64 words[2];
 };
 using b1 = u8;

@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include "argosy/device/cuda/device.h"
+#include "argosy/device/cuda/numbers.h"
 #include "argosy/tensor/dtype.h"
 
 namespace argosy::cuda {
@@ -54,11 +55,17 @@ inline std::string_view number_suffix(DType dtype) {
 
 // One thread for each of n elements, or a loop over them: at most `kMostBlocks` blocks of 256 threads. An empty launch
 // has no blocks, and launch() leaves it out.
-inline constexpr unsigned kBlock = 256;
+inline constexpr unsigned kBlock = kMostThreads;
 inline constexpr std::int64_t kMostBlocks = 1 << 16;
 inline LaunchShape grid_for(std::int64_t n, unsigned block = kBlock) {
   const std::int64_t blocks = n <= 0 ? 0 : std::min<std::int64_t>((n + block - 1) / block, kMostBlocks);
   return {.grid = {.x = static_cast<unsigned>(blocks)}, .block = {.x = block}};
+}
+// The same where a thread takes a pack of neighbours (packs.h); `widest`: bytes of the widest element the kernel reads
+// or writes.
+inline LaunchShape grid_for_packs(std::int64_t n, std::size_t widest) {
+  const std::int64_t each = std::max<std::int64_t>(16 / static_cast<std::int64_t>(widest), 1);
+  return grid_for(n / each + (n % each != 0));
 }
 
 // Arguments are passed with the very types the kernel declares: pass std::int64_t for a long long, not an int.

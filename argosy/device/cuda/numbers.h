@@ -6,13 +6,19 @@
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define ARGOSY_DEVICE __device__ __forceinline__
+#define ARGOSY_UNROLL _Pragma("unroll")  // what a loop indexes is to stay in registers
 #else
 #include <math.h>  // names of the global namespace, for every type
 #include <cstring>
 #define ARGOSY_DEVICE inline
+#define ARGOSY_UNROLL
 #endif
 
 namespace argosy::cuda {
+
+// Threads of the largest block that a kernel is launched with. Every kernel is compiled for so many: the compiler then
+// keeps its registers within what a multiprocessor has for them, and a launch cannot fail for want of registers.
+inline constexpr int kMostThreads = 256;
 
 using i8 = signed char;
 using i16 = short;

@@ -2,10 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <vector>
 
 #include "argosy/base/str.h"
 #include "argosy/device/cuda/library.h"
@@ -34,42 +34,47 @@ struct NvrtcCalls {
 
 class Nvrtc final : public RuntimeCompiler {
  public:
-  Nvrtc(const NvrtcCalls& calls, int major, int minor) : calls_(calls), version_(str_cat("NVRTC ", major, ".", minor)) {
+  Nvrtc(const NvrtcCalls& calls, int major, int minor, std::vector<std::string> options)
+      : calls_(calls), version_(str_cat("NVRTC ", major, ".", minor)), options_(std::move(options)) {
     int count = 0;
-    if (calls.count_architectures(&count) != 0 || count <= 0) return;
-    known_.resize(static_cast<std::size_t>(count));
-    if (calls.architectures(known_.data()) != 0) known_.clear();
+    if (calls_.count_architectures(&count) != 0 || count <= 0) return;
+    architectures_.resize(static_cast<std::size_t>(count));
+    if (calls_.architectures(architectures_.data()) != 0) architectures_.clear();
+    std::sort(architectures_.begin(), architectures_.end());
   }
 
-  std::string version() const override { return version_; }
+  std::string version() const override {
+    std::string all = version_;
+    for (const std::string& option : options_) all += str_cat(" ", option);
+    return all;
+  }
+  std::vector<int> architectures() const override { return architectures_; }
   Result<std::string> compile(const std::string& source, int major, int minor) override {
-    const CompileTarget target = compile_target(known_, major, minor);
-    if (target.architecture == 0) {
-      return failed_precondition(version_, " does not compile for compute capability ", major, ".", minor)
-          .with_id("ARG-GPU-013")
-          .with_next("pip install nvidia-cuda-nvrtc-cu12, which knows older cards; or ARGOSY_CUDA_LIBRARIES=FOLDER");
-    }
     NvrtcCalls::Program program = nullptr;
     if (const int error = calls_.create(&program, source.c_str(), "fused.cu", 0, nullptr, nullptr); error != 0) {
       return internal_error(version_, ": no program could be made (", error, ")").with_id("ARG-GPU-013");
     }
-    const std::string architecture =
-        str_cat("--gpu-architecture=", target.ptx ? "compute_" : "sm_", target.architecture);
-    const char* const options[] = {architecture.c_str(), "--std=c++17"};
-    const int error = calls_.compile(program, 2, options);
-    Result<std::string> made =
-        error == 0 ? image_of(program, target.ptx) : Result<std::string>(refusal(program, architecture));
+    const int card = 10 * major + minor;
+    const int target = nearest_architecture(architectures_, card);
+    const std::string architecture = str_cat("--gpu-architecture=", target == card ? "sm_" : "compute_", target);
+    std::vector<const char*> options = {architecture.c_str()};
+    for (const std::string& option : options_) options.push_back(option.c_str());
+    const int error = calls_.compile(program, static_cast<int>(options.size()), options.data());
+    Result<std::string> made = error != 0       ? Result<std::string>(refusal(program, architecture))
+                               : target == card ? image_of(program, calls_.cubin_size, calls_.cubin)
+                                                : image_of(program, calls_.ptx_size, calls_.ptx);
     calls_.destroy(&program);
     return made;
   }
 
  private:
-  Result<std::string> image_of(NvrtcCalls::Program program, bool ptx) const {
+  Result<std::string> image_of(NvrtcCalls::Program program, int (*size)(NvrtcCalls::Program, std::size_t*),
+                               int (*get)(NvrtcCalls::Program, char*)) const {
     std::size_t bytes = 0;
     std::string image;
-    if ((ptx ? calls_.ptx_size : calls_.cubin_size)(program, &bytes) == 0 && bytes > 0) {
+    if (size(program, &bytes) == 0 && bytes > 0) {
       image.resize(bytes);
-      if ((ptx ? calls_.ptx : calls_.cubin)(program, image.data()) == 0) return image;
+      if (get(program, image.data()) == 0) return image;
     }
     return internal_error(version_, ": compiled, but there is no code").with_id("ARG-GPU-013");
   }
@@ -85,19 +90,41 @@ class Nvrtc final : public RuntimeCompiler {
 
   const NvrtcCalls calls_;
   const std::string version_;
-  std::vector<int> known_;
+  const std::vector<std::string> options_;
+  std::vector<int> architectures_;
 };
+
+std::uint64_t hash(std::string_view text, std::uint64_t h) {  // FNV-1a
+  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
+  return h;
+}
+void append_digits(std::string& text, std::uint64_t h) {
+  for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[(h >> shift) & 15];
+}
+constexpr std::uint64_t kStart = 0xcbf29ce484222325ull, kOtherStart = 0x84222325cbf29ce4ull;
+
+// What a file of the cache ends with: so one that was cut short, or spoilt, is told from one that is whole.
+std::string seal_of(std::string_view image) {
+  std::string seal;
+  append_digits(seal, hash(image, kStart));
+  return seal;
+}
 
 class Cached final : public RuntimeCompiler {
  public:
   Cached(std::shared_ptr<RuntimeCompiler> compiler, std::string folder)
       : compiler_(std::move(compiler)), folder_(std::move(folder)) {}
   std::string version() const override { return compiler_->version(); }
+  std::vector<int> architectures() const override { return compiler_->architectures(); }
   Result<std::string> compile(const std::string& source, int major, int minor) override {
     const std::filesystem::path file = folder_ / (cache_key(source, version(), major, minor) + ".cubin");
     if (std::ifstream in(file, std::ios::binary); in) {
       std::string image((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-      if (!image.empty()) return image;
+      const std::size_t bytes = image.size() - std::min(image.size(), kSealBytes);
+      if (bytes > 0 && image.substr(bytes) == seal_of(std::string_view(image).substr(0, bytes))) {
+        image.resize(bytes);
+        return image;
+      }
     }
     ARGOSY_ASSIGN_OR_RETURN(std::string image, compiler_->compile(source, major, minor));
     std::error_code ignored;
@@ -106,28 +133,23 @@ class Cached final : public RuntimeCompiler {
         str_cat(file.string(), ".", getpid(), ".", reinterpret_cast<std::uintptr_t>(&image));
     std::ofstream out(aside, std::ios::binary);
     out.write(image.data(), static_cast<std::streamsize>(image.size()));
+    out << seal_of(image);
     out.close();
-    if (out) {
-      std::filesystem::rename(aside, file, ignored);
-    } else {
-      std::filesystem::remove(aside, ignored);
-    }
+    std::error_code failed;
+    if (out) std::filesystem::rename(aside, file, failed);
+    if (!out || failed) std::filesystem::remove(aside, ignored);
     return image;
   }
 
  private:
+  static constexpr std::size_t kSealBytes = 16;
   const std::shared_ptr<RuntimeCompiler> compiler_;
   const std::filesystem::path folder_;
 };
 
-std::uint64_t hash(std::string_view text, std::uint64_t h) {  // FNV-1a
-  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
-  return h;
-}
-
 }  // namespace
 
-Result<std::shared_ptr<RuntimeCompiler>> open_nvrtc() {
+Result<std::shared_ptr<RuntimeCompiler>> open_nvrtc(std::vector<std::string> options) {
   const LibraryWanted wanted = nvrtc_wanted();
   ARGOSY_ASSIGN_OR_RETURN(const std::shared_ptr<Library> library, Library::open(wanted));
   NvrtcCalls calls;
@@ -142,17 +164,7 @@ Result<std::shared_ptr<RuntimeCompiler>> open_nvrtc() {
       library->find(&calls.architectures, "nvrtcGetSupportedArchs");
   if (!whole || calls.version(&major, &minor) != 0) major = minor = 0;
   ARGOSY_RETURN_IF_ERROR(check_library_version(wanted, library->path(), major * 1000 + minor * 10, 12000));
-  return std::shared_ptr<RuntimeCompiler>(std::make_shared<Nvrtc>(calls, major, minor));
-}
-
-CompileTarget compile_target(std::span<const int> known, int major, int minor) {
-  const int card = major * 10 + minor;
-  CompileTarget found;
-  for (const int architecture : known) {
-    if (architecture > card || architecture <= found.architecture) continue;
-    found = {.architecture = architecture, .ptx = architecture / 10 != major};
-  }
-  return found;
+  return std::shared_ptr<RuntimeCompiler>(std::make_shared<Nvrtc>(calls, major, minor, std::move(options)));
 }
 
 std::shared_ptr<RuntimeCompiler> cached(std::shared_ptr<RuntimeCompiler> compiler, std::string folder) {
@@ -169,13 +181,14 @@ std::string default_cache_folder() {
 
 std::string cache_key(std::string_view source, std::string_view version, int major, int minor) {
   const std::string target = str_cat("\n", version, "\n", major, ".", minor, "\n");
-  constexpr char kDigits[] = "0123456789abcdef";
   std::string key;
-  for (const std::uint64_t start : {0xcbf29ce484222325ull, 0x84222325cbf29ce4ull}) {
-    const std::uint64_t h = hash(source, hash(target, start));
-    for (int shift = 60; shift >= 0; shift -= 4) key += kDigits[(h >> shift) & 15];
-  }
+  for (const std::uint64_t start : {kStart, kOtherStart}) append_digits(key, hash(source, hash(target, start)));
   return key;
+}
+
+int nearest_architecture(const std::vector<int>& known, int card) {
+  const auto above = std::upper_bound(known.begin(), known.end(), card);
+  return above == known.begin() ? card : *(above - 1);
 }
 
 }  // namespace argosy::cuda

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "argosy/base/status.h"
 
@@ -15,32 +15,30 @@ namespace argosy::cuda {
 class RuntimeCompiler {
  public:
   virtual ~RuntimeCompiler() = default;
-  // "NVRTC 13.0": part of the key of what is cached.
+  // "NVRTC 13.0" and the options it is called with: part of the key of what is cached.
   virtual std::string version() const = 0;
-  // What cuModuleLoadData takes, for compute capability major.minor. INVALID_ARGUMENT with the compiler's own messages.
+  // The compute capabilities it makes code for, ascending: 75 for 7.5. Empty where nobody knows.
+  virtual std::vector<int> architectures() const = 0;
+  // What cuModuleLoadData takes, for compute capability major.minor: machine code, or, for a card that is newer than
+  // the compiler, text that the driver translates. INVALID_ARGUMENT with the compiler's own messages.
   virtual Result<std::string> compile(const std::string& source, int major, int minor) = 0;
 };
 
-// What NVRTC is to compile for, of the architectures it knows (90: compute capability 9.0), for a card: machine code of
-// the card's own, or of an older one of its generation, which runs there; else PTX of the newest before the card's, for
-// the driver to translate. Nothing: the card is older than all of them.
-struct CompileTarget {
-  int architecture = 0;  // 0: nothing
-  bool ptx = false;
-  bool operator==(const CompileTarget&) const = default;
-};
-CompileTarget compile_target(std::span<const int> known, int major, int minor);
-
 // NVRTC as found on this machine (library.h). UNAVAILABLE where there is none, or one older than CUDA 12.0.
-Result<std::shared_ptr<RuntimeCompiler>> open_nvrtc();
+// `options`: of every compilation, beside the architecture; nvcc's (ArgosyCuda.cmake) for kernels like the plug-in's.
+Result<std::shared_ptr<RuntimeCompiler>> open_nvrtc(std::vector<std::string> options = {"--std=c++20"});
 
 // `compiler` with a cache in `folder`, made at the first need: one file a source, architecture and version, written
-// aside and renamed, so that processes may share it. A file that cannot be read or written costs a compilation, nothing
-// else.
+// aside and renamed, so that processes may share it. A file that cannot be read or written, or is not whole, costs a
+// compilation, nothing else.
 std::shared_ptr<RuntimeCompiler> cached(std::shared_ptr<RuntimeCompiler> compiler, std::string folder);
 // $ARGOSY_CACHE, else $XDG_CACHE_HOME/argosy, else ~/.cache/argosy; empty: nowhere.
 std::string default_cache_folder();
 // 32 hexadecimal digits of what decides a compilation's result.
 std::string cache_key(std::string_view source, std::string_view version, int major, int minor);
+
+// The newest of `known` (ascending) that a card of capability `card` runs, translated by its driver unless it is the
+// card's own; the card's own where none is.
+int nearest_architecture(const std::vector<int>& known, int card);
 
 }  // namespace argosy::cuda

@@ -14,6 +14,21 @@ struct Walk {
   i64 sizes[kMaxRank];
   i64 strides[kOperands][kMaxRank];
 
+  // Do `count` neighbours of the output, from a multiple of `count` on, read neighbours of every operand, from a
+  // multiple of `count` on, or one element of it?
+  ARGOSY_DEVICE bool goes_in_packs(int count) const {
+    const int inner = rank <= 1 ? 0 : rank - 1;
+    for (int k = 0; k < kOperands; ++k) {
+      if (strides[k][inner] != 0 && strides[k][inner] != 1) return false;
+      for (int axis = 0; strides[k][inner] == 1 && axis < inner; ++axis) {
+        if (strides[k][axis] % count != 0) return false;
+      }
+    }
+    return rank <= 1 || sizes[inner] % count == 0;
+  }
+  // Operand k's distance from an element to the next of a pack: 0 or 1.
+  ARGOSY_DEVICE i64 inner_stride(int k) const { return strides[k][rank <= 1 ? 0 : rank - 1]; }
+
   ARGOSY_DEVICE void at(i64 i, i64* offsets) const {
     for (int k = 0; k < kOperands; ++k) offsets[k] = 0;
     if (rank <= 1) {

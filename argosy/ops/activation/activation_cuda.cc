@@ -30,13 +30,14 @@ class Bias final : public Kernel {
     }
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape(), {0}));
     const std::int64_t n = x.elements();
-    cuda::Walk<2> walk{.rank = 3, .sizes = {at.outer, at.channels, at.inner}, .strides = {}};
+    cuda::Walk<2> walk{.rank = at.inner == 1 ? 2 : 3, .sizes = {at.outer, at.channels, at.inner}, .strides = {}};
     const std::int64_t strides[2][3] = {{at.channels * at.inner, at.inner, 1}, {0, 1, 0}};
     for (int k = 0; k < 2; ++k) {
       for (int axis = 0; axis < 3; ++axis) walk.strides[k][axis] = strides[k][axis];
     }
-    return cuda::launch(c, {"arithmetic", str_cat("binary_Add_", cuda::type_suffix(x.dtype()))}, cuda::grid_for(n), n,
-                        x.raw(), c.input(1).raw(), y->raw(), walk);
+    return cuda::launch(c, {"arithmetic", str_cat("binary_Add_", cuda::type_suffix(x.dtype()))},
+                        cuda::grid_for_packs(n, element_bytes(x.dtype())), n, x.raw(), c.input(1).raw(), y->raw(),
+                        walk);
   }
 
  private:

@@ -31,7 +31,8 @@ class Cast final : public Kernel {
     if (n == 0) return ok_status();
     ARGOSY_ASSIGN_OR_RETURN(const cuda::OnCard from, cuda::OnCard::of(c, 0));
     const auto start = [&](void* to) {
-      return cuda::launch(c, {"cast", kernel_}, cuda::grid_for(n), n, from.data(), to, static_cast<int>(to_));
+      const std::size_t widest = std::max(element_bytes(x.dtype()), element_bytes(to_));
+      return cuda::launch(c, {"cast", kernel_}, cuda::grid_for_packs(n, widest), n, from.data(), to, static_cast<int>(to_));
     };
     if (to_ != DType::kInt32) return start(y->raw());
     ARGOSY_ASSIGN_OR_RETURN(cuda::ToHost there, cuda::ToHost::of(c, *y));

@@ -69,7 +69,18 @@ struct Convert<bool> {
 
 template <typename From, typename To>
 ARGOSY_DEVICE void cast(i64 n, const From* x, To* y) {
-  for (i64 i = first_index(); i < n; i += index_step()) store(y, i, Convert<Compute<To>>::call(load(x, i)));
+  constexpr int kPack = kElementsInPack<From, To>;
+  const auto whole = [=](i64 first) {
+    const Pack<From, kPack> xs = load_pack<kPack>(x, first);
+    Pack<To, kPack> ys;
+    ARGOSY_UNROLL
+    for (int k = 0; k < kPack; ++k) {
+      ys.at[k] = Number<To>::store(Convert<Compute<To>>::call(Number<From>::load(xs.at[k])));
+    }
+    store_pack<kPack>(y, first, ys);
+  };
+  for_packs<kPack>(n, lie_in_packs<kPack>(x, y), first_index(), index_step(), whole,
+                   [=](i64 i) { store(y, i, Convert<Compute<To>>::call(load(x, i))); });
 }
 
 // `to`: TensorFlow's number of the dtype.

@@ -23,7 +23,7 @@ Status scale_or_zero(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const auto walk, cuda::walk_of(x.shape(), x.shape(), {}));
   // 0 times anything is 0 here, too.
   return cuda::launch(c, {"binary_functions", str_cat("binary_MulNoNan_", cuda::type_suffix(x.dtype()))},
-                      cuda::grid_for(n), n, x.raw(), there.data(), y->raw(), walk);
+                      cuda::grid_for_packs(n, element_bytes(x.dtype())), n, x.raw(), there.data(), y->raw(), walk);
 }
 
 }  // namespace

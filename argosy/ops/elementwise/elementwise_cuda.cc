@@ -94,7 +94,8 @@ class Unary final : public Kernel {
     const Tensor& x = c.input(0);
     const std::int64_t n = x.elements();
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape(), {0}));
-    return cuda::launch(c, {module_, kernel_}, cuda::grid_for(n), n, x.raw(), y->raw());
+    return cuda::launch(c, {module_, kernel_}, cuda::grid_for_packs(n, element_bytes(x.dtype())), n, x.raw(),
+                        y->raw());
   }
 
  private:
@@ -136,7 +137,8 @@ class Binary final : public Kernel {
     ARGOSY_ASSIGN_OR_RETURN(const auto walk, cuda::walk_of(*shape, x, y));
     ARGOSY_ASSIGN_OR_RETURN(const cuda::OnCard left, cuda::OnCard::of(c, 0));
     ARGOSY_ASSIGN_OR_RETURN(const cuda::OnCard right, cuda::OnCard::of(c, 1));
-    return cuda::launch(c, {module_, kernel_}, cuda::grid_for(n), n, left.data(), right.data(), z->raw(), walk);
+    return cuda::launch(c, {module_, kernel_}, cuda::grid_for_packs(n, element_bytes(c.input(0).dtype())), n,
+                        left.data(), right.data(), z->raw(), walk);
   }
 
  private:

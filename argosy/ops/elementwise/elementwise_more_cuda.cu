@@ -9,12 +9,42 @@ struct EightPointers {
 };
 template <typename T>
 ARGOSY_DEVICE void add_n(i64 n, int count, const EightPointers& from, T* y, bool accumulate) {
-  for (i64 i = first_index(); i < n; i += index_step()) {
-    Compute<T> sum = load(static_cast<const T*>(from.at[0]), i);
-    if (accumulate) sum = sum + load(y, i);
-    for (int k = 1; k < count; ++k) sum = sum + load(static_cast<const T*>(from.at[k]), i);
-    store(y, i, sum);
+  constexpr int kPack = kElementsInPack<T>;
+  const T* xs[8];  // in registers: every loop over them is unrolled
+  bool together = lie_in_packs<kPack>(y);
+  ARGOSY_UNROLL
+  for (int k = 0; k < 8; ++k) {
+    xs[k] = static_cast<const T*>(from.at[k]);
+    together = together && lie_in_packs<kPack>(xs[k]);
   }
+  const auto whole = [&](i64 first) {
+    Compute<T> sums[kPack] = {};
+    const Pack<T, kPack> before = accumulate ? load_pack<kPack>(static_cast<const T*>(y), first) : Pack<T, kPack>{};
+    ARGOSY_UNROLL
+    for (int k = 0; k < 8; ++k) {
+      if (k >= count) continue;
+      const Pack<T, kPack> more = load_pack<kPack>(xs[k], first);
+      ARGOSY_UNROLL
+      for (int i = 0; i < kPack; ++i) {
+        const Compute<T> v = Number<T>::load(more.at[i]);
+        sums[i] = k > 0 ? sums[i] + v : accumulate ? v + Number<T>::load(before.at[i]) : v;
+      }
+    }
+    Pack<T, kPack> all;
+    ARGOSY_UNROLL
+    for (int i = 0; i < kPack; ++i) all.at[i] = Number<T>::store(sums[i]);
+    store_pack<kPack>(y, first, all);
+  };
+  const auto one = [&](i64 i) {
+    Compute<T> sum = load(xs[0], i);
+    if (accumulate) sum = sum + load(y, i);
+    ARGOSY_UNROLL
+    for (int k = 1; k < 8; ++k) {
+      if (k < count) sum = sum + load(xs[k], i);
+    }
+    store(y, i, sum);
+  };
+  for_packs<kPack>(n, together, first_index(), index_step(), whole, one);
 }
 template <typename T>
 ARGOSY_DEVICE void leaky_relu(i64 n, const T* x, T* y, f32 alpha) {

@@ -114,11 +114,13 @@ class FusedSteps final : public Kernel {
       return values[static_cast<std::size_t>(step.operands[k])];
     };
     const cuda::LaunchShape grid = cuda::grid_for(n);
+    const std::size_t widest = std::max(element_bytes(operand(0).dtype()), element_bytes(step.dtype));
+    const cuda::LaunchShape packs = cuda::grid_for_packs(n, widest);
     const cuda::KernelName name{step.module, step.kernel};
     switch (step.kind) {
       case Step::Kind::kBinary: {
         ARGOSY_ASSIGN_OR_RETURN(const auto walk, cuda::walk_of(shape_, operand(0).shape(), operand(1).shape()));
-        return cuda::launch(c, name, grid, n, operand(0).raw(), operand(1).raw(), z.raw(), walk);
+        return cuda::launch(c, name, packs, n, operand(0).raw(), operand(1).raw(), z.raw(), walk);
       }
       case Step::Kind::kSelect: {
         ARGOSY_ASSIGN_OR_RETURN(const auto walk,
@@ -133,8 +135,8 @@ class FusedSteps final : public Kernel {
       ARGOSY_RETURN_IF_ERROR(cuda::spread_on_card(c, x, whole));
       x = std::move(whole);
     }
-    if (step.kind == Step::Kind::kUnary) return cuda::launch(c, name, grid, n, x.raw(), z.raw());
-    return cuda::launch(c, name, grid, n, x.raw(), z.raw(), static_cast<int>(step.dtype));
+    if (step.kind == Step::Kind::kUnary) return cuda::launch(c, name, packs, n, x.raw(), z.raw());
+    return cuda::launch(c, name, packs, n, x.raw(), z.raw(), static_cast<int>(step.dtype));
   }
 
   const Shape shape_;
@@ -159,13 +161,16 @@ class Fused final : public Kernel {
     ARGOSY_ASSIGN_OR_RETURN(Shape shape, program.shape.full());
     if (!source) return steps;
     return std::unique_ptr<Kernel>(
-        std::make_unique<Fused>(std::move(steps), *std::move(source), std::move(operands), std::move(shape)));
+        std::make_unique<Fused>(std::move(steps), *std::move(source), std::move(operands), std::move(shape),
+                                fused_widest(program, init.input_dtypes)));
   }
-  Fused(std::unique_ptr<Kernel> steps, std::string source, std::vector<FusedOperand> operands, Shape shape)
+  Fused(std::unique_ptr<Kernel> steps, std::string source, std::vector<FusedOperand> operands, Shape shape,
+        std::size_t widest)
       : steps_(std::move(steps)),
         source_(std::move(source)),
         operands_(std::move(operands)),
-        shape_(std::move(shape)) {}
+        shape_(std::move(shape)),
+        widest_(widest) {}
 
   Status run(KernelContext& c) override {
     cuda::CudaDevice& device = cuda::device_of(*c.device());
@@ -186,7 +191,7 @@ class Fused final : public Kernel {
     for (std::size_t i = 0; i < operands_.size(); ++i) arguments.push_back(&memory[i]);
     for (std::int64_t& size : repeats) arguments.push_back(&size);
     for (std::size_t o = operands_.size(); o < memory.size(); ++o) arguments.push_back(&memory[o]);
-    return device.launch(function, cuda::grid_for(n), arguments.data(), c.node());
+    return device.launch(function, cuda::grid_for_packs(n, widest_), arguments.data(), c.node());
   }
 
  private:
@@ -215,6 +220,7 @@ class Fused final : public Kernel {
   const std::string source_;
   const std::vector<FusedOperand> operands_;
   const Shape shape_;
+  const std::size_t widest_;
   Mutex mutex_;
   bool tried_ ARGOSY_GUARDED_BY(mutex_) = false;
   cuda::CuFunction function_ ARGOSY_GUARDED_BY(mutex_) = nullptr;

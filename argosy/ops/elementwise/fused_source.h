@@ -15,4 +15,7 @@ namespace argosy {
 std::optional<std::string> fused_source(const FusedProgram& program, std::span<const DType> inputs,
                                         std::span<const FusedOperand> operands);
 
+// Bytes of the widest element that the kernel reads or writes: what its launch takes (cuda::grid_for_packs()).
+std::size_t fused_widest(const FusedProgram& program, std::span<const DType> inputs);
+
 }  // namespace argosy

@@ -1,5 +1,7 @@
 #include "argosy/ops/elementwise/fused_source.h"
 
+#include <algorithm>
+
 #include "argosy/base/str.h"
 #include "argosy/ops/elementwise/rows_on_card.h"
 
@@ -7,14 +9,15 @@ namespace argosy {
 
 namespace {
 
-// numbers.h and functions_cuda.h, their own includes left out.
+// numbers.h, packs.h and functions_cuda.h, their own includes left out.
 constexpr char kPrelude[] =
 #include "argosy/ops/elementwise/fused_prelude.inc"
     ;
 
 constexpr char kAround[] = R"(
 #if defined(__CUDACC_RTC__)
-#define ARGOSY_KERNEL(name, ...) extern "C" __global__ void name(__VA_ARGS__)
+#define ARGOSY_KERNEL(name, ...) \
+  extern "C" __global__ void __launch_bounds__(::argosy::cuda::kMostThreads) name(__VA_ARGS__)
 #else
 #include "argosy/device/cuda/fake/on_host.h"
 #endif
@@ -38,32 +41,61 @@ std::string rounded(DType d, const std::string& expression) {
   return str_cat("Number<", stored(d), ">::load(Number<", stored(d), ">::store(", expression, "))");
 }
 
-std::string index_of(const FusedOperand& operand, int input) {
+bool repeats(const FusedOperand& operand) {
+  return operand.kind == FusedOperand::Kind::kPeriodic || operand.kind == FusedOperand::Kind::kRuns;
+}
+
+// What element i of the output sees of input `v`, and what a pack from `first` on does.
+std::string element_of(const FusedOperand& operand, std::size_t v) {
   switch (operand.kind) {
-    case FusedOperand::Kind::kFull: return "i";
-    case FusedOperand::Kind::kOne: return "0";
-    case FusedOperand::Kind::kPeriodic: return str_cat("i % s", input);
-    case FusedOperand::Kind::kRuns: return str_cat("i / s", input);
+    case FusedOperand::Kind::kFull: return str_cat("x", v, "[i]");
+    case FusedOperand::Kind::kOne: return str_cat("x", v, "[0]");
+    case FusedOperand::Kind::kPeriodic: return str_cat("x", v, "[i % s", v, "]");
+    case FusedOperand::Kind::kRuns: return str_cat("x", v, "[i / s", v, "]");
   }
-  return "i";
+  return "";
+}
+std::string pack_of(const FusedOperand& operand, std::size_t v) {
+  switch (operand.kind) {
+    case FusedOperand::Kind::kFull: return str_cat("load_pack<kPack>(x", v, ", first)");
+    case FusedOperand::Kind::kOne: return str_cat("repeat_one<kPack>(x", v, "[0])");
+    case FusedOperand::Kind::kPeriodic: return str_cat("load_periodic<kPack>(x", v, ", first, s", v, ")");
+    case FusedOperand::Kind::kRuns: return str_cat("load_runs<kPack>(x", v, ", first, s", v, ")");
+  }
+  return "";
 }
 
 }  // namespace
 
+std::size_t fused_widest(const FusedProgram& program, std::span<const DType> inputs) {
+  std::size_t widest = 1;
+  for (const DType d : inputs) widest = std::max(widest, element_bytes(d));
+  for (const int r : program.results) {
+    widest = std::max(widest, element_bytes(program.steps[static_cast<std::size_t>(r)].dtype));
+  }
+  return widest;
+}
+
+// fused_element() is the program for one element, of the values that were read; the kernel calls it for the elements of
+// a pack, and for what is left one by one.
 std::optional<std::string> fused_source(const FusedProgram& program, std::span<const DType> inputs,
                                         std::span<const FusedOperand> operands) {
   std::vector<DType> dtypes(inputs.begin(), inputs.end());
-  std::string parameters = "i64 n", body;
+  std::string values, parameters = "i64 n", body, types, together, packs, of_pack, of_one;
   for (std::size_t v = 0; v < inputs.size(); ++v) {
-    if (stored(inputs[v]).empty()) return std::nullopt;
-    parameters += str_cat(", const ", stored(inputs[v]), "* x", v);
-    body += str_cat("    const Compute<", stored(inputs[v]), "> v", v, " = Number<", stored(inputs[v]), ">::load(x", v,
-                    "[", index_of(operands[v], static_cast<int>(v)), "]);\n");
+    const std::string_view type = stored(inputs[v]);
+    if (type.empty()) return std::nullopt;
+    values += str_cat(v > 0 ? ", " : "", type, " x", v);
+    parameters += str_cat(", const ", type, "* x", v);
+    types += str_cat(v > 0 ? ", " : "", type);
+    body += str_cat("  const Compute<", type, "> v", v, " = Number<", type, ">::load(x", v, ");\n");
+    packs += str_cat("    const Pack<", type, ", kPack> p", v, " = ", pack_of(operands[v], v), ";\n");
+    of_pack += str_cat(v > 0 ? ", " : "", "p", v, ".at[k]");
+    of_one += str_cat(v > 0 ? ", " : "", element_of(operands[v], v));
+    if (operands[v].kind == FusedOperand::Kind::kFull) together += str_cat("x", v, ", ");
   }
   for (std::size_t v = 0; v < inputs.size(); ++v) {
-    const bool repeats =
-        operands[v].kind == FusedOperand::Kind::kPeriodic || operands[v].kind == FusedOperand::Kind::kRuns;
-    if (repeats) parameters += str_cat(", i64 s", v);
+    if (repeats(operands[v])) parameters += str_cat(", i64 s", v);
   }
   for (std::size_t s = 0; s < program.steps.size(); ++s) {
     const FusedStep& step = program.steps[s];
@@ -86,20 +118,33 @@ std::optional<std::string> fused_source(const FusedProgram& program, std::span<c
       expression =
           str_cat("fn::", elementwise::function_on_card(op), "::call(", value(0), binary ? ", " + value(1) : "", ")");
     }
-    body += str_cat("    const Compute<", stored(step.dtype), "> v", inputs.size() + s, " = ",
+    body += str_cat("  const Compute<", stored(step.dtype), "> v", inputs.size() + s, " = ",
                     rounded(step.dtype, expression), ";\n");
     dtypes.push_back(step.dtype);
   }
+  std::string results, stores;
   for (std::size_t o = 0; o < program.results.size(); ++o) {
-    const FusedStep& step = program.steps[static_cast<std::size_t>(program.results[o])];
-    parameters += str_cat(", ", stored(step.dtype), "* y", o);
-    body += str_cat("    y", o, "[i] = Number<", stored(step.dtype), ">::store(v",
+    const std::string_view type = stored(program.steps[static_cast<std::size_t>(program.results[o])].dtype);
+    values += str_cat(", ", type, "& y", o);
+    parameters += str_cat(", ", type, "* y", o);
+    types += str_cat(", ", type);
+    together += str_cat(o > 0 ? ", " : "", "y", o);
+    results += str_cat("    Pack<", type, ", kPack> r", o, ";\n");
+    of_pack += str_cat(", r", o, ".at[k]");
+    of_one += str_cat(", y", o, "[i]");
+    stores += str_cat("    store_pack<kPack>(y", o, ", first, r", o, ");\n");
+    body += str_cat("  y", o, " = Number<", type, ">::store(v",
                     inputs.size() + static_cast<std::size_t>(program.results[o]), ");\n");
   }
-  return str_cat(kPrelude, kAround, "ARGOSY_KERNEL(fused, ", parameters,
-                 ") {\n  const i64 step = static_cast<i64>(gridDim.x) * blockDim.x;\n"
-                 "  for (i64 i = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {\n",
-                 body, "  }\n}\n}  // namespace argosy::cuda\n");
+  return str_cat(kPrelude, kAround, "ARGOSY_DEVICE void fused_element(", values, ") {\n", body, "}\n",
+                 "ARGOSY_KERNEL(fused, ", parameters, ") {\n  constexpr int kPack = kElementsInPack<", types, ">;\n",
+                 "  const i64 thread = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;\n"
+                 "  const i64 step = static_cast<i64>(gridDim.x) * blockDim.x;\n"
+                 "  const i64 packs = lie_in_packs<kPack>(", together, ") ? n / kPack : 0;\n"
+                 "  for (i64 p = thread; p < packs; p += step) {\n    const i64 first = p * kPack;\n", packs, results,
+                 "    ARGOSY_UNROLL\n    for (int k = 0; k < kPack; ++k) fused_element(", of_pack, ");\n", stores,
+                 "  }\n  for (i64 i = packs * kPack + thread; i < n; i += step) fused_element(", of_one,
+                 ");\n}\n}  // namespace argosy::cuda\n");
 }
 
 }  // namespace argosy

@@ -26,7 +26,8 @@ Status add_n(KernelContext& c) {
     const int count = std::min(8, c.num_inputs() - first);
     for (int k = 0; k < count; ++k) from.at[k] = c.input(first + k).raw();
     ARGOSY_RETURN_IF_ERROR(
-        cuda::launch(c, {kModule, kernel}, cuda::grid_for(n), n, count, from, y->raw(), first > 0 ? 1 : 0));
+        cuda::launch(c, {kModule, kernel}, cuda::grid_for_packs(n, element_bytes(y->dtype())), n, count, from,
+                     y->raw(), first > 0 ? 1 : 0));
   }
   return ok_status();
 }

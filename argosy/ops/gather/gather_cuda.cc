@@ -55,10 +55,12 @@ class Gather final : public Kernel {
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
     if (y->elements() == 0) return ok_status();
     ARGOSY_ASSIGN_OR_RETURN(const cuda::OnCard on, cuda::OnCard::of(c, 1));
-    const std::string kernel =
-        str_cat("gather_", cuda::size_suffix(params.dtype()), "_", cuda::type_suffix(indices.dtype()));
-    return cuda::launch(c, {kModule, kernel}, cuda::grid_for(y->elements()), sizes_of(g), params.raw(), on.data(),
-                        y->raw());
+    const cuda::MovedRows rows = cuda::moved_rows(params.dtype(), g.slice, {params.raw(), y->raw()});
+    auto sizes = sizes_of(g);
+    sizes.slice = rows.slice;
+    const std::string kernel = str_cat("gather_b", rows.bytes, "_", cuda::type_suffix(indices.dtype()));
+    return cuda::launch(c, {kModule, kernel}, cuda::grid_for(y->elements() / g.slice * rows.slice), sizes, params.raw(),
+                        on.data(), y->raw());
   }
 
  private:

@@ -19,16 +19,24 @@ constexpr int kThreads = 128, kLanes = 32;  // as in batch_norm_cuda.cu
 // same on all.
 constexpr std::int64_t kBlocks = 1024, kRowsPerThread = 8, kMostChunks = 256;
 
-CardChannels channels_of(const Layout& l) {
-  CardChannels g{l.outer, l.channels, l.inner, 1, 1};
-  while (l.inner == 1 && g.lanes < kLanes && g.lanes < l.channels) g.lanes *= 2;
-  const std::int64_t tiles = (l.channels + g.lanes - 1) / g.lanes, rows_of_block = kThreads / g.lanes * kRowsPerThread;
+std::int64_t tiles_of(const CardChannels& g) {
+  const std::int64_t across = g.lanes * g.pack;
+  return (g.channels + across - 1) / across;
+}
+// Of tensors at `memory`.
+CardChannels channels_of(const Layout& l, DType dtype, std::initializer_list<const void*> memory) {
+  CardChannels g{l.outer, l.channels, l.inner, 1, 1, 1};
+  const auto pack = static_cast<int>(16 / element_bytes(dtype));
+  const auto lies = [](const void* at) { return reinterpret_cast<std::uintptr_t>(at) % 16 == 0; };
+  if (l.inner == 1 && l.channels % pack == 0 && std::all_of(memory.begin(), memory.end(), lies)) g.pack = pack;
+  while (l.inner == 1 && g.lanes < kLanes && g.lanes * g.pack < l.channels) g.lanes *= 2;
+  const std::int64_t tiles = tiles_of(g), rows_of_block = kThreads / g.lanes * kRowsPerThread;
   const std::int64_t wanted = std::min(kBlocks / tiles + 1, l.count() / rows_of_block);
   g.chunks = static_cast<int>(std::clamp<std::int64_t>(wanted, 1, kMostChunks));
   return g;
 }
 cuda::LaunchShape grid_of(const CardChannels& g) {
-  const std::int64_t blocks = (g.channels + g.lanes - 1) / g.lanes * g.chunks;
+  const std::int64_t blocks = tiles_of(g) * g.chunks;
   return {.grid = {.x = static_cast<unsigned>(std::min<std::int64_t>(blocks, cuda::kMostBlocks))},
           .block = {.x = kThreads}};
 }
@@ -61,7 +69,7 @@ class BatchNorm final : public Kernel {
     const Tensor& x = *f.x;
     const Layout& l = f.layout;
     if (x.elements() == 0) return nothing_to_count(c, f);
-    const CardChannels g = channels_of(l);
+    const CardChannels g = channels_of(l, x.dtype(), {x.raw()});
     ARGOSY_ASSIGN_OR_RETURN(const Scratch line, Scratch::of(c, 2 * l.channels));
     ARGOSY_ASSIGN_OR_RETURN(const Scratch parts, Scratch::of(c, o_.training ? 2 * g.chunks * l.channels : 0));
     if (o_.training) {
@@ -72,7 +80,8 @@ class BatchNorm final : public Kernel {
     ARGOSY_RETURN_IF_ERROR(
         cuda::launch(c, {kModule, "batch_norm_statistics"}, cuda::grid_for(l.channels), g, parts.data(), n));
     const void* const side = o_.sides > 0 ? c.input(5).raw() : nullptr;
-    return cuda::launch(c, {kModule, named("", x.dtype())}, cuda::grid_for(x.elements()), g, x.raw(), line.data(), side,
+    return cuda::launch(c, {kModule, named("", x.dtype())},
+                        cuda::grid_for_packs(x.elements(), element_bytes(x.dtype())), g, x.raw(), line.data(), side,
                         o_.relu ? 1 : 0, f.y->raw());
   }
 
@@ -105,8 +114,8 @@ class BatchNormGradient final : public Kernel {
       }
       return ok_status();
     }
-    const CardChannels g = channels_of(l);
     const void* const gate = o_.relu ? c.input(7).raw() : nullptr;
+    const CardChannels g = channels_of(l, x.dtype(), {dy.raw(), x.raw(), gate});
     ARGOSY_ASSIGN_OR_RETURN(const Scratch parts, Scratch::of(c, 2 * g.chunks * l.channels));
     ARGOSY_ASSIGN_OR_RETURN(const Scratch plane, Scratch::of(c, 3 * l.channels));
     ARGOSY_RETURN_IF_ERROR(cuda::launch(c, {kModule, named("gradient_sums_", x.dtype())}, grid_of(g), g, dy.raw(),
@@ -122,8 +131,9 @@ class BatchNormGradient final : public Kernel {
                                         .training = o_.training ? 1 : 0};
     ARGOSY_RETURN_IF_ERROR(
         cuda::launch(c, {kModule, "batch_norm_gradient_statistics"}, cuda::grid_for(l.channels), g, parts.data(), n));
-    return cuda::launch(c, {kModule, named("gradient_", x.dtype())}, cuda::grid_for(x.elements()), g, dy.raw(), x.raw(),
-                        gate, plane.data(), b.dx->raw(), b.side);
+    return cuda::launch(c, {kModule, named("gradient_", x.dtype())},
+                        cuda::grid_for_packs(x.elements(), element_bytes(x.dtype())), g, dy.raw(), x.raw(), gate,
+                        plane.data(), b.dx->raw(), b.side);
   }
 
  private:

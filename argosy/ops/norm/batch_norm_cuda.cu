@@ -1,5 +1,4 @@
-// Batch normalisation: sums over rows in two passes (the mean first), by chunks that are merged in order, so that the
-// same numbers come out every time.
+// Batch normalisation: sums over rows by chunks that are merged in order, so that the same numbers come out every time.
 #include "argosy/device/cuda/kernel_source.h"
 #include "argosy/ops/norm/card_norm.h"
 
@@ -20,37 +19,61 @@ ARGOSY_DEVICE f32 fold_lane(f32 value, f32* shared, int lanes) {
   return shared[me % lanes];
 }
 
-// A block's share of the work: call(channel, first row, end, step, chunk) of each of its threads, all together; a
-// channel beyond the last has no rows.
+// A block's share of the work: call(first channel, first row, end, rows, chunk) of each of its threads, all together;
+// channels beyond the last have no rows.
 template <typename Call>
 ARGOSY_DEVICE void for_chunks(const CardChannels& g, const Call& call) {
-  const i64 tiles = (g.channels + g.lanes - 1) / g.lanes;
+  const i64 across = g.lanes * g.pack, tiles = (g.channels + across - 1) / across;
   for (i64 b = blockIdx.x; b < tiles * g.chunks; b += gridDim.x) {
-    const i64 channel = b % tiles * g.lanes + threadIdx.x % g.lanes, chunk = b / tiles;
+    const i64 channel = b % tiles * across + threadIdx.x % g.lanes * g.pack, chunk = b / tiles;
     const i64 begin = g.rows() * chunk / g.chunks, end = g.rows() * (chunk + 1) / g.chunks;
     call(channel, begin, channel < g.channels ? end : begin, end - begin, chunk);
   }
 }
 
-// parts[chunk][2][channels]: the mean of the chunk, and the sum of squared distances from it.
-template <typename T>
-ARGOSY_DEVICE void moments(const CardChannels& g, const T* x, f32* parts) {
+// parts[chunk][2][channels]: the mean of the chunk, and the sum of squared distances from it. Rows are read once: sums
+// are of distances from the chunk's first row, which is as near the mean as any, so that little cancels.
+template <int kPack, typename T>
+ARGOSY_DEVICE void moments_of(const CardChannels& g, const T* x, f32* parts) {
   ARGOSY_SHARED f32 shared[kThreads];
   const int row = threadIdx.x / g.lanes, step = kThreads / g.lanes;
   for_chunks(g, [&](i64 channel, i64 begin, i64 end, i64 rows, i64 chunk) {
-    f32 sum = 0;
-    for (i64 r = begin + row; r < end; r += step) sum += load(x, g.at(r, channel));
-    const f32 mean = fold_lane(sum, shared, g.lanes) / static_cast<f32>(rows);
-    f32 squares = 0;
-    for (i64 r = begin + row; r < end; r += step) {
-      const f32 away = load(x, g.at(r, channel)) - mean;
-      squares += away * away;
+    f32 start[kPack] = {}, sums[kPack] = {}, squares[kPack] = {};
+    if (begin < end) {
+      const Pack<T, kPack> first = load_pack<kPack>(x, g.at(begin, channel));
+      ARGOSY_UNROLL
+      for (int k = 0; k < kPack; ++k) {
+        const f32 v = Number<T>::load(first.at[k]);
+        start[k] = v - v == 0 ? v : 0.0f;  // finite
+      }
     }
-    squares = fold_lane(squares, shared, g.lanes);
-    if (row != 0 || channel >= g.channels) return;
-    parts[2 * chunk * g.channels + channel] = mean;
-    parts[(2 * chunk + 1) * g.channels + channel] = squares;
+    for (i64 r = begin + row; r < end; r += step) {
+      const Pack<T, kPack> xs = load_pack<kPack>(x, g.at(r, channel));
+      ARGOSY_UNROLL
+      for (int k = 0; k < kPack; ++k) {
+        const f32 away = Number<T>::load(xs.at[k]) - start[k];
+        sums[k] += away;
+        squares[k] += away * away;
+      }
+    }
+    const f32 count = static_cast<f32>(rows);
+    ARGOSY_UNROLL
+    for (int k = 0; k < kPack; ++k) {
+      const f32 sum = fold_lane(sums[k], shared, g.lanes), square = fold_lane(squares[k], shared, g.lanes);
+      if (row != 0 || channel >= g.channels) continue;
+      const f32 rest = square - sum * (sum / count);
+      parts[2 * chunk * g.channels + channel + k] = start[k] + sum / count;
+      parts[(2 * chunk + 1) * g.channels + channel + k] = rest < 0 ? 0.0f : rest;  // NaN stays
+    }
   });
+}
+template <typename T>
+ARGOSY_DEVICE void moments(const CardChannels& g, const T* x, f32* parts) {
+  if (g.pack == 1) {
+    moments_of<1>(g, x, parts);
+  } else {
+    moments_of<kElementsInPack<T>>(g, x, parts);
+  }
 }
 
 // Chunks merged (Chan, Golub and LeVeque 1979), then what becomes of a batch's statistics.
@@ -108,42 +131,92 @@ ARGOSY_KERNEL(batch_norm_inverse_deviation, i64 channels, const f32* variance, f
   for (i64 c = first_index(); c < channels; c += index_step()) inverse[c] = 1 / ::sqrt(variance[c] + epsilon);
 }
 
+// The channels of elements one behind the other.
+struct ChannelWalk {
+  i64 inner, channels, channel, left;  // so many more elements of this channel
+
+  ARGOSY_DEVICE ChannelWalk(const CardChannels& g, i64 element)
+      : inner(g.inner),
+        channels(g.channels),
+        channel(element / g.inner),
+        left(g.inner - (element - channel * g.inner)) {
+    channel %= channels;
+  }
+  ARGOSY_DEVICE void next() {
+    if (--left > 0) return;
+    left = inner;
+    channel = channel + 1 == channels ? 0 : channel + 1;
+  }
+};
+
 template <typename T>
 ARGOSY_DEVICE void normalise(const CardChannels& g, const T* x, const f32* line, const T* side, int relu, T* y) {
-  for (i64 e = first_index(); e < g.rows() * g.channels; e += index_step()) {
-    const i64 c = e / g.inner % g.channels;
-    f32 v = load(x, e) * line[c] + line[g.channels + c];
-    if (side != nullptr) v += load(side, e);
-    store(y, e, relu && v < 0 ? 0.0f : v);
-  }
+  constexpr int kPack = kElementsInPack<T>;
+  const auto value = [=, &g](T at_x, T at_side, i64 c) {
+    f32 v = Number<T>::load(at_x) * line[c] + line[g.channels + c];
+    if (side != nullptr) v += Number<T>::load(at_side);
+    return Number<T>::store(relu && v < 0 ? 0.0f : v);
+  };
+  const auto whole = [=, &g](i64 first) {
+    const Pack<T, kPack> xs = load_pack<kPack>(x, first);
+    const Pack<T, kPack> sides = side != nullptr ? load_pack<kPack>(side, first) : xs;
+    Pack<T, kPack> ys;
+    ChannelWalk at(g, first);
+    ARGOSY_UNROLL
+    for (int k = 0; k < kPack; ++k, at.next()) ys.at[k] = value(xs.at[k], sides.at[k], at.channel);
+    store_pack<kPack>(y, first, ys);
+  };
+  const auto one = [=, &g](i64 e) { y[e] = value(x[e], side != nullptr ? side[e] : x[e], e / g.inner % g.channels); };
+  for_packs<kPack>(g.rows() * g.channels, lie_in_packs<kPack>(x, side, y), first_index(), index_step(), whole, one);
 }
 
 // dy where the ReLU behind let something through: where y > 0. Null: everywhere.
+ARGOSY_DEVICE f32 let_through(f32 dy, bool through) { return through ? dy : dy * 0.0f; }
 template <typename T>
 ARGOSY_DEVICE f32 let_through(const T* dy, const T* y, i64 e) {
-  return y == nullptr || load(y, e) > 0 ? load(dy, e) : load(dy, e) * 0.0f;
+  return let_through(load(dy, e), y == nullptr || load(y, e) > 0);
 }
 
 // parts[chunk][2][channels]: sums of dy and of dy * (x - mean).
-template <typename T>
-ARGOSY_DEVICE void gradient_sums(const CardChannels& g, const T* dy, const T* x, const T* y, const f32* mean,
-                                 f32* parts) {
+template <int kPack, typename T>
+ARGOSY_DEVICE void gradient_sums_of(const CardChannels& g, const T* dy, const T* x, const T* y, const f32* mean,
+                                    f32* parts) {
   ARGOSY_SHARED f32 shared[kThreads];
   const int row = threadIdx.x / g.lanes, step = kThreads / g.lanes;
   for_chunks(g, [&](i64 channel, i64 begin, i64 end, i64, i64 chunk) {
-    f32 sum = 0, sum_x = 0;
+    f32 means[kPack] = {}, sums[kPack] = {}, sums_x[kPack] = {};
+    ARGOSY_UNROLL
+    for (int k = 0; k < kPack; ++k) {
+      if (channel < g.channels) means[k] = mean[channel + k];
+    }
     for (i64 r = begin + row; r < end; r += step) {
       const i64 e = g.at(r, channel);
-      const f32 d = let_through(dy, y, e);
-      sum += d;
-      sum_x += d * (load(x, e) - mean[channel]);
+      const Pack<T, kPack> ds = load_pack<kPack>(dy, e), xs = load_pack<kPack>(x, e);
+      const Pack<T, kPack> ys = y != nullptr ? load_pack<kPack>(y, e) : ds;
+      ARGOSY_UNROLL
+      for (int k = 0; k < kPack; ++k) {
+        const f32 d = let_through(Number<T>::load(ds.at[k]), y == nullptr || Number<T>::load(ys.at[k]) > 0);
+        sums[k] += d;
+        sums_x[k] += d * (Number<T>::load(xs.at[k]) - means[k]);
+      }
     }
-    sum = fold_lane(sum, shared, g.lanes);
-    sum_x = fold_lane(sum_x, shared, g.lanes);
-    if (row != 0 || channel >= g.channels) return;
-    parts[2 * chunk * g.channels + channel] = sum;
-    parts[(2 * chunk + 1) * g.channels + channel] = sum_x;
+    ARGOSY_UNROLL
+    for (int k = 0; k < kPack; ++k) {
+      const f32 sum = fold_lane(sums[k], shared, g.lanes), sum_x = fold_lane(sums_x[k], shared, g.lanes);
+      if (row != 0 || channel >= g.channels) continue;
+      parts[2 * chunk * g.channels + channel + k] = sum;
+      parts[(2 * chunk + 1) * g.channels + channel + k] = sum_x;
+    }
   });
+}
+template <typename T>
+ARGOSY_DEVICE void gradient_sums(const CardChannels& g, const T* dy, const T* x, const T* y, const f32* mean,
+                                 f32* parts) {
+  if (g.pack == 1) {
+    gradient_sums_of<1>(g, dy, x, y, mean, parts);
+  } else {
+    gradient_sums_of<kElementsInPack<T>>(g, dy, x, y, mean, parts);
+  }
 }
 
 // With r = 1 / sqrt(variance + epsilon) and N rows:
@@ -172,12 +245,31 @@ ARGOSY_KERNEL(batch_norm_gradient_statistics, CardChannels g, const f32* parts, 
 template <typename T>
 ARGOSY_DEVICE void gradient(const CardChannels& g, const T* dy, const T* x, const T* y, const f32* plane, T* dx,
                             T* side) {
-  for (i64 e = first_index(); e < g.rows() * g.channels; e += index_step()) {
-    const i64 c = e / g.inner % g.channels;
-    const f32 d = let_through(dy, y, e);
+  constexpr int kPack = kElementsInPack<T>;
+  const auto slope = [=, &g](f32 d, f32 at_x, i64 c) {
+    return d * plane[c] + at_x * plane[g.channels + c] + plane[2 * g.channels + c];
+  };
+  const auto whole = [=, &g](i64 first) {
+    const Pack<T, kPack> ds = load_pack<kPack>(dy, first), xs = load_pack<kPack>(x, first);
+    const Pack<T, kPack> ys = y != nullptr ? load_pack<kPack>(y, first) : ds;
+    Pack<T, kPack> dxs, sides;
+    ChannelWalk at(g, first);
+    ARGOSY_UNROLL
+    for (int k = 0; k < kPack; ++k, at.next()) {
+      const f32 d = let_through(Number<T>::load(ds.at[k]), y == nullptr || Number<T>::load(ys.at[k]) > 0);
+      sides.at[k] = Number<T>::store(d);
+      dxs.at[k] = Number<T>::store(slope(d, Number<T>::load(xs.at[k]), at.channel));
+    }
+    if (side != nullptr) store_pack<kPack>(side, first, sides);
+    store_pack<kPack>(dx, first, dxs);
+  };
+  const auto one = [=, &g](i64 e) {
+    const f32 d = let_through(dy, y, e), at_x = load(x, e);
     if (side != nullptr) store(side, e, d);
-    store(dx, e, d * plane[c] + load(x, e) * plane[g.channels + c] + plane[2 * g.channels + c]);
-  }
+    store(dx, e, slope(d, at_x, e / g.inner % g.channels));
+  };
+  for_packs<kPack>(g.rows() * g.channels, lie_in_packs<kPack>(dy, x, y, dx, side), first_index(), index_step(), whole,
+                   one);
 }
 
 #define ARGOSY_BATCH_NORM(T)                                                                                           \

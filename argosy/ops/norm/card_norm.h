@@ -6,10 +6,11 @@
 namespace argosy::cuda {
 
 // x as outer x channels x inner, the `outer * inner` elements of a channel being its rows. Sums over rows are cut into
-// `chunks`; a block looks at `lanes` channels side by side, a power of two.
+// `chunks`; a block looks at `lanes` times `pack` channels side by side, powers of two: each thread at `pack` of them,
+// 1 or, where they are neighbours and their number is a multiple of it, as many as make 16 bytes (packs.h).
 struct CardChannels {
   i64 outer, channels, inner;
-  int lanes, chunks;
+  int lanes, chunks, pack;
 
   ARGOSY_DEVICE i64 rows() const { return outer * inner; }
   ARGOSY_DEVICE i64 at(i64 row, i64 channel) const { return (row / inner * channels + channel) * inner + row % inner; }

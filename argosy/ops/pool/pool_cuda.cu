@@ -50,26 +50,32 @@ ARGOSY_DEVICE void max_forward(const CardPool& g, const T* x, T* y, Compute<T> l
   }
 }
 
-// The first largest element under a window; the search starts at its first, and a NaN there wins.
+// Is element e, of value v, the first largest under the window? A NaN counts where it is the window's first element,
+// and then it is what is asked for. Most elements are not, and the first larger one says so.
 template <typename T>
-ARGOSY_DEVICE i64 largest_under(const CardPool& g, const T* x, i64 n, i64 oy, i64 ox, i64 c) {
-  i64 best = in_offset(g, n, first_under(g.h, oy), first_under(g.w, ox), c);
-  for (i64 iy = first_under(g.h, oy); iy < end_under(g.h, oy); ++iy) {
-    for (i64 ix = first_under(g.w, ox); ix < end_under(g.w, ox); ++ix) {
-      const i64 at = in_offset(g, n, iy, ix, c);
-      if (load(x, best) < load(x, at)) best = at;
+ARGOSY_DEVICE bool is_largest_under(const CardPool& g, const T* x, i64 e, Compute<T> v, i64 n, i64 oy, i64 ox, i64 c) {
+  const i64 width = (end_under(g.w, ox) - first_under(g.w, ox)) * g.channels, below = g.w.in * g.channels;
+  i64 row = in_offset(g, n, first_under(g.h, oy), first_under(g.w, ox), c);
+  const Compute<T> first = load(x, row);
+  if (first != first) return e == row;
+  if (v != v) return false;
+  for (i64 rows = end_under(g.h, oy) - first_under(g.h, oy); rows > 0; --rows, row += below) {
+    for (i64 at = row; at < row + width; at += g.channels) {
+      const Compute<T> other = load(x, at);
+      if (v < other || (other == v && at < e)) return false;
     }
   }
-  return best;
+  return true;
 }
 template <typename T>
 ARGOSY_DEVICE void max_backward(const CardPool& g, const T* x, const T* dy, T* dx) {
   for (i64 e = first_index(); e < g.images * g.h.in * g.w.in * g.channels; e += index_step()) {
     const Place p = place_of(e, g.h.in, g.w.in, g.channels);
+    const Compute<T> v = load(x, e);
     Compute<T> sum = Compute<T>(0);
     for (i64 oy = first_over(g.h, p.y); oy <= last_over(g.h, p.y); ++oy) {
       for (i64 ox = first_over(g.w, p.x); ox <= last_over(g.w, p.x); ++ox) {
-        if (largest_under(g, x, p.n, oy, ox, p.c) != e) continue;
+        if (!is_largest_under(g, x, e, v, p.n, oy, ox, p.c)) continue;
         sum += load(dy, ((p.n * g.h.out + oy) * g.w.out + ox) * g.channels + p.c);
       }
     }

@@ -89,6 +89,19 @@ struct Part {
   ARGOSY_DEVICE void put(i64 element, V value) const {
     if (element >= first && element < first + n) store(to, element - first, value);
   }
+  // kCount neighbours: in one access where all of them are the run's and memory lies so.
+  template <int kCount>
+  ARGOSY_DEVICE void put_group(i64 element, const Pack<T, kCount>& values) const {
+    T* const at = to + (element - first);
+    if (element >= first && element + kCount <= first + n && lie_in_packs<kCount>(at)) {
+      store_pack<kCount>(at, 0, values);
+      return;
+    }
+    ARGOSY_UNROLL
+    for (int i = 0; i < kCount; ++i) {
+      if (element + i >= first && element + i < first + n) at[i] = values.at[i];
+    }
+  }
 };
 
 // Runs of n elements each, one behind the other in memory; in the stream `step` further on from one to the next.
@@ -135,7 +148,10 @@ ARGOSY_DEVICE void uniform(const Runs& runs, T* to, const Stream& from) {
     at.skip(static_cast<u64>(g));
     u32 words[4];
     at.next(words);
-    for (int i = 0; i < kGroup; ++i) part.put(g * kGroup + i, Words<T>::uniform(words, i));
+    Pack<T, kGroup> values;
+    ARGOSY_UNROLL
+    for (int i = 0; i < kGroup; ++i) values.at[i] = Number<T>::store(Words<T>::uniform(words, i));
+    part.put_group(g * kGroup, values);
   }
 }
 template <typename T>
@@ -148,11 +164,15 @@ ARGOSY_DEVICE void normal(const Runs& runs, T* to, const Stream& from) {
     at.skip(static_cast<u64>(g));
     u32 words[4];
     at.next(words);
+    Pack<T, kGroup> values;
+    ARGOSY_UNROLL
     for (int i = 0; i < kGroup; i += 2) {
       Compute<T> pair[2];
       Words<T>::normal(words + i, pair);
-      for (int k = 0; k < 2; ++k) part.put(g * kGroup + i + k, pair[k]);
+      values.at[i] = Number<T>::store(pair[0]);
+      values.at[i + 1] = Number<T>::store(pair[1]);
     }
+    part.put_group(g * kGroup, values);
   }
 }
 // Drawn again until below 2 in size; group g has stream blocks 64 kGroup g on.

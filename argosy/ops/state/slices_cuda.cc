@@ -74,10 +74,10 @@ class Gather final : public SlicesKernel {
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
     if (y->elements() == 0) return ok_status();
     ARGOSY_ASSIGN_OR_RETURN(const cuda::OnCard on, cuda::OnCard::of(c, 1));
-    const std::string kernel =
-        str_cat("gather_", cuda::size_suffix(from.dtype()), "_", cuda::type_suffix(indices.dtype()));
-    return cuda::launch(c, {"gather", kernel}, cuda::grid_for(y->elements()),
-                        GatherSizes{g.batch, g.outer, g.rows, g.slice, g.count}, from.raw(), on.data(), y->raw());
+    const cuda::MovedRows moved = cuda::moved_rows(from.dtype(), g.slice, {from.raw(), y->raw()});
+    const std::string kernel = str_cat("gather_b", moved.bytes, "_", cuda::type_suffix(indices.dtype()));
+    return cuda::launch(c, {"gather", kernel}, cuda::grid_for(y->elements() / g.slice * moved.slice),
+                        GatherSizes{g.batch, g.outer, g.rows, moved.slice, g.count}, from.raw(), on.data(), y->raw());
   }
 
  private:

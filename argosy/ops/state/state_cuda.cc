@@ -31,7 +31,8 @@ class AssignUpdate final : public Kernel {
       }
       const std::int64_t n = value.elements();
       ARGOSY_ASSIGN_OR_RETURN(const auto walk, cuda::walk_of(value.shape(), value.shape(), by.shape()));
-      return cuda::launch(c, {"arithmetic", kernel_}, cuda::grid_for(n), n, value.raw(), by.raw(), value.raw(), walk);
+      return cuda::launch(c, {"arithmetic", kernel_}, cuda::grid_for_packs(n, element_bytes(value.dtype())), n,
+                          value.raw(), by.raw(), value.raw(), walk);
     }));
     if (c.num_outputs() > 0) c.set_output(0, c.input(0));
     return ok_status();

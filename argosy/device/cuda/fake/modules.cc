@@ -74,7 +74,8 @@ CuResult launch(CuFunction handle, unsigned grid_x, unsigned grid_y, unsigned gr
   if (current_context() != stream->context || function->context != stream->context) return kCuInvalidContext;
   const std::uint64_t threads = std::uint64_t{block_x} * block_y * block_z;
   if (extra != nullptr || grid_x == 0 || grid_x > 0x7fffffff || grid_y == 0 || grid_z == 0 || grid_y > 65535 ||
-      grid_z > 65535 || threads == 0 || threads > 1024 || block_z > 64 || shared_bytes > function->shared_bytes) {
+      grid_z > 65535 || threads == 0 || threads > static_cast<std::uint64_t>(function->kernel->most_threads) ||
+      block_z > 64 || shared_bytes > function->shared_bytes) {
     return kCuInvalidValue;
   }
   const on_host::Kernel* const kernel = function->kernel;

@@ -38,6 +38,7 @@ struct Kernel {
   void (*run_thread)(Block& block, void** arguments);  // one thread of the block, from start to end
   int parameters;
   const std::size_t* sizes;  // bytes of each parameter
+  int most_threads;          // of a block: what the kernel is compiled for
 };
 
 inline thread_local Block* current = nullptr;
@@ -72,7 +73,8 @@ inline unsigned lane() {
   extern const ::argosy::on_host::Kernel name##_on_host;                                                     \
   const ::argosy::on_host::Kernel name##_on_host = {&decltype(::argosy::on_host::caller(&name))::run<&name>, \
                                                     decltype(::argosy::on_host::caller(&name))::kParameters, \
-                                                    decltype(::argosy::on_host::caller(&name))::kSizes};     \
+                                                    decltype(::argosy::on_host::caller(&name))::kSizes,      \
+                                                    ::argosy::cuda::kMostThreads};                           \
   }                                                                                                          \
   static void name(__VA_ARGS__)
 

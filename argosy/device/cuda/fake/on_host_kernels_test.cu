@@ -52,4 +52,20 @@ ARGOSY_KERNEL(test_16_bits, i64 n, const f16* x, const bf16* y, f16* x_back, bf1
   }
 }
 
+// z = x + what repeats: a period and a run, by packs where x and z lie so.
+ARGOSY_KERNEL(test_packs, i64 n, const i16* x, const i16* periodic, i64 period, const i16* runs, i64 run, i16* z,
+              i32* packs) {
+  constexpr int kPack = kElementsInPack<i16, i16>;
+  const auto whole = [=](i64 first) {
+    const Pack<i16, kPack> xs = load_pack<kPack>(x, first), ps = load_periodic<kPack>(periodic, first, period),
+                           rs = load_runs<kPack>(runs, first, run);
+    Pack<i16, kPack> zs;
+    for (int k = 0; k < kPack; ++k) zs.at[k] = static_cast<i16>(xs.at[k] + ps.at[k] + rs.at[k]);
+    store_pack<kPack>(z, first, zs);
+    atomicAdd(packs, 1);
+  };
+  for_packs<kPack>(n, lie_in_packs<kPack>(x, z), first_index(), index_step(), whole,
+                   [=](i64 i) { z[i] = static_cast<i16>(x[i] + periodic[i % period] + runs[i / run]); });
+}
+
 }  // namespace argosy::cuda

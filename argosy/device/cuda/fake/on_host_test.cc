@@ -3,7 +3,9 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <numeric>
+#include <utility>
 
 #include "argosy/tensor/bits16.h"
 
@@ -61,6 +63,33 @@ TEST(OnHost, LaunchesBeyondTheLimitsAreRefused) {
   std::vector<int> y(4096);
   EXPECT_EQ(launch("test_divergence", {1}, {2048}, y.data()).code(), Code::kInvalidArgument);
   EXPECT_EQ(launch("test_divergence", {0}, {32}, y.data()).code(), Code::kInvalidArgument);
+}
+
+// Packs where all lies at multiples of 16 bytes, element by element where one does not, and what is left over either
+// way.
+TEST(OnHost, PacksAreTakenWhereMemoryLiesSo) {
+  for (const int shift_x : {0, 1}) {
+    for (const int shift_z : {0, 3}) {
+      for (const long long n : {5LL, 64LL, 203LL}) {
+        for (const auto& [period, run] : {std::pair(8LL, 8LL), {16LL, 3LL}, {3LL, 1LL}, {1LL, 50LL}}) {
+          alignas(16) std::array<std::int16_t, 256> x{}, z{};
+          std::vector<std::int16_t> repeated(256);
+          std::iota(x.begin(), x.end(), std::int16_t{0});
+          std::iota(repeated.begin(), repeated.end(), std::int16_t{100});
+          int packs = 0;
+          ASSERT_TRUE(launch("test_packs", {2}, {32}, n, x.data() + shift_x, repeated.data(), period, repeated.data(),
+                             run, z.data() + shift_z, &packs)
+                          .ok());
+          for (long long i = 0; i < n; ++i) {
+            const long long expected = x[i + shift_x] + repeated[i % period] + repeated[i / run];
+            ASSERT_EQ(z[i + shift_z], expected) << i << " of " << n;
+          }
+          EXPECT_EQ(z[n + shift_z], 0);
+          EXPECT_EQ(packs, shift_x + shift_z == 0 ? n / 8 : 0);
+        }
+      }
+    }
+  }
 }
 
 // Every value of both 16-bit types goes through float32 and back as the library's own types do.
