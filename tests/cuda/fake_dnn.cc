@@ -51,12 +51,21 @@ Region own_filter(const DnnFilterObject& f) {
   return r;
 }
 
+DType dtype_of(int type) {
+  switch (type) {
+    case kDnnDouble: return DType::kFloat64;
+    case kDnnHalf: return DType::kFloat16;
+    case kDnnBfloat16: return DType::kBfloat16;
+    default: return DType::kFloat32;
+  }
+}
+
 // As in fused_ops.h: no activation, or ReLU.
 Status run(CudaDevice& device, int direction, const DnnTensorObject& image, const DnnFilterObject& filter,
            const DnnTensorObject& output, const DnnConvolutionObject& conv, const void* image_data,
            const void* filter_data, const void* output_data, const void* bias, void* result) {
   KernelContext c({.node = "fake", .device = &device, .allocator = &device.allocator()});
-  const DType dtype = image.type == kDnnDouble ? DType::kFloat64 : DType::kFloat32;
+  const DType dtype = dtype_of(image.type);
   const std::size_t bytes = element_bytes(dtype);
   const CardConv g{
       .batch = image.n,
@@ -184,14 +193,6 @@ int answer(DnnHandle handle, int told, int* count, const std::function<Status(Ke
   return done.ok() ? 0 : 1;
 }
 
-DType dtype_of(int type) {
-  switch (type) {
-    case kDnnDouble: return DType::kFloat64;
-    case kDnnHalf: return DType::kFloat16;
-    case kDnnBfloat16: return DType::kBfloat16;
-    default: return DType::kFloat32;
-  }
-}
 float* floats(const void* p) { return static_cast<float*>(const_cast<void*>(p)); }
 
 // Batch normalisation by our own kernels, a channel in one piece.

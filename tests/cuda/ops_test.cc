@@ -265,7 +265,7 @@ std::shared_ptr<GpuBackend> real_cards() {
 }
 
 int compare(const Flags& flags, const std::shared_ptr<GpuBackend>& backend, cuda::fake::Cards* fake = nullptr) {
-  const DeviceRequest request{.devices = "gpu:0", .gpus = backend};
+  const DeviceRequest request{.devices = "gpu:0", .deterministic = flags.orders, .gpus = backend};
   auto machine = Machine::make(request);
   if (!machine.ok()) {
     std::printf("%s\n", machine.status().to_string().c_str());

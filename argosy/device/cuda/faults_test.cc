@@ -145,7 +145,22 @@ TEST(CudaFaults, ACardWithoutPoolsSaysSo) {
   EXPECT_EQ(device->allocator().allocate(10).status().id(), "ARG-GPU-007");
 }
 
-#if !defined(ARGOSY_ASAN)  // whose builds have no kernels to watch
+#if defined(ARGOSY_ASAN)
+// One number beyond an allocation is another allocation's only on a card; here the address sanitizer knows it.
+TEST(CudaFaultsDeathTest, MemoryBeyondAnAllocationIsPoisoned) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto copy = [](long long n) {
+    fake::Machine machine({}, {.modules = kImages});
+    const auto device = machine.device();
+    const Buffer x = device->allocator().allocate(1024).value(), y = device->allocator().allocate(1024).value();
+    Context c{device.get()};
+    EXPECT_TRUE(launch(c, {"test", "test_copy_one_more"}, grid_for(n), n, x.data(), y.data()).ok());
+    EXPECT_TRUE(device->launches()->finish(nullptr).ok());
+  };
+  copy(255);
+  EXPECT_DEATH(copy(256), "use-after-poison");
+}
+#else  // whose builds have no kernels to watch
 TEST(CudaFaults, WhatAWatchedKernelDoesWrongIsAViolation) {
   fake::Cards cards({.ways = {.watch = true}});
   const auto backend =
