@@ -118,6 +118,14 @@ TEST_F(EveryKernel, MovesOfElementsOfEverySize) {
   EXPECT_GT(on_card_, 40);
 }
 
+// More than a tile, and deeper.
+TEST_F(EveryKernel, Products) {
+  for (const DType dtype : {DType::kFloat16, DType::kBfloat16, DType::kFloat32, DType::kFloat64, DType::kInt64,
+                            DType::kComplex64, DType::kComplex128})
+    same("MatMul", {numbers(dtype, {70, 50}, 1), numbers(dtype, {50, 40}, 2)});
+  EXPECT_GE(on_card_, 7);
+}
+
 TEST_F(EveryKernel, UpdatesOfSlices) {
   for (const DType dtype : kNumbers) {
     const Tensor x = numbers(dtype, {9, 5}), by = numbers(dtype, {30, 5}, 3);

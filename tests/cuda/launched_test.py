@@ -19,8 +19,8 @@ def main():
     parser.add_argument("--launched", required=True, type=pathlib.Path)
     parser.add_argument("--nm", default="nm")
     args = parser.parse_args()
-    symbols = subprocess.run([args.nm, "-D", "--defined-only", args.library], check=True, text=True, capture_output=True)
-    names = [line.split()[-1] for line in symbols.stdout.splitlines()]
+    symbols = subprocess.check_output([args.nm, "-D", "--defined-only", args.library], text=True)
+    names = [line.split()[-1] for line in symbols.splitlines()]
     kernels = {name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX)}
     launched = set()
     for file in args.launched.iterdir():

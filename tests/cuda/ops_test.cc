@@ -6,9 +6,10 @@
 //
 // --few: of an op with the same dtypes, no more cases once N one after another showed no new kernel. --orders: on the
 // fake card alone, beside itself with the threads of every kernel in other orders, with --reproducible, which promises
-// the same bits. --fake: not the machine's card. --list: for every op, how many cases there were, how many ran on the
-// card, and the same of nodes of its gradient. --spoil: what a card gives is made wrong, to see that it is told. Exit
-// code: 0, 1 where something differs, 77 without cases.
+// the same bits. --fake: not the machine's card.
+// --list: for every op, how many cases there were, how many ran on the card, and the same of nodes of its gradient.
+// --spoil: what a card gives is made wrong, to see that it is told. Exit code: 0, 1 where something differs, 77 without
+// cases.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -308,7 +309,9 @@ int main(const Flags& flags) {
     }
   }
   std::printf("on a fake card\n");
-  cuda::fake::Cards cards(cuda::fake::cards_with_kernels(1));
+  cuda::fake::Options fake = cuda::fake::cards_with_kernels(1);
+  fake.protect_memory = !flags.orders;  // a third of the time
+  cuda::fake::Cards cards(std::move(fake));
   cuda::CudaBackend::Options options = cuda::fake::with_kernels();
   options.compiler = host_compiler;
   const int code = compare(flags, std::make_shared<cuda::CudaBackend>(cards.driver(), std::move(options)), &cards);

@@ -141,11 +141,14 @@ Ways ways_of_environment() {
       ways.watch = true;
     } else if (word.starts_with("order=")) {
       ways.order = std::strtoull(word.c_str() + 6, nullptr, 10);
+    } else if (word.starts_with("blocks=")) {
+      ways.blocks = static_cast<unsigned>(std::strtoul(word.c_str() + 7, nullptr, 10));
     } else if (word.starts_with("launched=")) {
       std::getline(words, ways.launched);
       ways.launched.insert(0, word.substr(9));
     } else {
-      std::fprintf(stderr, "ARGOSY_FAKE_CARDS: \"%s\" is none of watch, order=SEED, launched=FILE\n", word.c_str());
+      std::fprintf(stderr, "ARGOSY_FAKE_CARDS: \"%s\" is none of watch, order=SEED, blocks=N, launched=FILE\n",
+                   word.c_str());
       std::abort();
     }
   }

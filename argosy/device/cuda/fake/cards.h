@@ -30,6 +30,7 @@ struct Card {
 struct Ways {
   bool watch = false;
   std::uint64_t order = 0;
+  unsigned blocks = 0;  // 0: as many as are asked for
   std::string launched;
 };
 Ways ways_of_environment();
@@ -45,10 +46,12 @@ struct Options {
   bool peers_hang = false;     // copies between cards do not end before end_hang()
   bool host_lies = false;      // of large copies from the host something else arrives
   bool protect_memory = true;  // from host code
-  // How kernels run; by default as the environment says, ARGOSY_FAKE_CARDS="watch order=3 launched=FILE", each word if
-  // wanted. watch: with an eye on every access to memory (watch.h); what a card might not forgive is a violation, and
-  // modules' images must be objects that have a twin NAME_watched.so. order: blocks and threads in an order from that
-  // seed, another one in every launch. launched: the name of each kernel that ran is added to the file (all that follows), a line each.
+  // How kernels run; by default as the environment says, ARGOSY_FAKE_CARDS="watch order=3 blocks=2 launched=FILE", each
+  // word if wanted. watch: with an eye on every access to memory (watch.h); what a card might not forgive is a
+  // violation, and modules' images must be objects that have a twin NAME_watched.so. order: blocks and threads in an
+  // order from that seed, another one in every launch. blocks: a grid has no more of them along x, so that loops over
+  // a grid go round (every kernel of ours has one, since grids are capped: launch.h). launched: the name of each
+  // kernel that ran is added to the file (all that follows), a line each.
   Ways ways = ways_of_environment();
 };
 

@@ -1,6 +1,7 @@
 // Modules and launches of the fake driver: kernels are symbols of shared objects, run on their stream's thread.
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <optional>
@@ -83,6 +84,7 @@ CuResult launch(CuFunction handle, unsigned grid_x, unsigned grid_y, unsigned gr
     const auto* const value = static_cast<const std::byte*>(arguments[i]);
     values->emplace_back(value, value + kernel->sizes[i]);
   }
+  if (s->options.ways.blocks > 0) grid_x = std::min(grid_x, s->options.ways.blocks);
   std::lock_guard lock(s->mutex);
   if (!stream->capturing) ++s->counts.launch_calls;
   const std::string name = function->name;
