@@ -86,10 +86,18 @@ TEST_F(EveryKernel, Folds) {
       }
     }
   }
+  for (const char* op : {"All", "Any"}) {
+    for (const int axis : {0, 1}) same(op, {numbers(DType::kBool, {5, 7}), scalar(axis)});
+  }
   EXPECT_GT(on_card_, 100);
 }
 
 TEST_F(EveryKernel, TheLargestAndTheirPlaces) {
+  same("ClipByValue", {numbers(DType::kFloat32, {300}), Tensor::scalar(0.99F), Tensor::scalar(1.01F)});
+  for (const DType targets : {DType::kInt32, DType::kInt64}) {
+    const Tensor k = cast_to(scalar(100), targets);
+    same("InTopKV2", {numbers(DType::kFloat32, {5, 300}), indices(targets, {5}, 300), k});
+  }
   for (const DType dtype : kNumbers) {
     for (const DType places : {DType::kInt32, DType::kInt64}) {
       for (const char* op : {"ArgMax", "ArgMin"}) {
