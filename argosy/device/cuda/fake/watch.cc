@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <utility>
 
 #include "argosy/base/str.h"
 
@@ -60,22 +61,24 @@ class Shadow {
 
   void begin_launch() {
     ++launch_;
-    last_ = nullptr;
-    if (pages_.size() > kMostPages) pages_.clear();
+    if (pages_.size() <= kMostPages) return;
+    pages_.clear();
+    near_.fill({});
   }
   Byte& at(std::uintptr_t address) {
     const std::uintptr_t number = address / kPage;
-    if (last_ == nullptr || number != last_number_) {
-      auto& page = pages_[number];
-      if (page == nullptr) page = std::make_unique<Page>();
-      if (page->launch != launch_) {
-        page->bytes.fill({});
-        page->launch = launch_;
-      }
-      last_ = page.get();
-      last_number_ = number;
+    auto& [near_number, page] = near_[number % near_.size()];
+    if (page == nullptr || near_number != number) {
+      auto& kept = pages_[number];
+      if (kept == nullptr) kept = std::make_unique<Page>();
+      near_number = number;
+      page = kept.get();
     }
-    return last_->bytes[address % kPage];
+    if (page->launch != launch_) {
+      page->bytes.fill({});
+      page->launch = launch_;
+    }
+    return page->bytes[address % kPage];
   }
 
  private:
@@ -84,8 +87,7 @@ class Shadow {
     std::array<Byte, kPage> bytes;
   };
   std::unordered_map<std::uintptr_t, std::unique_ptr<Page>> pages_;
-  Page* last_ = nullptr;
-  std::uintptr_t last_number_ = 0;
+  std::array<std::pair<std::uintptr_t, Page*>, 256> near_{};  // some of them, by the last digits of their numbers
   std::uint64_t launch_ = 0;
 };
 
