@@ -142,13 +142,28 @@ function(argosy_op_cases test)
 endfunction()
 
 # argosy_kernels_on_host(name SOURCES a.cu …): CUDA sources compiled by the host's compiler into a shared object, for the
-# fake driver (argosy/device/cuda/fake/on_host.h).
+# fake driver (argosy/device/cuda/fake/on_host.h). Beside it its twin <name>_watched.so, which tells of every access to
+# memory (watched.cc there); not where the address sanitizer looks at the same accesses.
 function(argosy_kernels_on_host name)
   cmake_parse_arguments(A "" "" "SOURCES" ${ARGN})
   add_library(${name} MODULE ${A_SOURCES})
   set_source_files_properties(${A_SOURCES} PROPERTIES LANGUAGE CXX)
   target_link_libraries(${name} PRIVATE argosy_flags)
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  if(ARGOSY_SANITIZE MATCHES "address")
+    return()
+  endif()
+  set(fake ${PROJECT_SOURCE_DIR}/argosy/device/cuda/fake)
+  if(NOT TARGET argosy_watched)
+    add_library(argosy_watched OBJECT ${fake}/watched.cc)
+    target_link_libraries(argosy_watched PRIVATE argosy_flags)
+    target_compile_options(argosy_watched PRIVATE -O1 -fno-sanitize=all)
+  endif()
+  add_library(${name}_watched MODULE ${A_SOURCES} $<TARGET_OBJECTS:argosy_watched>)
+  target_link_libraries(${name}_watched PRIVATE argosy_flags)
+  target_compile_options(${name}_watched PRIVATE -O1 -g1 -fsanitize=thread,alignment)
+  target_compile_definitions(${name}_watched PRIVATE ARGOSY_WATCHED)
+  add_dependencies(${name} ${name}_watched)
 endfunction()
 
 # Kernels of kind "cuda", from what argosy_op_families() found. Host side (<family>_cuda.cc): argosy_kernels_cuda, which the

@@ -16,8 +16,12 @@ namespace {
 
 constexpr std::chrono::seconds kLimit{60};
 
-SessionOptions options_for(const std::shared_ptr<Machine>& machine) {
-  return {.machine = machine, .allow_soft_placement = true, .optimize = false, .trace_path = ""};
+SessionOptions options_for(const std::shared_ptr<Machine>& machine, bool reproducible) {
+  return {.machine = machine,
+          .allow_soft_placement = true,
+          .optimize = false,
+          .reproducible = reproducible,
+          .trace_path = ""};
 }
 
 // Nodes named in `counted` that ran on devices of `type`, and on others.
@@ -77,7 +81,7 @@ Tensor weights_like(const Tensor& y, std::uint64_t seed) {
 }  // namespace
 
 CaseRun run_forward(const std::shared_ptr<Machine>& machine, const std::string& device, const RecordedCase& c,
-                    bool known) {
+                    bool known, bool reproducible) {
   const OpDef& op = *builtin_ops().find(c.op);
   CaseRun run;
   Graph graph;
@@ -112,7 +116,7 @@ CaseRun run_forward(const std::shared_ptr<Machine>& machine, const std::string& 
     if (!reference) fetches.push_back(y.output(i));
   }
   machine->reset();
-  Session session(graph, options_for(machine));
+  Session session(graph, options_for(machine, reproducible));
   run.status = session.status();
   if (!run.status.ok()) return run;
   StepStats stats;
@@ -135,7 +139,7 @@ CaseRun run_forward(const std::shared_ptr<Machine>& machine, const std::string& 
 }
 
 CaseRun run_gradient(const std::shared_ptr<Machine>& machine, const std::string& device, const RecordedCase& c,
-                     const std::vector<Tensor>& outputs) {
+                     const std::vector<Tensor>& outputs, bool reproducible) {
   CaseRun run;
   Graph graph;
   const auto on = graph.device(device);
@@ -166,7 +170,7 @@ CaseRun run_gradient(const std::shared_ptr<Machine>& machine, const std::string&
   std::set<std::string> counted;
   for (int i = forward; i < graph.size(); ++i) counted.insert(graph.node(NodeId{i}).name);
   machine->reset();
-  Session session(graph, options_for(machine));
+  Session session(graph, options_for(machine, reproducible));
   run.status = session.status();
   if (!run.status.ok()) return run;
   StepStats stats;

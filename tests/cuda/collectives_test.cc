@@ -131,9 +131,9 @@ TEST_P(Collectives, AllReduceInEveryDtypeAndReduction) {
   using enum Reduction;
   // What differs between the ways is who copies, not what is computed.
   const bool all = GetParam().way == "direct";
-  for (const DType dtype :
-       all ? std::vector{kFloat32, kFloat64, kFloat16, kBfloat16, kInt8, kInt16, kInt32, kInt64, kUint8, kUint64}
-           : std::vector{kFloat32, kBfloat16, kInt64}) {
+  for (const DType dtype : all ? std::vector{kFloat32, kFloat64, kFloat16, kBfloat16, kInt8, kInt16, kInt32, kInt64,
+                                             kUint8, kUint16, kUint32, kUint64}
+                               : std::vector{kFloat32, kBfloat16, kInt64}) {
     for (const Reduction reduction : all ? std::vector{kSum, kMean, kMin, kMax, kProd} : std::vector{kSum, kMean}) {
       expect_same(
           ranks, values_of(GetParam().ranks, dtype, {1, 700, 0, 5000}),

@@ -345,23 +345,26 @@ TEST(DnnConvolutions, TheOtherLayoutWhereOneHasNoAlgorithm) {
 }
 
 TEST(DnnConvolutions, BiasAndActivationGoAlong) {
-  const Tensor x = random_tensor(DType::kFloat32, {2, 5, 5, 3}, 1), f = random_tensor(DType::kFloat32, {3, 3, 3, 4}, 2),
-               bias = random_tensor(DType::kFloat32, {4}, 3);
-  for (const std::string activation : {"", "Relu", "Elu"}) {
-    for (const bool fuses : {true, false}) {
-      std::vector<std::string> ops = {"BiasAdd"};
-      if (!activation.empty()) ops.push_back(activation);
-      const AttrMap attrs = {{"strides", std::vector<std::int64_t>{1, 1, 1, 1}},
-                             {"padding", std::string("SAME")},
-                             {"num_args", std::int64_t{1}},
-                             {"fused_ops", ops}};
-      const Tensor expected = evaluate_op(*builtin_ops().find("_FusedConv2D"), attrs, {x, f, bias}).value()[0];
-      FakeDnn fake;
-      fake.fuses = fuses;
-      const Tensor found = run_on_card(fake, "_FusedConv2D", attrs, {x, f, bias});
-      ASSERT_TRUE(found.valid());
-      EXPECT_EQ(difference(found, expected, 1e-4), "") << activation << fuses;
-      EXPECT_EQ(fake.fused, activation == "Relu" && fuses ? 1 : 0);
+  for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBfloat16}) {
+    const Tensor x = random_tensor(dtype, {2, 5, 5, 3}, 1), f = random_tensor(dtype, {3, 3, 3, 4}, 2),
+                 bias = random_tensor(dtype, {4}, 3);
+    for (const std::string activation : {"", "Relu", "Elu"}) {
+      for (const bool fuses : {true, false}) {
+        std::vector<std::string> ops = {"BiasAdd"};
+        if (!activation.empty()) ops.push_back(activation);
+        const AttrMap attrs = {{"strides", std::vector<std::int64_t>{1, 1, 1, 1}},
+                               {"padding", std::string("SAME")},
+                               {"num_args", std::int64_t{1}},
+                               {"fused_ops", ops}};
+        const Tensor expected = evaluate_op(*builtin_ops().find("_FusedConv2D"), attrs, {x, f, bias}).value()[0];
+        FakeDnn fake;
+        fake.fuses = fuses;
+        const Tensor found = run_on_card(fake, "_FusedConv2D", attrs, {x, f, bias});
+        ASSERT_TRUE(found.valid());
+        EXPECT_EQ(difference(found, expected, dtype_tolerance(dtype, 1e-4)), "")
+            << dtype_name(dtype) << activation << fuses;
+        EXPECT_EQ(fake.fused, activation == "Relu" && fuses ? 1 : 0);
+      }
     }
   }
 }

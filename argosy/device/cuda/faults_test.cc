@@ -182,6 +182,48 @@ TEST(CudaFaults, ACardWithoutPoolsSaysSo) {
   EXPECT_EQ(device->allocator().allocate(10).status().id(), "ARG-GPU-007");
 }
 
+#if defined(ARGOSY_ASAN)
+// One number beyond an allocation is another allocation's only on a card; here the address sanitizer knows it.
+TEST(CudaFaultsDeathTest, MemoryBeyondAnAllocationIsPoisoned) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto copy = [](long long n) {
+    fake::Machine machine({}, {.modules = kImages});
+    const auto device = machine.device();
+    const Buffer x = device->allocator().allocate(1024).value(), y = device->allocator().allocate(1024).value();
+    Context c{device.get()};
+    EXPECT_TRUE(launch(c, {"test", "test_copy_one_more"}, grid_for(n), n, x.data(), y.data()).ok());
+    EXPECT_TRUE(device->launches()->finish(nullptr).ok());
+  };
+  copy(255);
+  EXPECT_DEATH(copy(256), "use-after-poison");
+}
+#else  // whose builds have no kernels to watch
+TEST(CudaFaults, WhatAWatchedKernelDoesWrongIsAViolation) {
+  fake::Cards cards({.ways = {.watch = true}});
+  const auto backend =
+      std::make_shared<CudaBackend>(cards.driver(), CudaBackend::Options{.modules = std::span(kImages)});
+  DeviceSpec spec;
+  spec.name = {"localhost", 0, 0, "GPU", 0};
+  spec.kind = DeviceKind::kCuda;
+  spec.card = 0;
+  spec.memory_limit_bytes = std::uint64_t{1} << 20;
+  const auto made = backend->make(std::move(spec), {}, {}, nullptr).value();
+  auto& device = static_cast<CudaDevice&>(*made);
+  const auto count = [&](const char* kernel, std::size_t bytes) {
+    const Buffer x = device.allocator().allocate(bytes).value(), y = device.allocator().allocate(1024).value();
+    Context c{&device};
+    EXPECT_TRUE(launch(c, {"test", kernel}, {.grid = {}, .block = {256}}, x.data(), y.data()).ok());
+    EXPECT_TRUE(device.launches()->finish(nullptr).ok());
+    return cards.violations().size();
+  };
+  EXPECT_EQ(count("test_reverse", 1024), 0u);
+  const std::size_t races = count("test_reverse_at_once", 1024);
+  EXPECT_GT(races, 0u);
+  EXPECT_GT(count("test_reverse", 1020), races);
+  EXPECT_THAT(cards.violations(), testing::Contains(HasSubstr("test_reverse: thread 255 of block 0 reads 4 B")));
+}
+#endif
+
 }  // namespace
 
 }  // namespace argosy::cuda

@@ -39,7 +39,7 @@
 #define ARGOSY_CUDA_BINARY_ARITHMETIC(X)                                                                             \
   ARGOSY_CUDA_REAL(X, Add)                                                                                           \
   ARGOSY_CUDA_REAL(X, Sub) ARGOSY_CUDA_REAL(X, Mul) ARGOSY_CUDA_REAL(X, Maximum) ARGOSY_CUDA_REAL(X, Minimum)        \
-      ARGOSY_CUDA_FLOATS(X, SquaredDifference) ARGOSY_CUDA_SIGNED(X, SquaredDifference)                              \
+      ARGOSY_CUDA_FLOATS(X, SquaredDifference) X(SquaredDifference, i64)                                             \
           ARGOSY_CUDA_INTEGERS(X, BitwiseAnd) ARGOSY_CUDA_INTEGERS(X, BitwiseOr) ARGOSY_CUDA_INTEGERS(X, BitwiseXor) \
               ARGOSY_CUDA_INTEGERS(X, LeftShift) ARGOSY_CUDA_INTEGERS(X, RightShift)
 // Integer quotients and powers look at their values first: those are the CPU's.

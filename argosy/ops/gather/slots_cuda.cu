@@ -177,15 +177,15 @@ ARGOSY_MOVE_SLICES(b16)
                 int fresh, T* to) {                                                                                  \
     update_slices<How##Update>(count, slice, slots, from, one_value, fresh, to);                                     \
   }
-#define ARGOSY_UPDATE_BY(How)    \
-  ARGOSY_UPDATE_SLICES(How, f32) \
-  ARGOSY_UPDATE_SLICES(How, f64) \
-  ARGOSY_UPDATE_SLICES(How, f16) ARGOSY_UPDATE_SLICES(How, bf16) ARGOSY_UPDATE_SLICES(How, i64)
+#define ARGOSY_UPDATE_FLOATS(How) \
+  ARGOSY_UPDATE_SLICES(How, f32)  \
+  ARGOSY_UPDATE_SLICES(How, f64) ARGOSY_UPDATE_SLICES(How, f16) ARGOSY_UPDATE_SLICES(How, bf16)
+#define ARGOSY_UPDATE_BY(How) ARGOSY_UPDATE_FLOATS(How) ARGOSY_UPDATE_SLICES(How, i64)
 ARGOSY_UPDATE_BY(Add)
-ARGOSY_UPDATE_BY(Mean)
+ARGOSY_UPDATE_FLOATS(Mean)
 ARGOSY_UPDATE_BY(Sub)
 ARGOSY_UPDATE_BY(Mul)
-ARGOSY_UPDATE_BY(Div)
+ARGOSY_UPDATE_FLOATS(Div)
 ARGOSY_UPDATE_BY(Min)
 ARGOSY_UPDATE_BY(Max)
 

@@ -176,7 +176,13 @@ ARGOSY_DEVICE void fold_columns(i64 outer, i64 count, i64 inner, int chunks, con
 // clang-format on
 #define ARGOSY_FOLD_NUMBERS(name, Fold) ARGOSY_FOLD_FLOATS(name, Fold) ARGOSY_FOLD(name, Fold, i64, i64)
 ARGOSY_FOLD_NUMBERS(sum, SumFold)
-ARGOSY_FOLD_FLOATS(sumsq, SumsqFold)
+// Partial results of these are added up.
+ARGOSY_FOLD(sumsq, SumsqFold, f32, f32)
+ARGOSY_FOLD(sumsq, SumsqFold, f64, f64)
+ARGOSY_FOLD(sumsq, SumsqFold, f16, f16)
+ARGOSY_FOLD(sumsq, SumsqFold, f16, f32)
+ARGOSY_FOLD(sumsq, SumsqFold, bf16, bf16)
+ARGOSY_FOLD(sumsq, SumsqFold, bf16, f32)
 ARGOSY_FOLD_NUMBERS(prod, ProdFold)
 ARGOSY_FOLD(sum, SumFold, c64, c64)
 ARGOSY_FOLD(sum, SumFold, c128, c128)

@@ -1,10 +1,13 @@
 #include "argosy/device/cuda/fake/cards.h"
 
+#include <sanitizer/asan_interface.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
+#include <sstream>
 
 #include "argosy/device/cuda/fake/state.h"
 
@@ -149,6 +152,29 @@ struct Counted<kCall> {
 
 }  // namespace
 
+Ways ways_of_environment() {
+  Ways ways;
+  const char* const text = std::getenv("ARGOSY_FAKE_CARDS");
+  std::istringstream words(text == nullptr ? "" : text);
+  for (std::string word; words >> word;) {
+    if (word == "watch") {
+      ways.watch = true;
+    } else if (word.starts_with("order=")) {
+      ways.order = std::strtoull(word.c_str() + 6, nullptr, 10);
+    } else if (word.starts_with("blocks=")) {
+      ways.blocks = static_cast<unsigned>(std::strtoul(word.c_str() + 7, nullptr, 10));
+    } else if (word.starts_with("launched=")) {
+      std::getline(words, ways.launched);
+      ways.launched.insert(0, word.substr(9));
+    } else {
+      std::fprintf(stderr, "ARGOSY_FAKE_CARDS: \"%s\" is none of watch, order=SEED, blocks=N, launched=FILE\n",
+                   word.c_str());
+      std::abort();
+    }
+  }
+  return ways;
+}
+
 Context*& current_context() {
   static thread_local Context* context = nullptr;
   return context;
@@ -165,18 +191,19 @@ Cards::State* Cards::State::current() {
   return state;
 }
 
-Cards::State::State(Options o) : options(std::move(o)) {
+Cards::State::State(Options o) : options(std::move(o)), order(options.ways.order) {
   for (const Card& facts : options.cards) {
     auto card = std::make_unique<CardState>();
     card->ordinal = static_cast<int>(cards.size());
     card->facts = facts;
     if (facts.pci.empty()) card->facts.pci = str_cat("0000:0", card->ordinal + 1, ":00.0");
     card->context.card = card.get();
-    void* const memory = mmap(nullptr, facts.memory_bytes, options.protect_memory ? PROT_NONE : PROT_READ | PROT_WRITE,
+    card->address_bytes = 2 * facts.memory_bytes;  // room for what must not be touched
+    void* const memory = mmap(nullptr, card->address_bytes, options.protect_memory ? PROT_NONE : PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     ARGOSY_CHECK(memory != MAP_FAILED);
     card->memory = static_cast<std::byte*>(memory);
-    card->holes[reinterpret_cast<CuPointer>(memory)] = facts.memory_bytes;
+    card->holes[reinterpret_cast<CuPointer>(memory)] = card->address_bytes;
     cards.push_back(std::move(card));
   }
   calls.cuInit = init;
@@ -220,7 +247,10 @@ Cards::State::~State() {
     delete stream;
   }
   the_state().store(nullptr);
-  for (const auto& card : cards) munmap(card->memory, card->facts.memory_bytes);
+  for (const auto& card : cards) {
+    ASAN_UNPOISON_MEMORY_REGION(card->memory, card->address_bytes);
+    munmap(card->memory, card->address_bytes);
+  }
 }
 
 void Cards::State::violation(std::string what) { violations.push_back(std::move(what)); }
@@ -228,7 +258,7 @@ void Cards::State::violation(std::string what) { violations.push_back(std::move(
 CardState* Cards::State::card_at(CuPointer pointer) {
   for (const auto& card : cards) {
     const auto begin = reinterpret_cast<CuPointer>(card->memory);
-    if (pointer >= begin && pointer < begin + card->facts.memory_bytes) return card.get();
+    if (pointer >= begin && pointer < begin + card->address_bytes) return card.get();
   }
   return nullptr;
 }
@@ -248,10 +278,24 @@ bool Cards::State::check_memory(const char* what, CuPointer pointer, std::size_t
   return true;
 }
 
+std::vector<on_host::Range> Cards::State::reachable(const CardState* card) const {
+  std::vector<on_host::Range> ranges;
+  for (const auto& other : cards) {
+    if (other.get() != card && !other->open_to.contains(card)) continue;
+    for (const auto& [at, allocation] : other->allocations) ranges.push_back({at, at + allocation.bytes});
+  }
+  for (const auto& [block, bytes] : pinned) {
+    const auto at = reinterpret_cast<std::uintptr_t>(block);
+    ranges.push_back({at, at + bytes});
+  }
+  std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  return ranges;
+}
+
 void Cards::State::touch(CardState* card, bool begin) {
   card->touching += begin ? 1 : -1;
   if (!options.protect_memory || card->touching != (begin ? 1 : 0)) return;
-  mprotect(card->memory, card->facts.memory_bytes, begin ? PROT_READ | PROT_WRITE : PROT_NONE);
+  mprotect(card->memory, card->address_bytes, begin ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
 Cards::Cards(Options options) : state_(std::make_unique<State>(std::move(options))) { state_->owner = this; }
@@ -316,6 +360,16 @@ void Cards::follow_pointers(std::span<const CuStream> streams, const char* what)
 Cards* Cards::current() {
   State* const state = State::current();
   return state != nullptr ? state->owner : nullptr;
+}
+
+void Cards::set_order(std::uint64_t seed) {
+  std::lock_guard lock(state_->mutex);
+  state_->order = seed;
+  state_->ordered = 0;
+}
+std::size_t Cards::different_kernels() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->launched.size();
 }
 
 Counts Cards::counts() const {

@@ -1,8 +1,9 @@
 // Cards that are not there: NVIDIA's driver interface (driver_api.h) in host memory, for tests. Streams are threads, so
 // a wait that is missing gives wrong results; memory that is fresh or freed is full of NaN; a copy or a kernel that is
-// given memory before its allocation's place in the stream, after its free, or beyond its end, is a violation; and
-// between the work of its streams a card's memory may not be touched at all, so that host code which reads it dies as
-// it would on a machine with cards. Kernels are those compiled for the host (on_host.h).
+// given memory before its allocation's place in the stream, after its free, or beyond its end, is a violation (what
+// lies between allocations belongs to none, and the address sanitizer knows them); and between the work of its streams
+// a card's memory may not be touched at all, so that host code which reads it dies as it would on a machine with cards.
+// Kernels are those compiled for the host (on_host.h).
 //
 // One at a time in a process (the driver's functions have no argument that could tell two apart). Thread-safe.
 #pragma once
@@ -27,6 +28,15 @@ struct Card {
   std::string pci = "";  // empty: 0000:01:00.0, 0000:02:00.0, ...
 };
 
+// See Options::ways.
+struct Ways {
+  bool watch = false;
+  std::uint64_t order = 0;
+  unsigned blocks = 0;  // 0: as many as are asked for
+  std::string launched;
+};
+Ways ways_of_environment();
+
 struct Options {
   std::vector<Card> cards = {Card{}};
   int version = 13000;
@@ -39,6 +49,13 @@ struct Options {
   bool peers_hang = false;         // copies between cards do not end before end_hang()
   bool host_lies = false;          // of large copies from the host something else arrives
   bool protect_memory = true;      // from host code
+  // How kernels run; by default as the environment says, ARGOSY_FAKE_CARDS="watch order=3 blocks=2 launched=FILE", each
+  // word if wanted. watch: with an eye on every access to memory (watch.h); what a card might not forgive is a
+  // violation, and modules' images must be objects that have a twin NAME_watched.so. order: blocks and threads in an
+  // order from that seed, another one in every launch. blocks: a grid has no more of them along x, so that loops over
+  // a grid go round (every kernel of ours has one, since grids are capped: launch.h). launched: the name of each
+  // kernel that ran is added to the file (all that follows), a line each.
+  Ways ways = ways_of_environment();
 };
 
 // What was done so far.
@@ -65,6 +82,8 @@ class Cards {
 
   // --- faults --------------------------------------------------------------------------------------------------------
 
+  // Later kernels run in orders from this seed (Ways::order).
+  void set_order(std::uint64_t seed);
   // The nth allocation from now (1 = the next) finds no memory; the nth kernel from now breaks its card with `code`, or
   // does not end before end_hang().
   void fail_allocation(std::int64_t nth);
@@ -93,6 +112,7 @@ class Cards {
   std::uint64_t bytes_reserved(int card) const;            // what pools hold of the card
   std::vector<std::string> violations() const;             // empty in a correct program
   std::vector<std::string> kernels() const;                // names, in the order in which they ended
+  std::size_t different_kernels() const;                   // how many of those names are different
   std::int64_t live_objects() const;                       // streams, events, pools, modules, graphs, pinned blocks
 
   class State;  // of the files in this folder

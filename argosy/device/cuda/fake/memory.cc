@@ -1,4 +1,5 @@
 // Memory of the fake driver: pools in the order of streams, pinned blocks, copies.
+#include <sanitizer/asan_interface.h>
 #include <sys/mman.h>
 
 #include <cstdlib>
@@ -16,8 +17,13 @@ constexpr std::size_t kGrain = 512;
 constexpr std::size_t kLarge = std::size_t{1} << 20;
 std::size_t rounded(std::size_t bytes) { return (std::max<std::size_t>(bytes, 1) + kGrain - 1) / kGrain * kGrain; }
 
+// Behind each block, nobody's: so that what is beyond the end of one is not another's begin.
+constexpr std::size_t kZone = kGrain;
+
 // From the card's own address space. REQUIRES: mutex held. 0: none.
 CuPointer take_hole(CardState* card, std::size_t bytes) {
+  if (card->reserved + bytes > card->facts.memory_bytes) return 0;
+  bytes += kZone;
   for (auto& [at, size] : card->holes) {
     if (size < bytes) continue;
     const CuPointer pointer = at;
@@ -29,6 +35,7 @@ CuPointer take_hole(CardState* card, std::size_t bytes) {
   return 0;
 }
 void give_hole(CardState* card, CuPointer pointer, std::size_t bytes) {
+  bytes += kZone;
   // Whole pages go back: what is there counts whenever all of the card's memory is closed or opened.
   constexpr CuPointer kPage = 4096;
   const CuPointer begin = (pointer + kPage - 1) / kPage * kPage, end = (pointer + bytes) / kPage * kPage;
@@ -160,6 +167,8 @@ CuResult allocate(CuPointer* out, std::size_t bytes, CuMemoryPool handle, CuStre
                               [=] {
                                 std::lock_guard inner(s->mutex);
                                 card->allocations[pointer] = {.bytes = bytes, .pool = pool, .ready = true};
+                                ASAN_POISON_MEMORY_REGION(reinterpret_cast<void*>(pointer), size + kZone);
+                                ASAN_UNPOISON_MEMORY_REGION(reinterpret_cast<void*>(pointer), bytes);
                                 std::memset(reinterpret_cast<void*>(pointer), 0xff, bytes);
                                 return kCuSuccess;
                               },
@@ -191,6 +200,7 @@ CuResult release(CuPointer pointer, CuStream stream_handle) {
                                 Pool* const pool = found->second.pool;
                                 const std::size_t bytes = found->second.bytes;
                                 std::memset(reinterpret_cast<void*>(pointer), 0xff, bytes);
+                                ASAN_POISON_MEMORY_REGION(reinterpret_cast<void*>(pointer), bytes);
                                 card->allocations.erase(found);
                                 pool->in_use -= rounded(bytes);
                                 pool->kept[pointer] = {.bytes = rounded(bytes), .stream = stream, .done = true};

@@ -1,7 +1,10 @@
 // Modules and launches of the fake driver: kernels are symbols of shared objects, run on their stream's thread.
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstring>
+#include <fstream>
+#include <optional>
 
 #include "argosy/device/cuda/fake/on_host_run.h"
 #include "argosy/device/cuda/fake/state.h"
@@ -20,7 +23,11 @@ CuResult module_load(CuModule* out, const void* image) {
   if (current_context() == nullptr) return kCuInvalidContext;
   if (const CuResult error = current_error(); error != kCuSuccess) return error;
   State* const s = State::current();
-  void* const library = dlopen(static_cast<const char*>(image), RTLD_NOW | RTLD_LOCAL);
+  std::string path = static_cast<const char*>(image);
+  if (constexpr std::string_view kEnd = ".so"; s->options.ways.watch && path.ends_with(kEnd))
+    path.insert(path.size() - kEnd.size(), "_watched");
+  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr && s->options.ways.watch) s->violation(str_cat("to be watched: ", dlerror()));
   if (library == nullptr) return kCuInvalidImage;
   auto* const module = new LoadedModule;
   module->library = library;
@@ -88,6 +95,7 @@ CuResult launch(CuFunction handle, unsigned grid_x, unsigned grid_y, unsigned gr
     const auto* const value = static_cast<const std::byte*>(arguments[i]);
     values->emplace_back(value, value + kernel->sizes[i]);
   }
+  if (s->options.ways.blocks > 0) grid_x = std::min(grid_x, s->options.ways.blocks);
   std::lock_guard lock(s->mutex);
   if (stream->capture == nullptr) ++s->counts.launch_calls;
   const std::string name = function->name;
@@ -95,6 +103,8 @@ CuResult launch(CuFunction handle, unsigned grid_x, unsigned grid_y, unsigned gr
                           .run = [=]() -> CuResult {
                             std::vector<void*> pointers;
                             std::vector<CardState*> peers;
+                            std::optional<on_host::Watch> watch;
+                            on_host::Ways ways;
                             {
                               std::unique_lock inner(s->mutex);
                               for (auto& value : *values) {
@@ -108,13 +118,22 @@ CuResult launch(CuFunction handle, unsigned grid_x, unsigned grid_y, unsigned gr
                               if (s->hang_launch_in > 0 && --s->hang_launch_in == 0)
                                 s->changed.wait(inner, [&] { return s->hang_ended; });
                               peers = s->touch_peers(stream->context->card);
+                              // The number of the launch: what an accident of one order hides, another shows.
+                              if (s->order != 0) ways.order = s->order + ++s->ordered;
+                              if (s->options.ways.watch)
+                                ways.watch = &watch.emplace(s->reachable(stream->context->card));
                             }
                             const Status status = on_host::run(*kernel, {grid_x, grid_y, grid_z},
-                                                               {block_x, block_y, block_z}, pointers.data());
+                                                               {block_x, block_y, block_z}, pointers.data(), ways);
                             std::lock_guard inner(s->mutex);
                             for (CardState* const peer : peers) s->touch(peer, false);
                             ++s->counts.launches;
                             s->kernels.push_back(name);
+                            if (s->launched.insert(name).second && !s->options.ways.launched.empty())
+                              std::ofstream(s->options.ways.launched, std::ios::app) << name << "\n";
+                            if (watch.has_value()) {
+                              for (const std::string& what : watch->found()) s->violation(str_cat(name, ": ", what));
+                            }
                             if (status.ok()) return kCuSuccess;
                             s->violation(str_cat(name, ": ", status.message()));
                             return kCuLaunchFailed;

@@ -17,6 +17,8 @@ struct Dim3 {
   unsigned x = 1, y = 1, z = 1;
 };
 
+enum class Access { kRead, kWrite, kAtomic };
+
 // The block that runs, and which of its threads. One OS thread runs one block at a time; threads of the block take
 // turns on it.
 class Block {
@@ -27,8 +29,12 @@ class Block {
   virtual void sync() = 0;
   // The same among the threads of the warp.
   virtual void sync_warp() = 0;
-  // 8 bytes that lane `lane` of the caller's warp last put there.
-  virtual std::uint64_t& exchange(unsigned lane) = 0;
+  // What lane `from` of the caller's warp gives, while the caller gives `word`. Puts memory in no order, as on a card.
+  virtual std::uint64_t exchange(std::uint64_t word, unsigned from) = 0;
+  // What objects built to be watched (watched.cc) tell of themselves: `bytes` at `at` are touched by the code before
+  // `code`; an address has not the alignment of what is found there.
+  virtual void touched(const void* at, std::size_t bytes, Access access, const void* code) = 0;
+  virtual void misaligned(const void* at, const char* file, unsigned line, unsigned alignment) = 0;
 
  protected:
   ~Block() = default;
@@ -43,17 +49,20 @@ struct Kernel {
 
 inline thread_local Block* current = nullptr;
 
+// Of functions that are not the kernel's own code, in objects that are built to be watched.
+#define ARGOSY_UNWATCHED __attribute__((no_sanitize("thread")))
+
 template <typename... A>
 struct Caller {
   static constexpr int kParameters = sizeof...(A);
   static constexpr std::size_t kSizes[sizeof...(A) + 1] = {sizeof(A)..., 0};
   template <void (*kKernel)(A...)>
-  static void run(Block& block, void** arguments) {
+  ARGOSY_UNWATCHED static void run(Block& block, void** arguments) {
     current = &block;
     call<kKernel>(arguments, std::index_sequence_for<A...>{});
   }
   template <void (*kKernel)(A...), std::size_t... I>
-  static void call(void** arguments, std::index_sequence<I...>) {
+  ARGOSY_UNWATCHED static void call(void** arguments, std::index_sequence<I...>) {
     kKernel(*static_cast<A*>(arguments[I])...);
   }
 };
@@ -89,21 +98,17 @@ inline unsigned lane() {
 #define blockDim (::argosy::on_host::current->size)
 #define gridDim (::argosy::on_host::current->grid)
 
-inline void __syncthreads() { argosy::on_host::current->sync(); }
-inline void __syncwarp(unsigned = 0xffffffffu) { argosy::on_host::current->sync_warp(); }
+ARGOSY_UNWATCHED inline void __syncthreads() { argosy::on_host::current->sync(); }
+ARGOSY_UNWATCHED inline void __syncwarp(unsigned = 0xffffffffu) { argosy::on_host::current->sync_warp(); }
 inline void __threadfence() {}
 
 namespace argosy::on_host {
 template <typename T>
-T shuffle(T value, unsigned from) {
+ARGOSY_UNWATCHED T shuffle(T value, unsigned from) {
   static_assert(sizeof(T) <= 8);
-  Block& b = *current;
   std::uint64_t word = 0;
   std::memcpy(&word, &value, sizeof value);
-  b.exchange(lane()) = word;
-  b.sync_warp();
-  word = b.exchange(from);
-  b.sync_warp();
+  word = current->exchange(word, from);
   std::memcpy(&value, &word, sizeof value);
   return value;
 }
@@ -128,34 +133,38 @@ T __shfl_up_sync(unsigned, T value, unsigned by) {
   return argosy::on_host::shuffle(value, lane >= by ? lane - by : lane);
 }
 
-// Blocks run one after another on the thread of their stream, so plain memory operations are atomic enough there.
+// Blocks run one after another on the thread of their stream, so plain memory operations are atomic enough there; what
+// watches them is told that they are atomic.
+namespace argosy::on_host {
+template <typename T, typename F>
+ARGOSY_UNWATCHED T atomically(T* at, F change) {
+#if defined(ARGOSY_WATCHED)
+  current->touched(at, sizeof(T), Access::kAtomic, __builtin_return_address(0));
+#endif
+  const T old = *at;
+  *at = change(old);
+  return old;
+}
+}  // namespace argosy::on_host
 template <typename T>
 T atomicAdd(T* at, T value) {
-  const T old = *at;
-  *at = static_cast<T>(old + value);
-  return old;
+  return argosy::on_host::atomically(at, [=](T old) { return static_cast<T>(old + value); });
 }
 template <typename T>
 T atomicMax(T* at, T value) {
-  const T old = *at;
-  if (old < value) *at = value;
-  return old;
+  return argosy::on_host::atomically(at, [=](T old) { return old < value ? value : old; });
 }
 template <typename T>
 T atomicMin(T* at, T value) {
-  const T old = *at;
-  if (value < old) *at = value;
-  return old;
+  return argosy::on_host::atomically(at, [=](T old) { return value < old ? value : old; });
 }
 template <typename T>
 T atomicExch(T* at, T value) {
-  return std::exchange(*at, value);
+  return argosy::on_host::atomically(at, [=](T) { return value; });
 }
 template <typename T>
 T atomicCAS(T* at, T expected, T value) {
-  const T old = *at;
-  if (old == expected) *at = value;
-  return old;
+  return argosy::on_host::atomically(at, [=](T old) { return old == expected ? value : old; });
 }
 
 inline unsigned __umulhi(unsigned a, unsigned b) {

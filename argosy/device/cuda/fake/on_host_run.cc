@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "argosy/base/sanitizers.h"
@@ -25,7 +27,28 @@ namespace {
 constexpr std::size_t kStackBytes = 128 << 10;
 
 // Where a thread of the block stands.
-enum class State { kFresh, kRuns, kAtBlock, kAtWarp, kDone };
+enum class State { kFresh, kRuns, kAtBlock, kAtWarp, kAtShuffle, kDone };
+
+// Numbers from a seed (xorshift64*), for orders. Seed 0: every order stays as it is.
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u) {}
+  // Below n.
+  std::uint64_t roll(std::uint64_t n) {
+    state_ ^= state_ >> 12;
+    state_ ^= state_ << 25;
+    state_ ^= state_ >> 27;
+    return (state_ * 0x2545f4914f6cdd1du >> 16) % n;
+  }
+  template <typename T>
+  void shuffle(std::vector<T>& v) {
+    if (state_ == 0) return;
+    for (std::size_t i = v.size(); i > 1; --i) std::swap(v[i - 1], v[roll(i)]);
+  }
+
+ private:
+  std::uint64_t state_;
+};
 
 // Where a line of execution was left.
 struct Position {
@@ -60,13 +83,20 @@ struct Fiber {
 // One OS thread's blocks. Fibers are kept from block to block.
 class Runner final : public Block {
  public:
-  Runner(const Kernel& kernel, Dim3 grid_size, Dim3 block_size, void** arguments)
-      : kernel_(kernel), arguments_(arguments), threads_(static_cast<int>(block_size.x * block_size.y * block_size.z)) {
+  Runner(const Kernel& kernel, Dim3 grid_size, Dim3 block_size, void** arguments, const Ways& ways, Dice& dice)
+      : kernel_(kernel),
+        arguments_(arguments),
+        threads_(static_cast<int>(block_size.x * block_size.y * block_size.z)),
+        watch_(ways.watch),
+        dice_(dice) {
     grid = grid_size;
     size = block_size;
     states_.resize(static_cast<std::size_t>(threads_));
     fiber_of_.resize(static_cast<std::size_t>(threads_));
     words_.resize(static_cast<std::size_t>(threads_ + 31) / 32);
+    order_.resize(static_cast<std::size_t>(threads_));
+    std::iota(order_.begin(), order_.end(), 0);
+    if (watch_ != nullptr) watch_->begin(kernel, static_cast<unsigned>(threads_));
 #if defined(ARGOSY_TSAN)
     main_tsan_ = __tsan_get_current_fiber();
 #endif
@@ -80,6 +110,8 @@ class Runner final : public Block {
   // False: threads wait at different barriers.
   bool run_block(Dim3 at) {
     index = at;
+    if (watch_ != nullptr) watch_->begin_block(at.x + std::uint64_t{grid.x} * (at.y + std::uint64_t{grid.y} * at.z));
+    dice_.shuffle(order_);
     std::fill(states_.begin(), states_.end(), State::kFresh);
     next_ = 0;
     done_ = 0;
@@ -94,7 +126,25 @@ class Runner final : public Block {
 
   void sync() override { wait(State::kAtBlock); }
   void sync_warp() override { wait(State::kAtWarp); }
-  std::uint64_t& exchange(unsigned lane) override { return words_[static_cast<std::size_t>(running_) / 32][lane]; }
+  std::uint64_t exchange(std::uint64_t word, unsigned from) override {
+    auto& words = words_[static_cast<std::size_t>(running_) / 32];
+    words[static_cast<std::size_t>(running_) % 32] = word;
+    wait(State::kAtShuffle);
+    const int asked = running_ / 32 * 32 + static_cast<int>(from);
+    if (watch_ != nullptr && (asked >= threads_ || states_[static_cast<std::size_t>(asked)] == State::kDone))
+      watch_->lane_missing(static_cast<unsigned>(running_), from);
+    word = words[from];
+    wait(State::kAtShuffle);
+    return word;
+  }
+  void touched(const void* at, std::size_t bytes, Access access, const void* code) override {
+    if (watch_ == nullptr) return;
+    const auto stack = reinterpret_cast<std::uintptr_t>(fiber_->stack.get());
+    watch_->touched(static_cast<unsigned>(running_), {stack, stack + kStackBytes}, at, bytes, access, code);
+  }
+  void misaligned(const void* at, const char* file, unsigned line, unsigned alignment) override {
+    if (watch_ != nullptr) watch_->misaligned(static_cast<unsigned>(running_), at, file, line, alignment);
+  }
 
  private:
   static void entry(unsigned high, unsigned low) {
@@ -107,7 +157,7 @@ class Runner final : public Block {
       __sanitizer_finish_switch_fiber(fiber_->asan, &main_stack_, &main_bytes_);
 #endif
       while (next_ < threads_) {
-        const int t = next_++;
+        const int t = order_[static_cast<std::size_t>(next_++)];
         Fiber* const self = fiber_;
         states_[static_cast<std::size_t>(t)] = State::kRuns;
         enter(t);
@@ -144,22 +194,26 @@ class Runner final : public Block {
   // Lets go on whom a complete barrier held. False when there is none.
   bool release() {
     bool any = false;
-    for (int first = 0; first < threads_; first += 32)
-      any |= release_group(first, std::min(first + 32, threads_), State::kAtWarp);
+    for (int first = 0; first < threads_; first += 32) {
+      for (const State barrier : {State::kAtWarp, State::kAtShuffle})
+        any |= release_group(first, std::min(first + 32, threads_), barrier);
+    }
     return any || release_group(0, threads_, State::kAtBlock);
   }
   bool release_group(int begin, int end, State barrier) {
-    bool any = false;
+    released_.clear();
     for (int t = begin; t < end; ++t) {
       const State s = states_[static_cast<std::size_t>(t)];
       if (s == State::kDone) continue;
       if (s != barrier) return false;
-      any = true;
+      released_.push_back(t);
     }
-    if (!any) return false;
+    if (released_.empty()) return false;
+    if (watch_ != nullptr && barrier == State::kAtBlock) watch_->synced();
+    if (watch_ != nullptr && barrier == State::kAtWarp) watch_->synced_warp(static_cast<unsigned>(begin) / 32);
+    dice_.shuffle(released_);
     // Each runs to its next barrier; it is not looked at again before all of them have.
-    for (int t = begin; t < end; ++t) {
-      if (states_[static_cast<std::size_t>(t)] == State::kDone) continue;
+    for (const int t : released_) {
       woken_ = true;
       resume(*fiber_of_[static_cast<std::size_t>(t)]);
       woken_ = false;
@@ -214,6 +268,8 @@ class Runner final : public Block {
   const Kernel& kernel_;
   void** const arguments_;
   const int threads_;
+  Watch* const watch_;
+  Dice& dice_;
   Position main_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> idle_;
@@ -222,7 +278,9 @@ class Runner final : public Block {
   std::vector<std::array<std::uint64_t, 32>> words_;  // by warp
   Fiber* fiber_ = nullptr;                            // that runs
   int running_ = 0;                                   // the thread that runs
-  int next_ = 0;                                      // the first thread that has not begun
+  std::vector<int> order_;                            // of the block's threads
+  std::vector<int> released_;                         // by a barrier, in the order in which they go on
+  int next_ = 0;                                      // the first in that order that has not begun
   int done_ = 0;
   bool woken_ = false;
 #if defined(ARGOSY_TSAN)
@@ -235,21 +293,24 @@ class Runner final : public Block {
 
 }  // namespace
 
-Status run(const Kernel& kernel, Dim3 grid, Dim3 block, void** arguments) {
+Status run(const Kernel& kernel, Dim3 grid, Dim3 block, void** arguments, const Ways& ways) {
   const auto volume = [](Dim3 d) { return static_cast<std::uint64_t>(d.x) * d.y * d.z; };
   if (volume(grid) == 0 || volume(block) == 0 || volume(block) > 1024 || block.z > 64 || grid.x > 0x7fffffffu ||
       grid.y > 65535 || grid.z > 65535) {
     return invalid_argument("a launch of ", grid.x, " x ", grid.y, " x ", grid.z, " blocks of ", block.x, " x ",
                             block.y, " x ", block.z, " threads is not possible");
   }
-  Runner runner(kernel, grid, block, arguments);
-  for (unsigned z = 0; z < grid.z; ++z) {
-    for (unsigned y = 0; y < grid.y; ++y) {
-      for (unsigned x = 0; x < grid.x; ++x) {
-        if (!runner.run_block({x, y, z})) {
-          return failed_precondition("threads of block ", x, " ", y, " ", z, " wait at different barriers");
-        }
-      }
+  Dice dice(ways.order);
+  Runner runner(kernel, grid, block, arguments, ways, dice);
+  // As the i-th of n blocks runs number (first + i * step) % n.
+  const std::uint64_t n = volume(grid), first = ways.order == 0 ? 0 : dice.roll(n);
+  std::uint64_t step = ways.order == 0 ? 1 : 1 + dice.roll(n);
+  while (std::gcd(step, n) != 1) ++step;
+  for (std::uint64_t i = 0, b = first; i < n; ++i, b = (b + step) % n) {
+    const Dim3 at{static_cast<unsigned>(b % grid.x), static_cast<unsigned>(b / grid.x % grid.y),
+                  static_cast<unsigned>(b / grid.x / grid.y)};
+    if (!runner.run_block(at)) {
+      return failed_precondition("threads of block ", at.x, " ", at.y, " ", at.z, " wait at different barriers");
     }
   }
   return ok_status();

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "argosy/device/cuda/fake/cards.h"
-#include "argosy/device/cuda/fake/on_host.h"
+#include "argosy/device/cuda/fake/watch.h"
 
 namespace argosy::cuda::fake {
 
@@ -104,7 +104,8 @@ struct CardState {
   Card facts;
   Context context;
   int holds = 0;
-  std::byte* memory = nullptr;                  // the address space of the card
+  std::byte* memory = nullptr;  // the address space of the card, which is larger than its memory
+  std::size_t address_bytes = 0;
   std::map<CuPointer, std::size_t> holes;       // of that space
   std::map<CuPointer, Allocation> allocations;  // from the call on, until the free is reached
   std::uint64_t reserved = 0;
@@ -131,6 +132,9 @@ class Cards::State {
   void violation(std::string what);
   // Every byte belongs to one allocation, at its place in the stream. REQUIRES: mutex held.
   bool check_memory(const char* what, CuPointer pointer, std::size_t bytes);
+  // What a kernel on the card may touch: allocations there and on cards that are open to it, pinned blocks. REQUIRES:
+  // mutex held.
+  std::vector<on_host::Range> reachable(const CardState* card) const;
   void touch(CardState* card, bool begin);  // REQUIRES: mutex held
   // The same for every card that is open to it: which they were, for the end. REQUIRES: mutex held.
   std::vector<CardState*> touch_peers(const CardState* card) {
@@ -157,6 +161,8 @@ class Cards::State {
   Counts counts;
   std::vector<std::string> violations;
   std::vector<std::string> kernels;
+  std::set<std::string> launched;        // the same, each once
+  std::uint64_t order = 0, ordered = 0;  // Ways::order, and launches in an order of their own so far
   std::int64_t fail_allocation_in = 0, fail_launch_in = 0, hang_launch_in = 0;
   CuResult launch_failure = kCuSuccess;
   bool hang_ended = false;
