@@ -30,6 +30,20 @@ struct Stream {
   }
 };
 
+// Where numbers begin: a stream that the host knows, or one of a key and a counter that lie on the card.
+struct Origin {
+  Stream stream;
+  const u64* key;  // null: `stream`
+  const u64* counter;
+
+  ARGOSY_DEVICE Stream begin() const {
+    if (key == nullptr) return stream;
+    const u64 k = key[0], low = counter[0], high = counter[1];
+    return {{static_cast<u32>(k), static_cast<u32>(k >> 32)},
+            {static_cast<u32>(low), static_cast<u32>(low >> 32), static_cast<u32>(high), static_cast<u32>(high >> 32)}};
+  }
+};
+
 ARGOSY_DEVICE f32 unit_float(u32 x) { return float_of_bits(0x3f800000u | (x & 0x7fffffu)) - 1.0f; }
 ARGOSY_DEVICE f64 unit_double(u32 x0, u32 x1) {
   // 52 bits behind the point: exact.
@@ -181,13 +195,37 @@ ARGOSY_DEVICE void truncated(const Runs& runs, T* to, const Stream& from) {
   }
 }
 
-#define ARGOSY_RANDOM(T)                                                                        \
-  ARGOSY_KERNEL(random_uniform_##T, Runs runs, T* to, Stream from) { uniform(runs, to, from); } \
-  ARGOSY_KERNEL(random_normal_##T, Runs runs, T* to, Stream from) { normal(runs, to, from); }   \
-  ARGOSY_KERNEL(random_truncated_##T, Runs runs, T* to, Stream from) { truncated(runs, to, from); }
+#define ARGOSY_RANDOM(T)                                                                                \
+  ARGOSY_KERNEL(random_uniform_##T, Runs runs, T* to, Origin from) { uniform(runs, to, from.begin()); } \
+  ARGOSY_KERNEL(random_normal_##T, Runs runs, T* to, Origin from) { normal(runs, to, from.begin()); }   \
+  ARGOSY_KERNEL(random_truncated_##T, Runs runs, T* to, Origin from) { truncated(runs, to, from.begin()); }
 ARGOSY_RANDOM(f32)
 ARGOSY_RANDOM(f64)
 ARGOSY_RANDOM(f16)
 ARGOSY_RANDOM(bf16)
+#undef ARGOSY_RANDOM
+
+// low + word mod range, or all words there are where range is 0; of 64 bits, out of two words.
+template <typename U>
+ARGOSY_DEVICE void integers(i64 n, U* to, U low, U range, const Stream& from) {
+  constexpr int kWords = sizeof(U) / sizeof(u32), kGroup = 4 / kWords;
+  for (i64 g = first_index(); g * kGroup < n; g += index_step()) {
+    Stream at = from;
+    at.skip(static_cast<u64>(g));
+    u32 words[4];
+    at.next(words);
+    for (int i = 0; i < kGroup && g * kGroup + i < n; ++i) {
+      U word = static_cast<U>(words[i * kWords]);
+      if (kWords == 2) word |= static_cast<U>(static_cast<u64>(words[i * kWords + kWords - 1]) << 32);
+      to[g * kGroup + i] = low + (range == 0 ? word : word % range);
+    }
+  }
+}
+ARGOSY_KERNEL(random_integers_u32, i64 n, u32* to, u32 low, u32 range, Origin from) {
+  integers(n, to, low, range, from.begin());
+}
+ARGOSY_KERNEL(random_integers_u64, i64 n, u64* to, u64 low, u64 range, Origin from) {
+  integers(n, to, low, range, from.begin());
+}
 
 }  // namespace argosy::cuda

@@ -23,6 +23,8 @@ Result<IntRange> int_range(const Tensor& low, const Tensor& high);
 // have.
 Result<Philox> seeded_stream(const Tensor& seed);
 Result<Philox> keyed_stream(const Tensor& key, const Tensor& counter, const Tensor& alg);
+// Are these a key and a counter, of an algorithm that we have? Their values are not looked at, but alg's.
+Status check_keyed(const Tensor& key, const Tensor& counter, const Tensor& alg);
 
 // y's rows are x's in an order drawn from the stream (Fisher-Yates, from the front). REQUIRES: two rows or more.
 Status shuffle_rows(KernelContext& c, const Tensor& x, const Tensor& y, const Philox& from);
