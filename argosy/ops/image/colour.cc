@@ -91,8 +91,7 @@ void define_colour(OpRegistry& ops) {
            .outputs = {"output: T"},
            .attrs = {"T: {half, float} = float"},
            .shape = contrast_shape,
-           .gradient = kNotDifferentiable,
-           .host_inputs = {1}});
+           .gradient = kNotDifferentiable});
   ops.add({.name = "AdjustHue",
            .doc = "Hues turned.",
            .inputs = {"images: T", "delta: float"},
