@@ -7,6 +7,7 @@ namespace argosy {
 
 void add_kernels_cuda_scatters(KernelRegistry& kernels);
 void add_kernels_cuda_top_k(KernelRegistry& kernels);
+void add_kernels_cuda_where(KernelRegistry& kernels);
 
 namespace {
 
@@ -219,6 +220,7 @@ void add_kernels_cuda_gather(KernelRegistry& kernels) {
   using enum DType;
   add_kernels_cuda_scatters(kernels);
   add_kernels_cuda_top_k(kernels);
+  add_kernels_cuda_where(kernels);
   const std::vector<DType> indices = {kInt32, kInt64};
   for (const char* op : {"Gather", "GatherV2"}) {
     kernels.add(op, "cuda", Gather::make, {{"Tparams", cuda::kCardTypes}, {"Tindices", indices}});
