@@ -45,6 +45,12 @@ class Cast final : public Kernel {
   const bool repeatable_;
 };
 
+// The same memory, but where one side lies on the host and the other on the card.
+Result<std::unique_ptr<Kernel>> make_bitcast(const KernelInit& init) {
+  const bool one_memory = cuda::input_on_host(init, 0) == cuda::output_on_host(init, 0);
+  return one_memory ? cuda::make_on_host(init) : cuda::make_by_way_of_host(init);
+}
+
 }  // namespace
 
 void add_kernels_cuda_cast(KernelRegistry& kernels) {
@@ -52,6 +58,7 @@ void add_kernels_cuda_cast(KernelRegistry& kernels) {
   const std::vector<DType> real = {kFloat32, kFloat64, kFloat16, kBfloat16, kInt8,   kInt16, kInt32,
                                    kInt64,   kUint8,   kUint16,  kUint32,   kUint64, kBool};
   kernels.add("Cast", "cuda", Cast::make, {{"SrcT", real}, {"DstT", real}});
+  kernels.add("Bitcast", "cuda", make_bitcast);
   add_kernels_cuda_complex(kernels);
 }
 
