@@ -137,6 +137,61 @@ class RandomIntegers final : public Kernel {
   const std::shared_ptr<SharedPhilox> generator_;
 };
 
+Status draw_classes(KernelContext& c, std::int64_t samples, const Origin& from) {
+  const Tensor& logits = c.input(0);
+  const std::int64_t rows = logits.shape()[0], classes = logits.shape()[1];
+  ARGOSY_ASSIGN_OR_RETURN(const Shape shape, Shape::make(std::array{rows, samples}));
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
+  if (y->elements() == 0) return ok_status();
+  ARGOSY_ASSIGN_OR_RETURN(const Buffer sums, c.scratch(static_cast<std::size_t>(rows * classes) * sizeof(double)));
+  const std::string kernel =
+      str_cat("draw_classes_", cuda::type_suffix(logits.dtype()), "_", cuda::type_suffix(y->dtype()));
+  const auto start = [&](void* to) {
+    return cuda::launch(c, {"random", kernel}, cuda::grid_for(rows * cuda::kBlock), rows, classes, samples,
+                        logits.raw(), sums.data(), to, from);
+  };
+  if (y->dtype() != DType::kInt32) return start(y->raw());
+  ARGOSY_ASSIGN_OR_RETURN(cuda::ToHost there, cuda::ToHost::of(c, *y));
+  ARGOSY_RETURN_IF_ERROR(start(there.data()));
+  return there.finish(c);
+}
+
+class Multinomial final : public Kernel {
+ public:
+  explicit Multinomial(const KernelInit& init) : generator_(op_stream(init)) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    return std::unique_ptr<Kernel>(std::make_unique<Multinomial>(init));
+  }
+  bool repeatable() const override { return false; }
+  Status run(KernelContext& c) override {
+    ARGOSY_ASSIGN_OR_RETURN(const std::int64_t samples, checked_samples(c));
+    const std::int64_t rows = c.input(0).shape()[0];
+    if (rows == 0 || samples == 0) return draw_classes(c, samples, {});
+    return draw_classes(c, samples, Origin::of(generator_->reserve(blocks_for_classes(rows, samples))));
+  }
+
+ private:
+  const std::shared_ptr<SharedPhilox> generator_;
+};
+
+class StatelessMultinomial final : public Kernel {
+ public:
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    const bool waits = init.output_dtypes[0] == DType::kInt32;
+    return std::unique_ptr<Kernel>(std::make_unique<StatelessMultinomial>(!waits && cuda::reads_constants_only(init)));
+  }
+  explicit StatelessMultinomial(bool repeatable) : repeatable_(repeatable) {}
+  bool repeatable() const override { return repeatable_; }
+  Status run(KernelContext& c) override {
+    ARGOSY_ASSIGN_OR_RETURN(const std::int64_t samples, checked_samples(c));
+    ARGOSY_ASSIGN_OR_RETURN(const Philox from, seeded_stream(c.input(2)));
+    return draw_classes(c, samples, Origin::of(from));
+  }
+
+ private:
+  const bool repeatable_;
+};
+
 template <Distribution kDistribution>
 class ShareOfRandom final : public Kernel {
  public:
@@ -183,6 +238,9 @@ void add_kernels_cuda_random(KernelRegistry& kernels) {
   for (const char* op : {"StatelessRandomUniformInt", "StatelessRandomUniformFullInt"}) {
     kernels.add(op, "cuda", cuda::make_on_host, narrow);
   }
+  const std::vector<KernelTypes> logits = {{"T", cuda::kFloatingTypes}, {"output_dtype", {kInt32, kInt64}}};
+  kernels.add("Multinomial", "cuda", Multinomial::make, logits);
+  kernels.add("StatelessMultinomial", "cuda", StatelessMultinomial::make, logits);
   // Their keys lie on the card.
   for (const char* op : {"StatelessRandomUniformIntV2", "StatelessRandomUniformFullIntV2"}) {
     kernels.add(op, "cuda", cuda::make_by_way_of_host, narrow);

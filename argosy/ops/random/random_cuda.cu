@@ -228,4 +228,76 @@ ARGOSY_KERNEL(random_integers_u64, i64 n, u64* to, u64 low, u64 range, Origin fr
   integers(n, to, low, range, from.begin());
 }
 
+// Class numbers drawn with probabilities softmax(logits), a block a row: `sums` [rows, classes] become the running sums
+// of exp(logit - the greatest), which each sample looks its number up in. As many neighbours a thread, in order.
+constexpr int kDrawThreads = 256;
+template <typename T, typename Class>
+ARGOSY_DEVICE void draw_classes(i64 rows, i64 classes, i64 samples, const T* logits, f64* sums, Class* to,
+                                const Stream& from) {
+  ARGOSY_SHARED f64 scratch[32];
+  ARGOSY_SHARED f64 parts[kDrawThreads];
+  const int me = threadIdx.x;
+  const i64 each = (classes + kDrawThreads - 1) / kDrawThreads;
+  const i64 first = me * each < classes ? me * each : classes, last = first + each < classes ? first + each : classes;
+  for (i64 row = blockIdx.x; row < rows; row += gridDim.x) {
+    const T* const x = logits + row * classes;
+    f64* const sum = sums + row * classes;
+    f64 most = -1.7976931348623157e308;
+    for (i64 k = first; k < last; ++k) {
+      const f64 v = static_cast<f64>(load(x, k));
+      if (v - v == 0 && v > most) most = v;
+    }
+    most = fold_block(most, scratch, [](f64 a, f64 b) { return a < b ? b : a; });
+    // A class whose logit is infinite or NaN counts nothing.
+    f64 mine = 0;
+    for (i64 k = first; k < last; ++k) {
+      const f64 v = static_cast<f64>(load(x, k));
+      if (v - v == 0) mine += ::exp(v - most);
+      sum[k] = mine;
+    }
+    __syncthreads();
+    parts[me] = mine;
+    __syncthreads();
+    f64 before = 0, total = 0;
+    for (int k = 0; k < kDrawThreads; ++k) {
+      if (k < me) before += parts[k];
+      total += parts[k];
+    }
+    for (i64 k = first; k < last; ++k) sum[k] += before;
+    __syncthreads();
+    for (i64 s = me; s < samples; s += kDrawThreads) {
+      const i64 number = row * samples + s;  // each takes two words of the stream
+      Stream at = from;
+      at.skip(static_cast<u64>(number / 2));
+      u32 words[4];
+      at.next(words);
+      const f64 wanted = unit_double(words[number % 2 * 2], words[number % 2 * 2 + 1]) * total;
+      i64 low = 0, high = classes;
+      while (low < high) {
+        const i64 middle = (low + high) / 2;
+        if (sum[middle] <= wanted) {
+          low = middle + 1;
+        } else {
+          high = middle;
+        }
+      }
+      to[number] = static_cast<Class>(low);
+    }
+  }
+}
+#define ARGOSY_DRAW(T, Class)                                                                                          \
+  ARGOSY_KERNEL(draw_classes_##T##_##Class, i64 rows, i64 classes, i64 samples, const T* logits, f64* sums, Class* to, \
+                Origin from) {                                                                                         \
+    draw_classes(rows, classes, samples, logits, sums, to, from.begin());                                              \
+  }
+ARGOSY_DRAW(f32, i32)
+ARGOSY_DRAW(f32, i64)
+ARGOSY_DRAW(f64, i32)
+ARGOSY_DRAW(f64, i64)
+ARGOSY_DRAW(f16, i32)
+ARGOSY_DRAW(f16, i64)
+ARGOSY_DRAW(bf16, i32)
+ARGOSY_DRAW(bf16, i64)
+#undef ARGOSY_DRAW
+
 }  // namespace argosy::cuda

@@ -31,6 +31,12 @@ Status shuffle_rows(KernelContext& c, const Tensor& x, const Tensor& y, const Ph
 
 // Inputs logits [batch, classes] and num_samples, checked: how many samples per row.
 Result<std::int64_t> checked_samples(KernelContext& c);
+// How much of a stateful op's stream is set aside for so many samples: doubles take two words each, so twice the
+// samples, rounded up to whole blocks per row. REQUIRES: both above 0.
+inline std::uint64_t blocks_for_classes(std::int64_t rows, std::int64_t samples) {
+  const auto per_row = static_cast<std::uint64_t>((samples + 3) / 4 * 4) * 2;
+  return static_cast<std::uint64_t>(rows) * per_row * kBlocksPerElement;
+}
 // Output 0: `samples` class numbers per row of input 0, by inversion of the cumulative sums of exp(logits - max).
 Status draw_classes(KernelContext& c, std::int64_t samples, const Philox& from);
 
