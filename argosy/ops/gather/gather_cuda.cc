@@ -232,6 +232,12 @@ void add_kernels_cuda_gather(KernelRegistry& kernels) {
   kernels.add("OneHot", "cuda", OneHot::make, {{"T", cuda::kCardTypes}, {"TI", indices}});
   std::vector<DType> numbers = cuda::kFloatingTypes;
   numbers.push_back(kInt64);
+  // How many different elements there are is the shape of their outputs: by the host, which waits for that in any case.
+  for (const char* op : {"Unique", "UniqueWithCounts"}) {
+    kernels.add(op, "cuda", cuda::make_by_way_of_host, {{"T", cuda::kCardTypes}});
+    kernels.add(op, "cuda", cuda::make_by_way_of_host, {{"T", {kInt32}}, {"out_idx", {kInt64}}});
+    kernels.add(op, "cuda", cuda::make_on_host, {{"T", {kInt32}}, {"out_idx", {kInt32}}});
+  }
   for (const char* op : {"Cumsum", "Cumprod"}) {
     kernels.add(op, "cuda", Scan::make, {{"T", numbers}});
     kernels.add(op, "cuda", cuda::make_on_host, {{"T", {kInt32}}});

@@ -83,8 +83,7 @@ void define_colour(OpRegistry& ops) {
            .outputs = {"output: float"},
            .attrs = {"T: {uint8, int8, int16, int32, int64, float, double}"},
            .shape = contrast_v1_shape,
-           .gradient = kNotDifferentiable,
-           .cpu_only = true});
+           .gradient = kNotDifferentiable});
   ops.add({.name = "AdjustContrastv2",
            .doc = "Contrast scaled around each channel's mean.",
            .inputs = {"images: T", "contrast_factor: float"},

@@ -85,6 +85,7 @@ void define_staging(OpRegistry& ops) {
              .gradient = kNotDifferentiable,
              .cost = free_cost,
              .stateful = true,
+             .cpu_only = true,
              .in_host_memory = true,
              .async = row.async});
   }
