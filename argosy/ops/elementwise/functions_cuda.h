@@ -112,7 +112,8 @@ ARGOSY_DEVICE f64 remainder_of(f64 x, f64 y) { return ::fmod(x, y); }
 template <typename T>
 ARGOSY_DEVICE T floor_quotient(T x, T y) {
   const T q = quotient(x, y);
-  return Kind<T>::is_signed && remainder_of(x, y) != T(0) && is_negative(x) != is_negative(y) ? static_cast<T>(q - T(1)) : q;
+  return Kind<T>::is_signed && remainder_of(x, y) != T(0) && is_negative(x) != is_negative(y) ? static_cast<T>(q - T(1))
+                                                                                              : q;
 }
 ARGOSY_DEVICE f32 floor_quotient(f32 x, f32 y) { return ::floor(x / y); }
 ARGOSY_DEVICE f64 floor_quotient(f64 x, f64 y) { return ::floor(x / y); }
@@ -155,6 +156,26 @@ ARGOSY_UNARY(Acosh, ::acosh(x))
 ARGOSY_UNARY(Atanh, ::atanh(x))
 ARGOSY_UNARY(Erf, ::erf(x))
 ARGOSY_UNARY(Erfc, ::erfc(x))
+ARGOSY_UNARY(Lgamma, ::lgamma(x))
+// By the recurrence up to 10, the asymptotic series beyond, and the reflection below 0 (Abramowitz &
+// Stegun 6.3.5, 6.3.7, 6.3.18). NaN at 0, -1, -2 …
+template <typename T>
+ARGOSY_DEVICE T digamma(T x) {
+  T sum = T(0);
+  if (x <= T(0)) {
+    if (x == ::floor(x)) return x - x == T(0) ? (x - x) / (x - x) : x - x;
+    constexpr T kPi = T(3.14159265358979323846264338327950288);
+    const T part = x - ::floor(x);
+    sum = -kPi / ::tan(kPi * part);
+    x = T(1) - x;
+  }
+  for (; x < T(10); x += T(1)) sum -= T(1) / x;
+  const T y = T(1) / (x * x);
+  const T series =
+      y * (T(1) / T(12) - y * (T(1) / T(120) - y * (T(1) / T(252) - y * (T(1) / T(240) - y * (T(1) / T(132))))));
+  return sum + ::log(x) - T(0.5) / x - series;
+}
+ARGOSY_UNARY(Digamma, digamma(x))
 ARGOSY_UNARY(Floor, ::floor(x))
 ARGOSY_UNARY(Ceil, ::ceil(x))
 ARGOSY_UNARY(Rint, ::rint(x))  // ties to even

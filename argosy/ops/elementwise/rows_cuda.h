@@ -29,7 +29,7 @@
               ARGOSY_CUDA_FLOATS(X, Tanh) ARGOSY_CUDA_FLOATS(X, Asinh) ARGOSY_CUDA_FLOATS(X, Acosh)                 \
                   ARGOSY_CUDA_FLOATS(X, Atanh) ARGOSY_CUDA_FLOATS(X, Sigmoid) ARGOSY_CUDA_FLOATS(X, Erf)            \
                       ARGOSY_CUDA_FLOATS(X, Erfc) ARGOSY_CUDA_FLOATS(X, Elu) ARGOSY_CUDA_FLOATS(X, Selu)            \
-                          ARGOSY_CUDA_FLOATS(X, Softplus)
+                          ARGOSY_CUDA_FLOATS(X, Softplus) ARGOSY_CUDA_FLOATS(X, Lgamma) ARGOSY_CUDA_FLOATS(X, Digamma)
 #define ARGOSY_CUDA_UNARY(X) ARGOSY_CUDA_UNARY_SIMPLE(X) ARGOSY_CUDA_UNARY_FUNCTIONS(X)
 
 // y = F(x), bool.
@@ -69,10 +69,12 @@
 // Complex numbers: kernels of functions_complex_cuda.h.
 #define ARGOSY_CUDA_COMPLEX(X, F) X(F, c64) X(F, c128)
 #define ARGOSY_CUDA_COMPLEX_UNARY(X) \
-  ARGOSY_CUDA_COMPLEX(X, Neg) ARGOSY_CUDA_COMPLEX(X, Square) ARGOSY_CUDA_COMPLEX(X, Reciprocal)
+  ARGOSY_CUDA_COMPLEX(X, Neg) ARGOSY_CUDA_COMPLEX(X, Square) ARGOSY_CUDA_COMPLEX(X, Reciprocal)                    \
+  ARGOSY_CUDA_COMPLEX(X, Exp) ARGOSY_CUDA_COMPLEX(X, Sinh) ARGOSY_CUDA_COMPLEX(X, Cosh) ARGOSY_CUDA_COMPLEX(X, Sin) \
+  ARGOSY_CUDA_COMPLEX(X, Cos) ARGOSY_CUDA_COMPLEX(X, Tan) ARGOSY_CUDA_COMPLEX(X, Sign)
 #define ARGOSY_CUDA_COMPLEX_BINARY(X)                                                                              \
   ARGOSY_CUDA_COMPLEX(X, Add) ARGOSY_CUDA_COMPLEX(X, Sub) ARGOSY_CUDA_COMPLEX(X, Mul) ARGOSY_CUDA_COMPLEX(X, Div) \
   ARGOSY_CUDA_COMPLEX(X, DivNoNan) ARGOSY_CUDA_COMPLEX(X, MulNoNan) ARGOSY_CUDA_COMPLEX(X, SquaredDifference)     \
-  ARGOSY_CUDA_COMPLEX(X, ReciprocalGrad)
+  ARGOSY_CUDA_COMPLEX(X, ReciprocalGrad) ARGOSY_CUDA_COMPLEX(X, Xdivy)
 #define ARGOSY_CUDA_COMPLEX_ASKS(X) ARGOSY_CUDA_COMPLEX(X, Equal) ARGOSY_CUDA_COMPLEX(X, NotEqual)
 // clang-format on
