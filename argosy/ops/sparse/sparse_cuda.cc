@@ -43,8 +43,11 @@ struct Chosen {
 
 class Segment final : public Kernel {
  public:
+  // Ids that lie on the card say there how many segments they make: the host waits for the last of them.
   explicit Segment(const KernelInit& init)
-      : how_(how_of(init.op.name)), repeatable_(cuda::reads_constants_only(init)) {}
+      : how_(how_of(init.op.name)),
+        repeatable_(cuda::reads_constants_only(init) &&
+                    (init.input_dtypes.size() > 3 || init.input_dtypes[2] == DType::kInt32)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     return std::unique_ptr<Kernel>(std::make_unique<Segment>(init));
   }
@@ -68,6 +71,12 @@ class Segment final : public Kernel {
         return invalid_argument(i == 0 ? "segment ids must be >= 0" : "segment ids are not increasing");
       }
       if (!numbers.empty()) segments = numbers.back() + std::int64_t{1};
+    } else if (c.num_inputs() == 3 && ids.elements() > 0) {
+      std::int64_t last = 0;
+      const std::int64_t* const from = ids.raw_as<std::int64_t>() + ids.elements() - 1;
+      ARGOSY_RETURN_IF_ERROR(cuda::device_of(*c.device()).download(&last, from, sizeof last));
+      if (last < 0) return invalid_argument("segment ids must be >= 0");
+      segments = last + 1;
     }
     if (c.num_inputs() > 3) {
       const std::int64_t least = segments;
@@ -98,7 +107,7 @@ class Segment final : public Kernel {
   const bool repeatable_;
 };
 
-// Of segment ids in the host's memory: how much each choice counted for is known here.
+// Of segment ids in the host's memory it is known here how much each choice counted for, and whether they lie inside.
 class SegmentGrad final : public Kernel {
  public:
   explicit SegmentGrad(const KernelInit& init) : op_(init.op.name), repeatable_(cuda::reads_constants_only(init)) {}
@@ -115,7 +124,11 @@ class SegmentGrad final : public Kernel {
     }
     const std::int64_t rows = *c.input(3).data<std::int32_t>();
     if (rows < 0) return invalid_argument("output_dim0 must be non-negative, not ", rows);
-    ARGOSY_ASSIGN_OR_RETURN(const std::vector<float> weights, weights_of(c.input(2), dy.shape()[0]));
+    const bool here = c.input(2).dtype() == DType::kInt32;
+    std::vector<float> weights;
+    if (here) {
+      ARGOSY_ASSIGN_OR_RETURN(weights, weights_of(c.input(2), dy.shape()[0]));
+    }
     std::vector<std::int64_t> sizes(dy.shape().sizes().begin(), dy.shape().sizes().end());
     sizes[0] = rows;
     ARGOSY_ASSIGN_OR_RETURN(const Shape shape, Shape::make(sizes));
@@ -125,17 +138,28 @@ class SegmentGrad final : public Kernel {
     const SlotPaths paths{.sizes = {rows}, .slice = width};
     ARGOSY_ASSIGN_OR_RETURN(const CardSlots slots, CardSlots::of(c, op_, 1, paths, true));
     if (n == 0) return ok_status();
-    cuda::CudaDevice& device = cuda::device_of(*c.device());
-    ARGOSY_ASSIGN_OR_RETURN(const cuda::OnCard ids, cuda::OnCard::of(c, 2));
-    ARGOSY_ASSIGN_OR_RETURN(const Buffer much, c.scratch(weights.size() * sizeof(float)));
-    ARGOSY_RETURN_IF_ERROR(device.upload(much.data(), weights.data(), weights.size() * sizeof(float)));
     ARGOSY_ASSIGN_OR_RETURN(const Buffer each, c.scratch(static_cast<std::size_t>(n) * element_bytes(dy.dtype())));
-    ARGOSY_RETURN_IF_ERROR(cuda::launch(c, {kModule, str_cat("sparse_segment_spread_", cuda::type_suffix(dy.dtype()))},
-                                        cuda::grid_for(n), n, width, dy.raw(), ids.data(), much.data(), each.data()));
+    ARGOSY_RETURN_IF_ERROR(here ? spread(c, n, width, weights, each) : spread_sorted(c, n, width, each));
     return cuda::update_slices(c, slots, dy.dtype(), {.how = "Add", .fresh = true}, each.data(), dx->raw());
   }
 
  private:
+  Status spread(KernelContext& c, std::int64_t n, std::int64_t width, const std::vector<float>& weights,
+                const Buffer& each) const {
+    const Tensor& dy = c.input(0);
+    ARGOSY_ASSIGN_OR_RETURN(const cuda::OnCard ids, cuda::OnCard::of(c, 2));
+    ARGOSY_ASSIGN_OR_RETURN(const Buffer much, c.scratch(weights.size() * sizeof(float)));
+    ARGOSY_RETURN_IF_ERROR(
+        cuda::device_of(*c.device()).upload(much.data(), weights.data(), weights.size() * sizeof(float)));
+    return cuda::launch(c, {kModule, str_cat("sparse_segment_spread_", cuda::type_suffix(dy.dtype()))},
+                        cuda::grid_for(n), n, width, dy.raw(), ids.data(), much.data(), each.data());
+  }
+  Status spread_sorted(KernelContext& c, std::int64_t n, std::int64_t width, const Buffer& each) const {
+    const Tensor &dy = c.input(0), &ids = c.input(2);
+    return cuda::launch(c, {kModule, str_cat("sparse_segment_spread_sorted_", cuda::type_suffix(dy.dtype()))},
+                        cuda::grid_for(n), n, dy.raw(), ids.raw(), each.data(),
+                        Chosen{dy.shape()[0], width, 0, ids.elements(), how_of(op_)});
+  }
   Result<std::vector<float>> weights_of(const Tensor& ids, std::int64_t segments) const {
     const auto numbers = ids.values<std::int32_t>();
     std::vector<std::int64_t> counts(static_cast<std::size_t>(segments), 0);
@@ -243,12 +267,11 @@ void add_kernels_cuda_sparse(KernelRegistry& kernels) {
   using enum DType;
   const std::vector<DType> indices = {kInt32, kInt64};
   for (const std::string op : {"SparseSegmentSum", "SparseSegmentMean", "SparseSegmentSqrtN"}) {
-    // How many segments there are must be known here.
-    kernels.add(op, "cuda", Segment::make, {{"T", cuda::kFloatingTypes}, {"Tidx", indices}, {"Tsegmentids", {kInt32}}});
+    kernels.add(op, "cuda", Segment::make, {{"T", cuda::kFloatingTypes}, {"Tidx", indices}, {"Tsegmentids", indices}});
     kernels.add(op + "WithNumSegments", "cuda", Segment::make,
                 {{"T", cuda::kFloatingTypes}, {"Tidx", indices}, {"Tsegmentids", indices}});
     kernels.add(op + "Grad", "cuda", SegmentGrad::make,
-                {{"T", cuda::kFloatingTypes}, {"Tidx", indices}, {"Tsegmentids", {kInt32}}});
+                {{"T", cuda::kFloatingTypes}, {"Tidx", indices}, {"Tsegmentids", indices}});
   }
   kernels.add("SparseTensorDenseMatMul", "cuda", cuda::make_launching<matmul>,
               {{"T", cuda::kFloatingTypes}, {"Tindices", indices}});

@@ -54,6 +54,20 @@ ARGOSY_DEVICE void segment_spread(i64 n, i64 width, const T* dy, const i32* ids,
   }
 }
 
+// The same of ascending ids that lie on the card; an id outside has nothing to send.
+template <typename T>
+ARGOSY_DEVICE void segment_spread_sorted(i64 n, const T* dy, const i64* ids, T* each, const Chosen& c) {
+  for (i64 i = first_index(); i < n; i += index_step()) {
+    const i64 id = ids[i / c.width];
+    if (id < 0 || id >= c.segments) {
+      store(each, i, Compute<T>(0));
+      continue;
+    }
+    const i64 count = begin_of(ids, c.count, id + 1) - begin_of(ids, c.count, id);
+    store(each, i, load(dy, id * c.width + i % c.width) * static_cast<Compute<T>>(weight(c.how, count)));
+  }
+}
+
 struct SparseProduct {
   i64 count, columns, inner;  // entries of a; b is inner x columns, or the other way round where it is turned
   int column_at, turned;      // which of an entry's two indices goes along b
@@ -86,6 +100,9 @@ ARGOSY_DEVICE void sparse_product(const CardSlot* slots, const Index* indices, c
   ARGOSY_KERNEL(sparse_segment_spread_##T, i64 n, i64 width, const T* dy, const i32* ids, const f32* weights,     \
                 T* each) {                                                                                        \
     segment_spread(n, width, dy, ids, weights, each);                                                             \
+  }                                                                                                               \
+  ARGOSY_KERNEL(sparse_segment_spread_sorted_##T, i64 n, const T* dy, const i64* ids, T* each, Chosen c) {        \
+    segment_spread_sorted(n, dy, ids, each, c);                                                                   \
   }                                                                                                               \
   ARGOSY_KERNEL(sparse_product_##T##_i32, const CardSlot* slots, const i32* indices, const T* values, const T* b, \
                 T* y, SparseProduct p) {                                                                          \
