@@ -35,8 +35,6 @@ REASONS = {
         ["StatefulStandardNormalV2", "StatefulTruncatedNormal", "StatefulUniform*", "RngReadAndSkip"],
     "coordinates of sparse tensors are rearranged on the host, where input pipelines make them":
         ["SparseConcat", "SparseFillEmptyRows*", "SparseReorder", "SparseReshape", "SparseSlice*", "SparseSplit"],
-    "how many rows it gives is known on the host alone; asked for by sparse_gradient=True only":
-        ["SparseSegment*GradV2"],
     "counts of int32 are the host's, where int32 lives": ["Bincount", "DenseBincount"],
     "Fourier transforms: no library of them is called yet": ["FFT*", "IFFT*", "RFFT*", "IRFFT*"],
     "decompositions and solutions of matrices: no library of them is called yet":

@@ -1,4 +1,5 @@
 // Sparse ops on a card: chosen rows by segment, products with dense matrices, dense tensors of sparse ones.
+#include <algorithm>
 #include <cmath>
 
 #include "argosy/ops/gather/card_slots.h"
@@ -129,14 +130,21 @@ class SegmentGrad final : public Kernel {
     if (here) {
       ARGOSY_ASSIGN_OR_RETURN(weights, weights_of(c.input(2), dy.shape()[0]));
     }
+    const bool compact = op_.ends_with("V2");
+    Compact chosen{rows, {}};
+    const std::int64_t width = width_of(dy.shape()), count = c.input(2).elements(), n = count * width;
+    if (compact) {
+      ARGOSY_ASSIGN_OR_RETURN(chosen, compact_rows(c, rows));
+    }
     std::vector<std::int64_t> sizes(dy.shape().sizes().begin(), dy.shape().sizes().end());
-    sizes[0] = rows;
+    sizes[0] = chosen.rows;
     ARGOSY_ASSIGN_OR_RETURN(const Shape shape, Shape::make(sizes));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const dx, c.output(0, shape));
     ARGOSY_RETURN_IF_ERROR(zero(c, *dx));
-    const std::int64_t width = width_of(shape), count = c.input(2).elements(), n = count * width;
+    for (std::int64_t& start : chosen.starts) start *= width;
     const SlotPaths paths{.sizes = {rows}, .slice = width};
-    ARGOSY_ASSIGN_OR_RETURN(const CardSlots slots, CardSlots::of(c, op_, 1, paths, true));
+    ARGOSY_ASSIGN_OR_RETURN(const CardSlots slots,
+                            compact ? CardSlots::at(c, chosen.starts, width) : CardSlots::of(c, op_, 1, paths, true));
     if (n == 0) return ok_status();
     ARGOSY_ASSIGN_OR_RETURN(const Buffer each, c.scratch(static_cast<std::size_t>(n) * element_bytes(dy.dtype())));
     ARGOSY_RETURN_IF_ERROR(here ? spread(c, n, width, weights, each) : spread_sorted(c, n, width, each));
@@ -153,6 +161,29 @@ class SegmentGrad final : public Kernel {
         cuda::device_of(*c.device()).upload(much.data(), weights.data(), weights.size() * sizeof(float)));
     return cuda::launch(c, {kModule, str_cat("sparse_segment_spread_", cuda::type_suffix(dy.dtype()))},
                         cuda::grid_for(n), n, width, dy.raw(), ids.data(), much.data(), each.data());
+  }
+  // Of the ops that give only rows that were chosen, and say which (output 1): how many those are, and which of them
+  // each choice is. Choices of int32 are known here.
+  struct Compact {
+    std::int64_t rows;
+    std::vector<std::int64_t> starts;
+  };
+  static Result<Compact> compact_rows(KernelContext& c, std::int64_t rows) {
+    const auto numbers = c.input(1).values<std::int32_t>();
+    std::vector<std::int32_t> sorted(numbers.begin(), numbers.end());
+    std::sort(sorted.begin(), sorted.end());
+    sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+    for (const std::int32_t row : sorted) {
+      if (row < 0 || row >= rows) return invalid_argument("Index ", row, " out of range of output_dim0 ", rows);
+    }
+    const auto count = static_cast<std::int64_t>(sorted.size());
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const which, c.output(1, {count}));
+    std::copy(sorted.begin(), sorted.end(), which->data<std::int32_t>());
+    Compact chosen{count, {}};
+    for (const std::int32_t row : numbers) {
+      chosen.starts.push_back(std::lower_bound(sorted.begin(), sorted.end(), row) - sorted.begin());
+    }
+    return chosen;
   }
   Status spread_sorted(KernelContext& c, std::int64_t n, std::int64_t width, const Buffer& each) const {
     const Tensor &dy = c.input(0), &ids = c.input(2);
@@ -272,6 +303,8 @@ void add_kernels_cuda_sparse(KernelRegistry& kernels) {
                 {{"T", cuda::kFloatingTypes}, {"Tidx", indices}, {"Tsegmentids", indices}});
     kernels.add(op + "Grad", "cuda", SegmentGrad::make,
                 {{"T", cuda::kFloatingTypes}, {"Tidx", indices}, {"Tsegmentids", indices}});
+    kernels.add(op + "GradV2", "cuda", SegmentGrad::make,
+                {{"T", cuda::kFloatingTypes}, {"Tidx", {kInt32}}, {"Tsegmentids", indices}});
   }
   kernels.add("SparseTensorDenseMatMul", "cuda", cuda::make_launching<matmul>,
               {{"T", cuda::kFloatingTypes}, {"Tindices", indices}});
