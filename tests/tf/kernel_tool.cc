@@ -1,6 +1,8 @@
 // The C++ side of the comparison of card kernels with TensorFlow's: for every op of ours, one JSON object a line with
 //   op, on_host: arguments that lie in the host's memory on a card, whatever their dtype
-//   in_host_memory: asked for a card it runs on a CPU; lowered: it never runs, its functions' nodes do
+//   cpu_only: our definition says that TensorFlow has it for CPUs alone
+//   in_host_memory: asked for a card it runs on a CPU
+//   lowered: it never runs, the nodes of its functions do
 //   types: its type attributes in order
 //   kernels: [[dtypes, way], …] one row for each choice of dtypes that a card has a kernel for. Ways: "card";
 //     "host": all that it reads and writes lies in the host's memory; "by the host": brought there and back.
