@@ -38,12 +38,19 @@ bool reads_constants_only(const KernelInit& init);
 // A kernel that is a function, and knows whether what it starts may be repeated without it.
 template <Status (*kRun)(KernelContext&)>
 Result<std::unique_ptr<Kernel>> make_launching(const KernelInit& init);
+// The same of a function that also reads its node's attributes.
+template <Status (*kRun)(KernelContext&, const AttrMap&)>
+Result<std::unique_ptr<Kernel>> make_launching(const KernelInit& init);
 
 // The CPU's kernel for the node, for ops that read and write the host's memory alone, or move no elements: those of
 // int32 values, handles, shapes.
 Result<std::unique_ptr<Kernel>> make_on_host(const KernelInit& init);
 // The CPU's kernel with everything brought to the host and back: waits for the card. For rare mixtures only.
 Result<std::unique_ptr<Kernel>> make_by_way_of_host(const KernelInit& init);
+// Was it made by make_by_way_of_host()?
+bool goes_by_host(const Kernel& kernel);
+// Does the node compute on numbers of the host's memory alone? What hands tensors on, or holds variables, does not.
+bool computes_on_host(const KernelInit& init);
 
 // Input i's elements on the card: its own memory, or a copy of what lives in the host's.
 class OnCard {
@@ -82,11 +89,30 @@ class LaunchingKernel final : public Kernel {
   Status (*const run_)(KernelContext&);
   const bool repeatable_;
 };
+class LaunchingAttrsKernel final : public Kernel {
+ public:
+  using Run = Status (*)(KernelContext&, const AttrMap&);
+  LaunchingAttrsKernel(Run run, const AttrMap& attrs, bool repeatable)
+      : run_(run), attrs_(attrs), repeatable_(repeatable) {}
+  Status run(KernelContext& c) override { return run_(c, attrs_); }
+  bool repeatable() const override { return repeatable_; }
+
+ private:
+  const Run run_;
+  const AttrMap attrs_;
+  const bool repeatable_;
+};
 }  // namespace internal
 
 template <Status (*kRun)(KernelContext&)>
 Result<std::unique_ptr<Kernel>> make_launching(const KernelInit& init) {
   return std::unique_ptr<Kernel>(std::make_unique<internal::LaunchingKernel>(kRun, reads_constants_only(init)));
+}
+
+template <Status (*kRun)(KernelContext&, const AttrMap&)>
+Result<std::unique_ptr<Kernel>> make_launching(const KernelInit& init) {
+  return std::unique_ptr<Kernel>(
+      std::make_unique<internal::LaunchingAttrsKernel>(kRun, init.attrs, reads_constants_only(init)));
 }
 
 }  // namespace argosy::cuda

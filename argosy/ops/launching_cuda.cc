@@ -124,17 +124,6 @@ class OnHost final : public Kernel {
   const std::unique_ptr<Kernel> cpu_;
 };
 
-// Does the node compute on numbers of the host's memory alone? What hands tensors on, or holds variables, does not.
-bool computes_on_host(const KernelInit& init) {
-  for (int i = 0; i < static_cast<int>(init.input_dtypes.size()); ++i) {
-    if (!is_plain(init.input_dtypes[static_cast<std::size_t>(i)]) || !input_on_host(init, i)) return false;
-  }
-  for (int i = 0; i < static_cast<int>(init.output_dtypes.size()); ++i) {
-    if (!is_plain(init.output_dtypes[static_cast<std::size_t>(i)]) || !output_on_host(init, i)) return false;
-  }
-  return !init.output_dtypes.empty();
-}
-
 template <int kOperands>
 Result<Walk<kOperands>> walk_over(const Shape& output, std::span<const Shape* const> shapes) {
   const BroadcastPlan plan(output, shapes);
@@ -173,12 +162,23 @@ bool reads_constants_only(const KernelInit& init) {
   return true;
 }
 
+bool computes_on_host(const KernelInit& init) {
+  for (int i = 0; i < static_cast<int>(init.input_dtypes.size()); ++i) {
+    if (!is_plain(init.input_dtypes[static_cast<std::size_t>(i)]) || !input_on_host(init, i)) return false;
+  }
+  for (int i = 0; i < static_cast<int>(init.output_dtypes.size()); ++i) {
+    if (!is_plain(init.output_dtypes[static_cast<std::size_t>(i)]) || !output_on_host(init, i)) return false;
+  }
+  return !init.output_dtypes.empty();
+}
+
 Result<std::unique_ptr<Kernel>> make_on_host(const KernelInit& init) {
   ARGOSY_ASSIGN_OR_RETURN(auto cpu, cpu_kernels().make(init, "cpu"));
   if (!computes_on_host(init)) return cpu;
   return std::unique_ptr<Kernel>(std::make_unique<OnHost>(std::move(cpu)));
 }
 Result<std::unique_ptr<Kernel>> make_by_way_of_host(const KernelInit& init) { return ByWayOfHost::make(init); }
+bool goes_by_host(const Kernel& kernel) { return dynamic_cast<const ByWayOfHost*>(&kernel) != nullptr; }
 
 Result<OnCard> OnCard::of(KernelContext& c, int i) {
   const Tensor& x = c.input(i);

@@ -208,6 +208,33 @@ TEST(Place, ColocationFollowsTheLeader) {
   EXPECT_EQ(placed->device[follower.node().index], 2);
 }
 
+// Embeddings' sparse gradients: Unique, beside the variable by its "_class", had no kernel on the card where that
+// lived. The variable went to the CPU with it, and was another one there, without a value.
+TEST(Place, WhatOnlyStaysBesideAVariableDoesNotMoveIt) {
+  Graph g;
+  const Value variable = g.add("VarHandleOp", {}, {{"dtype", DType::kFloat32}, {"shape", PartialShape({2})}}, "v");
+  const Value read = g.add("ReadVariableOp", {variable}, {{"dtype", DType::kFloat32}}, "read");
+  Value beside;
+  {
+    const auto with = g.colocate_with(variable);
+    beside = g.add("Unique", {placeholder(g, DType::kInt64, {2}, "ids")}, {}, "unique");
+  }
+  ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+  PlaceOptions options{.devices = one_cpu_two_gpus(), .has_kernel = [](const OpDef& op, const DeviceSpec& d) {
+                         return !d.is_gpu() || op.name != "Unique";
+                       }};
+  const auto devices = [&]() -> std::vector<int> {
+    const auto placed = place(g, options);
+    EXPECT_TRUE(placed.ok()) << placed.status().to_string();
+    if (!placed.ok()) return {};
+    return {placed->device[variable.node().index], placed->device[read.node().index],
+            placed->device[beside.node().index]};
+  };
+  EXPECT_EQ(devices(), (std::vector<int>{0, 0, 0}));  // nowhere yet: all together
+  options.home = [](const Node&) { return 2; };
+  EXPECT_EQ(devices(), (std::vector<int>{2, 2, 0}));
+}
+
 // What tf.gradients builds for two towers without colocate_gradients_with_ops, and what is no gradient by its name.
 TEST(Place, GradientsFollowTheirForwardOps) {
   Graph g;
@@ -250,6 +277,26 @@ TEST(Place, GradientsFollowTheirForwardOps) {
     EXPECT_EQ(placed->reason_of(id), c.reason) << c.name;
   }
   EXPECT_THAT(placed->device_of(*step->graph.find(g.node(lost.node()).name)), testing::EndsWith("CPU:0"));
+}
+
+// Scripts of TensorFlow 1.x ask for a GPU and not for soft placement: what TensorFlow has a kernel for there must run.
+TEST(Place, WhatTensorFlowHasOnAGpuIsNoErrorHere) {
+  const auto placed_on_gpu = [](const char* op) {
+    Graph g;
+    const Value x = placeholder(g, DType::kFloat32, {2, 2, 2, 3}, "x");
+    const auto on = g.device("/gpu:0");
+    const Value y = g.add(op, {x}, {}, "y");
+    EXPECT_TRUE(g.status().ok()) << g.status().to_string();
+    auto placed = place(g, {.devices = one_cpu_two_gpus(),
+                            .has_kernel = [](const OpDef&, const DeviceSpec& d) { return !d.is_gpu(); },
+                            .allow_soft_placement = false});
+    if (placed.ok()) {
+      EXPECT_THAT(placed->reason_of(y.node()), testing::HasSubstr("no kernel"));
+    }
+    return placed.status();
+  };
+  EXPECT_TRUE(placed_on_gpu("Digamma").ok());
+  EXPECT_EQ(placed_on_gpu("RandomShuffle").id(), "ARG-PLACE-001");  // TensorFlow has it for CPUs alone
 }
 
 TEST(Place, RefusesWithoutSoftPlacement) {

@@ -130,6 +130,7 @@ class Placer {
       }
       for (const std::string_view name : n.colocation()) {
         const auto leader = graph_.find_beside(n, name);
+        if (leader && stays_apart(i, *leader)) continue;
         int with = leader ? leader->index : leaders.try_emplace(std::string(name), i).first->second;
         Status joined = groups_.merge(with, i, options_.allow_soft_placement);
         if (!joined.ok())
@@ -137,6 +138,29 @@ class Placer {
       }
     }
     return ok_status();
+  }
+
+  // Where what a handle names lives already; -1: nowhere yet, or no node of a handle.
+  int home_named_by(NodeId id) const {
+    const Node& n = graph_.node(id);
+    const bool handle = options_.home && n.op->stateful && n.inputs.empty() && n.output_dtypes.size() == 1 &&
+                        (n.output_is_ref(0) || n.output_dtypes[0] == DType::kResource);
+    return handle ? options_.home(n) : -1;
+  }
+  // A node beside a variable that lives on a device with no kernel for it, and which does not take the variable itself:
+  // it goes alone, for the variable cannot come along.
+  bool stays_apart(int i, NodeId leader) const {
+    if (!options_.allow_soft_placement || leader.index == i) return false;
+    const int home = home_named_by(leader);
+    if (home < 0) return false;
+    const Node& n = graph_.nodes()[i];
+    const bool touches = std::any_of(n.inputs.begin(), n.inputs.end(), [&](const Endpoint e) {
+      return graph_.dtype(e) == DType::kResource || graph_.node(e.node).output_is_ref(e.index);
+    });
+    if (touches) return false;
+    const auto d = static_cast<std::size_t>(home);
+    if (traits_of_[static_cast<std::size_t>(i)]->has_kernel[d] == 0) return true;
+    return options_.refuses && !options_.refuses(n, options_.devices[d]).empty();
   }
 
   static bool may_be_resource(const OpDef& op, const ArgDef& arg) {
@@ -193,10 +217,7 @@ class Placer {
   void find_homes() {
     if (!options_.home) return;
     for (const NodeId id : sources_) {
-      const Node& n = graph_.node(id);
-      const bool handle = n.output_dtypes.size() == 1 && (n.output_is_ref(0) || n.output_dtypes[0] == DType::kResource);
-      if (!handle) continue;
-      const int home = options_.home(n);
+      const int home = home_named_by(id);
       if (home < 0) continue;
       const int root = groups_.find(id.index);
       const DeviceName& request = groups_.request(root);
@@ -255,7 +276,7 @@ class Placer {
       const char* const asked = follows ? "with its forward op" : "asked";
       return put(id, device, !request.is_open() ? asked : other ? no_gpu_kernel(id) : "default");
     }
-    if (options_.allow_soft_placement || follows || n.op->in_host_memory) {
+    if (options_.allow_soft_placement || follows || n.op->in_host_memory || lacks_ours_alone(n, request)) {
       DeviceName softer = request;
       softer.type.clear();
       softer.id.reset();
@@ -272,6 +293,13 @@ class Placer {
       }
     }
     return cannot_assign(id, why_not(request, id));
+  }
+
+  // Asked for a GPU that there is, TensorFlow would run the op there: it moves with a reason instead of an error that
+  // TensorFlow does not give.
+  bool lacks_ours_alone(const Node& n, const DeviceName& request) const {
+    return !n.op->cpu_only && std::any_of(options_.devices.begin(), options_.devices.end(),
+                                          [&](const DeviceSpec& d) { return d.is_gpu() && request.matches(d.name); });
   }
 
   // Generators come before their users, and are placed after them.

@@ -3,9 +3,12 @@
 //   1. a node's own request (device scopes, merged part by part, inner wins);
 //   2. whoever takes a reference or a resource goes where the variable is, and "_class" groups stay together;
 //   3. among the devices that match and have a kernel for every node of a group, a GPU is preferred, the lowest first;
-//   4. a request that cannot be met moves to a device that can when soft placement is allowed, else it is an error;
+//   4. a request that cannot be met moves to a device that can when soft placement is allowed, or where TensorFlow has
+//   a
+//      kernel for a GPU that is there and we have not, else it is an error;
 //   5. a handle to something that lives already goes where that is, and its users with it, soft placement allowing: a
-//      variable must be the same one in every step, whoever else uses it there;
+//      variable must be the same one in every step, whoever else uses it there. What only stays together with it by its
+//      "_class", and has no kernel there, goes alone;
 //   6. gradients of imported graphs follow their forward ops (argosy/passes/follow_forward.h);
 //   7. generators (no inputs, one output) go to their only consumer's device; nodes that only look at shapes stay with
 //      what they look at; feeds are on the host.

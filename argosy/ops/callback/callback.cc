@@ -19,6 +19,7 @@ void define_callback(OpRegistry& ops) {
              .cost = free_cost,
              .stateful = true,  // also the stateless one: nothing of ours may call it at another time or place
              .cpu_only = true,
+             .in_host_memory = std::string_view(name) == "EagerPyFunc",
              .async = true});
   };
   add("PyFunc", "Calls a function of the program that built the graph.", {"token: string"});

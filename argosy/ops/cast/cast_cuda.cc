@@ -15,7 +15,7 @@ class Cast final : public Kernel {
     if (from != to && init.attrs.get_bool("Truncate")) return cuda::make_by_way_of_host(init);
     if (from == DType::kInt32 && to == from) return cuda::make_on_host(init);
     return std::unique_ptr<Kernel>(
-        std::make_unique<Cast>(str_cat("cast_", cuda::type_suffix(from)), to, cuda::reads_constants_only(init)));
+        std::make_unique<Cast>(str_cat("cast_", cuda::number_suffix(from)), to, cuda::reads_constants_only(init)));
   }
   Cast(std::string kernel, DType to, bool repeatable) : kernel_(std::move(kernel)), to_(to), repeatable_(repeatable) {}
   bool repeatable() const override { return repeatable_ && to_ != DType::kInt32; }
@@ -46,13 +46,20 @@ class Cast final : public Kernel {
   const bool repeatable_;
 };
 
+// The same memory, but where one side lies on the host and the other on the card.
+Result<std::unique_ptr<Kernel>> make_bitcast(const KernelInit& init) {
+  const bool one_memory = cuda::input_on_host(init, 0) == cuda::output_on_host(init, 0);
+  return one_memory ? cuda::make_on_host(init) : cuda::make_by_way_of_host(init);
+}
+
 }  // namespace
 
 void add_kernels_cuda_cast(KernelRegistry& kernels) {
   using enum DType;
-  const std::vector<DType> real = {kFloat32, kFloat64, kFloat16, kBfloat16, kInt8,   kInt16, kInt32,
-                                   kInt64,   kUint8,   kUint16,  kUint32,   kUint64, kBool};
-  kernels.add("Cast", "cuda", Cast::make, {{"SrcT", real}, {"DstT", real}});
+  const std::vector<DType> numbers = {kFloat32, kFloat64, kFloat16, kBfloat16, kInt8, kInt16,     kInt32,     kInt64,
+                                      kUint8,   kUint16,  kUint32,  kUint64,   kBool, kComplex64, kComplex128};
+  kernels.add("Cast", "cuda", Cast::make, {{"SrcT", numbers}, {"DstT", numbers}});
+  kernels.add("Bitcast", "cuda", make_bitcast);
   add_kernels_cuda_complex(kernels);
 }
 

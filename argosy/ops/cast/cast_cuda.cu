@@ -83,6 +83,26 @@ ARGOSY_DEVICE void cast(i64 n, const From* x, To* y) {
                    [=](i64 i) { store(y, i, Convert<Compute<To>>::call(load(x, i))); });
 }
 
+// Complex numbers have a real number's imaginary part 0, and lose their own.
+template <typename From, typename To>
+ARGOSY_DEVICE void cast_to_complex(i64 n, const From* x, To* y) {
+  using Part = typename PartOf<To>::Type;
+  for (i64 i = first_index(); i < n; i += index_step()) {
+    y[i] = To{Convert<Part>::call(load(x, i)), Part(0)};
+  }
+}
+template <typename From, typename To>
+ARGOSY_DEVICE void cast_parts(i64 n, const From* x, To* y) {
+  using Part = typename PartOf<To>::Type;
+  for (i64 i = first_index(); i < n; i += index_step()) {
+    y[i] = To{static_cast<Part>(x[i].re), static_cast<Part>(x[i].im)};
+  }
+}
+template <typename From, typename To>
+ARGOSY_DEVICE void cast_real_part(i64 n, const From* x, To* y) {
+  for (i64 i = first_index(); i < n; i += index_step()) store(y, i, Convert<Compute<To>>::call(x[i].re));
+}
+
 // `to`: TensorFlow's number of the dtype.
 template <typename From>
 ARGOSY_DEVICE void cast_any(i64 n, const From* x, void* y, int to) {
@@ -100,6 +120,29 @@ ARGOSY_DEVICE void cast_any(i64 n, const From* x, void* y, int to) {
     case 19: return cast(n, x, static_cast<f16*>(y));
     case 22: return cast(n, x, static_cast<u32*>(y));
     case 23: return cast(n, x, static_cast<u64*>(y));
+    case 8: return cast_to_complex(n, x, static_cast<c64*>(y));
+    case 18: return cast_to_complex(n, x, static_cast<c128*>(y));
+    default: return;
+  }
+}
+template <typename From>
+ARGOSY_DEVICE void cast_complex(i64 n, const From* x, void* y, int to) {
+  switch (to) {
+    case 1: return cast_real_part(n, x, static_cast<f32*>(y));
+    case 2: return cast_real_part(n, x, static_cast<f64*>(y));
+    case 3: return cast_real_part(n, x, static_cast<i32*>(y));
+    case 4: return cast_real_part(n, x, static_cast<u8*>(y));
+    case 5: return cast_real_part(n, x, static_cast<i16*>(y));
+    case 6: return cast_real_part(n, x, static_cast<i8*>(y));
+    case 9: return cast_real_part(n, x, static_cast<i64*>(y));
+    case 10: return cast_real_part(n, x, static_cast<bool*>(y));
+    case 14: return cast_real_part(n, x, static_cast<bf16*>(y));
+    case 17: return cast_real_part(n, x, static_cast<u16*>(y));
+    case 19: return cast_real_part(n, x, static_cast<f16*>(y));
+    case 22: return cast_real_part(n, x, static_cast<u32*>(y));
+    case 23: return cast_real_part(n, x, static_cast<u64*>(y));
+    case 8: return cast_parts(n, x, static_cast<c64*>(y));
+    case 18: return cast_parts(n, x, static_cast<c128*>(y));
     default: return;
   }
 }
@@ -119,5 +162,8 @@ ARGOSY_CAST(u16)
 ARGOSY_CAST(u32)
 ARGOSY_CAST(u64)
 ARGOSY_CAST(bool)
+#undef ARGOSY_CAST
+ARGOSY_KERNEL(cast_c64, i64 n, const c64* x, void* y, int to) { cast_complex(n, x, y, to); }
+ARGOSY_KERNEL(cast_c128, i64 n, const c128* x, void* y, int to) { cast_complex(n, x, y, to); }
 
 }  // namespace argosy::cuda

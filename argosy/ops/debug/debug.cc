@@ -34,6 +34,7 @@ void define_debug(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cost = free_cost,
            .stateful = true,
+           .in_host_memory = true,
            .host_inputs = {0, 1}});
   ops.add(
       {.name = "Print",

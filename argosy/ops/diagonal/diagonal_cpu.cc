@@ -1,5 +1,6 @@
 #include "argosy/op/kernel.h"
 #include "argosy/ops/diagonal/band.h"
+#include "argosy/ops/layout/strided_copy.h"
 
 namespace argosy {
 
@@ -57,11 +58,9 @@ class Diagonal final : public Kernel {
     ARGOSY_ASSIGN_OR_RETURN(Band band, read_band(c.input(1)));
     ARGOSY_ASSIGN_OR_RETURN(const Shape shape, band_of(x, band));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
-    return dispatch_size(x.dtype(), op_, [&]<typename T>() {
-      std::fill_n(y->raw_as<T>(), y->elements(), *c.input(2).raw_as<T>());
-      copy<T>(x.raw_as<T>(), y->raw_as<T>(), batch(x, band), band, false);
-      return ok_status();
-    });
+    fill_elements(*y, c.input(2).raw());
+    copy(x, *y, batch(x, band), band, false);
+    return ok_status();
   }
 
   Status set(KernelContext& c) {
@@ -73,11 +72,9 @@ class Diagonal final : public Kernel {
                               ", which want ", shape);
     }
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape(), {0}));
-    return dispatch_size(x.dtype(), op_, [&]<typename T>() {
-      if (y->raw() != x.raw()) std::copy_n(x.raw_as<T>(), x.elements(), y->raw_as<T>());
-      copy<T>(y->raw_as<T>(), c.input(1).raw_as<T>(), batch(x, band), band, true);
-      return ok_status();
-    });
+    if (y->raw() != x.raw()) copy_span(*y, 0, x, 0, x.elements());
+    copy(*y, c.input(1), batch(x, band), band, true);
+    return ok_status();
   }
 
   Status diag(KernelContext& c) {
@@ -97,25 +94,26 @@ class Diagonal final : public Kernel {
     sizes.insert(sizes.end(), {band.rows, band.columns});
     ARGOSY_ASSIGN_OR_RETURN(const Shape shape, Shape::make(sizes));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
-    return dispatch_size(x.dtype(), op_, [&]<typename T>() {
-      std::fill_n(y->raw_as<T>(), y->elements(), *c.input(4).raw_as<T>());
-      copy<T>(y->raw_as<T>(), x.raw_as<T>(), batch(*y, band), band, true);
-      return ok_status();
-    });
+    fill_elements(*y, c.input(4).raw());
+    copy(*y, x, batch(*y, band), band, true);
+    return ok_status();
   }
 
-  // Between matrices and rows of diagonals.
-  template <typename T>
-  static void copy(T* matrices, T* diagonals, std::int64_t batch, const Band& band, bool into_matrices) {
-    const std::int64_t longest = band.longest();
-    for (std::int64_t b = 0; b < batch; ++b, matrices += band.rows * band.columns) {
-      for (std::int64_t d = band.upper; d >= band.lower; --d, diagonals += longest) {
-        const Band::Place p = band.place(d);
-        for (std::int64_t i = 0; i < p.length; ++i) {
-          T& m = matrices[p.start + i * (band.columns + 1)];
-          T& v = diagonals[p.offset + i];
-          (into_matrices ? m : v) = into_matrices ? v : m;
-        }
+  // Between matrices and rows of diagonals: diagonal by diagonal, of all matrices at once.
+  static void copy(const Tensor& matrices, const Tensor& diagonals, std::int64_t batch, const Band& band,
+                   bool into_matrices) {
+    const std::int64_t longest = band.longest(), matrix = band.rows * band.columns, row = band.count() * longest;
+    for (std::int64_t d = band.upper; d >= band.lower; --d) {
+      const Band::Place p = band.place(d);
+      if (p.length <= 0) continue;
+      const std::int64_t at = (band.upper - d) * longest + p.offset;
+      Region region;
+      region.add(batch, into_matrices ? matrix : row, into_matrices ? row : matrix);
+      region.add(p.length, into_matrices ? band.columns + 1 : 1, into_matrices ? 1 : band.columns + 1);
+      if (into_matrices) {
+        copy_region(matrices, p.start, diagonals, at, region);
+      } else {
+        copy_region(diagonals, at, matrices, p.start, region);
       }
     }
   }

@@ -145,7 +145,6 @@ void define_parameterized(OpRegistry& ops) {
            .attrs = {"dtype: {half, float, double}", "T: index", "Tseed: index = int64"},
            .shape = whole_shape,
            .gradient = kNotDifferentiable,
-           .cpu_only = true,
            .host_inputs = {0, 1}});
   ops.add({.name = "StatelessRandomGammaV3",
            .doc = "Gamma(alpha, 1) from a key and a counter.",
@@ -154,7 +153,6 @@ void define_parameterized(OpRegistry& ops) {
            .attrs = {"dtype: {half, float, double}", "shape_dtype: index = int32"},
            .shape = whole_shape,
            .gradient = kNotDifferentiable,
-           .cpu_only = true,
            .host_inputs = {0, 3}});
   ops.add({.name = "StatelessRandomPoisson",
            .doc = "Poisson from a seed of two integers.",

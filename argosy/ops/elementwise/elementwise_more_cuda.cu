@@ -65,10 +65,26 @@ ARGOSY_DEVICE void leaky_relu_grad(i64 n, const T* d, const T* x, T* y, f32 alph
   ARGOSY_KERNEL(add_n_##T, i64 n, int count, EightPointers from, T* y, int accumulate) { \
     add_n(n, count, from, y, accumulate != 0);                                           \
   }
+ARGOSY_ADD_N(i64)
+ARGOSY_ADD_N(u32)
 ARGOSY_ADD_N(c64)
 ARGOSY_ADD_N(c128)
+// Does a number of x lie beyond all, or is none? For each block.
+template <typename T>
+ARGOSY_DEVICE void find_infinite(i64 n, const T* x, i32* found) {
+  ARGOSY_SHARED i32 scratch[32];
+  i32 any = 0;
+  for (i64 i = first_index(); i < n; i += index_step()) {
+    const Compute<T> v = load(x, i);
+    if (v - v != Compute<T>(0)) any = 1;
+  }
+  any = fold_block(any, scratch, [](i32 a, i32 b) { return a | b; });
+  if (threadIdx.x == 0) found[blockIdx.x] = any;
+}
+
 #define ARGOSY_MORE(T)                                                                              \
   ARGOSY_ADD_N(T)                                                                                   \
+  ARGOSY_KERNEL(find_infinite_##T, i64 n, const T* x, i32* found) { find_infinite(n, x, found); }   \
   ARGOSY_KERNEL(leaky_relu_##T, i64 n, const T* x, T* y, f32 alpha) { leaky_relu(n, x, y, alpha); } \
   ARGOSY_KERNEL(leaky_relu_grad_##T, i64 n, const T* d, const T* x, T* y, f32 alpha) {              \
     leaky_relu_grad(n, d, x, y, alpha);                                                             \

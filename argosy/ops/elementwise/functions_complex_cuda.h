@@ -165,6 +165,65 @@ struct ReciprocalGrad {
     return Mul::call(Mul::call(Neg::call(c), dy), c);
   }
 };
+// By the real functions. A real exponent (imaginary part 0) has no sine to spoil it.
+struct Exp {
+  template <typename C>
+  static ARGOSY_DEVICE C call(C x) {
+    const Part<C> size = ::exp(x.re);
+    return x.im == 0 ? C{size, x.im} : C{size * ::cos(x.im), size * ::sin(x.im)};
+  }
+};
+// 0 times anything is 0: what an axis has none of stays so, beside infinities and NaN too.
+template <typename T>
+ARGOSY_DEVICE T along(T a, T b) {
+  return a == T(0) ? a : b == T(0) ? b : a * b;
+}
+struct Sinh {
+  template <typename C>
+  static ARGOSY_DEVICE C call(C x) {
+    return {along(::sinh(x.re), ::cos(x.im)), along(::sin(x.im), ::cosh(x.re))};
+  }
+};
+struct Cosh {
+  template <typename C>
+  static ARGOSY_DEVICE C call(C x) {
+    return {along(::cos(x.im), ::cosh(x.re)), along(::sin(x.im), ::sinh(x.re))};
+  }
+};
+struct Sin {  // -i sinh(i x)
+  template <typename C>
+  static ARGOSY_DEVICE C call(C x) {
+    return {along(::sin(x.re), ::cosh(x.im)), along(::sinh(x.im), ::cos(x.re))};
+  }
+};
+struct Cos {
+  template <typename C>
+  static ARGOSY_DEVICE C call(C x) {
+    return {along(::cos(x.re), ::cosh(x.im)), -along(::sin(x.re), ::sinh(x.im))};
+  }
+};
+struct Tan {  // Abramowitz & Stegun 4.3.57; beyond 20 the hyperbolic functions have one value
+  template <typename C>
+  static ARGOSY_DEVICE C call(C x) {
+    using T = Part<C>;
+    if (::fabs(x.im) > T(20)) return {T(0), ::copysign(T(1), x.im)};
+    const T all = ::cos(T(2) * x.re) + ::cosh(T(2) * x.im);
+    return {::sin(T(2) * x.re) / all, ::sinh(T(2) * x.im) / all};
+  }
+};
+struct Sign {
+  template <typename C>
+  static ARGOSY_DEVICE C call(C x) {
+    const Part<C> size = ::hypot(x.re, x.im);
+    return size == 0 ? C{0, 0} : C{x.re / size, x.im / size};
+  }
+};
+struct Xdivy {
+  template <typename C>
+  static ARGOSY_DEVICE C call(C x, C y) {
+    return is_zero(x) ? C{0, 0} : Div::call(x, y);
+  }
+};
 struct Equal {
   template <typename C>
   static ARGOSY_DEVICE bool call(C x, C y) {

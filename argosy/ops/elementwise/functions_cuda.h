@@ -88,15 +88,50 @@ ARGOSY_UNARY(Rsqrt, T(1) / ::sqrt(x))
 ARGOSY_BINARY(Maximum, x < y || y != y ? y : x)
 ARGOSY_BINARY(Minimum, y < x || y != y ? y : x)
 ARGOSY_BINARY(SquaredDifference, Square::call(Sub::call(x, y)))
-ARGOSY_BINARY(Div, x / y)
-ARGOSY_BINARY(TruncateDiv, ::trunc(x / y))
-ARGOSY_BINARY(FloorDiv, ::floor(x / y))
-ARGOSY_BINARY(TruncateMod, ::fmod(x, y))
+// Below 0? Asked of unsigned numbers too, where nvcc would call a plain comparison pointless.
+template <typename T>
+ARGOSY_DEVICE bool is_negative(T x) {
+  return x < T(1) && x != T(0);
+}
+ARGOSY_DEVICE bool is_negative(f32 x) { return x < 0.0f; }
+ARGOSY_DEVICE bool is_negative(f64 x) { return x < 0.0; }
+// Integers by 0 are 0 here, where nothing can be refused. The lowest one's quotient by -1 does not fit, and wraps.
+template <typename T>
+ARGOSY_DEVICE T quotient(T x, T y) {
+  if (y == T(0)) return T(0);
+  return Kind<T>::is_signed && y == static_cast<T>(-1) ? Neg::call(x) : static_cast<T>(x / y);
+}
+ARGOSY_DEVICE f32 quotient(f32 x, f32 y) { return x / y; }
+ARGOSY_DEVICE f64 quotient(f64 x, f64 y) { return x / y; }
+template <typename T>
+ARGOSY_DEVICE T remainder_of(T x, T y) {
+  return y == T(0) || (Kind<T>::is_signed && y == static_cast<T>(-1)) ? T(0) : static_cast<T>(x % y);
+}
+ARGOSY_DEVICE f32 remainder_of(f32 x, f32 y) { return ::fmod(x, y); }
+ARGOSY_DEVICE f64 remainder_of(f64 x, f64 y) { return ::fmod(x, y); }
+template <typename T>
+ARGOSY_DEVICE T floor_quotient(T x, T y) {
+  const T q = quotient(x, y);
+  return Kind<T>::is_signed && remainder_of(x, y) != T(0) && is_negative(x) != is_negative(y) ? static_cast<T>(q - T(1))
+                                                                                              : q;
+}
+ARGOSY_DEVICE f32 floor_quotient(f32 x, f32 y) { return ::floor(x / y); }
+ARGOSY_DEVICE f64 floor_quotient(f64 x, f64 y) { return ::floor(x / y); }
+template <typename T>
+ARGOSY_DEVICE T whole_quotient(T x, T y) {
+  return quotient(x, y);
+}
+ARGOSY_DEVICE f32 whole_quotient(f32 x, f32 y) { return ::trunc(x / y); }
+ARGOSY_DEVICE f64 whole_quotient(f64 x, f64 y) { return ::trunc(x / y); }
+ARGOSY_BINARY(Div, quotient(x, y))
+ARGOSY_BINARY(TruncateDiv, whole_quotient(x, y))
+ARGOSY_BINARY(FloorDiv, floor_quotient(x, y))
+ARGOSY_BINARY(TruncateMod, remainder_of(x, y))
 struct FloorMod {
   template <typename T>
   static ARGOSY_DEVICE T call(T x, T y) {
-    const T r = ::fmod(x, y);
-    return r != T(0) && (r < T(0)) != (y < T(0)) ? r + y : r;
+    const T r = remainder_of(x, y);
+    return r != T(0) && is_negative(r) != is_negative(y) ? static_cast<T>(r + y) : r;
   }
 };
 ARGOSY_BINARY(DivNoNan, y == T(0) ? T(0) : x / y)
@@ -121,12 +156,44 @@ ARGOSY_UNARY(Acosh, ::acosh(x))
 ARGOSY_UNARY(Atanh, ::atanh(x))
 ARGOSY_UNARY(Erf, ::erf(x))
 ARGOSY_UNARY(Erfc, ::erfc(x))
+ARGOSY_UNARY(Lgamma, ::lgamma(x))
+// By the recurrence up to 10, the asymptotic series beyond, and the reflection below 0 (Abramowitz &
+// Stegun 6.3.5, 6.3.7, 6.3.18). NaN at 0, -1, -2 …
+template <typename T>
+ARGOSY_DEVICE T digamma(T x) {
+  T sum = T(0);
+  if (x <= T(0)) {
+    if (x == ::floor(x)) return x - x == T(0) ? (x - x) / (x - x) : x - x;
+    constexpr T kPi = T(3.14159265358979323846264338327950288);
+    const T part = x - ::floor(x);
+    sum = -kPi / ::tan(kPi * part);
+    x = T(1) - x;
+  }
+  for (; x < T(10); x += T(1)) sum -= T(1) / x;
+  const T y = T(1) / (x * x);
+  const T series =
+      y * (T(1) / T(12) - y * (T(1) / T(120) - y * (T(1) / T(252) - y * (T(1) / T(240) - y * (T(1) / T(132))))));
+  return sum + ::log(x) - T(0.5) / x - series;
+}
+ARGOSY_UNARY(Digamma, digamma(x))
 ARGOSY_UNARY(Floor, ::floor(x))
 ARGOSY_UNARY(Ceil, ::ceil(x))
 ARGOSY_UNARY(Rint, ::rint(x))  // ties to even
 ARGOSY_UNARY(Sigmoid, T(1) / (T(1) + ::exp(-x)))
 ARGOSY_UNARY(Softsign, x / (T(1) + ::fabs(x)))
-ARGOSY_BINARY(Pow, ::pow(x, y))
+// Of integers: a negative power is 0.
+template <typename T>
+ARGOSY_DEVICE T power(T x, T y) {
+  if (y < T(0)) return T(0);
+  T all = T(1);
+  for (T base = x, n = y; n > T(0); n = static_cast<T>(n / T(2)), base = Mul::call(base, base)) {
+    if (n % T(2) != T(0)) all = Mul::call(all, base);
+  }
+  return all;
+}
+ARGOSY_DEVICE f32 power(f32 x, f32 y) { return ::pow(x, y); }
+ARGOSY_DEVICE f64 power(f64 x, f64 y) { return ::pow(x, y); }
+ARGOSY_BINARY(Pow, power(x, y))
 ARGOSY_BINARY(Atan2, ::atan2(x, y))
 ARGOSY_BINARY(NextAfter, ::nextafter(x, y))
 ARGOSY_BINARY(Xdivy, x == T(0) ? T(0) : x / y)

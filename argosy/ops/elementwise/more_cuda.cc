@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "argosy/ops/launching.h"
 
 namespace argosy {
@@ -63,11 +65,46 @@ class Leaky final : public Kernel {
   const std::string kernel_;
 };
 
+// The host waits for the answer. What exactly was found, and where, the CPU's kernel tells.
+class CheckNumerics final : public Kernel {
+ public:
+  explicit CheckNumerics(std::unique_ptr<Kernel> by_host) : by_host_(std::move(by_host)) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    ARGOSY_ASSIGN_OR_RETURN(auto by_host, cuda::make_by_way_of_host(init));
+    return std::unique_ptr<Kernel>(std::make_unique<CheckNumerics>(std::move(by_host)));
+  }
+  bool repeatable() const override { return false; }
+  Status run(KernelContext& c) override {
+    constexpr std::int64_t kBlocks = 256;
+    const Tensor& x = c.input(0);
+    const std::int64_t n = x.elements();
+    const cuda::LaunchShape shape = cuda::grid_for(std::min<std::int64_t>(n, kBlocks * cuda::kBlock));
+    std::vector<std::int32_t> found(shape.grid.x);
+    if (n > 0) {
+      const std::size_t bytes = found.size() * sizeof(std::int32_t);
+      ARGOSY_ASSIGN_OR_RETURN(const Buffer there, c.scratch(bytes));
+      ARGOSY_RETURN_IF_ERROR(cuda::launch(c, {kModule, str_cat("find_infinite_", cuda::type_suffix(x.dtype()))}, shape,
+                                          n, x.raw(), there.data()));
+      ARGOSY_RETURN_IF_ERROR(cuda::device_of(*c.device()).download(found.data(), there.data(), bytes));
+    }
+    if (std::count(found.begin(), found.end(), 0) != static_cast<std::ptrdiff_t>(found.size())) return by_host_->run(c);
+    c.set_output(0, x);
+    return ok_status();
+  }
+
+ private:
+  const std::unique_ptr<Kernel> by_host_;
+};
+
 }  // namespace
 
 void add_kernels_cuda_elementwise_more(KernelRegistry& kernels) {
   kernels.add("AddN", "cuda", cuda::make_launching<add_n>, {{"T", cuda::kFloatingTypes}});
   kernels.add("AddN", "cuda", cuda::make_launching<add_n>, {{"T", {DType::kComplex64, DType::kComplex128}}});
+  kernels.add("AddN", "cuda", cuda::make_launching<add_n>, {{"T", {DType::kInt64, DType::kUint32}}});
+  for (const char* op : {"CheckNumerics", "CheckNumericsV2"}) {
+    kernels.add(op, "cuda", CheckNumerics::make, {{"T", cuda::kFloatingTypes}});
+  }
   kernels.add("AddN", "cuda", cuda::make_on_host, {{"T", {DType::kInt32}}});
   kernels.add("LeakyRelu", "cuda", Leaky<false>::make, {{"T", cuda::kFloatingTypes}});
   kernels.add("LeakyReluGrad", "cuda", Leaky<true>::make, {{"T", cuda::kFloatingTypes}});

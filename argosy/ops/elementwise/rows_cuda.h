@@ -16,6 +16,7 @@
   ARGOSY_CUDA_FLOATS(X, Neg)                                                                                   \
   ARGOSY_CUDA_SIGNED(X, Neg) ARGOSY_CUDA_FLOATS(X, Abs) ARGOSY_CUDA_SIGNED(X, Abs) ARGOSY_CUDA_FLOATS(X, Sign) \
       ARGOSY_CUDA_SIGNED(X, Sign) ARGOSY_CUDA_FLOATS(X, Square) ARGOSY_CUDA_SIGNED(X, Square)                  \
+          ARGOSY_CUDA_UNSIGNED(X, Square) ARGOSY_CUDA_SIGNED(X, Relu) ARGOSY_CUDA_SIGNED(X, Relu6)             \
           ARGOSY_CUDA_FLOATS(X, Reciprocal) ARGOSY_CUDA_FLOATS(X, Sqrt) ARGOSY_CUDA_FLOATS(X, Rsqrt)           \
               ARGOSY_CUDA_FLOATS(X, Floor) ARGOSY_CUDA_FLOATS(X, Ceil) ARGOSY_CUDA_FLOATS(X, Rint)             \
                   ARGOSY_CUDA_FLOATS(X, Softsign) ARGOSY_CUDA_FLOATS(X, Relu) ARGOSY_CUDA_FLOATS(X, Relu6)     \
@@ -28,7 +29,7 @@
               ARGOSY_CUDA_FLOATS(X, Tanh) ARGOSY_CUDA_FLOATS(X, Asinh) ARGOSY_CUDA_FLOATS(X, Acosh)                 \
                   ARGOSY_CUDA_FLOATS(X, Atanh) ARGOSY_CUDA_FLOATS(X, Sigmoid) ARGOSY_CUDA_FLOATS(X, Erf)            \
                       ARGOSY_CUDA_FLOATS(X, Erfc) ARGOSY_CUDA_FLOATS(X, Elu) ARGOSY_CUDA_FLOATS(X, Selu)            \
-                          ARGOSY_CUDA_FLOATS(X, Softplus)
+                          ARGOSY_CUDA_FLOATS(X, Softplus) ARGOSY_CUDA_FLOATS(X, Lgamma) ARGOSY_CUDA_FLOATS(X, Digamma)
 #define ARGOSY_CUDA_UNARY(X) ARGOSY_CUDA_UNARY_SIMPLE(X) ARGOSY_CUDA_UNARY_FUNCTIONS(X)
 
 // y = F(x), bool.
@@ -42,12 +43,13 @@
       ARGOSY_CUDA_FLOATS(X, SquaredDifference) X(SquaredDifference, i64)                                             \
           ARGOSY_CUDA_INTEGERS(X, BitwiseAnd) ARGOSY_CUDA_INTEGERS(X, BitwiseOr) ARGOSY_CUDA_INTEGERS(X, BitwiseXor) \
               ARGOSY_CUDA_INTEGERS(X, LeftShift) ARGOSY_CUDA_INTEGERS(X, RightShift)
-// Integer quotients and powers look at their values first: those are the CPU's.
+// Integer quotients and powers are not looked at first, as the CPU's kernels do: what those refuse is 0 here.
 #define ARGOSY_CUDA_BINARY_FUNCTIONS(X)                                                                              \
-  ARGOSY_CUDA_FLOATS(X, Div)                                                                                         \
-  ARGOSY_CUDA_FLOATS(X, TruncateDiv) ARGOSY_CUDA_FLOATS(X, FloorDiv) ARGOSY_CUDA_FLOATS(X, TruncateMod)              \
-      ARGOSY_CUDA_FLOATS(X, FloorMod) ARGOSY_CUDA_FLOATS(X, DivNoNan) ARGOSY_CUDA_FLOATS(X, MulNoNan)                \
-          ARGOSY_CUDA_FLOATS(X, Pow) ARGOSY_CUDA_FLOATS(X, Atan2) ARGOSY_CUDA_FLOATS(X, Xdivy)                       \
+  ARGOSY_CUDA_REAL(X, Div)                                                                                           \
+  ARGOSY_CUDA_REAL(X, TruncateDiv) ARGOSY_CUDA_REAL(X, FloorDiv) ARGOSY_CUDA_REAL(X, TruncateMod)                    \
+      ARGOSY_CUDA_REAL(X, FloorMod) ARGOSY_CUDA_FLOATS(X, DivNoNan) ARGOSY_CUDA_FLOATS(X, MulNoNan)                  \
+          ARGOSY_CUDA_FLOATS(X, Pow) ARGOSY_CUDA_SIGNED(X, Pow) ARGOSY_CUDA_FLOATS(X, Atan2)                         \
+          ARGOSY_CUDA_FLOATS(X, Xdivy)                                                                               \
               ARGOSY_CUDA_FLOATS(X, Xlogy) ARGOSY_CUDA_FLOATS(X, Xlog1py) X(NextAfter, f32) X(NextAfter, f64)        \
                   ARGOSY_CUDA_FLOATS(X, TanhGrad) ARGOSY_CUDA_FLOATS(X, SigmoidGrad) ARGOSY_CUDA_FLOATS(X, SqrtGrad) \
                       ARGOSY_CUDA_FLOATS(X, RsqrtGrad) ARGOSY_CUDA_FLOATS(X, ReciprocalGrad)                         \
@@ -67,10 +69,12 @@
 // Complex numbers: kernels of functions_complex_cuda.h.
 #define ARGOSY_CUDA_COMPLEX(X, F) X(F, c64) X(F, c128)
 #define ARGOSY_CUDA_COMPLEX_UNARY(X) \
-  ARGOSY_CUDA_COMPLEX(X, Neg) ARGOSY_CUDA_COMPLEX(X, Square) ARGOSY_CUDA_COMPLEX(X, Reciprocal)
+  ARGOSY_CUDA_COMPLEX(X, Neg) ARGOSY_CUDA_COMPLEX(X, Square) ARGOSY_CUDA_COMPLEX(X, Reciprocal)                    \
+  ARGOSY_CUDA_COMPLEX(X, Exp) ARGOSY_CUDA_COMPLEX(X, Sinh) ARGOSY_CUDA_COMPLEX(X, Cosh) ARGOSY_CUDA_COMPLEX(X, Sin) \
+  ARGOSY_CUDA_COMPLEX(X, Cos) ARGOSY_CUDA_COMPLEX(X, Tan) ARGOSY_CUDA_COMPLEX(X, Sign)
 #define ARGOSY_CUDA_COMPLEX_BINARY(X)                                                                              \
   ARGOSY_CUDA_COMPLEX(X, Add) ARGOSY_CUDA_COMPLEX(X, Sub) ARGOSY_CUDA_COMPLEX(X, Mul) ARGOSY_CUDA_COMPLEX(X, Div) \
   ARGOSY_CUDA_COMPLEX(X, DivNoNan) ARGOSY_CUDA_COMPLEX(X, MulNoNan) ARGOSY_CUDA_COMPLEX(X, SquaredDifference)     \
-  ARGOSY_CUDA_COMPLEX(X, ReciprocalGrad)
+  ARGOSY_CUDA_COMPLEX(X, ReciprocalGrad) ARGOSY_CUDA_COMPLEX(X, Xdivy)
 #define ARGOSY_CUDA_COMPLEX_ASKS(X) ARGOSY_CUDA_COMPLEX(X, Equal) ARGOSY_CUDA_COMPLEX(X, NotEqual)
 // clang-format on

@@ -13,6 +13,7 @@ namespace argosy::cuda {
 struct SlotPaths {
   Ints sizes;
   std::int64_t slice = 1;
+  Ints strides = {};      // of each index, in elements; empty: those of `sizes` in row-major order
   bool skip_bad = false;  // a path that leads outside is left out; else an error where the host can see it
 };
 // The rows of `tensor` (rank >= 1), one index each.

@@ -92,7 +92,7 @@ Result<CardSlots> CardSlots::of(KernelContext& c, std::string_view op, int indic
   std::int64_t stride = paths.slice;
   for (int k = static_cast<int>(depth) - 1; k >= 0; --k) {
     table.sizes[k] = paths.sizes[k];
-    table.strides[k] = stride;
+    table.strides[k] = paths.strides.size() == 0 ? stride : paths.strides[k];
     stride *= paths.sizes[k];
   }
   if (!slots.on_host_) {

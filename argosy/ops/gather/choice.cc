@@ -113,8 +113,7 @@ void define_choices(OpRegistry& ops) {
            .attrs = {"validate_indices: bool = true", "T: type", "Tindices: index"},
            .shape = sparse_to_dense_shape,
            .gradient = sparse_to_dense_gradient,
-           .cpu_only = true,
-           .host_inputs = {1}});
+           .host_inputs = {1, 3}});
 }
 
 Value one_hot(Value indices, int depth, int axis, double on_value, double off_value, DType dtype) {

@@ -7,6 +7,7 @@ namespace argosy {
 
 void add_kernels_cuda_scatters(KernelRegistry& kernels);
 void add_kernels_cuda_top_k(KernelRegistry& kernels);
+void add_kernels_cuda_where(KernelRegistry& kernels);
 
 namespace {
 
@@ -221,6 +222,7 @@ void add_kernels_cuda_gather(KernelRegistry& kernels) {
   using enum DType;
   add_kernels_cuda_scatters(kernels);
   add_kernels_cuda_top_k(kernels);
+  add_kernels_cuda_where(kernels);
   const std::vector<DType> indices = {kInt32, kInt64};
   for (const char* op : {"Gather", "GatherV2"}) {
     kernels.add(op, "cuda", Gather::make, {{"Tparams", cuda::kCardTypes}, {"Tindices", indices}});
@@ -232,6 +234,12 @@ void add_kernels_cuda_gather(KernelRegistry& kernels) {
   kernels.add("OneHot", "cuda", OneHot::make, {{"T", cuda::kCardTypes}, {"TI", indices}});
   std::vector<DType> numbers = cuda::kFloatingTypes;
   numbers.push_back(kInt64);
+  // How many different elements there are is the shape of their outputs: by the host, which waits for that in any case.
+  for (const char* op : {"Unique", "UniqueWithCounts"}) {
+    kernels.add(op, "cuda", cuda::make_by_way_of_host, {{"T", cuda::kCardTypes}});
+    kernels.add(op, "cuda", cuda::make_by_way_of_host, {{"T", {kInt32}}, {"out_idx", {kInt64}}});
+    kernels.add(op, "cuda", cuda::make_on_host, {{"T", {kInt32}}, {"out_idx", {kInt32}}});
+  }
   for (const char* op : {"Cumsum", "Cumprod"}) {
     kernels.add(op, "cuda", Scan::make, {{"T", numbers}});
     kernels.add(op, "cuda", cuda::make_on_host, {{"T", {kInt32}}});

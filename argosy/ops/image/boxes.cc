@@ -100,7 +100,6 @@ void define_boxes(OpRegistry& ops) {
            .attrs = {"T: {half, float} = float", "T_threshold: {half, float} = float"},
            .shape = suppression_shape,
            .gradient = kNotDifferentiable,
-           .cpu_only = true,
            .blocks_gradient = true,
            .host_inputs = {2, 3}});
   ops.add({.name = "NonMaxSuppressionV3",
@@ -111,7 +110,6 @@ void define_boxes(OpRegistry& ops) {
            .attrs = {"T: {half, float} = float", "T_threshold: {half, float} = float"},
            .shape = suppression_shape,
            .gradient = kNotDifferentiable,
-           .cpu_only = true,
            .host_inputs = {2, 3, 4}});
   ops.add({.name = "NonMaxSuppressionV4",
            .doc = "The best boxes that overlap little, and how many they are.",
@@ -122,7 +120,6 @@ void define_boxes(OpRegistry& ops) {
                      "pad_to_max_output_size: bool = false"},
            .shape = suppression_shape,
            .gradient = kNotDifferentiable,
-           .cpu_only = true,
            .host_inputs = {2, 3, 4}});
   ops.add(
       {.name = "NonMaxSuppressionV5",

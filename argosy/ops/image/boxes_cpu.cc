@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "argosy/ops/image/parts.h"
+#include "argosy/ops/image/pictures.h"
 
 namespace argosy::image {
 

@@ -83,16 +83,14 @@ void define_colour(OpRegistry& ops) {
            .outputs = {"output: float"},
            .attrs = {"T: {uint8, int8, int16, int32, int64, float, double}"},
            .shape = contrast_v1_shape,
-           .gradient = kNotDifferentiable,
-           .cpu_only = true});
+           .gradient = kNotDifferentiable});
   ops.add({.name = "AdjustContrastv2",
            .doc = "Contrast scaled around each channel's mean.",
            .inputs = {"images: T", "contrast_factor: float"},
            .outputs = {"output: T"},
            .attrs = {"T: {half, float} = float"},
            .shape = contrast_shape,
-           .gradient = kNotDifferentiable,
-           .host_inputs = {1}});
+           .gradient = kNotDifferentiable});
   ops.add({.name = "AdjustHue",
            .doc = "Hues turned.",
            .inputs = {"images: T", "delta: float"},

@@ -4,6 +4,7 @@
 
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/image/parts.h"
+#include "argosy/ops/image/pictures.h"
 
 namespace argosy::image {
 

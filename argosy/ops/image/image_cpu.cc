@@ -1,29 +1,6 @@
 #include "argosy/ops/image/parts.h"
-#include "argosy/tensor/ints.h"
 
 namespace argosy {
-
-namespace image {
-
-Result<std::array<std::int64_t, 2>> read_size(const Tensor& t, std::string_view op) {
-  if (t.shape() != Shape{2}) return invalid_argument(op, ": a size is [height, width], not of shape ", t.shape());
-  ARGOSY_ASSIGN_OR_RETURN(const Ints size, read_ints(t, op));
-  if (size[0] <= 0 || size[1] <= 0) return invalid_argument(op, ": output dimensions must be positive, not ", size);
-  constexpr std::int64_t kMost = std::int64_t{1} << 24;
-  if (size[0] > kMost || size[1] > kMost) return resource_exhausted(op, ": pictures of ", size[0], " x ", size[1]);
-  return std::array<std::int64_t, 2>{size[0], size[1]};
-}
-
-Status check_pictures(const Tensor& t, std::string_view op, bool full) {
-  const Shape& s = t.shape();
-  if (s.rank() != 4) return invalid_argument(op, ": pictures are [batch, height, width, channels], not of shape ", s);
-  if (full && (s[1] == 0 || s[2] == 0 || s[3] == 0)) {
-    return invalid_argument(op, ": input image must be of non-zero size, not ", s);
-  }
-  return ok_status();
-}
-
-}  // namespace image
 
 void add_kernels_cpu_image(KernelRegistry& kernels) {
   image::add_kernels_cpu_codec(kernels);

@@ -1,8 +1,6 @@
 // The image family's parts, one file each. Internal to the family.
 #pragma once
 
-#include <array>
-
 #include "argosy/op/kernel.h"
 #include "argosy/op/registry.h"
 
@@ -27,11 +25,6 @@ void add_kernels_cpu_suppression(KernelRegistry& kernels);
 void add_kernels_cpu_sampling(KernelRegistry& kernels);
 void add_kernels_cpu_patches(KernelRegistry& kernels);
 void add_kernels_cpu_projective(KernelRegistry& kernels);
-
-// Height and width: a vector of two positive numbers.
-Result<std::array<std::int64_t, 2>> read_size(const Tensor& t, std::string_view op);
-// Pictures: of rank 4. With `full`, none of their sizes may be 0 but the batch's.
-Status check_pictures(const Tensor& t, std::string_view op, bool full = true);
 
 }  // namespace image
 

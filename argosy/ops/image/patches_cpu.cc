@@ -6,6 +6,7 @@
 #include "argosy/base/random_source.h"
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/image/parts.h"
+#include "argosy/ops/image/pictures.h"
 #include "argosy/ops/image/windows.h"
 #include "argosy/ops/random/fill.h"
 #include "argosy/ops/random/op_stream.h"

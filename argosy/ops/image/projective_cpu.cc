@@ -5,6 +5,7 @@
 #include "argosy/base/parallel.h"
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/image/parts.h"
+#include "argosy/ops/image/pictures.h"
 
 namespace argosy::image {
 

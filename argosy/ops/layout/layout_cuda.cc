@@ -4,6 +4,8 @@
 
 namespace argosy {
 
+void add_kernels_cuda_layout_parts(KernelRegistry& kernels);
+
 void add_kernels_cuda_layout(KernelRegistry& kernels) {
   for (const char* op : kMovedOps) {
     kernels.add(op, "cuda", cuda::make_moving, {{"T", cuda::kCardTypes}});
@@ -11,6 +13,7 @@ void add_kernels_cuda_layout(KernelRegistry& kernels) {
   }
   kernels.add("ConcatOffset", "cuda", cuda::make_on_host);
   kernels.add("InvertPermutation", "cuda", cuda::make_on_host);
+  add_kernels_cuda_layout_parts(kernels);
 }
 
 }  // namespace argosy

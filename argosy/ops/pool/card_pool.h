@@ -6,7 +6,7 @@
 
 namespace argosy {
 
-enum class PoolKind { kMax, kMaxGrad, kAvg, kAvgGrad };
+enum class PoolKind { kMax, kMaxGrad, kMaxGradGrad, kAvg, kAvgGrad };
 
 constexpr bool to_image(PoolKind kind) { return kind == PoolKind::kMaxGrad || kind == PoolKind::kAvgGrad; }
 

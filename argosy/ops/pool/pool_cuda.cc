@@ -31,6 +31,9 @@ class Pool final : public Kernel {
     } else if constexpr (kKind == PoolKind::kMaxGrad) {
       return cuda::launch(c, {kModule, named("max_pool_grad_")}, shape, pool, c.input(0).raw(), c.input(2).raw(),
                           out->raw());
+    } else if constexpr (kKind == PoolKind::kMaxGradGrad) {
+      return cuda::launch(c, {kModule, named("max_pool_pick_")}, shape, pool, c.input(0).raw(), c.input(2).raw(),
+                          out->raw());
     } else if constexpr (kKind == PoolKind::kAvg) {
       return cuda::launch(c, {kModule, named("avg_pool_")}, shape, pool, c.input(0).raw(), out->raw());
     } else {
@@ -41,6 +44,52 @@ class Pool final : public Kernel {
  private:
   static constexpr const char* kModule = "pool";
   const PoolAttrs attrs_;
+  const std::string_view suffix_;
+  const bool repeatable_;
+};
+
+// MaxPoolWithArgmax, and what flows back through it: where the largest elements lie goes out with them. Images are
+// NHWC.
+template <bool kGradient>
+class ArgmaxPool final : public Kernel {
+ public:
+  ArgmaxPool(PoolAttrs attrs, bool batch_in_index, std::string_view suffix, bool repeatable)
+      : attrs_(std::move(attrs)), batch_in_index_(batch_in_index), suffix_(suffix), repeatable_(repeatable) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    ARGOSY_ASSIGN_OR_RETURN(PoolAttrs attrs, read_pool(init.op.name, init.attrs));
+    return std::unique_ptr<Kernel>(
+        std::make_unique<ArgmaxPool>(std::move(attrs), init.attrs.get_bool("include_batch_in_index"),
+                                     cuda::type_suffix(init.output_dtypes[0]), cuda::reads_constants_only(init)));
+  }
+  bool repeatable() const override { return repeatable_; }
+
+  Status run(KernelContext& c) override {
+    ARGOSY_ASSIGN_OR_RETURN(const PoolCall call, pool_of(attrs_, c.input(0).shape()));
+    const PoolGeometry& g = call.geometry;
+    const CardPool pool{g.images, g.channels, axis_of(g.h), axis_of(g.w)};
+    const std::int64_t all = call.image.elements(), image = g.images == 0 ? 0 : all / g.images;
+    const std::int64_t within = batch_in_index_ ? all : image;  // indices count from the start of so many elements
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const out, c.output(0, kGradient ? call.image : call.pooled));
+    const cuda::LaunchShape shape = cuda::grid_for(out->elements());
+    if constexpr (kGradient) {
+      for (const int i : {1, 2}) {
+        if (c.input(i).shape() == call.pooled) continue;
+        return invalid_argument(attrs_.op, ": input ", i, " must have shape ", call.pooled, ", not ",
+                                c.input(i).shape())
+            .with_id("ARG-SHAPE-013");
+      }
+      return cuda::launch(c, {"pool", str_cat("max_pool_argmax_grad_", suffix_)}, shape, pool, within, c.input(1).raw(),
+                          c.input(2).raw(), out->raw());
+    } else {
+      ARGOSY_ASSIGN_OR_RETURN(Tensor* const argmax, c.output(1, call.pooled));
+      return cuda::launch(c, {"pool", str_cat("max_pool_argmax_", suffix_)}, shape, pool, within, c.input(0).raw(),
+                          out->raw(), argmax->raw());
+    }
+  }
+
+ private:
+  const PoolAttrs attrs_;
+  const bool batch_in_index_;
   const std::string_view suffix_;
   const bool repeatable_;
 };
@@ -67,9 +116,11 @@ Result<PoolCall> begin_pool(KernelContext& c, PoolAttrs attrs, PoolKind kind) {
     ARGOSY_ASSIGN_OR_RETURN(image, to_shape(c.input(0), str_cat(attrs.op, ": orig_input_shape")));
   }
   ARGOSY_ASSIGN_OR_RETURN(PoolCall call, pool_of(attrs, image));
-  for (int i = 1; to_image(kind) && i < std::min(c.num_inputs(), 3); ++i) {
-    if (c.input(i).shape() == call.pooled) continue;
-    return invalid_argument(attrs.op, ": input ", i, " must have shape ", call.pooled, ", not ", c.input(i).shape())
+  const bool picks = kind == PoolKind::kMaxGradGrad;
+  for (int i = 1; (to_image(kind) || picks) && i < std::min(c.num_inputs(), 3); ++i) {
+    const Shape& wanted = picks && i == 2 ? call.image : call.pooled;
+    if (c.input(i).shape() == wanted) continue;
+    return invalid_argument(attrs.op, ": input ", i, " must have shape ", wanted, ", not ", c.input(i).shape())
         .with_id("ARG-SHAPE-013");
   }
   return call;
@@ -92,6 +143,12 @@ void add_kernels_cuda_pool(KernelRegistry& kernels) {
   for (const char* op : {"MaxPoolGrad", "MaxPoolGradV2"}) {
     kernels.add(op, "cuda", make_own_pool<PoolKind::kMaxGrad>, floats);
   }
+  for (const char* op : {"MaxPoolGradGrad", "MaxPoolGradGradV2"}) {
+    kernels.add(op, "cuda", make_own_pool<PoolKind::kMaxGradGrad>, floats);
+  }
+  const std::vector<KernelTypes> with_places = {{"T", cuda::kFloatingTypes}, {"Targmax", {DType::kInt64}}};
+  kernels.add("MaxPoolWithArgmax", "cuda", ArgmaxPool<false>::make, with_places);
+  kernels.add("MaxPoolGradWithArgmax", "cuda", ArgmaxPool<true>::make, with_places);
   kernels.add("AvgPool", "cuda", make_dnn_pool<PoolKind::kAvg>, floats);
   kernels.add("AvgPool", "cuda", make_own_pool<PoolKind::kAvg>, floats);
   kernels.add("AvgPoolGrad", "cuda", make_dnn_pool<PoolKind::kAvgGrad>, floats);

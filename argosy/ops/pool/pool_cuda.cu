@@ -83,6 +83,40 @@ ARGOSY_DEVICE void max_backward(const CardPool& g, const T* x, const T* dy, T* d
   }
 }
 
+// `from`, read where the largest elements of x lie.
+template <typename T>
+ARGOSY_DEVICE void max_pick(const CardPool& g, const T* x, const T* from, T* to) {
+  for (i64 e = first_index(); e < g.images * g.h.out * g.w.out * g.channels; e += index_step()) {
+    const Place p = place_of(e, g.h.out, g.w.out, g.channels);
+    to[e] = from[largest_under(g, x, p.n, p.y, p.x, p.c)];
+  }
+}
+// The largest elements, and where they lie: counted from the start of `within` elements, an image or all of them.
+template <typename T>
+ARGOSY_DEVICE void max_with_places(const CardPool& g, i64 within, const T* x, T* y, i64* places) {
+  for (i64 e = first_index(); e < g.images * g.h.out * g.w.out * g.channels; e += index_step()) {
+    const Place p = place_of(e, g.h.out, g.w.out, g.channels);
+    const i64 at = largest_under(g, x, p.n, p.y, p.x, p.c);
+    y[e] = x[at];
+    places[e] = at % within;
+  }
+}
+// Each element asks the windows it lies under whether they name it.
+template <typename T>
+ARGOSY_DEVICE void max_places_backward(const CardPool& g, i64 within, const T* dy, const i64* places, T* dx) {
+  for (i64 e = first_index(); e < g.images * g.h.in * g.w.in * g.channels; e += index_step()) {
+    const Place p = place_of(e, g.h.in, g.w.in, g.channels);
+    Compute<T> sum = Compute<T>(0);
+    for (i64 oy = first_over(g.h, p.y); oy <= last_over(g.h, p.y); ++oy) {
+      for (i64 ox = first_over(g.w, p.x); ox <= last_over(g.w, p.x); ++ox) {
+        const i64 window = ((p.n * g.h.out + oy) * g.w.out + ox) * g.channels + p.c;
+        if (places[window] == e % within) sum += load(dy, window);
+      }
+    }
+    store(dx, e, sum);
+  }
+}
+
 template <typename A>
 ARGOSY_DEVICE A cells_under(const CardPool& g, i64 oy, i64 ox) {
   return static_cast<A>((end_under(g.h, oy) - first_under(g.h, oy)) * (end_under(g.w, ox) - first_under(g.w, ox)));
@@ -116,6 +150,13 @@ ARGOSY_DEVICE void avg_backward(const CardPool& g, const T* dy, T* dx) {
 #define ARGOSY_POOL(T, lowest)                                                                                 \
   ARGOSY_KERNEL(max_pool_##T, CardPool g, const T* x, T* y) { max_forward(g, x, y, lowest); }                  \
   ARGOSY_KERNEL(max_pool_grad_##T, CardPool g, const T* x, const T* dy, T* dx) { max_backward(g, x, dy, dx); } \
+  ARGOSY_KERNEL(max_pool_pick_##T, CardPool g, const T* x, const T* from, T* to) { max_pick(g, x, from, to); } \
+  ARGOSY_KERNEL(max_pool_argmax_##T, CardPool g, i64 within, const T* x, T* y, i64* places) {                  \
+    max_with_places(g, within, x, y, places);                                                                  \
+  }                                                                                                            \
+  ARGOSY_KERNEL(max_pool_argmax_grad_##T, CardPool g, i64 within, const T* dy, const i64* places, T* dx) {     \
+    max_places_backward(g, within, dy, places, dx);                                                            \
+  }                                                                                                            \
   ARGOSY_KERNEL(avg_pool_##T, CardPool g, const T* x, T* y) { avg_forward(g, x, y); }                          \
   ARGOSY_KERNEL(avg_pool_grad_##T, CardPool g, const T* dy, T* dx) { avg_backward(g, dy, dx); }
 ARGOSY_POOL(f32, -3.40282346638528859812e+38f)

@@ -132,7 +132,8 @@ void define_handles(OpRegistry& ops) {
                .gradient = kNotDifferentiable,
                .cost = free_cost,
                .stateful = true,
-               .cpu_only = true});
+               .cpu_only = true,
+               .in_host_memory = !old});
     }
   }
 }
@@ -207,6 +208,7 @@ void define_queue(OpRegistry& ops) {
                .cost = free_cost,
                .stateful = !old,
                .cpu_only = true,
+               .in_host_memory = !old,
                .accepts_uninitialized = old,
                .async = row.async});
     }

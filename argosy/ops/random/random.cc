@@ -224,7 +224,8 @@ void define_random(OpRegistry& ops) {
        .outputs = {"key: uint64", "counter: uint64"},
        .attrs = {"Tseed: index = int64"},
        .shape = key_counter_shape,
-       .host_inputs = {0}});
+       .host_inputs = {0},
+       .host_outputs = {0, 1}});
   add({.name = "StatelessRandomGetKeyCounterAlg",
        .doc = "The key and counter a seed of two integers stands for, and the number of the algorithm.",
        .inputs = {"seed: Tseed"},
@@ -232,7 +233,7 @@ void define_random(OpRegistry& ops) {
        .attrs = {"Tseed: index = int64"},
        .shape = key_counter_shape,
        .host_inputs = {0},
-       .host_outputs = {2}});
+       .host_outputs = {0, 1, 2}});
   add({.name = "StatelessRandomGetAlg",
        .doc = "The number of the random algorithm: 1, Philox.",
        .outputs = {"alg: int32"},

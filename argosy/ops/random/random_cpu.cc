@@ -105,10 +105,7 @@ class Multinomial final : public Kernel {
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const std::int64_t samples, checked_samples(c));
     if (c.input(0).shape()[0] == 0 || samples == 0) return draw_classes(c, samples, Philox(Philox::Key{}, {}));
-    // Doubles take two words each, so twice the samples, rounded up to whole blocks per row.
-    const auto per_row = static_cast<std::uint64_t>((samples + 3) / 4 * 4) * 2;
-    const auto numbers = static_cast<std::uint64_t>(c.input(0).shape()[0]) * per_row;
-    return draw_classes(c, samples, generator_->reserve(numbers * kBlocksPerElement));
+    return draw_classes(c, samples, generator_->reserve(blocks_for_classes(c.input(0).shape()[0], samples)));
   }
 
  private:

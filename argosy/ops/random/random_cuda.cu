@@ -30,6 +30,20 @@ struct Stream {
   }
 };
 
+// Where numbers begin: a stream that the host knows, or one of a key and a counter that lie on the card.
+struct Origin {
+  Stream stream;
+  const u64* key;  // null: `stream`
+  const u64* counter;
+
+  ARGOSY_DEVICE Stream begin() const {
+    if (key == nullptr) return stream;
+    const u64 k = key[0], low = counter[0], high = counter[1];
+    return {{static_cast<u32>(k), static_cast<u32>(k >> 32)},
+            {static_cast<u32>(low), static_cast<u32>(low >> 32), static_cast<u32>(high), static_cast<u32>(high >> 32)}};
+  }
+};
+
 ARGOSY_DEVICE f32 unit_float(u32 x) { return float_of_bits(0x3f800000u | (x & 0x7fffffu)) - 1.0f; }
 ARGOSY_DEVICE f64 unit_double(u32 x0, u32 x1) {
   // 52 bits behind the point: exact.
@@ -201,13 +215,109 @@ ARGOSY_DEVICE void truncated(const Runs& runs, T* to, const Stream& from) {
   }
 }
 
-#define ARGOSY_RANDOM(T)                                                                        \
-  ARGOSY_KERNEL(random_uniform_##T, Runs runs, T* to, Stream from) { uniform(runs, to, from); } \
-  ARGOSY_KERNEL(random_normal_##T, Runs runs, T* to, Stream from) { normal(runs, to, from); }   \
-  ARGOSY_KERNEL(random_truncated_##T, Runs runs, T* to, Stream from) { truncated(runs, to, from); }
+#define ARGOSY_RANDOM(T)                                                                                \
+  ARGOSY_KERNEL(random_uniform_##T, Runs runs, T* to, Origin from) { uniform(runs, to, from.begin()); } \
+  ARGOSY_KERNEL(random_normal_##T, Runs runs, T* to, Origin from) { normal(runs, to, from.begin()); }   \
+  ARGOSY_KERNEL(random_truncated_##T, Runs runs, T* to, Origin from) { truncated(runs, to, from.begin()); }
 ARGOSY_RANDOM(f32)
 ARGOSY_RANDOM(f64)
 ARGOSY_RANDOM(f16)
 ARGOSY_RANDOM(bf16)
+#undef ARGOSY_RANDOM
+
+// low + word mod range, or all words there are where range is 0; of 64 bits, out of two words.
+template <typename U>
+ARGOSY_DEVICE void integers(i64 n, U* to, U low, U range, const Stream& from) {
+  constexpr int kWords = sizeof(U) / sizeof(u32), kGroup = 4 / kWords;
+  for (i64 g = first_index(); g * kGroup < n; g += index_step()) {
+    Stream at = from;
+    at.skip(static_cast<u64>(g));
+    u32 words[4];
+    at.next(words);
+    for (int i = 0; i < kGroup && g * kGroup + i < n; ++i) {
+      U word = static_cast<U>(words[i * kWords]);
+      if (kWords == 2) word |= static_cast<U>(static_cast<u64>(words[i * kWords + kWords - 1]) << 32);
+      to[g * kGroup + i] = low + (range == 0 ? word : word % range);
+    }
+  }
+}
+ARGOSY_KERNEL(random_integers_u32, i64 n, u32* to, u32 low, u32 range, Origin from) {
+  integers(n, to, low, range, from.begin());
+}
+ARGOSY_KERNEL(random_integers_u64, i64 n, u64* to, u64 low, u64 range, Origin from) {
+  integers(n, to, low, range, from.begin());
+}
+
+// Class numbers drawn with probabilities softmax(logits), a block a row: `sums` [rows, classes] become the running sums
+// of exp(logit - the greatest), which each sample looks its number up in. As many neighbours a thread, in order.
+constexpr int kDrawThreads = 256;
+template <typename T, typename Class>
+ARGOSY_DEVICE void draw_classes(i64 rows, i64 classes, i64 samples, const T* logits, f64* sums, Class* to,
+                                const Stream& from) {
+  ARGOSY_SHARED f64 scratch[32];
+  ARGOSY_SHARED f64 parts[kDrawThreads];
+  const int me = threadIdx.x;
+  const i64 each = (classes + kDrawThreads - 1) / kDrawThreads;
+  const i64 first = me * each < classes ? me * each : classes, last = first + each < classes ? first + each : classes;
+  for (i64 row = blockIdx.x; row < rows; row += gridDim.x) {
+    const T* const x = logits + row * classes;
+    f64* const sum = sums + row * classes;
+    f64 most = -1.7976931348623157e308;
+    for (i64 k = first; k < last; ++k) {
+      const f64 v = static_cast<f64>(load(x, k));
+      if (v - v == 0 && v > most) most = v;
+    }
+    most = fold_block(most, scratch, [](f64 a, f64 b) { return a < b ? b : a; });
+    // A class whose logit is infinite or NaN counts nothing.
+    f64 mine = 0;
+    for (i64 k = first; k < last; ++k) {
+      const f64 v = static_cast<f64>(load(x, k));
+      if (v - v == 0) mine += ::exp(v - most);
+      sum[k] = mine;
+    }
+    __syncthreads();
+    parts[me] = mine;
+    __syncthreads();
+    f64 before = 0, total = 0;
+    for (int k = 0; k < kDrawThreads; ++k) {
+      if (k < me) before += parts[k];
+      total += parts[k];
+    }
+    for (i64 k = first; k < last; ++k) sum[k] += before;
+    __syncthreads();
+    for (i64 s = me; s < samples; s += kDrawThreads) {
+      const i64 number = row * samples + s;  // each takes two words of the stream
+      Stream at = from;
+      at.skip(static_cast<u64>(number / 2));
+      u32 words[4];
+      at.next(words);
+      const f64 wanted = unit_double(words[number % 2 * 2], words[number % 2 * 2 + 1]) * total;
+      i64 low = 0, high = classes;
+      while (low < high) {
+        const i64 middle = (low + high) / 2;
+        if (sum[middle] <= wanted) {
+          low = middle + 1;
+        } else {
+          high = middle;
+        }
+      }
+      to[number] = static_cast<Class>(low);
+    }
+  }
+}
+#define ARGOSY_DRAW(T, Class)                                                                                          \
+  ARGOSY_KERNEL(draw_classes_##T##_##Class, i64 rows, i64 classes, i64 samples, const T* logits, f64* sums, Class* to, \
+                Origin from) {                                                                                         \
+    draw_classes(rows, classes, samples, logits, sums, to, from.begin());                                              \
+  }
+ARGOSY_DRAW(f32, i32)
+ARGOSY_DRAW(f32, i64)
+ARGOSY_DRAW(f64, i32)
+ARGOSY_DRAW(f64, i64)
+ARGOSY_DRAW(f16, i32)
+ARGOSY_DRAW(f16, i64)
+ARGOSY_DRAW(bf16, i32)
+ARGOSY_DRAW(bf16, i64)
+#undef ARGOSY_DRAW
 
 }  // namespace argosy::cuda

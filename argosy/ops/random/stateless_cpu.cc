@@ -28,7 +28,7 @@ constexpr std::int32_t kAutoSelect = 3;
 
 }  // namespace
 
-Result<Philox> keyed_stream(const Tensor& key, const Tensor& counter, const Tensor& alg) {
+Status check_keyed(const Tensor& key, const Tensor& counter, const Tensor& alg) {
   if (alg.shape().rank() != 0) return invalid_argument("alg must be a scalar, not of shape ", alg.shape());
   const std::int32_t number = *alg.data<std::int32_t>();
   if (number != kPhilox && number != kAutoSelect) {
@@ -38,6 +38,11 @@ Result<Philox> keyed_stream(const Tensor& key, const Tensor& counter, const Tens
     return invalid_argument("key and counter must have 1 and 2 elements, not the shapes ", key.shape(), " and ",
                             counter.shape());
   }
+  return ok_status();
+}
+
+Result<Philox> keyed_stream(const Tensor& key, const Tensor& counter, const Tensor& alg) {
+  ARGOSY_RETURN_IF_ERROR(check_keyed(key, counter, alg));
   const std::uint64_t k = *key.data<std::uint64_t>();
   const std::uint64_t low = counter.data<std::uint64_t>()[0], high = counter.data<std::uint64_t>()[1];
   return Philox({static_cast<std::uint32_t>(k), static_cast<std::uint32_t>(k >> 32)},

@@ -245,7 +245,7 @@ ARGOSY_DEVICE void arg_extreme(i64 outer, i64 count, i64 inner, const T* x, P* o
 // clang-format off
 ARGOSY_ARG(f32, i64)
 ARGOSY_ARG(f32, i32) ARGOSY_ARG(f64, i64) ARGOSY_ARG(f64, i32) ARGOSY_ARG(f16, i64) ARGOSY_ARG(f16, i32)
-    ARGOSY_ARG(bf16, i64) ARGOSY_ARG(bf16, i32) ARGOSY_ARG(i64, i64) ARGOSY_ARG(i64, i32)
+    ARGOSY_ARG(bf16, i64) ARGOSY_ARG(bf16, i32) ARGOSY_ARG(i64, i64) ARGOSY_ARG(i64, i32) ARGOSY_ARG(bool, i64) ARGOSY_ARG(bool, i32)
 // clang-format on
 
 }  // namespace argosy::cuda

@@ -113,6 +113,7 @@ void add_kernels_cuda_reduction(KernelRegistry& kernels) {
     kernels.add(op, "cuda", cuda::make_on_host, {{"T", {DType::kInt32}}});
   }
   kernels.add("L2Loss", "cuda", cuda::make_launching<l2_loss>, {{"T", cuda::kFloatingTypes}});
+  numbers.push_back(DType::kBool);
   for (const char* op : {"ArgMax", "ArgMin"}) {
     kernels.add(
         op, "cuda", Arg::make,

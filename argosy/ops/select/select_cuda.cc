@@ -58,7 +58,7 @@ void add_kernels_cuda_select(KernelRegistry& kernels) {
   kernels.add("Select", "cuda", cuda::make_launching<select>, {{"T", held}});
   kernels.add("SelectV2", "cuda", cuda::make_launching<select_v2>, {{"T", held}});
   kernels.add("ClipByValue", "cuda", cuda::make_launching<clip_by_value>,
-              {{"T", {kFloat32, kFloat64, kFloat16, kBfloat16, kInt64}}});
+              {{"T", {kFloat32, kFloat64, kFloat16, kBfloat16, kInt64, kInt8, kInt16, kUint8, kUint16}}});
   kernels.add("ClipByValue", "cuda", cuda::make_on_host, {{"T", {kInt32}}});
   // The condition lives on the card, the values on the host.
   kernels.add("Select", "cuda", cuda::make_by_way_of_host, {{"T", {kInt32}}});

@@ -28,7 +28,8 @@ void define_session_value(OpRegistry& ops) {
              .gradient = kNotDifferentiable,
              .cost = free_cost,
              .stateful = true,
-             .cpu_only = true});
+             .cpu_only = true,
+             .in_host_memory = true});
   };
   const char* keeps = "Keeps a value in the session.";
   add("GetSessionHandle", keeps, {"value: T"}, {"handle: string"}, {"T: type"}, scalar_output);

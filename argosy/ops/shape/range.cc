@@ -91,6 +91,7 @@ void define_ranges(OpRegistry& ops) {
        .shape = range_shape,
        .gradient = kNotDifferentiable,
        .known_ints = range_ints,
+       .in_host_memory = true,
        .blocks_gradient = true,
        .host_inputs = {0, 1, 2}});
   ops.add({.name = "LinSpace",
@@ -100,6 +101,7 @@ void define_ranges(OpRegistry& ops) {
            .attrs = {"T: floating", "Tidx: index = int32"},
            .shape = linspace_shape,
            .gradient = kNotDifferentiable,
+           .in_host_memory = true,
            .blocks_gradient = true,
            .host_inputs = {0, 1, 2}});
 }

@@ -139,15 +139,13 @@ void define_form(OpRegistry& ops) {
            .outputs = {"output_indices: int64", "output_values: T"},
            .attrs = {"T: type"},
            .shape = reorder_shape,
-           .gradient = reorder_gradient,
-           .cpu_only = true});
+           .gradient = reorder_gradient});
   ops.add({.name = "SparseReshape",
            .doc = "The indices in another shape.",
            .inputs = {"input_indices: int64", "input_shape: int64", "new_shape: int64"},
            .outputs = {"output_indices: int64", "output_shape: int64"},
            .shape = reshape_shape,
-           .gradient = kNotDifferentiable,
-           .cpu_only = true});
+           .gradient = kNotDifferentiable});
   ops.add({.name = "SparseConcat",
            .doc = "Sparse tensors one behind the other.",
            .inputs = {"indices: N * int64", "values: N * T", "shapes: N * int64"},
@@ -155,7 +153,6 @@ void define_form(OpRegistry& ops) {
            .attrs = {"concat_dim: int", "N: int >= 2", "T: type"},
            .shape = concat_shape,
            .gradient = kNotDifferentiable,
-           .cpu_only = true,
            .blocks_gradient = true});
   ops.add({.name = "SparseSplit",
            .doc = "A sparse tensor in parts along an axis.",
@@ -164,24 +161,21 @@ void define_form(OpRegistry& ops) {
                        "output_shape: num_split * int64"},
            .attrs = {"num_split: int >= 1", "T: type"},
            .shape = split_shape,
-           .gradient = kNotDifferentiable,
-           .cpu_only = true});
+           .gradient = kNotDifferentiable});
   ops.add({.name = "SparseSlice",
            .doc = "The entries within a window.",
            .inputs = {"indices: int64", "values: T", "shape: int64", "start: int64", "size: int64"},
            .outputs = {"output_indices: int64", "output_values: T", "output_shape: int64"},
            .attrs = {"T: type"},
            .shape = slice_shape,
-           .gradient = slice_gradient,
-           .cpu_only = true});
+           .gradient = slice_gradient});
   ops.add({.name = "SparseSliceGrad",
            .doc = "What flows back through SparseSlice.",
            .inputs = {"backprop_val_grad: T", "input_indices: int64", "input_start: int64", "output_indices: int64"},
            .outputs = {"val_grad: T"},
            .attrs = {"T: number"},
            .shape = slice_grad_shape,
-           .gradient = kNotDifferentiable,
-           .cpu_only = true});
+           .gradient = kNotDifferentiable});
   ops.add({.name = "SparseFillEmptyRows",
            .doc = "A default where a row has no entry.",
            .inputs = {"indices: int64", "values: T", "dense_shape: int64", "default_value: T"},
@@ -189,16 +183,14 @@ void define_form(OpRegistry& ops) {
                        "reverse_index_map: int64"},
            .attrs = {"T: type"},
            .shape = fill_rows_shape,
-           .gradient = fill_rows_gradient,
-           .cpu_only = true});
+           .gradient = fill_rows_gradient});
   ops.add({.name = "SparseFillEmptyRowsGrad",
            .doc = "What flows back through SparseFillEmptyRows.",
            .inputs = {"reverse_index_map: int64", "grad_values: T"},
            .outputs = {"d_values: T", "d_default_value: T"},
            .attrs = {"T: type"},
            .shape = fill_rows_grad_shape,
-           .gradient = kNotDifferentiable,
-           .cpu_only = true});
+           .gradient = kNotDifferentiable});
 }
 
 }  // namespace argosy::sparse

@@ -194,7 +194,8 @@ void define_math(OpRegistry& ops) {
            .outputs = {"product: T"},
            .attrs = {"T: type", "Tindices: index = int64", "adjoint_a: bool = false", "adjoint_b: bool = false"},
            .shape = matmul_shape,
-           .gradient = matmul_gradient});
+           .gradient = matmul_gradient,
+           .host_inputs = {2}});
   ops.add({.name = "SparseTensorDenseAdd",
            .doc = "A dense tensor with the entries of a sparse one added.",
            .inputs = {"a_indices: Tindices", "a_values: T", "a_shape: Tindices", "b: T"},

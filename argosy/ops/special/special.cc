@@ -141,7 +141,6 @@ void define_special(OpRegistry& ops) {
              .shape = same_as_input,
              .gradient = row.gradient,
              .cost = special_cost,
-             .cpu_only = std::string_view(row.name) != "Erfinv" && std::string_view(row.name) != "Ndtri",
              .in_place = {{0, 0}}});
   }
   const auto two = [&](const char* name, const char* doc, const std::string& types, GradientFn gradient) {
@@ -152,8 +151,7 @@ void define_special(OpRegistry& ops) {
              .attrs = {types},
              .shape = broadcast_inputs,
              .gradient = gradient,
-             .cost = special_cost,
-             .cpu_only = true});
+             .cost = special_cost});
   };
   two("Igamma", "The lower regularized incomplete gamma function.", floats, igamma_gradient);
   two("Igammac", "The upper regularized incomplete gamma function.", floats, igammac_gradient);
@@ -165,8 +163,7 @@ void define_special(OpRegistry& ops) {
            .attrs = {"T: {float, double}"},
            .shape = broadcast_inputs,
            .gradient = kNotDifferentiable,
-           .cost = special_cost,
-           .cpu_only = true});
+           .cost = special_cost});
   ops.add({.name = "Betainc",
            .doc = "The regularized incomplete beta function.",
            .inputs = {"a: T", "b: T", "x: T"},
@@ -174,8 +171,7 @@ void define_special(OpRegistry& ops) {
            .attrs = {"T: {float, double}"},
            .shape = betainc_shape,
            .gradient = betainc_gradient,
-           .cost = special_cost,
-           .cpu_only = true});
+           .cost = special_cost});
 }
 
 namespace {

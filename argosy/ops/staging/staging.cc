@@ -86,6 +86,7 @@ void define_staging(OpRegistry& ops) {
              .cost = free_cost,
              .stateful = true,
              .cpu_only = true,
+             .in_host_memory = true,
              .async = row.async});
   }
 }

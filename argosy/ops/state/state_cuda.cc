@@ -48,8 +48,10 @@ void add_kernels_cuda_state(KernelRegistry& kernels) {
   using enum DType;
   add_kernels_cuda_slices(kernels);
   // int32 values live in the host's memory, their variables with them on a CPU.
-  std::vector<DType> held = {kFloat32, kFloat64, kFloat16, kBfloat16, kInt8,   kInt16,
-                             kInt64,   kUint8,   kUint16,  kUint32,   kUint64, kBool};
+  const std::vector<DType> numbers = {kFloat32, kFloat64, kFloat16, kBfloat16, kInt8,  kInt16,
+                                      kInt64,   kUint8,   kUint16,  kUint32,   kUint64};
+  std::vector<DType> held = numbers;
+  held.insert(held.end(), {kBool, kComplex64, kComplex128});
   for (const char* op :
        {"VariableV2", "Variable", "VarHandleOp", "TemporaryVariable", "ReadVariableOp", "AssignVariableOp"}) {
     kernels.add(op, "cuda", cuda::make_on_host, {{"dtype", held}});
@@ -60,8 +62,6 @@ void add_kernels_cuda_state(KernelRegistry& kernels) {
   for (const char* op : {"IsVariableInitialized", "VarIsInitializedOp", "VariableShape", "DestroyResourceOp"}) {
     kernels.add(op, "cuda", cuda::make_on_host);
   }
-  std::vector<DType> numbers = held;
-  numbers.pop_back();
   for (const char* op : {"AssignAdd", "AssignSub"}) kernels.add(op, "cuda", AssignUpdate::make, {{"T", numbers}});
   for (const char* op : {"AssignAddVariableOp", "AssignSubVariableOp"}) {
     kernels.add(op, "cuda", AssignUpdate::make, {{"dtype", numbers}});

@@ -1,0 +1,109 @@
+// Colours: a thread a pixel; contrasts by a block for each channel of each picture.
+#include "argosy/device/cuda/kernel_source.h"
+
+namespace argosy::cuda {
+
+template <typename S>
+struct Colour {
+  S a, b, c;  // red, green, blue, or hue, saturation, value
+};
+
+template <typename S>
+ARGOSY_DEVICE S held(S v, S low, S high) {
+  return v < low ? low : v > high ? high : v;
+}
+
+template <typename S>
+ARGOSY_DEVICE Colour<S> to_hsv(S r, S g, S b) {
+  const S most = ::fmax(r, ::fmax(g, b)), range = most - ::fmin(r, ::fmin(g, b));
+  const S saturation = most > 0 ? range / most : S(0);
+  S hue = 0;
+  if (range > 0) {
+    const S norm = S(1) / (S(6) * range);
+    hue = r == most ? norm * (g - b) : g == most ? norm * (b - r) + S(2) / S(6) : norm * (r - g) + S(4) / S(6);
+    if (hue < 0) hue += 1;
+  }
+  return {hue, saturation, most};
+}
+
+template <typename S>
+ARGOSY_DEVICE Colour<S> to_rgb(S hue, S saturation, S value) {
+  const S h = hue * 6, rest = 1 - saturation;
+  const S r = held(::fabs(h - 3) - 1, S(0), S(1)), g = held(2 - ::fabs(h - 2), S(0), S(1)),
+          b = held(2 - ::fabs(h - 4), S(0), S(1));
+  return {(rest + saturation * r) * value, (rest + saturation * g) * value, (rest + saturation * b) * value};
+}
+
+struct ToHsv {
+  template <typename S>
+  static ARGOSY_DEVICE Colour<S> call(S r, S g, S b, const f32*) {
+    return to_hsv(r, g, b);
+  }
+};
+struct ToRgb {
+  template <typename S>
+  static ARGOSY_DEVICE Colour<S> call(S h, S s, S v, const f32*) {
+    return to_rgb(h, s, v);
+  }
+};
+struct TurnHue {
+  template <typename S>
+  static ARGOSY_DEVICE Colour<S> call(S r, S g, S b, const f32* delta) {
+    const Colour<S> hsv = to_hsv(r, g, b);
+    const S turned = hsv.a + *delta;
+    return to_rgb(turned - ::floor(turned), hsv.b, hsv.c);
+  }
+};
+struct Saturate {
+  template <typename S>
+  static ARGOSY_DEVICE Colour<S> call(S r, S g, S b, const f32* scale) {
+    const Colour<S> hsv = to_hsv(r, g, b);
+    return to_rgb(hsv.a, held(hsv.b * *scale, S(0), S(1)), hsv.c);
+  }
+};
+
+template <typename F, typename T>
+ARGOSY_DEVICE void each_pixel(i64 pixels, const T* x, T* y, const f32* by) {
+  for (i64 i = first_index(); i < pixels; i += index_step()) {
+    const Colour<Compute<T>> out = F::call(load(x, 3 * i), load(x, 3 * i + 1), load(x, 3 * i + 2), by);
+    store(y, 3 * i, out.a);
+    store(y, 3 * i + 1, out.b);
+    store(y, 3 * i + 2, out.c);
+  }
+}
+
+// Around the mean of each channel of each picture. May be in place.
+template <typename T>
+ARGOSY_DEVICE void contrast(i64 pictures, i64 pixels, i64 channels, const T* x, T* y, const f32* factor) {
+  ARGOSY_SHARED f32 scratch[32];
+  for (i64 one = blockIdx.x; one < pictures * channels; one += gridDim.x) {
+    const i64 at = one / channels * pixels * channels + one % channels;
+    f32 sum = 0;
+    for (i64 i = threadIdx.x; i < pixels; i += blockDim.x) sum += load(x, at + i * channels);
+    sum = fold_block(sum, scratch, [](f32 a, f32 b) { return a + b; });
+    const f32 mean = sum / static_cast<f32>(pixels);
+    for (i64 i = threadIdx.x; i < pixels; i += blockDim.x) {
+      store(y, at + i * channels, (load(x, at + i * channels) - mean) * *factor + mean);
+    }
+  }
+}
+
+#define ARGOSY_PIXELS(T)                                                                                    \
+  ARGOSY_KERNEL(rgb_to_hsv_##T, i64 n, const T* x, T* y, const f32* by) { each_pixel<ToHsv>(n, x, y, by); } \
+  ARGOSY_KERNEL(hsv_to_rgb_##T, i64 n, const T* x, T* y, const f32* by) { each_pixel<ToRgb>(n, x, y, by); }
+ARGOSY_PIXELS(f32)
+ARGOSY_PIXELS(f64)
+ARGOSY_PIXELS(f16)
+ARGOSY_PIXELS(bf16)
+#undef ARGOSY_PIXELS
+#define ARGOSY_ADJUST(T)                                                                                              \
+  ARGOSY_KERNEL(adjust_hue_##T, i64 n, const T* x, T* y, const f32* by) { each_pixel<TurnHue>(n, x, y, by); }         \
+  ARGOSY_KERNEL(adjust_saturation_##T, i64 n, const T* x, T* y, const f32* by) { each_pixel<Saturate>(n, x, y, by); } \
+  ARGOSY_KERNEL(adjust_contrast_##T, i64 pictures, i64 pixels, i64 channels, const T* x, T* y, const f32* factor) {   \
+    contrast(pictures, pixels, channels, x, y, factor);                                                               \
+  }
+ARGOSY_ADJUST(f32)
+ARGOSY_ADJUST(f16)
+#undef ARGOSY_ADJUST
+
+}  // namespace argosy::cuda

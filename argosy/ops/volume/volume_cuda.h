@@ -1,0 +1,23 @@
+// Windows over volumes as kernels and the host see them. Read by nvcc and the host's compiler.
+#pragma once
+
+#include "argosy/device/cuda/numbers.h"
+
+namespace argosy::cuda {
+
+// As Windows (windows.h): `count` windows of `window` elements `rate` apart, the first at -before, `stride` apart.
+struct VolumeAxis {
+  i64 size, window, stride, rate, count, before;
+};
+// How far apart neighbours are, in elements.
+struct VolumeStrides {
+  i64 n, d, h, w, c;
+};
+// Volumes, and what comes of their windows, in either layout.
+struct Volumes {
+  i64 batch, channels;
+  VolumeAxis d, h, w;
+  VolumeStrides in, out;
+};
+
+}  // namespace argosy::cuda
