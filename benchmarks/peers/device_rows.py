@@ -14,7 +14,7 @@ QUICK = FULL | {"chains": (1000, 100000), "members": (1, 32), "snapshot": (2048,
 TINY = {
     "matpow": 64, "chains": (10, 100), "compiled": 100,
     "autoencoder": (2, {"image": 8, "depth": 2, "width": 2}),
-    "resnet": (1, {"image": 32}),
+    "resnet": (2, {"image": 32}),
     "transformer": (2, {"length": 8, "heads": {16: 2, 32: 4}, "layers": 1}),
     "batches": (4,), "members": (1, 2), "overlap": (1, 32, 2), "snapshot": (1, 4), "devices": (2,), "product": 64,
 }

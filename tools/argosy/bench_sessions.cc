@@ -26,6 +26,7 @@ using benchmark::Times;
 struct Options {
   DeviceRequest request;
   std::int64_t rounds = 1000, size = 256;
+  double seconds = 0;
 };
 
 // What this process has in the host's memory, without what the allocator keeps for reuse. UNAVAILABLE: the system does
@@ -83,11 +84,13 @@ Result<BenchResult> measure(const Options& options, Console& console) {
   ARGOSY_ASSIGN_OR_RETURN(const std::int64_t resident_before, resident_bytes());
   const auto cards_before = card_bytes(gpus);
   Times times;
-  for (std::int64_t i = 0; i < options.rounds; ++i) {
+  std::int64_t rounds = 0;
+  const std::int64_t began = now_nanos();
+  while (rounds < options.rounds && (options.seconds <= 0 || rounds == 0 || seconds_since(began) < options.seconds)) {
     const std::int64_t start = now_nanos();
     ARGOSY_RETURN_IF_ERROR(one_round(options, devices[0]));
     times.add(seconds_since(start));
-    if ((i + 1) % 100 == 0) console.note(str_cat(i + 1, " sessions"));
+    if (++rounds % 100 == 0) console.note(str_cat(rounds, " sessions"));
   }
   ARGOSY_ASSIGN_OR_RETURN(const std::int64_t resident_after, resident_bytes());
   const auto cards_after = card_bytes(gpus);
@@ -96,7 +99,7 @@ Result<BenchResult> measure(const Options& options, Console& console) {
   result.rows.push_back({"a session", "ms", times.min() * 1e3, times.median() * 1e3});
   const std::int64_t resident = resident_after - resident_before;
   std::int64_t growth = resident;
-  result.figures = {{"rounds", options.rounds}, {"resident_growth_bytes", resident}};
+  result.figures = {{"rounds", rounds}, {"resident_growth_bytes", resident}};
   if (cards_before && cards_after) {
     result.figures.emplace_back("device_growth_bytes", *cards_after - *cards_before);
     growth = std::max(growth, *cards_after - *cards_before);
@@ -104,7 +107,7 @@ Result<BenchResult> measure(const Options& options, Console& console) {
     result.notes.push_back("NVML is not there: what is left on the card is not known");
   }
   result.figures.emplace_back("growth_bytes", growth);
-  result.notes.push_back(str_cat(options.rounds, " sessions after ", warm, " others leave ", growth, " B"));
+  result.notes.push_back(str_cat(rounds, " sessions after ", warm, " others leave ", growth, " B"));
   return result;
 }
 
@@ -116,6 +119,8 @@ void add_bench_sessions(Command& bench) {
                                    options, measure);
   add_device_flags(command, options->request);
   command.option("--rounds N", options->rounds, "sessions", {.least = 1, .most = 1e6})
+      .option("--seconds S", options->seconds, "end by then, with fewer sessions if need be; 0: all of them",
+              {.least = 0})
       .option("--size N", options->size, "rows of each session's matrices", {.least = 1, .most = 8192})
       .example("argosy bench sessions --devices gpu:0 --json", "growth_bytes: of the host's memory or the card's");
 }
