@@ -46,6 +46,7 @@ class Measured(str):
 class Machine:
     def __init__(self, program, rehearsal=False):
         self.program, self.rehearsal = str(program), rehearsal
+        self.mlp = self.pick(("mlp",), ("mlp", "--width", "8"))
         self.folder = tempfile.TemporaryDirectory()  # where trainings leave their pictures
         facts = json.loads(self.argosy("devices", "--json").stdout)["gpus"]
         self.cards = [c for c in facts["cards"] if c["usable"]]
@@ -64,6 +65,8 @@ class Machine:
 
     def train(self, model, *flags, env=None, steps=None):
         steps = steps or self.pick(20, 2)
+        if model == "mlp":
+            model, flags = self.mlp[0], (*self.mlp[1:], *flags)
         done = self.argosy("train", model, "--data", "synthetic", "--steps", str(steps), "--no-verdict", "--seed", "7",
                            "--json", *flags, env=env)
         return json.loads(done.stdout)
@@ -233,7 +236,7 @@ def accuracy(m):
             found[device] = json.loads(done.stdout)["evaluation"][measure]
         return found["cpu:0"], found["gpu:0"]
 
-    model, *length = m.pick(("lenet", "--epochs", "1"), ("mlp", "--steps", "1", "--batch", "8"))
+    model, *length = m.pick(("lenet", "--epochs", "1"), (*m.mlp, "--steps", "1", "--batch", "8"))
     cpu, card = both(model, "accuracy", *length)
     if abs(cpu - card) > 0.01:
         raise Failed(f"{model}: test accuracy {card}, on the CPU {cpu}")
@@ -304,12 +307,12 @@ def sanitizer(m, tool):
     path = shutil.which("compute-sanitizer")
     if not path:
         raise Skip("compute-sanitizer is not installed")
-    model = m.pick("lenet", "mlp")
-    done = m.argosy("train", model, "--data", "synthetic", "--steps", "2", "--batch", m.pick("8", "2"), "--devices",
+    model = m.pick(("lenet",), m.mlp)
+    done = m.argosy("train", *model, "--data", "synthetic", "--steps", "2", "--batch", m.pick("8", "2"), "--devices",
                     "gpu:0", "--no-verdict", fails=None, prefix=(path, "--tool", tool, "--error-exitcode", "9"))
     if done.returncode:
         raise Failed((done.stdout + done.stderr)[-400:])
-    return f"{model}, two steps: clean"
+    return f"{model[0]}, two steps: clean"
 
 
 def memcheck(m):
@@ -340,7 +343,7 @@ def killed(m):
 def allocations(m):
     failures = 0
     for n in range(1, m.pick(1000, 3)):
-        done = m.argosy("train", "mlp", "--data", "synthetic", "--steps", "2", "--batch", "16", "--devices", "gpu:0",
+        done = m.argosy("train", *m.mlp, "--data", "synthetic", "--steps", "2", "--batch", "16", "--devices", "gpu:0",
                         "--no-verdict", env={"ARGOSY_FAULTS": f"gpu:0:alloc={n}"}, fails=None)
         if done.returncode == 0:
             break
@@ -352,7 +355,7 @@ def allocations(m):
 
 
 def lost(m):
-    done = m.argosy("train", "mlp", "--data", "synthetic", "--steps", "50", "--devices", "gpu:0", "--no-verdict",
+    done = m.argosy("train", *m.mlp, "--data", "synthetic", "--steps", "50", "--devices", "gpu:0", "--no-verdict",
                     env={"ARGOSY_FAULTS": "gpu:0:lost=40"}, fails=True)
     if "ARG-DEV-003" not in done.stderr or done.returncode < 0:
         raise Failed(f"exit code {done.returncode}: {done.stderr[-300:]}")
@@ -363,7 +366,7 @@ def lost(m):
 def flipped(m):
     """One bit of one virtual GPU of three is wrong: the replicas' check names it."""
     for n in range(1, 200):
-        done = m.argosy("train", "mlp", "--data", "synthetic", "--steps", "2", "--batch", "24", "--devices",
+        done = m.argosy("train", *m.mlp, "--data", "synthetic", "--steps", "2", "--batch", "24", "--devices",
                         "gpu:0,gpu:1,gpu:2", "--virtual-gpus", "3", "--check-replicas", "1", "--no-verdict",
                         env={"ARGOSY_FAULTS": f"gpu:1:flip={n}"}, fails=None)
         if done.returncode == 0:
