@@ -27,8 +27,8 @@ def load():
 def compare(*words, code=0, **environment):
     with tempfile.TemporaryDirectory() as nobody:
         env = {**os.environ, "ARGOSY_PEERS": nobody, "ARGOSY_EMULATE": "", **environment}
-        done = subprocess.run([sys.executable, str(HERE / "compare"), "--program", PROGRAM, *words], capture_output=True,
-                              text=True, env=env, timeout=500)
+        done = subprocess.run([sys.executable, str(HERE / "compare"), "--program", PROGRAM, *words], env=env,
+                              capture_output=True, text=True, timeout=500)
     if done.returncode != code:
         raise AssertionError(f"{words}: exit {done.returncode}\n{done.stdout}\n{done.stderr}")
     return done
@@ -74,7 +74,8 @@ class Verdicts(unittest.TestCase):
         from rows import Row
 
         figure = {"unit": "us/op", "best": 2.0, "median": 2.0, "spread": 0.0, "limit": 1.9} | ours
-        [verdict] = compare_module.judge(Row("row", None, targets=[target], **peers), figure, ratios or {}, earlier or {})
+        row = Row("row", None, targets=[target], **peers)
+        [verdict] = compare_module.judge(row, figure, ratios or {}, earlier or {})
         return verdict["met"]
 
     def test_targets(self):

@@ -35,11 +35,16 @@ def by_ways(device, arguments):
     return peers | {"jax": arguments}
 
 
+def arithmetic(precision):
+    """Ours: TensorFloat-32 is a way of computing float32."""
+    return ["--precision", "bf16" if precision == "bf16" else "fp32", *(["--tf32"] if precision == "tf32" else [])]
+
+
 def matpow(device, sizes):
     for precision in ("fp32", "tf32", "bf16") if device.card else ("fp32", "bf16"):
         for place in ("cpu", "device"):
             ours = ["bench", "matpow", *device.argosy, "--size", str(sizes["matpow"]), "--sum", place,
-                    "--precision", "bf16" if precision == "bf16" else "fp32", *(["--tf32"] if precision == "tf32" else [])]
+                    *arithmetic(precision)]
             words = ["matpow", str(sizes["matpow"]), "{cores}", "{seconds}", device.word, "unit=s",
                      f"precision={precision}", f"sum={place}"]
             targets = [("limit", 0.97)] + ([("torch", 1.2)] if precision == "bf16" and place == "cpu" else [])
@@ -75,8 +80,7 @@ def launch(device, sizes):
 def model_words(device, model, batch, optimizer, precision, unit, shape):
     """Arguments of ours and of the peers' for the same training."""
     ours = ["bench", "model", model, *device.argosy, "--batch", str(batch), "--optimizer", optimizer, "--unit", unit,
-            "--seconds", "{seconds}", "--product", "{product}", "--precision", "bf16" if precision == "bf16" else "fp32"]
-    ours += ["--tf32"] if precision == "tf32" else []
+            "--seconds", "{seconds}", "--product", "{product}", *arithmetic(precision)]
     for key, value in shape.items():
         ours += ["--image-size" if key == "image" else f"--{key}", str(value)]
     words = ["train", model, str(batch), optimizer, "{cores}", "{seconds}", device.word, f"precision={precision}",
@@ -99,14 +103,16 @@ def large_steps(device, sizes):
     batch, shape = sizes["autoencoder"]
     for precision in ("tf32", "bf16") if device.card else ("fp32", "bf16"):
         targets = [("peers", 1.05)] + ([("limit", 0.45)] if precision == "bf16" else [])
-        kinds.append((f"G04 autoencoder B={batch} {precision}", "autoencoder", batch, "adam", precision, shape, targets))
+        name = f"G04 autoencoder B={batch} {precision}"
+        kinds.append((name, "autoencoder", batch, "adam", precision, shape, targets))
     batch, shape = sizes["resnet"]
     kinds.append((f"G05 resnet-50 B={batch} bf16", "resnet", batch, "sgd", "bf16", shape, [("peers", 1)]))
     batch, given = sizes["transformer"]
     for width, heads in given["heads"].items():
         shape = given | {"heads": heads, "width": width}
         targets = [("peers", 0.9)] + ([("limit", 0.6)] if width == max(given["heads"]) else [])
-        kinds.append((f"G06 transformer d={width} B={batch} bf16", "transformer", batch, "adam", "bf16", shape, targets))
+        name = f"G06 transformer d={width} B={batch} bf16"
+        kinds.append((name, "transformer", batch, "adam", "bf16", shape, targets))
     for name, model, batch, optimizer, precision, shape, targets in kinds:
         ours, words = model_words(device, model, batch, optimizer, precision, "samples/s", shape)
         peers = by_ways(device, words)
@@ -163,7 +169,8 @@ def start(device, sizes):
 
 def snapshot(device, sizes):
     mebibytes, tensors = sizes["snapshot"]
-    ours = ["bench", "snapshot", *device.argosy, "--mib", str(mebibytes), "--tensors", str(tensors), "--dir", "{folder}"]
+    ours = ["bench", "snapshot", *device.argosy, "--mib", str(mebibytes), "--tensors", str(tensors),
+            "--dir", "{folder}"]
     words = ["snapshot", str(mebibytes), str(tensors), "{folder}", device.word]
     peers = {"torch": words, "torch async": [*words, "mode=streams"]}
     yield Row(f"G11 stall of a save of {mebibytes} MiB", (ours, "stall"), targets=[("most", 0.25)], peer_row="stall",

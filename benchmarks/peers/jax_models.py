@@ -53,7 +53,8 @@ class Net:
     def layer_norm(self, x, name):
         width, mean = x.shape[-1], x.mean(-1, keepdims=True)
         scale = lax.rsqrt(((x - mean) ** 2).mean(-1, keepdims=True) + 1e-6)
-        return (x - mean) * scale * self.variable(name + "/gamma", (width,), 1) + self.variable(name + "/beta", (width,), 0)
+        gamma, beta = self.variable(name + "/gamma", (width,), 1), self.variable(name + "/beta", (width,), 0)
+        return (x - mean) * scale * gamma + beta
 
     def attention(self, x, choices, name):
         query, key, value = (self.dense(x, x.shape[-1], f"{name}/{part}", None).reshape(*x.shape[:2], choices.heads, -1)

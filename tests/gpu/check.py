@@ -19,69 +19,16 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
+import speed
+from machine import LIMIT, ROOT, Failed, Machine, Measured, Skip
+
 STATUS = ROOT / "docs/gpu-status.md"
-COMPARE = ROOT / "benchmarks/peers/compare"
-LIMIT = 600  # seconds of a part
 MIB = 1 << 20
 # Figures of nvidia-smi have grains, and other programs come and go: this much is nobody's.
 SLACK = 64 * MIB
-
-
-class Skip(Exception):
-    pass
-
-
-class Failed(Exception):
-    pass
-
-
-class Measured(str):
-    """What a part gives that compares figures: there is nothing to pass."""
-
-
-class Machine:
-    def __init__(self, program, rehearsal=False):
-        self.program, self.rehearsal = str(program), rehearsal
-        self.mlp = self.pick(("mlp",), ("mlp", "--width", "8"))
-        self.folder = tempfile.TemporaryDirectory()  # where trainings leave their pictures
-        facts = json.loads(self.argosy("devices", "--json").stdout)["gpus"]
-        self.cards = [c for c in facts["cards"] if c["usable"]]
-        self.driver = facts["driver"]
-        self.problem = facts["problem"] or "no usable card"
-
-    def pick(self, full, rehearsed):
-        return rehearsed if self.rehearsal else full
-
-    def argosy(self, *arguments, env=None, fails=False, limit=LIMIT, prefix=()):
-        done = subprocess.run([*prefix, self.program, *arguments], capture_output=True, text=True, timeout=limit,
-                              cwd=self.folder.name, env={**os.environ, **(env or {})})
-        if fails is not None and (done.returncode != 0) != fails:
-            raise Failed(f"argosy {' '.join(arguments)}: exit code {done.returncode}: {done.stderr.strip()[-400:]}")
-        return done
-
-    def train(self, model, *flags, env=None, steps=None):
-        steps = steps or self.pick(20, 2)
-        if model == "mlp":
-            model, flags = self.mlp[0], (*self.mlp[1:], *flags)
-        done = self.argosy("train", model, "--data", "synthetic", "--steps", str(steps), "--no-verdict", "--seed", "7",
-                           "--json", *flags, env=env)
-        return json.loads(done.stdout)
-
-    def used(self, card):
-        """Bytes in use on a card, by NVML; None where that is not there."""
-        facts = json.loads(self.argosy("devices", "--json").stdout)["gpus"]["cards"]
-        used = next(one["memory_used_bytes"] for one in facts if one["number"] == self.cards[card]["number"])
-        return None if used is None or used < 0 else used
-
-    def start_training(self, steps):
-        """A process that trains an auto-encoder on the first card until it is stopped."""
-        return subprocess.Popen([self.program, "train", "autoencoder", "--data", "synthetic", "--steps", str(steps),
-                                 "--devices", "gpu:0", "--no-verdict"], cwd=self.folder.name,
-                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def close(got, expected, tolerance):
@@ -90,7 +37,7 @@ def close(got, expected, tolerance):
 
 def same_course(got, expected):
     """Losses of two trainings that differ in how sums are rounded. Training multiplies that: on the CPU, one device and
-    three part by 1e-7 at first, by 3e-5 within five steps and by 2e-3 within twenty. What is wrong shows in the first."""
+    three part by 1e-7 at first, by 3e-5 within five steps and by 2e-3 within twenty. What is wrong shows at once."""
     bounds = [1e-4] * 3 + [1e-3] * 2 + [5e-3] * 5
     bounds += [3e-2] * max(0, len(expected) - len(bounds))
     return len(got) == len(expected) and all(abs(a - b) <= bound * max(1, abs(b))
@@ -231,8 +178,8 @@ def accuracy(m):
     def both(model, measure, *flags):
         found = {}
         for device in ("cpu:0", "gpu:0"):
-            done = m.argosy("train", model, "--data", data, "--seed", "7", "--devices", device, "--no-verdict", "--json",
-                            *flags)
+            done = m.argosy("train", model, "--data", data, "--seed", "7", "--devices", device, "--no-verdict",
+                            "--json", *flags)
             found[device] = json.loads(done.stdout)["evaluation"][measure]
         return found["cpu:0"], found["gpu:0"]
 
@@ -285,7 +232,7 @@ def untouched(m):
             raise Failed(f"the training ended by itself, with exit code {process.returncode}")
         during = m.used(1)
     finally:
-        process.terminate()
+        process.kill()  # asked to end it would finish its step first
         process.wait()
     if during > before + SLACK:  # a context alone takes more
         raise Failed(f"card 1: {before} B before, {during} B while card 0 trains")
@@ -299,7 +246,9 @@ def sessions(m):
     found = json.loads(done.stdout)
     if found["growth_bytes"] > 8 * MIB:
         raise Failed(f"{found['rounds']} sessions leave {found['growth_bytes']} B")
-    where = "on the card and the host" if "device_growth_bytes" in found else "in the host's memory; the card's: no NVML"
+    where = "on the card and the host"
+    if "device_growth_bytes" not in found:
+        where = "in the host's memory; the card's: no NVML"
     return f"{found['rounds']} sessions leave {found['growth_bytes']} B {where}"
 
 
@@ -378,83 +327,8 @@ def flipped(m):
     raise Failed("no flip was told")
 
 
-def speed(m, *rows):
-    """Rows of the benchmarks beside the peers that are installed: what they gave, and where that is below the target."""
-    flags = ("--quick", "--sizes", "tiny", "--seconds", "0.01") if m.rehearsal else ("--quick",)
-    done = subprocess.run([sys.executable, str(COMPARE), "--program", m.program, "--device", "gpu:0", "--json", *flags,
-                           *rows], capture_output=True, text=True, timeout=LIMIT)
-    if done.returncode:
-        raise Failed(f"compare {' '.join(rows)}: exit code {done.returncode}: {done.stderr.strip()[-400:]}")
-    return tell_speed(json.loads(done.stdout)["rows"])
-
-
-def tell_speed(rows):
-    told, missing, below, open_ones = [], set(), 0, 0
-    for row in rows:
-        missing |= {name for name in row["missing"] if name != "argosy"}
-        ours = row["figures"].get("argosy")
-        if ours is None:
-            raise Failed(f"{row['row']}: {row['missing'].get('argosy', 'nothing was measured')}")
-        text = f"{row['row']} {ours['best']:.4g} {ours['unit']} (±{ours['spread'] * 100:.0f} %)"
-        if ours["limit"]:
-            text += f", limit {ours['limit']:.4g}"
-        text += "".join(f", {times:.2f} x {peer}" for peer, times in (row["ratios"] or {}).items())
-        for target in row["targets"]:
-            if target["met"] is False:
-                text += f", BELOW TARGET ({target['wanted']})"
-            below += target["met"] is False
-            open_ones += target["met"] is None
-        told.append(text)
-    head = f"{len(rows)} rows, {below} targets not met, {open_ones} that cannot be judged"
-    if missing:
-        head += f"; without {', '.join(sorted(missing))}"
-    return Measured(f"{head}: {'; '.join(told)}")
-
-
-def speed_matpow(m):
-    return speed(m, "G01")
-
-
-def speed_launch(m):
-    return speed(m, "G02")
-
-
-def speed_steps(m):
-    return speed(m, *m.pick(("G03",), ("G03 mlp",)))
-
-
-def speed_autoencoder(m):
-    return speed(m, *m.pick(("G04", "G09 memory of autoencoder", "G09 allocations of autoencoder"), ("G04",)))
-
-
-def speed_resnet(m):
-    return speed(m, "G05", "G09 memory of resnet", "G09 allocations of resnet")
-
-
-def speed_transformer(m):
-    return speed(m, *m.pick(("G06", "G09 memory of transformer", "G09 allocations of transformer"),
-                            ("G06 transformer d=16", "G09 allocations of transformer d=16")))
-
-
-def speed_ensemble(m):
-    return speed(m, "G07")
-
-
-def speed_copies(m):
-    return speed(m, "G08", "G11")
-
-
-def speed_start(m):
-    return speed(m, "G10")
-
-
-def speed_virtual(m):
-    return speed(m, "G12")
-
-
 PARTS = [cards, links, benches, ops, dnn, softmax, virtual, collectives, accuracy, cap, returned, untouched, sessions,
-         memcheck, racecheck, killed, allocations, lost, flipped, speed_matpow, speed_launch, speed_steps,
-         speed_autoencoder, speed_resnet, speed_transformer, speed_ensemble, speed_copies, speed_start, speed_virtual]
+         memcheck, racecheck, killed, allocations, lost, flipped, *speed.PARTS]
 
 
 def write_row(name, card, driver, result):
@@ -470,7 +344,8 @@ def write_row(name, card, driver, result):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True, type=pathlib.Path)
-    parser.add_argument("--part", action="append", choices=[p.__name__ for p in PARTS], help="this one alone; repeatable")
+    parser.add_argument("--part", action="append", choices=[p.__name__ for p in PARTS],
+                        help="this one alone; repeatable")
     parser.add_argument("--write", action="store_true", help="write what was found into docs/gpu-status.md")
     parser.add_argument("--rehearse", action="store_true", help="as small as can be; what it says is of no card")
     arguments = parser.parse_args()

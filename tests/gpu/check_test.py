@@ -78,8 +78,8 @@ class OnFakes(unittest.TestCase):
         doctor = {"gpus": {"cuda_libraries": [{"name": "cuDNN", "version": "9.5.0"}]}}
         machine = self.check.Machine(PROGRAM, rehearsal=True)
         plain = machine.argosy
-        machine.argosy = lambda *words, **more: (
-            subprocess.CompletedProcess(words, 0, json.dumps(doctor), "") if words[0] == "doctor" else plain(*words, **more))
+        found = subprocess.CompletedProcess((), 0, json.dumps(doctor), "")
+        machine.argosy = lambda *words, **more: found if words[0] == "doctor" else plain(*words, **more)
         self.assertIn("losses of", self.check.dnn(machine))
 
     def test_losses_may_part_as_rounding_makes_them(self):
@@ -94,12 +94,12 @@ class OnFakes(unittest.TestCase):
         ours = {"unit": "us/op", "best": 2.0, "median": 2.0, "spread": 0.1, "limit": None}
         row = {"row": "G02 a", "figures": {"argosy": ours}, "ratios": {"torch": 1.5}, "missing": {"jax": "not set up"},
                "targets": [{"wanted": "at most 1.2 us/op", "got": 2.0, "met": False}]}
-        text = self.check.tell_speed([row])
+        text = self.check.speed.tell_speed([row])
         self.assertIsInstance(text, self.check.Measured)
         self.assertIn("1 rows, 1 targets not met, 0 that cannot be judged; without jax", text)
         self.assertIn("1.50 x torch, BELOW TARGET (at most 1.2 us/op)", text)
         with self.assertRaises(self.check.Failed):
-            self.check.tell_speed([row | {"figures": {}, "missing": {"argosy": "exited with 1"}}])
+            self.check.speed.tell_speed([row | {"figures": {}, "missing": {"argosy": "exited with 1"}}])
 
     def test_a_part_that_breaks_does_not_end_the_others(self):
         def broken(m):
