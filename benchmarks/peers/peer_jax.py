@@ -1,153 +1,106 @@
 """JAX: one jitted step, parameters donated. peer_jax.py train MODEL BATCH OPTIMIZER THREADS SECONDS |
-matpow N THREADS SECONDS | start"""
+matpow N THREADS SECONDS | start | launch OPS ELEMENTS SECONDS | ensemble MEMBERS BATCH SECONDS.
+
+Then words key=value (work.Choices): device=cuda, precision=fp32|tf32|bf16, sizes.
+"""
 import os
 import sys
 
-task, *arguments = sys.argv[1:]
+import work
+
+task, *words = sys.argv[1:]
+arguments, choices = work.split_words(words)
 one_thread = (task == "train" and arguments[3] == "1") or (task == "matpow" and arguments[1] == "1")
 if one_thread:  # read when jax is imported
     os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_cpu_multi_thread_eigen=false"
-os.environ["JAX_PLATFORMS"] = "cpu"
+os.environ["JAX_PLATFORMS"] = choices.device
+os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"  # what is taken is what is used
 import jax
 import numpy as np
-from jax import lax
 from jax import numpy as jnp
 
-import work
-
-
-class Net:
-    """Makes its variables on the first pass, reads them on later ones."""
-
-    def __init__(self, values=None):
-        self.values, self.made = values, {}
-        self.random = np.random.RandomState(1)
-
-    def variable(self, name, shape, value=None):
-        if self.values is not None:
-            return self.values[name]
-        if value is None:
-            receptive = np.prod(shape[:-2]) if len(shape) > 2 else 1
-            bound = np.sqrt(6.0 / (receptive * (shape[-1] + shape[-2])))
-            self.made[name] = self.random.uniform(-bound, bound, shape).astype(np.float32)
-        else:
-            self.made[name] = np.full(shape, value, np.float32)
-        return jnp.zeros(shape, jnp.float32)
-
-    def dense(self, x, units, name, activation=jax.nn.relu):
-        y = x @ self.variable(name + "/kernel", (x.shape[-1], units)) + self.variable(name + "/bias", (units,), 0)
-        return activation(y) if activation else y
-
-    def conv(self, x, window, filters, name, stride=1, activation=jax.nn.relu, bias=True):
-        kernel = self.variable(name + "/kernel", (window, window, x.shape[-1], filters))
-        y = lax.conv_general_dilated(x, kernel, (stride, stride), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
-        if bias:
-            y = y + self.variable(name + "/bias", (filters,), 0)
-        return activation(y) if activation else y
-
-    def up(self, x, filters, name):
-        kernel = self.variable(name + "/kernel", (3, 3, x.shape[-1], filters))
-        y = lax.conv_transpose(x, kernel, (2, 2), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
-        return jax.nn.relu(y + self.variable(name + "/bias", (filters,), 0))
-
-    def batch_norm(self, x, name):
-        width, mean = x.shape[-1], x.mean((0, 1, 2))
-        variance = (x * x).mean((0, 1, 2)) - mean * mean
-        scale = lax.rsqrt(variance + 1e-5) * self.variable(name + "/gamma", (width,), 1)
-        return (x - mean) * scale + self.variable(name + "/beta", (width,), 0)
-
-
-def max_pool(x, window, stride):
-    return lax.reduce_window(x, -jnp.inf, lax.max, (1, window, window, 1), (1, stride, stride, 1), "SAME")
-
-
-def forward(net, model, x):
-    if model == "mlp":
-        return net.dense(net.dense(net.dense(x, 256, "d1"), 256, "d2"), 10, "d3", None)
-    if model == "lenet":
-        h = x.reshape(-1, 28, 28, 1)
-        h = max_pool(net.conv(h, 5, 32, "conv1"), 2, 2)
-        h = max_pool(net.conv(h, 5, 64, "conv2"), 2, 2)
-        return net.dense(net.dense(h.reshape(-1, 3136), 1024, "dense1"), 10, "dense2", None)
-    if model == "autoencoder":
-        h = x
-        for i, width in enumerate(work.ENCODER):
-            h = max_pool(net.conv(h, 3, width, f"down{i}"), 2, 2)
-        for i, width in enumerate(work.DECODER):
-            h = net.up(h, width, f"up{i}")
-        return net.conv(h, 3, 1, "out", activation=None)
-    h = max_pool(jax.nn.relu(net.batch_norm(net.conv(x, 7, 64, "stem", 2, None, False), "stem/norm")), 3, 2)
-    for stage, (width, blocks) in enumerate(work.RESNET50):
-        for block in range(blocks):
-            name, stride, short = f"s{stage}b{block}", 2 if block == 0 and stage > 0 else 1, h
-            if block == 0:
-                short = net.batch_norm(net.conv(h, 1, 4 * width, name + "/p", stride, None, False), name + "/pn")
-            g = jax.nn.relu(net.batch_norm(net.conv(h, 1, width, name + "/1", 1, None, False), name + "/1n"))
-            g = jax.nn.relu(net.batch_norm(net.conv(g, 3, width, name + "/2", stride, None, False), name + "/2n"))
-            g = net.batch_norm(net.conv(g, 1, 4 * width, name + "/3", 1, None, False), name + "/3n")
-            h = jax.nn.relu(g + short)
-    return net.dense(h.mean((1, 2)), 1000, "head", None)
-
-
-def training_step(model, optimizer, example):
-    maker = Net()
-    jax.eval_shape(lambda x: forward(maker, model, x), example)
-    rate = work.LEARNING_RATE[optimizer]
-
-    def loss_of(values, x, y):
-        out = forward(Net(values), model, x)
-        if model == "autoencoder":
-            return jnp.mean((out - y) ** 2)
-        return -jnp.mean(jnp.sum(y * jax.nn.log_softmax(out), -1))
-
-    def update(state, x, y):
-        values, m, v, t = state
-        loss, g = jax.value_and_grad(loss_of)(values, x, y)
-        if optimizer == "sgd":
-            return ({k: values[k] - rate * g[k] for k in values}, m, v, t), loss
-        t = t + 1
-        alpha = rate * jnp.sqrt(1 - 0.999**t) / (1 - 0.9**t)
-        m = {k: 0.9 * m[k] + 0.1 * g[k] for k in values}
-        v = {k: 0.999 * v[k] + 0.001 * g[k] ** 2 for k in values}
-        return ({k: values[k] - alpha * m[k] / (jnp.sqrt(v[k]) + 1e-8) for k in values}, m, v, t), loss
-
-    values = {k: jnp.asarray(a) for k, a in maker.made.items()}
-    slots = [{k: jnp.zeros_like(a) for k, a in values.items()} if optimizer == "adam" else {} for _ in range(2)]
-    state = [(values, *slots, jnp.float32(0))]
-    jitted = jax.jit(update, donate_argnums=0)
-
-    def step(x, y):
-        state[0], loss = jitted(state[0], x, y)
-        return float(loss)
-
-    return step
+import jax_models
 
 
 def train(model, batch, optimizer, threads, seconds):
-    feeds = work.batches(model, int(batch))
-    step = training_step(model, optimizer, feeds[0][0])
-    work.tell_training(model, int(batch), step, feeds, float(seconds))
+    feeds = work.batches(model, int(batch), choices=choices)
+    step = jax_models.training_step(model, optimizer, feeds[0][0], choices)
+    work.tell_training(model, int(batch), step, feeds, float(seconds), choices.unit)
+    stats = jax.local_devices()[0].memory_stats()  # None on the CPU
+    if stats:
+        work.tell("peak memory", "MB", [stats["peak_bytes_in_use"] * 1e-6])
 
 
 def matpow(size, threads, seconds):
     size = int(size)
     random = np.random.RandomState(0)
-    matrices = [jnp.asarray(random.rand(size, size).astype("float32") * (2.0 / size)) for _ in range(2)]
+    matrices = [random.rand(size, size).astype("float32") * np.float32(2.0 / size) for _ in range(2)]
+    if not choices.on_card():  # on a card their way there belongs to it
+        matrices = [jnp.asarray(m) for m in matrices]
 
     def power(m):
-        result = m
+        m = result = m.astype(jnp.bfloat16 if choices.precision == "bf16" else jnp.float32)
         for _ in range(10):
             result = m @ result
         return result
 
-    jitted = jax.jit(lambda a, b: power(a) + power(b))
-    work.tell_matpow(size, 20, lambda: np.asarray(jitted(*matrices)), float(seconds))
+    whole = jax.jit(lambda a, b: power(a) + power(b))
+    powers = jax.jit(lambda a, b: (power(a), power(b)))
+
+    def once():
+        if choices.on_card() and choices.sum == "cpu":
+            one, other = powers(*matrices)
+            return np.asarray(one) + np.asarray(other)
+        return np.asarray(whole(*matrices))
+
+    work.tell_matpow(size, 20, once, float(seconds), choices.unit)
 
 
 def start():
     feeds = work.batches("mlp", 10)
-    training_step("mlp", "sgd", feeds[0][0])(*feeds[0])
+    jax_models.training_step("mlp", "sgd", feeds[0][0])(*feeds[0])
+
+
+def launch(ops, elements, seconds):
+    fed = [np.full(int(elements), i, np.float32) for i in range(2)]
+
+    def chain(x, y):
+        for _ in range(int(ops)):
+            x = x + y
+        return x
+
+    jitted = jax.jit(chain)
+    assert np.asarray(jitted(*fed))[0] == int(ops)
+    times = work.seconds_of(lambda: np.asarray(jitted(*fed)), float(seconds))
+    work.tell("chain", "us/op", [t * 1e6 / int(ops) for t in times])
+
+
+def ensemble(members, batch, seconds):
+    """Perceptrons that share their batch, as one by vmap."""
+    x, y = work.batches("mlp", int(batch))[0]
+    maker = jax_models.Net()
+    jax.eval_shape(lambda x: jax_models.forward(maker, "mlp", x), x)
+    state = [{k: jnp.stack([jnp.asarray(v)] * int(members)) for k, v in maker.made.items()}]
+
+    def loss_of(values, x, y):
+        out = jax_models.forward(jax_models.Net(values), "mlp", x)
+        return -jnp.mean(jnp.sum(y * jax.nn.log_softmax(out), -1))
+
+    each = jax.vmap(jax.value_and_grad(loss_of), in_axes=(0, None, None))
+
+    def update(values, x, y):
+        losses, gradients = each(values, x, y)
+        return {k: v - work.LEARNING_RATE["sgd"] * gradients[k] for k, v in values.items()}, losses
+
+    jitted = jax.jit(update, donate_argnums=0)
+
+    def once():
+        state[0], losses = jitted(state[0], x, y)
+        return np.asarray(losses)
+
+    work.tell("ensemble", "us/step", [t * 1e6 for t in work.seconds_of(once, float(seconds))])
 
 
 if __name__ == "__main__":
-    {"train": train, "matpow": matpow, "start": start}[task](*arguments)
+    jax.config.update("jax_default_matmul_precision", jax_models.PRECISION[choices.precision])
+    {"train": train, "matpow": matpow, "start": start, "launch": launch, "ensemble": ensemble}[task](*arguments)

@@ -56,9 +56,9 @@ def lenet(x):
 
 def autoencoder(x):
     h = x
-    for i, width in enumerate(work.ENCODER):
+    for i, width in enumerate(work.encoder(work.Choices())):
         h = tf.nn.max_pool2d(conv(h, 3, width, f"down{i}"), 2, 2, "SAME")
-    for i, width in enumerate(work.DECODER):
+    for i, width in enumerate(reversed(work.encoder(work.Choices()))):
         size, channels = int(h.shape[1]) * 2, int(h.shape[-1])
         kernel = variable(f"up{i}/kernel", [3, 3, width, channels])
         h = tf.nn.conv2d_transpose(h, kernel, tf.stack([tf.shape(h)[0], size, size, width]), 2, "SAME")

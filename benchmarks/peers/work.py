@@ -2,28 +2,56 @@
 
 A peer prints one JSON object a line: {"row", "unit", "best", "median"}; for rates the best is the largest.
 Batches are fresh NumPy arrays and the loss is fetched after every step, as users do.
+What a row's work depends on beside its model comes as words key=value, the same for every peer (Choices).
 """
 import json
 import time
 
 import numpy as np
 
-ENCODER = [64, 128, 256, 512, 512, 512]
-DECODER = [512, 512, 512, 256, 128, 64]
 RESNET50 = [(64, 3), (128, 4), (256, 6), (512, 3)]
 LEARNING_RATE = {"sgd": 0.01, "adam": 1e-4}
 
 
-def batches(model, size, channels_first=False, one_hot=True):
+class Choices:
+    """Words key=value; what is not said is as the CPU's rows have it."""
+
+    def __init__(self, words=()):
+        self.device, self.mode, self.precision, self.unit, self.sum = "cpu", "eager", "fp32", "", "cpu"
+        self.image, self.depth, self.width, self.layers, self.length, self.heads = 0, 6, 64, 0, 16, 4
+        for word in words:
+            key, value = word.split("=", 1)
+            setattr(self, key, type(getattr(self, key))(value))  # an unknown key is an error here
+
+    def on_card(self):
+        return self.device != "cpu"
+
+
+def split_words(arguments):
+    """Those by position, and the choices."""
+    return [a for a in arguments if "=" not in a], Choices([a for a in arguments if "=" in a])
+
+
+def encoder(choices):
+    return [choices.width << min(level, 3) for level in range(choices.depth)]
+
+
+VOCABULARY = 32  # of the transformer
+
+
+def batches(model, size, channels_first=False, one_hot=True, choices=Choices()):
     random = np.random.RandomState(0)
     made = []
     for _ in range(8 if model in ("mlp", "lenet") else 2):
+        if model == "transformer":
+            made.append(tuple(random.randint(0, VOCABULARY, (size, choices.length)).astype(np.int32) for _ in "xy"))
+            continue
         if model in ("mlp", "lenet"):
             x, classes = random.rand(size, 784), 10
         elif model == "autoencoder":
-            x, classes = random.rand(size, 64, 64, 1), 0
+            x, classes = random.rand(size, choices.image or 64, choices.image or 64, 1), 0
         else:
-            x, classes = random.rand(size, 224, 224, 3), 1000
+            x, classes = random.rand(size, choices.image or 224, choices.image or 224, 3), 1000
         x = x.astype(np.float32)
         if x.ndim == 4 and channels_first:
             x = np.ascontiguousarray(x.transpose(0, 3, 1, 2))
@@ -56,7 +84,7 @@ def seconds_of(work, seconds, warm=3):
     return times
 
 
-def tell_training(model, batch, step, feeds, seconds):
+def tell_training(model, batch, step, feeds, seconds, unit=""):
     at = [0]
 
     def next_step():
@@ -64,13 +92,21 @@ def tell_training(model, batch, step, feeds, seconds):
         step(*feeds[at[0] % len(feeds)])
 
     times = seconds_of(next_step, seconds)
-    if model == "mlp":
+    if (unit or ("us/step" if model == "mlp" else "samples/s")) == "us/step":
         tell("train", "us/step", [t * 1e6 for t in times])
     else:
         tell("train", "samples/s", [batch / t for t in times], best=max)
 
 
-def tell_matpow(size, products, once, seconds):
+def tell_matpow(size, products, once, seconds, unit=""):
     times = seconds_of(once, seconds, warm=1)
+    if unit == "s":
+        tell("in all", "s", times)
+        return
     flops = 2.0 * products * size**3
     tell("matpow", "GFLOP/s", [flops / t * 1e-9 for t in times], best=max)
+
+
+def tell_hidden(name, copy, work, together):
+    """The part of a copy's time by which both together are shorter than one after the other."""
+    tell(name, "hidden", [min(1.0, (copy + work - t) / copy) for t in together], best=max)

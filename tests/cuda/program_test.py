@@ -110,9 +110,28 @@ class Bench(unittest.TestCase):
 
     def test_matpow_on_one_card_and_on_two(self):
         report, rows = self.rows("matpow", "--devices", "gpu:0,gpu:1", "--size", "64", "--power", "3")
-        self.assertEqual(set(rows), {"1 device", "2 devices"})
+        self.assertEqual(set(rows), {"1 device", "1 device, in all", "2 devices", "products alone"})
         self.assertGreater(rows["2 devices"]["limit"], 0)
+        self.assertGreater(rows["1 device, in all"]["limit"], 0)  # the products, and the link
         self.assertGreater(report["speedup"], 0)
+
+    def test_matpow_in_bfloat16_with_its_sum_on_the_card(self):
+        _, rows = self.rows("matpow", "--devices", "gpu:0", "--size", "64", "--power", "3", "--precision", "bf16", "--sum",
+                            "device")
+        self.assertGreater(rows["1 device, in all"]["min"], 0)
+
+    def test_chains_are_launched_recorded_and_fused(self):
+        _, rows = self.rows("launch", "--devices", "gpu:0", "--least", "4", "--most", "40", "--seconds", "0.01")
+        for way in ("one by one", "recorded", "fused"):
+            for name in (f"4 additions, {way}", f"40 additions, {way}", f"around a chain, {way}"):
+                self.assertIn(name, rows)
+        self.assertEqual(rows["40 additions, recorded"]["unit"], "us/op")
+
+    def test_sessions_tell_what_they_leave(self):
+        report, _ = self.rows("sessions", "--devices", "gpu:0", "--rounds", "4", "--size", "8")
+        self.assertEqual(report["rounds"], 4)
+        self.assertEqual(report["growth_bytes"], report["resident_growth_bytes"])
+        self.assertNotIn("device_growth_bytes", report)  # there is no NVML
 
     def test_ops_that_only_move_elements_run_where_the_host_may_not_touch_them(self):
         """The CPU's kernels, which are the program's, with a mover that is the plug-in's."""

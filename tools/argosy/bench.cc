@@ -36,6 +36,7 @@ Result<int> print_result(const BenchResult& result, Console& console) {
     }
     nlohmann::ordered_json document = {{"schema_version", 1}, {"benchmark", result.benchmark}, {"rows", rows}};
     if (result.speedup) document["speedup"] = *result.speedup;
+    for (const auto& [name, value] : result.figures) document[name] = value;
     console.print(document.dump(2) + "\n");
     return kDone;
   }
@@ -58,11 +59,18 @@ void define_bench(Command& program) {
   add_bench_matpow(bench);
   add_bench_start(bench);
   add_bench_train(bench);
+  add_bench_model(bench);
+  add_bench_ensemble(bench);
   add_bench_exec(bench);
+  add_bench_launch(bench);
   add_bench_ckpt(bench);
+  add_bench_snapshot(bench);
   add_bench_compile(bench);
   add_bench_copy(bench);
+  add_bench_overlap(bench);
   add_bench_allreduce(bench);
+  add_bench_virtual(bench);
+  add_bench_sessions(bench);
 }
 
 }  // namespace argosy::cli

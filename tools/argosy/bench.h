@@ -2,8 +2,10 @@
 // machine, measured in the same run; and where they are declared.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "argosy/device/device.h"
@@ -21,8 +23,9 @@ struct BenchRow {
 struct BenchResult {
   std::string benchmark;
   std::vector<BenchRow> rows;
-  std::optional<double> speedup = {};  // several devices against one
-  std::vector<std::string> notes;      // lines for people: placement, verdicts
+  std::optional<double> speedup = {};                              // several devices against one
+  std::vector<std::string> notes;                                  // lines for people: placement, verdicts
+  std::vector<std::pair<std::string, std::int64_t>> figures = {};  // single numbers, for scripts
 };
 
 // Adds a subcommand of `argosy bench` that prints what `measure` gives, as a table or as JSON.
@@ -37,10 +40,17 @@ void add_bench_allreduce(Command& bench);
 void add_bench_ckpt(Command& bench);
 void add_bench_compile(Command& bench);
 void add_bench_copy(Command& bench);
+void add_bench_ensemble(Command& bench);
 void add_bench_exec(Command& bench);
+void add_bench_launch(Command& bench);
 void add_bench_matpow(Command& bench);
+void add_bench_model(Command& bench);
+void add_bench_overlap(Command& bench);
+void add_bench_sessions(Command& bench);
+void add_bench_snapshot(Command& bench);
 void add_bench_start(Command& bench);
 void add_bench_train(Command& bench);
+void add_bench_virtual(Command& bench);  // bench_ensemble.cc
 
 // What oneDNN alone reaches on float32 matrices of n x n: `workers` at once, each with a team of `cores_each`. GFLOP/s
 // of all together. bench_matpow.cc.

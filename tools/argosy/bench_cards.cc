@@ -4,6 +4,7 @@
 
 #include "argosy/device/cards.h"
 #include "argosy/ops/broadcast/broadcast.h"
+#include "argosy/ops/cast/cast.h"
 #include "argosy/ops/collective/collective.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/matmul/matmul.h"
@@ -138,11 +139,11 @@ Result<BenchResult> bench_card_sums(const DeviceRequest& request, int ranks, std
   return result;
 }
 
-Result<double> card_matmul_rate(const DeviceRequest& request, const DeviceSpec& card, std::int64_t n) {
+Result<double> card_matmul_rate(const DeviceRequest& request, const DeviceSpec& card, std::int64_t n, DType dtype) {
   const auto time_chain = [&](int products) -> Result<double> {
     Program program;
     const auto on = program.graph.device(card.name.to_string());
-    const Value m = program.filled({n, n});
+    const Value m = cast(program.filled({n, n}), dtype);
     Value chain = m;
     for (int i = 0; i < products; ++i) chain = matmul(chain, m);
     ARGOSY_ASSIGN_OR_RETURN(const Times times, time_steps(request, program, {chain}, 5));

@@ -19,9 +19,10 @@ CardLinks links_of_cards(const DeviceRequest& request);
 // devices of one card, and where the link was not measured.
 std::optional<double> link_limit(const CardLinks& links, const DeviceSpec& from, const DeviceSpec& to);
 
-// GFLOP/s of float32 products of n x n on one card and nothing else: what a longer chain of them takes longer than a
-// shorter one.
-Result<double> card_matmul_rate(const DeviceRequest& request, const DeviceSpec& card, std::int64_t n);
+// GFLOP/s of products of n x n on one card and nothing else: what a longer chain of them takes longer than a shorter
+// one. `dtype`: float32 or bfloat16.
+Result<double> card_matmul_rate(const DeviceRequest& request, const DeviceSpec& card, std::int64_t n,
+                                DType dtype = DType::kFloat32);
 
 // All-reduce of 64 KiB to `most_kib` over the cards chosen (the first `ranks` of them; 0: all).
 Result<BenchResult> bench_card_sums(const DeviceRequest& request, int ranks, std::size_t most_kib, Console& console);

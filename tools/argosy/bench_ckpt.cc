@@ -9,6 +9,7 @@
 #include "argosy/tf/saver.h"
 #include "benchmarks/measure.h"
 #include "tools/argosy/bench.h"
+#include "tools/argosy/bench_ckpt.h"
 #include "tools/argosy/console.h"
 
 namespace argosy::cli {
@@ -28,23 +29,6 @@ Status timed(Times& times, Work&& work) {
   ARGOSY_RETURN_IF_ERROR(work());
   times.add(seconds_since(start));
   return ok_status();
-}
-
-// What everybody would write: one file, one thread, 8 MiB at a time, fsync, rename, fsync of the folder.
-Status raw_write(const std::string& folder, std::span<const tf::NamedTensor> tensors) {
-  constexpr std::size_t kPiece = 8 << 20;
-  const std::string path = join_path(folder, "raw");
-  ARGOSY_ASSIGN_OR_RETURN(File file, File::create(path + ".tmp"));
-  for (const auto& t : tensors) {
-    for (std::size_t at = 0; at < t.tensor.bytes(); at += kPiece) {
-      const std::size_t n = std::min(kPiece, t.tensor.bytes() - at);
-      ARGOSY_RETURN_IF_ERROR(file.write({t.tensor.raw_as<const char>() + at, n}));
-    }
-  }
-  ARGOSY_RETURN_IF_ERROR(file.sync());
-  ARGOSY_RETURN_IF_ERROR(file.close());
-  ARGOSY_RETURN_IF_ERROR(rename_file(path + ".tmp", path));
-  return sync_directory(folder);
 }
 
 Status raw_read(const std::string& folder, std::span<const tf::NamedTensor> tensors) {
@@ -92,10 +76,7 @@ Status one_round(const std::string& folder, std::int64_t round, std::vector<tf::
 }
 
 Result<BenchResult> measure(const Options& options, Console&) {
-  std::error_code none;  // then the folder is made here
-  const std::string folder = options.folder.empty() ? join_path(std::filesystem::temp_directory_path(none).string(),
-                                                                str_cat("argosy_bench_ckpt_", getpid()))
-                                                    : options.folder;
+  const std::string folder = checkpoint_folder(options.folder);
   ARGOSY_RETURN_IF_ERROR(make_directories(folder));
   std::vector<tf::NamedTensor> model;
   const std::int64_t elements = (options.mebibytes << 20) / options.tensors / 4;
@@ -134,6 +115,29 @@ Result<BenchResult> measure(const Options& options, Console&) {
 }
 
 }  // namespace
+
+std::string checkpoint_folder(const std::string& asked) {
+  std::error_code none;  // then the folder is made here
+  return asked.empty()
+             ? join_path(std::filesystem::temp_directory_path(none).string(), str_cat("argosy_bench_ckpt_", getpid()))
+             : asked;
+}
+
+Status raw_write(const std::string& folder, std::span<const tf::NamedTensor> tensors) {
+  constexpr std::size_t kPiece = 8 << 20;
+  const std::string path = join_path(folder, "raw");
+  ARGOSY_ASSIGN_OR_RETURN(File file, File::create(path + ".tmp"));
+  for (const auto& t : tensors) {
+    for (std::size_t at = 0; at < t.tensor.bytes(); at += kPiece) {
+      const std::size_t n = std::min(kPiece, t.tensor.bytes() - at);
+      ARGOSY_RETURN_IF_ERROR(file.write({t.tensor.raw_as<const char>() + at, n}));
+    }
+  }
+  ARGOSY_RETURN_IF_ERROR(file.sync());
+  ARGOSY_RETURN_IF_ERROR(file.close());
+  ARGOSY_RETURN_IF_ERROR(rename_file(path + ".tmp", path));
+  return sync_directory(folder);
+}
 
 void add_bench_ckpt(Command& bench) {
   Options* options = nullptr;

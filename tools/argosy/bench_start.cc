@@ -6,12 +6,14 @@
 #include "benchmarks/measure.h"
 #include "tools/argosy/bench.h"
 #include "tools/argosy/console.h"
+#include "tools/argosy/device_flags.h"
 
 namespace argosy::cli {
 
 namespace {
 
 struct Options {
+  DeviceRequest request;
   std::int64_t batch = 10;
 };
 
@@ -19,7 +21,8 @@ Result<BenchResult> measure(const Options& options, Console&) {
   const std::int64_t start = now_nanos();
   const Optimizer optimizer = sgd(0.01);
   SessionOptions session;
-  session.devices.devices = "cpu:0";
+  session.devices = options.request;
+  if (session.devices.devices.empty()) session.devices.devices = "cpu:0";
   ARGOSY_ASSIGN_OR_RETURN(const auto devices, chosen_devices(session.devices));
   ARGOSY_ASSIGN_OR_RETURN(BuiltModel built, build_model(models::mlp({}), {}, &optimizer));
   std::vector<Tensor> feeds;
@@ -47,9 +50,11 @@ Result<BenchResult> measure(const Options& options, Console&) {
 
 void add_bench_start(Command& bench) {
   Options* options = nullptr;
-  add_benchmark(bench, "start", "The first training step of a small model", options, measure)
-      .option("--batch N", options->batch, "examples in the step", {.least = 1, .most = 100000})
-      .example("time argosy bench start", "from process start to the first finished step");
+  Command& command = add_benchmark(bench, "start", "The first training step of a small model", options, measure);
+  add_device_flags(command, options->request);
+  command.option("--batch N", options->batch, "examples in the step", {.least = 1, .most = 100000})
+      .example("time argosy bench start", "from process start to the first finished step, on the CPU")
+      .example("time argosy bench start --devices gpu:0", "on a card");
 }
 
 }  // namespace argosy::cli

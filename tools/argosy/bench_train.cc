@@ -9,6 +9,7 @@
 #include "argosy/train/step_cost.h"
 #include "benchmarks/measure.h"
 #include "tools/argosy/bench.h"
+#include "tools/argosy/bench_batch.h"
 #include "tools/argosy/bench_cards.h"
 #include "tools/argosy/console.h"
 #include "tools/argosy/device_flags.h"
@@ -81,27 +82,6 @@ std::vector<Row> card_rows(const std::vector<DeviceSpec>& cards) {
   return all;
 }
 
-// Tensors of the right shapes: small numbers, valid classes.
-std::vector<Tensor> made_up_batch(const BuiltModel& built, std::int64_t batch) {
-  std::vector<Tensor> feeds;
-  std::uint64_t state = 1;
-  for (const Layers::Input& input : built.inputs) {
-    std::vector<std::int64_t> sizes = input.placeholder.shape().sizes();
-    sizes[0] = batch;
-    Tensor t = Tensor::zeros(input.placeholder.dtype(), Shape(std::span<const std::int64_t>(sizes)));
-    for (std::int64_t i = 0; i < t.elements(); ++i) {
-      state = state * 6364136223846793005u + 1442695040888963407u;
-      if (t.dtype() == DType::kInt32) {
-        t.data<std::int32_t>()[i] = static_cast<std::int32_t>((state >> 40) % 10);
-      } else {
-        t.data<float>()[i] = static_cast<float>(state >> 40) * 0x1p-24f;
-      }
-    }
-    feeds.push_back(std::move(t));
-  }
-  return feeds;
-}
-
 struct Measured {
   benchmark::Times times;  // seconds a step
   double gflop = 0;        // a step
@@ -125,7 +105,7 @@ Result<Measured> measure_row(const Row& row, double seconds, const DeviceRequest
   ARGOSY_ASSIGN_OR_RETURN(const auto program,
                           Program::make(std::move(built), {.devices = devices, .session = session}));
   ARGOSY_RETURN_IF_ERROR(program->initialize());
-  const std::vector<Tensor> feeds = made_up_batch(program->built(), row.batch);
+  const std::vector<Tensor> feeds = made_up_batch(program->built().inputs, row.batch);
   Measured measured;
   ARGOSY_ASSIGN_OR_RETURN(const Cost cost, step_cost(*program, row.batch));
   measured.gflop = cost.flops * 1e-9;
