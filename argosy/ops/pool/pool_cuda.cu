@@ -83,6 +83,21 @@ ARGOSY_DEVICE void max_backward(const CardPool& g, const T* x, const T* dy, T* d
   }
 }
 
+// The first largest element under a window; the search starts at its first, and a NaN there wins.
+template <typename T>
+ARGOSY_DEVICE i64 largest_under(const CardPool& g, const T* x, i64 n, i64 oy, i64 ox, i64 c) {
+  i64 at_best = in_offset(g, n, first_under(g.h, oy), first_under(g.w, ox), c);
+  Compute<T> best = load(x, at_best);
+  for (i64 iy = first_under(g.h, oy); iy < end_under(g.h, oy); ++iy) {
+    for (i64 ix = first_under(g.w, ox); ix < end_under(g.w, ox); ++ix) {
+      const i64 at = in_offset(g, n, iy, ix, c);
+      const Compute<T> v = load(x, at);
+      if (best < v) best = v, at_best = at;
+    }
+  }
+  return at_best;
+}
+
 // `from`, read where the largest elements of x lie.
 template <typename T>
 ARGOSY_DEVICE void max_pick(const CardPool& g, const T* x, const T* from, T* to) {
