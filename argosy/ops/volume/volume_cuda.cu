@@ -189,12 +189,12 @@ ARGOSY_DEVICE void average_back(const Volumes& v, const T* dy, T* dx) {
   }
 }
 
-#define ARGOSY_UNROLL(B) \
+#define ARGOSY_VOLUME_UNROLL(B) \
   ARGOSY_KERNEL(volume_unroll_##B, Volumes v, i64 first, i64 rows, const B* x, B* to) { unroll(v, first, rows, x, to); }
-ARGOSY_UNROLL(b2)
-ARGOSY_UNROLL(b4)
-ARGOSY_UNROLL(b8)
-#undef ARGOSY_UNROLL
+ARGOSY_VOLUME_UNROLL(b2)
+ARGOSY_VOLUME_UNROLL(b4)
+ARGOSY_VOLUME_UNROLL(b8)
+#undef ARGOSY_VOLUME_UNROLL
 
 #define ARGOSY_VOLUME(T)                                                                                  \
   ARGOSY_KERNEL(volume_roll_##T, Volumes v, i64 first, i64 rows, const T* from, T* x, int more) {         \
