@@ -133,12 +133,9 @@ ARGOSY_KERNEL(test_lane_left, i32* y) {
 }
 
 // Two numbers at once: 8 bytes, at a multiple of 8 on a card.
-struct alignas(8) Two {
-  f32 v[2];
-};
 ARGOSY_KERNEL(test_copy_by_two, i64 n, const f32* x, f32* y) {
   for (i64 i = first_index(); i < n; i += index_step())
-    reinterpret_cast<Two*>(y)[i] = reinterpret_cast<const Two*>(x)[i];
+    reinterpret_cast<u64*>(y)[i] = reinterpret_cast<const u64*>(x)[i];
 }
 
 // One more than there are.
