@@ -123,6 +123,22 @@ class Compiler {
     }
   }
 
+  // A copy from the host's memory to a card: in the midst of what is recorded as one it would part that in two.
+  bool is_fed_copy(std::size_t i) const {
+    const Item& item = step_.items[i];
+    return item.role == Role::kCopy && step_.slots[step_.input_slots[item.first_input]].space == 0 &&
+           step_.machine->device(item.device).launches() != nullptr;
+  }
+
+  // A copy from a card that nobody in the step waits for, and small: what it copies may stay until the end.
+  bool is_fetched_copy(std::size_t i) const {
+    constexpr std::size_t kSmall = 64 << 10;
+    const Item& item = step_.items[i];
+    if (item.role != Role::kCopy || step_.machine->device(item.device).launches() == nullptr) return false;
+    const SlotSpec& slot = step_.slots[item.first_output];
+    return slot.space == 0 && slot.shape.is_full() && slot.bytes <= kSmall && items_.readers[item.first_output].empty();
+  }
+
   Result<std::vector<std::int32_t>> find_order(bool late_writers) const {
     std::vector<char> late(step_.items.size(), 0);
     for (std::size_t i = 0; late_writers && i < late.size(); ++i) late[i] = writes(i) ? 1 : 0;
@@ -135,6 +151,8 @@ class Compiler {
                  .async = step_.items[i].async,
                  .light = light(i),
                  .late = late[i] != 0,
+                 .first = is_fed_copy(i),
+                 .last = is_fetched_copy(i),
                  .after = items_.after[i],
                  .group = groups_[i]};
     }
