@@ -8,6 +8,8 @@ namespace argosy::cuda {
 
 namespace {
 
+constexpr std::size_t kMostInOrder = std::size_t{1} << 20;  // a guess, no card has been asked
+
 CuPointer address(const void* p) { return reinterpret_cast<CuPointer>(p); }
 
 // A copy to the host by way of pinned memory: it is there once somebody has waited for it.
@@ -54,7 +56,7 @@ CuDevice Queue::card_of(const void* pointer, bool* pinned) const {
 
 Result<Event> Queue::reached_on(CuStream stream) {
   ARGOSY_ASSIGN_OR_RETURN(const CuEvent event, core_->record(stream));
-  return Event(std::make_shared<CudaEvent>(core_, event));
+  return Event(std::make_shared<CudaEvent>(core_, event, stream));
 }
 
 Result<Event> Queue::record() {
@@ -69,7 +71,7 @@ Status Queue::wait(const Event& event) {
     event.state()->wait();
     return {};
   }
-  if (&ours->core() == core_.get() && ours->reached()) return {};
+  if (&ours->core() == core_.get() && (ours->stream() == core_->compute() || ours->reached())) return {};
   ARGOSY_RETURN_IF_ERROR(core_->open());
   return core_->check(core_->driver()->cuStreamWaitEvent(core_->compute(), ours->event(), 0), "cuStreamWaitEvent");
 }
@@ -98,6 +100,12 @@ Status Queue::start_copy_in(void* to, const void* from, std::size_t bytes, CuStr
     source = staging;
   }
   Status status = core_->check(cu.cuMemcpyHtoDAsync_v2(address(to), source, bytes, stream), "cuMemcpyHtoDAsync");
+  if (core_->capturing() && stream == core_->compute()) {
+    if (staging == nullptr)
+      return status.ok() ? internal_error(bytes, " B cannot be uploaded in what is recorded") : status;
+    core_->keep_staging(staging);
+    return status;
+  }
   if (staging == nullptr) {
     if (status.ok() && pinned && !stays) return core_->check(cu.cuStreamSynchronize(stream), "cuStreamSynchronize");
     return status;
@@ -114,6 +122,11 @@ Status Queue::start_copy_in(void* to, const void* from, std::size_t bytes, CuStr
 Result<Event> Queue::copy_in(const Buffer& to, const Buffer& from) {
   ARGOSY_RETURN_IF_ERROR(core_->open());
   if (from.bytes() == 0) return Event();
+  // What is short is not worth two streams that wait for each other.
+  if (from.bytes() <= kMostInOrder && card_of(from.data()) < 0) {
+    ARGOSY_RETURN_IF_ERROR(start_copy_in(to.data(), from.data(), from.bytes(), core_->compute()));
+    return record();
+  }
   ARGOSY_RETURN_IF_ERROR(after_compute());
   ARGOSY_RETURN_IF_ERROR(start_copy_in(to.data(), from.data(), from.bytes(), core_->copies()));
   return reached_on(core_->copies());
