@@ -1,5 +1,5 @@
-// Kernels that want inputs on their device that would lie in the host's memory: int32 values (argosy/device/device.h).
-// A step brings them there by a copy of its own, before what it records, instead of each kernel in every run.
+// Kernels that want inputs on their device that would lie in the host's memory: int32 values and what the op declares
+// host_inputs. A step brings them there by a copy of its own, before what it records, instead of each kernel in every run.
 #pragma once
 
 namespace argosy {
@@ -8,7 +8,7 @@ namespace argosy {
 class DeviceInputs {
  public:
   virtual ~DeviceInputs() = default;
-  // Asked of int32 inputs that the op does not declare host_inputs.
+  // Asked of such inputs alone, of plain dtypes.
   virtual bool on_device(int input) const = 0;
 };
 

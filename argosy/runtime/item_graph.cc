@@ -301,8 +301,8 @@ class Builder {
 
   // Does argument `arg` of item `index`, its input k, belong in the host's memory?
   bool wants_on_host(std::int32_t index, const OpDef& op, DType dtype, int k, int arg) const {
-    if (!is_plain(dtype) || contains(op.host_inputs, arg)) return true;
-    if (dtype != DType::kInt32) return false;
+    if (!is_plain(dtype)) return true;
+    if (dtype != DType::kInt32 && !contains(op.host_inputs, arg)) return false;
     const auto* const there = dynamic_cast<const DeviceInputs*>(step_.items[index].kernel);
     return there == nullptr || !there->on_device(k);
   }
