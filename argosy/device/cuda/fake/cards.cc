@@ -134,6 +134,11 @@ Context*& current_context() {
   return context;
 }
 
+std::string& current_node() {
+  static thread_local std::string node;
+  return node;
+}
+
 CuResult current_error() {
   Context* const context = current_context();
   return context == nullptr ? kCuSuccess : context->card->broken.load();
@@ -177,6 +182,8 @@ Cards::State::State(Options o) : options(std::move(o)) {
   add_memory_calls(calls);
   add_stream_calls(calls);
   add_module_calls(calls);
+  if (!options.log.empty()) log = std::fopen(options.log.c_str(), "w");
+  ARGOSY_CHECK(options.log.empty() || log != nullptr);
   State* none = nullptr;
   ARGOSY_CHECK(the_state().compare_exchange_strong(none, this));
 }
@@ -194,6 +201,7 @@ Cards::State::~State() {
     delete stream;
   }
   the_state().store(nullptr);
+  if (log != nullptr) std::fclose(log);
   for (const auto& card : cards) munmap(card->memory, card->facts.memory_bytes);
 }
 
@@ -275,6 +283,34 @@ void Cards::enqueue(CuStream handle, std::string name, std::function<CuResult()>
 Cards* Cards::current() {
   State* const state = State::current();
   return state != nullptr ? state->owner : nullptr;
+}
+
+namespace {
+// Names nodes while their kernels run, and else lets all as it is.
+class NodeNames final : public KernelObserver {
+ public:
+  Status before(std::string_view node, Cancellation*) override {
+    current_node() = node;
+    return {};
+  }
+  void after(std::string_view, std::int64_t) override { current_node().clear(); }
+};
+}  // namespace
+
+KernelObserver* Cards::observer() {
+  static NodeNames names;
+  return &names;
+}
+
+std::string Call::text() const {
+  constexpr const char* kHow[] = {"called", "recorded", "repeated"};
+  return str_cat(kHow[static_cast<int>(how)], "\t", what, "\t", node, "\t", stream, "\t", bytes, "\t", blocks);
+}
+
+std::vector<Call> Cards::take_calls() {
+  std::lock_guard lock(state_->mutex);
+  state_->keeps_calls = true;
+  return std::exchange(state_->calls_kept, {});
 }
 
 Counts Cards::counts() const {

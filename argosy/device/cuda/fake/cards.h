@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "argosy/device/cuda/driver.h"
+#include "argosy/device/device.h"
 
 namespace argosy::cuda::fake {
 
@@ -36,6 +37,20 @@ struct Options {
   bool peers_hang = false;     // copies between cards do not end before end_hang()
   bool host_lies = false;      // of large copies from the host something else arrives
   bool protect_memory = true;  // from host code
+  bool run_kernels = true;     // else nothing is computed, and every kernel is there: to count what is started
+  std::string log = "";        // a file for what is called from now on, a line each (Call::text())
+};
+
+// One call, or one operation of a graph that is launched.
+struct Call {
+  enum class How { kCalled, kRecorded, kRepeated };  // in order; into a graph; by a graph's launch
+  How how = How::kCalled;
+  std::string what;  // "kernel gemm_f", "copy in", "fill", "record", "wait", "host waits", "allocate", "launch" ...
+  std::string node = "";     // of the kernel at work on the calling thread, where the backend tells (Cards::observer())
+  int stream = -1;           // the n-th that was made; -1: of none
+  std::uint64_t bytes = 0;   // of copies, fills, allocations
+  std::uint64_t blocks = 0;  // of kernels
+  std::string text() const;  // separated by tabs, in the order of the fields
 };
 
 // What was done so far.
@@ -77,9 +92,14 @@ class Cards {
   // The one there is.
   static Cards* current();
 
+  // For CudaBackend::Options: calls get the names of nodes. Nothing is recorded into graphs then.
+  static KernelObserver* observer();
+
   // --- what happened -------------------------------------------------------------------------------------------------
 
   Counts counts() const;
+  // From here on calls are kept; what was kept until now.
+  std::vector<Call> take_calls();
   int contexts(int card) const;                  // how often its context is held
   std::uint64_t bytes_in_use(int card) const;    // allocated and not freed
   std::uint64_t bytes_reserved(int card) const;  // what pools hold of the card
