@@ -19,7 +19,8 @@ class Folder {
   explicit Folder(StepGraph& step) : graph_(step.graph), step_(step) {}
 
   Result<int> run() {
-    ARGOSY_ASSIGN_OR_RETURN(const auto order, step_.graph.topological_order());
+    ARGOSY_ASSIGN_OR_RETURN(order_, step_.graph.topological_order());
+    const std::vector<NodeId>& order = order_;
     if (has_op(graph_, [](const OpDef& op) { return op.flow == Flow::kSwitch; })) find_maybe_dead(order);
     int folded = 0;
     computed_.assign(static_cast<std::size_t>(graph_.size()), 1);
@@ -178,6 +179,27 @@ class Folder {
     return outputs.ok() ? std::optional(*std::move(outputs)) : std::nullopt;
   }
 
+  // Does an effect come before the node? Of nodes that are there from the start.
+  bool has_effects_above(NodeId id) const {
+    if (effects_above_.empty()) {
+      effects_above_.assign(static_cast<std::size_t>(graph_.size()), 1);
+      for (const NodeId at : order_) {
+        const Node& n = graph_.node(at);
+        const bool draws = n.op->attr("seed") != nullptr, holds = n.inputs.empty();
+        char found = n.op->async || n.op->flow != Flow::kNone || (n.op->has_ref_input() && !n.op->forwards) ||
+                     (n.op->stateful && !draws && !holds && !n.op->forwards);
+        for (const Endpoint e : n.inputs) found |= above(e.node);
+        for (const NodeId c : n.controls) found |= above(c);
+        effects_above_[static_cast<std::size_t>(at.index)] = found;
+      }
+    }
+    return above(id) != 0;
+  }
+  char above(NodeId id) const {
+    const auto i = static_cast<std::size_t>(id.index);
+    return i < effects_above_.size() ? effects_above_[i] : 0;  // made here: a constant
+  }
+
   // Ones and zeros like a small tensor: where a gradient begins.
   std::optional<std::vector<Tensor>> from_shape(NodeId id) const {
     constexpr std::int64_t kFew = 256;
@@ -185,6 +207,7 @@ class Folder {
     if (n.op->name != "OnesLike" && n.op->name != "ZerosLike") return std::nullopt;
     const PartialShape& shape = n.output_shapes[0];
     if (!shape.is_full() || shape.elements() > kFew || !is_plain(n.output_dtypes[0])) return std::nullopt;
+    if (has_effects_above(n.inputs[0].node)) return std::nullopt;  // whoever asks for it alone wants those
     auto outputs =
         evaluate_op(*n.op, n.attrs, {Tensor::zeros(n.output_dtypes[0], shape.full().value())}, {.reference = true});
     return outputs.ok() ? std::optional(*std::move(outputs)) : std::nullopt;
@@ -262,7 +285,9 @@ class Folder {
   StepGraph& step_;
   std::optional<Graph::Uses> uses_;
   std::vector<char> maybe_dead_;  // by node; empty without branches
-  std::vector<char> computed_;    // by node, none of those added here: surely no constant. Read in place of the nodes.
+  std::vector<NodeId> order_;
+  mutable std::vector<char> effects_above_;  // by node; empty where nobody asked
+  std::vector<char> computed_;  // by node, none of those added here: surely no constant. Read in place of the nodes.
 };
 
 }  // namespace
