@@ -123,11 +123,18 @@ class Compiler {
     }
   }
 
-  // A copy from the host's memory to a card: in the midst of what is recorded as one it would part that in two.
+  // A copy from the host's memory to a card, and what a card's own host work reads and writes there: in the midst of
+  // what is recorded as one it would part that in two.
   bool is_fed_copy(std::size_t i) const {
     const Item& item = step_.items[i];
-    return item.role == Role::kCopy && step_.slots[step_.input_slots[item.first_input]].space == 0 &&
-           step_.machine->device(item.device).launches() != nullptr;
+    if (step_.machine->device(item.device).launches() == nullptr || item.num_inputs == 0) return false;
+    const auto on_host = [&](std::int32_t slot) {
+      return step_.slots[slot].space == 0 && step_.slots[slot].dtype != DType::kResource;
+    };
+    bool reads = true, writes = item.role == Role::kKernel && item.num_outputs > 0;
+    for (int k = 0; k < item.num_inputs; ++k) reads = reads && on_host(step_.input_slots[item.first_input + k]);
+    for (int o = 0; o < item.num_outputs; ++o) writes = writes && on_host(item.first_output + o);
+    return reads && (item.role == Role::kCopy || writes);
   }
 
   // A copy from a card that nobody in the step waits for, and small: what it copies may stay until the end.
