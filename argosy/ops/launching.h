@@ -11,6 +11,7 @@
 
 #include "argosy/device/cuda/launch.h"
 #include "argosy/device/cuda/walk.h"
+#include "argosy/op/device_inputs.h"
 #include "argosy/op/kernel.h"
 
 namespace argosy::cuda {
@@ -32,11 +33,20 @@ inline const std::vector<DType> kFloatingTypes = {DType::kFloat32, DType::kFloat
 // Does argument i of the node live in the host's memory? By what is known when its kernel is made.
 bool input_on_host(const KernelInit& init, int i);
 bool output_on_host(const KernelInit& init, int i);
-// All that the node's kernel reads on the host is constant: what it starts is the same every time.
-bool reads_constants_only(const KernelInit& init);
+// All that the node's kernel reads on the host is constant: what it starts is the same every time. `on_card`: inputs
+// that it has the step bring to the card.
+bool reads_constants_only(const KernelInit& init, std::initializer_list<int> on_card = {});
 
-// A kernel that is a function, and knows whether what it starts may be repeated without it.
-template <Status (*kRun)(KernelContext&)>
+// Of int32 inputs that a kernel reads on the card.
+template <int... kInputs>
+class TakesOnCard : public DeviceInputs {
+ public:
+  bool on_device(int input) const override { return ((input == kInputs) || ...); }
+};
+
+// A kernel that is a function, and knows whether what it starts may be repeated without it. kOnCard: the inputs that
+// it takes on the card, be they of int32.
+template <Status (*kRun)(KernelContext&), int... kOnCard>
 Result<std::unique_ptr<Kernel>> make_launching(const KernelInit& init);
 // The same of a function that also reads its node's attributes.
 template <Status (*kRun)(KernelContext&, const AttrMap&)>
@@ -79,7 +89,8 @@ Result<Walk<2>> walk_of(const Shape& output, const Shape& x, const Shape& y);
 Result<Walk<3>> walk_of(const Shape& output, const Shape& x, const Shape& y, const Shape& z);
 
 namespace internal {
-class LaunchingKernel final : public Kernel {
+template <int... kOnCard>
+class LaunchingKernel final : public Kernel, public TakesOnCard<kOnCard...> {
  public:
   LaunchingKernel(Status (*run)(KernelContext&), bool repeatable) : run_(run), repeatable_(repeatable) {}
   Status run(KernelContext& c) override { return run_(c); }
@@ -104,9 +115,10 @@ class LaunchingAttrsKernel final : public Kernel {
 };
 }  // namespace internal
 
-template <Status (*kRun)(KernelContext&)>
+template <Status (*kRun)(KernelContext&), int... kOnCard>
 Result<std::unique_ptr<Kernel>> make_launching(const KernelInit& init) {
-  return std::unique_ptr<Kernel>(std::make_unique<internal::LaunchingKernel>(kRun, reads_constants_only(init)));
+  return std::unique_ptr<Kernel>(
+      std::make_unique<internal::LaunchingKernel<kOnCard...>>(kRun, reads_constants_only(init, {kOnCard...})));
 }
 
 template <Status (*kRun)(KernelContext&, const AttrMap&)>

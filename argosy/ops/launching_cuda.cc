@@ -154,8 +154,9 @@ bool output_on_host(const KernelInit& init, int i) {
          declared(init.op.host_outputs, init.op.output_args, init.attrs, i);
 }
 
-bool reads_constants_only(const KernelInit& init) {
+bool reads_constants_only(const KernelInit& init, std::initializer_list<int> on_card) {
   for (int i = 0; i < static_cast<int>(init.input_dtypes.size()); ++i) {
+    if (std::find(on_card.begin(), on_card.end(), i) != on_card.end()) continue;
     const DType dtype = init.input_dtypes[static_cast<std::size_t>(i)];
     if (is_plain(dtype) && input_on_host(init, i) && init.constant(i) == nullptr) return false;
   }

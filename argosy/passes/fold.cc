@@ -19,7 +19,8 @@ class Folder {
   explicit Folder(StepGraph& step) : graph_(step.graph), step_(step) {}
 
   Result<int> run() {
-    ARGOSY_ASSIGN_OR_RETURN(const auto order, step_.graph.topological_order());
+    ARGOSY_ASSIGN_OR_RETURN(order_, step_.graph.topological_order());
+    const std::vector<NodeId>& order = order_;
     if (has_op(graph_, [](const OpDef& op) { return op.flow == Flow::kSwitch; })) find_maybe_dead(order);
     int folded = 0;
     computed_.assign(static_cast<std::size_t>(graph_.size()), 1);
@@ -33,7 +34,7 @@ class Folder {
       computed_[id.index] = 0;
       ++folded;
     }
-    return folded;
+    return folded + free_constants();
   }
 
  private:
@@ -50,6 +51,39 @@ class Folder {
   }
   bool maybe_dead(NodeId id) const {
     return static_cast<std::size_t>(id.index) < maybe_dead_.size() && maybe_dead_[id.index] != 0;
+  }
+
+  // A constant that waits is a node of the step: its value is copied in every run. What only effects read, on the way
+  // to them, can wait in its place.
+  int free_constants() {
+    if (has_op(graph_, [](const OpDef& op) { return op.flow != Flow::kNone; })) return 0;
+    int freed = 0;
+    std::optional<Graph::Uses> uses;
+    const OpDef* const constant = graph_.ops().find("Const");
+    for (std::int32_t i = 0; i < graph_.size(); ++i) {
+      const NodeId id{i};
+      if (graph_.node(id).op != constant || graph_.node(id).controls.empty() || is_waited_for(id)) continue;
+      if (std::any_of(step_.fetches.begin(), step_.fetches.end(), [id](Endpoint e) { return e.node == id; })) continue;
+      if (!uses) uses = graph_.consumers();
+      const auto readers = (*uses)[id.index];
+      const auto has_effect = [&](NodeId node) {
+        return graph_.node(node).op->stateful || graph_.node(node).op->has_ref_input();
+      };
+      const auto may_wait = [&](const Graph::Use& u) {
+        const auto next = (*uses)[u.node.index];
+        return has_effect(u.node) || !graph_.node(u.node).controls.empty() ||
+               (!next.empty() && std::all_of(next.begin(), next.end(),
+                                             [&](const Graph::Use& n) { return n.input < 0 || has_effect(n.node); }));
+      };
+      if (!std::all_of(readers.begin(), readers.end(), may_wait)) continue;
+      const std::vector<NodeId> controls = graph_.node(id).controls;
+      for (const Graph::Use& u : readers) {
+        for (const NodeId c : controls) graph_.add_control_input(u.node, c);
+      }
+      for (const NodeId c : controls) graph_.remove_control_input(id, c);
+      ++freed;
+    }
+    return freed;
   }
 
   // Before the first change: what folds reads constants only, and those read nothing.
@@ -88,6 +122,8 @@ class Folder {
   std::optional<std::vector<Tensor>> compute(NodeId id) const {
     const Node& n = graph_.node(id);
     if (auto known = from_known_ints(id)) return known;
+    if (auto known = from_rows(id)) return known;
+    if (auto known = from_shape(id)) return known;
     const auto is_computed = [&](Endpoint e) {
       return static_cast<std::size_t>(e.node.index) < computed_.size() && computed_[e.node.index] != 0;
     };
@@ -130,6 +166,51 @@ class Folder {
       outputs.push_back(std::move(t));
     }
     return outputs;
+  }
+
+  // _BatchFactor counts the rows of a batch and looks at none of them.
+  std::optional<std::vector<Tensor>> from_rows(NodeId id) const {
+    const Node& n = graph_.node(id);
+    if (n.op->name != "_BatchFactor") return std::nullopt;
+    const PartialShape& batch = graph_.shape(n.inputs[0]);
+    if (!batch.has_rank() || batch.rank() == 0 || batch[0] < 0) return std::nullopt;
+    auto outputs =
+        evaluate_op(*n.op, n.attrs, {Tensor::zeros(graph_.dtype(n.inputs[0]), {batch[0], 0})}, {.reference = true});
+    return outputs.ok() ? std::optional(*std::move(outputs)) : std::nullopt;
+  }
+
+  // Does an effect come before the node? Of nodes that are there from the start.
+  bool has_effects_above(NodeId id) const {
+    if (effects_above_.empty()) {
+      effects_above_.assign(static_cast<std::size_t>(graph_.size()), 1);
+      for (const NodeId at : order_) {
+        const Node& n = graph_.node(at);
+        const bool draws = n.op->attr("seed") != nullptr, holds = n.inputs.empty();
+        char found = n.op->async || n.op->flow != Flow::kNone || (n.op->has_ref_input() && !n.op->forwards) ||
+                     (n.op->stateful && !draws && !holds && !n.op->forwards);
+        for (const Endpoint e : n.inputs) found |= above(e.node);
+        for (const NodeId c : n.controls) found |= above(c);
+        effects_above_[static_cast<std::size_t>(at.index)] = found;
+      }
+    }
+    return above(id) != 0;
+  }
+  char above(NodeId id) const {
+    const auto i = static_cast<std::size_t>(id.index);
+    return i < effects_above_.size() ? effects_above_[i] : 0;  // made here: a constant
+  }
+
+  // Ones and zeros like a small tensor: where a gradient begins.
+  std::optional<std::vector<Tensor>> from_shape(NodeId id) const {
+    constexpr std::int64_t kFew = 256;
+    const Node& n = graph_.node(id);
+    if (n.op->name != "OnesLike" && n.op->name != "ZerosLike") return std::nullopt;
+    const PartialShape& shape = n.output_shapes[0];
+    if (!shape.is_full() || shape.elements() > kFew || !is_plain(n.output_dtypes[0])) return std::nullopt;
+    if (has_effects_above(n.inputs[0].node)) return std::nullopt;  // whoever asks for it alone wants those
+    auto outputs =
+        evaluate_op(*n.op, n.attrs, {Tensor::zeros(n.output_dtypes[0], shape.full().value())}, {.reference = true});
+    return outputs.ok() ? std::optional(*std::move(outputs)) : std::nullopt;
   }
 
   bool too_costly(const Node& n, const std::vector<Tensor>& inputs) const {
@@ -204,7 +285,9 @@ class Folder {
   StepGraph& step_;
   std::optional<Graph::Uses> uses_;
   std::vector<char> maybe_dead_;  // by node; empty without branches
-  std::vector<char> computed_;    // by node, none of those added here: surely no constant. Read in place of the nodes.
+  std::vector<NodeId> order_;
+  mutable std::vector<char> effects_above_;  // by node; empty where nobody asked
+  std::vector<char> computed_;  // by node, none of those added here: surely no constant. Read in place of the nodes.
 };
 
 }  // namespace

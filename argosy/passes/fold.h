@@ -4,7 +4,8 @@
 //   Const ─► Neg ─► Add(x)     ──►     Const' ─► Add(x)
 //   Shape(x: [4,3]) ─► Prod    ──►     Const 12
 //
-// What constants wait for, those in their place wait for.
+// What constants wait for, those in their place wait for; where only effects read them, these wait instead, and the
+// constant is one before the step.
 //
 // Left alone: stateful ops, control flow, nodes that wait for others, results above 1 MiB, work above 10^6 flops (a
 // program whose whole work is constant is meant to be run).

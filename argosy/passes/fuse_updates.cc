@@ -30,6 +30,7 @@ class UpdateFuser {
   }
 
   Result<int> run() {
+    ARGOSY_RETURN_IF_ERROR(take_in_sums());
     std::vector<NodeId> updates;
     for (std::int32_t i = 0; i < graph_.size(); ++i) {
       const OpDef& op = *graph_.node(NodeId{i}).op;
@@ -62,6 +63,60 @@ class UpdateFuser {
   }
 
  private:
+  // A sum kept in a variable (averages that batch normalisation follows) is gradient descent at a rate of -1 or 1, to
+  // the bit. Where a launch costs more than it computes it shares one with others of its kind.
+  Status take_in_sums() {
+    std::vector<NodeId> sums;
+    for (std::int32_t i = 0; i < graph_.size(); ++i) {
+      const Node& n = graph_.node(NodeId{i});
+      if (n.op->flow != Flow::kNone) return ok_status();
+      const DType* const type = n.attrs.find_as<DType>("T");
+      if ((n.op->name != "AssignAdd" && n.op->name != "AssignSub") || type == nullptr || !is_floating(*type)) continue;
+      const PartialShape &variable = graph_.shape(n.inputs[0]), &by = graph_.shape(n.inputs[1]);
+      if (variable.is_full() && variable == by && started(NodeId{i})) sums.push_back(NodeId{i});
+    }
+    if (sums.size() < 2) return ok_status();
+    struct Rate {
+      bool add;
+      DType type;
+      Name device;
+      NodeId node;
+    };
+    std::vector<Rate> rates;
+    for (const NodeId id : sums) {
+      const bool add = graph_.node(id).op->name == "AssignAdd";
+      const DType type = graph_.node(id).attrs.get_type("T");
+      const Name device = graph_.node(id).device;
+      auto rate = std::find_if(rates.begin(), rates.end(),
+                               [&](const Rate& r) { return r.add == add && r.type == type && r.device == device; });
+      if (rate == rates.end()) {
+        NodeSpec spec{.name = graph_.unique_name(str_cat(graph_.node(id).name, "/rate")),
+                      .op = "Const",
+                      .attrs = {{"value", number(type, add ? -1 : 1)}, {"dtype", type}},
+                      .device = std::string(device)};
+        ARGOSY_ASSIGN_OR_RETURN(const NodeId made, graph_.add_node(std::move(spec)));
+        rate = rates.insert(rates.end(), {add, type, device, made});
+      }
+      const Node& n = graph_.node(id);
+      const std::vector<Endpoint> inputs = {n.inputs[0], {rate->node, 0}, n.inputs[1]};
+      const std::vector<NodeId> controls = n.controls;
+      AttrMap attrs = {{"T", type}, {"use_locking", n.attrs.get_or("use_locking", false)}};
+      const auto beside = n.beside;
+      ARGOSY_RETURN_IF_ERROR(graph_.become(id, "ApplyGradientDescent", inputs, controls, std::move(attrs)));
+      graph_.set_beside(id, beside);
+    }
+    return ok_status();
+  }
+  static Tensor number(DType dtype, float value) {
+    Tensor t = Tensor::zeros(dtype, {});
+    const Status made = dispatch<FloatTypes>(dtype, "rate", [&]<typename T>() {
+      *t.data<T>() = T(value);
+      return ok_status();
+    });
+    ARGOSY_CHECK(made.ok());
+    return t;
+  }
+
   // What is asked of an update more than once, remembered: it lies far from what it updates and what it reads.
   struct Member {
     NodeId id;

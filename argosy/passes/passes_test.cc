@@ -4,6 +4,7 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/ops.h"
+#include "argosy/ops/state/state.h"
 #include "argosy/passes/bypass.h"
 #include "argosy/passes/fold.h"
 #include "argosy/passes/merge_equal.h"
@@ -66,6 +67,45 @@ TEST(Fold, KeepsWhatConstantsWaitFor) {
   ASSERT_TRUE(lean.ok()) << lean.status().to_string();
   EXPECT_THAT(ops_of(lean->graph), testing::UnorderedElementsAre("NoOp", "Const"));
   EXPECT_EQ(*lean->graph.constant(lean->fetches[0])->data<float>(), 9);
+}
+
+// Where a gradient begins: ones like a loss whose shape is known, unless an effect comes before that.
+TEST(Fold, OnesLikeWhatIsComputed) {
+  for (const bool effect : {false, true}) {
+    Graph g;
+    const Value x = placeholder(g, DType::kFloat32, {2, 3}, "x");
+    const VariableNode v = variable(g, Tensor::scalar(1.0f), "v");
+    const Value read = effect ? identity(assign_add(v, constant(g, 1.0f))) : v.read;
+    const Value y = ones_like(x + read);
+    auto step = extract_step(g, {.feeds = {x.endpoint()}, .feed_shapes = {Shape{2, 3}}, .fetches = {y.endpoint()}});
+    const auto lean = prepare_step(*std::move(step), {});
+    ASSERT_TRUE(lean.ok()) << lean.status().to_string();
+    EXPECT_EQ(lean->graph.constant(lean->fetches[0]) != nullptr, !effect);
+  }
+}
+
+// What a constant waits for may be waited for by what reads it, where that is an effect itself: it is none of the
+// step's nodes then.
+TEST(Fold, ConstantsOfEffectsWaitForNothing) {
+  Graph g;
+  const VariableNode v = variable(g, Tensor::scalar(1.0f), "v"), w = variable(g, Tensor::scalar(1.0f), "w");
+  const Value effect = assign_add(w, constant(g, 1.0f));
+  Value counted;
+  {
+    const auto after = g.control_dependencies({effect.control()});
+    counted = assign_add(v, constant(g, 1.0f));
+  }
+  auto step = extract_step(g, {.targets = {counted.node()}});
+  const auto lean = prepare_step(*std::move(step), {});
+  ASSERT_TRUE(lean.ok()) << lean.status().to_string();
+  int waiting = 0;
+  for (const Node& n : lean->graph.nodes()) {
+    if (n.op->name == "Const") {
+      EXPECT_TRUE(n.controls.empty());
+    }
+    waiting += n.op->name == "AssignAdd" && !n.controls.empty() ? 1 : 0;
+  }
+  EXPECT_EQ(waiting, 1);
 }
 
 TEST(Fold, LeavesEffectsAlone) {

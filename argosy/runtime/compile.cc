@@ -123,6 +123,29 @@ class Compiler {
     }
   }
 
+  // A copy from the host's memory to a card, and what a card's own host work reads and writes there: in the midst of
+  // what is recorded as one it would part that in two.
+  bool is_fed_copy(std::size_t i) const {
+    const Item& item = step_.items[i];
+    if (step_.machine->device(item.device).launches() == nullptr || item.num_inputs == 0) return false;
+    const auto on_host = [&](std::int32_t slot) {
+      return step_.slots[slot].space == 0 && step_.slots[slot].dtype != DType::kResource;
+    };
+    bool reads = true, writes = item.role == Role::kKernel && item.num_outputs > 0;
+    for (int k = 0; k < item.num_inputs; ++k) reads = reads && on_host(step_.input_slots[item.first_input + k]);
+    for (int o = 0; o < item.num_outputs; ++o) writes = writes && on_host(item.first_output + o);
+    return reads && (item.role == Role::kCopy || writes);
+  }
+
+  // A copy from a card that nobody in the step waits for, and small: what it copies may stay until the end.
+  bool is_fetched_copy(std::size_t i) const {
+    constexpr std::size_t kSmall = 64 << 10;
+    const Item& item = step_.items[i];
+    if (item.role != Role::kCopy || step_.machine->device(item.device).launches() == nullptr) return false;
+    const SlotSpec& slot = step_.slots[item.first_output];
+    return slot.space == 0 && slot.shape.is_full() && slot.bytes <= kSmall && items_.readers[item.first_output].empty();
+  }
+
   Result<std::vector<std::int32_t>> find_order(bool late_writers) const {
     std::vector<char> late(step_.items.size(), 0);
     for (std::size_t i = 0; late_writers && i < late.size(); ++i) late[i] = writes(i) ? 1 : 0;
@@ -135,6 +158,8 @@ class Compiler {
                  .async = step_.items[i].async,
                  .light = light(i),
                  .late = late[i] != 0,
+                 .first = is_fed_copy(i),
+                 .last = is_fetched_copy(i),
                  .after = items_.after[i],
                  .group = groups_[i]};
     }

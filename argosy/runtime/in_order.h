@@ -44,6 +44,9 @@ class InOrder {
   // Where the next stretch begins; beyond every position where there is none.
   std::size_t next_stretch(int d, const Recorder* recorder, std::size_t stretch) const;
 
+  // The value of the variable that slot `handle` names goes to slot `value`.
+  Status dereference(std::int32_t handle, std::int32_t value);
+
   Result<bool> run_stretch(int d, std::size_t stretch, Recorder& recorder, KernelContext::Fields& fields);
 
   void settle(int d, const std::atomic<int>& asyncs) {
@@ -106,6 +109,7 @@ class InOrder {
     (waited_for.async && waited_for.kernel != nullptr ? device.collective_nanos : device.copy_nanos) += nanos;
   }
   void note_op(StepStats& stats, const Item& item, std::int64_t start);
+  static void note_stretch(StepStats& stats, int d, const Stretch& stretch, std::int64_t start);
 
  private:
   const Step& step_;

@@ -21,6 +21,14 @@ Status InOrder::wait_for_event(std::int32_t p, LaunchQueue* queue) {
   return step_.machine->device(item.device).launches()->failure();
 }
 
+Status InOrder::dereference(std::int32_t handle, std::int32_t value) {
+  const ResourceHandle& h = *state_.tensors[handle].data<ResourceHandle>();
+  const auto variable = std::dynamic_pointer_cast<Variable>(h.resource());
+  if (!variable) return invalid_argument("a reference does not name a variable");
+  ARGOSY_ASSIGN_OR_RETURN(state_.tensors[value], variable->read(h.name()));
+  return ok_status();
+}
+
 Result<bool> InOrder::run_stretch(int d, std::size_t stretch, Recorder& recorder, KernelContext::Fields& fields) {
   LaunchQueue* const queue = fields.device->launches();
   const auto let_go = [&](std::int32_t index) {
@@ -36,6 +44,9 @@ Result<bool> InOrder::run_stretch(int d, std::size_t stretch, Recorder& recorder
                            },
                            .run = [&](std::int32_t index) -> Status {
                              const Item& item = step_.items[index];
+                             for (const auto& [handle, value] : step_.extras[index].derefs) {
+                               ARGOSY_RETURN_IF_ERROR(dereference(handle, value));
+                             }
                              point_at(item, fields);
                              if (step_.extras[index].donates)
                                fields.may_donate = step_.donates.get() + item.first_input;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "argosy/base/huge_pages.h"
+#include "argosy/op/device_inputs.h"
 #include "argosy/op/scratch.h"
 #include "argosy/runtime/function_calls.h"
 
@@ -256,7 +257,7 @@ class Builder {
         continue;
       }
       ARGOSY_ASSIGN_OR_RETURN(const std::int32_t slot,
-                              input(index, id, from, wants_ref, k < args.size() ? args[k] : 0));
+                              input(index, id, from, wants_ref, static_cast<int>(k), k < args.size() ? args[k] : 0));
       inputs.push_back(slot);
     }
     step_.items[index].first_input = static_cast<std::int32_t>(step_.input_slots.size());
@@ -298,8 +299,16 @@ class Builder {
     return ok_status();
   }
 
-  // The slot item `index` reads for input `from`, in the memory it wants it in.
-  Result<std::int32_t> input(std::int32_t index, NodeId id, Endpoint from, bool wants_ref, int arg) {
+  // Does argument `arg` of item `index`, its input k, belong in the host's memory?
+  bool wants_on_host(std::int32_t index, const OpDef& op, DType dtype, int k, int arg) const {
+    if (!is_plain(dtype)) return true;
+    if (dtype != DType::kInt32 && !contains(op.host_inputs, arg)) return false;
+    const auto* const there = dynamic_cast<const DeviceInputs*>(step_.items[index].kernel);
+    return there == nullptr || !there->on_device(k);
+  }
+
+  // The slot item `index` reads for its input k, `from`, in the memory it wants it in.
+  Result<std::int32_t> input(std::int32_t index, NodeId id, Endpoint from, bool wants_ref, int k, int arg) {
     const Node& n = graph_.node(id);
     std::int32_t slot = first_slot_[from.node.index] + from.index;
     const int home = space_of(device(id));
@@ -307,7 +316,7 @@ class Builder {
     if (ref && !wants_ref) {
       const DType dtype = graph_.dtype(from);
       const int space = is_plain(dtype) ? space_of(device(from.node)) : 0;
-      const int want = !is_plain(dtype) || dtype == DType::kInt32 || contains(n.op->host_inputs, arg) ? 0 : home;
+      const int want = wants_on_host(index, *n.op, dtype, k, arg) ? 0 : home;
       const std::int32_t value = new_slot(dtype, graph_.shape(from), space, -1);
       items_.forwarded[value] = 1;
       std::int32_t reader = index;
@@ -329,8 +338,7 @@ class Builder {
       return value;
     }
     const DType dtype = step_.slots[slot].dtype;
-    const bool on_host = !is_plain(dtype) || dtype == DType::kInt32 || contains(n.op->host_inputs, arg);
-    const int want = on_host ? 0 : home;
+    const int want = wants_on_host(index, *n.op, dtype, k, arg) ? 0 : home;
     if (step_.slots[slot].space != want) {
       ARGOSY_ASSIGN_OR_RETURN(slot, copied(slot, want, device(from.node), device(id)));
     }
@@ -396,7 +404,8 @@ class Builder {
 
   Status close_loops() {
     for (const auto& edge : back_edges_) {
-      ARGOSY_ASSIGN_OR_RETURN(const std::int32_t slot, input(edge.item, edge.node, edge.from, edge.wants_ref, 0));
+      ARGOSY_ASSIGN_OR_RETURN(const std::int32_t slot,
+                              input(edge.item, edge.node, edge.from, edge.wants_ref, edge.input, 0));
       step_.input_slots[step_.items[edge.item].first_input + edge.input] = slot;
     }
     return ok_status();

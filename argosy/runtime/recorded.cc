@@ -1,5 +1,7 @@
 #include "argosy/runtime/recorded.h"
 
+#include <algorithm>
+
 #include "argosy/op/resource_manager.h"
 #include "argosy/op/variable.h"
 #include "argosy/runtime/executor.h"
@@ -9,10 +11,9 @@ namespace argosy {
 
 namespace {
 
-// Arena, inputs, values of variables (null: it has none yet).
-std::vector<const void*> places_of(const Stretch& stretch, const RunState& state, int d) {
-  std::vector<const void*> places = {state.arena_bases[static_cast<std::size_t>(d)]};
-  for (const std::int32_t slot : stretch.inputs) places.push_back(state.tensors[static_cast<std::size_t>(slot)].raw());
+// Values of variables (null: it has none yet).
+std::vector<const void*> variables_of(const Stretch& stretch, const RunState& state) {
+  std::vector<const void*> places;
   for (const std::int32_t slot : stretch.handles) {
     const Tensor& handle = state.tensors[static_cast<std::size_t>(slot)];
     const auto variable = handle.valid() && handle.elements() == 1
@@ -24,13 +25,24 @@ std::vector<const void*> places_of(const Stretch& stretch, const RunState& state
   return places;
 }
 
+// Those, then the arena and the inputs.
+std::vector<const void*> places_of(const Stretch& stretch, const RunState& state, int d) {
+  std::vector<const void*> places = variables_of(stretch, state);
+  places.push_back(state.arena_bases[static_cast<std::size_t>(d)]);
+  for (const std::int32_t slot : stretch.inputs) places.push_back(state.tensors[static_cast<std::size_t>(slot)].raw());
+  return places;
+}
+
 }  // namespace
 
 Result<bool> run_recorded(const Step& step, RunState& state, int d, std::size_t k, Recorder& recorder,
                           const StretchCalls& calls) {
   const Stretch& stretch = step.stretches[static_cast<std::size_t>(d)][k];
   RecordedStretch& recorded = state.recorded[static_cast<std::size_t>(d)][k];
-  if (recorded.dropped >= kMostDropped) return false;
+  if (recorded.dropped >= kMostDropped) {
+    recorded.recording = nullptr;  // with the memory it keeps
+    return false;
+  }
   const auto items =
       std::span(step.order[static_cast<std::size_t>(d)])
           .subspan(static_cast<std::size_t>(stretch.begin), static_cast<std::size_t>(stretch.end - stretch.begin));
@@ -38,11 +50,13 @@ Result<bool> run_recorded(const Step& step, RunState& state, int d, std::size_t 
   std::vector<const void*> places = places_of(stretch, state, d);
   if (recorded.recording != nullptr && recorded.places == places) {
     ARGOSY_RETURN_IF_ERROR(recorder.repeat(*recorded.recording));
+    recorded.dropped = 0;
     for (const std::int32_t item : items) calls.let_go(item);
     return true;
   }
   if (recorded.recording == nullptr && recorded.seen++ < kRunsBeforeRecording) return false;
 
+  if (recorded.recording != nullptr) ++recorded.dropped;
   ARGOSY_RETURN_IF_ERROR(recorder.begin());
   for (const std::int32_t item : items) {
     Status status = calls.run(item);
@@ -57,8 +71,9 @@ Result<bool> run_recorded(const Step& step, RunState& state, int d, std::size_t 
   }
   // Whatever comes of it, this time it is what the step does.
   ARGOSY_RETURN_IF_ERROR(recorder.repeat(**made));
-  // Where a variable has moved meanwhile, the next run would write where it was.
-  if ((*made)->fits() && places_of(stretch, state, d) == places) {
+  // Where a variable has moved meanwhile, the next run would write where it was. (Inputs may have been let go of.)
+  const std::vector<const void*> variables = variables_of(stretch, state);
+  if ((*made)->fits() && std::equal(variables.begin(), variables.end(), places.begin())) {
     recorded.recording = *std::move(made);
     recorded.places = std::move(places);
   } else {

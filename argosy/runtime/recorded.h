@@ -18,7 +18,7 @@ struct RecordedStretch {
   std::unique_ptr<Recording> recording;
   std::vector<const void*> places;  // where everything was when it was recorded
   int seen = 0;                     // runs without a recording
-  int dropped = 0;                  // recordings that did not last
+  int dropped = 0;                  // recordings that did not last, one after the other
 };
 
 inline constexpr int kRunsBeforeRecording = 2;  // the first ones make variables, workspaces and caches

@@ -99,13 +99,17 @@ void InOrder::drive(int d, std::size_t from, std::size_t to, std::atomic<int>& a
   const bool plain = observer == nullptr && stats == nullptr;
   Cancellation& cancellation = context_.cancellation();
   const std::int32_t* const order = step_.order[d].data();
-  // Only cards have stretches: for all others this is one comparison with a constant.
+  // Only cards have stretches: for all others this is one comparison with a constant. Who wants to know of every op has
+  // them started one by one.
+  const bool one_by_one = observer != nullptr || (stats != nullptr && stats->keep_ops);
   Recorder* const recorder =
-      plain && queue != nullptr && !step_.stretches.empty() ? dynamic_cast<Recorder*>(queue) : nullptr;
+      !one_by_one && queue != nullptr && !step_.stretches.empty() ? dynamic_cast<Recorder*>(queue) : nullptr;
   std::size_t stretch = 0, stretch_at = next_stretch(d, recorder, stretch);
   for (std::size_t at = from; at < to; ++at) {
     if (at == stretch_at) [[unlikely]] {
+      const std::int64_t start = stats != nullptr ? now_nanos() : 0;
       const Result<bool> done = run_stretch(d, stretch, *recorder, fields);
+      if (stats != nullptr && done.ok() && *done) note_stretch(*stats, d, step_.stretches[d][stretch], start);
       if (!done.ok()) {
         fail(done.status());
         break;
@@ -135,7 +139,10 @@ void InOrder::drive(int d, std::size_t from, std::size_t to, std::atomic<int>& a
   // here (collectives) is started by then.
   if (queue != nullptr) {
     settle(d, asyncs);
+    const std::int64_t started = stats != nullptr ? now_nanos() : 0;
     Status status = queue->finish(&cancellation);
+    // Kernels compute while the host waits here.
+    if (stats != nullptr) stats->devices[static_cast<std::size_t>(d)].compute_nanos += now_nanos() - started;
     std::vector<Event>& landing = state_.landing[d];
     if (status.ok()) {
       // What it brought to the host's memory is there for who waits.
@@ -174,10 +181,7 @@ Status InOrder::run_special(std::int32_t index, const Item& item, KernelContext:
     }
   }
   for (const auto& [handle, value] : extras.derefs) {
-    const Tensor& h = state_.tensors[handle];
-    const auto variable = std::dynamic_pointer_cast<Variable>(h.data<ResourceHandle>()->resource());
-    if (!variable) return invalid_argument("a reference does not name a variable");
-    ARGOSY_ASSIGN_OR_RETURN(state_.tensors[value], variable->read(h.data<ResourceHandle>()->name()));
+    ARGOSY_RETURN_IF_ERROR(dereference(handle, value));
   }
   const std::int64_t start = observer != nullptr || stats != nullptr ? now_nanos() : 0;
   Status status;
@@ -235,6 +239,12 @@ void InOrder::fail(Status status) {
   context_.cancellation().cancel(status);
   context_.abort(status);
   for (Gate& gate : gates_) gate.open();
+}
+
+void InOrder::note_stretch(StepStats& stats, int d, const Stretch& stretch, std::int64_t start) {
+  StepStats::PerDevice& device = stats.devices[static_cast<std::size_t>(d)];
+  device.compute_nanos += now_nanos() - start;
+  device.ops += stretch.end - stretch.begin;
 }
 
 void InOrder::note_op(StepStats& stats, const Item& item, std::int64_t start) {

@@ -11,7 +11,7 @@ namespace argosy {
 namespace {
 
 // Lower runs first.
-enum Urgency : int { kStart, kLight, kOrdinary, kWaits, kLate };
+enum Urgency : int { kStart, kLight, kOrdinary, kWaits, kLate, kLast };
 
 struct Ready {
   int urgency;
@@ -72,7 +72,8 @@ class Scheduler {
  private:
   int urgency(std::int32_t i) const {
     const ScheduleItem& item = items_[i];
-    if (item.async) return kStart;
+    if (item.async || item.first) return kStart;
+    if (item.last) return kLast;
     const bool waits = std::any_of(item.after.begin(), item.after.end(),
                                    [&](std::int32_t b) { return items_[b].async || items_[b].device != item.device; });
     if (item.late) return kLate;

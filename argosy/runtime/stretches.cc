@@ -66,13 +66,13 @@ class Finder {
     if (item.async) return "it may block";
     if (item.conditional) return "it may be passed over";
     if (!item.kernel->repeatable()) return "it does other work in every run";
-    if (!extras.derefs.empty()) return "it reads a reference variable";
     for (int k = 0; k < item.num_inputs; ++k) {
       const auto slot = static_cast<std::size_t>(step_.input_slots[static_cast<std::size_t>(item.first_input + k)]);
       if (step_.slots[slot].space == 0 && !preset_[slot]) return "it reads what the host computes";
     }
     for (int o = 0; o < item.num_outputs; ++o) {
       const SlotSpec& spec = step_.slots[static_cast<std::size_t>(item.first_output + o)];
+      if (spec.dtype == DType::kResource) continue;  // what it was given
       if (spec.space == 0) return "it writes to the host";
       if (spec.offset < 0 && !spec.shape.is_full()) return "its shape is not known before";
     }
@@ -131,7 +131,13 @@ class Finder {
     const auto& order = step_.order[static_cast<std::size_t>(d)];
     std::vector<char> known(step_.slots.size(), 0);
     for (std::int32_t at = stretch.begin; at < stretch.end; ++at) {
-      const Item& item = step_.items[static_cast<std::size_t>(order[static_cast<std::size_t>(at)])];
+      const auto index = static_cast<std::size_t>(order[static_cast<std::size_t>(at)]);
+      const Item& item = step_.items[index];
+      // What a reference refers to is where its variable has it.
+      for (const auto& [handle, value] : step_.extras[index].derefs) {
+        known[static_cast<std::size_t>(value)] = 1;
+        if (!std::exchange(known[static_cast<std::size_t>(handle)], 1)) stretch.handles.push_back(handle);
+      }
       for (int k = 0; k < item.num_inputs; ++k) {
         const std::int32_t slot = step_.input_slots[static_cast<std::size_t>(item.first_input + k)];
         if (std::exchange(known[static_cast<std::size_t>(slot)], 1)) continue;

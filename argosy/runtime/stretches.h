@@ -20,9 +20,8 @@ inline constexpr std::int32_t kLeastRecorded = 4;
 // An item may be in a stretch if
 //   1. its kernel says that it is repeatable(), and it neither blocks nor may be passed over;
 //   2. what it reads on the host is the same in every run: constants and handles;
-//   3. what it writes has its place in the plan, or is a view that nobody outside the stretch reads;
-//   4. it reads no reference variable by name of its own (those are looked up in every run);
-//   5. whoever waits for it waits for the end of the stretch: it is the last; and it waits for nothing, or only for
+//   3. what it writes has its place in the plan, or is a view or a handle that nobody outside the stretch reads;
+//   4. whoever waits for it waits for the end of the stretch: it is the last; and it waits for nothing, or only for
 //   what
 //      stands before the stretch in the same device's order.
 std::vector<std::string> find_stretches(Step& step);

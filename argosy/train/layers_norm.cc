@@ -80,8 +80,9 @@ Value Layers::dropout(Value x, double rate) {
   const std::int64_t seed = next_seed();
   Value uniform;
   if (options_.step) {
-    const Value place = constant(graph_, static_cast<std::int32_t>(seed));
-    uniform = stateless_random_uniform(shape(x), stack({place, cast(*options_.step, DType::kInt32)}));
+    // Of int64, which a card reads where it is.
+    const Value place = constant(graph_, std::int64_t{static_cast<std::int32_t>(seed)});
+    uniform = stateless_random_uniform(shape(x), stack({place, *options_.step}));
   } else {
     uniform = random_uniform(graph_, shape(x), 0, 1, {.seed = seed});
   }

@@ -5,6 +5,7 @@
 
 #include "argosy/device/cuda/fake/machine.h"
 #include "argosy/device/cuda/kernels.h"
+#include "argosy/device/cuda/runtime_compiler.h"
 
 namespace argosy::cuda::fake {
 
@@ -24,6 +25,13 @@ inline Options cards_with_kernels(int cards) {
   options.cards.assign(static_cast<std::size_t>(cards), Card{.memory_bytes = std::uint64_t{1} << 30});
   return options;
 }
+// Fused kernels are compiled in no time, for cards that run none (Options::run_kernels).
+class CompilesNothing final : public RuntimeCompiler {
+ public:
+  std::string version() const override { return "none"; }
+  Result<std::string> compile(const std::string&, int, int) override { return std::string(ARGOSY_KERNELS_ON_HOST); }
+  static std::shared_ptr<RuntimeCompiler> make() { return std::make_shared<CompilesNothing>(); }
+};
 inline CudaBackend::Options with_kernels() { return {.modules = host_images(), .kernels = add_cuda_kernels}; }
 
 }  // namespace argosy::cuda::fake

@@ -2,7 +2,9 @@
 // with cards, end to end, on a machine that has none. Opened by ARGOSY_CUDA_PLUGIN as any other.
 //
 // $ARGOSY_FAKE_CARDS says what there is, with commas between: "cards=2", "peers=refused", "peers=lie" (small copies
-// too), "peers=lie-large", "host=lie", "nccl=yes", "nccl=old", "libraries=none".
+// too), "peers=lie-large", "host=lie", "nccl=yes", "nccl=old", "libraries=none", "kernels=skipped" (nothing is
+// computed), "nodes=named" (and nothing recorded). $ARGOSY_FAKE_CARDS_LOG: a file for all calls (fake/cards.h);
+// steps.py reads it.
 #include <cstdlib>
 
 #include "argosy/comm/nccl/fake/fake_nccl.h"
@@ -31,6 +33,8 @@ Options options() {
   options.peers_lie = told("peers=lie") || told("peers=lie-large");
   if (told("peers=lie-large")) options.lies_from = std::size_t{1} << 20;
   options.host_lies = told("host=lie");
+  options.run_kernels = !told("kernels=skipped");
+  if (const char* const log = std::getenv("ARGOSY_FAKE_CARDS_LOG")) options.log = log;
   return options;
 }
 
@@ -48,6 +52,8 @@ GpuBackend* make(Status*) {
   static auto* const nccl = new FakeNccl({.version = told("nccl=old") ? 21304 : 22809});
   CudaBackend::Options given = with_kernels();
   given.kernels = add_plugin_kernels;
+  if (told("kernels=skipped")) given.compiler = CompilesNothing::make;
+  if (told("nodes=named")) given.observer = Cards::observer();
   given.libraries = libraries;
   given.collectives = collective_facts;
   given.nvml_problem = "libnvidia-ml.so.1 is not found";

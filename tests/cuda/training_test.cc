@@ -56,7 +56,7 @@ TEST(CudaTraining, NoOpOfTheModelsIsLeftToTheCpu) {
   }
 }
 
-constexpr int kSize = 6, kBatch = 4, kSteps = 3;
+constexpr int kSize = 6, kBatch = 4, kSteps = 8;  // the last of them are repeated as recorded
 
 std::unique_ptr<data::Dataset> images(int channels) {
   return data::open_dataset("synthetic", {.image_size = kSize, .channels = channels, .examples = 16}).value();

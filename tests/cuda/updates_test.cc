@@ -5,6 +5,7 @@
 
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/optimizer/optimizer.h"
+#include "argosy/ops/state/state.h"
 #include "argosy/runtime/session.h"
 #include "argosy/testing/op_case.h"
 #include "tests/cuda/fake_machine.h"
@@ -86,6 +87,39 @@ TEST_P(Updates, OfVeryManyAreAFewLaunches) {
 
 INSTANTIATE_TEST_SUITE_P(Rules, Updates, ::testing::Values("sgd", "nesterov", "adam"),
                          [](const auto& param) { return param.param; });
+
+// What batch normalisation follows: one launch for all that are added to, one for all that are subtracted from, and the
+// CPU's bits.
+TEST(UpdatesOfSums, ShareALaunch) {
+  Graph graph;
+  std::vector<Value> reads, first, sums;
+  std::uint64_t seed = 0;
+  for (int i = 0; i < 10; ++i) {
+    const VariableNode v = variable(graph, random_tensor(DType::kFloat32, {5 + i}, ++seed), "v");
+    const Value by = constant(graph, random_tensor(DType::kFloat32, {5 + i}, ++seed));
+    sums.push_back((i < 6 ? assign_sub(v, by) : assign_add(v, by)).control());
+    first.push_back(v.initializer.control());
+    reads.push_back(v.read);
+  }
+  const Value train = graph.add("NoOp", sums, {}, "train"), start = graph.add("NoOp", first, {}, "start");
+  const auto after_three = [&](const DeviceRequest& devices) {
+    Session session(graph, {.devices = devices});
+    EXPECT_TRUE(session.run_targets({start}).ok());
+    for (int i = 0; i < 3; ++i) {
+      const Status status = session.run_targets({train});
+      EXPECT_TRUE(status.ok()) << status.to_string();
+    }
+    return session.run(reads).value();
+  };
+  const std::vector<Tensor> expected = after_three({.devices = "cpu:0"});
+  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
+  const std::vector<Tensor> found = after_three(machine.request("gpu:0"));
+  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_EQ(difference(found[i], expected[i], 0), "") << i;
+  const std::vector<std::string> kernels = machine.cards().kernels();
+  EXPECT_EQ(std::count(kernels.begin(), kernels.end(), "apply_GradientDescent_0_f32"), 2 * 3);
+  EXPECT_EQ(std::count(kernels.begin(), kernels.end(), "binary_Add_f32"), 0);
+  EXPECT_EQ(std::count(kernels.begin(), kernels.end(), "binary_Sub_f32"), 0);
+}
 
 }  // namespace
 }  // namespace argosy

@@ -155,6 +155,7 @@ Result<std::unique_ptr<Device>> CudaBackend::make(DeviceSpec spec, const DeviceR
                           .compiler = options_.compiler,
                           .dnn = options_.dnn,
                           .vendor_libraries = options_.vendor_libraries,
+                          .observer = options_.observer,
                           .faults = faults,
                           .closing = std::move(closing)},
       links_));

@@ -16,6 +16,7 @@ class CudaBackend final : public GpuBackend {
     std::shared_ptr<RuntimeCompiler> (*compiler)() = nullptr;    // of kernels made at run time; null: none
     Result<std::shared_ptr<Dnn>> (*dnn)(CudaDevice&) = nullptr;  // cuDNN on a device; null: none
     bool vendor_libraries = false;                               // kernels may look for cuBLASLt and its like
+    KernelObserver* observer = nullptr;                          // told of every kernel, one by one; null: nobody
     std::shared_ptr<Nvml> nvml = nullptr;                        // null: not here
     std::string nvml_problem = {};                               // why not
     std::vector<LibraryFacts> (*libraries)() = nullptr;          // what kernels look for

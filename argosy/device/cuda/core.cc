@@ -287,4 +287,9 @@ void Core::staged(std::byte* data, CuEvent after) {
 
 void Core::drop_staging(std::byte* data) { staged(data, nullptr); }
 
+void Core::keep_staging(std::byte* data) {
+  MutexLock lock(memory_);
+  staged_in_capture_.push_back(data);
+}
+
 }  // namespace argosy::cuda

@@ -119,6 +119,9 @@ class Core : public std::enable_shared_from_this<Core> {
   std::byte* staging(std::size_t bytes);
   void staged(std::byte* block, CuEvent after);  // takes over `after`
   void drop_staging(std::byte* block);           // nothing was started from it
+  // What is recorded from it reads it in every repetition: it goes with what end_capture() hands over.
+  // REQUIRES: capturing().
+  void keep_staging(std::byte* block);
 
  private:
   struct Block {
@@ -179,12 +182,15 @@ class Core : public std::enable_shared_from_this<Core> {
   std::map<CuPointer, std::size_t> of_capture_ ARGOSY_GUARDED_BY(memory_);
   std::multimap<std::size_t, CuPointer> spare_ ARGOSY_GUARDED_BY(memory_);
   std::vector<CuPointer> waiting_ ARGOSY_GUARDED_BY(memory_);
+  std::vector<std::byte*> staged_in_capture_ ARGOSY_GUARDED_BY(memory_);
 };
 
 // A point in the order of a stream of this card, as the rest of the library knows events.
 class CudaEvent : public Event::State {
  public:
-  CudaEvent(std::shared_ptr<Core> core, CuEvent event) : core_(std::move(core)), event_(event) {}
+  // `stream`: where it was recorded, if whoever waits for it may like to know.
+  CudaEvent(std::shared_ptr<Core> core, CuEvent event, CuStream stream = nullptr)
+      : core_(std::move(core)), event_(event), stream_(stream) {}
   ~CudaEvent() override { core_->return_event(event_); }
   bool reached() const override;
   // An error is kept by the core, and surfaces at its next wait.
@@ -197,11 +203,13 @@ class CudaEvent : public Event::State {
     return true;
   }
   CuEvent event() const { return event_; }
+  CuStream stream() const { return stream_; }
   const Core& core() const { return *core_; }
 
  protected:
   std::shared_ptr<Core> core_;
   const CuEvent event_;
+  const CuStream stream_;
 };
 
 }  // namespace argosy::cuda

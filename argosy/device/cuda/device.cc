@@ -110,7 +110,7 @@ Stream& CudaDevice::compute() { return state_->streams.compute; }
 Stream& CudaDevice::copies() { return state_->streams.copies; }
 Stream& CudaDevice::communication() { return state_->streams.communication; }
 KernelObserver* CudaDevice::observer() {
-  return state_->impairment.kernels_are_plain() ? nullptr : &state_->impairment;
+  return state_->impairment.kernels_are_plain() ? state_->options.observer : &state_->impairment;
 }
 void CudaDevice::add_kernels(KernelRegistry& kernels) const {
   if (state_->options.kernels != nullptr) state_->options.kernels(kernels);

@@ -57,6 +57,7 @@ class CudaDevice final : public Device {
     std::shared_ptr<RuntimeCompiler> (*compiler)() = nullptr;    // null: none
     Result<std::shared_ptr<Dnn>> (*dnn)(CudaDevice&) = nullptr;  // its context current; null: none
     bool vendor_libraries = false;                               // kernels may look for cuBLASLt and its like
+    KernelObserver* observer = nullptr;                          // of a device without faults; null: none
     DeviceFaults faults;
     std::shared_ptr<Closing> closing;  // may be null
   };

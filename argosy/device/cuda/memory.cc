@@ -183,6 +183,15 @@ Result<CuGraph> Core::end_capture(std::vector<Buffer>* memory) {
     }
   }
   peak_ = std::max(peak_, in_use_);
+  for (std::byte* const block : std::exchange(staged_in_capture_, {})) {
+    const auto drop = [core = shared_from_this()](std::byte* data) { core->drop_staging(data); };
+    if (result == kCuSuccess) {
+      memory->push_back(
+          Buffer(std::shared_ptr<void>(block, [drop](void* p) { drop(static_cast<std::byte*>(p)); }), block, 0));
+    } else {
+      drop_staging(block);
+    }
+  }
   for (const CuPointer pointer : waiting_) cu.cuMemFreeAsync(pointer, compute_);
   spare_.clear();
   waiting_.clear();

@@ -13,7 +13,8 @@ namespace {
 // Copies from and to memory that is not pinned, of more than some of these: a piece is copied by the host while others
 // are on their way.
 constexpr std::size_t kPiece = std::size_t{8} << 20;
-constexpr std::size_t kMostPieces = 8;  // on their way
+constexpr std::size_t kMostPieces = 8;                      // on their way
+constexpr std::size_t kMostInOrder = std::size_t{1} << 20;  // a guess, no card has been asked
 
 CuPointer address(const void* p) { return reinterpret_cast<CuPointer>(p); }
 
@@ -61,7 +62,7 @@ CuDevice Queue::card_of(const void* pointer, bool* pinned) const {
 
 Result<Event> Queue::reached_on(CuStream stream) {
   ARGOSY_ASSIGN_OR_RETURN(const CuEvent event, core_->record(stream));
-  return Event(std::make_shared<CudaEvent>(core_, event));
+  return Event(std::make_shared<CudaEvent>(core_, event, stream));
 }
 
 Result<Event> Queue::record() {
@@ -80,7 +81,7 @@ Status Queue::wait(const Event& event) {
     MutexLock lock(mutex_);
     if (event.state() == unwaited_.state()) unwaited_ = Event();
   }
-  if (&ours->core() == core_.get() && ours->reached()) return {};
+  if (&ours->core() == core_.get() && (ours->stream() == core_->compute() || ours->reached())) return {};
   ARGOSY_RETURN_IF_ERROR(core_->open());
   return core_->check(core_->driver()->cuStreamWaitEvent(core_->compute(), ours->event(), 0), "cuStreamWaitEvent");
 }
@@ -100,6 +101,15 @@ Status Queue::start_copy_in(void* to, const void* from, std::size_t bytes, CuStr
   // (On the compute stream it is an upload's, whose source may go at once.)
   if (pinned && stream == core_->copies()) {
     return core_->check(cu.cuMemcpyHtoDAsync_v2(address(to), from, bytes, stream), "cuMemcpyHtoDAsync");
+  }
+  if (stream == core_->compute() && core_->recording_here()) {
+    // Repetitions read the pinned memory again: it stays with what is recorded.
+    std::byte* const staging = core_->staging(bytes);
+    if (staging == nullptr) return internal_error(bytes, " B cannot be uploaded in what is recorded");
+    copy_memory(staging, from, bytes);
+    Status started = core_->check(cu.cuMemcpyHtoDAsync_v2(address(to), staging, bytes, stream), "cuMemcpyHtoDAsync");
+    core_->keep_staging(staging);
+    return started;
   }
   // Of memory that is not pinned the driver makes a copy of its own before it returns, after all that was started on
   // the stream; ours is made by several threads, while pieces before it are on their way, and needs no lock of the
@@ -178,6 +188,11 @@ Status Queue::copy_out_pieces(std::byte* to, CuPointer from, std::size_t bytes, 
 Result<Event> Queue::copy_in(const Buffer& to, const Buffer& from) {
   ARGOSY_RETURN_IF_ERROR(core_->open());
   if (from.bytes() == 0) return Event();
+  // What is short is not worth two streams that wait for each other.
+  if (from.bytes() <= kMostInOrder && !core_->capturing() && card_of(from.data()) < 0) {
+    ARGOSY_RETURN_IF_ERROR(start_copy_in(to.data(), from.data(), from.bytes(), core_->compute()));
+    return record();
+  }
   ARGOSY_RETURN_IF_ERROR(after_compute());
   ARGOSY_RETURN_IF_ERROR(start_copy_in(to.data(), from.data(), from.bytes(), core_->copies()));
   ARGOSY_ASSIGN_OR_RETURN(Event there, reached_on(core_->copies()));
@@ -189,9 +204,7 @@ Result<Event> Queue::copy_in(const Buffer& to, const Buffer& from) {
 Status Queue::upload(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return {};
   ARGOSY_RETURN_IF_ERROR(core_->open());
-  // What would be repeated is a copy of memory that holds something else by then.
-  if (core_->recording_here()) return internal_error(core_->owner(), ": an upload in the middle of a recording");
-  if (core_->capturing()) return copy_now(to, from, bytes);  // another thread's; beside it
+  if (core_->capturing() && !core_->recording_here()) return copy_now(to, from, bytes);  // another thread's; beside it
   return start_copy_in(to, from, bytes, core_->compute());
 }
 

@@ -1,4 +1,4 @@
-// Casts on a card. int32 values come from the host's memory, or go there.
+// Casts on a card. int32 values are brought there by the step, and go to the host's memory.
 #include "argosy/ops/launching.h"
 
 namespace argosy {
@@ -7,7 +7,7 @@ void add_kernels_cuda_complex(KernelRegistry& kernels);
 
 namespace {
 
-class Cast final : public Kernel {
+class Cast final : public Kernel, public cuda::TakesOnCard<0> {
  public:
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     const DType from = init.input_dtypes[0], to = init.output_dtypes[0];
@@ -15,7 +15,7 @@ class Cast final : public Kernel {
     if (from != to && init.attrs.get_bool("Truncate")) return cuda::make_by_way_of_host(init);
     if (from == DType::kInt32 && to == from) return cuda::make_on_host(init);
     return std::unique_ptr<Kernel>(
-        std::make_unique<Cast>(str_cat("cast_", cuda::number_suffix(from)), to, cuda::reads_constants_only(init)));
+        std::make_unique<Cast>(str_cat("cast_", cuda::number_suffix(from)), to, cuda::reads_constants_only(init, {0})));
   }
   Cast(std::string kernel, DType to, bool repeatable) : kernel_(std::move(kernel)), to_(to), repeatable_(repeatable) {}
   bool repeatable() const override { return repeatable_ && to_ != DType::kInt32; }
@@ -29,10 +29,9 @@ class Cast final : public Kernel {
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape()));
     const std::int64_t n = x.elements();
     if (n == 0) return ok_status();
-    ARGOSY_ASSIGN_OR_RETURN(const cuda::OnCard from, cuda::OnCard::of(c, 0));
     const auto start = [&](void* to) {
       const std::size_t widest = std::max(element_bytes(x.dtype()), element_bytes(to_));
-      return cuda::launch(c, {"cast", kernel_}, cuda::grid_for_packs(n, widest), n, from.data(), to, static_cast<int>(to_));
+      return cuda::launch(c, {"cast", kernel_}, cuda::grid_for_packs(n, widest), n, x.raw(), to, static_cast<int>(to_));
     };
     if (to_ != DType::kInt32) return start(y->raw());
     ARGOSY_ASSIGN_OR_RETURN(cuda::ToHost there, cuda::ToHost::of(c, *y));

@@ -94,8 +94,7 @@ class Unary final : public Kernel {
     const Tensor& x = c.input(0);
     const std::int64_t n = x.elements();
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape(), {0}));
-    return cuda::launch(c, {module_, kernel_}, cuda::grid_for_packs(n, element_bytes(x.dtype())), n, x.raw(),
-                        y->raw());
+    return cuda::launch(c, {module_, kernel_}, cuda::grid_for_packs(n, element_bytes(x.dtype())), n, x.raw(), y->raw());
   }
 
  private:
@@ -103,7 +102,7 @@ class Unary final : public Kernel {
   const std::string kernel_;
 };
 
-class Binary final : public Kernel {
+class Binary final : public Kernel, public cuda::TakesOnCard<0, 1> {
  public:
   Binary(const KernelInit& init, const char* module, std::string kernel)
       : module_(module),
@@ -112,7 +111,7 @@ class Binary final : public Kernel {
         unlike_is_(init.attrs.get_or("incompatible_shape_error", true) ? -1 : init.op.name == "NotEqual"),
         // Gradients of activations do not broadcast.
         one_shape_(init.op.name.ends_with("luGrad") || init.op.name == "Relu6Grad" || init.op.name == "SoftplusGrad"),
-        repeatable_(cuda::reads_constants_only(init)) {}
+        repeatable_(cuda::reads_constants_only(init, {0, 1})) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     auto found = is_complex(init.input_dtypes[0]) ? on_complex(kOfTwoComplex, "binary_", init)
                                                   : elementwise::binary_on_card(init.op.name, init.input_dtypes[0]);
@@ -135,10 +134,8 @@ class Binary final : public Kernel {
     const std::int64_t n = z->elements();
     if (n == 0) return ok_status();
     ARGOSY_ASSIGN_OR_RETURN(const auto walk, cuda::walk_of(*shape, x, y));
-    ARGOSY_ASSIGN_OR_RETURN(const cuda::OnCard left, cuda::OnCard::of(c, 0));
-    ARGOSY_ASSIGN_OR_RETURN(const cuda::OnCard right, cuda::OnCard::of(c, 1));
     return cuda::launch(c, {module_, kernel_}, cuda::grid_for_packs(n, element_bytes(c.input(0).dtype())), n,
-                        left.data(), right.data(), z->raw(), walk);
+                        c.input(0).raw(), c.input(1).raw(), z->raw(), walk);
   }
 
  private:

@@ -1,5 +1,5 @@
-// Gathers, their gradients, sums by segment and one-hot rows on a card. Indices of int32 lie in the host's memory and
-// are checked there, as on a CPU; those that live on the card are not: rows that are not there read as zeros.
+// Gathers, their gradients, sums by segment and one-hot rows on a card. Indices are read there and not checked: rows
+// that are not there read as zeros.
 #include "argosy/ops/gather/gather_parts.h"
 #include "argosy/ops/layout/card_mover.h"
 
@@ -18,24 +18,14 @@ struct GatherSizes {
   std::int64_t batch, outer, rows, slice, count;
 };
 
-Status check(std::string_view op, const Tensor& indices, std::int64_t rows) {
-  if (indices.dtype() != DType::kInt32) return ok_status();
-  const auto values = indices.values<std::int32_t>();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (values[i] >= 0 && values[i] < rows) continue;
-    return invalid_argument(op, ": indices[", i, "] = ", values[i], " is not in [0, ", rows, ")");
-  }
-  return ok_status();
-}
-
 GatherSizes sizes_of(const GatherGeometry& g) { return {g.batch, g.outer, g.rows, g.slice, g.count}; }
 
-class Gather final : public Kernel {
+class Gather final : public Kernel, public cuda::TakesOnCard<1> {
  public:
   explicit Gather(const KernelInit& init)
       : op_(init.op.name),
         batch_dims_(init.attrs.get_or<std::int64_t>("batch_dims", 0)),
-        repeatable_(cuda::reads_constants_only(init)) {}
+        repeatable_(cuda::reads_constants_only(init, {1})) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     return std::unique_ptr<Kernel>(std::make_unique<Gather>(init));
   }
@@ -52,16 +42,14 @@ class Gather final : public Kernel {
     ARGOSY_ASSIGN_OR_RETURN(const GatherGeometry g,
                             gather_geometry(op_, params.shape(), indices.shape(), axis, batch_dims_));
     ARGOSY_ASSIGN_OR_RETURN(const Shape shape, Shape::make(g.sizes.span()));
-    ARGOSY_RETURN_IF_ERROR(check(op_, indices, g.rows));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
     if (y->elements() == 0) return ok_status();
-    ARGOSY_ASSIGN_OR_RETURN(const cuda::OnCard on, cuda::OnCard::of(c, 1));
     const cuda::MovedRows rows = cuda::moved_rows(params.dtype(), g.slice, {params.raw(), y->raw()});
     auto sizes = sizes_of(g);
     sizes.slice = rows.slice;
     const std::string kernel = str_cat("gather_b", rows.bytes, "_", cuda::type_suffix(indices.dtype()));
     return cuda::launch(c, {kModule, kernel}, cuda::grid_for(y->elements() / g.slice * rows.slice), sizes, params.raw(),
-                        on.data(), y->raw());
+                        indices.raw(), y->raw());
   }
 
  private:
@@ -72,25 +60,24 @@ class Gather final : public Kernel {
 
 // dx = dy added where `indices` say, over rows that are zero before.
 Status add_rows(KernelContext& c, const GatherSizes& g, const Tensor& dy, int indices, Tensor& dx) {
-  ARGOSY_ASSIGN_OR_RETURN(const cuda::OnCard on, cuda::OnCard::of(c, indices));
   const std::string suffix = str_cat(cuda::type_suffix(dx.dtype()), "_", cuda::type_suffix(c.input(indices).dtype()));
   const bool half = element_bytes(dx.dtype()) == 2;
   if (half || cuda::device_of(*c.device()).math().deterministic) {
     return cuda::launch(c, {kModule, "add_back_in_order_" + suffix}, cuda::grid_for(dx.elements()), g, dy.raw(),
-                        on.data(), dx.raw());
+                        c.input(indices).raw(), dx.raw());
   }
   cuda::CardMover mover(c);
   const double zero = 0;
   mover.fill(dx.raw(), dx.elements(), element_bytes(dx.dtype()), &zero);
   ARGOSY_RETURN_IF_ERROR(mover.status());
-  return cuda::launch(c, {kModule, "add_back_" + suffix}, cuda::grid_for(dy.elements()), g, dy.raw(), on.data(),
-                      dx.raw());
+  return cuda::launch(c, {kModule, "add_back_" + suffix}, cuda::grid_for(dy.elements()), g, dy.raw(),
+                      c.input(indices).raw(), dx.raw());
 }
 
-class GatherGrad final : public Kernel {
+class GatherGrad final : public Kernel, public cuda::TakesOnCard<1> {
  public:
   explicit GatherGrad(const KernelInit& init)
-      : batch_dims_(init.attrs.get_int("batch_dims")), repeatable_(cuda::reads_constants_only(init)) {}
+      : batch_dims_(init.attrs.get_int("batch_dims")), repeatable_(cuda::reads_constants_only(init, {1})) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     return std::unique_ptr<Kernel>(std::make_unique<GatherGrad>(init));
   }
@@ -104,7 +91,6 @@ class GatherGrad final : public Kernel {
     if (g.sizes != dy.shape().sizes()) {
       return invalid_argument("_GatherGrad: dy has shape ", dy.shape(), ", the gather ", g.sizes);
     }
-    ARGOSY_RETURN_IF_ERROR(check("_GatherGrad", indices, g.rows));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const dx, c.output(0, shape));
     return add_rows(c, sizes_of(g), dy, 1, *dx);
   }
@@ -129,11 +115,6 @@ Status segment_sum(KernelContext& c) {
     return invalid_argument(kOp, ": data of shape ", data.shape(), " and segment_ids of shape ", ids.shape(),
                             " do not fit ", segments, " segments");
   }
-  if (ids.dtype() == DType::kInt32) {
-    for (const std::int32_t id : ids.values<std::int32_t>()) {
-      if (id >= segments) return invalid_argument(kOp, ": segment ", id, " is not in [0, ", segments, ")");
-    }
-  }
   std::vector<std::int64_t> sizes = {segments};
   for (int i = rank; i < data.shape().rank(); ++i) sizes.push_back(data.shape()[i]);
   ARGOSY_ASSIGN_OR_RETURN(const Shape shape, Shape::make(sizes));
@@ -142,10 +123,10 @@ Status segment_sum(KernelContext& c) {
   return add_rows(c, {1, 1, segments, y->elements() / segments, ids.elements()}, data, 1, *y);
 }
 
-class OneHot final : public Kernel {
+class OneHot final : public Kernel, public cuda::TakesOnCard<0> {
  public:
   explicit OneHot(const KernelInit& init)
-      : axis_(init.attrs.get_int("axis")), repeatable_(cuda::reads_constants_only(init)) {}
+      : axis_(init.attrs.get_int("axis")), repeatable_(cuda::reads_constants_only(init, {0})) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     return std::unique_ptr<Kernel>(std::make_unique<OneHot>(init));
   }
@@ -169,11 +150,10 @@ class OneHot final : public Kernel {
     if (y->elements() == 0) return ok_status();
     std::int64_t inner = 1;
     for (const std::int64_t size : behind) inner *= size;
-    ARGOSY_ASSIGN_OR_RETURN(const cuda::OnCard on, cuda::OnCard::of(c, 0));
     const std::string kernel =
         str_cat("one_hot_", cuda::size_suffix(y->dtype()), "_", cuda::type_suffix(indices.dtype()));
     return cuda::launch(c, {kModule, kernel}, cuda::grid_for(y->elements()), indices.elements(), depth, inner,
-                        on.data(), c.input(2).raw(), c.input(3).raw(), y->raw());
+                        indices.raw(), c.input(2).raw(), c.input(3).raw(), y->raw());
   }
 
  private:
@@ -229,7 +209,7 @@ void add_kernels_cuda_gather(KernelRegistry& kernels) {
     kernels.add(op, "cuda", cuda::make_on_host, {{"Tparams", {kInt32}}, {"Tindices", {kInt32}}});
   }
   kernels.add("_GatherGrad", "cuda", GatherGrad::make, {{"T", cuda::kFloatingTypes}, {"Tindices", indices}});
-  kernels.add("UnsortedSegmentSum", "cuda", cuda::make_launching<segment_sum>,
+  kernels.add("UnsortedSegmentSum", "cuda", cuda::make_launching<segment_sum, 1>,
               {{"T", cuda::kFloatingTypes}, {"Tindices", indices}});
   kernels.add("OneHot", "cuda", OneHot::make, {{"T", cuda::kCardTypes}, {"TI", indices}});
   std::vector<DType> numbers = cuda::kFloatingTypes;

@@ -1,4 +1,5 @@
-// Random numbers on a card: the stream's place is the host's, the numbers are made there.
+// Random numbers on a card: the stream's place is the host's, the numbers are made there. Seeds of int64 are read there
+// as well, so that steps which draw by the step's number are recorded (argosy/runtime/stretches.h).
 #include "argosy/ops/launching.h"
 #include "argosy/ops/random/fill.h"
 #include "argosy/ops/random/op_stream.h"
@@ -34,9 +35,12 @@ struct Runs {
   std::int64_t first, n, count, step;
 };
 
+// Elements that a block of the stream gives.
+std::int64_t group_of(DType dtype) { return dtype == DType::kFloat64 ? 2 : 4; }
+
 Status fill(KernelContext& c, Tensor& y, Distribution distribution, const Origin& from, const Runs& runs) {
   if (y.elements() == 0) return ok_status();
-  const std::int64_t group = y.dtype() == DType::kFloat64 ? 2 : 4;
+  const std::int64_t group = group_of(y.dtype());
   const std::string kernel = str_cat(kNames[static_cast<int>(distribution)], cuda::type_suffix(y.dtype()));
   return cuda::launch(c, {"random", kernel}, cuda::grid_for(runs.count * (runs.n / group + 2)), runs, y.raw(), from);
 }
@@ -63,13 +67,41 @@ class Random final : public Kernel {
   const std::shared_ptr<SharedPhilox> generator_;
 };
 
+constexpr const char* kSeeded[] = {"seeded_uniform_", "seeded_normal_", "seeded_truncated_"};  // likewise
+
 template <Distribution kDistribution>
-Status stateless(KernelContext& c) {
-  ARGOSY_ASSIGN_OR_RETURN(const Shape shape, random_shape(c.input(0)));
-  ARGOSY_ASSIGN_OR_RETURN(const Philox from, seeded_stream(c.input(1)));
-  ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
-  return fill(c, *y, kDistribution, Origin::of(from));
-}
+class Stateless final : public Kernel, public DeviceInputs {
+ public:
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    return std::unique_ptr<Kernel>(std::make_unique<Stateless>(init));
+  }
+  explicit Stateless(const KernelInit& init)
+      : seed_there_(init.input_dtypes[1] == DType::kInt64),
+        repeatable_(seed_there_ ? cuda::reads_constants_only(init, {1}) : cuda::reads_constants_only(init)) {}
+  bool repeatable() const override { return repeatable_; }
+  bool on_device(int input) const override { return input == 1 && seed_there_; }
+
+  Status run(KernelContext& c) override {
+    ARGOSY_ASSIGN_OR_RETURN(const Shape shape, random_shape(c.input(0)));
+    if (!seed_there_) {
+      ARGOSY_ASSIGN_OR_RETURN(const Philox from, seeded_stream(c.input(1)));
+      ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
+      return fill(c, *y, kDistribution, Origin::of(from));
+    }
+    const Tensor& seed = c.input(1);
+    if (seed.shape() != Shape({2}))
+      return invalid_argument("seed must hold two integers, not be of shape ", seed.shape());
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
+    if (y->elements() == 0) return ok_status();
+    const Runs runs{.first = 0, .n = y->elements(), .count = 1, .step = 0};
+    const std::string kernel = str_cat(kSeeded[static_cast<int>(kDistribution)], cuda::type_suffix(y->dtype()));
+    return cuda::launch(c, {"random", kernel}, cuda::grid_for(runs.n / group_of(y->dtype()) + 2), runs, y->raw(),
+                        seed.raw());
+  }
+
+ private:
+  const bool seed_there_, repeatable_;
+};
 
 // Of a key and a counter that lie on the card.
 Result<Origin> keyed_origin(const Tensor& key, const Tensor& counter, const Tensor& alg) {
@@ -221,9 +253,9 @@ void add_kernels_cuda_random(KernelRegistry& kernels) {
   kernels.add("RandomUniform", "cuda", Random<kUniform>::make, floats);
   kernels.add("RandomStandardNormal", "cuda", Random<kNormal>::make, floats);
   kernels.add("TruncatedNormal", "cuda", Random<kTruncatedNormal>::make, floats);
-  kernels.add("StatelessRandomUniform", "cuda", cuda::make_launching<stateless<kUniform>>, floats);
-  kernels.add("StatelessRandomNormal", "cuda", cuda::make_launching<stateless<kNormal>>, floats);
-  kernels.add("StatelessTruncatedNormal", "cuda", cuda::make_launching<stateless<kTruncatedNormal>>, floats);
+  kernels.add("StatelessRandomUniform", "cuda", Stateless<kUniform>::make, floats);
+  kernels.add("StatelessRandomNormal", "cuda", Stateless<kNormal>::make, floats);
+  kernels.add("StatelessTruncatedNormal", "cuda", Stateless<kTruncatedNormal>::make, floats);
   kernels.add("StatelessRandomUniformV2", "cuda", cuda::make_launching<keyed<kUniform>>, floats);
   kernels.add("StatelessRandomNormalV2", "cuda", cuda::make_launching<keyed<kNormal>>, floats);
   kernels.add("StatelessTruncatedNormalV2", "cuda", cuda::make_launching<keyed<kTruncatedNormal>>, floats);

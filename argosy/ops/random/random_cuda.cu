@@ -44,6 +44,17 @@ struct Origin {
   }
 };
 
+// What a seed of two integers stands for: seeded_stream() of stateless_cpu.cc.
+ARGOSY_DEVICE Stream stream_of(const i64* seed) {
+  const u64 first = static_cast<u64>(seed[0]), second = static_cast<u64>(seed[1]);
+  Stream scrambler = {{0x3ec8f720u, 0x02461e29u},
+                      {static_cast<u32>(first), static_cast<u32>(first >> 32), static_cast<u32>(second),
+                       static_cast<u32>(second >> 32)}};
+  u32 mixed[4];
+  scrambler.next(mixed);
+  return {{mixed[0], mixed[1]}, {0, 0, mixed[2], mixed[3]}};
+}
+
 ARGOSY_DEVICE f32 unit_float(u32 x) { return float_of_bits(0x3f800000u | (x & 0x7fffffu)) - 1.0f; }
 ARGOSY_DEVICE f64 unit_double(u32 x0, u32 x1) {
   // 52 bits behind the point: exact.
@@ -215,10 +226,13 @@ ARGOSY_DEVICE void truncated(const Runs& runs, T* to, const Stream& from) {
   }
 }
 
-#define ARGOSY_RANDOM(T)                                                                                \
-  ARGOSY_KERNEL(random_uniform_##T, Runs runs, T* to, Origin from) { uniform(runs, to, from.begin()); } \
-  ARGOSY_KERNEL(random_normal_##T, Runs runs, T* to, Origin from) { normal(runs, to, from.begin()); }   \
-  ARGOSY_KERNEL(random_truncated_##T, Runs runs, T* to, Origin from) { truncated(runs, to, from.begin()); }
+#define ARGOSY_RANDOM(T)                                                                                       \
+  ARGOSY_KERNEL(random_uniform_##T, Runs runs, T* to, Origin from) { uniform(runs, to, from.begin()); }        \
+  ARGOSY_KERNEL(random_normal_##T, Runs runs, T* to, Origin from) { normal(runs, to, from.begin()); }          \
+  ARGOSY_KERNEL(random_truncated_##T, Runs runs, T* to, Origin from) { truncated(runs, to, from.begin()); }    \
+  ARGOSY_KERNEL(seeded_uniform_##T, Runs runs, T* to, const i64* seed) { uniform(runs, to, stream_of(seed)); } \
+  ARGOSY_KERNEL(seeded_normal_##T, Runs runs, T* to, const i64* seed) { normal(runs, to, stream_of(seed)); }   \
+  ARGOSY_KERNEL(seeded_truncated_##T, Runs runs, T* to, const i64* seed) { truncated(runs, to, stream_of(seed)); }
 ARGOSY_RANDOM(f32)
 ARGOSY_RANDOM(f64)
 ARGOSY_RANDOM(f16)

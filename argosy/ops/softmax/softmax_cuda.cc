@@ -51,10 +51,9 @@ Status sparse_cross_entropy(KernelContext& c) {
   if (n == 0) return invalid_argument("SparseSoftmaxCrossEntropyWithLogits: there must be at least one class");
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const loss, c.output(0, {rows}));
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const backprop, c.output(1, x.shape()));
-  ARGOSY_ASSIGN_OR_RETURN(const cuda::OnCard classes, cuda::OnCard::of(c, 1));
   const std::string kernel =
       str_cat("sparse_cross_entropy_", cuda::type_suffix(x.dtype()), "_", cuda::type_suffix(labels.dtype()));
-  return cuda::launch(c, {kModule, kernel}, blocks_of(rows, n), rows, n, x.raw(), classes.data(), loss->raw(),
+  return cuda::launch(c, {kModule, kernel}, blocks_of(rows, n), rows, n, x.raw(), labels.raw(), loss->raw(),
                       backprop->raw());
 }
 
@@ -117,7 +116,7 @@ void add_kernels_cuda_softmax(KernelRegistry& kernels) {
   kernels.add("_SoftmaxGrad", "cuda", card_softmax::make_gradient_by_dnn, floats);
   kernels.add("_SoftmaxGrad", "cuda", card_softmax::make_own_gradient, floats);
   kernels.add("SoftmaxCrossEntropyWithLogits", "cuda", cuda::make_launching<cross_entropy>, floats);
-  kernels.add("SparseSoftmaxCrossEntropyWithLogits", "cuda", cuda::make_launching<sparse_cross_entropy>, floats);
+  kernels.add("SparseSoftmaxCrossEntropyWithLogits", "cuda", cuda::make_launching<sparse_cross_entropy, 1>, floats);
 }
 
 }  // namespace argosy

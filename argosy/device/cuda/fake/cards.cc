@@ -180,6 +180,11 @@ Context*& current_context() {
   return context;
 }
 
+std::string& current_node() {
+  static thread_local std::string node;
+  return node;
+}
+
 CuResult current_error() {
   Context* const context = current_context();
   return context == nullptr ? kCuSuccess : context->card->broken.load();
@@ -230,6 +235,8 @@ Cards::State::State(Options o) : options(std::move(o)), order(options.ways.order
   counted.name = Counted<&DriverCalls::name>::call;
   ARGOSY_CUDA_DRIVER_CALLS(ARGOSY_COUNTED)
 #undef ARGOSY_COUNTED
+  if (!options.log.empty()) log = std::fopen(options.log.c_str(), "w");
+  ARGOSY_CHECK(options.log.empty() || log != nullptr);
   State* none = nullptr;
   ARGOSY_CHECK(the_state().compare_exchange_strong(none, this));
 }
@@ -247,6 +254,7 @@ Cards::State::~State() {
     delete stream;
   }
   the_state().store(nullptr);
+  if (log != nullptr) std::fclose(log);
   for (const auto& card : cards) {
     ASAN_UNPOISON_MEMORY_REGION(card->memory, card->address_bytes);
     munmap(card->memory, card->address_bytes);
@@ -370,6 +378,34 @@ void Cards::set_order(std::uint64_t seed) {
 std::size_t Cards::different_kernels() const {
   std::lock_guard lock(state_->mutex);
   return state_->launched.size();
+}
+
+namespace {
+// Names nodes while their kernels run, and else lets all as it is.
+class NodeNames final : public KernelObserver {
+ public:
+  Status before(std::string_view node, Cancellation*) override {
+    current_node() = node;
+    return {};
+  }
+  void after(std::string_view, std::int64_t) override { current_node().clear(); }
+};
+}  // namespace
+
+KernelObserver* Cards::observer() {
+  static NodeNames names;
+  return &names;
+}
+
+std::string Call::text() const {
+  constexpr const char* kHow[] = {"called", "recorded", "repeated"};
+  return str_cat(kHow[static_cast<int>(how)], "\t", what, "\t", node, "\t", stream, "\t", bytes, "\t", blocks);
+}
+
+std::vector<Call> Cards::take_calls() {
+  std::lock_guard lock(state_->mutex);
+  state_->keeps_calls = true;
+  return std::exchange(state_->calls_kept, {});
 }
 
 Counts Cards::counts() const {

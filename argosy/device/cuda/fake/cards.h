@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "argosy/device/cuda/driver.h"
+#include "argosy/device/device.h"
 
 namespace argosy::cuda::fake {
 
@@ -56,6 +57,20 @@ struct Options {
   // a grid go round (every kernel of ours has one, since grids are capped: launch.h). launched: the name of each
   // kernel that ran is added to the file (all that follows), a line each.
   Ways ways = ways_of_environment();
+  bool run_kernels = true;  // else nothing is computed, and every kernel is there: to count what is started
+  std::string log = "";     // a file for what is called from now on, a line each (Call::text())
+};
+
+// One call, or one operation of a graph that is launched.
+struct Call {
+  enum class How { kCalled, kRecorded, kRepeated };  // in order; into a graph; by a graph's launch
+  How how = How::kCalled;
+  std::string what;  // "kernel gemm_f", "copy in", "fill", "record", "wait", "host waits", "allocate", "launch" ...
+  std::string node = "";     // of the kernel at work on the calling thread, where the backend tells (Cards::observer())
+  int stream = -1;           // the n-th that was made; -1: of none
+  std::uint64_t bytes = 0;   // of copies, fills, allocations
+  std::uint64_t blocks = 0;  // of kernels
+  std::string text() const;  // separated by tabs, in the order of the fields
 };
 
 // What was done so far.
@@ -102,9 +117,14 @@ class Cards {
   // The one there is.
   static Cards* current();
 
+  // For CudaBackend::Options: calls get the names of nodes. Nothing is recorded into graphs then.
+  static KernelObserver* observer();
+
   // --- what happened -------------------------------------------------------------------------------------------------
 
   Counts counts() const;
+  // From here on calls are kept; what was kept until now.
+  std::vector<Call> take_calls();
   int priority(CuStream stream) const;                     // the smaller, the sooner
   std::map<std::string, std::int64_t> calls_made() const;  // of the driver's functions, by name
   int contexts(int card) const;                            // how often its context is held

@@ -169,10 +169,11 @@ CuResult allocate(CuPointer* out, std::size_t bytes, CuMemoryPool handle, CuStre
                                 card->allocations[pointer] = {.bytes = bytes, .pool = pool, .ready = true};
                                 ASAN_POISON_MEMORY_REGION(reinterpret_cast<void*>(pointer), size + kZone);
                                 ASAN_UNPOISON_MEMORY_REGION(reinterpret_cast<void*>(pointer), bytes);
-                                std::memset(reinterpret_cast<void*>(pointer), 0xff, bytes);
+                                if (s->options.run_kernels) std::memset(reinterpret_cast<void*>(pointer), 0xff, bytes);
                                 return kCuSuccess;
                               },
-                          .touches_memory = true});
+                          .touches_memory = true,
+                          .bytes = bytes});
 }
 
 CuResult release(CuPointer pointer, CuStream stream_handle) {
@@ -199,7 +200,7 @@ CuResult release(CuPointer pointer, CuStream stream_handle) {
                                 }
                                 Pool* const pool = found->second.pool;
                                 const std::size_t bytes = found->second.bytes;
-                                std::memset(reinterpret_cast<void*>(pointer), 0xff, bytes);
+                                if (s->options.run_kernels) std::memset(reinterpret_cast<void*>(pointer), 0xff, bytes);
                                 ASAN_POISON_MEMORY_REGION(reinterpret_cast<void*>(pointer), bytes);
                                 card->allocations.erase(found);
                                 pool->in_use -= rounded(bytes);
@@ -215,6 +216,7 @@ CuResult host_alloc(void** pointer, std::size_t bytes, unsigned) {
   State* const s = State::current();
   *pointer = std::malloc(bytes);
   std::lock_guard lock(s->mutex);
+  s->note(Call::How::kCalled, nullptr, "pin", bytes);
   s->pinned[*pointer] = bytes;
   return kCuSuccess;
 }
@@ -275,7 +277,8 @@ CuResult to_device(CuPointer to, const void* from, std::size_t bytes, CuStream s
                                                              *reinterpret_cast<std::uint8_t*>(to + bytes / 2) ^= 1;
                                                            return kCuSuccess;
                                                          },
-                                                     .touches_memory = true});
+                                                     .touches_memory = true,
+                                                     .bytes = bytes});
 }
 
 CuResult to_host(void* to, CuPointer from, std::size_t bytes, CuStream stream_handle) {
@@ -295,8 +298,10 @@ CuResult to_host(void* to, CuPointer from, std::size_t bytes, CuStream stream_ha
                                                  std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
                                                  return kCuSuccess;
                                                },
-                                           .touches_memory = true});
+                                           .touches_memory = true,
+                                           .bytes = bytes});
   if (result != kCuSuccess || pinned) return result;
+  s->note(Call::How::kCalled, stream, "host waits");
   return s->wait_until_idle(lock, stream);
 }
 
@@ -322,7 +327,8 @@ CuResult move(const char* what, CuPointer to, CuPointer from, std::size_t bytes,
                         s->touch(other, false);
                         return kCuSuccess;
                       },
-                  .touches_memory = true});
+                  .touches_memory = true,
+                  .bytes = bytes});
 }
 
 CuResult within(CuPointer to, CuPointer from, std::size_t bytes, CuStream stream) {
@@ -359,7 +365,8 @@ CuResult fill(CuPointer to, Unit value, std::size_t count, CuStream stream) {
                                                            std::fill_n(reinterpret_cast<Unit*>(to), count, value);
                                                            return kCuSuccess;
                                                          },
-                                                     .touches_memory = true});
+                                                     .touches_memory = true,
+                                                     .bytes = count * sizeof(Unit)});
 }
 
 }  // namespace

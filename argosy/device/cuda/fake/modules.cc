@@ -53,7 +53,9 @@ CuResult module_function(CuFunction* out, CuModule handle, const char* name) {
   std::lock_guard lock(s->mutex);
   auto& function = module->functions[name];
   if (function == nullptr) {
-    const void* const symbol = dlsym(module->library, str_cat(name, "_on_host").c_str());
+    static constexpr on_host::Kernel kNothing = {};
+    const void* symbol = dlsym(module->library, str_cat(name, "_on_host").c_str());
+    if (symbol == nullptr && !s->options.run_kernels) symbol = &kNothing;
     if (symbol == nullptr) {
       module->functions.erase(name);
       return kCuNotFound;
@@ -123,8 +125,10 @@ CuResult launch(CuFunction handle, unsigned grid_x, unsigned grid_y, unsigned gr
                               if (s->options.ways.watch)
                                 ways.watch = &watch.emplace(s->reachable(stream->context->card));
                             }
-                            const Status status = on_host::run(*kernel, {grid_x, grid_y, grid_z},
-                                                               {block_x, block_y, block_z}, pointers.data(), ways);
+                            const Status status = s->options.run_kernels
+                                                      ? on_host::run(*kernel, {grid_x, grid_y, grid_z},
+                                                                     {block_x, block_y, block_z}, pointers.data(), ways)
+                                                      : Status();
                             std::lock_guard inner(s->mutex);
                             for (CardState* const peer : peers) s->touch(peer, false);
                             ++s->counts.launches;
@@ -138,7 +142,8 @@ CuResult launch(CuFunction handle, unsigned grid_x, unsigned grid_y, unsigned gr
                             s->violation(str_cat(name, ": ", status.message()));
                             return kCuLaunchFailed;
                           },
-                          .touches_memory = true});
+                          .touches_memory = true,
+                          .blocks = std::uint64_t{grid_x} * grid_y* grid_z});
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdio>
 #include <deque>
 #include <functional>
 #include <map>
@@ -29,6 +30,7 @@ struct Operation {
   std::shared_ptr<Ticket> reaches;
   std::shared_ptr<Ticket> waits;
   bool touches_memory = false;
+  std::uint64_t bytes = 0, blocks = 0;  // as in Call
 };
 
 struct Context {
@@ -45,6 +47,7 @@ struct Capture {
 
 struct Stream {
   Context* context = nullptr;
+  int number = 0;
   std::thread thread;
   std::deque<Operation> queue;  // the state's mutex
   bool busy = false, closing = false;
@@ -127,8 +130,14 @@ class Cards::State {
   CuResult push(Stream* stream, Operation operation);
   // What a stream that records cannot do: the recording is lost. REQUIRES: mutex held.
   static CuResult invalidate(Stream* stream, CuResult why);
+  CuResult enqueue(Stream* stream, Operation operation);
   CuResult wait_until_idle(std::unique_lock<std::mutex>& lock, Stream* stream);
   void serve(Stream* stream);
+  // REQUIRES: mutex held.
+  void note(Call::How how, const Stream* stream, std::string what, std::uint64_t bytes = 0, std::uint64_t blocks = 0);
+  void note(const Stream* stream, const Operation& operation, Call::How how = Call::How::kCalled) {
+    note(how, stream, operation.name, operation.bytes, operation.blocks);
+  }
   void violation(std::string what);
   // Every byte belongs to one allocation, at its place in the stream. REQUIRES: mutex held.
   bool check_memory(const char* what, CuPointer pointer, std::size_t bytes);
@@ -163,6 +172,11 @@ class Cards::State {
   std::vector<std::string> kernels;
   std::set<std::string> launched;        // the same, each once
   std::uint64_t order = 0, ordered = 0;  // Ways::order, and launches in an order of their own so far
+  std::vector<Call> calls_kept;
+  bool keeps_calls = false;
+  std::FILE* log = nullptr;
+  int streams_made = 0;
+  CuEvent asked_for = nullptr;  // by the last call, and it was not reached
   std::int64_t fail_allocation_in = 0, fail_launch_in = 0, hang_launch_in = 0;
   CuResult launch_failure = kCuSuccess;
   bool hang_ended = false;
@@ -176,6 +190,9 @@ void add_module_calls(DriverCalls& calls);
 
 // The context that is current on the calling thread.
 Context*& current_context();
+
+// The node whose kernel is at work on the calling thread; "": not known.
+std::string& current_node();
 
 // What the card of the current context is broken by, or success.
 CuResult current_error();

@@ -3,13 +3,33 @@
 
 namespace argosy::cuda::fake {
 
+void Cards::State::note(Call::How how, const Stream* stream, std::string what, std::uint64_t bytes,
+                        std::uint64_t blocks) {
+  asked_for = nullptr;
+  if (!keeps_calls && log == nullptr) return;
+  Call call{.how = how,
+            .what = std::move(what),
+            .node = current_node(),
+            .stream = stream != nullptr ? stream->number : -1,
+            .bytes = bytes,
+            .blocks = blocks};
+  if (log != nullptr) std::fprintf(log, "%s\n", call.text().c_str());
+  if (keeps_calls) calls_kept.push_back(std::move(call));
+}
+
 CuResult Cards::State::push(Stream* stream, Operation operation) {
   if (stream->capture != nullptr) {
     if (stream->capture->invalid) return kCuCaptureInvalidated;
+    note(stream, operation, Call::How::kRecorded);
     stream->capture->operations.push_back(std::move(operation));
     return kCuSuccess;
   }
   if (stream->context->card->broken != kCuSuccess) return stream->context->card->broken;
+  note(stream, operation);
+  return enqueue(stream, std::move(operation));
+}
+
+CuResult Cards::State::enqueue(Stream* stream, Operation operation) {
   stream->queue.push_back(std::move(operation));
   changed.notify_all();
   return kCuSuccess;
@@ -68,6 +88,7 @@ CuResult stream_create_with_priority(CuStream* out, unsigned flags, int priority
   auto* const stream = new Stream{.context = context, .priority = priority};
   stream->thread = std::thread([s, stream] { s->serve(stream); });
   std::lock_guard lock(s->mutex);
+  stream->number = s->streams_made++;
   s->objects.insert(stream);
   s->streams.insert(stream);
   *out = reinterpret_cast<CuStream>(stream);
@@ -100,6 +121,7 @@ CuResult stream_synchronize(CuStream handle) {
   std::unique_lock lock(s->mutex);
   if (stream->capture != nullptr) return State::invalidate(stream, kCuCaptureUnsupported);
   ++s->counts.host_waits;
+  s->note(Call::How::kCalled, stream, "host waits");
   return s->wait_until_idle(lock, stream);
 }
 CuResult stream_wait(CuStream handle, CuEvent event_handle, unsigned) {
@@ -118,7 +140,10 @@ CuResult stream_wait(CuStream handle, CuEvent event_handle, unsigned) {
     return kCuSuccess;
   }
   const std::shared_ptr<Ticket> ticket = event->ticket;
-  if (ticket == nullptr || ticket->reached) return kCuSuccess;
+  if (ticket == nullptr || ticket->reached) {
+    s->note(Call::How::kCalled, stream, "wait");
+    return kCuSuccess;
+  }
   return s->push(stream, {.name = "wait", .waits = ticket});
 }
 
@@ -159,7 +184,13 @@ CuResult event_query(CuEvent handle) {
   std::lock_guard lock(s->mutex);
   if (event->context->card->broken != kCuSuccess) return event->context->card->broken;
   if (event->capture != nullptr) return kCuCapturedEvent;
-  return event->ticket == nullptr || event->ticket->reached ? kCuSuccess : kCuNotReady;
+  const bool reached = event->ticket == nullptr || event->ticket->reached;
+  // Who asks again and again waits.
+  if (!reached && s->asked_for != handle) {
+    s->note(Call::How::kCalled, nullptr, "host waits for event");
+    s->asked_for = handle;
+  }
+  return reached ? kCuSuccess : kCuNotReady;
 }
 
 CuResult begin_capture(CuStream handle, int mode) {
@@ -190,6 +221,7 @@ CuResult graph_instantiate(CuGraphExec* out, CuGraph graph, unsigned long long) 
   auto* const exec = new Graph(*reinterpret_cast<Graph*>(graph));
   std::lock_guard lock(s->mutex);
   ++s->counts.graphs_made;
+  s->note(Call::How::kCalled, nullptr, "instantiate");
   s->objects.insert(exec);
   *out = reinterpret_cast<CuGraphExec>(exec);
   return kCuSuccess;
@@ -206,6 +238,7 @@ CuResult graph_update(CuGraphExec handle, CuGraph graph_handle, CuUpdateInfo* in
   *info = {};
   if (!same) return kCuGraphUpdateFailure;
   ++s->counts.graphs_updated;
+  s->note(Call::How::kCalled, nullptr, "update");
   exec->operations = graph->operations;
   return kCuSuccess;
 }
@@ -214,9 +247,12 @@ CuResult graph_launch(CuGraphExec handle, CuStream stream_handle) {
   State* const s = State::current();
   auto* const stream = reinterpret_cast<Stream*>(stream_handle);
   std::lock_guard lock(s->mutex);
+  if (stream->context->card->broken != kCuSuccess) return stream->context->card->broken;
   ++s->counts.graph_launches;
+  s->note(Call::How::kCalled, stream, "launch");
   for (const Operation& operation : reinterpret_cast<Graph*>(handle)->operations) {
-    if (const CuResult result = s->push(stream, operation); result != kCuSuccess) return result;
+    s->note(stream, operation, Call::How::kRepeated);
+    if (const CuResult result = s->enqueue(stream, operation); result != kCuSuccess) return result;
   }
   return kCuSuccess;
 }
