@@ -10,7 +10,7 @@ namespace argosy::cuda {
 // 1 or, where they are neighbours and their number is a multiple of it, as many as make 16 bytes (packs.h).
 struct CardChannels {
   i64 outer, channels, inner;
-  int lanes, chunks, pack;
+  int lanes, chunks, pack = 1;
 
   ARGOSY_DEVICE i64 rows() const { return outer * inner; }
   ARGOSY_DEVICE i64 at(i64 row, i64 channel) const { return (row / inner * channels + channel) * inner + row % inner; }
