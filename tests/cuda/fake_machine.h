@@ -29,6 +29,7 @@ inline Options cards_with_kernels(int cards) {
 class CompilesNothing final : public RuntimeCompiler {
  public:
   std::string version() const override { return "none"; }
+  std::vector<int> architectures() const override { return {}; }
   Result<std::string> compile(const std::string&, int, int) override { return std::string(ARGOSY_KERNELS_ON_HOST); }
   static std::shared_ptr<RuntimeCompiler> make() { return std::make_shared<CompilesNothing>(); }
 };
