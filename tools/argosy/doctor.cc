@@ -41,7 +41,10 @@ std::vector<std::string> advice(const MachineFacts& facts, const GpuReport& gpus
   list.insert(list.end(), of_links.begin(), of_links.end());
   if (gpus.backend != nullptr) {
     for (const LibraryFacts& library : gpus.backend->libraries()) {
-      if (!library.problem.empty()) list.push_back(str_cat(library.problem, "; what needs it runs on plain kernels"));
+      if (library.problem.empty()) continue;
+      list.push_back(str_cat(library.problem, library.name == "NVML"
+                                                  ? "; who uses the cards, their load and their links are not shown"
+                                                  : "; what needs it runs on plain kernels"));
     }
   }
   if (build.type != "Release" || !build.sanitizers.empty()) {
