@@ -193,7 +193,8 @@ Status missing(std::string_view asked, const Stock& stock, int gpus_wanted) {
   // A card was asked for, and something is in its way.
   if (gpus_wanted > 0 && !stock.cards.problem.ok() && stock.cards.problem.id() != "ARG-GPU-001") {
     const Status& problem = stock.cards.problem;
-    return Status(Code::kNotFound, str_cat("device ", asked, " is not here: ", problem.message()))
+    return Status(Code::kNotFound, str_cat("device ", asked, " is not here: ", problem.message(), "; there ",
+                                           there.size() == 1 ? "is " : "are ", str_join(there)))
         .with_id(std::string(problem.id()))
         .with_next(problem.next().empty() ? str_cat("--emulate ", gpus_wanted) : problem.next());
   }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Is every kernel launched by some test? Compares the kernels of a library of them with the names that the fake driver
-wrote down (ARGOSY_FAKE_CARDS="launched=FILE"), and prints those that never were.
+wrote down (ARGOSY_FAKE_KERNELS="launched=FILE"), and prints those that never were.
 
     launched_test.py --library libargosy_kernels_on_host.so --launched FOLDER [--nm nm]
 """

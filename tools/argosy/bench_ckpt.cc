@@ -1,5 +1,7 @@
 // Checkpoints beside what the disk and the memory can do, interleaved: saved durably beside a plain write and fsync of
 // the same bytes, restored from the page cache beside a plain read of them.
+#include "tools/argosy/bench_ckpt.h"
+
 #include <unistd.h>
 
 #include <filesystem>
@@ -9,7 +11,6 @@
 #include "argosy/tf/saver.h"
 #include "benchmarks/measure.h"
 #include "tools/argosy/bench.h"
-#include "tools/argosy/bench_ckpt.h"
 #include "tools/argosy/console.h"
 
 namespace argosy::cli {

@@ -9,7 +9,7 @@ namespace argosy::cuda {
 
 namespace {
 
-constexpr unsigned kThreads = 512;
+constexpr unsigned kThreads = kBlock;
 constexpr std::int64_t kPerThread = 4;  // elements, before there is another block
 
 }  // namespace
@@ -54,7 +54,7 @@ Status RankLaunches::flush() {
   if (type.empty()) return unsupported_dtype("collective on a card", how_.dtype);
   ARGOSY_ASSIGN_OR_RETURN(const CuFunction function, device_->function("combine", str_cat("combine_", type)));
   // A few blocks per multiprocessor fill a link; what computes beside it keeps the rest.
-  const std::int64_t most = std::max(1, device_->card().multiprocessors * 2);
+  const std::int64_t most = std::max(1, device_->card().multiprocessors * 4);
   const std::int64_t blocks = std::clamp<std::int64_t>(longest / (kThreads * kPerThread) + 1, 1, most);
   void* arguments[] = {&table, nullptr};
   Core& core = *core_of(*device_);

@@ -150,7 +150,7 @@ TEST_F(CudaDevices, ALaunchAsksTheDriverForItAndItsContextAlone) {
 
 TEST_F(CudaDevices, FinishWaitsForCopiesThatNothingWaitedFor) {
   const auto device = machine.device();
-  const Tensor x = range(1000, 1);
+  const Tensor x = range(1'000'000, 1);  // what is shorter goes in order with kernels
   const Buffer there = device->allocator().allocate(x.bytes()).value();
   ASSERT_TRUE(device->launches()->finish().ok());
   std::atomic<bool> over = false;

@@ -154,7 +154,7 @@ struct Counted<kCall> {
 
 Ways ways_of_environment() {
   Ways ways;
-  const char* const text = std::getenv("ARGOSY_FAKE_CARDS");
+  const char* const text = std::getenv("ARGOSY_FAKE_KERNELS");
   std::istringstream words(text == nullptr ? "" : text);
   for (std::string word; words >> word;) {
     if (word == "watch") {
@@ -167,7 +167,7 @@ Ways ways_of_environment() {
       std::getline(words, ways.launched);
       ways.launched.insert(0, word.substr(9));
     } else {
-      std::fprintf(stderr, "ARGOSY_FAKE_CARDS: \"%s\" is none of watch, order=SEED, blocks=N, launched=FILE\n",
+      std::fprintf(stderr, "ARGOSY_FAKE_KERNELS: \"%s\" is none of watch, order=SEED, blocks=N, launched=FILE\n",
                    word.c_str());
       std::abort();
     }

@@ -50,7 +50,7 @@ struct Options {
   bool peers_hang = false;         // copies between cards do not end before end_hang()
   bool host_lies = false;          // of large copies from the host something else arrives
   bool protect_memory = true;      // from host code
-  // How kernels run; by default as the environment says, ARGOSY_FAKE_CARDS="watch order=3 blocks=2 launched=FILE", each
+  // How kernels run; by default as the environment says, ARGOSY_FAKE_KERNELS="watch order=3 blocks=2 launched=FILE", each
   // word if wanted. watch: with an eye on every access to memory (watch.h); what a card might not forgive is a
   // violation, and modules' images must be objects that have a twin NAME_watched.so. order: blocks and threads in an
   // order from that seed, another one in every launch. blocks: a grid has no more of them along x, so that loops over

@@ -53,7 +53,8 @@ CuResult module_function(CuFunction* out, CuModule handle, const char* name) {
   std::lock_guard lock(s->mutex);
   auto& function = module->functions[name];
   if (function == nullptr) {
-    static constexpr on_host::Kernel kNothing = {};
+    static constexpr on_host::Kernel kNothing = {
+        .run_thread = nullptr, .parameters = 0, .sizes = nullptr, .most_threads = 1024};
     const void* symbol = dlsym(module->library, str_cat(name, "_on_host").c_str());
     if (symbol == nullptr && !s->options.run_kernels) symbol = &kNothing;
     if (symbol == nullptr) {
