@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <complex>
+#include <cstring>
 
 #include "argosy/testing/op_case.h"
 #include "tests/cuda/case_run.h"
@@ -67,10 +68,14 @@ TEST_F(EveryKernel, ArithmeticOfIntegers) {
     for (const char* op : {"AddV2", "Add", "Sub", "Mul", "Maximum", "Minimum", "SquaredDifference", "LeftShift",
                            "Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual"})
       same(op, {numbers(dtype, {5, 70}, 1), numbers(dtype, {70}, 2)});
-    for (const char* op : {"Abs", "Square", "Neg", "Sign"}) same(op, {numbers(dtype, {300})});
+    for (const char* op : {"Div", "FloorDiv", "TruncateDiv", "FloorMod", "TruncateMod", "Pow"})
+      same(op, {numbers(dtype, {5, 70}, 1), numbers(dtype, {70}, 2)});
+    for (const char* op : {"Abs", "Square", "Neg", "Sign", "Relu6"}) same(op, {numbers(dtype, {300})});
+    same("AddN", {numbers(dtype, {300}, 1), numbers(dtype, {300}, 2)}, {{"N", 2}});
+    same("ClipByValue", {numbers(dtype, {300}), numbers(dtype, {}, 2), numbers(dtype, {}, 3)});
   }
   same("NotEqual", {numbers(DType::kBool, {300}, 1), numbers(DType::kBool, {300}, 2)});
-  for (const char* op : {"SquaredDifference", "ReciprocalGrad"})
+  for (const char* op : {"SquaredDifference", "ReciprocalGrad", "Xdivy"})
     same(op, {numbers(DType::kComplex128, {40}, 1), numbers(DType::kComplex128, {40}, 2)});
   EXPECT_GT(on_card_, 100);
 }
@@ -122,8 +127,67 @@ TEST_F(EveryKernel, MovesOfElementsOfEverySize) {
       same("TensorScatterUpdate", {x, rows, numbers(dtype, {6, 5}, 3)});
     }
     same("Transpose", {numbers(dtype, {40, 50}), Tensor::vector<std::int32_t>({1, 0})});
+    same("MatrixBandPart",
+         {numbers(dtype, {2, 6, 7}), Tensor::scalar<std::int64_t>(1), Tensor::scalar<std::int64_t>(2)});
+    for (const DType lengths : {DType::kInt32, DType::kInt64}) {
+      same("ReverseSequence", {numbers(dtype, {6, 4, 3}), cast_to(Tensor::vector<std::int32_t>({6, 3, 1, 5}), lengths)},
+           {{"seq_dim", 0}, {"batch_dim", 1}});
+    }
   }
   EXPECT_GT(on_card_, 40);
+}
+
+TEST_F(EveryKernel, Places) {
+  for (const DType dtype : {DType::kUint8, DType::kComplex128, DType::kBool}) {
+    Tensor x = Tensor::zeros(dtype, {4, 5});
+    std::memset(x.raw(), 1, element_bytes(dtype));
+    same("Where", {x});
+  }
+  same("ArgMin", {numbers(DType::kBool, {4, 300}), scalar(1)}, {{"output_type", DType::kInt32}});
+  EXPECT_GE(on_card_, 4);
+}
+
+TEST_F(EveryKernel, Pictures) {
+  const AttrMap size = {{"align_corners", false}};
+  for (const DType dtype : {DType::kInt8, DType::kUint8}) {
+    same("ResizeNearestNeighbor", {numbers(dtype, {1, 4, 5, 3}), Tensor::vector<std::int32_t>({7, 6})}, size);
+  }
+  same("AdjustSaturation", {numbers(DType::kFloat16, {2, 3, 3}), Tensor::scalar(0.5F)});
+  const AttrMap pool = {{"ksize", std::vector<std::int64_t>{1, 2, 2, 2, 1}},
+                        {"strides", std::vector<std::int64_t>{1, 2, 2, 2, 1}},
+                        {"padding", std::string("VALID")}};
+  const Tensor x = numbers(DType::kBfloat16, {1, 4, 4, 4, 2}), y = numbers(DType::kBfloat16, {1, 2, 2, 2, 2}, 2);
+  same("MaxPool3D", {x}, pool);
+  same("MaxPool3DGrad", {x, y, y}, pool);
+  EXPECT_GE(on_card_, 4);
+}
+
+TEST_F(EveryKernel, RandomNumbers) {
+  for (const DType dtype : {DType::kFloat16, DType::kBfloat16, DType::kFloat32, DType::kFloat64}) {
+    for (const char* op : {"StatelessRandomUniform", "StatelessRandomNormal", "StatelessTruncatedNormal"}) {
+      same(op, {Tensor::vector<std::int32_t>({40}), Tensor::vector<std::int64_t>({3, 4})}, {{"dtype", dtype}});
+    }
+    for (const DType classes : {DType::kInt32, DType::kInt64}) {
+      same("StatelessMultinomial", {numbers(dtype, {3, 5}), scalar(20), Tensor::vector<std::int64_t>({3, 4})},
+           {{"output_dtype", classes}});
+    }
+  }
+  EXPECT_GT(on_card_, 12);
+}
+
+TEST_F(EveryKernel, SparseProductsAndSegments) {
+  for (const DType dtype : {DType::kFloat16, DType::kBfloat16, DType::kFloat32, DType::kFloat64}) {
+    for (const DType index : {DType::kInt32, DType::kInt64}) {
+      const Tensor at = cast_to(Tensor::of<std::int32_t>({3, 2}, {0, 1, 1, 0, 2, 2}), index);
+      same("SparseTensorDenseMatMul",
+           {at, numbers(dtype, {3}), Tensor::vector<std::int64_t>({3, 4}), numbers(dtype, {4, 5})});
+      for (const DType segments : {DType::kInt32, DType::kInt64}) {
+        same("SparseSegmentSum", {numbers(dtype, {6, 5}), indices(index, {4}, 6),
+                                  cast_to(Tensor::vector<std::int32_t>({0, 0, 1, 2}), segments)});
+      }
+    }
+  }
+  EXPECT_GT(on_card_, 12);
 }
 
 // More than a tile, and deeper.

@@ -46,7 +46,7 @@
 // Integer quotients and powers are not looked at first, as the CPU's kernels do: what those refuse is 0 here.
 #define ARGOSY_CUDA_BINARY_FUNCTIONS(X)                                                                              \
   ARGOSY_CUDA_REAL(X, Div)                                                                                           \
-  ARGOSY_CUDA_REAL(X, TruncateDiv) ARGOSY_CUDA_REAL(X, FloorDiv) ARGOSY_CUDA_REAL(X, TruncateMod)                    \
+  ARGOSY_CUDA_REAL(X, TruncateDiv) ARGOSY_CUDA_REAL(X, FloorDiv) ARGOSY_CUDA_FLOATS(X, TruncateMod) X(TruncateMod, i64) \
       ARGOSY_CUDA_REAL(X, FloorMod) ARGOSY_CUDA_FLOATS(X, DivNoNan) ARGOSY_CUDA_FLOATS(X, MulNoNan)                  \
           ARGOSY_CUDA_FLOATS(X, Pow) ARGOSY_CUDA_SIGNED(X, Pow) ARGOSY_CUDA_FLOATS(X, Atan2)                         \
           ARGOSY_CUDA_FLOATS(X, Xdivy)                                                                               \

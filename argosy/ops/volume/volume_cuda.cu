@@ -200,13 +200,7 @@ ARGOSY_VOLUME_UNROLL(b8)
   ARGOSY_KERNEL(volume_roll_##T, Volumes v, i64 first, i64 rows, const T* from, T* x, int more) {         \
     roll(v, first, rows, from, x, more != 0);                                                             \
   }                                                                                                       \
-  ARGOSY_KERNEL(volume_max_##T, Volumes v, const T* x, T* y) {                                            \
-    pool<true>(v, x, y, static_cast<Compute<T>>(-float_of_bits(0x7f800000u)));                            \
-  }                                                                                                       \
   ARGOSY_KERNEL(volume_average_##T, Volumes v, const T* x, T* y) { pool<false>(v, x, y, Compute<T>(0)); } \
-  ARGOSY_KERNEL(volume_max_back_##T, Volumes v, const T* x, const T* y, const T* dy, T* dx) {             \
-    max_back(v, x, y, dy, dx);                                                                            \
-  }                                                                                                       \
   ARGOSY_KERNEL(volume_max_pick_##T, Volumes v, const T* x, const T* y, const T* from, T* to) {           \
     max_pick(v, x, y, from, to);                                                                          \
   }                                                                                                       \
@@ -216,5 +210,17 @@ ARGOSY_VOLUME(f64)
 ARGOSY_VOLUME(f16)
 ARGOSY_VOLUME(bf16)
 #undef ARGOSY_VOLUME
+
+#define ARGOSY_VOLUME_MAX(T)                                                                  \
+  ARGOSY_KERNEL(volume_max_##T, Volumes v, const T* x, T* y) {                                \
+    pool<true>(v, x, y, static_cast<Compute<T>>(-float_of_bits(0x7f800000u)));                \
+  }                                                                                           \
+  ARGOSY_KERNEL(volume_max_back_##T, Volumes v, const T* x, const T* y, const T* dy, T* dx) { \
+    max_back(v, x, y, dy, dx);                                                                \
+  }
+ARGOSY_VOLUME_MAX(f32)
+ARGOSY_VOLUME_MAX(f16)
+ARGOSY_VOLUME_MAX(bf16)
+#undef ARGOSY_VOLUME_MAX
 
 }  // namespace argosy::cuda
