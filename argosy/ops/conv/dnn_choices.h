@@ -10,8 +10,8 @@
 
 namespace argosy::cuda {
 
-// An engine by the library's number, and its place in the list that the library gave: an engine is there several times,
-// with other settings.
+// An engine by the library's number, and its place among those that the library named and the problem allows: an engine
+// is there several times, with other settings.
 struct DnnChoice {
   int engine = 0, place = 0;
   auto operator<=>(const DnnChoice&) const = default;

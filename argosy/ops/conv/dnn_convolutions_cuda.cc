@@ -27,7 +27,7 @@ unsigned unwanted_notes(const DnnProblem& p) {
 // One problem, and its engines; their plans are made when they are wanted.
 struct Way {
   DnnEngine engine;
-  int place = 0;  // in the library's list
+  int place = 0;  // DnnChoice::place
   bool tried = false, usable = false;
   DnnPlan plan = {};
 };
