@@ -79,6 +79,19 @@ enum class Linear {
   kFirst,    // in the first, the others held fixed: RealDiv
 };
 
+// How an op treats the examples of a batch: argosy/op/batch_rule.h. Zero, which is what silence means, is "unknown".
+enum class BatchRule : char;
+
+// An input and an output that may share memory. While the kernel writes the output it may still read other inputs:
+// those may be the same memory (`f(a, b, a)`, views of one buffer) only where the op says so.
+struct InPlace {
+  int input = 0;
+  int output = 0;
+  // Every element of the output is written after the elements in its place were read from all inputs, and no other
+  // element is read: an input that is exactly the same memory does no harm. Silence is no.
+  bool others_may_alias = false;
+};
+
 // An op that calls functions of its graph, named by attributes: lowered before it runs
 // (argosy/passes/lower_functions.h).
 enum class Calls {
@@ -159,9 +172,11 @@ struct OpSpec {
   bool async = false;  // its kernel waits for something (Recv, queues): see AsyncKernel
   // Its members are found, numbered and given "group", "rank" and "size" when a step is made (passes/join_groups.h).
   GroupFn group = nullptr;
-  bool collective = false;    // async, and done only once every node of its "group" attribute has started
-  std::string fused_as = {};  // the op that does the same, then adds a bias and applies an activation
-  std::vector<std::pair<int, int>> in_place = {};  // (input, output) that may share memory
+  bool collective = false;             // async, and done only once every node of its "group" attribute has started
+  std::string fused_as = {};           // the op that does the same, then adds a bias and applies an activation
+  std::vector<InPlace> in_place = {};  // pairs that may share memory
+  BatchRule batch_rule{};              // what replicating a step over shards of a batch may take for granted
+  bool opens_files = false;  // reads or writes files that its inputs or attributes name (argosy/op/file_policy.h)
   std::vector<int> host_inputs = {};  // arguments (by position in `inputs`) that a GPU kernel wants in host memory
   std::vector<int> host_outputs = {};
 };

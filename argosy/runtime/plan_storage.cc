@@ -159,7 +159,7 @@ class Planner {
     const Item& item = step_.items[index];
     if (op == nullptr || item.async) return -1;
     const std::size_t bytes = step_.slots[item.first_output + output].bytes;
-    for (const auto& [in, out] : op->in_place) {
+    for (const auto& [in, out, others_may_alias] : op->in_place) {
       if (out != output || in >= item.num_inputs) continue;
       const std::int32_t slot = step_.input_slots[item.first_input + in];
       const std::int32_t life = life_of[slot];

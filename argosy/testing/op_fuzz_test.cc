@@ -68,7 +68,7 @@ class OpFuzz : public testing::Test {
     for (const Tensor& t : outputs)
       planned.push_back(is_plain(t.dtype()) ? Tensor::zeros(t.dtype(), t.shape()) : Tensor());
     expect_same(c, run_kernel(c, cpu_kernels(), false, planned), outputs, "in planned memory");
-    for (const auto& [input, output] : c.op->in_place) {
+    for (const auto& [input, output, others_may_alias] : c.op->in_place) {
       const auto i = static_cast<std::size_t>(input), o = static_cast<std::size_t>(output);
       if (i >= c.inputs.size() || o >= outputs.size()) continue;
       if (c.inputs[i].shape() != outputs[o].shape() || !is_plain(outputs[o].dtype())) continue;

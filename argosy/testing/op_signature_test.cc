@@ -75,7 +75,7 @@ TEST(OpSignatures, HoldTogether) {
     const auto open_ended = [](const std::vector<ArgDef>& args) {
       return !args.empty() && !(args.back().number_attr.empty() && args.back().type_list_attr.empty());
     };
-    for (const auto& [input, output] : op->in_place) {
+    for (const auto& [input, output, others_may_alias] : op->in_place) {
       EXPECT_TRUE(open_ended(op->input_args) || input < static_cast<int>(op->input_args.size())) << input;
       EXPECT_TRUE(open_ended(op->output_args) || output < static_cast<int>(op->output_args.size())) << output;
     }

@@ -104,7 +104,7 @@ void elementwise::define_fused(OpRegistry& ops) {
               .cost = fused_cost};
   // The kernel holds back a result that would overwrite what a later step reads.
   for (int in = 0; in < 8; ++in) {
-    for (int out = 0; out < 4; ++out) spec.in_place.emplace_back(in, out);
+    for (int out = 0; out < 4; ++out) spec.in_place.push_back({in, out});
   }
   ops.add(std::move(spec));
 }
