@@ -42,29 +42,47 @@ HWY_INLINE void over_wide_columns(std::int64_t columns, Arguments... arguments) 
   for (; c < columns; ++c) Body<One, 1>::run(One(), c, columns, arguments...);
 }
 
-// Sums of distances from the first row: no cancellation where the mean is large.
+// Sums of distances from the mean of the rows before, block of rows after block, which is moved on after each: near the
+// mean little cancels, wherever single rows lie. For the first block that is its own mean, found from the cache.
 template <class D, int kMany>
 struct MomentsBody {
+  static constexpr std::int64_t kBlock = 64;
+
   template <typename T>
   static HWY_INLINE void run(D d, std::int64_t c, std::int64_t columns, std::int64_t rows, const T* x, float* mean,
                              float* squares) {
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-    hn::Vec<D> first[kMany], sum[kMany], sum2[kMany];
-    for (int k = 0; k < kMany; ++k) {
-      first[k] = load_wide(d, x + c + k * lanes);
-      sum[k] = sum2[k] = hn::Zero(d);
+    const auto at = [&](std::int64_t r, int k) { return load_wide(d, x + r * columns + c + k * lanes); };
+    hn::Vec<D> center[kMany], rest[kMany], total[kMany], sum[kMany], sum2[kMany];  // the mean: center + rest
+    const std::int64_t few = std::min(kBlock, rows);
+    for (int k = 0; k < kMany; ++k) sum[k] = rest[k] = total[k] = hn::Zero(d);
+    for (std::int64_t r = 0; r < few; ++r) {
+      for (int k = 0; k < kMany; ++k) sum[k] = hn::Add(sum[k], at(r, k));
     }
-    for (std::int64_t r = 1; r < rows; ++r) {
+    for (int k = 0; k < kMany; ++k) center[k] = hn::Mul(sum[k], hn::Set(d, 1 / static_cast<float>(few)));
+    for (std::int64_t begin = 0; begin < rows; begin += kBlock) {
+      const std::int64_t end = std::min(begin + kBlock, rows);
+      for (int k = 0; k < kMany; ++k) sum[k] = sum2[k] = hn::Zero(d);
+      for (std::int64_t r = begin; r < end; ++r) {
+        for (int k = 0; k < kMany; ++k) {
+          const auto z = hn::Sub(at(r, k), center[k]);
+          sum[k] = hn::Add(sum[k], z);
+          sum2[k] = hn::MulAdd(z, z, sum2[k]);
+        }
+      }
+      // The squares so far are of distances from this center too: all of them move on together.
+      const auto share = hn::Set(d, 1 / static_cast<float>(end)), before = hn::Set(d, static_cast<float>(begin));
       for (int k = 0; k < kMany; ++k) {
-        const auto z = hn::Sub(load_wide(d, x + r * columns + c + k * lanes), first[k]);
-        sum[k] = hn::Add(sum[k], z);
-        sum2[k] = hn::MulAdd(z, z, sum2[k]);
+        const auto away = hn::Mul(hn::MulAdd(rest[k], before, sum[k]), share), next = hn::Add(center[k], away);
+        rest[k] = hn::Sub(away, hn::Sub(next, center[k]));
+        center[k] = next;
+        total[k] = hn::Add(total[k], hn::NegMulAdd(sum[k], away, sum2[k]));
       }
     }
     for (int k = 0; k < kMany; ++k) {
-      const auto away = hn::Div(sum[k], hn::Set(d, static_cast<float>(rows)));
-      hn::StoreU(hn::Add(first[k], away), d, mean + c + k * lanes);
-      hn::StoreU(hn::Max(hn::NegMulAdd(sum[k], away, sum2[k]), hn::Zero(d)), d, squares + c + k * lanes);
+      hn::StoreU(center[k], d, mean + c + k * lanes);
+      // NaN stays: infinite rows have no variance.
+      hn::StoreU(hn::IfThenZeroElse(hn::Lt(total[k], hn::Zero(d)), total[k]), d, squares + c + k * lanes);
     }
   }
 };
