@@ -43,10 +43,11 @@ HWY_INLINE void over_wide_columns(std::int64_t columns, Arguments... arguments) 
 }
 
 // Sums of distances from the mean of the rows before, block of rows after block, which is moved on after each: near the
-// mean little cancels, wherever single rows lie. For the first block that is its own mean, found from the cache.
+// mean little cancels, wherever single rows lie. The first block starts at its first row: it is short, so that even
+// where that row lies far away only what it adds itself cancels.
 template <class D, int kMany>
 struct MomentsBody {
-  static constexpr std::int64_t kBlock = 64;
+  static constexpr std::int64_t kFew = 8, kBlock = 64;
 
   template <typename T>
   static HWY_INLINE void run(D d, std::int64_t c, std::int64_t columns, std::int64_t rows, const T* x, float* mean,
@@ -54,14 +55,12 @@ struct MomentsBody {
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
     const auto at = [&](std::int64_t r, int k) { return load_wide(d, x + r * columns + c + k * lanes); };
     hn::Vec<D> center[kMany], rest[kMany], total[kMany], sum[kMany], sum2[kMany];  // the mean: center + rest
-    const std::int64_t few = std::min(kBlock, rows);
-    for (int k = 0; k < kMany; ++k) sum[k] = rest[k] = total[k] = hn::Zero(d);
-    for (std::int64_t r = 0; r < few; ++r) {
-      for (int k = 0; k < kMany; ++k) sum[k] = hn::Add(sum[k], at(r, k));
+    for (int k = 0; k < kMany; ++k) {
+      center[k] = at(0, k);
+      rest[k] = total[k] = hn::Zero(d);
     }
-    for (int k = 0; k < kMany; ++k) center[k] = hn::Mul(sum[k], hn::Set(d, 1 / static_cast<float>(few)));
-    for (std::int64_t begin = 0; begin < rows; begin += kBlock) {
-      const std::int64_t end = std::min(begin + kBlock, rows);
+    for (std::int64_t begin = 0, end = 0; begin < rows; begin = end) {
+      end = std::min(begin + (begin == 0 ? kFew : kBlock), rows);
       for (int k = 0; k < kMany; ++k) sum[k] = sum2[k] = hn::Zero(d);
       for (std::int64_t r = begin; r < end; ++r) {
         for (int k = 0; k < kMany; ++k) {
@@ -73,10 +72,11 @@ struct MomentsBody {
       // The squares so far are of distances from this center too: all of them move on together.
       const auto share = hn::Set(d, 1 / static_cast<float>(end)), before = hn::Set(d, static_cast<float>(begin));
       for (int k = 0; k < kMany; ++k) {
-        const auto away = hn::Mul(hn::MulAdd(rest[k], before, sum[k]), share), next = hn::Add(center[k], away);
+        const auto all = hn::MulAdd(rest[k], before, sum[k]), away = hn::Mul(all, share);
+        const auto next = hn::Add(center[k], away);
         rest[k] = hn::Sub(away, hn::Sub(next, center[k]));
         center[k] = next;
-        total[k] = hn::Add(total[k], hn::NegMulAdd(sum[k], away, sum2[k]));
+        total[k] = hn::Add(total[k], hn::NegMulAdd(all, away, sum2[k]));
       }
     }
     for (int k = 0; k < kMany; ++k) {
