@@ -110,21 +110,22 @@ TEST(Issue31Aliased, ValuesHandedOnOutliveTheirPlace) {
     const Value whole = graph.add("BroadcastTo", {x, shape});
     const Value alone = graph.add("AddN", {graph.add("Exp", {fed})});
     const Value same = graph.add("Cast", {graph.add("Exp", {fed})}, {{"DstT", DType::kFloat32}});
+    const Value many = graph.add("IdentityN", {graph.add("Exp", {fed}), graph.add("Exp", {fed})}).output(1);
     Value later = fed;
     {
-      const auto then = graph.control_dependencies({whole, alone, same});
+      const auto then = graph.control_dependencies({whole, alone, same, many});
       for (int i = 0; i < 8; ++i) later = graph.add("Sub", {graph.add("Mul", {later, fed}), graph.add("Sin", {later})});
     }
     ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
     Session session(graph, {.devices = {.emulate = "1"}, .optimize = false, .trace_path = ""});
     const auto out =
-        session.run({{fed, kX}, {shape, Tensor::vector<std::int32_t>({3})}}, {x, whole, alone, same, later});
+        session.run({{fed, kX}, {shape, Tensor::vector<std::int32_t>({3})}}, {x, whole, alone, same, many, later});
     ASSERT_TRUE(out.ok()) << out.status().to_string();
-    for (const int i : {1, 2, 3}) EXPECT_EQ(difference((*out)[i], (*out)[0], 0), "") << i << " on " << device;
+    for (const int i : {1, 2, 3, 4}) EXPECT_EQ(difference((*out)[i], (*out)[0], 0), "") << i << " on " << device;
     const auto alone_out =
-        session.run({{fed, kX}, {shape, Tensor::vector<std::int32_t>({3})}}, {whole, alone, same, later});
+        session.run({{fed, kX}, {shape, Tensor::vector<std::int32_t>({3})}}, {whole, alone, same, many, later});
     ASSERT_TRUE(alone_out.ok()) << alone_out.status().to_string();
-    for (const int i : {0, 1, 2}) EXPECT_EQ(difference((*alone_out)[i], (*out)[0], 0), "") << i << " on " << device;
+    for (const int i : {0, 1, 2, 3}) EXPECT_EQ(difference((*alone_out)[i], (*out)[0], 0), "") << i << " on " << device;
   }
 }
 

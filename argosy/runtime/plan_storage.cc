@@ -164,7 +164,7 @@ class Planner {
       const std::int32_t p = items_.forwarded[s] ? items_.producer[s] : -1;
       if (p < 0) continue;
       const Item& item = step_.items[p];
-      for (int k = 0; k < item.num_inputs; ++k) {  // of a Merge or an IdentityN it may be any
+      for (int k = 0; k < item.num_inputs; ++k) {  // of a Merge it may be any
         const std::int32_t from = step_.input_slots[item.first_input + k];
         if (std::exchange(seen_[from], search_) != search_) work_.push_back(from);
       }
