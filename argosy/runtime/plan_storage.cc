@@ -152,23 +152,60 @@ class Planner {
     }
   }
 
+  // Does the slot show memory of this life: its own, or as a view of it at any offset?
+  bool shows(std::int32_t slot, std::int32_t life, const std::vector<std::int32_t>& life_of) {
+    ++search_;
+    work_.assign(1, slot);
+    seen_[slot] = search_;
+    while (!work_.empty()) {
+      const std::int32_t s = work_.back();
+      work_.pop_back();
+      if (life_of[s] == life) return true;
+      const std::int32_t p = items_.forwarded[s] ? items_.producer[s] : -1;
+      if (p < 0) continue;
+      const Item& item = step_.items[p];
+      for (int k = 0; k < item.num_inputs; ++k) {  // of a Merge it may be any
+        const std::int32_t from = step_.input_slots[item.first_input + k];
+        if (std::exchange(seen_[from], search_) != search_) work_.push_back(from);
+      }
+    }
+    return false;
+  }
+
+  // May the item overwrite its input `in`, of this life, though it reads its other inputs as well? One that shows the
+  // same memory does harm, unless the op says otherwise and it is the same elements in the same places: as many bytes
+  // of elements as large cannot be a part of that memory.
+  bool others_allow(const Item& item, const InPlace& pair, std::int32_t life,
+                    const std::vector<std::int32_t>& life_of) {
+    const SlotSpec& overwritten = step_.slots[step_.input_slots[item.first_input + pair.input]];
+    for (int k = 0; k < item.num_inputs; ++k) {
+      const std::int32_t slot = step_.input_slots[item.first_input + k];
+      if (k == pair.input || !shows(slot, life, life_of)) continue;
+      const SlotSpec& other = step_.slots[slot];
+      const bool same_elements = other.shape.is_full() && other.bytes == overwritten.bytes &&
+                                 element_bytes(other.dtype) == element_bytes(overwritten.dtype);
+      if (!pair.others_may_alias || !same_elements) return false;
+    }
+    return true;
+  }
+
   // An input whose memory dies here and which the op may overwrite.
   std::int32_t reusable(std::int32_t index, int output, std::int32_t at, const std::vector<std::int32_t>& life_of,
-                        const std::vector<Lifetime>& lives) const {
+                        const std::vector<Lifetime>& lives) {
     const OpDef* op = items_.ops[index];
     const Item& item = step_.items[index];
     if (op == nullptr || item.async) return -1;
     const std::size_t bytes = step_.slots[item.first_output + output].bytes;
-    for (const auto& [in, out, others_may_alias] : op->in_place) {
-      if (out != output || in >= item.num_inputs) continue;
-      const std::int32_t slot = step_.input_slots[item.first_input + in];
+    for (const InPlace& pair : op->in_place) {
+      if (pair.output != output || pair.input >= item.num_inputs) continue;
+      const std::int32_t slot = step_.input_slots[item.first_input + pair.input];
       const std::int32_t life = life_of[slot];
       if (life < 0 || lives[life].death != at || lives[life].bytes != bytes) continue;
       if (!(step_.slots[slot].shape == step_.slots[item.first_output + output].shape)) continue;
       // Taken already by another output of this item?
       bool taken = false;
       for (int o = 0; o < output; ++o) taken = taken || life_of[item.first_output + o] == life;
-      if (!taken) return life;
+      if (!taken && others_allow(item, pair, life, life_of)) return life;
     }
     return -1;
   }

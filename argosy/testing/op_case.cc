@@ -83,6 +83,21 @@ void check_on_card(const OpCase& c, const OpDef& op, const std::vector<Tensor>& 
   }
 }
 
+// Inputs in a step's arena: an output that shows their memory is one that the plan knows of.
+void check_memory(const OpCase& c, const OpDef& op) {
+  if (op.forwards || op.flow != Flow::kNone) return;
+  std::vector<Tensor> inputs = c.inputs;
+  for (Tensor& t : inputs) {
+    if (is_plain(t.dtype())) t = Tensor(t.dtype(), t.shape(), Buffer::borrow(t.raw(), t.bytes()));
+  }
+  const auto outputs = evaluate_op(op, c.attrs, inputs);
+  for (std::size_t i = 0; outputs.ok() && i < outputs->size(); ++i) {
+    const Tensor& y = (*outputs)[i];
+    EXPECT_TRUE(!is_plain(y.dtype()) || y.bytes() == 0 || y.buffer().owned())
+        << c.op << " output " << i << " is memory of an input, which its definition does not say (hand_on.h)";
+  }
+}
+
 void check_outputs(const OpCase& c) {
   const OpDef* op = builtin_ops().find(c.op);
   for (const bool reference : {false, true}) {
@@ -102,6 +117,7 @@ void check_outputs(const OpCase& c) {
     if (!reference) {
       check_shapes(c, *outputs);
       dump_case(c, *outputs);
+      check_memory(c, *op);
       check_on_card(c, *op, expect);
     }
   }

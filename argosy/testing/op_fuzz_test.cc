@@ -68,8 +68,8 @@ class OpFuzz : public testing::Test {
     for (const Tensor& t : outputs)
       planned.push_back(is_plain(t.dtype()) ? Tensor::zeros(t.dtype(), t.shape()) : Tensor());
     expect_same(c, run_kernel(c, cpu_kernels(), false, planned), outputs, "in planned memory");
-    for (const auto& [input, output, others_may_alias] : c.op->in_place) {
-      const auto i = static_cast<std::size_t>(input), o = static_cast<std::size_t>(output);
+    for (const InPlace& pair : c.op->in_place) {
+      const auto i = static_cast<std::size_t>(pair.input), o = static_cast<std::size_t>(pair.output);
       if (i >= c.inputs.size() || o >= outputs.size()) continue;
       if (c.inputs[i].shape() != outputs[o].shape() || !is_plain(outputs[o].dtype())) continue;
       if (element_bytes(c.inputs[i].dtype()) != element_bytes(outputs[o].dtype())) continue;
@@ -78,7 +78,34 @@ class OpFuzz : public testing::Test {
       std::vector<Tensor> aliased(outputs.size());
       aliased[o] = copy.inputs[i].bitcast(outputs[o].dtype());
       expect_same(c, run_kernel(copy, cpu_kernels(), false, aliased), outputs, "over its own input");
+      if (pair.others_may_alias) repeat_over_twins(c, i, o, outputs);
     }
+  }
+
+  // Other inputs are the same memory as the one that is overwritten.
+  static void repeat_over_twins(const RandomCase& c, std::size_t i, std::size_t o, const std::vector<Tensor>& outputs) {
+    RandomCase apart = c;
+    bool has_twin = false;
+    for (std::size_t k = 0; k < c.inputs.size(); ++k) {
+      const bool twin =
+          k != i && c.inputs[k].dtype() == c.inputs[i].dtype() && c.inputs[k].elements() == c.inputs[i].elements();
+      if (twin) apart.inputs[k] = c.inputs[i].clone().reshaped(c.inputs[k].shape());
+      has_twin = has_twin || twin;
+    }
+    if (!has_twin) return;
+    const auto expected = run_kernel(apart, cpu_kernels(), false);
+    if (!expected.ok()) return;
+    RandomCase together = apart;
+    together.inputs[i] = c.inputs[i].clone();
+    for (std::size_t k = 0; k < c.inputs.size(); ++k) {
+      if (k == i || c.inputs[k].dtype() != c.inputs[i].dtype()) continue;
+      if (c.inputs[k].elements() == c.inputs[i].elements()) {
+        together.inputs[k] = together.inputs[i].reshaped(c.inputs[k].shape());
+      }
+    }
+    std::vector<Tensor> aliased(outputs.size());
+    aliased[o] = together.inputs[i].bitcast(outputs[o].dtype());
+    expect_same(apart, run_kernel(together, cpu_kernels(), false, aliased), *expected, "over inputs that are one");
   }
 
   static void expect_same(const RandomCase& c, const Result<std::vector<Tensor>>& again,

@@ -107,7 +107,7 @@ void define_activation(OpRegistry& ops) {
              .cost = row.cost,
              .elementwise = true,
              .linear = Linear::kFirst,
-             .in_place = {{0, 0}, {1, 0}}});
+             .in_place = {{0, 0, true}, {1, 0, true}}});
   }
   ops.add({.name = "LeakyRelu",
            .doc = "features, or alpha * features below 0",
@@ -125,7 +125,7 @@ void define_activation(OpRegistry& ops) {
            .shape = merged_inputs,
            .gradient = leaky_grad_gradient,
            .linear = Linear::kFirst,
-           .in_place = {{0, 0}, {1, 0}}});
+           .in_place = {{0, 0, true}, {1, 0, true}}});
   define_bias(ops);
 }
 

@@ -1,5 +1,5 @@
 #include "argosy/base/parallel.h"
-#include "argosy/op/kernel.h"
+#include "argosy/op/hand_on.h"
 #include "argosy/ops/broadcast/rules.h"
 #include "argosy/ops/elementwise/broadcast_plan.h"
 #include "argosy/ops/elementwise/kernels.h"
@@ -25,10 +25,7 @@ Status broadcast_to(KernelContext& c) {
     return invalid_argument("BroadcastTo: shape must be a vector, not of shape ", c.input(1).shape());
   }
   ARGOSY_ASSIGN_OR_RETURN(const Shape shape, to_shape(c.input(1), "BroadcastTo: shape"));
-  if (shape == x.shape()) {
-    c.set_output(0, x);
-    return ok_status();
-  }
+  if (shape == x.shape()) return hand_on(c, 0, x);
   const auto both = broadcast(x.shape(), shape);
   if (!both.ok() || !(*both == shape)) {
     return invalid_argument("BroadcastTo: shape ", x.shape(), " does not broadcast to ", shape)

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "argosy/base/parallel.h"
-#include "argosy/op/kernel.h"
+#include "argosy/op/hand_on.h"
 #include "argosy/ops/cast/convert.h"
 #include "argosy/ops/cast/loops.h"
 #include "argosy/ops/cast/spans.h"
@@ -89,10 +89,7 @@ class Cast final : public Kernel {
 
   Status run(KernelContext& c) override {
     const Tensor& x = c.input(0);
-    if (span_ == nullptr) {  // nothing to do
-      c.set_output(0, x);
-      return ok_status();
-    }
+    if (span_ == nullptr) return hand_on(c, 0, x);
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape()));
     const auto* const from = static_cast<const std::byte*>(x.raw());
     auto* const to = static_cast<std::byte*>(y->raw());

@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "argosy/op/kernel.h"
+#include "argosy/op/hand_on.h"
 
 namespace argosy {
 
@@ -47,6 +47,12 @@ class Missing final : public Kernel {
 
 Status identity(KernelContext& c) {
   for (int i = 0; i < c.num_inputs(); ++i) c.set_output(i, c.input(i));
+  return ok_status();
+}
+
+// Its definition does not say that it forwards, which would be of output 0 alone.
+Status identity_n(KernelContext& c) {
+  for (int i = 0; i < c.num_inputs(); ++i) ARGOSY_RETURN_IF_ERROR(hand_on(c, i, c.input(i)));
   return ok_status();
 }
 
@@ -122,9 +128,10 @@ void add_kernels_cpu_constant(KernelRegistry& kernels) {
   kernels.add("Const", "cpu", Const::make);
   for (const char* op : {"Placeholder", "PlaceholderV2", "_Arg"}) kernels.add(op, "cpu", not_fed);
   kernels.add("_Missing", "cpu", Missing::make);
-  for (const char* op : {"Identity", "Snapshot", "StopGradient", "PreventGradient", "IdentityN"}) {
+  for (const char* op : {"Identity", "Snapshot", "StopGradient", "PreventGradient"}) {
     kernels.add(op, "cpu", identity);
   }
+  kernels.add("IdentityN", "cpu", identity_n);
   kernels.add("PlaceholderWithDefault", "cpu", PlaceholderWithDefault::make);
   kernels.add("NoOp", "cpu", no_op);
   kernels.add("ZerosLike", "cpu", zeros_like);

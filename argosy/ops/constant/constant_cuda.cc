@@ -1,5 +1,6 @@
 // Constants and what only hands tensors on, on a card.
 #include "argosy/base/mutex.h"
+#include "argosy/op/hand_on.h"
 #include "argosy/ops/layout/card_mover.h"
 
 namespace argosy {
@@ -71,10 +72,7 @@ Status broadcast_to(KernelContext& c) {
     return invalid_argument("BroadcastTo: shape must be a vector, not of shape ", c.input(1).shape());
   }
   ARGOSY_ASSIGN_OR_RETURN(const Shape shape, to_shape(c.input(1), "BroadcastTo: shape"));
-  if (shape == x.shape()) {
-    c.set_output(0, x);
-    return ok_status();
-  }
+  if (shape == x.shape()) return hand_on(c, 0, x);
   const auto both = broadcast(x.shape(), shape);
   if (!both.ok() || !(*both == shape)) {
     return invalid_argument("BroadcastTo: shape ", x.shape(), " does not broadcast to ", shape)

@@ -5,6 +5,9 @@
 //
 // Rounding: held against double, the root mean square error is 0.4-2.2e-6 of the result's for 3x3 windows and up to
 // 4.5e-6 for 5x5 ones, where sliding's is 0.1-1.3e-6; the test of the pass states the bounds.
+//
+// A NaN or an infinity in an image spoils all outputs of the tiles that read it, as NaN or an infinity, where sliding
+// spoils those whose windows read it. Other tiles and other images keep their bits.
 #pragma once
 
 #include <algorithm>

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <hwy/targets.h>
+#include <cmath>
+#include <limits>
 
 #include "argosy/base/parallel.h"
 #include "argosy/ops/evaluate.h"
@@ -136,6 +138,51 @@ TEST(Winograd, ImagesHaveTheSameBitsAmongOthers) {
   const auto dx_of_few = evaluate_op(backward, attrs, {sizes(image_of(few)), f, dy.rows(4, 8)});
   ASSERT_TRUE(dx.ok() && dx_of_few.ok());
   EXPECT_EQ(difference((*dx_of_few)[0], (*dx)[0].rows(4, 8), 0), "");
+}
+
+// One number that is not finite: sliding spoils the outputs whose windows see it, Winograd's products those of the
+// tiles that see it, and nothing else.
+TEST(Winograd, SpoilsTilesByWhatIsNotFinite) {
+  const Window w{4, 16, 16, 32, 64, 3};
+  AttrMap attrs = attrs_of(w), by_tiles = attrs;
+  by_tiles.set(kWinogradAttr, true);
+  const OpDef& conv = *builtin_ops().find("Conv2D");
+  const Tensor x = numbers(image_of(w), 1), f = numbers(filter_of(w), 2);
+  const auto whole = evaluate_op(conv, by_tiles, {x, f});
+  ASSERT_TRUE(whole.ok());
+  const auto at = [&](std::int64_t image, std::int64_t row, std::int64_t column) {
+    return (image * w.height + row) * w.width + column;
+  };
+  // Outputs [4t, 4t + 4) are of inputs [4t - 1, 4t + 5).
+  const auto tile_sees = [](std::int64_t output, std::int64_t input) {
+    return input >= output / 4 * 4 - 1 && input < output / 4 * 4 + 5;
+  };
+  for (const float number : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    for (const auto& [row, column] : {std::pair<std::int64_t, std::int64_t>{5, 6}, {8, 3}, {0, 15}}) {
+      const Tensor spoilt = x.clone();
+      spoilt.data<float>()[at(1, row, column) * w.in + 7] = number;
+      const auto slid = evaluate_op(conv, attrs, {spoilt, f}), got = evaluate_op(conv, by_tiles, {spoilt, f});
+      ASSERT_TRUE(slid.ok() && got.ok());
+      int beyond = 0;
+      for (std::int64_t i = 0; i < (*got)[0].elements(); ++i) {
+        const std::int64_t pixel = i / w.out, out_row = pixel / w.width % w.height, out_column = pixel % w.width;
+        const bool seen = pixel / (w.width * w.height) == 1 && tile_sees(out_row, row) && tile_sees(out_column, column);
+        const bool finite = std::isfinite((*got)[0].data<float>()[i]);
+        EXPECT_FALSE(finite && !std::isfinite((*slid)[0].data<float>()[i])) << i;
+        ASSERT_TRUE(seen || (*got)[0].data<float>()[i] == (*whole)[0].data<float>()[i]) << i;
+        beyond += !finite && std::isfinite((*slid)[0].data<float>()[i]) ? 1 : 0;
+      }
+      EXPECT_GT(beyond, 0) << "as local as sliding: say so in docs/tensorflow.md";
+    }
+  }
+  // In the filter: all outputs of its channel, and no others, as where windows slide.
+  const Tensor spoilt = f.clone();
+  spoilt.data<float>()[(4 * w.in + 3) * w.out + 9] = std::numeric_limits<float>::quiet_NaN();
+  const auto got = evaluate_op(conv, by_tiles, {x, spoilt});
+  ASSERT_TRUE(got.ok());
+  for (std::int64_t i = 0; i < (*got)[0].elements(); ++i) {
+    ASSERT_EQ(std::isnan((*got)[0].data<float>()[i]), i % w.out == 9) << i;
+  }
 }
 
 TEST(Winograd, TakesWhatItsProductsCan) {

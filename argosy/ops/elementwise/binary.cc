@@ -198,7 +198,7 @@ void define_binary(OpRegistry& ops) {
              .elementwise = true,
              .linear = linear(row),
              .blocks_gradient = row.blocks_gradient,
-             .in_place = {{0, 0}, {1, 0}}});
+             .in_place = {{0, 0, true}, {1, 0, true}}});
   }
   ops.add({.name = "Atan2",
            .doc = "The angle of the point (x, y).",
@@ -209,7 +209,7 @@ void define_binary(OpRegistry& ops) {
            .gradient = atan2_gradient,
            .cost = function_cost,
            .elementwise = true,
-           .in_place = {{0, 0}, {1, 0}}});
+           .in_place = {{0, 0, true}, {1, 0, true}}});
   ops.add({.name = "Polygamma",
            .doc = "The a-th derivative of digamma.",
            .inputs = {"a: T", "x: T"},
@@ -219,7 +219,7 @@ void define_binary(OpRegistry& ops) {
            .gradient = polygamma_gradient,
            .cost = function_cost,
            .elementwise = true,
-           .in_place = {{0, 0}, {1, 0}}});
+           .in_place = {{0, 0, true}, {1, 0, true}}});
   ops.add({.name = "Zeta",
            .doc = "Hurwitz's zeta function: the sum of (q + k)^-x.",
            .inputs = {"x: T", "q: T"},
@@ -229,7 +229,7 @@ void define_binary(OpRegistry& ops) {
            .gradient = zeta_gradient,
            .cost = function_cost,
            .elementwise = true,
-           .in_place = {{0, 0}, {1, 0}}});
+           .in_place = {{0, 0, true}, {1, 0, true}}});
   ops.add({.name = "NextAfter",
            .doc = "The next representable number after x1 towards x2.",
            .inputs = {"x1: T", "x2: T"},
@@ -238,7 +238,7 @@ void define_binary(OpRegistry& ops) {
            .shape = broadcast_inputs,
            .gradient = next_after_gradient,
            .elementwise = true,
-           .in_place = {{0, 0}, {1, 0}}});
+           .in_place = {{0, 0, true}, {1, 0, true}}});
 }
 
 }  // namespace argosy::elementwise

@@ -59,7 +59,7 @@ void define_comparison(OpRegistry& ops) {
              .commutative = true,
              .elementwise = true,
              .blocks_gradient = true,
-             .in_place = {{0, 0}, {1, 0}}});
+             .in_place = {{0, 0, true}, {1, 0, true}}});
   }
 }
 

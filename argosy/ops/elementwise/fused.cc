@@ -102,9 +102,9 @@ void elementwise::define_fused(OpRegistry& ops) {
               .shape = fused_shape,
               .gradient = kNotDifferentiable,
               .cost = fused_cost};
-  // The kernel holds back a result that would overwrite what a later step reads.
+  // The kernel holds back a result that would overwrite what a later step reads, whichever input lies there.
   for (int in = 0; in < 8; ++in) {
-    for (int out = 0; out < 4; ++out) spec.in_place.push_back({in, out});
+    for (int out = 0; out < 4; ++out) spec.in_place.push_back({in, out, true});
   }
   ops.add(std::move(spec));
 }

@@ -193,7 +193,8 @@ class FusedKernel final : public Kernel {
       ValueInfo& result = values_[steps_[s].result];
       if (result.output >= 0) {
         for (int v = 0; v < inputs; ++v) {
-          const bool whole = values_[v].operand.kind == FusedOperand::Kind::kFull && values_[v].bytes == result.bytes;
+          const bool full = values_[v].operand.kind == FusedOperand::Kind::kFull || shape_.elements() == 1;
+          const bool whole = full && values_[v].bytes == result.bytes;
           if (whole && values_[v].last_use > static_cast<int>(s)) result.hazards.push_back(v);
         }
         if (!result.hazards.empty()) result.place = take(result.bytes);

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "argosy/base/parallel.h"
-#include "argosy/op/kernel.h"
+#include "argosy/op/hand_on.h"
 #include "argosy/ops/elementwise/functors.h"
 #include "argosy/ops/elementwise/kernels.h"
 #include "argosy/ops/layout/strided_copy.h"
@@ -74,10 +74,7 @@ class AddN final : public Kernel {
             .with_id("ARG-SHAPE-001");
       }
     }
-    if (c.num_inputs() == 1) {
-      c.set_output(0, c.input(0));
-      return ok_status();
-    }
+    if (c.num_inputs() == 1) return hand_on(c, 0, c.input(0));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const sum, c.output(0, shape, {0}));
     parallel_for(shape.elements(), grain_of(Work::kArithmetic), [&](std::int64_t begin, std::int64_t end) {
       for (; begin < end; begin += kBlock) block(c, *sum, begin, std::min(kBlock, end - begin));

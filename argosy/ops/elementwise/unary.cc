@@ -208,7 +208,7 @@ void define_unary(OpRegistry& ops) {
              .shape = merged_inputs,
              .gradient = row.gradient,
              .elementwise = true,
-             .in_place = {{0, 0}, {1, 0}}});
+             .in_place = {{0, 0, true}, {1, 0, true}}});
   }
   ops.add({.name = "Softsign",
            .doc = "x / (1 + |x|)",
@@ -227,7 +227,7 @@ void define_unary(OpRegistry& ops) {
            .shape = merged_inputs,
            .gradient = softsign_grad_gradient,
            .elementwise = true,
-           .in_place = {{0, 0}, {1, 0}}});
+           .in_place = {{0, 0, true}, {1, 0, true}}});
   ops.add({.name = "LogicalNot",
            .doc = "not x",
            .inputs = {"x: bool"},

@@ -31,14 +31,42 @@ ARGOSY_DEVICE void for_chunks(const CardChannels& g, const Call& call) {
   }
 }
 
+// Rows that were looked at: how many, their mean, and the sum of squared distances from it.
+struct Seen {
+  f32 count, mean, squares;
+};
+
+// Both together (Chan, Golub and LeVeque 1979).
+ARGOSY_DEVICE Seen merged(const Seen& a, const Seen& b) {
+  if (b.count == 0) return a;
+  if (a.count == 0) return b;
+  const f32 count = a.count + b.count, share = b.count / count, away = b.mean - a.mean;
+  return {count, a.mean + away * share, a.squares + b.squares + away * away * a.count * share};
+}
+
+// What the threads of a lane have seen together, for the first of them.
+ARGOSY_DEVICE Seen fold_seen(Seen seen, Seen* shared, int lanes) {
+  const int me = threadIdx.x;
+  __syncthreads();
+  shared[me] = seen;
+  for (int step = kThreads / 2; step >= lanes; step /= 2) {
+    __syncthreads();
+    if (me < step) shared[me] = merged(shared[me], shared[me + step]);
+  }
+  return shared[me];
+}
+
 // parts[chunk][2][channels]: the mean of the chunk, and the sum of squared distances from it. Rows are read once: sums
-// are of distances from the chunk's first row, which is as near the mean as any, so that little cancels.
+// are of distances from the mean of the rows that the thread has seen before, which moves on after every few rows. So
+// little cancels, wherever single rows lie. Means are kept as distances from the chunk's first row: where all rows lie
+// far from zero, those have more digits.
 template <int kPack, typename T>
 ARGOSY_DEVICE void moments_of(const CardChannels& g, const T* x, f32* parts) {
-  ARGOSY_SHARED f32 shared[kThreads];
+  constexpr int kFew = 8;
+  ARGOSY_SHARED Seen shared[kThreads];
   const int row = threadIdx.x / g.lanes, step = kThreads / g.lanes;
-  for_chunks(g, [&](i64 channel, i64 begin, i64 end, i64 rows, i64 chunk) {
-    f32 start[kPack] = {}, sums[kPack] = {}, squares[kPack] = {};
+  for_chunks(g, [&](i64 channel, i64 begin, i64 end, i64, i64 chunk) {
+    f32 start[kPack] = {}, center[kPack] = {}, total[kPack] = {}, count = 0;
     if (begin < end) {
       const Pack<T, kPack> first = load_pack<kPack>(x, g.at(begin, channel));
       ARGOSY_UNROLL
@@ -47,23 +75,37 @@ ARGOSY_DEVICE void moments_of(const CardChannels& g, const T* x, f32* parts) {
         start[k] = v - v == 0 ? v : 0.0f;  // finite
       }
     }
-    for (i64 r = begin + row; r < end; r += step) {
-      const Pack<T, kPack> xs = load_pack<kPack>(x, g.at(r, channel));
+    if (begin + row < end) {
+      const Pack<T, kPack> own = load_pack<kPack>(x, g.at(begin + row, channel));
+      ARGOSY_UNROLL
+      for (int k = 0; k < kPack; ++k) center[k] = Number<T>::load(own.at[k]) - start[k];
+    }
+    for (i64 r = begin + row; r < end;) {
+      f32 sums[kPack] = {}, squares[kPack] = {};
+      for (int few = 0; few < kFew && r < end; ++few, r += step) {
+        const Pack<T, kPack> xs = load_pack<kPack>(x, g.at(r, channel));
+        ARGOSY_UNROLL
+        for (int k = 0; k < kPack; ++k) {
+          const f32 away = Number<T>::load(xs.at[k]) - start[k] - center[k];
+          sums[k] += away;
+          squares[k] += away * away;
+        }
+        count += 1;
+      }
+      const f32 share = 1 / count;
       ARGOSY_UNROLL
       for (int k = 0; k < kPack; ++k) {
-        const f32 away = Number<T>::load(xs.at[k]) - start[k];
-        sums[k] += away;
-        squares[k] += away * away;
+        const f32 away = sums[k] * share;
+        center[k] += away;
+        total[k] += squares[k] - sums[k] * away;
       }
     }
-    const f32 count = static_cast<f32>(rows);
     ARGOSY_UNROLL
     for (int k = 0; k < kPack; ++k) {
-      const f32 sum = fold_lane(sums[k], shared, g.lanes), square = fold_lane(squares[k], shared, g.lanes);
+      const Seen seen = fold_seen({count, center[k], total[k]}, shared, g.lanes);
       if (row != 0 || channel >= g.channels) continue;
-      const f32 rest = square - sum * (sum / count);
-      parts[2 * chunk * g.channels + channel + k] = start[k] + sum / count;
-      parts[(2 * chunk + 1) * g.channels + channel + k] = rest < 0 ? 0.0f : rest;  // NaN stays
+      parts[2 * chunk * g.channels + channel + k] = start[k] + seen.mean;
+      parts[(2 * chunk + 1) * g.channels + channel + k] = seen.squares < 0 ? 0.0f : seen.squares;  // NaN stays
     }
   });
 }
@@ -81,13 +123,15 @@ ARGOSY_KERNEL(batch_norm_statistics, CardChannels g, const f32* parts, CardBatch
   for (i64 c = first_index(); c < g.channels; c += index_step()) {
     f32 mean, variance;
     if (n.training) {
-      f32 squares = parts[g.channels + c];
+      f32 squares = parts[g.channels + c], rest = 0;
       mean = parts[c];
       for (int k = 1; k < g.chunks; ++k) {
         const i64 begin = g.rows() * k / g.chunks, end = g.rows() * (k + 1) / g.chunks;
         const f32 before = static_cast<f32>(begin), more = static_cast<f32>(end - begin);
-        const f32 share = more / static_cast<f32>(end), away = parts[2 * k * g.channels + c] - mean;
-        mean += away * share;
+        const f32 share = more / static_cast<f32>(end), away = parts[2 * k * g.channels + c] - mean - rest;
+        const f32 further = away * share + rest, next = mean + further;
+        rest = further - (next - mean);  // what the mean has no digits for
+        mean = next;
         squares += parts[(2 * k + 1) * g.channels + c] + away * away * before * share;
       }
       const f32 rows = static_cast<f32>(g.rows());

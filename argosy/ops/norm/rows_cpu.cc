@@ -42,29 +42,47 @@ HWY_INLINE void over_wide_columns(std::int64_t columns, Arguments... arguments) 
   for (; c < columns; ++c) Body<One, 1>::run(One(), c, columns, arguments...);
 }
 
-// Sums of distances from the first row: no cancellation where the mean is large.
+// Sums of distances from the mean of the rows before, block of rows after block, which is moved on after each: near the
+// mean little cancels, wherever single rows lie. The first block starts at its first row: it is short, so that even
+// where that row lies far away only what it adds itself cancels.
 template <class D, int kMany>
 struct MomentsBody {
+  static constexpr std::int64_t kFew = 8, kBlock = 64;
+
   template <typename T>
   static HWY_INLINE void run(D d, std::int64_t c, std::int64_t columns, std::int64_t rows, const T* x, float* mean,
                              float* squares) {
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-    hn::Vec<D> first[kMany], sum[kMany], sum2[kMany];
+    const auto at = [&](std::int64_t r, int k) { return load_wide(d, x + r * columns + c + k * lanes); };
+    hn::Vec<D> center[kMany], rest[kMany], total[kMany], sum[kMany], sum2[kMany];  // the mean: center + rest
     for (int k = 0; k < kMany; ++k) {
-      first[k] = load_wide(d, x + c + k * lanes);
-      sum[k] = sum2[k] = hn::Zero(d);
+      center[k] = at(0, k);
+      rest[k] = total[k] = hn::Zero(d);
     }
-    for (std::int64_t r = 1; r < rows; ++r) {
+    for (std::int64_t begin = 0, end = 0; begin < rows; begin = end) {
+      end = std::min(begin + (begin == 0 ? kFew : kBlock), rows);
+      for (int k = 0; k < kMany; ++k) sum[k] = sum2[k] = hn::Zero(d);
+      for (std::int64_t r = begin; r < end; ++r) {
+        for (int k = 0; k < kMany; ++k) {
+          const auto z = hn::Sub(at(r, k), center[k]);
+          sum[k] = hn::Add(sum[k], z);
+          sum2[k] = hn::MulAdd(z, z, sum2[k]);
+        }
+      }
+      // The squares so far are of distances from this center too: all of them move on together.
+      const auto share = hn::Set(d, 1 / static_cast<float>(end)), before = hn::Set(d, static_cast<float>(begin));
       for (int k = 0; k < kMany; ++k) {
-        const auto z = hn::Sub(load_wide(d, x + r * columns + c + k * lanes), first[k]);
-        sum[k] = hn::Add(sum[k], z);
-        sum2[k] = hn::MulAdd(z, z, sum2[k]);
+        const auto all = hn::MulAdd(rest[k], before, sum[k]), away = hn::Mul(all, share);
+        const auto next = hn::Add(center[k], away);
+        rest[k] = hn::Sub(away, hn::Sub(next, center[k]));
+        center[k] = next;
+        total[k] = hn::Add(total[k], hn::NegMulAdd(all, away, sum2[k]));
       }
     }
     for (int k = 0; k < kMany; ++k) {
-      const auto away = hn::Div(sum[k], hn::Set(d, static_cast<float>(rows)));
-      hn::StoreU(hn::Add(first[k], away), d, mean + c + k * lanes);
-      hn::StoreU(hn::Max(hn::NegMulAdd(sum[k], away, sum2[k]), hn::Zero(d)), d, squares + c + k * lanes);
+      hn::StoreU(center[k], d, mean + c + k * lanes);
+      // NaN stays: infinite rows have no variance.
+      hn::StoreU(hn::IfThenZeroElse(hn::Lt(total[k], hn::Zero(d)), total[k]), d, squares + c + k * lanes);
     }
   }
 };

@@ -1,5 +1,6 @@
 // What moves integers, or picks some: their range stays.
 #include "argosy/base/parallel.h"
+#include "argosy/op/hand_on.h"
 #include "argosy/ops/conv/window.h"
 #include "argosy/ops/quantized/ranges.h"
 
@@ -44,7 +45,7 @@ Status reshape(KernelContext& c) {
                               ", an end of a range, must be a scalar or a vector of 1 element");
     }
   }
-  c.set_output(0, x.reshaped(shape));
+  ARGOSY_RETURN_IF_ERROR(hand_on(c, 0, x.reshaped(shape)));
   return write_range(c, 1, {*c.input(2).data<float>(), *c.input(3).data<float>()});
 }
 

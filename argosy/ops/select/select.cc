@@ -86,7 +86,7 @@ void define_select(OpRegistry& ops) {
            .gradient = select_gradient,
            .known_ints = select_ints,
            .linear = Linear::kJointly,
-           .in_place = {{1, 0}, {2, 0}}});
+           .in_place = {{1, 0, true}, {2, 0, true}}});
   ops.add({.name = "SelectV2",
            .doc = "t where the condition holds, e elsewhere; all three broadcast.",
            .inputs = {"condition: bool", "t: T", "e: T"},
@@ -97,7 +97,7 @@ void define_select(OpRegistry& ops) {
            .known_ints = select_ints,
            .elementwise = true,
            .linear = Linear::kJointly,
-           .in_place = {{1, 0}, {2, 0}}});
+           .in_place = {{1, 0, true}, {2, 0, true}}});
   ops.add({.name = "ClipByValue",
            .doc = "t held within [clip_value_min, clip_value_max].",
            .inputs = {"t: T", "clip_value_min: T", "clip_value_max: T"},
@@ -106,7 +106,7 @@ void define_select(OpRegistry& ops) {
            .shape = clip_shape,
            .gradient = clip_gradient,
            .elementwise = true,
-           .in_place = {{0, 0}}});
+           .in_place = {{0, 0, true}}});
 }
 
 Value where(Value condition, Operand x, Operand y) {

@@ -1,3 +1,4 @@
+#include "argosy/op/hand_on.h"
 #include "argosy/op/step_context.h"
 #include "argosy/ops/list/tensor_list.h"
 #include "argosy/ops/tensor_array/array_state.h"
@@ -158,7 +159,7 @@ class GradientArray final : public Kernel {
     ARGOSY_ASSIGN_OR_RETURN(auto gradients, array->gradients(source_, outer));
     ARGOSY_ASSIGN_OR_RETURN(const std::string name, name_of_array(c));
     ARGOSY_RETURN_IF_ERROR(give_array(c, str_cat(name, "@", source_), std::move(gradients)));
-    if (c.num_outputs() > 1) c.set_output(1, c.input(1));
+    if (c.num_outputs() > 1) return hand_on(c, 1, c.input(1));
     return ok_status();
   }
 
