@@ -6,7 +6,7 @@
 // outputs that have such an axis; of an output that has none it says only whether shards' values may be added up or
 // averaged.
 //
-// What a rule claims is tried: argosy/strategy/batch_rules_test.cc runs every op on whole inputs and on shards of them.
+// What a rule claims is tried: argosy/testing/batch_rules_test.cc runs every op on whole inputs and on shards of them.
 #pragma once
 
 namespace argosy {
@@ -37,8 +37,9 @@ enum class BatchRule : char {
   // Per example; and an output without the batch's axis is a sum, or a mean, over the examples.
   kAddsUp,
   kAverages,
-  kAddsUpFirst,  // kAddsUp, with the batch on axis 0 as for kFirstAxis
-  kPutsAddingUp  // kPutsRows, adding up what meets at one place: without the batch's axis, a sum over the examples
+  kAddsUpNotLast,  // kAddsUp, with the batch on an axis as for kNotLast
+  kAddsUpFirst,    // kAddsUp, with the batch on axis 0 as for kFirstAxis
+  kPutsAddingUp    // kPutsRows, adding up what meets at one place: without the batch's axis, a sum over the examples
 };
 
 }  // namespace argosy

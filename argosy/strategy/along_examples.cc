@@ -15,7 +15,8 @@ class Looker {
 
   bool works_along_examples(const Node& n) const {
     switch (rule_of(*n.op)) {
-      case BatchRule::kNotLast: return reaches(n, 1);
+      case BatchRule::kNotLast:
+      case BatchRule::kAddsUpNotLast: return reaches(n, 1);
       case BatchRule::kNotLastTwo: return reaches(n, 2);
       case BatchRule::kNotLastThree: return reaches(n, 3);
       case BatchRule::kFirstAxis:
@@ -120,6 +121,7 @@ BatchRule rule_of(const OpDef& op) {
 bool adds_up(const OpDef& op) {
   switch (op.batch_rule) {
     case BatchRule::kAddsUp:
+    case BatchRule::kAddsUpNotLast:
     case BatchRule::kAddsUpFirst:
     case BatchRule::kPutsAddingUp: return true;
     case BatchRule::kFirstAxis: return false;

@@ -11,7 +11,6 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/shape/shape.h"
 #include "argosy/strategy/examples_apart.h"
-#include "argosy/strategy/loops.h"
 #include "argosy/strategy/replicas.h"
 #include "argosy/strategy/updates.h"
 #include "argosy/strategy/variables.h"
@@ -147,7 +146,6 @@ Result<DataParallel> DataParallel::make(const Graph& graph, const DataParallelOp
   impl->losses = request.losses;
   impl->asked = request.combine;
   ARGOSY_ASSIGN_OR_RETURN(impl->plan, plan_updates(impl->base, request));
-  if (request.shares) ARGOSY_RETURN_IF_ERROR(check_no_loop_over_examples(impl->base, impl->plan.axes));
   for (const Cut& c : impl->plan.cuts) impl->whole.push_back(c.value);
   if (impl->layout.shards() > 1 && (!impl->plan.seeds.empty() || request.losses.empty())) {
     std::vector<NodeId> losses;

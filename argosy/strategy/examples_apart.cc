@@ -18,6 +18,7 @@ namespace {
 
 // What a value without rows that differs from shard to shard is made of.
 enum class Made : char {
+  kOfNothing,     // that differs: candidates, drawn whatever the true classes are
   kOfSizes,       // of shapes, as far as it can be told: not of numbers in the batch
   kOfExamples,    // of several examples, or of how many there are
   kOfStatistics,  // of means and variances for normalisation
@@ -40,7 +41,7 @@ class Checker {
         uses_(graph.consumers()),
         varies_(graph, axes, whole),
         takes_part_(graph.size(), 1),
-        made_(graph.size(), Made::kOfSizes),
+        made_(graph.size(), Made::kOfNothing),
         places_(graph, axes, varies_) {}
 
   Result<bool> check(const std::vector<NodeId>& losses) {
@@ -158,18 +159,20 @@ class Checker {
   }
 
   Made find_out(const Node& n, NodeId id) {
-    if (statistics_.contains(id.index) || n.op->name.starts_with("FusedBatchNorm")) return Made::kOfStatistics;
+    if (statistics_.contains(id.index) || rule_of(*n.op) == BatchRule::kStatistics) return Made::kOfStatistics;
     if (n.op->name == "_BatchFactor") return Made::kOfSizes;  // a share's part of whatever it is multiplied with
     if (axes_.counts_samples({id, 0})) return counts_are_sizes_ ? Made::kOfSizes : Made::kOfExamples;
     if (looks_at_shapes(*n.op)) return Made::kOfSizes;
     if (is_rest(n, id)) return Made::kOfSizes;
-    Made made = Made::kOfSizes;
+    Made made = Made::kOfNothing;
     bool of_sizes = false;
     for (const Endpoint e : n.inputs) {
-      if (!varies(e)) continue;
+      // How often a loop goes round is the same in all shares (loops.h).
+      const bool turns = n.op->flow == Flow::kSwitch && graph_.node(e.node).op->flow == Flow::kLoopCond;
+      if (turns || !varies(e)) continue;
       const Made of = axes_.axis(e) != BatchAxes::kNone ? Made::kOfExamples : made_[e.node.index];
       if (of == Made::kOfExamples) return of;
-      if (of == Made::kOfStatistics) made = of;
+      made = of == Made::kOfNothing || made == Made::kOfStatistics ? made : of;
       of_sizes = of_sizes || (of == Made::kOfSizes && is_integer(graph_.dtype(e)));
     }
     // Sizes that differ from share to share, as numbers and no longer as shapes.
@@ -301,9 +304,11 @@ class Checker {
   bool meets(const Node& n, Endpoint e, const std::vector<Endpoint>& data) const {
     const DType dtype = graph_.dtype(e);
     const bool number = is_floating(dtype) || is_complex(dtype);
-    if (number) return made_[e.node.index] != Made::kOfSizes && !is_container_op(n);
+    const Made made = made_[e.node.index];
+    if (number) return made > Made::kOfSizes && !is_container_op(n);
+    if (made == Made::kOfNothing) return false;
     if (counts_are_sizes_ || (!is_integer(dtype) && dtype != DType::kBool)) return false;
-    if (dtype == DType::kBool && made_[e.node.index] == Made::kOfSizes) return false;
+    if (dtype == DType::kBool && made == Made::kOfSizes) return false;
     const bool chooses = dtype == DType::kBool && n.op->name == "Select";
     const bool is_data = n.op->linear == Linear::kJointly && std::find(data.begin(), data.end(), e) != data.end();
     const bool is_taken = rule_of(*n.op) == BatchRule::kTakesRows && e == n.inputs[0];
@@ -314,7 +319,7 @@ class Checker {
   bool decides(const Node& n, std::size_t input) const {
     if (n.op->flow != Flow::kSwitch || input != 1) return false;
     const NodeId by = n.inputs[1].node;
-    return graph_.node(by).op->flow != Flow::kLoopCond && made_[by.index] != Made::kOfSizes;
+    return graph_.node(by).op->flow != Flow::kLoopCond && made_[by.index] > Made::kOfSizes;
   }
 
   bool may_have_rows(Endpoint e) const {

@@ -42,6 +42,7 @@ class Planner {
     plan_.sizes_of_shares = plan_.sizes_of_shares || squeezes;
     ARGOSY_RETURN_IF_ERROR(classify_losses());
     if (syncs() && request_.combine) return cannot_sync();
+    if (request_.shares) ARGOSY_RETURN_IF_ERROR(check_no_loop_over_examples(graph_, plan_.axes));
     if (request_.shares && !request_.combine) {  // else it is the user's word
       ARGOSY_RETURN_IF_ERROR(cut_numbers_beside_rows());
       ARGOSY_ASSIGN_OR_RETURN(plan_.means_of_shares,

@@ -73,7 +73,7 @@ LEFT_OUT = re.compile(r"Dataset|Iterator|Quantized|Summary|Reader|Queue|Collecti
                       r"Accumulator|Resource|Assign|Apply|Variable|Stage|Table|Session|^Decode|^Encode|PyFunc|Stack|TensorArray|"
                       r"^Ref|Scatter(Add|Sub|Mul|Div|Min|Max|Update)$|Abort|Rpc|Print|Timestamp|Candidate|Switch|Merge|Enter|Exit|"
                       r"NextIteration|LoopCond|While|^If$|Case|Call|Placeholder|Const|Boosted|Mlir|Send|Recv|NonDeterministic|"
-                      r"^Skipgram|RaggedTensor|Debug|Optional|TensorList|TensorMap|_|Uniform(Quantize|Dequantize|Requantize)|Isotonic")
+                      r"^Skipgram|RaggedTensor|Debug|^Copy|^Fact$|SerializeTensor|Optional|TensorList|TensorMap|_|Uniform(Quantize|Dequantize|Requantize)|Isotonic")
 
 
 def arguments(op, rows, g):
@@ -175,9 +175,12 @@ def build(make, beside):
     return g, asked, [train] + [f for f in fetched if not isinstance(f, tf.Tensor)]
 
 
-def run(make, target, beside=False):
+def run(make, target, kind="loss"):
     with tf.Graph().as_default():
         tf.set_random_seed(1234)
+        if kind == "program":
+            return make(target)
+        beside = kind == "beside"
         g, asked, targets = build(make, beside)
         values = []
         with tf.Session(target) as session:
@@ -235,14 +238,14 @@ class Server:
 
 
 def graphs(only):
-    for kind, beside in (("FOUND", False), ("DOCUMENTED", False), ("BESIDE", True)):
-        for name, make in getattr(patterns, kind).items():
+    for group, kind in (("PROGRAMS", "program"), ("FOUND", "loss"), ("DOCUMENTED", "loss"), ("BESIDE", "beside")):
+        for name, make in getattr(patterns, group).items():
             if only in name:
-                yield name, make, run(make, "", beside), beside
+                yield name, make, run(make, "", kind), kind
     if only in "op " or only.startswith("op "):
         for name, make, wanted in op_graphs():
             if only in name:
-                yield name, make, wanted, False
+                yield name, make, wanted, "loss"
 
 
 def main():
@@ -256,9 +259,9 @@ def main():
     server, start = Server(options.argosy, options.devices), time.time()
     count, wrong = collections.Counter(), []
     try:
-        for name, make, wanted, beside in graphs(options.only):
+        for name, make, wanted, kind in graphs(options.only):
             try:
-                found = difference(wanted, run(make, server.target, beside))
+                found = difference(wanted, run(make, server.target, kind))
             except Exception as error:
                 found = f"{type(error).__name__}: {str(error).splitlines()[0][:300]}"
             told = server.told()

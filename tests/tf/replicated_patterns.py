@@ -3,6 +3,7 @@
 Every pattern is a function of g, a graph's tensors: g.x [n, 6] and g.y [n] are fed, g.h = tanh(x w) is [n, 8], g.n the number of
 rows, g.var(name, shape) a trained variable. It gives a loss.
 """
+import numpy as np
 import tensorflow.compat.v1 as tf
 
 
@@ -220,4 +221,119 @@ BESIDE = {
     "largest fetched": lambda g: [tf.reduce_max(g.h), tf.argmax(g.h[:, 0])],
     "joined fetched": lambda g: [tf.strings.reduce_join(tf.as_string(g.y), separator=" ")],
     "inverse fetched": lambda g: [tf.linalg.inv(tf.matmul(g.h, g.h, transpose_a=True) + tf.eye(8))],
+}
+
+
+# --- whole programs: what happens once a step -----------------------------------------------------------------------
+
+def trained(x):
+    w = tf.get_variable("w", initializer=(np.random.RandomState(1).randn(6, 8) * .5).astype("float32"))
+    loss = mean_square(tf.nn.tanh(tf.matmul(x, w)) - .3)
+    return loss, tf.train.GradientDescentOptimizer(.2).minimize(loss)
+
+
+def of_a_queue(make):
+    """64 rows in a queue of (number, x, y): what the step gives, and how many are left."""
+    def program(target):
+        random = np.random.RandomState(3)
+        rows = [np.arange(64, dtype="i"), random.randn(64, 6).astype("f"), random.randint(0, 8, 64).astype("i")]
+        queue = tf.FIFOQueue(100, [tf.int32, tf.float32, tf.int32], shapes=[[], [6], []])
+        filled, left = queue.enqueue_many(rows), queue.size()
+        step = make(queue)
+        with tf.Session(target) as session:
+            session.run(tf.global_variables_initializer())
+            session.run(filled)
+            values = []
+            for _ in range(4):
+                values += [np.asarray(v) for v in session.run(step) if v is not None]
+            return values + [np.asarray(session.run(left))] + session.run(tf.global_variables())
+    return program
+
+
+def fetched_beside(queue):
+    number, x, y = queue.dequeue_many(8)
+    loss, train = trained(x)
+    return [loss, number, train]
+
+
+def fetched_up_to(queue):
+    number, x, y = queue.dequeue_up_to(8)
+    loss, train = trained(x)
+    return [loss, y, train]
+
+
+def all_fetched(queue):
+    parts = queue.dequeue_many(8)
+    loss, train = trained(parts[1])
+    return [loss] + parts + [train]
+
+
+def waited_for(queue):
+    number, x, y = queue.dequeue_many(8)
+    loss, train = trained(x)
+    with tf.control_dependencies([number.op]):
+        return [loss, tf.constant(2.), train]
+
+
+def counted_with_it(queue):
+    count = tf.get_variable("count", initializer=0, trainable=False)
+    with tf.control_dependencies([count.assign_add(1)]):
+        number, x, y = queue.dequeue_many(8)
+    loss, train = trained(x)
+    return [loss, count.assign_add(0), train]
+
+
+def counted_and_fetched(queue):
+    count = tf.get_variable("count", initializer=0, trainable=False)
+    more = count.assign_add(1)
+    with tf.control_dependencies([more]):
+        number, x, y = queue.dequeue_many(8)
+    loss, train = trained(x)
+    return [loss, more, train]
+
+
+def put_back(queue):
+    number, x, y = queue.dequeue_many(8)
+    loss, train = trained(x)
+    return [loss, number, train, queue.enqueue_many([number[:2], x[:2], y[:2]])]
+
+
+def two_of_one_queue(queue):
+    _, x, _ = queue.dequeue_many(4)
+    with tf.control_dependencies([x]):
+        number, _, _ = queue.dequeue_many(4)
+    loss, train = trained(x)
+    return [loss, number, train]
+
+
+def of_an_iterator(make):
+    def program(target):
+        random = np.random.RandomState(3)
+        rows = (np.arange(64, dtype="i"), random.randn(64, 6).astype("f"))
+        batches = tf.data.make_initializable_iterator(tf.data.Dataset.from_tensor_slices(rows).batch(8))
+        step = make(batches)
+        with tf.Session(target) as session:
+            session.run([tf.global_variables_initializer(), batches.initializer])
+            values = [np.asarray(v) for _ in range(4) for v in session.run(step) if v is not None]
+            return values + [np.asarray(session.run(step[1]))]
+    return program
+
+
+def element_fetched(batches):
+    number, x = batches.get_next()
+    loss, train = trained(x)
+    return [loss, number, train]
+
+
+def element_waited_for(batches):
+    number, x = batches.get_next()
+    loss, train = trained(x)
+    with tf.control_dependencies([number]):
+        return [loss, tf.identity(number) + 1, train]
+
+
+PROGRAMS = {
+    **{f"queue: {make.__name__}": of_a_queue(make) for make in (
+        fetched_beside, fetched_up_to, all_fetched, waited_for, counted_with_it, counted_and_fetched, put_back, two_of_one_queue)},
+    **{f"iterator: {make.__name__}": of_an_iterator(make) for make in (element_fetched, element_waited_for)},
 }

@@ -1,4 +1,4 @@
-#include "argosy/strategy/batch_rules_cases.h"
+#include "argosy/testing/batch_rules_cases.h"
 
 #include <gtest/gtest.h>
 

@@ -17,10 +17,10 @@
 #include "argosy/ops/layout/layout.h"
 #include "argosy/ops/ops.h"
 #include "argosy/strategy/along_examples.h"
-#include "argosy/strategy/batch_rules_cases.h"
 #include "argosy/strategy/combination.h"
 #include "argosy/strategy/examples_apart.h"
 #include "argosy/strategy/rows.h"
+#include "argosy/testing/batch_rules_cases.h"
 #include "argosy/testing/op_case.h"
 #include "argosy/testing/random_case.h"
 
