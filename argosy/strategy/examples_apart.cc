@@ -196,11 +196,10 @@ class Checker {
     if (auto why = places_.misuse(n, id)) return why;
     for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) {
       const Endpoint out{id, k};
+      const bool apart = !has_rows(out) || is_uneven(out) || axes_.rounds(out) != 0 || has_own_rows(n, id);
       if (!is_of_rows(out)) continue;
       if (is_uneven(out) && !comes_apart_again(id)) return "has not as many rows for every example of a batch";
-      if (!is_uneven(out) && axes_.rounds(out) == 0 && !has_own_rows(n, id)) {
-        return "has rows of which it cannot be told whose they are";
-      }
+      if (!apart) return "has rows of which it cannot be told whose they are";
     }
     for (const NumberBesideRows& number : numbers_met(id)) {
       if (number.statistic) continue;
