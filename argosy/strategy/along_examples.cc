@@ -1,87 +1,34 @@
 #include "argosy/strategy/along_examples.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
+
+#include "argosy/strategy/variables.h"
 
 namespace argosy {
 
 namespace {
-
-template <std::size_t n>
-bool is_one_of(std::string_view name, const std::array<std::string_view, n>& names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-template <std::size_t n>
-bool begins_with_one_of(std::string_view name, const std::array<std::string_view, n>& names) {
-  return std::any_of(names.begin(), names.end(), [&](std::string_view begin) { return name.starts_with(begin); });
-}
-
-// They work along the last axis of their first input, along its last two, or along all but the first.
-constexpr std::array<std::string_view, 7> kAlongLast = {
-    "Softmax", "LogSoftmax", "SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits", "TopK",
-    "TopKV2",  "NthElement"};
-constexpr std::array<std::string_view, 14> kOfMatrices = {"Cholesky",
-                                                          "Qr",
-                                                          "Svd",
-                                                          "SelfAdjointEigV2",
-                                                          "Eig",
-                                                          "MatrixInverse",
-                                                          "MatrixDeterminant",
-                                                          "MatrixSquareRoot",
-                                                          "FFT",
-                                                          "FFT2D",
-                                                          "IFFT",
-                                                          "IFFT2D",
-                                                          "MatrixExponential",
-                                                          "LogMatrixDeterminant"};
-constexpr std::array<std::string_view, 10> kOfImages = {
-    "Conv2D",  "Conv3D", "DepthwiseConv2d", "Dilation2D",   "MaxPool",
-    "AvgPool", "LRN",    "Resize",          "DepthToSpace", "SpaceToDepth"};
-struct OpInput {
-  std::string_view op;
-  int input;
-};
-// They make a list of this input's rows, which a loop then takes one after the other.
-constexpr std::array<OpInput, 3> kLists = {
-    {{"TensorArrayScatterV3", 2}, {"TensorArraySplitV3", 1}, {"TensorListFromTensor", 0}}};
-// This input says along which axes.
-constexpr std::array<OpInput, 5> kAlongGiven = {
-    {{"Cumsum", 1}, {"Cumprod", 1}, {"CumulativeLogsumexp", 1}, {"ReverseV2", 1}, {"Roll", 2}}};
 
 class Looker {
  public:
   Looker(const Graph& graph, const BatchAxes& axes) : graph_(graph), axes_(axes) {}
 
   bool works_along_examples(const Node& n) const {
-    if (n.inputs.empty()) return false;
-    const std::string_view op = n.op->name;
-    const auto reaches = [&](int axes_from_end) {
-      const PartialShape& shape = graph_.shape(n.inputs[0]);
-      return has_rows(n.inputs[0]) && shape.has_rank() && axes_.axis(n.inputs[0]) >= shape.rank() - axes_from_end;
-    };
-    if (is_one_of(op, kAlongLast)) return reaches(1);
-    if (is_one_of(op, kOfMatrices)) return reaches(2);
-    if (op.starts_with("FusedBatchNorm")) {
-      // Statistics of a channel are an example's own where channels are examples: so Keras normalises layers.
-      const bool first = n.attrs.get_string("data_format").starts_with("NC");
-      const PartialShape& shape = graph_.shape(n.inputs[0]);
-      const int channels = first ? 1 : shape.has_rank() ? shape.rank() - 1 : -1;
-      return axes_.axis(n.inputs[0]) > 0 && axes_.axis(n.inputs[0]) != channels;
+    switch (rule_of(*n.op)) {
+      case BatchRule::kNotLast:
+      case BatchRule::kAddsUpNotLast: return reaches(n, 1);
+      case BatchRule::kNotLastTwo: return reaches(n, 2);
+      case BatchRule::kNotLastThree: return reaches(n, 3);
+      case BatchRule::kFirstAxis:
+      case BatchRule::kAddsUpFirst: return is_behind_first(n) || has_filters(n);
+      case BatchRule::kDraws: return is_behind_first(n);
+      case BatchRule::kShapes: return any_input(n, [&](Endpoint e) { return has_rows(e); });
+      case BatchRule::kNotFirst: return any_input(n, [&](Endpoint e) { return axes_.axis(e) == 0; });
+      case BatchRule::kStatistics: return normalises_examples(n);
+      case BatchRule::kStrided: return turns(n);
+      case BatchRule::kGivenAxis: return is_given(n);
+      default: return false;
     }
-    if (begins_with_one_of(op, kOfImages)) {
-      return std::any_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint e) { return axes_.axis(e) > 0; });
-    }
-    if (op == "ReverseSequence") return has_rows(n.inputs[0]) && n.attrs.get_int("seq_dim") == axes_.axis(n.inputs[0]);
-    if (op == "StridedSlice") return turns(n);
-    if (op == "RandomShuffle") return axes_.axis(n.inputs[0]) == 0;
-    for (const OpInput& list : kLists) {
-      if (op == list.op) return axes_.axis(n.inputs[static_cast<std::size_t>(list.input)]) == 0;
-    }
-    for (const OpInput& along : kAlongGiven) {
-      if (op == along.op) return names(n.inputs[static_cast<std::size_t>(along.input)], n.inputs[0]);
-    }
-    return false;
   }
 
   // Is the batch's axis of `of` among the axes, or may it be?
@@ -95,19 +42,71 @@ class Looker {
     });
   }
 
+ private:
+  bool has_rows(Endpoint e) const { return axes_.axis(e) >= 0; }
+
+  template <typename Is>
+  static bool any_input(const Node& n, const Is& is) {
+    return std::any_of(n.inputs.begin(), n.inputs.end(), is);
+  }
+
+  bool is_behind_first(const Node& n) const {
+    return any_input(n, [&](Endpoint e) { return axes_.axis(e) > 0; });
+  }
+
+  // Examples that others are convolved with.
+  bool has_filters(const Node& n) const {
+    for (std::size_t i = 0; i < n.op->input_args.size(); ++i) {
+      if (n.op->input_args[i].name == "filter" && has_rows(n.inputs[i])) return true;
+    }
+    return false;
+  }
+
+  // Is the batch on one of the last axes of the first input, or of one with as many?
+  bool reaches(const Node& n, int axes_from_end) const {
+    const PartialShape& first = graph_.shape(n.inputs[0]);
+    return any_input(n, [&](Endpoint e) {
+      const PartialShape& shape = graph_.shape(e);
+      const bool alike = e == n.inputs[0] || (first.has_rank() && shape.has_rank() && shape.rank() == first.rank());
+      return has_rows(e) && alike && axes_.axis(e) >= shape.rank() - axes_from_end;
+    });
+  }
+
+  // Statistics of a channel are an example's own where channels are examples: so Keras normalises layers.
+  bool normalises_examples(const Node& n) const {
+    const bool first = n.attrs.get_string("data_format").starts_with("NC");
+    const PartialShape& shape = graph_.shape(n.inputs[0]);
+    const int channels = first ? 1 : shape.has_rank() ? shape.rank() - 1 : -1;
+    return axes_.axis(n.inputs[0]) > 0 && axes_.axis(n.inputs[0]) != channels;
+  }
+
+  // An input or an attribute says along which axes.
+  bool is_given(const Node& n) const {
+    if (const auto* const along = n.attrs.find_as<std::int64_t>("seq_dim"); along != nullptr) {
+      return has_rows(n.inputs[0]) && *along == axes_.axis(n.inputs[0]);
+    }
+    // Without a list, axes of size 1 go: the batch's, where a shard has one example.
+    if (const auto* const axes = n.attrs.find_as<std::vector<std::int64_t>>("squeeze_dims"); axes != nullptr) {
+      return has_rows(n.inputs[0]) && axes->empty();
+    }
+    for (std::size_t i = 1; i < n.op->input_args.size(); ++i) {
+      const std::string& name = n.op->input_args[i].name;
+      if (name == "axis" || name == "dims") return names(n.inputs[i], n.inputs[0]);
+    }
+    return has_rows(n.inputs[0]);
+  }
+
   // A slice that takes examples from the last one on. (Fewer than all have not as many rows for each.)
   bool turns(const Node& n) const {
     const PartialInts* const strides = graph_.known_ints(n.inputs[3]);
-    if (!has_rows(n.inputs[0]) || strides == nullptr) return false;
-    const auto back = [](const auto& stride) { return stride && *stride < 0; };
+    if (!has_rows(n.inputs[0])) return false;
+    if (strides == nullptr) return true;
+    const auto back = [](const auto& stride) { return !stride || *stride < 0; };
     const bool plain = n.attrs.get_int("ellipsis_mask") == 0 && n.attrs.get_int("new_axis_mask") == 0;
     if (!plain) return std::any_of(strides->begin(), strides->end(), back);
     const auto axis = static_cast<std::size_t>(axes_.axis(n.inputs[0]));
     return axis < strides->size() && back((*strides)[axis]);
   }
-
- private:
-  bool has_rows(Endpoint e) const { return axes_.axis(e) >= 0; }
 
   const Graph& graph_;
   const BatchAxes& axes_;
@@ -115,8 +114,27 @@ class Looker {
 
 }  // namespace
 
+BatchRule rule_of(const OpDef& op) {
+  return op.batch_rule == BatchRule::kUnknown && op.elementwise ? BatchRule::kPerExample : op.batch_rule;
+}
+
+bool adds_up(const OpDef& op) {
+  switch (op.batch_rule) {
+    case BatchRule::kAddsUp:
+    case BatchRule::kAddsUpNotLast:
+    case BatchRule::kAddsUpFirst:
+    case BatchRule::kPutsAddingUp: return true;
+    case BatchRule::kFirstAxis: return false;
+    default: return op.linear == Linear::kEach && !op.elementwise;  // products of matrices
+  }
+}
+
+bool has_no_rule(const Graph& graph, const Node& n) {
+  return rule_of(*n.op) == BatchRule::kUnknown && n.op->flow == Flow::kNone && !writes_variable(graph, n);
+}
+
 bool works_along_examples(const Graph& graph, const BatchAxes& axes, const Node& n) {
-  return Looker(graph, axes).works_along_examples(n);
+  return !n.inputs.empty() && Looker(graph, axes).works_along_examples(n);
 }
 
 bool names_batch(const Graph& graph, const BatchAxes& axes, Endpoint given, Endpoint of) {

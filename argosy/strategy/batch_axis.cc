@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "argosy/op/batch_rule.h"
 #include "argosy/ops/random/share.h"
 #include "argosy/strategy/ancestors.h"
 #include "argosy/strategy/rebuilt.h"
@@ -57,10 +58,7 @@ std::int64_t elements_before(const PartialShape& shape, int axis) {
 
 }  // namespace
 
-bool looks_at_shapes(const OpDef& op) {
-  constexpr std::string_view kOps[] = {"Shape", "ShapeN", "Size", "Rank", "ZerosLike", "OnesLike"};
-  return std::find(std::begin(kOps), std::end(kOps), op.name) != std::end(kOps);
-}
+bool looks_at_shapes(const OpDef& op) { return op.batch_rule == BatchRule::kLooks; }
 
 Result<BatchAxes> BatchAxes::find(const Graph& graph, const std::vector<NodeId>& inputs, const Examples& examples) {
   const Containers containers(graph);
@@ -85,18 +83,39 @@ Result<BatchAxes> BatchAxes::find(const Graph& graph, const std::vector<NodeId>&
   BatchAxes axes;
   axes.depends_ = is_input;
   axes.outputs_.resize(graph.size());
+  // Of the sizes that this node gives, two batches do not tell what others have: the smaller of a batch's and 100. (The
+  // larger of that and 1 is no such size.)
+  std::vector<char> bent(graph.size(), 0);
+  const auto bends = [&](const Node& n) {
+    int differ = 0;
+    bool has_large = false;
+    for (const Endpoint e : n.inputs) {
+      if (e.index < 0) continue;
+      if (bent[e.node.index]) return true;
+      const PartialInts* const less = small.graph.known_ints({small.of[e.node.index], e.index});
+      const PartialInts* const more = large.graph.known_ints({large.of[e.node.index], e.index});
+      if (less == nullptr || more == nullptr) continue;
+      const auto above_one = [](const auto& size) { return !size || *size > 1; };
+      differ += *less != *more ? 1 : 0;
+      has_large = has_large || (*less == *more && std::any_of(less->begin(), less->end(), above_one));
+    }
+    return n.op->batch_rule == BatchRule::kExtreme && differ > 0 && (!n.op->elementwise || differ > 1 || has_large);
+  };
   for (const NodeId id : order) {
     const auto outputs = static_cast<std::int32_t>(graph.node(id).output_dtypes.size());
     axes.outputs_[id.index].resize(outputs);
+    const bool is_bent = bends(graph.node(id));
     for (std::int32_t i = 0; i < outputs; ++i) {
       const Endpoint a{small.of[id.index], i}, b{large.of[id.index], i};
       const PartialShape &less = small.graph.shape(a), &more = large.graph.shape(b);
       const int axis = axis_between(less, more);
       const Rows rows{.axis = axis, .before = elements_before(less, axis), .each = per_example(less, more, axis)};
-      axes.outputs_[id.index][i] = {.rows = rows,
-                                    .elements = axis == kNone ? less.elements() : -1,
-                                    .lengths = axis >= 0 ? std::pair(less[axis], more[axis]) : std::pair(0l, 0l),
-                                    .ints = follows(small.graph.known_ints(a), large.graph.known_ints(b))};
+      axes.outputs_[id.index][i] = {
+          .rows = rows,
+          .elements = axis == kNone ? less.elements() : -1,
+          .lengths = axis >= 0 ? std::pair(less[axis], more[axis]) : std::pair(0l, 0l),
+          .ints = is_bent ? Ints::kUnknown : follows(small.graph.known_ints(a), large.graph.known_ints(b))};
+      bent[id.index] = bent[id.index] || (is_bent && small.graph.known_ints(a) != nullptr);
     }
   }
   const auto is_given_some = [&](NodeId id) {

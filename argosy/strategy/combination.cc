@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "argosy/op/batch_rule.h"
+#include "argosy/strategy/along_examples.h"
 #include "argosy/strategy/varying.h"
 
 namespace argosy {
@@ -137,10 +139,13 @@ class Classifier {
 
   // The batch axis ends in this op.
   Combination reduction(const Node& n, const std::string& what) const {
-    if (n.op->name == "Mean") return {.how = Combine::kMean};
-    // A matrix product over the batch axis is a sum of products; rows of a sparse gradient are added up by index.
-    const bool adds = n.op->name == "Sum" || n.op->name == "L2Loss" || n.op->name == "UnsortedSegmentSum";
-    if (adds || n.op->linear == Linear::kEach) return {.how = Combine::kSum};
+    if (n.op->batch_rule == BatchRule::kAverages) return {.how = Combine::kMean};
+    for (const Endpoint e : n.inputs) {
+      if (is_floating(graph_.dtype(e)) && axes_.axis(e) == BatchAxes::kNone && varies(e)) {
+        return unknown(str_cat(what, " computes with a number of several examples"));
+      }
+    }
+    if (adds_up(*n.op)) return {.how = Combine::kSum};
     return unknown(str_cat(what, " is neither a sum nor a mean over the batch"));
   }
 

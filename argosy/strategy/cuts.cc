@@ -43,6 +43,7 @@ class Cutter {
     if (!request_.seeds.empty()) {
       gradient_ = descendants(graph_, request_.seeds);
       ARGOSY_ASSIGN_OR_RETURN(mixed_, find_mixed(graph_, axes_, losses, request_.seeds, whole_before_));
+      ARGOSY_ASSIGN_OR_RETURN(mixed_gradients_, find_mixed_gradients(graph_, axes_, request_.seeds, whole_before_));
     } else {
       behind_loss = ancestors(graph_, losses, false);
     }
@@ -99,7 +100,7 @@ class Cutter {
                        .alike = !t.trains,
                        .gradients = t.trains ? std::span<const char>(gradient_) : std::span<const char>(),
                        .averaged = !t.trains && !sums_only,
-                       .mixed = t.trains ? std::span<const char>() : std::span<const char>(mixed_)});
+                       .mixed = t.trains ? std::span<const char>(mixed_gradients_) : std::span<const char>(mixed_)});
     // Gradients of a mean that no seed weighs: which of the rows are gradients cannot be told.
     if (frontier.why.empty() && !frontier.rows.empty() && t.trains && request_.gradients == Combine::kMean) {
       frontier.why = "where the gradients of the loss start cannot be told";
@@ -308,6 +309,7 @@ class Cutter {
   std::vector<Cut>& cuts_;
   std::vector<char> gradient_;          // by node: made of gradients; empty where their seeds are not known
   std::vector<char> mixed_;             // by node: shares come to other numbers; empty: not known either
+  std::vector<char> mixed_gradients_;   // by node: the same of gradients; empty: likewise
   std::vector<Endpoint> whole_before_;  // cut already, for the losses
   WholeCopies copies_;                  // of what shards go on using as their own
 };

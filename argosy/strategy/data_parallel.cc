@@ -4,13 +4,13 @@
 #include <cmath>
 #include <map>
 
+#include "argosy/op/batch_rule.h"
 #include "argosy/ops/collective/batch_parts.h"
 #include "argosy/ops/collective/batch_share.h"
 #include "argosy/ops/collective/collective.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/shape/shape.h"
 #include "argosy/strategy/examples_apart.h"
-#include "argosy/strategy/loops.h"
 #include "argosy/strategy/replicas.h"
 #include "argosy/strategy/updates.h"
 #include "argosy/strategy/variables.h"
@@ -76,6 +76,27 @@ std::string_view words(Combine how) {
   }
 }
 
+// "12 gradients in 3 all-reduces (0.3 MiB, 4.0 MiB, 2.1 MiB)".
+std::string sums_text(const UpdatePlan& plan, const Replicas& replicas) {
+  std::string text;
+  if (plan.cuts.empty()) return text;
+  constexpr std::size_t kMostShown = 8;
+  const std::vector<std::size_t>& bytes = replicas.bucket_bytes;
+  std::vector<std::string> sizes;
+  for (const std::size_t b : bytes) sizes.push_back(format_bytes(b));
+  const auto [least, most] = std::minmax_element(bytes.begin(), bytes.end());
+  const std::string shown =
+      sizes.size() <= kMostShown ? str_join(sizes) : str_cat(format_bytes(*least), " to ", format_bytes(*most));
+  const auto count = [](std::size_t n, const char* what) { return str_cat(n, " ", what, n == 1 ? "" : "s"); };
+  const auto joined = static_cast<std::size_t>(replicas.joined);
+  if (!sizes.empty()) {
+    text += str_cat(", ", count(plan.cuts.size() - joined, "sum"), " in ", count(sizes.size(), "all-reduce"), " (",
+                    shown, ")");
+  }
+  if (joined > 0) text += str_cat(", rows of ", count(joined, "tensor"), " joined");
+  return text;
+}
+
 }  // namespace
 
 struct DataParallel::Impl {
@@ -88,6 +109,7 @@ struct DataParallel::Impl {
   std::vector<char> mixed;      // by node of `base`: shares come to other numbers (examples_apart.h); empty: not asked
   std::vector<Endpoint> losses;
   std::optional<Combine> asked;
+  std::vector<ReplicationNote> notes;
   std::map<Endpoint, Value> fetched;
   std::map<NodeId, Value> everywhere;  // what runs the copies of a node that cannot wait for them itself
 
@@ -105,6 +127,8 @@ struct DataParallel::Impl {
   bool may_flow_again(const Node& n) const;
   Value scaled(Endpoint e, int s, const Combination& c, Value total);
   void run_everywhere(NodeId id);
+  void find_notes();
+  bool draws_otherwise(NodeId id) const;
 };
 
 Result<DataParallel> DataParallel::make(const Graph& graph, const DataParallelOptions& options) {
@@ -122,9 +146,8 @@ Result<DataParallel> DataParallel::make(const Graph& graph, const DataParallelOp
   impl->losses = request.losses;
   impl->asked = request.combine;
   ARGOSY_ASSIGN_OR_RETURN(impl->plan, plan_updates(impl->base, request));
-  if (request.shares) ARGOSY_RETURN_IF_ERROR(check_no_loop_over_examples(impl->base, impl->plan.axes));
   for (const Cut& c : impl->plan.cuts) impl->whole.push_back(c.value);
-  if (impl->layout.shards() > 1 && !impl->plan.seeds.empty()) {
+  if (impl->layout.shards() > 1 && (!impl->plan.seeds.empty() || request.losses.empty())) {
     std::vector<NodeId> losses;
     for (const Endpoint e : request.losses) losses.push_back(e.node);
     ARGOSY_ASSIGN_OR_RETURN(impl->mixed,
@@ -132,6 +155,7 @@ Result<DataParallel> DataParallel::make(const Graph& graph, const DataParallelOp
   }
   impl->graph = std::make_unique<Graph>(impl->base.clone());
   ARGOSY_ASSIGN_OR_RETURN(impl->replicas, replicate(*impl->graph, impl->plan, impl->layout));
+  impl->find_notes();
   // Running a training op by its name runs it on every device.
   for (const NodeId id : request.train) impl->run_everywhere(id);
   return DataParallel(std::move(impl));
@@ -156,6 +180,33 @@ void DataParallel::Impl::run_everywhere(NodeId id) {
   if (all.size() < 2) return;
   const auto on = graph->device(kHost);
   everywhere[id] = group(*graph, all, str_cat("data_parallel/", base.node(id).name));
+}
+
+// Random numbers that shares draw for themselves, from streams of their own. (Where they are left to chance no two runs
+// on one device have the same either.)
+bool DataParallel::Impl::draws_otherwise(NodeId id) const {
+  const Node& n = base.node(id);
+  const auto *seed = n.attrs.find_as<std::int64_t>("seed"), *seed2 = n.attrs.find_as<std::int64_t>("seed2");
+  const bool has_seeds = seed != nullptr && seed2 != nullptr;
+  const bool draws = n.op->batch_rule == BatchRule::kDraws || (has_seeds && n.op->stateful);
+  if (!draws || draws_for_all(*n.op) || (has_seeds && *seed == 0 && *seed2 == 0)) return false;
+  return graph->node(replicas.shard[1][id.index]).op == n.op;  // else its share of one draw for the batch
+}
+
+void DataParallel::Impl::find_notes() {
+  using Kind = ReplicationNote::Kind;
+  if (layout.shards() < 2) return;
+  const auto add = [&](Kind kind, const Node& n, std::string_view what) {
+    notes.push_back({kind, std::string(n.name), n.op->name, str_cat("'", n.name, "' (", n.op->name, "): ", what)});
+  };
+  for (std::int32_t i = 0; i < base.size(); ++i) {
+    const Node& n = base.node(NodeId{i});
+    if (plan.levels[i] != Level::kShard) continue;
+    if (draws_otherwise(NodeId{i})) add(Kind::kDraws, n, "draws depend on the number of devices");
+    if (n.op->batch_rule == BatchRule::kStatistics && n.attrs.get_or("is_training", false)) {
+      add(Kind::kStatistics, n, "statistics are those of each device's share of the batch");
+    }
+  }
 }
 
 Graph& DataParallel::graph() { return *impl_->graph; }
@@ -323,6 +374,8 @@ Result<Value> DataParallel::Impl::compute_again(Endpoint e, const std::string& w
   return Value(graph.get(), made, e.index);
 }
 
+std::vector<ReplicationNote> DataParallel::notes() const { return impl_->notes; }
+
 std::string DataParallel::summary() const {
   const Impl& p = *impl_;
   std::string text = str_cat(p.layout.devices.size(), p.layout.devices.size() == 1 ? " device" : " devices");
@@ -337,21 +390,13 @@ std::string DataParallel::summary() const {
     const std::size_t n = p.plan.losses.size();
     text += str_cat(", ", n == 1 ? "loss" : str_cat(n, " losses"), ": ", str_join(kinds));
   }
-  if (p.plan.cuts.empty() || p.layout.shards() == 1) return text;
-  constexpr std::size_t kMostShown = 8;
-  const std::vector<std::size_t>& bytes = p.replicas.bucket_bytes;
-  std::vector<std::string> sizes;
-  for (const std::size_t b : bytes) sizes.push_back(format_bytes(b));
-  const auto [least, most] = std::minmax_element(bytes.begin(), bytes.end());
-  const std::string shown =
-      sizes.size() <= kMostShown ? str_join(sizes) : str_cat(format_bytes(*least), " to ", format_bytes(*most));
-  const auto count = [](std::size_t n, const char* what) { return str_cat(n, " ", what, n == 1 ? "" : "s"); };
-  const auto joined = static_cast<std::size_t>(p.replicas.joined);
-  if (!sizes.empty()) {
-    text += str_cat(", ", count(p.plan.cuts.size() - joined, "sum"), " in ", count(sizes.size(), "all-reduce"), " (",
-                    shown, ")");
+  if (p.layout.shards() == 1) return text;
+  text += sums_text(p.plan, p.replicas);
+  std::vector<std::string> drawn;
+  for (const ReplicationNote& note : p.notes) {
+    if (note.kind == ReplicationNote::Kind::kDraws) drawn.push_back(str_cat("'", note.node, "' (", note.op, ")"));
   }
-  if (joined > 0) text += str_cat(", rows of ", count(joined, "tensor"), " joined");
+  if (!drawn.empty()) text += str_cat(", draws depend on the number of devices: ", str_join(drawn));
   return text;
 }
 

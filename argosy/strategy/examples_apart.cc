@@ -1,14 +1,15 @@
 #include "argosy/strategy/examples_apart.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string_view>
 #include <unordered_set>
 
 #include "argosy/strategy/along_examples.h"
 #include "argosy/strategy/ancestors.h"
+#include "argosy/strategy/combination.h"
 #include "argosy/strategy/containers.h"
+#include "argosy/strategy/places.h"
 #include "argosy/strategy/varying.h"
 
 namespace argosy {
@@ -17,27 +18,13 @@ namespace {
 
 // What a value without rows that differs from shard to shard is made of.
 enum class Made : char {
+  kOfNothing,     // that differs: candidates, drawn whatever the true classes are
   kOfSizes,       // of shapes, as far as it can be told: not of numbers in the batch
   kOfExamples,    // of several examples, or of how many there are
   kOfStatistics,  // of means and variances for normalisation
 };
 
-// What integers say of where examples lie in the batch. A share counts its own from 0: good for taking rows of its own.
-enum class Places : char {
-  kNone,
-  kCount,  // a number computed from how many there are
-  kRows,   // each of an example of the share
-};
-
-// They take rows of their first input by the numbers in their second.
-constexpr std::array<std::string_view, 6> kTakers = {"Gather",           "GatherV2",          "GatherNd",
-                                                     "SparseSegmentSum", "SparseSegmentMean", "SparseSegmentSqrtN"};
-constexpr std::array<std::string_view, 3> kLookUps = {"Gather", "GatherV2", "ResourceGather"};
-constexpr std::array<std::string_view, 3> kNewShapes = {"Reshape", "ExpandDims", "Squeeze"};
-
-bool is_among(std::span<const std::string_view> ops, const Node& n) {
-  return std::find(ops.begin(), ops.end(), n.op->name) != ops.end();
-}
+constexpr const char* kNoRule = "is an op of which it is not known that it treats the examples of a batch apart";
 
 Status refuse(const Node& n, std::string_view why) {
   return unimplemented("'", n.name, "' (", n.op->name, ") ", why)
@@ -54,8 +41,8 @@ class Checker {
         uses_(graph.consumers()),
         varies_(graph, axes, whole),
         takes_part_(graph.size(), 1),
-        made_(graph.size(), Made::kOfSizes),
-        places_(graph.size(), Places::kNone) {}
+        made_(graph.size(), Made::kOfNothing),
+        places_(graph, axes, varies_) {}
 
   Result<bool> check(const std::vector<NodeId>& losses) {
     ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
@@ -91,6 +78,19 @@ class Checker {
     return numbers_before(ancestors(graph_, losses, false));
   }
 
+  Result<std::vector<char>> find_gradients(const std::vector<NodeId>& seeds) {
+    ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
+    const std::vector<char> gradients = descendants(graph_, seeds);
+    std::vector<char> mixed(graph_.size(), 0);
+    for (const NodeId id : order) {
+      const Node& n = graph_.node(id);
+      if (!gradients[id.index] || !axes_.depends(id) || n.output_dtypes.empty()) continue;
+      const auto brings = [&](Endpoint e) { return mixed[e.node.index] && varies(e); };
+      mixed[id.index] = mixes_rows(n).has_value() || std::any_of(n.inputs.begin(), n.inputs.end(), brings);
+    }
+    return mixed;
+  }
+
   Result<std::vector<char>> find_all(const std::vector<NodeId>& losses, const std::vector<NodeId>& seeds) {
     ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
     const std::vector<char> gradients = descendants(graph_, seeds);
@@ -101,10 +101,11 @@ class Checker {
     std::erase_if(statistics_, [&](std::int32_t id) { return before_losses[static_cast<std::size_t>(id)] == 0; });
     for (const NodeId id : order) {
       const Node& n = graph_.node(id);
-      if (!takes_part_[id.index] || !axes_.depends(id) || n.output_dtypes.empty()) continue;
-      look_at(n, id);
+      if (!axes_.depends(id) || n.output_dtypes.empty()) continue;
       const auto brings = [&](Endpoint e) { return mixed[e.node.index] && varies(e); };
-      mixed[id.index] = std::any_of(n.inputs.begin(), n.inputs.end(), brings) || mixes(n, id).has_value();
+      if (takes_part_[id.index]) look_at(n, id);
+      const bool mixes_here = takes_part_[id.index] ? mixes(n, id).has_value() : mixes_rows(n).has_value();
+      mixed[id.index] = mixes_here || std::any_of(n.inputs.begin(), n.inputs.end(), brings);
     }
     return mixed;
   }
@@ -154,61 +155,36 @@ class Checker {
 
   void look_at(const Node& n, NodeId id) {
     made_[id.index] = find_out(n, id);
-    places_[id.index] = find_places(n, id);
-  }
-
-  Places find_places(const Node& n, NodeId id) const {
-    if (n.output_dtypes.empty()) return Places::kNone;
-    if (n.op->name == "Where" || (n.op->name == "Range" && has_rows({id, 0}))) return Places::kRows;
-    Places most = Places::kNone;
-    for (const Endpoint e : n.inputs) {
-      if (e.index >= 0) most = std::max(most, places_[e.node.index]);
-    }
-    if (most == Places::kRows && is_integer(graph_.dtype({id, 0})) && axes_.axis({id, 0}) != BatchAxes::kNone)
-      return most;
-    if (most == Places::kCount && (n.op->elementwise || is_among(kNewShapes, n))) return most;
-    return axes_.counts_samples({id, 0}) ? Places::kCount : Places::kNone;
-  }
-
-  // Rows taken or put by numbers that do not count the share's own examples: of another example, for all that is known.
-  std::optional<std::string> uses_places(const Node& n) const {
-    const auto has = [&](Places places) {
-      return std::any_of(n.inputs.begin(), n.inputs.end(),
-                         [&](Endpoint e) { return e.index >= 0 && places_[e.node.index] == places; });
-    };
-    if (n.op->elementwise && has(Places::kRows) && (!is_integer(n.output_dtypes[0]) || has(Places::kCount))) {
-      return "depends on where in the batch an example lies";
-    }
-    if (is_among(kTakers, n) && takes_along_batch(n) && places_[n.inputs[1].node.index] != Places::kRows) {
-      return str_cat("takes rows of the batch by '", graph_.node(n.inputs[1].node).name,
-                     "', which may be other examples'");
-    }
-    return std::nullopt;
-  }
-
-  bool takes_along_batch(const Node& n) const {
-    const Endpoint from = n.inputs[0];
-    if (!has_rows(from)) return false;
-    if (n.op->name == "GatherV2") return names_batch(graph_, axes_, n.inputs[2], from);
-    if (n.op->name != "GatherNd") return axes_.axis(from) == 0;
-    const PartialShape& by = graph_.shape(n.inputs[1]);
-    return !by.has_rank() || by.rank() == 0 || by[by.rank() - 1] < 0 || axes_.axis(from) < by[by.rank() - 1];
+    places_.look_at(n, id);
   }
 
   Made find_out(const Node& n, NodeId id) {
-    if (statistics_.contains(id.index) || n.op->name.starts_with("FusedBatchNorm")) return Made::kOfStatistics;
+    if (statistics_.contains(id.index) || rule_of(*n.op) == BatchRule::kStatistics) return Made::kOfStatistics;
     if (n.op->name == "_BatchFactor") return Made::kOfSizes;  // a share's part of whatever it is multiplied with
     if (axes_.counts_samples({id, 0})) return counts_are_sizes_ ? Made::kOfSizes : Made::kOfExamples;
     if (looks_at_shapes(*n.op)) return Made::kOfSizes;
     if (is_rest(n, id)) return Made::kOfSizes;
-    Made made = Made::kOfSizes;
+    Made made = Made::kOfNothing;
+    bool of_sizes = false;
     for (const Endpoint e : n.inputs) {
-      if (!varies(e)) continue;
+      // How often a loop goes round is the same in all shares (loops.h).
+      const bool turns = n.op->flow == Flow::kSwitch && graph_.node(e.node).op->flow == Flow::kLoopCond;
+      if (turns || !varies(e)) continue;
       const Made of = axes_.axis(e) != BatchAxes::kNone ? Made::kOfExamples : made_[e.node.index];
       if (of == Made::kOfExamples) return of;
-      if (of == Made::kOfStatistics) made = of;
+      made = of == Made::kOfNothing || made == Made::kOfStatistics ? made : of;
+      of_sizes = of_sizes || (of == Made::kOfSizes && is_integer(graph_.dtype(e)));
     }
-    return made;
+    // Sizes that differ from share to share, as numbers and no longer as shapes.
+    const bool is_number = !n.output_dtypes.empty() && !is_integer(n.output_dtypes[0]) && n.op->elementwise;
+    return of_sizes && is_number && !counts_are_sizes_ ? Made::kOfExamples : made;
+  }
+
+  std::optional<std::string> mixes_rows(const Node& n) {
+    const auto is_share = [&](Endpoint e) { return varies(e); };
+    if (has_no_rule(graph_, n) && std::any_of(n.inputs.begin(), n.inputs.end(), is_share)) return kNoRule;
+    if (works_along_examples(graph_, axes_, n)) return "works along the examples of a batch";
+    return std::nullopt;
   }
 
   std::optional<std::string> mixes(const Node& n, NodeId id) {
@@ -216,15 +192,20 @@ class Checker {
     if (counted != n.inputs.end()) {
       return str_cat("takes how often '", graph_.node(counted->node).name, "' met each in the batch");
     }
-    if (works_along_examples(graph_, axes_, n)) return "works along the examples of a batch";
-    if (auto why = uses_places(n)) return why;
+    if (auto why = mixes_rows(n)) return why;
+    if (auto why = places_.misuse(n, id)) return why;
     for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) {
-      if (is_of_rows({id, k}) && is_uneven({id, k}) && !comes_apart_again(id)) {
-        return "has not as many rows for every example of a batch";
-      }
+      const Endpoint out{id, k};
+      const bool apart = !has_rows(out) || is_uneven(out) || axes_.rounds(out) != 0 || has_own_rows(n, id);
+      if (!is_of_rows(out)) continue;
+      if (is_uneven(out) && !comes_apart_again(id)) return "has not as many rows for every example of a batch";
+      if (!apart) return "has rows of which it cannot be told whose they are";
     }
     for (const NumberBesideRows& number : numbers_met(id)) {
       if (number.statistic) continue;
+      if (n.op->flow == Flow::kSwitch) {
+        return str_cat("goes by '", graph_.node(number.value.node).name, "', which is made of several examples");
+      }
       return str_cat("computes rows of examples with '", graph_.node(number.value.node).name,
                      "', which is made of several");
     }
@@ -251,7 +232,7 @@ class Checker {
         std::none_of(n.inputs.begin() + 1, n.inputs.end(), [&](Endpoint e) { return has_rows(e); })) {
       return axes_.rows_per_example(n.inputs[0]);
     }
-    const bool looks_up = is_among(kLookUps, n) && !axes_.depends(n.inputs[0].node);
+    const bool looks_up = rule_of(*n.op) == BatchRule::kTakesRows && !axes_.depends(n.inputs[0].node);
     if (!looks_up && n.op->name != "Identity" && n.op->name != "Cast") return 0;
     const Endpoint from = n.inputs[looks_up ? 1 : 0];
     return is_uneven(from) ? rows_before_others(from.node) : 0;
@@ -273,6 +254,23 @@ class Checker {
     return behind && rows_before_others(n.inputs[0].node) > 0;
   }
 
+  // Though BatchAxes cannot tell: the first part of rows before others, and what is made of it, row by row.
+  bool has_own_rows(const Node& n, NodeId id) {
+    const auto is_own = [&](Endpoint e) {
+      return !has_rows(e) || axes_.rounds(e) == 1 || own_rows_.contains(e.node.index);
+    };
+    const auto has_as_many = [&](Endpoint e) {
+      return !has_rows(e) || axes_.rows_per_example(e) == axes_.rows_per_example({id, 0});
+    };
+    const bool own = is_first_part(n, id) || (std::all_of(n.inputs.begin(), n.inputs.end(), is_own) &&
+                                              std::all_of(n.inputs.begin(), n.inputs.end(), has_as_many) &&
+                                              std::any_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint e) {
+                                                return has_rows(e) && own_rows_.contains(e.node.index);
+                                              }));
+    if (own) own_rows_.insert(id.index);
+    return own;
+  }
+
   bool is_of_rows(Endpoint e) { return is_floating(graph_.dtype(e)) && has_rows(e) && varies(e); }
 
   // What is made of several examples among that which this node computes rows with.
@@ -282,14 +280,13 @@ class Checker {
     bool rows = false;
     for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) {
       const Endpoint out{id, k};
-      rows = rows || is_of_rows(out) || (graph_.dtype(out) == DType::kBool && has_rows(out) && varies(out));
+      rows = rows || (may_have_rows(out) && varies(out));
     }
+    const std::vector<Endpoint> data = data_inputs(n);
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
       const Endpoint e = n.inputs[k];
-      if (!rows || e.index < 0 || axes_.axis(e) != BatchAxes::kNone) continue;
-      const bool chooses = graph_.dtype(e) == DType::kBool && n.op->name.starts_with("Select");
-      const bool meets = chooses || (is_number(e) && !is_container_op(n));
-      if (!meets || made_[e.node.index] == Made::kOfSizes || !varies(e)) continue;
+      if (e.index < 0 || axes_.axis(e) != BatchAxes::kNone || !varies(e)) continue;
+      if (!(rows && meets(n, e, data)) && !decides(n, k)) continue;
       // The mean that a variance is taken about is the one that rows are normalised with, which may be trained through.
       const Node& stop = graph_.node(e.node);
       const bool of_moments = stop.op->name == "StopGradient" && statistics_.contains(stop.inputs[0].node.index);
@@ -300,6 +297,32 @@ class Checker {
                        .input = static_cast<int>(k)});
     }
     return found;
+  }
+
+  // The rows that it gives are computed with this value: no shape, no axis, no number of rows.
+  bool meets(const Node& n, Endpoint e, const std::vector<Endpoint>& data) const {
+    const DType dtype = graph_.dtype(e);
+    const bool number = is_floating(dtype) || is_complex(dtype);
+    const Made made = made_[e.node.index];
+    if (number) return made > Made::kOfSizes && !is_container_op(n);
+    if (made == Made::kOfNothing) return false;
+    if (counts_are_sizes_ || (!is_integer(dtype) && dtype != DType::kBool)) return false;
+    if (dtype == DType::kBool && made == Made::kOfSizes) return false;
+    const bool chooses = dtype == DType::kBool && n.op->name == "Select";
+    const bool is_data = n.op->linear == Linear::kJointly && std::find(data.begin(), data.end(), e) != data.end();
+    const bool is_taken = rule_of(*n.op) == BatchRule::kTakesRows && e == n.inputs[0];
+    return chooses || n.op->elementwise || is_data || is_taken;
+  }
+
+  // Of a conditional, which branch is taken: not how often a loop goes round (loops.h).
+  bool decides(const Node& n, std::size_t input) const {
+    if (n.op->flow != Flow::kSwitch || input != 1) return false;
+    const NodeId by = n.inputs[1].node;
+    return graph_.node(by).op->flow != Flow::kLoopCond && made_[by.index] > Made::kOfSizes;
+  }
+
+  bool may_have_rows(Endpoint e) const {
+    return has_rows(e) || (axes_.axis(e) == BatchAxes::kUnknown && is_floating(graph_.dtype(e)));
   }
 
   // Nobody can tell whether what a number of several examples is spread over are the examples.
@@ -321,10 +344,11 @@ class Checker {
   const Graph::Uses uses_;
   Varying varies_;
   bool counts_are_sizes_ = false;
-  std::vector<char> takes_part_;                 // by node: asked about
-  std::vector<Made> made_;                       // by node
-  std::vector<Places> places_;                   // by node
+  std::vector<char> takes_part_;  // by node: asked about
+  std::vector<Made> made_;        // by node
+  Places places_;
   std::unordered_set<std::int32_t> statistics_;  // nodes
+  std::unordered_set<std::int32_t> own_rows_;    // nodes, see has_own_rows()
 };
 
 }  // namespace
@@ -337,6 +361,21 @@ Status check_no_pairs(const Graph& graph, const BatchAxes& axes, const std::vect
       if (axes.axis({NodeId{i}, k}) != BatchAxes::kSeveral) continue;
       return refuse(n, "sets every sample of the batch beside every other");
     }
+  }
+  return ok_status();
+}
+
+Status check_rules(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& to,
+                   const std::vector<NodeId>& seeds) {
+  const std::vector<char> used = ancestors(graph, to, true);
+  const std::vector<char> behind =
+      seeds.empty() ? std::vector<char>(static_cast<std::size_t>(graph.size()), 1) : descendants(graph, seeds);
+  for (std::int32_t i = 0; i < graph.size(); ++i) {
+    const Node& n = graph.node(NodeId{i});
+    if (!used[i] || !behind[i] || !axes.depends(NodeId{i}) || n.output_dtypes.empty() || !has_no_rule(graph, n))
+      continue;
+    const auto is_row = [&](Endpoint e) { return axes.depends(e.node) && axes.axis(e) != BatchAxes::kNone; };
+    if (std::any_of(n.inputs.begin(), n.inputs.end(), is_row)) return refuse(n, kNoRule);
   }
   return ok_status();
 }
@@ -362,6 +401,11 @@ Result<std::vector<NumberBesideRows>> gradients_beside_rows(const Graph& graph, 
 Result<std::vector<char>> find_mixed(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& losses,
                                      const std::vector<NodeId>& seeds, std::span<const Endpoint> whole) {
   return Checker(graph, axes, whole).find_all(losses, seeds);
+}
+
+Result<std::vector<char>> find_mixed_gradients(const Graph& graph, const BatchAxes& axes,
+                                               const std::vector<NodeId>& seeds, std::span<const Endpoint> whole) {
+  return Checker(graph, axes, whole).find_gradients(seeds);
 }
 
 }  // namespace argosy

@@ -15,6 +15,9 @@ namespace argosy {
 Status check_no_pairs(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& roots);
 
 // The same error where on the way to one of these losses
+//   - an op is given what differs from shard to shard, and its definition does not say how it treats examples
+//     (op/batch_rule.h);
+//   - a conditional goes by a number made of several examples, or by how many there are;
 //   - rows of examples are computed with a number made of several of them, a mean that is subtracted or a first row
 //     (values in `whole` are the whole batch's, and may be);
 //   - an op works along the examples: a cumulative sum, a softmax or a convolution over them;
@@ -26,6 +29,11 @@ Status check_no_pairs(const Graph& graph, const BatchAxes& axes, const std::vect
 // there some that are means of rows, which a share without rows does not have?
 Result<bool> check_examples_apart(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& losses,
                                   std::span<const Endpoint> whole);
+
+// The same error where an op whose definition does not say how it treats examples is given rows of some, on the way
+// from the seeds of gradients (none: from anywhere) to these.
+Status check_rules(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& to,
+                   const std::vector<NodeId>& seeds);
 
 // A number without rows, made of several examples, that rows are computed with: an input of their node.
 struct NumberBesideRows {
@@ -52,5 +60,9 @@ Result<std::vector<NumberBesideRows>> gradients_beside_rows(const Graph& graph, 
 // gradients of the losses start that were checked, it is not asked.
 Result<std::vector<char>> find_mixed(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& losses,
                                      const std::vector<NodeId>& seeds, std::span<const Endpoint> whole);
+
+// The same of gradients alone: where an op works along the examples of rows that come after `seeds`.
+Result<std::vector<char>> find_mixed_gradients(const Graph& graph, const BatchAxes& axes,
+                                               const std::vector<NodeId>& seeds, std::span<const Endpoint> whole);
 
 }  // namespace argosy

@@ -5,6 +5,7 @@
 
 #include "argosy/ops/cast/cast.h"
 #include "argosy/ops/constant/constant.h"
+#include "argosy/ops/control_flow/control_flow.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/layout/layout.h"
 #include "argosy/ops/matmul/matmul.h"
@@ -80,6 +81,45 @@ TEST_F(ExamplesApart, NotWhereAnOpWorksAlongThem) {
               HasSubstr("(Conv2D) works along"));
 }
 
+TEST_F(ExamplesApart, NotWhereNobodyHasSaidWhatAnOpDoesWithThem) {
+  const Value labels = cast(weights, DType::kInt32);
+  EXPECT_THAT(refusal(g.add("ListDiff", {labels, constant(g, Tensor::vector<std::int32_t>({1}))})),
+              HasSubstr("(ListDiff) is an op of which it is not known that it treats the examples of a batch apart"));
+  EXPECT_THAT(refusal(h * cast(g.add("HistogramFixedWidth",
+                                     {weights, constant(g, Tensor::vector<float>({0, 1})), constant(g, 4)}),
+                               DType::kFloat32)),
+              HasSubstr("(HistogramFixedWidth) is an op of which"));
+  EXPECT_TRUE(
+      check(h * cast(g.add("HistogramFixedWidth", {w, constant(g, Tensor::vector<float>({0, 1})), constant(g, 4)}),
+                     DType::kFloat32))
+          .ok());  // of what all shares have
+}
+
+TEST_F(ExamplesApart, ABranchIsTheWholeBatchs) {
+  const auto branch = [&](Value by) {
+    const auto [off, on] = switch_value(h, by);
+    return merge({off * 2.0f, on});
+  };
+  const Value mean = reduce_mean(x), many = greater(index(shape(x), {std::int64_t{0}}), 4);
+  EXPECT_THAT(refusal(branch(greater(mean, 0.0f))), HasSubstr("(Switch) goes by 'Greater"));
+  EXPECT_THAT(refusal(branch(many)), HasSubstr("(Switch) goes by 'Greater"));
+  EXPECT_TRUE(check(branch(greater(mean, 0.0f)), {mean.endpoint()}).ok());
+  EXPECT_TRUE(check(branch(greater(reduce_mean(w), 0.0f))).ok());
+}
+
+TEST_F(ExamplesApart, SizesAreTheWholeBatchs) {
+  const Value count = index(shape(x), {std::int64_t{0}});
+  const auto floats = [&](Value v) { return cast(v, DType::kFloat32); };
+  for (const char* const op : {"FloorMod", "Minimum", "Maximum", "FloorDiv"}) {
+    EXPECT_THAT(refusal(h * floats(g.add(op, {count, constant(g, 3)}))), HasSubstr("computes rows of examples with"))
+        << op;
+  }
+  EXPECT_THAT(refusal(h * index(floats(shape(x)), {std::int64_t{0}})), HasSubstr("computes rows of examples with"));
+  const Value remainders = g.add("FloorMod", {cast(weights, DType::kInt32), count});
+  EXPECT_THAT(refusal(h * reshape(floats(remainders), {-1, 1})), HasSubstr("(FloorMod) computes"));
+  EXPECT_TRUE(check(h * floats(index(shape(x), {std::int64_t{1}}))).ok());
+}
+
 TEST_F(ExamplesApart, NotWhereExamplesHaveNotEquallyManyRows) {
   EXPECT_THAT(refusal(reshape(h, {-1, 8})), HasSubstr("has not as many rows for every example of a batch"));
   EXPECT_THAT(refusal(concat({h, constant(g, Tensor::zeros(DType::kFloat32, {1, 4}))}, 0)), HasSubstr("(ConcatV2)"));
@@ -112,11 +152,19 @@ TEST_F(ExamplesApart, RowsAreTakenByNumbersOfTheSharesOwn) {
   const Value count = index(shape(h), {std::int64_t{0}});
   const Value zero = constant(g, 0), one = constant(g, 1), range = g.add("Range", {zero, count, one});
   const auto taken = [&](Value from, Value by) { return g.add("GatherV2", {from, by, constant(g, 0)}); };
-  const Value pairs = g.add("Pack", {range, g.add("FloorMod", {range, constant(g, 4)})}, {{"axis", std::int64_t{1}}});
+  const Value fed = g.add("FloorMod", {cast(weights, DType::kInt32), constant(g, 4)});
+  const auto beside = [&](Value i, Value k) { return g.add("Pack", {i, k}, {{"axis", std::int64_t{1}}}); };
   EXPECT_TRUE(check(taken(h, range)).ok());
-  EXPECT_TRUE(check(taken(reshape(h, {-1}), range * constant(g, 4) + g.add("FloorMod", {range, constant(g, 3)}))).ok());
-  EXPECT_TRUE(check(g.add("GatherNd", {h, pairs})).ok());
-  EXPECT_TRUE(check(taken(w, g.add("FloorMod", {range, constant(g, 4)})) * h).ok());  // of what is the same for all
+  EXPECT_TRUE(check(taken(reshape(h, {-1}), range * constant(g, 4) + fed)).ok());
+  EXPECT_TRUE(check(g.add("GatherNd", {h, beside(range, fed)})).ok());
+  EXPECT_THAT(refusal(g.add("GatherNd", {h, beside(fed, range)})), HasSubstr("takes rows of the batch by 'Pack"));
+  EXPECT_THAT(refusal(taken(reshape(h, {-1}), range)), HasSubstr("takes rows of the batch by 'Range"));
+  EXPECT_THAT(refusal(taken(h, range + fed)), HasSubstr("(AddV2) depends on where in the batch"));
+  EXPECT_THAT(refusal(taken(w, g.add("FloorMod", {range, constant(g, 4)})) * h),
+              HasSubstr("(FloorMod) depends on where"));
+  EXPECT_THAT(refusal(taken(w, range) * h), HasSubstr("(GatherV2) depends on where"));
+  EXPECT_THAT(refusal(g.add("OneHot", {range, constant(g, 4), constant(g, 1.0f), constant(g, 0.0f)}) * h),
+              HasSubstr("(OneHot) depends on where"));
   EXPECT_THAT(refusal(taken(h, count - one - range)), HasSubstr("depends on where in the batch an example lies"));
   EXPECT_THAT(refusal(h * reshape(cast(range, DType::kFloat32), {-1, 1})), HasSubstr("(Cast) depends on where"));
   EXPECT_THAT(refusal(taken(h, cast(weights, DType::kInt32))), HasSubstr("takes rows of the batch by 'Cast"));

@@ -54,4 +54,28 @@ Result<bool> fix_sizes(Graph& graph, const BatchAxes& axes) {
   return some_stay;
 }
 
+bool fix_squeezes(Graph& graph, const BatchAxes& axes) {
+  bool found = false;
+  for (std::int32_t i = 0; i < graph.size(); ++i) {
+    const Node& n = graph.node(NodeId{i});
+    const auto* const given = n.attrs.find_as<std::vector<std::int64_t>>("squeeze_dims");
+    if (given == nullptr || !given->empty() || axes.axis(n.inputs[0]) < 0) continue;
+    const PartialShape& shape = graph.shape(n.inputs[0]);
+    std::vector<std::int64_t> ones;
+    PartialShape::Sizes left;
+    bool known = shape.has_rank();
+    for (int k = 0; known && k < shape.rank(); ++k) {
+      const bool batch = k == axes.axis(n.inputs[0]);
+      known = batch || shape[k] >= 0;
+      if (!batch && shape[k] == 1) ones.push_back(k);
+      if (batch || shape[k] != 1) left.push_back(shape[k]);
+    }
+    if (!known || ones.empty()) continue;  // with none to take away the list would be empty again
+    graph.set_attr(NodeId{i}, "squeeze_dims", ones);
+    graph.refine_shape({NodeId{i}, 0}, PartialShape(std::move(left)));
+    found = true;
+  }
+  return found;
+}
+
 }  // namespace argosy

@@ -11,4 +11,8 @@ namespace argosy {
 // True: some such sizes stay as they are, and a share needs examples to look them up in.
 Result<bool> fix_sizes(Graph& graph, const BatchAxes& axes);
 
+// A Squeeze without axes is told which have size 1, where that is known: else it would take the batch's away from a
+// shard of one example. True: there are such, and a batch of one example would keep an axis that it should not.
+bool fix_squeezes(Graph& graph, const BatchAxes& axes);
+
 }  // namespace argosy

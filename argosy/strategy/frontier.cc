@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "argosy/strategy/along_examples.h"
 #include "argosy/strategy/combination.h"
 #include "argosy/strategy/variables.h"
 #include "argosy/strategy/varying.h"
@@ -135,8 +136,9 @@ class Finder {
     // Integers that see the batch are sizes and positions more often than sums.
     if (!is_floating(graph_.dtype(e)) && !is_complex(graph_.dtype(e)) && n.op->name != "Sum") return false;
     if (std::any_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint from) { return axes_.axis(from) >= 0; })) {
-      return options_.mixed.empty() || n.op->name.starts_with("FusedBatchNorm") ||
-             combination_of(graph_, axes_, e, options_.whole).how != Combine::kUnknown;
+      if (rule_of(*n.op) == BatchRule::kStatistics) return true;
+      if (options_.mixed.empty() || is_gradient(e)) return argosy::adds_up(*n.op) || (averages(n) && !is_gradient(e));
+      return combination_of(graph_, axes_, e, options_.whole).how != Combine::kUnknown;
     }
     if (n.op->flow == Flow::kSwitch) {
       const bool loops = graph_.node(n.inputs[1].node).op->flow == Flow::kLoopCond;
@@ -169,6 +171,12 @@ class Finder {
       return false;
     }
     return dependent == 1 || (dependent > 1 && n.op->linear == Linear::kJointly);
+  }
+
+  static bool averages(const Node& n) { return n.op->batch_rule == BatchRule::kAverages; }
+
+  bool is_gradient(Endpoint e) const {
+    return !options_.gradients.empty() && options_.gradients[static_cast<std::size_t>(e.node.index)] != 0;
   }
 
   bool is_none_of_gradients(Endpoint e) const {

@@ -35,8 +35,8 @@ struct FrontierOptions {
   std::span<const char> gradients = {};
   bool averaged = false;  // what counts as a sum will be averaged: it may also be, now and then, what all shards have
   // By node, find_mixed() of examples_apart.h: what shares would come to other numbers with is computed again from
-  // below, and so is what takes the batch away by neither sum nor mean, a maximum. Statistics for normalisation are
-  // averaged. Empty: whatever takes the batch away is a sum, as all on the way of gradients is.
+  // below. Statistics for normalisation are averaged. Empty: it is not known; gradients are computed with none of
+  // these.
   std::span<const char> mixed = {};
 };
 

@@ -194,10 +194,7 @@ class Replicator {
       graph_.set_attr(id, "index", std::int64_t{shard});
     }
     const auto *seed = n.attrs.find_as<std::int64_t>("seed"), *seed2 = n.attrs.find_as<std::int64_t>("seed2");
-    // Candidates are drawn for the whole batch; what is shuffled is not the examples (examples_apart.h), which have one
-    // order for all of them.
-    const bool once = n.op->name.ends_with("CandidateSampler") || n.op->name == "RandomShuffle";
-    if (shard > 0 && !once && seed != nullptr && seed2 != nullptr && (*seed != 0 || *seed2 != 0)) {
+    if (shard > 0 && !draws_for_all(*n.op) && seed != nullptr && seed2 != nullptr && (*seed != 0 || *seed2 != 0)) {
       graph_.set_attr(id, "seed2", seed_of_shard(*seed2, shard));
     }
   }
@@ -396,6 +393,8 @@ class Replicator {
 int ReplicaLayout::first_shard(int device) const {
   return static_cast<int>(std::find(device_of.begin(), device_of.end(), device) - device_of.begin());
 }
+
+bool draws_for_all(const OpDef& op) { return op.name.ends_with("CandidateSampler") || op.name == "RandomShuffle"; }
 
 Result<Replicas> replicate(Graph& graph, const UpdatePlan& plan, const ReplicaLayout& layout) {
   return Replicator(graph, plan, layout).run();

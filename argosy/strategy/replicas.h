@@ -30,6 +30,10 @@ struct Replicas {
   std::vector<std::size_t> bucket_bytes;    // of the gradients' all-reduces, in the order they start
 };
 
+// Random ops of which every share draws the same, as one device does: candidates are drawn for the whole batch; what is
+// shuffled is not the examples (examples_apart.h), which have one order for all of them.
+bool draws_for_all(const OpDef& op);
+
 // Turns the graph, a copy of the original with the same ids, into the replicated one.
 Result<Replicas> replicate(Graph& graph, const UpdatePlan& plan, const ReplicaLayout& layout);
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "argosy/strategy/along_examples.h"
 #include "argosy/strategy/ancestors.h"
 #include "argosy/strategy/any_batch.h"
 #include "argosy/strategy/branches.h"
@@ -35,14 +36,22 @@ class Planner {
     ARGOSY_ASSIGN_OR_RETURN(plan_.axes, BatchAxes::find(graph_, plan_.inputs, request_.examples));
     if (request_.shares) ARGOSY_RETURN_IF_ERROR(check_no_pairs(graph_, plan_.axes, roots()));
     const std::int32_t before = graph_.size();
+    const bool squeezes = fix_squeezes(graph_, plan_.axes);
     ARGOSY_ASSIGN_OR_RETURN(plan_.sizes_of_shares, fix_sizes(graph_, plan_.axes));
-    if (graph_.size() > before) ARGOSY_RETURN_IF_ERROR(look_again());
+    if (graph_.size() > before || squeezes) ARGOSY_RETURN_IF_ERROR(look_again());
+    plan_.sizes_of_shares = plan_.sizes_of_shares || squeezes;
     ARGOSY_RETURN_IF_ERROR(classify_losses());
     if (syncs() && request_.combine) return cannot_sync();
+    if (request_.shares) ARGOSY_RETURN_IF_ERROR(check_no_loop_over_examples(graph_, plan_.axes));
     if (request_.shares && !request_.combine) {  // else it is the user's word
       ARGOSY_RETURN_IF_ERROR(cut_numbers_beside_rows());
       ARGOSY_ASSIGN_OR_RETURN(plan_.means_of_shares,
                               check_examples_apart(graph_, plan_.axes, loss_nodes(), cut_values()));
+    }
+    if (request_.shares) {
+      ARGOSY_RETURN_IF_ERROR(check_rules(graph_, plan_.axes,
+                                         request_.combine || seeds_.empty() ? roots() : request_.train,
+                                         request_.combine ? std::vector<NodeId>() : seeds_));
     }
     const std::int32_t size = graph_.size();
     ARGOSY_RETURN_IF_ERROR(cut_updates(graph_, {plan_.axes, gradients_, seeds_, request_.losses}, plan_.cuts));
@@ -344,7 +353,8 @@ class Planner {
     for (std::int32_t i = 0; i < graph_.size(); ++i) {
       const Node& n = graph_.node(NodeId{i});
       if (plan_.levels[i] != Level::kDevice || loops[i] > 0 || branches.of[i] > 0) continue;
-      if (n.op->calls == Calls::kNothing && shares_state(n) && !may_be_copied(n)) plan_.levels[i] = Level::kOnce;
+      if (n.op->calls == Calls::kNothing && shares_state(n) && !may_be_copied(n, Level::kDevice))
+        plan_.levels[i] = Level::kOnce;
     }
   }
 
@@ -372,7 +382,7 @@ class Planner {
       if (plan_.levels[i] == Level::kShard && writes_variable(graph_, n)) {
         return cannot_combine(n, "every share would write it");
       }
-      if (may_be_copied(n)) continue;
+      if (may_be_copied(n, plan_.levels[i])) continue;
       return unimplemented("'", n.name, "' (", n.op->name, ") keeps state of its own, which copies would not share")
           .with_id("ARG-DP-008")
           .with_where(str_cat("node '", n.name, "' (", n.op->name, ")"))
@@ -381,11 +391,13 @@ class Planner {
     return ok_status();
   }
 
-  bool may_be_copied(const Node& n) const {
+  bool may_be_copied(const Node& n, Level level) const {
     if (n.op->calls != Calls::kNothing) return false;  // what functions write is not seen
     if (is_container_op(n)) return true;               // every step has its own
     if (only_looks(n) || reads_table(n) || n.op->name == "Empty" || n.op->name.starts_with("_") || is_drawn(n))
       return true;
+    // Mirrors of a generator's state move on alike where devices draw; not where each share does.
+    if (level == Level::kShard && has_no_rule(graph_, n)) return false;
     return !n.inputs.empty() && is_handle(graph_, n.inputs[0]) && variable_behind(graph_, n.inputs[0]).has_value();
   }
 

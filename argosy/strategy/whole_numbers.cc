@@ -53,7 +53,12 @@ class Reductions {
  public:
   Reductions(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& losses,
              const std::vector<Cut>& before)
-      : graph_(graph), axes_(axes), losses_(losses), before_(values_of(before)), varies_(graph, axes, before_) {}
+      : graph_(graph),
+        axes_(axes),
+        losses_(losses),
+        before_(values_of(before)),
+        varies_(graph, axes, before_),
+        uses_(graph.consumers()) {}
 
   // Of every number that can be had; `through_trained`: also of those that are trained through.
   Result<std::vector<Cut>> find(bool through_trained) {
@@ -84,6 +89,7 @@ class Reductions {
     if (e.index < 0 || !varies_(e) || !seen.insert(e).second) return true;
     const Node& n = graph_.node(e.node);
     if (axes_.counts_samples(e)) {
+      if (!is_number_to_all(e)) return false;
       found.push_back({.value = e, .how = Combine::kSum});
       return true;
     }
@@ -100,6 +106,26 @@ class Reductions {
     return true;
   }
 
+  // Nobody makes it a shape, a range, a bound of a slice: shares have fewer rows than there are.
+  bool is_number_to_all(Endpoint count) const {
+    std::set<Endpoint> seen{count};
+    for (std::vector<Endpoint> open{count}; !open.empty();) {
+      const Endpoint e = open.back();
+      open.pop_back();
+      for (const Graph::Use& use : uses_[e.node.index]) {
+        const Node& taker = graph_.node(use.node);
+        if (use.input < 0 || taker.inputs[static_cast<std::size_t>(use.input)] != e) continue;
+        if (!taker.op->elementwise && taker.op->flow == Flow::kNone) return false;
+        for (std::int32_t k = 0; k < std::ssize(taker.output_dtypes); ++k) {
+          if (is_integer(taker.output_dtypes[static_cast<std::size_t>(k)]) && seen.insert({use.node, k}).second) {
+            open.push_back({use.node, k});
+          }
+        }
+      }
+    }
+    return true;
+  }
+
   // Where a mean's gradient divides by how many there are must be known.
   bool may_be_trained(NodeId reduction, Combine how) const {
     return through_trained_ && (how == Combine::kSum || divisions_.contains(reduction));
@@ -110,6 +136,7 @@ class Reductions {
   const std::vector<NodeId>& losses_;
   const std::vector<Endpoint> before_;
   Varying varies_;
+  const Graph::Uses uses_;
   bool through_trained_ = false;
   std::vector<char> trained_;  // by node
   std::map<NodeId, std::vector<NodeId>> divisions_;

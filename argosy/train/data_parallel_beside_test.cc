@@ -238,7 +238,7 @@ TEST(DataParallelBeside, WhatEveryShareWouldDoForItselfIsRefused) {
   const Value rows = reshape(slice(shape(each.x), {0}, {1}), std::vector<std::int64_t>());
   each.loss = reduce_mean(each.errors * dequeue_many(queue, rows, {DType::kFloat64})[0]);
   const auto ran = each.run(2);
-  EXPECT_EQ(ran.status().id(), "ARG-DP-008") << ran.status().to_string();
+  EXPECT_EQ(ran.status().id(), "ARG-DP-007") << ran.status().to_string();
   EXPECT_NE(ran.status().to_string().find("QueueDequeueMany"), std::string::npos) << ran.status().to_string();
 }
 

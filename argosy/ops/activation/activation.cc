@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/activation/bias.h"
@@ -116,7 +117,8 @@ void define_activation(OpRegistry& ops) {
            .attrs = {"alpha: float = 0.2", std::string(kFloats) + " = float"},
            .shape = same_as_input,
            .gradient = leaky_gradient,
-           .in_place = {{0, 0}}});
+           .in_place = {{0, 0}},
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "LeakyReluGrad",
            .doc = "gradients, times alpha where features <= 0",
            .inputs = {"gradients: T", "features: T"},
@@ -125,7 +127,8 @@ void define_activation(OpRegistry& ops) {
            .shape = merged_inputs,
            .gradient = leaky_grad_gradient,
            .linear = Linear::kFirst,
-           .in_place = {{0, 0, true}, {1, 0, true}}});
+           .in_place = {{0, 0, true}, {1, 0, true}},
+           .batch_rule = BatchRule::kPerExample});
   define_bias(ops);
 }
 

@@ -1,6 +1,7 @@
 #include "argosy/ops/activation/bias.h"
 
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/activation/activation.h"
 
@@ -67,7 +68,8 @@ void define_bias(OpRegistry& ops) {
            .shape = bias_shape,
            .gradient = bias_gradient,
            .linear = Linear::kJointly,
-           .in_place = {{0, 0}}});
+           .in_place = {{0, 0}},
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "BiasAddV1",
            .doc = "value + bias, one number a column.",
            .inputs = {"value: T", "bias: T"},
@@ -76,7 +78,8 @@ void define_bias(OpRegistry& ops) {
            .shape = bias_shape,
            .gradient = bias_gradient,
            .linear = Linear::kJointly,
-           .in_place = {{0, 0}}});
+           .in_place = {{0, 0}},
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "BiasAddGrad",
            .doc = "The sum over all but the channels.",
            .inputs = {"out_backprop: T"},
@@ -84,7 +87,8 @@ void define_bias(OpRegistry& ops) {
            .attrs = {"T: number", format},
            .shape = bias_grad_shape,
            .gradient = bias_grad_gradient,
-           .linear = Linear::kEach});
+           .linear = Linear::kEach,
+           .batch_rule = BatchRule::kAddsUp});
 }
 
 Value bias_add(Value x, Value bias, std::string_view data_format, std::string_view name) {

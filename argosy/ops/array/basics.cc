@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/array/array.h"
 #include "argosy/ops/array/parts.h"
@@ -116,7 +117,8 @@ void define_array_basics(OpRegistry& ops) {
            .shape = ensure_shape_fn,
            .gradient = pass_gradient,
            .cost = free_cost,
-           .forwards = true});
+           .forwards = true,
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "DeepCopy",
            .doc = "A copy in memory of its own.",
            .inputs = {"x: T"},
@@ -124,7 +126,8 @@ void define_array_basics(OpRegistry& ops) {
            .attrs = {"T: type"},
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
-           .stateful = true});
+           .stateful = true,
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "GuaranteeConst",
            .doc = "The input, which the user says never changes.",
            .inputs = {"input: T"},
@@ -134,7 +137,8 @@ void define_array_basics(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cost = free_cost,
            .stateful = true,
-           .forwards = true});
+           .forwards = true,
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "Empty",
            .doc = "A tensor of this shape whose elements nobody has set.",
            .inputs = {"shape: int32"},
@@ -151,7 +155,8 @@ void define_array_basics(OpRegistry& ops) {
            .outputs = {"product: T"},
            .attrs = {"T: real"},
            .shape = cross_shape,
-           .gradient = cross_gradient});
+           .gradient = cross_gradient,
+           .batch_rule = BatchRule::kNotLast});
   ops.add({.name = "AccumulateNV2",
            .doc = "The sum of all inputs.",
            .inputs = {"inputs: N * T"},
@@ -160,7 +165,8 @@ void define_array_basics(OpRegistry& ops) {
            .shape = accumulate_shape,
            .gradient = accumulate_gradient,
            .commutative = true,
-           .linear = Linear::kJointly});
+           .linear = Linear::kJointly,
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "ParallelConcat",
            .doc = "Rows one below the other.",
            .inputs = {"values: N * T"},

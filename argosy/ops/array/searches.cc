@@ -1,4 +1,5 @@
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/array/array.h"
 #include "argosy/ops/array/parts.h"
@@ -77,7 +78,8 @@ void define_array_searches(OpRegistry& ops) {
              .attrs = {"T: type", "out_type: index = int32"},
              .shape = bounds_shape,
              .gradient = kNotDifferentiable,
-             .blocks_gradient = true});
+             .blocks_gradient = true,
+             .batch_rule = BatchRule::kFirstAxis});
   }
   ops.add({.name = "UnravelIndex",
            .doc = "Flat indices as coordinates in an array of sizes dims.",
@@ -105,6 +107,7 @@ void define_array_searches(OpRegistry& ops) {
            .shape = nth_shape,
            .gradient = nth_gradient,
            .cpu_only = true,
+           .batch_rule = BatchRule::kNotLast,
            .host_inputs = {1}});
 }
 

@@ -1,6 +1,7 @@
 #include "argosy/ops/broadcast/broadcast.h"
 
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/broadcast/rules.h"
@@ -86,6 +87,7 @@ void define_broadcast(OpRegistry& ops) {
            .shape = broadcast_to_shape,
            .gradient = broadcast_to_gradient,
            .linear = Linear::kJointly,
+           .batch_rule = BatchRule::kPerExample,
            .host_inputs = {1}});
   ops.add({.name = "BroadcastGradientArgs",
            .doc = "The axes that gradients of two broadcast shapes are summed over.",
@@ -97,6 +99,7 @@ void define_broadcast(OpRegistry& ops) {
            .cost = free_cost,
            .known_ints = gradient_args_ints,
            .blocks_gradient = true,
+           .batch_rule = BatchRule::kShapes,
            .host_inputs = {0, 1},
            .host_outputs = {0, 1}});
   ops.add({.name = "BroadcastArgs",
@@ -109,6 +112,7 @@ void define_broadcast(OpRegistry& ops) {
            .cost = free_cost,
            .known_ints = args_ints,
            .blocks_gradient = true,
+           .batch_rule = BatchRule::kShapes,
            .host_inputs = {0, 1},
            .host_outputs = {0}});
 }

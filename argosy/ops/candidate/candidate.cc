@@ -1,5 +1,6 @@
 #include "argosy/ops/candidate/candidate.h"
 
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/random/random.h"
@@ -46,6 +47,8 @@ void define_candidate(OpRegistry& ops) {
     std::vector<std::string> attrs = {"num_true: int >= 1", "num_sampled: int >= 1", "unique: bool"};
     attrs.insert(attrs.end(), more.begin(), more.end());
     attrs.insert(attrs.end(), {"seed: int = 0", "seed2: int = 0"});
+    const bool learns = std::string_view(name).find("Unigram") != std::string_view::npos &&
+                        !std::string_view(name).starts_with("Fixed");  // from the classes of all steps
     ops.add({.name = name,
              .doc = doc,
              .inputs = {"true_classes: int64"},
@@ -55,7 +58,8 @@ void define_candidate(OpRegistry& ops) {
              .gradient = kNotDifferentiable,
              .stateful = true,
              .cpu_only = true,
-             .blocks_gradient = true});
+             .blocks_gradient = true,
+             .batch_rule = learns ? BatchRule::kUnknown : BatchRule::kDraws});
   };
   const std::string range = "range_max: int >= 1";
   add("LogUniformCandidateSampler", "Classes drawn by a Zipfian distribution.", {range});
@@ -74,7 +78,8 @@ void define_candidate(OpRegistry& ops) {
            .shape = hits_shape,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .blocks_gradient = true});
+           .blocks_gradient = true,
+           .batch_rule = BatchRule::kCounts});
 }
 
 namespace {

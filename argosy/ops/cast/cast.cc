@@ -1,6 +1,7 @@
 #include "argosy/ops/cast/cast.h"
 
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/constant/constant.h"
@@ -102,7 +103,8 @@ void define_cast(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cost = free_cost,
            .forwards = true,
-           .blocks_gradient = true});
+           .blocks_gradient = true,
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "Complex",
            .doc = "real + i imag",
            .inputs = {"real: T", "imag: T"},

@@ -1,6 +1,7 @@
 #include "argosy/ops/collective/collective.h"
 
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/collective/batch_share.h"
@@ -98,6 +99,7 @@ void define_collective(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cost = free_cost,
            .blocks_gradient = true,
+           .batch_rule = BatchRule::kPerExample,
            .host_inputs = {0},  // it counts rows: no batch has to travel for that
            .host_outputs = {0}});
   ops.add({.name = "_ScaleOrZero",
@@ -109,6 +111,7 @@ void define_collective(OpRegistry& ops) {
            .gradient = scale_gradient,
            .linear = Linear::kEach,
            .in_place = {{0, 0}},
+           .batch_rule = BatchRule::kPerExample,
            .host_inputs = {1}});
   ops.add({.name = "_AllReduce",
            .doc = "Elementwise sums over the nodes of a group, one on each rank.",

@@ -1,6 +1,7 @@
 #include "argosy/ops/constant/constant.h"
 
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
 
@@ -110,7 +111,8 @@ void define_constant(OpRegistry& ops) {
            .shape = placeholder_default_shape,
            .gradient = pass_on,
            .cost = free_cost,
-           .forwards = true});
+           .forwards = true,
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "_Arg",
            .doc = "Parameter `index` of a function.",
            .outputs = {"output: T"},
@@ -141,7 +143,8 @@ void define_constant(OpRegistry& ops) {
              .known_ints = input_ints,
              .linear = Linear::kJointly,
              .forwards = true,
-             .blocks_gradient = blocks});
+             .blocks_gradient = blocks,
+             .batch_rule = BatchRule::kPerExample});
   };
   handed_through("Identity", "x", pass_on, false);
   handed_through("Snapshot", "x", pass_on, false);
@@ -155,7 +158,8 @@ void define_constant(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cost = free_cost,
            .linear = Linear::kJointly,
-           .forwards = true});
+           .forwards = true,
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "IdentityN",
            .doc = "Each input, once all are there.",
            .inputs = {"input: T"},
@@ -163,7 +167,8 @@ void define_constant(OpRegistry& ops) {
            .attrs = {"T: list(type) >= 1"},
            .shape = identities_shape,
            .gradient = pass_on,
-           .cost = free_cost});
+           .cost = free_cost,
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "NoOp",
            .doc = "Nothing; a place to wait.",
            .shape = no_output,
@@ -181,7 +186,8 @@ void define_constant(OpRegistry& ops) {
              .shape = same_as_input,
              .gradient = kNotDifferentiable,
              .elementwise = true,
-             .blocks_gradient = true});
+             .blocks_gradient = true,
+             .batch_rule = BatchRule::kLooks});
   }
   ops.add({.name = "Fill",
            .doc = "A tensor of shape dims, every element value.",
@@ -191,6 +197,7 @@ void define_constant(OpRegistry& ops) {
            .shape = fill_shape,
            .gradient = fill_gradient,
            .known_ints = fill_ints,
+           .batch_rule = BatchRule::kPerExample,
            .host_inputs = {0}});
 }
 

@@ -1,5 +1,6 @@
 #include "argosy/ops/control_flow/functional.h"
 
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/control_flow/functional_parts.h"
@@ -122,6 +123,7 @@ void define_functional(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cost = free_cost,
            .blocks_gradient = true,
+           .batch_rule = BatchRule::kPerExample,
            .host_inputs = {0},
            .host_outputs = {0}});
 }

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/registry.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/conv/geometry.h"
@@ -168,7 +169,8 @@ void define_conv(OpRegistry& ops) {
              .gradient = conv_gradient,
              .cost = conv_cost<-1, 1>,
              .linear = Linear::kEach,
-             .fused_as = cudnn ? "_FusedConv2D" : ""});
+             .fused_as = cudnn ? "_FusedConv2D" : "",
+             .batch_rule = BatchRule::kFirstAxis});
     ops.add({.name = stem + "BackpropInput",
              .doc = "The gradient of a " + kind + " with respect to its images.",
              .inputs = {"input_sizes: int32", "filter: T", "out_backprop: T"},
@@ -178,6 +180,7 @@ void define_conv(OpRegistry& ops) {
              .gradient = backprop_input_gradient,
              .cost = conv_cost<2, 1>,
              .linear = Linear::kEach,
+             .batch_rule = BatchRule::kFirstAxis,
              .host_inputs = {0}});
     ops.add({.name = stem + "BackpropFilter",
              .doc = "The gradient of a " + kind + " with respect to its filter.",
@@ -188,6 +191,7 @@ void define_conv(OpRegistry& ops) {
              .gradient = backprop_filter_gradient,
              .cost = conv_cost<2, -1>,
              .linear = Linear::kEach,
+             .batch_rule = BatchRule::kAddsUpFirst,
              .host_inputs = {1}});
   };
   three("Conv2D", true);

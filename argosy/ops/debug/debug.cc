@@ -1,6 +1,7 @@
 #include "argosy/ops/debug/debug.h"
 
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
 
@@ -35,6 +36,7 @@ void define_debug(OpRegistry& ops) {
            .cost = free_cost,
            .stateful = true,
            .in_host_memory = true,
+           .batch_rule = BatchRule::kPerExample,
            .host_inputs = {0, 1}});
   ops.add(
       {.name = "Print",
@@ -48,7 +50,8 @@ void define_debug(OpRegistry& ops) {
        .stateful = true,
        .linear = Linear::kJointly,
        .cpu_only = true,
-       .forwards = true});
+       .forwards = true,
+       .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "PrintV2",
            .doc = "Prints a text.",
            .inputs = {"input: string"},
@@ -57,7 +60,8 @@ void define_debug(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cost = free_cost,
            .stateful = true,
-           .cpu_only = true});
+           .cpu_only = true,
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "Timestamp",
            .doc = "Seconds since 1970.",
            .outputs = {"ts: double"},

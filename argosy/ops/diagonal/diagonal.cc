@@ -1,6 +1,7 @@
 #include "argosy/ops/diagonal/diagonal.h"
 
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/constant/constant.h"
@@ -134,6 +135,7 @@ void define_diagonal(OpRegistry& ops) {
              .attrs = attrs,
              .shape = diag_shape,
              .gradient = diag_gradient,
+             .batch_rule = BatchRule::kNotLast,
              .host_inputs = {1, 2, 3, 4}});
     ops.add({.name = "MatrixDiagPart" + version,
              .doc = "Some diagonals of a batch of matrices.",
@@ -142,6 +144,7 @@ void define_diagonal(OpRegistry& ops) {
              .attrs = attrs,
              .shape = part_shape,
              .gradient = part_gradient,
+             .batch_rule = BatchRule::kNotLastTwo,
              .host_inputs = {1, 2}});
     ops.add({.name = "MatrixSetDiag" + version,
              .doc = "A batch of matrices with some diagonals replaced.",
@@ -151,6 +154,7 @@ void define_diagonal(OpRegistry& ops) {
              .shape = set_shape,
              .gradient = set_gradient,
              .in_place = {{0, 0}},
+             .batch_rule = BatchRule::kNotLastTwo,
              .host_inputs = {2}});
   }
 }

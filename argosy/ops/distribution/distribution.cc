@@ -1,6 +1,7 @@
 #include "argosy/ops/distribution/distribution.h"
 
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/constant/constant.h"
@@ -104,6 +105,7 @@ void define_parameterized(OpRegistry& ops) {
            .gradient = gamma_gradient,
            .stateful = true,
            .cpu_only = true,
+           .batch_rule = BatchRule::kDraws,
            .host_inputs = {0}});
   ops.add({.name = "RandomPoisson",
            .doc = "Poisson, so many for every rate.",
@@ -115,6 +117,7 @@ void define_parameterized(OpRegistry& ops) {
            .stateful = true,
            .cpu_only = true,
            .blocks_gradient = true,
+           .batch_rule = BatchRule::kDraws,
            .host_inputs = {0}});
   ops.add({.name = "RandomPoissonV2",
            .doc = "Poisson, so many for every rate.",
@@ -127,6 +130,7 @@ void define_parameterized(OpRegistry& ops) {
            .stateful = true,
            .cpu_only = true,
            .blocks_gradient = true,
+           .batch_rule = BatchRule::kDraws,
            .host_inputs = {0}});
   ops.add({.name = "ParameterizedTruncatedNormal",
            .doc = "Normal numbers between bounds; parameters per row of the result.",
@@ -137,6 +141,7 @@ void define_parameterized(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .stateful = true,
            .blocks_gradient = true,
+           .batch_rule = BatchRule::kDraws,
            .host_inputs = {0}});
   ops.add({.name = "StatelessRandomGammaV2",
            .doc = "Gamma(alpha, 1) from a seed of two integers.",

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/cast/cast.h"
@@ -150,7 +151,8 @@ void define_einsum(OpRegistry& ops) {
            .attrs = {"equation: string", "N: int >= 1", "T: type"},
            .shape = einsum_shape,
            .gradient = einsum_gradient,
-           .cost = einsum_cost});
+           .cost = einsum_cost,
+           .batch_rule = BatchRule::kPerExample});
 }
 
 Value einsum(std::string_view equation, const std::vector<Value>& inputs) {

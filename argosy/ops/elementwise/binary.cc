@@ -1,4 +1,5 @@
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/cast/cast.h"
 #include "argosy/ops/elementwise/define.h"
@@ -134,6 +135,7 @@ struct Row {
   bool commutative = false;
   KnownIntsFn known_ints = nullptr;
   CostFn cost = elementwise_cost;
+  BatchRule rule = BatchRule::kPerExample;
 };
 
 constexpr char kAdd[] =
@@ -156,11 +158,16 @@ constexpr Row kRows[] = {
     {"MulNoNan", "x * y, 0 where y is 0.", kFloatsAndComplex, mul_no_nan_gradient},
     {"FloorDiv", "floor(x / y)", kAll, kNotDifferentiable, true, false, known<known_floor_div>},
     {"TruncateDiv", "x / y towards zero.", kAll, kNotDifferentiable, true, false, known<known_truncate_div>},
-    {"FloorMod", "x - floor(x / y) * y", kOrdered, floor_mod_gradient, false, false, known<known_floor_mod>},
-    {"Mod", "The remainder of x / y towards zero.", kMod, kNotDifferentiable},
-    {"TruncateMod", "The remainder of x / y towards zero.", kMod, kNotDifferentiable},
-    {"Maximum", "The larger; NaN if either is.", kOrdered, maximum_gradient, false, false, known<known_maximum>},
-    {"Minimum", "The smaller; NaN if either is.", kOrdered, minimum_gradient, false, false, known<known_minimum>},
+    {"FloorMod", "x - floor(x / y) * y", kOrdered, floor_mod_gradient, false, false, known<known_floor_mod>,
+     elementwise_cost, BatchRule::kExtreme},
+    {"Mod", "The remainder of x / y towards zero.", kMod, kNotDifferentiable, false, false, nullptr, elementwise_cost,
+     BatchRule::kExtreme},
+    {"TruncateMod", "The remainder of x / y towards zero.", kMod, kNotDifferentiable, false, false, nullptr,
+     elementwise_cost, BatchRule::kExtreme},
+    {"Maximum", "The larger; NaN if either is.", kOrdered, maximum_gradient, false, false, known<known_maximum>,
+     elementwise_cost, BatchRule::kExtreme},
+    {"Minimum", "The smaller; NaN if either is.", kOrdered, minimum_gradient, false, false, known<known_minimum>,
+     elementwise_cost, BatchRule::kExtreme},
     {"Pow", "x to the y.", kPow, pow_gradient, false, false, nullptr, function_cost},
     {"SquaredDifference", "(x - y)^2", kSquaredDifference, squared_difference_gradient, false, true},
     {"Xdivy", "x / y, 0 where x is 0.", kFloatsAndComplex, xdivy_gradient},
@@ -198,7 +205,8 @@ void define_binary(OpRegistry& ops) {
              .elementwise = true,
              .linear = linear(row),
              .blocks_gradient = row.blocks_gradient,
-             .in_place = {{0, 0, true}, {1, 0, true}}});
+             .in_place = {{0, 0, true}, {1, 0, true}},
+             .batch_rule = row.rule});
   }
   ops.add({.name = "Atan2",
            .doc = "The angle of the point (x, y).",

@@ -42,7 +42,8 @@ void define_more(OpRegistry& ops) {
              .gradient = check_numerics_gradient,
              .stateful = true,
              .linear = Linear::kJointly,
-             .forwards = true});
+             .forwards = true,
+             .batch_rule = BatchRule::kPerExample});
   }
   ops.add({.name = "ApproximateEqual",
            .doc = "|x - y| <= tolerance",

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/cast/cast.h"
@@ -133,6 +134,10 @@ void define_fft(OpRegistry& ops) {
   const std::string complexes = "Tcomplex: {complex64, complex128} = complex64";
   const std::string reals = "Treal: {float, double} = float";
   for (const Names& names : kNames) {
+    const int axes = axes_of(names.forward);
+    const BatchRule rule = axes == 1   ? BatchRule::kNotLast
+                           : axes == 2 ? BatchRule::kNotLastTwo
+                                       : BatchRule::kNotLastThree;
     for (const bool inverse : {false, true}) {
       ops.add({.name = inverse ? names.inverse : names.forward,
                .doc = inverse ? "The inverse discrete Fourier transform." : "The discrete Fourier transform.",
@@ -141,7 +146,8 @@ void define_fft(OpRegistry& ops) {
                .attrs = {complexes},
                .shape = complex_shape,
                .gradient = inverse ? inverse_gradient : forward_gradient,
-               .cost = fft_cost});
+               .cost = fft_cost,
+               .batch_rule = rule});
       ops.add({.name = inverse ? names.real_inverse : names.real_forward,
                .doc = inverse ? "Real values out of half a discrete Fourier transform."
                               : "Half the discrete Fourier transform of real values.",
@@ -151,6 +157,7 @@ void define_fft(OpRegistry& ops) {
                .shape = real_shape,
                .gradient = inverse ? real_inverse_gradient : real_forward_gradient,
                .cost = fft_cost,
+               .batch_rule = rule,
                .host_inputs = {1}});
     }
   }

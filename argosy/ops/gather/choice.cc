@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/gather/gather.h"
@@ -88,6 +89,7 @@ void define_choices(OpRegistry& ops) {
            .shape = one_hot_shape,
            .gradient = kNotDifferentiable,
            .blocks_gradient = true,
+           .batch_rule = BatchRule::kPerExample,
            .host_inputs = {1}});
   ops.add({.name = "Where",
            .doc = "Coordinates of the elements that are not zero, in row-major order.",
@@ -97,7 +99,8 @@ void define_choices(OpRegistry& ops) {
                      "qint16, quint16, uint16, complex128, half, uint32, uint64, bool} = bool"},
            .shape = where_shape,
            .gradient = kNotDifferentiable,
-           .blocks_gradient = true});
+           .blocks_gradient = true,
+           .batch_rule = BatchRule::kCounts});
   ops.add({.name = "Bucketize",
            .doc = "How many of the sorted boundaries do not exceed each element.",
            .inputs = {"input: T"},
@@ -105,7 +108,8 @@ void define_choices(OpRegistry& ops) {
            .attrs = {"T: {int32, int64, float, double}", "boundaries: list(float)"},
            .shape = bucketize_shape,
            .gradient = kNotDifferentiable,
-           .blocks_gradient = true});
+           .blocks_gradient = true,
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "SparseToDense",
            .doc = "default_value everywhere but at sparse_indices.",
            .inputs = {"sparse_indices: Tindices", "output_shape: Tindices", "sparse_values: T", "default_value: T"},
@@ -113,6 +117,7 @@ void define_choices(OpRegistry& ops) {
            .attrs = {"validate_indices: bool = true", "T: type", "Tindices: index"},
            .shape = sparse_to_dense_shape,
            .gradient = sparse_to_dense_gradient,
+           .batch_rule = BatchRule::kPutsRows,
            .host_inputs = {1, 3}});
 }
 

@@ -1,6 +1,7 @@
 #include "argosy/ops/gather/gather.h"
 
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/gather/gather_parts.h"
@@ -116,7 +117,8 @@ void define_gathers(OpRegistry& ops) {
            .attrs = {"validate_indices: bool = true", "Tparams: type", "Tindices: index"},
            .shape = gather_shape,
            .gradient = gather_gradient,
-           .known_ints = gathered_ints});
+           .known_ints = gathered_ints,
+           .batch_rule = BatchRule::kTakesRows});
   ops.add({.name = "GatherV2",
            .doc = "Slices of params along an axis, by index; the first batch_dims axes of both go together.",
            .inputs = {"params: Tparams", "indices: Tindices", "axis: Taxis"},
@@ -125,6 +127,7 @@ void define_gathers(OpRegistry& ops) {
            .shape = gather_v2_shape,
            .gradient = gather_v2_gradient,
            .known_ints = gathered_ints,
+           .batch_rule = BatchRule::kTakesRows,
            .host_inputs = {2}});
   ops.add({.name = "_GatherGrad",
            .doc = "Zeros of params_shape, to which dy is added where a GatherV2 of these indices reads.",
@@ -133,6 +136,7 @@ void define_gathers(OpRegistry& ops) {
            .attrs = {"batch_dims: int = 0", "T: number", "Tindices: {int16, int32, int64}", "Taxis: index"},
            .shape = gather_grad_shape,
            .gradient = gather_grad_gradient,
+           .batch_rule = BatchRule::kPutsAddingUp,
            .host_inputs = {2, 3}});
 }
 

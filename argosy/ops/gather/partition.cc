@@ -1,4 +1,5 @@
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/gather/gather.h"
@@ -105,7 +106,8 @@ void define_partitions(OpRegistry& ops) {
              .attrs = {"N: int >= 1", "T: type"},
              .shape = stitch_shape,
              .gradient = stitch_gradient,
-             .known_ints = stitch_ints});
+             .known_ints = stitch_ints,
+             .batch_rule = BatchRule::kPutsRows});
   }
 }
 

@@ -1,5 +1,6 @@
 // GatherNd and what scatters by the same kind of indices: their last axis is a path into the leading axes of a tensor.
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/gather/gather.h"
@@ -111,7 +112,8 @@ void define_scatters(OpRegistry& ops) {
            .outputs = {"output: Tparams"},
            .attrs = {"Tparams: type", "Tindices: {int16, int32, int64}", policy_attr},
            .shape = gather_nd_shape,
-           .gradient = gather_nd_gradient});
+           .gradient = gather_nd_gradient,
+           .batch_rule = BatchRule::kTakesRows});
   ops.add({.name = "ScatterNd",
            .doc = "Zeros of the given shape with updates added where indices point.",
            .inputs = {"indices: Tindices", "updates: T", "shape: Tindices"},
@@ -119,6 +121,7 @@ void define_scatters(OpRegistry& ops) {
            .attrs = {"T: type", "Tindices: {int16, int32, int64}", policy_attr},
            .shape = scatter_nd_shape,
            .gradient = scatter_nd_gradient,
+           .batch_rule = BatchRule::kPutsAddingUp,
            .host_inputs = {2}});
   const auto tensor_scatter = [&](const char* name, const char* doc, const char* indices, GradientFn gradient) {
     ops.add({.name = name,
@@ -128,7 +131,8 @@ void define_scatters(OpRegistry& ops) {
              .attrs = {"T: type", indices, policy_attr},
              .shape = tensor_scatter_shape,
              .gradient = gradient,
-             .in_place = {{0, 0}}});
+             .in_place = {{0, 0}},
+             .batch_rule = BatchRule::kPutsRows});
   };
   tensor_scatter("TensorScatterUpdate", "tensor with the slices that indices point at replaced.",
                  "Tindices: {int16, int32, int64, uint16}", scatter_update_gradient);
@@ -147,7 +151,8 @@ void define_scatters(OpRegistry& ops) {
            .attrs = {"T: {number, bool}", "Tindices: index", policy_attr},
            .shape = tensor_scatter_shape,
            .gradient = scatter_add_gradient,
-           .in_place = {{0, 0}}});
+           .in_place = {{0, 0}},
+           .batch_rule = BatchRule::kPutsRows});
 }
 
 Value gather_nd(Value params, Value indices) {

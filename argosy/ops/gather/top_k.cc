@@ -1,4 +1,5 @@
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/gather/gather.h"
@@ -68,7 +69,8 @@ void define_top_k(OpRegistry& ops) {
            .attrs = {"k: int >= 0", "sorted: bool = true", real},
            .shape = top_k_shape,
            .gradient = top_k_gradient,
-           .cost = top_k_cost});
+           .cost = top_k_cost,
+           .batch_rule = BatchRule::kNotLast});
   ops.add({.name = "TopKV2",
            .doc = "The k largest along the last axis, in descending order, and where they were.",
            .inputs = {"input: T", "k: Tk"},
@@ -78,6 +80,7 @@ void define_top_k(OpRegistry& ops) {
            .shape = top_k_v2_shape,
            .gradient = top_k_gradient,
            .cost = top_k_cost,
+           .batch_rule = BatchRule::kNotLast,
            .host_inputs = {1}});
   ops.add({.name = "InTopK",
            .doc = "Is the target's prediction among the k largest of its row?",
@@ -86,7 +89,8 @@ void define_top_k(OpRegistry& ops) {
            .attrs = {"k: int", "T: index = int32"},
            .shape = in_top_k_shape,
            .gradient = kNotDifferentiable,
-           .blocks_gradient = true});
+           .blocks_gradient = true,
+           .batch_rule = BatchRule::kNotLast});
   ops.add({.name = "InTopKV2",
            .doc = "Is the target's prediction among the k largest of its row?",
            .inputs = {"predictions: float", "targets: T", "k: T"},
@@ -95,6 +99,7 @@ void define_top_k(OpRegistry& ops) {
            .shape = in_top_k_shape,
            .gradient = kNotDifferentiable,
            .blocks_gradient = true,
+           .batch_rule = BatchRule::kNotLast,
            .host_inputs = {2}});
 }
 

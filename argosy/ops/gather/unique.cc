@@ -1,3 +1,4 @@
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/gather/gather.h"
 #include "argosy/ops/gather/gather_parts.h"
@@ -64,7 +65,8 @@ void define_uniques(OpRegistry& ops) {
              .outputs = std::move(outputs),
              .attrs = std::move(attrs),
              .shape = axis ? unique_v2_shape : unique_shape,
-             .gradient = kNotDifferentiable});
+             .gradient = kNotDifferentiable,
+             .batch_rule = BatchRule::kFindsEqual});
   };
   unique_op("Unique", "Distinct elements in order of appearance, and each element's place among them.", false, false);
   unique_op("UniqueWithCounts", "Distinct elements, each element's place among them, and how often they appear.", false,

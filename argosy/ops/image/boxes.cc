@@ -1,4 +1,5 @@
 // Definitions: boxes, drawn, chosen and made up.
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/image/parts.h"
 
@@ -74,7 +75,8 @@ void define_boxes(OpRegistry& ops) {
            .shape = draw_shape,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .blocks_gradient = true});
+           .blocks_gradient = true,
+           .batch_rule = BatchRule::kFirstAxis});
   ops.add({.name = "DrawBoundingBoxesV2",
            .doc = "Boxes drawn on pictures.",
            .inputs = {"images: T", "boxes: float", "colors: float"},
@@ -82,7 +84,8 @@ void define_boxes(OpRegistry& ops) {
            .attrs = {"T: {float, half} = float"},
            .shape = draw_shape,
            .gradient = kNotDifferentiable,
-           .cpu_only = true});
+           .cpu_only = true,
+           .batch_rule = BatchRule::kFirstAxis});
   ops.add({.name = "NonMaxSuppression",
            .doc = "The best boxes that overlap little.",
            .inputs = {"boxes: float", "scores: float", "max_output_size: int32"},

@@ -1,5 +1,6 @@
 // Definitions: colours.
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/cast/cast.h"
 #include "argosy/ops/constant/constant.h"
@@ -68,7 +69,8 @@ void define_colour(OpRegistry& ops) {
            .outputs = {"output: T"},
            .attrs = {"T: floating = float"},
            .shape = last_three_shape,
-           .gradient = rgb_to_hsv_gradient});
+           .gradient = rgb_to_hsv_gradient,
+           .batch_rule = BatchRule::kNotLast});
   ops.add({.name = "HSVToRGB",
            .doc = "Colours of hue, saturation and value.",
            .inputs = {"images: T"},
@@ -76,35 +78,40 @@ void define_colour(OpRegistry& ops) {
            .attrs = {"T: floating = float"},
            .shape = last_three_shape,
            .gradient = kNotDifferentiable,
-           .blocks_gradient = true});
+           .blocks_gradient = true,
+           .batch_rule = BatchRule::kNotLast});
   ops.add({.name = "AdjustContrast",
            .doc = "Contrast scaled around each channel's mean, within limits.",
            .inputs = {"images: T", "contrast_factor: float", "min_value: float", "max_value: float"},
            .outputs = {"output: float"},
            .attrs = {"T: {uint8, int8, int16, int32, int64, float, double}"},
            .shape = contrast_v1_shape,
-           .gradient = kNotDifferentiable});
+           .gradient = kNotDifferentiable,
+           .batch_rule = BatchRule::kNotLastThree});
   ops.add({.name = "AdjustContrastv2",
            .doc = "Contrast scaled around each channel's mean.",
            .inputs = {"images: T", "contrast_factor: float"},
            .outputs = {"output: T"},
            .attrs = {"T: {half, float} = float"},
            .shape = contrast_shape,
-           .gradient = kNotDifferentiable});
+           .gradient = kNotDifferentiable,
+           .batch_rule = BatchRule::kNotLastThree});
   ops.add({.name = "AdjustHue",
            .doc = "Hues turned.",
            .inputs = {"images: T", "delta: float"},
            .outputs = {"output: T"},
            .attrs = {"T: {half, float} = float"},
            .shape = hue_shape,
-           .gradient = kNotDifferentiable});
+           .gradient = kNotDifferentiable,
+           .batch_rule = BatchRule::kNotLast});
   ops.add({.name = "AdjustSaturation",
            .doc = "Saturations scaled.",
            .inputs = {"images: T", "scale: float"},
            .outputs = {"output: T"},
            .attrs = {"T: {half, float} = float"},
            .shape = hue_shape,
-           .gradient = kNotDifferentiable});
+           .gradient = kNotDifferentiable,
+           .batch_rule = BatchRule::kNotLast});
 }
 
 }  // namespace argosy::image

@@ -1,5 +1,6 @@
 // Definitions: windows of pictures.
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
@@ -200,14 +201,16 @@ void define_patches(OpRegistry& ops) {
                      "complex64, complex128, bool}",
                      "padding: {'SAME', 'VALID'}"},
            .shape = patches_shape,
-           .gradient = patches_gradient});
+           .gradient = patches_gradient,
+           .batch_rule = BatchRule::kFirstAxis});
   ops.add({.name = "ExtractVolumePatches",
            .doc = "Windows of volumes, side by side in the channels.",
            .inputs = {"input: T"},
            .outputs = {"patches: T"},
            .attrs = {"ksizes: list(int) >= 5", "strides: list(int) >= 5", "T: real", "padding: {'SAME', 'VALID'}"},
            .shape = volume_patches_shape,
-           .gradient = volume_patches_gradient});
+           .gradient = volume_patches_gradient,
+           .batch_rule = BatchRule::kFirstAxis});
   ops.add({.name = "RandomCrop",
            .doc = "A random window of a picture.",
            .inputs = {"image: T", "size: int64"},
@@ -227,6 +230,7 @@ void define_patches(OpRegistry& ops) {
                      "fill_mode: string = 'CONSTANT'"},
            .shape = projective_shape,
            .gradient = projective_gradient,
+           .batch_rule = BatchRule::kFirstAxis,
            .host_inputs = {2}});
   ops.add({.name = "ImageProjectiveTransformV3",
            .doc = "Pictures seen through a projective transform.",
@@ -236,6 +240,7 @@ void define_patches(OpRegistry& ops) {
                      "fill_mode: string = 'CONSTANT'"},
            .shape = projective_shape,
            .gradient = projective_gradient,
+           .batch_rule = BatchRule::kFirstAxis,
            .host_inputs = {2, 3}});
 }
 

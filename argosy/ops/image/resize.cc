@@ -1,5 +1,6 @@
 // Definitions: pictures of another size.
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/cast/cast.h"
 #include "argosy/ops/constant/constant.h"
@@ -65,6 +66,7 @@ void define_resize(OpRegistry& ops) {
                      "align_corners: bool = false", "half_pixel_centers: bool = false"},
            .shape = resize_shape,
            .gradient = bilinear_gradient,
+           .batch_rule = BatchRule::kFirstAxis,
            .host_inputs = {1}});
   ops.add({.name = "ResizeBilinearGrad",
            .doc = "What flows back through ResizeBilinear.",
@@ -73,7 +75,8 @@ void define_resize(OpRegistry& ops) {
            .attrs = {"T: floating", "align_corners: bool = false", "half_pixel_centers: bool = false"},
            .shape = resize_grad_shape,
            .gradient = kNotDifferentiable,
-           .blocks_gradient = true});
+           .blocks_gradient = true,
+           .batch_rule = BatchRule::kFirstAxis});
   ops.add({.name = "ResizeNearestNeighbor",
            .doc = "Pictures of another size, by the nearest pixel.",
            .inputs = {"images: T", "size: int32"},
@@ -82,6 +85,7 @@ void define_resize(OpRegistry& ops) {
                      "align_corners: bool = false", "half_pixel_centers: bool = false"},
            .shape = resize_shape,
            .gradient = nearest_gradient,
+           .batch_rule = BatchRule::kFirstAxis,
            .host_inputs = {1}});
   ops.add({.name = "ResizeNearestNeighborGrad",
            .doc = "What flows back through ResizeNearestNeighbor.",
@@ -91,6 +95,7 @@ void define_resize(OpRegistry& ops) {
                      "half_pixel_centers: bool = false"},
            .shape = resize_shape,
            .gradient = kNotDifferentiable,
+           .batch_rule = BatchRule::kFirstAxis,
            .host_inputs = {1}});
   ops.add({.name = "ResizeBicubic",
            .doc = "Pictures of another size, by cubic interpolation.",
@@ -101,6 +106,7 @@ void define_resize(OpRegistry& ops) {
            .shape = resize_shape,
            .gradient = bicubic_gradient,
            .cpu_only = true,
+           .batch_rule = BatchRule::kFirstAxis,
            .host_inputs = {1}});
   ops.add({.name = "ResizeBicubicGrad",
            .doc = "What flows back through ResizeBicubic.",
@@ -109,7 +115,8 @@ void define_resize(OpRegistry& ops) {
            .attrs = {"T: {float, double}", "align_corners: bool = false", "half_pixel_centers: bool = false"},
            .shape = resize_grad_shape,
            .gradient = kNotDifferentiable,
-           .cpu_only = true});
+           .cpu_only = true,
+           .batch_rule = BatchRule::kFirstAxis});
   ops.add({.name = "ResizeArea",
            .doc = "Pictures of another size, each pixel the mean of the area it covers.",
            .inputs = {"images: T", "size: int32"},
@@ -119,6 +126,7 @@ void define_resize(OpRegistry& ops) {
            .shape = resize_shape,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
+           .batch_rule = BatchRule::kFirstAxis,
            .host_inputs = {1}});
   ops.add({.name = "ScaleAndTranslate",
            .doc = "Pictures scaled and moved, by a kernel.",
@@ -129,6 +137,7 @@ void define_resize(OpRegistry& ops) {
            .shape = resize_shape,
            .gradient = scale_gradient,
            .cpu_only = true,
+           .batch_rule = BatchRule::kFirstAxis,
            .host_inputs = {1, 2, 3}});
   ops.add({.name = "ScaleAndTranslateGrad",
            .doc = "What flows back through ScaleAndTranslate.",
@@ -138,6 +147,7 @@ void define_resize(OpRegistry& ops) {
            .shape = resize_grad_shape,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
+           .batch_rule = BatchRule::kFirstAxis,
            .host_inputs = {2, 3}});
 }
 

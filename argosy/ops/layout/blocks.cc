@@ -2,6 +2,7 @@
 
 #include "argosy/base/checked.h"
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/layout/layout.h"
@@ -199,7 +200,8 @@ void define_blocks(OpRegistry& ops) {
              .outputs = {"output: T"},
              .attrs = {"T: type", "block_size: int >= 2", "data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'"},
              .shape = shape,
-             .gradient = gradient});
+             .gradient = gradient,
+             .batch_rule = BatchRule::kFirstAxis});
   };
   image("SpaceToDepth", "Blocks of height and width become depth.", image_shape<space_to_depth_sizes>,
         space_to_depth_gradient);
@@ -212,6 +214,7 @@ void define_blocks(OpRegistry& ops) {
            .attrs = {"T: type", "Tblock_shape: index = int32", "Tpaddings: index = int32"},
            .shape = batch_nd_shape<space_to_batch_sizes>,
            .gradient = space_to_batch_nd_gradient,
+           .batch_rule = BatchRule::kPerExample,
            .host_inputs = {1, 2}});
   ops.add({.name = "BatchToSpaceND",
            .doc = "The inverse of SpaceToBatchND, crops being what was padded.",
@@ -220,6 +223,7 @@ void define_blocks(OpRegistry& ops) {
            .attrs = {"T: type", "Tblock_shape: index = int32", "Tcrops: index = int32"},
            .shape = batch_nd_shape<batch_to_space_sizes>,
            .gradient = batch_to_space_nd_gradient,
+           .batch_rule = BatchRule::kPerExample,
            .host_inputs = {1, 2}});
   ops.add({.name = "SpaceToBatch",
            .doc = "SpaceToBatchND of an image, blocks being square.",
@@ -228,6 +232,7 @@ void define_blocks(OpRegistry& ops) {
            .attrs = {"T: type", "Tpaddings: index = int32", "block_size: int >= 2"},
            .shape = batch_2d_shape<space_to_batch_sizes>,
            .gradient = space_to_batch_gradient,
+           .batch_rule = BatchRule::kPerExample,
            .host_inputs = {1}});
   ops.add({.name = "BatchToSpace",
            .doc = "BatchToSpaceND of an image, blocks being square.",
@@ -236,6 +241,7 @@ void define_blocks(OpRegistry& ops) {
            .attrs = {"T: type", "block_size: int >= 2", "Tidx: index = int32"},
            .shape = batch_2d_shape<batch_to_space_sizes>,
            .gradient = batch_to_space_gradient,
+           .batch_rule = BatchRule::kPerExample,
            .host_inputs = {1}});
 }
 

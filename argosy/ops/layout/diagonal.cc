@@ -1,5 +1,6 @@
 #include "argosy/base/checked.h"
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/layout/layout.h"
@@ -110,14 +111,16 @@ void define_diagonals(OpRegistry& ops) {
            .outputs = {"output: T"},
            .attrs = {"T: type"},
            .shape = matrix_diag_shape,
-           .gradient = matrix_diag_gradient});
+           .gradient = matrix_diag_gradient,
+           .batch_rule = BatchRule::kNotLast});
   ops.add({.name = "MatrixDiagPart",
            .doc = "The diagonals of a batch of matrices.",
            .inputs = {"input: T"},
            .outputs = {"diagonal: T"},
            .attrs = {"T: type"},
            .shape = matrix_diag_part_shape,
-           .gradient = matrix_diag_part_gradient});
+           .gradient = matrix_diag_part_gradient,
+           .batch_rule = BatchRule::kNotLastTwo});
   ops.add({.name = "MatrixSetDiag",
            .doc = "A batch of matrices with their diagonals replaced.",
            .inputs = {"input: T", "diagonal: T"},
@@ -125,7 +128,8 @@ void define_diagonals(OpRegistry& ops) {
            .attrs = {"T: type"},
            .shape = matrix_set_diag_shape,
            .gradient = matrix_set_diag_gradient,
-           .in_place = {{0, 0}}});
+           .in_place = {{0, 0}},
+           .batch_rule = BatchRule::kNotLastTwo});
   ops.add({.name = "MatrixBandPart",
            .doc = "A batch of matrices with everything outside a band around the diagonal set to zero.",
            .inputs = {"input: T", "num_lower: Tindex", "num_upper: Tindex"},
@@ -134,6 +138,7 @@ void define_diagonals(OpRegistry& ops) {
            .shape = matrix_band_part_shape,
            .gradient = matrix_band_part_gradient,
            .in_place = {{0, 0}},
+           .batch_rule = BatchRule::kNotLastTwo,
            .host_inputs = {1, 2}});
   const std::string types = "T: {bfloat16, half, float, double, int32, int64, complex64, complex128}";
   ops.add({.name = "Diag",

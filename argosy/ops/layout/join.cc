@@ -1,5 +1,6 @@
 // Concat, Pack and their inverses Split, Unpack.
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/layout/layout.h"
@@ -269,6 +270,7 @@ void define_joins(OpRegistry& ops) {
              .gradient = concat_gradient,
              .known_ints = concat_ints,
              .linear = Linear::kJointly,
+             .batch_rule = BatchRule::kPerExample,
              .host_inputs = {axis}});
   };
   concat_op("Concat", {"concat_dim: int32", "values: N * T"}, {"N: int >= 2", "T: type"}, 0);
@@ -282,6 +284,7 @@ void define_joins(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .known_ints = concat_offset_ints,
            .blocks_gradient = true,
+           .batch_rule = BatchRule::kShapes,
            .host_inputs = {0, 1},
            .host_outputs = {0}});
   ops.add({.name = "Split",
@@ -291,6 +294,7 @@ void define_joins(OpRegistry& ops) {
            .attrs = {"num_split: int >= 1", "T: type"},
            .shape = split_shape,
            .gradient = split_gradient,
+           .batch_rule = BatchRule::kPerExample,
            .host_inputs = {0}});
   ops.add({.name = "SplitV",
            .doc = "Pieces of given sizes along an axis; one may be -1, the rest.",
@@ -299,6 +303,7 @@ void define_joins(OpRegistry& ops) {
            .attrs = {"num_split: int >= 1", "T: type", "Tlen: {int8, int32, int64} = int64"},
            .shape = split_v_shape,
            .gradient = split_v_gradient,
+           .batch_rule = BatchRule::kPerExample,
            .host_inputs = {1, 2}});
   ops.add({.name = "Pack",
            .doc = "The values side by side along a new axis.",
@@ -308,7 +313,8 @@ void define_joins(OpRegistry& ops) {
            .shape = pack_shape,
            .gradient = pack_gradient,
            .known_ints = pack_ints,
-           .linear = Linear::kJointly});
+           .linear = Linear::kJointly,
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "Unpack",
            .doc = "The pieces of x along an axis, which goes.",
            .inputs = {"value: T"},
@@ -316,7 +322,8 @@ void define_joins(OpRegistry& ops) {
            .attrs = {"num: int >= 0", "T: type", "axis: int = 0"},
            .shape = unpack_shape,
            .gradient = unpack_gradient,
-           .known_ints = unpack_ints});
+           .known_ints = unpack_ints,
+           .batch_rule = BatchRule::kPerExample});
 }
 
 Value concat(const std::vector<Value>& values, int axis) {

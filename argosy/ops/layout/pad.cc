@@ -1,5 +1,6 @@
 #include "argosy/base/checked.h"
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/layout/layout.h"
@@ -88,6 +89,7 @@ void define_pads(OpRegistry& ops) {
            .shape = pad_shape,
            .gradient = pad_gradient,
            .linear = Linear::kJointly,
+           .batch_rule = BatchRule::kPerExample,
            .host_inputs = {1}});
   ops.add({.name = "PadV2",
            .doc = "x in a frame of constant_values.",
@@ -96,6 +98,7 @@ void define_pads(OpRegistry& ops) {
            .attrs = {"T: type", "Tpaddings: index = int32"},
            .shape = pad_shape,
            .gradient = pad_gradient,
+           .batch_rule = BatchRule::kPerExample,
            .host_inputs = {1, 2}});
   const std::vector<std::string> mirror = {"T: type", "Tpaddings: index = int32", "mode: {'REFLECT', 'SYMMETRIC'}"};
   ops.add({.name = "MirrorPad",
@@ -105,6 +108,7 @@ void define_pads(OpRegistry& ops) {
            .attrs = mirror,
            .shape = pad_shape,
            .gradient = mirror_pad_gradient,
+           .batch_rule = BatchRule::kPerExample,
            .host_inputs = {1}});
   ops.add({.name = "MirrorPadGrad",
            .doc = "The frame of a mirror padding folded back and summed onto what it mirrors.",
@@ -113,6 +117,7 @@ void define_pads(OpRegistry& ops) {
            .attrs = mirror,
            .shape = mirror_pad_grad_shape,
            .gradient = mirror_pad_grad_gradient,
+           .batch_rule = BatchRule::kPerExample,
            .host_inputs = {1}});
 }
 

@@ -1,6 +1,7 @@
 // Tile, Reverse and Roll: copies of x, or x in another order.
 #include "argosy/base/checked.h"
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/layout/layout.h"
@@ -157,6 +158,7 @@ void define_repeats(OpRegistry& ops) {
            .shape = tile_shape,
            .gradient = tile_gradient,
            .linear = Linear::kJointly,
+           .batch_rule = BatchRule::kPerExample,
            .host_inputs = {1}});
   ops.add({.name = "TileGrad",
            .doc = "The sum of the tiles that x consists of.",
@@ -165,6 +167,7 @@ void define_repeats(OpRegistry& ops) {
            .attrs = {"T: type"},
            .shape = tile_grad_shape,
            .gradient = tile_grad_gradient,
+           .batch_rule = BatchRule::kPerExample,
            .host_inputs = {1}});
   const std::string types =
       "T: {uint8, int8, uint16, int16, int32, uint32, int64, uint64, bool, bfloat16, half, float, double, complex64, "
@@ -177,6 +180,7 @@ void define_repeats(OpRegistry& ops) {
            .shape = reverse_v2_shape,
            .gradient = reverse_gradient,
            .linear = Linear::kJointly,
+           .batch_rule = BatchRule::kGivenAxis,
            .host_inputs = {1}});
   ops.add({.name = "Reverse",
            .doc = "x reversed along the axes for which dims is true.",
@@ -185,6 +189,7 @@ void define_repeats(OpRegistry& ops) {
            .attrs = {types},
            .shape = reverse_shape,
            .gradient = reverse_gradient,
+           .batch_rule = BatchRule::kGivenAxis,
            .host_inputs = {1}});
   ops.add({.name = "ReverseSequence",
            .doc = "The first seq_lengths[b] elements of batch row b reversed along seq_dim.",
@@ -192,7 +197,8 @@ void define_repeats(OpRegistry& ops) {
            .outputs = {"output: T"},
            .attrs = {"seq_dim: int", "batch_dim: int = 0", "T: type", "Tlen: index = int64"},
            .shape = reverse_sequence_shape,
-           .gradient = reverse_sequence_gradient});
+           .gradient = reverse_sequence_gradient,
+           .batch_rule = BatchRule::kGivenAxis});
   ops.add({.name = "Roll",
            .doc = "x shifted along axes; what falls off one end comes back at the other.",
            .inputs = {"input: T", "shift: Tshift", "axis: Taxis"},
@@ -200,6 +206,7 @@ void define_repeats(OpRegistry& ops) {
            .attrs = {"T: type", "Tshift: index", "Taxis: index"},
            .shape = roll_shape,
            .gradient = roll_gradient,
+           .batch_rule = BatchRule::kGivenAxis,
            .host_inputs = {1, 2}});
 }
 

@@ -1,4 +1,5 @@
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/layout/layout.h"
@@ -172,6 +173,7 @@ void define_slices(OpRegistry& ops) {
            .gradient = slice_gradient,
            .known_ints = slice_ints,
            .linear = Linear::kJointly,
+           .batch_rule = BatchRule::kPerExample,
            .host_inputs = {1, 2}});
   const std::vector<std::string> masks = {"begin_mask: int = 0", "end_mask: int = 0", "ellipsis_mask: int = 0",
                                           "new_axis_mask: int = 0", "shrink_axis_mask: int = 0"};
@@ -186,6 +188,7 @@ void define_slices(OpRegistry& ops) {
            .gradient = strided_slice_gradient,
            .known_ints = strided_slice_ints,
            .linear = Linear::kJointly,
+           .batch_rule = BatchRule::kStrided,
            .host_inputs = {1, 2, 3}});
   attrs[1] = "Index: index";
   ops.add({.name = "StridedSliceGrad",
@@ -196,6 +199,7 @@ void define_slices(OpRegistry& ops) {
            .shape = strided_slice_grad_shape,
            .gradient = strided_slice_grad_gradient,
            .linear = Linear::kJointly,
+           .batch_rule = BatchRule::kPerExample,
            .host_inputs = {0, 1, 2, 3}});
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/layout/layout.h"
@@ -85,6 +86,7 @@ void define_transposes(OpRegistry& ops) {
              .shape = transpose_shape,
              .gradient = transpose_gradient,
              .linear = Linear::kJointly,
+             .batch_rule = BatchRule::kPerExample,
              .host_inputs = {1}});
   };
   add("Transpose", "y's axis i is x's axis perm[i].");

@@ -1,6 +1,7 @@
 #include "argosy/ops/matmul/batch_matmul.h"
 
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 
@@ -149,7 +150,8 @@ void define_batch_matmul(OpRegistry& ops) {
            .shape = batch_shape,
            .gradient = batch_gradient,
            .cost = batch_cost,
-           .linear = Linear::kEach});
+           .linear = Linear::kEach,
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "BatchMatMulV2",
            .doc = "x · y of each pair of matrices; leading axes broadcast.",
            .inputs = {"x: T", "y: T"},
@@ -159,7 +161,8 @@ void define_batch_matmul(OpRegistry& ops) {
            .shape = batch_shape,
            .gradient = batch_gradient,
            .cost = batch_cost,
-           .linear = Linear::kEach});
+           .linear = Linear::kEach,
+           .batch_rule = BatchRule::kPerExample});
   const std::string in = "{bfloat16, half, float, double, uint8, int8, int16, int32, int64, complex64, complex128}";
   ops.add({.name = "BatchMatMulV3",
            .doc = "BatchMatMulV2 with dtypes of its own for x, y and the result.",
@@ -170,7 +173,8 @@ void define_batch_matmul(OpRegistry& ops) {
            .shape = batch_shape,
            .gradient = batch_gradient,
            .cost = batch_cost,
-           .linear = Linear::kEach});
+           .linear = Linear::kEach,
+           .batch_rule = BatchRule::kPerExample});
 }
 
 }  // namespace argosy

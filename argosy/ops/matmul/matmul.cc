@@ -1,6 +1,7 @@
 #include "argosy/ops/matmul/matmul.h"
 
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/matmul/batch_matmul.h"
@@ -78,7 +79,8 @@ void define_matmul(OpRegistry& ops) {
            .gradient = matmul_gradient,
            .cost = matmul_cost,
            .linear = Linear::kEach,
-           .fused_as = "_FusedMatMul"});
+           .fused_as = "_FusedMatMul",
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "_FusedMatMul",
            .doc = "activation(a · b + bias): what a pass makes of MatMul, BiasAdd and an activation.",
            .inputs = {"a: T", "b: T", "args: num_args * T"},

@@ -1,4 +1,5 @@
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/norm/norm_ops.h"
 
@@ -97,7 +98,8 @@ void define_batch_norm(OpRegistry& ops) {
              .attrs = attrs,
              .shape = forward_shape,
              .gradient = batch_norm_gradient,
-             .cost = batch_norm_cost});
+             .cost = batch_norm_cost,
+             .batch_rule = BatchRule::kStatistics});
 
     const std::string scale = version == 1 ? "scale: T" : "scale: float";
     std::vector<std::string> inputs = {"y_backprop: T", "x: T", scale, "reserve_space_1: " + u,
@@ -116,7 +118,8 @@ void define_batch_norm(OpRegistry& ops) {
              .attrs = attrs,
              .shape = gradient_shape,
              .gradient = batch_norm_grad_gradient,
-             .cost = batch_norm_cost});
+             .cost = batch_norm_cost,
+             .batch_rule = BatchRule::kStatistics});
   }
   const std::vector<std::string> attrs = {"T: {half, bfloat16, float}",
                                           "U: {float}",

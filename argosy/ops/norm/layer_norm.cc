@@ -1,4 +1,5 @@
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/norm/norm_ops.h"
 
@@ -57,7 +58,8 @@ void define_layer_norm(OpRegistry& ops) {
            .shape = forward_shape,
            .gradient = layer_norm_gradient,
            .cost = layer_norm_cost,
-           .in_place = {{0, 0}}});
+           .in_place = {{0, 0}},
+           .batch_rule = BatchRule::kNotLast});
   ops.add({.name = "_LayerNormGrad",
            .doc = "The gradient of _LayerNorm.",
            .inputs = {"dy: T", "x: T", "scale: T"},
@@ -65,7 +67,8 @@ void define_layer_norm(OpRegistry& ops) {
            .attrs = {floats, "epsilon: float = 0.00001"},
            .shape = gradient_shape,
            .gradient = kNotDifferentiable,
-           .cost = layer_norm_cost});
+           .cost = layer_norm_cost,
+           .batch_rule = BatchRule::kAddsUpNotLast});
 }
 
 }  // namespace argosy

@@ -1,6 +1,7 @@
 #include <limits>
 
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/norm/norm_ops.h"
 
@@ -48,7 +49,8 @@ void define_lrn(OpRegistry& ops) {
            .attrs = attrs,
            .shape = image_shape,
            .gradient = lrn_gradient,
-           .cost = lrn_cost});
+           .cost = lrn_cost,
+           .batch_rule = BatchRule::kFirstAxis});
   ops.add({.name = "LRNGrad",
            .doc = "The gradient of LRN.",
            .inputs = {"input_grads: T", "input_image: T", "output_image: T"},
@@ -56,7 +58,8 @@ void define_lrn(OpRegistry& ops) {
            .attrs = attrs,
            .shape = image_shape,
            .gradient = kNotDifferentiable,
-           .cost = lrn_cost});
+           .cost = lrn_cost,
+           .batch_rule = BatchRule::kFirstAxis});
 }
 
 }  // namespace argosy

@@ -1,5 +1,6 @@
 #include "argosy/ops/parsing/parsing.h"
 
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/parsing/examples.h"
@@ -60,7 +61,8 @@ void define_parsing(OpRegistry& ops) {
            .shape = raw_shape,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .blocks_gradient = true});
+           .blocks_gradient = true,
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "DecodePaddedRaw",
            .doc = "The bytes of each string as numbers, cut or filled with zeros to one length.",
            .inputs = {"input_bytes: string", "fixed_length: int32"},
@@ -71,6 +73,7 @@ void define_parsing(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cpu_only = true,
            .blocks_gradient = true,
+           .batch_rule = BatchRule::kPerExample,
            .host_inputs = {1}});
   ops.add({.name = "DecodeCSV",
            .doc = "The fields of comma-separated records, one tensor a column.",
@@ -80,7 +83,8 @@ void define_parsing(OpRegistry& ops) {
                      "use_quote_delim: bool = true", "na_value: string = ''", "select_cols: list(int) = []"},
            .shape = csv_shape,
            .gradient = kNotDifferentiable,
-           .cpu_only = true});
+           .cpu_only = true,
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "DecodeCompressed",
            .doc = "Strings decompressed.",
            .inputs = {"bytes: string"},
@@ -88,7 +92,8 @@ void define_parsing(OpRegistry& ops) {
            .attrs = {"compression_type: string = ''"},
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
-           .cpu_only = true});
+           .cpu_only = true,
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "DecodeJSONExample",
            .doc = "Examples out of JSON.",
            .inputs = {"json_examples: string"},

@@ -1,6 +1,7 @@
 #include "argosy/ops/pool/pool.h"
 
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/registry.h"
 #include "argosy/ops/pool/geometry.h"
 
@@ -132,7 +133,8 @@ void define_max_pool(OpRegistry& ops) {
            .attrs = {kAll, kWindow, kStrides, kAnyPadding, kPads, kVectFormat},
            .shape = pool_shape,
            .gradient = max_gradient,
-           .cost = pool_cost});
+           .cost = pool_cost,
+           .batch_rule = BatchRule::kFirstAxis});
   ops.add({.name = "MaxPoolGrad",
            .doc = "grad, given to the first largest value under each window.",
            .inputs = {"orig_input: T", "orig_output: T", "grad: T"},
@@ -140,7 +142,8 @@ void define_max_pool(OpRegistry& ops) {
            .attrs = {kWindow, kStrides, kAnyPadding, kPads, kFormat, kAll},
            .shape = like_first,
            .gradient = max_grad_gradient,
-           .cost = pool_cost});
+           .cost = pool_cost,
+           .batch_rule = BatchRule::kFirstAxis});
   ops.add({.name = "MaxPoolGradGrad",
            .doc = "grad, read where the largest value under each window lies.",
            .inputs = {"orig_input: T", "orig_output: T", "grad: T"},
@@ -148,7 +151,8 @@ void define_max_pool(OpRegistry& ops) {
            .attrs = {kWindow, kStrides, kPadding, kFormat, kAnyReal},
            .shape = like_second,
            .gradient = max_grad_grad_gradient,
-           .cost = pool_cost});
+           .cost = pool_cost,
+           .batch_rule = BatchRule::kFirstAxis});
   ops.add({.name = "MaxPoolV2",
            .doc = "MaxPool with window and strides as inputs.",
            .inputs = {"input: T", "ksize: int32", "strides: int32"},
@@ -157,6 +161,7 @@ void define_max_pool(OpRegistry& ops) {
            .shape = pool_v2_shape,
            .gradient = max_v2_gradient,
            .cost = pool_cost,
+           .batch_rule = BatchRule::kFirstAxis,
            .host_inputs = {1, 2}});
   ops.add({.name = "MaxPoolGradV2",
            .doc = "MaxPoolGrad with window and strides as inputs.",
@@ -166,6 +171,7 @@ void define_max_pool(OpRegistry& ops) {
            .shape = like_first,
            .gradient = max_grad_v2_gradient,
            .cost = pool_cost,
+           .batch_rule = BatchRule::kFirstAxis,
            .host_inputs = {3, 4}});
   ops.add({.name = "MaxPoolGradGradV2",
            .doc = "MaxPoolGradGrad with window and strides as inputs.",
@@ -175,6 +181,7 @@ void define_max_pool(OpRegistry& ops) {
            .shape = like_second,
            .gradient = max_grad_grad_v2_gradient,
            .cost = pool_cost,
+           .batch_rule = BatchRule::kFirstAxis,
            .host_inputs = {3, 4}});
   ops.add({.name = "MaxPoolWithArgmax",
            .doc = "The largest value under each window, and where in the (flattened) image it lies.",
@@ -208,7 +215,8 @@ void define_pool(OpRegistry& ops) {
            .shape = pool_shape,
            .gradient = avg_gradient,
            .cost = pool_cost,
-           .linear = Linear::kJointly});
+           .linear = Linear::kJointly,
+           .batch_rule = BatchRule::kFirstAxis});
   ops.add({.name = "AvgPoolGrad",
            .doc = "grad, spread evenly over the values under each window.",
            .inputs = {"orig_input_shape: int32", "grad: T"},
@@ -218,6 +226,7 @@ void define_pool(OpRegistry& ops) {
            .gradient = avg_grad_gradient,
            .cost = pool_cost,
            .linear = Linear::kJointly,
+           .batch_rule = BatchRule::kFirstAxis,
            .host_inputs = {0}});
 }
 

@@ -1,6 +1,7 @@
 #include "argosy/ops/quantize/quantize.h"
 
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/constant/constant.h"
@@ -90,14 +91,16 @@ void define_quantize(OpRegistry& ops) {
            .outputs = {"outputs: float"},
            .attrs = limits,
            .shape = fake_shape,
-           .gradient = args_gradient});
+           .gradient = args_gradient,
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "FakeQuantWithMinMaxArgsGradient",
            .doc = "The gradient of FakeQuantWithMinMaxArgs.",
            .inputs = {"gradients: float", "inputs: float"},
            .outputs = {"backprops: float"},
            .attrs = limits,
            .shape = fake_shape,
-           .gradient = kNotDifferentiable});
+           .gradient = kNotDifferentiable,
+           .batch_rule = BatchRule::kPerExample});
   for (const char* name : {"FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsPerChannel"}) {
     ops.add({.name = name,
              .doc = "Numbers rounded to few levels between limits.",
@@ -105,14 +108,16 @@ void define_quantize(OpRegistry& ops) {
              .outputs = {"outputs: float"},
              .attrs = bits,
              .shape = fake_shape,
-             .gradient = vars_gradient});
+             .gradient = vars_gradient,
+             .batch_rule = BatchRule::kPerExample});
     ops.add({.name = std::string(name) + "Gradient",
              .doc = std::string("The gradient of ") + name + ".",
              .inputs = {"gradients: float", "inputs: float", "min: float", "max: float"},
              .outputs = {"backprops_wrt_input: float", "backprop_wrt_min: float", "backprop_wrt_max: float"},
              .attrs = bits,
              .shape = fake_shape,
-             .gradient = kNotDifferentiable});
+             .gradient = kNotDifferentiable,
+             .batch_rule = BatchRule::kAddsUp});
   }
   const std::string types = "T: {bfloat16, half, float, double}";
   const std::string doc = "Numbers rounded to few levels and back.";

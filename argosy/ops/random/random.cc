@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/constant/constant.h"
@@ -133,6 +134,7 @@ void define_random(OpRegistry& ops) {
                 .attrs = with_seeds({"dtype: " + dtypes, "T: index"}),
                 .shape = shaped,
                 .stateful = true,
+                .batch_rule = BatchRule::kDraws,
                 .host_inputs = {0}});
   }
   add({.name = "RandomUniformInt",
@@ -142,6 +144,7 @@ void define_random(OpRegistry& ops) {
        .attrs = with_seeds({"Tout: index", "T: index"}),
        .shape = uniform_int_shape,
        .stateful = true,
+       .batch_rule = BatchRule::kDraws,
        .host_inputs = {0, 1, 2}});
   add({.name = "RandomShuffle",
        .doc = "x with its rows in random order.",
@@ -150,7 +153,8 @@ void define_random(OpRegistry& ops) {
        .attrs = with_seeds({"T: type"}),
        .shape = same_as_input,
        .stateful = true,
-       .cpu_only = true});
+       .cpu_only = true,
+       .batch_rule = BatchRule::kNotFirst});
   const std::string real =
       "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}";
   add({.name = "Multinomial",
@@ -160,6 +164,7 @@ void define_random(OpRegistry& ops) {
        .attrs = with_seeds({real, "output_dtype: index = int64"}),
        .shape = samples_shape,
        .stateful = true,
+       .batch_rule = BatchRule::kDraws,
        .host_inputs = {1}});
 
   constexpr std::pair<const char*, const char*> kStateless[] = {
@@ -173,6 +178,7 @@ void define_random(OpRegistry& ops) {
                 .outputs = {"output: dtype"},
                 .attrs = {"dtype: " + dtypes + " = float", "T: index = int32", "Tseed: index = int64"},
                 .shape = seeded_shape,
+                .batch_rule = BatchRule::kDraws,
                 .host_inputs = {0, 1}});
     add_shared({.name = std::string(name) + "V2",
                 .doc = doc,
@@ -180,6 +186,7 @@ void define_random(OpRegistry& ops) {
                 .outputs = {"output: dtype"},
                 .attrs = {"dtype: " + dtypes + " = float", "Tshape: index = int32"},
                 .shape = keyed_shape,
+                .batch_rule = BatchRule::kDraws,
                 .host_inputs = {0, 3}});
   }
   add({.name = "StatelessRandomUniformInt",

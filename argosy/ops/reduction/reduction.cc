@@ -1,5 +1,6 @@
 #include "argosy/ops/reduction/reduction.h"
 
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/constant/constant.h"
@@ -113,14 +114,20 @@ struct Row {
   const char* doc;
   const char* types;
   GradientFn gradient;
+  BatchRule rule = BatchRule::kPerExample;
   KnownIntsFn known_ints = nullptr;
 };
 constexpr Row kRows[] = {
-    {"Sum", "The sum over the axes.", "T: number", reduction::sum_gradient, folded_ints<joined_sum>},
-    {"Mean", "The mean over the axes; of integers, rounded towards zero.", "T: number", reduction::mean_gradient},
-    {"Prod", "The product over the axes.", "T: number", reduction::prod_gradient, folded_ints<joined_product>},
-    {"Max", "The largest along the axes.", "T: real", reduction::extreme_gradient, folded_ints<joined_maximum>},
-    {"Min", "The smallest along the axes.", "T: real", reduction::extreme_gradient, folded_ints<joined_minimum>},
+    {"Sum", "The sum over the axes.", "T: number", reduction::sum_gradient, BatchRule::kAddsUp,
+     folded_ints<joined_sum>},
+    {"Mean", "The mean over the axes; of integers, rounded towards zero.", "T: number", reduction::mean_gradient,
+     BatchRule::kAverages},
+    {"Prod", "The product over the axes.", "T: number", reduction::prod_gradient, BatchRule::kPerExample,
+     folded_ints<joined_product>},
+    {"Max", "The largest along the axes.", "T: real", reduction::extreme_gradient, BatchRule::kExtreme,
+     folded_ints<joined_maximum>},
+    {"Min", "The smallest along the axes.", "T: real", reduction::extreme_gradient, BatchRule::kExtreme,
+     folded_ints<joined_minimum>},
     {"EuclideanNorm", "The square root of the sum of squares over the axes.", "T: number",
      reduction::euclidean_norm_gradient},
 };
@@ -141,6 +148,7 @@ void define_reduction(OpRegistry& ops) {
              .linear = row.gradient == reduction::sum_gradient || row.gradient == reduction::mean_gradient
                            ? Linear::kJointly
                            : Linear::kNo,
+             .batch_rule = row.rule,
              .host_inputs = {1}});
   }
   for (const char* name : {"All", "Any"}) {
@@ -153,6 +161,7 @@ void define_reduction(OpRegistry& ops) {
              .gradient = kNotDifferentiable,
              .cost = reduction_cost,
              .blocks_gradient = true,
+             .batch_rule = BatchRule::kPerExample,
              .host_inputs = {1}});
   }
   const std::string searched =
@@ -167,6 +176,7 @@ void define_reduction(OpRegistry& ops) {
        .gradient = kNotDifferentiable,
        .cost = reduction_cost,
        .blocks_gradient = true,
+       .batch_rule = BatchRule::kPerExample,
        .host_inputs = {1}});
   ops.add({.name = "ArgMin",
            .doc = "Where the smallest element lies along an axis; the first of equals.",
@@ -177,6 +187,7 @@ void define_reduction(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cost = reduction_cost,
            .blocks_gradient = true,
+           .batch_rule = BatchRule::kPerExample,
            .host_inputs = {1}});
   ops.add({.name = "L2Loss",
            .doc = "sum(t^2) / 2",
@@ -185,7 +196,8 @@ void define_reduction(OpRegistry& ops) {
            .attrs = {"T: floating"},
            .shape = scalar_output,
            .gradient = reduction::l2_loss_gradient,
-           .cost = reduction_cost});
+           .cost = reduction_cost,
+           .batch_rule = BatchRule::kAddsUp});
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/constant/constant.h"
@@ -168,7 +169,8 @@ void define_rnn(OpRegistry& ops) {
            .attrs = {"forget_bias: float = 1.0", "cell_clip: float = 3.0", "use_peephole: bool = false", types},
            .shape = lstm_cell_shape,
            .gradient = lstm_cell_gradient,
-           .cost = rnn_cost});
+           .cost = rnn_cost,
+           .batch_rule = BatchRule::kFirstAxis});
   ops.add({.name = "LSTMBlockCellGrad",
            .doc = "The gradient of LSTMBlockCell.",
            .inputs = joined({state, kWeights, kGates, before}),
@@ -176,7 +178,8 @@ void define_rnn(OpRegistry& ops) {
            .attrs = {"use_peephole: bool", types},
            .shape = lstm_cell_grad_shape,
            .gradient = kNotDifferentiable,
-           .cost = rnn_cost});
+           .cost = rnn_cost,
+           .batch_rule = BatchRule::kAddsUpFirst});
   for (const bool second : {false, true}) {
     const std::string version = second ? "V2" : "";
     const char* const clip = second ? "0.0" : "3.0";
@@ -210,7 +213,8 @@ void define_rnn(OpRegistry& ops) {
            .attrs = {"T: {float}"},
            .shape = gru_shape,
            .gradient = gru_gradient,
-           .cost = rnn_cost});
+           .cost = rnn_cost,
+           .batch_rule = BatchRule::kFirstAxis});
   ops.add({.name = "GRUBlockCellGrad",
            .doc = "The gradient of GRUBlockCell.",
            .inputs = joined({gru, {"r: T", "u: T", "c: T", "d_h: T"}}),
@@ -218,7 +222,8 @@ void define_rnn(OpRegistry& ops) {
            .attrs = {"T: {float}"},
            .shape = gru_grad_shape,
            .gradient = kNotDifferentiable,
-           .cost = rnn_cost});
+           .cost = rnn_cost,
+           .batch_rule = BatchRule::kAddsUpFirst});
 }
 
 namespace {

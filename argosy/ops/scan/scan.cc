@@ -1,6 +1,7 @@
 #include "argosy/ops/scan/scan.h"
 
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/constant/constant.h"
@@ -58,6 +59,7 @@ void define_scan(OpRegistry& ops) {
              .shape = scan_shape,
              .gradient = gradient,
              .in_place = {{0, 0}},
+             .batch_rule = BatchRule::kGivenAxis,
              .host_inputs = {1}});
   };
   add("Cumsum", "Running sums along an axis.", "T: number", cumsum_gradient);

@@ -1,5 +1,6 @@
 #include "argosy/ops/segment/segment.h"
 
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/segment/gradients.h"
@@ -85,7 +86,8 @@ void define_segment(OpRegistry& ops) {
              .outputs = {"output: T"},
              .attrs = {row.types, "Tindices: index"},
              .shape = segment_shape,
-             .gradient = row.gradient});
+             .gradient = row.gradient,
+             .batch_rule = BatchRule::kPutsRows});
   }
   for (const Row& row :
        {Row{"UnsortedSegmentSum", "Sums of rows by segment.", "T: number", segment::unsorted_sum_gradient},
@@ -101,6 +103,7 @@ void define_segment(OpRegistry& ops) {
                        "Tnumsegments: index = int32"},
              .shape = unsorted_shape,
              .gradient = row.gradient,
+             .batch_rule = sum ? BatchRule::kPutsAddingUp : BatchRule::kPutsRows,
              .host_inputs = {2}});
   }
   ops.add({.name = "Bincount",
@@ -111,6 +114,7 @@ void define_segment(OpRegistry& ops) {
            .shape = bincount_shape,
            .gradient = kNotDifferentiable,
            .blocks_gradient = true,
+           .batch_rule = BatchRule::kAddsUp,
            .host_inputs = {1}});
   ops.add({.name = "DenseBincount",
            .doc = "Bincount of a vector, or of each row of a matrix; binary_output: whether each occurs.",
@@ -120,6 +124,7 @@ void define_segment(OpRegistry& ops) {
            .shape = dense_bincount_shape,
            .gradient = kNotDifferentiable,
            .blocks_gradient = true,
+           .batch_rule = BatchRule::kAddsUp,
            .host_inputs = {1}});
 }
 

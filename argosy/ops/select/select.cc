@@ -1,6 +1,7 @@
 #include "argosy/ops/select/select.h"
 
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/constant/constant.h"
@@ -86,7 +87,8 @@ void define_select(OpRegistry& ops) {
            .gradient = select_gradient,
            .known_ints = select_ints,
            .linear = Linear::kJointly,
-           .in_place = {{1, 0, true}, {2, 0, true}}});
+           .in_place = {{1, 0, true}, {2, 0, true}},
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "SelectV2",
            .doc = "t where the condition holds, e elsewhere; all three broadcast.",
            .inputs = {"condition: bool", "t: T", "e: T"},

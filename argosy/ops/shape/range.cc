@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/constant/constant.h"
@@ -93,6 +94,7 @@ void define_ranges(OpRegistry& ops) {
        .known_ints = range_ints,
        .in_host_memory = true,
        .blocks_gradient = true,
+       .batch_rule = BatchRule::kCounts,
        .host_inputs = {0, 1, 2}});
   ops.add({.name = "LinSpace",
            .doc = "num values from start to stop, both included.",

@@ -4,6 +4,7 @@
 
 #include "argosy/base/checked.h"
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/constant/constant.h"
@@ -175,28 +176,32 @@ void define_shape(OpRegistry& ops) {
                .outputs = {"output: out_type"},
                .attrs = {"T: type", "out_type: index = int32"},
                .shape = shape_shape,
-               .known_ints = shape_ints});
+               .known_ints = shape_ints,
+               .batch_rule = BatchRule::kLooks});
   about_shape({.name = "ShapeN",
                .doc = "The sizes of several values along their axes.",
                .inputs = {"input: N * T"},
                .outputs = {"output: N * out_type"},
                .attrs = {"N: int >= 1", "T: type", "out_type: index = int32"},
                .shape = shape_shape,
-               .known_ints = shape_ints});
+               .known_ints = shape_ints,
+               .batch_rule = BatchRule::kLooks});
   about_shape({.name = "Size",
                .doc = "The number of x's elements.",
                .inputs = {"input: T"},
                .outputs = {"output: out_type"},
                .attrs = {"T: type", "out_type: index = int32"},
                .shape = scalar_output,
-               .known_ints = size_ints});
+               .known_ints = size_ints,
+               .batch_rule = BatchRule::kLooks});
   about_shape({.name = "Rank",
                .doc = "The number of x's axes.",
                .inputs = {"input: T"},
                .outputs = {"output: int32"},
                .attrs = {"T: type"},
                .shape = scalar_output,
-               .known_ints = rank_ints});
+               .known_ints = rank_ints,
+               .batch_rule = BatchRule::kLooks});
   ops.add({.name = "Reshape",
            .doc = "The same elements in another shape; one size may be -1: what is left.",
            .inputs = {"tensor: T", "shape: Tshape"},
@@ -208,6 +213,7 @@ void define_shape(OpRegistry& ops) {
            .known_ints = input_ints,
            .linear = Linear::kJointly,
            .forwards = true,
+           .batch_rule = BatchRule::kPerExample,
            .host_inputs = {1}});
   ops.add({.name = "Squeeze",
            .doc = "x without axes of size 1: those given, or all.",
@@ -219,7 +225,8 @@ void define_shape(OpRegistry& ops) {
            .cost = free_cost,
            .known_ints = input_ints,
            .linear = Linear::kJointly,
-           .forwards = true});
+           .forwards = true,
+           .batch_rule = BatchRule::kGivenAxis});
   ops.add({.name = "ExpandDims",
            .doc = "x with an axis of size 1 inserted at dim.",
            .inputs = {"input: T", "dim: Tdim"},
@@ -231,6 +238,7 @@ void define_shape(OpRegistry& ops) {
            .known_ints = input_ints,
            .linear = Linear::kJointly,
            .forwards = true,
+           .batch_rule = BatchRule::kPerExample,
            .host_inputs = {1}});
   define_ranges(ops);
 }

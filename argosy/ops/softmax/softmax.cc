@@ -1,6 +1,7 @@
 #include "argosy/ops/softmax/softmax.h"
 
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/constant/constant.h"
@@ -96,7 +97,8 @@ void define_softmax(OpRegistry& ops) {
            .shape = softmax_shape,
            .gradient = softmax_gradient,
            .cost = softmax_cost,
-           .in_place = {{0, 0}}});
+           .in_place = {{0, 0}},
+           .batch_rule = BatchRule::kNotLast});
   ops.add({.name = "LogSoftmax",
            .doc = "x - log(sum(exp(x))) along the last axis.",
            .inputs = {"logits: T"},
@@ -105,7 +107,8 @@ void define_softmax(OpRegistry& ops) {
            .shape = softmax_shape,
            .gradient = log_softmax_gradient,
            .cost = softmax_cost,
-           .in_place = {{0, 0}}});
+           .in_place = {{0, 0}},
+           .batch_rule = BatchRule::kNotLast});
   ops.add({.name = "_SoftmaxGrad",
            .doc = "What flows back to the logits of a softmax, or of a LogSoftmax, out of what it gave and what flows "
                   "back to that. Made by passes (argosy/passes/fuse_softmax_gradient.h), after gradients.",
@@ -115,7 +118,8 @@ void define_softmax(OpRegistry& ops) {
            .shape = gradient_shape,
            .gradient = kNotDifferentiable,
            .cost = elementwise_cost,
-           .in_place = {{1, 0}}});
+           .in_place = {{1, 0}},
+           .batch_rule = BatchRule::kNotLast});
   ops.add({.name = "SoftmaxCrossEntropyWithLogits",
            .doc = "-sum(labels * log(softmax(features))) of each row, and its gradient.",
            .inputs = {"features: T", "labels: T"},
@@ -124,7 +128,8 @@ void define_softmax(OpRegistry& ops) {
            .shape = dense_shape,
            .gradient = dense_gradient,
            .cost = softmax_cost,
-           .in_place = {{0, 1}}});
+           .in_place = {{0, 1}},
+           .batch_rule = BatchRule::kNotLast});
   ops.add({.name = "SparseSoftmaxCrossEntropyWithLogits",
            .doc = "-log(softmax(features)[label]) of each row, and its gradient.",
            .inputs = {"features: T", "labels: Tlabels"},
@@ -132,7 +137,8 @@ void define_softmax(OpRegistry& ops) {
            .attrs = {kFloats, "Tlabels: {int32, int64} = int64"},
            .shape = sparse_shape,
            .gradient = sparse_gradient,
-           .cost = softmax_cost});
+           .cost = softmax_cost,
+           .batch_rule = BatchRule::kNotLast});
 }
 
 Value softmax(Value x, std::string_view name) { return x.valid() ? x.graph().add("Softmax", {x}, {}, name) : x; }

@@ -1,5 +1,6 @@
 // Definitions: products, sums, reductions.
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/broadcast/broadcast.h"
 #include "argosy/ops/cast/cast.h"
@@ -195,6 +196,7 @@ void define_math(OpRegistry& ops) {
            .attrs = {"T: type", "Tindices: index = int64", "adjoint_a: bool = false", "adjoint_b: bool = false"},
            .shape = matmul_shape,
            .gradient = matmul_gradient,
+           .batch_rule = BatchRule::kPutsAddingUp,
            .host_inputs = {2}});
   ops.add({.name = "SparseTensorDenseAdd",
            .doc = "A dense tensor with the entries of a sparse one added.",

@@ -1,5 +1,6 @@
 // Definitions: rows that indices choose, by segment.
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/layout/layout.h"
 #include "argosy/ops/shape/shape.h"
@@ -71,7 +72,8 @@ void define_segment(OpRegistry& ops) {
            .outputs = {"output: T"},
            .attrs = {"T: real", "Tidx: index = int32", "Tsegmentids: index = int32", "sparse_gradient: bool = false"},
            .shape = segment_shape,
-           .gradient = segment_gradient});
+           .gradient = segment_gradient,
+           .batch_rule = BatchRule::kTakesRows});
   ops.add(
       {.name = "SparseSegmentMean",
        .doc = "Means of chosen rows by ascending segment.",
@@ -79,7 +81,8 @@ void define_segment(OpRegistry& ops) {
        .outputs = {"output: T"},
        .attrs = {"T: floating", "Tidx: index = int32", "Tsegmentids: index = int32", "sparse_gradient: bool = false"},
        .shape = segment_shape,
-       .gradient = segment_gradient});
+       .gradient = segment_gradient,
+       .batch_rule = BatchRule::kTakesRows});
   ops.add(
       {.name = "SparseSegmentSqrtN",
        .doc = "Sums of chosen rows by ascending segment, over the root of how many they are.",
@@ -87,7 +90,8 @@ void define_segment(OpRegistry& ops) {
        .outputs = {"output: T"},
        .attrs = {"T: floating", "Tidx: index = int32", "Tsegmentids: index = int32", "sparse_gradient: bool = false"},
        .shape = segment_shape,
-       .gradient = segment_gradient});
+       .gradient = segment_gradient,
+       .batch_rule = BatchRule::kTakesRows});
   ops.add({.name = "SparseSegmentSumWithNumSegments",
            .doc = "Sums of chosen rows by ascending segment, of so many.",
            .inputs = {"data: T", "indices: Tidx", "segment_ids: Tsegmentids", "num_segments: Tnumsegments"},
@@ -96,6 +100,7 @@ void define_segment(OpRegistry& ops) {
                      "sparse_gradient: bool = false"},
            .shape = segment_shape,
            .gradient = segment_gradient,
+           .batch_rule = BatchRule::kTakesRows,
            .host_inputs = {3}});
   ops.add({.name = "SparseSegmentMeanWithNumSegments",
            .doc = "Means of chosen rows by ascending segment, of so many.",
@@ -105,6 +110,7 @@ void define_segment(OpRegistry& ops) {
                      "sparse_gradient: bool = false"},
            .shape = segment_shape,
            .gradient = segment_gradient,
+           .batch_rule = BatchRule::kTakesRows,
            .host_inputs = {3}});
   ops.add({.name = "SparseSegmentSqrtNWithNumSegments",
            .doc = "Sums of chosen rows by ascending segment, over the root of how many they are, of so many.",
@@ -114,6 +120,7 @@ void define_segment(OpRegistry& ops) {
                      "sparse_gradient: bool = false"},
            .shape = segment_shape,
            .gradient = segment_gradient,
+           .batch_rule = BatchRule::kTakesRows,
            .host_inputs = {3}});
   ops.add({.name = "SparseSegmentSumGrad",
            .doc = "What flows back through SparseSegmentSum.",
@@ -122,6 +129,7 @@ void define_segment(OpRegistry& ops) {
            .attrs = {"T: floating", "Tidx: index = int32", "Tsegmentids: index = int32"},
            .shape = segment_grad_shape,
            .gradient = kNotDifferentiable,
+           .batch_rule = BatchRule::kPutsAddingUp,
            .host_inputs = {3}});
   ops.add({.name = "SparseSegmentMeanGrad",
            .doc = "What flows back through SparseSegmentMean.",
@@ -130,6 +138,7 @@ void define_segment(OpRegistry& ops) {
            .attrs = {"T: floating", "Tidx: index = int32", "Tsegmentids: index = int32"},
            .shape = segment_grad_shape,
            .gradient = kNotDifferentiable,
+           .batch_rule = BatchRule::kPutsAddingUp,
            .host_inputs = {3}});
   ops.add({.name = "SparseSegmentSqrtNGrad",
            .doc = "What flows back through SparseSegmentSqrtN.",
@@ -138,6 +147,7 @@ void define_segment(OpRegistry& ops) {
            .attrs = {"T: floating", "Tidx: index = int32", "Tsegmentids: index = int32"},
            .shape = segment_grad_shape,
            .gradient = kNotDifferentiable,
+           .batch_rule = BatchRule::kPutsAddingUp,
            .host_inputs = {3}});
   ops.add({.name = "SparseSegmentSumGradV2",
            .doc = "What flows back through SparseSegmentSum, for rows that were chosen.",
@@ -146,6 +156,7 @@ void define_segment(OpRegistry& ops) {
            .attrs = {"T: floating", "Tidx: index = int32", "Tsegmentids: index = int32"},
            .shape = segment_grad_v2_shape,
            .gradient = kNotDifferentiable,
+           .batch_rule = BatchRule::kPutsRows,
            .host_inputs = {3}});
   ops.add({.name = "SparseSegmentMeanGradV2",
            .doc = "What flows back through SparseSegmentMean, for rows that were chosen.",
@@ -154,6 +165,7 @@ void define_segment(OpRegistry& ops) {
            .attrs = {"T: floating", "Tidx: index = int32", "Tsegmentids: index = int32"},
            .shape = segment_grad_v2_shape,
            .gradient = kNotDifferentiable,
+           .batch_rule = BatchRule::kPutsRows,
            .host_inputs = {3}});
   ops.add({.name = "SparseSegmentSqrtNGradV2",
            .doc = "What flows back through SparseSegmentSqrtN, for rows that were chosen.",
@@ -162,6 +174,7 @@ void define_segment(OpRegistry& ops) {
            .attrs = {"T: floating", "Tidx: index = int32", "Tsegmentids: index = int32"},
            .shape = segment_grad_v2_shape,
            .gradient = kNotDifferentiable,
+           .batch_rule = BatchRule::kPutsRows,
            .host_inputs = {3}});
 }
 

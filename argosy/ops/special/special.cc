@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/constant/constant.h"
@@ -141,7 +142,8 @@ void define_special(OpRegistry& ops) {
              .shape = same_as_input,
              .gradient = row.gradient,
              .cost = special_cost,
-             .in_place = {{0, 0}}});
+             .in_place = {{0, 0}},
+             .batch_rule = BatchRule::kPerExample});
   }
   const auto two = [&](const char* name, const char* doc, const std::string& types, GradientFn gradient) {
     ops.add({.name = name,
@@ -151,7 +153,8 @@ void define_special(OpRegistry& ops) {
              .attrs = {types},
              .shape = broadcast_inputs,
              .gradient = gradient,
-             .cost = special_cost});
+             .cost = special_cost,
+             .batch_rule = BatchRule::kPerExample});
   };
   two("Igamma", "The lower regularized incomplete gamma function.", floats, igamma_gradient);
   two("Igammac", "The upper regularized incomplete gamma function.", floats, igammac_gradient);
@@ -163,7 +166,8 @@ void define_special(OpRegistry& ops) {
            .attrs = {"T: {float, double}"},
            .shape = broadcast_inputs,
            .gradient = kNotDifferentiable,
-           .cost = special_cost});
+           .cost = special_cost,
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "Betainc",
            .doc = "The regularized incomplete beta function.",
            .inputs = {"a: T", "b: T", "x: T"},
@@ -171,7 +175,8 @@ void define_special(OpRegistry& ops) {
            .attrs = {"T: {float, double}"},
            .shape = betainc_shape,
            .gradient = betainc_gradient,
-           .cost = special_cost});
+           .cost = special_cost,
+           .batch_rule = BatchRule::kPerExample});
 }
 
 namespace {

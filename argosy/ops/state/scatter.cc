@@ -1,6 +1,7 @@
 #include "argosy/ops/state/scatter.h"
 
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 
@@ -194,7 +195,8 @@ void define_scatter(OpRegistry& ops) {
            .attrs = {"batch_dims: int = 0", "validate_indices: bool = true", "dtype: type", "Tindices: index"},
            .shape = gather_shape,
            .gradient = gather_gradient,
-           .stateful = true});
+           .stateful = true,
+           .batch_rule = BatchRule::kTakesRows});
   ops.add({.name = "ResourceGatherNd",
            .doc = "The slices of the variable that indices name.",
            .inputs = {"resource: resource", "indices: Tindices"},
@@ -202,7 +204,8 @@ void define_scatter(OpRegistry& ops) {
            .attrs = {"dtype: type", "Tindices: index"},
            .shape = gather_nd_shape,
            .gradient = gather_nd_gradient,
-           .stateful = true});
+           .stateful = true,
+           .batch_rule = BatchRule::kTakesRows});
 }
 
 }  // namespace argosy::state

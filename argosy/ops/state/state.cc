@@ -1,6 +1,7 @@
 #include "argosy/ops/state/state.h"
 
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/state/scatter.h"
 
@@ -134,7 +135,8 @@ void define_reference(OpRegistry& ops) {
            .gradient = pass_back,
            .cost = free_cost,
            .accepts_uninitialized = true,
-           .forwards = true});
+           .forwards = true,
+           .batch_rule = BatchRule::kPerExample});
   // How references travel into function bodies.
   ops.add({.name = "_RefToHandle",
            .doc = "The handle that a reference is.",
@@ -182,6 +184,7 @@ void define_reference(OpRegistry& ops) {
            .cost = free_cost,
            .accepts_uninitialized = true,
            .blocks_gradient = true,
+           .batch_rule = BatchRule::kPerExample,
            .host_outputs = {0}});
   ops.add({.name = "CountUpTo",
            .doc = "ref, which is then one more; an error at the limit.",
@@ -213,7 +216,8 @@ void define_resource(OpRegistry& ops) {
            .gradient = pass_back,
            .cost = free_cost,
            .stateful = true,
-           .forwards = true});
+           .forwards = true,
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "AssignVariableOp",
            .doc = "resource = value",
            .inputs = {"resource: resource", "value: dtype"},
@@ -239,6 +243,7 @@ void define_resource(OpRegistry& ops) {
            .cost = free_cost,
            .stateful = true,
            .blocks_gradient = true,
+           .batch_rule = BatchRule::kPerExample,
            .host_outputs = {0}});
   ops.add({.name = "VariableShape",
            .doc = "The shape of the variable's value.",
@@ -251,6 +256,7 @@ void define_resource(OpRegistry& ops) {
            .known_ints = shape_of_variable_ints,
            .stateful = true,
            .blocks_gradient = true,
+           .batch_rule = BatchRule::kLooks,
            .host_outputs = {0}});
   ops.add({.name = "ResourceCountUpTo",
            .doc = "The variable, which is then one more; an error at the limit.",

@@ -1,5 +1,6 @@
 #include "argosy/ops/string/string.h"
 
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/constant/constant.h"
@@ -80,7 +81,8 @@ void define_string(OpRegistry& ops) {
        .inputs = {"inputs: N * string"},
        .outputs = {"output: string"},
        .attrs = {"N: int >= 0", "separator: string = ''"},
-       .shape = join_shape},
+       .shape = join_shape,
+       .batch_rule = BatchRule::kPerExample},
       true);
   add({.name = "AsString",
        .doc = "Numbers as text.",
@@ -90,7 +92,8 @@ void define_string(OpRegistry& ops) {
                  "complex64, complex128, bool, variant, string}",
                  "precision: int = -1", "scientific: bool = false", "shortest: bool = false", "width: int = -1",
                  "fill: string = ''"},
-       .shape = same_as_input},
+       .shape = same_as_input,
+       .batch_rule = BatchRule::kPerExample},
       true);
   add({.name = "StringFormat",
        .doc = "The template with each placeholder replaced by an input.",
@@ -104,7 +107,8 @@ void define_string(OpRegistry& ops) {
        .inputs = {"inputs: string", "reduction_indices: int32"},
        .outputs = {"output: string"},
        .attrs = {"keep_dims: bool = false", "separator: string = ''"},
-       .shape = reduce_join_shape},
+       .shape = reduce_join_shape,
+       .batch_rule = BatchRule::kPerExample},
       true);
   add({.name = "ShardedFilename",
        .doc = "basename-00001-of-00010.",

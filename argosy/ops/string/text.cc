@@ -1,4 +1,5 @@
 // Definitions: case, pieces, patterns, numbers, hashes, base64.
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/string/parts.h"
 
@@ -68,7 +69,8 @@ void define_text(OpRegistry& ops) {
            .attrs = {"encoding: string = ''"},
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
-           .cpu_only = true});
+           .cpu_only = true,
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "StringUpper",
            .doc = "Upper case: of ASCII letters, or with encoding 'utf-8' of all.",
            .inputs = {"input: string"},
@@ -76,14 +78,16 @@ void define_text(OpRegistry& ops) {
            .attrs = {"encoding: string = ''"},
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
-           .cpu_only = true});
+           .cpu_only = true,
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "StringStrip",
            .doc = "Without white space at either end.",
            .inputs = {"input: string"},
            .outputs = {"output: string"},
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
-           .cpu_only = true});
+           .cpu_only = true,
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "StringLength",
            .doc = "Bytes, or UTF-8 characters.",
            .inputs = {"input: string"},
@@ -91,7 +95,8 @@ void define_text(OpRegistry& ops) {
            .attrs = {"unit: {'BYTE', 'UTF8_CHAR'} = 'BYTE'"},
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
-           .cpu_only = true});
+           .cpu_only = true,
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "Substr",
            .doc = "len bytes or characters from pos on, from the end where pos is negative.",
            .inputs = {"input: string", "pos: T", "len: T"},
@@ -99,7 +104,8 @@ void define_text(OpRegistry& ops) {
            .attrs = {"T: index", "unit: {'BYTE', 'UTF8_CHAR'} = 'BYTE'"},
            .shape = substr_shape,
            .gradient = kNotDifferentiable,
-           .cpu_only = true});
+           .cpu_only = true,
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "StringSplit",
            .doc = "Pieces between any of the delimiter's characters, as a sparse matrix.",
            .inputs = {"input: string", "delimiter: string"},
@@ -134,7 +140,8 @@ void define_text(OpRegistry& ops) {
            .shape = regex_shape,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .blocks_gradient = true});
+           .blocks_gradient = true,
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "StaticRegexReplace",
            .doc = "Matches of an RE2 pattern replaced.",
            .inputs = {"input: string"},
@@ -142,14 +149,16 @@ void define_text(OpRegistry& ops) {
            .attrs = {"pattern: string", "rewrite: string", "replace_global: bool = true"},
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
-           .cpu_only = true});
+           .cpu_only = true,
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "RegexFullMatch",
            .doc = "Does all of it match an RE2 pattern?",
            .inputs = {"input: string", "pattern: string"},
            .outputs = {"output: bool"},
            .shape = regex_shape,
            .gradient = kNotDifferentiable,
-           .cpu_only = true});
+           .cpu_only = true,
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "StaticRegexFullMatch",
            .doc = "Does all of it match an RE2 pattern?",
            .inputs = {"input: string"},
@@ -157,7 +166,8 @@ void define_text(OpRegistry& ops) {
            .attrs = {"pattern: string"},
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
-           .cpu_only = true});
+           .cpu_only = true,
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "StringToNumber",
            .doc = "Numbers out of text.",
            .inputs = {"string_tensor: string"},
@@ -166,7 +176,8 @@ void define_text(OpRegistry& ops) {
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .blocks_gradient = true});
+           .blocks_gradient = true,
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "StringToHashBucket",
            .doc = "A bucket by a hash, which may change between versions.",
            .inputs = {"string_tensor: string"},
@@ -175,7 +186,8 @@ void define_text(OpRegistry& ops) {
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .blocks_gradient = true});
+           .blocks_gradient = true,
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "StringToHashBucketFast",
            .doc = "A bucket by FarmHash's fingerprint.",
            .inputs = {"input: string"},
@@ -184,7 +196,8 @@ void define_text(OpRegistry& ops) {
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .blocks_gradient = true});
+           .blocks_gradient = true,
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "StringToHashBucketStrong",
            .doc = "A bucket by SipHash under a key.",
            .inputs = {"input: string"},
@@ -193,7 +206,8 @@ void define_text(OpRegistry& ops) {
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .blocks_gradient = true});
+           .blocks_gradient = true,
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "EncodeBase64",
            .doc = "Web-safe base64.",
            .inputs = {"input: string"},
@@ -202,7 +216,8 @@ void define_text(OpRegistry& ops) {
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .blocks_gradient = true});
+           .blocks_gradient = true,
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "DecodeBase64",
            .doc = "Out of web-safe base64.",
            .inputs = {"input: string"},
@@ -210,7 +225,8 @@ void define_text(OpRegistry& ops) {
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .blocks_gradient = true});
+           .blocks_gradient = true,
+           .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "UnsortedSegmentJoin",
            .doc = "The strings of each segment joined, in order.",
            .inputs = {"inputs: string", "segment_ids: Tindices", "num_segments: Tnumsegments"},

@@ -1,4 +1,5 @@
 // Definitions: code points and encodings.
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/string/parts.h"
 
@@ -32,7 +33,8 @@ void define_unicode(OpRegistry& ops) {
            .outputs = {"output: int32"},
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
-           .cpu_only = true});
+           .cpu_only = true,
+           .batch_rule = BatchRule::kPerExample});
   ops.add(
       {.name = "UnicodeDecode",
        .doc = "Code points of strings in any encoding, as ragged rows.",
@@ -72,7 +74,8 @@ void define_unicode(OpRegistry& ops) {
                      "replace_control_characters: bool = false"},
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
-           .cpu_only = true});
+           .cpu_only = true,
+           .batch_rule = BatchRule::kPerExample});
 }
 
 }  // namespace argosy

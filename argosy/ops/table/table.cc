@@ -1,5 +1,6 @@
 #include "argosy/ops/table/table.h"
 
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
 
@@ -214,7 +215,8 @@ void define_table(OpRegistry& ops) {
                .cost = free_cost,
                .stateful = !old,
                .cpu_only = true,
-               .accepts_uninitialized = old});
+               .accepts_uninitialized = old,
+               .batch_rule = row.name == "LookupTableFind" ? BatchRule::kPerExample : BatchRule::kUnknown});
     }
   }
 }

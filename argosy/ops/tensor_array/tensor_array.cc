@@ -1,6 +1,7 @@
 #include "argosy/ops/tensor_array/tensor_array.h"
 
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
 
@@ -267,6 +268,12 @@ Status old_push_shape(ShapeContext& c) {
   return ok_status();
 }
 
+// Of the ops that make, fill, read and close stacks and arrays.
+BatchRule rule_of(std::string_view name) {
+  const bool lists = name.starts_with("TensorArrayScatter") || name.starts_with("TensorArraySplit");
+  return lists ? BatchRule::kNotFirst : BatchRule::kPerExample;
+}
+
 void define_old_stacks(OpRegistry& ops) {
   const auto add = [&](const char* name, const char* doc, std::vector<std::string> more,
                        std::vector<std::string> outputs, std::vector<std::string> attrs, ShapeFn shape) {
@@ -280,7 +287,8 @@ void define_old_stacks(OpRegistry& ops) {
              .shape = shape,
              .gradient = kNotDifferentiable,
              .cost = free_cost,
-             .accepts_uninitialized = true});
+             .accepts_uninitialized = true,
+             .batch_rule = rule_of(name)});
   };
   ops.add({.name = "Stack",
            .doc = "A stack of tensors; StackV2 by reference.",
@@ -324,6 +332,7 @@ void define_old_arrays(OpRegistry& ops, std::string_view version) {
              .cost = free_cost,
              .stateful = makes,
              .accepts_uninitialized = !named,
+             .batch_rule = rule_of(name),
              .host_inputs = std::move(row.host_inputs),
              .host_outputs = std::move(row.host_outputs)});
   }
@@ -346,6 +355,7 @@ void define_tensor_array(OpRegistry& ops) {
              .cost = free_cost,
              .stateful = true,
              .blocks_gradient = row.blocks,
+             .batch_rule = rule_of(row.name),
              .host_inputs = std::move(row.host_inputs),
              .host_outputs = std::move(row.host_outputs)});
   }

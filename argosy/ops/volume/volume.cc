@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "argosy/graph/gradients.h"
+#include "argosy/op/batch_rule.h"
 #include "argosy/op/registry.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/volume/geometry.h"
@@ -157,7 +158,8 @@ void define_volume(OpRegistry& ops) {
            .shape = conv_shape,
            .gradient = conv_gradient,
            .cost = conv_cost,
-           .linear = Linear::kEach});
+           .linear = Linear::kEach,
+           .batch_rule = BatchRule::kFirstAxis});
   std::vector<std::string> with_sizes = conv;
   with_sizes.push_back("Tshape: index = int32");
   ops.add({.name = "Conv3DBackpropInputV2",
@@ -168,6 +170,7 @@ void define_volume(OpRegistry& ops) {
            .shape = sized_shape<0>,
            .gradient = conv_input_gradient,
            .cost = conv_cost,
+           .batch_rule = BatchRule::kFirstAxis,
            .host_inputs = {0}});
   ops.add({.name = "Conv3DBackpropFilterV2",
            .doc = "The gradient of Conv3D in its filter.",
@@ -177,6 +180,7 @@ void define_volume(OpRegistry& ops) {
            .shape = sized_shape<1>,
            .gradient = conv_filter_gradient,
            .cost = conv_cost,
+           .batch_rule = BatchRule::kAddsUpFirst,
            .host_inputs = {1}});
   const std::vector<std::string> pool = {"ksize: list(int) >= 5", "strides: list(int) >= 5", padding, format};
   const auto with = [](std::vector<std::string> attrs, std::initializer_list<std::string> more) {
@@ -190,21 +194,24 @@ void define_volume(OpRegistry& ops) {
            .outputs = {"output: T"},
            .attrs = with(pool, {"T: " + narrow}),
            .shape = pool_shape,
-           .gradient = max_pool_gradient});
+           .gradient = max_pool_gradient,
+           .batch_rule = BatchRule::kFirstAxis});
   ops.add({.name = "MaxPool3DGrad",
            .doc = "The gradient of MaxPool3D.",
            .inputs = {"orig_input: TInput", "orig_output: TInput", "grad: T"},
            .outputs = {"output: T"},
            .attrs = with(pool, {"T: " + narrow + " = float", "TInput: " + narrow + " = float"}),
            .shape = like_shape<0, 5>,
-           .gradient = max_pool_grad_gradient});
+           .gradient = max_pool_grad_gradient,
+           .batch_rule = BatchRule::kFirstAxis});
   ops.add({.name = "MaxPool3DGradGrad",
            .doc = "grad, read where the greatest of each window lies.",
            .inputs = {"orig_input: T", "orig_output: T", "grad: T"},
            .outputs = {"output: T"},
            .attrs = with(pool, {"T: real"}),
            .shape = like_shape<1, 5>,
-           .gradient = max_pool_grad_grad_gradient});
+           .gradient = max_pool_grad_grad_gradient,
+           .batch_rule = BatchRule::kFirstAxis});
   ops.add({.name = "AvgPool3D",
            .doc = "The mean of each window of volumes.",
            .inputs = {"input: T"},
@@ -212,7 +219,8 @@ void define_volume(OpRegistry& ops) {
            .attrs = with(pool, {floats}),
            .shape = pool_shape,
            .gradient = avg_pool_gradient,
-           .linear = Linear::kJointly});
+           .linear = Linear::kJointly,
+           .batch_rule = BatchRule::kFirstAxis});
   ops.add({.name = "AvgPool3DGrad",
            .doc = "The gradient of AvgPool3D.",
            .inputs = {"orig_input_shape: int32", "grad: T"},
@@ -221,6 +229,7 @@ void define_volume(OpRegistry& ops) {
            .shape = sized_shape<0>,
            .gradient = avg_pool_grad_gradient,
            .linear = Linear::kJointly,
+           .batch_rule = BatchRule::kFirstAxis,
            .host_inputs = {0}});
   const std::vector<std::string> dilation = {"T: real", "strides: list(int) >= 4", "rates: list(int) >= 4", padding};
   ops.add({.name = "Dilation2D",
@@ -229,21 +238,24 @@ void define_volume(OpRegistry& ops) {
            .outputs = {"output: T"},
            .attrs = dilation,
            .shape = dilation_shape,
-           .gradient = dilation_gradient});
+           .gradient = dilation_gradient,
+           .batch_rule = BatchRule::kFirstAxis});
   ops.add({.name = "Dilation2DBackpropInput",
            .doc = "The gradient of Dilation2D in its input.",
            .inputs = {"input: T", "filter: T", "out_backprop: T"},
            .outputs = {"in_backprop: T"},
            .attrs = dilation,
            .shape = like_shape<0, 4>,
-           .gradient = kNotDifferentiable});
+           .gradient = kNotDifferentiable,
+           .batch_rule = BatchRule::kFirstAxis});
   ops.add({.name = "Dilation2DBackpropFilter",
            .doc = "The gradient of Dilation2D in its filter.",
            .inputs = {"input: T", "filter: T", "out_backprop: T"},
            .outputs = {"filter_backprop: T"},
            .attrs = dilation,
            .shape = like_shape<1, 3>,
-           .gradient = kNotDifferentiable});
+           .gradient = kNotDifferentiable,
+           .batch_rule = BatchRule::kAddsUpFirst});
 }
 
 Value conv3d(Value x, Value filter, const VolumeOptions& o) {

@@ -12,6 +12,7 @@
 #include "argosy/strategy/loss_seed.h"
 #include "argosy/strategy/variables.h"
 #include "argosy/tf/session/fed_sizes.h"
+#include "argosy/tf/session/once_a_step.h"
 
 namespace argosy::tf {
 
@@ -230,7 +231,16 @@ TrainingStep look_at(ImportedGraph& graph, const StepValues& values) {
       }
     }
   }
+  // What is fetched of them besides: they give it once.
+  for (const Value& v : values.fetches) {
+    const auto gives = [&](Endpoint e) { return e.node == v.node(); };
+    if (v.index() >= 0 && std::any_of(sources.begin(), sources.end(), gives)) sources.insert(v.endpoint());
+  }
   for (const Endpoint e : sources) step.sources.push_back(graph.graph().value(e));
+  if (step.sources.empty()) return step;
+  const Result<std::string> twice =
+      run_twice(graph.graph(), signature_of(values), std::vector<Endpoint>(sources.begin(), sources.end()));
+  step.why = twice.ok() ? *twice : twice.status().message();
   return step;
 }
 
