@@ -55,7 +55,8 @@ void define_candidate(OpRegistry& ops) {
              .gradient = kNotDifferentiable,
              .stateful = true,
              .cpu_only = true,
-             .blocks_gradient = true});
+             .blocks_gradient = true,
+             .opens_files = std::string_view(name) == "FixedUnigramCandidateSampler"});
   };
   const std::string range = "range_max: int >= 1";
   add("LogUniformCandidateSampler", "Classes drawn by a Zipfian distribution.", {range});

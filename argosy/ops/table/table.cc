@@ -142,6 +142,7 @@ struct Row {
   std::vector<std::string> inputs, outputs;  // behind the handle
   std::vector<std::string> attrs;
   ShapeFn shape, old_shape;  // without an old form: null
+  bool opens_files = false;
 };
 
 std::vector<Row> rows() {
@@ -191,7 +192,8 @@ std::vector<Row> rows() {
        {"key_index: int >= -2", "value_index: int >= -2", "vocab_size: int >= -1 = -1", "delimiter: string = '\t'",
         "offset: int = 0"},
        text_shape,
-       old_text_shape},
+       old_text_shape,
+       true},
   };
 }
 
@@ -214,7 +216,8 @@ void define_table(OpRegistry& ops) {
                .cost = free_cost,
                .stateful = !old,
                .cpu_only = true,
-               .accepts_uninitialized = old});
+               .accepts_uninitialized = old,
+               .opens_files = row.opens_files});
     }
   }
 }
