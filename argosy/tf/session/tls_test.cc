@@ -102,12 +102,16 @@ TEST(PeerFilter, NetworksOfBothKinds) {
   const auto filter = PeerFilter::parse({"10.0.0.0/8", "192.168.1.7", "fd00::/12"});
   ASSERT_TRUE(filter.ok());
   for (const char* peer : {"ipv4:10.255.1.2:33", "ipv4:192.168.1.7:1", "ipv6:[fd0f::1]:5", "ipv6:%5Bfd01::1%5D:5",
-                           "ipv4:127.0.0.1:9", "ipv6:[::1]:9", "unix:/tmp/x"}) {
-    EXPECT_TRUE(filter->allows(peer)) << peer;
+                           "ipv4:127.0.0.1:9", "ipv6:[::1]:9", "ipv6:[::ffff:10.1.1.1]:9"}) {
+    ASSERT_TRUE(parse_peer(peer)) << peer;
+    EXPECT_TRUE(filter->allows(*parse_peer(peer))) << peer;
   }
-  for (const char* peer : {"ipv4:11.0.0.1:33", "ipv4:192.168.1.8:1", "ipv6:[fe00::1]:5", "", "ipv4", "ipv4:10.0.0:1",
-                           "ipv4:10.0.0.300:1"}) {
-    EXPECT_FALSE(filter->allows(peer)) << peer;
+  for (const char* peer : {"ipv4:11.0.0.1:33", "ipv4:192.168.1.8:1", "ipv6:[fe00::1]:5", "ipv6:[::ffff:11.1.1.1]:9"}) {
+    ASSERT_TRUE(parse_peer(peer)) << peer;
+    EXPECT_FALSE(filter->allows(*parse_peer(peer))) << peer;
+  }
+  for (const char* peer : {"", "ipv4", "ipv4:10.0.0:1", "ipv4:10.0.0.300:1", "unix:/tmp/x", "ipv4:10.0.0.1:x"}) {
+    EXPECT_FALSE(parse_peer(peer)) << peer;
   }
   for (const char* bad : {"", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/x", "10.0.0", "fd00::/129", "host"}) {
     EXPECT_FALSE(PeerFilter::parse({bad}).ok()) << bad;
