@@ -9,6 +9,7 @@
 #include "argosy/tf/session/grpc_call.h"
 #include "argosy/tf/session/relay.h"
 #include "argosy/tf/session/rpc_error.h"
+#include "argosy/tf/session/tls_gate.h"
 
 namespace argosy::tf {
 
@@ -109,15 +110,14 @@ class GrpcTransport::Impl final : public GrpcCallHandler {
       event.call->on(event.kind, ok, pollers);
       return true;
     });
+    if (!options_.cert_pem.empty()) {
+      ARGOSY_ASSIGN_OR_RETURN(tls_, TlsGate::start([this](int socket) { hand_over(socket); }));
+    }
     gate_->open([this](int socket, const AcceptGate::Arrival& from) {
-      if (from.stranger) {
-        const auto inner = relay_->take(socket, from.peer, from.key);
-        if (!inner.ok()) return;
-        socket = *inner;
-      }
-      grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
-      connection.fd = socket;
-      acceptor_->HandleNewConnection(&connection);
+      if (tls_ != nullptr) return tls_->look_at(socket);
+      if (!from.stranger) return hand_over(socket);
+      const auto inner = relay_->take(socket, from.peer, from.key);
+      if (inner.ok()) hand_over(*inner);
     });
     return ok_status();
   }
@@ -125,6 +125,7 @@ class GrpcTransport::Impl final : public GrpcCallHandler {
   void stop(std::chrono::milliseconds grace) {
     if (server_ == nullptr || pollers_ == nullptr) return;
     gate_->close();
+    tls_.reset();
     server_->Shutdown(std::chrono::system_clock::now() + grace);
     {
       // Nothing may be put into a queue that is shut down.
@@ -175,11 +176,18 @@ class GrpcTransport::Impl final : public GrpcCallHandler {
   }
 
  private:
+  void hand_over(int socket) {
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+    connection.fd = socket;
+    acceptor_->HandleNewConnection(&connection);
+  }
+
   SessionService& service_;
   const GrpcTransportOptions options_;
   RawService raw_{paths()};
   std::unique_ptr<AcceptGate> gate_;
   std::unique_ptr<Relay> relay_;  // tells the gate
+  std::unique_ptr<TlsGate> tls_;  // null: no certificates
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   std::unique_ptr<grpc::Server> server_;

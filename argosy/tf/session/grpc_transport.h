@@ -16,7 +16,7 @@ namespace argosy::tf {
 struct GrpcTransportOptions {
   std::string host;  // an address, "0.0.0.0" among them
   int port = 0;
-  std::string cert_pem, key_pem, client_ca_pem;  // all or none: TLS with certificates on both sides
+  std::string cert_pem, key_pem, client_ca_pem;  // all or none: TLS 1.3 with certificates on both sides
   GateRules rules = {};
   std::int64_t unfinished_of_peer =
       1ll << 30;  // bytes of messages that have not ended, of strangers; twice that in all

@@ -71,16 +71,12 @@ bool Http2Guard::see(std::string_view bytes, std::int64_t now_nanos) {
       if (payload_ > 0) continue;
     } else {
       const std::size_t n = std::min<std::size_t>(bytes.size(), payload_);
+      const std::string_view part = bytes.substr(0, n);
       payload_ -= static_cast<std::uint32_t>(n);
       bytes.remove_prefix(n);
       if (data_stream_ != 0) {
-        if (const auto stream = open_.find(data_stream_); stream != open_.end()) {
-          const auto more = static_cast<std::int64_t>(n);
-          stream->second.bytes += more;
-          unfinished_ += more;
-          if ((of_peer_->now += more) > of_peer_->most) return no("too many bytes of unfinished messages of one peer");
-          if ((in_all_->now += more) > in_all_->most) return no("too many bytes of unfinished messages");
-        }
+        const auto stream = open_.find(data_stream_);
+        if (stream != open_.end() && !data(stream->second, part)) return false;
       }
       if (payload_ > 0) return true;
     }
@@ -150,6 +146,21 @@ bool Http2Guard::block(std::uint32_t more, bool ends) {
   if (block_ends_stream_) finish(block_stream_);
   block_stream_ = 0;
   return true;
+}
+
+bool Http2Guard::data(Stream& stream, std::string_view bytes) {
+  for (std::size_t i = 0; i < bytes.size() && stream.bytes + static_cast<std::int64_t>(i) < 5; ++i) {
+    const bool compressed = stream.bytes + static_cast<std::int64_t>(i) == 0;  // the first byte says whether it is
+    if (!compressed) stream.length = stream.length << 8 | static_cast<unsigned char>(bytes[i]);
+  }
+  const auto more = static_cast<std::int64_t>(bytes.size());
+  stream.bytes += more;
+  unfinished_ += more;
+  const std::int64_t of_peer = of_peer_->now += more, in_all = in_all_->now += more;
+  if (stream.bytes >= 5 && stream.length > of_peer_->most)
+    return no("a message larger than one peer may have unfinished");
+  if (of_peer > of_peer_->most) return no("too many bytes of unfinished messages of one peer");
+  return in_all <= in_all_->most || no("too many bytes of unfinished messages");
 }
 
 void Http2Guard::finish(std::uint32_t stream) {

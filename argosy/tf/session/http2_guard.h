@@ -51,10 +51,12 @@ class Http2Guard {
  private:
   struct Stream {
     std::int64_t begin = 0, bytes = 0;
+    std::uint32_t length = 0;  // that its message says it has, from bytes 1 to 4
   };
 
   bool header();  // of a frame is complete
   bool block(std::uint32_t more, bool ends);
+  bool data(Stream& stream, std::string_view bytes);
   bool no(const char* why);
   void finish(std::uint32_t stream);
 

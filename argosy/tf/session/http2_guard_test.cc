@@ -28,9 +28,9 @@ std::string frame(int kind, int flags, std::uint32_t stream, std::string_view pa
 }
 std::string hello() { return "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0); }
 std::string call(std::uint32_t stream, std::size_t bytes) {
-  std::string text = frame(1, 4, stream, std::string(100, 'h'));
-  for (; bytes > 16384; bytes -= 16384) text += frame(0, 0, stream, std::string(16384, 'd'));
-  return text + frame(0, 1, stream, std::string(bytes, 'd'));
+  std::string text = frame(1, 4, stream, std::string(100, 'h'));  // its message says that it has no bytes
+  for (; bytes > 16384; bytes -= 16384) text += frame(0, 0, stream, std::string(16384, '\0'));
+  return text + frame(0, 1, stream, std::string(bytes, '\0'));
 }
 
 struct Watched {
@@ -79,7 +79,8 @@ TEST(Http2Guard, FloodsAreCutOff) {
       {"trailers", [](std::uint32_t) { return frame(1, 5, 1, "h"); }, 200},
       {"without end", [](std::uint32_t i) { return i == 0 ? frame(1, 0, 1, "h") : frame(9, 0, 1, "h"); }, 20},
       {"without end", [](std::uint32_t i) { return frame(i == 0 ? 1 : 9, 0, 1, std::string(16384, 'h')); }, 5},
-      {"of one peer", [](std::uint32_t i) { return frame(i == 0 ? 1 : 0, 4, 1, std::string(16384, 'h')); }, 66},
+      {"of one peer", [](std::uint32_t i) { return frame(i == 0 ? 1 : 0, 4, 1, std::string(16384, '\0')); }, 66},
+      {"larger than", [](std::uint32_t i) { return frame(i == 0 ? 1 : 0, 4, 1, std::string(16384, 'h')); }, 1},
   };
   for (const Flood& flood : floods) {
     Watched w;
@@ -101,6 +102,19 @@ TEST(Http2Guard, TheSameAtAnHonestPacePasses) {
     w.now += kSecond / 10;
     if (i % 100 == 0) {
       ASSERT_TRUE(w.see(frame(4, 1, 0)));
+    }
+  }
+}
+
+TEST(Http2Guard, LengthsThatCannotBeAreNotWaitedFor) {
+  for (const std::size_t piece : {1u, 3u, 100u}) {
+    for (const bool large : {false, true}) {
+      Watched w;
+      const std::string prefix = large ? std::string("\0\xff\xff\xff\xffx", 6) : std::string("\0\0\x0f\xff\xffx", 6);
+      const std::string text = hello() + frame(1, 4, 1, "h") + frame(0, 0, 1, prefix);
+      bool good = true;
+      for (std::size_t at = 0; good && at < text.size(); at += piece) good = w.see(text.substr(at, piece));
+      EXPECT_EQ(good, !large) << piece;
     }
   }
 }
@@ -135,13 +149,13 @@ TEST(Http2Guard, TimeIsLimited) {
   Watched slow;
   ASSERT_TRUE(slow.see(hello() + frame(1, 4, 1, "h")));
   for (int s = 0; s < 59; ++s, slow.now += kSecond) {
-    ASSERT_TRUE(slow.see(frame(0, 0, 1, "x")));
+    ASSERT_TRUE(slow.see(frame(0, 0, 1, std::string(1, '\0'))));
     ASSERT_TRUE(slow.guard.in_time(slow.now));
   }
   EXPECT_FALSE(slow.guard.in_time(slow.now + 2 * kSecond));
   EXPECT_STREQ(slow.guard.why(), "a message that comes too slowly");
   Watched large;
-  ASSERT_TRUE(large.see(hello() + frame(1, 4, 1, "h") + frame(0, 0, 1, std::string(500'000, 'd'))));
+  ASSERT_TRUE(large.see(hello() + frame(1, 4, 1, "h") + frame(0, 0, 1, std::string(500'000, '\0'))));
   EXPECT_TRUE(large.guard.in_time(large.now + 100 * kSecond)) << large.guard.why();
 }
 
@@ -150,7 +164,7 @@ TEST(Http2Guard, UnfinishedBytesAreOfAllConnections) {
   const auto make = [&] {
     return std::make_unique<Http2Guard>(std::make_shared<UnfinishedBytes>(1 << 20), all, kSecond);
   };
-  const std::string part = hello() + frame(1, 4, 1, "h") + frame(0, 0, 1, std::string(900'000, 'd'));
+  const std::string part = hello() + frame(1, 4, 1, "h") + frame(0, 0, 1, std::string(900'000, '\0'));
   auto a = make(), b = make(), c = make();
   EXPECT_TRUE(a->see(part, kSecond) && b->see(part, kSecond));
   EXPECT_FALSE(c->see(part, kSecond));

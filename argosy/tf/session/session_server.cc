@@ -81,8 +81,25 @@ std::chrono::seconds client_lease(const SessionServerOptions& o) {
   return is_loopback(o.host) ? std::chrono::seconds(60) : std::chrono::seconds(3600);
 }
 
-std::string metrics_page(SessionService& service, int threads) {
+std::string connection_metrics(const AcceptGate::Counts& now) {
+  std::string text = str_cat(
+      "# HELP argosy_connections Connections open now.\n# TYPE argosy_connections gauge\nargosy_connections ", now.open,
+      "\n# HELP argosy_connections_total Connections by what became of them.\n"
+      "# TYPE argosy_connections_total counter\n");
+  const std::pair<const char*, std::int64_t> fates[] = {{"let_in", now.let_in},
+                                                        {"shut_out", now.shut_out},
+                                                        {"over_limit", now.over_limit},
+                                                        {"no_descriptor", now.no_descriptor},
+                                                        {"cut_or_waiting", now.punished}};
+  for (const auto& [fate, count] : fates) {
+    text += str_cat("argosy_connections_total{fate=\"", fate, "\"} ", count, "\n");
+  }
+  return text;
+}
+
+std::string metrics_page(SessionService& service, int threads, const AcceptGate::Counts& connections) {
   std::string text = service.metrics().to_prometheus();
+  text += connection_metrics(connections);
   text +=
       str_cat("# HELP argosy_sessions Sessions open now.\n# TYPE argosy_sessions gauge\nargosy_sessions ",
               service.sessions().size(),
@@ -151,10 +168,10 @@ class SessionServer::Impl {
       const std::int64_t begin = now_nanos();
       ARGOSY_ASSIGN_OR_RETURN(const GateRules rules, page_rules(o));
       ARGOSY_ASSIGN_OR_RETURN(
-          http_,
-          HttpStatus::start(
-              transport.host, o.http_port, rules, [this] { return metrics_page(*service_, transport_->threads()); },
-              [this, begin] { return status_page(*service_, address_, begin, transport_->threads()); }));
+          http_, HttpStatus::start(
+                     transport.host, o.http_port, rules,
+                     [this] { return metrics_page(*service_, transport_->threads(), transport_->connections()); },
+                     [this, begin] { return status_page(*service_, address_, begin, transport_->threads()); }));
     }
     janitor_ = std::thread([this] { tidy(); });
     return ok_status();

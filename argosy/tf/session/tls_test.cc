@@ -9,6 +9,7 @@
 
 #include "argosy/tf/session/peer_filter.h"
 #include "argosy/tf/session/server_test.h"
+#include "argosy/tf/session/tls_hello.h"
 
 namespace argosy::tf {
 namespace {
@@ -81,6 +82,44 @@ TEST_F(TlsTest, OnlyClientsWithACertificateOfOursAreHeard) {
   EXPECT_NE(ask(credentials("client", "other")), 0) << "the client does not trust the server";
   EXPECT_NE(ask(grpc::InsecureChannelCredentials()), 0) << "plaintext at a TLS port";
   EXPECT_EQ(ask(credentials("client")), 0);
+}
+
+// Issue 31: gRPC 1.51 takes TLS 1.2 as well.
+TEST_F(TlsTest, OlderThanTls13IsNotHeard) {
+  const auto speaks = [&](const std::string& version) {
+    return sh(str_cat("timeout 5 openssl s_client -connect 127.0.0.1:", server_->port(), " ", version,
+                      " -alpn h2 -CAfile ", file("ca.crt"), " -cert ", file("client.crt"), " -key ", file("client.key"),
+                      " -verify_return_error </dev/null"));
+  };
+  EXPECT_TRUE(speaks("-tls1_3"));
+  EXPECT_TRUE(speaks(""));
+  EXPECT_FALSE(speaks("-tls1_2"));
+  EXPECT_FALSE(speaks("-no_tls1_3"));
+  EXPECT_EQ(ask(credentials("client")), 0);
+}
+
+TEST(TlsHello, TakesPiecesAndRefusesTheRest) {
+  std::string extension("\0\x2b\0\x05\x04\x03\x04\x03\x03", 9);
+  const std::string body =
+      std::string("\x03\x03", 2) + std::string(32, 'r') + std::string("\0\0\x02\x13\x01\x01\0\0\x09", 9);
+  const auto hello = [&](const std::string& with) {
+    const std::string message = body + with;
+    const std::string all = std::string("\x01\0\0", 3) + static_cast<char>(message.size()) + message;
+    return std::string("\x16\x03\x01\0", 4) + static_cast<char>(all.size()) + all;
+  };
+  const std::string good = hello(extension);
+  EXPECT_EQ(look_at_hello(good), TlsHello::kSpeaks13);
+  for (std::size_t n = 0; n < good.size(); ++n) EXPECT_EQ(look_at_hello(good.substr(0, n)), TlsHello::kIncomplete) << n;
+  EXPECT_EQ(look_at_hello(good + "more"), TlsHello::kSpeaks13);
+  extension[6] = '\x02';
+  EXPECT_EQ(look_at_hello(hello(extension)), TlsHello::kOther);
+  EXPECT_EQ(look_at_hello("PRI * HTTP/2.0\r\n"), TlsHello::kOther);
+  EXPECT_EQ(look_at_hello(std::string("\x16\x03\x01\xff\xff", 5)), TlsHello::kOther);
+  for (std::size_t at = 5; at < good.size(); ++at) {  // lengths that lie among them
+    std::string damaged = good;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x80);
+    (void)look_at_hello(damaged);
+  }
 }
 
 TEST(Access, OtherAddressesNeedCertificatesOrNetworks) {
