@@ -11,6 +11,8 @@
 #include <system_error>
 #include <utility>
 
+#include "argosy/base/beneath.h"
+
 namespace argosy {
 
 Status system_error(int error_number, std::string_view operation, const std::string& path) {
@@ -36,17 +38,17 @@ Status system_error(int error_number, std::string_view operation, const std::str
     case ESTALE: code = Code::kDataLoss; break;
     default: break;
   }
-  return Status(code, str_cat(operation, " ", path, ": ", std::generic_category().message(error_number)))
+  return Status(code, str_cat(operation, " ", plain_path(path), ": ", std::generic_category().message(error_number)))
       .with_id("ARG-FILE-001");
 }
 
 Result<File> File::open_with(const std::string& path, int flags) {
   int descriptor = -1;
   do {
-    descriptor = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
+    descriptor = open_confined(path, flags | O_CLOEXEC, 0666);
   } while (descriptor < 0 && errno == EINTR);
   if (descriptor < 0) return system_error(errno, "open", path);
-  return File(path, descriptor);
+  return File(plain_path(path), descriptor);
 }
 
 Result<File> File::open(const std::string& path) {
@@ -55,7 +57,8 @@ Result<File> File::open(const std::string& path) {
   struct stat info = {};
   if (::fstat(file.descriptor_, &info) != 0) return system_error(errno, "stat", path);
   if (S_ISDIR(info.st_mode)) return system_error(EISDIR, "open", path);
-  if (!S_ISREG(info.st_mode)) return invalid_argument("open ", path, ": not a regular file").with_id("ARG-FILE-001");
+  if (!S_ISREG(info.st_mode))
+    return invalid_argument("open ", plain_path(path), ": not a regular file").with_id("ARG-FILE-001");
   return file;
 }
 Result<File> File::create(const std::string& path) { return open_with(path, O_RDWR | O_CREAT | O_TRUNC); }
@@ -134,7 +137,7 @@ Result<std::string> read_file(const std::string& path, std::int64_t limit_bytes)
   ARGOSY_ASSIGN_OR_RETURN(const File file, File::open(path));
   ARGOSY_ASSIGN_OR_RETURN(const std::int64_t size, file.size());
   if (size > limit_bytes) {
-    return resource_exhausted(path, " has ", size, " bytes, the limit is ", limit_bytes).with_id("ARG-FILE-003");
+    return resource_exhausted(file.path(), " has ", size, " bytes, the limit is ", limit_bytes).with_id("ARG-FILE-003");
   }
   std::string bytes(static_cast<std::size_t>(size), '\0');
   ARGOSY_RETURN_IF_ERROR(file.read_at(0, bytes.data(), bytes.size()));
@@ -142,7 +145,7 @@ Result<std::string> read_file(const std::string& path, std::int64_t limit_bytes)
 }
 
 Status sync_directory(const std::string& directory) {
-  const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int descriptor = open_confined(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return system_error(errno, "open", directory);
   const int failed = ::fsync(descriptor) != 0 ? errno : 0;
   ::close(descriptor);
@@ -151,6 +154,16 @@ Status sync_directory(const std::string& directory) {
 }
 
 Status make_directories(const std::string& directory) {
+  if (const std::size_t at = directory.find(kConfined); at != std::string::npos) {
+    // The folder is there; what is below it is made one after the other.
+    for (std::size_t slash = at + kConfined.size(); slash != std::string::npos && slash < directory.size();) {
+      slash = directory.find('/', slash + 1);
+      const std::string part = directory.substr(0, slash);
+      if (mkdir_confined(part, 0777) == 0 || (errno == EEXIST && is_directory(part))) continue;
+      return system_error(errno == EEXIST ? ENOTDIR : errno, "mkdir", part);
+    }
+    return ok_status();
+  }
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) return system_error(error.value(), "mkdir", directory);
@@ -158,22 +171,35 @@ Status make_directories(const std::string& directory) {
 }
 
 Status rename_file(const std::string& from, const std::string& to) {
-  if (std::rename(from.c_str(), to.c_str()) != 0) return system_error(errno, str_cat("rename ", from, " to"), to);
+  if (rename_confined(from, to) != 0) return system_error(errno, str_cat("rename ", plain_path(from), " to"), to);
   return ok_status();
 }
 
 Status remove_file(const std::string& path) {
-  if (::unlink(path.c_str()) != 0 && errno != ENOENT) return system_error(errno, "remove", path);
+  if (unlink_confined(path) != 0 && errno != ENOENT) return system_error(errno, "remove", path);
   return ok_status();
 }
 
+namespace {
+
+bool look(const std::string& path, struct stat& info) {
+  if (path.find(kConfined) == std::string::npos) return ::stat(path.c_str(), &info) == 0;
+  const int descriptor = open_confined(path, O_PATH | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  const bool seen = ::fstat(descriptor, &info) == 0;
+  ::close(descriptor);
+  return seen;
+}
+
+}  // namespace
+
 bool file_exists(const std::string& path) {
   struct stat info = {};
-  return ::stat(path.c_str(), &info) == 0;
+  return look(path, info);
 }
 bool is_directory(const std::string& path) {
   struct stat info = {};
-  return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+  return look(path, info) && S_ISDIR(info.st_mode);
 }
 
 Result<std::vector<std::string>> list_directory(const std::string& directory) {

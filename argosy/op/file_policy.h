@@ -1,7 +1,9 @@
 // Which files a graph may touch. A program's own graphs may touch whatever its user may; those of a server's clients
 // only what lies in the folders the server allows (Machine::set_files).
 //
-// A kernel asks by allowed_file() for every path that comes from a graph, and opens the path it gets back.
+// A kernel asks by allowed_file() for every path that comes from a graph, and opens the path it gets back with the
+// functions of base/file.h: between the question and the opening links may change, the path given back is opened
+// without leaving the folder (base/beneath.h). Its op says so: OpDef::opens_files; tests try every such op.
 #pragma once
 
 #include <string>
@@ -21,7 +23,8 @@ class FilePolicy {
   // What lies in these folders or below; none: nothing. NOT_FOUND for a folder that is not there.
   static Result<FilePolicy> within(const std::vector<std::string>& folders);
 
-  // The path with every link and ".." resolved, of a file that need not exist. A leading "file://" is dropped.
+  // The path with every link and ".." resolved, also a link to a file that does not exist, as a confined path of its
+  // folder. The file need not exist. Without a policy: the path as it is. A leading "file://" is dropped.
   // PERMISSION_DENIED when it is not allowed; UNIMPLEMENTED for other schemes ("gs://").
   Result<std::string> check(std::string_view path) const;
 

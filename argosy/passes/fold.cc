@@ -112,8 +112,8 @@ class Folder {
 
   bool may_fold(NodeId id) const {
     const Node& n = graph_.node(id);
-    return !n.op->stateful && n.op->flow == Flow::kNone && !n.op->async && n.op->name != "Const" &&
-           n.controls.empty() && !n.output_dtypes.empty() && !n.op->has_ref_input() &&
+    return !n.op->stateful && !n.op->opens_files && n.op->flow == Flow::kNone && !n.op->async &&
+           n.op->name != "Const" && n.controls.empty() && !n.output_dtypes.empty() && !n.op->has_ref_input() &&
            std::none_of(n.output_dtypes.begin(), n.output_dtypes.end(),
                         [](DType d) { return d == DType::kResource || d == DType::kVariant; });
   }

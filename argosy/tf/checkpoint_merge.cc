@@ -1,7 +1,6 @@
-#include <unistd.h>
-
 #include <map>
 
+#include "argosy/base/beneath.h"
 #include "argosy/tf/bundle_index.h"
 #include "argosy/tf/checkpoint.h"
 #include "argosy/tf/checkpoint_io.h"
@@ -71,7 +70,7 @@ class Merger {
     if (!options_.delete_old_directories) return;
     for (const std::string& piece : pieces) {
       const std::string directory = parent_directory(piece);
-      if (directory != parent_directory(prefix_)) (void)::rmdir(directory.c_str());
+      if (directory != parent_directory(prefix_)) (void)rmdir_confined(directory);
     }
   }
 

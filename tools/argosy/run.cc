@@ -18,7 +18,7 @@ namespace {
 struct Options {
   DeviceRequest devices;
   int gpus = 0;
-  bool replicate = false, sync_batch_norm = false;
+  bool replicate = false, sync_batch_norm = false, any_local_user = false;
   std::vector<std::string> program;
 };
 
@@ -26,6 +26,7 @@ Result<int> run(const Options& options, Console& console) {
   tf::SessionServerOptions wanted{.devices = options.devices,
                                   .host = "127.0.0.1",
                                   .port = 0,
+                                  .any_local_user = options.any_local_user,
                                   .count_work = true,
                                   .replicate = options.replicate,
                                   .sync_batch_norm = options.sync_batch_norm};
@@ -60,6 +61,8 @@ void define_run(Command& program) {
   command.option("--sync-batch-norm", options.sync_batch_norm,
                  "of replicated steps: batch normalisation by the whole batch, not by each GPU's share; slower");
   add_device_flags(command, options.devices);
+  command.option("--any-local-user", options.any_local_user,
+                 "let every user of this machine use these devices meanwhile, not only you and root");
   command.argument("PROGRAM", options.program, "the program and its arguments, after --", {.may_be_empty = true})
       .about(
           "Sessions that the program opens without a target of their own (tf.Session, MonitoredTrainingSession, "

@@ -1,6 +1,7 @@
 #include "argosy/tf/session/session_server.h"
 
 #include <malloc.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -22,7 +23,7 @@ constexpr std::chrono::milliseconds kGrace{5000};
 
 struct Options {
   tf::SessionServerOptions server;
-  std::int64_t lease = 0;
+  std::int64_t lease = 0, client_lease = -1, unfinished_mib = 0;
 };
 
 void tune_heap() {
@@ -32,6 +33,14 @@ void tune_heap() {
   mallopt(M_TRIM_THRESHOLD, 256 << 20);
   // glibc's eight heaps a core, each with pages in part used, would grow for hours; more than cores never work at once.
   mallopt(M_ARENA_MAX, available_cores());
+}
+
+// Every client has one or more; nothing here is bound to the small numbers that the soft limit is for.
+void more_descriptors() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 std::string ready_line(const tf::SessionServer& server, Console& console) {
@@ -60,6 +69,9 @@ Result<int> run(Options& options, Console& console) {
   setenv("GRPC_VERBOSITY", "NONE", 0);
   tune_heap();
   options.server.session_lease = std::chrono::seconds(options.lease);
+  options.server.client_lease = std::chrono::seconds(options.client_lease);
+  options.server.unfinished_limit_bytes = options.unfinished_mib << 20;
+  more_descriptors();
   Interrupt interrupt("closing the sessions; once more to stop at once");
   auto server = tf::SessionServer::start(options.server);
   if (!server.ok()) {
@@ -93,14 +105,32 @@ void define_serve(Command& program) {
               "none)")
       .option("--insecure-tf-clients NET", server.insecure_clients,
               "a network (10.0.0.0/8) whose clients are let in without certificate; may be repeated")
+      .option("--any-local-user", server.any_local_user,
+              "on localhost let every user of this machine in, not only the one who starts this, and root")
       .option("--tls-cert FILE", server.tls_cert, "our certificate (PEM); with --tls-key and --tls-ca")
       .option("--tls-key FILE", server.tls_key, "its key (PEM)")
       .option("--tls-ca FILE", server.tls_ca, "who signs the certificates of clients (PEM)")
       .option("--http-port N", server.http_port, "also serve /metrics, /statusz and /healthz there; 0: any free port",
               {.least = -1, .most = 65535})
+      .option("--http-clients NET", server.http_clients,
+              "a network whose hosts may read these pages; may be repeated (default: as clients without certificate)")
+      .option(
+          "--client-lease S", options.client_lease,
+          "close sessions whose client's connection is over for S seconds; 0: never (default: 60 on localhost, else "
+          "3600)",
+          {.least = 0, .most = 1e9})
       .option("--session-lease S", options.lease, "close sessions without a call for S seconds; 0: never",
               {.least = 0, .most = 1e9})
       .option("--max-sessions N", server.max_sessions, "refuse more sessions at once", {.least = 1, .most = 1e6})
+      .option("--max-connections N", server.max_connections,
+              "refuse more connections at once (default: as many as descriptors allow, 4096 at most)",
+              {.least = 1, .most = 1e6})
+      .option("--max-connections-per-peer N", server.max_connections_per_peer,
+              "likewise of one host, on localhost of one user (default: half of all)", {.least = 1, .most = 1e6})
+      .option("--max-unfinished-mib N", options.unfinished_mib,
+              "memory for requests of one host without certificate that are not complete; twice that for all of them "
+              "(default: a quarter of this machine's)",
+              {.least = 1, .most = 1e7})
       .json("print one line of JSON when ready")
       .example("argosy serve", "then: tf.compat.v1.Session(\"grpc://localhost:2222\")")
       .example("argosy serve --port 0 --emulate 4 --json", "four emulated GPUs, any free port, told as JSON")

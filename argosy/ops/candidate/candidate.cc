@@ -59,7 +59,8 @@ void define_candidate(OpRegistry& ops) {
              .stateful = true,
              .cpu_only = true,
              .blocks_gradient = true,
-             .batch_rule = learns ? BatchRule::kUnknown : BatchRule::kDraws});
+             .batch_rule = learns ? BatchRule::kUnknown : BatchRule::kDraws,
+             .opens_files = std::string_view(name) == "FixedUnigramCandidateSampler"});
   };
   const std::string range = "range_max: int >= 1";
   add("LogUniformCandidateSampler", "Classes drawn by a Zipfian distribution.", {range});

@@ -1,6 +1,7 @@
 #include <limits>
 #include <unordered_map>
 
+#include "argosy/op/file_policy.h"
 #include "argosy/op/kept.h"
 #include "argosy/ops/candidate/sampler.h"
 #include "argosy/ops/random/philox.h"
@@ -11,8 +12,16 @@ namespace {
 
 using candidate::Sampler;
 
-Result<std::unique_ptr<Sampler>> make_sampler(const OpDef& op, const AttrMap& attrs, bool unique,
-                                              std::int64_t sampled) {
+// Where the attributes name a file, its contents come with the first step: what may be read is a question of the step.
+bool waits_for_file(const OpDef& op, const AttrMap& attrs) {
+  return op.name == "FixedUnigramCandidateSampler" && !attrs.get_string("vocab_file").empty();
+}
+
+// `from_file`: the weights of the attribute "vocab_file".
+Result<std::unique_ptr<Sampler>> make_sampler(const OpDef& op, const AttrMap& attrs,
+                                              const std::vector<float>& from_file) {
+  const std::int64_t sampled = attrs.get_int("num_sampled");
+  const bool unique = attrs.get_bool("unique");
   if (op.name == "AllCandidateSampler") return candidate::make_all();
   const std::int64_t range = attrs.get_int("range_max");
   if (unique && range < sampled) {
@@ -31,9 +40,7 @@ Result<std::unique_ptr<Sampler>> make_sampler(const OpDef& op, const AttrMap& at
   if (file.empty() == fixed.weights.empty()) {
     return invalid_argument(op.name, ": exactly one of vocab_file and unigrams must be given");
   }
-  if (!file.empty()) {
-    ARGOSY_ASSIGN_OR_RETURN(fixed.weights, candidate::read_weights(file));
-  }
+  if (!file.empty()) fixed.weights = from_file;
   if (unique) {
     std::int64_t possible = 0, id = fixed.reserved;
     for (const float weight : fixed.weights) possible += id++ % fixed.shards == fixed.shard && weight > 0 ? 1 : 0;
@@ -47,10 +54,24 @@ Result<std::unique_ptr<Sampler>> make_sampler(const OpDef& op, const AttrMap& at
 
 // What has been learned, and where the draws go on.
 struct Draws final : Resource {
-  Draws(const AttrMap& attrs, std::unique_ptr<Sampler> by)
-      : sampler(std::move(by)), generator(attrs.get_int("seed"), attrs.get_int("seed2")) {}
+  Draws(const OpDef& def, const AttrMap& given, std::unique_ptr<Sampler> made)
+      : op(def), attrs(given), by(std::move(made)), generator(attrs.get_int("seed"), attrs.get_int("seed2")) {}
   std::string describe() const override { return "candidates"; }
-  const std::unique_ptr<Sampler> sampler;
+
+  Result<Sampler*> sampler(const KernelContext& c) {
+    MutexLock lock(mutex);
+    if (by == nullptr) {
+      ARGOSY_ASSIGN_OR_RETURN(const std::string path, allowed_file(c, attrs.get_string("vocab_file")));
+      ARGOSY_ASSIGN_OR_RETURN(const std::vector<float> weights, candidate::read_weights(path));
+      ARGOSY_ASSIGN_OR_RETURN(by, make_sampler(op, attrs, weights));
+    }
+    return by.get();
+  }
+
+  const OpDef& op;
+  const AttrMap attrs;
+  Mutex mutex;
+  std::unique_ptr<Sampler> by ARGOSY_GUARDED_BY(mutex);  // null until its file was read
   SharedPhilox generator;
 };
 
@@ -62,10 +83,14 @@ class CandidateSampler final : public Kernel {
         range_(init.attrs.get_int(op_ == "AllCandidateSampler" ? "num_sampled" : "range_max")),
         sampled_(init.attrs.get_int("num_sampled")),
         unique_(init.attrs.get_bool("unique")),
-        draws_(kept<Draws>(init, [&] { return std::make_shared<Draws>(init.attrs, std::move(sampler)); })) {}
+        draws_(kept<Draws>(init, [&] { return std::make_shared<Draws>(init.op, init.attrs, std::move(sampler)); })) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    ARGOSY_ASSIGN_OR_RETURN(auto sampler, make_sampler(init.op, init.attrs, init.attrs.get_bool("unique"),
-                                                       init.attrs.get_int("num_sampled")));
+    std::unique_ptr<Sampler> sampler;
+    if (!waits_for_file(init.op, init.attrs)) {
+      ARGOSY_ASSIGN_OR_RETURN(sampler, make_sampler(init.op, init.attrs, {}));
+    } else if (!init.attrs.get<std::vector<float>>("unigrams").empty()) {
+      return invalid_argument(init.op.name, ": exactly one of vocab_file and unigrams must be given");
+    }
     return std::unique_ptr<Kernel>(std::make_unique<CandidateSampler>(init, std::move(sampler)));
   }
 
@@ -86,11 +111,12 @@ class CandidateSampler final : public Kernel {
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const sampled, c.output(0, shape));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const true_expected, c.output(1, trues.shape()));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const sampled_expected, c.output(2, shape));
+    ARGOSY_ASSIGN_OR_RETURN(Sampler* const sampler, draws_->sampler(c));
     // TensorFlow sets 2048 words aside per class drawn, however many rejections take.
     RandomNumbers numbers(draws_->generator.reserve(static_cast<std::uint64_t>(sampled_) * 2048 / 4));
-    draws_->sampler->draw(numbers, unique_, sampled->values<std::int64_t>(), sampled_expected->values<float>(),
-                          trues.values<std::int64_t>(), true_expected->values<float>());
-    return draws_->sampler->learn(trues.values<std::int64_t>());
+    sampler->draw(numbers, unique_, sampled->values<std::int64_t>(), sampled_expected->values<float>(),
+                  trues.values<std::int64_t>(), true_expected->values<float>());
+    return sampler->learn(trues.values<std::int64_t>());
   }
 
  private:

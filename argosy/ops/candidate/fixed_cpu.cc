@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "argosy/base/beneath.h"
 #include "argosy/base/file.h"
 #include "argosy/base/str.h"
 #include "argosy/ops/candidate/sampler.h"
@@ -106,7 +107,7 @@ Result<std::vector<float>> read_weights(const std::string& path) {
     float weight = 0;
     const auto [stop, error] = std::from_chars(last.data(), last.data() + last.size(), weight);
     if (error != std::errc() || stop != last.data() + last.size()) {
-      return invalid_argument("Wrong vocabulary format at line: ", line, " of ", path,
+      return invalid_argument("Wrong vocabulary format at line: ", line, " of ", plain_path(path),
                               ": its last column must be a number");
     }
     weights.push_back(weight);

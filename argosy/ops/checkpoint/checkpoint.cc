@@ -112,7 +112,8 @@ void define_checkpoint(OpRegistry& ops) {
              .gradient = kNotDifferentiable,
              .cost = free_cost,
              .stateful = true,
-             .cpu_only = true});
+             .cpu_only = true,
+             .opens_files = true});
   }
 }
 

@@ -1,5 +1,4 @@
-#include <sys/stat.h>
-
+#include "argosy/base/beneath.h"
 #include "argosy/base/file.h"
 #include "argosy/op/file_policy.h"
 #include "argosy/op/kernel.h"
@@ -55,7 +54,7 @@ Status save(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const auto parts, parts_to_save(c, 2, 3));
   ARGOSY_ASSIGN_OR_RETURN(prefix, allowed_prefix(c, prefix));
   // As TensorFlow: the last folder is made; that of a sharded save is new.
-  (void)::mkdir(parent_directory(prefix).c_str(), 0777);
+  (void)mkdir_confined(parent_directory(prefix), 0777);
   return tf::write_parts(prefix, parts);
 }
 
@@ -74,9 +73,12 @@ Status wrong_dtype(const std::string& name, DType expected, DType stored) {
 }
 
 Result<tf::SliceReader> open_slice_files(const KernelContext& c, const std::string& pattern) {
-  ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::string> paths, matching_files(c, pattern));
+  ARGOSY_ASSIGN_OR_RETURN(std::vector<std::string> paths, matching_files(c, pattern));
   if (paths.empty()) {
     return not_found("Unsuccessful TensorSliceReader constructor: Failed to find any matching files for ", pattern);
+  }
+  for (std::string& path : paths) {
+    ARGOSY_ASSIGN_OR_RETURN(path, allowed_file(c, path));
   }
   return tf::SliceReader::open(paths);
 }

@@ -100,7 +100,8 @@ void define(OpRegistry& ops, const std::vector<datasets::Signature>& signatures)
              .stateful = s.stateful,
              .cpu_only = true,
              .in_host_memory = on_gpus(s.name),
-             .blocks_gradient = true});
+             .blocks_gradient = true,
+             .opens_files = s.opens_files});
   }
 }
 

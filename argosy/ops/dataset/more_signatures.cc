@@ -10,16 +10,16 @@ const std::vector<Signature>& more_signatures() {
       {"CSVDataset", "The records of CSV files.",
        "filenames: string; compression_type: string; buffer_size: int64; header: bool; field_delim: string; "
        "use_quote_delim: bool; na_value: string; select_cols: int64; record_defaults: output_types",
-       "handle: variant", "output_types: list({float, double, int32, int64, string}) >= 1; $shapes", true},
+       "handle: variant", "output_types: list({float, double, int32, int64, string}) >= 1; $shapes", true, true},
       {"ExperimentalCSVDataset", "The records of CSV files.",
        "filenames: string; compression_type: string; buffer_size: int64; header: bool; field_delim: string; "
        "use_quote_delim: bool; na_value: string; select_cols: int64; record_defaults: output_types",
-       "handle: variant", "output_types: list({float, double, int32, int64, string}) >= 1; $shapes", true},
+       "handle: variant", "output_types: list({float, double, int32, int64, string}) >= 1; $shapes", true, true},
       {"CSVDatasetV2", "The records of CSV files, without some columns.",
        "filenames: string; compression_type: string; buffer_size: int64; header: bool; field_delim: string; "
        "use_quote_delim: bool; na_value: string; select_cols: int64; record_defaults: output_types; exclude_cols: "
        "int64",
-       "handle: variant", "output_types: list({float, double, int32, int64, string}) >= 1; $shapes", true},
+       "handle: variant", "output_types: list({float, double, int32, int64, string}) >= 1; $shapes", true, true},
       {"ChooseFastestDataset", "The first input: all have the same elements.", "input_datasets: N * variant",
        "handle: variant", "N: int >= 2; num_experiments: int; $types; $shapes", false},
       {"ExperimentalChooseFastestDataset", "The first input: all have the same elements.",
@@ -31,9 +31,9 @@ const std::vector<Signature>& more_signatures() {
       {"ListDataset", "Elements of these tensors, one after the other.", "tensors: Tinput_types", "handle: variant",
        "Tinput_types: list(type) >= 1; $types; $shapes; $metadata", true},
       {"MatchingFilesDataset", "The files whose names match a pattern.", "patterns: string", "handle: variant", "",
-       true},
+       true, true},
       {"ExperimentalMatchingFilesDataset", "The files whose names match a pattern.", "patterns: string",
-       "handle: variant", "", true},
+       "handle: variant", "", true, true},
       {"ParseExampleDataset", "The features of the serialized Examples in each element.",
        "input_dataset: variant; num_parallel_calls: int64; dense_defaults: Tdense", "handle: variant",
        "sparse_keys: list(string) >= 0; dense_keys: list(string) >= 0; sparse_types: list({float, int64, string}) >= "

@@ -13,6 +13,7 @@ struct Signature {
   const char* output;
   const char* attrs;
   bool stateful;
+  bool opens_files = false;
 };
 
 const std::vector<Signature>& signatures();

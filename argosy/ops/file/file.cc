@@ -38,7 +38,8 @@ void define_file(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cost = free_cost,
            .stateful = true,
-           .cpu_only = true});
+           .cpu_only = true,
+           .opens_files = true});
   ops.add({.name = "WriteFile",
            .doc = "Makes a file of these bytes.",
            .inputs = {"filename: string", "contents: string"},
@@ -46,7 +47,8 @@ void define_file(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cost = free_cost,
            .stateful = true,
-           .cpu_only = true});
+           .cpu_only = true,
+           .opens_files = true});
   ops.add({.name = "MatchingFiles",
            .doc = "Names of files that match patterns.",
            .inputs = {"pattern: string"},
@@ -55,7 +57,8 @@ void define_file(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cost = free_cost,
            .stateful = true,
-           .cpu_only = true});
+           .cpu_only = true,
+           .opens_files = true});
 }
 
 Value read_file(Value filename) { return filename.valid() ? filename.graph().add("ReadFile", {filename}) : Value(); }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "argosy/base/beneath.h"
 #include "argosy/base/file.h"
 #include "argosy/op/file_policy.h"
 #include "argosy/ops/file/matching.h"
@@ -20,7 +21,7 @@ Result<std::string> path_input(const KernelContext& c, int i, std::string_view w
 Status read(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(std::string path, path_input(c, 0, "filename"));
   ARGOSY_ASSIGN_OR_RETURN(path, allowed_file(c, path));
-  if (is_directory(path)) return failed_precondition(path, "; Is a directory");
+  if (is_directory(path)) return failed_precondition(plain_path(path), "; Is a directory");
   ARGOSY_ASSIGN_OR_RETURN(std::string contents, read_file(path, std::numeric_limits<std::int64_t>::max()));
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, {}));
   *y->data<std::string>() = std::move(contents);

@@ -63,7 +63,7 @@ struct Row {
   const char* doc;
   std::vector<std::string> inputs, outputs;  // behind the handle
   ShapeFn shape;
-  bool reads = false;  // takes a queue, and waits for it
+  bool reads = false;  // takes a queue of file names, and waits for it
 };
 
 }  // namespace
@@ -124,7 +124,8 @@ void define_reader(OpRegistry& ops) {
                .stateful = !old,
                .cpu_only = true,
                .accepts_uninitialized = old,
-               .async = row.reads});
+               .async = row.reads,
+               .opens_files = row.reads});
     }
   }
 }

@@ -143,6 +143,7 @@ struct Row {
   std::vector<std::string> inputs, outputs;  // behind the handle
   std::vector<std::string> attrs;
   ShapeFn shape, old_shape;  // without an old form: null
+  bool opens_files = false;
 };
 
 std::vector<Row> rows() {
@@ -192,7 +193,8 @@ std::vector<Row> rows() {
        {"key_index: int >= -2", "value_index: int >= -2", "vocab_size: int >= -1 = -1", "delimiter: string = '\t'",
         "offset: int = 0"},
        text_shape,
-       old_text_shape},
+       old_text_shape,
+       true},
   };
 }
 
@@ -216,7 +218,8 @@ void define_table(OpRegistry& ops) {
                .stateful = !old,
                .cpu_only = true,
                .accepts_uninitialized = old,
-               .batch_rule = row.name == "LookupTableFind" ? BatchRule::kPerExample : BatchRule::kUnknown});
+               .batch_rule = row.name == "LookupTableFind" ? BatchRule::kPerExample : BatchRule::kUnknown,
+               .opens_files = row.opens_files});
     }
   }
 }

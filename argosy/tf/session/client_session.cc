@@ -380,6 +380,25 @@ Status ClientSession::close() {
   return ok_status();
 }
 
+void ClientSession::called_by(CallContext& call) {
+  MutexLock lock(client_mutex_);
+  if (client_ == nullptr || client_->gone_at() != 0) client_ = call.client();
+}
+
+bool ClientSession::orphaned(std::chrono::nanoseconds lease) const {
+  // gRPC's clients close what was idle for 30 minutes; ours may have used the connection for other sessions meanwhile.
+  constexpr std::chrono::nanoseconds kIdle = std::chrono::minutes(25), kDay = std::chrono::hours(24);
+  std::int64_t gone_at = 0;
+  {
+    MutexLock lock(client_mutex_);
+    if (client_ != nullptr) gone_at = client_->gone_at();
+  }
+  if (gone_at == 0 || busy_.load(std::memory_order_relaxed) > 0) return false;
+  const std::int64_t last_end = last_end_.load(std::memory_order_relaxed);
+  if (gone_at - last_end > kIdle.count()) lease = std::max(lease, kDay);
+  return now_nanos() - std::max(gone_at, last_end) > lease.count();
+}
+
 std::chrono::nanoseconds ClientSession::idle() const {
   if (busy_.load(std::memory_order_relaxed) > 0) return std::chrono::nanoseconds(0);
   return std::chrono::nanoseconds(now_nanos() - last_end_.load(std::memory_order_relaxed));

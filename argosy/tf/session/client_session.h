@@ -13,6 +13,7 @@
 #include "argosy/runtime/deadlines.h"
 #include "argosy/runtime/session.h"
 #include "argosy/tf/imported_graph.h"
+#include "argosy/tf/session/client_link.h"
 #include "argosy/tf/session/prepared_step.h"
 #include "argosy/tf/session/replication.h"
 #include "argosy/tf/session/session_config.h"
@@ -37,6 +38,8 @@ class CallContext {
   virtual Cancellation& cancellation() = 0;
   // Told before work: about how long this thread will be busy with it; negative: nobody knows.
   virtual void about_to_run(std::int64_t usual_nanos) = 0;
+  // Who calls; null: who that is cannot end without saying so.
+  virtual std::shared_ptr<const ClientLink> client() { return nullptr; }
 };
 
 class PartialRun;
@@ -81,6 +84,11 @@ class ClientSession {
   const SessionConfig& config() const { return options_.config; }
   // For leases: how long ago the last call ended; zero while one is under way.
   std::chrono::nanoseconds idle() const;
+  // Told at each call who makes it, for orphaned(): the last one counts.
+  void called_by(CallContext& call);
+  // Whether its client has been gone for `lease`, and no call is under way. A connection that had been idle for so long
+  // that gRPC's clients close it themselves, and make a new one for the next call, gets a day.
+  bool orphaned(std::chrono::nanoseconds lease) const;
 
  private:
   class Busy;
@@ -112,6 +120,8 @@ class ClientSession {
   RecentIds recent_ ARGOSY_GUARDED_BY(mutex_);
   std::atomic<int> busy_{0};
   std::atomic<std::int64_t> last_end_;
+  mutable Mutex client_mutex_;
+  std::shared_ptr<const ClientLink> client_ ARGOSY_GUARDED_BY(client_mutex_);
 };
 
 }  // namespace argosy::tf

@@ -78,6 +78,7 @@ void GrpcCall::release() {
 }
 
 void GrpcCall::about_to_run(std::int64_t usual_nanos) { pollers_->will_take(usual_nanos); }
+std::shared_ptr<const ClientLink> GrpcCall::client() { return handler_.connection(context_.peer()); }
 
 void GrpcCall::arrived() {
   handler_.wait_for_next(method_);
@@ -85,18 +86,17 @@ void GrpcCall::arrived() {
   grpc::Status status;
   if (request_.Length() >= kLargeBytes) about_to_run(-1);
   grpc::Slice single;
-  const std::string peer = handler_.wants_peer() ? context_.peer() : std::string();
   if (request_.Length() == 0) {
-    status = handler_.serve(method_, peer, WireReader(), *this, response);
+    status = handler_.serve(method_, WireReader(), *this, response);
   } else if (request_.TrySingleSlice(&single).ok()) {
     const std::string_view pieces[] = {view(single)};
-    status = handler_.serve(method_, peer, WireReader(pieces), *this, response);
+    status = handler_.serve(method_, WireReader(pieces), *this, response);
   } else {
     std::vector<grpc::Slice> slices;
     status = request_.Dump(&slices);
     std::vector<std::string_view> pieces;
     for (const grpc::Slice& slice : slices) pieces.push_back(view(slice));
-    if (status.ok()) status = handler_.serve(method_, peer, WireReader(pieces), *this, response);
+    if (status.ok()) status = handler_.serve(method_, WireReader(pieces), *this, response);
   }
   request_.Clear();
   hands_over(&sent_);

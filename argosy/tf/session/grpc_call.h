@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "argosy/tf/session/accept_gate.h"
 #include "argosy/tf/session/pollers.h"
 #include "argosy/tf/session/session_service.h"
 
@@ -38,10 +39,10 @@ class GrpcCallHandler {
   virtual ~GrpcCallHandler() = default;
   // Waits for the next call of this method. Before the work of the last one: it may take for ever.
   virtual void wait_for_next(int method) = 0;
-  virtual grpc::Status serve(int method, const std::string& peer, WireReader request, CallContext& context,
+  virtual grpc::Status serve(int method, WireReader request, CallContext& context,
                              std::vector<WirePiece>& response) = 0;
-  // Whether serve() looks at the peer at all.
-  virtual bool wants_peer() const = 0;
+  // The connection of a peer, as gRPC calls it; null: it is over, or not known.
+  virtual std::shared_ptr<GatedConnection> connection(const std::string& peer) = 0;
   // Around each call that has come, until its answer is on its way. False: the server stops, nothing may be sent.
   virtual bool enter() = 0;
   virtual void leave() = 0;
@@ -56,6 +57,7 @@ class GrpcCall final : public CallContext {
 
   Cancellation& cancellation() override { return cancellation_; }
   void about_to_run(std::int64_t usual_nanos) override;
+  std::shared_ptr<const ClientLink> client() override;
 
  private:
   GrpcCall(int method, GrpcCallHandler& handler) : method_(method), handler_(handler) {}

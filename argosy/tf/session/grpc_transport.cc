@@ -7,7 +7,9 @@
 
 #include "argosy/base/sanitizers.h"
 #include "argosy/tf/session/grpc_call.h"
+#include "argosy/tf/session/relay.h"
 #include "argosy/tf/session/rpc_error.h"
+#include "argosy/tf/session/tls_gate.h"
 
 namespace argosy::tf {
 
@@ -69,23 +71,30 @@ class GrpcTransport::Impl final : public GrpcCallHandler {
       tls.pem_key_cert_pairs.push_back({options_.key_pem, options_.cert_pem});
       credentials = grpc::SslServerCredentials(tls);
     }
-    const bool bare_v6 = options_.host.find(':') != std::string::npos && !options_.host.starts_with('[');
-    const std::string address = str_cat(bare_v6 ? "[" : "", options_.host, bare_v6 ? "]" : "", ":", options_.port);
-    builder.AddListeningPort(address, credentials, &port_);
+    ARGOSY_ASSIGN_OR_RETURN(gate_,
+                            AcceptGate::listen({.host = options_.host,
+                                                .port = options_.port,
+                                                .rules = options_.rules,
+                                                .refusal = options_.cert_pem.empty() ? http2_refusal : nullptr}));
+    ARGOSY_ASSIGN_OR_RETURN(
+        relay_,
+        Relay::start({.unfinished_of_peer = options_.unfinished_of_peer,
+                      .unfinished_in_all = 2 * options_.unfinished_of_peer,
+                      .on_cut = [this](const std::string& key, std::string_view why) { gate_->punish(key, why); }}));
+    acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
+        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials);
     tune(builder);
     builder.RegisterService(&raw_);
     queue_ = builder.AddCompletionQueue();
     server_ = builder.BuildAndStart();
-    if (server_ == nullptr || port_ == 0) {
-      if (server_ != nullptr) server_->Shutdown();
+    if (server_ == nullptr) {
       queue_->Shutdown();
       void* tag = nullptr;
       bool ok = false;
       while (queue_->Next(&tag, &ok)) {
       }
-      return unavailable("cannot listen at ", address, ": the port is taken, or the address is none of this machine's")
-          .with_id("ARG-RPC-005")
-          .with_next("another port, or 0 for any free one");
+      return unavailable("gRPC does not start: the certificate or its key is damaged, or they do not belong together")
+          .with_id("ARG-RPC-005");
     }
     for (int method = 0; method <= kHealthCheck; ++method) {
       const bool many =
@@ -101,11 +110,22 @@ class GrpcTransport::Impl final : public GrpcCallHandler {
       event.call->on(event.kind, ok, pollers);
       return true;
     });
+    if (!options_.cert_pem.empty()) {
+      ARGOSY_ASSIGN_OR_RETURN(tls_, TlsGate::start([this](int socket) { hand_over(socket); }));
+    }
+    gate_->open([this](int socket, const AcceptGate::Arrival& from) {
+      if (tls_ != nullptr) return tls_->look_at(socket);
+      if (!from.stranger) return hand_over(socket);
+      const auto inner = relay_->take(socket, from.peer, from.key);
+      if (inner.ok()) hand_over(*inner);
+    });
     return ok_status();
   }
 
   void stop(std::chrono::milliseconds grace) {
     if (server_ == nullptr || pollers_ == nullptr) return;
+    gate_->close();
+    tls_.reset();
     server_->Shutdown(std::chrono::system_clock::now() + grace);
     {
       // Nothing may be put into a queue that is shut down.
@@ -119,11 +139,16 @@ class GrpcTransport::Impl final : public GrpcCallHandler {
     server_.reset();
   }
 
-  int port() const { return port_; }
+  int port() const { return gate_->port(); }
+  AcceptGate::Counts connections() const { return gate_->counts(); }
   int threads() const { return pollers_ != nullptr ? pollers_->threads() : 0; }
 
   void wait_for_next(int method) override { GrpcCall::wait(raw_, method, *queue_, *this); }
-  bool wants_peer() const override { return options_.filter_peers; }
+  std::shared_ptr<GatedConnection> connection(const std::string& peer) override {
+    auto address = parse_peer(peer);
+    if (!address) address = relay_->behind(peer);
+    return address ? gate_->find(*address) : nullptr;
+  }
   bool enter() override {
     MutexLock lock(mutex_);
     if (stopping_) return false;
@@ -135,17 +160,11 @@ class GrpcTransport::Impl final : public GrpcCallHandler {
     if (--serving_ == 0 && stopping_) idle_.notify_all();
   }
 
-  grpc::Status serve(int method, const std::string& peer, WireReader request, CallContext& context,
-                     std::vector<WirePiece>& response) override {
+  grpc::Status serve(int method, WireReader request, CallContext& context, std::vector<WirePiece>& response) override {
     if (method == kHealthCheck) {
       response.resize(1);
       response[0].bytes = "\x08\x01";  // HealthCheckResponse{status: SERVING}
       return grpc::Status::OK;
-    }
-    if (options_.filter_peers && !options_.peers.allows(peer)) {
-      return grpc::Status(
-          grpc::StatusCode::UNAUTHENTICATED,
-          str_cat("clients at ", peer, " are not let in without a certificate (--insecure-tf-clients)"));
     }
     auto reply = service_.call(static_cast<Method>(method), request, context);
     if (!reply.ok()) return to_grpc(reply.status());
@@ -157,10 +176,19 @@ class GrpcTransport::Impl final : public GrpcCallHandler {
   }
 
  private:
+  void hand_over(int socket) {
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+    connection.fd = socket;
+    acceptor_->HandleNewConnection(&connection);
+  }
+
   SessionService& service_;
   const GrpcTransportOptions options_;
   RawService raw_{paths()};
-  int port_ = 0;
+  std::unique_ptr<AcceptGate> gate_;
+  std::unique_ptr<Relay> relay_;  // tells the gate
+  std::unique_ptr<TlsGate> tls_;  // null: no certificates
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<Pollers> pollers_;
@@ -180,6 +208,7 @@ Result<std::unique_ptr<GrpcTransport>> GrpcTransport::start(SessionService& serv
 }
 
 int GrpcTransport::port() const { return impl_->port(); }
+AcceptGate::Counts GrpcTransport::connections() const { return impl_->connections(); }
 int GrpcTransport::threads() const { return impl_->threads(); }
 void GrpcTransport::stop(std::chrono::milliseconds grace) { impl_->stop(grace); }
 

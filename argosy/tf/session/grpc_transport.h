@@ -1,4 +1,5 @@
-// GrpcTransport: a SessionService at a gRPC port, under the literal paths that TensorFlow's clients use
+// GrpcTransport: a SessionService behind an AcceptGate, served by gRPC, under the literal paths that TensorFlow's
+// clients use
 // (/tensorflow.MasterService/RunStep), and grpc.health.v1.Health/Check. Requests and responses stay what gRPC holds
 // them in; no message is parsed here. Internal to the session server.
 #pragma once
@@ -7,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "argosy/tf/session/peer_filter.h"
+#include "argosy/tf/session/accept_gate.h"
 #include "argosy/tf/session/session_service.h"
 
 namespace argosy::tf {
@@ -15,9 +16,10 @@ namespace argosy::tf {
 struct GrpcTransportOptions {
   std::string host;  // an address, "0.0.0.0" among them
   int port = 0;
-  std::string cert_pem, key_pem, client_ca_pem;  // all or none: TLS with certificates on both sides
-  bool filter_peers = false;
-  PeerFilter peers = {};
+  std::string cert_pem, key_pem, client_ca_pem;  // all or none: TLS 1.3 with certificates on both sides
+  GateRules rules = {};
+  std::int64_t unfinished_of_peer =
+      1ll << 30;  // bytes of messages that have not ended, of strangers; twice that in all
 };
 
 class GrpcTransport {
@@ -28,6 +30,7 @@ class GrpcTransport {
 
   int port() const;
   int threads() const;  // that serve calls now
+  AcceptGate::Counts connections() const;
   // New calls are refused; those under way have `grace` to end, then they are cancelled. Idempotent.
   void stop(std::chrono::milliseconds grace);
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "argosy/base/status.h"
+#include "argosy/tf/session/accept_gate.h"
 
 namespace argosy::tf {
 
@@ -14,8 +14,10 @@ class HttpStatus {
  public:
   using Page = std::function<std::string()>;  // called from the server's threads
 
-  // Port 0: any free one. UNAVAILABLE: it is taken.
-  static Result<std::unique_ptr<HttpStatus>> start(const std::string& host, int port, Page metrics, Page statusz);
+  // Port 0: any free one. One request a connection, which must have come within two seconds. UNAVAILABLE: the port is
+  // taken.
+  static Result<std::unique_ptr<HttpStatus>> start(const std::string& host, int port, const GateRules& rules,
+                                                   Page metrics, Page statusz);
   ~HttpStatus();
   int port() const;
 

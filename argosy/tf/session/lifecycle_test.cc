@@ -180,9 +180,11 @@ TEST_F(LifecycleTest, PagesForPeopleAndMachines) {
   EXPECT_EQ(run(s, spin(false)).code, 0);
   EXPECT_EQ(run(s, {.fetches = {"no:0"}}).code, code(Code::kNotFound));
   const std::string metrics = page("/metrics");
-  for (const char* line : {"argosy_rpcs_total{method=\"RunStep\"} 2\n", "argosy_sessions 1\n",
-                           "argosy_errors_total{code=\"NOT_FOUND\"} 1\n", "argosy_step_seconds_count 2\n",
-                           "argosy_device_bytes{device=\"gpu:0\"}", "# TYPE argosy_step_seconds histogram\n"}) {
+  for (const char* line :
+       {"argosy_rpcs_total{method=\"RunStep\"} 2\n", "argosy_sessions 1\n",
+        "argosy_errors_total{code=\"NOT_FOUND\"} 1\n", "argosy_step_seconds_count 2\n",
+        "argosy_device_bytes{device=\"gpu:0\"}", "argosy_connections 1\n",
+        "argosy_connections_total{fate=\"shut_out\"} 0\n", "# TYPE argosy_step_seconds histogram\n"}) {
     EXPECT_THAT(metrics, HasSubstr(line));
   }
   EXPECT_THAT(page("/statusz"), HasSubstr("emulated"));

@@ -1,5 +1,7 @@
 #include "argosy/tf/session/rpc_error.h"
 
+#include "argosy/base/beneath.h"
+
 namespace argosy::tf {
 
 namespace {
@@ -25,6 +27,7 @@ std::string client_message(const Status& status) {
   text += status.message();
   if (node.empty() && !status.where().empty()) text += str_cat(" (", status.where(), ")");
   if (!status.next().empty()) text += str_cat("\n  try: ", status.next());
+  for (std::size_t at; (at = text.find(kConfined)) != std::string::npos;) text.replace(at, kConfined.size(), "/");
   if (text.size() + tail.size() > kMaxErrorBytes) {
     const std::size_t room = kMaxErrorBytes - kCut.size();
     text.resize(tail.size() < room ? room - tail.size() : 0);

@@ -1,6 +1,7 @@
 #include "argosy/tf/session/session_server.h"
 
 #include <malloc.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <fstream>
@@ -21,6 +22,8 @@ namespace {
 constexpr int kLooksBetweenTrims = 10;
 
 constexpr const char* kUsage = "ARG-USAGE";
+
+std::int64_t host_memory() { return std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE); }
 
 Result<std::string> read_pem(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -52,14 +55,51 @@ Result<GrpcTransportOptions> transport_options(const SessionServerOptions& o) {
               "--tls-cert, --tls-key and --tls-ca; or --insecure-tf-clients 10.0.0.0/8 for stock TensorFlow "
               "clients of a network you trust");
     }
-    to.filter_peers = true;
-    ARGOSY_ASSIGN_OR_RETURN(to.peers, PeerFilter::parse(o.insecure_clients));
+    to.rules.filter = true;
+    ARGOSY_ASSIGN_OR_RETURN(to.rules.networks, PeerFilter::parse(o.insecure_clients));
   }
+  // A certificate says more than a user's number.
+  to.rules.own_user_only = !o.any_local_user && given == 0;
+  to.rules.certificates = given == 3;
+  to.unfinished_of_peer = o.unfinished_limit_bytes > 0 ? o.unfinished_limit_bytes : host_memory() / 4;
+  to.rules.most = o.max_connections;
+  to.rules.most_of_peer = o.max_connections_per_peer;
   return to;
 }
 
-std::string metrics_page(SessionService& service, int threads) {
+// Pages have no certificates: without networks that somebody has named, they are for this machine.
+Result<GateRules> page_rules(const SessionServerOptions& o) {
+  GateRules rules{.filter = true, .own_user_only = !o.any_local_user, .most = 256};
+  std::vector<std::string> networks = o.http_clients;
+  networks.insert(networks.end(), o.insecure_clients.begin(), o.insecure_clients.end());
+  ARGOSY_ASSIGN_OR_RETURN(rules.networks, PeerFilter::parse(networks));
+  return rules;
+}
+
+std::chrono::seconds client_lease(const SessionServerOptions& o) {
+  if (o.client_lease.count() >= 0) return o.client_lease;
+  return is_loopback(o.host) ? std::chrono::seconds(60) : std::chrono::seconds(3600);
+}
+
+std::string connection_metrics(const AcceptGate::Counts& now) {
+  std::string text = str_cat(
+      "# HELP argosy_connections Connections open now.\n# TYPE argosy_connections gauge\nargosy_connections ", now.open,
+      "\n# HELP argosy_connections_total Connections by what became of them.\n"
+      "# TYPE argosy_connections_total counter\n");
+  const std::pair<const char*, std::int64_t> fates[] = {{"let_in", now.let_in},
+                                                        {"shut_out", now.shut_out},
+                                                        {"over_limit", now.over_limit},
+                                                        {"no_descriptor", now.no_descriptor},
+                                                        {"cut_or_waiting", now.punished}};
+  for (const auto& [fate, count] : fates) {
+    text += str_cat("argosy_connections_total{fate=\"", fate, "\"} ", count, "\n");
+  }
+  return text;
+}
+
+std::string metrics_page(SessionService& service, int threads, const AcceptGate::Counts& connections) {
   std::string text = service.metrics().to_prometheus();
+  text += connection_metrics(connections);
   text +=
       str_cat("# HELP argosy_sessions Sessions open now.\n# TYPE argosy_sessions gauge\nargosy_sessions ",
               service.sessions().size(),
@@ -104,7 +144,7 @@ class SessionServer::Impl {
  public:
   Status start(const SessionServerOptions& o) {
     ARGOSY_ASSIGN_OR_RETURN(const GrpcTransportOptions transport, transport_options(o));
-    if (transport.filter_peers) {
+    if (transport.rules.filter) {
       ARGOSY_LOG(kWarning, "clients of ", str_join(o.insecure_clients), " are let in at ", o.host,
                  " without certificate: they can run what this user can");
     }
@@ -118,6 +158,7 @@ class SessionServer::Impl {
                                                                         .feed_limit_bytes = o.feed_limit_bytes,
                                                                         .max_sessions = o.max_sessions,
                                                                         .lease = o.session_lease,
+                                                                        .client_lease = client_lease(o),
                                                                         .count_work = o.count_work,
                                                                         .replicate = o.replicate,
                                                                         .sync_batch_norm = o.sync_batch_norm});
@@ -125,9 +166,11 @@ class SessionServer::Impl {
     address_ = str_cat(o.host, ":", transport_->port());
     if (o.http_port >= 0) {
       const std::int64_t begin = now_nanos();
+      ARGOSY_ASSIGN_OR_RETURN(const GateRules rules, page_rules(o));
       ARGOSY_ASSIGN_OR_RETURN(
           http_, HttpStatus::start(
-                     transport.host, o.http_port, [this] { return metrics_page(*service_, transport_->threads()); },
+                     transport.host, o.http_port, rules,
+                     [this] { return metrics_page(*service_, transport_->threads(), transport_->connections()); },
                      [this, begin] { return status_page(*service_, address_, begin, transport_->threads()); }));
     }
     janitor_ = std::thread([this] { tidy(); });

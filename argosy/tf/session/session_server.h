@@ -6,8 +6,9 @@
 //   …
 //   (*server)->stop();
 //
-// Everybody who reaches the port runs programs with the rights of this process: it binds loopback unless told
-// otherwise, and any other address needs certificates on both sides or an explicit list of networks.
+// Everybody who is let in runs programs with the rights of this process. It binds loopback unless told otherwise, where
+// only its own user may connect; any other address needs certificates on both sides or an explicit list of networks.
+// SECURITY.md has the rest.
 #pragma once
 
 #include <chrono>
@@ -27,8 +28,20 @@ struct SessionServerOptions {
   int port = 2222;                                 // 0: any free one, see port()
   std::vector<std::string> insecure_clients = {};  // networks ("10.0.0.0/8") whose clients may come without certificate
   std::string tls_cert = {}, tls_key = {}, tls_ca = {};  // PEM files: ours, and who signed the clients'
-  int http_port = -1;                                    // /metrics, /statusz and /healthz; 0: any free one, -1: none
-  std::chrono::seconds session_lease{0};                 // sessions without a call for so long are closed; 0: never
+  // Every user of this machine may connect over loopback; else the one this process runs as, and root.
+  bool any_local_user = false;
+  int max_connections = 0;           // in all; 0: as many as the limit of descriptors allows, 4096 at most
+  int max_connections_per_peer = 0;  // of one address, on loopback of one user; 0: half of all
+  // Bytes that a client of a network without certificates may have sent of requests that are not complete; twice as
+  // many all of them. 0: a quarter of the host's memory.
+  std::int64_t unfinished_limit_bytes = 0;
+  int http_port = -1;  // /metrics, /statusz and /healthz; 0: any free one, -1: none
+  // Networks whose hosts may read those pages; the others are those that may connect without certificate.
+  std::vector<std::string> http_clients = {};
+  std::chrono::seconds session_lease{0};  // sessions without a call for so long are closed; 0: never
+  // Sessions whose client's connection is over for so long are closed; 0: never. Negative: a minute on loopback, where
+  // only the end of a process ends a connection, elsewhere an hour.
+  std::chrono::seconds client_lease{-1};
   int max_sessions = 5000;
   bool count_work = false;  // see work(); costs about 50 ns an op
   // Training steps that can be run on all GPUs of their session, a share of the batch on each; others as they are.

@@ -99,7 +99,7 @@ SessionService::Reply SessionService::dispatch(Method method, WireReader request
   switch (method) {
     case Method::kRunStep: return run_step(request, context);
     case Method::kRunCallable: return run_callable(request, context);
-    case Method::kCreateSession: return create_session(request);
+    case Method::kCreateSession: return create_session(request, context);
     case Method::kExtendSession: return extend_session(request);
     case Method::kPartialRunSetup: return partial_run_setup(request);
     case Method::kMakeCallable: return make_callable(request);
@@ -115,6 +115,7 @@ SessionService::Reply SessionService::run_step(WireReader in, CallContext& conte
   StepRequest request;
   ARGOSY_RETURN_IF_ERROR(scan(in, request));
   ARGOSY_ASSIGN_OR_RETURN(const auto session, find(request.session));
+  session->called_by(context);
   Reply reply = session->run_step(request, context);
   if (reply.ok() || !request.errors_in_body) return reply;
   metrics_.count_step_error(reply.status().code());
@@ -128,6 +129,7 @@ SessionService::Reply SessionService::run_callable(WireReader in, CallContext& c
   CallRequest request;
   ARGOSY_RETURN_IF_ERROR(scan(in, request));
   ARGOSY_ASSIGN_OR_RETURN(const auto session, find(request.session));
+  session->called_by(context);
   return session->run_callable(request, context);
 }
 
@@ -151,7 +153,7 @@ Result<std::string> SessionService::add(ClientSession::Options options, std::str
   return handle;
 }
 
-SessionService::Reply SessionService::create_session(WireReader in) {
+SessionService::Reply SessionService::create_session(WireReader in, CallContext& context) {
   GraphRequest request;
   ARGOSY_RETURN_IF_ERROR(scan(Method::kCreateSession, in, request));
   ARGOSY_ASSIGN_OR_RETURN(SessionConfig config, read_config(request.config, machine().num_gpus()));
@@ -167,6 +169,7 @@ SessionService::Reply SessionService::create_session(WireReader in) {
                                                                    .replicate = options_.replicate,
                                                                    .sync_batch_norm = options_.sync_batch_norm},
                                                                   request.graph));
+  if (const auto made = find(response.session_handle()); made.ok()) (*made)->called_by(context);
   if (options_.count_work) work_.session_opened();
   return reply(response.SerializeAsString());
 }
@@ -277,12 +280,16 @@ void SessionService::give_memory_back() {
 }
 
 int SessionService::close_expired() {
-  if (options_.lease.count() == 0) return 0;
+  if (options_.lease.count() == 0 && options_.client_lease.count() == 0) return 0;
+  const auto expires = [this](const ClientSession& session) {
+    return (options_.lease.count() > 0 && session.idle() > options_.lease) ||
+           (options_.client_lease.count() > 0 && session.orphaned(options_.client_lease));
+  };
   std::vector<std::shared_ptr<ClientSession>> expired;
   {
     MutexLock lock(mutex_);
     for (auto it = sessions_.begin(); it != sessions_.end();) {
-      if (it->second->idle() > options_.lease) {
+      if (expires(*it->second)) {
         expired.push_back(std::move(it->second));
         it = sessions_.erase(it);
       } else {

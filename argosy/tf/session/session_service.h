@@ -33,12 +33,13 @@ class SessionService {
  public:
   struct Options {
     std::shared_ptr<Machine> machine;
-    std::int64_t feed_limit_bytes = 0;  // of one fed tensor; 0: a quarter of the host's memory
-    int max_sessions = 5000;            // RESOURCE_EXHAUSTED above
-    std::chrono::seconds lease{0};      // sessions without a call for so long are closed; 0: never
-    bool count_work = false;            // see work(); costs about 50 ns an op
-    bool replicate = false;             // training steps run on all GPUs of their session, a share of the batch on each
-    bool sync_batch_norm = false;       // of those: by statistics of the whole batch
+    std::int64_t feed_limit_bytes = 0;     // of one fed tensor; 0: a quarter of the host's memory
+    int max_sessions = 5000;               // RESOURCE_EXHAUSTED above
+    std::chrono::seconds lease{0};         // sessions without a call for so long are closed; 0: never
+    std::chrono::seconds client_lease{0};  // likewise those whose client is gone for so long
+    bool count_work = false;               // see work(); costs about 50 ns an op
+    bool replicate = false;        // training steps run on all GPUs of their session, a share of the batch on each
+    bool sync_batch_norm = false;  // of those: by statistics of the whole batch
   };
   explicit SessionService(Options options);
   ~SessionService();  // closes every session
@@ -66,7 +67,7 @@ class SessionService {
  private:
   using Reply = Result<std::vector<WirePiece>>;
   Reply dispatch(Method method, WireReader request, CallContext& context);
-  Reply create_session(WireReader request);
+  Reply create_session(WireReader request, CallContext& context);
   Reply extend_session(WireReader request);
   Reply run_step(WireReader request, CallContext& context);
   Reply run_callable(WireReader request, CallContext& context);

@@ -9,6 +9,7 @@
 
 #include "argosy/tf/session/peer_filter.h"
 #include "argosy/tf/session/server_test.h"
+#include "argosy/tf/session/tls_hello.h"
 
 namespace argosy::tf {
 namespace {
@@ -83,6 +84,44 @@ TEST_F(TlsTest, OnlyClientsWithACertificateOfOursAreHeard) {
   EXPECT_EQ(ask(credentials("client")), 0);
 }
 
+// Issue 31: gRPC 1.51 takes TLS 1.2 as well.
+TEST_F(TlsTest, OlderThanTls13IsNotHeard) {
+  const auto speaks = [&](const std::string& version) {
+    return sh(str_cat("timeout 5 openssl s_client -connect 127.0.0.1:", server_->port(), " ", version,
+                      " -alpn h2 -CAfile ", file("ca.crt"), " -cert ", file("client.crt"), " -key ", file("client.key"),
+                      " -verify_return_error </dev/null"));
+  };
+  EXPECT_TRUE(speaks("-tls1_3"));
+  EXPECT_TRUE(speaks(""));
+  EXPECT_FALSE(speaks("-tls1_2"));
+  EXPECT_FALSE(speaks("-no_tls1_3"));
+  EXPECT_EQ(ask(credentials("client")), 0);
+}
+
+TEST(TlsHello, TakesPiecesAndRefusesTheRest) {
+  std::string extension("\0\x2b\0\x05\x04\x03\x04\x03\x03", 9);
+  const std::string body =
+      std::string("\x03\x03", 2) + std::string(32, 'r') + std::string("\0\0\x02\x13\x01\x01\0\0\x09", 9);
+  const auto hello = [&](const std::string& with) {
+    const std::string message = body + with;
+    const std::string all = std::string("\x01\0\0", 3) + static_cast<char>(message.size()) + message;
+    return std::string("\x16\x03\x01\0", 4) + static_cast<char>(all.size()) + all;
+  };
+  const std::string good = hello(extension);
+  EXPECT_EQ(look_at_hello(good), TlsHello::kSpeaks13);
+  for (std::size_t n = 0; n < good.size(); ++n) EXPECT_EQ(look_at_hello(good.substr(0, n)), TlsHello::kIncomplete) << n;
+  EXPECT_EQ(look_at_hello(good + "more"), TlsHello::kSpeaks13);
+  extension[6] = '\x02';
+  EXPECT_EQ(look_at_hello(hello(extension)), TlsHello::kOther);
+  EXPECT_EQ(look_at_hello("PRI * HTTP/2.0\r\n"), TlsHello::kOther);
+  EXPECT_EQ(look_at_hello(std::string("\x16\x03\x01\xff\xff", 5)), TlsHello::kOther);
+  for (std::size_t at = 5; at < good.size(); ++at) {  // lengths that lie among them
+    std::string damaged = good;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x80);
+    (void)look_at_hello(damaged);
+  }
+}
+
 TEST(Access, OtherAddressesNeedCertificatesOrNetworks) {
   const auto refused = [](SessionServerOptions options) {
     options.port = 0;
@@ -102,12 +141,16 @@ TEST(PeerFilter, NetworksOfBothKinds) {
   const auto filter = PeerFilter::parse({"10.0.0.0/8", "192.168.1.7", "fd00::/12"});
   ASSERT_TRUE(filter.ok());
   for (const char* peer : {"ipv4:10.255.1.2:33", "ipv4:192.168.1.7:1", "ipv6:[fd0f::1]:5", "ipv6:%5Bfd01::1%5D:5",
-                           "ipv4:127.0.0.1:9", "ipv6:[::1]:9", "unix:/tmp/x"}) {
-    EXPECT_TRUE(filter->allows(peer)) << peer;
+                           "ipv4:127.0.0.1:9", "ipv6:[::1]:9", "ipv6:[::ffff:10.1.1.1]:9"}) {
+    ASSERT_TRUE(parse_peer(peer)) << peer;
+    EXPECT_TRUE(filter->allows(*parse_peer(peer))) << peer;
   }
-  for (const char* peer : {"ipv4:11.0.0.1:33", "ipv4:192.168.1.8:1", "ipv6:[fe00::1]:5", "", "ipv4", "ipv4:10.0.0:1",
-                           "ipv4:10.0.0.300:1"}) {
-    EXPECT_FALSE(filter->allows(peer)) << peer;
+  for (const char* peer : {"ipv4:11.0.0.1:33", "ipv4:192.168.1.8:1", "ipv6:[fe00::1]:5", "ipv6:[::ffff:11.1.1.1]:9"}) {
+    ASSERT_TRUE(parse_peer(peer)) << peer;
+    EXPECT_FALSE(filter->allows(*parse_peer(peer))) << peer;
+  }
+  for (const char* peer : {"", "ipv4", "ipv4:10.0.0:1", "ipv4:10.0.0.300:1", "unix:/tmp/x", "ipv4:10.0.0.1:x"}) {
+    EXPECT_FALSE(parse_peer(peer)) << peer;
   }
   for (const char* bad : {"", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/x", "10.0.0", "fd00::/129", "host"}) {
     EXPECT_FALSE(PeerFilter::parse({bad}).ok()) << bad;

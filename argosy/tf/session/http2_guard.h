@@ -1,0 +1,87 @@
+// Http2Guard: looks at the frames that a client sends, before the server sees them, and says when no honest client
+// would send more of their kind: rapid resets, floods of pings and settings, blocks of headers without end, messages
+// that are never finished. It knows nothing of sockets, and of HTTP/2 only frame headers.
+//
+// A client of gRPC is honest with room to spare: limits are rates with a burst (Allowance), sizes, and times.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace argosy::tf {
+
+// Bytes of messages that have begun and not ended, of all connections of a peer, or of all peers. Thread-safe.
+struct UnfinishedBytes {
+  explicit UnfinishedBytes(std::int64_t most_bytes) : most(most_bytes) {}
+  const std::int64_t most;
+  std::atomic<std::int64_t> now{0};
+};
+
+// So many at once, then so many a second.
+class Allowance {
+ public:
+  Allowance(double burst, double a_second) : burst_(burst), a_second_(a_second), left_(burst) {}
+  bool take(std::int64_t now_nanos, double many = 1);
+  void give(double many) { left_ = left_ + many < burst_ ? left_ + many : burst_; }
+
+ private:
+  double burst_, a_second_, left_;
+  std::int64_t last_ = 0;
+};
+
+class Http2Guard {
+ public:
+  Http2Guard(std::shared_ptr<UnfinishedBytes> of_peer, std::shared_ptr<UnfinishedBytes> in_all, std::int64_t now_nanos);
+  ~Http2Guard();
+  Http2Guard(const Http2Guard&) = delete;
+  Http2Guard& operator=(const Http2Guard&) = delete;
+
+  // What came from the client, in order. False: the connection is to be cut, see why(); nothing more may be given.
+  bool see(std::string_view bytes, std::int64_t now_nanos);
+  // What the server sent: clients say for how much of it they made room again.
+  void answered(std::size_t bytes);
+  // To be asked about once a second. False: as see().
+  bool in_time(std::int64_t now_nanos);
+  const char* why() const { return why_; }
+
+ private:
+  struct Stream {
+    std::int64_t begin = 0, bytes = 0;
+    std::uint32_t length = 0;  // that its message says it has, from bytes 1 to 4
+  };
+
+  bool header();  // of a frame is complete
+  bool block(std::uint32_t more, bool ends);
+  bool data(Stream& stream, std::string_view bytes);
+  bool no(const char* why);
+  void finish(std::uint32_t stream);
+
+  const std::shared_ptr<UnfinishedBytes> of_peer_, in_all_;
+  const std::int64_t begin_;
+  std::int64_t now_ = 0;
+  const char* why_ = "";
+
+  std::size_t preface_ = 0;        // bytes of it that have come
+  unsigned char head_[9] = {};     // of the frame that comes
+  std::size_t head_bytes_ = 0;     // of it
+  std::uint32_t payload_ = 0;      // bytes of the frame still to come
+  std::uint32_t data_stream_ = 0;  // whose they are, where they are a message's; else 0
+  bool ends_stream_ = false;       // with this frame
+  bool greeted_ = false;           // the first SETTINGS have come
+
+  std::uint32_t block_stream_ = 0;  // whose block of headers has not ended; else 0
+  std::int64_t block_begin_ = 0;
+  std::uint32_t block_bytes_ = 0, block_frames_ = 0;
+  bool block_ends_stream_ = false;
+  std::uint32_t last_stream_ = 0;
+  std::map<std::uint32_t, Stream> open_;  // whose request has begun and not ended
+  std::int64_t unfinished_ = 0;           // their bytes
+
+  Allowance resets_, pings_, settings_, windows_, small_, others_;
+};
+
+}  // namespace argosy::tf

@@ -1,0 +1,33 @@
+// Where a connection comes from.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+struct sockaddr;
+
+namespace argosy::tf {
+
+struct PeerAddress {
+  int family = 0;  // AF_INET or AF_INET6; IPv4 in IPv6 is AF_INET
+  std::array<unsigned char, 16> bytes{};
+  int port = 0;
+
+  int bits() const;
+  bool loopback() const;
+  std::string to_string() const;  // without the port
+  auto operator<=>(const PeerAddress&) const = default;
+};
+
+// "10.1.2.3", "fd00::1"; the port is 0.
+std::optional<PeerAddress> parse_address(std::string_view text);
+// As gRPC writes it: "ipv4:10.1.2.3:4711", "ipv6:[::1]:4711", "ipv6:%5B::1%5D:4711".
+std::optional<PeerAddress> parse_peer(std::string_view text);
+// Nothing where it is neither IPv4 nor IPv6.
+std::optional<PeerAddress> to_address(const sockaddr* address);
+
+}  // namespace argosy::tf

@@ -1,0 +1,26 @@
+// TlsGate: between AcceptGate and gRPC where clients need certificates. gRPC 1.51 takes TLS 1.2 as well and offers no
+// way to say otherwise; so a connection is handed over once its first message says that it speaks TLS 1.3. One thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "argosy/base/status.h"
+
+namespace argosy::tf {
+
+class TlsGate {
+ public:
+  // `take` owns the sockets of clients that speak it, nothing of which is read; from the gate's thread.
+  static Result<std::unique_ptr<TlsGate>> start(std::function<void(int socket)> take);
+  ~TlsGate();  // closes what still waits
+
+  void look_at(int socket);  // owned, does not block; closed after ten seconds of silence
+
+ private:
+  class Impl;
+  explicit TlsGate(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace argosy::tf
