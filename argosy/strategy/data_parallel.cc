@@ -88,6 +88,7 @@ struct DataParallel::Impl {
   std::vector<char> mixed;      // by node of `base`: shares come to other numbers (examples_apart.h); empty: not asked
   std::vector<Endpoint> losses;
   std::optional<Combine> asked;
+  std::vector<ReplicationNote> notes;
   std::map<Endpoint, Value> fetched;
   std::map<NodeId, Value> everywhere;  // what runs the copies of a node that cannot wait for them itself
 
@@ -322,6 +323,8 @@ Result<Value> DataParallel::Impl::compute_again(Endpoint e, const std::string& w
   }
   return Value(graph.get(), made, e.index);
 }
+
+std::vector<ReplicationNote> DataParallel::notes() const { return impl_->notes; }
 
 std::string DataParallel::summary() const {
   const Impl& p = *impl_;

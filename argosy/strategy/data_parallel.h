@@ -47,6 +47,18 @@ struct DataParallelOptions {
   std::size_t bucket_bytes = 4 << 20;
 };
 
+// What a replicated step does otherwise than one device would, though it may run: for whoever reports on it.
+struct ReplicationNote {
+  enum class Kind : char {
+    kDraws,       // random numbers that depend on the number of devices
+    kStatistics,  // batch normalisation by the statistics of each device's share
+  };
+  Kind kind = Kind::kDraws;
+  std::string node;  // of the original graph
+  std::string op;
+  std::string text;  // "'z' (RandomGamma): draws depend on the number of devices"
+};
+
 class DataParallel {
  public:
   // The graph is copied, not changed. INVALID_ARGUMENT "ARG-DP-…" says what cannot be replicated and what to do.
@@ -77,6 +89,8 @@ class DataParallel {
   bool may_share(std::int64_t examples) const;
   // "2 devices, loss: a mean over the batch, 12 gradients in 3 all-reduces (0.3 MiB, 4.0 MiB, 2.1 MiB)".
   std::string summary() const;
+  // In the order of the graph's nodes; one for each node and kind. Empty for one shard.
+  std::vector<ReplicationNote> notes() const;
 
  private:
   struct Impl;
