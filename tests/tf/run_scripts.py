@@ -372,7 +372,7 @@ class RunTest(unittest.TestCase):
         self.assertIn("no TensorFlow session came here", json.loads(none.stdout.splitlines()[-1])["advice"])
 
     def test_the_first_steps_are_compared_with_one_device(self):
-        scripts = (ONE_GPU, QUEUE, DATASET, FIXED_SIZE, ROOTS, IN_COLUMNS, TERMS, CHECKED, TIME_MAJOR,
+        scripts = (ONE_GPU, QUEUE, DATASET, FIXED_SIZE, ROOTS, IN_COLUMNS, TERMS, TIME_MAJOR,
                    EMBEDDING.replace("OPTIMIZER", "AdamOptimizer(0.1)"), COLUMNS.replace("RESOURCE", "True"))
         for number, script in enumerate(scripts):
             with self.subTest(number):
@@ -404,6 +404,8 @@ class RunTest(unittest.TestCase):
         ours = self.run_argosy(ONE_GPU.replace(", seed=5", ""), flags=("--emulate", "2", "--replicate", "--check"))
         self.assertEqual(ours.returncode, 0, ours.stderr)
         self.assertRegex(ours.stderr, r"not checked: '.*' \(RandomUniform\) draws random numbers without a seed")
+        printed = self.run_argosy(CHECKED, flags=("--emulate", "2", "--replicate", "--check"))
+        self.assertRegex(printed.stderr, r"not checked: 'Print' \(Print\) would print its line again\n    1 step, node 'Print'")
 
     def test_idle_gpus_are_told_of_replication(self):
         self.assertIn("argosy run --replicate", self.run_argosy(ROW_BY_ROW).stderr)

@@ -88,7 +88,9 @@ StepCheck::StepCheck(const Graph& graph, const StepValues& values, const std::ve
     for (const DType dtype : n.output_dtypes) computed_in_ = coarser(computed_in_, dtype);
     loops_ = loops_ || n.op->closes_loop;
     if (!n.op->stateful || n.op->flow != Flow::kNone || is_container_op(n) || is_variable(n)) continue;
-    if (writes_variable(part, n) || (may_be_repeated(n) && !prints(n))) continue;
+    // A queue's or a table's node without outputs looks like one that writes a variable.
+    const bool of_variable = !n.inputs.empty() && is_variable(part.node(maker_behind(part, n.inputs[0])));
+    if ((of_variable && writes_variable(part, n)) || (may_be_repeated(n) && !prints(n))) continue;
     if (prints(n)) {
       if (unrepeatable_.why.empty()) unrepeatable_ = about(n.name, n.op->name, "would print its line again");
       continue;
@@ -225,7 +227,7 @@ Result<StepCheck::Outcome> StepCheck::run(Session& session, std::int64_t step, c
   ARGOSY_RETURN_IF_ERROR(state.put_back());
   const std::size_t all = differences.size();
   if (all > kDifferencesTold) differences.resize(kDifferencesTold);
-  return internal_error("replicated step ", step, " is not the step of one device: ", str_join(differences, "; "),
+  return internal_error(kOtherThanOneDevice, ": replicated step ", step, " is not the step of one device: ", str_join(differences, "; "),
                         all > kDifferencesTold ? str_cat("; and ", all - kDifferencesTold, " more") : std::string())
       .with_id(kOtherThanOneDevice)
       .with_where(str_cat("step ", step))
