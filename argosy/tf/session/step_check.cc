@@ -227,7 +227,8 @@ Result<StepCheck::Outcome> StepCheck::run(Session& session, std::int64_t step, c
   ARGOSY_RETURN_IF_ERROR(state.put_back());
   const std::size_t all = differences.size();
   if (all > kDifferencesTold) differences.resize(kDifferencesTold);
-  return internal_error(kOtherThanOneDevice, ": replicated step ", step, " is not the step of one device: ", str_join(differences, "; "),
+  return internal_error(kOtherThanOneDevice, ": replicated step ", step,
+                        " is not the step of one device: ", str_join(differences, "; "),
                         all > kDifferencesTold ? str_cat("; and ", all - kDifferencesTold, " more") : std::string())
       .with_id(kOtherThanOneDevice)
       .with_where(str_cat("step ", step))
