@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "argosy/strategy/batch_statistics.h"
 #include "argosy/strategy/same_step.h"
 #include "argosy/train/memory_check.h"
 
@@ -20,9 +21,15 @@ std::vector<tf::NamedTensor> copies(std::vector<tf::NamedTensor> values) {
 }  // namespace
 
 Status OneDeviceCheck::look(std::int64_t batch) {
-  const auto notes = program_.parallel().notes();
-  if (!notes.empty()) {
-    not_checked_ = notes[0].text;
+  const Graph& graph = *program_.built().graph;
+  for (const ReplicationNote& note : program_.parallel().notes()) {
+    if (sync_batch_norm_ && note.kind == ReplicationNote::Kind::kStatistics) continue;
+    not_checked_ = note.text;
+    return ok_status();
+  }
+  if (const auto norm = sync_batch_norm_ ? std::nullopt : normalises_by_batch(graph)) {
+    not_checked_ = str_cat("'", graph.node(*norm).name, "' (", graph.node(*norm).op->name,
+                           ") takes statistics of each device's share of the batch (try: --sync-batch-norm)");
     return ok_status();
   }
   auto made = make_();
@@ -33,7 +40,6 @@ Status OneDeviceCheck::look(std::int64_t batch) {
   }
   ARGOSY_RETURN_IF_ERROR(std::move(status));
   alone_ = *std::move(made);
-  const Graph& graph = *program_.built().graph;
   for (std::int32_t i = 0; i < graph.size(); ++i) {
     for (const DType dtype : graph.node(NodeId{i}).output_dtypes) computed_in_ = coarser(computed_in_, dtype);
   }

@@ -15,9 +15,9 @@ class OneDeviceCheck {
  public:
   // Makes the program of one device, on a machine of its own.
   using MakeAlone = std::function<Result<std::unique_ptr<Program>>()>;
-  // `program`, of so many devices, outlives it.
-  OneDeviceCheck(Program& program, std::size_t devices, MakeAlone make)
-      : program_(program), devices_(devices), make_(std::move(make)) {}
+  // `program`, of so many devices, outlives it. `sync_batch_norm`: its statistics are the whole batch's.
+  OneDeviceCheck(Program& program, std::size_t devices, bool sync_batch_norm, MakeAlone make)
+      : program_(program), devices_(devices), sync_batch_norm_(sync_batch_norm), make_(std::move(make)) {}
 
   // Why steps cannot be compared: by design, or for want of memory; "" when they can. Known after before_step().
   const std::string& not_checked() const { return not_checked_; }
@@ -32,6 +32,7 @@ class OneDeviceCheck {
 
   Program& program_;
   const std::size_t devices_;
+  const bool sync_batch_norm_;
   const MakeAlone make_;
   std::unique_ptr<Program> alone_;
   std::string not_checked_;

@@ -195,10 +195,11 @@ Status Trainer::Impl::start(Run& run, const data::Dataset& train) {
   if (options_.check_steps > 0 && devices_.size() < 2) {
     run.report.not_checked = "there is one device: nothing to compare with it";
   } else if (options_.check_steps > 0) {
-    run.check.emplace(*program_, devices_.size(), [this]() -> Result<std::unique_ptr<Program>> {
-      ARGOSY_ASSIGN_OR_RETURN(auto machine, Machine::make(options_.devices));
-      return make_program({devices_[0]}, true, std::move(machine), false);
-    });
+    run.check.emplace(*program_, devices_.size(), options_.sync_batch_norm,
+                      [this]() -> Result<std::unique_ptr<Program>> {
+                        ARGOSY_ASSIGN_OR_RETURN(auto machine, Machine::make(options_.devices));
+                        return make_program({devices_[0]}, true, std::move(machine), false);
+                      });
   }
   run.report.devices = devices_;
   run.report.strategy = program_->parallel().summary();

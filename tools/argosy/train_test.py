@@ -62,6 +62,11 @@ class Check(unittest.TestCase):
         for precision in ("bf16", "fp64"):
             done = run(*MLP, "--steps", "4", "--batch", "37", "--emulate", "2", "--check", "4", "--precision", precision)
             self.assertEqual(done["checked_steps"], 4)
+        resnet = ["resnet", "--image-size", "16", "--batch", "8", "--steps", "3", "--no-verdict", "--emulate", "2", "--check"]
+        shares = run(*resnet)
+        self.assertEqual(shares["checked_steps"], 0)
+        self.assertIn("--sync-batch-norm", shares["not_checked"])
+        self.assertEqual(run(*resnet, "--sync-batch-norm")["checked_steps"], 3)
         one = run(*MLP, "--steps", "2", "--emulate", "1", "--check")
         self.assertEqual(one["checked_steps"], 0)
         self.assertIn("there is one device", one["not_checked"])

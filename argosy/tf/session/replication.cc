@@ -76,7 +76,8 @@ Result<std::shared_ptr<StepReplicas>> Replication::look_up(PreparedStep& step) {
     ARGOSY_RETURN_IF_ERROR(session_.grow([&] {
       Graph& graph = graph_.graph();
       for (const Endpoint e : known->step.losses) with_losses.push_back(graph.value(e));
-      known->check = std::make_unique<StepCheck>(graph, known->values, known->step.sources, known->step.losses);
+      known->check = std::make_unique<StepCheck>(graph, known->values, known->step.sources, known->step.losses,
+                                                 how_.sync_batch_norm);
       return ok_status();
     }));
     ARGOSY_ASSIGN_OR_RETURN(known->alone, session_.prepare(known->values.feeds, with_losses, known->values.targets));

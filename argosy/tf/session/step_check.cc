@@ -4,6 +4,7 @@
 #include <map>
 
 #include "argosy/passes/extract.h"
+#include "argosy/strategy/batch_statistics.h"
 #include "argosy/strategy/containers.h"
 #include "argosy/strategy/same_step.h"
 #include "argosy/strategy/variables.h"
@@ -58,7 +59,8 @@ std::set<std::string> restorable_names(Session& session) {
 }  // namespace
 
 StepCheck::StepCheck(const Graph& graph, const StepValues& values, const std::vector<Value>& sources,
-                     const std::vector<Endpoint>& losses) {
+                     const std::vector<Endpoint>& losses, bool sync_batch_norm)
+    : sync_batch_norm_(sync_batch_norm) {
   StepSignature signature;
   for (const Value& v : values.feeds) signature.feeds.push_back(v.endpoint());
   signature.feed_shapes.assign(signature.feeds.size(), PartialShape::unknown());
@@ -110,11 +112,19 @@ StepCheck::StepCheck(const Graph& graph, const StepValues& values, const std::ve
     if (one.resources.empty()) one.resources.push_back(n.name);
     stateful_.push_back(std::move(one));
   }
+  const std::optional<NodeId> norm = sync_batch_norm_ ? std::nullopt : normalises_by_batch(part);
+  if (norm && unrepeatable_.why.empty()) {
+    unrepeatable_ = about(part.node(*norm).name, part.node(*norm).op->name,
+                          "is a statistic of each device's share of the batch (try: --sync-batch-norm)");
+  }
 }
 
 OneDeviceReason StepCheck::why_not(Session& session, const std::vector<ReplicationNote>& notes) const {
   if (!unrepeatable_.why.empty()) return unrepeatable_;
-  if (!notes.empty()) return {.why = notes[0].text, .node = notes[0].node};
+  for (const ReplicationNote& note : notes) {
+    if (sync_batch_norm_ && note.kind == ReplicationNote::Kind::kStatistics) continue;
+    return {.why = note.text, .node = note.node};
+  }
   const std::set<std::string> known = restorable_names(session);
   for (const Stateful& s : stateful_) {
     for (const std::string& name : s.resources) {

@@ -23,9 +23,9 @@ inline constexpr const char* kOtherThanOneDevice = "ARG-CHECK-001";
 class StepCheck {
  public:
   // Looks at the step of these values, of which the last `sources` feeds were had before it runs. To be called where
-  // the graph may grow.
+  // the graph may grow. `sync_batch_norm`: of its replicas.
   StepCheck(const Graph& graph, const StepValues& values, const std::vector<Value>& sources,
-            const std::vector<Endpoint>& losses);
+            const std::vector<Endpoint>& losses, bool sync_batch_norm);
 
   // Names of what is compared: fetches, then losses.
   const std::vector<std::string>& names() const { return names_; }
@@ -63,7 +63,7 @@ class StepCheck {
   std::vector<Stateful> stateful_;       // that keep, take or change more than variables
   std::set<std::string> sources_;        // nodes that are not to run again
   OneDeviceReason unrepeatable_;         // known from the graph alone
-  bool uses_containers_ = false, loops_ = false;
+  bool uses_containers_ = false, loops_ = false, sync_batch_norm_ = false;
 };
 
 }  // namespace argosy::tf

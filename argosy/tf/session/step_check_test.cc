@@ -9,6 +9,7 @@
 #include "argosy/ops/cast/cast.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/layout/layout.h"
 #include "argosy/ops/matmul/matmul.h"
 #include "argosy/ops/reduction/reduction.h"
 #include "argosy/ops/shape/shape.h"
@@ -153,6 +154,31 @@ TEST_F(StepCheckTest, WhatCannotBeComparedSaysWhy) {
   EXPECT_THAT(server_->work().not_checked[0].why, HasSubstr("'say' (Print) would print its line again"));
 }
 
+// Batch normalisation looks at each share by design, layer normalisation at each example.
+TEST_F(StepCheckTest, StatisticsOfSharesAreNotComparedUnlessTheyAreTheBatchs) {
+  const auto normalised = [](std::int32_t axis) {
+    return [axis](Graph& g, Value like) {
+      const Value wide = concat({like, like * like}, 1), axes = constant(g, Tensor::vector<std::int32_t>({axis}));
+      const Value mean = g.add("Mean", {wide, axes}, {{"keep_dims", true}}, "moments/mean");
+      const Value apart = g.add("SquaredDifference", {wide, g.add("StopGradient", {mean})});
+      const Value variance = g.add("Mean", {apart, axes}, {{"keep_dims", true}});
+      return reduce_sum((wide - mean) / sqrt(variance + constant(g, 0.1f)), {1}, true);
+    };
+  };
+  start_with(3);
+  (void)train(line(normalised(0)));
+  ASSERT_EQ(server_->work().replicated_steps, 5) << server_->work().not_replicated;
+  ASSERT_EQ(server_->work().not_checked.size(), 1U);
+  EXPECT_EQ(server_->work().not_checked[0].node, "moments/mean");
+  EXPECT_THAT(server_->work().not_checked[0].why, HasSubstr("--sync-batch-norm"));
+  start({.devices = {.emulate = "2"}, .replicate = true, .sync_batch_norm = true, .check = 3});
+  (void)train(line(normalised(0)));
+  EXPECT_EQ(server_->work().checked_steps, 3);
+  start_with(3);
+  (void)train(line(normalised(1)));
+  EXPECT_EQ(server_->work().checked_steps, 3);
+}
+
 // Writers of the same variables, all the time: nothing of theirs is lost, and nobody waits for ever.
 TEST_F(StepCheckTest, StepsOfOtherThreadsAreNotLost) {
   start_with(1000);
@@ -187,7 +213,7 @@ TEST(StepCheck, SeesWhatWasTakenTwice) {
   const Value batch = g.add("QueueDequeueManyV2", {queue, constant(g, 4)},
                             {{"component_types", std::vector<DType>{DType::kFloat32}}}, "batch");
   const Value put = g.add("QueueEnqueueV2", {queue, constant(g, 1.0f)}, {}, "put");
-  const StepCheck check(g, {.feeds = {batch}, .fetches = {reduce_mean(batch)}, .targets = {put}}, {batch}, {});
+  const StepCheck check(g, {.feeds = {batch}, .fetches = {reduce_mean(batch)}, .targets = {put}}, {batch}, {}, false);
   EXPECT_TRUE(check.uses_containers());
   const auto after = [&](std::vector<OpRecord> ops) { return check.ran_twice({.ops = std::move(ops)}); };
   EXPECT_EQ(after({{"Mean", "Mean"}, {"Mean/replica_1", "Mean"}, {"put", "QueueEnqueueV2"}}), "");
