@@ -24,6 +24,7 @@ Rounding rounding_of(DType dtype) {
   }
 }
 
+constexpr double kNudge = 32;          // units in the last place: a ReLU may flip, as it may where sums come apart
 constexpr double kNoise = 8;           // times the noise of one pair of runs
 constexpr double kUnits = 4;           // in the last place of a variable
 constexpr std::int64_t kElements = 4;  // times as many whole numbers as differ by noise
@@ -183,7 +184,8 @@ bool is_noise(const StepValue& v, DType computed_in) {
 
 Tensor nudged(const Tensor& value, DType computed_in) {
   Tensor copy = value.clone();
-  const double unit = rounding_of(coarser(computed_in, value.dtype())).unit;
+  const double last_place = rounding_of(coarser(computed_in, value.dtype())).unit;
+  const double unit = last_place * (last_place < 1e-5 ? kNudge : 1);
   std::uint64_t state = 0x9e3779b97f4a7c15u;
   const auto factor = [&] {
     state = state * 6364136223846793005u + 1442695040888963407u;

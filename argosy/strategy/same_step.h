@@ -5,8 +5,8 @@
 //     |replicated - one device|  <=  r * m  +  8 * noise
 //
 // r is of the coarsest floating dtype that the step computes in: float64 1e-10, float32 1e-4, float16 1e-2, bfloat16
-// 3e-2. `noise` is the largest distance between two runs on one device whose variables differ in the last bit of that
-// dtype: what rounding alone comes to in this step, where a difference is amplified (Adam divides a gradient by its own
+// 3e-2. `noise` is the largest distance between two runs on one device whose variables differ by nudged():
+// what rounding alone comes to in this step, where a difference is amplified (Adam divides a gradient by its own
 // size). Of a variable the *update* is compared, with m the largest update, and 4 units in the last place of the
 // variable are allowed. Whole numbers, booleans and strings must be equal, but for four times as many elements as
 // differed between the two runs on one device. NaN and infinities must be in the same places.
@@ -39,8 +39,9 @@ bool is_noise(const StepValue& value, DType computed_in);
 // The coarser of two: what a step computes in that uses both. kInvalid is finer than all.
 DType coarser(DType a, DType b);
 
-// A copy whose floating numbers are off by one unit of `computed_in`'s last place, up or down by chance that is the
-// same every time; of other dtypes the same values.
+// A copy whose floating numbers are off by some units of `computed_in`'s last place (32 of float32 and float64, as much
+// as sums in another order come apart in a deep network; 1 of shorter ones), up or down by chance that is the same
+// every time; of other dtypes the same values.
 Tensor nudged(const Tensor& value, DType computed_in);
 
 }  // namespace argosy

@@ -99,7 +99,8 @@ Status OneDeviceCheck::after_step(std::int64_t step, double loss) {
                         all > kDifferencesTold ? str_cat("; and ", all - kDifferencesTold, " more") : std::string())
       .with_id("ARG-CHECK-001")
       .with_where(str_cat("step ", step))
-      .with_next("--devices 1, and report this as a defect with the command");
+      .with_next(
+          "--precision fp64, which tells a defect from a rounding that flips a ReLU; --devices 1 trains without it");
 }
 
 }  // namespace argosy

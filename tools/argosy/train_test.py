@@ -66,7 +66,8 @@ class Check(unittest.TestCase):
         shares = run(*resnet)
         self.assertEqual(shares["checked_steps"], 0)
         self.assertIn("--sync-batch-norm", shares["not_checked"])
-        self.assertEqual(run(*resnet, "--sync-batch-norm")["checked_steps"], 3)
+        # In float32 a ReLU may flip by rounding, and so may what twenty layers make of it.
+        self.assertEqual(run(*resnet, "--sync-batch-norm", "--precision", "fp64")["checked_steps"], 3)
         one = run(*MLP, "--steps", "2", "--emulate", "1", "--check")
         self.assertEqual(one["checked_steps"], 0)
         self.assertIn("there is one device", one["not_checked"])
