@@ -58,6 +58,7 @@ class Session::Impl {
 
   const Status& status() const { return status_; }
   Machine& machine() const { return *machine_; }
+  ResourceManager& kept() const { return *own_; }
 
   // --- compiling -----------------------------------------------------------------------------------------------------
 
@@ -344,6 +345,8 @@ Session::~Session() {
 }
 
 const Status& Session::status() const { return impl_->status(); }
+ResourceManager& Session::kept() const { return impl_->kept(); }
+
 Machine& Session::machine() const { return impl_->machine(); }
 Status Session::close() { return impl_->close(); }
 Status Session::grow(const std::function<Status()>& change) { return impl_->grow(change); }

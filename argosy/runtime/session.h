@@ -89,6 +89,8 @@ class Session {
   Status grow(const std::function<Status()>& change);
 
   Machine& machine() const;
+  // What its ops keep between runs (argosy/op/kept.h): streams of random numbers and the like, and what has no name.
+  ResourceManager& kept() const;
   // Ends every run under way (CANCELLED), waits for them, gives compiled steps and their memory back. Devices go with
   // the last session of the machine.
   Status close();

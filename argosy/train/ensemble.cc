@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <map>
 
 #include "argosy/base/clock.h"
+#include "argosy/base/core_use.h"
+#include "argosy/base/parallel.h"
 #include "argosy/data/loader.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/runtime/session.h"
@@ -64,7 +67,10 @@ struct Outcome {
   std::vector<std::vector<double>> losses;  // by member
   std::vector<Tensor> variables;            // of all members
   std::vector<double> metrics;
-  double seconds = 0;  // of the steps after the first
+  double seconds = 0;           // of the steps after the first
+  std::vector<double> by_step;  // of each of these, all members together
+  CoreUse use;                  // of the cores, during training
+  double trained = 0;           // seconds of that
   std::vector<std::pair<std::string, std::uint64_t>> peak_bytes, planned_bytes;
   std::string placement;
 };
@@ -81,11 +87,15 @@ class Runner {
     if (side_by_side) ARGOSY_RETURN_IF_ERROR(foresee(session, outcome));
     ARGOSY_RETURN_IF_ERROR(session.run_targets({fleet_.initializer}));
     ARGOSY_ASSIGN_OR_RETURN(auto calls, prepare(session, side_by_side));
+    CoreUseMeter cores;
+    const std::int64_t began = now_nanos();
     // One after another: the first model's whole training, then the second's.
     for (std::size_t c = 0; c < calls.size(); ++c) {
       ARGOSY_RETURN_IF_ERROR(train_some(train, *calls[c], calls.size() == 1 ? 0 : c, outcome,
                                         static_cast<double>(c) / static_cast<double>(calls.size()), calls.size()));
     }
+    outcome.trained = seconds_since(began);
+    outcome.use = cores.read();
     const Machine& machine = session.machine();
     for (int d = 0; d < machine.size(); ++d) {
       outcome.peak_bytes.emplace_back(machine.device(d).spec().name.short_string(),
@@ -183,11 +193,16 @@ class Runner {
         data::Loader::open(train, {.batch = options_.batch, .seed = options_.seed, .threads = options_.input_threads}));
     ARGOSY_ASSIGN_OR_RETURN(const auto fed, components(train, first, models));
     std::vector<Tensor> losses(models);
+    outcome.by_step.resize(static_cast<std::size_t>(std::max<std::int64_t>(options_.steps - 1, 0)));
     for (std::int64_t step = 0; step < options_.steps; ++step) {
       ARGOSY_ASSIGN_OR_RETURN(const data::Batch batch, loader->next());
       const std::int64_t began = now_nanos();
       ARGOSY_RETURN_IF_ERROR(call.run(feeds(batch, fed), losses));
-      if (step > 0) outcome.seconds += seconds_since(began);
+      if (step > 0) {
+        const double seconds = seconds_since(began);
+        outcome.seconds += seconds;
+        outcome.by_step[static_cast<std::size_t>(step - 1)] += seconds;
+      }
       for (std::size_t k = 0; k < models; ++k) {
         ARGOSY_ASSIGN_OR_RETURN(const double loss, scalar_value(losses[k]));
         outcome.losses[first + k].push_back(loss);
@@ -243,7 +258,36 @@ bool same(const Outcome& a, const Outcome& b) {
   return true;
 }
 
+// Samples a second in stretches of equally many steps.
+std::vector<double> stretches(const std::vector<double>& by_step, double samples_a_step) {
+  constexpr std::size_t kStretches = 5;
+  const std::size_t each = by_step.size() / kStretches;
+  std::vector<double> rates;
+  for (std::size_t s = 0; each > 0 && s < kStretches; ++s) {
+    double seconds = 0;
+    for (std::size_t i = s * each; i < (s + 1) * each; ++i) seconds += by_step[i];
+    rates.push_back(seconds > 0 ? samples_a_step * static_cast<double>(each) / seconds : 0);
+  }
+  return rates;
+}
+
+Comparison speed_of(const EnsembleOptions& options, const Outcome& together, const Outcome& in_turn,
+                    std::size_t devices) {
+  const std::size_t models = options.models.size();
+  const double samples = static_cast<double>(options.batch) * static_cast<double>(models);
+  InTurn measured{.one = stretches(in_turn.by_step, samples),
+                  .many = stretches(together.by_step, samples),
+                  .use = together.use.others > in_turn.use.others ? together.use : in_turn.use,
+                  .cores = static_cast<double>(available_cores()),
+                  .seconds = std::max(together.trained, in_turn.trained)};
+  return compare(measured, static_cast<double>(std::min(models, devices)), "one after another", "side by side");
+}
+
 }  // namespace
+
+double EnsembleReport::speedup() const {
+  return speed.not_measured.empty() ? speed.speedup.middle : std::numeric_limits<double>::quiet_NaN();
+}
 
 Result<EnsembleReport> train_ensemble(const EnsembleOptions& options, const data::Dataset& train,
                                       const data::Dataset* test) {
@@ -263,6 +307,7 @@ Result<EnsembleReport> train_ensemble(const EnsembleOptions& options, const data
     report.samples_per_second = examples * static_cast<double>(options.models.size()) / together.seconds;
   }
   report.one_after_another_seconds = in_turn.seconds;
+  report.speed = speed_of(options, together, in_turn, report.devices.size());
   report.identical = same(together, in_turn);
   for (std::size_t k = 0; k < fleet.members.size(); ++k) {
     const Fleet::Member& m = fleet.members[k];

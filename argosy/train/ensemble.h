@@ -11,6 +11,7 @@
 
 #include "argosy/data/dataset.h"
 #include "argosy/device/device.h"
+#include "argosy/train/in_turn.h"
 #include "argosy/train/model.h"
 #include "argosy/train/optimizers.h"
 
@@ -45,9 +46,11 @@ struct EnsembleReport {
   std::string placement;
   double samples_per_second = 0;  // side by side, of all members together, after the first step
   double side_by_side_seconds = 0, one_after_another_seconds = 0;
+  Comparison speed;        // of samples/s, one after another (`one`) and side by side (`many`), by stretches of steps
   bool identical = false;  // losses and variables, bit for bit, in both modes
 
-  double speedup() const { return side_by_side_seconds > 0 ? one_after_another_seconds / side_by_side_seconds : 0; }
+  // NaN when speed.not_measured says why.
+  double speedup() const;
 };
 
 // Trains all in both modes, on the same batches from the same start, and compares. All models take the same inputs.

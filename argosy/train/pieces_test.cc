@@ -1,4 +1,4 @@
-// The small parts of the training library: schedules, clipping, metrics, layers, the verdict's words.
+// The small parts of the training library: schedules, clipping, metrics, layers, shares of time.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -170,46 +170,6 @@ TEST(Optimizers, ByNameWithASuggestion) {
   EXPECT_TRUE(optimizer_by_name("adam", 0.1).ok());
   const Status unknown = optimizer_by_name("adan", 0.1).status();
   EXPECT_EQ(unknown.next(), "--optimizer adam");
-}
-
-TEST(Verdict, NamesTheBoundAndWhatToChange) {
-  ScalingVerdict slow{.devices = 2,
-                      .batch = 64,
-                      .samples_per_second = 1000,
-                      .one_device_samples_per_second = 1090,
-                      .ideal = 2,
-                      .shares = {.compute = 0.3, .all_reduce = 0.21, .input = 0.02, .copies = 0, .overhead = 0.47}};
-  conclude(slow, 0, 1);
-  EXPECT_EQ(slow.bound, "overhead");
-  EXPECT_TRUE(slow.advice.starts_with("--devices 1")) << slow.advice;
-  EXPECT_GT(slow.predicted_gain, 1);
-
-  ScalingVerdict short_run{.devices = 1, .batch = 64, .samples_per_second = 1000};
-  conclude(short_run, 0, 1);
-  EXPECT_EQ(short_run.bound, "unknown");
-  EXPECT_TRUE(short_run.advice.starts_with("--steps")) << short_run.advice;
-  EXPECT_EQ(short_run.to_string().find("compute"), std::string::npos) << short_run.to_string();
-
-  ScalingVerdict good{.devices = 2,
-                      .batch = 64,
-                      .samples_per_second = 1900,
-                      .one_device_samples_per_second = 1000,
-                      .ideal = 2,
-                      .shares = {.compute = 0.97, .overhead = 0.03}};
-  conclude(good, 0, 1);
-  EXPECT_EQ(good.bound, "compute");
-  EXPECT_EQ(good.predicted_gain, 1);
-  EXPECT_NE(good.to_string().find("1.90x of 2.00x, efficiency 95 %"), std::string::npos) << good.to_string();
-
-  ScalingVerdict starved = good;
-  starved.shares = {.compute = 0.5, .input = 0.5};
-  conclude(starved, 0, 2);
-  EXPECT_TRUE(starved.advice.starts_with("--input-threads 4")) << starved.advice;
-
-  ScalingVerdict full = good;
-  full.shares = {.compute = 0.5, .overhead = 0.5};
-  conclude(full, 64, 1);
-  EXPECT_NE(full.advice.find("does not fit"), std::string::npos) << full.advice;
 }
 
 TEST(ShareMeter, CountsTheDevicesThatCompute) {

@@ -5,9 +5,12 @@
 #include <map>
 
 #include "argosy/base/clock.h"
+#include "argosy/base/core_use.h"
 #include "argosy/base/log.h"
+#include "argosy/base/parallel.h"
 #include "argosy/data/loader.h"
 #include "argosy/train/memory_check.h"
+#include "argosy/train/one_device_check.h"
 #include "argosy/train/program.h"
 #include "argosy/train/replica_check.h"
 #include "argosy/train/run_log.h"
@@ -20,8 +23,9 @@ namespace {
 constexpr int kLogicalShards = 8;         // of a reproducible run
 constexpr std::int64_t kWarmUpSteps = 3;  // compile, first touch of memory: not part of the speed
 constexpr std::int64_t kSampleStatsEvery = 4;
-constexpr double kProbeSeconds = 3;
-constexpr std::int64_t kProbeSteps = 12;
+constexpr int kRounds = 7, kFewRounds = 3;  // of one device and all in turn; of steps that take long
+constexpr double kRoundSeconds = 0.03;      // of each side at least: all rounds are many of the kernel's ticks
+constexpr double kProbeSeconds = 3;         // no further round beyond
 constexpr std::int64_t kCheckReplicasEvery = 100;
 constexpr double kCheckReplicasShare = 0.01;  // of the time, at most
 
@@ -60,7 +64,7 @@ class Trainer::Impl {
   }
 
   Result<std::unique_ptr<Program>> make_program(const std::vector<DeviceSpec>& devices, bool for_training,
-                                                std::shared_ptr<Machine> machine) const {
+                                                std::shared_ptr<Machine> machine, bool traced = true) const {
     LayersOptions layers{.seed = options_.seed, .dtype = options_.dtype, .compute = options_.compute};
     ARGOSY_ASSIGN_OR_RETURN(
         BuiltModel built,
@@ -70,8 +74,8 @@ class Trainer::Impl {
     if (!for_training) program.combine.reset();
     if (options_.reproducible) program.shards = std::max<int>(kLogicalShards, static_cast<int>(devices.size()));
     program.session.devices = options_.devices;
-    // Traced are the steps of training, not those of evaluation or of the probe of one device.
-    if (!for_training || machine == nullptr) {
+    // Traced are the steps of training, not those of evaluation or of the probe.
+    if (!for_training || !traced) {
       program.session.trace_path = "";
     } else if (!options_.trace_path.empty()) {
       program.session.trace_path = options_.trace_path;
@@ -99,10 +103,11 @@ class Trainer::Impl {
   Status finish(Run& run);
   Status save(Run& run);
   void warn_of_another_rate(const Resumed& resumed) const;
+  Status end_check(Run& run, double loss);
   Status check_replicas(Run& run);
   bool replicas_due(const Run& run) const;
   Status log_pictures(Run& run);
-  Result<double> probe_one_device(const std::vector<Tensor>& feeds, std::int64_t batch);
+  Result<Comparison> measure_in_turn(const std::vector<Tensor>& feeds, std::int64_t batch, double ideal);
   void note_memory(TrainReport& report) const;
   Result<Program*> evaluator();
 
@@ -112,8 +117,7 @@ class Trainer::Impl {
   std::shared_ptr<Machine> machine_;
   std::unique_ptr<Program> program_;
   std::unique_ptr<Program> evaluator_;
-  std::int64_t evaluation_batch_ = 0;      // 0: not yet chosen
-  std::map<std::int64_t, double> probed_;  // samples/s of one device, by batch
+  std::int64_t evaluation_batch_ = 0;  // 0: not yet chosen
 };
 
 struct Trainer::Impl::Run {
@@ -125,6 +129,9 @@ struct Trainer::Impl::Run {
   std::int64_t total_steps = 0, step = 0, saved_step = -1, evaluated_step = -1;
   Speed speed, recent;
   std::optional<ShareMeter> shares;
+  std::optional<CoreUseMeter> cores;                               // from the first step that counts
+  std::int64_t counted_from = 0;                                   // when that was
+  std::optional<OneDeviceCheck> check;                             // where asked for, until it is over
   std::optional<ReplicaCheck> replicas;                            // where asked for
   std::int64_t replicas_checked = 0;                               // the step
   std::int64_t replicas_checked_at = 0, replicas_check_nanos = 0;  // when, and how long it took
@@ -185,6 +192,15 @@ Status Trainer::Impl::start(Run& run, const data::Dataset& train) {
   for (const DeviceSpec& d : devices_) names.push_back(d.name);
   run.shares.emplace(names);
   if (options_.check_replicas_every != 0) run.replicas.emplace(*program_, devices_, options_.devices);
+  if (options_.check_steps > 0 && devices_.size() < 2) {
+    run.report.not_checked = "there is one device: nothing to compare with it";
+  } else if (options_.check_steps > 0) {
+    run.check.emplace(*program_, devices_.size(), options_.sync_batch_norm,
+                      [this]() -> Result<std::unique_ptr<Program>> {
+                        ARGOSY_ASSIGN_OR_RETURN(auto machine, Machine::make(options_.devices));
+                        return make_program({devices_[0]}, true, std::move(machine), false);
+                      });
+  }
   run.report.devices = devices_;
   run.report.strategy = program_->parallel().summary();
   if (options_.log_device_placement) {
@@ -219,13 +235,19 @@ Status Trainer::Impl::loop(Run& run, const data::Dataset* test) {
     ARGOSY_RETURN_IF_ERROR(batch.status());
     const double waited = seconds_since(asked);
     const std::int64_t done = run.step - run.report.first_step;
+    if (done == kWarmUpSteps) {
+      run.cores.emplace();
+      run.counted_from = now_nanos();
+    }
     const std::vector<Tensor> feeds = in_order(*batch, run.components);
     StepStats stats;
     // Of a short run at least its last step is looked at, if that is not its first.
     const bool last = run.step + 1 == run.total_steps && done > 0 && run.shares->steps() == 0;
     const bool sampled = last || (done >= kWarmUpSteps && done % kSampleStatsEvery == 0);
+    if (run.check) ARGOSY_RETURN_IF_ERROR(run.check->before_step(feeds, batch->examples));
     ARGOSY_ASSIGN_OR_RETURN(const double loss, program_->step(feeds, sampled ? &stats : nullptr));
     ++run.step;
+    if (run.check) ARGOSY_RETURN_IF_ERROR(end_check(run, loss));
     run.report.losses.push_back(loss);
     if (options_.stop_on_nan && !std::isfinite(loss)) {
       return aborted("the loss is ", loss, " after step ", run.step)
@@ -288,6 +310,18 @@ Status Trainer::Impl::after_step(Run& run, const data::Dataset* test, double los
   return ok_status();
 }
 
+Status Trainer::Impl::end_check(Run& run, double loss) {
+  TrainReport& report = run.report;
+  report.not_checked = run.check->not_checked();
+  if (report.not_checked.empty()) {
+    ARGOSY_RETURN_IF_ERROR(run.check->after_step(run.step, loss));
+    ++report.checked_steps;
+    if (report.checked_steps < options_.check_steps) return ok_status();
+  }
+  run.check.reset();
+  return ok_status();
+}
+
 Status Trainer::Impl::check_replicas(Run& run) {
   if (!run.replicas || run.replicas_checked == run.step) return ok_status();
   run.replicas_checked = run.step;
@@ -311,6 +345,8 @@ Status Trainer::Impl::finish(Run& run) {
   TrainReport& report = run.report;
   report.steps = run.step;
   report.samples_per_second = run.speed.rate();
+  const CoreUse use = run.cores ? run.cores->read() : CoreUse{};
+  const double counted = run.cores ? seconds_since(run.counted_from) : 0;
   ARGOSY_RETURN_IF_ERROR(check_replicas(run));
   if (run.checkpointer) {
     if (run.saved_step != run.step) ARGOSY_RETURN_IF_ERROR(save(run));
@@ -332,11 +368,23 @@ Status Trainer::Impl::finish(Run& run) {
   double speeds = 0;
   for (const DeviceSpec& d : devices_) speeds += d.speed;
   v.ideal = speeds / devices_[0].speed;
-  if (options_.verdict && devices_.size() > 1 && !run.last_feeds.empty() && !report.interrupted) {
+  v.use = use;
+  v.cores = available_cores();
+  v.seconds = counted;
+  if (devices_.size() > 1 && !options_.verdict) {
+    v.not_measured = "one device was not to be measured (--no-verdict)";
+  } else if (devices_.size() > 1 && (run.last_feeds.empty() || report.interrupted)) {
+    v.not_measured = "the run was interrupted";
+  } else if (devices_.size() > 1) {
     // A device alone may have too little memory for the whole batch: then there is nothing to compare with.
-    auto rate = probe_one_device(run.last_feeds, run.last_examples);
-    if (rate.ok()) v.one_device_samples_per_second = *rate;
-    if (!rate.ok() && rate.status().code() != Code::kResourceExhausted) return rate.status();
+    auto compared = measure_in_turn(run.last_feeds, run.last_examples, v.ideal);
+    if (compared.ok()) {
+      v.in_turn = *compared;
+    } else if (compared.status().code() == Code::kResourceExhausted) {
+      v.not_measured = str_cat("one device cannot take the whole batch: ", compared.status().message());
+    } else {
+      return std::move(compared).status();
+    }
   }
   std::int64_t fits = 0;
   if (check_memory(*program_, 2 * v.batch).code() == Code::kResourceExhausted) fits = v.batch;
@@ -357,21 +405,48 @@ Status Trainer::Impl::log_pictures(Run& run) {
   return ok_status();
 }
 
-// The same steps on the first device alone, on a machine of its own. Asked once per batch size.
-Result<double> Trainer::Impl::probe_one_device(const std::vector<Tensor>& feeds, std::int64_t batch) {
-  if (const auto known = probed_.find(batch); known != probed_.end()) return known->second;
-  ARGOSY_ASSIGN_OR_RETURN(const std::unique_ptr<Program> alone, make_program({devices_[0]}, true, nullptr));
+namespace {
+
+// Samples a second of so many steps.
+Result<double> rate_of(Program& program, const std::vector<Tensor>& feeds, std::int64_t batch, std::int64_t steps) {
+  const std::int64_t start = now_nanos();
+  for (std::int64_t i = 0; i < steps; ++i) ARGOSY_RETURN_IF_ERROR(program.step(feeds).status());
+  return static_cast<double>(batch * steps) / seconds_since(start);
+}
+
+}  // namespace
+
+// The same steps on the first device alone and on all, one after the other and again, on a machine of their own.
+Result<Comparison> Trainer::Impl::measure_in_turn(const std::vector<Tensor>& feeds, std::int64_t batch, double ideal) {
+  ARGOSY_ASSIGN_OR_RETURN(const std::shared_ptr<Machine> machine, Machine::make(options_.devices));
+  ARGOSY_ASSIGN_OR_RETURN(const auto alone, make_program({devices_[0]}, true, machine, false));
   ARGOSY_RETURN_IF_ERROR(check_memory(*alone, batch));
-  ARGOSY_RETURN_IF_ERROR(alone->initialize());
-  Speed speed;
-  const std::int64_t began = now_nanos();
-  for (std::int64_t i = 0; i < kProbeSteps; ++i) {
-    const std::int64_t start = now_nanos();
-    ARGOSY_RETURN_IF_ERROR(alone->step(feeds).status());
-    if (i >= std::min<std::int64_t>(kWarmUpSteps, 2)) speed.add(static_cast<double>(batch), seconds_since(start));
-    if (speed.samples > 0 && seconds_since(began) > kProbeSeconds) break;
+  ARGOSY_ASSIGN_OR_RETURN(const auto all, make_program(devices_, true, machine, false));
+  ARGOSY_RETURN_IF_ERROR(all->initialize());  // the first device's variables are those of the program for it alone
+  Program* const sides[] = {alone.get(), all.get()};
+  std::int64_t steps[2] = {};
+  double round_seconds = 0;
+  for (int side = 0; side < 2; ++side) {
+    ARGOSY_RETURN_IF_ERROR(rate_of(*sides[side], feeds, batch, 2).status());  // compiles, records
+    ARGOSY_ASSIGN_OR_RETURN(const double rate, rate_of(*sides[side], feeds, batch, 1));
+    const double seconds = static_cast<double>(batch) / rate;
+    steps[side] = std::max<std::int64_t>(1, std::llround(kRoundSeconds / seconds));
+    round_seconds += static_cast<double>(steps[side]) * seconds;
   }
-  return probed_[batch] = speed.rate();
+  InTurn measured{.cores = static_cast<double>(available_cores())};
+  CoreUseMeter cores;
+  const std::int64_t began = now_nanos();
+  for (int round = 0; round < kRounds; ++round) {
+    if (round >= kFewRounds && seconds_since(began) + round_seconds > kProbeSeconds) break;
+    for (const int turn : {0, 1}) {
+      const int side = (round + turn) % 2;
+      ARGOSY_ASSIGN_OR_RETURN(const double rate, rate_of(*sides[side], feeds, batch, steps[side]));
+      (side == 0 ? measured.one : measured.many).push_back(rate);
+    }
+  }
+  measured.seconds = seconds_since(began);
+  measured.use = cores.read();
+  return compare(measured, ideal);
 }
 
 void Trainer::Impl::note_memory(TrainReport& report) const {

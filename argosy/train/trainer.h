@@ -61,7 +61,10 @@ struct TrainerOptions {
   // Steps between looks at whether all devices still hold the same variables and no card's memory has failed; before a
   // checkpoint and at the end in any case. 0: never. -1: 100, or more where that took more than 1 % of the time.
   std::int64_t check_replicas_every = -1;
-  bool verdict = true;          // measure one device beside many, if there are many
+  // The first steps of the run also run on one device from the same state; INTERNAL "ARG-CHECK-001" names the loss or
+  // the variable that comes out another (argosy/strategy/same_step.h). Of several devices only.
+  std::int64_t check_steps = 0;
+  bool verdict = true;          // measure one device and all in turn at the end, where there are several
   bool stop_on_nan = true;      // a loss that is no number ends the run with ABORTED
   int patience = 0;             // epochs without a higher value of the first metric before it stops; 0: never
   std::string trace_path = "";  // Chrome trace of the training steps; "": $ARGOSY_TRACE, else none
@@ -81,10 +84,12 @@ struct TrainReport {
   std::vector<std::pair<std::string, double>> evaluation;                        // the last, by metric
   std::vector<std::pair<std::string, std::uint64_t>> peak_bytes, planned_bytes;  // by device
   ScalingVerdict verdict;
-  std::string strategy;      // how the graph was replicated, in a line
-  std::string placement;     // a summary, where options.log_device_placement
-  std::string checkpoint;    // prefix of the last; empty without
-  bool interrupted = false;  // by progress()
+  std::int64_t checked_steps = 0;  // were as on one device
+  std::string not_checked;         // why others of check_steps were not compared; "" where all were, or none asked for
+  std::string strategy;            // how the graph was replicated, in a line
+  std::string placement;           // a summary, where options.log_device_placement
+  std::string checkpoint;          // prefix of the last; empty without
+  bool interrupted = false;        // by progress()
 };
 
 class Trainer {

@@ -28,6 +28,49 @@ Result<TrainReport> train(const ModelBuilder& model, TrainerOptions options, std
   return trainer->fit(data, &test);
 }
 
+// A sum where the loss says mean, a wrong bit on the second device: told with the value and the step.
+TEST(Trainer, FirstStepsAreComparedWithOneDevice) {
+  TrainerOptions options = options_for("2", 6);
+  options.check_steps = 4;
+  options.batch = 7;
+  const auto sound = train(sector_model(16, 0.3), options);
+  ASSERT_TRUE(sound.ok()) << sound.status().to_string();
+  EXPECT_EQ(sound->checked_steps, 4);
+  EXPECT_EQ(sound->not_checked, "");
+  EXPECT_EQ(sound->losses.size(), 6U);
+  options.check_steps = 0;
+  const auto plain = train(sector_model(16, 0.3), options);
+  ASSERT_TRUE(plain.ok());
+  EXPECT_EQ(plain->losses, sound->losses);  // a check leaves nothing behind
+
+  options.check_steps = 4;
+  options.combine = Combine::kSum;
+  const auto summed = train(sector_model(), options);
+  ASSERT_FALSE(summed.ok());
+  EXPECT_EQ(summed.status().id(), "ARG-CHECK-001");
+  EXPECT_EQ(summed.status().where(), "step 1");
+  EXPECT_NE(summed.status().message().find("the loss is "), std::string::npos) << summed.status().message();
+
+  options.combine.reset();
+  int told = 0;
+  for (int n = 5; n <= 60; n += 5) {
+    options.devices.faults = str_cat("gpu:1:flip=", n);
+    options.check_replicas_every = 0;
+    const auto flipped = train(sector_model(), options);
+    if (flipped.ok()) continue;
+    EXPECT_EQ(flipped.status().id(), "ARG-CHECK-001") << flipped.status().to_string();
+    ++told;
+  }
+  EXPECT_GE(told, 3);
+
+  TrainerOptions one = options_for("1", 2);
+  one.check_steps = 3;
+  const auto alone = train(sector_model(), one);
+  ASSERT_TRUE(alone.ok());
+  EXPECT_EQ(alone->checked_steps, 0);
+  EXPECT_NE(alone->not_checked.find("one device"), std::string::npos);
+}
+
 TEST(Trainer, LearnsTheSameOnOneDeviceAndOnTwo) {
   const auto one = train(sector_model(), options_for("cpu:0", 150));
   ASSERT_TRUE(one.ok()) << one.status().to_string();

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 
 namespace argosy {
 
@@ -49,7 +50,45 @@ TimeShares ShareMeter::shares() const {
   return s;
 }
 
+namespace {
+
+std::string rate(double value) { return fixed(value, value < 100 ? 1 : 0); }
+
+std::string with_spread(const Range& r) {
+  return str_cat(rate(r.middle), " (", rate(r.low), " to ", rate(r.high), ")");
+}
+
+// Why the run and the comparison after it cannot both be right; "" when they can. What the run waited for its input the
+// comparison did not wait for.
+std::string contradiction(const ScalingVerdict& v) {
+  constexpr double kFaster = 1.25;  // than all rounds of the same steps
+  const Comparison& c = *v.in_turn;
+  const double without_input = v.samples_per_second / std::max(1e-9, 1 - v.shares.input);
+  if (v.samples_per_second > kFaster * c.many.high) {
+    return str_cat("it contradicts itself: the run made ", rate(v.samples_per_second),
+                   " samples/s, the same steps after it at most ", rate(c.many.high));
+  }
+  if (c.speedup.low > 1 && without_input < c.one.low) {
+    return str_cat("it contradicts itself: the run made ", rate(v.samples_per_second),
+                   " samples/s, the same steps after it ", with_spread(c.many), ", and one device ",
+                   with_spread(c.one));
+  }
+  return "";
+}
+
+}  // namespace
+
 void conclude(ScalingVerdict& v, std::int64_t largest_batch, int input_threads) {
+  std::string why = disturbed(v.use, v.cores, v.seconds);
+  if (!why.empty()) why += " during the run";
+  if (why.empty() && v.in_turn) why = v.in_turn->not_measured;
+  if (why.empty() && v.in_turn && v.samples_per_second > 0) why = contradiction(v);
+  if (!why.empty()) {
+    v.not_measured = why;
+    v.bound = "unknown";
+    v.advice.clear();
+    return;
+  }
   const TimeShares& s = v.shares;
   const std::array<std::pair<double, const char*>, 5> parts = {{{s.compute, "compute"},
                                                                 {s.all_reduce, "all-reduce"},
@@ -67,8 +106,8 @@ void conclude(ScalingVerdict& v, std::int64_t largest_batch, int input_threads) 
   const double fixed_part = s.all_reduce + s.overhead;
   const double larger_batch = 1 / (1 - fixed_part / 2);
   const bool fits = largest_batch == 0 || 2 * v.batch <= largest_batch;
-  if (v.devices > 1 && v.one_device_samples_per_second > v.samples_per_second) {
-    v.predicted_gain = v.one_device_samples_per_second / v.samples_per_second;
+  if (v.in_turn && v.in_turn->speedup.high < 1) {
+    v.predicted_gain = 1 / v.in_turn->speedup.middle;
     v.advice = str_cat("--devices 1 (measured ", fixed(v.predicted_gain, 2), "x of now), or ");
     v.advice += fits ? str_cat("--batch ", 2 * v.batch, " (predicted ", fixed(larger_batch, 2), "x)")
                      : std::string("a larger model");
@@ -86,15 +125,26 @@ void conclude(ScalingVerdict& v, std::int64_t largest_batch, int input_threads) 
   }
 }
 
+double ScalingVerdict::speedup() const {
+  if (devices == 1) return 1;
+  return in_turn && not_measured.empty() ? in_turn->speedup.middle : std::numeric_limits<double>::quiet_NaN();
+}
+
 std::string ScalingVerdict::to_string() const {
-  std::string text = str_cat("verdict  ", devices, devices == 1 ? " device: " : " devices: ",
-                             fixed(samples_per_second, samples_per_second < 100 ? 1 : 0), " samples/s");
-  if (one_device_samples_per_second > 0 && devices > 1) {
-    text += str_cat("   (1 device: ", fixed(one_device_samples_per_second, one_device_samples_per_second < 100 ? 1 : 0),
-                    ")   ", fixed(speedup(), 2), "x of ", fixed(ideal, 2), "x, efficiency ", percent(efficiency()));
+  std::string text = str_cat("verdict  ", devices, devices == 1 ? " device: " : " devices: ", rate(samples_per_second),
+                             " samples/s\n");
+  if (!not_measured.empty()) {
+    text += str_cat("  not measured: ", not_measured, "\n");
+  } else if (in_turn) {
+    const Range& s = in_turn->speedup;
+    text += str_cat("  in turn 1 device ", with_spread(in_turn->one), ", ", devices, " devices ",
+                    with_spread(in_turn->many), " in ", in_turn->rounds, " rounds: ", fixed(s.middle, 2), "x (",
+                    fixed(s.low, 2), "x to ", fixed(s.high, 2), "x) of ", fixed(ideal, 2), "x, efficiency ",
+                    percent(efficiency()), "\n");
   }
-  if (bound == "unknown") return text + str_cat("\n  bound   unknown\n  try     ", advice, "\n");
-  text += str_cat("\n  bound   compute ", percent(shares.compute), "  all-reduce ", percent(shares.all_reduce),
+  if (advice.empty()) return text;
+  if (bound == "unknown") return text + str_cat("  bound   unknown\n  try     ", advice, "\n");
+  text += str_cat("  bound   compute ", percent(shares.compute), "  all-reduce ", percent(shares.all_reduce),
                   "  input ", percent(shares.input), "  copies ", percent(shares.copies), "  overhead ",
                   percent(shares.overhead), "\n  try     ", advice, "\n");
   return text;

@@ -2,6 +2,7 @@
 
     run_scripts.py ARGOSY
 """
+import json
 import os
 import pathlib
 import signal
@@ -120,9 +121,9 @@ class RunTest(unittest.TestCase):
         path.write_text("from __future__ import print_function\n" + text)
         return [PYTHON, str(path)]
 
-    def run_argosy(self, text, *arguments, flags=("--emulate", "2")):
+    def run_argosy(self, text, *arguments, flags=("--emulate", "2"), env=None):
         return subprocess.run([ARGOSY, "run", *flags, "--", *self.script(text), *arguments], capture_output=True, text=True,
-                              timeout=120, env=QUIET)
+                              timeout=120, env={**QUIET, **(env or {})})
 
     def test_a_script_gives_what_it_gives_in_tensorflow(self):
         ours = self.run_argosy(SOFTMAX)
@@ -347,6 +348,64 @@ class RunTest(unittest.TestCase):
         self.assertIn("not replicated: the graph is written for batches of 8, and 'unstack' (Unpack) does not take another size",
                       ours.stderr)
         self.assertIn("tf.placeholder(dtype, [None", ours.stderr)
+
+    def test_every_reason_is_told_with_its_count_and_a_node(self):
+        ours = self.run_argosy(NOISE, flags=("--emulate", "3", "--replicate"))
+        self.assertRegex(ours.stderr,
+                         r"not replicated: the loss 'Mean_2' does not depend on the batch\n    \d+ steps?, node 'Mean_2'\n")
+        one = self.run_argosy(ONE_GPU, flags=("--emulate", "1", "--replicate"))
+        self.assertRegex(one.stderr, r"not replicated: its session has 1 GPU\n    24 steps, node '")
+
+    def test_the_report_is_one_line_of_json_where_asked_for(self):
+        ours = self.run_argosy(NOISE, flags=("--emulate", "3", "--replicate", "--json"))
+        *printed, last = ours.stdout.splitlines()
+        self.assertGreater(len(printed), 0)  # the script's own
+        report = json.loads(last)
+        self.assertEqual((report["exit_code"], report["sessions"], report["replicated_steps"]), (0, 1, 6))
+        self.assertEqual([d["name"] for d in report["devices"]], ["cpu:0", "gpu:0", "gpu:1", "gpu:2"])
+        [reason] = report["not_replicated"]
+        self.assertEqual(reason["node"], "Mean_2")
+        self.assertIn("does not depend on the batch", reason["why"])
+        self.assertGreater(reason["steps"], 0)
+        self.assertNotIn("ran  ", ours.stderr)
+        none = self.run_argosy("print('no session')", "--json", flags=("--emulate", "1", "--json"))
+        self.assertIn("no TensorFlow session came here", json.loads(none.stdout.splitlines()[-1])["advice"])
+
+    def test_the_first_steps_are_compared_with_one_device(self):
+        scripts = (ONE_GPU, QUEUE, DATASET, FIXED_SIZE, ROOTS, IN_COLUMNS, TERMS, TIME_MAJOR,
+                   EMBEDDING.replace("OPTIMIZER", "AdamOptimizer(0.1)"), COLUMNS.replace("RESOURCE", "True"))
+        for number, script in enumerate(scripts):
+            with self.subTest(number):
+                ours = self.run_argosy(script, flags=("--emulate", "2", "--replicate", "--check", "2"))
+                self.assert_same_numbers(ours, self.in_tensorflow(script), 1e-4)
+                self.assertRegex(ours.stderr, r"checked  \d+ steps?: as on one device")
+                self.assertNotIn("OTHER than on one device", ours.stderr)
+
+    def test_a_step_that_is_not_one_devices_fails_with_the_value_and_the_step(self):
+        told = 0
+        for at in range(10, 61, 10):
+            ours = self.run_argosy(ONE_GPU, flags=("--emulate", "2", "--replicate", "--check", "--json"),
+                                   env={"ARGOSY_FAULTS": f"gpu:1:flip={at}"})
+            report = json.loads(ours.stdout.splitlines()[-1])
+            if not report["differing_steps"]:
+                continue
+            told += 1
+            self.assertNotEqual(ours.returncode, 0)
+            self.assertRegex(ours.stderr, r"ARG-CHECK-001|replicated step \d is not the step of one device: '")
+        self.assertGreaterEqual(told, 2)
+        caught = ONE_GPU + "\n"  # a script that goes on after the error fails none the less
+        caught = "try:\n" + "".join("    " + line + "\n" for line in caught.splitlines()) + "except Exception: pass\n"
+        ended = self.run_argosy(caught, flags=("--emulate", "2", "--replicate", "--check", "--json"),
+                                env={"ARGOSY_FAULTS": "gpu:1:flip=20"})
+        report = json.loads(ended.stdout.splitlines()[-1])
+        self.assertEqual(ended.returncode, 1 if report["differing_steps"] else 0)
+
+    def test_what_cannot_be_compared_says_why(self):
+        ours = self.run_argosy(ONE_GPU.replace(", seed=5", ""), flags=("--emulate", "2", "--replicate", "--check"))
+        self.assertEqual(ours.returncode, 0, ours.stderr)
+        self.assertRegex(ours.stderr, r"not checked: '.*' \(RandomUniform\) draws random numbers without a seed")
+        printed = self.run_argosy(CHECKED, flags=("--emulate", "2", "--replicate", "--check"))
+        self.assertRegex(printed.stderr, r"not checked: 'Print' \(Print\) would print its line again\n    1 step, node 'Print'")
 
     def test_idle_gpus_are_told_of_replication(self):
         self.assertIn("argosy run --replicate", self.run_argosy(ROW_BY_ROW).stderr)

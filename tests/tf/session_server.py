@@ -220,6 +220,59 @@ def compare_exceptions(server):
         print(f"{len(wanted)} exceptions and values beside TensorFlow's server")
 
 
+# --- steps shared by all GPUs ---------------------------------------------------------------------------------------------
+
+
+def replicated(program):
+    """`serve --replicate --check`: what was shared, compared and left on one device, in /statusz and /metrics; and a step
+    that is another than on one device."""
+
+    def train(server):
+        fresh()
+        x = tf1.placeholder(tf.float32, [None, 4], name="x")
+        w = tf1.get_variable("w", initializer=np.ones([4, 1], np.float32))
+        loss = tf.reduce_mean(tf.square(tf.matmul(x, w)), name="loss")
+        step = tf1.train.MomentumOptimizer(0.1, 0.9).minimize(loss)
+        worst = tf.reduce_max(tf.square(tf.matmul(x, w)), name="worst")
+        alone = tf1.train.GradientDescentOptimizer(0.1).minimize(worst)
+        data = np.random.RandomState(0)
+        with tf1.Session(server.target) as session:
+            session.run(tf1.global_variables_initializer())
+            for _ in range(4):
+                session.run([loss, step], {x: data.rand(6, 4)})
+            for _ in range(3):
+                session.run([worst, alone], {x: data.rand(6, 4)})
+
+    server = Server(program, "--emulate", "2", "--replicate", "--check", "2")
+    try:
+        ended = attempt(lambda: train(server))
+        check("replicated", ended[0] == "value", ended)
+        for name, want in {"argosy_replicated_steps_total": 4, 'argosy_checked_steps_total{result="same"}': 2,
+                           'argosy_checked_steps_total{result="other"}': 0}.items():
+            check(name, server.metric(name) == want, server.page("/metrics"))
+        lines = [line for line in server.page("/metrics").splitlines()
+                 if line.startswith("argosy_not_replicated_steps_total{reason=")]
+        check("reasons", len(lines) == 1 and "'worst'" in lines[0] and 'node="worst"' in lines[0] and lines[0].endswith(" 3"), lines)
+        status = server.page("/statusz")
+        check("statusz", "4 steps replicated: 2 devices" in status and "3 on one device: " in status and
+              "2 checked, as on one device" in status, status)
+    finally:
+        server.process.kill()
+    told = []
+    for at in range(2, 30, 3):
+        os.environ["ARGOSY_FAULTS"] = f"gpu:1:flip={at}"
+        try:
+            server = Server(program, "--emulate", "2", "--replicate", "--check")
+            kind, _ = attempt(lambda: train(server))
+            told.append((kind, server.metric('argosy_checked_steps_total{result="other"}')))
+            check("a step that differs fails", told[-1] in (("value", 0), ("InternalError", 1)), told[-1])
+        finally:
+            del os.environ["ARGOSY_FAULTS"]
+            server.process.kill()
+    check("faults are found", sum(kind == "InternalError" for kind, _ in told) >= 3, told)
+    print(f"replicated: {sum(kind == 'InternalError' for kind, _ in told)} of {len(told)} single wrong bits told")
+
+
 # --- cycles and clients that die ------------------------------------------------------------------------------------------
 
 CLIENT = """
@@ -292,6 +345,7 @@ def main():
         compare_exceptions(server)
         killed_clients(server, args.killed)
         cycles(server, args.cycles)
+        replicated(args.program)
         server.stop()
     finally:
         server.process.kill()

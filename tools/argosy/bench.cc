@@ -1,8 +1,13 @@
 #include "tools/argosy/bench.h"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "argosy/base/clock.h"
+#include "argosy/base/parallel.h"
 #include "tools/argosy/console.h"
 #include "tools/argosy/exit_code.h"
 #include "tools/argosy/table.h"
@@ -24,7 +29,28 @@ std::string nearness(const BenchRow& row) {
   return number(rate ? row.min / *row.limit : *row.limit / row.min);
 }
 
+// Seconds of cores that programs started here, and waited for, have used.
+double children_seconds() {
+  rusage use{};
+  if (getrusage(RUSAGE_CHILDREN, &use) != 0) return 0;
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
+  return seconds(use.ru_utime) + seconds(use.ru_stime);
+}
+
+nlohmann::ordered_json to_json(const Range& r) { return {{"low", r.low}, {"median", r.middle}, {"high", r.high}}; }
+
 }  // namespace
+
+BenchWatch::BenchWatch() : began_(now_nanos()), children_(children_seconds()) {}
+
+std::string BenchWatch::disturbed() {
+  const double seconds = seconds_since(began_);
+  CoreUse use = cores_.read();
+  use.others = std::max(0.0, use.others - (children_seconds() - children_) / std::max(seconds, 1e-9));
+  return argosy::disturbed(use, available_cores(), seconds);
+}
 
 Result<int> print_result(const BenchResult& result, Console& console) {
   if (console.json()) {
@@ -35,7 +61,16 @@ Result<int> print_result(const BenchResult& result, Console& console) {
       rows.push_back(std::move(one));
     }
     nlohmann::ordered_json document = {{"schema_version", 1}, {"benchmark", result.benchmark}, {"rows", rows}};
-    if (result.speedup) document["speedup"] = *result.speedup;
+    if (result.compared) {
+      const Comparison& c = *result.compared;
+      const bool measured = c.not_measured.empty();
+      document["speedup"] = measured ? nlohmann::ordered_json(c.speedup.middle) : nlohmann::ordered_json(nullptr);
+      document["not_measured"] = measured ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(c.not_measured);
+      document["in_turn"] = {
+          {"rounds", c.rounds}, {"one", to_json(c.one)}, {"many", to_json(c.many)}, {"speedup", to_json(c.speedup)}};
+    }
+    document["disturbed"] =
+        result.disturbed.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(result.disturbed);
     for (const auto& [name, value] : result.figures) document[name] = value;
     console.print(document.dump(2) + "\n");
     return kDone;
@@ -47,7 +82,16 @@ Result<int> print_result(const BenchResult& result, Console& console) {
   }
   console.print(format_table(table));
   for (const std::string& note : result.notes) console.print(note + "\n");
-  if (result.speedup) console.print(str_cat("speed-up ", number(*result.speedup), " x\n"));
+  if (result.compared && result.compared->not_measured.empty()) {
+    const Range& s = result.compared->speedup;
+    console.print(str_cat("speed-up ", number(s.middle), " x (", number(s.low), " to ", number(s.high), " in ",
+                          result.compared->rounds, " rounds)\n"));
+  } else if (result.compared) {
+    console.print(str_cat("speed-up not measured: ", result.compared->not_measured, "\n"));
+  }
+  if (!result.disturbed.empty()) {
+    console.print(str_cat("disturbed: ", result.disturbed, "; times are longer than this machine's own\n"));
+  }
   return kDone;
 }
 

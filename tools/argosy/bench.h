@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "argosy/base/core_use.h"
 #include "argosy/device/device.h"
+#include "argosy/train/in_turn.h"
 #include "tools/argosy/command.h"
 
 namespace argosy::cli {
@@ -23,7 +25,8 @@ struct BenchRow {
 struct BenchResult {
   std::string benchmark;
   std::vector<BenchRow> rows;
-  std::optional<double> speedup = {};                              // several devices against one
+  std::optional<Comparison> compared = {};                         // several devices against one, in turn
+  std::string disturbed = {};                                      // "other programs took 1.3 of 2 cores"; else ""
   std::vector<std::string> notes;                                  // lines for people: placement, verdicts
   std::vector<std::pair<std::string, std::int64_t>> figures = {};  // single numbers, for scripts
 };
@@ -34,6 +37,18 @@ Command& add_benchmark(Command& bench, const std::string& name, const std::strin
                        Result<BenchResult> (*measure)(const Options&, Console&));
 
 Result<int> print_result(const BenchResult& result, Console& console);
+
+// Whether others take the cores while it lives; programs that this one starts are no others.
+class BenchWatch {
+ public:
+  BenchWatch();
+  std::string disturbed();  // as in in_turn.h, so far
+
+ private:
+  CoreUseMeter cores_;
+  std::int64_t began_;
+  double children_;
+};
 
 // One per file bench_<name>.cc.
 void add_bench_allreduce(Command& bench);
@@ -63,7 +78,9 @@ Command& add_benchmark(Command& bench, const std::string& name, const std::strin
   options = &command.own<Options>();
   Options* const given = options;
   command.json().runs([given, measure](Console& console) -> Result<int> {
-    ARGOSY_ASSIGN_OR_RETURN(const BenchResult result, measure(*given, console));
+    BenchWatch watch;
+    ARGOSY_ASSIGN_OR_RETURN(BenchResult result, measure(*given, console));
+    result.disturbed = watch.disturbed();
     return print_result(result, console);
   });
   return command;

@@ -1,7 +1,10 @@
 // Aⁿ⁺¹ + Bⁿ⁺¹ as in the tutorial everybody starts with: both chains on the first device, then one on each of two
 // devices, the sum on the CPU, or where the first chain is.
+#include <algorithm>
+#include <memory>
 #include <thread>
 
+#include "argosy/base/core_use.h"
 #include "argosy/base/parallel.h"
 #include "argosy/ops/cast/cast.h"
 #include "argosy/ops/constant/constant.h"
@@ -62,44 +65,55 @@ Program build(const Options& options, const std::vector<DeviceSpec>& devices) {
   return p;
 }
 
-struct Timing {
-  double best = 0, median = 0;
-  double outside = 0;  // share of the best run that was not spent in products, on the busiest device
-};
+// The program on some devices, run after run.
+class Side {
+ public:
+  Side(const Options& options, const std::vector<DeviceSpec>& devices)
+      : program_(build(options, devices)), session_(program_.graph, {.devices = options.request}) {}
 
-Result<Timing> time_program(const Options& options, const std::vector<DeviceSpec>& devices, const Tensor& a,
-                            const Tensor& b, std::string* placement, Tensor* result) {
-  Program p = build(options, devices);
-  Session session(p.graph, {.devices = options.request});
-  ARGOSY_RETURN_IF_ERROR(Status(session.status()));
-  if (placement != nullptr) {
+  Status open() const { return session_.status(); }
+  Result<std::string> placement(const Tensor& a, const Tensor& b) {
     ARGOSY_ASSIGN_OR_RETURN(const PlacementReport report,
-                            session.placement({{p.a, a.shape()}, {p.b, b.shape()}}, {p.sum}, {}));
-    *placement = report.summary();
+                            session_.placement({{program_.a, a.shape()}, {program_.b, b.shape()}}, {program_.sum}, {}));
+    return report.summary();
   }
-  Times times;
-  Timing timing;
-  for (std::int64_t round = 0; round <= options.rounds; ++round) {
+  // Once more. Of a run that is not `counted`, because it compiles, only the result is kept.
+  Status run(const Tensor& a, const Tensor& b, bool counted) {
     StepStats stats;
     stats.keep_ops = true;
     const std::int64_t start = now_nanos();
-    ARGOSY_ASSIGN_OR_RETURN(auto out, session.run({{p.a, a}, {p.b, b}}, {p.sum}, {}, {.stats = &stats}));
+    ARGOSY_ASSIGN_OR_RETURN(auto out,
+                            session_.run({{program_.a, a}, {program_.b, b}}, {program_.sum}, {}, {.stats = &stats}));
     const double seconds = seconds_since(start);
-    *result = std::move(out[0]);
-    if (round == 0) continue;  // compiles
-    times.add(seconds);
-    if (seconds > times.min()) continue;
-    std::vector<double> products(static_cast<std::size_t>(session.machine().size()), 0);
+    result_ = std::move(out[0]);
+    if (!counted) return ok_status();
+    times_.add(seconds);
+    rates_.push_back(1 / seconds);
+    if (seconds > times_.min()) return ok_status();
+    std::vector<double> products(static_cast<std::size_t>(session_.machine().size()), 0);
     for (const OpRecord& op : stats.ops) {
       if (op.op == "MatMul")
         products[static_cast<std::size_t>(op.device)] += static_cast<double>(op.end_nanos - op.start_nanos) * 1e-9;
     }
-    timing.outside = 1 - *std::max_element(products.begin(), products.end()) / seconds;
+    outside_ = 1 - *std::max_element(products.begin(), products.end()) / seconds;
+    return ok_status();
   }
-  timing.best = times.min();
-  timing.median = times.median();
-  return timing;
-}
+
+  const Tensor& result() const { return result_; }
+  double best() const { return times_.min(); }
+  double median() const { return times_.median(); }
+  const std::vector<double>& rates() const { return rates_; }
+  // Share of the best run that was not spent in products, on the busiest device.
+  double outside() const { return outside_; }
+
+ private:
+  Program program_;
+  Session session_;
+  Times times_;
+  std::vector<double> rates_;  // runs a second, one by one
+  double outside_ = 0;
+  Tensor result_;
+};
 
 float element(const Tensor& t, std::int64_t i) {
   return t.dtype() == DType::kBfloat16 ? static_cast<float>(t.data<bfloat16>()[i]) : t.data<float>()[i];
@@ -118,6 +132,15 @@ std::optional<double> card_seconds(const Options& options, const DeviceSpec& car
   return gflop / rate + 2 * 4 * elements / *in + back / *out;
 }
 
+Status check_same(const Options& options, const Tensor& one, const Tensor& two) {
+  for (std::int64_t i = 0; i < one.elements(); ++i) {
+    const float x = element(one, i), y = element(two, i);
+    if (!(std::abs(x - y) <= (options.precision == "bf16" ? 2e-2f : 1e-4f) * std::abs(x)))
+      return internal_error("one and two devices disagree at element ", i, ": ", x, " against ", y);
+  }
+  return ok_status();
+}
+
 Result<BenchResult> measure(const Options& options, Console& console) {
   ARGOSY_ASSIGN_OR_RETURN(const std::vector<DeviceSpec> devices, chosen_devices(options.request));
   const std::vector<DeviceSpec> two(devices.begin(),
@@ -132,18 +155,35 @@ Result<BenchResult> measure(const Options& options, Console& console) {
   ARGOSY_ASSIGN_OR_RETURN(const double raw_one,
                           on_cards ? card_matmul_rate(options.request, two[0], options.size, options.dtype())
                                    : raw_matmul_rate(options.size, 1, cores));
-  Tensor sum_one;
-  ARGOSY_ASSIGN_OR_RETURN(Timing one, time_program(options, {two[0]}, a, b, nullptr, &sum_one));
+  // In turn, so that whatever else the machine does falls on both.
+  std::vector<std::unique_ptr<Side>> sides;
+  for (std::size_t count = 1; count <= two.size(); ++count) {
+    sides.push_back(std::make_unique<Side>(options, std::vector(two.begin(), two.begin() + std::ptrdiff_t(count))));
+    ARGOSY_RETURN_IF_ERROR(Status(sides.back()->open()));
+    ARGOSY_RETURN_IF_ERROR(sides.back()->run(a, b, false));
+  }
+  InTurn in_turn{.cores = static_cast<double>(available_cores())};
+  CoreUseMeter use;
+  const std::int64_t began = now_nanos();
+  for (std::int64_t round = 0; round < options.rounds; ++round) {
+    for (const auto& side : sides) ARGOSY_RETURN_IF_ERROR(side->run(a, b, true));
+  }
+  in_turn.seconds = seconds_since(began);
+  in_turn.use = use.read();
+  const Side& one = *sides[0];
   // Of a card the records say when products were started, not how long they took.
-  if (on_cards) one.outside = std::max(0.0, 1 - gflop / raw_one / one.best);
+  const auto outside = [&](const Side& side, double raw) {
+    return on_cards ? std::max(0.0, 1 - gflop / raw / side.best()) : side.outside();
+  };
   // Of bfloat16 on the CPU no limit is known: oneDNN's is measured in float32.
   const bool limited = on_cards || options.precision == "fp32";
   const auto limit = [&](double value) { return limited ? std::optional(value) : std::nullopt; };
-  result.rows.push_back({"1 device", "GFLOP/s", gflop / one.best, gflop / one.median, limit(raw_one)});
+  result.rows.push_back({"1 device", "GFLOP/s", gflop / one.best(), gflop / one.median(), limit(raw_one)});
   if (limited) result.rows.push_back({"products alone", "GFLOP/s", raw_one, raw_one});
   const auto ideal = on_cards ? card_seconds(options, two[0], gflop, raw_one) : limit(gflop / raw_one);
-  result.rows.push_back({"1 device, in all", "s", one.best, one.median, ideal});
-  result.notes.push_back(str_cat("1 device:  ", one.best, " s, ", one.outside * 100, " % outside the products"));
+  result.rows.push_back({"1 device, in all", "s", one.best(), one.median(), ideal});
+  result.notes.push_back(
+      str_cat("1 device:  ", one.best(), " s, ", outside(one, raw_one) * 100, " % outside the products"));
   if (two.size() < 2) {
     console.note("only one device: name two with --devices gpu:0,gpu:1 (and --emulate 2 where there are no cards)");
     return result;
@@ -156,19 +196,16 @@ Result<BenchResult> measure(const Options& options, Console& console) {
                             card_matmul_rate(options.request, two[1], options.size, options.dtype()));
     raw_two = raw_one + other;
   }
-  std::string placement;
-  Tensor sum_two;
-  ARGOSY_ASSIGN_OR_RETURN(Timing both, time_program(options, two, a, b, &placement, &sum_two));
-  if (on_cards) both.outside = std::max(0.0, 1 - gflop / raw_two / both.best);
-  for (std::int64_t i = 0; i < sum_one.elements(); ++i) {
-    const float x = element(sum_one, i), y = element(sum_two, i);
-    if (!(std::abs(x - y) <= (options.precision == "bf16" ? 2e-2f : 1e-4f) * std::abs(x)))
-      return internal_error("one and two devices disagree at element ", i, ": ", x, " against ", y);
-  }
-  result.rows.push_back({"2 devices", "GFLOP/s", gflop / both.best, gflop / both.median, limit(raw_two)});
-  result.notes.push_back(str_cat("2 devices: ", both.best, " s, ", both.outside * 100, " % outside the products"));
+  Side& both = *sides[1];
+  ARGOSY_RETURN_IF_ERROR(check_same(options, one.result(), both.result()));
+  ARGOSY_ASSIGN_OR_RETURN(const std::string placement, both.placement(a, b));
+  result.rows.push_back({"2 devices", "GFLOP/s", gflop / both.best(), gflop / both.median(), limit(raw_two)});
+  result.notes.push_back(
+      str_cat("2 devices: ", both.best(), " s, ", outside(both, raw_two) * 100, " % outside the products"));
   result.notes.push_back(placement);
-  result.speedup = one.best / both.best;
+  in_turn.one = one.rates();
+  in_turn.many = both.rates();
+  result.compared = compare(in_turn, (two[0].speed + two[1].speed) / two[0].speed, "one device", "two devices");
   return result;
 }
 

@@ -35,9 +35,12 @@ std::string table(const std::vector<Row>& rows) {
 
 Row row_of(const Option& option) {
   Row row{option.name, option.help};
-  if (!option.placeholder.empty()) row.left += " " + option.placeholder;
+  const bool alone = !option.limits.implied.empty();
+  if (!option.placeholder.empty())
+    row.left += alone ? str_cat(" [", option.placeholder, "]") : " " + option.placeholder;
   if (!option.limits.one_of.empty()) row.right += str_cat(": ", str_join(option.limits.one_of));
-  if (!option.fallback.empty()) row.right += str_cat(" (default ", option.fallback, ")");
+  if (alone) row.right += str_cat(" (", option.placeholder, " is ", option.limits.implied, " where it is left out)");
+  if (!option.fallback.empty() && !alone) row.right += str_cat(" (default ", option.fallback, ")");
   if (option.repeated) row.right += " (may be repeated)";
   return row;
 }

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 
 #include "tools/argosy/exit_code.h"
 #include "tools/argosy/help.h"
@@ -26,9 +27,39 @@ std::string good_use(const Command& command, const Option& option, std::string v
   return str_cat(use, " ", long_name(option), " ", value.empty() ? option.placeholder : value);
 }
 
+bool looks_like_a_number(const std::string& word) {
+  const std::size_t begin = word.starts_with('-') ? 1 : 0;
+  return begin < word.size() && std::isdigit(static_cast<unsigned char>(word[begin])) != 0;
+}
+
+// Every option of these commands that may stand without its number.
+void collect_implied(const Command& command, std::vector<const Option*>& to) {
+  for (const Option& option : command.options()) {
+    if (!option.limits.implied.empty()) to.push_back(&option);
+  }
+  for (const auto& sub : command.commands()) collect_implied(*sub, to);
+}
+
+// "--check" is "--check=3" where no number follows.
+std::vector<std::string> with_implied(const Command& program, std::vector<std::string> words) {
+  std::vector<const Option*> options;
+  collect_implied(program, options);
+  for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+    if (i + 1 < words.size() && looks_like_a_number(words[i + 1])) continue;
+    for (const Option* option : options) {
+      if (words[i] == option->name) {
+        words[i] += str_cat("=", option->limits.implied);
+        break;
+      }
+    }
+  }
+  return words;
+}
+
 class Parser {
  public:
-  Parser(const Command& program, const std::vector<std::string>& words) {
+  Parser(const Command& program, const std::vector<std::string>& typed) {
+    const std::vector<std::string> words = with_implied(program, typed);
     app_.set_help_flag("");
     for (Option& option : globals_) {
       option.set = [this, name = spellings(option).back(), limits = option.limits](std::string_view text) {

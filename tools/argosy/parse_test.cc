@@ -17,6 +17,7 @@ struct Values {
   double rate = 0.5;
   std::string optimizer = "adam", model;
   std::optional<int> seed;
+  int check = 0;
   std::vector<std::string> with;
   bool trace = false;
 };
@@ -32,6 +33,7 @@ class ParseTest : public ::testing::Test {
         .option("-r,--rate X", values_->rate, "learning rate", {.least = 0})
         .option("--optimizer NAME", values_->optimizer, "update rule", {.one_of = {"sgd", "adam"}})
         .option("--seed N", values_->seed, "random seed")
+        .option("--check N", values_->check, "check so many", {.least = 0, .most = 9, .implied = "3"})
         .option("--with THING", values_->with, "add a thing")
         .option("--trace", values_->trace, "write a trace")
         .json()
@@ -54,6 +56,29 @@ class ParseTest : public ::testing::Test {
   Values* values_;
   std::vector<std::string>*files_, *words_;
 };
+
+TEST_F(ParseTest, ANumberMayBeLeftOutWhereOneIsImplied) {
+  const auto check = [&](std::vector<std::string> words) {
+    values_->check = 0;
+    const Parsed parsed = parse(program_, words);
+    EXPECT_TRUE(parsed.status.ok()) << parsed.status.to_string();
+    return values_->check;
+  };
+  EXPECT_EQ(check({"train", "mlp"}), 0);
+  EXPECT_EQ(check({"train", "mlp", "--check"}), 3);
+  EXPECT_EQ(check({"train", "--check", "mlp"}), 3);
+  EXPECT_EQ(check({"train", "mlp", "--check", "--trace"}), 3);
+  EXPECT_EQ(check({"train", "mlp", "--check", "5"}), 5);
+  EXPECT_EQ(check({"train", "mlp", "--check=7"}), 7);
+  EXPECT_EQ(check({"train", "mlp", "--check=0"}), 0);
+  EXPECT_FALSE(parse(program_, {"train", "mlp", "--check", "10"}).status.ok());
+  EXPECT_FALSE(parse(program_, {"train", "mlp", "--check", "-1"}).status.ok());
+  EXPECT_FALSE(parse(program_, {"train", "mlp", "--check=x"}).status.ok());
+  EXPECT_THAT(full_help(*program_.commands()[0]), HasSubstr("--check [N]"));
+  // What follows "--" is somebody else's.
+  EXPECT_TRUE(parse(program_, {"run", "--", "python", "--check"}).status.ok());
+  EXPECT_EQ(*words_, (std::vector<std::string>{"python", "--check"}));
+}
 
 TEST_F(ParseTest, WordsForAnotherProgramMayBeEmpty) {
   const Parsed parsed = parse(program_, {"run", "--", "echo", "", "--color"});

@@ -19,6 +19,7 @@ struct Options {
   DeviceRequest devices;
   int gpus = 0;
   bool replicate = false, sync_batch_norm = false, any_local_user = false;
+  int check = 0;
   std::vector<std::string> program;
 };
 
@@ -29,7 +30,8 @@ Result<int> run(const Options& options, Console& console) {
                                   .any_local_user = options.any_local_user,
                                   .count_work = true,
                                   .replicate = options.replicate,
-                                  .sync_batch_norm = options.sync_batch_norm};
+                                  .sync_batch_norm = options.sync_batch_norm,
+                                  .check = options.check};
   if (options.gpus > 0) {
     if (!options.devices.devices.empty()) {
       return invalid_argument("--gpus and --devices both say what to use")
@@ -46,8 +48,15 @@ Result<int> run(const Options& options, Console& console) {
   ARGOSY_ASSIGN_OR_RETURN(const int code, run_child(options.program, hook.environment("grpc://" + server->address())));
   const double seconds = static_cast<double>(now_nanos() - start) * 1e-9;
   server->stop();
-  console.note(run_verdict(server->work(), options.replicate, seconds));
-  return code;
+  const RunReport report{
+      .totals = server->work(), .replicate = options.replicate, .seconds = seconds, .exit_code = code};
+  if (console.json()) {
+    console.print(run_verdict_json(report));
+  } else {
+    console.note(run_verdict(report));
+  }
+  // A program may go on after a step that failed.
+  return code == kDone && report.totals.differing_steps > 0 ? kFailed : code;
 }
 
 }  // namespace
@@ -60,9 +69,14 @@ void define_run(Command& program) {
                  "share the batch of every training step among all GPUs: for scripts written for one");
   command.option("--sync-batch-norm", options.sync_batch_norm,
                  "of replicated steps: batch normalisation by the whole batch, not by each GPU's share; slower");
+  command.option("--check N", options.check,
+                 "of replicated steps: the first N of each also run on one device from the same state; one that gives "
+                 "anything else fails",
+                 {.least = 0, .most = 1e9, .implied = "3"});
   add_device_flags(command, options.devices);
   command.option("--any-local-user", options.any_local_user,
                  "let every user of this machine use these devices meanwhile, not only you and root");
+  command.json("print what the devices did as one line of JSON, the last on stdout (keys: docs/tensorflow.md)");
   command.argument("PROGRAM", options.program, "the program and its arguments, after --", {.may_be_empty = true})
       .about(
           "Sessions that the program opens without a target of their own (tf.Session, MonitoredTrainingSession, "
@@ -71,6 +85,8 @@ void define_run(Command& program) {
           "devices did.")
       .example("argosy run --emulate 2 -- python train.py --epochs 3", "a script on two emulated GPUs")
       .example("argosy run --gpus 4 -- python train.py", "on the first four cards")
+      .example("argosy run --gpus 4 --replicate --check -- python train.py", "the first steps beside one GPU's")
+      .example("argosy run --gpus 4 --json -- python train.py | tail -1", "what the devices did, for programs")
       .example("argosy run --gpus 4 --replicate -- python train.py", "a script for one GPU, its batches shared by four")
       .runs([&options](Console& console) { return run(options, console); });
 }

@@ -1,4 +1,4 @@
-// What the devices did for a program, in a few lines for people.
+// What the devices did for a program, in a few lines for people or as one JSON object for programs.
 #pragma once
 
 #include <string>
@@ -7,12 +7,24 @@
 
 namespace argosy::cli {
 
+struct RunReport {
+  tf::WorkTotals totals;
+  bool replicate = false;  // the program's training steps were to be shared among the GPUs
+  double seconds = 0;      // that the program took
+  int exit_code = 0;       // the program's
+};
+
 //   ran  2 sessions, 1204 steps, 12.3 s of the program's 20.1 s
-//   gpu:0  computed 61 % of that time   gpu:1  58 %   cpu:0  3 %
-//   1.22 devices at work at a time: one alone would have taken at least 15.0 s
-//   bound by …; what would help
-//
-// `replicate`: the program's training steps were to be shared among the GPUs.
-std::string run_verdict(const tf::WorkTotals& totals, bool replicate, double seconds);
+//   replicated  1200 steps: 2 devices, loss: a mean over the batch, …
+//   not replicated: the loss 'Mean_2' does not depend on the batch
+//       4 steps, node 'Mean_2'
+//   computing, of that time
+//        cpu:0 3 %   gpu:0 61 %   gpu:1 58 %
+//   1.22 devices at work at a time; …
+//   what would help: …
+std::string run_verdict(const RunReport& report);
+
+// The same, in one line. Keys: docs/tensorflow.md.
+std::string run_verdict_json(const RunReport& report);
 
 }  // namespace argosy::cli

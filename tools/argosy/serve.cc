@@ -100,6 +100,10 @@ void define_serve(Command& program) {
               "share the batch of every training step among all GPUs of its session; sessions then share no variables")
       .option("--sync-batch-norm", server.sync_batch_norm,
               "of replicated steps: batch normalisation by the whole batch, not by each GPU's share; slower")
+      .option("--check N", server.check,
+              "of replicated steps: the first N of each also run on one device from the same state; one that gives "
+              "anything else fails",
+              {.least = 0, .most = 1e9, .implied = "3"})
       .option("--allow-files DIR", server.allow_files,
               "graphs may use files in this folder only; may be repeated (default: on localhost all that you may, else "
               "none)")

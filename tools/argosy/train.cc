@@ -1,3 +1,4 @@
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "argosy/train/ensemble.h"
@@ -29,12 +30,27 @@ Json to_json(const std::vector<DeviceSpec>& devices) {
   return list;
 }
 
+Json to_json(const Range& r) { return {{"low", r.low}, {"median", r.middle}, {"high", r.high}}; }
+
+// Null where nothing was measured.
+Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+// What one device and several did in turn, and why that says nothing, if it does not.
+Json in_turn_json(const std::optional<Comparison>& c) {
+  if (!c) return nullptr;
+  return {
+      {"rounds", c->rounds}, {"one", to_json(c->one)}, {"many", to_json(c->many)}, {"speedup", to_json(c->speedup)}};
+}
+
 Json to_json(const ScalingVerdict& v) {
+  const bool advises = !v.advice.empty();
   return {{"devices", v.devices},
           {"samples_per_second", v.samples_per_second},
-          {"one_device_samples_per_second", v.one_device_samples_per_second},
-          {"speedup", v.speedup()},
-          {"efficiency", v.efficiency()},
+          {"one_device_samples_per_second", v.in_turn ? Json(v.in_turn->one.middle) : Json(nullptr)},
+          {"speedup", number_or_null(v.speedup())},
+          {"efficiency", number_or_null(v.efficiency())},
+          {"not_measured", v.not_measured.empty() ? Json(nullptr) : Json(v.not_measured)},
+          {"in_turn", in_turn_json(v.in_turn)},
           {"shares",
            {{"compute", v.shares.compute},
             {"all_reduce", v.shares.all_reduce},
@@ -42,8 +58,8 @@ Json to_json(const ScalingVerdict& v) {
             {"copies", v.shares.copies},
             {"overhead", v.shares.overhead}}},
           {"bound", v.bound},
-          {"advice", v.advice},
-          {"predicted_gain", v.predicted_gain}};
+          {"advice", advises ? Json(v.advice) : Json(nullptr)},
+          {"predicted_gain", advises ? Json(v.predicted_gain) : Json(nullptr)}};
 }
 
 Json to_json(const TrainChoices& choices, const TrainReport& report) {
@@ -66,6 +82,8 @@ Json to_json(const TrainChoices& choices, const TrainReport& report) {
           {"peak_bytes", by_device(report.peak_bytes)},
           {"planned_bytes", by_device(report.planned_bytes)},
           {"verdict", to_json(report.verdict)},
+          {"checked_steps", report.checked_steps},
+          {"not_checked", report.not_checked.empty() ? Json(nullptr) : Json(report.not_checked)},
           {"checkpoint", report.checkpoint.empty() ? Json(nullptr) : Json(report.checkpoint)},
           {"interrupted", report.interrupted}};
 }
@@ -98,10 +116,20 @@ Json to_json(const EnsembleReport& report) {
           {"members", members},
           {"side_by_side_seconds", report.side_by_side_seconds},
           {"one_after_another_seconds", report.one_after_another_seconds},
-          {"speedup", report.speedup()},
+          {"speedup", number_or_null(report.speedup())},
           {"identical", report.identical},
-          {"verdict", {{"devices", report.devices.size()}, {"speedup", report.speedup()}}},
+          {"verdict",
+           {{"devices", report.devices.size()},
+            {"speedup", number_or_null(report.speedup())},
+            {"not_measured", report.speed.not_measured.empty() ? Json(nullptr) : Json(report.speed.not_measured)},
+            {"in_turn", in_turn_json(report.speed)}}},
           {"checkpoint", nullptr}};
+}
+
+std::string speedup_text(const Comparison& c) {
+  if (!c.not_measured.empty()) return str_cat("not measured: ", c.not_measured);
+  return str_cat(static_cast<float>(c.speedup.middle), " x (", static_cast<float>(c.speedup.low), " to ",
+                 static_cast<float>(c.speedup.high), ")");
 }
 
 std::string memory_text(const std::vector<std::pair<std::string, std::uint64_t>>& planned,
@@ -123,6 +151,11 @@ std::string to_text(const TrainReport& report) {
   }
   for (const auto& [name, value] : report.evaluation)
     text += str_cat("test     ", name, " ", static_cast<float>(value), "\n");
+  if (report.checked_steps > 0) {
+    text += str_cat("checked  ", report.checked_steps, report.checked_steps == 1 ? " step" : " steps",
+                    ": loss and variables as on one device\n");
+  }
+  if (!report.not_checked.empty()) text += str_cat("not checked: ", report.not_checked, "\n");
   text += memory_text(report.planned_bytes, report.peak_bytes);
   if (!report.checkpoint.empty()) text += str_cat("saved    ", report.checkpoint, "\n");
   return text + report.verdict.to_string();
@@ -199,10 +232,10 @@ Result<int> train_many(const TrainChoices& choices, Console& console) {
                       "  test accuracy ", m.accuracy ? str_cat(static_cast<float>(*m.accuracy)) : "not measured", "\n");
     }
     text += memory_text(report->planned_bytes, report->peak_bytes);
-    text +=
-        str_cat("side by side       ", static_cast<float>(report->side_by_side_seconds), " s\n", "one after another  ",
-                static_cast<float>(report->one_after_another_seconds), " s   (", static_cast<float>(report->speedup()),
-                " x)\n", "results            ", report->identical ? "identical in both" : "DIFFER", "\n");
+    text += str_cat("side by side       ", static_cast<float>(report->side_by_side_seconds), " s\n",
+                    "one after another  ", static_cast<float>(report->one_after_another_seconds), " s\n",
+                    "speed-up           ", speedup_text(report->speed), "\n", "results            ",
+                    report->identical ? "identical in both" : "DIFFER", "\n");
     console.print(text);
   }
   return report->identical ? kDone : kFailed;

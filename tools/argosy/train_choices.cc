@@ -136,6 +136,10 @@ void add_train_flags(Command& command, TrainChoices& c) {
               "keep it "
               "to 1 % of the time",
               {.least = -1})
+      .option("--check N", c.check,
+              "the first N steps also run on one device from the same state; a loss or a variable that is another ends "
+              "the run",
+              {.least = 0, .most = 1e9, .implied = "3"})
       .option("--resume", c.resume, "go on from the newest checkpoint in --checkpoint-dir")
       .option("--log-dir DIR", c.log_dir, "write event files for TensorBoard there")
       .option("--trace FILE", c.trace, "write a Chrome trace of every step")
@@ -174,6 +178,7 @@ Status refuse_foreign_flags(const TrainChoices& c) {
       {"--log-dir", c.log_dir != none.log_dir, kOne},
       {"--trace", c.trace != none.trace, kOne},
       {"--check-replicas", c.check_replicas != none.check_replicas, kOne},
+      {"--check", c.check != none.check, kOne},
       {"--combine", c.combine != none.combine, kOne},
       {"--sync-batch-norm", c.sync_batch_norm, "resnet"},
       {"--no-verdict", c.no_verdict, kOne},
@@ -247,6 +252,7 @@ Result<TrainJob> make_job(const TrainChoices& c) {
   o.checkpoint_dir = c.checkpoint_dir;
   o.checkpoint_every = c.checkpoint_every;
   o.check_replicas_every = c.check_replicas;
+  o.check_steps = c.check;
   o.resume = c.resume;
   o.log_dir = c.log_dir;
   o.trace_path = c.trace;

@@ -25,7 +25,7 @@ struct TrainChoices {
   std::string precision = "fp32";
   std::string log_dir, checkpoint_dir, trace, picture;
   std::int64_t checkpoint_every = 0;
-  std::int64_t check_replicas = -1;
+  std::int64_t check_replicas = -1, check = 0;
   bool resume = false, reproducible = false, sync_batch_norm = false, log_device_placement = false, no_verdict = false;
   int image_size = 0, depth = 0, width = 0, layers = 0, members = 4;
 };

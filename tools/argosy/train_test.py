@@ -53,6 +53,77 @@ class Losses(unittest.TestCase):
             self.assertEqual(runs[0], other)
 
 
+class Check(unittest.TestCase):
+    def test_the_first_steps_are_one_devices(self):
+        for devices in ("2", "4"):
+            for model in (MLP, ["lenet", "--image-size", "16", "--no-verdict"], ["transformer", "--layers", "1", "--no-verdict"]):
+                done = run(*model, "--steps", "6", "--batch", "37", "--emulate", devices, "--check")
+                self.assertEqual((done["checked_steps"], done["not_checked"]), (3, None), model[0])
+        for precision in ("bf16", "fp64"):
+            done = run(*MLP, "--steps", "4", "--batch", "37", "--emulate", "2", "--check", "4", "--precision", precision)
+            self.assertEqual(done["checked_steps"], 4)
+        resnet = ["resnet", "--image-size", "16", "--batch", "8", "--steps", "3", "--no-verdict", "--emulate", "2", "--check"]
+        shares = run(*resnet)
+        self.assertEqual(shares["checked_steps"], 0)
+        self.assertIn("--sync-batch-norm", shares["not_checked"])
+        # In float32 a ReLU may flip by rounding, and so may what twenty layers make of it.
+        self.assertEqual(run(*resnet, "--sync-batch-norm", "--precision", "fp64")["checked_steps"], 3)
+        one = run(*MLP, "--steps", "2", "--emulate", "1", "--check")
+        self.assertEqual(one["checked_steps"], 0)
+        self.assertIn("there is one device", one["not_checked"])
+
+    def test_a_wrong_replication_names_the_value_and_the_step(self):
+        # A mean over the batch that is summed over devices.
+        done = run(*MLP, "--steps", "6", "--batch", "37", "--emulate", "2", "--combine", "sum", "--check", code=1)
+        error = json.loads(done.stdout)["error"]
+        self.assertEqual((error["id"], error["where"]), ("ARG-CHECK-001", "step 1"))
+        self.assertRegex(error["message"], r"step 1 is not the step of one device: the loss is .*, on one device ")
+        # Without the check it runs.
+        run(*MLP, "--steps", "2", "--batch", "37", "--emulate", "2", "--combine", "sum")
+
+    def test_a_wrong_bit_is_told(self):
+        told = 0
+        for at in range(5, 80, 5):
+            environment = dict(os.environ, ARGOSY_FAULTS=f"gpu:1:flip={at}")
+            done = subprocess.run([PROGRAM, "train", *MLP, "--steps", "3", "--batch", "37", "--emulate", "2", "--check",
+                                   "--check-replicas", "0", "--json"], capture_output=True, text=True, timeout=120, env=environment)
+            self.assertIn(done.returncode, (0, 1), done.stderr)
+            if done.returncode == 1:
+                self.assertEqual(json.loads(done.stdout)["error"]["id"], "ARG-CHECK-001")
+                told += 1
+        self.assertGreaterEqual(told, 3)
+
+
+class Verdict(unittest.TestCase):
+    def test_a_speedup_is_measured_or_told_why_not(self):
+        model = [flag for flag in MLP if flag != "--no-verdict"]
+        verdict = run(*model, "--steps", "10", "--batch", "64", "--emulate", "2")["verdict"]
+        self.assertEqual(verdict["speedup"] is None, verdict["not_measured"] is not None)
+        if verdict["speedup"] is None:
+            self.assertIsNone(verdict["advice"])
+        else:
+            self.assertLessEqual(verdict["in_turn"]["speedup"]["low"], verdict["speedup"])
+            self.assertLess(verdict["efficiency"], 1.4)
+        self.assertGreaterEqual(verdict["in_turn"]["rounds"], 3)
+        off = run(*MLP, "--steps", "10", "--batch", "64", "--emulate", "2")["verdict"]
+        self.assertIsNone(off["speedup"])
+        self.assertRegex(off["not_measured"], "--no-verdict|other programs took")
+
+    def test_a_speedup_beside_a_busy_program_is_not_told(self):
+        # As many as there are cores, and they never wait.
+        busy = [subprocess.Popen(["python3", "-c", "while True: pass"]) for _ in os.sched_getaffinity(0)]
+        try:
+            model = [flag for flag in MLP if flag != "--no-verdict"]
+            verdict = run(*model, "--steps", "200", "--batch", "256", "--emulate", "2")["verdict"]
+        finally:
+            for process in busy:
+                process.kill()
+                process.wait()
+        if verdict["not_measured"] is not None:  # the kernel tells who waits
+            self.assertIsNone(verdict["speedup"])
+            self.assertIsNone(verdict["advice"])
+
+
 class Precision(unittest.TestCase):
     def test_every_model_in_every_precision(self):
         with tempfile.TemporaryDirectory() as folder:

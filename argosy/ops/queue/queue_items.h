@@ -19,6 +19,8 @@ class QueueItems {
   virtual Tuple pop() = 0;
   // Elements that were popped go back, the last popped first: those that are left come out as if nothing had been.
   virtual void give_back(Tuple element) = 0;
+  // The same elements, which come out in the same order.
+  virtual std::unique_ptr<QueueItems> copy() const = 0;
 };
 
 // First in, first out.

@@ -19,6 +19,7 @@ class Fifo final : public QueueItems {
     return element;
   }
   void give_back(Tuple element) override { items_.push_front(std::move(element)); }
+  std::unique_ptr<QueueItems> copy() const override { return std::make_unique<Fifo>(*this); }
 
  private:
   std::deque<Tuple> items_;
@@ -38,6 +39,7 @@ class Shuffled final : public QueueItems {
     return element;
   }
   void give_back(Tuple element) override { items_.push_back(std::move(element)); }
+  std::unique_ptr<QueueItems> copy() const override { return std::make_unique<Shuffled>(*this); }
 
  private:
   std::vector<Tuple> items_;
@@ -56,6 +58,7 @@ class ByPriority final : public QueueItems {
     const std::int64_t priority = *element[0].data<std::int64_t>();
     items_.emplace_hint(items_.lower_bound(priority), priority, std::move(element));
   }
+  std::unique_ptr<QueueItems> copy() const override { return std::make_unique<ByPriority>(*this); }
 
  private:
   std::multimap<std::int64_t, Tuple> items_;

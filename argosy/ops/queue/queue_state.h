@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "argosy/base/cancellation.h"
+#include "argosy/op/restorable.h"
 #include "argosy/ops/queue/queue_items.h"
 #include "argosy/tensor/resource.h"
 
@@ -28,7 +29,7 @@ struct QueueOptions {
   std::int64_t seed = 0, seed2 = 0;
 };
 
-class QueueState final : public Resource, public std::enable_shared_from_this<QueueState> {
+class QueueState final : public Resource, public Restorable, public std::enable_shared_from_this<QueueState> {
  public:
   using Tuple = QueueItems::Tuple;
   using Done = std::function<void(Status, Tuple)>;
@@ -58,6 +59,10 @@ class QueueState final : public Resource, public std::enable_shared_from_this<Qu
 
   std::int64_t size() const;
   bool closed() const;
+
+  Result<std::function<Status()>> set_aside() const override;
+  // The elements as they would come out, component by component; last, whether it is closed.
+  Result<std::vector<Tensor>> contents() const override;
 
  private:
   enum class Action { kEnqueue, kEnqueueMany, kClose, kDequeue, kDequeueMany, kDequeueUpTo };

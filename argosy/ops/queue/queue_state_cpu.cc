@@ -182,6 +182,41 @@ bool QueueState::closed() const {
   return closed_;
 }
 
+Result<std::function<Status()>> QueueState::set_aside() const {
+  const auto waited_for = [](const QueueState& q) ARGOSY_REQUIRES(q.mutex_) {
+    return q.enqueues_.empty() && q.dequeues_.empty()
+               ? ok_status()
+               : Status(failed_precondition("steps wait at the queue '", q.name_, "'"));
+  };
+  MutexLock lock(mutex_);
+  ARGOSY_RETURN_IF_ERROR(waited_for(*this));
+  const std::shared_ptr<const QueueItems> items = items_->copy();
+  const auto self = std::const_pointer_cast<QueueState>(shared_from_this());
+  return std::function<Status()>([self, items, waited_for, closed = closed_]() -> Status {
+    std::unique_ptr<QueueItems> now = items->copy();
+    MutexLock again(self->mutex_);
+    ARGOSY_RETURN_IF_ERROR(waited_for(*self));
+    self->items_.swap(now);
+    self->closed_ = closed;
+    return ok_status();
+  });
+}
+
+Result<std::vector<Tensor>> QueueState::contents() const {
+  std::unique_ptr<QueueItems> items;
+  std::vector<Tensor> all;
+  {
+    MutexLock lock(mutex_);
+    items = items_->copy();
+    all.push_back(Tensor::scalar(closed_));
+  }
+  while (items->size() > 0) {
+    for (Tensor& component : items->pop()) all.push_back(std::move(component));
+  }
+  std::rotate(all.begin(), all.begin() + 1, all.end());
+  return all;
+}
+
 // --- getting on ------------------------------------------------------------------------------------------------------
 
 QueueState::Progress QueueState::advance(Attempt& attempt) {

@@ -3,14 +3,25 @@
 #include <string>
 
 #include "argosy/op/kept.h"
+#include "argosy/op/restorable.h"
 
 namespace argosy {
 
 namespace {
 
-struct Stream final : Resource {
+struct Stream final : Resource, Restorable {
   Stream(std::int64_t seed, std::int64_t seed2) : philox(seed, seed2) {}
   std::string describe() const override { return "stream of random numbers"; }
+  Result<std::function<Status()>> set_aside() const override {
+    auto& stream = const_cast<SharedPhilox&>(philox);
+    return std::function<Status()>([&stream, place = philox.place()] {
+      stream.go_to(place);
+      return ok_status();
+    });
+  }
+  Result<std::vector<Tensor>> contents() const override {
+    return std::vector<Tensor>{Tensor::scalar(static_cast<std::int64_t>(philox.place().low()))};
+  }
   SharedPhilox philox;
 };
 

@@ -116,9 +116,22 @@ class SharedPhilox {
     furthest_ = std::max(furthest_, taken_[index]);
     return from;
   }
+  // Where it stands, all shares counted; and back there.
+  Philox place() const ARGOSY_EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    Philox from = philox_;
+    from.skip(furthest_);
+    return from;
+  }
+  void go_to(const Philox& place) ARGOSY_EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    philox_ = place;
+    taken_.clear();
+    furthest_ = 0;
+  }
 
  private:
-  Mutex mutex_;
+  mutable Mutex mutex_;
   Philox philox_ ARGOSY_GUARDED_BY(mutex_);                     // moved on by those who are no shares
   std::vector<std::uint64_t> taken_ ARGOSY_GUARDED_BY(mutex_);  // by share: blocks beyond that
   std::uint64_t furthest_ ARGOSY_GUARDED_BY(mutex_) = 0;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "argosy/base/mutex.h"
+#include "argosy/op/restorable.h"
 #include "argosy/tensor/tensor.h"
 
 namespace argosy {
@@ -19,7 +20,7 @@ struct TableOptions {
   Tensor empty_key, deleted_key;  // keys that nobody may use; invalid: all may be (MutableDenseHashTable)
 };
 
-class Table final : public Resource {
+class Table final : public Resource, public Restorable {
  public:
   explicit Table(TableOptions options) : options_(std::move(options)) {}
   std::string describe() const override;
@@ -35,6 +36,10 @@ class Table final : public Resource {
   Status initialize(const Tensor& keys, const Tensor& values);
   Result<std::pair<Tensor, Tensor>> export_all(Allocator& memory) const;
   std::int64_t size() const;
+
+  Result<std::function<Status()>> set_aside() const override;
+  // Key by key, as they are encoded: the key, then its value.
+  Result<std::vector<Tensor>> contents() const override;
 
  private:
   // Rows one after another; of plain elements as bytes, else as strings.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <optional>
 
 namespace argosy {
@@ -264,6 +265,30 @@ Result<std::pair<Tensor, Tensor>> Table::export_all(Allocator& memory) const {
 std::int64_t Table::size() const {
   MutexLock lock(mutex_);
   return static_cast<std::int64_t>(content_.keys.size());
+}
+
+Result<std::function<Status()>> Table::set_aside() const {
+  auto* const self = const_cast<Table*>(this);
+  MutexLock lock(mutex_);
+  return std::function<Status()>([self, content = content_, filled = filled_] {
+    MutexLock again(self->mutex_);
+    self->content_ = content;
+    self->filled_ = filled;
+    return ok_status();
+  });
+}
+
+Result<std::vector<Tensor>> Table::contents() const {
+  MutexLock lock(mutex_);
+  std::map<std::string, std::int64_t> sorted(content_.index.begin(), content_.index.end());
+  std::vector<Tensor> all;
+  for (const auto& [key, row] : sorted) {
+    all.push_back(Tensor::scalar(key));
+    const Tensor value = Tensor::zeros(options_.value_dtype, options_.value_shape.inserted(0, 1));
+    copy_value(content_, row, value, 0);
+    all.push_back(value);
+  }
+  return all;
 }
 
 }  // namespace argosy

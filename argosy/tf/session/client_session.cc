@@ -1,6 +1,7 @@
 #include "argosy/tf/session/client_session.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "argosy/base/clock.h"
 #include "argosy/tf/config.pb.h"
@@ -75,10 +76,10 @@ ClientSession::ClientSession(Options options) : options_(std::move(options)), la
                                                                .log_device_placement = options_.config.log_placement,
                                                                .optimize = options_.config.optimize,
                                                                .fetch_handles = true});
-  const auto specs = options_.machine->specs();
-  if (options_.replicate && std::ranges::count_if(specs, &DeviceSpec::is_gpu) > 1) {
-    const ReplicationOptions how{.optimize = options_.config.optimize, .sync_batch_norm = options_.sync_batch_norm};
-    replication_ = std::make_unique<Replication>(*session_, graph_, options_.machine, how, options_.work);
+  if (options_.replicas != nullptr) {
+    const ReplicationOptions how{
+        .optimize = options_.config.optimize, .sync_batch_norm = options_.sync_batch_norm, .check = options_.check};
+    replication_ = std::make_unique<Replication>(*session_, graph_, options_.machine, how, *options_.replicas);
   }
 }
 
@@ -247,6 +248,14 @@ Result<std::string> ClientSession::set_up_partial_run(const std::vector<std::str
   ARGOSY_RETURN_IF_ERROR(new_request(request_id, "PartialRunSetup"));
   ARGOSY_ASSIGN_OR_RETURN(auto run, PartialRun::make(*session_, graph_, {feeds, fetches, targets}, options_.machine,
                                                      options_.config.soft_placement));
+  if (replication_ != nullptr) {
+    StepValues values;
+    ARGOSY_RETURN_IF_ERROR(session_->grow([&]() -> Status {
+      ARGOSY_ASSIGN_OR_RETURN(values, find_values(graph_, {feeds, fetches, targets}));
+      return ok_status();
+    }));
+    replication_->runs_partially(values);
+  }
   MutexLock lock(mutex_);
   std::string handle = str_cat(options_.handle, ":", ++next_partial_);
   partial_runs_.emplace(handle, std::move(run));
@@ -272,7 +281,10 @@ Result<std::vector<WirePiece>> ClientSession::run_partially(const StepRequest& r
   }
   const std::vector<std::string> fetches = strings(request.fetches);
   call.about_to_run(-1);
+  std::optional<Turns::Beside> beside;
+  if (replication_ != nullptr) beside.emplace(replication_->beside(true));
   auto fetched = run->run(feeds, fetches, call.cancellation());
+  beside.reset();
   if (replication_ != nullptr) replication_->variables_written();
   if (!fetched.ok() || run->over()) {
     MutexLock lock(mutex_);

@@ -53,8 +53,9 @@ class ClientSession {
     std::int64_t feed_limit = 1ll << 33;  // bytes of one fed tensor
     Deadlines* deadlines = nullptr;       // outlives the session
     WorkCounter* work = nullptr;          // likewise; null: steps are not measured
-    bool replicate = false;               // training steps, over all GPUs of the session
+    ReplicaCounter* replicas = nullptr;   // likewise; given: training steps are replicated over all GPUs of the session
     bool sync_batch_norm = false;         // of those
+    int check = 0;                        // so many runs of each also run on one device, and are compared
   };
   // INVALID_ARGUMENT: a malformed graph; a device that is not there, without soft placement.
   static Result<std::shared_ptr<ClientSession>> create(Options options, std::string_view graph_def);

@@ -317,6 +317,12 @@ Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make_with(const Graph& g
     const Value run = p.target(Value(&step.graph, e.node, Value::kControl));
     if (run.node() != e.node) targets.push_back(run);
   }
+  std::vector<Value> with_losses = fetched;
+  for (const Value& loss : how.check > 0 ? options.losses : std::vector<Value>()) {
+    const Result<Value> whole = p.fetch(loss);
+    made->losses_.push_back(whole.ok());
+    if (whole.ok()) with_losses.push_back(*whole);
+  }
   ARGOSY_ASSIGN_OR_RETURN(const Value refresh, p.refresh_mirrors());
   // Copies are for the GPUs; what those cannot run is the CPU's, whatever the client asked for its own graph.
   made->session_ = std::make_unique<Session>(p.graph(), SessionOptions{.machine = machine,
@@ -326,6 +332,9 @@ Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make_with(const Graph& g
                                                                        .fetch_handles = true});
   ARGOSY_ASSIGN_OR_RETURN(made->refresh_, made->session_->prepare({}, {}, {refresh}));
   ARGOSY_ASSIGN_OR_RETURN(made->step_, made->session_->prepare(fed, fetched, targets));
+  if (how.check > 0) {
+    ARGOSY_ASSIGN_OR_RETURN(made->with_losses_, made->session_->prepare(fed, with_losses, targets));
+  }
   if (!columns.empty()) {
     std::vector<Value> from, to;
     for (const Turned& t : columns) {
@@ -344,7 +353,24 @@ Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make_with(const Graph& g
 Status ReplicatedStep::refresh(const RunOptions& options) { return refresh_->run({}, {}, options); }
 
 Status ReplicatedStep::run(std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options) {
-  if (turn_ == nullptr) return step_->run(feeds, fetches, options);
+  return run(*step_, feeds, fetches, options);
+}
+
+Status ReplicatedStep::run_with_losses(std::span<const Tensor> feeds, std::span<Tensor> fetches,
+                                       const RunOptions& options) {
+  const std::size_t plain = fetches.size() - losses_.size();
+  std::vector<Tensor> known(plain + static_cast<std::size_t>(std::count(losses_.begin(), losses_.end(), true)));
+  ARGOSY_RETURN_IF_ERROR(run(*with_losses_, feeds, known, options));
+  std::size_t from = 0;
+  for (std::size_t i = 0; i < fetches.size(); ++i) {
+    if (i < plain || losses_[i - plain]) fetches[i] = std::move(known[from++]);
+  }
+  return ok_status();
+}
+
+Status ReplicatedStep::run(Session::Callable& step, std::span<const Tensor> feeds, std::span<Tensor> fetches,
+                           const RunOptions& options) {
+  if (turn_ == nullptr) return step.run(feeds, fetches, options);
   std::vector<Tensor> all(feeds.begin(), feeds.end()), given;
   const auto is_turned = [&](std::size_t i) { return axes_[i] > 0; };
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -355,7 +381,7 @@ Status ReplicatedStep::run(std::span<const Tensor> feeds, std::span<Tensor> fetc
   for (std::size_t i = 0, k = 0; i < all.size(); ++i) {
     if (is_turned(i)) all[i] = std::move(turned[k++]);
   }
-  return step_->run(all, fetches, options);
+  return step.run(all, fetches, options);
 }
 
 bool ReplicatedStep::may_share(std::span<const Tensor> feeds) const {

@@ -21,6 +21,7 @@ namespace argosy::tf {
 struct ReplicationOptions {
   bool optimize = true;          // the graph
   bool sync_batch_norm = false;  // see DataParallelOptions
+  int check = 0;                 // so many runs of every step also run on one device, and are compared
 };
 
 class ReplicatedStep {
@@ -37,6 +38,9 @@ class ReplicatedStep {
   // Mirrors take the values of the first device's variables. FAILED_PRECONDITION: some have none yet.
   Status refresh(const RunOptions& options);
   Status run(std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options);
+  // With the losses behind the fetches; one whose value over the whole batch is not known is not valid(). Where `check`
+  // was asked for.
+  Status run_with_losses(std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options);
   // Else these are for one device (DataParallel::may_share).
   bool may_share(std::span<const Tensor> feeds) const;
 
@@ -44,6 +48,8 @@ class ReplicatedStep {
   Status close() { return session_->close(); }
 
   std::string summary() const { return parallel_.summary(); }
+  // What is another than on one device by design.
+  std::vector<ReplicationNote> notes() const { return parallel_.notes(); }
 
  private:
   // `batch`: one of feeds_of_batch().
@@ -54,12 +60,16 @@ class ReplicatedStep {
                                                            const std::shared_ptr<Machine>& machine,
                                                            const ReplicationOptions& how);
   explicit ReplicatedStep(DataParallel parallel) : parallel_(std::move(parallel)) {}
+  Status run(Session::Callable& step, std::span<const Tensor> feeds, std::span<Tensor> fetches,
+             const RunOptions& options);
 
   DataParallel parallel_;
   std::vector<int> axes_;           // by feed: along which the examples lie, or -1
   std::vector<std::size_t> sizes_;  // feeds that are the batch's size as a number
   std::unique_ptr<Session> session_;
   std::unique_ptr<Session::Callable> refresh_, step_;
+  std::unique_ptr<Session::Callable> with_losses_;  // null: no check was asked for
+  std::vector<bool> losses_;                        // whose values it gives
   std::unique_ptr<Session::Callable> turn_;  // feeds whose examples lie along another axis than the first; null: none
 };
 

@@ -162,6 +162,9 @@ TEST_F(ReplicationTest, TheSizeOfTheBatchMayBeFedAsANumber) {
   const std::string session =
       check_alike(descent(g, loss, w), {sized(1, 1), sized(7, 7), sized(2, 2), sized(12, 12), sized(1, 1)}, 3);
   EXPECT_THAT(server_->work().not_replicated, HasSubstr("'size:0' is fed 1, which may be the batch's size"));
+  ASSERT_EQ(server_->work().reasons.size(), 1U);
+  EXPECT_EQ(server_->work().reasons[0].steps, 2);
+  EXPECT_EQ(server_->work().reasons[0].node, "size");
   EXPECT_EQ(run(session, sized(6, 5)).code, code(Code::kInvalidArgument));
 }
 
@@ -190,6 +193,18 @@ TEST_F(ReplicationTest, FeedsOfDifferentRowsAreThatStepsOwnError) {
   EXPECT_THAT(server_->work().not_replicated, HasSubstr("'x:0' is fed 6 examples and 't:0' 4"));
   EXPECT_EQ(run(session, step(6, 6)).code, 0);
   EXPECT_EQ(server_->work().replicated_steps, 1);
+}
+
+// Steps that nobody was told of: those of a session with one GPU.
+TEST_F(ReplicationTest, ASessionOfOneGpuSaysSo) {
+  start({.devices = {.emulate = "1"}, .replicate = true});
+  const std::string session = client_->create(line_graph(-1));
+  EXPECT_EQ(run(session, {.targets = {"init"}}).code, 0);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(run(session, step(6, 6)).code, 0);
+  ASSERT_EQ(server_->work().reasons.size(), 1U);
+  EXPECT_EQ(server_->work().reasons[0].why, "its session has 1 GPU");
+  EXPECT_EQ(server_->work().reasons[0].steps, 3);
+  EXPECT_EQ(server_->work().replicated_steps, 0);
 }
 
 TEST_F(ReplicationTest, ThreadsOfOneSessionTakeTurns) {

@@ -110,6 +110,7 @@ std::string metrics_page(SessionService& service, int threads, const AcceptGate:
     text += str_cat("argosy_device_bytes{device=\"", machine.device(d).spec().name.short_string(), "\"} ",
                     machine.device(d).allocator().stats().in_use_bytes, "\n");
   }
+  if (service.replicates()) text += metrics_section(service.replicas());
   return text;
 }
 
@@ -128,6 +129,7 @@ std::string status_page(SessionService& service, const std::string& address, std
   for (int m = 0; m < kNumMethods; ++m) {
     text += str_cat("  ", method_name(static_cast<Method>(m)), "  ", service.metrics().calls(m), "\n");
   }
+  if (service.replicates()) text += status_section(service.replicas());
   const auto sessions = service.sessions();
   text += str_cat("\n", sessions.size(), " sessions\n");
   for (const auto& s : sessions) {
@@ -161,7 +163,8 @@ class SessionServer::Impl {
                                                                         .client_lease = client_lease(o),
                                                                         .count_work = o.count_work,
                                                                         .replicate = o.replicate,
-                                                                        .sync_batch_norm = o.sync_batch_norm});
+                                                                        .sync_batch_norm = o.sync_batch_norm,
+                                                                        .check = o.check});
     ARGOSY_ASSIGN_OR_RETURN(transport_, GrpcTransport::start(*service_, transport));
     address_ = str_cat(o.host, ":", transport_->port());
     if (o.http_port >= 0) {
@@ -230,6 +233,9 @@ Result<std::unique_ptr<SessionServer>> SessionServer::start(const SessionServerO
     return invalid_argument("--sync-batch-norm is of replicated steps")
         .with_id(kUsage)
         .with_next("--replicate --sync-batch-norm");
+  }
+  if (options.check > 0 && !options.replicate) {
+    return invalid_argument("--check is of replicated steps").with_id(kUsage).with_next("--replicate --check");
   }
   auto impl = std::make_unique<Impl>();
   Status status = impl->start(options);

@@ -48,6 +48,9 @@ struct SessionServerOptions {
   // Variables are the sessions' own then: what another session writes would not reach every GPU.
   bool replicate = false;
   bool sync_batch_norm = false;  // of replicated steps: by statistics of the whole batch
+  // So many runs of every replicated step also run on one device from the same state; one that gives something else
+  // fails with INTERNAL "ARG-CHECK-001", and its variables are what they were before it.
+  int check = 0;
   // Folders that graphs may read and write files in. Empty: at a loopback address whatever this process's user may,
   // elsewhere nothing.
   std::vector<std::string> allow_files = {};
@@ -70,7 +73,7 @@ class SessionServer {
   const std::string& address() const;  // "localhost:2222"
   std::vector<DeviceSpec> devices() const;
   int num_sessions() const;
-  WorkTotals work() const;  // so far; all zero without count_work
+  WorkTotals work() const;  // so far; all zero without count_work but what was replicated and why not
 
   // Takes no more calls, gives those under way `grace` to end, cancels the rest, closes every session. Idempotent.
   void stop(std::chrono::milliseconds grace = std::chrono::milliseconds(0));

@@ -160,15 +160,17 @@ SessionService::Reply SessionService::create_session(WireReader in, CallContext&
   config.isolate_state = config.isolate_state || options_.replicate;
   ARGOSY_ASSIGN_OR_RETURN(auto devices, session_machine(options_.machine, config));
   tensorflow::CreateSessionResponse response;
-  ARGOSY_ASSIGN_OR_RETURN(*response.mutable_session_handle(), add({.handle = {},
-                                                                   .config = std::move(config),
-                                                                   .machine = std::move(devices),
-                                                                   .feed_limit = options_.feed_limit_bytes,
-                                                                   .deadlines = &deadlines_,
-                                                                   .work = options_.count_work ? &work_ : nullptr,
-                                                                   .replicate = options_.replicate,
-                                                                   .sync_batch_norm = options_.sync_batch_norm},
-                                                                  request.graph));
+  ARGOSY_ASSIGN_OR_RETURN(*response.mutable_session_handle(),
+                          add({.handle = {},
+                               .config = std::move(config),
+                               .machine = std::move(devices),
+                               .feed_limit = options_.feed_limit_bytes,
+                               .deadlines = &deadlines_,
+                               .work = options_.count_work ? &work_ : nullptr,
+                               .replicas = options_.replicate ? &replicas_ : nullptr,
+                               .sync_batch_norm = options_.sync_batch_norm,
+                               .check = options_.check},
+                              request.graph));
   if (const auto made = find(response.session_handle()); made.ok()) (*made)->called_by(context);
   if (options_.count_work) work_.session_opened();
   return reply(response.SerializeAsString());

@@ -40,6 +40,7 @@ class SessionService {
     bool count_work = false;               // see work(); costs about 50 ns an op
     bool replicate = false;        // training steps run on all GPUs of their session, a share of the batch on each
     bool sync_batch_norm = false;  // of those: by statistics of the whole batch
+    int check = 0;                 // of those: so many runs of each also run on one device, and are compared
   };
   explicit SessionService(Options options);
   ~SessionService();  // closes every session
@@ -62,7 +63,9 @@ class SessionService {
   std::vector<SessionInfo> sessions() const;
   Machine& machine() const { return *options_.machine; }
   ServiceMetrics& metrics() { return metrics_; }
-  WorkTotals work() const { return work_.totals(); }  // all zero without count_work
+  WorkTotals work() const { return work_.totals(replicas_.totals()); }  // but for replication zero without count_work
+  bool replicates() const { return options_.replicate; }
+  ReplicaTotals replicas() const { return replicas_.totals(); }
 
  private:
   using Reply = Result<std::vector<WirePiece>>;
@@ -86,6 +89,7 @@ class SessionService {
   Deadlines deadlines_;
   ServiceMetrics metrics_;
   WorkCounter work_;
+  ReplicaCounter replicas_;
   mutable Mutex mutex_;
   std::map<std::string, std::shared_ptr<ClientSession>, std::less<>> sessions_ ARGOSY_GUARDED_BY(mutex_);
   int opening_ ARGOSY_GUARDED_BY(mutex_) = 0;  // sessions being made, which count too

@@ -32,25 +32,18 @@ void WorkCounter::step_ends(bool ok, const StepStats& stats) {
   }
 }
 
-void WorkCounter::step_was_replicated(const std::string& replicas) {
-  MutexLock lock(mutex_);
-  ++totals_.replicated_steps;
-  totals_.replicas = replicas;
-}
-
-void WorkCounter::step_not_replicated(const std::string& why) {
-  MutexLock lock(mutex_);
-  if (totals_.not_replicated.empty()) totals_.not_replicated = why;
-}
-
-void WorkCounter::step_was_small() {
-  MutexLock lock(mutex_);
-  ++totals_.small_steps;
-}
-
-WorkTotals WorkCounter::totals() const {
+WorkTotals WorkCounter::totals(const ReplicaTotals& replicas) const {
   MutexLock lock(mutex_);
   WorkTotals now = totals_;
+  now.replicated_steps = replicas.steps;
+  now.replicas = replicas.replicas;
+  now.small_steps = replicas.small_steps;
+  if (!replicas.reasons.empty()) now.not_replicated = replicas.reasons[0].why;
+  now.reasons = replicas.reasons;
+  now.more_reasons = replicas.more_reasons;
+  now.checked_steps = replicas.checked_steps;
+  now.differing_steps = replicas.differing_steps;
+  now.not_checked = replicas.not_checked;
   if (under_way_ > 0) now.busy_nanos += now_nanos() - since_;
   return now;
 }

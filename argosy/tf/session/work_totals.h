@@ -7,6 +7,7 @@
 
 #include "argosy/base/mutex.h"
 #include "argosy/runtime/stats.h"
+#include "argosy/tf/session/replica_totals.h"
 
 namespace argosy::tf {
 
@@ -20,11 +21,16 @@ struct WorkTotals {
   std::int64_t sessions = 0;  // opened
   std::int64_t steps = 0;     // run to their end
   std::int64_t failed_steps = 0;
-  std::int64_t busy_nanos = 0;        // at least one step was under way
-  std::int64_t replicated_steps = 0;  // of those that ran to their end
-  std::string replicas;               // of the last of them: "2 devices, loss: a mean over the batch, …"
-  std::int64_t small_steps = 0;       // trained on one device: too few examples for every device to have one
-  std::string not_replicated;         // why the first step that trains could not be; "" when all could
+  std::int64_t busy_nanos = 0;  // at least one step was under way
+  // As in ReplicaTotals; told without count_work, too.
+  std::int64_t replicated_steps = 0;
+  std::string replicas;
+  std::int64_t small_steps = 0;
+  std::string not_replicated;            // why the first step that trains could not be; "" when all could
+  std::vector<OneDeviceReason> reasons;  // all of them
+  std::int64_t more_reasons = 0;
+  std::int64_t checked_steps = 0, differing_steps = 0;
+  std::vector<OneDeviceReason> not_checked;
   std::vector<Device> devices;
 };
 
@@ -37,10 +43,8 @@ class WorkCounter {
   void step_begins();
   // `stats` of a step that went well; its devices are known by name, others are not counted.
   void step_ends(bool ok, const StepStats& stats);
-  void step_was_replicated(const std::string& replicas);
-  void step_not_replicated(const std::string& why);
-  void step_was_small();
-  WorkTotals totals() const;
+  // What `replicas` says is copied in.
+  WorkTotals totals(const ReplicaTotals& replicas) const;
 
  private:
   mutable Mutex mutex_;
