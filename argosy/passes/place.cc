@@ -365,14 +365,15 @@ class Placer {
   // For a device that is not there: what makes it be.
   static std::string how_to_have(const DeviceName& request) {
     if (request.type != "GPU") return "name a device that is there: argosy devices lists them";
-    return str_cat("emulated GPUs: DeviceRequest.emulate = \"", request.id.value_or(0) + 1, "\" in C++, ARGOSY_EMULATE=",
-                   request.id.value_or(0) + 1, " or --emulate ", request.id.value_or(0) + 1, " on the command line");
+    return str_cat("emulated GPUs: DeviceRequest.emulate = \"", request.id.value_or(0) + 1,
+                   "\" in C++, ARGOSY_EMULATE=", request.id.value_or(0) + 1, " or --emulate ",
+                   request.id.value_or(0) + 1, " on the command line");
   }
 
   void note_missing(const DeviceName& request, int device) {
-    std::string text = str_cat("there is no ", request.short_string(), " here (there are ", str_join(names_),
-                               "): what asks for it runs on ", options_.devices[static_cast<std::size_t>(device)].name.short_string(),
-                               "; ", how_to_have(request));
+    std::string text = str_cat(
+        "there is no ", request.short_string(), " here (there are ", str_join(names_), "): what asks for it runs on ",
+        options_.devices[static_cast<std::size_t>(device)].name.short_string(), "; ", how_to_have(request));
     auto& told = placement_.missing_devices;
     if (std::find(told.begin(), told.end(), text) == told.end()) told.push_back(std::move(text));
   }
@@ -393,7 +394,8 @@ class Placer {
                             n.device, "'): ", why)
         .with_id("ARG-PLACE-001")
         .with_where(str_cat("node '", n.name, "' (", n.op->name, ")"))
-        .with_next(next.empty() ? std::string("allow soft placement, or name a device that has a kernel for it") : next);
+        .with_next(next.empty() ? std::string("allow soft placement, or name a device that has a kernel for it")
+                                : next);
   }
 
   const Graph& graph_;

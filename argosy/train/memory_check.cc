@@ -66,8 +66,8 @@ Status check_memory(const Machine& machine, const ForecastOfBatch& forecast, std
                             "; largest at the peak: ", str_join(largest), ")")
       .with_id("ARG-MEM-002")
       .with_next(best > 0 ? str_cat("--batch ", best, ", the largest that fits")
-                          : str_cat("a smaller model, or a larger cap (--mem ", lacking->spec.request_name(),
-                                    "=SIZE): not even one example fits"));
+                          : str_cat("a smaller model, or more memory on ", lacking->spec.request_name(),
+                                    " by --mem and --emulate: not even one example fits"));
 }
 
 Status check_memory(Program& program, std::int64_t batch) {

@@ -8,6 +8,8 @@ import argparse
 import json
 import os
 import pathlib
+import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -61,7 +63,7 @@ BAD = [
     ("serve --port 65536", 2, ["\"65536\" is not a whole number"]),
     ("serve --host 0.0.0.0 --port 0", 2, ["certificates", "--insecure-tf-clients"]),
     ("serve --host 0.0.0.0 --port 0 --insecure-tf-clients ten", 2, ["'ten' is no network"]),
-    ("serve --port 0 --tls-cert {s}/good.txt", 2, ["--tls-cert, --tls-key and --tls-ca"]),
+    ("serve --port 0 --tls-cert {s}/good.txt", 2, ["--tls-cert FILE --tls-key FILE --tls-ca FILE"]),
     ("serve --port 0 --tls-cert {s}/none --tls-key {s}/none --tls-ca {s}/none", 3, ["{s}/none"]),
     ("serve --port 0 --devices gpu:0", 3, ["--emulate"]),
     ("serve --port 0 --allow-files {s}/none", 3, ["{s}/none"]),
@@ -159,10 +161,42 @@ GOOD = [
 ]
 
 
+# What may stand between the commands of an advice, and after them.
+BREAKS = re.compile(r", or |; |: | or |, the | says | shows | lists | for | \(| where |, else | of | in a | with |  ")
+WORDS = {"FILE": "no_file", "DIR": "no_folder", "NAME": "x", "N": "1", "PATH": "no_file", "TENSOR": "x", "FOLDER": "no_folder",
+         "NAME=FILE.npy": "x=no_file.npy", "NAME=NUMBER": "x=1"}
+
+
+def commands_in(words, advice):
+    """Words after "argosy" of each command in the advice; flags ("--batch 12") are put to the words that were typed."""
+    for part in BREAKS.split(advice):
+        try:
+            typed = [w for w in shlex.split(part) if w != "…"]
+        except ValueError:  # a quotation in prose
+            continue
+        if typed[:1] == ["argosy"]:
+            typed = typed[1:]
+        elif typed and typed[0].startswith("--"):
+            flags = {w.split("=")[0] for w in typed if w.startswith("--")}
+            kept, skip = [], False
+            for i, w in enumerate(words):
+                if w.split("=")[0] in flags:
+                    skip = "=" not in w and i + 1 < len(words) and not words[i + 1].startswith("--")
+                elif skip:
+                    skip = False
+                else:
+                    kept.append(w)
+            typed = kept + typed
+        else:
+            continue
+        yield tuple(WORDS.get(w, w) for w in typed)
+
+
 class Harness:
     def __init__(self, program, scratch):
         self.program, self.scratch, self.failures, self.count = program, scratch, [], 0
         self.names = {"s": str(scratch)}
+        self.advice = []  # the words that were wrong, and what the error says to try
 
     def run(self, words):
         command = [self.program] + words.format(**self.names).split()
@@ -188,9 +222,34 @@ class Harness:
         for text in texts:
             if text.format(**self.names) not in done.stderr:
                 return self.fail(words, f"stderr must contain {text!r}", done)
+        advice = re.search(r"^  try +(.*)$", done.stderr, re.M)
+        self.advice.append((words.format(**self.names).split(), advice.group(1)))
         if "verify" not in words and done.stdout:
             return self.fail(words, "stdout must stay empty", done)
         return None
+
+    def try_advice(self):
+        """Every "try …" of an error that is a command, or flags for the one that was typed, is understood by the program."""
+        tried, prose = set(), 0
+        for words, advice in self.advice:
+            commands = list(commands_in(words, advice))
+            prose += not commands
+            for command in commands:
+                if command in tried:
+                    continue
+                tried.add(command)
+                process = subprocess.Popen([self.program, *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                           stderr=subprocess.PIPE, text=True, errors="replace", cwd=self.scratch)
+                try:
+                    _, told = process.communicate(timeout=2)  # what is wrong with words is told at once
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.communicate()
+                    continue
+                if process.returncode == 2:
+                    self.failures.append(f"argosy {' '.join(words)}\n  advises: {advice}\n  but argosy {' '.join(command)}\n"
+                                         f"  exits with 2: {told[:600]}")
+        return len(tried), prose
 
     def expect_json_error(self, words, code):
         """The same mistake with --json: one document, with the error in it."""
@@ -258,7 +317,7 @@ def main():
     parser.add_argument("--ckpt-tool", required=True)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        harness = Harness(args.program, pathlib.Path(scratch))
+        harness = Harness(os.path.abspath(args.program), pathlib.Path(scratch))
         make_files(harness, args.ckpt_tool)
         for words, code, texts in BAD:
             harness.expect_error(words, code, texts)
@@ -270,7 +329,11 @@ def main():
         for words in ("version", "doctor", "devices --emulate 1", "graph show {s}/good.txt", "ckpt ls {dir}",
                       "ckpt ls {good}", "ckpt verify {dir}", "ckpt cat {good} {tensor}", "ckpt diff {good} {good}"):
             harness.expect_good_json(words)
-        print("\n\n".join(harness.failures) or f"cli: {harness.count} invocations, all as stated")
+        tried, prose = harness.try_advice()
+        if tried < 40:
+            harness.failures.append(f"only {tried} commands that errors advise were found")
+        print("\n\n".join(harness.failures) or
+              f"cli: {harness.count} invocations, all as stated; {tried} commands that errors advise, all understood; {prose} in prose")
         return bool(harness.failures)
 
 

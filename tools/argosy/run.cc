@@ -17,7 +17,6 @@ namespace {
 
 struct Options {
   DeviceRequest devices;
-  int gpus = 0;
   bool replicate = false, sync_batch_norm = false;
   std::vector<std::string> program;
 };
@@ -29,15 +28,6 @@ Result<int> run(const Options& options, Console& console) {
                                   .count_work = true,
                                   .replicate = options.replicate,
                                   .sync_batch_norm = options.sync_batch_norm};
-  if (options.gpus > 0) {
-    if (!options.devices.devices.empty()) {
-      return invalid_argument("--gpus and --devices both say what to use")
-          .with_id(kUsageId)
-          .with_where("argosy run")
-          .with_next(str_cat("argosy run --gpus ", options.gpus, " -- …"));
-    }
-    wanted.devices.devices = str_cat(options.gpus);
-  }
   ARGOSY_ASSIGN_OR_RETURN(const RunHook hook, RunHook::write());
   wanted.program_calls = hook.folder();
   ARGOSY_ASSIGN_OR_RETURN(const auto server, tf::SessionServer::start(wanted));
@@ -46,6 +36,9 @@ Result<int> run(const Options& options, Console& console) {
   const double seconds = static_cast<double>(now_nanos() - start) * 1e-9;
   server->stop();
   console.note(run_verdict(server->work(), options.replicate, seconds));
+  if (const auto used = chosen_devices(options.devices); used.ok()) {
+    if (const std::string numbers = machine_numbers(*used); !numbers.empty()) console.note(numbers);
+  }
   return code;
 }
 
@@ -54,7 +47,6 @@ Result<int> run(const Options& options, Console& console) {
 void define_run(Command& program) {
   Command& command = program.add("run", "Run a TensorFlow 1.x program on these devices, as it is");
   auto& options = command.own<Options>();
-  command.option("--gpus N", options.gpus, "that many GPUs, real or emulated", {.least = 1, .most = 1024});
   command.option("--replicate", options.replicate,
                  "share the batch of every training step among all GPUs: for scripts written for one");
   command.option("--sync-batch-norm", options.sync_batch_norm,
