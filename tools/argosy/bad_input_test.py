@@ -87,6 +87,21 @@ BAD = [
     ("graph run {s}/good.pbtxt --fetch y --feed x=1 --out {s}/a.npy --out {s}/b.npy", 2, ["2 files"]),
     ("graph run {s}/good.pbtxt --fetch y --feed x=1 --devices gpu:0", 3, ["--emulate"]),
     ("graph run {s}/missing_op.pbtxt --fetch y", 1, ["Op type not registered 'Frobnicate'", "node 'y'"]),
+    ("graph run {s}/model --feed question=1 --fetch nothing", 3,
+     ["no node \"nothing\"", "signature serving_default: feed question float[?,2]; fetch answer float[?,2]"]),
+    ("graph run {s}/model --fetch answer", 1, ["signature serving_default: feed question", "--feed question=FILE.npy"]),
+    ("graph run {s}/model --signature other --fetch answer", 3, ["there is no signature \"other\"", "--signature serving_default"]),
+    ("graph run {s}/good.pbtxt --fetch z", 3, ["the graph: feed x float<unknown>; fetch y"]),
+    ("graph run {s}/both --fetch answer", 2, ["another value in each of the signatures a, b", "--signature a"]),
+    ("help trian", 2, ["unknown command \"trian\"", "argosy train --help"]),
+    ("help ckpt lss", 2, ["argosy ckpt ls --help"]),
+    ("train mlp --gpus 2 --devices cpu:0", 2, ["--gpus and --devices both say what to use"]),
+    ("train mlp --gpus two", 2, ["\"two\" is not a whole number"]),
+    ("train mlp --gpus 0", 2, ["\"0\" is not a whole number from 1"]),
+    ("train mlp --gpus 2", 3, ["--emulate 2"]),
+    ("train mlp --emulate 2 --gpus 1,5", 3, ["gpu:5"]),
+    ("serve --port 0 --gpus 2", 3, ["--emulate 2"]),
+    ("train autoencoder --image-size 20 --depth 3", 2, ["cannot be halved 3 times", "--image-size 24, or --depth 2"]),
     ("bench", 0, []),
     ("bench matpw", 2, ["unknown command \"matpw\"", "argosy bench matpow"]),
     ("bench matpow --size 0", 2, ["\"0\" is not a whole number from 1"]),
@@ -144,6 +159,13 @@ GOOD = [
     ("devices --emulate 2", "gpu:1"),
     ("graph show {s}/good.txt", "y = Identity(x)"),
     ("graph dot {s}/good.txt", "digraph"),
+    ("graph show {s}/long.pbtxt", "{{0, 0, 0, 0, 0, 0, 0, 0, … of 1000}}"),
+    ("graph import {s}/model", "feed   question  float[?,2]  x:0"),
+    ("graph import {s}/model", "run    argosy graph run {s}/model --feed question=FILE.npy --fetch answer"),
+    ("graph import {s}/good.pbtxt", "feed   x  float"),
+    ("graph run {s}/both --signature b --feed question=2 --fetch answer", "answer = float[] {{-2}}"),
+    ("help", "Exit codes"),
+    ("help train", "Checkpoints"),
     ("graph import {s}/good.pbtxt --report", "native"),
     ("graph show {s}/good.pbtxt", "y = Neg(x)"),
     ("graph show {s}/missing_op.pbtxt", "# not converted: y: Op type not registered 'Frobnicate'"),
@@ -178,6 +200,7 @@ def commands_in(words, advice):
             typed = typed[1:]
         elif typed and typed[0].startswith("--"):
             flags = {w.split("=")[0] for w in typed if w.startswith("--")}
+            flags |= {"--gpus"} if "--devices" in flags else set()  # two words for one thing
             kept, skip = [], False
             for i, w in enumerate(words):
                 if w.split("=")[0] in flags:
@@ -282,6 +305,19 @@ def make_files(harness, ckpt_tool):
     for name, text in {"good": NODE_X + node_y("Neg", "x"), "broken": NODE_X + "node { nmae: }\n",
                        "dangling": node_y("Neg", "nowhere"), "missing_op": NODE_X + node_y("Frobnicate", "x")}.items():
         (s / f"{name}.pbtxt").write_text(text)
+    saved = ("saved_model_schema_version: 1 meta_graphs {{ meta_info_def {{ tags: 'serve' }} graph_def {{ {graph} }} {signatures} }}")
+    typed = "dtype: DT_FLOAT tensor_shape { dim { size: -1 } dim { size: 2 } }"
+
+    def signature(name, answer):
+        return (f"signature_def {{ key: '{name}' value {{ inputs {{ key: 'question' value {{ name: 'x:0' {typed} }} }} "
+                f"outputs {{ key: 'answer' value {{ name: '{answer}:0' {typed} }} }} }} }}")
+
+    node_z = node_y("Identity", "x").replace("'y'", "'z'")
+    for name, signatures in {"model": signature("serving_default", "y"), "both": signature("a", "z") + signature("b", "y")}.items():
+        (s / name).mkdir()
+        (s / name / "saved_model.pbtxt").write_text(saved.format(graph=NODE_X + node_y("Neg", "x") + node_z, signatures=signatures))
+    (s / "long.pbtxt").write_text("node { name: 'c' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: 'value' value { tensor { "
+                                  "dtype: DT_FLOAT tensor_shape { dim { size: 1000 } } float_val: 0 } } } }\n")
     (s / "binary.txt").write_bytes(bytes(range(256)) * 40)
     (s / "binary.pb").write_bytes(bytes(range(256)) * 40)
     (s / "empty").mkdir()

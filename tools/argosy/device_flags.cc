@@ -38,7 +38,9 @@ Status parse_value(std::string_view text, const Limits& limits, DevicesText& to)
     if (!list.ok()) return Status(list.status()).with_next("2");
     devices = *std::move(list);
   }
-  if (to.other->given) return invalid_argument("--gpus and --devices both say what to use");
+  if (to.other->given) {
+    return invalid_argument("--gpus and --devices both say what to use").with_next(to.gpus ? "2" : "auto");
+  }
   to.given = true;
   to.request->devices = std::move(devices);
   return ok_status();

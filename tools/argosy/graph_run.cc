@@ -130,6 +130,18 @@ Status wants(GraphSource& source, const Options& options, Status why) {
               .with_next(
                   "save a Keras 3 model by model.export(FOLDER): what tf.saved_model.save writes of one needs Python");
   }
+  std::string feed;  // what was not fed, by the name that its author gave it
+  for (const ModelSignature& s : model->signatures()) {
+    for (const auto& [key, name] : s.inputs) {
+      if (why.id() == "ARG-FEED-001" &&
+          why.message().find(str_cat("'", name.substr(0, name.find(':')), "'")) != std::string::npos) {
+        feed = str_cat("--feed ", key, "=FILE.npy");
+      }
+    }
+  }
+  if (!feed.empty()) {
+    why = Status(why.code(), why.message()).with_id(std::string(why.id())).with_where(why.where()).with_next(feed);
+  }
   Status told(why.code(), why.message() + text);
   return std::move(told)
       .with_id(std::string(why.id()))

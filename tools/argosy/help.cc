@@ -63,7 +63,8 @@ Row row_of(const Option& option) {
   // Where 0 stands for something else, the text says what.
   if (!option.fallback.empty() && option.help.find("default") == std::string::npos)
     row.right += str_cat(" (default ", option.fallback, ")");
-  if (option.repeated) row.right += " (may be repeated)";
+  if (option.repeated && option.name.starts_with('-') && option.help.find("repeat") == std::string::npos)
+    row.right += " (may be repeated)";
   return row;
 }
 

@@ -49,6 +49,15 @@ class Case(unittest.TestCase):
         return done
 
 
+    def commands(self, path=()):
+        text = self.runs(*path, "--help").stdout
+        yield path, text
+        listed = re.search(r"\nCommands\n((?:  .*\n)+)", text)
+        for line in listed.group(1).splitlines() if listed else []:
+            if line[2] != " ":
+                yield from self.commands((*path, line.split()[0]))
+
+
 class Data(Case):
     AUTOENCODER = ["train", "autoencoder", "--width", "2", "--steps", "2", "--batch", "4", "--data", "mnist"]
 
@@ -199,14 +208,6 @@ class Folders(Case):
 
 
 class Help(Case):
-    def commands(self, path=()):
-        text = self.runs(*path, "--help").stdout
-        yield path, text
-        listed = re.search(r"\nCommands\n((?:  .*\n)+)", text)
-        for line in listed.group(1).splitlines() if listed else []:
-            if line[2] != " ":
-                yield from self.commands((*path, line.split()[0]))
-
     def test_help_by_its_other_name(self):
         for path, text in self.commands():
             if path[:1] != ("help",):
@@ -250,6 +251,35 @@ class Help(Case):
                 self.assertEqual(done.returncode, 2, f"{line}\n{done.stderr}")
                 self.assertIn("unknown flag --check-words", done.stderr, line)
         self.assertGreater(count, 30)
+
+
+class Examples(Case):
+    """The examples of --help, run: those that need no file of the reader's, no disk of his and no minute."""
+    SLOW = ("bench", "serve", "train", "doctor")
+
+    def test_they_run(self):
+        write_mnist("data/mnist")
+        tried = 0
+        for path, text in self.commands():
+            examples = re.search(r"\nExamples\n((?:  .*\n)+)", text)
+            for line in examples.group(1).splitlines() if examples else []:
+                words = re.split(r"  +", line.strip())[0].split()
+                if words[:1] != ["argosy"] or "|" in words or "--" in words or words[1] in self.SLOW or any("/" in w for w in words):
+                    continue
+                done = argosy(*words[1:])
+                tried += 1
+                # What is missing is the reader's file, if anything.
+                self.assertIn(done.returncode, (0, 3), f"{line}\n{done.stderr}")
+        self.assertGreater(tried, 8)
+        self.runs("train", "autoencoder", "--emulate", "2", "--steps", "2", "--width", "2", "--no-verdict")
+        self.runs("train", "lenet", "--data", "data/mnist", "--epochs", "1", "--image-size", "8")
+        self.runs("train", "autoencoder", "--data", "data/mnist", "--emulate", "2", "--gpus", "2", "--steps", "2", "--width", "2",
+                  "--no-verdict")
+        mlp = ("train", "mlp", "--data", "data/mnist", "--checkpoint-dir", "runs/a", "--width", "8")
+        self.runs(*mlp, "--epochs", "1")
+        self.runs(*mlp, "--epochs", "2", "--resume")
+        for words in (("ls", "runs/a"), ("verify", "runs/a"), ("cat", "runs/a", "dense/kernel")):
+            self.runs("ckpt", *words)
 
 
 class Devices(Case):
