@@ -192,7 +192,14 @@ Status Trainer::Impl::start(Run& run, const data::Dataset& train) {
     run.saved_step = resumed ? resumed->step : -1;
   }
   if (!options_.log_dir.empty()) {
-    ARGOSY_ASSIGN_OR_RETURN(run.log, RunLog::open(options_.log_dir, program_->built()));
+    auto opened = RunLog::open(options_.log_dir, program_->built());
+    if (!opened.ok()) {
+      return std::move(opened)
+          .status()
+          .with_where(options_.log_dir)
+          .with_next("--log-dir DIR: a folder that may be written");
+    }
+    run.log = *std::move(opened);
   }
   std::vector<DeviceName> names;
   for (const DeviceSpec& d : devices_) names.push_back(d.name);

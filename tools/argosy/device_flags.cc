@@ -50,9 +50,10 @@ std::string show_value(const DevicesText& value) { return value.gpus ? std::stri
 void add_machine_flags(Command& command, DeviceRequest& request) {
   command
       .option("--emulate N", request.emulate,
-              "N emulated GPUs, or a description: \"gpu:11GiB@1.0,gpu:11GiB@0.5;link=12GB/s\"")
+              "N emulated GPUs, or \"gpu:4GiB,gpu:4GiB@0.5;link=12GB/s\"; default $ARGOSY_EMULATE")
       .option("--mem CAPS", request.memory, "hard memory caps by device: gpu:0=4GiB,gpu:1=50%")
-      .option("--virtual-gpus N", request.virtual_gpus, "N logical GPUs on every GPU, or by number: 0:2,1:4");
+      .option("--virtual-gpus N", request.virtual_gpus,
+              "N logical GPUs on every GPU, or by number: 0:2,1:4; default $ARGOSY_VIRTUAL_GPUS");
 }
 
 void add_device_flags(Command& command, DeviceRequest& request) {

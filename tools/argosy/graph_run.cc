@@ -116,7 +116,7 @@ ordered_json to_json(const std::string& name, const Tensor& tensor) {
 // The error, and what may be fed and fetched.
 Status wants(GraphSource& source, const Options& options, Status why) {
   LoadedGraph* const model = source.model();
-  if (model == nullptr) return why;
+  if (model == nullptr || why.id().starts_with("ARG-FILE")) return why;
   std::string text;
   for (const ModelSignature& s : model->signatures()) {
     if (options.signature.empty() || s.name == options.signature) text += str_cat("\n  ", s.to_string());

@@ -7,6 +7,7 @@ namespace argosy::cli {
 namespace {
 
 constexpr std::size_t kTextWidth = 110;
+constexpr std::size_t kWidestLeft = 56;
 
 struct Row {
   std::string left, right;
@@ -36,7 +37,6 @@ std::string paragraphs(const std::string& text) {
 
 // Two columns; the right one wraps at words. A long left one has its line to itself.
 std::string table(const std::vector<Row>& rows) {
-  constexpr std::size_t kWidestLeft = 56;
   std::size_t indent = 0;
   for (const Row& row : rows) {
     if (row.left.size() <= kWidestLeft) indent = std::max(indent, row.left.size());
@@ -104,10 +104,10 @@ std::string help(const Command& command, bool full) {
   }
   std::size_t widest = 0;  // one column for all groups
   for (const auto& [title, rows] : groups) {
-    for (const Row& row : rows) widest = std::max(widest, row.left.size());
+    for (const Row& row : rows) widest = std::max(widest, row.left.size() <= kWidestLeft ? row.left.size() : 0);
   }
   for (auto& [title, rows] : groups) {
-    for (Row& row : rows) row.left.resize(widest, ' ');
+    for (Row& row : rows) row.left.resize(std::max(widest, row.left.size()), ' ');
     text += str_cat("\n", title, "\n", table(rows));
   }
   if (!full) text += str_cat("\n", command.path(), " --help says more.\n");

@@ -168,8 +168,8 @@ TEST(Nvml, TellsBitErrorsAndItsVersion) {
                   .utilisation = nvml_no_rates,
                   .processes = nvml_no_processes,
                   .link_state = nvml_no_links,
-                  .library_version = nvml_version,
                   .index = nvml_index,
+                  .library_version = nvml_version,
                   .ecc_errors = nvml_ecc,
                   .remapped_rows = nvml_rows};
   CardFacts facts;
