@@ -167,18 +167,20 @@ Result<Tensor> decode_image(std::string_view bytes, int channels) {
   return data_loss("neither PNG nor JPEG").with_id("ARG-DATA-008");
 }
 
-void resize_to_float(const Tensor& image, std::int64_t height, std::int64_t width, float* to) {
-  const std::int64_t source_width = image.shape()[1];
-  const std::int64_t channels = image.shape()[2];
-  const auto* from = image.data<std::uint8_t>();
-  const std::vector<Taps> rows = make_taps(image.shape()[0], height);
+namespace {
+
+template <typename T>
+void resize_rows(const T* from, const Shape& shape, float scale, std::int64_t height, std::int64_t width, float* to) {
+  const std::int64_t source_width = shape[1];
+  const std::int64_t channels = shape[2];
+  const std::vector<Taps> rows = make_taps(shape[0], height);
   const std::vector<Taps> columns = make_taps(source_width, width);
   std::vector<float> line(static_cast<std::size_t>(source_width * channels));  // the rows, already weighted
   for (const Taps& row : rows) {
     std::fill(line.begin(), line.end(), 0.0f);
     for (std::size_t k = 0; k < row.weights.size(); ++k) {
-      const std::uint8_t* source = from + (row.begin + static_cast<std::int64_t>(k)) * source_width * channels;
-      for (std::size_t x = 0; x < line.size(); ++x) line[x] += row.weights[k] / 255.0f * static_cast<float>(source[x]);
+      const T* source = from + (row.begin + static_cast<std::int64_t>(k)) * source_width * channels;
+      for (std::size_t x = 0; x < line.size(); ++x) line[x] += row.weights[k] * scale * static_cast<float>(source[x]);
     }
     for (const Taps& column : columns) {
       for (std::int64_t c = 0; c < channels; ++c) {
@@ -191,6 +193,16 @@ void resize_to_float(const Tensor& image, std::int64_t height, std::int64_t widt
       }
     }
   }
+}
+
+}  // namespace
+
+void resize_to_float(const Tensor& image, std::int64_t height, std::int64_t width, float* to) {
+  resize_rows(image.data<std::uint8_t>(), image.shape(), 1 / 255.0f, height, width, to);
+}
+
+void resize_floats(const float* image, const Shape& shape, std::int64_t height, std::int64_t width, float* to) {
+  resize_rows(image, shape, 1.0f, height, width, to);
 }
 
 }  // namespace argosy::data

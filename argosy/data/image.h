@@ -19,5 +19,7 @@ Result<Tensor> decode_image(std::string_view bytes, int channels);
 // To float[height, width, channels] in 0 … 1 by bilinear interpolation with pixel centres at half integers; when
 // shrinking, each pixel averages the area it covers. REQUIRES: uint8[h,w,channels] and room for the result.
 void resize_to_float(const Tensor& image, std::int64_t height, std::int64_t width, float* to);
+// The same of floats in any range. REQUIRES: `image` of `shape` [h,w,channels] and room for the result.
+void resize_floats(const float* image, const Shape& shape, std::int64_t height, std::int64_t width, float* to);
 
 }  // namespace argosy::data

@@ -8,7 +8,9 @@
 #include <random>
 
 #include "argosy/base/test_files.h"
+#include "argosy/data/array_dataset.h"
 #include "argosy/data/dataset.h"
+#include "argosy/data/resized.h"
 #include "argosy/data/test_data.h"
 
 namespace argosy::data {
@@ -145,6 +147,28 @@ TEST(ImageFolder, ClassesAreSubFolders) {
   EXPECT_EQ(damaged.code(), Code::kDataLoss);
   EXPECT_NE(damaged.message().find("a_dogs/1.png"), std::string::npos);
   EXPECT_EQ(open_dataset(temp.path(), {.image_size = 0}).status().code(), Code::kInvalidArgument);
+}
+
+TEST(Resized, ImagesHaveTheSizeAndTheRestStays) {
+  const auto make = [] {
+    Tensor images = Tensor::zeros(DType::kFloat32, {2, 4, 2, 1});
+    for (int i = 0; i < 8; ++i) images.data<float>()[i] = 3.0f;  // the first: the same everywhere
+    for (int i = 8; i < 16; ++i) images.data<float>()[i] = i < 12 ? -1.0f : 1.0f;
+    return make_array_dataset("two", {{"image", images}, {"label", Tensor::vector<std::int32_t>({7, 9})}}, 10).value();
+  };
+  const auto resized = resize_images(make(), 2).value();
+  EXPECT_EQ(resized->components()[0].shape, (Shape{2, 2, 1}));
+  EXPECT_EQ(resized->classes(), 10);
+  const auto batch = batch_for(*resized, 2);
+  const std::int64_t indices[] = {1, 0};
+  ASSERT_TRUE(resized->fetch(indices, batch).ok());
+  EXPECT_EQ(batch[1].data<std::int32_t>()[0], 9);
+  EXPECT_LT(batch[0].data<float>()[0], 0);  // the second's upper half
+  EXPECT_GT(batch[0].data<float>()[3], 0);  // and its lower one
+  for (int i = 4; i < 8; ++i) EXPECT_FLOAT_EQ(batch[0].data<float>()[i], 3);
+  EXPECT_EQ(resize_images(make(), 0).status().id(), "ARG-DATA-012");
+  auto labels = make_array_dataset("labels", {{"label", Tensor::vector<std::int32_t>({7})}}, 10).value();
+  EXPECT_EQ(resize_images(std::move(labels), 4).status().id(), "ARG-DATA-012");
 }
 
 TEST(OpenDataset, SaysWhatItLookedFor) {

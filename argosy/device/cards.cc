@@ -88,9 +88,13 @@ std::vector<DeviceSpec> gpu_specs(const std::vector<CardFacts>& cards, const std
       spec.name = {"localhost", 0, 0, "GPU", static_cast<int>(specs.size())};
       spec.kind = DeviceKind::kCuda;
       spec.card = card.number;
+      spec.system_number = card.system_number;
       spec.memory_limit_bytes =
           (card.memory_bytes - reserve(card.memory_bytes)) / static_cast<unsigned>(count) >> 20 << 20;
       spec.description = str_cat(card.name, ", compute capability ", card.major, ".", card.minor, ", ", card.pci);
+      if (card.system_number >= 0 && card.system_number != spec.name.id) {
+        spec.description = str_cat("nvidia-smi's GPU ", card.system_number, ", ", spec.description);
+      }
       if (count > 1) spec.description += str_cat(", virtual GPU ", i + 1, " of ", count, " on this card");
       specs.push_back(std::move(spec));
     }

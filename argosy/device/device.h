@@ -34,12 +34,18 @@ struct DeviceSpec {
   std::string description;               // "emulated GPU, 1 core, 11.0 GiB, speed 0.5"
   std::uint64_t memory_limit_bytes = 0;  // hard cap of the allocator; 0 = what the host has
   int cores = 1;                         // thread budget of its kernels
-  int card = -1;                         // cuda: which card it is on, in nvidia-smi's order
+  int card = -1;                         // cuda: which card it is on, CardFacts::number
   double speed = 1.0;                    // emulated: 0.5 takes twice as long for every kernel
   double link_bytes_per_second = 0;      // emulated: host link; 0 = as fast as memory
   double flops_per_second = 0;           // fake and planning; 0 = not known
   double memory_bytes_per_second = 0;    // likewise
+  int number = -1;                       // GPU: by which a request names it ("gpu:2"); -1 = as `name` says
+  int system_number = -1;                // cuda: nvidia-smi's; -1 = not known
 
+  // For people: "gpu:0", or "gpu:0 (the machine's GPU 2)" where the machine counts otherwise.
+  std::string said_name() const;
+  // As a request says it: "gpu:2" of --devices and --mem.
+  std::string request_name() const;
   bool is_gpu() const { return name.type == "GPU"; }
 };
 

@@ -235,6 +235,10 @@ Result<Choice> choose(const DeviceRequest& request) {
     asked.assign(from.begin(), from.begin() + count);
   } else {
     std::set<std::string> seen;
+    int gpus_wanted = 0;
+    for (const DeviceName& p : patterns) {
+      if (p.type == "GPU") gpus_wanted = std::max(gpus_wanted, p.id.value_or(0) + 1);
+    }
     for (const DeviceName& pattern : patterns) {
       bool found = false;
       for (const std::vector<DeviceSpec>* list : {&stock.cpus, &stock.gpus}) {
@@ -249,7 +253,7 @@ Result<Choice> choose(const DeviceRequest& request) {
           asked.push_back(spec);
         }
       }
-      if (!found) return missing(pattern.short_string(), stock, pattern.type == "GPU" ? pattern.id.value_or(0) + 1 : 0);
+      if (!found) return missing(pattern.short_string(), stock, pattern.type == "GPU" ? gpus_wanted : 0);
     }
   }
 
@@ -260,8 +264,9 @@ Result<Choice> choose(const DeviceRequest& request) {
     if (spec.is_gpu()) {
       const int machine = *spec.name.id;
       const int session = static_cast<int>(choice.gpus.size());
-      if (machine != session) spec.description = str_cat("the machine's gpu:", machine, ", ", spec.description);
       spec.name.id = session;
+      spec.number = machine;
+      if (machine != session) spec.description = str_cat("the machine's gpu:", machine, ", ", spec.description);
       choice.gpus.push_back(spec);
       choice.gpu_numbers.push_back(machine);
     }
@@ -271,6 +276,18 @@ Result<Choice> choose(const DeviceRequest& request) {
 }
 
 }  // namespace
+
+std::string DeviceSpec::said_name() const {
+  const int theirs = system_number >= 0 ? system_number : number;
+  if (!is_gpu() || theirs < 0 || theirs == name.id) return name.short_string();
+  return str_cat(name.short_string(), " (the machine's GPU ", theirs, ")");
+}
+
+std::string DeviceSpec::request_name() const {
+  DeviceName asked = name;
+  if (is_gpu() && number >= 0) asked.id = number;
+  return asked.short_string();
+}
 
 std::string_view device_kind_name(DeviceKind kind) {
   switch (kind) {

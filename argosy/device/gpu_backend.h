@@ -15,7 +15,7 @@ namespace argosy {
 
 // A card, as it is found; nothing on it is taken. Unknown numbers are -1.
 struct CardFacts {
-  int number = 0;    // nvidia-smi's
+  int number = 0;    // among those that this process sees (CUDA_VISIBLE_DEVICES), by address
   std::string name;  // "NVIDIA H200"
   std::string uuid;  // "GPU-..." or "MIG-..."
   std::string pci;   // "0000:3b:00.0"
@@ -24,6 +24,7 @@ struct CardFacts {
   int multiprocessors = 0;
   std::string unusable;  // why it cannot be used, with what to do; empty: it can
   // From NVML, where that is.
+  int system_number = -1;  // nvidia-smi's
   std::int64_t memory_used_bytes = -1;
   int utilisation_percent = -1;
   std::vector<std::string> users;  // "pid 1234, 512.0 MiB"

@@ -43,7 +43,8 @@ Bucket bucket_of(std::size_t bytes) {
 
 class PoolAllocator::Pool : public std::enable_shared_from_this<Pool> {
  public:
-  Pool(std::string owner, std::uint64_t limit) : owner_(std::move(owner)), limit_(limit) {}
+  Pool(std::string owner, std::uint64_t limit, std::string cap_name)
+      : owner_(std::move(owner)), cap_name_(std::move(cap_name)), limit_(limit) {}
   ~Pool() { trim(); }
 
   Result<Buffer> allocate(std::size_t bytes);
@@ -98,7 +99,7 @@ class PoolAllocator::Pool : public std::enable_shared_from_this<Pool> {
   void free(Block* block);
   void release_kept(std::uint64_t down_to) ARGOSY_REQUIRES(mutex_);
 
-  const std::string owner_;
+  const std::string owner_, cap_name_;
   const std::uint64_t limit_;
 
   mutable Mutex mutex_;
@@ -168,7 +169,7 @@ Status PoolAllocator::Pool::refuse(std::size_t bytes, std::string_view why) cons
   if (shown > 0) text += str_cat("; largest of ", sizes.size(), " live: ", str_join(largest));
   return resource_exhausted(text)
       .with_id("ARG-MEM-001")
-      .with_next("a smaller --batch, or a higher cap: --mem " + owner_ + "=SIZE");
+      .with_next("a smaller --batch, or a higher cap: --mem " + (cap_name_.empty() ? owner_ : cap_name_) + "=SIZE");
 }
 
 PoolAllocator::Pool::Block* PoolAllocator::Pool::take(std::size_t bytes) {
@@ -316,8 +317,8 @@ void PoolAllocator::Pool::fail_allocation(std::int64_t nth) {
   fail_in_ = nth;
 }
 
-PoolAllocator::PoolAllocator(std::string owner, std::uint64_t limit_bytes)
-    : pool_(std::make_shared<Pool>(std::move(owner), limit_bytes)) {}
+PoolAllocator::PoolAllocator(std::string owner, std::uint64_t limit_bytes, std::string cap_name)
+    : pool_(std::make_shared<Pool>(std::move(owner), limit_bytes, std::move(cap_name))) {}
 PoolAllocator::~PoolAllocator() { pool_->close(); }
 Result<Buffer> PoolAllocator::allocate(std::size_t bytes) { return pool_->allocate(bytes); }
 MemoryStats PoolAllocator::stats() const { return pool_->stats(); }

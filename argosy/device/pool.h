@@ -16,8 +16,9 @@ namespace argosy {
 
 class PoolAllocator final : public Allocator {
  public:
-  // `owner` names the device in errors ("gpu:0"); limit 0 = none.
-  PoolAllocator(std::string owner, std::uint64_t limit_bytes);
+  // `owner` names the device in errors ("gpu:0"), `cap_name` in the advice to raise its cap (--mem), where that is
+  // another; limit 0 = none.
+  PoolAllocator(std::string owner, std::uint64_t limit_bytes, std::string cap_name = "");
   ~PoolAllocator() override;
   PoolAllocator(const PoolAllocator&) = delete;
   PoolAllocator& operator=(const PoolAllocator&) = delete;

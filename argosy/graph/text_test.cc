@@ -105,8 +105,10 @@ TEST(GraphText, LongTensorsAreCutAndSayso) {
   Graph g(ops);
   g.add("Const", {}, {{"value", Tensor::vector<float>({1, 2, 3})}, {"dtype", DType::kFloat32}});
   const std::string text = to_text(g, {.max_values = 2});
-  EXPECT_THAT(text, HasSubstr("{1, 2, …}"));
+  EXPECT_THAT(text, HasSubstr("{1, 2, … of 3}"));
   EXPECT_THAT(parse_text(text, ops).status().message(), HasSubstr("cut short"));
+  g.add("Const", {}, {{"value", Tensor::scalar(std::string(100, 'x'))}, {"dtype", DType::kString}});
+  EXPECT_THAT(to_text(g, {.max_values = 2}), HasSubstr("x\"… of 100 bytes"));
 }
 
 //  a ──► pick ──► next ─┐      the way back closes the loop

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <iterator>
 
+#include "argosy/graph/text.h"
+
 namespace argosy::text {
 
 namespace {
@@ -26,6 +28,13 @@ std::string number_text(T value) {
   }
 }
 
+// In a form that is cut long strings are cut as well.
+std::string string_text(const std::string& text, int max_values) {
+  constexpr std::size_t kShown = 64;
+  if (max_values >= TextOptions{}.max_values || text.size() <= kShown) return quote(text);
+  return str_cat(quote(text.substr(0, kShown)), "… of ", text.size(), " bytes");
+}
+
 std::string tensor_text(const Tensor& t, int max_values) {
   std::string text = str_cat(dtype_name(t.dtype()), t.shape(), " {");
   const std::int64_t shown = std::min<std::int64_t>(max_values, t.elements());
@@ -33,7 +42,7 @@ std::string tensor_text(const Tensor& t, int max_values) {
     for (std::int64_t i = 0; i < shown; ++i) text += (i > 0 ? ", " : "") + one(i);
   };
   if (t.dtype() == DType::kString) {
-    all([&](std::int64_t i) { return quote(t.data<std::string>()[i]); });
+    all([&](std::int64_t i) { return string_text(t.data<std::string>()[i], max_values); });
   } else {
     using Printable =
         TypeList<float, double, bfloat16, float16, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
@@ -44,7 +53,7 @@ std::string tensor_text(const Tensor& t, int max_values) {
     });
     if (!printed.ok()) return text + "?}";
   }
-  return text + (shown < t.elements() ? ", …}" : "}");
+  return text + (shown < t.elements() ? str_cat(shown > 0 ? ", " : "", "… of ", t.elements(), "}") : "}");
 }
 
 std::string one(std::monostate, int) { return "none"; }
@@ -56,7 +65,7 @@ std::string one(float v, int) {
   return text;
 }
 std::string one(bool v, int) { return v ? "true" : "false"; }
-std::string one(const std::string& v, int) { return quote(v); }
+std::string one(const std::string& v, int max_values) { return string_text(v, max_values); }
 std::string one(DType v, int) { return std::string(dtype_name(v)); }
 std::string one(const PartialShape& v, int) { return v.has_rank() ? "shape" + v.to_string() : "shape<unknown>"; }
 std::string one(const Tensor& v, int max_values) { return tensor_text(v, max_values); }

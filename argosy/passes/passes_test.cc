@@ -350,6 +350,27 @@ TEST(Place, RefusesWithoutSoftPlacement) {
                                 .allow_soft_placement = false});
   EXPECT_EQ(placed.status().id(), "ARG-PLACE-001");
   EXPECT_THAT(placed.status().message(), testing::StartsWith("Cannot assign a device for operation x"));
+  EXPECT_THAT(placed.status().next(), testing::HasSubstr("DeviceRequest.emulate = \"10\""));
+  EXPECT_THAT(placed.status().next(), testing::HasSubstr("--emulate 10"));
+}
+
+TEST(Place, TellsWhichDeviceIsNotThere) {
+  Graph g;
+  {
+    const auto on = g.device("/gpu:9");
+    const Value x = placeholder(g, DType::kFloat32, {2}, "x");
+    g.add("Neg", {x});
+  }
+  {
+    const auto on = g.device("/gpu:1");
+    placeholder(g, DType::kFloat32, {2}, "y");
+  }
+  const auto placed =
+      place(g, {.devices = one_cpu_two_gpus(), .has_kernel = [](const OpDef&, const DeviceSpec&) { return true; }});
+  ASSERT_TRUE(placed.ok()) << placed.status().to_string();
+  ASSERT_EQ(placed->missing_devices.size(), 1U);
+  EXPECT_THAT(placed->missing_devices[0], testing::StartsWith("there is no gpu:9 here"));
+  EXPECT_THAT(placed->missing_devices[0], testing::HasSubstr("DeviceRequest.emulate = \"10\""));
 }
 
 }  // namespace

@@ -289,10 +289,11 @@ class Placer {
             break;
           }
         }
+        if (!is_here(request)) note_missing(request, device);
         return put(id, device, str_cat("moved from ", request.to_string(), ": ", why_not(request, id)));
       }
     }
-    return cannot_assign(id, why_not(request, id));
+    return cannot_assign(id, why_not(request, id), is_here(request) ? "" : how_to_have(request));
   }
 
   // Asked for a GPU that there is, TensorFlow would run the op there: it moves with a reason instead of an error that
@@ -356,6 +357,27 @@ class Placer {
     return refused == refused_.end() ? "no GPU kernel" : refused->second;
   }
 
+  bool is_here(const DeviceName& request) const {
+    return std::any_of(options_.devices.begin(), options_.devices.end(),
+                       [&](const DeviceSpec& d) { return request.matches(d.name); });
+  }
+
+  // For a device that is not there: what makes it be.
+  static std::string how_to_have(const DeviceName& request) {
+    if (request.type != "GPU") return "name a device that is there: argosy devices lists them";
+    return str_cat("emulated GPUs: DeviceRequest.emulate = \"", request.id.value_or(0) + 1,
+                   "\" in C++, ARGOSY_EMULATE=", request.id.value_or(0) + 1, " or --emulate ",
+                   request.id.value_or(0) + 1, " on the command line");
+  }
+
+  void note_missing(const DeviceName& request, int device) {
+    std::string text = str_cat(
+        "there is no ", request.short_string(), " here (there are ", str_join(names_), "): what asks for it runs on ",
+        options_.devices[static_cast<std::size_t>(device)].name.short_string(), "; ", how_to_have(request));
+    auto& told = placement_.missing_devices;
+    if (std::find(told.begin(), told.end(), text) == told.end()) told.push_back(std::move(text));
+  }
+
   std::string why_not(const DeviceName& request, NodeId id) {
     for (const DeviceSpec& d : options_.devices) {
       if (!request.matches(d.name)) continue;
@@ -366,13 +388,14 @@ class Placer {
     return str_cat("there is no such device; there are ", str_join(names_));
   }
 
-  Status cannot_assign(NodeId id, const std::string& why) const {
+  Status cannot_assign(NodeId id, const std::string& why, const std::string& next = "") const {
     const Node& n = graph_.node(id);
     return invalid_argument("Cannot assign a device for operation ", n.name, " (", n.op->name, ", asked for '",
                             n.device, "'): ", why)
         .with_id("ARG-PLACE-001")
         .with_where(str_cat("node '", n.name, "' (", n.op->name, ")"))
-        .with_next("allow soft placement, name a device that is there, or --emulate one");
+        .with_next(next.empty() ? std::string("allow soft placement, or name a device that has a kernel for it")
+                                : next);
   }
 
   const Graph& graph_;

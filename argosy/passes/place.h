@@ -41,6 +41,8 @@ struct Placement {
   std::vector<std::int32_t> reason;      // per node: position in `reasons`
   std::vector<std::string> reasons;      // those there are
   std::vector<std::string> device_name;  // by position in PlaceOptions::devices: the full name
+  // Devices that were asked for and are not there: what runs where instead, and what to do; a sentence each.
+  std::vector<std::string> missing_devices = {};
 
   const std::string& device_of(NodeId id) const { return device_name[static_cast<std::size_t>(device[id.index])]; }
   const std::string& reason_of(NodeId id) const { return reasons[static_cast<std::size_t>(reason[id.index])]; }

@@ -442,11 +442,11 @@ Status check_memory(const Step& step) {
     if (need <= stats.limit_bytes) continue;
     std::string largest;
     for (const auto& t : f.largest) largest += str_cat(largest.empty() ? "" : ", ", t.node, " ", format_bytes(t.bytes));
-    return resource_exhausted("cannot fit: ", f.device.short_string(), " needs ", format_bytes(need), ", its cap is ",
-                              format_bytes(stats.limit_bytes), ": variables ", format_bytes(f.variable_bytes),
-                              ", activations and workspaces ", format_bytes(f.arena_bytes), ", constants ",
-                              format_bytes(f.constant_bytes), ", other ", format_bytes(f.dynamic_bytes),
-                              "; largest at the peak: ", largest)
+    return resource_exhausted("cannot fit: ", step.machine->device(d).spec().said_name(), " needs ", format_bytes(need),
+                              ", its cap is ", format_bytes(stats.limit_bytes), ": variables ",
+                              format_bytes(f.variable_bytes), ", activations and workspaces ",
+                              format_bytes(f.arena_bytes), ", constants ", format_bytes(f.constant_bytes), ", other ",
+                              format_bytes(f.dynamic_bytes), "; largest at the peak: ", largest)
         .with_id("ARG-MEM-001")
         .with_where(f.device.to_string())
         .with_next("a smaller batch, more devices, or a higher --mem cap");

@@ -14,7 +14,7 @@ class ViewedDevice final : public Device {
   ViewedDevice(Machine& machine, const MachineView::Part& part, DeviceSpec spec)
       : machine_(machine), part_(part), device_(machine.device(part.device)), spec_(std::move(spec)) {
     if (part.limit_bytes > 0) {
-      cap_ = machine.caps().take(part.device, part.limit_bytes, spec_.name.short_string(), device_.allocator());
+      cap_ = machine.caps().take(part.device, part.limit_bytes, spec_.said_name(), device_.allocator());
     }
   }
   ~ViewedDevice() override {

@@ -134,6 +134,9 @@ class Session::Impl {
                                      .allow_soft_placement = options_.allow_soft_placement,
                                      .home = [this](const Node& handle) { return home_of(handle); }};
     ARGOSY_ASSIGN_OR_RETURN(Placement placement, place(step.graph, place_options));
+    for (const std::string& missing : placement.missing_devices) {
+      if (told_missing_.insert(missing).second) ARGOSY_LOG(kWarning, missing);
+    }
     ARGOSY_ASSIGN_OR_RETURN(auto compiled,
                             compile_step(std::move(step), std::move(placement), machine_, kernels(), must_fit, own_));
     if (options_.log_device_placement) std::fputs(compiled->report().summary().c_str(), stderr);
@@ -320,6 +323,7 @@ class Session::Impl {
   std::atomic<std::int64_t> next_step_{1};
   // Held while the graph is looked at or grows; taken before mutex_.
   mutable Mutex graph_mutex_;
+  mutable std::set<std::string> told_missing_ ARGOSY_GUARDED_BY(graph_mutex_);
   Mutex mutex_;
   CondVar idle_;
   bool closed_ ARGOSY_GUARDED_BY(mutex_) = false;

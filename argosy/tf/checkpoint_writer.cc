@@ -61,7 +61,7 @@ Status check_room(const std::string& directory, std::int64_t bytes) {
   return resource_exhausted("a checkpoint of ", format_bytes(static_cast<std::uint64_t>(bytes)), " does not fit in ",
                             directory, ": ", format_bytes(static_cast<std::uint64_t>(room)), " are free")
       .with_id("ARG-CKPT-010")
-      .with_next("free space there, or keep fewer checkpoints");
+      .with_next("free space there, or save to a disk with room");
 }
 
 class Writer {

@@ -10,7 +10,8 @@ namespace argosy::tf {
 
 struct OpCoverage {
   std::string op;
-  bool native = false;             // an op of ours, or a function of the graph
+  bool native = false;  // an op of ours, or a function of the graph
+  bool needed = true;   // of a SavedModel: its signatures reach a node of it, or initialising or restoring does
   std::vector<std::string> nodes;  // all that use it; of a function's body: "function/node"
 };
 
@@ -20,13 +21,13 @@ struct Coverage {
   int functions = 0;
   int producer = 0, min_consumer = 0;
   std::vector<OpCoverage> ops;  // missing ones first, then by use, then by name
-  // Nodes of native ops that cannot be converted all the same, with the reason.
+  // Needed nodes of native ops that cannot be converted all the same, with the reason.
   struct Problem {
     std::string node, op, error;
   };
   std::vector<Problem> problems;
 
-  int missing() const;  // ops
+  int missing() const;  // ops that are needed
 };
 
 // Reads the file (argosy/tf/model/load_graph.h says which) and tries everything in it.

@@ -10,6 +10,7 @@ namespace {
 struct Shortage {
   MemoryForecast forecast;
   std::uint64_t limit = 0, cap = 0;  // what the step may take of all
+  DeviceSpec spec = {};
 };
 
 // The device that lacks most.
@@ -23,7 +24,7 @@ Result<std::optional<Shortage>> shortage(const Machine& machine, const ForecastO
     const std::uint64_t cap = machine.device(d).spec().memory_limit_bytes, limit = cap / 100 * 95;
     if (limit == 0 || f.total_bytes() <= limit) continue;
     if (!worst || f.total_bytes() - limit > worst->forecast.total_bytes() - worst->limit)
-      worst = Shortage{f, limit, cap};
+      worst = Shortage{f, limit, cap, machine.device(d).spec()};
   }
   return worst;
 }
@@ -57,7 +58,7 @@ Status check_memory(const Machine& machine, const ForecastOfBatch& forecast, std
   ARGOSY_ASSIGN_OR_RETURN(const std::int64_t best, largest_batch(machine, forecast, batch - 1));
   std::vector<std::string> largest;
   for (const MemoryForecast::Tensor& t : f.largest) largest.push_back(str_cat(t.node, " ", format_bytes(t.bytes)));
-  return resource_exhausted("batch ", batch, " does not fit: ", f.device.short_string(), " needs ",
+  return resource_exhausted("batch ", batch, " does not fit: ", lacking->spec.said_name(), " needs ",
                             format_bytes(f.total_bytes()), " and may take ", format_bytes(lacking->limit), " of its ",
                             format_bytes(lacking->cap), " (variables ", format_bytes(f.variable_bytes),
                             ", activations and gradients ", format_bytes(f.arena_bytes), ", constants ",
@@ -65,7 +66,8 @@ Status check_memory(const Machine& machine, const ForecastOfBatch& forecast, std
                             "; largest at the peak: ", str_join(largest), ")")
       .with_id("ARG-MEM-002")
       .with_next(best > 0 ? str_cat("--batch ", best, ", the largest that fits")
-                          : std::string("a smaller model or a larger --mem: not even one example fits"));
+                          : str_cat("a smaller model, or more memory on ", lacking->spec.request_name(),
+                                    " by --mem and --emulate: not even one example fits"));
 }
 
 Status check_memory(Program& program, std::int64_t batch) {

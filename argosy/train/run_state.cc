@@ -33,6 +33,18 @@ Status check_fits(const BuiltModel& built, const tf::CheckpointReader& reader) {
 
 }  // namespace
 
+Result<std::string> check_folder(const BuiltModel& built, const std::string& directory) {
+  if (!is_directory(directory)) return std::string();
+  ARGOSY_ASSIGN_OR_RETURN(const auto prefixes, tf::list_checkpoints(directory, kCheckpointName));
+  if (prefixes.empty()) return std::string();
+  const auto reader = tf::CheckpointReader::open(prefixes.back());
+  if (!reader.ok()) {
+    return Status(reader.status()).with_where(prefixes.back()).with_next("another --checkpoint-dir for this run");
+  }
+  ARGOSY_RETURN_IF_ERROR(check_fits(built, *reader));
+  return prefixes.back();
+}
+
 Result<std::optional<Resumed>> resume(Program& program, const std::string& directory, const data::Dataset& dataset,
                                       const data::LoaderOptions& loader) {
   if (!is_directory(directory)) return std::optional<Resumed>();
@@ -69,7 +81,8 @@ Result<std::optional<Resumed>> resume(Program& program, const std::string& direc
 }
 
 Result<std::unique_ptr<Checkpointer>> Checkpointer::open(const std::string& directory, int keep) {
-  ARGOSY_ASSIGN_OR_RETURN(auto saver, tf::Saver::open({.directory = directory, .max_to_keep = keep}));
+  ARGOSY_ASSIGN_OR_RETURN(auto saver,
+                          tf::Saver::open({.directory = directory, .name = kCheckpointName, .max_to_keep = keep}));
   return std::unique_ptr<Checkpointer>(new Checkpointer(std::move(saver)));
 }
 

@@ -17,12 +17,18 @@ namespace argosy {
 inline constexpr const char* kLoaderStateName = "argosy/loader";
 inline constexpr const char* kLearningRateName = "argosy/learning_rate";
 
+inline constexpr const char* kCheckpointName = "model.ckpt";
+
 struct Resumed {
   std::int64_t step = 0;
   data::Cursor cursor;
   std::string prefix;
   std::optional<double> learning_rate;  // of the step to come, in the run that saved; TensorFlow's files have none
 };
+
+// May a run of this model begin anew in the folder? The prefix of the newest checkpoint there, which the run's own will
+// replace in time; empty where there is none. FAILED_PRECONDITION (ARG-CKPT-011): it is another model's.
+Result<std::string> check_folder(const BuiltModel& built, const std::string& directory);
 
 // The newest checkpoint that verifies, into the program's variables. Empty when the folder has none.
 // FAILED_PRECONDITION lists what the model has and the checkpoint lacks, or the reverse shape; a checkpoint without our

@@ -90,6 +90,7 @@ class Trainer::Impl {
   Result<std::vector<std::pair<std::string, Tensor>>> pictures(const data::Dataset& data, int examples);
 
   const std::vector<DeviceSpec>& devices() const { return devices_; }
+  const TrainReport& report() const { return report_; }
 
  private:
   static TrainerOptions complete(TrainerOptions o) {
@@ -97,6 +98,7 @@ class Trainer::Impl {
     return o;
   }
   struct Run;  // of one fit()
+  Status train_and_test(Run& run, const data::Dataset& train, const data::Dataset* test);
   Status start(Run& run, const data::Dataset& train);
   Status loop(Run& run, const data::Dataset* test);
   Status after_step(Run& run, const data::Dataset* test, double loss, bool epoch_ended);
@@ -117,6 +119,7 @@ class Trainer::Impl {
   std::shared_ptr<Machine> machine_;
   std::unique_ptr<Program> program_;
   std::unique_ptr<Program> evaluator_;
+  TrainReport report_;                 // of the last fit()
   std::int64_t evaluation_batch_ = 0;  // 0: not yet chosen
 };
 
@@ -175,18 +178,35 @@ Status Trainer::Impl::start(Run& run, const data::Dataset& train) {
     run.report.checkpoint = resumed->prefix;
     warn_of_another_rate(*resumed);
   } else {
+    if (!options_.checkpoint_dir.empty()) {
+      ARGOSY_ASSIGN_OR_RETURN(run.report.replaces, check_folder(program_->built(), options_.checkpoint_dir));
+    }
     ARGOSY_RETURN_IF_ERROR(program_->initialize());
   }
   run.step = run.report.first_step = resumed ? resumed->step : 0;
   ARGOSY_ASSIGN_OR_RETURN(run.loader, data::Loader::open(train, loader));
   run.total_steps = options_.steps > 0 ? options_.steps : options_.epochs * run.loader->batches_per_epoch();
+  run.report.total_steps = run.total_steps;
   if (!options_.checkpoint_dir.empty()) {
-    ARGOSY_ASSIGN_OR_RETURN(run.checkpointer,
-                            Checkpointer::open(options_.checkpoint_dir, options_.checkpoints_to_keep));
+    auto opened = Checkpointer::open(options_.checkpoint_dir, options_.checkpoints_to_keep);
+    if (!opened.ok()) {
+      return std::move(opened)
+          .status()
+          .with_where(options_.checkpoint_dir)
+          .with_next("--checkpoint-dir DIR: a folder that may be written");
+    }
+    run.checkpointer = *std::move(opened);
     run.saved_step = resumed ? resumed->step : -1;
   }
   if (!options_.log_dir.empty()) {
-    ARGOSY_ASSIGN_OR_RETURN(run.log, RunLog::open(options_.log_dir, program_->built()));
+    auto opened = RunLog::open(options_.log_dir, program_->built());
+    if (!opened.ok()) {
+      return std::move(opened)
+          .status()
+          .with_where(options_.log_dir)
+          .with_next("--log-dir DIR: a folder that may be written");
+    }
+    run.log = *std::move(opened);
   }
   std::vector<DeviceName> names;
   for (const DeviceSpec& d : devices_) names.push_back(d.name);
@@ -217,14 +237,25 @@ Status Trainer::Impl::start(Run& run, const data::Dataset& train) {
 Result<TrainReport> Trainer::Impl::fit(const data::Dataset& train, const data::Dataset* test) {
   Run run;
   const std::int64_t began = now_nanos();
+  const Status status = train_and_test(run, train, test);
+  run.report.seconds = seconds_since(began);
+  // What was measured stays true when a checkpoint or an event file cannot be written after it.
+  report_ = std::move(run.report);
+  if (!status.ok()) return status;
+  return report_;
+}
+
+Status Trainer::Impl::train_and_test(Run& run, const data::Dataset& train, const data::Dataset* test) {
   ARGOSY_RETURN_IF_ERROR(start(run, train));
-  ARGOSY_RETURN_IF_ERROR(loop(run, test));
+  const Status trained = loop(run, test);
+  run.report.steps = run.step;
+  run.report.samples_per_second = run.speed.rate();
+  note_memory(run.report);
+  ARGOSY_RETURN_IF_ERROR(Status(trained));
   if (test != nullptr && run.evaluated_step != run.step) {
     ARGOSY_ASSIGN_OR_RETURN(run.report.evaluation, evaluate(*test));
   }
-  ARGOSY_RETURN_IF_ERROR(finish(run));
-  run.report.seconds = seconds_since(began);
-  return std::move(run.report);
+  return finish(run);
 }
 
 Status Trainer::Impl::loop(Run& run, const data::Dataset* test) {
@@ -253,7 +284,9 @@ Status Trainer::Impl::loop(Run& run, const data::Dataset* test) {
       return aborted("the loss is ", loss, " after step ", run.step)
           .with_id("ARG-TRAIN-001")
           .with_where(str_cat("step ", run.step))
-          .with_next("a smaller --lr, or clip gradients; the last checkpoint is intact");
+          .with_next(str_cat("a smaller learning rate (--lr), or --clip-norm 1",
+                             run.saved_step >= 0 ? str_cat("; the checkpoint of step ", run.saved_step, " is intact")
+                                                 : std::string()));
     }
     if (done >= kWarmUpSteps || done + 1 == run.total_steps) {
       const double seconds = seconds_since(asked);
@@ -343,15 +376,20 @@ bool Trainer::Impl::replicas_due(const Run& run) const {
 
 Status Trainer::Impl::finish(Run& run) {
   TrainReport& report = run.report;
-  report.steps = run.step;
-  report.samples_per_second = run.speed.rate();
   const CoreUse use = run.cores ? run.cores->read() : CoreUse{};
   const double counted = run.cores ? seconds_since(run.counted_from) : 0;
   ARGOSY_RETURN_IF_ERROR(check_replicas(run));
   if (run.checkpointer) {
-    if (run.saved_step != run.step) ARGOSY_RETURN_IF_ERROR(save(run));
-    ARGOSY_ASSIGN_OR_RETURN(const std::string prefix, run.checkpointer->finish());
-    if (!prefix.empty()) report.checkpoint = prefix;
+    Status saved = run.saved_step != run.step ? save(run) : ok_status();
+    Result<std::string> prefix = saved.ok() ? run.checkpointer->finish() : Result<std::string>(std::move(saved));
+    if (!prefix.ok()) {
+      return std::move(prefix)
+          .status()
+          .with_where(options_.checkpoint_dir)
+          .with_next(
+              "--checkpoint-dir DIR: a folder on a disk with room; what was trained since the last checkpoint is lost");
+    }
+    if (!prefix->empty()) report.checkpoint = *prefix;
   }
   if (run.log) {
     ARGOSY_RETURN_IF_ERROR(log_pictures(run));
@@ -359,6 +397,7 @@ Status Trainer::Impl::finish(Run& run) {
     if (!report.evaluation.empty()) ARGOSY_RETURN_IF_ERROR(run.log->evaluation(run.step, report.evaluation));
     ARGOSY_RETURN_IF_ERROR(run.log->flush());
   }
+  report.peak_bytes.clear();  // a checkpoint of what is on a card takes some, too
   note_memory(report);
   ScalingVerdict& v = report.verdict;
   v = {.devices = static_cast<int>(devices_.size()),
@@ -518,5 +557,6 @@ Result<std::vector<std::pair<std::string, Tensor>>> Trainer::pictures(const data
   return impl_->pictures(data, examples);
 }
 const std::vector<DeviceSpec>& Trainer::devices() const { return impl_->devices(); }
+const TrainReport& Trainer::report() const { return impl_->report(); }
 
 }  // namespace argosy

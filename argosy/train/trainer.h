@@ -76,9 +76,10 @@ struct TrainerOptions {
 
 struct TrainReport {
   std::vector<DeviceSpec> devices;
-  std::int64_t first_step = 0;  // where this run began
-  std::int64_t steps = 0;       // where it ended
-  std::vector<double> losses;   // of the steps that this run did
+  std::int64_t first_step = 0;   // where this run began
+  std::int64_t steps = 0;        // where it ended
+  std::int64_t total_steps = 0;  // where it was to end
+  std::vector<double> losses;    // of the steps that this run did
   double samples_per_second = 0;
   double seconds = 0;
   std::vector<std::pair<std::string, double>> evaluation;                        // the last, by metric
@@ -89,6 +90,7 @@ struct TrainReport {
   std::string strategy;            // how the graph was replicated, in a line
   std::string placement;           // a summary, where options.log_device_placement
   std::string checkpoint;          // prefix of the last; empty without
+  std::string replaces;            // prefix of the newest of an earlier run in the folder, where this one began anew
   bool interrupted = false;        // by progress()
 };
 
@@ -99,7 +101,8 @@ class Trainer {
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  // Trains; evaluates on `test`, if given, after every epoch and at the end.
+  // Trains; evaluates on `test`, if given, after every epoch and at the end. FAILED_PRECONDITION (ARG-CKPT-011): the
+  // checkpoint folder is another model's.
   Result<TrainReport> fit(const data::Dataset& train, const data::Dataset* test = nullptr);
   // Every example once.
   Result<std::vector<std::pair<std::string, double>>> evaluate(const data::Dataset& test);
@@ -107,6 +110,9 @@ class Trainer {
   Result<std::vector<std::pair<std::string, Tensor>>> pictures(const data::Dataset& data, int examples);
 
   const std::vector<DeviceSpec>& devices() const;
+  // Of the last fit(), as far as it came: also where fit() is an error (a checkpoint that could not be written, a loss
+  // that is no number), and then with what was measured before that.
+  const TrainReport& report() const;
 
  private:
   class Impl;

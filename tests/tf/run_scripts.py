@@ -410,6 +410,15 @@ class RunTest(unittest.TestCase):
     def test_idle_gpus_are_told_of_replication(self):
         self.assertIn("argosy run --replicate", self.run_argosy(ROW_BY_ROW).stderr)
 
+    @unittest.skipIf(PYTHON != sys.executable, "TensorFlow 1 has tf.layers")
+    def test_a_script_that_needs_keras_2_is_told(self):
+        """Issue 31: tf.layers is gone from 2.16 on, and what TensorFlow says of it does not say what to do."""
+        ended = self.run_argosy("import tensorflow as tf\ntf.layers.dense(tf.placeholder(tf.float32, [None, 4]), 3)")
+        if ended.returncode == 0:
+            self.skipTest("this TensorFlow has Keras 2")
+        self.assertIn("not available with Keras 3", ended.stderr)
+        self.assertIn("TF_USE_LEGACY_KERAS=1 argosy run", ended.stderr)
+
     def test_the_exit_code_is_the_programs(self):
         self.assertEqual(self.run_argosy(SOFTMAX, "5").returncode, 5)
 

@@ -8,6 +8,8 @@ import argparse
 import json
 import os
 import pathlib
+import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -68,7 +70,7 @@ BAD = [
     ("serve --port 65536", 2, ["\"65536\" is not a whole number"]),
     ("serve --host 0.0.0.0 --port 0", 2, ["certificates", "--insecure-tf-clients"]),
     ("serve --host 0.0.0.0 --port 0 --insecure-tf-clients ten", 2, ["'ten' is no network"]),
-    ("serve --port 0 --tls-cert {s}/good.txt", 2, ["--tls-cert, --tls-key and --tls-ca"]),
+    ("serve --port 0 --tls-cert {s}/good.txt", 2, ["--tls-cert FILE --tls-key FILE --tls-ca FILE"]),
     ("serve --port 0 --tls-cert {s}/none --tls-key {s}/none --tls-ca {s}/none", 3, ["{s}/none"]),
     ("serve --port 0 --http-port 0 --http-clients ten", 2, ["'ten' is no network"]),
     ("serve --port 0 --max-connections 0", 2, ["\"0\" is not a whole number"]),
@@ -95,6 +97,21 @@ BAD = [
     ("graph run {s}/good.pbtxt --fetch y --feed x=1 --out {s}/a.npy --out {s}/b.npy", 2, ["2 files"]),
     ("graph run {s}/good.pbtxt --fetch y --feed x=1 --devices gpu:0", 3, ["--emulate"]),
     ("graph run {s}/missing_op.pbtxt --fetch y", 1, ["Op type not registered 'Frobnicate'", "node 'y'"]),
+    ("graph run {s}/model --feed question=1 --fetch nothing", 3,
+     ["no node \"nothing\"", "signature serving_default: feed question float[?,2]; fetch answer float[?,2]"]),
+    ("graph run {s}/model --fetch answer", 1, ["signature serving_default: feed question", "--feed question=FILE.npy"]),
+    ("graph run {s}/model --signature other --fetch answer", 3, ["there is no signature \"other\"", "--signature serving_default"]),
+    ("graph run {s}/good.pbtxt --fetch z", 3, ["the graph: feed x float<unknown>; fetch y"]),
+    ("graph run {s}/both --fetch answer", 2, ["another value in each of the signatures a, b", "--signature a"]),
+    ("help trian", 2, ["unknown command \"trian\"", "argosy train --help"]),
+    ("help ckpt lss", 2, ["argosy ckpt ls --help"]),
+    ("train mlp --gpus 2 --devices cpu:0", 2, ["--gpus and --devices both say what to use"]),
+    ("train mlp --gpus two", 2, ["\"two\" is not a whole number"]),
+    ("train mlp --gpus 0", 2, ["\"0\" is not a whole number from 1"]),
+    ("train mlp --gpus 2", 3, ["--emulate 2"]),
+    ("train mlp --emulate 2 --gpus 1,5", 3, ["gpu:5"]),
+    ("serve --port 0 --gpus 2", 3, ["--emulate 2"]),
+    ("train autoencoder --image-size 20 --depth 3", 2, ["cannot be halved 3 times", "--image-size 24, or --depth 2"]),
     ("bench", 0, []),
     ("bench matpw", 2, ["unknown command \"matpw\"", "argosy bench matpow"]),
     ("bench matpow --size 0", 2, ["\"0\" is not a whole number from 1"]),
@@ -152,6 +169,13 @@ GOOD = [
     ("devices --emulate 2", "gpu:1"),
     ("graph show {s}/good.txt", "y = Identity(x)"),
     ("graph dot {s}/good.txt", "digraph"),
+    ("graph show {s}/long.pbtxt", "{{0, 0, 0, 0, 0, 0, 0, 0, … of 1000}}"),
+    ("graph import {s}/model", "feed   question  float[?,2]  x:0"),
+    ("graph import {s}/model", "run    argosy graph run {s}/model --feed question=FILE.npy --fetch answer"),
+    ("graph import {s}/good.pbtxt", "feed   x  float"),
+    ("graph run {s}/both --signature b --feed question=2 --fetch answer", "answer = float[] {{-2}}"),
+    ("help", "Exit codes"),
+    ("help train", "Checkpoints"),
     ("graph import {s}/good.pbtxt --report", "native"),
     ("graph show {s}/good.pbtxt", "y = Neg(x)"),
     ("graph show {s}/missing_op.pbtxt", "# not converted: y: Op type not registered 'Frobnicate'"),
@@ -169,10 +193,43 @@ GOOD = [
 ]
 
 
+# What may stand between the commands of an advice, and after them.
+BREAKS = re.compile(r", or |; |: | or |, the | says | shows | lists | for | \(| where |, else | of | in a | with |  ")
+WORDS = {"FILE": "no_file", "DIR": "no_folder", "NAME": "x", "N": "1", "PATH": "no_file", "TENSOR": "x", "FOLDER": "no_folder",
+         "NAME=FILE.npy": "x=no_file.npy", "NAME=NUMBER": "x=1"}
+
+
+def commands_in(words, advice):
+    """Words after "argosy" of each command in the advice; flags ("--batch 12") are put to the words that were typed."""
+    for part in BREAKS.split(advice):
+        try:
+            typed = [w for w in shlex.split(part) if w != "…"]
+        except ValueError:  # a quotation in prose
+            continue
+        if typed[:1] == ["argosy"]:
+            typed = typed[1:]
+        elif typed and typed[0].startswith("--"):
+            flags = {w.split("=")[0] for w in typed if w.startswith("--")}
+            flags |= {"--gpus"} if "--devices" in flags else set()  # two words for one thing
+            kept, skip = [], False
+            for i, w in enumerate(words):
+                if w.split("=")[0] in flags:
+                    skip = "=" not in w and i + 1 < len(words) and not words[i + 1].startswith("--")
+                elif skip:
+                    skip = False
+                else:
+                    kept.append(w)
+            typed = kept + typed
+        else:
+            continue
+        yield tuple(WORDS.get(w, w) for w in typed)
+
+
 class Harness:
     def __init__(self, program, scratch):
         self.program, self.scratch, self.failures, self.count = program, scratch, [], 0
         self.names = {"s": str(scratch)}
+        self.advice = []  # the words that were wrong, and what the error says to try
 
     def run(self, words):
         command = [self.program] + words.format(**self.names).split()
@@ -198,9 +255,34 @@ class Harness:
         for text in texts:
             if text.format(**self.names) not in done.stderr:
                 return self.fail(words, f"stderr must contain {text!r}", done)
+        advice = re.search(r"^  try +(.*)$", done.stderr, re.M)
+        self.advice.append((words.format(**self.names).split(), advice.group(1)))
         if "verify" not in words and done.stdout:
             return self.fail(words, "stdout must stay empty", done)
         return None
+
+    def try_advice(self):
+        """Every "try …" of an error that is a command, or flags for the one that was typed, is understood by the program."""
+        tried, prose = set(), 0
+        for words, advice in self.advice:
+            commands = list(commands_in(words, advice))
+            prose += not commands
+            for command in commands:
+                if command in tried:
+                    continue
+                tried.add(command)
+                process = subprocess.Popen([self.program, *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                           stderr=subprocess.PIPE, text=True, errors="replace", cwd=self.scratch)
+                try:
+                    _, told = process.communicate(timeout=2)  # what is wrong with words is told at once
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.communicate()
+                    continue
+                if process.returncode == 2:
+                    self.failures.append(f"argosy {' '.join(words)}\n  advises: {advice}\n  but argosy {' '.join(command)}\n"
+                                         f"  exits with 2: {told[:600]}")
+        return len(tried), prose
 
     def expect_json_error(self, words, code):
         """The same mistake with --json: one document, with the error in it."""
@@ -233,6 +315,19 @@ def make_files(harness, ckpt_tool):
     for name, text in {"good": NODE_X + node_y("Neg", "x"), "broken": NODE_X + "node { nmae: }\n",
                        "dangling": node_y("Neg", "nowhere"), "missing_op": NODE_X + node_y("Frobnicate", "x")}.items():
         (s / f"{name}.pbtxt").write_text(text)
+    saved = ("saved_model_schema_version: 1 meta_graphs {{ meta_info_def {{ tags: 'serve' }} graph_def {{ {graph} }} {signatures} }}")
+    typed = "dtype: DT_FLOAT tensor_shape { dim { size: -1 } dim { size: 2 } }"
+
+    def signature(name, answer):
+        return (f"signature_def {{ key: '{name}' value {{ inputs {{ key: 'question' value {{ name: 'x:0' {typed} }} }} "
+                f"outputs {{ key: 'answer' value {{ name: '{answer}:0' {typed} }} }} }} }}")
+
+    node_z = node_y("Identity", "x").replace("'y'", "'z'")
+    for name, signatures in {"model": signature("serving_default", "y"), "both": signature("a", "z") + signature("b", "y")}.items():
+        (s / name).mkdir()
+        (s / name / "saved_model.pbtxt").write_text(saved.format(graph=NODE_X + node_y("Neg", "x") + node_z, signatures=signatures))
+    (s / "long.pbtxt").write_text("node { name: 'c' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: 'value' value { tensor { "
+                                  "dtype: DT_FLOAT tensor_shape { dim { size: 1000 } } float_val: 0 } } } }\n")
     (s / "binary.txt").write_bytes(bytes(range(256)) * 40)
     (s / "binary.pb").write_bytes(bytes(range(256)) * 40)
     (s / "empty").mkdir()
@@ -268,7 +363,7 @@ def main():
     parser.add_argument("--ckpt-tool", required=True)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        harness = Harness(args.program, pathlib.Path(scratch))
+        harness = Harness(os.path.abspath(args.program), pathlib.Path(scratch))
         make_files(harness, args.ckpt_tool)
         for words, code, texts in BAD:
             harness.expect_error(words, code, texts)
@@ -280,7 +375,11 @@ def main():
         for words in ("version", "doctor", "devices --emulate 1", "graph show {s}/good.txt", "ckpt ls {dir}",
                       "ckpt ls {good}", "ckpt verify {dir}", "ckpt cat {good} {tensor}", "ckpt diff {good} {good}"):
             harness.expect_good_json(words)
-        print("\n\n".join(harness.failures) or f"cli: {harness.count} invocations, all as stated")
+        tried, prose = harness.try_advice()
+        if tried < 40:
+            harness.failures.append(f"only {tried} commands that errors advise were found")
+        print("\n\n".join(harness.failures) or
+              f"cli: {harness.count} invocations, all as stated; {tried} commands that errors advise, all understood; {prose} in prose")
         return bool(harness.failures)
 
 

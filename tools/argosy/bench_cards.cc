@@ -68,7 +68,13 @@ Result<Times> time_sums(const DeviceRequest& request, const std::vector<DeviceSp
 }  // namespace
 
 Result<bool> names_cards(const DeviceRequest& request) {
-  ARGOSY_ASSIGN_OR_RETURN(const std::vector<DeviceSpec> devices, chosen_devices(request));
+  auto chosen = chosen_devices(request);
+  if (!chosen.ok() && chosen.status().code() == Code::kNotFound) {
+    // The CPU, which would do elsewhere, would not here.
+    const Status& why = chosen.status();
+    return Status(why.code(), why.message()).with_id(std::string(why.id())).with_next("--devices auto --emulate 2");
+  }
+  ARGOSY_ASSIGN_OR_RETURN(const std::vector<DeviceSpec> devices, std::move(chosen));
   return !devices.empty() && devices[0].kind == DeviceKind::kCuda;
 }
 
@@ -79,7 +85,7 @@ Result<std::string> emulated_gpus(const DeviceRequest& request, int least, int c
   if (gpus < least) {
     return invalid_argument("this benchmark needs ", least, " GPUs, ", gpus, " are named")
         .with_id("ARG-DEV-001")
-        .with_next(str_cat("--emulate ", least, ", or --devices gpu:0,gpu:1 where there are cards"));
+        .with_next(str_cat("--devices auto --emulate ", least, ", or --devices gpu:0,gpu:1 where there are GPUs"));
   }
   return request.emulate.empty() ? str_cat(gpus) : request.emulate;
 }

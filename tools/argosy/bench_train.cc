@@ -147,7 +147,7 @@ Result<BenchResult> measure(const Options& options, Console& console) {
     if (cards.empty()) {
       return invalid_argument("bench train takes cards by --devices; ", options.request.devices, " has none")
           .with_id("ARG-DEV-001")
-          .with_next("argosy bench train, without --devices: the CPU, and emulated GPUs");
+          .with_next("argosy bench train: the CPU, and emulated GPUs");
     }
   }
   Rates rates;

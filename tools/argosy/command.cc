@@ -88,6 +88,11 @@ Command& Command::json(std::string help) {
   return declare("--json", {.help = std::move(help), .set = [](std::string_view) { return ok_status(); }});
 }
 
+Command& Command::group(std::string title) {
+  group_ = std::move(title);
+  return *this;
+}
+
 Command& Command::about(std::string text) {
   about_ = std::move(text);
   return *this;
@@ -108,6 +113,7 @@ std::string Command::path() const { return parent_ ? str_cat(parent_->path(), " 
 Command& Command::declare(std::string_view spelling, Option option) {
   const std::size_t space = spelling.find(' ');
   option.name = spelling.substr(0, space);
+  option.group = group_;
   if (space != std::string_view::npos) option.placeholder = spelling.substr(space + 1);
   // A bug of ours: a flag whose value has no name in the help, or an argument with two.
   ARGOSY_CHECK(option.name.starts_with('-') || option.placeholder.empty());

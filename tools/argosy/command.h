@@ -68,6 +68,7 @@ struct Option {
   std::string placeholder;  // "N"; empty for a switch
   std::string help;
   std::string fallback;  // the default as text
+  std::string group;     // of the help; empty: "Options"
   bool required = false;
   bool repeated = false;
   Limits limits = {};
@@ -116,6 +117,8 @@ class Command {
   // Declares --json; the console knows whether it was given.
   Command& json(std::string help = "print one JSON document instead of text");
 
+  // Options declared from here on stand together in the help, under this title; "" is "Options".
+  Command& group(std::string title);
   Command& about(std::string text);  // a paragraph below the summary in the full help
   Command& example(std::string line, std::string what);
   Command& runs(Run run);
@@ -157,7 +160,7 @@ class Command {
   }
   Command& declare(std::string_view spelling, Option option);
 
-  std::string name_, summary_, about_;
+  std::string name_, summary_, about_, group_;
   const Command* parent_ = nullptr;
   std::vector<std::unique_ptr<Owned>> owned_;
   std::vector<Option> options_;

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "argosy/base/file.h"
+#include "tools/argosy/error_json.h"
 
 namespace argosy::cli {
 
@@ -48,7 +49,10 @@ int Console::width() const {
   return wanted > 0 ? wanted : 80;
 }
 
-void Console::print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+void Console::print(std::string_view text) {
+  printed_ = true;
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
 
 void Console::note(std::string_view line) {
   if (options_.quiet) return;
@@ -58,6 +62,14 @@ void Console::note(std::string_view line) {
   std::fwrite(whole.data(), 1, whole.size(), stderr);
 }
 
+nlohmann::ordered_json error_json(const Status& status, std::string_view command) {
+  return {{"code", code_name(status.code())},
+          {"id", status.id()},
+          {"message", status.message()},
+          {"where", status.where().empty() ? std::string(command) : status.where()},
+          {"next", status.next().empty() ? str_cat(command, " --help") : status.next()}};
+}
+
 void Console::error(const Status& status, std::string_view command) {
   std::fflush(stdout);
   const std::string where = status.where().empty() ? std::string(command) : status.where();
@@ -65,14 +77,8 @@ void Console::error(const Status& status, std::string_view command) {
   const std::string text = str_cat(on_stderr(Style::kRed, "error"), " ", status.id(), ": ", status.message(),
                                    "\n  where  ", where, "\n  try    ", next, "\n");
   std::fwrite(text.data(), 1, text.size(), stderr);
-  if (!options_.json) return;
-  const nlohmann::ordered_json document = {{"schema_version", 1},
-                                           {"error",
-                                            {{"code", code_name(status.code())},
-                                             {"id", status.id()},
-                                             {"message", status.message()},
-                                             {"where", where},
-                                             {"next", next}}}};
+  if (!options_.json || printed_) return;
+  const nlohmann::ordered_json document = {{"schema_version", 1}, {"error", error_json(status, command)}};
   // A message may quote bytes of a damaged file.
   print(document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }

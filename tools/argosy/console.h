@@ -32,7 +32,8 @@ class Console {
 
   void print(std::string_view text);  // to stdout as it is; a result ends with a newline of its own
   void note(std::string_view line);   // to stderr with a newline, unless --quiet
-  // What failed, where, and what to type next, on stderr; with --json also as {"error": …} on stdout.
+  // What failed, where, and what to type next, on stderr; with --json also as {"error": …} on stdout, unless something
+  // was printed there: a document that holds the error (error_json.h).
   void error(const Status& status, std::string_view command);
   // Pushes stdout out. NOT OK when it went nowhere (a full disk): a result that was not written is a failure.
   Status flush();
@@ -44,7 +45,7 @@ class Console {
  private:
   static std::string styled(bool on, Style style, std::string_view text);
   ConsoleOptions options_;
-  bool draws_ = false, stdout_color_ = false, stderr_color_ = false;
+  bool draws_ = false, printed_ = false, stdout_color_ = false, stderr_color_ = false;
 };
 
 }  // namespace argosy::cli

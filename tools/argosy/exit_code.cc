@@ -9,7 +9,10 @@ int exit_code(const Status& status) {
     case Code::kDataLoss: return kCorrupt;
     case Code::kUnavailable: return kPeerLost;
     // Memory unless the error says that it was another thing that ran out (a disk, descriptors).
-    case Code::kResourceExhausted: return status.id().starts_with("ARG-FILE") ? kMissing : kOutOfMemory;
+    case Code::kResourceExhausted: {
+      const bool disk = status.id().starts_with("ARG-FILE") || status.id().starts_with("ARG-CKPT");
+      return disk ? kMissing : kOutOfMemory;
+    }
     case Code::kInvalidArgument:
     case Code::kOutOfRange:
     case Code::kFailedPrecondition: return computed ? kFailed : kUsage;

@@ -1,8 +1,10 @@
 // The smaller parts of the frame: exit codes, tables, progress, interrupts, colours.
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <thread>
 
 #include "tools/argosy/console.h"
 #include "tools/argosy/exit_code.h"
@@ -26,6 +28,7 @@ TEST(ExitCode, FollowsTheTable) {
   EXPECT_EQ(exit_code(resource_exhausted("x")), 4);
   EXPECT_EQ(exit_code(resource_exhausted("x").with_where("node 'a'")), 4);
   EXPECT_EQ(exit_code(resource_exhausted("disk").with_id("ARG-FILE-001")), 3);
+  EXPECT_EQ(exit_code(resource_exhausted("disk").with_id("ARG-CKPT-010")), 3);
   EXPECT_EQ(exit_code(unavailable("x")), 5);
   EXPECT_EQ(exit_code(data_loss("x")), 6);
 }
@@ -117,9 +120,19 @@ TEST(InterruptDeathTest, TheSecondEndsAtOnce) {
       {
         Interrupt interrupt("once more to stop at once");
         std::raise(SIGINT);
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
         std::raise(SIGINT);
       },
       ::testing::ExitedWithCode(130), "once more to stop at once");
+}
+
+// Issue 31: timeout's SIGTERM to the process and to its group ended a run without its checkpoint.
+TEST(Interrupt, SignalsAtTheSameTimeAreOne) {
+  Interrupt interrupt("stopping");
+  std::raise(SIGTERM);
+  std::raise(SIGTERM);
+  std::raise(SIGINT);
+  EXPECT_EQ(interrupt.signal(), SIGTERM);
 }
 
 TEST(InterruptDeathTest, ThePreviousHandlingReturns) {

@@ -12,6 +12,7 @@ nlohmann::ordered_json known_or_null(std::int64_t value) {
 
 nlohmann::ordered_json card_json(const CardFacts& card) {
   return {{"number", card.number},
+          {"system_number", known_or_null(card.system_number)},
           {"name", card.name},
           {"uuid", card.uuid},
           {"pci", card.pci},
@@ -46,7 +47,9 @@ std::string gpu_table(const GpuReport& report) {
       {"card", "name", "memory", "in use", "load", "capability", "address", "uuid"}};
   std::string lines;
   for (const CardFacts& card : report.cards) {
-    rows.push_back({str_cat(card.number), card.name, format_bytes(card.memory_bytes),
+    const bool other = card.system_number >= 0 && card.system_number != card.number;
+    rows.push_back({other ? str_cat(card.number, " (nvidia-smi's ", card.system_number, ")") : str_cat(card.number),
+                    card.name, format_bytes(card.memory_bytes),
                     card.memory_used_bytes < 0 ? "?" : format_bytes(static_cast<std::uint64_t>(card.memory_used_bytes)),
                     card.utilisation_percent < 0 ? "?" : str_cat(card.utilisation_percent, " %"),
                     str_cat(card.major, ".", card.minor), card.pci, card.uuid});

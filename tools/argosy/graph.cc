@@ -19,10 +19,12 @@ namespace {
 
 using nlohmann::ordered_json;
 
+constexpr int kShownValues = 8;  // of a constant
+
 struct Options {
   std::string file;
   std::vector<std::string> tags;
-  bool all_attrs = false;
+  bool all_attrs = false, all_values = false;
 };
 
 // A graph to look at; of TensorFlow's, all that can be converted, and why the rest cannot.
@@ -78,6 +80,14 @@ std::string summary(const Graph& graph) {
                  graph.functions().empty() ? "" : str_cat("; ", graph.functions().size(), " functions"));
 }
 
+bool has_long_constants(const Graph& graph) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const Node& node) {
+    const auto* value = node.op->name == "Const" ? node.attrs.find("value") : nullptr;
+    const auto* tensor = value != nullptr ? std::get_if<Tensor>(value) : nullptr;
+    return tensor != nullptr && tensor->elements() > kShownValues;
+  });
+}
+
 Result<int> show(const Options& options, Console& console) {
   ARGOSY_ASSIGN_OR_RETURN(Shown shown, load(options));
   const Graph& graph = shown.source.graph();
@@ -85,9 +95,14 @@ Result<int> show(const Options& options, Console& console) {
     console.print(to_json(graph).dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
     return kDone;
   }
-  console.print(to_text(graph, {.all_attrs = options.all_attrs}));
+  TextOptions form{.all_attrs = options.all_attrs};
+  if (!options.all_values) form.max_values = kShownValues;
+  console.print(to_text(graph, form));
   for (const std::string& failure : shown.failures) console.print(str_cat("# not converted: ", failure, "\n"));
   console.note(summary(graph));
+  if (!options.all_values && has_long_constants(graph)) {
+    console.note(str_cat("constants of more than ", kShownValues, " values are cut: --all-values prints them"));
+  }
   return kDone;
 }
 
@@ -119,6 +134,7 @@ void define_graph(Command& program) {
       .argument("FILE", show_options.file, "a graph's text form (- reads standard input), or a TensorFlow graph")
       .option("--tags TAG", show_options.tags, "which graph of a SavedModel (repeat it)")
       .option("--all-attrs", show_options.all_attrs, "print attributes that equal their defaults, too")
+      .option("--all-values", show_options.all_values, "print constants whole: a form that can be read again")
       .json()
       .example("argosy graph show model.txt", "the graph, and on stderr what it is made of")
       .runs([&o = show_options](Console& console) { return show(o, console); });

@@ -21,10 +21,20 @@ using nlohmann::ordered_json;
 constexpr std::int64_t kMostShown = 1000;  // values of a tensor in a JSON document
 
 struct Options {
-  std::string file, checkpoint;
+  std::string file, checkpoint, signature;
   std::vector<std::string> feeds, fetches, targets, outs, tags;
   DeviceRequest devices;
 };
+
+// NumPy's "float" has 64 bits.
+std::string_view numpy_name(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat32: return "float32";
+    case DType::kFloat64: return "float64";
+    case DType::kFloat16: return "float16";
+    default: return dtype_name(dtype);
+  }
+}
 
 Status wrong_feed(std::string_view feed, const auto&... what) {
   return invalid_argument("--feed ", feed, ": ", what...)
@@ -66,7 +76,7 @@ Result<Feeds> read_feeds(GraphSource& source, const std::vector<std::string>& wo
       return invalid_argument("--feed ", name, ": the file holds ", dtype_name(tensor->dtype()), ", the graph wants ",
                               dtype_name(value.dtype()))
           .with_id("ARG-FEED-001")
-          .with_next(str_cat("numpy.save(file, array.astype('", dtype_name(value.dtype()), "'))"));
+          .with_next(str_cat("in Python: numpy.save('", from, "', array.astype('", numpy_name(value.dtype()), "'))"));
     }
     feeds.emplace_back(value, *std::move(tensor));
   }
@@ -103,18 +113,46 @@ ordered_json to_json(const std::string& name, const Tensor& tensor) {
           {"complete", shown == tensor.elements()}};
 }
 
-Result<int> run(const Options& options, Console& console) {
-  if (options.fetches.empty() && options.targets.empty()) {
-    return invalid_argument("nothing to run: neither --fetch nor --target is given")
-        .with_id(kUsageId)
-        .with_next(str_cat("argosy graph run ", options.file, " --fetch NAME"));
+// The error, and what may be fed and fetched.
+Status wants(GraphSource& source, const Options& options, Status why) {
+  LoadedGraph* const model = source.model();
+  if (model == nullptr || why.id().starts_with("ARG-FILE")) return why;
+  std::string text;
+  for (const ModelSignature& s : model->signatures()) {
+    if (options.signature.empty() || s.name == options.signature) text += str_cat("\n  ", s.to_string());
   }
-  if (!options.outs.empty() && options.outs.size() != options.fetches.size()) {
-    return invalid_argument(options.outs.size(), " files (--out) for ", options.fetches.size(), " values (--fetch)")
-        .with_id(kUsageId)
-        .with_next("one --out for each --fetch, in the same order, or none");
+  if (model->signatures().empty()) text += str_cat("\n  ", model->ends().to_string());
+  // TensorFlow's own loader of graphs leaves these variables without a value, too.
+  if (why.id() == "ARG-VAR-001" && is_saved_model(options.file)) {
+    why = Status(why.code(), why.message())
+              .with_id(std::string(why.id()))
+              .with_where(why.where())
+              .with_next(
+                  "save a Keras 3 model by model.export(FOLDER): what tf.saved_model.save writes of one needs Python");
   }
-  ARGOSY_ASSIGN_OR_RETURN(GraphSource source, GraphSource::open(options.file, options.tags));
+  std::string feed;  // what was not fed, by the name that its author gave it
+  for (const ModelSignature& s : model->signatures()) {
+    for (const auto& [key, name] : s.inputs) {
+      if (why.id() == "ARG-FEED-001" &&
+          why.message().find(str_cat("'", name.substr(0, name.find(':')), "'")) != std::string::npos) {
+        feed = str_cat("--feed ", key, "=FILE.npy");
+      }
+    }
+  }
+  if (!feed.empty()) {
+    why = Status(why.code(), why.message()).with_id(std::string(why.id())).with_where(why.where()).with_next(feed);
+  }
+  Status told(why.code(), why.message() + text);
+  return std::move(told)
+      .with_id(std::string(why.id()))
+      .with_where(why.where())
+      .with_next(why.next().empty() ? str_cat("argosy graph import ", options.file) : why.next());
+}
+
+Result<int> run_source(GraphSource& source, const Options& options, Console& console) {
+  if (!options.signature.empty() && source.model() != nullptr) {
+    ARGOSY_RETURN_IF_ERROR(source.model()->use_signature(options.signature));
+  }
   ARGOSY_ASSIGN_OR_RETURN(const Feeds feeds, read_feeds(source, options.feeds));
   std::vector<Value> fetches, targets;
   for (const std::string& name : options.fetches) {
@@ -153,6 +191,24 @@ Result<int> run(const Options& options, Console& console) {
   return kDone;
 }
 
+Result<int> run(const Options& options, Console& console) {
+  if (options.fetches.empty() && options.targets.empty()) {
+    return invalid_argument("nothing to run: neither --fetch nor --target is given")
+        .with_id(kUsageId)
+        .with_next(str_cat("argosy graph import ", options.file, " says what may be fetched"));
+  }
+  if (!options.outs.empty() && options.outs.size() != options.fetches.size()) {
+    return invalid_argument(options.outs.size(), " files (--out) for ", options.fetches.size(), " values (--fetch)")
+        .with_id(kUsageId)
+        .with_next("one --out for each --fetch, in the same order, or none");
+  }
+  ARGOSY_ASSIGN_OR_RETURN(GraphSource source, GraphSource::open(options.file, options.tags));
+  auto code = run_source(source, options, console);
+  // Most errors here are names, dtypes and shapes that are not the graph's: say which those are.
+  if (!code.ok()) return wants(source, options, std::move(code).status());
+  return code;
+}
+
 }  // namespace
 
 void define_graph_run(Command& graph) {
@@ -162,6 +218,7 @@ void define_graph_run(Command& graph) {
       .option("--feed NAME=VALUE", options.feeds, "a value to feed: a .npy file, or a number (repeat it)")
       .option("--fetch NAME", options.fetches, "a value to take: node, node:1, or a name of the signature (repeat it)")
       .option("--out FILE", options.outs, "where the fetched values go as .npy, one for each --fetch")
+      .option("--signature NAME", options.signature, "whose names --feed and --fetch are; default: serving_default")
       .option("--target NAME", options.targets, "a node to run (repeat it)")
       .option("--tags TAG", options.tags, "which graph of a SavedModel (repeat it)")
       .option("--checkpoint PREFIX", options.checkpoint, "what variables are restored from")

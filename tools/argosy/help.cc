@@ -6,29 +6,52 @@ namespace argosy::cli {
 
 namespace {
 
-constexpr std::size_t kTextWidth = 100;
+constexpr std::size_t kTextWidth = 110;
+constexpr std::size_t kWidestLeft = 56;
 
 struct Row {
   std::string left, right;
 };
 
-// Two columns; the right one wraps at words.
+// Wraps at words what is longer than a line; later lines begin with `indent` spaces.
+std::string wrap(std::string line, const std::string& text, std::size_t indent) {
+  std::string all;
+  for (const std::string& word : str_split(text, ' ')) {
+    if (line.size() + word.size() > kTextWidth && line.size() > indent) {
+      all += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+      line = std::string(indent, ' ');
+    }
+    line += word + " ";
+  }
+  return all + line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+}
+
+// Lines that begin with a space are shown as they are.
+std::string paragraphs(const std::string& text) {
+  std::string all;
+  for (const std::string& line : str_split(text, '\n')) {
+    all += line.starts_with(' ') ? line + "\n" : wrap("", line, 0);
+  }
+  return all;
+}
+
+// Two columns; the right one wraps at words. A long left one has its line to itself.
 std::string table(const std::vector<Row>& rows) {
   std::size_t indent = 0;
-  for (const Row& row : rows) indent = std::max(indent, row.left.size());
-  indent = std::min<std::size_t>(indent, 56) + 4;
+  for (const Row& row : rows) {
+    if (row.left.size() <= kWidestLeft) indent = std::max(indent, row.left.size());
+  }
+  indent += 4;
   std::string text;
   for (const Row& row : rows) {
     std::string line = str_cat("  ", row.left);
-    line += line.size() + 2 > indent ? std::string(2, ' ') : std::string(indent - line.size(), ' ');
-    for (const std::string& word : str_split(row.right, ' ')) {
-      if (line.size() + word.size() > kTextWidth && line.size() > indent) {
-        text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-        line = std::string(indent, ' ');
-      }
-      line += word + " ";
+    if (line.size() + 2 > indent) {
+      text += line + "\n";
+      line = std::string(indent, ' ');
+    } else {
+      line += std::string(indent - line.size(), ' ');
     }
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    text += wrap(std::move(line), row.right, indent);
   }
   return text;
 }
@@ -40,8 +63,11 @@ Row row_of(const Option& option) {
     row.left += alone ? str_cat(" [", option.placeholder, "]") : " " + option.placeholder;
   if (!option.limits.one_of.empty()) row.right += str_cat(": ", str_join(option.limits.one_of));
   if (alone) row.right += str_cat(" (", option.placeholder, " is ", option.limits.implied, " where it is left out)");
-  if (!option.fallback.empty() && !alone) row.right += str_cat(" (default ", option.fallback, ")");
-  if (option.repeated) row.right += " (may be repeated)";
+  // Where 0 stands for something else, the text says what.
+  if (!option.fallback.empty() && !alone && option.help.find("default") == std::string::npos)
+    row.right += str_cat(" (default ", option.fallback, ")");
+  if (option.repeated && option.name.starts_with('-') && option.help.find("repeat") == std::string::npos)
+    row.right += " (may be repeated)";
   return row;
 }
 
@@ -54,21 +80,39 @@ std::string help(const Command& command, bool full) {
     text += table(rows);
   }
   text += str_cat("\nUsage\n  ", usage_line(command), "\n");
-  if (full && !command.about().empty()) text += str_cat("\n", command.about(), "\n");
+  if (full && !command.about().empty()) text += str_cat("\n", paragraphs(command.about()));
   if (!command.commands().empty()) {
     std::vector<Row> rows;
     for (const auto& sub : command.commands()) rows.push_back({sub->name(), sub->summary()});
     text += str_cat("\nCommands\n", table(rows));
   }
-  std::vector<Row> arguments, flags;
+  std::vector<Row> arguments;
+  std::vector<std::pair<std::string, std::vector<Row>>> groups;
+  const auto add = [&](const std::string& title, const Option& option) {
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == title; });
+    if (group == groups.end()) group = groups.insert(groups.end(), {title, {}});
+    group->second.push_back(row_of(option));
+  };
   for (const Option& option : command.options()) {
-    (option.name.starts_with('-') ? flags : arguments).push_back(row_of(option));
+    if (option.name.starts_with('-')) {
+      add(option.group.empty() ? "Options" : option.group, option);
+    } else {
+      arguments.push_back(row_of(option));
+    }
   }
   if (!arguments.empty()) text += str_cat("\nArguments\n", table(arguments));
-  if (full || flags.empty()) {
-    for (const Option& option : global_options()) flags.push_back(row_of(option));
+  if (full || groups.empty()) {
+    const std::string title = groups.size() > 1 ? "Output" : "Options";
+    for (const Option& option : global_options()) add(title, option);
   }
-  text += str_cat("\nOptions\n", table(flags));
+  std::size_t widest = 0;  // one column for all groups
+  for (const auto& [title, rows] : groups) {
+    for (const Row& row : rows) widest = std::max(widest, row.left.size() <= kWidestLeft ? row.left.size() : 0);
+  }
+  for (auto& [title, rows] : groups) {
+    for (Row& row : rows) row.left.resize(std::max(widest, row.left.size()), ' ');
+    text += str_cat("\n", title, "\n", table(rows));
+  }
   if (!full) text += str_cat("\n", command.path(), " --help says more.\n");
   return text;
 }

@@ -1,9 +1,11 @@
 // The argosy program: one binary, one file per subcommand (see command.h).
+#include <csignal>
 #include <exception>
 #include <new>
 #include <string>
 #include <vector>
 
+#include "argosy/base/log_style.h"
 #include "tools/argosy/command.h"
 #include "tools/argosy/console.h"
 #include "tools/argosy/exit_code.h"
@@ -27,9 +29,28 @@ int run(const std::vector<std::string>& words) {
 #define COMMAND(name) define_##name(program);
 #include "tools/argosy/commands.inc"
 #undef COMMAND
+  program.add("help", "How a command is used: argosy help train is argosy train --help")
+      .example("argosy help train", "models, data, devices, checkpoints")
+      .runs([](Console&) { return kDone; });
+  program.about(
+      "Results go to standard output, everything else to standard error. Every command has --help, with examples "
+      "first.\n\n"
+      "Exit codes\n"
+      "  0   done\n"
+      "  1   the computation failed, or what was compared differs\n"
+      "  2   a flag, an argument or a configuration is wrong\n"
+      "  3   a device, file or port is missing or cannot be used; a disk is full\n"
+      "  4   out of memory\n"
+      "  5   a peer is gone\n"
+      "  6   data or a checkpoint is damaged\n"
+      "  75  interrupted after a checkpoint: run it again with --resume\n"
+      "  128 + N  ended by signal N");
 
   const Parsed parsed = parse(program, words);
   Console console(parsed.console);
+  set_log_style(LogStyle::kPlain);
+  // A limit of file sizes is an error of the write, not the end of the process.
+  std::signal(SIGXFSZ, SIG_IGN);
   Result<int> result = kDone;
   switch (parsed.wish) {
     case Wish::kShortHelp: console.print(short_help(*parsed.command)); break;

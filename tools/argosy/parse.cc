@@ -56,6 +56,17 @@ std::vector<std::string> with_implied(const Command& program, std::vector<std::s
   return words;
 }
 
+// The line that was typed, with its last `word` replaced, or left out where `by` is empty.
+std::string retyped(const std::vector<std::string>& words, const std::string& word, const std::string& by) {
+  std::vector<std::string> line = words;
+  const auto at = std::find(line.rbegin(), line.rend(), word);
+  if (at != line.rend()) {
+    *at = by;
+    if (by.empty()) line.erase(std::next(at).base());
+  }
+  return str_cat("argosy", line.empty() ? "" : " ", str_join(line, " "));
+}
+
 class Parser {
  public:
   Parser(const Command& program, const std::vector<std::string>& typed) {
@@ -176,6 +187,12 @@ class Parser {
     extra.insert(extra.end(), extra_.begin(), extra_.end());
     if (!command.run() && extra.empty() && parsed_.wish == Wish::kRun) parsed_.wish = Wish::kShortHelp;
     if (parsed_.wish == Wish::kRun) parsed_.status = complain(command, words, extra);
+    // Help for what there is not is a mistake, too.
+    if ((parsed_.wish == Wish::kShortHelp || parsed_.wish == Wish::kFullHelp) && !extra.empty() &&
+        !extra.front().starts_with('-') && !command.commands().empty()) {
+      parsed_.status = explain_extra(command, extra.front(), words);
+      parsed_.wish = Wish::kRun;
+    }
   }
 
   Status usage(const Command& command, std::string message, std::string next) const {
@@ -188,8 +205,8 @@ class Parser {
   Status complain(const Command& command, const std::vector<std::string>& words,
                   const std::vector<std::string>& extra) {
     if (!value_error_.empty()) return explain_value(command, words);
-    if (!extra.empty()) return explain_extra(command, extra.front());
     if (!first_error_.ok()) return first_error_;
+    if (!extra.empty()) return explain_extra(command, extra.front(), words);
     for (const Option& option : command.options()) {
       if (!option.required || given(option)) continue;
       const std::string next = command.examples().empty() ? usage_line(command) : command.examples().front().line;
@@ -208,7 +225,7 @@ class Parser {
           });
           if (given_value != words.end()) {
             return usage(command, str_cat(name, " is a switch and takes no value: ", *given_value),
-                         str_cat(command.path(), " ", name));
+                         retyped(words, *given_value, name));
           }
           if (!option.placeholder.empty() && (is_last || value_error_.starts_with(name + ":"))) {
             return usage(command, str_cat(name, " wants a value, ", option.placeholder, ": ", option.help),
@@ -220,7 +237,7 @@ class Parser {
     return usage(command, value_error_, usage_line(command));
   }
 
-  Status explain_extra(const Command& command, const std::string& word) const {
+  Status explain_extra(const Command& command, const std::string& word, const std::vector<std::string>& words) const {
     if (word.size() > 1 && word.starts_with('-')) {
       // The dashes are the same for all: compare what follows them.
       const std::size_t begin = std::min(word.find_first_not_of('-'), word.size());
@@ -235,16 +252,18 @@ class Parser {
       }
       const std::string near = nearest_word(typed, known);
       return usage(command, str_cat("unknown flag ", word.substr(0, word.find('='))),
-                   near.empty() ? str_cat(command.path(), " --help") : str_cat(command.path(), " --", near));
+                   near.empty()
+                       ? str_cat(command.path(), " --help")
+                       : retyped(words, word, str_cat("--", near, word.substr(std::min(word.find('='), word.size())))));
     }
     std::vector<std::string> known;
     for (const auto& sub : command.commands()) known.push_back(sub->name());
     if (known.empty()) {
-      return usage(command, str_cat("unexpected argument \"", word, "\""), usage_line(command));
+      return usage(command, str_cat("unexpected argument \"", word, "\""), retyped(words, word, ""));
     }
     const std::string near = nearest_word(word, known);
     return usage(command, str_cat("unknown command \"", word, "\"; there are ", str_join(known)),
-                 str_cat(command.path(), " ", near.empty() ? "--help" : near));
+                 near.empty() ? str_cat(command.path(), " --help") : retyped(words, word, near));
   }
 
   CLI::App app_;
@@ -258,6 +277,12 @@ class Parser {
 
 }  // namespace
 
-Parsed parse(const Command& program, const std::vector<std::string>& words) { return Parser(program, words).take(); }
+Parsed parse(const Command& program, const std::vector<std::string>& words) {
+  if (words.empty() || words.front() != "help") return Parser(program, words).take();
+  // "argosy help ckpt ls" is "argosy ckpt ls --help".
+  std::vector<std::string> asked(words.begin() + 1, words.end());
+  asked.emplace_back("--help");
+  return Parser(program, asked).take();
+}
 
 }  // namespace argosy::cli

@@ -123,19 +123,39 @@ TEST_F(ParseTest, HelpWinsOverEverythingElse) {
   EXPECT_EQ(parse_words("ckpt").wish, Wish::kShortHelp);
   EXPECT_EQ(parse(program_, {}).wish, Wish::kShortHelp);
   EXPECT_EQ(parse_words("--version").wish, Wish::kVersion);
+  EXPECT_EQ(parse_words("help").wish, Wish::kFullHelp);
+  const Parsed asked = parse_words("help ckpt ls");
+  EXPECT_EQ(asked.wish, Wish::kFullHelp);
+  EXPECT_EQ(asked.command->path(), "argosy ckpt ls");
+}
+
+TEST(Help, OptionsStandInGroupsInTheOrderOfTheirTitles) {
+  Command program("argosy", "test");
+  bool a = false, b = false, c = false;
+  program.group("First").option("--a", a, "one").group("Second").option("--bb", b, "two");
+  program.group("First").option("--c", c, "three");
+  EXPECT_THAT(full_help(program), HasSubstr("\nFirst\n"
+                                            "  --a            one\n"
+                                            "  --c            three\n"
+                                            "\nSecond\n"
+                                            "  --bb           two\n"
+                                            "\nOutput\n"));
 }
 
 struct Bad {
   const char *words, *message, *where, *next;
 };
 const Bad kBad[] = {
-    {"trian mlp", "unknown command \"trian\"", "argosy", "argosy train"},
+    {"trian mlp", "unknown command \"trian\"", "argosy", "argosy train mlp"},
     {"zzzzzzzz", "there are train, ckpt, run, version", "argosy", "argosy --help"},
-    {"ckpt lss a", "unknown command \"lss\"", "argosy ckpt", "argosy ckpt ls"},
-    {"train mlp --stpes 3", "unknown flag --stpes", "argosy train", "argosy train --steps"},
-    {"train mlp --stpes=3", "unknown flag --stpes", "argosy train", "argosy train --steps"},
+    {"ckpt lss a", "unknown command \"lss\"", "argosy ckpt", "argosy ckpt ls a"},
+    {"train mlp --stpes 3", "unknown flag --stpes", "argosy train", "argosy train mlp --steps 3"},
+    {"train mlp --stpes=3", "unknown flag --stpes", "argosy train", "argosy train mlp --steps=3"},
     {"train mlp ---", "unknown flag ---", "argosy train", "argosy train --help"},
-    {"train mlp lenet", "unexpected argument \"lenet\"", "argosy train", "argosy train MODEL"},
+    {"train mlp lenet", "unexpected argument \"lenet\"", "argosy train", "argosy train mlp"},
+    {"help trian", "unknown command \"trian\"", "argosy", "argosy train --help"},
+    {"help ckpt lss", "unknown command \"lss\"", "argosy ckpt", "argosy ckpt ls --help"},
+    {"trian --help", "unknown command \"trian\"", "argosy", "argosy train --help"},
     {"train mlpp", "\"mlpp\" is none of mlp, lenet", "argosy train", "argosy train mlp"},
     {"train", "MODEL is missing: which model", "argosy train", "argosy train mlp"},
     {"train mlp --steps", "--steps wants a value, N: number of steps", "argosy train", "--steps 200"},

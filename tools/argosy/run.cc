@@ -17,7 +17,6 @@ namespace {
 
 struct Options {
   DeviceRequest devices;
-  int gpus = 0;
   bool replicate = false, sync_batch_norm = false, any_local_user = false;
   int check = 0;
   std::vector<std::string> program;
@@ -32,15 +31,6 @@ Result<int> run(const Options& options, Console& console) {
                                   .replicate = options.replicate,
                                   .sync_batch_norm = options.sync_batch_norm,
                                   .check = options.check};
-  if (options.gpus > 0) {
-    if (!options.devices.devices.empty()) {
-      return invalid_argument("--gpus and --devices both say what to use")
-          .with_id(kUsageId)
-          .with_where("argosy run")
-          .with_next(str_cat("argosy run --gpus ", options.gpus, " -- …"));
-    }
-    wanted.devices.devices = str_cat(options.gpus);
-  }
   ARGOSY_ASSIGN_OR_RETURN(const RunHook hook, RunHook::write());
   wanted.program_calls = hook.folder();
   ARGOSY_ASSIGN_OR_RETURN(const auto server, tf::SessionServer::start(wanted));
@@ -54,6 +44,9 @@ Result<int> run(const Options& options, Console& console) {
     console.print(run_verdict_json(report));
   } else {
     console.note(run_verdict(report));
+    if (const auto used = chosen_devices(options.devices); used.ok()) {
+      if (const std::string numbers = machine_numbers(*used); !numbers.empty()) console.note(numbers);
+    }
   }
   // A program may go on after a step that failed.
   return code == kDone && report.totals.differing_steps > 0 ? kFailed : code;
@@ -64,7 +57,6 @@ Result<int> run(const Options& options, Console& console) {
 void define_run(Command& program) {
   Command& command = program.add("run", "Run a TensorFlow 1.x program on these devices, as it is");
   auto& options = command.own<Options>();
-  command.option("--gpus N", options.gpus, "that many GPUs, real or emulated", {.least = 1, .most = 1024});
   command.option("--replicate", options.replicate,
                  "share the batch of every training step among all GPUs: for scripts written for one");
   command.option("--sync-batch-norm", options.sync_batch_norm,

@@ -49,7 +49,7 @@ class Hook(unittest.TestCase):
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
 
-    def python(self, script, target="grpc://127.0.0.1:7", files=None, path=(), hook=HOOK):
+    def python(self, script, target="grpc://127.0.0.1:7", files=None, path=(), hook=HOOK, fails=False):
         self.write({"user/script.py": script, **(files or {})})
         environment = dict(os.environ, PYTHONPATH=os.pathsep.join(map(str, [hook, self.folder / "site-packages", *path])))
         environment.pop("ARGOSY_TARGET", None)
@@ -57,6 +57,9 @@ class Hook(unittest.TestCase):
             environment["ARGOSY_TARGET"] = target
         ended = subprocess.run([sys.executable, "-B", str(self.folder / "user/script.py")], env=environment,
                                capture_output=True, text=True, timeout=60)
+        if fails:
+            self.assertEqual(ended.returncode, 1, ended.stderr)
+            return ended.stderr
         self.assertEqual(ended.returncode, 0, ended.stderr)
         return ended.stdout.strip()
 
@@ -104,6 +107,17 @@ class Hook(unittest.TestCase):
                   "token = script_ops.FuncRegistry()._next_unique_token()\nassert token == 'pyfunc_0@%d' % os.getpid(), token\n"
                   f"socket.socket(socket.AF_UNIX).connect('{here}/calls_%d' % os.getpid())\nprint('heard')")
         self.assertEqual(self.python(script, files=files, hook=here), "heard")
+
+    def test_a_program_that_needs_keras_2_is_told(self):
+        ended = "raise AttributeError('`dense` is not available with Keras 3.')"
+        told = self.python(ended, fails=True)
+        self.assertIn("`dense` is not available", told)  # Python's own report stays
+        self.assertIn("try    pip install tf_keras, then TF_USE_LEGACY_KERAS=1 argosy run", told)
+        there = self.python(ended, files={"site-packages/tf_keras.py": ""}, fails=True)
+        self.assertNotIn("pip install", there)
+        self.assertIn("try    TF_USE_LEGACY_KERAS=1 argosy run", there)
+        self.assertNotIn("tf_keras", self.python("raise AttributeError('no such thing')", fails=True))
+        self.assertNotIn("tf_keras", self.python(ended, target="", fails=True))
 
     def test_the_users_own_sitecustomize_runs(self):
         files = {"theirs/sitecustomize.py": "import sys\nsys.marked = 'theirs'\n"}

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "argosy/base/log_style.h"
 #include "argosy/base/parallel.h"
 #include "tools/argosy/command.h"
 #include "tools/argosy/console.h"
@@ -67,6 +68,7 @@ std::string ready_line(const tf::SessionServer& server, Console& console) {
 Result<int> run(Options& options, Console& console) {
   // gRPC's own log says the same as our errors, in other words.
   setenv("GRPC_VERBOSITY", "NONE", 0);
+  set_log_style(LogStyle::kLog);
   tune_heap();
   options.server.session_lease = std::chrono::seconds(options.lease);
   options.server.client_lease = std::chrono::seconds(options.client_lease);

@@ -5,6 +5,8 @@
 #include "argosy/train/models/models.h"
 #include "tools/argosy/command.h"
 #include "tools/argosy/console.h"
+#include "tools/argosy/device_flags.h"
+#include "tools/argosy/error_json.h"
 #include "tools/argosy/exit_code.h"
 #include "tools/argosy/interrupt.h"
 #include "tools/argosy/progress.h"
@@ -74,6 +76,7 @@ Json to_json(const TrainChoices& choices, const TrainReport& report) {
           {"devices", to_json(report.devices)},
           {"steps", report.steps},
           {"first_step", report.first_step},
+          {"total_steps", report.total_steps},
           {"losses", report.losses},
           {"samples_per_second", report.samples_per_second},
           {"seconds", report.seconds},
@@ -143,11 +146,15 @@ std::string memory_text(const std::vector<std::pair<std::string, std::uint64_t>>
   return text;
 }
 
-std::string to_text(const TrainReport& report) {
+// What was measured: true whatever becomes of checkpoints and pictures.
+std::string results_text(const TrainReport& report) {
   std::string text;
   if (!report.losses.empty()) {
     text += str_cat("trained  ", report.losses.size(), " steps in ", format_duration(report.seconds), ", loss ",
                     static_cast<float>(report.losses.front()), " -> ", static_cast<float>(report.losses.back()), "\n");
+  } else if (report.total_steps > 0 && report.first_step >= report.total_steps) {
+    text += str_cat("finished ", report.checkpoint, " is at step ", report.first_step, " of ", report.total_steps,
+                    ": nothing is left to train; --steps ", 2 * report.first_step, " goes on\n");
   }
   for (const auto& [name, value] : report.evaluation)
     text += str_cat("test     ", name, " ", static_cast<float>(value), "\n");
@@ -156,25 +163,87 @@ std::string to_text(const TrainReport& report) {
                     ": loss and variables as on one device\n");
   }
   if (!report.not_checked.empty()) text += str_cat("not checked: ", report.not_checked, "\n");
-  text += memory_text(report.planned_bytes, report.peak_bytes);
-  if (!report.checkpoint.empty()) text += str_cat("saved    ", report.checkpoint, "\n");
-  return text + report.verdict.to_string();
+  return text + memory_text(report.planned_bytes, report.peak_bytes);
 }
 
-void announce(const std::vector<DeviceSpec>& devices, const TrainChoices& choices, Console& console) {
+std::string machine_note(const std::vector<DeviceSpec>& devices) {
+  const std::string numbers = machine_numbers(devices);
+  return numbers.empty() ? numbers : str_cat("; ", numbers);
+}
+
+void announce(const std::vector<DeviceSpec>& devices, const TrainJob& job, const TrainChoices& choices,
+              Console& console) {
   std::string line = str_cat(choices.model, " on ", devices.size(), devices.size() == 1 ? " device: " : " devices: ");
   bool gpu = false;
   for (std::size_t i = 0; i < devices.size(); ++i) {
     line += str_cat(i > 0 ? ", " : "", devices[i].name.short_string(), " (", device_kind_name(devices[i].kind), ")");
     gpu = gpu || devices[i].is_gpu();
   }
-  console.note(line + (gpu ? "" : "; no GPU here: rehearse with --emulate 2"));
+  console.note(str_cat(line, machine_note(devices), gpu ? "" : "; no GPU here: rehearse with --emulate 2"));
+  console.note(str_cat("data  ", job.train->describe(), job.note.empty() ? "" : "; ", job.note));
+}
+
+// Where a run begins, when that may surprise.
+void note_begin(const TrainReport& report, const TrainChoices& choices, Console& console) {
+  if (!report.replaces.empty()) {
+    console.note(str_cat(choices.checkpoint_dir, " holds checkpoints of an earlier run, the newest ", report.replaces,
+                         ": this run began anew. --resume takes the highest step in the folder, whichever run's: give "
+                         "each run its own"));
+  } else if (choices.resume && report.first_step == 0 && !report.losses.empty()) {
+    console.note(str_cat("no checkpoint in ", choices.checkpoint_dir, ": this run began at step 0"));
+  }
+}
+
+// What went wrong after the training, at the first of these: the checkpoint, event files, the picture.
+Result<int> tell(const TrainChoices& choices, const TrainJob& job, Trainer& trainer, Status failed, int signal,
+                 Console& console) {
+  const TrainReport& report = trainer.report();
+  if (!failed.ok() && report.losses.empty()) return failed;  // nothing was measured
+  note_begin(report, choices, console);
+  if (report.devices.size() > 1 && !report.strategy.empty()) console.note(str_cat("replicated  ", report.strategy));
+  if (!report.placement.empty()) console.note(report.placement);
+  if (!console.json()) {
+    std::string text = results_text(report);
+    if (failed.ok() && !report.losses.empty() && !report.checkpoint.empty()) {
+      text += str_cat("saved    ", report.checkpoint, "\n");
+    }
+    if (failed.ok() && !report.losses.empty()) text += report.verdict.to_string();
+    console.print(text);
+    ARGOSY_RETURN_IF_ERROR(console.flush());
+  }
+  std::string picture;
+  if (failed.ok() && !report.interrupted && !choices.picture.empty()) {
+    auto written = write_pictures(trainer, job.test != nullptr ? *job.test : *job.train, choices.picture);
+    if (written.ok()) {
+      picture = *written;
+    } else {
+      failed = std::move(written)
+                   .status()
+                   .with_where("--picture")
+                   .with_next("--picture FILE in a folder that may be written");
+    }
+  }
+  if (console.json()) {
+    Json document = to_json(choices, report);
+    if (!picture.empty()) document["picture"] = picture;
+    if (!failed.ok()) document["error"] = error_json(failed, "argosy train");
+    console.print(document.dump(2) + "\n");
+  } else if (!picture.empty()) {
+    console.print(str_cat("picture  ", picture, "\n"));
+  }
+  if (!failed.ok()) return failed;
+  if (!report.interrupted) return kDone;
+  // "Run it again" is said only where it would go on.
+  return report.checkpoint.empty() ? 128 + signal : kInterrupted;
 }
 
 Result<int> train_one(TrainChoices choices, Console& console) {
   if (choices.model == "autoencoder" && choices.picture.empty()) choices.picture = "reconstruction.png";
   ARGOSY_ASSIGN_OR_RETURN(TrainJob job, make_job(choices));
-  Interrupt interrupt("finishing this step and writing a checkpoint; once more to stop at once");
+  Interrupt interrupt(
+      choices.checkpoint_dir.empty()
+          ? "finishing this step; once more to stop at once (--checkpoint-dir DIR would keep what was trained)"
+          : "finishing this step and writing a checkpoint; once more to stop at once");
   std::unique_ptr<Progress> progress;
   job.options.progress = [&](const TrainProgress& p) {
     if (progress == nullptr) progress = std::make_unique<Progress>(console, "train", p.total_steps);
@@ -188,26 +257,10 @@ Result<int> train_one(TrainChoices choices, Console& console) {
     return !interrupt.requested();
   };
   ARGOSY_ASSIGN_OR_RETURN(const auto trainer, Trainer::make(job.model, job.options));
-  announce(trainer->devices(), choices, console);
-  auto report = trainer->fit(*job.train, job.test.get());
+  announce(trainer->devices(), job, choices, console);
+  const Status status = trainer->fit(*job.train, job.test.get()).status();
   progress.reset();
-  if (!report.ok()) return std::move(report).status();
-  if (!report->strategy.empty()) console.note(str_cat("replicated  ", report->strategy));
-  if (!report->placement.empty()) console.note(report->placement);
-  std::string picture;
-  if (!report->interrupted && !choices.picture.empty()) {
-    ARGOSY_ASSIGN_OR_RETURN(picture,
-                            write_pictures(*trainer, job.test != nullptr ? *job.test : *job.train, choices.picture));
-  }
-  if (console.json()) {
-    Json document = to_json(choices, *report);
-    if (!picture.empty()) document["picture"] = picture;
-    console.print(document.dump(2) + "\n");
-  } else {
-    console.print(to_text(*report));
-    if (!picture.empty()) console.print(str_cat("picture  ", picture, "\n"));
-  }
-  return report->interrupted ? kInterrupted : kDone;
+  return tell(choices, job, *trainer, status, interrupt.signal(), console);
 }
 
 Result<int> train_many(const TrainChoices& choices, Console& console) {
@@ -250,7 +303,8 @@ void define_train(Command& program) {
   train.json()
       .example("argosy train autoencoder --emulate 2", "a convolutional auto-encoder on two emulated GPUs")
       .example("argosy train lenet --data data/mnist --epochs 3", "LeNet on MNIST, with its test accuracy")
-      .example("argosy train mlp --data data/mnist --checkpoint-dir runs/a --resume", "go on where a run ended")
+      .example("argosy train autoencoder --data data/mnist --gpus 2", "on the first two GPUs")
+      .example("argosy train mlp --data data/mnist --checkpoint-dir runs/a --resume", "go on with that run")
       .about(
           "Batches are global: any number of devices gives the same losses but for the rounding of sums, and dropout "
           "drops the same elements (batch normalisation looks at each device's share, without --sync-batch-norm). On "

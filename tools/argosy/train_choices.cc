@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "argosy/data/image.h"
+#include "argosy/data/resized.h"
 #include "argosy/train/models/models.h"
 #include "argosy/train/models/sorting_task.h"
 #include "tools/argosy/device_flags.h"
+#include "tools/argosy/exit_code.h"
 
 namespace argosy::cli {
 
@@ -49,7 +51,54 @@ LearningRate schedule_of(const std::string& name, double rate, std::int64_t step
 
 struct Data {
   std::unique_ptr<data::Dataset> train, test;
+  std::string note;  // what was fitted to what
 };
+
+Status no_images(const data::Component& first) {
+  const bool pixels = first.shape.rank() == 2 || (first.shape.rank() == 3 && first.dtype != DType::kFloat32);
+  return invalid_argument("the data's first component, ", first.name, ", is ", dtype_name(first.dtype), first.shape,
+                          "; an image is float32[height,width,channels]")
+      .with_id(kUsageId)
+      .with_where("--data")
+      .with_next(
+          pixels ? "in Python: numpy.save('x_train.npy', x.reshape(n, height, width, channels).astype('float32') / 255)"
+                 : "give --data a folder of images, or --data synthetic");
+}
+
+// How often images of that size can be halved, at most `most` times.
+int halvings(std::int64_t size, int most) {
+  int depth = 0;
+  while (depth < most && size % (std::int64_t{2} << depth) == 0) ++depth;
+  return depth;
+}
+
+Status resize(Data& data, std::int64_t size) {
+  ARGOSY_ASSIGN_OR_RETURN(data.train, data::resize_images(std::move(data.train), size));
+  if (data.test != nullptr) {
+    ARGOSY_ASSIGN_OR_RETURN(data.test, data::resize_images(std::move(data.test), size));
+  }
+  return ok_status();
+}
+
+// Images become squares of --image-size where that is given; what a model cannot take as it is, is told or resized.
+Status fit_images(const TrainChoices& c, const Defaults& d, Data& data) {
+  const data::Component first = data.train->components()[0];
+  if (first.shape.rank() != 3 || first.dtype != DType::kFloat32) return no_images(first);
+  if (c.image_size > 0) return resize(data, c.image_size);
+  const std::int64_t height = first.shape[0], width = first.shape[1], size = std::max(height, width);
+  const bool square = height == width;
+  if (c.model == "autoencoder" && (!square || (c.depth == 0 && halvings(size, d.depth) == 0))) {
+    const std::int64_t multiple = std::int64_t{1} << pick(c.depth, 2), to = (size + multiple - 1) / multiple * multiple;
+    data.note =
+        str_cat("images of ", height, " x ", width, " pixels are resized to ", to, " x ", to, " (--image-size)");
+    return resize(data, to);
+  }
+  if (square) return ok_status();
+  return invalid_argument("images of ", height, " x ", width, " pixels; ", c.model, " takes squares")
+      .with_id(kUsageId)
+      .with_where("--data")
+      .with_next(str_cat("--image-size ", size));
+}
 
 Result<Data> open_data(const TrainChoices& c, const Defaults& d) {
   data::DatasetOptions options{.image_size = pick(c.image_size, d.image_size),
@@ -66,36 +115,49 @@ Result<Data> open_data(const TrainChoices& c, const Defaults& d) {
   } else if (test.status().code() != Code::kNotFound) {
     return std::move(test).status();
   }
+  ARGOSY_RETURN_IF_ERROR(fit_images(c, d, opened));
   return opened;
 }
 
-models::ClassifierOptions classifier(const data::Dataset& data) {
+Result<models::ClassifierOptions> classifier(const TrainChoices& c, const data::Dataset& data) {
   const Shape& image = data.components()[0].shape;
-  return {.image_size = static_cast<int>(image[0]), .channels = static_cast<int>(image[2]), .classes = data.classes()};
+  if (data.classes() < 2) {
+    return invalid_argument("the data has no classes, which ", c.model, " needs")
+        .with_id(kUsageId)
+        .with_where("--data")
+        .with_next("argosy train autoencoder learns without them");
+  }
+  return models::ClassifierOptions{
+      .image_size = static_cast<int>(image[0]), .channels = static_cast<int>(image[2]), .classes = data.classes()};
 }
 
-Result<ModelBuilder> make_model(const TrainChoices& c, const Defaults& d, const data::Dataset& data) {
-  const data::Component& first = data.components()[0];
-  if (first.shape.rank() != 3) {
-    return invalid_argument("the data's first component, ", first.name, first.shape, ", is no image")
-        .with_where("--data");
+Result<ModelBuilder> make_autoencoder(const TrainChoices& c, const Defaults& d, const data::Dataset& data,
+                                      std::string& note) {
+  const Shape& image = data.components()[0].shape;
+  const std::int64_t size = image[0];
+  const int fits = halvings(size, 12), depth = c.depth > 0 ? c.depth : std::min(fits, d.depth);
+  if (depth < 1 || fits < depth) {
+    const std::int64_t multiple = std::int64_t{1} << std::max(depth, 1);
+    return invalid_argument("images of ", size, " pixels cannot be halved ", std::max(depth, 1), " times")
+        .with_id(kUsageId)
+        .with_where(c.depth > 0 ? "--depth" : "--image-size")
+        .with_next(str_cat("--image-size ", (size + multiple - 1) / multiple * multiple,
+                           fits > 0 ? str_cat(", or --depth ", fits) : std::string()));
   }
-  const auto options = classifier(data);
-  if (c.model == "autoencoder") {
-    const int depth = pick(c.depth, d.depth);
-    if (options.image_size % (1 << depth) != 0) {
-      return invalid_argument("images of ", options.image_size, " pixels cannot be halved ", depth, " times")
-          .with_id("ARG-USAGE")
-          .with_where("--depth")
-          .with_next(str_cat("--image-size ", ((options.image_size >> depth) + 1) << depth, ", or a smaller --depth"));
-    }
-    return models::autoencoder({.image_size = options.image_size,
-                                .channels = options.channels,
-                                .depth = depth,
-                                .width = pick(c.width, d.width)});
+  if (c.depth == 0 && depth < d.depth) {
+    note += str_cat(note.empty() ? "" : "; ", "images of ", size, " pixels are halved ", depth,
+                    depth == 1 ? " time" : " times", " (--depth ", depth, ")");
   }
-  if (options.classes < 2)
-    return invalid_argument("the data has no classes, which ", c.model, " needs").with_where("--data");
+  return models::autoencoder({.image_size = static_cast<int>(size),
+                              .channels = static_cast<int>(image[2]),
+                              .depth = depth,
+                              .width = pick(c.width, d.width)});
+}
+
+Result<ModelBuilder> make_model(const TrainChoices& c, const Defaults& d, const data::Dataset& data,
+                                std::string& note) {
+  if (c.model == "autoencoder") return make_autoencoder(c, d, data, note);
+  ARGOSY_ASSIGN_OR_RETURN(const auto options, classifier(c, data));
   if (c.model == "lenet") return models::lenet(options);
   if (c.model == "resnet") return models::resnet(options, pick(c.layers, d.layers));
   return models::mlp(options, pick(c.width, d.width));
@@ -107,51 +169,53 @@ void add_train_flags(Command& command, TrainChoices& c) {
   Limits models;
   for (const Defaults& d : kDefaults) models.one_of.emplace_back(d.model);
   command.argument("MODEL", c.model, "what to train", models);
-  add_device_flags(command, c.request);
-  command.option("--data DIR", c.data, "a folder with MNIST, CIFAR, .npy files or images; or synthetic")
-      .option("--batch N", c.batch, "examples per step, of all devices together; 0: the model's default",
-              {.least = 0, .most = 1 << 20})
-      .option("--steps N", c.steps, "total number of steps, also of a resumed run; 0: by --epochs", {.least = 0})
-      .option("--epochs N", c.epochs, "passes over the data, without --steps", {.least = 0})
-      .option("--lr RATE", c.lr, "learning rate; 0: the model's default", {.least = 0})
-      .option("--optimizer NAME", c.optimizer, "sgd, momentum, nesterov, adagrad, adadelta, rmsprop, adam, adamw, ftrl")
-      .option("--schedule NAME", c.schedule,
-              "how the learning rate changes over the whole run; default: the model's own",
-              {.one_of = {"constant", "cosine", "exponential", "warm-up"}})
-      .option("--clip-norm X", c.clip_norm, "bound on the common norm of all gradients; 0: none", {.least = 0})
-      .option("--precision P", c.precision, "of the computation", {.one_of = {"fp32", "bf16", "fp64"}})
-      .option("--seed N", c.seed, "of initial values, order of examples, dropout", {.least = 0})
-      .option("--image-size N", c.image_size, "height and width of images; 0: the model's default",
+  command.group("Data and model")
+      .option("--data DIR", c.data, "a folder with MNIST, CIFAR, .npy files or images; or synthetic")
+      .option("--image-size N", c.image_size, "height and width of images, resized to it; default: the data's own",
               {.least = 0, .most = 4096})
-      .option("--depth N", c.depth, "autoencoder: how often images are halved", {.least = 0, .most = 12})
-      .option("--width N", c.width, "filters of the first layer, or units of the hidden ones",
+      .option("--depth N", c.depth, "autoencoder: how often images are halved; default: 4, or what fits",
+              {.least = 0, .most = 12})
+      .option("--width N", c.width, "filters of the first layer, or units of hidden ones; default: the model's",
               {.least = 0, .most = 65536})
-      .option("--layers N", c.layers, "resnet: 20, 32, 44, 56 or 50; transformer: encoder blocks",
+      .option("--layers N", c.layers, "resnet: 20, 32, 44, 56 or 50; transformer: blocks; default: the model's",
               {.least = 0, .most = 1000})
       .option("--members N", c.members, "ensemble: how many models", {.least = 1, .most = 64})
-      .option("--checkpoint-dir DIR", c.checkpoint_dir, "write checkpoints there, in TensorFlow's format")
-      .option("--checkpoint-every N", c.checkpoint_every, "steps between checkpoints; 0: at the end only", {.least = 0})
-      .option("--check-replicas N", c.check_replicas,
-              "steps between looks at whether all devices hold the same variables; 0: never; -1: 100, or as many as "
-              "keep it "
-              "to 1 % of the time",
-              {.least = -1})
-      .option("--check N", c.check,
-              "the first N steps also run on one device from the same state; a loss or a variable that is another ends "
-              "the run",
-              {.least = 0, .most = 1e9, .implied = "3"})
-      .option("--resume", c.resume, "go on from the newest checkpoint in --checkpoint-dir")
-      .option("--log-dir DIR", c.log_dir, "write event files for TensorBoard there")
-      .option("--trace FILE", c.trace, "write a Chrome trace of every step")
-      .option("--picture FILE", c.picture, "where to write the sample picture (autoencoder: reconstruction.png)")
-      .option("--log-device-placement", c.log_device_placement, "print where everything runs")
-      .option("--reproducible", c.reproducible, "the same bits on 1, 2, 4 and 8 devices of one kind")
+      .option("--precision P", c.precision, "of the computation", {.one_of = {"fp32", "bf16", "fp64"}})
+      .option("--seed N", c.seed, "of initial values, order of examples, dropout", {.least = 0})
+      .option("--input-threads N", c.input_threads, "threads that prepare batches", {.least = 1, .most = 256})
+      .group("Training")
+      .option("--steps N", c.steps, "number of steps, a resumed run's first ones included; default: by --epochs",
+              {.least = 0})
+      .option("--epochs N", c.epochs, "passes over the data, without --steps; default: the model's", {.least = 0})
+      .option("--batch N", c.batch, "examples per step, of all devices together; default: the model's",
+              {.least = 0, .most = 1 << 20})
+      .option("--lr RATE", c.lr, "learning rate; default: the model's", {.least = 0})
+      .option("--optimizer NAME", c.optimizer, "sgd, momentum, nesterov, adagrad, adadelta, rmsprop, adam, adamw, ftrl")
+      .option("--schedule NAME", c.schedule, "of the learning rate over the whole run",
+              {.one_of = {"constant", "cosine", "exponential", "warm-up"}})
+      .option("--clip-norm X", c.clip_norm, "bound on the common norm of all gradients; default: none", {.least = 0})
+      .group("Devices");
+  add_device_flags(command, c.request);
+  command.option("--reproducible", c.reproducible, "the same bits on 1, 2, 4 and 8 devices of one kind")
       .option("--sync-batch-norm", c.sync_batch_norm,
-              "batch normalisation by the whole batch, not by each device's share: one device's numbers, slower")
+              "batch normalisation by the whole batch: one GPU's numbers, slower")
       .option("--combine HOW", c.combine, "how the loss adds up over devices, where that cannot be told",
               {.one_of = {"sum", "mean"}})
-      .option("--input-threads N", c.input_threads, "threads that prepare batches", {.least = 1, .most = 256})
-      .option("--no-verdict", c.no_verdict, "do not measure one device beside many");
+      .option("--check-replicas N", c.check_replicas,
+              "steps between looks at the replicas' variables; 0: never; default: 100", {.least = -1})
+      .option("--check N", c.check, "first N steps that also run on one GPU and are compared",
+              {.least = 0, .most = 1e9, .implied = "3"})
+      .option("--no-verdict", c.no_verdict, "do not measure one device beside many")
+      .option("--log-device-placement", c.log_device_placement, "print where everything runs")
+      .group("Checkpoints")
+      .option("--checkpoint-dir DIR", c.checkpoint_dir, "write checkpoints there, in TensorFlow's format")
+      .option("--checkpoint-every N", c.checkpoint_every, "steps between checkpoints; default: at the end only",
+              {.least = 0})
+      .option("--resume", c.resume, "go on from the newest checkpoint in --checkpoint-dir")
+      .group("Output")
+      .option("--log-dir DIR", c.log_dir, "write event files for TensorBoard there")
+      .option("--trace FILE", c.trace, "write a Chrome trace of every step")
+      .option("--picture FILE", c.picture, "autoencoder: the sample picture; default: reconstruction.png");
 }
 
 namespace {
@@ -186,7 +250,7 @@ Status refuse_foreign_flags(const TrainChoices& c) {
   for (const auto& s : scopes) {
     if (!s.given || s.models.find(c.model) != std::string_view::npos) continue;
     return invalid_argument(s.flag, " does nothing for ", c.model)
-        .with_id("ARG-USAGE")
+        .with_id(kUsageId)
         .with_where(s.flag)
         .with_next(str_cat("leave it out; it is for ", s.models));
   }
@@ -224,7 +288,7 @@ Result<TrainJob> make_job(const TrainChoices& c) {
   const Defaults& d = defaults_of(c.model);
   if (c.resume && c.checkpoint_dir.empty()) {
     return invalid_argument("--resume does not say from where")
-        .with_id("ARG-USAGE")
+        .with_id(kUsageId)
         .with_where("--resume")
         .with_next("add --checkpoint-dir DIR");
   }
@@ -240,7 +304,8 @@ Result<TrainJob> make_job(const TrainChoices& c) {
     ARGOSY_ASSIGN_OR_RETURN(Data data, open_data(c, d));
     job.train = std::move(data.train);
     job.test = std::move(data.test);
-    ARGOSY_ASSIGN_OR_RETURN(job.model, make_model(c, d, *job.train));
+    job.note = std::move(data.note);
+    ARGOSY_ASSIGN_OR_RETURN(job.model, make_model(c, d, *job.train, job.note));
   }
   TrainerOptions& o = job.options;
   set_common(c, d, o);
@@ -267,7 +332,7 @@ Result<EnsembleJob> make_ensemble_job(const TrainChoices& c) {
   ARGOSY_ASSIGN_OR_RETURN(Data data, open_data(c, d));
   job.train = std::move(data.train);
   job.test = std::move(data.test);
-  const auto options = classifier(*job.train);
+  ARGOSY_ASSIGN_OR_RETURN(const auto options, classifier(c, *job.train));
   EnsembleOptions& o = job.options;
   // Models of one shape but for their last hidden layer.
   for (int k = 0; k < c.members; ++k) o.models.push_back(models::mlp(options, pick(c.width, d.width), 64 * (k + 1)));

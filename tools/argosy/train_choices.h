@@ -36,6 +36,7 @@ struct TrainJob {
   ModelBuilder model;
   TrainerOptions options;
   std::unique_ptr<data::Dataset> train, test;  // test may be null
+  std::string note;                            // how model and data were fitted to each other; empty: as they are
 };
 Result<TrainJob> make_job(const TrainChoices& choices);
 

@@ -11,7 +11,7 @@ class CpuDevice final : public Device {
  public:
   explicit CpuDevice(DeviceSpec spec)
       : spec_(std::move(spec)),
-        memory_(spec_.name.short_string(), spec_.memory_limit_bytes),
+        memory_(spec_.said_name(), spec_.memory_limit_bytes, spec_.request_name()),
         streams_(spec_.name.short_string(), spec_.cores, nullptr) {}
 
   const DeviceSpec& spec() const override { return spec_; }

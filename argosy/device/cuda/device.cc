@@ -39,7 +39,7 @@ class Memory final : public Allocator {
 struct CudaDevice::State {
   State(std::shared_ptr<const Driver> driver, Options o, std::shared_ptr<Links> links)
       : options(std::move(o)),
-        core(std::make_shared<Core>(std::move(driver), options.card, options.spec.name.short_string(),
+        core(std::make_shared<Core>(std::move(driver), options.card, options.spec.said_name(),
                                     options.spec.memory_limit_bytes)),
         queue(core, links),
         memory(core, queue),

@@ -133,6 +133,10 @@ int nvml_card(const char*, NvmlCalls::Card* card) {
   *card = nullptr;
   return 0;
 }
+int nvml_index(NvmlCalls::Card, unsigned* index) {
+  *index = 5;
+  return 0;
+}
 int nvml_none(NvmlCalls::Card, NvmlCalls::Memory*) { return 3; }
 int nvml_no_rates(NvmlCalls::Card, NvmlCalls::Utilisation*) { return 3; }
 int nvml_no_processes(NvmlCalls::Card, unsigned*, NvmlCalls::Process*) { return 3; }
@@ -164,12 +168,14 @@ TEST(Nvml, TellsBitErrorsAndItsVersion) {
                   .utilisation = nvml_no_rates,
                   .processes = nvml_no_processes,
                   .link_state = nvml_no_links,
+                  .index = nvml_index,
                   .library_version = nvml_version,
                   .ecc_errors = nvml_ecc,
                   .remapped_rows = nvml_rows};
   CardFacts facts;
   const auto nvml = Nvml::over(calls, "/lib/libnvidia-ml.so.1").value();
   nvml->look_at(facts);
+  EXPECT_EQ(facts.system_number, 5);
   EXPECT_EQ(facts.ecc_corrected, 12);
   EXPECT_EQ(facts.ecc_uncorrected, 3);
   EXPECT_EQ(facts.rows_pending, 1);

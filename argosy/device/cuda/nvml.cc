@@ -30,6 +30,7 @@ Result<std::shared_ptr<Nvml>> Nvml::open() {
   calls.library_version = reinterpret_cast<decltype(calls.library_version)>(dlsym(library, "nvmlSystemGetNVMLVersion"));
   calls.ecc_errors = reinterpret_cast<decltype(calls.ecc_errors)>(dlsym(library, "nvmlDeviceGetTotalEccErrors"));
   calls.remapped_rows = reinterpret_cast<decltype(calls.remapped_rows)>(dlsym(library, "nvmlDeviceGetRemappedRows"));
+  calls.index = reinterpret_cast<decltype(calls.index)>(dlsym(library, "nvmlDeviceGetIndex"));
   Dl_info info;
   const bool known = dladdr(reinterpret_cast<const void*>(calls.init), &info) != 0 && info.dli_fname != nullptr;
   return over(calls, known ? info.dli_fname : kLibrary);
@@ -60,6 +61,8 @@ LibraryFacts Nvml::library() const {
 void Nvml::look_at(CardFacts& facts) const {
   NvmlCalls::Card card = nullptr;
   if (calls_.card_by_pci(facts.pci.c_str(), &card) != 0) return;
+  unsigned index = 0;
+  if (calls_.index != nullptr && calls_.index(card, &index) == 0) facts.system_number = static_cast<int>(index);
   NvmlCalls::Memory memory;
   if (calls_.memory(card, &memory) == 0) facts.memory_used_bytes = static_cast<std::int64_t>(memory.used);
   NvmlCalls::Utilisation rates;

@@ -36,6 +36,7 @@ struct NvmlCalls {
   int (*processes)(Card card, unsigned* count, Process* list) = nullptr;
   int (*link_state)(Card card, unsigned link, unsigned* active) = nullptr;
   // These may be missing; what they tell is not known then.
+  int (*index)(Card card, unsigned* index) = nullptr;
   int (*library_version)(char* text, unsigned length) = nullptr;
   // type 0: corrected, 1: uncorrected; counter 0: since the driver started.
   int (*ecc_errors)(Card card, int type, int counter, unsigned long long* count) = nullptr;

@@ -36,6 +36,7 @@ ARGOSY_NVML_CHECK(processes, nvmlDeviceGetComputeRunningProcesses_v3)
 ARGOSY_NVML_CHECK(link_state, nvmlDeviceGetNvLinkState)
 ARGOSY_NVML_CHECK(library_version, nvmlSystemGetNVMLVersion)
 ARGOSY_NVML_CHECK(ecc_errors, nvmlDeviceGetTotalEccErrors)
+ARGOSY_NVML_CHECK(index, nvmlDeviceGetIndex)
 ARGOSY_NVML_CHECK(remapped_rows, nvmlDeviceGetRemappedRows)
 #undef ARGOSY_NVML_CHECK
 

@@ -13,7 +13,7 @@ class EmulatedGpuDevice final : public Device {
       : spec_(std::move(spec)),
         closing_(std::move(closing)),
         impairment_(spec_, faults, closing_),
-        memory_(spec_.name.short_string(), spec_.memory_limit_bytes),
+        memory_(spec_.said_name(), spec_.memory_limit_bytes, spec_.request_name()),
         streams_(spec_.name.short_string(), spec_.cores,
                  [this](const Buffer& to, const Buffer& from) { return impairment_.copy(to, from); }) {
     memory_.fail_allocation(faults.fail_allocation);

@@ -44,7 +44,7 @@ struct FakeAllocator::Counts {
 };
 
 FakeAllocator::FakeAllocator(const DeviceSpec& spec)
-    : owner_(spec.name.short_string()), limit_(spec.memory_limit_bytes), counts_(std::make_shared<Counts>()) {}
+    : owner_(spec.said_name()), limit_(spec.memory_limit_bytes), counts_(std::make_shared<Counts>()) {}
 
 Result<Buffer> FakeAllocator::allocate(std::size_t bytes) {
   {

@@ -8,6 +8,7 @@
 #include "argosy/tf/graph_file.h"
 #include "argosy/tf/imported_graph.h"
 #include "argosy/tf/meta_graph.pb.h"
+#include "argosy/tf/model/signatures.h"
 
 namespace argosy {
 
@@ -16,19 +17,6 @@ namespace {
 using tensorflow::MetaGraphDef;
 
 constexpr std::string_view kInitSignature = "__saved_model_init_op";
-
-std::vector<ModelSignature> signatures_of(const MetaGraphDef& meta) {
-  std::vector<ModelSignature> all;
-  for (const auto& [name, def] : meta.signature_def()) {
-    if (name.starts_with("__saved_model_")) continue;
-    ModelSignature signature{.name = name, .method = def.method_name()};
-    for (const auto& [key, info] : def.inputs()) signature.inputs.emplace(key, info.name());
-    for (const auto& [key, info] : def.outputs()) signature.outputs.emplace(key, info.name());
-    all.push_back(std::move(signature));
-  }
-  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
-  return all;
-}
 
 // What the model wants run before anything else: by TensorFlow 2 a signature, by TensorFlow 1 a collection.
 std::vector<std::string> init_ops_of(const MetaGraphDef& meta) {
@@ -70,6 +58,7 @@ class LoadedGraph::Impl {
     MetaGraphDef& meta = *file.meta;
     for (const auto& node : meta.graph_def().node()) impl->node_names_.push_back(node.name());
     impl->signatures_ = signatures_of(meta);
+    impl->ends_ = ends_of(meta.graph_def());
     impl->init_ops_ = init_ops_of(meta);
     impl->assets_ = assets_of(meta);
     impl->restore_op_ = meta.saver_def().restore_op_name();
@@ -82,20 +71,68 @@ class LoadedGraph::Impl {
     return impl;
   }
 
-  Result<Value> value(std::string_view name) { return imported_.value(node_name(name)); }
-  Result<Value> value_to_feed(std::string_view name) { return imported_.value_to_feed(node_name(name)); }
+  Result<Value> value(std::string_view name) {
+    ARGOSY_ASSIGN_OR_RETURN(const std::string node, node_name(name));
+    return imported_.value(node);
+  }
+  Result<Value> value_to_feed(std::string_view name) {
+    ARGOSY_ASSIGN_OR_RETURN(const std::string node, node_name(name));
+    return imported_.value_to_feed(node);
+  }
 
   // What a signature calls by this name, or the name itself.
-  std::string node_name(std::string_view name) const {
+  Result<std::string> node_name(std::string_view name) const {
     if (imported_.has(name)) return std::string(name);
-    for (const ModelSignature& signature : signatures_) {
-      for (const auto* names : {&signature.inputs, &signature.outputs}) {
-        const auto found = names->find(std::string(name));
-        if (found != names->end() && !found->second.empty()) return found->second;
-      }
+    const ModelSignature* preferred = signature(signature_.empty() ? "serving_default" : signature_);
+    if (preferred != nullptr) {
+      if (const std::string found = name_in(*preferred, name); !found.empty()) return found;
     }
-    return std::string(name);
+    std::set<std::string> found;
+    std::vector<std::string> where;
+    for (const ModelSignature& s : signatures_) {
+      const std::string one = signature_.empty() ? name_in(s, name) : std::string();
+      if (one.empty()) continue;
+      found.insert(one);
+      where.push_back(s.name);
+    }
+    if (found.empty()) return std::string(name);
+    if (found.size() == 1) return *found.begin();
+    return invalid_argument("\"", name, "\" is another value in each of the signatures ", str_join(where))
+        .with_id("ARG-IMPORT-015")
+        .with_where(path_)
+        .with_next(str_cat("--signature ", where.front()));
   }
+
+  static std::string name_in(const ModelSignature& signature, std::string_view name) {
+    for (const auto* names : {&signature.inputs, &signature.outputs}) {
+      const auto found = names->find(std::string(name));
+      if (found != names->end()) return found->second;
+    }
+    return {};
+  }
+
+  const ModelSignature* signature(std::string_view name) const {
+    for (const ModelSignature& s : signatures_) {
+      if (s.name == name) return &s;
+    }
+    return nullptr;
+  }
+
+  Status use_signature(std::string_view name) {
+    if (signature(name) == nullptr) {
+      std::vector<std::string> names;
+      for (const ModelSignature& s : signatures_) names.push_back(s.name);
+      return not_found("there is no signature \"", name, "\"; there ", names.size() == 1 ? "is " : "are ",
+                       names.empty() ? "none" : str_join(names))
+          .with_id("ARG-IMPORT-015")
+          .with_where(path_)
+          .with_next(names.empty() ? std::string("feed and fetch by the names of nodes")
+                                   : str_cat("--signature ", names.front()));
+    }
+    signature_ = name;
+    return ok_status();
+  }
+  const ModelSignature& ends() const { return ends_; }
 
   Status restore(Session& session, std::string checkpoint) {
     if (checkpoint.empty() && is_saved_model_ && file_exists(tf_index(folder_ + "/variables/variables"))) {
@@ -156,6 +193,8 @@ class LoadedGraph::Impl {
   tf::ImportedGraph imported_;
   std::vector<std::string> node_names_;
   std::vector<ModelSignature> signatures_;
+  ModelSignature ends_;
+  std::string signature_;  // that names are of; empty: none was chosen
   std::vector<std::string> init_ops_;
   std::vector<std::pair<std::string, std::string>> assets_;
   std::string restore_op_, filename_, folder_, path_;
@@ -172,12 +211,9 @@ Result<Value> LoadedGraph::value(std::string_view name) { return impl_->value(na
 Result<Value> LoadedGraph::value_to_feed(std::string_view name) { return impl_->value_to_feed(name); }
 const std::vector<std::string>& LoadedGraph::node_names() const { return impl_->node_names(); }
 const std::vector<ModelSignature>& LoadedGraph::signatures() const { return impl_->signatures(); }
-const ModelSignature* LoadedGraph::signature(std::string_view name) const {
-  for (const ModelSignature& s : impl_->signatures()) {
-    if (s.name == name) return &s;
-  }
-  return nullptr;
-}
+const ModelSignature* LoadedGraph::signature(std::string_view name) const { return impl_->signature(name); }
+Status LoadedGraph::use_signature(std::string_view name) { return impl_->use_signature(name); }
+const ModelSignature& LoadedGraph::ends() const { return impl_->ends(); }
 bool LoadedGraph::has_variables() const { return impl_->has_variables(); }
 Status LoadedGraph::restore(Session& session, const std::string& checkpoint) {
   return impl_->restore(session, checkpoint);

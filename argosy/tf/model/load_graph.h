@@ -30,6 +30,16 @@ struct ModelSignature {
   std::string method;                          // "tensorflow/serving/predict"
   std::map<std::string, std::string> inputs;   // "image" -> "serving_default_image:0"
   std::map<std::string, std::string> outputs;  // "probabilities" -> "StatefulPartitionedCall:0"
+  struct Type {
+    DType dtype = DType::kInvalid;  // not known
+    PartialShape shape = {};
+  };
+  std::map<std::string, Type> types = {};  // by the graph's name of the value, "serving_default_image:0"
+
+  // " float[?,28,28,1]" of a value by the graph's name; empty where it is not known.
+  std::string type_text(const std::string& tensor) const;
+  // "signature serving_default: feed image float[?,28,28,1]; fetch probabilities float[?,10]", in one line.
+  std::string to_string() const;
 };
 
 // The graph grows as values are asked for: each brings what it depends on. So ask before the first run, or inside
@@ -42,8 +52,9 @@ class LoadedGraph {
 
   // Stays where it is, also when this object is moved.
   Graph& graph();
-  // "node", "node:1" or "^node"; also the name of an input or output of the signature, where no node is called so. The
-  // error names the node that cannot be run here, and why.
+  // "node", "node:1" or "^node"; also the name of an input or output of a signature, where no node is called so: of the
+  // one that use_signature() chose, else of "serving_default", else of the only one that has the name (INVALID_ARGUMENT
+  // where several mean different values). The error names the node that cannot be run here, and why.
   Result<Value> value(std::string_view name);
   // The same for a value that is to be fed, which need not be computable here: the node's op, or one it depends on, may
   // be one we lack.
@@ -52,6 +63,10 @@ class LoadedGraph {
   const std::vector<std::string>& node_names() const;
 
   const std::vector<ModelSignature>& signatures() const;  // sorted by name
+  // Names are this signature's from now on. NOT_FOUND lists those there are.
+  Status use_signature(std::string_view name);
+  // What stands for a signature where there is none: placeholders, and what no node reads, by the graph's own names.
+  const ModelSignature& ends() const;
   // Null when there is none of that name.
   const ModelSignature* signature(std::string_view name = "serving_default") const;
 

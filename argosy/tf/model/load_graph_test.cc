@@ -109,6 +109,40 @@ TEST_F(LoadGraph, SavedModel) {
   EXPECT_THAT(neither.status().message(), HasSubstr("{train}, {gpu, serve}"));
 }
 
+// Issue 31: Keras exports "serve" and "serving_default" with the same names of other values; the first by name was
+// taken.
+TEST_F(LoadGraph, NamesAreOfTheServingSignatureOrOfTheOneChosen) {
+  const auto signature = [](const char* name, const char* answer) {
+    return str_cat("signature_def { key: '", name,
+                   "' value { inputs { key: 'question' value { name: 'x:0' dtype: DT_FLOAT",
+                   " tensor_shape { dim { size: -1 } dim { size: 3 } } } } outputs { key: 'answer' value { name: '",
+                   answer, ":0' } } } }");
+  };
+  const auto model_of = [&](const std::string& signatures) {
+    write("m/saved_model.pbtxt",
+          str_cat("meta_graphs { meta_info_def { tags: 'serve' } graph_def { ", kGraph, " } ", signatures, " }"));
+    return load_graph((folder_ / "m").string()).value();
+  };
+  auto model = model_of(signature("again", "y") + signature("serving_default", "z"));
+  EXPECT_EQ(run(model, "question", "answer"), -6);
+  auto chosen = model_of(signature("again", "y") + signature("serving_default", "z"));
+  ASSERT_TRUE(chosen.use_signature("again").ok());
+  EXPECT_EQ(run(chosen, "question", "answer"), 6);
+  EXPECT_EQ(chosen.use_signature("none").code(), Code::kNotFound);
+
+  auto neither = model_of(signature("a", "y") + signature("b", "z"));
+  EXPECT_TRUE(neither.value("question").ok());  // the same in both
+  EXPECT_EQ(neither.value("answer").status().id(), "ARG-IMPORT-015");
+  EXPECT_EQ(neither.signatures()[0].to_string(), "signature a: feed question float[?,3]; fetch answer");
+}
+
+TEST_F(LoadGraph, AGraphWithoutSignaturesHasEnds) {
+  const auto model = load_graph(write("graph.pbtxt", kGraph)).value();
+  EXPECT_EQ(model.ends().inputs.count("x"), 1U);
+  EXPECT_EQ(model.ends().outputs.count("z"), 1U);
+  EXPECT_EQ(model.ends().outputs.count("y"), 0U);  // others read it
+}
+
 TEST_F(LoadGraph, RefusesWhatIsNoGraph) {
   EXPECT_EQ(load_graph((folder_ / "none.pb").string()).status().code(), Code::kNotFound);
   EXPECT_EQ(load_graph(folder_.string()).status().code(), Code::kNotFound);

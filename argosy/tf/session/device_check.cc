@@ -16,9 +16,13 @@ bool available(const DeviceName& wanted, const std::vector<DeviceSpec>& devices)
 Status not_there(std::string_view node, std::string_view device, const std::vector<DeviceSpec>& devices) {
   std::vector<std::string> names;
   for (const DeviceSpec& d : devices) names.push_back(d.name.to_string());
+  const auto wanted = DeviceName::parse(device);
+  const int gpus = wanted.ok() && wanted->type == "GPU" ? wanted->id.value_or(0) + 1 : 0;
   return invalid_argument("Cannot assign a device for operation ", node, ": {{node ", node,
                           "}} was explicitly assigned to ", device, " but available devices are [ ", str_join(names),
-                          " ]. Make sure the device specification refers to a valid device.\n\t [[", node, "]]")
+                          " ]. Make sure the device specification refers to a valid device.",
+                          gpus > 0 ? str_cat(" Emulated GPUs: argosy run (or serve) --emulate ", gpus) : std::string(),
+                          "\n\t [[", node, "]]")
       .with_id("ARG-PLACE-001");
 }
 

@@ -40,7 +40,7 @@ Result<GrpcTransportOptions> transport_options(const SessionServerOptions& o) {
   if (given != 0 && given != 3) {
     return invalid_argument("TLS needs a certificate, its key, and who signs the clients' certificates")
         .with_id(kUsage)
-        .with_next("--tls-cert, --tls-key and --tls-ca together");
+        .with_next("--tls-cert FILE --tls-key FILE --tls-ca FILE");
   }
   if (given == 3) {
     ARGOSY_ASSIGN_OR_RETURN(to.cert_pem, read_pem(o.tls_cert));
@@ -52,7 +52,7 @@ Result<GrpcTransportOptions> transport_options(const SessionServerOptions& o) {
                               " could run programs here: clients elsewhere need certificates")
           .with_id(kUsage)
           .with_next(
-              "--tls-cert, --tls-key and --tls-ca; or --insecure-tf-clients 10.0.0.0/8 for stock TensorFlow "
+              "--tls-cert FILE --tls-key FILE --tls-ca FILE; or --insecure-tf-clients 10.0.0.0/8 for stock TensorFlow "
               "clients of a network you trust");
     }
     to.rules.filter = true;

@@ -4,6 +4,7 @@
   graph mode: all end in BaseSession) gets $ARGOSY_TARGET, and its state is its own, as it is in TensorFlow's process.
 * Functions that a graph calls (tf.py_func, tf.py_function, Dataset.from_generator) are called here, by the server.
 * device_lib.list_local_devices() names the server's devices, and MirroredStrategy() mirrors on its GPUs.
+* A program that ends because TensorFlow no longer has tf.layers and its kin is told what brings them back.
 * Where a file of the user's says `import tensorflow as tf` and uses names that only TensorFlow 1.x had, `tf` is 1.x.
 
 Python 2.7 and 3: wheels of TensorFlow 1.x were made for both. Nothing is imported that the program does not import, no
@@ -261,6 +262,39 @@ def _patch_import():
     builtins.__import__ = __import__
 
 
+# --- what TensorFlow has left out ----------------------------------------------------------------------------------------
+
+
+def _hint(error):
+    """From TensorFlow 2.16 on tf.layers, rnn_cell and Keras in graph mode are those of another package."""
+    text = str(error)
+    if not isinstance(error, (AttributeError, ImportError)):
+        return ""
+    asked = os.environ.get("TF_USE_LEGACY_KERAS", "") in ("1", "true", "True")
+    if "not available with Keras 3" not in text and not (asked and "Keras cannot be imported" in text):
+        return ""
+    try:
+        import tf_keras  # noqa: F401
+
+        install = ""
+    except Exception:
+        install = "pip install tf_keras, then "
+    return ("argosy run: tf.layers, tf.nn.rnn_cell and tf.compat.v1.keras are Keras 2, which TensorFlow from 2.16 on leaves to a "
+            "package of its own\n  try    %sTF_USE_LEGACY_KERAS=1 argosy run ... -- %s" % (install, " ".join(["python"] + sys.argv)))
+
+
+def _patch_excepthook():
+    plain = sys.excepthook
+
+    def excepthook(kind, error, trace):
+        plain(kind, error, trace)
+        hint = _hint(error)
+        if hint:
+            sys.stderr.write(hint + "\n")
+
+    sys.excepthook = excepthook
+
+
 # --- the user's own ------------------------------------------------------------------------------------------------------
 
 
@@ -281,4 +315,5 @@ if _TARGET:
 
     sys.meta_path.insert(0, _Finder())
     _patch_import()
+    _patch_excepthook()
 _run_users_sitecustomize()
