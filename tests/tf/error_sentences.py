@@ -110,7 +110,7 @@ ROWS = [
     ("SparseToDense", lambda: raw.SparseToDense(sparse_indices=fed([[0], [5]]), output_shape=fed([3]), sparse_values=ones(2), default_value=fed(0.0)), r"indices\[1\] = \[?5\]? is out of bounds: need 0 <= index < \[3\]"),
     ("SparseToDense order", lambda: raw.SparseToDense(sparse_indices=fed([[1], [0]]), output_shape=fed([3]), sparse_values=ones(2), default_value=fed(0.0)), r"indices\[1\] = \[?0\]? is out of order"),
     ("SparseTensorDenseMatMul", lambda: raw.SparseTensorDenseMatMul(a_indices=longs([[0, 0]]), a_values=ones(1), a_shape=longs([2, 3]), b=ones(4, 2)), r"Cannot multiply A and B because inner dimension does not match: 3 vs\. 4"),
-    ("SparseReorder", lambda: raw.SparseReorder(input_indices=longs([0]), input_values=ones(1), input_shape=longs([2])), r"Sparse indices must be rank 2 but is rank 1"),
+    ("SparseReorder", lambda: raw.SparseReorder(input_indices=longs([0]), input_values=ones(1), input_shape=longs([2])), r"must be rank 2 but is rank 1"),
     ("DecodeRaw", lambda: raw.DecodeRaw(bytes=words(["abc"]), out_type=tf.int32), r"Input to DecodeRaw has length 3 that is not a multiple of 4, the size of int32"),
     ("DecodePng", lambda: raw.DecodePng(contents=words("nonsense")), r"Unknown image file format\. One of JPEG"),
     ("StringToNumber", lambda: raw.StringToNumber(string_tensor=words(["x1"])), r"StringToNumberOp could not correctly convert string: x1"),

@@ -61,8 +61,8 @@ Status check_indices(std::string_view op, const Tensor& indices, std::int64_t ro
     place[k] = rest % indices.shape()[static_cast<int>(k)];
     rest /= indices.shape()[static_cast<int>(k)];
   }
-  return invalid_argument(op, ": indices[", str_join(place), "] = ", indices.data<I>()[bad], " is not in [0, ", rows,
-                          ")");
+  return invalid_argument(op, ": indices[", str_join(place, ","), "] = ", indices.data<I>()[bad], " is not in [0, ",
+                          rows, ")");
 }
 
 template <typename T, typename I>

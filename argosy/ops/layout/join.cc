@@ -25,8 +25,9 @@ Status concat_shape(ShapeContext& c) {
     const PartialShape& x = c.input(i);
     if (!x.has_rank()) continue;
     if (rank >= 0 && x.rank() != rank) {
-      return invalid_argument("ConcatOp : Ranks of all input tensors should match: ", c.op().name, ": inputs of ranks ",
-                              rank, " and ", x.rank(), " (", x, ")");
+      return invalid_argument("ConcatOp : Ranks of all input tensors should match: shape[0] = ", c.input(first),
+                              " vs. shape[", i - first, "] = ", x, ": ", c.op().name, ": inputs of ranks ", rank,
+                              " and ", x.rank(), " (", x, ")");
     }
     rank = x.rank();
   }

@@ -97,9 +97,10 @@ Status reverse_v2(KernelContext& c) {
   }
   ARGOSY_ASSIGN_OR_RETURN(const Ints axes, read_ints(c.input(1), "ReverseV2: axis"));
   Ints flags = Ints::filled(rank, 0);
-  for (const std::int64_t given : axes) {
+  for (int i = 0; i < axes.size(); ++i) {
+    const std::int64_t given = axes[i];
     if (given < -rank || given >= rank) {
-      return invalid_argument("'axis'[", &given - axes.begin(), "] = ", given, " is out of valid range [0, ", rank - 1,
+      return invalid_argument("'axis'[", i, "] = ", given, " is out of valid range [0, ", rank - 1,
                               "]: ReverseV2: axis ", given, " is outside");
     }
     ARGOSY_ASSIGN_OR_RETURN(const int axis, normalize_axis(given, rank, "ReverseV2"));
