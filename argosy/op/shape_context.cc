@@ -31,7 +31,8 @@ Result<PartialShape> ShapeContext::with_rank(int i, int rank) const {
   if (!shape.has_rank()) return PartialShape::unknown_of_rank(rank);
   if (shape.rank() != rank) {
     const std::string& arg = i < static_cast<int>(op_.input_args.size()) ? op_.input_args[i].name : op_.name;
-    return invalid_argument(op_.name, ": input ", i, " (", arg, ") must have rank ", rank, ", not shape ", shape)
+    return invalid_argument("Shape must be rank ", rank, " but is rank ", shape.rank(), ": ", op_.name, ": input ", i,
+                            " (", arg, ") must have rank ", rank, ", not shape ", shape)
         .with_id("ARG-SHAPE-004");
   }
   return shape;

@@ -24,7 +24,9 @@ Result<Shape> Shape::make(std::span<const std::int64_t> sizes) {
   // Zero sizes do not excuse an overflow: later views of the same sizes would meet it.
   std::int64_t product = 1;
   for (const std::int64_t size : sizes) {
-    if (size < 0) return invalid_argument("a shape has a negative size: [", str_join(sizes, ","), "]");
+    if (size < 0)
+      return invalid_argument("Dimension ", size, " must be >= 0: a shape has a negative size: [", str_join(sizes, ","),
+                              "]");
     if (size == 0) continue;
     const auto next = checked_mul(product, size);
     if (!next) return invalid_argument("a shape has 2^63 elements or more: [", str_join(sizes, ","), "]");
@@ -142,8 +144,9 @@ Result<PartialShape> broadcast(const PartialShape& a, const PartialShape& b) {
       // An unknown beside a size above 1 can only be that size or 1: the known one wins. Two unknowns stay unknown.
       sizes[i] = std::max(sa, sb);
     } else {
-      return invalid_argument("shapes ", a.to_string(), " and ", b.to_string(), " do not broadcast: axis ", i, " is ",
-                              sa, " against ", sb)
+      return invalid_argument("Incompatible shapes: ", a.to_string(), " vs. ", b.to_string(), ": shapes ",
+                              a.to_string(), " and ", b.to_string(), " do not broadcast: axis ", i, " is ", sa,
+                              " against ", sb)
           .with_id("ARG-SHAPE-002");
     }
   }

@@ -48,6 +48,9 @@ class EventWriter::Impl {
 
   Status write(tensorflow::Event& event) {
     event.set_wall_time(seconds_since_1970());
+    return write_as_it_is(event);
+  }
+  Status write_as_it_is(const tensorflow::Event& event) {
     const std::string bytes = event.SerializeAsString();
     const MutexLock lock(mutex_);
     ARGOSY_RETURN_IF_ERROR(file_.write(bytes));
@@ -93,6 +96,28 @@ Result<std::unique_ptr<EventWriter>> EventWriter::open(const std::string& direct
   ARGOSY_RETURN_IF_ERROR(impl->write(first));
   ARGOSY_RETURN_IF_ERROR(impl->flush());
   return std::unique_ptr<EventWriter>(new EventWriter(std::move(impl)));
+}
+
+Status EventWriter::summary(std::int64_t step, std::string_view serialized) {
+  tensorflow::Event event;
+  event.set_step(step);
+  if (!event.mutable_summary()->ParseFromArray(serialized.data(), static_cast<int>(serialized.size())))
+    return invalid_argument("the bytes are no tensorflow.Summary proto");
+  return impl_->write(event);
+}
+
+Status EventWriter::graph_def(std::int64_t step, std::string_view serialized) {
+  tensorflow::Event event;
+  event.set_step(step);
+  event.set_graph_def(std::string(serialized));
+  return impl_->write(event);
+}
+
+Status EventWriter::event(std::string_view serialized) {
+  tensorflow::Event event;
+  if (!event.ParseFromArray(serialized.data(), static_cast<int>(serialized.size())))
+    return invalid_argument("the bytes are no tensorflow.Event proto");
+  return impl_->write_as_it_is(event);
 }
 
 Status EventWriter::scalar(std::string_view tag, std::int64_t step, double number) {

@@ -46,6 +46,12 @@ class EventWriter {
   // Once, at the start of a run. `run` groups equal settings.
   Status hyper_parameters(std::string_view run, const std::vector<HyperParameter>& parameters);
 
+  // Messages as other programs and ops serialise them. INVALID_ARGUMENT for bytes that are none. An event keeps its own
+  // step and time.
+  Status summary(std::int64_t step, std::string_view serialized);
+  Status graph_def(std::int64_t step, std::string_view serialized);
+  Status event(std::string_view serialized);
+
   Status flush();
 
  private:

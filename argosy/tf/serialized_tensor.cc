@@ -20,7 +20,8 @@ Result<Tensor> parse_tensor(std::string_view bytes, std::int64_t limit_bytes) {
   tensorflow::TensorProto proto;
   if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()) ||
       !proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return invalid_argument("Could not parse ", bytes.size(), " bytes as TensorProto");
+    return invalid_argument("Could not parse `serialized` as TensorProto: Could not parse ", bytes.size(),
+                            " bytes as TensorProto");
   }
   return from_proto(proto, limit_bytes);
 }

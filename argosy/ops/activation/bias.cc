@@ -29,7 +29,8 @@ Status bias_shape(ShapeContext& c) {
   PartialShape out = c.input(0);
   const std::int64_t channels = channels_of(out, is_nchw(c.attrs()));
   if (bias[0] >= 0 && channels >= 0 && bias[0] != channels) {
-    return invalid_argument(c.op().name, ": ", bias[0], " biases for ", channels, " channels of ", out)
+    return invalid_argument("Must provide as many biases as the last dimension of the input tensor: ", bias, " vs. ",
+                            out, ": ", c.op().name, ": ", bias[0], " biases for ", channels, " channels of ", out)
         .with_id("ARG-SHAPE-014");
   }
   if (bias[0] >= 0 && channels < 0 && out.has_rank()) {

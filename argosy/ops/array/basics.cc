@@ -32,7 +32,8 @@ Status ensure_shape_fn(ShapeContext& c) {
   const auto& wanted = c.attrs().get<PartialShape>("shape");
   auto both = c.input(0).merge(wanted);
   if (!both.ok()) {
-    return invalid_argument("EnsureShape: the shape of the input, ", c.input(0),
+    return invalid_argument("Shape of tensor input ", c.input(0), " is not compatible with expected shape ", wanted,
+                            ": EnsureShape: the shape of the input, ", c.input(0),
                             ", is not compatible with the expected ", wanted);
   }
   c.set_output(0, *std::move(both));

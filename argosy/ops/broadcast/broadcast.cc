@@ -24,7 +24,9 @@ Status broadcast_to_shape(ShapeContext& c) {
       fits = from < 0 || from == 1 || to < 0 || from == to;
     }
     if (!fits)
-      return invalid_argument("BroadcastTo: shape ", x, " does not broadcast to ", shape).with_id("ARG-SHAPE-002");
+      return invalid_argument("Incompatible shapes: ", x, " vs. ", shape, ": BroadcastTo: shape ", x,
+                              " does not broadcast to ", shape)
+          .with_id("ARG-SHAPE-002");
   }
   c.set_output(0, shape);
   return ok_status();

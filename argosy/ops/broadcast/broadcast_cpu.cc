@@ -28,7 +28,8 @@ Status broadcast_to(KernelContext& c) {
   if (shape == x.shape()) return hand_on(c, 0, x);
   const auto both = broadcast(x.shape(), shape);
   if (!both.ok() || !(*both == shape)) {
-    return invalid_argument("BroadcastTo: shape ", x.shape(), " does not broadcast to ", shape)
+    return invalid_argument("Incompatible shapes: ", x.shape(), " vs. ", shape, ": BroadcastTo: shape ", x.shape(),
+                            " does not broadcast to ", shape)
         .with_id("ARG-SHAPE-002");
   }
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));

@@ -14,12 +14,12 @@ void add_kernels_cpu_named_groups(KernelRegistry& kernels);
 
 namespace {
 
-using Ints = std::vector<std::int64_t>;
+using KeyInts = std::vector<std::int64_t>;
 
 class ShareKernel : public Kernel {
  public:
   explicit ShareKernel(const KernelInit& init)
-      : weights_(init.attrs.get<Ints>("weights")), index_(init.attrs.get_int("index")) {}
+      : weights_(init.attrs.get<KeyInts>("weights")), index_(init.attrs.get_int("index")) {}
 
  protected:
   Result<std::pair<std::int64_t, std::int64_t>> share(const Tensor& x) const {
@@ -28,7 +28,7 @@ class ShareKernel : public Kernel {
   }
 
  private:
-  const Ints weights_;
+  const KeyInts weights_;
   const std::int64_t index_;
 };
 

@@ -6,6 +6,7 @@
 #include "argosy/op/batch_rule.h"
 #include "argosy/op/registry.h"
 #include "argosy/ops/constant/constant.h"
+#include "argosy/ops/conv/composed.h"
 #include "argosy/ops/conv/geometry.h"
 #include "argosy/ops/matmul/fused_ops.h"
 
@@ -30,7 +31,8 @@ Status conv_shape(ShapeContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const std::int64_t w, slide_size(attrs.op, attrs, 1, x[attrs.width_axis()], f[1]));
   const std::int64_t in_c = x[attrs.channel_axis()];
   if (in_c > 0 && f[2] > 0 && (attrs.depthwise ? f[2] != in_c : in_c % f[2] != 0)) {
-    return invalid_argument(attrs.op, ": filter ", f, " does not fit an image of ", in_c, " channels")
+    return invalid_argument("input depth must be evenly divisible by filter depth: ", in_c, " vs ", f[2], ": ",
+                            attrs.op, ": filter ", f, " does not fit an image of ", in_c, " channels")
         .with_id("ARG-SHAPE-012");
   }
   std::int64_t out_c = f[3];
@@ -146,6 +148,7 @@ std::vector<Value> backprop_filter_gradient(GradContext& g) {
 }  // namespace
 
 void define_conv(OpRegistry& ops) {
+  define_composed_convolutions(ops);
   const auto attrs = [](const char* type, bool cudnn) {
     std::vector<std::string> list = {type,
                                      "strides: list(int)",

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "argosy/op/kernel.h"
+#include "argosy/ops/conv/composed.h"
 #include "argosy/ops/conv/conv_loops.h"
 #include "argosy/ops/conv/host_conv.h"
 #include "argosy/ops/conv/patches.h"
@@ -392,6 +393,7 @@ Result<std::unique_ptr<Kernel>> make_fast(const KernelInit& init) {
 }  // namespace
 
 void add_kernels_cpu_conv(KernelRegistry& kernels) {
+  add_kernels_cpu_composed_convolutions(kernels);
   for (const char* op :
        {"Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter", "_FusedConv2D", "DepthwiseConv2dNative",
         "DepthwiseConv2dNativeBackpropInput", "DepthwiseConv2dNativeBackpropFilter"}) {

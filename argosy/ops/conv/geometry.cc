@@ -25,7 +25,8 @@ Result<ConvGeometry> conv_geometry(const ConvAttrs& attrs, const Shape& input, c
   ARGOSY_ASSIGN_OR_RETURN(g.w, slide(attrs.op, attrs, 1, input[attrs.width_axis()], filter[1]));
   const std::int64_t filter_in = filter[2];
   const auto mismatch = [&] {
-    return invalid_argument(attrs.op, ": filter ", filter, " does not fit an image of ", g.in_c, " channels")
+    return invalid_argument("input depth must be evenly divisible by filter depth: ", g.in_c, " vs ", filter[2], ": ",
+                            attrs.op, ": filter ", filter, " does not fit an image of ", g.in_c, " channels")
         .with_id("ARG-SHAPE-012")
         .with_next("a filter is [height, width, in, out]");
   };

@@ -18,6 +18,16 @@ std::vector<Value> check_numerics_gradient(GradContext& g) {
   return {g.graph().add("CheckNumerics", {g.dy()}, {{"message", message}})};
 }
 
+// What TensorFlow says names the first input and the one that differs.
+Status add_n_shape(ShapeContext& c) {
+  for (int i = 1; i < c.num_inputs(); ++i) {
+    if (c.input(0).compatible(c.input(i))) continue;
+    return invalid_argument("Inputs to operation AddN of type AddN must have the same size and shape.  Input 0: ",
+                            c.input(0), " != input ", i, ": ", c.input(i));
+  }
+  return merged_inputs(c);
+}
+
 }  // namespace
 
 void define_more(OpRegistry& ops) {
@@ -26,7 +36,7 @@ void define_more(OpRegistry& ops) {
            .inputs = {"inputs: N * T"},
            .outputs = {"sum: T"},
            .attrs = {"N: int >= 1", "T: {number, variant}"},
-           .shape = merged_inputs,
+           .shape = add_n_shape,
            .gradient = add_n_gradient,
            .commutative = true,
            .elementwise = true,

@@ -23,7 +23,7 @@ class OneHot final : public Kernel {
       }
     }
     const std::int64_t depth = *c.input(1).data<std::int32_t>();
-    if (depth < 0) return invalid_argument("OneHot: depth is ", depth);
+    if (depth < 0) return invalid_argument("depth must be non-negative, got: ", depth, ": OneHot: depth is ", depth);
     ARGOSY_ASSIGN_OR_RETURN(const int axis, normalize_axis(axis_, indices.shape().rank() + 1, "OneHot"));
     const auto behind = indices.shape().sizes().subspan(static_cast<std::size_t>(axis));
     Ints sizes(indices.shape().sizes().first(static_cast<std::size_t>(axis)));
@@ -165,13 +165,18 @@ class SparseToDense final : public Kernel {
       for (int k = 0; k < depth; ++k) {
         const auto index = static_cast<std::int64_t>(indices.data<I>()[i * depth + k]);
         if (index < 0 || index >= shape[k]) {
-          return invalid_argument("SparseToDense: sparse_indices[", i, "] leads outside of ", shape, ": ", index,
-                                  " along axis ", k);
+          const std::vector<std::int64_t> whole(indices.data<I>() + i * depth, indices.data<I>() + (i + 1) * depth);
+          return invalid_argument("indices[", i, "] = [", str_join(whole), "] is out of bounds: need 0 <= index < ",
+                                  shape, ": SparseToDense: sparse_indices[", i, "] leads outside of ", shape, ": ",
+                                  index, " along axis ", k);
         }
         at += index * strides[k];
       }
       if (validate_ && at <= before) {
-        return invalid_argument("SparseToDense: sparse_indices[", i, "] ",
+        const std::vector<std::int64_t> whole(indices.data<I>() + i * depth, indices.data<I>() + (i + 1) * depth);
+        return invalid_argument("indices[", i, "] = [", str_join(whole), "] is ",
+                                at == before ? "repeated" : "out of order. Many sparse ops require sorted indices",
+                                ": SparseToDense: sparse_indices[", i, "] ",
                                 at == before ? "is repeated" : "is out of order");
       }
       before = at;

@@ -55,7 +55,14 @@ template <typename I>
 Status check_indices(std::string_view op, const Tensor& indices, std::int64_t rows) {
   const std::int64_t bad = first_bad(indices.data<I>(), indices.elements(), rows);
   if (bad < 0) return ok_status();
-  return invalid_argument(op, ": indices[", bad, "] = ", indices.data<I>()[bad], " is not in [0, ", rows, ")");
+  std::vector<std::int64_t> place(static_cast<std::size_t>(indices.shape().rank()));
+  std::int64_t rest = bad;
+  for (std::size_t k = place.size(); k-- > 0;) {
+    place[k] = rest % indices.shape()[static_cast<int>(k)];
+    rest /= indices.shape()[static_cast<int>(k)];
+  }
+  return invalid_argument(op, ": indices[", str_join(place, ","), "] = ", indices.data<I>()[bad], " is not in [0, ",
+                          rows, ")");
 }
 
 template <typename T, typename I>

@@ -139,7 +139,7 @@ class OneHot final : public Kernel, public cuda::TakesOnCard<0> {
                               c.input(i).shape());
     }
     const std::int64_t depth = *c.input(1).data<std::int32_t>();
-    if (depth < 0) return invalid_argument("OneHot: depth is ", depth);
+    if (depth < 0) return invalid_argument("depth must be non-negative, got: ", depth, ": OneHot: depth is ", depth);
     ARGOSY_ASSIGN_OR_RETURN(const int axis, normalize_axis(axis_, indices.shape().rank() + 1, "OneHot"));
     const auto behind = indices.shape().sizes().subspan(static_cast<std::size_t>(axis));
     Ints sizes(indices.shape().sizes().first(static_cast<std::size_t>(axis)));

@@ -14,11 +14,13 @@ struct Paths {
   std::int64_t count = 1, depth = 0, slice = 1;
   Ints sizes, strides;  // of the leading axes; strides in slices
   Ints slices_shape;    // indices[:-1] + tensor[depth:]
+  Shape tensor;
 };
 
 Result<Paths> paths_into(std::string_view op, const Shape& tensor, const Shape& indices) {
   if (indices.rank() == 0) return invalid_argument(op, ": indices must have rank 1 or more");
   Paths p;
+  p.tensor = tensor;
   p.depth = indices.back();
   if (p.depth > tensor.rank()) {
     return invalid_argument(op, ": paths of ", p.depth, " indices into a tensor of shape ", tensor);
@@ -60,8 +62,9 @@ class Places {
         }
         places.slices_[static_cast<std::size_t>(i)] = inside ? slice : -1;
         if (inside || outside_allowed) continue;
-        return invalid_argument(op, ": indices[", i, "] = [", str_join(std::vector<std::int64_t>(path, path + p.depth)),
-                                "] does not index into ", p.sizes);
+        return invalid_argument(op, ": indices[", i, "] = [",
+                                str_join(std::vector<std::int64_t>(path, path + p.depth), ", "),
+                                "] does not index into ", op == "GatherNd" ? "param shape " : "shape ", p.tensor);
       }
       return ok_status();
     }));

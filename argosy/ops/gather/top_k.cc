@@ -16,7 +16,8 @@ Status top_shape(ShapeContext& c, std::optional<std::int64_t> k) {
   if (x.rank() == 0) return invalid_argument(c.op().name, ": the input is a scalar, which has no axis");
   std::vector<std::int64_t> sizes = x.sizes();
   if (k && sizes.back() >= 0 && sizes.back() < *k) {
-    return invalid_argument(c.op().name, ": the last axis of ", x, " has no ", *k, " elements");
+    return invalid_argument("input must have at least k columns. Had ", x[x.rank() - 1], ", needed ", *k, ": ",
+                            c.op().name, ": the last axis of ", x, " has no ", *k, " elements");
   }
   sizes.back() = k.value_or(PartialShape::kUnknown);
   c.set_all_outputs(PartialShape(std::move(sizes)));

@@ -66,7 +66,9 @@ Status top_k(KernelContext& c, std::int64_t k) {
   if (x.shape().rank() == 0) return invalid_argument("TopK: the input is a scalar, which has no axis");
   if (k < 0) return invalid_argument("TopK: k is ", k);
   const std::int64_t n = x.shape().back();
-  if (n < k) return invalid_argument("TopK: the last axis of ", x.shape(), " has no ", k, " elements");
+  if (n < k)
+    return invalid_argument("input must have at least k columns. Had ", n, ", needed ", k, ": TopK: the last axis of ",
+                            x.shape(), " has no ", k, " elements");
   using Places = TypeList<std::int32_t, std::int64_t, std::int16_t>;
   return dispatch<Places>(c.output_dtype(1), "TopK", [&]<typename I>() -> Status {
     if (n - 1 > std::numeric_limits<I>::max()) {

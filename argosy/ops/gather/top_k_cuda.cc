@@ -58,7 +58,9 @@ class TopK final : public WithCount {
     if (x.shape().rank() == 0) return invalid_argument("TopK: the input is a scalar, which has no axis");
     if (k < 0) return invalid_argument("TopK: k is ", k);
     const std::int64_t n = x.shape().back();
-    if (n < k) return invalid_argument("TopK: the last axis of ", x.shape(), " has no ", k, " elements");
+    if (n < k)
+      return invalid_argument("input must have at least k columns. Had ", n, ", needed ", k,
+                              ": TopK: the last axis of ", x.shape(), " has no ", k, " elements");
     const bool narrow = c.output_dtype(1) == DType::kInt32;
     if (narrow && n - 1 > std::numeric_limits<std::int32_t>::max()) {
       return invalid_argument("TopK: places of ", n, " elements do not fit int32")

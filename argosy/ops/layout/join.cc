@@ -26,7 +26,9 @@ Status concat_shape(ShapeContext& c) {
     const PartialShape& x = c.input(i);
     if (!x.has_rank()) continue;
     if (rank >= 0 && x.rank() != rank) {
-      return invalid_argument(c.op().name, ": inputs of ranks ", rank, " and ", x.rank(), " (", x, ")");
+      return invalid_argument("ConcatOp : Ranks of all input tensors should match: shape[0] = ", c.input(first),
+                              " vs. shape[", i - first, "] = ", x, ": ", c.op().name, ": inputs of ranks ", rank,
+                              " and ", x.rank(), " (", x, ")");
     }
     rank = x.rank();
   }
@@ -152,7 +154,9 @@ Status split_shape(ShapeContext& c) {
   std::vector<std::int64_t> sizes = x.sizes();
   if (sizes[*axis] >= 0) {
     if (sizes[*axis] % n != 0) {
-      return invalid_argument("Split: axis ", *axis, " of ", x, " does not divide into ", n, " pieces");
+      return invalid_argument("Number of ways to split should evenly divide the split dimension, but got split_dim ",
+                              *axis, " (size = ", x[static_cast<int>(*axis)], ") and num_split ", n, ": Split: axis ",
+                              *axis, " of ", x, " does not divide into ", n, " pieces");
     }
     sizes[*axis] /= n;
   }
@@ -182,7 +186,10 @@ Status split_v_shape(ShapeContext& c) {
     if (size && *size > 0) sum += *size;
   }
   if (known && (sum > x[*axis] || (open < 0 && sum != x[*axis]))) {
-    return invalid_argument("SplitV: size_splits sum to ", sum, ", axis ", *axis, " of ", x, " has another size");
+    return invalid_argument(
+        "Determined shape must either match input shape along split_dim exactly if fully specified, or be less than "
+        "the size of the input along split_dim if not fully specified.  Got: ",
+        sum, ": SplitV: size_splits sum to ", sum, ", axis ", *axis, " of ", x, " has another size");
   }
   for (int i = 0; i < c.num_outputs(); ++i) {
     std::vector<std::int64_t> sizes = x.sizes();
@@ -207,7 +214,10 @@ Status pack_shape(ShapeContext& c) {
   PartialShape x = c.input(0);
   for (int i = 1; i < c.num_inputs(); ++i) {
     auto merged = x.merge(c.input(i));
-    if (!merged.ok()) return invalid_argument("Pack: input ", i, " has shape ", c.input(i), ", those before it ", x);
+    if (!merged.ok())
+      return invalid_argument("Shapes of all inputs must match: values[0].shape = ", x, " != values[", i,
+                              "].shape = ", c.input(i), ": Pack: input ", i, " has shape ", c.input(i),
+                              ", those before it ", x);
     x = *std::move(merged);
   }
   if (!x.has_rank()) return ok_status();
@@ -231,7 +241,8 @@ Status unpack_shape(ShapeContext& c) {
   if (x.rank() == 0) return invalid_argument("Unpack: a scalar cannot be unpacked");
   ARGOSY_ASSIGN_OR_RETURN(const int axis, normalize_axis(c.attrs().get_int("axis"), x.rank(), "Unpack"));
   if (x[axis] >= 0 && x[axis] != c.num_outputs()) {
-    return invalid_argument("Unpack: num is ", c.num_outputs(), ", axis ", axis, " of ", x, " has ", x[axis]);
+    return invalid_argument("Input shape axis ", axis, " must equal ", c.num_outputs(), ", got shape ", x,
+                            ": Unpack: num is ", c.num_outputs(), ", axis ", axis, " of ", x, " has ", x[axis]);
   }
   std::vector<std::int64_t> sizes = x.sizes();
   sizes.erase(sizes.begin() + axis);

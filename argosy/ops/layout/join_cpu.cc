@@ -26,15 +26,25 @@ Status concat(KernelContext& c, int axis_input, int first) {
   const Shape& shape = c.input(first).shape();
   ARGOSY_ASSIGN_OR_RETURN(const std::int64_t given, read_int(c.input(axis_input), "Concat: the axis"));
   if (shape.rank() == 0) return invalid_argument("Concat: scalars have no axis to join along");
+  if (given < -shape.rank() || given >= shape.rank()) {
+    return invalid_argument("ConcatOp : Expected concatenating dimensions in the range [", -shape.rank(), ", ",
+                            shape.rank(), "), but got ", given);
+  }
   ARGOSY_ASSIGN_OR_RETURN(const int axis, normalize_axis(given, shape.rank(), "Concat"));
   std::int64_t total = 0;
   for (int i = 0; i < n; ++i) {
     const Shape& x = c.input(first + i).shape();
     bool fits = x.rank() == shape.rank();
-    for (int k = 0; fits && k < x.rank(); ++k) fits = k == axis || x[k] == shape[k];
+    int off = 0;  // the first axis that differs
+    for (int k = 0; fits && k < x.rank(); ++k) fits = k == axis || x[off = k] == shape[k];
+    if (x.rank() != shape.rank()) {
+      return invalid_argument("ConcatOp : Ranks of all input tensors should match: shape[0] = ", shape, " vs. shape[",
+                              i, "] = ", x);
+    }
     if (!fits) {
-      return invalid_argument("Concat: along axis ", axis, ", input ", i, " of shape ", x,
-                              " does not fit input 0 of shape ", shape);
+      return invalid_argument("ConcatOp : Dimension ", off, " in both shapes must be equal: shape[0] = ", shape,
+                              " vs. shape[", i, "] = ", x, ": Concat: along axis ", axis, ", input ", i, " of shape ",
+                              x, " does not fit input 0 of shape ", shape);
     }
     const auto sum = checked_add(total, x[axis]);
     if (!sum) return invalid_argument("Concat: the output has 2^63 rows or more");
@@ -119,8 +129,9 @@ Status split(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const int axis, normalize_axis(given, x.shape().rank(), "Split"));
   const std::int64_t size = x.shape()[axis];
   if (size % c.num_outputs() != 0) {
-    return invalid_argument("Split: axis ", axis, " of ", x.shape(), " does not divide into ", c.num_outputs(),
-                            " pieces");
+    return invalid_argument("Number of ways to split should evenly divide the split dimension, but got split_dim ",
+                            axis, " (size = ", x.shape()[axis], ") and num_split ", c.num_outputs(), ": Split: axis ",
+                            axis, " of ", x.shape(), " does not divide into ", c.num_outputs(), " pieces");
   }
   return split_into<kCopy>(c, x, axis, Ints::filled(c.num_outputs(), size / c.num_outputs()));
 }
@@ -152,8 +163,11 @@ Status split_v(KernelContext& c) {
   if (open >= 0) {
     sizes[open] = rest;
   } else if (rest != 0) {
-    return invalid_argument("SplitV: size_splits sum to ", x.shape()[axis] - rest, ", axis ", axis, " of ", x.shape(),
-                            " has ", x.shape()[axis]);
+    return invalid_argument(
+        "Determined shape must either match input shape along split_dim exactly if fully specified, or be less than "
+        "the size of the input along split_dim if not fully specified.  Got: ",
+        x.shape()[axis] - rest, ": SplitV: size_splits sum to ", x.shape()[axis] - rest, ", axis ", axis, " of ",
+        x.shape(), " has ", x.shape()[axis]);
   }
   return split_into<kCopy>(c, x, axis, sizes);
 }
@@ -207,7 +221,8 @@ class Unpack final : public Kernel {
     if (x.shape().rank() == 0) return invalid_argument("Unpack: a scalar cannot be unpacked");
     ARGOSY_ASSIGN_OR_RETURN(const int axis, normalize_axis(axis_, x.shape().rank(), "Unpack"));
     if (x.shape()[axis] != n) {
-      return invalid_argument("Unpack: num is ", n, ", axis ", axis, " of ", x.shape(), " has ", x.shape()[axis]);
+      return invalid_argument("Input shape axis ", axis, " must equal ", n, ", got shape ", x.shape(),
+                              ": Unpack: num is ", n, ", axis ", axis, " of ", x.shape(), " has ", x.shape()[axis]);
     }
     Ints sizes(x.shape().sizes().first(static_cast<std::size_t>(axis)));
     sizes.append(x.shape().sizes().subspan(static_cast<std::size_t>(axis) + 1));

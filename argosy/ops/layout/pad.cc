@@ -22,14 +22,16 @@ Status padded_shape(ShapeContext& c, int sign) {
     x = PartialShape::unknown_of_rank(static_cast<int>(paddings[0]));
   }
   if (paddings[0] >= 0 && paddings[0] != x.rank()) {
-    return invalid_argument(c.op().name, ": paddings ", paddings, " for an input of shape ", x);
+    return invalid_argument("The first dimension of paddings must be the rank of inputs", paddings, " ", x, ": ",
+                            c.op().name, ": paddings ", paddings, " for an input of shape ", x);
   }
   std::vector<std::int64_t> sizes = x.sizes();
   for (int i = 0; i < x.rank(); ++i) {
     const auto before = c.int_at(1, 2 * i);
     const auto after = c.int_at(1, 2 * i + 1);
     if ((before && *before < 0) || (after && *after < 0)) {
-      return invalid_argument(c.op().name, ": axis ", i, " has a negative padding");
+      return invalid_argument("Paddings must be non-negative: ", before.value_or(0), " ", after.value_or(0), ": ",
+                              c.op().name, ": axis ", i, " has a negative padding");
     }
     if (!before || !after || sizes[i] < 0) {
       sizes[i] = PartialShape::kUnknown;

@@ -22,7 +22,8 @@ Result<Paddings> read_paddings(const Tensor& t, int rank, std::string_view op) {
   Paddings paddings;
   for (int i = 0; i < rank; ++i) {
     if (flat[2 * i] < 0 || flat[2 * i + 1] < 0) {
-      return invalid_argument(op, ": paddings of axis ", i, " are ", flat[2 * i], " and ", flat[2 * i + 1],
+      return invalid_argument("Paddings must be non-negative: ", flat[2 * i], " ", flat[2 * i + 1], ": ", op,
+                              ": paddings of axis ", i, " are ", flat[2 * i], " and ", flat[2 * i + 1],
                               ", but may not be negative");
     }
     paddings.before.push_back(flat[2 * i]);
@@ -101,8 +102,11 @@ Status check_mirror(const Shape& centre, const Paddings& paddings, bool reflect,
   for (int i = 0; i < centre.rank(); ++i) {
     const std::int64_t most = centre[i] - (reflect ? 1 : 0);
     if (std::max(paddings.before[i], paddings.after[i]) > std::max<std::int64_t>(most, 0)) {
-      return invalid_argument(op, ": paddings ", paddings.before[i], " and ", paddings.after[i], " of axis ", i,
-                              " exceed the ", most, " elements there are to mirror");
+      return invalid_argument("paddings must be ", reflect ? "less than" : "no greater than",
+                              " the dimension size: ", paddings.before[i], ", ", paddings.after[i],
+                              reflect ? " not less than " : " greater than ", centre[i], ": ", op, ": paddings ",
+                              paddings.before[i], " and ", paddings.after[i], " of axis ", i, " exceed the ", most,
+                              " elements there are to mirror");
     }
   }
   return ok_status();

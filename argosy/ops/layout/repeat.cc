@@ -18,7 +18,9 @@ Result<PartialShape> tiled_input(ShapeContext& c) {
     x = PartialShape::unknown_of_rank(static_cast<int>(multiples[0]));
   }
   if (x.has_rank() && multiples[0] >= 0 && multiples[0] != x.rank()) {
-    return invalid_argument(c.op().name, ": ", multiples[0], " multiples for an input of shape ", x);
+    return invalid_argument("Expected multiples argument to be a vector of length ", x.rank(), " but got length ",
+                            multiples[0], ": ", c.op().name, ": ", multiples[0], " multiples for an input of shape ",
+                            x);
   }
   return x;
 }
@@ -29,7 +31,9 @@ Status tile_shape(ShapeContext& c) {
   std::vector<std::int64_t> sizes = x.sizes();
   for (int i = 0; i < x.rank(); ++i) {
     const auto times = c.int_at(1, i);
-    if (times && *times < 0) return invalid_argument("Tile: multiples[", i, "] is ", *times);
+    if (times && *times < 0)
+      return invalid_argument("Expected multiples[", i, "] >= 0, but got ", *times, ": Tile: multiples[", i, "] is ",
+                              *times);
     if (!times || sizes[i] < 0) {
       sizes[i] = PartialShape::kUnknown;
       continue;

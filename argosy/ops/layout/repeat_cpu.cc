@@ -35,7 +35,9 @@ Status tile(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const Ints multiples, multiples_for(c, "Tile"));
   Ints sizes(x.shape().sizes());
   for (int i = 0; i < sizes.size(); ++i) {
-    if (multiples[i] < 0) return invalid_argument("Tile: multiples[", i, "] is ", multiples[i]);
+    if (multiples[i] < 0)
+      return invalid_argument("Expected multiples[", i, "] >= 0, but got ", multiples[i], ": Tile: multiples[", i,
+                              "] is ", multiples[i]);
     const auto size = checked_mul(sizes[i], multiples[i]);
     if (!size) return invalid_argument("Tile: axis ", i, " of ", x.shape(), " times ", multiples[i], " overflows");
     sizes[i] = *size;
@@ -95,7 +97,12 @@ Status reverse_v2(KernelContext& c) {
   }
   ARGOSY_ASSIGN_OR_RETURN(const Ints axes, read_ints(c.input(1), "ReverseV2: axis"));
   Ints flags = Ints::filled(rank, 0);
-  for (const std::int64_t given : axes) {
+  for (int i = 0; i < axes.size(); ++i) {
+    const std::int64_t given = axes[i];
+    if (given < -rank || given >= rank) {
+      return invalid_argument("'axis'[", i, "] = ", given, " is out of valid range [0, ", rank - 1,
+                              "]: ReverseV2: axis ", given, " is outside");
+    }
     ARGOSY_ASSIGN_OR_RETURN(const int axis, normalize_axis(given, rank, "ReverseV2"));
     if (flags[axis] != 0) return invalid_argument("ReverseV2: axis ", axis, " is there twice");
     flags[axis] = 1;

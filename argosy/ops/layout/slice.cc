@@ -15,6 +15,10 @@ Status slice_shape(ShapeContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape size_shape, c.with_rank(2, 1));
   ARGOSY_ASSIGN_OR_RETURN(PartialShape length, begin_shape.merge(size_shape));
   PartialShape x = c.input(0);
+  if (x.has_rank() && length[0] >= 0 && length[0] != x.rank()) {
+    return invalid_argument("Expected begin and size arguments to be 1-D tensors of size ", x.rank(),
+                            ", but got shapes ", begin_shape, " and ", size_shape, " instead");
+  }
   if (x.has_rank()) {
     ARGOSY_ASSIGN_OR_RETURN(length, length.merge({x.rank()}));
   } else if (length[0] >= 0 && length[0] <= Shape::kMaxRank) {

@@ -21,12 +21,14 @@ Status slice(KernelContext& c) {
   Ints sizes = Ints::filled(rank, 0);
   for (int i = 0; i < rank; ++i) {
     if (begin[i] < 0 || begin[i] > x.shape()[i]) {
-      return invalid_argument("Slice: begin[", i, "] is ", begin[i], ", outside [0, ", x.shape()[i], "]");
+      return invalid_argument("Expected begin[", i, "] in [0, ", x.shape()[i], "], but got ", begin[i],
+                              ": Slice: begin[", i, "] is ", begin[i], ", outside [0, ", x.shape()[i], "]");
     }
     const std::int64_t rest = x.shape()[i] - begin[i];
     sizes[i] = size[i] == -1 ? rest : size[i];
     if (sizes[i] < 0 || sizes[i] > rest) {
-      return invalid_argument("Slice: size[", i, "] is ", size[i], ", outside [-1, ", rest, "]");
+      return invalid_argument("Expected size[", i, "] in [0, ", rest, "], but got ", size[i], ": Slice: size[", i,
+                              "] is ", size[i], ", outside [-1, ", rest, "]");
     }
   }
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, Shape(sizes.span())));

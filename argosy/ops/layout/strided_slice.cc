@@ -17,7 +17,8 @@ struct Entry {
 // Steps from one end of [0, size) to the other. A negative stride walks size-1 … -1.
 Status resolve_entry(std::string_view op, int axis, std::int64_t size, Entry& e, std::int64_t& count) {
   count = PartialShape::kUnknown;
-  if (e.stride == 0) return invalid_argument(op, ": strides[", axis, "] must not be zero");
+  if (e.stride == 0)
+    return invalid_argument("strides[", axis, "] must be non-zero: ", op, ": strides[", axis, "] must not be zero");
   if (e.shrink) {
     if (e.stride != kUnknownIndex && e.stride < 0) {
       return invalid_argument(op, ": an index that removes axis ", axis, " needs a positive stride, not ", e.stride);
@@ -26,7 +27,8 @@ Status resolve_entry(std::string_view op, int axis, std::int64_t size, Entry& e,
     if (e.begin == kUnknownIndex || size < 0) return ok_status();
     const std::int64_t at = e.begin < 0 ? e.begin + size : e.begin;
     if (at < 0 || at >= size) {
-      return invalid_argument(op, ": index ", e.begin, " of axis ", axis, " is out of bounds for size ", size);
+      return invalid_argument("slice index ", e.begin, " of dimension ", axis, " out of bounds: ", op, ": index ",
+                              e.begin, " of axis ", axis, " is out of bounds for size ", size);
     }
     e.begin = at;
     e.stride = 1;
@@ -75,7 +77,8 @@ Result<StridedSliceView> resolve_strided_slice(std::string_view op, std::span<co
   }
   const int indexed = entries - new_axes - (ellipsis >= 0 ? 1 : 0);
   if (indexed > rank) {
-    return invalid_argument(op, ": ", indexed, " axes are indexed, but the input has rank ", rank);
+    return invalid_argument("Index out of range using input dim ", rank, "; input has only ", rank, " dims: ", op, ": ",
+                            indexed, " axes are indexed, but the input has rank ", rank);
   }
 
   StridedSliceView view{Ints::filled(rank, 0), Ints::filled(rank, 1), Ints::filled(rank, 0), {}};

@@ -19,7 +19,8 @@ Status transpose_shape(ShapeContext& c) {
     if (perm_shape[0] < 0 || perm_shape[0] > Shape::kMaxRank) return ok_status();
     rank = static_cast<int>(perm_shape[0]);
   } else if (perm_shape[0] >= 0 && perm_shape[0] != rank) {
-    return invalid_argument(c.op().name, ": perm has ", perm_shape[0], " axes, x has shape ", x);
+    return invalid_argument("transpose expects a vector of size ", x.rank(), ". But input(1) is a vector of size ",
+                            perm_shape[0], ": ", c.op().name, ": perm has ", perm_shape[0], " axes, x has shape ", x);
   }
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(rank), PartialShape::kUnknown);
   std::vector<bool> seen(static_cast<std::size_t>(rank), false);

@@ -10,13 +10,26 @@ namespace {
 Result<Ints> permutation(const Tensor& given, int rank) {
   ARGOSY_ASSIGN_OR_RETURN(Ints perm, read_ints(given, "Transpose: perm"));
   if (given.shape().rank() != 1 || perm.size() != rank) {
-    return invalid_argument("Transpose: perm must be a vector of ", rank, " axes, not of shape ", given.shape());
+    return invalid_argument("transpose expects a vector of size ", rank, ". But input(1) is a vector of size ",
+                            perm.size(), ": Transpose: perm must be a vector of ", rank, " axes, not of shape ",
+                            given.shape());
   }
+  const Ints given_axes = perm;
   Ints seen = Ints::filled(rank, 0);
   for (int i = 0; i < rank; ++i) {
+    if (perm[i] < -rank || perm[i] >= rank) {
+      return invalid_argument(perm[i], " is out of range [0 .. ", rank, "): Transpose: axis ", perm[i], " is outside [",
+                              -rank, ", ", rank, ")");
+    }
     ARGOSY_ASSIGN_OR_RETURN(const int axis, normalize_axis(perm[i], rank, "Transpose"));
     if (seen[axis] != 0) {
-      return invalid_argument("Transpose: perm is no permutation: axis ", perm[i], " at place ", i, " again");
+      int missing = 0;
+      while (std::count(given_axes.begin(), given_axes.end(), missing) > 0 ||
+             std::count(given_axes.begin(), given_axes.end(), missing - rank) > 0) {
+        ++missing;
+      }
+      return invalid_argument(missing, " is missing from {", str_join(given_axes.span(), ","),
+                              "}: Transpose: perm is no permutation: axis ", perm[i], " at place ", i, " again");
     }
     seen[axis] = 1;
     perm[i] = axis;
@@ -66,7 +79,9 @@ Status invert_permutation(KernelContext& c) {
       if (from[i] < 0 || at >= to.size()) {
         return invalid_argument("InvertPermutation: x[", i, "] is ", from[i], ", outside [0, ", to.size(), ")");
       }
-      if (to[at] != -1) return invalid_argument("InvertPermutation: ", from[i], " is there twice");
+      if (to[at] != -1)
+        return invalid_argument(from[i], " is duplicated in the input: InvertPermutation: ", from[i],
+                                " is there twice");
       to[at] = static_cast<T>(i);
     }
     return ok_status();

@@ -16,7 +16,9 @@ bool singular(const Factors<T>& factors) {
   const auto least = factors.matrixLU().diagonal().cwiseAbs().minCoeff();
   return !(least > 0) || factors.matrixLU().hasNaN();
 }
-Status not_invertible(const MatrixOp& op) { return invalid_argument(op.name, ": Input matrix is not invertible."); }
+Status not_invertible(const MatrixOp& op) {
+  return invalid_argument("Input is not invertible: ", op.name, ": Input matrix is not invertible.");
+}
 
 Status inverse(const MatrixOp& op, MatrixCall& c) {
   ARGOSY_ASSIGN_OR_RETURN(const Stack s, square_stack_of(op.name, c.input(0)));

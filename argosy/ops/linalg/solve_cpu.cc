@@ -92,7 +92,8 @@ Status banded(const MatrixOp& op, MatrixCall& c) {
       const T* const a = c.input(0).data<T>() + call.matrix_at[at] * bands * n;
       const T* const diagonal = lower ? a : a + (bands - 1) * n;
       for (std::int64_t j = 0; j < n; ++j) {
-        if (diagonal[j] == T(0)) return invalid_argument(op.name, ": Input matrix is not invertible.");
+        if (diagonal[j] == T(0))
+          return invalid_argument("Input is not invertible: ", op.name, ": Input matrix is not invertible.");
       }
       Map<T> x(y.data<T>() + i * n * k, n, k);
       x = ConstMap<T>(c.input(1).data<T>() + call.rhs_at[at] * n * k, n, k);

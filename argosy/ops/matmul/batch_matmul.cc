@@ -32,15 +32,20 @@ Status batch_shape(ShapeContext& c) {
   const std::int64_t kx = x[x.rank() - 1 - tx];
   const std::int64_t ky = y[y.rank() - 2 + ty];
   if (kx >= 0 && ky >= 0 && kx != ky) {
-    return invalid_argument(c.op().name, ": inner dimensions differ: ", x, tx ? " (adjoint)" : "", " x ", y,
-                            ty ? " (adjoint)" : "")
+    return invalid_argument("Matrix size-incompatible: In[0]: ", x, ", In[1]: ", y, ": ", c.op().name,
+                            ": inner dimensions differ: ", x, tx ? " (adjoint)" : "", " x ", y, ty ? " (adjoint)" : "")
         .with_id("ARG-SHAPE-010");
   }
   PartialShape batch;
   if (c.op().name == "BatchMatMul") {
     ARGOSY_ASSIGN_OR_RETURN(batch, leading(x).merge(leading(y)));
   } else {
-    ARGOSY_ASSIGN_OR_RETURN(batch, broadcast(leading(x), leading(y)));
+    auto both = broadcast(leading(x), leading(y));
+    if (!both.ok()) {
+      return invalid_argument("In[0] and In[1] must have compatible batch dimensions: ", x, " vs. ", y, ": ",
+                              both.status().message());
+    }
+    batch = *std::move(both);
   }
   std::vector<std::int64_t> sizes = batch.sizes();
   sizes.push_back(x[x.rank() - 2 + tx]);

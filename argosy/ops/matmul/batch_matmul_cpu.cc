@@ -36,7 +36,8 @@ Result<Call> prepare(KernelContext& c, const Options& o) {
   Call call;
   call.gemm = {o.adj_x, o.adj_y, o.adj_x ? x.back() : x_rows, o.adj_y ? y_rows : y.back(), o.adj_x ? x_rows : x.back()};
   if ((o.adj_y ? y.back() : y_rows) != call.gemm.k) {
-    return invalid_argument(o.op, ": inner dimensions differ: ", x, o.adj_x ? " (adjoint)" : "", " x ", y,
+    return invalid_argument("Matrix size-incompatible: In[0]: ", x, ", In[1]: ", y, ": ", o.op,
+                            ": inner dimensions differ: ", x, o.adj_x ? " (adjoint)" : "", " x ", y,
                             o.adj_y ? " (adjoint)" : "")
         .with_id("ARG-SHAPE-010");
   }

@@ -17,12 +17,18 @@ constexpr const char* kType =
 Status matmul_shape(ShapeContext& c) {
   const bool ta = c.attrs().get_bool("transpose_a");
   const bool tb = c.attrs().get_bool("transpose_b");
+  if (c.input(0).has_rank() && c.input(1).has_rank() && c.input(0).rank() != c.input(1).rank()) {
+    return invalid_argument("In[0] and In[1] has different ndims: ", c.input(0), " vs. ", c.input(1), ": ", c.op().name,
+                            ": input 0 (a) and input 1 (b) must have rank 2")
+        .with_id("ARG-SHAPE-004");
+  }
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape a, c.with_rank(0, 2));
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape b, c.with_rank(1, 2));
   const std::int64_t ka = a[ta ? 0 : 1];
   const std::int64_t kb = b[tb ? 1 : 0];
   if (ka >= 0 && kb >= 0 && ka != kb) {
-    return invalid_argument(c.op().name, ": inner dimensions differ: ", a, ta ? " (transposed)" : "", " x ", b,
+    return invalid_argument("Matrix size-incompatible: In[0]: ", a, ", In[1]: ", b, ": ", c.op().name,
+                            ": inner dimensions differ: ", a, ta ? " (transposed)" : "", " x ", b,
                             tb ? " (transposed)" : "")
         .with_id("ARG-SHAPE-010")
         .with_next("check transpose_a and transpose_b, or the width of the layer before");

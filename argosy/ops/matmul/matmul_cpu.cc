@@ -25,7 +25,8 @@ Result<Call> prepare(KernelContext& c, std::string_view op, bool transpose_a, bo
   }
   const Gemm g{transpose_a, transpose_b, a[transpose_a ? 1 : 0], b[transpose_b ? 0 : 1], a[transpose_a ? 0 : 1]};
   if (b[transpose_b ? 1 : 0] != g.k) [[unlikely]] {
-    return invalid_argument(op, ": inner dimensions differ: ", a, transpose_a ? " (transposed)" : "", " x ", b,
+    return invalid_argument("Matrix size-incompatible: In[0]: ", a, ", In[1]: ", b, ": ", op,
+                            ": inner dimensions differ: ", a, transpose_a ? " (transposed)" : "", " x ", b,
                             transpose_b ? " (transposed)" : "")
         .with_id("ARG-SHAPE-010")
         .with_next("check transpose_a and transpose_b, or the width of the layer before");

@@ -28,7 +28,8 @@ class MatMul final : public Kernel {
     }
     const Gemm g{transpose_a_, transpose_b_, a[transpose_a_ ? 1 : 0], b[transpose_b_ ? 0 : 1], a[transpose_a_ ? 0 : 1]};
     if (b[transpose_b_ ? 1 : 0] != g.k) {
-      return invalid_argument(op_, ": inner dimensions differ: ", a, transpose_a_ ? " (transposed)" : "", " x ", b,
+      return invalid_argument("Matrix size-incompatible: In[0]: ", a, ", In[1]: ", b, ": ", op_,
+                              ": inner dimensions differ: ", a, transpose_a_ ? " (transposed)" : "", " x ", b,
                               transpose_b_ ? " (transposed)" : "")
           .with_id("ARG-SHAPE-010")
           .with_next("check transpose_a and transpose_b, or the width of the layer before");
@@ -68,7 +69,8 @@ class BatchMatMul final : public Kernel {
     const std::int64_t x_rows = x[x.rank() - 2], y_rows = y[y.rank() - 2];
     const Gemm g{adj_x_, adj_y_, adj_x_ ? x.back() : x_rows, adj_y_ ? y_rows : y.back(), adj_x_ ? x_rows : x.back()};
     if ((adj_y_ ? y.back() : y_rows) != g.k) {
-      return invalid_argument(op_, ": inner dimensions differ: ", x, adj_x_ ? " (adjoint)" : "", " x ", y,
+      return invalid_argument("Matrix size-incompatible: In[0]: ", x, ", In[1]: ", y, ": ", op_,
+                              ": inner dimensions differ: ", x, adj_x_ ? " (adjoint)" : "", " x ", y,
                               adj_y_ ? " (adjoint)" : "")
           .with_id("ARG-SHAPE-010");
     }

@@ -8,6 +8,7 @@
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/gather/gather.h"
 #include "argosy/ops/layout/layout.h"
+#include "argosy/ops/ragged/rows.h"
 #include "argosy/ops/reduction/reduction.h"
 #include "argosy/ops/segment/segment.h"
 #include "argosy/ops/shape/shape.h"
@@ -192,6 +193,7 @@ std::vector<Value> from_variant_gradient(GradContext& g) {
 }  // namespace
 
 void define_ragged(OpRegistry& ops) {
+  define_ragged_rows(ops);
   ops.add({.name = "RaggedRange",
            .doc = "Ranges of numbers, as ragged rows.",
            .inputs = {"starts: T", "limits: T", "deltas: T"},

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "argosy/ops/attr_kernel.h"
+#include "argosy/ops/ragged/rows.h"
 #include "argosy/ops/ragged/splits.h"
 #include "argosy/ops/sparse/coo.h"
 
@@ -335,6 +336,7 @@ void add_kernels_cpu_ragged(KernelRegistry& kernels) {
   kernels.add("RaggedTensorToSparse", "cpu", to_sparse);
   kernels.add("RaggedTensorToTensor", "cpu", AttrKernel<to_tensor>::make);
   add_kernels_cpu_ragged_variants(kernels);
+  add_kernels_cpu_ragged_rows(kernels);
 }
 
 }  // namespace argosy

@@ -51,6 +51,10 @@ Status arg(KernelContext& c) {
   } else {
     ARGOSY_ASSIGN_OR_RETURN(axis, to_int64(dimension, kOp));
   }
+  if (axis < -x.shape().rank() || axis >= x.shape().rank()) {
+    return invalid_argument("Expected dimension in the range [", -x.shape().rank(), ", ", x.shape().rank(),
+                            "), but got ", axis, ": ", kOp, ": axis ", axis, " is outside");
+  }
   ARGOSY_ASSIGN_OR_RETURN(const int normal, normalize_axis(axis, x.shape().rank(), kOp));
   const std::int64_t count = x.shape()[normal];
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape().removed(normal)));

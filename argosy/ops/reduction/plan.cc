@@ -5,6 +5,11 @@ namespace argosy::reduction {
 Result<AxisSet> axis_set(std::span<const std::int64_t> axes, int rank, std::string_view op) {
   AxisSet set;
   for (const std::int64_t axis : axes) {
+    if (axis < -rank || axis >= rank) {
+      return invalid_argument("Invalid reduction dimension (", axis, " for input with ", rank, " dimension(s)): ", op,
+                              ": axis ", axis, " is outside [", -rank, ", ", rank, ") for rank ", rank)
+          .with_id("ARG-SHAPE-003");
+    }
     ARGOSY_ASSIGN_OR_RETURN(const int normal, normalize_axis(axis, rank, op));
     if (set[normal]) return invalid_argument(op, ": axis ", normal, " is given twice").with_id("ARG-SHAPE-003");
     set[normal] = true;

@@ -77,6 +77,10 @@ class Scan final : public Kernel {
       return invalid_argument(op_, ": axis must be a scalar, not ", c.input(1).shape());
     }
     ARGOSY_ASSIGN_OR_RETURN(const std::int64_t wanted, to_int64(c.input(1), op_));
+    if (wanted < -x.shape().rank() || wanted >= x.shape().rank()) {
+      return invalid_argument("ScanOp: Expected scan axis in the range [", -x.shape().rank(), ", ", x.shape().rank(),
+                              "), but got ", wanted, ": ", op_, ": axis ", wanted, " is outside");
+    }
     ARGOSY_ASSIGN_OR_RETURN(const int axis, normalize_axis(wanted, x.shape().rank(), op_));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape(), {0}));
     if (x.elements() == 0) return ok_status();

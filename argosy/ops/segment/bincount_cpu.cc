@@ -14,7 +14,8 @@ template <typename V, typename T>
 Status count(const V* values, const T* weights, std::int64_t n, bool binary, T* bins, std::int64_t size) {
   for (std::int64_t i = 0; i < n; ++i) {
     if (values[i] < 0)
-      return invalid_argument("bincount: value ", i, " is ", values[i], "; values must not be negative");
+      return invalid_argument("Input arr must be non-negative! bincount: value ", i, " is ", values[i],
+                              "; values must not be negative");
     if (values[i] >= size) continue;
     if (binary) {
       bins[values[i]] = T(1);
@@ -34,10 +35,13 @@ Status count_all(KernelContext& c, bool by_rows, bool binary) {
     return invalid_argument("bincount: size must be one number, not of shape ", c.input(1).shape());
   }
   ARGOSY_ASSIGN_OR_RETURN(const std::int64_t size, to_int64(c.input(1), "bincount: size"));
-  if (size < 0) return invalid_argument("bincount: size must not be negative: ", size);
+  if (size < 0)
+    return invalid_argument("size (", size, ") must be non-negative: bincount: size must not be negative: ", size);
   if (weights.elements() > 0 && !(weights.shape() == values.shape())) {
-    return invalid_argument("bincount: weights must be empty or have the shape of the values, ", values.shape(),
-                            ", not ", weights.shape());
+    return invalid_argument(
+        "Input indices and weights must have the same size: `weights` must be the same shape as `arr` or a length-0 "
+        "`Tensor`: bincount: weights must be empty or have the shape of the values, ",
+        values.shape(), ", not ", weights.shape());
   }
   const std::int64_t rows = by_rows ? values.shape()[0] : 1;
   const std::int64_t n = rows == 0 ? 0 : values.elements() / rows;

@@ -15,7 +15,8 @@ Status segment_shape(ShapeContext& c) {
   if (!data.has_rank()) return ok_status();
   if (data.rank() == 0) return invalid_argument(c.op().name, ": data has no rows");
   if (data[0] >= 0 && ids[0] >= 0 && data[0] != ids[0]) {
-    return invalid_argument(c.op().name, ": ", ids[0], " segment ids for ", data[0], " rows of data");
+    return invalid_argument("segment_ids should be the same size as dimension 0 of input: ", c.op().name, ": ", ids[0],
+                            " segment ids for ", data[0], " rows of data");
   }
   std::vector<std::int64_t> sizes = data.sizes();
   sizes[0] = PartialShape::kUnknown;

@@ -150,8 +150,8 @@ Status sorted(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(rows.ids, read_ids(ids));
   for (std::size_t i = 0; i < rows.ids.size(); ++i) {
     if (rows.ids[i] < 0 || (i > 0 && rows.ids[i] < rows.ids[i - 1])) {
-      return invalid_argument("segment ids must ascend from 0, but id ", i, " is ", rows.ids[i],
-                              i > 0 ? str_cat(" after ", rows.ids[i - 1]) : std::string());
+      return invalid_argument("segment ids are not increasing: segment ids must ascend from 0, but id ", i, " is ",
+                              rows.ids[i], i > 0 ? str_cat(" after ", rows.ids[i - 1]) : std::string());
     }
   }
   if (!rows.ids.empty() && rows.ids.back() == INT64_MAX)
@@ -184,7 +184,8 @@ Status unsorted(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(rows.ids, read_ids(ids));
   for (std::size_t i = 0; i < rows.ids.size(); ++i) {
     if (rows.ids[i] >= rows.segments) {
-      return invalid_argument("segment id ", i, " is ", rows.ids[i], ", outside [0, ", rows.segments, ")");
+      return invalid_argument("segment_ids[", i, "] = ", rows.ids[i], " is out of range [0, ", rows.segments,
+                              "): segment id ", i, " is ", rows.ids[i], ", outside [0, ", rows.segments, ")");
     }
   }
   ARGOSY_ASSIGN_OR_RETURN(const Shape shape, with_rows(rows.segments, data.shape(), ids.shape().rank()));

@@ -52,8 +52,8 @@ class Segments final : public Kernel {
     const auto numbers = ids.values<std::int32_t>();
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       if (numbers[i] < 0 || (i > 0 && numbers[i] < numbers[i - 1])) {
-        return invalid_argument("segment ids must ascend from 0, but id ", i, " is ", numbers[i],
-                                i > 0 ? str_cat(" after ", numbers[i - 1]) : std::string());
+        return invalid_argument("segment ids are not increasing: segment ids must ascend from 0, but id ", i, " is ",
+                                numbers[i], i > 0 ? str_cat(" after ", numbers[i - 1]) : std::string());
       }
     }
     return numbers.empty() ? 0 : numbers.back() + std::int64_t{1};
@@ -76,7 +76,8 @@ class Segments final : public Kernel {
       const auto numbers = ids.values<std::int32_t>();
       for (std::size_t i = 0; i < numbers.size(); ++i) {
         if (numbers[i] >= segments) {
-          return invalid_argument("segment id ", i, " is ", numbers[i], ", outside [0, ", segments, ")");
+          return invalid_argument("segment_ids[", i, "] = ", numbers[i], " is out of range [0, ", segments,
+                                  "): segment id ", i, " is ", numbers[i], ", outside [0, ", segments, ")");
         }
       }
     }

@@ -13,7 +13,10 @@ namespace {
 // The first form: t and e of one shape; the condition of that shape, one bool, or one bool for each row.
 Status select_shape(ShapeContext& c) {
   auto merged = c.input(1).merge(c.input(2));
-  if (!merged.ok()) return invalid_argument("Select: t and e must have one shape: ", merged.status().message());
+  if (!merged.ok())
+    return invalid_argument(
+        "Inputs to operation Select must have the same size and shape: Select: t and e must have one shape: ",
+        merged.status().message());
   PartialShape shape = *std::move(merged);
   const PartialShape& condition = c.input(0);
   if (condition.has_rank() && shape.has_rank() && condition.rank() > 0) {

@@ -17,7 +17,9 @@ Status choose(KernelContext& c, const Shape& shape, const Shape& condition) {
 Status select(KernelContext& c) {
   const Shape &condition = c.input(0).shape(), &shape = c.input(1).shape();
   if (!(c.input(2).shape() == shape)) {
-    return invalid_argument("Select: t and e must have one shape, not ", shape, " and ", c.input(2).shape());
+    return invalid_argument(
+        "Inputs to operation Select must have the same size and shape: Select: t and e must have one shape, not ",
+        shape, " and ", c.input(2).shape());
   }
   if (condition == shape || condition.rank() == 0) return choose(c, shape, condition);
   if (condition.rank() != 1 || shape.rank() == 0 || condition[0] != shape[0]) {

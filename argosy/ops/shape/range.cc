@@ -12,9 +12,11 @@
 namespace argosy {
 
 Result<std::int64_t> range_size(std::int64_t start, std::int64_t limit, std::int64_t delta) {
-  if (delta == 0) return invalid_argument("Range: delta must not be zero");
+  if (delta == 0) return invalid_argument("Requires delta != 0: ", delta, ": Range: delta must not be zero");
   if ((delta > 0 && start > limit) || (delta < 0 && start < limit)) {
-    return invalid_argument("Range: no way from ", start, " to ", limit, " in steps of ", delta);
+    return invalid_argument("Requires start ", delta > 0 ? "<=" : ">=", " limit when delta ", delta > 0 ? ">" : "<",
+                            " 0: ", start, "/", limit, ": Range: no way from ", start, " to ", limit, " in steps of ",
+                            delta);
   }
   // Distances as unsigned numbers: that from the least to the greatest int64 fits.
   const auto distance = delta > 0 ? static_cast<std::uint64_t>(limit) - static_cast<std::uint64_t>(start)
@@ -31,7 +33,9 @@ Result<std::int64_t> range_size(std::int64_t start, std::int64_t limit, std::int
 Result<std::int64_t> range_size(double start, double limit, double delta) {
   if (delta == 0 || std::isnan(delta)) return invalid_argument("Range: delta must be a number other than zero");
   if (!((delta > 0 && start <= limit) || (delta < 0 && start >= limit))) {
-    return invalid_argument("Range: no way from ", start, " to ", limit, " in steps of ", delta);
+    return invalid_argument("Requires start ", delta > 0 ? "<=" : ">=", " limit when delta ", delta > 0 ? ">" : "<",
+                            " 0: ", start, "/", limit, ": Range: no way from ", start, " to ", limit, " in steps of ",
+                            delta);
   }
   const double steps = std::ceil(std::abs((limit - start) / delta));
   if (!(steps < 0x1p63)) {
@@ -56,7 +60,7 @@ Status range_shape(ShapeContext& c) {
   ARGOSY_RETURN_IF_ERROR(scalars(c));
   c.set_output(0, PartialShape::unknown_of_rank(1));
   const auto start = c.input_as_int(0), limit = c.input_as_int(1), delta = c.input_as_int(2);
-  if (delta == 0) return invalid_argument("Range: delta must not be zero");
+  if (delta == 0) return invalid_argument("Requires delta != 0: 0: Range: delta must not be zero");
   if (!start || !limit || !delta) return ok_status();
   ARGOSY_ASSIGN_OR_RETURN(const std::int64_t size, range_size(*start, *limit, *delta));
   c.set_output(0, PartialShape({size}));
@@ -75,7 +79,8 @@ std::optional<PartialInts> range_ints(const ShapeContext& c, int) {
 Status linspace_shape(ShapeContext& c) {
   ARGOSY_RETURN_IF_ERROR(scalars(c));
   const auto num = c.input_as_int(2);
-  if (num && *num <= 0) return invalid_argument("LinSpace: num must be above zero, not ", *num);
+  if (num && *num <= 0)
+    return invalid_argument("Requires num > 0: ", *num, ": LinSpace: num must be above zero, not ", *num);
   c.set_output(0, PartialShape({num.value_or(PartialShape::kUnknown)}));
   return ok_status();
 }

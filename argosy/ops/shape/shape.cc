@@ -21,7 +21,13 @@ Status complete_reshape(const Shape& from, Ints& sizes) {
   bool zero = false;
   std::int64_t product = 1;
   for (int i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == -1 && open >= 0) return invalid_argument("Reshape: ", asked, " has more than one -1");
+    if (sizes[i] == -1 && open >= 0)
+      return invalid_argument("Only one input size may be -1, not both ", open, " and ", i, ": Reshape: ", asked,
+                              " has more than one -1");
+    if (sizes[i] < -1) {
+      return invalid_argument("Size ", i, " must be non-negative, not ", sizes[i], ": Reshape: ", asked,
+                              " has a negative size");
+    }
     if (sizes[i] == 0) zero = true;
     if (sizes[i] == -1) open = i;
     if (sizes[i] == 0 || sizes[i] == -1) continue;
@@ -29,8 +35,11 @@ Status complete_reshape(const Shape& from, Ints& sizes) {
     if (!next) return invalid_argument("Reshape: ", asked, " has a negative size, or 2^63 elements or more");
     product = *next;
   }
+  const std::int64_t asked_for = product;
   const auto does_not_fill = [&] {
-    return invalid_argument("Reshape: the ", from.elements(), " elements of ", from, " do not fill ", asked)
+    return invalid_argument("Input to reshape is a tensor with ", from.elements(), " values, but the requested shape ",
+                            open >= 0 ? "requires a multiple of " : "has ", zero ? 0 : asked_for, ": Reshape: the ",
+                            from.elements(), " elements of ", from, " do not fill ", asked)
         .with_id("ARG-SHAPE-005");
   };
   if (open >= 0) {
@@ -129,7 +138,8 @@ Status squeeze_shape(ShapeContext& c) {
   for (const std::int64_t given : axes) {
     ARGOSY_ASSIGN_OR_RETURN(const int axis, normalize_axis(given, x.rank(), "Squeeze"));
     if (x[axis] >= 0 && x[axis] != 1) {
-      return invalid_argument("Squeeze: axis ", axis, " of ", x, " has a size of ", x[axis], ", not 1");
+      return invalid_argument("Can not squeeze dim[", axis, "], expected a dimension of 1, got ", x[axis],
+                              ": Squeeze: axis ", axis, " of ", x, " has a size of ", x[axis], ", not 1");
     }
     gone[static_cast<std::size_t>(axis)] = true;
   }
@@ -152,6 +162,11 @@ Status expand_dims_shape(ShapeContext& c) {
   if (!given) {
     c.set_output(0, PartialShape::unknown_of_rank(x.rank() + 1));
     return ok_status();
+  }
+  if (*given < -x.rank() - 1 || *given > x.rank()) {
+    return invalid_argument("Tried to expand dim index ", *given, " for tensor with ", x.rank(),
+                            " dimensions: ExpandDims: axis ", *given, " is outside [", -x.rank() - 1, ", ",
+                            x.rank() + 1, ")");
   }
   ARGOSY_ASSIGN_OR_RETURN(const int axis, normalize_axis(*given, x.rank() + 1, "ExpandDims"));
   std::vector<std::int64_t> sizes = x.sizes();

@@ -63,7 +63,8 @@ class Squeeze final : public Kernel {
     for (const std::int64_t given : axes_) {
       ARGOSY_ASSIGN_OR_RETURN(const int axis, normalize_axis(given, rank, "Squeeze"));
       if (x.shape()[axis] != 1) {
-        return invalid_argument("Squeeze: axis ", axis, " of ", x.shape(), " has a size of ", x.shape()[axis],
+        return invalid_argument("Can not squeeze dim[", axis, "], expected a dimension of 1, got ", x.shape()[axis],
+                                ": Squeeze: axis ", axis, " of ", x.shape(), " has a size of ", x.shape()[axis],
                                 ", not 1");
       }
       gone[axis] = 1;
@@ -83,6 +84,11 @@ class Squeeze final : public Kernel {
 Status expand_dims(KernelContext& c) {
   const Tensor& x = c.input(0);
   ARGOSY_ASSIGN_OR_RETURN(const std::int64_t given, read_int(c.input(1), "ExpandDims: dim"));
+  if (given < -x.shape().rank() - 1 || given > x.shape().rank()) {
+    return invalid_argument("Tried to expand dim index ", given, " for tensor with ", x.shape().rank(),
+                            " dimensions: ExpandDims: axis ", given, " is outside [", -x.shape().rank() - 1, ", ",
+                            x.shape().rank() + 1, ")");
+  }
   ARGOSY_ASSIGN_OR_RETURN(const int axis, normalize_axis(given, x.shape().rank() + 1, "ExpandDims"));
   if (x.shape().rank() == Shape::kMaxRank) return invalid_argument("ExpandDims: x has ", Shape::kMaxRank, " axes");
   Ints sizes(x.shape().sizes().first(static_cast<std::size_t>(axis)));
@@ -130,7 +136,7 @@ Status range(KernelContext& c) {
 Status linspace(KernelContext& c) {
   ARGOSY_RETURN_IF_ERROR(check_scalars(c));
   ARGOSY_ASSIGN_OR_RETURN(const std::int64_t n, read_int(c.input(2), "LinSpace: num"));
-  if (n <= 0) return invalid_argument("LinSpace: num must be above zero, not ", n);
+  if (n <= 0) return invalid_argument("Requires num > 0: ", n, ": LinSpace: num must be above zero, not ", n);
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, Shape({n})));
   return dispatch<FloatTypes>(y->dtype(), "LinSpace", [&]<typename T>() {
     using Wide = std::conditional_t<sizeof(T) == 8, double, float>;

@@ -28,7 +28,12 @@ Status gradient_shape(ShapeContext& c) {
 Status dense_shape(ShapeContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape features, c.with_rank(0, 2));
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape labels, c.with_rank(1, 2));
-  ARGOSY_ASSIGN_OR_RETURN(const PartialShape both, broadcast(features, labels));
+  const auto broadcasted = broadcast(features, labels);
+  if (!broadcasted.ok()) {
+    return invalid_argument("logits and labels must be broadcastable: logits_size=", features, " labels_size=", labels,
+                            ": ", broadcasted.status().message());
+  }
+  const PartialShape& both = *broadcasted;
   c.set_output(0, {both[0]});
   c.set_output(1, both);
   return ok_status();
@@ -39,7 +44,9 @@ Status sparse_shape(ShapeContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape labels, c.with_rank(1, 1));
   const std::int64_t rows = features[0] >= 0 ? features[0] : labels[0];
   if (labels[0] >= 0 && labels[0] != rows) {
-    return invalid_argument(c.op().name, ": ", labels[0], " labels for ", rows, " rows of logits")
+    return invalid_argument("logits and labels must have the same first dimension, got logits shape ", c.input(0),
+                            " and labels shape ", labels, ": ", c.op().name, ": ", labels[0], " labels for ", rows,
+                            " rows of logits")
         .with_id("ARG-SHAPE-015");
   }
   if (features[1] == 0) return invalid_argument(c.op().name, ": there must be at least one class");

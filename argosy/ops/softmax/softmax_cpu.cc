@@ -208,7 +208,8 @@ Result<std::vector<std::int64_t>> checked_labels(const Tensor& labels, std::int6
   ARGOSY_ASSIGN_OR_RETURN(std::vector<std::int64_t> numbers, to_int64s(labels, "labels"));
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (numbers[i] < 0 || numbers[i] >= classes) {
-      return invalid_argument("SparseSoftmaxCrossEntropyWithLogits: label ", numbers[i], " of row ", i,
+      return invalid_argument("Received a label value of ", numbers[i], " which is outside the valid range of [0, ",
+                              classes, "): SparseSoftmaxCrossEntropyWithLogits: label ", numbers[i], " of row ", i,
                               " is outside the valid range of [0, ", classes, ")")
           .with_id("ARG-DATA-001");
     }

@@ -1,6 +1,7 @@
 // Kernels: every combination of the features of each row, the last column's varying fastest. Hashes are TensorFlow's.
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/sparse/coo.h"
+#include "argosy/ops/sparse/cross_hash.h"
 #include "argosy/ops/sparse/parts.h"
 #include "argosy/ops/string/hash.h"
 
@@ -103,20 +104,6 @@ Status cross_strings(KernelContext& c, const std::vector<Column>& columns, std::
   });
 }
 
-// Of two fingerprints one.
-std::uint64_t joined(std::uint64_t a, std::uint64_t b) {
-  constexpr std::uint64_t kMultiplier = 0xc6a4a7935bd1e995;
-  const auto mix = [](std::uint64_t v) { return v ^ (v >> 47); };
-  const std::uint64_t h = ((a ^ kMultiplier) ^ (mix(b * kMultiplier) * kMultiplier)) * kMultiplier;
-  return mix(mix(h) * kMultiplier);
-}
-
-// A bucket, or a number that is not negative.
-std::int64_t bucket(std::uint64_t hash, std::int64_t count) {
-  const auto most = static_cast<std::uint64_t>(count > 0 ? count : std::numeric_limits<std::int64_t>::max());
-  return static_cast<std::int64_t>(hash % most);
-}
-
 Status check_kinds(const std::vector<Column>& columns, DType internal) {
   for (const Column& column : columns) {
     if (column.values->dtype() != internal && internal == DType::kString) {
@@ -147,11 +134,11 @@ Status cross_v1(KernelContext& c, const AttrMap& attrs) {
     std::uint64_t hash = key;
     for (std::size_t k = 0; k < chosen.size(); ++k) {
       const Tensor& values = *columns[k].values;
-      hash = joined(hash, values.dtype() == DType::kString
-                              ? fingerprint64(values.data<std::string>()[chosen[k]])
-                              : static_cast<std::uint64_t>(values.data<std::int64_t>()[chosen[k]]));
+      hash = joined_fingerprint(hash, values.dtype() == DType::kString
+                                          ? fingerprint64(values.data<std::string>()[chosen[k]])
+                                          : static_cast<std::uint64_t>(values.data<std::int64_t>()[chosen[k]]));
     }
-    return bucket(hash, buckets);
+    return fingerprint_bucket(hash, buckets);
   });
 }
 
@@ -197,9 +184,9 @@ Status cross_hashed(KernelContext& c, const AttrMap& attrs) {
         const std::int64_t& number = column.values->data<std::int64_t>()[chosen[k]];
         one = column.sparse ? hash_of({reinterpret_cast<const char*>(&number), 4}) : static_cast<std::uint64_t>(number);
       }
-      hash = k == 0 ? one : joined(hash, one);
+      hash = k == 0 ? one : joined_fingerprint(hash, one);
     }
-    return bucket(hash, *buckets.data<std::int64_t>());
+    return fingerprint_bucket(hash, *buckets.data<std::int64_t>());
   });
 }
 

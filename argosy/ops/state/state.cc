@@ -234,6 +234,14 @@ void define_resource(OpRegistry& ops) {
              .gradient = kNotDifferentiable,
              .stateful = true});
   }
+  ops.add({.name = "DisableCopyOnRead",
+           .doc = "Reads need not copy: nothing to do, they never do here.",
+           .inputs = {"resource: resource"},
+           .outputs = {},
+           .shape = no_output,
+           .gradient = kNotDifferentiable,
+           .cost = free_cost,
+           .stateful = true});
   ops.add({.name = "VarIsInitializedOp",
            .doc = "Does it have a value?",
            .inputs = {"resource: resource"},

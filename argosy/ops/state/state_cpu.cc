@@ -124,6 +124,9 @@ Status destroy_temporary(KernelContext& c) {
   return ok_status();
 }
 
+// Values are shared until somebody writes: there is no copy to save. The handle must be a variable's all the same.
+Status disable_copy_on_read(KernelContext& c) { return c.variable(0).status(); }
+
 Status is_initialized(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(Variable* const v, c.variable(0));
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, {}));
@@ -254,6 +257,7 @@ class Destroy final : public Kernel {
 void add_kernels_cpu_state(KernelRegistry& kernels) {
   for (const char* op : {"VariableV2", "Variable", "VarHandleOp"}) kernels.add(op, "cpu", Handle::make);
   kernels.add("TemporaryVariable", "cpu", TemporaryVariable::make);
+  kernels.add("DisableCopyOnRead", "cpu", disable_copy_on_read);
   kernels.add("DestroyTemporaryVariable", "cpu", destroy_temporary);
   for (const char* op : {"RefIdentity", "_RefToHandle", "_HandleToRef"}) kernels.add(op, "cpu", hand_on);
   kernels.add("ReadVariableOp", "cpu", read);

@@ -1,0 +1,18 @@
+// How often integers occur in sparse and ragged rows: tf.math.bincount and tf.sparse.bincount. Counts are rows of a
+// dense matrix (SparseBincount, RaggedBincount) or a sparse one (…CountSparseOutput). Those of dense rows are in
+// argosy/ops/segment.
+#pragma once
+
+#include "argosy/graph/graph.h"
+
+namespace argosy {
+
+struct SparseCounts {
+  Value indices, values, shape;
+};
+
+// Of each row of a vector or matrix of int32 or int64, the values that occur and how often. `maxlength` >= 0: values
+// from there on are left out; `minlength`: at least so many columns.
+SparseCounts count_values(Value values, std::int64_t minlength = -1, std::int64_t maxlength = -1);
+
+}  // namespace argosy

@@ -1,0 +1,13 @@
+// Ops on whole rows of ragged tensors: empty ones filled, crossed features. Internal to the ragged family.
+#pragma once
+
+namespace argosy {
+
+class KernelRegistry;
+class OpRegistry;
+
+void define_ragged_rows(OpRegistry& ops);
+void add_kernels_cpu_ragged_rows(KernelRegistry& kernels);
+void add_kernels_cpu_ragged_cross(KernelRegistry& kernels);
+
+}  // namespace argosy
