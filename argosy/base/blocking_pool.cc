@@ -4,6 +4,8 @@
 
 #include <system_error>
 
+#include "argosy/base/guard.h"
+
 namespace argosy {
 
 BlockingPool::BlockingPool(Options options) : options_(std::move(options)) {}
@@ -67,7 +69,7 @@ void BlockingPool::serve(std::list<std::thread>::iterator self) {
       task = std::move(tasks_.front());
       tasks_.pop_front();
     }
-    task();
+    run_task(task, options_.name.c_str());
   }
 }
 

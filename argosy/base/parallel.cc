@@ -3,13 +3,17 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdio>
+#include <exception>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "argosy/base/cgroup.h"
+#include "argosy/base/guard.h"
 #include "argosy/base/library_threads.h"
 #include "argosy/base/sanitizers.h"
 #include "argosy/base/team_waits.h"
@@ -48,6 +52,34 @@ double cgroup_quota() {
 thread_local int budget = 0;
 thread_local bool same_bits = false;
 
+// Threads, with this one, that the system granted this thread's team when it was last asked.
+thread_local int granted = 1;
+
+// libgomp ends the process where it cannot start the threads of a team. So they are asked for first: as many as the
+// team would have, all alive at once. Gives how many threads the team may have.
+int team_threads(int wanted) {
+  if (wanted <= granted) return wanted;
+#if defined(ARGOSY_TSAN)
+  granted = wanted;
+#else
+  std::vector<std::thread> asked;
+  std::atomic<bool> over{false};
+  try {
+    asked.reserve(static_cast<std::size_t>(wanted - 1));
+    while (static_cast<int>(asked.size()) < wanted - 1) {
+      asked.emplace_back([&over] { over.wait(false, std::memory_order_acquire); });
+    }
+    granted = wanted;
+  } catch (const std::exception&) {  // no thread left, or no memory for one: this time the team is smaller
+    wanted = std::max(granted, static_cast<int>(asked.size()));  // one fewer than there were: they are gone for a while
+  }
+  over.store(true, std::memory_order_release);
+  over.notify_all();
+  for (std::thread& thread : asked) thread.join();
+#endif
+  return std::max(wanted, 1);
+}
+
 void tell_libraries() {
 #if !defined(ARGOSY_TSAN)
   omp_set_num_threads(same_bits ? 1 : budget);
@@ -69,7 +101,7 @@ int available_cores() {
 }
 
 void set_thread_budget(int threads) {
-  budget = std::max(threads, 1);
+  budget = team_threads(std::max(threads, 1));
   if (budget > 1) TeamWaits::watch_process();
   tell_libraries();
 }
@@ -83,6 +115,7 @@ void let_team_go() {
 #if !defined(ARGOSY_TSAN)
   constexpr int kSoft = 1;                           // omp_pause_soft: what threads know of variables and budgets stays
   static_cast<void>(omp_pause_resource_all(kSoft));  // refused inside a loop, where nothing is to be let go
+  granted = 1;
 #endif
 }
 
@@ -114,37 +147,67 @@ ThreadLimit::~ThreadLimit() {
 
 namespace internal {
 
+namespace {
+
+// What the threads of one loop share. An exception must not leave a team: the first one is carried to the caller, and
+// ranges that have not begun are left out.
+class Loop {
+ public:
+  Loop(std::int64_t n, int threads, RangeFn fn, void* body)
+      : n_(n), threads_(threads), fn_(fn), body_(body), checks_throw_(CheckScope::active()) {}
+
+  // Those of `member` among `team`: the team may be smaller than asked for (OMP_THREAD_LIMIT, OMP_DYNAMIC, a team
+  // around this one).
+  void run(std::int64_t member, std::int64_t team) noexcept {
+    try {
+      const CheckScope scope(checks_throw_);
+      for (std::int64_t t = member; t < threads_ && !failed_.load(std::memory_order_relaxed); t += team) {
+        fn_(body_, n_ * t / threads_, n_ * (t + 1) / threads_);
+      }
+    } catch (...) {
+      if (!failed_.exchange(true)) thrown_ = std::current_exception();
+    }
+  }
+  // REQUIRES: every member has returned.
+  void rethrow() {
+    if (failed_.load(std::memory_order_relaxed)) std::rethrow_exception(std::exchange(thrown_, nullptr));
+  }
+
+ private:
+  const std::int64_t n_;
+  const int threads_;
+  const RangeFn fn_;
+  void* const body_;
+  const bool checks_throw_;
+  std::atomic<bool> failed_{false};
+  std::exception_ptr thrown_;
+};
+
+}  // namespace
+
 void parallel_ranges(std::int64_t n, std::int64_t grain, RangeFn fn, void* body) {
   const std::int64_t useful = n / std::max<std::int64_t>(grain, 1);
-  const int threads = static_cast<int>(std::min<std::int64_t>(thread_budget(), useful));
+  const int threads = team_threads(static_cast<int>(std::min<std::int64_t>(thread_budget(), useful)));
+  Loop loop(n, threads, fn, body);
 #if defined(ARGOSY_TSAN)
   // libgomp is not instrumented: its barriers would look like races. The same ranges on threads started for this loop
   // alone: what they should not share is seen.
   std::vector<std::thread> team;
   team.reserve(static_cast<std::size_t>(threads));
-  for (std::int64_t t = 1; t < threads; ++t) {
-    team.emplace_back(fn, body, n * t / threads, n * (t + 1) / threads);
+  for (int t = 1; t < threads; ++t) {
+    try {
+      team.emplace_back([&loop, t, threads] { loop.run(t, threads); });
+    } catch (const std::system_error&) {
+      loop.run(t, threads);
+    }
   }
-  fn(body, 0, n / threads);
+  loop.run(0, threads);
   for (std::thread& thread : team) thread.join();
 #else
-  struct Loop {
-    std::int64_t n;
-    int threads;
-    RangeFn fn;
-    void* body;
-  } loop{n, threads, fn, body};
-  GOMP_parallel(
-      [](void* data) {
-        const Loop& l = *static_cast<const Loop*>(data);
-        // The team may be smaller than asked for: OMP_THREAD_LIMIT, OMP_DYNAMIC, a team around this one.
-        const std::int64_t team = omp_get_num_threads();
-        for (std::int64_t t = omp_get_thread_num(); t < l.threads; t += team) {
-          l.fn(l.body, l.n * t / l.threads, l.n * (t + 1) / l.threads);
-        }
-      },
-      &loop, static_cast<unsigned>(threads), 0);
+  GOMP_parallel([](void* data) { static_cast<Loop*>(data)->run(omp_get_thread_num(), omp_get_num_threads()); }, &loop,
+                static_cast<unsigned>(threads), 0);
 #endif
+  loop.rethrow();
 }
 
 }  // namespace internal

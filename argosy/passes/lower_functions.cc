@@ -77,6 +77,9 @@ class Lowering {
   // One question after the other: is it branch 0? is it branch 1? … else the last.
   Status lower_case() {
     const auto& refs = node_.attrs.get<std::vector<FunctionRef>>("branches");
+    if (refs.empty()) {
+      return invalid_argument("it has no branches: \"branches\" must name at least one function").with_id("ARG-FN-010");
+    }
     std::vector<std::pair<std::string, std::string>> branches;
     std::vector<Endpoint> preds;
     ARGOSY_ASSIGN_OR_RETURN(const Endpoint index, in_.gated(node_.inputs[0]));

@@ -124,7 +124,9 @@ class Finder {
     ItemExtras& extras = step_.extras[i];
     std::vector<Condition> inputs;
     for (int k = 0; k < item.num_inputs; ++k) {
-      const std::int32_t slot = step_.input_slots[item.first_input + k];
+      std::int32_t slot = step_.input_slots[item.first_input + k];
+      // The value of a variable is there where the reference to it is.
+      for (const auto& [handle, value] : extras.derefs) slot = value == slot ? handle : slot;
       const std::int32_t p = items_.producer[slot];
       if (p >= 0 && step_.items[p].flow == Flow::kNextIteration) {
         extras.turns |= std::uint64_t{1} << k;

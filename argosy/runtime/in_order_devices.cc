@@ -1,9 +1,11 @@
 // Between devices, and between the host and devices whose kernels only start their work.
 #include <cstring>
 
+#include "argosy/base/guard.h"
 #include "argosy/device/event.h"
 #include "argosy/ops/collective/starting.h"
 #include "argosy/runtime/in_order.h"
+#include "argosy/runtime/told_once.h"
 
 namespace argosy {
 
@@ -22,10 +24,21 @@ Status InOrder::wait_for_event(std::int32_t p, LaunchQueue* queue) {
 }
 
 Status InOrder::dereference(std::int32_t handle, std::int32_t value) {
-  const ResourceHandle& h = *state_.tensors[handle].data<ResourceHandle>();
+  const Tensor& reference = state_.tensors[handle];
+  if (reference.dtype() != DType::kResource || reference.elements() != 1) {
+    return internal_error("a reference to a variable is missing").with_id("ARG-VAR-003");
+  }
+  const ResourceHandle& h = *reference.data<ResourceHandle>();
   const auto variable = std::dynamic_pointer_cast<Variable>(h.resource());
   if (!variable) return invalid_argument("a reference does not name a variable");
-  ARGOSY_ASSIGN_OR_RETURN(state_.tensors[value], variable->read(h.name()));
+  ARGOSY_ASSIGN_OR_RETURN(Tensor read, variable->read(h.name()));
+  const DType told = step_.slots[static_cast<std::size_t>(value)].dtype;
+  if (read.dtype() != told) {
+    return invalid_argument("variable \"", h.name(), "\" holds ", dtype_name(read.dtype()), ", the graph says ",
+                            dtype_name(told))
+        .with_id("ARG-VAR-003");
+  }
+  state_.tensors[value] = std::move(read);
   return ok_status();
 }
 
@@ -105,7 +118,7 @@ void InOrder::start_async(std::int32_t index, const Item& item, const KernelCont
   asyncs.fetch_add(1, std::memory_order_relaxed);
   auto kernel_context = std::make_shared<KernelContext>(fields);
   const int d = item.device;
-  auto done = [this, index, d, kernel_context, gates = state_.gates, &asyncs](Status status) {
+  auto tell = [this, index, d, gates = state_.gates, &asyncs](Status status) {
     if (!status.ok()) fail(name_node(std::move(status), step_, step_.items[index]));
     state_.done[index].store(state_.epoch, std::memory_order_release);
     for (const std::int32_t other : step_.extras[index].wakes) gates_[other].open();
@@ -115,14 +128,17 @@ void InOrder::start_async(std::int32_t index, const Item& item, const KernelCont
   };
   // Where work is only started, so is this: who reads what it writes comes after it in stream order.
   auto* const starting = fields.device->launches() != nullptr ? dynamic_cast<StartingKernel*>(item.kernel) : nullptr;
-  if (starting == nullptr) {
-    static_cast<AsyncKernel*>(item.kernel)->run_async(*kernel_context, std::move(done));
-    return;
+  const auto told = std::make_shared<ToldOnce>(std::move(tell));
+  const auto done = [told, kernel_context](Status status) { told->tell(std::move(status)); };
+  try {
+    if (starting == nullptr) return static_cast<AsyncKernel*>(item.kernel)->run_async(*kernel_context, done);
+    starting->start(*kernel_context, [this, index, done](Result<Event> end) {
+      if (end.ok()) state_.events[index] = *end;
+      done(end.status());
+    });
+  } catch (...) {
+    told->tell(status_of_exception());
   }
-  starting->start(*kernel_context, [this, index, done = std::move(done)](Result<Event> end) {
-    if (end.ok()) state_.events[index] = *end;
-    done(end.status());
-  });
 }
 
 void InOrder::signal(std::int32_t index) {

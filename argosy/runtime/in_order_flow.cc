@@ -28,6 +28,9 @@ Status InOrder::run_merge(std::int32_t index, const Item& item, const ItemExtras
   const bool dead = chosen == item.num_inputs;
   if (item.conditional) state_.dead[step_.slots.size() + static_cast<std::size_t>(index)] = dead ? 1 : 0;
   if (dead) return item.conditional ? ok_status() : internal_error("a Merge that cannot be dead is");
+  for (const auto& [handle, value] : extras.derefs) {
+    if (step_.input_slots[item.first_input + chosen] == value) ARGOSY_RETURN_IF_ERROR(dereference(handle, value));
+  }
   if (chosen < 64) {
     hand_on(item, extras, chosen, item.first_output);
   } else {

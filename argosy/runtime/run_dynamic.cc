@@ -4,11 +4,13 @@
 // On a card items are only started, in the order of its stream; what one of them gives is ready for the next of the
 // same card as soon as it is started, and its memory is freed in that order too. The host waits for a card where
 // something leaves it: before a value in its memory, or a control edge, goes to another device, and when a run ends.
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <deque>
 
 #include "argosy/base/clock.h"
+#include "argosy/base/guard.h"
 #include "argosy/base/library_threads.h"
 #include "argosy/base/parallel.h"
 #include "argosy/device/event.h"
@@ -16,6 +18,7 @@
 #include "argosy/runtime/dynamic_flow.h"
 #include "argosy/runtime/executor.h"
 #include "argosy/runtime/gate.h"
+#include "argosy/runtime/told_once.h"
 
 namespace argosy {
 
@@ -210,6 +213,15 @@ class Dynamic {
 
   // True: it is done, and to be settled. False: it goes on by itself, and `running` has lost it.
   bool execute(Running& running) {
+    const CheckScope checks;
+    try {
+      return execute_unguarded(running);
+    } catch (...) {
+      return complete(running, status_of_exception());
+    }
+  }
+
+  bool execute_unguarded(Running& running) {
     const Item& item = step_.items[running.entry.item];
     running.outputs.assign(static_cast<std::size_t>(item.num_outputs), Tensor());
     running.start = 0;
@@ -249,11 +261,18 @@ class Dynamic {
       if (!status.ok()) return complete(running, std::move(status));
       auto kept = std::make_shared<KernelContext>(kernel_context);
       auto moved = std::make_shared<Running>(std::move(running));  // what the context points to stays where it is
-      static_cast<AsyncKernel*>(item.kernel)->run_async(*kept, [this, moved, kept](Status done) {
+      const auto told = std::make_shared<ToldOnce>([this, moved](Status done) {
         complete(*moved, std::move(done));
         MutexLock lock(mutex_);
         settle(*moved);
       });
+      try {
+        static_cast<AsyncKernel*>(item.kernel)->run_async(*kept, [told, kept](Status done) {
+          told->tell(std::move(done));
+        });
+      } catch (...) {
+        told->tell(status_of_exception());
+      }
       return false;
     }
     status = item.kernel->run(kernel_context);
@@ -274,13 +293,25 @@ class Dynamic {
     const auto& derefs = step_.extras[running.entry.item].derefs;
     for (std::size_t d = 0; d < derefs.size(); ++d) {
       const Tensor& h = running.inputs[static_cast<std::size_t>(item.num_inputs) + d];
+      // A Merge is run with its live input alone.
+      if (item.flow == Flow::kMerge && !h.valid()) continue;
       if (!h.valid() || h.dtype() != DType::kResource) return invalid_argument("a reference is no handle");
       const auto variable = std::dynamic_pointer_cast<Variable>(h.data<ResourceHandle>()->resource());
       if (!variable) return invalid_argument("a reference does not name a variable");
       ARGOSY_ASSIGN_OR_RETURN(const Tensor value, variable->read(h.data<ResourceHandle>()->name()));
+      if (const DType told = step_.slots[derefs[d].second].dtype; value.dtype() != told) {
+        return invalid_argument("variable \"", h.data<ResourceHandle>()->name(), "\" holds ", dtype_name(value.dtype()),
+                                ", the graph says ", dtype_name(told))
+            .with_id("ARG-VAR-003");
+      }
       for (int k = 0; k < item.num_inputs; ++k) {
         if (step_.input_slots[item.first_input + k] == derefs[d].second) running.inputs[k] = value;
       }
+    }
+    const auto live = running.inputs.begin() + item.num_inputs;
+    if (item.flow == Flow::kMerge && !derefs.empty() &&
+        std::none_of(running.inputs.begin(), live, [](const Tensor& t) { return t.valid(); })) {
+      return internal_error("none of its inputs is live").with_id("ARG-VAR-003");
     }
     return ok_status();
   }

@@ -1,4 +1,5 @@
 // The walk along each device's order.
+#include "argosy/base/guard.h"
 #include "argosy/base/library_threads.h"
 #include "argosy/base/parallel.h"
 #include "argosy/device/event.h"
@@ -105,35 +106,41 @@ void InOrder::drive(int d, std::size_t from, std::size_t to, std::atomic<int>& a
   Recorder* const recorder =
       !one_by_one && queue != nullptr && !step_.stretches.empty() ? dynamic_cast<Recorder*>(queue) : nullptr;
   std::size_t stretch = 0, stretch_at = next_stretch(d, recorder, stretch);
-  for (std::size_t at = from; at < to; ++at) {
-    if (at == stretch_at) [[unlikely]] {
-      const std::int64_t start = stats != nullptr ? now_nanos() : 0;
-      const Result<bool> done = run_stretch(d, stretch, *recorder, fields);
-      if (stats != nullptr && done.ok() && *done) note_stretch(*stats, d, step_.stretches[d][stretch], start);
-      if (!done.ok()) {
-        fail(done.status());
+  const CheckScope checks;
+  std::size_t at = from;
+  try {
+    for (; at < to; ++at) {
+      if (at == stretch_at) [[unlikely]] {
+        const std::int64_t start = stats != nullptr ? now_nanos() : 0;
+        const Result<bool> done = run_stretch(d, stretch, *recorder, fields);
+        if (stats != nullptr && done.ok() && *done) note_stretch(*stats, d, step_.stretches[d][stretch], start);
+        if (!done.ok()) {
+          fail(done.status());
+          break;
+        }
+        if (*done) at = static_cast<std::size_t>(step_.stretches[d][stretch].end) - 1;
+        stretch_at = next_stretch(d, recorder, ++stretch);
+        if (*done) continue;
+      }
+      const std::int32_t index = order[at];
+      const Item& item = step_.items[index];
+      if (cancellation.cancelled() || failed_.load(std::memory_order_relaxed)) [[unlikely]]
+        break;
+      Status status;
+      if (plain && !item.special) [[likely]] {
+        point_at(item, fields);
+        KernelContext kernel_context(fields);
+        status = item.kernel->run(kernel_context);
+      } else {
+        status = run_special(index, item, fields, observer, stats, asyncs, at);
+      }
+      if (!status.ok()) [[unlikely]] {
+        fail(name_node(std::move(status), step_, item));
         break;
       }
-      if (*done) at = static_cast<std::size_t>(step_.stretches[d][stretch].end) - 1;
-      stretch_at = next_stretch(d, recorder, ++stretch);
-      if (*done) continue;
     }
-    const std::int32_t index = order[at];
-    const Item& item = step_.items[index];
-    if (cancellation.cancelled() || failed_.load(std::memory_order_relaxed)) [[unlikely]]
-      break;
-    Status status;
-    if (plain && !item.special) [[likely]] {
-      point_at(item, fields);
-      KernelContext kernel_context(fields);
-      status = item.kernel->run(kernel_context);
-    } else {
-      status = run_special(index, item, fields, observer, stats, asyncs, at);
-    }
-    if (!status.ok()) [[unlikely]] {
-      fail(name_node(std::move(status), step_, item));
-      break;
-    }
+  } catch (...) {  // costs nothing where nothing is thrown
+    fail(name_node(status_of_exception(), step_, step_.items[order[at]]));
   }
   // What was started is over when this is, also after an error: its memory is lent to the next step. What others start
   // here (collectives) is started by then.
@@ -180,8 +187,11 @@ Status InOrder::run_special(std::int32_t index, const Item& item, KernelContext:
       return ok_status();
     }
   }
-  for (const auto& [handle, value] : extras.derefs) {
-    ARGOSY_RETURN_IF_ERROR(dereference(handle, value));
+  // A Merge reads the variable of its live input alone: those of branches not taken have no handle.
+  if (item.role != Role::kMerge) {
+    for (const auto& [handle, value] : extras.derefs) {
+      ARGOSY_RETURN_IF_ERROR(dereference(handle, value));
+    }
   }
   const std::int64_t start = observer != nullptr || stats != nullptr ? now_nanos() : 0;
   Status status;

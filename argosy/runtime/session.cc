@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "argosy/base/guard.h"
 #include "argosy/base/log.h"
 #include "argosy/ops/ops.h"
 #include "argosy/passes/handle_users.h"
@@ -72,7 +73,7 @@ class Session::Impl {
     // Somebody else may have compiled it meanwhile.
     ARGOSY_ASSIGN_OR_RETURN(step, known(signature, key, wanted));
     if (step != nullptr) return step;
-    ARGOSY_ASSIGN_OR_RETURN(auto fresh, compile(signature, std::move(wanted)));
+    ARGOSY_ASSIGN_OR_RETURN(auto fresh, guarded([&] { return compile(signature, std::move(wanted)); }));
     step = std::make_shared<Compiled>(std::move(fresh));
     MutexLock steps(mutex_);
     if (closed_) return closed_error();
@@ -100,7 +101,7 @@ class Session::Impl {
   // Nobody looks at the graph meanwhile. Steps under way go on.
   Status grow(const std::function<Status()>& change) {
     MutexLock lock(graph_mutex_);
-    return change();
+    return guarded(change);
   }
 
   // Will a node that asks for this run where kernels only start their work? The first GPU is where nodes go by default.
@@ -146,7 +147,7 @@ class Session::Impl {
   // As compile(), for looking at only.
   Result<std::shared_ptr<const Step>> look(const Signature& signature, std::vector<PartialShape> shapes) const {
     MutexLock lock(graph_mutex_);
-    return compile(signature, std::move(shapes), false);
+    return guarded([&] { return compile(signature, std::move(shapes), false); });
   }
 
   // Steps are placed one by one, and a name means one thing in all of them.
@@ -273,7 +274,7 @@ class Session::Impl {
           options.cancellation->add([&] { context.cancellation().cancel(options.cancellation->status()); }, &token);
       if (!linked) context.cancellation().cancel(options.cancellation->status());
     }
-    Status status = compiled.run(feeds, fetches, context);
+    Status status = guarded([&] { return compiled.run(feeds, fetches, context); });
     if (linked) options.cancellation->remove(token);
     if (deadline != 0) deadlines_.remove(deadline);
     leave(context);

@@ -21,6 +21,7 @@ namespace argosy::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kGrace{5000};
+constexpr std::chrono::seconds kLongestStop{10};  // from the first signal to the end, whatever the steps do
 
 struct Options {
   tf::SessionServerOptions server;
@@ -84,6 +85,12 @@ Result<int> run(Options& options, Console& console) {
   console.print(ready_line(**server, console));
   ARGOSY_RETURN_IF_ERROR(console.flush());
   while (!interrupt.requested()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  // A kernel that never ends is not waited for.
+  std::thread([] {
+    std::this_thread::sleep_for(kLongestStop);
+    std::fputs("argosy serve: steps did not end in 10 s after the signal: stopping at once\n", stderr);
+    std::_Exit(kFailed);
+  }).detach();
   (*server)->stop(kGrace);
   return kDone;
 }

@@ -36,7 +36,8 @@ class CallContext {
   virtual ~CallContext() = default;
   // Pulled when the client cancels, its deadline passes or it is gone.
   virtual Cancellation& cancellation() = 0;
-  // Told before work: about how long this thread will be busy with it; negative: nobody knows.
+  // Told before work: about how long this thread will be busy with it; negative: nobody knows. Throws
+  // std::system_error where no thread is left to serve others meanwhile: the call is RESOURCE_EXHAUSTED then.
   virtual void about_to_run(std::int64_t usual_nanos) = 0;
   // Who calls; null: who that is cannot end without saying so.
   virtual std::shared_ptr<const ClientLink> client() { return nullptr; }

@@ -84,7 +84,10 @@ void GrpcCall::arrived() {
   handler_.wait_for_next(method_);
   std::vector<WirePiece> response;
   grpc::Status status;
-  if (request_.Length() >= kLargeBytes) about_to_run(-1);
+  try {
+    if (request_.Length() >= kLargeBytes) about_to_run(-1);
+  } catch (const std::exception&) {  // no other thread for the queue: others wait until this is read
+  }
   grpc::Slice single;
   if (request_.Length() == 0) {
     status = handler_.serve(method_, WireReader(), *this, response);

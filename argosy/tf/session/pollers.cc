@@ -1,6 +1,7 @@
 #include "argosy/tf/session/pollers.h"
 
 #include <chrono>
+#include <system_error>
 
 #include "argosy/base/check.h"
 #include "argosy/base/clock.h"
@@ -62,8 +63,15 @@ void Pollers::replace(Worker& worker) {
   Place place = Place::kShort;
   if (!worker.place.compare_exchange_strong(place, Place::kAway)) return;
   Worker* gone = &worker;
-  at_short_work_.compare_exchange_strong(gone, nullptr);
-  put_poller();
+  const bool was_short = at_short_work_.compare_exchange_strong(gone, nullptr);
+  try {
+    put_poller();
+  } catch (const std::exception&) {  // there is nobody else for the queue: it goes back itself when its work is over
+    worker.place.store(Place::kShort);
+    Worker* none = nullptr;
+    if (was_short) at_short_work_.compare_exchange_strong(none, &worker);
+    throw;
+  }
 }
 
 // Somebody for the queue: a resting thread, or a new one.
@@ -79,7 +87,12 @@ void Pollers::put_poller() {
   }
   ended_.clear();
   Worker& worker = workers_.emplace_back();
-  worker.thread = std::thread([this, &worker] { work(worker); });
+  try {
+    worker.thread = std::thread([this, &worker] { work(worker); });
+  } catch (const std::exception&) {
+    workers_.pop_back();
+    throw;
+  }
 }
 
 // Until somebody is needed at the queue; false: never.
@@ -112,6 +125,10 @@ void Pollers::work(Worker& me) {
     // Another has taken over, and will be the one to compute the next step.
     if (now_nanos() - me.since.load(std::memory_order_relaxed) >= kLongNanos) let_team_go();
     MutexLock lock(mutex_);
+    if (me.place.load() == Place::kShort) {  // nobody could take over after all: back to the queue
+      me.place.store(Place::kQueue);
+      continue;
+    }
     if (!rest()) break;
     me.place.store(Place::kQueue);
   }
@@ -136,7 +153,10 @@ void Pollers::watch() {
     (void)watch_.wait_until(mutex_, std::chrono::steady_clock::now() + kLook);
     Worker* const now = at_short_work_.load();
     const std::int64_t since = now != nullptr ? now->since.load() : 0;
-    if (now != nullptr && now == seen && since == seen_since) replace(*now);
+    try {
+      if (now != nullptr && now == seen && since == seen_since) replace(*now);
+    } catch (const std::exception&) {  // no thread to be had: the next look tries again
+    }
     seen = now;
     seen_since = since;
     if (now_nanos() - last_event_.load() < kQuietNanos) continue;

@@ -9,6 +9,7 @@
 #include "argosy/base/clock.h"
 #include "argosy/base/parallel.h"
 #include "argosy/base/sanitizers.h"
+#include "argosy/base/test_threads.h"
 #include "argosy/base/threads_test.h"
 
 namespace argosy::tf {
@@ -41,10 +42,16 @@ class Queue {
       pieces_.pop_front();
     }
     pollers.begin_work();
-    pollers.will_take(piece.said);
+    try {
+      pollers.will_take(piece.said);
+    } catch (const std::system_error&) {
+      refused.fetch_add(1);
+      return true;
+    }
     piece.work();
     return true;
   }
+  std::atomic<int> refused{0};
 
  private:
   Mutex mutex_;
@@ -68,6 +75,40 @@ TEST(Pollers, ShortWorkIsDoneByOneThread) {
   for (int i = 0; i < 1000; ++i) queue.add({10, [&] { done.fetch_add(1); }});
   wait_for([&] { return done.load() == 1000; });
   EXPECT_LE(pollers.threads(), 3);
+  queue.shut_down();
+  pollers.join();
+}
+
+// Issue 31: 300 blocked dequeues under a limit of threads ended the server (std::system_error).
+TEST(Pollers, LongWorkIsRefusedWhereNobodyWouldBeLeftAtTheQueue) {
+  Queue queue;
+  Pollers pollers([&](Pollers& p) { return queue.poll(p); });
+  std::atomic<int> waiting{0}, done{0};
+  std::atomic<bool> go{false};
+  const auto block = [&] {
+    waiting.fetch_add(1);
+    while (!go) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  for (int round = 0; round < 3; ++round) {
+    const NoThreads none;
+    for (int i = 0; i < 300; ++i) queue.add({-1, block});
+    queue.add({10, [&] { done.fetch_add(1); }});
+    wait_for([&] { return done.load() == round + 1; });
+    EXPECT_EQ(queue.refused + waiting, 300 * (round + 1));
+    EXPECT_LE(waiting, 9);  // those that rested took over for some
+  }
+  // Work that blocks although it was said to be short leaves nobody at the queue, until threads can be had again.
+  {
+    const NoThreads none;
+    queue.add({10, block});
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    queue.add({10, [&] { done.fetch_add(1); }});
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  wait_for([&] { return done.load() == 4; });
+  go = true;
+  queue.add({-1, [&] { done.fetch_add(1); }});
+  wait_for([&] { return done.load() == 5; });
   queue.shut_down();
   pollers.join();
 }

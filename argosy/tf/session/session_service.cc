@@ -6,6 +6,7 @@
 #include <random>
 
 #include "argosy/base/clock.h"
+#include "argosy/base/guard.h"
 #include "argosy/tf/master.pb.h"
 #include "argosy/tf/session/rpc_error.h"
 #include "argosy/tf/session/session_devices.h"
@@ -90,7 +91,7 @@ SessionService::Reply SessionService::call(Method method, WireReader request, Ca
   const std::int64_t start = now_nanos();
   const std::size_t bytes = request.remaining();
   if (method != Method::kRunStep && method != Method::kRunCallable) context.about_to_run(-1);
-  Reply reply = dispatch(method, request, context);
+  Reply reply = guarded([&] { return dispatch(method, request, context); });
   metrics_.count(static_cast<int>(method), reply.status().code(), bytes, now_nanos() - start);
   return reply;
 }
@@ -144,7 +145,7 @@ Result<std::string> SessionService::add(ClientSession::Options options, std::str
     ++opening_;
   }
   options.handle = new_handle();
-  auto session = ClientSession::create(std::move(options), graph_def);
+  auto session = guarded([&] { return ClientSession::create(std::move(options), graph_def); });
   MutexLock lock(mutex_);
   --opening_;
   ARGOSY_RETURN_IF_ERROR(Status(session.status()));

@@ -1,0 +1,89 @@
+// Issue 31: a failed check, std::bad_alloc or a thread that cannot start ended the process, with all its clients.
+#include "argosy/base/guard.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <new>
+#include <stdexcept>
+#include <system_error>
+
+#include "argosy/base/blocking_pool.h"
+#include "argosy/base/host_memory.h"
+#include "argosy/base/parallel.h"
+
+namespace argosy {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Guard, AFailedCheckIsAnErrorWithExpressionFileAndLine) {
+  const Status status = guarded([]() -> Status {
+    ARGOSY_CHECK(1 + 1 == 3);
+    return ok_status();
+  });
+  EXPECT_EQ(status.code(), Code::kInternal);
+  EXPECT_EQ(status.id(), "ARG-BUG-001");
+  EXPECT_THAT(status.message(), HasSubstr("1 + 1 == 3 (argosy/base/guard_test.cc:"));
+  EXPECT_THAT(status.next(), HasSubstr("report"));
+}
+
+TEST(GuardDeathTest, OutsideOfAScopeItEndsTheProcess) {
+  { const CheckScope over; }
+  EXPECT_DEATH(ARGOSY_CHECK(1 + 1 == 3), "check failed: 1 \\+ 1 == 3");
+}
+
+TEST(Guard, WhatTheLibraryThrowsHasACode) {
+  EXPECT_EQ(guarded([]() -> Status { throw std::bad_alloc(); }).code(), Code::kResourceExhausted);
+  EXPECT_EQ(guarded([]() -> Status { throw std::length_error("long"); }).code(), Code::kResourceExhausted);
+  EXPECT_EQ(guarded([]() -> Result<int> { throw std::runtime_error("x"); }).status().code(), Code::kInternal);
+  const Status thread = guarded(
+      []() -> Status { throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again)); });
+  EXPECT_EQ(thread.code(), Code::kResourceExhausted);
+  EXPECT_EQ(thread.id(), "ARG-THREAD-001");
+}
+
+// Every member of the team throws at once, or one alone: the caller gets one of them, and the next loop works.
+TEST(Guard, AnExceptionLeavesTheTeamThroughItsCaller) {
+  const int before = thread_budget();
+  set_thread_budget(4);
+  for (const std::int64_t bad : {0, 3, -1}) {
+    const Status status = guarded([&]() -> Status {
+      parallel_for(4, 1, [&](std::int64_t begin, std::int64_t) { ARGOSY_CHECK(bad >= 0 && begin != bad); });
+      return ok_status();
+    });
+    EXPECT_EQ(status.id(), "ARG-BUG-001") << bad;
+    std::atomic<int> done{0};
+    parallel_for(4, 1, [&](std::int64_t begin, std::int64_t end) { done += static_cast<int>(end - begin); });
+    EXPECT_EQ(done, 4);
+  }
+  set_thread_budget(before);
+}
+
+TEST(Guard, WhoGoesAwayWithATaskIsToldWhatItThrew) {
+  struct Owner {
+    explicit Owner(Status* told) : told_(told) {}
+    ~Owner() { *told_ = thrown_by_task(); }
+    Status* const told_;
+  };
+  Status told;
+  {
+    BlockingPool pool;
+    ASSERT_TRUE(pool.schedule([owner = std::make_shared<Owner>(&told)] { throw std::bad_alloc(); }).ok());
+  }
+  EXPECT_EQ(told.code(), Code::kResourceExhausted);
+  EXPECT_TRUE(thrown_by_task().ok());
+}
+
+TEST(HostMemory, AboveTheCapIsRefusedWithBothNumbers) {
+  EXPECT_TRUE(check_host_memory(100, 100, "it").ok());
+  const Status refused = check_host_memory(std::int64_t{3} << 30, 1u << 30, "the contents of f");
+  EXPECT_EQ(refused.code(), Code::kResourceExhausted);
+  EXPECT_THAT(refused.message(), testing::AllOf(HasSubstr("the contents of f"), HasSubstr("3"), HasSubstr("1")));
+  EXPECT_THAT(refused.next(), HasSubstr("--mem cpu:0"));
+  EXPECT_TRUE(check_host_memory(memory_of_process() / 4, 0, "it").ok());
+  EXPECT_FALSE(check_host_memory(memory_of_process() / 4 + 1, 0, "it").ok());
+}
+
+}  // namespace
+}  // namespace argosy

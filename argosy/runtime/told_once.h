@@ -1,0 +1,34 @@
+// ToldOnce: the end of an asynchronous kernel is told exactly once, whatever becomes of those who were to tell it.
+// Later calls do nothing. The last owner that goes away untold tells INTERNAL, or what its task threw
+// (argosy/base/guard.h): nobody waits for ever. Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <utility>
+
+#include "argosy/base/guard.h"
+
+namespace argosy {
+
+class ToldOnce {
+ public:
+  explicit ToldOnce(std::function<void(Status)> tell) : tell_(std::move(tell)) {}
+  ToldOnce(const ToldOnce&) = delete;
+  ToldOnce& operator=(const ToldOnce&) = delete;
+  ~ToldOnce() {
+    if (told_.load()) return;
+    Status thrown = thrown_by_task();
+    tell(thrown.ok() ? internal_error("its kernel ended without a word").with_id("ARG-BUG-003") : std::move(thrown));
+  }
+
+  void tell(Status status) {
+    if (!told_.exchange(true)) tell_(std::move(status));
+  }
+
+ private:
+  std::atomic<bool> told_{false};
+  const std::function<void(Status)> tell_;
+};
+
+}  // namespace argosy
