@@ -104,8 +104,9 @@ class Maker {
     for (int i = 0; i < rank_; ++i) base_.push_back(edge > 0 ? edge : chance(10) ? 0 : 1 + below(4));
     RandomCase c{&op_, {}, {}};
     for (const AttrDef& def : op_.attr_defs) {
-      if (def.kind == AttrKind::kFunction || def.kind == AttrKind::kFunctions) return std::nullopt;
       const AttrValue* const given = fixed_.find(def.name);
+      if (given == nullptr && (def.kind == AttrKind::kFunction || def.kind == AttrKind::kFunctions))
+        return std::nullopt;
       c.attrs.set(def.name, given != nullptr ? *given : attr(def));
     }
     for (const ArgDef& arg : op_.input_args) {
