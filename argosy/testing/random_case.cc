@@ -299,7 +299,7 @@ class LonelyStep final : public StepContext {
 // What the shape function speaks of where a kernel gets a reference: the variable's value, if it has one.
 Tensor named(const RandomCase& c, std::size_t i) {
   const auto& args = c.op->input_args;
-  if (i >= args.size() || !args[i].is_ref) return c.inputs[i];
+  if (i >= args.size() || !args[i].is_ref || c.inputs[i].dtype() != DType::kResource) return c.inputs[i];
   auto variable = std::dynamic_pointer_cast<Variable>(c.inputs[i].data<ResourceHandle>()->resource());
   if (variable == nullptr) return {};
   const auto value = variable->read("v");

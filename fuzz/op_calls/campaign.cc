@@ -275,25 +275,28 @@ std::vector<Finding> run_campaign(const CampaignOptions& options, const Recorded
   return Campaign(options, recorded, board).run();
 }
 
-int replay(const std::string& name, std::uint64_t seed, bool in_session, const Recorded& recorded) {
+int replay(const std::string& name, std::uint64_t seed, int times, bool in_session, const Recorded& recorded) {
   const OpDef* const op = builtin_ops().find(name);
   if (op == nullptr) {
     std::fprintf(stderr, "there is no op %s\n", name.c_str());
     return 2;
   }
-  const auto call = draw_call(*op, seed, cases_of(recorded, name));
-  std::printf("%s\n", call->describe().c_str());
-  std::fflush(stdout);
   HostMemory::limit(kMostAtOnce);
   int complaints = 0;
+  const auto machine = make_machine();
   const auto complain = [&](const std::string& what) {
     ++complaints;
     std::printf("FINDING %s\n", what.c_str());
   };
-  const Outcome outcome = in_session || call->needs_graph() ? run_in_session(*call, make_machine(), complain)
-                                                            : run_on_kernels(*call, complain);
-  std::printf("stage %d: %s\n", static_cast<int>(outcome.stage), outcome.status.to_string().c_str());
-  std::fflush(stdout);
+  for (int k = 0; k < times; ++k) {
+    const auto call = draw_call(*op, seed + static_cast<std::uint64_t>(k), cases_of(recorded, name));
+    std::printf("%s\n", call->describe().c_str());
+    std::fflush(stdout);
+    const bool graph = in_session || call->needs_graph();
+    const Outcome outcome = graph ? run_in_session(*call, machine, complain) : run_on_kernels(*call, complain);
+    std::printf("stage %d: %s\n", static_cast<int>(outcome.stage), outcome.status.to_string().c_str());
+    std::fflush(stdout);
+  }
   _exit(complaints > 0 ? 1 : 0);
 }
 

@@ -21,12 +21,12 @@ PartialShape draw_shape(const Common& common, Dice& dice) {
       default: return PartialShape(std::vector<std::int64_t>{big});
     }
   }
-  return dice.one_in(3) ? PartialShape::unknown() : dice.one_in(4) ? PartialShape::scalar() : common.shape;
+  return dice.one_in(8) ? PartialShape::unknown() : dice.one_in(4) ? PartialShape::scalar() : common.shape;
 }
 
 DType draw_type(const AttrDef& def, const Common& common, Dice& dice) {
   if (common.mood == Mood::kHostile && dice.one_in(10)) return any_dtype(dice);
-  DType wanted = def.name.find("key") != def.name.npos ? common.key : common.main;
+  DType wanted = def.name.find("key") != def.name.npos || def.name == "Tin" ? common.key : common.main;
   const auto allowed = [&](DType d) {
     return def.types.empty() || std::find(def.types.begin(), def.types.end(), d) != def.types.end();
   };
@@ -91,7 +91,7 @@ Common draw_common(Dice& dice) {
 AttrValue draw_attr(const OpDef& op, const AttrDef& def, const Common& common, Dice& dice) {
   const bool has_default = !std::holds_alternative<std::monostate>(def.value);
   const bool typed = def.kind == AttrKind::kType || def.kind == AttrKind::kTypes;
-  if (has_default && !typed && dice.one_in(2)) return def.value;
+  if (has_default && !typed && !dice.one_in(common.mood == Mood::kAlike ? 4 : 2)) return def.value;
   const int least = static_cast<int>(std::clamp<std::int64_t>(def.minimum.value_or(0), 0, 16));
   const bool hostile = common.mood == Mood::kHostile;
   const auto length = [&] {
@@ -135,7 +135,7 @@ AttrValue draw_attr(const OpDef& op, const AttrDef& def, const Common& common, D
     }
     case AttrKind::kStrings: return list([&] { return dice.one_in(2) ? std::string("a") : edge_string(dice); });
     case AttrKind::kTypes: {
-      if (!dice.one_in(6) && def.types.empty()) {
+      if (!dice.one_in(common.mood == Mood::kHostile ? 4 : 20) && def.types.empty()) {
         // Further arguments of functions are rare; of state there is one.
         if (def.name.find("arguments") != def.name.npos)
           return std::vector<DType>(static_cast<std::size_t>(dice.below(2)), DType::kInt64);

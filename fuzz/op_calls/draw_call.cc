@@ -48,7 +48,7 @@ class Drawer {
       }
     }
     spoil_inputs(*call, common);
-    if (depth == 0) add_before(*call);
+    if (depth == 0) add_before(*call), stage_before(*call);
     return call;
   }
 
@@ -59,7 +59,10 @@ class Drawer {
                   int depth) {
     CallInput in{.value = std::move(drawn), .dtype = d};
     const bool handle = is_handle(arg) || d == DType::kResource || d == DType::kVariant;
-    if (!handle && !arg.is_ref) return in;
+    if (!handle && !arg.is_ref) {
+      settle(op, arg, in.value, common);
+      return in;
+    }
     const std::string about = is_handle(arg) ? subject(op, arg) : "";
     const bool wrong = dice_.one_in(common.mood == Mood::kHostile ? 5 : 40);
     if (arg.name == "deleter" && !so_far.inputs.empty() && so_far.inputs[0].maker != nullptr) {
@@ -75,6 +78,43 @@ class Drawer {
       return in;
     }
     return variable(in, drawn_value(in.value), arg.is_ref ? d : DType::kInvalid);
+  }
+
+  // Most arguments of ops about handles are one number, or one string, that counts something; and some names tell.
+  void settle(const OpDef& op, const ArgDef& arg, Tensor& value, const Common& common) {
+    if (!value.valid() || (common.mood == Mood::kHostile && dice_.one_in(2)) || dice_.one_in(10)) return;
+    constexpr std::array kVectors = {"tensor_names", "shape_and_slices", "checkpoint_prefixes", "names", "filenames"};
+    constexpr std::array kScalars = {"prefix", "filename", "contents", "destination_prefix", "pattern", "file_pattern", "header",
+                                     "compression_type", "string_handle", "handle", "shape_and_slice", "tensor_name"};
+    const auto among = [&](const auto& names) { return std::find(names.begin(), names.end(), arg.name) != names.end(); };
+    const bool about_handles = std::any_of(op.input_args.begin(), op.input_args.end(), is_handle) ||
+                               std::any_of(op.output_args.begin(), op.output_args.end(), is_handle);
+    const bool fixed = arg.dtype != DType::kInvalid && arg.number_attr.empty() &&
+                       (is_integer(arg.dtype) || arg.dtype == DType::kBool || arg.dtype == DType::kString);
+    const bool shape = arg.name == "element_shape" || arg.name == "shape_to_prepend";
+    if (shape) {
+      const DType d = value.dtype();  // nothing known, or a scalar's
+      value = Tensor::zeros(d, dice_.one_in(2) ? Shape() : Shape({0}));
+      if (value.elements() == 1 && d == DType::kInt64) *value.data<std::int64_t>() = -1;
+      if (value.elements() == 1 && d == DType::kInt32) *value.data<std::int32_t>() = -1;
+      return;
+    }
+    if (among(kVectors)) {
+      value = Tensor::zeros(value.dtype(), {1 + dice_.below(2)});
+    } else if (among(kScalars) || (about_handles && fixed)) {
+      value = Tensor::zeros(value.dtype(), {});
+    } else {
+      return;
+    }
+    if (value.dtype() == DType::kString) {
+      for (std::string& s : value.values<std::string>())
+        s = dice_.one_in(4) ? edge_string(dice_) : dice_.one_of<std::string>({"file", "a", "", "a", "GZIP", "ZLIB"});
+    } else {
+      fill(value, dice_, common.mood, common.mood == Mood::kAlike ? 0 : 8);
+      if (dice_.one_in(8)) return;
+      if (value.dtype() == DType::kInt64 && *value.data<std::int64_t>() < 0) *value.data<std::int64_t>() = 2;
+      if (value.dtype() == DType::kInt32 && *value.data<std::int32_t>() < 0) *value.data<std::int32_t>() = 1;
+    }
   }
 
   // random_case() gives a variable that has it.
@@ -138,14 +178,37 @@ class Drawer {
     }
   }
 
+  // After it there is something to take: most calls come to more then.
+  static bool gives_something(const OpDef& op) {
+    for (const char* word : {"Enqueue", "Insert", "Apply", "MakeIterator", "Initialize", "Write", "Push", "Scatter", "Unpack"}) {
+      if (op.name.find(word) != op.name.npos) return true;
+    }
+    return false;
+  }
+
+  // What a staging area holds is known by its name, not by a handle.
+  void stage_before(OpCall& call) {
+    const std::string& name = call.op->name;
+    if (name.find("Unstage") == name.npos && name.find("Peek") == name.npos) return;
+    const char* const stage = name.starts_with("Ordered") ? "OrderedMapStage" : name.starts_with("Map") ? "MapStage" : "Stage";
+    const OpDef* const op = builtin_ops().find(stage);
+    if (op == nullptr || dice_.one_in(6)) return;
+    auto other = draw(*op, 1);
+    for (const char* same : {"container", "shared_name", "dtypes", "capacity", "memory_limit"}) {
+      if (const AttrValue* v = call.attrs.find(same)) other->attrs.set(same, *v);
+    }
+    call.before.push_back(std::move(other));
+  }
+
   // Ops before this one that use the same handle: a queue that holds something, a table with keys.
   void add_before(OpCall& call) {
     for (std::size_t i = 0; i < call.inputs.size() && i < call.op->input_args.size(); ++i) {
       const ArgDef& arg = call.op->input_args[i];
       if (!is_handle(arg) || call.inputs[i].maker == nullptr || arg.dtype == DType::kVariant) continue;
       const auto& list = takers(subject(*call.op, arg), arg);
-      for (int k = list.empty() ? 0 : dice_.below(4); k > 0; --k) {
-        const Taker& taker = dice_.one_of(list);
+      for (int k = list.empty() ? 0 : (call.op->async ? 1 : 0) + dice_.below(4); k > 0; --k) {
+        Taker taker = dice_.one_of(list);
+        for (int tries = 0; tries < 12 && !gives_something(*taker.op); ++tries) taker = dice_.one_of(list);
         if (has_functions(*taker.op)) continue;
         auto other = draw(*taker.op, 1);
         if (static_cast<std::size_t>(taker.argument) >= other->inputs.size()) continue;

@@ -1,7 +1,7 @@
 // op_fuzzer: calls of every op, drawn from its definition and from the cases that the suite's tests wrote down; prints
 // what must not be, and how far the calls of each op came.
 //   op_fuzzer --calls 100000 --seconds 25 --cases build/release/op_cases
-//   op_fuzzer --op MatMul --seed 17 --cases ...     one call, printed first
+//   op_fuzzer --op MatMul --seed 17 --cases ...     one call, printed first; with --calls 20 also the next
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -105,8 +105,9 @@ int main(int argc, char** argv) {
   char folder[] = "/tmp/argosy_op_fuzzer_XXXXXX";
   if (mkdtemp(folder) == nullptr || chdir(folder) != 0) return 3;
   int code = 0;
-  if (!options.only.empty() && one_call && !calls_given) {
-    code = replay(options.only, options.seed, in_session, recorded);
+  if (!options.only.empty() && one_call) {
+    const int times = calls_given ? static_cast<int>(options.calls) : 1;
+    code = replay(options.only, options.seed, times, in_session, recorded);
   } else {
     Board& board = new_board();
     const auto findings = run_campaign(options, recorded, board);

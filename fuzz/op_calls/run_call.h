@@ -23,6 +23,12 @@ struct Outcome {
 // exceptions. The first word says which.
 using Complain = std::function<void(const std::string&)>;
 
+// A check of ours failed, where that ends the step alone. (Some ops give INTERNAL for a wrong argument, as TensorFlow.)
+bool is_bug(const Status& status);
+
+// Does an attribute say what the outputs' shapes are?
+bool claims_shapes(const OpDef& op);
+
 // The shape function with all, part and nothing known; then the first kernel and the reference kernel.
 Outcome run_on_kernels(const OpCall& call, const Complain& complain);
 // The call's nodes in a graph, in a session of that machine.
