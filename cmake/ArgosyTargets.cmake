@@ -11,8 +11,8 @@ target_compile_options(argosy_flags INTERFACE -Wall -Wextra -Wno-missing-field-i
 target_include_directories(argosy_flags INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
                                                   $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}>)
 if(NOT ARGOSY_SANITIZE AND NOT ARGOSY_FUZZ)
-  # SECURITY.md. Position-independent code, and programs, are the default below. _GLIBCXX_ASSERTIONS is left out: it costs
-  # loops over vectors their vectorization.
+  # SECURITY.md. Position-independent code, and programs, are the default below. _GLIBCXX_ASSERTIONS is left out: its
+  # cost was not measured.
   target_compile_options(argosy_flags INTERFACE
     $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:C,CXX>>:-fstack-protector-strong;-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>)
   target_link_options(argosy_flags INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack)

@@ -104,8 +104,9 @@ class Maker {
     for (int i = 0; i < rank_; ++i) base_.push_back(edge > 0 ? edge : chance(10) ? 0 : 1 + below(4));
     RandomCase c{&op_, {}, {}};
     for (const AttrDef& def : op_.attr_defs) {
-      if (def.kind == AttrKind::kFunction || def.kind == AttrKind::kFunctions) return std::nullopt;
       const AttrValue* const given = fixed_.find(def.name);
+      if (given == nullptr && (def.kind == AttrKind::kFunction || def.kind == AttrKind::kFunctions))
+        return std::nullopt;
       c.attrs.set(def.name, given != nullptr ? *given : attr(def));
     }
     for (const ArgDef& arg : op_.input_args) {
@@ -298,7 +299,7 @@ class LonelyStep final : public StepContext {
 // What the shape function speaks of where a kernel gets a reference: the variable's value, if it has one.
 Tensor named(const RandomCase& c, std::size_t i) {
   const auto& args = c.op->input_args;
-  if (i >= args.size() || !args[i].is_ref) return c.inputs[i];
+  if (i >= args.size() || !args[i].is_ref || c.inputs[i].dtype() != DType::kResource) return c.inputs[i];
   auto variable = std::dynamic_pointer_cast<Variable>(c.inputs[i].data<ResourceHandle>()->resource());
   if (variable == nullptr) return {};
   const auto value = variable->read("v");

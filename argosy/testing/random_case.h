@@ -17,7 +17,8 @@ struct RandomCase {
   std::string describe() const;
 };
 
-// Empty when the op cannot be asked this way (functions as attributes). Attributes in `fixed` are taken from there.
+// Empty when the op cannot be asked this way (functions as attributes, unless given). Attributes in `fixed` are taken
+// from there.
 std::optional<RandomCase> random_case(const OpDef& op, std::uint64_t seed, const AttrMap& fixed = {});
 
 // Host memory that refuses more than `limit` bytes at a time.

@@ -119,6 +119,7 @@ Status GroupNode::gather(KernelContext& c, GroupCall& call) const {
 
 Status GroupNode::broadcast(KernelContext& c, GroupCall& call) const {
   if (rank_ == root_) {
+    if (c.num_inputs() == 0) return invalid_argument(op_, ": who receives cannot be the root of its group, ", root_);
     const Tensor& x = c.input(0);
     if (shape_ && !shape_->compatible(PartialShape(x.shape()))) {
       return invalid_argument(op_, ": the attribute shape is ", *shape_, ", the value ", x.shape());

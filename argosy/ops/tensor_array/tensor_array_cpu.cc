@@ -159,8 +159,7 @@ class GradientArray final : public Kernel {
     ARGOSY_ASSIGN_OR_RETURN(auto gradients, array->gradients(source_, outer));
     ARGOSY_ASSIGN_OR_RETURN(const std::string name, name_of_array(c));
     ARGOSY_RETURN_IF_ERROR(give_array(c, str_cat(name, "@", source_), std::move(gradients)));
-    if (c.num_outputs() > 1) return hand_on(c, 1, c.input(1));
-    return ok_status();
+    return c.num_outputs() > 1 ? set_flow(c, 1, 1) : ok_status();
   }
 
  private:

@@ -1,0 +1,22 @@
+// What the parts of one call share, so that enough of it fits together; and attributes drawn from it.
+#pragma once
+
+#include "argosy/op/op_def.h"
+#include "fuzz/op_calls/draw_values.h"
+
+namespace argosy::op_calls {
+
+struct Common {
+  Mood mood = Mood::kAlike;
+  DType main = DType::kFloat32;  // most type attributes
+  DType key = DType::kInt64;     // keys of tables
+  std::vector<DType> types;      // most lists of types: components of queues, datasets
+  PartialShape shape;            // most shapes
+};
+
+Common draw_common(Dice& dice);
+AttrValue draw_attr(const OpDef& op, const AttrDef& def, const Common& common, Dice& dice);
+// Any dtype there is.
+DType any_dtype(Dice& dice);
+
+}  // namespace argosy::op_calls

@@ -1,0 +1,23 @@
+// Values for calls: ordinary ones, and those at the edges of what a dtype holds.
+#pragma once
+
+#include "argosy/tensor/tensor.h"
+#include "fuzz/op_calls/dice.h"
+
+namespace argosy::op_calls {
+
+// How far a call strays from the sensible.
+enum class Mood { kAlike, kMixed, kHostile };
+
+std::int64_t edge_int(Dice& dice);
+double edge_float(Dice& dice);
+std::string edge_string(Dice& dice);
+
+// One integer of an index, a size, an axis or a count.
+std::int64_t draw_int(Dice& dice, Mood mood);
+// Fills a tensor whose memory is its own; `edges`: one element in so many is an edge value, 0: none.
+void fill(const Tensor& t, Dice& dice, Mood mood, int edges);
+// Sets one element, drawn, to an edge value.
+void spoil(const Tensor& t, Dice& dice);
+
+}  // namespace argosy::op_calls
