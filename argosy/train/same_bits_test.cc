@@ -156,7 +156,7 @@ TEST_P(SameBitsTraining, SmallBatchesAgreeToTheLastDigits) {
 }
 
 // Which batches give equal bits: every size from 1 to 512, two steps each, with ARGOSY_LONG=1. Prints the sizes that do
-// not, by number of devices; those that `same_bits` promises must not be among them.
+// not, by number of devices. The documents promise 24 to 512 for the MLP and LeNet.
 TEST_P(SameBitsTraining, EveryBatchFrom1To512) {
   if (std::getenv("ARGOSY_LONG") == nullptr) GTEST_SKIP() << "some minutes: set ARGOSY_LONG=1";
   const Task model = task(GetParam());
@@ -173,6 +173,8 @@ TEST_P(SameBitsTraining, EveryBatchFrom1To512) {
         equal = equal && std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
       }
       if (!equal) unequal[devices].push_back(batch);
+      // The auto-encoder's inner layers have batches of which a device's share lies on the other side of a choice.
+      if (batch >= 24 && std::string(GetParam()) != "autoencoder") EXPECT_TRUE(equal) << batch << " on " << devices;
     }
   }
   for (const auto& [devices, batches] : unequal) {
