@@ -149,6 +149,12 @@ const std::map<std::string, Try>& tries() {
                                   {"output_shapes", std::vector<PartialShape>{PartialShape::scalar()}}});
          return dataset(g, op, {one, word(g, path), g.add("DummyMemoryCache", {})}, {DType::kInt64});
        }},
+      {"CreateSummaryFileWriter",
+       [](Graph& g, Path op, Path path) {
+         const Value writer = g.add("SummaryWriter", {});
+         const Value create = g.add(op, {writer, word(g, path), constant(g, 10), constant(g, 1000), word(g, "")});
+         return std::vector{create.control(), g.add("FlushSummaryWriter", {writer}).control()};
+       }},
   };
   return all;
 }
@@ -284,7 +290,8 @@ TEST(Issue31Files, OpsReachTheirFilesInsideTheFolder) {
     const std::string path = folders.path("in/real/x");
     const auto machine = *Machine::make({});
     machine->set_files(*FilePolicy::within({folders.path("in")}));
-    if (op != "WriteFile" && op != "Save" && op != "SaveSlices" && op != "SaveV2" && !op.starts_with("Cache")) {
+    if (op != "WriteFile" && op != "Save" && op != "SaveSlices" && op != "SaveV2" && !op.starts_with("Cache") &&
+        op != "CreateSummaryFileWriter") {
       Graph g;
       const char* const writer = op.starts_with("RestoreV2") || op.starts_with("Merge") ? "SaveV2"
                                  : op.starts_with("Restore")                            ? "Save"
