@@ -191,8 +191,15 @@ TABLE_TESTS = {
     "WithoutNames": ("AnonymousHashTable", "AnonymousMutableHashTable", "AnonymousMutableHashTableOfTensors",
                      "AnonymousMutableDenseHashTable"),
 }
+MUTEXES = ("argosy/runtime/mutex_test.cc", "GuardsSections")
+WRITERS = ("argosy/tf/model/summary_writer_test.cc", "WriteAllKinds")
 ELSEWHERE = {
     "forward": {
+        **dict.fromkeys(("MutexV2", "MutexLock", "ConsumeMutexLock"), MUTEXES),
+        **dict.fromkeys(("SummaryWriter", "CreateSummaryFileWriter", "CloseSummaryWriter", "FlushSummaryWriter", "WriteSummary",
+                         "WriteScalarSummary", "WriteHistogramSummary", "WriteImageSummary", "WriteAudioSummary",
+                         "WriteGraphSummary", "WriteRawProtoSummary", "ImportEvent"), WRITERS),
+        "DisableCopyOnRead": (STATE, "CopiesOnReadAreSwitchedOff"),
         **dict.fromkeys(("GetSessionHandle", "GetSessionHandleV2", "GetSessionTensor", "DeleteSessionTensor"),
                         SESSION_VALUES),
         **dict.fromkeys(("PyFunc", "PyFuncStateless", "EagerPyFunc"), CALLBACKS),

@@ -288,5 +288,25 @@ TEST(StateOps, TemporaryVariables) {
   EXPECT_EQ(difference((*out)[0], Tensor::vector<float>({2, 3}), 0), "");
 }
 
+// A promise about reads that costs nothing here: the variable is as before.
+TEST(StateOps, CopiesOnReadAreSwitchedOff) {
+  Graph g;
+  const Value v = g.add("VarHandleOp", {}, {{"dtype", DType::kFloat32}, {"shape", PartialShape{2}}}, "v");
+  const Value set = g.add("AssignVariableOp", {v, constant(g, Tensor::vector<float>({1, 2}))}).control();
+  Value off, read;
+  {
+    auto after = g.control_dependencies({set});
+    off = g.add("DisableCopyOnRead", {v}).control();
+  }
+  {
+    auto after = g.control_dependencies({off});
+    read = g.add("ReadVariableOp", {v}, {{"dtype", DType::kFloat32}});
+  }
+  ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+  const auto out = evaluate(g, {}, {read.endpoint()});
+  ASSERT_TRUE(out.ok()) << out.status().to_string();
+  EXPECT_EQ(difference((*out)[0], Tensor::vector<float>({1, 2}), 0), "");
+}
+
 }  // namespace
 }  // namespace argosy
