@@ -5,6 +5,11 @@
 
 namespace argosy {
 
+namespace {
+// How many tensors an attribute may count.
+constexpr std::int64_t kMostTensors = std::int64_t{1} << 24;
+}  // namespace
+
 const AttrDef* OpDef::attr(std::string_view attr_name) const {
   for (const AttrDef& a : attr_defs) {
     if (a.name == attr_name) return &a;
@@ -35,7 +40,7 @@ Result<std::vector<DType>> arg_dtypes(const std::vector<ArgDef>& args, const Att
       std::int64_t count = 1;
       if (!arg.number_attr.empty()) {
         const auto* number = attrs.find_as<std::int64_t>(arg.number_attr);
-        if (!number || *number < 0 || *number > (1 << 24)) {
+        if (!number || *number < 0 || *number > kMostTensors) {
           return invalid_argument("attribute ", arg.number_attr, " is missing or out of range");
         }
         count = *number;
@@ -106,6 +111,8 @@ Status infer_from_inputs(const OpDef& op, std::span<const DType> dtypes, AttrMap
       }
     } else if (!arg.number_attr.empty()) {
       if (const auto* n = attrs.find_as<std::int64_t>(arg.number_attr)) {
+        ARGOSY_RETURN_IF_ERROR(check_attr(op, *op.attr(arg.number_attr), *n));
+        if (*n < 0 || *n > kMostTensors) return wrong_attr(op, arg.number_attr, str_cat("is ", *n, ", out of range"));
         fixed += *n;
       } else {
         ++users;

@@ -1,5 +1,7 @@
 #include "argosy/tensor/tensor.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -9,12 +11,27 @@ namespace argosy {
 
 namespace {
 
-// Host memory holding n default-constructed objects, destroyed with the last copy.
+// Below this nobody asks whether there is room for objects.
+constexpr std::int64_t kAlwaysRoom = std::int64_t{1} << 20;
+
+// Host memory holding n default-constructed objects, destroyed with the last copy. They lie outside the allocator's
+// memory, but may not take more than its cap, or than the machine has: the sizes come from graphs.
 template <typename T>
-Buffer object_buffer(std::int64_t n) {
+Result<Buffer> object_buffer(std::int64_t n, const Allocator& allocator) {
+  const auto bytes = checked_mul(n, static_cast<std::int64_t>(sizeof(T)));
+  if (!bytes || *bytes > kAlwaysRoom) {
+    const auto cap = static_cast<std::int64_t>(allocator.stats().limit_bytes);
+    const std::int64_t machine = std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+    const std::int64_t most = cap > 0 ? std::min(cap, machine) : machine;
+    if (!bytes || *bytes > most) {
+      return resource_exhausted("host memory: ", n, " strings or handles of ", sizeof(T), " bytes asked for, ",
+                                format_bytes(static_cast<std::uint64_t>(most)), " allowed")
+          .with_id("ARG-MEM-002");
+    }
+  }
   auto objects = std::make_shared<std::vector<T>>(static_cast<std::size_t>(n));
   void* data = objects->data();
-  return Buffer(std::move(objects), data, static_cast<std::size_t>(n) * sizeof(T));
+  return Buffer(std::move(objects), data, static_cast<std::size_t>(*bytes));
 }
 
 }  // namespace
@@ -23,10 +40,14 @@ Tensor Tensor::scalar(const char* value) { return scalar(std::string(value)); }
 
 Result<Tensor> Tensor::allocate(DType dtype, Shape shape, Allocator& allocator) {
   const std::int64_t n = shape.elements();
+  const auto of_objects = [&](Result<Buffer> objects) -> Result<Tensor> {
+    if (!objects.ok()) return std::move(objects).status();
+    return Tensor(dtype, std::move(shape), *std::move(objects));
+  };
   switch (dtype) {
-    case DType::kString: return Tensor(dtype, std::move(shape), object_buffer<std::string>(n));
-    case DType::kResource: return Tensor(dtype, std::move(shape), object_buffer<ResourceHandle>(n));
-    case DType::kVariant: return Tensor(dtype, std::move(shape), object_buffer<Variant>(n));
+    case DType::kString: return of_objects(object_buffer<std::string>(n, allocator));
+    case DType::kResource: return of_objects(object_buffer<ResourceHandle>(n, allocator));
+    case DType::kVariant: return of_objects(object_buffer<Variant>(n, allocator));
     default: break;
   }
   const auto bytes = checked_mul(n, static_cast<std::int64_t>(element_bytes(dtype)));

@@ -28,6 +28,12 @@ struct IteratorContext {
   bool repeats_shuffles = false;  // shuffles are repeated as TensorFlow 1.15 does it (wrappers_cpu.cc)
 };
 
+// An error once nobody waits for the pipeline any longer. What gives elements without an end, or very many, asks before
+// each: loops that pass over elements (skip, filter) then end too.
+inline Status not_ended(const Cancellation* cancellation) {
+  return cancellation != nullptr && cancellation->cancelled() ? cancellation->status() : ok_status();
+}
+
 // State of one pass over a dataset. One caller at a time, from any thread.
 class DatasetIterator {
  public:

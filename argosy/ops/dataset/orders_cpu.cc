@@ -35,6 +35,7 @@ class Repeat final : public UnaryDataset {
       while (d_->count_ < 0 ? !empty_ : done_ < d_->count_) {
         const bool first = input_ == nullptr;
         if (first) {
+          ARGOSY_RETURN_IF_ERROR(not_ended(context_.cancellation));
           ARGOSY_ASSIGN_OR_RETURN(input_, d_->input().iterate(context_));
         }
         ARGOSY_ASSIGN_OR_RETURN(const bool some, input_->next(out));

@@ -103,17 +103,18 @@ class Range final : public DatasetValue {
   Range(const DatasetArgs& a, std::int64_t start, std::int64_t count, std::int64_t step)
       : DatasetValue(a.op(), a.types(), a.shapes()), start_(start), count_(count), step_(step) {}
   std::int64_t cardinality() const override { return count_; }
-  Result<IteratorPtr> iterate(const IteratorContext&) const override {
-    return IteratorPtr(std::make_unique<Iterator>(start_, count_, step_, types()[0]));
+  Result<IteratorPtr> iterate(const IteratorContext& context) const override {
+    return IteratorPtr(std::make_unique<Iterator>(start_, count_, step_, types()[0], context.cancellation));
   }
 
  private:
   class Iterator final : public DatasetIterator {
    public:
-    Iterator(std::int64_t start, std::int64_t count, std::int64_t step, DType dtype)
-        : start_(start), count_(count), step_(step), dtype_(dtype) {}
+    Iterator(std::int64_t start, std::int64_t count, std::int64_t step, DType dtype, const Cancellation* cancellation)
+        : start_(start), count_(count), step_(step), dtype_(dtype), cancellation_(cancellation) {}
     Result<bool> next(Element& out) override {
       if (i_ == count_) return false;
+      ARGOSY_RETURN_IF_ERROR(not_ended(cancellation_));
       // Unsigned: the last step may pass the end of the numbers.
       const auto value = static_cast<std::int64_t>(static_cast<std::uint64_t>(start_) +
                                                    static_cast<std::uint64_t>(i_) * static_cast<std::uint64_t>(step_));
@@ -127,6 +128,7 @@ class Range final : public DatasetValue {
    private:
     const std::int64_t start_, count_, step_;
     const DType dtype_;
+    const Cancellation* const cancellation_;
     std::int64_t i_ = 0;
   };
   const std::int64_t start_, count_, step_;
@@ -153,14 +155,16 @@ class Random final : public DatasetValue {
       : DatasetValue(a.op(), a.types(), a.shapes()), seeds_(std::move(seeds)) {}
   std::int64_t cardinality() const override { return kInfinite; }
   Result<IteratorPtr> iterate(const IteratorContext& context) const override {
-    return IteratorPtr(std::make_unique<Iterator>(next_seeds(*seeds_, context)));
+    return IteratorPtr(std::make_unique<Iterator>(next_seeds(*seeds_, context), context.cancellation));
   }
 
  private:
   class Iterator final : public DatasetIterator {
    public:
-    explicit Iterator(const Seeds& seeds) : words_(philox_of(seeds)) {}
+    Iterator(const Seeds& seeds, const Cancellation* cancellation)
+        : words_(philox_of(seeds)), cancellation_(cancellation) {}
     Result<bool> next(Element& out) override {
+      ARGOSY_RETURN_IF_ERROR(not_ended(cancellation_));
       out.assign(1, Tensor::scalar(static_cast<std::int64_t>(words_())));
       return true;
     }
@@ -168,6 +172,7 @@ class Random final : public DatasetValue {
 
    private:
     PhiloxWords words_;
+    const Cancellation* const cancellation_;
   };
   const std::shared_ptr<SeedGenerator> seeds_;
 };

@@ -14,6 +14,9 @@ struct Element {
   bool valid() const { return value.valid(); }
 };
 
+// RESOURCE_EXHAUSTED where a list or an array of so many places, which lie in the host's memory, would take more than the
+// cap of that memory: how many there are comes from a graph.
+Status room_for_places(const KernelContext& c, std::int64_t count, std::size_t bytes_each);
 // For what the host computes and `wanted` is to hold: that, where the host can write it, else the host's memory.
 Allocator& written_by_host(Allocator& wanted);
 // The memory in which this kernel's device wants elements of this dtype.

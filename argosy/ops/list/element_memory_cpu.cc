@@ -2,9 +2,22 @@
 
 #include <cstring>
 
+#include "argosy/base/checked.h"
 #include "argosy/device/device.h"
 
 namespace argosy {
+
+Status room_for_places(const KernelContext& c, std::int64_t count, std::size_t bytes_each) {
+  constexpr std::int64_t kAlwaysRoom = 4096;
+  if (count <= kAlwaysRoom) return ok_status();
+  const Allocator* const host = c.fields().host_allocator != nullptr ? c.fields().host_allocator : c.fields().allocator;
+  const auto cap = static_cast<std::int64_t>(host->stats().limit_bytes);
+  const auto bytes = checked_mul(count, static_cast<std::int64_t>(bytes_each));
+  if (bytes && (cap == 0 || *bytes <= cap)) return ok_status();
+  return resource_exhausted("host memory: ", count, " places of ", bytes_each, " bytes asked for, ",
+                            format_bytes(static_cast<std::uint64_t>(cap)), " allowed")
+      .with_id("ARG-MEM-002");
+}
 
 Allocator& written_by_host(Allocator& wanted) { return wanted.on_host() ? wanted : host_allocator(); }
 

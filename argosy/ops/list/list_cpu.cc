@@ -20,12 +20,13 @@ Result<PartialShape> given_shape(const Tensor& t) {
   return PartialShape(std::move(sizes));
 }
 
-Result<std::int64_t> given_count(const Tensor& t, std::string_view what) {
-  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t n, scalar_input(t, what));
+Result<std::int64_t> given_count(const KernelContext& c, int input, std::string_view what) {
+  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t n, scalar_input(c.input(input), what));
   if (n < 0) return invalid_argument(what, " must not be negative, and is ", n);
   if (n > TensorList::kMaxElements) {
     return resource_exhausted("a list of ", n, " elements: ", TensorList::kMaxElements, " are allowed");
   }
+  ARGOSY_RETURN_IF_ERROR(room_for_places(c, n, sizeof(Element)));
   return n;
 }
 
@@ -86,7 +87,7 @@ Status empty(KernelContext& c, DType dtype) {
 
 Status reserve(KernelContext& c, DType dtype) {
   ARGOSY_ASSIGN_OR_RETURN(PartialShape shape, given_shape(c.input(0)));
-  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t count, given_count(c.input(1), "num_elements"));
+  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t count, given_count(c, 1, "num_elements"));
   set_list(c, TensorList(dtype, std::move(shape)).resized(count));
   return ok_status();
 }
@@ -124,6 +125,7 @@ class SetItem final : public Kernel {
     ARGOSY_ASSIGN_OR_RETURN(Element item, kept_element(c, c.input(2)));
     if (resize_ && asked >= list->size()) {
       if (asked >= TensorList::kMaxElements) return resource_exhausted("a list of ", asked, " elements");
+      ARGOSY_RETURN_IF_ERROR(room_for_places(c, asked, sizeof(Element)));
       set_list(c, list->resized(asked + 1)->with(asked, std::move(item), true));
       return ok_status();
     }
@@ -222,6 +224,7 @@ Status from_tensor(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(PartialShape shape, given_shape(c.input(1)));
   const std::int64_t count = c.input(0).shape()[0];
   if (count > TensorList::kMaxElements) return resource_exhausted("a list of ", count, " elements");
+  ARGOSY_RETURN_IF_ERROR(room_for_places(c, count, sizeof(Element)));
   ARGOSY_ASSIGN_OR_RETURN(shape, shape.merge(c.input(0).shape().removed(0)));
   ARGOSY_ASSIGN_OR_RETURN(const Element rows, kept_element(c, c.input(0)));
   std::shared_ptr<TensorList> list = std::make_shared<TensorList>(rows.value.dtype(), std::move(shape));
@@ -256,9 +259,10 @@ Status scatter(KernelContext& c, DType dtype) {
   ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::int64_t> indices, vector_input(c.input(1), "indices"));
   std::int64_t count = std::max<std::int64_t>(asked, 0);
   for (const std::int64_t i : indices) {
-    if (asked < 0) count = std::max(count, i + 1);
+    if (asked < 0) count = std::max(count, std::min(i, TensorList::kMaxElements) + 1);
   }
   if (count > TensorList::kMaxElements) return resource_exhausted("a list of ", count, " elements");
+  ARGOSY_RETURN_IF_ERROR(room_for_places(c, count, sizeof(Element)));
   return scatter_rows(c, TensorList(dtype, std::move(shape)).resized(count), c.input(0), c.input(1));
 }
 
@@ -266,8 +270,9 @@ Status scatter_into(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const auto list, list_input(c, 0));
   ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::int64_t> indices, vector_input(c.input(2), "indices"));
   std::int64_t count = list->size();
-  for (const std::int64_t i : indices) count = std::max(count, i + 1);
+  for (const std::int64_t i : indices) count = std::max(count, std::min(i, TensorList::kMaxElements) + 1);
   if (count > TensorList::kMaxElements) return resource_exhausted("a list of ", count, " elements");
+  ARGOSY_RETURN_IF_ERROR(room_for_places(c, count, sizeof(Element)));
   return scatter_rows(c, list->resized(count), c.input(1), c.input(2));
 }
 
@@ -280,7 +285,7 @@ Status length(KernelContext& c) {
 
 Status resize(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const auto list, list_input(c, 0));
-  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t count, given_count(c.input(1), "size"));
+  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t count, given_count(c, 1, "size"));
   set_list(c, list->resized(count));
   return ok_status();
 }

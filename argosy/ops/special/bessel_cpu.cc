@@ -16,6 +16,13 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kLarge = 100;  // from here on the asymptotic series below is exact to the last digits
 
+constexpr double kTiny = 1e-100;  // below it std::cyl_bessel_k divides by x squared, and throws
+
+// The first term of K about 0, which is exact there (9.6.8, 9.6.9): -ln(x/2) less Euler's constant, and 1/x.
+double tiny_k(int order, double x) {
+  return order == 0 ? std::numbers::ln2 - std::log(x) - std::numbers::egamma : 1 / x;
+}
+
 // The sum over k of (∓1)^k (m - 1²)(m - 3²) … (m - (2k-1)²) / (k! (8x)^k), m = 4 order²; minus for I.
 double asymptotic(int order, double x, double sign) {
   const double m = 4.0 * order * order;
@@ -54,12 +61,14 @@ double scaled_k(int order, double x) {
   if (std::isnan(x)) return x;
   if (x <= 0) return kInf;
   if (std::isinf(x)) return 0;
+  if (x < kTiny) return tiny_k(order, x);
   if (x >= kLarge) return asymptotic(order, x, 1) * std::sqrt(std::numbers::pi / (2 * x));
   return std::cyl_bessel_k(static_cast<double>(order), x) * std::exp(x);
 }
 double plain_k(int order, double x) {
   if (std::isnan(x)) return x;
   if (x <= 0) return kInf;
+  if (x < kTiny) return tiny_k(order, x);
   if (x >= kLarge) return std::isinf(x) ? 0 : scaled_k(order, x) * std::exp(-x);
   return std::cyl_bessel_k(static_cast<double>(order), x);
 }

@@ -42,6 +42,8 @@ class ArrayState final : public Resource {
     bool identical_shapes = false;
     bool sums = false;  // of gradients: writing again adds
   };
+  // RESOURCE_EXHAUSTED where so many elements have no room.
+  static Status check_size(const KernelContext& c, std::int64_t size);
   ArrayState(Options options, std::int64_t size);
   std::string describe() const override { return str_cat("TensorArray of ", dtype_name(dtype_)); }
 

@@ -30,6 +30,11 @@ void StackState::close() {
   doomed.swap(elements_);
 }
 
+Status ArrayState::check_size(const KernelContext& c, std::int64_t size) {
+  if (size > kMaxSize) return resource_exhausted("a TensorArray of ", size, " elements: ", kMaxSize, " are allowed");
+  return room_for_places(c, size, sizeof(Place));
+}
+
 ArrayState::ArrayState(Options options, std::int64_t size)
     : dtype_(options.dtype), options_(std::move(options)), elements_(static_cast<std::size_t>(size)) {}
 
@@ -54,6 +59,7 @@ Status ArrayState::write(const KernelContext& c, std::int64_t index, Element wri
     return invalid_argument("an array of elements of shape ", options_.element_shape, " cannot take one of shape ",
                             element.shape());
   }
+  if (index >= size) ARGOSY_RETURN_IF_ERROR(check_size(c, index + 1));
   if (options_.identical_shapes) options_.element_shape = element.shape();
   if (index >= size) elements_.resize(static_cast<std::size_t>(index) + 1);
   Place& e = elements_[static_cast<std::size_t>(index)];

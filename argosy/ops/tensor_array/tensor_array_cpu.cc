@@ -128,9 +128,7 @@ class NewArray final : public Kernel {
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const std::int64_t size, scalar_input(c.input(0), "size"));
     if (size < 0) return invalid_argument("Size should be >= 0.");
-    if (size > ArrayState::kMaxSize) {
-      return resource_exhausted("a TensorArray of ", size, " elements: ", ArrayState::kMaxSize, " are allowed");
-    }
+    ARGOSY_RETURN_IF_ERROR(ArrayState::check_size(c, size));
     auto array = std::make_shared<ArrayState>(options_, size);
     // Not another array's name while this one lives, in a loop either.
     const std::string name = str_cat(name_, "_", reinterpret_cast<std::uintptr_t>(array.get()));
