@@ -174,7 +174,8 @@ TEST_P(SameBitsTraining, EveryBatchFrom1To512) {
       }
       if (!equal) unequal[devices].push_back(batch);
       // The auto-encoder's inner layers have batches of which a device's share lies on the other side of a choice.
-      if (batch >= 24 && std::string(GetParam()) != "autoencoder") EXPECT_TRUE(equal) << batch << " on " << devices;
+      const bool promised = batch >= 24 && std::string(GetParam()) != "autoencoder";
+      EXPECT_TRUE(equal || !promised) << batch << " on " << devices;
     }
   }
   for (const auto& [devices, batches] : unequal) {
