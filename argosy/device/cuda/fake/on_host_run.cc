@@ -1,5 +1,3 @@
-#undef _FORTIFY_SOURCE  // its longjmp() takes a jump to another stack for a mistake
-
 #include "argosy/device/cuda/fake/on_host_run.h"
 
 #include <setjmp.h>  // NOLINT(modernize-deprecated-headers): _setjmp
