@@ -204,7 +204,7 @@ void DataParallel::Impl::find_notes() {
     if (plan.levels[i] != Level::kShard) continue;
     if (draws_otherwise(NodeId{i})) add(Kind::kDraws, n, "draws depend on the number of devices");
     if (n.op->batch_rule == BatchRule::kStatistics && n.attrs.get_or("is_training", false)) {
-      add(Kind::kStatistics, n, "statistics are those of each device's share of the batch");
+      add(Kind::kStatistics, n, "statistics are those of each device's share of the batch (try: --sync-batch-norm)");
     }
   }
 }

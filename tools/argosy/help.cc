@@ -62,7 +62,7 @@ Row row_of(const Option& option) {
   if (!option.placeholder.empty())
     row.left += alone ? str_cat(" [", option.placeholder, "]") : " " + option.placeholder;
   if (!option.limits.one_of.empty()) row.right += str_cat(": ", str_join(option.limits.one_of));
-  if (alone) row.right += str_cat(" (", option.placeholder, " is ", option.limits.implied, " where it is left out)");
+  if (alone) row.right += str_cat(" (", option.placeholder, " left out: ", option.limits.implied, ")");
   // Where 0 stands for something else, the text says what.
   if (!option.fallback.empty() && !alone && option.help.find("default") == std::string::npos)
     row.right += str_cat(" (default ", option.fallback, ")");

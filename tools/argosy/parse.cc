@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 
 #include "tools/argosy/exit_code.h"
 #include "tools/argosy/help.h"
@@ -14,22 +15,25 @@ namespace {
 std::vector<std::string> spellings(const Option& option) { return str_split(option.name, ','); }
 std::string long_name(const Option& option) { return spellings(option).back(); }
 
+bool looks_like_a_number(const std::string& word) {
+  const std::size_t begin = word.starts_with('-') ? 1 : 0;
+  return begin < word.size() && std::isdigit(static_cast<unsigned char>(word[begin])) != 0;
+}
+
 // "argosy train autoencoder --steps 200", with values that would do.
 std::string good_use(const Command& command, const Option& option, std::string value = "") {
   if (value.empty() && !option.limits.one_of.empty()) value = option.limits.one_of.front();
   if (value.empty()) value = option.fallback;
-  if (value.empty() && option.limits.least > 0) value = str_cat(option.limits.least);
+  // A default may be no number that could be typed: it stands for what follows from something else.
+  const bool typed = value.empty() || std::atof(value.c_str()) >= option.limits.least;
+  if ((value.empty() && option.limits.least > 0) || (looks_like_a_number(value) && !typed))
+    value = str_cat(option.limits.least);
   if (!option.name.starts_with('-')) return str_cat(command.path(), " ", value.empty() ? option.name : value);
   std::string use = command.path();
   for (const Option& o : command.options()) {
     if (o.required) use += str_cat(" ", o.limits.one_of.empty() ? o.name : o.limits.one_of.front());
   }
   return str_cat(use, " ", long_name(option), " ", value.empty() ? option.placeholder : value);
-}
-
-bool looks_like_a_number(const std::string& word) {
-  const std::size_t begin = word.starts_with('-') ? 1 : 0;
-  return begin < word.size() && std::isdigit(static_cast<unsigned char>(word[begin])) != 0;
 }
 
 // Every option of these commands that may stand without its number.

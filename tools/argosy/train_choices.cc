@@ -203,7 +203,7 @@ void add_train_flags(Command& command, TrainChoices& c) {
               {.one_of = {"sum", "mean"}})
       .option("--check-replicas N", c.check_replicas,
               "steps between looks at the replicas' variables; 0: never; default: 100", {.least = -1})
-      .option("--check N", c.check, "first N steps that also run on one GPU and are compared",
+      .option("--check N", c.check, "compare the first N steps with one device's",
               {.least = 0, .most = 1e9, .implied = "3"})
       .option("--no-verdict", c.no_verdict, "do not measure one device beside many")
       .option("--log-device-placement", c.log_device_placement, "print where everything runs")

@@ -20,7 +20,7 @@ Result<std::shared_ptr<const Driver>> Driver::open() {
   if (library == nullptr) {
     return unavailable("no NVIDIA driver here: ", kLibrary, " is not found")
         .with_id("ARG-GPU-003")
-        .with_next("install NVIDIA's driver, in a container start it with --gpus all; or rehearse: --emulate 2");
+        .with_next("install NVIDIA's driver, or give the container its GPUs; or rehearse: --emulate 2");
   }
   DriverCalls calls;
   const auto find = [&](const char* name, auto* call) {
