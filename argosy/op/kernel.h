@@ -81,7 +81,6 @@ class KernelContext {
     int num_inputs = 0;
     OutputSlot* outputs = nullptr;
     int num_outputs = 0;
-    const DType* input_dtypes = nullptr;  // what the op's signature says of each input; null where nobody has told
     const DType* output_dtypes = nullptr;
     const bool* may_donate = nullptr;  // per input: this node is its last reader; null = none
     std::string_view node;

@@ -172,7 +172,6 @@ class Making {
                            .num_inputs = static_cast<int>(pointers.size()),
                            .outputs = slots.data(),
                            .num_outputs = static_cast<int>(slots.size()),
-                           .input_dtypes = carried.data(),
                            .output_dtypes = out.data(),
                            .node = "fuzzed",
                            .allocator = &memory_,
