@@ -1,4 +1,5 @@
-// ARGOSY_CHECK aborts on a bug of ours. Never for what a user, a file or a peer may cause: that is a Status.
+// ARGOSY_CHECK ends what runs on a bug of ours: the step or call inside a guard (guard.h), elsewhere the process. Never for
+// what a user, a file or a peer may cause: that is a Status.
 #pragma once
 
 namespace argosy::internal {

@@ -40,7 +40,8 @@ void parallel_ranges(std::int64_t n, std::int64_t grain, RangeFn fn, void* body)
 
 // body(begin, end) over disjoint ranges that cover [0, n). Every thread gets at least `grain` iterations: about 15 µs
 // of work, for waking one costs that much, and several times that on a busy machine. Ranges are contiguous and the same
-// for the same budget. The body must not throw, and must not call parallel_for on the same team.
+// for the same budget. The first exception of a body is thrown again here, after all threads have ended; ranges not begun
+// by then are left out. The body must not call parallel_for on the same team.
 template <typename Body>
 void parallel_for(std::int64_t n, std::int64_t grain, Body&& body) {
   if (n <= 0) return;

@@ -100,7 +100,7 @@ ARGOSY_STATUS_MAKER(unavailable, kUnavailable)
 ARGOSY_STATUS_MAKER(data_loss, kDataLoss)
 #undef ARGOSY_STATUS_MAKER
 
-// A value, or the Status that says why there is none. Reading the value of an error aborts the program.
+// A value, or the Status that says why there is none. Reading the value of an error is a failed ARGOSY_CHECK.
 template <typename T>
 class [[nodiscard]] Result {
  public:
