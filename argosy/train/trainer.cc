@@ -9,6 +9,8 @@
 #include "argosy/base/log.h"
 #include "argosy/base/parallel.h"
 #include "argosy/data/loader.h"
+#include "argosy/train/evaluation.h"
+#include "argosy/train/measure_in_turn.h"
 #include "argosy/train/memory_check.h"
 #include "argosy/train/one_device_check.h"
 #include "argosy/train/program.h"
@@ -23,19 +25,8 @@ namespace {
 constexpr int kLogicalShards = 8;         // of a reproducible run
 constexpr std::int64_t kWarmUpSteps = 3;  // compile, first touch of memory: not part of the speed
 constexpr std::int64_t kSampleStatsEvery = 4;
-constexpr int kRounds = 7, kFewRounds = 3;  // of one device and all in turn; of steps that take long
-constexpr double kRoundSeconds = 0.03;      // of each side at least: all rounds are many of the kernel's ticks
-constexpr double kProbeSeconds = 3;         // no further round beyond
 constexpr std::int64_t kCheckReplicasEvery = 100;
 constexpr double kCheckReplicasShare = 0.01;  // of the time, at most
-
-using Evaluation = std::vector<std::pair<std::string, double>>;
-
-std::vector<Tensor> in_order(const data::Batch& batch, const std::vector<std::size_t>& components) {
-  std::vector<Tensor> feeds;
-  for (const std::size_t c : components) feeds.push_back(batch.tensors[c]);
-  return feeds;
-}
 
 // Samples over seconds, of steps that count.
 struct Speed {
@@ -109,7 +100,7 @@ class Trainer::Impl {
   Status check_replicas(Run& run);
   bool replicas_due(const Run& run) const;
   Status log_pictures(Run& run);
-  Result<Comparison> measure_in_turn(const std::vector<Tensor>& feeds, std::int64_t batch, double ideal);
+  Result<Comparison> measure(const std::vector<Tensor>& feeds, std::int64_t batch, double ideal);
   void note_memory(TrainReport& report) const;
   Result<Program*> evaluator();
 
@@ -270,7 +261,7 @@ Status Trainer::Impl::loop(Run& run, const data::Dataset* test) {
       run.cores.emplace();
       run.counted_from = now_nanos();
     }
-    const std::vector<Tensor> feeds = in_order(*batch, run.components);
+    const std::vector<Tensor> feeds = feeds_of(*batch, run.components);
     StepStats stats;
     // Of a short run at least its last step is looked at, if that is not its first.
     const bool last = run.step + 1 == run.total_steps && done > 0 && run.shares->steps() == 0;
@@ -416,7 +407,7 @@ Status Trainer::Impl::finish(Run& run) {
     v.not_measured = "the run was interrupted";
   } else if (devices_.size() > 1) {
     // A device alone may have too little memory for the whole batch: then there is nothing to compare with.
-    auto compared = measure_in_turn(run.last_feeds, run.last_examples, v.ideal);
+    auto compared = measure(run.last_feeds, run.last_examples, v.ideal);
     if (compared.ok()) {
       v.in_turn = *compared;
     } else if (compared.status().code() == Code::kResourceExhausted) {
@@ -444,48 +435,14 @@ Status Trainer::Impl::log_pictures(Run& run) {
   return ok_status();
 }
 
-namespace {
-
-// Samples a second of so many steps.
-Result<double> rate_of(Program& program, const std::vector<Tensor>& feeds, std::int64_t batch, std::int64_t steps) {
-  const std::int64_t start = now_nanos();
-  for (std::int64_t i = 0; i < steps; ++i) ARGOSY_RETURN_IF_ERROR(program.step(feeds).status());
-  return static_cast<double>(batch * steps) / seconds_since(start);
-}
-
-}  // namespace
-
-// The same steps on the first device alone and on all, one after the other and again, on a machine of their own.
-Result<Comparison> Trainer::Impl::measure_in_turn(const std::vector<Tensor>& feeds, std::int64_t batch, double ideal) {
+// The first device alone and all, on a machine of their own.
+Result<Comparison> Trainer::Impl::measure(const std::vector<Tensor>& feeds, std::int64_t batch, double ideal) {
   ARGOSY_ASSIGN_OR_RETURN(const std::shared_ptr<Machine> machine, Machine::make(options_.devices));
   ARGOSY_ASSIGN_OR_RETURN(const auto alone, make_program({devices_[0]}, true, machine, false));
   ARGOSY_RETURN_IF_ERROR(check_memory(*alone, batch));
   ARGOSY_ASSIGN_OR_RETURN(const auto all, make_program(devices_, true, machine, false));
   ARGOSY_RETURN_IF_ERROR(all->initialize());  // the first device's variables are those of the program for it alone
-  Program* const sides[] = {alone.get(), all.get()};
-  std::int64_t steps[2] = {};
-  double round_seconds = 0;
-  for (int side = 0; side < 2; ++side) {
-    ARGOSY_RETURN_IF_ERROR(rate_of(*sides[side], feeds, batch, 2).status());  // compiles, records
-    ARGOSY_ASSIGN_OR_RETURN(const double rate, rate_of(*sides[side], feeds, batch, 1));
-    const double seconds = static_cast<double>(batch) / rate;
-    steps[side] = std::max<std::int64_t>(1, std::llround(kRoundSeconds / seconds));
-    round_seconds += static_cast<double>(steps[side]) * seconds;
-  }
-  InTurn measured{.cores = static_cast<double>(available_cores())};
-  CoreUseMeter cores;
-  const std::int64_t began = now_nanos();
-  for (int round = 0; round < kRounds; ++round) {
-    if (round >= kFewRounds && seconds_since(began) + round_seconds > kProbeSeconds) break;
-    for (const int turn : {0, 1}) {
-      const int side = (round + turn) % 2;
-      ARGOSY_ASSIGN_OR_RETURN(const double rate, rate_of(*sides[side], feeds, batch, steps[side]));
-      (side == 0 ? measured.one : measured.many).push_back(rate);
-    }
-  }
-  measured.seconds = seconds_since(began);
-  measured.use = cores.read();
-  return compare(measured, ideal);
+  return measure_in_turn(*alone, *all, feeds, batch, ideal);
 }
 
 void Trainer::Impl::note_memory(TrainReport& report) const {
@@ -506,39 +463,15 @@ Result<Program*> Trainer::Impl::evaluator() {
 
 Result<Evaluation> Trainer::Impl::evaluate(const data::Dataset& test) {
   ARGOSY_ASSIGN_OR_RETURN(Program* const program, evaluator());
-  ARGOSY_ASSIGN_OR_RETURN(const auto components, match_inputs(program->built().inputs, test));
   if (evaluation_batch_ == 0) {
     ARGOSY_ASSIGN_OR_RETURN(evaluation_batch_, evaluation_batch(*program, program_.get(), options_.batch));
   }
-  const std::int64_t batch = std::min(evaluation_batch_, test.size());
-  ARGOSY_ASSIGN_OR_RETURN(const auto loader, data::Loader::open(test, {.batch = batch, .shuffle = false, .epochs = 1}));
-  const std::vector<Metric>& metrics = program->built().model.metrics;
-  std::vector<MetricState> states(metrics.size());
-  for (;;) {
-    Result<data::Batch> next = loader->next();
-    if (!next.ok() && next.status().code() == Code::kOutOfRange) break;
-    ARGOSY_RETURN_IF_ERROR(next.status());
-    ARGOSY_ASSIGN_OR_RETURN(const auto added, program->evaluate(in_order(*next, components)));
-    for (std::size_t i = 0; i < states.size(); ++i) states[i].merge(added[i]);
-  }
-  Evaluation evaluation;
-  for (std::size_t i = 0; i < states.size(); ++i) evaluation.emplace_back(metrics[i].name, states[i].value());
-  return evaluation;
+  return evaluate_all(*program, test, evaluation_batch_);
 }
 
 Result<std::vector<std::pair<std::string, Tensor>>> Trainer::Impl::pictures(const data::Dataset& data, int examples) {
-  std::vector<std::pair<std::string, Tensor>> named;
   ARGOSY_ASSIGN_OR_RETURN(Program* const program, evaluator());
-  if (program->built().model.pictures.empty()) return named;
-  ARGOSY_ASSIGN_OR_RETURN(const auto components, match_inputs(program->built().inputs, data));
-  const std::int64_t batch = std::min<std::int64_t>(examples, data.size());
-  ARGOSY_ASSIGN_OR_RETURN(const auto loader, data::Loader::open(data, {.batch = batch, .shuffle = false, .epochs = 1}));
-  ARGOSY_ASSIGN_OR_RETURN(const data::Batch first, loader->next());
-  ARGOSY_ASSIGN_OR_RETURN(auto images, program->pictures(in_order(first, components)));
-  for (std::size_t i = 0; i < images.size(); ++i) {
-    named.emplace_back(program->built().model.pictures[i].name, std::move(images[i]));
-  }
-  return named;
+  return pictures_of(*program, data, examples);
 }
 
 Result<std::unique_ptr<Trainer>> Trainer::make(ModelBuilder model, TrainerOptions options) {
