@@ -14,9 +14,9 @@ constexpr std::int64_t kMostElements = 1 << 16;
 
 // The same elements, repeated or cut, in another shape.
 Tensor resized(const Tensor& t, const std::vector<std::int64_t>& sizes) {
-  const auto shape = Shape(std::span<const std::int64_t>(sizes));
-  if (shape.elements() > kMostElements) return t;
-  Tensor to = Tensor::zeros(t.dtype(), shape);
+  const auto shape = Shape::make(sizes);  // recorded sizes may be huge beside a 0
+  if (!shape.ok() || shape->elements() > kMostElements) return t;
+  Tensor to = Tensor::zeros(t.dtype(), *shape);
   if (t.elements() == 0) return to;
   if (t.dtype() == DType::kString) {
     for (std::int64_t i = 0; i < to.elements(); ++i)

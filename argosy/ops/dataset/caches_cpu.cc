@@ -9,6 +9,13 @@ namespace argosy::datasets {
 
 namespace {
 
+// What is found in a cache may be another dataset's.
+std::vector<DType> types_of(const Element& element) {
+  std::vector<DType> types;
+  for (const Tensor& t : element) types.push_back(t.dtype());
+  return types;
+}
+
 // A pass that also writes down what it gives; complete at its end.
 class Recorder : public DatasetIterator {
  public:
@@ -40,6 +47,7 @@ class InMemory final : public UnaryDataset {
   std::int64_t cardinality() const override { return input().cardinality(); }
   Result<IteratorPtr> iterate(const IteratorContext& context) const override {
     if (auto elements = cache_->get()) {
+      if (!elements->empty()) ARGOSY_RETURN_IF_ERROR(same_types(types(), types_of(elements->front())));
       return list_dataset(op(), types(), shapes(), std::move(elements))->iterate(context);
     }
     ARGOSY_ASSIGN_OR_RETURN(IteratorPtr inner, input().iterate(context));
@@ -71,7 +79,7 @@ class InFile final : public UnaryDataset {
   Result<IteratorPtr> iterate(const IteratorContext& context) const override {
     if (file_exists(tf::index_path(prefix_))) {
       ARGOSY_ASSIGN_OR_RETURN(tf::CheckpointReader reader, tf::CheckpointReader::open(prefix_));
-      return IteratorPtr(std::make_unique<Reader>(std::move(reader), types().size()));
+      return IteratorPtr(std::make_unique<Reader>(std::move(reader), types()));
     }
     ARGOSY_ASSIGN_OR_RETURN(IteratorPtr inner, input().iterate(context));
     return IteratorPtr(std::make_unique<Writer>(std::move(inner), prefix_, types().size()));
@@ -105,7 +113,8 @@ class InFile final : public UnaryDataset {
   };
   class Reader final : public DatasetIterator {
    public:
-    Reader(tf::CheckpointReader reader, std::size_t components) : reader_(std::move(reader)), components_(components) {}
+    Reader(tf::CheckpointReader reader, std::vector<DType> types)
+        : reader_(std::move(reader)), types_(std::move(types)), components_(types_.size()) {}
     Result<bool> next(Element& out) override {
       if (reader_.find(key(i_, 0, components_)) == nullptr) return false;
       Element element;
@@ -113,6 +122,7 @@ class InFile final : public UnaryDataset {
         ARGOSY_ASSIGN_OR_RETURN(Tensor t, reader_.read(key(i_, k, components_)));
         element.push_back(std::move(t));
       }
+      ARGOSY_RETURN_IF_ERROR(same_types(types_, types_of(element)));
       ++i_;
       out = std::move(element);
       return true;
@@ -120,6 +130,7 @@ class InFile final : public UnaryDataset {
 
    private:
     const tf::CheckpointReader reader_;
+    const std::vector<DType> types_;
     const std::size_t components_;
     std::size_t i_ = 0;
   };

@@ -79,6 +79,7 @@ class DatasetKernel final : public Kernel {
   }
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(DatasetPtr dataset, kMake(DatasetArgs(node_, c)));
+    ARGOSY_RETURN_IF_ERROR(dataset->check_types());
     c.set_output(0, dataset_handle(std::move(dataset)));
     return ok_status();
   }

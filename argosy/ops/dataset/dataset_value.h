@@ -59,6 +59,9 @@ class DatasetValue : public VariantValue, public std::enable_shared_from_this<Da
   const std::vector<PartialShape>& shapes() const { return shapes_; }
 
   virtual Result<IteratorPtr> iterate(const IteratorContext& context) const = 0;
+  // INVALID_ARGUMENT where its elements would not have the types() that the op's attributes say: asked before it is
+  // given out, so that whoever reads a dataset may rely on its types().
+  virtual Status check_types() const { return ok_status(); }
   // How many elements an iterator gives, if that is known without iterating.
   virtual std::int64_t cardinality() const { return kUnknownCardinality; }
   // Of how many rows its elements are, the last one perhaps apart; -1 where TensorFlow does not see it either: it looks
@@ -79,6 +82,8 @@ class DatasetValue : public VariantValue, public std::enable_shared_from_this<Da
 };
 using DatasetPtr = std::shared_ptr<const DatasetValue>;
 
+// INVALID_ARGUMENT, in TensorFlow's words, unless they are the same.
+Status same_types(const std::vector<DType>& expected, const std::vector<DType>& types);
 // The dataset in a variant scalar. INVALID_ARGUMENT when it holds something else.
 Result<DatasetPtr> dataset_in(const Tensor& handle);
 Tensor dataset_handle(DatasetPtr dataset);

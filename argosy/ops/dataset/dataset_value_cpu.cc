@@ -19,6 +19,19 @@ Result<Element> Captured::operator()(Element arguments, const IteratorContext& c
   return out;
 }
 
+Status same_types(const std::vector<DType>& expected, const std::vector<DType>& types) {
+  if (expected.size() != types.size()) {
+    return invalid_argument("Number of components does not match: expected ", expected.size(), " types but got ",
+                            types.size(), ".");
+  }
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (expected[i] == types[i]) continue;
+    return invalid_argument("Data type mismatch at component ", i, ": expected ", dtype_name(expected[i]), " but got ",
+                            dtype_name(types[i]), ".");
+  }
+  return ok_status();
+}
+
 Result<DatasetPtr> dataset_of(const Element& returned) {
   if (returned.size() != 1 || returned[0].dtype() != DType::kVariant || returned[0].shape().rank() != 0) {
     return invalid_argument("Function must return a single scalar of dtype DT_VARIANT.");

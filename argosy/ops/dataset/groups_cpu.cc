@@ -17,6 +17,7 @@ class GroupByWindow final : public UnaryDataset {
         key_(a.function("key_func", "key_func_other_arguments")),
         reduce_(a.function("reduce_func", "reduce_func_other_arguments")),
         size_(a.function("window_size_func", "window_size_func_other_arguments")) {}
+  Status check_types() const override { return ok_status(); }  // of what a function makes: as they come
   Result<IteratorPtr> iterate(const IteratorContext& context) const override {
     return iterate_as<Iterator>(self<GroupByWindow>(), context);
   }
@@ -70,6 +71,7 @@ class GroupByWindow final : public UnaryDataset {
       ARGOSY_ASSIGN_OR_RETURN(const Element returned,
                               d_->reduce_({Tensor::scalar(key), dataset_handle(std::move(window))}, context_));
       ARGOSY_ASSIGN_OR_RETURN(const DatasetPtr reduced, dataset_of(returned));
+      ARGOSY_RETURN_IF_ERROR(same_types(d_->types(), reduced->types()));
       ARGOSY_ASSIGN_OR_RETURN(flushing_, reduced->iterate(context_));
       return ok_status();
     }
@@ -94,6 +96,7 @@ class GroupByReducer final : public UnaryDataset {
         init_(a.function("init_func", "init_func_other_arguments")),
         reduce_(a.function("reduce_func", "reduce_func_other_arguments")),
         finalize_(a.function("finalize_func", "finalize_func_other_arguments")) {}
+  Status check_types() const override { return ok_status(); }  // a function's results, which were looked at
   Result<IteratorPtr> iterate(const IteratorContext& context) const override {
     return iterate_as<Iterator>(self<GroupByReducer>(), context);
   }

@@ -44,6 +44,7 @@ class Interleave final : public UnaryDataset {
  public:
   Interleave(const DatasetArgs& a, DatasetPtr input, Captured f, Turns turns)
       : UnaryDataset(a, std::move(input)), f_(std::move(f)), turns_(turns) {}
+  Status check_types() const override { return ok_status(); }  // of what a function makes: as they come
   Result<IteratorPtr> iterate(const IteratorContext& context) const override {
     return iterate_as<Iterator>(self<Interleave>(), context);
   }
@@ -142,6 +143,7 @@ class Interleave final : public UnaryDataset {
       const auto make = [d = d_, element = std::move(element)](const IteratorContext& c) -> Result<IteratorPtr> {
         ARGOSY_ASSIGN_OR_RETURN(const Element returned, d->f_(element, c));
         ARGOSY_ASSIGN_OR_RETURN(const DatasetPtr dataset, dataset_of(returned));
+        ARGOSY_RETURN_IF_ERROR(same_types(d->types(), dataset->types()));
         return dataset->iterate(c);
       };
       if (turns_.ahead) {

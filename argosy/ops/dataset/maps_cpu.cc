@@ -22,6 +22,7 @@ class Map final : public UnaryDataset {
   Map(const DatasetArgs& a, DatasetPtr input, Captured f)
       : UnaryDataset(a, std::move(input)), f_(std::move(f)), preserve_(a.attrs().get_bool("preserve_cardinality")) {}
   std::int64_t cardinality() const override { return preserve_ ? input().cardinality() : kUnknownCardinality; }
+  Status check_types() const override { return ok_status(); }  // a function's results, which were looked at
   Result<IteratorPtr> iterate(const IteratorContext& context) const override {
     return iterate_as<Iterator>(self<Map>(), context);
   }
@@ -94,6 +95,11 @@ Result<DatasetPtr> make_predicated(const DatasetArgs& a) {
 class ByLast final : public UnaryDataset {
  public:
   using UnaryDataset::UnaryDataset;
+  Status check_types() const override {
+    std::vector<DType> left = input().types();
+    left.pop_back();
+    return same_types(types(), left);
+  }
   Result<IteratorPtr> iterate(const IteratorContext& context) const override {
     return iterate_as<Iterator>(self<ByLast>(), context);
   }
@@ -131,6 +137,7 @@ class Scan final : public UnaryDataset {
         initial_(std::move(initial)),
         preserve_(a.attrs().get_bool("preserve_cardinality")) {}
   std::int64_t cardinality() const override { return preserve_ ? input().cardinality() : kUnknownCardinality; }
+  Status check_types() const override { return ok_status(); }  // a function's results, which were looked at
   Result<IteratorPtr> iterate(const IteratorContext& context) const override {
     return iterate_as<Iterator>(self<Scan>(), context);
   }

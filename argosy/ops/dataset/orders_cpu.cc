@@ -180,6 +180,7 @@ class Concatenate final : public DatasetValue {
   std::int64_t batch_size() const override {
     return first_->batch_size() == second_->batch_size() ? first_->batch_size() : -1;
   }
+  Status check_types() const override { return same_types(types(), first_->types()); }
   Result<IteratorPtr> iterate(const IteratorContext& context) const override {
     ARGOSY_ASSIGN_OR_RETURN(IteratorPtr first, first_->iterate(context));
     return IteratorPtr(std::make_unique<Iterator>(self<Concatenate>(), context, std::move(first)));
@@ -238,6 +239,11 @@ class Zip final : public DatasetValue {
     const bool all =
         std::all_of(inputs_.begin(), inputs_.end(), [&](const auto& d) { return d->batch_size() == first; });
     return all ? first : -1;
+  }
+  Status check_types() const override {
+    std::vector<DType> all;
+    for (const DatasetPtr& d : inputs_) all.insert(all.end(), d->types().begin(), d->types().end());
+    return same_types(types(), all);
   }
   Result<IteratorPtr> iterate(const IteratorContext& context) const override {
     std::vector<IteratorPtr> inputs;

@@ -154,6 +154,7 @@ class Random final : public DatasetValue {
   Random(const DatasetArgs& a, std::shared_ptr<SeedGenerator> seeds)
       : DatasetValue(a.op(), a.types(), a.shapes()), seeds_(std::move(seeds)) {}
   std::int64_t cardinality() const override { return kInfinite; }
+  Status check_types() const override { return same_types(types(), {DType::kInt64}); }
   Result<IteratorPtr> iterate(const IteratorContext& context) const override {
     return IteratorPtr(std::make_unique<Iterator>(next_seeds(*seeds_, context), context.cancellation));
   }

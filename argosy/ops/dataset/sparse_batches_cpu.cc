@@ -16,6 +16,7 @@ class SparseBatch final : public UnaryDataset {
     const std::int64_t n = input().cardinality();
     return n < 0 ? n : n / size_ + (n % size_ == 0 ? 0 : 1);
   }
+  Status check_types() const override { return same_types(types(), {DType::kVariant}); }
   Result<IteratorPtr> iterate(const IteratorContext& context) const override {
     return iterate_as<Iterator>(self<SparseBatch>(), context);
   }

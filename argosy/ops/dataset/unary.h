@@ -15,6 +15,8 @@ class UnaryDataset : public DatasetValue {
   const DatasetValue& input() const { return *input_; }
   const DatasetPtr& shared_input() const { return input_; }
   std::int64_t batch_size() const override;
+  // As the input's: of most. Others say what theirs are.
+  Status check_types() const override { return same_types(types(), input_->types()); }
 
  protected:
   // Iterator(self, context, iterator of the input).

@@ -24,6 +24,9 @@ class Window final : public UnaryDataset {
     const std::int64_t least = window_.drop ? window_.span() : 1;
     return n < least ? 0 : (n - least) / window_.shift + 1;
   }
+  Status check_types() const override {
+    return same_types(types(), std::vector<DType>(input().types().size(), DType::kVariant));
+  }
   Result<IteratorPtr> iterate(const IteratorContext& context) const override {
     return iterate_as<Iterator>(self<Window>(), context);
   }

@@ -25,8 +25,8 @@ TEST(SpecialOps, OneArgument) {
     check({.op = row.op, .inputs = {random_tensor(DType::kFloat64, {40}, 2, row.low, row.high)}});
     check({.op = row.op, .inputs = {Tensor::zeros(DType::kFloat32, {0, 2})}});
     check({.op = row.op,  // far out
-           .inputs = {Tensor::vector<double>(
-               {-30, -1.5, -1, -0.0, 0, 1e-3, 0.5, 1, 1.5, 2, 3.7, 3.9, 30, 99, 101, 600, NAN})},
+           .inputs = {Tensor::vector<double>({-30, -1.5, -1, -0.0, 0,   1e-310, 1e-290, 1e-110, 1e-3, 0.5,
+                                              1,   1.5,  2,  3.7,  3.9, 30,     99,     101,    600,  NAN})},
            .other_dtypes = false,
            .check_gradient = false});
   }
