@@ -107,7 +107,7 @@ Status SessionState::put_back() const {
   return ok_status();
 }
 
-Status SessionState::nudge(const Values& names, DType computed_in) const {
+Status SessionState::nudge(const Values& names, DType computed_in, int run) const {
   for (const Held& held : variables_) {
     const DType dtype = held.variable->dtype();
     if (!held.value.valid() || !names.contains(held.name) ||
@@ -115,8 +115,8 @@ Status SessionState::nudge(const Values& names, DType computed_in) const {
       continue;
     }
     ARGOSY_ASSIGN_OR_RETURN(const Tensor value, on_host(held, held.value));
-    ARGOSY_RETURN_IF_ERROR(
-        write(session_->machine().device(held.device), *held.variable, held.name, argosy::nudged(value, computed_in)));
+    ARGOSY_RETURN_IF_ERROR(write(session_->machine().device(held.device), *held.variable, held.name,
+                                 argosy::nudged(value, computed_in, run)));
   }
   return ok_status();
 }
