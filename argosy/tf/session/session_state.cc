@@ -130,6 +130,16 @@ Result<Tensor> SessionState::on_host(const Held& held, const Tensor& value) cons
   return there;
 }
 
+// A replica's own stream of random numbers is a mirror of the original's.
+Status SessionState::add_others(Values& values) const {
+  for (const Other& other : others_) {
+    if (original_of(other.name) != other.name) continue;
+    ARGOSY_ASSIGN_OR_RETURN(const auto contents, dynamic_cast<const Restorable&>(*other.resource).contents());
+    add_pieces(other.name, contents, values);
+  }
+  return ok_status();
+}
+
 Result<SessionState::Values> SessionState::changed() const {
   Values values;
   for (const Held& held : variables_) {
@@ -138,10 +148,7 @@ Result<SessionState::Values> SessionState::changed() const {
     if (!held.variable->initialized()) continue;
     ARGOSY_ASSIGN_OR_RETURN(value, held.variable->read_to_host(held.name));
   }
-  for (const Other& other : others_) {
-    ARGOSY_ASSIGN_OR_RETURN(const auto contents, dynamic_cast<const Restorable&>(*other.resource).contents());
-    add_pieces(other.name, contents, values);
-  }
+  ARGOSY_RETURN_IF_ERROR(add_others(values));
   return values;
 }
 
@@ -151,10 +158,7 @@ Result<SessionState::Values> SessionState::now(const Values& names) const {
     if (!names.contains(held.name) || !held.variable->initialized()) continue;
     ARGOSY_ASSIGN_OR_RETURN(values[held.name], held.variable->read_to_host(held.name));
   }
-  for (const Other& other : others_) {
-    ARGOSY_ASSIGN_OR_RETURN(const auto contents, dynamic_cast<const Restorable&>(*other.resource).contents());
-    add_pieces(other.name, contents, values);
-  }
+  ARGOSY_RETURN_IF_ERROR(add_others(values));
   return values;
 }
 

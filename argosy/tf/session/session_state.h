@@ -62,6 +62,7 @@ class SessionState {
   // Written since.
   static bool is_changed(const Held& held);
   Status add(const std::string& name, const std::shared_ptr<Resource>& resource, int device, bool containers);
+  Status add_others(Values& values) const;
   Result<Tensor> on_host(const Held& held, const Tensor& value) const;
 
   Session* session_;

@@ -175,6 +175,27 @@ TEST_F(SessionStateTest, CandidatesAreDrawnAgain) {
   }
 }
 
+// One device has no stream of a replica's: it is put back, and not compared.
+TEST_F(SessionStateTest, AReplicasStreamComesBackUnseen) {
+  const Value shape = constant(g_, Tensor::vector<std::int32_t>({3}));
+  std::vector<Value> draws;
+  for (const char* name : {"noise", "noise/replica_1"}) {
+    draws.push_back(g_.add("RandomUniform", {shape},
+                           {{"dtype", DType::kFloat32}, {"seed", std::int64_t{5}}, {"seed2", std::int64_t{6}}}, name));
+  }
+  ASSERT_TRUE(run(draws).ok());
+  const SessionState state = aside(true);
+  const auto first = run(draws), second = run(draws);
+  const auto changed = state.changed();
+  ASSERT_TRUE(first.ok() && second.ok() && changed.ok());
+  EXPECT_NE(difference((*first)[1], (*second)[1], 0), "");
+  EXPECT_THAT(*changed, Contains(Key("noise[0]")));
+  EXPECT_THAT(*changed, Not(Contains(Key("noise/replica_1[0]"))));
+  ASSERT_TRUE(state.put_back().ok());
+  const auto again = run(draws);
+  for (std::size_t i = 0; i < draws.size(); ++i) EXPECT_EQ(difference((*first)[i], (*again)[i], 0), "") << i;
+}
+
 TEST_F(SessionStateTest, TablesAndStreamsComeBack) {
   const Value table =
       g_.add("MutableHashTableV2", {},
