@@ -1,8 +1,10 @@
-// alloc_faults: small programs whose n-th allocation on the host fails, for every n: from making a session to closing it.
-// Each run ends well or in RESOURCE_EXHAUSTED; the next, without a fault, is right. A process that dies is a finding.
+// alloc_faults: small programs whose n-th allocation on the host fails, for every n: from making a session to closing
+// it. Each run ends well or in RESOURCE_EXHAUSTED; the next, without a fault, is right. A process that dies is a
+// finding.
 //   alloc_faults                        200 programs, some n of each
 //   ARGOSY_LONG=1 alloc_faults          every n
 //   alloc_faults --program 12 --n 340   one run
+#include <dlfcn.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -67,7 +69,8 @@ class Prepared {
     Session session(graph_, {.machine = machine});
     ARGOSY_RETURN_IF_ERROR(session.status());
     if (!builder_.first.empty()) ARGOSY_RETURN_IF_ERROR(session.run({}, {}, builder_.first, options).status());
-    for (int k = 0; k < 2; ++k) ARGOSY_RETURN_IF_ERROR(session.run(builder_.feeds, fetches_, targets_, options).status());
+    for (int k = 0; k < 2; ++k)
+      ARGOSY_RETURN_IF_ERROR(session.run(builder_.feeds, fetches_, targets_, options).status());
     return session.close();
   }
 
@@ -82,7 +85,24 @@ struct Board {
   std::atomic<int> program{0};
   std::atomic<std::uint64_t> n{1}, runs{0}, fired{0}, exhausted{0}, well{0}, thrown{0}, wrong{0};
   std::atomic<std::int64_t> started{0};
+  HostMemory::Where where;
 };
+
+// For addr2line -f -C -e build/.../alloc_faults: where the allocation was that failed.
+std::string addresses(const HostMemory::Where& where) {
+  std::string text;
+  Dl_info self, info;
+  if (dladdr(reinterpret_cast<const void*>(&addresses), &self) == 0) return text;
+  for (int i = 0; i < where.size; ++i) {
+    const char* const at = static_cast<const char*>(where.frames[i]);
+    if (dladdr(at, &info) == 0 || info.dli_fbase != self.dli_fbase) continue;
+    char address[32];
+    std::snprintf(address, sizeof address, " %zx",
+                  static_cast<std::size_t>(at - static_cast<const char*>(self.dli_fbase) - 1));
+    text += address;
+  }
+  return text;
+}
 
 std::int64_t now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
@@ -99,7 +119,8 @@ std::vector<Program> choose() {
   for (std::uint64_t seed = 1; seed < 40 && programs.size() < kPrograms; ++seed) {
     for (const auto& op : builtin_ops().all()) {
       if (programs.size() >= kPrograms) break;
-      const bool had = std::any_of(programs.begin(), programs.end(), [&](const Program& p) { return p.op == op.get(); });
+      const bool had =
+          std::any_of(programs.begin(), programs.end(), [&](const Program& p) { return p.op == op.get(); });
       // Every sixth op: they are beside those of their kind.
       const auto at = static_cast<std::size_t>(&op - &builtin_ops().all()[0]);
       if (had || op->async || op->name == "Abort" || op->name[0] == '_' || (at + seed) % 6 != 0) continue;
@@ -110,9 +131,11 @@ std::vector<Program> choose() {
 }
 
 // The allocation that fails, counted from before the session is made. False: there was no such.
-bool faulty_run(const Program& p, const Prepared& prepared, std::uint64_t n, Board& board, int out) {
-  const auto say = [&](const char* what, const std::string& more) {
-    const std::string line = str_cat("FINDING ", what, ": ", p.op->name, " seed ", p.seed, ", allocation ", n, ": ", more, "\n");
+bool faulty_run(const Program& p, const Prepared& prepared, std::uint64_t n, std::uint64_t more, Board& board,
+                int out) {
+  const auto say = [&](const char* what, const std::string& text) {
+    const std::string line = str_cat("FINDING ", what, ": ", p.op->name, " seed ", p.seed, ", allocation ", n, ": ",
+                                     text, "\n  at", addresses(board.where), "\n");
     if (write(out, line.data(), line.size()) < 0) std::abort();
   };
   const auto machine = make_machine();
@@ -120,7 +143,9 @@ bool faulty_run(const Program& p, const Prepared& prepared, std::uint64_t n, Boa
   board.started = now();
   Status status;
   bool thrown = false;
-  HostMemory::fail_at(n);
+  board.where.size = 0;
+  HostMemory::note_where(&board.where);
+  HostMemory::fail_at(n, more);
   try {
     status = prepared.run(machine);
   } catch (const std::bad_alloc&) {
@@ -132,6 +157,7 @@ bool faulty_run(const Program& p, const Prepared& prepared, std::uint64_t n, Boa
   if (fired) board.fired.fetch_add(1);
   if (thrown) {
     board.thrown.fetch_add(1);
+    say("thrown", "std::bad_alloc to the caller");
   } else if (status.ok()) {
     board.well.fetch_add(1);
   } else if (status.code() == Code::kResourceExhausted) {
@@ -157,17 +183,19 @@ std::uint64_t allocations_of(const Prepared& prepared) {
 
 int main(int argc, char** argv) {
   int only = -1;
-  std::uint64_t only_n = 0;
+  std::uint64_t only_n = 0, more = 0;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (std::strcmp(argv[i], "--program") == 0) only = std::atoi(argv[i + 1]);
     if (std::strcmp(argv[i], "--n") == 0) only_n = std::strtoull(argv[i + 1], nullptr, 10);
+    if (std::strcmp(argv[i], "--more") == 0) more = std::strtoull(argv[i + 1], nullptr, 10);
   }
   const char* const all_n = std::getenv("ARGOSY_LONG");
   const bool every = all_n != nullptr && *all_n == '1';
   char folder[] = "/tmp/argosy_alloc_faults_XXXXXX";
   if (mkdtemp(folder) == nullptr || chdir(folder) != 0) return 3;
   // Chosen in a process of its own: this one has no threads when it forks.
-  void* const memory = mmap(nullptr, sizeof(Board) + kPrograms * sizeof(Program) + 8, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* const memory = mmap(nullptr, sizeof(Board) + kPrograms * sizeof(Program) + 8, PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return 3;
   auto& board = *new (memory) Board;
   auto* const programs = reinterpret_cast<Program*>(static_cast<char*>(memory) + sizeof(Board));
@@ -184,12 +212,15 @@ int main(int argc, char** argv) {
   const int count = board.program;
   if (only >= 0) {
     const Prepared prepared(programs[only]);
-    std::printf("%s seed %llu\n", programs[only].op->name.c_str(), static_cast<unsigned long long>(programs[only].seed));
+    std::printf("%s seed %llu\n", programs[only].op->name.c_str(),
+                static_cast<unsigned long long>(programs[only].seed));
     std::fflush(stdout);
-    std::printf("%s\n", faulty_run(programs[only], prepared, only_n, board, 1) ? "failed there" : "no such allocation");
+    std::printf("%s\n",
+                faulty_run(programs[only], prepared, only_n, more, board, 1) ? "failed there" : "no such allocation");
     std::fflush(stdout);
     _exit(0);
   }
+  const std::int64_t hang_nanos = 30'000'000'000;
   std::uint64_t died = 0;
   std::string deaths;
   for (board.program = 0; board.program < count;) {
@@ -201,29 +232,33 @@ int main(int argc, char** argv) {
         const Prepared prepared(p);
         const std::uint64_t most = allocations_of(prepared) * 5 / 4 + 1;
         const std::uint64_t by = every ? 1 : std::max<std::uint64_t>(1, most / kSampled);
-        for (std::uint64_t n = board.n; n <= most; n += by) faulty_run(p, prepared, n, board, 1);
+        for (std::uint64_t n = board.n; n <= most; n += by) faulty_run(p, prepared, n, more, board, 1);
       }
       _exit(0);
     }
     bool hung = false;
     while (waitpid(child, &status, WNOHANG) == 0) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
-      if (board.started != 0 && now() - board.started > 60'000'000'000) hung = true, kill(child, SIGKILL);
+      if (board.started != 0 && now() - board.started > hang_nanos) hung = true, kill(child, SIGKILL);
     }
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && !hung) continue;
     ++died;
-    std::printf("FINDING %s: --program %d --n %llu (%s seed %llu)\n", hung ? "hang" : "death", board.program.load(),
-                static_cast<unsigned long long>(board.n.load()), programs[board.program].op->name.c_str(),
-                static_cast<unsigned long long>(programs[board.program].seed));
+    std::printf("FINDING %s: --program %d --n %llu (%s seed %llu)\n  at%s\n", hung ? "hang" : "death",
+                board.program.load(), static_cast<unsigned long long>(board.n.load()),
+                programs[board.program].op->name.c_str(), static_cast<unsigned long long>(programs[board.program].seed),
+                addresses(board.where).c_str());
     std::fflush(stdout);
     board.n += every ? 1 : 97;
     if (!every) board.program += 1, board.n = 1;
   }
-  std::printf("%d programs, %llu runs, a fault in %llu: %llu ended well, %llu in RESOURCE_EXHAUSTED, %llu threw std::bad_alloc to the caller, "
-              "%llu in another error, %llu deaths\n",
-              count, static_cast<unsigned long long>(board.runs), static_cast<unsigned long long>(board.fired), static_cast<unsigned long long>(board.well),
-              static_cast<unsigned long long>(board.exhausted), static_cast<unsigned long long>(board.thrown), static_cast<unsigned long long>(board.wrong),
-              static_cast<unsigned long long>(died));
+  std::printf(
+      "%d programs, %llu runs, a fault in %llu: %llu ended well, %llu in RESOURCE_EXHAUSTED, %llu threw std::bad_alloc "
+      "to the caller, "
+      "%llu in another error, %llu deaths\n",
+      count, static_cast<unsigned long long>(board.runs), static_cast<unsigned long long>(board.fired),
+      static_cast<unsigned long long>(board.well), static_cast<unsigned long long>(board.exhausted),
+      static_cast<unsigned long long>(board.thrown), static_cast<unsigned long long>(board.wrong),
+      static_cast<unsigned long long>(died));
   std::error_code failed;
   if (chdir("/") == 0) std::filesystem::remove_all(folder, failed);
   return died + board.wrong + board.thrown > 0 ? 1 : 0;
