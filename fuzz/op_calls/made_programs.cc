@@ -57,8 +57,7 @@ std::vector<Value> branches(Graph& graph) {
   const Value x = fresh(graph);
   const Value first = graph.add("Sum", {x, count(graph, 0)});
   return cond(
-      graph.add("Less", {first, number(graph, 2)}),
-      [&] { return std::vector<Value>{graph.current().add("Sin", {x})}; },
+      graph.add("Less", {first, number(graph, 2)}), [&] { return std::vector<Value>{graph.current().add("Sin", {x})}; },
       [&] { return std::vector<Value>{graph.current().add("Neg", {x})}; });
 }
 
@@ -111,8 +110,7 @@ std::vector<Value> parallel_pipeline(Graph& graph) { return pipeline(graph, 2); 
 std::vector<Value> interleaved(Graph& graph) {
   const IteratorValue iterator = one_shot_iterator(graph, [&](Graph& inner) {
     return repeat_dataset(interleave_dataset(
-        range_dataset(inner, 0, 9),
-        [](const auto& c) { return repeat_dataset(tensor_dataset({c[0]}), 3); }, 2, 1, 2));
+        range_dataset(inner, 0, 9), [](const auto& c) { return repeat_dataset(tensor_dataset({c[0]}), 3); }, 2, 1, 2));
   });
   return iterator.next;
 }
@@ -138,7 +136,7 @@ std::vector<Value> calls(Graph& graph) {
         Graph& body = p[0].graph();
         return std::vector<Value>{body.add("Mul", {p[0], number(body, 0.5F)})};
       });
-  return call(f, {call(f, {fresh(graph)})[0]});
+  return call(graph, f, {call(graph, f, {fresh(graph)})[0]});
 }
 
 std::vector<Value> texts(Graph& graph) {
