@@ -1,13 +1,16 @@
 #include "argosy/runtime/machine.h"
 
+#include "argosy/base/guard.h"
 #include "argosy/ops/ops.h"
 #include "argosy/runtime/caps.h"
 
 namespace argosy {
 
 Result<std::shared_ptr<Machine>> Machine::make(const DeviceRequest& request) {
-  ARGOSY_ASSIGN_OR_RETURN(auto devices, make_devices(request));
-  return std::make_shared<Machine>(std::move(devices));
+  return guarded([&]() -> Result<std::shared_ptr<Machine>> {
+    ARGOSY_ASSIGN_OR_RETURN(auto devices, make_devices(request));
+    return std::make_shared<Machine>(std::move(devices));
+  });
 }
 
 Machine::Machine(std::vector<std::unique_ptr<Device>> devices)

@@ -57,13 +57,21 @@ bool InOrder::launch(int from, int to) {
     const std::size_t begin = part(d, from), end = part(d, to);
     if (begin == end) continue;
     const int device = static_cast<int>(d);
-    step_.machine->device(device).compute().run([this, device, begin, end, gates = state_.gates] {
-      std::atomic<int> asyncs{0};
-      drive(device, begin, end, asyncs);
-      settle(device, asyncs);
-      // From here on the run may be over, and only the gates are sure to be there.
+    const auto leave = [gates = state_.gates] {
       if (gates->running.fetch_sub(1, std::memory_order_acq_rel) == 1) gates->end.open();
-    });
+    };
+    try {
+      step_.machine->device(device).compute().run([this, device, begin, end, leave] {
+        std::atomic<int> asyncs{0};
+        drive(device, begin, end, asyncs);
+        settle(device, asyncs);
+        // From here on the run may be over, and only the gates are sure to be there.
+        leave();
+      });
+    } catch (...) {  // it was not started; those that were end by this, and are waited for
+      fail(status_of_exception());
+      leave();
+    }
   }
   return true;
 }
@@ -72,7 +80,7 @@ Status InOrder::finish(std::span<Tensor> fetches) {
   if (context_.cancellation().cancelled()) fail(context_.cancellation().status());
   if (failed_.load(std::memory_order_acquire)) {
     MutexLock lock(mutex_);
-    return error_;
+    return copy_of(error_);
   }
   for (std::size_t i = 0; i < fetches.size(); ++i) {
     const std::int32_t slot = step_.fetch_slots[i];
@@ -87,6 +95,14 @@ Status InOrder::finish(std::span<Tensor> fetches) {
 }
 
 void InOrder::drive(int d, std::size_t from, std::size_t to, std::atomic<int>& asyncs) {
+  try {
+    drive_items(d, from, to, asyncs);
+  } catch (...) {
+    fail(status_of_exception());
+  }
+}
+
+void InOrder::drive_items(int d, std::size_t from, std::size_t to, std::atomic<int>& asyncs) {
   const SameBits same_bits(context_.same_bits());
   Device& device = step_.machine->device(d);
   LaunchQueue* const queue = device.launches();
@@ -243,10 +259,10 @@ Status InOrder::run_kernel(std::int32_t index, const Item& item, const ItemExtra
 void InOrder::fail(Status status) {
   {
     MutexLock lock(mutex_);
-    if (error_.ok()) error_ = status;
+    if (error_.ok()) error_ = copy_of(status);
     failed_.store(true, std::memory_order_release);
   }
-  context_.cancellation().cancel(status);
+  context_.cancellation().cancel(copy_of(status));
   context_.abort(status);
   for (Gate& gate : gates_) gate.open();
 }
