@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "argosy/base/interrupt.h"
 #include "argosy/base/log.h"
 
 namespace argosy {
@@ -24,6 +25,8 @@ bool CheckScope::active() { return scopes > 0; }
 Status status_of_exception() {
   try {
     throw;
+  } catch (const Interrupted& e) {
+    return e.reason();
   } catch (const CheckFailure& e) {
     return internal_error(e.what()).with_id("ARG-BUG-001").with_next(kReport);
   } catch (const std::bad_alloc&) {
