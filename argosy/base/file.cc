@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "argosy/base/beneath.h"
+#include "argosy/base/host_budget.h"
 
 namespace argosy {
 
@@ -139,6 +140,9 @@ Result<std::string> read_file(const std::string& path, std::int64_t limit_bytes)
   if (size > limit_bytes) {
     return resource_exhausted(file.path(), " has ", size, " bytes, the limit is ", limit_bytes).with_id("ARG-FILE-003");
   }
+  ARGOSY_ASSIGN_OR_RETURN(
+      const auto reserved,
+      host_budget().reserve(HostUse::kFiles, size, str_cat("the contents of ", plain_path(file.path()))));
   std::string bytes(static_cast<std::size_t>(size), '\0');
   ARGOSY_RETURN_IF_ERROR(file.read_at(0, bytes.data(), bytes.size()));
   return bytes;

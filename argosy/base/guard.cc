@@ -6,6 +6,7 @@
 #include <system_error>
 #include <thread>
 
+#include "argosy/base/interrupt.h"
 #include "argosy/base/log.h"
 #include "argosy/base/mutex.h"
 
@@ -66,6 +67,8 @@ Reserve& reserve = *new Reserve;
 Status tell_exception() {
   try {
     throw;
+  } catch (const Interrupted& e) {
+    return e.reason();
   } catch (const CheckFailure& e) {
     return internal_error(e.what()).with_id("ARG-BUG-001").with_next(kReport);
   } catch (const std::bad_alloc&) {

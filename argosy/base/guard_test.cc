@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "argosy/base/blocking_pool.h"
+#include "argosy/base/host_budget.h"
 #include "argosy/base/host_memory.h"
 #include "argosy/base/parallel.h"
 
@@ -75,14 +76,42 @@ TEST(Guard, WhoGoesAwayWithATaskIsToldWhatItThrew) {
   EXPECT_TRUE(thrown_by_task().ok());
 }
 
-TEST(HostMemory, AboveTheCapIsRefusedWithBothNumbers) {
-  EXPECT_TRUE(check_host_memory(100, 100, "it").ok());
-  const Status refused = check_host_memory(std::int64_t{3} << 30, 1u << 30, "the contents of f");
-  EXPECT_EQ(refused.code(), Code::kResourceExhausted);
-  EXPECT_THAT(refused.message(), testing::AllOf(HasSubstr("the contents of f"), HasSubstr("3"), HasSubstr("1")));
-  EXPECT_THAT(refused.next(), HasSubstr("--mem cpu:0"));
-  EXPECT_TRUE(check_host_memory(memory_of_process() / 4, 0, "it").ok());
-  EXPECT_FALSE(check_host_memory(memory_of_process() / 4 + 1, 0, "it").ok());
+TEST(HostBudget, AboveTheLimitIsRefusedWithAllNumbers) {
+  HostBudget budget;
+  const auto limit = budget.with_limit(std::int64_t{1} << 30);
+  auto first = budget.reserve(HostUse::kFiles, 100 << 20, "the contents of f");
+  ASSERT_TRUE(first.ok());
+  EXPECT_EQ(budget.in_use(), 100 << 20);
+  const auto second = budget.reserve(HostUse::kStrings, std::int64_t{3} << 30, "strings of node 's'");
+  EXPECT_EQ(second.status().code(), Code::kResourceExhausted);
+  EXPECT_EQ(second.status().id(), "ARG-MEM-004");
+  EXPECT_THAT(second.status().message(), testing::AllOf(HasSubstr("strings of node 's'"), HasSubstr("3.0 GiB"),
+                                                        HasSubstr("files 100.0 MiB"), HasSubstr("1.0 GiB")));
+  EXPECT_THAT(second.status().next(), HasSubstr("--mem cpu:0"));
+  EXPECT_FALSE(budget.check(std::int64_t{1} << 30, "it").ok());
+  first->give_back();
+  EXPECT_EQ(budget.in_use(), 0);
+  EXPECT_TRUE(budget.check(std::int64_t{1} << 30, "it").ok());
+}
+
+TEST(HostBudget, AQuarterOfMemoryUnlessSet) {
+  HostBudget budget;
+  {
+    const auto small = budget.with_limit(100);
+    EXPECT_EQ(budget.limit(), 100);
+    const auto large = budget.with_limit(200);
+    EXPECT_EQ(budget.limit(), 200);
+  }
+  EXPECT_EQ(budget.limit(), memory_of_process() / 4);
+  EXPECT_FALSE(budget.reserve(HostUse::kGraphs, memory_of_process() / 4 + 1, "it").ok());
+  {
+    auto moved = std::move(*budget.reserve(HostUse::kGraphs, 10, "it"));
+    HostBudget::Reservation to = std::move(moved);
+    EXPECT_EQ(budget.in_use(), 10);
+    to = HostBudget::Reservation();
+    EXPECT_EQ(budget.in_use(), 0);
+  }
+  EXPECT_EQ(budget.in_use(), 0);
 }
 
 }  // namespace

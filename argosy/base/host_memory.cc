@@ -23,13 +23,4 @@ std::int64_t memory_of_process() {
   return bytes;
 }
 
-Status check_host_memory(std::int64_t bytes, std::uint64_t cap, std::string_view what) {
-  const std::uint64_t limit = cap != 0 ? cap : static_cast<std::uint64_t>(memory_of_process()) / 4;
-  if (bytes >= 0 && static_cast<std::uint64_t>(bytes) <= limit) return ok_status();
-  return resource_exhausted(what, " takes ", format_bytes(static_cast<std::uint64_t>(bytes)), " of host memory, ",
-                            format_bytes(limit), " are allowed", cap != 0 ? "" : " (a quarter of what there is)")
-      .with_id("ARG-MEM-004")
-      .with_next("a higher --mem cpu:0=…");
-}
-
 }  // namespace argosy

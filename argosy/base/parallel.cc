@@ -14,6 +14,7 @@
 
 #include "argosy/base/cgroup.h"
 #include "argosy/base/guard.h"
+#include "argosy/base/interrupt.h"
 #include "argosy/base/library_threads.h"
 #include "argosy/base/sanitizers.h"
 #include "argosy/base/team_waits.h"
@@ -153,16 +154,22 @@ namespace {
 // ranges that have not begun are left out.
 class Loop {
  public:
-  Loop(std::int64_t n, int threads, RangeFn fn, void* body)
-      : n_(n), threads_(threads), fn_(fn), body_(body), checks_throw_(CheckScope::active()) {}
+  Loop(std::int64_t n, int threads, std::int64_t block, RangeFn fn, void* body)
+      : n_(n), threads_(threads), fn_(fn), body_(body), checks_throw_(CheckScope::active()) {
+    const InterruptScope* const scope = InterruptScope::current();
+    if (scope == nullptr) return;
+    works_for_ = scope->cancellation();
+    if (scope->of_blocks() != nullptr) block_ = block;
+  }
 
   // Those of `member` among `team`: the team may be smaller than asked for (OMP_THREAD_LIMIT, OMP_DYNAMIC, a team
   // around this one).
   void run(std::int64_t member, std::int64_t team) noexcept {
     try {
-      const CheckScope scope(checks_throw_);
+      const CheckScope checks(checks_throw_);
+      const InterruptScope scope(works_for_, block_ != 0);
       for (std::int64_t t = member; t < threads_ && !failed_.load(std::memory_order_relaxed); t += team) {
-        fn_(body_, n_ * t / threads_, n_ * (t + 1) / threads_);
+        run_range(n_ * t / threads_, n_ * (t + 1) / threads_);
       }
     } catch (...) {
       if (!failed_.exchange(true)) thrown_ = std::current_exception();
@@ -174,21 +181,41 @@ class Loop {
   }
 
  private:
+  void run_range(std::int64_t begin, std::int64_t end) {
+    if (block_ == 0) return fn_(body_, begin, end);
+    for (; begin < end; begin += block_) {
+      check_interrupted();
+      fn_(body_, begin, std::min(end, begin + block_));
+    }
+  }
+
   const std::int64_t n_;
   const int threads_;
   const RangeFn fn_;
   void* const body_;
   const bool checks_throw_;
+  const Cancellation* works_for_ = nullptr;  // that of the caller's scope
+  std::int64_t block_ = 0;                   // 0: ranges are not left halfway
   std::atomic<bool> failed_{false};
   std::exception_ptr thrown_;
 };
 
 }  // namespace
 
-void parallel_ranges(std::int64_t n, std::int64_t grain, RangeFn fn, void* body) {
+bool stops_between_blocks() {
+  const InterruptScope* const scope = InterruptScope::current();
+  return scope != nullptr && scope->of_blocks() != nullptr;
+}
+
+void parallel_ranges(std::int64_t n, std::int64_t grain, std::int64_t block, RangeFn fn, void* body) {
   const std::int64_t useful = n / std::max<std::int64_t>(grain, 1);
   const int threads = team_threads(static_cast<int>(std::min<std::int64_t>(thread_budget(), useful)));
-  Loop loop(n, threads, fn, body);
+  Loop loop(n, threads, block, fn, body);
+  if (threads == 1) {
+    loop.run(0, 1);
+    loop.rethrow();
+    return;
+  }
 #if defined(ARGOSY_TSAN)
   // libgomp is not instrumented: its barriers would look like races. The same ranges on threads started for this loop
   // alone: what they should not share is seen.

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 namespace argosy {
 
@@ -35,24 +34,49 @@ class ThreadLimit {
 
 namespace internal {
 using RangeFn = void (*)(void* body, std::int64_t begin, std::int64_t end);
-void parallel_ranges(std::int64_t n, std::int64_t grain, RangeFn fn, void* body);
+// `block`: iterations of a call of `fn`, between which the running step's cancellation is looked at; 0: whole ranges.
+void parallel_ranges(std::int64_t n, std::int64_t grain, std::int64_t block, RangeFn fn, void* body);
+// Has the calling thread a scope (argosy/base/interrupt.h) whose loops may stop between blocks?
+bool stops_between_blocks();
+
+// About 15 ms of work. What takes more than a grain's time in every iteration asks often.
+constexpr std::int64_t block_of(std::int64_t grain) { return grain <= 1 ? 8 : 1024 * grain; }
+
+template <typename Body>
+void for_ranges(std::int64_t n, std::int64_t grain, std::int64_t block, Body& body) {
+  parallel_ranges(
+      n, grain, block, [](void* b, std::int64_t begin, std::int64_t end) { (*static_cast<Body*>(b))(begin, end); },
+      const_cast<void*>(static_cast<const void*>(&body)));
+}
 }  // namespace internal
 
 // body(begin, end) over disjoint ranges that cover [0, n). Every thread gets at least `grain` iterations: about 15 µs
 // of work, for waking one costs that much, and several times that on a busy machine. Ranges are contiguous and the same
-// for the same budget. The first exception of a body is thrown again here, after all threads have ended; ranges not begun
-// by then are left out. The body must not call parallel_for on the same team.
+// for the same budget; long ones come to the body in several calls, one after the other on the same thread, and between
+// those the loop ends by an exception where the step is over (argosy/base/interrupt.h). The first exception of a body
+// is thrown again here, after all threads have ended; ranges not begun by then are left out. The body must not call
+// parallel_for on the same team.
 template <typename Body>
 void parallel_for(std::int64_t n, std::int64_t grain, Body&& body) {
+  if (n <= 0) return;
+  const std::int64_t block = internal::block_of(grain);
+  if (n < 2 * grain || (thread_budget() == 1 && (n <= block || !internal::stops_between_blocks()))) {
+    body(std::int64_t{0}, n);
+    return;
+  }
+  internal::for_ranges(n, grain, block, body);
+}
+
+// As parallel_for, but the body is called at most once on each thread of the team: for those that take memory or
+// prepare something for all of their range. What may take long asks by itself.
+template <typename Body>
+void parallel_for_whole(std::int64_t n, std::int64_t grain, Body&& body) {
   if (n <= 0) return;
   if (n < 2 * grain || thread_budget() == 1) {
     body(std::int64_t{0}, n);
     return;
   }
-  using Plain = std::remove_reference_t<Body>;
-  internal::parallel_ranges(
-      n, grain, [](void* b, std::int64_t begin, std::int64_t end) { (*static_cast<Plain*>(b))(begin, end); },
-      const_cast<void*>(static_cast<const void*>(&body)));
+  internal::for_ranges(n, grain, 0, body);
 }
 
 }  // namespace argosy

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <set>
@@ -10,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "argosy/base/guard.h"
+#include "argosy/base/interrupt.h"
 #include "argosy/base/sanitizers.h"
 #include "argosy/base/threads_test.h"
 
@@ -67,6 +70,74 @@ TEST(ParallelFor, EveryIndexOnceByASmallerTeam) {
     });
   }).join();
   EXPECT_THAT(count, testing::Each(1));
+}
+
+// As a kernel's loop: the code it ends with, and how many iterations were begun. The step is over after `few` of them.
+std::pair<Code, std::int64_t> interrupted_loop(int budget, std::int64_t n, std::int64_t few, bool between_blocks,
+                                               bool whole = false) {
+  std::atomic<std::int64_t> begun{0};
+  Code code = Code::kOk;
+  std::thread([&] {
+    set_thread_budget(budget);
+    Cancellation step;
+    const auto body = [&](std::int64_t begin, std::int64_t end) {
+      if (begun.fetch_add(end - begin) >= few) step.cancel(deadline_exceeded("over"));
+    };
+    const Status status = guarded([&]() -> Status {
+      const InterruptScope scope(&step, between_blocks);
+      if (whole) {
+        parallel_for_whole(n, 1, body);
+      } else {
+        parallel_for(n, 1, body);
+      }
+      return ok_status();
+    });
+    code = status.code();
+  }).join();
+  return {code, begun};
+}
+
+TEST(ParallelFor, EndsBetweenBlocksWhereTheStepIsOver) {
+  for (const int budget : {1, 3}) {
+    const auto [code, begun] = interrupted_loop(budget, 1'000'000, 1000, true);
+    EXPECT_EQ(code, Code::kDeadlineExceeded) << budget;
+    EXPECT_LT(begun, 100'000) << budget;
+  }
+}
+
+TEST(ParallelFor, IsWholeWhereItMustBe) {
+  for (const int budget : {1, 3}) {
+    EXPECT_EQ(interrupted_loop(budget, 1'000'000, 0, false), (std::pair<Code, std::int64_t>(Code::kOk, 1'000'000)));
+    EXPECT_EQ(interrupted_loop(budget, 1'000'000, 0, true, true),
+              (std::pair<Code, std::int64_t>(Code::kOk, 1'000'000)));
+  }
+}
+
+TEST(ParallelFor, BlocksCoverEveryIndexOnce) {
+  std::vector<int> count(100'000);
+  std::thread([&] {
+    set_thread_budget(2);
+    const Cancellation step;
+    const InterruptScope scope(&step);
+    parallel_for(100'000, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) ++count[static_cast<std::size_t>(i)];
+    });
+  }).join();
+  EXPECT_THAT(count, testing::Each(1));
+}
+
+TEST(Poll, AsksNowAndThen) {
+  Cancellation step;
+  step.cancel(cancelled("over"));
+  Poll outside(1);
+  outside();  // nobody's step
+  const InterruptScope scope(&step);
+  Poll poll(3);
+  poll();
+  poll();
+  EXPECT_THROW(poll(), Interrupted);
+  const InterruptScope inner(nullptr);
+  check_interrupted();
 }
 
 #if !defined(ARGOSY_TSAN)  // there are no teams then

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <memory>
 
+#include "argosy/tensor/string_budget.h"
+
 namespace argosy::data {
 
 ImageFormat image_format(std::string_view bytes) {
@@ -24,7 +26,7 @@ Result<Tensor> picture_memory(DType dtype, std::initializer_list<std::int64_t> s
       return invalid_argument("a picture of [", str_join(sizes, ","), "] elements; at most 2^29 are read");
     }
   }
-  return Tensor::allocate(dtype, Shape(sizes), host_allocator());
+  return allocate_reserved(HostUse::kPictures, dtype, Shape(sizes), "a decoded picture");
 }
 
 namespace {

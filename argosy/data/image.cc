@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "argosy/base/file.h"
+#include "argosy/tensor/string_budget.h"
 
 namespace argosy::data {
 
@@ -21,7 +22,7 @@ Result<Tensor> image_memory(std::int64_t height, std::int64_t width, int channel
   if (height < 1 || width < 1 || height > kMostPixels || width > kMostPixels || height * width > kMostPixels) {
     return data_loss("a picture of ", width, " x ", height, " pixels; at most 2^26 are read").with_id("ARG-DATA-008");
   }
-  return Tensor::allocate(DType::kUint8, {height, width, channels}, host_allocator());
+  return allocate_reserved(HostUse::kPictures, DType::kUint8, {height, width, channels}, "a decoded picture");
 }
 
 Result<Tensor> decode_png(std::string_view bytes, int channels) {

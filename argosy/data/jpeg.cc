@@ -10,6 +10,7 @@
 #include <cstring>
 #include <vector>
 
+#include "argosy/base/interrupt.h"
 #include "argosy/data/codec.h"
 
 namespace argosy::data {
@@ -71,6 +72,7 @@ bool read_rows(jpeg_decompress_struct* info, Errors* errors, unsigned char* to, 
     unsigned char* at = to + row * info->output_scanline;
     unsigned char* target = ink ? line : at;
     jpeg_read_scanlines(info, &target, 1);
+    if (interrupted()) return false;
     for (std::size_t x = 0; ink && x < pixels; ++x) {  // Adobe writes inks the other way round
       const unsigned k = line[4 * x + 3];
       for (std::size_t c = 0; c < 3; ++c) {
@@ -100,7 +102,10 @@ class Decompressor {
     if (!choose(&info_, &errors_, &options, wanted)) return failed();
     ARGOSY_ASSIGN_OR_RETURN(Tensor y, picture_memory(DType::kUint8, {info_.output_height, info_.output_width, wanted}));
     std::vector<unsigned char> line(std::size_t{info_.output_width} * 4);
-    if (!read_rows(&info_, &errors_, y.data<std::uint8_t>(), line.data())) return failed();
+    if (!read_rows(&info_, &errors_, y.data<std::uint8_t>(), line.data())) {
+      check_interrupted();
+      return failed();
+    }
     if (errors_.truncated && !options.accept_truncated) return invalid_argument("Invalid JPEG data: it ends too early");
     return y;
   }

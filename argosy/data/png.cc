@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "argosy/base/interrupt.h"
 #include "argosy/data/codec.h"
 
 namespace argosy::data {
@@ -57,7 +58,10 @@ class Reader {
       return invalid_argument("Invalid PNG data: rows of ", png_get_rowbytes(png_, info_), " bytes for ", channels,
                               " channels");
     }
-    if (!pixels(rows.data())) return failed();
+    if (!pixels(rows.data())) {
+      check_interrupted();
+      return failed();
+    }
     if (widen) {
       const std::size_t n = static_cast<std::size_t>(y.elements()) / height;
       for (png_bytep row : rows) {
@@ -104,6 +108,9 @@ class Reader {
   }
   bool pixels(png_bytepp rows) {
     if (setjmp(png_jmpbuf(png_)) != 0) return false;
+    png_set_read_status_fn(png_, [](png_structp png, png_uint_32, int) {
+      if (interrupted()) png_error(png, "the step is over");
+    });
     png_read_image(png_, rows);
     png_read_end(png_, info_);
     return true;

@@ -80,7 +80,7 @@ void copy_memory(void* to, const void* from, std::size_t bytes) {
     if (bytes > 0) std::memcpy(to, from, bytes);
     return;
   }
-  parallel_for(static_cast<std::int64_t>(bytes), kGrain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for_whole(static_cast<std::int64_t>(bytes), kGrain, [&](std::int64_t begin, std::int64_t end) {
     stream_memory(static_cast<std::byte*>(to) + begin, static_cast<const std::byte*>(from) + begin,
                   static_cast<std::size_t>(end - begin));
   });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "argosy/base/interrupt.h"
 #include "argosy/op/shape_context.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/passes/has_op.h"
@@ -26,6 +27,7 @@ class Folder {
     computed_.assign(static_cast<std::size_t>(graph_.size()), 1);
     const OpDef* const constant = graph_.ops().find("Const");
     for (const NodeId id : order) {
+      check_interrupted();
       computed_[id.index] = graph_.node(id).op != constant ? 1 : 0;
       if (!may_fold(id) || !stays_dead(id)) continue;
       const auto values = compute(id);

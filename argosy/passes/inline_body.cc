@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "argosy/base/interrupt.h"
 #include "argosy/graph/function_body.h"
 #include "argosy/passes/lower_functions.h"
 
@@ -45,12 +46,25 @@ void Inliner::begin(NodeId caller, int depth) {
 
 void Inliner::move_to(const std::string& device) { caller_device_ = joined_device(caller_device_, device); }
 
-Result<NodeId> Inliner::add(std::string_view op, std::vector<Endpoint> inputs, AttrMap attrs, std::string_view name,
-                            std::vector<NodeId> controls, std::vector<PartialShape> shapes) {
+Status Inliner::count() {
+  constexpr std::int64_t kTogether = 4096, kBytesOfNode = 2048;
+  check_interrupted();
   if (++added_ > options_.max_nodes) {
     return resource_exhausted("the functions called grow the graph by more than ", options_.max_nodes, " nodes")
-        .with_id("ARG-FN-007");
+        .with_id("ARG-FN-007")
+        .with_next("loops (While) in place of functions that call each other again and again");
   }
+  if (added_ % kTogether != 0) return ok_status();
+  ARGOSY_ASSIGN_OR_RETURN(auto reserved, host_budget().reserve(HostUse::kFunctions, kTogether * kBytesOfNode,
+                                                               str_cat("putting functions in place of their callers, ",
+                                                                       added_, " nodes so far, which")));
+  reserved_.push_back(std::move(reserved));
+  return ok_status();
+}
+
+Result<NodeId> Inliner::add(std::string_view op, std::vector<Endpoint> inputs, AttrMap attrs, std::string_view name,
+                            std::vector<NodeId> controls, std::vector<PartialShape> shapes) {
+  ARGOSY_RETURN_IF_ERROR(count());
   ARGOSY_ASSIGN_OR_RETURN(const OpDef* const def, graph_.ops().lookup(op));
   std::vector<DType> dtypes;
   for (const Endpoint e : inputs) dtypes.push_back(graph_.dtype(e));
@@ -100,10 +114,7 @@ Result<Endpoint> Inliner::gated(Endpoint x) {
 Status Inliner::copy_node(const Graph& body, NodeId id, NodeId pivot, const std::string& prefix,
                           std::vector<Endpoint>& copies, std::vector<char>& guarded,
                           std::vector<std::pair<NodeId, Endpoint>>& open) {
-  if (++added_ > options_.max_nodes) {
-    return resource_exhausted("the functions called grow the graph by more than ", options_.max_nodes, " nodes")
-        .with_id("ARG-FN-007");
-  }
+  ARGOSY_RETURN_IF_ERROR(count());
   const Node& n = body.node(id);
   NodeSpec spec{.name = graph_.unique_name(str_cat(prefix, n.name)),
                 .op = n.op->name,

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "argosy/base/host_budget.h"
 #include "argosy/graph/graph.h"
 
 namespace argosy {
@@ -54,6 +55,8 @@ class Inliner {
   Result<Endpoint> gated(Endpoint x);
 
  private:
+  // One more node will be added.
+  Status count();
   Status copy_node(const Graph& body, NodeId id, NodeId pivot, const std::string& prefix, std::vector<Endpoint>& copies,
                    std::vector<char>& guarded, std::vector<std::pair<NodeId, Endpoint>>& open);
 
@@ -63,6 +66,7 @@ class Inliner {
   std::string caller_name_, caller_device_;
   int depth_ = 0;
   std::int64_t added_ = 0;
+  std::vector<HostBudget::Reservation> reserved_;  // of the nodes added, while this lives
 };
 
 }  // namespace lowering

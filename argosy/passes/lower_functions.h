@@ -19,8 +19,8 @@
 namespace argosy {
 
 struct LowerOptions {
-  int max_depth = 64;                        // of calls within calls: functions that call themselves have no end
-  std::int64_t max_nodes = 4 * 1024 * 1024;  // of what lowering may add
+  int max_depth = 64;                    // of calls within calls: functions that call themselves have no end
+  std::int64_t max_nodes = 1024 * 1024;  // of what lowering may add
 };
 
 // How many nodes were lowered; they stay, dead: see drop_dead_nodes(). INVALID_ARGUMENT for functions that are

@@ -32,6 +32,7 @@ Status Compiled::run(std::span<const Tensor> feeds, std::span<Tensor> fetches, R
   ARGOSY_ASSIGN_OR_RETURN(auto state, take());
   context.set_files(step_->machine->files());
   context.set_client_calls(step_->machine->client_calls());
+  context.set_running(*step_, state->running.get());
   Status status = step_->dynamic ? run_dynamic(*step_, *state, feeds, fetches, context)
                                  : run_in_order(*step_, *state, feeds, fetches, context);
   give_back(std::move(state));

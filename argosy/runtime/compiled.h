@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "argosy/base/host_budget.h"
 #include "argosy/base/mutex.h"
 #include "argosy/runtime/run_context.h"
 #include "argosy/runtime/run_state.h"
@@ -12,7 +13,9 @@ namespace argosy {
 
 class Compiled {
  public:
-  explicit Compiled(std::shared_ptr<const Step> step) : step_(std::move(step)) {}
+  // `reserved`: what the step takes of the host's budget.
+  explicit Compiled(std::shared_ptr<const Step> step, HostBudget::Reservation reserved = {})
+      : step_(std::move(step)), reserved_(std::move(reserved)) {}
   const Step& step() const { return *step_; }
 
   // Runs the step once, on the executor that it needs: see argosy/runtime/executor.h.
@@ -23,6 +26,7 @@ class Compiled {
   void give_back(std::unique_ptr<RunState> state);
 
   const std::shared_ptr<const Step> step_;
+  const HostBudget::Reservation reserved_;
   Mutex mutex_;
   std::vector<std::unique_ptr<RunState>> resting_ ARGOSY_GUARDED_BY(mutex_);
 };

@@ -7,6 +7,7 @@
 #include "argosy/base/huge_pages.h"
 #include "argosy/op/device_inputs.h"
 #include "argosy/op/scratch.h"
+#include "argosy/runtime/counted_strings.h"
 #include "argosy/runtime/function_calls.h"
 
 namespace argosy {
@@ -181,7 +182,7 @@ class Builder {
                           .session = step_.session,
                           .functions = functions()};
     ARGOSY_ASSIGN_OR_RETURN(auto kernel, kernels_.make(init, d.kernel_kind()));
-    step_.kernels.push_back(std::move(kernel));
+    step_.kernels.push_back(count_strings(std::move(kernel), init));
     return step_.kernels.back().get();
   }
 
@@ -229,7 +230,10 @@ class Builder {
               .num_outputs = static_cast<std::int32_t>(n.output_dtypes.size()),
               .device = static_cast<std::int16_t>(device(id)),
               .flow = n.op->flow,
-              .async = n.op->async};
+              .async = n.op->async,
+              .updates = n.op->has_ref_input() || std::any_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint e) {
+                           return graph_.dtype(e) == DType::kResource;
+                         })};
     Step::NodeInfo info{.name = n.name, .op = n.op->name, .flow_attrs = {}};
     item.role = role_of(n.op->flow);
     if (n.op->flow != Flow::kNone || (n.op->async && !n.op->collective)) items_.unusual = true;

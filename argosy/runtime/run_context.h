@@ -1,6 +1,7 @@
 // RunContext: one run of a step as kernels and executors see it. Lives on the stack of whoever runs the step.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <string>
@@ -13,6 +14,8 @@
 #include "argosy/runtime/stats.h"
 
 namespace argosy {
+
+struct Step;
 
 class RunContext final : public StepContext {
  public:
@@ -40,6 +43,20 @@ class RunContext final : public StepContext {
   // Kernels add up in the same order whatever the devices' threads (argosy/base/library_threads.h).
   void want_same_bits(bool want) { same_bits_ = want; }
   bool same_bits() const { return same_bits_; }
+  // What runs now, for who looks on from outside: the step, and by device the item whose kernel has its thread (-1:
+  // none). Null before it is compiled. Both live as long as the context, and are the run's until it ends.
+  struct Running {
+    const Step* step = nullptr;
+    const std::atomic<std::int32_t>* items = nullptr;
+  };
+  void set_running(const Step& step, const std::atomic<std::int32_t>* items) {
+    items_.store(items, std::memory_order_relaxed);
+    running_.store(&step, std::memory_order_release);
+  }
+  Running running() const {
+    const Step* const step = running_.load(std::memory_order_acquire);
+    return {step, items_.load(std::memory_order_relaxed)};
+  }
   // Every receiver still waiting is told why the run ended.
   void abort(const Status& reason);
 
@@ -55,6 +72,8 @@ class RunContext final : public StepContext {
   bool keeps_thread_budget_ = false, same_bits_ = false;
   std::shared_ptr<const FilePolicy> files_;
   std::shared_ptr<ClientCalls> client_calls_;
+  std::atomic<const Step*> running_{nullptr};
+  std::atomic<const std::atomic<std::int32_t>*> items_{nullptr};
   Cancellation cancellation_;
   ResourceManager resources_;
   Mutex mutex_;

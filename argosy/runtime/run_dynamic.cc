@@ -11,6 +11,7 @@
 
 #include "argosy/base/clock.h"
 #include "argosy/base/guard.h"
+#include "argosy/base/interrupt.h"
 #include "argosy/base/library_threads.h"
 #include "argosy/base/parallel.h"
 #include "argosy/device/event.h"
@@ -295,7 +296,7 @@ class Dynamic {
       }
       return false;
     }
-    status = item.kernel->run(kernel_context);
+    status = run_kernel(item, running.entry.item, kernel_context);
     if (queue != nullptr) {
       cards_[item.device].started = true;
       if (status.ok() && leaves_card_[running.entry.item] != 0) status = queue->finish(&context_.cancellation());
@@ -305,6 +306,25 @@ class Dynamic {
       status = flip_if_due(*observer, device, running.input_pointers, running.slots);
     }
     return complete(running, std::move(status));
+  }
+
+  Status run_kernel(const Item& item, std::int32_t index, KernelContext& kernel_context) {
+    // Also where the kernel throws.
+    class Now {
+     public:
+      Now(std::atomic<std::int32_t>& running, std::int32_t index) : running_(running) {
+        running_.store(index, std::memory_order_relaxed);
+      }
+      ~Now() { running_.store(-1, std::memory_order_relaxed); }
+      Now(const Now&) = delete;
+      Now& operator=(const Now&) = delete;
+
+     private:
+      std::atomic<std::int32_t>& running_;
+    };
+    const InterruptScope interrupts(&context_.cancellation(), !item.updates);
+    const Now now(state_.running[static_cast<std::size_t>(item.device)], index);
+    return item.kernel->run(kernel_context);
   }
 
   // Values of variables in place of references; their handles come after the inputs.

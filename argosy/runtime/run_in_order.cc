@@ -1,5 +1,6 @@
 // The walk along each device's order.
 #include "argosy/base/guard.h"
+#include "argosy/base/interrupt.h"
 #include "argosy/base/library_threads.h"
 #include "argosy/base/parallel.h"
 #include "argosy/device/event.h"
@@ -123,6 +124,8 @@ void InOrder::drive_items(int d, std::size_t from, std::size_t to, std::atomic<i
       !one_by_one && queue != nullptr && !step_.stretches.empty() ? dynamic_cast<Recorder*>(queue) : nullptr;
   std::size_t stretch = 0, stretch_at = next_stretch(d, recorder, stretch);
   const CheckScope checks;
+  InterruptScope interrupts(&cancellation);
+  std::atomic<std::int32_t>& running = state_.running[static_cast<std::size_t>(d)];
   std::size_t at = from;
   try {
     for (; at < to; ++at) {
@@ -143,6 +146,8 @@ void InOrder::drive_items(int d, std::size_t from, std::size_t to, std::atomic<i
       if (cancellation.cancelled() || failed_.load(std::memory_order_relaxed)) [[unlikely]]
         break;
       Status status;
+      running.store(index, std::memory_order_relaxed);
+      interrupts.between_blocks(!item.updates);
       if (plain && !item.special) [[likely]] {
         point_at(item, fields);
         KernelContext kernel_context(fields);
@@ -158,6 +163,7 @@ void InOrder::drive_items(int d, std::size_t from, std::size_t to, std::atomic<i
   } catch (...) {  // costs nothing where nothing is thrown
     fail(name_node(status_of_exception(), step_, step_.items[order[at]]));
   }
+  running.store(-1, std::memory_order_relaxed);
   // What was started is over when this is, also after an error: its memory is lent to the next step. What others start
   // here (collectives) is started by then.
   if (queue != nullptr) {

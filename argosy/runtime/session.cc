@@ -7,6 +7,7 @@
 #include <set>
 
 #include "argosy/base/guard.h"
+#include "argosy/base/interrupt.h"
 #include "argosy/base/log.h"
 #include "argosy/ops/ops.h"
 #include "argosy/passes/handle_users.h"
@@ -15,6 +16,7 @@
 #include "argosy/runtime/compiled.h"
 #include "argosy/runtime/deadlines.h"
 #include "argosy/runtime/trace.h"
+#include "argosy/runtime/watchdog.h"
 
 namespace argosy {
 
@@ -36,7 +38,8 @@ class Session::Impl {
   Impl(const Graph& graph, SessionOptions options)
       : graph_(graph),
         options_(std::move(options)),
-        own_(options_.beside != nullptr ? options_.beside->impl_->own_ : std::make_shared<ResourceManager>()) {
+        own_(options_.beside != nullptr ? options_.beside->impl_->own_ : std::make_shared<ResourceManager>()),
+        watchdog_(options_.stuck_after) {
     if (options_.machine) {
       machine_ = options_.machine;
     } else if (auto made = Machine::make(requested()); made.ok()) {
@@ -74,7 +77,11 @@ class Session::Impl {
     ARGOSY_ASSIGN_OR_RETURN(step, known(signature, key, wanted));
     if (step != nullptr) return step;
     ARGOSY_ASSIGN_OR_RETURN(auto fresh, guarded([&] { return compile(signature, std::move(wanted)); }));
-    step = std::make_shared<Compiled>(std::move(fresh));
+    constexpr std::int64_t kBytesOfNode = 2048;  // in all of a step's arrays
+    const std::int64_t nodes = fresh->graph != nullptr ? fresh->graph->graph.size() : 0;
+    ARGOSY_ASSIGN_OR_RETURN(auto reserved, host_budget().reserve(HostUse::kGraphs, nodes * kBytesOfNode,
+                                                                 str_cat("a compiled step of ", nodes, " nodes")));
+    step = std::make_shared<Compiled>(std::move(fresh), std::move(reserved));
     MutexLock steps(mutex_);
     if (closed_) return closed_error();
     steps_[signature][key] = step;
@@ -247,7 +254,10 @@ class Session::Impl {
 
   // --- running -------------------------------------------------------------------------------------------------------
 
-  Status run(Compiled& compiled, std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options) {
+  // `lookup` gives the step, compiling it where nobody has: within the run's deadline, too.
+  template <typename Lookup>
+  Status run(const Lookup& lookup, std::span<const Tensor> feeds, std::span<Tensor> fetches,
+             const RunOptions& options) {
     StepStats traced;
     StepStats* stats = options.stats;
     if (trace_ != nullptr) {
@@ -257,10 +267,21 @@ class Session::Impl {
     RunContext context(next_step_.fetch_add(1, std::memory_order_relaxed), stats, options_.fetch_handles);
     context.want_same_bits(options_.reproducible);
     ARGOSY_RETURN_IF_ERROR(enter(context));
+    std::shared_ptr<Compiled> compiled;  // outlives who looks at what runs
     Entered entered(*this, context);
     if (options.timeout.count() > 0) ARGOSY_RETURN_IF_ERROR(entered.end_after(options.timeout));
     if (options.cancellation != nullptr) entered.end_with(*options.cancellation);
-    Status status = guarded([&] { return compiled.run(feeds, fetches, context); });
+    Status status = guarded([&]() -> Status {
+      std::optional<Watchdog::Watch> watch;
+      if (options.timeout.count() > 0 || options.cancellation != nullptr) {
+        watch.emplace(
+            watchdog_, context, [&] { leave_stuck(context); }, options.stuck);
+      }
+      const InterruptScope interrupts(&context.cancellation());
+      check_interrupted();
+      ARGOSY_ASSIGN_OR_RETURN(compiled, lookup());
+      return compiled->run(feeds, fetches, context);
+    });
     if (!status.ok()) forget_unmade();
     if (trace_ != nullptr) trace_->add(*stats, context.step_id());
     return status;
@@ -271,11 +292,30 @@ class Session::Impl {
     closed_ = true;
     const Status why = guarded([] { return closed_error(); });
     for (RunContext* context : running_) context->cancellation().cancel(copy_of(why));
-    while (!running_.empty()) idle_.wait(mutex_);
+    const auto end = std::chrono::steady_clock::now() + options_.stuck_after;
+    const bool bounded = options_.stuck_after.count() > 0;
+    while (!running_.empty()) {
+      if (!bounded) {
+        idle_.wait(mutex_);
+      } else if (running_.size() == stuck_.size() || !idle_.wait_until(mutex_, end)) {
+        return deadline_exceeded(running_.size(), " steps of the session did not end after it was closed: ",
+                                 stuck_text(**running_.begin()))
+            .with_id("ARG-STUCK-002");
+      }
+    }
     steps_.clear();
     if (options_.beside == nullptr) own_->clear();
     for (int d = 0; machine_ && d < machine_->size(); ++d) machine_->arenas(d).trim();
     return ok_status();
+  }
+
+  // Waits for what close() did not wait for.
+  void wait() {
+    {
+      MutexLock lock(mutex_);
+      while (!running_.empty()) idle_.wait(mutex_);
+    }
+    if (const Status closed = close(); !closed.ok()) ARGOSY_LOG(kWarning, "closing a session: ", closed);
   }
 
   const Graph& graph() const { return graph_; }
@@ -335,7 +375,14 @@ class Session::Impl {
   void leave(RunContext& context) {
     MutexLock lock(mutex_);
     running_.erase(&context);
+    stuck_.erase(&context);
     if (running_.empty()) idle_.notify_all();
+  }
+  // It stays under way, but nobody waits for it.
+  void leave_stuck(RunContext& context) {
+    MutexLock lock(mutex_);
+    stuck_.insert(&context);
+    idle_.notify_all();
   }
 
   const Graph& graph_;
@@ -347,6 +394,7 @@ class Session::Impl {
   const std::shared_ptr<ResourceManager> own_;
   std::shared_ptr<TraceWriter> trace_;
   Deadlines deadlines_;
+  Watchdog watchdog_;
   std::atomic<std::int64_t> next_step_{1};
   // Held while the graph is looked at or grows; taken before mutex_.
   mutable Mutex graph_mutex_;
@@ -355,6 +403,7 @@ class Session::Impl {
   CondVar idle_;
   bool closed_ ARGOSY_GUARDED_BY(mutex_) = false;
   std::set<RunContext*> running_ ARGOSY_GUARDED_BY(mutex_);
+  std::set<RunContext*> stuck_ ARGOSY_GUARDED_BY(mutex_);  // of those
   std::map<Signature, Variants> steps_ ARGOSY_GUARDED_BY(mutex_);
 };
 
@@ -378,7 +427,9 @@ Session::Session(const Graph& graph, SessionOptions options) {
 }
 Session::~Session() {
   const Status closed = close();
-  if (!closed.ok()) internal::log_thrown("closing a session", closed);
+  if (closed.ok()) return;
+  internal::log_thrown("closing a session", closed);
+  contained("waiting for a session's steps", [&] { impl_->wait(); });
 }
 
 const Status& Session::status() const { return impl_ != nullptr ? impl_->status() : kNotMade; }
@@ -413,9 +464,9 @@ Result<std::vector<Tensor>> Session::run(const Feeds& feeds, const std::vector<V
     ARGOSY_ASSIGN_OR_RETURN(const Signature signature, impl_->signature(fed, fetches, targets));
     for (std::size_t i = 0; i < values.size(); ++i)
       ARGOSY_RETURN_IF_ERROR(impl_->check_feed(signature.feeds[i], values[i]));
-    ARGOSY_ASSIGN_OR_RETURN(const auto compiled, impl_->compiled(signature, shapes_of(values)));
+    const auto lookup = [&] { return impl_->compiled(signature, shapes_of(values)); };
     std::vector<Tensor> out(fetches.size());
-    ARGOSY_RETURN_IF_ERROR(impl_->run(*compiled, values, out, options));
+    ARGOSY_RETURN_IF_ERROR(impl_->run(lookup, values, out, options));
     return out;
   });
 }
@@ -426,7 +477,9 @@ namespace {
 class Prepared final : public Session::Callable {
  public:
   using Lookup = std::function<Result<std::shared_ptr<Compiled>>(std::span<const Tensor>)>;
-  using Run = std::function<Status(Compiled&, std::span<const Tensor>, std::span<Tensor>, const RunOptions&)>;
+  using Step = Result<std::shared_ptr<Compiled>>;
+  using Run = std::function<Status(const std::function<Step()>&, std::span<const Tensor>, std::span<Tensor>,
+                                   const RunOptions&)>;
   Prepared(std::size_t feeds, std::size_t fetches, Lookup lookup, Run run)
       : feeds_(feeds), fetches_(fetches), lookup_(std::move(lookup)), run_(std::move(run)) {}
 
@@ -440,21 +493,23 @@ class Prepared final : public Session::Callable {
       return invalid_argument("prepared for ", feeds_, " feeds and ", fetches_, " fetches, was given ", feeds.size(),
                               " and ", fetches.size());
     }
-    std::shared_ptr<Compiled> step = remembered(feeds);
-    if (step == nullptr) {
-      ARGOSY_ASSIGN_OR_RETURN(step, lookup_(feeds));
-      MutexLock lock(mutex_);
-      last_ = step;
-      last_feeds_.clear();
-      for (const Tensor& t : feeds) last_feeds_.push_back({t.dtype(), t.shape()});
-    }
-    return run_(*step, feeds, fetches, options);
+    const auto find = [this, feeds] { return step(feeds); };
+    return run_(std::ref(find), feeds, fetches, options);
   }
 
   struct Kind {
     DType dtype;
     Shape shape;
   };
+  Step step(std::span<const Tensor> feeds) {
+    if (std::shared_ptr<Compiled> last = remembered(feeds); last != nullptr) return last;
+    ARGOSY_ASSIGN_OR_RETURN(std::shared_ptr<Compiled> found, lookup_(feeds));
+    MutexLock lock(mutex_);
+    last_ = found;
+    last_feeds_.clear();
+    for (const Tensor& t : feeds) last_feeds_.push_back({t.dtype(), t.shape()});
+    return found;
+  }
   std::shared_ptr<Compiled> remembered(std::span<const Tensor> feeds) {
     MutexLock lock(mutex_);
     if (last_ == nullptr) return nullptr;
@@ -486,7 +541,8 @@ Result<std::unique_ptr<Session::Callable>> Session::prepare(const std::vector<Va
         ARGOSY_RETURN_IF_ERROR(impl->check_feed(signature.feeds[i], values[i]));
       return impl->compiled(signature, shapes_of(values));
     };
-    auto run = [impl](Compiled& step, std::span<const Tensor> values, std::span<Tensor> out,
+    auto run = [impl](const std::function<Result<std::shared_ptr<Compiled>>()>& step, std::span<const Tensor> values,
+                      std::span<Tensor> out,
                       const RunOptions& options) { return impl->run(step, values, out, options); };
     return std::unique_ptr<Callable>(
         std::make_unique<Prepared>(feeds.size(), fetches.size(), std::move(lookup), std::move(run)));

@@ -23,6 +23,8 @@
 
 namespace argosy {
 
+class StuckObserver;  // argosy/runtime/watchdog.h
+
 struct SessionOptions {
   DeviceRequest devices = {};                  // device map, caps, threads, emulation: of this session alone
   std::shared_ptr<Machine> machine = nullptr;  // instead of `devices`: share another session's devices and variables
@@ -31,12 +33,15 @@ struct SessionOptions {
   // Instead of its own: what ops keep between runs (where random numbers go on, queues without a name) is that
   // session's, which outlives this one.
   const class Session* beside = nullptr;
-  bool allow_soft_placement = true;            // an op its device cannot run moves to the CPU, with a reason
-  bool log_device_placement = false;           // a summary on stderr when a step is compiled
-  bool optimize = true;                        // folding, merging, fusion
-  std::string without_passes = "";             // some of them left out (passes/optimize.h); "" = $ARGOSY_WITHOUT_PASSES
-  bool fetch_handles = false;                  // a fetched variable handle stays one; else it is the variable's value
-  bool reproducible = false;                   // fixed reduction orders, also across device counts
+  bool allow_soft_placement = true;   // an op its device cannot run moves to the CPU, with a reason
+  bool log_device_placement = false;  // a summary on stderr when a step is compiled
+  bool optimize = true;               // folding, merging, fusion
+  std::string without_passes = "";    // some of them left out (passes/optimize.h); "" = $ARGOSY_WITHOUT_PASSES
+  bool fetch_handles = false;         // a fetched variable handle stays one; else it is the variable's value
+  bool reproducible = false;          // fixed reduction orders, also across device counts
+  // A kernel that does not end so long after its step was to (deadline, cancellation, close()) is named in the log and
+  // told to RunOptions::stuck; close() no longer waits for it. Zero: never.
+  std::chrono::milliseconds stuck_after{10000};
   std::optional<std::string> trace_path = {};  // Chrome trace of every step; unset: $ARGOSY_TRACE; "": none. Sessions
                                                // of one machine share a file
 };
@@ -45,6 +50,7 @@ struct RunOptions {
   std::chrono::milliseconds timeout{0};  // 0: none. DEADLINE_EXCEEDED; the session stays usable
   Cancellation* cancellation = nullptr;  // pull it to end the run: CANCELLED
   StepStats* stats = nullptr;            // filled in when given: costs about 50 ns per op
+  StuckObserver* stuck = nullptr;        // told when a kernel does not end: see SessionOptions::stuck_after
 };
 
 using Feeds = std::vector<std::pair<Value, Tensor>>;
@@ -92,7 +98,8 @@ class Session {
   // What its ops keep between runs (argosy/op/kept.h): streams of random numbers and the like, and what has no name.
   ResourceManager& kept() const;
   // Ends every run under way (CANCELLED), waits for them, gives compiled steps and their memory back. Devices go with
-  // the last session of the machine.
+  // the last session of the machine. DEADLINE_EXCEEDED "ARG-STUCK-002", and nothing is given back, when a kernel does
+  // not end (SessionOptions::stuck_after): the destructor waits for it.
   Status close();
 
  private:

@@ -37,10 +37,11 @@ struct Item {
   std::int16_t device = 0;  // on whose time line it runs
   Flow flow = Flow::kNone;
   Role role = Role::kKernel;
-  bool async = false;        // its end is told by done[]
-  bool signals = false;      // another device, or a later item of this one, waits for done[]
-  bool special = false;      // has waits, derefs, releases or a role: off the fast path
-  bool conditional = false;  // may be dead: ItemExtras::checks tell
+  bool async = false;            // its end is told by done[]
+  bool signals = false;          // another device, or a later item of this one, waits for done[]
+  bool special = false;          // has waits, derefs, releases or a role: off the fast path
+  bool conditional : 1 = false;  // may be dead: ItemExtras::checks tell
+  bool updates : 1 = false;      // takes a reference or a handle: what it may write outlives the run
 };
 
 struct SlotSpec {

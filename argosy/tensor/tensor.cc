@@ -3,9 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <memory>
+#include <vector>
 
 #include "argosy/base/checked.h"
+#include "argosy/tensor/string_budget.h"
 
 namespace argosy {
 
@@ -13,6 +17,24 @@ namespace {
 
 // Below this nobody asks whether there is room for objects.
 constexpr std::int64_t kAlwaysRoom = std::int64_t{1} << 20;
+// Smaller lists are not counted either.
+constexpr std::int64_t kUncounted = 4096;
+
+// Objects in the host's memory, and what they take of its budget.
+template <typename T>
+struct Objects {
+  std::vector<T> values;
+  HostBudget::Reservation of_objects, of_contents;
+  std::atomic<bool> contents_counted{false};
+};
+// By its type memory is known again as Objects.
+template <typename T>
+struct DeleteObjects {
+  void operator()(void* objects) const { delete static_cast<Objects<T>*>(objects); }
+};
+
+// What a string that is longer than its object has room for takes on the heap, with what malloc keeps.
+constexpr std::size_t kInside = 15, kOfMalloc = 16;
 
 // Host memory holding n default-constructed objects, destroyed with the last copy. They lie outside the allocator's
 // memory, but may not take more than its cap, or than the machine has: the sizes come from graphs.
@@ -29,12 +51,45 @@ Result<Buffer> object_buffer(std::int64_t n, const Allocator& allocator) {
           .with_id("ARG-MEM-002");
     }
   }
-  auto objects = std::make_shared<std::vector<T>>(static_cast<std::size_t>(n));
-  void* data = objects->data();
-  return Buffer(std::move(objects), data, static_cast<std::size_t>(*bytes));
+  auto objects = std::make_unique<Objects<T>>();
+  if (*bytes > kUncounted) {
+    ARGOSY_ASSIGN_OR_RETURN(objects->of_objects,
+                            host_budget().reserve(HostUse::kStrings, *bytes, "a tensor of strings or handles"));
+  }
+  objects->values = std::vector<T>(static_cast<std::size_t>(n));
+  void* const data = objects->values.data();
+  return Buffer(std::shared_ptr<void>(objects.release(), DeleteObjects<T>()), data, static_cast<std::size_t>(*bytes));
 }
 
 }  // namespace
+
+Status reserve_strings(const Tensor& t, std::string_view what) {
+  if (t.dtype() != DType::kString || !t.buffer().owned()) return ok_status();
+  const std::shared_ptr<void>& owner = t.buffer().owner();
+  if (std::get_deleter<DeleteObjects<std::string>>(owner) == nullptr) return ok_status();
+  auto& objects = *static_cast<Objects<std::string>*>(owner.get());
+  if (objects.contents_counted.exchange(true, std::memory_order_relaxed)) return ok_status();
+  std::size_t bytes = 0;
+  for (const std::string& s : objects.values) bytes += s.capacity() > kInside ? s.capacity() + kOfMalloc : 0;
+  ARGOSY_ASSIGN_OR_RETURN(objects.of_contents,
+                          host_budget().reserve(HostUse::kStrings, static_cast<std::int64_t>(bytes), what));
+  return ok_status();
+}
+
+Result<Tensor> allocate_reserved(HostUse use, DType dtype, Shape shape, std::string_view what) {
+  struct Held {
+    HostBudget::Reservation reservation;
+    Buffer memory;
+  };
+  const auto bytes = checked_mul(shape.elements(), static_cast<std::int64_t>(element_bytes(dtype)));
+  if (!bytes) return resource_exhausted("a tensor of shape ", shape, " exceeds 2^63 bytes").with_id("ARG-MEM-002");
+  auto held = std::make_shared<Held>();
+  ARGOSY_ASSIGN_OR_RETURN(held->reservation, host_budget().reserve(use, *bytes, what));
+  ARGOSY_ASSIGN_OR_RETURN(const Tensor t, Tensor::allocate(dtype, shape, host_allocator()));
+  held->memory = t.buffer();
+  const Buffer memory = held->memory;
+  return Tensor(dtype, std::move(shape), Buffer(std::move(held), memory.data(), memory.bytes()));
+}
 
 Tensor Tensor::scalar(const char* value) { return scalar(std::string(value)); }
 

@@ -41,7 +41,7 @@ Result<std::vector<std::uint32_t>> for_each_chunk(std::span<const AnyRun> runs, 
   Status error;
   std::size_t error_run = runs.size();
   const std::int64_t workers = std::clamp<std::int64_t>(total / kWorthAThread, 1, thread_budget());
-  parallel_for(workers, 1, [&](std::int64_t, std::int64_t) {
+  parallel_for_whole(workers, 1, [&](std::int64_t, std::int64_t) {
     for (std::size_t i = next++; i < chunks.size(); i = next++) {
       Result<std::uint32_t> crc = work(chunks[i]);
       if (crc.ok()) {

@@ -8,6 +8,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "argosy/base/host_budget.h"
 #include "argosy/tf/attr_proto.h"
 #include "argosy/tf/graph.pb.h"
 #include "argosy/tf/node_set.h"
@@ -66,6 +67,10 @@ class ImportedGraph::Impl {
   Status extend(GraphDef&& def) {
     ARGOSY_RETURN_IF_ERROR(check_versions(def.versions()));
     ARGOSY_RETURN_IF_ERROR(functions_.check(def.library()));
+    // As it came, and once more where its constants become tensors.
+    ARGOSY_ASSIGN_OR_RETURN(auto reserved,
+                            host_budget().reserve(HostUse::kGraphs, 2 * static_cast<std::int64_t>(def.ByteSizeLong()),
+                                                  str_cat("a graph of ", def.node_size(), " nodes")));
     parts_.push_back(std::move(def));
     std::vector<NodeSet::Input> inputs;
     std::vector<std::size_t> ends;
@@ -78,6 +83,7 @@ class ImportedGraph::Impl {
       parts_.pop_back();
       return added;
     }
+    reserved_.push_back(std::move(reserved));
     GraphDef& part = parts_.back();
     const int producer = part.versions().producer();
     std::size_t first = 0;
@@ -252,6 +258,7 @@ class ImportedGraph::Impl {
   Graph graph_;
   FunctionTable functions_{graph_};
   NodeSet nodes_{graph_, BuildContext{functions_}};
+  std::vector<HostBudget::Reservation> reserved_;  // of parts_
   std::deque<GraphDef> parts_;  // as they came, but for their functions and the values of constants in graph_
   std::vector<NodeDef*> defs_;  // of every node
   std::size_t forgotten_ = 0;   // of nodes_.done()

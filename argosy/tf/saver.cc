@@ -56,7 +56,7 @@ void copy_all(std::span<const NamedTensor> from, std::span<const NamedTensor> to
     }
   }
   std::atomic<std::size_t> next = 0;
-  parallel_for(pieces.size() < 2 ? 1 : thread_budget(), 1, [&](std::int64_t, std::int64_t) {
+  parallel_for_whole(pieces.size() < 2 ? 1 : thread_budget(), 1, [&](std::int64_t, std::int64_t) {
     for (std::size_t i = next++; i < pieces.size(); i = next++) {
       std::memcpy(pieces[i].to, pieces[i].from, pieces[i].bytes);
     }

@@ -2,6 +2,10 @@
 // in a child whose Python finds run_hook/sitecustomize.py first.
 #include "argosy/tf/session/session_server.h"
 
+#include <cstdlib>
+#include <future>
+#include <thread>
+
 #include "argosy/base/clock.h"
 #include "tools/argosy/command.h"
 #include "tools/argosy/console.h"
@@ -22,6 +26,20 @@ struct Options {
   std::vector<std::string> program;
 };
 
+// Steps that do not end (a kernel that never does) are not waited for longer than this.
+constexpr std::chrono::seconds kLongestStop{5};
+
+// False: it is still at it, on a thread of its own, and this process is to end without destructors.
+bool stopped_in_time(tf::SessionServer& server) {
+  std::promise<void> over;
+  std::future<void> ended = over.get_future();
+  std::thread([&server, over = std::move(over)]() mutable {
+    server.stop();
+    over.set_value();
+  }).detach();
+  return ended.wait_for(kLongestStop) == std::future_status::ready;
+}
+
 Result<int> run(const Options& options, Console& console) {
   tf::SessionServerOptions wanted{.devices = options.devices,
                                   .host = "127.0.0.1",
@@ -37,7 +55,7 @@ Result<int> run(const Options& options, Console& console) {
   const std::int64_t start = now_nanos();
   ARGOSY_ASSIGN_OR_RETURN(const int code, run_child(options.program, hook.environment("grpc://" + server->address())));
   const double seconds = static_cast<double>(now_nanos() - start) * 1e-9;
-  server->stop();
+  const bool stopped = stopped_in_time(*server);
   const RunReport report{
       .totals = server->work(), .replicate = options.replicate, .seconds = seconds, .exit_code = code};
   if (console.json()) {
@@ -49,7 +67,12 @@ Result<int> run(const Options& options, Console& console) {
     }
   }
   // A program may go on after a step that failed.
-  return code == kDone && report.totals.differing_steps > 0 ? kFailed : code;
+  const int end = code == kDone && report.totals.differing_steps > 0 ? kFailed : code;
+  if (stopped) return end;
+  console.note(str_cat("steps did not end in ", kLongestStop.count(), " s after the program: stopping at once"));
+  ARGOSY_RETURN_IF_ERROR(console.flush());
+  hook.remove();
+  std::_Exit(end);
 }
 
 }  // namespace
@@ -73,7 +96,8 @@ void define_run(Command& program) {
       .about(
           "Sessions that the program opens without a target of their own (tf.Session, MonitoredTrainingSession, "
           "Supervisor, Keras in graph mode) run here; on a TensorFlow 2 wheel, files written for 1.x find it under its "
-          "name. Signals and the exit code are passed on; nothing in the environment is changed. Ends with what the "
+          "name. Signals and the exit code are passed on; 10 s after the first SIGINT or SIGTERM, or at the second, "
+          "the program and all that it started are killed; nothing in the environment is changed. Ends with what the "
           "devices did.")
       .example("argosy run --emulate 2 -- python train.py --epochs 3", "a script on two emulated GPUs")
       .example("argosy run --gpus 4 -- python train.py", "on the first four cards")

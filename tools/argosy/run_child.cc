@@ -9,6 +9,9 @@
 #include <cstdint>
 #include <cstring>
 #include <ctime>
+#include <thread>
+
+#include "tools/argosy/descendants.h"
 
 namespace argosy::cli {
 
@@ -18,15 +21,27 @@ constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2
 std::atomic<pid_t> child{0};  // a signal handler sees nothing else
 
 // timeout signals the process and its group: the same signal twice, which the child is to see once from here.
-constexpr std::int64_t kSameWishNanos = 200'000'000;
+constexpr std::int64_t kSameWishNanos = 500'000'000;
 std::atomic<std::int64_t> forwarded_at[NSIG];
 
-void forward(int signal, siginfo_t* info, void*) {
-  const pid_t to = child.load(std::memory_order_relaxed);
-  if (to <= 0 || info->si_code > 0) return;  // the terminal's, not a user's
+// When the first SIGINT or SIGTERM asked for the end, and whether a second one did: monotonic nanoseconds, 0: none.
+std::atomic<std::int64_t> end_asked_at{0};
+std::atomic<bool> end_now{false};
+
+std::int64_t nanos_now() {  // what a handler may call
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
-  const std::int64_t nanos = now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
+  return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
+}
+
+void forward(int signal, siginfo_t* info, void*) {
+  const std::int64_t nanos = nanos_now();
+  if (signal == SIGINT || signal == SIGTERM) {
+    std::int64_t none = 0;
+    if (!end_asked_at.compare_exchange_strong(none, nanos) && nanos - none > kSameWishNanos) end_now = true;
+  }
+  const pid_t to = child.load(std::memory_order_relaxed);
+  if (to <= 0 || info->si_code > 0) return;  // the terminal's, not a user's
   const std::int64_t before = forwarded_at[signal].load(std::memory_order_relaxed);
   const bool repeats = signal == SIGUSR1 || signal == SIGUSR2;  // each may mean something
   if (!repeats && before != 0 && nanos - before < kSameWishNanos) return;
@@ -54,6 +69,31 @@ class Forwarding {
   struct sigaction before_[std::size(kForwarded)];
 };
 
+// Ends the child and all that it started when its time is over, while it lives.
+class Bound {
+ public:
+  explicit Bound(std::chrono::seconds grace)
+      : thread_([this, grace] {
+          while (!over_) {
+            const std::int64_t asked = end_asked_at;
+            if (end_now || (asked != 0 && nanos_now() - asked > std::chrono::nanoseconds(grace).count())) {
+              kill_descendants();
+            }
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+          }
+        }) {}
+  ~Bound() {
+    over_ = true;
+    thread_.join();
+  }
+  Bound(const Bound&) = delete;
+  Bound& operator=(const Bound&) = delete;
+
+ private:
+  std::atomic<bool> over_{false};
+  std::thread thread_;
+};
+
 std::vector<char*> pointers(const std::vector<std::string>& words) {
   std::vector<char*> list;
   for (const std::string& word : words) list.push_back(const_cast<char*>(word.c_str()));
@@ -65,6 +105,7 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
 
 Result<int> run_child(const std::vector<std::string>& words, const std::vector<std::string>& environment) {
   const Forwarding forwarding;
+  adopt_orphans();
   pid_t pid = 0;
   // The handlers are ours alone: exec gives the child the default ones, but for what we ignore.
   posix_spawnattr_t attributes;
@@ -83,6 +124,7 @@ Result<int> run_child(const std::vector<std::string>& words, const std::vector<s
         .with_next("argosy run -- python3 train.py");
   }
   child = pid;
+  const Bound bound(kScriptGrace);
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0) {
     if (errno != EINTR) return internal_error("waiting for the program: ", std::strerror(errno));

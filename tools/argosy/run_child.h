@@ -2,12 +2,17 @@
 // ours.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
 #include "argosy/base/status.h"
 
 namespace argosy::cli {
+
+// After the first SIGINT or SIGTERM the child has so long to end; then it and all that it started get SIGKILL. A second
+// one, half a second or more after the first, does that at once.
+inline constexpr std::chrono::seconds kScriptGrace{10};
 
 // Runs `words` (looked up in PATH) with that environment and waits for it. Its exit code; 128 + n when signal n ended
 // it. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 sent to this process meanwhile go to the child (a terminal

@@ -36,7 +36,9 @@ Result<RunHook> RunHook::write() {
   return hook;
 }
 
-RunHook::~RunHook() {
+RunHook::~RunHook() { remove(); }
+
+void RunHook::remove() const {
   std::error_code ignored;
   if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
 }

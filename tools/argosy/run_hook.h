@@ -16,6 +16,8 @@ class RunHook {
   RunHook(RunHook&& other) noexcept : folder_(std::exchange(other.folder_, {})) {}
   RunHook& operator=(RunHook&&) = delete;
   ~RunHook();  // removes it
+  // What the destructor does, for who ends without one.
+  void remove() const;
 
   // Where the program's sockets are, too.
   const std::string& folder() const { return folder_; }

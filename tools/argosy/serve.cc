@@ -25,7 +25,7 @@ constexpr std::chrono::seconds kLongestStop{10};  // from the first signal to th
 
 struct Options {
   tf::SessionServerOptions server;
-  std::int64_t lease = 0, client_lease = -1, unfinished_mib = 0;
+  std::int64_t lease = 0, client_lease = -1, unfinished_mib = 0, stuck_after = 10;
 };
 
 void tune_heap() {
@@ -74,6 +74,7 @@ Result<int> run(Options& options, Console& console) {
   options.server.session_lease = std::chrono::seconds(options.lease);
   options.server.client_lease = std::chrono::seconds(options.client_lease);
   options.server.unfinished_limit_bytes = options.unfinished_mib << 20;
+  options.server.stuck_after = std::chrono::seconds(options.stuck_after);
   more_descriptors();
   Interrupt interrupt("closing the sessions; once more to stop at once");
   auto server = tf::SessionServer::start(options.server);
@@ -134,6 +135,9 @@ void define_serve(Command& program) {
           "3600)",
           {.least = 0, .most = 1e9})
       .option("--session-lease S", options.lease, "close sessions without a call for S seconds; 0: never",
+              {.least = 0, .most = 1e9})
+      .option("--stuck-after S", options.stuck_after,
+              "name kernels that do not end S seconds after their step was to, and answer their clients; 0: never",
               {.least = 0, .most = 1e9})
       .option("--max-sessions N", server.max_sessions, "refuse more sessions at once", {.least = 1, .most = 1e6})
       .option("--max-connections N", server.max_connections,

@@ -176,7 +176,7 @@ void InprocGroup::State::work(Round& round, int rank) {
   // Cores that no rank's own thread takes help, as far as this thread may have them.
   const int threads = std::min(thread_budget(), available_cores() / size_);
   if (threads <= 1 || round.job.bytes() < kWorthWaking) return take_blocks();
-  parallel_for(threads, 1, [&](std::int64_t, std::int64_t) { take_blocks(); });
+  parallel_for_whole(threads, 1, [&](std::int64_t, std::int64_t) { take_blocks(); });
 }
 
 void InprocGroup::State::pace(const Round& round, const CollectiveCall& call, int rank) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "argosy/base/interrupt.h"
 #include "argosy/base/parallel.h"
 #include "argosy/ops/array/parts.h"
 
@@ -24,7 +25,9 @@ Status bounds(KernelContext& c) {
   const std::int64_t n = sorted.shape()[1], m = values.shape()[1];
   return dispatch<Sortable>(sorted.dtype(), op, [&]<typename T>() {
     return dispatch<IndexTypes>(y->dtype(), op, [&]<typename I>() {
+      Poll poll(4096);
       for (std::int64_t i = 0; i < values.elements(); ++i) {
+        poll();
         const T* const begin = sorted.data<T>() + i / m * n;
         const T& value = values.data<T>()[i];
         const T* const at =

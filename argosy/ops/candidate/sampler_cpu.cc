@@ -1,3 +1,4 @@
+#include "argosy/base/interrupt.h"
 #include "argosy/ops/candidate/sampler.h"
 
 #include <cmath>
@@ -12,8 +13,10 @@ void Sampler::draw(RandomNumbers& numbers, bool unique, std::span<std::int64_t> 
   const auto wanted = static_cast<std::int64_t>(sampled.size());
   std::int64_t tries = 0;
   std::unordered_set<std::int64_t> seen;
+  Poll poll(1024);  // a class that is left may be too unlikely ever to come
   for (std::int64_t& value : sampled) {
     do {
+      poll();
       value = one(numbers);
       ++tries;
     } while (unique && !seen.insert(value).second);

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <vector>
 
+#include "argosy/base/interrupt.h"
 #include "argosy/base/parallel.h"
 #include "argosy/op/kernel.h"
 #include "argosy/op/step_context.h"
@@ -103,15 +104,15 @@ class Seeding {
         up_to_(static_cast<std::size_t>(n)),
         drawn_(static_cast<std::size_t>(n), 0) {}
 
-  // The next center. Of several draws the one after which the points are nearest to centers. An error once the step is
-  // to end: draws may be very many.
-  Result<std::int64_t> next(std::int64_t draws, const Cancellation* cancellation) {
+  // The next center. Of several draws the one after which the points are nearest to centers. Ends with
+  // the step: draws may be very many.
+  Result<std::int64_t> next(std::int64_t draws) {
     if (!first_) std::partial_sum(nearest_.begin(), nearest_.end(), up_to_.begin());
     std::int64_t best = -1;
     float best_sum = 0;
     std::vector<float> best_nearest;
     for (std::int64_t i = 0; i < draws; ++i) {
-      if (cancellation != nullptr && cancellation->cancelled()) return cancellation->status();
+      check_interrupted();
       const std::int64_t index = draw();
       std::vector<float> nearest = with(index);
       const float sum = draws == 1 ? 0 : std::accumulate(nearest.begin(), nearest.end(), 0.0f);
@@ -176,10 +177,9 @@ Status kmeans_plus_plus(KernelContext& c) {
   if (count > n) return invalid_argument("Expected num_to_sample <= points.rows(). ", count, " vs ", n, ".");
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const samples, c.output(0, Shape{count, d}));
   Seeding seeding(points.data<float>(), n, d, static_cast<std::uint64_t>(seed));
-  const Cancellation* const cancellation = c.step() != nullptr ? &c.step()->cancellation() : nullptr;
   for (std::int64_t s = 0; s < count; ++s) {
     const std::int64_t draws = std::clamp<std::int64_t>(retries, 0, INT64_MAX - 1) + 1;
-    ARGOSY_ASSIGN_OR_RETURN(const std::int64_t index, seeding.next(draws, cancellation));
+    ARGOSY_ASSIGN_OR_RETURN(const std::int64_t index, seeding.next(draws));
     std::copy_n(points.data<float>() + index * d, d, samples->data<float>() + s * d);
   }
   return ok_status();

@@ -110,7 +110,7 @@ Status scale_or_zero_kernel(KernelContext& c) {
     const T* const from = x.data<T>();
     const T factor = *c.input(1).data<T>();
     T* const to = y->data<T>();
-    parallel_for(x.elements(), 32768, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for_whole(x.elements(), 32768, [&](std::int64_t begin, std::int64_t end) {
       if (factor == T(0)) {
         std::fill(to + begin, to + end, T(0));
       } else {

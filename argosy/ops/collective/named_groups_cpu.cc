@@ -44,7 +44,7 @@ class NcclReduce final : public Kernel {
     ARGOSY_ASSIGN_OR_RETURN(const CombineFn combine, find_combine(y->dtype(), reduction_, CombineOrder::kChain));
     std::byte* const out[] = {static_cast<std::byte*>(y->raw())};
     const CombineArrays arrays{.in = in.data(), .out = out, .inputs = static_cast<int>(in.size()), .outputs = 1};
-    parallel_for(y->elements(), 32768, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for_whole(y->elements(), 32768, [&](std::int64_t begin, std::int64_t end) {
       combine(arrays, static_cast<std::size_t>(begin), static_cast<std::size_t>(end));
     });
     return ok_status();

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "argosy/base/interrupt.h"
 #include "argosy/op/kernel.h"
 #include "argosy/ops/conv/composed.h"
 #include "argosy/ops/conv/conv_loops.h"
@@ -323,10 +324,11 @@ class FastConv final : public Kernel {
     const std::int64_t in = call.g.in_elements() / call.g.batch, out = call.g.out_elements() / call.g.batch;
     std::vector<Status> done(pieces.size());
     std::atomic<std::size_t> threads{0};
-    parallel_for(count, 1, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for_whole(count, 1, [&](std::int64_t begin, std::int64_t end) {
       const ThreadLimit one(1);
       std::byte* const mine = scratch.data() + each * threads.fetch_add(1);
       for (std::int64_t i = begin; i < end; ++i) {
+        check_interrupted();
         const Piece& p = pieces[static_cast<std::size_t>(i)];
         if (p.program == nullptr) {
           std::fill_n(sums + i * filter, filter, 0.0f);

@@ -10,6 +10,7 @@
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
 
+#include "argosy/base/interrupt.h"
 #include "argosy/base/parallel.h"
 #include "argosy/ops/collective/batch_parts.h"
 #include "argosy/ops/conv/winograd_factors.inc"
@@ -108,11 +109,12 @@ void slide_blocks_of_tiles(const WinogradTiles& w, const float* image, const flo
   const std::int64_t tiles = w.tiles(), takers = std::clamp<std::int64_t>(tiles / 12, 1, thread_budget());
   const std::int64_t blocks = std::max((tiles + most - 1) / most, takers), block = (tiles + blocks - 1) / blocks;
   std::atomic<std::int64_t> threads{0}, taken{0};
-  parallel_for(takers, 1, [&](std::int64_t, std::int64_t) {
+  parallel_for_whole(takers, 1, [&](std::int64_t, std::int64_t) {
     const std::vector<float> zeros(static_cast<std::size_t>(w.in_c));
     float* const v = u + w.filter_elements() + threads.fetch_add(1) * kProducts * (image_offset + sum_offset);
     float* const sums = v + kProducts * image_offset;
     for (std::int64_t begin = 0; (begin = taken.fetch_add(1) * block) < tiles;) {
+      check_interrupted();
       const std::int64_t end = std::min(tiles, begin + block);
       image_factors<kTile + 1 - kWindow>(w, image, zeros.data(), {begin, end, 0, w.in_c}, v, image_offset);
       for (std::int64_t o = 0; o < w.out_c; o += width) {
@@ -153,7 +155,7 @@ void slide_blocks_of_filter(const WinogradTiles& w, const float* image, const fl
   const std::int64_t groups =
       std::clamp<std::int64_t>(thread_budget() / panels, 1, std::max<std::int64_t>(tiles / kShare, 1));
   std::atomic<std::int64_t> threads{0};
-  parallel_for(panels * groups, 1, [&](std::int64_t first, std::int64_t last) {
+  parallel_for_whole(panels * groups, 1, [&](std::int64_t first, std::int64_t last) {
     float* const u = images(blocks) + threads.fetch_add(1) * kProducts * (filter_offset + sum_offset);
     float* const sums = u + kProducts * filter_offset;
     for (std::int64_t unit = first; unit < last; ++unit) {
@@ -161,6 +163,7 @@ void slide_blocks_of_filter(const WinogradTiles& w, const float* image, const fl
       const std::int64_t first_tile = tiles * (unit % groups) / groups,
                          last_tile = tiles * (unit % groups + 1) / groups;
       for (std::int64_t b = 0; b < blocks; ++b) {
+        check_interrupted();
         const std::int64_t rows = inputs(b), begin = b * kBlock;
         filter_factors<kWindow>(w, filter, turned, {begin, begin + rows, o, columns}, u, filter_offset);
         for (std::int64_t p = 0; p < kProducts; ++p) {
@@ -292,7 +295,7 @@ void sum_products(const WinogradTiles& w, const float* image, const float* dy, s
   // Units of a block follow each other: in turn, they are one thread's. Else they go to whoever is free.
   const std::int64_t together = in_turn ? shards : 1, units = blocks * shards;
   std::atomic<std::int64_t> threads{0}, taken{0};
-  parallel_for(std::min<std::int64_t>(units / together, thread_budget()), 1, [&](std::int64_t, std::int64_t) {
+  parallel_for_whole(std::min<std::int64_t>(units / together, thread_budget()), 1, [&](std::int64_t, std::int64_t) {
     const std::vector<float> zeros(static_cast<std::size_t>(std::max(w.in_c, w.out_c)));
     float* const v = scratch + kept * sum_elements + threads.fetch_add(1) * of_thread;
     float* const y = v + kProducts * Blocks::kFactorOffset;
@@ -316,6 +319,7 @@ void sum_products(const WinogradTiles& w, const float* image, const float* dy, s
       }
     };
     for (std::int64_t unit = 0; (unit = taken.fetch_add(1) * together) < units;) {
+      check_interrupted();
       const Part part = part_of(unit / shards);
       if (!in_turn) {
         float* const sums = kept > 0 ? scratch + unit * sum_elements : own;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "argosy/base/interrupt.h"
 #include "argosy/ops/ctc/frames.h"
 
 namespace argosy {
@@ -103,6 +104,7 @@ class Greedy final : public Kernel {
       double score = 0;
       std::int64_t before = -1;
       for (std::int64_t t = 0; t < f.lengths[static_cast<std::size_t>(b)]; ++t) {
+        check_interrupted();
         ARGOSY_RETURN_IF_ERROR(read_frame(c.input(0), f, t, b, logits));
         const auto most = std::max_element(logits.begin(), logits.end());
         const std::int64_t k = most - logits.begin();
@@ -180,6 +182,7 @@ class BeamSearch final : public Kernel {
         return beam;
       };
       for (const Beam& beam : beams) {
+        check_interrupted();
         Beam& same = at(beam.labels);
         same.blank = log_sum(same.blank, beam.total() + logs[static_cast<std::size_t>(blank)]);
         if (!beam.labels.empty()) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "argosy/base/interrupt.h"
 #include "argosy/ops/ctc/frames.h"
 
 namespace argosy::ctc {
@@ -51,6 +52,7 @@ std::int64_t distance(std::span<const T> a, std::span<const T> b) {
   std::vector<std::int64_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);
   for (std::size_t i = 0; i < a.size(); ++i) {
+    check_interrupted();
     std::int64_t diagonal = row[0];
     row[0] = static_cast<std::int64_t>(i) + 1;
     for (std::size_t j = 0; j < b.size(); ++j) {

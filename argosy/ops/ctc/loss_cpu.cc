@@ -2,6 +2,7 @@
 // the labels, with blanks between them.
 #include <algorithm>
 
+#include "argosy/base/interrupt.h"
 #include "argosy/base/parallel.h"
 #include "argosy/ops/ctc/frames.h"
 
@@ -123,6 +124,7 @@ class CtcLoss final : public Kernel {
     at(ahead, 0, 0) = emission(0, 0);
     if (states > 1) at(ahead, 0, 1) = emission(0, 1);
     for (std::size_t t = 1; t < frames; ++t) {
+      check_interrupted();
       for (std::size_t u = 0; u < states; ++u) {
         double sum = stays(u) ? at(ahead, t - 1, u) : kLogZero;
         if (u >= 1) sum = log_sum(sum, at(ahead, t - 1, u - 1));
@@ -134,6 +136,7 @@ class CtcLoss final : public Kernel {
     at(behind, frames - 1, states - 1) = 0;
     if (states > 1) at(behind, frames - 1, states - 2) = 0;
     for (std::size_t t = frames - 1; t-- > 0;) {
+      check_interrupted();
       for (std::size_t u = 0; u < states; ++u) {
         const auto via = [&](std::size_t v) {
           const double rest = at(behind, t + 1, v);
@@ -150,6 +153,7 @@ class CtcLoss final : public Kernel {
     result = static_cast<T>(-total);
     // Probabilities less how often each class is visited; without any alignment, the probabilities.
     for (std::size_t t = 0; t < frames; ++t) {
+      check_interrupted();
       std::vector<double> visits(static_cast<std::size_t>(f.classes), 0);
       for (std::size_t u = 0; u < states && total != kLogZero; ++u) {
         const double both = at(ahead, t, u) + at(behind, t, u);

@@ -3,6 +3,7 @@
 
 #include "argosy/data/byte_stream.h"
 #include "argosy/ops/dataset/dataset_kernel.h"
+#include "argosy/tensor/string_budget.h"
 #include "argosy/tf/crc32c.h"
 #include "argosy/tf/wire.h"
 
@@ -50,6 +51,7 @@ class Files final : public DatasetValue {
         Result<bool> some = record(text);
         if (some.ok() && *some) {
           out.assign(1, Tensor::scalar(std::move(text)));
+          ARGOSY_RETURN_IF_ERROR(reserve_strings(out[0], "a record of a file"));
           return true;
         }
         stream_.reset();

@@ -7,6 +7,7 @@
 #include <limits>
 #include <numbers>
 
+#include "argosy/base/interrupt.h"
 #include "argosy/base/parallel.h"
 #include "argosy/ops/distribution/draws.h"
 
@@ -57,7 +58,9 @@ double gamma_sample(double alpha, Philox stream) {
   const double c = 1.0 / 3 / std::sqrt(d);
   if (!(d > 0) || std::isinf(d)) return std::numeric_limits<double>::quiet_NaN();  // no such distribution
   NormalDoubles normal;
+  Poll poll(4096);
   while (true) {
+    poll();
     const double x = normal(stream);
     double v = 1 + c * x;
     if (v <= 0) continue;
@@ -72,9 +75,11 @@ double gamma_sample(double alpha, Philox stream) {
 
 double poisson_small(double rate, Philox& stream, double most) {
   UnitDoubles uniform;
+  Poll poll(4096);
   const double limit = std::exp(-rate);
   double product = 1;
   for (double x = 0;; ++x) {
+    poll();
     product *= uniform(stream);
     if (product <= limit && x <= most) return x;
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "argosy/base/interrupt.h"
 #include "argosy/ops/distribution/draws.h"
 #include "argosy/ops/random/fill.h"
 
@@ -20,6 +21,7 @@ struct Blocks {
   static constexpr int kSize = sizeof(T) == 8 ? 2 : 4;
   Philox stream;
   std::array<T, 4> next(Distribution distribution) {
+    poll();
     Tensor block = Tensor(dtype_of<T>(), Shape{kSize}, Buffer::borrow(values.data(), sizeof(T) * kSize));
     const Status filled = fill_random(block, distribution, stream, true);
     ARGOSY_CHECK(filled.ok());
@@ -27,6 +29,7 @@ struct Blocks {
     return values;
   }
   std::array<T, 4> values{};
+  Poll poll{256};
 };
 
 template <typename T>

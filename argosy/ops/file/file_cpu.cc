@@ -1,8 +1,8 @@
 #include <algorithm>
+#include <limits>
 
 #include "argosy/base/beneath.h"
 #include "argosy/base/file.h"
-#include "argosy/base/host_memory.h"
 #include "argosy/op/file_policy.h"
 #include "argosy/ops/file/matching.h"
 
@@ -22,14 +22,7 @@ Status read(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(std::string path, path_input(c, 0, "filename"));
   ARGOSY_ASSIGN_OR_RETURN(path, allowed_file(c, path));
   if (is_directory(path)) return failed_precondition(plain_path(path), "; Is a directory");
-  std::int64_t bytes = 0;
-  {
-    ARGOSY_ASSIGN_OR_RETURN(const File file, File::open(path));
-    ARGOSY_ASSIGN_OR_RETURN(bytes, file.size());
-  }
-  ARGOSY_RETURN_IF_ERROR(
-      check_host_memory(bytes, c.allocator().stats().limit_bytes, str_cat("the contents of ", plain_path(path))));
-  ARGOSY_ASSIGN_OR_RETURN(std::string contents, read_file(path, bytes));
+  ARGOSY_ASSIGN_OR_RETURN(std::string contents, read_file(path, std::numeric_limits<std::int64_t>::max()));
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, {}));
   *y->data<std::string>() = std::move(contents);
   return ok_status();

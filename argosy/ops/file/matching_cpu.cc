@@ -1,17 +1,37 @@
 #include "argosy/ops/file/matching.h"
 
+#include <dirent.h>
 #include <glob.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 
 #include "argosy/base/file.h"
+#include "argosy/base/interrupt.h"
 #include "argosy/op/file_policy.h"
 
 namespace argosy {
 
 namespace {
 
-constexpr std::size_t kMostFiles = 1 << 20;
+// glob()'s walk through folders: no folder has further entries once the step is over.
+int walk(const std::string& pattern, glob_t& found) {
+  found.gl_closedir = [](void* folder) { ::closedir(static_cast<DIR*>(folder)); };
+  found.gl_readdir = [](void* folder) { return interrupted() ? nullptr : ::readdir(static_cast<DIR*>(folder)); };
+  found.gl_opendir = [](const char* path) -> void* { return interrupted() ? nullptr : ::opendir(path); };
+  found.gl_lstat = ::lstat;
+  found.gl_stat = ::stat;
+  return ::glob(pattern.c_str(), GLOB_ALTDIRFUNC | GLOB_NOSORT, nullptr, &found);
+}
+
+class Found {
+ public:
+  Found() = default;
+  ~Found() { ::globfree(&list); }
+  Found(const Found&) = delete;
+  Found& operator=(const Found&) = delete;
+  glob_t list = {};
+};
 
 }  // namespace
 
@@ -22,14 +42,15 @@ Result<std::vector<std::string>> matching_files(const KernelContext& c, const st
   ARGOSY_RETURN_IF_ERROR(allowed_file(c, fixed).status());
   constexpr std::string_view kLocal = "file://";
   const std::string local = pattern.starts_with(kLocal) ? pattern.substr(kLocal.size()) : pattern;
-  glob_t found = {};
-  const int failed = ::glob(local.c_str(), 0, nullptr, &found);
-  std::vector<std::string> paths;
-  for (std::size_t i = 0; failed == 0 && i < std::min<std::size_t>(found.gl_pathc, kMostFiles); ++i) {
-    if (allowed_file(c, found.gl_pathv[i]).ok()) paths.emplace_back(found.gl_pathv[i]);
-  }
-  ::globfree(&found);
+  Found found;
+  const int failed = walk(local, found.list);
+  check_interrupted();
   if (failed == GLOB_NOSPACE) return resource_exhausted("too many files match '", pattern, "'");
+  std::vector<std::string> paths;
+  for (std::size_t i = 0; failed == 0 && i < found.list.gl_pathc; ++i) {
+    check_interrupted();
+    if (allowed_file(c, found.list.gl_pathv[i]).ok()) paths.emplace_back(found.list.gl_pathv[i]);
+  }
   std::sort(paths.begin(), paths.end());
   return paths;
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "argosy/base/interrupt.h"
 #include "argosy/base/parallel.h"
 #include "argosy/ops/gather/gather_parts.h"
 #include "argosy/ops/layout/strided_copy.h"
@@ -78,7 +79,9 @@ Status where(KernelContext& c) {
     if (y->elements() == 0) return ok_status();
     std::int64_t* to = y->data<std::int64_t>();
     Ints at = Ints::filled(rank, 0);
+    Poll poll(1 << 16);
     for (std::int64_t i = 0; i < n; ++i) {
+      poll();
       if (is_true(values[i])) to = std::copy(at.begin(), at.end(), to);
       for (int k = rank - 1; k >= 0 && ++at[k] == x.shape()[k]; --k) at[k] = 0;
     }

@@ -3,6 +3,7 @@
 #include <limits>
 #include <numeric>
 
+#include "argosy/base/interrupt.h"
 #include "argosy/base/parallel.h"
 #include "argosy/ops/gather/gather_parts.h"
 #include "argosy/tensor/ints.h"
@@ -36,6 +37,32 @@ struct Better {
   }
 };
 
+// Long rows are sorted piece by piece: a step that is over waits for no more than one.
+constexpr std::int64_t kPiece = 1 << 18;
+
+template <typename I, typename Before>
+void sort_pieces(I* to, std::int64_t n, const Before& before) {
+  std::vector<I> other;
+  for (std::int64_t begin = 0; begin < n; begin += kPiece) {
+    check_interrupted();
+    std::sort(to + begin, to + std::min(n, begin + kPiece), before);
+  }
+  for (std::int64_t width = kPiece; width < n; width *= 2) {
+    other.assign(to, to + n);
+    for (std::int64_t begin = 0; begin < n; begin += 2 * width) {
+      const std::int64_t middle = std::min(n, begin + width), end = std::min(n, begin + 2 * width);
+      std::int64_t a = begin, b = middle;
+      Poll poll(kPiece);
+      for (std::int64_t at = begin; at < end; ++at) {
+        poll();
+        const bool second =
+            a == middle || (b < end && before(other[static_cast<std::size_t>(b)], other[static_cast<std::size_t>(a)]));
+        to[at] = other[static_cast<std::size_t>(second ? b++ : a++)];
+      }
+    }
+  }
+}
+
 // The best k of n places, in order. `to` doubles as a heap whose top is the worst kept so far.
 template <typename T, typename I>
 void top_of_row(const T* row, std::int64_t n, std::int64_t k, I* to) {
@@ -49,15 +76,17 @@ void top_of_row(const T* row, std::int64_t n, std::int64_t k, I* to) {
   }
   if (k < n) {
     std::make_heap(to, to + k, better);
+    Poll poll(1 << 16);
     for (std::int64_t i = k; i < n; ++i) {
+      poll();
       if (!better(static_cast<I>(i), to[0])) continue;
       std::pop_heap(to, to + k, better);
       to[k - 1] = static_cast<I>(i);
       std::push_heap(to, to + k, better);
     }
-    std::sort_heap(to, to + k, better);
+    sort_pieces(to, k, better);
   } else {
-    std::sort(to, to + k, better);
+    sort_pieces(to, k, better);
   }
 }
 

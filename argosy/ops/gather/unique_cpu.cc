@@ -2,6 +2,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "argosy/base/interrupt.h"
 #include "argosy/ops/gather/gather_parts.h"
 #include "argosy/ops/layout/strided_copy.h"
 
@@ -88,7 +89,9 @@ Status unique_slices(KernelContext& c, const Tensor& x, int axis) {
   std::unordered_map<std::int64_t, std::int64_t, decltype(hasher), decltype(same)> places(
       static_cast<std::size_t>(slices.n), hasher, same);
   std::vector<std::int64_t> firsts, counts;  // of each distinct slice
+  Poll poll(slices.inner * slices.outer > 64 ? 16 : 1024);
   for (std::int64_t s = 0; s < slices.n; ++s) {
+    poll();
     const auto [found, fresh] = places.try_emplace(s, static_cast<std::int64_t>(firsts.size()));
     if (fresh) {
       firsts.push_back(s);
@@ -141,9 +144,14 @@ Status list_diff(KernelContext& c) {
   return dispatch<Comparable>(x.dtype(), "ListDiff", [&]<typename T>() -> Status {
     std::unordered_set<T, decltype(&hash<T>), decltype(&equal<T>)> known(static_cast<std::size_t>(y.elements()),
                                                                          hash<T>, equal<T>);
-    for (const T& value : y.values<T>()) known.insert(value);
+    Poll poll(1024);
+    for (const T& value : y.values<T>()) {
+      poll();
+      known.insert(value);
+    }
     std::vector<std::int64_t> left;
     for (std::int64_t i = 0; i < x.elements(); ++i) {
+      poll();
       if (!known.contains(x.data<T>()[i])) left.push_back(i);
     }
     const Shape shape({static_cast<std::int64_t>(left.size())});

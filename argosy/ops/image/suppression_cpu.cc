@@ -4,6 +4,7 @@
 #include <limits>
 #include <queue>
 
+#include "argosy/base/interrupt.h"
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/image/parts.h"
 
@@ -59,6 +60,7 @@ Chosen choose(std::span<const float> scores, const Limits& limits, Overlap&& sim
   const float scale = soft ? -0.5f / limits.sigma : 0;
   Chosen chosen;
   while (static_cast<std::int64_t>(chosen.boxes.size()) < limits.most && !queue.empty()) {
+    check_interrupted();
     Candidate next = queue.top();
     queue.pop();
     const float before = next.score;

@@ -2,6 +2,7 @@
 // superdiagonal fills in).
 #include <limits>
 
+#include "argosy/base/interrupt.h"
 #include "argosy/ops/linalg/matrices.h"
 
 namespace argosy::linalg {
@@ -21,7 +22,9 @@ bool eliminate(const Tridiagonal<T>& a, std::int64_t n, Map<T> x) {
   if (a.main[0] == T(0)) return false;
   above[0] = a.above[0] / a.main[0];
   x.row(0) /= a.main[0];
+  Poll poll(256);
   for (std::int64_t i = 1; i < n; ++i) {
+    poll();
     const T pivot = a.main[i] - a.below[i] * above[static_cast<std::size_t>(i - 1)];
     if (pivot == T(0)) return false;
     above[static_cast<std::size_t>(i)] = a.above[i] / pivot;
@@ -38,7 +41,9 @@ bool eliminate_pivoting(const Tridiagonal<T>& a, std::int64_t n, Map<T> x) {
   };
   std::vector<Row> rows(static_cast<std::size_t>(n));
   Row current{a.main[0], n > 1 ? a.above[0] : T(0), T(0)};
+  Poll poll(256);
   for (std::int64_t i = 0; i + 1 < n; ++i) {
+    poll();
     Row below{a.below[i + 1], a.main[i + 1], i + 2 < n ? a.above[i + 1] : T(0)};
     if (std::abs(below.pivot) > std::abs(current.pivot)) {
       std::swap(current, below);

@@ -3,6 +3,7 @@
 #include <numeric>
 #include <vector>
 
+#include "argosy/base/interrupt.h"
 #include "argosy/ops/linalg/matrices.h"
 #include "argosy/ops/linalg/reflections.h"
 
@@ -42,6 +43,7 @@ Columns<T> shortest_solution(const Matrix<T>& matrix, const Matrix<T>& rhs) {
   double least = 0;
   Eigen::Index rank = 0;
   for (; rank < most; ++rank) {
+    check_interrupted();
     Eigen::Index longest = rank;
     double length = 0;
     for (Eigen::Index j = rank; j < n; ++j) {
@@ -61,11 +63,13 @@ Columns<T> shortest_solution(const Matrix<T>& matrix, const Matrix<T>& rhs) {
   for (Eigen::Index i = 0; i < rank; ++i) rows.col(i).tail(n - i) = a.row(i).tail(n - i).adjoint();
   std::vector<Reflection<T>> z;
   for (Eigen::Index i = 0; i < rank; ++i) {
+    check_interrupted();
     z.emplace_back(rows.col(i).tail(n - i)).apply_adjoint(rows, i + 1);
     rows(i, i) = T(z.back().length());
   }
   Columns<T> y = Columns<T>::Zero(n, b.cols());
   for (Eigen::Index k = 0; k < b.cols(); ++k) {
+    check_interrupted();
     for (Eigen::Index i = 0; i < rank; ++i) {
       y(i, k) = (b(i, k) - rows.col(i).head(i).dot(y.col(k).head(i))) / rows(i, i);
     }

@@ -6,6 +6,7 @@
 #include <complex>
 #include <new>
 
+#include "argosy/base/interrupt.h"
 #include "argosy/base/parallel.h"
 #include "argosy/op/kernel.h"
 
@@ -63,6 +64,7 @@ Status for_each(std::int64_t count, double work, Fn&& fn) {
   const auto grain = static_cast<std::int64_t>(std::max(1.0, 50000 / std::max(work, 1.0)));
   parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
+      check_interrupted();
       Status status;
       try {
         status = fn(i);

@@ -1,4 +1,5 @@
 // Triangular systems; stacks broadcast against each other.
+#include "argosy/base/interrupt.h"
 #include "argosy/ops/linalg/matrices.h"
 
 namespace argosy::linalg {
@@ -106,6 +107,7 @@ Status banded(const MatrixOp& op, MatrixCall& c) {
       };
       const bool forwards = lower != adjoint;
       for (std::int64_t step = 0; step < n; ++step) {
+        check_interrupted();
         const std::int64_t row = forwards ? step : n - 1 - step;
         for (std::int64_t d = 1; d < std::min(bands, step + 1); ++d) {
           const std::int64_t column = forwards ? row - d : row + d;

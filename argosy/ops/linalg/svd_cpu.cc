@@ -2,6 +2,7 @@
 #include <limits>
 #include <vector>
 
+#include "argosy/base/interrupt.h"
 #include "argosy/ops/linalg/matrices.h"
 #include "argosy/ops/linalg/reflections.h"
 
@@ -43,6 +44,7 @@ Factors<C> factors_of(const Matrix<C>& matrix, bool vectors, bool full) {
   std::vector<Reflection<C>> left, right;
   Matrix<double> diagonals = Matrix<double>::Zero(n, n);
   for (Eigen::Index k = 0; k < n; ++k) {
+    check_interrupted();
     diagonals(k, k) = left.emplace_back(a.col(k).tail(m - k)).length();
     left.back().apply_adjoint(a, k + 1);
     if (k + 1 == n) break;

@@ -9,6 +9,7 @@
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
 
+#include "argosy/base/interrupt.h"
 #include "argosy/base/parallel.h"
 
 #ifndef ARGOSY_OPS_MATMUL_BATCH_SUM_ONCE
@@ -171,11 +172,12 @@ void sum_rows(const BatchSum& s, const float* a, const float* b, float* c, float
   float* const packed_a = scratch + packed_columns(s) * s.rows;
   const bool far_apart = s.m > kFarApart;
   std::atomic<std::int64_t> threads{0};
-  parallel_for((s.m + kBlockRows - 1) / kBlockRows, 1, [&](std::int64_t first_block, std::int64_t last_block) {
+  parallel_for_whole((s.m + kBlockRows - 1) / kBlockRows, 1, [&](std::int64_t first_block, std::int64_t last_block) {
     constexpr std::int64_t kRowsAtOnce = kPackedBlocks * kBlockRows;
     float* const mine = packed_a + (far_apart ? threads.fetch_add(1) * kRowsAtOnce * s.rows : 0);
     const std::int64_t end = std::min(s.m, last_block * kBlockRows);
     for (std::int64_t i = first_block * kBlockRows; i < end; i += kRowsAtOnce) {
+      check_interrupted();
       const std::int64_t rows = std::min(end - i, kRowsAtOnce);
       for (std::int64_t j = 0; far_apart && j < rows; j += kBlockRows) {
         pack(s.rows, s.m, std::min(kBlockRows, rows - j), a + i + j, mine + j * s.rows);

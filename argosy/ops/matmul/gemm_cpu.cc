@@ -172,16 +172,16 @@ Status gemm(KernelContext& c, MatMulPrograms&, const Gemm& g, const double* a, c
     }
     b = turned;
   }
-  parallel_for(g.m, std::max<std::int64_t>(1, kGrainFlops / 2 / (g.n * g.k)),
-               [&](std::int64_t begin, std::int64_t end) {
-                 gemm_f64(g.n, g.k, a, g.transpose_a ? 1 : g.k, g.transpose_a ? g.m : 1, b, out, begin, end);
-                 for (std::int64_t i = begin; i < end; ++i) {
-                   for (std::int64_t j = 0; j < g.n; ++j) {
-                     const double sum = out[i * g.n + j] + (bias != nullptr ? bias[j] : 0);
-                     out[i * g.n + j] = apply_activation(fused, sum);
-                   }
-                 }
-               });
+  parallel_for_whole(g.m, std::max<std::int64_t>(1, kGrainFlops / 2 / (g.n * g.k)),
+                     [&](std::int64_t begin, std::int64_t end) {
+                       gemm_f64(g.n, g.k, a, g.transpose_a ? 1 : g.k, g.transpose_a ? g.m : 1, b, out, begin, end);
+                       for (std::int64_t i = begin; i < end; ++i) {
+                         for (std::int64_t j = 0; j < g.n; ++j) {
+                           const double sum = out[i * g.n + j] + (bias != nullptr ? bias[j] : 0);
+                           out[i * g.n + j] = apply_activation(fused, sum);
+                         }
+                       }
+                     });
   return ok_status();
 }
 

@@ -7,6 +7,8 @@
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
 
+#include "argosy/base/interrupt.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace argosy {
 namespace HWY_NAMESPACE {
@@ -140,6 +142,7 @@ void f64(std::int64_t n, std::int64_t k, const double* a, std::int64_t a_row, st
          double* c, std::int64_t begin, std::int64_t end) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(Doubles()));
   for (std::int64_t j = 0; j < n;) {
+    check_interrupted();
     const bool wide = n - j > 2 * lanes;
     const std::int64_t columns = std::min(n - j, wide ? 3 * lanes : lanes);
     if (wide) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "argosy/base/interrupt.h"
 #include "argosy/base/parallel.h"
 #include "argosy/ops/matmul/float_tiles.h"
 
@@ -88,6 +89,7 @@ bool multiply_region(const Operand& left, const Operand& right, const Regions& r
     const Packed a{scratch, 1}, b{a.units(0, packed_units(left.k)), std::min(kPackedPanels, end - j)};
     char* const sums = b.units(0, packed_units(left.k));
     for (std::int64_t start = 0; start < depth; start += kPackedUnits) {
+      check_interrupted();
       const std::int64_t stop = std::min(depth, start + kPackedUnits);
       pack(float_tiles::pack_columns, right, j, start, stop, b);
       for (std::int64_t x = top; x < bottom; ++x) {

@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "argosy/base/interrupt.h"
 #include "argosy/op/kernel.h"
 
 namespace argosy {
@@ -25,7 +26,9 @@ Result<Sets<T>> dense(std::string_view op, const Tensor& t) {
   Sets<T> s;
   s.sizes.assign(shape.sizes().begin(), shape.sizes().end() - 1);
   const std::int64_t width = shape.back();
+  Poll poll(1024);
   for (std::int64_t i = 0; i < t.elements(); ++i) {
+    poll();
     Place place(s.sizes.size());
     std::int64_t rest = i / width;
     for (std::size_t k = place.size(); k-- > 0;) {
@@ -53,7 +56,9 @@ Result<Sets<T>> sparse(std::string_view op, const Tensor& indices, const Tensor&
     if (sizes[k] < 0) return invalid_argument(op, ": shape[", k, "] is ", sizes[k]);
   }
   s.sizes.assign(sizes, sizes + rank - 1);
+  Poll poll(1024);
   for (std::int64_t i = 0; i < values.elements(); ++i) {
+    poll();
     const std::int64_t* const at = indices.data<std::int64_t>() + i * rank;
     for (std::int64_t k = 0; k < rank; ++k) {
       if (at[k] < 0 || at[k] >= sizes[k]) {

@@ -1,4 +1,5 @@
 // Kernels: every combination of the features of each row, the last column's varying fastest. Hashes are TensorFlow's.
+#include "argosy/base/interrupt.h"
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/sparse/coo.h"
 #include "argosy/ops/sparse/cross_hash.h"
@@ -72,8 +73,10 @@ Status cross(KernelContext& c, const std::vector<Column>& columns, Combine&& com
   auto* at = indices->data<std::int64_t>();
   T* to = values->data<T>();
   std::vector<std::int64_t> chosen(columns.size());
+  Poll poll(1024);
   for (std::size_t b = 0; b < batch; ++b) {
     for (std::int64_t i = 0; i < counts[b]; ++i) {
+      poll();
       std::int64_t left = i;
       for (std::size_t k = columns.size(); k-- > 0;) {
         const auto size = static_cast<std::int64_t>(columns[k].rows[b].size());

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <complex>
 
+#include "argosy/base/interrupt.h"
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/elementwise/functors.h"
 #include "argosy/ops/sparse/coo.h"
@@ -45,7 +46,9 @@ Status matmul(KernelContext& c, const AttrMap& attrs) {
     S* const sums = reinterpret_cast<S*>(memory.data());
     std::fill_n(sums, m * n, S(0));
     ARGOSY_RETURN_IF_ERROR(dispatch<IndexTypes>(indices.dtype(), "SparseTensorDenseMatMul", [&]<typename Index>() {
+      Poll poll(n > 1024 ? 16 : 1024);
       for (std::int64_t e = 0; e < values.elements(); ++e) {
+        poll();
         const std::int64_t row = indices.data<Index>()[2 * e + (ta ? 1 : 0)],
                            at = indices.data<Index>()[2 * e + (ta ? 0 : 1)];
         if (at < 0 || at >= k)
@@ -270,8 +273,10 @@ Status dense_matmul(KernelContext& c, const AttrMap& attrs) {
   std::fill_n(y->data<float>(), m * n, 0.0f);
   return dispatch<TypeList<float, bfloat16>>(a.dtype(), "SparseMatMul", [&]<typename A>() {
     return dispatch<TypeList<float, bfloat16>>(b.dtype(), "SparseMatMul", [&]<typename B>() {
+      Poll poll(256);
       for (std::int64_t i = 0; i < m; ++i) {
         for (std::int64_t l = 0; l < k; ++l) {
+          poll();
           const auto v = static_cast<float>(a.data<A>()[ta ? l * m + i : i * k + l]);
           for (std::int64_t j = 0; j < n; ++j) {
             y->data<float>()[i * n + j] += v * static_cast<float>(b.data<B>()[tb ? j * k + l : l * n + j]);

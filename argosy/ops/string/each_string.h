@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "argosy/base/interrupt.h"
 #include "argosy/op/kernel.h"
 
 namespace argosy {
@@ -14,7 +15,11 @@ Status each_string(KernelContext& c, Fn&& fn) {
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape()));
   const std::string* const from = x.data<std::string>();
   To* const to = y->data<To>();
-  for (std::int64_t i = 0; i < x.elements(); ++i) ARGOSY_RETURN_IF_ERROR(fn(from[i], to[i]));
+  Poll poll(64);
+  for (std::int64_t i = 0; i < x.elements(); ++i) {
+    poll();
+    ARGOSY_RETURN_IF_ERROR(fn(from[i], to[i]));
+  }
   return ok_status();
 }
 

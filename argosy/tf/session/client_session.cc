@@ -30,6 +30,29 @@ class ClientSession::Busy {
   ClientSession& session_;
 };
 
+// A step whose kernel does not end: its client is told so, and everybody who looks at the server.
+class ClientSession::StuckCall final : public StuckObserver {
+ public:
+  StuckCall(StuckSteps* all, CallContext& call, bool errors_in_body)
+      : all_(all), call_(call), errors_in_body_(errors_in_body) {}
+  void stuck(const StuckStep& step) override {
+    if (all_ != nullptr) all_->add(this, step);
+    if (errors_in_body_) {
+      call_.give_up(error_response(step.status));
+    } else {
+      call_.give_up(step.status);
+    }
+  }
+  void ended(const StuckStep&) override {
+    if (all_ != nullptr) all_->remove(this);
+  }
+
+ private:
+  StuckSteps* const all_;
+  CallContext& call_;
+  const bool errors_in_body_;
+};
+
 // What MakeCallable made: a step, and the options of every run of it.
 struct ClientSession::MadeCallable {
   std::shared_ptr<PreparedStep> step;
@@ -75,7 +98,8 @@ ClientSession::ClientSession(Options options) : options_(std::move(options)), la
                                                                .allow_soft_placement = options_.config.soft_placement,
                                                                .log_device_placement = options_.config.log_placement,
                                                                .optimize = options_.config.optimize,
-                                                               .fetch_handles = true});
+                                                               .fetch_handles = true,
+                                                               .stuck_after = options_.stuck_after});
   if (options_.replicas != nullptr) {
     const ReplicationOptions how{
         .optimize = options_.config.optimize, .sync_batch_norm = options_.sync_batch_norm, .check = options_.check};
@@ -138,7 +162,7 @@ Result<std::shared_ptr<PreparedStep>> ClientSession::prepared(const StepRequest&
 
 Result<std::vector<Tensor>> ClientSession::run(PreparedStep& step, std::vector<Tensor> feeds,
                                                const tensorflow::RunOptions& options, CallContext& call,
-                                               tensorflow::RunMetadata* metadata) {
+                                               bool errors_in_body, tensorflow::RunMetadata* metadata) {
   const std::int64_t timeout = options.timeout_in_ms() > 0 ? options.timeout_in_ms() : options_.config.timeout.count();
   Cancellation& cancellation = call.cancellation();
   Deadlines::Token deadline = 0;
@@ -157,7 +181,9 @@ Result<std::vector<Tensor>> ClientSession::run(PreparedStep& step, std::vector<T
   call.about_to_run(timeout > 0 ? -1 : step.usual_nanos());
   const std::int64_t start = now_nanos();
   if (work != nullptr) work->step_begins();
-  const RunOptions run_options{.cancellation = &cancellation, .stats = trace || work != nullptr ? &stats : nullptr};
+  StuckCall stuck(options_.stuck, call, errors_in_body);
+  const RunOptions run_options{
+      .cancellation = &cancellation, .stats = trace || work != nullptr ? &stats : nullptr, .stuck = &stuck};
   Status status = replication_ != nullptr ? replication_->run(step, feeds, fetched, run_options)
                                           : step.callable().run(feeds, fetched, run_options);
   if (work != nullptr) work->step_ends(status.ok(), stats);
@@ -189,6 +215,13 @@ Status ClientSession::fill_metadata(const PreparedStep& step, const tensorflow::
     add_partition_graphs(placement, graph_.graph(), to);
     return ok_status();
   });
+}
+
+std::vector<WirePiece> error_response(const Status& error) {
+  WireWriter response;
+  response.varint_field(3, static_cast<std::uint64_t>(error.code()));
+  response.bytes_field(4, client_message(error));
+  return response.take();
 }
 
 namespace {
@@ -226,8 +259,8 @@ Result<std::vector<WirePiece>> ClientSession::run_step(const StepRequest& reques
     feeds[i] = *std::move(tensor);
   }
   tensorflow::RunMetadata metadata;
-  ARGOSY_ASSIGN_OR_RETURN(const auto fetched,
-                          run(*step, std::move(feeds), options, call, wants_metadata(options) ? &metadata : nullptr));
+  ARGOSY_ASSIGN_OR_RETURN(const auto fetched, run(*step, std::move(feeds), options, call, request.errors_in_body,
+                                                  wants_metadata(options) ? &metadata : nullptr));
   WireWriter response;
   for (std::size_t i = 0; i < fetched.size(); ++i) {
     ARGOSY_RETURN_IF_ERROR(add_fetch(step->names().fetches[i], fetched[i], wire_, response));
@@ -349,7 +382,7 @@ Result<std::vector<WirePiece>> ClientSession::run_callable(const CallRequest& re
   const bool metadata_wanted = wants_metadata(callable->options);
   tensorflow::RunMetadata metadata;
   ARGOSY_ASSIGN_OR_RETURN(const auto fetched, run(*callable->step, std::move(feeds), callable->options, call,
-                                                  metadata_wanted ? &metadata : nullptr));
+                                                  /*errors_in_body=*/false, metadata_wanted ? &metadata : nullptr));
   WireWriter response;
   for (const std::size_t i : callable->fetches) {
     ARGOSY_ASSIGN_OR_RETURN(const TensorMessage tensor, TensorMessage::make(fetched[i], wire_));

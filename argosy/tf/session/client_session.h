@@ -18,6 +18,7 @@
 #include "argosy/tf/session/replication.h"
 #include "argosy/tf/session/session_config.h"
 #include "argosy/tf/session/step_request.h"
+#include "argosy/tf/session/stuck_steps.h"
 #include "argosy/tf/session/tensor_wire.h"
 #include "argosy/tf/session/work_totals.h"
 
@@ -39,9 +40,14 @@ class CallContext {
   // Told before work: about how long this thread will be busy with it; negative: nobody knows. Throws
   // std::system_error where no thread is left to serve others meanwhile: the call is RESOURCE_EXHAUSTED then.
   virtual void about_to_run(std::int64_t usual_nanos) = 0;
+  // Answers now, from another thread, although the work goes on: what it ends with is told to nobody.
+  virtual void give_up(Result<std::vector<WirePiece>> reply) { (void)reply; }
   // Who calls; null: who that is cannot end without saying so.
   virtual std::shared_ptr<const ClientLink> client() { return nullptr; }
 };
+
+// A RunStepResponse that holds an error, for clients that want it there.
+std::vector<WirePiece> error_response(const Status& error);
 
 class PartialRun;
 
@@ -50,13 +56,15 @@ class ClientSession {
   struct Options {
     std::string handle;
     SessionConfig config;
-    std::shared_ptr<Machine> machine;     // the session's own view of the server's devices
-    std::int64_t feed_limit = 1ll << 33;  // bytes of one fed tensor
-    Deadlines* deadlines = nullptr;       // outlives the session
-    WorkCounter* work = nullptr;          // likewise; null: steps are not measured
-    ReplicaCounter* replicas = nullptr;   // likewise; given: training steps are replicated over all GPUs of the session
-    bool sync_batch_norm = false;         // of those
-    int check = 0;                        // so many runs of each also run on one device, and are compared
+    std::shared_ptr<Machine> machine;              // the session's own view of the server's devices
+    std::int64_t feed_limit = 1ll << 33;           // bytes of one fed tensor
+    Deadlines* deadlines = nullptr;                // outlives the session
+    WorkCounter* work = nullptr;                   // likewise; null: steps are not measured
+    StuckSteps* stuck = nullptr;                   // likewise
+    std::chrono::milliseconds stuck_after{10000};  // SessionOptions::stuck_after
+    ReplicaCounter* replicas = nullptr;  // likewise; given: training steps are replicated over all GPUs of the session
+    bool sync_batch_norm = false;        // of those
+    int check = 0;                       // so many runs of each also run on one device, and are compared
   };
   // INVALID_ARGUMENT: a malformed graph; a device that is not there, without soft placement.
   static Result<std::shared_ptr<ClientSession>> create(Options options, std::string_view graph_def);
@@ -79,7 +87,7 @@ class ClientSession {
 
   void list_devices(tensorflow::ListDevicesResponse& to) const;
 
-  // Ends every run under way (CANCELLED) and waits for them. Idempotent.
+  // Ends every run under way (CANCELLED) and waits for them; DEADLINE_EXCEEDED where one is stuck. Idempotent.
   Status close();
 
   const std::string& handle() const { return options_.handle; }
@@ -94,13 +102,14 @@ class ClientSession {
 
  private:
   class Busy;
+  class StuckCall;
   struct MadeCallable;
 
   explicit ClientSession(Options options);
 
   Result<std::shared_ptr<PreparedStep>> prepared(const StepRequest& request, CallContext& call);
   Result<std::vector<Tensor>> run(PreparedStep& step, std::vector<Tensor> feeds, const tensorflow::RunOptions& options,
-                                  CallContext& call, tensorflow::RunMetadata* metadata);
+                                  CallContext& call, bool errors_in_body, tensorflow::RunMetadata* metadata);
   Result<std::vector<WirePiece>> run_partially(const StepRequest& request, CallContext& call);
   Status new_request(std::int64_t id, std::string_view method);
   Status fill_metadata(const PreparedStep& step, const tensorflow::RunOptions& options, const StepStats& stats,

@@ -102,6 +102,17 @@ void GrpcCall::arrived() {
     if (status.ok()) status = handler_.serve(method_, WireReader(pieces), *this, response);
   }
   request_.Clear();
+  answer(status, std::move(response));
+}
+
+void GrpcCall::give_up(Result<std::vector<WirePiece>> reply) {
+  std::vector<WirePiece> response;
+  const grpc::Status status = handler_.sent_for(std::move(reply), response);
+  answer(status, std::move(response));
+}
+
+void GrpcCall::answer(const grpc::Status& status, std::vector<WirePiece> response) {
+  if (answered_.exchange(true, std::memory_order_acq_rel)) return;
   hands_over(&sent_);
   if (status.ok()) {
     writer_.Finish(to_buffer(std::move(response)), status, &sent_);

@@ -41,6 +41,8 @@ class GrpcCallHandler {
   virtual void wait_for_next(int method) = 0;
   virtual grpc::Status serve(int method, WireReader request, CallContext& context,
                              std::vector<WirePiece>& response) = 0;
+  // What is sent for a reply.
+  virtual grpc::Status sent_for(Result<std::vector<WirePiece>> reply, std::vector<WirePiece>& response) = 0;
   // The connection of a peer, as gRPC calls it; null: it is over, or not known.
   virtual std::shared_ptr<GatedConnection> connection(const std::string& peer) = 0;
   // Around each call that has come, until its answer is on its way. False: the server stops, nothing may be sent.
@@ -57,11 +59,13 @@ class GrpcCall final : public CallContext {
 
   Cancellation& cancellation() override { return cancellation_; }
   void about_to_run(std::int64_t usual_nanos) override;
+  void give_up(Result<std::vector<WirePiece>> reply) override;
   std::shared_ptr<const ClientLink> client() override;
 
  private:
   GrpcCall(int method, GrpcCallHandler& handler) : method_(method), handler_(handler) {}
   void arrived();
+  void answer(const grpc::Status& status, std::vector<WirePiece> response);
   void release();
 
   const int method_;
@@ -71,6 +75,7 @@ class GrpcCall final : public CallContext {
   grpc::ServerAsyncResponseWriter<grpc::ByteBuffer> writer_{&context_};
   GrpcEvent arrived_{this, GrpcEvent::kArrived}, over_{this, GrpcEvent::kOver}, sent_{this, GrpcEvent::kSent};
   std::atomic<int> pending_{3};  // once it has arrived: the thread that serves it, two events to come
+  std::atomic<bool> answered_{false};
   Cancellation cancellation_;
   Pollers* pollers_ = nullptr;
 };

@@ -166,7 +166,9 @@ class GrpcTransport::Impl final : public GrpcCallHandler {
       response[0].bytes = "\x08\x01";  // HealthCheckResponse{status: SERVING}
       return grpc::Status::OK;
     }
-    auto reply = service_.call(static_cast<Method>(method), request, context);
+    return sent_for(service_.call(static_cast<Method>(method), request, context), response);
+  }
+  grpc::Status sent_for(Result<std::vector<WirePiece>> reply, std::vector<WirePiece>& response) override {
     if (!reply.ok()) return to_grpc(reply.status());
     response = *std::move(reply);
     std::size_t bytes = 0;

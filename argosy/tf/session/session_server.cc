@@ -110,6 +110,7 @@ std::string metrics_page(SessionService& service, int threads, const AcceptGate:
     text += str_cat("argosy_device_bytes{device=\"", machine.device(d).spec().name.short_string(), "\"} ",
                     machine.device(d).allocator().stats().in_use_bytes, "\n");
   }
+  text += service.stuck().metrics_section();
   if (service.replicates()) text += metrics_section(service.replicas());
   return text;
 }
@@ -129,6 +130,7 @@ std::string status_page(SessionService& service, const std::string& address, std
   for (int m = 0; m < kNumMethods; ++m) {
     text += str_cat("  ", method_name(static_cast<Method>(m)), "  ", service.metrics().calls(m), "\n");
   }
+  text += service.stuck().status_section();
   if (service.replicates()) text += status_section(service.replicas());
   const auto sessions = service.sessions();
   text += str_cat("\n", sessions.size(), " sessions\n");
@@ -161,6 +163,7 @@ class SessionServer::Impl {
                                                                         .max_sessions = o.max_sessions,
                                                                         .lease = o.session_lease,
                                                                         .client_lease = client_lease(o),
+                                                                        .stuck_after = o.stuck_after,
                                                                         .count_work = o.count_work,
                                                                         .replicate = o.replicate,
                                                                         .sync_batch_norm = o.sync_batch_norm,

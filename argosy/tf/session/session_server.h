@@ -43,6 +43,9 @@ struct SessionServerOptions {
   // only the end of a process ends a connection, elsewhere an hour.
   std::chrono::seconds client_lease{-1};
   int max_sessions = 5000;
+  // A kernel that does not end so long after its step was to is named in the log and on the pages; its client is
+  // answered, its session may be closed. Zero: never.
+  std::chrono::milliseconds stuck_after{10000};
   bool count_work = false;  // see work(); costs about 50 ns an op
   // Training steps that can be run on all GPUs of their session, a share of the batch on each; others as they are.
   // Variables are the sessions' own then: what another session writes would not reach every GPU.

@@ -7,6 +7,7 @@
 
 #include "argosy/base/clock.h"
 #include "argosy/base/guard.h"
+#include "argosy/base/log.h"
 #include "argosy/tf/master.pb.h"
 #include "argosy/tf/session/rpc_error.h"
 #include "argosy/tf/session/session_devices.h"
@@ -126,10 +127,7 @@ SessionService::Reply SessionService::run_step(WireReader in, CallContext& conte
   Reply reply = session->run_step(request, context);
   if (reply.ok() || !request.errors_in_body) return reply;
   metrics_.count_step_error(reply.status().code());
-  WireWriter error;
-  error.varint_field(3, static_cast<std::uint64_t>(reply.status().code()));
-  error.bytes_field(4, client_message(reply.status()));
-  return error.take();
+  return error_response(reply.status());
 }
 
 SessionService::Reply SessionService::run_callable(WireReader in, CallContext& context) {
@@ -174,6 +172,8 @@ SessionService::Reply SessionService::create_session(WireReader in, CallContext&
                                .feed_limit = options_.feed_limit_bytes,
                                .deadlines = &deadlines_,
                                .work = options_.count_work ? &work_ : nullptr,
+                               .stuck = &stuck_,
+                               .stuck_after = options_.stuck_after,
                                .replicas = options_.replicate ? &replicas_ : nullptr,
                                .sync_batch_norm = options_.sync_batch_norm,
                                .check = options_.check},
@@ -238,10 +238,16 @@ SessionService::Reply SessionService::close_session(WireReader in) {
   ARGOSY_RETURN_IF_ERROR(parse(Method::kCloseSession, in, request));
   auto session = take(request.session_handle());
   if (session == nullptr) return no_session(request.session_handle());
-  ARGOSY_RETURN_IF_ERROR(session->close());
+  close(*session);
   session.reset();
   give_memory_back();
   return reply("");
+}
+
+// A session whose kernel does not end goes when that ends: the thread of its step holds it.
+void SessionService::close(ClientSession& session) {
+  const Status closed = session.close();
+  if (!closed.ok()) ARGOSY_LOG(kWarning, "session ", session.handle().substr(0, 4), "…: ", closed);
 }
 
 SessionService::Reply SessionService::reset(WireReader in) {
@@ -275,7 +281,7 @@ void SessionService::close_all() {
     MutexLock lock(mutex_);
     all.swap(sessions_);
   }
-  for (const auto& [handle, session] : all) (void)session->close();
+  for (const auto& [handle, session] : all) close(*session);
   all.clear();
   give_memory_back();
 }
@@ -306,7 +312,7 @@ int SessionService::close_expired() {
       }
     }
   }
-  for (const auto& session : expired) (void)session->close();
+  for (const auto& session : expired) close(*session);
   return static_cast<int>(expired.size());
 }
 

@@ -33,11 +33,12 @@ class SessionService {
  public:
   struct Options {
     std::shared_ptr<Machine> machine;
-    std::int64_t feed_limit_bytes = 0;     // of one fed tensor; 0: a quarter of the host's memory
-    int max_sessions = 5000;               // RESOURCE_EXHAUSTED above
-    std::chrono::seconds lease{0};         // sessions without a call for so long are closed; 0: never
-    std::chrono::seconds client_lease{0};  // likewise those whose client is gone for so long
-    bool count_work = false;               // see work(); costs about 50 ns an op
+    std::int64_t feed_limit_bytes = 0;             // of one fed tensor; 0: a quarter of the host's memory
+    int max_sessions = 5000;                       // RESOURCE_EXHAUSTED above
+    std::chrono::seconds lease{0};                 // sessions without a call for so long are closed; 0: never
+    std::chrono::seconds client_lease{0};          // likewise those whose client is gone for so long
+    std::chrono::milliseconds stuck_after{10000};  // SessionOptions::stuck_after
+    bool count_work = false;                       // see work(); costs about 50 ns an op
     bool replicate = false;        // training steps run on all GPUs of their session, a share of the batch on each
     bool sync_batch_norm = false;  // of those: by statistics of the whole batch
     int check = 0;                 // of those: so many runs of each also run on one device, and are compared
@@ -64,6 +65,7 @@ class SessionService {
   Machine& machine() const { return *options_.machine; }
   ServiceMetrics& metrics() { return metrics_; }
   WorkTotals work() const { return work_.totals(replicas_.totals()); }  // but for replication zero without count_work
+  const StuckSteps& stuck() const { return stuck_; }
   bool replicates() const { return options_.replicate; }
   ReplicaTotals replicas() const { return replicas_.totals(); }
 
@@ -84,12 +86,14 @@ class SessionService {
   Result<std::shared_ptr<ClientSession>> find(std::string_view handle) const;
   Result<std::string> add(ClientSession::Options options, std::string_view graph_def);
   std::shared_ptr<ClientSession> take(std::string_view handle);
+  static void close(ClientSession& session);
 
   const Options options_;
   Deadlines deadlines_;
   ServiceMetrics metrics_;
   WorkCounter work_;
   ReplicaCounter replicas_;
+  StuckSteps stuck_;
   mutable Mutex mutex_;
   std::map<std::string, std::shared_ptr<ClientSession>, std::less<>> sessions_ ARGOSY_GUARDED_BY(mutex_);
   int opening_ ARGOSY_GUARDED_BY(mutex_) = 0;  // sessions being made, which count too

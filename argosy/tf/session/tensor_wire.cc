@@ -5,6 +5,7 @@
 #include "argosy/base/checked.h"
 #include "argosy/base/parallel.h"
 #include "argosy/op/variable.h"
+#include "argosy/tensor/string_budget.h"
 #include "argosy/tf/tensor_proto.h"
 #include "argosy/tf/types.pb.h"
 #include "argosy/tf/wire.h"
@@ -66,6 +67,7 @@ Result<Tensor> read_strings(const Shape& shape, WireReader content) {
     s.resize(length);
     (void)lengths.copy(length, s.data());
   }
+  ARGOSY_RETURN_IF_ERROR(reserve_strings(tensor, "a fed tensor"));
   return tensor;
 }
 
