@@ -227,7 +227,8 @@ def main():
     import attacks
     from server import Server
     rng, samples = random.Random(args.seed), []
-    with Server(args.program, "--emulate", "2", *attacks.OPEN) as server:
+    # Other hosts' clients may be silent for an hour before their sessions are closed: here they are gone.
+    with Server(args.program, "--emulate", "2", "--client-lease", "20", *attacks.OPEN) as server:
         def client(kind, seed=0):
             return subprocess.Popen([args.python, os.path.abspath(__file__), "--client", kind, "--seed", str(seed),
                                      "--target", f"grpc://127.0.0.1:{server.port}", "--minutes", str(args.minutes)],
@@ -254,7 +255,7 @@ def main():
                 c.kill()
                 answers.append("")
         alive = server.alive()
-        time.sleep(15)  # leases of clients that are gone
+        time.sleep(30)  # leases of clients that are gone
         after = sample(server) if alive else {}
     print(f"attacks: {len(done)}")
     for text in answers:
