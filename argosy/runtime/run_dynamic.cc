@@ -323,7 +323,7 @@ class Dynamic {
       std::atomic<std::int32_t>& running_;
     };
     const InterruptScope interrupts(&context_.cancellation(), !item.updates);
-    const Now now(state_.running[static_cast<std::size_t>(item.device)], index);
+    const Now now(state_.running[static_cast<std::size_t>(item.device)].item, index);
     return item.kernel->run(kernel_context);
   }
 

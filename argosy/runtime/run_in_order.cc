@@ -125,7 +125,7 @@ void InOrder::drive_items(int d, std::size_t from, std::size_t to, std::atomic<i
   std::size_t stretch = 0, stretch_at = next_stretch(d, recorder, stretch);
   const CheckScope checks;
   InterruptScope interrupts(&cancellation);
-  std::atomic<std::int32_t>& running = state_.running[static_cast<std::size_t>(d)];
+  std::atomic<std::int32_t>& running = state_.running[static_cast<std::size_t>(d)].item;
   std::size_t at = from;
   try {
     for (; at < to; ++at) {
