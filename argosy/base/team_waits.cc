@@ -50,7 +50,7 @@ TeamWaits::TeamWaits(std::function<bool()> crowded, std::chrono::milliseconds fi
     : crowded_(std::move(crowded)), first_(first), interval_(interval) {
   try {
     watcher_ = std::thread([this] { watch(); });
-  } catch (const std::system_error&) {  // no thread to be had: waits stay as they are
+  } catch (const std::exception&) {  // no thread to be had: waits stay as they are
   }
 }
 
@@ -99,7 +99,7 @@ void TeamWaits::set(bool are_short) {
         }
         let_team_go();
       });
-    } catch (const std::system_error&) {  // no thread to be had: waits stay long
+    } catch (const std::exception&) {  // no thread to be had: waits stay long
       return;
     }
     short_ = true;

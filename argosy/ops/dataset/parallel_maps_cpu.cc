@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "argosy/base/guard.h"
 #include "argosy/base/parallel.h"
 #include "argosy/ops/dataset/unary.h"
 
@@ -129,18 +130,23 @@ class ParallelMap final : public UnaryDataset {
       taking_ = true;
       ++active_;
       mutex_.unlock();
-      Result<bool> some = input_->next(element);
+      Result<bool> some = guarded([&] { return input_->next(element); });
       mutex_.lock();
       taking_ = false;
       if (stopping_ || ended_ || (some.ok() && !*some)) {
         --active_;
         return finish();
       }
-      slots_.push_back(slot);
+      try {
+        slots_.push_back(slot);
+      } catch (...) {  // the caller is told, or the thread breaks
+        --active_;
+        throw;
+      }
       if (idle_ > 0 && may_take()) room_.notify_one();
       if (some.ok()) {
         mutex_.unlock();
-        some = map_result(d_->f_(std::move(element), inner()), d_->preserve_, mapped);
+        some = guarded([&] { return map_result(d_->f_(std::move(element), inner()), d_->preserve_, mapped); });
         mutex_.lock();
       }
       --active_;
