@@ -74,6 +74,8 @@ class InOrder {
   Status run_kernel(std::int32_t index, const Item& item, const ItemExtras& extras, KernelContext::Fields& fields,
                     KernelObserver* observer, std::int64_t start, std::atomic<int>& asyncs);
 
+  Status run_whole(const Item& item, KernelContext& kernel_context);
+
   // --- control flow --------------------------------------------------------------------------------------------------
 
   bool is_dead(std::int32_t flag) const { return flag >= 0 && state_.dead[static_cast<std::size_t>(flag)] != 0; }

@@ -26,8 +26,8 @@ class Planner {
       hand_over(static_cast<std::int32_t>(i));
       const ItemExtras& x = step_.extras[i];
       Item& item = step_.items[i];
-      item.special = item.async || item.role != Role::kKernel || item.conditional || item.signals || !x.waits.empty() ||
-                     !x.derefs.empty() || !x.releases.empty();
+      item.special = item.async || item.updates || item.role != Role::kKernel || item.conditional || item.signals ||
+                     !x.waits.empty() || !x.derefs.empty() || !x.releases.empty();
     }
   }
 

@@ -124,7 +124,7 @@ void InOrder::drive_items(int d, std::size_t from, std::size_t to, std::atomic<i
       !one_by_one && queue != nullptr && !step_.stretches.empty() ? dynamic_cast<Recorder*>(queue) : nullptr;
   std::size_t stretch = 0, stretch_at = next_stretch(d, recorder, stretch);
   const CheckScope checks;
-  InterruptScope interrupts(&cancellation);
+  const InterruptScope interrupts(&cancellation);
   std::atomic<std::int32_t>& running = state_.running[static_cast<std::size_t>(d)].item;
   std::size_t at = from;
   try {
@@ -146,9 +146,8 @@ void InOrder::drive_items(int d, std::size_t from, std::size_t to, std::atomic<i
       if (cancellation.cancelled() || failed_.load(std::memory_order_relaxed)) [[unlikely]]
         break;
       Status status;
-      running.store(index, std::memory_order_relaxed);
-      interrupts.between_blocks(!item.updates);
       if (plain && !item.special) [[likely]] {
+        running.store(index, std::memory_order_relaxed);
         point_at(item, fields);
         KernelContext kernel_context(fields);
         status = item.kernel->run(kernel_context);
@@ -193,6 +192,7 @@ Status InOrder::run_special(std::int32_t index, const Item& item, KernelContext:
                             KernelObserver* observer, StepStats* stats, std::atomic<int>& asyncs, std::size_t& at) {
   const ItemExtras& extras = step_.extras[index];
   if (!extras.waits.empty()) {
+    state_.running[static_cast<std::size_t>(item.device)].store(-1, std::memory_order_relaxed);
     const std::int64_t before = stats != nullptr ? now_nanos() : 0;
     for (const std::int32_t p : extras.waits) {
       wait_for(item.device, p);
@@ -245,13 +245,14 @@ Status InOrder::run_kernel(std::int32_t index, const Item& item, const ItemExtra
                            std::atomic<int>& asyncs) {
   point_at(item, fields);
   if (observer != nullptr) ARGOSY_RETURN_IF_ERROR(observer->before(fields.node, &context_.cancellation()));
+  state_.running[static_cast<std::size_t>(item.device)].store(index, std::memory_order_relaxed);
   Status status;
   if (item.async) {
     start_async(index, item, fields, asyncs);
   } else {
     if (extras.donates) fields.may_donate = step_.donates.get() + item.first_input;
     KernelContext kernel_context(fields);
-    status = item.kernel->run(kernel_context);
+    status = item.updates ? run_whole(item, kernel_context) : item.kernel->run(kernel_context);
     fields.may_donate = nullptr;
   }
   if (observer != nullptr) observer->after(fields.node, now_nanos() - start);
@@ -260,6 +261,12 @@ Status InOrder::run_kernel(std::int32_t index, const Item& item, const ItemExtra
                        {fields.outputs, static_cast<std::size_t>(item.num_outputs)});
   }
   return status;
+}
+
+// What it changes outlives the run: its loops are not left halfway.
+Status InOrder::run_whole(const Item& item, KernelContext& kernel_context) {
+  const InterruptScope whole(&context_.cancellation(), false);
+  return item.kernel->run(kernel_context);
 }
 
 void InOrder::fail(Status status) {

@@ -255,8 +255,9 @@ class Session::Impl {
   // --- running -------------------------------------------------------------------------------------------------------
 
   // `lookup` gives the step, compiling it where nobody has: within the run's deadline, too.
-  template <typename Lookup>
-  Status run(const Lookup& lookup, std::span<const Tensor> feeds, std::span<Tensor> fetches,
+  using Lookup = std::function<Result<std::shared_ptr<Compiled>>(std::span<const Tensor>)>;
+  // `compiled` may be null; outlives the call.
+  Status run(Compiled* compiled, const Lookup& lookup, std::span<const Tensor> feeds, std::span<Tensor> fetches,
              const RunOptions& options) {
     StepStats traced;
     StepStats* stats = options.stats;
@@ -267,7 +268,7 @@ class Session::Impl {
     RunContext context(next_step_.fetch_add(1, std::memory_order_relaxed), stats, options_.fetch_handles);
     context.want_same_bits(options_.reproducible);
     ARGOSY_RETURN_IF_ERROR(enter(context));
-    std::shared_ptr<Compiled> compiled;  // outlives who looks at what runs
+    std::shared_ptr<Compiled> found;  // outlives who looks at what runs
     Entered entered(*this, context);
     if (options.timeout.count() > 0) ARGOSY_RETURN_IF_ERROR(entered.end_after(options.timeout));
     if (options.cancellation != nullptr) entered.end_with(*options.cancellation);
@@ -277,9 +278,12 @@ class Session::Impl {
         watch.emplace(
             watchdog_, context, [&] { leave_stuck(context); }, options.stuck);
       }
-      const InterruptScope interrupts(&context.cancellation());
-      check_interrupted();
-      ARGOSY_ASSIGN_OR_RETURN(compiled, lookup());
+      if (compiled == nullptr) {
+        const InterruptScope interrupts(&context.cancellation());
+        ARGOSY_ASSIGN_OR_RETURN(found, lookup(feeds));
+        compiled = found.get();
+        check_interrupted();
+      }
       return compiled->run(feeds, fetches, context);
     });
     if (!status.ok()) forget_unmade();
@@ -464,9 +468,11 @@ Result<std::vector<Tensor>> Session::run(const Feeds& feeds, const std::vector<V
     ARGOSY_ASSIGN_OR_RETURN(const Signature signature, impl_->signature(fed, fetches, targets));
     for (std::size_t i = 0; i < values.size(); ++i)
       ARGOSY_RETURN_IF_ERROR(impl_->check_feed(signature.feeds[i], values[i]));
-    const auto lookup = [&] { return impl_->compiled(signature, shapes_of(values)); };
+    const auto lookup = [&](std::span<const Tensor> fed_values) {
+      return impl_->compiled(signature, shapes_of(fed_values));
+    };
     std::vector<Tensor> out(fetches.size());
-    ARGOSY_RETURN_IF_ERROR(impl_->run(lookup, values, out, options));
+    ARGOSY_RETURN_IF_ERROR(impl_->run(nullptr, std::ref(lookup), values, out, options));
     return out;
   });
 }
@@ -477,11 +483,13 @@ namespace {
 class Prepared final : public Session::Callable {
  public:
   using Lookup = std::function<Result<std::shared_ptr<Compiled>>(std::span<const Tensor>)>;
-  using Step = Result<std::shared_ptr<Compiled>>;
-  using Run = std::function<Status(const std::function<Step()>&, std::span<const Tensor>, std::span<Tensor>,
-                                   const RunOptions&)>;
+  using Run =
+      std::function<Status(Compiled*, const Lookup&, std::span<const Tensor>, std::span<Tensor>, const RunOptions&)>;
   Prepared(std::size_t feeds, std::size_t fetches, Lookup lookup, Run run)
-      : feeds_(feeds), fetches_(fetches), lookup_(std::move(lookup)), run_(std::move(run)) {}
+      : feeds_(feeds),
+        fetches_(fetches),
+        run_(std::move(run)),
+        lookup_([this, look = std::move(lookup)](auto values) { return remember(values, look(values)); }) {}
 
   Status run(std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options) override {
     return guarded([&] { return run_unguarded(feeds, fetches, options); });
@@ -493,19 +501,18 @@ class Prepared final : public Session::Callable {
       return invalid_argument("prepared for ", feeds_, " feeds and ", fetches_, " fetches, was given ", feeds.size(),
                               " and ", fetches.size());
     }
-    const auto find = [this, feeds] { return step(feeds); };
-    return run_(std::ref(find), feeds, fetches, options);
+    const std::shared_ptr<Compiled> last = remembered(feeds);
+    return run_(last.get(), lookup_, feeds, fetches, options);
   }
 
   struct Kind {
     DType dtype;
     Shape shape;
   };
-  Step step(std::span<const Tensor> feeds) {
-    if (std::shared_ptr<Compiled> last = remembered(feeds); last != nullptr) return last;
-    ARGOSY_ASSIGN_OR_RETURN(std::shared_ptr<Compiled> found, lookup_(feeds));
+  Result<std::shared_ptr<Compiled>> remember(std::span<const Tensor> feeds, Result<std::shared_ptr<Compiled>> found) {
+    if (!found.ok()) return found;
     MutexLock lock(mutex_);
-    last_ = found;
+    last_ = *found;
     last_feeds_.clear();
     for (const Tensor& t : feeds) last_feeds_.push_back({t.dtype(), t.shape()});
     return found;
@@ -520,8 +527,8 @@ class Prepared final : public Session::Callable {
   }
 
   const std::size_t feeds_, fetches_;
-  const Lookup lookup_;
   const Run run_;
+  const Lookup lookup_;
   Mutex mutex_;
   std::shared_ptr<Compiled> last_ ARGOSY_GUARDED_BY(mutex_);
   std::vector<Kind> last_feeds_ ARGOSY_GUARDED_BY(mutex_);
@@ -541,9 +548,9 @@ Result<std::unique_ptr<Session::Callable>> Session::prepare(const std::vector<Va
         ARGOSY_RETURN_IF_ERROR(impl->check_feed(signature.feeds[i], values[i]));
       return impl->compiled(signature, shapes_of(values));
     };
-    auto run = [impl](const std::function<Result<std::shared_ptr<Compiled>>()>& step, std::span<const Tensor> values,
+    auto run = [impl](Compiled* step, const Prepared::Lookup& find, std::span<const Tensor> values,
                       std::span<Tensor> out,
-                      const RunOptions& options) { return impl->run(step, values, out, options); };
+                      const RunOptions& options) { return impl->run(step, find, values, out, options); };
     return std::unique_ptr<Callable>(
         std::make_unique<Prepared>(feeds.size(), fetches.size(), std::move(lookup), std::move(run)));
   });

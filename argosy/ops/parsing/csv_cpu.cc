@@ -1,5 +1,6 @@
 #include "argosy/ops/parsing/csv.h"
 
+#include "argosy/base/interrupt.h"
 #include "argosy/ops/string/number.h"
 
 namespace argosy {
@@ -94,7 +95,9 @@ class DecodeCsv final : public Kernel {
       ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(f, c.input(0).shape()));
       outputs.push_back(y);
     }
+    Poll poll(16);
     for (std::size_t i = 0; i < records.size(); ++i) {
+      poll();
       ARGOSY_ASSIGN_OR_RETURN(std::vector<std::string> fields, csv_fields(records[i], delimiter_, quotes_));
       ARGOSY_RETURN_IF_ERROR(select(fields, outputs.size(), i));
       for (std::size_t f = 0; f < fields.size(); ++f) {

@@ -1,6 +1,7 @@
 // Kernels: the features of Examples and SequenceExamples as tensors. One kernel serves all six ops (examples.h).
 #include <algorithm>
 
+#include "argosy/base/interrupt.h"
 #include "argosy/ops/parsing/examples.h"
 #include "argosy/ops/parsing/feature_rows.h"
 
@@ -48,6 +49,7 @@ class Reader {
                               serialized.shape());
     }
     for (std::int64_t i = 0; i < serialized.elements(); ++i) {
+      check_interrupted();
       Row row;
       row.name = names != nullptr && names->elements() > 0 ? names->data<std::string>()[i] : "<unknown>";
       const std::string& bytes = serialized.data<std::string>()[i];

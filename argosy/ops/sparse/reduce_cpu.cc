@@ -2,6 +2,7 @@
 #include <cmath>
 #include <map>
 
+#include "argosy/base/interrupt.h"
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/elementwise/functors.h"
 #include "argosy/ops/sparse/coo.h"
@@ -39,7 +40,9 @@ Result<Reduction> read_reduction(const Shape& x, const Tensor& axes, bool keep_d
 using Groups = std::map<std::vector<std::int64_t>, std::vector<std::int64_t>>;
 Groups group(const Coo& x, const std::vector<int>& kept) {
   Groups groups;
+  Poll poll(1024);
   for (std::int64_t i = 0; i < x.count; ++i) {
+    poll();
     std::vector<std::int64_t> key;
     for (const int k : kept) key.push_back(x.at(i)[k]);
     groups[std::move(key)].push_back(i);

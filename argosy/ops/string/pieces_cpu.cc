@@ -1,6 +1,7 @@
 // Kernels: substrings, splitting, n-grams, joining by segment.
 #include <algorithm>
 
+#include "argosy/base/interrupt.h"
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/string/each_string.h"
 #include "argosy/ops/string/parts.h"
@@ -80,7 +81,9 @@ Status substr(KernelContext& c, const AttrMap& attrs) {
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
   const Ints text_strides = broadcast_strides(x.shape(), shape), at_strides = broadcast_strides(pos.shape(), shape);
   return dispatch<IndexTypes>(pos.dtype(), "Substr", [&]<typename T>() {
+    Poll poll(64);
     for (std::int64_t i = 0; i < shape.elements(); ++i) {
+      poll();
       const std::string& text = x.data<std::string>()[offset(shape, text_strides, i)];
       const std::int64_t at = offset(shape, at_strides, i);
       const std::int64_t from = pos.data<T>()[at];
@@ -155,7 +158,9 @@ Status split_rows(KernelContext& c, Split&& split) {
   if (x.shape().rank() != 1) return invalid_argument("input must be a vector, got shape: ", x.shape());
   std::vector<Pieces> rows;
   std::int64_t total = 0, longest = 0;
+  Poll poll(64);
   for (const std::string& text : x.values<std::string>()) {
+    poll();
     rows.push_back(split(text));
     const auto n = static_cast<std::int64_t>(rows.back().size());
     total += n;
@@ -282,7 +287,11 @@ Status ngrams(KernelContext& c, const AttrMap& attrs) {
         if (count > 0 && (width > kMostParts / count || (parts += width * count) > kMostParts)) {
           return resource_exhausted("n-grams of more than ", kMostParts, " parts");
         }
-        for (std::int64_t at = 0; at < count; ++at) made.push_back(grams.make(row, width, at, count));
+        Poll poll(64);
+        for (std::int64_t at = 0; at < count; ++at) {
+          poll();
+          made.push_back(grams.make(row, width, at, count));
+        }
         return ok_status();
       };
       for (const std::int64_t width : widths) ARGOSY_RETURN_IF_ERROR(add(width, grams.count(length, width)));

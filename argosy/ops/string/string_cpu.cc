@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "argosy/base/interrupt.h"
 #include "argosy/op/kernel.h"
 #include "argosy/ops/string/parts.h"
 #include "argosy/ops/string/summarize.h"
@@ -27,7 +28,9 @@ class StringJoin final : public Kernel {
       shape = x;
     }
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
+    Poll poll(64);
     for (std::int64_t k = 0; k < shape.elements(); ++k) {
+      poll();
       std::string joined;
       for (int i = 0; i < c.num_inputs(); ++i) {
         if (i > 0) joined += separator_;
@@ -81,7 +84,11 @@ class AsString final : public Kernel {
                            std::int16_t, std::uint16_t, std::uint32_t, std::uint64_t, std::complex<float>,
                            std::complex<double>, bool, std::string>;
     return dispatch<Types>(x.dtype(), "AsString", [&]<typename T>() {
-      for (std::int64_t i = 0; i < x.elements(); ++i) to[i] = text(x.data<T>()[i]);
+      Poll poll(256);
+      for (std::int64_t i = 0; i < x.elements(); ++i) {
+        poll();
+        to[i] = text(x.data<T>()[i]);
+      }
       return ok_status();
     });
   }

@@ -316,7 +316,8 @@ Result<std::vector<WirePiece>> ClientSession::run_partially(const StepRequest& r
   call.about_to_run(-1);
   std::optional<Turns::Beside> beside;
   if (replication_ != nullptr) beside.emplace(replication_->beside(true));
-  auto fetched = run->run(feeds, fetches, call.cancellation());
+  StuckCall stuck(options_.stuck, call, request.errors_in_body);
+  auto fetched = run->run(feeds, fetches, call.cancellation(), &stuck);
   beside.reset();
   if (replication_ != nullptr) replication_->variables_written();
   if (!fetched.ok() || run->over()) {

@@ -111,7 +111,8 @@ void PartialRun::forget_controls(const Stage& stage) {
 }
 
 Result<std::vector<Tensor>> PartialRun::run(const std::vector<std::pair<std::string, Tensor>>& feeds,
-                                            const std::vector<std::string>& fetches, Cancellation& cancellation) {
+                                            const std::vector<std::string>& fetches, Cancellation& cancellation,
+                                            StuckObserver* stuck) {
   MutexLock lock(mutex_);
   if (failed_) return aborted("an earlier call of this partial run failed");
   failed_ = true;  // unless all goes well
@@ -154,7 +155,7 @@ Result<std::vector<Tensor>> PartialRun::run(const std::vector<std::pair<std::str
   for (const Endpoint e : stage.kept) fetched.push_back(graph_.value(e));
   std::vector<Tensor> out;
   if (!fetched.empty() || !targets.empty()) {
-    ARGOSY_ASSIGN_OR_RETURN(out, session_->run(fed, fetched, targets, {.cancellation = &cancellation}));
+    ARGOSY_ASSIGN_OR_RETURN(out, session_->run(fed, fetched, targets, {.cancellation = &cancellation, .stuck = stuck}));
   }
   for (std::size_t i = 0; i < stage.kept.size(); ++i) values_.emplace(stage.kept[i], out[first_kept + i]);
   std::vector<Tensor> result;

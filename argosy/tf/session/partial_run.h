@@ -24,7 +24,8 @@ class PartialRun {
   // INVALID_ARGUMENT: a name that was not announced, was fed or fetched before, or needs what was not fed yet. After an
   // error it is over.
   Result<std::vector<Tensor>> run(const std::vector<std::pair<std::string, Tensor>>& feeds,
-                                  const std::vector<std::string>& fetches, Cancellation& cancellation);
+                                  const std::vector<std::string>& fetches, Cancellation& cancellation,
+                                  StuckObserver* stuck = nullptr);
   bool over() const;
 
  private:
