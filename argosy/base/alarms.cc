@@ -2,6 +2,8 @@
 
 #include <system_error>
 
+#include "argosy/base/guard.h"
+
 namespace argosy {
 
 Alarms::~Alarms() {
@@ -59,7 +61,7 @@ void Alarms::watch() {
       ringing_ = first->first.second;
       alarms_.erase(first);
       mutex_.unlock();
-      ring();
+      contained("an alarm", ring);
     }
     mutex_.lock();
     ringing_ = 0;

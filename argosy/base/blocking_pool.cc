@@ -30,13 +30,17 @@ Status BlockingPool::schedule(std::function<void()> task) {
   }
   const int threads = static_cast<int>(running_.size());
   if (threads >= options_.most_threads) return {};
-  running_.emplace_back();
-  const auto self = std::prev(running_.end());
   try {
-    *self = std::thread([this, self] { serve(self); });
-  } catch (const std::system_error& e) {
-    running_.erase(self);
-    if (threads > 0) return {};  // one of them will come to it
+    running_.emplace_back();
+    const auto self = std::prev(running_.end());
+    try {
+      *self = std::thread([this, self] { serve(self); });
+    } catch (...) {
+      running_.erase(self);
+      throw;
+    }
+  } catch (const std::exception& e) {  // no thread (std::system_error), or no memory for one
+    if (threads > 0) return {};        // one of them will come to it
     tasks_.pop_back();
     return resource_exhausted("no thread for ", options_.name, " work: ", e.what())
         .with_id("ARG-THREAD-001")

@@ -1,10 +1,12 @@
 #include "argosy/base/cancellation.h"
 
+#include "argosy/base/guard.h"
+
 namespace argosy {
 
 Status Cancellation::status() const {
   MutexLock lock(mutex_);
-  return reason_;
+  return copy_of(reason_);
 }
 
 void Cancellation::cancel(Status reason) {
@@ -18,7 +20,7 @@ void Cancellation::cancel(Status reason) {
     running_ = true;
     callbacks.swap(callbacks_);
   }
-  for (auto& [token, callback] : callbacks) callback();
+  for (auto& [token, callback] : callbacks) contained("a cancellation's callback", callback);
   MutexLock lock(mutex_);
   running_ = false;
   idle_.notify_all();

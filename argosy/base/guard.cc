@@ -1,11 +1,14 @@
 #include "argosy/base/guard.h"
 
-#include <new>
+#include <array>
+#include <chrono>
 #include <stdexcept>
 #include <system_error>
+#include <thread>
 
 #include "argosy/base/interrupt.h"
 #include "argosy/base/log.h"
+#include "argosy/base/mutex.h"
 
 namespace argosy {
 
@@ -16,13 +19,52 @@ thread_local Status task_status;
 
 constexpr const char* kReport = "please report this line, with the graph if it can be shared: it is a bug of ours";
 
-}  // namespace
+Status say_no_memory() {
+  return resource_exhausted("the host has no memory for it (std::bad_alloc)")
+      .with_id("ARG-MEM-003")
+      .with_next(
+          "smaller values, fewer of them at once, or a process with more memory (ulimit -v, the cgroup's limit)");
+}
 
-CheckScope::CheckScope(bool on) : on_(on) { scopes += on_ ? 1 : 0; }
-CheckScope::~CheckScope() { scopes -= on_ ? 1 : 0; }
-bool CheckScope::active() { return scopes > 0; }
+// Errors made in good time.
+class Reserve {
+ public:
+  Reserve() { refill(); }
 
-Status status_of_exception() {
+  Status take() noexcept {
+    while (true) {
+      try {
+        Status fresh = say_no_memory();
+        MutexLock lock(mutex_);
+        refill();
+        return fresh;
+      } catch (...) {
+      }
+      {
+        MutexLock lock(mutex_);
+        if (left_ > 0) return std::move(made_[--left_]);
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+
+ private:
+  void refill() {
+    while (left_ < made_.size()) {
+      made_[left_] = say_no_memory();
+      ++left_;
+    }
+  }
+
+  Mutex mutex_;
+  std::array<Status, 64> made_;
+  std::size_t left_ = 0;
+};
+
+// Made before main(): later there may be no memory for it. Never destroyed: threads that outlive main() may ask.
+Reserve& reserve = *new Reserve;
+
+Status tell_exception() {
   try {
     throw;
   } catch (const Interrupted& e) {
@@ -30,10 +72,7 @@ Status status_of_exception() {
   } catch (const CheckFailure& e) {
     return internal_error(e.what()).with_id("ARG-BUG-001").with_next(kReport);
   } catch (const std::bad_alloc&) {
-    return resource_exhausted("the host has no memory for it (std::bad_alloc)")
-        .with_id("ARG-MEM-003")
-        .with_next(
-            "smaller values, fewer of them at once, or a process with more memory (ulimit -v, the cgroup's limit)");
+    return say_no_memory();
   } catch (const std::length_error& e) {
     return resource_exhausted("a size that no memory can hold (", e.what(), ")").with_id("ARG-MEM-003");
   } catch (const std::system_error& e) {
@@ -47,12 +86,47 @@ Status status_of_exception() {
   }
 }
 
-Status thrown_by_task() { return task_status; }
+}  // namespace
+
+CheckScope::CheckScope(bool on) : on_(on) { scopes += on_ ? 1 : 0; }
+CheckScope::~CheckScope() { scopes -= on_ ? 1 : 0; }
+bool CheckScope::active() { return scopes > 0; }
+
+Status status_of_exception() noexcept {
+  try {
+    return tell_exception();
+  } catch (...) {  // no memory to say so, whatever it was
+    return no_memory();
+  }
+}
+
+Status no_memory() noexcept { return reserve.take(); }
+
+Status copy_of(const Status& status) noexcept {
+  try {
+    return status;
+  } catch (...) {
+    return no_memory();
+  }
+}
+
+void pause_for_memory(int attempt) {
+  constexpr int kAttempts = 2000;
+  if (attempt >= kAttempts) throw;  // inside the handler of what was thrown
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+Status thrown_by_task() noexcept { return copy_of(task_status); }
 
 namespace internal {
 
-void set_thrown_by_task(Status status) { task_status = std::move(status); }
-void log_thrown(const char* what, const Status& status) { ARGOSY_LOG(kWarning, what, ": ", status); }
+void set_thrown_by_task(Status status) noexcept { task_status = std::move(status); }
+void log_thrown(const char* what, const Status& status) noexcept {
+  try {
+    ARGOSY_LOG(kWarning, what, ": ", status);
+  } catch (...) {  // no memory for the line: the error is told where it belongs all the same
+  }
+}
 
 }  // namespace internal
 }  // namespace argosy

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "argosy/base/clock.h"
+#include "argosy/base/guard.h"
 #include "argosy/base/log.h"
 #include "argosy/base/parallel.h"
 #include "argosy/base/spin.h"
@@ -62,7 +63,7 @@ std::int64_t measure_wake_cost() {
 
 void run_function(void* argument) {
   const std::unique_ptr<std::function<void()>> task(static_cast<std::function<void()>*>(argument));
-  (*task)();
+  run_task(*task, "a pool's task");
 }
 
 }  // namespace
@@ -79,7 +80,7 @@ ThreadPool::ThreadPool(const Options& options) : options_(options) {
     workers_.push_back(std::make_unique<Worker>());
     try {
       workers_.back()->thread = std::thread([this, i] { serve(i); });
-    } catch (const std::system_error& e) {
+    } catch (const std::exception& e) {
       workers_.pop_back();
       ARGOSY_LOG(kWarning, "thread pool ", options_.name, ": ", i, " of ", wanted, " threads: ", e.what());
       break;
@@ -101,7 +102,9 @@ ThreadPool::~ThreadPool() {
 int ThreadPool::worker() const { return place.pool == this ? place.index : -1; }
 
 void ThreadPool::schedule(std::function<void()> task) {
-  schedule({run_function, new std::function<void()>(std::move(task))});
+  auto kept = std::make_unique<std::function<void()>>(std::move(task));
+  schedule({run_function, kept.get()});
+  static_cast<void>(kept.release());
 }
 
 void ThreadPool::schedule(PoolTask task) {

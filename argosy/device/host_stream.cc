@@ -4,12 +4,17 @@
 
 #include <system_error>
 
+#include "argosy/base/guard.h"
 #include "argosy/base/log.h"
 #include "argosy/base/parallel.h"
 #include "argosy/base/spin.h"
 #include "argosy/device/copy.h"
 
 namespace argosy {
+
+namespace {
+constexpr std::chrono::microseconds kLookAgain{50};
+}  // namespace
 
 HostStream::HostStream(Options options) : options_(std::move(options)), first_(new Node), last_(first_) {}
 
@@ -61,25 +66,28 @@ void HostStream::wait(const Event& event) {
 }
 
 Status HostStream::synchronize() {
-  const Event end = record();
-  if (end.state() != nullptr) end.state()->wait();
+  const std::int64_t pushed = pushed_.load(std::memory_order_acquire);
+  try {
+    const Event end = record();
+    if (end.state() != nullptr) end.state()->wait();
+  } catch (...) {  // no memory for an event; those who call this count on everything being done
+    while (executed_.load(std::memory_order_acquire) < pushed) std::this_thread::sleep_for(kLookAgain);
+  }
   MutexLock lock(mutex_);
   return std::exchange(error_, ok_status());
 }
 
 void HostStream::push(Item item) {
-  Node* node = new Node;
-  node->item = std::move(item);
+  auto made = std::make_unique<Node>();
+  made->item = std::move(item);
+  // Whatever may be thrown is thrown before the item is in the queue.
+  if (serving_.load(std::memory_order_acquire) == kNobody) start_thread();
+  Node* const node = made.release();
   pushed_.fetch_add(1, std::memory_order_acq_rel);
   Node* before = last_.exchange(node, std::memory_order_acq_rel);
   // Ordered against the look at asleep_, as the consumer's store of it is against its last look at the queue.
   before->next.store(node, std::memory_order_seq_cst);
-  int serving = serving_.load(std::memory_order_acquire);
-  if (serving == kNobody) {
-    start_thread();
-    serving = serving_.load(std::memory_order_acquire);
-  }
-  if (serving == kCallers) return drain_here();
+  if (serving_.load(std::memory_order_acquire) == kCallers) return drain_here();
   if (asleep_.load(std::memory_order_seq_cst)) {
     MutexLock lock(mutex_);
     wake_.notify_one();
@@ -107,14 +115,27 @@ bool HostStream::pop(Item* item) {
 }
 
 void HostStream::execute(Item& item) {
+  Status thrown;
   if (item.task) {
-    item.task();
+    const CheckScope scope;
+    try {
+      item.task();
+    } catch (...) {  // who waits for the stream is told, and whoever else the task's end is told by its last owner
+      thrown = status_of_exception();
+      internal::log_thrown(options_.name.c_str(), thrown);
+      internal::set_thrown_by_task(copy_of(thrown));
+    }
   } else if (item.reach) {
     item.event->reach();
   } else {
     item.event->wait();
   }
   item = {};  // what a task holds goes with it
+  if (!thrown.ok()) [[unlikely]] {
+    internal::set_thrown_by_task({});
+    MutexLock lock(mutex_);
+    if (error_.ok()) error_ = std::move(thrown);
+  }
   executed_.store(executed_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "argosy/base/guard.h"
 #include "argosy/base/huge_pages.h"
 #include "argosy/base/mutex.h"
 #include "argosy/graph/function_body.h"
@@ -41,7 +42,35 @@ AttrMap Node::attributes() const {
 }
 
 Graph::Graph(const OpRegistry& ops) : ops_(&ops) {}
-Graph::Graph(Graph&&) noexcept = default;
+// As the default, but for the one member whose move allocates: libstdc++'s deque leaves an empty one behind.
+Graph::Graph(Graph&& other) noexcept
+    : ops_(other.ops_),
+      status_(std::move(other.status_)),
+      nodes_(std::move(other.nodes_)),
+      names_(std::move(other.names_)),
+      names_stale_(other.names_stale_),
+      pool_(std::move(other.pool_)),
+      devices_(std::move(other.devices_)),
+      last_beside_(other.last_beside_),
+      asks_for_devices_(other.asks_for_devices_),
+      waited_for_(std::move(other.waited_for_)),
+      in_order_(other.in_order_),
+      ops_met_(std::move(other.ops_met_)),
+      last_met_(other.last_met_),
+      attr_pool_(std::move(other.attr_pool_)),
+      first_fact_(std::move(other.first_fact_)),
+      facts_(once_there_is_memory([&other] { return std::deque<Fact>(std::move(other.facts_)); })),
+      functions_(std::move(other.functions_)),
+      seed_(other.seed_),
+      op_seeds_(other.op_seeds_),
+      inner_(other.inner_),
+      body_(other.body_),
+      function_prefix_(std::move(other.function_prefix_)),
+      function_counts_(std::move(other.function_counts_)),
+      name_prefix_(std::move(other.name_prefix_)),
+      device_(std::move(other.device_)),
+      control_scope_(std::move(other.control_scope_)),
+      beside_(other.beside_) {}
 Graph& Graph::operator=(Graph&&) noexcept = default;
 Graph::~Graph() = default;
 

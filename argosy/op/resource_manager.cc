@@ -15,16 +15,14 @@ Status ResourceManager::remove(const std::string& container, const std::string& 
 }
 
 void ResourceManager::clear(const std::string& container) {
-  std::vector<std::shared_ptr<Resource>> doomed;
+  decltype(resources_) doomed;  // destroyed after the lock is released
   MutexLock lock(mutex_);
   generation_.fetch_add(1, std::memory_order_release);
   for (auto it = resources_.begin(); it != resources_.end();) {
-    if (container.empty() || it->first.first == container) {
-      doomed.push_back(std::move(it->second));
-      it = resources_.erase(it);
-    } else {
-      ++it;
-    }
+    const auto at = it++;
+    // Those without a resource: making it has failed.
+    if (container.empty() || at->first.first == container || at->second == nullptr)
+      doomed.insert(resources_.extract(at));
   }
 }
 

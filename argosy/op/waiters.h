@@ -28,6 +28,8 @@ class Waiters {
   // then. Without a cancellation nothing could end a wait: FAILED_PRECONDITION instead of one. `what`: "Dequeue".
   void add(std::shared_ptr<void> owner, Cancellation* cancellation, const char* what, Attempt attempt, Done done)
       ARGOSY_EXCLUDES(mutex_);
+  // Nobody waits.
+  bool idle() const ARGOSY_REQUIRES(mutex_) { return waiting_.empty(); }
   // The state has changed: whoever can go on does. REQUIRES: the caller holds the owner.
   void wake() ARGOSY_EXCLUDES(mutex_);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "argosy/base/guard.h"
+
 namespace argosy {
 
 Result<Buffer> Arenas::lend(std::size_t bytes, const std::byte* last) {
@@ -36,8 +38,11 @@ Result<Buffer> Arenas::lend(std::size_t bytes, const std::byte* last) {
 }
 
 void Arenas::take_back(Buffer arena) {
-  MutexLock lock(mutex_);
-  resting_.push_back(std::move(arena));
+  // Where there is no memory to remember it, it goes.
+  contained("keeping an arena", [&] {
+    MutexLock lock(mutex_);
+    resting_.push_back(std::move(arena));
+  });
 }
 
 std::size_t Arenas::resting_bytes() const {

@@ -1,5 +1,6 @@
 #include "argosy/runtime/compiled.h"
 
+#include "argosy/base/guard.h"
 #include "argosy/runtime/executor.h"
 
 namespace argosy {
@@ -20,8 +21,11 @@ Result<std::unique_ptr<RunState>> Compiled::take() {
 
 void Compiled::give_back(std::unique_ptr<RunState> state) {
   return_arenas(*step_, *state);
-  MutexLock lock(mutex_);
-  resting_.push_back(std::move(state));
+  // Where there is no memory to keep it, the next run makes another.
+  contained("keeping a step's memory", [&] {
+    MutexLock lock(mutex_);
+    resting_.push_back(std::move(state));
+  });
 }
 
 Status Compiled::run(std::span<const Tensor> feeds, std::span<Tensor> fetches, RunContext& context) {

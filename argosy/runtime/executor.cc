@@ -4,8 +4,12 @@ namespace argosy {
 
 Status name_node(Status status, const Step& step, const Item& item) {
   const Step::NodeInfo& node = step.nodes[item.node];
-  return std::move(status).with_where(
-      str_cat("node '", node.name, "' (", node.op, ") on ", step.machine->device(item.device).spec().name.to_string()));
+  try {
+    return std::move(status).with_where(str_cat("node '", node.name, "' (", node.op, ") on ",
+                                                step.machine->device(item.device).spec().name.to_string()));
+  } catch (const std::bad_alloc&) {  // the error counts for more than where it was
+    return status;
+  }
 }
 
 Result<Tensor> take_fetch(const Step& step, std::size_t fetch, const Tensor& slot, const RunContext& context) {

@@ -39,8 +39,9 @@ class InOrder {
 
   Status finish(std::span<Tensor> fetches);
 
-  // Positions [from, to) of the device's order.
+  // Positions [from, to) of the device's order. Throws nothing: what is thrown inside fails the run.
   void drive(int d, std::size_t from, std::size_t to, std::atomic<int>& asyncs);
+  void drive_items(int d, std::size_t from, std::size_t to, std::atomic<int>& asyncs);
   // Where the next stretch begins; beyond every position where there is none.
   std::size_t next_stretch(int d, const Recorder* recorder, std::size_t stretch) const;
 

@@ -115,7 +115,6 @@ Status InOrder::copy(std::int32_t index, const Item& item, KernelContext::Fields
 
 void InOrder::start_async(std::int32_t index, const Item& item, const KernelContext::Fields& fields,
                           std::atomic<int>& asyncs) {
-  asyncs.fetch_add(1, std::memory_order_relaxed);
   auto kernel_context = std::make_shared<KernelContext>(fields);
   const int d = item.device;
   auto tell = [this, index, d, gates = state_.gates, &asyncs](Status status) {
@@ -129,6 +128,7 @@ void InOrder::start_async(std::int32_t index, const Item& item, const KernelCont
   // Where work is only started, so is this: who reads what it writes comes after it in stream order.
   auto* const starting = fields.device->launches() != nullptr ? dynamic_cast<StartingKernel*>(item.kernel) : nullptr;
   const auto told = std::make_shared<ToldOnce>(std::move(tell));
+  asyncs.fetch_add(1, std::memory_order_relaxed);  // from here on it will be told, whatever is thrown
   const auto done = [told, kernel_context](Status status) { told->tell(std::move(status)); };
   try {
     if (starting == nullptr) return static_cast<AsyncKernel*>(item.kernel)->run_async(*kernel_context, done);

@@ -1,5 +1,6 @@
 #include "argosy/runtime/machine.h"
 
+#include "argosy/base/guard.h"
 #include "argosy/base/host_budget.h"
 #include "argosy/device/pool.h"
 #include "argosy/ops/ops.h"
@@ -8,14 +9,16 @@
 namespace argosy {
 
 Result<std::shared_ptr<Machine>> Machine::make(const DeviceRequest& request) {
-  ARGOSY_ASSIGN_OR_RETURN(auto devices, make_devices(request));
-  // A cap of the CPU is that of what the host holds beside its tensors, too.
-  const DeviceSpec& host = devices[0]->spec();
-  std::shared_ptr<void> limit;
-  if (!host.is_gpu() && host.memory_limit_bytes > 0 && host.memory_limit_bytes < host_memory_bytes()) {
-    limit = host_budget().with_limit(static_cast<std::int64_t>(host.memory_limit_bytes));
-  }
-  return std::shared_ptr<Machine>(new Machine(std::move(devices)), [limit](Machine* machine) { delete machine; });
+  return guarded([&]() -> Result<std::shared_ptr<Machine>> {
+    ARGOSY_ASSIGN_OR_RETURN(auto devices, make_devices(request));
+    // A cap of the CPU is that of what the host holds beside its tensors, too.
+    const DeviceSpec& host = devices[0]->spec();
+    std::shared_ptr<void> limit;
+    if (!host.is_gpu() && host.memory_limit_bytes > 0 && host.memory_limit_bytes < host_memory_bytes()) {
+      limit = host_budget().with_limit(static_cast<std::int64_t>(host.memory_limit_bytes));
+    }
+    return std::shared_ptr<Machine>(new Machine(std::move(devices)), [limit](Machine* machine) { delete machine; });
+  });
 }
 
 Machine::Machine(std::vector<std::unique_ptr<Device>> devices)

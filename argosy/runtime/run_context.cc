@@ -1,6 +1,6 @@
 #include "argosy/runtime/run_context.h"
 
-#include <vector>
+#include "argosy/base/guard.h"
 
 namespace argosy {
 
@@ -13,8 +13,8 @@ Status RunContext::send(std::string_view key, Tensor value) {
     Meeting& m = at->second;
     if (m.sent) return internal_error("\"", key, "\" was sent twice");
     if (!m.waiting) {
-      m.sent = true;
       m.value = value.owned();
+      m.sent = true;
       return ok_status();
     }
     waiting = std::move(m.waiting);
@@ -44,17 +44,16 @@ void RunContext::receive(std::string_view key, Received done) {
 }
 
 void RunContext::abort(const Status& reason) {
-  std::vector<Received> waiting;
+  std::map<std::string, Meeting, std::less<>> meetings;
   {
     MutexLock lock(mutex_);
     if (!aborted_.ok()) return;
-    aborted_ = reason;
-    for (auto& [key, m] : meetings_) {
-      if (m.waiting) waiting.push_back(std::move(m.waiting));
-    }
-    meetings_.clear();
+    aborted_ = copy_of(reason);
+    meetings.swap(meetings_);
   }
-  for (Received& w : waiting) w(reason, {});
+  for (auto& [key, m] : meetings) {
+    if (m.waiting) contained("a receiver told of the end of its run", [&] { m.waiting(copy_of(reason), {}); });
+  }
 }
 
 }  // namespace argosy

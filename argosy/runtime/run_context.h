@@ -11,6 +11,7 @@
 #include "argosy/op/file_policy.h"
 #include "argosy/op/resource_manager.h"
 #include "argosy/op/step_context.h"
+#include "argosy/runtime/running_item.h"
 #include "argosy/runtime/stats.h"
 
 namespace argosy {
@@ -47,9 +48,9 @@ class RunContext final : public StepContext {
   // none). Null before it is compiled. Both live as long as the context, and are the run's until it ends.
   struct Running {
     const Step* step = nullptr;
-    const std::atomic<std::int32_t>* items = nullptr;
+    const RunningItem* items = nullptr;
   };
-  void set_running(const Step& step, const std::atomic<std::int32_t>* items) {
+  void set_running(const Step& step, const RunningItem* items) {
     items_.store(items, std::memory_order_relaxed);
     running_.store(&step, std::memory_order_release);
   }
@@ -73,7 +74,7 @@ class RunContext final : public StepContext {
   std::shared_ptr<const FilePolicy> files_;
   std::shared_ptr<ClientCalls> client_calls_;
   std::atomic<const Step*> running_{nullptr};
-  std::atomic<const std::atomic<std::int32_t>*> items_{nullptr};
+  std::atomic<const RunningItem*> items_{nullptr};
   Cancellation cancellation_;
   ResourceManager resources_;
   Mutex mutex_;

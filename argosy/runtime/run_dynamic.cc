@@ -69,9 +69,14 @@ class Dynamic {
     }
     {
       MutexLock lock(mutex_);
-      flow_.start();
-      pass_on();
+      try {
+        flow_.start();
+        pass_on();
+      } catch (...) {
+        break_off(status_of_exception());
+      }
     }
+    end_if_broken();
     const int cores = step_.machine->device(0).spec().cores;
     if (!context_.keeps_thread_budget() && thread_budget() != cores) set_thread_budget(cores);
     serve_host();
@@ -81,7 +86,7 @@ class Dynamic {
     Status status;
     {
       MutexLock lock(mutex_);
-      status = error_;
+      status = copy_of(error_);
       if (const std::int32_t item = status.ok() ? flow_.stuck() : -1; item >= 0) status = waits_for_itself(item);
     }
     for (std::size_t i = 0; i < fetches.size() && status.ok(); ++i) {
@@ -120,6 +125,7 @@ class Dynamic {
   struct Running {
     Entry entry;
     bool runs = false;  // neither dead nor in a run that has failed
+    Status refused;     // its inputs could not be taken
     std::vector<Tensor> inputs, outputs;
     std::vector<const Tensor*> input_pointers;
     std::vector<OutputSlot> slots;
@@ -141,14 +147,17 @@ class Dynamic {
     Running running;
     bool done = false;  // `running` is to be passed on
     while (true) {
-      bool found = false;
+      bool found = false, broken = false;
       const int seen = wakes_.load(std::memory_order_acquire);
       {
         MutexLock lock(mutex_);
         if (done) settle(running);
         found = take_next(0, running);
-        if (!found && flow_.outstanding() == 0 && servers_ == 0) return;
+        if (!found && over() && servers_ == 0) return;
+        broken = to_be_ended_;
       }
+      if (broken) [[unlikely]]
+        end_if_broken();
       if (found) {
         done = execute(running);
       } else {
@@ -161,17 +170,23 @@ class Dynamic {
   void serve(int d) {
     const SameBits same_bits(context_.same_bits());
     Running running;
-    bool done = false;
+    bool done = false, broken = false;
     while (true) {
       {
         MutexLock lock(mutex_);
         if (done) settle(running);
-        if (!take_next(d, running)) {
+        broken = to_be_ended_;
+        if (!broken && !take_next(d, running)) {
           queues_[d].served = false;
           --servers_;
           wake_host();
           return;
         }
+      }
+      if (broken) [[unlikely]] {
+        end_if_broken();
+        done = false;
+        continue;
       }
       done = execute(running);
     }
@@ -182,13 +197,18 @@ class Dynamic {
     if (entries.empty()) return false;
     running.entry = entries.front();
     entries.pop_front();
+    ++executing_;
     running.runs = !running.entry.dead && error_.ok();
-    if (running.runs) flow_.take_inputs(running.entry, running.inputs);
+    try {
+      if (running.runs) flow_.take_inputs(running.entry, running.inputs);
+    } catch (...) {
+      running.refused = status_of_exception();
+    }
     return true;
   }
 
-  // The host's thread holds this object until servers_ and flow_.outstanding() are zero; both change under the lock,
-  // and so does this.
+  // The host's thread holds this object until servers_ is zero and the run is over(); both change under the lock, and
+  // so does this.
   void wake_host() ARGOSY_REQUIRES(mutex_) {
     wakes_.fetch_add(1, std::memory_order_release);
     gate_.open();
@@ -205,9 +225,9 @@ class Dynamic {
       if (d == 0) {
         wake_host();
       } else if (!queues_[d].served) {
+        step_.machine->device(d).compute().run([this, d] { serve(d); });
         queues_[d].served = true;
         ++servers_;
-        step_.machine->device(d).compute().run([this, d] { serve(d); });
       }
     }
   }
@@ -224,6 +244,7 @@ class Dynamic {
 
   bool execute_unguarded(Running& running) {
     const Item& item = step_.items[running.entry.item];
+    if (!running.refused.ok()) return complete(running, std::exchange(running.refused, ok_status()));
     running.outputs.assign(static_cast<std::size_t>(item.num_outputs), Tensor());
     running.start = 0;
     if (!running.runs) return true;
@@ -264,8 +285,7 @@ class Dynamic {
       auto moved = std::make_shared<Running>(std::move(running));  // what the context points to stays where it is
       const auto told = std::make_shared<ToldOnce>([this, moved](Status done) {
         complete(*moved, std::move(done));
-        MutexLock lock(mutex_);
-        settle(*moved);
+        settle_from_outside(*moved);
       });
       try {
         static_cast<AsyncKernel*>(item.kernel)->run_async(*kept, [told, kept](Status done) {
@@ -303,7 +323,7 @@ class Dynamic {
       std::atomic<std::int32_t>& running_;
     };
     const InterruptScope interrupts(&context_.cancellation(), !item.updates);
-    const Now now(state_.running[static_cast<std::size_t>(item.device)], index);
+    const Now now(state_.running[static_cast<std::size_t>(item.device)].item, index);
     return item.kernel->run(kernel_context);
   }
 
@@ -396,13 +416,76 @@ class Dynamic {
     if (status.ok()) return true;
     const Status named = name_node(std::move(status), step_, step_.items[running.entry.item]);
     stop(named);
-    context_.cancellation().cancel(named);
-    context_.abort(named);
+    end_run(named);
     return true;
+  }
+  // Whoever waits inside the run is told.
+  void end_run(const Status& why) {
+    context_.cancellation().cancel(copy_of(why));
+    context_.abort(why);
   }
 
   // Hands on what the entry gave.
   void settle(Running& running) ARGOSY_REQUIRES(mutex_) {
+    hand_on(running);
+    --executing_;
+    if (over()) wake_host();
+  }
+
+  // The same from a thread that is none of this run's: once it has been counted down, this object may be gone.
+  void settle_from_outside(Running& running) {
+    {
+      MutexLock lock(mutex_);
+      hand_on(running);
+      if (!to_be_ended_) {
+        --executing_;
+        if (over()) wake_host();
+        return;
+      }
+    }
+    end_if_broken();
+    MutexLock lock(mutex_);
+    --executing_;
+    wake_host();
+  }
+
+  bool over() const ARGOSY_REQUIRES(mutex_) { return executing_ == 0 && (broken_ || flow_.outstanding() == 0); }
+
+  // There was no memory for the run's own books: they cannot be relied on any more. Nothing else is started; what runs
+  // is waited for.
+  void break_off(Status why) ARGOSY_REQUIRES(mutex_) {
+    if (error_.ok()) error_ = std::move(why);
+    flow_.fail();
+    broken_ = to_be_ended_ = true;
+    for (Queue& queue : queues_) queue.entries.clear();
+    wake_host();
+  }
+  // Not under the lock, which those who are told may take.
+  void end_if_broken() {
+    Status why;
+    {
+      MutexLock lock(mutex_);
+      if (!to_be_ended_) return;
+      to_be_ended_ = false;
+      why = copy_of(error_);
+    }
+    end_run(why);
+  }
+
+  void hand_on(Running& running) ARGOSY_REQUIRES(mutex_) {
+    try {
+      if (!broken_) {
+        note_op(running);
+        flow_.finish(running.entry, running.outputs);
+        pass_on();
+      }
+    } catch (...) {
+      break_off(status_of_exception());
+    }
+    running.outputs.clear();
+  }
+
+  void note_op(const Running& running) ARGOSY_REQUIRES(mutex_) {
     if (StepStats* const stats = context_.stats(); stats != nullptr && running.start > 0) {
       const Item& item = step_.items[running.entry.item];
       auto& device = stats->devices[item.device];
@@ -414,15 +497,11 @@ class Dynamic {
         stats->ops.push_back({std::string(node.name), std::string(node.op), item.device, running.start, end});
       }
     }
-    flow_.finish(running.entry, running.outputs);
-    running.outputs.clear();
-    pass_on();
-    if (flow_.outstanding() == 0) wake_host();
   }
 
   void stop(const Status& reason) {
     MutexLock lock(mutex_);
-    if (error_.ok()) error_ = reason;
+    if (error_.ok()) error_ = copy_of(reason);
     flow_.fail();
     wake_host();
   }
@@ -436,6 +515,9 @@ class Dynamic {
   DynamicFlow flow_ ARGOSY_GUARDED_BY(mutex_);
   Status error_ ARGOSY_GUARDED_BY(mutex_);
   int servers_ ARGOSY_GUARDED_BY(mutex_) = 0;
+  int executing_ ARGOSY_GUARDED_BY(mutex_) = 0;  // entries taken from a queue and not settled
+  bool broken_ ARGOSY_GUARDED_BY(mutex_) = false;
+  bool to_be_ended_ ARGOSY_GUARDED_BY(mutex_) = false;  // broken, and nobody told yet
   std::vector<Queue> queues_ ARGOSY_GUARDED_BY(mutex_);
   std::vector<Card> cards_;        // by device
   std::vector<char> leaves_card_;  // by item: it must have ended before somebody on another device may go on

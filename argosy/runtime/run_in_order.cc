@@ -58,13 +58,21 @@ bool InOrder::launch(int from, int to) {
     const std::size_t begin = part(d, from), end = part(d, to);
     if (begin == end) continue;
     const int device = static_cast<int>(d);
-    step_.machine->device(device).compute().run([this, device, begin, end, gates = state_.gates] {
-      std::atomic<int> asyncs{0};
-      drive(device, begin, end, asyncs);
-      settle(device, asyncs);
-      // From here on the run may be over, and only the gates are sure to be there.
+    const auto leave = [gates = state_.gates] {
       if (gates->running.fetch_sub(1, std::memory_order_acq_rel) == 1) gates->end.open();
-    });
+    };
+    try {
+      step_.machine->device(device).compute().run([this, device, begin, end, leave] {
+        std::atomic<int> asyncs{0};
+        drive(device, begin, end, asyncs);
+        settle(device, asyncs);
+        // From here on the run may be over, and only the gates are sure to be there.
+        leave();
+      });
+    } catch (...) {  // it was not started; those that were end by this, and are waited for
+      fail(status_of_exception());
+      leave();
+    }
   }
   return true;
 }
@@ -73,7 +81,7 @@ Status InOrder::finish(std::span<Tensor> fetches) {
   if (context_.cancellation().cancelled()) fail(context_.cancellation().status());
   if (failed_.load(std::memory_order_acquire)) {
     MutexLock lock(mutex_);
-    return error_;
+    return copy_of(error_);
   }
   for (std::size_t i = 0; i < fetches.size(); ++i) {
     const std::int32_t slot = step_.fetch_slots[i];
@@ -88,6 +96,14 @@ Status InOrder::finish(std::span<Tensor> fetches) {
 }
 
 void InOrder::drive(int d, std::size_t from, std::size_t to, std::atomic<int>& asyncs) {
+  try {
+    drive_items(d, from, to, asyncs);
+  } catch (...) {
+    fail(status_of_exception());
+  }
+}
+
+void InOrder::drive_items(int d, std::size_t from, std::size_t to, std::atomic<int>& asyncs) {
   const SameBits same_bits(context_.same_bits());
   Device& device = step_.machine->device(d);
   LaunchQueue* const queue = device.launches();
@@ -109,7 +125,7 @@ void InOrder::drive(int d, std::size_t from, std::size_t to, std::atomic<int>& a
   std::size_t stretch = 0, stretch_at = next_stretch(d, recorder, stretch);
   const CheckScope checks;
   const InterruptScope interrupts(&cancellation);
-  std::atomic<std::int32_t>& running = state_.running[static_cast<std::size_t>(d)];
+  std::atomic<std::int32_t>& running = state_.running[static_cast<std::size_t>(d)].item;
   std::size_t at = from;
   try {
     for (; at < to; ++at) {
@@ -176,7 +192,7 @@ Status InOrder::run_special(std::int32_t index, const Item& item, KernelContext:
                             KernelObserver* observer, StepStats* stats, std::atomic<int>& asyncs, std::size_t& at) {
   const ItemExtras& extras = step_.extras[index];
   if (!extras.waits.empty()) {
-    state_.running[static_cast<std::size_t>(item.device)].store(-1, std::memory_order_relaxed);
+    state_.running[static_cast<std::size_t>(item.device)].item.store(-1, std::memory_order_relaxed);
     const std::int64_t before = stats != nullptr ? now_nanos() : 0;
     for (const std::int32_t p : extras.waits) {
       wait_for(item.device, p);
@@ -229,7 +245,7 @@ Status InOrder::run_kernel(std::int32_t index, const Item& item, const ItemExtra
                            std::atomic<int>& asyncs) {
   point_at(item, fields);
   if (observer != nullptr) ARGOSY_RETURN_IF_ERROR(observer->before(fields.node, &context_.cancellation()));
-  state_.running[static_cast<std::size_t>(item.device)].store(index, std::memory_order_relaxed);
+  state_.running[static_cast<std::size_t>(item.device)].item.store(index, std::memory_order_relaxed);
   Status status;
   if (item.async) {
     start_async(index, item, fields, asyncs);
@@ -256,10 +272,10 @@ Status InOrder::run_whole(const Item& item, KernelContext& kernel_context) {
 void InOrder::fail(Status status) {
   {
     MutexLock lock(mutex_);
-    if (error_.ok()) error_ = status;
+    if (error_.ok()) error_ = copy_of(status);
     failed_.store(true, std::memory_order_release);
   }
-  context_.cancellation().cancel(status);
+  context_.cancellation().cancel(copy_of(status));
   context_.abort(status);
   for (Gate& gate : gates_) gate.open();
 }

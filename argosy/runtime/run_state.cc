@@ -46,8 +46,7 @@ std::unique_ptr<RunState> make_run_state(const Step& step) {
   for (const std::int32_t slot : step.input_slots) state->inputs.push_back(&state->tensors[slot]);
   state->done = std::make_unique<std::atomic<std::uint32_t>[]>(step.items.size());
   const auto devices = static_cast<std::size_t>(step.machine->size());
-  state->running = std::make_unique<std::atomic<std::int32_t>[]>(devices);
-  for (std::size_t d = 0; d < devices; ++d) state->running[d] = -1;
+  state->running = std::make_unique<RunningItem[]>(devices);
   if (step.machine->has_launches()) {
     state->events.resize(step.items.size());
     state->landing.resize(step.order.size());

@@ -8,6 +8,7 @@
 
 #include "argosy/runtime/gate.h"
 #include "argosy/runtime/recorded.h"
+#include "argosy/runtime/running_item.h"
 #include "argosy/runtime/step.h"
 
 namespace argosy {
@@ -29,7 +30,7 @@ struct RunState {
   std::vector<const std::byte*> arena_bases;           // by device: where `tensors` point
   std::unique_ptr<std::atomic<std::uint32_t>[]> done;  // by item: the epoch in which it was last finished
   std::uint32_t epoch = 0;
-  std::unique_ptr<std::atomic<std::int32_t>[]> running;  // by device: the item whose kernel has its thread; -1: none
+  std::unique_ptr<RunningItem[]> running;  // by device
   // By item: what it started is done. Of devices whose kernels only start their work; empty where there are none.
   std::vector<Event> events;
   std::vector<std::vector<Event>> landing;             // by device: its copies to the host of this run

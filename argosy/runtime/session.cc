@@ -268,24 +268,10 @@ class Session::Impl {
     RunContext context(next_step_.fetch_add(1, std::memory_order_relaxed), stats, options_.fetch_handles);
     context.want_same_bits(options_.reproducible);
     ARGOSY_RETURN_IF_ERROR(enter(context));
-    Deadlines::Token deadline = 0;
-    Cancellation::Token token = 0;
-    bool linked = false;
-    if (options.timeout.count() > 0) {
-      auto set = deadlines_.add(std::chrono::steady_clock::now() + options.timeout, context.cancellation(),
-                                str_cat("the step took longer than ", options.timeout.count(), " ms"));
-      if (!set.ok()) {
-        leave(context);
-        return std::move(set).status();
-      }
-      deadline = *set;
-    }
-    if (options.cancellation != nullptr) {
-      linked =
-          options.cancellation->add([&] { context.cancellation().cancel(options.cancellation->status()); }, &token);
-      if (!linked) context.cancellation().cancel(options.cancellation->status());
-    }
     std::shared_ptr<Compiled> found;  // outlives who looks at what runs
+    Entered entered(*this, context);
+    if (options.timeout.count() > 0) ARGOSY_RETURN_IF_ERROR(entered.end_after(options.timeout));
+    if (options.cancellation != nullptr) entered.end_with(*options.cancellation);
     Status status = guarded([&]() -> Status {
       std::optional<Watchdog::Watch> watch;
       if (options.timeout.count() > 0 || options.cancellation != nullptr) {
@@ -300,9 +286,7 @@ class Session::Impl {
       }
       return compiled->run(feeds, fetches, context);
     });
-    if (linked) options.cancellation->remove(token);
-    if (deadline != 0) deadlines_.remove(deadline);
-    leave(context);
+    if (!status.ok()) forget_unmade();
     if (trace_ != nullptr) trace_->add(*stats, context.step_id());
     return status;
   }
@@ -310,7 +294,8 @@ class Session::Impl {
   Status close() {
     MutexLock lock(mutex_);
     closed_ = true;
-    for (RunContext* context : running_) context->cancellation().cancel(closed_error());
+    const Status why = guarded([] { return closed_error(); });
+    for (RunContext* context : running_) context->cancellation().cancel(copy_of(why));
     const auto end = std::chrono::steady_clock::now() + options_.stuck_after;
     const bool bounded = options_.stuck_after.count() > 0;
     while (!running_.empty()) {
@@ -341,6 +326,47 @@ class Session::Impl {
 
  private:
   using Variants = std::map<std::string, std::shared_ptr<Compiled>>;
+
+  // A run that close() waits for, and what may end it early. Undone whatever is thrown.
+  class Entered {
+   public:
+    Entered(Impl& session, RunContext& context) : session_(session), context_(context) {}
+    ~Entered() {
+      if (switch_ != nullptr) switch_->remove(token_);
+      if (deadline_ != 0) session_.deadlines_.remove(deadline_);
+      session_.leave(context_);
+    }
+    Entered(const Entered&) = delete;
+    Entered& operator=(const Entered&) = delete;
+
+    Status end_after(std::chrono::milliseconds time) {
+      ARGOSY_ASSIGN_OR_RETURN(deadline_,
+                              session_.deadlines_.add(std::chrono::steady_clock::now() + time, context_.cancellation(),
+                                                      str_cat("the step took longer than ", time.count(), " ms")));
+      return ok_status();
+    }
+    void end_with(Cancellation& other) {
+      if (other.add([this, &other] { context_.cancellation().cancel(other.status()); }, &token_)) {
+        switch_ = &other;
+      } else {
+        context_.cancellation().cancel(other.status());
+      }
+    }
+
+   private:
+    Impl& session_;
+    RunContext& context_;
+    Deadlines::Token deadline_ = 0;
+    Cancellation* switch_ = nullptr;
+    Cancellation::Token token_ = 0;
+  };
+
+  // Resources whose making has failed for want of memory leave their names behind.
+  void forget_unmade() {
+    constexpr const char* kNoContainer = "\n";
+    for (int d = 0; d < machine_->size(); ++d) machine_->resources(d).clear(kNoContainer);
+    own_->clear(kNoContainer);
+  }
 
   static Status closed_error() { return cancelled("the session was closed").with_id("ARG-RUN-002"); }
 
@@ -395,39 +421,60 @@ std::vector<PartialShape> shapes_of(std::span<const Tensor> tensors) {
 
 }  // namespace
 
-Session::Session(const Graph& graph, SessionOptions options)
-    : impl_(std::make_unique<Impl>(graph, std::move(options))) {}
+namespace {
+// Of a session that could not be made. Itself made before main(): later there may be no memory for it.
+const Status kNotMade = resource_exhausted("no memory for a session").with_id("ARG-MEM-003");
+}  // namespace
+
+Session::Session(const Graph& graph, SessionOptions options) {
+  contained("making a session", [&] { impl_ = std::make_unique<Impl>(graph, std::move(options)); });
+}
 Session::~Session() {
   const Status closed = close();
   if (closed.ok()) return;
-  ARGOSY_LOG(kWarning, "closing a session: ", closed);
-  impl_->wait();
+  internal::log_thrown("closing a session", closed);
+  contained("waiting for a session's steps", [&] { impl_->wait(); });
 }
 
-const Status& Session::status() const { return impl_->status(); }
-ResourceManager& Session::kept() const { return impl_->kept(); }
+const Status& Session::status() const { return impl_ != nullptr ? impl_->status() : kNotMade; }
+ResourceManager& Session::kept() const {
+  ARGOSY_CHECK(impl_ != nullptr);
+  return impl_->kept();
+}
 
-Machine& Session::machine() const { return impl_->machine(); }
-Status Session::close() { return impl_->close(); }
-Status Session::grow(const std::function<Status()>& change) { return impl_->grow(change); }
+Machine& Session::machine() const {
+  ARGOSY_CHECK(impl_ != nullptr);
+  return impl_->machine();
+}
+Status Session::close() {
+  if (impl_ == nullptr) return ok_status();
+  return guarded([&] { return impl_->close(); });
+}
+Status Session::grow(const std::function<Status()>& change) {
+  if (impl_ == nullptr) return copy_of(kNotMade);
+  return impl_->grow(change);
+}
 
 Result<std::vector<Tensor>> Session::run(const Feeds& feeds, const std::vector<Value>& fetches,
                                          const std::vector<Value>& targets, const RunOptions& options) {
-  std::vector<Value> fed;
-  std::vector<Tensor> values;
-  for (const auto& [value, tensor] : feeds) {
-    fed.push_back(value);
-    values.push_back(tensor);
-  }
-  ARGOSY_ASSIGN_OR_RETURN(const Signature signature, impl_->signature(fed, fetches, targets));
-  for (std::size_t i = 0; i < values.size(); ++i)
-    ARGOSY_RETURN_IF_ERROR(impl_->check_feed(signature.feeds[i], values[i]));
-  const auto lookup = [&](std::span<const Tensor> fed_values) {
-    return impl_->compiled(signature, shapes_of(fed_values));
-  };
-  std::vector<Tensor> out(fetches.size());
-  ARGOSY_RETURN_IF_ERROR(impl_->run(nullptr, std::ref(lookup), values, out, options));
-  return out;
+  if (impl_ == nullptr) return copy_of(kNotMade);
+  return guarded([&]() -> Result<std::vector<Tensor>> {
+    std::vector<Value> fed;
+    std::vector<Tensor> values;
+    for (const auto& [value, tensor] : feeds) {
+      fed.push_back(value);
+      values.push_back(tensor);
+    }
+    ARGOSY_ASSIGN_OR_RETURN(const Signature signature, impl_->signature(fed, fetches, targets));
+    for (std::size_t i = 0; i < values.size(); ++i)
+      ARGOSY_RETURN_IF_ERROR(impl_->check_feed(signature.feeds[i], values[i]));
+    const auto lookup = [&](std::span<const Tensor> fed_values) {
+      return impl_->compiled(signature, shapes_of(fed_values));
+    };
+    std::vector<Tensor> out(fetches.size());
+    ARGOSY_RETURN_IF_ERROR(impl_->run(nullptr, std::ref(lookup), values, out, options));
+    return out;
+  });
 }
 
 namespace {
@@ -445,6 +492,11 @@ class Prepared final : public Session::Callable {
         lookup_([this, look = std::move(lookup)](auto values) { return remember(values, look(values)); }) {}
 
   Status run(std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options) override {
+    return guarded([&] { return run_unguarded(feeds, fetches, options); });
+  }
+
+ private:
+  Status run_unguarded(std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options) {
     if (feeds.size() != feeds_ || fetches.size() != fetches_) {
       return invalid_argument("prepared for ", feeds_, " feeds and ", fetches_, " fetches, was given ", feeds.size(),
                               " and ", fetches.size());
@@ -453,7 +505,6 @@ class Prepared final : public Session::Callable {
     return run_(last.get(), lookup_, feeds, fetches, options);
   }
 
- private:
   struct Kind {
     DType dtype;
     Shape shape;
@@ -488,17 +539,21 @@ class Prepared final : public Session::Callable {
 Result<std::unique_ptr<Session::Callable>> Session::prepare(const std::vector<Value>& feeds,
                                                             const std::vector<Value>& fetches,
                                                             const std::vector<Value>& targets) {
-  ARGOSY_ASSIGN_OR_RETURN(const Signature signature, impl_->signature(feeds, fetches, targets));
-  Impl* const impl = impl_.get();
-  auto lookup = [impl, signature](std::span<const Tensor> values) -> Result<std::shared_ptr<Compiled>> {
-    for (std::size_t i = 0; i < values.size(); ++i)
-      ARGOSY_RETURN_IF_ERROR(impl->check_feed(signature.feeds[i], values[i]));
-    return impl->compiled(signature, shapes_of(values));
-  };
-  auto run = [impl](Compiled* step, const Prepared::Lookup& find, std::span<const Tensor> values, std::span<Tensor> out,
-                    const RunOptions& options) { return impl->run(step, find, values, out, options); };
-  return std::unique_ptr<Callable>(
-      std::make_unique<Prepared>(feeds.size(), fetches.size(), std::move(lookup), std::move(run)));
+  if (impl_ == nullptr) return copy_of(kNotMade);
+  return guarded([&]() -> Result<std::unique_ptr<Callable>> {
+    ARGOSY_ASSIGN_OR_RETURN(const Signature signature, impl_->signature(feeds, fetches, targets));
+    Impl* const impl = impl_.get();
+    auto lookup = [impl, signature](std::span<const Tensor> values) -> Result<std::shared_ptr<Compiled>> {
+      for (std::size_t i = 0; i < values.size(); ++i)
+        ARGOSY_RETURN_IF_ERROR(impl->check_feed(signature.feeds[i], values[i]));
+      return impl->compiled(signature, shapes_of(values));
+    };
+    auto run = [impl](Compiled* step, const Prepared::Lookup& find, std::span<const Tensor> values,
+                      std::span<Tensor> out,
+                      const RunOptions& options) { return impl->run(step, find, values, out, options); };
+    return std::unique_ptr<Callable>(
+        std::make_unique<Prepared>(feeds.size(), fetches.size(), std::move(lookup), std::move(run)));
+  });
 }
 
 namespace {
@@ -515,20 +570,26 @@ std::vector<PartialShape> given_shapes(const std::vector<std::pair<Value, Shape>
 Result<std::vector<MemoryForecast>> Session::forecast(const std::vector<std::pair<Value, Shape>>& feeds,
                                                       const std::vector<Value>& fetches,
                                                       const std::vector<Value>& targets) {
-  std::vector<Value> fed;
-  auto shapes = given_shapes(feeds, fed);
-  ARGOSY_ASSIGN_OR_RETURN(const Signature signature, impl_->signature(fed, fetches, targets));
-  ARGOSY_ASSIGN_OR_RETURN(const auto step, impl_->look(signature, std::move(shapes)));
-  return step->forecast;
+  if (impl_ == nullptr) return copy_of(kNotMade);
+  return guarded([&]() -> Result<std::vector<MemoryForecast>> {
+    std::vector<Value> fed;
+    auto shapes = given_shapes(feeds, fed);
+    ARGOSY_ASSIGN_OR_RETURN(const Signature signature, impl_->signature(fed, fetches, targets));
+    ARGOSY_ASSIGN_OR_RETURN(const auto step, impl_->look(signature, std::move(shapes)));
+    return step->forecast;
+  });
 }
 
 Result<PlacementReport> Session::placement(const std::vector<std::pair<Value, Shape>>& feeds,
                                            const std::vector<Value>& fetches, const std::vector<Value>& targets) {
-  std::vector<Value> fed;
-  auto shapes = given_shapes(feeds, fed);
-  ARGOSY_ASSIGN_OR_RETURN(const Signature signature, impl_->signature(fed, fetches, targets));
-  ARGOSY_ASSIGN_OR_RETURN(const auto step, impl_->look(signature, std::move(shapes)));
-  return step->report();
+  if (impl_ == nullptr) return copy_of(kNotMade);
+  return guarded([&]() -> Result<PlacementReport> {
+    std::vector<Value> fed;
+    auto shapes = given_shapes(feeds, fed);
+    ARGOSY_ASSIGN_OR_RETURN(const Signature signature, impl_->signature(fed, fetches, targets));
+    ARGOSY_ASSIGN_OR_RETURN(const auto step, impl_->look(signature, std::move(shapes)));
+    return step->report();
+  });
 }
 
 }  // namespace argosy

@@ -18,12 +18,15 @@ class ToldOnce {
   ToldOnce& operator=(const ToldOnce&) = delete;
   ~ToldOnce() {
     if (told_.load()) return;
-    Status thrown = thrown_by_task();
-    tell(thrown.ok() ? internal_error("its kernel ended without a word").with_id("ARG-BUG-003") : std::move(thrown));
+    Status why = thrown_by_task();
+    if (why.ok()) {
+      why = guarded([] { return internal_error("its kernel ended without a word").with_id("ARG-BUG-003"); });
+    }
+    tell(std::move(why));
   }
 
   void tell(Status status) {
-    if (!told_.exchange(true)) tell_(std::move(status));
+    if (!told_.exchange(true)) contained("the end of a kernel", [&] { tell_(std::move(status)); });
   }
 
  private:

@@ -12,7 +12,7 @@ std::vector<RunningKernel> running_kernels(const RunContext& context) {
   const RunContext::Running now = context.running();
   if (now.step == nullptr) return kernels;
   for (int d = 0; d < now.step->machine->size(); ++d) {
-    const std::int32_t index = now.items[d].load(std::memory_order_relaxed);
+    const std::int32_t index = now.items[d].item.load(std::memory_order_relaxed);
     if (index < 0) continue;
     const Item& item = now.step->items[static_cast<std::size_t>(index)];
     if (item.kernel == nullptr) continue;

@@ -25,7 +25,7 @@ Rounding rounding_of(DType dtype) {
 }
 
 constexpr double kNudge = 32;          // units in the last place: a ReLU may flip, as it may where sums come apart
-constexpr double kNoise = 8;           // times the noise of one pair of runs
+constexpr double kNoise = 8;           // times the largest distance of nudged runs
 constexpr double kUnits = 4;           // in the last place of a variable
 constexpr std::int64_t kElements = 4;  // times as many whole numbers as differ by noise
 
@@ -90,7 +90,7 @@ bool same_kind(const Tensor& a, const Tensor& b) {
 // What is allowed, and of what.
 struct Allowance {
   std::vector<double> one;  // of a variable its update
-  double scale = 0, noise = 0, allowed = 0;
+  double scale = 0, allowed = 0;
 };
 std::optional<Allowance> allowance(const StepValue& v, DType computed_in) {
   const auto one = numbers(v.one);
@@ -98,8 +98,7 @@ std::optional<Allowance> allowance(const StepValue& v, DType computed_in) {
   const Rounding r = rounding_of(coarser(computed_in, v.one.dtype()));
   Allowance a{.one = minus(*one, v.before)};
   a.scale = largest(a.one);
-  if (same_kind(v.one, v.nudged)) a.noise = farthest(a.one, minus(*numbers(v.nudged), v.nudged_before));
-  a.allowed = r.relative * a.scale + kNoise * a.noise;
+  a.allowed = r.relative * a.scale + kNoise * v.noise;
   if (v.before.valid()) a.allowed += kUnits * rounding_of(v.one.dtype()).unit * largest(*one);
   return a;
 }
@@ -126,15 +125,15 @@ std::string shown(const T& value) {
   }
 }
 
+using Exact = TypeList<std::int32_t, std::int64_t, std::uint8_t, std::int8_t, std::int16_t, std::uint16_t,
+                       std::uint32_t, std::uint64_t, bool, std::string>;
+
 std::string exactly(const StepValue& v) {
-  using Exact = TypeList<std::int32_t, std::int64_t, std::uint8_t, std::int8_t, std::int16_t, std::uint16_t,
-                         std::uint32_t, std::uint64_t, bool, std::string>;
   std::string text;
   (void)dispatch<Exact>(v.one.dtype(), "compare", [&]<typename T>() {
     std::int64_t at = 0;
     const std::int64_t count = unequal<T>(v.one, v.replicated, &at);
-    const std::int64_t noise = same_kind(v.one, v.nudged) ? unequal<T>(v.one, v.nudged, nullptr) : 0;
-    if (count > kElements * noise) {
+    if (count > kElements * v.unequal) {
       text = str_cat(place(v.one, at), "is ", shown(v.replicated.values<T>()[static_cast<std::size_t>(at)]),
                      ", on one device ", shown(v.one.values<T>()[static_cast<std::size_t>(at)]), "; ", count, " of ",
                      v.one.elements(), " differ");
@@ -149,6 +148,19 @@ std::string exactly(const StepValue& v) {
 DType coarser(DType a, DType b) {
   const auto unit = [](DType d) { return is_floating(d) || is_complex(d) ? rounding_of(d).unit : 0.0; };
   return unit(b) > unit(a) ? b : a;
+}
+
+void add_noise(StepValue& v, const Tensor& after, const Tensor& before) {
+  if (!same_kind(v.one, after)) return;
+  if (const auto one = numbers(v.one)) {
+    const std::vector<double> nudged = minus(*numbers(after), v.before.valid() ? before : Tensor());
+    v.noise = std::max(v.noise, farthest(minus(*one, v.before), nudged));
+    return;
+  }
+  (void)dispatch<Exact>(v.one.dtype(), "compare", [&]<typename T>() {
+    v.unequal = std::max(v.unequal, unequal<T>(v.one, after, nullptr));
+    return ok_status();
+  });
 }
 
 std::string other_than_on_one_device(const StepValue& v, DType computed_in) {
@@ -179,14 +191,14 @@ std::string other_than_on_one_device(const StepValue& v, DType computed_in) {
 
 bool is_noise(const StepValue& v, DType computed_in) {
   const auto a = v.one.valid() ? allowance(v, computed_in) : std::nullopt;
-  return a && a->scale > 0 && kNoise * a->noise >= a->scale;
+  return a && a->scale > 0 && kNoise * v.noise >= a->scale;
 }
 
-Tensor nudged(const Tensor& value, DType computed_in) {
+Tensor nudged(const Tensor& value, DType computed_in, int run) {
   Tensor copy = value.clone();
   const double last_place = rounding_of(coarser(computed_in, value.dtype())).unit;
   const double unit = last_place * (last_place < 1e-5 ? kNudge : 1);
-  std::uint64_t state = 0x9e3779b97f4a7c15u;
+  std::uint64_t state = 0x9e3779b97f4a7c15u * (2 * static_cast<std::uint64_t>(run) + 1);
   const auto factor = [&] {
     state = state * 6364136223846793005u + 1442695040888963407u;
     return state >> 63 != 0 ? 1 + unit : 1 - unit;

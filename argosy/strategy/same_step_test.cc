@@ -23,7 +23,9 @@ Tensor many(std::int64_t n, float scale, float off = 0) {
 }
 
 std::string compared(const Tensor& one, const Tensor& replicated, const Tensor& nudged = {}, DType in = kF32) {
-  return other_than_on_one_device({.name = "v", .one = one, .nudged = nudged, .replicated = replicated}, in);
+  StepValue v{.name = "v", .one = one, .replicated = replicated};
+  add_noise(v, nudged);
+  return other_than_on_one_device(v, in);
 }
 
 std::string updated(const Tensor& before, const Tensor& one, const Tensor& replicated) {
@@ -74,8 +76,21 @@ TEST(SameStep, WhatRoundingAloneDoesIsAllowedAndTold) {
   const Tensor one = Tensor::vector<float>({0.001f, -0.001f}), flipped = Tensor::vector<float>({0.001f, 0.001f});
   EXPECT_NE(compared(one, flipped), "");
   EXPECT_EQ(compared(one, flipped, flipped), "");
-  EXPECT_TRUE(is_noise({.name = "v", .one = one, .nudged = flipped, .replicated = one}, kF32));
-  EXPECT_FALSE(is_noise({.name = "v", .one = one, .nudged = one, .replicated = one}, kF32));
+  StepValue v{.name = "v", .one = one, .replicated = one};
+  add_noise(v, one);
+  EXPECT_FALSE(is_noise(v, kF32));
+  add_noise(v, flipped);
+  EXPECT_TRUE(is_noise(v, kF32));
+}
+
+// One run of several in which a ReLU near zero turns.
+TEST(SameStep, TheLargestOfSeveralRunsIsWhatRoundingDoes) {
+  const Tensor one = Tensor::vector<float>({1, 2}), turned = Tensor::vector<float>({1, 2.01f});
+  StepValue v{.name = "v", .one = one, .replicated = turned};
+  for (int run = 0; run < 2; ++run) add_noise(v, one);
+  EXPECT_NE(other_than_on_one_device(v, kF32), "");
+  add_noise(v, turned);
+  EXPECT_EQ(other_than_on_one_device(v, kF32), "");
 }
 
 TEST(SameStep, WholeNumbersAndWordsAreEqualOrNot) {
@@ -109,6 +124,13 @@ TEST(SameStep, NudgedNumbersAreSomeUnitsOff) {
     EXPECT_LE(std::abs(a - b), 32 * 2.5e-7f * std::abs(a));
   }
   EXPECT_GT(changed, 32);
+  const Tensor again = nudged(value, kF32), other = nudged(value, kF32, 1);
+  int unlike = 0;
+  for (std::int64_t i = 0; i < 64; ++i) {
+    EXPECT_EQ(again.data<float>()[i], off.data<float>()[i]);
+    unlike += other.data<float>()[i] != off.data<float>()[i];
+  }
+  EXPECT_GT(unlike, 16);
   EXPECT_EQ(*nudged(Tensor::scalar(std::int64_t{7}), kF32).data<std::int64_t>(), 7);
   EXPECT_EQ(coarser(kF32, DType::kBfloat16), DType::kBfloat16);
   EXPECT_EQ(coarser(DType::kInt64, kF32), kF32);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "argosy/strategy/same_step.h"
 #include "argosy/train/program.h"
 
 namespace argosy {
@@ -24,11 +25,26 @@ class OneDeviceCheck {
 
   // Runs the step on one device, from the variables as they are now.
   Status before_step(const std::vector<Tensor>& feeds, std::int64_t batch);
-  // Compares what the replicated step has given: INTERNAL "ARG-CHECK-001" names the value. Where not_checked() is "".
-  Status after_step(std::int64_t step, double loss);
+  // Compares what the replicated step has made of the same feeds: INTERNAL "ARG-CHECK-001" names the value. Where
+  // not_checked() is "".
+  Status after_step(std::int64_t step, const std::vector<Tensor>& feeds, double loss);
 
  private:
+  // Variables before a step and after it, in the order of the program.
+  struct AloneRun {
+    std::vector<tf::NamedTensor> before, after;
+    double loss = 0;
+  };
   Status look(std::int64_t batch);
+  Result<AloneRun> run_from(std::vector<tf::NamedTensor> before, const std::vector<Tensor>& feeds);
+  // From variables nudged for the k-th time.
+  Result<AloneRun> run_nudged(const std::vector<Tensor>& feeds, int k);
+  // What the replicated step gave and wrote, beside one device's.
+  Result<std::vector<StepValue>> values(double loss) const;
+  void add_noise(std::vector<StepValue>& values, const AloneRun& run) const;
+
+  // Which variable this mirror is of.
+  std::size_t mirrored_at(std::size_t mirror) const;
 
   Program& program_;
   const std::size_t devices_;
@@ -37,8 +53,7 @@ class OneDeviceCheck {
   std::unique_ptr<Program> alone_;
   std::string not_checked_;
   DType computed_in_ = DType::kInvalid;
-  std::vector<tf::NamedTensor> before_, nudged_before_, one_, nudged_;
-  double loss_ = 0, nudged_loss_ = 0;
+  AloneRun one_, nudged_;
 };
 
 }  // namespace argosy

@@ -96,7 +96,7 @@ class Trainer::Impl {
   Status finish(Run& run);
   Status save(Run& run);
   void warn_of_another_rate(const Resumed& resumed) const;
-  Status end_check(Run& run, double loss);
+  Status end_check(Run& run, const std::vector<Tensor>& feeds, double loss);
   Status check_replicas(Run& run);
   bool replicas_due(const Run& run) const;
   Status log_pictures(Run& run);
@@ -269,7 +269,7 @@ Status Trainer::Impl::loop(Run& run, const data::Dataset* test) {
     if (run.check) ARGOSY_RETURN_IF_ERROR(run.check->before_step(feeds, batch->examples));
     ARGOSY_ASSIGN_OR_RETURN(const double loss, program_->step(feeds, sampled ? &stats : nullptr));
     ++run.step;
-    if (run.check) ARGOSY_RETURN_IF_ERROR(end_check(run, loss));
+    if (run.check) ARGOSY_RETURN_IF_ERROR(end_check(run, feeds, loss));
     run.report.losses.push_back(loss);
     if (options_.stop_on_nan && !std::isfinite(loss)) {
       return aborted("the loss is ", loss, " after step ", run.step)
@@ -334,11 +334,11 @@ Status Trainer::Impl::after_step(Run& run, const data::Dataset* test, double los
   return ok_status();
 }
 
-Status Trainer::Impl::end_check(Run& run, double loss) {
+Status Trainer::Impl::end_check(Run& run, const std::vector<Tensor>& feeds, double loss) {
   TrainReport& report = run.report;
   report.not_checked = run.check->not_checked();
   if (report.not_checked.empty()) {
-    ARGOSY_RETURN_IF_ERROR(run.check->after_step(run.step, loss));
+    ARGOSY_RETURN_IF_ERROR(run.check->after_step(run.step, feeds, loss));
     ++report.checked_steps;
     if (report.checked_steps < options_.check_steps) return ok_status();
   }

@@ -1,8 +1,12 @@
-// alloc_faults: small programs whose n-th allocation on the host fails, for every n: from making a session to closing it.
-// Each run ends well or in RESOURCE_EXHAUSTED; the next, without a fault, is right. A process that dies is a finding.
+// alloc_faults: small programs whose n-th allocation fails, from making a session to closing it: on the host
+// (operator new), or of an emulated GPU's memory. Each run ends well or in RESOURCE_EXHAUSTED; the next, without a
+// fault, ends well. A process that dies or hangs is a finding.
 //   alloc_faults                        200 programs, some n of each
+//   alloc_faults --programs 24          fewer of them
+//   alloc_faults --more 3               the next 3 allocations fail as well
 //   ARGOSY_LONG=1 alloc_faults          every n
-//   alloc_faults --program 12 --n 340   one run
+//   alloc_faults --program 12 --n 340   one run; --device gpu:1: of that device's allocations
+#include <dlfcn.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -17,10 +21,8 @@
 #include <new>
 #include <thread>
 
-#include "argosy/op/file_policy.h"
 #include "argosy/ops/ops.h"
-#include "fuzz/op_calls/build_graph.h"
-#include "fuzz/op_calls/draw_call.h"
+#include "fuzz/op_calls/fault_program.h"
 #include "fuzz/op_calls/host_memory.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -32,199 +34,196 @@ namespace {
 using namespace argosy;
 using namespace argosy::op_calls;
 
-constexpr int kPrograms = 200;
-constexpr int kSampled = 12;
+constexpr int kMostPrograms = 200;
+constexpr std::uint64_t kSampled = 12;           // of the host's allocations of a program
+constexpr std::int64_t kHang = 120'000'000'000;  // a run that takes longer is none that ends, on the slowest machine
+constexpr int kDevices = 3;                      // the host's operator new, then the emulated GPUs
+const char* const kDeviceNames[kDevices] = {"", "gpu:0", "gpu:1"};
 
-struct Program {
-  const OpDef* op = nullptr;
-  std::uint64_t seed = 0;
+std::int64_t now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+unsigned long long shown(std::uint64_t n) { return n; }
+
+// What parent and children share.
+struct Board {
+  std::atomic<int> program{0}, device{0};
+  std::atomic<std::uint64_t> n{1}, runs{0}, fired{0}, exhausted{0}, well{0}, thrown{0}, wrong{0}, next_wrong{0};
+  std::atomic<std::int64_t> started{0};
+  HostMemory::Where where;
 };
 
-std::shared_ptr<Machine> make_machine() {
-  auto machine = Machine::make({.devices = "cpu:0", .memory = "cpu:0=64MiB", .cpu_threads = 2});
-  if (!machine.ok()) return nullptr;
-  const auto here = FilePolicy::within({"."});
-  if (here.ok()) (*machine)->set_files(*here);
-  return *machine;
+// For addr2line -f -C -e build/.../alloc_faults: where the allocation was that failed.
+std::string addresses(const HostMemory::Where& where) {
+  std::string text;
+  Dl_info self, info;
+  if (dladdr(reinterpret_cast<const void*>(&addresses), &self) == 0) return text;
+  for (int i = 0; i < where.size; ++i) {
+    const char* const at = static_cast<const char*>(where.frames[i]);
+    if (dladdr(at, &info) == 0 || info.dli_fbase != self.dli_fbase) continue;
+    char address[32];
+    std::snprintf(address, sizeof address, " %zx",
+                  static_cast<std::size_t>(at - static_cast<const char*>(self.dli_fbase) - 1));
+    text += address;
+  }
+  return text;
 }
 
-// The graph is the caller's, made before any fault.
-class Prepared {
+class Faults {
  public:
-  explicit Prepared(const Program& p) : builder_(graph_) {
-    const auto call = draw_call(*p.op, p.seed, {});
-    made_ = builder_.add(*call);
-    if (!ok()) return;
-    const Node& node = graph_.node(made_.node());
-    for (std::size_t i = 0; i < node.output_dtypes.size(); ++i) fetches_.push_back(made_.output(static_cast<int>(i)));
-    if (fetches_.empty()) targets_.push_back(made_.control());
-  }
-  bool ok() const { return graph_.status().ok() && made_.valid(); }
+  Faults(Board& board, std::uint64_t more, bool every) : board_(board), more_(more), every_(every) {}
 
-  // A session made, run twice and closed.
-  Status run(const std::shared_ptr<Machine>& machine) const {
-    const RunOptions options{.timeout = std::chrono::seconds(20)};
-    Session session(graph_, {.machine = machine});
-    ARGOSY_RETURN_IF_ERROR(session.status());
-    if (!builder_.first.empty()) ARGOSY_RETURN_IF_ERROR(session.run({}, {}, builder_.first, options).status());
-    for (int k = 0; k < 2; ++k) ARGOSY_RETURN_IF_ERROR(session.run(builder_.feeds, fetches_, targets_, options).status());
-    return session.close();
+  // From where the board stands to the end of the program.
+  void run_program(const FaultProgram& program) {
+    const PreparedProgram prepared(program);
+    for (; board_.device < (program.on_gpus ? kDevices : 1); board_.device.fetch_add(1), board_.n = 1) {
+      const std::uint64_t most = allocations_of(program, prepared);
+      const std::uint64_t by = every_ ? 1 : std::max<std::uint64_t>(1, most / (board_.device == 0 ? kSampled : 4));
+      for (; board_.n <= most; board_.n.fetch_add(by)) run_once(program, prepared);
+    }
+    board_.device = 0;
+  }
+
+  // One fault, where the board stands. False: there was no such allocation.
+  bool run_once(const FaultProgram& program, const PreparedProgram& prepared) {
+    const std::uint64_t n = board_.n;
+    const auto machine =
+        make_machine(program, board_.device == 0 ? "" : str_cat(kDeviceNames[board_.device], ":alloc=", n));
+    board_.started = now();
+    board_.where.size = 0;
+    Status status;
+    bool thrown = false;
+    if (board_.device == 0) HostMemory::fail_at(n, more_);
+    try {
+      status = prepared.run(machine);
+    } catch (const std::bad_alloc&) {
+      thrown = true;
+    }
+    const bool fired = board_.device == 0 ? HostMemory::failed() : true;
+    HostMemory::fail_at(0);
+    board_.runs.fetch_add(1);
+    if (fired) board_.fired.fetch_add(1);
+    if (thrown) {
+      say(board_.thrown, "thrown", program, "std::bad_alloc to the caller");
+    } else if (status.ok()) {
+      board_.well.fetch_add(1);
+    } else if (status.code() == Code::kResourceExhausted) {
+      board_.exhausted.fetch_add(1);
+    } else {
+      say(board_.wrong, "wrong code", program, status.to_string());
+    }
+    const Status next = prepared.run(machine);
+    if (!next.ok()) say(board_.next_wrong, "next run", program, next.to_string());
+    board_.started = 0;
+    return fired;
   }
 
  private:
-  Graph graph_;
-  Builder builder_;
-  Value made_;
-  std::vector<Value> fetches_, targets_;
+  // With some room: threads do not always allocate the same.
+  std::uint64_t allocations_of(const FaultProgram& program, const PreparedProgram& prepared) const {
+    const auto machine = make_machine(program);
+    const std::uint64_t before = HostMemory::allocations();
+    if (!prepared.run(machine).ok()) return 0;
+    if (board_.device != 0) return machine->device(board_.device).allocator().stats().allocations;
+    return (HostMemory::allocations() - before) * 5 / 4 + 1;
+  }
+
+  void say(std::atomic<std::uint64_t>& counted, const char* what, const FaultProgram& program,
+           const std::string& text) {
+    counted.fetch_add(1);
+    const std::string line = str_cat("FINDING ", what, ": --program ", board_.program.load(), " --n ", board_.n.load(),
+                                     " ", kDeviceNames[board_.device], " (", program.name(), "): ", text, "\n  at",
+                                     addresses(board_.where), "\n");
+    if (write(1, line.data(), line.size()) < 0) std::abort();
+  }
+
+  Board& board_;
+  const std::uint64_t more_;
+  const bool every_;
 };
 
-struct Board {
-  std::atomic<int> program{0};
-  std::atomic<std::uint64_t> n{1}, runs{0}, fired{0}, exhausted{0}, well{0}, thrown{0}, wrong{0};
-  std::atomic<std::int64_t> started{0};
-};
-
-std::int64_t now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
-
-bool quiet_run(const Program& p) {
-  const Prepared prepared(p);
-  if (!prepared.ok()) return false;
-  const auto machine = make_machine();
-  return machine != nullptr && prepared.run(machine).ok();
-}
-
-// One program that runs through for as many ops as there shall be; those that wait or end the process are left out.
-std::vector<Program> choose() {
-  std::vector<Program> programs;
-  for (std::uint64_t seed = 1; seed < 40 && programs.size() < kPrograms; ++seed) {
-    for (const auto& op : builtin_ops().all()) {
-      if (programs.size() >= kPrograms) break;
-      const bool had = std::any_of(programs.begin(), programs.end(), [&](const Program& p) { return p.op == op.get(); });
-      // Every sixth op: they are beside those of their kind.
-      const auto at = static_cast<std::size_t>(&op - &builtin_ops().all()[0]);
-      if (had || op->async || op->name == "Abort" || op->name[0] == '_' || (at + seed) % 6 != 0) continue;
-      if (quiet_run({op.get(), seed})) programs.push_back({op.get(), seed});
-    }
+// Ends the child that hangs. True: it went through all programs.
+bool watch(pid_t child, Board& board, bool* hung) {
+  int status = 0;
+  while (waitpid(child, &status, WNOHANG) == 0) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    if (board.started != 0 && now() - board.started > kHang) *hung = true, kill(child, SIGKILL);
   }
-  return programs;
-}
-
-// The allocation that fails, counted from before the session is made. False: there was no such.
-bool faulty_run(const Program& p, const Prepared& prepared, std::uint64_t n, Board& board, int out) {
-  const auto say = [&](const char* what, const std::string& more) {
-    const std::string line = str_cat("FINDING ", what, ": ", p.op->name, " seed ", p.seed, ", allocation ", n, ": ", more, "\n");
-    if (write(out, line.data(), line.size()) < 0) std::abort();
-  };
-  const auto machine = make_machine();
-  board.n = n;
-  board.started = now();
-  Status status;
-  bool thrown = false;
-  HostMemory::fail_at(n);
-  try {
-    status = prepared.run(machine);
-  } catch (const std::bad_alloc&) {
-    thrown = true;
-  }
-  HostMemory::fail_at(0);
-  const bool fired = HostMemory::failed();
-  board.runs.fetch_add(1);
-  if (fired) board.fired.fetch_add(1);
-  if (thrown) {
-    board.thrown.fetch_add(1);
-  } else if (status.ok()) {
-    board.well.fetch_add(1);
-  } else if (status.code() == Code::kResourceExhausted) {
-    board.exhausted.fetch_add(1);
-  } else {
-    board.wrong.fetch_add(1);
-    say("wrong code", status.to_string());
-  }
-  const Status next = prepared.run(machine);
-  if (!next.ok()) say("next run", next.to_string());
-  board.started = 0;
-  return fired;
-}
-
-std::uint64_t allocations_of(const Prepared& prepared) {
-  const auto machine = make_machine();
-  const std::uint64_t before = HostMemory::allocations();
-  const Status status = prepared.run(machine);
-  return status.ok() ? HostMemory::allocations() - before : 0;
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  int only = -1;
-  std::uint64_t only_n = 0;
+  int only = -1, device = 0;
+  std::uint64_t n = 1, more = 0;
+  std::size_t wanted = kMostPrograms;
   for (int i = 1; i + 1 < argc; i += 2) {
-    if (std::strcmp(argv[i], "--program") == 0) only = std::atoi(argv[i + 1]);
-    if (std::strcmp(argv[i], "--n") == 0) only_n = std::strtoull(argv[i + 1], nullptr, 10);
+    const auto number = std::strtoull(argv[i + 1], nullptr, 10);
+    if (std::strcmp(argv[i], "--program") == 0) only = static_cast<int>(number);
+    if (std::strcmp(argv[i], "--programs") == 0) wanted = std::min<std::size_t>(number, kMostPrograms);
+    if (std::strcmp(argv[i], "--n") == 0) n = number;
+    if (std::strcmp(argv[i], "--more") == 0) more = number;
+    for (int d = 1; d < kDevices; ++d) {
+      if (std::strcmp(argv[i + 1], kDeviceNames[d]) == 0) device = d;
+    }
   }
   const char* const all_n = std::getenv("ARGOSY_LONG");
   const bool every = all_n != nullptr && *all_n == '1';
   char folder[] = "/tmp/argosy_alloc_faults_XXXXXX";
   if (mkdtemp(folder) == nullptr || chdir(folder) != 0) return 3;
-  // Chosen in a process of its own: this one has no threads when it forks.
-  void* const memory = mmap(nullptr, sizeof(Board) + kPrograms * sizeof(Program) + 8, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* const memory = mmap(nullptr, sizeof(Board) + kMostPrograms * sizeof(FaultProgram), PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return 3;
   auto& board = *new (memory) Board;
-  auto* const programs = reinterpret_cast<Program*>(static_cast<char*>(memory) + sizeof(Board));
+  auto* const programs = reinterpret_cast<FaultProgram*>(static_cast<char*>(memory) + sizeof(Board));
   static_cast<void>(builtin_ops());  // the same addresses in every process
   static_cast<void>(cpu_kernels());
-  if (fork() == 0) {
-    const auto chosen = choose();
+  HostMemory::note_where(&board.where);
+  // Chosen in a process of its own: this one has no threads when it forks.
+  const pid_t choosing = fork();
+  if (choosing == 0) {
+    const auto chosen = choose_programs(wanted);
     std::copy(chosen.begin(), chosen.end(), programs);
     board.program = static_cast<int>(chosen.size());
     _exit(0);
   }
   int status = 0;
-  wait(&status);
+  waitpid(choosing, &status, 0);
   const int count = board.program;
-  if (only >= 0) {
-    const Prepared prepared(programs[only]);
-    std::printf("%s seed %llu\n", programs[only].op->name.c_str(), static_cast<unsigned long long>(programs[only].seed));
+  Faults faults(board, more, every);
+  if (only >= 0 && only < count) {
+    board.program = only;
+    board.n = n;
+    board.device = device;
+    const bool there = faults.run_once(programs[only], PreparedProgram(programs[only]));
+    std::printf("%s: %s\n", programs[only].name().c_str(), there ? "failed there" : "no such allocation");
     std::fflush(stdout);
-    std::printf("%s\n", faulty_run(programs[only], prepared, only_n, board, 1) ? "failed there" : "no such allocation");
-    std::fflush(stdout);
-    _exit(0);
+    _exit(board.wrong + board.thrown + board.next_wrong > 0 ? 1 : 0);
   }
-  std::uint64_t died = 0;
-  std::string deaths;
+  std::uint64_t deaths = 0;
   for (board.program = 0; board.program < count;) {
     board.started = 0;
     const pid_t child = fork();
     if (child == 0) {
-      for (; board.program < count; ++board.program, board.n = 1) {
-        const Program& p = programs[board.program];
-        const Prepared prepared(p);
-        const std::uint64_t most = allocations_of(prepared) * 5 / 4 + 1;
-        const std::uint64_t by = every ? 1 : std::max<std::uint64_t>(1, most / kSampled);
-        for (std::uint64_t n = board.n; n <= most; n += by) faulty_run(p, prepared, n, board, 1);
-      }
+      for (; board.program < count; board.program.fetch_add(1), board.n = 1)
+        faults.run_program(programs[board.program]);
       _exit(0);
     }
     bool hung = false;
-    while (waitpid(child, &status, WNOHANG) == 0) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-      if (board.started != 0 && now() - board.started > 60'000'000'000) hung = true, kill(child, SIGKILL);
-    }
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && !hung) continue;
-    ++died;
-    std::printf("FINDING %s: --program %d --n %llu (%s seed %llu)\n", hung ? "hang" : "death", board.program.load(),
-                static_cast<unsigned long long>(board.n.load()), programs[board.program].op->name.c_str(),
-                static_cast<unsigned long long>(programs[board.program].seed));
+    if (watch(child, board, &hung)) continue;
+    ++deaths;
+    std::printf("FINDING %s: --program %d --n %llu %s (%s)\n  at%s\n", hung ? "hang" : "death", board.program.load(),
+                shown(board.n), kDeviceNames[board.device], programs[board.program].name().c_str(),
+                addresses(board.where).c_str());
     std::fflush(stdout);
-    board.n += every ? 1 : 97;
-    if (!every) board.program += 1, board.n = 1;
+    board.n.fetch_add(every ? 1 : 97);
   }
-  std::printf("%d programs, %llu runs, a fault in %llu: %llu ended well, %llu in RESOURCE_EXHAUSTED, %llu threw std::bad_alloc to the caller, "
-              "%llu in another error, %llu deaths\n",
-              count, static_cast<unsigned long long>(board.runs), static_cast<unsigned long long>(board.fired), static_cast<unsigned long long>(board.well),
-              static_cast<unsigned long long>(board.exhausted), static_cast<unsigned long long>(board.thrown), static_cast<unsigned long long>(board.wrong),
-              static_cast<unsigned long long>(died));
+  std::printf(
+      "%d programs, %llu runs, a fault in %llu: %llu ended well, %llu in RESOURCE_EXHAUSTED, %llu in another error, "
+      "%llu threw std::bad_alloc to the caller, %llu next runs failed, %llu deaths\n",
+      count, shown(board.runs), shown(board.fired), shown(board.well), shown(board.exhausted), shown(board.wrong),
+      shown(board.thrown), shown(board.next_wrong), shown(deaths));
   std::error_code failed;
   if (chdir("/") == 0) std::filesystem::remove_all(folder, failed);
-  return died + board.wrong + board.thrown > 0 ? 1 : 0;
+  const bool good = count == static_cast<int>(wanted) && deaths + board.wrong + board.thrown + board.next_wrong == 0;
+  return good && board.fired > 0 ? 0 : 1;
 }

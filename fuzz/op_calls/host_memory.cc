@@ -1,5 +1,6 @@
 #include "fuzz/op_calls/host_memory.h"
 
+#include <execinfo.h>
 #include <malloc.h>
 
 #include <atomic>
@@ -13,13 +14,16 @@ namespace {
 std::atomic<std::int64_t> live{0};
 std::atomic<std::uint64_t> count{0};
 std::atomic<std::size_t> refused{0}, most{0};
-std::atomic<std::uint64_t> fatal{0};  // the count that fails
+std::atomic<std::uint64_t> fatal{0}, fatal_end{0};  // the counts that fail
+std::atomic<HostMemory::Where*> noted{nullptr};
 std::atomic<bool> has_failed{false};
 
 bool may_have(std::size_t bytes) {
   const std::uint64_t n = count.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (n == fatal.load(std::memory_order_relaxed)) {
-    has_failed.store(true);
+  if (n >= fatal.load(std::memory_order_relaxed) && n < fatal_end.load(std::memory_order_relaxed)) {
+    if (HostMemory::Where* const where = has_failed.exchange(true) ? nullptr : noted.load()) {
+      where->size = backtrace(where->frames, HostMemory::Where::kMost);
+    }
     return false;
   }
   const std::size_t limit = most.load(std::memory_order_relaxed);
@@ -55,9 +59,17 @@ std::int64_t HostMemory::live_bytes() { return live.load(); }
 std::uint64_t HostMemory::allocations() { return count.load(); }
 std::size_t HostMemory::take_refused() { return refused.exchange(0); }
 void HostMemory::limit(std::size_t bytes) { most.store(bytes); }
-void HostMemory::fail_at(std::uint64_t n) {
+void HostMemory::fail_at(std::uint64_t n, std::uint64_t more) {
+  fatal_end.store(0);
   has_failed.store(false);
-  fatal.store(n == 0 ? 0 : count.load() + n);
+  if (n == 0) return;
+  fatal.store(count.load() + n);
+  fatal_end.store(count.load() + n + more + 1);
+}
+void HostMemory::note_where(Where* where) {
+  void* first[1];
+  backtrace(first, 1);  // what it loads at its first call, it has
+  noted.store(where);
 }
 bool HostMemory::failed() { return has_failed.load(); }
 

@@ -2,6 +2,7 @@
 // Linked into a program, it replaces the global operators.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -14,9 +15,18 @@ struct HostMemory {
   static std::size_t take_refused();
   // Requests above this, or that would make more live than four times as much, throw std::bad_alloc. 0: none.
   static void limit(std::size_t bytes);
-  // The n-th allocation from now (1: the next), of any thread, throws; 0: none.
-  static void fail_at(std::uint64_t n);
+  // The n-th allocation from now (1: the next), of any thread, throws, and `more` after it; n = 0: none.
+  static void fail_at(std::uint64_t n, std::uint64_t more = 0);
   static bool failed();
+
+  // Where the first of them was made: return addresses, innermost first.
+  struct Where {
+    static constexpr int kMost = 48;
+    std::atomic<int> size{0};
+    void* frames[kMost] = {};
+  };
+  // From now on written there (memory that outlives the process, perhaps). Null: nowhere.
+  static void note_where(Where* where);
 };
 
 }  // namespace argosy::op_calls

@@ -89,7 +89,8 @@ Result<int> run(Options& options, Console& console) {
   // A kernel that never ends is not waited for.
   std::thread([] {
     std::this_thread::sleep_for(kLongestStop);
-    std::fputs("argosy serve: steps did not end in 10 s after the signal: stopping at once\n", stderr);
+    std::fputs("argosy serve: a step, or a thread of gRPC, did not end in 10 s after the signal: stopping at once\n",
+               stderr);
     std::_Exit(kFailed);
   }).detach();
   (*server)->stop(kGrace);

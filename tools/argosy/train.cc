@@ -11,6 +11,7 @@
 #include "tools/argosy/interrupt.h"
 #include "tools/argosy/progress.h"
 #include "tools/argosy/train_choices.h"
+#include "tools/argosy/train_equal_bits.h"
 
 namespace argosy::cli {
 
@@ -64,7 +65,7 @@ Json to_json(const ScalingVerdict& v) {
           {"predicted_gain", advises ? Json(v.predicted_gain) : Json(nullptr)}};
 }
 
-Json to_json(const TrainChoices& choices, const TrainReport& report) {
+Json to_json(const TrainChoices& choices, const TrainReport& report, const std::string& other_bits) {
   Json accuracy = nullptr;
   for (const auto& [name, value] : report.evaluation) {
     if (name == "accuracy") accuracy = value;
@@ -87,6 +88,7 @@ Json to_json(const TrainChoices& choices, const TrainReport& report) {
           {"verdict", to_json(report.verdict)},
           {"checked_steps", report.checked_steps},
           {"not_checked", report.not_checked.empty() ? Json(nullptr) : Json(report.not_checked)},
+          {"other_bits", other_bits.empty() ? Json(nullptr) : Json(other_bits)},
           {"checkpoint", report.checkpoint.empty() ? Json(nullptr) : Json(report.checkpoint)},
           {"interrupted", report.interrupted}};
 }
@@ -201,6 +203,13 @@ Result<int> tell(const TrainChoices& choices, const TrainJob& job, Trainer& trai
   if (!failed.ok() && report.losses.empty()) return failed;  // nothing was measured
   note_begin(report, choices, console);
   if (report.devices.size() > 1 && !report.strategy.empty()) console.note(str_cat("replicated  ", report.strategy));
+  const std::string other_bits =
+      why_other_bits(choices, report.devices,
+                     {.batch = job.options.batch, .examples = job.train->size(), .steps = report.total_steps});
+  if (!other_bits.empty()) {
+    console.note(str_cat("bits        the last digits may differ from one device's: ", other_bits,
+                         choices.reproducible ? "" : " (--reproducible makes them equal on 2, 4 and 8)"));
+  }
   if (!report.placement.empty()) console.note(report.placement);
   if (!console.json()) {
     std::string text = results_text(report);
@@ -224,7 +233,7 @@ Result<int> tell(const TrainChoices& choices, const TrainJob& job, Trainer& trai
     }
   }
   if (console.json()) {
-    Json document = to_json(choices, report);
+    Json document = to_json(choices, report, other_bits);
     if (!picture.empty()) document["picture"] = picture;
     if (!failed.ok()) document["error"] = error_json(failed, "argosy train");
     console.print(document.dump(2) + "\n");

@@ -53,6 +53,33 @@ class Losses(unittest.TestCase):
             self.assertEqual(runs[0], other)
 
 
+class OtherBits(unittest.TestCase):
+    def why(self, *args):
+        return run(*args, "--no-verdict", "--seed", "3")["other_bits"]
+
+    def test_promised_means_equal_losses(self):
+        # An epoch of 10,000 examples ends with a batch of 16: it is not reached here.
+        runs = [run(*MLP, "--steps", "10", "--batch", "64", "--emulate", n) for n in ("1", "2", "4")]
+        self.assertEqual([r["other_bits"] for r in runs], [None] * 3)
+
+    def test_what_is_not_promised_says_why(self):
+        mlp = ["mlp", "--image-size", "16", "--width", "32", "--steps", "3"]
+        self.assertIn("a batch of 16 has fewer than 24", self.why(*mlp, "--batch", "16", "--emulate", "2"))
+        self.assertIn("a batch of 600 has more than 512", self.why(*mlp, "--batch", "600", "--emulate", "2"))
+        self.assertIn("3 devices", self.why(*mlp, "--batch", "64", "--emulate", "3"))
+        self.assertIn("fp64", self.why(*mlp, "--batch", "64", "--emulate", "2", "--precision", "fp64"))
+        self.assertIn("transformer", self.why("transformer", "--layers", "1", "--steps", "2", "--emulate", "2"))
+        self.assertIsNone(self.why(*mlp, "--batch", "16", "--emulate", "2", "--reproducible"))
+        self.assertIsNone(self.why(*mlp, "--batch", "16", "--emulate", "1"))
+        long = ["mlp", "--image-size", "8", "--width", "8", "--epochs", "1", "--batch", "64", "--emulate", "2"]
+        self.assertIn("last batch, of 16", self.why(*long))
+
+    def test_it_is_said_where_people_read(self):
+        done = subprocess.run([PROGRAM, "train", *MLP, "--steps", "3", "--batch", "16", "--emulate", "2"],
+                              capture_output=True, text=True, timeout=120)
+        self.assertIn("--reproducible makes them equal", done.stderr)
+
+
 class Check(unittest.TestCase):
     def test_the_first_steps_are_one_devices(self):
         for devices in ("2", "4"):

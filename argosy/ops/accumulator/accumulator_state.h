@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "argosy/op/restorable.h"
 #include "argosy/op/waiters.h"
 #include "argosy/tensor/tensor.h"
 
@@ -17,7 +18,7 @@ struct AccumulatorOptions {
 };
 
 // Step, count and those who wait; what is added up is the subclass's.
-class Accumulator : public Resource, public std::enable_shared_from_this<Accumulator> {
+class Accumulator : public Resource, public Restorable, public std::enable_shared_from_this<Accumulator> {
  public:
   Accumulator(std::string name, AccumulatorOptions options) : name_(std::move(name)), options_(std::move(options)) {}
   const AccumulatorOptions& options() const { return options_; }
@@ -29,16 +30,22 @@ class Accumulator : public Resource, public std::enable_shared_from_this<Accumul
   std::int64_t count();
   void set_step(std::int64_t step);
 
+  Result<std::function<Status()>> set_aside() const override;
+  Result<std::vector<Tensor>> contents() const override;
+
  protected:
   // Runs `add` under the lock if the gradient is not stale; its error leaves the count as it was.
   Status apply(std::int64_t local_step, const std::function<Status(std::int64_t count)>& add);
   // The mean or sum of all that was added, which is then gone. With the lock held.
   virtual Result<std::vector<Tensor>> result(std::int64_t count) = 0;
+  // Copies of what was added up, and what takes copies of it back. With the lock held.
+  virtual std::vector<Tensor> sums() const = 0;
+  virtual void take_sums(const std::vector<Tensor>& sums) = 0;
 
  private:
   const std::string name_;
   const AccumulatorOptions options_;
-  Waiters waiters_{Waiters::Order::kStrict};
+  mutable Waiters waiters_{Waiters::Order::kStrict};
   std::int64_t step_ = 0, count_ = 0;  // guarded by waiters_.mutex()
 };
 
@@ -50,6 +57,8 @@ class DenseAccumulator final : public Accumulator {
 
  private:
   Result<std::vector<Tensor>> result(std::int64_t count) override;
+  std::vector<Tensor> sums() const override;
+  void take_sums(const std::vector<Tensor>& sums) override;
   Tensor sum_;
 };
 
@@ -65,6 +74,8 @@ class SparseAccumulator final : public Accumulator {
   Status check(const Tensor& indices, const Tensor& values, const Tensor* shape) const;
   Status merge(const Tensor& indices, const Tensor& values);
   Result<std::vector<Tensor>> result(std::int64_t count) override;
+  std::vector<Tensor> sums() const override;
+  void take_sums(const std::vector<Tensor>& sums) override;
   std::vector<std::int64_t> indices_, counts_;
   Tensor rows_;
 };

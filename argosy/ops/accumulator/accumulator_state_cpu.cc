@@ -79,6 +79,34 @@ void Accumulator::set_step(std::int64_t step) {
   step_ = step;
 }
 
+Result<std::function<Status()>> Accumulator::set_aside() const {
+  MutexLock lock(waiters_.mutex());
+  const auto unless_waited_for = [](const Accumulator& a) ARGOSY_REQUIRES(a.waiters_.mutex()) {
+    return a.waiters_.idle()
+               ? ok_status()
+               : Status(failed_precondition("steps wait for gradients of the accumulator '", a.name_, "'"));
+  };
+  ARGOSY_RETURN_IF_ERROR(unless_waited_for(*this));
+  const auto self = std::const_pointer_cast<Accumulator>(shared_from_this());
+  return std::function<Status()>([self, unless_waited_for, sums = sums(), step = step_, count = count_]() -> Status {
+    MutexLock again(self->waiters_.mutex());
+    ARGOSY_RETURN_IF_ERROR(unless_waited_for(*self));
+    self->take_sums(sums);
+    self->step_ = step;
+    self->count_ = count;
+    return ok_status();
+  });
+}
+
+Result<std::vector<Tensor>> Accumulator::contents() const {
+  MutexLock lock(waiters_.mutex());
+  std::vector<Tensor> all = {Tensor::scalar(step_), Tensor::scalar(count_)};
+  for (Tensor& sum : sums()) {
+    if (count_ > 0) all.push_back(std::move(sum));
+  }
+  return all;
+}
+
 // --- dense -----------------------------------------------------------------------------------------------------------
 
 std::string DenseAccumulator::describe() const { return str_cat("accumulator of ", dtype_name(options().dtype)); }
@@ -122,6 +150,12 @@ Result<std::vector<Tensor>> DenseAccumulator::result(std::int64_t count) {
   }
   return std::vector<Tensor>{std::move(out)};
 }
+
+std::vector<Tensor> DenseAccumulator::sums() const {
+  return sum_.valid() ? std::vector<Tensor>{sum_.clone()} : std::vector<Tensor>();
+}
+
+void DenseAccumulator::take_sums(const std::vector<Tensor>& sums) { sum_ = sums.empty() ? Tensor() : sums[0].clone(); }
 
 // --- sparse ----------------------------------------------------------------------------------------------------------
 
@@ -219,6 +253,22 @@ Status SparseAccumulator::merge(const Tensor& indices, const Tensor& values) {
   indices_ = std::move(all);
   counts_ = std::move(counts);
   return ok_status();
+}
+
+std::vector<Tensor> SparseAccumulator::sums() const {
+  if (!rows_.valid()) return {};
+  return {Tensor::vector(indices_), Tensor::vector(counts_), rows_.clone()};
+}
+
+void SparseAccumulator::take_sums(const std::vector<Tensor>& sums) {
+  indices_.clear();
+  counts_.clear();
+  rows_ = Tensor();
+  if (sums.empty()) return;
+  const auto indices = sums[0].values<std::int64_t>(), counts = sums[1].values<std::int64_t>();
+  indices_.assign(indices.begin(), indices.end());
+  counts_.assign(counts.begin(), counts.end());
+  rows_ = sums[2].clone();
 }
 
 Result<std::vector<Tensor>> SparseAccumulator::result(std::int64_t) {

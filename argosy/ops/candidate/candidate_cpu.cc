@@ -3,6 +3,7 @@
 
 #include "argosy/op/file_policy.h"
 #include "argosy/op/kept.h"
+#include "argosy/op/restorable.h"
 #include "argosy/ops/candidate/sampler.h"
 #include "argosy/ops/random/philox.h"
 
@@ -53,10 +54,28 @@ Result<std::unique_ptr<Sampler>> make_sampler(const OpDef& op, const AttrMap& at
 }
 
 // What has been learned, and where the draws go on.
-struct Draws final : Resource {
+struct Draws final : Resource, Restorable {
   Draws(const OpDef& def, const AttrMap& given, std::unique_ptr<Sampler> made)
       : op(def), attrs(given), by(std::move(made)), generator(attrs.get_int("seed"), attrs.get_int("seed2")) {}
   std::string describe() const override { return "candidates"; }
+  // What puts it back is called while somebody holds this.
+  Result<std::function<Status()>> set_aside() const override {
+    auto& self = const_cast<Draws&>(*this);
+    MutexLock lock(self.mutex);
+    std::function<void()> relearn = [] {};
+    if (self.by != nullptr) relearn = self.by->set_aside();
+    return std::function<Status()>([&self, relearn, place = generator.place()] {
+      self.generator.go_to(place);
+      relearn();
+      return ok_status();
+    });
+  }
+  Result<std::vector<Tensor>> contents() const override {
+    MutexLock lock(const_cast<Draws&>(*this).mutex);
+    std::vector<Tensor> all = {Tensor::scalar(static_cast<std::int64_t>(generator.place().low()))};
+    if (by != nullptr && by->learned().valid()) all.push_back(by->learned());
+    return all;
+  }
 
   Result<Sampler*> sampler(const KernelContext& c) {
     MutexLock lock(mutex);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -10,6 +11,7 @@
 #include "argosy/base/mutex.h"
 #include "argosy/base/status.h"
 #include "argosy/ops/random/numbers.h"
+#include "argosy/tensor/tensor.h"
 
 namespace argosy::candidate {
 
@@ -23,6 +25,11 @@ class Sampler {
                     std::span<float> sampled_expected, std::span<const std::int64_t> trues,
                     std::span<float> true_expected);
   virtual Status learn(std::span<const std::int64_t>) { return ok_status(); }
+  // What has been learned: not valid() where nothing is; and what puts it back, while the sampler lives.
+  virtual Tensor learned() const { return {}; }
+  virtual std::function<void()> set_aside() {
+    return [] {};
+  }
 
  protected:
   virtual std::int64_t one(RandomNumbers& numbers) = 0;

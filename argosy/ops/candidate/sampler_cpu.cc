@@ -104,6 +104,18 @@ class Learned final : public Sampler {
     }
     return ok_status();
   }
+  Tensor learned() const override ARGOSY_EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    return Tensor::vector(
+        std::vector<std::uint32_t>(sums_.begin() + static_cast<std::ptrdiff_t>(leaves_), sums_.end()));
+  }
+  std::function<void()> set_aside() override ARGOSY_EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    return [this, sums = sums_] {
+      MutexLock again(mutex_);
+      sums_ = sums;
+    };
+  }
 
  protected:
   std::int64_t one(RandomNumbers& numbers) override ARGOSY_REQUIRES(mutex_) {
@@ -123,7 +135,7 @@ class Learned final : public Sampler {
  private:
   const std::int64_t range_;
   const std::size_t leaves_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::vector<std::uint32_t> sums_ ARGOSY_GUARDED_BY(mutex_);  // node i over 2 i and 2 i + 1; the root is 1
 };
 

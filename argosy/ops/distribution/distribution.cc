@@ -10,6 +10,8 @@
 
 namespace argosy {
 
+void define_broadcast_samples(OpRegistry& ops);  // broadcast.cc
+
 namespace {
 
 Status expect_shape_vector(const ShapeContext& c, int i) {
@@ -243,6 +245,7 @@ void define_generators(OpRegistry& ops) {
 void define_distribution(OpRegistry& ops) {
   define_parameterized(ops);
   define_generators(ops);
+  define_broadcast_samples(ops);
 }
 
 Value random_gamma(Value shape, Value alpha, std::optional<std::int64_t> seed) {

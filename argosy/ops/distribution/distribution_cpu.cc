@@ -6,6 +6,9 @@
 namespace argosy {
 
 void add_random_generators(KernelRegistry& kernels);  // generators_cpu.cc
+void add_broadcast_samples(KernelRegistry& kernels);  // broadcast_cpu.cc
+void add_index_shuffle(KernelRegistry& kernels);      // index_shuffle_cpu.cc
+void add_sobol(KernelRegistry& kernels);              // sobol_cpu.cc
 
 namespace {
 
@@ -100,6 +103,9 @@ void add_kernels_cpu_distribution(KernelRegistry& kernels) {
   kernels.add("ParameterizedTruncatedNormal", "cpu", TruncatedNormalBetween::make);
   kernels.add("StatelessShuffle", "cpu", shuffle);
   add_random_generators(kernels);
+  add_broadcast_samples(kernels);
+  add_index_shuffle(kernels);
+  add_sobol(kernels);
 }
 
 }  // namespace argosy

@@ -13,6 +13,10 @@ namespace {
 constexpr std::int64_t kPhilox = 1, kThreeFry = 2, kAutoSelect = 3;
 constexpr std::int64_t kStateSize = 3;
 
+}  // namespace
+
+namespace distribution {
+
 Status check_algorithm(const OpDef& op, const Tensor& t) {
   if (t.shape().rank() != 0) {
     return invalid_argument(op.name, ": the algorithm must be a scalar, not of shape ", t.shape());
@@ -25,8 +29,7 @@ Status check_algorithm(const OpDef& op, const Tensor& t) {
   return ok_status();
 }
 
-// The stream of the variable of input 0, which then moves on by `blocks`; a copy of the state before, if asked for.
-Result<Philox> advance(KernelContext& c, const OpDef& op, std::uint64_t blocks, Tensor* before = nullptr) {
+Result<Philox> advance(KernelContext& c, const OpDef& op, std::uint64_t blocks, Tensor* before) {
   ARGOSY_ASSIGN_OR_RETURN(Variable* const variable, c.variable(0));
   Philox from({0, 0}, {0, 0, 0, 0});
   ARGOSY_RETURN_IF_ERROR(variable->update(c.input(0).data<ResourceHandle>()->name(), [&](Tensor& state) -> Status {
@@ -47,6 +50,13 @@ Result<Philox> advance(KernelContext& c, const OpDef& op, std::uint64_t blocks, 
   }));
   return from;
 }
+
+}  // namespace distribution
+
+namespace {
+
+using distribution::advance;
+using distribution::check_algorithm;
 
 class Generator final : public Kernel {
  public:

@@ -37,9 +37,9 @@ struct Row {
   double mean, deviation, low, high;  // low and high in deviations from the mean
 };
 
-// Numbers for to[0 … n). False when a thousand in a row were refused.
+// Numbers for to[0], to[step] … to[(n - 1) step]. False when a thousand in a row were refused.
 template <typename T>
-bool draw_row(const Row<T>& row, Blocks<T>& blocks, T* to, std::int64_t n) {
+bool draw_row(const Row<T>& row, Blocks<T>& blocks, T* to, std::int64_t n, std::int64_t step = 1) {
   using W = std::conditional_t<sizeof(T) == 8, double, float>;
   const auto low = static_cast<W>(row.low), high = static_cast<W>(row.high);
   const auto result = [&](W z) { return T(z * static_cast<W>(row.deviation) + static_cast<W>(row.mean)); };
@@ -55,7 +55,7 @@ bool draw_row(const Row<T>& row, Blocks<T>& blocks, T* to, std::int64_t n) {
       for (int i = 0; i < Blocks<T>::kSize && done < n; ++i) {
         const W x = static_cast<W>(z[static_cast<std::size_t>(i)]);
         if (x >= low && x <= high) {
-          to[done++] = result(x);
+          to[step * done++] = result(x);
           tries = 0;
         } else if (++tries > kMostTries) {
           return false;
@@ -72,7 +72,7 @@ bool draw_row(const Row<T>& row, Blocks<T>& blocks, T* to, std::int64_t n) {
       for (std::size_t i = 0; i < Blocks<T>::kSize && done < n; ++i) {
         const W z = static_cast<W>(draw[i]) * width + low;
         if (static_cast<W>(u[i]) <= std::exp((least - z * z) / W(2)) || tries + 1 >= kMostTries) {
-          to[done++] = result(z);
+          to[step * done++] = result(z);
           tries = 0;
         } else {
           ++tries;
@@ -88,7 +88,7 @@ bool draw_row(const Row<T>& row, Blocks<T>& blocks, T* to, std::int64_t n) {
       const W z = -std::log(static_cast<W>(draw[i])) / alpha + low;
       const W x = low < alpha ? alpha - z : low - alpha;
       if ((static_cast<W>(draw[i + 1]) <= std::exp(-x * x / W(2)) && z < high) || tries + 1 >= kMostTries) {
-        to[done++] = result(z);
+        to[step * done++] = result(z);
         tries = 0;
       } else {
         ++tries;
@@ -96,6 +96,26 @@ bool draw_row(const Row<T>& row, Blocks<T>& blocks, T* to, std::int64_t n) {
     }
   }
   return true;
+}
+
+// Draws `n` numbers for the means, deviations and bounds that p holds; false: see draw_row().
+template <typename T>
+Status draw_between(KernelContext& c, const double (&p)[4], Blocks<T>& blocks, T* to, std::int64_t n,
+                    std::int64_t step = 1) {
+  const double mean = p[0];
+  double deviation = p[1], low = p[2], high = p[3];
+  if (!(deviation > 0) || !(low < high) || (std::isinf(low) && std::isinf(high)) || std::isnan(mean)) {
+    return invalid_argument("Invalid parameters: node ", c.node(), ": deviation ", deviation,
+                            " must be above 0, the lower bound ", low, " below the upper one ", high,
+                            ", and one of them finite");
+  }
+  if ((std::isinf(low) && low < 0) || high < mean) {  // mirrored, so that the lower bound is the nearer one
+    std::swap(low, high);
+    deviation = -deviation;
+  }
+  if (draw_row<T>({mean, deviation, (low - mean) / deviation, (high - mean) / deviation}, blocks, to, n, step))
+    return ok_status();
+  return internal_error("node ", c.node(), ": a thousand numbers in a row fell outside [", low, ", ", high, "]");
 }
 
 }  // namespace
@@ -132,23 +152,26 @@ Status draw_truncated_normal(KernelContext& c, const Tensor& y, SharedPhilox& ge
         const Tensor& t = c.input(i + 1);
         p[i] = static_cast<double>(t.data<T>()[t.elements() == 1 ? 0 : r]);
       }
-      auto [mean, deviation, low, high] = p;
-      if (!(deviation > 0) || !(low < high) || (std::isinf(low) && std::isinf(high)) || std::isnan(mean)) {
-        return invalid_argument("ParameterizedTruncatedNormal: deviation ", deviation,
-                                " must be above 0, the lower bound ", low, " below the upper one ", high,
-                                ", and one of them finite");
-      }
-      if ((std::isinf(low) && low < 0) || high < mean) {  // mirrored, so that the lower bound is the nearer one
-        std::swap(low, high);
-        deviation = -deviation;
-      }
       const std::int64_t begin = r * per_row;
       const std::int64_t n = std::min(per_row, y.elements() - begin);
-      if (!draw_row<T>({mean, deviation, (low - mean) / deviation, (high - mean) / deviation}, blocks,
-                       y.data<T>() + begin, n)) {
-        return internal_error("ParameterizedTruncatedNormal: a thousand numbers in a row fell outside [", low, ", ",
-                              high, "]");
-      }
+      ARGOSY_RETURN_IF_ERROR(draw_between<T>(c, p, blocks, y.data<T>() + begin, n));
+    }
+    return ok_status();
+  });
+}
+
+Status draw_truncated_normal(KernelContext& c, const Tensor& y, const Shape& batch, const Philox& from) {
+  const std::int64_t rows = batch.elements();
+  const std::int64_t per_row = y.elements() / rows;
+  std::vector<std::int64_t> at[4];
+  for (int i = 0; i < 4; ++i) at[i] = broadcast_indices(c.input(i + 2).shape(), batch);
+  return dispatch<FloatTypes>(y.dtype(), c.node(), [&]<typename T>() -> Status {
+    Blocks<T> blocks{from};
+    for (std::int64_t r = 0; r < rows; ++r) {
+      double p[4];
+      for (int i = 0; i < 4; ++i)
+        p[i] = static_cast<double>(c.input(i + 2).data<T>()[at[i][static_cast<std::size_t>(r)]]);
+      ARGOSY_RETURN_IF_ERROR(draw_between<T>(c, p, blocks, y.data<T>() + r, per_row, rows));
     }
     return ok_status();
   });

@@ -5,6 +5,7 @@
 #include "argosy/op/kernel.h"
 #include "argosy/ops/ops.h"
 #include "argosy/ops/optimizer/loops.h"
+#include "argosy/ops/optimizer/own_slots.h"
 
 namespace argosy {
 
@@ -91,6 +92,7 @@ class Apply final : public Kernel {
       }
     }
     const auto count = static_cast<std::size_t>(in_.variables);
+    ARGOSY_RETURN_IF_ERROR(optimizer::own_slots(std::span(variables.data(), count), std::span(names.data(), count)));
     ARGOSY_RETURN_IF_ERROR(Variable::update_all(
         std::span(variables.data(), count), std::span(names.data(), count),
         [&](std::span<Tensor* const> values) { return update(c, values, std::span(names.data(), count)); }));

@@ -7,6 +7,7 @@
 #include "argosy/ops/ops.h"
 #include "argosy/ops/optimizer/apply_cuda.h"
 #include "argosy/ops/optimizer/many.h"
+#include "argosy/ops/optimizer/own_slots.h"
 
 namespace argosy {
 
@@ -132,6 +133,7 @@ class Apply final : public Kernel {
       }
     }
     const auto count = static_cast<std::size_t>(variables_);
+    ARGOSY_RETURN_IF_ERROR(optimizer::own_slots(std::span(variables.data(), count), std::span(names.data(), count)));
     const Tensor& gradient = c.input(gradients_[static_cast<std::size_t>(u)]);
     return Variable::update_all(
         std::span(variables.data(), count), std::span(names.data(), count), [&](std::span<Tensor* const> values) {
@@ -208,6 +210,7 @@ class ApplyRows final : public Kernel {
       }
     }
     const auto count = static_cast<std::size_t>(variables_);
+    ARGOSY_RETURN_IF_ERROR(optimizer::own_slots(std::span(variables.data(), count), std::span(names.data(), count)));
     ARGOSY_RETURN_IF_ERROR(Variable::update_all(
         std::span(variables.data(), count), std::span(names.data(), count),
         [&](std::span<Tensor* const> values) { return update(c, values, std::span(names.data(), count), table); }));

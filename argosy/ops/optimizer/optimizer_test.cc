@@ -339,15 +339,28 @@ TEST(Optimizer, EmptyVariables) {
              "ResourceApplyGradientDescent");
 }
 
-TEST(Optimizer, OneVariableAsItsOwnSlot) {
-  Graph g;
-  ResourceManager resources;
-  const VariableNode v = variable(g, Tensor::scalar(2.f), "v");
-  const Value one = constant(g, 1.f);
-  const Value step = apply_momentum(v, v, one, one, one);
-  ASSERT_TRUE(g.status().ok()) << g.status().to_string();
-  ASSERT_TRUE(evaluate(g, {}, {v.initializer.endpoint()}, {.resources = &resources}).ok());
-  ASSERT_TRUE(evaluate(g, {}, {step.endpoint()}, {.resources = &resources}).ok());
+// TensorFlow's number depends on the kind of variable: it is refused for both, whatever the rule.
+TEST(Optimizer, AVariableIsNotItsOwnSlot) {
+  for (const VariableKind kind : {VariableKind::kReference, VariableKind::kResource}) {
+    Graph g;
+    ResourceManager resources;
+    const VariableNode v = variable(g, Tensor::scalar(2.f), "v", {.kind = kind});
+    const VariableNode w = variable(g, Tensor::scalar(3.f), "w", {.kind = kind});
+    const Value one = constant(g, 1.f);
+    const std::vector<Value> refused = {apply_momentum(v, v, one, one, one),
+                                        apply_adam(w, v, v, one, one, one, one, one, one, one),
+                                        apply_ftrl(v, w, v, one, one, one, one, one)};
+    const Value fine = apply_momentum(v, w, one, one, one);
+    ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+    for (const VariableNode& each : {v, w})
+      ASSERT_TRUE(evaluate(g, {}, {each.initializer.endpoint()}, {.resources = &resources}).ok());
+    for (const Value& step : refused) {
+      const Status status = evaluate(g, {}, {step.endpoint()}, {.resources = &resources}).status();
+      EXPECT_EQ(status.code(), Code::kInvalidArgument) << status.to_string();
+      EXPECT_NE(status.message().find("variable v is given twice"), std::string::npos) << status.to_string();
+    }
+    EXPECT_TRUE(evaluate(g, {}, {fine.endpoint()}, {.resources = &resources}).ok());
+  }
 }
 
 TEST(Optimizer, Refuses) {

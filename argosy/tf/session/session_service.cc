@@ -91,7 +91,13 @@ SessionService::~SessionService() { close_all(); }
 SessionService::Reply SessionService::call(Method method, WireReader request, CallContext& context) {
   const std::int64_t start = now_nanos();
   const std::size_t bytes = request.remaining();
-  if (method != Method::kRunStep && method != Method::kRunCallable) context.about_to_run(-1);
+  if (method != Method::kRunStep && method != Method::kRunCallable) {
+    // Others wait until it is over where no thread is left to serve them; what ends by itself is not refused for that.
+    (void)guarded([&] {
+      context.about_to_run(-1);
+      return ok_status();
+    });
+  }
   Reply reply = guarded([&] { return dispatch(method, request, context); });
   metrics_.count(static_cast<int>(method), reply.status().code(), bytes, now_nanos() - start);
   return reply;

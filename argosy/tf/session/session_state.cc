@@ -107,7 +107,7 @@ Status SessionState::put_back() const {
   return ok_status();
 }
 
-Status SessionState::nudge(const Values& names, DType computed_in) const {
+Status SessionState::nudge(const Values& names, DType computed_in, int run) const {
   for (const Held& held : variables_) {
     const DType dtype = held.variable->dtype();
     if (!held.value.valid() || !names.contains(held.name) ||
@@ -115,8 +115,8 @@ Status SessionState::nudge(const Values& names, DType computed_in) const {
       continue;
     }
     ARGOSY_ASSIGN_OR_RETURN(const Tensor value, on_host(held, held.value));
-    ARGOSY_RETURN_IF_ERROR(
-        write(session_->machine().device(held.device), *held.variable, held.name, argosy::nudged(value, computed_in)));
+    ARGOSY_RETURN_IF_ERROR(write(session_->machine().device(held.device), *held.variable, held.name,
+                                 argosy::nudged(value, computed_in, run)));
   }
   return ok_status();
 }
@@ -130,6 +130,16 @@ Result<Tensor> SessionState::on_host(const Held& held, const Tensor& value) cons
   return there;
 }
 
+// A replica's own stream of random numbers is a mirror of the original's.
+Status SessionState::add_others(Values& values) const {
+  for (const Other& other : others_) {
+    if (original_of(other.name) != other.name) continue;
+    ARGOSY_ASSIGN_OR_RETURN(const auto contents, dynamic_cast<const Restorable&>(*other.resource).contents());
+    add_pieces(other.name, contents, values);
+  }
+  return ok_status();
+}
+
 Result<SessionState::Values> SessionState::changed() const {
   Values values;
   for (const Held& held : variables_) {
@@ -138,10 +148,7 @@ Result<SessionState::Values> SessionState::changed() const {
     if (!held.variable->initialized()) continue;
     ARGOSY_ASSIGN_OR_RETURN(value, held.variable->read_to_host(held.name));
   }
-  for (const Other& other : others_) {
-    ARGOSY_ASSIGN_OR_RETURN(const auto contents, dynamic_cast<const Restorable&>(*other.resource).contents());
-    add_pieces(other.name, contents, values);
-  }
+  ARGOSY_RETURN_IF_ERROR(add_others(values));
   return values;
 }
 
@@ -151,10 +158,7 @@ Result<SessionState::Values> SessionState::now(const Values& names) const {
     if (!names.contains(held.name) || !held.variable->initialized()) continue;
     ARGOSY_ASSIGN_OR_RETURN(values[held.name], held.variable->read_to_host(held.name));
   }
-  for (const Other& other : others_) {
-    ARGOSY_ASSIGN_OR_RETURN(const auto contents, dynamic_cast<const Restorable&>(*other.resource).contents());
-    add_pieces(other.name, contents, values);
-  }
+  ARGOSY_RETURN_IF_ERROR(add_others(values));
   return values;
 }
 

@@ -30,8 +30,8 @@ class SessionState {
   static Result<SessionState> set_aside(Session& session, bool containers);
 
   Status put_back() const;
-  // Those of these names that are variables become what nudged() (argosy/strategy/same_step.h) makes of them.
-  Status nudge(const Values& names, DType computed_in) const;
+  // Those of these names that are variables become what nudged() (argosy/strategy/same_step.h) makes of what they were.
+  Status nudge(const Values& names, DType computed_in, int run = 0) const;
 
   // What was written since, as it is now.
   Result<Values> changed() const;
@@ -62,6 +62,7 @@ class SessionState {
   // Written since.
   static bool is_changed(const Held& held);
   Status add(const std::string& name, const std::shared_ptr<Resource>& resource, int device, bool containers);
+  Status add_others(Values& values) const;
   Result<Tensor> on_host(const Held& held, const Tensor& value) const;
 
   Session* session_;

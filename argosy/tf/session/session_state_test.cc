@@ -6,6 +6,8 @@
 
 #include <thread>
 
+#include "argosy/ops/accumulator/accumulator.h"
+#include "argosy/ops/candidate/candidate.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/state/state.h"
@@ -117,6 +119,81 @@ TEST_F(SessionStateTest, AQueueThatAStepWaitsAtIsLeftAlone) {
   EXPECT_TRUE(SessionState::set_aside(*session_, false).ok());  // of a step that uses no queue
   ASSERT_TRUE(run({}, {put}).ok());
   waiting.join();
+}
+
+TEST_F(SessionStateTest, AccumulatorsGiveTheSameGradientsAgain) {
+  const Value dense = accumulator(g_, {.dtype = DType::kFloat32, .shape = {2}, .shared_name = "dense"});
+  const Value rows = sparse_accumulator(g_, {.dtype = DType::kFloat32, .shape = {4, 1}, .shared_name = "rows"});
+  const Value zero = constant(g_, std::int64_t{0}), one = constant(g_, std::int32_t{1});
+  const Value add = accumulator_apply(dense, zero, constant(g_, Tensor::vector<float>({1, 2})));
+  const Value add_rows =
+      g_.add("SparseAccumulatorApplyGradient",
+             {rows, zero, constant(g_, Tensor::vector<std::int64_t>({1, 3})),
+              constant(g_, Tensor::of<float>({2, 1}, {5, 7})), constant(g_, Tensor::vector<std::int64_t>({4, 1}))},
+             {{"dtype", DType::kFloat32}, {"has_known_shape", true}});
+  const Value take = accumulator_take(dense, one, DType::kFloat32);
+  const Value taken = g_.add("SparseAccumulatorTakeGradient", {rows, one}, {{"dtype", DType::kFloat32}});
+  ASSERT_TRUE(g_.status().ok()) << g_.status().to_string();
+  ASSERT_TRUE(run({}, {add, add_rows}).ok());
+  const SessionState state = aside(true);
+  const auto before = state.changed();
+  ASSERT_TRUE(before.ok());
+  EXPECT_THAT(*before, Contains(Key("dense[2]")));  // its sum, behind step and count
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_TRUE(run({}, {add, add_rows}).ok());
+    ASSERT_TRUE(run({}, {add, add_rows}).ok());
+    const auto got = run({take, taken.output(1)});
+    ASSERT_TRUE(got.ok()) << got.status().to_string();
+    EXPECT_EQ((*got)[0].to_string(), "float[2] {1, 2}");
+    EXPECT_EQ((*got)[1].to_string(), "float[2,1] {5, 7}");
+    EXPECT_EQ(*state.changed()->at("dense[1]").data<std::int64_t>(), 0);  // nothing is left
+    ASSERT_TRUE(state.put_back().ok());
+    const auto again = state.changed();
+    ASSERT_TRUE(again.ok());
+    ASSERT_EQ(again->size(), before->size());
+    for (const auto& [name, value] : *before) EXPECT_EQ(difference(again->at(name), value, 0), "") << name;
+  }
+}
+
+TEST_F(SessionStateTest, CandidatesAreDrawnAgain) {
+  const Value trues = constant(g_, Tensor::of<std::int64_t>({2, 1}, {3, 3}));
+  const CandidateOptions five{.num_sampled = 5, .unique = false, .seed = 7};
+  const std::vector<Value> draws = {log_uniform_candidates(trues, 1000, five).sampled,
+                                    learned_unigram_candidates(trues, 50, five).true_expected_count,
+                                    learned_unigram_candidates(trues, 50, five).sampled};
+  ASSERT_TRUE(run(draws).ok());
+  const SessionState state = aside(true);
+  std::vector<std::vector<Tensor>> rounds;
+  for (int round = 0; round < 3; ++round) {
+    for (int k = 0; k < 2; ++k) rounds.push_back(*run(draws));
+    ASSERT_TRUE(state.put_back().ok());
+  }
+  for (std::size_t i = 0; i < draws.size(); ++i) {
+    EXPECT_NE(difference(rounds[1][i], rounds[0][i], 0), "")
+        << "the stream goes on, and so does what is learned: " << i;
+    for (std::size_t k = 2; k < rounds.size(); ++k) EXPECT_EQ(difference(rounds[k][i], rounds[k % 2][i], 0), "") << i;
+  }
+}
+
+// One device has no stream of a replica's: it is put back, and not compared.
+TEST_F(SessionStateTest, AReplicasStreamComesBackUnseen) {
+  const Value shape = constant(g_, Tensor::vector<std::int32_t>({3}));
+  std::vector<Value> draws;
+  for (const char* name : {"noise", "noise/replica_1"}) {
+    draws.push_back(g_.add("RandomUniform", {shape},
+                           {{"dtype", DType::kFloat32}, {"seed", std::int64_t{5}}, {"seed2", std::int64_t{6}}}, name));
+  }
+  ASSERT_TRUE(run(draws).ok());
+  const SessionState state = aside(true);
+  const auto first = run(draws), second = run(draws);
+  const auto changed = state.changed();
+  ASSERT_TRUE(first.ok() && second.ok() && changed.ok());
+  EXPECT_NE(difference((*first)[1], (*second)[1], 0), "");
+  EXPECT_THAT(*changed, Contains(Key("noise[0]")));
+  EXPECT_THAT(*changed, Not(Contains(Key("noise/replica_1[0]"))));
+  ASSERT_TRUE(state.put_back().ok());
+  const auto again = run(draws);
+  for (std::size_t i = 0; i < draws.size(); ++i) EXPECT_EQ(difference((*first)[i], (*again)[i], 0), "") << i;
 }
 
 TEST_F(SessionStateTest, TablesAndStreamsComeBack) {

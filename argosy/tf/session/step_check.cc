@@ -9,6 +9,7 @@
 #include "argosy/strategy/same_step.h"
 #include "argosy/strategy/variables.h"
 #include "argosy/tf/session/session_state.h"
+#include "argosy/tf/session/step_comparison.h"
 
 namespace argosy::tf {
 
@@ -157,29 +158,20 @@ std::string StepCheck::ran_twice(const StepStats& stats) const {
 
 Result<StepCheck::Outcome> StepCheck::run(Session& session, std::int64_t step, const Run& alone, const Run& replicated,
                                           std::span<Tensor> values) const {
-  using Values = SessionState::Values;
   const auto not_checked = [](std::string why) { return Outcome{.not_checked = {.why = std::move(why)}}; };
   auto set_aside = SessionState::set_aside(session, uses_containers_);
   if (!set_aside.ok()) return not_checked(set_aside.status().message());
   const SessionState& state = *set_aside;
 
   // On one device; once more from nudged variables, to see what rounding comes to.
-  std::vector<Tensor> one(names_.size()), nudged(names_.size());
-  if (Status status = alone(one, nullptr); !status.ok()) {
+  AloneRun one{.given = std::vector<Tensor>(names_.size()), .before = {}, .written = {}};
+  if (Status status = alone(one.given, nullptr); !status.ok()) {
     if (status.code() != Code::kResourceExhausted) return status;
     ARGOSY_RETURN_IF_ERROR(state.put_back());
     return not_checked(str_cat("one device cannot run the whole step: ", status.message()));
   }
-  ARGOSY_ASSIGN_OR_RETURN(const Values one_after, state.changed());
-  ARGOSY_RETURN_IF_ERROR(state.put_back());
-  ARGOSY_RETURN_IF_ERROR(state.nudge(one_after, computed_in_));
-  ARGOSY_ASSIGN_OR_RETURN(const Values nudged_before, state.now(one_after));
-  const bool noise_known = alone(nudged, nullptr).ok();
-  Values nudged_after;
-  if (noise_known) {
-    ARGOSY_ASSIGN_OR_RETURN(nudged_after, state.now(one_after));
-  }
-  ARGOSY_RETURN_IF_ERROR(state.put_back());
+  ARGOSY_ASSIGN_OR_RETURN(one.written, state.changed());
+  ARGOSY_ASSIGN_OR_RETURN(const auto nudged, run_nudged(state, one, computed_in_, 0, alone));
 
   StepStats stats;
   stats.keep_ops = true;
@@ -188,49 +180,17 @@ Result<StepCheck::Outcome> StepCheck::run(Session& session, std::int64_t step, c
     if (status.code() != Code::kResourceExhausted) return status;
     return not_checked(str_cat("there is too little memory to keep the state beside: ", status.message()));
   }
-
-  std::vector<std::string> differences, noise;
-  const auto compare = [&](const StepValue& v, const std::string& where) {
-    if (std::string text = other_than_on_one_device(v, computed_in_); !text.empty()) {
-      differences.push_back(str_cat("'", v.name, "'", where, " ", text));
-    } else if (noise_known && is_noise(v, computed_in_)) {
-      noise.push_back(v.name);
-    }
-  };
-  const auto find = [](const Values& all, const std::string& name) {
-    const auto found = all.find(name);
-    return found != all.end() ? found->second : Tensor();
-  };
-  if (const std::string twice = ran_twice(stats); !twice.empty()) differences.push_back(twice);
-  for (std::size_t i = 0; i < names_.size(); ++i) {
-    // A loss of which the whole batch's value is not known.
-    if (summaries_[i] || (i >= fetches_ && !values[i].valid())) continue;
-    compare({.name = names_[i], .one = one[i], .nudged = nudged[i], .replicated = values[i]}, "");
-  }
-  ARGOSY_ASSIGN_OR_RETURN(Values after, state.changed());
-  for (const auto& [name, value] : one_after) after.try_emplace(name, Tensor());
-  ARGOSY_ASSIGN_OR_RETURN(const Values replicated_after, state.now(after));
-  ARGOSY_ASSIGN_OR_RETURN(const Values before, state.before(after));
-  const auto variable = [&](const std::string& name, Tensor got) {
-    StepValue v{.name = name, .one = find(one_after, name), .replicated = std::move(got)};
-    if (!v.one.valid()) v.one = find(before, name);  // one device did not write it
-    v.nudged = find(nudged_after, name);
-    const Tensor was = find(before, name);
-    if (was.valid() && was.shape() == v.one.shape() && was.shape() == v.replicated.shape()) {
-      v.before = was;
-      v.nudged_before = find(nudged_before, name);
-    }
-    return v;
-  };
-  for (const auto& [name, ignored] : after) compare(variable(name, find(replicated_after, name)), "");
-  ARGOSY_ASSIGN_OR_RETURN(const auto mirrors, state.mirrors(one_after));
-  for (const auto& m : mirrors) compare(variable(m.name, m.value), str_cat(" on ", m.device));
-
+  StepComparison comparison(names_, summaries_, fetches_, one, values);
+  ARGOSY_RETURN_IF_ERROR(comparison.add_written(state, one));
+  if (nudged) comparison.add_noise(*nudged);
+  ARGOSY_ASSIGN_OR_RETURN(std::vector<std::string> differences,
+                          differences_above_noise(session, state, one, alone, comparison));
+  if (const std::string twice = ran_twice(stats); !twice.empty()) differences.insert(differences.begin(), twice);
   if (differences.empty()) {
     Outcome outcome{.ran = true};
-    if (!noise.empty()) {
-      outcome.not_checked = {.why = str_cat("rounding alone changes '", noise[0], "' as much as the step does"),
-                             .node = noise[0]};
+    if (const std::string name = nudged ? comparison.noisy(computed_in_) : ""; !name.empty()) {
+      outcome.not_checked = {.why = str_cat("rounding alone changes '", name, "' as much as the step does"),
+                             .node = name};
     }
     return outcome;
   }
@@ -243,6 +203,24 @@ Result<StepCheck::Outcome> StepCheck::run(Session& session, std::int64_t step, c
       .with_id(kOtherThanOneDevice)
       .with_where(str_cat("step ", step))
       .with_next("run without --replicate, and report this as a defect with the graph");
+}
+
+Result<std::vector<std::string>> StepCheck::differences_above_noise(Session& session, const SessionState& state,
+                                                                    const AloneRun& one, const Run& alone,
+                                                                    StepComparison& comparison) const {
+  std::vector<std::string> differences = comparison.differences(computed_in_);
+  if (differences.empty()) return differences;
+  // What the replicated step has left is kept beside, too.
+  const auto left = SessionState::set_aside(session, uses_containers_);
+  if (!left.ok()) return differences;
+  for (int k = 1; k < kNoiseRuns && !differences.empty(); ++k) {
+    ARGOSY_ASSIGN_OR_RETURN(const auto nudged, run_nudged(state, one, computed_in_, k, alone));
+    if (!nudged) continue;
+    comparison.add_noise(*nudged);
+    differences = comparison.differences(computed_in_);
+  }
+  ARGOSY_RETURN_IF_ERROR(left->put_back());
+  return differences;
 }
 
 }  // namespace argosy::tf

@@ -20,6 +20,10 @@ namespace argosy::tf {
 // ever.
 inline constexpr const char* kOtherThanOneDevice = "ARG-CHECK-001";
 
+struct AloneRun;       // argosy/tf/session/step_comparison.h
+class SessionState;    // argosy/tf/session/session_state.h
+class StepComparison;  // argosy/tf/session/step_comparison.h
+
 class StepCheck {
  public:
   // Looks at the step of these values, of which the last `sources` feeds were had before it runs. To be called where
@@ -52,6 +56,12 @@ class StepCheck {
   std::string ran_twice(const StepStats& stats) const;
 
  private:
+  // What rounding does not explain, after up to kNoiseRuns runs. The state is then again what the replicated step has
+  // left.
+  Result<std::vector<std::string>> differences_above_noise(Session& session, const SessionState& state,
+                                                           const AloneRun& one, const Run& alone,
+                                                           StepComparison& comparison) const;
+
   struct Stateful {
     std::string node, op;
     std::vector<std::string> resources;  // by name; of one that keeps what it is: the node's own

@@ -1,0 +1,25 @@
+// A variable and its slots are different variables. TensorFlow takes one twice, and what it makes of it depends on the
+// variable's kind: accum = 0.9 * accum + 1 of 1 with lr 0.1 gives 1.71 for a reference variable, 1.9 for a resource.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "argosy/base/status.h"
+#include "argosy/op/variable.h"
+
+namespace argosy::optimizer {
+
+// INVALID_ARGUMENT names the variable that is given twice.
+inline Status own_slots(std::span<Variable* const> variables, std::span<const std::string_view> names) {
+  for (std::size_t i = 1; i < variables.size(); ++i) {
+    for (std::size_t k = 0; k < i; ++k) {
+      if (variables[i] != variables[k]) continue;
+      return invalid_argument("variable ", names[i], " is given twice, as inputs ", k, " and ", i,
+                              ": a variable and its slots must be different variables");
+    }
+  }
+  return ok_status();
+}
+
+}  // namespace argosy::optimizer

@@ -1,0 +1,14 @@
+// RunningItem: the item whose kernel has a device's thread now; -1: none. Every device writes its own at each item, so
+// each has a cache line of its own.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace argosy {
+
+struct alignas(64) RunningItem {
+  std::atomic<std::int32_t> item{-1};
+};
+
+}  // namespace argosy

@@ -1,0 +1,42 @@
+// One program that faults are injected into: a call of an op, or one of made_programs(). Run: a session made, its graph
+// run twice, the session closed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fuzz/op_calls/build_graph.h"
+#include "fuzz/op_calls/made_programs.h"
+
+namespace argosy::op_calls {
+
+struct FaultProgram {
+  const OpDef* op = nullptr;  // or
+  int made = -1;              // an index into made_programs()
+  std::uint64_t seed = 0;
+  bool on_gpus = false;  // two emulated GPUs beside the CPU
+
+  std::string name() const;
+};
+
+// `faults` as DeviceRequest's. Null: there is none to be had.
+std::shared_ptr<Machine> make_machine(const FaultProgram& program, const std::string& faults = "");
+
+class PreparedProgram {
+ public:
+  explicit PreparedProgram(const FaultProgram& program);
+  bool ok() const { return graph_.status().ok(); }
+  Status run(const std::shared_ptr<Machine>& machine, std::chrono::seconds timeout = std::chrono::seconds(30)) const;
+
+ private:
+  Graph graph_;
+  Builder builder_;
+  std::vector<Value> fetches_, targets_;
+};
+
+// made_programs(), then calls of as many ops as there shall be: those that end well without a fault.
+std::vector<FaultProgram> choose_programs(std::size_t count);
+
+}  // namespace argosy::op_calls
