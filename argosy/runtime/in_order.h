@@ -65,14 +65,15 @@ class InOrder {
 
   // `at`: where in the order this is; the ends of a loop change it.
   Status run_special(std::int32_t index, const Item& item, KernelContext::Fields& fields, KernelObserver* observer,
-                     StepStats* stats, std::atomic<int>& asyncs, std::size_t& at);
+                     StepStats* stats, std::atomic<int>& asyncs, std::atomic<std::int32_t>& running, std::size_t& at);
 
   // Item p has been started. Who starts work as well comes after it in the order of its own; the host, and whoever
   // reads what p brought into the host's memory, waits here.
   Status wait_for_event(std::int32_t p, LaunchQueue* queue);
 
   Status run_kernel(std::int32_t index, const Item& item, const ItemExtras& extras, KernelContext::Fields& fields,
-                    KernelObserver* observer, std::int64_t start, std::atomic<int>& asyncs);
+                    KernelObserver* observer, std::int64_t start, std::atomic<int>& asyncs,
+                    std::atomic<std::int32_t>& running);
 
   Status run_whole(const Item& item, KernelContext& kernel_context);
 

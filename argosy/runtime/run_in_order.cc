@@ -152,7 +152,7 @@ void InOrder::drive_items(int d, std::size_t from, std::size_t to, std::atomic<i
         KernelContext kernel_context(fields);
         status = item.kernel->run(kernel_context);
       } else {
-        status = run_special(index, item, fields, observer, stats, asyncs, at);
+        status = run_special(index, item, fields, observer, stats, asyncs, running, at);
       }
       if (!status.ok()) [[unlikely]] {
         fail(name_node(std::move(status), step_, item));
@@ -189,10 +189,11 @@ void InOrder::drive_items(int d, std::size_t from, std::size_t to, std::atomic<i
 }
 
 Status InOrder::run_special(std::int32_t index, const Item& item, KernelContext::Fields& fields,
-                            KernelObserver* observer, StepStats* stats, std::atomic<int>& asyncs, std::size_t& at) {
+                            KernelObserver* observer, StepStats* stats, std::atomic<int>& asyncs,
+                            std::atomic<std::int32_t>& running, std::size_t& at) {
   const ItemExtras& extras = step_.extras[index];
   if (!extras.waits.empty()) {
-    state_.running[static_cast<std::size_t>(item.device)].store(-1, std::memory_order_relaxed);
+    running.store(-1, std::memory_order_relaxed);
     const std::int64_t before = stats != nullptr ? now_nanos() : 0;
     for (const std::int32_t p : extras.waits) {
       wait_for(item.device, p);
@@ -226,7 +227,7 @@ Status InOrder::run_special(std::int32_t index, const Item& item, KernelContext:
     case Role::kSwitch: status = run_switch(item, extras, fields); break;
     case Role::kMerge: status = run_merge(index, item, extras); break;
     case Role::kCopy: status = copy(index, item, fields, asyncs); break;
-    case Role::kKernel: status = run_kernel(index, item, extras, fields, observer, start, asyncs); break;
+    case Role::kKernel: status = run_kernel(index, item, extras, fields, observer, start, asyncs, running); break;
   }
   if (!status.ok()) return status;
   if (stats != nullptr && item.role != Role::kLoopEnd) note_op(*stats, item, start);
@@ -242,10 +243,10 @@ Status InOrder::run_special(std::int32_t index, const Item& item, KernelContext:
 
 Status InOrder::run_kernel(std::int32_t index, const Item& item, const ItemExtras& extras,
                            KernelContext::Fields& fields, KernelObserver* observer, std::int64_t start,
-                           std::atomic<int>& asyncs) {
+                           std::atomic<int>& asyncs, std::atomic<std::int32_t>& running) {
   point_at(item, fields);
   if (observer != nullptr) ARGOSY_RETURN_IF_ERROR(observer->before(fields.node, &context_.cancellation()));
-  state_.running[static_cast<std::size_t>(item.device)].store(index, std::memory_order_relaxed);
+  running.store(index, std::memory_order_relaxed);
   Status status;
   if (item.async) {
     start_async(index, item, fields, asyncs);
