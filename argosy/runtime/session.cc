@@ -4,8 +4,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <set>
 
+#include "argosy/base/cancel_link.h"
 #include "argosy/base/guard.h"
 #include "argosy/base/log.h"
 #include "argosy/ops/ops.h"
@@ -73,8 +75,12 @@ class Session::Impl {
     // Somebody else may have compiled it meanwhile.
     ARGOSY_ASSIGN_OR_RETURN(step, known(signature, key, wanted));
     if (step != nullptr) return step;
-    ARGOSY_ASSIGN_OR_RETURN(auto fresh, guarded([&] { return compile(signature, std::move(wanted)); }));
-    step = std::make_shared<Compiled>(std::move(fresh));
+    auto fresh = guarded([&] { return compile(signature, std::move(wanted)); });
+    if (!fresh.ok()) {
+      forget_unmade();  // handles are made when a step is compiled
+      return std::move(fresh).status();
+    }
+    step = std::make_shared<Compiled>(*std::move(fresh));
     MutexLock steps(mutex_);
     if (closed_) return closed_error();
     steps_[signature][key] = step;
@@ -288,7 +294,7 @@ class Session::Impl {
    public:
     Entered(Impl& session, RunContext& context) : session_(session), context_(context) {}
     ~Entered() {
-      if (switch_ != nullptr) switch_->remove(token_);
+      link_.reset();
       if (deadline_ != 0) session_.deadlines_.remove(deadline_);
       session_.leave(context_);
     }
@@ -302,19 +308,15 @@ class Session::Impl {
       return ok_status();
     }
     void end_with(Cancellation& other) {
-      if (other.add([this, &other] { context_.cancellation().cancel(other.status()); }, &token_)) {
-        switch_ = &other;
-      } else {
-        context_.cancellation().cancel(other.status());
-      }
+      link_.emplace(&other, [this, &other] { context_.cancellation().cancel(other.status()); });
+      if (link_->too_late()) context_.cancellation().cancel(other.status());
     }
 
    private:
     Impl& session_;
     RunContext& context_;
     Deadlines::Token deadline_ = 0;
-    Cancellation* switch_ = nullptr;
-    Cancellation::Token token_ = 0;
+    std::optional<CancelLink> link_;
   };
 
   // Resources whose making has failed for want of memory leave their names behind.
