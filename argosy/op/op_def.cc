@@ -74,7 +74,11 @@ Status too_small(const OpDef& op, std::string_view what, const AttrDef& def, std
 std::optional<std::int64_t> list_length(const AttrValue& value) {
   const auto length = [](const auto& v) -> std::optional<std::int64_t> {
     using T = std::decay_t<decltype(v)>;
-    if constexpr (requires { typename T::value_type; v.size(); } && !std::is_same_v<T, std::string>) {
+    if constexpr (requires {
+                    typename T::value_type;
+                    v.size();
+                  } &&
+                  !std::is_same_v<T, std::string>) {
       return static_cast<std::int64_t>(v.size());
     }
     return std::nullopt;

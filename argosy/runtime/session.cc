@@ -10,6 +10,7 @@
 #include "argosy/base/cancel_link.h"
 #include "argosy/base/guard.h"
 #include "argosy/base/log.h"
+#include "argosy/graph/signature.h"
 #include "argosy/ops/ops.h"
 #include "argosy/passes/handle_users.h"
 #include "argosy/passes/optimize.h"
@@ -126,6 +127,8 @@ class Session::Impl {
     ARGOSY_RETURN_IF_ERROR(Status(graph_.status()));
     StepSignature wanted{signature.feeds, std::move(shapes), signature.fetches, signature.targets};
     ARGOSY_ASSIGN_OR_RETURN(StepGraph step, extract_step(graph_, wanted));
+    ARGOSY_RETURN_IF_ERROR(
+        check_signatures(step.graph));  // passes fold and fuse by it; what they make is checked again
     ARGOSY_ASSIGN_OR_RETURN(step, prepare_step(std::move(step), {.optimize = options_.optimize,
                                                                  .without = without_passes(),
                                                                  .starts_only = [this](const std::string& device) {
