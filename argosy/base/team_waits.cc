@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "argosy/base/core_use.h"
+#include "argosy/base/guard.h"
 #include "argosy/base/parallel.h"
 #include "argosy/base/sanitizers.h"
 
@@ -79,7 +80,8 @@ void TeamWaits::watch() {
     }
     if (over_) return;
     mutex_.unlock();
-    const bool now = crowded_();
+    bool now = false;
+    contained("looking at the cores' use", [&] { now = crowded_(); });
     mutex_.lock();
     set(now);
   }

@@ -125,7 +125,7 @@ class ParallelMap final : public UnaryDataset {
 
     // REQUIRES: may_take(). Lets go of the lock while it takes and maps.
     void map_one() ARGOSY_REQUIRES(mutex_) {
-      auto slot = std::make_shared<Slot>();
+      auto slot = once_there_is_memory([] { return std::make_shared<Slot>(); });
       Element element, mapped;
       taking_ = true;
       ++active_;
@@ -137,12 +137,7 @@ class ParallelMap final : public UnaryDataset {
         --active_;
         return finish();
       }
-      try {
-        slots_.push_back(slot);
-      } catch (...) {  // the caller is told, or the thread breaks
-        --active_;
-        throw;
-      }
+      once_there_is_memory([&] { slots_.push_back(slot); });  // else its element would be lost
       if (idle_ > 0 && may_take()) room_.notify_one();
       if (some.ok()) {
         mutex_.unlock();
