@@ -18,6 +18,7 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
 SNIPPET = re.compile(r"<!-- (\S+\.\w+) -->\n```\w*\n(.*?)```", re.S)
 COMMAND = re.compile(r"(?:\./argosyw|\$ argosy) ([a-z]+)((?: [^#\n]*)?)")
 TYPED = re.compile(r"^\$ (?:[A-Z_0-9]+=\S+ )*(?:argosy|\./argosyw) ([a-z]+)((?: .*)?)$", re.M)
+INLINE = re.compile(r"`(?:\$ )?argosy ([a-z]+)((?: [^`\n]*)?)`")
 END = re.compile(r" -- | \| | # | > | 2> | & ?$")
 WRAPPER = {"test", "build"}
 
@@ -74,9 +75,10 @@ def check_commands(program):
     for command, rest in COMMAND.findall((ROOT / "README.md").read_text()):
         if command not in WRAPPER:
             bad += check_command(program, "README.md", command, rest)
-    for page in sorted((ROOT / "docs/guide").glob("*.md")):
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs/guide").glob("*.md"))]:
         name = str(page.relative_to(ROOT))
-        for command, rest in TYPED.findall(page.read_text().replace("\\\n", " ")):
+        text = page.read_text().replace("\\\n", " ")
+        for command, rest in TYPED.findall(text) + INLINE.findall(text):
             if command not in WRAPPER:
                 bad += check_command(program, name, command, END.split(rest, maxsplit=1)[0])
     return bad
