@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "argosy/base/file.h"
-#include "argosy/base/host_memory.h"
 #include "argosy/op/file_policy.h"
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/tf/checkpoint.h"
