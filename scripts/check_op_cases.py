@@ -223,6 +223,7 @@ ELSEWHERE = {
         **{op: (RAGGED, "ThereAndBack") for op in ("RaggedTensorToVariant", "RaggedTensorFromVariant")},
         "RaggedTensorToVariantGradient": (RAGGED, "Gradients"),
         **{op: (CSR, test) for test, ops in CSR_TESTS.items() for op in ops},
+        **dict.fromkeys(("For", "_ForSteps"), ("argosy/runtime/for_loop_test.cc", "CountsUpAndDown")),
         **dict.fromkeys(("CompositeTensorVariantFromComponents", "CompositeTensorVariantToComponents"),
                         ("argosy/ops/ragged/composite_test.cc", "ThereAndBack")),
         "EmptyTensorMap": (MAPS, "EntriesComeAndGo"),

@@ -163,7 +163,9 @@ Result<std::unique_ptr<Kernel>> KernelRegistry::make(const KernelInit& init, std
 Result<std::unique_ptr<Kernel>> KernelRegistry::make_reference(const KernelInit& init, std::string_view kind) const {
   const auto* entries = find(init.op.name, kind);
   if (entries == nullptr) return unimplemented("op ", init.op.name, " has no kernel for ", kind);
-  return make_one(entries->back(), init);
+  const auto takes = [&](const Entry& entry) { return entry.refused(init.attrs) == DType::kInvalid; };
+  const auto last = std::find_if(entries->rbegin(), entries->rend(), takes);
+  return make_one(last != entries->rend() ? *last : entries->back(), init);
 }
 
 std::vector<std::string> KernelRegistry::ops(std::string_view kind) const {

@@ -143,6 +143,7 @@ class Evaluation {
         return call(branches[asked < 0 || asked >= count ? count - 1 : asked].name, rest());
       }
       case Calls::kWhile:
+        if (n.attrs.find("cond") == nullptr) return count(function("body"), std::move(inputs));
         for (;;) {
           ARGOSY_ASSIGN_OR_RETURN(const auto test, call(function("cond"), inputs));
           ARGOSY_ASSIGN_OR_RETURN(const bool yes, to_bool(test[0]));
@@ -152,6 +153,20 @@ class Evaluation {
       case Calls::kCallOn: return call(function("f"), rest());
       default: return call(function("f"), inputs);
     }
+  }
+
+  // A For: its first inputs are start, limit and delta.
+  Result<std::vector<Tensor>> count(const std::string& body, std::vector<Tensor> inputs) {
+    ARGOSY_ASSIGN_OR_RETURN(const OpDef* const op, library_.ops().lookup("_ForSteps"));
+    ARGOSY_ASSIGN_OR_RETURN(const auto steps, evaluate_op(*op, {}, {inputs[0], inputs[1], inputs[2]}, options_));
+    std::int64_t i = *inputs[0].data<std::int32_t>();
+    const std::int64_t delta = *inputs[2].data<std::int32_t>();
+    std::vector<Tensor> values(inputs.begin() + 3, inputs.end());
+    for (std::int64_t left = *steps[0].data<std::int64_t>(); left > 0; --left, i += delta) {
+      values.insert(values.begin(), Tensor::scalar(static_cast<std::int32_t>(i)));
+      ARGOSY_ASSIGN_OR_RETURN(values, call(body, values));
+    }
+    return values;
   }
 
   Result<bool> to_bool(const Tensor& t) {

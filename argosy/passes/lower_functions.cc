@@ -45,7 +45,9 @@ class Lowering {
     switch (node_.op->calls) {
       case Calls::kIf: ARGOSY_RETURN_IF_ERROR(lower_if()); break;
       case Calls::kCase: ARGOSY_RETURN_IF_ERROR(lower_case()); break;
-      case Calls::kWhile: ARGOSY_RETURN_IF_ERROR(lower_while()); break;
+      case Calls::kWhile:
+        ARGOSY_RETURN_IF_ERROR(node_.attrs.find("cond") != nullptr ? lower_while() : lower_for());
+        break;
       case Calls::kCallOn: ARGOSY_RETURN_IF_ERROR(lower_call_on()); break;
       default: ARGOSY_RETURN_IF_ERROR(lower_call()); break;
     }
@@ -197,10 +199,11 @@ class Lowering {
     if (in_.always_alive(from)) {
       if (const NodeId gate = in_.gate_of(node_); gate.index >= 0) controls.push_back(gate);
     }
+    const auto* const parallel = node_.attrs.find_as<std::int64_t>("parallel_iterations");
     return in_.add("Enter", {from},
                    {{"frame_name", frame},
                     {"is_constant", is_constant},
-                    {"parallel_iterations", node_.attrs.get_int("parallel_iterations")}},
+                    {"parallel_iterations", parallel == nullptr ? 10 : *parallel}},
                    "enter", std::move(controls));
   }
 
@@ -285,6 +288,48 @@ class Lowering {
       graph_.add_input(v.merge, {again, 0});
       finished_.push_back(v.exit.node);
       if (i < count) outputs_.push_back(v.exit);
+    }
+    return ok_status();
+  }
+
+  // A loop that counts: its values, then the index and how many iterations are left.
+  Status lower_for() {
+    if (node_.inputs.size() < 3) return invalid_argument("it has no start, limit and delta");
+    const std::size_t count = node_.inputs.size() - 3;
+    ARGOSY_RETURN_IF_ERROR(find_function(graph_, function("body"), count + 1, count).status());
+    std::vector<NodeId> controls = node_.controls;
+    if (const NodeId gate = in_.gate_of(node_); gate.index >= 0) controls.push_back(gate);
+    ARGOSY_ASSIGN_OR_RETURN(
+        const NodeId steps,
+        in_.add("_ForSteps", {node_.inputs[0], node_.inputs[1], node_.inputs[2]}, {}, "steps", std::move(controls)));
+    const std::string frame = graph_.unique_name(str_cat(node_.name, "/frame"));
+    std::vector<Endpoint> initial(node_.inputs.begin() + 3, node_.inputs.end());
+    initial.insert(initial.end(), {node_.inputs[0], {steps, 0}});
+    std::vector<LoopValue> values(count + 2);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      LoopValue& v = values[i];
+      ARGOSY_ASSIGN_OR_RETURN(v.enter, enter(initial[i], frame, false));
+      ARGOSY_ASSIGN_OR_RETURN(v.merge, head(v.enter, i < count ? node_.output_shapes[i] : PartialShape::scalar()));
+      v.inside = {v.merge, 0};
+    }
+    ARGOSY_ASSIGN_OR_RETURN(const NodeId delta, enter(node_.inputs[2], frame, true));
+    ARGOSY_ASSIGN_OR_RETURN(const NodeId one, enter({steps, 1}, frame, true));
+    const NodeId first = values.back().merge;
+    ARGOSY_ASSIGN_OR_RETURN(const NodeId some, in_.add("ToBool", {{first, 0}}, {}, "cond/bool"));
+    ARGOSY_ASSIGN_OR_RETURN(const NodeId loop_cond, in_.add("LoopCond", {{some, 0}}, {}, "loop_cond"));
+    ARGOSY_ASSIGN_OR_RETURN(const NodeId pivot, switch_values(values, loop_cond, first));
+    std::vector<Endpoint> args = {values[count].in_body};
+    for (std::size_t i = 0; i < count; ++i) args.push_back(values[i].in_body);
+    ARGOSY_ASSIGN_OR_RETURN(const Body body, in_.put(function("body"), args, count, pivot, "body", true));
+    std::vector<Endpoint> next = body.returns;
+    ARGOSY_ASSIGN_OR_RETURN(const NodeId index, in_.add("AddV2", {values[count].in_body, {delta, 0}}, {}, "index"));
+    ARGOSY_ASSIGN_OR_RETURN(const NodeId left, in_.add("Sub", {values[count + 1].in_body, {one, 0}}, {}, "left"));
+    next.insert(next.end(), {{index, 0}, {left, 0}});
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      ARGOSY_ASSIGN_OR_RETURN(const NodeId again, in_.add("NextIteration", {next[i]}, {}, "next", body.effects));
+      graph_.add_input(values[i].merge, {again, 0});
+      finished_.push_back(values[i].exit.node);
+      if (i < count) outputs_.push_back(values[i].exit);
     }
     return ok_status();
   }

@@ -6,6 +6,7 @@
 //   y = While(x) [cond=c, body=b]     ──►     Enter(x) ─► Merge ─► Switch(c) ─► b ─► NextIteration ─┐
 //                                                           ▲          └► Exit ─► y                 │
 //                                                           └───────────────────────────────────────┘
+//   y = For(start, limit, delta, x)   ──►     the same, with a counter and its Sub where c was: kWhile without "cond"
 //   y = PartitionedCall(x) [f]        ──►     f(x) in place
 //   y = RemoteCall("/gpu:1", x) [f]   ──►     f(x) in place, on that device
 //

@@ -50,6 +50,8 @@ std::vector<Case> cases() {
   const AttrMap steps3 = {{"strides", list({1, 1, 1, 1, 1})}, {"padding", same}};
   const AttrMap dilated = {{"strides", list({1, 1, 1, 1})}, {"rates", list({1, 1, 1, 1})}, {"padding", same}};
   const Tensor image = floats({4, 5, 6, 3}), volume = floats({4, 3, 3, 3, 2}), rows = floats({4, 6});
+  const Tensor positive = random_tensor(DType::kFloat32, {3}, 3, 0.5, 1.5);
+  const AttrMap global_norm = {{"variance_epsilon", AttrValue(0.01f)}, {"scale_after_normalization", true}};
   const Tensor boxes = random_tensor(DType::kFloat32, {4, 2, 4}, 3, 0.1, 0.9), colours = floats({2, 3});
   const Tensor turns = random_tensor(DType::kFloat32, {4, 8}, 5, -0.1, 0.1),
                words = strings({"ab", "cdcd", "", "efgh"});
@@ -117,6 +119,8 @@ std::vector<Case> cases() {
       {"MaxPool3DGrad", {volume, floats({4, 2, 2, 2, 2}), floats({4, 2, 2, 2, 2})}, window3},
       {"MaxPool3DGradGrad", {volume, floats({4, 2, 2, 2, 2}), volume}, window3},
       {"Conv3D", {volume, floats({2, 2, 2, 2, 3})}, steps3},
+      {"BatchNormWithGlobalNormalization", {image, floats({3}), positive, floats({3}), floats({3})}, global_norm},
+      {"BatchNormWithGlobalNormalizationGrad", {image, floats({3}), positive, floats({3}), image}, global_norm},
       {"Conv3DBackpropFilterV2", {volume, ints({2, 2, 2, 2, 3}), floats({4, 3, 3, 3, 3})}, steps3},
       {"Dilation2D", {image, floats({2, 2, 3})}, dilated},
       {"Dilation2DBackpropInput", {image, floats({2, 2, 3}), image}, dilated},

@@ -58,6 +58,8 @@ ELSEWHERE = {
     **dict.fromkeys(("_SparseMatrixMatMulGrad", "_SparseMatrixAtPlaces", "_SparseMatrixAtIndices"),
                     "an op of our own: argosy/ops/csr/csr_test.cc"),
     **dict.fromkeys(("GenerateVocabRemapping", "LoadAndRemapMatrix"), "reads files: tests/tf/programs/sparse_rows.py"),
+    "For": "calls a function of its graph: tests/tf/programs/control.py",
+    "_ForSteps": "an op of our own: argosy/runtime/for_loop_test.cc",
     "RecordInput": "draws in an order of its own: argosy/runtime/file_ops_test.cc",
     **dict.fromkeys(("CompositeTensorVariantFromComponents", "CompositeTensorVariantToComponents"),
                     "variants go from op to op: tests/tf/programs/sparse_rows.py"),

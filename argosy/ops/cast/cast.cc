@@ -34,7 +34,7 @@ std::optional<PartialInts> cast_ints(const ShapeContext& c, int) {
 
 std::vector<Value> real_gradient(GradContext& g) { return {complex(g.dy(), zeros_like(g.dy()))}; }
 std::vector<Value> imag_gradient(GradContext& g) { return {complex(zeros_like(g.dy()), g.dy())}; }
-std::vector<Value> conj_gradient(GradContext& g) { return {conj(g.dy())}; }
+std::vector<Value> conj_gradient(GradContext& g) { return {g.graph().add("Conj", {g.dy()})}; }
 std::vector<Value> complex_gradient(GradContext& g) {
   return sum_to_operands(g.x(0), g.x(1), real(g.dy()), imag(g.dy()));
 }

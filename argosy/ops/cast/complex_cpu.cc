@@ -71,7 +71,7 @@ void add_kernels_cpu_complex(KernelRegistry& kernels) {
   kernels.add("ComplexAbs", "cpu", part<Length>);
   kernels.add("Real", "cpu", part<Real>);
   kernels.add("Imag", "cpu", part<Imag>);
-  kernels.add("Conj", "cpu", part<Conj>);
+  kernels.add("Conj", "cpu", part<Conj>, {{"T", {DType::kComplex64, DType::kComplex128}}});  // of variants: ops/csr
   kernels.add("Angle", "cpu", part<Angle>);
 }
 

@@ -56,6 +56,24 @@ Status to_bool(KernelContext& c) {
   return ok_status();
 }
 
+Status for_steps(KernelContext& c) {
+  constexpr const char* kNames[] = {"start", "limit", "delta"};
+  std::int64_t v[3];
+  for (int i = 0; i < 3; ++i) {
+    if (c.input(i).shape().rank() != 0)
+      return invalid_argument(kNames[i], " must be a scalar, but ", c.input(i).shape());
+    v[i] = *c.input(i).data<std::int32_t>();
+  }
+  const std::int64_t way = v[1] - v[0], delta = v[2];
+  if (way != 0 && (delta == 0 || (way > 0) != (delta > 0)))
+    return invalid_argument("Invalid start/limit/delta: ", v[0], " ", v[1], " ", v[2]);
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const steps, c.output(0, {}));
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const one, c.output(1, {}));
+  *steps->data<std::int64_t>() = way == 0 ? 0 : (std::abs(way) + std::abs(delta) - 1) / std::abs(delta);
+  *one->data<std::int64_t>() = 1;
+  return ok_status();
+}
+
 class Abort final : public Kernel {
  public:
   explicit Abort(std::string message) : message_(std::move(message)) {}
@@ -79,6 +97,7 @@ void add_kernels_cpu_control_flow(KernelRegistry& kernels) {
   kernels.add("LoopCond", "cpu", loop_cond);
   kernels.add("ControlTrigger", "cpu", nothing);
   kernels.add("ToBool", "cpu", to_bool);
+  kernels.add("_ForSteps", "cpu", for_steps);
   kernels.add("Abort", "cpu", Abort::make);
 }
 

@@ -35,6 +35,19 @@ Status while_shape(ShapeContext& c) {
   return ok_status();
 }
 
+Status for_shape(ShapeContext& c) {
+  for (int i = 0; i < 3; ++i) ARGOSY_RETURN_IF_ERROR(c.with_rank(i, 0).status());
+  for (int i = 0; i < c.num_outputs(); ++i) {
+    if (const HandleFact* fact = c.handle(i + 3)) c.set_handle(i, *fact);
+  }
+  return given_shapes(c);
+}
+
+Status for_steps_shape(ShapeContext& c) {
+  for (int i = 0; i < 3; ++i) ARGOSY_RETURN_IF_ERROR(c.with_rank(i, 0).status());
+  return scalar_output(c);
+}
+
 Status case_shape(ShapeContext& c) {
   ARGOSY_RETURN_IF_ERROR(c.with_rank(0, 0).status());
   return given_shapes(c);
@@ -114,6 +127,26 @@ void define_functional(OpRegistry& ops) {
            .stateful = true,
            .calls = Calls::kCallOn,
            .host_inputs = {0}});
+  // A loop of kind kWhile without "cond": it counts (passes/lower_functions.h). TensorFlow gives it no gradient either.
+  ops.add({.name = "For",
+           .doc = "body(i, body(… input)), for i from start to limit, which is left out, by delta.",
+           .inputs = {"start: int32", "limit: int32", "delta: int32", "input: T"},
+           .outputs = {"output: T"},
+           .attrs = {"T: list(type) >= 0", "body: func"},
+           .shape = for_shape,
+           .gradient = kNotDifferentiable,
+           .cost = free_cost,
+           .calls = Calls::kWhile,
+           .host_inputs = {0, 1, 2}});
+  ops.add({.name = "_ForSteps",
+           .doc = "How often the body of a For runs; and 1.",
+           .inputs = {"start: int32", "limit: int32", "delta: int32"},
+           .outputs = {"steps: int64", "one: int64"},
+           .shape = for_steps_shape,
+           .gradient = kNotDifferentiable,
+           .cost = free_cost,
+           .blocks_gradient = true,
+           .host_inputs = {0, 1, 2}});
   ops.add({.name = "ToBool",
            .doc = "Is the scalar neither zero nor empty text; has the tensor elements?",
            .inputs = {"input: T"},

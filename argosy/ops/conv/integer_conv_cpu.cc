@@ -21,7 +21,8 @@ Result<Axis> axis_of(const AttrMap& attrs, std::int64_t in, std::int64_t filter,
   constexpr std::int64_t kMost = std::int64_t{1} << 31;
   if (a.stride > kMost || a.dilation > kMost || filter > kMost || in > kMost)
     return invalid_argument("Conv: sizes, strides and dilations must stay below 2^31");
-  const std::int64_t reach = filter > 0 ? (filter - 1) * a.dilation + 1 : 0;
+  if (filter == 0) return invalid_argument("Conv: a window of a size of 0 is empty");
+  const std::int64_t reach = (filter - 1) * a.dilation + 1;
   const std::string& padding = attrs.get_string("padding");
   std::int64_t padded = in;
   if (padding == "SAME") {

@@ -25,6 +25,19 @@ Status transpose(KernelContext& c, const AttrMap& attrs) {
   return csr::give_matrix(c, 0, std::move(y));
 }
 
+// TensorFlow's Python conjugates matrices, real ones too, in gradients of products.
+Status conjugated(KernelContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(MatrixPtr m, csr::input_matrix(c, 0));
+  if (!is_complex(m->dtype())) return csr::give_matrix(c, 0, std::move(m));
+  ARGOSY_ASSIGN_OR_RETURN(auto y, Matrix::make(csr::matrix_memory(c), m->dtype(), m->sizes(), m->places()));
+  ARGOSY_RETURN_IF_ERROR(dispatch<csr::ValueTypes>(m->dtype(), c.node(), [&]<typename T>() {
+    const T* const x = m->values().data<T>();
+    std::transform(x, x + m->count(), y->values().data<T>(), csr::conjugate<T>);
+    return ok_status();
+  }));
+  return csr::give_matrix(c, 0, std::move(y));
+}
+
 Status add(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const MatrixPtr a, csr::input_matrix(c, 0));
   ARGOSY_ASSIGN_OR_RETURN(const MatrixPtr b, csr::input_matrix(c, 1));
@@ -196,6 +209,7 @@ Status at_indices(KernelContext& c) {
 
 void add_csr_arithmetic(KernelRegistry& kernels) {
   kernels.add("SparseMatrixTranspose", "cpu", AttrKernel<transpose>::make);
+  kernels.add("Conj", "cpu", conjugated, {{"T", {DType::kVariant}}});
   kernels.add("SparseMatrixAdd", "cpu", add);
   kernels.add("SparseMatrixMul", "cpu", multiply);
   kernels.add("SparseMatrixSoftmax", "cpu", AttrKernel<softmax>::make);

@@ -169,7 +169,18 @@ TEST(Csr, Arithmetic) {
         return dense(g.add("SparseMatrixTranspose", {example(g)}, {{"type", DType::kFloat32}}));
       },
       Tensor::of<float>({4, 3}, {0, 0, 2, 1, 0, 0, 0, 0, 3, 0, 0, 0}));
-  const Value none;
+  gives(
+      [](Graph& g) {
+        return dense(g.add("Conj", {example(g)}, {{"T", DType::kVariant}}));
+      },
+      Tensor::of<float>({3, 4}, {0, 1, 0, 0, 0, 0, 0, 0, 2, 0, 3, 0}));
+  using C = std::complex<float>;
+  gives(
+      [](Graph& g) {
+        const Value m = matrix(g, {0, 1}, {1, 2}, constant(g, Tensor::vector<C>({{1, 2}})));
+        return csr_to_dense(g.add("Conj", {m}, {{"T", DType::kVariant}}), DType::kComplex64);
+      },
+      Tensor::of<C>({1, 2}, {{0, 0}, {1, -2}}));
   gives(
       [](Graph& g) {
         const Value other = matrix(g, {2, 2, 0, 0}, {3, 4}, constant(g, Tensor::vector<float>({-1, 5})));

@@ -79,6 +79,7 @@ void define_broadcast_samples(OpRegistry& ops) {
            .attrs = {"S: index", "Tseed: index = int64", "dtype: {half, float, double}"},
            .shape = stateless_shape,
            .gradient = kNotDifferentiable,
+           .cpu_only = true,
            .blocks_gradient = true,
            .host_inputs = {0, 1}});
   ops.add({.name = "StatelessRandomBinomial",
@@ -88,6 +89,7 @@ void define_broadcast_samples(OpRegistry& ops) {
            .attrs = {binomial_attrs[0], "Tseed: index = int64", binomial_attrs[1], binomial_attrs[2]},
            .shape = stateless_shape,
            .gradient = kNotDifferentiable,
+           .cpu_only = true,
            .blocks_gradient = true,
            .host_inputs = {0, 1}});
   ops.add({.name = "StatefulRandomBinomial",
@@ -98,6 +100,7 @@ void define_broadcast_samples(OpRegistry& ops) {
            .shape = generator_shape,
            .gradient = kNotDifferentiable,
            .stateful = true,
+           .cpu_only = true,
            .blocks_gradient = true,
            .host_inputs = {1, 2}});
   ops.add(

@@ -56,7 +56,6 @@ void define_global_norm(OpRegistry& ops) {
            .attrs = attrs,
            .shape = norm_shape,
            .gradient = norm_gradient,
-           .cpu_only = true,
            .batch_rule = BatchRule::kFirstAxis});
   ops.add({.name = "BatchNormWithGlobalNormalizationGrad",
            .doc = "The gradients of BatchNormWithGlobalNormalization.",
@@ -65,7 +64,6 @@ void define_global_norm(OpRegistry& ops) {
            .attrs = attrs,
            .shape = norm_gradient_shape,
            .gradient = kNotDifferentiable,
-           .cpu_only = true,
            .batch_rule = BatchRule::kAddsUpFirst});
 }
 

@@ -68,16 +68,14 @@ void define_ragged_rows(OpRegistry& ops) {
                        "reverse_index_map: int64"},
            .attrs = {"T: type"},
            .shape = fill_shape,
-           .gradient = fill_gradient,
-           .cpu_only = true});
+           .gradient = fill_gradient});
   ops.add({.name = "RaggedFillEmptyRowsGrad",
            .doc = "What flows back through RaggedFillEmptyRows.",
            .inputs = {"reverse_index_map: int64", "grad_values: T"},
            .outputs = {"d_values: T", "d_default_value: T"},
            .attrs = {"T: type"},
            .shape = fill_gradient_shape,
-           .gradient = kNotDifferentiable,
-           .cpu_only = true});
+           .gradient = kNotDifferentiable});
   ops.add({.name = "RaggedCross",
            .doc = "Every combination of the features of each row, joined by _X_ or hashed.",
            .inputs = {"ragged_values: ragged_values_types", "ragged_row_splits: ragged_splits_types",

@@ -242,3 +242,29 @@ def nested_loops_of_a_meta_graph(run):
             with run.session(graph) as session:
                 for count in (0, 1, 4):
                     run.keep(f"{gradients} {count}", session.run([y, dx], {n: count, x: [0.5, -1.5]}), 1e-4)
+
+
+@program
+def counted_loops(run):
+    """functional_ops.For: up, down, in steps that do not divide the way, not at all, around another loop, in a branch."""
+    from tensorflow.python.ops import functional_ops
+
+    @function.Defun(tf.int32, tf.float32)
+    def double(i, v):
+        return v * 2.0 + tf.cast(i, tf.float32)
+
+    @function.Defun(tf.int32, tf.float32, tf.float32)
+    def around(i, v, w):
+        return functional_ops.For(0, i, 1, [v], double)[0] + w, w * 0.5
+
+    start, limit, delta = (tf.placeholder(tf.int32, []) for _ in range(3))
+    one = functional_ops.For(start, limit, delta, [tf.constant(1.0)], double)[0]
+    two = functional_ops.For(start, limit, delta, [tf.constant(1.0), tf.constant([4.0, 3.0])], around)[0]
+    branch = tf.cond(limit > 2, lambda: functional_ops.For(start, limit, delta, [tf.constant(3.0)], double)[0], lambda: tf.constant(-1.0))
+    with run.session() as session:
+        for way in ((0, 3, 1), (5, 0, -2), (0, 0, 1), (0, 7, 3), (0, 0, 0)):
+            for name, fetch in (("one", one), ("two", two), ("branch", branch)):
+                run.keep(f"{name} {way}", session.run(fetch, dict(zip((start, limit, delta), way))))
+        for way in ((3, 0, 1), (0, 3, 0), (0, 3, -1)):
+            with run.raises(f"{way}", anywhere=True):
+                session.run(one, dict(zip((start, limit, delta), way)))
