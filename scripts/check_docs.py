@@ -1,16 +1,25 @@
 #!/usr/bin/env python3
-"""Pages that stay true (ctest "docs"): every relative link leads somewhere; a snippet under a comment that names a file,
-<!-- examples/x.cc -->, is verbatim in that file; and every `argosy <subcommand>` that README.md shows exists."""
+"""Pages that stay true (ctest "docs").
+
+* Every relative link leads somewhere. A snippet under <!-- examples/x.cc --> is verbatim in that file.
+* docs/reference/errors.md has every error id of the sources, environment.md every environment variable, and no other.
+* With --program: the commands and flags of README.md and docs/guide/ exist; docs/reference/command-line.md is the help."""
 import argparse
+import difflib
+import functools
 import pathlib
 import re
-import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+import docs_reference
+
+ROOT = docs_reference.ROOT
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
-SNIPPET = re.compile(r"<!-- (\S+) -->\n```\w*\n(.*?)```", re.S)
+SNIPPET = re.compile(r"<!-- (\S+\.\w+) -->\n```\w*\n(.*?)```", re.S)
 COMMAND = re.compile(r"(?:\./argosyw|\$ argosy) ([a-z]+)((?: [^#\n]*)?)")
+TYPED = re.compile(r"^\$ (?:[A-Z_0-9]+=\S+ )*(?:argosy|\./argosyw) ([a-z]+)((?: .*)?)$", re.M)
+INLINE = re.compile(r"`(?:\$ )?argosy ([a-z]+)((?: [^`\n]*)?)`")
+END = re.compile(r" -- | \| | # | > | 2> | & ?$")
 WRAPPER = {"test", "build"}
 
 
@@ -37,34 +46,64 @@ def check_page(page):
     return bad
 
 
+def check_names(page, wanted, what):
+    """The first cells of a page's tables against the names in the sources."""
+    listed = re.findall(r"^\| `([A-Z][A-Z0-9_-]+)`", (ROOT / page).read_text(), re.M)
+    bad = [f"{page}: {what} {name} of the sources is missing" for name in sorted(wanted - set(listed))]
+    bad += [f"{page}: no source has {what} {name}" for name in sorted(set(listed) - wanted)]
+    return bad + [f"{page}: {what} {n} stands there twice" for n in sorted(set(listed)) if listed.count(n) > 1]
+
+
+@functools.cache
+def help_of(program, words):
+    told = docs_reference.told(program, words)
+    return told if told is not None and told.startswith(f"argosy {' '.join(words)}:") else None
+
+
+def check_command(program, name, command, rest):
+    """A command line's first words, and each of its flags, against the program's own help."""
+    words = (command, *[w for w in rest.split() if re.fullmatch(r"[a-z]+", w)][:1])
+    text = help_of(program, words) or help_of(program, words[:1])
+    if text is None:
+        return [f"{name}: `argosy {command}` is not a command"]
+    return [f"{name}: `argosy {command}` has no flag {flag}"
+            for flag in re.findall(r"(?<!\S)--[a-z0-9-]+", rest) if not re.search(rf"{flag}(?![a-z-])", text)]
+
+
 def check_commands(program):
-    """The first words of each command line of the README, and each of its flags, against the program's own help."""
     bad = []
     for command, rest in COMMAND.findall((ROOT / "README.md").read_text()):
-        if command in WRAPPER:
-            continue
-        words = [command] + [w for w in rest.split() if re.fullmatch(r"[a-z]+", w)][:1]
-        for tried in (words, words[:1]):
-            told = subprocess.run([program, *tried, "--help"], capture_output=True, text=True, timeout=30)
-            if told.returncode == 0 and told.stdout.startswith(f"argosy {' '.join(tried)}:"):
-                break
-        else:
-            bad.append(f"README.md: `argosy {command}` is not a command")
-            continue
-        for flag in re.findall(r"--[a-z-]+", rest):
-            if flag not in told.stdout:
-                bad.append(f"README.md: `argosy {command}` has no flag {flag}")
+        if command not in WRAPPER:
+            bad += check_command(program, "README.md", command, rest)
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs/guide").glob("*.md"))]:
+        name = str(page.relative_to(ROOT))
+        text = page.read_text().replace("\\\n", " ")
+        for command, rest in TYPED.findall(text) + INLINE.findall(text):
+            if command not in WRAPPER:
+                bad += check_command(program, name, command, END.split(rest, maxsplit=1)[0])
     return bad
 
 
+def check_command_line(program):
+    have, now = docs_reference.COMMAND_LINE.read_text(), docs_reference.command_line(program)
+    if have == now:
+        return []
+    lines = difflib.unified_diff(have.splitlines(), now.splitlines(), "the page", "the program", lineterm="", n=0)
+    return ["docs/reference/command-line.md is not the program's help: run scripts/docs_reference.py --program "
+            f"{program} --write", *list(lines)[:20]]
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", help="the built argosy, to hold the README's commands against its help")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", help="the built argosy, to hold the pages' commands against its help")
     args = parser.parse_args()
     bad = [line for page in pages() for line in check_page(page)]
+    bad += check_names("docs/reference/errors.md", docs_reference.error_ids(), "the error id")
+    bad += check_names("docs/reference/environment.md", docs_reference.environment(), "the environment variable")
     if args.program:
-        bad += check_commands(args.program)
-    print("\n".join(bad) or f"docs: {len(pages())} pages, links, snippets and commands hold")
+        program = str(pathlib.Path(args.program).resolve())
+        bad += check_commands(program) + check_command_line(program)
+    print("\n".join(bad) or f"docs: {len(pages())} pages, links, snippets, ids, variables and commands hold")
     return bool(bad)
 
 

@@ -63,6 +63,15 @@ CALLS = {  # op -> (test of what it does, of its gradient)
 SPARSE = "argosy/ops/sparse/sparse_test.cc"
 RAGGED = "argosy/ops/ragged/ragged_test.cc"
 MAPS = "argosy/ops/map/map_test.cc"
+CSR = "argosy/ops/csr/csr_test.cc"
+CSR_TESTS = {
+    "Forms": ("SparseTensorToCSRSparseMatrix", "DenseToCSRSparseMatrix", "CSRSparseMatrixToDense",
+              "CSRSparseMatrixToSparseTensor", "CSRSparseMatrixComponents", "SparseMatrixNNZ", "SparseMatrixZeros"),
+    "Products": ("SparseMatrixMatMul", "SparseMatrixSparseMatMul"),
+    "Arithmetic": ("SparseMatrixTranspose", "SparseMatrixAdd", "SparseMatrixMul", "SparseMatrixSoftmax"),
+    "GradientsOfProducts": ("_SparseMatrixMatMulGrad", "_SparseMatrixAtPlaces", "_SparseMatrixAtIndices"),
+    "OtherGradients": ("SparseMatrixSoftmaxGrad",),
+}
 DATASETS = "argosy/runtime/dataset_test.cc"
 DATASET_OPS = "argosy/runtime/dataset_ops_test.cc"
 DATASET_READERS = "argosy/runtime/dataset_readers_test.cc"
@@ -174,6 +183,8 @@ MORE_READERS = ("WholeFileReader", "FixedLengthRecordReader", "IdentityReader", 
 FILE_TESTS = {
     "WholeFiles": ("ReadFile", "WriteFile", "MatchingFiles"),
     "SaveRestoreMerge": ("SaveV2", "RestoreV2", "MergeV2Checkpoints"),
+    "RecordsAreDrawnFromAllFiles": ("RecordInput",),
+    "WarmStarts": ("GenerateVocabRemapping", "LoadAndRemapMatrix"),
     "FilesOfTheFirstFormat": ("Save", "SaveSlices", "Restore", "RestoreSlice"),
     "ReadersGoFromFileToFile": [op + v for op in READERS for v in ("", "V2")],
     "EveryKindOfReader": [op + v for op in MORE_READERS for v in ("", "V2")],
@@ -211,6 +222,9 @@ ELSEWHERE = {
         **{op: (ACCUMULATORS, test) for test, ops in ACCUMULATOR_TESTS.items() for op in ops},
         **{op: (RAGGED, "ThereAndBack") for op in ("RaggedTensorToVariant", "RaggedTensorFromVariant")},
         "RaggedTensorToVariantGradient": (RAGGED, "Gradients"),
+        **{op: (CSR, test) for test, ops in CSR_TESTS.items() for op in ops},
+        **dict.fromkeys(("CompositeTensorVariantFromComponents", "CompositeTensorVariantToComponents"),
+                        ("argosy/ops/ragged/composite_test.cc", "ThereAndBack")),
         "EmptyTensorMap": (MAPS, "EntriesComeAndGo"),
         **{f"TensorMap{op}": (MAPS, "EntriesComeAndGo")
            for op in ("Insert", "Lookup", "Erase", "HasKey", "Size", "StackKeys")},

@@ -113,4 +113,19 @@ void run_task(Task& task, const char* what) {
   }
 }
 
+// The one call of a callback, which is then let go of. What it throws goes the same way: to its last owner.
+template <typename Done, typename... Args>
+void tell_last(Done& done, const char* what, Args&&... args) noexcept {
+  try {
+    done(std::forward<Args>(args)...);
+    done = nullptr;
+  } catch (...) {
+    Status thrown = status_of_exception();
+    internal::log_thrown(what, thrown);
+    internal::set_thrown_by_task(std::move(thrown));
+    done = nullptr;
+    internal::set_thrown_by_task({});
+  }
+}
+
 }  // namespace argosy

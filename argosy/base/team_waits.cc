@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "argosy/base/core_use.h"
+#include "argosy/base/guard.h"
 #include "argosy/base/parallel.h"
 #include "argosy/base/sanitizers.h"
 
@@ -50,7 +51,7 @@ TeamWaits::TeamWaits(std::function<bool()> crowded, std::chrono::milliseconds fi
     : crowded_(std::move(crowded)), first_(first), interval_(interval) {
   try {
     watcher_ = std::thread([this] { watch(); });
-  } catch (const std::system_error&) {  // no thread to be had: waits stay as they are
+  } catch (const std::exception&) {  // no thread to be had: waits stay as they are
   }
 }
 
@@ -79,7 +80,8 @@ void TeamWaits::watch() {
     }
     if (over_) return;
     mutex_.unlock();
-    const bool now = crowded_();
+    bool now = false;
+    contained("looking at the cores' use", [&] { now = crowded_(); });
     mutex_.lock();
     set(now);
   }
@@ -99,7 +101,7 @@ void TeamWaits::set(bool are_short) {
         }
         let_team_go();
       });
-    } catch (const std::system_error&) {  // no thread to be had: waits stay long
+    } catch (const std::exception&) {  // no thread to be had: waits stay long
       return;
     }
     short_ = true;

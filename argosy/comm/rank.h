@@ -1,6 +1,7 @@
 // What the ranks of every kind of group have in common: a collective is one call, described by its arguments.
 #pragma once
 
+#include "argosy/base/cancel_link.h"
 #include "argosy/base/str.h"
 #include "argosy/comm/communicator.h"
 #include "argosy/comm/job.h"
@@ -33,14 +34,10 @@ class RankCommunicator : public Communicator {
   // Around a call: its cancellation aborts the group, its error says which rank's it was.
   template <typename Body>
   Status guarded(const CollectiveOptions& options, const Body& body) {
-    Cancellation::Token token = 0;
-    bool registered = false;
-    if (options.cancellation != nullptr) {
-      registered = options.cancellation->add([&] { abort(options.cancellation->status()); }, &token);
-      if (!registered) abort(options.cancellation->status());
-    }
+    CancelLink link(options.cancellation, [&] { abort(options.cancellation->status()); });
+    if (link.too_late()) abort(options.cancellation->status());
     Status status = body();
-    if (registered) options.cancellation->remove(token);
+    link.end();
     if (status.ok()) return status;
     return std::move(status).with_where(
         str_cat("rank ", rank_, " of ", size_, options.name.empty() ? "" : ", ", options.name));

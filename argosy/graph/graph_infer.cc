@@ -4,6 +4,7 @@
 #include "argosy/base/huge_pages.h"
 #include "argosy/base/small_vector.h"
 #include "argosy/graph/graph.h"
+#include "argosy/graph/signature.h"
 #include "argosy/op/shape_context.h"
 
 namespace argosy {
@@ -48,6 +49,8 @@ const Tensor* Graph::constant(Endpoint e) const {
 Status Graph::infer(NodeId id) {
   Node& node = nodes_[id.index];
   const std::size_t outputs = node.output_dtypes.size();
+  // Shape functions look at the inputs that the definition names. The last inputs of a Merge may be yet to come.
+  if (node.op->flow != Flow::kMerge) ARGOSY_RETURN_IF_ERROR(check_signature(*this, node));
   if (node.op->shape == no_output && outputs == 0) {
     node.output_shapes.clear();
     return ok_status();

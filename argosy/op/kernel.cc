@@ -4,6 +4,8 @@
 #include <future>
 #include <typeinfo>
 
+#include "argosy/base/guard.h"
+
 namespace argosy {
 
 Status AsyncKernel::run(KernelContext& c) {
@@ -54,8 +56,20 @@ Result<Tensor*> KernelContext::allocate_output(int i, const Shape& shape, std::i
   return slot.tensor;
 }
 
+namespace {
+// A kernel's mistake: it fails the step, before anybody reads the value as what it is not. A reference is carried as a
+// handle, whatever its variable's dtype; no value at all is dead.
+void check_output(int i, const Tensor& is, DType says) {
+  if (!is.valid() || is.dtype() == DType::kResource) return;
+  throw CheckFailure(str_cat("output ", i, " is ", dtype_name(is.dtype()), ", its op says ", dtype_name(says)));
+}
+}  // namespace
+
 void KernelContext::set_output(int i, Tensor tensor) {
   OutputSlot& slot = f_.outputs[i];
+  if (f_.output_dtypes != nullptr && tensor.dtype() != f_.output_dtypes[i]) [[unlikely]] {
+    check_output(i, tensor, f_.output_dtypes[i]);
+  }
   if (slot.planned && slot.tensor->dtype() == tensor.dtype() && slot.tensor->shape() == tensor.shape()) {
     if (slot.tensor->raw() == tensor.raw()) return;
     if (f_.host_allocator == nullptr) return copy_elements(*slot.tensor, tensor);

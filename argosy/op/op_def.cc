@@ -63,31 +63,51 @@ bool fits(const AttrDef& def, const AttrValue& value) {
   return value.index() == static_cast<std::size_t>(def.kind) + 1;
 }
 
+// In TensorFlow's words.
+Status too_small(const OpDef& op, std::string_view what, const AttrDef& def, std::int64_t given) {
+  return invalid_argument(op.name, ": ", what, " for attr '", def.name, "' of ", given, " must be at least minimum ",
+                          *def.minimum)
+      .with_id("ARG-ATTR-001");
+}
+
+// None: it is no list.
+std::optional<std::int64_t> list_length(const AttrValue& value) {
+  const auto length = [](const auto& v) -> std::optional<std::int64_t> {
+    using T = std::decay_t<decltype(v)>;
+    if constexpr (requires {
+                    typename T::value_type;
+                    v.size();
+                  } &&
+                  !std::is_same_v<T, std::string>) {
+      return static_cast<std::int64_t>(v.size());
+    }
+    return std::nullopt;
+  };
+  return std::visit(length, static_cast<const AttrVariant&>(value));
+}
+
 Status check_attr(const OpDef& op, const AttrDef& def, const AttrValue& value) {
   if (!fits(def, value)) return wrong_attr(op, def.name, str_cat("has the wrong kind: ", attr_to_string(value)));
   const auto allowed_type = [&](DType d) {
     return def.types.empty() || std::find(def.types.begin(), def.types.end(), d) != def.types.end();
   };
-  std::int64_t count = -1;
   if (const auto* d = std::get_if<DType>(&value)) {
     if (!allowed_type(*d)) return wrong_attr(op, def.name, str_cat("may not be ", dtype_name(*d)));
   } else if (const auto* list = std::get_if<std::vector<DType>>(&value)) {
     for (const DType t : *list) {
       if (!allowed_type(t)) return wrong_attr(op, def.name, str_cat("may not contain ", dtype_name(t)));
     }
-    count = static_cast<std::int64_t>(list->size());
   } else if (const auto* s = std::get_if<std::string>(&value)) {
     if (!def.strings.empty() && std::find(def.strings.begin(), def.strings.end(), *s) == def.strings.end()) {
       return wrong_attr(op, def.name, str_cat("may not be \"", *s, "\": one of ", str_join(def.strings)));
     }
-  } else if (const auto* n = std::get_if<std::int64_t>(&value)) {
-    count = *n;
-  } else if (const auto* ints = std::get_if<std::vector<std::int64_t>>(&value)) {
-    count = static_cast<std::int64_t>(ints->size());
   }
-  const bool counted = def.kind == AttrKind::kInt || count >= 0;
-  if (def.minimum && counted && count < *def.minimum) {
-    return wrong_attr(op, def.name, str_cat("is ", count, ", below its minimum of ", *def.minimum));
+  if (!def.minimum) return ok_status();
+  if (const auto* n = std::get_if<std::int64_t>(&value); n != nullptr && *n < *def.minimum) {
+    return too_small(op, "Value", def, *n);
+  }
+  if (const auto length = list_length(value); length && *length < *def.minimum) {
+    return too_small(op, "Length", def, *length);
   }
   return ok_status();
 }

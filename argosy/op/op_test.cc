@@ -41,7 +41,7 @@ TEST(OpNotation, InfersAttributesFromInputs) {
 
   AttrMap few;
   const DType one[] = {DType::kInt32, DType::kFloat32};
-  EXPECT_EQ(complete_attrs(*op, one, few).message(), "Toy: attribute N is 1, below its minimum of 2");
+  EXPECT_EQ(complete_attrs(*op, one, few).message(), "Toy: Value for attr 'N' of 1 must be at least minimum 2");
   AttrMap mixed;
   const DType mix[] = {DType::kInt32, DType::kFloat32, DType::kFloat64};
   EXPECT_EQ(complete_attrs(*op, mix, mixed).message(), "Toy: input 2 must be float, not double");

@@ -2,14 +2,18 @@
 
 #include <algorithm>
 
+#include "argosy/base/guard.h"
+
 namespace argosy {
 
 namespace {
 
 // A deadline is told as one.
 Status why_cancelled(const Cancellation& cancellation, const char* what) {
-  Status reason = cancellation.status();
-  return reason.code() == Code::kCancelled ? cancelled(what, " operation was cancelled") : reason;
+  return guarded([&] {
+    Status reason = cancellation.status();
+    return reason.code() == Code::kCancelled ? cancelled(what, " operation was cancelled") : reason;
+  });
 }
 
 }  // namespace
@@ -25,8 +29,8 @@ void Waiters::add(std::shared_ptr<void> owner, Cancellation* cancellation, const
     const auto on_cancel = [this, waiting] {
       if (!withdraw(waiting)) return;
       const std::shared_ptr<void> alive = std::move(waiting->owner);
-      const Done ended = std::move(waiting->done);
-      ended(why_cancelled(*waiting->cancellation, waiting->what));
+      Done ended = std::move(waiting->done);
+      tell_last(ended, waiting->what, why_cancelled(*waiting->cancellation, waiting->what));
       wake();  // who stood behind
     };
     accepted = cancellation == nullptr || cancellation->add(on_cancel, &waiting->token);
@@ -60,6 +64,16 @@ bool Waiters::withdraw(const std::shared_ptr<Waiting>& waiting) {
   return true;
 }
 
+// An attempt that throws is over: with that error.
+bool Waiters::attempted(Waiting& waiting) {
+  try {
+    return waiting.attempt(waiting.status);
+  } catch (...) {
+    waiting.status = status_of_exception();
+    return true;
+  }
+}
+
 // Who is being cancelled is passed over: the callback comes for them.
 Waiters::List Waiters::finished() {
   List over;
@@ -67,7 +81,7 @@ Waiters::List Waiters::finished() {
     Waiting& waiting = **at;
     if (waiting.cancellation != nullptr && waiting.cancellation->cancelled()) {
       ++at;
-    } else if (waiting.attempt(waiting.status)) {
+    } else if (attempted(waiting)) {
       over.splice(over.end(), waiting_, at++);
     } else if (order_ == Order::kStrict) {
       break;
@@ -83,8 +97,8 @@ Waiters::List Waiters::finished() {
 void Waiters::finish(List list) {
   for (const auto& waiting : list) {
     if (waiting->cancellation != nullptr) waiting->cancellation->remove(waiting->token);
-    const Done done = std::move(waiting->done);
-    done(std::move(waiting->status));
+    Done done = std::move(waiting->done);
+    tell_last(done, waiting->what, std::move(waiting->status));
   }
 }
 

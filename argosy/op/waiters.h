@@ -46,6 +46,7 @@ class Waiters {
   using List = std::list<std::shared_ptr<Waiting>>;
 
   bool withdraw(const std::shared_ptr<Waiting>& waiting) ARGOSY_EXCLUDES(mutex_);
+  static bool attempted(Waiting& waiting);
   List finished() ARGOSY_REQUIRES(mutex_);
   static void finish(List list);
 

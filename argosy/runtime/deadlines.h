@@ -26,4 +26,26 @@ class Deadlines {
   Alarms alarms_;
 };
 
+// One deadline, which goes with this object, whatever is thrown meanwhile.
+class Deadline {
+ public:
+  explicit Deadline(Deadlines* deadlines) : deadlines_(deadlines) {}
+  ~Deadline() { end(); }
+  Deadline(const Deadline&) = delete;
+  Deadline& operator=(const Deadline&) = delete;
+
+  // As Deadlines::add. REQUIRES: once, and not of none.
+  Status set(Alarms::Time when, Cancellation& cancellation, std::string what) {
+    ARGOSY_ASSIGN_OR_RETURN(token_, deadlines_->add(when, cancellation, std::move(what)));
+    return ok_status();
+  }
+  void end() {
+    if (token_ != 0) deadlines_->remove(std::exchange(token_, 0));
+  }
+
+ private:
+  Deadlines* const deadlines_;
+  Deadlines::Token token_ = 0;
+};
+
 }  // namespace argosy

@@ -56,6 +56,97 @@ TEST_F(FileOps, WholeFiles) {
   EXPECT_EQ(run(read_file(path("none"))).code(), Code::kNotFound);
 }
 
+// What tf.train.warm_start reads: a vocabulary in another order, and the weights that go with it.
+TEST_F(FileOps, WarmStarts) {
+  write("old", "a\nb\nc\n");
+  write("new", "c\r\nd\na\nb");
+  const auto words_of = [&](const char* now, const char* before, std::int64_t offset, std::int64_t count,
+                            std::int64_t size = -1) {
+    return graph_.add("GenerateVocabRemapping", {path(now), path(before)},
+                      {{"new_vocab_offset", offset}, {"num_new_vocab", count}, {"old_vocab_size", size}});
+  };
+  expect(words_of("new", "old", 0, 4), Tensor::vector<std::int64_t>({2, -1, 0, 1}));
+  expect(words_of("new", "old", 0, 4).output(1), Tensor::scalar(3));
+  expect(words_of("new", "old", 2, 2), Tensor::vector<std::int64_t>({0, 1}));
+  expect(words_of("new", "old", 0, 4, 1), Tensor::vector<std::int64_t>({-1, -1, 0, -1}));
+  const auto refuses = [&](Value v, Code code, const char* sentence) {
+    const Status status = run(v);
+    EXPECT_EQ(status.code(), code) << sentence;
+    EXPECT_THAT(status.to_string(), HasSubstr(sentence));
+  };
+  refuses(words_of("new", "old", 2, 4), Code::kInvalidArgument,
+          "lookup table size must be larger than last new vocab entry's line");
+  refuses(words_of("new", "old", 0, 4, 9), Code::kInvalidArgument, "expected 9 but got 3");
+  refuses(words_of("new", "none", 0, 4), Code::kNotFound, "No such file");
+  write("twice", "a\nb\na\n");
+  refuses(words_of("new", "twice", 0, 4), Code::kFailedPrecondition,
+          "HashTable has different value for same key. Key a has 0 and trying to add value 2");
+
+  const Value matrix = constant(graph_, Tensor::of<float>({3, 2}, {0, 1, 2, 3, 4, 5}));
+  ASSERT_TRUE(run(save(path("model"), words({"m", "i"}), words({"", ""}), {matrix, constant(graph_, 1)})).ok());
+  const auto loaded = [&](const char* name, std::initializer_list<std::int64_t> rows,
+                          std::initializer_list<std::int64_t> columns, std::vector<float> initial,
+                          std::int64_t num_cols) {
+    return graph_.add(
+        "LoadAndRemapMatrix",
+        {path("model"), word(name), numbers(rows), numbers(columns), constant(graph_, Tensor::vector(initial))},
+        {{"num_rows", static_cast<std::int64_t>(rows.size())}, {"num_cols", num_cols}});
+  };
+  expect(loaded("m", {2, 0}, {}, {}, 2), Tensor::of<float>({2, 2}, {4, 5, 0, 1}));
+  expect(loaded("m", {2, -1, 0}, {1, 0, -1}, {9, 8, 7, 6, 5}, 3),
+         Tensor::of<float>({3, 3}, {5, 4, 9, 8, 7, 6, 1, 0, 5}));
+  refuses(loaded("m", {2, -1}, {}, {9}, 2), Code::kInvalidArgument,
+          "initializing_values contained 1 elements, but more missing values remain.");
+  refuses(loaded("m", {2, -1}, {}, {9, 8, 7}, 2), Code::kInvalidArgument,
+          "initializing_values contained 3 elements, but only 2 elements were used to fill in missing values.");
+  refuses(loaded("m", {2, 2}, {}, {}, 2), Code::kUnimplemented, "Old ID 2 is mapped to both new ID 0 and 1");
+  refuses(loaded("m", {3}, {}, {}, 2), Code::kInvalidArgument, "there are 3 old ones");
+  refuses(loaded("m", {0}, {2, 0}, {}, 2), Code::kInvalidArgument, "there are 2 old ones");
+  refuses(loaded("m", {0}, {}, {}, 3), Code::kInvalidArgument, "instead of being equal to num_cols=3");
+  refuses(loaded("i", {0}, {}, {}, 2), Code::kInvalidArgument, "Tensor i has invalid type int32 instead of");
+  refuses(loaded("z", {0}, {}, {}, 2), Code::kNotFound, "Key z not found in checkpoint");
+}
+
+// Each epoch gives every record of all files once, in an order that the seed fixes.
+TEST_F(FileOps, RecordsAreDrawnFromAllFiles) {
+  // TFRecords of "r0" to "r6": length and its checksum, which are the same, the bytes, and their checksum.
+  const std::string head("\x02\x00\x00\x00\x00\x00\x00\x00\x78\x27\x0b\x34", 12);
+  const char* const sums[] = {"\x15\x9e\x97\x56", "\xc2\x42\x96\x54", "\x23\x5c\x7e\xf8", "\x74\x80\x7f\xf6",
+                              "\xe0\x26\xae\x3c", "\xb7\xc3\xaf\x3e", "\x56\xe9\x47\x1e"};
+  std::string files[2];
+  for (int i = 0; i < 7; ++i) files[i % 2] += head + str_cat("r", i) + std::string(sums[i], 4);
+  write("one.rec", files[0]);
+  write("two.rec", files[1]);
+  const auto input = [&](const std::string& pattern, std::int64_t batch, std::int64_t buffer, const char* kind = "") {
+    return graph_.add("RecordInput", {},
+                      {{"file_pattern", temp_.path(pattern)},
+                       {"batch_size", batch},
+                       {"file_buffer_size", buffer},
+                       {"file_shuffle_shift_ratio", AttrValue(0.5f)},
+                       {"compression_type", kind}});
+  };
+  for (const std::int64_t buffer : {1, 3, 100}) {
+    const Value y = input("*.rec", 7, buffer), same = input("*.rec", 7, buffer);
+    std::vector<std::string> orders;
+    for (int epoch = 0; epoch < 3; ++epoch) {
+      const auto got = get({y, same});
+      ASSERT_TRUE(got.ok()) << got.status().to_string();
+      EXPECT_EQ(difference((*got)[0], (*got)[1], 0), "");
+      std::vector<std::string> records((*got)[0].values<std::string>().begin(), (*got)[0].values<std::string>().end());
+      orders.push_back(str_join(records, " "));
+      std::sort(records.begin(), records.end());
+      EXPECT_EQ(str_join(records, " "), "r0 r1 r2 r3 r4 r5 r6");
+    }
+    EXPECT_NE(orders[0] + orders[1], orders[1] + orders[2]);
+  }
+  EXPECT_EQ(run(input("none*", 1, 9)).code(), Code::kNotFound);
+  write("empty.none", "");
+  EXPECT_EQ(run(input("*.none", 1, 9)).code(), Code::kInvalidArgument);
+  write("broken.bad", files[0].substr(0, 20));
+  EXPECT_EQ(run(input("*.bad", 2, 9)).code(), Code::kDataLoss);
+  EXPECT_EQ(run(input("*.rec", 1, 9, "GZIP")).code(), Code::kUnimplemented);
+}
+
 TEST_F(FileOps, SaveRestoreMerge) {
   const Value whole = constant(graph_, Tensor::of<float>({2, 2}, {1, 2, 3, 4}));
   const Value row = constant(graph_, Tensor::of<float>({1, 2}, {5, 6}));

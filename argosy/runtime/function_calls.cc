@@ -1,5 +1,6 @@
 #include "argosy/runtime/function_calls.h"
 
+#include "argosy/base/cancel_link.h"
 #include "argosy/graph/function_body.h"
 #include "argosy/passes/optimize.h"
 #include "argosy/runtime/compile.h"
@@ -32,15 +33,10 @@ class CompiledCall final : public FunctionCall {
     }
     RunContext context(0, nullptr, true);  // handles stay handles
     context.keep_thread_budget();
-    Cancellation::Token token = 0;
-    bool linked = false;
-    if (cancellation != nullptr) {
-      linked = cancellation->add([&] { context.cancellation().cancel(cancellation->status()); }, &token);
-      if (!linked) return cancellation->status();
-    }
+    const CancelLink link(cancellation, [&] { context.cancellation().cancel(cancellation->status()); });
+    if (link.too_late()) return cancellation->status();
     std::vector<Tensor> out(returns_.size());
     Status status = compiled_.run(arguments, out, context);
-    if (linked) cancellation->remove(token);
     if (!status.ok()) return std::move(status).with_where(str_cat("function \"", name_, "\""));
     return out;
   }

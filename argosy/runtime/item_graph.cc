@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "argosy/base/huge_pages.h"
+#include "argosy/graph/signature.h"
 #include "argosy/op/device_inputs.h"
 #include "argosy/op/scratch.h"
 #include "argosy/runtime/counted_strings.h"
@@ -128,6 +129,7 @@ class Builder {
 
   Status add(NodeId id) {
     const Node& n = graph_.node(id);
+    ARGOSY_RETURN_IF_ERROR(check_signature(graph_, n));
     if (n.op->name == "_Arg") {
       first_slot_[id.index] = new_slot(n.output_dtypes[0], n.output_shapes[0], 0, -1);
       return ok_status();

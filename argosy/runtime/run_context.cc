@@ -52,7 +52,7 @@ void RunContext::abort(const Status& reason) {
     meetings.swap(meetings_);
   }
   for (auto& [key, m] : meetings) {
-    if (m.waiting) contained("a receiver told of the end of its run", [&] { m.waiting(copy_of(reason), {}); });
+    if (m.waiting) tell_last(m.waiting, "the end of a receiver", copy_of(reason), Tensor());
   }
 }
 

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <deque>
 
+#include "argosy/base/cancel_link.h"
 #include "argosy/base/clock.h"
 #include "argosy/base/guard.h"
 #include "argosy/base/interrupt.h"
@@ -56,9 +57,8 @@ class Dynamic {
 
   Status run(std::span<const Tensor> feeds, std::span<Tensor> fetches) {
     for (std::size_t i = 0; i < feeds.size(); ++i) state_.tensors[step_.feed_slots[i]] = feeds[i];
-    Cancellation::Token token = 0;
-    const bool watched = context_.cancellation().add([this] { stop(context_.cancellation().status()); }, &token);
-    if (!watched) stop(context_.cancellation().status());
+    CancelLink link(&context_.cancellation(), [this] { stop(context_.cancellation().status()); });
+    if (link.too_late()) stop(context_.cancellation().status());
     StepStats* const stats = context_.stats();
     if (stats != nullptr) {
       stats->start_nanos = now_nanos();
@@ -81,7 +81,7 @@ class Dynamic {
     if (!context_.keeps_thread_budget() && thread_budget() != cores) set_thread_budget(cores);
     serve_host();
     finish_cards();
-    if (watched) context_.cancellation().remove(token);
+    link.end();
     if (stats != nullptr) stats->end_nanos = now_nanos();
     Status status;
     {

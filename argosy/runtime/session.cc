@@ -4,11 +4,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <set>
 
+#include "argosy/base/cancel_link.h"
 #include "argosy/base/guard.h"
 #include "argosy/base/interrupt.h"
 #include "argosy/base/log.h"
+#include "argosy/graph/signature.h"
 #include "argosy/ops/ops.h"
 #include "argosy/passes/handle_users.h"
 #include "argosy/passes/optimize.h"
@@ -76,12 +79,16 @@ class Session::Impl {
     // Somebody else may have compiled it meanwhile.
     ARGOSY_ASSIGN_OR_RETURN(step, known(signature, key, wanted));
     if (step != nullptr) return step;
-    ARGOSY_ASSIGN_OR_RETURN(auto fresh, guarded([&] { return compile(signature, std::move(wanted)); }));
+    auto fresh = guarded([&] { return compile(signature, std::move(wanted)); });
+    if (!fresh.ok()) {
+      forget_unmade();  // handles are made when a step is compiled
+      return std::move(fresh).status();
+    }
     constexpr std::int64_t kBytesOfNode = 2048;  // in all of a step's arrays
-    const std::int64_t nodes = fresh->graph != nullptr ? fresh->graph->graph.size() : 0;
+    const std::int64_t nodes = (*fresh)->graph != nullptr ? (*fresh)->graph->graph.size() : 0;
     ARGOSY_ASSIGN_OR_RETURN(auto reserved, host_budget().reserve(HostUse::kGraphs, nodes * kBytesOfNode,
                                                                  str_cat("a compiled step of ", nodes, " nodes")));
-    step = std::make_shared<Compiled>(std::move(fresh), std::move(reserved));
+    step = std::make_shared<Compiled>(*std::move(fresh), std::move(reserved));
     MutexLock steps(mutex_);
     if (closed_) return closed_error();
     steps_[signature][key] = step;
@@ -127,6 +134,8 @@ class Session::Impl {
     ARGOSY_RETURN_IF_ERROR(Status(graph_.status()));
     StepSignature wanted{signature.feeds, std::move(shapes), signature.fetches, signature.targets};
     ARGOSY_ASSIGN_OR_RETURN(StepGraph step, extract_step(graph_, wanted));
+    ARGOSY_RETURN_IF_ERROR(
+        check_signatures(step.graph));  // passes fold and fuse by it; what they make is checked again
     ARGOSY_ASSIGN_OR_RETURN(step, prepare_step(std::move(step), {.optimize = options_.optimize,
                                                                  .without = without_passes(),
                                                                  .starts_only = [this](const std::string& device) {
@@ -357,7 +366,7 @@ class Session::Impl {
    public:
     Entered(Impl& session, RunContext& context) : session_(session), context_(context) {}
     ~Entered() {
-      if (switch_ != nullptr) switch_->remove(token_);
+      link_.reset();
       if (deadline_ != 0) session_.deadlines_.remove(deadline_);
       session_.leave(context_);
     }
@@ -371,19 +380,15 @@ class Session::Impl {
       return ok_status();
     }
     void end_with(Cancellation& other) {
-      if (other.add([this, &other] { context_.cancellation().cancel(other.status()); }, &token_)) {
-        switch_ = &other;
-      } else {
-        context_.cancellation().cancel(other.status());
-      }
+      link_.emplace(&other, [this, &other] { context_.cancellation().cancel(other.status()); });
+      if (link_->too_late()) context_.cancellation().cancel(other.status());
     }
 
    private:
     Impl& session_;
     RunContext& context_;
     Deadlines::Token deadline_ = 0;
-    Cancellation* switch_ = nullptr;
-    Cancellation::Token token_ = 0;
+    std::optional<CancelLink> link_;
   };
 
   // Resources whose making has failed for want of memory leave their names behind.

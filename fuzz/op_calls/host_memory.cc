@@ -59,19 +59,19 @@ std::int64_t HostMemory::live_bytes() { return live.load(); }
 std::uint64_t HostMemory::allocations() { return count.load(); }
 std::size_t HostMemory::take_refused() { return refused.exchange(0); }
 void HostMemory::limit(std::size_t bytes) { most.store(bytes); }
-void HostMemory::fail_at(std::uint64_t n, std::uint64_t more) {
+bool HostMemory::fail_at(std::uint64_t n, std::uint64_t more) {
   fatal_end.store(0);
-  has_failed.store(false);
-  if (n == 0) return;
+  const bool failed = has_failed.exchange(false);
+  if (n == 0) return failed;
   fatal.store(count.load() + n);
   fatal_end.store(count.load() + n + more + 1);
+  return failed;
 }
 void HostMemory::note_where(Where* where) {
   void* first[1];
   backtrace(first, 1);  // what it loads at its first call, it has
   noted.store(where);
 }
-bool HostMemory::failed() { return has_failed.load(); }
 
 }  // namespace argosy::op_calls
 

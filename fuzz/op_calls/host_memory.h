@@ -15,9 +15,9 @@ struct HostMemory {
   static std::size_t take_refused();
   // Requests above this, or that would make more live than four times as much, throw std::bad_alloc. 0: none.
   static void limit(std::size_t bytes);
-  // The n-th allocation from now (1: the next), of any thread, throws, and `more` after it; n = 0: none.
-  static void fail_at(std::uint64_t n, std::uint64_t more = 0);
-  static bool failed();
+  // The n-th allocation from now (1: the next), of any thread, throws, and `more` after it; n = 0: none. True: one has
+  // failed since the call before.
+  static bool fail_at(std::uint64_t n, std::uint64_t more = 0);
 
   // Where the first of them was made: return addresses, innermost first.
   struct Where {

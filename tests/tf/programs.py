@@ -38,10 +38,11 @@ import models
 import observing
 import pipelines
 import seeds
+import sparse_rows
 import strategies
 from program import PROGRAMS, Run
 
-del control, curvature, distributing, models, observing, pipelines, seeds, strategies
+del control, curvature, distributing, models, observing, pipelines, seeds, sparse_rows, strategies
 
 
 # Programs that a server which replicates runs otherwise, as it says.

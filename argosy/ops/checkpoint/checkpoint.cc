@@ -101,7 +101,51 @@ std::vector<Row> rows() {
 
 }  // namespace
 
+namespace {
+
+Status remap_shape(ShapeContext& c) {
+  c.set_output(0, PartialShape{c.attrs().get_int("num_new_vocab")});
+  c.set_output(1, PartialShape::scalar());
+  return ok_status();
+}
+Status remapped_shape(ShapeContext& c) {
+  for (int i = 2; i < 4; ++i) ARGOSY_RETURN_IF_ERROR(c.with_rank(i, 1).status());
+  c.set_output(0, PartialShape{c.attrs().get_int("num_rows"), c.attrs().get_int("num_cols")});
+  return ok_status();
+}
+
+// What tf.train.warm_start reads.
+void define_remaps(OpRegistry& ops) {
+  ops.add({.name = "GenerateVocabRemapping",
+           .doc = "For each word of a vocabulary file, its line in an older one, or -1; and how many were found.",
+           .inputs = {"new_vocab_file: string", "old_vocab_file: string"},
+           .outputs = {"remapping: int64", "num_present: int32"},
+           .attrs = {"new_vocab_offset: int >= 0", "num_new_vocab: int >= 0", "old_vocab_size: int >= -1 = -1"},
+           .shape = remap_shape,
+           .gradient = kNotDifferentiable,
+           .cost = free_cost,
+           .cpu_only = true,
+           .blocks_gradient = true,
+           .opens_files = true});
+  ops.add({.name = "LoadAndRemapMatrix",
+           .doc = "A matrix of a checkpoint with its rows and columns in another order; given values where there is no "
+                  "old one.",
+           .inputs = {"ckpt_path: string", "old_tensor_name: string", "row_remapping: int64", "col_remapping: int64",
+                      "initializing_values: float"},
+           .outputs = {"output_matrix: float"},
+           .attrs = {"num_rows: int >= 0", "num_cols: int >= 1", "max_rows_in_memory: int = -1"},
+           .shape = remapped_shape,
+           .gradient = kNotDifferentiable,
+           .cost = free_cost,
+           .stateful = true,
+           .cpu_only = true,
+           .opens_files = true});
+}
+
+}  // namespace
+
 void define_checkpoint(OpRegistry& ops) {
+  define_remaps(ops);
   for (Row& row : rows()) {
     ops.add({.name = row.name,
              .doc = row.doc,

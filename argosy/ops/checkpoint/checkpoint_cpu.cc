@@ -8,6 +8,8 @@
 
 namespace argosy {
 
+void add_remaps(KernelRegistry& kernels);  // remap_cpu.cc
+
 namespace {
 
 Result<std::string> one_string(const Tensor& t, std::string_view what) {
@@ -176,6 +178,7 @@ void add_kernels_cpu_checkpoint(KernelRegistry& kernels) {
   kernels.add("SaveSlices", "cpu", old_save_slices);
   kernels.add("Restore", "cpu", restore_whole);
   kernels.add("RestoreSlice", "cpu", restore_slice);
+  add_remaps(kernels);
 }
 
 }  // namespace argosy

@@ -16,6 +16,9 @@ void add_kernels_cpu_composed_convolutions(KernelRegistry& kernels);
 AttrMap attrs_of_plain_conv(const AttrMap& conv, int spatial);
 // How many spatial axes an input of Conv has. INVALID_ARGUMENT unless 2 or 3, and the filter goes with them.
 Result<int> spatial_axes(const AttrMap& conv, int input_rank, int filter_rank);
+// Conv of int32 with one batch axis; `plain`: attrs_of_plain_conv().
+Result<Tensor> integer_conv(const Tensor& x, const Tensor& f, const AttrMap& plain, int spatial, bool channels_first,
+                            Allocator& memory);
 // Of an image of a rank of 4, padded by mirroring: `paddings` are the 8 numbers of [4,2].
 Result<std::array<std::int64_t, 4>> mirrored_sizes(std::span<const std::int64_t> sizes,
                                                    std::span<const std::int64_t> paddings, bool reflect);

@@ -27,8 +27,13 @@ Status conv(KernelContext& c, const AttrMap& attrs) {
     return invalid_argument("Conv: ", channels, " channels in ", groups, " groups do not fit a filter of ", f.shape());
   }
   ARGOSY_ASSIGN_OR_RETURN(const Shape flat, Shape::make(sizes.span()));
-  ARGOSY_ASSIGN_OR_RETURN(
-      Tensor y, one_of(spatial == 2 ? "Conv2D" : "Conv3D", attrs_of_plain_conv(attrs, spatial), {x.reshaped(flat), f}));
+  const AttrMap plain = attrs_of_plain_conv(attrs, spatial);
+  Tensor y;
+  if (x.dtype() == DType::kInt32) {
+    ARGOSY_ASSIGN_OR_RETURN(y, integer_conv(x.reshaped(flat), f, plain, spatial, first, c.allocator()));
+  } else {
+    ARGOSY_ASSIGN_OR_RETURN(y, one_of(spatial == 2 ? "Conv2D" : "Conv3D", plain, {x.reshaped(flat), f}));
+  }
   std::vector<std::int64_t> back(x.shape().sizes().begin(), x.shape().sizes().begin() + batch_dims);
   back.insert(back.end(), y.shape().sizes().begin() + 1, y.shape().sizes().end());
   c.set_output(0, y.reshaped(Shape(back)));

@@ -44,6 +44,35 @@ TEST(ComposedConv, AnyBatch) {
   is({numbers({2, 4, 5, 6}), kF}, {{"strides", kOnes}, {"padding", "SAME"}, {"data_format", "CHANNELS_FIRST"}});
 }
 
+TEST(ComposedConv, Integers) {
+  const auto whole = [](const Shape& shape, std::uint64_t seed) {
+    return cast_to(random_tensor(DType::kFloat64, shape, seed, -100, 100), DType::kInt32);
+  };
+  const auto is = [&](const Shape& x, const Shape& f, const AttrMap& attrs, std::string unlike = "") {
+    check({.op = "Conv",
+           .inputs = {whole(x, 1), whole(f, 2)},
+           .attrs = attrs,
+           .other_dtypes = false,
+           .unlike_tensorflow = std::move(unlike)});
+  };
+  check({.op = "Conv",
+         .inputs = {Tensor::of<std::int32_t>({1, 1, 3, 1}, {1, 2, 1 << 30}),
+                    Tensor::of<std::int32_t>({1, 2, 1, 1}, {10, 4})},
+         .attrs = {{"strides", kOnes}, {"padding", "VALID"}},
+         .expect = {Tensor::of<std::int32_t>({1, 1, 2, 1}, {18, 20})},
+         .other_dtypes = false});
+  is({2, 5, 6, 4}, {3, 3, 4, 8}, {{"strides", kOnes}, {"padding", "SAME"}});
+  is({2, 5, 6, 4}, {3, 2, 4, 8}, {{"strides", List{1, 2, 3, 1}}, {"padding", "SAME"}});
+  is({2, 7, 6, 4}, {3, 2, 4, 8}, {{"strides", kOnes}, {"padding", "VALID"}, {"dilations", List{1, 2, 3, 1}}});
+  is({2, 5, 6, 4}, {3, 3, 4, 8},
+     {{"strides", kOnes}, {"padding", "EXPLICIT"}, {"explicit_paddings", List{0, 0, 1, 2, 0, 1, 0, 0}}});
+  is({2, 2, 5, 6, 4}, {3, 3, 4, 8}, {{"strides", kOnes}, {"padding", "SAME"}, {"batch_dims", 2}});
+  is({2, 3, 5, 6, 4}, {2, 3, 3, 4, 8}, {{"strides", List{1, 1, 2, 1, 1}}, {"padding", "SAME"}});
+  is({2, 5, 6, 4}, {3, 3, 2, 8}, {{"strides", kOnes}, {"padding", "SAME"}, {"groups", 2}}, "has no groups here");
+  is({2, 4, 5, 6}, {3, 3, 4, 8}, {{"strides", kOnes}, {"padding", "SAME"}, {"data_format", "CHANNELS_FIRST"}},
+     "has no CPU kernel for channels first");
+}
+
 TEST(ComposedConv, AnyBatchRefuses) {
   const auto refuses = [](std::vector<Tensor> x, AttrMap attrs, const char* why) {
     attrs.set("padding", "SAME");

@@ -33,6 +33,9 @@ class Ahead final : public ThreadedIterator {
     Element element;
   };
   void run_ahead();
+  void broke() override {
+    if (options_.on_news) options_.on_news();
+  }
 
   const Options options_;
   IteratorPtr input_;  // the thread's, once it runs

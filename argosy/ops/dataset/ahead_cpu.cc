@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "argosy/base/guard.h"
+
 namespace argosy::datasets {
 
 Ahead::Ahead(const IteratorContext& context, Options options)
@@ -16,7 +18,7 @@ Status Ahead::start_opening(Open open) {
   MutexLock lock(mutex_);
   started_ = true;
   return start([this, open = std::move(open)] {
-    auto input = open(inner());
+    auto input = guarded([&] { return open(inner()); });
     if (input.ok()) {
       input_ = *std::move(input);
       return run_ahead();
@@ -60,13 +62,13 @@ Result<bool> Ahead::next(Element& out) {
 
 bool Ahead::ready() {
   MutexLock lock(mutex_);
-  return started_ && (!buffer_.empty() || ended_);
+  return started_ && (!buffer_.empty() || ended_ || stopping_);
 }
 
 void Ahead::run_ahead() {
   for (bool more = true; more;) {
     Slot slot;
-    const Result<bool> some = input_->next(slot.element);
+    const Result<bool> some = guarded([&] { return input_->next(slot.element); });
     {
       MutexLock lock(mutex_);
       if (some.ok() && !*some) {
@@ -75,7 +77,7 @@ void Ahead::run_ahead() {
         more = false;
       } else {
         if (!some.ok()) slot.status = some.status();
-        buffer_.push_back(std::move(slot));
+        once_there_is_memory([&] { buffer_.push_back(std::move(slot)); });
         if (waiting_) changed_.notify_all();
       }
     }

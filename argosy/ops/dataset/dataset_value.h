@@ -120,7 +120,12 @@ class ThreadedIterator : public DatasetIterator {
   Status start(std::function<void()> task) ARGOSY_REQUIRES(mutex_);
   // Returns when no thread of this iterator runs any more.
   void stop() ARGOSY_EXCLUDES(mutex_);
-  Status stopped() const { return parent_.cancellation->status(); }
+  // Why next() gives no more: something was thrown on a thread, or the pipeline ends.
+  Status stopped() const ARGOSY_REQUIRES(mutex_) {
+    return broken_.ok() ? parent_.cancellation->status() : Status(broken_);
+  }
+  // Something was thrown on a thread, stopping_ is set. Called there, without the lock.
+  virtual void broke() {}
 
   Mutex mutex_;
   CondVar changed_;  // what the caller waits for, and threads
@@ -135,6 +140,7 @@ class ThreadedIterator : public DatasetIterator {
   Cancellation::Token token_ = 0;
   bool linked_ = false;
   int running_ ARGOSY_GUARDED_BY(mutex_) = 0;
+  Status broken_ ARGOSY_GUARDED_BY(mutex_);
 };
 
 }  // namespace argosy::datasets

@@ -1,5 +1,7 @@
 #include "argosy/ops/dataset/dataset_value.h"
 
+#include "argosy/base/guard.h"
+
 namespace argosy::datasets {
 
 Result<DatasetPtr> dataset_in(const Tensor& handle) {
@@ -68,16 +70,28 @@ void ThreadedIterator::end() {
     changed_.notify_all();
     room_.notify_all();
   }
-  cancellation_.cancel(cancelled("the iterator has ended"));
+  cancellation_.cancel(guarded([] { return cancelled("the iterator has ended"); }));  // perhaps in a destructor
 }
 
 Status ThreadedIterator::start(std::function<void()> task) {
   ++running_;
-  Status started = parent_.threads->schedule([this, task = std::move(task)] {
-    task();
-    MutexLock lock(mutex_);
-    --running_;
-    changed_.notify_all();
+  Status started = guarded([&] {
+    return parent_.threads->schedule([this, task = std::move(task)] {
+      Status thrown = guarded([&] { return task(), ok_status(); });
+      if (!thrown.ok()) {
+        {
+          MutexLock lock(mutex_);
+          broken_ = std::move(thrown);
+          stopping_ = true;
+          changed_.notify_all();
+          room_.notify_all();
+        }
+        contained("telling of an iterator's end", [&] { broke(); });
+      }
+      MutexLock lock(mutex_);
+      --running_;
+      changed_.notify_all();
+    });
   });
   if (!started.ok()) --running_;
   return started;

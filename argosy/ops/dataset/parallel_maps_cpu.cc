@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "argosy/base/guard.h"
 #include "argosy/base/parallel.h"
 #include "argosy/ops/dataset/unary.h"
 
@@ -124,23 +125,23 @@ class ParallelMap final : public UnaryDataset {
 
     // REQUIRES: may_take(). Lets go of the lock while it takes and maps.
     void map_one() ARGOSY_REQUIRES(mutex_) {
-      auto slot = std::make_shared<Slot>();
+      auto slot = once_there_is_memory([] { return std::make_shared<Slot>(); });
       Element element, mapped;
       taking_ = true;
       ++active_;
       mutex_.unlock();
-      Result<bool> some = input_->next(element);
+      Result<bool> some = guarded([&] { return input_->next(element); });
       mutex_.lock();
       taking_ = false;
       if (stopping_ || ended_ || (some.ok() && !*some)) {
         --active_;
         return finish();
       }
-      slots_.push_back(slot);
+      once_there_is_memory([&] { slots_.push_back(slot); });  // else its element would be lost
       if (idle_ > 0 && may_take()) room_.notify_one();
       if (some.ok()) {
         mutex_.unlock();
-        some = map_result(d_->f_(std::move(element), inner()), d_->preserve_, mapped);
+        some = guarded([&] { return map_result(d_->f_(std::move(element), inner()), d_->preserve_, mapped); });
         mutex_.lock();
       }
       --active_;

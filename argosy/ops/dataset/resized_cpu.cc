@@ -2,6 +2,7 @@
 #include <chrono>
 #include <deque>
 
+#include "argosy/base/cancel_link.h"
 #include "argosy/ops/dataset/unary.h"
 #include "argosy/ops/file/matching.h"
 
@@ -218,21 +219,18 @@ class Sleep final : public UnaryDataset {
       Mutex mutex;
       CondVar woken;
       bool cancelled = false;
-      Cancellation::Token token = 0;
-      const bool going = context_.cancellation->add(
-          [&] {
-            MutexLock lock(mutex);
-            cancelled = true;
-            woken.notify_all();
-          },
-          &token);
-      if (!going) return context_.cancellation->status();
+      CancelLink link(context_.cancellation, [&] {
+        MutexLock lock(mutex);
+        cancelled = true;
+        woken.notify_all();
+      });
+      if (link.too_late()) return context_.cancellation->status();
       {
         MutexLock lock(mutex);
         const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(d_->microseconds_);
         while (!cancelled && std::chrono::steady_clock::now() < until) woken.wait_until(mutex, until);
       }
-      context_.cancellation->remove(token);
+      link.end();
       if (context_.cancellation->cancelled()) return context_.cancellation->status();
       return next_input(out);
     }

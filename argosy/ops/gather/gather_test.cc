@@ -286,6 +286,19 @@ TEST(GatherOps, TopK) {
          .check_gradient = false,
          .unlike_tensorflow = "where NaN stands there depends on its heap"});
   check({.op = "TopKV2", .inputs = {x, one(0)}});
+  check({.op = "ApproxTopK", .inputs = {x}, .attrs = {{"k", 2}}, .expect = top, .check_gradient = false});
+  check({.op = "ApproxTopK", .inputs = {random_tensor(DType::kFloat32, {3, 2, 7})}, .attrs = {{"k", 3}}});
+  check({.op = "ApproxTopK", .inputs = {x}, .attrs = {{"k", 0}, {"aggregate_to_topk", false}}});
+  check({.op = "ApproxTopK",
+         .inputs = {x},
+         .attrs = {{"k", 5}},
+         .error = Code::kInvalidArgument,
+         .error_contains = "input must have at least k columns. Had 4, needed 5"});
+  check({.op = "ApproxTopK",
+         .inputs = {x},
+         .attrs = {{"k", 1}, {"is_max_k", false}},
+         .error = Code::kUnimplemented,
+         .error_contains = "reduction_dimension -1 and is_max_k true"});
   fails("TopKV2", {x, one(5)});
   fails("TopKV2", {x, one(-1)});
   fails("TopKV2", {Tensor::scalar(1.f), one(0)});

@@ -83,6 +83,18 @@ void define_top_k(OpRegistry& ops) {
            .cost = top_k_cost,
            .batch_rule = BatchRule::kNotLast,
            .host_inputs = {1}});
+  ops.add({.name = "ApproxTopK",
+           .doc = "The k largest along the last axis, in descending order, and where they were: all of them, as on "
+                  "TensorFlow's CPU.",
+           .inputs = {"input: T"},
+           .outputs = {"values: T", "indices: int32"},
+           .attrs = {"k: int >= 0", "reduction_dimension: int = -1", "recall_target: float = 0.95",
+                     "is_max_k: bool = true", "reduction_input_size_override: int = -1",
+                     "aggregate_to_topk: bool = true", "T: {half, bfloat16, float}"},
+           .shape = top_k_shape,
+           .gradient = top_k_gradient,
+           .cost = top_k_cost,
+           .batch_rule = BatchRule::kNotLast});
   ops.add({.name = "InTopK",
            .doc = "Is the target's prediction among the k largest of its row?",
            .inputs = {"predictions: float", "targets: T"},

@@ -135,6 +135,17 @@ class TopK final : public Kernel {
   std::int64_t k_;
 };
 
+// TensorFlow's CPU has kernels for the last axis, named as -1, and for the largest alone.
+Result<std::unique_ptr<Kernel>> make_approx_top_k(const KernelInit& init) {
+  if (init.attrs.get_int("reduction_dimension") != -1 || !init.attrs.get_bool("is_max_k")) {
+    return unimplemented("ApproxTopK on a CPU has reduction_dimension -1 and is_max_k true, not ",
+                         init.attrs.get_int("reduction_dimension"), " and ",
+                         init.attrs.get_bool("is_max_k") ? "true" : "false")
+        .with_next("use TopKV2, of the negated input for the smallest");
+  }
+  return TopK::make(init);
+}
+
 Status top_k_v2(KernelContext& c) {
   if (c.input(1).shape().rank() != 0) {
     return invalid_argument("TopKV2: k must be a scalar, not of shape ", c.input(1).shape());
@@ -198,6 +209,7 @@ Status in_top_k_v2(KernelContext& c) {
 void add_top_k(KernelRegistry& kernels) {
   kernels.add("TopK", "cpu", TopK::make);
   kernels.add("TopKV2", "cpu", top_k_v2);
+  kernels.add("ApproxTopK", "cpu", make_approx_top_k);
   kernels.add("InTopK", "cpu", InTopK::make);
   kernels.add("InTopKV2", "cpu", in_top_k_v2);
 }

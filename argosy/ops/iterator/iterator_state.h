@@ -46,7 +46,8 @@ class Pipeline : public std::enable_shared_from_this<Pipeline> {
     std::atomic<bool> answered{false};
   };
 
-  Result<Element> produce();  // by the one who set working_
+  Result<Element> produce();  // by the one who set working_; what is thrown below is its error
+  Result<Element> produce_unguarded();
   void serve();
   Status wake_server() ARGOSY_REQUIRES(mutex_);
   std::shared_ptr<Waiter> take_waiter() ARGOSY_REQUIRES(mutex_);

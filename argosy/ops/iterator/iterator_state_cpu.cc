@@ -4,11 +4,17 @@
 
 #include <system_error>
 
+#include "argosy/base/guard.h"
+
 namespace argosy::datasets {
 
 namespace {
 
-Status ended() { return cancelled("the iterator was initialized anew, or has gone").with_id("ARG-ITERATOR-002"); }
+// Never throws: iterators end in destructors.
+Status ended() {
+  return guarded(
+      [] { return cancelled("the iterator was initialized anew, or has gone").with_id("ARG-ITERATOR-002"); });
+}
 
 }  // namespace
 
@@ -23,6 +29,10 @@ Status Pipeline::open(DatasetPtr dataset) {
 }
 
 Result<Element> Pipeline::produce() {
+  return guarded([&] { return produce_unguarded(); });
+}
+
+Result<Element> Pipeline::produce_unguarded() {
   Element element;
   for (; to_drop_ > 0; --to_drop_) {
     if (cancellation_.cancelled()) return ended();
@@ -37,7 +47,7 @@ Result<Element> Pipeline::produce() {
 
 void Pipeline::answer(Waiter& waiter, Result<Element> result) {
   if (waiter.cancellation != nullptr) waiter.cancellation->remove(waiter.token);
-  waiter.got(std::move(result));
+  tell_last(waiter.got, "an iterator's element", std::move(result));
 }
 
 std::shared_ptr<Pipeline::Waiter> Pipeline::take_waiter() {
@@ -143,19 +153,23 @@ Result<IteratorPosition> Pipeline::position() {
 
 void Pipeline::close() {
   cancellation_.cancel(ended());
-  std::deque<std::shared_ptr<Waiter>> waiters;
   std::thread server;
   {
     MutexLock lock(mutex_);
     closing_ = true;
-    waiters.swap(waiters_);
     changed_.notify_all();
     while (working_) changed_.wait(mutex_);
     left_over_.reset();
     server = std::move(server_);
   }
-  for (const auto& waiter : waiters) {
-    if (!waiter->answered.exchange(true)) answer(*waiter, ended());
+  while (true) {
+    std::shared_ptr<Waiter> waiter;
+    {
+      MutexLock lock(mutex_);
+      waiter = take_waiter();
+    }
+    if (waiter == nullptr) break;
+    answer(*waiter, ended());
   }
   // All that needs the machine goes here, on whichever thread this is.
   iterator_ = nullptr;
@@ -202,7 +216,10 @@ Status IteratorState::initialize_once(const std::function<Result<DatasetPtr>()>&
   MutexLock lock(once_mutex_);
   if (!once_) {
     auto dataset = make();
-    once_ = dataset.ok() ? initialize(*std::move(dataset)) : std::move(dataset).status();
+    Status status = dataset.ok() ? initialize(*std::move(dataset)) : std::move(dataset).status();
+    // Memory may be there the next time.
+    if (status.code() == Code::kResourceExhausted) return status;
+    once_ = std::move(status);
   }
   return *once_;
 }

@@ -1,6 +1,7 @@
 #include <atomic>
 #include <optional>
 
+#include "argosy/base/guard.h"
 #include "argosy/op/step_context.h"
 #include "argosy/ops/iterator/handle_texts.h"
 #include "argosy/ops/iterator/iterator_kernels.h"
@@ -57,7 +58,7 @@ void ShardedPass::take(Result<Element> got) {
     if (got.status().code() == Code::kOutOfRange) {
       ended_ = true;
     } else {
-      kept_[turn_].push_back(std::move(got));
+      once_there_is_memory([&] { kept_[turn_].push_back(std::move(got)); });
       turn_ = (turn_ + 1) % kept_.size();
     }
   }

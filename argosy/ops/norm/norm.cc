@@ -10,6 +10,7 @@ void define_norm(OpRegistry& ops) {
   define_batch_norm(ops);
   define_layer_norm(ops);
   define_lrn(ops);
+  define_global_norm(ops);
 }
 
 namespace {

@@ -90,6 +90,7 @@ class QueueState final : public Resource, public Restorable, public std::enable_
   // Lets waiting attempts get on until none can, then ends those that are complete.
   void flush();
   bool advance(Attempts& attempts, Attempts& finished) ARGOSY_REQUIRES(mutex_);
+  Progress advance_or_fail(Attempt& attempt) ARGOSY_REQUIRES(mutex_);
   Progress advance(Attempt& attempt) ARGOSY_REQUIRES(mutex_);
   Progress advance_enqueue(Attempt& attempt) ARGOSY_REQUIRES(mutex_);
   Progress advance_dequeue(Attempt& attempt) ARGOSY_REQUIRES(mutex_);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "argosy/base/guard.h"
+
 namespace argosy {
 
 namespace {
@@ -165,7 +167,7 @@ void QueueState::close(bool cancel_pending, const Caller& caller, Done done) {
     pending.swap(enqueues_);
   }
   for (const auto& attempt : pending) {
-    attempt->status = cancelled("Enqueue operation was cancelled");
+    attempt->status = guarded([] { return cancelled("Enqueue operation was cancelled"); });
     finish(*attempt);
   }
   flush();
@@ -278,14 +280,29 @@ QueueState::Progress QueueState::advance_dequeue(Attempt& attempt) {
   Progress progress = Progress::kNone;
   for (; available > 0; --available) {
     progress = Progress::kSome;
-    attempt.taken.push_back(items_->pop());
+    attempt.taken.emplace_back();  // its room first: an element that was taken out must not be lost
+    attempt.taken.back() = items_->pop();
     if (--attempt.left == 0) return Progress::kComplete;
   }
   return progress;
 }
 
 void QueueState::give_back(Attempt& attempt) {
-  for (; !attempt.taken.empty(); attempt.taken.pop_back()) items_->give_back(std::move(attempt.taken.back()));
+  for (; !attempt.taken.empty(); attempt.taken.pop_back()) {
+    if (attempt.taken.back().empty()) continue;  // its room alone was there
+    once_there_is_memory([&] { items_->give_back(Tuple(attempt.taken.back())); });
+  }
+}
+
+// What is thrown ends the attempt.
+QueueState::Progress QueueState::advance_or_fail(Attempt& attempt) {
+  try {
+    return advance(attempt);
+  } catch (...) {
+    attempt.status = status_of_exception();
+    give_back(attempt);
+    return Progress::kComplete;
+  }
 }
 
 // First come, first served. Who is being cancelled is passed over: cancel() comes for them.
@@ -298,7 +315,7 @@ bool QueueState::advance(Attempts& attempts, Attempts& finished) {
       ++at;
       continue;
     }
-    const Progress progress = advance(attempt);
+    const Progress progress = advance_or_fail(attempt);
     any = any || progress != Progress::kNone;
     if (progress != Progress::kComplete) break;
     finished.splice(finished.end(), attempts, at++);
@@ -320,9 +337,11 @@ void QueueState::flush() {
 
 // A deadline is told as one.
 Status QueueState::why_cancelled(const Attempt& attempt) {
-  Status reason = attempt.caller.cancellation->status();
-  if (reason.code() != Code::kCancelled) return reason;
-  return cancelled(attempt.enters() ? "Enqueue" : "Dequeue", " operation was cancelled");
+  return guarded([&] {
+    Status reason = attempt.caller.cancellation->status();
+    if (reason.code() != Code::kCancelled) return reason;
+    return cancelled(attempt.enters() ? "Enqueue" : "Dequeue", " operation was cancelled");
+  });
 }
 
 void QueueState::start(std::shared_ptr<Attempt> attempt) {
@@ -354,7 +373,8 @@ bool QueueState::withdraw(const std::shared_ptr<Attempt>& attempt) {
 
 void QueueState::cancel(const std::shared_ptr<Attempt>& attempt) {
   if (!withdraw(attempt)) return;
-  attempt->done(why_cancelled(*attempt), {});
+  Done done = std::move(attempt->done);
+  tell_last(done, "the end of a queue's operation", why_cancelled(*attempt), Tuple());
   flush();
 }
 
@@ -365,7 +385,7 @@ void QueueState::finish(Attempt& attempt) {
   if (attempt.status.ok() && !attempt.enters()) {
     if (attempt.action == Action::kDequeue) {
       out = std::move(attempt.taken[0]);
-    } else if (auto rows = joined(attempt.taken, *attempt.caller.memory); rows.ok()) {
+    } else if (auto rows = guarded([&] { return joined(attempt.taken, *attempt.caller.memory); }); rows.ok()) {
       out = *std::move(rows);
     } else {
       attempt.status = std::move(rows).status();
@@ -374,8 +394,8 @@ void QueueState::finish(Attempt& attempt) {
     }
   }
   if (attempt.caller.cancellation != nullptr) attempt.caller.cancellation->remove(attempt.token);
-  const Done done = std::move(attempt.done);
-  done(std::move(attempt.status), std::move(out));
+  Done done = std::move(attempt.done);
+  tell_last(done, "the end of a queue's operation", std::move(attempt.status), std::move(out));
 }
 
 Result<QueueState::Tuple> QueueState::joined(const std::vector<Tuple>& elements, Allocator& memory) const {

@@ -194,6 +194,7 @@ std::vector<Value> from_variant_gradient(GradContext& g) {
 
 void define_ragged(OpRegistry& ops) {
   define_ragged_rows(ops);
+  define_composites(ops);
   ops.add({.name = "RaggedRange",
            .doc = "Ranges of numbers, as ragged rows.",
            .inputs = {"starts: T", "limits: T", "deltas: T"},

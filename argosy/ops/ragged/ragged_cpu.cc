@@ -337,6 +337,7 @@ void add_kernels_cpu_ragged(KernelRegistry& kernels) {
   kernels.add("RaggedTensorToTensor", "cpu", AttrKernel<to_tensor>::make);
   add_kernels_cpu_ragged_variants(kernels);
   add_kernels_cpu_ragged_rows(kernels);
+  add_kernels_cpu_composites(kernels);
 }
 
 }  // namespace argosy

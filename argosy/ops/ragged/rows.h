@@ -1,4 +1,5 @@
-// Ops on whole rows of ragged tensors: empty ones filled, crossed features. Internal to the ragged family.
+// Ops on whole rows of ragged tensors: empty ones filled, crossed features; composite tensors. Internal to the ragged
+// family.
 #pragma once
 
 namespace argosy {
@@ -7,6 +8,8 @@ class KernelRegistry;
 class OpRegistry;
 
 void define_ragged_rows(OpRegistry& ops);
+void define_composites(OpRegistry& ops);
+void add_kernels_cpu_composites(KernelRegistry& kernels);
 void add_kernels_cpu_ragged_rows(KernelRegistry& kernels);
 void add_kernels_cpu_ragged_cross(KernelRegistry& kernels);
 

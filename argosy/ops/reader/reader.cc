@@ -66,6 +66,13 @@ struct Row {
   bool reads = false;  // takes a queue of file names, and waits for it
 };
 
+Status record_input_shape(ShapeContext& c) {
+  const std::int64_t batch = c.attrs().get_int("batch_size");
+  if (batch < 1) return invalid_argument("RecordInput: batch_size must be positive, not ", batch);
+  c.set_output(0, PartialShape{batch});
+  return ok_status();
+}
+
 }  // namespace
 
 void define_reader(OpRegistry& ops) {
@@ -94,6 +101,18 @@ void define_reader(OpRegistry& ops) {
                .cpu_only = true});
     }
   }
+  ops.add({.name = "RecordInput",
+           .doc = "Records drawn from all files that match a pattern, without an end.",
+           .outputs = {"records: string"},
+           .attrs = {"file_pattern: string", "file_random_seed: int = 301", "file_shuffle_shift_ratio: float = 0",
+                     "file_buffer_size: int = 10000", "file_parallelism: int = 16", "batch_size: int = 32",
+                     "compression_type: string = ''"},
+           .shape = record_input_shape,
+           .gradient = kNotDifferentiable,
+           .cost = free_cost,
+           .stateful = true,
+           .cpu_only = true,
+           .opens_files = true});
   const Row rows[] = {
       {"ReaderRead", "The next record.", {}, {"key: string", "value: string"}, read_shape, true},
       {"ReaderReadUpTo",

@@ -106,7 +106,10 @@ Status reset(KernelContext& c) {
 
 }  // namespace
 
+void add_record_input(KernelRegistry& kernels);  // record_input_cpu.cc
+
 void add_kernels_cpu_reader(KernelRegistry& kernels) {
+  add_record_input(kernels);
   for (const char* v : {"", "V2"}) {
     for (const char* op :
          {"TextLineReader", "WholeFileReader", "FixedLengthRecordReader", "TFRecordReader", "IdentityReader"}) {

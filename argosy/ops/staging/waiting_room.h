@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "argosy/base/cancellation.h"
+#include "argosy/base/guard.h"
 #include "argosy/op/kernel.h"
 
 namespace argosy {
@@ -76,7 +77,7 @@ class WaitingRoom final : public Resource, public std::enable_shared_from_this<W
         for (auto at = waiters_.begin(); at != waiters_.end();) {
           Waiter& waiter = **at;
           const bool leaving = waiter.cancellation != nullptr && waiter.cancellation->cancelled();  // cancel() comes
-          std::optional<Status> ended = leaving ? std::nullopt : waiter.attempt(held_);
+          std::optional<Status> ended = leaving ? std::nullopt : attempted(waiter);
           if (!ended) {
             ++at;
             continue;
@@ -89,9 +90,21 @@ class WaitingRoom final : public Resource, public std::enable_shared_from_this<W
     }
     for (const auto& waiter : finished) {
       if (waiter->cancellation != nullptr) waiter->cancellation->remove(waiter->token);
-      const Done done = std::move(waiter->done);
-      done(std::move(waiter->status));
+      tell(*waiter, std::move(waiter->status));
     }
+  }
+
+  // An attempt that throws has ended: with that error.
+  std::optional<Status> attempted(Waiter& waiter) ARGOSY_REQUIRES(mutex_) {
+    try {
+      return waiter.attempt(held_);
+    } catch (...) {
+      return status_of_exception();
+    }
+  }
+  void tell(Waiter& waiter, Status status) const {
+    Done done = std::move(waiter.done);
+    tell_last(done, what_.c_str(), std::move(status));
   }
 
   bool withdraw(const std::shared_ptr<Waiter>& waiter) {
@@ -99,7 +112,7 @@ class WaitingRoom final : public Resource, public std::enable_shared_from_this<W
     return waiters_.remove(waiter) > 0;
   }
   void cancel(const std::shared_ptr<Waiter>& waiter) {
-    if (withdraw(waiter)) waiter->done(waiter->cancellation->status());
+    if (withdraw(waiter)) tell(*waiter, waiter->cancellation->status());
   }
 
   const std::string what_;

@@ -165,13 +165,12 @@ Result<std::vector<Tensor>> ClientSession::run(PreparedStep& step, std::vector<T
                                                bool errors_in_body, tensorflow::RunMetadata* metadata) {
   const std::int64_t timeout = options.timeout_in_ms() > 0 ? options.timeout_in_ms() : options_.config.timeout.count();
   Cancellation& cancellation = call.cancellation();
-  Deadlines::Token deadline = 0;
+  Deadline deadline(options_.deadlines);
   if (timeout > 0 && options_.deadlines != nullptr) {
     // Longer than a year is for ever, and would overflow the clock.
     const auto wait = std::chrono::milliseconds(std::min<std::int64_t>(timeout, std::int64_t{366} * 24 * 3600 * 1000));
-    ARGOSY_ASSIGN_OR_RETURN(
-        deadline, options_.deadlines->add(std::chrono::steady_clock::now() + wait, cancellation,
-                                          str_cat("Operation timed out: the step took longer than ", timeout, " ms")));
+    ARGOSY_RETURN_IF_ERROR(deadline.set(std::chrono::steady_clock::now() + wait, cancellation,
+                                        str_cat("Operation timed out: the step took longer than ", timeout, " ms")));
   }
   StepStats stats;
   const bool trace = metadata != nullptr && options.trace_level() == tensorflow::RunOptions::FULL_TRACE;
@@ -188,7 +187,7 @@ Result<std::vector<Tensor>> ClientSession::run(PreparedStep& step, std::vector<T
                                           : step.callable().run(feeds, fetched, run_options);
   if (work != nullptr) work->step_ends(status.ok(), stats);
   step.ran(now_nanos() - start);
-  if (deadline != 0) options_.deadlines->remove(deadline);
+  deadline.end();
   // Who gave the step up says why; no node of it is to blame.
   if (!status.ok() && cancellation.cancelled()) return cancellation.status();
   ARGOSY_RETURN_IF_ERROR(std::move(status));

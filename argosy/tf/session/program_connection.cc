@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "argosy/base/cancel_link.h"
+
 namespace argosy::tf {
 
 namespace {
@@ -46,15 +48,13 @@ ProgramConnection::~ProgramConnection() {
 
 Result<std::vector<Tensor>> ProgramConnection::call(std::string_view token, const std::vector<Tensor>& arguments,
                                                     Cancellation* cancellation) {
-  Cancellation::Token pulled = 0;
-  if (cancellation != nullptr && !cancellation->add([this] { ::shutdown(socket_, SHUT_RDWR); }, &pulled)) {
-    return cancellation->status();
-  }
+  CancelLink link(cancellation, [this] { ::shutdown(socket_, SHUT_RDWR); });
+  if (link.too_late()) return cancellation->status();
   good_ = false;  // until there is an answer
   Status status = send(token, arguments);
   Result<std::vector<Tensor>> answer = status.ok() ? receive() : Result<std::vector<Tensor>>(std::move(status));
   if (cancellation != nullptr) {
-    cancellation->remove(pulled);
+    link.end();
     if (cancellation->cancelled()) {
       good_ = false;
       return cancellation->status();

@@ -212,3 +212,33 @@ def sparse_and_linear(run):
     with run.session() as session:
         for name, value in values.items():
             run.keep(name, session.run(value), 1e-4)
+
+
+def _nested_loops(gradients):
+    """A meta graph of loops two deep, with the gradient through them or without."""
+    with tf.Graph().as_default():
+        n, x = tf.placeholder(tf.int32, [], "n"), tf.placeholder(tf.float32, [2], "x")
+
+        def row(i, v):
+            inner = tf.while_loop(lambda j, u: j <= i, lambda j, u: (j + 1, tf.sin(u) * x + u), [0, v])[1]
+            return i + 1, inner * tf.cond(i > 1, lambda: 0.5, lambda: 2.0)
+
+        y = tf.while_loop(lambda i, v: i < n, row, [0, x * 1.5])[1]
+        tf.identity(y, "y")
+        if gradients:
+            tf.identity(tf.gradients(y, x)[0], "dx")
+        return tf.train.export_meta_graph()
+
+
+@program
+def nested_loops_of_a_meta_graph(run):
+    """Loops of TensorFlow 1.x two deep, exported and imported with their contexts; gradients made before and after."""
+    for gradients in (True, False):
+        meta = _nested_loops(gradients)
+        with tf.Graph().as_default() as graph:
+            tf.train.import_meta_graph(meta)
+            n, x, y = (graph.get_tensor_by_name(name + ":0") for name in "nxy")
+            dx = graph.get_tensor_by_name("dx:0") if gradients else tf.gradients(y, x)[0]
+            with run.session(graph) as session:
+                for count in (0, 1, 4):
+                    run.keep(f"{gradients} {count}", session.run([y, dx], {n: count, x: [0.5, -1.5]}), 1e-4)
