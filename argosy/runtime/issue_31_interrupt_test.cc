@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <future>
+#include <thread>
 
 #include "argosy/base/clock.h"
 #include "argosy/base/file.h"
@@ -67,6 +69,20 @@ Value beam_search(Graph& g) {
       .add("CTCBeamSearchDecoder", {logits, int32s(g, {2000})},
            {{"beam_width", std::int64_t{300}}, {"top_paths", std::int64_t{1}}})
       .output(3);
+}
+
+Value temporal_classification(Graph& g) {
+  constexpr std::int64_t kTime = 3000, kLabels = 1000, kBatch = 16;
+  const Value at = sequence(g, kBatch * kLabels);
+  const Value long_row = constant(g, kLabels);
+  const Value indices = g.add("Pack", {g.add("FloorDiv", {at, long_row}), g.add("FloorMod", {at, long_row})},
+                              {{"axis", std::int64_t{1}}});
+  const Value labels =
+      g.add("Cast", {g.add("FloorMod", {at, constant(g, std::int64_t{2})})}, {{"DstT", DType::kInt32}});
+  return g
+      .add("CTCLoss",
+           {uniform(g, {kTime, kBatch, 4}), indices, labels, int32s(g, std::vector<std::int32_t>(kBatch, kTime))})
+      .output(0);
 }
 
 Value many_matrices(Graph& g, const char* op, std::int64_t count, std::int64_t n) {
@@ -153,6 +169,13 @@ const std::vector<Slow>& families() {
          return g.add("SparseTensorDenseMatMul",
                       {indices, uniform(g, {kMany}), int64s(g, {1, 4}), uniform(g, {4, 20'000})});
        }},
+      {"convolutions",
+       [](Graph& g) {
+         return g.add("Conv2D",
+                      {uniform(g, {8, 200, 200, 64}, DType::kFloat64), uniform(g, {5, 5, 64, 64}, DType::kFloat64)},
+                      {{"strides", std::vector<std::int64_t>{1, 1, 1, 1}}, {"padding", std::string("SAME")}});
+       }},
+      {"temporal classification", temporal_classification},
       {"expansion of functions", [](Graph& g) { return doubling(g, 40); }, true},
       {"folding", foldable, true},
   };
@@ -226,6 +249,26 @@ TEST(Interrupted, FunctionsThatGrowWithoutEndSayHowFar) {
   EXPECT_EQ(out.status().code(), Code::kResourceExhausted) << out.status().to_string();
   EXPECT_THAT(out.status().to_string(), HasSubstr("nodes"));
   EXPECT_TRUE(session.run({constant(g, 1.0f)}).ok());
+}
+
+// Steps are made one after the other: who waits for another one's has a deadline, too.
+TEST(Interrupted, WaitingForAnotherStepToBeMade) {
+  Graph g;
+  const Value first = foldable(g);
+  const Value second = g.add("Neg", {uniform(g, {})});
+  Session session(g);
+  const auto prepared = session.prepare({}, {second});
+  ASSERT_TRUE(prepared.ok()) << prepared.status().to_string();
+  std::vector<Tensor> got(1);
+  auto slow = std::async(std::launch::async, [&] { return session.run({}, {first}, {}, {.timeout = 6s}); });
+  std::this_thread::sleep_for(500ms);
+  const std::int64_t start = now_nanos();
+  const Status out = (*prepared)->run({}, got, {.timeout = 100ms});
+  // Where folding was quicker than that there was nothing to wait for.
+  EXPECT_TRUE(out.ok() || out.code() == Code::kDeadlineExceeded) << out.to_string();
+  EXPECT_LT(seconds_since(start), 3);
+  (void)slow.get();
+  EXPECT_TRUE((*prepared)->run({}, got).ok());
 }
 
 // What is changed in place is changed as a whole: a variable is not left half updated.

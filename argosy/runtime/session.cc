@@ -264,6 +264,30 @@ class Session::Impl {
   // --- running -------------------------------------------------------------------------------------------------------
 
   // `lookup` gives the step, compiling it where nobody has: within the run's deadline, too.
+  // Steps are made in turn. Who waits for somebody else's sees that its own run is over: by an exception.
+  class Turn {
+   public:
+    explicit Turn(Impl& session) : session_(session) {
+      constexpr std::chrono::milliseconds kBetweenLooks(50);
+      MutexLock lock(session_.mutex_);
+      while (session_.making_) {
+        check_interrupted();
+        (void)session_.made_.wait_until(session_.mutex_, std::chrono::steady_clock::now() + kBetweenLooks);
+      }
+      session_.making_ = true;
+    }
+    ~Turn() {
+      MutexLock lock(session_.mutex_);
+      session_.making_ = false;
+      session_.made_.notify_one();
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    Impl& session_;
+  };
+
   using Lookup = std::function<Result<std::shared_ptr<Compiled>>(std::span<const Tensor>)>;
   // `compiled` may be null; outlives the call.
   Status run(Compiled* compiled, const Lookup& lookup, std::span<const Tensor> feeds, std::span<Tensor> fetches,
@@ -289,6 +313,7 @@ class Session::Impl {
       }
       if (compiled == nullptr) {
         const InterruptScope interrupts(&context.cancellation());
+        const Turn turn(*this);
         ARGOSY_ASSIGN_OR_RETURN(found, lookup(feeds));
         compiled = found.get();
         check_interrupted();
@@ -411,6 +436,8 @@ class Session::Impl {
   Mutex mutex_;
   CondVar idle_;
   bool closed_ ARGOSY_GUARDED_BY(mutex_) = false;
+  bool making_ ARGOSY_GUARDED_BY(mutex_) = false;  // somebody has the turn
+  CondVar made_;
   std::set<RunContext*> running_ ARGOSY_GUARDED_BY(mutex_);
   std::set<RunContext*> stuck_ ARGOSY_GUARDED_BY(mutex_);  // of those
   std::map<Signature, Variants> steps_ ARGOSY_GUARDED_BY(mutex_);
