@@ -31,14 +31,17 @@ Status BlockingPool::schedule(std::function<void()> task) {
   const int threads = static_cast<int>(running_.size());
   if (threads >= options_.most_threads) return {};
   try {
-    running_.emplace_back();
-    const auto self = std::prev(running_.end());
-    try {
-      *self = std::thread([this, self] { serve(self); });
-    } catch (...) {
-      running_.erase(self);
-      throw;
-    }
+    // For lack of memory it is not given up at once: those that run may all have tasks that never end.
+    once_there_is_memory([&] {
+      running_.emplace_back();
+      const auto self = std::prev(running_.end());
+      try {
+        *self = std::thread([this, self] { serve(self); });
+      } catch (...) {
+        running_.erase(self);
+        throw;
+      }
+    });
   } catch (const std::exception& e) {  // no thread (std::system_error), or no memory for one
     if (threads > 0) return {};        // one of them will come to it
     tasks_.pop_back();

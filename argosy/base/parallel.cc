@@ -103,7 +103,8 @@ int available_cores() {
 
 void set_thread_budget(int threads) {
   budget = team_threads(std::max(threads, 1));
-  if (budget > 1) TeamWaits::watch_process();
+  // Called as threads begin, where nothing may be thrown: without memory for it, waits stay as they are.
+  if (budget > 1) contained("watching waits of teams", [] { TeamWaits::watch_process(); });
   tell_libraries();
 }
 

@@ -284,5 +284,37 @@ TEST(Datasets, Windows) {
   EXPECT_THAT(all_of([&](Graph& g) { return windows(g, 2, 4, 3, true); }), ElementsAre("[0 3]"));
 }
 
+// What only hands its input on took arguments of any shape where TensorFlow refuses them.
+TEST(Dataset, HintsHaveTheShapesThatTensorFlowWants) {
+  struct Row {
+    const char* op;
+    const char* argument;
+    DType dtype;
+  };
+  for (const Row& row :
+       {Row{"MaxIntraOpParallelismDataset", "max_intra_op_parallelism", DType::kInt64},
+        Row{"PrivateThreadPoolDataset", "num_threads", DType::kInt64},
+        Row{"LatencyStatsDataset", "tag", DType::kString}, Row{"BytesProducedStatsDataset", "tag", DType::kString}}) {
+    Graph graph;
+    const InputPipeline input = range_dataset(graph, 0, 3);
+    const Value fed = graph.add("Placeholder", {}, {{"dtype", row.dtype}, {"shape", PartialShape::unknown()}});
+    const Value made =
+        graph.add(row.op, {input.dataset, fed}, {{"output_types", input.types}, {"output_shapes", input.shapes}});
+    ASSERT_TRUE(graph.status().ok()) << row.op << ": " << graph.status().to_string();
+    Session session(graph);
+    const bool number = row.dtype == DType::kInt64;
+    const auto run = [&](const Tensor& t) { return session.run({{fed, t}}, {}, {made.control()}).status(); };
+    EXPECT_TRUE(run(number ? Tensor::scalar(std::int64_t{2}) : Tensor::scalar(std::string("t"))).ok()) << row.op;
+    const Status wrong =
+        run(number ? Tensor::vector<std::int64_t>({2}) : Tensor::vector<std::string>({std::string("t")}));
+    EXPECT_EQ(wrong.code(), Code::kInvalidArgument) << row.op;
+    EXPECT_THAT(wrong.message(), testing::AnyOf(HasSubstr(str_cat(row.argument, " must be a scalar")),
+                                                HasSubstr("rank"), HasSubstr("must be of rank 0")))
+        << row.op;
+    if (!number) continue;
+    EXPECT_THAT(run(Tensor::scalar(std::int64_t{-1})).message(), HasSubstr("must be >= 0"));
+  }
+}
+
 }  // namespace
 }  // namespace argosy

@@ -167,6 +167,7 @@ class Replicator {
                   .attrs = n.attributes(),
                   .device = n.device};
     spec.inputs.push_back({plan_.inputs[0], 0});
+    spec.attrs.set("B", graph_.dtype(spec.inputs.back()));
     spec.attrs.set("rows", plan_.axes.rows_per_example({id, 0}));
     spec.attrs.set("axis", std::int64_t{plan_.axes.axis({id, 0})});
     spec.attrs.set("rounds", plan_.axes.rounds({id, 0}));

@@ -7,6 +7,7 @@
 //   ARGOSY_LONG=1 alloc_faults          every n
 //   alloc_faults --program 12 --n 340   one run; --device gpu:1: of that device's allocations
 #include <dlfcn.h>
+#include <execinfo.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -48,10 +49,17 @@ struct Board {
   std::atomic<int> program{0}, device{0};
   std::atomic<std::uint64_t> n{1}, runs{0}, fired{0}, exhausted{0}, well{0}, thrown{0}, wrong{0}, next_wrong{0};
   std::atomic<std::int64_t> started{0};
-  HostMemory::Where where;
+  HostMemory::Where where;  // the allocation that failed
+  HostMemory::Where end;    // of a process that died: who ended it
 };
+Board* shared = nullptr;
 
-// For addr2line -f -C -e build/.../alloc_faults: where the allocation was that failed.
+[[noreturn]] void note_end() {
+  shared->end.size = backtrace(shared->end.frames, HostMemory::Where::kMost);
+  std::abort();
+}
+
+// For addr2line -f -C -e build/.../alloc_faults.
 std::string addresses(const HostMemory::Where& where) {
   std::string text;
   Dl_info self, info;
@@ -88,7 +96,7 @@ class Faults {
     const auto machine =
         make_machine(program, board_.device == 0 ? "" : str_cat(kDeviceNames[board_.device], ":alloc=", n));
     board_.started = now();
-    board_.where.size = 0;
+    board_.where.size = board_.end.size = 0;
     Status status;
     bool thrown = false;
     if (board_.device == 0) HostMemory::fail_at(n, more_);
@@ -180,6 +188,8 @@ int main(int argc, char** argv) {
   static_cast<void>(builtin_ops());  // the same addresses in every process
   static_cast<void>(cpu_kernels());
   HostMemory::note_where(&board.where);
+  shared = &board;
+  std::set_terminate(note_end);
   // Chosen in a process of its own: this one has no threads when it forks.
   const pid_t choosing = fork();
   if (choosing == 0) {
@@ -213,9 +223,9 @@ int main(int argc, char** argv) {
     bool hung = false;
     if (watch(child, board, &hung)) continue;
     ++deaths;
-    std::printf("FINDING %s: --program %d --n %llu %s (%s)\n  at%s\n", hung ? "hang" : "death", board.program.load(),
-                shown(board.n), kDeviceNames[board.device], programs[board.program].name().c_str(),
-                addresses(board.where).c_str());
+    std::printf("FINDING %s: --program %d --n %llu %s (%s)\n  at%s\n  ended at%s\n", hung ? "hang" : "death",
+                board.program.load(), shown(board.n), kDeviceNames[board.device],
+                programs[board.program].name().c_str(), addresses(board.where).c_str(), addresses(board.end).c_str());
     std::fflush(stdout);
     board.n.fetch_add(every ? 1 : 97);
   }

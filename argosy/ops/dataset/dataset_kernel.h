@@ -17,6 +17,7 @@ class ArgumentMap {
   static Result<ArgumentMap> make(const KernelInit& init);
   // REQUIRES: the op has this argument.
   std::pair<int, int> range(const std::string& name) const { return ranges_.at(name); }
+  bool has(const std::string& name) const { return ranges_.count(name) > 0; }
 
  private:
   std::map<std::string, std::pair<int, int>> ranges_;  // (first, count)
@@ -40,6 +41,8 @@ class DatasetArgs {
   const AttrMap& attrs() const { return node_.attrs; }
   KernelContext& context() const { return c_; }
 
+  bool has(const std::string& name) const { return node_.arguments.has(name); }
+  const Tensor& tensor(const std::string& name) const { return c_.input(node_.arguments.range(name).first); }
   std::vector<Tensor> tensors(const std::string& name) const;  // owned
   Result<DatasetPtr> dataset(const std::string& name = "input_dataset") const;
   Result<std::vector<DatasetPtr>> dataset_list(const std::string& name) const;

@@ -7,8 +7,22 @@ namespace argosy::datasets {
 
 namespace {
 
-// Hints to an optimizer and a scheduler that are not ours: the dataset itself.
-Result<DatasetPtr> make_same(const DatasetArgs& a) { return a.dataset(); }
+// Hints to an optimizer and a scheduler that are not ours: the dataset itself. What TensorFlow refuses is refused.
+Result<DatasetPtr> make_same(const DatasetArgs& a) {
+  for (const char* name : {"num_workers", "index", "rewrite_name", "tag"}) {
+    if (a.has(name) && a.tensor(name).shape().rank() != 0) return invalid_argument(name, " must be a scalar");
+  }
+  for (const char* name : {"max_intra_op_parallelism", "num_threads"}) {
+    if (!a.has(name)) continue;
+    ARGOSY_ASSIGN_OR_RETURN(const std::int64_t count, a.integer(name));
+    if (count < 0) return invalid_argument("`", name, "` must be >= 0");
+  }
+  for (const char* name :
+       {"transformations", "optimizations_enabled", "optimizations_disabled", "optimizations_default"}) {
+    if (a.has(name) && a.tensor(name).shape().rank() != 1) return invalid_argument(name, " must be a vector");
+  }
+  return a.dataset();
+}
 
 // A client of 1.15 says so by the names of its optimizer's rewrites, of which one changes what comes: a shuffle and
 // what repeats it become one dataset, which draws in another order, that of 1.15's shuffle_and_repeat.

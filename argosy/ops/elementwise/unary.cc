@@ -88,8 +88,10 @@ std::optional<PartialInts> neg_ints(const ShapeContext& c, int) {
   const PartialInts* x = c.ints(0);
   if (x == nullptr) return std::nullopt;
   PartialInts negated = *x;
+  const bool narrow = c.input_dtype(0) == DType::kInt32;
   for (auto& n : negated) {
-    if (n && *n != INT64_MIN) n = -*n;
+    // The least integer is its own negative.
+    if (n && *n != (narrow ? std::int64_t{INT32_MIN} : INT64_MIN)) n = -*n;
   }
   return negated;
 }

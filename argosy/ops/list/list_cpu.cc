@@ -302,26 +302,52 @@ Status shape_of_elements(KernelContext& c) {
   });
 }
 
+// What is known of the elements' sizes behind the first; a scalar has none to be put in a row by.
+Result<PartialShape> behind_first(const PartialShape& element) {
+  if (!element.has_rank()) return PartialShape::unknown();
+  if (element.rank() == 0) {
+    return invalid_argument("Concat requires elements to be at least vectors, found scalars instead.");
+  }
+  return PartialShape(PartialShape::Sizes(element.sizes().begin() + 1, element.sizes().end()));
+}
+
+Result<PartialShape> merged(const PartialShape& a, const PartialShape& b) {
+  if (a.compatible(b)) return a.merge(b);
+  if (a.rank() != b.rank()) {
+    return invalid_argument("PartialTensorShape: Incompatible ranks during merge: ", a.rank(), " vs. ", b.rank());
+  }
+  return invalid_argument("PartialTensorShape: Incompatible shapes during merge: ", a, " vs. ", b);
+}
+
 Status concat(KernelContext& c, DType dtype) {
   ARGOSY_ASSIGN_OR_RETURN(const auto list, list_input(c, 0));
   ARGOSY_RETURN_IF_ERROR(check_dtype(*list, dtype));
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape given, given_shape(c.input(1)));
+  ARGOSY_ASSIGN_OR_RETURN(PartialShape row, behind_first(given));
+  ARGOSY_ASSIGN_OR_RETURN(const PartialShape own, behind_first(list->element_shape()));
+  ARGOSY_ASSIGN_OR_RETURN(row, merged(row, own));
+  const std::int64_t rows_given = given.has_rank() ? given[0] : PartialShape::kUnknown;
   std::vector<Tensor> parts;
   std::int64_t total = 0;
   for (std::int64_t i = 0; i < list->size(); ++i) {
     ARGOSY_ASSIGN_OR_RETURN(Tensor part, element(c, *list, i, PartialShape::unknown()));
-    const bool fits =
-        part.shape().rank() >= 1 && (parts.empty() || part.shape().removed(0) == parts[0].shape().removed(0));
-    if (!fits) return invalid_argument("an element of shape ", part.shape(), " cannot be put after the others");
+    ARGOSY_ASSIGN_OR_RETURN(const PartialShape its, behind_first(PartialShape(part.shape())));
+    ARGOSY_ASSIGN_OR_RETURN(row, merged(row, its));
+    if (rows_given != PartialShape::kUnknown && part.shape()[0] != rows_given) {
+      return invalid_argument(
+          "First entry of element_shape input does not match the first dim of list element at index: ", i,
+          " Expected: ", rows_given, " Actual: ", part.shape()[0]);
+    }
     total += part.shape()[0];
     parts.push_back(std::move(part));
   }
-  if (parts.empty() && (!given.is_full() || given.rank() < 1)) {
-    return invalid_argument("no elements to concatenate, and their shape ", given, " is not fully known");
+  if (!row.is_full()) {
+    return invalid_argument(
+        "All except the first dimension must be fully defined when concating an empty tensor list. element_shape: ",
+        given);
   }
-  ARGOSY_ASSIGN_OR_RETURN(const Shape one, parts.empty() ? given.full() : Result<Shape>(parts[0].shape()));
-  std::vector<std::int64_t> sizes(one.sizes().begin(), one.sizes().end());
-  sizes[0] = total;
+  std::vector<std::int64_t> sizes(row.sizes().begin(), row.sizes().end());
+  sizes.insert(sizes.begin(), total);
   ARGOSY_ASSIGN_OR_RETURN(const Shape all, Shape::make(sizes));
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, all));
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const lengths, c.output(1, {list->size()}));

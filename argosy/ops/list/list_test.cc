@@ -96,6 +96,62 @@ TEST_F(Lists, PiecesOfUnlikeLength) {
   EXPECT_EQ(difference(run(back.output(1)), Tensor::vector<std::int64_t>({1, 2, 0}), 0), "");
 }
 
+// An element_shape that contradicts the elements was ignored. Results and sentences are TensorFlow's.
+TEST_F(Lists, ConcatenatesOnlyWhatElementShapeAllows) {
+  const Value none = tensor_list_reserve(number(0), DType::kFloat32, PartialShape::unknown());
+  const auto list = [&](std::vector<std::vector<float>> rows, bool as_matrices) {
+    Value l = tensor_list(graph_, DType::kFloat32, PartialShape::unknown());
+    for (const auto& row : rows) {
+      const auto n = static_cast<std::int64_t>(row.size());
+      const Value v = constant(graph_, Tensor::vector<float>(row));
+      l = tensor_list_push_back(
+          l, as_matrices ? graph_.add("Reshape", {v, constant(graph_, Tensor::vector<std::int64_t>({1, n}))}) : v);
+    }
+    return l;
+  };
+  const Value vectors = list({{1, 2}, {3, 4}}, false), mixed = list({{1, 2}, {3}}, false),
+              matrices = list({{1, 2}, {3, 4}}, true);
+  struct Row {
+    Value list;
+    std::vector<std::int64_t> element_shape;
+    const char* says;  // null: it works
+  };
+  const char* const scalars = "Concat requires elements to be at least vectors, found scalars instead.";
+  for (const Row& row :
+       std::vector<Row>{{vectors, {2}, nullptr},
+                        {vectors, {-1}, nullptr},
+                        {mixed, {-1}, nullptr},
+                        {matrices, {-1, 2}, nullptr},
+                        {matrices, {1, 2}, nullptr},
+                        {none, {3}, nullptr},
+                        {none, {-1, 2}, nullptr},
+                        {vectors,
+                         {3},
+                         "First entry of element_shape input does not match the first dim of list element at index: 0 "
+                         "Expected: 3 Actual: 2"},
+                        {mixed, {2}, "at index: 1 Expected: 2 Actual: 1"},
+                        {matrices, {2, 2}, "at index: 0 Expected: 2 Actual: 1"},
+                        {matrices, {2}, "PartialTensorShape: Incompatible ranks during merge: 0 vs. 1"},
+                        {vectors, {-1, 2}, "PartialTensorShape: Incompatible ranks during merge: 1 vs. 0"},
+                        {matrices, {-1, 3}, "PartialTensorShape: Incompatible shapes during merge: [3] vs. [2]"},
+                        {vectors, {}, scalars},
+                        {none, {}, scalars},
+                        {none, {-1, -1}, "All except the first dimension must be fully defined"}}) {
+    const Value shape = constant(graph_, Tensor::vector<std::int64_t>(row.element_shape));
+    const Value lengths = constant(graph_, Tensor::vector<std::int64_t>({}));
+    const Value all =
+        graph_.add("TensorListConcatV2", {row.list, shape, lengths}, {{"element_dtype", DType::kFloat32}});
+    ASSERT_TRUE(all.valid()) << graph_.status().to_string();
+    const auto out = evaluate(graph_, {}, {all.endpoint()});
+    if (row.says == nullptr) {
+      EXPECT_TRUE(out.ok()) << out.status().to_string();
+    } else {
+      EXPECT_EQ(out.status().code(), Code::kInvalidArgument);
+      EXPECT_THAT(out.status().message(), HasSubstr(row.says));
+    }
+  }
+}
+
 TEST_F(Lists, RefuseWhatDoesNotFit) {
   const Value list = tensor_list(graph_, DType::kFloat32, PartialShape::unknown());
   EXPECT_THAT(refusal(tensor_list_stack(list)), HasSubstr("not fully known"));

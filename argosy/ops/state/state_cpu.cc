@@ -112,6 +112,7 @@ Status read(KernelContext& c) {
 }
 
 Status hand_on(KernelContext& c) {
+  if (c.input(0).dtype() != DType::kResource) return invalid_argument("a reference is no handle");
   c.set_output(0, c.input(0));
   return ok_status();
 }

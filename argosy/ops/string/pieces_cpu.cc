@@ -201,6 +201,7 @@ Status segment_join(KernelContext& c, const AttrMap& attrs) {
   const std::string& separator = attrs.get_string("separator");
   const Tensor& x = c.input(0);
   const Tensor& ids = c.input(1);
+  if (c.input(2).shape().rank() != 0) return invalid_argument("UnsortedSegmentJoin: num_segments must be a scalar");
   ARGOSY_ASSIGN_OR_RETURN(const std::int64_t segments, to_int64(c.input(2), "UnsortedSegmentJoin: num_segments"));
   if (segments < 0) return invalid_argument("num_segments must be non-negative, not ", segments);
   bool fits = ids.shape().rank() >= 1 && ids.shape().rank() <= x.shape().rank();
