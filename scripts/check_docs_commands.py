@@ -97,7 +97,26 @@ def check_page(page, program, tf):
     return count, bad
 
 
+def self_test():
+    """A page that tells lies: each is found; the same page without them passes."""
+    lies = {"shown, not printed: two": "$ echo one\none\ntwo\n", "printed, not shown: two": "$ echo one; echo two\none\n",
+            "exit code 3, not 0": "$ echo one; exit 3\none\n", "shown, not printed: a GPU": "$ echo a CPU\na GPU\n…\n"}
+    missed = []
+    with tempfile.TemporaryDirectory(prefix="argosy_docs_") as name:
+        page = pathlib.Path(name) / "page.md"
+        for wanted, text in lies.items():
+            page.write_text(f"<!-- run -->\n```console\n{text}```\n")
+            if not any(wanted in line for line in check_page(page, "/bin/true", False)[1]):
+                missed.append(f"self-test: not found: {wanted}")
+        page.write_text("<!-- run exit=3 varies=rate -->\n```console\n$ echo 12 MiB; echo rate 7; exit 3\n34 GiB\nrate 8\n```\n")
+        missed += check_page(page, "/bin/true", False)[1]
+    print("\n".join(missed) or f"docs_commands: {len(lies)} lies found")
+    return bool(missed)
+
+
 def main():
+    if sys.argv[1:] == ["--self-test"]:
+        return self_test()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True, help="the built argosy")
     parser.add_argument("--tf", action="store_true", help="run the blocks marked tf instead of the others: this Python has "

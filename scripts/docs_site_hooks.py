@@ -10,7 +10,7 @@ from mkdocs.structure.files import File
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 TAKEN_IN = {"index.md": "README.md", **{name: name for name in ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")}}
-LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
+LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 FENCE = re.compile(r"(^```.*?^```$)", re.M | re.S)
 
 
@@ -19,7 +19,7 @@ def page_of(source):
     for page, name in TAKEN_IN.items():
         if source == ROOT / name:
             return page
-    if DOCS in source.parents and source.suffix == ".md":
+    if DOCS in source.parents and source.suffix in (".md", ".png"):
         return str(source.relative_to(DOCS))
     return None
 
