@@ -48,6 +48,18 @@ def ones(*shape):
     return fed(np.ones(shape, np.float32))
 
 
+def ranked(hole):
+    """The client knows the rank and the last size: its shape functions of CSR matrices do not take less."""
+    shape = FEEDS[hole].shape
+    hole.set_shape([None] * (len(shape) - 1) + list(shape[-1:]))
+    return hole
+
+
+def csr(indices, shape):
+    return raw.SparseTensorToCSRSparseMatrix(indices=ranked(longs(indices)), values=ranked(ones(len(indices))),
+                                             dense_shape=tf.constant(shape, tf.int64))
+
+
 FEEDS = {}
 SPARSE = lambda indices, values, shape: dict(sparse_indices=longs(indices), sparse_values=fed(values), sparse_shape=longs(shape))
 # (name, what is fetched, what both must say)
@@ -56,6 +68,16 @@ ROWS = [
     ("MatMul rank", lambda: raw.MatMul(a=ones(2, 3), b=ones(3)), r"In\[0\] and In\[1\] has different ndims: \[2,3\] vs\. \[3\]"),
     ("BatchMatMulV2 sizes", lambda: raw.BatchMatMulV2(x=ones(2, 2, 3), y=ones(2, 4, 5)), r"Matrix size-incompatible: In\[0\]: \[2,2,3\], In\[1\]: \[2,4,5\]"),
     ("BatchMatMulV2 batch", lambda: raw.BatchMatMulV2(x=ones(2, 2, 3), y=ones(3, 3, 5)), r"In\[0\] and In\[1\] must have compatible batch dimensions: \[2,2,3\] vs\. \[3,3,5\]"),
+    ("RandomIndexShuffle index", lambda: raw.RandomIndexShuffle(index=fed(9), seed=fed([1, 2, 3]), max_index=fed(7)), r"max_index must be >= index, but 7 < 9"),
+    ("RandomIndexShuffle seed", lambda: raw.RandomIndexShuffle(index=fed([0, 1]), seed=fed([1, 2]), max_index=fed(7)), r"Seed must be a vector of size \[3\] or a matrix of size \[2, 3\] but got \[2\]"),
+    ("SobolSample dim", lambda: raw.SobolSample(dim=fed(0), num_results=fed(3), skip=fed(0)), r"dim must be at least one"),
+    ("SobolSample skip", lambda: raw.SobolSample(dim=fed(2), num_results=fed(3), skip=fed(-1)), r"skip must be non-negative"),
+    ("Binomial shape", lambda: raw.StatelessRandomBinomial(shape=fed([3]), seed=fed([1, 2]), counts=ones(2), probs=ones(1)), r"Shape passed in must end with broadcasted shape"),
+    ("Binomial batches", lambda: raw.StatelessRandomBinomial(shape=fed([3]), seed=fed([1, 2]), counts=ones(2), probs=ones(3)), r"counts and probs must have compatible batch dimensions: \[2\] vs\. \[3\]"),
+    ("Truncated normal", lambda: raw.StatelessParameterizedTruncatedNormal(shape=fed([3]), seed=fed([1, 2]), means=fed(np.float32(0)), stddevs=fed(np.float32(-1)), minvals=fed(np.float32(0)), maxvals=fed(np.float32(1))), r"Invalid parameters"),
+    ("CSR bounds", lambda: raw.SparseMatrixNNZ(sparse_matrix=csr([[0, 9]], [3, 4])), r"Sparse index tuple indices\[0, :\] = \[0, 9\] is out of bounds"),
+    ("CSR product", lambda: raw.SparseMatrixMatMul(a=csr([[0, 1]], [3, 4]), b=ranked(ones(3, 2))), r"Inner product dimensions of A and B do not agree\. Shapes are: \[3,4\] vs\. \[3,2\]"),
+    ("CSR from dense", lambda: raw.SparseMatrixNNZ(sparse_matrix=raw.DenseToCSRSparseMatrix(dense_input=ranked(ones(2, 3)), indices=ranked(longs([[1, 9]])))), r"indices\[0\] = \[1, 9\] does not index into param shape \[2,3\]"),
     ("Add shapes", lambda: raw.AddV2(x=ones(2, 3), y=ones(2, 4)), r"Incompatible shapes: \[2,3\] vs\. \[2,4\]"),
     ("Mul shapes", lambda: raw.Mul(x=ones(2), y=ones(3)), r"Incompatible shapes: \[2\] vs\. \[3\]"),
     ("AddN shapes", lambda: raw.AddN(inputs=[ones(2), ones(3)]), r"Inputs to operation .* of type AddN must have the same size and shape\.  Input 0: \[2\] != input 1: \[3\]"),

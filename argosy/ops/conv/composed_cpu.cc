@@ -1,6 +1,7 @@
 // Kernels: one op after the other, as the plain ops compute them.
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/conv/composed.h"
+#include "argosy/ops/conv/geometry.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
 #include "argosy/tensor/ints.h"
@@ -30,6 +31,10 @@ Status conv(KernelContext& c, const AttrMap& attrs) {
   const AttrMap plain = attrs_of_plain_conv(attrs, spatial);
   Tensor y;
   if (x.dtype() == DType::kInt32) {
+    if (spatial == 2) {  // what the shape function asks for
+      ARGOSY_ASSIGN_OR_RETURN(const ConvAttrs checked, read_conv("Conv2D", plain));
+      ARGOSY_RETURN_IF_ERROR(conv_geometry(checked, flat, f.shape()).status());
+    }
     ARGOSY_ASSIGN_OR_RETURN(y, integer_conv(x.reshaped(flat), f, plain, spatial, first, c.allocator()));
   } else {
     ARGOSY_ASSIGN_OR_RETURN(y, one_of(spatial == 2 ? "Conv2D" : "Conv3D", plain, {x.reshaped(flat), f}));
