@@ -42,6 +42,10 @@ Result<int> spatial_axes(const AttrMap& conv, int input_rank, int filter_rank) {
   const auto& dilations = conv.get<std::vector<std::int64_t>>("dilations");
   if (!dilations.empty() && static_cast<std::int64_t>(dilations.size()) != spatial + 2)
     return invalid_argument("Dilation rates field must specify", spatial + 2, "dimensions");
+  if (!dilations.empty() && (dilations[0] != 1 || dilations[first ? 1 : dilations.size() - 1] != 1)) {
+    return invalid_argument(
+        "Current implementation does not support dilation rates in the batch and depth dimensions.");
+  }
   if (spatial == 3 && conv.get_string("padding") == "EXPLICIT")
     return invalid_argument("Conv: explicit padding is for 2 spatial dimensions");
   if (conv.get_int("groups") < 1)

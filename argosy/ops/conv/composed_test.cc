@@ -85,6 +85,7 @@ TEST(ComposedConv, AnyBatchRefuses) {
   refuses({kX, kF}, {{"strides", List{1, 1}}}, "Sliding window strides field must specify 4 dimensions");
   refuses({kX, kF}, {{"dilations", List{1, 1}}}, "Dilation rates field must specify4dimensions");
   refuses({kX, kF}, {{"strides", List{2, 1, 1, 1}}}, "strides in the batch and depth dimensions");
+  refuses({kX, kF}, {{"dilations", List{1, 1, 1, 2}}}, "dilation rates in the batch and depth dimensions");
   refuses({kX, kF}, {{"batch_dims", std::numeric_limits<std::int64_t>::max()}}, "2 or 3 spatial dimensions");
 }
 
