@@ -1,18 +1,18 @@
 #include "argosy/base/core_use.h"
 
+#include <dirent.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
-#include <filesystem>
-#include <sstream>
+#include <memory>
 #include <string>
-#include <system_error>
 
 #include "argosy/base/cgroup.h"
 #include "argosy/base/clock.h"
+#include "argosy/base/str.h"
 
 namespace argosy {
 
@@ -27,11 +27,13 @@ nanoseconds used_of_cores() {
   if (sched_getaffinity(0, sizeof mask, &mask) != 0) return {};
   const long per_second = sysconf(_SC_CLK_TCK);
   std::int64_t ticks = 0;
-  std::istringstream lines(read_small_file("/proc/stat"));
-  for (std::string line; std::getline(lines, line);) {
+  const std::string text = read_small_file("/proc/stat");
+  for (std::size_t at = 0; at < text.size(); at = std::min(text.find('\n', at), text.size()) + 1) {
     int core = 0;
     long long user = 0, nice = 0, system = 0;
-    if (std::sscanf(line.c_str(), "cpu%d %lld %lld %lld", &core, &user, &nice, &system) != 4) continue;
+    // "cpu  ", the sum of all, is followed by the first core's line: a number is to come at once.
+    if (text.compare(at, 3, "cpu") != 0 || at + 3 >= text.size() || text[at + 3] < '0' || text[at + 3] > '9') continue;
+    if (std::sscanf(text.c_str() + at, "cpu%d %lld %lld %lld", &core, &user, &nice, &system) != 4) continue;
     if (core < CPU_SETSIZE && CPU_ISSET(core, &mask)) ticks += user + nice + system;
   }
   return nanoseconds(ticks * (1'000'000'000 / std::max(per_second, 1L)));
@@ -40,11 +42,11 @@ nanoseconds used_of_cores() {
 // "on a core, waiting for one, times": nanoseconds of each thread.
 nanoseconds delayed_threads() {
   std::int64_t sum = 0;
-  std::error_code error;
-  std::filesystem::directory_iterator task("/proc/self/task", error);
-  for (; !error && task != std::filesystem::directory_iterator(); task.increment(error)) {
+  // Not std::filesystem's iterator: it ends the process where it has no memory.
+  const std::unique_ptr<DIR, int (*)(DIR*)> tasks(::opendir("/proc/self/task"), ::closedir);
+  while (const dirent* const task = tasks != nullptr ? ::readdir(tasks.get()) : nullptr) {
     long long delayed = 0;
-    const std::string text = read_small_file(task->path().string() + "/schedstat");
+    const std::string text = read_small_file(str_cat("/proc/self/task/", task->d_name, "/schedstat"));
     if (std::sscanf(text.c_str(), "%*d %lld", &delayed) == 1) sum += delayed;
   }
   return nanoseconds(sum);

@@ -1,5 +1,6 @@
 #include "argosy/base/file.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <system_error>
 #include <utility>
 
@@ -207,13 +209,17 @@ bool is_directory(const std::string& path) {
 }
 
 Result<std::vector<std::string>> list_directory(const std::string& directory) {
-  std::error_code error;
+  // Not std::filesystem's iterator: it ends the process where it has no memory.
+  const std::unique_ptr<DIR, int (*)(DIR*)> listing(::opendir(directory.c_str()), ::closedir);
+  if (listing == nullptr) return system_error(errno, "list", directory);
   std::vector<std::string> names;
-  for (auto it = std::filesystem::directory_iterator(directory, error); !error && it != std::filesystem::end(it);
-       it.increment(error)) {
-    names.push_back(it->path().filename().string());
+  errno = 0;
+  while (const dirent* const entry = ::readdir(listing.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+    errno = 0;
   }
-  if (error) return system_error(error.value(), "list", directory);
+  if (errno != 0) return system_error(errno, "list", directory);
   std::sort(names.begin(), names.end());
   return names;
 }

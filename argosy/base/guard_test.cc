@@ -4,11 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <memory>
 #include <new>
 #include <stdexcept>
 #include <system_error>
 
 #include "argosy/base/blocking_pool.h"
+#include "argosy/base/cancel_link.h"
 #include "argosy/base/host_budget.h"
 #include "argosy/base/host_memory.h"
 #include "argosy/base/parallel.h"
@@ -112,6 +115,56 @@ TEST(HostBudget, AQuarterOfMemoryUnlessSet) {
     EXPECT_EQ(budget.in_use(), 0);
   }
   EXPECT_EQ(budget.in_use(), 0);
+}
+
+TEST(Guard, ThereIsAlwaysAnErrorForNoMemory) {
+  std::vector<Status> many;
+  for (int i = 0; i < 200; ++i) many.push_back(no_memory());  // more than the reserve has
+  for (const Status& status : many) {
+    EXPECT_EQ(status.code(), Code::kResourceExhausted);
+    EXPECT_EQ(status.id(), "ARG-MEM-003");
+  }
+  EXPECT_EQ(copy_of(aborted("why")).to_string(), aborted("why").to_string());
+  EXPECT_TRUE(copy_of(ok_status()).ok());
+}
+
+TEST(Guard, WhatACallbackThrowsReachesItsLastOwner) {
+  struct Owner {
+    Status* told;
+    ~Owner() { *told = thrown_by_task(); }
+  };
+  Status told;
+  std::function<void(int)> done = [owner = std::make_shared<Owner>(Owner{&told})](int) { throw std::bad_alloc(); };
+  told = ok_status();  // of the owner that was moved from
+  tell_last(done, "a test", 1);
+  EXPECT_FALSE(static_cast<bool>(done));
+  EXPECT_EQ(told.code(), Code::kResourceExhausted);
+  EXPECT_TRUE(thrown_by_task().ok());
+}
+
+TEST(Guard, IsTriedAgainUntilThereIsMemory) {
+  int tries = 0;
+  const int got = once_there_is_memory([&] {
+    if (++tries < 4) throw std::bad_alloc();
+    return 17;
+  });
+  EXPECT_EQ(got, 17);
+  EXPECT_EQ(tries, 4);
+}
+
+TEST(Guard, ACallbackGoesWithItsLink) {
+  Cancellation cancellation;
+  int called = 0;
+  EXPECT_EQ(guarded([&]() -> Status {
+              const CancelLink link(&cancellation, [&] { ++called; });
+              EXPECT_FALSE(link.too_late());
+              throw std::bad_alloc();
+            }).code(),
+            Code::kResourceExhausted);
+  cancellation.cancel(aborted("late"));
+  EXPECT_EQ(called, 0);
+  EXPECT_TRUE(CancelLink(&cancellation, [] {}).too_late());
+  EXPECT_FALSE(CancelLink(nullptr, [] {}).too_late());
 }
 
 }  // namespace

@@ -130,5 +130,16 @@ TEST(CopyMemory, EverySizeAndOffset) {
   }
 }
 
+// Issue 31: what a task threw ended the process.
+TEST(HostStream, WhatATaskThrowsSurfacesWhenItIsWaitedFor) {
+  HostStream stream({.name = "test"});
+  bool after = false;
+  stream.run([] { throw std::bad_alloc(); });
+  stream.run([&] { after = true; });
+  EXPECT_EQ(stream.synchronize().code(), Code::kResourceExhausted);
+  EXPECT_TRUE(after);
+  EXPECT_TRUE(stream.synchronize().ok());
+}
+
 }  // namespace
 }  // namespace argosy

@@ -1,5 +1,5 @@
-// alloc_faults: small programs whose n-th allocation fails, from making a session to closing it: on the host
-// (operator new), or of an emulated GPU's memory. Each run ends well or in RESOURCE_EXHAUSTED; the next, without a
+// alloc_faults: small programs whose n-th allocation fails, from making their devices to closing their session: on the
+// host (operator new), or of an emulated GPU's memory. Each run ends well or in RESOURCE_EXHAUSTED; the next, without a
 // fault, ends well. A process that dies or hangs is a finding.
 //   alloc_faults                        200 programs, some n of each
 //   alloc_faults --programs 24          fewer of them
@@ -93,15 +93,18 @@ class Faults {
   // One fault, where the board stands. False: there was no such allocation.
   bool run_once(const FaultProgram& program, const PreparedProgram& prepared) {
     const std::uint64_t n = board_.n;
-    const auto machine =
-        make_machine(program, board_.device == 0 ? "" : str_cat(kDeviceNames[board_.device], ":alloc=", n));
+    const DeviceRequest devices =
+        devices_of(program, board_.device == 0 ? "" : str_cat(kDeviceNames[board_.device], ":alloc=", n));
     board_.started = now();
     board_.where.size = board_.end.size = 0;
     Status status;
     bool thrown = false;
     if (board_.device == 0) HostMemory::fail_at(n, more_);
+    std::shared_ptr<Machine> machine;
     try {
-      status = prepared.run(machine);
+      auto made = make_machine(devices);
+      if (made.ok()) machine = *std::move(made);
+      status = made.ok() ? prepared.run(machine) : std::move(made).status();
     } catch (const std::bad_alloc&) {
       thrown = true;
     }
@@ -117,9 +120,12 @@ class Faults {
     } else {
       say(board_.wrong, "wrong code", program, status.to_string());
     }
+    if (machine == nullptr) machine = *make_machine(devices_of(program));
     Status next = prepared.run(machine);
     // What a thread of the machine met meanwhile, running ahead, is told to whoever asks next.
-    if (fired && next.code() == Code::kResourceExhausted) next = prepared.run(machine);
+    for (std::uint64_t k = 0; fired && k <= 2 * more_ + 1 && next.code() == Code::kResourceExhausted; ++k) {
+      next = prepared.run(machine);
+    }
     if (!next.ok()) say(board_.next_wrong, "next run", program, next.to_string());
     board_.started = 0;
     return fired;
@@ -128,8 +134,9 @@ class Faults {
  private:
   // With some room: threads do not always allocate the same.
   std::uint64_t allocations_of(const FaultProgram& program, const PreparedProgram& prepared) const {
-    const auto machine = make_machine(program);
+    const DeviceRequest devices = devices_of(program);
     const std::uint64_t before = HostMemory::allocations();
+    const std::shared_ptr<Machine> machine = *make_machine(devices);
     if (!prepared.run(machine).ok()) return 0;
     if (board_.device != 0) return machine->device(board_.device).allocator().stats().allocations;
     return (HostMemory::allocations() - before) * 5 / 4 + 1;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "argosy/base/guard.h"
 #include "argosy/op/file_policy.h"
 #include "argosy/ops/ops.h"
 #include "fuzz/op_calls/draw_call.h"
@@ -14,18 +15,23 @@ std::string FaultProgram::name() const {
   return what + (on_gpus ? " on emulated GPUs" : "");
 }
 
-std::shared_ptr<Machine> make_machine(const FaultProgram& program, const std::string& faults) {
+DeviceRequest devices_of(const FaultProgram& program, const std::string& faults) {
   DeviceRequest request{.devices = "cpu:0", .memory = "cpu:0=64MiB", .cpu_threads = 2};
   if (program.on_gpus) {
     request.devices = "cpu:0,gpu:0,gpu:1";
     request.emulate = "gpu:64MiB,gpu:64MiB";
     request.faults = faults;
   }
-  auto machine = Machine::make(request);
-  if (!machine.ok()) return nullptr;
-  const auto here = FilePolicy::within({"."});
-  if (here.ok()) (*machine)->set_files(*here);
-  return *machine;
+  return request;
+}
+
+Result<std::shared_ptr<Machine>> make_machine(const DeviceRequest& request) {
+  return guarded([&]() -> Result<std::shared_ptr<Machine>> {
+    ARGOSY_ASSIGN_OR_RETURN(const auto here, FilePolicy::within({"."}));
+    ARGOSY_ASSIGN_OR_RETURN(const auto machine, Machine::make(request));
+    machine->set_files(here);
+    return machine;
+  });
 }
 
 PreparedProgram::PreparedProgram(const FaultProgram& program) : builder_(graph_) {
@@ -61,8 +67,8 @@ namespace {
 bool ends_well(const FaultProgram& program) {
   const PreparedProgram prepared(program);
   if (!prepared.ok()) return false;
-  const auto machine = make_machine(program);
-  return machine != nullptr && prepared.run(machine, std::chrono::seconds(program.op != nullptr ? 2 : 60)).ok();
+  const auto machine = make_machine(devices_of(program));
+  return machine.ok() && prepared.run(*machine, std::chrono::seconds(program.op != nullptr ? 2 : 60)).ok();
 }
 }  // namespace
 

@@ -21,8 +21,9 @@ struct FaultProgram {
   std::string name() const;
 };
 
-// `faults` as DeviceRequest's. Null: there is none to be had.
-std::shared_ptr<Machine> make_machine(const FaultProgram& program, const std::string& faults = "");
+// The devices it runs on; `faults` as DeviceRequest's.
+DeviceRequest devices_of(const FaultProgram& program, const std::string& faults = "");
+Result<std::shared_ptr<Machine>> make_machine(const DeviceRequest& request);
 
 class PreparedProgram {
  public:

@@ -119,6 +119,10 @@ Status hand_on(KernelContext& c) {
 
 Status destroy_temporary(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(Variable* const v, c.variable(0));
+  if (v->dtype() != c.output_dtype(0)) {
+    return invalid_argument("DestroyTemporaryVariable: '", name_of(c, 0), "' is of ", dtype_name(v->dtype()), ", not ",
+                            dtype_name(c.output_dtype(0)));
+  }
   Tensor value = v->take();
   if (!value.valid()) return v->read(name_of(c, 0)).status();
   c.set_output(0, std::move(value));
