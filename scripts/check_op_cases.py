@@ -261,6 +261,7 @@ ELSEWHERE = {
     },
     "gradient": {
         "NcclAllReduce": (GROUPS, "GradientsAreSums"),
+        "ApproxTopK": ("argosy/ops/gather/gather_test.cc", "ApproxTopKHasTheGradientOfTopK"),
         "RandomGamma": ("argosy/ops/distribution/distribution_test.cc", "GradientOfGamma"),
         **{op: ("argosy/ops/quantize/quantize_test.cc", "GradientsAreThoseOfTheIdentity") for op in STAIRS},
         **{op: (SLOPES, tests[1]) for op, tests in CALLS.items()},

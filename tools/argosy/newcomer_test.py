@@ -176,7 +176,7 @@ class Signals(Case):
             sleeper.send_signal(signal.SIGTERM)
             time.sleep(pause)
         out, error = sleeper.communicate(timeout=20)
-        self.assertEqual(out.split()[-1], "1", error)
+        self.assertIn(out.split()[-1], ("1", "2"), error)  # it may still see the one that kills it
         self.assertNotEqual(sleeper.returncode, 0)
 
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "argosy/graph/gradients.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
@@ -260,6 +261,24 @@ TEST(GatherOps, TopKOfLongRows) {
            .expect = {Tensor::of<float>({kRows, k}, values), Tensor::of<std::int32_t>({kRows, k}, places)},
            .check_gradient = false});
   }
+}
+
+// It has no float64 for finite differences to be taken in.
+TEST(GatherOps, ApproxTopKHasTheGradientOfTopK) {
+  std::vector<Tensor> slopes;
+  for (const char* op : {"TopKV2", "ApproxTopK"}) {
+    Graph g;
+    const Value x = constant(g, random_tensor(DType::kFloat32, {3, 7}, 5));
+    const Value weights = constant(g, random_tensor(DType::kFloat32, {3, 2}, 6));
+    const Value top = std::string(op) == "TopKV2" ? g.add(op, {x, constant(g, std::int32_t{2})})
+                                                  : g.add(op, {x}, {{"k", std::int64_t{2}}});
+    const auto dx = gradients(g, {g.add("Mul", {top, weights})}, {x});
+    const auto got = evaluate(g, {}, {dx[0].endpoint()});
+    ASSERT_TRUE(got.ok()) << got.status().to_string();
+    slopes.push_back((*got)[0]);
+  }
+  EXPECT_EQ(difference(slopes[1], slopes[0], 0), "");
+  EXPECT_NE(difference(slopes[1], Tensor::zeros(DType::kFloat32, {3, 7}), 0), "");
 }
 
 TEST(GatherOps, TopK) {

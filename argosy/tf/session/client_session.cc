@@ -185,7 +185,7 @@ Result<std::vector<Tensor>> ClientSession::run(PreparedStep& step, std::vector<T
       .cancellation = &cancellation, .stats = trace || work != nullptr ? &stats : nullptr, .stuck = &stuck};
   Status status = replication_ != nullptr ? replication_->run(step, feeds, fetched, run_options)
                                           : step.callable().run(feeds, fetched, run_options);
-  if (work != nullptr) work->step_ends(status.ok(), stats);
+  if (work != nullptr) work->step_ends(status.ok(), stats, *options_.machine);
   step.ran(now_nanos() - start);
   deadline.end();
   // Who gave the step up says why; no node of it is to blame.

@@ -105,6 +105,19 @@ TEST_F(ConfigTest, WhatVariablesOfACappedSessionHoldOutlivesIt) {
   EXPECT_EQ(run(create(config), {.fetches = {"v/read:0"}})["v/read:0"].to_string(), "float[] {5}");
 }
 
+// What `argosy run` reports: a session that sees one GPU calls it gpu:0, whichever it is.
+class WorkTest : public ServerTest {};
+
+TEST_F(WorkTest, IsTheServersDevices) {
+  start({.devices = {.emulate = "2"}, .count_work = true});
+  const std::string s = create(config_text("gpu_options { visible_device_list: '1' }"));
+  ASSERT_EQ(run(s, {.feeds = {{"x:0", Tensor::scalar(2.0f)}}, .fetches = {"y:0"}}).code, 0);
+  const auto devices = server_->work().devices;
+  ASSERT_EQ(devices.size(), 3u);
+  EXPECT_EQ(devices[1].ops, 0);
+  EXPECT_GT(devices[2].ops, 0);
+}
+
 TEST_F(ConfigTest, GrowthIsAcceptedAndAlreadySo) {
   EXPECT_EQ(run_floats(create_on("/device:GPU:0", "gpu_options { allow_growth: true }"), 10).code, 0);
 }

@@ -5,7 +5,10 @@
 namespace argosy::tf {
 
 WorkCounter::WorkCounter(const std::vector<DeviceSpec>& devices) {
-  for (const DeviceSpec& spec : devices) totals_.devices.push_back({.device = spec.name});
+  for (const DeviceSpec& spec : devices) {
+    totals_.devices.push_back({.device = spec.name});
+    request_names_.push_back(spec.request_name());
+  }
 }
 
 void WorkCounter::session_opened() {
@@ -18,13 +21,16 @@ void WorkCounter::step_begins() {
   if (under_way_++ == 0) since_ = now_nanos();
 }
 
-void WorkCounter::step_ends(bool ok, const StepStats& stats) {
+void WorkCounter::step_ends(bool ok, const StepStats& stats, const Machine& machine) {
   MutexLock lock(mutex_);
   if (--under_way_ == 0) totals_.busy_nanos += now_nanos() - since_;
   ++(ok ? totals_.steps : totals_.failed_steps);
   for (const StepStats::PerDevice& part : stats.devices) {
-    for (WorkTotals::Device& total : totals_.devices) {
-      if (!(total.device == part.device)) continue;
+    const int d = machine.find(part.device);
+    const std::string name = d >= 0 ? machine.device(d).spec().request_name() : "";
+    for (std::size_t i = 0; i < request_names_.size(); ++i) {
+      if (request_names_[i] != name) continue;
+      WorkTotals::Device& total = totals_.devices[i];
       total.compute_nanos += part.compute_nanos;
       total.copy_nanos += part.copy_nanos;
       total.ops += part.ops;

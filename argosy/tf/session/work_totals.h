@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "argosy/base/mutex.h"
+#include "argosy/runtime/machine.h"
 #include "argosy/runtime/stats.h"
 #include "argosy/tf/session/replica_totals.h"
 
@@ -41,13 +42,15 @@ class WorkCounter {
 
   void session_opened();
   void step_begins();
-  // `stats` of a step that went well; its devices are known by name, others are not counted.
-  void step_ends(bool ok, const StepStats& stats);
+  // `stats` of a step that went well on these devices, the session's own view of the server's: what it calls gpu:0 may
+  // be the server's gpu:1.
+  void step_ends(bool ok, const StepStats& stats, const Machine& machine);
   // What `replicas` says is copied in.
   WorkTotals totals(const ReplicaTotals& replicas) const;
 
  private:
   mutable Mutex mutex_;
+  std::vector<std::string> request_names_;  // of totals_.devices
   WorkTotals totals_ ARGOSY_GUARDED_BY(mutex_);
   int under_way_ ARGOSY_GUARDED_BY(mutex_) = 0;
   std::int64_t since_ ARGOSY_GUARDED_BY(mutex_) = 0;  // when the first of those under way began
