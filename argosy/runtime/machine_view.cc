@@ -53,7 +53,7 @@ Result<std::shared_ptr<Machine>> view_machine(const std::shared_ptr<Machine>& ma
     DeviceSpec spec = device.spec();
     if (devices.empty() && spec.is_gpu()) return invalid_argument("a view begins with a CPU");
     if (spec.is_gpu() && spec.number < 0)
-      spec.number = spec.name.id;  // as requests name it, whatever it is called here
+      spec.number = spec.name.id.value_or(-1);  // as requests name it, whatever it is called here
     const int number = numbers[spec.name.type]++;
     if (spec.name.id != number) spec.description += str_cat(" (", spec.name.short_string(), " of the server)");
     spec.name.id = number;
