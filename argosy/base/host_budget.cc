@@ -30,9 +30,12 @@ std::int64_t HostBudget::limit() const {
 }
 
 std::shared_ptr<void> HostBudget::with_limit(std::int64_t bytes) {
-  MutexLock lock(mutex_);
-  limits_.insert(bytes);
-  limit_.store(*limits_.rbegin(), std::memory_order_relaxed);
+  {
+    MutexLock lock(mutex_);
+    limits_.insert(bytes);
+    limit_.store(*limits_.rbegin(), std::memory_order_relaxed);
+  }
+  // Without the lock: where there is no memory for the pointer, it calls what gives the limit back.
   return std::shared_ptr<void>(this, [bytes](void* budget) {
     auto& self = *static_cast<HostBudget*>(budget);
     MutexLock again(self.mutex_);
