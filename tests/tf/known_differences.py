@@ -60,6 +60,10 @@ ROWS = [
     ("NthElement", "values", "special_values", "where NaN stands depends on TensorFlow's heap"),
     ("RandomGamma", "values", "special_values", "limits at infinity that TensorFlow takes otherwise"),
     ("ResourceApply* Apply*", "values", "special_values", BEYOND),
+    ("ResourceApplyRMSProp ApplyRMSProp", "values", "float16[", "TensorFlow rounds 16-bit floats at every operation: a mean square near "
+     "-epsilon magnifies that"),
+    ("Inplace*", "ours refuses", "has no rows to update", "TensorFlow divides by the number of rows, or does not, as sizes have it"),
+    ("StatelessRandomBinomial StatefulRandomBinomial", "values", "special_values", "draws of a probability that is no number"),
     ("ScaleAndTranslateGrad", "ours refuses", "non-zero size", "pictures, windows or strides of 0 and strides beyond the picture"),
     ("UnsortedSegment*", "ours refuses", "outside", "TensorFlow does not look at the ids when there are no values"),
     ("Cumprod Cumsum", "values", "bfloat16[", "TensorFlow adds and multiplies 16-bit floats up in 16 bits"),
