@@ -62,7 +62,6 @@ ROWS = [
     ("ResourceApply* Apply*", "values", "special_values", BEYOND),
     ("ResourceApplyRMSProp ApplyRMSProp", "values", "float16[", "TensorFlow rounds 16-bit floats at every operation: a mean square near "
      "-epsilon magnifies that"),
-    ("Inplace*", "values", "const by", "TensorFlow updates the constant's own memory, which is the test's"),
     ("Inplace*", "ours refuses", "has no rows to update", "TensorFlow divides by the number of rows, or does not, as sizes have it"),
     ("StatelessRandomBinomial StatefulRandomBinomial", "values", "special_values", "draws of a probability that is no number"),
     ("ScaleAndTranslateGrad", "ours refuses", "non-zero size", "pictures, windows or strides of 0 and strides beyond the picture"),

@@ -127,7 +127,8 @@ class Node:
         try:
             if self.setup:
                 session.run(self.setup, self.feeds)
-            _, values = session.run([self.op, self.outputs], self.feeds)
+            # Copies: TensorFlow's in-place ops write into the memory that they are fed.
+            _, values = session.run([self.op, self.outputs], {fed: np.array(value) for fed, value in self.feeds.items()})
             return values + [self.read(session, r) for r in self.reads]
         except (tf.errors.OpError, ValueError, TypeError) as error:
             message = getattr(error, "message", str(error)) or ""
