@@ -125,10 +125,11 @@ class Node:
     def run(self, session):
         """[values], or (class of the error, its message)."""
         try:
+            # Copies: TensorFlow's in-place ops, and updates of variables, write into the memory that was fed.
+            feeds = {fed: np.array(value) for fed, value in self.feeds.items()}
             if self.setup:
-                session.run(self.setup, self.feeds)
-            # Copies: TensorFlow's in-place ops write into the memory that they are fed.
-            _, values = session.run([self.op, self.outputs], {fed: np.array(value) for fed, value in self.feeds.items()})
+                session.run(self.setup, feeds)
+            _, values = session.run([self.op, self.outputs], feeds)
             return values + [self.read(session, r) for r in self.reads]
         except (tf.errors.OpError, ValueError, TypeError) as error:
             message = getattr(error, "message", str(error)) or ""
