@@ -463,63 +463,6 @@ TEST(DatasetOps, RefuseWhatIsNoDataset) {
   EXPECT_THAT(all.end.to_string(), HasSubstr("Dataset"));
 }
 
-// A cache of elements whose number of components its node says wrongly ended the process: types are what they are said
-// to be, or the dataset is refused.
-TEST(DatasetOps, ElementsHaveTheTypesThatTheirOpSays) {
-  struct Row {
-    const char* op;
-    std::function<std::vector<Value>(Graph&)> more;
-    AttrMap attrs = {};
-  };
-  const auto text = [](Graph& g, const char* s) { return constant(g, Tensor::scalar(s)); };
-  const auto yes = [](Graph& g) { return constant(g, true); };
-  const std::vector<Row> rows = {{"CacheDataset", [&](Graph& g) { return std::vector{text(g, "")}; }},
-                                 {"SkipDataset", [](Graph& g) { return std::vector{number(g, 1)}; }},
-                                 {"RepeatDataset", [](Graph& g) { return std::vector{number(g, 2)}; }},
-                                 {"BatchDatasetV2",
-                                  [&](Graph& g) {
-                                    return std::vector{number(g, 2), yes(g)};
-                                  }},
-                                 {"ShuffleDataset",
-                                  [](Graph& g) {
-                                    return std::vector{number(g, 2), number(g, 1), number(g, 1)};
-                                  }},
-                                 {"PrefetchDataset", [](Graph& g) { return std::vector{number(g, 2)}; }},
-                                 {"WindowDataset",
-                                  [&](Graph& g) {
-                                    return std::vector{number(g, 2), number(g, 2), number(g, 1), yes(g)};
-                                  }},
-                                 {"UnbatchDataset", [](Graph&) { return std::vector<Value>(); }},
-                                 {"UniqueDataset", [](Graph&) { return std::vector<Value>(); }},
-                                 {"ConcatenateDataset", [](Graph& g) { return std::vector{numbers(g, 2).dataset}; }}};
-  for (const Row& row : rows) {
-    for (const std::vector<DType>& types : {std::vector<DType>{DType::kInt64, DType::kInt64}, {DType::kFloat32}}) {
-      const Elements all = elements_of([&](Graph& g) {
-        return add(row.op, numbers(g, 3), row.more(g), row.attrs, types, std::vector<PartialShape>(types.size()));
-      });
-      EXPECT_EQ(all.end.code(), Code::kInvalidArgument) << row.op << ": " << all.end.to_string();
-    }
-  }
-}
-
-// Nobody came back from passing over 2^63 elements: what gives them sees that its step is over.
-TEST(DatasetOps, PassOverElementsUntilTheStepEnds) {
-  const auto ends = [](const std::function<InputPipeline(Graph&)>& make) {
-    Graph graph;
-    const InputPipeline skipped = make(graph);
-    const Value one = graph.add("DatasetToSingleElement", {skipped.dataset},
-                                {{"output_types", skipped.types}, {"output_shapes", skipped.shapes}});
-    Session session(graph);
-    const auto out = session.run({}, {one}, {}, {.timeout = std::chrono::milliseconds(50)});
-    EXPECT_EQ(out.status().code(), Code::kDeadlineExceeded) << out.status().to_string();
-  };
-  ends([](Graph& g) { return skip_dataset(numbers(g, INT64_MAX), INT64_MAX - 1); });
-  ends([](Graph& g) { return skip_dataset(repeat_dataset(tensor_dataset({number(g, 1)}), -1), INT64_MAX); });
-  ends([](Graph& g) {
-    return filter_dataset(numbers(g, INT64_MAX), [](Values v) { return constant(v[0].graph(), false); });
-  });
-}
-
 TEST(DatasetOps, RefuseNumbersOutOfRange) {
   const auto refused = [](const std::function<InputPipeline(Graph&)>& make) {
     const Status status = elements_of(make).end;

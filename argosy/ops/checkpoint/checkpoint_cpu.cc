@@ -159,6 +159,10 @@ class Merge final : public Kernel {
       ARGOSY_ASSIGN_OR_RETURN(std::string piece, allowed_prefix(c, name));
       pieces.push_back(std::move(piece));
     }
+    if (c.input(1).shape().rank() != 0) {
+      return invalid_argument("Input destination_prefix should be a scalar tensor, got ", c.input(1).shape(),
+                              " instead.");
+    }
     ARGOSY_ASSIGN_OR_RETURN(std::string prefix, one_string(c.input(1), "destination_prefix"));
     ARGOSY_ASSIGN_OR_RETURN(prefix, allowed_prefix(c, prefix));
     return tf::merge_checkpoints(pieces, prefix, options_);

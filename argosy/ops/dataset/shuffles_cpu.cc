@@ -47,8 +47,8 @@ class Shuffle final : public UnaryDataset {
     Result<bool> next(Element& out) override {
       ARGOSY_RETURN_IF_ERROR(fill());
       if (elements_ == 0) return false;
-      while (slices_.front().start == slices_.front().end) {
-        slices_.pop_front();
+      for (; slices_.front().start == slices_.front().end; ++past_) slices_.pop_front();
+      for (; past_ > 0; --past_) {
         if (d_->one_stream_) continue;
         words_ = PhiloxWords(philox_of(next_seeds(*d_->seeds_, context_)));  // every epoch has seeds of its own
       }
@@ -78,6 +78,12 @@ class Shuffle final : public UnaryDataset {
     Status fill() {
       while (wants_more()) {
         if (input_ == nullptr) {
+          if (d_->input().cardinality() == 0) return ok_status();
+          ARGOSY_RETURN_IF_ERROR(not_ended(context_.cancellation));  // an input may give nothing, epoch after epoch
+          if (elements_ == 0) {
+            past_ += std::ssize(slices_);
+            slices_.clear();
+          }
           const std::int64_t n = slices_.empty() ? 0 : slices_.back().end;
           slices_.push_back({n, n});
           ARGOSY_ASSIGN_OR_RETURN(input_, d_->input().iterate(context_));
@@ -119,6 +125,7 @@ class Shuffle final : public UnaryDataset {
     std::vector<Element> ring_;
     std::deque<Slice> slices_;
     std::int64_t elements_ = 0, epoch_ = 0;
+    std::int64_t past_ = 0;  // epochs that nothing is left of, and whose successors have not got their seeds yet
     bool gave_ = false;
   };
 
