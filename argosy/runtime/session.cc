@@ -11,13 +11,11 @@
 #include "argosy/base/guard.h"
 #include "argosy/base/interrupt.h"
 #include "argosy/base/log.h"
-#include "argosy/graph/signature.h"
 #include "argosy/ops/ops.h"
-#include "argosy/passes/handle_users.h"
-#include "argosy/passes/optimize.h"
-#include "argosy/runtime/compile.h"
 #include "argosy/runtime/compiled.h"
 #include "argosy/runtime/deadlines.h"
+#include "argosy/runtime/prepared.h"
+#include "argosy/runtime/step_maker.h"
 #include "argosy/runtime/trace.h"
 #include "argosy/runtime/watchdog.h"
 
@@ -31,6 +29,10 @@ struct Signature {
   auto operator<=>(const Signature&) const = default;
 };
 
+StepSignature step_signature(const Signature& signature, std::vector<PartialShape> shapes) {
+  return {signature.feeds, std::move(shapes), signature.fetches, signature.targets};
+}
+
 // Beyond this many feed shapes of one signature, one step that knows no feed shape serves all others.
 constexpr std::size_t kMaxShapeVariants = 16;
 
@@ -42,7 +44,8 @@ class Session::Impl {
       : graph_(graph),
         options_(std::move(options)),
         own_(options_.beside != nullptr ? options_.beside->impl_->own_ : std::make_shared<ResourceManager>()),
-        watchdog_(options_.stuck_after) {
+        watchdog_(options_.stuck_after),
+        maker_(graph_, options_, machine_, own_) {
     if (options_.machine) {
       machine_ = options_.machine;
     } else if (auto made = Machine::make(requested()); made.ok()) {
@@ -79,7 +82,7 @@ class Session::Impl {
     // Somebody else may have compiled it meanwhile.
     ARGOSY_ASSIGN_OR_RETURN(step, known(signature, key, wanted));
     if (step != nullptr) return step;
-    auto fresh = guarded([&] { return compile(signature, std::move(wanted)); });
+    auto fresh = guarded([&] { return maker_.make(step_signature(signature, std::move(wanted))); });
     if (!fresh.ok()) {
       forget_unmade();  // handles are made when a step is compiled
       return std::move(fresh).status();
@@ -118,102 +121,16 @@ class Session::Impl {
     return guarded(change);
   }
 
-  // Will a node that asks for this run where kernels only start their work? The first GPU is where nodes go by default.
-  bool starts_only(const std::string& device) const {
-    auto asked = DeviceName::parse(device);
-    if (!asked.ok()) return false;
-    if (asked->type.empty()) asked->type = "GPU";
-    for (int d = 0; d < machine_->size(); ++d) {
-      if (asked->matches(machine_->device(d).spec().name)) return machine_->device(d).launches() != nullptr;
-    }
-    return false;
-  }
-
-  Result<std::shared_ptr<const Step>> compile(const Signature& signature, std::vector<PartialShape> shapes,
-                                              bool must_fit = true) const ARGOSY_REQUIRES(graph_mutex_) {
-    ARGOSY_RETURN_IF_ERROR(Status(graph_.status()));
-    StepSignature wanted{signature.feeds, std::move(shapes), signature.fetches, signature.targets};
-    ARGOSY_ASSIGN_OR_RETURN(StepGraph step, extract_step(graph_, wanted));
-    ARGOSY_RETURN_IF_ERROR(
-        check_signatures(step.graph));  // passes fold and fuse by it; what they make is checked again
-    ARGOSY_ASSIGN_OR_RETURN(step, prepare_step(std::move(step), {.optimize = options_.optimize,
-                                                                 .without = without_passes(),
-                                                                 .starts_only = [this](const std::string& device) {
-                                                                   return starts_only(device);
-                                                                 }}));
-    const PlaceOptions place_options{.devices = machine_->specs(),
-                                     .has_kernel =
-                                         [this](const OpDef& op, const DeviceSpec& spec) {
-                                           const int d = machine_->find(spec.name);
-                                           return kernels().has(op.name, machine_->device(d).kernel_kind());
-                                         },
-                                     .refuses = refuses(),
-                                     .allow_soft_placement = options_.allow_soft_placement,
-                                     .home = [this](const Node& handle) { return home_of(handle); }};
-    ARGOSY_ASSIGN_OR_RETURN(Placement placement, place(step.graph, place_options));
-    for (const std::string& missing : placement.missing_devices) {
-      if (told_missing_.insert(missing).second) ARGOSY_LOG(kWarning, missing);
-    }
-    ARGOSY_ASSIGN_OR_RETURN(auto compiled,
-                            compile_step(std::move(step), std::move(placement), machine_, kernels(), must_fit, own_));
-    if (options_.log_device_placement) std::fputs(compiled->report().summary().c_str(), stderr);
-    return compiled;
-  }
-
   // As compile(), for looking at only.
   Result<std::shared_ptr<const Step>> look(const Signature& signature, std::vector<PartialShape> shapes) const {
     MutexLock lock(graph_mutex_);
-    return guarded([&] { return compile(signature, std::move(shapes), false); });
-  }
-
-  // Steps are placed one by one, and a name means one thing in all of them.
-  int home_of(const Node& handle) const {
-    const auto container = handle.attrs.get_or<std::string>("container", "");
-    const auto shared = handle.attrs.get_or<std::string>("shared_name", "");
-    for (int d = 0; d < machine_->size(); ++d) {
-      const auto found = machine_->resources(d).find<Resource>(container.empty() ? "localhost" : container,
-                                                               shared.empty() ? handle.name : shared);
-      if (found.ok()) return d;
-    }
-    return -1;
-  }
-
-  std::string without_passes() const {
-    const char* const env = std::getenv("ARGOSY_WITHOUT_PASSES");
-    return options_.without_passes.empty() && env != nullptr ? env : options_.without_passes;
+    return guarded([&] { return maker_.make(step_signature(signature, std::move(shapes)), false); });
   }
 
   DeviceRequest requested() const {
     DeviceRequest request = options_.devices;
     request.deterministic = request.deterministic || options_.reproducible;
     return request;
-  }
-
-  const KernelRegistry& kernels() const {
-    return options_.kernels != nullptr ? *options_.kernels : machine_->kernels();
-  }
-
-  // Only kernels that do not come with the library (a card's) take some dtypes and not others.
-  std::function<std::string(const Node&, const DeviceSpec&)> refuses() const ARGOSY_REQUIRES(graph_mutex_) {
-    if (!machine_->has_launches()) return nullptr;
-    handle_users_.look_at(graph_);
-    return [this, &users = handle_users_](const Node& node, const DeviceSpec& spec) -> std::string {
-      const std::string_view kind = machine_->device(machine_->find(spec.name)).kernel_kind();
-      if (kind == "cpu") return {};
-      if (std::string why = refused_by(kind, node); !why.empty()) return why;
-      const auto source = node.inputs.empty() ? graph_.find(node.name) : std::nullopt;
-      for (const NodeId id : source ? users.of(*source) : std::span<const NodeId>()) {
-        const Node& user = graph_.node(id);
-        std::string why =
-            kernels().has(user.op->name, kind) ? refused_by(kind, user) : str_cat("no GPU kernel for ", user.op->name);
-        if (!why.empty()) return str_cat(why, ", which '", user.name, "' does with it");
-      }
-      return {};
-    };
-  }
-  std::string refused_by(std::string_view kind, const Node& node) const {
-    const DType dtype = kernels().refused(node.op->name, kind, node.attrs);
-    return dtype == DType::kInvalid ? "" : str_cat("no GPU kernel for ", node.op->name, " with ", dtype_name(dtype));
   }
 
   Status check(std::span<const Endpoint> endpoints) const {
@@ -263,7 +180,6 @@ class Session::Impl {
 
   // --- running -------------------------------------------------------------------------------------------------------
 
-  // `lookup` gives the step, compiling it where nobody has: within the run's deadline, too.
   // Steps are made in turn. Who waits for somebody else's sees that its own run is over: by an exception.
   class Turn {
    public:
@@ -288,6 +204,7 @@ class Session::Impl {
     Impl& session_;
   };
 
+  // Gives the step, compiling it where nobody has: within the run's deadline, too.
   using Lookup = std::function<Result<std::shared_ptr<Compiled>>(std::span<const Tensor>)>;
   // `compiled` may be null; outlives the call.
   Status run(Compiled* compiled, const Lookup& lookup, std::span<const Tensor> feeds, std::span<Tensor> fetches,
@@ -364,20 +281,19 @@ class Session::Impl {
   // A run that close() waits for, and what may end it early. Undone whatever is thrown.
   class Entered {
    public:
-    Entered(Impl& session, RunContext& context) : session_(session), context_(context) {}
+    Entered(Impl& session, RunContext& context)
+        : session_(session), context_(context), deadline_(&session.deadlines_) {}
     ~Entered() {
       link_.reset();
-      if (deadline_ != 0) session_.deadlines_.remove(deadline_);
+      deadline_.end();
       session_.leave(context_);
     }
     Entered(const Entered&) = delete;
     Entered& operator=(const Entered&) = delete;
 
     Status end_after(std::chrono::milliseconds time) {
-      ARGOSY_ASSIGN_OR_RETURN(deadline_,
-                              session_.deadlines_.add(std::chrono::steady_clock::now() + time, context_.cancellation(),
-                                                      str_cat("the step took longer than ", time.count(), " ms")));
-      return ok_status();
+      return deadline_.set(std::chrono::steady_clock::now() + time, context_.cancellation(),
+                           str_cat("the step took longer than ", time.count(), " ms"));
     }
     void end_with(Cancellation& other) {
       link_.emplace(&other, [this, &other] { context_.cancellation().cancel(other.status()); });
@@ -387,7 +303,7 @@ class Session::Impl {
    private:
     Impl& session_;
     RunContext& context_;
-    Deadlines::Token deadline_ = 0;
+    Deadline deadline_;
     std::optional<CancelLink> link_;
   };
 
@@ -420,7 +336,6 @@ class Session::Impl {
   }
 
   const Graph& graph_;
-  mutable HandleUsers handle_users_ ARGOSY_GUARDED_BY(graph_mutex_);
   const SessionOptions options_;
   Status status_;
   std::shared_ptr<Machine> machine_;
@@ -432,7 +347,7 @@ class Session::Impl {
   std::atomic<std::int64_t> next_step_{1};
   // Held while the graph is looked at or grows; taken before mutex_.
   mutable Mutex graph_mutex_;
-  mutable std::set<std::string> told_missing_ ARGOSY_GUARDED_BY(graph_mutex_);
+  mutable StepMaker maker_ ARGOSY_GUARDED_BY(graph_mutex_);
   Mutex mutex_;
   CondVar idle_;
   bool closed_ ARGOSY_GUARDED_BY(mutex_) = false;
@@ -508,65 +423,6 @@ Result<std::vector<Tensor>> Session::run(const Feeds& feeds, const std::vector<V
     return out;
   });
 }
-
-namespace {
-
-// Remembers the step of the feed shapes seen last: the common case is one comparison per feed.
-class Prepared final : public Session::Callable {
- public:
-  using Lookup = std::function<Result<std::shared_ptr<Compiled>>(std::span<const Tensor>)>;
-  using Run =
-      std::function<Status(Compiled*, const Lookup&, std::span<const Tensor>, std::span<Tensor>, const RunOptions&)>;
-  Prepared(std::size_t feeds, std::size_t fetches, Lookup lookup, Run run)
-      : feeds_(feeds),
-        fetches_(fetches),
-        run_(std::move(run)),
-        lookup_([this, look = std::move(lookup)](auto values) { return remember(values, look(values)); }) {}
-
-  Status run(std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options) override {
-    return guarded([&] { return run_unguarded(feeds, fetches, options); });
-  }
-
- private:
-  Status run_unguarded(std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options) {
-    if (feeds.size() != feeds_ || fetches.size() != fetches_) {
-      return invalid_argument("prepared for ", feeds_, " feeds and ", fetches_, " fetches, was given ", feeds.size(),
-                              " and ", fetches.size());
-    }
-    const std::shared_ptr<Compiled> last = remembered(feeds);
-    return run_(last.get(), lookup_, feeds, fetches, options);
-  }
-
-  struct Kind {
-    DType dtype;
-    Shape shape;
-  };
-  Result<std::shared_ptr<Compiled>> remember(std::span<const Tensor> feeds, Result<std::shared_ptr<Compiled>> found) {
-    if (!found.ok()) return found;
-    MutexLock lock(mutex_);
-    last_ = *found;
-    last_feeds_.clear();
-    for (const Tensor& t : feeds) last_feeds_.push_back({t.dtype(), t.shape()});
-    return found;
-  }
-  std::shared_ptr<Compiled> remembered(std::span<const Tensor> feeds) {
-    MutexLock lock(mutex_);
-    if (last_ == nullptr) return nullptr;
-    for (std::size_t i = 0; i < feeds.size(); ++i) {
-      if (feeds[i].dtype() != last_feeds_[i].dtype || !(feeds[i].shape() == last_feeds_[i].shape)) return nullptr;
-    }
-    return last_;
-  }
-
-  const std::size_t feeds_, fetches_;
-  const Run run_;
-  const Lookup lookup_;
-  Mutex mutex_;
-  std::shared_ptr<Compiled> last_ ARGOSY_GUARDED_BY(mutex_);
-  std::vector<Kind> last_feeds_ ARGOSY_GUARDED_BY(mutex_);
-};
-
-}  // namespace
 
 Result<std::unique_ptr<Session::Callable>> Session::prepare(const std::vector<Value>& feeds,
                                                             const std::vector<Value>& fetches,
