@@ -6,8 +6,8 @@
 
 namespace argosy {
 
-// INTERNAL, naming the node and the argument, where they differ: graphs that users give were checked as they came, so
-// it is a rewrite of ours that is wrong. Allocates nothing where all is well.
+// INTERNAL, with the node and the argument, where they differ. Graphs of users were checked as they came: a
+// rewrite of ours is wrong. Allocates nothing where all is well.
 Status check_signature(const Graph& graph, const Node& node);
 // Of all nodes.
 Status check_signatures(const Graph& graph);

@@ -1,4 +1,4 @@
-// Issue 31: a dataset whose op says wrongly what its elements are was read beyond their end; one that passes over
+// Issue 31: a dataset whose op says wrongly what its elements are was read beyond their end. One that passes over
 // elements for ever did not see that its step was over.
 #include <gtest/gtest.h>
 

@@ -5,12 +5,12 @@
 //     |replicated - one device|  <=  r * m  +  8 * noise
 //
 // r is of the coarsest floating dtype that the step computes in: float64 1e-10, float32 1e-4, float16 1e-2, bfloat16
-// 3e-2. `noise` is the largest distance between the run on one device and others on one device whose variables differ
-// by nudged(): what rounding alone comes to in this step, where a difference is amplified (Adam divides a gradient by
-// its own size, a ReLU near zero turns). One such run is enough to pass a step; before a difference is told there are
-// kNoiseRuns of them. Of a variable the *update* is compared, with m the largest update, and 4 units in the last place
-// of the variable are allowed. Whole numbers, booleans and strings must be equal, but for four times as many elements
-// as differed between runs on one device. NaN and infinities must be in the same places.
+// 3e-2. `noise` is what rounding alone does in this step: the largest distance between the run on one device and runs
+// there whose variables differ by nudged(). Some steps amplify it: Adam divides a gradient by its own size, a ReLU near
+// zero turns. One such run is enough to pass a step; before a difference is told there are kNoiseRuns of them. Of a
+// variable the *update* is compared, with m the largest update, and 4 units in the last place of the variable are
+// allowed. Whole numbers, booleans and strings must be equal, but for four times as many elements as differed between
+// runs on one device. NaN and infinities must be in the same places.
 #pragma once
 
 #include <string>

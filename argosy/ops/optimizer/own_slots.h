@@ -1,5 +1,5 @@
-// A variable and its slots are different variables. TensorFlow takes one twice, and what it makes of it depends on the
-// variable's kind: accum = 0.9 * accum + 1 of 1 with lr 0.1 gives 1.71 for a reference variable, 1.9 for a resource.
+// A variable and its slots are different variables. TensorFlow takes one twice. Its result depends on the variable's
+// kind: of accum = 0.9 * accum + 1 at 1, with lr 0.1, a reference variable becomes 1.71 and a resource 1.9.
 #pragma once
 
 #include <span>
