@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "argosy/runtime/session.h"
+#include "argosy/runtime/session/session.h"
 #include "argosy/tf/model/load_graph.h"
 
 namespace {

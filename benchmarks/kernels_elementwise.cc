@@ -5,7 +5,7 @@
 #include <cstring>
 #include <memory>
 
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/ops.h"
 #include "benchmarks/measure.h"
 

@@ -9,7 +9,7 @@
 #include <functional>
 #include <oneapi/dnnl/dnnl.hpp>
 
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/device/device.h"
 #include "argosy/ops/conv/winograd.h"
 #include "argosy/ops/ops.h"

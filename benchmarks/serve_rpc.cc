@@ -15,9 +15,9 @@
 #include <csignal>
 #include <cstring>
 
-#include "argosy/tf/graph.pb.h"
-#include "argosy/tf/session/raw_client.h"
-#include "argosy/tf/session/session_server.h"
+#include "argosy/formats/proto/graph.pb.h"
+#include "argosy/tf/server/transport/raw_client.h"
+#include "argosy/tf/server/transport/session_server.h"
 #include "benchmarks/measure.h"
 
 namespace {

@@ -69,7 +69,7 @@ foreach(source IN LISTS sources)
 endforeach()
 file(CONFIGURE OUTPUT ${folder}/module_images.cc @ONLY CONTENT
 "// Written by cmake/ArgosyCuda.cmake.
-#include \"argosy/device/cuda/kernels.h\"
+#include \"argosy/device/cuda/kernels/kernels.h\"
 
 @declarations@
 namespace argosy::cuda {
@@ -95,15 +95,15 @@ set_target_properties(argosy_cuda PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_
 # Vendor headers, where they are, hold our declarations to theirs.
 find_path(ARGOSY_CUDA_INCLUDE cuda.h HINTS $ENV{CUDA_HOME}/include /usr/local/cuda/include)
 if(ARGOSY_CUDA_INCLUDE)
-  target_sources(argosy_cuda PRIVATE ${PROJECT_SOURCE_DIR}/argosy/device/cuda/driver_api_check.cc)
+  target_sources(argosy_cuda PRIVATE ${PROJECT_SOURCE_DIR}/argosy/device/cuda/driver/driver_api_check.cc)
   if(EXISTS ${ARGOSY_CUDA_INCLUDE}/nvml.h)
-    target_sources(argosy_cuda PRIVATE ${PROJECT_SOURCE_DIR}/argosy/device/cuda/nvml_calls_check.cc)
+    target_sources(argosy_cuda PRIVATE ${PROJECT_SOURCE_DIR}/argosy/device/cuda/driver/nvml_calls_check.cc)
   endif()
   if(EXISTS ${ARGOSY_CUDA_INCLUDE}/cublasLt.h)
-    target_sources(argosy_cuda PRIVATE ${PROJECT_SOURCE_DIR}/argosy/device/cuda/blas_calls_check.cc)
+    target_sources(argosy_cuda PRIVATE ${PROJECT_SOURCE_DIR}/argosy/device/cuda/dnn/blas_calls_check.cc)
   endif()
   if(EXISTS ${ARGOSY_CUDA_INCLUDE}/cudnn.h)
-    target_sources(argosy_cuda PRIVATE ${PROJECT_SOURCE_DIR}/argosy/device/cuda/dnn_calls_check.cc)
+    target_sources(argosy_cuda PRIVATE ${PROJECT_SOURCE_DIR}/argosy/device/cuda/dnn/dnn_calls_check.cc)
   endif()
   if(EXISTS ${ARGOSY_CUDA_INCLUDE}/nccl.h)
     target_sources(argosy_cuda PRIVATE ${PROJECT_SOURCE_DIR}/argosy/comm/nccl/nccl_calls_check.cc)

@@ -55,7 +55,7 @@ find_program(FAST_LINKER ld.gold)  # takes two thirds of the time of the default
 # one set of flags; a target with others has a kind of its own, and a target that does not fit is an error.
 function(argosy_precompiled target kind)  # … then the flags of that kind
   get_target_property(libraries ${target} LINK_LIBRARIES)
-  if(NOT ARGOSY_PRECOMPILE OR (ARGOSY_SANITIZE STREQUAL "thread" AND "argosy_tf_proto" IN_LIST libraries))
+  if(NOT ARGOSY_PRECOMPILE OR (ARGOSY_SANITIZE STREQUAL "thread" AND "argosy_proto" IN_LIST libraries))
     return()  # the messages have flags of their own under thread sanitizer
   endif()
   set(source argosy_precompiled_${kind})
@@ -93,7 +93,8 @@ endfunction()
 
 # argosy_library(tensor SOURCES tensor.cc … DEPS argosy_base … LIBS dnnl OPTIONS -f…): one folder, one target, one layer.
 # QUICK: as argosy_quick(). ALONE: its files are never compiled together (cmake/ArgosyTogether.cmake).
-# Every *_test.cc of the folder goes into one test program, <name>_test.
+# Every *_test.cc of the folder, of the folders its sources lie in and of its folder tests/ goes into one test program,
+# <name>_test.
 function(argosy_library name)
   cmake_parse_arguments(A "QUICK;ALONE" "" "SOURCES;DEPS;LIBS;OPTIONS;TEST_DEPS" ${ARGN})
   add_library(argosy_${name} STATIC ${A_SOURCES})
@@ -110,7 +111,15 @@ function(argosy_library name)
     argosy_together(argosy_${name})
   endif()
   set_property(GLOBAL APPEND PROPERTY ARGOSY_LIBRARIES argosy_${name})
-  file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cc)
+  set(patterns ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cc ${CMAKE_CURRENT_SOURCE_DIR}/tests/*_test.cc)
+  foreach(source IN LISTS A_SOURCES)
+    get_filename_component(folder ${source} DIRECTORY)
+    if(folder AND NOT IS_ABSOLUTE "${folder}")
+      list(APPEND patterns ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*_test.cc)
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES patterns)
+  file(GLOB tests CONFIGURE_DEPENDS ${patterns})
   argosy_test(${name} SOURCES ${tests} DEPS argosy_${name} ${A_TEST_DEPS})
 endfunction()
 
@@ -198,8 +207,8 @@ function(argosy_cuda_kernels)
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/argosy/ops/cuda_modules.inc CONTENT "${modules}" @ONLY)
   # What stands before every generated kernel, as one literal.
   set(prelude "")
-  foreach(header ${PROJECT_SOURCE_DIR}/argosy/device/cuda/numbers.h
-                 ${PROJECT_SOURCE_DIR}/argosy/device/cuda/packs.h
+  foreach(header ${PROJECT_SOURCE_DIR}/argosy/device/cuda/kernels/numbers.h
+                 ${PROJECT_SOURCE_DIR}/argosy/device/cuda/kernels/packs.h
                  ${CMAKE_CURRENT_SOURCE_DIR}/elementwise/functions_cuda.h)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
     file(READ ${header} text)
@@ -261,11 +270,11 @@ function(argosy_op_families)
     target_link_libraries(argosy_ops INTERFACE argosy_device)
   endif()
   argosy_library(kernels_cpu ALONE SOURCES kernels_cpu.cc evaluate.cc ${cpu}
-                 DEPS argosy_comm argosy_ops argosy_graph argosy_op argosy_onednn argosy_data argosy_tf
+                 DEPS argosy_comm argosy_ops argosy_graph argosy_op argosy_onednn argosy_data argosy_formats
                  LIBS ${libraries} OPTIONS ${options})
   foreach(level quick plain)
     add_library(argosy_kernels_${level} OBJECT ${${level}_cpu})
-    target_link_libraries(argosy_kernels_${level} PRIVATE argosy_flags argosy_ops argosy_onednn argosy_data argosy_tf
+    target_link_libraries(argosy_kernels_${level} PRIVATE argosy_flags argosy_ops argosy_onednn argosy_data argosy_formats
                                                           ${libraries})
     target_compile_options(argosy_kernels_${level} PRIVATE ${options} $<$<CONFIG:Release>:${optimise_${level}}>)
     argosy_precompiled(argosy_kernels_${level} kernels_cpu ${options})

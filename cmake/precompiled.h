@@ -28,4 +28,4 @@
 #include <vector>
 
 #include "argosy/graph/graph.h"
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "argosy/tf/checkpoint.h"
-#include "argosy/tf/checkpoint_directory.h"
+#include "argosy/formats/checkpoint/checkpoint.h"
+#include "argosy/formats/checkpoint/checkpoint_directory.h"
 #include "fuzz/input_file.h"
 
 // Two bytes say how long the index is; the data file follows it.

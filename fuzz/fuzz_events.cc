@@ -1,4 +1,4 @@
-#include "argosy/tf/events.h"
+#include "argosy/formats/events/events.h"
 #include "fuzz/input_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

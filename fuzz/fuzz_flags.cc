@@ -3,9 +3,9 @@
 #include "argosy/base/check.h"
 #include "argosy/device/device.h"
 #include "fuzz/input_file.h"
-#include "tools/argosy/device_flags.h"
-#include "tools/argosy/help.h"
-#include "tools/argosy/parse.h"
+#include "tools/argosy/cli/device_flags.h"
+#include "tools/argosy/cli/help.h"
+#include "tools/argosy/cli/parse.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // GraphDefs: whatever the bytes are, an error or a graph, which then goes out and comes back.
 
-#include "argosy/tf/graph_export.h"
-#include "argosy/tf/imported_graph.h"
+#include "argosy/tf/graph/graph_export.h"
+#include "argosy/tf/graph/imported_graph.h"
 #include "fuzz/input_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,7 +1,7 @@
 #include <vector>
 
-#include "argosy/data/codec.h"
-#include "argosy/data/image.h"
+#include "argosy/data/files/codec.h"
+#include "argosy/data/image/image.h"
 #include "fuzz/input_file.h"
 
 namespace {

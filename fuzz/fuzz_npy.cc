@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "argosy/data/npy.h"
+#include "argosy/data/files/npy.h"
 #include "fuzz/input_file.h"
 
 // What can be read can be written, and reads back the same.

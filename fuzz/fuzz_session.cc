@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <cstring>
 
-#include "argosy/tf/session/raw_client.h"
-#include "argosy/tf/session/request_mutator.h"
-#include "argosy/tf/session/session_service.h"
-#include "argosy/tf/session/wire_writer.h"
+#include "argosy/rpc/wire/wire_writer.h"
+#include "argosy/tf/server/service/session_service.h"
+#include "argosy/tf/server/transport/raw_client.h"
+#include "argosy/tf/server/transport/request_mutator.h"
 
 namespace {
 

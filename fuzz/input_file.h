@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "argosy/base/check.h"
-#include "argosy/base/file.h"
+#include "argosy/base/system/file.h"
 
 namespace argosy {
 

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <string>
 
-#include "argosy/base/file.h"
+#include "argosy/base/system/file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 

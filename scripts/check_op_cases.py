@@ -17,12 +17,12 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # Ops that the harness of single ops cannot try: op -> (file, test) that does. "forward" and "gradient" apart.
-FLOW = "argosy/runtime/control_flow_test.cc"
+FLOW = "tests/session/control_flow_test.cc"
 STATE = "argosy/ops/state/state_test.cc"
 LISTS = "argosy/ops/list/list_test.cc"
 ARRAYS = "argosy/ops/tensor_array/tensor_array_test.cc"
-FUNCTIONS = "argosy/runtime/functional_test.cc"
-SLOPES = "argosy/runtime/functional_gradient_test.cc"
+FUNCTIONS = "tests/session/functional_test.cc"
+SLOPES = "tests/session/functional_gradient_test.cc"
 LIST_TESTS = {
     "GrowAndShrinkAtTheEnd": ("EmptyTensorList", "TensorListPushBack", "TensorListPopBack", "TensorListStack",
                               "TensorListLength"),
@@ -72,12 +72,12 @@ CSR_TESTS = {
     "GradientsOfProducts": ("_SparseMatrixMatMulGrad", "_SparseMatrixAtPlaces", "_SparseMatrixAtIndices"),
     "OtherGradients": ("SparseMatrixSoftmaxGrad",),
 }
-DATASETS = "argosy/runtime/dataset_test.cc"
-DATASET_OPS = "argosy/runtime/dataset_ops_test.cc"
-DATASET_READERS = "argosy/runtime/dataset_readers_test.cc"
-ITERATORS = "argosy/runtime/iterator_test.cc"
-MULTI_DEVICE = "argosy/runtime/multi_device_iterator_test.cc"
-GROUPS = "argosy/runtime/named_groups_test.cc"
+DATASETS = "tests/session/dataset_test.cc"
+DATASET_OPS = "tests/session/dataset_ops_test.cc"
+DATASET_READERS = "tests/session/dataset_readers_test.cc"
+ITERATORS = "tests/session/iterator_test.cc"
+MULTI_DEVICE = "tests/session/multi_device_iterator_test.cc"
+GROUPS = "tests/session/named_groups_test.cc"
 GROUP_TESTS = {
     "AreReduced": ("NcclAllReduce",),
     "GiveMeansAndQuotients": ("CollectiveReduceV2",),
@@ -86,7 +86,7 @@ GROUP_TESTS = {
     "AreBroadcast": tuple(f"CollectiveBcast{end}{v}" for end in ("Send", "Recv") for v in ("", "V2")),
     "CallsRunWhereTheyAreSent": ("RemoteCall",),
 }
-PIPELINE_TESTS = {  # datasets and iterators are tried by whole pipelines; tests/tf/datasets.py holds them against TensorFlow
+PIPELINE_TESTS = {  # datasets and iterators are tried by whole pipelines; tests/oracle/graphs/datasets.py holds them against TensorFlow
     (MULTI_DEVICE, "DealOutElements"): "MultiDeviceIterator MultiDeviceIteratorInit MultiDeviceIteratorGetNextFromShard",
     (MULTI_DEVICE, "AreNamedByTexts"): "MultiDeviceIteratorToStringHandle MultiDeviceIteratorFromStringHandle "
                                        "DeleteMultiDeviceIterator",
@@ -156,7 +156,7 @@ PIPELINE_TESTS = {  # datasets and iterators are tried by whole pipelines; tests
 }
 STAIRS = ("FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsPerChannel",
           "QuantizeAndDequantize", "QuantizeAndDequantizeV2", "QuantizeAndDequantizeV3", "QuantizeAndDequantizeV4")
-QUEUES = "argosy/runtime/queue_test.cc"
+QUEUES = "tests/session/queue_test.cc"
 QUEUE_KINDS = ("FIFOQueue", "RandomShuffleQueue", "PaddingFIFOQueue", "PriorityQueue")
 QUEUE_OPS = tuple("Queue" + op for op in ("Enqueue", "EnqueueMany", "Dequeue", "DequeueMany", "DequeueUpTo", "Close",
                                           "IsClosed", "Size"))
@@ -168,14 +168,14 @@ QUEUE_TESTS = {
     "TheLeastComesFirstAndEqualsInTheirOrder": ("PriorityQueueV2",),
     "OldFormsByReference": (*QUEUE_KINDS, *QUEUE_OPS),
 }
-ACCUMULATORS = "argosy/runtime/accumulator_test.cc"
+ACCUMULATORS = "tests/session/accumulator_test.cc"
 ACCUMULATOR_OPS = ("ConditionalAccumulator", "AccumulatorApplyGradient", "AccumulatorTakeGradient",
                    "AccumulatorNumAccumulated", "AccumulatorSetGlobalStep")
 ACCUMULATOR_TESTS = {
     "ByHandleAndByReference": (*ACCUMULATOR_OPS, *("Resource" + op for op in ACCUMULATOR_OPS)),
     "Rows": ("SparseConditionalAccumulator", "SparseAccumulatorApplyGradient", "SparseAccumulatorTakeGradient"),
 }
-FILES = "argosy/runtime/file_ops_test.cc"
+FILES = "tests/session/file_ops_test.cc"
 READERS = ("TextLineReader", "ReaderRead", "ReaderReadUpTo", "ReaderNumRecordsProduced", "ReaderNumWorkUnitsCompleted",
            "ReaderReset")
 MORE_READERS = ("WholeFileReader", "FixedLengthRecordReader", "IdentityReader", "TFRecordReader", "ReaderSerializeState",
@@ -191,7 +191,7 @@ FILE_TESTS = {
     "TablesFromText": ("InitializeTableFromTextFile", "InitializeTableFromTextFileV2"),
 }
 SESSION_VALUES = ("argosy/ops/session_value/session_value_test.cc", "KeptReadDeleted")
-CALLBACKS = ("argosy/runtime/client_calls_test.cc", "GiveWhatTheFunctionGives")
+CALLBACKS = ("tests/session/client_calls_test.cc", "GiveWhatTheFunctionGives")
 TABLES = "argosy/ops/table/table_test.cc"
 TABLE_OPS = tuple("LookupTable" + op for op in ("Find", "Insert", "Import", "Export", "Size"))
 TABLE_TESTS = {
@@ -202,7 +202,7 @@ TABLE_TESTS = {
     "WithoutNames": ("AnonymousHashTable", "AnonymousMutableHashTable", "AnonymousMutableHashTableOfTensors",
                      "AnonymousMutableDenseHashTable"),
 }
-MUTEXES = ("argosy/runtime/mutex_test.cc", "GuardsSections")
+MUTEXES = ("tests/session/mutex_test.cc", "GuardsSections")
 WRITERS = ("argosy/tf/model/summary_writer_test.cc", "WriteAllKinds")
 ELSEWHERE = {
     "forward": {
@@ -223,7 +223,7 @@ ELSEWHERE = {
         **{op: (RAGGED, "ThereAndBack") for op in ("RaggedTensorToVariant", "RaggedTensorFromVariant")},
         "RaggedTensorToVariantGradient": (RAGGED, "Gradients"),
         **{op: (CSR, test) for test, ops in CSR_TESTS.items() for op in ops},
-        **dict.fromkeys(("For", "_ForSteps"), ("argosy/runtime/for_loop_test.cc", "CountsUpAndDown")),
+        **dict.fromkeys(("For", "_ForSteps"), ("tests/session/for_loop_test.cc", "CountsUpAndDown")),
         **dict.fromkeys(("CompositeTensorVariantFromComponents", "CompositeTensorVariantToComponents"),
                         ("argosy/ops/ragged/composite_test.cc", "ThereAndBack")),
         "EmptyTensorMap": (MAPS, "EntriesComeAndGo"),
@@ -239,7 +239,7 @@ ELSEWHERE = {
         "Timestamp": ("argosy/ops/debug/debug_test.cc", "TimestampsAreNow"),
         "Placeholder": ("argosy/ops/constant/constant_test.cc", "PlaceholderMustBeFed"),
         "PlaceholderV2": ("argosy/ops/constant/constant_test.cc", "PlaceholderMustBeFed"),
-        "_Arg": ("argosy/runtime/session_test.cc", "FeedsRunsFetches"),
+        "_Arg": ("argosy/runtime/session/session_test.cc", "FeedsRunsFetches"),
         "Switch": ("argosy/ops/control_flow/control_flow_test.cc", "SwitchLeavesTheOtherOutputDead"),
         "RefSwitch": (FLOW, "BranchesOfReferences"),
         "RefMerge": (FLOW, "BranchesOfReferences"),
@@ -252,11 +252,11 @@ ELSEWHERE = {
         "TemporaryVariable": (STATE, "TemporaryVariables"),
         "DestroyTemporaryVariable": (STATE, "TemporaryVariables"),
         "Abort": ("argosy/ops/control_flow/control_flow_test.cc", "AbortIsAnErrorOfTheStep"),
-        "_Missing": ("argosy/tf/session/server_test.cc", "TheOutputOfAnOpWeLackCanBeFed"),
-        "_FusedElementwise": ("argosy/passes/fuse_elementwise_test.cc", "EveryOpKeepsItsBits"),
-        "_ApplyMany": ("argosy/passes/fuse_updates_test.cc", "TheSameNumbersInOneOp"),
-        "_ResourceApplyMany": ("argosy/passes/fuse_updates_test.cc", "TheSameNumbersInOneOp"),
-        "_AllReduce": ("argosy/train/data_parallel_test.cc", "SameLossesOnAnyNumberOfDevices"),
+        "_Missing": ("argosy/tf/server/tests/server_test.cc", "TheOutputOfAnOpWeLackCanBeFed"),
+        "_FusedElementwise": ("argosy/passes/fuse/fuse_elementwise_test.cc", "EveryOpKeepsItsBits"),
+        "_ApplyMany": ("argosy/passes/fuse/fuse_updates_test.cc", "TheSameNumbersInOneOp"),
+        "_ResourceApplyMany": ("argosy/passes/fuse/fuse_updates_test.cc", "TheSameNumbersInOneOp"),
+        "_AllReduce": ("argosy/train/tests/data_parallel_test.cc", "SameLossesOnAnyNumberOfDevices"),
         **{op: (GROUPS, test) for test, ops in GROUP_TESTS.items() for op in ops},
     },
     "gradient": {

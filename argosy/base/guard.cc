@@ -6,9 +6,9 @@
 #include <system_error>
 #include <thread>
 
-#include "argosy/base/interrupt.h"
 #include "argosy/base/log.h"
 #include "argosy/base/mutex.h"
+#include "argosy/base/threads/interrupt.h"
 
 namespace argosy {
 

@@ -10,11 +10,11 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "argosy/base/blocking_pool.h"
-#include "argosy/base/cancel_link.h"
-#include "argosy/base/host_budget.h"
-#include "argosy/base/host_memory.h"
-#include "argosy/base/parallel.h"
+#include "argosy/base/memory/host_budget.h"
+#include "argosy/base/memory/host_memory.h"
+#include "argosy/base/threads/blocking_pool.h"
+#include "argosy/base/threads/cancel_link.h"
+#include "argosy/base/threads/parallel.h"
 
 namespace argosy {
 namespace {

@@ -16,8 +16,8 @@
 #include <span>
 #include <string_view>
 
-#include "argosy/base/cancellation.h"
 #include "argosy/base/status.h"
+#include "argosy/base/threads/cancellation.h"
 #include "argosy/tensor/tensor.h"
 
 namespace argosy {

@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "argosy/base/clock.h"
-#include "argosy/base/parallel.h"
-#include "argosy/comm/inproc/group.h"
+#include "argosy/base/threads/parallel.h"
+#include "argosy/comm/shared_memory/group.h"
 
 namespace argosy {
 namespace {

@@ -1,8 +1,8 @@
 // What the ranks of every kind of group have in common: a collective is one call, described by its arguments.
 #pragma once
 
-#include "argosy/base/cancel_link.h"
 #include "argosy/base/str.h"
+#include "argosy/base/threads/cancel_link.h"
 #include "argosy/comm/communicator.h"
 #include "argosy/comm/job.h"
 

@@ -1,10 +1,10 @@
 #include "argosy/data/dataset.h"
 
-#include "argosy/base/file.h"
-#include "argosy/data/cifar.h"
-#include "argosy/data/image_folder.h"
-#include "argosy/data/mnist.h"
-#include "argosy/data/npy_dataset.h"
+#include "argosy/base/system/file.h"
+#include "argosy/data/files/cifar.h"
+#include "argosy/data/files/image_folder.h"
+#include "argosy/data/files/mnist.h"
+#include "argosy/data/files/npy_dataset.h"
 #include "argosy/data/synthetic.h"
 
 namespace argosy::data {

@@ -6,7 +6,7 @@
 
 #include "argosy/base/clock.h"
 #include "argosy/base/mutex.h"
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/data/permutation.h"
 #include "argosy/data/recycling_allocator.h"
 

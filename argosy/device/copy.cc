@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "argosy/device/copy.cc"

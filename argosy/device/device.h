@@ -14,15 +14,15 @@
 #include <string>
 #include <vector>
 
-#include "argosy/base/cancellation.h"
 #include "argosy/base/status.h"
+#include "argosy/base/threads/cancellation.h"
 #include "argosy/device/name.h"
 #include "argosy/tensor/buffer.h"
 
 namespace argosy {
 
 class GpuBackend;      // argosy/device/gpu_backend.h
-class KernelRegistry;  // argosy/op/kernel.h
+class KernelRegistry;  // argosy/op/kernel/kernel.h
 
 enum class DeviceKind { kCpu, kEmulated, kCuda, kFake };
 std::string_view device_kind_name(DeviceKind kind);  // "cpu", "emulated", "cuda", "fake"
@@ -116,7 +116,7 @@ class Device {
   virtual ~Device() = default;
   virtual const DeviceSpec& spec() const = 0;
   virtual Allocator& allocator() = 0;
-  virtual Stream& compute() = 0;  // its thread has the device's thread budget (argosy/base/parallel.h)
+  virtual Stream& compute() = 0;  // its thread has the device's thread budget (argosy/base/threads/parallel.h)
   virtual Stream& copies() = 0;
   virtual Stream& communication() = 0;
   virtual KernelObserver* observer() { return nullptr; }
@@ -126,7 +126,7 @@ class Device {
   virtual void add_kernels(KernelRegistry&) const {}
   // Null where a kernel's work is done when its run() returns. Host code must not touch the memory of other devices.
   virtual LaunchQueue* launches() { return nullptr; }
-  // The device itself, where this is another look at one (argosy/runtime/machine_view.h).
+  // The device itself, where this is another look at one (argosy/runtime/machine/machine_view.h).
   virtual Device& physical() { return *this; }
   // Waits for all streams.
   virtual Status synchronize() = 0;

@@ -1,6 +1,6 @@
 #include "argosy/device/event.h"
 
-#include "argosy/base/spin.h"
+#include "argosy/base/threads/spin.h"
 
 namespace argosy {
 

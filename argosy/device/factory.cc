@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/device/cards.h"
 #include "argosy/device/cpu/device.h"
 #include "argosy/device/device.h"

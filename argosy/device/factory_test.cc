@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/device/device.h"
 
 namespace argosy {

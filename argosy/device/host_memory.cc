@@ -2,8 +2,8 @@
 #include <cstdlib>
 #include <limits>
 
-#include "argosy/base/cgroup.h"
 #include "argosy/base/str.h"
+#include "argosy/base/system/cgroup.h"
 #include "argosy/device/pool.h"
 
 namespace argosy {

@@ -6,8 +6,8 @@
 
 #include "argosy/base/guard.h"
 #include "argosy/base/log.h"
-#include "argosy/base/parallel.h"
-#include "argosy/base/spin.h"
+#include "argosy/base/threads/parallel.h"
+#include "argosy/base/threads/spin.h"
 #include "argosy/device/copy.h"
 
 namespace argosy {

@@ -23,7 +23,7 @@ class HostStream final : public Stream {
   using Copy = std::function<Status(const Buffer& to, const Buffer& from)>;
   struct Options {
     std::string name;       // of the thread: "gpu:0 compute"
-    int thread_budget = 1;  // argosy/base/parallel.h
+    int thread_budget = 1;  // argosy/base/threads/parallel.h
     Copy copy = nullptr;    // called on the thread, sizes checked; null = copy_memory
   };
 

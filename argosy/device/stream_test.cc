@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "argosy/base/clock.h"
-#include "argosy/base/parallel.h"
-#include "argosy/base/test_threads.h"
+#include "argosy/base/threads/parallel.h"
+#include "argosy/base/threads/test_threads.h"
 #include "argosy/device/copy.h"
 #include "argosy/device/event.h"
 #include "argosy/device/host_stream.h"

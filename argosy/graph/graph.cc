@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "argosy/base/guard.h"
-#include "argosy/base/huge_pages.h"
+#include "argosy/base/memory/huge_pages.h"
 #include "argosy/base/mutex.h"
 #include "argosy/graph/function_body.h"
 

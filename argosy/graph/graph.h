@@ -16,8 +16,8 @@
 
 #include "argosy/graph/name_table.h"
 #include "argosy/graph/node_array.h"
-#include "argosy/op/attr_pool.h"
-#include "argosy/op/registry.h"
+#include "argosy/op/definition/attr_pool.h"
+#include "argosy/op/definition/registry.h"
 
 namespace argosy {
 

@@ -1,7 +1,7 @@
 // How passes and importers change nodes that are there.
 #include <algorithm>
 
-#include "argosy/base/huge_pages.h"
+#include "argosy/base/memory/huge_pages.h"
 #include "argosy/graph/graph.h"
 
 namespace argosy {

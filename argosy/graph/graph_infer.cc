@@ -1,11 +1,11 @@
 // Shapes and known integers of a node as it is added, and the walks over a finished graph.
 #include <algorithm>
 
-#include "argosy/base/huge_pages.h"
+#include "argosy/base/memory/huge_pages.h"
 #include "argosy/base/small_vector.h"
 #include "argosy/graph/graph.h"
 #include "argosy/graph/signature.h"
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/shape_context.h"
 
 namespace argosy {
 

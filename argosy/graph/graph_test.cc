@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/shape_context.h"
 
 namespace argosy {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "argosy/base/huge_pages.h"
+#include "argosy/base/memory/huge_pages.h"
 
 namespace argosy {
 

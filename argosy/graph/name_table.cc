@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "argosy/base/huge_pages.h"
+#include "argosy/base/memory/huge_pages.h"
 
 namespace argosy {
 

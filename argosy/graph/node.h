@@ -9,7 +9,7 @@
 
 #include "argosy/base/small_vector.h"
 #include "argosy/graph/name_pool.h"
-#include "argosy/op/op_def.h"
+#include "argosy/op/definition/op_def.h"
 
 namespace argosy {
 

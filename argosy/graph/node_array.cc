@@ -4,7 +4,7 @@
 #include <new>
 #include <utility>
 
-#include "argosy/base/huge_pages.h"
+#include "argosy/base/memory/huge_pages.h"
 
 namespace argosy {
 

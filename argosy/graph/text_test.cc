@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/shape_context.h"
 
 namespace argosy {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "argosy/op/op_def.h"
+#include "argosy/op/definition/op_def.h"
 
 namespace argosy::text {
 

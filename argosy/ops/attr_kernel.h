@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 
 namespace argosy {
 

@@ -2,7 +2,7 @@
 // be known only when a step runs.
 #pragma once
 
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 
 namespace argosy {
 

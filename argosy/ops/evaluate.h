@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "argosy/graph/graph.h"
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 
 namespace argosy {
 

@@ -1,5 +1,5 @@
-#include "argosy/device/cuda/kernels.h"
-#include "argosy/op/kernel.h"
+#include "argosy/device/cuda/kernels/kernels.h"
+#include "argosy/op/kernel/kernel.h"
 
 namespace argosy {
 

@@ -9,14 +9,14 @@
 #include <string>
 #include <string_view>
 
-#include "argosy/device/cuda/launch.h"
-#include "argosy/device/cuda/walk.h"
-#include "argosy/op/device_inputs.h"
-#include "argosy/op/kernel.h"
+#include "argosy/device/cuda/kernels/launch.h"
+#include "argosy/device/cuda/kernels/walk.h"
+#include "argosy/op/kernel/device_inputs.h"
+#include "argosy/op/kernel/kernel.h"
 
 namespace argosy::cuda {
 
-// As type_suffix() (argosy/device/cuda/launch.h), by size alone: "b4". Empty where there is none.
+// As type_suffix() (argosy/device/cuda/kernels/launch.h), by size alone: "b4". Empty where there is none.
 std::string_view size_suffix(DType dtype);
 
 // Rows of elements that are only moved, one behind the other at each of `memory`: as elements of up to 16 bytes, as far

@@ -1,8 +1,8 @@
 // The built-in ops and their CPU kernels: one registry each, filled from argosy/ops/CMakeLists.txt, shared, read-only.
 #pragma once
 
-#include "argosy/op/kernel.h"
-#include "argosy/op/registry.h"
+#include "argosy/op/definition/registry.h"
+#include "argosy/op/kernel/kernel.h"
 
 namespace argosy {
 

@@ -2,20 +2,20 @@
 
 #include <algorithm>
 
-#include "argosy/passes/bypass.h"
-#include "argosy/passes/fold.h"
-#include "argosy/passes/fuse_batch_norm.h"
-#include "argosy/passes/fuse_bias.h"
-#include "argosy/passes/fuse_elementwise.h"
-#include "argosy/passes/fuse_softmax_gradient.h"
-#include "argosy/passes/fuse_updates.h"
-#include "argosy/passes/join_groups.h"
-#include "argosy/passes/lower_functions.h"
-#include "argosy/passes/merge_equal.h"
-#include "argosy/passes/read_late.h"
-#include "argosy/passes/relax_order.h"
-#include "argosy/passes/relu_before_pool.h"
-#include "argosy/passes/winograd.h"
+#include "argosy/passes/functions/lower_functions.h"
+#include "argosy/passes/fuse/fuse_batch_norm.h"
+#include "argosy/passes/fuse/fuse_bias.h"
+#include "argosy/passes/fuse/fuse_elementwise.h"
+#include "argosy/passes/fuse/fuse_softmax_gradient.h"
+#include "argosy/passes/fuse/fuse_updates.h"
+#include "argosy/passes/fuse/relu_before_pool.h"
+#include "argosy/passes/fuse/winograd.h"
+#include "argosy/passes/place/join_groups.h"
+#include "argosy/passes/prune/bypass.h"
+#include "argosy/passes/prune/fold.h"
+#include "argosy/passes/prune/merge_equal.h"
+#include "argosy/passes/prune/read_late.h"
+#include "argosy/passes/prune/relax_order.h"
 
 namespace argosy {
 

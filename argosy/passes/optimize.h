@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "argosy/passes/extract.h"
+#include "argosy/passes/prune/extract.h"
 
 namespace argosy {
 

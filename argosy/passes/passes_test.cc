@@ -5,11 +5,11 @@
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/ops.h"
 #include "argosy/ops/state/state.h"
-#include "argosy/passes/bypass.h"
-#include "argosy/passes/fold.h"
-#include "argosy/passes/merge_equal.h"
 #include "argosy/passes/optimize.h"
-#include "argosy/passes/place.h"
+#include "argosy/passes/place/place.h"
+#include "argosy/passes/prune/bypass.h"
+#include "argosy/passes/prune/fold.h"
+#include "argosy/passes/prune/merge_equal.h"
 
 namespace argosy {
 namespace {

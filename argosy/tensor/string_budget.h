@@ -1,9 +1,9 @@
-// What strings hold beside the memory of their tensor, in the budget of host memory (argosy/base/host_budget.h).
+// What strings hold beside the memory of their tensor, in the budget of host memory (argosy/base/memory/host_budget.h).
 #pragma once
 
 #include <string_view>
 
-#include "argosy/base/host_budget.h"
+#include "argosy/base/memory/host_budget.h"
 #include "argosy/tensor/tensor.h"
 
 namespace argosy {

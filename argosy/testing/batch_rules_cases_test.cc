@@ -8,7 +8,7 @@
 #include <set>
 
 #include "argosy/ops/ops.h"
-#include "argosy/strategy/along_examples.h"
+#include "argosy/strategy/sharding/along_examples.h"
 #include "argosy/testing/op_case.h"
 
 namespace argosy {

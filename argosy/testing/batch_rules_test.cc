@@ -1,4 +1,4 @@
-// What ops say of the examples of a batch (op/batch_rule.h), by brute force: every op with a rule is run on whole
+// What ops say of the examples of a batch (op/definition/batch_rule.h), by brute force: every op with a rule is run on whole
 // inputs and on two and three uneven shards of them, one of a single row, along every axis that its rule claims. Where
 // strategies would take a shard's rows for an example's own, joined they must be the whole batch's; where they would
 // add shards' values up or average them, so must these. Cases are random ones (testing/random_case.h) and some by hand.
@@ -16,10 +16,10 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/layout/layout.h"
 #include "argosy/ops/ops.h"
-#include "argosy/strategy/along_examples.h"
-#include "argosy/strategy/combination.h"
-#include "argosy/strategy/examples_apart.h"
-#include "argosy/strategy/rows.h"
+#include "argosy/strategy/analysis/rows.h"
+#include "argosy/strategy/sharding/along_examples.h"
+#include "argosy/strategy/sharding/combination.h"
+#include "argosy/strategy/sharding/examples_apart.h"
 #include "argosy/testing/batch_rules_cases.h"
 #include "argosy/testing/op_case.h"
 #include "argosy/testing/random_case.h"

@@ -14,8 +14,8 @@
 #include "argosy/ops/reduction/reduction.h"
 #include "argosy/ops/shape/shape.h"
 #include "argosy/ops/state/state.h"
-#include "argosy/runtime/session.h"
-#include "argosy/strategy/data_parallel.h"
+#include "argosy/runtime/session/session.h"
+#include "argosy/strategy/data_parallel/data_parallel.h"
 #include "argosy/testing/op_case.h"
 
 namespace argosy::embedding {

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "argosy/base/test_files.h"
+#include "argosy/base/system/test_files.h"
 #include "argosy/device/cuda/fake/cards.h"
 
 namespace argosy {

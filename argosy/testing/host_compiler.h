@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "argosy/device/cuda/runtime_compiler.h"
+#include "argosy/device/cuda/driver/runtime_compiler.h"
 
 namespace argosy {
 

@@ -2,7 +2,7 @@
 
 #include "argosy/device/cuda/backend.h"
 #include "argosy/device/cuda/fake/cards.h"
-#include "argosy/device/cuda/kernels.h"
+#include "argosy/device/cuda/kernels/kernels.h"
 #include "argosy/ops/launching.h"
 #include "argosy/testing/host_compiler.h"
 

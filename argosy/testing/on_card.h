@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "argosy/op/op_def.h"
+#include "argosy/op/definition/op_def.h"
 #include "argosy/tensor/tensor.h"
 
 namespace argosy {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "argosy/op/attr.h"
+#include "argosy/op/definition/attr.h"
 #include "argosy/tensor/tensor.h"
 
 namespace argosy {

@@ -1,6 +1,6 @@
 // What the oracle reads: op cases with our results, one JSON object a line, appended to the file that
 // $ARGOSY_DUMP_CASES names; or, where it names a folder by a last '/', to <program>.jsonl there, written afresh.
-// tests/tf/compare_ops.py runs each through TensorFlow and reports where the two differ; scripts/check_op_cases.py asks
+// tests/oracle/ops/compare_ops.py runs each through TensorFlow and reports where the two differ; scripts/check_op_cases.py asks
 // whether every op is among them.
 #pragma once
 

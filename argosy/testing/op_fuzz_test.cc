@@ -1,14 +1,14 @@
 // Every op there is, on arguments nobody thought of: a kernel gives an error or outputs that its shape function agrees
 // with, whatever memory it writes to. ARGOSY_FUZZ_CASES sets how many per op (default 24), ARGOSY_FUZZ_OP one op,
 // ARGOSY_FUZZ_VERBOSE=1 prints each case before it runs, so that the last line is the one that crashed. Cases go to
-// $ARGOSY_DUMP_CASES like all others (op_dump.h): tests/tf/compare_ops.py says what TensorFlow makes of them.
+// $ARGOSY_DUMP_CASES like all others (op_dump.h): tests/oracle/ops/compare_ops.py says what TensorFlow makes of them.
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/ops.h"
 #include "argosy/testing/op_dump.h"
 #include "argosy/testing/random_case.h"

@@ -1,5 +1,5 @@
 // Facts every op owes, and the ops' signatures written down for the oracle: with $ARGOSY_DUMP_OPS set, one JSON object
-// a line goes to that file, which tests/tf/compare_signatures.py holds against TensorFlow's.
+// a line goes to that file, which tests/oracle/ops/compare_signatures.py holds against TensorFlow's.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "argosy/op/shape_context.h"
-#include "argosy/op/step_context.h"
+#include "argosy/op/definition/shape_context.h"
+#include "argosy/op/kernel/step_context.h"
 #include "argosy/ops/ops.h"
 
 namespace argosy {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "argosy/op/attr.h"
+#include "argosy/op/definition/attr.h"
 #include "argosy/tensor/tensor.h"
 
 namespace argosy {

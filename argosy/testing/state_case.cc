@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "argosy/op/variable.h"
+#include "argosy/op/state/variable.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
 #include "argosy/testing/on_card.h"

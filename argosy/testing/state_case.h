@@ -8,7 +8,7 @@
 // and dumps the case for the oracle.
 #pragma once
 
-#include "argosy/op/op_def.h"
+#include "argosy/op/definition/op_def.h"
 #include "argosy/testing/op_case.h"
 
 namespace argosy {

@@ -7,8 +7,8 @@
 #include "argosy/data/dataset.h"
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/reduction/reduction.h"
-#include "argosy/train/losses.h"
-#include "argosy/train/model.h"
+#include "argosy/train/model/losses.h"
+#include "argosy/train/model/model.h"
 
 namespace argosy {
 

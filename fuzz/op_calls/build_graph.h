@@ -4,7 +4,7 @@
 #include <map>
 
 #include "argosy/graph/graph.h"
-#include "argosy/runtime/session.h"
+#include "argosy/runtime/session/session.h"
 #include "fuzz/op_calls/dice.h"
 #include "fuzz/op_calls/op_call.h"
 

@@ -1,7 +1,7 @@
 // What the parts of one call share, so that enough of it fits together; and attributes drawn from it.
 #pragma once
 
-#include "argosy/op/op_def.h"
+#include "argosy/op/definition/op_def.h"
 #include "fuzz/op_calls/draw_values.h"
 
 namespace argosy::op_calls {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "argosy/op/variable.h"
+#include "argosy/op/state/variable.h"
 #include "argosy/ops/ops.h"
 #include "argosy/testing/random_case.h"
 #include "fuzz/op_calls/draw_functions.h"
@@ -84,9 +84,12 @@ class Drawer {
   void settle(const OpDef& op, const ArgDef& arg, Tensor& value, const Common& common) {
     if (!value.valid() || (common.mood == Mood::kHostile && dice_.one_in(2)) || dice_.one_in(10)) return;
     constexpr std::array kVectors = {"tensor_names", "shape_and_slices", "checkpoint_prefixes", "names", "filenames"};
-    constexpr std::array kScalars = {"prefix", "filename", "contents", "destination_prefix", "pattern", "file_pattern", "header",
-                                     "compression_type", "string_handle", "handle", "shape_and_slice", "tensor_name"};
-    const auto among = [&](const auto& names) { return std::find(names.begin(), names.end(), arg.name) != names.end(); };
+    constexpr std::array kScalars = {"prefix",        "filename",     "contents",        "destination_prefix",
+                                     "pattern",       "file_pattern", "header",          "compression_type",
+                                     "string_handle", "handle",       "shape_and_slice", "tensor_name"};
+    const auto among = [&](const auto& names) {
+      return std::find(names.begin(), names.end(), arg.name) != names.end();
+    };
     const bool about_handles = std::any_of(op.input_args.begin(), op.input_args.end(), is_handle) ||
                                std::any_of(op.output_args.begin(), op.output_args.end(), is_handle);
     const bool fixed = arg.dtype != DType::kInvalid && arg.number_attr.empty() &&
@@ -180,7 +183,8 @@ class Drawer {
 
   // After it there is something to take: most calls come to more then.
   static bool gives_something(const OpDef& op) {
-    for (const char* word : {"Enqueue", "Insert", "Apply", "MakeIterator", "Initialize", "Write", "Push", "Scatter", "Unpack"}) {
+    for (const char* word :
+         {"Enqueue", "Insert", "Apply", "MakeIterator", "Initialize", "Write", "Push", "Scatter", "Unpack"}) {
       if (op.name.find(word) != op.name.npos) return true;
     }
     return false;
@@ -190,7 +194,9 @@ class Drawer {
   void stage_before(OpCall& call) {
     const std::string& name = call.op->name;
     if (name.find("Unstage") == name.npos && name.find("Peek") == name.npos) return;
-    const char* const stage = name.starts_with("Ordered") ? "OrderedMapStage" : name.starts_with("Map") ? "MapStage" : "Stage";
+    const char* const stage = name.starts_with("Ordered") ? "OrderedMapStage"
+                              : name.starts_with("Map")   ? "MapStage"
+                                                          : "Stage";
     const OpDef* const op = builtin_ops().find(stage);
     if (op == nullptr || dice_.one_in(6)) return;
     auto other = draw(*op, 1);

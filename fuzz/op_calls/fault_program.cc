@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "argosy/base/guard.h"
-#include "argosy/op/file_policy.h"
+#include "argosy/op/kernel/file_policy.h"
 #include "argosy/ops/ops.h"
 #include "fuzz/op_calls/draw_call.h"
 

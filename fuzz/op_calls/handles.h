@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "argosy/op/op_def.h"
+#include "argosy/op/definition/op_def.h"
 
 namespace argosy::op_calls {
 

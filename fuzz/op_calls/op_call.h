@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "argosy/op/op_def.h"
+#include "argosy/op/definition/op_def.h"
 #include "argosy/tensor/tensor.h"
 
 namespace argosy::op_calls {

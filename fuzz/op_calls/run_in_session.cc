@@ -1,5 +1,5 @@
 #include "argosy/ops/ops.h"
-#include "argosy/runtime/session.h"
+#include "argosy/runtime/session/session.h"
 #include "fuzz/op_calls/build_graph.h"
 #include "fuzz/op_calls/run_call.h"
 
@@ -36,7 +36,9 @@ Outcome run_in_session(const OpCall& call, const std::shared_ptr<Machine>& machi
   for (std::size_t i = 0; i < outputs->size() && !claims_shapes(*call.op); ++i) {
     const Tensor& t = (*outputs)[i];
     const PartialShape& shape = graph.shape({made.node(), static_cast<std::int32_t>(i)});
-    if (!t.valid() || node.output_is_ref(static_cast<int>(i)) || t.dtype() == DType::kResource || call.op->name == "_RefToHandle") continue;
+    if (!t.valid() || node.output_is_ref(static_cast<int>(i)) || t.dtype() == DType::kResource ||
+        call.op->name == "_RefToHandle")
+      continue;
     if (!shape.compatible(t.shape()))
       complain(
           str_cat("shape: output ", i, " in a session, inferred ", shape.to_string(), ", got ", t.shape().to_string()));

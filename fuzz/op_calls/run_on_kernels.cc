@@ -6,8 +6,8 @@
 #include <mutex>
 #include <thread>
 
-#include "argosy/op/file_policy.h"
-#include "argosy/op/step_context.h"
+#include "argosy/op/kernel/file_policy.h"
+#include "argosy/op/kernel/step_context.h"
 #include "argosy/ops/ops.h"
 #include "argosy/testing/random_case.h"
 #include "fuzz/op_calls/run_call.h"

@@ -4,7 +4,7 @@
     python3 tests/gpu/check.py --program build/cuda/bin/argosy [--part NAME] [--write]
     python3 tests/gpu/check.py --program build/release/bin/argosy --rehearse
 
-The second is for fake cards (ARGOSY_CUDA_PLUGIN, see tests/cuda/fake_plugin.cc): every part, as small as can be.
+The second is for fake cards (ARGOSY_CUDA_PLUGIN, see tests/fake_gpu/support/fake_plugin.cc): every part, as small as can be.
 
 Every part takes less than ten minutes. Where there is no card, or not what a part needs, it says so in one line and is
 skipped; nothing is written about it. Exit code: 0 all passed or skipped, 1 some failed, 77 all skipped.

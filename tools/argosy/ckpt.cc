@@ -1,14 +1,14 @@
 #include <nlohmann/json.hpp>
 
 #include "argosy/base/clock.h"
-#include "argosy/base/file.h"
-#include "argosy/tf/checkpoint.h"
-#include "argosy/tf/checkpoint_directory.h"
+#include "argosy/base/system/file.h"
+#include "argosy/formats/checkpoint/checkpoint.h"
+#include "argosy/formats/checkpoint/checkpoint_directory.h"
 #include "tools/argosy/ckpt_values.h"
-#include "tools/argosy/command.h"
-#include "tools/argosy/console.h"
-#include "tools/argosy/exit_code.h"
-#include "tools/argosy/table.h"
+#include "tools/argosy/cli/command.h"
+#include "tools/argosy/cli/console.h"
+#include "tools/argosy/cli/exit_code.h"
+#include "tools/argosy/cli/table.h"
 
 namespace argosy::cli {
 

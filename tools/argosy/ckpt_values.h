@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "argosy/tf/checkpoint.h"
+#include "argosy/formats/checkpoint/checkpoint.h"
 
 namespace argosy::cli {
 

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "argosy/base/log_style.h"
-#include "tools/argosy/command.h"
-#include "tools/argosy/console.h"
-#include "tools/argosy/exit_code.h"
-#include "tools/argosy/help.h"
-#include "tools/argosy/parse.h"
+#include "tools/argosy/cli/command.h"
+#include "tools/argosy/cli/console.h"
+#include "tools/argosy/cli/exit_code.h"
+#include "tools/argosy/cli/help.h"
+#include "tools/argosy/cli/parse.h"
 #include "tools/argosy/version.h"
 
 namespace argosy::cli {

@@ -1,4 +1,4 @@
-#include "argosy/tf/session/session_server.h"
+#include "argosy/tf/server/transport/session_server.h"
 
 #include <malloc.h>
 #include <sys/resource.h>
@@ -9,12 +9,12 @@
 #include <thread>
 
 #include "argosy/base/log_style.h"
-#include "argosy/base/parallel.h"
-#include "tools/argosy/command.h"
-#include "tools/argosy/console.h"
-#include "tools/argosy/device_flags.h"
-#include "tools/argosy/exit_code.h"
-#include "tools/argosy/interrupt.h"
+#include "argosy/base/threads/parallel.h"
+#include "tools/argosy/cli/command.h"
+#include "tools/argosy/cli/console.h"
+#include "tools/argosy/cli/device_flags.h"
+#include "tools/argosy/cli/exit_code.h"
+#include "tools/argosy/cli/interrupt.h"
 
 namespace argosy::cli {
 

@@ -15,9 +15,9 @@
 #include "argosy/base/str.h"
 #include "argosy/device/plugin.h"
 #include "tools/argosy/build_info.h"
-#include "tools/argosy/command.h"
-#include "tools/argosy/console.h"
-#include "tools/argosy/exit_code.h"
+#include "tools/argosy/cli/command.h"
+#include "tools/argosy/cli/console.h"
+#include "tools/argosy/cli/exit_code.h"
 
 namespace argosy::cli {
 

@@ -4,7 +4,7 @@
 #include <list>
 #include <thread>
 
-#include "argosy/comm/cards/streams.h"
+#include "argosy/comm/native_gpu/streams.h"
 #include "argosy/comm/nccl/nccl.h"
 #include "argosy/device/cuda/links.h"
 

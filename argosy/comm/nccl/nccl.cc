@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "argosy/device/cuda/library.h"
+#include "argosy/device/cuda/driver/library.h"
 
 namespace argosy::cuda {
 

@@ -1,5 +1,5 @@
 // NCCL: collectives among cards at the speed of their links. Found and opened as the other libraries of NVIDIA's
-// (argosy/device/cuda/library.h).
+// (argosy/device/cuda/driver/library.h).
 //
 // Communicators of a group are made at its first collective, without blocking, within the time-out. What one collective
 // asks for is one group call on the communication streams. A watcher looks after everything that was started: where a
@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "argosy/comm/cards/alarm.h"
-#include "argosy/comm/cards/collectives.h"
+#include "argosy/comm/native_gpu/alarm.h"
+#include "argosy/comm/native_gpu/collectives.h"
 #include "argosy/comm/nccl/nccl_calls.h"
 
 namespace argosy::cuda {

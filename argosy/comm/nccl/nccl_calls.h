@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "argosy/device/cuda/driver_api.h"
+#include "argosy/device/cuda/driver/driver_api.h"
 
 namespace argosy::cuda {
 

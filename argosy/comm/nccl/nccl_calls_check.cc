@@ -2,7 +2,7 @@
 #include <nccl.h>
 
 #include "argosy/comm/nccl/nccl_calls.h"
-#include "argosy/device/cuda/calls_check.h"
+#include "argosy/device/cuda/driver/calls_check.h"
 
 namespace argosy::cuda {
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "argosy/device/cuda/device.h"
+#include "argosy/device/cuda/driver/nvml.h"
 #include "argosy/device/cuda/links.h"
-#include "argosy/device/cuda/nvml.h"
 
 namespace argosy::cuda {
 

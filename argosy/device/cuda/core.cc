@@ -6,7 +6,7 @@
 
 #include "argosy/base/clock.h"
 #include "argosy/base/log.h"
-#include "argosy/base/spin.h"
+#include "argosy/base/threads/spin.h"
 
 namespace argosy::cuda {
 

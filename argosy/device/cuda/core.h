@@ -11,9 +11,9 @@
 #include <thread>
 #include <vector>
 
-#include "argosy/base/cancellation.h"
 #include "argosy/base/mutex.h"
-#include "argosy/device/cuda/driver.h"
+#include "argosy/base/threads/cancellation.h"
+#include "argosy/device/cuda/driver/driver.h"
 #include "argosy/device/event.h"
 #include "argosy/tensor/buffer.h"
 

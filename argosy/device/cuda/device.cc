@@ -4,9 +4,9 @@
 
 #include "argosy/base/log.h"
 #include "argosy/device/cuda/core.h"
+#include "argosy/device/cuda/driver/runtime_compiler.h"
 #include "argosy/device/cuda/links.h"
 #include "argosy/device/cuda/queue.h"
-#include "argosy/device/cuda/runtime_compiler.h"
 #include "argosy/device/host_stream.h"
 
 namespace argosy::cuda {

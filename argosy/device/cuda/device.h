@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "argosy/device/cuda/driver.h"
+#include "argosy/device/cuda/driver/driver.h"
 #include "argosy/device/gpu_backend.h"
 
 namespace argosy::cuda {

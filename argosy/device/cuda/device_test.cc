@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "argosy/device/cuda/fake/machine.h"
-#include "argosy/device/cuda/launch.h"
+#include "argosy/device/cuda/kernels/launch.h"
 #include "argosy/device/cuda/queue.h"
 #include "argosy/tensor/tensor.h"
 

@@ -5,7 +5,7 @@
 #include "argosy/base/clock.h"
 #include "argosy/base/sanitizers.h"
 #include "argosy/device/cuda/fake/machine.h"
-#include "argosy/device/cuda/launch.h"
+#include "argosy/device/cuda/kernels/launch.h"
 
 namespace argosy::cuda {
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "argosy/device/cuda/driver.h"
+#include "argosy/device/cuda/driver/driver.h"
 #include "argosy/device/cuda/links.h"
 #include "argosy/device/link_facts.h"
 

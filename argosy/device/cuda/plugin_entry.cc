@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "argosy/device/cuda/backend.h"
-#include "argosy/device/cuda/dnn.h"
-#include "argosy/device/cuda/kernels.h"
-#include "argosy/device/cuda/library.h"
-#include "argosy/device/cuda/runtime_compiler.h"
+#include "argosy/device/cuda/dnn/dnn.h"
+#include "argosy/device/cuda/driver/library.h"
+#include "argosy/device/cuda/driver/runtime_compiler.h"
+#include "argosy/device/cuda/kernels/kernels.h"
 #include "argosy/device/plugin.h"
 
 namespace argosy::cuda {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "argosy/device/cuda/fake/machine.h"
-#include "argosy/device/cuda/launch.h"
+#include "argosy/device/cuda/kernels/launch.h"
 
 namespace argosy::cuda {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "argosy/base/clock.h"
-#include "argosy/base/spin.h"
+#include "argosy/base/threads/spin.h"
 #include "argosy/device/copy.h"
 
 namespace argosy {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "argosy/op/restorable.h"
-#include "argosy/op/waiters.h"
+#include "argosy/op/kernel/waiters.h"
+#include "argosy/op/state/restorable.h"
 #include "argosy/tensor/tensor.h"
 
 namespace argosy {

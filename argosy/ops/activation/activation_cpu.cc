@@ -1,4 +1,4 @@
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/activation/bias.h"
 #include "argosy/ops/activation/functors.h"
 #include "argosy/ops/activation/rows.h"

@@ -1,8 +1,8 @@
 // BiasAdd and its gradient. Private to this folder but for the column sums, which other families share.
 #pragma once
 
-#include "argosy/op/kernel.h"
-#include "argosy/op/registry.h"
+#include "argosy/op/definition/registry.h"
+#include "argosy/op/kernel/kernel.h"
 
 namespace argosy {
 

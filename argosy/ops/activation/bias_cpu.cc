@@ -3,7 +3,7 @@
 #include <cstring>
 #include <vector>
 
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/activation/bias.h"
 #include "argosy/ops/activation/channels.h"
 #include "argosy/ops/activation/columns.h"

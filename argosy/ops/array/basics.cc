@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/batch_rule.h"
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/batch_rule.h"
+#include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/array/array.h"
 #include "argosy/ops/array/parts.h"
 #include "argosy/ops/elementwise/elementwise.h"

@@ -1,6 +1,6 @@
 #include "argosy/graph/gradients.h"
-#include "argosy/op/batch_rule.h"
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/batch_rule.h"
+#include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/array/array.h"
 #include "argosy/ops/array/parts.h"
 #include "argosy/ops/cast/cast.h"

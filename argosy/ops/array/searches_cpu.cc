@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "argosy/base/interrupt.h"
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/interrupt.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/array/parts.h"
 
 namespace argosy {

@@ -1,5 +1,5 @@
-#include "argosy/base/parallel.h"
-#include "argosy/op/hand_on.h"
+#include "argosy/base/threads/parallel.h"
+#include "argosy/op/kernel/hand_on.h"
 #include "argosy/ops/broadcast/rules.h"
 #include "argosy/ops/elementwise/broadcast_plan.h"
 #include "argosy/ops/elementwise/kernels.h"

@@ -1,6 +1,6 @@
-#include "argosy/op/client_calls.h"
-#include "argosy/op/kernel.h"
-#include "argosy/op/step_context.h"
+#include "argosy/op/kernel/client_calls.h"
+#include "argosy/op/kernel/kernel.h"
+#include "argosy/op/kernel/step_context.h"
 #include "argosy/ops/callback/callback.h"
 
 namespace argosy {

@@ -1,8 +1,8 @@
 #include "argosy/ops/candidate/candidate.h"
 
-#include "argosy/op/batch_rule.h"
-#include "argosy/op/registry.h"
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/batch_rule.h"
+#include "argosy/op/definition/registry.h"
+#include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/random/random.h"
 
 namespace argosy {

@@ -1,9 +1,9 @@
 #include <limits>
 #include <unordered_map>
 
-#include "argosy/op/file_policy.h"
-#include "argosy/op/kept.h"
-#include "argosy/op/restorable.h"
+#include "argosy/op/kernel/file_policy.h"
+#include "argosy/op/state/kept.h"
+#include "argosy/op/state/restorable.h"
 #include "argosy/ops/candidate/sampler.h"
 #include "argosy/ops/random/philox.h"
 

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "argosy/base/test_files.h"
+#include "argosy/base/system/test_files.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
@@ -22,7 +22,7 @@ AttrMap with_range(AttrMap map, std::int64_t range) {
   return map;
 }
 
-// The numbers themselves are TensorFlow's: tests/tf/compare_ops.py holds every case against it.
+// The numbers themselves are TensorFlow's: tests/oracle/ops/compare_ops.py holds every case against it.
 TEST(CandidateOps, Draws) {
   for (const bool unique : {false, true}) {
     for (const char* op : {"LogUniformCandidateSampler", "UniformCandidateSampler", "LearnedUnigramCandidateSampler",

@@ -3,9 +3,9 @@
 #include <charconv>
 #include <cmath>
 
-#include "argosy/base/beneath.h"
-#include "argosy/base/file.h"
 #include "argosy/base/str.h"
+#include "argosy/base/system/beneath.h"
+#include "argosy/base/system/file.h"
 #include "argosy/ops/candidate/sampler.h"
 
 namespace argosy::candidate {

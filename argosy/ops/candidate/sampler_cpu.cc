@@ -1,4 +1,4 @@
-#include "argosy/base/interrupt.h"
+#include "argosy/base/threads/interrupt.h"
 #include "argosy/ops/candidate/sampler.h"
 
 #include <cmath>

@@ -1,7 +1,7 @@
 #include <cmath>
 
-#include "argosy/base/parallel.h"
-#include "argosy/op/hand_on.h"
+#include "argosy/base/threads/parallel.h"
+#include "argosy/op/kernel/hand_on.h"
 #include "argosy/ops/cast/convert.h"
 #include "argosy/ops/cast/loops.h"
 #include "argosy/ops/cast/spans.h"

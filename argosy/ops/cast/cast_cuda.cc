@@ -1,5 +1,5 @@
 // Casts on a card. int32 values are brought there by the step, and go to the host's memory.
-#include "argosy/op/hand_on.h"
+#include "argosy/op/kernel/hand_on.h"
 #include "argosy/ops/launching.h"
 
 namespace argosy {

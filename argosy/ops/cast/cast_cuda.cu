@@ -1,5 +1,5 @@
 // Casts: a kernel a source, the target chosen as it runs. What C leaves open is answered as convert.h does.
-#include "argosy/device/cuda/kernel_source.h"
+#include "argosy/device/cuda/kernels/kernel_source.h"
 
 namespace argosy::cuda {
 

@@ -1,8 +1,8 @@
 #include <cmath>
 #include <complex>
 
-#include "argosy/base/parallel.h"
-#include "argosy/op/kernel.h"
+#include "argosy/base/threads/parallel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/elementwise/broadcast_plan.h"
 #include "argosy/ops/elementwise/kernels.h"
 

@@ -1,10 +1,10 @@
-#include "argosy/base/beneath.h"
-#include "argosy/base/file.h"
-#include "argosy/op/file_policy.h"
-#include "argosy/op/kernel.h"
+#include "argosy/base/system/beneath.h"
+#include "argosy/base/system/file.h"
+#include "argosy/formats/checkpoint/checkpoint.h"
+#include "argosy/formats/checkpoint/slice_file.h"
+#include "argosy/op/kernel/file_policy.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/file/matching.h"
-#include "argosy/tf/checkpoint.h"
-#include "argosy/tf/slice_file.h"
 
 namespace argosy {
 

@@ -7,7 +7,7 @@
 namespace argosy {
 namespace {
 
-// What the ops do is tried in sessions: argosy/runtime/file_ops_test.cc.
+// What the ops do is tried in sessions: tests/session/file_ops_test.cc.
 TEST(Checkpoint, AsManyNamesAsTensors) {
   Graph g;
   const Value prefix = constant(g, std::string("p")), x = constant(g, 1.f);

@@ -3,10 +3,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "argosy/base/file.h"
-#include "argosy/op/file_policy.h"
+#include "argosy/base/system/file.h"
+#include "argosy/formats/checkpoint/checkpoint.h"
+#include "argosy/op/kernel/file_policy.h"
 #include "argosy/ops/attr_kernel.h"
-#include "argosy/tf/checkpoint.h"
 
 namespace argosy {
 

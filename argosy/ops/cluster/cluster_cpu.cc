@@ -4,10 +4,10 @@
 #include <numeric>
 #include <vector>
 
-#include "argosy/base/interrupt.h"
-#include "argosy/base/parallel.h"
-#include "argosy/op/kernel.h"
-#include "argosy/op/step_context.h"
+#include "argosy/base/threads/interrupt.h"
+#include "argosy/base/threads/parallel.h"
+#include "argosy/op/kernel/kernel.h"
+#include "argosy/op/kernel/step_context.h"
 #include "argosy/ops/onednn/onednn.h"
 #include "argosy/ops/random/numbers.h"
 

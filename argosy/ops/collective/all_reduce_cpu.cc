@@ -1,6 +1,6 @@
 // What the nodes of collectives are, and their kernels where every device's memory is the host's.
 #include "argosy/comm/combine.h"
-#include "argosy/op/step_context.h"
+#include "argosy/op/kernel/step_context.h"
 #include "argosy/ops/collective/meeting.h"
 #include "argosy/ops/collective/named_groups.h"
 

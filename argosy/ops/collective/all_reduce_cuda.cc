@@ -1,6 +1,6 @@
 // Collectives among cards.
-#include "argosy/comm/cards/group.h"
-#include "argosy/op/step_context.h"
+#include "argosy/comm/native_gpu/group.h"
+#include "argosy/op/kernel/step_context.h"
 #include "argosy/ops/collective/meeting.h"
 
 namespace argosy {

@@ -10,7 +10,7 @@
 #include <array>
 #include <cstdint>
 
-#include "argosy/op/attr.h"
+#include "argosy/op/definition/attr.h"
 
 namespace argosy {
 

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <functional>
 
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/collective/batch_share.h"
 #include "argosy/ops/conv/winograd.h"
 #include "argosy/ops/evaluate.h"

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <type_traits>
 
-#include "argosy/base/parallel.h"
-#include "argosy/op/kernel.h"
+#include "argosy/base/threads/parallel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/collective/batch_parts.h"
 #include "argosy/ops/collective/batch_share.h"
 

@@ -1,7 +1,7 @@
 // Sums, means, products and extremes over the memories of several cards: the arithmetic of argosy/comm/combine.h, in
 // the same orders, so that the bits are the same.
-#include "argosy/comm/cards/combine_table.h"
-#include "argosy/device/cuda/kernel_source.h"
+#include "argosy/comm/native_gpu/combine_table.h"
+#include "argosy/device/cuda/kernels/kernel_source.h"
 #include "argosy/ops/elementwise/functions_cuda.h"
 
 namespace argosy::cuda {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "argosy/base/alarms.h"
 #include "argosy/base/mutex.h"
+#include "argosy/base/threads/alarms.h"
 #include "argosy/comm/job.h"
 #include "argosy/ops/collective/starting.h"
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <atomic>
 
-#include "argosy/base/parallel.h"
-#include "argosy/comm/inproc/group.h"
+#include "argosy/base/threads/parallel.h"
+#include "argosy/comm/shared_memory/group.h"
 #include "argosy/device/device.h"
-#include "argosy/op/step_context.h"
+#include "argosy/op/kernel/step_context.h"
 
 namespace argosy {
 

@@ -4,8 +4,8 @@
 #include "argosy/ops/collective/named_groups.h"
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/registry.h"
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/registry.h"
+#include "argosy/op/definition/shape_context.h"
 
 namespace argosy {
 

@@ -1,7 +1,7 @@
 // What of TensorFlow's collectives meets nobody.
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/comm/combine.h"
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/collective/named_groups.h"
 
 namespace argosy {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "argosy/device/device.h"
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 
 namespace argosy {
 

@@ -1,6 +1,6 @@
 // Constants and what only hands tensors on, on a card.
 #include "argosy/base/mutex.h"
-#include "argosy/op/hand_on.h"
+#include "argosy/op/kernel/hand_on.h"
 #include "argosy/ops/layout/card_mover.h"
 
 namespace argosy {

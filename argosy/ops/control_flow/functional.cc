@@ -1,8 +1,8 @@
 #include "argosy/ops/control_flow/functional.h"
 
-#include "argosy/op/batch_rule.h"
-#include "argosy/op/registry.h"
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/batch_rule.h"
+#include "argosy/op/definition/registry.h"
+#include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/control_flow/functional_parts.h"
 
 namespace argosy {
@@ -127,7 +127,7 @@ void define_functional(OpRegistry& ops) {
            .stateful = true,
            .calls = Calls::kCallOn,
            .host_inputs = {0}});
-  // A loop of kind kWhile without "cond": it counts (passes/lower_functions.h). TensorFlow gives it no gradient either.
+  // A loop of kind kWhile without "cond": it counts (passes/functions/lower_functions.h). TensorFlow gives it no gradient either.
   ops.add({.name = "For",
            .doc = "body(i, body(… input)), for i from start to limit, which is left out, by delta.",
            .inputs = {"start: int32", "limit: int32", "delta: int32", "input: T"},

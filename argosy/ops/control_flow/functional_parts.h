@@ -8,7 +8,7 @@
 
 #include "argosy/graph/function_body.h"
 #include "argosy/graph/gradients.h"
-#include "argosy/op/registry.h"
+#include "argosy/op/definition/registry.h"
 
 namespace argosy {
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "argosy/device/cuda/runtime_compiler.h"
+#include "argosy/device/cuda/driver/runtime_compiler.h"
 #include "argosy/ops/layout/card_mover.h"
 
 namespace argosy::cuda {

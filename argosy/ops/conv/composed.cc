@@ -1,6 +1,6 @@
 #include "argosy/ops/conv/composed.h"
 
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/conv/geometry.h"
 
 namespace argosy {

@@ -4,8 +4,8 @@
 
 #include <array>
 
-#include "argosy/op/kernel.h"
-#include "argosy/op/registry.h"
+#include "argosy/op/definition/registry.h"
+#include "argosy/op/kernel/kernel.h"
 
 namespace argosy {
 

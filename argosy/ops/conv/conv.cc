@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/batch_rule.h"
-#include "argosy/op/registry.h"
+#include "argosy/op/definition/batch_rule.h"
+#include "argosy/op/definition/registry.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/conv/composed.h"
 #include "argosy/ops/conv/geometry.h"

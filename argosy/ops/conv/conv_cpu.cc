@@ -2,8 +2,8 @@
 #include <atomic>
 #include <cstring>
 
-#include "argosy/base/interrupt.h"
-#include "argosy/op/kernel.h"
+#include "argosy/base/threads/interrupt.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/conv/composed.h"
 #include "argosy/ops/conv/conv_loops.h"
 #include "argosy/ops/conv/host_conv.h"

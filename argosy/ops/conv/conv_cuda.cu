@@ -1,6 +1,6 @@
 // Convolutions without a library: the last of the list. Forward and towards the image, a thread an element; towards the
 // filter, a block an element, its threads along the patches.
-#include "argosy/device/cuda/kernel_source.h"
+#include "argosy/device/cuda/kernels/kernel_source.h"
 #include "argosy/ops/conv/windows_cuda.h"
 
 namespace argosy::cuda {

@@ -2,7 +2,7 @@
 // decline.
 #pragma once
 
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/conv/geometry.h"
 #include "argosy/ops/matmul/gemm.h"
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "argosy/device/cuda/dnn.h"
-#include "argosy/device/cuda/dnn_graph.h"
+#include "argosy/device/cuda/dnn/dnn.h"
+#include "argosy/device/cuda/dnn/dnn_graph.h"
 #include "argosy/ops/conv/dnn_axis.h"
 #include "argosy/ops/conv/dnn_choices.h"
 #include "argosy/tensor/buffer.h"

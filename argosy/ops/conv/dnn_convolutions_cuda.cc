@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "argosy/device/cuda/dnn_graph_numbers.h"
+#include "argosy/device/cuda/dnn/dnn_graph_numbers.h"
 
 namespace argosy::cuda {
 

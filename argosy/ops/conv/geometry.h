@@ -1,7 +1,7 @@
 // The sizes of one convolution, from shapes that come from outside: checked once, for every kernel.
 #pragma once
 
-#include "argosy/op/op_def.h"
+#include "argosy/op/definition/op_def.h"
 #include "argosy/ops/conv/window.h"
 
 namespace argosy {

@@ -1,7 +1,7 @@
 // One call of a convolution's kernel in host memory: what its node says, and its operands, checked.
 #pragma once
 
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/collective/batch_parts.h"
 #include "argosy/ops/conv/geometry.h"
 #include "argosy/ops/matmul/fused_ops.h"

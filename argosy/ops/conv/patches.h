@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/conv/geometry.h"
 
 namespace argosy {

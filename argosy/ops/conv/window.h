@@ -5,8 +5,8 @@
 #include <optional>
 #include <string_view>
 
-#include "argosy/op/attr.h"
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/attr.h"
+#include "argosy/op/definition/shape_context.h"
 
 namespace argosy {
 

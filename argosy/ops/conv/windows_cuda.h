@@ -1,7 +1,7 @@
 // Windows over images, as kernels are given them. Read by nvcc and the host's compiler.
 #pragma once
 
-#include "argosy/device/cuda/numbers.h"
+#include "argosy/device/cuda/kernels/numbers.h"
 
 namespace argosy::cuda {
 

@@ -10,8 +10,8 @@
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
 
-#include "argosy/base/interrupt.h"
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/interrupt.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/collective/batch_parts.h"
 #include "argosy/ops/conv/winograd_factors.inc"
 #include "argosy/ops/conv/winograd_float_tiles.inc"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
 #include "argosy/testing/op_case.h"

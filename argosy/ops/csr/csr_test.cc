@@ -1,4 +1,4 @@
-// CSR matrices: forms, products, gradients. Whole programs against TensorFlow: tests/tf/programs/control.py.
+// CSR matrices: forms, products, gradients. Whole programs against TensorFlow: tests/oracle/programs/control.py.
 #include "argosy/ops/csr/csr.h"
 
 #include <gtest/gtest.h>

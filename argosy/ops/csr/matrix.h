@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 
 namespace argosy::csr {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/csr/matrix.h"
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <map>
 
-#include "argosy/base/interrupt.h"
+#include "argosy/base/threads/interrupt.h"
 #include "argosy/ops/ctc/frames.h"
 
 namespace argosy {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 
 namespace argosy::ctc {
 

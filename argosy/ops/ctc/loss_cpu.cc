@@ -2,8 +2,8 @@
 // the labels, with blanks between them.
 #include <algorithm>
 
-#include "argosy/base/interrupt.h"
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/interrupt.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/ctc/frames.h"
 
 namespace argosy::ctc {

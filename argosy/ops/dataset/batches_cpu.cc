@@ -1,5 +1,5 @@
 // Elements put together, and taken apart.
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/dataset/unary.h"
 
 namespace argosy::datasets {

@@ -1,9 +1,9 @@
 // Cache: the elements of the first whole pass, in memory or in a file, for all later ones.
-#include "argosy/base/file.h"
-#include "argosy/op/file_policy.h"
+#include "argosy/base/system/file.h"
+#include "argosy/formats/checkpoint/checkpoint.h"
+#include "argosy/op/kernel/file_policy.h"
 #include "argosy/ops/dataset/memory_cache.h"
 #include "argosy/ops/dataset/unary.h"
-#include "argosy/tf/checkpoint.h"
 
 namespace argosy::datasets {
 

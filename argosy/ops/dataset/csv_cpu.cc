@@ -2,7 +2,7 @@
 // read after it.
 #include <optional>
 
-#include "argosy/data/byte_stream.h"
+#include "argosy/data/files/byte_stream.h"
 #include "argosy/ops/dataset/dataset_kernel.h"
 #include "argosy/ops/string/number.h"
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "argosy/op/registry.h"
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/registry.h"
+#include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/dataset/signatures.h"
 
 namespace argosy {

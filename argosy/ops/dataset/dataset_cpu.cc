@@ -1,4 +1,4 @@
-#include "argosy/op/file_policy.h"
+#include "argosy/op/kernel/file_policy.h"
 #include "argosy/ops/dataset/dataset_kernel.h"
 
 namespace argosy {

@@ -52,7 +52,7 @@ class DatasetArgs {
   Result<std::string> text(const std::string& name) const;
   // A vector, or a scalar as one.
   Result<std::vector<std::string>> texts(const std::string& name) const;
-  // The same of paths, which the step must be allowed to touch (argosy/op/file_policy.h).
+  // The same of paths, which the step must be allowed to touch (argosy/op/kernel/file_policy.h).
   Result<std::vector<std::string>> files(const std::string& name) const;
   Captured function(const std::string& attr, const std::string& captured = "other_arguments") const;
   template <typename T>

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "argosy/base/blocking_pool.h"
-#include "argosy/op/kernel.h"
+#include "argosy/base/threads/blocking_pool.h"
+#include "argosy/op/kernel/kernel.h"
 
 namespace argosy::datasets {
 

@@ -2,8 +2,8 @@
 // come in the order of their keys; sparse ones as three variants, ragged ones as one.
 #include <map>
 
-#include "argosy/base/parallel.h"
-#include "argosy/op/function_call.h"
+#include "argosy/base/threads/parallel.h"
+#include "argosy/op/kernel/function_call.h"
 #include "argosy/ops/dataset/unary.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"

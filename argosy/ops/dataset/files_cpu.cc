@@ -1,11 +1,11 @@
 // Records of files, one file after the other: lines, TFRecords, blocks of one length.
 #include <optional>
 
-#include "argosy/data/byte_stream.h"
+#include "argosy/data/files/byte_stream.h"
+#include "argosy/formats/proto/crc32c.h"
+#include "argosy/formats/proto/wire.h"
 #include "argosy/ops/dataset/dataset_kernel.h"
 #include "argosy/tensor/string_budget.h"
-#include "argosy/tf/crc32c.h"
-#include "argosy/tf/wire.h"
 
 namespace argosy::datasets {
 

@@ -3,7 +3,7 @@
 // order, unless they may give what is there first.
 #include <algorithm>
 
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/dataset/ahead.h"
 #include "argosy/ops/dataset/unary.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "argosy/op/step_context.h"
+#include "argosy/op/kernel/step_context.h"
 #include "argosy/ops/dataset/unary.h"
 
 namespace argosy::datasets {

@@ -7,7 +7,7 @@
 #include <deque>
 
 #include "argosy/base/guard.h"
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/dataset/unary.h"
 
 namespace argosy::datasets {

@@ -1,5 +1,5 @@
 // Ops that run through a dataset at once, on the calling thread.
-#include "argosy/op/step_context.h"
+#include "argosy/op/kernel/step_context.h"
 #include "argosy/ops/dataset/dataset_kernel.h"
 
 namespace argosy::datasets {

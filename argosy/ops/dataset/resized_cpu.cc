@@ -2,7 +2,7 @@
 #include <chrono>
 #include <deque>
 
-#include "argosy/base/cancel_link.h"
+#include "argosy/base/threads/cancel_link.h"
 #include "argosy/ops/dataset/unary.h"
 #include "argosy/ops/file/matching.h"
 

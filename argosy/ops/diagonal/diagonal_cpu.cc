@@ -1,4 +1,4 @@
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/diagonal/band.h"
 #include "argosy/ops/layout/strided_copy.h"
 

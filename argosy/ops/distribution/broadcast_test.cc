@@ -1,5 +1,5 @@
 // Samples whose parameters broadcast together, shuffled indices, Sobol's points. The numbers themselves are
-// TensorFlow's: tests/tf/compare_ops.py holds every case against it.
+// TensorFlow's: tests/oracle/ops/compare_ops.py holds every case against it.
 #include <gtest/gtest.h>
 
 #include <algorithm>

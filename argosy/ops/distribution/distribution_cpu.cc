@@ -1,4 +1,4 @@
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/distribution/draws.h"
 #include "argosy/ops/random/op_stream.h"
 #include "argosy/ops/random/sample.h"

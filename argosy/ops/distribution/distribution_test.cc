@@ -19,7 +19,7 @@ AttrMap seeds() { return {{"seed", 1}, {"seed2", 2}}; }
 const Tensor kKey = Tensor::vector<std::uint64_t>({3});
 const Tensor kCounter = Tensor::vector<std::uint64_t>({1, 2});
 
-// The numbers themselves are TensorFlow's: tests/tf/compare_ops.py holds every case against it.
+// The numbers themselves are TensorFlow's: tests/oracle/ops/compare_ops.py holds every case against it.
 TEST(DistributionOps, Gamma) {
   const Tensor alphas = Tensor::vector<float>({0.1f, 0.5f, 1, 2, 30});
   for (const auto& shape : {ints({}), ints({3}), ints({2, 40}), ints({0})}) {

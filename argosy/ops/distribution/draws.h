@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/random/philox.h"
 
 namespace argosy::distribution {

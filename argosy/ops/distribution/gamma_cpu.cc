@@ -7,8 +7,8 @@
 #include <limits>
 #include <numbers>
 
-#include "argosy/base/interrupt.h"
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/interrupt.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/distribution/draws.h"
 
 namespace argosy::distribution {

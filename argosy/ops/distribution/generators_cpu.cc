@@ -1,7 +1,7 @@
 // Generators that live in int64 variables: two numbers of counter, one of key.
 #include <algorithm>
 
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/distribution/draws.h"
 #include "argosy/ops/random/fill.h"
 #include "argosy/ops/random/sample.h"

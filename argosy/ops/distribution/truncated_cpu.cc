@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "argosy/base/interrupt.h"
+#include "argosy/base/threads/interrupt.h"
 #include "argosy/ops/distribution/draws.h"
 #include "argosy/ops/random/fill.h"
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <complex>
 
-#include "argosy/base/parallel.h"
-#include "argosy/op/kernel.h"
+#include "argosy/base/threads/parallel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/einsum/plan.h"
 #include "argosy/ops/matmul/gemm.h"
 

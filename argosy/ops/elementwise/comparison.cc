@@ -1,4 +1,4 @@
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/elementwise/define.h"
 
 namespace argosy::elementwise {

@@ -1,7 +1,7 @@
 // The definitions of this folder, by kind. Private to it.
 #pragma once
 
-#include "argosy/op/registry.h"
+#include "argosy/op/definition/registry.h"
 
 namespace argosy::elementwise {
 

@@ -3,7 +3,7 @@
 // functions_cuda.h. For .cu files.
 #pragma once
 
-#include "argosy/device/cuda/kernel_source.h"
+#include "argosy/device/cuda/kernels/kernel_source.h"
 
 namespace argosy::cuda::complex_fn {
 

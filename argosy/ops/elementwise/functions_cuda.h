@@ -3,7 +3,7 @@
 // named after the functions of rows.h; they work on what a dtype is computed in, float32 for 16-bit floats.
 #pragma once
 
-#include "argosy/device/cuda/numbers.h"
+#include "argosy/device/cuda/kernels/numbers.h"
 
 namespace argosy::cuda::fn {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "argosy/op/attr.h"
+#include "argosy/op/definition/attr.h"
 #include "argosy/ops/elementwise/kernels.h"
 
 namespace argosy {

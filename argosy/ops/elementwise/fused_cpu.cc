@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/elementwise/fused.h"
 
 namespace argosy {

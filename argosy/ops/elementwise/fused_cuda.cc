@@ -2,7 +2,7 @@
 // step one launch of the kernel its op would be.
 #include "argosy/base/log.h"
 #include "argosy/base/mutex.h"
-#include "argosy/device/cuda/runtime_compiler.h"
+#include "argosy/device/cuda/driver/runtime_compiler.h"
 #include "argosy/ops/elementwise/fused_source.h"
 #include "argosy/ops/elementwise/rows_on_card.h"
 #include "argosy/ops/layout/card_mover.h"
@@ -160,9 +160,8 @@ class Fused final : public Kernel {
     auto source = fused_source(program, init.input_dtypes, operands);
     ARGOSY_ASSIGN_OR_RETURN(Shape shape, program.shape.full());
     if (!source) return steps;
-    return std::unique_ptr<Kernel>(
-        std::make_unique<Fused>(std::move(steps), *std::move(source), std::move(operands), std::move(shape),
-                                fused_widest(program, init.input_dtypes)));
+    return std::unique_ptr<Kernel>(std::make_unique<Fused>(std::move(steps), *std::move(source), std::move(operands),
+                                                           std::move(shape), fused_widest(program, init.input_dtypes)));
   }
   Fused(std::unique_ptr<Kernel> steps, std::string source, std::vector<FusedOperand> operands, Shape shape,
         std::size_t widest)

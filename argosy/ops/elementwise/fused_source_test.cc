@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "argosy/device/cuda/runtime_compiler.h"
+#include "argosy/device/cuda/driver/runtime_compiler.h"
 #include "argosy/ops/elementwise/rows_on_card.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"

@@ -10,7 +10,7 @@
 #include <span>
 #include <string_view>
 
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 
 namespace argosy {
 

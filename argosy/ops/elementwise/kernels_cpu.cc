@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "argosy/base/parallel.h"
-#include "argosy/op/shape_context.h"
+#include "argosy/base/threads/parallel.h"
+#include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/elementwise/broadcast_plan.h"
 
 namespace argosy {

@@ -1,8 +1,8 @@
 // Loops of elementwise kernels. For .cu files.
 #pragma once
 
-#include "argosy/device/cuda/kernel_source.h"
-#include "argosy/device/cuda/walk.h"
+#include "argosy/device/cuda/kernels/kernel_source.h"
+#include "argosy/device/cuda/kernels/walk.h"
 
 namespace argosy::cuda {
 

@@ -1,6 +1,6 @@
 // Elementwise ops that are no rows of a table: sums of many, checks.
 #include "argosy/graph/gradients.h"
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/elementwise/define.h"
 #include "argosy/ops/elementwise/elementwise.h"
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "argosy/base/parallel.h"
-#include "argosy/op/hand_on.h"
+#include "argosy/base/threads/parallel.h"
+#include "argosy/op/kernel/hand_on.h"
 #include "argosy/ops/elementwise/functors.h"
 #include "argosy/ops/elementwise/kernels.h"
 #include "argosy/ops/layout/strided_copy.h"

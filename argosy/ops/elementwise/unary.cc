@@ -2,7 +2,7 @@
 #include <numbers>
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/cast/cast.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/define.h"

@@ -2,8 +2,8 @@
 #include <limits>
 #include <type_traits>
 
-#include "argosy/base/parallel.h"
-#include "argosy/op/kernel.h"
+#include "argosy/base/threads/parallel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/fft/line.h"
 
 namespace argosy {

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "argosy/base/beneath.h"
-#include "argosy/base/file.h"
-#include "argosy/op/file_policy.h"
+#include "argosy/base/system/beneath.h"
+#include "argosy/base/system/file.h"
+#include "argosy/op/kernel/file_policy.h"
 #include "argosy/ops/file/matching.h"
 
 namespace argosy {

@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
-#include "argosy/base/file.h"
-#include "argosy/base/interrupt.h"
-#include "argosy/op/file_policy.h"
+#include "argosy/base/system/file.h"
+#include "argosy/base/threads/interrupt.h"
+#include "argosy/op/kernel/file_policy.h"
 
 namespace argosy {
 

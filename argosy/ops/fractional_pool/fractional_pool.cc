@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/registry.h"
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/registry.h"
+#include "argosy/op/definition/shape_context.h"
 
 namespace argosy {
 

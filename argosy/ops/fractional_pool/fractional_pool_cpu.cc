@@ -1,8 +1,8 @@
 #include <cmath>
 #include <limits>
 
-#include "argosy/base/parallel.h"
-#include "argosy/op/kernel.h"
+#include "argosy/base/threads/parallel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/fractional_pool/windows.h"
 
 namespace argosy {

@@ -1,5 +1,5 @@
-#include "argosy/op/registry.h"
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/registry.h"
+#include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/gather/gather_parts.h"
 
 namespace argosy {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "argosy/base/interrupt.h"
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/interrupt.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/gather/gather_parts.h"
 #include "argosy/ops/layout/strided_copy.h"
 

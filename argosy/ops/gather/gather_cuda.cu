@@ -1,5 +1,5 @@
 // Gathering rows by index and adding them back; one-hot rows; running sums.
-#include "argosy/device/cuda/kernel_source.h"
+#include "argosy/device/cuda/kernels/kernel_source.h"
 
 namespace argosy::cuda {
 

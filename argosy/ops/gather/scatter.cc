@@ -1,7 +1,7 @@
 // GatherNd and what scatters by the same kind of indices: their last axis is a path into the leading axes of a tensor.
 #include "argosy/graph/gradients.h"
-#include "argosy/op/batch_rule.h"
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/batch_rule.h"
+#include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/gather/gather.h"
 #include "argosy/ops/gather/gather_parts.h"

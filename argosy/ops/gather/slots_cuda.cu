@@ -1,5 +1,5 @@
 // Slices found by paths of indices; gathered, or updated in the order of the indices.
-#include "argosy/device/cuda/kernel_source.h"
+#include "argosy/device/cuda/kernels/kernel_source.h"
 #include "argosy/ops/gather/slots_cuda.h"
 
 namespace argosy::cuda {

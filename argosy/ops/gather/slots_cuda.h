@@ -1,7 +1,7 @@
 // Slots (card_slots.h) as kernels and the host see them. Read by nvcc and the host's compiler.
 #pragma once
 
-#include "argosy/device/cuda/numbers.h"
+#include "argosy/device/cuda/kernels/numbers.h"
 
 namespace argosy::cuda {
 

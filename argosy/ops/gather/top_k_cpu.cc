@@ -3,8 +3,8 @@
 #include <limits>
 #include <numeric>
 
-#include "argosy/base/interrupt.h"
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/interrupt.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/gather/gather_parts.h"
 #include "argosy/tensor/ints.h"
 

@@ -1,5 +1,5 @@
 // The largest of a row, in order: larger first, equal ones by place, NaN before everything.
-#include "argosy/device/cuda/kernel_source.h"
+#include "argosy/device/cuda/kernels/kernel_source.h"
 
 namespace argosy::cuda {
 

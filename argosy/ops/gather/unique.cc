@@ -1,5 +1,5 @@
-#include "argosy/op/batch_rule.h"
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/batch_rule.h"
+#include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/gather/gather.h"
 #include "argosy/ops/gather/gather_parts.h"
 

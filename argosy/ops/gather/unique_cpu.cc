@@ -2,7 +2,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "argosy/base/interrupt.h"
+#include "argosy/base/threads/interrupt.h"
 #include "argosy/ops/gather/gather_parts.h"
 #include "argosy/ops/layout/strided_copy.h"
 

@@ -1,6 +1,6 @@
 // Where: coordinates of the elements that are not zero, in row-major order. Blocks count the ones of a part each, one
 // block adds up, and blocks write theirs behind those of the parts before.
-#include "argosy/device/cuda/kernel_source.h"
+#include "argosy/device/cuda/kernels/kernel_source.h"
 
 namespace argosy::cuda {
 

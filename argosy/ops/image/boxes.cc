@@ -1,6 +1,6 @@
 // Definitions: boxes, drawn, chosen and made up.
-#include "argosy/op/batch_rule.h"
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/batch_rule.h"
+#include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/image/parts.h"
 
 namespace argosy::image {

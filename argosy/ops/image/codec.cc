@@ -1,5 +1,5 @@
 // Definitions: files' bytes to pixels and back.
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/image/parts.h"
 
 namespace argosy::image {

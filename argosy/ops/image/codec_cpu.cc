@@ -1,5 +1,5 @@
 // Kernels: files' bytes to pixels and back, by the codecs of argosy/data.
-#include "argosy/data/codec.h"
+#include "argosy/data/files/codec.h"
 
 #include <algorithm>
 

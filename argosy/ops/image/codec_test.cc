@@ -1,4 +1,4 @@
-#include "argosy/data/codec.h"
+#include "argosy/data/files/codec.h"
 
 #include <gtest/gtest.h>
 

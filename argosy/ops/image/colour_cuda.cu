@@ -1,5 +1,5 @@
 // Colours: a thread a pixel; contrasts by a block for each channel of each picture.
-#include "argosy/device/cuda/kernel_source.h"
+#include "argosy/device/cuda/kernels/kernel_source.h"
 
 namespace argosy::cuda {
 

@@ -1,6 +1,6 @@
 // Definitions: boxes of pictures.
 #include "argosy/graph/gradients.h"
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/image/parts.h"
 #include "argosy/ops/shape/shape.h"
 

@@ -1,6 +1,6 @@
 // Boxes of pictures, resized, and what flows back: the rules of crop_cpu.cc. What flows back into pictures is gathered
 // by each pixel, over the boxes, and into boxes by a block for each: sums have an order.
-#include "argosy/device/cuda/kernel_source.h"
+#include "argosy/device/cuda/kernels/kernel_source.h"
 
 namespace argosy::cuda {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "argosy/base/random_source.h"
+#include "argosy/base/system/random_source.h"
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/image/parts.h"
 #include "argosy/ops/image/pictures.h"

@@ -2,7 +2,7 @@
 // ((t0 x + t1 y + t2) / k, (t3 x + t4 y + t5) / k), k = t6 x + t7 y + 1.
 #include <cmath>
 
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/image/parts.h"
 #include "argosy/ops/image/pictures.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/image/parts.h"
 #include "argosy/ops/image/pictures.h"

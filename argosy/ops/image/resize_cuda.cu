@@ -1,6 +1,6 @@
 // Pictures of another size: the rules of resize_cpu.cc. A thread a pixel and channel, of what comes out; what flows
 // back is gathered by who receives it, so that its sums have an order.
-#include "argosy/device/cuda/kernel_source.h"
+#include "argosy/device/cuda/kernels/kernel_source.h"
 
 namespace argosy::cuda {
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <queue>
 
-#include "argosy/base/interrupt.h"
+#include "argosy/base/threads/interrupt.h"
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/image/parts.h"
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "argosy/op/attr.h"
+#include "argosy/op/definition/attr.h"
 
 namespace argosy::image {
 

@@ -1,4 +1,4 @@
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/sparse/coo.h"
 
 namespace argosy {

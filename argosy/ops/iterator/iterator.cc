@@ -1,8 +1,8 @@
 #include "argosy/ops/iterator/iterator.h"
 
 #include "argosy/graph/function_body.h"
-#include "argosy/op/registry.h"
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/registry.h"
+#include "argosy/op/definition/shape_context.h"
 
 namespace argosy {
 

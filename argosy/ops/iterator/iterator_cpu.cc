@@ -1,7 +1,7 @@
 #include <tuple>
 
 #include "argosy/device/device.h"
-#include "argosy/op/step_context.h"
+#include "argosy/op/kernel/step_context.h"
 #include "argosy/ops/dataset/dataset_value.h"
 #include "argosy/ops/iterator/handle_texts.h"
 #include "argosy/ops/iterator/iterator_kernels.h"

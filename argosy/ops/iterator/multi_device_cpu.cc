@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "argosy/base/guard.h"
-#include "argosy/op/step_context.h"
+#include "argosy/op/kernel/step_context.h"
 #include "argosy/ops/iterator/handle_texts.h"
 #include "argosy/ops/iterator/iterator_kernels.h"
 #include "argosy/ops/iterator/multi_device_state.h"

@@ -2,10 +2,10 @@
 // pass over the same dataset can come there again. What lies before it is computed once more.
 #include <cstring>
 
-#include "argosy/op/kernel.h"
+#include "argosy/formats/checkpoint/stored_variant.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/iterator/iterator_kernels.h"
 #include "argosy/ops/iterator/iterator_state.h"
-#include "argosy/tf/stored_variant.h"
 
 namespace argosy::datasets {
 

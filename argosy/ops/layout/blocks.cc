@@ -2,8 +2,8 @@
 
 #include "argosy/base/checked.h"
 #include "argosy/graph/gradients.h"
-#include "argosy/op/batch_rule.h"
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/batch_rule.h"
+#include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/layout/layout.h"
 #include "argosy/ops/layout/layout_parts.h"

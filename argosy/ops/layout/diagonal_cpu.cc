@@ -1,5 +1,5 @@
 #include "argosy/base/checked.h"
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/layout/layout_parts.h"
 #include "argosy/ops/layout/strided_copy.h"
 

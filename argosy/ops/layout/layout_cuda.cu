@@ -1,6 +1,6 @@
 // Kernels of ops that only move elements, but not along strides: bands of matrices, sequences turned round; and what
 // flows back through a mirrored frame.
-#include "argosy/device/cuda/kernel_source.h"
+#include "argosy/device/cuda/kernels/kernel_source.h"
 
 namespace argosy::cuda {
 

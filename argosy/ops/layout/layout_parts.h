@@ -1,8 +1,8 @@
 // The files of this family, for its lists: each part adds its ops and kernels.
 #pragma once
 
-#include "argosy/op/kernel.h"
-#include "argosy/op/registry.h"
+#include "argosy/op/definition/registry.h"
+#include "argosy/op/kernel/kernel.h"
 
 namespace argosy {
 

@@ -1,6 +1,6 @@
 // Moving elements by size: strided copies, fills, choices.
-#include "argosy/device/cuda/kernel_source.h"
-#include "argosy/device/cuda/walk.h"
+#include "argosy/device/cuda/kernels/kernel_source.h"
+#include "argosy/device/cuda/kernels/walk.h"
 
 namespace argosy::cuda {
 

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/layout/region_walk.h"
 #include "argosy/ops/layout/transpose_tiles.h"
 

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "argosy/op/attr.h"
+#include "argosy/op/definition/attr.h"
 #include "argosy/tensor/ints.h"
 
 namespace argosy {

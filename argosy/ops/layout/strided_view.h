@@ -1,7 +1,7 @@
 // The view that the inputs of StridedSlice and its kin describe, read while a kernel runs.
 #pragma once
 
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/layout/strided_slice.h"
 
 namespace argosy {

@@ -2,7 +2,7 @@
 // superdiagonal fills in).
 #include <limits>
 
-#include "argosy/base/interrupt.h"
+#include "argosy/base/threads/interrupt.h"
 #include "argosy/ops/linalg/matrices.h"
 
 namespace argosy::linalg {

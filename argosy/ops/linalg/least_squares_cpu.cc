@@ -3,7 +3,7 @@
 #include <numeric>
 #include <vector>
 
-#include "argosy/base/interrupt.h"
+#include "argosy/base/threads/interrupt.h"
 #include "argosy/ops/linalg/matrices.h"
 #include "argosy/ops/linalg/reflections.h"
 

@@ -6,9 +6,9 @@
 #include <complex>
 #include <new>
 
-#include "argosy/base/interrupt.h"
-#include "argosy/base/parallel.h"
-#include "argosy/op/kernel.h"
+#include "argosy/base/threads/interrupt.h"
+#include "argosy/base/threads/parallel.h"
+#include "argosy/op/kernel/kernel.h"
 
 namespace argosy::linalg {
 

@@ -1,5 +1,5 @@
 // Triangular systems; stacks broadcast against each other.
-#include "argosy/base/interrupt.h"
+#include "argosy/base/threads/interrupt.h"
 #include "argosy/ops/linalg/matrices.h"
 
 namespace argosy::linalg {

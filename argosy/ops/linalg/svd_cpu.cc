@@ -2,7 +2,7 @@
 #include <limits>
 #include <vector>
 
-#include "argosy/base/interrupt.h"
+#include "argosy/base/threads/interrupt.h"
 #include "argosy/ops/linalg/matrices.h"
 #include "argosy/ops/linalg/reflections.h"
 

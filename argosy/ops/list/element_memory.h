@@ -3,7 +3,7 @@
 // compute only sums.
 #pragma once
 
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/layout/strided_copy.h"
 
 namespace argosy {

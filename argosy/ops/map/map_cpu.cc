@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/list/element_memory.h"
 #include "argosy/ops/sparse/coo.h"
 

@@ -1,4 +1,4 @@
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/matmul/batch_matmul.h"
 #include "argosy/ops/matmul/gemm.h"
 

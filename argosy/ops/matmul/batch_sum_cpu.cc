@@ -9,8 +9,8 @@
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
 
-#include "argosy/base/interrupt.h"
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/interrupt.h"
+#include "argosy/base/threads/parallel.h"
 
 #ifndef ARGOSY_OPS_MATMUL_BATCH_SUM_ONCE
 #define ARGOSY_OPS_MATMUL_BATCH_SUM_ONCE

@@ -4,8 +4,8 @@
 #include <compare>
 #include <memory>
 
-#include "argosy/device/cuda/blas_calls.h"
-#include "argosy/device/cuda/library.h"
+#include "argosy/device/cuda/dnn/blas_calls.h"
+#include "argosy/device/cuda/driver/library.h"
 #include "argosy/ops/matmul/card_gemm.h"
 
 namespace argosy::cuda {

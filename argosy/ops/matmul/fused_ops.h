@@ -1,7 +1,7 @@
 // What _FusedMatMul and _FusedConv2D do after the sum: their attribute fused_ops, read once.
 #pragma once
 
-#include "argosy/op/attr.h"
+#include "argosy/op/definition/attr.h"
 
 namespace argosy {
 

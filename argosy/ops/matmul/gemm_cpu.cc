@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/matmul/batch_sum.h"
 #include "argosy/ops/matmul/float_tiles.h"
 #include "argosy/ops/matmul/gemm_simd.h"

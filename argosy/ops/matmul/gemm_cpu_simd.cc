@@ -7,7 +7,7 @@
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
 
-#include "argosy/base/interrupt.h"
+#include "argosy/base/threads/interrupt.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace argosy {

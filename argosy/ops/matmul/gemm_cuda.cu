@@ -1,7 +1,7 @@
 // Products of matrices without a library: the last of the list, for every dtype and shape. C[b] = A[b] B[b], each
 // perhaps transposed, then a bias and an activation. A block makes a tile of 32 x 32, each of its 16 x 16 threads four
 // elements.
-#include "argosy/device/cuda/kernel_source.h"
+#include "argosy/device/cuda/kernels/kernel_source.h"
 #include "argosy/ops/elementwise/functions_complex_cuda.h"
 
 namespace argosy::cuda {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <atomic>
 
-#include "argosy/base/interrupt.h"
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/interrupt.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/matmul/float_tiles.h"
 
 namespace argosy {

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/matmul/float_tiles.h"
 
 namespace argosy {

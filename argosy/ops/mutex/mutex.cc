@@ -1,7 +1,7 @@
 #include "argosy/ops/mutex/mutex.h"
 
-#include "argosy/op/registry.h"
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/registry.h"
+#include "argosy/op/definition/shape_context.h"
 
 namespace argosy {
 
@@ -30,7 +30,7 @@ void define_mutex(OpRegistry& ops) {
               .in_host_memory = true,
               .async = true};
   ops.add(std::move(lock));
-  // It never waits. It lets others go on, though, which an order of the step must know: see runtime/fixed_order.h.
+  // It never waits. It lets others go on, though, which an order of the step must know: see runtime/compile/fixed_order.h.
   OpSpec consume{.name = "ConsumeMutexLock",
                  .doc = "Gives the mutex back.",
                  .inputs = {"mutex_lock: variant"},

@@ -1,10 +1,10 @@
 #include <atomic>
 #include <memory>
 
-#include "argosy/op/named_resource.h"
-#include "argosy/op/resource_manager.h"
-#include "argosy/op/step_context.h"
-#include "argosy/op/waiters.h"
+#include "argosy/op/kernel/step_context.h"
+#include "argosy/op/kernel/waiters.h"
+#include "argosy/op/state/named_resource.h"
+#include "argosy/op/state/resource_manager.h"
 
 namespace argosy {
 

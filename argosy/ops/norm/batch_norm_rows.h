@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <string>
 
-#include "argosy/base/parallel.h"
-#include "argosy/op/kernel.h"
+#include "argosy/base/threads/parallel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/elementwise/kernels.h"
 
 namespace argosy::batch_norm {

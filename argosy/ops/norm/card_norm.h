@@ -1,7 +1,7 @@
 // What the kernels of normalisation are given. Read by nvcc and the host's compiler.
 #pragma once
 
-#include "argosy/device/cuda/numbers.h"
+#include "argosy/device/cuda/kernels/numbers.h"
 
 namespace argosy::cuda {
 

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <vector>
 
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/elementwise/kernels.h"
 #include "argosy/ops/norm/layer_rows.h"
 #include "argosy/ops/norm/norm_ops.h"

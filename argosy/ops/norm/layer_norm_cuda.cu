@@ -1,5 +1,5 @@
 // Layer normalisation: a block a row; sums over columns a thread a column and chunk of rows, merged in order.
-#include "argosy/device/cuda/kernel_source.h"
+#include "argosy/device/cuda/kernels/kernel_source.h"
 
 namespace argosy::cuda {
 

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <vector>
 
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/norm/norm_ops.h"
 
 namespace argosy {

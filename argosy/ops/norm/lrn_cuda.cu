@@ -1,5 +1,5 @@
 // Local response normalisation: a thread an element, its neighbours along the channels summed one by one.
-#include "argosy/device/cuda/kernel_source.h"
+#include "argosy/device/cuda/kernels/kernel_source.h"
 
 namespace argosy::cuda {
 

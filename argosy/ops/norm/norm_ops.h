@@ -2,8 +2,8 @@
 #pragma once
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/kernel.h"
-#include "argosy/op/registry.h"
+#include "argosy/op/definition/registry.h"
+#include "argosy/op/kernel/kernel.h"
 
 namespace argosy {
 

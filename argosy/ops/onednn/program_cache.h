@@ -5,8 +5,8 @@
 #include <atomic>
 #include <memory>
 
-#include "argosy/base/library_threads.h"
 #include "argosy/base/mutex.h"
+#include "argosy/base/threads/library_threads.h"
 #include "argosy/ops/onednn/onednn.h"
 #include "argosy/ops/onednn/program_pool.h"
 

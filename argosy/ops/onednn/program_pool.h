@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "argosy/base/mutex.h"
-#include "argosy/op/kernel.h"
-#include "argosy/op/resource_manager.h"
+#include "argosy/op/kernel/kernel.h"
+#include "argosy/op/state/resource_manager.h"
 #include "argosy/ops/onednn/onednn.h"
 
 namespace argosy::onednn {

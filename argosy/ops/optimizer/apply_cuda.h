@@ -4,7 +4,7 @@
 // work as it needs, a small one no more than one.
 #pragma once
 
-#include "argosy/device/cuda/numbers.h"
+#include "argosy/device/cuda/kernels/numbers.h"
 #include "argosy/ops/gather/slots_cuda.h"
 
 namespace argosy::cuda {

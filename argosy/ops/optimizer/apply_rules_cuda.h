@@ -2,7 +2,7 @@
 // Private to the .cu files of this folder.
 #pragma once
 
-#include "argosy/device/cuda/kernel_source.h"
+#include "argosy/device/cuda/kernels/kernel_source.h"
 #include "argosy/ops/optimizer/apply_cuda.h"
 #include "argosy/ops/optimizer/rules.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "argosy/op/op_def.h"
+#include "argosy/op/definition/op_def.h"
 
 namespace argosy {
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "argosy/base/mutex.h"
-#include "argosy/base/parallel.h"
-#include "argosy/op/kernel.h"
+#include "argosy/base/threads/parallel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/ops.h"
 #include "argosy/ops/optimizer/many.h"
 

@@ -1,8 +1,8 @@
 #include <array>
 #include <cstring>
 
-#include "argosy/base/parallel.h"
-#include "argosy/op/kernel.h"
+#include "argosy/base/threads/parallel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/ops.h"
 #include "argosy/ops/optimizer/loops.h"
 #include "argosy/ops/optimizer/own_slots.h"

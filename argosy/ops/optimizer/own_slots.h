@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "argosy/base/status.h"
-#include "argosy/op/variable.h"
+#include "argosy/op/state/variable.h"
 
 namespace argosy::optimizer {
 

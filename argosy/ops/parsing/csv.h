@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 
 namespace argosy {
 

@@ -1,6 +1,6 @@
 #include "argosy/ops/parsing/csv.h"
 
-#include "argosy/base/interrupt.h"
+#include "argosy/base/threads/interrupt.h"
 #include "argosy/ops/string/number.h"
 
 namespace argosy {

@@ -1,6 +1,6 @@
 #include "argosy/ops/parsing/examples.h"
 
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/shape_context.h"
 
 namespace argosy {
 

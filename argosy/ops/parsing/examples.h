@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "argosy/op/kernel.h"
-#include "argosy/op/registry.h"
+#include "argosy/op/definition/registry.h"
+#include "argosy/op/kernel/kernel.h"
 
 namespace argosy {
 

@@ -1,7 +1,7 @@
 // Kernels: the features of Examples and SequenceExamples as tensors. One kernel serves all six ops (examples.h).
 #include <algorithm>
 
-#include "argosy/base/interrupt.h"
+#include "argosy/base/threads/interrupt.h"
 #include "argosy/ops/parsing/examples.h"
 #include "argosy/ops/parsing/feature_rows.h"
 

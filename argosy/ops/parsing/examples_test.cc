@@ -1,4 +1,4 @@
-#include "argosy/tf/examples.h"
+#include "argosy/formats/records/examples.h"
 
 #include <gtest/gtest.h>
 

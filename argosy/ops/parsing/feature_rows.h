@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "argosy/op/kernel.h"
-#include "argosy/tf/examples.h"
+#include "argosy/formats/records/examples.h"
+#include "argosy/op/kernel/kernel.h"
 
 namespace argosy::examples {
 

@@ -5,12 +5,12 @@
 #include <cstring>
 #include <limits>
 
+#include "argosy/formats/proto/serialized_tensor.h"
+#include "argosy/formats/records/examples.h"
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/parsing/csv.h"
 #include "argosy/ops/parsing/examples.h"
 #include "argosy/ops/string/each_string.h"
-#include "argosy/tf/examples.h"
-#include "argosy/tf/serialized_tensor.h"
 
 namespace argosy {
 

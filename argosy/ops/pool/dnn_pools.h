@@ -3,7 +3,7 @@
 
 #include <compare>
 
-#include "argosy/device/cuda/dnn.h"
+#include "argosy/device/cuda/dnn/dnn.h"
 #include "argosy/ops/conv/dnn_axis.h"
 
 namespace argosy::cuda {

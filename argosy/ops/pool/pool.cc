@@ -1,8 +1,8 @@
 #include "argosy/ops/pool/pool.h"
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/batch_rule.h"
-#include "argosy/op/registry.h"
+#include "argosy/op/definition/batch_rule.h"
+#include "argosy/op/definition/registry.h"
 #include "argosy/ops/pool/geometry.h"
 
 namespace argosy {

@@ -4,8 +4,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "argosy/base/parallel.h"
-#include "argosy/op/kernel.h"
+#include "argosy/base/threads/parallel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/pool/cells.h"
 #include "argosy/ops/pool/geometry.h"
 

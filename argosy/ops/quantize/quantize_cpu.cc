@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 
 namespace argosy {
 

@@ -1,5 +1,5 @@
 // Numbers held to the levels that few bits have: the rules of quantize_cpu.cc.
-#include "argosy/device/cuda/kernel_source.h"
+#include "argosy/device/cuda/kernels/kernel_source.h"
 
 namespace argosy::cuda {
 

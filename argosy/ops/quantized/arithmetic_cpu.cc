@@ -1,5 +1,5 @@
 // Products, convolutions, sums and ReLUs of integers. Sums of products wrap round as 32-bit integers do.
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/conv/window.h"
 #include "argosy/ops/quantized/ranges.h"
 

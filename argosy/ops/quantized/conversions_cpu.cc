@@ -1,5 +1,5 @@
 // Numbers to integers and back, and integers of one range to those of another.
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/quantized/ranges.h"
 
 namespace argosy::quantized {

@@ -6,7 +6,7 @@
 #include "argosy/ops/evaluate.h"
 #include "argosy/testing/op_case.h"
 
-// The integers themselves are TensorFlow's: tests/tf/compare_ops.py holds every case against it.
+// The integers themselves are TensorFlow's: tests/oracle/ops/compare_ops.py holds every case against it.
 namespace argosy {
 namespace {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 
 namespace argosy::quantized {
 

@@ -1,7 +1,7 @@
 #include <limits>
 
-#include "argosy/op/named_resource.h"
-#include "argosy/op/step_context.h"
+#include "argosy/op/kernel/step_context.h"
+#include "argosy/op/state/named_resource.h"
 #include "argosy/ops/list/tensor_list.h"
 #include "argosy/ops/queue/queue_state.h"
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "argosy/base/cancellation.h"
-#include "argosy/op/restorable.h"
+#include "argosy/base/threads/cancellation.h"
+#include "argosy/op/state/restorable.h"
 #include "argosy/ops/queue/queue_items.h"
 #include "argosy/tensor/resource.h"
 

@@ -1,7 +1,7 @@
 // Definitions: several tensors as one variant, as tf.data and tf.function carry structured values.
 #include "argosy/graph/gradients.h"
-#include "argosy/op/registry.h"
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/registry.h"
+#include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/ragged/rows.h"
 
 namespace argosy {

@@ -3,10 +3,10 @@
 #include <cstring>
 #include <optional>
 
+#include "argosy/formats/proto/wire.h"
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/list/element_memory.h"
 #include "argosy/ops/ragged/rows.h"
-#include "argosy/tf/wire.h"
 
 namespace argosy {
 

@@ -1,8 +1,8 @@
 #include "argosy/ops/ragged/ragged.h"
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/registry.h"
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/registry.h"
+#include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/cast/cast.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"

@@ -1,8 +1,8 @@
 #include "argosy/ops/ragged/rows.h"
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/registry.h"
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/registry.h"
+#include "argosy/op/definition/shape_context.h"
 
 namespace argosy {
 

@@ -1,7 +1,7 @@
 // Kernels: a default value in every empty row, and back.
 #include <algorithm>
 
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/ragged/rows.h"
 #include "argosy/ops/sparse/coo.h"
 

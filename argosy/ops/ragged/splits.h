@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/tensor/ints.h"
 
 namespace argosy {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 
 namespace argosy {
 

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "argosy/op/kept.h"
-#include "argosy/op/restorable.h"
+#include "argosy/op/state/kept.h"
+#include "argosy/op/state/restorable.h"
 
 namespace argosy {
 

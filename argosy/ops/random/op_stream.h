@@ -1,9 +1,9 @@
-// What a random op draws from: a stream that it keeps between its runs (argosy/op/kept.h).
+// What a random op draws from: a stream that it keeps between its runs (argosy/op/state/kept.h).
 #pragma once
 
 #include <memory>
 
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/random/philox.h"
 
 namespace argosy {

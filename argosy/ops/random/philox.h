@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "argosy/base/mutex.h"
-#include "argosy/base/random_source.h"
+#include "argosy/base/system/random_source.h"
 
 namespace argosy {
 

@@ -2,9 +2,9 @@
 
 #include <limits>
 
-#include "argosy/op/batch_rule.h"
-#include "argosy/op/registry.h"
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/batch_rule.h"
+#include "argosy/op/definition/registry.h"
+#include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/random/share.h"
 

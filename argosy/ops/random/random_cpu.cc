@@ -1,5 +1,5 @@
 // Random ops that keep a generator between runs.
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/random/fill.h"
 #include "argosy/ops/random/op_stream.h"
 #include "argosy/ops/random/sample.h"

@@ -1,5 +1,5 @@
 // Random numbers on a card: the stream's place is the host's, the numbers are made there. Seeds of int64 are read there
-// as well, so that steps which draw by the step's number are recorded (argosy/runtime/stretches.h).
+// as well, so that steps which draw by the step's number are recorded (argosy/runtime/compile/stretches.h).
 #include "argosy/ops/launching.h"
 #include "argosy/ops/random/fill.h"
 #include "argosy/ops/random/op_stream.h"

@@ -1,6 +1,6 @@
 // Random numbers out of Philox streams: TensorFlow's words and arithmetic (philox.h, fill_cpu.cc). A thread a group:
 // four numbers of a block, two of 64 bits.
-#include "argosy/device/cuda/kernel_source.h"
+#include "argosy/device/cuda/kernels/kernel_source.h"
 
 namespace argosy::cuda {
 

@@ -1,7 +1,7 @@
 // What stateful and stateless random kernels share: reading arguments, and drawing once a stream is there.
 #pragma once
 
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/random/philox.h"
 
 namespace argosy {

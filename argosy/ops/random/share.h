@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/random/philox.h"
 
 namespace argosy {

@@ -1,5 +1,5 @@
 // Random ops whose numbers follow from their inputs alone.
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/random/fill.h"
 #include "argosy/ops/random/sample.h"
 

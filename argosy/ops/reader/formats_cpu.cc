@@ -2,10 +2,10 @@
 #include <limits>
 #include <optional>
 
-#include "argosy/base/file.h"
-#include "argosy/op/attr.h"
+#include "argosy/base/system/file.h"
+#include "argosy/formats/records/record.h"
+#include "argosy/op/definition/attr.h"
 #include "argosy/ops/reader/reader_state.h"
-#include "argosy/tf/record.h"
 
 namespace argosy {
 

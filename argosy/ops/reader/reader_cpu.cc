@@ -1,6 +1,6 @@
-#include "argosy/op/file_policy.h"
-#include "argosy/op/named_resource.h"
-#include "argosy/op/step_context.h"
+#include "argosy/op/kernel/file_policy.h"
+#include "argosy/op/kernel/step_context.h"
+#include "argosy/op/state/named_resource.h"
 #include "argosy/ops/list/tensor_list.h"
 #include "argosy/ops/reader/reader_state.h"
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "argosy/op/attr.h"
-#include "argosy/op/waiters.h"
+#include "argosy/op/definition/attr.h"
+#include "argosy/op/kernel/waiters.h"
 #include "argosy/ops/queue/queue_state.h"
 #include "argosy/tensor/resource.h"
 

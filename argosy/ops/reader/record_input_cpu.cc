@@ -8,10 +8,10 @@
 #include <random>
 
 #include "argosy/base/mutex.h"
-#include "argosy/op/file_policy.h"
-#include "argosy/op/kernel.h"
+#include "argosy/formats/records/record.h"
+#include "argosy/op/kernel/file_policy.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/file/matching.h"
-#include "argosy/tf/record.h"
 
 namespace argosy {
 

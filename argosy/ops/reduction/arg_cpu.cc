@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "argosy/base/parallel.h"
-#include "argosy/op/kernel.h"
+#include "argosy/base/threads/parallel.h"
+#include "argosy/op/kernel/kernel.h"
 
 namespace argosy {
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/reduction/loops.h"
 #include "argosy/tensor/buffer.h"
 

@@ -1,7 +1,7 @@
 // Reductions: x[outer][count][inner] folded over the middle. A long fold is cut into `chunks`, whose partial results
 // (chunks neighbouring ones per output) a second launch folds; so the order of additions depends on shapes alone, and
 // nothing is added atomically.
-#include "argosy/device/cuda/kernel_source.h"
+#include "argosy/device/cuda/kernels/kernel_source.h"
 #include "argosy/ops/elementwise/functions_complex_cuda.h"
 
 namespace argosy::cuda {

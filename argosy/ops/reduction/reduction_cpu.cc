@@ -2,8 +2,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "argosy/base/parallel.h"
-#include "argosy/op/kernel.h"
+#include "argosy/base/threads/parallel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/elementwise/kernels.h"
 #include "argosy/ops/reduction/loops.h"
 #include "argosy/ops/reduction/plan.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
 #include "argosy/testing/op_case.h"

@@ -1,7 +1,7 @@
 // Every reduction as two plain loops, for every dtype; sums of floats in double.
 #include <cmath>
 
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/elementwise/functors.h"
 #include "argosy/ops/reduction/plan.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/matmul/gemm.h"
 
 namespace argosy::rnn {

@@ -1,5 +1,5 @@
 // The arithmetic between the products of recurrent cells (rnn_cuda.cc): the formulas of cells_cpu.cc and rnn_cpu.cc.
-#include "argosy/device/cuda/kernel_source.h"
+#include "argosy/device/cuda/kernels/kernel_source.h"
 #include "argosy/ops/rnn/rnn_cuda.h"
 
 namespace argosy::cuda {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 
 namespace argosy {
 

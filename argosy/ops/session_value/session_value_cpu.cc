@@ -1,7 +1,7 @@
 #include <map>
 
 #include "argosy/device/device.h"
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/list/tensor_list.h"
 
 namespace argosy {

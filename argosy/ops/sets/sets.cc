@@ -1,7 +1,7 @@
 #include "argosy/ops/sets/sets.h"
 
-#include "argosy/op/registry.h"
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/registry.h"
+#include "argosy/op/definition/shape_context.h"
 
 namespace argosy {
 

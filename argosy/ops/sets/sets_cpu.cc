@@ -3,8 +3,8 @@
 #include <map>
 #include <set>
 
-#include "argosy/base/interrupt.h"
-#include "argosy/op/kernel.h"
+#include "argosy/base/threads/interrupt.h"
+#include "argosy/op/kernel/kernel.h"
 
 namespace argosy {
 

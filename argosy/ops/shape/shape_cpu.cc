@@ -1,7 +1,7 @@
 #include <cmath>
 #include <limits>
 
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/shape/range.h"
 #include "argosy/ops/shape/reshape_sizes.h"
 

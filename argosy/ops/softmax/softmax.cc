@@ -1,9 +1,9 @@
 #include "argosy/ops/softmax/softmax.h"
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/batch_rule.h"
-#include "argosy/op/registry.h"
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/batch_rule.h"
+#include "argosy/op/definition/registry.h"
+#include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
 
@@ -118,7 +118,7 @@ void define_softmax(OpRegistry& ops) {
            .batch_rule = BatchRule::kNotLast});
   ops.add({.name = "_SoftmaxGrad",
            .doc = "What flows back to the logits of a softmax, or of a LogSoftmax, out of what it gave and what flows "
-                  "back to that. Made by passes (argosy/passes/fuse_softmax_gradient.h), after gradients.",
+                  "back to that. Made by passes (argosy/passes/fuse/fuse_softmax_gradient.h), after gradients.",
            .inputs = {"softmax: T", "gradient: T"},
            .outputs = {"backprop: T"},
            .attrs = {kFloats, "logarithm: bool = false"},

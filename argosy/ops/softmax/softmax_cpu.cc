@@ -3,8 +3,8 @@
 #include <limits>
 #include <vector>
 
-#include "argosy/base/parallel.h"
-#include "argosy/op/kernel.h"
+#include "argosy/base/threads/parallel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/elementwise/kernels.h"
 #include "argosy/ops/softmax/rows.h"
 

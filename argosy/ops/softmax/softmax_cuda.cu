@@ -1,5 +1,5 @@
 // Softmax and the cross-entropies: a block a row, in float32 for 16-bit floats.
-#include "argosy/device/cuda/kernel_source.h"
+#include "argosy/device/cuda/kernels/kernel_source.h"
 
 namespace argosy::cuda {
 

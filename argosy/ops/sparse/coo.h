@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/tensor/ints.h"
 
 namespace argosy::sparse {

@@ -1,5 +1,5 @@
 // Definitions: crossed features.
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/sparse/parts.h"
 
 namespace argosy::sparse {

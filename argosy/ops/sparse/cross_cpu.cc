@@ -1,5 +1,5 @@
 // Kernels: every combination of the features of each row, the last column's varying fastest. Hashes are TensorFlow's.
-#include "argosy/base/interrupt.h"
+#include "argosy/base/threads/interrupt.h"
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/sparse/coo.h"
 #include "argosy/ops/sparse/cross_hash.h"

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <map>
 
-#include "argosy/base/interrupt.h"
+#include "argosy/base/threads/interrupt.h"
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/elementwise/functors.h"
 #include "argosy/ops/sparse/coo.h"

@@ -1,7 +1,7 @@
 // Definitions: rows that indices choose, by segment.
 #include "argosy/graph/gradients.h"
-#include "argosy/op/batch_rule.h"
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/batch_rule.h"
+#include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/layout/layout.h"
 #include "argosy/ops/shape/shape.h"
 #include "argosy/ops/sparse/parts.h"

@@ -1,5 +1,5 @@
 // Definitions: sparse tensors as strings, variants, or kept under a number.
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/sparse/parts.h"
 #include "argosy/ops/sparse/shapes.h"
 

@@ -2,11 +2,11 @@
 #include <map>
 
 #include "argosy/base/mutex.h"
+#include "argosy/formats/proto/serialized_tensor.h"
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/sparse/coo.h"
 #include "argosy/ops/sparse/parts.h"
 #include "argosy/ops/sparse/tensor_variant.h"
-#include "argosy/tf/serialized_tensor.h"
 
 namespace argosy::sparse {
 

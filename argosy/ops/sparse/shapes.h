@@ -1,7 +1,7 @@
 // What shape functions know of a sparse tensor. Internal to the family.
 #pragma once
 
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/shape_context.h"
 
 namespace argosy::sparse {
 

@@ -1,6 +1,6 @@
 // Rows that indices choose, by segment; sparse matrices times dense ones. Every element of a result is one thread's,
 // which takes what belongs to it in order: sums are the same every time.
-#include "argosy/device/cuda/kernel_source.h"
+#include "argosy/device/cuda/kernels/kernel_source.h"
 #include "argosy/ops/gather/slots_cuda.h"
 
 namespace argosy::cuda {

@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "argosy/formats/proto/serialized_tensor.h"
 #include "argosy/ops/cast/cast.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/testing/gradient_case.h"
 #include "argosy/testing/op_case.h"
-#include "argosy/tf/serialized_tensor.h"
 
 namespace argosy {
 namespace {

@@ -1,7 +1,7 @@
 #include <array>
 
-#include "argosy/base/parallel.h"
-#include "argosy/op/kernel.h"
+#include "argosy/base/threads/parallel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/elementwise/broadcast_plan.h"
 #include "argosy/ops/special/functions.h"
 

@@ -1,5 +1,5 @@
-#include "argosy/op/named_resource.h"
-#include "argosy/op/step_context.h"
+#include "argosy/op/kernel/step_context.h"
+#include "argosy/op/state/named_resource.h"
 #include "argosy/ops/list/tensor_list.h"
 #include "argosy/ops/staging/staged.h"
 #include "argosy/ops/staging/waiting_room.h"

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "argosy/base/cancellation.h"
 #include "argosy/base/guard.h"
-#include "argosy/op/kernel.h"
+#include "argosy/base/threads/cancellation.h"
+#include "argosy/op/kernel/kernel.h"
 
 namespace argosy {
 

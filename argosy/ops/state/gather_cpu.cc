@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/state/scatter_kernels.h"
 #include "argosy/ops/state/slices.h"
 

@@ -1,8 +1,8 @@
 #include "argosy/ops/state/scatter.h"
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/batch_rule.h"
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/batch_rule.h"
+#include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 
 namespace argosy::state {

@@ -1,7 +1,7 @@
 // The rows of state.cc's tables that belong to scatter and gather; internal to the family.
 #pragma once
 
-#include "argosy/op/registry.h"
+#include "argosy/op/definition/registry.h"
 
 namespace argosy::state {
 

@@ -2,7 +2,7 @@
 // the last of several for one place wins; threads share the columns of the slices, never the rows.
 #include <algorithm>
 
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/state/scatter_kernels.h"
 #include "argosy/ops/state/slices.h"
 

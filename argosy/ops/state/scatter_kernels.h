@@ -4,7 +4,7 @@
 #include <complex>
 #include <type_traits>
 
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 
 namespace argosy::state {
 

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 
 namespace argosy::state {
 

@@ -1,4 +1,4 @@
-// Variables: state that outlives a step. Two kinds, one implementation (argosy/op/variable.h): reference variables
+// Variables: state that outlives a step. Two kinds, one implementation (argosy/op/state/variable.h): reference variables
 // (VariableV2; what TensorFlow 1.x graphs use) and resource variables (VarHandleOp).
 #pragma once
 

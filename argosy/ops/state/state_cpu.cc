@@ -1,8 +1,8 @@
 #include <limits>
 
-#include "argosy/base/parallel.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/device/device.h"
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/state/scatter_kernels.h"
 
 namespace argosy {

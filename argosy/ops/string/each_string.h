@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "argosy/base/interrupt.h"
-#include "argosy/op/kernel.h"
+#include "argosy/base/threads/interrupt.h"
+#include "argosy/op/kernel/kernel.h"
 
 namespace argosy {
 

@@ -1,8 +1,8 @@
 // The string family's parts, one file each: definitions here, kernels beside them. Internal to the family.
 #pragma once
 
-#include "argosy/op/kernel.h"
-#include "argosy/op/registry.h"
+#include "argosy/op/definition/registry.h"
+#include "argosy/op/kernel/kernel.h"
 
 namespace argosy {
 

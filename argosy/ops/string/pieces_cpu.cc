@@ -1,7 +1,7 @@
 // Kernels: substrings, splitting, n-grams, joining by segment.
 #include <algorithm>
 
-#include "argosy/base/interrupt.h"
+#include "argosy/base/threads/interrupt.h"
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/string/each_string.h"
 #include "argosy/ops/string/parts.h"

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "argosy/base/interrupt.h"
-#include "argosy/op/kernel.h"
+#include "argosy/base/threads/interrupt.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/string/parts.h"
 #include "argosy/ops/string/summarize.h"
 #include "argosy/tensor/ints.h"

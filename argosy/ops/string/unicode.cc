@@ -1,6 +1,6 @@
 // Definitions: code points and encodings.
-#include "argosy/op/batch_rule.h"
-#include "argosy/op/shape_context.h"
+#include "argosy/op/definition/batch_rule.h"
+#include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/string/parts.h"
 
 namespace argosy {

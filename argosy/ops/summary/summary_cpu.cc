@@ -1,5 +1,5 @@
-#include "argosy/op/kernel.h"
-#include "argosy/tf/summary.h"
+#include "argosy/formats/events/summary.h"
+#include "argosy/op/kernel/kernel.h"
 
 namespace argosy {
 

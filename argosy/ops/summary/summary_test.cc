@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "argosy/data/image.h"
+#include "argosy/data/image/image.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
 #include "argosy/testing/op_case.h"
@@ -106,7 +106,8 @@ TEST(Summary, Sounds) {
 
 // Pictures are compressed by an encoder of our own: what is in them is looked at.
 TEST(Summary, Pictures) {
-  const std::string encoder = "the PNG in it is another encoder's: tests/tf/state_programs/summary.py compares pixels";
+  const std::string encoder =
+      "the PNG in it is another encoder's: tests/oracle/state_programs/summary.py compares pixels";
   Tensor bytes = Tensor::zeros(DType::kUint8, {2, 2, 2, 3});
   for (int i = 0; i < 24; ++i) bytes.data<std::uint8_t>()[i] = static_cast<std::uint8_t>(10 * i);
   check({.op = "ImageSummary", .inputs = {word("i"), bytes}, .other_dtypes = false, .unlike_tensorflow = encoder});

@@ -1,11 +1,11 @@
 #include <algorithm>
 
 #include "argosy/base/mutex.h"
-#include "argosy/op/file_policy.h"
-#include "argosy/op/named_resource.h"
+#include "argosy/formats/events/events.h"
+#include "argosy/formats/events/summary.h"
+#include "argosy/op/kernel/file_policy.h"
+#include "argosy/op/state/named_resource.h"
 #include "argosy/ops/attr_kernel.h"
-#include "argosy/tf/events.h"
-#include "argosy/tf/summary.h"
 
 namespace argosy {
 

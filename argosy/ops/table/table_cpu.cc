@@ -1,5 +1,5 @@
-#include "argosy/op/file_policy.h"
-#include "argosy/op/named_resource.h"
+#include "argosy/op/kernel/file_policy.h"
+#include "argosy/op/state/named_resource.h"
 #include "argosy/ops/table/table_state.h"
 
 namespace argosy {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "argosy/base/mutex.h"
-#include "argosy/op/restorable.h"
+#include "argosy/op/state/restorable.h"
 #include "argosy/tensor/tensor.h"
 
 namespace argosy {

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "argosy/base/file.h"
-#include "argosy/base/test_files.h"
+#include "argosy/base/system/file.h"
+#include "argosy/base/system/test_files.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/table/table_state.h"

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <limits>
 
-#include "argosy/base/file.h"
+#include "argosy/base/system/file.h"
 #include "argosy/ops/table/table_state.h"
 
 namespace argosy {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "argosy/base/mutex.h"
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/list/element_memory.h"
 
 namespace argosy {

@@ -1,5 +1,5 @@
-#include "argosy/op/hand_on.h"
-#include "argosy/op/step_context.h"
+#include "argosy/op/kernel/hand_on.h"
+#include "argosy/op/kernel/step_context.h"
 #include "argosy/ops/list/tensor_list.h"
 #include "argosy/ops/tensor_array/array_state.h"
 

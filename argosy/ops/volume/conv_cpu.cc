@@ -1,11 +1,11 @@
 // Convolutions of volumes as matrix products over unrolled windows, some rows of them at a time.
 #include <algorithm>
 
-#include "argosy/op/kernel.h"
-#include "argosy/ops/matmul/gemm.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/volume/layouts.h"
 #include "argosy/ops/volume/walk.h"
 #include "argosy/ops/volume/windowed.h"
+#include "argosy/ops/matmul/gemm.h"
 
 namespace argosy::volume {
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-#include "argosy/op/attr.h"
+#include "argosy/op/definition/attr.h"
 #include "argosy/ops/volume/windows.h"
 #include "argosy/tensor/shape.h"
 

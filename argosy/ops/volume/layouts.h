@@ -1,7 +1,7 @@
 // Volumes with channels last, whatever layout an op has them in: what kernels compute with. Private to this folder.
 #pragma once
 
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/volume/geometry.h"
 
 namespace argosy::volume {

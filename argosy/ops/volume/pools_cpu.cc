@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <limits>
 
-#include "argosy/base/parallel.h"
-#include "argosy/ops/elementwise/functors.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/ops/volume/layouts.h"
 #include "argosy/ops/volume/walk.h"
 #include "argosy/ops/volume/windowed.h"
+#include "argosy/ops/elementwise/functors.h"
 
 namespace argosy::volume {
 

@@ -2,9 +2,9 @@
 // kUnrolledBytes hold.
 #include "argosy/ops/volume/volume_cuda.h"
 
+#include "argosy/ops/volume/geometry.h"
 #include "argosy/ops/layout/card_mover.h"
 #include "argosy/ops/matmul/card_gemm.h"
-#include "argosy/ops/volume/geometry.h"
 
 namespace argosy {
 

@@ -1,6 +1,6 @@
 // Windows over volumes: unrolled for convolutions by products of matrices, and pooled. A thread an element; what flows
 // back is gathered from the windows that an element lies under, in their order.
-#include "argosy/device/cuda/kernel_source.h"
+#include "argosy/device/cuda/kernels/kernel_source.h"
 #include "argosy/ops/volume/volume_cuda.h"
 
 namespace argosy::cuda {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "argosy/op/kernel.h"
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/volume/geometry.h"
 
 namespace argosy::volume {

@@ -1,17 +1,17 @@
-#include "argosy/tf/graph_export.h"
+#include "argosy/tf/graph/graph_export.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "argosy/formats/proto/graph.pb.h"
 #include "argosy/graph/gradients.h"
 #include "argosy/graph/text.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/control_flow/functional.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/state/state.h"
-#include "argosy/tf/graph.pb.h"
-#include "argosy/tf/imported_graph.h"
+#include "argosy/tf/graph/imported_graph.h"
 
 namespace argosy::tf {
 namespace {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <set>
 
-#include "argosy/base/file.h"
-#include "argosy/runtime/session.h"
-#include "argosy/tf/graph_file.h"
-#include "argosy/tf/imported_graph.h"
-#include "argosy/tf/meta_graph.pb.h"
+#include "argosy/base/system/file.h"
+#include "argosy/formats/proto/meta_graph.pb.h"
+#include "argosy/runtime/session/session.h"
+#include "argosy/tf/graph/graph_file.h"
+#include "argosy/tf/graph/imported_graph.h"
 #include "argosy/tf/model/signatures.h"
 
 namespace argosy {

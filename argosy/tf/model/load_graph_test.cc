@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "argosy/runtime/session.h"
-#include "argosy/tf/graph_tools.h"
+#include "argosy/runtime/session/session.h"
+#include "argosy/tf/graph/graph_tools.h"
 
 namespace argosy {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "argosy/tf/meta_graph.pb.h"
-#include "argosy/tf/tensor_proto.h"
+#include "argosy/formats/proto/meta_graph.pb.h"
+#include "argosy/formats/proto/tensor_proto.h"
 
 namespace argosy {
 

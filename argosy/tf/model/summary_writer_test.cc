@@ -4,9 +4,9 @@
 
 #include <filesystem>
 
+#include "argosy/formats/events/events.h"
 #include "argosy/ops/constant/constant.h"
-#include "argosy/runtime/session.h"
-#include "argosy/tf/events.h"
+#include "argosy/runtime/session/session.h"
 
 namespace argosy {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/pool/pool.h"
-#include "argosy/train/losses.h"
+#include "argosy/train/model/losses.h"
 #include "argosy/train/models/models.h"
 
 namespace argosy::models {

@@ -1,7 +1,7 @@
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/pool/pool.h"
 #include "argosy/ops/reduction/reduction.h"
-#include "argosy/train/losses.h"
+#include "argosy/train/model/losses.h"
 #include "argosy/train/models/classify.h"
 #include "argosy/train/models/models.h"
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "argosy/train/model.h"
+#include "argosy/train/model/model.h"
 
 namespace argosy::models {
 

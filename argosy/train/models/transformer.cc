@@ -2,7 +2,7 @@
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/reduction/reduction.h"
 #include "argosy/ops/shape/shape.h"
-#include "argosy/train/losses.h"
+#include "argosy/train/model/losses.h"
 #include "argosy/train/models/models.h"
 
 namespace argosy::models {

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "argosy/device/cuda/driver.h"
+#include "argosy/device/cuda/driver/driver.h"
 #include "argosy/device/device.h"
 
 namespace argosy::cuda::fake {

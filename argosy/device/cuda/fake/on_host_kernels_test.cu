@@ -1,5 +1,5 @@
 // Kernels that show what the shim must be able to do.
-#include "argosy/device/cuda/kernel_source.h"
+#include "argosy/device/cuda/kernels/kernel_source.h"
 
 namespace argosy::cuda {
 

@@ -1,0 +1,26 @@
+// How a watcher of collectives fails the step that waits for them, as long as that step is there.
+#pragma once
+
+#include "argosy/base/threads/cancellation.h"
+
+namespace argosy::cuda {
+
+class Alarm {
+ public:
+  explicit Alarm(Cancellation& step) : step_(&step) {}
+  void raise(const Status& cause) {
+    MutexLock lock(mutex_);
+    if (step_ != nullptr) step_->cancel(cause);
+  }
+  // The step is over. After it returns raise() does nothing.
+  void disarm() {
+    MutexLock lock(mutex_);
+    step_ = nullptr;
+  }
+
+ private:
+  Mutex mutex_;
+  Cancellation* step_ ARGOSY_GUARDED_BY(mutex_);
+};
+
+}  // namespace argosy::cuda

@@ -1,0 +1,29 @@
+// What the kernels of argosy/ops/collective/combine_cuda.cu are given, by value: parts of arrays, each combined from
+// any number of inputs and written to any number of outputs, on whatever card those are. Read by nvcc and the host's
+// compiler.
+#pragma once
+
+#include "argosy/device/cuda/kernels/numbers.h"
+
+namespace argosy::cuda {
+
+struct CombineTable {
+  static constexpr int kMostParts = 32;
+  static constexpr int kMostPointers = 320;
+  static constexpr int kLevels = 9;  // of a tree over fewer inputs than kMostPointers
+
+  struct Part {
+    i64 begin, end;  // elements of the arrays that this launch is to do
+    int inputs, outputs;
+    int first;  // of its inputs among `pointers`; its outputs follow them
+    int unused;
+  };
+  int reduction;  // as argosy::Reduction
+  int tree;       // else a chain: argosy::CombineOrder
+  f64 divisor;    // of a mean
+  Part parts[kMostParts];
+  void* pointers[kMostPointers];
+};
+static_assert(sizeof(CombineTable) <= 4096, "parameters of a kernel are 4 KiB at most");
+
+}  // namespace argosy::cuda

@@ -1,0 +1,15 @@
+// A dataset of another whose images have one size, square, by argosy/data/image/image.h's interpolation. The other components
+// stay as they are.
+#pragma once
+
+#include <memory>
+
+#include "argosy/data/dataset.h"
+
+namespace argosy::data {
+
+// The dataset itself where its images have that size already. INVALID_ARGUMENT (ARG-DATA-012) unless the first
+// component is float32[height, width, channels] and 1 <= size <= 16384.
+Result<std::unique_ptr<Dataset>> resize_images(std::unique_ptr<Dataset> dataset, std::int64_t size);
+
+}  // namespace argosy::data

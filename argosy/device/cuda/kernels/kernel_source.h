@@ -1,0 +1,80 @@
+// What every .cu file of kernels includes first. A kernel is written once and compiled twice: by nvcc into the plug-in,
+// and by the host's compiler (with fake/on_host.h) into a library that the fake driver launches from.
+//
+//   ARGOSY_KERNEL(fill_f32, i64 n, f32* y, f32 value) {
+//     for (i64 i = first_index(); i < n; i += index_step()) y[i] = value;
+//   }
+//
+// A kernel's name is what the host launches it by (launch.h); it has C linkage and is unique in the plug-in. Rules that
+// keep both compilers happy: shared memory is declared ARGOSY_SHARED (static size), no thread returns before a barrier
+// that others reach, no inline PTX without a host twin, no vendor headers. Rules that a card keeps: blocks have at most
+// kMostThreads threads (the fake driver refuses larger ones too), registers are not spilled and static shared memory is
+// at most 48 KiB (else the build by nvcc fails).
+#pragma once
+
+#include "argosy/device/cuda/kernels/numbers.h"
+#include "argosy/device/cuda/kernels/packs.h"
+
+#if defined(__CUDACC__)
+#define ARGOSY_KERNEL(name, ...) \
+  extern "C" __global__ void __launch_bounds__(::argosy::cuda::kMostThreads) name(__VA_ARGS__)
+#define ARGOSY_SHARED __shared__
+#else
+#include "argosy/device/cuda/fake/on_host.h"
+#endif
+
+namespace argosy::cuda {
+
+// Elements that are only moved, by their size, which is their alignment too: one access each.
+struct alignas(16) Sixteen {
+  u64 words[2];
+};
+using b1 = u8;
+using b2 = u16;
+using b4 = u32;
+using b8 = u64;
+using b16 = Sixteen;
+
+// Grid-stride loops over n elements: for (i64 i = first_index(); i < n; i += index_step()).
+ARGOSY_DEVICE i64 first_index() { return static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x; }
+ARGOSY_DEVICE i64 index_step() { return static_cast<i64>(gridDim.x) * blockDim.x; }
+
+template <typename T>
+ARGOSY_DEVICE Compute<T> load(const T* from, i64 i) {
+  return Number<T>::load(from[i]);
+}
+template <typename T>
+ARGOSY_DEVICE void store(T* to, i64 i, Compute<T> value) {
+  to[i] = Number<T>::store(value);
+}
+
+// What the thread `step` lanes away has; the cast: a card shuffles a bool as an int.
+template <typename A>
+ARGOSY_DEVICE A of_neighbour(A value, int step) {
+  return static_cast<A>(__shfl_xor_sync(0xffffffffu, value, step));
+}
+ARGOSY_DEVICE c64 of_neighbour(c64 value, int step) {
+  return {of_neighbour(value.re, step), of_neighbour(value.im, step)};
+}
+ARGOSY_DEVICE c128 of_neighbour(c128 value, int step) {
+  return {of_neighbour(value.re, step), of_neighbour(value.im, step)};
+}
+
+// The sum (or another fold) of `value` over the threads of a block, for every thread. `scratch`: shared, one a warp
+// (32). REQUIRES: every thread of the block calls it; blockDim.x is a multiple of 32 and at most 1024. The order of the
+// fold depends on blockDim.x alone.
+template <typename A, typename Fold>
+ARGOSY_DEVICE A fold_block(A value, A* scratch, Fold fold) {
+  for (int step = 16; step > 0; step /= 2) {
+    value = fold(value, of_neighbour(value, step));
+  }
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
+  __syncthreads();
+  if (lane == 0) scratch[warp] = value;
+  __syncthreads();
+  A all = scratch[0];
+  for (int w = 1; w < warps; ++w) all = fold(all, scratch[w]);
+  return all;
+}
+
+}  // namespace argosy::cuda

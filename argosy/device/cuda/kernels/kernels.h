@@ -1,0 +1,27 @@
+// What the plug-in brings beside devices: kernels of kind "cuda" and their compiled images. Made from every family of
+// argosy/ops that has a <family>_cuda.cc or <family>_cuda.cu (cmake/ArgosyTargets.cmake).
+#pragma once
+
+#include <span>
+
+#include "argosy/device/cuda/device.h"
+
+namespace argosy {
+
+// Calls add_kernels_cuda_<family>(kernels) of every family that has one (argosy/ops/kernels_cuda.cc).
+void add_cuda_kernels(KernelRegistry& kernels);
+
+// The same in the plug-in, which takes the CPU's kernels from `kernels`, the program's (argosy/ops/plugin_kernels.cc).
+void add_plugin_kernels(KernelRegistry& kernels);
+
+}  // namespace argosy
+
+namespace argosy::cuda {
+
+// Who makes the sums of these devices (argosy/comm/native_gpu/facts.cc).
+CollectiveFacts collective_facts(const std::vector<CudaDevice*>& devices, bool fixed_order);
+
+// The images of all .cu files (generated, where nvcc is).
+std::span<const ModuleImage> module_images();
+
+}  // namespace argosy::cuda

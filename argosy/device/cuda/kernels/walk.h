@@ -1,0 +1,47 @@
+// How operands of other shapes walk through an output: passed to kernels by value. Filled in on the host from a
+// BroadcastPlan or from strides (argosy/device/cuda/walk_of.h). Read by nvcc, NVRTC and the host's compiler.
+#pragma once
+
+#include "argosy/device/cuda/kernels/numbers.h"
+
+namespace argosy::cuda {
+
+// Axes outermost first, as few as possible. An operand's stride is in elements; 0 where it stands still.
+template <int kOperands>
+struct Walk {
+  static constexpr int kMaxRank = 8;
+  int rank;  // 0 or 1: operand k of element i is at i * strides[k][0]
+  i64 sizes[kMaxRank];
+  i64 strides[kOperands][kMaxRank];
+
+  // Do `count` neighbours of the output, from a multiple of `count` on, read neighbours of every operand, from a
+  // multiple of `count` on, or one element of it?
+  ARGOSY_DEVICE bool goes_in_packs(int count) const {
+    const int inner = rank <= 1 ? 0 : rank - 1;
+    for (int k = 0; k < kOperands; ++k) {
+      if (strides[k][inner] != 0 && strides[k][inner] != 1) return false;
+      for (int axis = 0; strides[k][inner] == 1 && axis < inner; ++axis) {
+        if (strides[k][axis] % count != 0) return false;
+      }
+    }
+    return rank <= 1 || sizes[inner] % count == 0;
+  }
+  // Operand k's distance from an element to the next of a pack: 0 or 1.
+  ARGOSY_DEVICE i64 inner_stride(int k) const { return strides[k][rank <= 1 ? 0 : rank - 1]; }
+
+  ARGOSY_DEVICE void at(i64 i, i64* offsets) const {
+    for (int k = 0; k < kOperands; ++k) offsets[k] = 0;
+    if (rank <= 1) {
+      for (int k = 0; k < kOperands; ++k) offsets[k] = i * strides[k][0];
+      return;
+    }
+    for (int axis = rank - 1; axis > 0; --axis) {
+      const i64 outer = i / sizes[axis], here = i - outer * sizes[axis];
+      for (int k = 0; k < kOperands; ++k) offsets[k] += here * strides[k][axis];
+      i = outer;
+    }
+    for (int k = 0; k < kOperands; ++k) offsets[k] += i * strides[k][0];
+  }
+};
+
+}  // namespace argosy::cuda

@@ -1,0 +1,207 @@
+// OpDef: everything that may be asked of an op, said once, beside the op (argosy/ops/<family>/<family>.cc).
+// If a pass wants to know a fact about ops, the fact becomes a field here, never a list in the pass.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "argosy/op/definition/attr.h"
+
+namespace argosy {
+
+class GradContext;   // argosy/graph/gradients.h
+class ShapeContext;  // argosy/op/definition/shape_context.h
+class Value;         // argosy/graph/graph.h
+
+// Integers known before the step runs, each of which may be unknown: the value of a shape-like tensor.
+using PartialInts = std::vector<std::optional<std::int64_t>>;
+
+// What a resource or variant handle is known to refer to before a step: a variable, the elements of a
+// list or a queue.
+struct HandleFact {
+  DType dtype = DType::kInvalid;
+  PartialShape shape;
+  std::vector<HandleFact> more = {};  // of what has several components, a queue: those after the first
+};
+
+struct Cost {
+  double flops = 0;
+  double bytes = 0;  // read and written, each tensor once
+};
+
+// Infers output shapes (and checks the inputs') from what is known; every output it does not set stays unknown.
+using ShapeFn = Status (*)(ShapeContext&);
+// One gradient per input, in order; an invalid Value{} means "none flows there".
+using GradientFn = std::vector<Value> (*)(GradContext&);
+// The integers of output `index`, if the op can tell them from attributes, shapes and known inputs.
+using KnownIntsFn = std::optional<PartialInts> (*)(const ShapeContext&, int index);
+// REQUIRES of the context: every output shape is set (unknown sizes count as 1).
+using CostFn = Cost (*)(const ShapeContext&);
+
+// An op without a gradient says so: silence is not an answer.
+inline constexpr GradientFn kNotDifferentiable = nullptr;
+
+Cost elementwise_cost(const ShapeContext& c);  // one flop per output element, every tensor moved once
+Cost free_cost(const ShapeContext& c);         // moves nothing: Identity, Reshape, Const
+
+// A node's place in a collective whose members say by attributes and inputs that they belong together.
+struct GroupMember {
+  std::string group;      // equal for all members, and for nobody else
+  std::int64_t size = 0;  // how many they are
+  std::string what;       // what the member wants done: equal for all members
+  bool root = false;      // the one whose values the others get
+  bool has_root = false;  // of a collective that needs one
+};
+// `ints`: the known integers of each input, or null. An error where the group cannot be told before the step runs.
+using GroupFn = Result<GroupMember> (*)(const AttrMap& attrs, std::span<const PartialInts* const> ints);
+
+// What an op means to an executor that knows dead values, frames and iterations. Its kernel does the rest:
+// Switch sets the output that is taken and leaves the other without a tensor (dead); Merge is run with the one live
+// input, the others being tensors that are not valid(); all others hand input 0 on.
+enum class Flow {
+  kNone,
+  kSwitch,          // output 0 when input 1 is false, output 1 when true
+  kMerge,           // runs as soon as one input is live; dead when all are
+  kEnter,           // into the frame "frame_name"; "is_constant": for every iteration
+  kExit,            // to the parent frame; dead in every iteration but the last
+  kNextIteration,   // to the next iteration of its frame
+  kLoopCond,        // the loop goes on while it is true
+  kControlTrigger,  // runs however dead its inputs are
+};
+
+// How output 0 follows its floating-point inputs: what lets a strategy sum an op's outputs instead of its inputs.
+enum class Linear {
+  kNo,
+  kJointly,  // in all of them together: Identity, Add, Sum, Reshape
+  kEach,     // in each, the others held fixed: Mul, MatMul, Conv2D
+  kFirst,    // in the first, the others held fixed: RealDiv
+};
+
+// How an op treats the examples of a batch: argosy/op/definition/batch_rule.h. Zero, which is what silence means, is "unknown".
+enum class BatchRule : char;
+
+// An input and an output that may share memory. While the kernel writes the output it may still read other inputs:
+// those may be the same memory (`f(a, b, a)`, views of one buffer) only where the op says so.
+struct InPlace {
+  int input = 0;
+  int output = 0;
+  // Every element of the output is written after the elements in its place were read from all inputs, and no other
+  // element is read: an input that is exactly the same memory does no harm. Silence is no.
+  bool others_may_alias = false;
+};
+
+// An op that calls functions of its graph, named by attributes: lowered before it runs
+// (argosy/passes/functions/lower_functions.h).
+enum class Calls {
+  kNothing,
+  kIf,      // "then_branch" or "else_branch", as input 0 says; the other inputs are its arguments
+  kCase,    // one of "branches", as input 0 says (the last one when out of range)
+  kWhile,   // "body" over and over while "cond" gives true, on the outputs of the time before
+  kCall,    // "f"
+  kCallOn,  // "f" of the inputs after input 0, which names the device
+};
+
+struct ArgDef {
+  std::string name;
+  DType dtype = DType::kInvalid;  // fixed dtype, or
+  std::string type_attr;          // … the type attribute that gives it, or
+  std::string type_list_attr;     // … the list(type) attribute that gives one dtype per tensor
+  std::string number_attr;        // the int attribute that says how many tensors of this dtype; empty = one
+  bool is_ref = false;            // a reference to a variable: TensorFlow's Ref(T)
+};
+
+enum class AttrKind {
+  kInt,
+  kFloat,
+  kBool,
+  kString,
+  kType,
+  kShape,
+  kTensor,
+  kFunction,
+  kInts,
+  kFloats,
+  kBools,
+  kStrings,
+  kTypes,
+  kShapes,
+  kTensors,
+  kFunctions,
+};
+
+struct AttrDef {
+  std::string name;
+  AttrKind kind = AttrKind::kInt;
+  AttrValue value;                      // default; monostate when it must be given or inferred
+  std::vector<DType> types;             // allowed dtypes; empty = any
+  std::vector<std::string> strings;     // allowed strings; empty = any
+  std::optional<std::int64_t> minimum;  // of an int, or of a list's length
+};
+
+// What users of the registry write. The strings are TensorFlow's notation:
+//   inputs, outputs   "x: T", "axis: int32", "values: N * T", "data: Tlist" (a list(type) attribute), "ref: Ref(T)"
+//   attrs             "T: {float, double}", "T: number", "N: int >= 1", "padding: {'SAME', 'VALID'}",
+//                     "strides: list(int)", "transpose_a: bool = false", "dilations: list(int) = [1, 1, 1, 1]"
+// Named type sets, also inside braces: type (any), number (real and complex), real, floating, index (int32, int64),
+// integer.
+struct OpSpec {
+  std::string name;
+  std::string doc;
+  std::vector<std::string> inputs = {};
+  std::vector<std::string> outputs = {};
+  std::vector<std::string> attrs = {};
+  ShapeFn shape;
+  GradientFn gradient;  // or kNotDifferentiable
+  CostFn cost = elementwise_cost;
+  KnownIntsFn known_ints = nullptr;
+  bool stateful = false;     // has effects or hidden state: never folded, merged or dropped while a step needs it
+  bool commutative = false;  // in its first two inputs
+  bool elementwise = false;  // output element i depends on (broadcast) input elements i alone: may be fused
+  Linear linear = Linear::kNo;
+  bool cpu_only = false;  // TensorFlow has no GPU kernel: soft placement puts it on a CPU
+  // TensorFlow has a GPU kernel that works on the host: asked for a GPU, it runs on a CPU.
+  bool in_host_memory = false;
+  bool accepts_uninitialized = false;  // a Ref input may name a variable without a value yet
+  bool forwards = false;               // output 0 is input 0's memory: Identity, Reshape
+  bool blocks_gradient = false;  // a missing gradient means zero, not an error: StopGradient, ZerosLike, Shape, ArgMax
+  bool closes_loop = false;      // its output feeds an earlier Merge: NextIteration
+  Flow flow = Flow::kNone;       // how the executor treats it
+  Calls calls = Calls::kNothing;
+  bool async = false;  // its kernel waits for something (Recv, queues): see AsyncKernel
+  // Its members are found, numbered and given "group", "rank" and "size" when a step is made (passes/place/join_groups.h).
+  GroupFn group = nullptr;
+  bool collective = false;             // async, and done only once every node of its "group" attribute has started
+  std::string fused_as = {};           // the op that does the same, then adds a bias and applies an activation
+  std::vector<InPlace> in_place = {};  // pairs that may share memory
+  BatchRule batch_rule{};              // what replicating a step over shards of a batch may take for granted
+  bool opens_files =
+      false;  // reads or writes files that its inputs or attributes name (argosy/op/kernel/file_policy.h)
+  std::vector<int> host_inputs = {};  // arguments (by position in `inputs`) that a GPU kernel wants in host memory
+  std::vector<int> host_outputs = {};
+};
+
+// The parsed form: immutable, owned by its registry.
+struct OpDef : OpSpec {
+  std::vector<ArgDef> input_args, output_args;
+  std::vector<AttrDef> attr_defs;
+
+  const AttrDef* attr(std::string_view attr_name) const;
+  bool has_ref_input() const;
+};
+
+// Parses the notation above. Errors name the op and the string.
+Result<OpDef> parse_op(OpSpec spec);
+
+// dtypes of all inputs or outputs in order, lists expanded, from a node's attributes. `refs`, when given, says for each
+// whether it is a reference. REQUIRES: the attributes are complete.
+Result<std::vector<DType>> arg_dtypes(const std::vector<ArgDef>& args, const AttrMap& attrs,
+                                      std::vector<bool>* refs = nullptr);
+
+// Checks the attributes given for a node, infers those that follow from its input dtypes (T, N, type lists), fills in
+// defaults. Attributes the op does not know are kept when their name starts with '_', else an error with the nearest
+// name.
+Status complete_attrs(const OpDef& op, std::span<const DType> input_dtypes, AttrMap& attrs);
+
+}  // namespace argosy

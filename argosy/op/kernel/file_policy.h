@@ -1,0 +1,39 @@
+// Which files a graph may touch. A program's own graphs may touch whatever its user may; those of a server's clients
+// only what lies in the folders the server allows (Machine::set_files).
+//
+// A kernel asks by allowed_file() for every path that comes from a graph, and opens the path it gets back with the
+// functions of base/system/file.h: between the question and the opening links may change, the path given back is opened
+// without leaving the folder (base/system/beneath.h). Its op says so: OpDef::opens_files; tests try every such op.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "argosy/base/status.h"
+
+namespace argosy {
+
+class KernelContext;
+
+// Immutable.
+class FilePolicy {
+ public:
+  FilePolicy() = default;  // everything
+  // What lies in these folders or below; none: nothing. NOT_FOUND for a folder that is not there.
+  static Result<FilePolicy> within(const std::vector<std::string>& folders);
+
+  // The path with every link and ".." resolved, also a link to a file that does not exist, as a confined path of its
+  // folder. The file need not exist. Without a policy: the path as it is. A leading "file://" is dropped.
+  // PERMISSION_DENIED when it is not allowed; UNIMPLEMENTED for other schemes ("gs://").
+  Result<std::string> check(std::string_view path) const;
+
+ private:
+  bool everything_ = true;
+  std::vector<std::string> folders_;  // resolved, with a '/' at the end
+};
+
+// By the policy of the step's machine; outside a step everything is allowed.
+Result<std::string> allowed_file(const KernelContext& c, std::string_view path);
+
+}  // namespace argosy

@@ -1,0 +1,178 @@
+// Kernel: how an op runs on one kind of device. KernelContext: what it sees while it runs.
+//
+// A kernel is made once per compiled node, from what is known then (attributes, dtypes, static shapes); it may keep
+// what is costly to make (a oneDNN primitive). Its run() is called by many threads at once, for steps that overlap:
+// state it changes is its own to guard. A stateless kernel is a plain function.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "argosy/base/threads/cancellation.h"
+#include "argosy/op/definition/op_def.h"
+#include "argosy/op/kernel/function_call.h"
+#include "argosy/op/state/resource_manager.h"
+#include "argosy/op/state/variable.h"
+
+namespace argosy {
+
+class Device;  // argosy/device/device.h
+class KernelContext;
+class Mover;        // who moves elements that the host may not touch: argosy/ops/layout/strided_copy.h
+class StepContext;  // what a step hands to kernels that meet others: argosy/op/kernel/step_context.h
+
+// What is known when a kernel is made. Borrowed; valid during the call only.
+struct KernelInit {
+  const OpDef& op;
+  const AttrMap& attrs;
+  std::string_view node;  // its name, unique in the graph
+  std::span<const DType> input_dtypes;
+  std::span<const DType> output_dtypes;
+  std::span<const PartialShape> input_shapes;  // static knowledge; unknown sizes are possible
+  std::span<const PartialShape> output_shapes;
+  std::span<const Tensor* const> constants;            // per input: its value when it is a constant, else null
+  Device* device = nullptr;                            // where it will run; null in tests without one
+  ResourceManager* resources = nullptr;                // of that device
+  std::shared_ptr<ResourceManager> session = nullptr;  // what its session keeps for itself; null outside one
+  std::shared_ptr<FunctionCalls> functions = nullptr;  // those of its graph; null outside a step
+
+  const Tensor* constant(int i) const { return constants.empty() ? nullptr : constants[i]; }
+};
+
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  virtual Status run(KernelContext& c) = 0;
+  // Run again with tensors in the same places, it starts the same work: what it started may be recorded and repeated
+  // without it. Not so where it counts something on the host (random numbers).
+  virtual bool repeatable() const { return true; }
+};
+
+// A kernel that waits (Recv, dequeue, collectives): it must not hold the thread. `done` is called exactly once, from
+// any thread, also when the step is cancelled. The context stays valid until then. Its op says `async`.
+class AsyncKernel : public Kernel {
+ public:
+  using Done = std::function<void(Status)>;
+  virtual void run_async(KernelContext& c, Done done) = 0;
+  Status run(KernelContext& c) final;  // waits; for tests and constant folding
+};
+
+using KernelFunction = Status (*)(KernelContext&);
+// UNIMPLEMENTED with a reason declines: the next kernel of the list is tried. Any other error fails the graph.
+using KernelFactory = Result<std::unique_ptr<Kernel>> (*)(const KernelInit&);
+
+// One output slot of a running node, prepared by the executor.
+struct OutputSlot {
+  Tensor* tensor = nullptr;
+  bool planned = false;  // `tensor` already has its memory, dtype and shape, from the step's memory plan
+  bool on_host = false;  // it belongs into the host's memory, whatever the device
+};
+
+class KernelContext {
+ public:
+  // Filled in by the executor; a kernel uses the functions below.
+  struct Fields {
+    const Tensor* const* inputs = nullptr;
+    int num_inputs = 0;
+    OutputSlot* outputs = nullptr;
+    int num_outputs = 0;
+    const DType* output_dtypes = nullptr;
+    const bool* may_donate = nullptr;  // per input: this node is its last reader; null = none
+    std::string_view node;
+    Device* device = nullptr;
+    Allocator* allocator = nullptr;        // the device's memory
+    Allocator* host_allocator = nullptr;   // where that is not the host's: of outputs that belong there
+    ResourceManager* resources = nullptr;  // the device's
+    StepContext* step = nullptr;           // null where a kernel runs outside a step
+    Mover* mover = nullptr;                // of kernels of kind "moved", which want one
+  };
+  explicit KernelContext(const Fields& fields) : f_(fields) {}
+
+  std::string_view node() const { return f_.node; }
+  int num_inputs() const { return f_.num_inputs; }
+  int num_outputs() const { return f_.num_outputs; }
+  const Tensor& input(int i) const { return *f_.inputs[i]; }
+  DType output_dtype(int i) const { return f_.output_dtypes[i]; }
+
+  // The variable that input i refers to: a Ref(T) or a resource handle; the input keeps it alive during the call.
+  // INVALID_ARGUMENT when it is none.
+  Result<Variable*> variable(int i) const;
+  template <typename T>
+  Result<std::shared_ptr<T>> resource(int i) const {
+    ARGOSY_ASSIGN_OR_RETURN(const ResourceHandle* handle, resource_handle(i));
+    auto typed = std::dynamic_pointer_cast<T>(handle->resource());
+    if (!typed) return wrong_resource(*handle);
+    return typed;
+  }
+  Result<const ResourceHandle*> resource_handle(int i) const;
+
+  // Output i with this shape, ready to be written (not initialised): planned memory, the memory of one of the inputs
+  // `may_reuse` (same shape and element size, no other reader: then output aliases that input element by element), or
+  // fresh memory of the device.
+  Result<Tensor*> output(int i, const Shape& shape, std::initializer_list<int> may_reuse = {}) {
+    const OutputSlot& slot = f_.outputs[i];
+    if (slot.planned && slot.tensor->shape() == shape) [[likely]]
+      return slot.tensor;
+    return allocate_output(i, shape, may_reuse);
+  }
+  // Output i is this tensor (shares its memory): Identity, Reshape, reads of variables. If the plan gave the output
+  // memory of its own, the elements are copied there.
+  void set_output(int i, Tensor tensor);
+
+  // Device memory for the length of the call.
+  Result<Buffer> scratch(std::size_t bytes) { return f_.allocator->allocate(bytes); }
+
+  Device* device() const { return f_.device; }
+  Allocator& allocator() const { return *f_.allocator; }
+  ResourceManager& resources() const { return *f_.resources; }
+  StepContext* step() const { return f_.step; }
+  const Fields& fields() const { return f_; }
+
+ private:
+  Result<Tensor*> allocate_output(int i, const Shape& shape, std::initializer_list<int> may_reuse);
+  Status wrong_resource(const ResourceHandle& handle) const;
+  Fields f_;
+};
+
+// The dtypes that a kernel takes for one type attribute: {"T", {kFloat32, kFloat64}}. What it does not name is free.
+struct KernelTypes {
+  std::string attr;
+  std::vector<DType> dtypes;
+};
+
+// The kernels there are, per op and kind of device ("cpu"; emulated GPUs run those too), best first, plain reference
+// last. Of kind "moved" are the CPU's of ops that only move elements, for devices that move them themselves.
+class KernelRegistry {
+ public:
+  // A node whose attributes are not among `types` is not this kernel's.
+  void add(std::string op, std::string_view kind, KernelFunction function, std::vector<KernelTypes> types = {});
+  void add(std::string op, std::string_view kind, KernelFactory factory, std::vector<KernelTypes> types = {});
+  // Is there any kernel? What the placer asks.
+  bool has(std::string_view op, std::string_view kind) const;
+  // For these attributes? Where not, the dtype that no kernel takes; kInvalid: there is one, or no kernel at all.
+  DType refused(std::string_view op, std::string_view kind, const AttrMap& attrs) const;
+  // The first kernel that does not decline; UNIMPLEMENTED with every reason when none is left.
+  Result<std::unique_ptr<Kernel>> make(const KernelInit& init, std::string_view kind) const;
+  // The last of the list: what tests compare with.
+  Result<std::unique_ptr<Kernel>> make_reference(const KernelInit& init, std::string_view kind) const;
+  // The ops that have one, sorted.
+  std::vector<std::string> ops(std::string_view kind) const;
+
+ private:
+  struct Entry {
+    KernelFunction function = nullptr;
+    KernelFactory factory = nullptr;
+    std::vector<KernelTypes> types;
+    DType refused(const AttrMap& attrs) const;
+  };
+  static Result<std::unique_ptr<Kernel>> make_one(const Entry& entry, const KernelInit& init);
+  const std::vector<Entry>* find(std::string_view op, std::string_view kind) const;
+  std::unordered_map<std::string, std::vector<Entry>> kernels_;  // key: "kind/op"
+};
+
+}  // namespace argosy

@@ -1,0 +1,24 @@
+// What an op keeps between its runs: one for all steps of a session, known by the node's name, whatever the op is run
+// together with and in whatever shapes; as TensorFlow's, whose sessions keep such ops' kernels.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "argosy/op/kernel/kernel.h"
+#include "argosy/op/state/resource_manager.h"
+
+namespace argosy {
+
+// T is a Resource, and thread-safe. Of the node that the kernel is made for; outside a session the kernel's own.
+template <typename T>
+std::shared_ptr<T> kept(const KernelInit& init, const std::function<std::shared_ptr<T>()>& make) {
+  if (init.session != nullptr) {
+    auto found = init.session->find_or_make<T>("kept by ops", std::string(init.node), make);
+    if (found.ok()) return *std::move(found);
+  }
+  return make();
+}
+
+}  // namespace argosy

@@ -1,0 +1,39 @@
+#include "argosy/op/state/resource_manager.h"
+
+namespace argosy {
+
+Status ResourceManager::remove(const std::string& container, const std::string& name) {
+  std::shared_ptr<Resource> doomed;  // destroyed after the lock is released
+  MutexLock lock(mutex_);
+  const auto found = resources_.find({container, name});
+  if (found == resources_.end())
+    return not_found("there is no resource \"", name, "\" in container \"", container, "\"");
+  doomed = std::move(found->second);
+  resources_.erase(found);
+  generation_.fetch_add(1, std::memory_order_release);
+  return ok_status();
+}
+
+void ResourceManager::clear(const std::string& container) {
+  decltype(resources_) doomed;  // destroyed after the lock is released
+  MutexLock lock(mutex_);
+  generation_.fetch_add(1, std::memory_order_release);
+  for (auto it = resources_.begin(); it != resources_.end();) {
+    const auto at = it++;
+    // Those without a resource: making it has failed.
+    if (container.empty() || at->first.first == container || at->second == nullptr)
+      doomed.insert(resources_.extract(at));
+  }
+}
+
+std::vector<std::pair<std::string, std::shared_ptr<Resource>>> ResourceManager::list(
+    const std::string& container) const {
+  MutexLock lock(mutex_);
+  std::vector<std::pair<std::string, std::shared_ptr<Resource>>> all;
+  for (const auto& [key, resource] : resources_) {
+    if (container.empty() || key.first == container) all.emplace_back(key.second, resource);
+  }
+  return all;
+}
+
+}  // namespace argosy

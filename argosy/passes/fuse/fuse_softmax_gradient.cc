@@ -1,0 +1,128 @@
+#include "argosy/passes/fuse/fuse_softmax_gradient.h"
+
+#include <optional>
+#include <set>
+
+#include "argosy/passes/has_op.h"
+
+namespace argosy {
+
+namespace {
+
+class SoftmaxGradients {
+ public:
+  SoftmaxGradients(StepGraph& step, const std::function<bool(const std::string&)>& starts_only)
+      : graph_(step.graph), starts_only_(starts_only), uses_(graph_.consumers()) {
+    for (const Endpoint e : step.fetches) watched_.insert(e.node);
+    for (const NodeId t : step.targets) watched_.insert(t);
+  }
+
+  Result<int> run() {
+    int fused = 0;
+    const int size = graph_.size();
+    for (int i = 0; i < size; ++i) {
+      const NodeId last{i};
+      const std::string& op = graph_.node(last).op->name;
+      const auto found = op == "Mul" ? plain(last) : op == "Sub" ? logarithmic(last) : std::nullopt;
+      if (!found || !fits(last, *found)) continue;
+      ARGOSY_RETURN_IF_ERROR(become(last, *found));
+      ++fused;
+    }
+    return fused;
+  }
+
+ private:
+  struct Found {
+    Endpoint y, dy;
+    bool logarithm = false;
+  };
+
+  // The node of this op behind input k of `reader`, if it is there for that alone.
+  std::optional<NodeId> inner(NodeId reader, int k, std::string_view op) const {
+    const Endpoint from = graph_.node(reader).inputs[static_cast<std::size_t>(k)];
+    const Node& n = graph_.node(from.node);
+    const auto uses = uses_[from.node.index];
+    if (n.op->name != op || uses.size() != 1 || uses[0].input < 0 || watched_.contains(from.node)) return std::nullopt;
+    if (!n.controls.empty() || n.device != graph_.node(reader).device) return std::nullopt;
+    return from.node;
+  }
+  Endpoint input(NodeId id, int k) const { return graph_.node(id).inputs[static_cast<std::size_t>(k)]; }
+
+  // Does it sum rows, and leave each as one number?
+  bool sums_rows(NodeId sum) const {
+    const Tensor* const axes = graph_.constant(input(sum, 1));
+    const int rank = graph_.shape(input(sum, 0)).rank();
+    if (axes == nullptr || axes->elements() != 1 || rank < 1 || !graph_.node(sum).attrs.get_bool("keep_dims")) {
+      return false;
+    }
+    const std::int64_t axis =
+        axes->dtype() == DType::kInt64 ? axes->data<std::int64_t>()[0] : axes->data<std::int32_t>()[0];
+    return axis == -1 || axis == rank - 1;
+  }
+
+  // (dy - sum(dy * y)) * y
+  std::optional<Found> plain(NodeId last) const {
+    for (const int k : {0, 1}) {
+      const auto difference = inner(last, k, "Sub");
+      if (!difference) continue;
+      const Endpoint y = input(last, 1 - k), dy = input(*difference, 0);
+      const auto sum = inner(*difference, 1, "Sum");
+      if (!sum || !sums_rows(*sum)) continue;
+      const auto product = inner(*sum, 0, "Mul");
+      if (!product) continue;
+      const Endpoint a = input(*product, 0), b = input(*product, 1);
+      if ((a == y && b == dy) || (a == dy && b == y)) return Found{y, dy};
+    }
+    return std::nullopt;
+  }
+
+  // dy - exp(y) * sum(dy)
+  std::optional<Found> logarithmic(NodeId last) const {
+    const Endpoint dy = input(last, 0);
+    const auto product = inner(last, 1, "Mul");
+    for (const int k : {0, 1}) {
+      if (!product) break;
+      const auto exponential = inner(*product, k, "Exp");
+      const auto sum = inner(*product, 1 - k, "Sum");
+      if (exponential && sum && sums_rows(*sum) && input(*sum, 0) == dy) return Found{input(*exponential, 0), dy, true};
+    }
+    return std::nullopt;
+  }
+
+  bool fits(NodeId last, const Found& found) const {
+    const Node& n = graph_.node(last);
+    const PartialShape& shape = graph_.shape(found.y);
+    const auto is_ref = [&](Endpoint e) { return graph_.node(e.node).output_is_ref(e.index); };
+    return is_floating(n.output_dtypes[0]) && shape.is_full() && shape == graph_.shape(found.dy) && !is_ref(found.y) &&
+           !is_ref(found.dy) && starts_only_(n.device);
+  }
+
+  Status become(NodeId last, const Found& found) {
+    const OpDef& op = *graph_.ops().find("_SoftmaxGrad");
+    AttrMap attrs = {{"logarithm", found.logarithm}};
+    const std::vector<DType> dtypes(2, graph_.dtype(found.y));
+    ARGOSY_RETURN_IF_ERROR(complete_attrs(op, dtypes, attrs));
+    const std::vector<Endpoint> inputs = {found.y, found.dy};
+    const Node& n = graph_.node(last);
+    const std::vector<NodeId> controls(n.controls.begin(), n.controls.end());
+    const Name beside = n.beside;
+    ARGOSY_RETURN_IF_ERROR(graph_.become(last, op.name, inputs, controls, std::move(attrs)));
+    graph_.set_beside(last, beside);
+    return ok_status();
+  }
+
+  Graph& graph_;
+  const std::function<bool(const std::string&)>& starts_only_;
+  const Graph::Uses uses_;
+  std::set<NodeId> watched_;
+};
+
+}  // namespace
+
+Result<int> fuse_softmax_gradient(StepGraph& step, const std::function<bool(const std::string&)>& starts_only) {
+  if (starts_only == nullptr) return 0;
+  if (!has_op(step.graph, [](const OpDef& op) { return op.name == "Softmax" || op.name == "LogSoftmax"; })) return 0;
+  return SoftmaxGradients(step, starts_only).run();
+}
+
+}  // namespace argosy

@@ -1,0 +1,20 @@
+// What flows back through a softmax, or a LogSoftmax, in one node, on devices that only start their work: there each
+// node is a kernel of its own, and each reads all of its rows again.
+//
+//   y, dy ─► Mul ─► Sum(last axis) ─► Sub(dy, ·) ─► Mul(y) ─► dx   ──►   y, dy ─► _SoftmaxGrad ─► dx
+//   dy ─► Sum(last axis) ─► Mul(Exp(y)) ─► Sub(dy, ·) ─► dx        ──►   y, dy ─► _SoftmaxGrad(logarithm) ─► dx
+//
+// Only where nobody else looks at what is in between, and y and dy surely have one shape.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "argosy/passes/prune/extract.h"
+
+namespace argosy {
+
+// How many were fused. `starts_only` as in PrepareOptions. Dead nodes stay: see drop_dead_nodes().
+Result<int> fuse_softmax_gradient(StepGraph& step, const std::function<bool(const std::string&)>& starts_only);
+
+}  // namespace argosy

@@ -1,0 +1,45 @@
+#include "argosy/passes/fuse/relu_before_pool.h"
+
+#include <set>
+
+#include "argosy/passes/has_op.h"
+
+namespace argosy {
+
+Result<int> relu_before_pool(StepGraph& step) {
+  Graph& graph = step.graph;
+  if (!has_op(graph, [](const OpDef& op) { return op.name == "MaxPoolGrad"; })) return 0;
+  const auto uses = graph.consumers();
+  std::set<NodeId> watched(step.targets.begin(), step.targets.end());
+  for (const Endpoint e : step.fetches) watched.insert(e.node);
+  int swapped = 0;
+  const int size = graph.size();
+  for (int i = 0; i < size; ++i) {
+    const NodeId relu{i};
+    if (graph.node(relu).op->name != "ReluGrad" || !graph.node(relu).controls.empty() || watched.contains(relu))
+      continue;
+    const Endpoint gradient = graph.node(relu).inputs[0], features = graph.node(relu).inputs[1];
+    const NodeId pool = gradient.node;
+    if (graph.node(pool).op->name != "MaxPoolGrad" || graph.node(pool).inputs[0] != features ||
+        graph.node(pool).device != graph.node(relu).device || uses[pool.index].size() != 1 || watched.contains(pool)) {
+      continue;
+    }
+    const auto readers = uses[relu.index];
+    bool waited_for = false;
+    for (const Graph::Use& u : readers) waited_for |= u.input < 0;
+    if (waited_for) continue;
+    const Node& old = graph.node(relu);
+    NodeSpec spec{.name = graph.unique_name(str_cat(old.name, "/pooled")),
+                  .op = old.op->name,
+                  .inputs = {graph.node(pool).inputs[2], graph.node(pool).inputs[1]},
+                  .attrs = old.attributes(),
+                  .device = old.device};
+    ARGOSY_ASSIGN_OR_RETURN(const NodeId before, graph.add_node(std::move(spec)));
+    graph.set_input(pool, 2, {before, 0});
+    for (const Graph::Use& u : readers) graph.set_input(u.node, u.input, {pool, 0});
+    ++swapped;
+  }
+  return swapped;
+}
+
+}  // namespace argosy

@@ -1,0 +1,102 @@
+#include "argosy/passes/fuse/winograd.h"
+
+#include <optional>
+
+#include "argosy/op/kernel/scratch.h"
+#include "argosy/ops/collective/batch_parts.h"
+#include "argosy/ops/conv/winograd.h"
+#include "argosy/ops/onednn/onednn.h"
+#include "argosy/passes/has_op.h"
+
+namespace argosy {
+
+namespace {
+
+// Where the image and the filter of a convolution are: inputs, or (-1) the output.
+struct Operands {
+  int image = 0, filter = 1;
+};
+const Operands* operands_of(const std::string& op) {
+  static constexpr Operands kForward{0, 1}, kToInput{-1, 1}, kToFilter{0, -1};
+  if (op == "Conv2D" || op == "_FusedConv2D") return &kForward;
+  if (op == "Conv2DBackpropInput") return &kToInput;
+  if (op == "Conv2DBackpropFilter") return &kToFilter;
+  return nullptr;
+}
+
+// A guess that does not depend on the machine, so that equal steps compute equal bits anywhere.
+constexpr int kThreads = 4;
+
+// What all nodes give, as far as it is known. Where a batch is shared by devices: what they would give if the device of
+// `conv` had all of it, so that the choice does not depend on the number of devices.
+double bytes_given(const Graph& graph, const Node& conv) {
+  const BatchParts batch = BatchParts::of(conv.attrs);
+  const bool shared = batch.count > 0;
+  const PartialShape& images = graph.shape(conv.inputs[conv.op->name.ends_with("BackpropInput") ? 2 : 0]);
+  const std::int64_t examples = shared && images.rank() > 0 ? images[0] : -1;
+  double bytes = 0;
+  for (const Node& n : graph.nodes()) {
+    if (shared && (n.device != conv.device || n.op->collective)) continue;
+    for (std::size_t i = 0; i < n.output_shapes.size(); ++i) {
+      const PartialShape& shape = n.output_shapes[i];
+      if (!shape.is_full()) continue;
+      const auto given = static_cast<double>(shape.elements()) * static_cast<double>(element_bytes(n.output_dtypes[i]));
+      bytes += shape.rank() > 0 && shape[0] == examples ? static_cast<double>(batch.whole(1)) * given : given;
+    }
+  }
+  return bytes;
+}
+
+// Of a product that takes so much with a number of threads.
+template <typename Bytes>
+std::vector<std::int64_t> scratch_of(const Bytes& bytes) {
+  const auto fixed = static_cast<std::int64_t>(bytes(0)), some = static_cast<std::int64_t>(bytes(kThreads));
+  return {fixed, (some - fixed + kThreads - 1) / kThreads};
+}
+
+// The scratch memory of a convolution that is to multiply this way, on its share of the batch.
+std::optional<std::vector<std::int64_t>> pays(const Graph& graph, NodeId id, const Operands& at, double most_scratch) {
+  const Node& n = graph.node(id);
+  const auto shape = [&](int i) -> const PartialShape& {
+    return i < 0 ? n.output_shapes[0] : graph.shape(n.inputs[static_cast<std::size_t>(i)]);
+  };
+  const auto image = shape(at.image).full(), filter = shape(at.filter).full();
+  const DType dtype = n.output_dtypes[0];  // 16-bit floats may be computed in float32
+  const bool narrow = dtype == DType::kFloat32 || dtype == DType::kBfloat16 || dtype == DType::kFloat16;
+  // Tiles multiply six times as fast as float32's vectors: nothing that Winograd saves makes up for that.
+  if (!narrow || onednn::has_tiles(dtype) || !image.ok() || !filter.ok()) return std::nullopt;
+  const auto attrs = read_conv(n.op->name, n.attrs);
+  if (!attrs.ok()) return std::nullopt;
+  const auto share = conv_geometry(*attrs, *image, *filter);
+  if (!share.ok()) return std::nullopt;
+  ConvGeometry whole = *share;  // the same choice for every share of a batch
+  const BatchParts batch = BatchParts::of(n.attrs);
+  whole.batch = batch.whole(whole.batch);
+  if (!winograd_pays(*attrs, whole)) return std::nullopt;
+  if (static_cast<double>(winograd_scratch_bytes(whole, kThreads)) > most_scratch) return std::nullopt;
+  if (batch.sums(share->batch) && dtype == DType::kFloat32) {
+    return scratch_of([&](int threads) { return winograd_parts_bytes(*share, batch.count, threads); });
+  }
+  return scratch_of([&](int threads) { return winograd_scratch_bytes(*share, threads); });
+}
+
+}  // namespace
+
+Result<int> winograd(StepGraph& step, double scratch_share) {
+  if (!has_op(step.graph, [](const OpDef& op) { return operands_of(op.name) != nullptr; })) return 0;
+  std::optional<double> most_scratch;  // asked for where there are convolutions
+  int marked = 0;
+  for (int i = 0; i < step.graph.size(); ++i) {
+    const Operands* const at = operands_of(step.graph.node({i}).op->name);
+    if (at == nullptr) continue;
+    if (!most_scratch) most_scratch = scratch_share * bytes_given(step.graph, step.graph.node({i}));
+    const auto scratch = pays(step.graph, {i}, *at, *most_scratch);
+    if (!scratch) continue;
+    step.graph.set_attr({i}, kWinogradAttr, true);
+    step.graph.set_attr({i}, kScratchAttr, *scratch);
+    ++marked;
+  }
+  return marked;
+}
+
+}  // namespace argosy

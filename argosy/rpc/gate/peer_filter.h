@@ -1,0 +1,32 @@
+// Which clients may come without a certificate: networks.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "argosy/base/status.h"
+#include "argosy/rpc/gate/peer_address.h"
+
+namespace argosy::tf {
+
+class PeerFilter {
+ public:
+  // "10.0.0.0/8", "192.168.1.7", "fd00::/8". INVALID_ARGUMENT: no network.
+  static Result<PeerFilter> parse(const std::vector<std::string>& networks);
+
+  bool names(const PeerAddress& peer) const;
+  bool allows(const PeerAddress& peer) const { return peer.loopback() || names(peer); }
+
+ private:
+  struct Network {
+    PeerAddress address;
+    int bits = 0;
+  };
+  std::vector<Network> networks_;
+};
+
+// "localhost", 127.x.x.x, ::1
+bool is_loopback(std::string_view host);
+
+}  // namespace argosy::tf

@@ -1,0 +1,34 @@
+#include "argosy/runtime/execute/executor.h"
+
+namespace argosy {
+
+Status name_node(Status status, const Step& step, const Item& item) {
+  const Step::NodeInfo& node = step.nodes[item.node];
+  try {
+    return std::move(status).with_where(str_cat("node '", node.name, "' (", node.op, ") on ",
+                                                step.machine->device(item.device).spec().name.to_string()));
+  } catch (const std::bad_alloc&) {  // the error counts for more than where it was
+    return status;
+  }
+}
+
+Result<Tensor> take_fetch(const Step& step, std::size_t fetch, const Tensor& slot, const RunContext& context) {
+  const std::string& ref = step.fetched_refs[fetch];
+  const bool read = !ref.empty() || !context.fetch_handles();
+  if (read && slot.dtype() == DType::kResource && slot.elements() == 1) {
+    const ResourceHandle& handle = *slot.data<ResourceHandle>();
+    if (const auto variable = std::dynamic_pointer_cast<Variable>(handle.resource())) {
+      auto value = variable->read_to_host(handle.name());
+      if (value.ok()) return value;
+      return std::move(value).status().with_where(str_cat("node '", ref.empty() ? handle.name() : ref, "', fetched"));
+    }
+  }
+  return slot.owned();
+}
+
+Status no_value(std::size_t fetch) {
+  return invalid_argument("fetch ", fetch, " does not have a value: it is on a branch that was not taken")
+      .with_id("ARG-RUN-003");
+}
+
+}  // namespace argosy

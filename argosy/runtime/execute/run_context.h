@@ -1,0 +1,85 @@
+// RunContext: one run of a step as kernels and executors see it. Lives on the stack of whoever runs the step.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "argosy/base/mutex.h"
+#include "argosy/op/kernel/client_calls.h"
+#include "argosy/op/kernel/file_policy.h"
+#include "argosy/op/kernel/step_context.h"
+#include "argosy/op/state/resource_manager.h"
+#include "argosy/runtime/execute/running_item.h"
+#include "argosy/runtime/machine/stats.h"
+
+namespace argosy {
+
+struct Step;
+
+class RunContext final : public StepContext {
+ public:
+  RunContext(std::int64_t step_id, StepStats* stats, bool fetch_handles = false)
+      : step_id_(step_id), stats_(stats), fetch_handles_(fetch_handles) {}
+
+  std::int64_t step_id() const override { return step_id_; }
+  Cancellation& cancellation() override { return cancellation_; }
+  Status send(std::string_view key, Tensor value) override;
+  void receive(std::string_view key, Received done) override;
+  ResourceManager& step_resources() override { return resources_; }
+
+  const FilePolicy* files() const override { return files_.get(); }
+  void set_files(std::shared_ptr<const FilePolicy> files) { files_ = std::move(files); }
+  ClientCalls* client_calls() const override { return client_calls_.get(); }
+  void set_client_calls(std::shared_ptr<ClientCalls> calls) { client_calls_ = std::move(calls); }
+
+  StepStats* stats() const { return stats_; }  // null: nobody asked
+  // A fetched handle of a variable stays one, instead of being read.
+  bool fetch_handles() const { return fetch_handles_; }
+  // The calling thread computes with the threads it may use already, not with all of the device's: functions that are
+  // called by several threads at once.
+  void keep_thread_budget() { keeps_thread_budget_ = true; }
+  bool keeps_thread_budget() const { return keeps_thread_budget_; }
+  // Kernels add up in the same order whatever the devices' threads (argosy/base/threads/library_threads.h).
+  void want_same_bits(bool want) { same_bits_ = want; }
+  bool same_bits() const { return same_bits_; }
+  // What runs now, for who looks on from outside: the step, and by device the item whose kernel has its thread (-1:
+  // none). Null before it is compiled. Both live as long as the context, and are the run's until it ends.
+  struct Running {
+    const Step* step = nullptr;
+    const RunningItem* items = nullptr;
+  };
+  void set_running(const Step& step, const RunningItem* items) {
+    items_.store(items, std::memory_order_relaxed);
+    running_.store(&step, std::memory_order_release);
+  }
+  Running running() const {
+    const Step* const step = running_.load(std::memory_order_acquire);
+    return {step, items_.load(std::memory_order_relaxed)};
+  }
+  // Every receiver still waiting is told why the run ended.
+  void abort(const Status& reason);
+
+ private:
+  struct Meeting {
+    bool sent = false;
+    Tensor value;
+    Received waiting;
+  };
+  const std::int64_t step_id_;
+  StepStats* const stats_;
+  const bool fetch_handles_;
+  bool keeps_thread_budget_ = false, same_bits_ = false;
+  std::shared_ptr<const FilePolicy> files_;
+  std::shared_ptr<ClientCalls> client_calls_;
+  std::atomic<const Step*> running_{nullptr};
+  std::atomic<const RunningItem*> items_{nullptr};
+  Cancellation cancellation_;
+  ResourceManager resources_;
+  Mutex mutex_;
+  Status aborted_ ARGOSY_GUARDED_BY(mutex_);
+  std::map<std::string, Meeting, std::less<>> meetings_ ARGOSY_GUARDED_BY(mutex_);
+};
+
+}  // namespace argosy

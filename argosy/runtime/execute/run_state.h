@@ -1,0 +1,50 @@
+// RunState: the tensors of one run of a Step. Made once, then recycled: a steady step allocates nothing that its plan
+// knew of.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "argosy/runtime/execute/gate.h"
+#include "argosy/runtime/execute/recorded.h"
+#include "argosy/runtime/execute/running_item.h"
+#include "argosy/runtime/step/step.h"
+
+namespace argosy {
+
+// Where the threads of a run meet. Each thread that may still open a gate shares it: whoever was waited for may be held
+// up between telling that it is done and leaving, and nobody should have to wait for that.
+struct RunGates {
+  explicit RunGates(std::size_t devices) : of_device(devices) {}
+  std::vector<Gate> of_device;
+  Gate end;                     // the caller's, for `running`
+  std::atomic<int> running{0};  // devices with threads of their own that are not through
+};
+
+struct RunState {
+  std::vector<Tensor> tensors;                         // by slot
+  std::vector<OutputSlot> outputs;                     // by slot
+  std::vector<const Tensor*> inputs;                   // parallel to Step::input_slots
+  std::vector<Buffer> arenas;                          // by device; empty while the state rests, but for small ones
+  std::vector<const std::byte*> arena_bases;           // by device: where `tensors` point
+  std::unique_ptr<std::atomic<std::uint32_t>[]> done;  // by item: the epoch in which it was last finished
+  std::uint32_t epoch = 0;
+  std::unique_ptr<RunningItem[]> running;  // by device
+  // By item: what it started is done. Of devices whose kernels only start their work; empty where there are none.
+  std::vector<Event> events;
+  std::vector<std::vector<Event>> landing;             // by device: its copies to the host of this run
+  std::vector<std::vector<RecordedStretch>> recorded;  // as Step::stretches
+  // Steps with control flow: by slot (outputs of Switches), then by item; who has been passed over this time.
+  std::vector<std::uint8_t> dead;
+  std::vector<std::uint8_t> first_turn;  // by frame: its loop is in its first iteration
+  std::shared_ptr<RunGates> gates;
+};
+
+std::unique_ptr<RunState> make_run_state(const Step& step);
+
+// Around every run. borrow_arenas: RESOURCE_EXHAUSTED when a device has no room; then nothing is held.
+Status borrow_arenas(const Step& step, RunState& state);
+void return_arenas(const Step& step, RunState& state);
+
+}  // namespace argosy

@@ -1,0 +1,51 @@
+// Deadlines: alarms that pull cancellation switches. Thread-safe.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "argosy/base/threads/alarms.h"
+#include "argosy/base/threads/cancellation.h"
+
+namespace argosy {
+
+class Deadlines {
+ public:
+  using Token = Alarms::Token;
+
+  // At `when`, cancels with DEADLINE_EXCEEDED. The switch must live until remove() has returned. RESOURCE_EXHAUSTED as
+  // Alarms::set.
+  Result<Token> add(Alarms::Time when, Cancellation& cancellation, std::string what) {
+    return alarms_.set(when, [&cancellation, what = std::move(what)] {
+      cancellation.cancel(deadline_exceeded(what).with_id("ARG-DEADLINE-001"));
+    });
+  }
+  void remove(Token token) { alarms_.drop(token); }
+
+ private:
+  Alarms alarms_;
+};
+
+// One deadline, which goes with this object, whatever is thrown meanwhile.
+class Deadline {
+ public:
+  explicit Deadline(Deadlines* deadlines) : deadlines_(deadlines) {}
+  ~Deadline() { end(); }
+  Deadline(const Deadline&) = delete;
+  Deadline& operator=(const Deadline&) = delete;
+
+  // As Deadlines::add. REQUIRES: once, and not of none.
+  Status set(Alarms::Time when, Cancellation& cancellation, std::string what) {
+    ARGOSY_ASSIGN_OR_RETURN(token_, deadlines_->add(when, cancellation, std::move(what)));
+    return ok_status();
+  }
+  void end() {
+    if (token_ != 0) deadlines_->remove(std::exchange(token_, 0));
+  }
+
+ private:
+  Deadlines* const deadlines_;
+  Deadlines::Token token_ = 0;
+};
+
+}  // namespace argosy

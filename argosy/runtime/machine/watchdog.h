@@ -1,0 +1,79 @@
+// Watchdog: says which kernel does not end although its step is over (its deadline has passed, it was cancelled, its
+// session is closed). Nothing is freed under such a kernel: the step's thread, memory and session stay until it ends.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "argosy/base/mutex.h"
+#include "argosy/base/threads/alarms.h"
+#include "argosy/runtime/execute/run_context.h"
+
+namespace argosy {
+
+// One kernel that has a thread now.
+struct RunningKernel {
+  std::string node, op, device;
+};
+
+// A step that did not end in time after it was told to.
+struct StuckStep {
+  std::int64_t step = 0;
+  std::vector<RunningKernel>
+      kernels;  // empty: no kernel has a thread; it is compiled, or an asynchronous op never ended
+  std::chrono::milliseconds since{0};  // how long ago it was told
+  Status status;                       // what ended it, with the kernels' names
+
+  std::string what() const;  // "node 'a/b' (Svd) on cpu:0"
+};
+
+// What has a thread in a run now, as words; from any thread while it is under way.
+std::string stuck_text(const RunContext& context);
+
+// Who called a step. Both are called from other threads than the step's, and must return soon.
+class StuckObserver {
+ public:
+  virtual ~StuckObserver() = default;
+  virtual void stuck(const StuckStep& step) = 0;
+  virtual void ended(const StuckStep& step) = 0;  // after stuck(), when it ends after all
+};
+
+// Of one session. Thread-safe.
+class Watchdog {
+ public:
+  // Steps are stuck so long after they were told to end; zero or less: never.
+  explicit Watchdog(std::chrono::milliseconds after) : after_(after) {}
+
+  // Around a run. `told`, and `observer` if there is one, are called at most once when it is stuck.
+  class Watch {
+   public:
+    Watch(Watchdog& dog, RunContext& context, std::function<void()> told, StuckObserver* observer);
+    ~Watch();
+    Watch(const Watch&) = delete;
+    Watch& operator=(const Watch&) = delete;
+
+   private:
+    void over();
+    void look();
+
+    Watchdog& dog_;
+    RunContext& context_;
+    const std::function<void()> told_;
+    StuckObserver* const observer_;
+    Cancellation::Token token_ = 0;
+    bool linked_ = false;
+    Mutex mutex_;
+    Alarms::Token alarm_ ARGOSY_GUARDED_BY(mutex_) = 0;
+    Alarms::Time since_ ARGOSY_GUARDED_BY(mutex_);
+    std::unique_ptr<StuckStep> stuck_ ARGOSY_GUARDED_BY(mutex_);
+  };
+
+ private:
+  const std::chrono::milliseconds after_;
+  Alarms alarms_;
+};
+
+}  // namespace argosy

@@ -1,0 +1,121 @@
+#include "argosy/runtime/session/function_calls.h"
+
+#include "argosy/base/threads/cancel_link.h"
+#include "argosy/graph/function_body.h"
+#include "argosy/passes/optimize.h"
+#include "argosy/runtime/compile/compile.h"
+#include "argosy/runtime/execute/compiled.h"
+
+namespace argosy {
+
+namespace {
+
+class CompiledCall final : public FunctionCall {
+ public:
+  CompiledCall(std::string name, std::shared_ptr<const Step> step, std::vector<DType> parameters,
+               std::vector<DType> returns)
+      : name_(std::move(name)),
+        compiled_(std::move(step)),
+        parameters_(std::move(parameters)),
+        returns_(std::move(returns)) {}
+
+  Result<std::vector<Tensor>> run(std::span<const Tensor> arguments, Cancellation* cancellation) override {
+    if (arguments.size() != parameters_.size()) {
+      return invalid_argument("function \"", name_, "\" takes ", parameters_.size(), " values, was given ",
+                              arguments.size())
+          .with_id("ARG-FN-006");
+    }
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      if (arguments[i].dtype() == parameters_[i]) continue;
+      return invalid_argument("function \"", name_, "\" takes ", dtype_name(parameters_[i]), " as argument ", i,
+                              ", was given ", dtype_name(arguments[i].dtype()), arguments[i].shape())
+          .with_id("ARG-FN-006");
+    }
+    RunContext context(0, nullptr, true);  // handles stay handles
+    context.keep_thread_budget();
+    const CancelLink link(cancellation, [&] { context.cancellation().cancel(cancellation->status()); });
+    if (link.too_late()) return cancellation->status();
+    std::vector<Tensor> out(returns_.size());
+    Status status = compiled_.run(arguments, out, context);
+    if (!status.ok()) return std::move(status).with_where(str_cat("function \"", name_, "\""));
+    return out;
+  }
+  const std::vector<DType>& parameters() const override { return parameters_; }
+  const std::vector<DType>& returns() const override { return returns_; }
+
+ private:
+  const std::string name_;
+  Compiled compiled_;
+  const std::vector<DType> parameters_, returns_;
+};
+
+class CompiledCalls final : public FunctionCalls {
+ public:
+  CompiledCalls(const Graph& graph, Machine& machine, const KernelRegistry& kernels,
+                std::shared_ptr<ResourceManager> session)
+      : library_(graph.ops()), machine_(machine), kernels_(kernels), session_(std::move(session)) {
+    for (const auto& [name, function] : graph.functions()) library_.add_function(function);
+  }
+
+  Result<std::shared_ptr<FunctionCall>> prepare(const std::string& name) override {
+    MutexLock lock(mutex_);
+    std::shared_ptr<FunctionCall>& call = calls_[name];
+    if (call == nullptr) {
+      const Function* const function = library_.function(name);
+      if (function == nullptr) return not_found("there is no function \"", name, "\"").with_id("ARG-FN-005");
+      ARGOSY_ASSIGN_OR_RETURN(call, compile(*function));
+    }
+    return call;
+  }
+
+ private:
+  Result<std::shared_ptr<FunctionCall>> compile(const Function& function) const {
+    Graph body = function.body.clone();
+    for (const auto& [name, other] : library_.functions()) {
+      if (body.function(name) == nullptr) body.add_function(other);
+    }
+    StepSignature signature;
+    std::vector<DType> parameters, returns;
+    for (const NodeId arg : function.args) {
+      signature.feeds.push_back({arg, 0});
+      signature.feed_shapes.push_back(body.shape({arg, 0}));
+      parameters.push_back(body.dtype({arg, 0}));
+    }
+    for (const Endpoint e : function.returns) returns.push_back(body.dtype(e));
+    signature.fetches = function.returns;
+    signature.targets = function.control_returns;
+    ARGOSY_ASSIGN_OR_RETURN(StepGraph step, extract_step(body, signature));
+    ARGOSY_ASSIGN_OR_RETURN(step, prepare_step(std::move(step), {}));
+    const std::vector<DeviceSpec> devices = machine_.specs();
+    const std::string host = devices[0].name.to_string();
+    for (std::int32_t i = 0; i < step.graph.size(); ++i) step.graph.set_device({i}, host);
+    const PlaceOptions options{
+        .devices = {devices[0]},
+        .has_kernel = [&](const OpDef& op,
+                          const DeviceSpec&) { return kernels_.has(op.name, machine_.device(0).kernel_kind()); },
+        .allow_soft_placement = true};
+    ARGOSY_ASSIGN_OR_RETURN(Placement placement, place(step.graph, options));
+    // Who calls may live on the machine: a share of it would keep it alive for ever.
+    const std::shared_ptr<Machine> borrowed(std::shared_ptr<Machine>(), &machine_);
+    ARGOSY_ASSIGN_OR_RETURN(auto compiled,
+                            compile_step(std::move(step), std::move(placement), borrowed, kernels_, true, session_));
+    return std::shared_ptr<FunctionCall>(
+        std::make_shared<CompiledCall>(function.name, std::move(compiled), std::move(parameters), std::move(returns)));
+  }
+
+  Graph library_;  // no nodes, only functions
+  Machine& machine_;
+  const KernelRegistry& kernels_;
+  const std::shared_ptr<ResourceManager> session_;
+  Mutex mutex_;
+  std::map<std::string, std::shared_ptr<FunctionCall>> calls_ ARGOSY_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+std::shared_ptr<FunctionCalls> make_function_calls(const Graph& graph, Machine& machine, const KernelRegistry& kernels,
+                                                   std::shared_ptr<ResourceManager> session) {
+  return std::make_shared<CompiledCalls>(graph, machine, kernels, std::move(session));
+}
+
+}  // namespace argosy

@@ -1,0 +1,19 @@
+// The functions of a step's graph, for kernels that call them: every body is a step of its own, with the parameters fed
+// and the returns fetched, all of it on the host's CPU.
+#pragma once
+
+#include <memory>
+
+#include "argosy/graph/graph.h"
+#include "argosy/op/kernel/function_call.h"
+#include "argosy/op/kernel/kernel.h"
+#include "argosy/runtime/machine/machine.h"
+
+namespace argosy {
+
+// Shares the functions of `graph`, which may go; `machine` and `kernels` must outlive it and every call made from it.
+// `session`: what the session of the step keeps for itself.
+std::shared_ptr<FunctionCalls> make_function_calls(const Graph& graph, Machine& machine, const KernelRegistry& kernels,
+                                                   std::shared_ptr<ResourceManager> session = nullptr);
+
+}  // namespace argosy

@@ -1,0 +1,110 @@
+// Session: a graph, its devices, and the steps compiled for it. Thread-safe: many run()s at once.
+//
+//   Session session(graph, {.devices = {.devices = "gpu:0,gpu:1", .emulate = "2"}});
+//   Result<std::vector<Tensor>> out = session.run({{x, batch}}, {loss}, {train});
+//
+// The first run with a signature (which values are fed, in which shapes; what is fetched; what is run) compiles a Step;
+// later runs go straight to the executor. The graph is borrowed: it must outlive the session, may grow between runs, or
+// inside grow(), and must not change while one is under way.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "argosy/graph/graph.h"
+#include "argosy/op/kernel/kernel.h"
+#include "argosy/runtime/machine/machine.h"
+#include "argosy/runtime/machine/stats.h"
+
+namespace argosy {
+
+class StuckObserver;  // argosy/runtime/machine/watchdog.h
+
+struct SessionOptions {
+  DeviceRequest devices = {};                  // device map, caps, threads, emulation: of this session alone
+  std::shared_ptr<Machine> machine = nullptr;  // instead of `devices`: share another session's devices and variables
+  const KernelRegistry* kernels =
+      nullptr;  // instead of cpu_kernels(): a copy with a program's own added; must outlive it
+  // Instead of its own: what ops keep between runs (where random numbers go on, queues without a name) is that
+  // session's, which outlives this one.
+  const class Session* beside = nullptr;
+  bool allow_soft_placement = true;   // an op its device cannot run moves to the CPU, with a reason
+  bool log_device_placement = false;  // a summary on stderr when a step is compiled
+  bool optimize = true;               // folding, merging, fusion
+  std::string without_passes = "";    // some of them left out (passes/optimize.h); "" = $ARGOSY_WITHOUT_PASSES
+  bool fetch_handles = false;         // a fetched variable handle stays one; else it is the variable's value
+  bool reproducible = false;          // fixed reduction orders, also across device counts
+  // A kernel that does not end so long after its step was to (deadline, cancellation, close()) is named in the log and
+  // told to RunOptions::stuck; close() no longer waits for it. Zero: never.
+  std::chrono::milliseconds stuck_after{10000};
+  std::optional<std::string> trace_path = {};  // Chrome trace of every step; unset: $ARGOSY_TRACE; "": none. Sessions
+                                               // of one machine share a file
+};
+
+struct RunOptions {
+  std::chrono::milliseconds timeout{0};  // 0: none. DEADLINE_EXCEEDED; the session stays usable
+  Cancellation* cancellation = nullptr;  // pull it to end the run: CANCELLED
+  StepStats* stats = nullptr;            // filled in when given: costs about 50 ns per op
+  StuckObserver* stuck = nullptr;        // told when a kernel does not end: see SessionOptions::stuck_after
+};
+
+using Feeds = std::vector<std::pair<Value, Tensor>>;
+
+class Session {
+ public:
+  // Errors (no such device, memory) are told by status() and by every run().
+  explicit Session(const Graph& graph, SessionOptions options = {});
+  ~Session();  // closes
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  const Status& status() const;
+
+  // Values of `fetches` in order (host memory, owned), after `targets` have run. A fetch may be a control value: then
+  // its entry is an invalid Tensor.
+  Result<std::vector<Tensor>> run(const Feeds& feeds, const std::vector<Value>& fetches,
+                                  const std::vector<Value>& targets = {}, const RunOptions& options = {});
+  Result<std::vector<Tensor>> run(const std::vector<Value>& fetches) { return run({}, fetches); }
+  // Runs targets only.
+  Status run_targets(const std::vector<Value>& targets) { return run({}, {}, targets).status(); }
+
+  // A signature looked up once. `feeds` and what run() returns are in the order given here. Thread-safe.
+  class Callable {
+   public:
+    virtual ~Callable() = default;
+    virtual Status run(std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options = {}) = 0;
+  };
+  Result<std::unique_ptr<Callable>> prepare(const std::vector<Value>& feeds, const std::vector<Value>& fetches,
+                                            const std::vector<Value>& targets = {});
+
+  // What a step with this signature and these feed shapes will take, without running it: bytes per device (variables
+  // excluded, see variable_bytes()), known before step 0.
+  Result<std::vector<MemoryForecast>> forecast(const std::vector<std::pair<Value, Shape>>& feeds,
+                                               const std::vector<Value>& fetches, const std::vector<Value>& targets);
+  // Where every node of that step runs and why.
+  Result<PlacementReport> placement(const std::vector<std::pair<Value, Shape>>& feeds,
+                                    const std::vector<Value>& fetches, const std::vector<Value>& targets);
+
+  // Runs `change`, which may add to the graph, while no run looks at it: runs of compiled steps go on, others wait.
+  // Returns what it returns. Must not be called from inside `change`.
+  Status grow(const std::function<Status()>& change);
+
+  Machine& machine() const;
+  // What its ops keep between runs (argosy/op/state/kept.h): streams of random numbers and the like, and what has no name.
+  ResourceManager& kept() const;
+  // Ends every run under way (CANCELLED), waits for them, gives compiled steps and their memory back. Devices go with
+  // the last session of the machine. DEADLINE_EXCEEDED "ARG-STUCK-002", and nothing is given back, when a kernel does
+  // not end (SessionOptions::stuck_after): the destructor waits for it.
+  Status close();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace argosy

@@ -1,0 +1,404 @@
+#include "argosy/strategy/data_parallel/replicas.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "argosy/device/name.h"
+#include "argosy/ops/collective/batch_parts.h"
+#include "argosy/ops/collective/collective.h"
+#include "argosy/ops/constant/constant.h"
+#include "argosy/ops/random/share.h"
+#include "argosy/strategy/analysis/variables.h"
+
+namespace argosy {
+
+namespace {
+
+constexpr const char* kHost = "/device:CPU:0";
+
+// The device type and number a node was pinned to by hand, if it was.
+DeviceName pinned(const std::string& device) {
+  DeviceName found;
+  for (const std::string& part : str_split(device, ';')) {
+    auto name = DeviceName::parse(part);
+    if (name.ok()) found = name->filled_from(found);
+  }
+  return found;
+}
+
+// A seed of its own for every shard. (The constant is the golden ratio of 2^64.)
+std::int64_t seed_of_shard(std::int64_t seed, int shard) {
+  std::uint64_t mixed = static_cast<std::uint64_t>(seed) + static_cast<std::uint64_t>(shard) * 0x9E3779B97F4A7C15u;
+  mixed ^= mixed >> 31;
+  return static_cast<std::int64_t>(mixed >> 1);
+}
+
+class Replicator {
+ public:
+  Replicator(Graph& graph, const UpdatePlan& plan, const ReplicaLayout& layout)
+      : graph_(graph), plan_(plan), layout_(layout), size_(static_cast<std::int32_t>(plan.levels.size())) {}
+
+  Result<Replicas> run() {
+    ARGOSY_RETURN_IF_ERROR(check_pins());
+    ARGOSY_RETURN_IF_ERROR(check_loops());
+    for (std::size_t k = 0; k < plan_.cuts.size(); ++k) cut_of_[plan_.cuts[k].value] = static_cast<int>(k);
+    if (layout_.parts > 0) tell_parts();
+    ARGOSY_RETURN_IF_ERROR(copy_nodes());
+    share_inputs();
+    sum_cuts();
+    join_rows();
+    ARGOSY_RETURN_IF_ERROR(graph_.status());
+    for (std::int32_t i = 0; i < size_; ++i) connect(NodeId{i});
+    ARGOSY_RETURN_IF_ERROR(mirror_initializers());
+    // A sum that is needed to compute another member of its own bucket would wait for itself.
+    ARGOSY_RETURN_IF_ERROR(graph_.topological_order().status());
+    return std::move(replicas_);
+  }
+
+ private:
+  int devices() const { return static_cast<int>(layout_.devices.size()); }
+  Level level(NodeId id) const { return id.index < size_ ? plan_.levels[id.index] : Level::kOnce; }
+
+  Status check_pins() const {
+    std::optional<int> first;
+    for (std::int32_t i = 0; i < size_; ++i) {
+      const Node& n = graph_.node(NodeId{i});
+      const DeviceName pin = pinned(n.device);
+      if (level(NodeId{i}) == Level::kOnce || pin.type != "GPU" || !pin.id) continue;
+      if (first.value_or(*pin.id) != *pin.id) {
+        return invalid_argument("the graph is split over devices by hand: '", n.name, "' is pinned to gpu:", *pin.id,
+                                ", others to gpu:", *first)
+            .with_id("ARG-DP-005")
+            .with_next("leave the device scopes out, or run it as it is, without data parallelism");
+      }
+      first = pin.id;
+    }
+    return ok_status();
+  }
+
+  // The predicate of a loop is a device's, what goes round a shard's: they have one frame.
+  Status check_loops() const {
+    for (std::int32_t i = 0; i < size_ && layout_.shards() != devices(); ++i) {
+      const Node& n = graph_.node(NodeId{i});
+      if (n.op->flow != Flow::kEnter || level(NodeId{i}) == Level::kOnce) continue;
+      return unimplemented("'", n.name, "' begins a loop, which several shards on one device cannot share")
+          .with_id("ARG-DP-003")
+          .with_next("as many shards as devices: without --reproducible");
+    }
+    return ok_status();
+  }
+
+  // Products and sums learn what they add up over: the batch, or what every example has for itself.
+  void tell_parts() {
+    for (std::int32_t i = 0; i < size_; ++i) {
+      const NodeId id{i};
+      const Node& n = graph_.node(id);
+      if (level(id) != Level::kShard || n.op->linear != Linear::kEach || n.op->elementwise) continue;
+      const int axis = plan_.axes.axis({id, 0});
+      if (axis < BatchAxes::kNone) continue;
+      graph_.set_attr(id, axis == BatchAxes::kNone ? kBatchSumAttr : kBatchRowsAttr, std::int64_t{layout_.parts});
+    }
+  }
+
+  // --- copies --------------------------------------------------------------------------------------------------------
+
+  Status copy_nodes() {
+    replicas_.shard.assign(layout_.shards(), std::vector<NodeId>(size_));
+    replicas_.device.assign(layout_.devices.size(), std::vector<NodeId>(size_));
+    for (std::int32_t i = 0; i < size_; ++i) {
+      const NodeId id{i};
+      replicas_.shard[0][i] = replicas_.device[0][i] = id;
+      const bool shards = level(id) == Level::kShard;
+      if (level(id) == Level::kOnce) continue;
+      if (draws_by_rows(id)) {
+        for (int s = 0; s < layout_.shards(); ++s) {
+          ARGOSY_ASSIGN_OR_RETURN(replicas_.shard[s][i], share_of_random(id, s));
+        }
+        continue;
+      }
+      for (int k = 1; k < (shards ? layout_.shards() : devices()); ++k) {
+        const int d = shards ? layout_.device_of[k] : k;
+        ARGOSY_ASSIGN_OR_RETURN((shards ? replicas_.shard : replicas_.device)[k][i], copy(id, k, shards ? k : 0, d));
+      }
+      settle(id, 0, 0);
+    }
+    return ok_status();
+  }
+
+  // Made with the original's inputs, whose shapes are the same; connect() gives it its own.
+  Result<NodeId> copy(NodeId id, int replica, int shard, int device) {
+    const Node& n = graph_.node(id);
+    NodeSpec spec{.name = graph_.unique_name(str_cat(n.name, "/replica_", replica)),
+                  .op = n.op->name,
+                  .inputs = n.inputs,
+                  .attrs = n.attributes(),
+                  .device = n.device};
+    const auto* shared = n.attrs.find_as<std::string>("shared_name");
+    if (shared != nullptr && !shared->empty()) {
+      spec.attrs.set("shared_name", str_cat(*shared, "/replica_", replica));
+    }
+    // Every copy of a loop goes round by itself.
+    if (const auto* frame = n.attrs.find_as<std::string>("frame_name"); frame != nullptr) {
+      spec.attrs.set("frame_name", str_cat(*frame, "/replica_", replica));
+    }
+    ARGOSY_ASSIGN_OR_RETURN(const NodeId made, graph_.add_node(std::move(spec)));
+    settle(made, shard, device);
+    return made;
+  }
+
+  // Random numbers, rows of which belong to examples: shares of one draw for the batch, the same on any number of
+  // devices. Not where they are left to chance: every device's stream is another then.
+  bool draws_by_rows(NodeId id) const {
+    const Node& n = graph_.node(id);
+    if (layout_.shards() == 1 || level(id) != Level::kShard || n.output_dtypes.size() != 1) return false;
+    const bool chance =
+        n.attrs.find("seed") != nullptr && n.attrs.get_int("seed") == 0 && n.attrs.get_int("seed2") == 0;
+    return !chance && plan_.axes.rounds({id, 0}) > 0 && plan_.axes.rows_per_example({id, 0}) > 0 &&
+           graph_.ops().find(kSharePrefix + n.op->name) != nullptr;
+  }
+
+  Result<NodeId> share_of_random(NodeId id, int shard) {
+    const Node& n = graph_.node(id);
+    NodeSpec spec{.name = graph_.unique_name(str_cat(n.name, "/share_", shard)),
+                  .op = kSharePrefix + n.op->name,
+                  .inputs = n.inputs,
+                  .attrs = n.attributes(),
+                  .device = n.device};
+    spec.inputs.push_back({plan_.inputs[0], 0});
+    spec.attrs.set("B", graph_.dtype(spec.inputs.back()));
+    spec.attrs.set("rows", plan_.axes.rows_per_example({id, 0}));
+    spec.attrs.set("axis", std::int64_t{plan_.axes.axis({id, 0})});
+    spec.attrs.set("rounds", plan_.axes.rounds({id, 0}));
+    spec.attrs.set("weights", layout_.weights);
+    spec.attrs.set("index", std::int64_t{shard});
+    spec.attrs.set("stream", std::string(n.name));
+    ARGOSY_ASSIGN_OR_RETURN(const NodeId made, graph_.add_node(std::move(spec)));
+    place(made, layout_.device_of[shard]);
+    return made;
+  }
+
+  void place(NodeId id, int device) {
+    const Node& n = graph_.node(id);
+    if (pinned(n.device).type != "CPU") graph_.set_device(id, layout_.devices[device]);
+    // The device says it all; a group that reaches out of the replica would contradict it.
+    graph_.set_beside(id, {});
+  }
+
+  // What makes a node that of its shard and device.
+  void settle(NodeId id, int shard, int device) {
+    place(id, device);
+    const Node& n = graph_.node(id);
+    if (n.op->name == "_BatchFactor") {
+      graph_.set_attr(id, "weights", layout_.weights);
+      graph_.set_attr(id, "index", std::int64_t{shard});
+    }
+    const auto *seed = n.attrs.find_as<std::int64_t>("seed"), *seed2 = n.attrs.find_as<std::int64_t>("seed2");
+    if (shard > 0 && !draws_for_all(*n.op) && seed != nullptr && seed2 != nullptr && (*seed != 0 || *seed2 != 0)) {
+      graph_.set_attr(id, "seed2", seed_of_shard(*seed2, shard));
+    }
+  }
+
+  void share_inputs() {
+    if (layout_.shards() == 1) return;
+    const auto on = graph_.device(kHost);
+    for (const NodeId x : plan_.inputs) {
+      for (int s = 0; s < layout_.shards(); ++s) {
+        shares_[x].push_back(
+            batch_share(Value(&graph_, x, 0), layout_.weights, s, str_cat(graph_.node(x).name, "/share_", s)));
+      }
+    }
+  }
+
+  // --- sums over shards ----------------------------------------------------------------------------------------------
+
+  void sum_cuts() {
+    replicas_.sums.assign(layout_.devices.size(), std::vector<Endpoint>(plan_.cuts.size()));
+    if (layout_.shards() == 1) {
+      for (std::size_t k = 0; k < plan_.cuts.size(); ++k) replicas_.sums[0][k] = plan_.cuts[k].value;
+      return;
+    }
+    // Buckets of one dtype, depth, branch and loop, filled in the order in which the values are computed.
+    using Key = std::tuple<int, DType, int, int>;
+    std::map<Key, std::vector<int>> open;
+    std::map<Key, std::size_t> bytes;
+    std::size_t limit = layout_.first_bucket_bytes;
+    const auto close = [&](const Key& key) {
+      if (open[key].empty()) return;
+      sum_bucket(open[key]);
+      replicas_.bucket_bytes.push_back(bytes[key]);
+      open[key].clear();
+      bytes[key] = 0;
+    };
+    for (std::size_t k = 0; k < plan_.cuts.size(); ++k) {
+      const Cut& c = plan_.cuts[k];
+      if (c.how == Combine::kConcat) continue;
+      const DType dtype = graph_.dtype(c.value);
+      const Key key{c.depth, dtype, c.branch, c.loop};
+      const std::int64_t elements = std::max<std::int64_t>(plan_.axes.elements(c.value), 0);
+      open[key].push_back(static_cast<int>(k));
+      bytes[key] += static_cast<std::size_t>(elements) * element_bytes(dtype);
+      if (bytes[key] < limit) continue;
+      close(key);
+      limit = layout_.bucket_bytes;
+    }
+    for (auto& [key, members] : open) close(key);
+  }
+
+  void sum_bucket(const std::vector<int>& members) {
+    const std::string group = graph_.unique_name("data_parallel/all_reduce");
+    std::vector<std::vector<Value>> values(layout_.devices.size());
+    std::vector<std::vector<std::int64_t>> shards(layout_.devices.size());
+    for (int s = 0; s < layout_.shards(); ++s) {
+      const int d = layout_.device_of[s];
+      shards[d].push_back(s);
+      for (const int k : members) values[d].push_back(shard_value(plan_.cuts[k], s));
+    }
+    for (int d = 0; d < devices(); ++d) {
+      const auto on = graph_.device(layout_.devices[d]);
+      const auto sums = all_reduce(
+          values[d], {.group = group, .rank = d, .size = devices(), .shards = shards[d], .total = layout_.shards()},
+          group);
+      for (std::size_t m = 0; m < sums.size(); ++m) replicas_.sums[d][members[m]] = sums[m].endpoint();
+    }
+  }
+
+  // Every device gets the rows of all shards, in the order of the batch: each copies what it lacks.
+  void join_rows() {
+    for (std::size_t k = 0; k < plan_.cuts.size() && layout_.shards() > 1; ++k) {
+      const Cut& c = plan_.cuts[k];
+      if (c.how != Combine::kConcat) continue;
+      for (int d = 0; d < devices(); ++d) {
+        const auto on = graph_.device(layout_.devices[d]);
+        std::vector<Value> parts;
+        for (const auto& copies : replicas_.shard)
+          parts.push_back({&graph_, copies[c.value.node.index], c.value.index});
+        parts.push_back(constant(graph_, std::int32_t{plan_.axes.axis(c.value)}));
+        const Value joined = graph_.add("ConcatV2", parts, {}, str_cat(graph_.node(c.value.node).name, "/joined"));
+        replicas_.sums[d][k] = joined.endpoint();
+      }
+      ++replicas_.joined;
+    }
+  }
+
+  Value shard_value(const Cut& c, int s) {
+    const Value v(&graph_, replicas_.shard[s][c.value.node.index], c.value.index);
+    const std::string_view name = graph_.node(c.value.node).name;
+    if (c.how == Combine::kSum) {
+      if (!plan_.means_of_shares || !is_floating(v.dtype())) return v;
+      return scaled(v, s, true, str_cat(name, "/of_examples_", s));
+    }
+    return scaled(v, s, false, str_cat(name, "/weighted_", s));
+  }
+
+  // Times the shard's part of the batch, or (`whole`) times 1; 0 where it has no examples.
+  Value scaled(Value v, int s, bool whole, std::string name) {
+    const DType dtype = v.dtype();
+    std::optional<Value>& factor = factors_[{s, dtype, whole}];
+    if (!factor) {
+      const auto on = graph_.device(kHost);
+      factor = batch_factor(Value(&graph_, plan_.inputs[0], 0), layout_.weights, s, dtype,
+                            str_cat("data_parallel/", whole ? "of_examples_" : "part_", s));
+      if (whole) factor = graph_.add("Ceil", {*factor});
+    }
+    const auto on = graph_.device(layout_.devices[layout_.device_of[s]]);
+    return scale_or_zero(v, *factor, std::move(name));
+  }
+
+  // --- edges ---------------------------------------------------------------------------------------------------------
+
+  // What stands for an endpoint of the original, seen from a shard's node (s >= 0) or a device's own (s < 0).
+  Endpoint resolve(Endpoint e, int s, int d) const {
+    if (const auto cut = cut_of_.find(e); cut != cut_of_.end()) return replicas_.sums[d][cut->second];
+    const int shard = s >= 0 ? s : layout_.first_shard(d);
+    if (const auto share = shares_.find(e.node); share != shares_.end()) return share->second[shard].endpoint();
+    switch (level(e.node)) {
+      case Level::kShard: return {replicas_.shard[shard][e.node.index], e.index};
+      case Level::kDevice: return {replicas_.device[d][e.node.index], e.index};
+      case Level::kOnce: return e;
+    }
+    return e;
+  }
+
+  void connect(NodeId id) {
+    const std::vector<Endpoint> inputs = graph_.node(id).inputs;
+    const std::vector<NodeId> controls = graph_.node(id).controls;
+    const auto link = [&](NodeId to, int s, int d) {
+      const bool whole = graph_.node(to).op->name == "_BatchFactor";  // it asks the global batch
+      for (std::size_t i = 0; i < inputs.size() && !whole; ++i) {
+        graph_.set_input(to, static_cast<int>(i), resolve(inputs[i], s, d));
+      }
+      for (const NodeId c : controls) follow(to, c, s, d);
+    };
+    switch (level(id)) {
+      case Level::kOnce:
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+          if (cut_of_.contains(inputs[i])) graph_.set_input(id, static_cast<int>(i), resolve(inputs[i], -1, 0));
+        }
+        for (const NodeId c : controls) {
+          for (int d = 0; d < devices(); ++d) follow(id, c, -1, d);
+        }
+        return;
+      case Level::kDevice:
+        for (int d = 0; d < devices(); ++d) link(replicas_.device[d][id.index], -1, d);
+        return;
+      case Level::kShard:
+        for (int s = 0; s < layout_.shards(); ++s) link(replicas_.shard[s][id.index], s, layout_.device_of[s]);
+        return;
+    }
+  }
+
+  // `to` waits for what stands for `from`: a device's own node for every shard of the device.
+  void follow(NodeId to, NodeId from, int s, int d) {
+    if (level(from) == Level::kDevice) return graph_.add_control_input(to, replicas_.device[d][from.index]);
+    if (level(from) == Level::kOnce) return graph_.add_control_input(to, from);
+    for (int k = 0; k < layout_.shards(); ++k) {
+      if (k == s || (s < 0 && layout_.device_of[k] == d)) {
+        graph_.add_control_input(to, replicas_.shard[k][from.index]);
+      }
+    }
+  }
+
+  // Whoever writes a mirrored variable from outside the step (its initialiser, a restore) writes every mirror.
+  Status mirror_initializers() {
+    for (std::int32_t i = 0; i < size_; ++i) {
+      const NodeId id{i};
+      if (level(id) != Level::kOnce || !writes_variable(graph_, graph_.node(id))) continue;
+      const auto variable = variable_behind(graph_, graph_.node(id).inputs[0]);
+      if (!variable || level(*variable) != Level::kDevice) continue;
+      for (int d = 1; d < devices(); ++d) {
+        ARGOSY_ASSIGN_OR_RETURN(const NodeId made, copy(id, d, 0, d));
+        graph_.set_input(made, 0, {replicas_.device[d][variable->index], 0});
+        for (const NodeId c : graph_.node(id).controls) graph_.add_control_input(made, c);
+      }
+      for (int d = 1; d < devices(); ++d) {
+        graph_.add_control_input(id, NodeId{graph_.size() - d});
+      }
+    }
+    return ok_status();
+  }
+
+  Graph& graph_;
+  const UpdatePlan& plan_;
+  const ReplicaLayout& layout_;
+  const std::int32_t size_;  // of the original; everything after it is new
+  Replicas replicas_;
+  std::map<Endpoint, int> cut_of_;
+  std::map<NodeId, std::vector<Value>> shares_;
+  std::map<std::tuple<int, DType, bool>, std::optional<Value>> factors_;
+};
+
+}  // namespace
+
+int ReplicaLayout::first_shard(int device) const {
+  return static_cast<int>(std::find(device_of.begin(), device_of.end(), device) - device_of.begin());
+}
+
+bool draws_for_all(const OpDef& op) { return op.name.ends_with("CandidateSampler") || op.name == "RandomShuffle"; }
+
+Result<Replicas> replicate(Graph& graph, const UpdatePlan& plan, const ReplicaLayout& layout) {
+  return Replicator(graph, plan, layout).run();
+}
+
+}  // namespace argosy

@@ -1,0 +1,29 @@
+// Which values differ from shard to shard, where some are of the whole batch already. Internal to strategy/.
+#pragma once
+
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "argosy/graph/graph.h"
+#include "argosy/strategy/analysis/batch_axis.h"
+
+namespace argosy {
+
+class Varying {
+ public:
+  // The graph and its axes are borrowed. `whole`: of the whole batch, and so whatever is computed from these alone.
+  Varying(const Graph& graph, const BatchAxes& axes, std::span<const Endpoint> whole)
+      : graph_(graph), axes_(axes), whole_(whole.begin(), whole.end()) {}
+
+  // Not thread-safe: it remembers.
+  bool operator()(Endpoint e);
+
+ private:
+  const Graph& graph_;
+  const BatchAxes& axes_;
+  const std::vector<Endpoint> whole_;
+  std::unordered_map<NodeId, bool> known_;
+};
+
+}  // namespace argosy

@@ -1,0 +1,281 @@
+#include "argosy/tf/server/replication/replication.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "argosy/base/log.h"
+#include "argosy/tf/server/replication/fed_sizes.h"
+
+namespace argosy::tf {
+
+namespace {
+
+// Kinds of feeds of one step that are replicated each for itself; beyond, the step runs as it is.
+constexpr std::size_t kMaxVariants = 16;
+
+// Ranks, which feeds have equally many rows, and which are that number: others may be the batch then. (Of 0 and 1
+// that says little.)
+std::string key_of(std::span<const Tensor> feeds) {
+  std::string key;
+  std::vector<std::int64_t> rows;
+  for (const Tensor& t : feeds) {
+    const std::int64_t own = t.shape().rank() > 0 ? t.shape()[0] : -1;
+    const auto same = std::find(rows.begin(), rows.end(), own) - rows.begin();
+    if (same == std::ssize(rows)) rows.push_back(own);
+    key += str_cat(t.shape().rank(), ":", same, " ");
+  }
+  for (const std::int64_t size : rows) {
+    if (size < 0) continue;
+    for (const std::size_t i : numbers_equal_to(feeds, size)) key += str_cat(i, size < 2 ? "? " : " ");
+    key += "/";
+  }
+  return key;
+}
+
+}  // namespace
+
+Replication::Replication(Session& session, ImportedGraph& graph, std::shared_ptr<Machine> machine,
+                         ReplicationOptions how, ReplicaCounter& counter)
+    : session_(session), graph_(graph), machine_(std::move(machine)), how_(how), counter_(counter) {
+  enough_gpus_ = machine_->num_gpus() > 1;
+}
+
+void Replication::refuse(const OneDeviceReason& why) {
+  if (counter_.met(why)) ARGOSY_LOG(kWarning, "a training step runs on one device: ", why.why);
+}
+
+Result<std::shared_ptr<StepReplicas>> Replication::look_up(PreparedStep& step) {
+  MutexLock lock(mutex_);
+  if (closed_) return cancelled("the session was closed").with_id("ARG-RUN-002");
+  if (step.replicas != nullptr) return step.replicas;
+  auto known = std::make_shared<StepReplicas>();
+  known->values = step.values();
+  ARGOSY_RETURN_IF_ERROR(session_.grow([&] {
+    known->step = look_at(graph_, known->values);
+    if (!known->step.losses.empty()) known->loss = graph_.graph().node(known->step.losses[0].node).name;
+    return ok_status();
+  }));
+  if (!known->step.why.empty()) {
+    known->why_not = reason_of(invalid_argument(known->step.why));
+  } else if (!known->loss.empty() && !enough_gpus_) {
+    const int gpus = machine_->num_gpus();
+    known->why_not = {.why = str_cat("its session has ", gpus, gpus == 1 ? " GPU" : " GPUs"), .node = known->loss};
+  }
+  if (!known->why_not.why.empty()) {
+    refuse(known->why_not);
+    known->step.losses.clear();
+  }
+  if (!known->step.losses.empty() && !known->step.sources.empty()) {
+    ARGOSY_ASSIGN_OR_RETURN(known->bring, session_.prepare(known->values.feeds, known->step.sources));
+    auto& feeds = known->values.feeds;
+    feeds.insert(feeds.end(), known->step.sources.begin(), known->step.sources.end());
+    ARGOSY_ASSIGN_OR_RETURN(known->rest, session_.prepare(feeds, known->values.fetches, known->values.targets));
+  }
+  if (!known->step.losses.empty() && how_.check > 0) {
+    std::vector<Value> with_losses = known->values.fetches;
+    ARGOSY_RETURN_IF_ERROR(session_.grow([&] {
+      Graph& graph = graph_.graph();
+      for (const Endpoint e : known->step.losses) with_losses.push_back(graph.value(e));
+      known->check = std::make_unique<StepCheck>(graph, known->values, known->step.sources, known->step.losses,
+                                                 how_.sync_batch_norm);
+      return ok_status();
+    }));
+    ARGOSY_ASSIGN_OR_RETURN(known->alone, session_.prepare(known->values.feeds, with_losses, known->values.targets));
+  }
+  step.replicas = known;
+  steps_.push_back(known);
+  return known;
+}
+
+Result<StepReplicas::Variant*> Replication::variant(StepReplicas& step, std::span<const Tensor> feeds) {
+  MutexLock lock(mutex_);
+  if (closed_) return cancelled("the session was closed").with_id("ARG-RUN-002");
+  const std::string key = key_of(feeds);
+  auto found = step.by_feeds.find(key);
+  if (found == step.by_feeds.end()) {
+    if (step.by_feeds.size() >= kMaxVariants) return nullptr;
+    found = step.by_feeds.emplace(key, make(step, feeds)).first;
+  }
+  return &found->second;
+}
+
+StepReplicas::Variant Replication::make(const StepReplicas& step, std::span<const Tensor> feeds) {
+  StepReplicas::Variant variant;
+  const Status made = session_.grow([&]() -> Status {
+    ARGOSY_ASSIGN_OR_RETURN(variant.step, ReplicatedStep::make(graph_.graph(), step.values, step.step.losses, feeds,
+                                                               session_, machine_, how_));
+    return ok_status();
+  });
+  if (made.ok()) {
+    variant.summary = variant.step->summary();
+    ARGOSY_LOG(kInfo, "replicated: ", variant.summary);
+  } else {
+    variant.why_not = reason_of(made);
+    refuse(variant.why_not);
+  }
+  return variant;
+}
+
+Status Replication::refresh(StepReplicas::Variant& variant, const RunOptions& options) {
+  const std::int64_t written = written_.load(std::memory_order_acquire);
+  if (variant.fresh == written) return ok_status();
+  ARGOSY_RETURN_IF_ERROR(variant.step->refresh({.cancellation = options.cancellation}));
+  variant.fresh = written;
+  return ok_status();
+}
+
+Result<bool> Replication::run_shared(StepReplicas& known, StepReplicas::Variant& variant, std::span<const Tensor> feeds,
+                                     std::span<Tensor> fetches, const RunOptions& options, Status& no_mirrors) {
+  MutexLock lock(running_);
+  no_mirrors = refresh(variant, options);
+  if (!no_mirrors.ok()) return false;
+  ++known.runs;
+  bool done = false;
+  if (variant.checked < how_.check) {
+    ARGOSY_ASSIGN_OR_RETURN(done, run_checked(known, variant, feeds, fetches, options));
+  }
+  if (!done) {
+    ARGOSY_RETURN_IF_ERROR(refresh(variant, options));
+    Status status = variant.step->run(feeds, fetches, options);
+    if (!status.ok()) {
+      // What was cut off halfway may have changed some mirrors and not others.
+      variables_written();
+      return status;
+    }
+  }
+  counter_.replicated(variant.summary);
+  return true;
+}
+
+Result<bool> Replication::run_checked(StepReplicas& known, StepReplicas::Variant& variant,
+                                      std::span<const Tensor> feeds, std::span<Tensor> fetches,
+                                      const RunOptions& options) {
+  // Where others are always at work it is given up.
+  constexpr int kTries = 10;
+  if (++variant.tries >= std::int64_t{kTries} * how_.check) variant.checked = how_.check;
+  const auto leave_out = [&](const OneDeviceReason& why) {
+    if (counter_.not_checked(why)) ARGOSY_LOG(kWarning, "not checked: ", why.why);
+    return false;
+  };
+  // Compiled first: what its ops keep is there then, to be set aside.
+  std::vector<std::pair<Value, Shape>> shapes;
+  for (std::size_t i = 0; i < feeds.size(); ++i) shapes.emplace_back(known.values.feeds[i], feeds[i].shape());
+  (void)session_.forecast(shapes, known.values.fetches, known.values.targets);
+  if (OneDeviceReason why = known.check->why_not(session_, variant.step->notes()); !why.why.empty()) {
+    variant.checked = how_.check;  // it will not become another
+    return leave_out(why);
+  }
+  if (!turns_.try_alone(known.check->uses_containers())) {
+    return leave_out({.why = "other steps of the session were under way", .node = known.loss});
+  }
+  const RunOptions plain{.cancellation = options.cancellation};
+  const auto alone = [&](std::span<Tensor> values, StepStats*) { return known.alone->run(feeds, values, plain); };
+  const auto shared = [&](std::span<Tensor> values, StepStats* stats) ARGOSY_REQUIRES(running_) -> Status {
+    variables_written();
+    ARGOSY_RETURN_IF_ERROR(refresh(variant, options));
+    RunOptions observed = plain;
+    observed.stats = stats;
+    Status status = variant.step->run_with_losses(feeds, values, observed);
+    if (options.stats != nullptr) {
+      const bool keep_ops = options.stats->keep_ops;
+      *options.stats = *stats;
+      options.stats->keep_ops = keep_ops;
+      if (!keep_ops) options.stats->ops.clear();
+    }
+    return status;
+  };
+  std::vector<Tensor> values(known.check->names().size());
+  auto outcome = known.check->run(session_, known.runs, alone, shared, values);
+  turns_.leave_alone();
+  if (!outcome.ok()) {
+    variables_written();
+    if (outcome.status().id() == kOtherThanOneDevice) counter_.checked(false);
+    return std::move(outcome).status();
+  }
+  ++variant.checked;
+  if (!outcome->not_checked.why.empty()) (void)leave_out(outcome->not_checked);
+  if (!outcome->ran) {
+    variables_written();
+    return false;
+  }
+  counter_.checked(true);
+  std::move(values.begin(), values.begin() + std::ssize(fetches), fetches.begin());
+  return true;
+}
+
+Status Replication::run(PreparedStep& step, std::span<const Tensor> feeds, std::span<Tensor> fetches,
+                        const RunOptions& options) {
+  ARGOSY_ASSIGN_OR_RETURN(const auto known, look_up(step));
+  if (known->step.losses.empty()) {
+    ARGOSY_RETURN_IF_ERROR(run_alone(*known, step.callable(), feeds, fetches, options));
+    if (!known->why_not.why.empty()) counter_.on_one_device(known->why_not);
+    return ok_status();
+  }
+  std::vector<Tensor> all(feeds.begin(), feeds.end());
+  if (known->bring != nullptr) {
+    all.resize(known->values.feeds.size());
+    ARGOSY_RETURN_IF_ERROR(
+        known->bring->run(feeds, std::span(all).subspan(feeds.size()), {.cancellation = options.cancellation}));
+  }
+  ARGOSY_ASSIGN_OR_RETURN(StepReplicas::Variant* const shared, variant(*known, all));
+  const bool made = shared != nullptr && shared->step != nullptr;
+  const bool small = made && !shared->step->may_share(all);
+  Status no_mirrors;
+  if (made && !small) {
+    ARGOSY_ASSIGN_OR_RETURN(const bool done, run_shared(*known, *shared, all, fetches, options, no_mirrors));
+    if (done) return ok_status();
+    // A variable without a value: the step itself says so as TensorFlow does.
+  }
+  ARGOSY_RETURN_IF_ERROR(
+      run_alone(*known, known->rest != nullptr ? *known->rest : step.callable(), all, fetches, options));
+  if (small) {
+    counter_.small();
+    return ok_status();
+  }
+  OneDeviceReason why;
+  if (made) {
+    why = reason_of(no_mirrors);
+  } else if (shared != nullptr) {
+    why = shared->why_not;
+  } else {
+    why = {.why = str_cat("its feeds come in more than ", kMaxVariants, " kinds (ranks, and which have equal sizes)"),
+           .node = known->loss};
+  }
+  refuse(why);
+  counter_.on_one_device(why);
+  return ok_status();
+}
+
+void Replication::runs_partially(const StepValues& values) {
+  OneDeviceReason why{.why = "a partial run (Session.partial_run) is not replicated"};
+  (void)session_.grow([&] {
+    const TrainingStep step = look_at(graph_, values);
+    if (!step.losses.empty()) why.node = graph_.graph().node(step.losses[0].node).name;
+    return ok_status();
+  });
+  if (why.node.empty()) return;
+  refuse(why);
+  counter_.on_one_device(why);
+}
+
+Status Replication::run_alone(const StepReplicas& known, Session::Callable& step, std::span<const Tensor> feeds,
+                              std::span<Tensor> fetches, const RunOptions& options) {
+  std::optional<Turns::Beside> beside;
+  if (how_.check > 0) beside.emplace(turns_.enter(known.step.writes));
+  Status status = step.run(feeds, fetches, options);
+  if (known.step.writes) variables_written();
+  return status;
+}
+
+Status Replication::close() {
+  MutexLock lock(mutex_);
+  closed_ = true;
+  for (const auto& step : steps_) {
+    for (const auto& [key, variant] : step->by_feeds) {
+      if (variant.step != nullptr) ARGOSY_RETURN_IF_ERROR(variant.step->close());
+    }
+  }
+  return ok_status();
+}
+
+}  // namespace argosy::tf

@@ -1,0 +1,264 @@
+// Training steps of a client on all GPUs: the same as on one, whatever runs in between.
+#include <thread>
+
+#include "argosy/graph/gradients.h"
+#include "argosy/ops/cast/cast.h"
+#include "argosy/ops/constant/constant.h"
+#include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/layout/layout.h"
+#include "argosy/ops/matmul/matmul.h"
+#include "argosy/ops/reduction/reduction.h"
+#include "argosy/ops/shape/shape.h"
+#include "argosy/ops/state/state.h"
+#include "argosy/testing/op_case.h"
+#include "argosy/tf/graph/graph_export.h"
+#include "argosy/tf/server/replication/replicated_step.h"
+#include "argosy/tf/server/tests/server_test.h"
+
+namespace argosy::tf {
+namespace {
+
+using testing::HasSubstr;
+
+// A line fitted by gradient descent with momentum, as a client would send it; `rows` of its placeholders.
+std::string line_graph(std::int64_t rows) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat32, {rows, 4}, "x"), t = placeholder(g, DType::kFloat32, {rows, 1}, "t");
+  const VariableNode w = variable(g, random_tensor(DType::kFloat32, {4, 1}, 5), "w");
+  const VariableNode speed = variable(g, Tensor::zeros(DType::kFloat32, {4, 1}), "speed");
+  const Value loss = reduce_mean(square(matmul(x, w.read) - t));
+  const Value slope = gradients(g, {loss}, {w.ref})[0];
+  group(g, {g.add("ApplyMomentum", {w.ref, speed.ref, constant(g, 0.05f), slope, constant(g, 0.9f)})}, "train");
+  group(g, {w.initializer, speed.initializer}, "init");
+  g.add("Identity", {loss}, {}, "loss");
+  g.add("Identity", {w.read}, {}, "value");
+  group(g, {g.add("Assign", {w.ref, constant(g, random_tensor(DType::kFloat32, {4, 1}, 6))})}, "set");
+  const auto text = export_graph(g);
+  EXPECT_TRUE(text.ok()) << text.status().to_string();
+  return text.ok() ? *text : "";
+}
+
+// What trains this variable by gradient descent ("train"), initialises it ("init") and gives the loss ("loss").
+std::string descent(Graph& g, Value loss, const VariableNode& w) {
+  const Value slope = gradients(g, {loss}, {w.ref})[0];
+  group(g, {g.add("ApplyGradientDescent", {w.ref, constant(g, 0.05f), slope})}, "train");
+  group(g, {w.initializer}, "init");
+  g.add("Identity", {loss}, {}, "loss");
+  const auto text = export_graph(g);
+  EXPECT_TRUE(text.ok()) << text.status().to_string();
+  return text.ok() ? *text : "";
+}
+
+class ReplicationTest : public ServerTest {
+ protected:
+  void start_with(bool replicate) {
+    start({.devices = {.emulate = "gpu:64MiB,gpu:64MiB@0.5,gpu:64MiB"}, .count_work = true, .replicate = replicate});
+  }
+  static StepCall step(std::int64_t x_rows, std::int64_t t_rows) {
+    return {.feeds = {{"x:0", random_tensor(DType::kFloat32, {x_rows, 4}, static_cast<std::uint64_t>(x_rows))},
+                      {"t:0", random_tensor(DType::kFloat32, {t_rows, 1}, 77)}},
+            .fetches = {"loss:0"},
+            .targets = {"train"}};
+  }
+  // These steps have the same losses on one device and on all; `replicated` of them were shared. The second's session.
+  std::string check_alike(const std::string& graph, const std::vector<StepCall>& steps, int replicated) {
+    std::vector<Tensor> losses[2];
+    std::string session;
+    for (const bool replicate : {false, true}) {
+      start_with(replicate);
+      session = client_->create(graph);
+      EXPECT_EQ(run(session, {.targets = {"init"}}).code, 0);
+      for (const StepCall& call : steps) {
+        const StepReply reply = run(session, call);
+        EXPECT_EQ(reply.code, 0) << reply.message;
+        losses[replicate].push_back(reply["loss:0"]);
+      }
+      EXPECT_EQ(server_->work().replicated_steps, replicate ? replicated : 0);
+    }
+    for (std::size_t i = 0; i < steps.size(); ++i) EXPECT_EQ(difference(losses[1][i], losses[0][i], 1e-5), "") << i;
+    return session;
+  }
+  // Losses, then the variable.
+  std::vector<Tensor> train(bool replicate) {
+    start_with(replicate);
+    const std::string session = client_->create(line_graph(-1));
+    EXPECT_EQ(run(session, {.targets = {"init"}}).code, 0);
+    std::vector<Tensor> kept;
+    for (const std::int64_t rows : {7, 2, 12, 1}) {
+      const StepReply reply = run(session, step(rows, rows));
+      EXPECT_EQ(reply.code, 0) << reply.message;
+      kept.push_back(reply["loss:0"]);
+      if (rows == 2) {
+        EXPECT_EQ(run(session, {.targets = {"set"}}).code, 0);
+      }
+    }
+    kept.push_back(run(session, {.fetches = {"value:0"}})["value:0"]);
+    return kept;
+  }
+};
+
+TEST_F(ReplicationTest, GivesWhatOneDeviceGives) {
+  const std::vector<Tensor> alone = train(false);
+  EXPECT_EQ(server_->work().replicated_steps, 0);
+  const std::vector<Tensor> shared = train(true);
+  EXPECT_EQ(server_->work().replicated_steps, 4);
+  EXPECT_THAT(server_->work().replicas, HasSubstr("3 devices, loss: a mean over the batch"));
+  EXPECT_EQ(server_->work().not_replicated, "");
+  ASSERT_EQ(alone.size(), shared.size());
+  for (std::size_t i = 0; i < alone.size(); ++i) EXPECT_EQ(difference(shared[i], alone[i], 1e-5), "") << i;
+}
+
+TEST_F(ReplicationTest, AVariableWithoutAValueIsToldAsEver) {
+  start_with(true);
+  const std::string session = client_->create(line_graph(-1));
+  const StepReply reply = run(session, step(6, 6));
+  EXPECT_EQ(reply.code, code(Code::kFailedPrecondition));
+  EXPECT_THAT(reply.message, HasSubstr("uninitialized value"));
+  EXPECT_EQ(run(session, {.targets = {"init"}}).code, 0);
+  EXPECT_EQ(run(session, step(6, 6)).code, 0);
+  EXPECT_EQ(server_->work().replicated_steps, 1);
+}
+
+TEST_F(ReplicationTest, ABatchOfFixedSizeIsSharedToo) {
+  std::vector<StepReply> replies;
+  for (const std::int64_t rows : {6, -1}) {
+    start_with(rows > 0);
+    const std::string session = client_->create(line_graph(rows));
+    EXPECT_EQ(run(session, {.targets = {"init"}}).code, 0);
+    for (int i = 0; i < 3; ++i) replies.push_back(run(session, step(6, 6)));
+    EXPECT_EQ(server_->work().replicated_steps, rows > 0 ? 3 : 0);
+  }
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(difference(replies[i]["loss:0"], replies[i + 3]["loss:0"], 1e-5), "") << i;
+}
+
+// Sentences, over their length, which follows the feed: a share without examples would not find it.
+TEST_F(ReplicationTest, FewerExamplesThanDevicesAreCountedWhereTheyAreNotShared) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat32, {-1, -1}, "x"), t = placeholder(g, DType::kFloat32, {-1, 1}, "t");
+  const VariableNode w = variable(g, random_tensor(DType::kFloat32, {1}, 5), "w");
+  const Value length = cast(slice(shape(x), {1}, {1}), DType::kFloat32);
+  const Value loss = reduce_mean(square(w.read * reduce_sum(x, {1}, true) / length - t));
+  check_alike(descent(g, loss, w), {step(2, 2), step(6, 6), step(1, 1)}, 1);
+  EXPECT_EQ(server_->work().small_steps, 2);
+  EXPECT_EQ(server_->work().not_replicated, "");
+}
+
+// Rows of pictures, shaped with the batch's size, which comes as a number beside them; and a loss over that number.
+TEST_F(ReplicationTest, TheSizeOfTheBatchMayBeFedAsANumber) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat32, {-1, 4}, "x"), t = placeholder(g, DType::kFloat32, {-1, 1}, "t");
+  const Value size = placeholder(g, DType::kInt32, {}, "size");
+  const VariableNode w = variable(g, random_tensor(DType::kFloat32, {2, 1}, 5), "w");
+  const Value two = constant(g, 2), pairs = reshape(x, stack({size, two, two}));
+  const Value line = matmul(reshape(pairs, stack({size * two, two})), w.read);
+  const Value both = reduce_sum(reshape(line, stack({size, two})), {1}, true);
+  const Value loss = reduce_sum(square(both - t)) / cast(size, DType::kFloat32);
+  const auto sized = [](std::int64_t rows, std::int32_t number) {
+    StepCall call = step(rows, rows);
+    call.feeds.emplace_back("size:0", Tensor::scalar(number));
+    return call;
+  };
+  // The first might as well be a switch.
+  const std::string session =
+      check_alike(descent(g, loss, w), {sized(1, 1), sized(7, 7), sized(2, 2), sized(12, 12), sized(1, 1)}, 3);
+  EXPECT_THAT(server_->work().not_replicated, HasSubstr("'size:0' is fed 1, which may be the batch's size"));
+  ASSERT_EQ(server_->work().reasons.size(), 1U);
+  EXPECT_EQ(server_->work().reasons[0].steps, 2);
+  EXPECT_EQ(server_->work().reasons[0].node, "size");
+  EXPECT_EQ(run(session, sized(6, 5)).code, code(Code::kInvalidArgument));
+}
+
+// The same line, with every example a column.
+TEST_F(ReplicationTest, ExamplesMayLieInColumns) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat32, {4, -1}, "x"), t = placeholder(g, DType::kFloat32, {1, -1}, "t");
+  const VariableNode w = variable(g, random_tensor(DType::kFloat32, {1, 4}, 5), "w");
+  const Value loss = reduce_mean(square(matmul(w.read, x) - t));
+  const auto columns = [](std::int64_t n, std::int64_t m) {
+    return StepCall{.feeds = {{"x:0", random_tensor(DType::kFloat32, {4, n}, static_cast<std::uint64_t>(n))},
+                              {"t:0", random_tensor(DType::kFloat32, {1, m}, 77)}},
+                    .fetches = {"loss:0"},
+                    .targets = {"train"}};
+  };
+  const std::string session = check_alike(descent(g, loss, w), {columns(7, 7), columns(2, 2), columns(12, 12)}, 3);
+  EXPECT_NE(run(session, columns(7, 5)).code, 0);
+  EXPECT_EQ(server_->work().replicated_steps, 3);
+}
+
+TEST_F(ReplicationTest, FeedsOfDifferentRowsAreThatStepsOwnError) {
+  start_with(true);
+  const std::string session = client_->create(line_graph(-1));
+  EXPECT_EQ(run(session, {.targets = {"init"}}).code, 0);
+  EXPECT_NE(run(session, step(6, 4)).code, 0);
+  EXPECT_THAT(server_->work().not_replicated, HasSubstr("'x:0' is fed 6 examples and 't:0' 4"));
+  EXPECT_EQ(run(session, step(6, 6)).code, 0);
+  EXPECT_EQ(server_->work().replicated_steps, 1);
+}
+
+// Steps that nobody was told of: those of a session with one GPU.
+TEST_F(ReplicationTest, ASessionOfOneGpuSaysSo) {
+  start({.devices = {.emulate = "1"}, .replicate = true});
+  const std::string session = client_->create(line_graph(-1));
+  EXPECT_EQ(run(session, {.targets = {"init"}}).code, 0);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(run(session, step(6, 6)).code, 0);
+  ASSERT_EQ(server_->work().reasons.size(), 1U);
+  EXPECT_EQ(server_->work().reasons[0].why, "its session has 1 GPU");
+  EXPECT_EQ(server_->work().reasons[0].steps, 3);
+  EXPECT_EQ(server_->work().replicated_steps, 0);
+}
+
+TEST_F(ReplicationTest, ThreadsOfOneSessionTakeTurns) {
+  start_with(true);
+  const std::string session = client_->create(line_graph(-1));
+  EXPECT_EQ(run(session, {.targets = {"init"}}).code, 0);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] {
+      RawClient own(server_->address());
+      for (int k = 0; k < 10; ++k) {
+        EXPECT_EQ(own.run(session, step(3 + i, 3 + i)).code, 0);
+        EXPECT_EQ(own.run(session, {.targets = {i == 0 ? "set" : "nothing"}}).code, i == 0 ? 0 : code(Code::kNotFound));
+      }
+    });
+  }
+  for (auto& t : threads) t.join();
+  EXPECT_EQ(server_->work().replicated_steps, 40);
+  EXPECT_EQ(client_->close(session).code, 0);
+}
+
+TEST(FeedsOfBatch, AreThoseWhoseRowsAreOpen) {
+  using Axes = std::vector<int>;
+  using Tries = std::vector<Axes>;
+  Graph g;
+  const Value open = placeholder(g, DType::kFloat32, {-1, 4}), fixed = placeholder(g, DType::kFloat32, {8});
+  const Value anything = g.add("Placeholder", {}, {{"dtype", DType::kFloat32}, {"shape", PartialShape::unknown()}});
+  const auto zeros = [](const Shape& shape) { return Tensor::zeros(DType::kFloat32, shape); };
+  const auto batch = [&](const std::vector<Value>& feeds, const std::vector<Shape>& shapes) {
+    std::vector<Tensor> tensors;
+    for (const Shape& shape : shapes) tensors.push_back(zeros(shape));
+    return feeds_of_batch(g, feeds, tensors);
+  };
+  const std::vector<Value> several = {open, fixed, anything};
+  EXPECT_EQ(*batch(several, {{8, 4}, {8}, {}}), (Tries{{0, -1, -1}}));      // a rate
+  EXPECT_EQ(*batch(several, {{8, 4}, {8}, {8}}), (Tries{{0, -1, 0}}));      // one for each row
+  EXPECT_EQ(*batch(several, {{8, 4}, {8}, {5, 2}}), (Tries{{0, -1, -1}}));  // something else
+  EXPECT_EQ(*batch({anything}, {{5, 2}}), Tries{{0}});
+  // Examples in columns, also beside others in rows.
+  const Value columns = placeholder(g, DType::kFloat32, {3, -1});
+  EXPECT_EQ(*batch({columns, columns}, {{3, 5}, {3, 5}}), (Tries{{1, 1}, {0, 0}}));
+  EXPECT_EQ(*batch({columns, columns}, {{3, 5}, {3, 4}}), (Tries{{0, 0}}));
+  EXPECT_EQ(*batch({columns, open}, {{3, 6}, {6, 4}}), (Tries{{1, 0}}));
+  EXPECT_EQ(*batch({columns, open}, {{3, 5}, {6, 4}}), (Tries{{-1, 0}}));
+  // Without any of these, those of the size that most have.
+  const Value rate = placeholder(g, DType::kFloat32, {}), few = placeholder(g, DType::kFloat32, {2});
+  EXPECT_EQ(*batch({few, fixed, rate, fixed}, {{2}, {8}, {}, {8}}), (Tries{{-1, 0, -1, 0}}));
+  // Lengths are open: likely, where something else has as many rows.
+  const Value sentences = placeholder(g, DType::kFloat32, {8, -1, 3});
+  EXPECT_EQ(*batch({sentences, fixed}, {{8, 5, 3}, {8}}), (Tries{{0, 0}, {1, -1}}));
+  EXPECT_EQ(*batch({sentences, few}, {{8, 5, 3}, {2}}), (Tries{{1, -1}, {-1, 0}}));
+  EXPECT_FALSE(batch({rate}, {{}}).ok());
+  EXPECT_FALSE(batch({}, {}).ok());
+}
+
+}  // namespace
+}  // namespace argosy::tf

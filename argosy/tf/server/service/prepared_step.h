@@ -1,0 +1,70 @@
+// PreparedStep: what a client asked for by names, looked up once: which values to feed, fetch and run, and the engine's
+// callable for them. Internal to the session server.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "argosy/runtime/session/session.h"
+#include "argosy/tf/graph/imported_graph.h"
+
+namespace argosy::tf {
+
+struct StepNames {
+  std::vector<std::string> feeds, fetches, targets;
+};
+
+struct StepValues {
+  std::vector<Value> feeds, fetches, targets;
+};
+
+// What the names mean, all they depend on converted. To be called where the graph may grow (Session::grow). Errors are
+// TensorFlow's: NOT_FOUND for a node that is not there, INVALID_ARGUMENT for an output that is not there, for what is
+// fed twice or both fed and fetched, and for nothing to do.
+Result<StepValues> find_values(ImportedGraph& graph, const StepNames& names);
+
+struct StepReplicas;  // argosy/tf/server/replication/replication.h
+
+class PreparedStep {
+ public:
+  // Fetches named twice are fetched once.
+  static Result<std::shared_ptr<PreparedStep>> make(Session& session, ImportedGraph& graph, StepNames names);
+
+  const StepNames& names() const { return names_; }
+  const StepValues& values() const { return values_; }
+  Session::Callable& callable() { return *callable_; }
+  std::size_t num_fetches() const { return names_.fetches.size(); }
+
+  // About how long a run keeps its thread busy; negative before the second run (the first compiles).
+  std::int64_t usual_nanos() const { return usual_nanos_.load(std::memory_order_relaxed); }
+  void ran(std::int64_t nanos);
+
+  // Replication's, under its lock.
+  std::shared_ptr<StepReplicas> replicas;
+
+ private:
+  StepNames names_;
+  StepValues values_;
+  std::unique_ptr<Session::Callable> callable_;
+  std::atomic<std::int64_t> usual_nanos_{-1};
+  std::atomic<bool> ran_before_{false};
+};
+
+// The last few thousand request ids: a client's retry repeats one. Used under a lock.
+class RecentIds {
+ public:
+  // False when `id` is among them. 0 is no id.
+  bool add(std::int64_t id);
+
+ private:
+  std::unordered_set<std::int64_t> known_;
+  std::deque<std::int64_t> order_;
+};
+
+}  // namespace argosy::tf

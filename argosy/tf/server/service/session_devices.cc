@@ -1,0 +1,44 @@
+#include "argosy/tf/server/service/session_devices.h"
+
+#include <algorithm>
+
+#include "argosy/device/pool.h"
+#include "argosy/runtime/machine/machine_view.h"
+
+namespace argosy::tf {
+
+Result<std::shared_ptr<Machine>> session_machine(const std::shared_ptr<Machine>& server, const SessionConfig& config) {
+  if (config.plain_devices() && !config.isolate_state) return server;
+  MachineView view;
+  view.own_resources = config.isolate_state;
+  std::vector<int> gpus;
+  int cpus = 0;
+  for (int d = 0; d < server->size(); ++d) {
+    const DeviceSpec& spec = server->device(d).spec();
+    if (spec.is_gpu()) {
+      gpus.push_back(d);
+    } else if (config.max_cpus < 0 || cpus < std::max(config.max_cpus, 1)) {
+      view.parts.push_back({.device = d, .cores = cpus++ == 0 ? config.cpu_threads : 0});
+    }
+  }
+  if (config.visible_gpus) {
+    std::vector<int> chosen;
+    for (const int gpu : *config.visible_gpus) chosen.push_back(gpus[static_cast<std::size_t>(gpu)]);
+    gpus = std::move(chosen);
+  }
+  if (config.max_gpus >= 0 && gpus.size() > static_cast<std::size_t>(config.max_gpus)) {
+    gpus.resize(static_cast<std::size_t>(config.max_gpus));
+  }
+  for (const int d : gpus) {
+    const std::uint64_t limit = server->device(d).spec().memory_limit_bytes;
+    const auto of = static_cast<double>(limit > 0 ? limit : host_memory_bytes());
+    view.parts.push_back({.device = d, .limit_bytes = static_cast<std::uint64_t>(of * config.gpu_memory)});
+  }
+  return view_machine(server, view);
+}
+
+void reset_container(Machine& machine, const std::string& container) {
+  for (int d = 0; d < machine.size(); ++d) machine.resources(d).clear(container.empty() ? "localhost" : container);
+}
+
+}  // namespace argosy::tf

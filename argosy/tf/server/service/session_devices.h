@@ -1,0 +1,17 @@
+// The devices of one client's session: the server's, or a view of them as its ConfigProto asks.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "argosy/runtime/machine/machine.h"
+#include "argosy/tf/server/service/session_config.h"
+
+namespace argosy::tf {
+
+Result<std::shared_ptr<Machine>> session_machine(const std::shared_ptr<Machine>& server, const SessionConfig& config);
+
+// Empties a container on every device; "" is the default one, which TensorFlow calls "localhost".
+void reset_container(Machine& machine, const std::string& container);
+
+}  // namespace argosy::tf

@@ -1,0 +1,75 @@
+#include "argosy/tf/server/service/step_metadata.h"
+
+#include <chrono>
+#include <map>
+
+#include "argosy/base/clock.h"
+#include "argosy/formats/proto/config.pb.h"
+
+namespace argosy::tf {
+
+namespace {
+
+std::string input_name(const Graph& graph, Endpoint e) {
+  const std::string& name = graph.node(e.node).name;
+  return e.index == 0 ? name : str_cat(name, ":", e.index);
+}
+
+// "y = AddV2(x, c:1)", as TensorFlow's Timeline reads it.
+std::string label(const OpRecord& op, const Graph& graph) {
+  std::string inputs;
+  if (const auto id = graph.find(op.node)) {
+    for (const Endpoint e : graph.node(*id).inputs) inputs += str_cat(inputs.empty() ? "" : ", ", input_name(graph, e));
+  }
+  return str_cat(op.node, " = ", op.op, "(", inputs, ")");
+}
+
+std::int64_t wall_clock_offset_nanos() {
+  const auto wall = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(wall).count() - now_nanos();
+}
+
+}  // namespace
+
+void add_step_stats(const StepStats& stats, const Graph& graph, tensorflow::RunMetadata& to) {
+  const std::int64_t offset = wall_clock_offset_nanos();
+  std::vector<tensorflow::DeviceStepStats*> devices;
+  for (const StepStats::PerDevice& device : stats.devices) {
+    devices.push_back(to.mutable_step_stats()->add_dev_stats());
+    devices.back()->set_device(device.device.to_string());
+  }
+  for (const OpRecord& op : stats.ops) {
+    if (op.device < 0 || op.device >= static_cast<int>(devices.size())) continue;
+    tensorflow::NodeExecStats& node = *devices[op.device]->add_node_stats();
+    const std::int64_t start = op.start_nanos + offset;
+    const std::int64_t taken = op.end_nanos - op.start_nanos;
+    node.set_node_name(op.node);
+    node.set_timeline_label(label(op, graph));
+    node.set_scheduled_micros(start / 1000);
+    node.set_scheduled_nanos(start);
+    node.set_all_start_micros(start / 1000);
+    node.set_all_start_nanos(start);
+    node.set_op_end_rel_micros(taken / 1000);
+    node.set_op_end_rel_nanos(taken);
+    node.set_all_end_rel_micros(std::max<std::int64_t>(taken / 1000, 1));
+    node.set_all_end_rel_nanos(taken);
+  }
+}
+
+void add_partition_graphs(const PlacementReport& placement, const Graph& graph, tensorflow::RunMetadata& to) {
+  std::map<std::string, tensorflow::GraphDef*> parts;
+  for (const PlacementReport::Row& row : placement.rows) {
+    tensorflow::GraphDef*& part = parts[row.device];
+    if (part == nullptr) part = to.add_partition_graphs();
+    tensorflow::NodeDef& node = *part->add_node();
+    node.set_name(row.node);
+    node.set_op(row.op);
+    node.set_device(row.device);
+    const auto id = graph.find(row.node);
+    if (!id) continue;
+    for (const Endpoint e : graph.node(*id).inputs) node.add_input(input_name(graph, e));
+    for (const NodeId c : graph.node(*id).controls) node.add_input(str_cat("^", graph.node(c).name));
+  }
+}
+
+}  // namespace argosy::tf

@@ -1,0 +1,20 @@
+// RunMetadata: what a step did, for clients that ask (RunOptions.trace_level, output_partition_graphs).
+#pragma once
+
+#include <string>
+
+#include "argosy/graph/graph.h"
+#include "argosy/runtime/machine/stats.h"
+
+namespace tensorflow {
+class RunMetadata;
+}
+
+namespace argosy::tf {
+
+// Per device, every op that ran and when. `stats` was collected with keep_ops.
+void add_step_stats(const StepStats& stats, const Graph& graph, tensorflow::RunMetadata& to);
+// One GraphDef per device: its nodes, where they were placed, and what they take from each other.
+void add_partition_graphs(const PlacementReport& placement, const Graph& graph, tensorflow::RunMetadata& to);
+
+}  // namespace argosy::tf

@@ -1,0 +1,48 @@
+// The two requests that carry tensors, RunStepRequest and RunCallableRequest, scanned: names as views into the request,
+// tensors left where they are until somebody reads them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "argosy/base/status.h"
+#include "argosy/rpc/wire/wire_reader.h"
+
+namespace argosy::tf {
+
+struct StepRequest {
+  struct Feed {
+    std::string_view name;
+    WireReader tensor;
+  };
+  std::string_view session;
+  std::vector<Feed> feeds;
+  std::vector<std::string_view> fetches, targets;
+  std::string options;  // serialised RunOptions; mostly empty
+  std::string_view partial_run;
+  bool errors_in_body = false;
+  std::int64_t request_id = 0;
+  WireScratch scratch;
+
+  // All that a compiled step depends on: which names are fed, fetched and run, in this order.
+  void signature(std::string& key) const;
+};
+
+struct CallRequest {
+  std::string_view session;
+  std::int64_t callable = 0;
+  std::vector<WireReader> feeds;
+  std::int64_t request_id = 0;
+  WireScratch scratch;
+};
+
+// INVALID_ARGUMENT when damaged. `to` must be fresh; it borrows what `in` reads from.
+Status scan(WireReader in, StepRequest& to);
+Status scan(WireReader in, CallRequest& to);
+
+// A name of the request in the key of a signature, and how one is told from what follows.
+void add_to_signature(char kind, std::string_view name, std::string& key);
+
+}  // namespace argosy::tf

@@ -1,0 +1,34 @@
+// The steps of a server whose kernels do not end, for /statusz and /metrics. Thread-safe.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "argosy/base/mutex.h"
+#include "argosy/runtime/machine/watchdog.h"
+
+namespace argosy::tf {
+
+class StuckSteps {
+ public:
+  using Key = const void*;  // who brought it
+  void add(Key key, const StuckStep& step) ARGOSY_EXCLUDES(mutex_);
+  void remove(Key key) ARGOSY_EXCLUDES(mutex_);
+  int now() const ARGOSY_EXCLUDES(mutex_);
+
+  // Lines of the page; "" where nothing is stuck.
+  std::string status_section() const ARGOSY_EXCLUDES(mutex_);
+  // Prometheus' text format: how many now and in all, and each by node, op and device with its seconds.
+  std::string metrics_section() const ARGOSY_EXCLUDES(mutex_);
+
+ private:
+  struct Entry {
+    StuckStep step;
+    std::int64_t over_at = 0;  // now_nanos() when it was told to end
+  };
+  mutable Mutex mutex_;
+  std::map<Key, Entry> entries_ ARGOSY_GUARDED_BY(mutex_);
+  std::int64_t total_ ARGOSY_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace argosy::tf

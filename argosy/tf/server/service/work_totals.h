@@ -1,0 +1,59 @@
+// What the devices of a session server did, over all steps of all sessions: what `argosy run` tells at the end.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "argosy/base/mutex.h"
+#include "argosy/runtime/machine/machine.h"
+#include "argosy/runtime/machine/stats.h"
+#include "argosy/tf/server/replication/replica_totals.h"
+
+namespace argosy::tf {
+
+struct WorkTotals {
+  struct Device {
+    DeviceName device;
+    std::int64_t compute_nanos = 0;  // kernels
+    std::int64_t copy_nanos = 0;     // waiting for copies and for other devices
+    std::int64_t ops = 0;
+  };
+  std::int64_t sessions = 0;  // opened
+  std::int64_t steps = 0;     // run to their end
+  std::int64_t failed_steps = 0;
+  std::int64_t busy_nanos = 0;  // at least one step was under way
+  // As in ReplicaTotals; told without count_work, too.
+  std::int64_t replicated_steps = 0;
+  std::string replicas;
+  std::int64_t small_steps = 0;
+  std::string not_replicated;            // why the first step that trains could not be; "" when all could
+  std::vector<OneDeviceReason> reasons;  // all of them
+  std::int64_t more_reasons = 0;
+  std::int64_t checked_steps = 0, differing_steps = 0;
+  std::vector<OneDeviceReason> not_checked;
+  std::vector<Device> devices;
+};
+
+// Adds up. Thread-safe.
+class WorkCounter {
+ public:
+  explicit WorkCounter(const std::vector<DeviceSpec>& devices);
+
+  void session_opened();
+  void step_begins();
+  // `stats` of a step that went well on these devices, the session's own view of the server's: what it calls gpu:0 may
+  // be the server's gpu:1.
+  void step_ends(bool ok, const StepStats& stats, const Machine& machine);
+  // What `replicas` says is copied in.
+  WorkTotals totals(const ReplicaTotals& replicas) const;
+
+ private:
+  mutable Mutex mutex_;
+  std::vector<std::string> request_names_;  // of totals_.devices
+  WorkTotals totals_ ARGOSY_GUARDED_BY(mutex_);
+  int under_way_ ARGOSY_GUARDED_BY(mutex_) = 0;
+  std::int64_t since_ ARGOSY_GUARDED_BY(mutex_) = 0;  // when the first of those under way began
+};
+
+}  // namespace argosy::tf

@@ -1,0 +1,30 @@
+// HttpStatus: /metrics (Prometheus), /statusz (for people) and /healthz at an HTTP port. Internal to the session
+// server.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "argosy/rpc/gate/accept_gate.h"
+
+namespace argosy::tf {
+
+class HttpStatus {
+ public:
+  using Page = std::function<std::string()>;  // called from the server's threads
+
+  // Port 0: any free one. One request a connection, which must have come within two seconds. UNAVAILABLE: the port is
+  // taken.
+  static Result<std::unique_ptr<HttpStatus>> start(const std::string& host, int port, const GateRules& rules,
+                                                   Page metrics, Page statusz);
+  ~HttpStatus();
+  int port() const;
+
+ private:
+  class Impl;
+  explicit HttpStatus(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace argosy::tf

@@ -1,0 +1,260 @@
+#include "argosy/tf/server/transport/session_server.h"
+
+#include <malloc.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "argosy/base/clock.h"
+#include "argosy/base/log.h"
+#include "argosy/base/mutex.h"
+#include "argosy/tf/server/callbacks/program_calls.h"
+#include "argosy/tf/server/transport/grpc_transport.h"
+#include "argosy/tf/server/transport/http_status.h"
+
+namespace argosy::tf {
+
+namespace {
+
+constexpr int kLooksBetweenTrims = 10;
+
+constexpr const char* kUsage = "ARG-USAGE";
+
+std::int64_t host_memory() { return std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE); }
+
+Result<std::string> read_pem(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file || text.str().empty()) return not_found("cannot read the certificate or key ", path).with_where(path);
+  return text.str();
+}
+
+// Certificates on both sides, or a loopback address, or networks that somebody has named.
+Result<GrpcTransportOptions> transport_options(const SessionServerOptions& o) {
+  GrpcTransportOptions to{.host = o.host == "localhost" ? "127.0.0.1" : o.host, .port = o.port};
+  const int given = (o.tls_cert.empty() ? 0 : 1) + (o.tls_key.empty() ? 0 : 1) + (o.tls_ca.empty() ? 0 : 1);
+  if (given != 0 && given != 3) {
+    return invalid_argument("TLS needs a certificate, its key, and who signs the clients' certificates")
+        .with_id(kUsage)
+        .with_next("--tls-cert FILE --tls-key FILE --tls-ca FILE");
+  }
+  if (given == 3) {
+    ARGOSY_ASSIGN_OR_RETURN(to.cert_pem, read_pem(o.tls_cert));
+    ARGOSY_ASSIGN_OR_RETURN(to.key_pem, read_pem(o.tls_key));
+    ARGOSY_ASSIGN_OR_RETURN(to.client_ca_pem, read_pem(o.tls_ca));
+  } else if (!is_loopback(o.host)) {
+    if (o.insecure_clients.empty()) {
+      return invalid_argument("whoever reaches ", o.host,
+                              " could run programs here: clients elsewhere need certificates")
+          .with_id(kUsage)
+          .with_next(
+              "--tls-cert FILE --tls-key FILE --tls-ca FILE; or --insecure-tf-clients 10.0.0.0/8 for stock TensorFlow "
+              "clients of a network you trust");
+    }
+    to.rules.filter = true;
+    ARGOSY_ASSIGN_OR_RETURN(to.rules.networks, PeerFilter::parse(o.insecure_clients));
+  }
+  // A certificate says more than a user's number.
+  to.rules.own_user_only = !o.any_local_user && given == 0;
+  to.rules.certificates = given == 3;
+  to.unfinished_of_peer = o.unfinished_limit_bytes > 0 ? o.unfinished_limit_bytes : host_memory() / 4;
+  to.rules.most = o.max_connections;
+  to.rules.most_of_peer = o.max_connections_per_peer;
+  return to;
+}
+
+// Pages have no certificates: without networks that somebody has named, they are for this machine.
+Result<GateRules> page_rules(const SessionServerOptions& o) {
+  GateRules rules{.filter = true, .own_user_only = !o.any_local_user, .most = 256};
+  std::vector<std::string> networks = o.http_clients;
+  networks.insert(networks.end(), o.insecure_clients.begin(), o.insecure_clients.end());
+  ARGOSY_ASSIGN_OR_RETURN(rules.networks, PeerFilter::parse(networks));
+  return rules;
+}
+
+std::chrono::seconds client_lease(const SessionServerOptions& o) {
+  if (o.client_lease.count() >= 0) return o.client_lease;
+  return is_loopback(o.host) ? std::chrono::seconds(60) : std::chrono::seconds(3600);
+}
+
+std::string connection_metrics(const AcceptGate::Counts& now) {
+  std::string text = str_cat(
+      "# HELP argosy_connections Connections open now.\n# TYPE argosy_connections gauge\nargosy_connections ", now.open,
+      "\n# HELP argosy_connections_total Connections by what became of them.\n"
+      "# TYPE argosy_connections_total counter\n");
+  const std::pair<const char*, std::int64_t> fates[] = {{"let_in", now.let_in},
+                                                        {"shut_out", now.shut_out},
+                                                        {"over_limit", now.over_limit},
+                                                        {"no_descriptor", now.no_descriptor},
+                                                        {"cut_or_waiting", now.punished}};
+  for (const auto& [fate, count] : fates) {
+    text += str_cat("argosy_connections_total{fate=\"", fate, "\"} ", count, "\n");
+  }
+  return text;
+}
+
+std::string metrics_page(SessionService& service, int threads, const AcceptGate::Counts& connections) {
+  std::string text = service.metrics().to_prometheus();
+  text += connection_metrics(connections);
+  text +=
+      str_cat("# HELP argosy_sessions Sessions open now.\n# TYPE argosy_sessions gauge\nargosy_sessions ",
+              service.sessions().size(),
+              "\n# HELP argosy_threads Threads serving calls.\n# TYPE argosy_threads gauge\nargosy_threads ", threads,
+              "\n# HELP argosy_device_bytes Memory of a device in use.\n# TYPE argosy_device_bytes gauge\n");
+  Machine& machine = service.machine();
+  for (int d = 0; d < machine.size(); ++d) {
+    text += str_cat("argosy_device_bytes{device=\"", machine.device(d).spec().name.short_string(), "\"} ",
+                    machine.device(d).allocator().stats().in_use_bytes, "\n");
+  }
+  text += service.stuck().metrics_section();
+  if (service.replicates()) text += metrics_section(service.replicas());
+  return text;
+}
+
+std::string status_page(SessionService& service, const std::string& address, std::int64_t start, int threads) {
+  std::string text =
+      str_cat("argosy session server at ", address, "\nup ", static_cast<std::int64_t>(seconds_since(start)), " s, ",
+              threads, " threads serve calls\n\ndevices\n");
+  Machine& machine = service.machine();
+  for (int d = 0; d < machine.size(); ++d) {
+    const DeviceSpec& spec = machine.device(d).spec();
+    const MemoryStats memory = machine.device(d).allocator().stats();
+    text += str_cat("  ", spec.name.short_string(), "  ", spec.description, "  ", format_bytes(memory.in_use_bytes),
+                    " in use, peak ", format_bytes(memory.peak_bytes), "\n");
+  }
+  text += "\ncalls\n";
+  for (int m = 0; m < kNumMethods; ++m) {
+    text += str_cat("  ", method_name(static_cast<Method>(m)), "  ", service.metrics().calls(m), "\n");
+  }
+  text += service.stuck().status_section();
+  if (service.replicates()) text += status_section(service.replicas());
+  const auto sessions = service.sessions();
+  text += str_cat("\n", sessions.size(), " sessions\n");
+  for (const auto& s : sessions) {
+    text += str_cat("  ", s.handle.substr(0, 4), "…  ",
+                    s.idle_seconds > 0 ? str_cat("idle ", static_cast<std::int64_t>(s.idle_seconds), " s") : "at work",
+                    "\n");
+  }
+  return text;
+}
+
+}  // namespace
+
+class SessionServer::Impl {
+ public:
+  Status start(const SessionServerOptions& o) {
+    ARGOSY_ASSIGN_OR_RETURN(const GrpcTransportOptions transport, transport_options(o));
+    if (transport.rules.filter) {
+      ARGOSY_LOG(kWarning, "clients of ", str_join(o.insecure_clients), " are let in at ", o.host,
+                 " without certificate: they can run what this user can");
+    }
+    ARGOSY_ASSIGN_OR_RETURN(auto machine, Machine::make(o.devices));
+    if (!o.allow_files.empty() || !is_loopback(o.host)) {
+      ARGOSY_ASSIGN_OR_RETURN(FilePolicy files, FilePolicy::within(o.allow_files));
+      machine->set_files(std::move(files));
+    }
+    if (!o.program_calls.empty()) machine->set_client_calls(std::make_shared<ProgramCalls>(o.program_calls));
+    service_ = std::make_unique<SessionService>(SessionService::Options{.machine = std::move(machine),
+                                                                        .feed_limit_bytes = o.feed_limit_bytes,
+                                                                        .max_sessions = o.max_sessions,
+                                                                        .lease = o.session_lease,
+                                                                        .client_lease = client_lease(o),
+                                                                        .stuck_after = o.stuck_after,
+                                                                        .count_work = o.count_work,
+                                                                        .replicate = o.replicate,
+                                                                        .sync_batch_norm = o.sync_batch_norm,
+                                                                        .check = o.check});
+    ARGOSY_ASSIGN_OR_RETURN(transport_, GrpcTransport::start(*service_, transport));
+    address_ = str_cat(o.host, ":", transport_->port());
+    if (o.http_port >= 0) {
+      const std::int64_t begin = now_nanos();
+      ARGOSY_ASSIGN_OR_RETURN(const GateRules rules, page_rules(o));
+      ARGOSY_ASSIGN_OR_RETURN(
+          http_, HttpStatus::start(
+                     transport.host, o.http_port, rules,
+                     [this] { return metrics_page(*service_, transport_->threads(), transport_->connections()); },
+                     [this, begin] { return status_page(*service_, address_, begin, transport_->threads()); }));
+    }
+    janitor_ = std::thread([this] { tidy(); });
+    return ok_status();
+  }
+
+  void stop(std::chrono::milliseconds grace) {
+    if (service_ == nullptr || stopped_.exchange(true)) return;
+    {
+      MutexLock lock(mutex_);
+      stopping_ = true;
+      changed_.notify_all();
+    }
+    if (janitor_.joinable()) janitor_.join();
+    http_.reset();
+    if (transport_ != nullptr) transport_->stop(grace);
+    service_->close_all();
+  }
+
+  int port() const { return transport_->port(); }
+  int http_port() const { return http_ != nullptr ? http_->port() : -1; }
+  const std::string& address() const { return address_; }
+  SessionService& service() const { return *service_; }
+
+ private:
+  // Sessions whose lease is over; and once nobody is there, what the last ones left: answers that nobody had read yet,
+  // the heap's free pages.
+  void tidy() {
+    MutexLock lock(mutex_);
+    for (int empty = 0; !stopping_;) {
+      (void)changed_.wait_until(mutex_, std::chrono::steady_clock::now() + std::chrono::milliseconds(500));
+      if (stopping_) return;
+      (void)service_->close_expired();
+      empty = service_->sessions().empty() ? empty + 1 : 0;
+      if (empty % kLooksBetweenTrims != 1) continue;
+      service_->give_memory_back();
+      malloc_trim(0);
+    }
+  }
+
+  std::unique_ptr<SessionService> service_;
+  std::unique_ptr<GrpcTransport> transport_;
+  std::unique_ptr<HttpStatus> http_;
+  std::string address_;
+  std::atomic<bool> stopped_{false};
+  Mutex mutex_;
+  CondVar changed_;
+  bool stopping_ ARGOSY_GUARDED_BY(mutex_) = false;
+  std::thread janitor_;
+};
+
+SessionServer::SessionServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+SessionServer::~SessionServer() { stop(); }
+
+Result<std::unique_ptr<SessionServer>> SessionServer::start(const SessionServerOptions& options) {
+  if (options.sync_batch_norm && !options.replicate) {
+    return invalid_argument("--sync-batch-norm is of replicated steps")
+        .with_id(kUsage)
+        .with_next("--replicate --sync-batch-norm");
+  }
+  if (options.check > 0 && !options.replicate) {
+    return invalid_argument("--check is of replicated steps").with_id(kUsage).with_next("--replicate --check");
+  }
+  auto impl = std::make_unique<Impl>();
+  Status status = impl->start(options);
+  if (!status.ok()) {
+    impl->stop({});
+    return status;
+  }
+  return std::unique_ptr<SessionServer>(new SessionServer(std::move(impl)));
+}
+
+int SessionServer::port() const { return impl_->port(); }
+int SessionServer::http_port() const { return impl_->http_port(); }
+const std::string& SessionServer::address() const { return impl_->address(); }
+std::vector<DeviceSpec> SessionServer::devices() const { return impl_->service().machine().specs(); }
+int SessionServer::num_sessions() const { return static_cast<int>(impl_->service().sessions().size()); }
+WorkTotals SessionServer::work() const { return impl_->service().work(); }
+void SessionServer::stop(std::chrono::milliseconds grace) { impl_->stop(grace); }
+
+}  // namespace argosy::tf

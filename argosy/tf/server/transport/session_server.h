@@ -1,0 +1,90 @@
+// SessionServer: devices of this process behind a port, for TensorFlow clients: tf.Session("grpc://localhost:2222").
+//
+//   auto server = tf::SessionServer::start({.devices = {.emulate = "2"}, .port = 2222});
+//   if (!server.ok()) …
+//   std::puts((*server)->address().c_str());  // "localhost:2222"
+//   …
+//   (*server)->stop();
+//
+// Everybody who is let in runs programs with the rights of this process. It binds loopback unless told otherwise, where
+// only its own user may connect; any other address needs certificates on both sides or an explicit list of networks.
+// SECURITY.md has the rest.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "argosy/device/device.h"
+#include "argosy/tf/server/service/work_totals.h"
+
+namespace argosy::tf {
+
+struct SessionServerOptions {
+  DeviceRequest devices = {};
+  std::string host = "localhost";
+  int port = 2222;                                 // 0: any free one, see port()
+  std::vector<std::string> insecure_clients = {};  // networks ("10.0.0.0/8") whose clients may come without certificate
+  std::string tls_cert = {}, tls_key = {}, tls_ca = {};  // PEM files: ours, and who signed the clients'
+  // Every user of this machine may connect over loopback; else the one this process runs as, and root.
+  bool any_local_user = false;
+  int max_connections = 0;           // in all; 0: as many as the limit of descriptors allows, 4096 at most
+  int max_connections_per_peer = 0;  // of one address, on loopback of one user; 0: half of all
+  // Bytes that a client of a network without certificates may have sent of requests that are not complete; twice as
+  // many all of them. 0: a quarter of the host's memory.
+  std::int64_t unfinished_limit_bytes = 0;
+  int http_port = -1;  // /metrics, /statusz and /healthz; 0: any free one, -1: none
+  // Networks whose hosts may read those pages; the others are those that may connect without certificate.
+  std::vector<std::string> http_clients = {};
+  std::chrono::seconds session_lease{0};  // sessions without a call for so long are closed; 0: never
+  // Sessions whose client's connection is over for so long are closed; 0: never. Negative: a minute on loopback, where
+  // only the end of a process ends a connection, elsewhere an hour.
+  std::chrono::seconds client_lease{-1};
+  int max_sessions = 5000;
+  // A kernel that does not end so long after its step was to is named in the log and on the pages; its client is
+  // answered, its session may be closed. Zero: never.
+  std::chrono::milliseconds stuck_after{10000};
+  bool count_work = false;  // see work(); costs about 50 ns an op
+  // Training steps that can be run on all GPUs of their session, a share of the batch on each; others as they are.
+  // Variables are the sessions' own then: what another session writes would not reach every GPU.
+  bool replicate = false;
+  bool sync_batch_norm = false;  // of replicated steps: by statistics of the whole batch
+  // So many runs of every replicated step also run on one device from the same state; one that gives something else
+  // fails with INTERNAL "ARG-CHECK-001", and its variables are what they were before it.
+  int check = 0;
+  // Folders that graphs may read and write files in. Empty: at a loopback address whatever this process's user may,
+  // elsewhere nothing.
+  std::vector<std::string> allow_files = {};
+  // Folder of the sockets where programs wait for calls of their functions (program_calls.h). Empty: graphs call none.
+  std::string program_calls = {};
+  std::int64_t feed_limit_bytes = 0;  // of one fed tensor; 0: a quarter of the host's memory
+};
+
+class SessionServer {
+ public:
+  // Listens when it returns. INVALID_ARGUMENT: options that contradict each other; NOT_FOUND: no such device or file;
+  // UNAVAILABLE: the port is taken, or the address is none of this machine's.
+  static Result<std::unique_ptr<SessionServer>> start(const SessionServerOptions& options);
+  ~SessionServer();  // stops
+  SessionServer(const SessionServer&) = delete;
+  SessionServer& operator=(const SessionServer&) = delete;
+
+  int port() const;
+  int http_port() const;               // -1: none
+  const std::string& address() const;  // "localhost:2222"
+  std::vector<DeviceSpec> devices() const;
+  int num_sessions() const;
+  WorkTotals work() const;  // so far; all zero without count_work but what was replicated and why not
+
+  // Takes no more calls, gives those under way `grace` to end, cancels the rest, closes every session. Idempotent.
+  void stop(std::chrono::milliseconds grace = std::chrono::milliseconds(0));
+
+ private:
+  class Impl;
+  explicit SessionServer(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace argosy::tf

@@ -1,0 +1,60 @@
+// An ensemble: K models with the same names, each inside a scope of its own, on K devices. Trained side by side they
+// take as long as the slowest; one after another, as long as all together. The results are the same.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "argosy/data/dataset.h"
+#include "argosy/device/device.h"
+#include "argosy/train/model/model.h"
+#include "argosy/train/model/optimizers.h"
+#include "argosy/train/report/in_turn.h"
+
+namespace argosy {
+
+struct EnsembleOptions {
+  std::vector<ModelBuilder> models;  // model k in scope "model_k", on device k modulo the number of devices
+  Optimizer optimizer = adam(1e-3);
+  MinimizeOptions minimize = {};  // clipping
+  DeviceRequest devices = {};
+  bool reproducible = false;          // the same bits on devices of any number of threads
+  bool log_device_placement = false;  // fills in the report's placement
+  std::int64_t batch = 128;
+  std::int64_t steps = 100;
+  std::uint64_t seed = 0;
+  DType dtype = DType::kFloat32;
+  DType compute = DType::kInvalid;  // kBfloat16: mixed precision
+  int input_threads = 1;
+  std::function<bool(std::int64_t steps_done, std::int64_t total)> progress = {};  // false ends the run
+};
+
+struct EnsembleReport {
+  struct Member {
+    std::string scope, device;
+    std::vector<std::string> variables;  // inside the scope
+    std::vector<double> losses;          // of every step
+    std::optional<double> accuracy;      // the first metric on the test data, where there is some
+  };
+  std::vector<Member> members;
+  std::vector<DeviceSpec> devices;
+  std::vector<std::pair<std::string, std::uint64_t>> peak_bytes, planned_bytes;  // by device, side by side
+  std::string placement;
+  double samples_per_second = 0;  // side by side, of all members together, after the first step
+  double side_by_side_seconds = 0, one_after_another_seconds = 0;
+  Comparison speed;        // of samples/s, one after another (`one`) and side by side (`many`), by stretches of steps
+  bool identical = false;  // losses and variables, bit for bit, in both modes
+
+  // NaN when speed.not_measured says why.
+  double speedup() const;
+};
+
+// Trains all in both modes, on the same batches from the same start, and compares. All models take the same inputs.
+Result<EnsembleReport> train_ensemble(const EnsembleOptions& options, const data::Dataset& train,
+                                      const data::Dataset* test = nullptr);
+
+}  // namespace argosy

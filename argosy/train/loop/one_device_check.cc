@@ -1,0 +1,134 @@
+#include "argosy/train/loop/one_device_check.h"
+
+#include <algorithm>
+
+#include "argosy/strategy/data_parallel/same_step.h"
+#include "argosy/strategy/sharding/batch_statistics.h"
+#include "argosy/train/report/memory_check.h"
+
+namespace argosy {
+
+namespace {
+
+constexpr std::size_t kDifferencesTold = 3;
+
+// Of other memory than the variables': these are written to next.
+std::vector<tf::NamedTensor> copies(std::vector<tf::NamedTensor> values) {
+  for (tf::NamedTensor& v : values) v.tensor = v.tensor.clone();
+  return values;
+}
+
+}  // namespace
+
+Status OneDeviceCheck::look(std::int64_t batch) {
+  const Graph& graph = *program_.built().graph;
+  for (const ReplicationNote& note : program_.parallel().notes()) {
+    if (sync_batch_norm_ && note.kind == ReplicationNote::Kind::kStatistics) continue;
+    not_checked_ = note.text;
+    return ok_status();
+  }
+  if (const auto norm = sync_batch_norm_ ? std::nullopt : normalises_by_batch(graph)) {
+    not_checked_ = str_cat("'", graph.node(*norm).name, "' (", graph.node(*norm).op->name,
+                           ") takes statistics of each device's share of the batch (try: --sync-batch-norm)");
+    return ok_status();
+  }
+  auto made = make_();
+  Status status = made.ok() ? check_memory(**made, batch) : made.status();
+  if (status.code() == Code::kResourceExhausted) {
+    not_checked_ = str_cat("one device cannot take the whole batch: ", status.message());
+    return ok_status();
+  }
+  ARGOSY_RETURN_IF_ERROR(std::move(status));
+  alone_ = *std::move(made);
+  for (std::int32_t i = 0; i < graph.size(); ++i) {
+    for (const DType dtype : graph.node(NodeId{i}).output_dtypes) computed_in_ = coarser(computed_in_, dtype);
+  }
+  return ok_status();
+}
+
+Result<OneDeviceCheck::AloneRun> OneDeviceCheck::run_from(std::vector<tf::NamedTensor> before,
+                                                          const std::vector<Tensor>& feeds) {
+  AloneRun run{.before = std::move(before), .after = {}};
+  ARGOSY_RETURN_IF_ERROR(alone_->initialize(run.before));
+  ARGOSY_ASSIGN_OR_RETURN(run.loss, alone_->step(feeds));
+  ARGOSY_ASSIGN_OR_RETURN(auto after, alone_->variables());
+  run.after = copies(std::move(after));
+  return run;
+}
+
+Result<OneDeviceCheck::AloneRun> OneDeviceCheck::run_nudged(const std::vector<Tensor>& feeds, int k) {
+  std::vector<tf::NamedTensor> before = one_.before;
+  for (tf::NamedTensor& v : before) v.tensor = nudged(v.tensor, computed_in_, k);
+  return run_from(std::move(before), feeds);
+}
+
+Status OneDeviceCheck::before_step(const std::vector<Tensor>& feeds, std::int64_t batch) {
+  if (alone_ == nullptr && not_checked_.empty()) ARGOSY_RETURN_IF_ERROR(look(batch));
+  if (!not_checked_.empty()) return ok_status();
+  ARGOSY_ASSIGN_OR_RETURN(auto values, program_.variables());
+  ARGOSY_ASSIGN_OR_RETURN(one_, run_from(copies(std::move(values)), feeds));
+  ARGOSY_ASSIGN_OR_RETURN(nudged_, run_nudged(feeds, 0));
+  return ok_status();
+}
+
+// The loss, then variables, then mirrors of some.
+Result<std::vector<StepValue>> OneDeviceCheck::values(double loss) const {
+  ARGOSY_ASSIGN_OR_RETURN(const auto after, program_.variables());
+  std::vector<StepValue> values = {
+      {.name = "the loss", .one = Tensor::scalar(one_.loss), .replicated = Tensor::scalar(loss)}};
+  const auto add = [&](std::size_t i, const Tensor& got, const std::string& where) {
+    values.push_back({.name = str_cat("'", one_.after[i].name, "'", where),
+                      .one = one_.after[i].tensor,
+                      .replicated = got,
+                      .before = one_.before[i].tensor});
+  };
+  for (std::size_t i = 0; i < one_.after.size(); ++i) add(i, after[i].tensor, "");
+  for (std::size_t d = 1; d < devices_ && !program_.mirrored().empty(); ++d) {
+    ARGOSY_ASSIGN_OR_RETURN(const auto mirrors, program_.mirror(static_cast<int>(d)));
+    for (std::size_t m = 0; m < mirrors.size(); ++m) add(mirrored_at(m), mirrors[m], str_cat(" on device ", d));
+  }
+  return values;
+}
+
+std::size_t OneDeviceCheck::mirrored_at(std::size_t mirror) const {
+  const auto found = std::ranges::find(one_.after, program_.mirrored()[mirror], &tf::NamedTensor::name);
+  return static_cast<std::size_t>(found - one_.after.begin());
+}
+
+void OneDeviceCheck::add_noise(std::vector<StepValue>& values, const AloneRun& run) const {
+  argosy::add_noise(values[0], Tensor::scalar(run.loss));
+  const std::size_t variables = run.after.size();
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    const std::size_t at = i <= variables ? i - 1 : mirrored_at((i - 1 - variables) % program_.mirrored().size());
+    argosy::add_noise(values[i], run.after[at].tensor, run.before[at].tensor);
+  }
+}
+
+Status OneDeviceCheck::after_step(std::int64_t step, const std::vector<Tensor>& feeds, double loss) {
+  ARGOSY_ASSIGN_OR_RETURN(std::vector<StepValue> values, this->values(loss));
+  std::vector<std::string> differences;
+  const auto compare = [&](const AloneRun& nudged) {
+    add_noise(values, nudged);
+    differences.clear();
+    for (const StepValue& v : values) {
+      const std::string text = other_than_on_one_device(v, computed_in_);
+      if (!text.empty()) differences.push_back(str_cat(v.name, " ", text));
+    }
+  };
+  compare(nudged_);
+  for (int k = 1; k < kNoiseRuns && !differences.empty(); ++k) {
+    ARGOSY_ASSIGN_OR_RETURN(const AloneRun run, run_nudged(feeds, k));
+    compare(run);
+  }
+  if (differences.empty()) return ok_status();
+  const std::size_t all = differences.size();
+  if (all > kDifferencesTold) differences.resize(kDifferencesTold);
+  return internal_error("step ", step, " is not the step of one device: ", str_join(differences, "; "),
+                        all > kDifferencesTold ? str_cat("; and ", all - kDifferencesTold, " more") : std::string())
+      .with_id("ARG-CHECK-001")
+      .with_where(str_cat("step ", step))
+      .with_next(
+          "--precision fp64, which tells a defect from a rounding that flips a ReLU; --devices 1 trains without it");
+}
+
+}  // namespace argosy

@@ -1,0 +1,30 @@
+// A run's TensorBoard event file: loss, learning rate and speed as it trains, evaluations, weights, pictures, the
+// graph.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "argosy/formats/events/events.h"
+#include "argosy/train/loop/program.h"
+
+namespace argosy {
+
+class RunLog {
+ public:
+  // Writes the model's graph at once.
+  static Result<std::unique_ptr<RunLog>> open(const std::string& directory, const BuiltModel& built);
+
+  Status step(std::int64_t step, double loss, double learning_rate, double samples_per_second);
+  Status evaluation(std::int64_t step, const std::vector<std::pair<std::string, double>>& metrics);
+  // Histograms of everything that is trained.
+  Status weights(std::int64_t step, Program& program);
+  Status pictures(std::int64_t step, const std::string& name, const Tensor& images);
+  Status flush() { return writer_->flush(); }
+
+ private:
+  explicit RunLog(std::unique_ptr<tf::EventWriter> writer) : writer_(std::move(writer)) {}
+  std::unique_ptr<tf::EventWriter> writer_;
+};
+
+}  // namespace argosy

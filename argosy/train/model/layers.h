@@ -1,0 +1,133 @@
+// Layers: builds a model and keeps what belongs to it: its inputs, its variables, what has to run beside a training
+// step.
+//
+//   Layers net(graph, {.seed = 1});
+//   Value images = net.input("image", DType::kFloat32, {28, 28, 1});
+//   Value x = net.dense(flatten(images), 256, {.activation = relu});
+//
+// Variables are named as TensorFlow's layers name theirs ("dense/kernel", "conv2d_1/bias"): checkpoints carry over.
+// Every layer gets random numbers of its own from the one seed and its place in the model, so equal models start equal.
+// Errors stick to the graph. One thread.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "argosy/ops/state/state.h"
+#include "argosy/train/model/initializers.h"
+
+namespace argosy {
+
+using Activation = std::function<Value(Value)>;
+
+struct DenseOptions {
+  Activation activation = {};
+  bool bias = true;
+  Initializer kernel = glorot_uniform();
+  std::string name = "dense";
+};
+
+struct ConvOptions {
+  std::array<std::int64_t, 2> window = {3, 3};
+  std::array<std::int64_t, 2> strides = {1, 1};
+  std::string padding = "SAME";
+  Activation activation = {};
+  bool bias = true;
+  Initializer kernel = glorot_uniform();
+  std::string name = "";  // "": conv2d or conv2d_transpose
+};
+
+struct BatchNormLayerOptions {
+  double momentum = 0.99;  // of the moving averages
+  double epsilon = 1e-3;
+  std::string name = "batch_normalization";
+};
+
+struct LayerNormOptions {
+  double epsilon = 1e-6;
+  std::string name = "layer_normalization";
+};
+
+struct AttentionOptions {
+  int heads = 4;
+  std::string name = "attention";
+};
+
+struct LayersOptions {
+  std::uint64_t seed = 0;
+  bool training = true;             // dropout drops, batch norm uses the batch's statistics
+  DType dtype = DType::kFloat32;    // of variables
+  DType compute = DType::kInvalid;  // of the layers' arithmetic; kInvalid: as the variables. kBfloat16 beside float32
+                                    // variables is mixed precision
+  std::optional<Value> step = {};   // int64 global step: what dropout's random numbers depend on
+};
+
+class Layers {
+ public:
+  explicit Layers(Graph& graph, const LayersOptions& options = {});
+
+  Graph& graph() const { return graph_; }
+  bool training() const { return options_.training; }
+  DType compute_dtype() const;
+
+  // A placeholder fed with batches of examples of this shape; the name is the dataset's name for the component.
+  // Floating-point inputs are cast to the compute dtype.
+  Value input(std::string_view name, DType dtype, const std::vector<std::int64_t>& example_shape);
+
+  // x · kernel + bias over the last axis.
+  Value dense(Value x, int units, const DenseOptions& options = {});
+  Value conv2d(Value x, int filters, const ConvOptions& options = {});
+  // Multiplies height and width by the strides.
+  Value conv2d_transpose(Value x, int filters, const ConvOptions& options = {});
+  // Over every axis but the last. While training, by the statistics of the batch (of each replica's share of it), and
+  // the moving averages follow; else by the moving averages. In float64 it is composed of simple ops and the
+  // moving variance is the batch's without Bessel's correction, as in Keras.
+  Value batch_norm(Value x, const BatchNormLayerOptions& options = {});
+  // Over the last axis.
+  Value layer_norm(Value x, const LayerNormOptions& options = {});
+  // Keeps each element with probability 1 - rate, scaled to keep the mean; while training only. The same elements for
+  // the same seed and step, on any number of devices, so that a resumed run drops what it would have dropped.
+  Value dropout(Value x, double rate);
+  // Rows of a [vocabulary, width] table.
+  Value embedding(Value indices, std::int64_t vocabulary, int width, std::string_view name = "embedding");
+  // Multi-head self-attention over [batch, time, width].
+  Value self_attention(Value x, const AttentionOptions& options = {});
+
+  // A variable of the model's own. Trainable ones are what an optimizer updates.
+  VariableNode variable(std::string_view name, const std::vector<std::int64_t>& shape, const Initializer& initializer,
+                        bool trainable = true);
+  // A variable's value in the compute dtype.
+  Value value_of(const VariableNode& v) const;
+  // Runs after every training step's gradients: moving averages.
+  void add_update(Value update) { updates_.push_back(update); }
+
+  struct Input {
+    std::string name;
+    Value placeholder;
+  };
+  const std::vector<Input>& inputs() const { return inputs_; }
+  const std::vector<VariableNode>& variables() const { return variables_; }
+  const std::vector<VariableNode>& trainable() const { return trainable_; }
+  const std::vector<Value>& updates() const { return updates_; }
+  // A seed of its own for the next random op.
+  std::int64_t next_seed();
+
+ private:
+  Value add_bias(Value y, int units, bool bias, const Activation& activation);
+
+  Graph& graph_;
+  const LayersOptions options_;
+  std::vector<Input> inputs_;
+  std::vector<VariableNode> variables_, trainable_;
+  std::vector<Value> updates_;
+  std::int64_t seeds_ = 0;
+};
+
+// [batch, a, b, …] to [batch, a*b*…].
+Value flatten(Value x);
+
+}  // namespace argosy

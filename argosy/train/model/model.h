@@ -1,0 +1,26 @@
+// What a training run needs to know of a model: a function that builds it, and what it gives back.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "argosy/train/model/layers.h"
+#include "argosy/train/model/metrics.h"
+
+namespace argosy {
+
+struct Model {
+  Value loss;                   // scalar; its reduction over the batch says how replicas combine
+  std::vector<Metric> metrics;  // of the evaluation
+  struct Picture {
+    std::string name;
+    Value images;  // [batch, height, width, 1 or 3], in 0 … 1
+  };
+  std::vector<Picture> pictures = {};  // shown of a few examples: input and reconstruction
+};
+
+// Called once for training and once for evaluation (net.training() tells which); both must make the same variables.
+using ModelBuilder = std::function<Model(Layers& net)>;
+
+}  // namespace argosy

@@ -1,0 +1,78 @@
+// Optimizers with TensorFlow's update rules, slot names and defaults.
+//
+//   TrainStep step = adam(1e-3).minimize(loss, net.trainable(), {.clip_global_norm = 1});
+//   session.run(feeds, {loss}, {step.run});
+//
+// Slots are variables beside those they belong to ("dense/kernel/Adam", "dense/kernel/Adam_1", "beta1_power"), saved
+// with the model. An Optimizer is a recipe: a value type, built into a graph by minimize().
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "argosy/ops/state/state.h"
+#include "argosy/train/model/schedules.h"
+
+namespace argosy {
+
+struct MinimizeOptions {
+  std::optional<double> clip_value = {};         // every element held within ±
+  std::optional<double> clip_norm = {};          // every gradient by its own norm
+  std::optional<double> clip_global_norm = {};   // all by their common norm
+  std::vector<Value> updates = {};               // run with every step: moving averages
+  std::optional<VariableNode> global_step = {};  // default: a new int64 variable "global_step"
+};
+
+struct TrainStep {
+  Value run;                        // one step: gradients, updates, global_step + 1
+  VariableNode global_step;         // steps done
+  Value learning_rate;              // of the step at hand
+  std::vector<Value> gradients;     // by variable, before clipping
+  std::vector<VariableNode> slots;  // and other state of the optimizer, with global_step: what a checkpoint needs
+};
+
+class Optimizer {
+ public:
+  const std::string& name() const { return name_; }  // "Adam"
+  const LearningRate& learning_rate() const { return rate_; }
+
+  // Errors, among them a variable that the loss does not depend on, stick to the loss's graph.
+  TrainStep minimize(Value loss, const std::vector<VariableNode>& variables, const MinimizeOptions& options = {}) const;
+
+ private:
+  friend struct OptimizerRecipe;
+  // Applies one gradient: gives the update to run.
+  struct Slots {
+    std::vector<VariableNode> of_variable;
+    const std::vector<VariableNode>* shared = nullptr;
+  };
+  using Apply = std::function<Value(const VariableNode& v, const Slots& slots, Value rate, Value gradient)>;
+
+  Optimizer(std::string name, LearningRate rate) : name_(std::move(name)), rate_(std::move(rate)) {}
+
+  std::string name_;
+  LearningRate rate_;
+  std::vector<double> slot_starts_;                     // one slot each
+  std::vector<std::pair<std::string, double>> powers_;  // beta1_power: multiplied by its start every step
+  Apply apply_;
+};
+
+Optimizer sgd(LearningRate rate);
+Optimizer momentum(LearningRate rate, double momentum = 0.9, bool nesterov = false);
+Optimizer adagrad(LearningRate rate, double initial_accumulator = 0.1);
+Optimizer adadelta(LearningRate rate, double rho = 0.95, double epsilon = 1e-8);
+Optimizer rms_prop(LearningRate rate, double decay = 0.9, double momentum = 0, double epsilon = 1e-10);
+Optimizer adam(LearningRate rate, double beta1 = 0.9, double beta2 = 0.999, double epsilon = 1e-8);
+// Adam with the weights shrunk by rate * weight_decay first, apart from the gradient (Loshchilov & Hutter 2019);
+// scalars and vectors (biases, scales) are not shrunk.
+Optimizer adam_w(LearningRate rate, double weight_decay = 0.01, double beta1 = 0.9, double beta2 = 0.999,
+                 double epsilon = 1e-8);
+Optimizer ftrl(LearningRate rate, double l1 = 0, double l2 = 0, double initial_accumulator = 0.1, double power = -0.5);
+
+// By name with default settings: "sgd", "momentum", "nesterov", "adagrad", "adadelta", "rmsprop", "adam", "adamw",
+// "ftrl". INVALID_ARGUMENT lists them.
+Result<Optimizer> optimizer_by_name(const std::string& name, LearningRate rate);
+
+}  // namespace argosy

@@ -1,0 +1,155 @@
+// Batch normalisation, all three versions of the op, under data parallelism: statistics are those of each shard, so on
+// shards with the same rows training must be that of one device with one shard's rows, and where moving averages are
+// used, or statistics are synchronised, that of one device with all of them. Empty shares must not spoil anything.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "argosy/ops/constant/constant.h"
+#include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/layout/layout.h"
+#include "argosy/ops/reduction/reduction.h"
+#include "argosy/runtime/session/session.h"
+#include "argosy/strategy/data_parallel/data_parallel.h"
+#include "argosy/testing/op_case.h"
+#include "argosy/train/model/layers.h"
+#include "argosy/train/model/optimizers.h"
+
+namespace argosy {
+namespace {
+
+struct Network {
+  Graph graph;
+  Value x, target, loss, initializer, follow;  // the last: moving averages of the statistics
+  TrainStep step;
+  std::vector<VariableNode> variables;
+
+  // "V3 NCHW": with channels first.
+  Network(const std::string& version, bool training) {
+    Layers net(graph, {.seed = 3});
+    x = net.input("x", DType::kFloat32, {2, 2, 3});
+    target = net.input("target", DType::kFloat32, {2, 2, 3});
+    const VariableNode before = net.variable("before", {3}, ones_initializer());
+    const VariableNode gamma = net.variable("gamma", {3}, ones_initializer());
+    const VariableNode beta = net.variable("beta", {3}, zeros_initializer());
+    const VariableNode mean = net.variable("mean", {3}, zeros_initializer(), false);
+    const VariableNode variance = net.variable("variance", {3}, ones_initializer(), false);
+    const Value none = constant(graph, Tensor::zeros(DType::kFloat32, {0}));
+    const Value rows = square(x) * before.read;
+    const bool first = version.ends_with("NCHW");
+    Value y = version == "by hand" ? by_hand(rows, gamma.read, beta.read)
+                                   : graph.add("FusedBatchNorm" + version.substr(0, version.find(' ')),
+                                               {first ? transpose(rows, {0, 3, 1, 2}) : rows, gamma.read, beta.read,
+                                                training ? none : mean.read, training ? none : variance.read},
+                                               {{"is_training", training}, {"data_format", first ? "NCHW" : "NHWC"}});
+    std::vector<Value> follows;
+    for (int i = 1; training && version != "by hand" && i < 3; ++i) {
+      const VariableNode& average = i == 1 ? mean : variance;
+      follows.push_back(graph.add("AssignSub", {average.ref, (average.read - y.output(i)) * 0.25f}));
+    }
+    follow = group(graph, follows, "follow");
+    if (first) y = transpose(y, {0, 2, 3, 1});
+    loss = reduce_mean(reduce_sum(square(y - target), {1, 2, 3}));
+    step = momentum(0.05, 0.9).minimize(loss, net.trainable());
+    variables = net.variables();
+    std::vector<Value> all;
+    for (const VariableNode& v : variables) all.push_back(v.initializer);
+    for (const VariableNode& v : step.slots) all.push_back(v.initializer);
+    initializer = group(graph, all, "init");
+  }
+
+  // As tf.nn.moments and tf.nn.batch_normalization write it. The gradient of gamma is made of what was summed over the
+  // rows times a share's own statistics.
+  Value by_hand(Value rows, Value gamma, Value beta) {
+    const Value mean = reduce_mean(rows, {0, 1, 2});
+    const Value apart = graph.add("SquaredDifference", {rows, graph.add("StopGradient", {mean})});
+    const Value scale = rsqrt(reduce_mean(apart, {0, 1, 2}) + 1e-3f) * gamma;
+    return rows * scale + (beta - mean * scale);
+  }
+};
+
+struct Outcome {
+  std::vector<Tensor> losses, variables;
+};
+
+Tensor rows(const Tensor& t, std::int64_t copies) {
+  std::vector<std::int64_t> sizes(t.shape().sizes().begin(), t.shape().sizes().end());
+  sizes[0] *= copies;
+  Tensor all = Tensor::zeros(t.dtype(), Shape(std::span<const std::int64_t>(sizes)));
+  for (std::int64_t i = 0; i < all.elements(); ++i) all.data<float>()[i] = t.data<float>()[i % t.elements()];
+  return all;
+}
+
+// Four steps of `batch` rows, each fed `copies` times.
+Result<Outcome> train(Network& n, int devices, std::int64_t batch, std::int64_t copies, bool sync = false) {
+  ARGOSY_RETURN_IF_ERROR(Status(n.graph.status()));
+  DataParallelOptions options{.losses = {n.loss}, .train = {n.step.run, n.follow}, .sync_batch_norm = sync};
+  for (int d = 0; d < devices; ++d) options.devices.push_back(str_cat("/device:GPU:", d));
+  ARGOSY_ASSIGN_OR_RETURN(DataParallel dp, DataParallel::make(n.graph, options));
+  ARGOSY_ASSIGN_OR_RETURN(const Value loss, dp.fetch(n.loss));
+  Session session(dp.graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
+  ARGOSY_RETURN_IF_ERROR(session.run_targets({dp.target(n.initializer)}));
+  Outcome outcome;
+  for (std::uint64_t step = 1; step <= 4; ++step) {
+    const Feeds feeds = {
+        {dp.input(n.x), rows(random_tensor(DType::kFloat32, {batch, 2, 2, 3}, step), copies)},
+        {dp.input(n.target), rows(random_tensor(DType::kFloat32, {batch, 2, 2, 3}, step + 10), copies)}};
+    ARGOSY_ASSIGN_OR_RETURN(const auto out, session.run(feeds, {loss}, {dp.target(n.step.run), dp.target(n.follow)}));
+    outcome.losses.push_back(out[0]);
+  }
+  std::vector<Value> reads;
+  for (const VariableNode& v : n.variables) reads.push_back(dp.input(v.read));
+  ARGOSY_ASSIGN_OR_RETURN(outcome.variables, session.run(reads));
+  return outcome;
+}
+
+void expect_same(const Result<Outcome>& got, const Result<Outcome>& expected, const std::string& what) {
+  ASSERT_TRUE(got.ok()) << what << ": " << got.status().to_string();
+  ASSERT_TRUE(expected.ok()) << what << ": " << expected.status().to_string();
+  for (std::size_t i = 0; i < expected->losses.size(); ++i) {
+    EXPECT_TRUE(std::isfinite(*got->losses[i].data<float>())) << what;
+    EXPECT_EQ(difference(got->losses[i], expected->losses[i], 1e-5), "") << what << ", loss of step " << i;
+  }
+  for (std::size_t i = 0; i < expected->variables.size(); ++i) {
+    EXPECT_EQ(difference(got->variables[i], expected->variables[i], 1e-5), "") << what << ", variable " << i;
+  }
+}
+
+TEST(DataParallelBatchNorm, TrainsByTheStatisticsOfEachShard) {
+  for (const char* version : {"", "V2", "V3", "by hand"}) {
+    Network n(version, true);
+    const auto alone = train(n, 1, 5, 1);
+    ASSERT_TRUE(alone.ok()) << alone.status().to_string();
+    for (std::size_t i = 0; i < 3; ++i) {  // before, gamma, beta
+      const Tensor start = i == 2 ? Tensor::zeros(DType::kFloat32, {3}) : Tensor::vector<float>({1, 1, 1});
+      EXPECT_NE(difference(alone->variables[i], start, 1e-6), "") << version << " variable " << i << " did not learn";
+    }
+    for (const int devices : {2, 4}) expect_same(train(n, devices, 5, devices), alone, str_cat(version, " ", devices));
+    expect_same(train(n, 4, 1, 1), train(n, 1, 1, 1), str_cat(version, " three empty shares"));
+  }
+}
+
+TEST(DataParallelBatchNorm, ByMovingAveragesEveryBatchAgrees) {
+  for (const char* version : {"", "V2", "V3"}) {
+    Network n(version, false);
+    for (const std::int64_t batch : {1, 3, 8}) {
+      const auto alone = train(n, 1, batch, 1);
+      for (const int devices : {2, 4}) expect_same(train(n, devices, batch, 1), alone, str_cat(version, " ", devices));
+    }
+  }
+}
+
+TEST(DataParallelBatchNorm, SynchronisedItIsThatOfTheWholeBatch) {
+  for (const char* version : {"", "V2", "V3", "V3 NCHW", "by hand"}) {
+    Network n(version, true);
+    for (const std::int64_t batch : {2, 7}) {  // of 2, two of four devices have nothing
+      const auto alone = train(n, 1, batch, 1);
+      for (const int devices : {2, 3, 4}) {
+        expect_same(train(n, devices, batch, 1, true), alone, str_cat(version, " ", devices, " sync"));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace argosy

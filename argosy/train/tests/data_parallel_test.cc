@@ -1,0 +1,331 @@
+// The promise of data parallelism, in numbers: the same losses on any number of devices, whatever the loss, the batch
+// and the weights.
+#include "argosy/strategy/data_parallel/data_parallel.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+
+#include "argosy/ops/activation/activation.h"
+#include "argosy/ops/constant/constant.h"
+#include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/layout/layout.h"
+#include "argosy/ops/matmul/matmul.h"
+#include "argosy/ops/random/random.h"
+#include "argosy/ops/reduction/reduction.h"
+#include "argosy/ops/shape/shape.h"
+#include "argosy/runtime/session/session.h"
+#include "argosy/testing/op_case.h"
+#include "argosy/train/model/layers.h"
+#include "argosy/train/model/losses.h"
+#include "argosy/train/model/optimizers.h"
+
+namespace argosy {
+namespace {
+
+enum class Kind { kMean, kSum, kWeighted, kMeanWithDecay, kSumWithDecay, kSeveralTerms, kRoot };
+
+// A small network with a loss of each kind, trained for a few steps of given batch sizes.
+struct Task {
+  Graph graph;
+  Value x, target, weight, loss, prediction;
+  TrainStep step;
+  std::vector<VariableNode> variables;
+  Value initializer;
+
+  Task(Kind kind, DType dtype, const MinimizeOptions& minimize = {}, const Optimizer& optimizer = adam(0.01)) {
+    Layers net(graph, {.seed = 3, .dtype = dtype});
+    x = net.input("x", dtype, {6});
+    target = net.input("target", dtype, {3});
+    weight = net.input("weight", dtype, {});
+    const Value hidden = net.dense(x, 8, {.activation = [](Value v) { return tanh(v); }});
+    prediction = net.dense(hidden, 3);
+    const Value errors = reduce_sum(square(prediction - target), 1);
+    const Value decay = l2_loss(net.trainable()[0].read) * 0.1;
+    switch (kind) {
+      case Kind::kMean: loss = reduce_mean(errors); break;
+      case Kind::kSum: loss = reduce_sum(errors) * 0.1; break;
+      case Kind::kWeighted: loss = reduce_sum(errors * weight) / reduce_sum(weight); break;
+      case Kind::kMeanWithDecay: loss = reduce_mean(errors) + decay; break;
+      case Kind::kSumWithDecay: loss = reduce_sum(errors) + decay; break;
+      case Kind::kSeveralTerms:
+        loss = reduce_sum(errors * weight) / reduce_sum(weight) + reduce_mean(errors) * 0.5 + decay;
+        break;
+      case Kind::kRoot: loss = sqrt(reduce_mean(errors)) + log(reduce_sum(weight * errors)) + decay; break;
+    }
+    step = optimizer.minimize(loss, net.trainable(), minimize);
+    variables = net.variables();
+    variables.insert(variables.end(), step.slots.begin(), step.slots.end());
+    std::vector<Value> all;
+    for (const VariableNode& v : variables) all.push_back(v.initializer);
+    initializer = group(graph, all, "init");
+  }
+};
+
+struct Outcome {
+  std::vector<double> losses;
+  std::vector<Tensor> variables;
+};
+
+double as_double(const Tensor& t) {
+  return t.dtype() == DType::kFloat64 ? *t.data<double>() : static_cast<double>(*t.data<float>());
+}
+
+Result<Outcome> train(Task& task, const std::vector<std::int64_t>& batches, int devices, int shards = 0,
+                      std::vector<double> weights = {}) {
+  ARGOSY_RETURN_IF_ERROR(Status(task.graph.status()));
+  DataParallelOptions options{.weights = std::move(weights),
+                              .losses = {task.loss},
+                              .train = {task.step.run},
+                              .shards = shards,
+                              .first_bucket_bytes = 64,
+                              .bucket_bytes = 256};
+  for (int d = 0; d < devices; ++d) options.devices.push_back(str_cat("/device:GPU:", d));
+  ARGOSY_ASSIGN_OR_RETURN(DataParallel dp, DataParallel::make(task.graph, options));
+  ARGOSY_ASSIGN_OR_RETURN(const Value loss, dp.fetch(task.loss));
+  Session session(dp.graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
+  ARGOSY_RETURN_IF_ERROR(session.run_targets({dp.target(task.initializer)}));
+  Outcome outcome;
+  std::uint64_t seed = 1;
+  for (const std::int64_t batch : batches) {
+    const DType dtype = task.x.dtype();
+    const Feeds feeds = {{dp.input(task.x), random_tensor(dtype, {batch, 6}, ++seed)},
+                         {dp.input(task.target), random_tensor(dtype, {batch, 3}, ++seed)},
+                         {dp.input(task.weight), random_tensor(dtype, {batch}, ++seed, 0.1, 1)}};
+    ARGOSY_ASSIGN_OR_RETURN(const auto out, session.run(feeds, {loss}, {dp.target(task.step.run)}));
+    outcome.losses.push_back(as_double(out[0]));
+  }
+  std::vector<Value> reads;
+  for (const VariableNode& v : task.variables) reads.push_back(dp.input(v.read));
+  ARGOSY_ASSIGN_OR_RETURN(outcome.variables, session.run(reads));
+  return outcome;
+}
+
+// Uneven, smaller than the number of devices, one.
+const std::vector<std::int64_t> kBatches = {8, 10, 7, 3, 1, 16};
+
+void expect_same(const Outcome& got, const Outcome& expected, double tolerance, const std::string& what) {
+  for (std::size_t i = 0; i < expected.losses.size(); ++i) {
+    EXPECT_NEAR(got.losses[i], expected.losses[i], tolerance * std::max(1.0, std::abs(expected.losses[i])))
+        << what << ", step " << i;
+  }
+  for (std::size_t i = 0; i < expected.variables.size(); ++i) {
+    EXPECT_EQ(difference(got.variables[i], expected.variables[i], tolerance), "") << what << ", variable " << i;
+  }
+}
+
+TEST(DataParallelTraining, SameLossesOnAnyNumberOfDevices) {
+  for (const Kind kind : {Kind::kMean, Kind::kSum, Kind::kWeighted, Kind::kMeanWithDecay, Kind::kSumWithDecay,
+                          Kind::kSeveralTerms, Kind::kRoot}) {
+    Task task(kind, DType::kFloat64);
+    const auto alone = train(task, kBatches, 1);
+    ASSERT_TRUE(alone.ok()) << alone.status().to_string();
+    ASSERT_LT(alone->losses[3], 1e6);
+    for (const int devices : {2, 3, 4, 8}) {
+      const auto many = train(task, kBatches, devices);
+      ASSERT_TRUE(many.ok()) << many.status().to_string();
+      expect_same(*many, *alone, 1e-9, str_cat("loss kind ", static_cast<int>(kind), " on ", devices, " devices"));
+    }
+  }
+}
+
+TEST(DataParallelTraining, UnequalSharesWeighExactly) {
+  Task task(Kind::kMean, DType::kFloat64);
+  const auto alone = train(task, kBatches, 1);
+  const auto uneven = train(task, kBatches, 3, 0, {1.0, 0.5, 0.1});
+  ASSERT_TRUE(alone.ok() && uneven.ok()) << uneven.status().to_string();
+  expect_same(*uneven, *alone, 1e-9, "speeds 1, 0.5, 0.1");
+}
+
+TEST(DataParallelTraining, GradientsAreSummedBeforeTheyAreClipped) {
+  for (const MinimizeOptions& clip : {MinimizeOptions{.clip_global_norm = 0.05}, MinimizeOptions{.clip_norm = 0.02},
+                                      MinimizeOptions{.clip_value = 0.01}}) {
+    for (const Kind kind : {Kind::kMean, Kind::kSum}) {
+      Task task(kind, DType::kFloat64, clip);
+      const auto alone = train(task, kBatches, 1);
+      const auto many = train(task, kBatches, 4);
+      ASSERT_TRUE(alone.ok() && many.ok()) << many.status().to_string();
+      expect_same(*many, *alone, 1e-9, "clipped");
+    }
+  }
+}
+
+TEST(DataParallelTraining, EveryOptimizerAgrees) {
+  for (const char* name : {"sgd", "momentum", "nesterov", "adagrad", "adadelta", "rmsprop", "adam", "adamw", "ftrl"}) {
+    const auto optimizer = optimizer_by_name(name, 0.01);
+    ASSERT_TRUE(optimizer.ok());
+    Task task(Kind::kMean, DType::kFloat64, {}, *optimizer);
+    const auto alone = train(task, kBatches, 1);
+    const auto two = train(task, kBatches, 2);
+    ASSERT_TRUE(alone.ok() && two.ok()) << name << ": " << alone.status().to_string() << two.status().to_string();
+    expect_same(*two, *alone, 1e-8, name);
+    EXPECT_NE(difference(alone->variables[0], train(task, {}, 1)->variables[0], 0), "") << name << " changed nothing";
+  }
+}
+
+TEST(DataParallelTraining, LogicalShardsGiveTheSameBitsOnAnyNumberOfDevices) {
+  Task task(Kind::kMean, DType::kFloat32);
+  const auto alone = train(task, kBatches, 1, 8);
+  ASSERT_TRUE(alone.ok()) << alone.status().to_string();
+  for (const int devices : {2, 3, 4, 8}) {
+    const auto many = train(task, kBatches, devices, 8);
+    ASSERT_TRUE(many.ok()) << many.status().to_string();
+    EXPECT_EQ(many->losses, alone->losses) << devices;
+    for (std::size_t i = 0; i < alone->variables.size(); ++i) {
+      const Tensor &a = alone->variables[i], &b = many->variables[i];
+      EXPECT_EQ(std::memcmp(a.raw(), b.raw(), a.bytes()), 0) << "variable " << i << " on " << devices;
+    }
+  }
+}
+
+// Noise that has no rows of examples is drawn once: mirrors stay the same, left to chance or not.
+TEST(DataParallelTraining, WhatIsDrawnForAllIsDrawnOnce) {
+  Graph g;
+  Layers net(g, {.seed = 3});
+  const Value x = net.input("x", DType::kFloat32, {6});
+  const Value noise = g.add("RandomStandardNormal", {constant(g, Tensor::vector<std::int32_t>({8}))},
+                            {{"dtype", DType::kFloat32}, {"seed", 0}, {"seed2", 0}});
+  const Value loss = reduce_mean(square(net.dense(x, 8) + noise));
+  const TrainStep step = sgd(0.1).minimize(loss, net.trainable());
+  auto dp =
+      DataParallel::make(g, {.devices = {"/device:GPU:0", "/device:GPU:1"}, .losses = {loss}, .train = {step.run}});
+  ASSERT_TRUE(dp.ok()) << dp.status().to_string();
+  Session session(dp->graph(), {.devices = {.devices = "2", .emulate = "2"}});
+  std::vector<VariableNode> variables = net.variables();
+  variables.insert(variables.end(), step.slots.begin(), step.slots.end());
+  for (const VariableNode& v : variables) ASSERT_TRUE(session.run_targets({dp->target(v.initializer)}).ok());
+  for (int i = 0; i < 3; ++i) {
+    const Feeds feeds = {{dp->input(x), random_tensor(DType::kFloat32, {5, 6})}};
+    const auto ran = session.run(feeds, {}, {dp->target(step.run)});
+    ASSERT_TRUE(ran.ok()) << ran.status().to_string();
+  }
+  for (const VariableNode& v : variables) {
+    const auto mirror = dp->graph().value(str_cat(v.ref.node_name(), "/replica_1"));
+    ASSERT_TRUE(mirror.ok()) << mirror.status().to_string();
+    const auto both = session.run({dp->input(v.ref), *mirror});
+    ASSERT_TRUE(both.ok()) << both.status().to_string();
+    EXPECT_EQ(difference((*both)[0], (*both)[1], 0), "") << v.ref.node_name();
+  }
+}
+
+TEST(DataParallelTraining, EveryMirrorIsTheSame) {
+  Task task(Kind::kMean, DType::kFloat32);
+  DataParallelOptions options{
+      .devices = {"/device:GPU:0", "/device:GPU:1"}, .losses = {task.loss}, .train = {task.step.run}};
+  auto dp = DataParallel::make(task.graph, options);
+  ASSERT_TRUE(dp.ok()) << dp.status().to_string();
+  Session session(dp->graph(), {.devices = {.devices = "2", .emulate = "2"}});
+  ASSERT_TRUE(session.run_targets({dp->target(task.initializer)}).ok());
+  const Feeds feeds = {{dp->input(task.x), random_tensor(DType::kFloat32, {5, 6})},
+                       {dp->input(task.target), random_tensor(DType::kFloat32, {5, 3})},
+                       {dp->input(task.weight), random_tensor(DType::kFloat32, {5})}};
+  ASSERT_TRUE(session.run(feeds, {}, {dp->target(task.step.run)}).ok());
+  for (const VariableNode& v : task.variables) {
+    const auto mirror = dp->graph().value(str_cat(v.ref.node_name(), "/replica_1"));
+    ASSERT_TRUE(mirror.ok()) << mirror.status().to_string();
+    const auto both = session.run({dp->input(v.ref), *mirror});
+    ASSERT_TRUE(both.ok()) << both.status().to_string();
+    EXPECT_EQ(difference((*both)[0], (*both)[1], 0), "") << v.ref.node_name();
+  }
+}
+
+TEST(DataParallelTraining, ValuesPerSampleAreJoined) {
+  Task task(Kind::kMean, DType::kFloat32);
+  DataParallelOptions options{
+      .devices = {"/device:GPU:0", "/device:GPU:1", "/device:GPU:2"}, .losses = {task.loss}, .train = {task.step.run}};
+  auto dp = DataParallel::make(task.graph, options);
+  ASSERT_TRUE(dp.ok()) << dp.status().to_string();
+  const auto joined = dp->fetch(task.prediction);
+  ASSERT_TRUE(joined.ok()) << joined.status().to_string();
+  Session many(dp->graph(), {.devices = {.devices = "3", .emulate = "3"}});
+  Session one(task.graph, {.devices = {.devices = "cpu:0"}});
+  ASSERT_TRUE(many.run_targets({dp->target(task.initializer)}).ok());
+  ASSERT_TRUE(one.run_targets({task.initializer}).ok());
+  const Tensor x = random_tensor(DType::kFloat32, {7, 6});
+  const auto got = many.run({{dp->input(task.x), x}}, {*joined});
+  const auto expected = one.run({{task.x, x}}, {task.prediction});
+  ASSERT_TRUE(got.ok() && expected.ok()) << got.status().to_string();
+  EXPECT_EQ(difference((*got)[0], (*expected)[0], 1e-6), "");
+}
+
+TEST(DataParallelTraining, ALossThatCannotBeToldIsAnError) {
+  Graph g;
+  Layers net(g);
+  const Value x = net.input("x", DType::kFloat32, {2});
+  const Value loss = reduce_max(square(net.dense(x, 1)));
+  const TrainStep step = sgd(0.1).minimize(loss, net.trainable());
+  DataParallelOptions options{.devices = {"/device:GPU:0", "/device:GPU:1"}, .losses = {loss}, .train = {step.run}};
+  const auto unknown = DataParallel::make(g, options);
+  EXPECT_EQ(unknown.status().id(), "ARG-DP-002");
+  EXPECT_NE(unknown.status().next().find("--combine"), std::string::npos);
+  options.combine = Combine::kMean;
+  const auto told = DataParallel::make(g, options);
+  EXPECT_TRUE(told.ok()) << told.status().to_string();
+}
+
+TEST(DataParallelTraining, DevicesPinnedByHandAreNotReplicated) {
+  Graph g;
+  Layers net(g);
+  const Value x = net.input("x", DType::kFloat32, {2});
+  Value a, b;
+  {
+    const auto on = g.device("/gpu:0");
+    a = net.dense(x, 2);
+  }
+  {
+    const auto on = g.device("/gpu:1");
+    b = net.dense(a, 1);
+  }
+  const Value loss = reduce_mean(b);
+  const TrainStep step = sgd(0.1).minimize(loss, net.trainable());
+  const auto made =
+      DataParallel::make(g, {.devices = {"/device:GPU:0", "/device:GPU:1"}, .losses = {loss}, .train = {step.run}});
+  EXPECT_EQ(made.status().id(), "ARG-DP-005");
+}
+
+// A graph as TensorFlow 1.x writes it: random ops that keep their state, whose shape is that of what they disturb.
+TEST(DataParallelTraining, RandomNumbersAreTheBatchs) {
+  Graph g;
+  set_random_seed(g, 11);
+  const Value x = placeholder(g, DType::kFloat32, {-1, 5});
+  const Value kept = floor(random_uniform(g, shape(x)) + 0.75);
+  const Value noisy = x / 0.75 * kept + random_normal(g, shape(x));
+  // Two rows an example; and rows that are not the examples': every share has a seed of its own.
+  const Value twice = truncated_normal(g, shape(reshape(concat({x, x}, 1), {-1, 5})));
+  const Value across = random_normal(g, shape(transpose(x, {1, 0})));
+  ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+  const auto draw = [&](int devices, std::vector<double> weights) -> Result<std::vector<Tensor>> {
+    DataParallelOptions options{.weights = std::move(weights)};
+    for (int d = 0; d < devices; ++d) options.devices.push_back(str_cat("/device:GPU:", d));
+    ARGOSY_ASSIGN_OR_RETURN(DataParallel dp, DataParallel::make(g, options));
+    std::vector<Value> fetches;
+    for (const Value v : {noisy, twice, across}) {
+      ARGOSY_ASSIGN_OR_RETURN(fetches.emplace_back(), dp.fetch(v));
+    }
+    Session session(dp.graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
+    std::vector<Tensor> all;
+    for (const std::int64_t batch : kBatches) {
+      const Tensor fed = random_tensor(DType::kFloat32, {batch, 5}, static_cast<std::uint64_t>(batch));
+      ARGOSY_ASSIGN_OR_RETURN(const auto out, session.run({{dp.input(x), fed}}, {fetches[0], fetches[1], fetches[2]}));
+      all.push_back(out[0]);
+      all.push_back(out[1]);
+      EXPECT_EQ(out[2].shape(), Shape({5, batch}));
+      const auto row = out[2].values<float>().first(static_cast<std::size_t>(batch));
+      EXPECT_EQ(std::set<float>(row.begin(), row.end()).size(), row.size());
+    }
+    return all;
+  };
+  const auto one = draw(1, {});
+  ASSERT_TRUE(one.ok()) << one.status().to_string();
+  for (const auto& [devices, weights] :
+       {std::pair<int, std::vector<double>>{2, {}}, {3, {}}, {4, {}}, {3, {1, 0.5, 2}}}) {
+    const auto many = draw(devices, weights);
+    ASSERT_TRUE(many.ok()) << many.status().to_string();
+    for (std::size_t i = 0; i < one->size(); ++i)
+      EXPECT_EQ(difference((*many)[i], (*one)[i], 1e-6), "") << devices << " " << i;
+  }
+}
+
+}  // namespace
+}  // namespace argosy

@@ -1,0 +1,202 @@
+// What a step that is recorded and repeated as a whole must see: whatever differs from one run to the next. Every run
+// is compared with the CPU's, and the last ones are repetitions.
+#include <gmock/gmock.h>
+
+#include "argosy/ops/constant/constant.h"
+#include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/gather/gather.h"
+#include "argosy/ops/optimizer/optimizer.h"
+#include "argosy/ops/random/random.h"
+#include "argosy/ops/reduction/reduction.h"
+#include "argosy/ops/state/state.h"
+#include "argosy/runtime/session/session.h"
+#include "argosy/testing/op_case.h"
+#include "argosy/train/loop/program.h"
+#include "argosy/train/model/losses.h"
+#include "argosy/train/models/models.h"
+#include "tests/fake_gpu/support/fake_machine.h"
+
+namespace argosy {
+namespace {
+
+using cuda::fake::Call;
+
+constexpr int kRuns = 8;  // the third is recorded, where nothing moves
+
+// A machine with a card, and another that has none, doing the same.
+struct Both {
+  explicit Both(Graph& graph)
+      : card(graph, {.devices = machine.request("gpu:0")}), cpu(graph, {.devices = {.devices = "cpu:0"}}) {}
+
+  // The same on both. Returns what the card gave.
+  std::vector<Tensor> run(const Feeds& feeds, const std::vector<Value>& fetches,
+                          const std::vector<Value>& targets = {}) {
+    auto found = card.run(feeds, fetches, targets), expected = cpu.run(feeds, fetches, targets);
+    EXPECT_TRUE(found.ok()) << found.status().to_string();
+    EXPECT_TRUE(expected.ok()) << expected.status().to_string();
+    if (!found.ok() || !expected.ok()) return {};
+    for (std::size_t i = 0; i < fetches.size(); ++i) {
+      EXPECT_EQ(difference(found->at(i), expected->at(i), 1e-5), "") << "fetch " << i;
+    }
+    return *std::move(found);
+  }
+  std::int64_t graphs() { return machine.cards().counts().graph_launches; }
+
+  cuda::fake::Machine machine{cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels()};
+  Session card, cpu;
+};
+
+// Long enough to be recorded.
+Value chain(Value y) {
+  for (int i = 0; i < 4; ++i) y = tanh(reduce_sum(y, {1}, true) * 0.1f + y);
+  return y;
+}
+
+Tensor labels(int run) {
+  Tensor t = Tensor::zeros(DType::kInt32, {4});
+  for (int i = 0; i < 4; ++i) t.data<std::int32_t>()[i] = (i + run) % 3;
+  return t;
+}
+
+TEST(CudaReplay, LabelsOfEveryRun) {
+  Graph graph;
+  const Value x = placeholder(graph, DType::kFloat32, {4, 3}, "x"), y = placeholder(graph, DType::kInt32, {4}, "y");
+  const Value loss = reduce_mean(sparse_softmax_cross_entropy(chain(x), y));
+  Both both(graph);
+  for (int i = 0; i < kRuns; ++i) {
+    SCOPED_TRACE(i);
+    const auto before = both.graphs();
+    both.run({{x, random_tensor(DType::kFloat32, {4, 3}, static_cast<std::uint64_t>(i + 1))}, {y, labels(i)}}, {loss});
+    EXPECT_EQ(both.graphs() - before, i < 2 ? 0 : 1);
+  }
+}
+
+TEST(CudaReplay, IndicesThatAreFedAndThoseThatAreConstant) {
+  Graph graph;
+  const Value x = placeholder(graph, DType::kFloat32, {4, 3}, "x"), at = placeholder(graph, DType::kInt32, {4}, "at");
+  Tensor places = Tensor::zeros(DType::kInt32, {4, 1});
+  for (int i = 0; i < 4; ++i) places.data<std::int32_t>()[i] = 3 - i;
+  Tensor shape = Tensor::zeros(DType::kInt32, {2});
+  shape.data<std::int32_t>()[0] = 4, shape.data<std::int32_t>()[1] = 3;
+  // What the host makes of the constant goes to the card with every repetition.
+  const Value turned = scatter_nd(constant(graph, places), chain(gather(x, at)), constant(graph, shape));
+  const Value out = chain(turned) * 2.0f;
+  Both both(graph);
+  for (int i = 0; i < kRuns; ++i) {
+    SCOPED_TRACE(i);
+    both.run({{x, random_tensor(DType::kFloat32, {4, 3}, static_cast<std::uint64_t>(i + 1))}, {at, labels(i)}}, {out});
+  }
+  EXPECT_GT(both.graphs(), kRuns - 3);
+}
+
+TEST(CudaReplay, FeedsOfAnotherShape) {
+  Graph graph;
+  const Value x = placeholder(graph, DType::kFloat32, {-1, 3}, "x");
+  const Value out = chain(x) + 1.0f;
+  Both both(graph);
+  for (int i = 0; i < 3 * kRuns; ++i) {
+    SCOPED_TRACE(i);
+    both.run({{x, random_tensor(DType::kFloat32, {4 + i % 3, 3}, static_cast<std::uint64_t>(i + 1))}}, {out});
+  }
+  EXPECT_GT(both.graphs(), 0);
+}
+
+// A variable that other steps write to between two runs, in place and anew.
+TEST(CudaReplay, VariablesThatOtherStepsAssign) {
+  Graph graph;
+  const Value x = placeholder(graph, DType::kFloat32, {4, 3}, "x"), to = placeholder(graph, DType::kFloat32, {3}, "to");
+  const VariableNode v = variable(graph, random_tensor(DType::kFloat32, {3}, 5), "v");
+  const Value out = chain(x * v.read), set = assign(v, to), grown = assign_add(v, to);
+  Both both(graph);
+  both.run({}, {}, {v.initializer});
+  std::vector<Tensor> held;
+  for (int i = 0; i < 3 * kRuns; ++i) {
+    SCOPED_TRACE(i);
+    const Feeds feeds = {{to, random_tensor(DType::kFloat32, {3}, static_cast<std::uint64_t>(i + 100))}};
+    if (i % 4 == 1) both.run(feeds, {}, {set});
+    if (i % 4 == 3) both.run(feeds, {}, {grown});
+    both.run({{x, random_tensor(DType::kFloat32, {4, 3}, static_cast<std::uint64_t>(i + 1))}}, {out});
+    if (i == 2 * kRuns) both.run({}, {}, {v.initializer});
+    held = both.run({}, {v.read});
+  }
+  EXPECT_GT(both.graphs(), 0);
+}
+
+// One that its own step updates, read before and after.
+TEST(CudaReplay, VariablesThatTheStepUpdates) {
+  Graph graph;
+  const Value x = placeholder(graph, DType::kFloat32, {4, 3}, "x");
+  const VariableNode v = variable(graph, random_tensor(DType::kFloat32, {3}, 5), "v");
+  const VariableNode steps = variable(graph, Tensor::scalar(std::int64_t{0}), "steps");
+  const Value out = chain(x * v.read);
+  const Value update = apply_gradient_descent(v, constant(graph, 0.1f), reduce_mean(out, {0}));
+  Value counted;
+  {
+    const auto after = graph.control_dependencies({update.control()});
+    counted = assign_add(steps, constant(graph, std::int64_t{1}));
+  }
+  Both both(graph);
+  both.run({}, {}, {v.initializer, steps.initializer});
+  for (int i = 0; i < kRuns; ++i) {
+    SCOPED_TRACE(i);
+    both.run({{x, random_tensor(DType::kFloat32, {4, 3}, static_cast<std::uint64_t>(i + 1))}}, {out}, {counted});
+    const auto now = both.run({}, {v.read, steps.read});
+    ASSERT_EQ(now.size(), 2U);
+    EXPECT_EQ(*now[1].data<std::int64_t>(), i + 1);
+  }
+  EXPECT_GT(both.graphs(), 0);
+}
+
+TEST(CudaReplay, NewRandomNumbersInEveryRun) {
+  Graph graph;
+  const Value x = placeholder(graph, DType::kFloat32, {4, 3}, "x");
+  const Value out = chain(chain(x) + random_uniform(graph, {4, 3}, 0, 1, {.seed = 7}));
+  Both both(graph);
+  const Feeds feeds = {{x, random_tensor(DType::kFloat32, {4, 3}, 1)}};
+  Tensor last;
+  for (int i = 0; i < kRuns; ++i) {
+    SCOPED_TRACE(i);
+    const auto now = both.run(feeds, {out});
+    ASSERT_EQ(now.size(), 1U);
+    if (last.valid()) {
+      EXPECT_NE(difference(now[0], last, 1e-3), "");
+    }
+    last = now[0];
+  }
+  EXPECT_GT(both.graphs(), 0);
+}
+
+// Rates that follow the step's number, moments that grow with it, masks of dropout drawn by it.
+TEST(CudaReplay, RatesAndMasksOfEveryStep) {
+  const ModelBuilder model = [](Layers& net) {
+    Value x = net.input("x", DType::kFloat32, {3});
+    x = net.dropout(net.dense(x, 8, {.activation = [](Value v) { return tanh(v); }}), 0.5);
+    return Model{.loss = reduce_mean(square(net.dense(x, 2)))};
+  };
+  const Optimizer optimizer = adam_w(LearningRate::cosine(0.1, kRuns), 0.01);
+  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
+  std::vector<std::vector<double>> losses;
+  for (const SessionOptions& session :
+       {SessionOptions{.devices = {.devices = "cpu:0"}}, SessionOptions{.devices = machine.request("gpu:0")}}) {
+    auto built = build_model(model, {.seed = 3}, &optimizer);
+    ASSERT_TRUE(built.ok()) << built.status().to_string();
+    const auto program =
+        Program::make(*std::move(built), {.devices = *chosen_devices(session.devices), .session = session});
+    ASSERT_TRUE(program.ok()) << program.status().to_string();
+    ASSERT_TRUE((*program)->initialize().ok());
+    losses.emplace_back();
+    for (int i = 0; i < kRuns; ++i) {
+      const std::vector<Tensor> feeds = {random_tensor(DType::kFloat32, {6, 3}, static_cast<std::uint64_t>(i + 1))};
+      const auto loss = (*program)->step(feeds);
+      ASSERT_TRUE(loss.ok()) << loss.status().to_string();
+      losses.back().push_back(*loss);
+    }
+  }
+  for (int i = 0; i < kRuns; ++i) {
+    EXPECT_NEAR(losses[1][static_cast<std::size_t>(i)], losses[0][static_cast<std::size_t>(i)], 1e-5) << "step " << i;
+  }
+  EXPECT_GT(machine.cards().counts().graph_launches, 0);
+}
+
+}  // namespace
+}  // namespace argosy

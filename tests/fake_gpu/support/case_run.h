@@ -1,0 +1,29 @@
+// A recorded op case run on one device of a machine, as a step of its own, forwards and backwards.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "argosy/runtime/machine/machine.h"
+#include "argosy/testing/recorded_case.h"
+
+namespace argosy {
+
+struct CaseRun {
+  Status status;
+  std::vector<Tensor> values;        // outputs, then what variables hold afterwards; or gradients
+  int on_device = 0, elsewhere = 0;  // nodes: the op itself, or those of its gradient
+};
+
+// `device` is "/gpu:0"; what it has no kernel for runs on the CPU. `known`: shapes and values of inputs are known when
+// the step is compiled. `reproducible`: as SessionOptions has it.
+CaseRun run_forward(const std::shared_ptr<Machine>& machine, const std::string& device, const RecordedCase& c,
+                    bool known, bool reproducible = false);
+
+// d(weighted sum of the outputs, which forwards were `outputs`)/d(inputs), one for each input that has one. No values:
+// the op has none for such a case.
+CaseRun run_gradient(const std::shared_ptr<Machine>& machine, const std::string& device, const RecordedCase& c,
+                     const std::vector<Tensor>& outputs, bool reproducible = false);
+
+}  // namespace argosy

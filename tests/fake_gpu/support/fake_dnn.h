@@ -1,0 +1,58 @@
+// cuDNN's calls answered by our own kernels, with what a test wants to go wrong.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "argosy/device/cuda/backend.h"
+#include "argosy/device/cuda/dnn/dnn.h"
+
+namespace argosy::cuda {
+
+struct DnnHandleObject {
+  CudaDevice* device = nullptr;  // where everything runs; null: nowhere
+  void* stream = nullptr;
+};
+struct DnnTensorObject {
+  int format = 0, type = 0, n = 0, c = 0, h = 0, w = 0;
+};
+struct DnnPoolingObject {
+  int mode = 0, nan = 0, window_h = 1, window_w = 1, pad_h = 0, pad_w = 0, stride_h = 1, stride_w = 1;
+};
+
+}  // namespace argosy::cuda
+
+namespace argosy::cuda::fake {
+
+struct FakeDnn {
+  struct Engine {
+    int number = 1;
+    std::int64_t workspace_bytes = 0;
+    std::vector<int> notes = {};
+  };
+  std::vector<Engine> engines = {{.number = 1, .workspace_bytes = 64}, {.number = 2}};
+  std::map<int, int> status_of = {};                             // what a convolution by this engine answers instead
+  std::map<int, int> plan_status_of = {};                        // and what the making of its plan does
+  int only_format = -1;                                          // images of the other one have no engine
+  bool fuses = true;                                             // has relu(convolution + bias) an engine?
+  bool pads_unlike = true;                                       // and padding that is not the same at both ends?
+  int norms_answer = 0, pools_answer = 0, softmaxes_answer = 0;  // what these are answered with instead
+  std::size_t library_version = 90500;
+
+  int convolutions = 0, fused = 0, graphs = 0;
+  int trainings = 0, inferences = 0, norm_gradients = 0, pools = 0, pool_gradients = 0;
+  int softmaxes = 0, softmax_gradients = 0;
+  std::vector<int> tried = {};  // engines
+  int live_objects = 0;
+
+  // The table; one fake at a time.
+  DnnCalls calls();
+  // On no device: everything is only counted.
+  std::shared_ptr<Dnn> opened() { return Dnn::over(calls()).value(); }
+  // Devices that find this fake, and compute there.
+  CudaBackend::Options found(CudaBackend::Options backend);
+};
+
+}  // namespace argosy::cuda::fake

@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+"""Which ops run on a card: TensorFlow's GPU kernels beside ours, dtype by dtype. Registries alone are asked: no card is
+needed, but a TensorFlow that was built for GPUs (the wheel `tensorflow`, not `tensorflow-cpu`).
+
+    path/to/venv/bin/python tests/oracle/ops/gpu_kernels.py build/release/bin/kernel_tool [--report FILE] [--list]
+
+Prints a table by family of ops, and what TensorFlow has on a GPU and we have not. Exit code 1 where an op that
+TensorFlow has there is missing here and no reason is given, or one is given for nothing, and where an op's definition
+says that TensorFlow has it for CPUs alone (cpu_only: an error where a card is asked for without soft placement) and
+that is not so. --list: the dtypes, op by op.
+"""
+
+import argparse
+import collections
+import fnmatch
+import itertools
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import tensorflow as tf
+from tensorflow.python.framework import kernels, op_def_registry
+
+# Ops without a kernel for cards, by a pattern of their names: why.
+REASONS = {
+    "arrays of TensorFlow's first versions: TensorArrayV3 and tensor lists are on cards":
+        [f"TensorArray{op}{version}" for version in ("", "V2")
+         for op in ("Concat", "Gather", "Grad", "Read", "Scatter", "Size", "Split", "Write")],
+    "a generator's state lives on the CPU, where it is drawn from; a key's and a counter's numbers are drawn on cards":
+        ["StatefulStandardNormalV2", "StatefulTruncatedNormal", "StatefulUniform*", "RngReadAndSkip"],
+    "coordinates of sparse tensors are rearranged on the host, where input pipelines make them":
+        ["SparseConcat", "SparseFillEmptyRows*", "SparseReorder", "SparseReshape", "SparseSlice*", "SparseSplit"],
+    "CSR matrices: no library of them is called yet":
+        ["CSRSparseMatrix*", "DenseToCSRSparseMatrix", "SparseMatrix*", "SparseTensorToCSRSparseMatrix"],
+    "counts of int32 are the host's, where int32 lives": ["Bincount", "DenseBincount"],
+    "Fourier transforms: no library of them is called yet": ["FFT*", "IFFT*", "RFFT*", "IRFFT*"],
+    "decompositions and solutions of matrices: no library of them is called yet":
+        ["BatchMatrixTriangularSolve", "BatchSvd", "Cholesky", "LogMatrixDeterminant", "Lu", "MatrixDeterminant",
+         "MatrixInverse", "MatrixSolve", "MatrixTriangularSolve", "SelfAdjointEigV2", "Svd", "Tridiagonal*"],
+    "special functions: the CPU's, in double precision":
+        ["Bessel*", "Betainc", "Dawsn", "Erfinv", "Expint", "Fresnel*", "Igamma*", "Ndtri", "Polygamma",
+         "RandomGammaGrad", "Spence", "Zeta"],
+    "one choice after the other, of few boxes: on the host": ["NonMaxSuppression*"],
+    "input pipelines run on the host": ["ExperimentalMapDataset"],
+    "not written yet; rare in training":
+        ["AdjustContrast", "ApproximateEqual", "BatchNormWithGlobalNormalization*", "Bucketize", "ConjugateTranspose", "Conv",
+         "Inplace*", "RaggedFillEmptyRows*", "ApproxTopK", "CumulativeLogsumexp", "Dilation2D*",
+         "Extract*Patches", "HistogramFixedWidth", "ImageProjectiveTransformV*", "LowerBound", "UpperBound",
+         "ParameterizedTruncatedNormal", "PopulationCount", "QuantizeAndDequantize*", "StatelessRandomGammaV*",
+         "TileGrad"],
+}
+LACKING = {pattern: why for why, patterns in REASONS.items() for pattern in patterns}
+
+DTYPES = {"float": "float32", "double": "float64", "half": "float16"}
+# Dtypes that are not counted: TensorFlow's registries name some that no op can be made with.
+UNKNOWN = re.compile(r"^(q|float8|float4|u?int[124]$)")
+WAYS = ("card", "host", "by the host", "CPU")
+
+
+def ours(tool):
+    """op -> what kernel_tool says of it, kernels as {dtypes by attribute (a tuple): way}."""
+    text = subprocess.run([tool], check=True, capture_output=True, text=True).stdout
+    rows = {}
+    for line in text.splitlines():
+        row = json.loads(line)
+        row["kernels"] = {tuple(DTYPES.get(d, d) for d in dtypes): way for dtypes, way in row["kernels"]}
+        rows[row["op"]] = row
+    return rows
+
+
+def theirs():
+    """op -> its kernels for GPUs or for any device, each (dtypes by attribute, arguments in the host's memory)."""
+    found = collections.defaultdict(list)
+    for k in kernels.get_all_registered_kernels().kernel:
+        if k.device_type not in ("GPU", "DEFAULT") or k.label:
+            continue
+        constraints = {c.name: [tf.dtypes.as_dtype(t).name for t in c.allowed_values.list.type] for c in k.constraint}
+        constraints = {a: [t for t in types if not UNKNOWN.match(t)] for a, types in constraints.items() if types}
+        if all(constraints.values()):
+            found[k.op].append((constraints, frozenset(k.host_memory_arg)))
+    return found
+
+
+def choices(op_kernels, types):
+    """{dtypes of the attributes named there: in host memory} of an op's kernels, each choice of dtypes once."""
+    every = {}
+    for constraints, host in op_kernels:
+        names = [a for a in types if a in constraints]
+        for dtypes in itertools.product(*(constraints[a] for a in names)):
+            choice = tuple(zip(names, dtypes))
+            every[choice] = every.get(choice, host) & host
+    return every
+
+
+def way_of(row, choice):
+    """How we run a choice of dtypes: the best way of the kernels that agree with it."""
+    wanted = dict(choice)
+    ways = {way for dtypes, way in row["kernels"].items()
+            if all(wanted.get(a, d) == d for a, d in zip(row["types"], dtypes))}
+    return next((w for w in WAYS if w in ways), "CPU")
+
+
+def families(root):
+    """op -> the folder of argosy/ops whose files name it."""
+    named = {}
+    for file in sorted((root / "argosy" / "ops").glob("*/*.cc")):
+        if file.stem.endswith("_test"):
+            continue
+        for op in re.findall(r'"(_?[A-Z][A-Za-z0-9]+)"', file.read_text()):
+            plain = not re.search(r"_(cpu|cuda)$", file.stem)
+            if op not in named or (plain and not named[op][1]):
+                named[op] = (file.parent.name, plain)
+    return {op: family for op, (family, _) in named.items()}
+
+
+def family_of(op, named):
+    while op and op not in named:
+        op = op[:-1]
+    return named.get(op, "")
+
+
+def reason_of(op):
+    return next((why for pattern, why in LACKING.items() if fnmatch.fnmatchcase(op, pattern)), None)
+
+
+def all_in_host_memory(op, op_kernels):
+    """Does TensorFlow compute on the host in all of an op's kernels? Then a CPU does the same."""
+    definition = op_def_registry.get(op)
+    names = {a.name for a in (*definition.input_arg, *definition.output_arg)} if definition else set()
+    return bool(names) and all(names <= host for _, host in op_kernels)
+
+
+def main_host(op, op_kernels):
+    """Arguments that TensorFlow keeps in the host's memory for any dtype, and those that it never does; others hang on
+    the dtype, as int32 does."""
+    definition = op_def_registry.get(op)
+    if definition is None:
+        return set(), set()
+    arguments = [a for a in (*definition.input_arg, *definition.output_arg)
+                 if not a.type or tf.dtypes.as_dtype(a.type).name not in ("int32", "resource", "variant", "string")]
+    always = {a.name for a in arguments if all(a.name in host for _, host in op_kernels)}
+    never = {a.name for a in arguments if not any(a.name in host for _, host in op_kernels)}
+    return always, never
+
+
+class Report:
+    def __init__(self, rows, tensorflow, named):
+        self.counts = collections.defaultdict(collections.Counter)  # by family
+        self.lacking, self.partly, self.only_ours = [], [], []
+        self.on_host, self.unlike, self.not_for_cpus_alone = [], [], []
+        for op, row in sorted(rows.items()):
+            family = family_of(op, named)
+            op_kernels = tensorflow.get(op, [])
+            if not op_kernels:
+                if any(way == "card" for way in row["kernels"].values()) and not op.startswith("_"):
+                    self.only_ours.append(op)
+                continue
+            self.look_at(op, row, op_kernels, self.counts[family])
+
+    def look_at(self, op, row, op_kernels, count):
+        count["ops"] += 1
+        elsewhere = row["in_host_memory"] or op.endswith("Dataset") or all_in_host_memory(op, op_kernels)
+        if row["cpu_only"] and not elsewhere:
+            self.not_for_cpus_alone.append(op)
+        if not row["kernels"]:
+            if row["in_host_memory"] or row["lowered"] or all_in_host_memory(op, op_kernels):
+                self.on_host.append(op)
+                count["on the host"] += 1
+            else:
+                self.lacking.append(op)
+                count["missing"] += 1
+            return
+        every = choices(op_kernels, row["types"])
+        for choice in every:
+            count[way_of(row, choice)] += 1
+        without = sorted({dict(choice).get(a, "") for choice in every if way_of(row, choice) == "CPU"
+                          for a in ("T", "dtype", "Tparams", "SrcT") if a in dict(choice)} - {""})
+        if any(way_of(row, choice) == "CPU" for choice in every):
+            self.partly.append((op, without))
+            count["in part"] += 1
+        always, never = main_host(op, op_kernels)
+        here = set(row["on_host"])
+        for name in sorted((always - here) | (never & here)):
+            self.unlike.append((op, name, name in here))
+
+    def wrong(self):
+        unsaid = [op for op in self.lacking if reason_of(op) is None]
+        idle = [p for p in LACKING if not any(fnmatch.fnmatchcase(op, p) for op in self.lacking)]
+        return unsaid, idle
+
+    def table(self):
+        heads = ("family", "ops", "missing", "in part", "on the host", *(f"{w}" for w in WAYS))
+        lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+        total = collections.Counter()
+        for family, c in sorted(self.counts.items()):
+            total.update(c)
+            lines.append("| " + " | ".join([family, *(str(c[h] or "") for h in heads[1:])]) + " |")
+        lines.append("| **all** | " + " | ".join(str(total[h]) for h in heads[1:]) + " |")
+        return lines
+
+    def text(self):
+        reasons = collections.defaultdict(list)
+        for op in self.lacking:
+            reasons[reason_of(op) or "(no reason given)"].append(op)
+        moved = [f"`{op}` {name}" for op, name, here in self.unlike if here]
+        kept = [f"`{op}` {name}" for op, name, here in self.unlike if not here]
+        lines = [
+            "# Kernels for cards, beside TensorFlow's", "",
+            "Written by `tests/oracle/ops/gpu_kernels.py --report` (ctest `tf_gpu_kernels`); do not edit. TensorFlow's "
+            f"registry of kernels for GPUs ({tf.__version__}) beside ours; no card is asked. An op without a kernel "
+            "here runs on a CPU, also where a card was asked for, and the step's notes say so.", "",
+            "By family of ops: how many TensorFlow has on a GPU, and of these how many we have not, have not for all "
+            "dtypes, or run on the host as TensorFlow does. Then choices of dtypes, of those that both have. card: a "
+            "kernel there. host: all that it reads and writes lies in the host's memory. by the host: operands are "
+            "brought there and back. CPU: no kernel for these dtypes.", "",
+            *self.table(), "",
+            "## TensorFlow has it on a GPU, and we have not", ""]
+        for why, ops in sorted(reasons.items(), key=lambda r: (-len(r[1]), r[0])):
+            lines += [f"* {why}: " + ", ".join(f"`{op}`" for op in ops)]
+        lines += ["", "## Some dtypes are missing", ""]
+        by_dtypes = collections.defaultdict(list)
+        for op, dtypes in self.partly:
+            by_dtypes[", ".join(dtypes) or "some indices"].append(op)
+        for dtypes, ops in sorted(by_dtypes.items(), key=lambda r: (-len(r[1]), r[0])):
+            lines += [f"* {dtypes}: " + ", ".join(f"`{op}`" for op in ops)]
+        lines += ["", "## Memory that an operand is in", "",
+                  "Of ops that both have on a card, arguments that TensorFlow keeps in the other memory.", "",
+                  "* In the host's here, on the card there: " + (", ".join(moved) or "none"),
+                  "* On the card here, in the host's there: " + (", ".join(kept) or "none"), "",
+                  "## Ours alone", "", ", ".join(f"`{op}`" for op in self.only_ours), ""]
+        return "\n".join(wrapped(line) for line in lines)
+
+
+def wrapped(line, width=120):
+    if len(line) <= width or line.startswith("|"):
+        return line
+    parts, here = [], ""
+    for word in line.split(" "):
+        if len(here) + 1 + len(word) > width:
+            parts.append(here)
+            here = "  " + word if line.startswith("*") else word
+        else:
+            here = f"{here} {word}" if here else word
+    return "\n".join([*parts, here])
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("tool")
+    parser.add_argument("--report", type=pathlib.Path)
+    parser.add_argument("--list", action="store_true")
+    options = parser.parse_args()
+    tensorflow = theirs()
+    if not any(op == "Conv2D" for op in tensorflow):
+        print("SKIPPED: this TensorFlow was not built for GPUs")
+        return 77
+    rows = ours(options.tool)
+    report = Report(rows, tensorflow, families(pathlib.Path(__file__).resolve().parents[3]))
+    if options.list:
+        for op, row in rows.items():
+            for choice in sorted(choices(tensorflow.get(op, []), row["types"])):
+                print(op, " ".join(f"{a}={d}" for a, d in choice), way_of(row, choice))
+    print("\n".join(report.table()))
+    if options.report:
+        options.report.write_text(report.text())
+    unsaid, idle = report.wrong()
+    for op in unsaid:
+        print(f"no kernel for cards, and no reason: {op}")
+    for pattern in idle:
+        print(f"a reason for nothing: {pattern}")
+    for op in report.not_for_cpus_alone:
+        print(f"not for CPUs alone, as its definition says: {op}")
+    return 1 if unsaid or idle or report.not_for_cpus_alone else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,89 @@
+// What every benchmark of `argosy bench` gives: rows of measured times or rates beside the physical limit of this
+// machine, measured in the same run; and where they are declared.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "argosy/base/threads/core_use.h"
+#include "argosy/device/device.h"
+#include "argosy/train/report/in_turn.h"
+#include "tools/argosy/cli/command.h"
+
+namespace argosy::cli {
+
+// Times repeated measurements of one thing; "min" and "median" of a rate are its best and its median.
+struct BenchRow {
+  std::string name, unit;
+  double min = 0, median = 0;
+  std::optional<double> limit = {};  // in the same unit: what the machine allows
+};
+
+struct BenchResult {
+  std::string benchmark;
+  std::vector<BenchRow> rows;
+  std::optional<Comparison> compared = {};                         // several devices against one, in turn
+  std::string disturbed = {};                                      // "other programs took 1.3 of 2 cores"; else ""
+  std::vector<std::string> notes;                                  // lines for people: placement, verdicts
+  std::vector<std::pair<std::string, std::int64_t>> figures = {};  // single numbers, for scripts
+};
+
+// Adds a subcommand of `argosy bench` that prints what `measure` gives, as a table or as JSON.
+template <typename Options>
+Command& add_benchmark(Command& bench, const std::string& name, const std::string& summary, Options*& options,
+                       Result<BenchResult> (*measure)(const Options&, Console&));
+
+Result<int> print_result(const BenchResult& result, Console& console);
+
+// Whether others take the cores while it lives; programs that this one starts are no others.
+class BenchWatch {
+ public:
+  BenchWatch();
+  std::string disturbed();  // as in in_turn.h, so far
+
+ private:
+  CoreUseMeter cores_;
+  std::int64_t began_;
+  double children_;
+};
+
+// One per file bench_<name>.cc.
+void add_bench_allreduce(Command& bench);
+void add_bench_ckpt(Command& bench);
+void add_bench_compile(Command& bench);
+void add_bench_copy(Command& bench);
+void add_bench_ensemble(Command& bench);
+void add_bench_exec(Command& bench);
+void add_bench_launch(Command& bench);
+void add_bench_matpow(Command& bench);
+void add_bench_model(Command& bench);
+void add_bench_overlap(Command& bench);
+void add_bench_sessions(Command& bench);
+void add_bench_snapshot(Command& bench);
+void add_bench_start(Command& bench);
+void add_bench_train(Command& bench);
+void add_bench_virtual(Command& bench);  // bench_ensemble.cc
+
+// What oneDNN alone reaches on float32 matrices of n x n: `workers` at once, each with a team of `cores_each`. GFLOP/s
+// of all together. bench_matpow.cc.
+Result<double> raw_matmul_rate(std::int64_t n, int workers, int cores_each);
+
+template <typename Options>
+Command& add_benchmark(Command& bench, const std::string& name, const std::string& summary, Options*& options,
+                       Result<BenchResult> (*measure)(const Options&, Console&)) {
+  Command& command = bench.add(name, summary);
+  options = &command.own<Options>();
+  Options* const given = options;
+  command.json().runs([given, measure](Console& console) -> Result<int> {
+    BenchWatch watch;
+    ARGOSY_ASSIGN_OR_RETURN(BenchResult result, measure(*given, console));
+    result.disturbed = watch.disturbed();
+    return print_result(result, console);
+  });
+  return command;
+}
+
+}  // namespace argosy::cli

@@ -1,0 +1,24 @@
+// From words on the command line to the command they name, with its options set.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/argosy/cli/command.h"
+#include "tools/argosy/cli/console.h"
+
+namespace argosy::cli {
+
+enum class Wish { kRun, kShortHelp, kFullHelp, kVersion };
+
+struct Parsed {
+  const Command* command = nullptr;  // the deepest one named
+  Wish wish = Wish::kRun;
+  ConsoleOptions console;  // the options every command takes
+  Status status;           // what is wrong with the words: message, where, and what to type instead
+};
+
+// Never fails otherwise: even bad words leave a command and console options to report with.
+Parsed parse(const Command& program, const std::vector<std::string>& words);
+
+}  // namespace argosy::cli

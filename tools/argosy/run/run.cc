@@ -1,0 +1,110 @@
+// A program of somebody else's, its TensorFlow sessions on our devices: a session server in this process, the program
+// in a child whose Python finds run/hook/sitecustomize.py first.
+#include "argosy/tf/server/transport/session_server.h"
+
+#include <cstdlib>
+#include <future>
+#include <thread>
+
+#include "argosy/base/clock.h"
+#include "tools/argosy/cli/command.h"
+#include "tools/argosy/cli/console.h"
+#include "tools/argosy/cli/device_flags.h"
+#include "tools/argosy/cli/exit_code.h"
+#include "tools/argosy/run/run_child.h"
+#include "tools/argosy/run/run_hook.h"
+#include "tools/argosy/run/run_verdict.h"
+
+namespace argosy::cli {
+
+namespace {
+
+struct Options {
+  DeviceRequest devices;
+  bool replicate = false, sync_batch_norm = false, any_local_user = false;
+  int check = 0;
+  std::vector<std::string> program;
+};
+
+// Steps that do not end (a kernel that never does) are not waited for longer than this.
+constexpr std::chrono::seconds kLongestStop{5};
+
+// False: it is still at it, on a thread of its own, and this process is to end without destructors.
+bool stopped_in_time(tf::SessionServer& server) {
+  std::promise<void> over;
+  std::future<void> ended = over.get_future();
+  std::thread([&server, over = std::move(over)]() mutable {
+    server.stop();
+    over.set_value();
+  }).detach();
+  return ended.wait_for(kLongestStop) == std::future_status::ready;
+}
+
+Result<int> run(const Options& options, Console& console) {
+  tf::SessionServerOptions wanted{.devices = options.devices,
+                                  .host = "127.0.0.1",
+                                  .port = 0,
+                                  .any_local_user = options.any_local_user,
+                                  .count_work = true,
+                                  .replicate = options.replicate,
+                                  .sync_batch_norm = options.sync_batch_norm,
+                                  .check = options.check};
+  ARGOSY_ASSIGN_OR_RETURN(const RunHook hook, RunHook::write());
+  wanted.program_calls = hook.folder();
+  ARGOSY_ASSIGN_OR_RETURN(const auto server, tf::SessionServer::start(wanted));
+  const std::int64_t start = now_nanos();
+  ARGOSY_ASSIGN_OR_RETURN(const int code, run_child(options.program, hook.environment("grpc://" + server->address())));
+  const double seconds = static_cast<double>(now_nanos() - start) * 1e-9;
+  const bool stopped = stopped_in_time(*server);
+  const RunReport report{
+      .totals = server->work(), .replicate = options.replicate, .seconds = seconds, .exit_code = code};
+  if (console.json()) {
+    console.print(run_verdict_json(report));
+  } else {
+    console.note(run_verdict(report));
+    if (const auto used = chosen_devices(options.devices); used.ok()) {
+      if (const std::string numbers = machine_numbers(*used); !numbers.empty()) console.note(numbers);
+    }
+  }
+  // A program may go on after a step that failed.
+  const int end = code == kDone && report.totals.differing_steps > 0 ? kFailed : code;
+  if (stopped) return end;
+  console.note(str_cat("steps did not end in ", kLongestStop.count(), " s after the program: stopping at once"));
+  ARGOSY_RETURN_IF_ERROR(console.flush());
+  hook.remove();
+  std::_Exit(end);
+}
+
+}  // namespace
+
+void define_run(Command& program) {
+  Command& command = program.add("run", "Run a TensorFlow 1.x program on these devices, as it is");
+  auto& options = command.own<Options>();
+  command.option("--replicate", options.replicate,
+                 "share the batch of every training step among all GPUs: for scripts written for one");
+  command.option("--sync-batch-norm", options.sync_batch_norm,
+                 "of replicated steps: batch normalisation by the whole batch, not by each GPU's share; slower");
+  command.option("--check N", options.check,
+                 "of replicated steps: the first N of each also run on one device from the same state; one that gives "
+                 "anything else fails",
+                 {.least = 0, .most = 1e9, .implied = "3"});
+  add_device_flags(command, options.devices);
+  command.option("--any-local-user", options.any_local_user,
+                 "let every user of this machine use these devices meanwhile, not only you and root");
+  command.json("print what the devices did as one line of JSON, the last on stdout (keys: docs/tensorflow.md)");
+  command.argument("PROGRAM", options.program, "the program and its arguments, after --", {.may_be_empty = true})
+      .about(
+          "Sessions that the program opens without a target of their own (tf.Session, MonitoredTrainingSession, "
+          "Supervisor, Keras in graph mode) run here; on a TensorFlow 2 wheel, files written for 1.x find it under its "
+          "name. Signals and the exit code are passed on; 10 s after the first SIGINT or SIGTERM, or at the second, "
+          "the program and all that it started are killed; nothing in the environment is changed. Ends with what the "
+          "devices did.")
+      .example("argosy run --emulate 2 -- python train.py --epochs 3", "a script on two emulated GPUs")
+      .example("argosy run --gpus 4 -- python train.py", "on the first four cards")
+      .example("argosy run --gpus 4 --replicate --check -- python train.py", "the first steps beside one GPU's")
+      .example("argosy run --gpus 4 --json -- python train.py | tail -1", "what the devices did, for programs")
+      .example("argosy run --gpus 4 --replicate -- python train.py", "a script for one GPU, its batches shared by four")
+      .runs([&options](Console& console) { return run(options, console); });
+}
+
+}  // namespace argosy::cli

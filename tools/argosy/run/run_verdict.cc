@@ -1,0 +1,169 @@
+#include "tools/argosy/run/run_verdict.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "argosy/base/str.h"
+
+namespace argosy::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json to_json(const std::vector<tf::OneDeviceReason>& reasons) {
+  Json list = Json::array();
+  for (const tf::OneDeviceReason& r : reasons) {
+    list.push_back({{"why", r.why}, {"node", r.node.empty() ? Json(nullptr) : Json(r.node)}, {"steps", r.steps}});
+  }
+  return list;
+}
+
+std::string number(const char* format, double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+std::string count(std::int64_t n, std::string_view what) { return str_cat(n, " ", what, n == 1 ? "" : "s"); }
+
+// The one thing that would help most.
+std::string advice(const RunReport& report, double busy, double at_work) {
+  const tf::WorkTotals& totals = report.totals;
+  const double seconds = report.seconds;
+  std::string idle;
+  int gpus = 0;
+  for (const auto& d : totals.devices) {
+    if (d.device.type != "GPU") continue;
+    ++gpus;
+    if (d.ops == 0) idle += str_cat(idle.empty() ? "" : ", ", d.device.short_string());
+  }
+  if (!idle.empty()) {
+    const std::string pin = str_cat("tf.device('/", idle.substr(0, idle.find(',')), "') puts work there");
+    if (!totals.not_replicated.empty()) {
+      return str_cat(idle, " did nothing: the training step could not be replicated; ", pin);
+    }
+    if (totals.small_steps > 0) {
+      return str_cat(idle, " did nothing: ", count(totals.small_steps, "training step"),
+                     " had too few examples for every GPU to have one; larger batches would be shared");
+    }
+    if (report.replicate) return str_cat(idle, " did nothing: no step computes gradients and trains; ", pin);
+    return str_cat(idle, " did nothing: no op asks for it; argosy run --replicate shares every batch among the GPUs, ",
+                   pin);
+  }
+  if (busy < 0.5 * seconds) {
+    return str_cat("the program spent ", number("%.0f", 100 * (1 - busy / seconds)),
+                   " % of its time outside session.run: its own Python, not these devices, is what to look at");
+  }
+  if (at_work < 0.5 * std::max(gpus, 1)) {
+    return "the devices wait for each other and for small steps: larger batches, or more work in one session.run, "
+           "would help";
+  }
+  return "nothing: the devices compute most of the time";
+}
+
+constexpr const char* kNoSession =
+    "no TensorFlow session came here: the program opened none, or gave it a target of its own, or its Python ignores "
+    "PYTHONPATH (-E, -I)";
+
+double busy_seconds(const tf::WorkTotals& totals) { return static_cast<double>(totals.busy_nanos) * 1e-9; }
+
+double compute_seconds(const tf::WorkTotals& totals) {
+  double sum = 0;
+  for (const auto& d : totals.devices) sum += static_cast<double>(d.compute_nanos) * 1e-9;
+  return sum;
+}
+
+// One line says why, the next how often and where.
+std::string replication_lines(const tf::WorkTotals& totals) {
+  std::string text;
+  if (totals.replicated_steps > 0) {
+    text += str_cat("\nreplicated  ", count(totals.replicated_steps, "step"), ": ", totals.replicas);
+  }
+  if (totals.small_steps > 0) {
+    text +=
+        str_cat("\non one device  ", count(totals.small_steps, "step"), ": too few examples for every GPU to have one");
+  }
+  for (const tf::OneDeviceReason& r : totals.reasons) {
+    text += str_cat("\nnot replicated: ", r.why, "\n    ", count(r.steps, "step"),
+                    r.node.empty() ? "" : str_cat(", node '", r.node, "'"));
+  }
+  if (totals.more_reasons > 0) {
+    text += str_cat("\nnot replicated: for further reasons\n    ", count(totals.more_reasons, "step"));
+  }
+  if (totals.checked_steps > 0)
+    text += str_cat("\nchecked  ", count(totals.checked_steps, "step"), ": as on one device");
+  if (totals.differing_steps > 0) {
+    text += str_cat("\nchecked  ", count(totals.differing_steps, "step"), ": OTHER than on one device; they failed");
+  }
+  for (const tf::OneDeviceReason& r : totals.not_checked) {
+    text += str_cat("\nnot checked: ", r.why, "\n    ", count(r.steps, "step"),
+                    r.node.empty() ? "" : str_cat(", node '", r.node, "'"));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string run_verdict(const RunReport& report) {
+  const tf::WorkTotals& totals = report.totals;
+  if (totals.sessions == 0) return kNoSession;
+  const double busy = busy_seconds(totals), compute = compute_seconds(totals);
+  std::string text = str_cat("ran  ", count(totals.sessions, "session"), ", ", count(totals.steps, "step"),
+                             totals.failed_steps > 0 ? str_cat(", ", totals.failed_steps, " that failed") : "", ", ",
+                             number("%.1f", busy), " s of the program's ", number("%.1f", report.seconds), " s");
+  text += replication_lines(totals);
+  if (totals.steps == 0 || busy <= 0) return text;
+  std::string shares;
+  for (const auto& d : totals.devices) {
+    const double own = static_cast<double>(d.compute_nanos) * 1e-9;
+    shares +=
+        str_cat(shares.empty() ? "     " : "   ", d.device.short_string(), " ", number("%.0f", 100 * own / busy), " %");
+  }
+  const double at_work = compute / busy;
+  text += str_cat("\ncomputing, of that time\n", shares, "\n", number("%.2f", at_work),
+                  " devices at work at a time; the same work on one, one after the other: ", number("%.1f", compute),
+                  " s\nwhat would help: ", advice(report, busy, at_work));
+  return text;
+}
+
+std::string run_verdict_json(const RunReport& report) {
+  const tf::WorkTotals& totals = report.totals;
+  const double busy = busy_seconds(totals), compute = compute_seconds(totals);
+  Json devices = Json::array(), reasons = to_json(totals.reasons);
+  for (const auto& d : totals.devices) {
+    devices.push_back({{"name", d.device.short_string()},
+                       {"compute_seconds", static_cast<double>(d.compute_nanos) * 1e-9},
+                       {"copy_seconds", static_cast<double>(d.copy_nanos) * 1e-9},
+                       {"ops", d.ops}});
+  }
+  if (totals.more_reasons > 0) {
+    reasons.push_back({{"why", "further reasons"}, {"node", nullptr}, {"steps", totals.more_reasons}});
+  }
+  const bool ran = totals.steps > 0 && busy > 0;
+  const Json document = {{"schema_version", 1},
+                         {"exit_code", report.exit_code},
+                         {"program_seconds", report.seconds},
+                         {"busy_seconds", busy},
+                         {"sessions", totals.sessions},
+                         {"steps", totals.steps},
+                         {"failed_steps", totals.failed_steps},
+                         {"devices", devices},
+                         {"devices_at_work", ran ? Json(compute / busy) : Json(nullptr)},
+                         {"replicate", report.replicate},
+                         {"replicated_steps", totals.replicated_steps},
+                         {"replicas", totals.replicas.empty() ? Json(nullptr) : Json(totals.replicas)},
+                         {"small_steps", totals.small_steps},
+                         {"not_replicated", reasons},
+                         {"checked_steps", totals.checked_steps},
+                         {"differing_steps", totals.differing_steps},
+                         {"not_checked", to_json(totals.not_checked)},
+                         {"advice", totals.sessions == 0 ? Json(kNoSession)
+                                    : ran                ? Json(advice(report, busy, compute / busy))
+                                                         : Json(nullptr)}};
+  // Names of nodes are a client's bytes.
+  return document.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace argosy::cli

@@ -1,0 +1,52 @@
+// What `argosy train` may be told, and the job it makes of it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "argosy/data/dataset.h"
+#include "argosy/train/loop/ensemble.h"
+#include "argosy/train/loop/trainer.h"
+#include "tools/argosy/cli/command.h"
+
+namespace argosy::cli {
+
+// 0 and "" mean the model's own default where it has one.
+struct TrainChoices {
+  std::string model;
+  DeviceRequest request;
+  std::string data = "synthetic";
+  std::int64_t batch = 0, steps = 0, epochs = 0;
+  double lr = 0;
+  std::string optimizer, schedule, combine;
+  double clip_norm = 0;
+  int input_threads = 1;
+  std::int64_t seed = 1;
+  std::string precision = "fp32";
+  std::string log_dir, checkpoint_dir, trace, picture;
+  std::int64_t checkpoint_every = 0;
+  std::int64_t check_replicas = -1, check = 0;
+  bool resume = false, reproducible = false, sync_batch_norm = false, log_device_placement = false, no_verdict = false;
+  int image_size = 0, depth = 0, width = 0, layers = 0, members = 4;
+};
+
+void add_train_flags(Command& command, TrainChoices& choices);
+
+struct TrainJob {
+  ModelBuilder model;
+  TrainerOptions options;
+  std::unique_ptr<data::Dataset> train, test;  // test may be null
+  std::string note;                            // how model and data were fitted to each other; empty: as they are
+};
+Result<TrainJob> make_job(const TrainChoices& choices);
+
+struct EnsembleJob {
+  EnsembleOptions options;
+  std::unique_ptr<data::Dataset> train, test;
+};
+Result<EnsembleJob> make_ensemble_job(const TrainChoices& choices);
+
+// The model's pictures of a few examples, a row each kind, as one PNG. Returns the path; "" when the model shows none.
+Result<std::string> write_pictures(Trainer& trainer, const data::Dataset& data, const std::string& path);
+
+}  // namespace argosy::cli

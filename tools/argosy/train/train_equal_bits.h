@@ -1,0 +1,22 @@
+// Whether a training on several devices ends with one device's variables, to the bit: what the documents promise, asked
+// of one run.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "argosy/device/device.h"
+#include "tools/argosy/train/train_choices.h"
+
+namespace argosy::cli {
+
+// What a run's steps are made of.
+struct StepSizes {
+  std::int64_t batch = 0, examples = 0, steps = 0;  // of the data, an epoch's last batch has what is left
+};
+
+// Why the last digits may differ from one device's; "" where they do not, and on one device.
+std::string why_other_bits(const TrainChoices& choices, std::span<const DeviceSpec> devices, const StepSizes& sizes);
+
+}  // namespace argosy::cli
