@@ -20,9 +20,7 @@ void ResourceManager::clear(const std::string& container) {
   generation_.fetch_add(1, std::memory_order_release);
   for (auto it = resources_.begin(); it != resources_.end();) {
     const auto at = it++;
-    // Those without a resource: making it has failed.
-    if (container.empty() || at->first.first == container || at->second == nullptr)
-      doomed.insert(resources_.extract(at));
+    if (container.empty() || at->first.first == container) doomed.insert(resources_.extract(at));
   }
 }
 

@@ -24,9 +24,11 @@ class ResourceManager {
   Result<std::shared_ptr<T>> find_or_make(const std::string& container, const std::string& name,
                                           const std::function<std::shared_ptr<T>()>& make) {
     MutexLock lock(mutex_);
-    std::shared_ptr<Resource>& slot = resources_[{container, name}];
-    if (!slot) slot = make();
-    return as<T>(slot, name);
+    const std::pair key(container, name);
+    if (const auto found = resources_.find(key); found != resources_.end()) return as<T>(found->second, name);
+    std::shared_ptr<T> made = make();  // where this throws, no name is left behind
+    resources_.emplace(key, made);
+    return made;
   }
   // NOT_FOUND when there is none.
   template <typename T>

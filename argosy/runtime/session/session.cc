@@ -82,16 +82,13 @@ class Session::Impl {
     // Somebody else may have compiled it meanwhile.
     ARGOSY_ASSIGN_OR_RETURN(step, known(signature, key, wanted));
     if (step != nullptr) return step;
-    auto fresh = guarded([&] { return maker_.make(step_signature(signature, std::move(wanted))); });
-    if (!fresh.ok()) {
-      forget_unmade();  // handles are made when a step is compiled
-      return std::move(fresh).status();
-    }
+    ARGOSY_ASSIGN_OR_RETURN(auto fresh,
+                            guarded([&] { return maker_.make(step_signature(signature, std::move(wanted))); }));
     constexpr std::int64_t kBytesOfNode = 2048;  // in all of a step's arrays
-    const std::int64_t nodes = (*fresh)->graph != nullptr ? (*fresh)->graph->graph.size() : 0;
+    const std::int64_t nodes = fresh->graph != nullptr ? fresh->graph->graph.size() : 0;
     ARGOSY_ASSIGN_OR_RETURN(auto reserved, host_budget().reserve(HostUse::kGraphs, nodes * kBytesOfNode,
                                                                  str_cat("a compiled step of ", nodes, " nodes")));
-    step = std::make_shared<Compiled>(*std::move(fresh), std::move(reserved));
+    step = std::make_shared<Compiled>(std::move(fresh), std::move(reserved));
     MutexLock steps(mutex_);
     if (closed_) return closed_error();
     steps_[signature][key] = step;
@@ -237,7 +234,6 @@ class Session::Impl {
       }
       return compiled->run(feeds, fetches, context);
     });
-    if (!status.ok()) forget_unmade();
     if (trace_ != nullptr) trace_->add(*stats, context.step_id());
     return status;
   }
@@ -306,13 +302,6 @@ class Session::Impl {
     Deadline deadline_;
     std::optional<CancelLink> link_;
   };
-
-  // Resources whose making has failed for want of memory leave their names behind.
-  void forget_unmade() {
-    constexpr const char* kNoContainer = "\n";
-    for (int d = 0; d < machine_->size(); ++d) machine_->resources(d).clear(kNoContainer);
-    own_->clear(kNoContainer);
-  }
 
   static Status closed_error() { return cancelled("the session was closed").with_id("ARG-RUN-002"); }
 
