@@ -92,7 +92,7 @@ function(argosy_quick)
 endfunction()
 
 # argosy_library(tensor SOURCES tensor.cc … DEPS argosy_base … LIBS dnnl OPTIONS -f…): one folder, one target, one layer.
-# QUICK: as argosy_quick(). ALONE: its files are never compiled together (cmake/ArgosyTogether.cmake).
+# QUICK: as argosy_quick(). ALONE: its files are never compiled together (cmake/ArgosyUnity.cmake).
 # Every *_test.cc of the folder, of the folders its sources lie in and of its folder tests/ goes into one test program,
 # <name>_test.
 function(argosy_library name)
@@ -208,7 +208,7 @@ function(argosy_cuda_kernels)
   # What stands before every generated kernel, as one literal.
   set(prelude "")
   foreach(header ${PROJECT_SOURCE_DIR}/argosy/device/cuda/kernels/numbers.h
-                 ${PROJECT_SOURCE_DIR}/argosy/device/cuda/kernels/packs.h
+                 ${PROJECT_SOURCE_DIR}/argosy/device/cuda/kernels/vec.h
                  ${CMAKE_CURRENT_SOURCE_DIR}/elementwise/functions_cuda.h)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
     file(READ ${header} text)
@@ -216,7 +216,7 @@ function(argosy_cuda_kernels)
     string(APPEND prelude "R\"argosy(${text})argosy\"\n")
   endforeach()
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/argosy/ops/elementwise/fused_prelude.inc CONTENT "@prelude@" @ONLY)
-  add_library(argosy_kernels_cuda STATIC EXCLUDE_FROM_ALL kernels_cuda.cc launching_cuda.cc ${ARGN})
+  add_library(argosy_kernels_cuda STATIC EXCLUDE_FROM_ALL kernels_cuda.cc gpu_kernels_cuda.cc ${ARGN})
   target_link_libraries(argosy_kernels_cuda PUBLIC argosy_kernels_cpu argosy_comm_cards argosy_device)
   argosy_quick(argosy_kernels_cuda)
   if(ARGOSY_TESTS)

@@ -191,7 +191,7 @@ FILE_TESTS = {
     "TablesFromText": ("InitializeTableFromTextFile", "InitializeTableFromTextFileV2"),
 }
 SESSION_VALUES = ("argosy/ops/session_value/session_value_test.cc", "KeptReadDeleted")
-CALLBACKS = ("tests/session/client_calls_test.cc", "GiveWhatTheFunctionGives")
+CALLBACKS = ("tests/session/host_callbacks_test.cc", "GiveWhatTheFunctionGives")
 TABLES = "argosy/ops/table/table_test.cc"
 TABLE_OPS = tuple("LookupTable" + op for op in ("Find", "Insert", "Import", "Export", "Size"))
 TABLE_TESTS = {
@@ -256,7 +256,7 @@ ELSEWHERE = {
         "_FusedElementwise": ("argosy/passes/fuse/fuse_elementwise_test.cc", "EveryOpKeepsItsBits"),
         "_ApplyMany": ("argosy/passes/fuse/fuse_updates_test.cc", "TheSameNumbersInOneOp"),
         "_ResourceApplyMany": ("argosy/passes/fuse/fuse_updates_test.cc", "TheSameNumbersInOneOp"),
-        "_AllReduce": ("argosy/train/tests/data_parallel_test.cc", "SameLossesOnAnyNumberOfDevices"),
+        "_AllReduce": ("argosy/train/tests/data_parallel_training_test.cc", "SameLossesOnAnyNumberOfDevices"),
         **{op: (GROUPS, test) for test, ops in GROUP_TESTS.items() for op in ops},
     },
     "gradient": {

@@ -126,7 +126,7 @@ class Device {
   virtual void add_kernels(KernelRegistry&) const {}
   // Null where a kernel's work is done when its run() returns. Host code must not touch the memory of other devices.
   virtual LaunchQueue* launches() { return nullptr; }
-  // The device itself, where this is another look at one (argosy/runtime/machine/machine_view.h).
+  // The device itself, where this is another look at one (argosy/runtime/machine/device_set_view.h).
   virtual Device& physical() { return *this; }
   // Waits for all streams.
   virtual Status synchronize() = 0;

@@ -6,11 +6,11 @@
 
 #include "argosy/base/clock.h"
 #include "argosy/base/sanitizers.h"
-#include "argosy/base/threads/team_waits.h"
-#include "argosy/base/threads/threads_test.h"
+#include "argosy/base/threads/omp_spin_policy.h"
+#include "argosy/base/threads/test_thread_counts.h"
 #include "argosy/device/device.h"
 #include "argosy/device/event.h"
-#include "argosy/device/null/device.h"
+#include "argosy/device/null/null_device.h"
 
 namespace argosy {
 namespace {

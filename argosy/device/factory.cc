@@ -6,10 +6,10 @@
 #include <set>
 
 #include "argosy/base/threads/parallel.h"
-#include "argosy/device/cards.h"
-#include "argosy/device/cpu/device.h"
+#include "argosy/device/gpu_discovery.h"
+#include "argosy/device/cpu/cpu_device.h"
 #include "argosy/device/device.h"
-#include "argosy/device/emulated/device.h"
+#include "argosy/device/emulated/emulated_gpu.h"
 #include "argosy/device/pool.h"
 
 namespace argosy {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "argosy/device/device.h"
-#include "argosy/device/emulated/description.h"
-#include "argosy/device/emulated/impairment.h"
+#include "argosy/device/emulated/emulation_parser.h"
+#include "argosy/device/emulated/fault_injector.h"
 #include "argosy/device/link_facts.h"
 
 namespace argosy {

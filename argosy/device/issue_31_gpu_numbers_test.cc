@@ -2,7 +2,7 @@
 // followed the advice capped another GPU. All allocators of GPUs and the refusal before step 0 take said_name().
 #include <gmock/gmock.h>
 
-#include "argosy/device/cards.h"
+#include "argosy/device/gpu_discovery.h"
 #include "argosy/device/device.h"
 
 namespace argosy {

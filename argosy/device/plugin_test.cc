@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "argosy/device/cards.h"
+#include "argosy/device/gpu_discovery.h"
 
 namespace argosy {
 

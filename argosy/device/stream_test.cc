@@ -6,7 +6,7 @@
 
 #include "argosy/base/clock.h"
 #include "argosy/base/threads/parallel.h"
-#include "argosy/base/threads/test_threads.h"
+#include "argosy/base/threads/test_no_threads.h"
 #include "argosy/device/copy.h"
 #include "argosy/device/event.h"
 #include "argosy/device/host_stream.h"

@@ -10,12 +10,12 @@
 #include "argosy/passes/fuse/fuse_updates.h"
 #include "argosy/passes/fuse/relu_before_pool.h"
 #include "argosy/passes/fuse/winograd.h"
-#include "argosy/passes/place/join_groups.h"
-#include "argosy/passes/prune/bypass.h"
-#include "argosy/passes/prune/fold.h"
-#include "argosy/passes/prune/merge_equal.h"
-#include "argosy/passes/prune/read_late.h"
-#include "argosy/passes/prune/relax_order.h"
+#include "argosy/passes/place/resolve_collective_groups.h"
+#include "argosy/passes/prune/remove_identities.h"
+#include "argosy/passes/prune/constant_folding.h"
+#include "argosy/passes/prune/cse.h"
+#include "argosy/passes/prune/order_ref_reads.h"
+#include "argosy/passes/prune/prune_control_edges.h"
 
 namespace argosy {
 

@@ -7,9 +7,9 @@
 #include "argosy/ops/state/state.h"
 #include "argosy/passes/optimize.h"
 #include "argosy/passes/place/place.h"
-#include "argosy/passes/prune/bypass.h"
-#include "argosy/passes/prune/fold.h"
-#include "argosy/passes/prune/merge_equal.h"
+#include "argosy/passes/prune/remove_identities.h"
+#include "argosy/passes/prune/constant_folding.h"
+#include "argosy/passes/prune/cse.h"
 
 namespace argosy {
 namespace {

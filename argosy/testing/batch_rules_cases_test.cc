@@ -8,7 +8,7 @@
 #include <set>
 
 #include "argosy/ops/ops.h"
-#include "argosy/strategy/sharding/along_examples.h"
+#include "argosy/strategy/sharding/batch_dim_ops.h"
 #include "argosy/testing/op_case.h"
 
 namespace argosy {
@@ -170,7 +170,7 @@ std::string why_without_case(const OpDef& op) {
     case BatchRule::kPutsAddingUp:
     case BatchRule::kCounts:
     case BatchRule::kRenumbers:
-    case BatchRule::kFindsEqual: return "rows by number: what numbers say is followed from node to node (places.h)";
+    case BatchRule::kFindsEqual: return "rows by number: what numbers say is followed from node to node (batch_positions.h)";
     case BatchRule::kShapes:
     case BatchRule::kLooks: return "of shapes: gives no rows";
     case BatchRule::kStatistics: return "statistics are a share's own in training, as in TensorFlow";
@@ -178,7 +178,7 @@ std::string why_without_case(const OpDef& op) {
   }
   if (name == "RandomShuffle") return "random numbers, other ones every time";
   if (name.starts_with("TensorArray") || name.starts_with("Stack")) {
-    return "containers: what is in them no kernel tells alone (containers.h)";
+    return "containers: what is in them no kernel tells alone (tensor_arrays.h)";
   }
   const auto is_among = [&](const std::set<std::string_view>& names) { return names.contains(name); };
   if (is_among({"LookupTableFind", "LookupTableFindV2", "ReadVariableOp", "VarIsInitializedOp", "IsVariableInitialized",

@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "argosy/base/system/test_files.h"
-#include "argosy/device/cuda/fake/cards.h"
+#include "argosy/device/cuda/fake/fake_driver.h"
 
 namespace argosy {
 

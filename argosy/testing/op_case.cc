@@ -10,7 +10,7 @@
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
 #include "argosy/testing/gradient_case.h"
-#include "argosy/testing/on_card.h"
+#include "argosy/testing/run_on_gpu.h"
 #include "argosy/testing/op_dump.h"
 
 namespace argosy {
@@ -94,7 +94,7 @@ void check_memory(const OpCase& c, const OpDef& op) {
   for (std::size_t i = 0; outputs.ok() && i < outputs->size(); ++i) {
     const Tensor& y = (*outputs)[i];
     EXPECT_TRUE(!is_plain(y.dtype()) || y.bytes() == 0 || y.buffer().owned())
-        << c.op << " output " << i << " is memory of an input, which its definition does not say (hand_on.h)";
+        << c.op << " output " << i << " is memory of an input, which its definition does not say (forward_input.h)";
   }
 }
 

@@ -5,7 +5,7 @@
 #include "argosy/op/state/variable.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
-#include "argosy/testing/on_card.h"
+#include "argosy/testing/run_on_gpu.h"
 #include "argosy/testing/op_dump.h"
 
 namespace argosy {

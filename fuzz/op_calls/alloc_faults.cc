@@ -24,7 +24,7 @@
 
 #include "argosy/ops/ops.h"
 #include "fuzz/op_calls/fault_program.h"
-#include "fuzz/op_calls/host_memory.h"
+#include "fuzz/op_calls/operator_new.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 extern "C" const char* __asan_default_options() { return "detect_leaks=0:abort_on_error=1:detect_odr_violation=0"; }

@@ -5,7 +5,7 @@
 
 #include "argosy/graph/graph.h"
 #include "argosy/runtime/session/session.h"
-#include "fuzz/op_calls/dice.h"
+#include "fuzz/op_calls/random_draws.h"
 #include "fuzz/op_calls/op_call.h"
 
 namespace argosy {

@@ -16,7 +16,7 @@
 #include "argosy/base/sanitizers.h"
 #include "argosy/ops/ops.h"
 #include "fuzz/op_calls/draw_call.h"
-#include "fuzz/op_calls/host_memory.h"
+#include "fuzz/op_calls/operator_new.h"
 
 namespace argosy::op_calls {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "argosy/testing/recorded_case.h"
-#include "fuzz/op_calls/board.h"
+#include "fuzz/op_calls/shared_progress.h"
 
 namespace argosy::op_calls {
 

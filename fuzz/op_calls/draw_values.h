@@ -2,7 +2,7 @@
 #pragma once
 
 #include "argosy/tensor/tensor.h"
-#include "fuzz/op_calls/dice.h"
+#include "fuzz/op_calls/random_draws.h"
 
 namespace argosy::op_calls {
 

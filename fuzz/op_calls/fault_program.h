@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "fuzz/op_calls/build_graph.h"
-#include "fuzz/op_calls/made_programs.h"
+#include "fuzz/op_calls/fault_cases.h"
 
 namespace argosy::op_calls {
 

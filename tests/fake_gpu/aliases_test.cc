@@ -17,7 +17,7 @@
 #include "argosy/ops/ops.h"
 #include "argosy/testing/host_compiler.h"
 #include "tests/fake_gpu/support/aliased_case.h"
-#include "tests/fake_gpu/support/fake_machine.h"
+#include "tests/fake_gpu/support/fake_driver_kernels.h"
 
 namespace argosy {
 namespace {

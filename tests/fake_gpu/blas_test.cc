@@ -3,7 +3,7 @@
 
 #include "argosy/testing/op_case.h"
 #include "tests/fake_gpu/support/fake_blas.h"
-#include "tests/fake_gpu/support/fake_machine.h"
+#include "tests/fake_gpu/support/fake_driver_kernels.h"
 
 namespace argosy::cuda {
 

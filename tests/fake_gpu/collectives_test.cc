@@ -6,12 +6,12 @@
 #include <thread>
 
 #include "argosy/base/threads/parallel.h"
-#include "argosy/comm/native_gpu/choice.h"
-#include "argosy/comm/native_gpu/communicators.h"
-#include "argosy/comm/shared_memory/group.h"
-#include "argosy/device/cuda/core.h"
+#include "argosy/comm/native_gpu/collective_choice.h"
+#include "argosy/comm/native_gpu/gpu_communicators.h"
+#include "argosy/comm/shared_memory/inproc_group.h"
+#include "argosy/device/cuda/device_core.h"
 #include "argosy/testing/op_case.h"
-#include "tests/fake_gpu/support/fake_machine.h"
+#include "tests/fake_gpu/support/fake_driver_kernels.h"
 
 namespace argosy::cuda {
 namespace {

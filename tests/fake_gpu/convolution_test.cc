@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "argosy/device/cuda/dnn/dnn_graph_numbers.h"
-#include "argosy/ops/conv/card_conv.h"
+#include "argosy/ops/conv/gpu_conv.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
 #include "argosy/testing/op_case.h"

@@ -7,7 +7,7 @@
 #include "argosy/data/dataset.h"
 #include "argosy/train/loop/trainer.h"
 #include "argosy/train/models/models.h"
-#include "tests/fake_gpu/support/fake_machine.h"
+#include "tests/fake_gpu/support/fake_driver_kernels.h"
 
 namespace argosy {
 namespace {

@@ -10,7 +10,7 @@
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/runtime/session/session.h"
 #include "argosy/testing/op_case.h"
-#include "tests/fake_gpu/support/fake_machine.h"
+#include "tests/fake_gpu/support/fake_driver_kernels.h"
 
 namespace argosy {
 namespace {

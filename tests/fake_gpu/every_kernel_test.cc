@@ -7,7 +7,7 @@
 
 #include "argosy/testing/op_case.h"
 #include "tests/fake_gpu/support/case_run.h"
-#include "tests/fake_gpu/support/fake_machine.h"
+#include "tests/fake_gpu/support/fake_driver_kernels.h"
 
 namespace argosy {
 namespace {

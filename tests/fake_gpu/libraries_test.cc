@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "argosy/comm/nccl/nccl.h"
-#include "argosy/ops/matmul/card_blas.h"
+#include "argosy/ops/matmul/gpu_blas.h"
 #include "argosy/ops/norm/dnn_norms.h"
 #include "argosy/ops/pool/dnn_pools.h"
 #include "argosy/ops/softmax/dnn_softmaxes.h"

@@ -7,15 +7,15 @@
 #include <thread>
 
 #include "argosy/base/clock.h"
-#include "argosy/comm/native_gpu/communicators.h"
-#include "argosy/comm/native_gpu/group.h"
+#include "argosy/comm/native_gpu/gpu_communicators.h"
+#include "argosy/comm/native_gpu/gpu_group.h"
 #include "argosy/comm/nccl/fake/fake_nccl.h"
 #include "argosy/ops/collective/collective.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/runtime/session/session.h"
 #include "argosy/testing/op_case.h"
-#include "tests/fake_gpu/support/fake_machine.h"
+#include "tests/fake_gpu/support/fake_driver_kernels.h"
 
 namespace argosy::cuda {
 namespace {

@@ -21,12 +21,12 @@
 #include <map>
 #include <set>
 
-#include "argosy/device/cards.h"
+#include "argosy/device/gpu_discovery.h"
 #include "argosy/ops/ops.h"
 #include "argosy/testing/host_compiler.h"
 #include "argosy/testing/op_case.h"
 #include "tests/fake_gpu/support/case_run.h"
-#include "tests/fake_gpu/support/fake_machine.h"
+#include "tests/fake_gpu/support/fake_driver_kernels.h"
 
 namespace argosy {
 namespace {

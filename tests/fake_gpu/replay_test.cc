@@ -11,10 +11,10 @@
 #include "argosy/ops/state/state.h"
 #include "argosy/runtime/session/session.h"
 #include "argosy/testing/op_case.h"
-#include "argosy/train/loop/program.h"
+#include "argosy/train/loop/compiled_model.h"
 #include "argosy/train/model/losses.h"
 #include "argosy/train/models/models.h"
-#include "tests/fake_gpu/support/fake_machine.h"
+#include "tests/fake_gpu/support/fake_driver_kernels.h"
 
 namespace argosy {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "argosy/testing/embedding.h"
-#include "tests/fake_gpu/support/fake_machine.h"
+#include "tests/fake_gpu/support/fake_driver_kernels.h"
 
 namespace argosy {
 namespace {

@@ -7,9 +7,9 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/state/state.h"
-#include "argosy/runtime/execute/recorded.h"
+#include "argosy/runtime/execute/captured_region.h"
 #include "argosy/testing/op_case.h"
-#include "tests/fake_gpu/support/fake_machine.h"
+#include "tests/fake_gpu/support/fake_driver_kernels.h"
 
 namespace argosy {
 

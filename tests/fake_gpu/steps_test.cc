@@ -6,10 +6,10 @@
 #include <cstdlib>
 #include <map>
 
-#include "argosy/train/loop/program.h"
+#include "argosy/train/loop/compiled_model.h"
 #include "argosy/train/models/models.h"
 #include "tests/fake_gpu/support/fake_dnn.h"
-#include "tests/fake_gpu/support/fake_machine.h"
+#include "tests/fake_gpu/support/fake_driver_kernels.h"
 
 namespace argosy {
 namespace {

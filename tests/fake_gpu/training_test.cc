@@ -5,13 +5,13 @@
 #include "argosy/data/dataset.h"
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/pool/pool.h"
-#include "argosy/train/loop/program.h"
+#include "argosy/train/loop/compiled_model.h"
 #include "argosy/train/loop/trainer.h"
 #include "argosy/train/models/classify.h"
 #include "argosy/train/models/models.h"
 #include "argosy/train/models/sorting_task.h"
 #include "tests/fake_gpu/support/fake_dnn.h"
-#include "tests/fake_gpu/support/fake_machine.h"
+#include "tests/fake_gpu/support/fake_driver_kernels.h"
 
 namespace argosy {
 

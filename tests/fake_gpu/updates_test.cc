@@ -8,7 +8,7 @@
 #include "argosy/ops/state/state.h"
 #include "argosy/runtime/session/session.h"
 #include "argosy/testing/op_case.h"
-#include "tests/fake_gpu/support/fake_machine.h"
+#include "tests/fake_gpu/support/fake_driver_kernels.h"
 
 namespace argosy {
 namespace {

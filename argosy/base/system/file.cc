@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "argosy/base/memory/host_budget.h"
-#include "argosy/base/system/beneath.h"
+#include "argosy/base/system/confined_path.h"
 
 namespace argosy {
 

@@ -17,7 +17,7 @@
 #include "argosy/base/system/cgroup.h"
 #include "argosy/base/threads/interrupt.h"
 #include "argosy/base/threads/library_threads.h"
-#include "argosy/base/threads/team_waits.h"
+#include "argosy/base/threads/omp_spin_policy.h"
 
 // libgomp's own entry points (a stable ABI): the team is GNU's, whatever compiler builds us, because oneDNN's is.
 extern "C" {

@@ -14,7 +14,7 @@
 #include "argosy/base/guard.h"
 #include "argosy/base/sanitizers.h"
 #include "argosy/base/threads/interrupt.h"
-#include "argosy/base/threads/threads_test.h"
+#include "argosy/base/threads/test_thread_counts.h"
 
 extern "C" void omp_set_max_active_levels(int levels);  // libgomp's, of the calling thread
 

@@ -7,7 +7,7 @@
 #include "argosy/base/clock.h"
 #include "argosy/base/threads/blocking_pool.h"
 #include "argosy/base/threads/parallel.h"
-#include "argosy/base/threads/test_threads.h"
+#include "argosy/base/threads/test_no_threads.h"
 
 namespace argosy {
 namespace {

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "argosy/comm/native_gpu/alarm.h"
-#include "argosy/comm/native_gpu/collectives.h"
+#include "argosy/comm/native_gpu/step_abort.h"
+#include "argosy/comm/native_gpu/gpu_collectives.h"
 #include "argosy/comm/nccl/nccl_calls.h"
 
 namespace argosy::cuda {

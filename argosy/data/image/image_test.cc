@@ -10,7 +10,7 @@
 #include "argosy/base/system/test_files.h"
 #include "argosy/data/array_dataset.h"
 #include "argosy/data/dataset.h"
-#include "argosy/data/image/resized.h"
+#include "argosy/data/image/resized_dataset.h"
 #include "argosy/data/test_data.h"
 
 namespace argosy::data {

@@ -4,7 +4,7 @@
 
 #include "argosy/base/clock.h"
 #include "argosy/base/sanitizers.h"
-#include "argosy/device/cuda/fake/machine.h"
+#include "argosy/device/cuda/fake/fake_driver_machine.h"
 #include "argosy/device/cuda/kernels/launch.h"
 
 namespace argosy::cuda {

@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "argosy/device/cuda/fake/machine.h"
+#include "argosy/device/cuda/fake/fake_driver_machine.h"
 
 namespace argosy::cuda {
 namespace {

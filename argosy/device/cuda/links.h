@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "argosy/base/mutex.h"
-#include "argosy/device/cuda/core.h"
+#include "argosy/device/cuda/device_core.h"
 
 namespace argosy::cuda {
 

@@ -1,7 +1,7 @@
 // What libargosy_cuda.so exports, and all it exports.
 #include <algorithm>
 
-#include "argosy/device/cuda/backend.h"
+#include "argosy/device/cuda/cuda_backend.h"
 #include "argosy/device/cuda/dnn/dnn.h"
 #include "argosy/device/cuda/driver/library.h"
 #include "argosy/device/cuda/driver/runtime_compiler.h"

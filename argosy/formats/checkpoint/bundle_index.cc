@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "argosy/base/checked.h"
-#include "argosy/formats/checkpoint/table.h"
+#include "argosy/formats/checkpoint/sorted_table.h"
 #include "argosy/formats/proto/bundle.pb.h"
 #include "argosy/formats/proto/crc32c.h"
 

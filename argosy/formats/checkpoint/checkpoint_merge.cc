@@ -1,6 +1,6 @@
 #include <map>
 
-#include "argosy/base/system/beneath.h"
+#include "argosy/base/system/confined_path.h"
 #include "argosy/formats/checkpoint/bundle_index.h"
 #include "argosy/formats/checkpoint/checkpoint.h"
 #include "argosy/formats/checkpoint/checkpoint_io.h"

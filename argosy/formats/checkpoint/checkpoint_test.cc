@@ -8,7 +8,7 @@
 
 #include "argosy/base/system/test_files.h"
 #include "argosy/formats/checkpoint/bundle_index.h"
-#include "argosy/formats/checkpoint/table.h"
+#include "argosy/formats/checkpoint/sorted_table.h"
 #include "argosy/formats/proto/bundle.pb.h"
 #include "argosy/formats/proto/crc32c.h"
 

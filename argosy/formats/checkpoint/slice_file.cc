@@ -7,7 +7,7 @@
 #include "argosy/formats/checkpoint/bundle_index.h"
 #include "argosy/formats/checkpoint/checkpoint_io.h"
 #include "argosy/formats/checkpoint/region.h"
-#include "argosy/formats/checkpoint/table.h"
+#include "argosy/formats/checkpoint/sorted_table.h"
 #include "argosy/formats/proto/saved_slice.pb.h"
 #include "argosy/formats/proto/tensor_proto.h"
 

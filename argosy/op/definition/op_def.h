@@ -170,7 +170,7 @@ struct OpSpec {
   Flow flow = Flow::kNone;       // how the executor treats it
   Calls calls = Calls::kNothing;
   bool async = false;  // its kernel waits for something (Recv, queues): see AsyncKernel
-  // Its members are found, numbered and given "group", "rank" and "size" when a step is made (passes/place/join_groups.h).
+  // Its members are found, numbered and given "group", "rank" and "size" when a step is made (passes/place/resolve_collective_groups.h).
   GroupFn group = nullptr;
   bool collective = false;             // async, and done only once every node of its "group" attribute has started
   std::string fused_as = {};           // the op that does the same, then adds a bias and applies an activation

@@ -8,7 +8,7 @@
 #include <climits>
 #include <filesystem>
 
-#include "argosy/base/system/beneath.h"
+#include "argosy/base/system/confined_path.h"
 #include "argosy/op/kernel/kernel.h"
 #include "argosy/op/kernel/step_context.h"
 

@@ -3,7 +3,7 @@
 //
 // A kernel asks by allowed_file() for every path that comes from a graph, and opens the path it gets back with the
 // functions of base/system/file.h: between the question and the opening links may change, the path given back is opened
-// without leaving the folder (base/system/beneath.h). Its op says so: OpDef::opens_files; tests try every such op.
+// without leaving the folder (base/system/confined_path.h). Its op says so: OpDef::opens_files; tests try every such op.
 #pragma once
 
 #include <string>

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "argosy/base/system/beneath.h"
+#include "argosy/base/system/confined_path.h"
 #include "argosy/base/system/file.h"
 #include "argosy/base/system/test_files.h"
 

@@ -27,7 +27,7 @@ class StepContext {
   // Which files the step may touch (file_policy.h); null: all that the user may.
   virtual const class FilePolicy* files() const { return nullptr; }
 
-  // The functions of the program that built the graph (client_calls.h); null: there are none.
+  // The functions of the program that built the graph (host_callbacks.h); null: there are none.
   virtual class ClientCalls* client_calls() const { return nullptr; }
 
   // A place that lives as long as the step: TensorArrays, stacks.

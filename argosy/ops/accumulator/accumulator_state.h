@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "argosy/op/kernel/waiters.h"
+#include "argosy/op/kernel/blocked_ops.h"
 #include "argosy/op/state/restorable.h"
 #include "argosy/tensor/tensor.h"
 

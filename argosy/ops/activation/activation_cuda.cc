@@ -1,6 +1,6 @@
 // Biases on a card; activations are rows of the elementwise family.
-#include "argosy/ops/activation/channels.h"
-#include "argosy/ops/reduction/card_fold.h"
+#include "argosy/ops/activation/bias_channels.h"
+#include "argosy/ops/reduction/reduce_gpu.h"
 
 namespace argosy {
 

@@ -5,10 +5,10 @@
 
 #include "argosy/base/threads/parallel.h"
 #include "argosy/ops/activation/bias.h"
-#include "argosy/ops/activation/channels.h"
-#include "argosy/ops/activation/columns.h"
-#include "argosy/ops/collective/batch_parts.h"
-#include "argosy/ops/elementwise/kernels.h"
+#include "argosy/ops/activation/bias_channels.h"
+#include "argosy/ops/activation/column_sums.h"
+#include "argosy/ops/collective/reduction_chunks.h"
+#include "argosy/ops/elementwise/elementwise_kernels.h"
 #include "argosy/ops/matmul/gemm.h"
 
 namespace argosy {

@@ -1,6 +1,6 @@
 #include "argosy/ops/array/array.h"
 
-#include "argosy/ops/array/parts.h"
+#include "argosy/ops/array/array_registration.h"
 
 namespace argosy {
 

@@ -1,6 +1,6 @@
 // Ops on arrays of elements, on a card.
-#include "argosy/ops/launching.h"
-#include "argosy/ops/layout/card_mover.h"
+#include "argosy/ops/gpu_kernels.h"
+#include "argosy/ops/layout/gpu_copy_engine.h"
 
 namespace argosy {
 

@@ -1,6 +1,6 @@
 #include "argosy/graph/gradients.h"
 #include "argosy/op/definition/shape_context.h"
-#include "argosy/ops/array/parts.h"
+#include "argosy/ops/array/array_registration.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
 

@@ -1,4 +1,4 @@
-#include "argosy/ops/array/parts.h"
+#include "argosy/ops/array/array_registration.h"
 #include "argosy/ops/layout/strided_copy.h"
 #include "argosy/ops/layout/strided_view.h"
 

@@ -2,7 +2,7 @@
 #include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/array/array.h"
-#include "argosy/ops/array/parts.h"
+#include "argosy/ops/array/array_registration.h"
 #include "argosy/ops/cast/cast.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"

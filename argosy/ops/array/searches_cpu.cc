@@ -3,7 +3,7 @@
 
 #include "argosy/base/threads/interrupt.h"
 #include "argosy/base/threads/parallel.h"
-#include "argosy/ops/array/parts.h"
+#include "argosy/ops/array/array_registration.h"
 
 namespace argosy {
 

@@ -6,7 +6,7 @@
 #include "argosy/ops/barrier/barrier_state.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/evaluate.h"
-#include "argosy/ops/queue/ended.h"
+#include "argosy/ops/queue/test_operation_end.h"
 #include "argosy/testing/op_case.h"
 
 namespace argosy {

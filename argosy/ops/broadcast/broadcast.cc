@@ -4,7 +4,7 @@
 #include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
-#include "argosy/ops/broadcast/rules.h"
+#include "argosy/ops/broadcast/broadcast_rules.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
 

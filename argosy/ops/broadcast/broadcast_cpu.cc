@@ -1,8 +1,8 @@
 #include "argosy/base/threads/parallel.h"
-#include "argosy/op/kernel/hand_on.h"
-#include "argosy/ops/broadcast/rules.h"
+#include "argosy/op/kernel/forward_input.h"
+#include "argosy/ops/broadcast/broadcast_rules.h"
 #include "argosy/ops/elementwise/broadcast_plan.h"
-#include "argosy/ops/elementwise/kernels.h"
+#include "argosy/ops/elementwise/elementwise_kernels.h"
 
 namespace argosy {
 

@@ -1,5 +1,5 @@
 // Functions of the program that built the graph, called while it runs: tf.py_func, tf.py_function, and behind them
-// generators of datasets. How they are reached: argosy/op/kernel/client_calls.h.
+// generators of datasets. How they are reached: argosy/op/kernel/host_callbacks.h.
 #pragma once
 
 #include <string>

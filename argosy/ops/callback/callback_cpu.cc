@@ -1,4 +1,4 @@
-#include "argosy/op/kernel/client_calls.h"
+#include "argosy/op/kernel/host_callbacks.h"
 #include "argosy/op/kernel/kernel.h"
 #include "argosy/op/kernel/step_context.h"
 #include "argosy/ops/callback/callback.h"

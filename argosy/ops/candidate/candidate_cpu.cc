@@ -2,7 +2,7 @@
 #include <unordered_map>
 
 #include "argosy/op/kernel/file_policy.h"
-#include "argosy/op/state/kept.h"
+#include "argosy/op/state/session_op_state.h"
 #include "argosy/op/state/restorable.h"
 #include "argosy/ops/candidate/sampler.h"
 #include "argosy/ops/random/philox.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "argosy/base/str.h"
-#include "argosy/base/system/beneath.h"
+#include "argosy/base/system/confined_path.h"
 #include "argosy/base/system/file.h"
 #include "argosy/ops/candidate/sampler.h"
 

@@ -10,7 +10,7 @@
 
 #include "argosy/base/mutex.h"
 #include "argosy/base/status.h"
-#include "argosy/ops/random/numbers.h"
+#include "argosy/ops/random/random_numbers.h"
 #include "argosy/tensor/tensor.h"
 
 namespace argosy::candidate {

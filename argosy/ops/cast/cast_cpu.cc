@@ -1,11 +1,11 @@
 #include <cmath>
 
 #include "argosy/base/threads/parallel.h"
-#include "argosy/op/kernel/hand_on.h"
+#include "argosy/op/kernel/forward_input.h"
 #include "argosy/ops/cast/convert.h"
-#include "argosy/ops/cast/loops.h"
+#include "argosy/ops/cast/cast_loops.h"
 #include "argosy/ops/cast/spans.h"
-#include "argosy/ops/elementwise/kernels.h"
+#include "argosy/ops/elementwise/elementwise_kernels.h"
 
 namespace argosy {
 

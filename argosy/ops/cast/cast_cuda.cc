@@ -1,6 +1,6 @@
 // Casts on a card. int32 values are brought there by the step, and go to the host's memory.
-#include "argosy/op/kernel/hand_on.h"
-#include "argosy/ops/launching.h"
+#include "argosy/op/kernel/forward_input.h"
+#include "argosy/ops/gpu_kernels.h"
 
 namespace argosy {
 

@@ -4,7 +4,7 @@
 #include "argosy/base/threads/parallel.h"
 #include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/elementwise/broadcast_plan.h"
-#include "argosy/ops/elementwise/kernels.h"
+#include "argosy/ops/elementwise/elementwise_kernels.h"
 
 namespace argosy {
 

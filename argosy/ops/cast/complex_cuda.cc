@@ -1,6 +1,6 @@
 // Complex numbers and their parts, on a card.
 #include "argosy/ops/elementwise/broadcast_plan.h"
-#include "argosy/ops/launching.h"
+#include "argosy/ops/gpu_kernels.h"
 
 namespace argosy {
 

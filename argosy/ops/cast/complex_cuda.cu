@@ -1,6 +1,6 @@
 // Complex numbers and their parts.
 #include "argosy/device/cuda/kernels/kernel_source.h"
-#include "argosy/device/cuda/kernels/walk.h"
+#include "argosy/device/cuda/kernels/strided_index.h"
 
 namespace argosy::cuda {
 

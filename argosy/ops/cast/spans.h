@@ -1,7 +1,7 @@
 // Conversion of neighbouring elements, for kernels that convert on the way.
 #pragma once
 
-#include "argosy/ops/elementwise/kernels.h"
+#include "argosy/ops/elementwise/elementwise_kernels.h"
 
 namespace argosy {
 

@@ -1,4 +1,4 @@
-#include "argosy/base/system/beneath.h"
+#include "argosy/base/system/confined_path.h"
 #include "argosy/base/system/file.h"
 #include "argosy/formats/checkpoint/checkpoint.h"
 #include "argosy/formats/checkpoint/slice_file.h"

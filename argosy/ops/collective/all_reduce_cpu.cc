@@ -1,7 +1,7 @@
 // What the nodes of collectives are, and their kernels where every device's memory is the host's.
 #include "argosy/comm/combine.h"
 #include "argosy/op/kernel/step_context.h"
-#include "argosy/ops/collective/meeting.h"
+#include "argosy/ops/collective/collective_rendezvous.h"
 #include "argosy/ops/collective/named_groups.h"
 
 namespace argosy {

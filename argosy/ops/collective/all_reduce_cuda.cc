@@ -1,7 +1,7 @@
 // Collectives among cards.
-#include "argosy/comm/native_gpu/group.h"
+#include "argosy/comm/native_gpu/gpu_group.h"
 #include "argosy/op/kernel/step_context.h"
-#include "argosy/ops/collective/meeting.h"
+#include "argosy/ops/collective/collective_rendezvous.h"
 
 namespace argosy {
 

@@ -4,7 +4,7 @@
 #include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
-#include "argosy/ops/collective/batch_share.h"
+#include "argosy/ops/collective/shard_batch.h"
 #include "argosy/ops/collective/named_groups.h"
 
 namespace argosy {

@@ -14,7 +14,7 @@
 
 namespace argosy {
 
-// The rows of x that are share `index` by `weights` (batch_share.h); may be none.
+// The rows of x that are share `index` by `weights` (shard_batch.h); may be none.
 Value batch_share(Value x, const std::vector<std::int64_t>& weights, std::int64_t index,
                   std::string_view name = "batch_share");
 // What part of x's rows share `index` has, in [0, 1]; 0 of an empty batch.

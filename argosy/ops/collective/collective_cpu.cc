@@ -4,8 +4,8 @@
 
 #include "argosy/base/threads/parallel.h"
 #include "argosy/op/kernel/kernel.h"
-#include "argosy/ops/collective/batch_parts.h"
-#include "argosy/ops/collective/batch_share.h"
+#include "argosy/ops/collective/reduction_chunks.h"
+#include "argosy/ops/collective/shard_batch.h"
 
 namespace argosy {
 

@@ -1,7 +1,7 @@
 // Shares of a batch on a card: rows are handed on as they lie; factors are counted in the host's memory, and meet what
 // they scale here.
-#include "argosy/ops/launching.h"
-#include "argosy/ops/layout/card_mover.h"
+#include "argosy/ops/gpu_kernels.h"
+#include "argosy/ops/layout/gpu_copy_engine.h"
 
 namespace argosy {
 

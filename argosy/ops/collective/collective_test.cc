@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "argosy/ops/collective/batch_share.h"
+#include "argosy/ops/collective/shard_batch.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/testing/op_case.h"
 

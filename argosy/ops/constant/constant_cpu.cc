@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "argosy/op/kernel/hand_on.h"
+#include "argosy/op/kernel/forward_input.h"
 
 namespace argosy {
 

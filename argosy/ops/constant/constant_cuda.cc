@@ -1,7 +1,7 @@
 // Constants and what only hands tensors on, on a card.
 #include "argosy/base/mutex.h"
-#include "argosy/op/kernel/hand_on.h"
-#include "argosy/ops/layout/card_mover.h"
+#include "argosy/op/kernel/forward_input.h"
+#include "argosy/ops/layout/gpu_copy_engine.h"
 
 namespace argosy {
 

@@ -1,5 +1,5 @@
 // Control flow hands tensors on, wherever they live; what it looks at lies in the host's memory.
-#include "argosy/ops/launching.h"
+#include "argosy/ops/gpu_kernels.h"
 
 namespace argosy {
 

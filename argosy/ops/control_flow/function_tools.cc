@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "argosy/ops/constant/constant.h"
-#include "argosy/ops/control_flow/functional_parts.h"
+#include "argosy/ops/control_flow/function_differentiation.h"
 
 namespace argosy {
 

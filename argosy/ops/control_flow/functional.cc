@@ -3,7 +3,7 @@
 #include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
-#include "argosy/ops/control_flow/functional_parts.h"
+#include "argosy/ops/control_flow/function_differentiation.h"
 
 namespace argosy {
 

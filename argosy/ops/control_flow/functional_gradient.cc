@@ -3,7 +3,7 @@
 
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/control_flow/functional.h"
-#include "argosy/ops/control_flow/functional_parts.h"
+#include "argosy/ops/control_flow/function_differentiation.h"
 
 namespace argosy {
 

@@ -1,7 +1,7 @@
 #include "argosy/ops/conv/composed.h"
 
 #include "argosy/op/definition/shape_context.h"
-#include "argosy/ops/conv/geometry.h"
+#include "argosy/ops/conv/conv_geometry.h"
 
 namespace argosy {
 

@@ -1,7 +1,7 @@
 // Kernels: one op after the other, as the plain ops compute them.
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/conv/composed.h"
-#include "argosy/ops/conv/geometry.h"
+#include "argosy/ops/conv/conv_geometry.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
 #include "argosy/tensor/ints.h"

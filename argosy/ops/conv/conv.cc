@@ -7,7 +7,7 @@
 #include "argosy/op/definition/registry.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/conv/composed.h"
-#include "argosy/ops/conv/geometry.h"
+#include "argosy/ops/conv/conv_geometry.h"
 #include "argosy/ops/matmul/fused_ops.h"
 
 namespace argosy {

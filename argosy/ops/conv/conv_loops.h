@@ -3,7 +3,7 @@
 #pragma once
 
 #include "argosy/base/threads/parallel.h"
-#include "argosy/ops/conv/geometry.h"
+#include "argosy/ops/conv/conv_geometry.h"
 #include "argosy/ops/matmul/gemm.h"
 
 namespace argosy {

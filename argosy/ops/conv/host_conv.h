@@ -2,8 +2,8 @@
 #pragma once
 
 #include "argosy/op/kernel/kernel.h"
-#include "argosy/ops/collective/batch_parts.h"
-#include "argosy/ops/conv/geometry.h"
+#include "argosy/ops/collective/reduction_chunks.h"
+#include "argosy/ops/conv/conv_geometry.h"
 #include "argosy/ops/matmul/fused_ops.h"
 #include "argosy/ops/onednn/onednn.h"
 

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "argosy/base/threads/parallel.h"
-#include "argosy/ops/conv/geometry.h"
+#include "argosy/ops/conv/conv_geometry.h"
 
 namespace argosy {
 

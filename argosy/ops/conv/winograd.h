@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "argosy/ops/conv/geometry.h"
+#include "argosy/ops/conv/conv_geometry.h"
 #include "argosy/ops/matmul/float_tiles.h"
 
 namespace argosy {
@@ -27,7 +27,7 @@ bool winograd_pays(const ConvAttrs& attrs, const ConvGeometry& g);
 
 // Scratch memory of its products, the largest of the three, with so many threads.
 std::size_t winograd_scratch_bytes(const ConvGeometry& g, int threads);
-// Scratch memory of the filter's gradient, summed in so many parts of the batch (argosy/ops/collective/batch_parts.h).
+// Scratch memory of the filter's gradient, summed in so many parts of the batch (argosy/ops/collective/reduction_chunks.h).
 std::size_t winograd_parts_bytes(const ConvGeometry& g, int parts, int threads);
 
 // The image that is slid over, in tiles of kTile x kTile that overlap by window - 1.

@@ -12,7 +12,7 @@
 
 #include "argosy/base/threads/interrupt.h"
 #include "argosy/base/threads/parallel.h"
-#include "argosy/ops/collective/batch_parts.h"
+#include "argosy/ops/collective/reduction_chunks.h"
 #include "argosy/ops/conv/winograd_factors.inc"
 #include "argosy/ops/conv/winograd_float_tiles.inc"
 

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "argosy/ops/attr_kernel.h"
-#include "argosy/ops/csr/matrix.h"
+#include "argosy/ops/csr/csr_matrix.h"
 
 namespace argosy {
 

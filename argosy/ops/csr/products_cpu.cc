@@ -4,7 +4,7 @@
 
 #include "argosy/base/threads/parallel.h"
 #include "argosy/ops/attr_kernel.h"
-#include "argosy/ops/csr/matrix.h"
+#include "argosy/ops/csr/csr_matrix.h"
 
 namespace argosy {
 

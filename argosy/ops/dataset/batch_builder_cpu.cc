@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "argosy/ops/dataset/unary.h"
+#include "argosy/ops/dataset/unary_dataset.h"
 
 namespace argosy::datasets {
 

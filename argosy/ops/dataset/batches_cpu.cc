@@ -1,6 +1,6 @@
 // Elements put together, and taken apart.
 #include "argosy/base/threads/parallel.h"
-#include "argosy/ops/dataset/unary.h"
+#include "argosy/ops/dataset/unary_dataset.h"
 
 namespace argosy::datasets {
 

@@ -3,7 +3,7 @@
 #include "argosy/formats/checkpoint/checkpoint.h"
 #include "argosy/op/kernel/file_policy.h"
 #include "argosy/ops/dataset/memory_cache.h"
-#include "argosy/ops/dataset/unary.h"
+#include "argosy/ops/dataset/unary_dataset.h"
 
 namespace argosy::datasets {
 

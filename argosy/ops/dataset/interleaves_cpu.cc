@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "argosy/base/threads/parallel.h"
-#include "argosy/ops/dataset/ahead.h"
-#include "argosy/ops/dataset/unary.h"
+#include "argosy/ops/dataset/prefetch_iterator.h"
+#include "argosy/ops/dataset/unary_dataset.h"
 
 namespace argosy::datasets {
 

@@ -1,6 +1,6 @@
 // Transformations of one element at a time.
 #include "argosy/ops/dataset/dataset_kernel.h"
-#include "argosy/ops/dataset/unary.h"
+#include "argosy/ops/dataset/unary_dataset.h"
 
 namespace argosy::datasets {
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "argosy/ops/dataset/unary.h"
+#include "argosy/ops/dataset/unary_dataset.h"
 
 namespace argosy::datasets {
 

@@ -8,7 +8,7 @@
 
 #include "argosy/base/guard.h"
 #include "argosy/base/threads/parallel.h"
-#include "argosy/ops/dataset/unary.h"
+#include "argosy/ops/dataset/unary_dataset.h"
 
 namespace argosy::datasets {
 

@@ -1,5 +1,5 @@
-#include "argosy/ops/dataset/ahead.h"
-#include "argosy/ops/dataset/unary.h"
+#include "argosy/ops/dataset/prefetch_iterator.h"
+#include "argosy/ops/dataset/unary_dataset.h"
 
 namespace argosy::datasets {
 

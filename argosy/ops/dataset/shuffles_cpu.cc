@@ -3,7 +3,7 @@
 #include <deque>
 
 #include "argosy/ops/dataset/seeds.h"
-#include "argosy/ops/dataset/unary.h"
+#include "argosy/ops/dataset/unary_dataset.h"
 
 namespace argosy::datasets {
 

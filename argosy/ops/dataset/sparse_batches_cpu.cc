@@ -1,5 +1,5 @@
 // DenseToSparseBatchDataset.
-#include "argosy/ops/dataset/unary.h"
+#include "argosy/ops/dataset/unary_dataset.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
 

@@ -1,7 +1,7 @@
 // Windows, and inputs chosen by another.
 #include <deque>
 
-#include "argosy/ops/dataset/unary.h"
+#include "argosy/ops/dataset/unary_dataset.h"
 
 namespace argosy::datasets {
 

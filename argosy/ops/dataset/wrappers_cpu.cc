@@ -1,7 +1,7 @@
 // Datasets that hand another's elements on.
 #include <algorithm>
 
-#include "argosy/ops/dataset/unary.h"
+#include "argosy/ops/dataset/unary_dataset.h"
 
 namespace argosy::datasets {
 

@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "argosy/base/log.h"
-#include "argosy/op/state/kept.h"
+#include "argosy/op/state/session_op_state.h"
 #include "argosy/ops/debug/first_values.h"
 
 namespace argosy {

@@ -4,7 +4,7 @@
 
 #include "argosy/base/threads/parallel.h"
 #include "argosy/op/kernel/kernel.h"
-#include "argosy/ops/einsum/plan.h"
+#include "argosy/ops/einsum/einsum_plan.h"
 #include "argosy/ops/matmul/gemm.h"
 
 namespace argosy {

@@ -1,8 +1,8 @@
 // Einsum on a card: the plan's moves by a mover, its sums by folds, its products in batches.
-#include "argosy/ops/einsum/plan.h"
-#include "argosy/ops/layout/card_mover.h"
-#include "argosy/ops/matmul/card_gemm.h"
-#include "argosy/ops/reduction/card_fold.h"
+#include "argosy/ops/einsum/einsum_plan.h"
+#include "argosy/ops/layout/gpu_copy_engine.h"
+#include "argosy/ops/matmul/gpu_gemm.h"
+#include "argosy/ops/reduction/reduce_gpu.h"
 
 namespace argosy {
 

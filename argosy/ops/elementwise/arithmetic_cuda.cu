@@ -1,6 +1,6 @@
 #include "argosy/ops/elementwise/functions_cuda.h"
 #include "argosy/ops/elementwise/loops_cuda.h"
-#include "argosy/ops/elementwise/rows_cuda.h"
+#include "argosy/ops/elementwise/kernel_list_cuda.h"
 
 namespace argosy::cuda {
 

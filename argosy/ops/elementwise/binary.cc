@@ -2,7 +2,7 @@
 #include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/cast/cast.h"
-#include "argosy/ops/elementwise/define.h"
+#include "argosy/ops/elementwise/elementwise_registration.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/select/select.h"
 

@@ -1,5 +1,5 @@
 #include "argosy/op/definition/shape_context.h"
-#include "argosy/ops/elementwise/define.h"
+#include "argosy/ops/elementwise/elementwise_registration.h"
 
 namespace argosy::elementwise {
 

@@ -1,7 +1,7 @@
 // Elementwise ops of complex numbers.
 #include "argosy/ops/elementwise/functions_complex_cuda.h"
 #include "argosy/ops/elementwise/loops_cuda.h"
-#include "argosy/ops/elementwise/rows_cuda.h"
+#include "argosy/ops/elementwise/kernel_list_cuda.h"
 
 namespace argosy::cuda {
 

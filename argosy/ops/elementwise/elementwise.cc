@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "argosy/ops/constant/constant.h"
-#include "argosy/ops/elementwise/define.h"
+#include "argosy/ops/elementwise/elementwise_registration.h"
 
 namespace argosy {
 

@@ -1,11 +1,11 @@
-// Elementwise ops on a card: a kernel for each row of rows_cuda.h.
+// Elementwise ops on a card: a kernel for each row of kernel_list_cuda.h.
 #include <algorithm>
 #include <map>
 
-#include "argosy/ops/elementwise/rows.h"
-#include "argosy/ops/elementwise/rows_cuda.h"
-#include "argosy/ops/elementwise/rows_on_card.h"
-#include "argosy/ops/launching.h"
+#include "argosy/ops/elementwise/elementwise_spans.h"
+#include "argosy/ops/elementwise/kernel_list_cuda.h"
+#include "argosy/ops/elementwise/gpu_functions.h"
+#include "argosy/ops/gpu_kernels.h"
 #include "argosy/ops/ops.h"
 
 namespace argosy {

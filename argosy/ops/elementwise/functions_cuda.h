@@ -200,7 +200,7 @@ ARGOSY_BINARY(Xdivy, x == T(0) ? T(0) : x / y)
 ARGOSY_BINARY(Xlogy, x == T(0) ? T(0) : x * ::log(y))
 ARGOSY_BINARY(Xlog1py, x == T(0) ? T(0) : x * ::log1p(y))
 
-// --- activations (argosy/ops/activation/functors.h)
+// --- activations (argosy/ops/activation/activation_functors.h)
 ARGOSY_UNARY(Relu, x < T(0) ? T(0) : x)  // NaN stays
 ARGOSY_UNARY(Relu6, x<T(0) ? T(0) : x> T(6) ? T(6) : x)
 ARGOSY_UNARY(Elu, x < T(0) ? ::expm1(x) : x)

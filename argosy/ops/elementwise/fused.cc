@@ -4,7 +4,7 @@
 
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
-#include "argosy/ops/elementwise/define.h"
+#include "argosy/ops/elementwise/elementwise_registration.h"
 
 namespace argosy {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "argosy/op/definition/attr.h"
-#include "argosy/ops/elementwise/kernels.h"
+#include "argosy/ops/elementwise/elementwise_kernels.h"
 
 namespace argosy {
 

@@ -4,8 +4,8 @@
 #include "argosy/base/mutex.h"
 #include "argosy/device/cuda/driver/runtime_compiler.h"
 #include "argosy/ops/elementwise/fused_source.h"
-#include "argosy/ops/elementwise/rows_on_card.h"
-#include "argosy/ops/layout/card_mover.h"
+#include "argosy/ops/elementwise/gpu_functions.h"
+#include "argosy/ops/layout/gpu_copy_engine.h"
 
 namespace argosy {
 

@@ -1,10 +1,10 @@
 // Which span stands for which op: the one its own kernel would run.
 #include <algorithm>
 
-#include "argosy/ops/activation/rows.h"
+#include "argosy/ops/activation/activation_spans.h"
 #include "argosy/ops/cast/spans.h"
 #include "argosy/ops/elementwise/fused.h"
-#include "argosy/ops/elementwise/rows.h"
+#include "argosy/ops/elementwise/elementwise_spans.h"
 
 namespace argosy {
 

@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "argosy/base/str.h"
-#include "argosy/ops/elementwise/rows_on_card.h"
+#include "argosy/ops/elementwise/gpu_functions.h"
 
 namespace argosy {
 
 namespace {
 
-// numbers.h, packs.h and functions_cuda.h, their own includes left out.
+// numbers.h, vec.h and functions_cuda.h, their own includes left out.
 constexpr char kPrelude[] =
 #include "argosy/ops/elementwise/fused_prelude.inc"
     ;

@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "argosy/device/cuda/driver/runtime_compiler.h"
-#include "argosy/ops/elementwise/rows_on_card.h"
+#include "argosy/ops/elementwise/gpu_functions.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
-#include "argosy/testing/on_card.h"
+#include "argosy/testing/run_on_gpu.h"
 #include "argosy/testing/op_case.h"
 
 namespace argosy {
@@ -133,7 +133,7 @@ TEST(FusedSource, NvrtcReadsAndWritesPacks) {
 
 TEST(FusedSource, TheKernelComputesWhatTheCpuDoes) {
   const OpDef* const op = builtin_ops().find("_FusedElementwise");
-  // Rows that are packs (packs.h), that are none, and elements left over behind the last pack.
+  // Rows that are packs (vec.h), that are none, and elements left over behind the last pack.
   for (const Case& c :
        {every_operand(DType::kFloat32), every_operand(DType::kBfloat16), every_operand(DType::kBfloat16, 3, 16),
         every_operand(DType::kFloat16, 5, 7), every_operand(DType::kFloat64, 3, 3), conversions()}) {

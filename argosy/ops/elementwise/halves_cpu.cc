@@ -4,7 +4,7 @@
 #include <hwy/foreach_target.h>  // before highway.h
 #include <hwy/highway.h>
 
-#include "argosy/ops/elementwise/kernels.h"
+#include "argosy/ops/elementwise/elementwise_kernels.h"
 #include "argosy/ops/elementwise/spans.inc"
 
 HWY_BEFORE_NAMESPACE();

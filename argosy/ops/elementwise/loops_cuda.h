@@ -2,7 +2,7 @@
 #pragma once
 
 #include "argosy/device/cuda/kernels/kernel_source.h"
-#include "argosy/device/cuda/kernels/walk.h"
+#include "argosy/device/cuda/kernels/strided_index.h"
 
 namespace argosy::cuda {
 

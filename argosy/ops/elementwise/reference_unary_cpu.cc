@@ -1,6 +1,6 @@
-#include "argosy/ops/elementwise/reference.h"
-#include "argosy/ops/elementwise/rows.h"
-#include "argosy/ops/elementwise/special.h"
+#include "argosy/ops/elementwise/reference_spans.h"
+#include "argosy/ops/elementwise/elementwise_spans.h"
+#include "argosy/ops/elementwise/scalar_functions.h"
 
 namespace argosy::elementwise {
 

@@ -5,7 +5,7 @@
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/cast/cast.h"
 #include "argosy/ops/constant/constant.h"
-#include "argosy/ops/elementwise/define.h"
+#include "argosy/ops/elementwise/elementwise_registration.h"
 #include "argosy/ops/elementwise/elementwise.h"
 
 namespace argosy::elementwise {

@@ -4,7 +4,7 @@
 
 #include "argosy/base/threads/parallel.h"
 #include "argosy/op/kernel/kernel.h"
-#include "argosy/ops/fft/line.h"
+#include "argosy/ops/fft/fft_line.h"
 
 namespace argosy {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "argosy/base/system/beneath.h"
+#include "argosy/base/system/confined_path.h"
 #include "argosy/base/system/file.h"
 #include "argosy/op/kernel/file_policy.h"
 #include "argosy/ops/file/matching.h"

@@ -3,7 +3,7 @@
 
 #include "argosy/base/threads/parallel.h"
 #include "argosy/op/kernel/kernel.h"
-#include "argosy/ops/fractional_pool/windows.h"
+#include "argosy/ops/fractional_pool/fractional_windows.h"
 
 namespace argosy {
 

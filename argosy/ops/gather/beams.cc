@@ -1,6 +1,6 @@
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
-#include "argosy/ops/gather/gather_parts.h"
+#include "argosy/ops/gather/gather_registration.h"
 
 namespace argosy {
 

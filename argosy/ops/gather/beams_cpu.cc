@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "argosy/ops/gather/gather_parts.h"
+#include "argosy/ops/gather/gather_registration.h"
 
 namespace argosy {
 

@@ -6,7 +6,7 @@
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/gather/gather.h"
-#include "argosy/ops/gather/gather_parts.h"
+#include "argosy/ops/gather/gather_registration.h"
 
 namespace argosy {
 

@@ -4,7 +4,7 @@
 #include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
-#include "argosy/ops/gather/gather_parts.h"
+#include "argosy/ops/gather/gather_registration.h"
 
 namespace argosy {
 

@@ -1,7 +1,7 @@
 // Gathers, their gradients, sums by segment and one-hot rows on a card. Indices are read there and not checked: rows
 // that are not there read as zeros.
-#include "argosy/ops/gather/gather_parts.h"
-#include "argosy/ops/layout/card_mover.h"
+#include "argosy/ops/gather/gather_registration.h"
+#include "argosy/ops/layout/gpu_copy_engine.h"
 
 namespace argosy {
 

@@ -1,4 +1,4 @@
-#include "argosy/ops/gather/gather_parts.h"
+#include "argosy/ops/gather/gather_registration.h"
 #include "argosy/ops/layout/strided_copy.h"
 
 namespace argosy {

@@ -1,6 +1,6 @@
 #include "argosy/base/checked.h"
 #include "argosy/base/threads/parallel.h"
-#include "argosy/ops/gather/gather_parts.h"
+#include "argosy/ops/gather/gather_registration.h"
 #include "argosy/ops/layout/strided_copy.h"
 
 namespace argosy {

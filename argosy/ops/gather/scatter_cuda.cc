@@ -1,9 +1,9 @@
 // Gathers and scatters by paths of indices, partitions and stitches on a card.
 #include <algorithm>
 
-#include "argosy/ops/gather/card_slots.h"
-#include "argosy/ops/gather/gather_parts.h"
-#include "argosy/ops/layout/card_mover.h"
+#include "argosy/ops/gather/gpu_slots.h"
+#include "argosy/ops/gather/gather_registration.h"
+#include "argosy/ops/layout/gpu_copy_engine.h"
 
 namespace argosy {
 

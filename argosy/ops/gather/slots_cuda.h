@@ -1,4 +1,4 @@
-// Slots (card_slots.h) as kernels and the host see them. Read by nvcc and the host's compiler.
+// Slots (gpu_slots.h) as kernels and the host see them. Read by nvcc and the host's compiler.
 #pragma once
 
 #include "argosy/device/cuda/kernels/numbers.h"

@@ -5,7 +5,7 @@
 
 #include "argosy/base/threads/interrupt.h"
 #include "argosy/base/threads/parallel.h"
-#include "argosy/ops/gather/gather_parts.h"
+#include "argosy/ops/gather/gather_registration.h"
 #include "argosy/tensor/ints.h"
 
 namespace argosy {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "argosy/ops/gather/gather_parts.h"
-#include "argosy/ops/launching.h"
+#include "argosy/ops/gather/gather_registration.h"
+#include "argosy/ops/gpu_kernels.h"
 
 namespace argosy {
 

@@ -3,7 +3,7 @@
 #include <unordered_set>
 
 #include "argosy/base/threads/interrupt.h"
-#include "argosy/ops/gather/gather_parts.h"
+#include "argosy/ops/gather/gather_registration.h"
 #include "argosy/ops/layout/strided_copy.h"
 
 namespace argosy {

@@ -1,7 +1,7 @@
 // Where on a card. How many places there are is the shape of its output: the host waits for that number.
 #include <array>
 
-#include "argosy/ops/launching.h"
+#include "argosy/ops/gpu_kernels.h"
 
 namespace argosy {
 

@@ -1,7 +1,7 @@
 // Definitions: boxes, drawn, chosen and made up.
 #include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
-#include "argosy/ops/image/parts.h"
+#include "argosy/ops/image/image_registration.h"
 
 namespace argosy::image {
 

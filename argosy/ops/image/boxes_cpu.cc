@@ -1,8 +1,8 @@
 // Kernels: boxes drawn on pictures.
 #include <algorithm>
 
-#include "argosy/ops/image/parts.h"
-#include "argosy/ops/image/pictures.h"
+#include "argosy/ops/image/image_registration.h"
+#include "argosy/ops/image/image_checks.h"
 
 namespace argosy::image {
 

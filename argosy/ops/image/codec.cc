@@ -1,6 +1,6 @@
 // Definitions: files' bytes to pixels and back.
 #include "argosy/op/definition/shape_context.h"
-#include "argosy/ops/image/parts.h"
+#include "argosy/ops/image/image_registration.h"
 
 namespace argosy::image {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "argosy/ops/attr_kernel.h"
-#include "argosy/ops/image/parts.h"
+#include "argosy/ops/image/image_registration.h"
 #include "argosy/ops/string/each_string.h"
 #include "argosy/tensor/ints.h"
 

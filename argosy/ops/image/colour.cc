@@ -6,7 +6,7 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/gather/gather.h"
-#include "argosy/ops/image/parts.h"
+#include "argosy/ops/image/image_registration.h"
 #include "argosy/ops/layout/layout.h"
 #include "argosy/ops/matmul/matmul.h"
 #include "argosy/ops/reduction/reduction.h"

@@ -1,7 +1,7 @@
 // Definitions: boxes of pictures.
 #include "argosy/graph/gradients.h"
 #include "argosy/op/definition/shape_context.h"
-#include "argosy/ops/image/parts.h"
+#include "argosy/ops/image/image_registration.h"
 #include "argosy/ops/shape/shape.h"
 
 namespace argosy::image {

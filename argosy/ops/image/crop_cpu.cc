@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "argosy/ops/attr_kernel.h"
-#include "argosy/ops/image/parts.h"
-#include "argosy/ops/image/pictures.h"
+#include "argosy/ops/image/image_registration.h"
+#include "argosy/ops/image/image_checks.h"
 
 namespace argosy::image {
 

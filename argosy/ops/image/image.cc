@@ -1,6 +1,6 @@
 #include "argosy/ops/image/image.h"
 
-#include "argosy/ops/image/parts.h"
+#include "argosy/ops/image/image_registration.h"
 
 namespace argosy {
 

@@ -1,4 +1,4 @@
-#include "argosy/ops/image/parts.h"
+#include "argosy/ops/image/image_registration.h"
 
 namespace argosy {
 

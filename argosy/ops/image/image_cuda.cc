@@ -1,7 +1,7 @@
 // Pictures on a card: sizes, boxes, colours.
-#include "argosy/ops/image/parts.h"
-#include "argosy/ops/image/pictures.h"
-#include "argosy/ops/launching.h"
+#include "argosy/ops/image/image_registration.h"
+#include "argosy/ops/image/image_checks.h"
+#include "argosy/ops/gpu_kernels.h"
 
 namespace argosy {
 

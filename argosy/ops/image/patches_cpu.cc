@@ -5,9 +5,9 @@
 
 #include "argosy/base/system/random_source.h"
 #include "argosy/ops/attr_kernel.h"
-#include "argosy/ops/image/parts.h"
-#include "argosy/ops/image/pictures.h"
-#include "argosy/ops/image/windows.h"
+#include "argosy/ops/image/image_registration.h"
+#include "argosy/ops/image/image_checks.h"
+#include "argosy/ops/image/patch_windows.h"
 #include "argosy/ops/random/fill.h"
 #include "argosy/ops/random/op_stream.h"
 #include "argosy/ops/random/philox.h"

@@ -4,7 +4,7 @@
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/cast/cast.h"
 #include "argosy/ops/constant/constant.h"
-#include "argosy/ops/image/parts.h"
+#include "argosy/ops/image/image_registration.h"
 #include "argosy/ops/layout/layout.h"
 #include "argosy/ops/shape/shape.h"
 

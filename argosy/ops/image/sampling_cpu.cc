@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "argosy/ops/attr_kernel.h"
-#include "argosy/ops/image/parts.h"
+#include "argosy/ops/image/image_registration.h"
 #include "argosy/ops/random/op_stream.h"
 #include "argosy/ops/random/philox.h"
 #include "argosy/ops/random/sample.h"

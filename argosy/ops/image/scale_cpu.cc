@@ -4,8 +4,8 @@
 #include <numbers>
 
 #include "argosy/ops/attr_kernel.h"
-#include "argosy/ops/image/parts.h"
-#include "argosy/ops/image/pictures.h"
+#include "argosy/ops/image/image_registration.h"
+#include "argosy/ops/image/image_checks.h"
 
 namespace argosy::image {
 

@@ -6,7 +6,7 @@
 
 #include "argosy/base/threads/interrupt.h"
 #include "argosy/ops/attr_kernel.h"
-#include "argosy/ops/image/parts.h"
+#include "argosy/ops/image/image_registration.h"
 
 namespace argosy::image {
 

@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include "argosy/op/kernel/waiters.h"
+#include "argosy/op/kernel/blocked_ops.h"
 #include "argosy/ops/iterator/iterator_state.h"
 
 namespace argosy::datasets {

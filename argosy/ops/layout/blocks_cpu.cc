@@ -1,6 +1,6 @@
 #include "argosy/ops/layout/blocks.h"
 
-#include "argosy/ops/layout/layout_parts.h"
+#include "argosy/ops/layout/layout_registration.h"
 #include "argosy/ops/layout/strided_copy.h"
 
 namespace argosy {

@@ -1,5 +1,5 @@
 #include "argosy/base/checked.h"
-#include "argosy/ops/layout/layout_parts.h"
+#include "argosy/ops/layout/layout_registration.h"
 #include "argosy/ops/layout/strided_copy.h"
 
 namespace argosy {

@@ -1,6 +1,6 @@
 #include "argosy/ops/layout/layout.h"
 
-#include "argosy/ops/layout/layout_parts.h"
+#include "argosy/ops/layout/layout_registration.h"
 
 namespace argosy {
 

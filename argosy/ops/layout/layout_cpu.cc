@@ -1,5 +1,5 @@
-#include "argosy/ops/layout/layout_parts.h"
-#include "argosy/ops/layout/moved_ops.h"
+#include "argosy/ops/layout/layout_registration.h"
+#include "argosy/ops/layout/layout_ops.h"
 #include "argosy/ops/layout/strided_copy.h"
 #include "argosy/ops/ops.h"
 

@@ -1,6 +1,6 @@
 // The layout family on a card: its CPU kernels decide what goes where, a mover carries it out.
-#include "argosy/ops/layout/card_mover.h"
-#include "argosy/ops/layout/moved_ops.h"
+#include "argosy/ops/layout/gpu_copy_engine.h"
+#include "argosy/ops/layout/layout_ops.h"
 
 namespace argosy {
 

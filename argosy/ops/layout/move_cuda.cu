@@ -1,6 +1,6 @@
 // Moving elements by size: strided copies, fills, choices.
 #include "argosy/device/cuda/kernels/kernel_source.h"
-#include "argosy/device/cuda/kernels/walk.h"
+#include "argosy/device/cuda/kernels/strided_index.h"
 
 namespace argosy::cuda {
 

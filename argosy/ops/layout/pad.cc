@@ -4,7 +4,7 @@
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/layout/layout.h"
-#include "argosy/ops/layout/layout_parts.h"
+#include "argosy/ops/layout/layout_registration.h"
 
 namespace argosy {
 

@@ -3,7 +3,7 @@
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/layout/layout.h"
-#include "argosy/ops/layout/layout_parts.h"
+#include "argosy/ops/layout/layout_registration.h"
 #include "argosy/ops/layout/strided_slice.h"
 
 namespace argosy {

@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "argosy/ops/layout/layout_parts.h"
+#include "argosy/ops/layout/layout_registration.h"
 #include "argosy/ops/layout/strided_copy.h"
 #include "argosy/ops/layout/strided_view.h"
 

@@ -1,5 +1,5 @@
 #include "argosy/base/threads/parallel.h"
-#include "argosy/ops/layout/layout_parts.h"
+#include "argosy/ops/layout/layout_registration.h"
 #include "argosy/ops/layout/strided_copy.h"
 
 namespace argosy {

@@ -7,7 +7,7 @@
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
-#include "argosy/ops/linalg/gradients.h"
+#include "argosy/ops/linalg/linalg_gradients.h"
 
 namespace argosy {
 

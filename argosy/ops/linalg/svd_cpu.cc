@@ -4,7 +4,7 @@
 
 #include "argosy/base/threads/interrupt.h"
 #include "argosy/ops/linalg/matrices.h"
-#include "argosy/ops/linalg/reflections.h"
+#include "argosy/ops/linalg/householder.h"
 
 namespace argosy::linalg {
 

@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "argosy/op/kernel/kernel.h"
-#include "argosy/ops/collective/batch_parts.h"
+#include "argosy/ops/collective/reduction_chunks.h"
 #include "argosy/ops/matmul/fused_ops.h"
 #include "argosy/ops/onednn/program_cache.h"
 

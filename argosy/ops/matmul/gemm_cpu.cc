@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "argosy/base/threads/parallel.h"
-#include "argosy/ops/matmul/batch_sum.h"
+#include "argosy/ops/matmul/chunked_sum.h"
 #include "argosy/ops/matmul/float_tiles.h"
 #include "argosy/ops/matmul/gemm_simd.h"
 #include "argosy/ops/matmul/tile_gemm.h"

@@ -1,6 +1,6 @@
 // Products on a card.
 #include "argosy/ops/matmul/batch_matmul.h"
-#include "argosy/ops/matmul/card_gemm.h"
+#include "argosy/ops/matmul/gpu_gemm.h"
 
 namespace argosy {
 

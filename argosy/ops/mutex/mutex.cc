@@ -30,7 +30,7 @@ void define_mutex(OpRegistry& ops) {
               .in_host_memory = true,
               .async = true};
   ops.add(std::move(lock));
-  // It never waits. It lets others go on, though, which an order of the step must know: see runtime/compile/fixed_order.h.
+  // It never waits. It lets others go on, though, which an order of the step must know: see runtime/compile/static_schedule.h.
   OpSpec consume{.name = "ConsumeMutexLock",
                  .doc = "Gives the mutex back.",
                  .inputs = {"mutex_lock: variant"},

@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "argosy/op/kernel/step_context.h"
-#include "argosy/op/kernel/waiters.h"
+#include "argosy/op/kernel/blocked_ops.h"
 #include "argosy/op/state/named_resource.h"
 #include "argosy/op/state/resource_manager.h"
 

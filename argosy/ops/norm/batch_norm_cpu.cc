@@ -3,9 +3,9 @@
 #include <cstring>
 #include <limits>
 
-#include "argosy/ops/norm/batch_norm_rows.h"
-#include "argosy/ops/norm/norm_ops.h"
-#include "argosy/ops/norm/rows.h"
+#include "argosy/ops/norm/batch_norm_layout.h"
+#include "argosy/ops/norm/norm_registration.h"
+#include "argosy/ops/norm/batch_norm_loops.h"
 
 namespace argosy {
 

@@ -1,5 +1,5 @@
 // Batch normalisation on a card by kernels of our own: statistics, then what they make of every element.
-#include "argosy/ops/norm/card_batch_norm.h"
+#include "argosy/ops/norm/gpu_batch_norm.h"
 
 namespace argosy {
 

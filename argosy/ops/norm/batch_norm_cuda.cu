@@ -1,6 +1,6 @@
 // Batch normalisation: sums over rows by chunks that are merged in order, so that the same numbers come out every time.
 #include "argosy/device/cuda/kernels/kernel_source.h"
-#include "argosy/ops/norm/card_norm.h"
+#include "argosy/ops/norm/gpu_norm.h"
 
 namespace argosy::cuda {
 

@@ -6,7 +6,7 @@
 
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
-#include "argosy/testing/on_card.h"
+#include "argosy/testing/run_on_gpu.h"
 #include "argosy/testing/op_case.h"
 
 namespace argosy {

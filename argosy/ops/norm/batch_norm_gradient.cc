@@ -2,8 +2,8 @@
 #include "argosy/graph/gradients.h"
 #include "argosy/ops/cast/cast.h"
 #include "argosy/ops/elementwise/elementwise.h"
-#include "argosy/ops/norm/channels.h"
-#include "argosy/ops/norm/norm_ops.h"
+#include "argosy/ops/norm/norm_channels.h"
+#include "argosy/ops/norm/norm_registration.h"
 
 namespace argosy {
 

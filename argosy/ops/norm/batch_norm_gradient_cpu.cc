@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "argosy/ops/norm/batch_norm_rows.h"
-#include "argosy/ops/norm/norm_ops.h"
-#include "argosy/ops/norm/rows.h"
+#include "argosy/ops/norm/batch_norm_layout.h"
+#include "argosy/ops/norm/norm_registration.h"
+#include "argosy/ops/norm/batch_norm_loops.h"
 
 namespace argosy {
 

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "argosy/ops/by_library.h"
-#include "argosy/ops/norm/card_batch_norm.h"
+#include "argosy/ops/norm/gpu_batch_norm.h"
 #include "argosy/ops/norm/dnn_norms.h"
 
 namespace argosy::batch_norm {

@@ -2,7 +2,7 @@
 #include "argosy/graph/gradients.h"
 #include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
-#include "argosy/ops/norm/norm_ops.h"
+#include "argosy/ops/norm/norm_registration.h"
 
 namespace argosy {
 

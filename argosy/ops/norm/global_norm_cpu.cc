@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "argosy/ops/attr_kernel.h"
-#include "argosy/ops/norm/norm_ops.h"
+#include "argosy/ops/norm/norm_registration.h"
 
 namespace argosy {
 

@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "argosy/base/threads/parallel.h"
-#include "argosy/ops/elementwise/kernels.h"
-#include "argosy/ops/norm/layer_rows.h"
-#include "argosy/ops/norm/norm_ops.h"
+#include "argosy/ops/elementwise/elementwise_kernels.h"
+#include "argosy/ops/norm/layer_norm_loops.h"
+#include "argosy/ops/norm/norm_registration.h"
 
 namespace argosy {
 

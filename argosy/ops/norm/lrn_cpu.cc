@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "argosy/base/threads/parallel.h"
-#include "argosy/ops/norm/norm_ops.h"
+#include "argosy/ops/norm/norm_registration.h"
 
 namespace argosy {
 

@@ -2,7 +2,7 @@
 
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
-#include "argosy/ops/norm/norm_ops.h"
+#include "argosy/ops/norm/norm_registration.h"
 
 namespace argosy {
 

@@ -1,4 +1,4 @@
-#include "argosy/ops/norm/norm_ops.h"
+#include "argosy/ops/norm/norm_registration.h"
 
 namespace argosy {
 

@@ -1,8 +1,8 @@
 // Layer and local response normalisation on a card; batch normalisation is in batch_norm_cuda.cc.
 #include <algorithm>
 
-#include "argosy/ops/launching.h"
-#include "argosy/ops/norm/norm_ops.h"
+#include "argosy/ops/gpu_kernels.h"
+#include "argosy/ops/norm/norm_registration.h"
 
 namespace argosy {
 

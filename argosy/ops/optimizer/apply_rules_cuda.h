@@ -4,7 +4,7 @@
 
 #include "argosy/device/cuda/kernels/kernel_source.h"
 #include "argosy/ops/optimizer/apply_cuda.h"
-#include "argosy/ops/optimizer/rules.h"
+#include "argosy/ops/optimizer/update_rules.h"
 
 namespace argosy::cuda {
 

@@ -4,8 +4,8 @@
 #include "argosy/base/threads/parallel.h"
 #include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/ops.h"
-#include "argosy/ops/optimizer/loops.h"
-#include "argosy/ops/optimizer/own_slots.h"
+#include "argosy/ops/optimizer/update_loops.h"
+#include "argosy/ops/optimizer/distinct_slots.h"
 
 namespace argosy {
 

@@ -2,12 +2,12 @@
 #include <array>
 #include <set>
 
-#include "argosy/ops/gather/card_slots.h"
-#include "argosy/ops/launching.h"
+#include "argosy/ops/gather/gpu_slots.h"
+#include "argosy/ops/gpu_kernels.h"
 #include "argosy/ops/ops.h"
 #include "argosy/ops/optimizer/apply_cuda.h"
-#include "argosy/ops/optimizer/many.h"
-#include "argosy/ops/optimizer/own_slots.h"
+#include "argosy/ops/optimizer/apply_many.h"
+#include "argosy/ops/optimizer/distinct_slots.h"
 
 namespace argosy {
 

@@ -1,6 +1,6 @@
 // Pooling on a card by cuDNN, where it is and takes the case.
 #include "argosy/ops/by_library.h"
-#include "argosy/ops/pool/card_pool.h"
+#include "argosy/ops/pool/gpu_pool.h"
 #include "argosy/ops/pool/dnn_pools.h"
 
 namespace argosy {

@@ -3,7 +3,7 @@
 #include "argosy/graph/gradients.h"
 #include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
-#include "argosy/ops/pool/geometry.h"
+#include "argosy/ops/pool/pool_geometry.h"
 
 namespace argosy {
 

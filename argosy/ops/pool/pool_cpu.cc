@@ -6,8 +6,8 @@
 
 #include "argosy/base/threads/parallel.h"
 #include "argosy/op/kernel/kernel.h"
-#include "argosy/ops/pool/cells.h"
-#include "argosy/ops/pool/geometry.h"
+#include "argosy/ops/pool/pool_loops.h"
+#include "argosy/ops/pool/pool_geometry.h"
 
 namespace argosy {
 

@@ -1,7 +1,7 @@
 // Pooling on a card by kernels of our own, and which kernels there are.
 #include "argosy/ops/conv/windows_cuda.h"
-#include "argosy/ops/layout/card_mover.h"
-#include "argosy/ops/pool/card_pool.h"
+#include "argosy/ops/layout/gpu_copy_engine.h"
+#include "argosy/ops/pool/gpu_pool.h"
 
 namespace argosy {
 

@@ -1,5 +1,5 @@
 // Training with few bits, on a card: numbers held to their levels, and what flows back.
-#include "argosy/ops/launching.h"
+#include "argosy/ops/gpu_kernels.h"
 
 namespace argosy {
 

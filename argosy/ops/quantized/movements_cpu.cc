@@ -1,6 +1,6 @@
 // What moves integers, or picks some: their range stays.
 #include "argosy/base/threads/parallel.h"
-#include "argosy/op/kernel/hand_on.h"
+#include "argosy/op/kernel/forward_input.h"
 #include "argosy/ops/conv/window.h"
 #include "argosy/ops/quantized/ranges.h"
 

@@ -9,7 +9,7 @@
 
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/evaluate.h"
-#include "argosy/ops/queue/ended.h"
+#include "argosy/ops/queue/test_operation_end.h"
 #include "argosy/ops/queue/queue_state.h"
 #include "argosy/testing/op_case.h"
 

@@ -2,7 +2,7 @@
 #include "argosy/graph/gradients.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
-#include "argosy/ops/ragged/rows.h"
+#include "argosy/ops/ragged/ragged_rows.h"
 
 namespace argosy {
 

@@ -6,7 +6,7 @@
 #include "argosy/formats/proto/wire.h"
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/list/element_memory.h"
-#include "argosy/ops/ragged/rows.h"
+#include "argosy/ops/ragged/ragged_rows.h"
 
 namespace argosy {
 

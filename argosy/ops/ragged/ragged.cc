@@ -8,7 +8,7 @@
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/gather/gather.h"
 #include "argosy/ops/layout/layout.h"
-#include "argosy/ops/ragged/rows.h"
+#include "argosy/ops/ragged/ragged_rows.h"
 #include "argosy/ops/reduction/reduction.h"
 #include "argosy/ops/segment/segment.h"
 #include "argosy/ops/shape/shape.h"

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "argosy/ops/attr_kernel.h"
-#include "argosy/ops/ragged/rows.h"
+#include "argosy/ops/ragged/ragged_rows.h"
 #include "argosy/ops/ragged/splits.h"
 #include "argosy/ops/sparse/coo.h"
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "argosy/op/state/kept.h"
+#include "argosy/op/state/session_op_state.h"
 #include "argosy/op/state/restorable.h"
 
 namespace argosy {

@@ -1,4 +1,4 @@
-// What a random op draws from: a stream that it keeps between its runs (argosy/op/state/kept.h).
+// What a random op draws from: a stream that it keeps between its runs (argosy/op/state/session_op_state.h).
 #pragma once
 
 #include <memory>

@@ -6,7 +6,7 @@
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
-#include "argosy/ops/random/share.h"
+#include "argosy/ops/random/random_shard.h"
 
 namespace argosy {
 
@@ -110,7 +110,7 @@ void define_random(OpRegistry& ops) {
     attrs.insert(attrs.begin(), seeds.begin(), seeds.end());
     return attrs;
   };
-  // And the op that draws one share of a batch (share.h).
+  // And the op that draws one share of a batch (random_shard.h).
   const auto add_shared = [&](OpSpec spec) {
     add(spec);
     spec.name = kSharePrefix + spec.name;

@@ -7,7 +7,7 @@
 namespace argosy {
 
 void add_stateless_random(KernelRegistry& kernels);  // stateless_cpu.cc
-void add_shares_of_random(KernelRegistry& kernels);  // share_cpu.cc
+void add_shares_of_random(KernelRegistry& kernels);  // random_shard_cpu.cc
 
 Result<Shape> random_shape(const Tensor& t) {
   if (t.shape().rank() != 1)

@@ -1,10 +1,10 @@
 // Random numbers on a card: the stream's place is the host's, the numbers are made there. Seeds of int64 are read there
-// as well, so that steps which draw by the step's number are recorded (argosy/runtime/compile/stretches.h).
-#include "argosy/ops/launching.h"
+// as well, so that steps which draw by the step's number are recorded (argosy/runtime/compile/capture_regions.h).
+#include "argosy/ops/gpu_kernels.h"
 #include "argosy/ops/random/fill.h"
 #include "argosy/ops/random/op_stream.h"
 #include "argosy/ops/random/sample.h"
-#include "argosy/ops/random/share.h"
+#include "argosy/ops/random/random_shard.h"
 
 namespace argosy {
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "argosy/ops/collective/batch_share.h"
+#include "argosy/ops/collective/shard_batch.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "argosy/op/definition/attr.h"
-#include "argosy/op/kernel/waiters.h"
+#include "argosy/op/kernel/blocked_ops.h"
 #include "argosy/ops/queue/queue_state.h"
 #include "argosy/tensor/resource.h"
 

@@ -5,8 +5,8 @@
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
-#include "argosy/ops/reduction/gradients.h"
-#include "argosy/ops/reduction/plan.h"
+#include "argosy/ops/reduction/reduction_gradients.h"
+#include "argosy/ops/reduction/reduction_plan.h"
 
 namespace argosy {
 

@@ -4,9 +4,9 @@
 
 #include "argosy/base/threads/parallel.h"
 #include "argosy/op/kernel/kernel.h"
-#include "argosy/ops/elementwise/kernels.h"
-#include "argosy/ops/reduction/loops.h"
-#include "argosy/ops/reduction/plan.h"
+#include "argosy/ops/elementwise/elementwise_kernels.h"
+#include "argosy/ops/reduction/reduction_loops.h"
+#include "argosy/ops/reduction/reduction_plan.h"
 
 namespace argosy {
 

@@ -1,7 +1,7 @@
 // Reductions on a card.
 #include <algorithm>
 
-#include "argosy/ops/reduction/card_fold.h"
+#include "argosy/ops/reduction/reduce_gpu.h"
 
 namespace argosy {
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "argosy/ops/rnn/cells.h"
+#include "argosy/ops/rnn/rnn_cells.h"
 
 namespace argosy {
 

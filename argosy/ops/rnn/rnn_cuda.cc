@@ -1,9 +1,9 @@
 // Recurrent cells on a card, in float32: products by the libraries, what lies between them by rnn_cuda.cu.
 #include "argosy/ops/rnn/rnn_cuda.h"
 
-#include "argosy/ops/layout/card_mover.h"
-#include "argosy/ops/matmul/card_gemm.h"
-#include "argosy/ops/reduction/card_fold.h"
+#include "argosy/ops/layout/gpu_copy_engine.h"
+#include "argosy/ops/matmul/gpu_gemm.h"
+#include "argosy/ops/reduction/reduce_gpu.h"
 
 namespace argosy {
 

@@ -3,7 +3,7 @@
 #include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
-#include "argosy/ops/segment/gradients.h"
+#include "argosy/ops/segment/segment_gradients.h"
 
 namespace argosy {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "argosy/ops/gather/card_slots.h"
-#include "argosy/ops/layout/card_mover.h"
+#include "argosy/ops/gather/gpu_slots.h"
+#include "argosy/ops/layout/gpu_copy_engine.h"
 
 namespace argosy {
 

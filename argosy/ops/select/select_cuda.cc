@@ -1,5 +1,5 @@
 // Choices on a card.
-#include "argosy/ops/launching.h"
+#include "argosy/ops/gpu_kernels.h"
 
 namespace argosy {
 

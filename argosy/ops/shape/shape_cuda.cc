@@ -1,5 +1,5 @@
 // Shapes are the host's; tensors in another shape are the same memory.
-#include "argosy/ops/launching.h"
+#include "argosy/ops/gpu_kernels.h"
 
 namespace argosy {
 

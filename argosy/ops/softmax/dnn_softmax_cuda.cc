@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "argosy/ops/by_library.h"
-#include "argosy/ops/softmax/card_softmax.h"
+#include "argosy/ops/softmax/gpu_softmax.h"
 #include "argosy/ops/softmax/dnn_softmaxes.h"
 
 namespace argosy::card_softmax {

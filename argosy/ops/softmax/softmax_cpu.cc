@@ -5,8 +5,8 @@
 
 #include "argosy/base/threads/parallel.h"
 #include "argosy/op/kernel/kernel.h"
-#include "argosy/ops/elementwise/kernels.h"
-#include "argosy/ops/softmax/rows.h"
+#include "argosy/ops/elementwise/elementwise_kernels.h"
+#include "argosy/ops/softmax/softmax_rows.h"
 
 namespace argosy {
 

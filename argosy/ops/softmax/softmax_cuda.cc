@@ -1,5 +1,5 @@
 // Softmax and the cross-entropies on a card, by kernels of our own.
-#include "argosy/ops/softmax/card_softmax.h"
+#include "argosy/ops/softmax/gpu_softmax.h"
 
 namespace argosy {
 

@@ -6,7 +6,7 @@
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/elementwise/functors.h"
 #include "argosy/ops/sparse/coo.h"
-#include "argosy/ops/sparse/parts.h"
+#include "argosy/ops/sparse/sparse_registration.h"
 
 namespace argosy::sparse {
 

@@ -1,6 +1,6 @@
 #include "argosy/ops/sparse/sparse.h"
 
-#include "argosy/ops/sparse/parts.h"
+#include "argosy/ops/sparse/sparse_registration.h"
 
 namespace argosy {
 

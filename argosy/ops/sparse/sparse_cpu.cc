@@ -1,4 +1,4 @@
-#include "argosy/ops/sparse/parts.h"
+#include "argosy/ops/sparse/sparse_registration.h"
 
 namespace argosy {
 

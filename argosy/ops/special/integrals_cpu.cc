@@ -3,7 +3,7 @@
 #include <limits>
 #include <numbers>
 
-#include "argosy/ops/special/functions.h"
+#include "argosy/ops/special/special_functions.h"
 
 namespace argosy::special {
 

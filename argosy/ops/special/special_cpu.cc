@@ -3,7 +3,7 @@
 #include "argosy/base/threads/parallel.h"
 #include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/elementwise/broadcast_plan.h"
-#include "argosy/ops/special/functions.h"
+#include "argosy/ops/special/special_functions.h"
 
 namespace argosy {
 

@@ -1,4 +1,4 @@
-// What staging areas and barriers hold. Plain data, not synchronised (argosy/ops/staging/waiting_room.h does that);
+// What staging areas and barriers hold. Plain data, not synchronised (argosy/ops/staging/wait_queue.h does that);
 // "nullopt" means: not yet, somebody else has to come first. Internal to the staging family.
 #pragma once
 

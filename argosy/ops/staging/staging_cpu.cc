@@ -2,7 +2,7 @@
 #include "argosy/op/state/named_resource.h"
 #include "argosy/ops/list/tensor_list.h"
 #include "argosy/ops/staging/staged.h"
-#include "argosy/ops/staging/waiting_room.h"
+#include "argosy/ops/staging/wait_queue.h"
 
 namespace argosy {
 

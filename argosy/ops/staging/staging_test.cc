@@ -6,7 +6,7 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/staging/staged.h"
-#include "argosy/ops/staging/waiting_room.h"
+#include "argosy/ops/staging/wait_queue.h"
 #include "argosy/testing/op_case.h"
 
 namespace argosy {

@@ -2,9 +2,9 @@
 // order after what others launched under it.
 #include <algorithm>
 
-#include "argosy/ops/gather/card_slots.h"
-#include "argosy/ops/gather/gather_parts.h"
-#include "argosy/ops/layout/card_mover.h"
+#include "argosy/ops/gather/gpu_slots.h"
+#include "argosy/ops/gather/gather_registration.h"
+#include "argosy/ops/layout/gpu_copy_engine.h"
 #include "argosy/ops/state/slices.h"
 
 namespace argosy {

@@ -3,7 +3,7 @@
 #include "argosy/graph/gradients.h"
 #include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
-#include "argosy/ops/state/scatter.h"
+#include "argosy/ops/state/variable_scatter.h"
 
 namespace argosy {
 

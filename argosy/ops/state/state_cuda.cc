@@ -1,5 +1,5 @@
 // Variables on a card: their handles are the host's, their values move and change by launches.
-#include "argosy/ops/launching.h"
+#include "argosy/ops/gpu_kernels.h"
 
 namespace argosy {
 

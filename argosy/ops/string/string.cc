@@ -4,7 +4,7 @@
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
-#include "argosy/ops/string/parts.h"
+#include "argosy/ops/string/string_registration.h"
 
 namespace argosy {
 

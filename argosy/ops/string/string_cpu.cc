@@ -3,7 +3,7 @@
 
 #include "argosy/base/threads/interrupt.h"
 #include "argosy/op/kernel/kernel.h"
-#include "argosy/ops/string/parts.h"
+#include "argosy/ops/string/string_registration.h"
 #include "argosy/ops/string/summarize.h"
 #include "argosy/tensor/ints.h"
 

@@ -6,7 +6,7 @@
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/string/each_string.h"
 #include "argosy/ops/string/number.h"
-#include "argosy/ops/string/parts.h"
+#include "argosy/ops/string/string_registration.h"
 
 namespace argosy {
 

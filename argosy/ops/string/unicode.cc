@@ -1,7 +1,7 @@
 // Definitions: code points and encodings.
 #include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
-#include "argosy/ops/string/parts.h"
+#include "argosy/ops/string/string_registration.h"
 
 namespace argosy {
 

@@ -1,4 +1,4 @@
-#include "argosy/op/kernel/hand_on.h"
+#include "argosy/op/kernel/forward_input.h"
 #include "argosy/op/kernel/step_context.h"
 #include "argosy/ops/list/tensor_list.h"
 #include "argosy/ops/tensor_array/array_state.h"

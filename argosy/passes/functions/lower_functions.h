@@ -15,7 +15,7 @@
 // control edge from the branch's pivot; constants and handles alone need not, for all who use them do.
 #pragma once
 
-#include "argosy/passes/prune/extract.h"
+#include "argosy/passes/prune/prune.h"
 
 namespace argosy {
 

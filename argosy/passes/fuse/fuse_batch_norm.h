@@ -9,7 +9,7 @@
 // forward pass's own arithmetic.
 #pragma once
 
-#include "argosy/passes/prune/extract.h"
+#include "argosy/passes/prune/prune.h"
 
 namespace argosy {
 

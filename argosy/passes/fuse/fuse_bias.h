@@ -7,7 +7,7 @@
 // vector along the last axis count as BiasAdd. Which op has a fused form is a field of its OpDef.
 #pragma once
 
-#include "argosy/passes/prune/extract.h"
+#include "argosy/passes/prune/prune.h"
 
 namespace argosy {
 

@@ -8,7 +8,7 @@
 // with control flow, groups with more than one output (one may be dead where another is not).
 #pragma once
 
-#include "argosy/passes/prune/extract.h"
+#include "argosy/passes/prune/prune.h"
 
 namespace argosy {
 

@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "argosy/base/small_vector.h"
-#include "argosy/ops/optimizer/many.h"
+#include "argosy/ops/optimizer/apply_many.h"
 
 namespace argosy {
 

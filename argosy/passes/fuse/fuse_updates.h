@@ -12,7 +12,7 @@
 #include <functional>
 #include <string>
 
-#include "argosy/passes/prune/extract.h"
+#include "argosy/passes/prune/prune.h"
 
 namespace argosy {
 

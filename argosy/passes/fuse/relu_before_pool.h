@@ -6,7 +6,7 @@
 // that x > 0 there just where y > 0; all other cells get nothing either way.
 #pragma once
 
-#include "argosy/passes/prune/extract.h"
+#include "argosy/passes/prune/prune.h"
 
 namespace argosy {
 

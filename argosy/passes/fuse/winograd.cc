@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "argosy/op/kernel/scratch.h"
-#include "argosy/ops/collective/batch_parts.h"
+#include "argosy/ops/collective/reduction_chunks.h"
 #include "argosy/ops/conv/winograd.h"
 #include "argosy/ops/onednn/onednn.h"
 #include "argosy/passes/has_op.h"

@@ -4,7 +4,7 @@
 // slide.
 #pragma once
 
-#include "argosy/passes/prune/extract.h"
+#include "argosy/passes/prune/prune.h"
 
 namespace argosy {
 

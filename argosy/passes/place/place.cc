@@ -6,7 +6,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "argosy/passes/place/follow_forward.h"
+#include "argosy/passes/place/colocate_gradients.h"
 
 namespace argosy {
 

@@ -9,7 +9,7 @@
 //   5. a handle to something that lives already goes where that is, and its users with it, soft placement allowing: a
 //      variable must be the same one in every step, whoever else uses it there. What only stays together with it by its
 //      "_class", and has no kernel there, goes alone;
-//   6. gradients of imported graphs follow their forward ops (argosy/passes/place/follow_forward.h);
+//   6. gradients of imported graphs follow their forward ops (argosy/passes/place/colocate_gradients.h);
 //   7. generators (no inputs, one output) go to their only consumer's device; nodes that only look at shapes stay with
 //      what they look at; feeds are on the host.
 #pragma once

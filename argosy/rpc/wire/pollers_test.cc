@@ -9,8 +9,8 @@
 #include "argosy/base/clock.h"
 #include "argosy/base/sanitizers.h"
 #include "argosy/base/threads/parallel.h"
-#include "argosy/base/threads/test_threads.h"
-#include "argosy/base/threads/threads_test.h"
+#include "argosy/base/threads/test_no_threads.h"
+#include "argosy/base/threads/test_thread_counts.h"
 
 namespace argosy::tf {
 namespace {

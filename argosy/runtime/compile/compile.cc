@@ -5,14 +5,14 @@
 #include <optional>
 
 #include "argosy/base/memory/huge_pages.h"
-#include "argosy/ops/collective/starting.h"
-#include "argosy/runtime/compile/conditions.h"
-#include "argosy/runtime/compile/fixed_order.h"
+#include "argosy/ops/collective/async_launch_kernel.h"
+#include "argosy/runtime/compile/deadness.h"
+#include "argosy/runtime/compile/static_schedule.h"
 #include "argosy/runtime/compile/frames.h"
-#include "argosy/runtime/compile/item_graph.h"
+#include "argosy/runtime/compile/instruction_graph.h"
 #include "argosy/runtime/compile/plan_storage.h"
 #include "argosy/runtime/compile/schedule.h"
-#include "argosy/runtime/compile/stretches.h"
+#include "argosy/runtime/compile/capture_regions.h"
 
 namespace argosy {
 

@@ -8,7 +8,7 @@
 // finds it unshared and may overwrite it: a loop's counters are changed in place.
 #pragma once
 
-#include "argosy/runtime/compile/fixed_order.h"
+#include "argosy/runtime/compile/static_schedule.h"
 
 namespace argosy {
 

@@ -5,7 +5,7 @@
 // they overlap), and with them what is fed to cards, then light ones (an update: what it reads may go; a scalar: it
 // takes no room, and lets others go on), then ordinary items in the order the graph was built, then items that wait for
 // asynchronous ones, then what cards bring to the host: it would part in two what is recorded as one
-// (argosy/runtime/compile/stretches.h). Members of a collective group leave together, so every rank starts its groups in the
+// (argosy/runtime/compile/capture_regions.h). Members of a collective group leave together, so every rank starts its groups in the
 // same order and none waits for ever.
 #pragma once
 

@@ -7,11 +7,11 @@
 #include <string>
 
 #include "argosy/base/mutex.h"
-#include "argosy/op/kernel/client_calls.h"
+#include "argosy/op/kernel/host_callbacks.h"
 #include "argosy/op/kernel/file_policy.h"
 #include "argosy/op/kernel/step_context.h"
 #include "argosy/op/state/resource_manager.h"
-#include "argosy/runtime/execute/running_item.h"
+#include "argosy/runtime/execute/running_instruction.h"
 #include "argosy/runtime/machine/stats.h"
 
 namespace argosy {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "argosy/runtime/execute/gate.h"
-#include "argosy/runtime/execute/recorded.h"
-#include "argosy/runtime/execute/running_item.h"
+#include "argosy/runtime/execute/captured_region.h"
+#include "argosy/runtime/execute/running_instruction.h"
 #include "argosy/runtime/step/step.h"
 
 namespace argosy {

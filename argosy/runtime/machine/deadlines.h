@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "argosy/base/threads/alarms.h"
+#include "argosy/base/threads/timers.h"
 #include "argosy/base/threads/cancellation.h"
 
 namespace argosy {

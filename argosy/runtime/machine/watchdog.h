@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "argosy/base/mutex.h"
-#include "argosy/base/threads/alarms.h"
+#include "argosy/base/threads/timers.h"
 #include "argosy/runtime/execute/run_context.h"
 
 namespace argosy {

@@ -4,7 +4,7 @@
 #include "argosy/graph/function_body.h"
 #include "argosy/passes/optimize.h"
 #include "argosy/runtime/compile/compile.h"
-#include "argosy/runtime/execute/compiled.h"
+#include "argosy/runtime/execute/executable_step.h"
 
 namespace argosy {
 

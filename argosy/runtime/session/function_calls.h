@@ -7,7 +7,7 @@
 #include "argosy/graph/graph.h"
 #include "argosy/op/kernel/function_call.h"
 #include "argosy/op/kernel/kernel.h"
-#include "argosy/runtime/machine/machine.h"
+#include "argosy/runtime/machine/device_set.h"
 
 namespace argosy {
 

@@ -12,12 +12,12 @@
 #include "argosy/base/threads/cancel_link.h"
 #include "argosy/base/threads/interrupt.h"
 #include "argosy/ops/ops.h"
-#include "argosy/runtime/compile/step_maker.h"
-#include "argosy/runtime/execute/compiled.h"
+#include "argosy/runtime/compile/step_compiler.h"
+#include "argosy/runtime/execute/executable_step.h"
 #include "argosy/runtime/machine/deadlines.h"
 #include "argosy/runtime/machine/trace.h"
 #include "argosy/runtime/machine/watchdog.h"
-#include "argosy/runtime/session/prepared.h"
+#include "argosy/runtime/session/session_callable.h"
 
 namespace argosy {
 

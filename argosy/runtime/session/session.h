@@ -18,7 +18,7 @@
 
 #include "argosy/graph/graph.h"
 #include "argosy/op/kernel/kernel.h"
-#include "argosy/runtime/machine/machine.h"
+#include "argosy/runtime/machine/device_set.h"
 #include "argosy/runtime/machine/stats.h"
 
 namespace argosy {
@@ -95,7 +95,7 @@ class Session {
   Status grow(const std::function<Status()>& change);
 
   Machine& machine() const;
-  // What its ops keep between runs (argosy/op/state/kept.h): streams of random numbers and the like, and what has no name.
+  // What its ops keep between runs (argosy/op/state/session_op_state.h): streams of random numbers and the like, and what has no name.
   ResourceManager& kept() const;
   // Ends every run under way (CANCELLED), waits for them, gives compiled steps and their memory back. Devices go with
   // the last session of the machine. DEADLINE_EXCEEDED "ARG-STUCK-002", and nothing is given back, when a kernel does

@@ -7,7 +7,7 @@
 // Every device has a fixed *order* of its items, a projection of one global order. So a device never waits for work
 // that is queued behind what it waits for, memory is planned along the order, and a run needs no ready-queue. A loop is
 // a stretch of one device's order, done over and over; items of branches not taken are passed over
-// (argosy/runtime/compile/fixed_order.h). Steps for which no order is safe are run by run_dynamic().
+// (argosy/runtime/compile/static_schedule.h). Steps for which no order is safe are run by run_dynamic().
 #pragma once
 
 #include <memory>
@@ -17,8 +17,8 @@
 
 #include "argosy/op/kernel/kernel.h"
 #include "argosy/passes/place/place.h"
-#include "argosy/passes/prune/extract.h"
-#include "argosy/runtime/machine/machine.h"
+#include "argosy/passes/prune/prune.h"
+#include "argosy/runtime/machine/device_set.h"
 #include "argosy/runtime/machine/stats.h"
 
 namespace argosy {
@@ -74,7 +74,7 @@ struct Loop {
   std::vector<std::int32_t> leaving;        // those that are set when the loop is not entered
 };
 
-// Items of a device's order that are recorded together (argosy/runtime/compile/stretches.h): positions in the order, the slots
+// Items of a device's order that are recorded together (argosy/runtime/compile/capture_regions.h): positions in the order, the slots
 // read that are not written inside, and the handles of variables.
 struct Stretch {
   std::int32_t begin = 0, end = 0;
@@ -89,7 +89,7 @@ struct Step {
   std::vector<Loop> loops;                       // by frame; empty without control flow
   std::unique_ptr<bool[]> donates;         // by position in input_slots: the item is the last to read it; null: none is
   std::vector<std::int32_t> fetch_checks;  // by fetch: a flag of RunState::dead, or -1; empty without control flow
-  // Blocking items (argosy/runtime/compile/fixed_order.h): devices other than the host's do their order up to `parts` at once,
+  // Blocking items (argosy/runtime/compile/static_schedule.h): devices other than the host's do their order up to `parts` at once,
   // the rest when the host, at `rest_at` of its order, has seen all of `rest_after` done. Empty without such items.
   std::vector<std::int32_t> parts;  // by device
   std::vector<std::int32_t> rest_after;

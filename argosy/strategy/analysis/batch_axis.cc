@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "argosy/op/definition/batch_rule.h"
-#include "argosy/ops/random/share.h"
-#include "argosy/strategy/analysis/ancestors.h"
-#include "argosy/strategy/analysis/rebuilt.h"
+#include "argosy/ops/random/random_shard.h"
+#include "argosy/strategy/analysis/reachability.h"
+#include "argosy/strategy/analysis/clone_and_reinfer.h"
 
 namespace argosy {
 

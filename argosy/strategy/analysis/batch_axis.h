@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "argosy/graph/graph.h"
-#include "argosy/strategy/analysis/rows.h"
+#include "argosy/strategy/analysis/batch_layout.h"
 
 namespace argosy {
 

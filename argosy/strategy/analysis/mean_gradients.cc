@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "argosy/ops/collective/collective.h"
-#include "argosy/strategy/analysis/variables.h"
+#include "argosy/strategy/analysis/variable_nodes.h"
 
 namespace argosy {
 

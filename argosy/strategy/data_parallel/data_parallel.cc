@@ -5,15 +5,15 @@
 #include <map>
 
 #include "argosy/op/definition/batch_rule.h"
-#include "argosy/ops/collective/batch_parts.h"
-#include "argosy/ops/collective/batch_share.h"
+#include "argosy/ops/collective/reduction_chunks.h"
+#include "argosy/ops/collective/shard_batch.h"
 #include "argosy/ops/collective/collective.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/shape/shape.h"
-#include "argosy/strategy/analysis/variables.h"
+#include "argosy/strategy/analysis/variable_nodes.h"
 #include "argosy/strategy/data_parallel/replicas.h"
-#include "argosy/strategy/data_parallel/updates.h"
-#include "argosy/strategy/sharding/examples_apart.h"
+#include "argosy/strategy/data_parallel/replication_plan.h"
+#include "argosy/strategy/sharding/cross_example_check.h"
 
 namespace argosy {
 
@@ -106,7 +106,7 @@ struct DataParallel::Impl {
   ReplicaLayout layout;
   Replicas replicas;
   std::vector<Endpoint> whole;  // cut values: of the whole batch already
-  std::vector<char> mixed;      // by node of `base`: shares come to other numbers (examples_apart.h); empty: not asked
+  std::vector<char> mixed;      // by node of `base`: shares come to other numbers (cross_example_check.h); empty: not asked
   std::vector<Endpoint> losses;
   std::optional<Combine> asked;
   std::vector<ReplicationNote> notes;

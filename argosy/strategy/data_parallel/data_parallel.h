@@ -27,7 +27,7 @@
 #include <vector>
 
 #include "argosy/graph/graph.h"
-#include "argosy/strategy/sharding/combination.h"
+#include "argosy/strategy/sharding/batch_placement.h"
 
 namespace argosy {
 

@@ -6,11 +6,11 @@
 #include <tuple>
 
 #include "argosy/device/name.h"
-#include "argosy/ops/collective/batch_parts.h"
+#include "argosy/ops/collective/reduction_chunks.h"
 #include "argosy/ops/collective/collective.h"
 #include "argosy/ops/constant/constant.h"
-#include "argosy/ops/random/share.h"
-#include "argosy/strategy/analysis/variables.h"
+#include "argosy/ops/random/random_shard.h"
+#include "argosy/strategy/analysis/variable_nodes.h"
 
 namespace argosy {
 

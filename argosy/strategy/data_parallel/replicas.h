@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "argosy/graph/graph.h"
-#include "argosy/strategy/data_parallel/updates.h"
+#include "argosy/strategy/data_parallel/replication_plan.h"
 
 namespace argosy {
 
@@ -14,7 +14,7 @@ struct ReplicaLayout {
   std::vector<std::string> devices;
   std::vector<std::int64_t> weights;  // of the shards
   std::vector<int> device_of;         // by shard; ascending
-  int parts = 0;  // of the batch that every device sees (ops/collective/batch_parts.h); 0: not asked
+  int parts = 0;  // of the batch that every device sees (ops/collective/reduction_chunks.h); 0: not asked
   std::size_t first_bucket_bytes = 0, bucket_bytes = 0;
 
   int shards() const { return static_cast<int>(weights.size()); }
@@ -31,7 +31,7 @@ struct Replicas {
 };
 
 // Random ops of which every share draws the same, as one device does: candidates are drawn for the whole batch; what is
-// shuffled is not the examples (examples_apart.h), which have one order for all of them.
+// shuffled is not the examples (cross_example_check.h), which have one order for all of them.
 bool draws_for_all(const OpDef& op);
 
 // Turns the graph, a copy of the original with the same ids, into the replicated one.

@@ -9,7 +9,7 @@
 #include "argosy/graph/function_body.h"
 #include "argosy/graph/gradients.h"
 #include "argosy/tf/graph/attr_proto.h"
-#include "argosy/tf/graph/node_set.h"
+#include "argosy/tf/graph/graph_importer.h"
 
 namespace argosy::tf {
 

@@ -11,7 +11,7 @@
 #include "argosy/base/memory/host_budget.h"
 #include "argosy/formats/proto/graph.pb.h"
 #include "argosy/tf/graph/attr_proto.h"
-#include "argosy/tf/graph/node_set.h"
+#include "argosy/tf/graph/graph_importer.h"
 
 namespace argosy::tf {
 

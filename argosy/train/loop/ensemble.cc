@@ -11,7 +11,7 @@
 #include "argosy/data/loader.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/runtime/session/session.h"
-#include "argosy/train/loop/program.h"
+#include "argosy/train/loop/compiled_model.h"
 #include "argosy/train/report/memory_check.h"
 
 namespace argosy {

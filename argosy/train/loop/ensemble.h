@@ -13,7 +13,7 @@
 #include "argosy/device/device.h"
 #include "argosy/train/model/model.h"
 #include "argosy/train/model/optimizers.h"
-#include "argosy/train/report/in_turn.h"
+#include "argosy/train/report/interleaved_rates.h"
 
 namespace argosy {
 

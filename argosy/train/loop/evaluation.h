@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "argosy/data/loader.h"
-#include "argosy/train/loop/program.h"
+#include "argosy/train/loop/compiled_model.h"
 
 namespace argosy {
 

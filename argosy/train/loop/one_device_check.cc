@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "argosy/strategy/data_parallel/same_step.h"
+#include "argosy/strategy/data_parallel/step_equivalence.h"
 #include "argosy/strategy/sharding/batch_statistics.h"
 #include "argosy/train/report/memory_check.h"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "argosy/strategy/data_parallel/same_step.h"
-#include "argosy/train/loop/program.h"
+#include "argosy/strategy/data_parallel/step_equivalence.h"
+#include "argosy/train/loop/compiled_model.h"
 
 namespace argosy {
 

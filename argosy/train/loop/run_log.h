@@ -6,7 +6,7 @@
 #include <string>
 
 #include "argosy/formats/events/events.h"
-#include "argosy/train/loop/program.h"
+#include "argosy/train/loop/compiled_model.h"
 
 namespace argosy {
 

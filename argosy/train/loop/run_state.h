@@ -9,7 +9,7 @@
 
 #include "argosy/data/loader.h"
 #include "argosy/formats/checkpoint/saver.h"
-#include "argosy/train/loop/program.h"
+#include "argosy/train/loop/compiled_model.h"
 
 namespace argosy {
 

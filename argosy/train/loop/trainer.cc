@@ -11,11 +11,11 @@
 #include "argosy/data/loader.h"
 #include "argosy/train/loop/evaluation.h"
 #include "argosy/train/loop/one_device_check.h"
-#include "argosy/train/loop/program.h"
-#include "argosy/train/loop/replica_check.h"
+#include "argosy/train/loop/compiled_model.h"
+#include "argosy/train/loop/sdc_check.h"
 #include "argosy/train/loop/run_log.h"
 #include "argosy/train/loop/run_state.h"
-#include "argosy/train/report/measure_in_turn.h"
+#include "argosy/train/report/measure_interleaved.h"
 #include "argosy/train/report/memory_check.h"
 
 namespace argosy {

@@ -18,7 +18,7 @@
 
 #include "argosy/data/dataset.h"
 #include "argosy/device/device.h"
-#include "argosy/strategy/sharding/combination.h"
+#include "argosy/strategy/sharding/batch_placement.h"
 #include "argosy/train/model/model.h"
 #include "argosy/train/model/optimizers.h"
 #include "argosy/train/report/verdict.h"
@@ -62,7 +62,7 @@ struct TrainerOptions {
   // checkpoint and at the end in any case. 0: never. -1: 100, or more where that took more than 1 % of the time.
   std::int64_t check_replicas_every = -1;
   // The first steps of the run also run on one device from the same state; INTERNAL "ARG-CHECK-001" names the loss or
-  // the variable that comes out another (argosy/strategy/data_parallel/same_step.h). Of several devices only.
+  // the variable that comes out another (argosy/strategy/data_parallel/step_equivalence.h). Of several devices only.
   std::int64_t check_steps = 0;
   bool verdict = true;          // measure one device and all in turn at the end, where there are several
   bool stop_on_nan = true;      // a loss that is no number ends the run with ABORTED

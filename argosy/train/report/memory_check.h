@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "argosy/train/loop/program.h"
+#include "argosy/train/loop/compiled_model.h"
 
 namespace argosy {
 

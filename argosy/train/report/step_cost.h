@@ -1,7 +1,7 @@
 // What a training step has to compute and move, by its ops' own cost functions: the numerator of every "of the limit".
 #pragma once
 
-#include "argosy/train/loop/program.h"
+#include "argosy/train/loop/compiled_model.h"
 
 namespace argosy {
 

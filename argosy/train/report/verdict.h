@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "argosy/runtime/machine/stats.h"
-#include "argosy/train/report/in_turn.h"
+#include "argosy/train/report/interleaved_rates.h"
 
 namespace argosy {
 

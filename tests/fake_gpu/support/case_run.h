@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "argosy/runtime/machine/machine.h"
+#include "argosy/runtime/machine/device_set.h"
 #include "argosy/testing/recorded_case.h"
 
 namespace argosy {

@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstring>
 
-#include "argosy/device/cuda/fake/cards.h"
+#include "argosy/device/cuda/fake/fake_driver.h"
 #include "argosy/tensor/tensor.h"
 
 namespace argosy::cuda::fake {

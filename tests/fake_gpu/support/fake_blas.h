@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "argosy/ops/matmul/card_blas.h"
+#include "argosy/ops/matmul/gpu_blas.h"
 
 namespace argosy::cuda {
 

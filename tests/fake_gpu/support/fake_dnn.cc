@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "tests/fake_gpu/support/dnn_rules.h"
-#include "tests/fake_gpu/support/fake_dnn_parts.h"
+#include "tests/fake_gpu/support/fake_dnn_internal.h"
 
 namespace argosy::cuda::fake {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "argosy/device/cuda/backend.h"
+#include "argosy/device/cuda/cuda_backend.h"
 #include "argosy/device/cuda/dnn/dnn.h"
 
 namespace argosy::cuda {

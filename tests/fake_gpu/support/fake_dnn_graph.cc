@@ -5,9 +5,9 @@
 
 #include "argosy/device/cuda/dnn/dnn_graph_numbers.h"
 #include "argosy/ops/conv/windows_cuda.h"
-#include "argosy/ops/launching.h"
-#include "argosy/ops/layout/card_mover.h"
-#include "tests/fake_gpu/support/fake_dnn_parts.h"
+#include "argosy/ops/gpu_kernels.h"
+#include "argosy/ops/layout/gpu_copy_engine.h"
+#include "tests/fake_gpu/support/fake_dnn_internal.h"
 
 namespace argosy::cuda::fake {
 

@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "argosy/ops/conv/windows_cuda.h"
-#include "argosy/ops/launching.h"
-#include "argosy/ops/norm/card_norm.h"
+#include "argosy/ops/gpu_kernels.h"
+#include "argosy/ops/norm/gpu_norm.h"
 #include "tests/fake_gpu/support/dnn_rules.h"
-#include "tests/fake_gpu/support/fake_dnn_parts.h"
+#include "tests/fake_gpu/support/fake_dnn_internal.h"
 
 namespace argosy::cuda::fake {
 

@@ -9,7 +9,7 @@
 
 #include "argosy/comm/nccl/fake/fake_nccl.h"
 #include "argosy/device/plugin.h"
-#include "tests/fake_gpu/support/fake_machine.h"
+#include "tests/fake_gpu/support/fake_driver_kernels.h"
 
 namespace argosy::cuda::fake {
 

@@ -6,7 +6,7 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/runtime/session/session.h"
 #include "tests/fake_gpu/support/fake_dnn.h"
-#include "tests/fake_gpu/support/fake_machine.h"
+#include "tests/fake_gpu/support/fake_driver_kernels.h"
 
 namespace argosy {
 

@@ -92,7 +92,7 @@ ELSEWHERE = {
     **dict.fromkeys(("VarHandleOp", "Variable", "VariableV2", "TemporaryVariable", "DestroyTemporaryVariable"), VARIABLE),
     **dict.fromkeys(("Placeholder", "PlaceholderV2", "_Arg"), FED),
     "_Missing": "an op of our own: argosy/tf/server/tests/server_test.cc",
-    "_AllReduce": "an op of our own: argosy/train/tests/data_parallel_test.cc",
+    "_AllReduce": "an op of our own: argosy/train/tests/data_parallel_training_test.cc",
     **dict.fromkeys(["NcclAllReduce", "CollectiveReduce", "CollectiveReduceV2", "CollectiveGather", "CollectiveGatherV2",
                      *(f"CollectiveBcast{end}{v}" for end in ("Send", "Recv") for v in ("", "V2"))],
                     "meets the others of its group: tests/oracle/programs/strategies.py"),

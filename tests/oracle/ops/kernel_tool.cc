@@ -13,12 +13,12 @@
 #include <string>
 #include <vector>
 
-#include "argosy/device/cuda/backend.h"
-#include "argosy/device/cuda/fake/cards.h"
-#include "argosy/ops/launching.h"
+#include "argosy/device/cuda/cuda_backend.h"
+#include "argosy/device/cuda/fake/fake_driver.h"
+#include "argosy/ops/gpu_kernels.h"
 #include "argosy/ops/ops.h"
-#include "argosy/runtime/machine/machine.h"
-#include "tests/fake_gpu/support/fake_machine.h"
+#include "argosy/runtime/machine/device_set.h"
+#include "tests/fake_gpu/support/fake_driver_kernels.h"
 
 namespace {
 

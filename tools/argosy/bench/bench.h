@@ -10,7 +10,7 @@
 
 #include "argosy/base/threads/core_use.h"
 #include "argosy/device/device.h"
-#include "argosy/train/report/in_turn.h"
+#include "argosy/train/report/interleaved_rates.h"
 #include "tools/argosy/cli/command.h"
 
 namespace argosy::cli {
@@ -42,7 +42,7 @@ Result<int> print_result(const BenchResult& result, Console& console);
 class BenchWatch {
  public:
   BenchWatch();
-  std::string disturbed();  // as in in_turn.h, so far
+  std::string disturbed();  // as in interleaved_rates.h, so far
 
  private:
   CoreUseMeter cores_;

@@ -1,4 +1,4 @@
-// All-reduce between cards (bench_cards.cc), or emulated GPUs of one process, on their communication streams, against
+// All-reduce between cards (bench_gpus.cc), or emulated GPUs of one process, on their communication streams, against
 // what memory allows.
 //
 // All-reduce of S bytes on n ranks must read and write n buffers of S bytes. The memory limit is that traffic at the
@@ -9,11 +9,11 @@
 
 #include "argosy/base/threads/parallel.h"
 #include "argosy/comm/combine.h"
-#include "argosy/comm/shared_memory/group.h"
+#include "argosy/comm/shared_memory/inproc_group.h"
 #include "argosy/device/device.h"
 #include "benchmarks/measure.h"
 #include "tools/argosy/bench/bench.h"
-#include "tools/argosy/bench/bench_cards.h"
+#include "tools/argosy/bench/bench_gpus.h"
 #include "tools/argosy/cli/device_flags.h"
 
 namespace argosy::cli {

@@ -9,7 +9,7 @@
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/reduction/reduction.h"
-#include "argosy/train/loop/program.h"
+#include "argosy/train/loop/compiled_model.h"
 #include "benchmarks/measure.h"
 #include "tools/argosy/bench/bench.h"
 #include "tools/argosy/cli/console.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "argosy/device/recorder.h"
+#include "argosy/device/graph_capturer.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/runtime/session/session.h"

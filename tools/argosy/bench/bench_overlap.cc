@@ -11,7 +11,7 @@
 #include "argosy/runtime/session/session.h"
 #include "benchmarks/measure.h"
 #include "tools/argosy/bench/bench.h"
-#include "tools/argosy/bench/bench_cards.h"
+#include "tools/argosy/bench/bench_gpus.h"
 #include "tools/argosy/cli/console.h"
 #include "tools/argosy/cli/device_flags.h"
 

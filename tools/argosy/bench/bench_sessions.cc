@@ -6,14 +6,14 @@
 #include <cstdio>
 #include <optional>
 
-#include "argosy/device/cards.h"
+#include "argosy/device/gpu_discovery.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/matmul/matmul.h"
 #include "argosy/ops/state/state.h"
 #include "argosy/runtime/session/session.h"
 #include "benchmarks/measure.h"
 #include "tools/argosy/bench/bench.h"
-#include "tools/argosy/bench/bench_cards.h"
+#include "tools/argosy/bench/bench_gpus.h"
 #include "tools/argosy/cli/console.h"
 #include "tools/argosy/cli/device_flags.h"
 

@@ -1,7 +1,7 @@
 // From nothing to the first finished training step of a small perceptron: what a user waits for before anything moves.
 #include <vector>
 
-#include "argosy/train/loop/program.h"
+#include "argosy/train/loop/compiled_model.h"
 #include "argosy/train/models/models.h"
 #include "benchmarks/measure.h"
 #include "tools/argosy/bench/bench.h"

@@ -4,13 +4,13 @@
 
 #include "argosy/base/clock.h"
 #include "argosy/base/threads/parallel.h"
-#include "argosy/train/loop/program.h"
+#include "argosy/train/loop/compiled_model.h"
 #include "argosy/train/models/models.h"
 #include "argosy/train/report/step_cost.h"
 #include "benchmarks/measure.h"
 #include "tools/argosy/bench/bench.h"
 #include "tools/argosy/bench/bench_batch.h"
-#include "tools/argosy/bench/bench_cards.h"
+#include "tools/argosy/bench/bench_gpus.h"
 #include "tools/argosy/cli/console.h"
 #include "tools/argosy/cli/device_flags.h"
 

@@ -1,11 +1,11 @@
 #include <nlohmann/json.hpp>
 
 #include "argosy/base/str.h"
-#include "argosy/device/cards.h"
+#include "argosy/device/gpu_discovery.h"
 #include "tools/argosy/cli/command.h"
 #include "tools/argosy/cli/console.h"
 #include "tools/argosy/cli/exit_code.h"
-#include "tools/argosy/devices/card_links.h"
+#include "tools/argosy/devices/gpu_links.h"
 #include "tools/argosy/devices/doctor_machine.h"
 #include "tools/argosy/devices/gpus.h"
 #include "tools/argosy/version.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "argosy/device/cards.h"
+#include "argosy/device/gpu_discovery.h"
 
 namespace argosy::cli {
 

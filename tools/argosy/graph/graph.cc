@@ -10,7 +10,7 @@
 #include "tools/argosy/cli/command.h"
 #include "tools/argosy/cli/console.h"
 #include "tools/argosy/cli/exit_code.h"
-#include "tools/argosy/graph/graph_parts.h"
+#include "tools/argosy/graph/graph_subcommands.h"
 #include "tools/argosy/graph/graph_source.h"
 
 namespace argosy::cli {

@@ -9,7 +9,7 @@
 #include "tools/argosy/cli/console.h"
 #include "tools/argosy/cli/exit_code.h"
 #include "tools/argosy/cli/table.h"
-#include "tools/argosy/graph/graph_parts.h"
+#include "tools/argosy/graph/graph_subcommands.h"
 
 namespace argosy::cli {
 

@@ -27,7 +27,7 @@ Result<RunHook> RunHook::write() {
   }
   RunHook hook(pattern);
   for (const auto& [name, source] :
-       {std::pair("sitecustomize.py", kRunHookSource), std::pair("argosy_program_calls.py", kProgramCallsSource)}) {
+       {std::pair("sitecustomize.py", kRunHookSource), std::pair("argosy_py_func.py", kProgramCallsSource)}) {
     std::ofstream file(std::filesystem::path(pattern) / name, std::ios::binary);
     file << source;
     file.close();

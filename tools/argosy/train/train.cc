@@ -11,7 +11,7 @@
 #include "tools/argosy/cli/interrupt.h"
 #include "tools/argosy/cli/progress.h"
 #include "tools/argosy/train/train_choices.h"
-#include "tools/argosy/train/train_equal_bits.h"
+#include "tools/argosy/train/train_determinism.h"
 
 namespace argosy::cli {
 

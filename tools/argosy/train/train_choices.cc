@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "argosy/data/image/image.h"
-#include "argosy/data/image/resized.h"
+#include "argosy/data/image/resized_dataset.h"
 #include "argosy/train/models/models.h"
 #include "argosy/train/models/sorting_task.h"
 #include "tools/argosy/cli/device_flags.h"

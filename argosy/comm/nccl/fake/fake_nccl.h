@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "argosy/comm/nccl/nccl.h"
-#include "argosy/device/cuda/fake/cards.h"
+#include "argosy/device/cuda/fake/fake_driver.h"
 
 namespace argosy::cuda::fake {
 

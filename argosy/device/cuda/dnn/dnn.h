@@ -10,7 +10,7 @@
 
 #include "argosy/base/mutex.h"
 #include "argosy/base/status.h"
-#include "argosy/device/cuda/device.h"
+#include "argosy/device/cuda/cuda_device.h"
 #include "argosy/device/cuda/dnn/dnn_calls.h"
 #include "argosy/device/cuda/driver/library.h"
 #include "argosy/tensor/dtype.h"

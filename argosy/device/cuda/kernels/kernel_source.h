@@ -13,7 +13,7 @@
 #pragma once
 
 #include "argosy/device/cuda/kernels/numbers.h"
-#include "argosy/device/cuda/kernels/packs.h"
+#include "argosy/device/cuda/kernels/vec.h"
 
 #if defined(__CUDACC__)
 #define ARGOSY_KERNEL(name, ...) \

@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "argosy/device/cuda/device.h"
+#include "argosy/device/cuda/cuda_device.h"
 
 namespace argosy {
 
@@ -18,7 +18,7 @@ void add_plugin_kernels(KernelRegistry& kernels);
 
 namespace argosy::cuda {
 
-// Who makes the sums of these devices (argosy/comm/native_gpu/facts.cc).
+// Who makes the sums of these devices (argosy/comm/native_gpu/collective_facts.cc).
 CollectiveFacts collective_facts(const std::vector<CudaDevice*>& devices, bool fixed_order);
 
 // The images of all .cu files (generated, where nvcc is).

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "argosy/device/cuda/device.h"
+#include "argosy/device/cuda/cuda_device.h"
 #include "argosy/device/cuda/kernels/numbers.h"
 #include "argosy/tensor/dtype.h"
 
@@ -61,7 +61,7 @@ inline LaunchShape grid_for(std::int64_t n, unsigned block = kBlock) {
   const std::int64_t blocks = n <= 0 ? 0 : std::min<std::int64_t>((n + block - 1) / block, kMostBlocks);
   return {.grid = {.x = static_cast<unsigned>(blocks)}, .block = {.x = block}};
 }
-// The same where a thread takes a pack of neighbours (packs.h); `widest`: bytes of the widest element the kernel reads
+// The same where a thread takes a pack of neighbours (vec.h); `widest`: bytes of the widest element the kernel reads
 // or writes.
 inline LaunchShape grid_for_packs(std::int64_t n, std::size_t widest) {
   const std::int64_t each = std::max<std::int64_t>(16 / static_cast<std::int64_t>(widest), 1);

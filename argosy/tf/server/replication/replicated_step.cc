@@ -8,11 +8,11 @@
 
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/layout/layout.h"
-#include "argosy/passes/prune/extract.h"
-#include "argosy/strategy/analysis/loss_seed.h"
-#include "argosy/strategy/analysis/variables.h"
-#include "argosy/tf/server/replication/fed_sizes.h"
-#include "argosy/tf/server/replication/once_a_step.h"
+#include "argosy/passes/prune/prune.h"
+#include "argosy/strategy/analysis/gradient_seeds.h"
+#include "argosy/strategy/analysis/variable_nodes.h"
+#include "argosy/tf/server/replication/batch_size_feeds.h"
+#include "argosy/tf/server/replication/once_per_step.h"
 
 namespace argosy::tf {
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "argosy/base/log.h"
-#include "argosy/tf/server/replication/fed_sizes.h"
+#include "argosy/tf/server/replication/batch_size_feeds.h"
 
 namespace argosy::tf {
 

@@ -15,8 +15,8 @@
 #include "argosy/tf/server/replication/replica_totals.h"
 #include "argosy/tf/server/replication/replicated_step.h"
 #include "argosy/tf/server/replication/step_check.h"
-#include "argosy/tf/server/replication/turns.h"
-#include "argosy/tf/server/service/prepared_step.h"
+#include "argosy/tf/server/replication/step_exclusion.h"
+#include "argosy/tf/server/service/resolved_step.h"
 
 namespace argosy::tf {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <map>
 
-#include "argosy/passes/prune/extract.h"
-#include "argosy/strategy/analysis/containers.h"
-#include "argosy/strategy/analysis/variables.h"
-#include "argosy/strategy/data_parallel/same_step.h"
+#include "argosy/passes/prune/prune.h"
+#include "argosy/strategy/analysis/tensor_arrays.h"
+#include "argosy/strategy/analysis/variable_nodes.h"
+#include "argosy/strategy/data_parallel/step_equivalence.h"
 #include "argosy/strategy/sharding/batch_statistics.h"
 #include "argosy/tf/server/replication/step_comparison.h"
 #include "argosy/tf/server/service/session_state.h"

@@ -12,7 +12,7 @@
 #include "argosy/runtime/session/session.h"
 #include "argosy/strategy/data_parallel/data_parallel.h"
 #include "argosy/tf/server/replication/replica_totals.h"
-#include "argosy/tf/server/service/prepared_step.h"
+#include "argosy/tf/server/service/resolved_step.h"
 
 namespace argosy::tf {
 

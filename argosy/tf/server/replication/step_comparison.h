@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "argosy/strategy/data_parallel/same_step.h"
+#include "argosy/strategy/data_parallel/step_equivalence.h"
 #include "argosy/tf/server/replication/step_check.h"
 #include "argosy/tf/server/service/session_state.h"
 

@@ -16,7 +16,7 @@
 #include "argosy/runtime/session/session.h"
 #include "argosy/tf/graph/imported_graph.h"
 #include "argosy/tf/server/replication/replication.h"
-#include "argosy/tf/server/service/prepared_step.h"
+#include "argosy/tf/server/service/resolved_step.h"
 #include "argosy/tf/server/service/session_config.h"
 #include "argosy/tf/server/service/step_request.h"
 #include "argosy/tf/server/service/stuck_steps.h"

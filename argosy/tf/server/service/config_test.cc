@@ -2,7 +2,7 @@
 #include <thread>
 
 #include "argosy/rpc/wire/wire_writer.h"
-#include "argosy/runtime/machine/machine_view.h"
+#include "argosy/runtime/machine/device_set_view.h"
 #include "argosy/tf/server/service/session_config.h"
 #include "argosy/tf/server/service/session_devices.h"
 #include "argosy/tf/server/service/session_service.h"

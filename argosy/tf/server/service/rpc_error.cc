@@ -1,6 +1,6 @@
 #include "argosy/tf/server/service/rpc_error.h"
 
-#include "argosy/base/system/beneath.h"
+#include "argosy/base/system/confined_path.h"
 
 namespace argosy::tf {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "argosy/device/pool.h"
-#include "argosy/runtime/machine/machine_view.h"
+#include "argosy/runtime/machine/device_set_view.h"
 
 namespace argosy::tf {
 

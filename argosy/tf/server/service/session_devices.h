@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "argosy/runtime/machine/machine.h"
+#include "argosy/runtime/machine/device_set.h"
 #include "argosy/tf/server/service/session_config.h"
 
 namespace argosy::tf {

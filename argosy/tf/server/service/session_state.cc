@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "argosy/device/event.h"
-#include "argosy/strategy/data_parallel/same_step.h"
+#include "argosy/strategy/data_parallel/step_equivalence.h"
 
 namespace argosy::tf {
 

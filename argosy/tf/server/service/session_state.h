@@ -30,7 +30,7 @@ class SessionState {
   static Result<SessionState> set_aside(Session& session, bool containers);
 
   Status put_back() const;
-  // Those of these names that are variables become what nudged() (argosy/strategy/data_parallel/same_step.h) makes of what they were.
+  // Those of these names that are variables become what nudged() (argosy/strategy/data_parallel/step_equivalence.h) makes of what they were.
   Status nudge(const Values& names, DType computed_in, int run = 0) const;
 
   // What was written since, as it is now.

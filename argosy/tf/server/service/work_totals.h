@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "argosy/base/mutex.h"
-#include "argosy/runtime/machine/machine.h"
+#include "argosy/runtime/machine/device_set.h"
 #include "argosy/runtime/machine/stats.h"
 #include "argosy/tf/server/replication/replica_totals.h"
 

@@ -5,7 +5,7 @@
 
 #include <system_error>
 
-#include "argosy/runtime/machine/machine.h"
+#include "argosy/runtime/machine/device_set.h"
 #include "argosy/tf/server/service/session_service.h"
 #include "argosy/tf/server/tests/server_test.h"
 

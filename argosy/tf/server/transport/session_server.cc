@@ -11,7 +11,7 @@
 #include "argosy/base/clock.h"
 #include "argosy/base/log.h"
 #include "argosy/base/mutex.h"
-#include "argosy/tf/server/callbacks/program_calls.h"
+#include "argosy/tf/server/callbacks/py_func_bridge.h"
 #include "argosy/tf/server/transport/grpc_transport.h"
 #include "argosy/tf/server/transport/http_status.h"
 

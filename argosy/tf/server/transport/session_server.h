@@ -57,7 +57,7 @@ struct SessionServerOptions {
   // Folders that graphs may read and write files in. Empty: at a loopback address whatever this process's user may,
   // elsewhere nothing.
   std::vector<std::string> allow_files = {};
-  // Folder of the sockets where programs wait for calls of their functions (program_calls.h). Empty: graphs call none.
+  // Folder of the sockets where programs wait for calls of their functions (py_func_bridge.h). Empty: graphs call none.
   std::string program_calls = {};
   std::int64_t feed_limit_bytes = 0;  // of one fed tensor; 0: a quarter of the host's memory
 };

@@ -1,0 +1,138 @@
+#include "argosy/base/threads/omp_spin_policy.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "argosy/base/guard.h"
+#include "argosy/base/sanitizers.h"
+#include "argosy/base/threads/core_use.h"
+#include "argosy/base/threads/parallel.h"
+
+// libgomp's own entry point (a stable ABI).
+extern "C" void GOMP_parallel(void (*fn)(void*), void* data, unsigned threads, unsigned flags);
+
+namespace argosy {
+
+namespace {
+
+// Short enough that a run of seconds loses little to a wrong beginning, long enough for the kernel's ticks.
+constexpr std::chrono::milliseconds kFirst{100}, kInterval{500};
+
+// Whether others want this process's cores. Teams of a process that rests do not wait, and it is not to be woken for
+// more than a glance at its own clock.
+class Crowd {
+ public:
+  explicit Crowd(double spare) : judge_(spare) {}
+  bool operator()() {
+    const auto before = std::exchange(used_, process_time());
+    if (used_ - before < kFirst / 20) {
+      rested_ = true;
+      return false;
+    }
+    const CoreUse use = meter_.read();
+    if (std::exchange(rested_, false)) return false;  // this was of the rest as well
+    return judge_.judge(use);
+  }
+
+ private:
+  CoreUseMeter meter_;
+  CrowdJudge judge_;
+  std::chrono::nanoseconds used_ = process_time();
+  bool rested_ = false;
+};
+
+}  // namespace
+
+TeamWaits::TeamWaits(std::function<bool()> crowded, std::chrono::milliseconds first, std::chrono::milliseconds interval)
+    : crowded_(std::move(crowded)), first_(first), interval_(interval) {
+  try {
+    watcher_ = std::thread([this] { watch(); });
+  } catch (const std::exception&) {  // no thread to be had: waits stay as they are
+  }
+}
+
+TeamWaits::~TeamWaits() {
+  {
+    MutexLock lock(mutex_);
+    over_ = true;
+    changed_.notify_all();
+  }
+  if (watcher_.joinable()) watcher_.join();
+  MutexLock lock(mutex_);
+  set(false);
+}
+
+bool TeamWaits::are_short() const {
+  MutexLock lock(mutex_);
+  return short_;
+}
+
+void TeamWaits::watch() {
+  std::chrono::milliseconds wait = first_;
+  MutexLock lock(mutex_);
+  while (true) {
+    const auto next = std::chrono::steady_clock::now() + std::exchange(wait, interval_);
+    while (!over_ && changed_.wait_until(mutex_, next)) {
+    }
+    if (over_) return;
+    mutex_.unlock();
+    bool now = false;
+    contained("looking at the cores' use", [&] { now = crowded_(); });
+    mutex_.lock();
+    set(now);
+  }
+}
+
+void TeamWaits::set(bool are_short) {
+  if (are_short == short_) return;
+  if (are_short) {
+    try {
+      spare_ = std::thread([this] {
+#if !defined(ARGOSY_TSAN)  // there are no teams then
+        GOMP_parallel([](void*) {}, nullptr, 2, 0);
+#endif
+        {
+          MutexLock lock(mutex_);
+          while (short_ && !over_) changed_.wait(mutex_);
+        }
+        let_team_go();
+      });
+    } catch (const std::exception&) {  // no thread to be had: waits stay long
+      return;
+    }
+    short_ = true;
+    return;
+  }
+  short_ = false;
+  changed_.notify_all();
+  mutex_.unlock();
+  spare_.join();
+  mutex_.lock();
+}
+
+void TeamWaits::watch_process() {
+#if !defined(ARGOSY_TSAN)
+  // Never destroyed: teams compute until the very end.
+  static const TeamWaits* const waits = [] {
+    // Cores of the mask beyond a quota are others' anyway.
+    cpu_set_t mask;
+    CPU_ZERO(&mask);
+    const int cores = sched_getaffinity(0, sizeof mask, &mask) == 0 ? CPU_COUNT(&mask) : available_cores();
+    const auto crowd = std::make_shared<Crowd>(cores - available_cores());
+    // Threads inherit the name of who starts them.
+    char name[16] = "";
+    pthread_getname_np(pthread_self(), name, sizeof name);
+    pthread_setname_np(pthread_self(), kThreadName);
+    auto* const made = new TeamWaits([crowd] { return (*crowd)(); }, kFirst, kInterval);
+    pthread_setname_np(pthread_self(), name);
+    return made;
+  }();
+  static_cast<void>(waits);
+#endif
+}
+
+}  // namespace argosy

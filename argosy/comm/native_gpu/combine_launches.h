@@ -1,0 +1,60 @@
+// Launches of the combining kernels on one rank's communication stream: many arrays in one launch.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "argosy/comm/collective_job.h"
+#include "argosy/comm/native_gpu/combine_table.h"
+#include "argosy/device/cuda/device_core.h"
+#include "argosy/device/cuda/cuda_device.h"
+
+namespace argosy::cuda {
+
+// How arrays are combined.
+struct CombineHow {
+  DType dtype = DType::kInvalid;
+  Reduction reduction = Reduction::kSum;
+  CombineOrder order = CombineOrder::kChain;
+  double divisor = 1;
+  bool operator==(const CombineHow&) const = default;
+};
+
+class RankLaunches {
+ public:
+  // `device` is alive whenever anything is launched.
+  RankLaunches(CudaDevice& device, CuStream stream) : device_(&device), stream_(stream) {}
+
+  // Elements [begin, end) of all arrays. Launched when the table is full, when the next is combined in another way, or
+  // at flush(). UNIMPLEMENTED for more arrays than a launch takes.
+  Status combine(const CombineHow& how, std::span<const std::byte* const> in, std::span<std::byte* const> out,
+                 std::int64_t begin, std::int64_t end);
+  Status flush();
+
+ private:
+  CudaDevice* device_;
+  CuStream stream_;
+  CombineHow how_;
+  int parts_ = 0, pointers_ = 0;
+  std::int64_t longest_ = 0;
+  std::unique_ptr<CombineTable> table_ = std::make_unique<CombineTable>();
+};
+
+// Which rank's memory a pointer points into, of all tensors that the calls speak of.
+class RankMemory {
+ public:
+  explicit RankMemory(std::span<const CollectiveCall> calls);
+  // REQUIRES: it is in one of them.
+  int rank_of(const void* pointer) const;
+
+ private:
+  struct Range {
+    const std::byte* begin;
+    const std::byte* end;
+    int rank;
+  };
+  std::vector<Range> ranges_;  // by begin
+};
+
+}  // namespace argosy::cuda

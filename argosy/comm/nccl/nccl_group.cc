@@ -1,0 +1,386 @@
+#include "argosy/comm/nccl/nccl_group.h"
+
+#include <algorithm>
+
+#include "argosy/base/clock.h"
+#include "argosy/device/cuda/cuda_launch_queue.h"
+
+namespace argosy::cuda {
+
+namespace {
+
+int nccl_type(DType dtype) {
+  switch (dtype) {
+    case DType::kInt8: return kNcclInt8;
+    case DType::kUint8: return kNcclUint8;
+    case DType::kInt32: return kNcclInt32;
+    case DType::kUint32: return kNcclUint32;
+    case DType::kInt64: return kNcclInt64;
+    case DType::kUint64: return kNcclUint64;
+    case DType::kFloat16: return kNcclFloat16;
+    case DType::kFloat32: return kNcclFloat32;
+    case DType::kFloat64: return kNcclFloat64;
+    case DType::kBfloat16: return kNcclBfloat16;
+    default: return -1;
+  }
+}
+
+int nccl_reduction(Reduction reduction) {
+  switch (reduction) {
+    case Reduction::kSum: return kNcclSum;
+    case Reduction::kMean: return kNcclAvg;
+    case Reduction::kMin: return kNcclMin;
+    case Reduction::kMax: return kNcclMax;
+    case Reduction::kProd: return kNcclProd;
+  }
+  return kNcclSum;
+}
+
+// NCCL's mean of whole numbers, and its extremes where there are NaNs, are not ours.
+bool reduces(DType dtype, Reduction reduction) {
+  const Component component = component_of(dtype, reduction);
+  if (nccl_type(component.dtype) < 0) return false;
+  if (reduction == Reduction::kMean) return is_floating(component.dtype);
+  if (reduction == Reduction::kMin || reduction == Reduction::kMax) return !is_floating(component.dtype);
+  return true;
+}
+
+// Bytes where only copies are made.
+struct Units {
+  int type;
+  std::size_t count;
+};
+Units units_of(const Tensor& t, Reduction reduction, bool reduce) {
+  if (!reduce) return {kNcclUint8, t.bytes()};
+  const Component component = component_of(t.dtype(), reduction);
+  return {nccl_type(component.dtype), static_cast<std::size_t>(t.elements()) * component.per_element};
+}
+
+}  // namespace
+
+std::shared_ptr<NcclCollectives> NcclCollectives::make(std::shared_ptr<const Nccl> nccl,
+                                                       std::vector<CudaDevice*> devices, const NcclOptions& options) {
+  return std::make_shared<NcclGroup>(std::move(nccl), devices, options);
+}
+
+bool NcclCollectives::takes(std::span<const CollectiveCall> calls) {
+  const auto all = [&](const auto& fits) { return std::all_of(calls.begin(), calls.end(), fits); };
+  const CollectiveCall& first = calls[0];
+  const auto reducible = [&](std::span<const Tensor> tensors) {
+    return std::all_of(tensors.begin(), tensors.end(),
+                       [&](const Tensor& t) { return reduces(t.dtype(), first.reduction); });
+  };
+  switch (first.kind) {
+    case Collective::kAllReduce: return reducible(first.tensors);
+    case Collective::kAllReduceShards: {
+      if (first.total != static_cast<int>(calls.size())) return false;
+      for (std::size_t r = 0; r < calls.size(); ++r) {
+        if (calls[r].shards.size() != 1 || calls[r].shards[0].index != static_cast<int>(r)) return false;
+      }
+      return reducible(first.out);
+    }
+    case Collective::kReduceScatter:
+      return reducible(first.tensors) &&
+             all([&](const CollectiveCall& c) { return c.out[0].elements() == first.out[0].elements(); });
+    case Collective::kAllGather:
+      return all([&](const CollectiveCall& c) { return c.tensors[0].elements() == first.tensors[0].elements(); });
+    case Collective::kBroadcast:
+    case Collective::kAllToAll:
+    case Collective::kBarrier: return true;
+  }
+  return false;
+}
+
+NcclGroup::NcclGroup(std::shared_ptr<const Nccl> nccl, const std::vector<CudaDevice*>& devices,
+                     const NcclOptions& options)
+    : nccl_(std::move(nccl)), options_(options), streams_(devices), links_(links_of(*devices[0])) {}
+
+NcclGroup::~NcclGroup() {
+  {
+    MutexLock lock(watch_mutex_);
+    closing_ = true;
+  }
+  watch_changed_.notify_all();
+  if (watcher_.joinable()) watcher_.join();
+  MutexLock lock(mutex_);
+  drop_communicators();
+}
+
+std::string NcclGroup::names() const {
+  std::vector<std::string> all;
+  for (int r = 0; r < size(); ++r) all.push_back(streams_.core(r).owner());
+  return str_join(all);
+}
+
+Status NcclGroup::failure(std::string_view what, int result) const {
+  std::string text = (*nccl_)->error_text(result);
+  const char* const more =
+      (*nccl_)->last_error != nullptr && !comms_.empty() ? (*nccl_)->last_error(comms_[0]) : nullptr;
+  if (more != nullptr && *more != '\0') text += str_cat(": ", more);
+  return unavailable("NCCL ", nccl_->version_text(), ", ", what, " of ", names(), ": ", text)
+      .with_id("ARG-COMM-004")
+      .with_next("NCCL_DEBUG=INFO says more; ARGOSY_COLLECTIVES=own goes without NCCL");
+}
+
+void NcclGroup::drop_communicators() {
+  for (std::size_t r = 0; r < comms_.size(); ++r) {
+    // Also of a card that is gone: what can be freed is freed.
+    (void)streams_.enter(static_cast<int>(r));
+    if (comms_[r] != nullptr) (*nccl_)->abort(comms_[r]);
+  }
+  comms_.clear();
+}
+
+Status NcclGroup::settle(std::string_view what) {
+  const std::int64_t end = now_nanos() + options_.timeout.count();
+  Status cause;
+  int looks = 0;
+  for (std::size_t r = 0; r < comms_.size() && cause.ok();) {
+    int state = kNcclSuccess;
+    const int asked = (*nccl_)->async_error(comms_[r], &state);
+    if (asked != kNcclSuccess || (state != kNcclSuccess && state != kNcclInProgress)) {
+      cause = failure(what, asked != kNcclSuccess ? asked : state);
+    } else if (state == kNcclSuccess) {
+      ++r;
+    } else if (failing_.load(std::memory_order_acquire)) {
+      cause = aborted(what, " of ", names(), ": the collective before it has failed").with_id("ARG-COMM-004");
+    } else if (now_nanos() > end) {
+      cause = deadline_exceeded(what, " of ", names(), ": ", streams_.core(static_cast<int>(r)).owner(), " (rank ", r,
+                                ") is not there after ", static_cast<double>(options_.timeout.count()) * 1e-9, " s")
+                  .with_id("ARG-COMM-004")
+                  .with_next("NCCL_DEBUG=INFO says more; ARGOSY_COLLECTIVES=own goes without NCCL");
+    } else if (++looks < 1000) {
+      std::this_thread::yield();  // most are there in less time than a thread needs to fall asleep
+    } else {
+      std::this_thread::sleep_for(std::chrono::microseconds(10));
+    }
+  }
+  if (!cause.ok()) drop_communicators();
+  return cause;
+}
+
+template <typename Enqueue>
+Status NcclGroup::together(std::string_view what, const Enqueue& enqueue) {
+  int result = (*nccl_)->group_start();
+  Status entered;
+  for (int r = 0; r < size() && result == kNcclSuccess && entered.ok(); ++r) {
+    entered = streams_.enter(r);
+    if (entered.ok()) result = enqueue(r);
+    if (result == kNcclInProgress) result = kNcclSuccess;
+  }
+  // Also where a card is gone: a group left open would swallow all that this thread asks NCCL for from now on. Ended,
+  // its other ranks wait for the one that did not come, so the communicators go.
+  const int ended = (*nccl_)->group_end();
+  if (!entered.ok()) {
+    drop_communicators();
+    return entered;
+  }
+  if (result == kNcclSuccess && ended != kNcclInProgress) result = ended;
+  if (result != kNcclSuccess) {
+    Status cause = failure(what, result);
+    drop_communicators();
+    return cause;
+  }
+  return settle(what);
+}
+
+Status NcclGroup::open_memories() {
+  for (int r = 0; r < size(); ++r) {
+    for (int k = 0; k < size(); ++k) {
+      if (k == r) continue;
+      Core &from = streams_.core(r), &memory = streams_.core(k);
+      int reaches = 0;
+      ARGOSY_RETURN_IF_ERROR(from.check(from.driver()->cuDeviceCanAccessPeer(&reaches, from.card(), memory.card()),
+                                        "cuDeviceCanAccessPeer"));
+      if (reaches != 0) ARGOSY_RETURN_IF_ERROR(memory.grant(from.card()));
+    }
+  }
+  return {};
+}
+
+Status NcclGroup::connect() {
+  if (!comms_.empty()) return {};
+  NcclId id{};
+  if (const int result = (*nccl_)->unique_id(&id); result != kNcclSuccess) return failure("an id", result);
+  comms_.assign(static_cast<std::size_t>(size()), nullptr);
+  NcclConfig config;
+  Status made = open_memories();
+  if (made.ok()) {
+    made = together("communicators", [&](int r) ARGOSY_REQUIRES(mutex_) {
+      return (*nccl_)->init(&comms_[static_cast<std::size_t>(r)], size(), id, r, &config);
+    });
+  }
+  if (made.ok()) made = try_out();
+  if (!made.ok()) {
+    drop_communicators();
+    return Status(made.code(), made.message()).with_id("ARG-COMM-006").with_next(made.next());
+  }
+  if (!watcher_.joinable()) watcher_ = std::thread([this] { watch(); });
+  return {};
+}
+
+// Numbers that add up exactly, looked at: some machines bring wrong data from card to card.
+Status NcclGroup::try_out() {
+  constexpr std::size_t kNumbers = 4096;
+  std::vector<float> sent(kNumbers), got(kNumbers);
+  std::vector<Buffer> buffers;
+  for (int r = 0; r < size(); ++r) {
+    ARGOSY_ASSIGN_OR_RETURN(buffers.emplace_back(), streams_.core(r).allocate(kNumbers * sizeof(float), true));
+    for (std::size_t i = 0; i < kNumbers; ++i) {
+      sent[i] = static_cast<float>((i * 7 + static_cast<std::size_t>(r) * 13) % 101);
+    }
+    Core& core = streams_.core(r);
+    ARGOSY_RETURN_IF_ERROR(streams_.enter(r));
+    ARGOSY_RETURN_IF_ERROR(
+        core.check(core.driver()->cuMemcpyHtoDAsync_v2(reinterpret_cast<CuPointer>(buffers.back().data()), sent.data(),
+                                                       kNumbers * sizeof(float), streams_.stream(r)),
+                   "cuMemcpyHtoDAsync"));
+    // What `sent` holds next must not be what is copied.
+    ARGOSY_RETURN_IF_ERROR(core.check(core.driver()->cuStreamSynchronize(streams_.stream(r)), "cuStreamSynchronize"));
+  }
+  ARGOSY_RETURN_IF_ERROR(together("a trial", [&](int r) ARGOSY_REQUIRES(mutex_) {
+    void* const data = buffers[static_cast<std::size_t>(r)].data();
+    return (*nccl_)->all_reduce(data, data, kNumbers, kNcclFloat32, kNcclSum, comms_[static_cast<std::size_t>(r)],
+                                streams_.stream(r));
+  }));
+  const std::int64_t end = now_nanos() + options_.timeout.count();
+  for (int r = 0; r < size(); ++r) {
+    ARGOSY_ASSIGN_OR_RETURN(const Event over, streams_.mark(r));
+    while (!over.state()->reached()) {
+      if (now_nanos() > end) {
+        return deadline_exceeded("a trial of NCCL among ", names(), " does not end").with_id("ARG-COMM-006");
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+    Core& core = streams_.core(r);
+    ARGOSY_RETURN_IF_ERROR(streams_.enter(r));
+    ARGOSY_RETURN_IF_ERROR(core.check(
+        core.driver()->cuMemcpyDtoHAsync_v2(got.data(),
+                                            reinterpret_cast<CuPointer>(buffers[static_cast<std::size_t>(r)].data()),
+                                            kNumbers * sizeof(float), streams_.stream(r)),
+        "cuMemcpyDtoHAsync"));
+    ARGOSY_RETURN_IF_ERROR(core.check(core.driver()->cuStreamSynchronize(streams_.stream(r)), "cuStreamSynchronize"));
+    for (std::size_t i = 0; i < kNumbers; ++i) {
+      float sum = 0;
+      for (int k = 0; k < size(); ++k) sum += static_cast<float>((i * 7 + static_cast<std::size_t>(k) * 13) % 101);
+      if (got[i] == sum) continue;
+      return unavailable("NCCL ", nccl_->version_text(), " brings wrong data to ", core.owner(), ": ", got[i],
+                         " in the place of ", sum)
+          .with_next("check ACS and the IOMMU: docs/gpu-status.md");
+    }
+  }
+  return {};
+}
+
+int NcclGroup::enqueue(int rank, std::span<const CollectiveCall> calls) {
+  const CollectiveCall& call = calls[static_cast<std::size_t>(rank)];
+  const NcclCalls& nccl = *nccl_->operator->();
+  NcclComm const comm = comms_[static_cast<std::size_t>(rank)];
+  CuStream const stream = streams_.stream(rank);
+  const int op = nccl_reduction(call.reduction);
+  int result = kNcclSuccess;
+  const auto keep_error = [&](int now) {
+    if (result == kNcclSuccess || result == kNcclInProgress) result = now;
+  };
+  const auto all_reduce = [&](const Tensor& in, const Tensor& out) {
+    const Units units = units_of(in, call.reduction, true);
+    if (units.count > 0) keep_error(nccl.all_reduce(in.raw(), out.raw(), units.count, units.type, op, comm, stream));
+  };
+  switch (call.kind) {
+    case Collective::kAllReduce:
+      for (const Tensor& t : call.tensors) all_reduce(t, t);
+      break;
+    case Collective::kAllReduceShards:
+      for (std::size_t i = 0; i < call.out.size(); ++i) all_reduce(call.shards[0].tensors[i], call.out[i]);
+      break;
+    case Collective::kReduceScatter: {
+      const Units units = units_of(call.out[0], call.reduction, true);
+      keep_error(
+          nccl.reduce_scatter(call.tensors[0].raw(), call.out[0].raw(), units.count, units.type, op, comm, stream));
+      break;
+    }
+    case Collective::kAllGather:
+      keep_error(
+          nccl.all_gather(call.tensors[0].raw(), call.out[0].raw(), call.tensors[0].bytes(), kNcclUint8, comm, stream));
+      break;
+    case Collective::kBroadcast:
+      for (const Tensor& t : call.tensors) {
+        if (t.bytes() > 0) keep_error(nccl.broadcast(t.raw(), t.raw(), t.bytes(), kNcclUint8, call.root, comm, stream));
+      }
+      break;
+    case Collective::kAllToAll: {
+      const std::size_t part = call.tensors[0].bytes() / static_cast<std::size_t>(size());
+      const auto* const in = static_cast<const std::byte*>(call.tensors[0].raw());
+      auto* const out = static_cast<std::byte*>(call.out[0].raw());
+      for (int peer = 0; peer < size() && part > 0; ++peer) {
+        const std::size_t at = part * static_cast<std::size_t>(peer);
+        keep_error(nccl.send(in + at, part, kNcclUint8, peer, comm, stream));
+        keep_error(nccl.recv(out + at, part, kNcclUint8, peer, comm, stream));
+      }
+      break;
+    }
+    case Collective::kBarrier: break;
+  }
+  return result;
+}
+
+Result<std::vector<Event>> NcclGroup::watched(std::string what, std::span<const Event> ready,
+                                              std::shared_ptr<Alarm> alarm) {
+  std::vector<Event> ends;
+  for (int r = 0; r < size(); ++r) {
+    ARGOSY_ASSIGN_OR_RETURN(ends.emplace_back(), streams_.mark(r));
+  }
+  {
+    MutexLock lock(watch_mutex_);
+    under_way_.push_back({std::move(what), std::vector<Event>(ready.begin(), ready.end()), ends, std::move(alarm)});
+  }
+  watch_changed_.notify_all();
+  return ends;
+}
+
+Result<std::vector<Event>> NcclGroup::start_watched(std::span<const CollectiveCall> calls, std::span<const Event> ready,
+                                                    std::shared_ptr<Alarm> alarm) {
+  MutexLock order(links_->collectives());
+  MutexLock lock(mutex_);
+  ARGOSY_RETURN_IF_ERROR(aborted_);
+  ARGOSY_RETURN_IF_ERROR(streams_.open());
+  ARGOSY_RETURN_IF_ERROR(job_.plan(calls));  // do they agree?
+  if (!takes(calls)) return unimplemented("NCCL does not do ", calls[0].describe()).with_id("ARG-COMM-005");
+  ARGOSY_RETURN_IF_ERROR(connect());
+  ARGOSY_RETURN_IF_ERROR(streams_.wait_for(ready));
+  const std::string what = calls[0].describe();
+  ARGOSY_RETURN_IF_ERROR(together(what, [&](int r) ARGOSY_REQUIRES(mutex_) { return enqueue(r, calls); }));
+  return watched(what, ready, std::move(alarm));
+}
+
+Result<Event> NcclGroup::send(const Tensor& from, int from_rank, const Tensor& to, int to_rank,
+                              std::span<const Event> ready) {
+  MutexLock order(links_->collectives());
+  MutexLock lock(mutex_);
+  ARGOSY_RETURN_IF_ERROR(aborted_);
+  ARGOSY_RETURN_IF_ERROR(streams_.open());
+  ARGOSY_RETURN_IF_ERROR(connect());
+  ARGOSY_RETURN_IF_ERROR(streams_.wait_for(ready));
+  ARGOSY_RETURN_IF_ERROR(together("send", [&](int r) ARGOSY_REQUIRES(mutex_) {
+    NcclComm const comm = comms_[static_cast<std::size_t>(r)];
+    if (from.bytes() == 0) return static_cast<int>(kNcclSuccess);
+    if (r == from_rank) {
+      return (*nccl_)->send(from.raw(), from.bytes(), kNcclUint8, to_rank, comm, streams_.stream(r));
+    }
+    if (r == to_rank) {
+      return (*nccl_)->recv(to.raw(), to.bytes(), kNcclUint8, from_rank, comm, streams_.stream(r));
+    }
+    return static_cast<int>(kNcclSuccess);
+  }));
+  ARGOSY_ASSIGN_OR_RETURN(const auto ends, watched("send", ready, nullptr));
+  return ends[static_cast<std::size_t>(to_rank)];
+}
+
+void NcclGroup::abort(const Status& cause) {
+  failing_.store(true, std::memory_order_release);
+  MutexLock lock(mutex_);
+  if (aborted_.ok()) aborted_ = cause;
+  drop_communicators();
+}
+
+}  // namespace argosy::cuda

@@ -1,0 +1,77 @@
+// One set of NCCL communicators at work. Private to this folder.
+#pragma once
+
+#include <list>
+#include <thread>
+
+#include "argosy/comm/native_gpu/rank_streams.h"
+#include "argosy/comm/nccl/nccl.h"
+#include "argosy/device/cuda/links.h"
+
+namespace argosy::cuda {
+
+class NcclGroup final : public NcclCollectives {
+ public:
+  NcclGroup(std::shared_ptr<const Nccl> nccl, const std::vector<CudaDevice*>& devices, const NcclOptions& options);
+  ~NcclGroup() override;
+
+  int size() const override { return streams_.size(); }
+  std::string describe() const override { return "NCCL " + nccl_->version_text(); }
+  Result<std::vector<Event>> start(std::span<const CollectiveCall> calls, std::span<const Event> ready) override {
+    return start_watched(calls, ready, nullptr);
+  }
+  Result<std::vector<Event>> start_watched(std::span<const CollectiveCall> calls, std::span<const Event> ready,
+                                           std::shared_ptr<Alarm> alarm) override;
+  Result<Event> send(const Tensor& from, int from_rank, const Tensor& to, int to_rank,
+                     std::span<const Event> ready) override;
+  void abort(const Status& cause) override;
+
+ private:
+  // Something that was started and is not over.
+  struct Watched {
+    std::string what;
+    std::vector<Event> ready, ends;
+    std::shared_ptr<Alarm> alarm;
+    std::int64_t since_nanos = 0;  // when it could begin; 0: not yet
+  };
+
+  std::string names() const;
+  Status failure(std::string_view what, int result) const ARGOSY_REQUIRES(mutex_);
+  Status connect() ARGOSY_REQUIRES(mutex_);
+  // NCCL's kernels follow pointers into the buffers of the other ranks of a process, where cards reach each other; what
+  // the driver lets them reach of a pool's memory is what the pool was told.
+  Status open_memories();
+  Status try_out() ARGOSY_REQUIRES(mutex_);
+  // One group call; `enqueue` says what is in it.
+  template <typename Enqueue>
+  Status together(std::string_view what, const Enqueue& enqueue) ARGOSY_REQUIRES(mutex_);
+  // NCCL has put everything on the streams. Where it cannot, within the time-out, the communicators go.
+  Status settle(std::string_view what) ARGOSY_REQUIRES(mutex_);
+  void drop_communicators() ARGOSY_REQUIRES(mutex_);
+  int enqueue(int rank, std::span<const CollectiveCall> calls) ARGOSY_REQUIRES(mutex_);
+  Result<std::vector<Event>> watched(std::string what, std::span<const Event> ready, std::shared_ptr<Alarm> alarm)
+      ARGOSY_REQUIRES(mutex_);
+
+  // watch.cc
+  void watch();
+  Status look_at(Watched& watched);
+  void fail_all(const Status& cause);
+
+  const std::shared_ptr<const Nccl> nccl_;
+  const NcclOptions options_;
+  RankStreams streams_;
+  const std::shared_ptr<Links> links_;
+  Mutex mutex_;
+  std::vector<NcclComm> comms_ ARGOSY_GUARDED_BY(mutex_);
+  CollectiveJob job_ ARGOSY_GUARDED_BY(mutex_);
+  Status aborted_ ARGOSY_GUARDED_BY(mutex_);
+  std::atomic<bool> failing_{false};  // what is being started is in vain
+
+  Mutex watch_mutex_;
+  CondVar watch_changed_;
+  std::list<Watched> under_way_ ARGOSY_GUARDED_BY(watch_mutex_);
+  bool closing_ ARGOSY_GUARDED_BY(watch_mutex_) = false;
+  std::thread watcher_;  // made with the first communicators
+};
+
+}  // namespace argosy::cuda

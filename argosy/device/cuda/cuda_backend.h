@@ -1,0 +1,52 @@
+// The CUDA backend: the cards a driver knows, and devices on them. What the plug-in gives the library; tests make one
+// over a fake driver.
+#pragma once
+
+#include "argosy/device/cuda/cuda_device.h"
+#include "argosy/device/cuda/driver/nvml.h"
+#include "argosy/device/cuda/links.h"
+
+namespace argosy::cuda {
+
+class CudaBackend final : public GpuBackend {
+ public:
+  struct Options {
+    std::span<const ModuleImage> modules = {};
+    void (*kernels)(KernelRegistry&) = nullptr;
+    std::shared_ptr<RuntimeCompiler> (*compiler)() = nullptr;    // of kernels made at run time; null: none
+    Result<std::shared_ptr<Dnn>> (*dnn)(CudaDevice&) = nullptr;  // cuDNN on a device; null: none
+    bool vendor_libraries = false;                               // kernels may look for cuBLASLt and its like
+    KernelObserver* observer = nullptr;                          // told of every kernel, one by one; null: nobody
+    std::shared_ptr<Nvml> nvml = nullptr;                        // null: not here
+    std::string nvml_problem = {};                               // why not
+    std::vector<LibraryFacts> (*libraries)() = nullptr;          // what kernels look for
+    // Who makes the sums of these devices, in any order or a fixed one.
+    CollectiveFacts (*collectives)(const std::vector<CudaDevice*>& devices, bool fixed_order) = nullptr;
+    int oldest_major = 5, oldest_minor = 2;  // compute capability of the oldest images
+  };
+  CudaBackend(std::shared_ptr<const Driver> driver, Options options);
+
+  std::string kind() const override { return "CUDA"; }
+  std::string driver() const override;
+  Result<std::vector<CardFacts>> cards() override;
+  std::vector<LibraryFacts> libraries() override;
+  CardLinks try_links() override;
+  Result<std::unique_ptr<Device>> make(DeviceSpec spec, const DeviceRequest& request, const DeviceFaults& faults,
+                                       std::shared_ptr<Closing> closing) override;
+  Links& links() { return *links_; }
+
+ private:
+  struct Card {
+    CuDevice handle;
+    CardFacts facts;
+  };
+  // In the order of their PCI addresses, as nvidia-smi's; the driver's own order is by speed unless told otherwise.
+  Result<std::vector<Card>> find() const;
+  Result<Card> look_at(int ordinal) const;
+
+  const std::shared_ptr<const Driver> driver_;
+  const Options options_;
+  const std::shared_ptr<Links> links_ = std::make_shared<Links>();
+};
+
+}  // namespace argosy::cuda

@@ -1,0 +1,290 @@
+#include "argosy/device/cuda/cuda_device.h"
+
+#include <map>
+
+#include "argosy/base/log.h"
+#include "argosy/device/cuda/device_core.h"
+#include "argosy/device/cuda/driver/runtime_compiler.h"
+#include "argosy/device/cuda/links.h"
+#include "argosy/device/cuda/cuda_launch_queue.h"
+#include "argosy/device/host_stream.h"
+
+namespace argosy::cuda {
+
+namespace {
+
+CuPointer address(const void* p) { return reinterpret_cast<CuPointer>(p); }
+
+class Memory final : public Allocator {
+ public:
+  Memory(std::shared_ptr<Core> core, Queue& queue) : core_(std::move(core)), queue_(queue) {}
+  Result<Buffer> allocate(std::size_t bytes) override { return core_->allocate(bytes); }
+  MemoryStats stats() const override { return core_->stats(); }
+  void trim() override { core_->trim(); }
+  bool on_host() const override { return false; }
+  Status copy_within(void* to, const void* from, std::size_t bytes) override {
+    if (bytes == 0) return {};
+    ARGOSY_RETURN_IF_ERROR(core_->open());
+    return core_->copy_within(address(to), address(from), bytes);
+  }
+  Status copy_out(void* to, const void* from, std::size_t bytes) override { return queue_.copy_now(to, from, bytes); }
+
+ private:
+  const std::shared_ptr<Core> core_;
+  Queue& queue_;
+};
+
+}  // namespace
+
+struct CudaDevice::State {
+  State(std::shared_ptr<const Driver> driver, Options o, std::shared_ptr<Links> links)
+      : options(std::move(o)),
+        core(std::make_shared<Core>(std::move(driver), options.card, options.spec.said_name(),
+                                    options.spec.memory_limit_bytes)),
+        queue(core, links),
+        memory(core, queue),
+        impairment(options.spec, options.faults,
+                   options.closing != nullptr ? options.closing : std::make_shared<Closing>()),
+        streams(options.spec.name.short_string(), 1, [this](const Buffer& to, const Buffer& from) {
+          return queue.copy_now(to.data(), from.data(), from.bytes());
+        }) {
+    links->join(core);
+    core->when_out_of_memory([links, card = core->card()] { links->release_idle(card); });
+    core->fail_allocation(options.faults.fail_allocation);
+  }
+
+  struct Module {
+    CuModule handle = nullptr;
+    std::map<std::string, CuFunction, std::less<>> functions;
+  };
+  Result<CuFunction> find(std::string_view key, const void* image, std::string_view kernel);
+
+  const Options options;
+  const std::shared_ptr<Core> core;
+  Queue queue;
+  Memory memory;
+  Impairment impairment;
+  mutable Mutex mutex;
+  std::map<std::string, Module, std::less<>> modules ARGOSY_GUARDED_BY(mutex);
+  Mutex keep_mutex;
+  std::map<std::string, std::shared_ptr<void>, std::less<>> kept ARGOSY_GUARDED_BY(keep_mutex);
+  HostStreams streams;
+};
+
+CudaDevice::CudaDevice(std::shared_ptr<const Driver> driver, Options options, std::shared_ptr<Links> links)
+    : state_(std::make_unique<State>(std::move(driver), std::move(options), std::move(links))) {}
+
+CudaDevice::~CudaDevice() {
+  if (state_->options.closing != nullptr) state_->options.closing->close();
+  if (!state_->core->opened()) return;
+  const KeepsCurrent current(driver());
+  // What is under way first; then what works in the context, before that can go.
+  const Status last = state_->streams.synchronize();
+  const Status finished = state_->queue.finish(nullptr);
+  if (!last.ok() || !finished.ok())
+    ARGOSY_LOG(kWarning, "closing ", spec().name.short_string(), ": ", finished.message());
+  const bool ended = state_->core->ended();
+  // What goes may have been at work with other cards last (a group's communicators): each in this one's context.
+  const auto enter = [this] { driver()->cuCtxSetCurrent(state_->core->context()); };
+  {
+    MutexLock lock(state_->keep_mutex);
+    // Libraries' handles wait for their work when they go: those of a kernel that does not end never do.
+    if (!ended) new auto(std::move(state_->kept));
+    for (auto& [key, held] : state_->kept) {
+      enter();
+      held.reset();
+    }
+    state_->kept.clear();
+  }
+  enter();
+  MutexLock lock(state_->mutex);
+  for (auto& [key, module] : state_->modules) {
+    if (ended) driver()->cuModuleUnload(module.handle);
+  }
+  state_->modules.clear();
+}
+
+const DeviceSpec& CudaDevice::spec() const { return state_->options.spec; }
+Allocator& CudaDevice::allocator() { return state_->memory; }
+Stream& CudaDevice::compute() { return state_->streams.compute; }
+Stream& CudaDevice::copies() { return state_->streams.copies; }
+Stream& CudaDevice::communication() { return state_->streams.communication; }
+KernelObserver* CudaDevice::observer() {
+  return state_->impairment.kernels_are_plain() ? state_->options.observer : &state_->impairment;
+}
+void CudaDevice::add_kernels(KernelRegistry& kernels) const {
+  if (state_->options.kernels != nullptr) state_->options.kernels(kernels);
+}
+LaunchQueue* CudaDevice::launches() { return &state_->queue; }
+
+Status CudaDevice::synchronize() {
+  Status streams = state_->streams.synchronize();
+  Status finished = state_->queue.finish(nullptr);
+  return streams.ok() ? finished : streams;
+}
+
+const CardFacts& CudaDevice::card() const { return state_->options.facts; }
+const DeviceMath& CudaDevice::math() const { return state_->options.math; }
+const Driver& CudaDevice::driver() const { return state_->core->driver(); }
+
+int CudaDevice::max_threads_per_block() const {
+  int value = 0;
+  return driver()->cuDeviceGetAttribute(&value, kCuMaxThreadsPerBlock, state_->options.card) == kCuSuccess ? value : 0;
+}
+std::size_t CudaDevice::max_shared_per_block() const {
+  int value = 0;
+  const CuResult result = driver()->cuDeviceGetAttribute(&value, kCuMaxSharedPerBlockOptin, state_->options.card);
+  return result == kCuSuccess ? static_cast<std::size_t>(value) : 0;
+}
+
+Status CudaDevice::make_current() { return state_->core->open(); }
+
+Result<CuStream> CudaDevice::stream() {
+  ARGOSY_RETURN_IF_ERROR(state_->core->open());
+  state_->core->claim_compute_thread();
+  return state_->core->compute();
+}
+
+Result<CuFunction> CudaDevice::State::find(std::string_view key, const void* image, std::string_view kernel) {
+  const DriverCalls& cu = *core->driver().operator->();
+  MutexLock lock(mutex);
+  auto found = modules.find(key);
+  if (found != modules.end()) {
+    const auto known = found->second.functions.find(kernel);
+    if (known != found->second.functions.end()) return known->second;
+  }
+  ARGOSY_RETURN_IF_ERROR(core->open());
+  if (found == modules.end()) {
+    Module module;
+    const CuResult loaded = cu.cuModuleLoadData(&module.handle, image);
+    // The last three: an image of a newer toolkit than the driver's, or one that only a compiler which is not installed
+    // would make fit.
+    if (loaded == kCuNoBinaryForGpu || loaded == kCuUnsupportedPtxVersion || loaded == kCuInvalidImage ||
+        loaded == kCuInvalidPtx || loaded == kCuNoPtxCompiler) {
+      return failed_precondition("kernels of ", key, " are not for this card (", options.facts.name,
+                                 ", compute capability ", options.facts.major, ".", options.facts.minor,
+                                 ") or this driver (CUDA ", core->driver().version_text(), "): error ", loaded)
+          .with_id("ARG-GPU-006")
+          .with_next(str_cat("build with -D ARGOSY_CUDA_ARCHITECTURES=", options.facts.major, options.facts.minor,
+                             ", or take a newer driver"));
+    }
+    ARGOSY_RETURN_IF_ERROR(core->check(loaded, "cuModuleLoadData"));
+    found = modules.emplace(std::string(key), std::move(module)).first;
+  }
+  CuFunction function = nullptr;
+  const CuResult result = cu.cuModuleGetFunction(&function, found->second.handle, std::string(kernel).c_str());
+  if (result == kCuNotFound) return not_found("there is no kernel ", kernel, " in module ", key).with_id("ARG-GPU-008");
+  ARGOSY_RETURN_IF_ERROR(core->check(result, "cuModuleGetFunction"));
+  found->second.functions.emplace(std::string(kernel), function);
+  return function;
+}
+
+Result<CuFunction> CudaDevice::function(std::string_view module, std::string_view kernel) {
+  for (const ModuleImage& image : state_->options.modules) {
+    if (image.name == module) return state_->find(module, image.data, kernel);
+  }
+  return not_found("there is no module ", module, " of kernels").with_id("ARG-GPU-008");
+}
+
+Result<CuFunction> CudaDevice::function_in(std::string_view key, const void* image, std::string_view kernel) {
+  return state_->find(str_cat("at run time: ", key), image, kernel);
+}
+
+bool CudaDevice::knows_module(std::string_view key) const {
+  MutexLock lock(state_->mutex);
+  return state_->modules.contains(str_cat("at run time: ", key));
+}
+
+bool CudaDevice::vendor_libraries() const { return state_->options.vendor_libraries; }
+
+std::shared_ptr<RuntimeCompiler> CudaDevice::compiler() {
+  auto* const open = state_->options.compiler;
+  if (open == nullptr) return nullptr;
+  const auto held = keep("compiler", [&] { return std::make_shared<std::shared_ptr<RuntimeCompiler>>(open()); });
+  return *static_cast<std::shared_ptr<RuntimeCompiler>*>(held.get());
+}
+
+namespace {
+using FoundDnn = Result<std::shared_ptr<Dnn>>;
+constexpr std::string_view kDnn = "cuDNN";
+}  // namespace
+
+Status CudaDevice::dnn_as_known() const {
+  if (state_->options.dnn == nullptr) return unimplemented("cuDNN is not looked for");
+  MutexLock lock(state_->keep_mutex);
+  const auto found = state_->kept.find(kDnn);
+  return found == state_->kept.end() ? ok_status() : static_cast<const FoundDnn*>(found->second.get())->status();
+}
+
+Result<std::shared_ptr<Dnn>> CudaDevice::dnn() {
+  ARGOSY_RETURN_IF_ERROR(dnn_as_known());
+  const auto look = [&]() -> FoundDnn {
+    ARGOSY_RETURN_IF_ERROR(make_current());
+    FoundDnn dnn = state_->options.dnn(*this);
+    if (dnn.ok() || dnn.status().code() == Code::kUnimplemented) return dnn;
+    ARGOSY_LOG(kWarning,
+               "convolutions, batch normalisation, pooling and softmax run without cuDNN: ", dnn.status().to_string());
+    return unimplemented("no cuDNN: ", dnn.status().message());
+  };
+  const auto held = keep(kDnn, [&] { return std::make_shared<FoundDnn>(look()); });
+  return *static_cast<const FoundDnn*>(held.get());
+}
+
+Status CudaDevice::launch(CuFunction function, const LaunchShape& shape, void** arguments, std::string_view node) {
+  ARGOSY_ASSIGN_OR_RETURN(const CuStream stream, this->stream());
+  const DriverCalls& cu = *driver().operator->();
+  // More than this is granted by card and kernel only when asked for.
+  constexpr unsigned kAlwaysGranted = 48 << 10;
+  if (shape.shared_bytes > kAlwaysGranted) {
+    ARGOSY_RETURN_IF_ERROR(state_->core->check(
+        cu.cuFuncSetAttribute(function, kCuFunctionMaxDynamicShared, static_cast<int>(shape.shared_bytes)),
+        "cuFuncSetAttribute"));
+  }
+  Status status = state_->core->check(
+      cu.cuLaunchKernel(function, shape.grid.x, shape.grid.y, shape.grid.z, shape.block.x, shape.block.y, shape.block.z,
+                        shape.shared_bytes, stream, arguments, nullptr),
+      "cuLaunchKernel");
+  if (status.ok()) return status;
+  return std::move(status).with_where(str_cat("node '", node, "' on ", spec().name.to_string()));
+}
+
+Status CudaDevice::copy(void* to, const void* from, std::size_t bytes) {
+  ARGOSY_ASSIGN_OR_RETURN(const CuStream stream, this->stream());
+  if (bytes == 0) return {};
+  return state_->core->check(driver()->cuMemcpyDtoDAsync_v2(address(to), address(from), bytes, stream),
+                             "cuMemcpyDtoDAsync");
+}
+
+Status CudaDevice::fill(void* to, int unit_bytes, std::uint32_t value, std::size_t count) {
+  ARGOSY_ASSIGN_OR_RETURN(const CuStream stream, this->stream());
+  if (count == 0) return {};
+  const DriverCalls& cu = *driver().operator->();
+  switch (unit_bytes) {
+    case 1:
+      return state_->core->check(cu.cuMemsetD8Async(address(to), static_cast<unsigned char>(value), count, stream),
+                                 "cuMemsetD8Async");
+    case 2:
+      return state_->core->check(cu.cuMemsetD16Async(address(to), static_cast<unsigned short>(value), count, stream),
+                                 "cuMemsetD16Async");
+    case 4: return state_->core->check(cu.cuMemsetD32Async(address(to), value, count, stream), "cuMemsetD32Async");
+    default: return internal_error("units of ", unit_bytes, " bytes cannot be filled in");
+  }
+}
+
+Status CudaDevice::upload(void* to, const void* from, std::size_t bytes) {
+  state_->core->claim_compute_thread();
+  return state_->queue.upload(to, from, bytes);
+}
+
+Status CudaDevice::download(void* to, const void* from, std::size_t bytes) {
+  return state_->queue.copy_now(to, from, bytes);
+}
+
+std::shared_ptr<void> CudaDevice::keep(std::string_view key, const std::function<std::shared_ptr<void>()>& make) {
+  MutexLock lock(state_->keep_mutex);
+  const auto found = state_->kept.find(key);
+  if (found != state_->kept.end()) return found->second;
+  return state_->kept.emplace(std::string(key), make()).first->second;
+}
+
+}  // namespace argosy::cuda

@@ -1,0 +1,295 @@
+#include "argosy/device/cuda/device_core.h"
+
+#include <time.h>
+
+#include <algorithm>
+
+#include "argosy/base/clock.h"
+#include "argosy/base/log.h"
+#include "argosy/base/threads/spin.h"
+
+namespace argosy::cuda {
+
+namespace {
+// A wait stays awake, then lets others have the core between its looks, then sleeps between them: a sleep ends 50 us
+// late or more, which must be little beside the wait.
+constexpr std::int64_t kAwakeNanos = 200'000, kYieldNanos = 2'000'000;
+constexpr std::int64_t kShare = 32, kLongestNapNanos = 200'000;  // of the time waited so far
+constexpr std::int64_t kGraceNanos = 1'000'000'000;              // what runs may end after a cancellation
+
+void pause_after(std::int64_t waited) {
+  if (waited < kAwakeNanos) {
+    spin_pause();
+  } else if (waited < kYieldNanos) {
+    std::this_thread::yield();
+  } else {
+    const timespec time{.tv_sec = 0, .tv_nsec = std::min(waited / kShare, kLongestNapNanos)};
+    nanosleep(&time, nullptr);
+  }
+}
+}  // namespace
+
+Core::Core(std::shared_ptr<const Driver> driver, CuDevice card, std::string owner, std::uint64_t limit_bytes)
+    : driver_(std::move(driver)), card_(card), owner_(std::move(owner)), limit_(limit_bytes) {}
+
+Core::~Core() {
+  {
+    MutexLock lock(mutex_);
+    if (!retained_) return;
+  }
+  KeepsCurrent current(*driver_);
+  // Errors are of no use any more: what a broken context holds goes with the context.
+  if (!ended()) {
+    ARGOSY_LOG(kWarning, owner_, ": a kernel does not end; what the device holds stays until the process ends");
+    return;
+  }
+  MutexLock lock(mutex_);
+  const DriverCalls& cu = *driver_->operator->();
+  cu.cuCtxSetCurrent(context_);
+  const CuStream streams[] = {communication_.load(), copies_, memory_stream_, compute_};
+  for (const Block& block : blocks_) {
+    if (block.after != nullptr) cu.cuEventDestroy_v2(block.after);
+    cu.cuMemFreeHost(block.data);
+  }
+  for (const CuEvent event : events_) cu.cuEventDestroy_v2(event);
+  if (before_capture_ != nullptr) cu.cuEventDestroy_v2(before_capture_);
+  if (pool_ != nullptr) cu.cuMemPoolDestroy(pool_);
+  for (const CuStream stream : streams) {
+    if (stream != nullptr) cu.cuStreamDestroy_v2(stream);
+  }
+  current.forget(context_);
+  cu.cuDevicePrimaryCtxRelease_v2(card_);
+}
+
+Status Core::open() {
+  if (opened() && !broken_.load(std::memory_order_acquire)) {
+    return check(driver_->operator->()->cuCtxSetCurrent(context_), "cuCtxSetCurrent");
+  }
+  MutexLock lock(mutex_);
+  if (!tried_) {
+    tried_ = true;
+    status_ = take().with_where(owner_);
+    if (status_.ok()) opened_.store(true, std::memory_order_release);
+  }
+  return status_;
+}
+
+Status Core::take() {
+  const DriverCalls& cu = *driver_->operator->();
+  const auto ok = [&](CuResult result, const char* call) { return driver_->check(result, call); };
+  const CuResult retained = cu.cuDevicePrimaryCtxRetain(&context_, card_);
+  if (retained == kCuDeviceUnavailable) {
+    return unavailable("another process has this card for itself (compute mode \"exclusive\")")
+        .with_id("ARG-GPU-015")
+        .with_next("`argosy devices` shows who; end it, or nvidia-smi -c DEFAULT");
+  }
+  if (retained == kCuOutOfMemory) {
+    return resource_exhausted("the card has no memory left for a context")
+        .with_id("ARG-MEM-002")
+        .with_next("`argosy devices` shows who uses it; end them");
+  }
+  ARGOSY_RETURN_IF_ERROR(ok(retained, "cuDevicePrimaryCtxRetain"));
+  retained_ = true;
+  ARGOSY_RETURN_IF_ERROR(ok(cu.cuCtxSetCurrent(context_), "cuCtxSetCurrent"));
+  int pools = 0;
+  ARGOSY_RETURN_IF_ERROR(ok(cu.cuDeviceGetAttribute(&pools, kCuMemoryPools, card_), "cuDeviceGetAttribute"));
+  if (pools == 0) {
+    return failed_precondition("this card's driver has no memory pools")
+        .with_id("ARG-GPU-007")
+        .with_next("a newer driver; on a virtual machine, a profile with unified memory");
+  }
+  for (CuStream* stream : {&compute_, &copies_, &memory_stream_}) {
+    ARGOSY_RETURN_IF_ERROR(ok(cu.cuStreamCreate(stream, kCuStreamNonBlocking), "cuStreamCreate"));
+  }
+  CuPoolProperties properties;
+  properties.location.id = card_;
+  ARGOSY_RETURN_IF_ERROR(ok(cu.cuMemPoolCreate(&pool_, &properties), "cuMemPoolCreate"));
+  // Memory that is taken beside the compute stream must not wait for what is started there, as it would where the
+  // driver gives it what is freed there later on: it is waited for by the host.
+  int waits = 0;
+  ARGOSY_RETURN_IF_ERROR(ok(cu.cuMemPoolSetAttribute(pool_, kCuPoolReuseWaits, &waits), "cuMemPoolSetAttribute"));
+  // What is freed is kept for reuse until trim(): the cap is ours to watch.
+  std::uint64_t keep = UINT64_MAX;
+  return ok(cu.cuMemPoolSetAttribute(pool_, kCuPoolReleaseThreshold, &keep), "cuMemPoolSetAttribute");
+}
+
+Result<CuStream> Core::communication() {
+  if (const CuStream stream = used_communication(); stream != nullptr) return stream;
+  const DriverCalls& cu = *driver_->operator->();
+  // What comes from there has few blocks, and others wait for it: they take the first multiprocessors that get free,
+  // not their turn behind all blocks of a kernel that fills the card.
+  int least = 0, greatest = 0;
+  ARGOSY_RETURN_IF_ERROR(check(cu.cuCtxGetStreamPriorityRange(&least, &greatest), "cuCtxGetStreamPriorityRange"));
+  CuStream stream = nullptr;
+  CuResult result = kCuSuccess;
+  {
+    MutexLock lock(mutex_);
+    if (const CuStream made = used_communication(); made != nullptr) return made;
+    result = cu.cuStreamCreateWithPriority(&stream, kCuStreamNonBlocking, greatest);
+    if (result == kCuSuccess) communication_.store(stream, std::memory_order_release);
+  }
+  ARGOSY_RETURN_IF_ERROR(check(result, "cuStreamCreateWithPriority"));
+  return stream;
+}
+
+Status Core::check(CuResult result, std::string_view call) {
+  if (result == kCuSuccess) [[likely]]
+    return {};
+  Status status = driver_->check(result, call).with_where(owner_);
+  if (!Driver::breaks_context(result)) return status;
+  MutexLock lock(mutex_);
+  if (status_.ok()) status_ = std::move(status);
+  broken_.store(true, std::memory_order_release);
+  return status_;
+}
+
+Status Core::broken() const {
+  if (!broken_.load(std::memory_order_acquire)) return {};
+  MutexLock lock(mutex_);
+  return status_;
+}
+
+// --- events
+// ------------------------------------------------------------------------------------------------------------
+
+Result<CuEvent> Core::record(CuStream stream) {
+  CuEvent event = nullptr;
+  {
+    MutexLock lock(mutex_);
+    if (!events_.empty()) {
+      event = events_.back();
+      events_.pop_back();
+    }
+  }
+  const DriverCalls& cu = *driver_->operator->();
+  if (event == nullptr) ARGOSY_RETURN_IF_ERROR(check(cu.cuEventCreate(&event, kCuEventDisableTiming), "cuEventCreate"));
+  Status recorded = mark(event, stream);
+  if (recorded.ok()) return event;
+  return_event(event);
+  return recorded;
+}
+
+Status Core::mark(CuEvent event, CuStream stream) {
+  const DriverCalls& cu = *driver_->operator->();
+  if (stream != compute_) return check(cu.cuEventRecord(event, stream), "cuEventRecord");
+  MutexLock lock(memory_);
+  if (!capturing_) return check(cu.cuEventRecord(event, compute_), "cuEventRecord");
+  if (records_here()) return internal_error(owner_, ": a wait in the middle of a recording");
+  ARGOSY_RETURN_IF_ERROR(check(cu.cuStreamWaitEvent(memory_stream_, before_capture_, 0), "cuStreamWaitEvent"));
+  return check(cu.cuEventRecord(event, memory_stream_), "cuEventRecord");
+}
+
+void Core::return_event(CuEvent event) {
+  MutexLock lock(mutex_);
+  events_.push_back(event);
+}
+
+Status Core::wait_on_host(CuEvent event, Cancellation* cancellation) {
+  const DriverCalls& cu = *driver_->operator->();
+  const std::int64_t start = now_nanos();
+  std::int64_t cancelled_at = 0;
+  while (true) {
+    const CuResult result = cu.cuEventQuery(event);
+    if (result != kCuNotReady) return check(result, "cuEventQuery");
+    const std::int64_t now = now_nanos();
+    if (cancellation != nullptr && cancellation->cancelled()) {
+      if (cancelled_at == 0) cancelled_at = now;
+      if (now - cancelled_at > kGraceNanos) return give_up_on(cancellation->status());
+    }
+    pause_after(now - start);
+  }
+}
+
+bool Core::ended() {
+  if (!opened()) return true;
+  for (const CuStream stream : {used_communication(), copies_, memory_stream_, compute_}) {
+    if (stream != nullptr && !ended(stream)) return false;
+  }
+  return true;
+}
+
+bool Core::ended(CuStream stream) {
+  const DriverCalls& cu = *driver_->operator->();
+  cu.cuCtxSetCurrent(context_);
+  const Result<CuEvent> end = record(stream);
+  if (!end.ok()) return !capturing();  // a broken context does nothing more
+  const std::int64_t start = now_nanos();
+  std::int64_t waited = 0;
+  while (cu.cuEventQuery(*end) == kCuNotReady) {  // an error is an end as well
+    if (hangs() && waited > kGraceNanos) return false;
+    pause_after(waited);
+    waited = now_nanos() - start;
+  }
+  return_event(*end);
+  return true;
+}
+
+// Nobody may take what the kernel may still write: the device is of no use from here on.
+Status Core::give_up_on(const Status& cancelled) {
+  MutexLock lock(mutex_);
+  if (status_.ok()) {
+    status_ = aborted("a kernel does not end, ", kGraceNanos / 1'000'000, " ms after \"", cancelled.message(), "\"")
+                  .with_id("ARG-DEV-004")
+                  .with_where(owner_)
+                  .with_next("start again without this device, from the last checkpoint: --resume");
+  }
+  hangs_.store(true, std::memory_order_release);
+  broken_.store(true, std::memory_order_release);
+  return status_;
+}
+
+bool CudaEvent::reached() const {
+  // An error is an end as well.
+  return core_->driver()->cuEventQuery(event_) != kCuNotReady;
+}
+
+void CudaEvent::wait() {
+  const Status status = core_->wait_on_host(event_, nullptr);
+  if (!status.ok()) return;  // kept by the core
+}
+
+// --- pinned memory
+// -----------------------------------------------------------------------------------------------------
+
+std::byte* Core::staging(std::size_t bytes) {
+  if (bytes > kMostStaging) return nullptr;
+  const DriverCalls& cu = *driver_->operator->();
+  MutexLock lock(mutex_);
+  Block* best = nullptr;
+  for (Block& block : blocks_) {
+    if (block.lent || block.bytes < bytes || (best != nullptr && best->bytes <= block.bytes)) continue;
+    if (block.after != nullptr && cu.cuEventQuery(block.after) == kCuNotReady) continue;
+    best = &block;
+  }
+  if (best == nullptr || best->bytes / 4 > bytes + (std::size_t{64} << 10)) {
+    std::size_t size = std::size_t{64} << 10;
+    while (size < bytes) size *= 2;
+    void* data = nullptr;
+    if (cu.cuMemHostAlloc(&data, size, kCuHostPortable) == kCuSuccess) {
+      blocks_.push_back({.data = static_cast<std::byte*>(data), .bytes = size});
+      best = &blocks_.back();
+    }
+  }
+  if (best == nullptr) return nullptr;
+  if (best->after != nullptr) events_.push_back(std::exchange(best->after, nullptr));
+  best->lent = true;
+  return best->data;
+}
+
+void Core::staged(std::byte* data, CuEvent after) {
+  MutexLock lock(mutex_);
+  for (Block& block : blocks_) {
+    if (block.data != data) continue;
+    block.lent = false;
+    block.after = after;
+  }
+}
+
+void Core::drop_staging(std::byte* data) { staged(data, nullptr); }
+
+void Core::keep_staging(std::byte* data) {
+  MutexLock lock(memory_);
+  staged_in_capture_.push_back(data);
+}
+
+}  // namespace argosy::cuda

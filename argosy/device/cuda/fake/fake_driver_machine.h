@@ -1,0 +1,47 @@
+// A machine with fake cards, for tests: the cards, a backend over them, and the test kernels.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "argosy/device/cuda/cuda_backend.h"
+#include "argosy/device/cuda/fake/fake_driver.h"
+
+namespace argosy::cuda::fake {
+
+class Machine {
+ public:
+  explicit Machine(Options options = {}, CudaBackend::Options backend = {})
+      : cards_(std::move(options)), backend_(std::make_shared<CudaBackend>(cards_.driver(), std::move(backend))) {}
+  // Nothing was done wrong, and everything was given back.
+  ~Machine() {
+    backend_.reset();
+    EXPECT_TRUE(cards_.violations().empty()) << cards_.violations().front();
+    EXPECT_EQ(cards_.live_objects() == 0, !left_behind_) << cards_.live_objects();
+  }
+
+  Cards& cards() { return cards_; }
+  const std::shared_ptr<CudaBackend>& backend() { return backend_; }
+  // For make_devices(), sessions and so on.
+  DeviceRequest request(std::string devices = "") { return {.devices = std::move(devices), .gpus = backend_}; }
+  // One device on a card, GPU:<card>.
+  std::unique_ptr<CudaDevice> device(int card = 0, std::uint64_t limit = std::uint64_t{64} << 20,
+                                     const DeviceFaults& faults = {}) {
+    DeviceSpec spec;
+    spec.name = {"localhost", 0, 0, "GPU", card};
+    spec.kind = DeviceKind::kCuda;
+    spec.card = card;
+    spec.memory_limit_bytes = limit;
+    auto made = backend_->make(std::move(spec), {}, faults, nullptr);
+    return std::unique_ptr<CudaDevice>(static_cast<CudaDevice*>(std::move(made).value().release()));
+  }
+
+  // A device hung, and what it held could not be given back.
+  void expect_left_behind() { left_behind_ = true; }
+
+ private:
+  bool left_behind_ = false;
+  Cards cards_;
+  std::shared_ptr<CudaBackend> backend_;
+};
+
+}  // namespace argosy::cuda::fake

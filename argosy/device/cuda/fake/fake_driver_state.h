@@ -1,0 +1,200 @@
+// The state behind fake::Cards, and what handles of the fake driver point to. For the files of this folder alone.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdio>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "argosy/device/cuda/fake/fake_driver.h"
+#include "argosy/device/cuda/fake/watch.h"
+
+namespace argosy::cuda::fake {
+
+struct Stream;
+struct CardState;
+
+// Set once its place in a stream is reached.
+struct Ticket {
+  bool reached = false;
+};
+
+struct Operation {
+  std::string name;               // "kernel relu", "copy", ...
+  std::function<CuResult()> run;  // on the stream's thread; null: only the ticket
+  std::shared_ptr<Ticket> reaches;
+  std::shared_ptr<Ticket> waits;
+  bool touches_memory = false;
+  std::uint64_t bytes = 0, blocks = 0;  // as in Call
+};
+
+struct Context {
+  CardState* card = nullptr;
+};
+
+// What streams record together: the one that began, and those that came to it by its events.
+struct Capture {
+  Stream* origin = nullptr;
+  std::set<Stream*> joined;  // none of ours comes back: the capture cannot end well
+  std::vector<Operation> operations;
+  bool invalid = false;
+};
+
+struct Stream {
+  Context* context = nullptr;
+  int number = 0;
+  std::thread thread;
+  std::deque<Operation> queue;  // the state's mutex
+  bool busy = false, closing = false;
+  int priority = 0;
+  std::shared_ptr<Capture> capture;  // under way
+};
+
+struct EventObject {
+  Context* context = nullptr;
+  std::shared_ptr<Ticket> ticket;    // of the last record
+  std::shared_ptr<Capture> capture;  // that one was captured
+};
+
+struct Allocation {
+  std::size_t bytes = 0;
+  struct Pool* pool = nullptr;
+  bool ready = false;  // its place in the stream is reached
+};
+
+struct FreeBlock {
+  std::size_t bytes = 0;
+  Stream* stream = nullptr;  // in whose order it was freed
+  bool done = false;         // that place is reached
+};
+
+// A free whose place in its stream is not reached yet.
+struct Freeing {
+  std::size_t bytes = 0;
+  Stream* stream = nullptr;
+  std::shared_ptr<Ticket> ticket;
+};
+
+struct Pool {
+  CardState* card = nullptr;
+  std::map<CuPointer, FreeBlock> kept;  // freed, still the pool's
+  bool reuse_waits = true;              // as the driver's own default
+  std::vector<Freeing> freeing;
+  std::uint64_t in_use = 0, reserved = 0;
+};
+
+struct Module {
+  void* library = nullptr;
+  const Context* context = nullptr;
+};
+struct Function {
+  std::string name;
+  const on_host::Kernel* kernel = nullptr;
+  const Context* context = nullptr;  // that its module is loaded in
+  unsigned shared_bytes = 48 << 10;  // dynamic ones it may have, until it asks for more
+};
+struct Graph {
+  std::vector<Operation> operations;
+};
+
+struct CardState {
+  int ordinal = 0;
+  Card facts;
+  Context context;
+  int holds = 0;
+  std::byte* memory = nullptr;  // the address space of the card, which is larger than its memory
+  std::size_t address_bytes = 0;
+  std::map<CuPointer, std::size_t> holes;       // of that space
+  std::map<CuPointer, Allocation> allocations;  // from the call on, until the free is reached
+  std::uint64_t reserved = 0;
+  std::set<const CardState*> open_to;         // cards whose kernels may reach its memory
+  int touching = 0;                           // operations at work in its memory
+  std::atomic<CuResult> broken = kCuSuccess;  // set under the mutex, asked by every call
+};
+
+class Cards::State {
+ public:
+  explicit State(Options options);
+  ~State();
+
+  // The one there is.
+  static State* current();
+
+  CardState* card_at(CuPointer pointer);
+  // Puts it on the stream, or into what the stream records. REQUIRES: mutex held.
+  CuResult push(Stream* stream, Operation operation);
+  // What a stream that records cannot do: the recording is lost. REQUIRES: mutex held.
+  static CuResult invalidate(Stream* stream, CuResult why);
+  CuResult enqueue(Stream* stream, Operation operation);
+  CuResult wait_until_idle(std::unique_lock<std::mutex>& lock, Stream* stream);
+  void serve(Stream* stream);
+  // REQUIRES: mutex held.
+  void note(Call::How how, const Stream* stream, std::string what, std::uint64_t bytes = 0, std::uint64_t blocks = 0);
+  void note(const Stream* stream, const Operation& operation, Call::How how = Call::How::kCalled) {
+    note(how, stream, operation.name, operation.bytes, operation.blocks);
+  }
+  void violation(std::string what);
+  // Every byte belongs to one allocation, at its place in the stream. REQUIRES: mutex held.
+  bool check_memory(const char* what, CuPointer pointer, std::size_t bytes);
+  // What a kernel on the card may touch: allocations there and on cards that are open to it, pinned blocks. REQUIRES:
+  // mutex held.
+  std::vector<on_host::Range> reachable(const CardState* card) const;
+  void touch(CardState* card, bool begin);  // REQUIRES: mutex held
+  // The same for every card that is open to it: which they were, for the end. REQUIRES: mutex held.
+  std::vector<CardState*> touch_peers(const CardState* card) {
+    std::vector<CardState*> touched;
+    for (const auto& other : cards) {
+      if (!other->open_to.contains(card)) continue;
+      touch(other.get(), true);
+      touched.push_back(other.get());
+    }
+    return touched;
+  }
+
+  Cards* owner = nullptr;
+  const Options options;
+  DriverCalls calls;
+  DriverCalls counted;  // the same, each call counted
+  std::map<std::string, std::atomic<std::int64_t>> calls_made;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::unique_ptr<CardState>> cards;
+  std::map<void*, std::size_t> pinned;
+  std::set<const void*> objects;
+  std::set<Stream*> streams;
+  Counts counts;
+  std::vector<std::string> violations;
+  std::vector<std::string> kernels;
+  std::set<std::string> launched;        // the same, each once
+  std::uint64_t order = 0, ordered = 0;  // Ways::order, and launches in an order of their own so far
+  std::vector<Call> calls_kept;
+  bool keeps_calls = false;
+  std::FILE* log = nullptr;
+  int streams_made = 0;
+  CuEvent asked_for = nullptr;  // by the last call, and it was not reached
+  std::int64_t fail_allocation_in = 0, fail_launch_in = 0, hang_launch_in = 0;
+  CuResult launch_failure = kCuSuccess;
+  bool hang_ended = false;
+  bool started = false;
+};
+
+// Fill in their part of the table.
+void add_memory_calls(DriverCalls& calls);
+void add_stream_calls(DriverCalls& calls);
+void add_module_calls(DriverCalls& calls);
+
+// The context that is current on the calling thread.
+Context*& current_context();
+
+// The node whose kernel is at work on the calling thread; "": not known.
+std::string& current_node();
+
+// What the card of the current context is broken by, or success.
+CuResult current_error();
+
+}  // namespace argosy::cuda::fake

@@ -1,0 +1,65 @@
+// What makes an emulated GPU slower and worse than the host it runs on: its speed factor, its link, its faults.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "argosy/base/mutex.h"
+#include "argosy/device/device.h"
+#include "argosy/device/emulated/emulation_parser.h"
+
+namespace argosy {
+
+// The end of the devices made together. The first of them to go closes it, so that a kernel that hangs on one never
+// keeps another from going. Thread-safe.
+class Closing {
+ public:
+  void close();
+  bool closed() const { return closed_.load(std::memory_order_acquire); }
+  // Sleeps until then (system clock) or until closed; precise to a few microseconds.
+  void sleep_until(std::int64_t nanos);
+  // Sleeps until closed or cancelled.
+  void sleep_until_cancelled(Cancellation* cancellation);
+
+ private:
+  std::atomic<bool> closed_{false};
+  Mutex mutex_;
+  CondVar changed_;
+};
+
+// Observes the kernels of one device and times its copies. Thread-safe.
+class Impairment final : public KernelObserver {
+ public:
+  Impairment(const DeviceSpec& spec, const DeviceFaults& faults, std::shared_ptr<Closing> closing);
+
+  // Kernels run undisturbed: no observer is needed.
+  bool kernels_are_plain() const;
+  Status before(std::string_view node, Cancellation* cancellation) override;
+  void after(std::string_view node, std::int64_t elapsed_nanos) override;
+  // A bit of what the device computes is to be wrong (flip=N), from the Nth kernel on until somebody has flipped one.
+  bool flip_due() const { return flip_due_.load(std::memory_order_acquire); }
+  void flipped() { flip_due_.store(false, std::memory_order_release); }
+
+  // Copies, and takes as long as the link says. The link carries one copy at a time.
+  Status copy(const Buffer& to, const Buffer& from);
+
+ private:
+  Status lost(std::string_view node) const;
+
+  const std::string device_;
+  const DeviceFaults faults_;
+  const double slowdown_;               // extra time per time
+  const double link_bytes_per_second_;  // 0 = as fast as memory
+  const std::shared_ptr<Closing> closing_;
+
+  std::atomic<std::int64_t> kernels_{0};
+  std::atomic<std::int64_t> lost_at_{0};  // the kernel at which the device went; 0 = alive
+  std::atomic<std::int64_t> owed_nanos_{0};
+  std::atomic<bool> flip_due_{false};
+
+  Mutex mutex_;
+  std::int64_t link_free_nanos_ ARGOSY_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace argosy

@@ -1,0 +1,91 @@
+// What is known of a dataset without iterating, and datasets handed on as texts.
+#include <algorithm>
+#include <atomic>
+
+#include "argosy/op/kernel/step_context.h"
+#include "argosy/ops/dataset/unary_dataset.h"
+
+namespace argosy::datasets {
+
+namespace {
+
+constexpr char kContainer[] = "_datasets as texts";
+constexpr char kWord[] = "dataset of this step: ";
+
+Status compute_batch_size(KernelContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const DatasetPtr dataset, dataset_in(c.input(0)));
+  c.set_output(0, Tensor::scalar(dataset->batch_size()));
+  return ok_status();
+}
+
+// A dataset is a value of this process, which no text could hold. What strategies want of the text is another device's
+// copy of the dataset in the same step: it names what the step keeps.
+class Held final : public Resource {
+ public:
+  explicit Held(DatasetPtr held) : dataset(std::move(held)) {}
+  std::string describe() const override { return "dataset"; }
+  const DatasetPtr dataset;
+};
+
+Status to_graph(KernelContext& c) {
+  static std::atomic<std::int64_t> last{0};
+  ARGOSY_ASSIGN_OR_RETURN(DatasetPtr dataset, dataset_in(c.input(0)));
+  if (c.step() == nullptr) return failed_precondition(c.node(), ": a dataset becomes a text within a step only");
+  const std::string text = str_cat(kWord, ++last);
+  ARGOSY_RETURN_IF_ERROR(c.step()
+                             ->step_resources()
+                             .find_or_make<Held>(kContainer, text, [&] { return std::make_shared<Held>(dataset); })
+                             .status());
+  c.set_output(0, Tensor::scalar(text));
+  return ok_status();
+}
+
+Status from_graph(KernelContext& c) {
+  if (c.input(0).shape().rank() != 0) return invalid_argument("graph_def must be a scalar");
+  const std::string& text = *c.input(0).data<std::string>();
+  if (c.step() != nullptr && text.starts_with(kWord)) {
+    const auto held = c.step()->step_resources().find<Held>(kContainer, text);
+    if (held.ok()) {
+      c.set_output(0, dataset_handle((*held)->dataset));
+      return ok_status();
+    }
+  }
+  return unimplemented("DatasetFromGraph takes what DatasetToGraph gave in the same step, not ", text.size(),
+                       " bytes from elsewhere")
+      .with_id("ARG-DATASET-002")
+      .with_next("make the dataset in the graph that runs it");
+}
+
+// Those through which TensorFlow looks for the batch.
+bool keeps_batches(std::string_view op) {
+  static constexpr std::string_view kOps[] = {"AssertCardinalityDataset",
+                                              "CacheDataset",
+                                              "CacheDatasetV2",
+                                              "FilterDataset",
+                                              "ParseExampleDataset",
+                                              "ParseExampleDatasetV2",
+                                              "PrefetchDataset",
+                                              "RepeatDataset",
+                                              "ShardDataset",
+                                              "ShuffleDataset",
+                                              "ShuffleDatasetV2",
+                                              "ShuffleDatasetV3",
+                                              "ShuffleAndRepeatDataset",
+                                              "SkipDataset",
+                                              "ShuffleAndRepeatDatasetV2",
+                                              "TakeDataset"};
+  return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
+}
+
+}  // namespace
+
+std::int64_t UnaryDataset::batch_size() const { return keeps_batches(op()) ? input().batch_size() : -1; }
+
+void add_known(KernelRegistry& kernels) {
+  kernels.add("ComputeBatchSize", "cpu", compute_batch_size);
+  kernels.add("DatasetToGraph", "cpu", to_graph);
+  kernels.add("DatasetToGraphV2", "cpu", to_graph);
+  kernels.add("DatasetFromGraph", "cpu", from_graph);
+}
+
+}  // namespace argosy::datasets

@@ -1,0 +1,29 @@
+// A product that adds up over a batch, the gradient of a layer's weights, with the same bits on any number of devices
+// (argosy/ops/collective/reduction_chunks.h), vectorised with Highway for the machine it runs on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace argosy {
+
+// c[m, n] = aᵀ · b with a[rows, m] and b[rows, n]. Part i of the rows ends before ends[i], the last one being all of
+// them; each part is summed row after row, then the parts' sums are added as a binary tree over their indices. With one
+// part this is a plain product. REQUIRES: m, n, rows > 0; a power of two of parts, at most kBatchParts. As fast as
+// any product up to some 500 rows: nothing is kept in a cache for more.
+struct BatchSum {
+  std::int64_t m = 0, n = 0, rows = 0;
+  std::span<const std::int64_t> ends;
+};
+
+// Larger batches are not summed this way.
+inline constexpr std::int64_t kMostSummed = 512;
+
+// Of the scratch memory, 64-byte aligned, for so many threads.
+std::size_t batch_sum_scratch_bytes(const BatchSum& s, int threads);
+// The calling thread's team works, all of it: worth it from some millions of flops on.
+// The same bits for any size of it.
+void batch_sum(const BatchSum& s, const float* a, const float* b, float* c, float* scratch);
+
+}  // namespace argosy

@@ -1,0 +1,24 @@
+// What the kernels of softmax and its gradient on a card share. Private to this folder.
+#pragma once
+
+#include "argosy/ops/gpu_kernels.h"
+
+namespace argosy::card_softmax {
+
+enum class Kind { kSoftmax, kLogSoftmax };
+
+// Rows of n numbers each, checked: those of input 0, as those of every other input are.
+struct Rows {
+  std::int64_t rows = 0, n = 0;
+};
+Result<Rows> rows_of(KernelContext& c);
+
+// By our own kernels (softmax_cuda.cc), and by cuDNN (dnn_softmax_cuda.cc).
+template <Kind kKind>
+Status own(KernelContext& c);
+Result<std::unique_ptr<Kernel>> make_own_gradient(const KernelInit& init);
+template <Kind kKind>
+Result<std::unique_ptr<Kernel>> make_by_dnn(const KernelInit& init);
+Result<std::unique_ptr<Kernel>> make_gradient_by_dnn(const KernelInit& init);
+
+}  // namespace argosy::card_softmax

@@ -1,0 +1,70 @@
+#include "argosy/passes/prune/remove_identities.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "argosy/passes/has_op.h"
+
+namespace argosy {
+
+namespace {
+
+constexpr std::array<std::string_view, 7> kReductions = {"Sum", "Mean", "Prod", "Max", "Min", "All", "Any"};
+constexpr std::array<std::string_view, 5> kReshapers = {"Reshape", "BroadcastTo", "ExpandDims", "Squeeze", "Tile"};
+
+template <std::size_t n>
+bool among(const std::array<std::string_view, n>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// What the node does with its first input is known to be nothing.
+bool changes_nothing(const Graph& graph, const Node& n) {
+  if (n.inputs.empty() || n.output_dtypes.size() != 1) return false;
+  if (among(kReductions, n.op->name)) {
+    const Tensor* axes = graph.constant(n.inputs[1]);
+    return axes != nullptr && axes->elements() == 0;
+  }
+  if (!among(kReshapers, n.op->name)) return false;
+  const PartialShape& shape = n.output_shapes[0];
+  return shape.is_full() && shape == graph.shape(n.inputs[0]);
+}
+
+bool may_go(const Graph& graph, const Node& n) {
+  if (!n.controls.empty()) return false;
+  const Node& from = graph.node(n.inputs[0].node);
+  return !from.output_is_ref(n.inputs[0].index) && (n.device.empty() || n.device == from.device);
+}
+
+}  // namespace
+
+Result<int> bypass_identities(StepGraph& step) {
+  Graph& graph = step.graph;
+  const auto may_change_nothing = [](const OpDef& op) {
+    return among(kReductions, op.name) || among(kReshapers, op.name);
+  };
+  if (!has_op(graph, may_change_nothing)) return 0;
+  ARGOSY_ASSIGN_OR_RETURN(const auto order, step.graph.topological_order());
+  std::optional<Graph::Uses> uses;  // before the first change
+  int bypassed = 0;
+  for (const NodeId id : order) {
+    const Node& n = graph.node(id);
+    if (!changes_nothing(graph, n) || !may_go(graph, n)) continue;
+    if (!uses) uses = graph.consumers();
+    const auto readers = (*uses)[id.index];
+    const bool waited_for =
+        std::any_of(readers.begin(), readers.end(), [](const Graph::Use& u) { return u.input < 0; }) ||
+        std::find(step.targets.begin(), step.targets.end(), id) != step.targets.end();
+    if (waited_for) continue;
+    const Endpoint from = n.inputs[0];  // may have been bypassed to already: order is topological
+    for (const Graph::Use& u : readers) graph.set_input(u.node, u.input, from);
+    for (Endpoint& fetch : step.fetches) {
+      if (fetch == Endpoint{id, 0}) fetch = from;
+    }
+    ++bypassed;
+  }
+  return bypassed;
+}
+
+}  // namespace argosy

@@ -1,0 +1,47 @@
+// StepMaker: from what a session is asked for to a compiled step: passes, places, kernels. Internal to runtime/.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "argosy/op/kernel/kernel.h"
+#include "argosy/passes/place/resource_users.h"
+#include "argosy/passes/prune/prune.h"
+#include "argosy/runtime/machine/device_set.h"
+#include "argosy/runtime/session/session.h"
+#include "argosy/runtime/step/step.h"
+
+namespace argosy {
+
+// One call at a time, while nobody changes the graph.
+class StepMaker {
+ public:
+  // All outlive it; `machine` is the session's, which may have none yet. `own`: what the session keeps for itself.
+  StepMaker(const Graph& graph, const SessionOptions& options, const std::shared_ptr<Machine>& machine,
+            const std::shared_ptr<ResourceManager>& own)
+      : graph_(graph), options_(options), machine_(machine), own_(own) {}
+
+  // `must_fit`: RESOURCE_EXHAUSTED where a device has no room for it; else it is for looking at only.
+  Result<std::shared_ptr<const Step>> make(const StepSignature& wanted, bool must_fit = true);
+
+ private:
+  bool starts_only(const std::string& device) const;
+  int home_of(const Node& handle) const;
+  std::string without_passes() const;
+  const KernelRegistry& kernels() const;
+  std::function<std::string(const Node&, const DeviceSpec&)> refuses();
+  std::string refused_by(std::string_view kind, const Node& node) const;
+
+  const Graph& graph_;
+  const SessionOptions& options_;
+  const std::shared_ptr<Machine>& machine_;
+  const std::shared_ptr<ResourceManager>& own_;
+  HandleUsers handle_users_;
+  std::set<std::string> told_missing_;
+};
+
+}  // namespace argosy

@@ -1,0 +1,30 @@
+// The state of a loop while it runs. Internal to DynamicFlow.
+#pragma once
+
+#include "argosy/runtime/execute/propagator_state.h"
+
+namespace argosy {
+
+struct DynamicFlow::Iteration {
+  std::vector<std::int32_t> pending;  // by local item: inputs and controls still to come
+  std::vector<std::int32_t> dead;     // by local item: dead inputs so far (data and control)
+  std::vector<char> live;             // by local item: a Merge that has its live input
+  std::vector<char> started;          // by local item: ready once, never again
+  std::vector<Tensor> inputs;         // by frame input
+  int outstanding = 0;                // entries and child frames
+};
+
+struct DynamicFlow::Frame {
+  int id = 0;
+  Frame* parent = nullptr;
+  std::int64_t parent_iteration = 0;
+  int entered = 0;
+  std::map<std::int64_t, Iteration> iterations;
+  std::vector<Iteration> spare;  // ended ones: their memory is used again
+  std::int64_t newest = -1;
+  std::vector<std::pair<std::int32_t, Tensor>> invariants;  // (Enter item, value; invalid = dead)
+  std::vector<std::pair<std::int32_t, Tensor>> held_back;   // NextIterations waiting for room
+  std::vector<char> exited;                                 // by position in Frame::exits: fired live
+};
+
+}  // namespace argosy

@@ -1,0 +1,94 @@
+// Machine: the devices of one or more sessions, and what lives on them beyond a session: variables, queues, tables.
+// Sessions that share a machine share its variables; sessions with machines of their own share nothing. Thread-safe.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "argosy/base/mutex.h"
+#include "argosy/device/device.h"
+#include "argosy/op/kernel/host_callbacks.h"
+#include "argosy/op/kernel/file_policy.h"
+#include "argosy/op/kernel/kernel.h"
+#include "argosy/op/state/resource_manager.h"
+#include "argosy/runtime/machine/arenas.h"
+#include "argosy/runtime/machine/trace.h"
+#include "argosy/tensor/tensor.h"
+
+namespace argosy {
+
+class Caps;  // argosy/runtime/machine/memory_limits.h
+
+class Machine {
+ public:
+  static Result<std::shared_ptr<Machine>> make(const DeviceRequest& request);
+  explicit Machine(std::vector<std::unique_ptr<Device>> devices);
+  // Another look at the devices of `base`, which lives as long: `devices` stand in for those at positions `origin` of
+  // base, whose resources they share, or have ones of their own.
+  Machine(std::shared_ptr<Machine> base, std::vector<std::unique_ptr<Device>> devices, const std::vector<int>& origin,
+          bool own_resources);
+  ~Machine();
+
+  int size() const { return static_cast<int>(devices_.size()); }
+  Device& device(int i) const { return *devices_[i]; }
+  ResourceManager& resources(int i) const { return *resources_[i]; }
+  Arenas& arenas(int i) const { return *arenas_[i]; }
+  // A constant of the host in the memory of device i: copied once, shared by all steps that hold it, gone with the
+  // last.
+  Result<Tensor> constant_on(int i, const Tensor& value);
+  // Position of the device with this full name; -1 when there is none.
+  int find(const DeviceName& full) const;
+  std::vector<DeviceSpec> specs() const;
+  int num_gpus() const;
+  // Those of the library, and what the devices bring.
+  const KernelRegistry& kernels() const;
+  // Some device's kernels only start their work (LaunchQueue).
+  bool has_launches() const { return has_launches_; }
+  // Held while a run is put on several devices' queues: every device then meets concurrent runs in one order, so that
+  // no two wait for each other.
+  Mutex& launch() const { return base_ != nullptr ? base_->launch() : launch_; }
+  Traces& traces() { return base_ != nullptr ? base_->traces() : traces_; }
+  Caps& caps() { return *caps_; }
+  // What lives as long as the resources do: this machine, or that which a view shares them with.
+  Machine& lasting() { return shares_resources_ ? base_->lasting() : *this; }
+  // Which files the graphs of its sessions may touch, from the next run on; at first what its base says, or all that
+  // the user may.
+  void set_files(FilePolicy files);
+  std::shared_ptr<const FilePolicy> files() const;
+  // How its graphs call functions of the programs that built them, from the next run on; at first as its base does, or
+  // not at all.
+  void set_client_calls(std::shared_ptr<ClientCalls> calls);
+  std::shared_ptr<ClientCalls> client_calls() const;
+  // Empties a container ("" = all) on every device: variables lose their values.
+  void reset(const std::string& container = "");
+
+ private:
+  std::shared_ptr<Machine> base_;  // of a view
+  bool shares_resources_ = false;
+  // Resources and arenas go before the devices whose memory they hold.
+  std::vector<std::unique_ptr<Device>> devices_;
+  std::unique_ptr<Caps> caps_;
+  std::unique_ptr<const KernelRegistry> kernels_;  // null: the library's
+  bool has_launches_ = false;
+  std::vector<std::unique_ptr<Arenas>> arenas_;
+  std::vector<std::shared_ptr<ResourceManager>> resources_;
+  mutable Mutex launch_;
+  Traces traces_;
+
+  mutable Mutex outside_mutex_;
+  std::shared_ptr<const FilePolicy> files_ ARGOSY_GUARDED_BY(outside_mutex_);
+  std::shared_ptr<ClientCalls> client_calls_ ARGOSY_GUARDED_BY(outside_mutex_);
+
+  struct Copied {
+    std::weak_ptr<void> from, to;  // both alive: `from` is still what was copied
+    std::byte* data = nullptr;
+    std::size_t bytes = 0;
+  };
+  Mutex constants_mutex_;
+  std::map<std::pair<int, const std::byte*>, Copied> constants_ ARGOSY_GUARDED_BY(constants_mutex_);
+};
+
+}  // namespace argosy

@@ -1,0 +1,28 @@
+// A view of a machine: some of its devices, under names of its own, with a cap and a thread budget of its own. What a
+// session sees that asked for "GPU 1, as my GPU:0, and no more than half of it" while others use the rest.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "argosy/runtime/machine/device_set.h"
+
+namespace argosy {
+
+struct MachineView {
+  struct Part {
+    int device = 0;                 // of the machine
+    std::uint64_t limit_bytes = 0;  // most that may be allocated through this view; 0: what the device has
+    int cores = 0;                  // thread budget of its kernels, CPU devices only; 0: the device's
+  };
+  std::vector<Part> parts;     // the first must be a CPU; numbered anew by kind, in this order
+  bool own_resources = false;  // variables, queues and tables of its own, instead of the machine's
+};
+
+// Devices do the same work in the same order for all views of a machine. What was allocated through a cap (a variable
+// that outlives the view) counts against the cap until it is freed: caps of the same device and size are handed on from
+// views that are gone to new ones. INVALID_ARGUMENT: no such device.
+Result<std::shared_ptr<Machine>> view_machine(const std::shared_ptr<Machine>& machine, const MachineView& view);
+
+}  // namespace argosy

@@ -1,0 +1,118 @@
+#include "argosy/strategy/analysis/gradient_seeds.h"
+
+#include <algorithm>
+#include <span>
+#include <string>
+
+#include "argosy/ops/collective/collective.h"
+#include "argosy/strategy/analysis/reachability.h"
+
+namespace argosy {
+
+namespace {
+
+enum class Seed { kNone, kOurs, kTheirs };
+
+bool named_grad_ys(const Node& n) {
+  const std::size_t slash = n.name.rfind('/');
+  return std::string_view(n.name).substr(slash == std::string::npos ? 0 : slash + 1).starts_with("grad_ys");
+}
+
+// TensorFlow 2's tf.gradients starts at a Fill of that name; 1.x gives the name to the constant that a "gradients/Fill"
+// is filled with.
+bool is_filled_with_grad_ys(const Graph& graph, const Node& n) {
+  return n.op->name == "Fill" && named_grad_ys(graph.node(n.inputs[1].node));
+}
+
+Seed seed_kind(const Graph& graph, const Node& n, std::span<const Graph::Use> uses) {
+  if (n.output_dtypes.size() != 1 || !is_floating(n.output_dtypes[0])) return Seed::kNone;
+  if (is_filled_with_grad_ys(graph, n)) return Seed::kTheirs;
+  if (!named_grad_ys(n)) return Seed::kNone;
+  if (n.op->name == "OnesLike") return Seed::kOurs;
+  if (n.op->name == "Fill") return Seed::kTheirs;
+  const bool fills = std::any_of(uses.begin(), uses.end(), [&](const Graph::Use& use) {
+    return use.input >= 0 && is_filled_with_grad_ys(graph, graph.node(use.node));
+  });
+  return n.op->name == "Const" && !fills ? Seed::kTheirs : Seed::kNone;
+}
+
+// "scope/grad_ys_0" is taken by "scope/loss/Mean_grad/…": of "loss/Mean". A name may have "_grad" in it itself, so
+// there are several, shortest first.
+std::vector<std::string> names_in_taker(std::string_view seed, std::string_view taker) {
+  const std::size_t slash = seed.rfind('/');
+  const std::string_view scope = slash == std::string_view::npos ? "" : seed.substr(0, slash + 1);
+  std::vector<std::string> names;
+  if (!taker.starts_with(scope)) return names;
+  taker.remove_prefix(scope.size());
+  constexpr std::string_view kSuffix = "_grad/";
+  for (std::size_t at = taker.find(kSuffix); at != std::string_view::npos; at = taker.find(kSuffix, at + 1)) {
+    names.emplace_back(taker.substr(0, at));
+  }
+  return names;
+}
+
+}  // namespace
+
+std::vector<NodeId> loss_seeds(const Graph& graph, Endpoint loss) {
+  const auto uses = graph.consumers();
+  std::vector<NodeId> ours, theirs, named;
+  for (std::int32_t i = 0; i < graph.size(); ++i) {
+    const Node& n = graph.node(NodeId{i});
+    const Seed kind = seed_kind(graph, n, uses[i]);
+    if (kind == Seed::kOurs && n.inputs[0] == loss) ours.push_back(NodeId{i});
+    if (kind != Seed::kTheirs) continue;
+    theirs.push_back(NodeId{i});
+    const bool of_loss = std::any_of(uses[i].begin(), uses[i].end(), [&](const Graph::Use& use) {
+      const auto names = names_in_taker(n.name, graph.node(use.node).name);
+      return use.input >= 0 && std::find(names.begin(), names.end(), graph.node(loss.node).name) != names.end();
+    });
+    if (of_loss) named.push_back(NodeId{i});
+  }
+  if (!ours.empty()) return ours;
+  return named.empty() && theirs.size() == 1 ? theirs : named;
+}
+
+std::vector<Endpoint> find_losses(const Graph& graph, const std::vector<NodeId>& train, const FindNode& find_node) {
+  const std::vector<char> used = ancestors(graph, train, true);
+  const auto uses = graph.consumers();
+  std::vector<Endpoint> losses;
+  const auto add = [&](Endpoint e) {
+    if (std::find(losses.begin(), losses.end(), e) == losses.end()) losses.push_back(e);
+  };
+  std::vector<std::vector<std::string>> named;  // by seed and taker; looked up later, for that may change the graph
+  for (std::int32_t i = 0; i < graph.size(); ++i) {
+    const Node& n = graph.node(NodeId{i});
+    const Seed kind = used[i] ? seed_kind(graph, n, uses[i]) : Seed::kNone;
+    if (kind == Seed::kOurs) add(n.inputs[0]);
+    if (kind != Seed::kTheirs) continue;
+    for (const Graph::Use& use : uses[i]) {
+      if (use.input < 0 || !used[use.node.index]) continue;
+      named.push_back(names_in_taker(n.name, graph.node(use.node).name));
+    }
+  }
+  for (const auto& names : named) {
+    for (const std::string& name : names) {
+      const auto id = find_node(name);
+      if (!id || graph.node(*id).output_dtypes.empty() || !is_floating(graph.node(*id).output_dtypes[0])) continue;
+      add({*id, 0});
+      break;
+    }
+  }
+  return losses;
+}
+
+Status scale_loss_seed(Graph& graph, NodeId seed, NodeId batch_input) {
+  const auto uses = graph.consumers();
+  const Value value(&graph, seed, 0);
+  const Value factor =
+      batch_factor(Value(&graph, batch_input, 0), {1}, 0, value.dtype(), str_cat(graph.node(seed).name, "/part"));
+  const Value scaled = scale_or_zero(value, factor, str_cat(graph.node(seed).name, "/scaled"));
+  if (!scaled.valid()) return graph.status();
+  graph.set_device(scaled.node(), graph.node(seed).device);
+  for (const Graph::Use& use : uses[seed.index]) {
+    if (use.input >= 0) graph.set_input(use.node, use.input, scaled.endpoint());
+  }
+  return ok_status();
+}
+
+}  // namespace argosy

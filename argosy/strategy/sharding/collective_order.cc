@@ -1,0 +1,66 @@
+#include "argosy/strategy/sharding/collective_order.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "argosy/strategy/analysis/dataflow_branches.h"
+#include "argosy/strategy/analysis/dataflow_loops.h"
+
+namespace argosy {
+
+namespace {
+
+// By node: the longest chain of cuts that it has to wait for. A loop is entered when all that enters it is there: what
+// it carries has waited for each of it, though only the way back, which has no place in the order, may lead there.
+Result<std::vector<int>> cuts_before(const Graph& graph, const std::vector<NodeId>& order, const Loops& loops,
+                                     const std::vector<Cut>& cuts) {
+  std::vector<int> depth(graph.size(), 0), entered(loops.around.size(), 0);
+  const auto raise = [](int& to, int by) { return std::exchange(to, std::max(to, by)) < by; };
+  for (bool again = true; again;) {
+    again = false;
+    for (const NodeId id : order) {
+      const Node& n = graph.node(id);
+      int& deepest = depth[id.index];
+      for (const Endpoint e : n.inputs) {
+        const bool next_turn = graph.node(e.node).op->closes_loop;  // which waits for its own sums
+        if (!next_turn) raise(deepest, depth[e.node.index] + (is_among(cuts, e) ? 1 : 0));
+      }
+      for (const NodeId c : n.controls) raise(deepest, depth[c.index]);
+      if (deepest > static_cast<int>(cuts.size())) {
+        return cannot_combine(n, "what leaves a loop is summed over shares and enters it");
+      }
+      int& around = entered[loops.of[id.index]];
+      if (n.op->flow == Flow::kEnter && raise(around, deepest)) again = true;
+      raise(deepest, around);
+    }
+  }
+  return depth;
+}
+
+}  // namespace
+
+Status sort_cuts(const Graph& graph, const std::vector<NodeId>& order, const std::vector<Level>& levels,
+                 std::vector<Cut>& cuts) {
+  const Loops loops = find_loops(graph, order);
+  ARGOSY_ASSIGN_OR_RETURN(const std::vector<int> depth, cuts_before(graph, order, loops, cuts));
+  std::vector<int> position(graph.size(), 0);
+  for (std::size_t at = 0; at < order.size(); ++at) position[order[at].index] = static_cast<int>(at);
+  const Branches branches = find_branches(graph, order);
+  for (Cut& c : cuts) {
+    c.depth = depth[c.value.node.index];
+    c.branch = branches.of[c.value.node.index];
+    c.loop = loops.of[c.value.node.index];
+    for (const Endpoint e : branches.predicates[c.branch]) {
+      // A shard that goes the other way would bring nothing, and the rest wait for it.
+      if (levels[e.node.index] == Level::kShard && !is_among(cuts, e)) {
+        return cannot_combine(graph.node(c.value.node), "which branch runs depends on the batch");
+      }
+    }
+  }
+  std::stable_sort(cuts.begin(), cuts.end(), [&](const Cut& a, const Cut& b) {
+    return position[a.value.node.index] < position[b.value.node.index];
+  });
+  return ok_status();
+}
+
+}  // namespace argosy

@@ -1,0 +1,411 @@
+#include "argosy/strategy/sharding/cross_example_check.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <unordered_set>
+
+#include "argosy/strategy/analysis/reachability.h"
+#include "argosy/strategy/analysis/tensor_arrays.h"
+#include "argosy/strategy/sharding/batch_dim_ops.h"
+#include "argosy/strategy/sharding/batch_placement.h"
+#include "argosy/strategy/sharding/batch_positions.h"
+#include "argosy/strategy/sharding/device_varying.h"
+
+namespace argosy {
+
+namespace {
+
+// What a value without rows that differs from shard to shard is made of.
+enum class Made : char {
+  kOfNothing,     // that differs: candidates, drawn whatever the true classes are
+  kOfSizes,       // of shapes, as far as it can be told: not of numbers in the batch
+  kOfExamples,    // of several examples, or of how many there are
+  kOfStatistics,  // of means and variances for normalisation
+};
+
+constexpr const char* kNoRule = "is an op of which it is not known that it treats the examples of a batch apart";
+
+Status refuse(const Node& n, std::string_view why) {
+  return unimplemented("'", n.name, "' (", n.op->name, ") ", why)
+      .with_id("ARG-DP-007")
+      .with_where(str_cat("node '", n.name, "' (", n.op->name, ")"))
+      .with_next("train on one device: shares of the batch know only themselves");
+}
+
+class Checker {
+ public:
+  Checker(const Graph& graph, const BatchAxes& axes, std::span<const Endpoint> whole)
+      : graph_(graph),
+        axes_(axes),
+        uses_(graph.consumers()),
+        varies_(graph, axes, whole),
+        takes_part_(graph.size(), 1),
+        made_(graph.size(), Made::kOfNothing),
+        places_(graph, axes, varies_) {}
+
+  Result<bool> check(const std::vector<NodeId>& losses) {
+    ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
+    takes_part_ = ancestors(graph_, losses, false);
+    bool has_means = false;
+    find_statistics();
+    for (const NodeId id : order) {
+      if (!takes_part_[id.index] || !axes_.depends(id)) continue;
+      const Node& n = graph_.node(id);
+      look_at(n, id);
+      has_means = has_means || (statistics_.contains(id.index) && !has_rows({id, 0}) && varies({id, 0}));
+      if (const auto why = mixes(n, id)) return refuse(n, *why);
+    }
+    return has_means;
+  }
+
+  // The same among gradients. What a mean's gradient divides by is no number of examples there: a share's own goes with
+  // the share's part of what is divided.
+  Result<std::vector<NumberBesideRows>> numbers_among(const std::vector<NodeId>& train,
+                                                      const std::vector<char>& gradient) {
+    counts_are_sizes_ = true;
+    ARGOSY_ASSIGN_OR_RETURN(auto found, numbers_before(ancestors(graph_, train, true)));
+    std::erase_if(found, [&](const NumberBesideRows& number) { return gradient[number.value.node.index] == 0; });
+    for (std::int32_t i = 0; i < graph_.size(); ++i) {
+      const Node& n = graph_.node(NodeId{i});
+      if (!takes_part_[i] || !axes_.depends(NodeId{i}) || !gradient[i] || !may_be_rows(n, NodeId{i})) continue;
+      return refuse(n, "is made of a number of several examples, and of a size that nobody can tell: it may be rows");
+    }
+    return found;
+  }
+
+  Result<std::vector<NumberBesideRows>> numbers(const std::vector<NodeId>& losses) {
+    return numbers_before(ancestors(graph_, losses, false));
+  }
+
+  Result<std::vector<char>> find_gradients(const std::vector<NodeId>& seeds) {
+    ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
+    const std::vector<char> gradients = descendants(graph_, seeds);
+    std::vector<char> mixed(graph_.size(), 0);
+    for (const NodeId id : order) {
+      const Node& n = graph_.node(id);
+      if (!gradients[id.index] || !axes_.depends(id) || n.output_dtypes.empty()) continue;
+      const auto brings = [&](Endpoint e) { return mixed[e.node.index] && varies(e); };
+      mixed[id.index] = mixes_rows(n).has_value() || std::any_of(n.inputs.begin(), n.inputs.end(), brings);
+    }
+    return mixed;
+  }
+
+  Result<std::vector<char>> find_all(const std::vector<NodeId>& losses, const std::vector<NodeId>& seeds) {
+    ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
+    const std::vector<char> gradients = descendants(graph_, seeds);
+    std::transform(gradients.begin(), gradients.end(), takes_part_.begin(), [](char after) { return after == 0; });
+    std::vector<char> mixed(graph_.size(), 0);
+    find_statistics();
+    const std::vector<char> before_losses = ancestors(graph_, losses, false);
+    std::erase_if(statistics_, [&](std::int32_t id) { return before_losses[static_cast<std::size_t>(id)] == 0; });
+    for (const NodeId id : order) {
+      const Node& n = graph_.node(id);
+      if (!axes_.depends(id) || n.output_dtypes.empty()) continue;
+      const auto brings = [&](Endpoint e) { return mixed[e.node.index] && varies(e); };
+      if (takes_part_[id.index]) look_at(n, id);
+      const bool mixes_here = takes_part_[id.index] ? mixes(n, id).has_value() : mixes_rows(n).has_value();
+      mixed[id.index] = mixes_here || std::any_of(n.inputs.begin(), n.inputs.end(), brings);
+    }
+    return mixed;
+  }
+
+ private:
+  Result<std::vector<NumberBesideRows>> numbers_before(std::vector<char> takes_part) {
+    ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
+    takes_part_ = std::move(takes_part);
+    std::vector<NumberBesideRows> found;
+    find_statistics();
+    for (const NodeId id : order) {
+      if (!takes_part_[id.index] || !axes_.depends(id)) continue;
+      look_at(graph_.node(id), id);
+      const std::vector<NumberBesideRows> met = numbers_met(id);
+      found.insert(found.end(), met.begin(), met.end());
+    }
+    return found;
+  }
+
+  // (Candidates and how often each is expected are drawn whatever the true classes are.)
+  bool varies(Endpoint e) {
+    return e.index >= 0 && varies_(e) && (e.index == 1 || !graph_.node(e.node).op->name.ends_with("CandidateSampler"));
+  }
+  bool has_rows(Endpoint e) const { return axes_.axis(e) >= 0; }
+  bool is_number(Endpoint e) const {
+    return axes_.axis(e) == BatchAxes::kNone && (is_floating(graph_.dtype(e)) || is_complex(graph_.dtype(e)));
+  }
+
+  // tf.nn.moments: means, and means of the squares of what differs from them, which pass no gradient on to them.
+  void find_statistics() {
+    for (std::int32_t i = 0; i < graph_.size(); ++i) {
+      const Node& stop = graph_.node(NodeId{i});
+      if (stop.op->name != "StopGradient") continue;
+      const NodeId mean = stop.inputs[0].node;
+      if (graph_.node(mean).op->name != "Mean") continue;
+      for (const Graph::Use& use : uses_[i]) {
+        const Node& square = graph_.node(use.node);
+        if (use.input < 0 || square.op->name != "SquaredDifference") continue;
+        if (square.inputs[static_cast<std::size_t>(1 - use.input)] != graph_.node(mean).inputs[0]) continue;
+        statistics_.insert(mean.index);
+        for (const Graph::Use& next : uses_[use.node.index]) {
+          if (next.input == 0 && graph_.node(next.node).op->name == "Mean") statistics_.insert(next.node.index);
+        }
+      }
+    }
+  }
+
+  void look_at(const Node& n, NodeId id) {
+    made_[id.index] = find_out(n, id);
+    places_.look_at(n, id);
+  }
+
+  Made find_out(const Node& n, NodeId id) {
+    if (statistics_.contains(id.index) || rule_of(*n.op) == BatchRule::kStatistics) return Made::kOfStatistics;
+    if (n.op->name == "_BatchFactor") return Made::kOfSizes;  // a share's part of whatever it is multiplied with
+    if (axes_.counts_samples({id, 0})) return counts_are_sizes_ ? Made::kOfSizes : Made::kOfExamples;
+    if (looks_at_shapes(*n.op)) return Made::kOfSizes;
+    if (is_rest(n, id)) return Made::kOfSizes;
+    Made made = Made::kOfNothing;
+    bool of_sizes = false;
+    for (const Endpoint e : n.inputs) {
+      // How often a loop goes round is the same in all shares (loops.h).
+      const bool turns = n.op->flow == Flow::kSwitch && graph_.node(e.node).op->flow == Flow::kLoopCond;
+      if (turns || !varies(e)) continue;
+      const Made of = axes_.axis(e) != BatchAxes::kNone ? Made::kOfExamples : made_[e.node.index];
+      if (of == Made::kOfExamples) return of;
+      made = of == Made::kOfNothing || made == Made::kOfStatistics ? made : of;
+      of_sizes = of_sizes || (of == Made::kOfSizes && is_integer(graph_.dtype(e)));
+    }
+    // Sizes that differ from share to share, as numbers and no longer as shapes.
+    const bool is_number = !n.output_dtypes.empty() && !is_integer(n.output_dtypes[0]) && n.op->elementwise;
+    return of_sizes && is_number && !counts_are_sizes_ ? Made::kOfExamples : made;
+  }
+
+  std::optional<std::string> mixes_rows(const Node& n) {
+    const auto is_share = [&](Endpoint e) { return varies(e); };
+    if (has_no_rule(graph_, n) && std::any_of(n.inputs.begin(), n.inputs.end(), is_share)) return kNoRule;
+    if (works_along_examples(graph_, axes_, n)) return "works along the examples of a batch";
+    return std::nullopt;
+  }
+
+  std::optional<std::string> mixes(const Node& n, NodeId id) {
+    const auto counted = std::find_if(n.inputs.begin(), n.inputs.end(), [&](Endpoint e) { return counts_equal(e); });
+    if (counted != n.inputs.end()) {
+      return str_cat("takes how often '", graph_.node(counted->node).name, "' met each in the batch");
+    }
+    if (auto why = mixes_rows(n)) return why;
+    if (auto why = places_.misuse(n, id)) return why;
+    for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) {
+      const Endpoint out{id, k};
+      const bool apart = !has_rows(out) || is_uneven(out) || axes_.rounds(out) != 0 || has_own_rows(n, id);
+      if (!is_of_rows(out)) continue;
+      if (is_uneven(out) && !comes_apart_again(id)) return "has not as many rows for every example of a batch";
+      if (!apart) return "has rows of which it cannot be told whose they are";
+    }
+    for (const NumberBesideRows& number : numbers_met(id)) {
+      if (number.statistic) continue;
+      if (n.op->flow == Flow::kSwitch) {
+        return str_cat("goes by '", graph_.node(number.value.node).name, "', which is made of several examples");
+      }
+      return str_cat("computes rows of examples with '", graph_.node(number.value.node).name,
+                     "', which is made of several");
+    }
+    return std::nullopt;
+  }
+
+  bool is_uneven(Endpoint e) const { return has_rows(e) && axes_.rows_per_example(e) == 0; }
+
+  // Rows for the examples and others behind them, each looked up for itself, that are used apart: labels and what was
+  // drawn, as nce_loss gathers them in one go.
+  bool comes_apart_again(NodeId id) const {
+    if (rows_before_others(id) == 0) return false;
+    return std::all_of(uses_[id.index].begin(), uses_[id.index].end(), [&](const Graph::Use& use) {
+      const Node& taker = graph_.node(use.node);
+      const bool takes = use.input >= 0 && takes_part_[use.node.index] && !looks_at_shapes(*taker.op);
+      return !takes || rows_before_others(use.node) > 0 || is_first_part(taker, use.node) || is_rest(taker, use.node);
+    });
+  }
+
+  // How many of such rows an example has; 0 where they are none.
+  std::int64_t rows_before_others(NodeId id) const {
+    const Node& n = graph_.node(id);
+    if (n.op->name == "ConcatV2" && axes_.axis({id, 0}) == 0 && axes_.axis(n.inputs[0]) == 0 &&
+        std::none_of(n.inputs.begin() + 1, n.inputs.end(), [&](Endpoint e) { return has_rows(e); })) {
+      return axes_.rows_per_example(n.inputs[0]);
+    }
+    const bool looks_up = rule_of(*n.op) == BatchRule::kTakesRows && !axes_.depends(n.inputs[0].node);
+    if (!looks_up && n.op->name != "Identity" && n.op->name != "Cast") return 0;
+    const Endpoint from = n.inputs[looks_up ? 1 : 0];
+    return is_uneven(from) ? rows_before_others(from.node) : 0;
+  }
+
+  // Slices of such rows: from the first on, as many as the examples have; from the first of the others on.
+  bool is_first_part(const Node& n, NodeId id) const {
+    if (n.op->name != "Slice" || axes_.axis({id, 0}) != 0) return false;
+    const PartialInts* const begin = graph_.known_ints(n.inputs[1]);
+    const std::int64_t rows = rows_before_others(n.inputs[0].node);
+    return rows > 0 && axes_.rows_per_example({id, 0}) == rows && begin != nullptr && !begin->empty() &&
+           (*begin)[0] == 0;
+  }
+  bool is_rest(const Node& n, NodeId id) const {
+    if (n.op->name != "Slice" || axes_.axis({id, 0}) != BatchAxes::kNone || !is_uneven(n.inputs[0])) return false;
+    const Node& begin = graph_.node(n.inputs[1].node);
+    const bool behind =
+        axes_.counts_samples(n.inputs[1]) || (begin.op->name == "Pack" && axes_.counts_samples(begin.inputs[0]));
+    return behind && rows_before_others(n.inputs[0].node) > 0;
+  }
+
+  // Though BatchAxes cannot tell: the first part of rows before others, and what is made of it, row by row.
+  bool has_own_rows(const Node& n, NodeId id) {
+    const auto is_own = [&](Endpoint e) {
+      return !has_rows(e) || axes_.rounds(e) == 1 || own_rows_.contains(e.node.index);
+    };
+    const auto has_as_many = [&](Endpoint e) {
+      return !has_rows(e) || axes_.rows_per_example(e) == axes_.rows_per_example({id, 0});
+    };
+    const bool own = is_first_part(n, id) || (std::all_of(n.inputs.begin(), n.inputs.end(), is_own) &&
+                                              std::all_of(n.inputs.begin(), n.inputs.end(), has_as_many) &&
+                                              std::any_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint e) {
+                                                return has_rows(e) && own_rows_.contains(e.node.index);
+                                              }));
+    if (own) own_rows_.insert(id.index);
+    return own;
+  }
+
+  bool is_of_rows(Endpoint e) { return is_floating(graph_.dtype(e)) && has_rows(e) && varies(e); }
+
+  // What is made of several examples among that which this node computes rows with.
+  std::vector<NumberBesideRows> numbers_met(NodeId id) {
+    const Node& n = graph_.node(id);
+    std::vector<NumberBesideRows> found;
+    bool rows = false;
+    for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) {
+      const Endpoint out{id, k};
+      rows = rows || (may_have_rows(out) && varies(out));
+    }
+    const std::vector<Endpoint> data = data_inputs(n);
+    for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+      const Endpoint e = n.inputs[k];
+      if (e.index < 0 || axes_.axis(e) != BatchAxes::kNone || !varies(e)) continue;
+      if (!(rows && meets(n, e, data)) && !decides(n, k)) continue;
+      // The mean that a variance is taken about is the one that rows are normalised with, which may be trained through.
+      const Node& stop = graph_.node(e.node);
+      const bool of_moments = stop.op->name == "StopGradient" && statistics_.contains(stop.inputs[0].node.index);
+      const Endpoint value = of_moments ? stop.inputs[0] : e;
+      found.push_back({.value = value,
+                       .statistic = made_[value.node.index] == Made::kOfStatistics,
+                       .taker = id,
+                       .input = static_cast<int>(k)});
+    }
+    return found;
+  }
+
+  // The rows that it gives are computed with this value: no shape, no axis, no number of rows.
+  bool meets(const Node& n, Endpoint e, const std::vector<Endpoint>& data) const {
+    const DType dtype = graph_.dtype(e);
+    const bool number = is_floating(dtype) || is_complex(dtype);
+    const Made made = made_[e.node.index];
+    if (number) return made > Made::kOfSizes && !is_container_op(n);
+    if (made == Made::kOfNothing) return false;
+    if (counts_are_sizes_ || (!is_integer(dtype) && dtype != DType::kBool)) return false;
+    if (dtype == DType::kBool && made == Made::kOfSizes) return false;
+    const bool chooses = dtype == DType::kBool && n.op->name == "Select";
+    const bool is_data = n.op->linear == Linear::kJointly && std::find(data.begin(), data.end(), e) != data.end();
+    const bool is_taken = rule_of(*n.op) == BatchRule::kTakesRows && e == n.inputs[0];
+    return chooses || n.op->elementwise || is_data || is_taken;
+  }
+
+  // Of a conditional, which branch is taken: not how often a loop goes round (loops.h).
+  bool decides(const Node& n, std::size_t input) const {
+    if (n.op->flow != Flow::kSwitch || input != 1) return false;
+    const NodeId by = n.inputs[1].node;
+    return graph_.node(by).op->flow != Flow::kLoopCond && made_[by.index] > Made::kOfSizes;
+  }
+
+  bool may_have_rows(Endpoint e) const {
+    return has_rows(e) || (axes_.axis(e) == BatchAxes::kUnknown && is_floating(graph_.dtype(e)));
+  }
+
+  // Nobody can tell whether what a number of several examples is spread over are the examples.
+  bool may_be_rows(const Node& n, NodeId id) {
+    const auto is_made_of = [&](Endpoint e) {
+      return e.index >= 0 && is_number(e) && made_[e.node.index] == Made::kOfExamples && varies(e);
+    };
+    return !n.output_dtypes.empty() && is_floating(n.output_dtypes[0]) && axes_.axis({id, 0}) == BatchAxes::kUnknown &&
+           std::any_of(n.inputs.begin(), n.inputs.end(), is_made_of);
+  }
+
+  // How many equal ones there are of each.
+  bool counts_equal(Endpoint e) const {
+    return e.index == 2 && graph_.node(e.node).op->name.starts_with("UniqueWithCounts");
+  }
+
+  const Graph& graph_;
+  const BatchAxes& axes_;
+  const Graph::Uses uses_;
+  Varying varies_;
+  bool counts_are_sizes_ = false;
+  std::vector<char> takes_part_;  // by node: asked about
+  std::vector<Made> made_;        // by node
+  Places places_;
+  std::unordered_set<std::int32_t> statistics_;  // nodes
+  std::unordered_set<std::int32_t> own_rows_;    // nodes, see has_own_rows()
+};
+
+}  // namespace
+
+Status check_no_pairs(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& roots) {
+  const std::vector<char> used = ancestors(graph, roots, true);
+  for (std::int32_t i = 0; i < graph.size(); ++i) {
+    const Node& n = graph.node(NodeId{i});
+    for (std::int32_t k = 0; used[i] && k < std::ssize(n.output_dtypes); ++k) {
+      if (axes.axis({NodeId{i}, k}) != BatchAxes::kSeveral) continue;
+      return refuse(n, "sets every sample of the batch beside every other");
+    }
+  }
+  return ok_status();
+}
+
+Status check_rules(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& to,
+                   const std::vector<NodeId>& seeds) {
+  const std::vector<char> used = ancestors(graph, to, true);
+  const std::vector<char> behind =
+      seeds.empty() ? std::vector<char>(static_cast<std::size_t>(graph.size()), 1) : descendants(graph, seeds);
+  for (std::int32_t i = 0; i < graph.size(); ++i) {
+    const Node& n = graph.node(NodeId{i});
+    if (!used[i] || !behind[i] || !axes.depends(NodeId{i}) || n.output_dtypes.empty() || !has_no_rule(graph, n))
+      continue;
+    const auto is_row = [&](Endpoint e) { return axes.depends(e.node) && axes.axis(e) != BatchAxes::kNone; };
+    if (std::any_of(n.inputs.begin(), n.inputs.end(), is_row)) return refuse(n, kNoRule);
+  }
+  return ok_status();
+}
+
+Result<bool> check_examples_apart(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& losses,
+                                  std::span<const Endpoint> whole) {
+  return Checker(graph, axes, whole).check(losses);
+}
+
+Result<std::vector<NumberBesideRows>> numbers_beside_rows(const Graph& graph, const BatchAxes& axes,
+                                                          const std::vector<NodeId>& losses,
+                                                          std::span<const Endpoint> whole) {
+  return Checker(graph, axes, whole).numbers(losses);
+}
+
+Result<std::vector<NumberBesideRows>> gradients_beside_rows(const Graph& graph, const BatchAxes& axes,
+                                                            const std::vector<NodeId>& train,
+                                                            const std::vector<NodeId>& seeds,
+                                                            std::span<const Endpoint> whole) {
+  return Checker(graph, axes, whole).numbers_among(train, descendants(graph, seeds));
+}
+
+Result<std::vector<char>> find_mixed(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& losses,
+                                     const std::vector<NodeId>& seeds, std::span<const Endpoint> whole) {
+  return Checker(graph, axes, whole).find_all(losses, seeds);
+}
+
+Result<std::vector<char>> find_mixed_gradients(const Graph& graph, const BatchAxes& axes,
+                                               const std::vector<NodeId>& seeds, std::span<const Endpoint> whole) {
+  return Checker(graph, axes, whole).find_gradients(seeds);
+}
+
+}  // namespace argosy

@@ -1,0 +1,38 @@
+#include "argosy/strategy/sharding/recompute.h"
+
+#include <utility>
+
+namespace argosy {
+
+Endpoint WholeCopies::of(Endpoint e) const {
+  const auto found = copies_.find(e);
+  return found != copies_.end() ? found->second : e;
+}
+
+Status WholeCopies::mark(Endpoint e, Combine how) {
+  if (has(e) || is_among(cuts_, e)) return ok_status();
+  const auto root = graph_.name_scope("");
+  const Value marker = graph_.add("Identity", {graph_.value(e)}, {}, str_cat(graph_.node(e.node).name, "/of_shard"));
+  if (!marker.valid()) return graph_.status();
+  graph_.set_device(marker.node(), graph_.node(e.node).device);
+  copies_.emplace(e, marker.endpoint());
+  cuts_.push_back({.value = marker.endpoint(), .how = how});
+  return ok_status();
+}
+
+Status WholeCopies::compute_again(NodeId id) {
+  if (has({id, 0})) return ok_status();
+  const Node& n = graph_.node(id);
+  NodeSpec spec{.name = graph_.unique_name(str_cat(n.name, "/whole_batch")),
+                .op = n.op->name,
+                .attrs = n.attributes(),
+                .device = n.device};
+  for (const Endpoint e : n.inputs) spec.inputs.push_back(of(e));
+  const auto outputs = static_cast<std::int32_t>(n.output_dtypes.size());
+  ARGOSY_ASSIGN_OR_RETURN(const NodeId made, graph_.add_node(std::move(spec)));
+  for (const NodeId c : graph_.node(id).controls) graph_.add_control_input(made, c);
+  for (std::int32_t k = 0; k < outputs; ++k) copies_.emplace(Endpoint{id, k}, Endpoint{made, k});
+  return ok_status();
+}
+
+}  // namespace argosy

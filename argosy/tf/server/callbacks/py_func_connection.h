@@ -1,0 +1,47 @@
+// ProgramConnection: the messages between a session server and a program whose Python it calls (py_func_bridge.h). One
+// call at a time: it is sent, its answer comes. Numbers are as this machine has them, for both are on it.
+//
+//   call      text token, tensors
+//   answer    u32 code, then tensors, or the text of the error
+//   tensors   u32 how many; of each: u32 dtype, u32 rank, i64 sizes, u64 bytes, the bytes (of strings: texts)
+//   text      u64 bytes, the bytes
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "argosy/base/threads/cancellation.h"
+#include "argosy/tensor/tensor.h"
+
+namespace argosy::tf {
+
+class ProgramConnection {
+ public:
+  // To who listens at the socket. UNAVAILABLE: nobody.
+  static Result<ProgramConnection> open(const std::string& path);
+  ProgramConnection(ProgramConnection&& other) noexcept : socket_(std::exchange(other.socket_, -1)) {}
+  ProgramConnection& operator=(ProgramConnection&&) = delete;
+  ~ProgramConnection();
+
+  // What the program answers: tensors, or the error that its function ended with. An error of the connection itself
+  // (UNAVAILABLE; what `cancellation` was pulled with) leaves it unusable: good() is false.
+  Result<std::vector<Tensor>> call(std::string_view token, const std::vector<Tensor>& arguments,
+                                   Cancellation* cancellation);
+  bool good() const { return good_; }
+
+ private:
+  explicit ProgramConnection(int socket) : socket_(socket) {}
+  Status send(std::string_view token, const std::vector<Tensor>& arguments);
+  Result<std::vector<Tensor>> receive();
+  Result<Tensor> receive_tensor();
+  Status write(const void* bytes, std::size_t size);
+  Status read(void* bytes, std::size_t size);
+  Status read_text(std::string& text);
+
+  int socket_;
+  bool good_ = true;
+};
+
+}  // namespace argosy::tf

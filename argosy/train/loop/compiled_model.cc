@@ -1,0 +1,266 @@
+#include "argosy/train/loop/compiled_model.h"
+
+#include <algorithm>
+#include <map>
+
+#include "argosy/ops/cast/cast.h"
+#include "argosy/ops/constant/constant.h"
+
+namespace argosy {
+
+Result<double> scalar_value(const Tensor& t) {
+  double value = 0;
+  if (t.elements() != 1) return invalid_argument("a scalar was expected, not ", dtype_name(t.dtype()), t.shape());
+  ARGOSY_RETURN_IF_ERROR(dispatch<RealTypes>(t.dtype(), "scalar", [&]<typename T>() {
+    value = static_cast<double>(*t.data<T>());
+    return ok_status();
+  }));
+  return value;
+}
+
+Result<BuiltModel> build_model(const ModelBuilder& builder, LayersOptions options, const Optimizer* optimizer,
+                               MinimizeOptions minimize) {
+  BuiltModel built{.graph = std::make_unique<Graph>()};
+  Graph& graph = *built.graph;
+  if (optimizer != nullptr) {
+    minimize.global_step = variable(graph, Tensor::scalar(std::int64_t{0}), "global_step");
+    options.step = minimize.global_step->read;
+  }
+  options.training = optimizer != nullptr;
+  Layers net(graph, options);
+  built.model = builder(net);
+  ARGOSY_RETURN_IF_ERROR(graph.status());
+  if (!built.model.loss.valid()) return invalid_argument("the model has no loss");
+  built.inputs = net.inputs();
+  built.variables = net.variables();
+  if (optimizer != nullptr) {
+    if (net.trainable().empty()) return invalid_argument("the model has no variable to train");
+    minimize.updates.insert(minimize.updates.end(), net.updates().begin(), net.updates().end());
+    built.train = optimizer->minimize(built.model.loss, net.trainable(), minimize);
+    built.variables.insert(built.variables.end(), built.train.slots.begin(), built.train.slots.end());
+  }
+  std::vector<Value> initializers;
+  for (const VariableNode& v : built.variables) initializers.push_back(v.initializer);
+  built.initializer = group(graph, initializers, "init");
+  ARGOSY_RETURN_IF_ERROR(graph.status());
+  return built;
+}
+
+Result<std::unique_ptr<Program>> Program::make(BuiltModel built, const ProgramOptions& options) {
+  DataParallelOptions parallel{
+      .combine = options.combine, .sync_batch_norm = options.sync_batch_norm, .shards = options.shards};
+  for (const DeviceSpec& spec : options.devices) {
+    parallel.devices.push_back(spec.name.to_string());
+    parallel.weights.push_back(spec.speed);
+  }
+  for (const Layers::Input& input : built.inputs) parallel.batch_inputs.push_back(input.placeholder);
+  if (built.train.run.valid()) {
+    parallel.losses = {built.model.loss};
+    parallel.train = {built.train.run};
+  }
+  ARGOSY_ASSIGN_OR_RETURN(DataParallel replicated, DataParallel::make(*built.graph, parallel));
+  std::unique_ptr<Program> program(new Program(std::move(built), std::move(replicated)));
+  ARGOSY_RETURN_IF_ERROR(program->prepare(options.devices.size()));
+  SessionOptions session = options.session;
+  if (!session.machine) {
+    ARGOSY_ASSIGN_OR_RETURN(session.machine, Machine::make(session.devices));
+  }
+  program->machine_ = session.machine;
+  program->session_ = std::make_unique<Session>(program->parallel_.graph(), session);
+  ARGOSY_RETURN_IF_ERROR(program->session_->status());
+  return program;
+}
+
+// Adds every node that will be fetched: the graph must not grow once a session runs it.
+Status Program::prepare(std::size_t devices) {
+  ARGOSY_ASSIGN_OR_RETURN(loss_, parallel_.fetch(built_.model.loss));
+  for (const Metric& m : built_.model.metrics) {
+    ARGOSY_ASSIGN_OR_RETURN(const Value total, parallel_.fetch(m.total));
+    ARGOSY_ASSIGN_OR_RETURN(const Value weight, parallel_.fetch(m.weight));
+    metrics_.push_back(total);
+    metrics_.push_back(weight);
+  }
+  for (const Model::Picture& p : built_.model.pictures) {
+    ARGOSY_ASSIGN_OR_RETURN(const Value images, parallel_.fetch(p.images));
+    pictures_.push_back(cast(images, DType::kFloat32));  // whatever the precision of the computation
+  }
+  // The first device's have the original names. Some variables may be on one device alone.
+  if (devices < 2) return ok_status();
+  mirrored_.resize(devices);
+  for (const VariableNode& v : built_.variables) {
+    std::vector<Value> values = {parallel_.input(v.ref)};
+    for (std::size_t d = 1; d < devices; ++d) {
+      const auto mirror = parallel_.graph().value(str_cat(v.ref.node_name(), "/replica_", d));
+      if (mirror.ok()) values.push_back(*mirror);
+    }
+    if (values.size() < devices) continue;
+    for (std::size_t d = 0; d < devices; ++d) mirrored_[d].push_back(values[d]);
+    mirrored_names_.push_back(v.ref.node_name());
+  }
+  return ok_status();
+}
+
+Result<std::vector<Tensor>> Program::mirror(int device) {
+  const auto d = static_cast<std::size_t>(device);
+  mirrors_.resize(mirrored_.size());
+  if (mirrors_[d] == nullptr) {
+    ARGOSY_ASSIGN_OR_RETURN(mirrors_[d], callable(mirrored_[d], {}, false));
+  }
+  std::vector<Tensor> values(mirrored_[d].size());
+  ARGOSY_RETURN_IF_ERROR(mirrors_[d]->run({}, values));
+  return values;
+}
+
+Result<std::unique_ptr<Session::Callable>> Program::callable(const std::vector<Value>& fetches,
+                                                             const std::vector<Value>& targets, bool fed) {
+  std::vector<Value> feeds;
+  for (const Layers::Input& input : built_.inputs) feeds.push_back(parallel_.input(input.placeholder));
+  if (!fed) feeds.clear();
+  return session_->prepare(feeds, fetches, targets);
+}
+
+Status Program::initialize(std::span<const tf::NamedTensor> values) {
+  std::map<std::string_view, const Tensor*> given;
+  for (const tf::NamedTensor& v : values) given[v.name] = &v.tensor;
+  Feeds feeds;
+  for (const VariableNode& v : built_.variables) {
+    if (values.empty()) break;
+    const auto found = given.find(v.ref.node_name());
+    if (found == given.end()) {
+      return not_found("there is no value for the variable \"", v.ref.node_name(), "\"").with_id("ARG-CKPT-010");
+    }
+    // In place of the initial value: what the initialiser assigns, on every device.
+    const Node& assign = built_.graph->node(v.initializer.node());
+    feeds.emplace_back(parallel_.input(built_.graph->value(assign.inputs[1])), *found->second);
+  }
+  // In a session of its own: what first values are drawn in goes back when it closes, before training takes its memory.
+  Session once(parallel_.graph(), {.machine = machine_, .trace_path = ""});
+  return once.run(feeds, {}, {parallel_.target(built_.initializer)}).status();
+}
+
+Result<std::vector<tf::NamedTensor>> Program::variables() {
+  if (!read_) {
+    std::vector<Value> reads;
+    for (const VariableNode& v : built_.variables) reads.push_back(parallel_.input(v.read));
+    ARGOSY_ASSIGN_OR_RETURN(read_, callable(reads, {}, false));
+  }
+  std::vector<Tensor> values(built_.variables.size());
+  ARGOSY_RETURN_IF_ERROR(read_->run({}, values));
+  std::vector<tf::NamedTensor> named;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    named.push_back({built_.variables[i].ref.node_name(), std::move(values[i])});
+  }
+  return named;
+}
+
+Result<double> Program::step(std::span<const Tensor> feeds, StepStats* stats) {
+  if (!step_) {
+    ARGOSY_ASSIGN_OR_RETURN(step_, callable({loss_}, {parallel_.target(built_.train.run)}));
+  }
+  Tensor loss;
+  ARGOSY_RETURN_IF_ERROR(step_->run(feeds, std::span(&loss, 1), {.stats = stats}));
+  return scalar_value(loss);
+}
+
+Result<std::vector<MetricState>> Program::evaluate(std::span<const Tensor> feeds) {
+  if (!evaluate_) {
+    ARGOSY_ASSIGN_OR_RETURN(evaluate_, callable(metrics_, {}));
+  }
+  std::vector<Tensor> values(metrics_.size());
+  ARGOSY_RETURN_IF_ERROR(evaluate_->run(feeds, values));
+  std::vector<MetricState> states(values.size() / 2);
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    ARGOSY_ASSIGN_OR_RETURN(const double total, scalar_value(values[2 * i]));
+    ARGOSY_ASSIGN_OR_RETURN(const double weight, scalar_value(values[2 * i + 1]));
+    states[i].add(total, weight);
+  }
+  return states;
+}
+
+Result<std::vector<Tensor>> Program::pictures(std::span<const Tensor> feeds) {
+  if (!show_) {
+    ARGOSY_ASSIGN_OR_RETURN(show_, callable(pictures_, {}));
+  }
+  std::vector<Tensor> values(pictures_.size());
+  ARGOSY_RETURN_IF_ERROR(show_->run(feeds, values));
+  return values;
+}
+
+std::vector<std::pair<Value, Shape>> Program::feed_shapes(std::int64_t batch) {
+  std::vector<std::pair<Value, Shape>> shapes;
+  for (const Layers::Input& input : built_.inputs) {
+    std::vector<std::int64_t> sizes = input.placeholder.shape().sizes();
+    sizes[0] = batch;
+    shapes.emplace_back(parallel_.input(input.placeholder), Shape(std::span<const std::int64_t>(sizes)));
+  }
+  return shapes;
+}
+
+StepSignature Program::signature(std::int64_t batch) {
+  StepSignature signature{.fetches = {loss_.endpoint()}};
+  for (const auto& [value, shape] : feed_shapes(batch)) {
+    signature.feeds.push_back(value.endpoint());
+    signature.feed_shapes.emplace_back(shape);
+  }
+  if (built_.train.run.valid()) signature.targets.push_back(parallel_.target(built_.train.run).node());
+  return signature;
+}
+
+Result<std::vector<MemoryForecast>> Program::forecast(std::int64_t batch) {
+  std::vector<Value> targets;
+  if (built_.train.run.valid()) targets.push_back(parallel_.target(built_.train.run));
+  ARGOSY_ASSIGN_OR_RETURN(auto step, session_->forecast(feed_shapes(batch), {loss_}, targets));
+  if (targets.empty()) return step;
+  if (!first_values_) {
+    Session once(parallel_.graph(), {.machine = machine_, .trace_path = ""});
+    ARGOSY_ASSIGN_OR_RETURN(first_values_, once.forecast({}, {}, {parallel_.target(built_.initializer)}));
+  }
+  return larger_by_device(std::move(step), *first_values_);
+}
+
+std::vector<MemoryForecast> larger_by_device(std::vector<MemoryForecast> one, std::span<const MemoryForecast> other) {
+  for (const MemoryForecast& f : other) {
+    const auto same =
+        std::find_if(one.begin(), one.end(), [&](const MemoryForecast& o) { return o.device == f.device; });
+    if (same == one.end()) {
+      one.push_back(f);
+    } else if (f.total_bytes() > same->total_bytes()) {
+      *same = f;
+    }
+  }
+  return one;
+}
+
+Result<PlacementReport> Program::placement(std::int64_t batch) {
+  std::vector<Value> targets;
+  if (built_.train.run.valid()) targets.push_back(parallel_.target(built_.train.run));
+  return session_->placement(feed_shapes(batch), {loss_}, targets);
+}
+
+Result<std::vector<std::size_t>> match_inputs(const std::vector<Layers::Input>& inputs, const data::Dataset& dataset) {
+  std::vector<std::size_t> components;
+  std::vector<std::string> names;
+  for (const data::Component& c : dataset.components()) names.push_back(c.name);
+  for (const Layers::Input& input : inputs) {
+    const auto at = std::find(names.begin(), names.end(), input.name);
+    if (at == names.end()) {
+      return invalid_argument("the model asks for \"", input.name, "\", the data has ", str_join(names), " (",
+                              dataset.describe(), ")")
+          .with_id("ARG-DATA-020");
+    }
+    const data::Component& c = dataset.components()[static_cast<std::size_t>(at - names.begin())];
+    std::vector<std::int64_t> sizes = {PartialShape::kUnknown};
+    sizes.insert(sizes.end(), c.shape.sizes().begin(), c.shape.sizes().end());
+    const PartialShape batch(std::move(sizes));
+    if (c.dtype != input.placeholder.dtype() || !batch.compatible(input.placeholder.shape())) {
+      return invalid_argument("the model's \"", input.name, "\" is ", dtype_name(input.placeholder.dtype()),
+                              input.placeholder.shape(), ", the data's ", dtype_name(c.dtype), batch, " (",
+                              dataset.describe(), ")")
+          .with_id("ARG-DATA-021");
+    }
+    components.push_back(static_cast<std::size_t>(at - names.begin()));
+  }
+  return components;
+}
+
+}  // namespace argosy

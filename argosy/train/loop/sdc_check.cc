@@ -1,0 +1,123 @@
+#include "argosy/train/loop/sdc_check.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "argosy/device/gpu_discovery.h"
+
+namespace argosy {
+
+std::uint64_t content_hash(const Tensor& tensor) {
+  // Four lanes, so that multiplications overlap. Each turn is a bijection of its lane for a given word, and of the word
+  // for a given lane: one bit more or less is never lost.
+  constexpr std::uint64_t kPrime = 0x9e3779b97f4a7c15ULL;
+  std::uint64_t lanes[4] = {1, 2, 3, 4};
+  const auto* bytes = static_cast<const std::byte*>(tensor.raw());
+  std::size_t left = tensor.bytes();
+  while (left >= sizeof lanes) {
+    std::uint64_t words[4];
+    std::memcpy(words, bytes, sizeof words);
+    for (int l = 0; l < 4; ++l) lanes[l] = std::rotl((lanes[l] ^ words[l]) * kPrime, 29);
+    bytes += sizeof words;
+    left -= sizeof words;
+  }
+  std::uint64_t rest[4] = {};
+  if (left > 0) std::memcpy(rest, bytes, left);
+  std::uint64_t hash = tensor.bytes();
+  for (int l = 0; l < 4; ++l) hash = std::rotl((hash ^ (lanes[l] ^ rest[l]) * kPrime) * kPrime, 31);
+  return hash;
+}
+
+ReplicaCheck::ReplicaCheck(Program& program, const std::vector<DeviceSpec>& devices, const DeviceRequest& request)
+    : program_(program), devices_(devices) {
+  possible_ = devices.size() > 1 && !program.mirrored().empty();
+  bool cards = false;
+  for (const DeviceSpec& spec : devices) {
+    possible_ = possible_ && spec.kind == devices[0].kind;
+    cards = cards || spec.kind == DeviceKind::kCuda;
+  }
+  if (!cards) return;
+  // Cards of two models may round differently.
+  const GpuReport gpus = look_for_gpus(request);
+  backend_ = gpus.backend;
+  const auto facts_of = [&](const DeviceSpec& spec) -> const CardFacts* {
+    for (const CardFacts& card : gpus.cards) {
+      if (card.number == spec.card) return &card;
+    }
+    return nullptr;
+  };
+  const CardFacts* const first = facts_of(devices[0]);
+  for (const DeviceSpec& spec : devices) {
+    const CardFacts* const card = facts_of(spec);
+    if (card == nullptr) continue;
+    possible_ = possible_ && first != nullptr && card->name == first->name;
+    errors_[card->number] = card->ecc_uncorrected;
+  }
+}
+
+std::vector<std::string> ReplicaCheck::broken_cards() {
+  std::vector<std::string> names;
+  if (backend_ == nullptr) return names;
+  const auto cards = backend_->cards();
+  if (!cards.ok()) return names;  // what is wrong with them is told where they are used
+  for (const CardFacts& card : *cards) {
+    const auto before = errors_.find(card.number);
+    if (before == errors_.end() || card.ecc_uncorrected <= std::max<std::int64_t>(before->second, 0)) continue;
+    for (const DeviceSpec& spec : devices_) {
+      if (spec.card != card.number) continue;
+      names.push_back(str_cat(spec.name.short_string(), " (", card.name, " ", card.uuid, ", ", card.ecc_uncorrected,
+                              " bit errors it could not mend)"));
+    }
+    before->second = card.ecc_uncorrected;
+  }
+  return names;
+}
+
+Status ReplicaCheck::check() {
+  const std::vector<std::string> broken = broken_cards();
+  const std::string next = "start again without that device, from a checkpoint of before: --resume";
+  if (possible_) {
+    std::vector<std::vector<std::uint64_t>> hashes;
+    for (std::size_t d = 0; d < devices_.size(); ++d) {
+      ARGOSY_ASSIGN_OR_RETURN(const std::vector<Tensor> values, program_.mirror(static_cast<int>(d)));
+      hashes.emplace_back();
+      for (const Tensor& value : values) hashes.back().push_back(content_hash(value));
+    }
+    for (std::size_t v = 0; v < program_.mirrored().size(); ++v) {
+      std::map<std::uint64_t, std::vector<std::string>> by_hash;
+      for (std::size_t d = 0; d < devices_.size(); ++d) {
+        by_hash[hashes[d][v]].push_back(devices_[d].name.short_string());
+      }
+      if (by_hash.size() == 1) continue;
+      // Those that most agree on are right.
+      const auto most = std::max_element(by_hash.begin(), by_hash.end(), [](const auto& a, const auto& b) {
+        return a.second.size() < b.second.size();
+      });
+      const bool decided = most->second.size() * 2 > devices_.size();
+      std::vector<std::string> suspects;
+      for (const auto& [hash, names] : by_hash) {
+        if (!decided || hash != most->first) suspects.insert(suspects.end(), names.begin(), names.end());
+      }
+      std::sort(suspects.begin(), suspects.end());
+      return data_loss("silent corruption: the variable \"", program_.mirrored()[v],
+                       "\" is not the same on every device: ", str_join(suspects),
+                       decided ? " differs from the others" : " differ, and no majority says who is right",
+                       broken.empty() ? "" : str_cat("; memory errors: ", str_join(broken)))
+          .with_id("ARG-TRAIN-003")
+          .with_where(decided && suspects.size() == 1 ? suspects[0] : std::string("replicas"))
+          .with_next(decided
+                         ? next
+                         : str_cat("the program's own test on each of them (argosy doctor), or three devices; ", next));
+    }
+  }
+  if (!broken.empty()) {
+    return data_loss("a card's memory has failed during this run: ", str_join(broken))
+        .with_id("ARG-DEV-006")
+        .with_where(broken[0].substr(0, broken[0].find(' ')))
+        .with_next(next);
+  }
+  return {};
+}
+
+}  // namespace argosy
