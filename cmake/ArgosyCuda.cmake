@@ -1,7 +1,7 @@
 # The CUDA plug-in, libargosy_cuda.so: built where nvcc is and ARGOSY_CUDA says so. Kernels are compiled to fat binaries by
 # plain calls of nvcc, embedded, and loaded by the driver's interface: neither CMake's CUDA language nor the CUDA runtime
 # takes part. The device side has no vendor header; nvcc is all that is needed to build it. A kernel that spills registers
-# or has more static shared memory than any card grants is an error; an architecture that a later nvcc will drop is none.
+# or has more static shared memory than any GPU grants is an error; an architecture that a later nvcc will drop is none.
 option(ARGOSY_CUDA "Build the CUDA plug-in, where nvcc is" OFF)
 set(ARGOSY_CUDA_ARCHITECTURES "" CACHE STRING
     "Compute capabilities of the plug-in's kernels, such as 75;80;90;100; empty: 75, 80, 90 and 100, of these what nvcc knows")
@@ -44,7 +44,7 @@ set(targets "")
 foreach(arch IN LISTS architectures)
   list(APPEND targets -gencode arch=compute_${arch},code=sm_${arch})
 endforeach()
-list(APPEND targets -gencode arch=compute_${newest},code=compute_${newest})  # for cards to come
+list(APPEND targets -gencode arch=compute_${newest},code=compute_${newest})  # for GPUs to come
 message(STATUS "CUDA plug-in: ${ARGOSY_NVCC}, architectures ${architectures}")
 
 # One image for each .cu file: its name, and where in the library it lies.

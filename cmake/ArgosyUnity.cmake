@@ -1,24 +1,28 @@
 # Builds from nothing compile several small files as one: most of the time of a small file is the headers and templates that
 # it shares with its neighbours. Who edits one file then waits for those, so it is an option (preset release).
 #
-# argosy_together(target …), where the target is made: its files may be compiled so. Which ones is decided once all targets
-# are known (argosy_group_together(), last in the top folder) by scripts/unity_groups.py: files that have no name in
+# argosy_unity(target …), where the target is made: its files may be compiled so. Which ones is decided once all targets
+# are known (argosy_group_unity_builds(), last in the top folder) by scripts/unity_groups.py: files that have no name in
 # common that either keeps to itself. A file that must stay alone has SKIP_UNITY_BUILD_INCLUSION.
-set(ARGOSY_TOGETHER "" CACHE STRING "How many small files to compile as one at most; empty: each alone")
+if(DEFINED ARGOSY_TOGETHER AND NOT DEFINED ARGOSY_UNITY)  # its name in version 0.1
+  set(ARGOSY_UNITY "${ARGOSY_TOGETHER}" CACHE STRING "")
+  message(DEPRECATION "ARGOSY_TOGETHER is now ARGOSY_UNITY")
+endif()
+set(ARGOSY_UNITY "" CACHE STRING "How many small files to compile as one at most; empty: each alone")
 
-function(argosy_together)
-  if(ARGOSY_TOGETHER)
+function(argosy_unity)
+  if(ARGOSY_UNITY)
     set_target_properties(${ARGN} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-    set_property(GLOBAL APPEND PROPERTY ARGOSY_TOGETHER_TARGETS ${ARGN})
+    set_property(GLOBAL APPEND PROPERTY ARGOSY_UNITY_TARGETS ${ARGN})
   endif()
 endfunction()
 
-function(argosy_group_together)
-  if(NOT ARGOSY_TOGETHER)
+function(argosy_group_unity_builds)
+  if(NOT ARGOSY_UNITY)
     return()
   endif()
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
-  get_property(targets GLOBAL PROPERTY ARGOSY_TOGETHER_TARGETS)
+  get_property(targets GLOBAL PROPERTY ARGOSY_UNITY_TARGETS)
   set(lines "")
   foreach(target IN LISTS targets)
     get_target_property(folder ${target} SOURCE_DIR)
@@ -34,10 +38,10 @@ function(argosy_group_together)
     list(LENGTH may count)
     if(count GREATER 1)
       set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${may})
-      string(APPEND lines "${target}\t${ARGOSY_TOGETHER}\t${may}\n")
+      string(APPEND lines "${target}\t${ARGOSY_UNITY}\t${may}\n")
     endif()
   endforeach()
-  set(file ${PROJECT_BINARY_DIR}/together)
+  set(file ${PROJECT_BINARY_DIR}/unity)
   file(WRITE ${file}.txt "${lines}")
   set(script ${PROJECT_SOURCE_DIR}/scripts/unity_groups.py)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${script})

@@ -1,5 +1,5 @@
 # cmake -P CompileKernels.cmake nvcc ARGUMENT…: compiles a file of kernels, and fails where a kernel keeps what should be in
-# registers in a card's memory. ptxas moves a few bytes there now and then, for nothing that anyone could mend: up to
+# registers in a GPU's memory. ptxas moves a few bytes there now and then, for nothing that anyone could mend: up to
 # MOST_SPILLED are let through.
 set(MOST_SPILLED 128)
 

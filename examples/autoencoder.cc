@@ -16,17 +16,17 @@ Model autoencoder(Layers& net) {
     x = net.conv2d_transpose(x, filters, {.strides = {2, 2}, .activation = with_relu});
   }
   const Value y = net.conv2d(x, 3);
-  return {.loss = summed_squared_error(y, images), .pictures = {{"input", images}, {"reconstruction", y}}};
+  return {.loss = summed_squared_error(y, images), .sample_images = {{"input", images}, {"reconstruction", y}}};
 }
 
 Result<TrainReport> train(const std::string& devices) {
-  ARGOSY_ASSIGN_OR_RETURN(const auto pictures, data::open_dataset("synthetic", {.image_size = 32, .examples = 500}));
+  ARGOSY_ASSIGN_OR_RETURN(const auto dataset, data::open_dataset("synthetic", {.image_size = 32, .examples = 500}));
   ARGOSY_ASSIGN_OR_RETURN(
       const auto trainer,
       Trainer::make(
           autoencoder,
           {.optimizer = adam(2e-3), .devices = {.devices = devices, .emulate = "2"}, .batch = 16, .steps = 30}));
-  return trainer->fit(*pictures);
+  return trainer->fit(*dataset);
 }
 
 int main() {

@@ -32,7 +32,7 @@ int main() {
     sum = x10 + y10;
   }
 
-  // No cards here? Two emulated ones behave the same.
+  // No GPUs here? Two emulated ones behave the same.
   Session session(graph, {.devices = {.emulate = "2"}, .log_device_placement = true});
   const auto out = session.run({{x, a}, {y, b}}, {sum});
   if (!out.ok()) return std::fprintf(stderr, "%s\n", out.status().to_string().c_str()), 1;

@@ -3,7 +3,7 @@
 //   example_mnist data/mnist              on the CPU
 //   example_mnist data/mnist gpu:0,gpu:1  on two GPUs (or ARGOSY_EMULATE=2 and no GPU at all)
 //
-// Without a folder it trains for a moment on made-up pictures of MNIST's size.
+// Without a folder it trains for a moment on made-up images of MNIST's size.
 #include <argosy/argosy.h>
 
 #include <cstdio>
@@ -43,7 +43,7 @@ Status run(const std::string& source, const std::string& devices) {
   std::printf("%lld steps, %.0f samples/s, loss %.3f -> %.3f, saved as %s\n%s", static_cast<long long>(report.steps),
               report.samples_per_second, report.losses.front(), report.losses.back(), report.checkpoint.c_str(),
               report.verdict.to_string().c_str());
-  // On real digits 0.99; made-up pictures only have to show that something is learned.
+  // On real digits 0.99; made-up images only have to show that something is learned.
   if (report.losses.back() < report.losses.front() && !report.evaluation.empty()) return ok_status();
   return internal_error("nothing was learned");
 }

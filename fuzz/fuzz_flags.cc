@@ -44,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const argosy::cli::Parsed parsed = argosy::cli::parse(program, words);
   ARGOSY_CHECK(parsed.command != nullptr);
   if (!parsed.status.ok()) {
-    ARGOSY_CHECK(!parsed.status.message().empty() && !parsed.status.where().empty() && !parsed.status.next().empty());
+    ARGOSY_CHECK(!parsed.status.message().empty() && !parsed.status.where().empty() && !parsed.status.hint().empty());
     return 0;
   }
   (void)argosy::cli::full_help(*parsed.command);

@@ -23,7 +23,7 @@ class Call final : public CallContext {
   }
   ~Call() override { deadlines_.remove(token_); }
   Cancellation& cancellation() override { return cancellation_; }
-  void about_to_run(std::int64_t) override {}
+  void expect_duration(std::int64_t) override {}
 
  private:
   Deadlines& deadlines_;
@@ -35,9 +35,9 @@ class Call final : public CallContext {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static Deadlines deadlines;
-  static const std::shared_ptr<Machine> machine = *Machine::make({.emulate = "gpu:32MiB"});
+  static const std::shared_ptr<DeviceSet> device_set = *DeviceSet::make({.emulate = "gpu:32MiB"});
   if (size == 0) return 0;
-  SessionService service({.machine = machine, .feed_limit_bytes = 64 << 20, .max_sessions = 4});
+  SessionService service({.device_set = device_set, .feed_limit_bytes = 64 << 20, .max_sessions = 4});
   const auto call = [&](int method, const std::string& request) {
     const std::string_view pieces[] = {std::string_view(request).substr(0, request.size() / 2),
                                        std::string_view(request).substr(request.size() / 2)};

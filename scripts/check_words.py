@@ -3,8 +3,8 @@
 
     scripts/check_words.py [--count] [PATH ...]
 
-The column "not" of docs/words.md lists words and phrases, separated by commas. A name counts by its parts: `on_card` and
-`CardFacts` hold the word card. A phrase is its words in a row, however they are joined: `whole_batch`, "whole batch".
+The column "not" of docs/words.md lists words and phrases, separated by commas. A name counts by its parts: `on_gpu` and
+`GpuFacts` hold the word GPU. A phrase is its words in a row, however they are joined: `whole_batch`, "global batch".
 A plural counts as its singular. What the table "Exceptions" allows (a word and where it may stand) is left out.
 `--self-test` plants words and fails if one goes unnoticed.
 """
@@ -25,7 +25,7 @@ ROW = re.compile(r"(?<!\\)\|")
 
 
 def pieces(text):
-    """The words of a text or name, lower case: "GpuCards" is gpu, cards."""
+    """The words of a text or name, lower case: "GpuCards" is gpu, GPUs."""
     return [p.lower() for p in PIECE.findall(text)]
 
 
@@ -97,9 +97,9 @@ def read_file(path):
 
 
 def self_test():
-    page = ("| word | means | not |\n|---|---|---|\n| **GPU** | a device | card, whole batch |\n\n"
-            "| exception | where | why |\n|---|---|---|\n| card | tools/* | a flag |\n")
-    texts = {"a.h": "int on_card;", "b.h": "struct CardFacts;", "c.md": "Cards are many.", "d.h": "whole_batch();",
+    page = ("| word | means | not |\n|---|---|---|\n| **GPU** | a device | GPU, global batch |\n\n"
+            "| exception | where | why |\n|---|---|---|\n| GPU | tools/* | a flag |\n")
+    texts = {"a.h": "int on_gpu;", "b.h": "struct GpuFacts;", "c.md": "GPUs are many.", "d.h": "whole_batch();",
              "e.h": "discard wildcard Cardinal whole the batch", "tools/f.cc": "--card", "argosy/cards.h": ""}
     found = check([pathlib.Path(p) for p in texts], lambda p: texts[str(p)], page)
     assert [p for p, *_ in found] == ["a.h", "b.h", "c.md", "d.h", "argosy/cards.h"], found

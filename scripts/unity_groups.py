@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Which small files are compiled as one (cmake/ArgosyUnity.cmake, option ARGOSY_TOGETHER).
+"""Which small files are compiled as one (cmake/ArgosyUnity.cmake, option ARGOSY_UNITY).
 
 Reading the same headers and instantiating the same templates of the standard library is more than half of the time of a
 small file, so a build from nothing compiles several as one. What a file keeps to itself (names in anonymous namespaces,

@@ -22,7 +22,7 @@ constexpr const char* kReport = "please report this line, with the graph if it c
 Status say_no_memory() {
   return resource_exhausted("the host has no memory for it (std::bad_alloc)")
       .with_id("ARG-MEM-003")
-      .with_next(
+      .with_hint(
           "smaller values, fewer of them at once, or a process with more memory (ulimit -v, the cgroup's limit)");
 }
 
@@ -64,13 +64,13 @@ class Reserve {
 // Made before main(): later there may be no memory for it. Never destroyed: threads that outlive main() may ask.
 Reserve& reserve = *new Reserve;
 
-Status tell_exception() {
+Status describe_exception() {
   try {
     throw;
   } catch (const Interrupted& e) {
     return e.reason();
   } catch (const CheckFailure& e) {
-    return internal_error(e.what()).with_id("ARG-BUG-001").with_next(kReport);
+    return internal_error(e.what()).with_id("ARG-BUG-001").with_hint(kReport);
   } catch (const std::bad_alloc&) {
     return say_no_memory();
   } catch (const std::length_error& e) {
@@ -78,11 +78,11 @@ Status tell_exception() {
   } catch (const std::system_error& e) {
     return resource_exhausted("the system has nothing left for it: ", e.what())
         .with_id("ARG-THREAD-001")
-        .with_next("raise the limits on threads and descriptors (ulimit -u, ulimit -n, the cgroup's pids.max)");
+        .with_hint("raise the limits on threads and descriptors (ulimit -u, ulimit -n, the cgroup's pids.max)");
   } catch (const std::exception& e) {
-    return internal_error("unexpected exception: ", e.what()).with_id("ARG-BUG-002").with_next(kReport);
+    return internal_error("unexpected exception: ", e.what()).with_id("ARG-BUG-002").with_hint(kReport);
   } catch (...) {
-    return internal_error("unexpected exception").with_id("ARG-BUG-002").with_next(kReport);
+    return internal_error("unexpected exception").with_id("ARG-BUG-002").with_hint(kReport);
   }
 }
 
@@ -94,7 +94,7 @@ bool CheckScope::active() { return scopes > 0; }
 
 Status status_of_exception() noexcept {
   try {
-    return tell_exception();
+    return describe_exception();
   } catch (...) {  // no memory to say so, whatever it was
     return no_memory();
   }

@@ -115,7 +115,7 @@ void run_task(Task& task, const char* what) {
 
 // The one call of a callback, which is then let go of. What it throws goes the same way: to its last owner.
 template <typename Done, typename... Args>
-void tell_last(Done& done, const char* what, Args&&... args) noexcept {
+void call_and_release(Done& done, const char* what, Args&&... args) noexcept {
   try {
     done(std::forward<Args>(args)...);
     done = nullptr;

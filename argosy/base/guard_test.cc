@@ -29,7 +29,7 @@ TEST(Guard, AFailedCheckIsAnErrorWithExpressionFileAndLine) {
   EXPECT_EQ(status.code(), Code::kInternal);
   EXPECT_EQ(status.id(), "ARG-BUG-001");
   EXPECT_THAT(status.message(), HasSubstr("1 + 1 == 3 (argosy/base/guard_test.cc:"));
-  EXPECT_THAT(status.next(), HasSubstr("report"));
+  EXPECT_THAT(status.hint(), HasSubstr("report"));
 }
 
 TEST(GuardDeathTest, OutsideOfAScopeItEndsTheProcess) {
@@ -90,7 +90,7 @@ TEST(HostBudget, AboveTheLimitIsRefusedWithAllNumbers) {
   EXPECT_EQ(second.status().id(), "ARG-MEM-004");
   EXPECT_THAT(second.status().message(), testing::AllOf(HasSubstr("strings of node 's'"), HasSubstr("3.0 GiB"),
                                                         HasSubstr("files 100.0 MiB"), HasSubstr("1.0 GiB")));
-  EXPECT_THAT(second.status().next(), HasSubstr("--mem cpu:0"));
+  EXPECT_THAT(second.status().hint(), HasSubstr("--mem cpu:0"));
   EXPECT_FALSE(budget.check(std::int64_t{1} << 30, "it").ok());
   first->give_back();
   EXPECT_EQ(budget.in_use(), 0);
@@ -136,7 +136,7 @@ TEST(Guard, WhatACallbackThrowsReachesItsLastOwner) {
   Status told;
   std::function<void(int)> done = [owner = std::make_shared<Owner>(Owner{&told})](int) { throw std::bad_alloc(); };
   told = ok_status();  // of the owner that was moved from
-  tell_last(done, "a test", 1);
+  call_and_release(done, "a test", 1);
   EXPECT_FALSE(static_cast<bool>(done));
   EXPECT_EQ(told.code(), Code::kResourceExhausted);
   EXPECT_TRUE(thrown_by_task().ok());

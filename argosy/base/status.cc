@@ -44,7 +44,7 @@ Status::Status(Code code, std::string message) {
 
 const std::string& Status::message() const { return rep_ ? rep_->message : kEmpty; }
 const std::string& Status::where() const { return rep_ ? rep_->where : kEmpty; }
-const std::string& Status::next() const { return rep_ ? rep_->next : kEmpty; }
+const std::string& Status::hint() const { return rep_ ? rep_->next : kEmpty; }
 std::string_view Status::id() const {
   if (!rep_) return {};
   return rep_->id.empty() ? default_id(rep_->code) : std::string_view(rep_->id);
@@ -58,7 +58,7 @@ Status&& Status::with_where(std::string where) && {
   if (rep_ && rep_->where.empty()) rep_->where = std::move(where);
   return std::move(*this);
 }
-Status&& Status::with_next(std::string next) && {
+Status&& Status::with_hint(std::string next) && {
   if (rep_ && rep_->next.empty()) rep_->next = std::move(next);
   return std::move(*this);
 }
@@ -67,7 +67,7 @@ std::string Status::to_string() const {
   if (ok()) return "OK";
   std::string text = str_cat(code_name(code()), " [", id(), "] ", message());
   if (!where().empty()) text += str_cat(" (", where(), ")");
-  if (!next().empty()) text += str_cat("\n  try: ", next());
+  if (!hint().empty()) text += str_cat("\n  try: ", hint());
   return text;
 }
 

@@ -58,12 +58,12 @@ class [[nodiscard]] Status {
   const std::string& message() const;  // what and why, in numbers
   std::string_view id() const;         // "ARG-SHAPE-001"; a general one for the code where none was given
   const std::string& where() const;    // "node 'dense/MatMul' (MatMul) on /device:GPU:0", a file, a flag
-  const std::string& next() const;     // what to type or change; may be empty
+  const std::string& hint() const;     // what to type or change; may be empty
 
   // Each fills its field if it is still empty (the innermost knows best) and returns the status; no-ops on OK.
   Status&& with_id(std::string id) &&;
   Status&& with_where(std::string where) &&;
-  Status&& with_next(std::string next) &&;
+  Status&& with_hint(std::string next) &&;
 
   // "INVALID_ARGUMENT [ARG-SHAPE-001] MatMul: inner dimensions differ: … (node 'x' …)\n  try: …"
   std::string to_string() const;

@@ -9,7 +9,7 @@ TEST(Status, SaysWhatWhereAndNext) {
   const Status s = invalid_argument("inner dimensions differ: ", 784, " x ", 785)
                        .with_id("ARG-SHAPE-001")
                        .with_where("node 'dense/MatMul'")
-                       .with_next("transpose the weights");
+                       .with_hint("transpose the weights");
   EXPECT_EQ(s.to_string(),
             "INVALID_ARGUMENT [ARG-SHAPE-001] inner dimensions differ: 784 x 785 (node 'dense/MatMul')\n"
             "  try: transpose the weights");

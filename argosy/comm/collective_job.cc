@@ -113,7 +113,7 @@ Status CollectiveJob::check(std::span<const CollectiveCall> calls) const {
   }
   return invalid_argument("ranks disagree on a collective: ", str_join(texts, "; "))
       .with_id("ARG-COMM-001")
-      .with_next("every rank must make the same collectives in the same order, on tensors of the same size and dtype");
+      .with_hint("every rank must make the same collectives in the same order, on tensors of the same size and dtype");
 }
 
 Status CollectiveJob::add(const Tensor& like, std::size_t elements, int inputs, int outputs,

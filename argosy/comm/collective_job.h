@@ -60,7 +60,7 @@ class CollectiveJob {
     std::size_t pointers = 0;  // the first of its inputs in inputs_, ...
     std::size_t targets = 0;   // ... of its outputs in outputs_
   };
-  // For who does the work by other means (cards).
+  // For who does the work by other means (GPUs).
   std::span<const Part> parts() const { return parts_; }
   std::span<const std::byte* const> inputs(const Part& part) const {
     return std::span(inputs_).subspan(part.pointers, static_cast<std::size_t>(part.inputs));

@@ -39,7 +39,7 @@ Result<std::unique_ptr<Dataset>> open_dataset(const std::string& source, const D
   if (!is_directory(source)) {
     return not_found("'", source, "' is neither a folder nor 'synthetic'")
         .with_id("ARG-DATA-003")
-        .with_next("give --data a folder, or --data synthetic");
+        .with_hint("give --data a folder, or --data synthetic");
   }
   if (looks_like_mnist(source)) return open_mnist(source, options);
   if (looks_like_cifar(source)) return open_cifar(source, options);
@@ -49,7 +49,7 @@ Result<std::unique_ptr<Dataset>> open_dataset(const std::string& source, const D
                    ": looked for train-images-idx3-ubyte[.gz] (MNIST), data_batch_1.bin (CIFAR-10), train.bin "
                    "(CIFAR-100), *.npy, and *.png or *.jpg in it or one folder below")
       .with_id("ARG-DATA-003")
-      .with_next("give --data the folder that holds the files, or --data synthetic");
+      .with_hint("give --data the folder that holds the files, or --data synthetic");
 }
 
 }  // namespace argosy::data

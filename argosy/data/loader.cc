@@ -17,8 +17,8 @@ class Loader::Impl {
   Impl(const Dataset& dataset, LoaderOptions options)
       : dataset_(dataset),
         options_(options),
-        memory_(dataset.components().size() * static_cast<std::size_t>(options.ahead + 2)),
-        slots_(static_cast<std::size_t>(options.ahead)),
+        memory_(dataset.components().size() * static_cast<std::size_t>(options.prefetch + 2)),
+        slots_(static_cast<std::size_t>(options.prefetch)),
         planned_(options.start),
         given_(options.start) {
     for (int i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { work(); });
@@ -158,8 +158,8 @@ Result<std::unique_ptr<Loader>> Loader::open(const Dataset& dataset, LoaderOptio
   if (options.start.epoch < 0 || options.start.position < 0 || options.start.position > n) {
     return refuse("a start at example ", options.start.position, " of ", n, " in epoch ", options.start.epoch);
   }
-  if (options.threads < 1 || options.threads > 256 || options.ahead < 1 || options.ahead > 4096) {
-    return refuse(options.threads, " threads, ", options.ahead, " batches ahead; at most 256 and 4096");
+  if (options.threads < 1 || options.threads > 256 || options.prefetch < 1 || options.prefetch > 4096) {
+    return refuse(options.threads, " threads, ", options.prefetch, " batches ahead; at most 256 and 4096");
   }
   // A cursor at the very end of an epoch is the beginning of the next.
   if (options.start.position == n) options.start = {options.start.epoch + 1, 0};
@@ -206,7 +206,7 @@ Result<Cursor> cursor_from_state(const Tensor& state, const Dataset& dataset, co
                                static_cast<std::uint64_t>(s[2]), ", the data now is ", dataset.describe(),
                                " with seed ", options.seed)
         .with_id("ARG-DATA-011")
-        .with_next("resume with the same --data and --seed");
+        .with_hint("resume with the same --data and --seed");
   }
   return Cursor{s[0], s[1]};
 }

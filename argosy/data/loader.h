@@ -33,7 +33,7 @@ struct LoaderOptions {
   std::int64_t epochs = -1;  // ends after these; -1: never
   Cursor start = {};
   int threads = 1;
-  int ahead = 3;  // batches made or being made before they are asked for, at least 1
+  int prefetch = 3;  // batches made or being made before they are asked for, at least 1
 };
 
 struct Batch {

@@ -81,7 +81,7 @@ TEST(Loader, EveryExampleOnceAnEpochOnAnyNumberOfThreads) {
   dataset.slow = true;
   for (const int threads : {1, 4}) {
     for (const std::int64_t batch : {1, 10, 103, 500}) {
-      auto loader = *Loader::open(dataset, {.batch = batch, .seed = 9, .epochs = 2, .threads = threads, .ahead = 4});
+      auto loader = *Loader::open(dataset, {.batch = batch, .seed = 9, .epochs = 2, .threads = threads, .prefetch = 4});
       Cursor at;
       for (int epoch = 0; epoch < 2; ++epoch) {
         std::vector<std::int64_t> all;
@@ -170,18 +170,18 @@ TEST(Loader, RefusesNonsense) {
   EXPECT_EQ(code({.start = {0, 6}}), Code::kInvalidArgument);
   EXPECT_EQ(code({.start = {-1, 0}}), Code::kInvalidArgument);
   EXPECT_EQ(code({.threads = 0}), Code::kInvalidArgument);
-  EXPECT_EQ(code({.ahead = 0}), Code::kInvalidArgument);
+  EXPECT_EQ(code({.prefetch = 0}), Code::kInvalidArgument);
   EXPECT_EQ(Loader::open(Numbers(0), {}).status().code(), Code::kInvalidArgument);
 }
 
 TEST(Loader, StopsAtOnceAndStaysAheadNoMoreThanAsked) {
   Numbers dataset(1000);
   for (int i = 0; i < 30; ++i) {
-    auto loader = *Loader::open(dataset, {.batch = 10, .threads = 3, .ahead = 2});
+    auto loader = *Loader::open(dataset, {.batch = 10, .threads = 3, .prefetch = 2});
     for (int n = 0; n < i % 4; ++n) ASSERT_TRUE(loader->next().ok());
   }
   dataset.fetches = 0;
-  auto loader = *Loader::open(dataset, {.batch = 10, .threads = 4, .ahead = 2});
+  auto loader = *Loader::open(dataset, {.batch = 10, .threads = 4, .prefetch = 2});
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
   EXPECT_LE(dataset.fetches, 2);
 }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kKinds = 10;
 
-// One picture: how much of the foreground colour is at a point of [-1, 1] x [-1, 1].
+// One image: how much of the foreground colour is at a point of [-1, 1] x [-1, 1].
 struct Drawing {
   int kind;
   float x, y, size, phase;
@@ -60,7 +60,7 @@ class Synthetic final : public Dataset {
   std::span<const Component> components() const override { return components_; }
   int classes() const override { return options_.classes; }
   std::string describe() const override {
-    return str_cat("synthetic ", options_.split, ", ", options_.examples, " pictures of ", options_.image_size, "x",
+    return str_cat("synthetic ", options_.split, ", ", options_.examples, " images of ", options_.image_size, "x",
                    options_.image_size, "x", options_.channels, ", seed ", options_.seed);
   }
 
@@ -120,7 +120,7 @@ class Synthetic final : public Dataset {
 Result<std::unique_ptr<Dataset>> open_synthetic(const DatasetOptions& options) {
   if (options.image_size < 1 || options.image_size > 16384 || (options.channels != 1 && options.channels != 3) ||
       options.examples < 1 || options.classes < 1 || options.classes > 3 * kKinds) {
-    return invalid_argument("synthetic data of ", options.examples, " pictures, ", options.image_size, " pixels wide, ",
+    return invalid_argument("synthetic data of ", options.examples, " images, ", options.image_size, " pixels wide, ",
                             options.channels, " channels, ", options.classes,
                             " classes; sizes are 1 … 16384, channels 1 or 3, classes 1 … ", 3 * kKinds)
         .with_id("ARG-DATA-002");

@@ -1,4 +1,4 @@
-// Made-up pictures with something to learn: ten kinds of shapes, stripes and gradients of random size, place and
+// Made-up images with something to learn: ten kinds of shapes, stripes and gradients of random size, place and
 // colours in 0 … 1, the kind being the label. Example i depends on seed, split and i alone, whatever machine makes it.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The contract of a device backend: Device, Stream, Event. One folder per backend (cpu, emulated, fake, cuda)
+// The contract of a device backend: Device, Stream, Event. One folder per backend (cpu, emulated, null, cuda)
 // implements it; nothing else knows which backend it talks to.
 //
 // A device owns a memory (its allocator, with a hard cap) and streams (each a queue of tasks run in order by a thread
@@ -24,8 +24,8 @@ namespace argosy {
 class GpuBackend;      // argosy/device/gpu_backend.h
 class KernelRegistry;  // argosy/op/kernel/kernel.h
 
-enum class DeviceKind { kCpu, kEmulated, kCuda, kFake };
-std::string_view device_kind_name(DeviceKind kind);  // "cpu", "emulated", "cuda", "fake"
+enum class DeviceKind { kCpu, kEmulated, kCuda, kNull };
+std::string_view device_kind_name(DeviceKind kind);  // "cpu", "emulated", "cuda", "null"
 
 // All that planning reads about a device. A value type.
 struct DeviceSpec {
@@ -34,10 +34,10 @@ struct DeviceSpec {
   std::string description;               // "emulated GPU, 1 core, 11.0 GiB, speed 0.5"
   std::uint64_t memory_limit_bytes = 0;  // hard cap of the allocator; 0 = what the host has
   int cores = 1;                         // thread budget of its kernels
-  int card = -1;                         // cuda: which card it is on, CardFacts::number
+  int physical_gpu = -1;                 // cuda: which physical GPU it is on, GpuFacts::number
   double speed = 1.0;                    // emulated: 0.5 takes twice as long for every kernel
   double link_bytes_per_second = 0;      // emulated: host link; 0 = as fast as memory
-  double flops_per_second = 0;           // fake and planning; 0 = not known
+  double flops_per_second = 0;           // null device and planning; 0 = not known
   double memory_bytes_per_second = 0;    // likewise
   int number = -1;                       // GPU: by which a request names it ("gpu:2"); -1 = as `name` says
   int system_number = -1;                // cuda: nvidia-smi's; -1 = not known
@@ -77,7 +77,7 @@ class Stream {
   virtual Status synchronize() = 0;
 };
 
-// How a device works whose kernels only *start* what they do (CUDA): it happens later, in the order in which it was
+// Work of an asynchronous device (CUDA): kernels only enqueue it, it happens later, in the order in which it was
 // started. Points of that order are events; an error of something started earlier surfaces at the next wait. All but
 // finish() return at once. Called by the compute stream's thread alone, but for copy_from_host().
 class LaunchQueue {
@@ -124,8 +124,8 @@ class Device {
   virtual std::string_view kernel_kind() const { return "cpu"; }
   // The kernels of that kind, where they do not come with the library.
   virtual void add_kernels(KernelRegistry&) const {}
-  // Null where a kernel's work is done when its run() returns. Host code must not touch the memory of other devices.
-  virtual LaunchQueue* launches() { return nullptr; }
+  // Null on a synchronous device: a kernel's work is done when its run() returns. Host code must not touch the memory of other devices.
+  virtual LaunchQueue* launch_queue() { return nullptr; }
   // The device itself, where this is another look at one (argosy/runtime/machine/device_set_view.h).
   virtual Device& physical() { return *this; }
   // Waits for all streams.
@@ -140,11 +140,11 @@ struct DeviceRequest {
   int cpu_devices = 1;  // logical CPU devices, sharing the cores
   int cpu_threads = 0;  // thread budget of all CPU devices together; 0 = every core
   std::string faults;   // "gpu:1:alloc=17", "gpu:0:lost=100"; "" = $ARGOSY_FAULTS, else none
-  // Cards: several logical devices on each, "2" or "0:2,1:4" (card: how many); "" = $ARGOSY_VIRTUAL_GPUS, else one.
+  // Real GPUs: several logical devices on each, "2" or "0:2,1:4" (GPU: how many); "" = $ARGOSY_VIRTUAL_GPUS, else one.
   std::string virtual_gpus;
-  bool tf32 = false;           // cards: float32 products with TensorFloat-32 (10 bits of mantissa)
-  bool deterministic = false;  // cards: kernels whose bits do not depend on timing
-  // Where cards come from; null = the CUDA plug-in, where it is (argosy/device/plugin.h).
+  bool tf32 = false;           // real GPUs: float32 products with TensorFloat-32 (10 bits of mantissa)
+  bool deterministic = false;  // real GPUs: kernels whose bits do not depend on timing
+  // Where real GPUs come from; null = the CUDA plug-in, where it is (argosy/device/plugin.h).
   std::shared_ptr<GpuBackend> gpus;
 };
 

@@ -20,7 +20,7 @@ std::vector<std::unique_ptr<Device>> emulate(std::string what, std::string fault
 }
 
 // All but those that come and go with other programs.
-int threads_of_process() { return threads_in_all() - threads_named(TeamWaits::kThreadName); }
+int threads_of_process() { return threads_in_all() - threads_named(OmpSpinPolicy::kThreadName); }
 
 TEST(EmulatedGpu, CopiesThereAndBackAcrossDevices) {
   const auto devices = emulate("gpu:64MiB,gpu:64MiB");
@@ -171,13 +171,13 @@ TEST(EmulatedGpu, ACopyFaultSlowsOneDevice) {
   EXPECT_GT(seconds_since(start), 0.0495);
 }
 
-TEST(FakeDevice, CountsMemoryItDoesNotHave) {
+TEST(NullDevice, CountsMemoryItDoesNotHave) {
   DeviceSpec spec;
   spec.name = *DeviceName::parse("gpu:0");
   spec.memory_limit_bytes = std::uint64_t{80} << 30;
-  FakeDevice device(spec);
-  EXPECT_EQ(device.spec().kind, DeviceKind::kFake);
-  EXPECT_EQ(device.kernel_kind(), "fake");
+  NullDevice device(spec);
+  EXPECT_EQ(device.spec().kind, DeviceKind::kNull);
+  EXPECT_EQ(device.kernel_kind(), "null");
   {
     const Buffer large = device.allocator().allocate(std::size_t{60} << 30).value();
     EXPECT_EQ(large.data()[123456789], std::byte(0));
@@ -189,14 +189,14 @@ TEST(FakeDevice, CountsMemoryItDoesNotHave) {
   EXPECT_EQ(device.allocator().stats().in_use_bytes, 0u);
 }
 
-TEST(FakeDevice, ItsClockMovesByCostAlone) {
+TEST(NullDevice, ItsClockMovesByCostAlone) {
   DeviceSpec spec;
   spec.name = *DeviceName::parse("gpu:0");
   spec.link_bytes_per_second = 1e9;
-  FakeDevice told(spec);
+  NullDevice told(spec);
   told.observer()->after("matmul", 500);
   EXPECT_EQ(told.clock().now_nanos(), 500);
-  FakeDevice modelled(spec, [](std::string_view node) { return node == "matmul" ? 1'000'000 : 10; });
+  NullDevice modelled(spec, [](std::string_view node) { return node == "matmul" ? 1'000'000 : 10; });
   modelled.observer()->after("matmul", 3);
   modelled.observer()->after("relu", 3);
   EXPECT_EQ(modelled.clock().now_nanos(), 1'000'010);

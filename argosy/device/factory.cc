@@ -6,10 +6,10 @@
 #include <set>
 
 #include "argosy/base/threads/parallel.h"
-#include "argosy/device/gpu_discovery.h"
 #include "argosy/device/cpu/cpu_device.h"
 #include "argosy/device/device.h"
 #include "argosy/device/emulated/emulated_gpu.h"
+#include "argosy/device/gpu_discovery.h"
 #include "argosy/device/pool.h"
 
 namespace argosy {
@@ -23,7 +23,7 @@ struct Stock {
   std::vector<DeviceSpec> cpus;
   std::vector<DeviceSpec> gpus;
   std::map<int, DeviceFaults> faults;  // by GPU number
-  GpuReport cards;                     // looked for only where they may be wanted
+  GpuReport report;                    // looked for only where they may be wanted
 };
 
 struct Choice {
@@ -71,7 +71,7 @@ Result<std::vector<DeviceName>> parse_devices(std::string_view devices) {
     if (name->is_open()) {
       return invalid_argument("devices \"", devices, "\": an empty entry")
           .with_id("ARG-DEV-001")
-          .with_next("--devices gpu:0,gpu:1, or --devices auto");
+          .with_hint("--devices gpu:0,gpu:1, or --devices auto");
     }
     patterns.push_back(*std::move(name));
   }
@@ -96,7 +96,7 @@ Status apply_caps(std::string_view memory, Stock& stock) {
   const auto bad = [&](std::string_view item, std::string_view why) {
     return invalid_argument("memory caps: \"", item, "\": ", why)
         .with_id("ARG-DEV-001")
-        .with_next("--mem gpu:0=4GiB,gpu:1=50%");
+        .with_hint("--mem gpu:0=4GiB,gpu:1=50%");
   };
   if (str_trim(memory).empty()) return {};
   for (const std::string& untrimmed : str_split(memory, ',')) {
@@ -127,19 +127,19 @@ Status apply_caps(std::string_view memory, Stock& stock) {
     if (!found) {
       return not_found("memory caps: \"", item, "\": no such device")
           .with_id("ARG-DEV-005")
-          .with_next("argosy devices");
+          .with_hint("argosy devices");
     }
   }
   return {};
 }
 
-// The machine's cards, or shares of them; none, with the reason in stock.cards, where they cannot be used.
-Status add_cards(const DeviceRequest& request, Stock& stock) {
-  stock.cards = look_for_gpus(request);
+// The machine's GPUs, or shares of them; none, with the reason in stock.report, where they cannot be used.
+Status add_real_gpus(const DeviceRequest& request, Stock& stock) {
+  stock.report = look_for_gpus(request);
   ARGOSY_ASSIGN_OR_RETURN(
       const auto shares,
-      parse_virtual_gpus(or_environment(request.virtual_gpus, "ARGOSY_VIRTUAL_GPUS"), stock.cards.cards));
-  stock.gpus = gpu_specs(stock.cards.cards, shares);
+      parse_virtual_gpus(or_environment(request.virtual_gpus, "ARGOSY_VIRTUAL_GPUS"), stock.report.facts));
+  stock.gpus = gpu_specs(stock.report.facts, shares);
   return {};
 }
 
@@ -167,12 +167,12 @@ Result<Stock> take_stock(const DeviceRequest& request, int cpus, bool wants_gpus
     spec.link_bytes_per_second = emulation.link_bytes_per_second;
     stock.gpus.push_back(std::move(spec));
   }
-  if (gpus == 0 && wants_gpus) ARGOSY_RETURN_IF_ERROR(add_cards(request, stock));
+  if (gpus == 0 && wants_gpus) ARGOSY_RETURN_IF_ERROR(add_real_gpus(request, stock));
   for (const auto& [number, fault] : stock.faults) {
     if (number >= static_cast<int>(stock.gpus.size()) && wants_gpus) {
       return not_found("faults: gpu:", number, " is not an emulated GPU; there are ", gpus)
           .with_id("ARG-DEV-005")
-          .with_next(str_cat("--emulate ", number + 1));
+          .with_hint(str_cat("--emulate ", number + 1));
     }
   }
   ARGOSY_RETURN_IF_ERROR(apply_caps(request.memory, stock));
@@ -190,24 +190,24 @@ Status missing(std::string_view asked, const Stock& stock, int gpus_wanted) {
     there.push_back(spec.name.short_string() + (spec.kind == DeviceKind::kEmulated ? " (emulated)" : ""));
   }
   if (there.size() > 12) there = {str_cat(stock.cpus.size(), " CPUs"), str_cat(stock.gpus.size(), " GPUs")};
-  // A card was asked for, and something is in its way.
-  if (gpus_wanted > 0 && !stock.cards.problem.ok() && stock.cards.problem.id() != "ARG-GPU-001") {
-    const Status& problem = stock.cards.problem;
+  // A GPU was asked for, and something is in its way.
+  if (gpus_wanted > 0 && !stock.report.problem.ok() && stock.report.problem.id() != "ARG-GPU-001") {
+    const Status& problem = stock.report.problem;
     return Status(Code::kNotFound, str_cat("device ", asked, " is not here: ", problem.message(), "; there ",
                                            there.size() == 1 ? "is " : "are ", str_join(there)))
         .with_id(std::string(problem.id()))
-        .with_next(problem.next().empty() ? str_cat("--emulate ", gpus_wanted) : problem.next());
+        .with_hint(problem.hint().empty() ? str_cat("--emulate ", gpus_wanted) : problem.hint());
   }
-  for (const CardFacts& card : stock.cards.cards) {
-    if (gpus_wanted > 0 && !card.unusable.empty()) {
-      return not_found("device ", asked, " is not here: card ", card.number, " cannot be used: ", card.unusable)
+  for (const GpuFacts& gpu : stock.report.facts) {
+    if (gpus_wanted > 0 && !gpu.unusable.empty()) {
+      return not_found("device ", asked, " is not here: GPU ", gpu.number, " cannot be used: ", gpu.unusable)
           .with_id("ARG-GPU-006")
-          .with_next(str_cat("--emulate ", gpus_wanted, " for emulated GPUs, or --devices cpu:0"));
+          .with_hint(str_cat("--emulate ", gpus_wanted, " for emulated GPUs, or --devices cpu:0"));
     }
   }
   return not_found("device ", asked, " is not here: there ", there.size() == 1 ? "is " : "are ", str_join(there))
       .with_id("ARG-DEV-005")
-      .with_next(gpus_wanted > 0 ? str_cat("--emulate ", gpus_wanted, " for emulated GPUs, or --devices cpu:0")
+      .with_hint(gpus_wanted > 0 ? str_cat("--emulate ", gpus_wanted, " for emulated GPUs, or --devices cpu:0")
                                  : std::string("argosy devices"));
 }
 
@@ -228,7 +228,7 @@ Result<Choice> choose(const DeviceRequest& request) {
     if (count < 1) {
       return invalid_argument("devices \"", devices, "\": a count must be at least 1")
           .with_id("ARG-DEV-001")
-          .with_next("--devices 1, or --devices auto for all");
+          .with_hint("--devices 1, or --devices auto for all");
     }
     if (count > static_cast<int>(from.size()))
       return missing(str_cat("number ", from.size() + 1, " of ", count), stock, count);
@@ -248,7 +248,7 @@ Result<Choice> choose(const DeviceRequest& request) {
           if (!seen.insert(spec.name.to_string()).second) {
             return invalid_argument("devices \"", devices, "\": ", spec.name.short_string(), " is named twice")
                 .with_id("ARG-DEV-001")
-                .with_next("name each device once");
+                .with_hint("name each device once");
           }
           asked.push_back(spec);
         }
@@ -258,7 +258,7 @@ Result<Choice> choose(const DeviceRequest& request) {
   }
 
   Choice choice;
-  choice.backend = stock.cards.backend;
+  choice.backend = stock.report.backend;
   choice.cpus = std::move(stock.cpus);
   for (DeviceSpec& spec : asked) {
     if (spec.is_gpu()) {
@@ -294,7 +294,7 @@ std::string_view device_kind_name(DeviceKind kind) {
     case DeviceKind::kCpu: return "cpu";
     case DeviceKind::kEmulated: return "emulated";
     case DeviceKind::kCuda: return "cuda";
-    case DeviceKind::kFake: return "fake";
+    case DeviceKind::kNull: return "null";
   }
   return "unknown";
 }
@@ -304,15 +304,15 @@ Result<std::vector<std::unique_ptr<Device>>> make_devices(const DeviceRequest& r
   ARGOSY_ASSIGN_OR_RETURN(const auto faults, parse_faults(or_environment(request.faults, "ARGOSY_FAULTS")));
   std::vector<std::unique_ptr<Device>> devices;
   for (const DeviceSpec& spec : choice.cpus) devices.push_back(make_cpu_device(spec));
-  const auto closing = std::make_shared<Closing>();
+  const auto shutdown = std::make_shared<ShutdownSignal>();
   for (std::size_t i = 0; i < choice.gpus.size(); ++i) {
     const auto found = faults.find(choice.gpu_numbers[i]);
     const DeviceFaults fault = found == faults.end() ? DeviceFaults{} : found->second;
     if (choice.gpus[i].kind == DeviceKind::kEmulated) {
-      devices.push_back(make_emulated_gpu(choice.gpus[i], fault, closing));
+      devices.push_back(make_emulated_gpu(choice.gpus[i], fault, shutdown));
       continue;
     }
-    ARGOSY_ASSIGN_OR_RETURN(auto device, choice.backend->make(choice.gpus[i], request, fault, closing));
+    ARGOSY_ASSIGN_OR_RETURN(auto device, choice.backend->make(choice.gpus[i], request, fault, shutdown));
     devices.push_back(std::move(device));
   }
   return devices;

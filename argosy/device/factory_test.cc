@@ -81,12 +81,12 @@ TEST(Factory, AMissingGpuNamesEmulate) {
   for (const DeviceRequest& request : {DeviceRequest{.devices = "gpu:0"}, DeviceRequest{.devices = "2"}}) {
     const Status status = make_devices(request).status();
     EXPECT_EQ(status.code(), Code::kNotFound) << status.to_string();
-    EXPECT_THAT(status.next(), HasSubstr("--emulate")) << status.to_string();
+    EXPECT_THAT(status.hint(), HasSubstr("--emulate")) << status.to_string();
     EXPECT_THAT(status.message(), HasSubstr("cpu:0"));
   }
   const Status status = make_devices({.devices = "gpu:0,gpu:3", .emulate = "2"}).status();
   EXPECT_THAT(status.message(), HasSubstr("gpu:3"));
-  EXPECT_THAT(status.next(), HasSubstr("--emulate 4"));
+  EXPECT_THAT(status.hint(), HasSubstr("--emulate 4"));
 }
 
 TEST(Factory, BadTextIsRefusedWithItsPart) {

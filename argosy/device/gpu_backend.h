@@ -1,5 +1,5 @@
 // Where real GPUs come from: what a plug-in gives the library. The CUDA plug-in is the one there is; tests bring one
-// whose cards are fakes.
+// whose GPUs are fakes.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,8 @@
 
 namespace argosy {
 
-// A card, as it is found; nothing on it is taken. Unknown numbers are -1.
-struct CardFacts {
+// A GPU, as it is found; nothing on it is taken. Unknown numbers are -1.
+struct GpuFacts {
   int number = 0;    // among those that this process sees (CUDA_VISIBLE_DEVICES), by address
   std::string name;  // "NVIDIA H200"
   std::string uuid;  // "GPU-..." or "MIG-..."
@@ -47,17 +47,18 @@ class GpuBackend {
   virtual ~GpuBackend() = default;
   virtual std::string kind() const = 0;    // "CUDA"
   virtual std::string driver() const = 0;  // "580.65 (CUDA 13.0)"
-  // In order of their numbers. Takes nothing on any card.
-  virtual Result<std::vector<CardFacts>> cards() = 0;
+  // In order of their numbers. Takes nothing on any GPU.
+  virtual Result<std::vector<GpuFacts>> gpus() = 0;
   virtual std::vector<LibraryFacts> libraries() = 0;
-  // Copies between all cards that can be used, and between them and the host: takes their contexts and some memory for
+  // Copies between all GPUs that can be used, and between them and the host: takes their contexts and some memory for
   // a moment. A copy that does not end is told as the problem of its link, and whatever else was asked for stays
   // untried.
-  virtual CardLinks try_links() = 0;
-  // A device on card spec.card; `spec` says its name and its cap. Takes nothing before it is used. `faults` and
-  // `closing` as for emulated GPUs.
+  virtual GpuLinks try_links() = 0;
+  // A device on GPU spec.physical_gpu; `spec` says its name and its cap. Takes nothing before it is used. `faults` and
+  // `shutdown` as for emulated GPUs.
   virtual Result<std::unique_ptr<Device>> make(DeviceSpec spec, const DeviceRequest& request,
-                                               const DeviceFaults& faults, std::shared_ptr<Closing> closing) = 0;
+                                               const DeviceFaults& faults,
+                                               std::shared_ptr<ShutdownSignal> shutdown) = 0;
 };
 
 }  // namespace argosy

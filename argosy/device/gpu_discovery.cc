@@ -14,7 +14,7 @@ constexpr int kMostShares = 64;
 Status bad_shares(std::string_view part, std::string_view why) {
   return invalid_argument("virtual GPUs: \"", part, "\": ", why)
       .with_id("ARG-DEV-002")
-      .with_next("ARGOSY_VIRTUAL_GPUS=2 for two on every card, or 0:2,1:4 by card");
+      .with_hint("ARGOSY_VIRTUAL_GPUS=2 for two on every physical GPU, or 0:2,1:4 by number");
 }
 
 bool parse_number(std::string_view text, int* value) {
@@ -41,61 +41,61 @@ GpuReport look_for_gpus(const DeviceRequest& request) {
     }
     report.backend = *std::move(opened);
   }
-  auto cards = report.backend->cards();
-  if (cards.ok()) {
-    report.cards = *std::move(cards);
+  auto gpus = report.backend->gpus();
+  if (gpus.ok()) {
+    report.facts = *std::move(gpus);
   } else {
-    report.problem = std::move(cards).status();
+    report.problem = std::move(gpus).status();
     report.backend = nullptr;
   }
   return report;
 }
 
-Result<std::map<int, int>> parse_virtual_gpus(std::string_view text, const std::vector<CardFacts>& cards) {
+Result<std::map<int, int>> parse_virtual_gpus(std::string_view text, const std::vector<GpuFacts>& gpus) {
   std::map<int, int> shares;
-  for (const CardFacts& card : cards) shares[card.number] = 1;
+  for (const GpuFacts& gpu : gpus) shares[gpu.number] = 1;
   text = str_trim(text);
   if (text.empty()) return shares;
   for (const std::string& untrimmed : str_split(text, ',')) {
     const std::string_view item = str_trim(untrimmed);
     const std::size_t colon = item.find(':');
-    int card = -1, count = 0;
-    if (colon != std::string_view::npos && !parse_number(item.substr(0, colon), &card)) {
-      return bad_shares(item, "no card's number before the colon");
+    int gpu = -1, count = 0;
+    if (colon != std::string_view::npos && !parse_number(item.substr(0, colon), &gpu)) {
+      return bad_shares(item, "no GPU's number before the colon");
     }
     if (!parse_number(colon == std::string_view::npos ? item : item.substr(colon + 1), &count) || count < 1 ||
         count > kMostShares) {
-      return bad_shares(item, str_cat("a card is shared by 1 to ", kMostShares));
+      return bad_shares(item, str_cat("a physical GPU is shared by 1 to ", kMostShares));
     }
-    if (card >= 0 && !shares.contains(card)) {
-      return bad_shares(item, str_cat("there is no card ", card, "; there are ", cards.size()));
+    if (gpu >= 0 && !shares.contains(gpu)) {
+      return bad_shares(item, str_cat("there is no GPU ", gpu, "; there are ", gpus.size()));
     }
     for (auto& [number, share] : shares) {
-      if (card < 0 || card == number) share = count;
+      if (gpu < 0 || gpu == number) share = count;
     }
   }
   return shares;
 }
 
-std::vector<DeviceSpec> gpu_specs(const std::vector<CardFacts>& cards, const std::map<int, int>& shares) {
+std::vector<DeviceSpec> gpu_specs(const std::vector<GpuFacts>& gpus, const std::map<int, int>& shares) {
   std::vector<DeviceSpec> specs;
-  for (const CardFacts& card : cards) {
-    if (!card.unusable.empty()) continue;
-    const auto found = shares.find(card.number);
+  for (const GpuFacts& gpu : gpus) {
+    if (!gpu.unusable.empty()) continue;
+    const auto found = shares.find(gpu.number);
     const int count = found == shares.end() ? 1 : found->second;
     for (int i = 0; i < count; ++i) {
       DeviceSpec spec;
       spec.name = {"localhost", 0, 0, "GPU", static_cast<int>(specs.size())};
       spec.kind = DeviceKind::kCuda;
-      spec.card = card.number;
-      spec.system_number = card.system_number;
+      spec.physical_gpu = gpu.number;
+      spec.system_number = gpu.system_number;
       spec.memory_limit_bytes =
-          (card.memory_bytes - reserve(card.memory_bytes)) / static_cast<unsigned>(count) >> 20 << 20;
-      spec.description = str_cat(card.name, ", compute capability ", card.major, ".", card.minor, ", ", card.pci);
-      if (card.system_number >= 0 && card.system_number != spec.name.id) {
-        spec.description = str_cat("nvidia-smi's GPU ", card.system_number, ", ", spec.description);
+          (gpu.memory_bytes - reserve(gpu.memory_bytes)) / static_cast<unsigned>(count) >> 20 << 20;
+      spec.description = str_cat(gpu.name, ", compute capability ", gpu.major, ".", gpu.minor, ", ", gpu.pci);
+      if (gpu.system_number >= 0 && gpu.system_number != spec.name.id) {
+        spec.description = str_cat("nvidia-smi's GPU ", gpu.system_number, ", ", spec.description);
       }
-      if (count > 1) spec.description += str_cat(", virtual GPU ", i + 1, " of ", count, " on this card");
+      if (count > 1) spec.description += str_cat(", virtual GPU ", i + 1, " of ", count, " on this physical GPU");
       specs.push_back(std::move(spec));
     }
   }

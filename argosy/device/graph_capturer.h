@@ -1,4 +1,4 @@
-// What a launch queue may be as well (dynamic_cast): able to record what is started, and to start it again as a whole
+// What a launch queue may be as well (dynamic_cast): able to capture what is started, and to start it again as a whole
 // (CUDA graphs). Used by the compute stream's thread alone.
 #pragma once
 
@@ -8,27 +8,27 @@
 
 namespace argosy {
 
-// What was recorded. Refers to the places in memory that it was recorded with: whoever repeats it must know that they
+// What was captured. Refers to the places in memory that it was captured with: whoever replays it must know that they
 // are the same. Keeps the memory that was allocated and freed meanwhile. May outlive its device.
-class Recording {
+class CapturedGraph {
  public:
-  virtual ~Recording() = default;
-  // The memory it keeps is within the device's cap. Where it is not, it may be repeated once and must go then.
+  virtual ~CapturedGraph() = default;
+  // The memory it keeps is within the device's cap. Where it is not, it may be replayed once and must go then.
   virtual bool fits() const = 0;
 };
 
-class Recorder {
+class GraphCapturer {
  public:
-  virtual ~Recorder() = default;
+  virtual ~GraphCapturer() = default;
   // From here on work is written down, not started; nobody waits for any of it.
   virtual Status begin() = 0;
-  // Ends that. The recording is `last` brought up to date where the work is of the same form, which is cheaper than a
+  // Ends that. The captured graph is `last` brought up to date where the work is of the same form, which is cheaper than a
   // new one. An error: what was written down is lost, and nothing of it was started.
-  virtual Result<std::unique_ptr<Recording>> end(std::unique_ptr<Recording> last) = 0;
+  virtual Result<std::unique_ptr<CapturedGraph>> end(std::unique_ptr<CapturedGraph> last) = 0;
   // As end(), after an error of one's own: what was written down is thrown away.
   virtual void give_up() = 0;
   // Starts all of it, in order with what else is started.
-  virtual Status repeat(const Recording& recording) = 0;
+  virtual Status replay(const CapturedGraph& captured) = 0;
 };
 
 }  // namespace argosy

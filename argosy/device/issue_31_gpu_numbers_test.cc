@@ -2,8 +2,8 @@
 // followed the advice capped another GPU. All allocators of GPUs and the refusal before step 0 take said_name().
 #include <gmock/gmock.h>
 
-#include "argosy/device/gpu_discovery.h"
 #include "argosy/device/device.h"
+#include "argosy/device/gpu_discovery.h"
 
 namespace argosy {
 namespace {
@@ -18,24 +18,24 @@ TEST(GpuNumbers, AnAllocationThatFailsNamesTheMachinesGpu) {
   EXPECT_EQ(spec.request_name(), "gpu:1");
   const Status refused = devices[1]->allocator().allocate(std::size_t{2} << 20).status();
   EXPECT_THAT(refused.message(), HasSubstr("gpu:0 (the machine's GPU 1)"));
-  EXPECT_THAT(refused.next(), HasSubstr("--mem gpu:1=SIZE"));
+  EXPECT_THAT(refused.hint(), HasSubstr("--mem gpu:1=SIZE"));
 }
 
 TEST(GpuNumbers, NothingIsAddedWhereTheNumbersAgree) {
   const auto devices = make_devices({.devices = "gpu:0", .emulate = "gpu:1MiB,gpu:1MiB"}).value();
   EXPECT_EQ(devices[1]->spec().said_name(), "gpu:0");
   EXPECT_EQ(devices[0]->spec().said_name(), "cpu:0");
-  EXPECT_THAT(devices[1]->allocator().allocate(std::size_t{2} << 20).status().next(), HasSubstr("--mem gpu:0=SIZE"));
+  EXPECT_THAT(devices[1]->allocator().allocate(std::size_t{2} << 20).status().hint(), HasSubstr("--mem gpu:0=SIZE"));
 }
 
 // CUDA_VISIBLE_DEVICES=2,3: the process counts from 0, nvidia-smi does not.
 TEST(GpuNumbers, ThoseOfNvidiaSmiAreSaid) {
-  CardFacts card{.number = 0, .name = "GPU", .pci = "0000:3b:00.0", .memory_bytes = std::uint64_t{8} << 30};
-  card.system_number = 2;
-  CardFacts second = card;
+  GpuFacts gpu{.number = 0, .name = "GPU", .pci = "0000:3b:00.0", .memory_bytes = std::uint64_t{8} << 30};
+  gpu.system_number = 2;
+  GpuFacts second = gpu;
   second.number = 1;
   second.system_number = 3;
-  const auto specs = gpu_specs({card, second}, {});
+  const auto specs = gpu_specs({gpu, second}, {});
   ASSERT_EQ(specs.size(), 2U);
   EXPECT_EQ(specs[0].said_name(), "gpu:0 (the machine's GPU 2)");
   EXPECT_EQ(specs[1].said_name(), "gpu:1 (the machine's GPU 3)");

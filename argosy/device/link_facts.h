@@ -1,4 +1,4 @@
-// What connects cards with each other and with the host, as it was tried out. Value types.
+// What connects GPUs with each other and with the host, as it was tried out. Value types.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@ namespace argosy {
 // One direction of one pair.
 struct LinkFacts {
   static constexpr int kHost = -1;  // pinned memory of the host
-  int from = kHost, to = kHost;     // cards by number
-  bool reaches = false;             // the driver says that one card can read the other's memory
+  int from = kHost, to = kHost;     // GPUs by number
+  bool reaches = false;             // the driver says that one GPU can read the other's memory
   bool direct = false;              // copies take that way; else they go by the host
   std::string why_not;              // why they do not
   bool tried = false;               // a large copy was made and looked at
@@ -19,15 +19,15 @@ struct LinkFacts {
   std::string problem;              // why it was not tried, or what was wrong
 };
 
-// Who makes the sums of a group of cards.
+// Who makes the sums of a group of GPUs.
 struct CollectiveFacts {
   std::string way;     // "NCCL", "own", "host"; empty: nobody knows
   std::string reason;  // "it is there"
 };
 
-struct CardLinks {
-  std::vector<LinkFacts> links;  // host to card and back, by card; then every pair, both ways
-  std::vector<int> group;        // the cards that can be used
+struct GpuLinks {
+  std::vector<LinkFacts> links;  // host to GPU and back, by GPU; then every pair, both ways
+  std::vector<int> group;        // the GPUs that can be used
   CollectiveFacts sums;          // of a group of all of them
   CollectiveFacts ordered_sums;  // of the same with --reproducible
 };

@@ -9,7 +9,7 @@ namespace {
 Status bad_name(std::string_view text, std::string_view why) {
   return invalid_argument("device name \"", text, "\": ", why)
       .with_id("ARG-DEV-001")
-      .with_next("write it like /job:localhost/replica:0/task:0/device:GPU:0, or short: gpu:0, cpu:0");
+      .with_hint("write it like /job:localhost/replica:0/task:0/device:GPU:0, or short: gpu:0, cpu:0");
 }
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }

@@ -32,7 +32,7 @@ std::vector<std::string> places() {
 }
 
 Status no_plugin(const std::string& why, std::string_view next) {
-  return not_found("no CUDA plug-in: ", why).with_id("ARG-GPU-001").with_next(std::string(next));
+  return not_found("no CUDA plug-in: ", why).with_id("ARG-GPU-001").with_hint(std::string(next));
 }
 
 Result<std::shared_ptr<GpuBackend>> open(const std::string& file) {
@@ -50,7 +50,7 @@ Result<std::shared_ptr<GpuBackend>> open(const std::string& file) {
     return failed_precondition(file, " belongs to another build: it is for \"", plugin->build, "\", this is \"",
                                plugin_build(), "\"")
         .with_id("ARG-GPU-002")
-        .with_next("install both from one build");
+        .with_hint("install both from one build");
   }
   Status error;
   std::shared_ptr<GpuBackend> backend(plugin->make(&error));
@@ -75,7 +75,8 @@ Result<std::shared_ptr<GpuBackend>> open_cuda_plugin() {
   for (const std::string& file : places()) {
     if (fs::exists(file, error)) return open(file);
   }
-  return no_plugin(str_cat("this build has no ", kFile), "build one where nvcc is: ./argosyw build, or cmake --workflow --preset cuda");
+  return no_plugin(str_cat("this build has no ", kFile),
+                   "build one where nvcc is: ./argosyw build, or cmake --workflow --preset cuda");
 }
 
 }  // namespace argosy

@@ -139,7 +139,7 @@ Result<Buffer> PoolAllocator::Pool::allocate(std::size_t bytes) {
     return resource_exhausted("memory of ", owner_, ": ", format_bytes(bytes), " (", bytes,
                               " B) refused by the system, ", format_bytes(in_use_), " in use")
         .with_id("ARG-MEM-002")
-        .with_next("a smaller --batch, or fewer programs beside this one");
+        .with_hint("a smaller --batch, or fewer programs beside this one");
   }
   block->bytes = bytes;
   block->previous = nullptr;
@@ -169,7 +169,7 @@ Status PoolAllocator::Pool::refuse(std::size_t bytes, std::string_view why) cons
   if (shown > 0) text += str_cat("; largest of ", sizes.size(), " live: ", str_join(largest));
   return resource_exhausted(text)
       .with_id("ARG-MEM-001")
-      .with_next("a smaller --batch, or a higher cap: --mem " + (cap_name_.empty() ? owner_ : cap_name_) + "=SIZE");
+      .with_hint("a smaller --batch, or a higher cap: --mem " + (cap_name_.empty() ? owner_ : cap_name_) + "=SIZE");
 }
 
 PoolAllocator::Pool::Block* PoolAllocator::Pool::take(std::size_t bytes) {

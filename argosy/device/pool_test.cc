@@ -40,7 +40,7 @@ TEST(Pool, CapIsExactAndTheErrorSaysWhatIsLive) {
   EXPECT_EQ(refused.message(),
             "memory of gpu:0: 16.0 MiB (16777217 B) requested, 48.0 MiB in use, limit 64.0 MiB, 16.0 MiB (16777216 B) "
             "free; largest of 2 live: 40.0 MiB, 8.0 MiB");
-  EXPECT_NE(refused.next().find("--mem gpu:0="), std::string::npos);
+  EXPECT_NE(refused.hint().find("--mem gpu:0="), std::string::npos);
   EXPECT_EQ(pool.stats().in_use_bytes, std::uint64_t{48} << 20);
   EXPECT_EQ(pool.stats().peak_bytes, std::uint64_t{64} << 20);
   EXPECT_FALSE(pool.allocate(std::size_t(-1)).ok());

@@ -34,13 +34,13 @@ Value FunctionBody::add_plainly(Graph& graph, std::string_view op, std::vector<V
   const auto prefix = std::exchange(graph.name_prefix_, {});
   const auto device = std::exchange(graph.device_, {});
   const auto controls = std::exchange(graph.control_scope_, {});
-  const auto beside = std::exchange(graph.beside_, {});
+  const auto colocated_with = std::exchange(graph.colocation_, {});
   const Value added = graph.add(op, std::move(inputs), std::move(attrs), name);
   graph.inner_ = inner;
   graph.name_prefix_ = prefix;
   graph.device_ = device;
   graph.control_scope_ = controls;
-  graph.beside_ = beside;
+  graph.colocation_ = colocated_with;
   return added;
 }
 

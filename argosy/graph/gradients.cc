@@ -52,7 +52,7 @@ class Differentiator {
       if (!dxs.back().valid() && !options_.allow_unconnected && graph_.status().ok()) {
         graph_.fail(invalid_argument("no gradient flows to '", x.name(), "': nothing differentiable depends on it")
                         .with_id("ARG-GRAD-001")
-                        .with_next("leave it out of the list, or pass allow_unconnected"));
+                        .with_hint("leave it out of the list, or pass allow_unconnected"));
       }
     }
     return graph_.status().ok() ? dxs : std::vector<Value>(xs.size());
@@ -143,7 +143,7 @@ class Differentiator {
                             path_through(id))
         .with_id("ARG-GRAD-002")
         .with_where(str_cat("node '", n.name, "' (", n.op->name, ")"))
-        .with_next("stop_gradient() its input, or register a gradient (CONTRIBUTING.md, \"Adding an op\")");
+        .with_hint("stop_gradient() its input, or register a gradient (CONTRIBUTING.md, \"Adding an op\")");
   }
   std::string path_through(NodeId id) const { return path_from_target(id) + " <- " + path_to_source(id); }
   std::string path_to_source(NodeId id) const {

@@ -12,7 +12,8 @@ namespace argosy {
 
 namespace {
 const PartialShape kNoShape;
-constexpr std::string_view kClass = "_class", kBeside = "loc:@";  // TensorFlow's words for Node::beside
+constexpr std::string_view kClass = "_class",
+                           kColocationPrefix = "loc:@";  // TensorFlow's words for Node::colocated_with
 }  // namespace
 
 Name Value::node_name() const { return valid() ? graph_->node(node_).name : Name(); }
@@ -24,7 +25,7 @@ const PartialShape& Value::shape() const { return valid() && index_ >= 0 ? graph
 
 SmallVector<std::string_view, 2> Node::colocation() const {
   SmallVector<std::string_view, 2> names;
-  for (std::string_view rest = beside; !rest.empty();) {
+  for (std::string_view rest = colocated_with; !rest.empty();) {
     const std::size_t end = std::min(rest.find(' '), rest.size());
     names.push_back(rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));
@@ -33,9 +34,9 @@ SmallVector<std::string_view, 2> Node::colocation() const {
 }
 
 AttrMap Node::attributes() const {
-  if (beside.empty()) return attrs;
+  if (colocated_with.empty()) return attrs;
   auto classes = attrs.get_or<std::vector<std::string>>(kClass, {});
-  for (const std::string_view name : colocation()) classes.push_back(str_cat(kBeside, name));
+  for (const std::string_view name : colocation()) classes.push_back(str_cat(kColocationPrefix, name));
   AttrMap all = attrs;
   all.set(kClass, std::move(classes));
   return all;
@@ -51,7 +52,7 @@ Graph::Graph(Graph&& other) noexcept
       names_stale_(other.names_stale_),
       pool_(std::move(other.pool_)),
       devices_(std::move(other.devices_)),
-      last_beside_(other.last_beside_),
+      last_colocation_(other.last_colocation_),
       asks_for_devices_(other.asks_for_devices_),
       waited_for_(std::move(other.waited_for_)),
       in_order_(other.in_order_),
@@ -70,7 +71,7 @@ Graph::Graph(Graph&& other) noexcept
       name_prefix_(std::move(other.name_prefix_)),
       device_(std::move(other.device_)),
       control_scope_(std::move(other.control_scope_)),
-      beside_(other.beside_) {}
+      colocation_(other.colocation_) {}
 Graph& Graph::operator=(Graph&&) noexcept = default;
 Graph::~Graph() = default;
 
@@ -78,7 +79,7 @@ Graph Graph::clone() const {
   Graph copy(*ops_);
   copy.status_ = status_;
   copy.nodes_ = nodes_;
-  copy.pool_->keep(pool_);
+  copy.pool_->retain(pool_);
   copy.devices_ = devices_;
   copy.asks_for_devices_ = asks_for_devices_;
   copy.waited_for_ = waited_for_;
@@ -105,14 +106,14 @@ void Graph::fail(Status status) {
 
 struct Graph::Scope::State {
   std::string name_prefix, device;
-  Name beside;
+  Name colocated_with;
   std::vector<NodeId> control_scope;
 };
 
 Graph::Scope::Scope(Graph* graph, std::unique_ptr<State> undo) : graph_(graph), undo_(std::move(undo)) {
   undo_->name_prefix = graph->name_prefix_;
   undo_->device = graph->device_;
-  undo_->beside = graph->beside_;
+  undo_->colocated_with = graph->colocation_;
   undo_->control_scope = graph->control_scope_;
 }
 
@@ -123,7 +124,7 @@ Graph::Scope::~Scope() {
   if (graph_ == nullptr) return;
   graph_->name_prefix_ = std::move(undo_->name_prefix);
   graph_->device_ = std::move(undo_->device);
-  graph_->beside_ = undo_->beside;
+  graph_->colocation_ = undo_->colocated_with;
   graph_->control_scope_ = std::move(undo_->control_scope);
 }
 
@@ -167,7 +168,7 @@ Graph::Scope Graph::colocate_with(const Value& value) {
   if (inner_ != nullptr) return inner_->colocate_with(value);
   Scope scope(this, std::make_unique<Scope::State>());
   // A node outside a body cannot be waited for by name inside it; who takes a handle goes where that is anyway.
-  if (&value.graph() == this) beside_ = value.node_name();
+  if (&value.graph() == this) colocation_ = value.node_name();
   return scope;
 }
 
@@ -191,7 +192,7 @@ std::string Graph::unique_name(std::string_view name) { return names().unique(na
 
 std::optional<NodeId> Graph::find(std::string_view name) const { return names().find(name, nodes_); }
 
-std::optional<NodeId> Graph::find_beside(const Node& by, std::string_view name) const {
+std::optional<NodeId> Graph::find_colocated(const Node& by, std::string_view name) const {
   for (const Endpoint e : by.inputs) {
     const Name& other = nodes_[e.node.index].name;  // mostly the very text: it need not be read
     if (other.size() == name.size() && (other.data() == name.data() || other == name)) return e.node;
@@ -219,7 +220,7 @@ Result<Endpoint> Graph::endpoint(std::string_view name) const {
     const std::string near = nearest_word(node_name, names);
     return not_found("the graph has no node \"", node_name, "\"")
         .with_id("ARG-GRAPH-001")
-        .with_next(near.empty() ? "" : str_cat("\"", near, "\", if that was meant"));
+        .with_hint(near.empty() ? "" : str_cat("\"", near, "\", if that was meant"));
   }
   const int outputs = static_cast<int>(node(*id).output_dtypes.size());
   if (index == 0 && outputs == 0) index = Value::kControl;
@@ -280,7 +281,7 @@ Result<NodeId> Graph::try_add(std::string_view op, const std::vector<Value>& inp
   spec.device = device_;
   spec.name = unique_name(name_prefix_ + std::string(name.empty() ? op : name));
   ARGOSY_ASSIGN_OR_RETURN(const NodeId added, add_node(std::move(spec)));
-  if (!told) set_beside(added, beside_);
+  if (!told) set_colocation(added, colocation_);
   return added;
 }
 
@@ -290,7 +291,7 @@ Result<NodeId> Graph::add_node(NodeSpec spec) {
   node.op = def;
   node.name = pool_->add(spec.name);
   node.attrs = std::move(spec.attrs);
-  node.beside = take_beside(node.attrs);
+  node.colocated_with = take_colocation(node.attrs);
   node.inputs = spec.inputs;
   node.controls = spec.controls;
   node.device = device_name(spec.device);
@@ -362,16 +363,16 @@ Name Graph::device_name(std::string_view device) {
   return known != devices_.end() ? *known : devices_.emplace_back(pool_->add(device));
 }
 
-Name Graph::take_beside(AttrMap& attrs) {
+Name Graph::take_colocation(AttrMap& attrs) {
   const auto* classes = attrs.find_as<std::vector<std::string>>(kClass);
   if (classes == nullptr) return {};
   std::string names;
   std::vector<std::string> others;
   for (const std::string& c : *classes) {
-    if (!c.starts_with(kBeside) || c.size() == kBeside.size() || c.find(' ') != std::string::npos) {
+    if (!c.starts_with(kColocationPrefix) || c.size() == kColocationPrefix.size() || c.find(' ') != std::string::npos) {
       others.push_back(c);
     } else {
-      names += str_cat(names.empty() ? "" : " ", std::string_view(c).substr(kBeside.size()));
+      names += str_cat(names.empty() ? "" : " ", std::string_view(c).substr(kColocationPrefix.size()));
     }
   }
   if (names.empty()) return {};
@@ -380,11 +381,11 @@ Name Graph::take_beside(AttrMap& attrs) {
   } else {
     attrs.set(kClass, std::move(others));
   }
-  if (last_beside_ != names) {
+  if (last_colocation_ != names) {
     const auto node = find(names);
-    last_beside_ = node ? nodes_[node->index].name : pool_->add(names);
+    last_colocation_ = node ? nodes_[node->index].name : pool_->add(names);
   }
-  return last_beside_;
+  return last_colocation_;
 }
 
 void Graph::set_device(NodeId node, std::string_view device) {
@@ -394,7 +395,7 @@ void Graph::set_device(NodeId node, std::string_view device) {
 
 Result<NodeId> Graph::add_copy(const Graph& from, NodeId id, std::span<const Endpoint> inputs,
                                std::span<const NodeId> controls, bool keep_shapes) {
-  pool_->keep(from.pool_);  // names stay where they are
+  pool_->retain(from.pool_);  // names stay where they are
   const Node& old = from.node(id);
   Node node{.name = old.name,
             .op = old.op,
@@ -404,7 +405,7 @@ Result<NodeId> Graph::add_copy(const Graph& from, NodeId id, std::span<const End
             .output_dtypes = old.output_dtypes,
             .output_refs = old.output_refs,
             .device = old.device,
-            .beside = old.beside,
+            .colocated_with = old.colocated_with,
             .output_shapes = {}};
   std::sort(node.controls.begin(), node.controls.end());
   if (keep_shapes) node.output_shapes = old.output_shapes;

@@ -117,7 +117,7 @@ class Graph {
   const Node& node(NodeId id) const { return nodes_[id.index]; }
   const NodeArray& nodes() const { return nodes_; }
   // Begins to bring the node into the cache: it will be read soon, in an order that the machine does not foresee.
-  void expect(NodeId id) const { nodes_.expect(static_cast<std::size_t>(id.index)); }
+  void prefetch(NodeId id) const { nodes_.prefetch(static_cast<std::size_t>(id.index)); }
   // Ops that nodes have, or had once: few, however many nodes there are.
   const std::unordered_set<const OpDef*>& ops_met() const { return ops_met_; }
   // Has any node ever asked for a device?
@@ -127,8 +127,8 @@ class Graph {
     return static_cast<std::size_t>(id.index) < waited_for_.size() && waited_for_[static_cast<std::size_t>(id.index)];
   }
   std::optional<NodeId> find(std::string_view name) const;
-  // As find(), for a node that `by` goes beside: it is likely to be among what that reads.
-  std::optional<NodeId> find_beside(const Node& by, std::string_view name) const;
+  // As find(), for a node that `by` is colocated with: it is likely to be among what that reads.
+  std::optional<NodeId> find_colocated(const Node& by, std::string_view name) const;
   // "node", "node:1" or "^node"; NOT_FOUND with the nearest name.
   Result<Value> value(std::string_view name);
   Result<Endpoint> endpoint(std::string_view name) const;
@@ -179,10 +179,10 @@ class Graph {
   // Room for so many nodes at once.
   void reserve(std::size_t nodes);
   // The node becomes a NoOp that reads nothing, waits for nothing and gives nothing. REQUIRES: nothing reads it.
-  void bury(NodeId node);
-  // Keeps the nodes of `order`, in that order, and forgets the rest; shapes not fully known are inferred again. Returns
+  void replace_with_noop(NodeId node);
+  // Retains the nodes of `order`, in that order, and forgets the rest; shapes not fully known are inferred again. Returns
   // where every node went (index -1: nowhere). REQUIRES: inputs of kept nodes are kept.
-  Result<std::vector<NodeId>> keep(const std::vector<NodeId>& order);
+  Result<std::vector<NodeId>> retain(const std::vector<NodeId>& order);
   // REQUIRES: same dtype. Shapes downstream are not inferred again.
   void set_input(NodeId node, int input, Endpoint from);
   void add_input(NodeId node, Endpoint from);  // closes loops: Merge of an Enter and a NextIteration
@@ -192,16 +192,16 @@ class Graph {
   // The node gives further outputs, after those it has: attributes that say so are the caller's.
   void add_outputs(NodeId node, const std::vector<DType>& dtypes, const std::vector<PartialShape>& shapes);
   void set_device(NodeId node, std::string_view device);
-  // Of the names of this graph, or of one that it keeps: a node's `beside`, or none.
-  void set_beside(NodeId node, Name names) { nodes_[node.index].beside = names; }
-  // Not "_class": that is what the node goes beside.
+  // Of the names of this graph, or of one that it keeps: a node's `colocated_with`, or none.
+  void set_colocation(NodeId node, Name names) { nodes_[node.index].colocated_with = names; }
+  // Not "_class": that is what the node is colocated with.
   void set_attr(NodeId node, std::string_view name, AttrValue value) {
     nodes_[node.index].attrs.set(name, std::move(value));
   }
-  // The node is another op from now on, with these inputs, control inputs and complete attributes, beside nobody: for
+  // The node is another op from now on, with these inputs, control inputs and complete attributes, colocated with nobody: for
   // who reads it nothing changes where the op's outputs have the same dtypes, as they must where somebody does.
-  Status become(NodeId node, std::string_view op, std::span<const Endpoint> inputs, std::span<const NodeId> controls,
-                AttrMap attrs);
+  Status replace_with(NodeId node, std::string_view op, std::span<const Endpoint> inputs,
+                      std::span<const NodeId> controls, AttrMap attrs);
   void refine_shape(Endpoint e, PartialShape shape) { nodes_[e.node.index].output_shapes[e.index] = std::move(shape); }
   std::string unique_name(std::string_view name);
 
@@ -219,7 +219,7 @@ class Graph {
   Status infer(NodeId id);
   Name device_name(std::string_view device);
   // The part of "_class" that names nodes, which attributes then no longer have.
-  Name take_beside(AttrMap& attrs);
+  Name take_colocation(AttrMap& attrs);
   // All that the last node lacks but a name.
   Status settle_last(bool inferring);
   NameTable& names() const;
@@ -245,7 +245,7 @@ class Graph {
   // Where the names of nodes and devices lie; it keeps the pools of graphs that nodes were copied from.
   std::shared_ptr<NamePool> pool_ = std::make_shared<NamePool>();
   std::vector<Name> devices_;  // that nodes ask for, each once
-  Name last_beside_;           // the last that take_beside() gave
+  Name last_colocation_;       // the last that take_colocation() gave
   bool asks_for_devices_ = false;
   std::vector<char> waited_for_;  // by node, up to the last of which it is true
   bool in_order_ = true;          // no node reads or waits for one behind it, but for what closes a loop
@@ -278,7 +278,7 @@ class Graph {
   std::string name_prefix_;
   std::string device_;
   std::vector<NodeId> control_scope_;
-  Name beside_;
+  Name colocation_;
 };
 
 // A function: a graph of its own whose "_Arg" nodes are the parameters and whose returns are endpoints of it.

@@ -6,13 +6,13 @@
 
 namespace argosy {
 
-Status Graph::become(NodeId id, std::string_view op, std::span<const Endpoint> inputs, std::span<const NodeId> controls,
-                     AttrMap attrs) {
+Status Graph::replace_with(NodeId id, std::string_view op, std::span<const Endpoint> inputs,
+                           std::span<const NodeId> controls, AttrMap attrs) {
   ARGOSY_ASSIGN_OR_RETURN(const OpDef* def, ops_->lookup(op));
   ARGOSY_ASSIGN_OR_RETURN(const std::vector<DType> dtypes, arg_dtypes(def->output_args, attrs));
   Node& node = nodes_[id.index];
   node.op = def;
-  node.beside = take_beside(attrs);
+  node.colocated_with = take_colocation(attrs);
   node.attrs = attr_pool_.shared(def, std::move(attrs));
   node.inputs.assign(inputs.begin(), inputs.end());
   node.controls.assign(controls.begin(), controls.end());
@@ -26,7 +26,7 @@ Status Graph::become(NodeId id, std::string_view op, std::span<const Endpoint> i
   return infer(id);
 }
 
-Result<std::vector<NodeId>> Graph::keep(const std::vector<NodeId>& order) {
+Result<std::vector<NodeId>> Graph::retain(const std::vector<NodeId>& order) {
   std::vector<NodeId> moved(nodes_.size());
   for (std::size_t i = 0; i < order.size(); ++i) moved[order[i].index] = NodeId{static_cast<std::int32_t>(i)};
   // All that is to be done with a node while it is at hand: graphs are larger than caches.
@@ -88,7 +88,7 @@ Result<std::vector<NodeId>> Graph::keep(const std::vector<NodeId>& order) {
   return moved;
 }
 
-void Graph::bury(NodeId id) {
+void Graph::replace_with_noop(NodeId id) {
   Node& node = nodes_[id.index];
   const Name name = node.name;
   node = {.name = name, .op = ops_->find("NoOp"), .attrs = attr_pool_.shared(ops_->find("NoOp"), {})};

@@ -75,7 +75,7 @@ Status Graph::infer(NodeId id) {
   for (std::size_t i = 0; gives_handles && i < outputs; ++i) {
     if (!is_handle(node.output_dtypes[i])) continue;
     HandleFact& fact = output_handles[i];
-    // What hands its input on hands on what is known of it; sums and zeros are of the kind of their terms.
+    // What forwards its input forwards what is known of it; sums and zeros are of the kind of their terms.
     const bool same = node.op->forwards || node.op->elementwise || node.op->flow != Flow::kNone;
     if (fact.dtype == DType::kInvalid && same && !handles.empty() && handles[0] != nullptr) fact = *handles[0];
     if (fact.dtype != DType::kInvalid) {

@@ -74,7 +74,7 @@ TEST(Graph, FirstErrorSticks) {
   EXPECT_FALSE(bad.valid());
   g.add("Nonsense", {bad});
   EXPECT_THAT(g.status().to_string(), testing::HasSubstr("there is no op \"Mull\""));
-  EXPECT_THAT(g.status().next(), testing::HasSubstr("\"Mul\""));
+  EXPECT_THAT(g.status().hint(), testing::HasSubstr("\"Mul\""));
 }
 
 TEST(Graph, DeviceScopesNestAndEnd) {
@@ -142,7 +142,7 @@ TEST(Graph, TheOrderIsFoundAnewWhenAnEdgeLeadsBack) {
   g.set_input(first.node(), 0, last.endpoint());
   EXPECT_THAT(order(), testing::ElementsAre(x.node(), last.node(), first.node()));
   // Kept in that order, the nodes are in order again.
-  const auto moved = g.keep(order()).value();
+  const auto moved = g.retain(order()).value();
   EXPECT_THAT(order(), testing::ElementsAre(NodeId{0}, NodeId{1}, NodeId{2}));
   g.add_control_input(moved[last.node().index], moved[first.node().index]);
   EXPECT_FALSE(g.topological_order().ok());
@@ -160,7 +160,7 @@ TEST(Graph, KnowsWhoIsWaitedFor) {
   EXPECT_FALSE(g.may_be_waited_for(z.node()));
   EXPECT_TRUE(g.clone().may_be_waited_for(y.node()));
   // The edge goes with the node that had it.
-  const auto moved = g.keep({x.node(), y.node()}).value();
+  const auto moved = g.retain({x.node(), y.node()}).value();
   EXPECT_FALSE(g.may_be_waited_for(moved[static_cast<std::size_t>(y.node().index)]));
 }
 
@@ -170,7 +170,7 @@ TEST(Graph, KnowsItsOpsAndWhetherADeviceIsAskedFor) {
   const Value x = g.add("Source", {});
   const Value one = g.add("OnesLike", {x});
   EXPECT_THAT(g.ops_met(), testing::UnorderedElementsAre(ops.find("Source"), ops.find("OnesLike")));
-  ASSERT_TRUE(g.become(one.node(), "Opaque", {{x.endpoint()}}, {}, {{"T", DType::kFloat32}}).ok());
+  ASSERT_TRUE(g.replace_with(one.node(), "Opaque", {{x.endpoint()}}, {}, {{"T", DType::kFloat32}}).ok());
   EXPECT_THAT(g.ops_met(), testing::Contains(ops.find("Opaque")));
   EXPECT_FALSE(g.asks_for_devices());
   Graph copy(ops);
@@ -191,12 +191,12 @@ TEST(Graph, NodesBesideOthersShareTheirAttributes) {
   const Value x = g.add("Source", {}, {}, "x"), y = g.add("Source", {}, {}, "y");
   Value with_x, with_y, with_both;
   {
-    const auto beside = g.colocate_with(x);
+    const auto colocated = g.colocate_with(x);
     with_x = g.add("OnesLike", {x});
     with_both = g.add("OnesLike", {x}, {{"_class", Strings{"loc:@y", "mine", "loc:@x"}}});
   }
   {
-    const auto beside = g.colocate_with(y);
+    const auto colocated = g.colocate_with(y);
     with_y = g.add("OnesLike", {y});
   }
   const auto node = [&](const Value& v) -> const Node& { return g.node(v.node()); };
@@ -210,10 +210,10 @@ TEST(Graph, NodesBesideOthersShareTheirAttributes) {
   EXPECT_EQ(node(with_both).attributes().get<Strings>("_class"), (Strings{"mine", "loc:@y", "loc:@x"}));
   Graph copy(ops);
   const Endpoint input{copy.add_copy(g, x.node(), {}, {}, false).value(), 0};
-  const NodeId beside = copy.add_copy(g, with_x.node(), {{input}}, {}, false).value();
-  EXPECT_THAT(copy.node(beside).colocation(), testing::ElementsAre("x"));
-  copy.set_beside(beside, {});
-  EXPECT_EQ(copy.node(beside).attributes(), copy.node(beside).attrs);
+  const NodeId colocated = copy.add_copy(g, with_x.node(), {{input}}, {}, false).value();
+  EXPECT_THAT(copy.node(colocated).colocation(), testing::ElementsAre("x"));
+  copy.set_colocation(colocated, {});
+  EXPECT_EQ(copy.node(colocated).attributes(), copy.node(colocated).attrs);
 }
 
 TEST(Gradients, SumsEveryUse) {

@@ -29,7 +29,7 @@ Name NamePool::add(std::string_view text) {
 }
 
 // Nearly always there: nodes are copied from few graphs, one after the other.
-void NamePool::keep(const std::shared_ptr<const NamePool>& other) {
+void NamePool::retain(const std::shared_ptr<const NamePool>& other) {
   if (std::find(kept_.begin(), kept_.end(), other) == kept_.end()) kept_.push_back(other);
 }
 

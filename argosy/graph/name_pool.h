@@ -26,7 +26,7 @@ class NamePool {
  public:
   Name add(std::string_view text);
   // Names of another pool, and what that keeps, stay as long as this one.
-  void keep(const std::shared_ptr<const NamePool>& other);
+  void retain(const std::shared_ptr<const NamePool>& other);
 
  private:
   std::vector<std::shared_ptr<const NamePool>> kept_;

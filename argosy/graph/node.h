@@ -37,18 +37,18 @@ struct Endpoint {
 struct Node {
   Name name;                  // unique in the graph
   const OpDef* op = nullptr;  // owned by the registry
-  AttrMap attrs;              // complete: every attribute of the OpDef, plus any "_extra"; no "_class", but see beside
+  AttrMap attrs;  // complete: every attribute of the OpDef, plus any "_extra"; no "_class", but see colocated_with
   SmallVector<Endpoint, 2> inputs;
   SmallVector<NodeId, 2> controls;  // must finish before this one starts
   SmallVector<DType, 8> output_dtypes;
   SmallVector<bool, 8> output_refs;  // a reference to a variable; empty when none is
   Name device;                       // what was asked for; "" = anything
-  Name beside;                       // the nodes it goes where they go, by name, with spaces between; "": none
+  Name colocated_with;               // the nodes it goes where they go, by name, with spaces between; "": none
   SmallVector<PartialShape, 1> output_shapes;  // what is known before a step
 
   bool output_is_ref(int i) const { return !output_refs.empty() && output_refs[static_cast<std::size_t>(i)]; }
-  SmallVector<std::string_view, 2> colocation() const;  // the names in `beside`, valid as long as the graph's
-  // All that TensorFlow calls attributes: attrs and, for the nodes it goes beside, "_class" = ["loc:@a", …].
+  SmallVector<std::string_view, 2> colocation() const;  // the names in `colocated_with`, valid as long as the graph's
+  // All that TensorFlow calls attributes: attrs and, for the nodes it is colocated with, "_class" = ["loc:@a", …].
   AttrMap attributes() const;
 };
 

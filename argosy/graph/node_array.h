@@ -30,8 +30,8 @@ class NodeArray {
   Node& back() { return *at(size_ - 1); }
   const Node& back() const { return *at(size_ - 1); }
 
-  // See Graph::expect().
-  void expect(std::size_t i) const {
+  // See Graph::prefetch().
+  void prefetch(std::size_t i) const {
     const char* const node = reinterpret_cast<const char*>(at(i));
     for (std::size_t line = 0; line < sizeof(Node); line += 64) __builtin_prefetch(node + line);
   }

@@ -36,7 +36,7 @@ Status wrong(const Node& node, const std::string& what) {
   return internal_error(node.op->name, ": ", what)
       .with_id("ARG-BUG-004")
       .with_where(str_cat("node '", node.name, "' (", node.op->name, ")"))
-      .with_next("please report this line, with the graph if it can be shared: it is a bug of ours");
+      .with_hint("please report this line, with the graph if it can be shared: it is a bug of ours");
 }
 
 Status wrong_dtype(const Node& node, const char* side, std::size_t at, const ArgDef& arg, DType says, DType is) {

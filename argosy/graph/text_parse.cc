@@ -107,7 +107,7 @@ class Parser {
     ARGOSY_ASSIGN_OR_RETURN(const std::string op, in_.name("an op"));
     const auto found = ops_.lookup(op);
     if (!found.ok()) {
-      return in_.error_at(op_position, found.status().message()).with_next(found.status().next());
+      return in_.error_at(op_position, found.status().message()).with_hint(found.status().hint());
     }
     node.op = *found;
     if (in_.take("(")) {
@@ -195,7 +195,7 @@ class Parser {
   }
 
   Status add(Graph& graph, RawNode& raw, bool forward) {
-    const auto here = [&](const Status& s) { return in_.error_at(raw.position, s.message()).with_next(s.next()); };
+    const auto here = [&](const Status& s) { return in_.error_at(raw.position, s.message()).with_hint(s.hint()); };
     NodeSpec spec{.name = raw.name, .op = raw.op->name, .attrs = std::move(raw.attrs), .device = raw.device};
     std::vector<DType> dtypes;
     if (forward) {

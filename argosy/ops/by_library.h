@@ -14,7 +14,7 @@ class ByLibrary : public Kernel {
     Status done = by_library(c);
     return done.code() == Code::kUnimplemented ? own_->run(c) : done;
   }
-  bool repeatable() const final { return own_->repeatable(); }
+  bool capturable() const final { return own_->capturable(); }
 
  protected:
   // UNIMPLEMENTED: nothing was started, it is `own`'s.

@@ -1,8 +1,8 @@
 // What kernels of kind "cuda" share on the host's side: names of kernels by dtype, values that live in the host's
-// memory but are wanted on the card, ops that the CPU's kernels serve as they are.
+// memory but are wanted on the GPU, ops that the CPU's kernels serve as they are.
 //
 // Where values live: int32, strings, handles and what an op declares host_inputs or host_outputs in the host's memory,
-// everything else on the card (argosy/device/cuda/cuda_device.h).
+// everything else on the GPU (argosy/device/cuda/cuda_device.h).
 #pragma once
 
 #include <array>
@@ -33,20 +33,20 @@ inline const std::vector<DType> kFloatingTypes = {DType::kFloat32, DType::kFloat
 // Does argument i of the node live in the host's memory? By what is known when its kernel is made.
 bool input_on_host(const KernelInit& init, int i);
 bool output_on_host(const KernelInit& init, int i);
-// All that the node's kernel reads on the host is constant: what it starts is the same every time. `on_card`: inputs
-// that it has the step bring to the card.
-bool reads_constants_only(const KernelInit& init, std::initializer_list<int> on_card = {});
+// All that the node's kernel reads on the host is constant: what it starts is the same every time. `on_gpu`: inputs
+// that it has the step bring to the GPU.
+bool reads_constants_only(const KernelInit& init, std::initializer_list<int> on_gpu = {});
 
-// Of int32 inputs that a kernel reads on the card.
+// Of int32 inputs that a kernel reads on the GPU.
 template <int... kInputs>
-class TakesOnCard : public DeviceInputs {
+class TakesOnGpu : public DeviceInputs {
  public:
   bool on_device(int input) const override { return ((input == kInputs) || ...); }
 };
 
-// A kernel that is a function, and knows whether what it starts may be repeated without it. kOnCard: the inputs that
-// it takes on the card, be they of int32.
-template <Status (*kRun)(KernelContext&), int... kOnCard>
+// A kernel that is a function, and knows whether what it starts may be replayed without it. kOnGpu: the inputs that
+// it takes on the GPU, be they of int32.
+template <Status (*kRun)(KernelContext&), int... kOnGpu>
 Result<std::unique_ptr<Kernel>> make_launching(const KernelInit& init);
 // The same of a function that also reads its node's attributes.
 template <Status (*kRun)(KernelContext&, const AttrMap&)>
@@ -55,24 +55,24 @@ Result<std::unique_ptr<Kernel>> make_launching(const KernelInit& init);
 // The CPU's kernel for the node, for ops that read and write the host's memory alone, or move no elements: those of
 // int32 values, handles, shapes.
 Result<std::unique_ptr<Kernel>> make_on_host(const KernelInit& init);
-// The CPU's kernel with everything brought to the host and back: waits for the card. For rare mixtures only.
+// The CPU's kernel with everything brought to the host and back: waits for the GPU. For rare mixtures only.
 Result<std::unique_ptr<Kernel>> make_by_way_of_host(const KernelInit& init);
 // Was it made by make_by_way_of_host()?
 bool goes_by_host(const Kernel& kernel);
 // Does the node compute on numbers of the host's memory alone? What hands tensors on, or holds variables, does not.
 bool computes_on_host(const KernelInit& init);
 
-// Input i's elements on the card: its own memory, or a copy of what lives in the host's.
-class OnCard {
+// Input i's elements on the GPU: its own memory, or a copy of what lives in the host's.
+class OnGpu {
  public:
-  static Result<OnCard> of(KernelContext& c, int i);
+  static Result<OnGpu> of(KernelContext& c, int i);
   const void* data() const { return data_; }
 
  private:
   const void* data_ = nullptr;
   Buffer copy_;
 };
-// A value of int32 is computed here, then goes to output i in the host's memory: waits for the card.
+// A value of int32 is computed here, then goes to output i in the host's memory: waits for the GPU.
 class ToHost {
  public:
   static Result<ToHost> of(KernelContext& c, Tensor& output);
@@ -84,41 +84,41 @@ class ToHost {
   Buffer copy_;
 };
 
-// How `operands` broadcast to `output`. UNIMPLEMENTED beyond Walk's rank.
-Result<Walk<2>> walk_of(const Shape& output, const Shape& x, const Shape& y);
-Result<Walk<3>> walk_of(const Shape& output, const Shape& x, const Shape& y, const Shape& z);
+// How `operands` broadcast to `output`. UNIMPLEMENTED beyond StridedIndex's rank.
+Result<StridedIndex<2>> strided_index_of(const Shape& output, const Shape& x, const Shape& y);
+Result<StridedIndex<3>> strided_index_of(const Shape& output, const Shape& x, const Shape& y, const Shape& z);
 
 namespace internal {
-template <int... kOnCard>
-class LaunchingKernel final : public Kernel, public TakesOnCard<kOnCard...> {
+template <int... kOnGpu>
+class LaunchingKernel final : public Kernel, public TakesOnGpu<kOnGpu...> {
  public:
-  LaunchingKernel(Status (*run)(KernelContext&), bool repeatable) : run_(run), repeatable_(repeatable) {}
+  LaunchingKernel(Status (*run)(KernelContext&), bool capturable) : run_(run), capturable_(capturable) {}
   Status run(KernelContext& c) override { return run_(c); }
-  bool repeatable() const override { return repeatable_; }
+  bool capturable() const override { return capturable_; }
 
  private:
   Status (*const run_)(KernelContext&);
-  const bool repeatable_;
+  const bool capturable_;
 };
 class LaunchingAttrsKernel final : public Kernel {
  public:
   using Run = Status (*)(KernelContext&, const AttrMap&);
-  LaunchingAttrsKernel(Run run, const AttrMap& attrs, bool repeatable)
-      : run_(run), attrs_(attrs), repeatable_(repeatable) {}
+  LaunchingAttrsKernel(Run run, const AttrMap& attrs, bool capturable)
+      : run_(run), attrs_(attrs), capturable_(capturable) {}
   Status run(KernelContext& c) override { return run_(c, attrs_); }
-  bool repeatable() const override { return repeatable_; }
+  bool capturable() const override { return capturable_; }
 
  private:
   const Run run_;
   const AttrMap attrs_;
-  const bool repeatable_;
+  const bool capturable_;
 };
 }  // namespace internal
 
-template <Status (*kRun)(KernelContext&), int... kOnCard>
+template <Status (*kRun)(KernelContext&), int... kOnGpu>
 Result<std::unique_ptr<Kernel>> make_launching(const KernelInit& init) {
   return std::unique_ptr<Kernel>(
-      std::make_unique<internal::LaunchingKernel<kOnCard...>>(kRun, reads_constants_only(init, {kOnCard...})));
+      std::make_unique<internal::LaunchingKernel<kOnGpu...>>(kRun, reads_constants_only(init, {kOnGpu...})));
 }
 
 template <Status (*kRun)(KernelContext&, const AttrMap&)>

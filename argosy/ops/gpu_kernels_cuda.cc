@@ -66,7 +66,7 @@ class ByWayOfHost final : public Kernel {
   }
   explicit ByWayOfHost(std::unique_ptr<Kernel> cpu) : cpu_(std::move(cpu)) {}
 
-  bool repeatable() const override { return false; }
+  bool capturable() const override { return false; }
 
   Status run(KernelContext& c) override {
     CudaDevice& device = device_of(*c.device());
@@ -125,22 +125,22 @@ class OnHost final : public Kernel {
 };
 
 template <int kOperands>
-Result<Walk<kOperands>> walk_over(const Shape& output, std::span<const Shape* const> shapes) {
+Result<StridedIndex<kOperands>> strided_index_over(const Shape& output, std::span<const Shape* const> shapes) {
   const BroadcastPlan plan(output, shapes);
-  Walk<kOperands> walk{};
-  if (plan.rank > Walk<kOperands>::kMaxRank) {
-    return unimplemented("a broadcast over ", plan.rank, " axes that cannot be merged; a card walks at most ",
-                         Walk<kOperands>::kMaxRank)
-        .with_next("place the node on a CPU");
+  StridedIndex<kOperands> strided{};
+  if (plan.rank > StridedIndex<kOperands>::kMaxRank) {
+    return unimplemented("a broadcast over ", plan.rank, " axes that cannot be merged; a GPU walks at most ",
+                         StridedIndex<kOperands>::kMaxRank)
+        .with_hint("place the node on a CPU");
   }
-  walk.rank = plan.rank;
+  strided.rank = plan.rank;
   for (int axis = 0; axis < plan.rank; ++axis) {
-    walk.sizes[axis] = plan.sizes[static_cast<std::size_t>(axis)];
+    strided.sizes[axis] = plan.sizes[static_cast<std::size_t>(axis)];
     for (int k = 0; k < kOperands; ++k) {
-      walk.strides[k][axis] = plan.strides[static_cast<std::size_t>(k)][static_cast<std::size_t>(axis)];
+      strided.strides[k][axis] = plan.strides[static_cast<std::size_t>(k)][static_cast<std::size_t>(axis)];
     }
   }
-  return walk;
+  return strided;
 }
 
 }  // namespace
@@ -154,9 +154,9 @@ bool output_on_host(const KernelInit& init, int i) {
          declared(init.op.host_outputs, init.op.output_args, init.attrs, i);
 }
 
-bool reads_constants_only(const KernelInit& init, std::initializer_list<int> on_card) {
+bool reads_constants_only(const KernelInit& init, std::initializer_list<int> on_gpu) {
   for (int i = 0; i < static_cast<int>(init.input_dtypes.size()); ++i) {
-    if (std::find(on_card.begin(), on_card.end(), i) != on_card.end()) continue;
+    if (std::find(on_gpu.begin(), on_gpu.end(), i) != on_gpu.end()) continue;
     const DType dtype = init.input_dtypes[static_cast<std::size_t>(i)];
     if (is_plain(dtype) && input_on_host(init, i) && init.constant(i) == nullptr) return false;
   }
@@ -181,9 +181,9 @@ Result<std::unique_ptr<Kernel>> make_on_host(const KernelInit& init) {
 Result<std::unique_ptr<Kernel>> make_by_way_of_host(const KernelInit& init) { return ByWayOfHost::make(init); }
 bool goes_by_host(const Kernel& kernel) { return dynamic_cast<const ByWayOfHost*>(&kernel) != nullptr; }
 
-Result<OnCard> OnCard::of(KernelContext& c, int i) {
+Result<OnGpu> OnGpu::of(KernelContext& c, int i) {
   const Tensor& x = c.input(i);
-  OnCard on;
+  OnGpu on;
   on.data_ = x.raw();
   if (!lives_on_host(x.dtype()) || x.bytes() == 0) return on;
   ARGOSY_ASSIGN_OR_RETURN(on.copy_, c.scratch(x.bytes()));
@@ -202,13 +202,13 @@ Status ToHost::finish(KernelContext& c) {
   return device_of(*c.device()).download(output_->raw(), copy_.data(), output_->bytes());
 }
 
-Result<Walk<2>> walk_of(const Shape& output, const Shape& x, const Shape& y) {
+Result<StridedIndex<2>> strided_index_of(const Shape& output, const Shape& x, const Shape& y) {
   const Shape* const shapes[] = {&x, &y};
-  return walk_over<2>(output, shapes);
+  return strided_index_over<2>(output, shapes);
 }
-Result<Walk<3>> walk_of(const Shape& output, const Shape& x, const Shape& y, const Shape& z) {
+Result<StridedIndex<3>> strided_index_of(const Shape& output, const Shape& x, const Shape& y, const Shape& z) {
   const Shape* const shapes[] = {&x, &y, &z};
-  return walk_over<3>(output, shapes);
+  return strided_index_over<3>(output, shapes);
 }
 
 }  // namespace argosy::cuda

@@ -1,6 +1,6 @@
 // Part of the CUDA plug-in alone, there in the place of kernels_cpu.cc. The CPU's kernels are the program's: a list of
 // the plug-in's own would bring the whole library, its messages' descriptors among it, into the process a second time.
-// The first machine that takes the plug-in's kernels hands them over.
+// The first device set that takes the plug-in's kernels hands them over.
 #include "argosy/device/cuda/kernels/kernels.h"
 #include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/ops.h"

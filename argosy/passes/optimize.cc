@@ -11,11 +11,11 @@
 #include "argosy/passes/fuse/relu_before_pool.h"
 #include "argosy/passes/fuse/winograd.h"
 #include "argosy/passes/place/resolve_collective_groups.h"
-#include "argosy/passes/prune/remove_identities.h"
 #include "argosy/passes/prune/constant_folding.h"
 #include "argosy/passes/prune/cse.h"
 #include "argosy/passes/prune/order_ref_reads.h"
 #include "argosy/passes/prune/prune_control_edges.h"
+#include "argosy/passes/prune/remove_identities.h"
 
 namespace argosy {
 
@@ -36,27 +36,36 @@ Result<int> plain(StepGraph& step, const PrepareOptions&) {
 
 // Fusion asks who else reads a value: what is dead goes before it.
 constexpr Pass kPasses[] = {
-    {"fold", plain<fold_constants>, "nodes became constants", false},
-    {"relax_order", plain<relax_order>, "nodes wait for less", false},
-    {"bypass", plain<bypass_identities>, "nodes that change nothing went", false},
-    {"merge_equal", plain<merge_equal_nodes>, "nodes merged into equal ones", false},
+    {"constant_folding", plain<fold_constants>, "nodes became constants", false},
+    {"prune_control_edges", plain<prune_control_edges>, "nodes wait for less", false},
+    {"remove_identities", plain<remove_identities>, "nodes that change nothing went", false},
+    {"cse", plain<cse>, "nodes merged into equal ones", false},
     {"fuse_bias", plain<fuse_bias>, "products took in their bias and activation"},
     {"winograd", [](StepGraph& step, const PrepareOptions&) { return winograd(step); },
      "convolutions compute Winograd's way"},
     {"relu_before_pool", plain<relu_before_pool>, "gradients of ReLU moved to the pooled side"},
     {"fuse_batch_norm", plain<fuse_batch_norm>, "nodes went into the batch normalisation beside them"},
     {"fuse_softmax_gradient",
-     [](StepGraph& step, const PrepareOptions& options) { return fuse_softmax_gradient(step, options.starts_only); },
+     [](StepGraph& step, const PrepareOptions& options) { return fuse_softmax_gradient(step, options.is_async); },
      "gradients of softmax became one node"},
     {"fuse_elementwise", plain<fuse_elementwise>, "elementwise nodes fused"},
     {"fuse_updates",
-     [](StepGraph& step, const PrepareOptions& options) { return fuse_updates(step, options.starts_only); },
+     [](StepGraph& step, const PrepareOptions& options) { return fuse_updates(step, options.is_async); },
      "optimizer updates share a pass"},
 };
 
+// Names of version 0.1, which scripts may still give.
+constexpr std::pair<std::string_view, std::string_view> kOldNames[] = {{"fold", "constant_folding"},
+                                                                       {"relax_order", "prune_control_edges"},
+                                                                       {"bypass", "remove_identities"},
+                                                                       {"merge_equal", "cse"}};
+
 Result<std::vector<std::string>> names_in(const std::string& list) {
   std::vector<std::string> names = list.empty() ? std::vector<std::string>{} : str_split(list, ',');
-  for (const std::string& name : names) {
+  for (std::string& name : names) {
+    for (const auto& [old_name, new_name] : kOldNames) {
+      if (name == old_name) name = new_name;
+    }
     if (std::any_of(std::begin(kPasses), std::end(kPasses), [&](const Pass& p) { return p.name == name; })) continue;
     std::vector<std::string> known;
     for (const Pass& p : kPasses) known.emplace_back(p.name);
@@ -75,10 +84,10 @@ Result<StepGraph> prepare_step(StepGraph step, const PrepareOptions& options) {
     step.notes.push_back(
         str_cat("lower_functions: ", lowered, " callers became dataflow, ", step.graph.size(), " nodes"));
   }
-  ARGOSY_ASSIGN_OR_RETURN(const int groups, join_groups(step));
-  if (groups > 0) step.notes.push_back(str_cat("join_groups: ", groups, " groups of collectives"));
-  ARGOSY_ASSIGN_OR_RETURN(const int late, read_late(step));
-  if (late > 0) step.notes.push_back(str_cat("read_late: ", late, " readers of variables come after updates"));
+  ARGOSY_ASSIGN_OR_RETURN(const int groups, resolve_collective_groups(step));
+  if (groups > 0) step.notes.push_back(str_cat("resolve_collective_groups: ", groups, " groups of collectives"));
+  ARGOSY_ASSIGN_OR_RETURN(const int late, order_ref_reads(step));
+  if (late > 0) step.notes.push_back(str_cat("order_ref_reads: ", late, " readers of variables come after updates"));
   if (!options.optimize) return step;
   const int before = step.graph.size();
   bool changed_any = false, swept = true;

@@ -12,9 +12,9 @@ namespace argosy {
 
 struct PrepareOptions {
   bool optimize = true;      // false: only what the executor needs (lowering)
-  std::string without = {};  // passes left out: "fuse_elementwise,merge_equal"
-  // Does the device that a node asks for ("": none in particular) only start its work, as cards do? Null: none does.
-  std::function<bool(const std::string& device)> starts_only = nullptr;
+  std::string without = {};  // passes left out: "fuse_elementwise,cse"
+  // Does the device that a node asks for ("": none in particular) run asynchronously, as GPUs do? Null: none does.
+  std::function<bool(const std::string& device)> is_async = nullptr;
 };
 
 // INVALID_ARGUMENT when `without` names no pass.

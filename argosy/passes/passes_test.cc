@@ -7,9 +7,9 @@
 #include "argosy/ops/state/state.h"
 #include "argosy/passes/optimize.h"
 #include "argosy/passes/place/place.h"
-#include "argosy/passes/prune/remove_identities.h"
 #include "argosy/passes/prune/constant_folding.h"
 #include "argosy/passes/prune/cse.h"
+#include "argosy/passes/prune/remove_identities.h"
 
 namespace argosy {
 namespace {
@@ -35,7 +35,7 @@ TEST(Extract, CutsAtFeedsAndKeepsControlEdges) {
   const Value a = identity(x, "a");
   const Value b = with_dependencies({side}, a, "b");
   identity(x, "unused");
-  const auto step = extract_step(g, {.feeds = {a.endpoint()}, .feed_shapes = {Shape{3, 2}}, .fetches = {b.endpoint()}});
+  const auto step = prune_step(g, {.feeds = {a.endpoint()}, .feed_shapes = {Shape{3, 2}}, .fetches = {b.endpoint()}});
   ASSERT_TRUE(step.ok()) << step.status().to_string();
   EXPECT_THAT(ops_of(step->graph), testing::UnorderedElementsAre("_Arg", "NoOp", "Identity"));
   EXPECT_EQ(step->graph.shape(step->fetches[0]).to_string(), "[3,2]");
@@ -45,7 +45,7 @@ TEST(Extract, CutsAtFeedsAndKeepsControlEdges) {
 TEST(Fold, ComputesWhatIsKnown) {
   Graph g;
   const Value y = ones_like(identity(constant(g, Tensor::vector<float>({1, 2}))));
-  auto step = extract_step(g, {.fetches = {y.endpoint()}});
+  auto step = prune_step(g, {.fetches = {y.endpoint()}});
   const auto lean = prepare_step(*std::move(step), {});
   ASSERT_TRUE(lean.ok()) << lean.status().to_string();
   EXPECT_THAT(ops_of(lean->graph), testing::ElementsAre("Const"));
@@ -62,7 +62,7 @@ TEST(Fold, KeepsWhatConstantsWaitFor) {
     late = constant(g, 1.0f);
   }
   const Value y = (constant(g, 2.0f) + late) * constant(g, 3.0f);
-  auto step = extract_step(g, {.fetches = {y.endpoint()}});
+  auto step = prune_step(g, {.fetches = {y.endpoint()}});
   const auto lean = prepare_step(*std::move(step), {});
   ASSERT_TRUE(lean.ok()) << lean.status().to_string();
   EXPECT_THAT(ops_of(lean->graph), testing::UnorderedElementsAre("NoOp", "Const"));
@@ -77,7 +77,7 @@ TEST(Fold, OnesLikeWhatIsComputed) {
     const VariableNode v = variable(g, Tensor::scalar(1.0f), "v");
     const Value read = effect ? identity(assign_add(v, constant(g, 1.0f))) : v.read;
     const Value y = ones_like(x + read);
-    auto step = extract_step(g, {.feeds = {x.endpoint()}, .feed_shapes = {Shape{2, 3}}, .fetches = {y.endpoint()}});
+    auto step = prune_step(g, {.feeds = {x.endpoint()}, .feed_shapes = {Shape{2, 3}}, .fetches = {y.endpoint()}});
     const auto lean = prepare_step(*std::move(step), {});
     ASSERT_TRUE(lean.ok()) << lean.status().to_string();
     EXPECT_EQ(lean->graph.constant(lean->fetches[0]) != nullptr, !effect);
@@ -95,7 +95,7 @@ TEST(Fold, ConstantsOfEffectsWaitForNothing) {
     const auto after = g.control_dependencies({effect.control()});
     counted = assign_add(v, constant(g, 1.0f));
   }
-  auto step = extract_step(g, {.targets = {counted.node()}});
+  auto step = prune_step(g, {.targets = {counted.node()}});
   const auto lean = prepare_step(*std::move(step), {});
   ASSERT_TRUE(lean.ok()) << lean.status().to_string();
   int waiting = 0;
@@ -112,7 +112,7 @@ TEST(Fold, LeavesEffectsAlone) {
   Graph g;
   const Value side = g.add("NoOp", {});
   const Value y = with_dependencies({side}, constant(g, 1.0f));
-  auto step = extract_step(g, {.fetches = {y.endpoint()}});
+  auto step = prune_step(g, {.fetches = {y.endpoint()}});
   EXPECT_EQ(*fold_constants(*step), 0);
 }
 
@@ -125,9 +125,9 @@ TEST(Bypass, NodesThatChangeNothingGo) {
   const Value same = g.add("Reshape", {sum, constant(g, Tensor::vector<std::int32_t>({2, 3}))});
   const Value y = g.add("Neg", {same});
   const Value flat = g.add("Reshape", {sum, constant(g, Tensor::vector<std::int32_t>({6}))});
-  auto step = extract_step(g, {.fetches = {y.endpoint(), sum.endpoint(), flat.endpoint()}});
+  auto step = prune_step(g, {.fetches = {y.endpoint(), sum.endpoint(), flat.endpoint()}});
   ASSERT_TRUE(step.ok());
-  EXPECT_EQ(*bypass_identities(*step), 2);
+  EXPECT_EQ(*remove_identities(*step), 2);
   ASSERT_TRUE(drop_dead_nodes(*step).ok());
   EXPECT_THAT(ops_of(step->graph), testing::UnorderedElementsAre("Placeholder", "Neg", "Const", "Reshape"));
   EXPECT_EQ(step->graph.node(step->fetches[1].node).name, "x");
@@ -145,9 +145,9 @@ TEST(Bypass, KeepsWhatOrdersOrIsWaitedFor) {
   }
   const Value waited = g.add("Sum", {x, none});
   const Value y = with_dependencies({waited}, late);
-  auto step = extract_step(g, {.fetches = {y.endpoint()}});
+  auto step = prune_step(g, {.fetches = {y.endpoint()}});
   ASSERT_TRUE(step.ok());
-  EXPECT_EQ(*bypass_identities(*step), 0);
+  EXPECT_EQ(*remove_identities(*step), 0);
 }
 
 TEST(MergeEqual, KeepsOneOfTwins) {
@@ -160,8 +160,8 @@ TEST(MergeEqual, KeepsOneOfTwins) {
     const auto on = g.device("/gpu:1");
     c = zeros_like(identity(x));
   }
-  auto step = extract_step(g, {.fetches = {a.endpoint(), b.endpoint(), c.endpoint()}});
-  EXPECT_EQ(*merge_equal_nodes(*step), 2);
+  auto step = prune_step(g, {.fetches = {a.endpoint(), b.endpoint(), c.endpoint()}});
+  EXPECT_EQ(*cse(*step), 2);
   EXPECT_EQ(step->fetches[0], step->fetches[1]);
   EXPECT_NE(step->fetches[0], step->fetches[2]);
 }
@@ -173,9 +173,9 @@ TEST(MergeEqual, LeadsUsersToWhatStays) {
   const Value a = g.add("Neg", {x}), b = g.add("Neg", {x});
   const Value c = g.add("Exp", {a}), d = g.add("Exp", {b});
   const Value y = with_dependencies({b, d}, g.add("AddV2", {c, d}));
-  auto step = extract_step(g, {.fetches = {y.endpoint()}});
+  auto step = prune_step(g, {.fetches = {y.endpoint()}});
   ASSERT_TRUE(step.ok());
-  EXPECT_EQ(*merge_equal_nodes(*step), 2);
+  EXPECT_EQ(*cse(*step), 2);
   ASSERT_TRUE(drop_dead_nodes(*step).ok());
   EXPECT_THAT(ops_of(step->graph), testing::UnorderedElementsAre("Placeholder", "Neg", "Exp", "AddV2", "Identity"));
   const Node& last = step->graph.node(step->fetches[0].node);
@@ -189,7 +189,7 @@ TEST(DropDeadNodes, FewMayStayAsNodesThatReadNothing) {
   const Value x = placeholder(g, DType::kFloat32, {2}, "x");
   Value y = x;
   for (int i = 0; i < 20; ++i) y = g.add("Neg", {y});
-  auto step = extract_step(g, {.fetches = {y.endpoint()}});
+  auto step = prune_step(g, {.fetches = {y.endpoint()}});
   ASSERT_TRUE(step.ok());
   const int size = step->graph.size();
   // Nobody needs the last but one any more.
@@ -248,7 +248,7 @@ TEST(Place, ColocationFollowsTheLeader) {
   EXPECT_EQ(placed->device[follower.node().index], 2);
 }
 
-// Embeddings' sparse gradients: Unique, beside the variable by its "_class", had no kernel on the card where that
+// Embeddings' sparse gradients: Unique, colocated with the variable by its "_class", had no kernel on the GPU where that
 // lived. The variable went to the CPU with it, and was another one there, without a value.
 TEST(Place, WhatOnlyStaysBesideAVariableDoesNotMoveIt) {
   Graph g;
@@ -303,7 +303,7 @@ TEST(Place, GradientsFollowTheirForwardOps) {
   const Value lost = g.add("OnesLike", {x}, {}, "gradients/tower_1/Square_grad/OnesLike");
   signature.fetches.push_back(lost.endpoint());
   ASSERT_TRUE(g.status().ok()) << g.status().to_string();
-  auto step = extract_step(g, signature);
+  auto step = prune_step(g, signature);
   ASSERT_TRUE(step.ok()) << step.status().to_string();
   const auto placed =
       place(step->graph,
@@ -350,8 +350,8 @@ TEST(Place, RefusesWithoutSoftPlacement) {
                                 .allow_soft_placement = false});
   EXPECT_EQ(placed.status().id(), "ARG-PLACE-001");
   EXPECT_THAT(placed.status().message(), testing::StartsWith("Cannot assign a device for operation x"));
-  EXPECT_THAT(placed.status().next(), testing::HasSubstr("DeviceRequest.emulate = \"10\""));
-  EXPECT_THAT(placed.status().next(), testing::HasSubstr("--emulate 10"));
+  EXPECT_THAT(placed.status().hint(), testing::HasSubstr("DeviceRequest.emulate = \"10\""));
+  EXPECT_THAT(placed.status().hint(), testing::HasSubstr("--emulate 10"));
 }
 
 TEST(Place, TellsWhichDeviceIsNotThere) {

@@ -55,7 +55,7 @@ class Allocator {
   virtual MemoryStats stats() const = 0;
   // Gives memory that is kept for later allocations, but in no buffer now, back to the system.
   virtual void trim() {}
-  // Host code may read and write this memory. Where it may not (a card's), these stand in for memcpy. Within: in order
+  // Host code may read and write this memory. Where it may not (a real GPU's), these stand in for memcpy. Within: in order
   // with the device's work, which the host does not wait for. Out, to the host's memory: done when it returns.
   virtual bool on_host() const { return true; }
   virtual Status copy_within(void* to, const void* from, std::size_t bytes);

@@ -1,6 +1,6 @@
 // What ops say of the examples of a batch (op/definition/batch_rule.h), by brute force: every op with a rule is run on whole
 // inputs and on two and three uneven shards of them, one of a single row, along every axis that its rule claims. Where
-// strategies would take a shard's rows for an example's own, joined they must be the whole batch's; where they would
+// strategies would take a shard's rows for an example's own, joined they must be the global batch's; where they would
 // add shards' values up or average them, so must these. Cases are random ones (testing/random_case.h) and some by hand.
 // ARGOSY_RULE_OP tries one op and says what was tried.
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ bool is_tame(const Tensor& t) {
 bool may_be_tried(const OpDef& op) {
   if (rule_of(op) == BatchRule::kUnknown || op.flow != Flow::kNone || op.calls != Calls::kNothing || op.async)
     return false;
-  if (rule_of(op) == BatchRule::kDraws || op.attr("seed") != nullptr) return false;  // other numbers every time
+  if (rule_of(op) == BatchRule::kRandom || op.attr("seed") != nullptr) return false;  // other numbers every time
   if (op.inputs.empty() || op.outputs.empty() || op.has_ref_input()) return false;
   return cpu_kernels().has(op.name, "cpu");
 }
@@ -78,30 +78,30 @@ Result<Tensor> join(const std::vector<Tensor>& parts, int axis) {
                  {{"N", static_cast<std::int64_t>(parts.size())}, {"T", parts[0].dtype()}, {"Tidx", DType::kInt32}});
 }
 
-// In the order of the batch, every time that it goes by (DataParallel does the same).
-Result<Tensor> join_rounds(const std::vector<Tensor>& parts, int axis, std::int64_t rounds) {
-  if (rounds == 1) return join(parts, axis);
+// In the order of the batch, in every repeat (DataParallel does the same).
+Result<Tensor> join_repeats(const std::vector<Tensor>& parts, int axis, std::int64_t repeats) {
+  if (repeats == 1) return join(parts, axis);
   std::vector<Tensor> apart;
-  std::vector<std::int64_t> whole(parts[0].shape().sizes().begin(), parts[0].shape().sizes().end());
-  whole[static_cast<std::size_t>(axis)] = 0;
+  std::vector<std::int64_t> global(parts[0].shape().sizes().begin(), parts[0].shape().sizes().end());
+  global[static_cast<std::size_t>(axis)] = 0;
   for (const Tensor& t : parts) {
     std::vector<std::int64_t> sizes(t.shape().sizes().begin(), t.shape().sizes().end());
     const auto at = static_cast<std::size_t>(axis);
-    whole[at] += sizes[at];
-    sizes[at] /= rounds;
-    sizes.insert(sizes.begin() + axis, rounds);
+    global[at] += sizes[at];
+    sizes[at] /= repeats;
+    sizes.insert(sizes.begin() + axis, repeats);
     apart.push_back(t.reshaped(Shape(std::span<const std::int64_t>(sizes))));
   }
   ARGOSY_ASSIGN_OR_RETURN(const Tensor joined, join(apart, axis + 1));
-  return joined.reshaped(Shape(std::span<const std::int64_t>(whole)));
+  return joined.reshaped(Shape(std::span<const std::int64_t>(global)));
 }
 
 class Trial {
  public:
   // What was claimed of a case and held: 0 where nothing was.
-  static int claims(const RandomCase& c, const std::vector<Tensor>& whole, const AxisOfInput& axes) {
+  static int claims(const RandomCase& c, const std::vector<Tensor>& global, const AxisOfInput& axes) {
     Trial trial(c, axes);
-    return trial.build() ? trial.check(whole) : 0;
+    return trial.build() ? trial.check(global) : 0;
   }
 
  private:
@@ -136,26 +136,27 @@ class Trial {
     auto axes = BatchAxes::find(graph_, fed);
     if (!axes.ok()) return false;
     axes_ = std::move(*axes);
-    const auto mixed = find_mixed(graph_, *axes_, {}, {}, {});
-    return mixed.ok() && (*mixed)[static_cast<std::size_t>(node_.index)] == 0;
+    const auto cross_example = find_cross_example_nodes(graph_, *axes_, {}, {}, {});
+    return cross_example.ok() && (*cross_example)[static_cast<std::size_t>(node_.index)] == 0;
   }
 
-  int check(const std::vector<Tensor>& whole) {
+  int check(const std::vector<Tensor>& global) {
     int held = 0;
-    std::vector<std::vector<std::int64_t>> cuts = {{1, rows_}};
-    if (rows_ > 2) cuts.push_back({rows_ - 2, rows_ - 1, rows_});
-    if (rows_ > 3) cuts.push_back({2, rows_});
-    for (std::int32_t k = 0; k < std::ssize(whole); ++k) {
+    std::vector<std::vector<std::int64_t>> splits = {{1, rows_}};
+    if (rows_ > 2) splits.push_back({rows_ - 2, rows_ - 1, rows_});
+    if (rows_ > 3) splits.push_back({2, rows_});
+    for (std::int32_t k = 0; k < std::ssize(global); ++k) {
       const Endpoint out{node_, k};
-      const Combination how = combination_of(graph_, *axes_, out);
-      const bool joins = axes_->axis(out) >= 0 && axes_->rounds(out) > 0 && axes_->by_rows(node_);
-      if (!joins && how.how != Combine::kSum && how.how != Combine::kMean) continue;
-      for (const auto& cut : cuts) {
+      const BatchPlacement placement = batch_placement_of(graph_, *axes_, out);
+      const bool joins = axes_->axis(out) >= 0 && axes_->repeats(out) > 0 && axes_->preserves_example_order(node_);
+      if (!joins && placement.kind != PlacementKind::kPartialSum && placement.kind != PlacementKind::kPartialMean)
+        continue;
+      for (const auto& split : splits) {
         const std::string wrong =
-            try_cut(cut, k, whole[static_cast<std::size_t>(k)], joins ? Combine::kConcat : how.how);
+            try_split(split, k, global[static_cast<std::size_t>(k)], joins ? PlacementKind::kShard : placement.kind);
         if (wrong == kFails) continue;
         if (!wrong.empty()) {
-          ADD_FAILURE() << case_.op->name << " claims too much: output " << k << " in " << cut.size()
+          ADD_FAILURE() << case_.op->name << " claims too much: output " << k << " in " << split.size()
                         << " shards, batch on axes " << str_join(axis_) << " of its inputs: " << wrong << "\n  "
                         << case_.describe();
           return held;
@@ -166,9 +167,10 @@ class Trial {
     return held;
   }
 
-  std::string try_cut(const std::vector<std::int64_t>& ends, std::int32_t k, const Tensor& whole, Combine how) const {
+  std::string try_split(const std::vector<std::int64_t>& ends, std::int32_t k, const Tensor& global,
+                        PlacementKind kind) const {
     std::vector<Tensor> parts;
-    std::vector<double> share;
+    std::vector<double> shard_weight;
     std::int64_t begin = 0;
     for (const std::int64_t end : ends) {
       RandomCase shard = case_;
@@ -176,41 +178,41 @@ class Trial {
         if (axis_[i] >= 0) shard.inputs[i] = part(shard.inputs[i], axis_[i], begin, end);
       }
       const auto outputs = run_kernel(shard, cpu_kernels(), false);
-      if (!outputs.ok()) return kFails;  // told, not wrong: shapes that a share's own do not fit
+      if (!outputs.ok()) return kFails;  // told, not wrong: shapes that a shard's own do not fit
       parts.push_back((*outputs)[static_cast<std::size_t>(k)]);
-      share.push_back(static_cast<double>(end - begin) / static_cast<double>(rows_));
+      shard_weight.push_back(static_cast<double>(end - begin) / static_cast<double>(rows_));
       begin = end;
     }
-    const double tolerance = 30 * dtype_tolerance(whole.dtype(), 1e-5);
+    const double tolerance = 30 * dtype_tolerance(global.dtype(), 1e-5);
     const Endpoint out{node_, k};
-    if (how == Combine::kConcat) {
+    if (kind == PlacementKind::kShard) {
       for (const Tensor& t : parts) {
-        if (t.shape().rank() != whole.shape().rank()) return "of another rank";
+        if (t.shape().rank() != global.shape().rank()) return "of another rank";
       }
-      const auto joined = join_rounds(parts, axes_->axis(out), axes_->rounds(out));
+      const auto joined = join_repeats(parts, axes_->axis(out), axes_->repeats(out));
       if (!joined.ok()) return joined.status().to_string();
-      return compare(*joined, whole, tolerance);
+      return compare(*joined, global, tolerance);
     }
-    if (!is_plain(whole.dtype()) || is_complex(whole.dtype()) || whole.dtype() == DType::kBool) return "";
-    Tensor sum = Tensor::zeros(DType::kFloat64, whole.shape());
+    if (!is_plain(global.dtype()) || is_complex(global.dtype()) || global.dtype() == DType::kBool) return "";
+    Tensor sum = Tensor::zeros(DType::kFloat64, global.shape());
     for (std::size_t s = 0; s < parts.size(); ++s) {
-      if (parts[s].shape() != whole.shape()) return "of another shape";
+      if (parts[s].shape() != global.shape()) return "of another shape";
       const Tensor own = cast_to(parts[s], DType::kFloat64);
       for (std::int64_t i = 0; i < sum.elements(); ++i) {
-        sum.data<double>()[i] += own.data<double>()[i] * (how == Combine::kMean ? share[s] : 1.0);
+        sum.data<double>()[i] += own.data<double>()[i] * (kind == PlacementKind::kPartialMean ? shard_weight[s] : 1.0);
       }
     }
-    if (is_integer(whole.dtype()) && how == Combine::kMean) return "";  // rounded
-    return compare(cast_to(sum, whole.dtype()), whole, tolerance);
+    if (is_integer(global.dtype()) && kind == PlacementKind::kPartialMean) return "";  // rounded
+    return compare(cast_to(sum, global.dtype()), global, tolerance);
   }
 
-  static std::string compare(const Tensor& got, const Tensor& whole, double tolerance) {
-    if (got.shape() != whole.shape()) return str_cat("shape ", got.shape(), " instead of ", whole.shape());
-    if (whole.dtype() == DType::kString || whole.dtype() == DType::kBool || !is_plain(whole.dtype())) {
-      return attr_equal(AttrValue(got), AttrValue(whole)) ? ""
-                                                          : got.to_string(16) + " instead of " + whole.to_string(16);
+  static std::string compare(const Tensor& got, const Tensor& global, double tolerance) {
+    if (got.shape() != global.shape()) return str_cat("shape ", got.shape(), " instead of ", global.shape());
+    if (global.dtype() == DType::kString || global.dtype() == DType::kBool || !is_plain(global.dtype())) {
+      return attr_equal(AttrValue(got), AttrValue(global)) ? ""
+                                                           : got.to_string(16) + " instead of " + global.to_string(16);
     }
-    return difference(got, whole, tolerance);
+    return difference(got, global, tolerance);
   }
 
   const RandomCase& case_;
@@ -259,16 +261,16 @@ class Tried {
     if (!std::all_of(c.inputs.begin(), c.inputs.end(), is_tame)) return;
     if (std::any_of(c.inputs.begin(), c.inputs.end(), [](const Tensor& t) { return t.dtype() == DType::kResource; }))
       return;
-    // Statistics are a share's own, as in TensorFlow.
+    // Statistics are a shard's own, as in TensorFlow.
     if (rule_of(op_) == BatchRule::kStatistics && c.attrs.get_or("is_training", true)) return;
-    const auto whole = run_kernel(c, cpu_kernels(), false);
-    if (!whole.ok()) return;
+    const auto global = run_kernel(c, cpu_kernels(), false);
+    if (!global.ok()) return;
     for (const AxisOfInput& axes : assignments(c)) {
       if (tries >= kTriesOfOp) return;
       std::vector<int> like = axes;
       for (const Tensor& t : c.inputs) like.push_back(t.shape().rank());
       if (like_[like] >= kTriesOfLike) continue;
-      const int held = Trial::claims(c, *whole, axes);
+      const int held = Trial::claims(c, *global, axes);
       if (held == 0) continue;
       ++like_[like];
       ++tries;

@@ -1,4 +1,4 @@
-// What stands for NVRTC where cards are fakes.
+// What stands for NVRTC where GPUs are fakes.
 #pragma once
 
 #include <memory>

@@ -10,11 +10,11 @@
 
 namespace argosy {
 
-// A loop of three turns that carries one value.
+// A loop of three iterations that carries one value.
 struct DataflowLoop {
   Value merged, left, inside, out;
 
-  DataflowLoop(Graph& g, const Value& start, const std::function<Value(Value carried)>& turn,
+  DataflowLoop(Graph& g, const Value& start, const std::function<Value(Value carried)>& body,
                const char* name = "loop") {
     const AttrMap frame = {{"frame_name", name}};
     const auto carry = [&](const Value& from) {
@@ -30,9 +30,9 @@ struct DataflowLoop {
     inside = both.output(1);
     out = g.add("Exit", {left});
     close(g, time, again + enter(g, constant(g, 1), name));
-    close(g, merged, turn(inside));
+    close(g, merged, body(inside));
   }
-  // A value from around the loop, there in every turn.
+  // A value from around the loop, there in every iteration.
   static Value enter(Graph& g, const Value& from, const char* name = "loop") {
     return g.add("Enter", {from}, {{"frame_name", name}, {"is_constant", true}});
   }

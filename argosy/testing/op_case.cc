@@ -10,8 +10,8 @@
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
 #include "argosy/testing/gradient_case.h"
-#include "argosy/testing/run_on_gpu.h"
 #include "argosy/testing/op_dump.h"
+#include "argosy/testing/run_on_gpu.h"
 
 namespace argosy {
 
@@ -71,15 +71,15 @@ void check_shapes(const OpCase& c, const std::vector<Tensor>& outputs) {
   }
 }
 
-// The card's kernel, where there is one, gives what the CPU's do.
-void check_on_card(const OpCase& c, const OpDef& op, const std::vector<Tensor>& expect) {
-  const auto outputs = run_on_card(op, c.attrs, c.inputs);
+// The GPU's kernel, where there is one, gives what the CPU's do.
+void check_on_gpu(const OpCase& c, const OpDef& op, const std::vector<Tensor>& expect) {
+  const auto outputs = run_on_gpu(op, c.attrs, c.inputs);
   if (!outputs) return;
-  ASSERT_TRUE(outputs->ok()) << c.op << " on a card: " << outputs->status().to_string();
+  ASSERT_TRUE(outputs->ok()) << c.op << " on a GPU: " << outputs->status().to_string();
   for (std::size_t i = 0; i < expect.size() && i < (*outputs)->size(); ++i) {
     if (!expect[i].valid()) continue;
     const std::string wrong = difference((**outputs)[i], expect[i], dtype_tolerance(expect[i].dtype(), c.tolerance));
-    EXPECT_EQ(wrong, "") << c.op << " on a card, output " << i;
+    EXPECT_EQ(wrong, "") << c.op << " on a GPU, output " << i;
   }
 }
 
@@ -118,7 +118,7 @@ void check_outputs(const OpCase& c) {
       check_shapes(c, *outputs);
       dump_case(c, *outputs);
       check_memory(c, *op);
-      check_on_card(c, *op, expect);
+      check_on_gpu(c, *op, expect);
     }
   }
 }

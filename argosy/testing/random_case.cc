@@ -169,7 +169,7 @@ class Maker {
       case AttrKind::kInts:
         if (mood_ == Mood::kAlike) return std::vector<std::int64_t>{1, chance(2) ? 1 : 2, chance(2) ? 1 : 2, 1};
         return list([&] { return integer(); });
-      case AttrKind::kFloats:  // four: of a picture's axes
+      case AttrKind::kFloats:  // four: of an image's axes
         if (mood_ == Mood::kAlike && least == 4)
           return std::vector<float>{1, chance(2) ? 1 : 1.5f, chance(2) ? 1 : 1.5f, 1};
         return list([&] { return static_cast<float>(below(10)); });

@@ -12,30 +12,30 @@ namespace {
 
 using cuda::CudaDevice;
 
-// One card for the life of the process, made at the first case.
-class Card {
+// One GPU for the life of the process, made at the first case.
+class SharedGpu {
  public:
-  static Card& get() {
-    static Card* const card = new Card;
-    return *card;
+  static SharedGpu& get() {
+    static SharedGpu* const gpu = new SharedGpu;
+    return *gpu;
   }
 
   const KernelRegistry& kernels() const { return kernels_; }
   CudaDevice& device() { return *device_; }
   Status check_violations() const {
-    const auto found = cards_.violations();
+    const auto found = driver_.violations();
     return found.empty() ? ok_status() : internal_error("the fake driver: ", found.front());
   }
 
  private:
-  Card() {
+  SharedGpu() {
     add_cuda_kernels(kernels_);
     backend_ = std::make_unique<cuda::CudaBackend>(
-        cards_.driver(), cuda::CudaBackend::Options{.modules = kImages, .compiler = host_compiler});
+        driver_.driver(), cuda::CudaBackend::Options{.modules = kImages, .compiler = host_compiler});
     DeviceSpec spec;
     spec.name = {"localhost", 0, 0, "GPU", 0};
     spec.kind = DeviceKind::kCuda;
-    spec.card = 0;
+    spec.physical_gpu = 0;
     spec.memory_limit_bytes = std::uint64_t{128} << 20;
     auto made = backend_->make(std::move(spec), {}, {}, nullptr);
     device_.reset(static_cast<CudaDevice*>(std::move(made).value().release()));
@@ -47,25 +47,25 @@ class Card {
   };
 #undef CUDA_MODULE
 
-  cuda::fake::Cards cards_;
+  cuda::fake::FakeDriver driver_;
   KernelRegistry kernels_;
   std::unique_ptr<cuda::CudaBackend> backend_;
   std::unique_ptr<CudaDevice> device_;
 };
 
-Result<Tensor> to_card(CudaDevice& device, const Tensor& host) {
+Result<Tensor> to_gpu(CudaDevice& device, const Tensor& host) {
   ARGOSY_ASSIGN_OR_RETURN(Tensor there, Tensor::allocate(host.dtype(), host.shape(), device.allocator()));
   ARGOSY_RETURN_IF_ERROR(device.upload(there.raw(), host.raw(), host.bytes()));
   return there;
 }
 
-// `inputs` in the host's memory, handles to variables on the card among them.
+// `inputs` in the host's memory, handles to variables on the GPU among them.
 Result<std::vector<Tensor>> run(const OpDef& op, const AttrMap& attrs, const std::vector<Tensor>& inputs,
                                 ResourceManager& resources) {
   std::vector<DType> input_dtypes;
   for (const Tensor& t : inputs) input_dtypes.push_back(t.dtype());
-  Card& card = Card::get();
-  CudaDevice& device = card.device();
+  SharedGpu& gpu = SharedGpu::get();
+  CudaDevice& device = gpu.device();
   ARGOSY_ASSIGN_OR_RETURN(const auto output_dtypes, arg_dtypes(op.output_args, attrs));
   std::vector<PartialShape> input_shapes;
   std::vector<const Tensor*> constants;
@@ -84,13 +84,13 @@ Result<std::vector<Tensor>> run(const OpDef& op, const AttrMap& attrs, const std
                         .constants = constants,
                         .device = &device,
                         .resources = &resources};
-  ARGOSY_ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel, card.kernels().make(init, "cuda"));
+  ARGOSY_ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel, gpu.kernels().make(init, "cuda"));
 
   std::vector<Tensor> there = inputs, outputs(output_dtypes.size());
   std::vector<const Tensor*> pointers;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!cuda::input_on_host(init, static_cast<int>(i))) {
-      ARGOSY_ASSIGN_OR_RETURN(there[i], to_card(device, inputs[i]));
+      ARGOSY_ASSIGN_OR_RETURN(there[i], to_gpu(device, inputs[i]));
     }
   }
   for (const Tensor& t : there) pointers.push_back(&t);
@@ -110,7 +110,7 @@ Result<std::vector<Tensor>> run(const OpDef& op, const AttrMap& attrs, const std
                          .host_allocator = &host_allocator(),
                          .resources = &resources});
   ARGOSY_RETURN_IF_ERROR(kernel->run(context));
-  ARGOSY_RETURN_IF_ERROR(device.launches()->finish());
+  ARGOSY_RETURN_IF_ERROR(device.launch_queue()->finish());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     // References are carried as handles.
     if (cuda::output_on_host(init, static_cast<int>(i)) || !is_plain(outputs[i].dtype())) continue;
@@ -118,13 +118,13 @@ Result<std::vector<Tensor>> run(const OpDef& op, const AttrMap& attrs, const std
     ARGOSY_RETURN_IF_ERROR(device.download(here.raw(), outputs[i].raw(), outputs[i].bytes()));
     outputs[i] = std::move(here);
   }
-  ARGOSY_RETURN_IF_ERROR(card.check_violations());
+  ARGOSY_RETURN_IF_ERROR(gpu.check_violations());
   return outputs;
 }
 
 // Nothing to run, or the node's attributes.
-std::optional<Result<AttrMap>> attrs_on_card(const OpDef& op, AttrMap attrs, const std::vector<DType>& dtypes) {
-  const KernelRegistry& kernels = Card::get().kernels();
+std::optional<Result<AttrMap>> attrs_on_gpu(const OpDef& op, AttrMap attrs, const std::vector<DType>& dtypes) {
+  const KernelRegistry& kernels = SharedGpu::get().kernels();
   if (!kernels.has(op.name, "cuda")) return std::nullopt;
   if (Status complete = complete_attrs(op, dtypes, attrs); !complete.ok()) return Result<AttrMap>(complete);
   if (kernels.refused(op.name, "cuda", attrs) != DType::kInvalid) return std::nullopt;
@@ -133,29 +133,29 @@ std::optional<Result<AttrMap>> attrs_on_card(const OpDef& op, AttrMap attrs, con
 
 }  // namespace
 
-std::optional<Result<std::vector<Tensor>>> run_on_card(const OpDef& op, AttrMap attrs,
-                                                       const std::vector<Tensor>& inputs) {
+std::optional<Result<std::vector<Tensor>>> run_on_gpu(const OpDef& op, AttrMap attrs,
+                                                      const std::vector<Tensor>& inputs) {
   std::vector<DType> dtypes;
   for (const Tensor& t : inputs) dtypes.push_back(t.dtype());
-  const auto whole = attrs_on_card(op, std::move(attrs), dtypes);
+  const auto whole = attrs_on_gpu(op, std::move(attrs), dtypes);
   if (!whole) return std::nullopt;
   if (!whole->ok()) return Result<std::vector<Tensor>>(whole->status());
   ResourceManager resources;
   return run(op, **whole, inputs, resources);
 }
 
-std::optional<Result<StateOnCard>> run_state_on_card(const OpDef& op, AttrMap attrs, const std::vector<Tensor>& inputs,
-                                                     const std::vector<bool>& variable, DType dtype) {
+std::optional<Result<StateOnGpu>> run_state_on_gpu(const OpDef& op, AttrMap attrs, const std::vector<Tensor>& inputs,
+                                                   const std::vector<bool>& variable, DType dtype) {
   std::vector<DType> dtypes;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const bool resource = variable[i] && !op.input_args[i].is_ref;
     dtypes.push_back(resource ? DType::kResource : inputs[i].valid() ? inputs[i].dtype() : dtype);
   }
-  const auto whole = attrs_on_card(op, std::move(attrs), dtypes);
+  const auto whole = attrs_on_gpu(op, std::move(attrs), dtypes);
   if (!whole || dtype == DType::kInt32) return std::nullopt;
-  const auto go = [&]() -> Result<StateOnCard> {
+  const auto go = [&]() -> Result<StateOnGpu> {
     ARGOSY_RETURN_IF_ERROR(whole->status());
-    CudaDevice& device = Card::get().device();
+    CudaDevice& device = SharedGpu::get().device();
     ResourceManager resources;
     std::vector<std::shared_ptr<Variable>> variables;
     std::vector<Tensor> handles = inputs;
@@ -164,12 +164,12 @@ std::optional<Result<StateOnCard>> run_state_on_card(const OpDef& op, AttrMap at
       const DType held = inputs[i].valid() ? inputs[i].dtype() : dtype;
       variables.push_back(std::make_shared<Variable>(held, PartialShape::unknown(), device.allocator()));
       if (inputs[i].valid()) {
-        ARGOSY_ASSIGN_OR_RETURN(const Tensor there, to_card(device, inputs[i]));
+        ARGOSY_ASSIGN_OR_RETURN(const Tensor there, to_gpu(device, inputs[i]));
         ARGOSY_RETURN_IF_ERROR(variables.back()->assign(there, true));
       }
       handles[i] = Tensor::scalar(ResourceHandle("localhost", str_cat("v", i), variables.back()));
     }
-    StateOnCard state;
+    StateOnGpu state;
     ARGOSY_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, run(op, **whole, handles, resources));
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (i >= op.output_args.size() || !op.output_args[i].is_ref) state.outputs.push_back(outputs[i]);

@@ -5,8 +5,8 @@
 #include "argosy/op/state/variable.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
-#include "argosy/testing/run_on_gpu.h"
 #include "argosy/testing/op_dump.h"
+#include "argosy/testing/run_on_gpu.h"
 
 namespace argosy {
 
@@ -89,15 +89,15 @@ void expect_equal(const std::vector<Tensor>& got, const std::vector<Tensor>& exp
   }
 }
 
-// The card's kernel, where there is one, does what the CPU's did.
-void check_on_card(const OpDef& op, const StateCase& c, const Outcome& expected) {
+// The GPU's kernel, where there is one, does what the CPU's did.
+void check_on_gpu(const OpDef& op, const StateCase& c, const Outcome& expected) {
   std::vector<bool> variable;
   for (std::size_t i = 0; i < c.inputs.size(); ++i) variable.push_back(names_variable(op, i));
-  const auto state = run_state_on_card(op, c.attrs, c.inputs, variable, main_dtype(c));
+  const auto state = run_state_on_gpu(op, c.attrs, c.inputs, variable, main_dtype(c));
   if (!state) return;
-  ASSERT_TRUE(state->ok()) << c.op << " on a card: " << state->status().to_string();
-  expect_equal((**state).after, expected.after, c.tolerance, c.op + " on a card: variable");
-  expect_equal((**state).outputs, expected.outputs, c.tolerance, c.op + " on a card: output");
+  ASSERT_TRUE(state->ok()) << c.op << " on a GPU: " << state->status().to_string();
+  expect_equal((**state).after, expected.after, c.tolerance, c.op + " on a GPU: variable");
+  expect_equal((**state).outputs, expected.outputs, c.tolerance, c.op + " on a GPU: output");
 }
 
 void check_one(const OpDef& op, const StateCase& c) {
@@ -125,7 +125,7 @@ void check_one(const OpDef& op, const StateCase& c) {
   expect_equal(fast.after, c.after, c.tolerance, c.op + ": variable");
   expect_equal(fast.outputs, c.expect, c.tolerance, c.op + ": output");
   dump_case(c, fast.outputs, fast.after);
-  check_on_card(op, c, fast);
+  check_on_gpu(op, c, fast);
 }
 
 StateCase in_dtype(const StateCase& c, DType from, DType to) {

@@ -49,7 +49,7 @@ class Rows(unittest.TestCase):
             if "torch" in row["missing"]:
                 self.assertIn("setup torch", row["missing"]["torch"])
 
-    def test_a_card_that_is_not_there(self):
+    def test_a_gpu_that_is_not_there(self):
         done = compare("--device", "gpu:0", code=1, ARGOSY_CUDA_PLUGIN="none")
         self.assertIn("there is no gpu:0", done.stderr)
         self.assertIn("is no device", compare("--device", "tpu", code=1).stderr)
@@ -71,7 +71,7 @@ class Rows(unittest.TestCase):
 class Verdicts(unittest.TestCase):
     def judged(self, target, ours, ratios=None, earlier=None, **peers):
         compare_module = load()
-        from rows import Row
+        from benchmark_rows import Row
 
         figure = {"unit": "us/op", "best": 2.0, "median": 2.0, "spread": 0.0, "limit": 1.9} | ours
         row = Row("row", None, targets=[target], **peers)

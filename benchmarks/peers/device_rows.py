@@ -1,6 +1,6 @@
-"""What is compared on a device of any kind, by the numbers G01 to G12. Sizes are those of one large card, or tiny ones:
+"""What is compared on a device of any kind, by the numbers G01 to G12. Sizes are those of one large GPU, or tiny ones:
 that the rows run at all."""
-from rows import Row
+from benchmark_rows import Row
 
 FULL = {
     "matpow": 10000, "chains": (100, 1000, 10000, 100000), "compiled": 1000,
@@ -23,10 +23,10 @@ SIZES = {"full": FULL, "quick": QUICK, "tiny": TINY}
 
 class Device:
     def __init__(self, name):
-        self.name, self.card = name, name != "cpu"
-        self.argosy = ["--devices", name if self.card else "cpu:0", "--json"]
-        self.word = "device=" + ("cuda" if self.card else "cpu")
-        self.ways = ("eager", "compile", "graph") if self.card else ("eager", "compile")
+        self.name, self.gpu = name, name != "cpu"
+        self.argosy = ["--devices", name if self.gpu else "cpu:0", "--json"]
+        self.word = "device=" + ("cuda" if self.gpu else "cpu")
+        self.ways = ("eager", "compile", "graph") if self.gpu else ("eager", "compile")
 
 
 def by_ways(device, arguments):
@@ -41,7 +41,7 @@ def arithmetic(precision):
 
 
 def matpow(device, sizes):
-    for precision in ("fp32", "tf32", "bf16") if device.card else ("fp32", "bf16"):
+    for precision in ("fp32", "tf32", "bf16") if device.gpu else ("fp32", "bf16"):
         for place in ("cpu", "device"):
             ours = ["bench", "matpow", *device.argosy, "--size", str(sizes["matpow"]), "--sum", place,
                     *arithmetic(precision)]
@@ -50,7 +50,7 @@ def matpow(device, sizes):
             targets = [("limit", 0.97)] + ([("torch", 1.2)] if precision == "bf16" and place == "cpu" else [])
             name = f"G01 matpow {sizes['matpow']} {precision}, sum on the {place}"
             yield Row(name, (ours, "1 device, in all"), targets=targets, peer_row="in all", torch=words, jax=words)
-        if device.card:  # whether the limit of the row above is cuBLAS's time
+        if device.gpu:  # whether the limit of the row above is cuBLAS's time
             yield Row(f"G01 products alone {precision}", (ours, "products alone"), targets=[("torch", 0.97)],
                       peer_row="products alone", torch=words)
 
@@ -65,14 +65,14 @@ def launch(device, sizes):
 
     for ops in chains:
         yield Row(f"G02 chain of {ops}, one by one", (ours, f"{ops} additions, one by one"),
-                  targets=[("most", 3.5)] if device.card else [], torch=words(ops))
-        if device.card:
+                  targets=[("most", 3.5)] if device.gpu else [], torch=words(ops))
+        if device.gpu:
             yield Row(f"G02 chain of {ops}, recorded", (ours, f"{ops} additions, recorded"), targets=[("most", 1.2)],
                       peer_row="chain", **{"torch graph": words(ops, "mode=graph")})
         if ops <= sizes["compiled"]:  # longer ones keep compilers busy for minutes
             yield Row(f"G02 chain of {ops}, fused", (ours, f"{ops} additions, fused"), targets=[("peers", 1)],
                       **{"torch compile": words(ops, "mode=compile"), "jax": words(ops)})
-    if device.card:
+    if device.gpu:
         yield Row("G02 host, around a replay", (ours, "around a chain, recorded"), targets=[("most", 10)],
                   peer_row="host, replay", **{"torch graph": words(chains[0], "mode=graph")})
 
@@ -92,7 +92,7 @@ def small_steps(device, sizes):
     for model in ("mlp", "lenet"):
         for batch in sizes["batches"]:
             ours, words = model_words(device, model, batch, "sgd", "fp32", "us/step", {})
-            targets = [("peers", 1.5)] + ([("most", 60)] if device.card and (model, batch) != ("lenet", 128) else [])
+            targets = [("peers", 1.5)] + ([("most", 60)] if device.gpu and (model, batch) != ("lenet", 128) else [])
             yield Row(f"G03 {model} B={batch}", (ours, "step"), targets=targets, peer_row="train",
                       **by_ways(device, words))
 
@@ -101,7 +101,7 @@ def large_steps(device, sizes):
     """Each with its memory: the same processes."""
     kinds = []
     batch, shape = sizes["autoencoder"]
-    for precision in ("tf32", "bf16") if device.card else ("fp32", "bf16"):
+    for precision in ("tf32", "bf16") if device.gpu else ("fp32", "bf16"):
         targets = [("peers", 1.05)] + ([("limit", 0.45)] if precision == "bf16" else [])
         name = f"G04 autoencoder B={batch} {precision}"
         kinds.append((name, "autoencoder", batch, "adam", precision, shape, targets))
@@ -119,7 +119,7 @@ def large_steps(device, sizes):
         row = Row(name, (ours, "step"), targets=targets, peer_row="train", **peers)
         yield row
         what = name.split(" ", 1)[1]
-        if not device.card:
+        if not device.gpu:
             memory = row.memory()
             memory.name = f"G09 memory of {what}"
             yield memory
@@ -137,7 +137,7 @@ def ensemble(device, sizes):
         words = ["ensemble", str(members), "10", "{seconds}", device.word]
         peers = {"torch vmap": [*words, "mode=vmap"], "jax": words}
         targets = []
-        if device.card:
+        if device.gpu:
             peers |= {"torch streams": [*words, "mode=streams"], "torch graph": [*words, "mode=graph"]}
             targets = [("torch streams", 3)] if members > 1 else []
         if members == max(sizes["members"]):
@@ -160,7 +160,7 @@ def overlap(device, sizes):
 
 def start(device, sizes):
     peers = {"torch": ["start", device.word], "jax": ["start", device.word]}
-    if not device.card:
+    if not device.gpu:
         yield Row("G10 process start to first step", (["bench", "start", *device.argosy], None), **peers)
         return
     yield Row("G10 process start to first step", (["bench", "start", *device.argosy], None),

@@ -6,7 +6,7 @@ from jax import numpy as jnp
 
 import work
 
-# What float32 products of a card may be made of; the CPU has one kind.
+# What float32 products of a GPU may be made of; the CPU has one kind.
 PRECISION = {"fp32": "float32", "tf32": "tensorfloat32", "bf16": "default"}
 
 
@@ -59,7 +59,7 @@ class Net:
     def attention(self, x, choices, name):
         query, key, value = (self.dense(x, x.shape[-1], f"{name}/{part}", None).reshape(*x.shape[:2], choices.heads, -1)
                              for part in ("query", "key", "value"))
-        by = "cudnn" if choices.on_card() and choices.precision == "bf16" else None  # cuDNN's flash attention
+        by = "cudnn" if choices.on_gpu() and choices.precision == "bf16" else None  # cuDNN's flash attention
         mixed = jax.nn.dot_product_attention(query, key, value, implementation=by)
         return self.dense(mixed.reshape(x.shape), x.shape[-1], name + "/output", None)
 

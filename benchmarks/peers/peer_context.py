@@ -1,5 +1,5 @@
-"""What a card costs any program before it can do anything: from this process's start to a context on the card. Asks the
-driver alone; the first card that CUDA_VISIBLE_DEVICES leaves."""
+"""What a GPU costs any program before it can do anything: from this process's start to a context on the GPU. Asks the
+driver alone; the first GPU that CUDA_VISIBLE_DEVICES leaves."""
 import ctypes
 import sys
 

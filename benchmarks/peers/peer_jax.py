@@ -35,7 +35,7 @@ def matpow(size, threads, seconds):
     size = int(size)
     random = np.random.RandomState(0)
     matrices = [random.rand(size, size).astype("float32") * np.float32(2.0 / size) for _ in range(2)]
-    if not choices.on_card():  # on a card their way there belongs to it
+    if not choices.on_gpu():  # on a GPU their way there belongs to it
         matrices = [jnp.asarray(m) for m in matrices]
 
     def power(m):
@@ -48,7 +48,7 @@ def matpow(size, threads, seconds):
     powers = jax.jit(lambda a, b: (power(a), power(b)))
 
     def once():
-        if choices.on_card() and choices.sum == "cpu":
+        if choices.on_gpu() and choices.sum == "cpu":
             one, other = powers(*matrices)
             return np.asarray(one) + np.asarray(other)
         return np.asarray(whole(*matrices))

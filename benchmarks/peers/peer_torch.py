@@ -16,8 +16,8 @@ import work
 
 
 def memory_of_steps(step, feeds, choices):
-    """What the card's memory held at most, and how often a steady step asked for some."""
-    if not choices.on_card():
+    """What the GPU's memory held at most, and how often a steady step asked for some."""
+    if not choices.on_gpu():
         return
     asked = lambda: torch.cuda.memory_stats()["allocation.all.allocated"]  # noqa: E731
     before, steps = asked(), 10
@@ -30,7 +30,7 @@ def memory_of_steps(step, feeds, choices):
 def train(choices, model, batch, optimizer, threads, seconds):
     step = torch_models.training_step(model, optimizer, int(threads), choices)
     feeds = work.batches(model, int(batch), channels_first=True, one_hot=False, choices=choices)
-    if choices.on_card():
+    if choices.on_gpu():
         feeds = [tuple(torch_models.as_fed(a).pin_memory() for a in feed) for feed in feeds]
     work.tell_training(model, int(batch), step, feeds, float(seconds), choices.unit)
     memory_of_steps(step, feeds, choices)
@@ -43,7 +43,7 @@ def matpow(choices, size, threads, seconds):
     random = np.random.RandomState(0)
     matrices = [torch.from_numpy(random.rand(size, size).astype("float32") * (2.0 / size)) for _ in range(2)]
     dtype = torch.bfloat16 if choices.precision == "bf16" else torch.float32
-    if choices.on_card():
+    if choices.on_gpu():
         matrices = [m.pin_memory() for m in matrices]
 
     def once():
@@ -58,12 +58,12 @@ def matpow(choices, size, threads, seconds):
         return (powers[0] + powers[1]).cpu()
 
     work.tell_matpow(size, 20, once, float(seconds), choices.unit)
-    if choices.on_card():
+    if choices.on_gpu():
         products_alone(size, dtype, float(seconds))
 
 
 def products_alone(size, dtype, seconds):
-    """cuBLAS's own time: products in a row on the card, nothing copied."""
+    """cuBLAS's own time: products in a row on the GPU, nothing copied."""
     m = torch.rand(size, size, device="cuda").to(dtype) * (2.0 / size)
 
     def ten():
@@ -104,21 +104,21 @@ def start(choices):
     torch_models.training_step("mlp", "sgd", 1, choices)(*feeds[0])
 
 
-def of_cards(name):
+def of_gpus(name):
     def task(choices, *arguments):
-        import torch_cards  # noqa: PLC0415 -- the rows of a card alone need it
+        import torch_gpus  # noqa: PLC0415 -- the rows of a GPU alone need it
 
-        return getattr(torch_cards, name)(choices, *arguments)
+        return getattr(torch_gpus, name)(choices, *arguments)
 
     return task
 
 
 if __name__ == "__main__":
     given, chosen = work.split_words(sys.argv[2:])
-    if chosen.on_card() and not torch.cuda.is_available():
-        sys.exit("this PyTorch finds no card (setup torch on the machine that has one)")
-    if chosen.mode == "graph" and not chosen.on_card():
-        sys.exit("a CUDA graph needs a card")
+    if chosen.on_gpu() and not torch.cuda.is_available():
+        sys.exit("this PyTorch finds no GPU (setup torch on the machine that has one)")
+    if chosen.mode == "graph" and not chosen.on_gpu():
+        sys.exit("a CUDA graph needs a GPU")
     tasks = {"train": train, "matpow": matpow, "ckpt": checkpoint, "start": start}
-    tasks |= {name: of_cards(name) for name in ("launch", "ensemble", "overlap", "snapshot")}
+    tasks |= {name: of_gpus(name) for name in ("launch", "ensemble", "overlap", "snapshot")}
     tasks[sys.argv[1]](chosen, *given)

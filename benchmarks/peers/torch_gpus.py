@@ -14,12 +14,12 @@ from peer_torch import save_durably
 
 
 def wait(choices):
-    if choices.on_card():
+    if choices.on_gpu():
         torch.cuda.synchronize()
 
 
 def pinned(tensor, choices):
-    return tensor.pin_memory() if choices.on_card() else tensor
+    return tensor.pin_memory() if choices.on_gpu() else tensor
 
 
 def recorded(work_once):
@@ -53,13 +53,13 @@ def launch(choices, ops, elements, seconds):
 
     run = chain
     if choices.mode == "compile":
-        run = torch.compile(chain, mode="reduce-overhead" if choices.on_card() else "default")
+        run = torch.compile(chain, mode="reduce-overhead" if choices.on_gpu() else "default")
     if choices.mode == "graph":
         graph, out = recorded(lambda: chain(*static))
         run = lambda x, y: graph.replay() or out  # noqa: E731 -- replay gives None
 
     def once():
-        if choices.mode == "compile" and choices.on_card():
+        if choices.mode == "compile" and choices.on_gpu():
             torch.compiler.cudagraph_mark_step_begin()
         feed()
         return run(*static).cpu()
@@ -85,7 +85,7 @@ def ensemble(choices, members, batch, seconds):
     x, y = work.batches("mlp", batch, one_hot=False)[0]
     fed = [pinned(torch.from_numpy(a), choices) for a in (x, y)]
     here = [t.to(choices.device) for t in fed]
-    update = by_streams(nets) if choices.mode == "streams" and choices.on_card() else by_vmap(nets)
+    update = by_streams(nets) if choices.mode == "streams" and choices.on_gpu() else by_vmap(nets)
     if choices.mode == "graph":
         eager = update
         graph, losses = recorded(lambda: eager(*here))
@@ -160,7 +160,7 @@ def overlap(choices, mebibytes, size, rounds):
     def seconds(*parts):
         """Of all parts, each on a stream of its own."""
         times = []
-        streams = [torch.cuda.Stream() for _ in parts] if choices.on_card() else []
+        streams = [torch.cuda.Stream() for _ in parts] if choices.on_gpu() else []
         for i in range(-3, rounds):
             wait(choices)
             begin = time.perf_counter()

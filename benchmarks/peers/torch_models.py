@@ -109,7 +109,7 @@ def as_fed(array):
 
 def optimizer_of(optimizer, net, choices):
     rate = work.LEARNING_RATE[optimizer]
-    if not choices.on_card():
+    if not choices.on_gpu():
         return {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}[optimizer](net.parameters(), rate)
     if optimizer == "sgd":
         return torch.optim.SGD(net.parameters(), rate, fused=True)
@@ -133,7 +133,7 @@ def training_step(model, optimizer, threads, choices=work.Choices()):
 
     if choices.mode == "compile":
         # Small models are launches: recorded by the compiler as well.
-        small = choices.on_card() and model in ("mlp", "lenet")
+        small = choices.on_gpu() and model in ("mlp", "lenet")
         forward = torch.compile(forward, mode="reduce-overhead" if small else "default")
 
     def update(x, y):
@@ -151,7 +151,7 @@ def training_step(model, optimizer, threads, choices=work.Choices()):
         return graphed(update, to_device, updates)
 
     def step(x, y):
-        if choices.mode == "compile" and choices.on_card():
+        if choices.mode == "compile" and choices.on_gpu():
             torch.compiler.cudagraph_mark_step_begin()
         return update(*to_device(x, y)).item()
 

@@ -23,7 +23,7 @@ class Choices:
             key, value = word.split("=", 1)
             setattr(self, key, type(getattr(self, key))(value))  # an unknown key is an error here
 
-    def on_card(self):
+    def on_gpu(self):
         return self.device != "cpu"
 
 

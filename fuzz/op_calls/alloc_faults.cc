@@ -45,14 +45,14 @@ std::int64_t now() { return std::chrono::steady_clock::now().time_since_epoch().
 unsigned long long shown(std::uint64_t n) { return n; }
 
 // What parent and children share.
-struct Board {
+struct SharedProgress {
   std::atomic<int> program{0}, device{0};
   std::atomic<std::uint64_t> n{1}, runs{0}, fired{0}, exhausted{0}, well{0}, thrown{0}, wrong{0}, next_wrong{0};
   std::atomic<std::int64_t> started{0};
   HostMemory::Where where;  // the allocation that failed
   HostMemory::Where end;    // of a process that died: who ended it
 };
-Board* shared = nullptr;
+SharedProgress* shared = nullptr;
 
 [[noreturn]] void note_end() {
   shared->end.size = backtrace(shared->end.frames, HostMemory::Where::kMost);
@@ -77,57 +77,57 @@ std::string addresses(const HostMemory::Where& where) {
 
 class Faults {
  public:
-  Faults(Board& board, std::uint64_t more, bool every) : board_(board), more_(more), every_(every) {}
+  Faults(SharedProgress& progress, std::uint64_t more, bool every) : progress_(progress), more_(more), every_(every) {}
 
-  // From where the board stands to the end of the program.
+  // From where the progress stands to the end of the program.
   void run_program(const FaultProgram& program) {
     const PreparedProgram prepared(program);
-    for (; board_.device < (program.on_gpus ? kDevices : 1); board_.device.fetch_add(1), board_.n = 1) {
+    for (; progress_.device < (program.on_gpus ? kDevices : 1); progress_.device.fetch_add(1), progress_.n = 1) {
       const std::uint64_t most = allocations_of(program, prepared);
-      const std::uint64_t by = every_ ? 1 : std::max<std::uint64_t>(1, most / (board_.device == 0 ? kSampled : 4));
-      for (; board_.n <= most; board_.n.fetch_add(by)) run_once(program, prepared);
+      const std::uint64_t by = every_ ? 1 : std::max<std::uint64_t>(1, most / (progress_.device == 0 ? kSampled : 4));
+      for (; progress_.n <= most; progress_.n.fetch_add(by)) run_once(program, prepared);
     }
-    board_.device = 0;
+    progress_.device = 0;
   }
 
-  // One fault, where the board stands. False: there was no such allocation.
+  // One fault, where the progress stands. False: there was no such allocation.
   bool run_once(const FaultProgram& program, const PreparedProgram& prepared) {
-    const std::uint64_t n = board_.n;
+    const std::uint64_t n = progress_.n;
     const DeviceRequest devices =
-        devices_of(program, board_.device == 0 ? "" : str_cat(kDeviceNames[board_.device], ":alloc=", n));
-    board_.started = now();
-    board_.where.size = board_.end.size = 0;
+        devices_of(program, progress_.device == 0 ? "" : str_cat(kDeviceNames[progress_.device], ":alloc=", n));
+    progress_.started = now();
+    progress_.where.size = progress_.end.size = 0;
     Status status;
     bool thrown = false;
-    if (board_.device == 0) HostMemory::fail_at(n, more_);
-    std::shared_ptr<Machine> machine;
+    if (progress_.device == 0) HostMemory::fail_at(n, more_);
+    std::shared_ptr<DeviceSet> device_set;
     try {
-      auto made = make_machine(devices);
-      if (made.ok()) machine = *std::move(made);
-      status = made.ok() ? prepared.run(machine) : std::move(made).status();
+      auto made = make_device_set(devices);
+      if (made.ok()) device_set = *std::move(made);
+      status = made.ok() ? prepared.run(device_set) : std::move(made).status();
     } catch (const std::bad_alloc&) {
       thrown = true;
     }
-    const bool fired = board_.device == 0 ? HostMemory::fail_at(0) : true;
-    board_.runs.fetch_add(1);
-    if (fired) board_.fired.fetch_add(1);
+    const bool fired = progress_.device == 0 ? HostMemory::fail_at(0) : true;
+    progress_.runs.fetch_add(1);
+    if (fired) progress_.fired.fetch_add(1);
     if (thrown) {
-      say(board_.thrown, "thrown", program, "std::bad_alloc to the caller");
+      say(progress_.thrown, "thrown", program, "std::bad_alloc to the caller");
     } else if (status.ok()) {
-      board_.well.fetch_add(1);
+      progress_.well.fetch_add(1);
     } else if (status.code() == Code::kResourceExhausted) {
-      board_.exhausted.fetch_add(1);
+      progress_.exhausted.fetch_add(1);
     } else {
-      say(board_.wrong, "wrong code", program, status.to_string());
+      say(progress_.wrong, "wrong code", program, status.to_string());
     }
-    if (machine == nullptr) machine = *make_machine(devices_of(program));
-    Status next = prepared.run(machine);
-    // What a thread of the machine met meanwhile, running ahead, is told to whoever asks next.
+    if (device_set == nullptr) device_set = *make_device_set(devices_of(program));
+    Status next = prepared.run(device_set);
+    // What a thread of the device set met meanwhile, running ahead, is told to whoever asks next.
     for (std::uint64_t k = 0; fired && k <= 2 * more_ + 1 && next.code() == Code::kResourceExhausted; ++k) {
-      next = prepared.run(machine);
+      next = prepared.run(device_set);
     }
-    if (!next.ok()) say(board_.next_wrong, "next run", program, next.to_string());
-    board_.started = 0;
+    if (!next.ok()) say(progress_.next_wrong, "next run", program, next.to_string());
+    progress_.started = 0;
     return fired;
   }
 
@@ -136,32 +136,32 @@ class Faults {
   std::uint64_t allocations_of(const FaultProgram& program, const PreparedProgram& prepared) const {
     const DeviceRequest devices = devices_of(program);
     const std::uint64_t before = HostMemory::allocations();
-    const std::shared_ptr<Machine> machine = *make_machine(devices);
-    if (!prepared.run(machine).ok()) return 0;
-    if (board_.device != 0) return machine->device(board_.device).allocator().stats().allocations;
+    const std::shared_ptr<DeviceSet> device_set = *make_device_set(devices);
+    if (!prepared.run(device_set).ok()) return 0;
+    if (progress_.device != 0) return device_set->device(progress_.device).allocator().stats().allocations;
     return (HostMemory::allocations() - before) * 5 / 4 + 1;
   }
 
   void say(std::atomic<std::uint64_t>& counted, const char* what, const FaultProgram& program,
            const std::string& text) {
     counted.fetch_add(1);
-    const std::string line = str_cat("FINDING ", what, ": --program ", board_.program.load(), " --n ", board_.n.load(),
-                                     " ", kDeviceNames[board_.device], " (", program.name(), "): ", text, "\n  at",
-                                     addresses(board_.where), "\n");
+    const std::string line = str_cat("FINDING ", what, ": --program ", progress_.program.load(), " --n ",
+                                     progress_.n.load(), " ", kDeviceNames[progress_.device], " (", program.name(),
+                                     "): ", text, "\n  at", addresses(progress_.where), "\n");
     if (write(1, line.data(), line.size()) < 0) std::abort();
   }
 
-  Board& board_;
+  SharedProgress& progress_;
   const std::uint64_t more_;
   const bool every_;
 };
 
 // Ends the child that hangs. True: it went through all programs.
-bool watch(pid_t child, Board& board, bool* hung) {
+bool watch(pid_t child, SharedProgress& progress, bool* hung) {
   int status = 0;
   while (waitpid(child, &status, WNOHANG) == 0) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    const std::int64_t started = board.started;
+    const std::int64_t started = progress.started;
     if (started != 0 && now() - started > kHang) *hung = true, kill(child, SIGKILL);
   }
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
@@ -187,62 +187,64 @@ int main(int argc, char** argv) {
   const bool every = all_n != nullptr && *all_n == '1';
   char folder[] = "/tmp/argosy_alloc_faults_XXXXXX";
   if (mkdtemp(folder) == nullptr || chdir(folder) != 0) return 3;
-  void* const memory = mmap(nullptr, sizeof(Board) + kMostPrograms * sizeof(FaultProgram), PROT_READ | PROT_WRITE,
-                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* const memory = mmap(nullptr, sizeof(SharedProgress) + kMostPrograms * sizeof(FaultProgram),
+                            PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return 3;
-  auto& board = *new (memory) Board;
-  auto* const programs = reinterpret_cast<FaultProgram*>(static_cast<char*>(memory) + sizeof(Board));
+  auto& progress = *new (memory) SharedProgress;
+  auto* const programs = reinterpret_cast<FaultProgram*>(static_cast<char*>(memory) + sizeof(SharedProgress));
   static_cast<void>(builtin_ops());  // the same addresses in every process
   static_cast<void>(cpu_kernels());
-  HostMemory::note_where(&board.where);
-  shared = &board;
+  HostMemory::note_where(&progress.where);
+  shared = &progress;
   std::set_terminate(note_end);
   // Chosen in a process of its own: this one has no threads when it forks.
   const pid_t choosing = fork();
   if (choosing == 0) {
     const auto chosen = choose_programs(wanted);
     std::copy(chosen.begin(), chosen.end(), programs);
-    board.program = static_cast<int>(chosen.size());
+    progress.program = static_cast<int>(chosen.size());
     _exit(0);
   }
   int status = 0;
   waitpid(choosing, &status, 0);
-  const int count = board.program;
-  Faults faults(board, more, every);
+  const int count = progress.program;
+  Faults faults(progress, more, every);
   if (only >= 0 && only < count) {
-    board.program = only;
-    board.n = n;
-    board.device = device;
+    progress.program = only;
+    progress.n = n;
+    progress.device = device;
     const bool there = faults.run_once(programs[only], PreparedProgram(programs[only]));
     std::printf("%s: %s\n", programs[only].name().c_str(), there ? "failed there" : "no such allocation");
     std::fflush(stdout);
-    _exit(board.wrong + board.thrown + board.next_wrong > 0 ? 1 : 0);
+    _exit(progress.wrong + progress.thrown + progress.next_wrong > 0 ? 1 : 0);
   }
   std::uint64_t deaths = 0;
-  for (board.program = 0; board.program < count;) {
-    board.started = 0;
+  for (progress.program = 0; progress.program < count;) {
+    progress.started = 0;
     const pid_t child = fork();
     if (child == 0) {
-      for (; board.program < count; board.program.fetch_add(1), board.n = 1)
-        faults.run_program(programs[board.program]);
+      for (; progress.program < count; progress.program.fetch_add(1), progress.n = 1)
+        faults.run_program(programs[progress.program]);
       _exit(0);
     }
     bool hung = false;
-    if (watch(child, board, &hung)) continue;
+    if (watch(child, progress, &hung)) continue;
     ++deaths;
     std::printf("FINDING %s: --program %d --n %llu %s (%s)\n  at%s\n  ended at%s\n", hung ? "hang" : "death",
-                board.program.load(), shown(board.n), kDeviceNames[board.device],
-                programs[board.program].name().c_str(), addresses(board.where).c_str(), addresses(board.end).c_str());
+                progress.program.load(), shown(progress.n), kDeviceNames[progress.device],
+                programs[progress.program].name().c_str(), addresses(progress.where).c_str(),
+                addresses(progress.end).c_str());
     std::fflush(stdout);
-    board.n.fetch_add(every ? 1 : 97);
+    progress.n.fetch_add(every ? 1 : 97);
   }
   std::printf(
       "%d programs, %llu runs, a fault in %llu: %llu ended well, %llu in RESOURCE_EXHAUSTED, %llu in another error, "
       "%llu threw std::bad_alloc to the caller, %llu next runs failed, %llu deaths\n",
-      count, shown(board.runs), shown(board.fired), shown(board.well), shown(board.exhausted), shown(board.wrong),
-      shown(board.thrown), shown(board.next_wrong), shown(deaths));
+      count, shown(progress.runs), shown(progress.fired), shown(progress.well), shown(progress.exhausted),
+      shown(progress.wrong), shown(progress.thrown), shown(progress.next_wrong), shown(deaths));
   std::error_code failed;
   if (chdir("/") == 0) std::filesystem::remove_all(folder, failed);
-  const bool good = count == static_cast<int>(wanted) && deaths + board.wrong + board.thrown + board.next_wrong == 0;
-  return good && board.fired > 0 ? 0 : 1;
+  const bool good =
+      count == static_cast<int>(wanted) && deaths + progress.wrong + progress.thrown + progress.next_wrong == 0;
+  return good && progress.fired > 0 ? 0 : 1;
 }

@@ -5,15 +5,15 @@
 
 namespace argosy::op_calls {
 
-Value Builder::add(const OpCall& call) {
+Value CallGraphBuilder::add(const OpCall& call) {
   if (const auto found = made_.find(&call); found != made_.end()) return found->second;
   std::vector<Value> inputs;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     const CallInput& in = call.inputs[i];
     if (in.same_as >= 0) {
       inputs.push_back(inputs[static_cast<std::size_t>(in.same_as)]);
-    } else if (in.maker != nullptr) {
-      inputs.push_back(output(add(*in.maker), in.output));
+    } else if (in.source != nullptr) {
+      inputs.push_back(output(add(*in.source), in.output));
     } else {
       const bool ref = i < call.op->input_args.size() && call.op->input_args[i].is_ref;
       inputs.push_back(in.variable ? variable(in, ref) : plain(in.value));
@@ -29,35 +29,35 @@ Value Builder::add(const OpCall& call) {
   return made_[&call] = graph_.add(call.op->name, inputs, attrs);
 }
 
-Value Builder::output(const Value& v, int index) {
+Value CallGraphBuilder::output(const Value& v, int index) {
   if (!v.valid()) return {};
   const auto outputs = static_cast<int>(v.graph().node(v.node()).output_dtypes.size());
   return index < outputs ? v.output(index) : Value();
 }
 
-Value Builder::plain(const Tensor& t) {
+Value CallGraphBuilder::plain(const Tensor& t) {
   if (!t.valid()) return {};
   const bool simple = is_plain(t.dtype()) || t.dtype() == DType::kString;
-  if (simple && dice_.one_in(2)) return constant(graph_, t);
-  const PartialShape shape = dice_.one_in(2) ? PartialShape(t.shape()) : PartialShape::unknown();
+  if (simple && draws_.one_in(2)) return constant(graph_, t);
+  const PartialShape shape = draws_.one_in(2) ? PartialShape(t.shape()) : PartialShape::unknown();
   const Value v = graph_.add("Placeholder", {}, {{"dtype", t.dtype()}, {"shape", shape}});
   feeds.emplace_back(v, t);
   return v;
 }
 
-Value Builder::variable(const CallInput& in, bool ref) {
+Value CallGraphBuilder::variable(const CallInput& in, bool ref) {
   const PartialShape shape =
-      in.value.valid() && dice_.one_in(2) ? PartialShape(in.value.shape()) : PartialShape::unknown();
+      in.value.valid() && draws_.one_in(2) ? PartialShape(in.value.shape()) : PartialShape::unknown();
   const Value v = graph_.add(ref ? "VariableV2" : "VarHandleOp", {}, {{"dtype", in.dtype}, {"shape", shape}});
   if (!v.valid() || !in.value.valid()) return v;
   const Value value = constant(graph_, in.value);
-  const Value set = ref ? graph_.add("Assign", {v, value}, {{"validate_shape", false}})
-                        : graph_.add("AssignVariableOp", {v, value});
+  const Value set =
+      ref ? graph_.add("Assign", {v, value}, {{"validate_shape", false}}) : graph_.add("AssignVariableOp", {v, value});
   if (set.valid()) first.push_back(set.control());
   return v;
 }
 
-void Builder::name_functions(const OpCall& call, AttrMap& attrs) {
+void CallGraphBuilder::name_functions(const OpCall& call, AttrMap& attrs) {
   std::map<std::string, std::vector<FunctionRef>> by_attr;
   for (const CallFunction& f : call.functions) by_attr[f.attr].push_back(FunctionRef{add_function(f)});
   for (const AttrDef& def : call.op->attr_defs) {
@@ -66,7 +66,7 @@ void Builder::name_functions(const OpCall& call, AttrMap& attrs) {
   }
 }
 
-std::string Builder::add_function(const CallFunction& f) {
+std::string CallGraphBuilder::add_function(const CallFunction& f) {
   FunctionBody body(graph_, "f");
   std::vector<Value> parameters, gives;
   for (const DType d : f.takes) parameters.push_back(body.parameter(d, PartialShape::unknown()));
@@ -85,7 +85,8 @@ std::string Builder::add_function(const CallFunction& f) {
   return body.name();
 }
 
-Value Builder::returned(FunctionBody& body, const CallFunction::Return& r, const std::vector<Value>& parameters) {
+Value CallGraphBuilder::returned(FunctionBody& body, const CallFunction::Return& r,
+                                 const std::vector<Value>& parameters) {
   if (r.parameter >= 0 && static_cast<std::size_t>(r.parameter) < parameters.size())
     return parameters[static_cast<std::size_t>(r.parameter)];
   Graph& graph = body.graph();

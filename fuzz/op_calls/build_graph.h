@@ -5,8 +5,8 @@
 
 #include "argosy/graph/graph.h"
 #include "argosy/runtime/session/session.h"
-#include "fuzz/op_calls/random_draws.h"
 #include "fuzz/op_calls/op_call.h"
+#include "fuzz/op_calls/random_draws.h"
 
 namespace argosy {
 class FunctionBody;
@@ -14,9 +14,9 @@ class FunctionBody;
 
 namespace argosy::op_calls {
 
-class Builder {
+class CallGraphBuilder {
  public:
-  explicit Builder(Graph& graph) : graph_(graph) {}
+  explicit CallGraphBuilder(Graph& graph) : graph_(graph) {}
 
   // The call's node: output 0, or its control value. Not valid(): the graph refuses it.
   Value add(const OpCall& call);
@@ -33,7 +33,7 @@ class Builder {
   static Value returned(FunctionBody& body, const CallFunction::Return& r, const std::vector<Value>& parameters);
 
   Graph& graph_;
-  Dice dice_{7};
+  RandomDraws draws_{7};
   std::map<const OpCall*, Value> made_;
 };
 

@@ -43,22 +43,22 @@ std::string kind_of(const std::string& op, const std::string& what) {
 }
 
 struct Shared {
-  std::shared_ptr<Machine> machine;
+  std::shared_ptr<DeviceSet> device_set;
 };
 
-std::shared_ptr<Machine> make_machine() {
-  auto machine = Machine::make({.devices = "cpu:0", .memory = "cpu:0=64MiB", .cpu_threads = 2});
-  if (!machine.ok()) machine = Machine::make({.cpu_threads = 2});
-  ARGOSY_CHECK(machine.ok());
+std::shared_ptr<DeviceSet> make_device_set() {
+  auto device_set = DeviceSet::make({.devices = "cpu:0", .memory = "cpu:0=64MiB", .cpu_threads = 2});
+  if (!device_set.ok()) device_set = DeviceSet::make({.cpu_threads = 2});
+  ARGOSY_CHECK(device_set.ok());
   const auto here = FilePolicy::within({"."});
-  if (here.ok()) (*machine)->set_files(*here);
-  return *machine;
+  if (here.ok()) (*device_set)->set_files(*here);
+  return *device_set;
 }
 
-void make_call(const OpDef& op, int index, std::uint64_t seed, bool session_too, const Recorded& recorded, Board& board,
-               Shared& shared, const Complain& complain) {
+void make_call(const OpDef& op, int index, std::uint64_t seed, bool session_too, const Recorded& recorded,
+               SharedProgress& progress, Shared& shared, const Complain& complain) {
   const auto call = draw_call(op, seed, cases_of(recorded, op.name));
-  OpCounts& counts = board.counts[index];
+  OpCounts& counts = progress.counts[index];
   ++counts.calls;
   const auto guarded = [&](auto make) {
     Outcome outcome;
@@ -69,28 +69,28 @@ void make_call(const OpDef& op, int index, std::uint64_t seed, bool session_too,
     }
     if (const std::size_t refused = HostMemory::take_refused(); refused > 0)
       complain(str_cat("memory: ", refused, " bytes of operator new asked for"));
-    if (!outcome.status.ok()) board.note_message(index, outcome.status.message());
+    if (!outcome.status.ok()) progress.note_message(index, outcome.status.message());
     return outcome;
   };
   Outcome outcome;
-  board.in_session = false;
+  progress.in_session = false;
   if (!call->needs_graph()) {
-    board.started_ns = now_ns();
+    progress.started_ns = now_ns();
     outcome = guarded([&] { return run_on_kernels(*call, complain); });
   }
   if (session_too || call->needs_graph()) {
-    board.in_session = true;
-    board.sessions.fetch_add(1);
-    board.started_ns = now_ns();
-    if (!shared.machine) shared.machine = make_machine();
-    const Outcome in_graph = guarded([&] { return run_in_session(*call, shared.machine, complain); });
+    progress.in_session = true;
+    progress.sessions.fetch_add(1);
+    progress.started_ns = now_ns();
+    if (!shared.device_set) shared.device_set = make_device_set();
+    const Outcome in_graph = guarded([&] { return run_in_session(*call, shared.device_set, complain); });
     if (in_graph.stage > outcome.stage) outcome = in_graph;
   }
   ++counts.stages[static_cast<int>(outcome.stage)];
-  const std::int64_t took = now_ns() - board.started_ns;
-  if (took > board.longest_ns) board.longest_ns = took;
-  board.started_ns = 0;
-  board.done.fetch_add(1);
+  const std::int64_t took = now_ns() - progress.started_ns;
+  if (took > progress.longest_ns) progress.longest_ns = took;
+  progress.started_ns = 0;
+  progress.done.fetch_add(1);
 }
 
 struct Work {
@@ -101,7 +101,8 @@ struct Work {
 
 // In a process of its own: calls until so many are done. Findings go to `out`, a line each, a newline as \x01.
 [[noreturn]] void make_calls(const CampaignOptions& options, const Work& work, std::uint64_t count,
-                             const Recorded& recorded, Board& board, std::atomic<std::uint64_t>& next, int out) {
+                             const Recorded& recorded, SharedProgress& progress, std::atomic<std::uint64_t>& next,
+                             int out) {
   HostMemory::limit(kMostAtOnce);
 #if !defined(ARGOSY_ASAN)
   const rlimit memory{std::size_t{6} << 30, std::size_t{6} << 30};
@@ -119,18 +120,18 @@ struct Work {
     const OpDef& op = *builtin_ops().all()[static_cast<std::size_t>(index)];
     const std::uint64_t seed = work.seed + n / work.ops.size();
     next = n + 1;
-    board.op = index;
-    board.seed = seed;
+    progress.op = index;
+    progress.seed = seed;
     const auto complain = [&](const std::string& what) {
       std::string line = what.substr(0, 2000);
       std::replace(line.begin(), line.end(), '\n', '\x01');
-      line = str_cat(op.name, " ", seed, " ", board.in_session ? 1 : 0, " ", line, "\n");
+      line = str_cat(op.name, " ", seed, " ", progress.in_session ? 1 : 0, " ", line, "\n");
       if (write(out, line.data(), line.size()) < 0) std::abort();
     };
     const bool session =
         options.in_session > 0 &&
         (seed * 31 + static_cast<std::uint64_t>(index)) % static_cast<std::uint64_t>(options.in_session) == 0;
-    make_call(op, index, seed, session, recorded, board, shared, complain);
+    make_call(op, index, seed, session, recorded, progress, shared, complain);
   }
   _exit(0);
 }
@@ -162,8 +163,8 @@ std::string last_words(int errors, int status, bool hung) {
 
 class Campaign {
  public:
-  Campaign(const CampaignOptions& options, const Recorded& recorded, Board& board)
-      : options_(options), recorded_(recorded), board_(board), began_(Clock::now()) {}
+  Campaign(const CampaignOptions& options, const Recorded& recorded, SharedProgress& progress)
+      : options_(options), recorded_(recorded), progress_(progress), began_(Clock::now()) {}
 
   std::vector<Finding> run() {
     Work work{.seed = options_.seed};
@@ -204,21 +205,21 @@ class Campaign {
         mmap(nullptr, sizeof(std::atomic<std::uint64_t>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     ARGOSY_CHECK(errors >= 0 && complaints >= 0 && memory != MAP_FAILED);
     auto& next = *new (memory) std::atomic<std::uint64_t>(work.next);
-    board_.started_ns = 0;
+    progress_.started_ns = 0;
     std::fflush(nullptr);
     const pid_t child = fork();
     if (child == 0) {
       dup2(errors, 2);
       const int nothing = open("/dev/null", O_WRONLY);
       dup2(nothing, 1);  // Print and its like
-      make_calls(options_, work, std::min(kCallsPerProcess, options_.calls - work.next), recorded_, board_, next,
+      make_calls(options_, work, std::min(kCallsPerProcess, options_.calls - work.next), recorded_, progress_, next,
                  complaints);
     }
     bool hung = false, stopped = false;
     int status = 0;
     while (waitpid(child, &status, WNOHANG) == 0) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      const std::int64_t started = board_.started_ns;
+      const std::int64_t started = progress_.started_ns;
       if (started != 0 && !hung && static_cast<double>(now_ns() - started) > options_.longest_seconds * 1e9) {
         hung = true;
         kill(child, SIGABRT);
@@ -229,11 +230,11 @@ class Campaign {
     }
     read_complaints(complaints);
     if (!stopped && (hung || !WIFEXITED(status) || WEXITSTATUS(status) != 0)) {
-      const int op = board_.op;
+      const int op = progress_.op;
       add({.op = op >= 0 ? builtin_ops().all()[static_cast<std::size_t>(op)]->name : "",
            .what = last_words(errors, status, hung),
-           .seed = board_.seed,
-           .in_session = board_.in_session});
+           .seed = progress_.seed,
+           .in_session = progress_.in_session});
     }
     const std::uint64_t after = next;
     close(errors);
@@ -264,15 +265,15 @@ class Campaign {
 
   const CampaignOptions options_;
   const Recorded& recorded_;
-  Board& board_;
+  SharedProgress& progress_;
   const Clock::time_point began_;
   std::map<std::string, Finding> findings_;
 };
 
 }  // namespace
 
-std::vector<Finding> run_campaign(const CampaignOptions& options, const Recorded& recorded, Board& board) {
-  return Campaign(options, recorded, board).run();
+std::vector<Finding> run_campaign(const CampaignOptions& options, const Recorded& recorded, SharedProgress& progress) {
+  return Campaign(options, recorded, progress).run();
 }
 
 int replay(const std::string& name, std::uint64_t seed, int times, bool in_session, const Recorded& recorded) {
@@ -283,7 +284,7 @@ int replay(const std::string& name, std::uint64_t seed, int times, bool in_sessi
   }
   HostMemory::limit(kMostAtOnce);
   int complaints = 0;
-  const auto machine = make_machine();
+  const auto device_set = make_device_set();
   const auto complain = [&](const std::string& what) {
     ++complaints;
     std::printf("FINDING %s\n", what.c_str());
@@ -293,20 +294,20 @@ int replay(const std::string& name, std::uint64_t seed, int times, bool in_sessi
     std::printf("%s\n", call->describe().c_str());
     std::fflush(stdout);
     const bool graph = in_session || call->needs_graph();
-    const Outcome outcome = graph ? run_in_session(*call, machine, complain) : run_on_kernels(*call, complain);
+    const Outcome outcome = graph ? run_in_session(*call, device_set, complain) : run_on_kernels(*call, complain);
     std::printf("stage %d: %s\n", static_cast<int>(outcome.stage), outcome.status.to_string().c_str());
     std::fflush(stdout);
   }
   _exit(complaints > 0 ? 1 : 0);
 }
 
-void print_coverage(const Board& board, bool every_op) {
+void print_coverage(const SharedProgress& progress, bool every_op) {
   const auto& all = builtin_ops().all();
   std::uint64_t calls = 0, stages[kStages] = {};
   std::string never;
   int through = 0, tried = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const OpCounts& c = board.counts[i];
+    const OpCounts& c = progress.counts[i];
     if (c.calls == 0) continue;
     ++tried;
     calls += c.calls;
@@ -327,12 +328,12 @@ void print_coverage(const Board& board, bool every_op) {
       "%llu calls of %d ops (%llu also in sessions); refused: %llu by attributes or dtypes, %llu by shape functions, "
       "%llu by kernels' "
       "makers, %llu by kernels; %llu ran through, of %d ops\n",
-      static_cast<unsigned long long>(calls), tried, static_cast<unsigned long long>(board.sessions.load()),
+      static_cast<unsigned long long>(calls), tried, static_cast<unsigned long long>(progress.sessions.load()),
       static_cast<unsigned long long>(stages[0]), static_cast<unsigned long long>(stages[1]),
       static_cast<unsigned long long>(stages[2]), static_cast<unsigned long long>(stages[3]),
       static_cast<unsigned long long>(stages[4]), through);
-  std::printf("%d error branches reached (errors of one op told apart by their words)\n", board.distinct.load());
-  std::printf("longest call: %.2f s\n", static_cast<double>(board.longest_ns.load()) * 1e-9);
+  std::printf("%d error branches reached (errors of one op told apart by their words)\n", progress.distinct.load());
+  std::printf("longest call: %.2f s\n", static_cast<double>(progress.longest_ns.load()) * 1e-9);
   std::printf("never ran through (%d):%s\n", tried - through, never.c_str());
 }
 

@@ -30,10 +30,10 @@ struct Finding {
 using Recorded = std::map<std::string, std::vector<RecordedCase>, std::less<>>;
 
 // Prints each finding once, when it is met. Returns all, by what they are.
-std::vector<Finding> run_campaign(const CampaignOptions& options, const Recorded& recorded, Board& board);
+std::vector<Finding> run_campaign(const CampaignOptions& options, const Recorded& recorded, SharedProgress& progress);
 // One call, or that of the next seeds as well, in this process, each printed first.
 int replay(const std::string& op, std::uint64_t seed, int times, bool in_session, const Recorded& recorded);
 // How far the calls of each op came.
-void print_coverage(const Board& board, bool every_op);
+void print_coverage(const SharedProgress& progress, bool every_op);
 
 }  // namespace argosy::op_calls

@@ -14,9 +14,9 @@ struct Common {
   PartialShape shape;            // most shapes
 };
 
-Common draw_common(Dice& dice);
-AttrValue draw_attr(const OpDef& op, const AttrDef& def, const Common& common, Dice& dice);
+Common draw_common(RandomDraws& draws);
+AttrValue draw_attr(const OpDef& op, const AttrDef& def, const Common& common, RandomDraws& draws);
 // Any dtype there is.
-DType any_dtype(Dice& dice);
+DType any_dtype(RandomDraws& draws);
 
 }  // namespace argosy::op_calls

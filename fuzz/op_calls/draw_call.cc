@@ -20,25 +20,25 @@ bool has_functions(const OpDef& op) {
                      [](const AttrDef& a) { return a.kind == AttrKind::kFunction || a.kind == AttrKind::kFunctions; });
 }
 
-class Drawer {
+class CallGenerator {
  public:
-  explicit Drawer(std::uint64_t seed) : dice_(seed), common_(draw_common(dice_)) {}
+  explicit CallGenerator(std::uint64_t seed) : draws_(seed), common_(draw_common(draws_)) {}
 
   std::shared_ptr<OpCall> draw(const OpDef& op, int depth) {
     Common common = common_;
-    if (depth > 0 && !dice_.one_in(8)) common.mood = Mood::kAlike;  // else hardly any call would get its handles
+    if (depth > 0 && !draws_.one_in(8)) common.mood = Mood::kAlike;  // else hardly any call would get its handles
     auto call = std::make_shared<OpCall>();
     call->op = &op;
     AttrMap attrs;
     for (const AttrDef& def : op.attr_defs) {
-      AttrValue value = draw_attr(op, def, common, dice_);
+      AttrValue value = draw_attr(op, def, common, draws_);
       if (value.index() != 0) attrs.set(def.name, std::move(value));
       if (def.kind == AttrKind::kFunction) attrs.set(def.name, FunctionRef{"f"});
       if (def.kind == AttrKind::kFunctions) attrs.set(def.name, std::vector<FunctionRef>{FunctionRef{"f"}});
     }
     call->attrs = attrs;
-    if (has_functions(op)) draw_functions(*call, common, dice_);
-    auto like = random_case(op, dice_.bits(), attrs);
+    if (has_functions(op)) draw_functions(*call, common, draws_);
+    auto like = random_case(op, draws_.bits(), attrs);
     if (!like) return call;
     std::size_t next = 0;
     for (const ArgDef& arg : op.input_args) {
@@ -52,7 +52,7 @@ class Drawer {
     return call;
   }
 
-  Dice& dice() { return dice_; }
+  RandomDraws& draws() { return draws_; }
 
  private:
   CallInput input(const OpDef& op, const ArgDef& arg, DType d, Tensor drawn, const OpCall& so_far, const Common& common,
@@ -64,17 +64,17 @@ class Drawer {
       return in;
     }
     const std::string about = is_handle(arg) ? subject(op, arg) : "";
-    const bool wrong = dice_.one_in(common.mood == Mood::kHostile ? 5 : 40);
-    if (arg.name == "deleter" && !so_far.inputs.empty() && so_far.inputs[0].maker != nullptr) {
-      in.maker = so_far.inputs[0].maker;
-      in.output = static_cast<int>(in.maker->op->output_args.size()) - 1;
+    const bool wrong = draws_.one_in(common.mood == Mood::kHostile ? 5 : 40);
+    if (arg.name == "deleter" && !so_far.inputs.empty() && so_far.inputs[0].source != nullptr) {
+      in.source = so_far.inputs[0].source;
+      in.output = static_cast<int>(in.source->op->output_args.size()) - 1;
       return in;
     }
     if (is_handle(arg) && (!about.empty() || wrong || d == DType::kVariant)) {
       if (make_handle(in, wrong ? "" : about, arg, depth)) return in;
     }
     if (d == DType::kVariant) {
-      in.value = Tensor::zeros(d, dice_.one_in(4) ? Shape({dice_.below(3)}) : Shape());
+      in.value = Tensor::zeros(d, draws_.one_in(4) ? Shape({draws_.below(3)}) : Shape());
       return in;
     }
     return variable(in, drawn_value(in.value), arg.is_ref ? d : DType::kInvalid);
@@ -82,7 +82,7 @@ class Drawer {
 
   // Most arguments of ops about handles are one number, or one string, that counts something; and some names tell.
   void settle(const OpDef& op, const ArgDef& arg, Tensor& value, const Common& common) {
-    if (!value.valid() || (common.mood == Mood::kHostile && dice_.one_in(2)) || dice_.one_in(10)) return;
+    if (!value.valid() || (common.mood == Mood::kHostile && draws_.one_in(2)) || draws_.one_in(10)) return;
     constexpr std::array kVectors = {"tensor_names", "shape_and_slices", "checkpoint_prefixes", "names", "filenames"};
     constexpr std::array kScalars = {"prefix",        "filename",     "contents",        "destination_prefix",
                                      "pattern",       "file_pattern", "header",          "compression_type",
@@ -97,13 +97,13 @@ class Drawer {
     const bool shape = arg.name == "element_shape" || arg.name == "shape_to_prepend";
     if (shape) {
       const DType d = value.dtype();  // nothing known, or a scalar's
-      value = Tensor::zeros(d, dice_.one_in(2) ? Shape() : Shape({0}));
+      value = Tensor::zeros(d, draws_.one_in(2) ? Shape() : Shape({0}));
       if (value.elements() == 1 && d == DType::kInt64) *value.data<std::int64_t>() = -1;
       if (value.elements() == 1 && d == DType::kInt32) *value.data<std::int32_t>() = -1;
       return;
     }
     if (among(kVectors)) {
-      value = Tensor::zeros(value.dtype(), {1 + dice_.below(2)});
+      value = Tensor::zeros(value.dtype(), {1 + draws_.below(2)});
     } else if (among(kScalars) || (about_handles && fixed)) {
       value = Tensor::zeros(value.dtype(), {});
     } else {
@@ -111,10 +111,10 @@ class Drawer {
     }
     if (value.dtype() == DType::kString) {
       for (std::string& s : value.values<std::string>())
-        s = dice_.one_in(4) ? edge_string(dice_) : dice_.one_of<std::string>({"file", "a", "", "a", "GZIP", "ZLIB"});
+        s = draws_.one_in(4) ? edge_string(draws_) : draws_.one_of<std::string>({"file", "a", "", "a", "GZIP", "ZLIB"});
     } else {
-      fill(value, dice_, common.mood, common.mood == Mood::kAlike ? 0 : 8);
-      if (dice_.one_in(8)) return;
+      fill(value, draws_, common.mood, common.mood == Mood::kAlike ? 0 : 8);
+      if (draws_.one_in(8)) return;
       if (value.dtype() == DType::kInt64 && *value.data<std::int64_t>() < 0) *value.data<std::int64_t>() = 2;
       if (value.dtype() == DType::kInt32 && *value.data<std::int32_t>() < 0) *value.data<std::int32_t>() = 1;
     }
@@ -132,49 +132,50 @@ class Drawer {
   CallInput variable(CallInput in, Tensor value, DType d) {
     in.variable = true;
     in.dtype = d != DType::kInvalid ? d : value.valid() ? value.dtype() : common_.main;
-    if (d == DType::kInvalid && dice_.one_in(20)) {  // a handle of a variable of another dtype
-      in.dtype = any_dtype(dice_);
+    if (d == DType::kInvalid && draws_.one_in(20)) {  // a handle of a variable of another dtype
+      in.dtype = any_dtype(draws_);
       value = {};
     }
     if (!is_plain(in.dtype) && in.dtype != DType::kString) in.dtype = DType::kFloat32;
     if (value.valid() && value.dtype() != in.dtype) value = {};
-    if (!value.valid() && !dice_.one_in(6)) {
-      value = Tensor::zeros(in.dtype, dice_.one_in(2) ? Shape() : Shape({1 + dice_.below(3), dice_.below(3)}));
-      fill(value, dice_, common_.mood, 0);
+    if (!value.valid() && !draws_.one_in(6)) {
+      value = Tensor::zeros(in.dtype, draws_.one_in(2) ? Shape() : Shape({1 + draws_.below(3), draws_.below(3)}));
+      fill(value, draws_, common_.mood, 0);
     }
     in.value = std::move(value);
     return in;
   }
 
   bool make_handle(CallInput& in, const std::string& about, const ArgDef& arg, int depth) {
-    const std::vector<Maker>& all = makers(about, arg, depth >= kDeepest || dice_.one_in(2));
-    const std::vector<Maker>& list = all.empty() ? makers(about, arg, false) : all;
+    const std::vector<HandleSource>& all = handle_sources(about, arg, depth >= kDeepest || draws_.one_in(2));
+    const std::vector<HandleSource>& list = all.empty() ? handle_sources(about, arg, false) : all;
     if (list.empty() || depth > kDeepest + 1) return false;
-    const Maker& maker = dice_.one_of(list);
-    in.maker = draw(*maker.op, depth + 1);
-    in.output = maker.output;
+    const HandleSource& source = draws_.one_of(list);
+    in.source = draw(*source.op, depth + 1);
+    in.output = source.output;
     return true;
   }
 
   void spoil_inputs(OpCall& call, const Common& common) {
     const int n = static_cast<int>(call.inputs.size());
     if (n == 0 || common.mood == Mood::kAlike) return;
-    for (int k = dice_.below(3); k > 0; --k) {
-      CallInput& in = call.inputs[static_cast<std::size_t>(dice_.below(n))];
-      if (in.maker == nullptr && in.value.valid() && (is_plain(in.value.dtype()) || in.value.dtype() == DType::kString))
-        spoil(in.value, dice_);
+    for (int k = draws_.below(3); k > 0; --k) {
+      CallInput& in = call.inputs[static_cast<std::size_t>(draws_.below(n))];
+      if (in.source == nullptr && in.value.valid() &&
+          (is_plain(in.value.dtype()) || in.value.dtype() == DType::kString))
+        spoil(in.value, draws_);
     }
     alias(call);
   }
 
   // Two inputs are one value.
   void alias(OpCall& call) {
-    if (!dice_.one_in(6)) return;
+    if (!draws_.one_in(6)) return;
     for (std::size_t i = 1; i < call.inputs.size(); ++i) {
       CallInput& in = call.inputs[i];
-      const auto k = static_cast<std::size_t>(dice_.below(static_cast<int>(i)));
+      const auto k = static_cast<std::size_t>(draws_.below(static_cast<int>(i)));
       const CallInput& other = call.inputs[k];
-      if (in.maker != nullptr || other.maker != nullptr || other.same_as >= 0 || in.variable != other.variable)
+      if (in.source != nullptr || other.source != nullptr || other.same_as >= 0 || in.variable != other.variable)
         continue;
       if (in.dtype == other.dtype && in.value.valid() && other.value.valid() && in.value.dtype() == other.value.dtype())
         in.same_as = static_cast<int>(k);
@@ -198,7 +199,7 @@ class Drawer {
                               : name.starts_with("Map")   ? "MapStage"
                                                           : "Stage";
     const OpDef* const op = builtin_ops().find(stage);
-    if (op == nullptr || dice_.one_in(6)) return;
+    if (op == nullptr || draws_.one_in(6)) return;
     auto other = draw(*op, 1);
     for (const char* same : {"container", "shared_name", "dtypes", "capacity", "memory_limit"}) {
       if (const AttrValue* v = call.attrs.find(same)) other->attrs.set(same, *v);
@@ -210,33 +211,33 @@ class Drawer {
   void add_before(OpCall& call) {
     for (std::size_t i = 0; i < call.inputs.size() && i < call.op->input_args.size(); ++i) {
       const ArgDef& arg = call.op->input_args[i];
-      if (!is_handle(arg) || call.inputs[i].maker == nullptr || arg.dtype == DType::kVariant) continue;
-      const auto& list = takers(subject(*call.op, arg), arg);
-      for (int k = list.empty() ? 0 : (call.op->async ? 1 : 0) + dice_.below(4); k > 0; --k) {
-        Taker taker = dice_.one_of(list);
-        for (int tries = 0; tries < 12 && !gives_something(*taker.op); ++tries) taker = dice_.one_of(list);
-        if (has_functions(*taker.op)) continue;
-        auto other = draw(*taker.op, 1);
-        if (static_cast<std::size_t>(taker.argument) >= other->inputs.size()) continue;
-        other->inputs[static_cast<std::size_t>(taker.argument)] = call.inputs[i];
+      if (!is_handle(arg) || call.inputs[i].source == nullptr || arg.dtype == DType::kVariant) continue;
+      const auto& list = handle_uses(subject(*call.op, arg), arg);
+      for (int k = list.empty() ? 0 : (call.op->async ? 1 : 0) + draws_.below(4); k > 0; --k) {
+        HandleUse use = draws_.one_of(list);
+        for (int tries = 0; tries < 12 && !gives_something(*use.op); ++tries) use = draws_.one_of(list);
+        if (has_functions(*use.op)) continue;
+        auto other = draw(*use.op, 1);
+        if (static_cast<std::size_t>(use.argument) >= other->inputs.size()) continue;
+        other->inputs[static_cast<std::size_t>(use.argument)] = call.inputs[i];
         call.before.push_back(std::move(other));
       }
       return;
     }
   }
 
-  Dice dice_;
+  RandomDraws draws_;
   const Common common_;
 };
 
 // What makes a dataset do something: an op that reads it.
-std::shared_ptr<OpCall> read_dataset(std::shared_ptr<OpCall> dataset, int output, Dice& dice) {
+std::shared_ptr<OpCall> read_dataset(std::shared_ptr<OpCall> dataset, int output, RandomDraws& draws) {
   const auto* types = dataset->attrs.find_as<std::vector<DType>>("output_types");
   const auto* shapes = dataset->attrs.find_as<std::vector<PartialShape>>("output_shapes");
   const std::vector<DType> components = types != nullptr ? *types : std::vector<DType>{DType::kInt64};
   auto call = std::make_shared<OpCall>();
-  call->inputs = {CallInput{.maker = std::move(dataset), .output = output}};
-  if (dice.one_in(4)) {
+  call->inputs = {CallInput{.source = std::move(dataset), .output = output}};
+  if (draws.one_in(4)) {
     call->op = builtin_ops().find("DatasetToSingleElement");
     call->attrs = {{"output_types", components},
                    {"output_shapes", shapes != nullptr ? *shapes : std::vector<PartialShape>(components.size())}};
@@ -259,16 +260,17 @@ std::shared_ptr<OpCall> read_dataset(std::shared_ptr<OpCall> dataset, int output
 }  // namespace
 
 std::shared_ptr<OpCall> draw_call(const OpDef& op, std::uint64_t seed, std::span<const RecordedCase> recorded) {
-  Drawer drawer(seed);
-  Dice& dice = drawer.dice();
-  if (!recorded.empty() && !dice.one_in(3))
-    return change_recorded(op, recorded[static_cast<std::size_t>(dice.below(static_cast<int>(recorded.size())))], dice);
-  auto call = drawer.draw(op, 0);
+  CallGenerator generator(seed);
+  RandomDraws& draws = generator.draws();
+  if (!recorded.empty() && !draws.one_in(3))
+    return change_recorded(op, recorded[static_cast<std::size_t>(draws.below(static_cast<int>(recorded.size())))],
+                           draws);
+  auto call = generator.draw(op, 0);
   for (std::size_t i = 0; i < op.output_args.size(); ++i) {
     const ArgDef& out = op.output_args[i];
     if (out.dtype == DType::kVariant && op.name.find("Dataset") != op.name.npos && out.number_attr.empty() &&
-        !dice.one_in(4))
-      return read_dataset(std::move(call), static_cast<int>(i), dice);
+        !draws.one_in(4))
+      return read_dataset(std::move(call), static_cast<int>(i), draws);
   }
   return call;
 }

@@ -13,7 +13,7 @@ namespace argosy::op_calls {
 std::shared_ptr<OpCall> draw_call(const OpDef& op, std::uint64_t seed, std::span<const RecordedCase> recorded);
 
 // A recorded case, a little changed.
-class Dice;
-std::shared_ptr<OpCall> change_recorded(const OpDef& op, const RecordedCase& c, Dice& dice);
+class RandomDraws;
+std::shared_ptr<OpCall> change_recorded(const OpDef& op, const RecordedCase& c, RandomDraws& draws);
 
 }  // namespace argosy::op_calls

@@ -73,22 +73,22 @@ Wanted wanted(const OpCall& call, const std::string& attr, const Common& common)
   return wanted_of_dataset(call, attr, common);
 }
 
-CallFunction draw_function(const OpCall& call, const std::string& attr, const Common& common, Dice& dice) {
+CallFunction draw_function(const OpCall& call, const std::string& attr, const Common& common, RandomDraws& draws) {
   Wanted w = wanted(call, attr, common);
-  const bool off = dice.one_in(common.mood == Mood::kHostile ? 3 : 25);
-  if (off && dice.one_in(2)) w.takes.push_back(any_dtype(dice));
-  if (off && dice.one_in(2) && !w.takes.empty())
-    w.takes.erase(w.takes.begin() + dice.below(static_cast<int>(w.takes.size())));
-  if (off && dice.one_in(3)) w.gives.push_back(any_dtype(dice));
-  if (off && dice.one_in(3) && !w.gives.empty()) w.gives.pop_back();
-  if (off && dice.one_in(3) && !w.gives.empty()) w.gives[0] = any_dtype(dice);
-  CallFunction f{.attr = attr, .takes = w.takes, .gives = {}, .fails = dice.one_in(20), .recursive = dice.one_in(30)};
+  const bool off = draws.one_in(common.mood == Mood::kHostile ? 3 : 25);
+  if (off && draws.one_in(2)) w.takes.push_back(any_dtype(draws));
+  if (off && draws.one_in(2) && !w.takes.empty())
+    w.takes.erase(w.takes.begin() + draws.below(static_cast<int>(w.takes.size())));
+  if (off && draws.one_in(3)) w.gives.push_back(any_dtype(draws));
+  if (off && draws.one_in(3) && !w.gives.empty()) w.gives.pop_back();
+  if (off && draws.one_in(3) && !w.gives.empty()) w.gives[0] = any_dtype(draws);
+  CallFunction f{.attr = attr, .takes = w.takes, .gives = {}, .fails = draws.one_in(20), .recursive = draws.one_in(30)};
   for (const DType d : w.gives) {
     CallFunction::Return r;
     const auto same = std::find(w.takes.begin(), w.takes.end(), d);
-    if (same != w.takes.end() && !dice.one_in(4)) r.parameter = static_cast<int>(same - w.takes.begin());
-    r.constant = Tensor::zeros(d, dice.one_in(4) ? Shape({dice.below(4)}) : Shape());
-    if (is_plain(d) || d == DType::kString) fill(r.constant, dice, common.mood, common.mood == Mood::kAlike ? 0 : 4);
+    if (same != w.takes.end() && !draws.one_in(4)) r.parameter = static_cast<int>(same - w.takes.begin());
+    r.constant = Tensor::zeros(d, draws.one_in(4) ? Shape({draws.below(4)}) : Shape());
+    if (is_plain(d) || d == DType::kString) fill(r.constant, draws, common.mood, common.mood == Mood::kAlike ? 0 : 4);
     f.gives.push_back(std::move(r));
   }
   return f;
@@ -96,13 +96,13 @@ CallFunction draw_function(const OpCall& call, const std::string& attr, const Co
 
 }  // namespace
 
-void draw_functions(OpCall& call, const Common& common, Dice& dice) {
+void draw_functions(OpCall& call, const Common& common, RandomDraws& draws) {
   for (const AttrDef& def : call.op->attr_defs) {
-    if (def.kind == AttrKind::kFunction) call.functions.push_back(draw_function(call, def.name, common, dice));
+    if (def.kind == AttrKind::kFunction) call.functions.push_back(draw_function(call, def.name, common, draws));
     if (def.kind != AttrKind::kFunctions) continue;
-    const int hostile = common.mood == Mood::kHostile && dice.one_in(4) ? 0 : 1;
-    for (int i = hostile + dice.below(3); i > 0; --i)
-      call.functions.push_back(draw_function(call, def.name, common, dice));
+    const int hostile = common.mood == Mood::kHostile && draws.one_in(4) ? 0 : 1;
+    for (int i = hostile + draws.below(3); i > 0; --i)
+      call.functions.push_back(draw_function(call, def.name, common, draws));
   }
 }
 

@@ -6,6 +6,6 @@
 
 namespace argosy::op_calls {
 
-void draw_functions(OpCall& call, const Common& common, Dice& dice);
+void draw_functions(OpCall& call, const Common& common, RandomDraws& draws);
 
 }  // namespace argosy::op_calls

@@ -9,15 +9,15 @@ namespace argosy::op_calls {
 // How far a call strays from the sensible.
 enum class Mood { kAlike, kMixed, kHostile };
 
-std::int64_t edge_int(Dice& dice);
-double edge_float(Dice& dice);
-std::string edge_string(Dice& dice);
+std::int64_t edge_int(RandomDraws& draws);
+double edge_float(RandomDraws& draws);
+std::string edge_string(RandomDraws& draws);
 
 // One integer of an index, a size, an axis or a count.
-std::int64_t draw_int(Dice& dice, Mood mood);
+std::int64_t draw_int(RandomDraws& draws, Mood mood);
 // Fills a tensor whose memory is its own; `edges`: one element in so many is an edge value, 0: none.
-void fill(const Tensor& t, Dice& dice, Mood mood, int edges);
+void fill(const Tensor& t, RandomDraws& draws, Mood mood, int edges);
 // Sets one element, drawn, to an edge value.
-void spoil(const Tensor& t, Dice& dice);
+void spoil(const Tensor& t, RandomDraws& draws);
 
 }  // namespace argosy::op_calls

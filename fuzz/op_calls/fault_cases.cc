@@ -148,8 +148,8 @@ std::vector<Value> texts(Graph& graph) {
 
 }  // namespace
 
-const std::vector<MadeProgram>& made_programs() {
-  static const std::vector<MadeProgram> all = {
+const std::vector<FaultCase>& fault_cases() {
+  static const std::vector<FaultCase> all = {
       {"between devices", between_devices},
       {"loop over devices", loop_over_devices},
       {"loop in order", loop_in_order},

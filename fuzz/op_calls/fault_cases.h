@@ -8,12 +8,12 @@
 
 namespace argosy::op_calls {
 
-struct MadeProgram {
+struct FaultCase {
   const char* name;
   // What is fetched. Control values are run.
   std::vector<Value> (*build)(Graph& graph);
 };
 
-const std::vector<MadeProgram>& made_programs();
+const std::vector<FaultCase>& fault_cases();
 
 }  // namespace argosy::op_calls

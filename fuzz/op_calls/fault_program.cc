@@ -11,7 +11,7 @@ namespace argosy::op_calls {
 
 std::string FaultProgram::name() const {
   const std::string what =
-      op != nullptr ? str_cat(op->name, " seed ", seed) : made_programs()[static_cast<std::size_t>(made)].name;
+      op != nullptr ? str_cat(op->name, " seed ", seed) : fault_cases()[static_cast<std::size_t>(made)].name;
   return what + (on_gpus ? " on emulated GPUs" : "");
 }
 
@@ -25,18 +25,18 @@ DeviceRequest devices_of(const FaultProgram& program, const std::string& faults)
   return request;
 }
 
-Result<std::shared_ptr<Machine>> make_machine(const DeviceRequest& request) {
-  return guarded([&]() -> Result<std::shared_ptr<Machine>> {
+Result<std::shared_ptr<DeviceSet>> make_device_set(const DeviceRequest& request) {
+  return guarded([&]() -> Result<std::shared_ptr<DeviceSet>> {
     ARGOSY_ASSIGN_OR_RETURN(const auto here, FilePolicy::within({"."}));
-    ARGOSY_ASSIGN_OR_RETURN(const auto machine, Machine::make(request));
-    machine->set_files(here);
-    return machine;
+    ARGOSY_ASSIGN_OR_RETURN(const auto device_set, DeviceSet::make(request));
+    device_set->set_files(here);
+    return device_set;
   });
 }
 
 PreparedProgram::PreparedProgram(const FaultProgram& program) : builder_(graph_) {
   if (program.op == nullptr) {
-    for (const Value& v : made_programs()[static_cast<std::size_t>(program.made)].build(graph_)) {
+    for (const Value& v : fault_cases()[static_cast<std::size_t>(program.made)].build(graph_)) {
       (v.index() < 0 ? targets_ : fetches_).push_back(v);
     }
     return;
@@ -52,9 +52,9 @@ PreparedProgram::PreparedProgram(const FaultProgram& program) : builder_(graph_)
   if (fetches_.empty()) targets_.push_back(made.control());
 }
 
-Status PreparedProgram::run(const std::shared_ptr<Machine>& machine, std::chrono::seconds timeout) const {
+Status PreparedProgram::run(const std::shared_ptr<DeviceSet>& device_set, std::chrono::seconds timeout) const {
   const RunOptions options{.timeout = timeout};
-  Session session(graph_, {.machine = machine});
+  Session session(graph_, {.device_set = device_set});
   ARGOSY_RETURN_IF_ERROR(Status(session.status()));
   if (!builder_.first.empty()) ARGOSY_RETURN_IF_ERROR(session.run({}, {}, builder_.first, options).status());
   for (int k = 0; k < 2; ++k) {
@@ -67,14 +67,14 @@ namespace {
 bool ends_well(const FaultProgram& program) {
   const PreparedProgram prepared(program);
   if (!prepared.ok()) return false;
-  const auto machine = make_machine(devices_of(program));
-  return machine.ok() && prepared.run(*machine, std::chrono::seconds(program.op != nullptr ? 2 : 60)).ok();
+  const auto device_set = make_device_set(devices_of(program));
+  return device_set.ok() && prepared.run(*device_set, std::chrono::seconds(program.op != nullptr ? 2 : 60)).ok();
 }
 }  // namespace
 
 std::vector<FaultProgram> choose_programs(std::size_t count) {
   std::vector<FaultProgram> programs;
-  for (std::size_t i = 0; i < made_programs().size() && programs.size() < count; ++i) {
+  for (std::size_t i = 0; i < fault_cases().size() && programs.size() < count; ++i) {
     programs.push_back({.made = static_cast<int>(i), .on_gpus = true});
   }
   for (std::uint64_t seed = 1; seed < 40 && programs.size() < count; ++seed) {

@@ -42,8 +42,8 @@ Transport transport(const ArgDef& arg) {
 
 using Key = std::tuple<std::string, Transport, bool>;
 
-std::map<Key, std::vector<Maker>> find_makers() {
-  std::map<Key, std::vector<Maker>> found;
+std::map<Key, std::vector<HandleSource>> find_handle_sources() {
+  std::map<Key, std::vector<HandleSource>> found;
   for (const auto& op : builtin_ops().all()) {
     if (op->async) continue;
     const bool plain = std::none_of(op->input_args.begin(), op->input_args.end(), is_handle) &&
@@ -53,18 +53,18 @@ std::map<Key, std::vector<Maker>> find_makers() {
     for (std::size_t i = 0; i < op->output_args.size(); ++i) {
       const Transport t = transport(op->output_args[i]);
       if (t == kNone || !op->output_args[i].number_attr.empty()) continue;
-      const Maker maker{op.get(), static_cast<int>(i)};
+      const HandleSource source{op.get(), static_cast<int>(i)};
       for (const std::string& s : {subject_in(op->name), std::string()}) {
-        found[{s, t, false}].push_back(maker);
-        if (plain) found[{s, t, true}].push_back(maker);
+        found[{s, t, false}].push_back(source);
+        if (plain) found[{s, t, true}].push_back(source);
       }
     }
   }
   return found;
 }
 
-std::map<Key, std::vector<Taker>> find_takers() {
-  std::map<Key, std::vector<Taker>> found;
+std::map<Key, std::vector<HandleUse>> find_handle_uses() {
+  std::map<Key, std::vector<HandleUse>> found;
   for (const auto& op : builtin_ops().all()) {
     for (std::size_t i = 0; i < op->input_args.size(); ++i) {
       const Transport t = transport(op->input_args[i]);
@@ -83,18 +83,18 @@ std::string subject(const OpDef& op, const ArgDef& arg) {
   return of_arg.empty() ? subject_in(op.name) : of_arg;
 }
 
-const std::vector<Maker>& makers(const std::string& subject, const ArgDef& like, bool plain) {
-  static const auto kMakers = find_makers();
-  static const std::vector<Maker> kNobody;
-  const auto found = kMakers.find({subject, transport(like), plain});
-  return found != kMakers.end() ? found->second : kNobody;
+const std::vector<HandleSource>& handle_sources(const std::string& subject, const ArgDef& like, bool plain) {
+  static const auto kSources = find_handle_sources();
+  static const std::vector<HandleSource> kNobody;
+  const auto found = kSources.find({subject, transport(like), plain});
+  return found != kSources.end() ? found->second : kNobody;
 }
 
-const std::vector<Taker>& takers(const std::string& subject, const ArgDef& like) {
-  static const auto kTakers = find_takers();
-  static const std::vector<Taker> kNobody;
-  const auto found = kTakers.find({subject, transport(like), false});
-  return found != kTakers.end() ? found->second : kNobody;
+const std::vector<HandleUse>& handle_uses(const std::string& subject, const ArgDef& like) {
+  static const auto kUses = find_handle_uses();
+  static const std::vector<HandleUse> kNobody;
+  const auto found = kUses.find({subject, transport(like), false});
+  return found != kUses.end() ? found->second : kNobody;
 }
 
 }  // namespace argosy::op_calls

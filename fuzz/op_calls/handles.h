@@ -15,17 +15,17 @@ bool is_handle(const ArgDef& arg);
 // What a handle argument is about, in lower case ("queue"); "" for a variable, or where nobody can tell.
 std::string subject(const OpDef& op, const ArgDef& arg);
 
-struct Maker {
+struct HandleSource {
   const OpDef* op = nullptr;
   int output = 0;
 };
 // Those that give such a handle; `plain`: only those that need no other handle.
-const std::vector<Maker>& makers(const std::string& subject, const ArgDef& like, bool plain);
+const std::vector<HandleSource>& handle_sources(const std::string& subject, const ArgDef& like, bool plain);
 // Those that take one: the op, and which of its arguments.
-struct Taker {
+struct HandleUse {
   const OpDef* op = nullptr;
   int argument = 0;
 };
-const std::vector<Taker>& takers(const std::string& subject, const ArgDef& like);
+const std::vector<HandleUse>& handle_uses(const std::string& subject, const ArgDef& like);
 
 }  // namespace argosy::op_calls

@@ -13,8 +13,8 @@ std::string OpCall::describe(int depth) const {
     text += i > 0 ? ", " : "";
     if (in.same_as >= 0) {
       text += str_cat("= input ", in.same_as);
-    } else if (in.maker != nullptr) {
-      text += depth < 4 ? str_cat(in.maker->describe(depth + 1), ":", in.output) : in.maker->op->name;
+    } else if (in.source != nullptr) {
+      text += depth < 4 ? str_cat(in.source->describe(depth + 1), ":", in.output) : in.source->op->name;
     } else {
       const std::string value = in.value.valid() ? in.value.to_string(16) : "nothing";
       text += in.variable ? str_cat("variable ", dtype_name(in.dtype), " of ", value) : value;

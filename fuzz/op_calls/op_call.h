@@ -14,12 +14,12 @@ namespace argosy::op_calls {
 struct OpCall;
 
 struct CallInput {
-  Tensor value;                        // a variable's first value; not valid(): it has none yet
-  bool variable = false;               // the input names a variable: a Ref(T) or a handle
-  DType dtype = DType::kFloat32;       // of the variable
-  std::shared_ptr<OpCall> maker = {};  // or the input is what another call gives
-  int output = 0;                      // … of it
-  int same_as = -1;                    // or the same value as an earlier input
+  Tensor value;                         // a variable's first value; not valid(): it has none yet
+  bool variable = false;                // the input names a variable: a Ref(T) or a handle
+  DType dtype = DType::kFloat32;        // of the variable
+  std::shared_ptr<OpCall> source = {};  // or the input is what another call gives
+  int output = 0;                       // … of it
+  int same_as = -1;                     // or the same value as an earlier input
 };
 
 // A function of the graph: what an attribute of kind func names.

@@ -109,9 +109,9 @@ int main(int argc, char** argv) {
     const int times = calls_given ? static_cast<int>(options.calls) : 1;
     code = replay(options.only, options.seed, times, in_session, recorded);
   } else {
-    Board& board = new_board();
-    const auto findings = run_campaign(options, recorded, board);
-    print_coverage(board, every_op);
+    SharedProgress& progress = new_shared_progress();
+    const auto findings = run_campaign(options, recorded, progress);
+    print_coverage(progress, every_op);
     std::printf("%zu findings\n", findings.size());
     for (const Finding& f : findings)
       std::printf("  %s (%d times): --op %s --seed %llu%s: %s\n", f.op.c_str(), f.times, f.op.c_str(),

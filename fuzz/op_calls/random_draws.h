@@ -7,9 +7,9 @@
 
 namespace argosy::op_calls {
 
-class Dice {
+class RandomDraws {
  public:
-  explicit Dice(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u + 0x2545f4914f6cdd1du) {}
+  explicit RandomDraws(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u + 0x2545f4914f6cdd1du) {}
 
   std::uint64_t bits() {  // splitmix64
     std::uint64_t z = (state_ += 0x9e3779b97f4a7c15u);

@@ -31,7 +31,7 @@ bool claims_shapes(const OpDef& op);
 
 // The shape function with all, part and nothing known; then the first kernel and the reference kernel.
 Outcome run_on_kernels(const OpCall& call, const Complain& complain);
-// The call's nodes in a graph, in a session of that machine.
-Outcome run_in_session(const OpCall& call, const std::shared_ptr<Machine>& machine, const Complain& complain);
+// The call's nodes in a graph, in a session of that device set.
+Outcome run_in_session(const OpCall& call, const std::shared_ptr<DeviceSet>& device_set, const Complain& complain);
 
 }  // namespace argosy::op_calls

@@ -5,15 +5,15 @@
 
 namespace argosy::op_calls {
 
-Outcome run_in_session(const OpCall& call, const std::shared_ptr<Machine>& machine, const Complain& complain) {
+Outcome run_in_session(const OpCall& call, const std::shared_ptr<DeviceSet>& device_set, const Complain& complain) {
   Graph graph;
-  Builder builder(graph);
+  CallGraphBuilder builder(graph);
   const Value made = builder.add(call);
   if (!graph.status().ok() || !made.valid()) {
     const Status status = graph.status().ok() ? invalid_argument("a call that gives no such output") : graph.status();
     return {status.code() == Code::kInvalidArgument ? Stage::kShape : Stage::kAttributes, status};
   }
-  Session session(graph, {.machine = machine});
+  Session session(graph, {.device_set = device_set});
   const RunOptions options{.timeout = std::chrono::milliseconds(300)};
   if (!builder.first.empty()) {
     const auto set = session.run({}, {}, builder.first, options);
@@ -31,7 +31,7 @@ Outcome run_in_session(const OpCall& call, const std::shared_ptr<Machine>& machi
   }
   const auto again = run();  // the compiled step once more: state, memory plans
   if (!again.ok() && is_bug(again.status())) complain("internal: " + again.status().to_string());
-  machine->reset();
+  device_set->reset();
   if (!outputs.ok()) return {Stage::kRun, outputs.status()};
   for (std::size_t i = 0; i < outputs->size() && !claims_shapes(*call.op); ++i) {
     const Tensor& t = (*outputs)[i];

@@ -102,8 +102,8 @@ class Making {
       const CallInput& in = call.inputs[i];
       if (in.same_as >= 0) {
         tensors.push_back(tensors[static_cast<std::size_t>(in.same_as)]);
-      } else if (in.maker != nullptr) {
-        ARGOSY_ASSIGN_OR_RETURN(const auto made, outputs(in.maker));
+      } else if (in.source != nullptr) {
+        ARGOSY_ASSIGN_OR_RETURN(const auto made, outputs(in.source));
         if (static_cast<std::size_t>(in.output) >= made.size()) return invalid_argument("no such output");
         tensors.push_back(made[static_cast<std::size_t>(in.output)]);
       } else if (in.variable) {
@@ -245,7 +245,7 @@ void compare_with_shapes(const OpCall& call, const Inferred& inferred, const std
 void compare_kernels(const OpCall& call, const std::vector<Tensor>& fast, const std::vector<Tensor>& plain,
                      const Complain& complain) {
   const bool has_handles =
-      std::any_of(call.inputs.begin(), call.inputs.end(), [](const CallInput& in) { return in.maker != nullptr; });
+      std::any_of(call.inputs.begin(), call.inputs.end(), [](const CallInput& in) { return in.source != nullptr; });
   for (std::size_t i = 0; i < fast.size() && i < plain.size(); ++i) {
     const Tensor &a = fast[i], &b = plain[i];
     if (!a.valid() || !b.valid()) continue;

@@ -9,7 +9,7 @@
 
 namespace argosy::op_calls {
 
-void Board::note_message(int which, const std::string& message) {
+void SharedProgress::note_message(int which, const std::string& message) {
   std::uint64_t h = 1469598103934665603u + static_cast<std::uint64_t>(which);
   bool quoted = false;
   for (const char c : message) {
@@ -29,10 +29,10 @@ void Board::note_message(int which, const std::string& message) {
   }
 }
 
-Board& new_board() {
-  void* const memory = mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+SharedProgress& new_shared_progress() {
+  void* const memory = mmap(nullptr, sizeof(SharedProgress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   ARGOSY_CHECK(memory != MAP_FAILED);
-  return *new (memory) Board;
+  return *new (memory) SharedProgress;
 }
 
 }  // namespace argosy::op_calls

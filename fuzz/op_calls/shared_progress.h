@@ -17,7 +17,7 @@ struct OpCounts {
   std::uint64_t stages[kStages] = {};
 };
 
-struct Board {
+struct SharedProgress {
   // The call under way.
   std::atomic<int> op{-1};
   std::atomic<std::uint64_t> seed{0};
@@ -35,6 +35,6 @@ struct Board {
 };
 
 // Shared with processes forked later. Never freed.
-Board& new_board();
+SharedProgress& new_shared_progress();
 
 }  // namespace argosy::op_calls

@@ -32,7 +32,7 @@ def answers(s):
     s.settimeout(3)
     try:
         s.sendall(frame(PING, 0, 0, b"are you?"))
-        reader = http2.Reader(s)
+        reader = http2.FrameReader(s)
         while True:
             kind, flags, _, payload = reader.next()
             if kind == PING and flags & ACK and payload == b"are you?":

@@ -56,7 +56,7 @@ class Closed(Exception):
     pass
 
 
-class Reader:
+class FrameReader:
     def __init__(self, s):
         self.s, self.buffer = s, b""
 
@@ -136,7 +136,7 @@ class Honest:
     def __init__(self, port, source=None):
         self.s = connect(port, source)
         hello(self.s)
-        self.reader, self.stream = Reader(self.s), 1
+        self.reader, self.stream = FrameReader(self.s), 1
 
     def call(self, path=HEALTH, body=b""):
         """Seconds that it took."""

@@ -110,7 +110,7 @@ def fails(tf, np, target, rng, expected):
         lambda: tf.reshape(tf.zeros([6]), tf.cast(tf.fill([2], p), tf.int32)),
         lambda: tf.read_file("/etc/shadow"),
         lambda: tf.gather(tf.zeros([3]), tf.cast(p, tf.int32) + 7),
-        lambda: tf.image.decode_png(tf.constant("not a picture")),
+        lambda: tf.image.decode_png(tf.constant("not an image")),
         lambda: tf.linalg.inv(tf.zeros([4, 4]) * p),
         lambda: tf.strings.to_number("one" + tf.as_string(p)),
         lambda: tf.py_func(lambda: np.float32(0), [], tf.float32) + p,

@@ -1,6 +1,6 @@
 // Every op case of the harness once more with operands that are one memory: the same value, equal nodes that are
 // merged, views of one buffer, a variable that is changed while it is read. The results must have the bits of a run
-// with operands of their own, on the CPU, an emulated GPU and a fake card, in order and by dataflow. The cases are
+// with operands of their own, on the CPU, an emulated GPU and a fake GPU, in order and by dataflow. The cases are
 // those that the op tests of this build wrote down (argosy/testing/op_dump.h).
 //
 //   op_aliases_test --cases build/release/op_cases [--op NAME] [--few N] [--list]
@@ -37,8 +37,8 @@ bool has_hidden_state(const OpDef& op, const AttrMap& attrs) {
 
 class Comparison {
  public:
-  Comparison(DeviceRequest emulated, DeviceRequest cards, Flags flags)
-      : requests_{std::move(emulated), std::move(cards)}, flags_(std::move(flags)) {}
+  Comparison(DeviceRequest emulated, DeviceRequest real, Flags flags)
+      : requests_{std::move(emulated), std::move(real)}, flags_(std::move(flags)) {}
 
   void run(const RecordedCase& c) {
     const OpDef* const op = builtin_ops().find(c.op);
@@ -51,10 +51,10 @@ class Comparison {
     ops_.insert(c.op);
     for (const Aliases& aliases : all) {
       for (int m = 0; m < 2; ++m) {
-        if (m == 1 && !on_cards(*op, c)) continue;
+        if (m == 1 && !on_gpus(*op, c)) continue;
         if (runs_[m]++ % kRunsOfAMachine == 0) {
           machines_[m].reset();
-          machines_[m] = Machine::make(requests_[m]).value();
+          machines_[m] = DeviceSet::make(requests_[m]).value();
         }
         for (const bool by_dataflow : {false, true}) compare(c, aliases, m, false, by_dataflow);
         compare(c, aliases, m, true, false);
@@ -78,7 +78,7 @@ class Comparison {
       kind += t.valid() ? str_cat(" ", element_bytes(t.dtype()), ":", t.shape().rank()) : " none";
     return kind;
   }
-  bool on_cards(const OpDef& op, const RecordedCase& c) const {
+  bool on_gpus(const OpDef& op, const RecordedCase& c) const {
     static const KernelRegistry* const kernels = [] {
       auto* all = new KernelRegistry;
       add_cuda_kernels(*all);
@@ -101,14 +101,14 @@ class Comparison {
     for (const Tensor& t : c.inputs) {
       if (t.valid()) text += str_cat(" ", dtype_name(t.dtype()), t.shape());
     }
-    std::printf("DIFFERS %s: %s, %s%s\n", text.c_str(), describe(aliases).c_str(), m == 1 ? "fake card, " : "",
+    std::printf("DIFFERS %s: %s, %s%s\n", text.c_str(), describe(aliases).c_str(), m == 1 ? "fake GPU, " : "",
                 run.difference.c_str());
   }
 
   static constexpr int kRunsOfAMachine = 500;
   const DeviceRequest requests_[2];
   const Flags flags_;
-  std::shared_ptr<Machine> machines_[2];
+  std::shared_ptr<DeviceSet> machines_[2];
   std::map<std::string, int> seen_;
   std::set<std::string> ops_;
   int runs_[2] = {0, 0};
@@ -116,12 +116,12 @@ class Comparison {
 };
 
 int compare_all(const Flags& flags) {
-  cuda::fake::Options fake = cuda::fake::cards_with_kernels(1);
+  cuda::fake::Options fake = cuda::fake::gpus_with_kernels(1);
   fake.protect_memory = false;  // cuda_ops_test looks at that
-  cuda::fake::Cards cards(std::move(fake));
+  cuda::fake::FakeDriver fake_driver(std::move(fake));
   cuda::CudaBackend::Options options = cuda::fake::with_kernels();
   options.compiler = host_compiler;
-  const auto backend = std::make_shared<cuda::CudaBackend>(cards.driver(), std::move(options));
+  const auto backend = std::make_shared<cuda::CudaBackend>(fake_driver.driver(), std::move(options));
   Comparison comparison({.emulate = "gpu:1GiB", .cpu_threads = 2},
                         {.devices = "gpu:0", .cpu_threads = 2, .gpus = backend}, flags);
   std::set<std::filesystem::path> files;
@@ -148,8 +148,8 @@ int compare_all(const Flags& flags) {
     return 77;
   }
   comparison.print();
-  for (const std::string& violation : cards.violations()) std::printf("the fake driver: %s\n", violation.c_str());
-  return comparison.differences() > 0 || !cards.violations().empty() ? 1 : 0;
+  for (const std::string& violation : fake_driver.violations()) std::printf("the fake driver: %s\n", violation.c_str());
+  return comparison.differences() > 0 || !fake_driver.violations().empty() ? 1 : 0;
 }
 
 }  // namespace

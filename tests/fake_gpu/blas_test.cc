@@ -1,4 +1,4 @@
-// Products on cards by cuBLASLt: is the right one asked for, of what the library takes, and what becomes of the rest?
+// Products on GPUs by cuBLASLt: is the right one asked for, of what the library takes, and what becomes of the rest?
 #include <gtest/gtest.h>
 
 #include "argosy/testing/op_case.h"
@@ -11,7 +11,7 @@ namespace {
 
 using fake::FakeBlas;
 
-TEST(CardBlas, AsksForTheRowMajorProduct) {
+TEST(GpuBlas, AsksForTheRowMajorProduct) {
   FakeBlas fake;
   const auto blas = fake.opened();
   const std::int64_t m = 3, n = 4, k = 5;
@@ -46,7 +46,7 @@ TEST(CardBlas, AsksForTheRowMajorProduct) {
   }
 }
 
-TEST(CardBlas, WhatTheLibraryCannotDoIsLeftToOthers) {
+TEST(GpuBlas, WhatTheLibraryCannotDoIsLeftToOthers) {
   FakeBlas fake{.unknown_rows = 13};
   const auto blas = fake.opened();
   std::vector<float> values(1000);
@@ -55,7 +55,7 @@ TEST(CardBlas, WhatTheLibraryCannotDoIsLeftToOthers) {
             Code::kUnimplemented);
 }
 
-TEST(CardBlas, PrecisionFollowsDtypeAndOption) {
+TEST(GpuBlas, PrecisionFollowsDtypeAndOption) {
   const Gemm g{false, false, 2, 3, 4};
   EXPECT_EQ(blas_problem(DType::kFloat32, g, {}, false, false, false).compute, kBlasCompute32F);
   EXPECT_EQ(blas_problem(DType::kFloat32, g, {}, false, false, true).compute, kBlasCompute32FTf32);
@@ -67,14 +67,14 @@ TEST(CardBlas, PrecisionFollowsDtypeAndOption) {
 }
 
 // It offers ways that it refuses when they are started: then nothing was, and it is not asked again.
-TEST(CardBlas, WhatTheLibraryRefusesAtTheStartIsLeftToOthers) {
+TEST(GpuBlas, WhatTheLibraryRefusesAtTheStartIsLeftToOthers) {
   for (const int status : {kBlasInvalidValue, kBlasArchMismatch, kBlasNotSupported}) {
     FakeBlas fake{.start_answer = status};
     const auto blas = fake.opened();
     std::vector<float> values(1000);
     BlasProblem p = blas_problem(DType::kFloat32, {false, false, 2, 5, 3}, {}, false, false, false);
     p.alignment = 4;
-    const CardBlas::Pointers at{values.data(), values.data(), nullptr, values.data() + 100};
+    const GpuBlas::Pointers at{values.data(), values.data(), nullptr, values.data() + 100};
     EXPECT_EQ(blas->multiply(p, at, host_allocator(), nullptr).code(), Code::kUnimplemented);
     fake.start_answer = 0;
     EXPECT_EQ(blas->multiply(p, at, host_allocator(), nullptr).code(), Code::kUnimplemented);
@@ -90,12 +90,12 @@ TEST(CardBlas, WhatTheLibraryRefusesAtTheStartIsLeftToOthers) {
 }
 
 // Sums made in parts go through float32 between them, and nothing is left behind.
-TEST(CardBlas, PartsOfSumsAreNotRounded) {
+TEST(GpuBlas, PartsOfSumsAreNotRounded) {
   FakeBlas fake;
   {
     const auto blas = fake.opened();
     std::vector<float> values(1000);
-    const CardBlas::Pointers at{values.data(), values.data(), nullptr, values.data() + 100};
+    const GpuBlas::Pointers at{values.data(), values.data(), nullptr, values.data() + 100};
     for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBfloat16}) {
       BlasProblem p = blas_problem(dtype, {false, false, 2, 5, 3}, {}, false, false, false);
       p.alignment = 4;
@@ -107,9 +107,9 @@ TEST(CardBlas, PartsOfSumsAreNotRounded) {
   EXPECT_EQ(fake.live_objects, 0);
 }
 
-// Products as kernels ask for them, on a fake card.
-struct OnCard {
-  fake::Machine machine{fake::cards_with_kernels(1), [] {
+// Products as kernels ask for them, on a fake GPU.
+struct OnGpu {
+  fake::Machine machine{fake::gpus_with_kernels(1), [] {
                           CudaBackend::Options options = fake::with_kernels();
                           options.vendor_libraries = true;
                           return options;
@@ -117,11 +117,11 @@ struct OnCard {
   FakeBlas blas;
   std::unique_ptr<CudaDevice> device = machine.device();
 
-  OnCard() {
+  OnGpu() {
     EXPECT_TRUE(device->make_current().ok());
-    device->keep("cuBLASLt", [&] { return std::make_shared<std::shared_ptr<CardBlas>>(blas.opened()); });
+    device->keep("cuBLASLt", [&] { return std::make_shared<std::shared_ptr<GpuBlas>>(blas.opened()); });
   }
-  // On the card, `skip` bytes into its memory.
+  // On the GPU, `skip` bytes into its memory.
   struct Held {
     Buffer memory;
     std::byte* data = nullptr;
@@ -149,14 +149,14 @@ struct OnCard {
     const Held out = put(random_tensor(dtype, shape, 4)), own = put(random_tensor(dtype, shape, 5));
     KernelContext context({.node = "product", .device = device.get(), .allocator = &device->allocator()});
     const auto multiply = [&](const Held& to) {
-      return gemm_on_card(context, dtype, g, batch, a.data, b.data, bias ? c.data : nullptr, fused, to.data);
+      return gemm_on_gpu(context, dtype, g, batch, a.data, b.data, bias ? c.data : nullptr, fused, to.data);
     };
     const Status by_library = multiply(out);
     EXPECT_TRUE(by_library.ok()) << by_library.to_string();
     blas.unknown_rows = static_cast<std::uint64_t>(g.n);
-    const std::shared_ptr<CardBlas> fresh = blas.opened();
-    const auto held = std::static_pointer_cast<std::shared_ptr<CardBlas>>(device->keep("cuBLASLt", nullptr));
-    const std::shared_ptr<CardBlas> kept = std::exchange(*held, fresh);
+    const std::shared_ptr<GpuBlas> fresh = blas.opened();
+    const auto held = std::static_pointer_cast<std::shared_ptr<GpuBlas>>(device->keep("cuBLASLt", nullptr));
+    const std::shared_ptr<GpuBlas> kept = std::exchange(*held, fresh);
     EXPECT_TRUE(multiply(own).ok());
     *held = kept;
     blas.unknown_rows = 0;
@@ -164,8 +164,8 @@ struct OnCard {
   }
 };
 
-TEST(CardProducts, AreTheLibrarys) {
-  OnCard on;
+TEST(GpuProducts, AreTheLibrarys) {
+  OnGpu on;
   for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBfloat16}) {
     on.blas.products = 0;
     on.check(dtype, {false, true, 5, 6, 7}, {}, false, {});
@@ -176,8 +176,8 @@ TEST(CardProducts, AreTheLibrarys) {
   EXPECT_EQ(on.blas.wanted[on.blas.wanted.size() - 2].alignments[0], 4U);
 }
 
-TEST(CardProducts, WhatIsFusedIsTheLibrarysWhereItBearsIt) {
-  OnCard on;
+TEST(GpuProducts, WhatIsFusedIsTheLibrarysWhereItBearsIt) {
+  OnGpu on;
   const auto epilogue = [&] { return on.blas.asked.back().epilogue; };
   const FusedOps relu{.bias = true, .activation = FusedOps::Activation::kRelu};
   on.check(DType::kFloat32, {false, false, 5, 6, 7}, {}, true, relu);
@@ -197,14 +197,14 @@ TEST(CardProducts, WhatIsFusedIsTheLibrarysWhereItBearsIt) {
   EXPECT_EQ(epilogue(), 1U);
 }
 
-TEST(CardProducts, ManyMatricesAreSeveralCalls) {
-  OnCard on;
+TEST(GpuProducts, ManyMatricesAreSeveralCalls) {
+  OnGpu on;
   constexpr std::int64_t kMany = 70000;
   const Tensor numbers = random_tensor(DType::kFloat32, {kMany}, 1);
   const auto factors = on.put(numbers), out = on.put(random_tensor(DType::kFloat32, {kMany}, 2));
   KernelContext context({.node = "product", .device = on.device.get(), .allocator = &on.device->allocator()});
-  ASSERT_TRUE(gemm_on_card(context, DType::kFloat32, {false, false, 1, 1, 1}, {kMany, 1, 1}, factors.data, factors.data,
-                           nullptr, {}, out.data)
+  ASSERT_TRUE(gemm_on_gpu(context, DType::kFloat32, {false, false, 1, 1, 1}, {kMany, 1, 1}, factors.data, factors.data,
+                          nullptr, {}, out.data)
                   .ok());
   const Tensor squares = on.get(out, DType::kFloat32, {kMany});
   for (std::int64_t i = 0; i < kMany; ++i) {
@@ -220,12 +220,12 @@ TEST(CardProducts, ManyMatricesAreSeveralCalls) {
   EXPECT_EQ(on.blas.batches.back(), 6);
 }
 
-TEST(CardProducts, OfNothingAreZero) {
-  OnCard on;
+TEST(GpuProducts, OfNothingAreZero) {
+  OnGpu on;
   KernelContext context({.node = "product", .device = on.device.get(), .allocator = &on.device->allocator()});
   const auto out = on.put(random_tensor(DType::kFloat32, {2, 3}, 1));
   ASSERT_TRUE(
-      gemm_on_card(context, DType::kFloat32, {false, false, 2, 3, 0}, {}, out.data, out.data, nullptr, {}, out.data)
+      gemm_on_gpu(context, DType::kFloat32, {false, false, 2, 3, 0}, {}, out.data, out.data, nullptr, {}, out.data)
           .ok());
   EXPECT_EQ(difference(on.get(out, DType::kFloat32, {2, 3}), Tensor::zeros(DType::kFloat32, {2, 3}), 0), "");
   EXPECT_EQ(on.blas.products, 0);

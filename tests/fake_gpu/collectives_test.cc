@@ -1,4 +1,4 @@
-// Collectives among fake cards: the bits of argosy/comm/shared_memory, whatever the cards and whoever reaches whom.
+// Collectives among fake GPUs: the bits of argosy/comm/shared_memory, whatever the GPUs and whoever reaches whom.
 #include <gmock/gmock.h>
 
 #include <cstring>
@@ -21,13 +21,13 @@ using ::testing::HasSubstr;
 struct Kind {
   std::string name;
   int ranks = 2;
-  bool one_card = false;  // all ranks on one card
+  bool one_gpu = false;  // all ranks on one physical GPU
   bool reach = true, lie = false;
-  std::string way = "direct";
+  std::string backend = "direct";
 };
 
 fake::Options options_of(const Kind& kind) {
-  fake::Options options = fake::cards_with_kernels(kind.one_card ? 1 : kind.ranks);
+  fake::Options options = fake::gpus_with_kernels(kind.one_gpu ? 1 : kind.ranks);
   options.peers_reach = kind.reach;
   options.peers_lie = kind.lie;
   return options;
@@ -38,18 +38,18 @@ class Ranks {
   explicit Ranks(const Kind& kind, std::chrono::nanoseconds timeout = std::chrono::seconds(30))
       : machine(options_of(kind), fake::with_kernels()) {
     for (int r = 0; r < kind.ranks; ++r) {
-      devices.push_back(machine.device(kind.one_card ? 0 : r));
+      devices.push_back(machine.device(kind.one_gpu ? 0 : r));
       pointers.push_back(devices.back().get());
     }
-    collectives = own_collectives(pointers);
-    group = std::make_unique<CardCommunicators>(pointers, collectives, timeout);
+    collectives = native_collectives(pointers);
+    group = std::make_unique<GpuCommunicators>(pointers, collectives, timeout);
   }
 
   fake::Machine machine;
   std::vector<std::unique_ptr<CudaDevice>> devices;
   std::vector<CudaDevice*> pointers;
-  std::shared_ptr<CardCollectives> collectives;
-  std::unique_ptr<CardCommunicators> group;
+  std::shared_ptr<GpuCollectives> collectives;
+  std::unique_ptr<GpuCommunicators> group;
 };
 
 using Body = std::function<Status(Communicator&, const std::vector<Tensor>&)>;
@@ -71,9 +71,9 @@ std::vector<std::vector<Tensor>> on_host(const std::vector<std::vector<Tensor>>&
   return copies;
 }
 
-// ... and on cards.
-std::vector<std::vector<Tensor>> on_cards(Ranks& ranks, const std::vector<std::vector<Tensor>>& tensors,
-                                          const Body& body) {
+// ... and on GPUs.
+std::vector<std::vector<Tensor>> on_gpus(Ranks& ranks, const std::vector<std::vector<Tensor>>& tensors,
+                                         const Body& body) {
   std::vector<std::vector<Tensor>> results(tensors.size());
   std::vector<std::thread> threads;
   for (std::size_t r = 0; r < tensors.size(); ++r) {
@@ -99,7 +99,7 @@ std::vector<std::vector<Tensor>> on_cards(Ranks& ranks, const std::vector<std::v
 void expect_same(Ranks& ranks, const std::vector<std::vector<Tensor>>& tensors, const Body& body,
                  const std::string& what) {
   const auto expected = on_host(tensors, body);
-  const auto got = on_cards(ranks, tensors, body);
+  const auto got = on_gpus(ranks, tensors, body);
   for (std::size_t r = 0; r < expected.size(); ++r) {
     ASSERT_EQ(expected[r].size(), got[r].size());
     for (std::size_t i = 0; i < expected[r].size(); ++i) {
@@ -130,7 +130,7 @@ TEST_P(Collectives, AllReduceInEveryDtypeAndReduction) {
   using enum DType;
   using enum Reduction;
   // What differs between the ways is who copies, not what is computed.
-  const bool all = GetParam().way == "direct";
+  const bool all = GetParam().backend == "direct";
   for (const DType dtype : all ? std::vector{kFloat32, kFloat64, kFloat16, kBfloat16, kInt8, kInt16, kInt32, kInt64,
                                              kUint8, kUint16, kUint32, kUint64}
                                : std::vector{kFloat32, kBfloat16, kInt64}) {
@@ -141,7 +141,7 @@ TEST_P(Collectives, AllReduceInEveryDtypeAndReduction) {
           str_cat(dtype_name(dtype), " ", reduction_name(reduction)));
     }
   }
-  EXPECT_THAT(ranks.collectives->describe(), HasSubstr(GetParam().way));
+  EXPECT_THAT(ranks.collectives->describe(), HasSubstr(GetParam().backend));
 }
 
 TEST_P(Collectives, ShardsAreSummedInOneTreeHoweverTheyAreSpread) {
@@ -216,14 +216,14 @@ TEST_P(Collectives, LongArraysPassInPieces) {
       "long");
 }
 
-INSTANTIATE_TEST_SUITE_P(Cards, Collectives,
+INSTANTIATE_TEST_SUITE_P(Gpus, Collectives,
                          ::testing::Values(Kind{"two", 2}, Kind{"three", 3},
-                                           Kind{.name = "virtual", .ranks = 4, .one_card = true},
-                                           Kind{.name = "apart", .ranks = 3, .reach = false, .way = "by the host"},
-                                           Kind{.name = "lying", .ranks = 2, .lie = true, .way = "by the host"}),
+                                           Kind{.name = "virtual", .ranks = 4, .one_gpu = true},
+                                           Kind{.name = "apart", .ranks = 3, .reach = false, .backend = "by the host"},
+                                           Kind{.name = "lying", .ranks = 2, .lie = true, .backend = "by the host"}),
                          [](const auto& param) { return param.param.name; });
 
-TEST(CardCommunicators, RanksThatDisagreeAreAllToldSo) {
+TEST(GpuCommunicators, RanksThatDisagreeAreAllToldSo) {
   Ranks ranks({"two"});
   std::vector<std::thread> threads;
   for (int r = 0; r < 2; ++r) {
@@ -236,7 +236,7 @@ TEST(CardCommunicators, RanksThatDisagreeAreAllToldSo) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(CardCommunicators, ARankThatDoesNotComeIsNotWaitedForForEver) {
+TEST(GpuCommunicators, ARankThatDoesNotComeIsNotWaitedForForEver) {
   Ranks ranks({"two"}, std::chrono::milliseconds(50));
   const Tensor t = Tensor::allocate(DType::kFloat32, {3}, ranks.pointers[0]->allocator()).value();
   const Status late = ranks.group->rank(0).all_reduce({&t, 1}, Reduction::kSum, {.name = "bucket 3"});
@@ -245,9 +245,9 @@ TEST(CardCommunicators, ARankThatDoesNotComeIsNotWaitedForForEver) {
   EXPECT_EQ(ranks.group->rank(1).barrier().id(), "ARG-COMM-002");
 }
 
-TEST(CardCommunicators, ALostCardIsAnErrorOnEveryRank) {
+TEST(GpuCommunicators, ALostGpuIsAnErrorOnEveryRank) {
   Ranks ranks({"two"});
-  ranks.machine.cards().fail_launch(1);
+  ranks.machine.driver().fail_launch(1);
   std::vector<std::thread> threads;
   for (int r = 0; r < 2; ++r) {
     threads.emplace_back([&, r] {
@@ -260,20 +260,21 @@ TEST(CardCommunicators, ALostCardIsAnErrorOnEveryRank) {
   }
   for (std::thread& thread : threads) thread.join();
   int failed = 0;
-  for (CudaDevice* const device : ranks.pointers) failed += device->launches()->finish(nullptr).ok() ? 0 : 1;
+  for (CudaDevice* const device : ranks.pointers) failed += device->launch_queue()->finish(nullptr).ok() ? 0 : 1;
   EXPECT_GE(failed, 1);
 }
 
 TEST(ChooseCollectives, SaysWhoAndWhy) {
-  const auto way = [](const CollectiveSituation& s) { return choose_collectives(s).way; };
-  EXPECT_EQ(way({.ranks = 4, .cards = 4}), CollectiveWay::kNccl);
-  EXPECT_EQ(way({.ranks = 4, .cards = 1}), CollectiveWay::kOwn);
-  EXPECT_EQ(way({.ranks = 1, .cards = 1}), CollectiveWay::kOwn);
-  EXPECT_EQ(way({.ranks = 2, .cards = 2, .fixed_order = true}), CollectiveWay::kOwn);
-  EXPECT_EQ(way({.ranks = 2, .cards = 2, .setting = "own"}), CollectiveWay::kOwn);
-  EXPECT_EQ(way({.ranks = 2, .cards = 1, .only_cards = false}), CollectiveWay::kHost);
-  const CollectiveChoice without = choose_collectives({.ranks = 2, .cards = 2, .nccl = unavailable("it is not here")});
-  EXPECT_EQ(without.way, CollectiveWay::kOwn);
+  const auto backend = [](const CollectiveRequest& s) { return choose_collectives(s).backend; };
+  EXPECT_EQ(backend({.ranks = 4, .physical_gpus = 4}), CollectiveBackend::kNccl);
+  EXPECT_EQ(backend({.ranks = 4, .physical_gpus = 1}), CollectiveBackend::kNative);
+  EXPECT_EQ(backend({.ranks = 1, .physical_gpus = 1}), CollectiveBackend::kNative);
+  EXPECT_EQ(backend({.ranks = 2, .physical_gpus = 2, .deterministic = true}), CollectiveBackend::kNative);
+  EXPECT_EQ(backend({.ranks = 2, .physical_gpus = 2, .setting = "own"}), CollectiveBackend::kNative);
+  EXPECT_EQ(backend({.ranks = 2, .physical_gpus = 1, .only_gpus = false}), CollectiveBackend::kHostStaged);
+  const CollectiveChoice without =
+      choose_collectives({.ranks = 2, .physical_gpus = 2, .nccl = unavailable("it is not here")});
+  EXPECT_EQ(without.backend, CollectiveBackend::kNative);
   EXPECT_EQ(without.reason, "it is not here");
 }
 

@@ -179,7 +179,7 @@ TEST_F(Choices, TheFastestIsKeptForTheNextProcess) {
     return seconds.at(at++);
   };
   const auto setup = [&] {
-    return DnnConvolutions::Setup{.card = "sm_90 A", .choices = std::make_shared<DnnChoices>(path_)};
+    return DnnConvolutions::Setup{.gpu = "sm_90 A", .choices = std::make_shared<DnnChoices>(path_)};
   };
   ASSERT_TRUE(convolve(*over(fake, setup()), problem(), clock).ok());
   EXPECT_EQ(fake.tried.back(), 2);
@@ -248,9 +248,9 @@ Tensor channels_first(const Tensor& t) {
   return evaluate_op(*builtin_ops().find("Transpose"), {}, {t, Tensor::vector<std::int32_t>({0, 3, 1, 2})}).value()[0];
 }
 
-// What `op` gives on a card, its convolutions done by the fake.
-Tensor run_on_card(FakeDnn& fake, const std::string& op, const AttrMap& attrs, const std::vector<Tensor>& inputs) {
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), fake.found(cuda::fake::with_kernels()));
+// What `op` gives on a GPU, its convolutions done by the fake.
+Tensor run_on_gpu(FakeDnn& fake, const std::string& op, const AttrMap& attrs, const std::vector<Tensor>& inputs) {
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), fake.found(cuda::fake::with_kernels()));
   const std::vector<Tensor> out = run_by_dnn(machine, op, attrs, inputs);
   return out.empty() ? Tensor() : out[0];
 }
@@ -300,7 +300,7 @@ void check_convolutions(const Geometry& g, int only_format = -1, DType dtype = D
       FakeDnn fake;
       fake.only_format = only_format;
       fake.pads_unlike = pads_unlike;
-      const Tensor found = run_on_card(fake, op, attrs, inputs);
+      const Tensor found = run_on_gpu(fake, op, attrs, inputs);
       ASSERT_TRUE(found.valid());
       EXPECT_EQ(fake.convolutions, 1);
       EXPECT_EQ(difference(found, expected, dtype_tolerance(dtype, 1e-4)), "") << dtype_name(dtype);
@@ -359,7 +359,7 @@ TEST(DnnConvolutions, BiasAndActivationGoAlong) {
         const Tensor expected = evaluate_op(*builtin_ops().find("_FusedConv2D"), attrs, {x, f, bias}).value()[0];
         FakeDnn fake;
         fake.fuses = fuses;
-        const Tensor found = run_on_card(fake, "_FusedConv2D", attrs, {x, f, bias});
+        const Tensor found = run_on_gpu(fake, "_FusedConv2D", attrs, {x, f, bias});
         ASSERT_TRUE(found.valid());
         EXPECT_EQ(difference(found, expected, dtype_tolerance(dtype, 1e-4)), "")
             << dtype_name(dtype) << activation << fuses;
@@ -374,7 +374,7 @@ TEST(DnnConvolutions, OurOwnKernelsWhereTheLibraryHasNoWay) {
   fake.engines.clear();
   const Tensor x = random_tensor(DType::kFloat32, {1, 4, 4, 2}, 1), f = random_tensor(DType::kFloat32, {3, 3, 2, 3}, 2);
   const AttrMap attrs = {{"strides", std::vector<std::int64_t>{1, 1, 1, 1}}, {"padding", std::string("SAME")}};
-  const Tensor found = run_on_card(fake, "Conv2D", attrs, {x, f});
+  const Tensor found = run_on_gpu(fake, "Conv2D", attrs, {x, f});
   EXPECT_EQ(difference(found, evaluate_op(*builtin_ops().find("Conv2D"), attrs, {x, f}).value()[0], 1e-4), "");
   EXPECT_EQ(fake.graphs, 2);  // in both layouts
   EXPECT_EQ(fake.convolutions, 0);
@@ -386,21 +386,21 @@ TEST(DnnConvolutions, OurOwnKernelsWhereTheLibraryRefuses) {
   fake.status_of = {{1, cuda::kDnnNotSupported + 4}, {2, cuda::kDnnBadParameter + 3}};
   const Tensor x = random_tensor(DType::kFloat32, {1, 4, 4, 2}, 1), f = random_tensor(DType::kFloat32, {3, 3, 2, 3}, 2);
   const AttrMap attrs = {{"strides", std::vector<std::int64_t>{1, 1, 1, 1}}, {"padding", std::string("SAME")}};
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), fake.found(cuda::fake::with_kernels()));
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), fake.found(cuda::fake::with_kernels()));
   const auto found = run_by_dnn(machine, "Conv2D", attrs, {x, f}, {.runs = 3});
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(difference(found[0], evaluate_op(*builtin_ops().find("Conv2D"), attrs, {x, f}).value()[0], 1e-4), "");
   EXPECT_THAT(fake.tried, ElementsAre(1, 2, 1, 2));  // in both layouts, in the first step alone
 }
 
-// In a step, by the card's clock: the first run tries all of them, and the fastest is kept.
+// In a step, by the GPU's clock: the first run tries all of them, and the fastest is kept.
 TEST_F(Choices, StepsTimeEngines) {
   setenv("ARGOSY_CUDNN_AUTOTUNE", "1", 1);
   setenv("ARGOSY_CACHE", folder_.c_str(), 1);
   FakeDnn fake;
   const Tensor x = random_tensor(DType::kFloat32, {1, 4, 4, 2}, 1), f = random_tensor(DType::kFloat32, {3, 3, 2, 3}, 2);
   const AttrMap attrs = {{"strides", std::vector<std::int64_t>{1, 1, 1, 1}}, {"padding", std::string("SAME")}};
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), fake.found(cuda::fake::with_kernels()));
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), fake.found(cuda::fake::with_kernels()));
   const auto found = run_by_dnn(machine, "Conv2D", attrs, {x, f}, {.runs = 2});
   unsetenv("ARGOSY_CUDNN_AUTOTUNE");
   unsetenv("ARGOSY_CACHE");

@@ -1,4 +1,4 @@
-// Silent corruption on fake cards: a bit that flips on one of them, and memory that NVML says has failed.
+// Silent corruption on fake GPUs: a bit that flips on one of them, and memory that NVML says has failed.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -14,8 +14,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// NVML is C and has no place for a state of the test's: it is here. How often a card was looked at, and from which look
-// on the second card's memory has failed (0: never).
+// NVML is C and has no place for a state of the test's: it is here. How often a GPU was looked at, and from which look
+// on the second GPU's memory has failed (0: never).
 std::atomic<int> looks{0}, fails_at{0};
 
 int ok() { return 0; }
@@ -23,17 +23,17 @@ int version(char* text, unsigned length) {
   std::snprintf(text, length, "580.65");
   return 0;
 }
-// The cards are told apart by their addresses: 0000:01:00.0 and 0000:02:00.0.
-int card_at(const char* pci, cuda::NvmlCalls::Card* card) {
-  *card = reinterpret_cast<cuda::NvmlCalls::Card>(static_cast<std::uintptr_t>(pci[6] - '0'));
+// The GPUs are told apart by their addresses: 0000:01:00.0 and 0000:02:00.0.
+int handle_at(const char* pci, cuda::NvmlCalls::Handle* handle) {
+  *handle = reinterpret_cast<cuda::NvmlCalls::Handle>(static_cast<std::uintptr_t>(pci[6] - '0'));
   return 0;
 }
-int no_memory(cuda::NvmlCalls::Card, cuda::NvmlCalls::Memory*) { return 3; }
-int no_rates(cuda::NvmlCalls::Card, cuda::NvmlCalls::Utilisation*) { return 3; }
-int no_processes(cuda::NvmlCalls::Card, unsigned*, cuda::NvmlCalls::Process*) { return 3; }
-int no_links(cuda::NvmlCalls::Card, unsigned, unsigned*) { return 3; }
-int errors(cuda::NvmlCalls::Card card, int type, int, unsigned long long* count) {
-  const bool second = reinterpret_cast<std::uintptr_t>(card) == 2;
+int no_memory(cuda::NvmlCalls::Handle, cuda::NvmlCalls::Memory*) { return 3; }
+int no_rates(cuda::NvmlCalls::Handle, cuda::NvmlCalls::Utilisation*) { return 3; }
+int no_processes(cuda::NvmlCalls::Handle, unsigned*, cuda::NvmlCalls::Process*) { return 3; }
+int no_links(cuda::NvmlCalls::Handle, unsigned, unsigned*) { return 3; }
+int errors(cuda::NvmlCalls::Handle handle, int type, int, unsigned long long* count) {
+  const bool second = reinterpret_cast<std::uintptr_t>(handle) == 2;
   if (second && type == 1) ++looks;
   *count = second && type == 1 && fails_at > 0 && looks >= fails_at ? 2 : 0;
   return 0;
@@ -44,7 +44,7 @@ cuda::CudaBackend::Options with_nvml() {
   options.nvml = cuda::Nvml::over({.init = ok,
                                    .shutdown = ok,
                                    .driver_version = version,
-                                   .card_by_pci = card_at,
+                                   .handle_by_pci = handle_at,
                                    .memory = no_memory,
                                    .utilisation = no_rates,
                                    .processes = no_processes,
@@ -65,8 +65,8 @@ Result<TrainReport> train(const DeviceRequest& devices) {
   return trainer->fit(*data);
 }
 
-TEST(SilentCorruption, OfThreeCardsTheOneWithTheFlippedBitIsNamed) {
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(3), cuda::fake::with_kernels());
+TEST(SilentCorruption, OfThreeGpusTheOneWithTheFlippedBitIsNamed) {
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(3), cuda::fake::with_kernels());
   DeviceRequest request = machine.request();
   ASSERT_TRUE(train(request).ok());
   int told = 0;
@@ -83,9 +83,9 @@ TEST(SilentCorruption, OfThreeCardsTheOneWithTheFlippedBitIsNamed) {
   EXPECT_TRUE(train(request).ok());
 }
 
-TEST(SilentCorruption, ACardWhoseMemoryFailsMeanwhileEndsTheRun) {
+TEST(SilentCorruption, AGpuWhoseMemoryFailsMeanwhileEndsTheRun) {
   looks = fails_at = 0;
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(2), with_nvml());
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(2), with_nvml());
   ASSERT_TRUE(train(machine.request()).ok());
   // After the looks at the start of a run, in its first steps.
   const int of_a_run = looks;

@@ -1,5 +1,5 @@
-// cuDNN itself, asked without a card: do the graphs we make name engines, and do their plans come about? It answers for
-// cards that are only described (9.8 and newer). Skipped where the library is not.
+// cuDNN itself, asked without a GPU: do the graphs we make name engines, and do their plans come about? It answers for
+// GPUs that are only described (9.8 and newer). Skipped where the library is not.
 #include <gtest/gtest.h>
 
 #include "argosy/device/cuda/dnn/dnn_graph_numbers.h"
@@ -9,24 +9,24 @@ namespace argosy::cuda {
 
 namespace {
 
-struct CardKind {
+struct GpuModel {
   const char* name;
   int capability, multiprocessors, threads, shared_memory;  // shared: most of a block, if asked for
 };
-constexpr CardKind kCards[] = {{"T4", 750, 40, 1024, 65536},
-                               {"A100", 800, 108, 2048, 166912},
-                               {"H100", 900, 132, 2048, 232448},
-                               {"B200", 1000, 148, 2048, 232448}};
+constexpr GpuModel kGpuModels[] = {{"T4", 750, 40, 1024, 65536},
+                                   {"A100", 800, 108, 2048, 166912},
+                                   {"H100", 900, 132, 2048, 232448},
+                                   {"B200", 1000, 148, 2048, 232448}};
 
-// As the library writes a card's properties down.
-DnnTarget target(const CardKind& card) {
+// As the library writes a GPU's properties down.
+DnnTarget target(const GpuModel& gpu) {
   return {
       .described = str_cat(
-          R"({"cudaDeviceId":0,"deviceName":")", card.name, R"(","deviceVer":)", card.capability,
+          R"({"cudaDeviceId":0,"deviceName":")", gpu.name, R"(","deviceVer":)", gpu.capability,
           R"(,"driverVer":13000,"isTccDriver":0,"l2CacheSize":41943040,"maxBlockSize":[1024,1024,64],"maxCtasPerSM":16)",
           R"(,"maxGridSize":[2147483647,65535,65535],"maxRegistersPerSM":65536,"maxSharedMemoryPerBlock":49152)",
-          R"(,"maxSharedMemoryPerBlockOptin":)", card.shared_memory, R"(,"maxThreadsPerBlock":1024,"maxThreadsPerSM":)",
-          card.threads, R"(,"memClockRateKHz":1500000,"multiProcessorCount":)", card.multiprocessors,
+          R"(,"maxSharedMemoryPerBlockOptin":)", gpu.shared_memory, R"(,"maxThreadsPerBlock":1024,"maxThreadsPerSM":)",
+          gpu.threads, R"(,"memClockRateKHz":1500000,"multiProcessorCount":)", gpu.multiprocessors,
           R"(,"pciDeviceId":0,"regsPerBlock":65536,"reservedSharedMemoryPerBlock":1024,"smClockRateKHz":1500000)",
           R"(,"supportCoopLaunch":1,"totalGlobalMem":17179869184,"warpSize":32})")};
 }
@@ -92,15 +92,15 @@ class DnnEngines : public testing::Test {
     const auto found = Dnn::calls_of(**library);
     ASSERT_TRUE(found.ok()) << found.status().to_string();
     calls_ = *found;
-    if (calls_.version() < 90800) GTEST_SKIP() << "cuDNN " << calls_.version() << " wants a card to be asked";
+    if (calls_.version() < 90800) GTEST_SKIP() << "cuDNN " << calls_.version() << " wants a GPU to be asked";
   }
 
   // Does the first engine that makes a plan leave a workspace that we give?
-  bool served(const DnnProblem& p, const CardKind& card) const {
-    const DnnTarget at = target(card);
+  bool served(const DnnProblem& p, const GpuModel& gpu) const {
+    const DnnTarget at = target(gpu);
     DnnConvolutionGraph made(calls_, p, at);
     EXPECT_TRUE(made.graph.status() == 0 || dnn_not_supported(made.graph.status()))
-        << p.to_string() << " on " << card.name << ": " << dnn_error(calls_, made.graph.status());
+        << p.to_string() << " on " << gpu.name << ": " << dnn_error(calls_, made.graph.status());
     for (const DnnEngine& engine : made.engines) {
       DnnPlan plan;
       if (made.graph.plan(at, engine, &plan) != 0) continue;
@@ -113,32 +113,32 @@ class DnnEngines : public testing::Test {
 
 constexpr const char* kDirections[] = {"forward", "towards the image", "towards the filter"};
 
-// Every layer, direction and dtype has a way on every card, in the images' layout or the other, if need be with padding
+// Every layer, direction and dtype has a way on every GPU, in the images' layout or the other, if need be with padding
 // that is not the same at both ends written out.
 TEST_F(DnnEngines, EveryConvolutionHasAWay) {
-  for (const CardKind& card : kCards) {
+  for (const GpuModel& gpu : kGpuModels) {
     int found[2][2] = {};
     for (const Layer& layer : kLayers) {
       for (const int direction : {kDnnForward, kDnnTowardsImage, kDnnTowardsFilter}) {
         for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBfloat16}) {
-          if (dtype == DType::kBfloat16 && card.capability < 800) continue;
+          if (dtype == DType::kBfloat16 && gpu.capability < 800) continue;
           DnnProblem p = problem(layer, direction, dtype, false);
           p.deterministic = layer.batch == 16;  // some of them
           const auto way = [&](bool nchw, bool written) {
             DnnProblem q = p;
             q.nchw = nchw;
             if (written) q.h = q.w = written_out(p.h);
-            const bool got = served(q, card);
+            const bool got = served(q, gpu);
             if (got) ++found[nchw][written];
             return got;
           };
           if (way(false, false) || way(false, true) || way(true, false) || way(true, true)) continue;
-          ADD_FAILURE() << card.name << ": no way for " << layer.name << ", " << kDirections[direction] << ", "
+          ADD_FAILURE() << gpu.name << ": no way for " << layer.name << ", " << kDirections[direction] << ", "
                         << dtype_name(dtype);
         }
       }
     }
-    std::printf("%s: %d convolutions as they are, %d padded before, %d and %d in the other layout\n", card.name,
+    std::printf("%s: %d convolutions as they are, %d padded before, %d and %d in the other layout\n", gpu.name,
                 found[0][0], found[0][1], found[1][0], found[1][1]);
     EXPECT_EQ(found[1][0] + found[1][1], 0);
   }
@@ -146,15 +146,15 @@ TEST_F(DnnEngines, EveryConvolutionHasAWay) {
 
 // As one call where tensor cores do it; elsewhere a kernel of ours comes after.
 TEST_F(DnnEngines, BiasAndReluGoAlongOnTensorCores) {
-  for (const CardKind& card : kCards) {
+  for (const GpuModel& gpu : kGpuModels) {
     for (const Layer& layer : kLayers) {
       if (layer.groups > 1) continue;
       for (const DType dtype : {DType::kFloat16, DType::kBfloat16}) {
-        if (dtype == DType::kBfloat16 && card.capability < 800) continue;
+        if (dtype == DType::kBfloat16 && gpu.capability < 800) continue;
         DnnProblem p = problem(layer, kDnnForward, dtype, false);
         if (p.h.pad != p.h.pad_after) p.h = p.w = written_out(p.h);
         p.bias_relu = true;
-        EXPECT_TRUE(served(p, card)) << card.name << ": " << layer.name << ", " << dtype_name(dtype);
+        EXPECT_TRUE(served(p, gpu)) << gpu.name << ": " << layer.name << ", " << dtype_name(dtype);
       }
     }
   }

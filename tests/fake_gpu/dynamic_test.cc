@@ -1,4 +1,4 @@
-// Loops over several fake cards, by dataflow rules: items are started, not waited for.
+// Loops over several fake GPUs, by dataflow rules: items are started, not waited for.
 #include <gmock/gmock.h>
 
 #include <chrono>
@@ -19,12 +19,12 @@ using ::testing::HasSubstr;
 
 constexpr int kTurns = 4;
 
-// Two values go round, one on each card; with `meet`, they change places in every turn.
-struct TwoCards {
+// Two values go round, one on each GPU; with `meet`, they change places in every turn.
+struct TwoGpus {
   Graph graph;
   Value x, y, out_x, out_y;
 
-  explicit TwoCards(bool meet) {
+  explicit TwoGpus(bool meet) {
     x = placeholder(graph, DType::kFloat32, {16}, "x");
     y = placeholder(graph, DType::kFloat32, {16}, "y");
     const auto last = while_loop(
@@ -75,12 +75,12 @@ void expect_right(const Result<std::vector<Tensor>>& out, const Tensor& a, const
 
 const Tensor kA = random_tensor(DType::kFloat32, {16}, 1), kB = random_tensor(DType::kFloat32, {16}, 2);
 
-TEST(DynamicOnCards, ValuesThatMeetGoFromCardToCard) {
+TEST(DynamicOnGpus, ValuesThatMeetGoFromGpuToGpu) {
   for (const bool reach : {true, false}) {
-    cuda::fake::Options options = cuda::fake::cards_with_kernels(2);
+    cuda::fake::Options options = cuda::fake::gpus_with_kernels(2);
     options.peers_reach = reach;
     cuda::fake::Machine machine(options, cuda::fake::with_kernels());
-    TwoCards loop(true);
+    TwoGpus loop(true);
     Session session(loop.graph, {.devices = machine.request(), .optimize = false});
     const auto report = session.placement({{loop.x, Shape{16}}, {loop.y, Shape{16}}}, {loop.out_x, loop.out_y}, {});
     ASSERT_TRUE(report.ok()) << report.status().to_string();
@@ -89,8 +89,8 @@ TEST(DynamicOnCards, ValuesThatMeetGoFromCardToCard) {
   }
 }
 
-TEST(DynamicOnCards, NobodyWaitsForAKernelWhoseValueStaysOnItsCard) {
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
+TEST(DynamicOnGpus, NobodyWaitsForAKernelWhoseValueStaysOnItsGpu) {
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), cuda::fake::with_kernels());
   Graph graph;
   const Value x = placeholder(graph, DType::kFloat32, {16}, "x");
   const auto last = while_loop(
@@ -115,45 +115,45 @@ TEST(DynamicOnCards, NobodyWaitsForAKernelWhoseValueStaysOnItsCard) {
   const auto expected = session.run({{x, kA}}, {last[1]});
   ASSERT_TRUE(expected.ok()) << expected.status().to_string();
   // The first kernel of the next run does not end: those of all turns are started nevertheless.
-  const std::int64_t of_a_run = machine.cards().counts().launch_calls;
+  const std::int64_t of_a_run = machine.driver().counts().launch_calls;
   EXPECT_EQ(of_a_run, 2 * kTurns);
-  machine.cards().hang_launch(1);
+  machine.driver().hang_launch(1);
   Result<std::vector<Tensor>> out = internal_error("not run");
   std::thread runner([&] { out = session.run({{x, kA}}, {last[1]}); });
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (machine.cards().counts().launch_calls < 2 * of_a_run && std::chrono::steady_clock::now() < give_up) {
+  while (machine.driver().counts().launch_calls < 2 * of_a_run && std::chrono::steady_clock::now() < give_up) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  EXPECT_EQ(machine.cards().counts().launch_calls, 2 * of_a_run);
-  machine.cards().end_hang();
+  EXPECT_EQ(machine.driver().counts().launch_calls, 2 * of_a_run);
+  machine.driver().end_hang();
   runner.join();
   ASSERT_TRUE(out.ok()) << out.status().to_string();
   EXPECT_EQ(difference((*out)[0], (*expected)[0], 0), "");
 }
 
-TEST(DynamicOnCards, AKernelThatFailsFailsTheRunAndNamesTheCard) {
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(2), cuda::fake::with_kernels());
-  TwoCards loop(true);
+TEST(DynamicOnGpus, AKernelThatFailsFailsTheRunAndNamesTheGpu) {
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(2), cuda::fake::with_kernels());
+  TwoGpus loop(true);
   Session session(loop.graph, {.devices = machine.request(), .optimize = false});
   expect_right(loop.run(session, kA, kB), kA, kB, true);
-  machine.cards().fail_launch(3);
+  machine.driver().fail_launch(3);
   const auto out = loop.run(session, kA, kB);
   ASSERT_FALSE(out.ok());
   EXPECT_EQ(out.status().id(), "ARG-DEV-003");
   EXPECT_THAT(out.status().to_string(), HasSubstr("gpu:"));
 }
 
-TEST(DynamicOnCards, MemoryIsGivenBackAndUsedAgain) {
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(2), cuda::fake::with_kernels());
-  TwoCards loop(true);
+TEST(DynamicOnGpus, MemoryIsGivenBackAndUsedAgain) {
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(2), cuda::fake::with_kernels());
+  TwoGpus loop(true);
   {
     Session session(loop.graph, {.devices = machine.request(), .optimize = false});
     expect_right(loop.run(session, kA, kB), kA, kB, true);
-    const std::uint64_t after_one = machine.cards().bytes_in_use(0);
+    const std::uint64_t after_one = machine.driver().bytes_in_use(0);
     for (int i = 0; i < 10; ++i) expect_right(loop.run(session, kA, kB), kA, kB, true);
-    EXPECT_LE(machine.cards().bytes_in_use(0), after_one + 4096);
+    EXPECT_LE(machine.driver().bytes_in_use(0), after_one + 4096);
   }
-  EXPECT_EQ(machine.cards().bytes_in_use(0), 0U);
+  EXPECT_EQ(machine.driver().bytes_in_use(0), 0U);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // What the op cases (ops_test.cc) do not reach: ops in dtypes and sizes that ask for kernels of their own, CPU beside
-// card.
+// GPU.
 #include <gtest/gtest.h>
 
 #include <complex>
@@ -19,22 +19,22 @@ constexpr DType kNumbers[] = {DType::kFloat16, DType::kBfloat16, DType::kFloat32
 class EveryKernel : public ::testing::Test {
  protected:
   EveryKernel()
-      : fake_(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels()),
-        machine_(Machine::make(fake_.request("gpu:0")).value()) {}
+      : fake_(cuda::fake::gpus_with_kernels(1), cuda::fake::with_kernels()),
+        device_set_(DeviceSet::make(fake_.request("gpu:0")).value()) {}
 
-  // Both give the same, or refuse it: an op need not know every dtype. What ran on the card is counted.
+  // Both give the same, or refuse it: an op need not know every dtype. What ran on the GPU is counted.
   void same(const std::string& op, std::vector<Tensor> inputs, AttrMap attrs = {}) {
     RecordedCase c;
     c.op = op;
     c.inputs = std::move(inputs);
     c.attrs = std::move(attrs);
     SCOPED_TRACE(str_cat(op, " of ", dtype_name(c.inputs[0].dtype()), c.inputs[0].shape()));
-    const CaseRun cpu = run_forward(machine_, "/cpu:0", c, true), card = run_forward(machine_, "/gpu:0", c, true);
-    EXPECT_EQ(card.status.code(), cpu.status.code()) << card.status.to_string() << cpu.status.to_string();
-    if (!cpu.status.ok() || !card.status.ok()) return;
-    on_card_ += card.on_device;
+    const CaseRun cpu = run_forward(device_set_, "/cpu:0", c, true), gpu = run_forward(device_set_, "/gpu:0", c, true);
+    EXPECT_EQ(gpu.status.code(), cpu.status.code()) << gpu.status.to_string() << cpu.status.to_string();
+    if (!cpu.status.ok() || !gpu.status.ok()) return;
+    on_gpu_ += gpu.on_device;
     for (std::size_t i = 0; i < cpu.values.size(); ++i) {
-      EXPECT_EQ(difference(card.values[i], cpu.values[i], dtype_tolerance(cpu.values[i].dtype(), 1e-4)), "");
+      EXPECT_EQ(difference(gpu.values[i], cpu.values[i], dtype_tolerance(cpu.values[i].dtype(), 1e-4)), "");
     }
   }
   // Near one, so that long products stay numbers; integers repeat.
@@ -59,8 +59,8 @@ class EveryKernel : public ::testing::Test {
   static Tensor scalar(std::int32_t value) { return Tensor::scalar(value); }
 
   cuda::fake::Machine fake_;
-  std::shared_ptr<Machine> machine_;
-  int on_card_ = 0;
+  std::shared_ptr<DeviceSet> device_set_;
+  int on_gpu_ = 0;
 };
 
 TEST_F(EveryKernel, ArithmeticOfIntegers) {
@@ -77,7 +77,7 @@ TEST_F(EveryKernel, ArithmeticOfIntegers) {
   same("NotEqual", {numbers(DType::kBool, {300}, 1), numbers(DType::kBool, {300}, 2)});
   for (const char* op : {"SquaredDifference", "ReciprocalGrad", "Xdivy"})
     same(op, {numbers(DType::kComplex128, {40}, 1), numbers(DType::kComplex128, {40}, 2)});
-  EXPECT_GT(on_card_, 100);
+  EXPECT_GT(on_gpu_, 100);
 }
 
 // By rows and by columns, whole and cut into pieces whose results are folded again.
@@ -94,7 +94,7 @@ TEST_F(EveryKernel, Folds) {
   for (const char* op : {"All", "Any"}) {
     for (const int axis : {0, 1}) same(op, {numbers(DType::kBool, {5, 7}), scalar(axis)});
   }
-  EXPECT_GT(on_card_, 100);
+  EXPECT_GT(on_gpu_, 100);
 }
 
 TEST_F(EveryKernel, TheLargestAndTheirPlaces) {
@@ -113,7 +113,7 @@ TEST_F(EveryKernel, TheLargestAndTheirPlaces) {
       for (const int k : {1, 3, 250}) same("TopKV2", {numbers(dtype, {5, 300}), scalar(k)}, {{"index_type", places}});
     }
   }
-  EXPECT_GT(on_card_, 60);
+  EXPECT_GT(on_gpu_, 60);
 }
 
 TEST_F(EveryKernel, MovesOfElementsOfEverySize) {
@@ -134,7 +134,7 @@ TEST_F(EveryKernel, MovesOfElementsOfEverySize) {
            {{"seq_dim", 0}, {"batch_dim", 1}});
     }
   }
-  EXPECT_GT(on_card_, 40);
+  EXPECT_GT(on_gpu_, 40);
 }
 
 TEST_F(EveryKernel, Places) {
@@ -144,10 +144,10 @@ TEST_F(EveryKernel, Places) {
     same("Where", {x});
   }
   same("ArgMin", {numbers(DType::kBool, {4, 300}), scalar(1)}, {{"output_type", DType::kInt32}});
-  EXPECT_GE(on_card_, 4);
+  EXPECT_GE(on_gpu_, 4);
 }
 
-TEST_F(EveryKernel, Pictures) {
+TEST_F(EveryKernel, Images) {
   const AttrMap size = {{"align_corners", false}};
   for (const DType dtype : {DType::kInt8, DType::kUint8}) {
     same("ResizeNearestNeighbor", {numbers(dtype, {1, 4, 5, 3}), Tensor::vector<std::int32_t>({7, 6})}, size);
@@ -159,7 +159,7 @@ TEST_F(EveryKernel, Pictures) {
   const Tensor x = numbers(DType::kBfloat16, {1, 4, 4, 4, 2}), y = numbers(DType::kBfloat16, {1, 2, 2, 2, 2}, 2);
   same("MaxPool3D", {x}, pool);
   same("MaxPool3DGrad", {x, y, y}, pool);
-  EXPECT_GE(on_card_, 4);
+  EXPECT_GE(on_gpu_, 4);
 }
 
 TEST_F(EveryKernel, RandomNumbers) {
@@ -172,7 +172,7 @@ TEST_F(EveryKernel, RandomNumbers) {
            {{"output_dtype", classes}});
     }
   }
-  EXPECT_GT(on_card_, 12);
+  EXPECT_GT(on_gpu_, 12);
 }
 
 TEST_F(EveryKernel, SparseProductsAndSegments) {
@@ -187,7 +187,7 @@ TEST_F(EveryKernel, SparseProductsAndSegments) {
       }
     }
   }
-  EXPECT_GT(on_card_, 12);
+  EXPECT_GT(on_gpu_, 12);
 }
 
 // More than a tile, and deeper.
@@ -195,7 +195,7 @@ TEST_F(EveryKernel, Products) {
   for (const DType dtype : {DType::kFloat16, DType::kBfloat16, DType::kFloat32, DType::kFloat64, DType::kInt64,
                             DType::kComplex64, DType::kComplex128})
     same("MatMul", {numbers(dtype, {70, 50}, 1), numbers(dtype, {50, 40}, 2)});
-  EXPECT_GE(on_card_, 7);
+  EXPECT_GE(on_gpu_, 7);
 }
 
 TEST_F(EveryKernel, UpdatesOfSlices) {
@@ -208,7 +208,7 @@ TEST_F(EveryKernel, UpdatesOfSlices) {
       same(op, {by, segments, scalar(9)});
     for (const char* op : {"Cumsum", "Cumprod"}) same(op, {numbers(dtype, {20, 5}), scalar(0)});
   }
-  EXPECT_GT(on_card_, 40);
+  EXPECT_GT(on_gpu_, 40);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // NVIDIA's own libraries, where they are found: they have every call, and take what they are asked with, as far as that
-// goes without a card: descriptors and attributes. And the fake of cuDNN refuses what cuDNN does.
+// goes without a GPU: descriptors and attributes. And the fake of cuDNN refuses what cuDNN does.
 #include <gtest/gtest.h>
 
 #include "argosy/comm/nccl/nccl.h"
@@ -15,12 +15,12 @@ namespace {
 
 constexpr DType kDtypes[] = {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBfloat16};
 
-TEST(Libraries, StartOrSayThatThereIsNoCard) {
+TEST(Libraries, StartOrSayThatThereIsNoGpu) {
   const auto expect = [](const char* name, const Status& opened) {
     if (opened.ok() || opened.id() == "ARG-GPU-011") return;
     EXPECT_EQ(opened.id(), "ARG-GPU-014") << name << ": " << opened.to_string();
   };
-  expect("cuBLASLt", CardBlas::open().status());
+  expect("cuBLASLt", GpuBlas::open().status());
   expect("cuDNN", Dnn::open().status());
   expect("NCCL", Nccl::open().status());
 }
@@ -40,13 +40,13 @@ auto calls_where_here(const LibraryWanted& wanted, const Found& found)
 int chosen = 0;  // how often a stand-in for a choice was reached
 
 TEST(RealBlas, TakesEveryAttribute) {
-  auto calls = calls_where_here(cublaslt_wanted(), CardBlas::calls_of);
+  auto calls = calls_where_here(cublaslt_wanted(), GpuBlas::calls_of);
   if (!calls) GTEST_SKIP() << "cuBLASLt is not here";
   calls->create = [](BlasHandle*) { return 0; };
   calls->destroy = [](BlasHandle) { return 0; };
   calls->choose = [](BlasHandle, BlasDesc, BlasLayout, BlasLayout, BlasLayout, BlasLayout, BlasPreference, int,
                      BlasChoice*, int* count) { return ++chosen, *count = 0, 0; };
-  const auto blas = CardBlas::over(*calls).value();
+  const auto blas = GpuBlas::over(*calls).value();
   const float numbers[4] = {};
   int asked = chosen = 0;
   for (const DType dtype : kDtypes) {
@@ -70,8 +70,8 @@ struct Sizes {
 int (*pooled)(DnnPooling, DnnTensor, int*, int*, int*, int*) = nullptr;
 Sizes found_sizes;
 
-// Its calls with what a card is needed for left out.
-std::optional<DnnCalls> dnn_without_card() {
+// Its calls with what a GPU is needed for left out.
+std::optional<DnnCalls> dnn_without_gpu() {
   auto calls = calls_where_here(cudnn_wanted(), [](const Library& library) {
     EXPECT_TRUE(library.find(&pooled, "cudnnGetPooling2dForwardOutputDim"));
     return Dnn::calls_of(library);
@@ -93,7 +93,7 @@ std::optional<DnnCalls> dnn_without_card() {
 }
 
 TEST(RealDnn, FindsPoolingsAsLargeAsWeDo) {
-  const auto calls = dnn_without_card();
+  const auto calls = dnn_without_gpu();
   if (!calls) GTEST_SKIP() << "cuDNN is not here";
   DnnPools pools(Dnn::over(*calls).value());
   for (const DType dtype : kDtypes) {
@@ -113,7 +113,7 @@ TEST(RealDnn, FindsPoolingsAsLargeAsWeDo) {
 }
 
 TEST(RealDnn, TakesWhatIsNormalised) {
-  const auto calls = dnn_without_card();
+  const auto calls = dnn_without_gpu();
   if (!calls) GTEST_SKIP() << "cuDNN is not here";
   const auto dnn = Dnn::over(*calls).value();
   DnnNorms norms(dnn);
@@ -130,7 +130,7 @@ TEST(RealDnn, TakesWhatIsNormalised) {
 }
 
 TEST(FakeDnn, RefusesTheDescriptorsThatTheLibraryRefuses) {
-  const auto calls = dnn_without_card();
+  const auto calls = dnn_without_gpu();
   if (!calls) GTEST_SKIP() << "cuDNN is not here";
   fake::FakeDnn fake;
   const DnnCalls fakes = fake.calls();

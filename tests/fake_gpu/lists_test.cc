@@ -1,4 +1,4 @@
-// Lists, arrays and stacks on fake cards: what loops keep stays on the card, and who reads it elsewhere gets a copy.
+// Lists, arrays and stacks on fake GPUs: what loops keep stays on the GPU, and who reads it elsewhere gets a copy.
 #include <gmock/gmock.h>
 
 #include "argosy/graph/gradients.h"
@@ -89,13 +89,13 @@ struct Recurrent {
   }
 };
 
-class RecurrentOnCards : public ::testing::TestWithParam<bool> {};
+class RecurrentOnGpus : public ::testing::TestWithParam<bool> {};
 
-TEST_P(RecurrentOnCards, HasTheCpusStatesAndGradientsAndKeepsThemOnTheCard) {
+TEST_P(RecurrentOnGpus, HasTheCpusStatesAndGradientsAndKeepsThemOnTheGpu) {
   Recurrent layer(GetParam());
   ASSERT_EQ(layer.results.size(), 3U);
   const auto expected = layer.run({.devices = "cpu:0"});
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), cuda::fake::with_kernels());
   std::vector<std::string> elsewhere;
   const auto got = layer.run(machine.request("gpu:0"), &elsewhere);
   EXPECT_THAT(elsewhere, IsEmpty());
@@ -103,18 +103,18 @@ TEST_P(RecurrentOnCards, HasTheCpusStatesAndGradientsAndKeepsThemOnTheCard) {
   for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(difference(got[i], expected[i], 1e-5), "") << i;
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, RecurrentOnCards, ::testing::Bool(),
+INSTANTIATE_TEST_SUITE_P(Kinds, RecurrentOnGpus, ::testing::Bool(),
                          [](const auto& param) { return param.param ? "Array" : "List"; });
 
 // A list made on one device, grown on a second, read on a third.
-TEST(ListsOnCards, GoFromDeviceToDevice) {
+TEST(ListsOnGpus, GoFromDeviceToDevice) {
   const std::vector<std::string> places = {"/cpu:0", "/gpu:0", "/gpu:1"};
   const Tensor rows = random_tensor(DType::kFloat32, {2, 3}, 1), more = random_tensor(DType::kFloat32, {3}, 2);
   for (const std::string& makes : places) {
     for (const std::string& grows : places) {
       for (const std::string& reads : places) {
         SCOPED_TRACE(makes + " " + grows + " " + reads);
-        cuda::fake::Machine machine(cuda::fake::cards_with_kernels(2), cuda::fake::with_kernels());
+        cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(2), cuda::fake::with_kernels());
         Graph graph;
         const Value x = placeholder(graph, DType::kFloat32, {2, 3}, "x");
         const Value y = placeholder(graph, DType::kFloat32, {3}, "y");
@@ -150,8 +150,8 @@ TEST(ListsOnCards, GoFromDeviceToDevice) {
 }
 
 // Of numbers that live in the host's memory wherever their op runs.
-TEST(ListsOnCards, OfInt32StayWithTheHost) {
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
+TEST(ListsOnGpus, OfInt32StayWithTheHost) {
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), cuda::fake::with_kernels());
   Graph graph;
   const auto on = graph.device("/gpu:0");
   const Value x = placeholder(graph, DType::kInt32, {3, 2}, "x");
@@ -173,10 +173,10 @@ TEST(ListsOnCards, OfInt32StayWithTheHost) {
   }
 }
 
-TEST(StacksOnCards, GiveBackWhatWasPushedOnTheCard) {
+TEST(StacksOnGpus, GiveBackWhatWasPushedOnTheGpu) {
   for (const std::string version : {"", "V2"}) {
     SCOPED_TRACE(version);
-    cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
+    cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), cuda::fake::with_kernels());
     Graph graph;
     const auto on = graph.device("/gpu:0");
     const Value x = placeholder(graph, DType::kFloat32, {4}, "x");
@@ -193,11 +193,11 @@ TEST(StacksOnCards, GiveBackWhatWasPushedOnTheCard) {
     Session session(graph, {.devices = machine.request()});
     const auto report = session.placement({{x, Shape{4}}}, {y, pushed}, {});
     ASSERT_TRUE(report.ok()) << report.status().to_string();
-    int on_card = 0;
+    int on_gpu = 0;
     for (const auto& row : report->rows) {
-      on_card += row.op.starts_with("Stack") && row.device.find("GPU") != std::string::npos;
+      on_gpu += row.op.starts_with("Stack") && row.device.find("GPU") != std::string::npos;
     }
-    EXPECT_EQ(on_card, 3);
+    EXPECT_EQ(on_gpu, 3);
     for (int i = 0; i < 4; ++i) {
       const auto out = session.run({{x, random_tensor(DType::kFloat32, {4}, 5)}}, {y, pushed});
       ASSERT_TRUE(out.ok()) << out.status().to_string();
@@ -207,7 +207,7 @@ TEST(StacksOnCards, GiveBackWhatWasPushedOnTheCard) {
 }
 
 // The gradient of an array read twice: its pieces are summed.
-TEST(ArraysOnCards, SumTheGradientsOfAnElementReadTwice) {
+TEST(ArraysOnGpus, SumTheGradientsOfAnElementReadTwice) {
   const auto run = [](const DeviceRequest& devices) {
     Graph graph;
     const Value x = placeholder(graph, DType::kFloat32, {2, 3}, "x");
@@ -224,12 +224,12 @@ TEST(ArraysOnCards, SumTheGradientsOfAnElementReadTwice) {
     return out.ok() ? out->at(0) : Tensor();
   };
   const Tensor expected = run({.devices = "cpu:0"});
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), cuda::fake::with_kernels());
   EXPECT_EQ(difference(run(machine.request("gpu:0")), expected, 1e-6), "");
 }
 
-// Two lists, and two arrays' elements, added up: on the card, which nobody waits for.
-TEST(ListsOnCards, AreAddedThere) {
+// Two lists, and two arrays' elements, added up: on the GPU, which nobody waits for.
+TEST(ListsOnGpus, AreAddedThere) {
   const Tensor rows = random_tensor(DType::kFloat32, {4, 3}, 7);
   const auto run = [&](const DeviceRequest& devices, bool sums, const std::function<void()>& before_last) {
     Graph graph;
@@ -250,25 +250,25 @@ TEST(ListsOnCards, AreAddedThere) {
   const Tensor expected = run({.devices = "cpu:0"}, true, [] {});
   std::int64_t waits[2] = {};
   for (const bool sums : {false, true}) {
-    cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
+    cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), cuda::fake::with_kernels());
     std::int64_t before = 0;
-    const Tensor found = run(machine.request("gpu:0"), sums, [&] { before = machine.cards().counts().host_waits; });
-    waits[sums ? 1 : 0] = machine.cards().counts().host_waits - before;
+    const Tensor found = run(machine.request("gpu:0"), sums, [&] { before = machine.driver().counts().host_waits; });
+    waits[sums ? 1 : 0] = machine.driver().counts().host_waits - before;
     if (!sums) continue;
     EXPECT_EQ(difference(found, expected, 1e-6), "");
   }
   EXPECT_EQ(waits[1], waits[0]);
 }
 
-// What the host adds up on a card's behalf is in its own memory.
-TEST(MapsOnCards, AreAddedByTheHost) {
+// What the host adds up on a GPU's behalf is in its own memory.
+TEST(MapsOnGpus, AreAddedByTheHost) {
   Graph graph;
   const auto on = graph.device("/gpu:0");
   const Value x = placeholder(graph, DType::kFloat32, {3}, "x");
   const Value key = constant(graph, Tensor::scalar(1));
   const Value map = tensor_map_insert(tensor_map(graph), key, x);
   const Value y = tensor_map_lookup(graph.add("AddN", {map, map}), key, DType::kFloat32);
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), cuda::fake::with_kernels());
   Session session(graph, {.devices = machine.request("gpu:0")});
   const auto out = session.run({{x, Tensor::vector<float>({1, 2, 3})}}, {y});
   ASSERT_TRUE(out.ok()) << out.status().to_string();

@@ -1,4 +1,4 @@
-// NCCL behind the collectives of cards, over a fake of it: what it does, and what becomes of a step when it hangs,
+// NCCL behind the collectives of GPUs, over a fake of it: what it does, and what becomes of a step when it hangs,
 // fails or is of no use.
 #include "argosy/comm/nccl/nccl.h"
 
@@ -35,10 +35,10 @@ TEST(Nccl, IsRefusedWithTheReason) {
   EXPECT_THAT(version_of(22809, 2).message(), HasSubstr("lacks a collective"));
 }
 
-// Two fake cards, a graph that sums over them, and NCCL as it is given.
+// Two fake GPUs, a graph that sums over them, and NCCL as it is given.
 struct Summing {
   explicit Summing(const fake::NcclFaults& faults = {})
-      : nccl(faults), machine(fake::cards_with_kernels(2), fake::with_kernels()) {
+      : nccl(faults), machine(fake::gpus_with_kernels(2), fake::with_kernels()) {
     machine.backend()->links().shared(
         "nccl", [&] { return std::make_shared<NcclAvailable>(Nccl::over(nccl.calls(), "libnccl.so.2")); });
     for (int r = 0; r < 2; ++r) {
@@ -105,7 +105,7 @@ TEST(NcclInSteps, ARankThatHangsFailsTheStepInTime) {
 TEST(NcclInSteps, MembersFindEachOtherByName) {
   for (const fake::NcclFaults& faults : {fake::NcclFaults{}, fake::NcclFaults{.version = 20000}}) {
     fake::FakeNccl nccl(faults);
-    fake::Machine machine(fake::cards_with_kernels(2), fake::with_kernels());
+    fake::Machine machine(fake::gpus_with_kernels(2), fake::with_kernels());
     machine.backend()->links().shared(
         "nccl", [&] { return std::make_shared<NcclAvailable>(Nccl::over(nccl.calls(), "libnccl.so.2")); });
     Graph graph;
@@ -157,12 +157,12 @@ TEST(NcclInSteps, WhereItCannotConnectOurOwnTakeOver) {
 
 TEST(NcclCommunicators, DoEveryCollective) {
   fake::FakeNccl nccl;
-  fake::Machine machine(fake::cards_with_kernels(2), fake::with_kernels());
+  fake::Machine machine(fake::gpus_with_kernels(2), fake::with_kernels());
   std::vector<std::unique_ptr<CudaDevice>> devices;
   std::vector<CudaDevice*> pointers;
   for (int r = 0; r < 2; ++r) pointers.push_back(devices.emplace_back(machine.device(r)).get());
   auto collectives = NcclCollectives::make(*Nccl::over(nccl.calls(), "libnccl.so.2"), pointers);
-  CardCommunicators group(pointers, collectives);
+  GpuCommunicators group(pointers, collectives);
   std::vector<std::thread> threads;
   for (int r = 0; r < 2; ++r) {
     threads.emplace_back([&, r] {

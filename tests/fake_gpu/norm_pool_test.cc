@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 
 #include "argosy/ops/evaluate.h"
-#include "argosy/ops/norm/gpu_batch_norm.h"
 #include "argosy/ops/norm/dnn_norms.h"
+#include "argosy/ops/norm/gpu_batch_norm.h"
 #include "argosy/ops/ops.h"
-#include "argosy/ops/pool/gpu_pool.h"
 #include "argosy/ops/pool/dnn_pools.h"
+#include "argosy/ops/pool/gpu_pool.h"
 #include "argosy/runtime/compile/capture_regions.h"
 #include "argosy/runtime/execute/captured_region.h"
 #include "argosy/testing/op_case.h"
@@ -125,7 +125,7 @@ TEST(DnnBatchNorm, GivesWhatTheCpuGives) {
     SCOPED_TRACE(str_cat(n.forward(), " ", n.format, " ", dtype_name(n.dtype), " ", n.factor, " ", n.training));
     FakeDnn fake;
     {
-      cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), fake.found(cuda::fake::with_kernels()));
+      cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), fake.found(cuda::fake::with_kernels()));
       const auto y = on_cpu(n.forward(), n.forward_attrs(), n.inputs());
       expect_same(run_by_dnn(machine, n.forward(), n.forward_attrs(), n.inputs()), y, tolerance(n.dtype));
       EXPECT_EQ(fake.trainings, n.training ? 1 : 0);
@@ -145,7 +145,7 @@ TEST(DnnBatchNorm, WhatIsKeptIsEverybodys) {
   const auto expected_y = on_cpu(n.forward(), n.forward_attrs(), n.inputs());
   const auto expected = on_cpu(n.gradient(), n.attrs(), n.gradient_inputs(expected_y));
   FakeDnn fake;
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), fake.found(cuda::fake::with_kernels()));
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), fake.found(cuda::fake::with_kernels()));
   const auto by_library = run_by_dnn(machine, n.forward(), n.forward_attrs(), n.inputs());
   fake.norms_answer = cuda::kDnnNotSupported;
   const auto by_own = run_by_dnn(machine, n.forward(), n.forward_attrs(), n.inputs());
@@ -167,7 +167,7 @@ TEST(DnnBatchNorm, TrainingWithoutRunningStatistics) {
   std::vector<Tensor> in = n.inputs();
   in[3] = in[4] = Tensor::zeros(DType::kFloat32, {0});
   FakeDnn fake;
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), fake.found(cuda::fake::with_kernels()));
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), fake.found(cuda::fake::with_kernels()));
   expect_same(run_by_dnn(machine, n.forward(), n.forward_attrs(), in), on_cpu(n.forward(), n.forward_attrs(), in),
               1e-5);
   EXPECT_EQ(fake.trainings, 1);
@@ -180,7 +180,7 @@ TEST(DnnBatchNorm, OwnKernelsWhereTheLibraryDeclines) {
       const Norm n{.x = x};
       SCOPED_TRACE(str_cat(x, known));
       FakeDnn fake;
-      cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), fake.found(cuda::fake::with_kernels()));
+      cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), fake.found(cuda::fake::with_kernels()));
       const auto y = on_cpu(n.forward(), n.forward_attrs(), n.inputs());
       expect_same(run_by_dnn(machine, n.forward(), n.forward_attrs(), n.inputs(), {.shapes_known = known}), y, 1e-5);
       const auto in = n.gradient_inputs(y);
@@ -193,7 +193,7 @@ TEST(DnnBatchNorm, OwnKernelsWhereTheLibraryDeclines) {
 
 TEST(DnnBatchNorm, SaysWhyItDeclines) {
   FakeDnn fake;
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), fake.found(cuda::fake::with_kernels()));
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), fake.found(cuda::fake::with_kernels()));
   const auto device = machine.device();
   const auto why = [&](const Norm& n, const AttrMap& more = {}) {
     AttrMap attrs = n.forward_attrs();
@@ -225,12 +225,12 @@ TEST(DnnBatchNorm, SaysWhyThereIsNoLibrary) {
     return reason(device, batch_norm::make_by_dnn, n.forward(), n.forward_attrs(), {n.x, v, v, v, v});
   };
   {
-    cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
+    cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), cuda::fake::with_kernels());
     EXPECT_EQ(why(machine.device().get()), "cuDNN is not looked for");
   }
   cuda::CudaBackend::Options in_vain = cuda::fake::with_kernels();
   in_vain.dnn = [](cuda::CudaDevice&) -> Result<std::shared_ptr<cuda::Dnn>> { return unavailable("not found: here"); };
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), in_vain);
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), in_vain);
   const auto device = machine.device();
   testing::internal::CaptureStderr();
   EXPECT_EQ(why(device.get()), "");  // nobody has looked
@@ -243,11 +243,11 @@ TEST(DnnBatchNorm, SaysWhyThereIsNoLibrary) {
   EXPECT_EQ(said.find("without cuDNN"), said.rfind("without cuDNN"));  // once
 }
 
-// To be told where things would run takes nothing on the card, the library neither.
+// To be told where things would run takes nothing on the GPU, the library neither.
 TEST(DnnBatchNorm, APlacementOpensNoLibrary) {
   const Norm n;
   FakeDnn fake;
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), fake.found(cuda::fake::with_kernels()));
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), fake.found(cuda::fake::with_kernels()));
   Graph graph;
   std::vector<Value> in;
   const auto on = graph.device("/gpu:0");
@@ -257,20 +257,20 @@ TEST(DnnBatchNorm, APlacementOpensNoLibrary) {
   const auto report = session.placement(
       {{in[0], n.x}, {in[1], Shape{5}}, {in[2], Shape{5}}, {in[3], Shape{5}}, {in[4], Shape{5}}}, {y}, {});
   ASSERT_TRUE(report.ok()) << report.status().to_string();
-  EXPECT_EQ(machine.cards().contexts(0), 0);
+  EXPECT_EQ(machine.driver().contexts(0), 0);
   EXPECT_EQ(fake.live_objects, 0);
 }
 
-// Steps are recorded and repeated: the library is asked while that is not so yet, no more.
+// Steps are captured and replayed: the library is asked while that is not so yet, no more.
 TEST(DnnBatchNorm, SteadyStepsAreRecorded) {
-  constexpr int kNodes = kLeastRecorded + 1, kRuns = 10;
+  constexpr int kNodes = kMinCaptured + 1, kRuns = 10;
   const Norm n{.factor = 0.5F};
   FakeDnn fake;
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), fake.found(cuda::fake::with_kernels()));
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), fake.found(cuda::fake::with_kernels()));
   expect_same(run_by_dnn(machine, n.forward(), n.forward_attrs(), n.inputs(), {.runs = kRuns, .chained = kNodes}),
               chained_on_cpu(n.forward(), n.forward_attrs(), n.inputs(), kNodes), 1e-5);
-  EXPECT_GE(fake.trainings, kNodes * kRunsBeforeRecording);
-  EXPECT_LE(fake.trainings, kNodes * (kRunsBeforeRecording + 1) + kRuns);  // the last one's results are the step's
+  EXPECT_GE(fake.trainings, kNodes * kRunsBeforeCapture);
+  EXPECT_LE(fake.trainings, kNodes * (kRunsBeforeCapture + 1) + kRuns);  // the last one's results are the step's
 }
 
 TEST(DnnBatchNorm, OwnKernelsWhereTheLibraryRefuses) {
@@ -279,7 +279,7 @@ TEST(DnnBatchNorm, OwnKernelsWhereTheLibraryRefuses) {
   for (const int answer : {cuda::kDnnBadParameter + 3, cuda::kDnnNotSupported}) {
     FakeDnn fake;
     fake.norms_answer = answer;
-    cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), fake.found(cuda::fake::with_kernels()));
+    cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), fake.found(cuda::fake::with_kernels()));
     expect_same(run_by_dnn(machine, n.forward(), n.forward_attrs(), n.inputs()), y, 1e-5);
     const auto in = n.gradient_inputs(y);
     expect_same(run_by_dnn(machine, n.gradient(), n.attrs(), in), on_cpu(n.gradient(), n.attrs(), in), 1e-4);
@@ -335,7 +335,7 @@ void check_pools(const PoolCase& p, bool by_library, DType dtype = DType::kFloat
       const bool mean = op == "AvgPool";
       FakeDnn fake;
       {
-        cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), fake.found(cuda::fake::with_kernels()));
+        cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), fake.found(cuda::fake::with_kernels()));
         const auto y = on_cpu(op, attrs, {x});
         expect_same(run_by_dnn(machine, op, attrs, {x}, {.shapes_known = shapes_known}), y, tolerance(dtype));
         EXPECT_EQ(fake.pools, by_library ? 1 : 0) << op;
@@ -390,7 +390,7 @@ TEST(DnnPool, OwnKernelsWhereTheLibraryDeclines) {
 
 TEST(DnnPool, SaysWhyItDeclines) {
   FakeDnn fake;
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), fake.found(cuda::fake::with_kernels()));
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), fake.found(cuda::fake::with_kernels()));
   const auto device = machine.device();
   const auto why = [&](const PoolCase& p) {
     return reason(device.get(), make_dnn_pool<PoolKind::kAvg>, "AvgPool", p.attrs(false), {p.image});
@@ -409,8 +409,8 @@ TEST(DnnPool, SaysWhyItDeclines) {
 TEST(DnnPool, WindowsThatAreInputs) {
   for (const bool constants : {true, false}) {
     FakeDnn fake;
-    cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), fake.found(cuda::fake::with_kernels()));
-    constexpr int kNodes = kLeastRecorded + 1, kRuns = 10;
+    cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), fake.found(cuda::fake::with_kernels()));
+    constexpr int kNodes = kMinCaptured + 1, kRuns = 10;
     const AttrMap attrs = {{"padding", std::string("SAME")}};
     const std::vector<Tensor> in = {random_tensor(DType::kFloat32, {2, 5, 5, 3}, 1),
                                     Tensor::vector<std::int32_t>({1, 3, 3, 1}),
@@ -419,7 +419,7 @@ TEST(DnnPool, WindowsThatAreInputs) {
         machine, "MaxPoolV2", attrs, in,
         {.runs = kRuns, .chained = kNodes, .constants = constants ? std::vector<int>{1, 2} : std::vector<int>{}});
     expect_same(found, chained_on_cpu("MaxPoolV2", attrs, in, kNodes), 0);
-    EXPECT_EQ(fake.pools < kNodes * kRuns, constants);  // then steps are recorded
+    EXPECT_EQ(fake.pools < kNodes * kRuns, constants);  // then steps are captured
   }
 }
 
@@ -427,7 +427,7 @@ TEST(DnnPool, OwnKernelsWhereTheLibraryRefuses) {
   for (const int answer : {cuda::kDnnBadParameter, cuda::kDnnNotSupported + 9}) {
     FakeDnn fake;
     fake.pools_answer = answer;
-    cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), fake.found(cuda::fake::with_kernels()));
+    cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), fake.found(cuda::fake::with_kernels()));
     const AttrMap attrs = PoolCase{}.attrs(false);
     const Tensor x = random_tensor(DType::kFloat32, {1, 4, 4, 3}, 1);
     expect_same(run_by_dnn(machine, "AvgPool", attrs, {x}), on_cpu("AvgPool", attrs, {x}), 1e-6);
@@ -438,7 +438,7 @@ TEST(DnnPool, OwnKernelsWhereTheLibraryRefuses) {
 // Several largest elements, NaN among them: as on the CPU, where the library would not say.
 TEST(DnnPool, TheFirstOfSeveralLargestGetsTheGradient) {
   FakeDnn fake;
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), fake.found(cuda::fake::with_kernels()));
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), fake.found(cuda::fake::with_kernels()));
   const PoolCase p{.image = {1, 5, 5, 1}, .window_h = 3, .window_w = 3, .stride = 1};
   const Tensor x = Tensor::zeros(DType::kFloat32, p.image);
   const auto y = on_cpu("MaxPool", p.attrs(false), {x});

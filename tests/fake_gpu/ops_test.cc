@@ -1,14 +1,14 @@
-// Every op case of the harness on the CPU and on a card, dtype by dtype, forwards and backwards: the same results. The
-// cases are those that the op tests of this build wrote down (argosy/testing/op_dump.h). The card is the machine's, or,
+// Every op case of the harness on the CPU and on a GPU, dtype by dtype, forwards and backwards: the same results. The
+// cases are those that the op tests of this build wrote down (argosy/testing/op_dump.h). The GPU is the machine's, or,
 // where there is none, a fake one that runs our kernels as host code.
 //
 //   cuda_ops_test --cases build/release/op_cases [--fake] [--op NAME] [--few N] [--orders] [--list] [--spoil]
 //
 // --few: of an op with the same dtypes, no more cases once N one after another showed no new kernel. --orders: on the
-// fake card alone, beside itself with the threads of every kernel in other orders, with --reproducible, which promises
-// the same bits. --fake: not the machine's card.
-// --list: for every op, how many cases there were, how many ran on the card, and the same of nodes of its gradient.
-// --spoil: what a card gives is made wrong, to see that it is told. Exit code: 0, 1 where something differs, 77 without
+// fake GPU alone, beside itself with the threads of every kernel in other orders, with --reproducible, which promises
+// the same bits. --fake: not the machine's GPU.
+// --list: for every op, how many cases there were, how many ran on the GPU, and the same of nodes of its gradient.
+// --spoil: what a GPU gives is made wrong, to see that it is told. Exit code: 0, 1 where something differs, 77 without
 // cases.
 #include <algorithm>
 #include <chrono>
@@ -38,9 +38,9 @@ struct Flags {
 };
 
 struct Tally {
-  int cases = 0, on_card = 0;               // forwards
-  int gradients = 0, nodes = 0, there = 0;  // backwards: nodes, and those of them on the card
-  std::set<std::string> dtypes;             // of forward cases on the card
+  int cases = 0, on_gpu = 0;                // forwards
+  int gradients = 0, nodes = 0, there = 0;  // backwards: nodes, and those of them on the GPU
+  std::set<std::string> dtypes;             // of forward cases on the GPU
 };
 
 // Numbers that nobody can know: from a seed that the op takes for itself.
@@ -50,7 +50,7 @@ bool has_hidden_state(const OpDef& op, const AttrMap& attrs) {
          attrs.get_or<std::int64_t>("seed2", 0) == 0;
 }
 
-// Ops that refuse some values on the CPU, and on a card do not look, as TensorFlow's do not: that would take the step
+// Ops that refuse some values on the CPU, and on a GPU do not look, as TensorFlow's do not: that would take the step
 // to the host and back. What lies outside a table gives zeros or is left out; a label outside gives NaN.
 constexpr std::string_view kDoNotLook[] = {"Gather",
                                            "GatherV2",
@@ -77,25 +77,25 @@ bool does_not_look(std::string_view op) {
 }
 
 // Where the two differ; empty: nowhere. Values that the case does not look at are left out.
-std::string difference(const RecordedCase& c, const CaseRun& card, const CaseRun& cpu, bool backwards) {
-  if (card.status.ok() && cpu.status.code() == Code::kInvalidArgument && does_not_look(c.op)) return "";
-  if (cpu.status.ok() != card.status.ok() || cpu.status.code() != card.status.code()) {
-    return str_cat("on the card ", card.status.ok() ? "it runs" : card.status.to_string(), ", on the CPU ",
+std::string difference(const RecordedCase& c, const CaseRun& gpu, const CaseRun& cpu, bool backwards) {
+  if (gpu.status.ok() && cpu.status.code() == Code::kInvalidArgument && does_not_look(c.op)) return "";
+  if (cpu.status.ok() != gpu.status.ok() || cpu.status.code() != gpu.status.code()) {
+    return str_cat("on the GPU ", gpu.status.ok() ? "it runs" : gpu.status.to_string(), ", on the CPU ",
                    cpu.status.ok() ? "it runs" : cpu.status.to_string());
   }
-  if (card.values.size() != cpu.values.size()) return "another number of values";
-  for (std::size_t i = 0; i < card.values.size(); ++i) {
+  if (gpu.values.size() != cpu.values.size()) return "another number of values";
+  for (std::size_t i = 0; i < gpu.values.size(); ++i) {
     const Tensor& expected = cpu.values[i];
     const bool looked_at = backwards || c.changes_variables || i >= c.outputs.size() || c.outputs[i].valid();
     if (!looked_at || !expected.valid()) continue;
     const double tolerance = dtype_tolerance(expected.dtype(), c.tolerance) * (backwards ? 2 : 1);
-    const std::string wrong = argosy::difference(card.values[i], expected, tolerance);
+    const std::string wrong = argosy::difference(gpu.values[i], expected, tolerance);
     if (!wrong.empty()) return str_cat("value ", i, ": ", wrong);
   }
   return "";
 }
 
-// Where two runs of the card differ in a bit.
+// Where two runs of the GPU differ in a bit.
 std::string difference_of_bits(const RecordedCase& c, const CaseRun& a, const CaseRun& b, bool backwards) {
   if (a.status.code() != b.status.code()) return str_cat(a.status.to_string(), " and ", b.status.to_string());
   for (std::size_t i = 0; i < a.values.size(); ++i) {
@@ -120,7 +120,7 @@ std::string describe(const RecordedCase& c) {
 class Comparison {
  public:
   // `fake`: where there is one.
-  Comparison(std::function<std::shared_ptr<Machine>()> make, Flags flags, cuda::fake::Cards* fake)
+  Comparison(std::function<std::shared_ptr<DeviceSet>()> make, Flags flags, cuda::fake::FakeDriver* fake)
       : make_(std::move(make)), flags_(std::move(flags)), fake_(fake) {}
 
   void run(const RecordedCase& c) {
@@ -144,25 +144,25 @@ class Comparison {
     Tally all;
     int ops = 0;
     if (flags_.list)
-      std::printf("%-40s %6s %8s %9s %6s %8s  %s\n", "op", "cases", "on card", "gradients", "nodes", "on card",
-                  "dtypes on the card");
+      std::printf("%-40s %6s %8s %9s %6s %8s  %s\n", "op", "cases", "on GPU", "gradients", "nodes", "on GPU",
+                  "dtypes on the GPU");
     for (const auto& [op, t] : tallies_) {
       std::string dtypes;
       for (const std::string& d : t.dtypes) dtypes += d + " ";
       if (flags_.list) {
-        std::printf("%-40s %6d %8d %9d %6d %8d  %s\n", op.c_str(), t.cases, t.on_card, t.gradients, t.nodes, t.there,
+        std::printf("%-40s %6d %8d %9d %6d %8d  %s\n", op.c_str(), t.cases, t.on_gpu, t.gradients, t.nodes, t.there,
                     dtypes.c_str());
       }
       all.cases += t.cases;
-      all.on_card += t.on_card;
+      all.on_gpu += t.on_gpu;
       all.gradients += t.gradients;
       all.nodes += t.nodes;
       all.there += t.there;
-      if (t.on_card > 0) ++ops;
+      if (t.on_gpu > 0) ++ops;
     }
     std::printf(
-        "%d cases of %zu ops, %d of them on the card (%d ops); %d gradients, %d of their %d nodes there; %d differ\n",
-        all.cases, tallies_.size(), all.on_card, ops, all.gradients, all.there, all.nodes, differences_);
+        "%d cases of %zu ops, %d of them on the GPU (%d ops); %d gradients, %d of their %d nodes there; %d differ\n",
+        all.cases, tallies_.size(), all.on_gpu, ops, all.gradients, all.there, all.nodes, differences_);
   }
 
  private:
@@ -175,35 +175,35 @@ class Comparison {
     return kind;
   }
 
-  // The card beside the CPU.
+  // The GPU beside the CPU.
   void compare(const RecordedCase& c, const OpDef& op) {
     if (compared_++ % kCasesOfAMachine == 0) {
-      machine_.reset();
-      machine_ = make_();
+      device_set_.reset();
+      device_set_ = make_();
     }
     Tally& tally = tallies_[c.op];
     ++tally.cases;
     const bool known = c.error == Code::kOk;  // else the kernel shall see it, not the graph's builder
     const bool has_gradient = !c.changes_variables && op.gradient != kNotDifferentiable;
-    const bool has_kernel = machine_->kernels().has(c.op, "cuda");
+    const bool has_kernel = device_set_->kernels().has(c.op, "cuda");
     if (!has_kernel && !has_gradient) return;
     if (flags_.orders) return compare_orders(c, has_kernel, has_gradient, known);
-    const CaseRun cpu = run_forward(machine_, "/cpu:0", c, known);
+    const CaseRun cpu = run_forward(device_set_, "/cpu:0", c, known);
     if (has_kernel) {
-      CaseRun card = run_forward(machine_, "/gpu:0", c, known);
-      if (flags_.spoil) spoil(card);
-      report(c, "", difference(c, card, cpu, false));
-      if (card.on_device > 0) {
-        ++tally.on_card;
+      CaseRun gpu = run_forward(device_set_, "/gpu:0", c, known);
+      if (flags_.spoil) spoil(gpu);
+      report(c, "", difference(c, gpu, cpu, false));
+      if (gpu.on_device > 0) {
+        ++tally.on_gpu;
         for (const Tensor& t : c.inputs) {
           if (t.valid()) tally.dtypes.insert(std::string(dtype_name(t.dtype())));
         }
       }
     }
     if (!cpu.status.ok() || !has_gradient) return;
-    const CaseRun slopes = run_gradient(machine_, "/cpu:0", c, cpu.values);
+    const CaseRun slopes = run_gradient(device_set_, "/cpu:0", c, cpu.values);
     if (slopes.status.ok() && slopes.values.empty()) return;
-    CaseRun there = run_gradient(machine_, "/gpu:0", c, cpu.values);
+    CaseRun there = run_gradient(device_set_, "/gpu:0", c, cpu.values);
     if (flags_.spoil) spoil(there);
     ++tally.gradients;
     tally.nodes += there.on_device + there.elsewhere;
@@ -211,19 +211,19 @@ class Comparison {
     report(c, "gradient: ", difference(c, there, slopes, true));
   }
 
-  // The card beside itself. What changes variables does so before its gradient is asked for.
+  // The GPU beside itself. What changes variables does so before its gradient is asked for.
   void compare_orders(const RecordedCase& c, bool has_kernel, bool has_gradient, bool known) {
     const auto in_order = [&](std::uint64_t seed, bool backwards, const std::vector<Tensor>& outputs) {
       fake_->set_order(seed);
-      CaseRun run = backwards ? run_gradient(machine_, "/gpu:0", c, outputs, true)
-                              : run_forward(machine_, "/gpu:0", c, known, true);
+      CaseRun run = backwards ? run_gradient(device_set_, "/gpu:0", c, outputs, true)
+                              : run_forward(device_set_, "/gpu:0", c, known, true);
       if (flags_.spoil && seed != 0) spoil(run);
       return run;
     };
     const CaseRun first = in_order(0, false, {});
     Tally& tally = tallies_[c.op];
     if (has_kernel) {
-      if (first.on_device > 0) ++tally.on_card;
+      if (first.on_device > 0) ++tally.on_gpu;
       for (const std::uint64_t seed : kOrders)
         report(c, "", difference_of_bits(c, first, in_order(seed, false, {}), false));
     }
@@ -253,32 +253,32 @@ class Comparison {
   // Memory of devices is given back now and then.
   static constexpr int kCasesOfAMachine = 500;
   static constexpr std::uint64_t kOrders[] = {1, 1000};
-  const std::function<std::shared_ptr<Machine>()> make_;
-  std::shared_ptr<Machine> machine_;
+  const std::function<std::shared_ptr<DeviceSet>()> make_;
+  std::shared_ptr<DeviceSet> device_set_;
   const Flags flags_;
-  cuda::fake::Cards* const fake_;
+  cuda::fake::FakeDriver* const fake_;
   std::map<std::string, int> old_;  // by kind, how many cases one after another showed no new kernel
   int compared_ = 0;
   std::map<std::string, Tally> tallies_;
   int differences_ = 0;
 };
 
-// The machine's cards, if any of them can be used.
-std::shared_ptr<GpuBackend> real_cards() {
+// The machine's GPUs, if any of them can be used.
+std::shared_ptr<GpuBackend> real_gpus() {
   const GpuReport found = look_for_gpus({});
   const bool usable =
-      std::any_of(found.cards.begin(), found.cards.end(), [](const CardFacts& card) { return card.unusable.empty(); });
+      std::any_of(found.facts.begin(), found.facts.end(), [](const GpuFacts& gpu) { return gpu.unusable.empty(); });
   if (usable) return found.backend;
-  std::printf("no card of this machine is used: %s\n",
+  std::printf("no GPU of this machine is used: %s\n",
               found.problem.ok() ? "none can be" : found.problem.message().c_str());
   return nullptr;
 }
 
-int compare(const Flags& flags, const std::shared_ptr<GpuBackend>& backend, cuda::fake::Cards* fake = nullptr) {
+int compare(const Flags& flags, const std::shared_ptr<GpuBackend>& backend, cuda::fake::FakeDriver* fake = nullptr) {
   const DeviceRequest request{.devices = "gpu:0", .deterministic = flags.orders, .gpus = backend};
-  auto machine = Machine::make(request);
-  if (!machine.ok()) {
-    std::printf("%s\n", machine.status().to_string().c_str());
+  auto device_set = DeviceSet::make(request);
+  if (!device_set.ok()) {
+    std::printf("%s\n", device_set.status().to_string().c_str());
     return 1;
   }
   std::set<std::filesystem::path> files;
@@ -286,8 +286,8 @@ int compare(const Flags& flags, const std::shared_ptr<GpuBackend>& backend, cuda
   for (const auto& entry : std::filesystem::directory_iterator(flags.cases, missing)) {
     if (entry.path().extension() == ".jsonl") files.insert(entry.path());
   }
-  *machine = nullptr;
-  Comparison comparison([&] { return Machine::make(request).value(); }, flags, fake);
+  *device_set = nullptr;
+  Comparison comparison([&] { return DeviceSet::make(request).value(); }, flags, fake);
   int read = 0;
   for (const auto& file : files) {
     std::ifstream lines(file);
@@ -312,19 +312,20 @@ int compare(const Flags& flags, const std::shared_ptr<GpuBackend>& backend, cuda
 
 int main(const Flags& flags) {
   if (!flags.fake) {
-    if (const auto backend = real_cards()) {
-      std::printf("on a real card: %s\n", backend->driver().c_str());
+    if (const auto backend = real_gpus()) {
+      std::printf("on a real GPU: %s\n", backend->driver().c_str());
       return compare(flags, backend);
     }
   }
-  std::printf("on a fake card\n");
-  cuda::fake::Options fake = cuda::fake::cards_with_kernels(1);
+  std::printf("on a fake GPU\n");
+  cuda::fake::Options fake = cuda::fake::gpus_with_kernels(1);
   fake.protect_memory = !flags.orders;  // a third of the time
-  cuda::fake::Cards cards(std::move(fake));
+  cuda::fake::FakeDriver fake_driver(std::move(fake));
   cuda::CudaBackend::Options options = cuda::fake::with_kernels();
   options.compiler = host_compiler;
-  const int code = compare(flags, std::make_shared<cuda::CudaBackend>(cards.driver(), std::move(options)), &cards);
-  const auto violations = cards.violations();
+  const int code =
+      compare(flags, std::make_shared<cuda::CudaBackend>(fake_driver.driver(), std::move(options)), &fake_driver);
+  const auto violations = fake_driver.violations();
   if (violations.empty()) return code;
   std::printf("the fake driver: %s\n", violations.front().c_str());
   return 1;

@@ -1,5 +1,5 @@
-// What a step that is recorded and repeated as a whole must see: whatever differs from one run to the next. Every run
-// is compared with the CPU's, and the last ones are repetitions.
+// What a step that is captured and replayed as a whole must see: whatever differs from one run to the next. Every run
+// is compared with the CPU's, and the last ones are replays.
 #include <gmock/gmock.h>
 
 #include "argosy/ops/constant/constant.h"
@@ -21,17 +21,17 @@ namespace {
 
 using cuda::fake::Call;
 
-constexpr int kRuns = 8;  // the third is recorded, where nothing moves
+constexpr int kRuns = 8;  // the third is captured, where nothing moves
 
-// A machine with a card, and another that has none, doing the same.
+// A machine with a GPU, and another that has none, doing the same.
 struct Both {
   explicit Both(Graph& graph)
-      : card(graph, {.devices = machine.request("gpu:0")}), cpu(graph, {.devices = {.devices = "cpu:0"}}) {}
+      : gpu(graph, {.devices = machine.request("gpu:0")}), cpu(graph, {.devices = {.devices = "cpu:0"}}) {}
 
-  // The same on both. Returns what the card gave.
+  // The same on both. Returns what the GPU gave.
   std::vector<Tensor> run(const Feeds& feeds, const std::vector<Value>& fetches,
                           const std::vector<Value>& targets = {}) {
-    auto found = card.run(feeds, fetches, targets), expected = cpu.run(feeds, fetches, targets);
+    auto found = gpu.run(feeds, fetches, targets), expected = cpu.run(feeds, fetches, targets);
     EXPECT_TRUE(found.ok()) << found.status().to_string();
     EXPECT_TRUE(expected.ok()) << expected.status().to_string();
     if (!found.ok() || !expected.ok()) return {};
@@ -40,13 +40,13 @@ struct Both {
     }
     return *std::move(found);
   }
-  std::int64_t graphs() { return machine.cards().counts().graph_launches; }
+  std::int64_t graphs() { return machine.driver().counts().graph_launches; }
 
-  cuda::fake::Machine machine{cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels()};
-  Session card, cpu;
+  cuda::fake::Machine machine{cuda::fake::gpus_with_kernels(1), cuda::fake::with_kernels()};
+  Session gpu, cpu;
 };
 
-// Long enough to be recorded.
+// Long enough to be captured.
 Value chain(Value y) {
   for (int i = 0; i < 4; ++i) y = tanh(reduce_sum(y, {1}, true) * 0.1f + y);
   return y;
@@ -78,7 +78,7 @@ TEST(CudaReplay, IndicesThatAreFedAndThoseThatAreConstant) {
   for (int i = 0; i < 4; ++i) places.data<std::int32_t>()[i] = 3 - i;
   Tensor shape = Tensor::zeros(DType::kInt32, {2});
   shape.data<std::int32_t>()[0] = 4, shape.data<std::int32_t>()[1] = 3;
-  // What the host makes of the constant goes to the card with every repetition.
+  // What the host makes of the constant goes to the GPU with every replay.
   const Value turned = scatter_nd(constant(graph, places), chain(gather(x, at)), constant(graph, shape));
   const Value out = chain(turned) * 2.0f;
   Both both(graph);
@@ -174,14 +174,14 @@ TEST(CudaReplay, RatesAndMasksOfEveryStep) {
     return Model{.loss = reduce_mean(square(net.dense(x, 2)))};
   };
   const Optimizer optimizer = adam_w(LearningRate::cosine(0.1, kRuns), 0.01);
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), cuda::fake::with_kernels());
   std::vector<std::vector<double>> losses;
   for (const SessionOptions& session :
        {SessionOptions{.devices = {.devices = "cpu:0"}}, SessionOptions{.devices = machine.request("gpu:0")}}) {
     auto built = build_model(model, {.seed = 3}, &optimizer);
     ASSERT_TRUE(built.ok()) << built.status().to_string();
     const auto program =
-        Program::make(*std::move(built), {.devices = *chosen_devices(session.devices), .session = session});
+        CompiledModel::make(*std::move(built), {.devices = *chosen_devices(session.devices), .session = session});
     ASSERT_TRUE(program.ok()) << program.status().to_string();
     ASSERT_TRUE((*program)->initialize().ok());
     losses.emplace_back();
@@ -195,7 +195,7 @@ TEST(CudaReplay, RatesAndMasksOfEveryStep) {
   for (int i = 0; i < kRuns; ++i) {
     EXPECT_NEAR(losses[1][static_cast<std::size_t>(i)], losses[0][static_cast<std::size_t>(i)], 1e-5) << "step " << i;
   }
-  EXPECT_GT(machine.cards().counts().graph_launches, 0);
+  EXPECT_GT(machine.driver().counts().graph_launches, 0);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Batches shared by fake cards: rows of sparse gradients joined on each, equal words added up, the CPU's numbers.
+// Batches sharded over fake GPUs: rows of sparse gradients joined on each, equal words added up, the CPU's numbers.
 #include <gtest/gtest.h>
 
 #include "argosy/testing/embedding.h"
@@ -15,15 +15,15 @@ TEST(CudaReplicated, RowsOfSparseGradientsAreJoined) {
     Embedding e(rule, true);
     const auto alone = embedding::run(e, 1);
     ASSERT_TRUE(alone.ok()) << alone.status().to_string();
-    for (const int cards : {1, 2, 3}) {
-      cuda::fake::Machine machine(cuda::fake::cards_with_kernels(cards), cuda::fake::with_kernels());
-      const auto many = embedding::run(e, cards, 0, machine.request(str_cat(cards)));
+    for (const int gpus : {1, 2, 3}) {
+      cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(gpus), cuda::fake::with_kernels());
+      const auto many = embedding::run(e, gpus, 0, machine.request(str_cat(gpus)));
       ASSERT_TRUE(many.ok()) << many.status().to_string();
       for (std::size_t i = 0; i < alone->losses.size(); ++i) {
-        EXPECT_EQ(difference(many->losses[i], alone->losses[i], 1e-10), "") << cards << " cards, step " << i;
+        EXPECT_EQ(difference(many->losses[i], alone->losses[i], 1e-10), "") << gpus << " GPUs, step " << i;
       }
       for (std::size_t i = 0; i < alone->variables.size(); ++i) {
-        EXPECT_EQ(difference(many->variables[i], alone->variables[i], 1e-10), "") << cards << " cards, variable " << i;
+        EXPECT_EQ(difference(many->variables[i], alone->variables[i], 1e-10), "") << gpus << " GPUs, variable " << i;
       }
     }
   }

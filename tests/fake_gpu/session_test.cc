@@ -17,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A chain of elementwise ops over cards.
+// A chain of elementwise ops over GPUs.
 struct Chain {
   Graph graph;
   Value x, y;
@@ -64,78 +64,77 @@ Tensor run_chain(Chain& chain, SessionOptions options, int batch, int steps = 3)
   return last;
 }
 
-TEST(CudaSession, OneCardGivesWhatALoopGives) {
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
-  Chain on_card(1);
-  EXPECT_EQ(difference(run_chain(on_card, {.devices = machine.request("gpu:0")}, 5), expected_of(input(5)), 1e-5), "");
-  EXPECT_GT(machine.cards().counts().launches, 0);
-  EXPECT_EQ(machine.cards().contexts(0), 0);
+TEST(CudaSession, OneGpuGivesWhatALoopGives) {
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), cuda::fake::with_kernels());
+  Chain on_gpu(1);
+  EXPECT_EQ(difference(run_chain(on_gpu, {.devices = machine.request("gpu:0")}, 5), expected_of(input(5)), 1e-5), "");
+  EXPECT_GT(machine.driver().counts().launches, 0);
+  EXPECT_EQ(machine.driver().contexts(0), 0);
 }
 
-TEST(CudaSession, CardsHandOverToEachOtherInStreamOrder) {
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(3), cuda::fake::with_kernels());
-  Chain on_cards(3, 12);
-  EXPECT_EQ(difference(run_chain(on_cards, {.devices = machine.request()}, 64, 20), expected_of(input(64), 12), 1e-5),
+TEST(CudaSession, GpusHandOverToEachOtherInStreamOrder) {
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(3), cuda::fake::with_kernels());
+  Chain on_gpus(3, 12);
+  EXPECT_EQ(difference(run_chain(on_gpus, {.devices = machine.request()}, 64, 20), expected_of(input(64), 12), 1e-5),
             "");
-  EXPECT_GT(machine.cards().counts().direct_copies, 0);
+  EXPECT_GT(machine.driver().counts().direct_copies, 0);
 }
 
-TEST(CudaSession, VirtualGpusOfOneCardWorkTogether) {
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
-  Chain on_cards(4);
+TEST(CudaSession, VirtualGpusOfOnePhysicalGpuWorkTogether) {
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), cuda::fake::with_kernels());
+  Chain on_gpus(4);
   DeviceRequest request = machine.request();
   request.virtual_gpus = "4";
-  EXPECT_EQ(difference(run_chain(on_cards, {.devices = request}, 7), expected_of(input(7)), 1e-5), "");
+  EXPECT_EQ(difference(run_chain(on_gpus, {.devices = request}, 7), expected_of(input(7)), 1e-5), "");
 }
 
 TEST(CudaSession, SteadyStepsAreRecordedAndRepeated) {
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(2), cuda::fake::with_kernels());
-  Chain on_card(1), on_cards(2, 16);
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(2), cuda::fake::with_kernels());
+  Chain on_gpu(1), on_gpus(2, 16);
   const Tensor expected = expected_of(input(5));
-  Session session(on_card.graph, {.devices = machine.request("gpu:0"), .optimize = false});
-  const auto report = session.placement({{on_card.x, Shape{5, 8}}}, {on_card.y}, {});
+  Session session(on_gpu.graph, {.devices = machine.request("gpu:0"), .optimize = false});
+  const auto report = session.placement({{on_gpu.x, Shape{5, 8}}}, {on_gpu.y}, {});
   ASSERT_TRUE(report.ok());
-  EXPECT_THAT(report->summary(), HasSubstr("pass recorded: gpu:0: "));
-  const Feeds feeds = {{on_card.x, input(5)}};
+  EXPECT_THAT(report->summary(), HasSubstr("pass captured: gpu:0: "));
+  const Feeds feeds = {{on_gpu.x, input(5)}};
   for (int i = 0; i < 10; ++i) {
-    const auto before = machine.cards().counts();
-    const auto out = session.run(feeds, {on_card.y});
+    const auto before = machine.driver().counts();
+    const auto out = session.run(feeds, {on_gpu.y});
     ASSERT_TRUE(out.ok()) << out.status().to_string();
     EXPECT_EQ(difference(out->at(0), expected, 1e-5), "") << "run " << i;
-    const auto after = machine.cards().counts();
+    const auto after = machine.driver().counts();
     EXPECT_GT(after.launches, before.launches);
-    EXPECT_EQ(after.launch_calls == before.launch_calls, i >= kRunsBeforeRecording) << "run " << i;
+    EXPECT_EQ(after.launch_calls == before.launch_calls, i >= kRunsBeforeCapture) << "run " << i;
   }
   // What a steady step asks of the driver: its feed, the graph, its fetch, one wait. (Looks at events depend on time.)
-  auto before = machine.cards().calls_made();
-  ASSERT_TRUE(session.run(feeds, {on_card.y}).ok());
+  auto before = machine.driver().calls_made();
+  ASSERT_TRUE(session.run(feeds, {on_gpu.y}).ok());
   std::int64_t calls = 0;
-  for (const auto& [call, made] : machine.cards().calls_made()) {
+  for (const auto& [call, made] : machine.driver().calls_made()) {
     if (call != "cuEventQuery") calls += made - before[call];
   }
   EXPECT_LE(calls, 14);
   // Other values, in the same places; then another shape, which is another step.
-  const Feeds others = {{on_card.x, random_tensor(DType::kFloat32, {5, 8}, 3)}};
-  const auto changed = session.run(others, {on_card.y});
+  const Feeds others = {{on_gpu.x, random_tensor(DType::kFloat32, {5, 8}, 3)}};
+  const auto changed = session.run(others, {on_gpu.y});
   ASSERT_TRUE(changed.ok());
   EXPECT_NE(difference(changed->at(0), expected, 1e-5), "");
-  EXPECT_EQ(machine.cards().counts().graphs_made, 1);
-  // Several cards, whose stretches end where they hand over.
-  EXPECT_EQ(difference(run_chain(on_cards, {.devices = machine.request()}, 9, 12), expected_of(input(9), 16), 1e-5),
-            "");
+  EXPECT_EQ(machine.driver().counts().graphs_made, 1);
+  // Several GPUs, whose capture regions end where they hand over.
+  EXPECT_EQ(difference(run_chain(on_gpus, {.devices = machine.request()}, 9, 12), expected_of(input(9), 16), 1e-5), "");
 }
 
 TEST(CudaSession, RecordingIsSwitchedOffByName) {
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), cuda::fake::with_kernels());
   setenv("ARGOSY_CUDA_GRAPHS", "0", 1);
   Chain chain(1);
   run_chain(chain, {.devices = machine.request()}, 5, 6);
   unsetenv("ARGOSY_CUDA_GRAPHS");
-  EXPECT_EQ(machine.cards().counts().graph_launches, 0);
+  EXPECT_EQ(machine.driver().counts().graph_launches, 0);
 }
 
 TEST(CudaSession, WhatHasNoKernelForItsDtypeGoesToTheCpuAndSaysSo) {
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), cuda::fake::with_kernels());
   Graph graph;
   Value z, sum, power;
   {
@@ -156,7 +155,7 @@ TEST(CudaSession, WhatHasNoKernelForItsDtypeGoesToTheCpuAndSaysSo) {
 
 // tf.train.limit_epochs counts so, in a step of its own.
 TEST(CudaSession, AVariableLivesWhereAllThatUseItCanRun) {
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), cuda::fake::with_kernels());
   Graph graph;
   const auto on = graph.device("/gpu:0");
   const VariableNode v = variable(graph, Tensor::scalar(std::int64_t{0}), "v");
@@ -179,28 +178,28 @@ TEST(CudaSession, AVariableLivesWhereAllThatUseItCanRun) {
   EXPECT_EQ(session.run({}, {count}).status().code(), Code::kOutOfRange);
 }
 
-TEST(CudaSession, ALostCardFailsTheStepAndTheProcessGoesOn) {
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(2), cuda::fake::with_kernels());
+TEST(CudaSession, ALostGpuFailsTheStepAndTheProcessGoesOn) {
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(2), cuda::fake::with_kernels());
   Chain chain(2);
   const Feeds feeds = {{chain.x, input(5)}};
   {
     Session session(chain.graph, {.devices = machine.request(), .optimize = false});
     ASSERT_TRUE(session.run(feeds, {chain.y}).ok());
-    machine.cards().fail_launch(3);
+    machine.driver().fail_launch(3);
     const auto failed = session.run(feeds, {chain.y});
     ASSERT_FALSE(failed.ok());
     EXPECT_EQ(failed.status().id(), "ARG-DEV-003") << failed.status().to_string();
     EXPECT_THAT(failed.status().message(), HasSubstr("device lost"));
     EXPECT_EQ(session.run(feeds, {chain.y}).status().id(), "ARG-DEV-003");
   }
-  DeviceRequest other = machine.request("gpu:1");  // the card that is left, as this session's GPU:0
+  DeviceRequest other = machine.request("gpu:1");  // the GPU that is left, as this session's GPU:0
   Chain shorter(1);
   EXPECT_EQ(difference(run_chain(shorter, {.devices = other}, 5), expected_of(input(5)), 1e-5), "");
 }
 
 // Reliability R41: whichever allocation fails, the step fails with an error and the next one works.
 TEST(CudaSession, EveryAllocationMayFailOnce) {
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), cuda::fake::with_kernels());
   Chain chain(1);
   const Feeds feeds = {{chain.x, input(5)}};
   int failures = 0;
@@ -220,12 +219,12 @@ TEST(CudaSession, EveryAllocationMayFailOnce) {
 }
 
 TEST(CudaSession, AHundredSessionsLeaveNothingBehind) {
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(2), cuda::fake::with_kernels());
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(2), cuda::fake::with_kernels());
   for (int i = 0; i < 100; ++i) {
     Chain chain(2, 2);
     run_chain(chain, {.devices = machine.request()}, 3, 1);
-    ASSERT_EQ(machine.cards().live_objects(), 0) << i;
-    ASSERT_EQ(machine.cards().bytes_reserved(0), 0U);
+    ASSERT_EQ(machine.driver().live_objects(), 0) << i;
+    ASSERT_EQ(machine.driver().bytes_reserved(0), 0U);
   }
 }
 

@@ -1,4 +1,4 @@
-// Many repeated indices that lie on the card: what is done to a slice is done in the order of the indices.
+// Many repeated indices that lie on the GPU: what is done to a slice is done in the order of the indices.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -56,7 +56,7 @@ TEST_P(RepeatedIndices, AreTakenInTheirOrder) {
       sums.data<float>()[row * 2 + k] += s.updates.data<float>()[i * 2 + k];
     }
   }
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), cuda::fake::with_kernels());
   DeviceRequest request = machine.request("gpu:0");
   request.deterministic = true;
   const auto updated = run(s, request, false);
@@ -66,7 +66,7 @@ TEST_P(RepeatedIndices, AreTakenInTheirOrder) {
   ASSERT_TRUE(added.ok()) << added.status().to_string();
   EXPECT_EQ(difference(*added, sums, 0), "");
   // Never more launches than a sort needs.
-  const std::vector<std::string> kernels = machine.cards().kernels();
+  const std::vector<std::string> kernels = machine.driver().kernels();
   const auto merges = std::count(kernels.begin(), kernels.end(), "slots_merge");
   if (s.count <= 256) {
     EXPECT_EQ(merges, 0);

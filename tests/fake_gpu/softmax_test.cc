@@ -1,4 +1,4 @@
-// Softmax and its gradient on a card, by a fake cuDNN and by our own kernels: the CPU's results, and who gives them.
+// Softmax and its gradient on a GPU, by a fake cuDNN and by our own kernels: the CPU's results, and who gives them.
 #include <gmock/gmock.h>
 
 #include "argosy/graph/gradients.h"
@@ -33,7 +33,7 @@ void expect_as_on_cpu(cuda::fake::Machine& machine, const std::string& op, const
 void check_all(FakeDnn& fake, const Shape& shape, DType dtype, bool shapes_known, bool asked) {
   SCOPED_TRACE(str_cat(shape, " ", dtype_name(dtype), " ", shapes_known));
   fake.softmaxes = fake.softmax_gradients = 0;
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), fake.found(cuda::fake::with_kernels()));
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), fake.found(cuda::fake::with_kernels()));
   const Tensor x = random_tensor(dtype, shape, 1, -3, 3), dy = random_tensor(dtype, shape, 2);
   for (const std::string op : {"Softmax", "LogSoftmax"}) {
     // What is fed is written over, which the library does not promise to bear; a constant is not.
@@ -71,12 +71,12 @@ TEST(DnnSoftmax, GradientsOfAGraphAreOneNode) {
     for (const bool by_library : {false, true}) {
       SCOPED_TRACE(str_cat(logarithm, by_library));
       FakeDnn fake;
-      cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1),
+      cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1),
                                   by_library ? fake.found(cuda::fake::with_kernels()) : cuda::fake::with_kernels());
       std::vector<Tensor> found[2];
-      for (const bool card : {false, true}) {
+      for (const bool gpu : {false, true}) {
         Graph graph;
-        const auto on = graph.device(card ? "/gpu:0" : "/cpu:0");
+        const auto on = graph.device(gpu ? "/gpu:0" : "/cpu:0");
         const Value logits = placeholder(graph, DType::kFloat32, PartialShape(kMany));
         const Value weights = placeholder(graph, DType::kFloat32, PartialShape(kMany));
         const Value y = logarithm ? log_softmax(logits) : softmax(logits);
@@ -87,12 +87,12 @@ TEST(DnnSoftmax, GradientsOfAGraphAreOneNode) {
         ASSERT_TRUE(report.ok()) << report.status().to_string();
         int gradients = 0;
         for (const auto& row : report->rows) gradients += row.op == "_SoftmaxGrad" ? 1 : 0;
-        EXPECT_EQ(gradients, card ? 1 : 0);
+        EXPECT_EQ(gradients, gpu ? 1 : 0);
         auto out = session.run({{logits, random_tensor(DType::kFloat32, kMany, 1, -3, 3)},
                                 {weights, random_tensor(DType::kFloat32, kMany, 2)}},
                                {y, dx});
         ASSERT_TRUE(out.ok()) << out.status().to_string();
-        found[card ? 1 : 0] = *std::move(out);
+        found[gpu ? 1 : 0] = *std::move(out);
       }
       for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(difference(found[1][i], found[0][i], 1e-5), "") << i;
       EXPECT_EQ(fake.softmax_gradients, by_library ? 1 : 0);

@@ -1,4 +1,4 @@
-// Every kernel source through NVRTC, with no nvcc and no card: what nvcc of another major version, or for a card that
+// Every kernel source through NVRTC, with no nvcc and no GPU: what nvcc of another major version, or for a GPU that
 // the nvcc at hand no longer knows, would say of them.
 //
 //   cuda_sources_test [--only MODULE]… [ARCHITECTURE…]

@@ -1,5 +1,5 @@
-// What a steady training step of each built-in model starts on a card: how many kernels, in how many graphs, what else.
-// Counted on cards that compute nothing. With ARGOSY_SHOW_STEPS=1 every call is printed, with =nodes also for which
+// What a steady training step of each built-in model starts on a GPU: how many kernels, in how many graphs, what else.
+// Counted on GPUs that compute nothing. With ARGOSY_SHOW_STEPS=1 every call is printed, with =nodes also for which
 // node.
 #include <gmock/gmock.h>
 
@@ -21,14 +21,14 @@ struct Wanted {
   Optimizer optimizer = sgd(0.1);
   std::int64_t batch = 8;
   DType compute = DType::kInvalid;
-  int gpus = 1;  // virtual ones, of one card
+  int gpus = 1;  // virtual ones, of one physical GPU
 };
 
 struct Counted {
   int kernels = 0;           // by graphs too
   int graphs = 0;            // launched
-  int alone = 0;             // kernels, copies on the card and fills that no graph starts
-  int fills = 0, moves = 0;  // in and out of graphs: memory set, memory copied on the card
+  int alone = 0;             // kernels, copies on the GPU and fills that no graph starts
+  int fills = 0, moves = 0;  // in and out of graphs: memory set, memory copied on the GPU
   int copies_in = 0, copies_out = 0;
   int allocations = 0;
   std::map<std::string, int> by_name;
@@ -37,7 +37,7 @@ struct Counted {
 Counted count(const std::vector<Call>& calls) {
   Counted c;
   for (const Call& call : calls) {
-    if (call.how == Call::How::kRecorded) continue;
+    if (call.how == Call::How::kCaptured) continue;
     const bool alone = call.how == Call::How::kCalled;
     const bool kernel = call.what.starts_with("kernel ");
     const bool move = call.what == "a copy" || call.what == "fill";
@@ -63,13 +63,13 @@ Tensor zeros_like(const Layers::Input& input, std::int64_t batch) {
 // The calls of one step among steady ones.
 std::vector<Call> steady_step(const Wanted& wanted, bool dnn = false) {
   const char* const show = std::getenv("ARGOSY_SHOW_STEPS");
-  cuda::fake::Options cards = cuda::fake::cards_with_kernels(1);
-  cards.run_kernels = false;
+  cuda::fake::Options fake_options = cuda::fake::gpus_with_kernels(1);
+  fake_options.run_kernels = false;
   cuda::CudaBackend::Options backend = cuda::fake::with_kernels();
   backend.compiler = cuda::fake::CompilesNothing::make;
-  if (show != nullptr && std::string_view(show) == "nodes") backend.observer = cuda::fake::Cards::observer();
+  if (show != nullptr && std::string_view(show) == "nodes") backend.observer = cuda::fake::FakeDriver::observer();
   cuda::fake::FakeDnn library;
-  cuda::fake::Machine machine(std::move(cards), dnn ? library.found(std::move(backend)) : std::move(backend));
+  cuda::fake::Machine machine(std::move(fake_options), dnn ? library.found(std::move(backend)) : std::move(backend));
   SessionOptions session{.devices = machine.request()};
   if (wanted.gpus > 1) session.devices.virtual_gpus = std::to_string(wanted.gpus);
   const auto devices = chosen_devices(session.devices);
@@ -78,7 +78,7 @@ std::vector<Call> steady_step(const Wanted& wanted, bool dnn = false) {
   if (!devices.ok() || !built.ok()) return {};
   std::vector<Tensor> feeds;
   for (const Layers::Input& input : built->inputs) feeds.push_back(zeros_like(input, wanted.batch));
-  const auto program = Program::make(*std::move(built), {.devices = *devices, .session = session});
+  const auto program = CompiledModel::make(*std::move(built), {.devices = *devices, .session = session});
   EXPECT_TRUE(program.ok()) << program.status().to_string();
   if (!program.ok()) return {};
   const Status started = (*program)->initialize();
@@ -87,10 +87,10 @@ std::vector<Call> steady_step(const Wanted& wanted, bool dnn = false) {
   // Of the steady ones that which allocates least: where a block of pinned memory is in use yet, by chance, one more is
   // taken.
   for (int i = 0; i < 11; ++i) {
-    machine.cards().take_calls();
+    machine.driver().take_calls();
     const auto loss = (*program)->step(feeds);
     EXPECT_TRUE(loss.ok()) << loss.status().to_string();
-    std::vector<Call> made = machine.cards().take_calls();
+    std::vector<Call> made = machine.driver().take_calls();
     if (i < 8 || count(made).allocations < count(calls).allocations) calls = std::move(made);
   }
   if (show != nullptr) {
@@ -109,7 +109,7 @@ std::vector<Call> steady_step(const Wanted& wanted, bool dnn = false) {
 
 const models::ClassifierOptions kGrey, kColour{.image_size = 32, .channels = 3};
 
-// A step on one card is a graph, a copy in for each feed and a copy out for the loss; nothing is allocated.
+// A step on one GPU is a graph, a copy in for each feed and a copy out for the loss; nothing is allocated.
 void expect_one_graph(const Counted& c, int kernels) {
   EXPECT_LE(c.kernels, kernels);
   EXPECT_EQ(c.graphs, 1);
@@ -145,13 +145,13 @@ TEST(CudaSteps, ResNetInBfloat16) {
   expect_one_graph(c, 348);
   EXPECT_EQ(c.copies_in, 2);
 }
-// Dropout too: its seeds are read on the card.
+// Dropout too: its seeds are read on the GPU.
 TEST(CudaSteps, Transformer) {
   const Counted c = count(steady_step({.model = models::transformer({}), .optimizer = adam(1e-3)}));
   expect_one_graph(c, 150);
   EXPECT_LE(c.copies_in, 3);
 }
-// Sums over cards are not recorded; they part what is.
+// Sums over GPUs are not recorded; they part what is.
 TEST(CudaSteps, MlpOnTwo) {
   const Counted c = count(steady_step({.model = models::mlp(kGrey), .batch = 10, .gpus = 2}));
   EXPECT_LE(c.kernels, 40);

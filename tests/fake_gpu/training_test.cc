@@ -1,4 +1,4 @@
-// Training of the built-in models on a fake card: no op is left to the CPU for want of a kernel, and losses are those
+// Training of the built-in models on a fake GPU: no op is left to the CPU for want of a kernel, and losses are those
 // of the CPU.
 #include <gmock/gmock.h>
 
@@ -19,15 +19,15 @@ namespace {
 
 using testing::IsEmpty;
 
-// What of a training step runs on a CPU because a card has no kernel for it.
+// What of a training step runs on a CPU because a GPU has no kernel for it.
 std::vector<std::string> left_to_the_cpu(const ModelBuilder& model, const Optimizer& optimizer, DType compute) {
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), cuda::fake::with_kernels());
   const SessionOptions session{.devices = machine.request("gpu:0")};
   auto devices = chosen_devices(session.devices);
   EXPECT_TRUE(devices.ok()) << devices.status().to_string();
   auto built = build_model(model, {.compute = compute}, &optimizer);
   EXPECT_TRUE(built.ok()) << built.status().to_string();
-  auto program = Program::make(*std::move(built), {.devices = *devices, .session = session});
+  auto program = CompiledModel::make(*std::move(built), {.devices = *devices, .session = session});
   EXPECT_TRUE(program.ok()) << program.status().to_string();
   const auto placement = (*program)->placement(8);
   EXPECT_TRUE(placement.ok()) << placement.status().to_string();
@@ -56,7 +56,7 @@ TEST(CudaTraining, NoOpOfTheModelsIsLeftToTheCpu) {
   }
 }
 
-constexpr int kSize = 6, kBatch = 4, kSteps = 8;  // the last of them are repeated as recorded
+constexpr int kSize = 6, kBatch = 4, kSteps = 8;  // the last of them are replays
 
 std::unique_ptr<data::Dataset> images(int channels) {
   return data::open_dataset("synthetic", {.image_size = kSize, .channels = channels, .examples = 16}).value();
@@ -74,7 +74,7 @@ void trains_as_on_the_cpu(const ModelBuilder& model, const data::Dataset& data, 
                           cuda::CudaBackend::Options backend = cuda::fake::with_kernels()) {
   const auto expected = train(model, data, {.devices = "cpu:0"}, optimizer);
   ASSERT_TRUE(expected.ok()) << expected.status().to_string();
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), std::move(backend));
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), std::move(backend));
   const auto found = train(model, data, machine.request("gpu:0"), optimizer);
   ASSERT_TRUE(found.ok()) << found.status().to_string();
   ASSERT_EQ(found->losses.size(), static_cast<std::size_t>(kSteps));

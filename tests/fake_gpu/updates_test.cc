@@ -59,14 +59,14 @@ struct Task {
 
 class Updates : public ::testing::TestWithParam<std::string> {
  protected:
-  // A card has the CPU's variables after so many launches of updates.
+  // A GPU has the CPU's variables after so many launches of updates.
   void expect_launches(Task& task, int launches) {
     const std::vector<Tensor> expected = task.after_steps({.devices = "cpu:0"});
-    cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
+    cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), cuda::fake::with_kernels());
     const std::vector<Tensor> got = task.after_steps(machine.request("gpu:0"));
     ASSERT_EQ(got.size(), expected.size());
     for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(difference(got[i], expected[i], 1e-5), "") << i;
-    const std::vector<std::string> kernels = machine.cards().kernels();
+    const std::vector<std::string> kernels = machine.driver().kernels();
     EXPECT_EQ(
         std::count_if(kernels.begin(), kernels.end(), [](const std::string& k) { return k.starts_with("apply_"); }),
         launches);
@@ -112,10 +112,10 @@ TEST(UpdatesOfSums, ShareALaunch) {
     return session.run(reads).value();
   };
   const std::vector<Tensor> expected = after_three({.devices = "cpu:0"});
-  cuda::fake::Machine machine(cuda::fake::cards_with_kernels(1), cuda::fake::with_kernels());
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), cuda::fake::with_kernels());
   const std::vector<Tensor> found = after_three(machine.request("gpu:0"));
   for (std::size_t i = 0; i < found.size(); ++i) EXPECT_EQ(difference(found[i], expected[i], 0), "") << i;
-  const std::vector<std::string> kernels = machine.cards().kernels();
+  const std::vector<std::string> kernels = machine.driver().kernels();
   EXPECT_EQ(std::count(kernels.begin(), kernels.end(), "apply_GradientDescent_0_f32"), 2 * 3);
   EXPECT_EQ(std::count(kernels.begin(), kernels.end(), "binary_Add_f32"), 0);
   EXPECT_EQ(std::count(kernels.begin(), kernels.end(), "binary_Sub_f32"), 0);

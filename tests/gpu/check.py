@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What only a card can show: runs the checks of docs/gpu-status.md and, with --write, writes down what they gave.
+"""What only a GPU can show: runs the checks of docs/gpu-status.md and, with --write, writes down what they gave.
 
     python3 tests/gpu/check.py --program build/cuda/bin/argosy [--part NAME] [--write]
     python3 tests/gpu/check.py --program build/release/bin/argosy --rehearse
 
-The second is for fake cards (ARGOSY_CUDA_PLUGIN, see tests/fake_gpu/support/fake_plugin.cc): every part, as small as can be.
+The second is for fake GPUs (ARGOSY_CUDA_PLUGIN, see tests/fake_gpu/support/fake_plugin.cc): every part, as small as can be.
 
-Every part takes less than ten minutes. Where there is no card, or not what a part needs, it says so in one line and is
+Every part takes less than ten minutes. Where there is no GPU, or not what a part needs, it says so in one line and is
 skipped; nothing is written about it. Exit code: 0 all passed or skipped, 1 some failed, 77 all skipped.
 """
 import argparse
@@ -49,24 +49,24 @@ def need_nvml(m):
         raise Skip("NVML is not there")
 
 
-def cards(m):
+def gpus(m):
     smi = shutil.which("nvidia-smi")
     if not smi:
         raise Skip("nvidia-smi is not on PATH")
     query = subprocess.run([smi, "--query-gpu=uuid,memory.total", "--format=csv,noheader,nounits"], capture_output=True,
                            text=True, check=True).stdout
     rows = [[cell.strip() for cell in line.split(",")] for line in query.strip().splitlines()]
-    for card in m.cards:
-        if card["uuid"].startswith("MIG"):
-            continue  # a part of a card: it has no row there
-        if card["number"] >= len(rows):
-            raise Failed(f"card {card['number']} is not among nvidia-smi's {len(rows)}")
-        uuid, total = rows[card["number"]]
-        if card["uuid"].lower() != uuid.lower():
-            raise Failed(f"card {card['number']} is {card['uuid']}, nvidia-smi says {uuid}")
-        if abs(card["memory_bytes"] - int(total) * MIB) > 0.05 * card["memory_bytes"]:
-            raise Failed(f"card {card['number']} has {card['memory_bytes']} B, nvidia-smi says {total} MiB")
-    return f"{len(m.cards)} cards, in nvidia-smi's order"
+    for gpu in m.gpus:
+        if gpu["uuid"].startswith("MIG"):
+            continue  # a part of a GPU: it has no row there
+        if gpu["number"] >= len(rows):
+            raise Failed(f"GPU {gpu['number']} is not among nvidia-smi's {len(rows)}")
+        uuid, total = rows[gpu["number"]]
+        if gpu["uuid"].lower() != uuid.lower():
+            raise Failed(f"GPU {gpu['number']} is {gpu['uuid']}, nvidia-smi says {uuid}")
+        if abs(gpu["memory_bytes"] - int(total) * MIB) > 0.05 * gpu["memory_bytes"]:
+            raise Failed(f"GPU {gpu['number']} has {gpu['memory_bytes']} B, nvidia-smi says {total} MiB")
+    return f"{len(m.gpus)} GPUs, in nvidia-smi's order"
 
 
 def links(m):
@@ -75,32 +75,32 @@ def links(m):
     if bad:
         raise Failed("; ".join(bad))
     rate = {way: min((one["bytes_per_second"] for one in gpus["links"] if which(one)), default=None) for way, which in (
-        ("to a card", lambda one: one["from"] == "host"), ("from a card", lambda one: one["to"] == "host"),
-        ("between cards", lambda one: "host" not in (one["from"], one["to"])))}
+        ("to a GPU", lambda one: one["from"] == "host"), ("from a GPU", lambda one: one["to"] == "host"),
+        ("between GPUs", lambda one: "host" not in (one["from"], one["to"])))}
     found = ", ".join(f"{way} {value / 1e9:.1f} GB/s" for way, value in rate.items() if value)
     return f"every copy arrived as sent; at least {found}; sums by {gpus['collectives']['way']}"
 
 
 def benches(m):
     """Copies of a step beside the links as doctor finds them, and sums beside a ring over them."""
-    several = ",".join(f"gpu:{i}" for i in range(min(4, len(m.cards))))
+    several = ",".join(f"gpu:{i}" for i in range(min(4, len(m.gpus))))
     size = m.pick((), ("--mib", "1"))
     rows = json.loads(m.argosy("bench", "copy", "--devices", several, *size, "--json").stdout)["rows"]
-    if len(m.cards) > 1:
+    if len(m.gpus) > 1:
         rows += json.loads(m.argosy("bench", "allreduce", "--devices", several, *size, "--json").stdout)["rows"]
     shares = {row["name"]: row["min"] / row["limit"] for row in rows if row["limit"]}
     return ", ".join(f"{name}: {share:.2f} of the limit" for name, share in shares.items())
 
 
 def ops(m):
-    """The cases that the op tests of this build wrote down, by the machine's card."""
+    """The cases that the op tests of this build wrote down, by the machine's GPU."""
     test = pathlib.Path(m.program).parent / "cuda_ops_test"
     cases = test.parents[1] / "op_cases"
     if not test.exists():
         raise Skip(f"{test} is not built")
     done = subprocess.run([str(test), "--cases", str(cases)], capture_output=True, text=True, timeout=LIMIT)
-    if "on a real card" not in done.stdout:
-        raise Skip("cuda_ops_test finds a fake card only")
+    if "on a real GPU" not in done.stdout:
+        raise Skip("cuda_ops_test finds a fake GPU only")
     if done.returncode == 77:
         raise Skip(f"no op cases in {cases}: the op tests of the build write them (ctest -R op_cases)")
     last = (done.stdout.strip() or done.stderr.strip()).splitlines()[-1]
@@ -151,21 +151,21 @@ def virtual(m):
 
 
 def collectives(m):
-    """Our own and NCCL's, each told to; then the same bits on any number of cards."""
-    if len(m.cards) < 2:
-        raise Skip("one card: collectives among cards need two")
-    several = ",".join(f"gpu:{i}" for i in range(min(4, len(m.cards))))
+    """Our own and NCCL's, each told to; then the same bits on any number of GPUs."""
+    if len(m.gpus) < 2:
+        raise Skip("one GPU: collectives among GPUs need two")
+    several = ",".join(f"gpu:{i}" for i in range(min(4, len(m.gpus))))
     small = ("--batch", m.pick("64", "24"))
     expected = m.train("mlp", "--devices", "gpu:0", *small)["losses"]
     for way in ("own", "nccl"):
         got = m.train("mlp", "--devices", several, *small, env={"ARGOSY_COLLECTIVES": way})["losses"]
         if not same_course(got, expected):
-            raise Failed(f"{way} on {several}: losses {got}, on one card {expected}")
+            raise Failed(f"{way} on {several}: losses {got}, on one GPU {expected}")
     alone = m.train("mlp", "--devices", "gpu:0", *small, "--reproducible")["losses"]
     many = m.train("mlp", "--devices", several, *small, "--reproducible")["losses"]
     if alone != many:
-        raise Failed(f"--reproducible on {several}: losses {many[:3]} ..., on one card {alone[:3]} ...")
-    return f"mlp on {several}: our own and NCCL's are one card's but for rounding, --reproducible bit for bit"
+        raise Failed(f"--reproducible on {several}: losses {many[:3]} ..., on one GPU {alone[:3]} ...")
+    return f"mlp on {several}: our own and NCCL's are one GPU's but for rounding, --reproducible bit for bit"
 
 
 def accuracy(m):
@@ -184,21 +184,21 @@ def accuracy(m):
         return found["cpu:0"], found["gpu:0"]
 
     model, *length = m.pick(("lenet", "--epochs", "1"), (*m.mlp, "--steps", "1", "--batch", "8"))
-    cpu, card = both(model, "accuracy", *length)
-    if abs(cpu - card) > 0.01:
-        raise Failed(f"{model}: test accuracy {card}, on the CPU {cpu}")
+    cpu, gpu = both(model, "accuracy", *length)
+    if abs(cpu - gpu) > 0.01:
+        raise Failed(f"{model}: test accuracy {gpu}, on the CPU {cpu}")
     length = m.pick(("--steps", "500", "--image-size", "32", "--depth", "3", "--width", "16", "--batch", "64"),
                     ("--steps", "1", "--image-size", "4", "--depth", "1", "--width", "1", "--batch", "2"))
-    cpu_error, card_error = both("autoencoder", "squared_error", *length)
-    if abs(cpu_error - card_error) > 0.05 * cpu_error:
-        raise Failed(f"auto-encoder: squared error {card_error}, on the CPU {cpu_error}")
-    return (f"{model}: {card:.4f}, on the CPU {cpu:.4f}; auto-encoder's squared error {card_error:.5f}, on the CPU "
+    cpu_error, gpu_error = both("autoencoder", "squared_error", *length)
+    if abs(cpu_error - gpu_error) > 0.05 * cpu_error:
+        raise Failed(f"auto-encoder: squared error {gpu_error}, on the CPU {cpu_error}")
+    return (f"{model}: {gpu:.4f}, on the CPU {cpu:.4f}; auto-encoder's squared error {gpu_error:.5f}, on the CPU "
             f"{cpu_error:.5f}")
 
 
 def cap(m):
     small = m.pick((), ("--image-size", "4", "--depth", "1", "--width", "1", "--batch", "2"))
-    limit = min(2 << 30, m.cards[0]["memory_bytes"] // 2)
+    limit = min(2 << 30, m.gpus[0]["memory_bytes"] // 2)
     report = m.train("autoencoder", "--devices", "gpu:0", "--mem", f"gpu:0={limit // MIB}MiB", *small)
     peak = max(bytes for device, bytes in report["peak_bytes"].items() if "gpu" in device.lower())
     if peak > limit:
@@ -222,8 +222,8 @@ def returned(m):
 
 def untouched(m):
     need_nvml(m)
-    if len(m.cards) < 2:
-        raise Skip("one card only")
+    if len(m.gpus) < 2:
+        raise Skip("one GPU only")
     before = m.used(1)
     process = m.start_training(100000)
     try:
@@ -235,8 +235,8 @@ def untouched(m):
         process.kill()  # asked to end it would finish its step first
         process.wait()
     if during > before + SLACK:  # a context alone takes more
-        raise Failed(f"card 1: {before} B before, {during} B while card 0 trains")
-    return "card 1 keeps its memory while card 0 trains"
+        raise Failed(f"GPU 1: {before} B before, {during} B while GPU 0 trains")
+    return "GPU 1 keeps its memory while GPU 0 trains"
 
 
 def sessions(m):
@@ -246,9 +246,9 @@ def sessions(m):
     found = json.loads(done.stdout)
     if found["growth_bytes"] > 8 * MIB:
         raise Failed(f"{found['rounds']} sessions leave {found['growth_bytes']} B")
-    where = "on the card and the host"
+    where = "on the GPU and the host"
     if "device_growth_bytes" not in found:
-        where = "in the host's memory; the card's: no NVML"
+        where = "in the host's memory; the GPU's: no NVML"
     return f"{found['rounds']} sessions leave {found['growth_bytes']} B {where}"
 
 
@@ -327,15 +327,15 @@ def flipped(m):
     raise Failed("no flip was told")
 
 
-PARTS = [cards, links, benches, ops, dnn, softmax, virtual, collectives, accuracy, cap, returned, untouched, sessions,
+PARTS = [gpus, links, benches, ops, dnn, softmax, virtual, collectives, accuracy, cap, returned, untouched, sessions,
          memcheck, racecheck, killed, allocations, lost, flipped, *speed.PARTS]
 
 
-def write_row(name, card, driver, result):
+def write_row(name, gpu, driver, result):
     text = STATUS.read_text()
     row = re.compile(rf"^\| (`{name}`[^|]*)\|.*$", re.M)
     date = datetime.date.today().isoformat()
-    cells = " | ".join(cell.replace("|", "/") for cell in (date, card, driver, result))
+    cells = " | ".join(cell.replace("|", "/") for cell in (date, gpu, driver, result))
     text, count = row.subn(lambda match: f"| {match.group(1).strip()} | {cells} |", text)
     assert count == 1, f"{STATUS} has no row for {name}"
     STATUS.write_text(text)
@@ -347,7 +347,7 @@ def main():
     parser.add_argument("--part", action="append", choices=[p.__name__ for p in PARTS],
                         help="this one alone; repeatable")
     parser.add_argument("--write", action="store_true", help="write what was found into docs/gpu-status.md")
-    parser.add_argument("--rehearse", action="store_true", help="as small as can be; what it says is of no card")
+    parser.add_argument("--rehearse", action="store_true", help="as small as can be; what it says is of no GPU")
     arguments = parser.parse_args()
     if arguments.write and arguments.rehearse:
         parser.error("what is rehearsed is not written down")
@@ -357,8 +357,8 @@ def main():
     for part in parts:
         start = time.monotonic()
         try:
-            if not machine.cards:
-                raise Skip(f"no card at hand ({machine.problem})")
+            if not machine.gpus:
+                raise Skip(f"no GPU at hand ({machine.problem})")
             result = part(machine)
             result = ("measured: " if isinstance(result, Measured) else "passed: ") + result
         except Skip as reason:
@@ -371,7 +371,7 @@ def main():
         ran += 1
         print(f"{part.__name__}: {result} ({time.monotonic() - start:.0f} s)", flush=True)
         if arguments.write:
-            write_row(part.__name__, machine.cards[0]["name"], machine.driver, result)
+            write_row(part.__name__, machine.gpus[0]["name"], machine.driver, result)
     return 1 if failed else 0 if ran else 77
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""check.py as somebody with cards would run it, on fake ones: so that no part ends by a slip of its own.
+"""check.py as somebody with GPUs would run it, on fake ones: so that no part ends by a slip of its own.
 
 NVML, nvidia-smi and compute-sanitizer are small stand-ins; what is slow on fakes is left to other tests (SLOW).
 """
@@ -23,7 +23,7 @@ SLOW = {"ops", "speed_resnet"}
 
 SMI = """#!/bin/sh
 [ "$1" = --query-gpu=uuid,memory.total ] && [ "$2" = --format=csv,noheader,nounits ] || exit 1
-cat "$(dirname "$0")/cards"
+cat "$(dirname "$0")/gpus"
 """
 SANITIZER = """#!/bin/sh
 [ "$1" = --tool ] && [ "$3 $4" = "--error-exitcode 9" ] || exit 1
@@ -55,15 +55,15 @@ class OnFakes(unittest.TestCase):
             path.chmod(path.stat().st_mode | stat.S_IXUSR)
         for name in ("ARGOSY_EMULATE", "ARGOSY_FAULTS", "ARGOSY_VIRTUAL_GPUS", "ARGOSY_MNIST"):
             os.environ.pop(name, None)
-        os.environ.update(ARGOSY_CUDA_PLUGIN=PLUGIN, ARGOSY_FAKE_CARDS="cards=2,nccl=yes",
+        os.environ.update(ARGOSY_CUDA_PLUGIN=PLUGIN, ARGOSY_FAKE_GPUS="gpus=2,nccl=yes",
                           PATH=f"{cls.folder.name}:{os.environ['PATH']}", ARGOSY_PEERS=cls.folder.name)
         cls.check = load()
         cls.machine = cls.check.Machine(PROGRAM, rehearsal=True)
-        with open(pathlib.Path(cls.folder.name) / "cards", "w") as cards:
-            for card in cls.machine.cards:
-                print(f"{card['uuid']}, {card['memory_bytes'] >> 20}", file=cards)
-        # A gigabyte for every process of ours at work, on the first card.
-        cls.machine.used = lambda card: len(children()) << 30 if card == 0 else 0
+        with open(pathlib.Path(cls.folder.name) / "gpus", "w") as gpus:
+            for gpu in cls.machine.gpus:
+                print(f"{gpu['uuid']}, {gpu['memory_bytes'] >> 20}", file=gpus)
+        # A gigabyte for every process of ours at work, on the first GPU.
+        cls.machine.used = lambda gpu: len(children()) << 30 if gpu == 0 else 0
 
     @classmethod
     def tearDownClass(cls):

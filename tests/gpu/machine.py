@@ -1,4 +1,4 @@
-"""The machine whose cards are checked: the program's commands, and what a part may end with."""
+"""The machine whose GPUs are checked: the program's commands, and what a part may end with."""
 import json
 import os
 import pathlib
@@ -27,9 +27,9 @@ class Machine:
         self.mlp = self.pick(("mlp",), ("mlp", "--width", "8"))
         self.folder = tempfile.TemporaryDirectory()  # where trainings leave their pictures
         facts = json.loads(self.argosy("devices", "--json").stdout)["gpus"]
-        self.cards = [c for c in facts["cards"] if c["usable"]]
+        self.gpus = [c for c in facts["cards"] if c["usable"]]
         self.driver = facts["driver"]
-        self.problem = facts["problem"] or "no usable card"
+        self.problem = facts["problem"] or "no usable GPU"
 
     def pick(self, full, rehearsed):
         return rehearsed if self.rehearsal else full
@@ -49,14 +49,14 @@ class Machine:
                            "--json", *flags, env=env)
         return json.loads(done.stdout)
 
-    def used(self, card):
-        """Bytes in use on a card, by NVML; None where that is not there."""
+    def used(self, gpu):
+        """Bytes in use on a GPU, by NVML; None where that is not there."""
         facts = json.loads(self.argosy("devices", "--json").stdout)["gpus"]["cards"]
-        used = next(one["memory_used_bytes"] for one in facts if one["number"] == self.cards[card]["number"])
+        used = next(one["memory_used_bytes"] for one in facts if one["number"] == self.gpus[gpu]["number"])
         return None if used is None or used < 0 else used
 
     def start_training(self, steps):
-        """A process that trains an auto-encoder on the first card until it is stopped."""
+        """A process that trains an auto-encoder on the first GPU until it is stopped."""
         return subprocess.Popen([self.program, "train", "autoencoder", "--data", "synthetic", "--steps", str(steps),
                                  "--devices", "gpu:0", "--no-verdict"], cwd=self.folder.name,
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

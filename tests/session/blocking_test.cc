@@ -205,7 +205,7 @@ TEST_F(BlockingTest, WhatFollowsADequeueIsOrdered) {
   const VariableNode v = variable(graph, Tensor::scalar(1.0F), "v");
   const Value sum = assign_add(v, take(q) * take(q));
   ASSERT_TRUE(session.run_targets({v.initializer}).ok());
-  EXPECT_THAT(order_of({sum}), StartsWith("order: fixed"));
+  EXPECT_THAT(order_of({sum}), StartsWith("order: static"));
   auto run = start({sum});
   let_it_wait();
   put(q, 3);
@@ -219,7 +219,7 @@ TEST_F(BlockingTest, OneStepFillsAndEmptiesAQueue) {
   const Value q = queue("q");
   const Value taken = take(q);
   const Value given = enqueue(q, number(5));
-  EXPECT_THAT(order_of({taken}, {given}), StartsWith("order: fixed"));
+  EXPECT_THAT(order_of({taken}, {given}), StartsWith("order: static"));
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(value(start({taken}, {given})), 5);
   }
@@ -260,7 +260,7 @@ TEST_F(BlockingTest, ButOneAfterTheOtherTheyHave) {
     const auto after = graph.control_dependencies({passed_on});
     second = take(q2);
   }
-  EXPECT_THAT(order_of({second}), StartsWith("order: fixed"));
+  EXPECT_THAT(order_of({second}), StartsWith("order: static"));
   auto run = start({second});
   let_it_wait();
   put(q1, 7);
@@ -300,7 +300,7 @@ TEST_F(BlockingTest, LoopsOverAQueue) {
 TEST_F(BlockingTest, AWaitEndsWhenItIsCancelled) {
   const Value q = queue("q");
   const Value y = take(q) + 1;
-  ASSERT_THAT(order_of({y}), StartsWith("order: fixed"));
+  ASSERT_THAT(order_of({y}), StartsWith("order: static"));
   Cancellation cancellation;
   auto run = start({y}, {}, &cancellation);
   let_it_wait();
@@ -334,7 +334,7 @@ TEST_F(BlockingOnDevices, AWaitingStepHoldsNoStream) {
   ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
   const auto report = session.placement({{x, {}}}, {y}, {});
   ASSERT_TRUE(report.ok()) << report.status().to_string();
-  EXPECT_THAT(report->passes, testing::Contains(StartsWith("order: fixed")));
+  EXPECT_THAT(report->passes, testing::Contains(StartsWith("order: static")));
   const Feeds feeds = {{x, Tensor::scalar(1.0F)}};
   std::vector<std::future<Result<std::vector<Tensor>>>> waiting;
   for (int i = 0; i < 3; ++i) {
@@ -354,7 +354,7 @@ TEST_F(BlockingOnDevices, AWaitForDevicesEndsWhenItIsCancelled) {
   const Value q = queue("q");
   const Value fed = take(q);
   const Value y = on_gpu(0, [&] { return fed * 2; });
-  ASSERT_THAT(order_of({y}), StartsWith("order: fixed"));
+  ASSERT_THAT(order_of({y}), StartsWith("order: static"));
   Cancellation cancellation;
   auto run = start({y}, {}, &cancellation);
   let_it_wait();
@@ -370,7 +370,7 @@ TEST_F(BlockingOnDevices, PipelinesOverDevices) {
   const Value fed = take(q1);
   const Value squared = on_gpu(0, [&] { return fed * fed; });
   const Value passed_on = enqueue(q2, squared);
-  EXPECT_THAT(order_of({}, {passed_on}), StartsWith("order: fixed"));
+  EXPECT_THAT(order_of({}, {passed_on}), StartsWith("order: static"));
   Value after;
   {
     const auto controls = graph.control_dependencies({passed_on});

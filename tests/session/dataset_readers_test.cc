@@ -182,19 +182,19 @@ TEST(DatasetReaders, ListsAndMatchingFiles) {
   }
 }
 
-// A graph's datasets read what its machine allows, also in functions that other datasets call.
+// A graph's datasets read what its device set allows, also in functions that other datasets call.
 TEST(DatasetReaders, KeepToTheFoldersThatAreAllowed) {
   TempDirectory inside, outside;
   for (const TempDirectory* folder : {&inside, &outside}) folder->write("lines", "one\n");
-  const auto machine = *Machine::make({});
+  const auto device_set = *DeviceSet::make({});
   auto policy = FilePolicy::within({inside.path()});
   ASSERT_TRUE(policy.ok()) << policy.status().to_string();
-  machine->set_files(*std::move(policy));
+  device_set->set_files(*std::move(policy));
   const auto code = [&](const std::function<InputPipeline(Graph&)>& make) {
     Graph g;
     const IteratorValue iterator = initializable_iterator(make(g));
     EXPECT_TRUE(g.status().ok()) << g.status().to_string();
-    Session session(g, {.machine = machine});
+    Session session(g, {.device_set = device_set});
     const Status initialized = session.run_targets({iterator.initializer});
     const Status status = initialized.ok() ? session.run(iterator.next).status() : initialized;
     EXPECT_TRUE(status.ok() || status.code() == Code::kPermissionDenied) << status.to_string();

@@ -1,4 +1,4 @@
-// Ops that touch files, in a session: checkpoints, readers, tables from text; and what a machine may forbid.
+// Ops that touch files, in a session: checkpoints, readers, tables from text; and what a device set may forbid.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ class FileOps : public testing::Test {
   Status run(Value target) { return get({target}).status(); }
   Result<std::vector<Tensor>> get(const std::vector<Value>& fetches) {
     if (!graph_.status().ok()) return graph_.status();
-    if (!session_) session_ = std::make_unique<Session>(graph_, SessionOptions{.machine = machine_});
+    if (!session_) session_ = std::make_unique<Session>(graph_, SessionOptions{.device_set = device_set_});
     return session_->run(fetches);
   }
   void expect(Value fetch, const Tensor& expected) {
@@ -41,7 +41,7 @@ class FileOps : public testing::Test {
   }
   TempDirectory temp_;
   Graph graph_;
-  std::shared_ptr<Machine> machine_ = *Machine::make({});
+  std::shared_ptr<DeviceSet> device_set_ = *DeviceSet::make({});
   std::unique_ptr<Session> session_;
 };
 
@@ -290,14 +290,14 @@ TEST_F(FileOps, OnlyWhatTheMachineAllows) {
       reader_read(whole_file_reader(graph_), queue).second,
   };
   ASSERT_TRUE(run(enqueue(queue, {path("out")})).ok());
-  machine_->set_files(*FilePolicy::within({temp_.path("in")}));
+  device_set_->set_files(*FilePolicy::within({temp_.path("in")}));
   EXPECT_TRUE(run(inside).ok());
   for (const Value& v : refused) {
     const Status status = run(v);
     EXPECT_EQ(status.code(), Code::kPermissionDenied) << v.name() << ": " << status.to_string();
   }
   EXPECT_TRUE(run(save(path("in/c"), words({"x"}), words({""}), {x})).ok());
-  machine_->set_files(FilePolicy());
+  device_set_->set_files(FilePolicy());
   EXPECT_TRUE(run(outside).ok());
 }
 

@@ -157,7 +157,7 @@ TEST_F(FunctionalDevices, LongLoopsKeepTheirMemory) {
       });
   feed(x, Tensor::zeros(DType::kFloat64, {256}));
   ASSERT_TRUE(session_.run(feeds_, {last[1]}).ok());
-  const auto peak = [&] { return session_.machine().device(2).allocator().stats().peak_bytes; };
+  const auto peak = [&] { return session_.device_set().device(2).allocator().stats().peak_bytes; };
   const auto before = peak();
   EXPECT_LT(before, std::uint64_t{256} * 8 * 50) << "500 iterations of 2 KiB each";
   ASSERT_TRUE(session_.run(feeds_, {last[1]}).ok());

@@ -18,7 +18,7 @@ namespace {
 using testing::HasSubstr;
 
 // A program of three functions.
-class Program final : public ClientCalls {
+class Program final : public HostCallbacks {
  public:
   void call(const std::string& token, std::vector<Tensor> arguments, Cancellation* cancellation, Done done) override {
     ++calls;
@@ -43,17 +43,17 @@ class Callbacks : public testing::Test {
   }
   Result<std::vector<Tensor>> run(const std::vector<Value>& fetches, RunOptions options = {}) {
     EXPECT_TRUE(graph_.status().ok()) << graph_.status().to_string();
-    Session session(graph_, {.machine = machine_});
+    Session session(graph_, {.device_set = device_set_});
     return session.run({}, fetches, {}, options);
   }
   Graph graph_;
   const Value x_ = constant(graph_, 3.f);
   const std::shared_ptr<Program> program_ = std::make_shared<Program>();
-  const std::shared_ptr<Machine> machine_ = *Machine::make({.emulate = "1"});
+  const std::shared_ptr<DeviceSet> device_set_ = *DeviceSet::make({.emulate = "1"});
 };
 
 TEST_F(Callbacks, GiveWhatTheFunctionGives) {
-  machine_->set_client_calls(program_);
+  device_set_->set_host_callbacks(program_);
   const std::vector<Value> out = call("twice", {DType::kFloat32, DType::kString});
   const auto got = run({out[0] + x_, out[1]});
   ASSERT_TRUE(got.ok()) << got.status().to_string();
@@ -63,7 +63,7 @@ TEST_F(Callbacks, GiveWhatTheFunctionGives) {
 }
 
 TEST_F(Callbacks, ErrorsAreTheFunctionsAndNameTheNode) {
-  machine_->set_client_calls(program_);
+  device_set_->set_host_callbacks(program_);
   const Status failed = run({call("fails", {DType::kFloat32})[0]}).status();
   EXPECT_EQ(failed.code(), Code::kOutOfRange);
   EXPECT_THAT(failed.to_string(), HasSubstr("no more"));
@@ -75,7 +75,7 @@ TEST_F(Callbacks, ErrorsAreTheFunctionsAndNameTheNode) {
 }
 
 TEST_F(Callbacks, AStepThatIsGivenUpDoesNotWaitForTheFunction) {
-  machine_->set_client_calls(program_);
+  device_set_->set_host_callbacks(program_);
   const Status late = run({call("waits", {DType::kFloat32})[0]}, {.timeout = std::chrono::milliseconds(50)}).status();
   EXPECT_EQ(late.code(), Code::kDeadlineExceeded);
 }
@@ -84,7 +84,7 @@ TEST_F(Callbacks, WithoutAProgramItIsSaid) {
   const Status nobody = run({call("twice", {DType::kFloat32, DType::kString})[0]}).status();
   EXPECT_EQ(nobody.code(), Code::kUnimplemented);
   EXPECT_EQ(nobody.id(), "ARG-CALL-001");
-  EXPECT_THAT(nobody.next(), HasSubstr("argosy run"));
+  EXPECT_THAT(nobody.hint(), HasSubstr("argosy run"));
 }
 
 }  // namespace

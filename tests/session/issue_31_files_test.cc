@@ -196,7 +196,7 @@ bool like_a_file(std::string_view name) {
 }
 
 bool names_a_file(const OpDef& op) {
-  if (op.name.starts_with("_Share")) return false;  // "stream" is one of random numbers
+  if (op.name.starts_with("_Shard")) return false;  // "stream" is one of random numbers
   return std::any_of(op.input_args.begin(), op.input_args.end(),
                      [](const ArgDef& arg) { return arg.dtype == DType::kString && like_a_file(arg.name); }) ||
          std::any_of(op.attr_defs.begin(), op.attr_defs.end(), [](const AttrDef& attr) {
@@ -278,12 +278,12 @@ TEST(Issue31Files, NoOpLeavesTheFolder) {
   for (const auto& [op, make] : tries()) {
     for (const std::string& path : folders.forbidden()) {
       SCOPED_TRACE(op + " " + path);
-      const auto machine = *Machine::make({});
-      machine->set_files(*FilePolicy::within({folders.path("in")}));
+      const auto device_set = *DeviceSet::make({});
+      device_set->set_files(*FilePolicy::within({folders.path("in")}));
       Graph g;
       const std::vector<Value> steps = make(g, op, path);
       ASSERT_TRUE(g.status().ok()) << g.status().to_string();
-      Session session(g, {.machine = machine});
+      Session session(g, {.device_set = device_set});
       Status status;
       for (const Value& step : steps) {
         if (status.ok()) status = session.run({step}).status();
@@ -303,15 +303,15 @@ TEST(Issue31Files, OpsReachTheirFilesInsideTheFolder) {
     SCOPED_TRACE(op);
     const Folders folders;
     const std::string path = folders.path("in/real/x");
-    const auto machine = *Machine::make({});
-    machine->set_files(*FilePolicy::within({folders.path("in")}));
+    const auto device_set = *DeviceSet::make({});
+    device_set->set_files(*FilePolicy::within({folders.path("in")}));
     if (op != "WriteFile" && op != "Save" && op != "SaveSlices" && op != "SaveV2" && !op.starts_with("Cache") &&
         op != "CreateSummaryFileWriter") {
       Graph g;
       const bool bundle = op.starts_with("RestoreV2") || op.starts_with("Merge") || op == "LoadAndRemapMatrix";
       const char* const writer = bundle ? "SaveV2" : op.starts_with("Restore") ? "Save" : "WriteFile";
       const auto made = tries().at(writer)(g, writer, path);
-      Session session(g, {.machine = machine});
+      Session session(g, {.device_set = device_set});
       ASSERT_TRUE(session.run({made[0]}).ok()) << session.run({made[0]}).status().to_string();
       if (op == "FixedUnigramCandidateSampler") {
         ASSERT_TRUE(File::create(path)->write("a,1\n").ok());
@@ -319,7 +319,7 @@ TEST(Issue31Files, OpsReachTheirFilesInsideTheFolder) {
     }
     Graph g;
     const std::vector<Value> steps = make(g, op, path);
-    Session session(g, {.machine = machine});
+    Session session(g, {.device_set = device_set});
     for (const Value& step : steps) {
       const Status status = session.run({step}).status();
       const bool damaged =  // the file is no such file, what the checkpoint holds no matrix
@@ -333,11 +333,11 @@ TEST(Issue31Files, OpsReachTheirFilesInsideTheFolder) {
 // A checkpoint's parts may be links that lead out where its prefix does not.
 TEST(Issue31Files, PartsOfACheckpointDoNotLeadOut) {
   const Folders folders;
-  const auto machine = *Machine::make({});
-  machine->set_files(*FilePolicy::within({folders.path("in")}));
+  const auto device_set = *DeviceSet::make({});
+  device_set->set_files(*FilePolicy::within({folders.path("in")}));
   const auto run = [&](const char* op, const std::string& path) {
     Graph g;
-    Session session(g, {.machine = machine});
+    Session session(g, {.device_set = device_set});
     const auto steps = tries().at(op)(g, op, path);
     return session.run({steps[0]}).status();
   };

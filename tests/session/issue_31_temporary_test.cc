@@ -25,7 +25,7 @@ void stays_flat(Session& session, const std::vector<Value>& fetches, bool fails 
   std::uint64_t before = 0;
   for (int step = 0; step < 40; ++step) {
     EXPECT_EQ(session.run(fetches).ok(), !fails);
-    const std::uint64_t used = session.machine().device(0).allocator().stats().in_use_bytes;
+    const std::uint64_t used = session.device_set().device(0).allocator().stats().in_use_bytes;
     if (step == 4) before = used;
     EXPECT_TRUE(step <= 4 || used <= before + before / 100) << "step " << step << ": " << used << " after " << before;
   }

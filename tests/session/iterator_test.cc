@@ -38,7 +38,7 @@ TEST(Iterators, OutliveTheirSession) {
   Session first(graph);
   ASSERT_TRUE(first.run_targets({iterator.initializer}).ok());
   EXPECT_EQ(values_of((*first.run(iterator.next))[0]), "0");
-  Session second(graph, {.machine = {std::shared_ptr<Machine>(), &first.machine()}});
+  Session second(graph, {.device_set = {std::shared_ptr<DeviceSet>(), &first.device_set()}});
   EXPECT_EQ(values_of((*second.run(iterator.next))[0]), "1");
 }
 

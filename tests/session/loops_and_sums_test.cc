@@ -47,7 +47,7 @@ TEST_F(LoopsAndSums, RunInAFixedOrder) {
   Session session(graph, {.devices = {.emulate = "3"}, .optimize = false});
   const auto report = session.placement({}, last, {});
   ASSERT_TRUE(report.ok()) << report.status().to_string();
-  EXPECT_THAT(report->passes, testing::Contains(HasSubstr("order: fixed; 6 loops")));
+  EXPECT_THAT(report->passes, testing::Contains(HasSubstr("order: static; 6 loops")));
   for (int again = 0; again < 3; ++again) {
     const auto out = session.run(last);
     ASSERT_TRUE(out.ok()) << out.status().to_string();

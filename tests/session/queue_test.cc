@@ -25,7 +25,7 @@ class Queues : public testing::Test {
   Value count(std::int32_t n) { return constant(graph_, n); }
   Session& session() {
     EXPECT_TRUE(graph_.status().ok()) << graph_.status().to_string();
-    if (!session_) session_ = std::make_unique<Session>(graph_, SessionOptions{.machine = machine_});
+    if (!session_) session_ = std::make_unique<Session>(graph_, SessionOptions{.device_set = device_set_});
     return *session_;
   }
   Status run(Value target) { return session().run_targets({target}); }
@@ -38,7 +38,7 @@ class Queues : public testing::Test {
   void expect(Value fetch, const Tensor& expected) { EXPECT_EQ(difference(get(fetch), expected, 0), ""); }
 
   Graph graph_;
-  std::shared_ptr<Machine> machine_ = *Machine::make({});
+  std::shared_ptr<DeviceSet> device_set_ = *DeviceSet::make({});
   std::unique_ptr<Session> session_;
 };
 
@@ -182,7 +182,7 @@ TEST_F(Queues, OneByItsSharedName) {
               HasSubstr("Shared queue 'common' has capacity 2147483647 but requested capacity was 4"));
   Graph g;
   const Value out = dequeue(fifo_queue(g, spec), kInts)[0];
-  Session second(g, {.machine = machine_});
+  Session second(g, {.device_set = device_set_});
   const auto got = second.run({out});
   ASSERT_TRUE(got.ok()) << got.status().to_string();
   EXPECT_EQ(*got->at(0).data<std::int32_t>(), 5);
@@ -193,7 +193,7 @@ TEST_F(Queues, WithoutOneItIsTheSessionsOwn) {
   const Value in = enqueue(q, {count(5)}), size = queue_size(q);
   ASSERT_TRUE(run(in).ok());
   expect(size, Tensor::scalar(std::int32_t{1}));
-  Session second(graph_, {.machine = machine_});
+  Session second(graph_, {.device_set = device_set_});
   EXPECT_EQ(*second.run({size})->at(0).data<std::int32_t>(), 0);
 }
 

@@ -22,7 +22,7 @@ Result<std::string> prefix_of(const std::string& path) {
   if (is_directory(path)) {
     ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::string> all, tf::list_checkpoints(path));
     if (!all.empty()) return all.back();
-    return not_found("no checkpoint in the folder ", path).with_next("argosy train mlp --checkpoint-dir " + path);
+    return not_found("no checkpoint in the folder ", path).with_hint("argosy train mlp --checkpoint-dir " + path);
   }
   const std::size_t dot = path.rfind(".index");
   const std::size_t data = path.rfind(".data-");
@@ -35,7 +35,7 @@ Result<CheckpointReader> open(const std::string& path) {
   Result<CheckpointReader> reader = CheckpointReader::open(prefix);
   if (reader.ok()) return reader;
   Status status = std::move(reader).status();
-  return std::move(status).with_where(prefix).with_next(str_cat("argosy ckpt ls ", parent_directory(prefix)));
+  return std::move(status).with_where(prefix).with_hint(str_cat("argosy ckpt ls ", parent_directory(prefix)));
 }
 
 std::int64_t total_bytes(const CheckpointReader& reader) {
@@ -150,7 +150,7 @@ Result<int> verify(const std::vector<std::string>& paths, Console& console) {
       ARGOSY_ASSIGN_OR_RETURN(prefixes.emplace_back(), prefix_of(path));
     }
   }
-  if (prefixes.empty()) return not_found("no checkpoint in ", str_join(paths)).with_next("argosy ckpt ls FOLDER");
+  if (prefixes.empty()) return not_found("no checkpoint in ", str_join(paths)).with_hint("argosy ckpt ls FOLDER");
   ordered_json list = ordered_json::array();
   Status first;
   for (const std::string& prefix : prefixes) {

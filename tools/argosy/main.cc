@@ -84,11 +84,11 @@ int main(int argc, char** argv) {
   try {
     return cli::run({argv + 1, argv + argc});
   } catch (const std::bad_alloc&) {
-    const Status status = resource_exhausted("the host's memory is used up").with_next("a smaller --batch");
+    const Status status = resource_exhausted("the host's memory is used up").with_hint("a smaller --batch");
     cli::Console().error(status, "argosy");
     return cli::exit_code(status);
   } catch (const std::exception& error) {
-    const Status status = internal_error(error.what()).with_next("argosy doctor, and report both outputs as a bug");
+    const Status status = internal_error(error.what()).with_hint("argosy doctor, and report both outputs as a bug");
     cli::Console().error(status, "argosy");
     return cli::exit_code(status);
   }

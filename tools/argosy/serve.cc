@@ -108,9 +108,9 @@ void define_serve(Command& program) {
   add_device_flags(serve, server.devices);
   serve
       .option("--replicate", server.replicate,
-              "share the batch of every training step among all GPUs of its session; sessions then share no variables")
+              "shard the batch of every training step over all GPUs of its session; sessions then share no variables")
       .option("--sync-batch-norm", server.sync_batch_norm,
-              "of replicated steps: batch normalisation by the whole batch, not by each GPU's share; slower")
+              "of replicated steps: batch normalisation by the global batch, not by each GPU's shard; slower")
       .option("--check N", server.check,
               "of replicated steps: the first N of each also run on one device from the same state; one that gives "
               "anything else fails",

@@ -38,7 +38,7 @@ std::vector<Library> libraries() {
 }
 
 std::vector<std::string> backends() {
-  std::vector<std::string> names = {"cpu", "emulated", "fake"};
+  std::vector<std::string> names = {"cpu", "emulated", "null"};
   if (cuda_problem().empty()) names.insert(names.begin() + 1, "cuda");
   return names;
 }

@@ -8,7 +8,7 @@ namespace argosy {
 
 namespace {
 
-constexpr const char* kNames[kHostUses] = {"strings", "files", "graphs", "functions", "pictures"};
+constexpr const char* kNames[kHostUses] = {"strings", "files", "graphs", "functions", "images"};
 
 std::string bytes_text(std::int64_t bytes) {
   return format_bytes(static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 0)));
@@ -72,7 +72,7 @@ Status HostBudget::refused(std::int64_t bytes, std::string_view what) const {
                             " are in use", users.empty() ? "" : str_cat(" (", users, ")"), ", ", bytes_text(limit()),
                             " are allowed", chosen ? "" : " (a quarter of what there is)")
       .with_id("ARG-MEM-004")
-      .with_next("a higher --mem cpu:0=…, or fewer and smaller values at a time");
+      .with_hint("a higher --mem cpu:0=…, or fewer and smaller values at a time");
 }
 
 HostBudget& host_budget() {

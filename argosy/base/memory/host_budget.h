@@ -1,5 +1,5 @@
 // A running budget of host memory outside the devices' allocators: strings, files that are read, graphs as they came,
-// functions put in place of their callers, decoded pictures. Who takes such memory for longer than a call reserves it;
+// functions put in place of their callers, decoded images. Who takes such memory for longer than a call reserves it;
 // a reservation gives it back when it goes. One for the process, as the heap is.
 //
 // What is reserved is an estimate of what the heap holds. Pieces below some KiB may go without.
@@ -19,7 +19,7 @@
 
 namespace argosy {
 
-enum class HostUse : std::uint8_t { kStrings, kFiles, kGraphs, kFunctions, kPictures };
+enum class HostUse : std::uint8_t { kStrings, kFiles, kGraphs, kFunctions, kImages };
 inline constexpr int kHostUses = 5;
 
 // Thread-safe.

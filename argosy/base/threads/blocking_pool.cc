@@ -47,7 +47,7 @@ Status BlockingPool::schedule(std::function<void()> task) {
     tasks_.pop_back();
     return resource_exhausted("no thread for ", options_.name, " work: ", e.what())
         .with_id("ARG-THREAD-001")
-        .with_next("raise the limit on threads (ulimit -u, the cgroup's pids.max)");
+        .with_hint("raise the limit on threads (ulimit -u, the cgroup's pids.max)");
   }
   return {};
 }

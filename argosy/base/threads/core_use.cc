@@ -79,17 +79,17 @@ CoreUse CoreUseMeter::read() {
   return use;
 }
 
-bool CrowdJudge::judge(const CoreUse& use) {
+bool ContentionDetector::detect(const CoreUse& use) {
   // A quarter of a core is more than what runs for a moment now and then; a twentieth of waiting more than chance.
   constexpr double kOthers = 0.25, kDelayed = 0.05;
   // Others that share the cores and those that alternate with us look alike while nobody waits awake: after so many
-  // intervals one that is crowded finds out anew.
+  // intervals one that is contended finds out anew.
   constexpr int kAnew = 60;
   ++since_;
   const bool others = use.others >= spare_ + kOthers;
-  const bool now = crowded_ ? others && since_ < kAnew : others && use.delayed >= kDelayed;
-  if (now != crowded_) since_ = 0;
-  return crowded_ = now;
+  const bool now = contended_ ? others && since_ < kAnew : others && use.delayed >= kDelayed;
+  if (now != contended_) since_ = 0;
+  return contended_ = now;
 }
 
 }  // namespace argosy

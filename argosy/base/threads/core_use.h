@@ -34,16 +34,16 @@ class CoreUseMeter {
 
 // Whether other programs want cores that this one computes on. A client that computes while this process waits for it,
 // and waits while it computes, does not: so others' use alone says little before our threads have had to wait.
-class CrowdJudge {
+class ContentionDetector {
  public:
   // `spare`: cores beyond those that this process computes on.
-  explicit CrowdJudge(double spare) : spare_(spare) {}
+  explicit ContentionDetector(double spare) : spare_(spare) {}
   // Of one interval after the other.
-  bool judge(const CoreUse& use);
+  bool detect(const CoreUse& use);
 
  private:
   const double spare_;
-  bool crowded_ = false;
+  bool contended_ = false;
   int since_ = 0;  // intervals
 };
 

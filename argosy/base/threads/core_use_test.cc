@@ -57,29 +57,29 @@ TEST(CoreUse, ThreadsMayEndMeanwhile) {
   starter.join();
 }
 
-TEST(CrowdJudge, OthersCountOnceOurThreadsHaveToWait) {
-  CrowdJudge judge(0);
-  EXPECT_FALSE(judge.judge({.own = 1.9, .others = 0.1, .delayed = 0.0}));
-  EXPECT_FALSE(judge.judge({.own = 1.2, .others = 0.6, .delayed = 0.01})) << "a client that alternates with us";
-  EXPECT_FALSE(judge.judge({.own = 2.0, .others = 0.0, .delayed = 0.9})) << "too many threads of our own";
-  EXPECT_TRUE(judge.judge({.own = 1.2, .others = 0.8, .delayed = 0.4}));
-  EXPECT_TRUE(judge.judge({.own = 1.0, .others = 0.8, .delayed = 0.0})) << "sleeping threads do not wait for cores";
-  EXPECT_FALSE(judge.judge({.own = 1.9, .others = 0.05, .delayed = 0.2}));
+TEST(ContentionDetector, OthersCountOnceOurThreadsHaveToWait) {
+  ContentionDetector detector(0);
+  EXPECT_FALSE(detector.detect({.own = 1.9, .others = 0.1, .delayed = 0.0}));
+  EXPECT_FALSE(detector.detect({.own = 1.2, .others = 0.6, .delayed = 0.01})) << "a client that alternates with us";
+  EXPECT_FALSE(detector.detect({.own = 2.0, .others = 0.0, .delayed = 0.9})) << "too many threads of our own";
+  EXPECT_TRUE(detector.detect({.own = 1.2, .others = 0.8, .delayed = 0.4}));
+  EXPECT_TRUE(detector.detect({.own = 1.0, .others = 0.8, .delayed = 0.0})) << "sleeping threads do not wait for cores";
+  EXPECT_FALSE(detector.detect({.own = 1.9, .others = 0.05, .delayed = 0.2}));
 }
 
-TEST(CrowdJudge, FindsOutAnewAfterAWhile) {
-  CrowdJudge judge(0);
-  EXPECT_TRUE(judge.judge({.own = 1.0, .others = 0.8, .delayed = 0.4}));
+TEST(ContentionDetector, FindsOutAnewAfterAWhile) {
+  ContentionDetector detector(0);
+  EXPECT_TRUE(detector.detect({.own = 1.0, .others = 0.8, .delayed = 0.4}));
   int intervals = 0;
-  while (judge.judge({.own = 1.0, .others = 0.8, .delayed = 0.0}) && intervals < 1000) ++intervals;
+  while (detector.detect({.own = 1.0, .others = 0.8, .delayed = 0.0}) && intervals < 1000) ++intervals;
   EXPECT_EQ(intervals, 59);
-  EXPECT_FALSE(judge.judge({.own = 1.0, .others = 0.8, .delayed = 0.0})) << "it alternates with us";
+  EXPECT_FALSE(detector.detect({.own = 1.0, .others = 0.8, .delayed = 0.0})) << "it alternates with us";
 }
 
-TEST(CrowdJudge, CoresThatWeDoNotUseAreOthers) {
-  CrowdJudge judge(6);  // two of eight
-  EXPECT_FALSE(judge.judge({.own = 2.0, .others = 6.0, .delayed = 0.1}));
-  EXPECT_TRUE(judge.judge({.own = 1.8, .others = 6.5, .delayed = 0.1}));
+TEST(ContentionDetector, CoresThatWeDoNotUseAreOthers) {
+  ContentionDetector detector(6);  // two of eight
+  EXPECT_FALSE(detector.detect({.own = 2.0, .others = 6.0, .delayed = 0.1}));
+  EXPECT_TRUE(detector.detect({.own = 1.8, .others = 6.5, .delayed = 0.1}));
 }
 
 }  // namespace

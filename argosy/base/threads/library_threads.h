@@ -5,16 +5,16 @@
 
 namespace argosy {
 
-// Of the calling thread: thread_budget(), or 1 within SameBits.
+// Of the calling thread: thread_budget(), or 1 within DeterministicScope.
 int library_threads();
 
 // Within a scope, on the calling thread, if `on`. Costs a few nanoseconds.
-class SameBits {
+class DeterministicScope {
  public:
-  explicit SameBits(bool on);
-  ~SameBits();
-  SameBits(const SameBits&) = delete;
-  SameBits& operator=(const SameBits&) = delete;
+  explicit DeterministicScope(bool on);
+  ~DeterministicScope();
+  DeterministicScope(const DeterministicScope&) = delete;
+  DeterministicScope& operator=(const DeterministicScope&) = delete;
 
  private:
   bool before_;

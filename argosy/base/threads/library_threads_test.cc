@@ -7,19 +7,19 @@
 namespace argosy {
 namespace {
 
-TEST(SameBits, GivesLibrariesOneThreadAndKeepsTheBudget) {
+TEST(DeterministicScope, GivesLibrariesOneThreadAndKeepsTheBudget) {
   const int before = thread_budget();
   set_thread_budget(3);
   EXPECT_EQ(library_threads(), 3);
   {
-    const SameBits on(true);
+    const DeterministicScope on(true);
     EXPECT_EQ(library_threads(), 1);
     EXPECT_EQ(thread_budget(), 3);
     {
       const ThreadLimit limit(2);
       EXPECT_EQ(library_threads(), 1);
       EXPECT_EQ(thread_budget(), 2);
-      const SameBits off(false);  // another session's work in between
+      const DeterministicScope off(false);  // another session's work in between
       EXPECT_EQ(library_threads(), 2);
     }
     set_thread_budget(5);

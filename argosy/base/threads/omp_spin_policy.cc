@@ -24,9 +24,9 @@ constexpr std::chrono::milliseconds kFirst{100}, kInterval{500};
 
 // Whether others want this process's cores. Teams of a process that rests do not wait, and it is not to be woken for
 // more than a glance at its own clock.
-class Crowd {
+class ContentionProbe {
  public:
-  explicit Crowd(double spare) : judge_(spare) {}
+  explicit ContentionProbe(double spare) : detector_(spare) {}
   bool operator()() {
     const auto before = std::exchange(used_, process_time());
     if (used_ - before < kFirst / 20) {
@@ -35,27 +35,28 @@ class Crowd {
     }
     const CoreUse use = meter_.read();
     if (std::exchange(rested_, false)) return false;  // this was of the rest as well
-    return judge_.judge(use);
+    return detector_.detect(use);
   }
 
  private:
   CoreUseMeter meter_;
-  CrowdJudge judge_;
+  ContentionDetector detector_;
   std::chrono::nanoseconds used_ = process_time();
   bool rested_ = false;
 };
 
 }  // namespace
 
-TeamWaits::TeamWaits(std::function<bool()> crowded, std::chrono::milliseconds first, std::chrono::milliseconds interval)
-    : crowded_(std::move(crowded)), first_(first), interval_(interval) {
+OmpSpinPolicy::OmpSpinPolicy(std::function<bool()> contended, std::chrono::milliseconds first,
+                             std::chrono::milliseconds interval)
+    : contended_(std::move(contended)), first_(first), interval_(interval) {
   try {
     watcher_ = std::thread([this] { watch(); });
   } catch (const std::exception&) {  // no thread to be had: waits stay as they are
   }
 }
 
-TeamWaits::~TeamWaits() {
+OmpSpinPolicy::~OmpSpinPolicy() {
   {
     MutexLock lock(mutex_);
     over_ = true;
@@ -66,12 +67,12 @@ TeamWaits::~TeamWaits() {
   set(false);
 }
 
-bool TeamWaits::are_short() const {
+bool OmpSpinPolicy::spin_is_short() const {
   MutexLock lock(mutex_);
   return short_;
 }
 
-void TeamWaits::watch() {
+void OmpSpinPolicy::watch() {
   std::chrono::milliseconds wait = first_;
   MutexLock lock(mutex_);
   while (true) {
@@ -81,15 +82,15 @@ void TeamWaits::watch() {
     if (over_) return;
     mutex_.unlock();
     bool now = false;
-    contained("looking at the cores' use", [&] { now = crowded_(); });
+    contained("looking at the cores' use", [&] { now = contended_(); });
     mutex_.lock();
     set(now);
   }
 }
 
-void TeamWaits::set(bool are_short) {
-  if (are_short == short_) return;
-  if (are_short) {
+void OmpSpinPolicy::set(bool spin_is_short) {
+  if (spin_is_short == short_) return;
+  if (spin_is_short) {
     try {
       spare_ = std::thread([this] {
 #if !defined(ARGOSY_TSAN)  // there are no teams then
@@ -99,7 +100,7 @@ void TeamWaits::set(bool are_short) {
           MutexLock lock(mutex_);
           while (short_ && !over_) changed_.wait(mutex_);
         }
-        let_team_go();
+        release_omp_team();
       });
     } catch (const std::exception&) {  // no thread to be had: waits stay long
       return;
@@ -114,20 +115,20 @@ void TeamWaits::set(bool are_short) {
   mutex_.lock();
 }
 
-void TeamWaits::watch_process() {
+void OmpSpinPolicy::watch_process() {
 #if !defined(ARGOSY_TSAN)
   // Never destroyed: teams compute until the very end.
-  static const TeamWaits* const waits = [] {
+  static const OmpSpinPolicy* const waits = [] {
     // Cores of the mask beyond a quota are others' anyway.
     cpu_set_t mask;
     CPU_ZERO(&mask);
     const int cores = sched_getaffinity(0, sizeof mask, &mask) == 0 ? CPU_COUNT(&mask) : available_cores();
-    const auto crowd = std::make_shared<Crowd>(cores - available_cores());
+    const auto probe = std::make_shared<ContentionProbe>(cores - available_cores());
     // Threads inherit the name of who starts them.
     char name[16] = "";
     pthread_getname_np(pthread_self(), name, sizeof name);
     pthread_setname_np(pthread_self(), kThreadName);
-    auto* const made = new TeamWaits([crowd] { return (*crowd)(); }, kFirst, kInterval);
+    auto* const made = new OmpSpinPolicy([probe] { return (*probe)(); }, kFirst, kInterval);
     pthread_setname_np(pthread_self(), name);
     return made;
   }();

@@ -1,4 +1,4 @@
-// TeamWaits: how long the threads of OpenMP teams wait awake for their next loop.
+// OmpSpinPolicy: how long the threads of OpenMP teams wait awake for their next loop.
 //
 // A thread of libgomp's that waits for work spins for 300,000 turns (milliseconds) before it sleeps, but for 1,000
 // (about what waking it costs) once there are more threads in teams than cores. On a machine that nobody else uses,
@@ -17,26 +17,26 @@
 
 namespace argosy {
 
-class TeamWaits {
+class OmpSpinPolicy {
  public:
-  // `crowded`: whether others want cores; asked after `first`, then every `interval`, by a thread of this object.
+  // `contended`: whether others want cores; asked after `first`, then every `interval`, by a thread of this object.
   // Waits are long until it says so.
-  TeamWaits(std::function<bool()> crowded, std::chrono::milliseconds first, std::chrono::milliseconds interval);
-  ~TeamWaits();
-  TeamWaits(const TeamWaits&) = delete;
-  TeamWaits& operator=(const TeamWaits&) = delete;
+  OmpSpinPolicy(std::function<bool()> contended, std::chrono::milliseconds first, std::chrono::milliseconds interval);
+  ~OmpSpinPolicy();
+  OmpSpinPolicy(const OmpSpinPolicy&) = delete;
+  OmpSpinPolicy& operator=(const OmpSpinPolicy&) = delete;
 
-  bool are_short() const;
+  bool spin_is_short() const;
 
   // The process's own, from the first call until it ends; its threads are called so.
-  static constexpr const char* kThreadName = "team waits";
+  static constexpr const char* kThreadName = "omp spin policy";
   static void watch_process();
 
  private:
   void watch();
-  void set(bool are_short) ARGOSY_REQUIRES(mutex_);
+  void set(bool spin_is_short) ARGOSY_REQUIRES(mutex_);
 
-  const std::function<bool()> crowded_;
+  const std::function<bool()> contended_;
   const std::chrono::milliseconds first_, interval_;
   mutable Mutex mutex_;
   CondVar changed_;

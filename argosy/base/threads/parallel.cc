@@ -51,7 +51,7 @@ double cgroup_quota() {
 }
 
 thread_local int budget = 0;
-thread_local bool same_bits = false;
+thread_local bool deterministic = false;
 
 // Threads, with this one, that the system granted this thread's team when it was last asked.
 thread_local int granted = 1;
@@ -81,9 +81,9 @@ int team_threads(int wanted) {
   return std::max(wanted, 1);
 }
 
-void tell_libraries() {
+void set_library_threads() {
 #if !defined(ARGOSY_TSAN)
-  omp_set_num_threads(same_bits ? 1 : budget);
+  omp_set_num_threads(deterministic ? 1 : budget);
 #endif
 }
 
@@ -104,8 +104,8 @@ int available_cores() {
 void set_thread_budget(int threads) {
   budget = team_threads(std::max(threads, 1));
   // Called as threads begin, where nothing may be thrown: without memory for it, waits stay as they are.
-  if (budget > 1) contained("watching waits of teams", [] { TeamWaits::watch_process(); });
-  tell_libraries();
+  if (budget > 1) contained("watching the OpenMP spin policy", [] { OmpSpinPolicy::watch_process(); });
+  set_library_threads();
 }
 
 int thread_budget() {
@@ -113,7 +113,7 @@ int thread_budget() {
   return budget;
 }
 
-void let_team_go() {
+void release_omp_team() {
 #if !defined(ARGOSY_TSAN)
   constexpr int kSoft = 1;                           // omp_pause_soft: what threads know of variables and budgets stays
   static_cast<void>(omp_pause_resource_all(kSoft));  // refused inside a loop, where nothing is to be let go
@@ -121,19 +121,19 @@ void let_team_go() {
 #endif
 }
 
-int library_threads() { return same_bits ? 1 : thread_budget(); }
+int library_threads() { return deterministic ? 1 : thread_budget(); }
 
-SameBits::SameBits(bool on) : before_(same_bits) {
+DeterministicScope::DeterministicScope(bool on) : before_(deterministic) {
   if (on == before_) return;
   thread_budget();  // has one, from now on
-  same_bits = on;
-  tell_libraries();
+  deterministic = on;
+  set_library_threads();
 }
 
-SameBits::~SameBits() {
-  if (same_bits == before_) return;
-  same_bits = before_;
-  tell_libraries();
+DeterministicScope::~DeterministicScope() {
+  if (deterministic == before_) return;
+  deterministic = before_;
+  set_library_threads();
 }
 
 ThreadLimit::ThreadLimit(int most) {

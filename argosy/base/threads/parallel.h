@@ -17,7 +17,7 @@ int thread_budget();
 // Ends the other threads of the calling thread's team; its next loop starts new ones (some 50 us). For threads that
 // take turns at long work and rest in between: while the process's teams have more threads than cores, everyone in them
 // waits asleep, and every loop has to wake them.
-void let_team_go();
+void release_omp_team();
 
 // Within a scope, the calling thread's budget is at most this: for calls whose work a team's waking would outweigh,
 // oneDNN's among them. Costs a few nanoseconds.

@@ -145,11 +145,11 @@ TEST(ParallelFor, ATeamThatIsLetGoComesBack) {
   std::thread([] {
     name_this_thread("let go");
     set_thread_budget(3);
-    let_team_go();  // there is none
+    release_omp_team();  // there is none
     for (int round = 0; round < 3; ++round) {
       parallel_for(3, 1, [](std::int64_t, std::int64_t) {});
       EXPECT_GE(threads_named("let go"), 3);
-      let_team_go();
+      release_omp_team();
       EXPECT_TRUE(eventually([] { return threads_named("let go") <= 2; })) << "itself, and perhaps who watches waits";
     }
   }).join();

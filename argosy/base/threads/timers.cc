@@ -6,7 +6,7 @@
 
 namespace argosy {
 
-Alarms::~Alarms() {
+Timers::~Timers() {
   std::thread thread;
   {
     MutexLock lock(mutex_);
@@ -17,54 +17,54 @@ Alarms::~Alarms() {
   if (thread.joinable()) thread.join();
 }
 
-Result<Alarms::Token> Alarms::set(Time when, std::function<void()> ring) {
+Result<Timers::Token> Timers::set(Time when, std::function<void()> callback) {
   MutexLock lock(mutex_);
   try {
     if (!thread_.joinable()) thread_ = std::thread([this] { watch(); });
   } catch (const std::system_error& e) {
-    return resource_exhausted("no thread for an alarm: ", e.what()).with_id("ARG-THREAD-001");
+    return resource_exhausted("no thread for a timer: ", e.what()).with_id("ARG-THREAD-001");
   }
   const Token token = next_++;
-  alarms_.emplace(std::pair(when, token), std::move(ring));
+  timers_.emplace(std::pair(when, token), std::move(callback));
   changed_.notify_all();
   return token;
 }
 
-void Alarms::drop(Token token) {
+void Timers::cancel(Token token) {
   std::function<void()> last;  // what it holds goes without the lock
   MutexLock lock(mutex_);
-  for (auto a = alarms_.begin(); a != alarms_.end(); ++a) {
+  for (auto a = timers_.begin(); a != timers_.end(); ++a) {
     if (a->first.second != token) continue;
     last = std::move(a->second);
-    alarms_.erase(a);
+    timers_.erase(a);
     return;
   }
-  while (ringing_ == token && watcher_ != std::this_thread::get_id()) changed_.wait(mutex_);
+  while (running_ == token && watcher_ != std::this_thread::get_id()) changed_.wait(mutex_);
 }
 
-void Alarms::watch() {
+void Timers::watch() {
   mutex_.lock();
   watcher_ = std::this_thread::get_id();
   while (!closing_) {
-    if (alarms_.empty()) {
+    if (timers_.empty()) {
       changed_.wait(mutex_);
       continue;
     }
-    const auto first = alarms_.begin();
+    const auto first = timers_.begin();
     const Time when = first->first.first;
     if (std::chrono::steady_clock::now() < when) {
       changed_.wait_until(mutex_, when);
       continue;
     }
     {
-      const std::function<void()> ring = std::move(first->second);
-      ringing_ = first->first.second;
-      alarms_.erase(first);
+      const std::function<void()> callback = std::move(first->second);
+      running_ = first->first.second;
+      timers_.erase(first);
       mutex_.unlock();
-      contained("an alarm", ring);
+      contained("a timer", callback);
     }
     mutex_.lock();
-    ringing_ = 0;
+    running_ = 0;
     changed_.notify_all();
   }
   mutex_.unlock();

@@ -10,54 +10,54 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(Alarms, RingInTheirOrderUnlessDropped) {
-  Alarms alarms;
+TEST(Timers, FireInOrderUnlessCancelled) {
+  Timers timers;
   const auto now = std::chrono::steady_clock::now();
-  std::atomic<int> rung{0}, last{0}, dropped{0};
-  ASSERT_TRUE(alarms.set(now + 40ms, [&] { last = ++rung; }).ok());
-  ASSERT_TRUE(alarms.set(now + 5ms, [&] { ++rung; }).ok());
-  const auto gone = alarms.set(now + 20ms, [&] { ++dropped; });
+  std::atomic<int> fired{0}, last{0}, cancelled_fired{0};
+  ASSERT_TRUE(timers.set(now + 40ms, [&] { last = ++fired; }).ok());
+  ASSERT_TRUE(timers.set(now + 5ms, [&] { ++fired; }).ok());
+  const auto gone = timers.set(now + 20ms, [&] { ++cancelled_fired; });
   ASSERT_TRUE(gone.ok());
-  alarms.drop(*gone);
-  alarms.drop(*gone);
+  timers.cancel(*gone);
+  timers.cancel(*gone);
   while (last == 0) std::this_thread::sleep_for(1ms);
   EXPECT_EQ(last, 2);
-  EXPECT_EQ(dropped, 0);
+  EXPECT_EQ(cancelled_fired, 0);
 }
 
-TEST(Alarms, AnAlarmMaySetAnother) {
+TEST(Timers, ATimerMaySetAnother) {
   std::atomic<bool> second{false};
-  Alarms alarms;
+  Timers timers;
   const auto now = std::chrono::steady_clock::now();
-  ASSERT_TRUE(alarms.set(now, [&] { ASSERT_TRUE(alarms.set(now, [&] { second = true; }).ok()); }).ok());
+  ASSERT_TRUE(timers.set(now, [&] { ASSERT_TRUE(timers.set(now, [&] { second = true; }).ok()); }).ok());
   while (!second) std::this_thread::sleep_for(1ms);
 }
 
-TEST(Alarms, WhoDropsOneThatGoesOffWaitsForItsEnd) {
+TEST(Timers, CancelWaitsForARunningCallback) {
   std::atomic<bool> began{false}, ended{false};
-  std::atomic<Alarms::Token> own{0};
-  Alarms alarms;
-  const auto token = alarms.set(std::chrono::steady_clock::now(), [&] {
+  std::atomic<Timers::Token> own{0};
+  Timers timers;
+  const auto token = timers.set(std::chrono::steady_clock::now(), [&] {
     began = true;
     while (own == 0) std::this_thread::sleep_for(1ms);
-    alarms.drop(own);  // from within: nothing to wait for
+    timers.cancel(own);  // from within: nothing to wait for
     std::this_thread::sleep_for(20ms);
     ended = true;
   });
   ASSERT_TRUE(token.ok());
   own = *token;
   while (!began) std::this_thread::sleep_for(1ms);
-  alarms.drop(*token);
+  timers.cancel(*token);
   EXPECT_TRUE(ended);
 }
 
-TEST(Alarms, ThoseThatAreLeftAreForgotten) {
-  bool rung = false;
+TEST(Timers, RemainingTimersNeverFire) {
+  bool fired = false;
   {
-    Alarms alarms;
-    ASSERT_TRUE(alarms.set(std::chrono::steady_clock::now() + 1h, [&] { rung = true; }).ok());
+    Timers timers;
+    ASSERT_TRUE(timers.set(std::chrono::steady_clock::now() + 1h, [&] { fired = true; }).ok());
   }
-  EXPECT_FALSE(rung);
+  EXPECT_FALSE(fired);
 }
 
 }  // namespace

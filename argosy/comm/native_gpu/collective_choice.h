@@ -1,4 +1,4 @@
-// Who does a collective among cards: NCCL, or we ourselves. Decided by what is asked and what is there, never by
+// Who does a collective among GPUs: NCCL, or we ourselves. Decided by what is asked and what is there, never by
 // trying.
 #pragma once
 
@@ -8,24 +8,24 @@
 
 namespace argosy::cuda {
 
-struct CollectiveSituation {
+struct CollectiveRequest {
   int ranks = 1;
-  int cards = 1;             // on which the ranks are
-  bool only_cards = true;    // no rank is a CPU
-  bool fixed_order = false;  // the same bits, however many ranks there are
-  Status nccl = {};          // why NCCL cannot be used; OK: it can
-  std::string setting;       // $ARGOSY_COLLECTIVES: "nccl", "own", or empty
+  int physical_gpus = 1;       // on which the ranks are
+  bool only_gpus = true;       // no rank is a CPU
+  bool deterministic = false;  // the same bits, however many ranks there are
+  Status nccl = {};            // why NCCL cannot be used; OK: it can
+  std::string setting;         // $ARGOSY_COLLECTIVES: "nccl", "own", or empty
 };
 
-enum class CollectiveWay { kNccl, kOwn, kHost };
+enum class CollectiveBackend { kNccl, kNative, kHostStaged };
 
 struct CollectiveChoice {
-  CollectiveWay way = CollectiveWay::kOwn;
-  std::string reason;  // for people: "NCCL cannot have two ranks on one card"
+  CollectiveBackend backend = CollectiveBackend::kNative;
+  std::string reason;  // for people: "NCCL cannot have two ranks on one physical GPU"
 };
 
-// In this order: a rank that is a CPU: the host. One rank, two ranks on one card, a fixed order: our own. What the
+// In this order: a rank that is a CPU: the host. One rank, two ranks on one physical GPU, a fixed order: our own. What the
 // setting says. NCCL, where it is.
-CollectiveChoice choose_collectives(const CollectiveSituation& situation);
+CollectiveChoice choose_collectives(const CollectiveRequest& request);
 
 }  // namespace argosy::cuda

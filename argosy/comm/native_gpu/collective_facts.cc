@@ -1,14 +1,14 @@
-// Who makes the sums of a group of cards, for reports.
+// Who makes the sums of a group of GPUs, for reports.
 #include "argosy/comm/native_gpu/gpu_group.h"
 #include "argosy/device/cuda/kernels/kernels.h"
 
 namespace argosy::cuda {
 
-CollectiveFacts collective_facts(const std::vector<CudaDevice*>& devices, bool fixed_order) {
-  const CollectiveChoice choice = CardGroup::choose(devices, fixed_order);
+CollectiveFacts collective_facts(const std::vector<CudaDevice*>& devices, bool deterministic) {
+  const CollectiveChoice choice = GpuGroup::choose(devices, deterministic);
   CollectiveFacts facts{.way = "own", .reason = choice.reason};
-  if (choice.way == CollectiveWay::kNccl) facts.way = "NCCL";
-  if (choice.way == CollectiveWay::kHost) facts.way = "host";
+  if (choice.backend == CollectiveBackend::kNccl) facts.way = "NCCL";
+  if (choice.backend == CollectiveBackend::kHostStaged) facts.way = "host";
   return facts;
 }
 

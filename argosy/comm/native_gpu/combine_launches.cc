@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "argosy/device/cuda/kernels/launch.h"
 #include "argosy/device/cuda/cuda_launch_queue.h"
+#include "argosy/device/cuda/kernels/launch.h"
 
 namespace argosy::cuda {
 
@@ -19,9 +19,9 @@ Status RankLaunches::combine(const CombineHow& how, std::span<const std::byte* c
   const auto pointers = static_cast<int>(in.size() + out.size());
   if (pointers > CombineTable::kMostPointers) {
     return unimplemented("a collective of ", in.size(), " inputs and ", out.size(), " outputs on ",
-                         device_->spec().name.short_string(), "; cards take ", CombineTable::kMostPointers, " together")
+                         device_->spec().name.short_string(), "; GPUs take ", CombineTable::kMostPointers, " together")
         .with_id("ARG-COMM-005")
-        .with_next("fewer logical shards");
+        .with_hint("fewer logical shards");
   }
   if (parts_ > 0 &&
       (how != how_ || parts_ == CombineTable::kMostParts || pointers_ + pointers > CombineTable::kMostPointers)) {
@@ -51,13 +51,13 @@ Status RankLaunches::flush() {
   const std::int64_t longest = std::exchange(longest_, 0);
   pointers_ = 0;
   const std::string_view type = type_suffix(how_.dtype);
-  if (type.empty()) return unsupported_dtype("collective on a card", how_.dtype);
+  if (type.empty()) return unsupported_dtype("collective on a GPU", how_.dtype);
   ARGOSY_ASSIGN_OR_RETURN(const CuFunction function, device_->function("combine", str_cat("combine_", type)));
   // A few blocks per multiprocessor fill a link; what computes beside it keeps the rest.
-  const std::int64_t most = std::max(1, device_->card().multiprocessors * 4);
+  const std::int64_t most = std::max(1, device_->gpu().multiprocessors * 4);
   const std::int64_t blocks = std::clamp<std::int64_t>(longest / (kThreads * kPerThread) + 1, 1, most);
   void* arguments[] = {&table, nullptr};
-  Core& core = *core_of(*device_);
+  DeviceCore& core = *core_of(*device_);
   ARGOSY_RETURN_IF_ERROR(core.open());
   return core.check(core.driver()->cuLaunchKernel(function, static_cast<unsigned>(blocks), parts, 1, kThreads, 1, 1, 0,
                                                   stream_, arguments, nullptr),

@@ -1,5 +1,5 @@
 // What the kernels of argosy/ops/collective/combine_cuda.cu are given, by value: parts of arrays, each combined from
-// any number of inputs and written to any number of outputs, on whatever card those are. Read by nvcc and the host's
+// any number of inputs and written to any number of outputs, on whatever GPU those are. Read by nvcc and the host's
 // compiler.
 #pragma once
 

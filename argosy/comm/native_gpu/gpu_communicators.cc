@@ -10,9 +10,9 @@
 namespace argosy::cuda {
 
 // Where the ranks' calls meet: the last to come starts what all of them asked for.
-class CardCommunicators::State {
+class GpuCommunicators::State {
  public:
-  State(std::vector<CudaDevice*> devices, std::shared_ptr<CardCollectives> collectives,
+  State(std::vector<CudaDevice*> devices, std::shared_ptr<GpuCollectives> collectives,
         std::chrono::nanoseconds timeout);
 
   int size() const { return static_cast<int>(devices_.size()); }
@@ -46,11 +46,11 @@ class CardCommunicators::State {
   }
   template <typename Ready>
   Status wait(const Ready& ready, std::int64_t end, const std::string& what) ARGOSY_REQUIRES(mutex_);
-  // Until the card has done it; nobody waits for a card that hangs.
+  // Until the GPU has done it; nobody waits for a GPU that hangs.
   Status end_of(int rank, const Event& end, std::int64_t deadline, const std::string& what);
 
   const std::vector<CudaDevice*> devices_;
-  const std::shared_ptr<CardCollectives> collectives_;
+  const std::shared_ptr<GpuCollectives> collectives_;
   const std::chrono::nanoseconds timeout_;
   std::vector<std::unique_ptr<Rank>> ranks_;
   Mutex mutex_;
@@ -61,7 +61,7 @@ class CardCommunicators::State {
   std::map<std::pair<int, int>, std::shared_ptr<Message>> messages_ ARGOSY_GUARDED_BY(mutex_);
 };
 
-class CardCommunicators::Rank final : public RankCommunicator {
+class GpuCommunicators::Rank final : public RankCommunicator {
  public:
   Rank(State& state, int rank) : RankCommunicator(rank, state.size()), state_(state) {}
   void abort(Status cause) override { state_.abort(cause); }
@@ -80,13 +80,13 @@ class CardCommunicators::Rank final : public RankCommunicator {
   State& state_;
 };
 
-CardCommunicators::State::State(std::vector<CudaDevice*> devices, std::shared_ptr<CardCollectives> collectives,
-                                std::chrono::nanoseconds timeout)
+GpuCommunicators::State::State(std::vector<CudaDevice*> devices, std::shared_ptr<GpuCollectives> collectives,
+                               std::chrono::nanoseconds timeout)
     : devices_(std::move(devices)), collectives_(std::move(collectives)), timeout_(timeout), next_(devices_.size(), 0) {
   for (int r = 0; r < size(); ++r) ranks_.push_back(std::make_unique<Rank>(*this, r));
 }
 
-void CardCommunicators::State::abort(const Status& cause) {
+void GpuCommunicators::State::abort(const Status& cause) {
   {
     MutexLock lock(mutex_);
     if (!cause_.ok()) return;
@@ -97,7 +97,7 @@ void CardCommunicators::State::abort(const Status& cause) {
 }
 
 template <typename Ready>
-Status CardCommunicators::State::wait(const Ready& ready, std::int64_t end, const std::string& what) {
+Status GpuCommunicators::State::wait(const Ready& ready, std::int64_t end, const std::string& what) {
   while (!ready()) {
     if (!cause_.ok()) return cause_;
     const std::int64_t left = end - now_nanos();
@@ -107,7 +107,7 @@ Status CardCommunicators::State::wait(const Ready& ready, std::int64_t end, cons
   return {};
 }
 
-Status CardCommunicators::State::end_of(int rank, const Event& end, std::int64_t deadline, const std::string& what) {
+Status GpuCommunicators::State::end_of(int rank, const Event& end, std::int64_t deadline, const std::string& what) {
   CudaDevice& device = *devices_[static_cast<std::size_t>(rank)];
   while (end.state() != nullptr && !end.state()->reached()) {
     Status cause;
@@ -122,13 +122,13 @@ Status CardCommunicators::State::end_of(int rank, const Event& end, std::int64_t
     if (!cause.ok()) return cause;
     std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
-  return device.launches()->failure();
+  return device.launch_queue()->failure();
 }
 
-Status CardCommunicators::State::collective(int rank, const CollectiveCall& call, const CollectiveOptions& options) {
+Status GpuCommunicators::State::collective(int rank, const CollectiveCall& call, const CollectiveOptions& options) {
   const std::int64_t end = deadline(options);
   const auto mine = static_cast<std::size_t>(rank);
-  ARGOSY_ASSIGN_OR_RETURN(Event ready, devices_[mine]->launches()->record());
+  ARGOSY_ASSIGN_OR_RETURN(Event ready, devices_[mine]->launch_queue()->record());
   Event over;
   Status status;
   {
@@ -164,11 +164,11 @@ Status CardCommunicators::State::collective(int rank, const CollectiveCall& call
   return end_of(rank, over, end, call.describe());
 }
 
-Status CardCommunicators::State::exchange(int from, int to, const Tensor& tensor, bool sends,
-                                          const CollectiveOptions& options) {
+Status GpuCommunicators::State::exchange(int from, int to, const Tensor& tensor, bool sends,
+                                         const CollectiveOptions& options) {
   const std::int64_t end = deadline(options);
   const int rank = sends ? from : to;
-  ARGOSY_ASSIGN_OR_RETURN(Event ready, devices_[static_cast<std::size_t>(rank)]->launches()->record());
+  ARGOSY_ASSIGN_OR_RETURN(Event ready, devices_[static_cast<std::size_t>(rank)]->launch_queue()->record());
   std::shared_ptr<Message> message;
   {
     MutexLock lock(mutex_);
@@ -210,11 +210,11 @@ Status CardCommunicators::State::exchange(int from, int to, const Tensor& tensor
   return end_of(rank, message->end, end, sends ? "send" : "recv");
 }
 
-CardCommunicators::CardCommunicators(std::vector<CudaDevice*> devices, std::shared_ptr<CardCollectives> collectives,
-                                     std::chrono::nanoseconds timeout)
+GpuCommunicators::GpuCommunicators(std::vector<CudaDevice*> devices, std::shared_ptr<GpuCollectives> collectives,
+                                   std::chrono::nanoseconds timeout)
     : state_(std::make_unique<State>(std::move(devices), std::move(collectives), timeout)) {}
-CardCommunicators::~CardCommunicators() = default;
-int CardCommunicators::size() const { return state_->size(); }
-Communicator& CardCommunicators::rank(int rank) { return state_->rank(rank); }
+GpuCommunicators::~GpuCommunicators() = default;
+int GpuCommunicators::size() const { return state_->size(); }
+Communicator& GpuCommunicators::rank(int rank) { return state_->rank(rank); }
 
 }  // namespace argosy::cuda

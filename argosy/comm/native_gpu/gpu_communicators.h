@@ -1,4 +1,4 @@
-// Communicators (argosy/comm/communicator.h) whose ranks are cards of one process, over whoever does their collectives.
+// Communicators (argosy/comm/communicator.h) whose ranks are GPUs of one process, over whoever does their collectives.
 // What a rank brings must have been started on its device's compute stream; the call returns when it is over.
 #pragma once
 
@@ -9,13 +9,13 @@
 
 namespace argosy::cuda {
 
-class CardCommunicators {
+class GpuCommunicators {
  public:
   // `devices`, by rank, outlive this. `timeout`: of calls that give none, for ranks to come and for the work to end.
-  CardCommunicators(std::vector<CudaDevice*> devices, std::shared_ptr<CardCollectives> collectives,
-                    std::chrono::nanoseconds timeout = std::chrono::seconds(30));
+  GpuCommunicators(std::vector<CudaDevice*> devices, std::shared_ptr<GpuCollectives> collectives,
+                   std::chrono::nanoseconds timeout = std::chrono::seconds(30));
   // No rank may be inside a call.
-  ~CardCommunicators();
+  ~GpuCommunicators();
 
   int size() const;
   Communicator& rank(int rank);  // owned by this

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "argosy/base/log.h"
-#include "argosy/device/cuda/links.h"
 #include "argosy/device/cuda/cuda_launch_queue.h"
+#include "argosy/device/cuda/links.h"
 
 namespace argosy::cuda {
 
@@ -14,8 +14,8 @@ namespace {
 // One group for one set of devices, by their cores: a device that is gone may have left its address to another.
 struct Kept {
   Mutex mutex;
-  std::vector<std::shared_ptr<Core>> cores ARGOSY_GUARDED_BY(mutex);
-  std::shared_ptr<CardGroup> group ARGOSY_GUARDED_BY(mutex);
+  std::vector<std::shared_ptr<DeviceCore>> cores ARGOSY_GUARDED_BY(mutex);
+  std::shared_ptr<GpuGroup> group ARGOSY_GUARDED_BY(mutex);
 };
 
 const NcclAvailable& nccl_of(CudaDevice& device) {
@@ -29,9 +29,9 @@ const NcclAvailable& nccl_of(CudaDevice& device) {
 
 }  // namespace
 
-std::shared_ptr<CardGroup> CardGroup::of(const std::vector<CudaDevice*>& devices) {
+std::shared_ptr<GpuGroup> GpuGroup::of(const std::vector<CudaDevice*>& devices) {
   std::string key = "collectives of";
-  std::vector<std::shared_ptr<Core>> cores;
+  std::vector<std::shared_ptr<DeviceCore>> cores;
   for (CudaDevice* const device : devices) {
     key += " " + device->spec().name.short_string();
     cores.push_back(core_of(*device));
@@ -40,60 +40,61 @@ std::shared_ptr<CardGroup> CardGroup::of(const std::vector<CudaDevice*>& devices
   auto& kept = *static_cast<Kept*>(held.get());
   MutexLock lock(kept.mutex);
   if (kept.group == nullptr || kept.cores != cores) {
-    kept.group = std::make_shared<CardGroup>(devices);
+    kept.group = std::make_shared<GpuGroup>(devices);
     kept.cores = std::move(cores);
   }
   return kept.group;
 }
 
-CollectiveChoice CardGroup::choose(const std::vector<CudaDevice*>& devices, bool fixed_order) {
-  CollectiveSituation situation{.ranks = static_cast<int>(devices.size()), .fixed_order = fixed_order};
-  std::set<CuDevice> cards;
+CollectiveChoice GpuGroup::choose(const std::vector<CudaDevice*>& devices, bool deterministic) {
+  CollectiveRequest request{.ranks = static_cast<int>(devices.size()), .deterministic = deterministic};
+  std::set<CuDevice> physical_gpus;
   for (CudaDevice* const device : devices) {
     if (device == nullptr) {
-      situation.only_cards = false;
+      request.only_gpus = false;
     } else {
-      cards.insert(core_of(*device)->card());
-      situation.fixed_order = situation.fixed_order || device->math().deterministic;
+      physical_gpus.insert(core_of(*device)->gpu());
+      request.deterministic = request.deterministic || device->math().deterministic;
     }
   }
-  situation.cards = static_cast<int>(cards.size());
-  if (const char* const setting = std::getenv("ARGOSY_COLLECTIVES"); setting != nullptr) situation.setting = setting;
-  if (situation.only_cards) situation.nccl = nccl_of(*devices[0]).status();
-  return choose_collectives(situation);
+  request.physical_gpus = static_cast<int>(physical_gpus.size());
+  if (const char* const setting = std::getenv("ARGOSY_COLLECTIVES"); setting != nullptr) request.setting = setting;
+  if (request.only_gpus) request.nccl = nccl_of(*devices[0]).status();
+  return choose_collectives(request);
 }
 
-std::string CardGroup::describe(const std::vector<CudaDevice*>& devices, bool fixed_order) {
-  const CollectiveChoice choice = choose(devices, fixed_order);
-  switch (choice.way) {
-    case CollectiveWay::kHost: return str_cat("by the host (", choice.reason, ")");
-    case CollectiveWay::kNccl: return str_cat("NCCL (", choice.reason, ")");
-    case CollectiveWay::kOwn: break;
+std::string GpuGroup::describe(const std::vector<CudaDevice*>& devices, bool deterministic) {
+  const CollectiveChoice choice = choose(devices, deterministic);
+  switch (choice.backend) {
+    case CollectiveBackend::kHostStaged: return str_cat("by the host (", choice.reason, ")");
+    case CollectiveBackend::kNccl: return str_cat("NCCL (", choice.reason, ")");
+    case CollectiveBackend::kNative: break;
   }
   return str_cat("our own (", choice.reason, ")");
 }
 
-Result<std::vector<Event>> CardGroup::start(std::span<const CollectiveCall> calls, std::span<const Event> ready,
-                                            bool fixed_order, std::shared_ptr<Alarm> alarm) {
-  std::shared_ptr<CardCollectives> own;
+Result<std::vector<Event>> GpuGroup::start(std::span<const CollectiveCall> calls, std::span<const Event> ready,
+                                           bool deterministic, std::shared_ptr<StepAbort> step_abort) {
+  std::shared_ptr<GpuCollectives> native;
   std::shared_ptr<NcclCollectives> nccl;
   {
     MutexLock lock(mutex_);
-    if (!without_nccl_ && nccl_ == nullptr && choose(devices_, false).way == CollectiveWay::kNccl) {
+    if (!without_nccl_ && nccl_ == nullptr && choose(devices_, false).backend == CollectiveBackend::kNccl) {
       nccl_ = NcclCollectives::make(*nccl_of(*devices_[0]), devices_);
     }
-    if (own_ == nullptr) own_ = own_collectives(devices_);
-    own = own_;
+    if (native_ == nullptr) native_ = native_collectives(devices_);
+    native = native_;
     if (!without_nccl_) nccl = nccl_;
   }
-  if (nccl != nullptr && choose(devices_, fixed_order).way == CollectiveWay::kNccl && NcclCollectives::takes(calls)) {
-    Result<std::vector<Event>> started = nccl->start_watched(calls, ready, std::move(alarm));
+  if (nccl != nullptr && choose(devices_, deterministic).backend == CollectiveBackend::kNccl &&
+      NcclCollectives::takes(calls)) {
+    Result<std::vector<Event>> started = nccl->start_watched(calls, ready, std::move(step_abort));
     if (started.ok() || started.status().id() != "ARG-COMM-006") return started;
     ARGOSY_LOG(kWarning, started.status().message(), "; our own collectives take its place");
     MutexLock lock(mutex_);
     without_nccl_ = true;
   }
-  return own->start(calls, ready);
+  return native->start(calls, ready);
 }
 
 }  // namespace argosy::cuda

@@ -1,10 +1,10 @@
 #include <algorithm>
 
-#include "argosy/comm/native_gpu/gpu_collectives.h"
 #include "argosy/comm/native_gpu/combine_launches.h"
+#include "argosy/comm/native_gpu/gpu_collectives.h"
 #include "argosy/comm/native_gpu/staged_copies.h"
-#include "argosy/device/cuda/links.h"
 #include "argosy/device/cuda/cuda_launch_queue.h"
+#include "argosy/device/cuda/links.h"
 
 namespace argosy::cuda {
 
@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::int64_t kGrain = 256;  // a rank's share ends on a boundary of so many elements
 
-class OwnCollectives final : public CardCollectives {
+class NativeCollectives final : public GpuCollectives {
  public:
-  explicit OwnCollectives(std::vector<CudaDevice*> devices)
+  explicit NativeCollectives(std::vector<CudaDevice*> devices)
       : devices_(std::move(devices)), streams_(devices_), links_(links_of(*devices_[0])) {}
 
   int size() const override { return streams_.size(); }
@@ -72,7 +72,7 @@ class OwnCollectives final : public CardCollectives {
     return streams_.wait_for(ready);
   }
 
-  // Do all cards reach each other?
+  // Do all GPUs reach each other?
   Status try_pairs() ARGOSY_REQUIRES(mutex_) {
     for (int a = 0; a < size() && why_staged_.empty(); ++a) {
       for (int b = 0; b < size() && why_staged_.empty(); ++b) {
@@ -117,10 +117,10 @@ class OwnCollectives final : public CardCollectives {
   Status copy(int to_rank, void* to, int from_rank, const void* from, std::size_t bytes) {
     if (bytes == 0) return {};
     ARGOSY_RETURN_IF_ERROR(streams_.enter(to_rank));
-    Core &here = streams_.core(to_rank), &there = streams_.core(from_rank);
+    DeviceCore &here = streams_.core(to_rank), &there = streams_.core(from_rank);
     const DriverCalls& cu = *here.driver().operator->();
     const auto target = reinterpret_cast<CuPointer>(to), source = reinterpret_cast<CuPointer>(from);
-    if (here.card() == there.card()) {
+    if (here.gpu() == there.gpu()) {
       return here.check(cu.cuMemcpyDtoDAsync_v2(target, source, bytes, streams_.stream(to_rank)), "cuMemcpyDtoDAsync");
     }
     return here.check(
@@ -142,8 +142,8 @@ class OwnCollectives final : public CardCollectives {
 
 }  // namespace
 
-std::shared_ptr<CardCollectives> own_collectives(std::vector<CudaDevice*> devices) {
-  return std::make_shared<OwnCollectives>(std::move(devices));
+std::shared_ptr<GpuCollectives> native_collectives(std::vector<CudaDevice*> devices) {
+  return std::make_shared<NativeCollectives>(std::move(devices));
 }
 
 }  // namespace argosy::cuda

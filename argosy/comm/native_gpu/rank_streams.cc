@@ -18,13 +18,13 @@ Status RankStreams::open() {
 
 Status RankStreams::wait_for(const Event& event, int rank) {
   if (event.state() == nullptr) return {};
-  const auto* const on_card = dynamic_cast<const CudaEvent*>(event.state().get());
-  if (on_card == nullptr) {
+  const auto* const on_gpu = dynamic_cast<const CudaEvent*>(event.state().get());
+  if (on_gpu == nullptr) {
     event.state()->wait();
     return {};
   }
   ARGOSY_RETURN_IF_ERROR(enter(rank));
-  return core(rank).check(core(rank).driver()->cuStreamWaitEvent(stream(rank), on_card->event(), 0),
+  return core(rank).check(core(rank).driver()->cuStreamWaitEvent(stream(rank), on_gpu->event(), 0),
                           "cuStreamWaitEvent");
 }
 
@@ -73,7 +73,7 @@ Status bring(CudaDevice& device, const Event& ready, const Copy& copy) {
   RankStreams streams(devices);
   ARGOSY_RETURN_IF_ERROR(streams.open());
   ARGOSY_RETURN_IF_ERROR(streams.wait_for(std::span(&ready, 1)));
-  Core& core = streams.core(0);
+  DeviceCore& core = streams.core(0);
   ARGOSY_RETURN_IF_ERROR(core.open());
   ARGOSY_RETURN_IF_ERROR(core.check(copy(*core.driver().operator->(), streams.stream(0)), "a copy"));
   return core.check(core.driver()->cuStreamSynchronize(streams.stream(0)), "cuStreamSynchronize");
@@ -88,7 +88,7 @@ Status bring_to_host(CudaDevice& device, void* to, const void* from, std::size_t
   });
 }
 
-Status bring_to_card(CudaDevice& device, void* to, const void* from, std::size_t bytes, const Event& ready) {
+Status bring_to_gpu(CudaDevice& device, void* to, const void* from, std::size_t bytes, const Event& ready) {
   if (bytes == 0) return {};
   return bring(device, ready, [&](const DriverCalls& cu, CuStream stream) {
     return cu.cuMemcpyHtoDAsync_v2(reinterpret_cast<CuPointer>(to), from, bytes, stream);

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "argosy/device/cuda/device_core.h"
 #include "argosy/device/cuda/cuda_device.h"
+#include "argosy/device/cuda/device_core.h"
 
 namespace argosy::cuda {
 
@@ -15,8 +15,8 @@ class RankStreams {
   explicit RankStreams(std::span<CudaDevice* const> devices);
 
   int size() const { return static_cast<int>(cores_.size()); }
-  Core& core(int rank) const { return *cores_[static_cast<std::size_t>(rank)]; }
-  const std::shared_ptr<Core>& shared_core(int rank) const { return cores_[static_cast<std::size_t>(rank)]; }
+  DeviceCore& core(int rank) const { return *cores_[static_cast<std::size_t>(rank)]; }
+  const std::shared_ptr<DeviceCore>& shared_core(int rank) const { return cores_[static_cast<std::size_t>(rank)]; }
   // REQUIRES: open() was OK.
   CuStream stream(int rank) const { return core(rank).used_communication(); }
 
@@ -24,7 +24,7 @@ class RankStreams {
   Status open();
   // Makes a rank's context current.
   Status enter(int rank) { return core(rank).open(); }
-  // A rank's stream waits for the event; for one that is none of a card's the host does.
+  // A rank's stream waits for the event; for one that is none of a GPU's the host does.
   Status wait_for(const Event& event, int rank);
   // Every rank's stream waits for all the events.
   Status wait_for(std::span<const Event> ready);
@@ -35,11 +35,11 @@ class RankStreams {
   Result<Event> mark(int rank);
 
  private:
-  std::vector<std::shared_ptr<Core>> cores_;
+  std::vector<std::shared_ptr<DeviceCore>> cores_;
 };
 
 // A copy on the device's communication stream, after `ready`; done when it returns. Any thread.
 Status bring_to_host(CudaDevice& device, void* to, const void* from, std::size_t bytes, const Event& ready);
-Status bring_to_card(CudaDevice& device, void* to, const void* from, std::size_t bytes, const Event& ready);
+Status bring_to_gpu(CudaDevice& device, void* to, const void* from, std::size_t bytes, const Event& ready);
 
 }  // namespace argosy::cuda

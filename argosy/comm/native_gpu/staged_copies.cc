@@ -27,7 +27,7 @@ Result<StagedCopies::Slot*> StagedCopies::next_slot(int owner, std::size_t bytes
   if (slot.combined.state() != nullptr) slot.combined.state()->wait();
   for (const Event& event : slot.readers) event.state()->wait();
   ARGOSY_RETURN_IF_ERROR(streams_.enter(owner));
-  Core& core = streams_.core(owner);
+  DeviceCore& core = streams_.core(owner);
   ARGOSY_RETURN_IF_ERROR(core.check(core.driver()->cuStreamSynchronize(streams_.stream(owner)), "cuStreamSynchronize"));
   ARGOSY_ASSIGN_OR_RETURN(slot.scratch[mine], core.allocate(bytes, true));
   if (slot.bytes >= bytes) return &slot;
@@ -42,7 +42,7 @@ Result<StagedCopies::Slot*> StagedCopies::next_slot(int owner, std::size_t bytes
 
 Status StagedCopies::to_host(int rank, std::byte* to, const std::byte* from, std::size_t bytes) {
   ARGOSY_RETURN_IF_ERROR(streams_.enter(rank));
-  Core& core = streams_.core(rank);
+  DeviceCore& core = streams_.core(rank);
   return core.check(
       core.driver()->cuMemcpyDtoHAsync_v2(to, reinterpret_cast<CuPointer>(from), bytes, streams_.stream(rank)),
       "cuMemcpyDtoHAsync");
@@ -50,7 +50,7 @@ Status StagedCopies::to_host(int rank, std::byte* to, const std::byte* from, std
 
 Status StagedCopies::from_host(int rank, std::byte* to, const std::byte* from, std::size_t bytes) {
   ARGOSY_RETURN_IF_ERROR(streams_.enter(rank));
-  Core& core = streams_.core(rank);
+  DeviceCore& core = streams_.core(rank);
   return core.check(
       core.driver()->cuMemcpyHtoDAsync_v2(reinterpret_cast<CuPointer>(to), from, bytes, streams_.stream(rank)),
       "cuMemcpyHtoDAsync");
@@ -61,7 +61,7 @@ Status StagedCopies::run(int owner, const Piece& piece) {
   ARGOSY_ASSIGN_OR_RETURN(Slot* const slot, next_slot(owner, stride * (piece.in.size() + 1)));
   std::byte* const scratch = slot->scratch[static_cast<std::size_t>(owner)].data();
   const bool copied = piece.how.dtype == DType::kInvalid;
-  const std::byte* result_here = nullptr;  // on the owner's card
+  const std::byte* result_here = nullptr;  // on the owner's GPU
   const std::byte* result_on_host = nullptr;
 
   std::vector<const std::byte*> in;

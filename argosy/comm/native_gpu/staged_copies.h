@@ -1,4 +1,4 @@
-// Collectives between cards that do not reach each other: pieces pass through pinned host memory. Everything is in the
+// Collectives between GPUs that do not reach each other: pieces pass through pinned host memory. Everything is in the
 // order of the streams; the next pieces travel while one is combined.
 #pragma once
 
@@ -25,7 +25,7 @@ class StagedCopies {
   Status copy(int to_rank, std::byte* to, int from_rank, const std::byte* from, std::size_t bytes);
 
  private:
-  // Pinned memory for one piece of every input and of the result, and the same on the card that combines.
+  // Pinned memory for one piece of every input and of the result, and the same on the GPU that combines.
   struct Slot {
     std::byte* pinned = nullptr;
     std::size_t bytes = 0;

@@ -5,14 +5,14 @@
 
 namespace argosy::cuda {
 
-class Alarm {
+class StepAbort {
  public:
-  explicit Alarm(Cancellation& step) : step_(&step) {}
-  void raise(const Status& cause) {
+  explicit StepAbort(Cancellation& step) : step_(&step) {}
+  void abort(const Status& cause) {
     MutexLock lock(mutex_);
     if (step_ != nullptr) step_->cancel(cause);
   }
-  // The step is over. After it returns raise() does nothing.
+  // The step is over. After it returns abort() does nothing.
   void disarm() {
     MutexLock lock(mutex_);
     step_ = nullptr;

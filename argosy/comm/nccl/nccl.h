@@ -1,4 +1,4 @@
-// NCCL: collectives among cards at the speed of their links. Found and opened as the other libraries of NVIDIA's
+// NCCL: collectives among GPUs at the speed of their links. Found and opened as the other libraries of NVIDIA's
 // (argosy/device/cuda/driver/library.h).
 //
 // Communicators of a group are made at its first collective, without blocking, within the time-out. What one collective
@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "argosy/comm/native_gpu/step_abort.h"
 #include "argosy/comm/native_gpu/gpu_collectives.h"
+#include "argosy/comm/native_gpu/step_abort.h"
 #include "argosy/comm/nccl/nccl_calls.h"
 
 namespace argosy::cuda {
@@ -44,17 +44,17 @@ struct NcclOptions {
 // $ARGOSY_COLLECTIVE_TIMEOUT, in seconds.
 NcclOptions nccl_options();
 
-class NcclCollectives : public CardCollectives {
+class NcclCollectives : public GpuCollectives {
  public:
-  // `devices`, by rank, each on a card of its own, alive whenever start() is called.
+  // `devices`, by rank, each on a GPU of its own, alive whenever start() is called.
   static std::shared_ptr<NcclCollectives> make(std::shared_ptr<const Nccl> nccl, std::vector<CudaDevice*> devices,
                                                const NcclOptions& options = nccl_options());
 
   // Whether NCCL can do what is asked: dtypes, equal parts, an order that is not fixed.
   static bool takes(std::span<const CollectiveCall> calls);
-  // As start(); whoever's alarm it is hears of what goes wrong afterwards.
+  // As start(); `step_abort` is called for what goes wrong afterwards.
   virtual Result<std::vector<Event>> start_watched(std::span<const CollectiveCall> calls, std::span<const Event> ready,
-                                                   std::shared_ptr<Alarm> alarm) = 0;
+                                                   std::shared_ptr<StepAbort> step_abort) = 0;
 };
 
 }  // namespace argosy::cuda

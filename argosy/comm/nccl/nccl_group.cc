@@ -119,12 +119,12 @@ Status NcclGroup::failure(std::string_view what, int result) const {
   if (more != nullptr && *more != '\0') text += str_cat(": ", more);
   return unavailable("NCCL ", nccl_->version_text(), ", ", what, " of ", names(), ": ", text)
       .with_id("ARG-COMM-004")
-      .with_next("NCCL_DEBUG=INFO says more; ARGOSY_COLLECTIVES=own goes without NCCL");
+      .with_hint("NCCL_DEBUG=INFO says more; ARGOSY_COLLECTIVES=own goes without NCCL");
 }
 
 void NcclGroup::drop_communicators() {
   for (std::size_t r = 0; r < comms_.size(); ++r) {
-    // Also of a card that is gone: what can be freed is freed.
+    // Also of a GPU that is gone: what can be freed is freed.
     (void)streams_.enter(static_cast<int>(r));
     if (comms_[r] != nullptr) (*nccl_)->abort(comms_[r]);
   }
@@ -148,7 +148,7 @@ Status NcclGroup::settle(std::string_view what) {
       cause = deadline_exceeded(what, " of ", names(), ": ", streams_.core(static_cast<int>(r)).owner(), " (rank ", r,
                                 ") is not there after ", static_cast<double>(options_.timeout.count()) * 1e-9, " s")
                   .with_id("ARG-COMM-004")
-                  .with_next("NCCL_DEBUG=INFO says more; ARGOSY_COLLECTIVES=own goes without NCCL");
+                  .with_hint("NCCL_DEBUG=INFO says more; ARGOSY_COLLECTIVES=own goes without NCCL");
     } else if (++looks < 1000) {
       std::this_thread::yield();  // most are there in less time than a thread needs to fall asleep
     } else {
@@ -168,7 +168,7 @@ Status NcclGroup::together(std::string_view what, const Enqueue& enqueue) {
     if (entered.ok()) result = enqueue(r);
     if (result == kNcclInProgress) result = kNcclSuccess;
   }
-  // Also where a card is gone: a group left open would swallow all that this thread asks NCCL for from now on. Ended,
+  // Also where a GPU is gone: a group left open would swallow all that this thread asks NCCL for from now on. Ended,
   // its other ranks wait for the one that did not come, so the communicators go.
   const int ended = (*nccl_)->group_end();
   if (!entered.ok()) {
@@ -188,11 +188,11 @@ Status NcclGroup::open_memories() {
   for (int r = 0; r < size(); ++r) {
     for (int k = 0; k < size(); ++k) {
       if (k == r) continue;
-      Core &from = streams_.core(r), &memory = streams_.core(k);
+      DeviceCore &from = streams_.core(r), &memory = streams_.core(k);
       int reaches = 0;
-      ARGOSY_RETURN_IF_ERROR(from.check(from.driver()->cuDeviceCanAccessPeer(&reaches, from.card(), memory.card()),
+      ARGOSY_RETURN_IF_ERROR(from.check(from.driver()->cuDeviceCanAccessPeer(&reaches, from.gpu(), memory.gpu()),
                                         "cuDeviceCanAccessPeer"));
-      if (reaches != 0) ARGOSY_RETURN_IF_ERROR(memory.grant(from.card()));
+      if (reaches != 0) ARGOSY_RETURN_IF_ERROR(memory.grant(from.gpu()));
     }
   }
   return {};
@@ -213,13 +213,13 @@ Status NcclGroup::connect() {
   if (made.ok()) made = try_out();
   if (!made.ok()) {
     drop_communicators();
-    return Status(made.code(), made.message()).with_id("ARG-COMM-006").with_next(made.next());
+    return Status(made.code(), made.message()).with_id("ARG-COMM-006").with_hint(made.hint());
   }
   if (!watcher_.joinable()) watcher_ = std::thread([this] { watch(); });
   return {};
 }
 
-// Numbers that add up exactly, looked at: some machines bring wrong data from card to card.
+// Numbers that add up exactly, looked at: some machines bring wrong data from GPU to GPU.
 Status NcclGroup::try_out() {
   constexpr std::size_t kNumbers = 4096;
   std::vector<float> sent(kNumbers), got(kNumbers);
@@ -229,7 +229,7 @@ Status NcclGroup::try_out() {
     for (std::size_t i = 0; i < kNumbers; ++i) {
       sent[i] = static_cast<float>((i * 7 + static_cast<std::size_t>(r) * 13) % 101);
     }
-    Core& core = streams_.core(r);
+    DeviceCore& core = streams_.core(r);
     ARGOSY_RETURN_IF_ERROR(streams_.enter(r));
     ARGOSY_RETURN_IF_ERROR(
         core.check(core.driver()->cuMemcpyHtoDAsync_v2(reinterpret_cast<CuPointer>(buffers.back().data()), sent.data(),
@@ -252,7 +252,7 @@ Status NcclGroup::try_out() {
       }
       std::this_thread::sleep_for(std::chrono::microseconds(20));
     }
-    Core& core = streams_.core(r);
+    DeviceCore& core = streams_.core(r);
     ARGOSY_RETURN_IF_ERROR(streams_.enter(r));
     ARGOSY_RETURN_IF_ERROR(core.check(
         core.driver()->cuMemcpyDtoHAsync_v2(got.data(),
@@ -266,7 +266,7 @@ Status NcclGroup::try_out() {
       if (got[i] == sum) continue;
       return unavailable("NCCL ", nccl_->version_text(), " brings wrong data to ", core.owner(), ": ", got[i],
                          " in the place of ", sum)
-          .with_next("check ACS and the IOMMU: docs/gpu-status.md");
+          .with_hint("check ACS and the IOMMU: docs/gpu-status.md");
     }
   }
   return {};
@@ -325,21 +325,22 @@ int NcclGroup::enqueue(int rank, std::span<const CollectiveCall> calls) {
 }
 
 Result<std::vector<Event>> NcclGroup::watched(std::string what, std::span<const Event> ready,
-                                              std::shared_ptr<Alarm> alarm) {
+                                              std::shared_ptr<StepAbort> step_abort) {
   std::vector<Event> ends;
   for (int r = 0; r < size(); ++r) {
     ARGOSY_ASSIGN_OR_RETURN(ends.emplace_back(), streams_.mark(r));
   }
   {
     MutexLock lock(watch_mutex_);
-    under_way_.push_back({std::move(what), std::vector<Event>(ready.begin(), ready.end()), ends, std::move(alarm)});
+    under_way_.push_back(
+        {std::move(what), std::vector<Event>(ready.begin(), ready.end()), ends, std::move(step_abort)});
   }
   watch_changed_.notify_all();
   return ends;
 }
 
 Result<std::vector<Event>> NcclGroup::start_watched(std::span<const CollectiveCall> calls, std::span<const Event> ready,
-                                                    std::shared_ptr<Alarm> alarm) {
+                                                    std::shared_ptr<StepAbort> step_abort) {
   MutexLock order(links_->collectives());
   MutexLock lock(mutex_);
   ARGOSY_RETURN_IF_ERROR(aborted_);
@@ -350,7 +351,7 @@ Result<std::vector<Event>> NcclGroup::start_watched(std::span<const CollectiveCa
   ARGOSY_RETURN_IF_ERROR(streams_.wait_for(ready));
   const std::string what = calls[0].describe();
   ARGOSY_RETURN_IF_ERROR(together(what, [&](int r) ARGOSY_REQUIRES(mutex_) { return enqueue(r, calls); }));
-  return watched(what, ready, std::move(alarm));
+  return watched(what, ready, std::move(step_abort));
 }
 
 Result<Event> NcclGroup::send(const Tensor& from, int from_rank, const Tensor& to, int to_rank,

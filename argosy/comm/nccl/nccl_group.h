@@ -21,7 +21,7 @@ class NcclGroup final : public NcclCollectives {
     return start_watched(calls, ready, nullptr);
   }
   Result<std::vector<Event>> start_watched(std::span<const CollectiveCall> calls, std::span<const Event> ready,
-                                           std::shared_ptr<Alarm> alarm) override;
+                                           std::shared_ptr<StepAbort> step_abort) override;
   Result<Event> send(const Tensor& from, int from_rank, const Tensor& to, int to_rank,
                      std::span<const Event> ready) override;
   void abort(const Status& cause) override;
@@ -31,14 +31,14 @@ class NcclGroup final : public NcclCollectives {
   struct Watched {
     std::string what;
     std::vector<Event> ready, ends;
-    std::shared_ptr<Alarm> alarm;
+    std::shared_ptr<StepAbort> step_abort;
     std::int64_t since_nanos = 0;  // when it could begin; 0: not yet
   };
 
   std::string names() const;
   Status failure(std::string_view what, int result) const ARGOSY_REQUIRES(mutex_);
   Status connect() ARGOSY_REQUIRES(mutex_);
-  // NCCL's kernels follow pointers into the buffers of the other ranks of a process, where cards reach each other; what
+  // NCCL's kernels follow pointers into the buffers of the other ranks of a process, where GPUs reach each other; what
   // the driver lets them reach of a pool's memory is what the pool was told.
   Status open_memories();
   Status try_out() ARGOSY_REQUIRES(mutex_);
@@ -49,8 +49,8 @@ class NcclGroup final : public NcclCollectives {
   Status settle(std::string_view what) ARGOSY_REQUIRES(mutex_);
   void drop_communicators() ARGOSY_REQUIRES(mutex_);
   int enqueue(int rank, std::span<const CollectiveCall> calls) ARGOSY_REQUIRES(mutex_);
-  Result<std::vector<Event>> watched(std::string what, std::span<const Event> ready, std::shared_ptr<Alarm> alarm)
-      ARGOSY_REQUIRES(mutex_);
+  Result<std::vector<Event>> watched(std::string what, std::span<const Event> ready,
+                                     std::shared_ptr<StepAbort> step_abort) ARGOSY_REQUIRES(mutex_);
 
   // watch.cc
   void watch();

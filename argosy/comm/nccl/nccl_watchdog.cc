@@ -9,10 +9,10 @@ namespace argosy::cuda {
 
 namespace {
 
-// Whether a point of a stream is reached; an error of its card.
+// Whether a point of a stream is reached; an error of its GPU.
 Result<bool> reached(const Event& event) {
   if (event.state() == nullptr) return true;
-  if (auto* const on_card = dynamic_cast<CudaEvent*>(event.state().get()); on_card != nullptr) return on_card->passed();
+  if (auto* const on_gpu = dynamic_cast<CudaEvent*>(event.state().get()); on_gpu != nullptr) return on_gpu->passed();
   return event.state()->reached();
 }
 
@@ -40,7 +40,7 @@ Status NcclGroup::look_at(Watched& watched) {
   return deadline_exceeded(watched.what, " among ", names(), " does not end: ", str_join(missing),
                            " still in it after ", static_cast<double>(options_.timeout.count()) * 1e-9, " s")
       .with_id("ARG-COMM-004")
-      .with_next("look at these cards (argosy doctor); NCCL_DEBUG=INFO says more; ARGOSY_COLLECTIVE_TIMEOUT=SECONDS");
+      .with_hint("look at these GPUs (argosy doctor); NCCL_DEBUG=INFO says more; ARGOSY_COLLECTIVE_TIMEOUT=SECONDS");
 }
 
 void NcclGroup::watch() {
@@ -89,7 +89,7 @@ void NcclGroup::fail_all(const Status& cause) {
   }
   // First the steps, so that this is what they tell; then what they wait for ends.
   for (const Watched& each : failed) {
-    if (each.alarm != nullptr) each.alarm->raise(cause);
+    if (each.step_abort != nullptr) each.step_abort->abort(cause);
   }
   MutexLock lock(mutex_);
   drop_communicators();

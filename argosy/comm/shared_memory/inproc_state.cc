@@ -91,7 +91,7 @@ Status InprocGroup::State::late(const std::string& what, const CollectiveOptions
   return deadline_exceeded(what, ": after ", static_cast<double>(timeout.count()) * 1e-9, " s ",
                            missing.size() == 1 ? "rank " : "ranks ", str_join(missing), " of ", size_, " had not come")
       .with_id("ARG-COMM-002")
-      .with_next("look at what those ranks do: an earlier error, another order of collectives, or just slow work");
+      .with_hint("look at what those ranks do: an earlier error, another order of collectives, or just slow work");
 }
 
 Status InprocGroup::State::collective(int rank, std::uint64_t epoch, const CollectiveCall& call,

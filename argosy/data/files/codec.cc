@@ -18,15 +18,15 @@ ImageFormat image_format(std::string_view bytes) {
   return ImageFormat::kUnknown;
 }
 
-Result<Tensor> picture_memory(DType dtype, std::initializer_list<std::int64_t> sizes) {
+Result<Tensor> decoded_image_memory(DType dtype, std::initializer_list<std::int64_t> sizes) {
   constexpr std::int64_t kMost = std::int64_t{1} << 29;
   std::int64_t elements = 1;
   for (const std::int64_t size : sizes) {
     if (size < 1 || size > kMost || (elements *= size) > kMost) {
-      return invalid_argument("a picture of [", str_join(sizes, ","), "] elements; at most 2^29 are read");
+      return invalid_argument("an image of [", str_join(sizes, ","), "] elements; at most 2^29 are read");
     }
   }
-  return allocate_reserved(HostUse::kPictures, dtype, Shape(sizes), "a decoded picture");
+  return allocate_reserved(HostUse::kImages, dtype, Shape(sizes), "a decoded image");
 }
 
 namespace {
@@ -95,7 +95,8 @@ Result<Tensor> decode_gif(std::string_view bytes) {
   }
   if (DGifSlurp(gif.get()) != GIF_OK) return damaged_gif(gif->Error);
   if (gif->ImageCount < 1) return invalid_argument("Invalid GIF data: no frames");
-  ARGOSY_ASSIGN_OR_RETURN(Tensor y, picture_memory(DType::kUint8, {gif->ImageCount, gif->SHeight, gif->SWidth, 3}));
+  ARGOSY_ASSIGN_OR_RETURN(Tensor y,
+                          decoded_image_memory(DType::kUint8, {gif->ImageCount, gif->SHeight, gif->SWidth, 3}));
   const std::size_t canvas = y.bytes() / static_cast<std::size_t>(gif->ImageCount);
   auto* to = y.data<std::uint8_t>();
   for (int frame = 0; frame < gif->ImageCount; ++frame, to += canvas) {
@@ -129,7 +130,7 @@ Result<Tensor> decode_bmp(std::string_view bytes, int channels) {
     return invalid_argument("channels attribute ", channels, " does not match bits per pixel from file ", each);
   }
   const std::int64_t wanted = channels == 0 ? each : channels;
-  ARGOSY_ASSIGN_OR_RETURN(Tensor y, picture_memory(DType::kUint8, {height, width, wanted}));
+  ARGOSY_ASSIGN_OR_RETURN(Tensor y, decoded_image_memory(DType::kUint8, {height, width, wanted}));
   const std::int64_t line = (width * each + 3) / 4 * 4;  // rows start at multiples of four bytes
   const std::int64_t needed = line * (height - 1) + width * each;
   if (pixels < 0 || static_cast<std::int64_t>(bytes.size()) < pixels ||

@@ -1,5 +1,5 @@
-// Pictures as bytes and as tensors, with the choices that TensorFlow's ops offer: uint8 (PNG also uint16)
-// [height, width, channels]. Pure functions. A picture that would have more than 2^29 elements is refused before memory
+// Images as bytes and as tensors, with the choices that TensorFlow's ops offer: uint8 (PNG also uint16)
+// [height, width, channels]. Pure functions. An image that would have more than 2^29 elements is refused before memory
 // is taken for it.
 #pragma once
 
@@ -49,7 +49,7 @@ Result<Tensor> decode_gif(std::string_view bytes);
 // Uncompressed, of 8 (grey), 24 or 32 bits a pixel; `channels`: as many, 3 of 4, or 0 for all.
 Result<Tensor> decode_bmp(std::string_view bytes, int channels);
 
-// Memory for a picture, or frames of one.
-Result<Tensor> picture_memory(DType dtype, std::initializer_list<std::int64_t> sizes);
+// Memory for an image, or frames of one.
+Result<Tensor> decoded_image_memory(DType dtype, std::initializer_list<std::int64_t> sizes);
 
 }  // namespace argosy::data

@@ -143,12 +143,12 @@ Result<Tensor> read_npy(const std::string& path) {
   if (type == std::end(kTypes) || (order != '<' && order != '>' && order != '|' && order != '=')) {
     return unimplemented("npy file ", path, " has type '", header->descr, "', which cannot be read")
         .with_id("ARG-DATA-006")
-        .with_next("save it as float32, an integer type or bool");
+        .with_hint("save it as float32, an integer type or bool");
   }
   if (header->fortran && header->sizes.size() > 1) {
     return unimplemented("npy file ", path, " is in Fortran order")
         .with_id("ARG-DATA-006")
-        .with_next("save numpy.ascontiguousarray(x)");
+        .with_hint("save numpy.ascontiguousarray(x)");
   }
   Result<Shape> shape = Shape::make(header->sizes);
   if (!shape.ok()) return damaged(shape.status().message());

@@ -20,9 +20,9 @@ constexpr std::int64_t kMostPixels = std::int64_t{1} << 26;
 
 Result<Tensor> image_memory(std::int64_t height, std::int64_t width, int channels) {
   if (height < 1 || width < 1 || height > kMostPixels || width > kMostPixels || height * width > kMostPixels) {
-    return data_loss("a picture of ", width, " x ", height, " pixels; at most 2^26 are read").with_id("ARG-DATA-008");
+    return data_loss("an image of ", width, " x ", height, " pixels; at most 2^26 are read").with_id("ARG-DATA-008");
   }
-  return allocate_reserved(HostUse::kPictures, DType::kUint8, {height, width, channels}, "a decoded picture");
+  return allocate_reserved(HostUse::kImages, DType::kUint8, {height, width, channels}, "a decoded image");
 }
 
 Result<Tensor> decode_png(std::string_view bytes, int channels) {

@@ -1,4 +1,4 @@
-// Pictures as tensors: uint8[height, width, channels], channels 1 (grey), 3 (RGB) or 4 (RGBA). Pure functions.
+// Images as tensors: uint8[height, width, channels], channels 1 (grey), 3 (RGB) or 4 (RGBA). Pure functions.
 #pragma once
 
 #include <string>

@@ -78,7 +78,7 @@ TEST(Jpeg, IsDecodedAndConverted) {
   EXPECT_NEAR(grey->data<std::uint8_t>()[100], 0.299 * 200 + 0.701 * 40, 5);
 }
 
-TEST(Pictures, CutAndFlippedOnesNeverCrash) {
+TEST(Images, CutAndFlippedOnesNeverCrash) {
   const std::string png = *encode_png(gradient_image(6, 5, 3));
   const std::string jpeg = encode_jpeg(gradient_image(6, 5, 3));
   for (const std::string& whole : {png, jpeg}) {
@@ -98,7 +98,7 @@ TEST(Pictures, CutAndFlippedOnesNeverCrash) {
   EXPECT_EQ(decode_image("GIF89a", 3).status().code(), Code::kDataLoss);
 }
 
-TEST(Pictures, EnormousOnesAreRefused) {
+TEST(Images, EnormousOnesAreRefused) {
   std::string png = *encode_png(gradient_image(1, 1, 1));
   png.replace(16, 8, std::string("\x7f\xff\xff\xff\x7f\xff\xff\xff", 8));  // width, height; the checksum is wrong, too
   EXPECT_EQ(decode_image(png, 3).status().code(), Code::kDataLoss);
@@ -130,7 +130,7 @@ TEST(ImageFolder, ClassesAreSubFolders) {
   }
   ASSERT_TRUE(write_png(temp.path("train/a_dogs/1.png"), gradient_image(9, 9, 3)).ok());
   temp.write("train/b_cats/x.JPG", encode_jpeg(gradient_image(20, 10, 3)));
-  temp.write("train/b_cats/notes.txt", "not a picture");
+  temp.write("train/b_cats/notes.txt", "not an image");
   ASSERT_TRUE(write_png(temp.path("test/a_dogs/1.png"), gradient_image(2, 2, 1)).ok());
   const auto train = open_dataset(temp.path(), {.image_size = 8});
   ASSERT_TRUE(train.ok()) << train.status().to_string();

@@ -100,7 +100,8 @@ class Decompressor {
   Result<Tensor> decode(const JpegDecoding& options) {
     const int wanted = options.channels != 0 ? options.channels : channels();
     if (!choose(&info_, &errors_, &options, wanted)) return failed();
-    ARGOSY_ASSIGN_OR_RETURN(Tensor y, picture_memory(DType::kUint8, {info_.output_height, info_.output_width, wanted}));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor y,
+                            decoded_image_memory(DType::kUint8, {info_.output_height, info_.output_width, wanted}));
     std::vector<unsigned char> line(std::size_t{info_.output_width} * 4);
     if (!read_rows(&info_, &errors_, y.data<std::uint8_t>(), line.data())) {
       check_interrupted();

@@ -33,22 +33,22 @@ void write_bytes(png_structp png, png_bytep from, png_size_t n) {
   static_cast<Io*>(png_get_io_ptr(png))->to->append(reinterpret_cast<const char*>(from), n);
 }
 
-class Reader {
+class PngReader {
  public:
-  explicit Reader(std::string_view bytes) {
+  explicit PngReader(std::string_view bytes) {
     io_.rest = bytes;
     png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, &io_, leave, ignore);
     info_ = png_ != nullptr ? png_create_info_struct(png_) : nullptr;
   }
-  Reader(const Reader&) = delete;
-  Reader& operator=(const Reader&) = delete;
-  ~Reader() { png_destroy_read_struct(&png_, &info_, nullptr); }
+  PngReader(const PngReader&) = delete;
+  PngReader& operator=(const PngReader&) = delete;
+  ~PngReader() { png_destroy_read_struct(&png_, &info_, nullptr); }
 
   Result<Tensor> decode(int channels, DType dtype) {
     if (info_ == nullptr) return internal_error("libpng does not start");
     if (!header(&channels, dtype == DType::kUint16)) return failed();
-    ARGOSY_ASSIGN_OR_RETURN(Tensor y, picture_memory(dtype, {png_get_image_height(png_, info_),
-                                                             png_get_image_width(png_, info_), channels}));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor y, decoded_image_memory(dtype, {png_get_image_height(png_, info_),
+                                                                   png_get_image_width(png_, info_), channels}));
     const auto height = static_cast<std::size_t>(y.shape()[0]);
     std::vector<png_bytep> rows(height);
     for (std::size_t i = 0; i < height; ++i) rows[i] = y.raw_as<unsigned char>() + i * (y.bytes() / height);
@@ -138,7 +138,7 @@ bool write(png_structp png, png_infop info, Io* io, png_bytepp rows, bool wide, 
 }  // namespace
 
 Result<Tensor> decode_png(std::string_view bytes, int channels, DType dtype) {
-  return Reader(bytes).decode(channels, dtype);
+  return PngReader(bytes).decode(channels, dtype);
 }
 
 Result<std::string> encode_png(const void* pixels, DType dtype, std::int64_t height, std::int64_t width, int channels,

@@ -9,9 +9,9 @@ namespace argosy::cuda {
 
 namespace {
 
-// As nvidia-smi writes it. The driver gives instances of a card (MIG) their own, and says in their name what they are.
-std::string uuid_text(const CuUuid& uuid, std::string_view card) {
-  std::string text = card.find(" MIG ") != std::string_view::npos ? "MIG-" : "GPU-";
+// As nvidia-smi writes it. The driver gives instances of a GPU (MIG) their own, and says in their name what they are.
+std::string uuid_text(const CuUuid& uuid, std::string_view gpu) {
+  std::string text = gpu.find(" MIG ") != std::string_view::npos ? "MIG-" : "GPU-";
   constexpr char kDigits[] = "0123456789abcdef";
   for (int i = 0; i < 16; ++i) {
     if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
@@ -32,64 +32,64 @@ std::string CudaBackend::driver() const {
                          : str_cat(version, " (CUDA ", driver_->version_text(), ")");
 }
 
-Result<CudaBackend::Card> CudaBackend::look_at(int ordinal) const {
+Result<CudaBackend::Gpu> CudaBackend::look_at(int ordinal) const {
   const DriverCalls& cu = *driver_->operator->();
   const auto check = [&](CuResult result, const char* call) { return driver_->check(result, call); };
-  Card card;
-  ARGOSY_RETURN_IF_ERROR(check(cu.cuDeviceGet(&card.handle, ordinal), "cuDeviceGet"));
-  CardFacts& facts = card.facts;
+  Gpu gpu;
+  ARGOSY_RETURN_IF_ERROR(check(cu.cuDeviceGet(&gpu.handle, ordinal), "cuDeviceGet"));
+  GpuFacts& facts = gpu.facts;
   char text[256] = "";
-  ARGOSY_RETURN_IF_ERROR(check(cu.cuDeviceGetName(text, sizeof(text) - 1, card.handle), "cuDeviceGetName"));
+  ARGOSY_RETURN_IF_ERROR(check(cu.cuDeviceGetName(text, sizeof(text) - 1, gpu.handle), "cuDeviceGetName"));
   facts.name = text;
   CuUuid uuid;
-  ARGOSY_RETURN_IF_ERROR(check(cu.cuDeviceGetUuid_v2(&uuid, card.handle), "cuDeviceGetUuid"));
+  ARGOSY_RETURN_IF_ERROR(check(cu.cuDeviceGetUuid_v2(&uuid, gpu.handle), "cuDeviceGetUuid"));
   facts.uuid = uuid_text(uuid, facts.name);
   char pci[32] = "";
-  ARGOSY_RETURN_IF_ERROR(check(cu.cuDeviceGetPCIBusId(pci, sizeof(pci) - 1, card.handle), "cuDeviceGetPCIBusId"));
+  ARGOSY_RETURN_IF_ERROR(check(cu.cuDeviceGetPCIBusId(pci, sizeof(pci) - 1, gpu.handle), "cuDeviceGetPCIBusId"));
   facts.pci = pci;
   std::size_t bytes = 0;
-  ARGOSY_RETURN_IF_ERROR(check(cu.cuDeviceTotalMem_v2(&bytes, card.handle), "cuDeviceTotalMem"));
+  ARGOSY_RETURN_IF_ERROR(check(cu.cuDeviceTotalMem_v2(&bytes, gpu.handle), "cuDeviceTotalMem"));
   facts.memory_bytes = bytes;
   int compute_mode = 0;
   for (const auto& [value, attribute] : {std::pair{&facts.major, kCuMajor},
                                          {&facts.minor, kCuMinor},
                                          {&facts.multiprocessors, kCuMultiprocessors},
                                          {&compute_mode, kCuComputeMode}}) {
-    ARGOSY_RETURN_IF_ERROR(check(cu.cuDeviceGetAttribute(value, attribute, card.handle), "cuDeviceGetAttribute"));
+    ARGOSY_RETURN_IF_ERROR(check(cu.cuDeviceGetAttribute(value, attribute, gpu.handle), "cuDeviceGetAttribute"));
   }
   if (std::pair{facts.major, facts.minor} < std::pair{options_.oldest_major, options_.oldest_minor}) {
     facts.unusable =
         str_cat(facts.name, " has compute capability ", facts.major, ".", facts.minor, ", this build starts at ",
-                options_.oldest_major, ".", options_.oldest_minor, "; cards before 7.5 need a build with CUDA 12");
+                options_.oldest_major, ".", options_.oldest_minor, "; GPUs before 7.5 need a build with CUDA 12");
   } else if (compute_mode == 2) {
     facts.unusable = str_cat(facts.name, " is in compute mode \"prohibited\": nvidia-smi -i ", pci, " -c DEFAULT");
   }
-  return card;
+  return gpu;
 }
 
-Result<std::vector<CudaBackend::Card>> CudaBackend::find() const {
+Result<std::vector<CudaBackend::Gpu>> CudaBackend::find() const {
   int count = 0;
   ARGOSY_RETURN_IF_ERROR(driver_->check((*driver_)->cuDeviceGetCount(&count), "cuDeviceGetCount"));
-  std::vector<Card> cards;
+  std::vector<Gpu> gpus;
   for (int i = 0; i < count; ++i) {
-    ARGOSY_ASSIGN_OR_RETURN(Card card, look_at(i));
-    cards.push_back(std::move(card));
+    ARGOSY_ASSIGN_OR_RETURN(Gpu gpu, look_at(i));
+    gpus.push_back(std::move(gpu));
   }
-  // Instances of one card (MIG) share an address; they stay in the driver's order.
-  std::stable_sort(cards.begin(), cards.end(), [](const Card& a, const Card& b) { return a.facts.pci < b.facts.pci; });
-  for (std::size_t i = 0; i < cards.size(); ++i) cards[i].facts.number = static_cast<int>(i);
-  return cards;
+  // Instances of one GPU (MIG) share an address; they stay in the driver's order.
+  std::stable_sort(gpus.begin(), gpus.end(), [](const Gpu& a, const Gpu& b) { return a.facts.pci < b.facts.pci; });
+  for (std::size_t i = 0; i < gpus.size(); ++i) gpus[i].facts.number = static_cast<int>(i);
+  return gpus;
 }
 
-Result<std::vector<CardFacts>> CudaBackend::cards() {
-  ARGOSY_ASSIGN_OR_RETURN(const std::vector<Card> cards, find());
-  std::vector<CardFacts> facts;
-  for (const Card& card : cards) {
-    facts.push_back(card.facts);
+Result<std::vector<GpuFacts>> CudaBackend::gpus() {
+  ARGOSY_ASSIGN_OR_RETURN(const std::vector<Gpu> gpus, find());
+  std::vector<GpuFacts> facts;
+  for (const Gpu& gpu : gpus) {
+    facts.push_back(gpu.facts);
     if (options_.nvml != nullptr) options_.nvml->look_at(facts.back());
-    for (const Card& other : cards) {
+    for (const Gpu& other : gpus) {
       int can = 0;
-      if (&other == &card || (*driver_)->cuDeviceCanAccessPeer(&can, card.handle, other.handle) != kCuSuccess) continue;
+      if (&other == &gpu || (*driver_)->cuDeviceCanAccessPeer(&can, gpu.handle, other.handle) != kCuSuccess) continue;
       facts.back().links.push_back(str_cat("gpu:", other.facts.number, can != 0 ? " direct" : " by the host"));
     }
   }
@@ -106,21 +106,21 @@ std::vector<LibraryFacts> CudaBackend::libraries() {
   return all;
 }
 
-CardLinks CudaBackend::try_links() {
-  CardLinks all;
-  const auto cards = find();
-  if (!cards.ok()) return all;
-  std::vector<TrialCard> usable;
+GpuLinks CudaBackend::try_links() {
+  GpuLinks all;
+  const auto gpus = find();
+  if (!gpus.ok()) return all;
+  std::vector<TrialGpu> usable;
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<CudaDevice*> ranks;
-  for (const Card& card : *cards) {
-    if (!card.facts.unusable.empty()) continue;
-    usable.push_back({card.handle, card.facts.number});
-    all.group.push_back(card.facts.number);
+  for (const Gpu& gpu : *gpus) {
+    if (!gpu.facts.unusable.empty()) continue;
+    usable.push_back({gpu.handle, gpu.facts.number});
+    all.group.push_back(gpu.facts.number);
     DeviceSpec spec;
-    spec.name = {"localhost", 0, 0, "GPU", card.facts.number};
+    spec.name = {"localhost", 0, 0, "GPU", gpu.facts.number};
     spec.kind = DeviceKind::kCuda;
-    spec.card = card.facts.number;
+    spec.physical_gpu = gpu.facts.number;
     auto device = make(std::move(spec), {}, {}, nullptr);
     if (!device.ok()) return all;
     devices.push_back(*std::move(device));
@@ -135,20 +135,22 @@ CardLinks CudaBackend::try_links() {
 }
 
 Result<std::unique_ptr<Device>> CudaBackend::make(DeviceSpec spec, const DeviceRequest& request,
-                                                  const DeviceFaults& faults, std::shared_ptr<Closing> closing) {
-  ARGOSY_ASSIGN_OR_RETURN(const std::vector<Card> cards, find());
-  if (spec.card < 0 || spec.card >= static_cast<int>(cards.size())) {
-    return not_found("there is no card ", spec.card, "; there are ", cards.size()).with_id("ARG-DEV-005");
+                                                  const DeviceFaults& faults,
+                                                  std::shared_ptr<ShutdownSignal> shutdown) {
+  ARGOSY_ASSIGN_OR_RETURN(const std::vector<Gpu> gpus, find());
+  if (spec.physical_gpu < 0 || spec.physical_gpu >= static_cast<int>(gpus.size())) {
+    return not_found("there is no GPU ", spec.physical_gpu, "; there are ", gpus.size()).with_id("ARG-DEV-005");
   }
-  const Card& card = cards[static_cast<std::size_t>(spec.card)];
-  if (!card.facts.unusable.empty()) {
-    return failed_precondition("card ", spec.card, " cannot be used: ", card.facts.unusable).with_id("ARG-GPU-006");
+  const Gpu& gpu = gpus[static_cast<std::size_t>(spec.physical_gpu)];
+  if (!gpu.facts.unusable.empty()) {
+    return failed_precondition("GPU ", spec.physical_gpu, " cannot be used: ", gpu.facts.unusable)
+        .with_id("ARG-GPU-006");
   }
   return std::unique_ptr<Device>(std::make_unique<CudaDevice>(
       driver_,
       CudaDevice::Options{.spec = std::move(spec),
-                          .card = card.handle,
-                          .facts = card.facts,
+                          .gpu = gpu.handle,
+                          .facts = gpu.facts,
                           .math = {.tf32 = request.tf32, .deterministic = request.deterministic},
                           .modules = options_.modules,
                           .kernels = options_.kernels,
@@ -157,7 +159,7 @@ Result<std::unique_ptr<Device>> CudaBackend::make(DeviceSpec spec, const DeviceR
                           .vendor_libraries = options_.vendor_libraries,
                           .observer = options_.observer,
                           .faults = faults,
-                          .closing = std::move(closing)},
+                          .shutdown = std::move(shutdown)},
       links_));
 }
 

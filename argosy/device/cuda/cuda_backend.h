@@ -1,4 +1,4 @@
-// The CUDA backend: the cards a driver knows, and devices on them. What the plug-in gives the library; tests make one
+// The CUDA backend: the GPUs a driver knows, and devices on them. What the plug-in gives the library; tests make one
 // over a fake driver.
 #pragma once
 
@@ -21,28 +21,28 @@ class CudaBackend final : public GpuBackend {
     std::string nvml_problem = {};                               // why not
     std::vector<LibraryFacts> (*libraries)() = nullptr;          // what kernels look for
     // Who makes the sums of these devices, in any order or a fixed one.
-    CollectiveFacts (*collectives)(const std::vector<CudaDevice*>& devices, bool fixed_order) = nullptr;
+    CollectiveFacts (*collectives)(const std::vector<CudaDevice*>& devices, bool deterministic) = nullptr;
     int oldest_major = 5, oldest_minor = 2;  // compute capability of the oldest images
   };
   CudaBackend(std::shared_ptr<const Driver> driver, Options options);
 
   std::string kind() const override { return "CUDA"; }
   std::string driver() const override;
-  Result<std::vector<CardFacts>> cards() override;
+  Result<std::vector<GpuFacts>> gpus() override;
   std::vector<LibraryFacts> libraries() override;
-  CardLinks try_links() override;
+  GpuLinks try_links() override;
   Result<std::unique_ptr<Device>> make(DeviceSpec spec, const DeviceRequest& request, const DeviceFaults& faults,
-                                       std::shared_ptr<Closing> closing) override;
+                                       std::shared_ptr<ShutdownSignal> shutdown) override;
   Links& links() { return *links_; }
 
  private:
-  struct Card {
+  struct Gpu {
     CuDevice handle;
-    CardFacts facts;
+    GpuFacts facts;
   };
   // In the order of their PCI addresses, as nvidia-smi's; the driver's own order is by speed unless told otherwise.
-  Result<std::vector<Card>> find() const;
-  Result<Card> look_at(int ordinal) const;
+  Result<std::vector<Gpu>> find() const;
+  Result<Gpu> look_at(int ordinal) const;
 
   const std::shared_ptr<const Driver> driver_;
   const Options options_;

@@ -2,8 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include "argosy/device/gpu_discovery.h"
 #include "argosy/device/cuda/fake/fake_driver_machine.h"
+#include "argosy/device/gpu_discovery.h"
 
 namespace argosy::cuda {
 
@@ -19,39 +19,39 @@ std::vector<std::string> names(const std::vector<DeviceSpec>& specs) {
   return list;
 }
 
-TEST(CudaBackend, CardsAreNumberedByTheirPciAddressAsInNvidiaSmi) {
-  fake::Machine machine({.cards = {{.name = "Fast", .pci = "0000:81:00.0"}, {.name = "Slow", .pci = "0000:3b:00.0"}}});
-  const auto cards = machine.backend()->cards().value();
-  ASSERT_EQ(cards.size(), 2U);
-  EXPECT_EQ(cards[0].name, "Slow");
-  EXPECT_EQ(cards[0].number, 0);
-  EXPECT_EQ(cards[1].name, "Fast");
-  EXPECT_EQ(cards[0].uuid, "GPU-10111213-1415-1617-1819-1a1b1c1d1e1f");
-  EXPECT_THAT(cards[0].links, testing::ElementsAre("gpu:1 direct"));
-  EXPECT_EQ(machine.cards().contexts(0) + machine.cards().contexts(1), 0);
+TEST(CudaBackend, GpusAreNumberedByTheirPciAddressAsInNvidiaSmi) {
+  fake::Machine machine({.gpus = {{.name = "Fast", .pci = "0000:81:00.0"}, {.name = "Slow", .pci = "0000:3b:00.0"}}});
+  const auto gpus = machine.backend()->gpus().value();
+  ASSERT_EQ(gpus.size(), 2U);
+  EXPECT_EQ(gpus[0].name, "Slow");
+  EXPECT_EQ(gpus[0].number, 0);
+  EXPECT_EQ(gpus[1].name, "Fast");
+  EXPECT_EQ(gpus[0].uuid, "GPU-10111213-1415-1617-1819-1a1b1c1d1e1f");
+  EXPECT_THAT(gpus[0].links, testing::ElementsAre("gpu:1 direct"));
+  EXPECT_EQ(machine.driver().contexts(0) + machine.driver().contexts(1), 0);
 }
 
-TEST(CudaBackend, InstancesOfACardHaveTheirOwnKindOfName) {
-  fake::Machine machine({.cards = {{.name = "NVIDIA H100 MIG 1g.10gb"}, {}}});
-  const auto cards = machine.backend()->cards().value();
-  EXPECT_TRUE(cards[0].uuid.starts_with("MIG-")) << cards[0].uuid;
-  EXPECT_TRUE(cards[1].uuid.starts_with("GPU-")) << cards[1].uuid;
+TEST(CudaBackend, MigInstancesHaveTheirOwnKindOfName) {
+  fake::Machine machine({.gpus = {{.name = "NVIDIA H100 MIG 1g.10gb"}, {}}});
+  const auto gpus = machine.backend()->gpus().value();
+  EXPECT_TRUE(gpus[0].uuid.starts_with("MIG-")) << gpus[0].uuid;
+  EXPECT_TRUE(gpus[1].uuid.starts_with("GPU-")) << gpus[1].uuid;
 }
 
-TEST(CudaBackend, CardsThatAreTooOldAreLeftOutAndSayWhy) {
-  fake::Machine machine({.cards = {{.name = "GTX 980", .major = 5, .minor = 2}, {}}},
+TEST(CudaBackend, GpusThatAreTooOldAreLeftOutAndSayWhy) {
+  fake::Machine machine({.gpus = {{.name = "GTX 980", .major = 5, .minor = 2}, {}}},
                         {.oldest_major = 7, .oldest_minor = 5});
   const auto devices = list_devices(machine.request()).value();
   EXPECT_THAT(names(devices), testing::ElementsAre("cpu:0", "gpu:0"));
-  EXPECT_EQ(devices[1].card, 1);
+  EXPECT_EQ(devices[1].physical_gpu, 1);
   const auto two = make_devices(machine.request("gpu:0,gpu:1"));
   ASSERT_FALSE(two.ok());
   EXPECT_EQ(two.status().id(), "ARG-GPU-006");
   EXPECT_THAT(two.status().message(), HasSubstr("compute capability 5.2"));
 }
 
-TEST(CudaBackend, VirtualGpusShareACardsMemory) {
-  fake::Machine machine({.cards = {{.memory_bytes = 8 * kGiB}, {.memory_bytes = 8 * kGiB}}});
+TEST(CudaBackend, VirtualGpusShareAPhysicalGpusMemory) {
+  fake::Machine machine({.gpus = {{.memory_bytes = 8 * kGiB}, {.memory_bytes = 8 * kGiB}}});
   DeviceRequest request = machine.request();
   const auto plain = list_devices(request).value();
   ASSERT_THAT(names(plain), testing::ElementsAre("cpu:0", "gpu:0", "gpu:1"));
@@ -60,7 +60,7 @@ TEST(CudaBackend, VirtualGpusShareACardsMemory) {
   ASSERT_EQ(shared.size(), 6U);
   EXPECT_EQ(shared[1].memory_limit_bytes, plain[1].memory_limit_bytes);
   EXPECT_EQ(shared[5].memory_limit_bytes, plain[2].memory_limit_bytes / 4);
-  EXPECT_EQ(shared[5].card, 1);
+  EXPECT_EQ(shared[5].physical_gpu, 1);
   EXPECT_THAT(shared[5].description, HasSubstr("virtual GPU 4 of 4"));
   for (const char* bad : {"0", "x", "2:2", "0:65", "0:", ":2", "1,,2"}) {
     request.virtual_gpus = bad;
@@ -70,8 +70,8 @@ TEST(CudaBackend, VirtualGpusShareACardsMemory) {
   }
 }
 
-TEST(CudaBackend, SessionsGetTheCardsTheyAskFor) {
-  fake::Machine machine({.cards = {{}, {}}});
+TEST(CudaBackend, SessionsGetTheGpusTheyAskFor) {
+  fake::Machine machine({.gpus = {{}, {}}});
   const auto devices = make_devices(machine.request("gpu:1")).value();
   ASSERT_EQ(devices.size(), 2U);
   EXPECT_EQ(devices[1]->spec().kind, DeviceKind::kCuda);
@@ -79,12 +79,12 @@ TEST(CudaBackend, SessionsGetTheCardsTheyAskFor) {
   EXPECT_THAT(devices[1]->spec().description, HasSubstr("the machine's gpu:1"));
   EXPECT_EQ(devices[1]->kernel_kind(), "cuda");
   (void)devices[1]->allocator().allocate(10).value();
-  EXPECT_EQ(machine.cards().contexts(0), 0);
-  EXPECT_EQ(machine.cards().contexts(1), 1);
+  EXPECT_EQ(machine.driver().contexts(0), 0);
+  EXPECT_EQ(machine.driver().contexts(1), 1);
   EXPECT_EQ(make_devices(machine.request("gpu:2")).status().id(), "ARG-DEV-005");
 }
 
-TEST(CudaBackend, EmulatedGpusStandInForCardsWhereAskedFor) {
+TEST(CudaBackend, EmulatedGpusStandInForRealOnesWhereAskedFor) {
   fake::Machine machine;
   DeviceRequest request = machine.request();
   request.emulate = "2";

@@ -3,10 +3,10 @@
 #include <map>
 
 #include "argosy/base/log.h"
+#include "argosy/device/cuda/cuda_launch_queue.h"
 #include "argosy/device/cuda/device_core.h"
 #include "argosy/device/cuda/driver/runtime_compiler.h"
 #include "argosy/device/cuda/links.h"
-#include "argosy/device/cuda/cuda_launch_queue.h"
 #include "argosy/device/host_stream.h"
 
 namespace argosy::cuda {
@@ -17,7 +17,7 @@ CuPointer address(const void* p) { return reinterpret_cast<CuPointer>(p); }
 
 class Memory final : public Allocator {
  public:
-  Memory(std::shared_ptr<Core> core, Queue& queue) : core_(std::move(core)), queue_(queue) {}
+  Memory(std::shared_ptr<DeviceCore> core, Queue& queue) : core_(std::move(core)), queue_(queue) {}
   Result<Buffer> allocate(std::size_t bytes) override { return core_->allocate(bytes); }
   MemoryStats stats() const override { return core_->stats(); }
   void trim() override { core_->trim(); }
@@ -30,7 +30,7 @@ class Memory final : public Allocator {
   Status copy_out(void* to, const void* from, std::size_t bytes) override { return queue_.copy_now(to, from, bytes); }
 
  private:
-  const std::shared_ptr<Core> core_;
+  const std::shared_ptr<DeviceCore> core_;
   Queue& queue_;
 };
 
@@ -39,17 +39,17 @@ class Memory final : public Allocator {
 struct CudaDevice::State {
   State(std::shared_ptr<const Driver> driver, Options o, std::shared_ptr<Links> links)
       : options(std::move(o)),
-        core(std::make_shared<Core>(std::move(driver), options.card, options.spec.said_name(),
-                                    options.spec.memory_limit_bytes)),
+        core(std::make_shared<DeviceCore>(std::move(driver), options.gpu, options.spec.said_name(),
+                                          options.spec.memory_limit_bytes)),
         queue(core, links),
         memory(core, queue),
-        impairment(options.spec, options.faults,
-                   options.closing != nullptr ? options.closing : std::make_shared<Closing>()),
+        fault_injector(options.spec, options.faults,
+                       options.shutdown != nullptr ? options.shutdown : std::make_shared<ShutdownSignal>()),
         streams(options.spec.name.short_string(), 1, [this](const Buffer& to, const Buffer& from) {
           return queue.copy_now(to.data(), from.data(), from.bytes());
         }) {
     links->join(core);
-    core->when_out_of_memory([links, card = core->card()] { links->release_idle(card); });
+    core->when_out_of_memory([links, gpu = core->gpu()] { links->release_idle(gpu); });
     core->fail_allocation(options.faults.fail_allocation);
   }
 
@@ -60,10 +60,10 @@ struct CudaDevice::State {
   Result<CuFunction> find(std::string_view key, const void* image, std::string_view kernel);
 
   const Options options;
-  const std::shared_ptr<Core> core;
+  const std::shared_ptr<DeviceCore> core;
   Queue queue;
   Memory memory;
-  Impairment impairment;
+  FaultInjector fault_injector;
   mutable Mutex mutex;
   std::map<std::string, Module, std::less<>> modules ARGOSY_GUARDED_BY(mutex);
   Mutex keep_mutex;
@@ -75,7 +75,7 @@ CudaDevice::CudaDevice(std::shared_ptr<const Driver> driver, Options options, st
     : state_(std::make_unique<State>(std::move(driver), std::move(options), std::move(links))) {}
 
 CudaDevice::~CudaDevice() {
-  if (state_->options.closing != nullptr) state_->options.closing->close();
+  if (state_->options.shutdown != nullptr) state_->options.shutdown->close();
   if (!state_->core->opened()) return;
   const KeepsCurrent current(driver());
   // What is under way first; then what works in the context, before that can go.
@@ -84,7 +84,7 @@ CudaDevice::~CudaDevice() {
   if (!last.ok() || !finished.ok())
     ARGOSY_LOG(kWarning, "closing ", spec().name.short_string(), ": ", finished.message());
   const bool ended = state_->core->ended();
-  // What goes may have been at work with other cards last (a group's communicators): each in this one's context.
+  // What goes may have been at work with other GPUs last (a group's communicators): each in this one's context.
   const auto enter = [this] { driver()->cuCtxSetCurrent(state_->core->context()); };
   {
     MutexLock lock(state_->keep_mutex);
@@ -110,12 +110,12 @@ Stream& CudaDevice::compute() { return state_->streams.compute; }
 Stream& CudaDevice::copies() { return state_->streams.copies; }
 Stream& CudaDevice::communication() { return state_->streams.communication; }
 KernelObserver* CudaDevice::observer() {
-  return state_->impairment.kernels_are_plain() ? state_->options.observer : &state_->impairment;
+  return state_->fault_injector.kernels_are_plain() ? state_->options.observer : &state_->fault_injector;
 }
 void CudaDevice::add_kernels(KernelRegistry& kernels) const {
   if (state_->options.kernels != nullptr) state_->options.kernels(kernels);
 }
-LaunchQueue* CudaDevice::launches() { return &state_->queue; }
+LaunchQueue* CudaDevice::launch_queue() { return &state_->queue; }
 
 Status CudaDevice::synchronize() {
   Status streams = state_->streams.synchronize();
@@ -123,17 +123,17 @@ Status CudaDevice::synchronize() {
   return streams.ok() ? finished : streams;
 }
 
-const CardFacts& CudaDevice::card() const { return state_->options.facts; }
+const GpuFacts& CudaDevice::gpu() const { return state_->options.facts; }
 const DeviceMath& CudaDevice::math() const { return state_->options.math; }
 const Driver& CudaDevice::driver() const { return state_->core->driver(); }
 
 int CudaDevice::max_threads_per_block() const {
   int value = 0;
-  return driver()->cuDeviceGetAttribute(&value, kCuMaxThreadsPerBlock, state_->options.card) == kCuSuccess ? value : 0;
+  return driver()->cuDeviceGetAttribute(&value, kCuMaxThreadsPerBlock, state_->options.gpu) == kCuSuccess ? value : 0;
 }
 std::size_t CudaDevice::max_shared_per_block() const {
   int value = 0;
-  const CuResult result = driver()->cuDeviceGetAttribute(&value, kCuMaxSharedPerBlockOptin, state_->options.card);
+  const CuResult result = driver()->cuDeviceGetAttribute(&value, kCuMaxSharedPerBlockOptin, state_->options.gpu);
   return result == kCuSuccess ? static_cast<std::size_t>(value) : 0;
 }
 
@@ -161,11 +161,11 @@ Result<CuFunction> CudaDevice::State::find(std::string_view key, const void* ima
     // would make fit.
     if (loaded == kCuNoBinaryForGpu || loaded == kCuUnsupportedPtxVersion || loaded == kCuInvalidImage ||
         loaded == kCuInvalidPtx || loaded == kCuNoPtxCompiler) {
-      return failed_precondition("kernels of ", key, " are not for this card (", options.facts.name,
+      return failed_precondition("kernels of ", key, " are not for this GPU (", options.facts.name,
                                  ", compute capability ", options.facts.major, ".", options.facts.minor,
                                  ") or this driver (CUDA ", core->driver().version_text(), "): error ", loaded)
           .with_id("ARG-GPU-006")
-          .with_next(str_cat("build with -D ARGOSY_CUDA_ARCHITECTURES=", options.facts.major, options.facts.minor,
+          .with_hint(str_cat("build with -D ARGOSY_CUDA_ARCHITECTURES=", options.facts.major, options.facts.minor,
                              ", or take a newer driver"));
     }
     ARGOSY_RETURN_IF_ERROR(core->check(loaded, "cuModuleLoadData"));
@@ -233,7 +233,7 @@ Result<std::shared_ptr<Dnn>> CudaDevice::dnn() {
 Status CudaDevice::launch(CuFunction function, const LaunchShape& shape, void** arguments, std::string_view node) {
   ARGOSY_ASSIGN_OR_RETURN(const CuStream stream, this->stream());
   const DriverCalls& cu = *driver().operator->();
-  // More than this is granted by card and kernel only when asked for.
+  // More than this is granted by GPU and kernel only when asked for.
   constexpr unsigned kAlwaysGranted = 48 << 10;
   if (shape.shared_bytes > kAlwaysGranted) {
     ARGOSY_RETURN_IF_ERROR(state_->core->check(

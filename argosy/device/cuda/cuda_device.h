@@ -1,10 +1,10 @@
-// A CUDA device: a card, or a share of one (virtual GPU), with streams, memory and kernels of its own.
+// A CUDA device: a physical GPU, or a share of one (virtual GPU), with streams, memory and kernels of its own.
 //
-// Nothing is taken on the card before the device is used; from then on it holds the card's primary context until the
-// device and all its buffers are gone. Kernels only start work, on the compute stream, in the order in which they run;
+// Nothing is taken on the GPU before the device is used; from then on it holds the GPU's primary context until the
+// device and all its buffers are gone. Kernels enqueue their work on the compute stream, in the order in which they run;
 // memory is allocated and freed in that order too, so a buffer may be let go of right after the launch that uses it.
 // Host code must not touch device memory: int32 values and what an op declares host_inputs or host_outputs live in the
-// host's memory (in `c.output()` too), everything else on the card.
+// host's memory (in `c.output()` too), everything else on the GPU.
 //
 // Thread-safe where it says so; all else belongs to whoever runs kernels: one thread at a time.
 #pragma once
@@ -21,8 +21,8 @@ namespace argosy::cuda {
 
 class RuntimeCompiler;  // runtime_compiler.h
 class Dnn;              // dnn.h
-class Core;             // the context, its streams and memory: device_core.h
-class Links;            // copies between cards: links.h
+class DeviceCore;       // the context, its streams and memory: device_core.h
+class Links;            // copies between GPUs: links.h
 
 // Compiled kernels: one image for each .cu file, by the file's name without "_cuda.cu": a fatbin, cubin or PTX; on the
 // fake driver the path of a shared object of kernels compiled for the host (fake/on_host.h), as text that ends in 0.
@@ -49,8 +49,8 @@ class CudaDevice final : public Device {
  public:
   struct Options {
     DeviceSpec spec;
-    CuDevice card = 0;
-    CardFacts facts;
+    CuDevice gpu = 0;
+    GpuFacts facts;
     DeviceMath math;
     std::span<const ModuleImage> modules;  // outlive the device
     void (*kernels)(KernelRegistry&) = nullptr;
@@ -59,7 +59,7 @@ class CudaDevice final : public Device {
     bool vendor_libraries = false;                               // kernels may look for cuBLASLt and its like
     KernelObserver* observer = nullptr;                          // of a device without faults; null: none
     DeviceFaults faults;
-    std::shared_ptr<Closing> closing;  // may be null
+    std::shared_ptr<ShutdownSignal> shutdown;  // may be null
   };
   // `links` is shared by the devices of a backend.
   CudaDevice(std::shared_ptr<const Driver> driver, Options options, std::shared_ptr<Links> links);
@@ -73,12 +73,12 @@ class CudaDevice final : public Device {
   KernelObserver* observer() override;
   std::string_view kernel_kind() const override { return "cuda"; }
   void add_kernels(KernelRegistry& kernels) const override;
-  LaunchQueue* launches() override;
+  LaunchQueue* launch_queue() override;
   Status synchronize() override;
 
   // --- for kernels ---------------------------------------------------------------------------------------------------
 
-  const CardFacts& card() const;  // name, capability, multiprocessors
+  const GpuFacts& gpu() const;  // name, capability, multiprocessors
   const DeviceMath& math() const;
   int max_threads_per_block() const;         // these three: 0 where the context could not be made
   std::size_t max_shared_per_block() const;  // with opt-in, which launch() does
@@ -95,7 +95,7 @@ class CudaDevice final : public Device {
   // only where the key is new. Thread-safe.
   Result<CuFunction> function_in(std::string_view key, const void* image, std::string_view kernel);
   bool knows_module(std::string_view key) const;
-  // What compiles kernels at run time for this card; null where nothing does. Opened at the first call. Thread-safe.
+  // What compiles kernels at run time for this GPU; null where nothing does. Opened at the first call. Thread-safe.
   std::shared_ptr<RuntimeCompiler> compiler();
   // cuDNN, opened at the first call. UNIMPLEMENTED with the reason where there is none; said once. Thread-safe.
   Result<std::shared_ptr<Dnn>> dnn();

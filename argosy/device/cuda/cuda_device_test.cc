@@ -7,9 +7,9 @@
 #include <numeric>
 #include <thread>
 
+#include "argosy/device/cuda/cuda_launch_queue.h"
 #include "argosy/device/cuda/fake/fake_driver_machine.h"
 #include "argosy/device/cuda/kernels/launch.h"
-#include "argosy/device/cuda/cuda_launch_queue.h"
 #include "argosy/tensor/tensor.h"
 
 namespace argosy::cuda {
@@ -39,22 +39,22 @@ Status add(CudaDevice& device, std::int64_t n, const Buffer& x, const Buffer& y,
 }
 
 struct CudaDevices : testing::Test {
-  fake::Machine machine{{.cards = {{}, {}, {.name = "Unused"}}}, {.modules = kImages}};
+  fake::Machine machine{{.gpus = {{}, {}, {.name = "Unused"}}}, {.modules = kImages}};
 };
 
 TEST_F(CudaDevices, TakesNothingBeforeItIsUsedAndGivesAllBack) {
   {
     const auto device = machine.device();
-    EXPECT_EQ(machine.cards().contexts(0), 0);
-    EXPECT_EQ(device->launches()->finish().to_string(), "OK");
-    EXPECT_EQ(machine.cards().contexts(0), 0);
+    EXPECT_EQ(machine.driver().contexts(0), 0);
+    EXPECT_EQ(device->launch_queue()->finish().to_string(), "OK");
+    EXPECT_EQ(machine.driver().contexts(0), 0);
     const Buffer buffer = device->allocator().allocate(1000).value();
-    EXPECT_EQ(machine.cards().contexts(0), 1);
-    EXPECT_EQ(machine.cards().contexts(2), 0);
+    EXPECT_EQ(machine.driver().contexts(0), 1);
+    EXPECT_EQ(machine.driver().contexts(2), 0);
     EXPECT_EQ(device->allocator().stats().in_use_bytes, 1000U);
   }
-  EXPECT_EQ(machine.cards().contexts(0), 0);
-  EXPECT_EQ(machine.cards().bytes_reserved(0), 0U);
+  EXPECT_EQ(machine.driver().contexts(0), 0);
+  EXPECT_EQ(machine.driver().bytes_reserved(0), 0U);
 }
 
 TEST_F(CudaDevices, LettingGoLeavesTheThreadsContextAlone) {
@@ -65,7 +65,7 @@ TEST_F(CudaDevices, LettingGoLeavesTheThreadsContextAlone) {
   ASSERT_TRUE(b->make_current().ok());
   const auto current = [&] {
     CuContext context = nullptr;
-    machine.cards().calls().cuCtxGetCurrent(&context);
+    machine.driver().calls().cuCtxGetCurrent(&context);
     return context;
   };
   const CuContext of_b = core_of(*b)->context();
@@ -75,7 +75,7 @@ TEST_F(CudaDevices, LettingGoLeavesTheThreadsContextAlone) {
   EXPECT_EQ(current(), of_b);
   late = Buffer();
   EXPECT_EQ(current(), of_b);
-  EXPECT_EQ(machine.cards().contexts(0), 0);
+  EXPECT_EQ(machine.driver().contexts(0), 0);
   b.reset();
   EXPECT_EQ(current(), nullptr);
 }
@@ -84,16 +84,16 @@ TEST_F(CudaDevices, ABufferMayOutliveItsDevice) {
   auto device = machine.device();
   Buffer buffer = device->allocator().allocate(1000).value();
   device.reset();
-  EXPECT_EQ(machine.cards().contexts(0), 1);
+  EXPECT_EQ(machine.driver().contexts(0), 1);
   buffer = Buffer();
-  EXPECT_EQ(machine.cards().contexts(0), 0);
+  EXPECT_EQ(machine.driver().contexts(0), 0);
 }
 
 TEST_F(CudaDevices, CopiesInComputesAndCopiesOut) {
   const auto device = machine.device();
   constexpr std::int64_t kN = 5000;
   const Tensor x = range(kN, 1), y = range(kN, 10), z = range(kN, 0);
-  LaunchQueue& queue = *device->launches();
+  LaunchQueue& queue = *device->launch_queue();
   const Buffer dx = device->allocator().allocate(x.bytes()).value(),
                dy = device->allocator().allocate(x.bytes()).value(),
                dz = device->allocator().allocate(x.bytes()).value();
@@ -113,14 +113,14 @@ TEST_F(CudaDevices, LargeCopiesGoInPiecesThroughAFewPinnedBlocks) {
   constexpr std::int64_t kN = std::int64_t{21} << 20;  // 84 MiB, and no whole number of pieces more
   const Tensor x = range(kN + 5, 1), out = range(kN + 5, 0), back = range(kN + 5, 0);
   const Buffer there = device->allocator().allocate(x.bytes()).value();
-  const Event here = device->launches()->copy_in(there, x.buffer()).value();
-  ASSERT_TRUE(device->launches()->wait(here).ok());
-  const Event fetched = device->launches()->copy_out(out.buffer(), there).value();
+  const Event here = device->launch_queue()->copy_in(there, x.buffer()).value();
+  ASSERT_TRUE(device->launch_queue()->wait(here).ok());
+  const Event fetched = device->launch_queue()->copy_out(out.buffer(), there).value();
   if (fetched.state() != nullptr) fetched.state()->wait();
   ASSERT_TRUE(device->download(back.raw(), there.data(), x.bytes()).ok());
   EXPECT_EQ(std::memcmp(out.raw(), x.raw(), x.bytes()), 0);
   EXPECT_EQ(std::memcmp(back.raw(), x.raw(), x.bytes()), 0);
-  const auto calls = machine.cards().calls_made();
+  const auto calls = machine.driver().calls_made();
   EXPECT_EQ(calls.at("cuMemcpyHtoDAsync_v2"), 11);
   EXPECT_EQ(calls.at("cuMemcpyDtoHAsync_v2"), 22);
   EXPECT_LE(calls.at("cuMemHostAlloc"), 10);
@@ -129,10 +129,10 @@ TEST_F(CudaDevices, LargeCopiesGoInPiecesThroughAFewPinnedBlocks) {
 TEST_F(CudaDevices, CommunicationComesBeforeWhatIsComputed) {
   const auto device = machine.device();
   ASSERT_TRUE(device->make_current().ok());
-  Core& core = *core_of(*device);
+  DeviceCore& core = *core_of(*device);
   const auto stream = core.communication();
   ASSERT_TRUE(stream.ok()) << stream.status().to_string();
-  EXPECT_LT(machine.cards().priority(*stream), machine.cards().priority(core.compute()));
+  EXPECT_LT(machine.driver().priority(*stream), machine.driver().priority(core.compute()));
 }
 
 TEST_F(CudaDevices, ALaunchAsksTheDriverForItAndItsContextAlone) {
@@ -140,9 +140,9 @@ TEST_F(CudaDevices, ALaunchAsksTheDriverForItAndItsContextAlone) {
   const Buffer x = device->allocator().allocate(4000).value();
   ASSERT_TRUE(device->fill(x.data(), 4, 0, 1000).ok());
   ASSERT_TRUE(add(*device, 1000, x, x, x).ok());  // loads its module
-  auto before = machine.cards().calls_made();
+  auto before = machine.driver().calls_made();
   for (int i = 0; i < 100; ++i) ASSERT_TRUE(add(*device, 1000, x, x, x).ok());
-  for (const auto& [call, made] : machine.cards().calls_made()) {
+  for (const auto& [call, made] : machine.driver().calls_made()) {
     const bool needed = call == "cuLaunchKernel" || call == "cuCtxSetCurrent";
     EXPECT_EQ(made - before[call], needed ? 100 : 0) << call;
   }
@@ -152,15 +152,15 @@ TEST_F(CudaDevices, FinishWaitsForCopiesThatNothingWaitedFor) {
   const auto device = machine.device();
   const Tensor x = range(1'000'000, 1);  // what is shorter goes in order with kernels
   const Buffer there = device->allocator().allocate(x.bytes()).value();
-  ASSERT_TRUE(device->launches()->finish().ok());
+  ASSERT_TRUE(device->launch_queue()->finish().ok());
   std::atomic<bool> over = false;
-  machine.cards().enqueue(core_of(*device)->copies(), "slow", [&] {
+  machine.driver().enqueue(core_of(*device)->copies(), "slow", [&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     over = true;
     return kCuSuccess;
   });
-  ASSERT_TRUE(device->launches()->copy_in(there, x.buffer()).ok());
-  ASSERT_TRUE(device->launches()->finish().ok());
+  ASSERT_TRUE(device->launch_queue()->copy_in(there, x.buffer()).ok());
+  ASSERT_TRUE(device->launch_queue()->finish().ok());
   EXPECT_TRUE(over);
 }
 
@@ -181,7 +181,7 @@ TEST_F(CudaDevices, MemoryMayBeLetGoRightAfterTheLaunchThatUsesIt) {
   for (std::int64_t i = 0; i < kN; i += 999) ASSERT_EQ(sum.data<float>()[i], 20 * static_cast<float>(i + 1));
 }
 
-// A card refuses a block that is larger than what its kernel was compiled for; so does the fake one.
+// A GPU refuses a block that is larger than what its kernel was compiled for; so does the fake one.
 TEST_F(CudaDevices, ABlockIsNoLargerThanKernelsAreCompiledFor) {
   const auto device = machine.device();
   const Buffer x = device->allocator().allocate(4096).value();
@@ -210,7 +210,7 @@ TEST_F(CudaDevices, TheCapIsHardAndCountsLiveBuffers) {
 }
 
 TEST_F(CudaDevices, MemoryOthersHoldIsAnErrorThatSaysSo) {
-  const auto device = machine.device(0, std::uint64_t{1} << 40);  // the cap allows more than the card has
+  const auto device = machine.device(0, std::uint64_t{1} << 40);  // the cap allows more than the GPU has
   const auto refused = device->allocator().allocate(std::uint64_t{300} << 20);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.status().id(), "ARG-MEM-002");
@@ -218,7 +218,7 @@ TEST_F(CudaDevices, MemoryOthersHoldIsAnErrorThatSaysSo) {
 }
 
 TEST(CudaMemory, WhatIsKeptGoesBackWhenItIsNeededInAnotherSize) {
-  fake::Machine machine{{.cards = {{.memory_bytes = std::uint64_t{8} << 20}}}};
+  fake::Machine machine{{.gpus = {{.memory_bytes = std::uint64_t{8} << 20}}}};
   const auto device = machine.device(0, std::uint64_t{7} << 20);
   { const Buffer big = device->allocator().allocate(std::uint64_t{6} << 20).value(); }
   const auto other = device->allocator().allocate(std::uint64_t{5} << 20);
@@ -226,32 +226,32 @@ TEST(CudaMemory, WhatIsKeptGoesBackWhenItIsNeededInAnotherSize) {
 }
 
 TEST(CudaMemory, AVirtualGpuGetsWhatAnotherKeepsAndDoesNotUse) {
-  fake::Machine machine{{.cards = {{.memory_bytes = std::uint64_t{8} << 20}}}};
+  fake::Machine machine{{.gpus = {{.memory_bytes = std::uint64_t{8} << 20}}}};
   const auto a = machine.device(0, std::uint64_t{6} << 20), b = machine.device(0, std::uint64_t{6} << 20);
   { const Buffer once = a->allocator().allocate(std::uint64_t{5} << 20).value(); }
-  ASSERT_TRUE(a->launches()->finish().ok());
-  EXPECT_GT(machine.cards().bytes_reserved(0), std::uint64_t{4} << 20);
+  ASSERT_TRUE(a->launch_queue()->finish().ok());
+  EXPECT_GT(machine.driver().bytes_reserved(0), std::uint64_t{4} << 20);
   const auto mine = b->allocator().allocate(std::uint64_t{5} << 20);
   EXPECT_TRUE(mine.ok()) << mine.status().to_string();
   EXPECT_EQ(a->allocator().allocate(std::uint64_t{5} << 20).status().id(), "ARG-MEM-002");
 }
 
-TEST_F(CudaDevices, CopiesBetweenCardsAreTriedOutAndGoDirectly) {
+TEST_F(CudaDevices, CopiesBetweenGpusAreTriedOutAndGoDirectly) {
   const auto a = machine.device(0), b = machine.device(1);
   const Tensor x = range(1000, 3), back = range(1000, 0);
   const Buffer on_a = a->allocator().allocate(4000).value(), on_b = b->allocator().allocate(4000).value();
   ASSERT_TRUE(a->upload(on_a.data(), x.raw(), 4000).ok());
-  const Event ready = a->launches()->record().value();
-  ASSERT_TRUE(b->launches()->wait(ready).ok());
-  const Event here = b->launches()->copy_in(on_b, on_a).value();
-  ASSERT_TRUE(b->launches()->wait(here).ok());
+  const Event ready = a->launch_queue()->record().value();
+  ASSERT_TRUE(b->launch_queue()->wait(ready).ok());
+  const Event here = b->launch_queue()->copy_in(on_b, on_a).value();
+  ASSERT_TRUE(b->launch_queue()->wait(here).ok());
   ASSERT_TRUE(b->download(back.raw(), on_b.data(), 4000).ok());
   EXPECT_EQ(std::memcmp(back.raw(), x.raw(), 4000), 0);
-  EXPECT_EQ(machine.cards().counts().direct_copies, 3);  // two to try it out
+  EXPECT_EQ(machine.driver().counts().direct_copies, 3);  // two to try it out
 }
 
-TEST(CudaPeers, CardsThatLieAreGoneRound) {
-  fake::Machine machine{{.cards = {{}, {}}, .peers_lie = true}};
+TEST(CudaPeers, GpusThatLieAreGoneRound) {
+  fake::Machine machine{{.gpus = {{}, {}}, .peers_lie = true}};
   const auto a = machine.device(0), b = machine.device(1);
   const Tensor x = range(3000, 3), back = range(3000, 0);
   const Buffer on_a = a->allocator().allocate(12000).value(), on_b = b->allocator().allocate(12000).value();
@@ -261,7 +261,7 @@ TEST(CudaPeers, CardsThatLieAreGoneRound) {
   ASSERT_TRUE(b->copies().synchronize().ok());
   ASSERT_TRUE(b->download(back.raw(), on_b.data(), 12000).ok());
   EXPECT_EQ(std::memcmp(back.raw(), x.raw(), 12000), 0);
-  EXPECT_EQ(machine.cards().counts().direct_copies, 1);
+  EXPECT_EQ(machine.driver().counts().direct_copies, 1);
 }
 
 TEST_F(CudaDevices, OtherThreadsAllocateBesideTheComputeStream) {
@@ -296,9 +296,9 @@ TEST_F(CudaDevices, MemoryTakenBesideTheComputeStreamDoesNotWaitForIt) {
   const auto device = machine.device();
   ASSERT_TRUE(device->stream().ok());
   Buffer held = device->allocator().allocate(1 << 20).value();
-  ASSERT_TRUE(device->launches()->finish().ok());
+  ASSERT_TRUE(device->launch_queue()->finish().ok());
   std::atomic<bool> go = false;
-  machine.cards().enqueue(core_of(*device)->compute(), "slow", [&] {
+  machine.driver().enqueue(core_of(*device)->compute(), "slow", [&] {
     for (int i = 0; i < 5000 && !go; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return go ? kCuSuccess : kCuLaunchFailed;
   });
@@ -308,7 +308,7 @@ TEST_F(CudaDevices, MemoryTakenBesideTheComputeStreamDoesNotWaitForIt) {
     go = true;
   });
   other.join();
-  EXPECT_TRUE(device->launches()->finish().ok());
+  EXPECT_TRUE(device->launch_queue()->finish().ok());
 }
 
 TEST_F(CudaDevices, SharedMemoryBeyondWhatIsAlwaysGrantedIsAskedFor) {
@@ -341,10 +341,10 @@ TEST_F(CudaDevices, WhatIsKeptGoesBeforeTheContext) {
   for (int i = 0; i < 2; ++i) {
     device->keep("handle", [&] {
       ++made;
-      return std::shared_ptr<void>(&made, [&](void*) { contexts_then = machine.cards().contexts(0); });
+      return std::shared_ptr<void>(&made, [&](void*) { contexts_then = machine.driver().contexts(0); });
     });
   }
-  // Something that works with another card when it goes, and so comes between.
+  // Something that works with another GPU when it goes, and so comes between.
   const auto other = machine.device(1);
   device->keep("a group",
                [&] { return std::shared_ptr<void>(&made, [&](void*) { EXPECT_TRUE(other->make_current().ok()); }); });
@@ -352,7 +352,7 @@ TEST_F(CudaDevices, WhatIsKeptGoesBeforeTheContext) {
   device->keep("b handle", [&] {
     return std::shared_ptr<void>(&made, [&, mine](void*) {
       CuContext current = nullptr;
-      machine.cards().calls().cuCtxGetCurrent(&current);
+      machine.driver().calls().cuCtxGetCurrent(&current);
       EXPECT_EQ(current, mine);
     });
   });

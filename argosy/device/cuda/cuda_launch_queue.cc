@@ -14,14 +14,14 @@ namespace {
 // are on their way.
 constexpr std::size_t kPiece = std::size_t{8} << 20;
 constexpr std::size_t kMostPieces = 8;                      // on their way
-constexpr std::size_t kMostInOrder = std::size_t{1} << 20;  // a guess, no card has been asked
+constexpr std::size_t kMostInOrder = std::size_t{1} << 20;  // a guess, no GPU has been asked
 
 CuPointer address(const void* p) { return reinterpret_cast<CuPointer>(p); }
 
 // A copy to the host by way of pinned memory: it is there once somebody has waited for it.
 class CopyOut final : public CudaEvent {
  public:
-  CopyOut(std::shared_ptr<Core> core, CuEvent event, std::byte* staging, Buffer to, std::size_t bytes)
+  CopyOut(std::shared_ptr<DeviceCore> core, CuEvent event, std::byte* staging, Buffer to, std::size_t bytes)
       : CudaEvent(std::move(core), event), staging_(staging), to_(std::move(to)), bytes_(bytes) {}
   ~CopyOut() override {
     if (staging_ == nullptr) return;
@@ -51,13 +51,13 @@ class CopyOut final : public CudaEvent {
 
 }  // namespace
 
-CuDevice Queue::card_of(const void* pointer, bool* pinned) const {
+CuDevice Queue::gpu_of(const void* pointer, bool* pinned) const {
   const DriverCalls& cu = *core_->driver().operator->();
-  int type = 0, card = -1;
+  int type = 0, gpu = -1;
   const bool known = cu.cuPointerGetAttribute(&type, kCuPointerMemoryType, address(pointer)) == kCuSuccess;
   if (pinned != nullptr) *pinned = known && type == kCuMemoryTypeHost;
   if (!known || type != kCuMemoryTypeDevice) return -1;
-  return cu.cuPointerGetAttribute(&card, kCuPointerDeviceOrdinal, address(pointer)) == kCuSuccess ? card : -1;
+  return cu.cuPointerGetAttribute(&gpu, kCuPointerDeviceOrdinal, address(pointer)) == kCuSuccess ? gpu : -1;
 }
 
 Result<Event> Queue::reached_on(CuStream stream) {
@@ -95,17 +95,17 @@ Status Queue::after_compute() {
 
 Status Queue::start_copy_in(void* to, const void* from, std::size_t bytes, CuStream stream) {
   bool pinned = false;
-  const CuDevice card = card_of(from, &pinned);
-  if (card >= 0) return links_->copy(*core_, address(to), card, address(from), bytes);
+  const CuDevice gpu = gpu_of(from, &pinned);
+  if (gpu >= 0) return links_->copy(*core_, address(to), gpu, address(from), bytes);
   const DriverCalls& cu = *core_->driver().operator->();
   // (On the compute stream it is an upload's, whose source may go at once.)
   if (pinned && stream == core_->copies()) {
     return core_->check(cu.cuMemcpyHtoDAsync_v2(address(to), from, bytes, stream), "cuMemcpyHtoDAsync");
   }
-  if (stream == core_->compute() && core_->recording_here()) {
-    // Repetitions read the pinned memory again: it stays with what is recorded.
+  if (stream == core_->compute() && core_->capturing_here()) {
+    // Replays read the pinned memory again: it stays with what is captured.
     std::byte* const staging = core_->staging(bytes);
-    if (staging == nullptr) return internal_error(bytes, " B cannot be uploaded in what is recorded");
+    if (staging == nullptr) return internal_error(bytes, " B cannot be uploaded in what is captured");
     copy_memory(staging, from, bytes);
     Status started = core_->check(cu.cuMemcpyHtoDAsync_v2(address(to), staging, bytes, stream), "cuMemcpyHtoDAsync");
     core_->keep_staging(staging);
@@ -189,7 +189,7 @@ Result<Event> Queue::copy_in(const Buffer& to, const Buffer& from) {
   ARGOSY_RETURN_IF_ERROR(core_->open());
   if (from.bytes() == 0) return Event();
   // What is short is not worth two streams that wait for each other.
-  if (from.bytes() <= kMostInOrder && !core_->capturing() && card_of(from.data()) < 0) {
+  if (from.bytes() <= kMostInOrder && !core_->capturing() && gpu_of(from.data()) < 0) {
     ARGOSY_RETURN_IF_ERROR(start_copy_in(to.data(), from.data(), from.bytes(), core_->compute()));
     return record();
   }
@@ -204,7 +204,7 @@ Result<Event> Queue::copy_in(const Buffer& to, const Buffer& from) {
 Status Queue::upload(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return {};
   ARGOSY_RETURN_IF_ERROR(core_->open());
-  if (core_->capturing() && !core_->recording_here()) return copy_now(to, from, bytes);  // another thread's; beside it
+  if (core_->capturing() && !core_->capturing_here()) return copy_now(to, from, bytes);  // another thread's; beside it
   return start_copy_in(to, from, bytes, core_->compute());
 }
 
@@ -212,7 +212,7 @@ Result<Event> Queue::copy_out(const Buffer& to, const Buffer& from) {
   ARGOSY_RETURN_IF_ERROR(core_->open());
   const std::size_t bytes = from.bytes();
   if (bytes == 0) return Event();
-  if (bytes > Core::kMostStaging) {
+  if (bytes > DeviceCore::kMostStaging) {
     ARGOSY_RETURN_IF_ERROR(
         copy_out_pieces(static_cast<std::byte*>(to.data()), address(from.data()), bytes, core_->compute()));
     return Event();
@@ -256,13 +256,13 @@ Status Queue::copy_now(void* to, const void* from, std::size_t bytes) {
   ARGOSY_RETURN_IF_ERROR(core_->open());
   const DriverCalls& cu = *core_->driver().operator->();
   ARGOSY_RETURN_IF_ERROR(after_compute());
-  const CuDevice target = card_of(to), source = card_of(from);
+  const CuDevice target = gpu_of(to), source = gpu_of(from);
   if (target < 0 && source < 0) {
     copy_memory(to, from, bytes);
     return {};
   }
   bool pinned = false;
-  if (target < 0 && bytes > kPiece && (card_of(to, &pinned), !pinned)) {
+  if (target < 0 && bytes > kPiece && (gpu_of(to, &pinned), !pinned)) {
     ARGOSY_RETURN_IF_ERROR(copy_out_pieces(static_cast<std::byte*>(to), address(from), bytes, core_->copies()));
   } else if (target < 0) {
     ARGOSY_RETURN_IF_ERROR(

@@ -29,10 +29,10 @@ void pause_after(std::int64_t waited) {
 }
 }  // namespace
 
-Core::Core(std::shared_ptr<const Driver> driver, CuDevice card, std::string owner, std::uint64_t limit_bytes)
-    : driver_(std::move(driver)), card_(card), owner_(std::move(owner)), limit_(limit_bytes) {}
+DeviceCore::DeviceCore(std::shared_ptr<const Driver> driver, CuDevice gpu, std::string owner, std::uint64_t limit_bytes)
+    : driver_(std::move(driver)), gpu_(gpu), owner_(std::move(owner)), limit_(limit_bytes) {}
 
-Core::~Core() {
+DeviceCore::~DeviceCore() {
   {
     MutexLock lock(mutex_);
     if (!retained_) return;
@@ -58,10 +58,10 @@ Core::~Core() {
     if (stream != nullptr) cu.cuStreamDestroy_v2(stream);
   }
   current.forget(context_);
-  cu.cuDevicePrimaryCtxRelease_v2(card_);
+  cu.cuDevicePrimaryCtxRelease_v2(gpu_);
 }
 
-Status Core::open() {
+Status DeviceCore::open() {
   if (opened() && !broken_.load(std::memory_order_acquire)) {
     return check(driver_->operator->()->cuCtxSetCurrent(context_), "cuCtxSetCurrent");
   }
@@ -74,35 +74,35 @@ Status Core::open() {
   return status_;
 }
 
-Status Core::take() {
+Status DeviceCore::take() {
   const DriverCalls& cu = *driver_->operator->();
   const auto ok = [&](CuResult result, const char* call) { return driver_->check(result, call); };
-  const CuResult retained = cu.cuDevicePrimaryCtxRetain(&context_, card_);
+  const CuResult retained = cu.cuDevicePrimaryCtxRetain(&context_, gpu_);
   if (retained == kCuDeviceUnavailable) {
-    return unavailable("another process has this card for itself (compute mode \"exclusive\")")
+    return unavailable("another process has this GPU for itself (compute mode \"exclusive\")")
         .with_id("ARG-GPU-015")
-        .with_next("`argosy devices` shows who; end it, or nvidia-smi -c DEFAULT");
+        .with_hint("`argosy devices` shows who; end it, or nvidia-smi -c DEFAULT");
   }
   if (retained == kCuOutOfMemory) {
-    return resource_exhausted("the card has no memory left for a context")
+    return resource_exhausted("the GPU has no memory left for a context")
         .with_id("ARG-MEM-002")
-        .with_next("`argosy devices` shows who uses it; end them");
+        .with_hint("`argosy devices` shows who uses it; end them");
   }
   ARGOSY_RETURN_IF_ERROR(ok(retained, "cuDevicePrimaryCtxRetain"));
   retained_ = true;
   ARGOSY_RETURN_IF_ERROR(ok(cu.cuCtxSetCurrent(context_), "cuCtxSetCurrent"));
   int pools = 0;
-  ARGOSY_RETURN_IF_ERROR(ok(cu.cuDeviceGetAttribute(&pools, kCuMemoryPools, card_), "cuDeviceGetAttribute"));
+  ARGOSY_RETURN_IF_ERROR(ok(cu.cuDeviceGetAttribute(&pools, kCuMemoryPools, gpu_), "cuDeviceGetAttribute"));
   if (pools == 0) {
-    return failed_precondition("this card's driver has no memory pools")
+    return failed_precondition("this GPU's driver has no memory pools")
         .with_id("ARG-GPU-007")
-        .with_next("a newer driver; on a virtual machine, a profile with unified memory");
+        .with_hint("a newer driver; on a virtual machine, a profile with unified memory");
   }
   for (CuStream* stream : {&compute_, &copies_, &memory_stream_}) {
     ARGOSY_RETURN_IF_ERROR(ok(cu.cuStreamCreate(stream, kCuStreamNonBlocking), "cuStreamCreate"));
   }
   CuPoolProperties properties;
-  properties.location.id = card_;
+  properties.location.id = gpu_;
   ARGOSY_RETURN_IF_ERROR(ok(cu.cuMemPoolCreate(&pool_, &properties), "cuMemPoolCreate"));
   // Memory that is taken beside the compute stream must not wait for what is started there, as it would where the
   // driver gives it what is freed there later on: it is waited for by the host.
@@ -113,11 +113,11 @@ Status Core::take() {
   return ok(cu.cuMemPoolSetAttribute(pool_, kCuPoolReleaseThreshold, &keep), "cuMemPoolSetAttribute");
 }
 
-Result<CuStream> Core::communication() {
+Result<CuStream> DeviceCore::communication() {
   if (const CuStream stream = used_communication(); stream != nullptr) return stream;
   const DriverCalls& cu = *driver_->operator->();
   // What comes from there has few blocks, and others wait for it: they take the first multiprocessors that get free,
-  // not their turn behind all blocks of a kernel that fills the card.
+  // not their turn behind all blocks of a kernel that fills the GPU.
   int least = 0, greatest = 0;
   ARGOSY_RETURN_IF_ERROR(check(cu.cuCtxGetStreamPriorityRange(&least, &greatest), "cuCtxGetStreamPriorityRange"));
   CuStream stream = nullptr;
@@ -132,7 +132,7 @@ Result<CuStream> Core::communication() {
   return stream;
 }
 
-Status Core::check(CuResult result, std::string_view call) {
+Status DeviceCore::check(CuResult result, std::string_view call) {
   if (result == kCuSuccess) [[likely]]
     return {};
   Status status = driver_->check(result, call).with_where(owner_);
@@ -143,7 +143,7 @@ Status Core::check(CuResult result, std::string_view call) {
   return status_;
 }
 
-Status Core::broken() const {
+Status DeviceCore::broken() const {
   if (!broken_.load(std::memory_order_acquire)) return {};
   MutexLock lock(mutex_);
   return status_;
@@ -152,7 +152,7 @@ Status Core::broken() const {
 // --- events
 // ------------------------------------------------------------------------------------------------------------
 
-Result<CuEvent> Core::record(CuStream stream) {
+Result<CuEvent> DeviceCore::record(CuStream stream) {
   CuEvent event = nullptr;
   {
     MutexLock lock(mutex_);
@@ -169,22 +169,22 @@ Result<CuEvent> Core::record(CuStream stream) {
   return recorded;
 }
 
-Status Core::mark(CuEvent event, CuStream stream) {
+Status DeviceCore::mark(CuEvent event, CuStream stream) {
   const DriverCalls& cu = *driver_->operator->();
   if (stream != compute_) return check(cu.cuEventRecord(event, stream), "cuEventRecord");
   MutexLock lock(memory_);
   if (!capturing_) return check(cu.cuEventRecord(event, compute_), "cuEventRecord");
-  if (records_here()) return internal_error(owner_, ": a wait in the middle of a recording");
+  if (captures_here()) return internal_error(owner_, ": a wait in the middle of a capture");
   ARGOSY_RETURN_IF_ERROR(check(cu.cuStreamWaitEvent(memory_stream_, before_capture_, 0), "cuStreamWaitEvent"));
   return check(cu.cuEventRecord(event, memory_stream_), "cuEventRecord");
 }
 
-void Core::return_event(CuEvent event) {
+void DeviceCore::return_event(CuEvent event) {
   MutexLock lock(mutex_);
   events_.push_back(event);
 }
 
-Status Core::wait_on_host(CuEvent event, Cancellation* cancellation) {
+Status DeviceCore::wait_on_host(CuEvent event, Cancellation* cancellation) {
   const DriverCalls& cu = *driver_->operator->();
   const std::int64_t start = now_nanos();
   std::int64_t cancelled_at = 0;
@@ -200,7 +200,7 @@ Status Core::wait_on_host(CuEvent event, Cancellation* cancellation) {
   }
 }
 
-bool Core::ended() {
+bool DeviceCore::ended() {
   if (!opened()) return true;
   for (const CuStream stream : {used_communication(), copies_, memory_stream_, compute_}) {
     if (stream != nullptr && !ended(stream)) return false;
@@ -208,7 +208,7 @@ bool Core::ended() {
   return true;
 }
 
-bool Core::ended(CuStream stream) {
+bool DeviceCore::ended(CuStream stream) {
   const DriverCalls& cu = *driver_->operator->();
   cu.cuCtxSetCurrent(context_);
   const Result<CuEvent> end = record(stream);
@@ -225,13 +225,13 @@ bool Core::ended(CuStream stream) {
 }
 
 // Nobody may take what the kernel may still write: the device is of no use from here on.
-Status Core::give_up_on(const Status& cancelled) {
+Status DeviceCore::give_up_on(const Status& cancelled) {
   MutexLock lock(mutex_);
   if (status_.ok()) {
     status_ = aborted("a kernel does not end, ", kGraceNanos / 1'000'000, " ms after \"", cancelled.message(), "\"")
                   .with_id("ARG-DEV-004")
                   .with_where(owner_)
-                  .with_next("start again without this device, from the last checkpoint: --resume");
+                  .with_hint("start again without this device, from the last checkpoint: --resume");
   }
   hangs_.store(true, std::memory_order_release);
   broken_.store(true, std::memory_order_release);
@@ -251,7 +251,7 @@ void CudaEvent::wait() {
 // --- pinned memory
 // -----------------------------------------------------------------------------------------------------
 
-std::byte* Core::staging(std::size_t bytes) {
+std::byte* DeviceCore::staging(std::size_t bytes) {
   if (bytes > kMostStaging) return nullptr;
   const DriverCalls& cu = *driver_->operator->();
   MutexLock lock(mutex_);
@@ -276,7 +276,7 @@ std::byte* Core::staging(std::size_t bytes) {
   return best->data;
 }
 
-void Core::staged(std::byte* data, CuEvent after) {
+void DeviceCore::staged(std::byte* data, CuEvent after) {
   MutexLock lock(mutex_);
   for (Block& block : blocks_) {
     if (block.data != data) continue;
@@ -285,9 +285,9 @@ void Core::staged(std::byte* data, CuEvent after) {
   }
 }
 
-void Core::drop_staging(std::byte* data) { staged(data, nullptr); }
+void DeviceCore::drop_staging(std::byte* data) { staged(data, nullptr); }
 
-void Core::keep_staging(std::byte* data) {
+void DeviceCore::keep_staging(std::byte* data) {
   MutexLock lock(memory_);
   staged_in_capture_.push_back(data);
 }

@@ -1,4 +1,4 @@
-// What a CUDA device holds on its card: the primary context, streams, a memory pool, pinned staging. Shared by the
+// What a CUDA device holds on its physical GPU: the primary context, streams, a memory pool, pinned staging. Shared by the
 // device and its buffers, so that memory may outlive the device; the last to go gives everything back. Thread-safe.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace argosy::cuda {
 
-// At its end the calling thread's context is what it was: who lets go of something may be at work with another card, or
+// At its end the calling thread's context is what it was: who lets go of something may be at work with another GPU, or
 // with another library.
 class KeepsCurrent {
  public:
@@ -37,11 +37,11 @@ class KeepsCurrent {
   CuContext context_ = nullptr;
 };
 
-class Core : public std::enable_shared_from_this<Core> {
+class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
  public:
   // `owner` names the device in errors. Takes nothing.
-  Core(std::shared_ptr<const Driver> driver, CuDevice card, std::string owner, std::uint64_t limit_bytes);
-  ~Core();
+  DeviceCore(std::shared_ptr<const Driver> driver, CuDevice gpu, std::string owner, std::uint64_t limit_bytes);
+  ~DeviceCore();
 
   // Takes the context, streams and pool at the first call, and makes the context current. The error of the first call,
   // or what broke the context since, is every later call's.
@@ -49,7 +49,7 @@ class Core : public std::enable_shared_from_this<Core> {
   bool opened() const { return opened_.load(std::memory_order_acquire); }
   const Driver& driver() const { return *driver_; }
   const std::shared_ptr<const Driver>& shared_driver() const { return driver_; }
-  CuDevice card() const { return card_; }
+  CuDevice gpu() const { return gpu_; }
   const std::string& owner() const { return owner_; }
   // REQUIRES: open() was OK.
   CuContext context() const { return context_; }
@@ -66,8 +66,8 @@ class Core : public std::enable_shared_from_this<Core> {
 
   // --- events --------------------------------------------------------------------------------------------------------
 
-  // Recorded on the stream, now. While a step is recorded, on the compute stream: for the recording thread INTERNAL,
-  // for others the point before the recording, of which nothing is started yet. Given back with return_event().
+  // Recorded on the stream, now. While a step is captured, on the compute stream: for the capturing thread INTERNAL,
+  // for others the point before the capture, of which nothing is started yet. Given back with return_event().
   Result<CuEvent> record(CuStream stream);
   void return_event(CuEvent event);
   // The host waits: awake for a moment, then with short sleeps, so that a cancellation is seen.
@@ -85,12 +85,12 @@ class Core : public std::enable_shared_from_this<Core> {
   // From the compute stream's thread in the order of what is started, unless it is wanted at once; from any other at
   // once. Freed in the order of what was started until then.
   Result<Buffer> allocate(std::size_t bytes, bool at_once = false);
-  // What to do where the card has no memory left, before that is an error: others on the card may keep what they do not
+  // What to do where the physical GPU has no memory left, before that is an error: others on it may keep what they do not
   // use. Called without a lock of this core's. Set before anything is allocated.
   void when_out_of_memory(std::function<void()> make_room) { make_room_ = std::move(make_room); }
-  // Gives the card back what is free by now; waits for nothing.
+  // Gives the physical GPU back what is free by now; waits for nothing.
   void release_idle();
-  // Lets another card read and write this memory; asks the driver once. INTERNAL where the driver refuses.
+  // Lets another GPU read and write this memory; asks the driver once. INTERNAL where the driver refuses.
   Status grant(CuDevice other);
   MemoryStats stats() const;
   void trim();
@@ -101,16 +101,16 @@ class Core : public std::enable_shared_from_this<Core> {
     if (compute_thread_.load(std::memory_order_relaxed) != self) compute_thread_.store(self, std::memory_order_relaxed);
   }
 
-  // While a step is recorded nothing from outside may enter the compute stream, nor may anybody wait for it or record
-  // an event there: the driver would make that part of the recording, or throw the recording away.
+  // While a step is captured nothing from outside may enter the compute stream, nor may anybody wait for it or record
+  // an event there: the driver would make that part of the captured graph, or throw it away.
   Status begin_capture();
   // What was allocated and freed meanwhile is handed to whoever keeps the graph; it is free for others when that lets
   // it go. What was allocated before and freed meanwhile is freed now.
   Result<CuGraph> end_capture(std::vector<Buffer>* memory);
   bool capturing() const;
-  // Is the calling thread the one that records?
-  bool recording_here() const;
-  // Within this device's memory, in order with what is started; from another thread while a step is recorded, after
+  // Is the calling thread the one that captures?
+  bool capturing_here() const;
+  // Within this device's memory, in order with what is started; from another thread while a step is captured, after
   // what was started before that, done when it returns.
   Status copy_within(CuPointer to, CuPointer from, std::size_t bytes);
 
@@ -119,7 +119,7 @@ class Core : public std::enable_shared_from_this<Core> {
   std::byte* staging(std::size_t bytes);
   void staged(std::byte* block, CuEvent after);  // takes over `after`
   void drop_staging(std::byte* block);           // nothing was started from it
-  // What is recorded from it reads it in every repetition: it goes with what end_capture() hands over.
+  // What is captured from it reads it in every replay: it goes with what end_capture() hands over.
   // REQUIRES: capturing().
   void keep_staging(std::byte* block);
 
@@ -138,15 +138,15 @@ class Core : public std::enable_shared_from_this<Core> {
   Buffer wrap(CuPointer pointer, std::size_t bytes);
   Status refuse(std::size_t bytes, std::string_view why) const ARGOSY_REQUIRES(memory_);
   Status mark(CuEvent event, CuStream stream);
-  bool records_here() const ARGOSY_REQUIRES(memory_) {
-    return capturing_ && recording_thread_ == std::this_thread::get_id();
+  bool captures_here() const ARGOSY_REQUIRES(memory_) {
+    return capturing_ && capturing_thread_ == std::this_thread::get_id();
   }
   bool on_compute_thread() const {
     return compute_thread_.load(std::memory_order_relaxed) == std::this_thread::get_id();
   }
 
   const std::shared_ptr<const Driver> driver_;
-  const CuDevice card_;
+  const CuDevice gpu_;
   const std::string owner_;
   const std::uint64_t limit_;
   std::function<void()> make_room_;
@@ -175,21 +175,21 @@ class Core : public std::enable_shared_from_this<Core> {
   std::uint64_t allocations_ ARGOSY_GUARDED_BY(memory_) = 0;
   std::int64_t fail_in_ ARGOSY_GUARDED_BY(memory_) = 0;
   bool capturing_ ARGOSY_GUARDED_BY(memory_) = false;
-  std::thread::id recording_thread_ ARGOSY_GUARDED_BY(memory_);
+  std::thread::id capturing_thread_ ARGOSY_GUARDED_BY(memory_);
   CuEvent before_capture_ ARGOSY_GUARDED_BY(memory_) = nullptr;
-  // While a step is recorded: what the compute thread allocated, with its size; of that, what it freed, to be used
-  // again in the order of the recording; and what else was freed, to go when the recording ends.
+  // While a step is captured: what the compute thread allocated, with its size; of that, what it freed, to be used
+  // again in the order of the capture; and what else was freed, to go when the capture ends.
   std::map<CuPointer, std::size_t> of_capture_ ARGOSY_GUARDED_BY(memory_);
   std::multimap<std::size_t, CuPointer> spare_ ARGOSY_GUARDED_BY(memory_);
   std::vector<CuPointer> waiting_ ARGOSY_GUARDED_BY(memory_);
   std::vector<std::byte*> staged_in_capture_ ARGOSY_GUARDED_BY(memory_);
 };
 
-// A point in the order of a stream of this card, as the rest of the library knows events.
+// A point in the order of a stream of this GPU, as the rest of the library knows events.
 class CudaEvent : public Event::State {
  public:
   // `stream`: where it was recorded, if whoever waits for it may like to know.
-  CudaEvent(std::shared_ptr<Core> core, CuEvent event, CuStream stream = nullptr)
+  CudaEvent(std::shared_ptr<DeviceCore> core, CuEvent event, CuStream stream = nullptr)
       : core_(std::move(core)), event_(event), stream_(stream) {}
   ~CudaEvent() override { core_->return_event(event_); }
   bool reached() const override;
@@ -204,10 +204,10 @@ class CudaEvent : public Event::State {
   }
   CuEvent event() const { return event_; }
   CuStream stream() const { return stream_; }
-  const Core& core() const { return *core_; }
+  const DeviceCore& core() const { return *core_; }
 
  protected:
-  std::shared_ptr<Core> core_;
+  std::shared_ptr<DeviceCore> core_;
   const CuEvent event_;
   const CuStream stream_;
 };

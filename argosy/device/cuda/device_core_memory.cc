@@ -1,4 +1,4 @@
-// Device memory of a Core: the driver's stream-ordered pool under a cap of our own.
+// Device memory of a DeviceCore: the driver's stream-ordered pool under a cap of our own.
 #include <algorithm>
 
 #include "argosy/device/cuda/device_core.h"
@@ -6,17 +6,17 @@
 namespace argosy::cuda {
 
 namespace {
-constexpr char kNoneLeft[] = "ARG-MEM-002";  // on the card, as in driver.h
+constexpr char kNoneLeft[] = "ARG-MEM-002";  // on the GPU, as in driver.h
 }  // namespace
 
-Status Core::refuse(std::size_t bytes, std::string_view why) const {
+Status DeviceCore::refuse(std::size_t bytes, std::string_view why) const {
   return resource_exhausted(owner_, ": ", format_bytes(bytes), " asked for, ", format_bytes(in_use_), " of ",
                             format_bytes(limit_), " in use", why)
       .with_id("ARG-MEM-001")
-      .with_next("a smaller --batch, more devices, or a larger --mem for this one");
+      .with_hint("a smaller --batch, more devices, or a larger --mem for this one");
 }
 
-Result<Buffer> Core::allocate(std::size_t bytes, bool at_once) {
+Result<Buffer> DeviceCore::allocate(std::size_t bytes, bool at_once) {
   ARGOSY_RETURN_IF_ERROR(open());
   const auto take = [&]() ARGOSY_REQUIRES(memory_) -> Result<CuPointer> {
     if (limit_ > 0 && in_use_ + bytes > limit_) return refuse(bytes, "");
@@ -39,19 +39,19 @@ Result<Buffer> Core::allocate(std::size_t bytes, bool at_once) {
   return wrap(pointer, bytes);
 }
 
-Buffer Core::wrap(CuPointer pointer, std::size_t bytes) {
+Buffer DeviceCore::wrap(CuPointer pointer, std::size_t bytes) {
   void* const data = reinterpret_cast<void*>(pointer);
   std::shared_ptr<void> owner(
       data, [core = shared_from_this(), bytes](void* p) { core->free(reinterpret_cast<CuPointer>(p), bytes); });
   return Buffer(std::move(owner), data, bytes);
 }
 
-Result<CuPointer> Core::take_memory(std::size_t bytes, bool at_once) {
+Result<CuPointer> DeviceCore::take_memory(std::size_t bytes, bool at_once) {
   const DriverCalls& cu = *driver_->operator->();
-  // Another thread's place in the order of the compute stream is not known, and while a step is recorded nothing of its
-  // may get in there: it takes memory beside that stream, and waits until it has it. So does what is recorded, whose
-  // memory must stay where it is for every repetition.
-  const bool recorded = !at_once && records_here();
+  // Another thread's place in the order of the compute stream is not known, and while a step is captured nothing of its
+  // may get in there: it takes memory beside that stream, and waits until it has it. So does what is captured, whose
+  // memory must stay where it is for every replay.
+  const bool recorded = !at_once && captures_here();
   if (recorded) {
     const auto fits = spare_.lower_bound(bytes);
     if (fits != spare_.end() && fits->first / 2 <= bytes) {
@@ -74,17 +74,17 @@ Result<CuPointer> Core::take_memory(std::size_t bytes, bool at_once) {
   }
   if (result == kCuSuccess && !in_order) result = cu.cuStreamSynchronize(stream);
   if (result == kCuOutOfMemory) {
-    return resource_exhausted(owner_, ": ", format_bytes(bytes), " refused by the card, ", format_bytes(in_use_),
+    return resource_exhausted(owner_, ": ", format_bytes(bytes), " refused by the GPU, ", format_bytes(in_use_),
                               " in use here, of ", format_bytes(limit_), " allowed; others use the rest")
         .with_id(kNoneLeft)
-        .with_next("`argosy devices` shows who; end them, or ask for less");
+        .with_hint("`argosy devices` shows who; end them, or ask for less");
   }
   ARGOSY_RETURN_IF_ERROR(check(result, "cuMemAllocFromPoolAsync"));
   if (recorded) of_capture_[pointer] = asked;
   return pointer;
 }
 
-void Core::free(CuPointer pointer, std::size_t bytes) {
+void DeviceCore::free(CuPointer pointer, std::size_t bytes) {
   // Any thread, whatever its context: the stream says where.
   const DriverCalls& cu = *driver_->operator->();
   MutexLock lock(memory_);
@@ -99,7 +99,7 @@ void Core::free(CuPointer pointer, std::size_t bytes) {
   }
 }
 
-Status Core::grant(CuDevice other) {
+Status DeviceCore::grant(CuDevice other) {
   MutexLock lock(mutex_);
   if (granted_.contains(other)) return {};
   CuAccess access;
@@ -110,39 +110,39 @@ Status Core::grant(CuDevice other) {
   return {};
 }
 
-MemoryStats Core::stats() const {
+MemoryStats DeviceCore::stats() const {
   MutexLock lock(memory_);
   return {.in_use_bytes = in_use_, .peak_bytes = peak_, .limit_bytes = limit_, .allocations = allocations_};
 }
 
-void Core::trim() {
+void DeviceCore::trim() {
   if (!opened()) return;
   if (!ended(compute_)) return;
   MutexLock lock(memory_);
   if (!capturing_) driver_->operator->()->cuMemPoolTrimTo(pool_, 0);
 }
 
-void Core::release_idle() {
+void DeviceCore::release_idle() {
   if (!opened() || !broken().ok()) return;
   driver_->operator->()->cuMemPoolTrimTo(pool_, 0);
 }
 
-void Core::fail_allocation(std::int64_t nth) {
+void DeviceCore::fail_allocation(std::int64_t nth) {
   MutexLock lock(memory_);
   fail_in_ = nth;
 }
 
-bool Core::recording_here() const {
+bool DeviceCore::capturing_here() const {
   MutexLock lock(memory_);
-  return records_here();
+  return captures_here();
 }
 
-bool Core::capturing() const {
+bool DeviceCore::capturing() const {
   MutexLock lock(memory_);
   return capturing_;
 }
 
-Status Core::begin_capture() {
+Status DeviceCore::begin_capture() {
   const DriverCalls& cu = *driver_->operator->();
   MutexLock lock(memory_);
   if (before_capture_ == nullptr) {
@@ -152,15 +152,15 @@ Status Core::begin_capture() {
   const CuResult result = cu.cuStreamBeginCapture_v2(compute_, kCuCaptureRelaxed);
   if (result == kCuSuccess) {
     capturing_ = true;
-    recording_thread_ = std::this_thread::get_id();
+    capturing_thread_ = std::this_thread::get_id();
   }
   return check(result, "cuStreamBeginCapture");
 }
 
-Status Core::copy_within(CuPointer to, CuPointer from, std::size_t bytes) {
+Status DeviceCore::copy_within(CuPointer to, CuPointer from, std::size_t bytes) {
   const DriverCalls& cu = *driver_->operator->();
   MutexLock lock(memory_);
-  if (!capturing_ || records_here()) {
+  if (!capturing_ || captures_here()) {
     return check(cu.cuMemcpyDtoDAsync_v2(to, from, bytes, compute_), "cuMemcpyDtoDAsync");
   }
   ARGOSY_RETURN_IF_ERROR(check(cu.cuStreamWaitEvent(memory_stream_, before_capture_, 0), "cuStreamWaitEvent"));
@@ -168,7 +168,7 @@ Status Core::copy_within(CuPointer to, CuPointer from, std::size_t bytes) {
   return check(cu.cuStreamSynchronize(memory_stream_), "cuStreamSynchronize");
 }
 
-Result<CuGraph> Core::end_capture(std::vector<Buffer>* memory) {
+Result<CuGraph> DeviceCore::end_capture(std::vector<Buffer>* memory) {
   const DriverCalls& cu = *driver_->operator->();
   CuGraph graph = nullptr;
   MutexLock lock(memory_);

@@ -31,21 +31,21 @@ Status one_step(CudaDevice& device, Cancellation* cancellation = nullptr) {
   ARGOSY_ASSIGN_OR_RETURN(const Buffer x, device.allocator().allocate(1024));
   ARGOSY_ASSIGN_OR_RETURN(const Buffer y, device.allocator().allocate(1024));
   ARGOSY_RETURN_IF_ERROR(reverse(device, x, y));
-  return device.launches()->finish(cancellation);
+  return device.launch_queue()->finish(cancellation);
 }
 
 TEST(CudaDriver, TooOldMissingAndLostAreThreeDifferentErrors) {
   std::string ids;
   {
-    fake::Cards cards({.version = 11080});
-    const auto driver = Driver::over(cards.calls());
+    fake::FakeDriver fake_driver({.version = 11080});
+    const auto driver = Driver::over(fake_driver.calls());
     ASSERT_FALSE(driver.ok());
     EXPECT_EQ(driver.status().id(), "ARG-GPU-004");
     EXPECT_THAT(driver.status().message(), HasSubstr("11.8"));
   }
   {
-    fake::Cards cards({.init = kCuSystemDriverMismatch});
-    const auto driver = Driver::over(cards.calls());
+    fake::FakeDriver fake_driver({.init = kCuSystemDriverMismatch});
+    const auto driver = Driver::over(fake_driver.calls());
     ASSERT_FALSE(driver.ok());
     EXPECT_EQ(driver.status().id(), "ARG-GPU-005");
     EXPECT_THAT(driver.status().message(), HasSubstr("803"));
@@ -54,7 +54,7 @@ TEST(CudaDriver, TooOldMissingAndLostAreThreeDifferentErrors) {
   {
     fake::Machine machine({}, {.modules = kImages});
     const auto device = machine.device();
-    machine.cards().fail_launch(2);
+    machine.driver().fail_launch(2);
     EXPECT_TRUE(one_step(*device).ok());
     const Status lost = one_step(*device);
     EXPECT_EQ(lost.id(), "ARG-DEV-003");
@@ -63,11 +63,11 @@ TEST(CudaDriver, TooOldMissingAndLostAreThreeDifferentErrors) {
   }
 }
 
-TEST(CudaFaults, ALostCardStaysLostAndOthersGoOn) {
-  fake::Machine machine({.cards = {{}, {}}}, {.modules = kImages});
+TEST(CudaFaults, ALostGpuStaysLostAndOthersGoOn) {
+  fake::Machine machine({.gpus = {{}, {}}}, {.modules = kImages});
   const auto a = machine.device(0), b = machine.device(1);
   EXPECT_TRUE(one_step(*a).ok());
-  machine.cards().lose(0);
+  machine.driver().lose(0);
   for (int i = 0; i < 3; ++i) {
     const Status lost = one_step(*a);
     EXPECT_EQ(lost.id(), "ARG-DEV-003") << lost.to_string();
@@ -89,7 +89,7 @@ TEST(CudaFaults, EveryAllocationMayFailOnce) {
 TEST(CudaFaults, ADriverThatRefusesMemoryOnceIsAskedAgain) {
   fake::Machine machine({}, {.modules = kImages});
   const auto device = machine.device();
-  machine.cards().fail_allocation(2);
+  machine.driver().fail_allocation(2);
   EXPECT_TRUE(one_step(*device).ok());
 }
 
@@ -97,7 +97,7 @@ TEST(CudaFaults, AKernelThatDoesNotEndIsLeftAfterCancellation) {
   fake::Machine machine({}, {.modules = kImages});
   const auto device = machine.device();
   EXPECT_TRUE(one_step(*device).ok());
-  machine.cards().hang_launch(1);
+  machine.driver().hang_launch(1);
   Cancellation cancellation;
   std::thread canceller([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -112,7 +112,7 @@ TEST(CudaFaults, AKernelThatDoesNotEndIsLeftAfterCancellation) {
   EXPECT_LT(took, 3'000'000'000);
   // Nobody gets memory that the kernel may still write.
   EXPECT_EQ(one_step(*device).id(), "ARG-DEV-004");
-  machine.cards().end_hang();
+  machine.driver().end_hang();
 }
 
 TEST(CudaFaults, ADeviceThatHangsCanBeClosed) {
@@ -120,7 +120,7 @@ TEST(CudaFaults, ADeviceThatHangsCanBeClosed) {
   fake::Machine machine({}, {.modules = kImages});
   machine.expect_left_behind();
   auto device = machine.device();
-  machine.cards().hang_launch(1);
+  machine.driver().hang_launch(1);
   Cancellation cancellation;
   cancellation.cancel(deadline_exceeded("0 ms are over"));
   EXPECT_EQ(one_step(*device, &cancellation).id(), "ARG-DEV-004");
@@ -129,7 +129,7 @@ TEST(CudaFaults, ADeviceThatHangsCanBeClosed) {
   EXPECT_LT(now_nanos() - start, 10'000'000'000);
 }
 
-TEST(CudaFaults, TheShimOfEmulatedGpusWorksOnCardsToo) {
+TEST(CudaFaults, TheShimOfEmulatedGpusWorksOnRealOnesToo) {
   fake::Machine machine;
   const auto device = machine.device(0, std::uint64_t{64} << 20, {.lost_at_kernel = 2});
   ASSERT_NE(device->observer(), nullptr);
@@ -138,7 +138,7 @@ TEST(CudaFaults, TheShimOfEmulatedGpusWorksOnCardsToo) {
   EXPECT_EQ(machine.device()->observer(), nullptr);
 }
 
-TEST(CudaFaults, ACardThatIsTakenIsNotLost) {
+TEST(CudaFaults, AGpuThatIsTakenIsNotLost) {
   {
     fake::Machine machine({.contexts = kCuDeviceUnavailable});
     const Status taken = machine.device()->allocator().allocate(10).status();
@@ -167,15 +167,15 @@ TEST(CudaDriver, WhyItDoesNotStartAndWhatToDo) {
                                     {kCuCompatNotSupported, "cuda-compat"},
                                     {kCuMpsConnectionFailed, "mps-control"},
                                     {kCuUnknown, "nvidia-uvm"}}) {
-    fake::Cards cards({.init = result});
-    const auto driver = Driver::over(cards.calls());
+    fake::FakeDriver fake_driver({.init = result});
+    const auto driver = Driver::over(fake_driver.calls());
     ASSERT_FALSE(driver.ok());
     EXPECT_EQ(driver.status().id(), "ARG-GPU-005");
-    EXPECT_THAT(driver.status().next(), HasSubstr(why));
+    EXPECT_THAT(driver.status().hint(), HasSubstr(why));
   }
 }
 
-TEST(CudaFaults, ACardWithoutPoolsSaysSo) {
+TEST(CudaFaults, AGpuWithoutPoolsSaysSo) {
   fake::Machine machine({.pools = false});
   const auto device = machine.device();
   EXPECT_EQ(device->allocator().allocate(10).status().id(), "ARG-GPU-007");
@@ -183,7 +183,7 @@ TEST(CudaFaults, ACardWithoutPoolsSaysSo) {
 }
 
 #if defined(ARGOSY_ASAN)
-// One number beyond an allocation is another allocation's only on a card; here the address sanitizer knows it.
+// One number beyond an allocation is another allocation's only on a GPU; here the address sanitizer knows it.
 TEST(CudaFaultsDeathTest, MemoryBeyondAnAllocationIsPoisoned) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto copy = [](long long n) {
@@ -192,20 +192,20 @@ TEST(CudaFaultsDeathTest, MemoryBeyondAnAllocationIsPoisoned) {
     const Buffer x = device->allocator().allocate(1024).value(), y = device->allocator().allocate(1024).value();
     Context c{device.get()};
     EXPECT_TRUE(launch(c, {"test", "test_copy_one_more"}, grid_for(n), n, x.data(), y.data()).ok());
-    EXPECT_TRUE(device->launches()->finish(nullptr).ok());
+    EXPECT_TRUE(device->launch_queue()->finish(nullptr).ok());
   };
   copy(255);
   EXPECT_DEATH(copy(256), "use-after-poison");
 }
 #else  // whose builds have no kernels to watch
 TEST(CudaFaults, WhatAWatchedKernelDoesWrongIsAViolation) {
-  fake::Cards cards({.ways = {.watch = true}});
+  fake::FakeDriver fake_driver({.ways = {.watch = true}});
   const auto backend =
-      std::make_shared<CudaBackend>(cards.driver(), CudaBackend::Options{.modules = std::span(kImages)});
+      std::make_shared<CudaBackend>(fake_driver.driver(), CudaBackend::Options{.modules = std::span(kImages)});
   DeviceSpec spec;
   spec.name = {"localhost", 0, 0, "GPU", 0};
   spec.kind = DeviceKind::kCuda;
-  spec.card = 0;
+  spec.physical_gpu = 0;
   spec.memory_limit_bytes = std::uint64_t{1} << 20;
   const auto made = backend->make(std::move(spec), {}, {}, nullptr).value();
   auto& device = static_cast<CudaDevice&>(*made);
@@ -213,14 +213,14 @@ TEST(CudaFaults, WhatAWatchedKernelDoesWrongIsAViolation) {
     const Buffer x = device.allocator().allocate(bytes).value(), y = device.allocator().allocate(1024).value();
     Context c{&device};
     EXPECT_TRUE(launch(c, {"test", kernel}, {.grid = {}, .block = {256}}, x.data(), y.data()).ok());
-    EXPECT_TRUE(device.launches()->finish(nullptr).ok());
-    return cards.violations().size();
+    EXPECT_TRUE(device.launch_queue()->finish(nullptr).ok());
+    return fake_driver.violations().size();
   };
   EXPECT_EQ(count("test_reverse", 1024), 0u);
   const std::size_t races = count("test_reverse_at_once", 1024);
   EXPECT_GT(races, 0u);
   EXPECT_GT(count("test_reverse", 1020), races);
-  EXPECT_THAT(cards.violations(), testing::Contains(HasSubstr("test_reverse: thread 255 of block 0 reads 4 B")));
+  EXPECT_THAT(fake_driver.violations(), testing::Contains(HasSubstr("test_reverse: thread 255 of block 0 reads 4 B")));
 }
 #endif
 

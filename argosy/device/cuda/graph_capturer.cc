@@ -5,13 +5,13 @@ namespace argosy::cuda {
 
 namespace {
 
-class GraphRecording final : public Recording {
+class CudaCapturedGraph final : public CapturedGraph {
  public:
-  GraphRecording(std::shared_ptr<Core> core, CuGraphExec exec, std::vector<Buffer> memory, bool fits)
+  CudaCapturedGraph(std::shared_ptr<DeviceCore> core, CuGraphExec exec, std::vector<Buffer> memory, bool fits)
       : core_(std::move(core)), exec_(exec), memory_(std::move(memory)), fits_(fits) {}
-  ~GraphRecording() override {
+  ~CudaCapturedGraph() override {
     // It may be at work yet: the driver lets go of it when it has ended, and its memory is freed in the order of the
-    // stream. Nobody waits here, least of all in the middle of another recording.
+    // stream. Nobody waits here, least of all in the middle of another capture.
     if (!core_->hangs()) core_->driver()->cuGraphExecDestroy(exec_);
   }
   CuGraphExec exec() const { return exec_; }
@@ -20,10 +20,10 @@ class GraphRecording final : public Recording {
     memory_ = std::move(memory);
     fits_ = fits;
   }
-  const Core* core() const { return core_.get(); }
+  const DeviceCore* core() const { return core_.get(); }
 
  private:
-  const std::shared_ptr<Core> core_;
+  const std::shared_ptr<DeviceCore> core_;
   const CuGraphExec exec_;
   std::vector<Buffer> memory_;
   bool fits_;
@@ -43,18 +43,18 @@ void Queue::give_up() {
   if (graph.ok() && *graph != nullptr) core_->driver()->cuGraphDestroy(*graph);
 }
 
-Result<std::unique_ptr<Recording>> Queue::end(std::unique_ptr<Recording> last) {
+Result<std::unique_ptr<CapturedGraph>> Queue::end(std::unique_ptr<CapturedGraph> last) {
   const DriverCalls& cu = *core_->driver().operator->();
   std::vector<Buffer> memory;
   ARGOSY_ASSIGN_OR_RETURN(const CuGraph graph, core_->end_capture(&memory));
   const MemoryStats stats = core_->stats();
   const bool fits = stats.limit_bytes == 0 || stats.in_use_bytes <= stats.limit_bytes;
-  auto* const old = dynamic_cast<GraphRecording*>(last.get());
+  auto* const old = dynamic_cast<CudaCapturedGraph*>(last.get());
   if (old != nullptr && old->core() == core_.get()) {
     CuUpdateInfo info;
     if (cu.cuGraphExecUpdate_v2(old->exec(), graph, &info) == kCuSuccess) {
       cu.cuGraphDestroy(graph);
-      // Repetitions under way go on as they were started; what they used until now is freed in the stream's order.
+      // Replays under way go on as they were started; what they used until now is freed in the stream's order.
       old->keep(std::move(memory), fits);
       return last;
     }
@@ -63,12 +63,12 @@ Result<std::unique_ptr<Recording>> Queue::end(std::unique_ptr<Recording> last) {
   Status made = core_->check(cu.cuGraphInstantiateWithFlags(&exec, graph, 0), "cuGraphInstantiate");
   cu.cuGraphDestroy(graph);
   ARGOSY_RETURN_IF_ERROR(std::move(made));
-  return std::unique_ptr<Recording>(std::make_unique<GraphRecording>(core_, exec, std::move(memory), fits));
+  return std::unique_ptr<CapturedGraph>(std::make_unique<CudaCapturedGraph>(core_, exec, std::move(memory), fits));
 }
 
-Status Queue::repeat(const Recording& recording) {
+Status Queue::replay(const CapturedGraph& captured) {
   ARGOSY_RETURN_IF_ERROR(core_->open());
-  const auto& graph = static_cast<const GraphRecording&>(recording);
+  const auto& graph = static_cast<const CudaCapturedGraph&>(captured);
   return core_->check(core_->driver()->cuGraphLaunch(graph.exec(), core_->compute()), "cuGraphLaunch");
 }
 

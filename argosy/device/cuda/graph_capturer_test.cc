@@ -21,15 +21,15 @@ struct Context {
   std::string_view node() const { return "add"; }
 };
 
-struct Recorders : testing::Test {
-  Recorders() {
+struct GraphCapture : testing::Test {
+  GraphCapture() {
     x = device->allocator().allocate(4 * kN).value();
     y = device->allocator().allocate(4 * kN).value();
     std::vector<float> ones(kN, 1);
     EXPECT_TRUE(device->upload(x.data(), ones.data(), 4 * kN).ok());
     EXPECT_TRUE(device->fill(y.data(), 4, 0, kN).ok());
   }
-  Recorder& recorder() { return dynamic_cast<Recorder&>(*device->launches()); }
+  GraphCapturer& capturer() { return dynamic_cast<GraphCapturer&>(*device->launch_queue()); }
   // y += x, by way of memory that comes and goes.
   Status add() {
     ARGOSY_ASSIGN_OR_RETURN(const Buffer sum, device->allocator().allocate(4 * kN));
@@ -45,140 +45,140 @@ struct Recorders : testing::Test {
     return back[0];
   }
 
-  fake::Machine machine{{.cards = {{}, {}}}, {.modules = kImages}};
+  fake::Machine machine{{.gpus = {{}, {}}}, {.modules = kImages}};
   std::unique_ptr<CudaDevice> device = machine.device();
   Buffer x, y;
   void TearDown() override { x = y = Buffer(); }
 };
 
-TEST_F(Recorders, WhatIsRecordedIsDoneWhenItIsRepeatedAndNotBefore) {
-  ASSERT_TRUE(recorder().begin().ok());
+TEST_F(GraphCapture, WhatIsRecordedIsDoneWhenItIsRepeatedAndNotBefore) {
+  ASSERT_TRUE(capturer().begin().ok());
   ASSERT_TRUE(add().ok());
   ASSERT_TRUE(add().ok());
-  auto recording = recorder().end(nullptr);
-  ASSERT_TRUE(recording.ok()) << recording.status().to_string();
+  auto captured = capturer().end(nullptr);
+  ASSERT_TRUE(captured.ok()) << captured.status().to_string();
   EXPECT_EQ(first(), 0);
-  for (int i = 0; i < 5; ++i) ASSERT_TRUE(recorder().repeat(**recording).ok());
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(capturer().replay(**captured).ok());
   EXPECT_EQ(first(), 10);
-  EXPECT_EQ(machine.cards().counts().graph_launches, 5);
-  EXPECT_EQ(machine.cards().counts().launch_calls, 0);
+  EXPECT_EQ(machine.driver().counts().graph_launches, 5);
+  EXPECT_EQ(machine.driver().counts().launch_calls, 0);
 }
 
-TEST_F(Recorders, MemoryOfARecordingIsNobodyElses) {
-  ASSERT_TRUE(recorder().begin().ok());
+TEST_F(GraphCapture, MemoryOfARecordingIsNobodyElses) {
+  ASSERT_TRUE(capturer().begin().ok());
   ASSERT_TRUE(add().ok());
-  auto recording = recorder().end(nullptr);
-  ASSERT_TRUE(recording.ok());
+  auto captured = capturer().end(nullptr);
+  ASSERT_TRUE(captured.ok());
   EXPECT_EQ(device->allocator().stats().in_use_bytes, 3U * 4 * kN);  // x, y, and what add() came and went with
   const Buffer other = device->allocator().allocate(4 * kN).value();
   ASSERT_TRUE(device->fill(other.data(), 4, 7, kN).ok());
-  ASSERT_TRUE(recorder().repeat(**recording).ok());
+  ASSERT_TRUE(capturer().replay(**captured).ok());
   std::vector<std::uint32_t> back(kN);
   ASSERT_TRUE(device->download(back.data(), other.data(), 4 * kN).ok());
   EXPECT_EQ(back, std::vector<std::uint32_t>(kN, 7));
-  recording->reset();
+  captured->reset();
   EXPECT_EQ(device->allocator().stats().in_use_bytes, 3U * 4 * kN);
 }
 
-TEST_F(Recorders, ARecordingOfTheSameFormIsUpdatedNotMadeAgain) {
-  std::unique_ptr<Recording> recording;
+TEST_F(GraphCapture, ARecordingOfTheSameFormIsUpdatedNotMadeAgain) {
+  std::unique_ptr<CapturedGraph> captured;
   for (int round = 0; round < 3; ++round) {
-    ASSERT_TRUE(recorder().begin().ok());
+    ASSERT_TRUE(capturer().begin().ok());
     ASSERT_TRUE(add().ok());
     if (round == 2) {  // another form
       ASSERT_TRUE(add().ok());
     }
-    auto made = recorder().end(std::move(recording));
+    auto made = capturer().end(std::move(captured));
     ASSERT_TRUE(made.ok());
-    recording = *std::move(made);
-    ASSERT_TRUE(recorder().repeat(*recording).ok());
+    captured = *std::move(made);
+    ASSERT_TRUE(capturer().replay(*captured).ok());
   }
   EXPECT_EQ(first(), 4);
-  EXPECT_EQ(machine.cards().counts().graphs_made, 2);
-  EXPECT_EQ(machine.cards().counts().graphs_updated, 1);
+  EXPECT_EQ(machine.driver().counts().graphs_made, 2);
+  EXPECT_EQ(machine.driver().counts().graphs_updated, 1);
 }
 
-TEST_F(Recorders, GivingUpLeavesTheDeviceAsItWas) {
-  ASSERT_TRUE(recorder().begin().ok());
+TEST_F(GraphCapture, GivingUpLeavesTheDeviceAsItWas) {
+  ASSERT_TRUE(capturer().begin().ok());
   ASSERT_TRUE(add().ok());
-  recorder().give_up();
+  capturer().give_up();
   EXPECT_EQ(first(), 0);
   ASSERT_TRUE(add().ok());
   EXPECT_EQ(first(), 1);
 }
 
-TEST_F(Recorders, OtherThreadsNeitherDisturbARecordingNorWaitForItsEnd) {
-  ASSERT_TRUE(recorder().begin().ok());
+TEST_F(GraphCapture, OtherThreadsNeitherDisturbARecordingNorWaitForItsEnd) {
+  ASSERT_TRUE(capturer().begin().ok());
   ASSERT_TRUE(add().ok());
-  auto last = recorder().end(nullptr);
+  auto last = capturer().end(nullptr);
   ASSERT_TRUE(last.ok());
-  ASSERT_TRUE(recorder().begin().ok());
+  ASSERT_TRUE(capturer().begin().ok());
   ASSERT_TRUE(add().ok());
   const auto other = [](const auto& work) { std::thread([&] { EXPECT_EQ(work().to_string(), "OK"); }).join(); };
   std::vector<float> back(kN);
   const Buffer here = device->allocator().allocate(4 * kN).value();
   other([&] { return device->download(back.data(), x.data(), 4 * kN); });
-  other([&] { return device->launches()->copy_in(here, x).status(); });
+  other([&] { return device->launch_queue()->copy_in(here, x).status(); });
   other([&] { return device->upload(here.data(), back.data(), 4 * kN); });
-  other([&] { return device->launches()->finish(); });
+  other([&] { return device->launch_queue()->finish(); });
   other([&] { return device->allocator().trim(), ok_status(); });
   other([&] { return device->allocator().copy_within(here.data(), x.data(), 4 * kN); });
   other([&] { return last->reset(), ok_status(); });
   EXPECT_EQ(back[0], 1);
   ASSERT_TRUE(add().ok());
-  auto recording = recorder().end(nullptr);
-  ASSERT_TRUE(recording.ok()) << recording.status().to_string();
-  ASSERT_TRUE(recorder().repeat(**recording).ok());
+  auto captured = capturer().end(nullptr);
+  ASSERT_TRUE(captured.ok()) << captured.status().to_string();
+  ASSERT_TRUE(capturer().replay(**captured).ok());
   EXPECT_EQ(first(), 2);
 }
 
-TEST_F(Recorders, AWaitWithinARecordingIsRefusedAndLosesNothingElse) {
-  ASSERT_TRUE(recorder().begin().ok());
+TEST_F(GraphCapture, AWaitWithinARecordingIsRefusedAndLosesNothingElse) {
+  ASSERT_TRUE(capturer().begin().ok());
   ASSERT_TRUE(add().ok());
   std::vector<float> host(kN);
   EXPECT_EQ(device->download(host.data(), x.data(), 4 * kN).code(), Code::kInternal);
-  EXPECT_EQ(device->launches()->record().status().code(), Code::kInternal);
-  EXPECT_EQ(device->launches()->finish().code(), Code::kInternal);
-  auto recording = recorder().end(nullptr);
-  ASSERT_TRUE(recording.ok()) << recording.status().to_string();
-  ASSERT_TRUE(recorder().repeat(**recording).ok());
+  EXPECT_EQ(device->launch_queue()->record().status().code(), Code::kInternal);
+  EXPECT_EQ(device->launch_queue()->finish().code(), Code::kInternal);
+  auto captured = capturer().end(nullptr);
+  ASSERT_TRUE(captured.ok()) << captured.status().to_string();
+  ASSERT_TRUE(capturer().replay(**captured).ok());
   EXPECT_EQ(first(), 1);
 }
 
-TEST_F(Recorders, AnotherCardsFirstCopyFromHereDoesNotDisturbARecording) {
+TEST_F(GraphCapture, AnotherGpusFirstCopyFromHereDoesNotDisturbARecording) {
   const auto other = machine.device(1);
   const Buffer there = other->allocator().allocate(4 * kN).value();
-  ASSERT_TRUE(other->launches()->wait(device->launches()->record().value()).ok());
-  ASSERT_TRUE(recorder().begin().ok());
+  ASSERT_TRUE(other->launch_queue()->wait(device->launch_queue()->record().value()).ok());
+  ASSERT_TRUE(capturer().begin().ok());
   ASSERT_TRUE(add().ok());
-  const auto copied = other->launches()->copy_in(there, x);
+  const auto copied = other->launch_queue()->copy_in(there, x);
   ASSERT_TRUE(copied.ok()) << copied.status().to_string();
-  auto recording = recorder().end(nullptr);
-  ASSERT_TRUE(recording.ok()) << recording.status().to_string();
-  EXPECT_TRUE(other->launches()->finish().ok());
+  auto captured = capturer().end(nullptr);
+  ASSERT_TRUE(captured.ok()) << captured.status().to_string();
+  EXPECT_TRUE(other->launch_queue()->finish().ok());
 }
 
-TEST_F(Recorders, ARecordingMayGoWhileItIsAtWork) {
-  ASSERT_TRUE(recorder().begin().ok());
+TEST_F(GraphCapture, ARecordingMayGoWhileItIsAtWork) {
+  ASSERT_TRUE(capturer().begin().ok());
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(add().ok());
-  auto recording = recorder().end(nullptr);
-  ASSERT_TRUE(recording.ok());
-  const std::int64_t waits = machine.cards().counts().host_waits;
-  for (int i = 0; i < 5; ++i) ASSERT_TRUE(recorder().repeat(**recording).ok());
-  recording->reset();
-  EXPECT_EQ(machine.cards().counts().host_waits, waits);
+  auto captured = capturer().end(nullptr);
+  ASSERT_TRUE(captured.ok());
+  const std::int64_t waits = machine.driver().counts().host_waits;
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(capturer().replay(**captured).ok());
+  captured->reset();
+  EXPECT_EQ(machine.driver().counts().host_waits, waits);
   EXPECT_EQ(first(), 100);
 }
 
-TEST_F(Recorders, ARecordingBeyondTheCapSaysSo) {
+TEST_F(GraphCapture, ARecordingBeyondTheCapSaysSo) {
   const Buffer rest = device->allocator().allocate((std::uint64_t{64} << 20) - 3 * 4 * kN).value();
-  ASSERT_TRUE(recorder().begin().ok());
+  ASSERT_TRUE(capturer().begin().ok());
   { const Buffer a = device->allocator().allocate(2 * kN).value(); }  // both fit, one after the other ...
   { const Buffer b = device->allocator().allocate(4 * kN).value(); }
-  auto recording = recorder().end(nullptr);  // ... but a recording keeps both
-  ASSERT_TRUE(recording.ok());
-  EXPECT_FALSE((*recording)->fits());
-  recording->reset();
+  auto captured = capturer().end(nullptr);  // ... but a captured graph keeps both
+  ASSERT_TRUE(captured.ok());
+  EXPECT_FALSE((*captured)->fits());
+  captured->reset();
   EXPECT_TRUE(add().ok());
 }
 

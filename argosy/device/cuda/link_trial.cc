@@ -13,7 +13,7 @@ namespace {
 // Shared with the thread that does the work, which may outlive the call.
 class Trial {
  public:
-  Trial(std::shared_ptr<const Driver> driver, std::shared_ptr<Links> links, std::vector<TrialCard> cards,
+  Trial(std::shared_ptr<const Driver> driver, std::shared_ptr<Links> links, std::vector<TrialGpu> gpus,
         const TrialOptions& options);
 
   void work();
@@ -21,31 +21,31 @@ class Trial {
   std::vector<LinkFacts> wait(bool* all);
 
  private:
-  struct Card {
-    std::shared_ptr<Core> core;
+  struct Gpu {
+    std::shared_ptr<DeviceCore> core;
     Buffer memory;
     std::byte* pinned = nullptr;
     Status status;
   };
 
-  void prepare(std::size_t card);
-  LinkFacts from_host(std::size_t card);
-  LinkFacts to_host(std::size_t card);
+  void prepare(std::size_t gpu);
+  LinkFacts from_host(std::size_t gpu);
+  LinkFacts to_host(std::size_t gpu);
   LinkFacts between(std::size_t from, std::size_t to);
   // `copy` starts one copy on the stream; the best of some, in bytes a second.
   template <typename Copy>
-  Status measure(Core& core, CuStream stream, double* bytes_per_second, const Copy& copy);
-  // What a card's memory must hold after it was filled for the k-th time.
+  Status measure(DeviceCore& core, CuStream stream, double* bytes_per_second, const Copy& copy);
+  // What a GPU's memory must hold after it was filled for the k-th time.
   void pattern(std::byte* to, std::uint32_t seed) const;
   bool holds(const std::byte* data, std::uint32_t seed) const;
-  Status fill(Card& card, std::uint32_t seed);
+  Status fill(Gpu& gpu, std::uint32_t seed);
 
   const std::shared_ptr<const Driver> driver_;
   const std::shared_ptr<Links> links_;
-  const std::vector<TrialCard> numbers_;
+  const std::vector<TrialGpu> numbers_;
   const TrialOptions options_;
-  std::vector<Card> cards_;  // the worker's
-  std::uint32_t seed_ = 0;   // likewise
+  std::vector<Gpu> gpus_;   // the worker's
+  std::uint32_t seed_ = 0;  // likewise
 
   Mutex mutex_;
   CondVar changed_;
@@ -53,16 +53,16 @@ class Trial {
   std::vector<LinkFacts> planned_;
 };
 
-Trial::Trial(std::shared_ptr<const Driver> driver, std::shared_ptr<Links> links, std::vector<TrialCard> cards,
+Trial::Trial(std::shared_ptr<const Driver> driver, std::shared_ptr<Links> links, std::vector<TrialGpu> gpus,
              const TrialOptions& options)
-    : driver_(std::move(driver)), links_(std::move(links)), numbers_(std::move(cards)), options_(options) {
-  cards_.resize(numbers_.size());
-  for (const TrialCard& card : numbers_) {
-    planned_.push_back({.to = card.number});
-    planned_.push_back({.from = card.number});
+    : driver_(std::move(driver)), links_(std::move(links)), numbers_(std::move(gpus)), options_(options) {
+  gpus_.resize(numbers_.size());
+  for (const TrialGpu& gpu : numbers_) {
+    planned_.push_back({.to = gpu.number});
+    planned_.push_back({.from = gpu.number});
   }
-  for (const TrialCard& from : numbers_) {
-    for (const TrialCard& to : numbers_) {
+  for (const TrialGpu& from : numbers_) {
+    for (const TrialGpu& to : numbers_) {
       if (&from != &to) planned_.push_back({.from = from.number, .to = to.number});
     }
   }
@@ -87,21 +87,21 @@ bool Trial::holds(const std::byte* data, std::uint32_t seed) const {
 }
 
 void Trial::prepare(std::size_t c) {
-  Card& card = cards_[c];
-  card.core = std::make_shared<Core>(driver_, numbers_[c].handle, str_cat("gpu:", numbers_[c].number), 0);
-  links_->join(card.core);
-  auto memory = card.core->allocate(options_.bytes, true);
-  card.status = memory.status();
-  if (!card.status.ok()) return;
-  card.memory = *std::move(memory);
-  card.pinned = card.core->staging(options_.bytes);
-  if (card.pinned == nullptr) {
-    card.status = resource_exhausted("the host has no ", format_bytes(options_.bytes), " of memory to pin");
+  Gpu& gpu = gpus_[c];
+  gpu.core = std::make_shared<DeviceCore>(driver_, numbers_[c].handle, str_cat("gpu:", numbers_[c].number), 0);
+  links_->join(gpu.core);
+  auto memory = gpu.core->allocate(options_.bytes, true);
+  gpu.status = memory.status();
+  if (!gpu.status.ok()) return;
+  gpu.memory = *std::move(memory);
+  gpu.pinned = gpu.core->staging(options_.bytes);
+  if (gpu.pinned == nullptr) {
+    gpu.status = resource_exhausted("the host has no ", format_bytes(options_.bytes), " of memory to pin");
   }
 }
 
 template <typename Copy>
-Status Trial::measure(Core& core, CuStream stream, double* bytes_per_second, const Copy& copy) {
+Status Trial::measure(DeviceCore& core, CuStream stream, double* bytes_per_second, const Copy& copy) {
   for (int round = 0; round < options_.rounds; ++round) {
     ARGOSY_RETURN_IF_ERROR(core.open());
     const std::int64_t start = now_nanos();
@@ -115,26 +115,26 @@ Status Trial::measure(Core& core, CuStream stream, double* bytes_per_second, con
 }
 
 LinkFacts Trial::from_host(std::size_t c) {
-  Card& card = cards_[c];
+  Gpu& gpu = gpus_[c];
   LinkFacts facts{.to = numbers_[c].number, .reaches = true, .direct = true};
-  if (!card.status.ok()) {
-    facts.problem = card.status.message();
+  if (!gpu.status.ok()) {
+    facts.problem = gpu.status.message();
     return facts;
   }
-  const CuStream stream = card.core->copies();
-  const auto at = reinterpret_cast<CuPointer>(card.memory.data());
+  const CuStream stream = gpu.core->copies();
+  const auto at = reinterpret_cast<CuPointer>(gpu.memory.data());
   const std::uint32_t seed = ++seed_;
-  pattern(card.pinned, seed);
-  Status status = measure(*card.core, stream, &facts.bytes_per_second, [&] {
-    return card.core->check(card.core->driver()->cuMemcpyHtoDAsync_v2(at, card.pinned, options_.bytes, stream),
-                            "cuMemcpyHtoDAsync");
+  pattern(gpu.pinned, seed);
+  Status status = measure(*gpu.core, stream, &facts.bytes_per_second, [&] {
+    return gpu.core->check(gpu.core->driver()->cuMemcpyHtoDAsync_v2(at, gpu.pinned, options_.bytes, stream),
+                           "cuMemcpyHtoDAsync");
   });
   if (status.ok()) {
     // Back by way of other memory: what was sent may not be what is looked at.
     std::vector<std::byte> back(options_.bytes);
-    status = card.core->check(card.core->driver()->cuMemcpyDtoHAsync_v2(back.data(), at, options_.bytes, stream),
-                              "cuMemcpyDtoHAsync");
-    if (status.ok()) status = card.core->check(card.core->driver()->cuStreamSynchronize(stream), "cuStreamSynchronize");
+    status = gpu.core->check(gpu.core->driver()->cuMemcpyDtoHAsync_v2(back.data(), at, options_.bytes, stream),
+                             "cuMemcpyDtoHAsync");
+    if (status.ok()) status = gpu.core->check(gpu.core->driver()->cuStreamSynchronize(stream), "cuStreamSynchronize");
     facts.tried = status.ok();
     facts.intact = status.ok() && holds(back.data(), seed);
   }
@@ -143,51 +143,51 @@ LinkFacts Trial::from_host(std::size_t c) {
   return facts;
 }
 
-Status Trial::fill(Card& card, std::uint32_t seed) {
+Status Trial::fill(Gpu& gpu, std::uint32_t seed) {
   std::vector<std::byte> sent(options_.bytes);
   pattern(sent.data(), seed);
-  const DriverCalls& cu = *card.core->driver().operator->();
-  ARGOSY_RETURN_IF_ERROR(card.core->open());
-  ARGOSY_RETURN_IF_ERROR(card.core->check(cu.cuMemcpyHtoDAsync_v2(reinterpret_cast<CuPointer>(card.memory.data()),
-                                                                  sent.data(), options_.bytes, card.core->copies()),
-                                          "cuMemcpyHtoDAsync"));
-  return card.core->check(cu.cuStreamSynchronize(card.core->copies()), "cuStreamSynchronize");
+  const DriverCalls& cu = *gpu.core->driver().operator->();
+  ARGOSY_RETURN_IF_ERROR(gpu.core->open());
+  ARGOSY_RETURN_IF_ERROR(gpu.core->check(cu.cuMemcpyHtoDAsync_v2(reinterpret_cast<CuPointer>(gpu.memory.data()),
+                                                                 sent.data(), options_.bytes, gpu.core->copies()),
+                                         "cuMemcpyHtoDAsync"));
+  return gpu.core->check(cu.cuStreamSynchronize(gpu.core->copies()), "cuStreamSynchronize");
 }
 
 LinkFacts Trial::to_host(std::size_t c) {
-  Card& card = cards_[c];
+  Gpu& gpu = gpus_[c];
   LinkFacts facts{.from = numbers_[c].number, .reaches = true, .direct = true};
-  if (!card.status.ok()) {
-    facts.problem = card.status.message();
+  if (!gpu.status.ok()) {
+    facts.problem = gpu.status.message();
     return facts;
   }
-  const CuStream stream = card.core->copies();
+  const CuStream stream = gpu.core->copies();
   const std::uint32_t seed = ++seed_;
-  Status status = fill(card, seed);
+  Status status = fill(gpu, seed);
   if (status.ok()) {
-    std::memset(card.pinned, 0, options_.bytes);
-    status = measure(*card.core, stream, &facts.bytes_per_second, [&] {
-      return card.core->check(card.core->driver()->cuMemcpyDtoHAsync_v2(
-                                  card.pinned, reinterpret_cast<CuPointer>(card.memory.data()), options_.bytes, stream),
-                              "cuMemcpyDtoHAsync");
+    std::memset(gpu.pinned, 0, options_.bytes);
+    status = measure(*gpu.core, stream, &facts.bytes_per_second, [&] {
+      return gpu.core->check(gpu.core->driver()->cuMemcpyDtoHAsync_v2(
+                                 gpu.pinned, reinterpret_cast<CuPointer>(gpu.memory.data()), options_.bytes, stream),
+                             "cuMemcpyDtoHAsync");
     });
   }
   facts.tried = status.ok();
-  facts.intact = status.ok() && holds(card.pinned, seed);
+  facts.intact = status.ok() && holds(gpu.pinned, seed);
   if (!status.ok()) facts.problem = status.message();
   if (facts.tried && !facts.intact) facts.problem = "what arrives is not what was sent";
   return facts;
 }
 
 LinkFacts Trial::between(std::size_t from, std::size_t to) {
-  Card &source = cards_[from], &target = cards_[to];
+  Gpu &source = gpus_[from], &target = gpus_[to];
   LinkFacts facts{.from = numbers_[from].number, .to = numbers_[to].number};
   int can = 0;
   facts.reaches =
       (*driver_)->cuDeviceCanAccessPeer(&can, numbers_[to].handle, numbers_[from].handle) == kCuSuccess && can != 0;
-  for (const Card* card : {&source, &target}) {
-    if (card->status.ok()) continue;
-    facts.problem = card->status.message();
+  for (const Gpu* gpu : {&source, &target}) {
+    if (gpu->status.ok()) continue;
+    facts.problem = gpu->status.message();
     return facts;
   }
   const std::uint32_t seed = ++seed_;
@@ -200,7 +200,7 @@ LinkFacts Trial::between(std::size_t from, std::size_t to) {
   }
   if (status.ok()) {
     status = measure(*target.core, target.core->copies(), &facts.bytes_per_second, [&] {
-      return links_->copy(*target.core, reinterpret_cast<CuPointer>(target.memory.data()), source.core->card(),
+      return links_->copy(*target.core, reinterpret_cast<CuPointer>(target.memory.data()), source.core->gpu(),
                           reinterpret_cast<CuPointer>(source.memory.data()), options_.bytes);
     });
   }
@@ -225,25 +225,25 @@ LinkFacts Trial::between(std::size_t from, std::size_t to) {
 }
 
 void Trial::work() {
-  for (std::size_t c = 0; c < cards_.size(); ++c) prepare(c);
+  for (std::size_t c = 0; c < gpus_.size(); ++c) prepare(c);
   const auto give = [this](LinkFacts facts) {
     MutexLock lock(mutex_);
     done_.push_back(std::move(facts));
     changed_.notify_all();
   };
-  for (std::size_t c = 0; c < cards_.size(); ++c) {
+  for (std::size_t c = 0; c < gpus_.size(); ++c) {
     give(from_host(c));
     give(to_host(c));
   }
-  for (std::size_t from = 0; from < cards_.size(); ++from) {
-    for (std::size_t to = 0; to < cards_.size(); ++to) {
+  for (std::size_t from = 0; from < gpus_.size(); ++from) {
+    for (std::size_t to = 0; to < gpus_.size(); ++to) {
       if (from != to) give(between(from, to));
     }
   }
-  for (Card& card : cards_) {
-    if (card.pinned != nullptr) card.core->drop_staging(card.pinned);
+  for (Gpu& gpu : gpus_) {
+    if (gpu.pinned != nullptr) gpu.core->drop_staging(gpu.pinned);
   }
-  cards_.clear();
+  gpus_.clear();
 }
 
 std::vector<LinkFacts> Trial::wait(bool* all) {
@@ -269,9 +269,9 @@ std::vector<LinkFacts> Trial::wait(bool* all) {
 }  // namespace
 
 std::vector<LinkFacts> try_links(const std::shared_ptr<const Driver>& driver, const std::shared_ptr<Links>& links,
-                                 std::vector<TrialCard> cards, const TrialOptions& options) {
-  if (cards.empty()) return {};
-  const auto trial = std::make_shared<Trial>(driver, links, std::move(cards), options);
+                                 std::vector<TrialGpu> gpus, const TrialOptions& options) {
+  if (gpus.empty()) return {};
+  const auto trial = std::make_shared<Trial>(driver, links, std::move(gpus), options);
   // A thread of its own, so that a driver that never returns keeps nobody.
   std::thread worker([trial] { trial->work(); });
   bool all = false;

@@ -1,4 +1,4 @@
-// Tries out what connects cards: large copies from pinned memory of the host and back, and from every card to every
+// Tries out what connects GPUs: large copies from pinned memory of the host and back, and from every GPU to every
 // other, as training makes them, each looked at and timed.
 #pragma once
 
@@ -12,13 +12,13 @@
 
 namespace argosy::cuda {
 
-struct TrialCard {
+struct TrialGpu {
   CuDevice handle = 0;
   int number = 0;  // nvidia-smi's
 };
 
 struct TrialOptions {
-  std::size_t bytes = std::size_t{32} << 20;                     // of one copy; what is held on each card and pinned
+  std::size_t bytes = std::size_t{32} << 20;                     // of one copy; what is held on each GPU and pinned
   int rounds = 5;                                                // timed copies of each link; the best counts
   std::chrono::nanoseconds deadline = std::chrono::seconds(20);  // of one link
 };
@@ -26,6 +26,6 @@ struct TrialOptions {
 // Blocks. A link whose copy does not end within the deadline is told so, and so are those after it, untried; the thread
 // that waits for it is left behind then, with what it holds.
 std::vector<LinkFacts> try_links(const std::shared_ptr<const Driver>& driver, const std::shared_ptr<Links>& links,
-                                 std::vector<TrialCard> cards, const TrialOptions& options = {});
+                                 std::vector<TrialGpu> gpus, const TrialOptions& options = {});
 
 }  // namespace argosy::cuda

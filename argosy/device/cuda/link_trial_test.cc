@@ -14,14 +14,14 @@ using ::testing::HasSubstr;
 // Slow sanitizers on busy machines end, too.
 constexpr TrialOptions kSmall{.bytes = std::size_t{2} << 20, .rounds = 2, .deadline = std::chrono::minutes(4)};
 
-std::vector<LinkFacts> tried(fake::Machine& machine, int cards, const TrialOptions& options = kSmall) {
-  std::vector<TrialCard> list;
-  for (int c = 0; c < cards; ++c) list.push_back({.handle = c, .number = c});
-  return try_links(machine.cards().driver(), std::make_shared<Links>(), std::move(list), options);
+std::vector<LinkFacts> tried(fake::Machine& machine, int gpus, const TrialOptions& options = kSmall) {
+  std::vector<TrialGpu> list;
+  for (int c = 0; c < gpus; ++c) list.push_back({.handle = c, .number = c});
+  return try_links(machine.driver().driver(), std::make_shared<Links>(), std::move(list), options);
 }
 
 TEST(LinkTrial, EveryPairBothWaysAndTheHostAreMeasuredAndLookedAt) {
-  fake::Machine machine({.cards = {{}, {}, {}}});
+  fake::Machine machine({.gpus = {{}, {}, {}}});
   const auto links = tried(machine, 3);
   ASSERT_EQ(links.size(), 3U * 2 + 3 * 2);
   for (const LinkFacts& link : links) {
@@ -33,14 +33,14 @@ TEST(LinkTrial, EveryPairBothWaysAndTheHostAreMeasuredAndLookedAt) {
   EXPECT_EQ(links[1].to, LinkFacts::kHost);
   EXPECT_EQ(links[6].from, 0);
   EXPECT_EQ(links[6].to, 1);
-  for (int card = 0; card < 3; ++card) {
-    EXPECT_EQ(machine.cards().bytes_in_use(card), 0U);
-    EXPECT_EQ(machine.cards().contexts(card), 0);
+  for (int gpu = 0; gpu < 3; ++gpu) {
+    EXPECT_EQ(machine.driver().bytes_in_use(gpu), 0U);
+    EXPECT_EQ(machine.driver().contexts(gpu), 0);
   }
 }
 
-TEST(LinkTrial, CardsThatDoNotReachEachOtherGoByTheHost) {
-  fake::Machine machine({.cards = {{}, {}}, .peers_reach = false});
+TEST(LinkTrial, GpusThatDoNotReachEachOtherGoByTheHost) {
+  fake::Machine machine({.gpus = {{}, {}}, .peers_reach = false});
   const auto links = tried(machine, 2);
   ASSERT_EQ(links.size(), 6U);
   EXPECT_FALSE(links[4].reaches);
@@ -52,14 +52,14 @@ TEST(LinkTrial, CardsThatDoNotReachEachOtherGoByTheHost) {
 
 TEST(LinkTrial, WrongDataIsSeenInSmallCopiesAndInLargeOnes) {
   {
-    fake::Machine machine({.cards = {{}, {}}, .peers_lie = true});
+    fake::Machine machine({.gpus = {{}, {}}, .peers_lie = true});
     const auto links = tried(machine, 2);
     EXPECT_TRUE(links[4].reaches);
     EXPECT_FALSE(links[4].direct);  // so it goes by the host, and arrives
     EXPECT_TRUE(links[4].intact);
     EXPECT_THAT(links[4].why_not, HasSubstr("wrong data"));
   }
-  fake::Machine machine({.cards = {{}, {}}, .peers_lie = true, .lies_from = std::size_t{1} << 20});
+  fake::Machine machine({.gpus = {{}, {}}, .peers_lie = true, .lies_from = std::size_t{1} << 20});
   const auto links = tried(machine, 2);
   EXPECT_TRUE(links[4].direct && links[4].tried);
   EXPECT_FALSE(links[4].intact);
@@ -68,13 +68,13 @@ TEST(LinkTrial, WrongDataIsSeenInSmallCopiesAndInLargeOnes) {
 
 TEST(LinkTrial, DirectCopiesCanBeSwitchedOff) {
   setenv("ARGOSY_PEER_COPIES", "0", 1);
-  fake::Machine machine({.cards = {{}, {}}, .peers_lie = true, .lies_from = std::size_t{1} << 20});
+  fake::Machine machine({.gpus = {{}, {}}, .peers_lie = true, .lies_from = std::size_t{1} << 20});
   const auto links = tried(machine, 2);
   unsetenv("ARGOSY_PEER_COPIES");
   EXPECT_TRUE(links[4].intact);
   EXPECT_FALSE(links[4].direct);
   EXPECT_EQ(links[4].why_not, "ARGOSY_PEER_COPIES=0");
-  EXPECT_EQ(machine.cards().counts().direct_copies, 0);
+  EXPECT_EQ(machine.driver().counts().direct_copies, 0);
 }
 
 TEST(LinkTrial, TheHostsLinkIsLookedAtToo) {
@@ -86,17 +86,17 @@ TEST(LinkTrial, TheHostsLinkIsLookedAtToo) {
   EXPECT_THAT(links[0].problem, HasSubstr("not what was sent"));
 }
 
-TEST(LinkTrial, ACardWithoutMemorySaysSo) {
-  fake::Machine machine({.cards = {{.memory_bytes = std::uint64_t{1} << 20}, {}}});
+TEST(LinkTrial, AGpuWithoutMemorySaysSo) {
+  fake::Machine machine({.gpus = {{.memory_bytes = std::uint64_t{1} << 20}, {}}});
   const auto links = tried(machine, 2);
   EXPECT_FALSE(links[0].tried);
-  EXPECT_THAT(links[0].problem, HasSubstr("refused by the card"));
-  EXPECT_TRUE(links[2].intact);  // the other card's
+  EXPECT_THAT(links[0].problem, HasSubstr("refused by the GPU"));
+  EXPECT_TRUE(links[2].intact);  // the other GPU's
   EXPECT_FALSE(links[5].tried);  // between them
 }
 
 TEST(LinkTrial, ACopyThatDoesNotEndIsToldInTime) {
-  fake::Machine machine({.cards = {{}, {}}, .peers_hang = true});
+  fake::Machine machine({.gpus = {{}, {}}, .peers_hang = true});
   const auto links = tried(machine, 2, {.bytes = 1 << 20, .rounds = 1, .deadline = std::chrono::seconds(2)});
   ASSERT_EQ(links.size(), 6U);
   EXPECT_TRUE(links[3].intact);
@@ -104,56 +104,56 @@ TEST(LinkTrial, ACopyThatDoesNotEndIsToldInTime) {
   EXPECT_THAT(links[4].problem, HasSubstr("does not end within 2 s"));
   EXPECT_THAT(links[5].problem, HasSubstr("not tried"));
   // Only a fake can be let go again.
-  machine.cards().end_hang();
-  while (machine.cards().contexts(0) > 0 || machine.cards().contexts(1) > 0) {
+  machine.driver().end_hang();
+  while (machine.driver().contexts(0) > 0 || machine.driver().contexts(1) > 0) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
 
 TEST(LinkTrial, TheBackendTellsLinksAndWhoMakesSums) {
-  fake::Machine machine({.cards = {{}, {}}},
-                        {.collectives = [](const std::vector<CudaDevice*>& devices, bool fixed_order) {
-                          return CollectiveFacts{fixed_order ? "own" : "NCCL", str_cat(devices.size(), " cards")};
+  fake::Machine machine({.gpus = {{}, {}}},
+                        {.collectives = [](const std::vector<CudaDevice*>& devices, bool deterministic) {
+                          return CollectiveFacts{deterministic ? "own" : "NCCL", str_cat(devices.size(), " GPUs")};
                         }});
-  const CardLinks all = machine.backend()->try_links();
+  const GpuLinks all = machine.backend()->try_links();
   EXPECT_EQ(all.links.size(), 6U);
   EXPECT_THAT(all.group, testing::ElementsAre(0, 1));
   EXPECT_EQ(all.sums.way, "NCCL");
   EXPECT_EQ(all.ordered_sums.way, "own");
-  EXPECT_EQ(all.sums.reason, "2 cards");
+  EXPECT_EQ(all.sums.reason, "2 GPUs");
 }
 
-// NVML is C: what it would say of a card with broken memory.
+// NVML is C: what it would say of a GPU with broken memory.
 int nvml_ok() { return 0; }
 int nvml_version(char* text, unsigned) {
   std::snprintf(text, 8, "13.580");
   return 0;
 }
-int nvml_card(const char*, NvmlCalls::Card* card) {
-  *card = nullptr;
+int nvml_handle(const char*, NvmlCalls::Handle* gpu) {
+  *gpu = nullptr;
   return 0;
 }
-int nvml_index(NvmlCalls::Card, unsigned* index) {
+int nvml_index(NvmlCalls::Handle, unsigned* index) {
   *index = 5;
   return 0;
 }
-int nvml_none(NvmlCalls::Card, NvmlCalls::Memory*) { return 3; }
-int nvml_no_rates(NvmlCalls::Card, NvmlCalls::Utilisation*) { return 3; }
-int nvml_no_processes(NvmlCalls::Card, unsigned*, NvmlCalls::Process*) { return 3; }
-int nvml_many_processes(NvmlCalls::Card, unsigned* count, NvmlCalls::Process* list) {
+int nvml_none(NvmlCalls::Handle, NvmlCalls::Memory*) { return 3; }
+int nvml_no_rates(NvmlCalls::Handle, NvmlCalls::Utilisation*) { return 3; }
+int nvml_no_processes(NvmlCalls::Handle, unsigned*, NvmlCalls::Process*) { return 3; }
+int nvml_many_processes(NvmlCalls::Handle, unsigned* count, NvmlCalls::Process* list) {
   constexpr unsigned kThere = 70;
   const unsigned room = std::exchange(*count, kThere);
   if (room < kThere) return 7;
   for (unsigned i = 0; i < kThere; ++i) list[i].pid = i + 1;
   return 0;
 }
-int nvml_no_links(NvmlCalls::Card, unsigned, unsigned*) { return 3; }
-int nvml_ecc(NvmlCalls::Card, int type, int counter, unsigned long long* count) {
+int nvml_no_links(NvmlCalls::Handle, unsigned, unsigned*) { return 3; }
+int nvml_ecc(NvmlCalls::Handle, int type, int counter, unsigned long long* count) {
   if (counter != 0) return 2;
   *count = type == 0 ? 12 : 3;
   return 0;
 }
-int nvml_rows(NvmlCalls::Card, unsigned* corrected, unsigned* uncorrected, unsigned* pending, unsigned* failed) {
+int nvml_rows(NvmlCalls::Handle, unsigned* corrected, unsigned* uncorrected, unsigned* pending, unsigned* failed) {
   *corrected = *uncorrected = *failed = 0;
   *pending = 1;
   return 0;
@@ -163,7 +163,7 @@ TEST(Nvml, TellsBitErrorsAndItsVersion) {
   NvmlCalls calls{.init = nvml_ok,
                   .shutdown = nvml_ok,
                   .driver_version = nvml_version,
-                  .card_by_pci = nvml_card,
+                  .handle_by_pci = nvml_handle,
                   .memory = nvml_none,
                   .utilisation = nvml_no_rates,
                   .processes = nvml_no_processes,
@@ -172,7 +172,7 @@ TEST(Nvml, TellsBitErrorsAndItsVersion) {
                   .library_version = nvml_version,
                   .ecc_errors = nvml_ecc,
                   .remapped_rows = nvml_rows};
-  CardFacts facts;
+  GpuFacts facts;
   const auto nvml = Nvml::over(calls, "/lib/libnvidia-ml.so.1").value();
   nvml->look_at(facts);
   EXPECT_EQ(facts.system_number, 5);

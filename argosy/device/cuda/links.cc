@@ -12,21 +12,21 @@ constexpr std::size_t kTrialWords = 16 << 10;
 constexpr std::size_t kHostPiece = std::size_t{8} << 20;  // of a copy by the host
 }  // namespace
 
-void Links::join(const std::shared_ptr<Core>& core) {
+void Links::join(const std::shared_ptr<DeviceCore>& core) {
   MutexLock lock(mutex_);
   std::erase_if(cores_, [](const auto& c) { return c.expired(); });
   cores_.push_back(core);
 }
 
-std::shared_ptr<Core> Links::on_card(CuDevice card) {
+std::shared_ptr<DeviceCore> Links::on_gpu(CuDevice gpu) {
   for (const auto& weak : cores_) {
-    if (auto core = weak.lock(); core != nullptr && core->card() == card && core->opened()) return core;
+    if (auto core = weak.lock(); core != nullptr && core->gpu() == gpu && core->opened()) return core;
   }
   return nullptr;
 }
 
-Result<Links::Path> Links::path(Core& to, Core& from) {
-  const auto key = std::pair{to.card(), from.card()};
+Result<Links::Path> Links::path(DeviceCore& to, DeviceCore& from) {
+  const auto key = std::pair{to.gpu(), from.gpu()};
   auto known = paths_.find(key);
   if (known == paths_.end()) {
     ARGOSY_ASSIGN_OR_RETURN(Path fresh, try_out(to, from));
@@ -35,31 +35,31 @@ Result<Links::Path> Links::path(Core& to, Core& from) {
   if (!known->second.direct) return known->second;
   for (const auto& weak : cores_) {
     const auto core = weak.lock();
-    if (core == nullptr || core->card() != from.card() || !core->opened()) continue;
-    ARGOSY_RETURN_IF_ERROR(core->grant(to.card()));
+    if (core == nullptr || core->gpu() != from.gpu() || !core->opened()) continue;
+    ARGOSY_RETURN_IF_ERROR(core->grant(to.gpu()));
   }
   return known->second;
 }
 
-Result<bool> Links::reach(Core& to, Core& from, std::string* why_not) {
-  if (to.card() == from.card()) return true;
+Result<bool> Links::reach(DeviceCore& to, DeviceCore& from, std::string* why_not) {
+  if (to.gpu() == from.gpu()) return true;
   MutexLock lock(mutex_);
   ARGOSY_ASSIGN_OR_RETURN(const Path found, path(to, from));
   if (why_not != nullptr) *why_not = found.why_not;
   return found.direct;
 }
 
-Status Links::copy(Core& to, CuPointer target, CuDevice from, CuPointer source, std::size_t bytes) {
+Status Links::copy(DeviceCore& to, CuPointer target, CuDevice from, CuPointer source, std::size_t bytes) {
   const DriverCalls& cu = *to.driver().operator->();
-  if (from == to.card()) {
+  if (from == to.gpu()) {
     return to.check(cu.cuMemcpyDtoDAsync_v2(target, source, bytes, to.copies()), "cuMemcpyDtoDAsync");
   }
-  std::shared_ptr<Core> other;
+  std::shared_ptr<DeviceCore> other;
   Path path;
   {
     MutexLock lock(mutex_);
-    other = on_card(from);
-    if (other == nullptr) return internal_error("a copy from a card that no device of ours is on");
+    other = on_gpu(from);
+    if (other == nullptr) return internal_error("a copy from a GPU that no device of ours is on");
     ARGOSY_ASSIGN_OR_RETURN(path, this->path(to, *other));
   }
   if (path.direct) {
@@ -69,7 +69,7 @@ Status Links::copy(Core& to, CuPointer target, CuDevice from, CuPointer source, 
   // Piece by piece; each is through before the next, so one piece of pinned memory does.
   std::byte* const staging = to.staging(std::min(bytes, kHostPiece));
   if (staging == nullptr) return resource_exhausted(to.owner(), ": no pinned memory for a copy by the host");
-  // What the copy comes after is over first: the other card's stream knows nothing of it.
+  // What the copy comes after is over first: the other GPU's stream knows nothing of it.
   Status status = to.check(cu.cuStreamSynchronize(to.copies()), "cuStreamSynchronize");
   for (std::size_t at = 0; at < bytes && status.ok(); at += kHostPiece) {
     const std::size_t n = std::min(kHostPiece, bytes - at);
@@ -88,24 +88,24 @@ Status Links::copy(Core& to, CuPointer target, CuDevice from, CuPointer source, 
   return status;
 }
 
-Result<Links::Path> Links::try_out(Core& to, Core& from) {
+Result<Links::Path> Links::try_out(DeviceCore& to, DeviceCore& from) {
   const DriverCalls& cu = *to.driver().operator->();
   if (const char* const setting = std::getenv("ARGOSY_PEER_COPIES"); setting != nullptr && *setting == '0') {
     return Path{false, "ARGOSY_PEER_COPIES=0"};
   }
   int can = 0;
-  ARGOSY_RETURN_IF_ERROR(to.check(cu.cuDeviceCanAccessPeer(&can, to.card(), from.card()), "cuDeviceCanAccessPeer"));
-  if (can == 0) return Path{false, "the cards do not reach each other"};
-  if (Status granted = from.grant(to.card()); !granted.ok()) return Path{false, granted.message()};
+  ARGOSY_RETURN_IF_ERROR(to.check(cu.cuDeviceCanAccessPeer(&can, to.gpu(), from.gpu()), "cuDeviceCanAccessPeer"));
+  if (can == 0) return Path{false, "the GPUs do not reach each other"};
+  if (Status granted = from.grant(to.gpu()); !granted.ok()) return Path{false, granted.message()};
   constexpr std::size_t kBytes = kTrialWords * 4;
-  // The copy streams know nothing of the order of any other, and the other card may be recording a step.
+  // The copy streams know nothing of the order of any other, and the other GPU may be capturing a step.
   ARGOSY_ASSIGN_OR_RETURN(const Buffer here, to.allocate(kBytes, true));
   ARGOSY_ASSIGN_OR_RETURN(const Buffer there, from.allocate(kBytes, true));
   const auto source = reinterpret_cast<CuPointer>(there.data()), target = reinterpret_cast<CuPointer>(here.data());
   std::vector<std::uint32_t> sent(kTrialWords), got(kTrialWords);
   for (std::uint32_t trial = 1; trial <= 2; ++trial) {
     for (std::size_t i = 0; i < kTrialWords; ++i) {
-      sent[i] = static_cast<std::uint32_t>(i + 1) * (2654435761U * trial) ^ static_cast<std::uint32_t>(from.card());
+      sent[i] = static_cast<std::uint32_t>(i + 1) * (2654435761U * trial) ^ static_cast<std::uint32_t>(from.gpu());
     }
     ARGOSY_RETURN_IF_ERROR(from.open());
     ARGOSY_RETURN_IF_ERROR(
@@ -118,7 +118,7 @@ Result<Links::Path> Links::try_out(Core& to, Core& from) {
         to.check(cu.cuMemcpyDtoHAsync_v2(got.data(), target, kBytes, to.copies()), "cuMemcpyDtoHAsync"));
     ARGOSY_RETURN_IF_ERROR(to.check(cu.cuStreamSynchronize(to.copies()), "cuStreamSynchronize"));
     if (got != sent) {
-      ARGOSY_LOG(kWarning, "copies from ", from.owner(), "'s card to ", to.owner(),
+      ARGOSY_LOG(kWarning, "copies from ", from.owner(), "'s GPU to ", to.owner(),
                  "'s bring wrong data; they go by the host (check ACS and the IOMMU: docs/gpu-status.md)");
       return Path{false, "direct copies bring wrong data"};
     }
@@ -126,12 +126,12 @@ Result<Links::Path> Links::try_out(Core& to, Core& from) {
   return Path{true, {}};
 }
 
-void Links::release_idle(CuDevice card) {
-  std::vector<std::shared_ptr<Core>> on_it;
+void Links::release_idle(CuDevice gpu) {
+  std::vector<std::shared_ptr<DeviceCore>> on_it;
   {
     MutexLock lock(mutex_);
     for (const auto& weak : cores_) {
-      if (auto core = weak.lock(); core != nullptr && core->card() == card) on_it.push_back(std::move(core));
+      if (auto core = weak.lock(); core != nullptr && core->gpu() == gpu) on_it.push_back(std::move(core));
     }
   }
   for (const auto& core : on_it) core->release_idle();

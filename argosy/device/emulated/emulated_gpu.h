@@ -9,8 +9,8 @@
 
 namespace argosy {
 
-// `closing` is shared by the devices of one session. Takes no memory and no thread before it is used.
+// `shutdown` is shared by the devices of one session. Takes no memory and no thread before it is used.
 std::unique_ptr<Device> make_emulated_gpu(DeviceSpec spec, const DeviceFaults& faults,
-                                          std::shared_ptr<Closing> closing);
+                                          std::shared_ptr<ShutdownSignal> shutdown);
 
 }  // namespace argosy

@@ -13,13 +13,13 @@ constexpr int kMostGpus = 256;
 Status bad_emulation(std::string_view part, std::string_view why) {
   return invalid_argument("emulated GPUs: \"", part, "\": ", why)
       .with_id("ARG-DEV-002")
-      .with_next("--emulate 2, or --emulate 'gpu:4GiB@1.0,gpu:4GiB@0.5;link=12GB/s'");
+      .with_hint("--emulate 2, or --emulate 'gpu:4GiB@1.0,gpu:4GiB@0.5;link=12GB/s'");
 }
 
 Status bad_fault(std::string_view part, std::string_view why) {
   return invalid_argument("faults: \"", part, "\": ", why)
       .with_id("ARG-DEV-002")
-      .with_next("ARGOSY_FAULTS=gpu:1:alloc=17 (or lost=N, hang=N, flip=N, copy=F), several separated by commas");
+      .with_hint("ARGOSY_FAULTS=gpu:1:alloc=17 (or lost=N, hang=N, flip=N, copy=F), several separated by commas");
 }
 
 template <typename T>

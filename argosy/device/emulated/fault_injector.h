@@ -13,7 +13,7 @@ namespace argosy {
 
 // The end of the devices made together. The first of them to go closes it, so that a kernel that hangs on one never
 // keeps another from going. Thread-safe.
-class Closing {
+class ShutdownSignal {
  public:
   void close();
   bool closed() const { return closed_.load(std::memory_order_acquire); }
@@ -29,9 +29,9 @@ class Closing {
 };
 
 // Observes the kernels of one device and times its copies. Thread-safe.
-class Impairment final : public KernelObserver {
+class FaultInjector final : public KernelObserver {
  public:
-  Impairment(const DeviceSpec& spec, const DeviceFaults& faults, std::shared_ptr<Closing> closing);
+  FaultInjector(const DeviceSpec& spec, const DeviceFaults& faults, std::shared_ptr<ShutdownSignal> shutdown);
 
   // Kernels run undisturbed: no observer is needed.
   bool kernels_are_plain() const;
@@ -51,7 +51,7 @@ class Impairment final : public KernelObserver {
   const DeviceFaults faults_;
   const double slowdown_;               // extra time per time
   const double link_bytes_per_second_;  // 0 = as fast as memory
-  const std::shared_ptr<Closing> closing_;
+  const std::shared_ptr<ShutdownSignal> shutdown_;
 
   std::atomic<std::int64_t> kernels_{0};
   std::atomic<std::int64_t> lost_at_{0};  // the kernel at which the device went; 0 = alive

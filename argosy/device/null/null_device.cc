@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kReal = 4096;
 
 DeviceSpec as_fake(DeviceSpec spec) {
-  spec.kind = DeviceKind::kFake;
+  spec.kind = DeviceKind::kNull;
   return spec;
 }
 
@@ -32,7 +32,7 @@ void give_fake(void* data, std::size_t room) {
 }
 }  // namespace
 
-struct FakeAllocator::Counts {
+struct NullAllocator::Counts {
   void give_back(std::size_t bytes) {
     MutexLock lock(mutex);
     in_use -= bytes;
@@ -43,10 +43,10 @@ struct FakeAllocator::Counts {
   std::uint64_t allocations ARGOSY_GUARDED_BY(mutex) = 0;
 };
 
-FakeAllocator::FakeAllocator(const DeviceSpec& spec)
+NullAllocator::NullAllocator(const DeviceSpec& spec)
     : owner_(spec.said_name()), limit_(spec.memory_limit_bytes), counts_(std::make_shared<Counts>()) {}
 
-Result<Buffer> FakeAllocator::allocate(std::size_t bytes) {
+Result<Buffer> NullAllocator::allocate(std::size_t bytes) {
   {
     MutexLock lock(counts_->mutex);
     ++counts_->allocations;
@@ -72,22 +72,22 @@ Result<Buffer> FakeAllocator::allocate(std::size_t bytes) {
   return Buffer(std::shared_ptr<void>(data, give_back), data, bytes);
 }
 
-MemoryStats FakeAllocator::stats() const {
+MemoryStats NullAllocator::stats() const {
   MutexLock lock(counts_->mutex);
   return {counts_->in_use, counts_->peak, limit_, counts_->allocations};
 }
 
-void FakeDevice::Observer::after(std::string_view node, std::int64_t elapsed_nanos) {
+void NullDevice::Observer::after(std::string_view node, std::int64_t elapsed_nanos) {
   device_.clock_.advance(device_.cost_ ? device_.cost_(node) : elapsed_nanos);
 }
 
-FakeDevice::FakeDevice(DeviceSpec spec, Cost cost)
+NullDevice::NullDevice(DeviceSpec spec, Cost cost)
     : spec_(as_fake(std::move(spec))),
       cost_(std::move(cost)),
       memory_(spec_),
       streams_(spec_.name.short_string(), 1, [this](const Buffer&, const Buffer& from) { return copy(from); }) {}
 
-Status FakeDevice::copy(const Buffer& from) {
+Status NullDevice::copy(const Buffer& from) {
   if (spec_.link_bytes_per_second > 0) {
     const double seconds = static_cast<double>(from.bytes()) / spec_.link_bytes_per_second;
     link_clock_.advance(static_cast<std::int64_t>(seconds * 1e9));

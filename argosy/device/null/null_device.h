@@ -25,9 +25,9 @@ class VirtualClock final : public Clock {
 
 // Counts against the spec's limit. Buffers up to a page are real, so that shapes and indices can be computed; larger
 // ones are addresses that read as zero and are backed by memory only where written.
-class FakeAllocator final : public Allocator {
+class NullAllocator final : public Allocator {
  public:
-  explicit FakeAllocator(const DeviceSpec& spec);
+  explicit NullAllocator(const DeviceSpec& spec);
   Result<Buffer> allocate(std::size_t bytes) override;
   MemoryStats stats() const override;
 
@@ -38,13 +38,13 @@ class FakeAllocator final : public Allocator {
   const std::shared_ptr<Counts> counts_;
 };
 
-class FakeDevice final : public Device {
+class NullDevice final : public Device {
  public:
   // Virtual nanoseconds of a kernel. Must be thread-safe.
   using Cost = std::function<std::int64_t(std::string_view node)>;
 
-  // Without `cost` a kernel costs what the observer is told it took. The spec's kind becomes kFake.
-  explicit FakeDevice(DeviceSpec spec, Cost cost = nullptr);
+  // Without `cost` a kernel costs what the observer is told it took. The spec's kind becomes kNull.
+  explicit NullDevice(DeviceSpec spec, Cost cost = nullptr);
 
   const DeviceSpec& spec() const override { return spec_; }
   Allocator& allocator() override { return memory_; }
@@ -52,7 +52,7 @@ class FakeDevice final : public Device {
   Stream& copies() override { return streams_.copies; }
   Stream& communication() override { return streams_.communication; }
   KernelObserver* observer() override { return &observer_; }
-  std::string_view kernel_kind() const override { return "fake"; }
+  std::string_view kernel_kind() const override { return "null"; }
   Status synchronize() override { return streams_.synchronize(); }
 
   const VirtualClock& clock() const { return clock_; }            // of kernels
@@ -61,12 +61,12 @@ class FakeDevice final : public Device {
  private:
   class Observer final : public KernelObserver {
    public:
-    explicit Observer(FakeDevice& device) : device_(device) {}
+    explicit Observer(NullDevice& device) : device_(device) {}
     Status before(std::string_view, Cancellation*) override { return {}; }
     void after(std::string_view node, std::int64_t elapsed_nanos) override;
 
    private:
-    FakeDevice& device_;
+    NullDevice& device_;
   };
   Status copy(const Buffer& from);
 
@@ -74,7 +74,7 @@ class FakeDevice final : public Device {
   const Cost cost_;
   VirtualClock clock_, link_clock_;
   Observer observer_{*this};
-  FakeAllocator memory_;
+  NullAllocator memory_;
   HostStreams streams_;
 };
 

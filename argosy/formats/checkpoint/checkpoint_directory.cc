@@ -119,7 +119,7 @@ Result<LatestCheckpoint> latest_checkpoint(const std::string& directory) {
     latest.skipped.push_back({*it, std::move(status)});
   }
   if (latest.skipped.empty()) {
-    return not_found("no checkpoint in ", directory).with_id("ARG-CKPT-007").with_next("start without --resume");
+    return not_found("no checkpoint in ", directory).with_id("ARG-CKPT-007").with_hint("start without --resume");
   }
   std::vector<std::string> reasons;
   for (const DamagedCheckpoint& d : latest.skipped) reasons.push_back(str_cat(d.prefix, ": ", d.why.message()));

@@ -9,9 +9,9 @@ namespace argosy::tf {
 
 namespace {
 
-class Merger {
+class CheckpointMerger {
  public:
-  Merger(const std::string& prefix, const MergeOptions& options)
+  CheckpointMerger(const std::string& prefix, const MergeOptions& options)
       : prefix_(prefix), options_(options), io_({}, options.durable) {}
 
   // Everything is read and checked before the first file is moved.
@@ -84,7 +84,7 @@ class Merger {
 }  // namespace
 
 Status merge_checkpoints(std::span<const std::string> pieces, const std::string& prefix, const MergeOptions& options) {
-  return Merger(prefix, options).merge(pieces);
+  return CheckpointMerger(prefix, options).merge(pieces);
 }
 
 }  // namespace argosy::tf

@@ -45,7 +45,7 @@ struct CheckpointReader::Impl {
     return data_loss(describe_key(t.key), ": ", t.bytes, " bytes at byte ", t.offset, " of ", file(t).path(), ": ",
                      what)
         .with_id("ARG-CKPT-004")
-        .with_next("use the checkpoint before this one");
+        .with_hint("use the checkpoint before this one");
   }
 
   Status open_files() {
@@ -91,7 +91,7 @@ struct CheckpointReader::Impl {
     return not_found("checkpoint ", prefix, " has no tensor '", name, "'; it has ", names.size(), " tensors",
                      near.empty() ? "" : str_cat(", the nearest name is '", near, "'"))
         .with_id("ARG-CKPT-005")
-        .with_next(str_cat("argosy ckpt ls ", prefix));
+        .with_hint(str_cat("argosy ckpt ls ", prefix));
   }
 
   Status readable(const StoredTensor& t) const {
@@ -204,7 +204,7 @@ Result<CheckpointReader> CheckpointReader::open(const std::string& prefix, bool 
   if (!index.ok() && index.status().code() == Code::kNotFound) {
     return not_found("there is no checkpoint ", prefix, ": ", index_path(prefix), " does not exist")
         .with_id("ARG-CKPT-007")
-        .with_next("give the prefix without .index or .data-…, or the folder");
+        .with_hint("give the prefix without .index or .data-…, or the folder");
   }
   ARGOSY_ASSIGN_OR_RETURN(impl->index, std::move(index));
   ARGOSY_RETURN_IF_ERROR(impl->open_files());

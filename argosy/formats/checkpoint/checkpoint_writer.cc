@@ -43,7 +43,7 @@ Status check_names(std::span<const NamedPart> tensors, std::span<const std::size
     if (!can_be_stored(t.tensor)) {
       return unimplemented("tensor '", t.name, "' has type ", dtype_name(t.tensor.dtype()), ", which cannot be saved")
           .with_id("ARG-CKPT-006")
-          .with_next("save the value that it refers to");
+          .with_hint("save the value that it refers to");
     }
     if (t.part && !(slice_shape(t.part->slice, t.part->whole) == t.tensor.shape())) {
       return invalid_argument("Slice in shape_and_slice specification does not match the shape of the tensor to save: ",
@@ -61,12 +61,12 @@ Status check_room(const std::string& directory, std::int64_t bytes) {
   return resource_exhausted("a checkpoint of ", format_bytes(static_cast<std::uint64_t>(bytes)), " does not fit in ",
                             directory, ": ", format_bytes(static_cast<std::uint64_t>(room)), " are free")
       .with_id("ARG-CKPT-010")
-      .with_next("free space there, or save to a disk with room");
+      .with_hint("free space there, or save to a disk with room");
 }
 
-class Writer {
+class CheckpointWriter {
  public:
-  Writer(const std::string& prefix, const WriteOptions& options)
+  CheckpointWriter(const std::string& prefix, const WriteOptions& options)
       : prefix_(prefix),
         directory_(parent_directory(prefix)),
         options_(options),
@@ -281,7 +281,7 @@ Status write_checkpoint(const std::string& prefix, std::span<const NamedTensor> 
 }
 
 Status write_parts(const std::string& prefix, std::span<const NamedPart> parts, const WriteOptions& options) {
-  return Writer(prefix, options).write(parts);
+  return CheckpointWriter(prefix, options).write(parts);
 }
 
 }  // namespace argosy::tf

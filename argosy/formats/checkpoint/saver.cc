@@ -30,7 +30,7 @@ Result<File> lock_directory(const std::string& directory) {
   if (::flock(file.descriptor(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     return aborted("another saver is using ", directory)
         .with_id("ARG-CKPT-012")
-        .with_next("give each run a checkpoint folder of its own, or end the other run");
+        .with_hint("give each run a checkpoint folder of its own, or end the other run");
   }
   return file;  // a file system without locks is used without
 }

@@ -93,7 +93,7 @@ Status write_slice_file(const std::string& path, std::span<const NamedPart> part
   for (const NamedPart& p : parts) {
     if (static_cast<std::int64_t>(p.tensor.bytes()) > kMostBytes) {
       return invalid_argument("Tensor slice is too large to serialize (", p.tensor.bytes(), " bytes): '", p.name, "'")
-          .with_next("save it with SaveV2, or in slices");
+          .with_hint("save it with SaveV2, or in slices");
     }
     const Slice slice = p.part ? p.part->slice : whole_slice(p.tensor.shape().rank());
     const Shape& whole = p.part ? p.part->whole : p.tensor.shape();

@@ -107,7 +107,7 @@ class TableReader {
     return unimplemented(file_.path(), ": byte ", handle.offset, ": a block compressed with method ", compression,
                          ", which TensorFlow never writes")
         .with_id("ARG-CKPT-002")
-        .with_next("write the checkpoint again with tf.train.Saver");
+        .with_hint("write the checkpoint again with tf.train.Saver");
   }
 
   // Entries of one block: shared prefix length, own length, value length, own part of the key, value; then restarts.

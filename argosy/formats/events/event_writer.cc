@@ -128,28 +128,28 @@ Status EventWriter::scalar(std::string_view tag, std::int64_t step, double numbe
   return impl_->write(event);
 }
 
-Status EventWriter::image(std::string_view tag, std::int64_t step, const Tensor& pictures, int most_pictures) {
+Status EventWriter::image(std::string_view tag, std::int64_t step, const Tensor& images, int most_images) {
   const Tensor batch =
-      pictures.valid() && pictures.shape().rank() == 3 ? pictures.reshaped(pictures.shape().inserted(0, 1)) : pictures;
+      images.valid() && images.shape().rank() == 3 ? images.reshaped(images.shape().inserted(0, 1)) : images;
   if (!batch.valid() || batch.shape().rank() != 4 ||
       (batch.dtype() != DType::kUint8 && batch.dtype() != DType::kFloat32)) {
-    return invalid_argument("image '", tag, "': pictures are uint8 or float32 of shape [n,height,width,channels], not ",
-                            dtype_name(pictures.dtype()), pictures.shape())
+    return invalid_argument("image '", tag, "': images are uint8 or float32 of shape [n,height,width,channels], not ",
+                            dtype_name(images.dtype()), images.shape())
         .with_id("ARG-EVENT-002");
   }
   const Shape one = batch.shape().removed(0);
   if (one.back() < 1 || one.back() > 4) {
-    return invalid_argument("image '", tag, "': a picture has 1, 3 or 4 channels, not ", one.back())
+    return invalid_argument("image '", tag, "': an image has 1, 3 or 4 channels, not ", one.back())
         .with_id("ARG-EVENT-002");
   }
   tensorflow::Event event;
   event.set_step(step);
-  for (std::int64_t i = 0; i < std::min<std::int64_t>(batch.shape()[0], most_pictures); ++i) {
-    const Tensor picture = batch.rows(i, i + 1).reshaped(one);
-    auto png = data::encode_png(picture.dtype() == DType::kUint8 ? picture : scale_picture(picture, kBadColor));
+  for (std::int64_t i = 0; i < std::min<std::int64_t>(batch.shape()[0], most_images); ++i) {
+    const Tensor image = batch.rows(i, i + 1).reshaped(one);
+    auto png = data::encode_png(image.dtype() == DType::kUint8 ? image : scale_image(image, kBadColor));
     if (!png.ok()) return png.status();
     auto* value = event.mutable_summary()->add_value();
-    value->set_tag(most_pictures == 1 ? str_cat(tag, "/image") : str_cat(tag, "/image/", i));
+    value->set_tag(most_images == 1 ? str_cat(tag, "/image") : str_cat(tag, "/image/", i));
     value->mutable_image()->set_height(static_cast<std::int32_t>(one[0]));
     value->mutable_image()->set_width(static_cast<std::int32_t>(one[1]));
     value->mutable_image()->set_colorspace(static_cast<std::int32_t>(one.back()));

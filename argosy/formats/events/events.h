@@ -37,8 +37,8 @@ class EventWriter {
 
   Status scalar(std::string_view tag, std::int64_t step, double value);
   // [height, width, channels] or [n, height, width, channels], channels 1, 3 or 4, uint8 or float32. Floats are scaled
-  // picture by picture as TensorFlow's ImageSummary does it; pixels that are not finite become red.
-  Status image(std::string_view tag, std::int64_t step, const Tensor& pictures, int most_pictures = 3);
+  // image by image as TensorFlow's ImageSummary does it; pixels that are not finite become red.
+  Status image(std::string_view tag, std::int64_t step, const Tensor& images, int most_images = 3);
   Status histogram(std::string_view tag, std::int64_t step, const Tensor& values);
   Status text(std::string_view tag, std::int64_t step, std::string_view markdown);
   // Once, at the start of a run. `run` groups equal settings.

@@ -64,7 +64,7 @@ TEST(Events, AreReadBackAsTheyWereWritten) {
   EXPECT_EQ(e[7].values[0].plugin, "hparams");
 }
 
-TEST(Events, RefuseWhatIsNoPicture) {
+TEST(Events, RefuseWhatIsNoImage) {
   TempDirectory temp;
   auto writer = *EventWriter::open(temp.path());
   EXPECT_EQ(writer->image("x", 1, Tensor::zeros(DType::kFloat64, {2, 2, 1})).code(), Code::kInvalidArgument);
@@ -124,11 +124,11 @@ TEST(Histogram, HasTensorFlowsBuckets) {
   EXPECT_EQ(make_histogram(Tensor::scalar("text")).status().code(), Code::kUnimplemented);
 }
 
-TEST(ScalePicture, FollowsImageSummary) {
+TEST(ScaleImage, FollowsImageSummary) {
   const std::uint8_t red[] = {255, 0, 0, 255};
   const auto scaled = [&](std::vector<float> values, std::int64_t channels) {
     const auto n = static_cast<std::int64_t>(values.size()) / channels;
-    const Tensor bytes = scale_picture(Tensor::of<float>({1, n, channels}, values), red);
+    const Tensor bytes = scale_image(Tensor::of<float>({1, n, channels}, values), red);
     const auto out = bytes.values<std::uint8_t>();
     return std::vector<int>(out.begin(), out.end());
   };

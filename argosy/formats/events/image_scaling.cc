@@ -9,11 +9,11 @@ namespace {
 
 // Every step in T, as TensorFlow: half precision rounds after each.
 template <typename T>
-void scale(const Tensor& picture, std::span<const std::uint8_t> bad_color, const Tensor& bytes) {
+void scale(const Tensor& image, std::span<const std::uint8_t> bad_color, const Tensor& bytes) {
   using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
-  const std::int64_t channels = picture.shape().back();
-  const std::int64_t pixels = channels == 0 ? 0 : picture.elements() / channels;
-  const T* const from = picture.data<T>();
+  const std::int64_t channels = image.shape().back();
+  const std::int64_t pixels = channels == 0 ? 0 : image.elements() / channels;
+  const T* const from = image.data<T>();
   const auto finite = [&](std::int64_t pixel) {
     return std::all_of(from + pixel * channels, from + (pixel + 1) * channels,
                        [](T v) { return std::isfinite(static_cast<Wide>(v)); });
@@ -54,10 +54,10 @@ void scale(const Tensor& picture, std::span<const std::uint8_t> bad_color, const
 
 }  // namespace
 
-Tensor scale_picture(const Tensor& picture, std::span<const std::uint8_t> bad_color) {
-  Tensor bytes = Tensor::zeros(DType::kUint8, picture.shape());
-  const Status done = dispatch<FloatTypes>(picture.dtype(), "scale_picture", [&]<typename T>() {
-    scale<T>(picture, bad_color, bytes);
+Tensor scale_image(const Tensor& image, std::span<const std::uint8_t> bad_color) {
+  Tensor bytes = Tensor::zeros(DType::kUint8, image.shape());
+  const Status done = dispatch<FloatTypes>(image.dtype(), "scale_image", [&]<typename T>() {
+    scale<T>(image, bad_color, bytes);
     return ok_status();
   });
   ARGOSY_CHECK(done.ok());

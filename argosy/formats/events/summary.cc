@@ -95,9 +95,9 @@ Result<std::string> histogram_summary(std::string_view tag, const Tensor& values
   return summary.SerializeAsString();
 }
 
-Result<std::string> image_summary(std::string_view tag, const Tensor& pictures, std::int64_t most,
+Result<std::string> image_summary(std::string_view tag, const Tensor& images, std::int64_t most,
                                   const Tensor& bad_color) {
-  const Shape& shape = pictures.shape();
+  const Shape& shape = images.shape();
   if (shape.rank() != 4 || (shape[3] != 1 && shape[3] != 3 && shape[3] != 4)) {
     return invalid_argument("Tensor must be 4-D with last dim 1, 3, or 4, not ", shape);
   }
@@ -105,28 +105,28 @@ Result<std::string> image_summary(std::string_view tag, const Tensor& pictures, 
     return invalid_argument("bad_color must be a vector of uint8, not ", dtype_name(bad_color.dtype()),
                             bad_color.shape());
   }
-  const bool floats = pictures.dtype() != DType::kUint8;
-  if (floats && !is_floating(pictures.dtype())) return unsupported_dtype("ImageSummary", pictures.dtype());
+  const bool floats = images.dtype() != DType::kUint8;
+  if (floats && !is_floating(images.dtype())) return unsupported_dtype("ImageSummary", images.dtype());
   if (floats && bad_color.elements() < shape[3]) {
     return invalid_argument("expected depth <= bad_color.size, got depth = ", shape[3],
                             ", bad_color.size = ", bad_color.elements());
   }
   constexpr std::int64_t kMostPixels = std::numeric_limits<std::int32_t>::max();
   if (shape[1] > kMostPixels / std::max<std::int64_t>(shape[2] * shape[3], 1)) {
-    return invalid_argument("pictures of shape ", shape, " are too large for a summary");
+    return invalid_argument("images of shape ", shape, " are too large for a summary");
   }
   const Shape one = shape.removed(0);
   tensorflow::Summary summary;
   for (std::int64_t i = 0; i < std::min(shape[0], most); ++i) {
-    Tensor picture = pictures.rows(i, i + 1).reshaped(one);
-    if (floats) picture = scale_picture(picture, bad_color.values<std::uint8_t>());
+    Tensor pixels = images.rows(i, i + 1).reshaped(one);
+    if (floats) pixels = scale_image(pixels, bad_color.values<std::uint8_t>());
     auto* value = summary.add_value();
     value->set_tag(numbered(tag, "image", most, i));
     auto* image = value->mutable_image();
     image->set_height(static_cast<std::int32_t>(one[0]));
     image->set_width(static_cast<std::int32_t>(one[1]));
     image->set_colorspace(static_cast<std::int32_t>(one[2]));
-    ARGOSY_ASSIGN_OR_RETURN(std::string png, data::encode_png(picture));
+    ARGOSY_ASSIGN_OR_RETURN(std::string png, data::encode_png(pixels));
     image->set_encoded_image_string(std::move(png));
   }
   return summary.SerializeAsString();

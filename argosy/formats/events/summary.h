@@ -1,5 +1,5 @@
 // TensorFlow's Summary messages, serialised: what the ops ScalarSummary, HistogramSummary … give, and event files hold.
-// Equal to TensorFlow's as parsed messages; pictures are compressed by another encoder.
+// Equal to TensorFlow's as parsed messages; images are compressed by another encoder.
 #pragma once
 
 #include <span>
@@ -14,9 +14,9 @@ namespace argosy::tf {
 Result<std::string> scalar_summary(const Tensor& tags, const Tensor& values);
 // `node`: for the message of the error, when an element is not finite.
 Result<std::string> histogram_summary(std::string_view tag, const Tensor& values, std::string_view node);
-// uint8, half, float or double [n,height,width,1|3|4]; floats are scaled picture by picture, pixels that are not finite
+// uint8, half, float or double [n,height,width,1|3|4]; floats are scaled image by image, pixels that are not finite
 // take `bad_color`, a uint8 vector.
-Result<std::string> image_summary(std::string_view tag, const Tensor& pictures, std::int64_t most,
+Result<std::string> image_summary(std::string_view tag, const Tensor& images, std::int64_t most,
                                   const Tensor& bad_color);
 // float [n,frames] or [n,frames,channels], -1 to 1, as 16-bit WAV.
 Result<std::string> audio_summary(std::string_view tag, const Tensor& sounds, float sample_rate, std::int64_t most);

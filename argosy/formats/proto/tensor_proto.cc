@@ -120,7 +120,7 @@ Status to_proto(const Tensor& tensor, tensorflow::TensorProto* proto) {
   if (tensor.bytes() >= (std::size_t{1} << 31)) {
     return resource_exhausted("a tensor of ", format_bytes(tensor.bytes()), " exceeds protobuf's 2 GiB")
         .with_id("ARG-PROTO-002")
-        .with_next("keep it in a variable and its value in a checkpoint");
+        .with_hint("keep it in a variable and its value in a checkpoint");
   }
   proto->set_tensor_content(tensor.raw_as<const char>(), tensor.bytes());
   return ok_status();

@@ -9,7 +9,7 @@ namespace argosy {
 
 namespace {
 
-// Attributes that no other node has (names of variables, of nodes to stand beside) would fill any pool: it begins anew.
+// Attributes that no other node has (names of variables, of nodes to be colocated with) would fill any pool: it begins anew.
 constexpr std::size_t kMostMaps = 1024;
 
 bool holds_tensors(const AttrMap& attrs) {

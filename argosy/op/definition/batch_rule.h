@@ -1,6 +1,6 @@
 // BatchRule: how an op treats the examples of a batch, stated in its definition (OpSpec::batch_rule).
 //
-// A strategy shares a batch: every shard computes with the rows of its own examples. That is right where an op makes
+// A strategy shards a batch: every shard computes with the rows of its own examples. That is right where an op makes
 // the rows of an example of nothing else. The batch lies on one axis of some of the inputs, the same number of examples
 // on each; the shape functions say which axis of an output follows (argosy/strategy/analysis/batch_axis.h). A rule speaks of
 // outputs that have such an axis; of an output that has none it says only whether shards' values may be added up or
@@ -24,22 +24,22 @@ enum class BatchRule : char {
   kGivenAxis,   // the same, unless the batch's axis is the one that "axis", "dims", "seq_dim" name: Cumsum, Squeeze
   kNotFirst,    // the same, unless the batch is axis 0 of an input: its rows become elements of a list, or are shuffled
   kStrided,     // the same, unless a negative one of "strides" turns the batch's axis round
-  kTakesRows,   // the first input's, by the numbers in the second: which must count a shard's own examples from 0
-  kPutsRows,    // puts rows where integers among its inputs say, which must likewise
-  kCounts,      // gives such numbers: Range, Where
+  kGather,      // the first input's, by the numbers in the second: which must count a shard's own examples from 0
+  kScatter,     // puts rows where integers among its inputs say, which must likewise
+  kRowNumbers,  // gives such numbers: Range, Where
   kRenumbers,   // gives such numbers for those of its input, of the same examples: SparseFillEmptyRows
-  kFindsEqual,  // gives different ones of its input's, and numbers among these: Unique
-  kLooks,       // at shapes: its value says nothing of what is in them
-  kShapes,      // computes with shapes: none of its inputs has rows of examples
-  kExtreme,     // per example; of sizes it gives the larger, the smaller, a remainder: no multiple of the batch's
+  kUnique,      // gives different ones of its input's, and numbers among these: Unique
+  kShapeOnly,   // at shapes: its value says nothing of what is in them
+  kShapeMath,   // computes with shapes: none of its inputs has rows of examples
+  kMinMax,      // per example; of sizes it gives the larger, the smaller, a remainder: no multiple of the batch's
   kStatistics,  // per example, but for statistics for normalisation over all of them
-  kDraws,       // random numbers, which know of no examples: rows of them are anybody's
+  kRandom,      // random numbers, which know of no examples: rows of them are anybody's
   // Per example; and an output without the batch's axis is a sum, or a mean, over the examples.
-  kAddsUp,
-  kAverages,
-  kAddsUpNotLast,  // kAddsUp, with the batch on an axis as for kNotLast
-  kAddsUpFirst,    // kAddsUp, with the batch on axis 0 as for kFirstAxis
-  kPutsAddingUp    // kPutsRows, adding up what meets at one place: without the batch's axis, a sum over the examples
+  kSum,
+  kMean,
+  kSumNotLast,    // kSum, with the batch on an axis as for kNotLast
+  kSumFirstAxis,  // kSum, with the batch on axis 0 as for kFirstAxis
+  kScatterAdd     // kScatter, adding up what meets at one place: without the batch's axis, a sum over the examples
 };
 
 }  // namespace argosy

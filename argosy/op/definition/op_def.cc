@@ -208,7 +208,7 @@ Status complete_attrs(const OpDef& op, std::span<const DType> input_dtypes, Attr
       return invalid_argument(op.name, ": input ", at, " must be ", dtype_name(expected[at]), ", not ",
                               dtype_name(input_dtypes[at]))
           .with_id("ARG-DTYPE-002")
-          .with_next("cast() the input");
+          .with_hint("cast() the input");
     }
   }
   return ok_status();

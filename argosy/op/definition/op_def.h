@@ -59,7 +59,7 @@ using GroupFn = Result<GroupMember> (*)(const AttrMap& attrs, std::span<const Pa
 
 // What an op means to an executor that knows dead values, frames and iterations. Its kernel does the rest:
 // Switch sets the output that is taken and leaves the other without a tensor (dead); Merge is run with the one live
-// input, the others being tensors that are not valid(); all others hand input 0 on.
+// input, the others being tensors that are not valid(); all others forward input 0.
 enum class Flow {
   kNone,
   kSwitch,          // output 0 when input 1 is false, output 1 when true

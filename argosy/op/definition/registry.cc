@@ -26,7 +26,7 @@ Result<const OpDef*> OpRegistry::lookup(std::string_view name) const {
   for (const auto& op : ops_) names.push_back(op->name);
   Status status = not_found("there is no op \"", name, "\"").with_id("ARG-OP-001");
   const std::string near = nearest_word(name, names);
-  if (!near.empty()) status = std::move(status).with_next(str_cat("\"", near, "\", if that was meant"));
+  if (!near.empty()) status = std::move(status).with_hint(str_cat("\"", near, "\", if that was meant"));
   return status;
 }
 

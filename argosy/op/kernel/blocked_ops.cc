@@ -18,10 +18,10 @@ Status why_cancelled(const Cancellation& cancellation, const char* what) {
 
 }  // namespace
 
-void Waiters::add(std::shared_ptr<void> owner, Cancellation* cancellation, const char* what, Attempt attempt,
-                  Done done) {
-  const auto waiting =
-      std::make_shared<Waiting>(Waiting{std::move(owner), cancellation, what, std::move(attempt), std::move(done)});
+void BlockedOps::add(std::shared_ptr<void> owner, Cancellation* cancellation, const char* what,
+                     TryComplete try_complete, Done done) {
+  const auto waiting = std::make_shared<Waiting>(
+      Waiting{std::move(owner), cancellation, what, std::move(try_complete), std::move(done)});
   const std::shared_ptr<void> keep = waiting->owner;
   bool accepted = true;
   {
@@ -30,7 +30,7 @@ void Waiters::add(std::shared_ptr<void> owner, Cancellation* cancellation, const
       if (!withdraw(waiting)) return;
       const std::shared_ptr<void> alive = std::move(waiting->owner);
       Done ended = std::move(waiting->done);
-      tell_last(ended, waiting->what, why_cancelled(*waiting->cancellation, waiting->what));
+      call_and_release(ended, waiting->what, why_cancelled(*waiting->cancellation, waiting->what));
       wake();  // who stood behind
     };
     accepted = cancellation == nullptr || cancellation->add(on_cancel, &waiting->token);
@@ -44,7 +44,7 @@ void Waiters::add(std::shared_ptr<void> owner, Cancellation* cancellation, const
 }
 
 // What one is given may be what another waits for.
-void Waiters::wake() {
+void BlockedOps::wake() {
   while (true) {
     List list;
     {
@@ -56,7 +56,7 @@ void Waiters::wake() {
   }
 }
 
-bool Waiters::withdraw(const std::shared_ptr<Waiting>& waiting) {
+bool BlockedOps::withdraw(const std::shared_ptr<Waiting>& waiting) {
   MutexLock lock(mutex_);
   const auto found = std::find(waiting_.begin(), waiting_.end(), waiting);
   if (found == waiting_.end()) return false;
@@ -65,9 +65,9 @@ bool Waiters::withdraw(const std::shared_ptr<Waiting>& waiting) {
 }
 
 // An attempt that throws is over: with that error.
-bool Waiters::attempted(Waiting& waiting) {
+bool BlockedOps::completed(Waiting& waiting) {
   try {
-    return waiting.attempt(waiting.status);
+    return waiting.try_complete(waiting.status);
   } catch (...) {
     waiting.status = status_of_exception();
     return true;
@@ -75,13 +75,13 @@ bool Waiters::attempted(Waiting& waiting) {
 }
 
 // Who is being cancelled is passed over: the callback comes for them.
-Waiters::List Waiters::finished() {
+BlockedOps::List BlockedOps::finished() {
   List over;
   for (auto at = waiting_.begin(); at != waiting_.end();) {
     Waiting& waiting = **at;
     if (waiting.cancellation != nullptr && waiting.cancellation->cancelled()) {
       ++at;
-    } else if (attempted(waiting)) {
+    } else if (completed(waiting)) {
       over.splice(over.end(), waiting_, at++);
     } else if (order_ == Order::kStrict) {
       break;
@@ -94,11 +94,11 @@ Waiters::List Waiters::finished() {
 
 // Whoever is here was not being cancelled when it was served, so no two threads wait for each other's callbacks: they
 // serve younger cancellations only.
-void Waiters::finish(List list) {
+void BlockedOps::finish(List list) {
   for (const auto& waiting : list) {
     if (waiting->cancellation != nullptr) waiting->cancellation->remove(waiting->token);
     Done done = std::move(waiting->done);
-    tell_last(done, waiting->what, std::move(waiting->status));
+    call_and_release(done, waiting->what, std::move(waiting->status));
   }
 }
 

@@ -1,5 +1,5 @@
 // Kernels that want inputs on their device that would lie in the host's memory: int32 values and what the op declares
-// host_inputs. A step brings them there by a copy of its own, before what it records, instead of each kernel in every
+// host_inputs. A step brings them there by a copy of its own, before what it captures, instead of each kernel in every
 // run.
 #pragma once
 

@@ -21,7 +21,7 @@ constexpr int kMostLinks = 40;  // as the system
 Status outside(std::string_view path) {
   return Status(Code::kPermissionDenied, str_cat("file '", path, "' is in none of the folders that this server allows"))
       .with_id("ARG-FILE-001")
-      .with_next("use a path below one of them, or start the server with --allow-files DIR");
+      .with_hint("use a path below one of them, or start the server with --allow-files DIR");
 }
 
 // Where `path` leads: every link followed, that of a name that is not there too, and every ".." applied to what lies
@@ -77,7 +77,7 @@ Result<std::string> FilePolicy::check(std::string_view path) const {
     path.remove_prefix(kLocal.size());
   } else if (const std::size_t scheme = path.find("://"); scheme != std::string_view::npos) {
     return unimplemented("File system scheme '", path.substr(0, scheme), "' not implemented (file: '", path, "')")
-        .with_next("copy the file to this machine");
+        .with_hint("copy the file to this machine");
   }
   if (everything_) return std::string(path);
   if (path.find('\0') != std::string_view::npos) return invalid_argument("a path has a zero byte in it");

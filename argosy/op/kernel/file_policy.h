@@ -1,5 +1,5 @@
 // Which files a graph may touch. A program's own graphs may touch whatever its user may; those of a server's clients
-// only what lies in the folders the server allows (Machine::set_files).
+// only what lies in the folders the server allows (DeviceSet::set_files).
 //
 // A kernel asks by allowed_file() for every path that comes from a graph, and opens the path it gets back with the
 // functions of base/system/file.h: between the question and the opening links may change, the path given back is opened
@@ -33,7 +33,7 @@ class FilePolicy {
   std::vector<std::string> folders_;  // resolved, with a '/' at the end
 };
 
-// By the policy of the step's machine; outside a step everything is allowed.
+// By the policy of the step's device set; outside a step everything is allowed.
 Result<std::string> allowed_file(const KernelContext& c, std::string_view path);
 
 }  // namespace argosy

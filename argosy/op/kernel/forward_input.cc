@@ -4,7 +4,7 @@
 
 namespace argosy {
 
-Status hand_on(KernelContext& c, int i, Tensor tensor) {
+Status forward_input(KernelContext& c, int i, Tensor tensor) {
   const OutputSlot& slot = c.fields().outputs[i];
   const bool copied = slot.planned && slot.tensor->dtype() == tensor.dtype() && slot.tensor->shape() == tensor.shape();
   if (copied || tensor.buffer().owned() || !is_plain(tensor.dtype())) {

@@ -12,8 +12,8 @@
 
 namespace argosy {
 
-// One function, compiled. Thread-safe: many calls at once. It must not outlive the machine it runs on; what a
-// ResourceManager of that machine holds does not.
+// One function, compiled. Thread-safe: many calls at once. It must not outlive the device set it runs on; what a
+// ResourceManager of that device set holds does not.
 class FunctionCall {
  public:
   virtual ~FunctionCall() = default;

@@ -1,5 +1,5 @@
-// ClientCalls: functions of the program that built a graph, which the graph calls by name while it runs (PyFunc). How
-// they are reached is said where the graph runs (Machine::set_client_calls); elsewhere there are none.
+// HostCallbacks: functions of the program that built a graph, which the graph calls by name while it runs (PyFunc). How
+// they are reached is said where the graph runs (DeviceSet::set_host_callbacks); elsewhere there are none.
 #pragma once
 
 #include <functional>
@@ -12,10 +12,10 @@
 namespace argosy {
 
 // Thread-safe: many calls at once.
-class ClientCalls {
+class HostCallbacks {
  public:
   using Done = std::function<void(Result<std::vector<Tensor>>)>;
-  virtual ~ClientCalls() = default;
+  virtual ~HostCallbacks() = default;
   // Calls the function `token` with `arguments`, tensors of the host. `done` is called once, from any thread, with the
   // tensors it gave, its own error, UNAVAILABLE when the program is gone, or what `cancellation` (may be null) was
   // pulled with. The cancellation and the arguments' memory stay until then.

@@ -23,7 +23,7 @@ namespace argosy {
 
 class Device;  // argosy/device/device.h
 class KernelContext;
-class Mover;        // who moves elements that the host may not touch: argosy/ops/layout/strided_copy.h
+class CopyEngine;   // copies elements that the host may not touch: argosy/ops/layout/strided_copy.h
 class StepContext;  // what a step hands to kernels that meet others: argosy/op/kernel/step_context.h
 
 // What is known when a kernel is made. Borrowed; valid during the call only.
@@ -48,9 +48,9 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual Status run(KernelContext& c) = 0;
-  // Run again with tensors in the same places, it starts the same work: what it started may be recorded and repeated
+  // Run again with tensors in the same places, it starts the same work: what it started may be captured and replayed
   // without it. Not so where it counts something on the host (random numbers).
-  virtual bool repeatable() const { return true; }
+  virtual bool capturable() const { return true; }
 };
 
 // A kernel that waits (Recv, dequeue, collectives): it must not hold the thread. `done` is called exactly once, from
@@ -89,7 +89,7 @@ class KernelContext {
     Allocator* host_allocator = nullptr;   // where that is not the host's: of outputs that belong there
     ResourceManager* resources = nullptr;  // the device's
     StepContext* step = nullptr;           // null where a kernel runs outside a step
-    Mover* mover = nullptr;                // of kernels of kind "moved", which want one
+    CopyEngine* copy_engine = nullptr;     // of kernels of kind "layout", which want one
   };
   explicit KernelContext(const Fields& fields) : f_(fields) {}
 
@@ -146,7 +146,7 @@ struct KernelTypes {
 };
 
 // The kernels there are, per op and kind of device ("cpu"; emulated GPUs run those too), best first, plain reference
-// last. Of kind "moved" are the CPU's of ops that only move elements, for devices that move them themselves.
+// last. Of kind "layout" are the CPU's of ops that only move elements, for devices that move them themselves.
 class KernelRegistry {
  public:
   // A node whose attributes are not among `types` is not this kernel's.

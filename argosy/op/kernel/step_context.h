@@ -28,7 +28,7 @@ class StepContext {
   virtual const class FilePolicy* files() const { return nullptr; }
 
   // The functions of the program that built the graph (host_callbacks.h); null: there are none.
-  virtual class ClientCalls* client_calls() const { return nullptr; }
+  virtual class HostCallbacks* host_callbacks() const { return nullptr; }
 
   // A place that lives as long as the step: TensorArrays, stacks.
   virtual class ResourceManager& step_resources() = 0;

@@ -13,9 +13,9 @@ namespace argosy {
 
 // T is a Resource, and thread-safe. Of the node that the kernel is made for; outside a session the kernel's own.
 template <typename T>
-std::shared_ptr<T> kept(const KernelInit& init, const std::function<std::shared_ptr<T>()>& make) {
+std::shared_ptr<T> session_op_state(const KernelInit& init, const std::function<std::shared_ptr<T>()>& make) {
   if (init.session != nullptr) {
-    auto found = init.session->find_or_make<T>("kept by ops", std::string(init.node), make);
+    auto found = init.session->find_or_make<T>("session_op_state", std::string(init.node), make);
     if (found.ok()) return *std::move(found);
   }
   return make();

@@ -8,7 +8,7 @@ namespace {
 Status uninitialized(std::string_view name) {
   return failed_precondition("Attempting to use uninitialized value ", name)
       .with_id("ARG-VAR-001")
-      .with_next("run the variable's initializer (or restore a checkpoint) first");
+      .with_hint("run the variable's initializer (or restore a checkpoint) first");
 }
 }  // namespace
 

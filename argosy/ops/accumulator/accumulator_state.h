@@ -45,8 +45,8 @@ class Accumulator : public Resource, public Restorable, public std::enable_share
  private:
   const std::string name_;
   const AccumulatorOptions options_;
-  mutable Waiters waiters_{Waiters::Order::kStrict};
-  std::int64_t step_ = 0, count_ = 0;  // guarded by waiters_.mutex()
+  mutable BlockedOps blocked_{BlockedOps::Order::kStrict};
+  std::int64_t step_ = 0, count_ = 0;  // guarded by blocked_.mutex()
 };
 
 class DenseAccumulator final : public Accumulator {

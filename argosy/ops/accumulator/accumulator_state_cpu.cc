@@ -41,19 +41,19 @@ Status Accumulator::check_same(const AccumulatorOptions& asked) const {
 
 Status Accumulator::apply(std::int64_t local_step, const std::function<Status(std::int64_t count)>& add) {
   {
-    MutexLock lock(waiters_.mutex());
+    MutexLock lock(blocked_.mutex());
     if (local_step < step_) return ok_status();  // stale: dropped in silence
     ARGOSY_RETURN_IF_ERROR(add(count_));
     ++count_;
   }
-  waiters_.wake();
+  blocked_.wake();
   return ok_status();
 }
 
 void Accumulator::take(std::int64_t required, Cancellation* cancellation,
                        std::function<void(Status, std::vector<Tensor>)> done) {
   const auto taken = std::make_shared<std::vector<Tensor>>();
-  const auto attempt = [this, required, taken](Status& status) {
+  const auto try_complete = [this, required, taken](Status& status) {
     if (count_ < required) return false;
     auto all = result(count_);
     if (all.ok()) {
@@ -65,31 +65,31 @@ void Accumulator::take(std::int64_t required, Cancellation* cancellation,
     ++step_;
     return true;
   };
-  waiters_.add(shared_from_this(), cancellation, "TakeGrad", attempt,
+  blocked_.add(shared_from_this(), cancellation, "TakeGrad", try_complete,
                [taken, done = std::move(done)](Status status) { done(std::move(status), std::move(*taken)); });
 }
 
 std::int64_t Accumulator::count() {
-  MutexLock lock(waiters_.mutex());
+  MutexLock lock(blocked_.mutex());
   return count_;
 }
 
 void Accumulator::set_step(std::int64_t step) {
-  MutexLock lock(waiters_.mutex());
+  MutexLock lock(blocked_.mutex());
   step_ = step;
 }
 
 Result<std::function<Status()>> Accumulator::set_aside() const {
-  MutexLock lock(waiters_.mutex());
-  const auto unless_waited_for = [](const Accumulator& a) ARGOSY_REQUIRES(a.waiters_.mutex()) {
-    return a.waiters_.idle()
+  MutexLock lock(blocked_.mutex());
+  const auto unless_waited_for = [](const Accumulator& a) ARGOSY_REQUIRES(a.blocked_.mutex()) {
+    return a.blocked_.idle()
                ? ok_status()
                : Status(failed_precondition("steps wait for gradients of the accumulator '", a.name_, "'"));
   };
   ARGOSY_RETURN_IF_ERROR(unless_waited_for(*this));
   const auto self = std::const_pointer_cast<Accumulator>(shared_from_this());
   return std::function<Status()>([self, unless_waited_for, sums = sums(), step = step_, count = count_]() -> Status {
-    MutexLock again(self->waiters_.mutex());
+    MutexLock again(self->blocked_.mutex());
     ARGOSY_RETURN_IF_ERROR(unless_waited_for(*self));
     self->take_sums(sums);
     self->step_ = step;
@@ -99,7 +99,7 @@ Result<std::function<Status()>> Accumulator::set_aside() const {
 }
 
 Result<std::vector<Tensor>> Accumulator::contents() const {
-  MutexLock lock(waiters_.mutex());
+  MutexLock lock(blocked_.mutex());
   std::vector<Tensor> all = {Tensor::scalar(step_), Tensor::scalar(count_)};
   for (Tensor& sum : sums()) {
     if (count_ > 0) all.push_back(std::move(sum));

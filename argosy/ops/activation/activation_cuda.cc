@@ -1,4 +1,4 @@
-// Biases on a card; activations are rows of the elementwise family.
+// Biases on a GPU; activations are rows of the elementwise family.
 #include "argosy/ops/activation/bias_channels.h"
 #include "argosy/ops/reduction/reduce_gpu.h"
 
@@ -21,7 +21,7 @@ class Bias final : public Kernel {
       if (at.channels == 0) return ok_status();
       std::vector<reduction::Group> groups = {{at.outer, true}, {at.channels, false}};
       if (at.inner != 1) groups.push_back({at.inner, true});
-      return cuda::fold_on_card(c, "sum", x.dtype(), x.raw(), std::move(groups), y->raw());
+      return cuda::reduce_on_gpu(c, "sum", x.dtype(), x.raw(), std::move(groups), y->raw());
     }
     const Shape& bias = c.input(1).shape();
     if (bias.rank() != 1 || bias[0] != at.channels) {
@@ -30,14 +30,15 @@ class Bias final : public Kernel {
     }
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape(), {0}));
     const std::int64_t n = x.elements();
-    cuda::Walk<2> walk{.rank = at.inner == 1 ? 2 : 3, .sizes = {at.outer, at.channels, at.inner}, .strides = {}};
+    cuda::StridedIndex<2> strided{
+        .rank = at.inner == 1 ? 2 : 3, .sizes = {at.outer, at.channels, at.inner}, .strides = {}};
     const std::int64_t strides[2][3] = {{at.channels * at.inner, at.inner, 1}, {0, 1, 0}};
     for (int k = 0; k < 2; ++k) {
-      for (int axis = 0; axis < 3; ++axis) walk.strides[k][axis] = strides[k][axis];
+      for (int axis = 0; axis < 3; ++axis) strided.strides[k][axis] = strides[k][axis];
     }
     return cuda::launch(c, {"arithmetic", str_cat("binary_Add_", cuda::type_suffix(x.dtype()))},
-                        cuda::grid_for_packs(n, element_bytes(x.dtype())), n, x.raw(), c.input(1).raw(), y->raw(),
-                        walk);
+                        cuda::grid_for_vecs(n, element_bytes(x.dtype())), n, x.raw(), c.input(1).raw(), y->raw(),
+                        strided);
   }
 
  private:

@@ -1,4 +1,4 @@
-// The tables of this folder's kernels, for them and for fused ones.
+// Tables of this folder's spans, for its own kernels and for fused ones.
 #pragma once
 
 #include "argosy/ops/elementwise/elementwise_kernels.h"

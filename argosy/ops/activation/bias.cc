@@ -89,7 +89,7 @@ void define_bias(OpRegistry& ops) {
            .shape = bias_grad_shape,
            .gradient = bias_grad_gradient,
            .linear = Linear::kEach,
-           .batch_rule = BatchRule::kAddsUp});
+           .batch_rule = BatchRule::kSum});
 }
 
 Value bias_add(Value x, Value bias, std::string_view data_format, std::string_view name) {

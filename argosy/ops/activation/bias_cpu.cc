@@ -155,13 +155,13 @@ Status batch_column_sums(KernelContext& c, std::int64_t rows, std::int64_t colum
   struct Unit {
     std::int64_t first, last;
   };
-  const BatchEnds ends = batch_ends(examples, parts);
+  const ChunkEnds ends = chunk_ends(examples, parts);
   const std::int64_t each = rows / examples;
   std::vector<Unit> units;
-  std::array<std::size_t, kBatchParts> units_end{};
+  std::array<std::size_t, kReductionChunks> units_end{};
   for (int p = 0; p < parts; ++p) {
     const std::int64_t begin = p > 0 ? ends[p - 1] * each : 0, count = ends[p] * each - begin;
-    const std::int64_t pieces = std::clamp<std::int64_t>(count * columns / kPartElements, 1, kParts / kBatchParts);
+    const std::int64_t pieces = std::clamp<std::int64_t>(count * columns / kPartElements, 1, kParts / kReductionChunks);
     for (std::int64_t i = 0; i < pieces; ++i) {
       units.push_back({begin + count * i / pieces, begin + count * (i + 1) / pieces});
     }
@@ -184,7 +184,7 @@ Status batch_column_sums(KernelContext& c, std::int64_t rows, std::int64_t colum
     add_up_rows(static_cast<std::int64_t>(units_end[p]) - begin, columns, pieces + begin * columns,
                 part_sums + p * columns);
   }
-  add_as_tree(part_sums, parts, columns);
+  add_chunks_as_tree(part_sums, parts, columns);
   std::copy_n(part_sums, columns, sums);
   return ok_status();
 }
@@ -231,13 +231,13 @@ Status half_column_sums(KernelContext& c, std::int64_t rows, std::int64_t column
 template <bool fast>
 class BiasAddGrad final : public Kernel {
  public:
-  BiasAddGrad(bool nchw, BatchParts batch) : nchw_(nchw), batch_(batch) {}
+  BiasAddGrad(bool nchw, ReductionChunks batch) : nchw_(nchw), batch_(batch) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     const DType dtype = init.input_dtypes[0];
     if (fast && !is_floating(dtype)) {
       return unimplemented("no vectorised column sums of ", dtype_name(dtype));
     }
-    return std::unique_ptr<Kernel>(std::make_unique<BiasAddGrad>(is_nchw(init), BatchParts::of(init.attrs)));
+    return std::unique_ptr<Kernel>(std::make_unique<BiasAddGrad>(is_nchw(init), ReductionChunks::of(init.attrs)));
   }
   Status run(KernelContext& c) override {
     const Tensor& x = c.input(0);
@@ -265,7 +265,7 @@ class BiasAddGrad final : public Kernel {
   }
 
   bool nchw_;
-  BatchParts batch_;
+  ReductionChunks batch_;
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace argosy {
 
 void define_array(OpRegistry& ops) {
-  define_array_basics(ops);
+  define_array_copies_and_formats(ops);
   define_array_searches(ops);
   define_array_assignments(ops);
 }

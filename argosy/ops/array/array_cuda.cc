@@ -1,4 +1,4 @@
-// Ops on arrays of elements, on a card.
+// Ops on arrays of elements, on a GPU.
 #include "argosy/ops/gpu_kernels.h"
 #include "argosy/ops/layout/gpu_copy_engine.h"
 
@@ -37,7 +37,7 @@ Status cross(KernelContext& c) {
 void add_kernels_cuda_array(KernelRegistry& kernels) {
   using enum DType;
   for (const char* op : {"EnsureShape", "GuaranteeConst"}) kernels.add(op, "cuda", cuda::make_on_host);
-  kernels.add("Empty", "cuda", cuda::make_launching<empty>, {{"dtype", cuda::kCardTypes}});
+  kernels.add("Empty", "cuda", cuda::make_launching<empty>, {{"dtype", cuda::kGpuTypes}});
   kernels.add("Empty", "cuda", cuda::make_on_host, {{"dtype", {kInt32}}});
   kernels.add("Cross", "cuda", cuda::make_launching<cross>, {{"T", {kFloat32, kFloat64, kFloat16, kBfloat16, kInt64}}});
   for (const char* op : {"DataFormatDimMap", "DataFormatVecPermute"}) {

@@ -1,4 +1,4 @@
-// The files of this family, for its lists.
+// Registration functions of the array family, one pair a file.
 #pragma once
 
 #include "argosy/op/definition/registry.h"
@@ -6,11 +6,11 @@
 
 namespace argosy {
 
-void define_array_basics(OpRegistry& ops);
+void define_array_copies_and_formats(OpRegistry& ops);
 void define_array_searches(OpRegistry& ops);
 void define_array_assignments(OpRegistry& ops);
 
-void add_array_basics(KernelRegistry& kernels);
+void add_array_copies_and_formats(KernelRegistry& kernels);
 void add_array_searches(KernelRegistry& kernels);
 void add_array_assignments(KernelRegistry& kernels);
 

@@ -109,7 +109,7 @@ std::vector<Value> accumulate_gradient(GradContext& g) {
 
 }  // namespace
 
-void define_array_basics(OpRegistry& ops) {
+void define_array_copies_and_formats(OpRegistry& ops) {
   ops.add({.name = "EnsureShape",
            .doc = "The input, if it has the shape.",
            .inputs = {"input: T"},

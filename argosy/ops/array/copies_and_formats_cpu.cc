@@ -190,7 +190,7 @@ class DataFormat final : public Kernel {
 
 }  // namespace
 
-void add_array_basics(KernelRegistry& kernels) {
+void add_array_copies_and_formats(KernelRegistry& kernels) {
   kernels.add("EnsureShape", "cpu", EnsureShape::make);
   kernels.add("DeepCopy", "cpu", deep_copy);
   kernels.add("GuaranteeConst", "cpu", pass_on);
@@ -203,7 +203,7 @@ void add_array_basics(KernelRegistry& kernels) {
 }
 
 void add_kernels_cpu_array(KernelRegistry& kernels) {
-  add_array_basics(kernels);
+  add_array_copies_and_formats(kernels);
   add_array_searches(kernels);
   add_array_assignments(kernels);
 }

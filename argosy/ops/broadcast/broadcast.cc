@@ -101,7 +101,7 @@ void define_broadcast(OpRegistry& ops) {
            .cost = free_cost,
            .known_ints = gradient_args_ints,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kShapes,
+           .batch_rule = BatchRule::kShapeMath,
            .host_inputs = {0, 1},
            .host_outputs = {0, 1}});
   ops.add({.name = "BroadcastArgs",
@@ -114,7 +114,7 @@ void define_broadcast(OpRegistry& ops) {
            .cost = free_cost,
            .known_ints = args_ints,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kShapes,
+           .batch_rule = BatchRule::kShapeMath,
            .host_inputs = {0, 1},
            .host_outputs = {0}});
 }

@@ -25,7 +25,7 @@ Status broadcast_to(KernelContext& c) {
     return invalid_argument("BroadcastTo: shape must be a vector, not of shape ", c.input(1).shape());
   }
   ARGOSY_ASSIGN_OR_RETURN(const Shape shape, to_shape(c.input(1), "BroadcastTo: shape"));
-  if (shape == x.shape()) return hand_on(c, 0, x);
+  if (shape == x.shape()) return forward_input(c, 0, x);
   const auto both = broadcast(x.shape(), shape);
   if (!both.ok() || !(*both == shape)) {
     return invalid_argument("Incompatible shapes: ", x.shape(), " vs. ", shape, ": BroadcastTo: shape ", x.shape(),

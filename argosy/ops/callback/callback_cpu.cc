@@ -15,13 +15,13 @@ class Call final : public AsyncKernel {
   }
 
   void run_async(KernelContext& c, Done done) override {
-    ClientCalls* const calls = c.step() != nullptr ? c.step()->client_calls() : nullptr;
+    HostCallbacks* const calls = c.step() != nullptr ? c.step()->host_callbacks() : nullptr;
     if (calls == nullptr) {
       return done(
           unimplemented("'", token_,
                         "' is a function of the program that built the graph, whose Python cannot be called here")
               .with_id("ARG-CALL-001")
-              .with_next("argosy run -- python3 <the program>: a server and its program that know each other"));
+              .with_hint("argosy run -- python3 <the program>: a server and its program that know each other"));
     }
     std::vector<Tensor> arguments;
     for (int i = 0; i < c.num_inputs(); ++i) arguments.push_back(c.input(i));

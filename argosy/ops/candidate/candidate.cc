@@ -59,7 +59,7 @@ void define_candidate(OpRegistry& ops) {
              .stateful = true,
              .cpu_only = true,
              .blocks_gradient = true,
-             .batch_rule = learns ? BatchRule::kUnknown : BatchRule::kDraws,
+             .batch_rule = learns ? BatchRule::kUnknown : BatchRule::kRandom,
              .opens_files = std::string_view(name) == "FixedUnigramCandidateSampler"});
   };
   const std::string range = "range_max: int >= 1";
@@ -80,7 +80,7 @@ void define_candidate(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cpu_only = true,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kCounts});
+           .batch_rule = BatchRule::kRowNumbers});
 }
 
 namespace {

@@ -11,7 +11,7 @@ namespace argosy {
 
 struct CandidateOptions {
   int num_true = 1;     // true classes per example
-  int num_sampled = 1;  // classes to draw, for the whole batch
+  int num_sampled = 1;  // classes to draw, for the global batch
   bool unique = true;   // no class twice
   std::optional<std::int64_t> seed = {};
 };

@@ -2,8 +2,8 @@
 #include <unordered_map>
 
 #include "argosy/op/kernel/file_policy.h"
-#include "argosy/op/state/session_op_state.h"
 #include "argosy/op/state/restorable.h"
+#include "argosy/op/state/session_op_state.h"
 #include "argosy/ops/candidate/sampler.h"
 #include "argosy/ops/random/philox.h"
 
@@ -102,7 +102,8 @@ class CandidateSampler final : public Kernel {
         range_(init.attrs.get_int(op_ == "AllCandidateSampler" ? "num_sampled" : "range_max")),
         sampled_(init.attrs.get_int("num_sampled")),
         unique_(init.attrs.get_bool("unique")),
-        draws_(kept<Draws>(init, [&] { return std::make_shared<Draws>(init.op, init.attrs, std::move(sampler)); })) {}
+        draws_(session_op_state<Draws>(
+            init, [&] { return std::make_shared<Draws>(init.op, init.attrs, std::move(sampler)); })) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     std::unique_ptr<Sampler> sampler;
     if (!waits_for_file(init.op, init.attrs)) {

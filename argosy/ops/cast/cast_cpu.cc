@@ -2,8 +2,8 @@
 
 #include "argosy/base/threads/parallel.h"
 #include "argosy/op/kernel/forward_input.h"
-#include "argosy/ops/cast/convert.h"
 #include "argosy/ops/cast/cast_loops.h"
+#include "argosy/ops/cast/convert.h"
 #include "argosy/ops/cast/spans.h"
 #include "argosy/ops/elementwise/elementwise_kernels.h"
 
@@ -89,7 +89,7 @@ class Cast final : public Kernel {
 
   Status run(KernelContext& c) override {
     const Tensor& x = c.input(0);
-    if (span_ == nullptr) return hand_on(c, 0, x);
+    if (span_ == nullptr) return forward_input(c, 0, x);
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape()));
     const auto* const from = static_cast<const std::byte*>(x.raw());
     auto* const to = static_cast<std::byte*>(y->raw());

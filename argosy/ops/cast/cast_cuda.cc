@@ -1,4 +1,4 @@
-// Casts on a card. int32 values are brought there by the step, and go to the host's memory.
+// Casts on a GPU. int32 values are brought there by the step, and go to the host's memory.
 #include "argosy/op/kernel/forward_input.h"
 #include "argosy/ops/gpu_kernels.h"
 
@@ -8,7 +8,7 @@ void add_kernels_cuda_complex(KernelRegistry& kernels);
 
 namespace {
 
-class Cast final : public Kernel, public cuda::TakesOnCard<0> {
+class Cast final : public Kernel, public cuda::TakesOnGpu<0> {
  public:
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     const DType from = init.input_dtypes[0], to = init.output_dtypes[0];
@@ -18,18 +18,18 @@ class Cast final : public Kernel, public cuda::TakesOnCard<0> {
     return std::unique_ptr<Kernel>(
         std::make_unique<Cast>(str_cat("cast_", cuda::number_suffix(from)), to, cuda::reads_constants_only(init, {0})));
   }
-  Cast(std::string kernel, DType to, bool repeatable) : kernel_(std::move(kernel)), to_(to), repeatable_(repeatable) {}
-  bool repeatable() const override { return repeatable_ && to_ != DType::kInt32; }
+  Cast(std::string kernel, DType to, bool capturable) : kernel_(std::move(kernel)), to_(to), capturable_(capturable) {}
+  bool capturable() const override { return capturable_ && to_ != DType::kInt32; }
 
   Status run(KernelContext& c) override {
     const Tensor& x = c.input(0);
-    if (x.dtype() == to_) return hand_on(c, 0, x);
+    if (x.dtype() == to_) return forward_input(c, 0, x);
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape()));
     const std::int64_t n = x.elements();
     if (n == 0) return ok_status();
     const auto start = [&](void* to) {
       const std::size_t widest = std::max(element_bytes(x.dtype()), element_bytes(to_));
-      return cuda::launch(c, {"cast", kernel_}, cuda::grid_for_packs(n, widest), n, x.raw(), to, static_cast<int>(to_));
+      return cuda::launch(c, {"cast", kernel_}, cuda::grid_for_vecs(n, widest), n, x.raw(), to, static_cast<int>(to_));
     };
     if (to_ != DType::kInt32) return start(y->raw());
     ARGOSY_ASSIGN_OR_RETURN(cuda::ToHost there, cuda::ToHost::of(c, *y));
@@ -40,10 +40,10 @@ class Cast final : public Kernel, public cuda::TakesOnCard<0> {
  private:
   const std::string kernel_;
   const DType to_;
-  const bool repeatable_;
+  const bool capturable_;
 };
 
-// The same memory, but where one side lies on the host and the other on the card.
+// The same memory, but where one side lies on the host and the other on the GPU.
 Result<std::unique_ptr<Kernel>> make_bitcast(const KernelInit& init) {
   const bool one_memory = cuda::input_on_host(init, 0) == cuda::output_on_host(init, 0);
   return one_memory ? cuda::make_on_host(init) : cuda::make_by_way_of_host(init);

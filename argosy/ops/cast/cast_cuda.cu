@@ -69,18 +69,18 @@ struct Convert<bool> {
 
 template <typename From, typename To>
 ARGOSY_DEVICE void cast(i64 n, const From* x, To* y) {
-  constexpr int kPack = kElementsInPack<From, To>;
+  constexpr int kVec = kVecElements<From, To>;
   const auto whole = [=](i64 first) {
-    const Pack<From, kPack> xs = load_pack<kPack>(x, first);
-    Pack<To, kPack> ys;
+    const Vec<From, kVec> xs = load_vec<kVec>(x, first);
+    Vec<To, kVec> ys;
     ARGOSY_UNROLL
-    for (int k = 0; k < kPack; ++k) {
+    for (int k = 0; k < kVec; ++k) {
       ys.at[k] = Number<To>::store(Convert<Compute<To>>::call(Number<From>::load(xs.at[k])));
     }
-    store_pack<kPack>(y, first, ys);
+    store_vec<kVec>(y, first, ys);
   };
-  for_packs<kPack>(n, lie_in_packs<kPack>(x, y), first_index(), index_step(), whole,
-                   [=](i64 i) { store(y, i, Convert<Compute<To>>::call(load(x, i))); });
+  for_vecs<kVec>(n, are_vec_aligned<kVec>(x, y), first_index(), index_step(), whole,
+                 [=](i64 i) { store(y, i, Convert<Compute<To>>::call(load(x, i))); });
 }
 
 // Complex numbers have a real number's imaginary part 0, and lose their own.

@@ -1,4 +1,4 @@
-// Complex numbers and their parts, on a card.
+// Complex numbers and their parts, on a GPU.
 #include "argosy/ops/elementwise/broadcast_plan.h"
 #include "argosy/ops/gpu_kernels.h"
 
@@ -16,9 +16,9 @@ Status complex_of_parts(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const z, c.output(0, shape));
   const std::int64_t n = z->elements();
   if (n == 0) return ok_status();
-  ARGOSY_ASSIGN_OR_RETURN(const auto walk, cuda::walk_of(shape, re.shape(), im.shape()));
+  ARGOSY_ASSIGN_OR_RETURN(const auto strided, cuda::strided_index_of(shape, re.shape(), im.shape()));
   return cuda::launch(c, {kModule, str_cat("complex_", cuda::number_suffix(z->dtype()))}, cuda::grid_for(n), n,
-                      re.raw(), im.raw(), z->raw(), walk);
+                      re.raw(), im.raw(), z->raw(), strided);
 }
 
 class PartOfComplex final : public Kernel {

@@ -1,5 +1,5 @@
 // Values of variables in files, in TensorFlow's formats: what tf.train.Saver's nodes do. (A program of ours saves by
-// argosy/formats/checkpoint/saver.h.) Which files may be touched is asked of the step's machine (argosy/op/kernel/file_policy.h).
+// argosy/formats/checkpoint/saver.h.) Which files may be touched is asked of the step's device set (argosy/op/kernel/file_policy.h).
 #pragma once
 
 #include <vector>

@@ -36,11 +36,11 @@ GroupNode::GroupNode(const KernelInit& init)
       shards_({rank_}) {
   // More than the clock can count is for ever.
   if (const float seconds = init.attrs.get_or<float>("timeout_seconds", 0); seconds > 0 && seconds < 1e9F) {
-    patience_ = std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
+    timeout_ = std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
   }
   if (op_ == "_AllReduce") {
     if (const auto& shards = init.attrs.get<std::vector<std::int64_t>>("shards"); !shards.empty()) {
-      fixed_order_ = true;
+      deterministic_ = true;
       shards_ = shards;
       total_ = static_cast<int>(init.attrs.get_int("total"));
     }
@@ -62,16 +62,16 @@ GroupNode::GroupNode(const KernelInit& init)
   }
 }
 
-Result<GroupCall> GroupNode::call(KernelContext& c) const {
-  GroupCall call{.kind = kind_,
-                 .reduction = reduction_,
-                 .rank = rank_,
-                 .size = size_,
-                 .total = total_,
-                 .root = root_,
-                 .patience = patience_,
-                 .fixed_order = fixed_order_,
-                 .shards = shards_};
+Result<CollectiveParticipant> GroupNode::call(KernelContext& c) const {
+  CollectiveParticipant call{.kind = kind_,
+                             .reduction = reduction_,
+                             .rank = rank_,
+                             .size = size_,
+                             .total = total_,
+                             .root = root_,
+                             .timeout = timeout_,
+                             .deterministic = deterministic_,
+                             .shards = shards_};
   call.context = &c;
   if (!grouped_ || (size_ != 1 && c.step() == nullptr)) {
     return failed_precondition(op_, ": ranks meet within a step");
@@ -84,7 +84,7 @@ Result<GroupCall> GroupNode::call(KernelContext& c) const {
   return call;
 }
 
-Status GroupNode::reduce(KernelContext& c, GroupCall& call) const {
+Status GroupNode::reduce(KernelContext& c, CollectiveParticipant& call) const {
   // The other inputs of TensorFlow's ops say which group it is.
   const int inputs = op_ == "_AllReduce" ? c.num_inputs() : 1;
   const int outputs = inputs / static_cast<int>(shards_.size());
@@ -103,7 +103,7 @@ Status GroupNode::reduce(KernelContext& c, GroupCall& call) const {
   return ok_status();
 }
 
-Status GroupNode::gather(KernelContext& c, GroupCall& call) const {
+Status GroupNode::gather(KernelContext& c, CollectiveParticipant& call) const {
   const Tensor& part = c.input(0);
   if (part.shape().rank() == 0) return invalid_argument("input should have rank > 0, recieved ", 0);
   std::vector<std::int64_t> sizes(part.shape().sizes().begin(), part.shape().sizes().end());
@@ -117,7 +117,7 @@ Status GroupNode::gather(KernelContext& c, GroupCall& call) const {
   return ok_status();
 }
 
-Status GroupNode::broadcast(KernelContext& c, GroupCall& call) const {
+Status GroupNode::broadcast(KernelContext& c, CollectiveParticipant& call) const {
   if (rank_ == root_) {
     if (c.num_inputs() == 0) return invalid_argument(op_, ": who receives cannot be the root of its group, ", root_);
     const Tensor& x = c.input(0);
@@ -139,17 +139,17 @@ Status GroupNode::broadcast(KernelContext& c, GroupCall& call) const {
   return ok_status();
 }
 
-void GroupNode::arrive(GroupCall call) const {
+void GroupNode::join(CollectiveParticipant call) const {
   if (size_ == 1) {
     const Exchange alone = call.exchange != nullptr ? call.exchange : exchange;
-    std::vector<GroupCall> calls;
+    std::vector<CollectiveParticipant> calls;
     calls.push_back(std::move(call));
     return alone(std::move(calls), group_);
   }
-  auto meeting = call.context->step()->step_resources().find_or_make<Meeting>(
-      "_collective", group_, [&] { return std::make_shared<Meeting>(group_); });
-  if (!meeting.ok()) return call.give_up(meeting.status());
-  (*meeting)->arrive(std::move(call));
+  auto rendezvous = call.context->step()->step_resources().find_or_make<CollectiveRendezvous>(
+      "_collective", group_, [&] { return std::make_shared<CollectiveRendezvous>(group_); });
+  if (!rendezvous.ok()) return call.give_up(rendezvous.status());
+  (*rendezvous)->join(std::move(call));
 }
 
 namespace {
@@ -172,7 +172,7 @@ class InGroup final : public AsyncKernel {
     return std::unique_ptr<Kernel>(std::make_unique<InGroup>(init));
   }
   void run_async(KernelContext& c, Done done) override {
-    Result<GroupCall> call = node_.call(c);
+    Result<CollectiveParticipant> call = node_.call(c);
     if (!call.ok()) return done(call.status());
     if (node_.divides()) {
       call->done = [result = call->results[0], by = call->size, done = std::move(done)](Status status) {
@@ -181,7 +181,7 @@ class InGroup final : public AsyncKernel {
     } else {
       call->done = std::move(done);
     }
-    node_.arrive(*std::move(call));
+    node_.join(*std::move(call));
   }
 
  private:

@@ -4,12 +4,12 @@
 
 namespace argosy {
 
-void StartingKernel::run_async(KernelContext& c, Done done) {
+void AsyncLaunchKernel::run_async(KernelContext& c, Done done) {
   start(c, [done = std::move(done), device = c.device()](Result<Event> end) {
     if (!end.ok()) return done(end.status());
     if (end->state() == nullptr) return done({});
     end->state()->wait();
-    LaunchQueue* const queue = device != nullptr ? device->launches() : nullptr;
+    LaunchQueue* const queue = device != nullptr ? device->launch_queue() : nullptr;
     done(queue != nullptr ? queue->failure() : ok_status());
   });
 }

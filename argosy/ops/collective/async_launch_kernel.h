@@ -1,5 +1,5 @@
-// Kernels that wait for others and, on devices whose kernels only start their work (LaunchQueue), need not wait for the
-// end of theirs: they hand on the point at which it will be over.
+// Kernels that wait for others and, on asynchronous devices (LaunchQueue), need not wait for the
+// end of theirs: they pass on the event at which it will be over.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace argosy {
 
-class StartingKernel : public AsyncKernel {
+class AsyncLaunchKernel : public AsyncKernel {
  public:
   // Called once, from any thread: with what whoever reads an output, or writes over an input, has to wait for.
   using Started = std::function<void(Result<Event>)>;

@@ -4,8 +4,8 @@
 #include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
-#include "argosy/ops/collective/shard_batch.h"
 #include "argosy/ops/collective/named_groups.h"
+#include "argosy/ops/collective/shard_batch.h"
 
 namespace argosy {
 
@@ -13,18 +13,18 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-Result<std::pair<std::int64_t, std::int64_t>> share_of(const AttrMap& attrs, std::int64_t batch) {
-  return batch_share(batch, attrs.get<Ints>("weights"), attrs.get_int("index"));
+Result<std::pair<std::int64_t, std::int64_t>> shard_of(const AttrMap& attrs, std::int64_t batch) {
+  return shard_batch(batch, attrs.get<Ints>("weights"), attrs.get_int("index"));
 }
 
-Status share_shape(ShapeContext& c) {
-  ARGOSY_RETURN_IF_ERROR(share_of(c.attrs(), 0).status());
+Status shard_shape(ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(shard_of(c.attrs(), 0).status());
   const PartialShape& x = c.input(0);
   if (!x.has_rank()) return ok_status();
-  if (x.rank() == 0) return invalid_argument("_BatchShare: a scalar has no rows to share");
+  if (x.rank() == 0) return invalid_argument("_ShardBatch: a scalar has no rows to shard");
   std::vector<std::int64_t> sizes = x.sizes();
   if (sizes[0] >= 0) {
-    ARGOSY_ASSIGN_OR_RETURN(const auto rows, share_of(c.attrs(), sizes[0]));
+    ARGOSY_ASSIGN_OR_RETURN(const auto rows, shard_of(c.attrs(), sizes[0]));
     sizes[0] = rows.second - rows.first;
   }
   c.set_output(0, PartialShape(std::move(sizes)));
@@ -32,9 +32,9 @@ Status share_shape(ShapeContext& c) {
 }
 
 Status factor_shape(ShapeContext& c) {
-  ARGOSY_RETURN_IF_ERROR(share_of(c.attrs(), 0).status());
+  ARGOSY_RETURN_IF_ERROR(shard_of(c.attrs(), 0).status());
   if (c.input(0).has_rank() && c.input(0).rank() == 0) {
-    return invalid_argument("_BatchFactor: a scalar has no rows to share");
+    return invalid_argument("_ShardWeight: a scalar has no rows to shard");
   }
   return scalar_output(c);
 }
@@ -74,27 +74,27 @@ Status all_reduce_shape(ShapeContext& c) {
 }
 
 // y = x * factor  =>  dx = dy * factor. The factor is a fact about the batch, not a function of variables.
-std::vector<Value> scale_gradient(GradContext& g) { return {scale_or_zero(g.dy(), g.x(1)), Value()}; }
+std::vector<Value> scale_gradient(GradContext& g) { return {scale_nonempty(g.dy(), g.x(1)), Value()}; }
 
 }  // namespace
 
 void define_collective(OpRegistry& ops) {
   define_named_groups(ops);
-  const std::vector<std::string> share = {"index: int >= 0", "weights: list(int) >= 1"};
-  ops.add({.name = "_BatchShare",
-           .doc = "The rows of x that are one share of the batch.",
+  const std::vector<std::string> shard_attrs = {"index: int >= 0", "weights: list(int) >= 1"};
+  ops.add({.name = "_ShardBatch",
+           .doc = "The rows of x that are one shard of the batch.",
            .inputs = {"x: T"},
            .outputs = {"rows: T"},
-           .attrs = {"T: type", share[0], share[1]},
-           .shape = share_shape,
+           .attrs = {"T: type", shard_attrs[0], shard_attrs[1]},
+           .shape = shard_shape,
            .gradient = kNotDifferentiable,
            .cost = free_cost,
            .forwards = true});
-  ops.add({.name = "_BatchFactor",
-           .doc = "What part of x's rows one share of the batch has.",
+  ops.add({.name = "_ShardWeight",
+           .doc = "What part of x's rows one shard of the batch has.",
            .inputs = {"x: X"},
            .outputs = {"factor: T"},
-           .attrs = {"X: type", "T: floating", share[0], share[1]},
+           .attrs = {"X: type", "T: floating", shard_attrs[0], shard_attrs[1]},
            .shape = factor_shape,
            .gradient = kNotDifferentiable,
            .cost = free_cost,
@@ -102,7 +102,7 @@ void define_collective(OpRegistry& ops) {
            .batch_rule = BatchRule::kPerExample,
            .host_inputs = {0},  // it counts rows: no batch has to travel for that
            .host_outputs = {0}});
-  ops.add({.name = "_ScaleOrZero",
+  ops.add({.name = "_ScaleNonempty",
            .doc = "x * factor; zeros where the factor is 0.",
            .inputs = {"x: T", "factor: T"},
            .outputs = {"y: T"},
@@ -126,18 +126,18 @@ void define_collective(OpRegistry& ops) {
            .collective = true});
 }
 
-Value batch_share(Value x, const Ints& weights, std::int64_t index, std::string_view name) {
+Value shard_batch(Value x, const Ints& weights, std::int64_t index, std::string_view name) {
   if (!x.valid()) return {};
-  return x.graph().add("_BatchShare", {x}, {{"weights", weights}, {"index", index}}, name);
+  return x.graph().add("_ShardBatch", {x}, {{"weights", weights}, {"index", index}}, name);
 }
 
-Value batch_factor(Value x, const Ints& weights, std::int64_t index, DType dtype, std::string_view name) {
+Value shard_weight(Value x, const Ints& weights, std::int64_t index, DType dtype, std::string_view name) {
   if (!x.valid()) return {};
-  return x.graph().add("_BatchFactor", {x}, {{"weights", weights}, {"index", index}, {"T", dtype}}, name);
+  return x.graph().add("_ShardWeight", {x}, {{"weights", weights}, {"index", index}, {"T", dtype}}, name);
 }
 
-Value scale_or_zero(Value x, Value factor, std::string_view name) {
-  return x.valid() ? x.graph().add("_ScaleOrZero", {x, factor}, {}, name) : x;
+Value scale_nonempty(Value x, Value factor, std::string_view name) {
+  return x.valid() ? x.graph().add("_ScaleNonempty", {x, factor}, {}, name) : x;
 }
 
 std::vector<Value> all_reduce(const std::vector<Value>& values, const AllReduceSpec& spec, std::string_view name) {

@@ -1,9 +1,9 @@
 // What data parallelism is made of: a device's rows of the global batch, its weight among the others, and sums over
 // devices. Written into graphs by argosy/strategy; TensorFlow has no such ops, so their names start with '_'.
 //
-//   x ──► _BatchShare ──► replica 0 … gradient ──┐
+//   x ──► _ShardBatch ──► replica 0 … gradient ──┐
 //   │                                            _AllReduce (one node a device, one group) ──► update
-//   └───► _BatchShare ──► replica 1 … gradient ──┘
+//   └───► _ShardBatch ──► replica 1 … gradient ──┘
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@
 
 namespace argosy {
 
-// The rows of x that are share `index` by `weights` (shard_batch.h); may be none.
-Value batch_share(Value x, const std::vector<std::int64_t>& weights, std::int64_t index,
-                  std::string_view name = "batch_share");
-// What part of x's rows share `index` has, in [0, 1]; 0 of an empty batch.
-Value batch_factor(Value x, const std::vector<std::int64_t>& weights, std::int64_t index, DType dtype,
-                   std::string_view name = "batch_factor");
+// The rows of x that are shard `index` by `weights` (shard_batch.h); may be none.
+Value shard_batch(Value x, const std::vector<std::int64_t>& weights, std::int64_t index,
+                  std::string_view name = "shard_batch");
+// What part of x's rows shard `index` has, in [0, 1]; 0 of an empty batch.
+Value shard_weight(Value x, const std::vector<std::int64_t>& weights, std::int64_t index, DType dtype,
+                   std::string_view name = "shard_weight");
 // x * factor; zeros where the factor is 0, whatever x holds: the mean over no samples is NaN and weighs nothing.
-Value scale_or_zero(Value x, Value factor, std::string_view name = "scale_or_zero");
+Value scale_nonempty(Value x, Value factor, std::string_view name = "scale_nonempty");
 
 // One rank's part in the elementwise sum over a group of `size` ranks, each on a device of its own. Nodes meet within
 // one step by `group`; a group has one node per rank. With `shards`, `values` holds the contributions of that many

@@ -16,15 +16,15 @@ namespace {
 
 using KeyInts = std::vector<std::int64_t>;
 
-class ShareKernel : public Kernel {
+class ShardKernel : public Kernel {
  public:
-  explicit ShareKernel(const KernelInit& init)
+  explicit ShardKernel(const KernelInit& init)
       : weights_(init.attrs.get<KeyInts>("weights")), index_(init.attrs.get_int("index")) {}
 
  protected:
-  Result<std::pair<std::int64_t, std::int64_t>> share(const Tensor& x) const {
-    if (x.shape().rank() == 0) return invalid_argument("a scalar has no rows to share");
-    return batch_share(x.shape()[0], weights_, index_);
+  Result<std::pair<std::int64_t, std::int64_t>> shard(const Tensor& x) const {
+    if (x.shape().rank() == 0) return invalid_argument("a scalar has no rows to shard");
+    return shard_batch(x.shape()[0], weights_, index_);
   }
 
  private:
@@ -32,33 +32,33 @@ class ShareKernel : public Kernel {
   const std::int64_t index_;
 };
 
-class BatchShare final : public ShareKernel {
+class ShardBatch final : public ShardKernel {
  public:
-  using ShareKernel::ShareKernel;
+  using ShardKernel::ShardKernel;
   Status run(KernelContext& c) override {
-    ARGOSY_ASSIGN_OR_RETURN(const auto rows, share(c.input(0)));
+    ARGOSY_ASSIGN_OR_RETURN(const auto rows, shard(c.input(0)));
     c.set_output(0, c.input(0).rows(rows.first, rows.second));
     return ok_status();
   }
 };
 
-class BatchFactor final : public ShareKernel {
+class ShardWeight final : public ShardKernel {
  public:
-  using ShareKernel::ShareKernel;
+  using ShardKernel::ShardKernel;
   Status run(KernelContext& c) override {
-    ARGOSY_ASSIGN_OR_RETURN(const auto rows, share(c.input(0)));
+    ARGOSY_ASSIGN_OR_RETURN(const auto rows, shard(c.input(0)));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, {}));
     const auto batch = static_cast<double>(c.input(0).shape()[0]);
     const auto count = static_cast<double>(rows.second - rows.first);
-    return dispatch<FloatTypes>(y->dtype(), "_BatchFactor", [&]<typename T>() {
+    return dispatch<FloatTypes>(y->dtype(), "_ShardWeight", [&]<typename T>() {
       *y->data<T>() = count == 0 ? T(0) : factor<T>(count, batch);
       return ok_status();
     });
   }
 
  private:
-  // count / batch, so rounded that the gradient of a mean over the share, factor / count, has the same bits in every
-  // share of one, two, four or eight devices.
+  // count / batch, so rounded that the gradient of a mean over the shard, factor / count, has the same bits in every
+  // shard of one, two, four or eight devices.
   template <typename T>
   static T factor(double count, double batch) {
     if constexpr (std::is_floating_point_v<T>) {
@@ -67,14 +67,14 @@ class BatchFactor final : public ShareKernel {
     return T(count / batch);
   }
 
-  // The number nearest to 1 / batch that a quotient by any of those shares' sizes can be.
+  // The number nearest to 1 / batch that a quotient by any of those shards' sizes can be.
   template <typename T>
   static T example_weight(double batch) {
     T above = T(1) / T(batch), below = above;
     for (int tries = 0; tries < 16; ++tries) {
       for (const T weight : {above, below}) {
         bool all = numerator(weight, batch) > 0;
-        for (double devices = 2; all && devices <= kBatchParts; devices *= 2) {
+        for (double devices = 2; all && devices <= kReductionChunks; devices *= 2) {
           for (const double size : {std::ceil(batch / devices), std::floor(batch / devices)}) {
             all = all && (size == 0 || numerator(weight, size) > 0);
           }
@@ -98,15 +98,15 @@ class BatchFactor final : public ShareKernel {
   }
 };
 
-Status scale_or_zero_kernel(KernelContext& c) {
+Status scale_nonempty_kernel(KernelContext& c) {
   const Tensor& x = c.input(0);
-  if (c.input(1).shape().rank() != 0) return invalid_argument("_ScaleOrZero: the factor must be a scalar");
+  if (c.input(1).shape().rank() != 0) return invalid_argument("_ScaleNonempty: the factor must be a scalar");
   if (c.input(1).dtype() != x.dtype()) {
-    return invalid_argument("_ScaleOrZero: x is ", dtype_name(x.dtype()), ", the factor ",
+    return invalid_argument("_ScaleNonempty: x is ", dtype_name(x.dtype()), ", the factor ",
                             dtype_name(c.input(1).dtype()));
   }
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape(), {0}));
-  return dispatch<FloatTypes>(x.dtype(), "_ScaleOrZero", [&]<typename T>() {
+  return dispatch<FloatTypes>(x.dtype(), "_ScaleNonempty", [&]<typename T>() {
     const T* const from = x.data<T>();
     const T factor = *c.input(1).data<T>();
     T* const to = y->data<T>();
@@ -129,9 +129,9 @@ Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
 }  // namespace
 
 void add_kernels_cpu_collective(KernelRegistry& kernels) {
-  kernels.add("_BatchShare", "cpu", make<BatchShare>);
-  kernels.add("_BatchFactor", "cpu", make<BatchFactor>);
-  kernels.add("_ScaleOrZero", "cpu", scale_or_zero_kernel);
+  kernels.add("_ShardBatch", "cpu", make<ShardBatch>);
+  kernels.add("_ShardWeight", "cpu", make<ShardWeight>);
+  kernels.add("_ScaleNonempty", "cpu", scale_nonempty_kernel);
   add_kernels_cpu_all_reduce(kernels);
   add_kernels_cpu_named_groups(kernels);
 }

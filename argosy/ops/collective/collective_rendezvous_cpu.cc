@@ -46,11 +46,11 @@ class DeviceGroup final : public Resource {
 
 class Clock final : public Resource {
  public:
-  std::string describe() const override { return "alarms of collectives"; }
-  Alarms alarms;
+  std::string describe() const override { return "timers of collectives"; }
+  Timers timers;
 };
 
-std::vector<Shard> shards_of(const GroupCall& call) {
+std::vector<Shard> shards_of(const CollectiveParticipant& call) {
   std::vector<Shard> shards;
   const std::size_t tensors = call.results.size();
   if (call.kind != Collective::kAllReduceShards) return shards;
@@ -66,7 +66,7 @@ std::size_t bytes_of(const std::vector<Tensor>& tensors) {
   return bytes;
 }
 
-bool on_own_devices(const std::vector<GroupCall>& calls) {
+bool on_own_devices(const std::vector<CollectiveParticipant>& calls) {
   for (std::size_t i = 0; i < calls.size(); ++i) {
     for (std::size_t k = 0; k < i; ++k) {
       if (calls[i].context->device() == calls[k].context->device()) return false;
@@ -76,13 +76,13 @@ bool on_own_devices(const std::vector<GroupCall>& calls) {
 }
 
 // The step, and with it the tensors' memory, may end with the call back.
-void finish(GroupCall& call, Status status) {
+void finish(CollectiveParticipant& call, Status status) {
   call.values.clear();
   call.results.clear();
   call.done(std::move(status));
 }
 
-Status join_on_stream(const GroupCall& call, Communicator& communicator, const std::string& group) {
+Status join_on_stream(const CollectiveParticipant& call, Communicator& communicator, const std::string& group) {
   Cancellation* const cancellation = call.context->step() ? &call.context->step()->cancellation() : nullptr;
   const CollectiveOptions options{.name = group, .cancellation = cancellation};
   switch (call.kind) {
@@ -98,12 +98,12 @@ Status join_on_stream(const GroupCall& call, Communicator& communicator, const s
 
 }  // namespace
 
-Result<CollectiveCalls> CollectiveCalls::of(const std::vector<GroupCall>& calls, const std::string& group) {
+Result<CollectiveCalls> CollectiveCalls::of(const std::vector<CollectiveParticipant>& calls, const std::string& group) {
   CollectiveCalls all;
   all.calls_.resize(calls.size());
   all.shards_.resize(calls.size());
   for (std::size_t r = 0; r < calls.size(); ++r) {
-    const GroupCall &call = calls[r], &first = calls[0];
+    const CollectiveParticipant &call = calls[r], &first = calls[0];
     const std::vector<Tensor>& given =
         call.kind == Collective::kBroadcast && call.rank != call.root ? call.results : call.values;
     const std::vector<Tensor>& like =
@@ -122,7 +122,7 @@ Result<CollectiveCalls> CollectiveCalls::of(const std::vector<GroupCall>& calls,
       return invalid_argument("group '", group, "': rank ", call.rank, " (", call.context->node(), ") brings ",
                               told(ours), " as value ", i, ", rank 0 (", first.context->node(), ") ", told(theirs))
           .with_id("ARG-COMM-001")
-          .with_next("every member of a group must bring tensors of the same shapes and dtypes");
+          .with_hint("every member of a group must bring tensors of the same shapes and dtypes");
     }
     all.shards_[r] = shards_of(call);
     CollectiveCall& asked = all.calls_[r];
@@ -139,7 +139,7 @@ Result<CollectiveCalls> CollectiveCalls::of(const std::vector<GroupCall>& calls,
   return all;
 }
 
-Status do_here(const std::vector<GroupCall>& calls, const std::string& group) {
+Status do_here(const std::vector<CollectiveParticipant>& calls, const std::string& group) {
   ARGOSY_ASSIGN_OR_RETURN(const CollectiveCalls asked, CollectiveCalls::of(calls, group));
   CollectiveJob job;
   ARGOSY_RETURN_IF_ERROR(job.plan(asked.calls()));
@@ -147,11 +147,11 @@ Status do_here(const std::vector<GroupCall>& calls, const std::string& group) {
   return ok_status();
 }
 
-void exchange(std::vector<GroupCall> calls, const std::string& group) {
+void exchange(std::vector<CollectiveParticipant> calls, const std::string& group) {
   double link = 0;
   int cores = 0;
   std::string devices;
-  for (const GroupCall& call : calls) {
+  for (const CollectiveParticipant& call : calls) {
     if (call.context->device() == nullptr) continue;
     const DeviceSpec& spec = call.context->device()->spec();
     cores += spec.cores;
@@ -166,19 +166,19 @@ void exchange(std::vector<GroupCall> calls, const std::string& group) {
   const bool small = bytes <= most && link == 0;
   if (small || !on_own_devices(calls)) {
     const Status status = do_here(calls, group);
-    for (GroupCall& call : calls) finish(call, status);
+    for (CollectiveParticipant& call : calls) finish(call, status);
     return;
   }
   auto found = calls[0].context->resources().find_or_make<DeviceGroup>(
       "_collective", devices, [&] { return std::make_shared<DeviceGroup>(static_cast<int>(calls.size()), link); });
   if (!found.ok()) {
-    for (GroupCall& call : calls) call.done(found.status());
+    for (CollectiveParticipant& call : calls) call.done(found.status());
     return;
   }
   (*found)->start([&](const std::shared_ptr<InprocGroup>& ranks, const std::shared_ptr<std::atomic<bool>>& failed) {
-    for (GroupCall& call : calls) {
+    for (CollectiveParticipant& call : calls) {
       Stream& stream = call.context->device()->communication();
-      auto mine = std::make_shared<GroupCall>(std::move(call));
+      auto mine = std::make_shared<CollectiveParticipant>(std::move(call));
       stream.run([mine, ranks, failed, group] {
         Status status = join_on_stream(*mine, ranks->rank(mine->rank), group);
         if (!status.ok()) *failed = true;
@@ -188,14 +188,14 @@ void exchange(std::vector<GroupCall> calls, const std::string& group) {
   });
 }
 
-void Meeting::arrive(GroupCall call) {
+void CollectiveRendezvous::join(CollectiveParticipant call) {
   Cancellation* const cancellation = call.context->step() ? &call.context->step()->cancellation() : nullptr;
   const int rank = call.rank, size = call.size;
-  const std::chrono::nanoseconds patience = call.patience;
+  const std::chrono::nanoseconds timeout = call.timeout;
   ResourceManager& resources = call.context->resources();
-  std::vector<GroupCall> complete;
+  std::vector<CollectiveParticipant> complete;
   std::int64_t joined = -1;
-  std::vector<Alarms::Token> alarms;
+  std::vector<Timers::Token> timers;
   Cancellation::Token token = 0;
   std::int64_t opened = -1;
   {
@@ -204,32 +204,32 @@ void Meeting::arrive(GroupCall call) {
       return rank < static_cast<int>(r.calls.size()) && !r.calls[rank].has_value();
     });
     if (round == rounds_.end()) {
-      rounds_.push_back({.calls = std::vector<std::optional<GroupCall>>(size), .id = next_round_++});
+      rounds_.push_back({.calls = std::vector<std::optional<CollectiveParticipant>>(size), .id = next_round_++});
       round = std::prev(rounds_.end());
       opened = round->id;
     }
     joined = round->id;
     round->calls[rank] = std::move(call);
-    if (++round->arrived == static_cast<int>(round->calls.size())) {
+    if (++round->num_joined == static_cast<int>(round->calls.size())) {
       for (auto& each : round->calls) complete.push_back(std::move(*each));
       token = round->token;
-      alarms = std::move(round->alarms);
+      timers = std::move(round->timers);
       rounds_.erase(round);
     }
   }
   if (!complete.empty()) {
-    drop(alarms);
+    drop(timers);
     if (token != 0) cancellation->remove(token);
     Exchange how = exchange;
-    for (const GroupCall& each : complete) {
+    for (const CollectiveParticipant& each : complete) {
       if (each.exchange != nullptr) how = each.exchange;
     }
     how(std::move(complete), group_);
     return;
   }
   // From here on the round may be over at any time, and the step with it.
-  if (patience.count() > 0) {
-    if (Status set = set_alarm(resources, joined, patience); !set.ok()) return cancel(joined, set);
+  if (timeout.count() > 0) {
+    if (Status set = set_timer(resources, joined, timeout); !set.ok()) return cancel(joined, set);
   }
   if (opened < 0 || cancellation == nullptr) return;
   // The round may be complete, or cancelled, before its callback is known to it: then nobody needs the callback.
@@ -242,41 +242,41 @@ void Meeting::arrive(GroupCall call) {
   }
 }
 
-Status Meeting::set_alarm(ResourceManager& resources, std::int64_t id, std::chrono::nanoseconds patience) {
-  ARGOSY_ASSIGN_OR_RETURN(const auto clock, resources.find_or_make<Clock>("_collective", "alarms",
+Status CollectiveRendezvous::set_timer(ResourceManager& resources, std::int64_t id, std::chrono::nanoseconds timeout) {
+  ARGOSY_ASSIGN_OR_RETURN(const auto clock, resources.find_or_make<Clock>("_collective", "timers",
                                                                           [] { return std::make_shared<Clock>(); }));
-  const std::shared_ptr<Alarms> alarms(clock, &clock->alarms);
-  ARGOSY_ASSIGN_OR_RETURN(const Alarms::Token token, alarms->set(std::chrono::steady_clock::now() + patience,
-                                                                 [weak = weak_from_this(), id, patience] {
-                                                                   if (const auto meeting = weak.lock())
-                                                                     meeting->give_up_waiting(id, patience);
+  const std::shared_ptr<Timers> timers(clock, &clock->timers);
+  ARGOSY_ASSIGN_OR_RETURN(const Timers::Token token, timers->set(std::chrono::steady_clock::now() + timeout,
+                                                                 [weak = weak_from_this(), id, timeout] {
+                                                                   if (const auto rendezvous = weak.lock())
+                                                                     rendezvous->give_up_waiting(id, timeout);
                                                                  }));
   {
     MutexLock lock(mutex_);
-    clock_ = alarms;
+    clock_ = timers;
     for (Round& round : rounds_) {
       if (round.id != id) continue;
-      round.alarms.push_back(token);
+      round.timers.push_back(token);
       return ok_status();
     }
   }
-  alarms->drop(token);
+  timers->cancel(token);
   return ok_status();
 }
 
-void Meeting::drop(const std::vector<Alarms::Token>& alarms) {
-  if (alarms.empty()) return;
-  std::shared_ptr<Alarms> clock;
+void CollectiveRendezvous::drop(const std::vector<Timers::Token>& timers) {
+  if (timers.empty()) return;
+  std::shared_ptr<Timers> clock;
   {
     MutexLock lock(mutex_);
     clock = clock_.lock();
   }
-  for (const Alarms::Token token : alarms) {
-    if (clock != nullptr) clock->drop(token);
+  for (const Timers::Token token : timers) {
+    if (clock != nullptr) clock->cancel(token);
   }
 }
 
-void Meeting::give_up_waiting(std::int64_t id, std::chrono::nanoseconds patience) {
+void CollectiveRendezvous::give_up_waiting(std::int64_t id, std::chrono::nanoseconds timeout) {
   std::vector<std::string> here;
   std::size_t size = 0;
   {
@@ -288,15 +288,15 @@ void Meeting::give_up_waiting(std::int64_t id, std::chrono::nanoseconds patience
       if (call) here.push_back(str_cat("'", call->context->node(), "'"));
     }
   }
-  cancel(id, deadline_exceeded("group '", group_, "': after ", std::chrono::duration<double>(patience).count(), " s ",
+  cancel(id, deadline_exceeded("group '", group_, "': after ", std::chrono::duration<double>(timeout).count(), " s ",
                                here.size(), " of ", size, " members have come: ", str_join(here))
                  .with_id("ARG-GROUP-007")
-                 .with_next("find out what holds up the others, or give timeout_seconds more time"));
+                 .with_hint("find out what holds up the others, or give timeout_seconds more time"));
 }
 
-void Meeting::cancel(std::int64_t id, const Status& reason) {
-  std::vector<GroupCall> waiting;
-  std::vector<Alarms::Token> alarms;
+void CollectiveRendezvous::cancel(std::int64_t id, const Status& reason) {
+  std::vector<CollectiveParticipant> waiting;
+  std::vector<Timers::Token> timers;
   {
     MutexLock lock(mutex_);
     const auto round = std::find_if(rounds_.begin(), rounds_.end(), [&](const Round& r) { return r.id == id; });
@@ -304,11 +304,11 @@ void Meeting::cancel(std::int64_t id, const Status& reason) {
     for (auto& call : round->calls) {
       if (call) waiting.push_back(std::move(*call));
     }
-    alarms = std::move(round->alarms);
+    timers = std::move(round->timers);
     rounds_.erase(round);
   }
-  drop(alarms);
-  for (GroupCall& call : waiting) call.give_up(reason);
+  drop(timers);
+  for (CollectiveParticipant& call : waiting) call.give_up(reason);
 }
 
 }  // namespace argosy

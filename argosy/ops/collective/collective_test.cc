@@ -11,12 +11,12 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-TEST(BatchShare, CoversEveryRowOnceWhateverTheWeights) {
+TEST(ShardBatch, CoversEveryRowOnceWhateverTheWeights) {
   for (const Ints& weights : {Ints{1}, Ints{1, 1}, Ints{1, 1, 1, 1}, Ints{1000, 500}, Ints{3, 0, 5}, Ints{1, 999}}) {
     for (std::int64_t batch = 0; batch < 40; ++batch) {
       std::int64_t next = 0;
       for (std::size_t i = 0; i < weights.size(); ++i) {
-        const auto rows = batch_share(batch, weights, static_cast<std::int64_t>(i));
+        const auto rows = shard_batch(batch, weights, static_cast<std::int64_t>(i));
         ASSERT_TRUE(rows.ok());
         EXPECT_EQ(rows->first, next);
         EXPECT_GE(rows->second, rows->first);
@@ -27,37 +27,37 @@ TEST(BatchShare, CoversEveryRowOnceWhateverTheWeights) {
   }
 }
 
-TEST(BatchShare, EqualSharesDifferByAtMostOneAndTheFirstIsTheLastToBeEmpty) {
+TEST(ShardBatch, EqualShardsDifferByAtMostOneAndTheFirstIsTheLastToBeEmpty) {
   const Ints four(4, 1);
-  EXPECT_EQ(*batch_share(10, four, 0), (std::pair<std::int64_t, std::int64_t>{0, 3}));
-  EXPECT_EQ(*batch_share(10, four, 3), (std::pair<std::int64_t, std::int64_t>{8, 10}));
-  EXPECT_EQ(*batch_share(1, four, 0), (std::pair<std::int64_t, std::int64_t>{0, 1}));
-  EXPECT_EQ(*batch_share(30, Ints{1000, 500}, 0), (std::pair<std::int64_t, std::int64_t>{0, 20}));
+  EXPECT_EQ(*shard_batch(10, four, 0), (std::pair<std::int64_t, std::int64_t>{0, 3}));
+  EXPECT_EQ(*shard_batch(10, four, 3), (std::pair<std::int64_t, std::int64_t>{8, 10}));
+  EXPECT_EQ(*shard_batch(1, four, 0), (std::pair<std::int64_t, std::int64_t>{0, 1}));
+  EXPECT_EQ(*shard_batch(30, Ints{1000, 500}, 0), (std::pair<std::int64_t, std::int64_t>{0, 20}));
 }
 
-TEST(BatchShare, RefusesWhatCannotBeShared) {
-  EXPECT_EQ(batch_share(4, Ints{1, 1}, 2).status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(batch_share(4, Ints{0, 0}, 0).status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(batch_share(4, Ints{-1, 2}, 0).status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(batch_share(std::int64_t{1} << 62, Ints{1000, 1000}, 0).status().code(), Code::kInvalidArgument);
+TEST(ShardBatch, RefusesWhatCannotBeSharded) {
+  EXPECT_EQ(shard_batch(4, Ints{1, 1}, 2).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(shard_batch(4, Ints{0, 0}, 0).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(shard_batch(4, Ints{-1, 2}, 0).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(shard_batch(std::int64_t{1} << 62, Ints{1000, 1000}, 0).status().code(), Code::kInvalidArgument);
 }
 
 TEST(CollectiveOps, Cases) {
   const Tensor x = Tensor::of<float>({3, 2}, {1, 2, 3, 4, 5, 6});
   const AttrMap second = {{"weights", Ints{1, 1}}, {"index", 1}};
-  check({.op = "_BatchShare", .inputs = {x}, .attrs = second, .expect = {Tensor::of<float>({1, 2}, {5, 6})}});
-  check({.op = "_BatchShare", .inputs = {Tensor::scalar(1.0f)}, .attrs = second, .error = Code::kInvalidArgument});
-  check({.op = "_BatchFactor",
+  check({.op = "_ShardBatch", .inputs = {x}, .attrs = second, .expect = {Tensor::of<float>({1, 2}, {5, 6})}});
+  check({.op = "_ShardBatch", .inputs = {Tensor::scalar(1.0f)}, .attrs = second, .error = Code::kInvalidArgument});
+  check({.op = "_ShardWeight",
          .inputs = {x},
          .attrs = {{"weights", Ints{1, 1}}, {"index", 0}, {"T", DType::kFloat64}},
          .expect = {Tensor::scalar(2.0 / 3)},
          .other_dtypes = false});
-  check({.op = "_ScaleOrZero",
+  check({.op = "_ScaleNonempty",
          .inputs = {x, Tensor::scalar(0.5f)},
          .expect = {Tensor::of<float>({3, 2}, {.5, 1, 1.5, 2, 2.5, 3})},
          .constant_inputs = {1}});
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  check({.op = "_ScaleOrZero",
+  check({.op = "_ScaleNonempty",
          .inputs = {Tensor::vector<float>({nan, 1}), Tensor::scalar(0.0f)},
          .expect = {Tensor::vector<float>({0, 0})},
          .check_gradient = false});
@@ -103,14 +103,14 @@ TEST(CollectiveOps, MembersWithoutAStepAreRefused) {
          .error = Code::kFailedPrecondition,
          .error_contains = "ranks meet within a step",
          .check_gradient = false,
-         .unlike_tensorflow = "TensorFlow has no kernel without a card"});
+         .unlike_tensorflow = "TensorFlow has no kernel without a GPU"});
 }
 
-TEST(CollectiveOps, SharesKnowTheirShapes) {
+TEST(CollectiveOps, ShardsKnowTheirShapes) {
   Graph g;
   const Value x = placeholder(g, DType::kFloat32, {10, 4});
-  EXPECT_EQ(batch_share(x, {1, 1, 1, 1}, 0).shape().to_string(), "[3,4]");
-  EXPECT_EQ(batch_share(placeholder(g, DType::kFloat32, {-1, 4}), {1, 1}, 0).shape().to_string(), "[?,4]");
+  EXPECT_EQ(shard_batch(x, {1, 1, 1, 1}, 0).shape().to_string(), "[3,4]");
+  EXPECT_EQ(shard_batch(placeholder(g, DType::kFloat32, {-1, 4}), {1, 1}, 0).shape().to_string(), "[?,4]");
 }
 
 TEST(CollectiveOps, AnAllReduceChecksItsShards) {

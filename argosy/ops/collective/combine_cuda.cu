@@ -1,4 +1,4 @@
-// Sums, means, products and extremes over the memories of several cards: the arithmetic of argosy/comm/combine.h, in
+// Sums, means, products and extremes over the memories of several GPUs: the arithmetic of argosy/comm/combine.h, in
 // the same orders, so that the bits are the same.
 #include "argosy/comm/native_gpu/combine_table.h"
 #include "argosy/device/cuda/kernels/kernel_source.h"

@@ -1,5 +1,5 @@
 // TensorFlow's own collectives, whose members find each other by name (NcclAllReduce) or by keys (CollectiveReduce and
-// its like): what graphs of its distribution strategies have. The pass join_groups numbers the members; then they meet
+// its like): what graphs of its distribution strategies have. The pass resolve_collective_groups numbers the members; then they meet
 // as those of _AllReduce do.
 #include "argosy/ops/collective/named_groups.h"
 
@@ -72,7 +72,7 @@ Result<Keys> keys_of(const AttrMap& attrs, std::span<const PartialInts* const> i
     if (known == nullptr || known->size() != 1 || !(*known)[0]) {
       return unimplemented(kNames[i], " is computed while the step runs: groups are made before")
           .with_id("ARG-GROUP-001")
-          .with_next("give it as a constant");
+          .with_hint("give it as a constant");
     }
     found[i] = *(*known)[0];
   }

@@ -1,4 +1,4 @@
-// Sums over a batch on one device, and on two, four and eight that have a share each: the same bits.
+// Sums over a batch on one device, and on two, four and eight that have a shard each: the same bits.
 #include "argosy/ops/collective/reduction_chunks.h"
 
 #include <gtest/gtest.h>
@@ -36,9 +36,9 @@ struct Work {
   std::function<std::vector<Tensor>(std::int64_t begin, std::int64_t end)> inputs;
 };
 
-Result<Tensor> run(const Work& work, const char* attr, int parts, std::int64_t begin, std::int64_t end) {
+Result<Tensor> run(const Work& work, const char* attr, int chunks, std::int64_t begin, std::int64_t end) {
   AttrMap attrs = work.attrs;
-  if (parts > 0) attrs.set(attr, std::int64_t{parts});
+  if (chunks > 0) attrs.set(attr, std::int64_t{chunks});
   ARGOSY_ASSIGN_OR_RETURN(const auto outputs,
                           evaluate_op(*builtin_ops().find(work.op), attrs, work.inputs(begin, end)));
   return outputs[0];
@@ -50,14 +50,14 @@ Tensor sizes(const Shape& shape) {
   return Tensor::vector(std::vector<std::int32_t>(shape.sizes().begin(), shape.sizes().end()));
 }
 
-// The share of every device, computed by a team that is as much smaller.
-Result<std::vector<Tensor>> shares(const Work& work, const char* attr, std::int64_t batch, int devices) {
+// The shard of every device, computed by a team that is as much smaller.
+Result<std::vector<Tensor>> shards(const Work& work, const char* attr, std::int64_t batch, int devices) {
   const Team team(std::max(1, 8 / devices));
   std::vector<Tensor> results;
   for (int d = 0; d < devices; ++d) {
-    ARGOSY_ASSIGN_OR_RETURN(const auto rows, batch_share(batch, Ints(static_cast<std::size_t>(devices), 1), d));
-    ARGOSY_ASSIGN_OR_RETURN(Tensor share, run(work, attr, kBatchParts / devices, rows.first, rows.second));
-    results.push_back(std::move(share));
+    ARGOSY_ASSIGN_OR_RETURN(const auto rows, shard_batch(batch, Ints(static_cast<std::size_t>(devices), 1), d));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor shard, run(work, attr, kReductionChunks / devices, rows.first, rows.second));
+    results.push_back(std::move(shard));
   }
   return results;
 }
@@ -65,16 +65,16 @@ Result<std::vector<Tensor>> shares(const Work& work, const char* attr, std::int6
 void check_sums(const Work& work, double tolerance) {
   for (const std::int64_t batch : {128, 100, 64, 37, 24}) {
     SCOPED_TRACE(str_cat(work.op, " of ", batch));
-    const auto plain = run(work, kBatchSumAttr, 0, 0, batch);
+    const auto plain = run(work, kReduceChunksAttr, 0, 0, batch);
     ASSERT_TRUE(plain.ok()) << plain.status().to_string();
     std::vector<float> first;
     for (const int devices : {1, 2, 4, 8}) {
-      const auto got = shares(work, kBatchSumAttr, batch, devices);
+      const auto got = shards(work, kReduceChunksAttr, batch, devices);
       ASSERT_TRUE(got.ok()) << got.status().to_string();
       std::vector<float> sums;
       const std::int64_t elements = (*got)[0].elements();
       for (const Tensor& t : *got) sums.insert(sums.end(), t.data<float>(), t.data<float>() + elements);
-      add_as_tree(sums.data(), devices, elements);
+      add_chunks_as_tree(sums.data(), devices, elements);
       sums.resize(static_cast<std::size_t>(elements));
       if (devices == 1) {
         first = sums;
@@ -89,15 +89,15 @@ void check_rows(const Work& work) {
   for (const std::int64_t batch : {128, 37, 24}) {
     SCOPED_TRACE(str_cat(work.op, " of ", batch));
     const Team team(2);
-    const auto whole = run(work, kBatchRowsAttr, kBatchParts, 0, batch);
-    ASSERT_TRUE(whole.ok()) << whole.status().to_string();
+    const auto global = run(work, kRowChunksAttr, kReductionChunks, 0, batch);
+    ASSERT_TRUE(global.ok()) << global.status().to_string();
     for (const int devices : {2, 4, 8}) {
-      const auto got = shares(work, kBatchRowsAttr, batch, devices);
+      const auto got = shards(work, kRowChunksAttr, batch, devices);
       ASSERT_TRUE(got.ok()) << got.status().to_string();
-      const auto* at = static_cast<const std::byte*>(whole->raw());
-      for (const Tensor& share : *got) {
-        EXPECT_EQ(std::memcmp(share.raw(), at, share.bytes()), 0) << devices << " devices";
-        at += share.bytes();
+      const auto* at = static_cast<const std::byte*>(global->raw());
+      for (const Tensor& shard : *got) {
+        EXPECT_EQ(std::memcmp(shard.raw(), at, shard.bytes()), 0) << devices << " devices";
+        at += shard.bytes();
       }
     }
   }
@@ -111,18 +111,18 @@ Work weights_gradient(std::int64_t m, std::int64_t n) {
           }};
 }
 
-TEST(BatchParts, AreCutByHalving) {
-  const BatchEnds ends = batch_ends(37, 8);
+TEST(ReductionChunks, AreSplitByHalving) {
+  const ChunkEnds ends = chunk_ends(37, 8);
   EXPECT_EQ(std::vector(ends.begin(), ends.end()), (Ints{5, 10, 15, 19, 24, 28, 33, 37}));
   for (std::int64_t batch = 0; batch < 70; ++batch) {
-    const BatchEnds whole = batch_ends(batch, 8);
+    const ChunkEnds global = chunk_ends(batch, 8);
     for (const int devices : {2, 4, 8}) {
-      const auto parts = static_cast<std::size_t>(8 / devices);
+      const auto chunks = static_cast<std::size_t>(8 / devices);
       for (int d = 0; d < devices; ++d) {
-        const auto rows = batch_share(batch, Ints(static_cast<std::size_t>(devices), 7), d);
-        const BatchEnds mine = batch_ends(rows->second - rows->first, static_cast<int>(parts));
-        for (std::size_t i = 0; i < parts; ++i) {
-          EXPECT_EQ(rows->first + mine[i], whole[static_cast<std::size_t>(d) * parts + i]) << batch << "/" << devices;
+        const auto rows = shard_batch(batch, Ints(static_cast<std::size_t>(devices), 7), d);
+        const ChunkEnds mine = chunk_ends(rows->second - rows->first, static_cast<int>(chunks));
+        for (std::size_t i = 0; i < chunks; ++i) {
+          EXPECT_EQ(rows->first + mine[i], global[static_cast<std::size_t>(d) * chunks + i]) << batch << "/" << devices;
         }
       }
     }
@@ -130,13 +130,13 @@ TEST(BatchParts, AreCutByHalving) {
 }
 
 // Widths that fill whole panels of vectors and such that do not, few rows and many, far apart and near.
-TEST(BatchParts, WeightsOfADenseLayer) {
+TEST(ReductionChunks, WeightsOfADenseLayer) {
   for (const auto& [m, n] : {std::pair{64, 64}, {300, 100}, {7, 10}, {6, 1}, {1, 130}, {261, 48}}) {
     check_sums(weights_gradient(m, n), 1e-4);
   }
 }
 
-TEST(BatchParts, WeightsOfADenseLayerOnEveryVectorUnit) {
+TEST(ReductionChunks, WeightsOfADenseLayerOnEveryVectorUnit) {
   for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
     SCOPED_TRACE(hwy::TargetName(target));
     hwy::SetSupportedTargetsForTest(target);
@@ -145,7 +145,7 @@ TEST(BatchParts, WeightsOfADenseLayerOnEveryVectorUnit) {
   hwy::SetSupportedTargetsForTest(0);
 }
 
-TEST(BatchParts, Bias) {
+TEST(ReductionChunks, Bias) {
   for (const Shape& shape : {Shape{128, 10}, {128, 300}, {128, 5, 3, 33}, {128, 9, 9, 64}}) {
     const Tensor x = numbers(shape, 3);
     check_sums(
@@ -155,7 +155,7 @@ TEST(BatchParts, Bias) {
 }
 
 // Through oneDNN, by Winograd's products and, where the filter outweighs the images, as a product of patches.
-TEST(BatchParts, Filter) {
+TEST(ReductionChunks, Filter) {
   struct Layer {
     Shape image, filter;
     bool winograd = false, depthwise = false;
@@ -182,7 +182,7 @@ TEST(BatchParts, Filter) {
 }
 
 // k below and above what the packed sgemm would take.
-TEST(BatchParts, RowsOfADenseLayer) {
+TEST(ReductionChunks, RowsOfADenseLayer) {
   for (const auto& [k, n] : {std::pair{256, 10}, {1500, 70}, {40, 300}}) {
     const Tensor x = numbers({128, k}, 1), dy = numbers({128, n}, 2), w = numbers({k, n}, 3);
     check_rows({"MatMul", {}, [=](std::int64_t begin, std::int64_t end) {
@@ -194,7 +194,7 @@ TEST(BatchParts, RowsOfADenseLayer) {
   }
 }
 
-TEST(BatchParts, ImagesOfALayer) {
+TEST(ReductionChunks, ImagesOfALayer) {
   for (const bool winograd : {false, true}) {
     const Shape filter{5, 5, 32, 48};
     const Tensor x = numbers({128, 14, 14, 32}, 1), dy = numbers({128, 14, 14, 48}, 2), f = numbers(filter, 3);

@@ -1,4 +1,4 @@
-// Who gets which rows of a global batch: cut exactly, by integer weights, the same wherever it is asked.
+// Who gets which rows of a global batch: split exactly, by integer weights, the same wherever it is asked.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace argosy {
 
-// Rows [first, second) of `batch` that belong to share `index`. The batch is cut as sums over shares are added, by
-// halving: of n shares the first bit_floor(n - 1) take ceil(rows * their weights / all weights), and so on within. So
-// what two devices have is cut by four as it would be by eight devices. Equal weights differ by at most one row; share
+// Rows [first, second) of `batch` that belong to shard `index`. The batch is split as sums over shards are added, by
+// halving: of n shards the first bit_floor(n - 1) take ceil(rows * their weights / all weights), and so on within. So
+// what two devices have is split by four as it would be by eight devices. Equal weights differ by at most one row; shard
 // 0 is the last to be empty. INVALID_ARGUMENT for an index without a weight, weights that are negative or all zero, or
 // a product beyond int64.
-Result<std::pair<std::int64_t, std::int64_t>> batch_share(std::int64_t batch, std::span<const std::int64_t> weights,
+Result<std::pair<std::int64_t, std::int64_t>> shard_batch(std::int64_t batch, std::span<const std::int64_t> weights,
                                                           std::int64_t index);
 
 }  // namespace argosy

@@ -187,7 +187,7 @@ void define_constant(OpRegistry& ops) {
              .gradient = kNotDifferentiable,
              .elementwise = true,
              .blocks_gradient = true,
-             .batch_rule = BatchRule::kLooks});
+             .batch_rule = BatchRule::kShapeOnly});
   }
   ops.add({.name = "Fill",
            .doc = "A tensor of shape dims, every element value.",

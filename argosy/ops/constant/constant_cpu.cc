@@ -25,7 +25,7 @@ Status not_fed(KernelContext& c) {
   return invalid_argument("You must feed a value for placeholder tensor '", c.node(), "' with dtype ",
                           dtype_name(c.output_dtype(0)))
       .with_id("ARG-FEED-001")
-      .with_next(str_cat("add '", c.node(), "' to the feeds"));
+      .with_hint(str_cat("add '", c.node(), "' to the feeds"));
 }
 
 class Missing final : public Kernel {
@@ -52,7 +52,7 @@ Status identity(KernelContext& c) {
 
 // Its definition does not say that it forwards, which would be of output 0 alone.
 Status identity_n(KernelContext& c) {
-  for (int i = 0; i < c.num_inputs(); ++i) ARGOSY_RETURN_IF_ERROR(hand_on(c, i, c.input(i)));
+  for (int i = 0; i < c.num_inputs(); ++i) ARGOSY_RETURN_IF_ERROR(forward_input(c, i, c.input(i)));
   return ok_status();
 }
 

@@ -1,4 +1,4 @@
-// Constants and what only hands tensors on, on a card.
+// Constants and what only hands tensors on, on a GPU.
 #include "argosy/base/mutex.h"
 #include "argosy/op/kernel/forward_input.h"
 #include "argosy/ops/layout/gpu_copy_engine.h"
@@ -7,9 +7,9 @@ namespace argosy {
 
 namespace {
 
-using cuda::kCardTypes;
+using cuda::kGpuTypes;
 
-// The value goes to the card at the first run and stays.
+// The value goes to the GPU at the first run and stays.
 class Const final : public Kernel {
  public:
   explicit Const(Tensor value) : value_(std::move(value)) {}
@@ -40,18 +40,18 @@ class Const final : public Kernel {
 // Every element the same number, given in the host's memory.
 Status fill_with(KernelContext& c, int output, const Shape& shape, double number) {
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(output, shape));
-  cuda::CardMover mover(c);
+  cuda::GpuCopyEngine copy_engine(c);
   if (y->dtype() == DType::kBool) {
     const bool value = number != 0;
-    mover.fill(y->raw(), y->elements(), 1, &value);
-    return mover.status();
+    copy_engine.fill(y->raw(), y->elements(), 1, &value);
+    return copy_engine.status();
   }
   ARGOSY_RETURN_IF_ERROR(dispatch<NumberTypes>(y->dtype(), "fill", [&]<typename T>() {
     const T value(static_cast<float>(number));
-    mover.fill(y->raw(), y->elements(), sizeof(T), &value);
+    copy_engine.fill(y->raw(), y->elements(), sizeof(T), &value);
     return ok_status();
   }));
-  return mover.status();
+  return copy_engine.status();
 }
 
 Status zeros_like(KernelContext& c) { return fill_with(c, 0, c.input(0).shape(), 0); }
@@ -63,7 +63,7 @@ Status fill(KernelContext& c) {
     return invalid_argument("Fill: value must be a scalar, not of shape ", c.input(1).shape());
   }
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
-  return cuda::spread_on_card(c, c.input(1), *y);
+  return cuda::broadcast_on_gpu(c, c.input(1), *y);
 }
 
 Status broadcast_to(KernelContext& c) {
@@ -72,7 +72,7 @@ Status broadcast_to(KernelContext& c) {
     return invalid_argument("BroadcastTo: shape must be a vector, not of shape ", c.input(1).shape());
   }
   ARGOSY_ASSIGN_OR_RETURN(const Shape shape, to_shape(c.input(1), "BroadcastTo: shape"));
-  if (shape == x.shape()) return hand_on(c, 0, x);
+  if (shape == x.shape()) return forward_input(c, 0, x);
   const auto both = broadcast(x.shape(), shape);
   if (!both.ok() || !(*both == shape)) {
     return invalid_argument("Incompatible shapes: ", x.shape(), " vs. ", shape, ": BroadcastTo: shape ", x.shape(),
@@ -80,23 +80,23 @@ Status broadcast_to(KernelContext& c) {
         .with_id("ARG-SHAPE-002");
   }
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
-  return cuda::spread_on_card(c, x, *y);
+  return cuda::broadcast_on_gpu(c, x, *y);
 }
 
 }  // namespace
 
 void add_kernels_cuda_constant(KernelRegistry& kernels) {
   std::vector<DType> on_host = {DType::kInt32, DType::kString, DType::kResource, DType::kVariant};
-  kernels.add("Const", "cuda", Const::make, {{"dtype", kCardTypes}});
+  kernels.add("Const", "cuda", Const::make, {{"dtype", kGpuTypes}});
   kernels.add("Const", "cuda", cuda::make_on_host, {{"dtype", on_host}});
   for (const char* op : {"Identity", "Snapshot", "StopGradient", "PreventGradient", "IdentityN",
                          "PlaceholderWithDefault", "Placeholder", "PlaceholderV2", "_Arg", "NoOp"}) {
     kernels.add(op, "cuda", cuda::make_on_host);
   }
-  kernels.add("ZerosLike", "cuda", cuda::make_launching<zeros_like>, {{"T", kCardTypes}});
-  kernels.add("OnesLike", "cuda", cuda::make_launching<ones_like>, {{"T", kCardTypes}});
-  kernels.add("Fill", "cuda", cuda::make_launching<fill>, {{"T", kCardTypes}});
-  kernels.add("BroadcastTo", "cuda", cuda::make_launching<broadcast_to>, {{"T", kCardTypes}});
+  kernels.add("ZerosLike", "cuda", cuda::make_launching<zeros_like>, {{"T", kGpuTypes}});
+  kernels.add("OnesLike", "cuda", cuda::make_launching<ones_like>, {{"T", kGpuTypes}});
+  kernels.add("Fill", "cuda", cuda::make_launching<fill>, {{"T", kGpuTypes}});
+  kernels.add("BroadcastTo", "cuda", cuda::make_launching<broadcast_to>, {{"T", kGpuTypes}});
   for (const char* op : {"ZerosLike", "OnesLike", "Fill", "BroadcastTo"}) {
     kernels.add(op, "cuda", cuda::make_on_host, {{"T", {DType::kInt32}}});
   }

@@ -24,14 +24,14 @@ Status merge_kernel(KernelContext& c) {
   return invalid_argument("Merge: every input is dead");
 }
 
-Status hand_on(KernelContext& c) {
+Status forward_input(KernelContext& c) {
   c.set_output(0, c.input(0));
   return ok_status();
 }
 
 Status loop_cond(KernelContext& c) {
   if (c.input(0).shape().rank() != 0) return invalid_argument("LoopCond: one truth, not shape ", c.input(0).shape());
-  return hand_on(c);
+  return forward_input(c);
 }
 
 Status nothing(KernelContext&) { return ok_status(); }
@@ -92,7 +92,7 @@ void add_kernels_cpu_control_flow(KernelRegistry& kernels) {
   for (const char* op : {"Switch", "RefSwitch"}) kernels.add(op, "cpu", switch_kernel);
   for (const char* op : {"Merge", "RefMerge"}) kernels.add(op, "cpu", merge_kernel);
   for (const char* op : {"Enter", "RefEnter", "Exit", "RefExit", "NextIteration", "RefNextIteration"}) {
-    kernels.add(op, "cpu", hand_on);
+    kernels.add(op, "cpu", forward_input);
   }
   kernels.add("LoopCond", "cpu", loop_cond);
   kernels.add("ControlTrigger", "cpu", nothing);

@@ -1,4 +1,4 @@
-// What the files of functional control flow share. Internal to the family.
+// Differentiation of functions (If, Case, While, calls). Internal to the family.
 #pragma once
 
 #include <memory>

@@ -116,7 +116,7 @@ Status in_caller(const GradContext& g, const Status& error) {
   return std::move(told)
       .with_id(std::string(error.id()))
       .with_where(error.where().empty() ? str_cat("gradient of node '", g.node().name, "'") : error.where())
-      .with_next(error.next());
+      .with_hint(error.hint());
 }
 
 Result<FunctionGradient> differentiate(Graph& graph, const Function& function, const GradientRequest& request) {

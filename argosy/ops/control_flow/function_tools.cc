@@ -32,7 +32,7 @@ std::vector<char> needed_nodes(const Graph& graph, std::span<const Endpoint> roo
 Status primitive_loop(const Node& n) {
   return unimplemented("node '", n.name, "' (", n.op->name, ") closes a loop inside a function that must be copied")
       .with_id("ARG-FN-004")
-      .with_next("write the loop with while_loop()");
+      .with_hint("write the loop with while_loop()");
 }
 
 // A name in "loc:@" that belongs to the body means the copy.

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "argosy/ops/constant/constant.h"
-#include "argosy/ops/control_flow/functional.h"
 #include "argosy/ops/control_flow/function_differentiation.h"
+#include "argosy/ops/control_flow/functional.h"
 
 namespace argosy {
 
@@ -155,7 +155,7 @@ Status check_body(const Function& body, const std::vector<Value>& initial, const
       return invalid_argument("value ", i, " of the loop has shape ", shapes[i], " before an iteration and ", shape,
                               " after it")
           .with_id("ARG-FN-003")
-          .with_next("say in WhileOptions::shape_invariants what stays the same, e.g. [?]");
+          .with_hint("say in WhileOptions::shape_invariants what stays the same, e.g. [?]");
     }
   }
   return ok_status();

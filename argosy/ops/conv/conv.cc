@@ -194,7 +194,7 @@ void define_conv(OpRegistry& ops) {
              .gradient = backprop_filter_gradient,
              .cost = conv_cost<2, -1>,
              .linear = Linear::kEach,
-             .batch_rule = BatchRule::kAddsUpFirst,
+             .batch_rule = BatchRule::kSumFirstAxis,
              .host_inputs = {1}});
   };
   three("Conv2D", true);
@@ -247,7 +247,7 @@ Value conv2d_transpose(Value x, Value filter, const Conv2DOptions& options,
     const std::int64_t w = shape.rank() == 4 ? shape[nchw ? 3 : 2] : kUnknown;
     if (h < 0 || w < 0) {
       graph.fail(invalid_argument("conv2d_transpose: height and width of x are not known: ", shape)
-                     .with_next("give output_shape"));
+                     .with_hint("give output_shape"));
       return {};
     }
     sizes = {h * options.strides[0], w * options.strides[1]};  // batch and channels follow from x and filter

@@ -30,9 +30,9 @@ constexpr std::int64_t kFewPatches = 128;
 // 32x32x64 1.7 ms against 1.9 ms).
 constexpr std::int64_t kPatchesPerChannel = 8;
 // Patches held at once where every convolution is a product (float64), and where a product is what adds up a filter's
-// gradient part by part of the batch: all parts' sums are made there block by block.
-constexpr std::int64_t kPatchBytes = 8 << 20, kPatchBytesOfParts = 32 << 20;
-// Pieces of every part of a batch whose sums are oneDNN's: work for so many times as many threads, where a filter is
+// gradient chunk by chunk of the batch: all chunks' sums are made there block by block.
+constexpr std::int64_t kPatchBytes = 8 << 20, kChunkPatchBytes = 32 << 20;
+// Pieces of every chunk of a batch whose sums are oneDNN's: work for so many times as many threads, where a filter is
 // small. A power of two.
 constexpr int kPieces = 4;
 int pieces_of(const ConvGeometry& g) { return g.filter_elements() <= (1 << 13) ? kPieces : 1; }
@@ -97,8 +97,8 @@ Status by_patches(KernelContext& c, MatMulPrograms& programs, const Options& o, 
   ConvGeometry part = g;
   const Patches whole{part};
   const std::int64_t per_image = g.h.out * g.w.out, columns = whole.columns();
-  // Of the whole batch, and of what is here.
-  const std::int64_t all = o.batch.whole(g.batch);
+  // Of the global batch, and of what is here.
+  const std::int64_t all = o.batch.global(g.batch);
   const std::int64_t of_all =
       whole.trivial()
           ? all
@@ -122,7 +122,7 @@ Status by_patches(KernelContext& c, MatMulPrograms& programs, const Options& o, 
     const std::int64_t rows = whole.rows();
     if (o.kind == ConvKind::kBackwardInput) {
       T* const image = result + n * image_size;
-      const Gemm product{.transpose_b = true, .m = rows, .n = columns, .k = g.out_c, .whole_rows = of_all * per_image};
+      const Gemm product{.transpose_b = true, .m = rows, .n = columns, .k = g.out_c, .global_rows = of_all * per_image};
       const T* const dy = first + n * per_image * g.out_c;
       if (whole.trivial()) return gemm(c, programs, product, dy, second, nullptr, nothing, image);
       ARGOSY_RETURN_IF_ERROR(gemm(c, programs, product, dy, second, nullptr, nothing, patches));
@@ -135,7 +135,7 @@ Status by_patches(KernelContext& c, MatMulPrograms& programs, const Options& o, 
       a = patches;
     }
     if (o.kind == ConvKind::kForward) {
-      const Gemm product{.m = rows, .n = g.out_c, .k = columns, .whole_rows = of_all * per_image};
+      const Gemm product{.m = rows, .n = g.out_c, .k = columns, .global_rows = of_all * per_image};
       ARGOSY_RETURN_IF_ERROR(gemm(c, programs, product, a, second, static_cast<const T*>(call.bias), o.fused,
                                   result + n * per_image * g.out_c));
       continue;
@@ -196,17 +196,17 @@ class FastConv final : public Kernel {
       loops<T>(options_, call);
       return ok_status();
     } else {
-      ConvGeometry whole = call.g;  // the same choice for every share of a batch
-      whole.batch = options_.batch.whole(whole.batch);
-      const Patches patches{whole};
-      const bool winograd = options_.winograd && winograd_pays(options_.attrs, whole);
+      ConvGeometry global = call.g;  // the same choice for every shard of a batch
+      global.batch = options_.batch.global(global.batch);
+      const Patches patches{global};
+      const bool winograd = options_.winograd && winograd_pays(options_.attrs, global);
       if (as_product && few_patches(patches, winograd)) return by_patches<T>(c, products_, options_, call);
       const bool sums =
           options_.kind == ConvKind::kBackwardFilter && options_.batch.sums(call.g.batch) && std::is_same_v<T, float>;
-      const bool parts = sums && (winograd || parts_pay(whole));
+      const bool parts = sums && (winograd || chunks_pay(global));
       if (as_product && sums && !parts &&
-          patches.rows() * patches.columns() * static_cast<std::int64_t>(sizeof(T)) <= kPatchBytesOfParts) {
-        return by_patches<T>(c, products_, options_, call, kPatchBytesOfParts);
+          patches.rows() * patches.columns() * static_cast<std::int64_t>(sizeof(T)) <= kChunkPatchBytes) {
+        return by_patches<T>(c, products_, options_, call, kChunkPatchBytes);
       }
       if (winograd && std::is_same_v<T, float>) {
         return run_winograd(c, call, static_cast<const float*>(call.first), static_cast<const float*>(call.second),
@@ -258,9 +258,9 @@ class FastConv final : public Kernel {
   Status run_winograd(KernelContext& c, const Call& call, const float* first, const float* second, const float* bias,
                       float* result, bool parts = false) {
     const int count = parts ? options_.batch.count : 0;
-    const BatchEnds all = batch_ends(call.g.batch, count);
+    const ChunkEnds all = chunk_ends(call.g.batch, count);
     const std::span<const std::int64_t> ends = std::span(all).first(static_cast<std::size_t>(count));
-    ARGOSY_ASSIGN_OR_RETURN(const Buffer memory, c.scratch(parts ? winograd_parts_bytes(call.g, count, thread_budget())
+    ARGOSY_ASSIGN_OR_RETURN(const Buffer memory, c.scratch(parts ? winograd_chunks_bytes(call.g, count, thread_budget())
                                                                  : winograd_scratch_bytes(call.g, thread_budget())));
     auto* const scratch = reinterpret_cast<float*>(memory.data());
     switch (options_.kind) {
@@ -271,11 +271,11 @@ class FastConv final : public Kernel {
     return ok_status();
   }
 
-  // Sums of parts are held beside each other: they may not weigh much more than the images. oneDNN's sums depend on
-  // the number of threads that share one, so every piece of a part is one thread's.
-  bool parts_pay(const ConvGeometry& whole) const {
-    const std::int64_t each = pieces_of(whole);
-    return kBatchParts * each * whole.filter_elements() <= whole.in_elements() + whole.out_elements() &&
+  // Sums of chunks are held beside each other: they may not weigh much more than the images. oneDNN's sums depend on
+  // the number of threads that share one, so every piece of a chunk is one thread's.
+  bool chunks_pay(const ConvGeometry& global) const {
+    const std::int64_t each = pieces_of(global);
+    return kReductionChunks * each * global.filter_elements() <= global.in_elements() + global.out_elements() &&
            thread_budget() <= options_.batch.count * each;
   }
 
@@ -290,14 +290,14 @@ class FastConv final : public Kernel {
     const ThreadLimit one(1);
     const int parts = options_.batch.count;
     const int each = pieces_of(call.g);
-    const BatchEnds ends = batch_ends(call.g.batch, parts);
+    const ChunkEnds ends = chunk_ends(call.g.batch, parts);
     std::vector<Piece> pieces(static_cast<std::size_t>(parts * each));
     Call some = call;
     std::int64_t first = 0;
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       const int part = static_cast<int>(i) / each, piece = static_cast<int>(i) % each;
       const std::int64_t begin = part > 0 ? ends[part - 1] : 0;
-      const std::int64_t end = begin + batch_ends(ends[part] - begin, each)[piece];
+      const std::int64_t end = begin + chunk_ends(ends[part] - begin, each)[piece];
       some.g.batch = end - first;
       pieces[i].first = first;
       if (end > first) {
@@ -340,7 +340,7 @@ class FastConv final : public Kernel {
       }
     });
     for (Status& status : done) ARGOSY_RETURN_IF_ERROR(std::move(status));
-    add_as_tree(sums, static_cast<int>(count), filter);
+    add_chunks_as_tree(sums, static_cast<int>(count), filter);
     std::copy_n(sums, filter, call.result->data<float>());
     return ok_status();
   }

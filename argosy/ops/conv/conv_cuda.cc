@@ -1,4 +1,4 @@
-// Convolutions on a card: by cuDNN where it is, else by kernels of our own.
+// Convolutions on a GPU: by cuDNN where it is, else by kernels of our own.
 #include "argosy/ops/conv/gpu_conv.h"
 #include "argosy/ops/conv/windows_cuda.h"
 #include "argosy/ops/layout/gpu_copy_engine.h"
@@ -7,15 +7,15 @@ namespace argosy {
 
 namespace {
 
-using cuda::CardAxis;
-using cuda::CardConv;
-using cuda::CardImage;
+using cuda::GpuAxis;
+using cuda::GpuConv;
+using cuda::GpuImage;
 
 constexpr const char* kModule = "conv";
 
-CardAxis axis_of(const WindowAxis& a) { return {a.in, a.window, a.stride, a.dilation, a.out, a.pad_before}; }
-CardImage image_of(bool nchw, std::int64_t h, std::int64_t w, std::int64_t c) {
-  return nchw ? CardImage{h * w * c, w, 1, h * w} : CardImage{h * w * c, w * c, c, 1};
+GpuAxis axis_of(const WindowAxis& a) { return {a.in, a.window, a.stride, a.dilation, a.out, a.pad_before}; }
+GpuImage image_of(bool nchw, std::int64_t h, std::int64_t w, std::int64_t c) {
+  return nchw ? GpuImage{h * w * c, w, 1, h * w} : GpuImage{h * w * c, w * c, c, 1};
 }
 
 class Conv final : public Kernel {
@@ -28,10 +28,10 @@ class Conv final : public Kernel {
           kernel->fused_, parse_fused_ops(init.op.name, init.attrs, static_cast<int>(init.input_dtypes.size()) - 2));
     }
     kernel->suffix_ = cuda::type_suffix(init.output_dtypes[0]);
-    kernel->repeatable_ = cuda::reads_constants_only(init);
+    kernel->capturable_ = cuda::reads_constants_only(init);
     return std::unique_ptr<Kernel>(std::move(kernel));
   }
-  bool repeatable() const override { return repeatable_; }
+  bool capturable() const override { return capturable_; }
 
   Status run(KernelContext& c) override {
     if (attrs_.op.ends_with("BackpropInput")) return backward_input(c);
@@ -90,7 +90,7 @@ class Conv final : public Kernel {
     return {.direction = direction, .dtype = dtype, .nchw = attrs_.nchw, .geometry = g};
   }
 
-  CardConv describe(const ConvGeometry& g) const {
+  GpuConv describe(const ConvGeometry& g) const {
     return {.batch = g.batch,
             .in_c = g.in_c,
             .out_c = g.out_c,
@@ -110,7 +110,7 @@ class Conv final : public Kernel {
   ConvAttrs attrs_;
   FusedOps fused_;
   std::string_view suffix_;
-  bool repeatable_ = true;
+  bool capturable_ = true;
 };
 
 }  // namespace

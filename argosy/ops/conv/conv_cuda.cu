@@ -18,12 +18,12 @@ ARGOSY_DEVICE A activated(A v, int activation, f32 alpha) {
   }
 }
 
-ARGOSY_DEVICE i64 filter_at(const CardConv& g, i64 y, i64 x, i64 i, i64 o) {
+ARGOSY_DEVICE i64 filter_at(const GpuConv& g, i64 y, i64 x, i64 i, i64 o) {
   return ((y * g.w.window + x) * (g.in_c / g.groups) + i) * g.out_c + o;
 }
 
 template <typename T>
-ARGOSY_DEVICE void forward(const CardConv& g, const T* image, const T* filter, const T* bias, T* result) {
+ARGOSY_DEVICE void forward(const GpuConv& g, const T* image, const T* filter, const T* bias, T* result) {
   using A = Compute<T>;
   const i64 in_group = g.in_c / g.groups, out_group = g.out_c / g.groups;
   // Channels innermost: neighbours share what they read of the image, and read neighbours of the filter.
@@ -51,7 +51,7 @@ ARGOSY_DEVICE void forward(const CardConv& g, const T* image, const T* filter, c
 
 // Each input element sums over the windows it lies under.
 template <typename T>
-ARGOSY_DEVICE void backward_input(const CardConv& g, const T* dy, const T* filter, T* result) {
+ARGOSY_DEVICE void backward_input(const GpuConv& g, const T* dy, const T* filter, T* result) {
   using A = Compute<T>;
   const i64 in_group = g.in_c / g.groups, out_group = g.out_c / g.groups;
   for (i64 e = first_index(); e < g.batch * g.h.in * g.w.in * g.in_c; e += index_step()) {
@@ -83,7 +83,7 @@ struct ConvSum {
   }
 };
 template <typename T>
-ARGOSY_DEVICE void backward_filter(const CardConv& g, const T* image, const T* dy, T* result) {
+ARGOSY_DEVICE void backward_filter(const GpuConv& g, const T* image, const T* dy, T* result) {
   using A = Compute<T>;
   ARGOSY_SHARED A scratch[32];
   const i64 in_group = g.in_c / g.groups, out_group = g.out_c / g.groups, patches = g.batch * g.h.out * g.w.out;
@@ -99,7 +99,7 @@ ARGOSY_DEVICE void backward_filter(const CardConv& g, const T* image, const T* d
       sum += load(image, n * g.in.n + iy * g.in.h + ix * g.in.w + c * g.in.c) *
              load(dy, n * g.out.n + oy * g.out.h + ox * g.out.w + o * g.out.c);
     }
-    sum = fold_block(sum, scratch, ConvSum{});
+    sum = block_reduce(sum, scratch, ConvSum{});
     if (threadIdx.x == 0) store(result, e, sum);
   }
 }
@@ -115,13 +115,13 @@ ARGOSY_DEVICE void finish(i64 n, i64 channels, i64 inner, const T* bias, int act
 }
 
 #define ARGOSY_CONV(T)                                                                                             \
-  ARGOSY_KERNEL(conv_forward_##T, CardConv g, const T* image, const T* filter, const T* bias, T* result) {         \
+  ARGOSY_KERNEL(conv_forward_##T, GpuConv g, const T* image, const T* filter, const T* bias, T* result) {          \
     forward(g, image, filter, bias, result);                                                                       \
   }                                                                                                                \
-  ARGOSY_KERNEL(conv_backward_input_##T, CardConv g, const T* dy, const T* filter, T* result) {                    \
+  ARGOSY_KERNEL(conv_backward_input_##T, GpuConv g, const T* dy, const T* filter, T* result) {                     \
     backward_input(g, dy, filter, result);                                                                         \
   }                                                                                                                \
-  ARGOSY_KERNEL(conv_backward_filter_##T, CardConv g, const T* image, const T* dy, T* result) {                    \
+  ARGOSY_KERNEL(conv_backward_filter_##T, GpuConv g, const T* image, const T* dy, T* result) {                     \
     backward_filter(g, image, dy, result);                                                                         \
   }                                                                                                                \
   ARGOSY_KERNEL(conv_finish_##T, i64 n, i64 channels, i64 inner, const T* bias, int activation, f32 alpha, T* y) { \

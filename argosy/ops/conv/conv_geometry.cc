@@ -28,7 +28,7 @@ Result<ConvGeometry> conv_geometry(const ConvAttrs& attrs, const Shape& input, c
     return invalid_argument("input depth must be evenly divisible by filter depth: ", g.in_c, " vs ", filter[2], ": ",
                             attrs.op, ": filter ", filter, " does not fit an image of ", g.in_c, " channels")
         .with_id("ARG-SHAPE-012")
-        .with_next("a filter is [height, width, in, out]");
+        .with_hint("a filter is [height, width, in, out]");
   };
   if (attrs.depthwise) {
     if (filter_in != g.in_c) return mismatch();

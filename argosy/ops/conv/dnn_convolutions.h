@@ -26,7 +26,7 @@ struct DnnProblem {
   bool tf32 = false, deterministic = false;
   int alignment = 16;  // of all operands, in bytes
   auto operator<=>(const DnnProblem&) const = default;
-  // In a line: what a choice is known by, beside card and library.
+  // In a line: what a choice is known by, beside GPU and library.
   std::string to_string() const;
 };
 
@@ -44,7 +44,7 @@ struct DnnConvolutionGraph {
 class DnnConvolutions {
  public:
   struct Setup {
-    std::string card;                               // "sm_90 NVIDIA H100": part of what a choice is known by
+    std::string gpu;                                // "sm_90 NVIDIA H100": part of what a choice is known by
     std::shared_ptr<DnnChoices> choices = nullptr;  // null: nothing is timed, the library's own order holds
     std::size_t most_workspace = std::size_t{512} << 20;
   };

@@ -103,7 +103,7 @@ struct DnnConvolutions::State {
   const DnnCalls& calls = dnn->calls();
 
   std::string key_of(const DnnProblem& p) const {
-    return str_cat(p.to_string(), " | ", setup.card, " | cuDNN ", calls.version());
+    return str_cat(p.to_string(), " | ", setup.gpu, " | cuDNN ", calls.version());
   }
 
   Result<Ways*> ways_of(DnnHandle handle, const DnnProblem& p) {

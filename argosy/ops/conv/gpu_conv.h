@@ -1,9 +1,9 @@
-// Convolutions of a card by cuDNN, where it is and has a way: images padded, filters turned and layouts changed as it
+// Convolutions of a GPU by cuDNN, where it is and has a way: images padded, filters turned and layouts changed as it
 // wants them.
 #pragma once
 
-#include "argosy/ops/conv/dnn_convolutions.h"
 #include "argosy/ops/conv/conv_geometry.h"
+#include "argosy/ops/conv/dnn_convolutions.h"
 #include "argosy/ops/gpu_kernels.h"
 #include "argosy/ops/matmul/fused_ops.h"
 

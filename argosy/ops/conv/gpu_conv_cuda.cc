@@ -16,8 +16,8 @@ const char* environment_of_process(const char* name) { return std::getenv(name);
 Result<std::shared_ptr<DnnConvolutions>> convolutions_of(CudaDevice& device) {
   ARGOSY_ASSIGN_OR_RETURN(const std::shared_ptr<Dnn> dnn, device.dnn());
   return std::static_pointer_cast<DnnConvolutions>(device.keep("convolutions by cuDNN", [&] {
-    const CardFacts& card = device.card();
-    DnnConvolutions::Setup setup{.card = str_cat("sm_", card.major, card.minor, " ", card.name)};
+    const GpuFacts& gpu = device.gpu();
+    DnnConvolutions::Setup setup{.gpu = str_cat("sm_", gpu.major, gpu.minor, " ", gpu.name)};
     if (autotune_wanted(environment_of_process)) {
       const std::string folder = default_cache_folder();
       setup.choices = std::make_shared<DnnChoices>(folder.empty() ? "" : folder + "/convolutions.txt");
@@ -159,12 +159,12 @@ class LibraryConv {
       while (reinterpret_cast<std::uintptr_t>(pointer) % static_cast<unsigned>(p.alignment) != 0) p.alignment /= 2;
     }
     ARGOSY_ASSIGN_OR_RETURN(const CuStream stream, device().stream());
-    // This is a task of the device's compute stream, which must not wait for itself: what is waited for is the card.
+    // This is a task of the device's compute stream, which must not wait for itself: what is waited for is the GPU.
     const auto clock = [this](const std::function<Status()>& work) -> Result<double> {
-      ARGOSY_RETURN_IF_ERROR(device().launches()->finish());
+      ARGOSY_RETURN_IF_ERROR(device().launch_queue()->finish());
       const auto start = std::chrono::steady_clock::now();
       ARGOSY_RETURN_IF_ERROR(work());
-      ARGOSY_RETURN_IF_ERROR(device().launches()->finish());
+      ARGOSY_RETURN_IF_ERROR(device().launch_queue()->finish());
       return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     };
     return convolutions_.convolve(p, at, c_.allocator(), static_cast<void*>(stream), clock);
@@ -185,9 +185,9 @@ class LibraryConv {
   Status move(void* to, const void* from, const Region& region, bool back = false) {
     Region r = region;
     if (back) std::swap(r.to, r.from);
-    CardMover mover(c_);
-    mover.move(to, from, bytes_, r);
-    return mover.status();
+    GpuCopyEngine copy_engine(c_);
+    copy_engine.move(to, from, bytes_, r);
+    return copy_engine.status();
   }
 
   // The library's filter from TensorFlow's [h, w, in, out].
@@ -224,10 +224,10 @@ class LibraryConv {
     if (!seen.padded && seen.nchw == call_.nchw) return Operand{as_is(call_.image), {}};
     ARGOSY_ASSIGN_OR_RETURN(Operand x, room(seen.image.elements()));
     if (seen.padded) {
-      CardMover mover(c_);
+      GpuCopyEngine copy_engine(c_);
       const Bytes16 zero{};
-      mover.fill(x.data, seen.image.elements(), bytes_, &zero);
-      ARGOSY_RETURN_IF_ERROR(mover.status());
+      copy_engine.fill(x.data, seen.image.elements(), bytes_, &zero);
+      ARGOSY_RETURN_IF_ERROR(copy_engine.status());
     }
     ARGOSY_RETURN_IF_ERROR(move(static_cast<std::byte*>(x.data) + first_inside(seen), call_.image, inside(seen)));
     return x;

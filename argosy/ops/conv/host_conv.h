@@ -14,7 +14,7 @@ struct HostConv {
   ConvAttrs attrs;
   FusedOps fused;
   bool winograd = false;
-  BatchParts batch;
+  ReductionChunks batch;
 
   static Result<HostConv> read(const KernelInit& init);
 };

@@ -14,7 +14,7 @@ Result<HostConv> HostConv::read(const KernelInit& init) {
                                             : ConvKind::kForward;
   ARGOSY_ASSIGN_OR_RETURN(o.attrs, read_conv(op, init.attrs));
   o.winograd = init.attrs.get_or(kWinogradAttr, false);
-  o.batch = BatchParts::of(init.attrs);
+  o.batch = ReductionChunks::of(init.attrs);
   if (init.attrs.find("fused_ops") != nullptr) {
     ARGOSY_ASSIGN_OR_RETURN(o.fused, parse_fused_ops(op, init.attrs, static_cast<int>(init.input_dtypes.size()) - 2));
   }

@@ -23,7 +23,7 @@ Result<std::array<std::int64_t, 2>> spatial_pair(std::string_view op, std::strin
                          (op.starts_with("DepthwiseConv2dNative") && attr == "strides");
     return Status(invalid ? Code::kInvalidArgument : Code::kUnimplemented,
                   str_cat(op, ": ", attr, " [", str_join(four), "] must be 1 in batch and channels"))
-        .with_next(str_cat("give them in the order of data_format ", nchw ? "NCHW" : "NHWC"));
+        .with_hint(str_cat("give them in the order of data_format ", nchw ? "NCHW" : "NHWC"));
   }
   for (const std::int64_t n : pair) {
     if (n < 1 || n > kLargest) return invalid_argument(op, ": ", attr, " [", str_join(four), "] must be positive");
@@ -35,7 +35,7 @@ Result<WindowAttrs> read_window(std::string_view op, const AttrMap& attrs) {
   WindowAttrs w;
   const std::string format = attrs.get_or<std::string>("data_format", "NHWC");
   if (format != "NHWC" && format != "NCHW") {
-    return unimplemented(op, ": data_format ", format, " is not supported on this device").with_next("use NHWC");
+    return unimplemented(op, ": data_format ", format, " is not supported on this device").with_hint("use NHWC");
   }
   w.nchw = format == "NCHW";
   const std::string& padding = attrs.get_string("padding");
@@ -94,7 +94,7 @@ Result<WindowAxis> slide(std::string_view op, const WindowAttrs& attrs, int axis
     return invalid_argument(op, ": output size would be negative: ", what, " ", in, " with padding ", a.pad_before, "+",
                             a.pad_after, " under a window that reaches ", reach, ", stride ", a.stride)
         .with_id("ARG-SHAPE-011")
-        .with_next("padding SAME, or a smaller window");
+        .with_hint("padding SAME, or a smaller window");
   }
   return a;
 }

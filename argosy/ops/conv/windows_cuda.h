@@ -5,7 +5,7 @@
 
 namespace argosy::cuda {
 
-struct CardAxis {
+struct GpuAxis {
   i64 in, window, stride, dilation, out, pad;
 
   // The input row under row `y` of the window at output row `o`; negative or too large: padding.
@@ -19,22 +19,22 @@ struct CardAxis {
 };
 
 // Distances between neighbours along each axis of an image.
-struct CardImage {
+struct GpuImage {
   i64 n, h, w, c;
 };
 
-struct CardConv {
+struct GpuConv {
   i64 batch, in_c, out_c, groups;
-  CardAxis h, w;
-  CardImage in, out;
+  GpuAxis h, w;
+  GpuImage in, out;
   int activation;  // FusedOps::Activation
   f32 alpha;
 };
 
 // NCHW images are pooled as batch * channels images of one channel.
-struct CardPool {
+struct GpuPool {
   i64 images, channels;
-  CardAxis h, w;
+  GpuAxis h, w;
 };
 
 }  // namespace argosy::cuda

@@ -27,8 +27,8 @@ bool winograd_pays(const ConvAttrs& attrs, const ConvGeometry& g);
 
 // Scratch memory of its products, the largest of the three, with so many threads.
 std::size_t winograd_scratch_bytes(const ConvGeometry& g, int threads);
-// Scratch memory of the filter's gradient, summed in so many parts of the batch (argosy/ops/collective/reduction_chunks.h).
-std::size_t winograd_parts_bytes(const ConvGeometry& g, int parts, int threads);
+// Scratch memory of the filter's gradient, summed in so many chunks of the batch (argosy/ops/collective/reduction_chunks.h).
+std::size_t winograd_chunks_bytes(const ConvGeometry& g, int parts, int threads);
 
 // The image that is slid over, in tiles of kTile x kTile that overlap by window - 1.
 struct WinogradTiles {
@@ -68,10 +68,10 @@ struct WinogradTiles {
   std::int64_t sum_elements() const { return kProducts * sum_offset(); }
   // Parts of the tiles that are added up apart, where there are few blocks: something to do for more threads.
   std::int64_t sum_shards() const;
-  // Of parts of a batch: all at once, beside each other? They may weigh no more than twice the images; else they are
+  // Of chunks of a batch: all at once, beside each other? They may weigh no more than twice the images; else they are
   // summed in turn, block by block. Both ways give the same bits.
-  bool parts_beside(std::int64_t parts) const;
-  static constexpr std::int64_t kTreeLevels = 4;  // log2(kBatchParts) + 1
+  bool all_chunks_fit(std::int64_t parts) const;
+  static constexpr std::int64_t kTreeLevels = 4;  // log2(kReductionChunks) + 1
   std::int64_t block_filter() const { return window * window * std::min(in_c, kBlock) * std::min(out_c, kBlock); }
 
   // `forward` slides over images; else over the output's gradient, with the filter turned round: the image's gradient.

@@ -98,15 +98,15 @@ std::size_t winograd_scratch_bytes(const ConvGeometry& g, int threads) {
   return std::max({static_cast<std::size_t>(most) * sizeof(float), most_bytes, sum_bytes(t, kept, 0, threads)});
 }
 
-bool WinogradTiles::parts_beside(std::int64_t parts) const {
+bool WinogradTiles::all_chunks_fit(std::int64_t parts) const {
   const std::int64_t images = batch * (in_h * in_w * in_c + out_h * out_w * out_c);
   return parts > 1 && parts * in_blocks() * out_blocks() * sum_elements() <= 2 * images;
 }
 
-std::size_t winograd_parts_bytes(const ConvGeometry& g, int parts, int threads) {
+std::size_t winograd_chunks_bytes(const ConvGeometry& g, int parts, int threads) {
   const WinogradTiles t = WinogradTiles::of(g, true);
-  return t.parts_beside(parts) ? sum_bytes(t, parts, 0, threads)
-                               : sum_bytes(t, 0, WinogradTiles::kTreeLevels * t.block_filter(), threads);
+  return t.all_chunks_fit(parts) ? sum_bytes(t, parts, 0, threads)
+                                 : sum_bytes(t, 0, WinogradTiles::kTreeLevels * t.block_filter(), threads);
 }
 
 }  // namespace argosy

@@ -17,9 +17,9 @@ void winograd_forward(const ConvGeometry& g, const float* image, const float* fi
 // result = the gradient of the image, from that of the output.
 void winograd_backward_input(const ConvGeometry& g, const float* dy, const float* filter, float* result,
                              float* scratch);
-// result = the gradient of the filter. With `ends` (argosy/ops/collective/reduction_chunks.h), at most kBatchParts, every
-// part of the batch is summed by itself and their filters are added as a tree; `scratch` is then what
-// winograd_parts_bytes() says.
+// result = the gradient of the filter. With `ends` (argosy/ops/collective/reduction_chunks.h), at most kReductionChunks, every
+// chunk of the batch is summed by itself and their filters are added as a tree; `scratch` is then what
+// winograd_chunks_bytes() says.
 void winograd_backward_filter(const ConvGeometry& g, const float* image, const float* dy,
                               std::span<const std::int64_t> ends, float* result, float* scratch);
 

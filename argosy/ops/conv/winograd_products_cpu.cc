@@ -213,7 +213,7 @@ void filters_of_sums(const WinogradTiles& w, const Part& part, const float* sums
   const Floats d;
   const std::int64_t sum_offset = w.sum_offset(), sum_elements = w.sum_elements();
   const std::int64_t filters = parts ? shards : 1, added = parts ? 1 : shards;
-  HWY_ALIGN float filter[kBatchParts * kWindow * kWindow * HWY_MAX_BYTES / sizeof(float)];
+  HWY_ALIGN float filter[kReductionChunks * kWindow * kWindow * HWY_MAX_BYTES / sizeof(float)];
   for (std::int64_t c = part.begin; c < part.end; ++c) {
     for (std::int64_t k = 0; k < part.channels; k += lanes()) {
       const float* from = sums + (c - part.begin) * part.channels + k;
@@ -228,7 +228,7 @@ void filters_of_sums(const WinogradTiles& w, const Part& part, const float* sums
             },
             [&](int y, int x, Vector value) { hn::Store(value, d, to + (y * kWindow + x) * lanes()); });
       }
-      if (parts) add_as_tree(filter, static_cast<int>(filters), kWindow * kWindow * lanes());
+      if (parts) add_chunks_as_tree(filter, static_cast<int>(filters), kWindow * kWindow * lanes());
       for (int at = 0; at < kWindow * kWindow; ++at) {
         hn::StoreU(hn::Load(d, filter + at * lanes()), d,
                    result.at + at * result.matrix + (c - part.begin) * result.row + k);
@@ -237,14 +237,14 @@ void filters_of_sums(const WinogradTiles& w, const Part& part, const float* sums
   }
 }
 
-// Filters of parts of the batch, one after the other, added up as the tree of add_as_tree() does it: one waits at every
+// Filters of chunks of the batch, one after the other, added up as the tree of add_chunks_as_tree() does it: one waits at every
 // level for its neighbour.
 class FilterTree {
  public:
   // `memory`: WinogradTiles::kTreeLevels blocks of `elements`.
   FilterTree(float* memory, std::int64_t elements) : memory_(memory), elements_(elements) {}
 
-  // Where the next part's filter belongs.
+  // Where the next chunk's filter belongs.
   float* next() const { return level(std::countr_one(static_cast<unsigned>(parts_))); }
   // It is there.
   void add() {
@@ -255,7 +255,7 @@ class FilterTree {
       for (std::int64_t i = 0; i < elements_; ++i) fresh[i] = before[i] + fresh[i];
     }
   }
-  // REQUIRES: a power of two of parts.
+  // REQUIRES: a power of two of chunks.
   const float* sum() const { return level(std::countr_zero(static_cast<unsigned>(parts_))); }
 
  private:
@@ -275,7 +275,7 @@ void sum_products(const WinogradTiles& w, const float* image, const float* dy, s
   using Blocks = WinogradTiles;
   const std::int64_t tiles = w.tiles();
   const auto parts = static_cast<std::int64_t>(ends.size()), shards = parts > 0 ? parts : w.sum_shards();
-  const bool in_turn = parts > 0 && !w.parts_beside(parts);
+  const bool in_turn = parts > 0 && !w.all_chunks_fit(parts);
   const auto shard_end = [&](std::int64_t shard) {
     return parts > 0 ? ends[shard] * w.rows() * w.columns() : tiles * (shard + 1) / shards;
   };

@@ -15,48 +15,48 @@ namespace {
 using Sizes = std::vector<std::int64_t>;
 
 // With channels last.
-Sizes sizes_of(const volume::Attributes& a, const PartialShape& shape, int rank) {
+Sizes sizes_of(const windows3d::Attributes& a, const PartialShape& shape, int rank) {
   if (!shape.has_rank()) return Sizes(static_cast<std::size_t>(rank), PartialShape::kUnknown);
   const Sizes sizes = shape.sizes();
-  return a.channels_first ? volume::channels_last(sizes) : sizes;
+  return a.channels_first ? windows3d::channels_last(sizes) : sizes;
 }
 
-PartialShape output_shape(const volume::Geometry& g, const volume::Attributes& a, std::int64_t channels) {
-  const Sizes sizes = volume::output_sizes(g, a, channels);
-  return PartialShape(a.channels_first ? volume::channels_second(sizes) : sizes);
+PartialShape output_shape(const windows3d::Geometry& g, const windows3d::Attributes& a, std::int64_t channels) {
+  const Sizes sizes = windows3d::output_sizes(g, a, channels);
+  return PartialShape(a.channels_first ? windows3d::channels_second(sizes) : sizes);
 }
 
 Status conv_shape(ShapeContext& c) {
-  ARGOSY_ASSIGN_OR_RETURN(const volume::Attributes a, volume::read_attributes(c.op().name, c.attrs()));
+  ARGOSY_ASSIGN_OR_RETURN(const windows3d::Attributes a, windows3d::read_attributes(c.op().name, c.attrs()));
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape x, c.with_rank(0, 5));
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape filter, c.with_rank(1, 5));
   const Sizes xs = sizes_of(a, x, 5), fs = sizes_of({}, filter, 5);
   if (xs[4] >= 0 && fs[3] >= 0 && xs[4] != fs[3]) {
     return invalid_argument(c.op().name, ": the input has ", xs[4], " channels, the filter ", fs[3]);
   }
-  ARGOSY_ASSIGN_OR_RETURN(const volume::Geometry g, volume::place_windows(c.op().name, a, xs, fs));
+  ARGOSY_ASSIGN_OR_RETURN(const windows3d::Geometry g, windows3d::place_windows(c.op().name, a, xs, fs));
   c.set_output(0, output_shape(g, a, fs[4]));
   return ok_status();
 }
 
 Status pool_shape(ShapeContext& c) {
-  ARGOSY_ASSIGN_OR_RETURN(const volume::Attributes a, volume::read_attributes(c.op().name, c.attrs()));
+  ARGOSY_ASSIGN_OR_RETURN(const windows3d::Attributes a, windows3d::read_attributes(c.op().name, c.attrs()));
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape x, c.with_rank(0, 5));
   const Sizes xs = sizes_of(a, x, 5);
-  ARGOSY_ASSIGN_OR_RETURN(const volume::Geometry g, volume::place_windows(c.op().name, a, xs, {}));
+  ARGOSY_ASSIGN_OR_RETURN(const windows3d::Geometry g, windows3d::place_windows(c.op().name, a, xs, {}));
   c.set_output(0, output_shape(g, a, xs[4]));
   return ok_status();
 }
 
 Status dilation_shape(ShapeContext& c) {
-  ARGOSY_ASSIGN_OR_RETURN(const volume::Attributes a, volume::read_attributes(c.op().name, c.attrs()));
+  ARGOSY_ASSIGN_OR_RETURN(const windows3d::Attributes a, windows3d::read_attributes(c.op().name, c.attrs()));
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape x, c.with_rank(0, 4));
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape filter, c.with_rank(1, 3));
   const Sizes xs = sizes_of(a, x, 4), fs = sizes_of(a, filter, 3);
   if (xs[3] >= 0 && fs[2] >= 0 && xs[3] != fs[2]) {
     return invalid_argument(c.op().name, ": the input has ", xs[3], " channels, the filter ", fs[2]);
   }
-  ARGOSY_ASSIGN_OR_RETURN(const volume::Geometry g, volume::place_windows(c.op().name, a, xs, fs));
+  ARGOSY_ASSIGN_OR_RETURN(const windows3d::Geometry g, windows3d::place_windows(c.op().name, a, xs, fs));
   c.set_output(0, output_shape(g, a, xs[3]));
   return ok_status();
 }
@@ -64,7 +64,7 @@ Status dilation_shape(ShapeContext& c) {
 // Output 0 is like input `kLike`, of this rank.
 template <int kLike, int kRank>
 Status like_shape(ShapeContext& c) {
-  ARGOSY_RETURN_IF_ERROR(volume::read_attributes(c.op().name, c.attrs()).status());
+  ARGOSY_RETURN_IF_ERROR(windows3d::read_attributes(c.op().name, c.attrs()).status());
   ARGOSY_ASSIGN_OR_RETURN(PartialShape shape, c.with_rank(kLike, kRank));
   c.set_output(0, std::move(shape));
   return ok_status();
@@ -72,7 +72,7 @@ Status like_shape(ShapeContext& c) {
 // … or its sizes are the integers of input `kSizes`.
 template <int kSizes>
 Status sized_shape(ShapeContext& c) {
-  ARGOSY_RETURN_IF_ERROR(volume::read_attributes(c.op().name, c.attrs()).status());
+  ARGOSY_RETURN_IF_ERROR(windows3d::read_attributes(c.op().name, c.attrs()).status());
   ARGOSY_RETURN_IF_ERROR(c.with_rank(kSizes, 1).status());
   const PartialShape shape = c.input_as_shape(kSizes);
   if (shape.has_rank() && shape.rank() != 5) {
@@ -144,7 +144,7 @@ std::vector<Value> dilation_gradient(GradContext& g) {
 
 }  // namespace
 
-void define_volume(OpRegistry& ops) {
+void define_conv3d(OpRegistry& ops) {
   const std::string floats = "T: {half, bfloat16, float, double}";
   const std::string padding = "padding: {'SAME', 'VALID'}";
   const std::string format = "data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'";
@@ -180,7 +180,7 @@ void define_volume(OpRegistry& ops) {
            .shape = sized_shape<1>,
            .gradient = conv_filter_gradient,
            .cost = conv_cost,
-           .batch_rule = BatchRule::kAddsUpFirst,
+           .batch_rule = BatchRule::kSumFirstAxis,
            .host_inputs = {1}});
   const std::vector<std::string> pool = {"ksize: list(int) >= 5", "strides: list(int) >= 5", padding, format};
   const auto with = [](std::vector<std::string> attrs, std::initializer_list<std::string> more) {
@@ -255,10 +255,10 @@ void define_volume(OpRegistry& ops) {
            .attrs = dilation,
            .shape = like_shape<1, 3>,
            .gradient = kNotDifferentiable,
-           .batch_rule = BatchRule::kAddsUpFirst});
+           .batch_rule = BatchRule::kSumFirstAxis});
 }
 
-Value conv3d(Value x, Value filter, const VolumeOptions& o) {
+Value conv3d(Value x, Value filter, const Conv3dOptions& o) {
   if (!x.valid()) return x;
   return x.graph().add("Conv3D", {x, filter},
                        {{"strides", o.strides}, {"padding", o.padding}, {"dilations", o.dilations}});

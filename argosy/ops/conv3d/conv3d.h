@@ -7,13 +7,13 @@
 
 namespace argosy {
 
-struct VolumeOptions {
+struct Conv3dOptions {
   std::vector<std::int64_t> strides = {1, 1, 1, 1, 1};
   std::string padding = "SAME";
   std::vector<std::int64_t> dilations = {1, 1, 1, 1, 1};
 };
 // filter: [depth, height, width, in channels, out channels].
-Value conv3d(Value x, Value filter, const VolumeOptions& options = {});
+Value conv3d(Value x, Value filter, const Conv3dOptions& options = {});
 Value max_pool3d(Value x, const std::vector<std::int64_t>& ksize, const std::vector<std::int64_t>& strides,
                  const std::string& padding = "VALID");
 Value avg_pool3d(Value x, const std::vector<std::int64_t>& ksize, const std::vector<std::int64_t>& strides,

@@ -7,9 +7,9 @@ namespace argosy {
 
 namespace {
 
-using volume::Geometry;
+using windows3d::Geometry;
 
-class Dilation final : public volume::Windowed {
+class Dilation final : public windows3d::Windowed {
  public:
   using Windowed::Windowed;
   Status run(KernelContext& c) override {
@@ -55,7 +55,7 @@ class Dilation final : public volume::Windowed {
     Best best;
     bool any = false;
     T most{};
-    volume::for_window(g, window, [&](std::int64_t cell, std::int64_t filter_cell) {
+    windows3d::for_window(g, window, [&](std::int64_t cell, std::int64_t filter_cell) {
       const T sum = static_cast<T>(x[cell * g.channels + k] + filter[filter_cell * g.channels + k]);
       if (any && !(sum > most)) return;
       any = true;
@@ -72,11 +72,11 @@ class Dilation final : public volume::Windowed {
 
 }  // namespace
 
-void add_kernels_cpu_volume(KernelRegistry& kernels) {
-  volume::add_conv3d(kernels);
-  volume::add_pools(kernels);
+void add_kernels_cpu_conv3d(KernelRegistry& kernels) {
+  windows3d::add_conv3d(kernels);
+  windows3d::add_pools(kernels);
   for (const char* op : {"Dilation2D", "Dilation2DBackpropInput", "Dilation2DBackpropFilter"}) {
-    kernels.add(op, "cpu", volume::Windowed::make<Dilation>);
+    kernels.add(op, "cpu", windows3d::Windowed::make<Dilation>);
   }
 }
 

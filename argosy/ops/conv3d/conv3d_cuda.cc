@@ -1,4 +1,4 @@
-// Convolution and pooling of volumes on a card. Convolutions are products over unrolled windows, as many at a time as
+// Convolution and pooling of volumes on a GPU. Convolutions are products over unrolled windows, as many at a time as
 // kUnrolledBytes hold.
 #include "argosy/ops/conv3d/conv3d_cuda.h"
 
@@ -14,20 +14,20 @@ using cuda::type_suffix;
 using cuda::VolumeAxis;
 using cuda::Volumes;
 using cuda::VolumeStrides;
-using volume::Attributes;
-using volume::Geometry;
+using windows3d::Attributes;
+using windows3d::Geometry;
 using Sizes = std::vector<std::int64_t>;
 
-constexpr const char* kModule = "volume";
+constexpr const char* kModule = "conv3d";
 constexpr std::int64_t kUnrolledBytes = std::int64_t{256} << 20;
 
 Sizes sizes_of(const Shape& shape) { return {shape.sizes().begin(), shape.sizes().end()}; }
 // The shape with channels last, and as the op has it.
 Result<Shape> last(const Attributes& a, const Shape& shape) {
-  return a.channels_first && shape.rank() == 5 ? Shape::make(volume::channels_last(sizes_of(shape))) : shape;
+  return a.channels_first && shape.rank() == 5 ? Shape::make(windows3d::channels_last(sizes_of(shape))) : shape;
 }
 Result<Shape> own(const Attributes& a, const Shape& shape) {
-  return a.channels_first ? Shape::make(volume::channels_second(sizes_of(shape))) : shape;
+  return a.channels_first ? Shape::make(windows3d::channels_second(sizes_of(shape))) : shape;
 }
 
 VolumeAxis axis_of(const Windows& w) { return {w.size, w.window, w.stride, w.rate, w.count, w.before}; }
@@ -64,10 +64,10 @@ Result<Dense> dense(KernelContext& c, const Attributes& a, const Tensor& t, cons
   Dense copy;
   ARGOSY_ASSIGN_OR_RETURN(copy.memory, c.scratch(t.bytes()));
   copy.data = copy.memory.data();
-  cuda::CardMover mover(c);
+  cuda::GpuCopyEngine copy_engine(c);
   const std::int64_t channels = shape.back(), cells = t.elements() / shape[0] / channels;
-  mover.move(copy.memory.data(), t.raw(), element_bytes(t.dtype()), turn(shape[0], cells, channels, true));
-  ARGOSY_RETURN_IF_ERROR(mover.status());
+  copy_engine.move(copy.memory.data(), t.raw(), element_bytes(t.dtype()), turn(shape[0], cells, channels, true));
+  ARGOSY_RETURN_IF_ERROR(copy_engine.status());
   return copy;
 }
 
@@ -79,12 +79,12 @@ Status zero(KernelContext& c, const Tensor& t) {
 class Conv3D final : public Kernel {
  public:
   Conv3D(const KernelInit& init, Attributes attributes)
-      : op_(init.op.name), attributes_(std::move(attributes)), repeatable_(cuda::reads_constants_only(init)) {}
+      : op_(init.op.name), attributes_(std::move(attributes)), capturable_(cuda::reads_constants_only(init)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    ARGOSY_ASSIGN_OR_RETURN(Attributes a, volume::read_attributes(init.op.name, init.attrs));
+    ARGOSY_ASSIGN_OR_RETURN(Attributes a, windows3d::read_attributes(init.op.name, init.attrs));
     return std::unique_ptr<Kernel>(std::make_unique<Conv3D>(init, std::move(a)));
   }
-  bool repeatable() const override { return repeatable_; }
+  bool capturable() const override { return capturable_; }
 
   Status run(KernelContext& c) override {
     const bool to_input = op_ == "Conv3DBackpropInputV2", to_filter = op_ == "Conv3DBackpropFilterV2";
@@ -103,8 +103,8 @@ class Conv3D final : public Kernel {
                               " must have 5 axes, and the filter as many channels as the input");
     }
     ARGOSY_ASSIGN_OR_RETURN(const Geometry g,
-                            volume::place_windows(op_, attributes_, sizes_of(x), {filter[0], filter[1], filter[2]}));
-    ARGOSY_ASSIGN_OR_RETURN(const Shape y, Shape::make(volume::output_sizes(g, attributes_, filter[4])));
+                            windows3d::place_windows(op_, attributes_, sizes_of(x), {filter[0], filter[1], filter[2]}));
+    ARGOSY_ASSIGN_OR_RETURN(const Shape y, Shape::make(windows3d::output_sizes(g, attributes_, filter[4])));
     ARGOSY_ASSIGN_OR_RETURN(const Shape y_own, own(attributes_, y));
     if ((to_input || to_filter) && !(c.input(2).shape() == y_own)) {
       return invalid_argument(op_, ": out_backprop has shape ", c.input(2).shape(),
@@ -132,7 +132,7 @@ class Conv3D final : public Kernel {
   }
   static Status unroll(KernelContext& c, const Volumes& v, const Parts& p, std::int64_t first, std::int64_t rows,
                        const Tensor& x) {
-    return cuda::launch(c, {kModule, str_cat("volume_unroll_", cuda::size_suffix(x.dtype()))},
+    return cuda::launch(c, {kModule, str_cat("conv3d_unroll_", cuda::size_suffix(x.dtype()))},
                         cuda::grid_for(rows * p.width), v, first, rows, x.raw(), p.memory.data());
   }
   static const void* at(const void* base, std::int64_t elements, DType dtype) {
@@ -153,14 +153,14 @@ class Conv3D final : public Kernel {
     for (std::int64_t first = 0; first < p.rows; first += p.at_once) {
       const std::int64_t n = std::min(p.at_once, p.rows - first);
       ARGOSY_RETURN_IF_ERROR(unroll(c, v, p, first, n, x));
-      ARGOSY_RETURN_IF_ERROR(cuda::gemm_on_card(c, x.dtype(), {.m = n, .n = outputs, .k = p.width}, {}, p.memory.data(),
-                                                c.input(1).raw(), nullptr, {},
-                                                const_cast<void*>(at(to, first * outputs, x.dtype()))));
+      ARGOSY_RETURN_IF_ERROR(cuda::gemm_on_gpu(c, x.dtype(), {.m = n, .n = outputs, .k = p.width}, {}, p.memory.data(),
+                                               c.input(1).raw(), nullptr, {},
+                                               const_cast<void*>(at(to, first * outputs, x.dtype()))));
     }
     if (!attributes_.channels_first) return ok_status();
-    cuda::CardMover mover(c);
-    mover.move(out.raw(), to, element_bytes(out.dtype()), turn(g.batch, g.windows(), outputs, false));
-    return mover.status();
+    cuda::GpuCopyEngine copy_engine(c);
+    copy_engine.move(out.raw(), to, element_bytes(out.dtype()), turn(g.batch, g.windows(), outputs, false));
+    return copy_engine.status();
   }
 
   Status back_to_input(KernelContext& c, const Geometry& g, const Shape& y, const Tensor& dx) const {
@@ -170,10 +170,10 @@ class Conv3D final : public Kernel {
     const Volumes v = volumes_of(attributes_, g);
     for (std::int64_t first = 0; first < p.rows; first += p.at_once) {
       const std::int64_t n = std::min(p.at_once, p.rows - first);
-      ARGOSY_RETURN_IF_ERROR(
-          cuda::gemm_on_card(c, dx.dtype(), {.transpose_b = true, .m = n, .n = p.width, .k = outputs}, {},
-                             at(dy.data, first * outputs, dx.dtype()), c.input(1).raw(), nullptr, {}, p.memory.data()));
-      ARGOSY_RETURN_IF_ERROR(cuda::launch(c, {kModule, str_cat("volume_roll_", type_suffix(dx.dtype()))},
+      ARGOSY_RETURN_IF_ERROR(cuda::gemm_on_gpu(c, dx.dtype(), {.transpose_b = true, .m = n, .n = p.width, .k = outputs},
+                                               {}, at(dy.data, first * outputs, dx.dtype()), c.input(1).raw(), nullptr,
+                                               {}, p.memory.data()));
+      ARGOSY_RETURN_IF_ERROR(cuda::launch(c, {kModule, str_cat("conv3d_roll_", type_suffix(dx.dtype()))},
                                           cuda::grid_for(dx.elements()), v, first, n, p.memory.data(), dx.raw(),
                                           first > 0 ? 1 : 0));
     }
@@ -190,31 +190,31 @@ class Conv3D final : public Kernel {
     for (std::int64_t first = 0; first < p.rows; first += p.at_once) {
       const std::int64_t n = std::min(p.at_once, p.rows - first);
       ARGOSY_RETURN_IF_ERROR(unroll(c, v, p, first, n, x));
-      ARGOSY_RETURN_IF_ERROR(cuda::gemm_on_card(c, x.dtype(), {.transpose_a = true, .m = p.width, .n = outputs, .k = n},
-                                                {}, p.memory.data(), at(dy.data, first * outputs, x.dtype()), nullptr,
-                                                {}, first == 0 ? out.raw() : part.data()));
+      ARGOSY_RETURN_IF_ERROR(cuda::gemm_on_gpu(c, x.dtype(), {.transpose_a = true, .m = p.width, .n = outputs, .k = n},
+                                               {}, p.memory.data(), at(dy.data, first * outputs, x.dtype()), nullptr,
+                                               {}, first == 0 ? out.raw() : part.data()));
       if (first == 0) continue;
-      cuda::CardMover mover(c);
-      mover.add(out.raw(), out.raw(), part.data(), out.elements(), out.dtype());
-      ARGOSY_RETURN_IF_ERROR(mover.status());
+      cuda::GpuCopyEngine copy_engine(c);
+      copy_engine.add(out.raw(), out.raw(), part.data(), out.elements(), out.dtype());
+      ARGOSY_RETURN_IF_ERROR(copy_engine.status());
     }
     return ok_status();
   }
 
   const std::string op_;
   const Attributes attributes_;
-  const bool repeatable_;
+  const bool capturable_;
 };
 
 class Pool3D final : public Kernel {
  public:
   Pool3D(const KernelInit& init, Attributes attributes)
-      : op_(init.op.name), attributes_(std::move(attributes)), repeatable_(cuda::reads_constants_only(init)) {}
+      : op_(init.op.name), attributes_(std::move(attributes)), capturable_(cuda::reads_constants_only(init)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    ARGOSY_ASSIGN_OR_RETURN(Attributes a, volume::read_attributes(init.op.name, init.attrs));
+    ARGOSY_ASSIGN_OR_RETURN(Attributes a, windows3d::read_attributes(init.op.name, init.attrs));
     return std::unique_ptr<Kernel>(std::make_unique<Pool3D>(init, std::move(a)));
   }
-  bool repeatable() const override { return repeatable_; }
+  bool capturable() const override { return capturable_; }
 
   Status run(KernelContext& c) override {
     const bool average_back = op_ == "AvgPool3DGrad", max_back = op_ == "MaxPool3DGrad",
@@ -228,8 +228,8 @@ class Pool3D final : public Kernel {
     }
     if (x.rank() != 5) return invalid_argument(op_, ": the input must have 5 axes, not shape ", x);
     ARGOSY_ASSIGN_OR_RETURN(const Shape image, last(attributes_, x));
-    ARGOSY_ASSIGN_OR_RETURN(const Geometry g, volume::place_windows(op_, attributes_, sizes_of(image), {}));
-    ARGOSY_ASSIGN_OR_RETURN(const Shape y, Shape::make(volume::output_sizes(g, attributes_, g.channels)));
+    ARGOSY_ASSIGN_OR_RETURN(const Geometry g, windows3d::place_windows(op_, attributes_, sizes_of(image), {}));
+    ARGOSY_ASSIGN_OR_RETURN(const Shape y, Shape::make(windows3d::output_sizes(g, attributes_, g.channels)));
     ARGOSY_ASSIGN_OR_RETURN(const Shape y_own, own(attributes_, y));
     if (max_back || pick) ARGOSY_RETURN_IF_ERROR(expect(c.input(1), y_own, "orig_output"));
     if (max_back || pick) ARGOSY_RETURN_IF_ERROR(expect(c.input(2), pick ? x : y_own, "grad"));
@@ -241,13 +241,13 @@ class Pool3D final : public Kernel {
     const cuda::LaunchShape shape = cuda::grid_for(out->elements());
     const auto named = [&](const char* kernel) { return str_cat(kernel, type_suffix(out->dtype())); };
     if (average_back) {
-      return cuda::launch(c, {kModule, named("volume_average_back_")}, shape, v, c.input(1).raw(), out->raw());
+      return cuda::launch(c, {kModule, named("pool3d_average_back_")}, shape, v, c.input(1).raw(), out->raw());
     }
     if (max_back || pick) {
-      return cuda::launch(c, {kModule, named(pick ? "volume_max_pick_" : "volume_max_back_")}, shape, v,
+      return cuda::launch(c, {kModule, named(pick ? "pool3d_max_pick_" : "pool3d_max_back_")}, shape, v,
                           c.input(0).raw(), c.input(1).raw(), c.input(2).raw(), out->raw());
     }
-    return cuda::launch(c, {kModule, named(op_ == "MaxPool3D" ? "volume_max_" : "volume_average_")}, shape, v,
+    return cuda::launch(c, {kModule, named(op_ == "MaxPool3D" ? "pool3d_max_" : "pool3d_average_")}, shape, v,
                         c.input(0).raw(), out->raw());
   }
 
@@ -259,12 +259,12 @@ class Pool3D final : public Kernel {
 
   const std::string op_;
   const Attributes attributes_;
-  const bool repeatable_;
+  const bool capturable_;
 };
 
 }  // namespace
 
-void add_kernels_cuda_volume(KernelRegistry& kernels) {
+void add_kernels_cuda_conv3d(KernelRegistry& kernels) {
   for (const char* op : {"Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2"}) {
     kernels.add(op, "cuda", Conv3D::make, {{"T", cuda::kFloatingTypes}});
   }

@@ -190,21 +190,21 @@ ARGOSY_DEVICE void average_back(const Volumes& v, const T* dy, T* dx) {
 }
 
 #define ARGOSY_VOLUME_UNROLL(B) \
-  ARGOSY_KERNEL(volume_unroll_##B, Volumes v, i64 first, i64 rows, const B* x, B* to) { unroll(v, first, rows, x, to); }
+  ARGOSY_KERNEL(conv3d_unroll_##B, Volumes v, i64 first, i64 rows, const B* x, B* to) { unroll(v, first, rows, x, to); }
 ARGOSY_VOLUME_UNROLL(b2)
 ARGOSY_VOLUME_UNROLL(b4)
 ARGOSY_VOLUME_UNROLL(b8)
 #undef ARGOSY_VOLUME_UNROLL
 
 #define ARGOSY_VOLUME(T)                                                                                  \
-  ARGOSY_KERNEL(volume_roll_##T, Volumes v, i64 first, i64 rows, const T* from, T* x, int more) {         \
+  ARGOSY_KERNEL(conv3d_roll_##T, Volumes v, i64 first, i64 rows, const T* from, T* x, int more) {         \
     roll(v, first, rows, from, x, more != 0);                                                             \
   }                                                                                                       \
-  ARGOSY_KERNEL(volume_average_##T, Volumes v, const T* x, T* y) { pool<false>(v, x, y, Compute<T>(0)); } \
-  ARGOSY_KERNEL(volume_max_pick_##T, Volumes v, const T* x, const T* y, const T* from, T* to) {           \
+  ARGOSY_KERNEL(pool3d_average_##T, Volumes v, const T* x, T* y) { pool<false>(v, x, y, Compute<T>(0)); } \
+  ARGOSY_KERNEL(pool3d_max_pick_##T, Volumes v, const T* x, const T* y, const T* from, T* to) {           \
     max_pick(v, x, y, from, to);                                                                          \
   }                                                                                                       \
-  ARGOSY_KERNEL(volume_average_back_##T, Volumes v, const T* dy, T* dx) { average_back(v, dy, dx); }
+  ARGOSY_KERNEL(pool3d_average_back_##T, Volumes v, const T* dy, T* dx) { average_back(v, dy, dx); }
 ARGOSY_VOLUME(f32)
 ARGOSY_VOLUME(f64)
 ARGOSY_VOLUME(f16)
@@ -212,10 +212,10 @@ ARGOSY_VOLUME(bf16)
 #undef ARGOSY_VOLUME
 
 #define ARGOSY_VOLUME_MAX(T)                                                                  \
-  ARGOSY_KERNEL(volume_max_##T, Volumes v, const T* x, T* y) {                                \
+  ARGOSY_KERNEL(pool3d_max_##T, Volumes v, const T* x, T* y) {                                \
     pool<true>(v, x, y, static_cast<Compute<T>>(-float_of_bits(0x7f800000u)));                \
   }                                                                                           \
-  ARGOSY_KERNEL(volume_max_back_##T, Volumes v, const T* x, const T* y, const T* dy, T* dx) { \
+  ARGOSY_KERNEL(pool3d_max_back_##T, Volumes v, const T* x, const T* y, const T* dy, T* dx) { \
     max_back(v, x, y, dy, dx);                                                                \
   }
 ARGOSY_VOLUME_MAX(f32)

@@ -5,7 +5,7 @@
 
 namespace argosy::cuda {
 
-// As Windows (windows.h): `count` windows of `window` elements `rate` apart, the first at -before, `stride` apart.
+// As Windows (axis_windows.h): `count` windows of `window` elements `rate` apart, the first at -before, `stride` apart.
 struct VolumeAxis {
   i64 size, window, stride, rate, count, before;
 };

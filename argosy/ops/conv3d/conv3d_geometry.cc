@@ -1,6 +1,6 @@
 #include "argosy/ops/conv3d/conv3d_geometry.h"
 
-namespace argosy::volume {
+namespace argosy::windows3d {
 
 using Sizes = std::vector<std::int64_t>;
 
@@ -78,4 +78,4 @@ Sizes output_sizes(const Geometry& g, const Attributes& a, std::int64_t channels
   return sizes;
 }
 
-}  // namespace argosy::volume
+}  // namespace argosy::windows3d

@@ -9,7 +9,7 @@
 #include "argosy/ops/conv3d/axis_windows.h"
 #include "argosy/tensor/shape.h"
 
-namespace argosy::volume {
+namespace argosy::windows3d {
 
 // Three axes between batch and channels; images are one plane deep.
 struct Geometry {
@@ -48,4 +48,4 @@ std::vector<T> channels_second(std::vector<T> v) {
   return v;
 }
 
-}  // namespace argosy::volume
+}  // namespace argosy::windows3d

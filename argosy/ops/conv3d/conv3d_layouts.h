@@ -4,7 +4,7 @@
 #include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/conv3d/conv3d_geometry.h"
 
-namespace argosy::volume {
+namespace argosy::windows3d {
 
 // Volumes of one kernel's call. Those of NCDHW are copied, into memory that lasts as long as the call's scratch.
 class Layouts {
@@ -26,4 +26,4 @@ class Layouts {
   Tensor written_, output_;
 };
 
-}  // namespace argosy::volume
+}  // namespace argosy::windows3d

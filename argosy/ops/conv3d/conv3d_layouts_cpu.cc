@@ -4,7 +4,7 @@
 
 #include "argosy/ops/layout/strided_copy.h"
 
-namespace argosy::volume {
+namespace argosy::windows3d {
 
 namespace {
 
@@ -61,4 +61,4 @@ void Layouts::finish() {
   if (written_.dtype() != DType::kInvalid) transpose(output_, written_, false);
 }
 
-}  // namespace argosy::volume
+}  // namespace argosy::windows3d

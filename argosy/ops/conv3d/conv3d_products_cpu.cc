@@ -7,7 +7,7 @@
 #include "argosy/ops/conv3d/windowed_kernel.h"
 #include "argosy/ops/matmul/gemm.h"
 
-namespace argosy::volume {
+namespace argosy::windows3d {
 
 namespace {
 
@@ -148,4 +148,4 @@ void add_conv3d(KernelRegistry& kernels) {
   }
 }
 
-}  // namespace argosy::volume
+}  // namespace argosy::windows3d

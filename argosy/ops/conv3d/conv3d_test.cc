@@ -18,7 +18,7 @@ using Sizes = std::vector<std::int64_t>;
 Tensor numbers(const Shape& shape, std::uint64_t seed = 1) { return random_tensor(DType::kFloat32, shape, seed); }
 Tensor sizes(std::initializer_list<std::int32_t> v) { return Tensor::vector<std::int32_t>(v); }
 
-TEST(VolumeOps, Convolution) {
+TEST(Conv3dOps, Convolution) {
   for (const char* padding : {"SAME", "VALID"}) {
     for (const Sizes& strides : {Sizes{1, 1, 1, 1, 1}, Sizes{1, 2, 1, 2, 1}}) {
       const AttrMap attrs = {{"strides", strides}, {"padding", padding}};
@@ -55,7 +55,7 @@ TEST(VolumeOps, Convolution) {
           {{"strides", Sizes{1, 0, 1, 1, 1}}});
 }
 
-TEST(VolumeOps, Pooling) {
+TEST(Conv3dOps, Pooling) {
   for (const char* padding : {"SAME", "VALID"}) {
     for (const Sizes& strides : {Sizes{1, 1, 1, 1, 1}, Sizes{1, 2, 1, 2, 1}}) {
       const AttrMap attrs = {{"strides", strides}, {"padding", padding}, {"ksize", Sizes{1, 2, 2, 3, 1}}};
@@ -94,7 +94,7 @@ TEST(VolumeOps, Pooling) {
          .unlike_tensorflow = "takes gradients of any shape"});
 }
 
-TEST(VolumeOps, GradientsOfMaxPooling) {
+TEST(Conv3dOps, GradientsOfMaxPooling) {
   for (const char* padding : {"SAME", "VALID"}) {
     const Sizes window = {1, 2, 2, 3, 1}, strides = {1, 2, 1, 2, 1};
     const AttrMap attrs = {{"strides", strides}, {"padding", padding}, {"ksize", window}};
@@ -126,7 +126,7 @@ TEST(VolumeOps, GradientsOfMaxPooling) {
 }
 
 // Every op with channels second gives what it gives with channels last, turned.
-TEST(VolumeOps, ChannelsSecond) {
+TEST(Conv3dOps, ChannelsSecond) {
   const std::string why = "TensorFlow's CPU kernels take NDHWC only: held against that, transposed";
   const auto second = [](const Tensor& t) {
     Graph g;
@@ -196,7 +196,7 @@ TEST(VolumeOps, ChannelsSecond) {
          .error = Code::kInvalidArgument});
 }
 
-TEST(VolumeOps, Dilation) {
+TEST(Conv3dOps, Dilation) {
   for (const char* padding : {"SAME", "VALID"}) {
     for (const Sizes& strides : {Sizes{1, 1, 1, 1}, Sizes{1, 2, 1, 1}}) {
       for (const Sizes& rates : {Sizes{1, 1, 1, 1}, Sizes{1, 1, 2, 1}}) {

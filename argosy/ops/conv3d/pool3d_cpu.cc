@@ -7,7 +7,7 @@
 #include "argosy/ops/conv3d/windowed_kernel.h"
 #include "argosy/ops/elementwise/functors.h"
 
-namespace argosy::volume {
+namespace argosy::windows3d {
 
 namespace {
 
@@ -157,4 +157,4 @@ void add_pools(KernelRegistry& kernels) {
   }
 }
 
-}  // namespace argosy::volume
+}  // namespace argosy::windows3d

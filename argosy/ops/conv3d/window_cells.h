@@ -3,7 +3,7 @@
 
 #include "argosy/ops/conv3d/conv3d_geometry.h"
 
-namespace argosy::volume {
+namespace argosy::windows3d {
 
 // fn(cell of the input's volume, cell of the window) for the cells of window `i` (in row-major order) that lie inside.
 template <typename Fn>
@@ -27,4 +27,4 @@ void for_window(const Geometry& g, std::int64_t i, Fn&& fn) {
   }
 }
 
-}  // namespace argosy::volume
+}  // namespace argosy::windows3d

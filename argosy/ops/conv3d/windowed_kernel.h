@@ -8,16 +8,16 @@
 #include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/conv3d/conv3d_geometry.h"
 
-namespace argosy::volume {
+namespace argosy::windows3d {
 
 using Sizes = std::vector<std::int64_t>;
 
 class Windowed : public Kernel {
  public:
-  Windowed(std::string op, volume::Attributes attributes) : op_(std::move(op)), attributes_(std::move(attributes)) {}
+  Windowed(std::string op, windows3d::Attributes attributes) : op_(std::move(op)), attributes_(std::move(attributes)) {}
   template <typename K>
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    ARGOSY_ASSIGN_OR_RETURN(volume::Attributes a, volume::read_attributes(init.op.name, init.attrs));
+    ARGOSY_ASSIGN_OR_RETURN(windows3d::Attributes a, windows3d::read_attributes(init.op.name, init.attrs));
     return std::unique_ptr<Kernel>(std::make_unique<K>(init.op.name, std::move(a)));
   }
 
@@ -27,9 +27,9 @@ class Windowed : public Kernel {
     if (x.rank() != attributes_.spatial + 2) {
       return invalid_argument(op_, ": the input must have ", attributes_.spatial + 2, " axes, not shape ", x);
     }
-    ARGOSY_ASSIGN_OR_RETURN(const Geometry g,
-                            volume::place_windows(op_, attributes_, Sizes(x.sizes().begin(), x.sizes().end()), filter));
-    ARGOSY_ASSIGN_OR_RETURN(y, Shape::make(volume::output_sizes(g, attributes_, g.channels)));
+    ARGOSY_ASSIGN_OR_RETURN(const Geometry g, windows3d::place_windows(
+                                                  op_, attributes_, Sizes(x.sizes().begin(), x.sizes().end()), filter));
+    ARGOSY_ASSIGN_OR_RETURN(y, Shape::make(windows3d::output_sizes(g, attributes_, g.channels)));
     return g;
   }
   Status expect(const Tensor& t, const Shape& shape, const char* what) const {
@@ -38,10 +38,10 @@ class Windowed : public Kernel {
   }
 
   const std::string op_;
-  const volume::Attributes attributes_;
+  const windows3d::Attributes attributes_;
 };
 
 void add_conv3d(KernelRegistry& kernels);
 void add_pools(KernelRegistry& kernels);
 
-}  // namespace argosy::volume
+}  // namespace argosy::windows3d

@@ -8,7 +8,7 @@
 namespace argosy {
 
 void add_csr_products(KernelRegistry& kernels);    // products_cpu.cc
-void add_csr_arithmetic(KernelRegistry& kernels);  // arithmetic_cpu.cc
+void add_csr_arithmetic(KernelRegistry& kernels);  // csr_arithmetic_cpu.cc
 
 namespace {
 

@@ -119,44 +119,44 @@ class CtcLoss final : public Kernel {
     const auto skips = [&](std::size_t u) {  // from u - 2 to u
       return u >= 2 && u % 2 == 1 && !(merge_ && symbol(u) == symbol(u - 2));
     };
-    std::vector<double> ahead(frames * states, kLogZero), behind(frames * states, kLogZero);
+    std::vector<double> alpha(frames * states, kLogZero), beta(frames * states, kLogZero);
     const auto at = [&](std::vector<double>& v, std::size_t t, std::size_t u) -> double& { return v[t * states + u]; };
-    at(ahead, 0, 0) = emission(0, 0);
-    if (states > 1) at(ahead, 0, 1) = emission(0, 1);
+    at(alpha, 0, 0) = emission(0, 0);
+    if (states > 1) at(alpha, 0, 1) = emission(0, 1);
     for (std::size_t t = 1; t < frames; ++t) {
       check_interrupted();
       for (std::size_t u = 0; u < states; ++u) {
-        double sum = stays(u) ? at(ahead, t - 1, u) : kLogZero;
-        if (u >= 1) sum = log_sum(sum, at(ahead, t - 1, u - 1));
-        if (skips(u)) sum = log_sum(sum, at(ahead, t - 1, u - 2));
-        at(ahead, t, u) = sum == kLogZero ? kLogZero : sum + emission(t, u);
+        double sum = stays(u) ? at(alpha, t - 1, u) : kLogZero;
+        if (u >= 1) sum = log_sum(sum, at(alpha, t - 1, u - 1));
+        if (skips(u)) sum = log_sum(sum, at(alpha, t - 1, u - 2));
+        at(alpha, t, u) = sum == kLogZero ? kLogZero : sum + emission(t, u);
       }
     }
     // What follows frame t, without its own emission.
-    at(behind, frames - 1, states - 1) = 0;
-    if (states > 1) at(behind, frames - 1, states - 2) = 0;
+    at(beta, frames - 1, states - 1) = 0;
+    if (states > 1) at(beta, frames - 1, states - 2) = 0;
     for (std::size_t t = frames - 1; t-- > 0;) {
       check_interrupted();
       for (std::size_t u = 0; u < states; ++u) {
         const auto via = [&](std::size_t v) {
-          const double rest = at(behind, t + 1, v);
+          const double rest = at(beta, t + 1, v);
           return rest == kLogZero ? kLogZero : rest + emission(t + 1, v);
         };
         double sum = stays(u) ? via(u) : kLogZero;
         if (u + 1 < states) sum = log_sum(sum, via(u + 1));
         if (u + 2 < states && skips(u + 2)) sum = log_sum(sum, via(u + 2));
-        at(behind, t, u) = sum;
+        at(beta, t, u) = sum;
       }
     }
-    double total = at(ahead, frames - 1, states - 1);
-    if (states > 1) total = log_sum(total, at(ahead, frames - 1, states - 2));
+    double total = at(alpha, frames - 1, states - 1);
+    if (states > 1) total = log_sum(total, at(alpha, frames - 1, states - 2));
     result = static_cast<T>(-total);
     // Probabilities less how often each class is visited; without any alignment, the probabilities.
     for (std::size_t t = 0; t < frames; ++t) {
       check_interrupted();
       std::vector<double> visits(static_cast<std::size_t>(f.classes), 0);
       for (std::size_t u = 0; u < states && total != kLogZero; ++u) {
-        const double both = at(ahead, t, u) + at(behind, t, u);
+        const double both = at(alpha, t, u) + at(beta, t, u);
         if (both != kLogZero) visits[static_cast<std::size_t>(symbol(u))] += std::exp(both - total);
       }
       T* const to = gradient.data<T>() + (static_cast<std::int64_t>(t) * f.batch + b) * f.classes;

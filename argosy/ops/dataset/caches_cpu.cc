@@ -17,9 +17,9 @@ std::vector<DType> types_of(const Element& element) {
 }
 
 // A pass that also writes down what it gives; complete at its end.
-class Recorder : public DatasetIterator {
+class CachingIterator : public DatasetIterator {
  public:
-  explicit Recorder(IteratorPtr input) : input_(std::move(input)) {}
+  explicit CachingIterator(IteratorPtr input) : input_(std::move(input)) {}
   Result<bool> next(Element& out) override {
     if (input_ == nullptr) return false;
     ARGOSY_ASSIGN_OR_RETURN(const bool some, input_->next(out));
@@ -55,10 +55,10 @@ class InMemory final : public UnaryDataset {
   }
 
  private:
-  class Iterator final : public Recorder {
+  class Iterator final : public CachingIterator {
    public:
     Iterator(IteratorPtr input, std::shared_ptr<MemoryCache> cache)
-        : Recorder(std::move(input)), cache_(std::move(cache)) {}
+        : CachingIterator(std::move(input)), cache_(std::move(cache)) {}
     Status complete(std::shared_ptr<std::vector<Element>> elements) override {
       cache_->set(std::move(elements));
       return ok_status();
@@ -79,10 +79,10 @@ class InFile final : public UnaryDataset {
   Result<IteratorPtr> iterate(const IteratorContext& context) const override {
     if (file_exists(tf::index_path(prefix_))) {
       ARGOSY_ASSIGN_OR_RETURN(tf::CheckpointReader reader, tf::CheckpointReader::open(prefix_));
-      return IteratorPtr(std::make_unique<Reader>(std::move(reader), types()));
+      return IteratorPtr(std::make_unique<FileCacheReader>(std::move(reader), types()));
     }
     ARGOSY_ASSIGN_OR_RETURN(IteratorPtr inner, input().iterate(context));
-    return IteratorPtr(std::make_unique<Writer>(std::move(inner), prefix_, types().size()));
+    return IteratorPtr(std::make_unique<FileCacheWriter>(std::move(inner), prefix_, types().size()));
   }
 
  private:
@@ -93,10 +93,10 @@ class InFile final : public UnaryDataset {
     return str_cat(std::string(8 - std::min<std::size_t>(e.size(), 8), ' '), e, "_",
                    std::string(width - std::min(c.size(), width), ' '), c);
   }
-  class Writer final : public Recorder {
+  class FileCacheWriter final : public CachingIterator {
    public:
-    Writer(IteratorPtr input, std::string prefix, std::size_t components)
-        : Recorder(std::move(input)), prefix_(std::move(prefix)), components_(components) {}
+    FileCacheWriter(IteratorPtr input, std::string prefix, std::size_t components)
+        : CachingIterator(std::move(input)), prefix_(std::move(prefix)), components_(components) {}
     Status complete(std::shared_ptr<std::vector<Element>> elements) override {
       std::vector<tf::NamedTensor> tensors;
       for (std::size_t i = 0; i < elements->size(); ++i) {
@@ -111,9 +111,9 @@ class InFile final : public UnaryDataset {
     const std::string prefix_;
     const std::size_t components_;
   };
-  class Reader final : public DatasetIterator {
+  class FileCacheReader final : public DatasetIterator {
    public:
-    Reader(tf::CheckpointReader reader, std::vector<DType> types)
+    FileCacheReader(tf::CheckpointReader reader, std::vector<DType> types)
         : reader_(std::move(reader)), types_(std::move(types)), components_(types_.size()) {}
     Result<bool> next(Element& out) override {
       if (reader_.find(key(i_, 0, components_)) == nullptr) return false;

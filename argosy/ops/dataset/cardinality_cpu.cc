@@ -53,7 +53,7 @@ Status from_graph(KernelContext& c) {
   return unimplemented("DatasetFromGraph takes what DatasetToGraph gave in the same step, not ", text.size(),
                        " bytes from elsewhere")
       .with_id("ARG-DATASET-002")
-      .with_next("make the dataset in the graph that runs it");
+      .with_hint("make the dataset in the graph that runs it");
 }
 
 // Those through which TensorFlow looks for the batch.

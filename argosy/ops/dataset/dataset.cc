@@ -109,7 +109,7 @@ void define(OpRegistry& ops, const std::vector<datasets::Signature>& signatures)
 
 void define_dataset(OpRegistry& ops) {
   define(ops, datasets::signatures());
-  define(ops, datasets::more_signatures());
+  define(ops, datasets::record_and_batch_signatures());
 }
 
 }  // namespace argosy

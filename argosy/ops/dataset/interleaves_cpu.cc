@@ -13,7 +13,7 @@ namespace {
 
 struct Turns {
   std::int64_t cycle = 1, block = 1;
-  bool ahead = false, in_order = true;
+  bool prefetch = false, in_order = true;
   std::size_t buffer = 1;  // elements read ahead of each open dataset
 };
 
@@ -62,7 +62,7 @@ class Interleave final : public UnaryDataset {
     }
 
     Result<bool> next(Element& out) override {
-      if (turns_.ahead && open_.empty()) ARGOSY_RETURN_IF_ERROR(open_all());
+      if (turns_.prefetch && open_.empty()) ARGOSY_RETURN_IF_ERROR(open_all());
       return turns_.in_order ? next_in_order(out) : next_at_hand(out);
     }
 
@@ -84,7 +84,7 @@ class Interleave final : public UnaryDataset {
           return true;
         }
         close(current);
-        if (turns_.ahead && !ended_) ARGOSY_RETURN_IF_ERROR(open(current));
+        if (turns_.prefetch && !ended_) ARGOSY_RETURN_IF_ERROR(open(current));
         advance();
       }
       return false;
@@ -146,12 +146,12 @@ class Interleave final : public UnaryDataset {
         ARGOSY_RETURN_IF_ERROR(same_types(d->types(), dataset->types()));
         return dataset->iterate(c);
       };
-      if (turns_.ahead) {
-        Ahead::Options options{turns_.buffer, 0, {}};
+      if (turns_.prefetch) {
+        PrefetchIterator::Options options{turns_.buffer, 0, {}};
         if (!turns_.in_order) options.on_news = [this] { news_.tell(); };
-        auto ahead = std::make_unique<Ahead>(context_, std::move(options));
-        ARGOSY_RETURN_IF_ERROR(ahead->start_opening(make));
-        to = std::move(ahead);
+        auto prefetch = std::make_unique<PrefetchIterator>(context_, std::move(options));
+        ARGOSY_RETURN_IF_ERROR(prefetch->start_opening(make));
+        to = std::move(prefetch);
       } else {
         ARGOSY_ASSIGN_OR_RETURN(to, make(context_));
       }
@@ -205,7 +205,7 @@ Result<DatasetPtr> make_interleave(const DatasetArgs& a) {
 }
 
 // More threads than this at once are more than a machine has files to read from: longer cycles take turns.
-constexpr std::int64_t kMostAhead = 64;
+constexpr std::int64_t kMostPrefetched = 64;
 constexpr std::int64_t kMostBuffer = 1024;
 
 Result<DatasetPtr> make_parallel_interleave(const DatasetArgs& a) {
@@ -235,8 +235,8 @@ Result<DatasetPtr> make_parallel_interleave(const DatasetArgs& a) {
   if (a.op().ends_with("ParallelInterleaveDataset")) {
     ARGOSY_ASSIGN_OR_RETURN(sloppy, a.boolean("sloppy"));
   }
-  turns.ahead = turns.cycle <= kMostAhead;
-  turns.in_order = !sloppy || !turns.ahead;
+  turns.prefetch = turns.cycle <= kMostPrefetched;
+  turns.in_order = !sloppy || !turns.prefetch;
   return DatasetPtr(std::make_shared<Interleave>(a, std::move(input), a.function("f"), turns));
 }
 

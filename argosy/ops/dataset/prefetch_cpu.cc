@@ -16,9 +16,9 @@ class Prefetch final : public UnaryDataset {
   Result<IteratorPtr> iterate(const IteratorContext& context) const override {
     const auto open = [&](const IteratorContext& inner) { return input().iterate(inner); };
     if (length_ == 0) return open(context);  // as the caller needs them
-    Ahead::Options options{static_cast<std::size_t>(length_), 0, {}};
+    PrefetchIterator::Options options{static_cast<std::size_t>(length_), 0, {}};
     if (length_ < 0) options = {kFirstLength, kLongest, {}};
-    auto iterator = std::make_unique<Ahead>(context, std::move(options));
+    auto iterator = std::make_unique<PrefetchIterator>(context, std::move(options));
     ARGOSY_RETURN_IF_ERROR(iterator->open(open));
     return IteratorPtr(std::move(iterator));
   }

@@ -1,4 +1,4 @@
-// Ahead: a thread that runs ahead of its caller, into a buffer of bounded length. Internal to the family.
+// PrefetchIterator: a thread that runs ahead of its caller, into a buffer of bounded length. Internal to the family.
 #pragma once
 
 #include <deque>
@@ -8,7 +8,7 @@
 
 namespace argosy::datasets {
 
-class Ahead final : public ThreadedIterator {
+class PrefetchIterator final : public ThreadedIterator {
  public:
   struct Options {
     std::size_t length = 2;         // of the buffer
@@ -17,8 +17,8 @@ class Ahead final : public ThreadedIterator {
   };
   using Open = std::function<Result<IteratorPtr>(const IteratorContext&)>;
 
-  Ahead(const IteratorContext& context, Options options);
-  ~Ahead() override { stop(); }
+  PrefetchIterator(const IteratorContext& context, Options options);
+  ~PrefetchIterator() override { stop(); }
   // Opens what is to be iterated over at once; its thread starts with the first next().
   Status open(const Open& open);
   // Starts the thread at once, which opens.
@@ -32,7 +32,7 @@ class Ahead final : public ThreadedIterator {
     Status status;
     Element element;
   };
-  void run_ahead();
+  void run_prefetch();
   void broke() override {
     if (options_.on_news) options_.on_news();
   }

@@ -6,22 +6,22 @@
 
 namespace argosy::datasets {
 
-Ahead::Ahead(const IteratorContext& context, Options options)
+PrefetchIterator::PrefetchIterator(const IteratorContext& context, Options options)
     : ThreadedIterator(context), options_(std::move(options)), length_(std::max<std::size_t>(options_.length, 1)) {}
 
-Status Ahead::open(const Open& open) {
+Status PrefetchIterator::open(const Open& open) {
   ARGOSY_ASSIGN_OR_RETURN(input_, open(inner()));
   return ok_status();
 }
 
-Status Ahead::start_opening(Open open) {
+Status PrefetchIterator::start_opening(Open open) {
   MutexLock lock(mutex_);
   started_ = true;
   return start([this, open = std::move(open)] {
     auto input = guarded([&] { return open(inner()); });
     if (input.ok()) {
       input_ = *std::move(input);
-      return run_ahead();
+      return run_prefetch();
     }
     {
       MutexLock inner_lock(mutex_);
@@ -33,10 +33,10 @@ Status Ahead::start_opening(Open open) {
   });
 }
 
-Result<bool> Ahead::next(Element& out) {
+Result<bool> PrefetchIterator::next(Element& out) {
   MutexLock lock(mutex_);
   if (!started_) {
-    ARGOSY_RETURN_IF_ERROR(start([this] { run_ahead(); }));
+    ARGOSY_RETURN_IF_ERROR(start([this] { run_prefetch(); }));
     started_ = true;
   } else if (buffer_.empty() && !ended_ && length_ < options_.longest) {
     length_ = std::min(2 * length_, options_.longest);
@@ -60,12 +60,12 @@ Result<bool> Ahead::next(Element& out) {
   return true;
 }
 
-bool Ahead::ready() {
+bool PrefetchIterator::ready() {
   MutexLock lock(mutex_);
   return started_ && (!buffer_.empty() || ended_ || stopping_);
 }
 
-void Ahead::run_ahead() {
+void PrefetchIterator::run_prefetch() {
   for (bool more = true; more;) {
     Slot slot;
     const Result<bool> some = guarded([&] { return input_->next(slot.element); });

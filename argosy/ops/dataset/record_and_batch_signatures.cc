@@ -1,9 +1,9 @@
-// Signatures, continued: what reads records, and what cuts batches another way.
+// Signatures of datasets that read records, and of those that form batches another way.
 #include "argosy/ops/dataset/signatures.h"
 
 namespace argosy::datasets {
 
-const std::vector<Signature>& more_signatures() {
+const std::vector<Signature>& record_and_batch_signatures() {
   static const std::vector<Signature> kAll = {
       {"AssertPrevDataset", "The input: a check of an optimizer that is not ours.",
        "input_dataset: variant; transformations: string", "handle: variant", "$types; $shapes", false},

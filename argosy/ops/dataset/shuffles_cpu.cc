@@ -24,7 +24,7 @@ class Shuffle final : public UnaryDataset {
         count_(count),
         seeds_(std::make_shared<SeedGenerator>(once.seeds_->first(), false)),
         one_stream_(true) {}
-  bool repeatable() const { return op() == "ShuffleDataset" && seeds_->anew() && buffer_ != kWholeInput; }
+  bool capturable() const { return op() == "ShuffleDataset" && seeds_->anew() && buffer_ != kWholeInput; }
   std::int64_t cardinality() const override {
     const std::int64_t n = input().cardinality();
     if (n == 0) return 0;
@@ -167,7 +167,7 @@ Result<DatasetPtr> make_shuffle(const DatasetArgs& a) {
 
 DatasetPtr repeated_shuffle(const DatasetValue& dataset, std::int64_t count) {
   const auto* const once = dynamic_cast<const Shuffle*>(&dataset);
-  if (once == nullptr || !once->repeatable()) return nullptr;
+  if (once == nullptr || !once->capturable()) return nullptr;
   return std::make_shared<Shuffle>(*once, count);
 }
 

@@ -17,6 +17,6 @@ struct Signature {
 };
 
 const std::vector<Signature>& signatures();
-const std::vector<Signature>& more_signatures();
+const std::vector<Signature>& record_and_batch_signatures();
 
 }  // namespace argosy::datasets

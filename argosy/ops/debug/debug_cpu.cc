@@ -43,7 +43,7 @@ class Print final : public Kernel {
       : message_(init.attrs.get_string("message")),
         first_n_(init.attrs.get_int("first_n")),
         summarize_(init.attrs.get_int("summarize")),
-        printed_(kept<Printed>(init, [] { return std::make_shared<Printed>(); })) {}
+        printed_(session_op_state<Printed>(init, [] { return std::make_shared<Printed>(); })) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     return std::unique_ptr<Kernel>(std::make_unique<Print>(init));
   }

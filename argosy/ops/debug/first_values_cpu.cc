@@ -24,9 +24,9 @@ std::string element_text(const T& value) {
 }
 
 template <typename T>
-class Printer {
+class ValuePrinter {
  public:
-  Printer(const Tensor& t, std::int64_t limit)
+  ValuePrinter(const Tensor& t, std::int64_t limit)
       : t_(t), limit_(limit < 0 ? t.elements() : std::min(limit, t.elements())) {}
 
   std::string text() {
@@ -68,7 +68,7 @@ std::string first_values(const Tensor& t, std::int64_t limit) {
                              std::complex<double>, std::string>;
   std::string text;
   const Status printed = dispatch<Printable>(t.dtype(), "summarize", [&]<typename T>() {
-    text = Printer<T>(t, limit).text();
+    text = ValuePrinter<T>(t, limit).text();
     return ok_status();
   });
   return printed.ok() ? text : str_cat("<", dtype_name(t.dtype()), t.shape(), ">");

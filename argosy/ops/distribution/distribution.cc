@@ -10,7 +10,7 @@
 
 namespace argosy {
 
-void define_broadcast_samples(OpRegistry& ops);  // broadcast.cc
+void define_broadcast_samples(OpRegistry& ops);  // broadcast_samples.cc
 
 namespace {
 
@@ -107,7 +107,7 @@ void define_parameterized(OpRegistry& ops) {
            .gradient = gamma_gradient,
            .stateful = true,
            .cpu_only = true,
-           .batch_rule = BatchRule::kDraws,
+           .batch_rule = BatchRule::kRandom,
            .host_inputs = {0}});
   ops.add({.name = "RandomPoisson",
            .doc = "Poisson, so many for every rate.",
@@ -119,7 +119,7 @@ void define_parameterized(OpRegistry& ops) {
            .stateful = true,
            .cpu_only = true,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kDraws,
+           .batch_rule = BatchRule::kRandom,
            .host_inputs = {0}});
   ops.add({.name = "RandomPoissonV2",
            .doc = "Poisson, so many for every rate.",
@@ -132,7 +132,7 @@ void define_parameterized(OpRegistry& ops) {
            .stateful = true,
            .cpu_only = true,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kDraws,
+           .batch_rule = BatchRule::kRandom,
            .host_inputs = {0}});
   ops.add({.name = "ParameterizedTruncatedNormal",
            .doc = "Normal numbers between bounds; parameters per row of the result.",
@@ -143,7 +143,7 @@ void define_parameterized(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .stateful = true,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kDraws,
+           .batch_rule = BatchRule::kRandom,
            .host_inputs = {0}});
   ops.add({.name = "StatelessRandomGammaV2",
            .doc = "Gamma(alpha, 1) from a seed of two integers.",

@@ -5,8 +5,8 @@
 
 namespace argosy {
 
-void add_random_generators(KernelRegistry& kernels);  // generators_cpu.cc
-void add_broadcast_samples(KernelRegistry& kernels);  // broadcast_cpu.cc
+void add_random_generators(KernelRegistry& kernels);  // stateful_generators_cpu.cc
+void add_broadcast_samples(KernelRegistry& kernels);  // broadcast_samples_cpu.cc
 void add_index_shuffle(KernelRegistry& kernels);      // index_shuffle_cpu.cc
 void add_sobol(KernelRegistry& kernels);              // sobol_cpu.cc
 

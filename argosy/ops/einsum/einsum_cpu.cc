@@ -1,4 +1,4 @@
-// Einsum as matrix products (plan.h).
+// Einsum as matrix products (einsum_plan.h).
 #include <algorithm>
 #include <complex>
 

@@ -1,4 +1,4 @@
-// Einsum on a card: the plan's moves by a mover, its sums by folds, its products in batches.
+// Einsum on a GPU: the plan's moves by a copy engine, its sums by folds, its products in batches.
 #include "argosy/ops/einsum/einsum_plan.h"
 #include "argosy/ops/layout/gpu_copy_engine.h"
 #include "argosy/ops/matmul/gpu_gemm.h"
@@ -38,14 +38,14 @@ Result<Matrices> arrange(KernelContext& c, const Tensor& from, const Axes& outer
   m.data = from.raw();
   if (!row_major(all)) {
     ARGOSY_ASSIGN_OR_RETURN(m.memory, c.scratch(static_cast<std::size_t>(n * each) * bytes));
-    cuda::CardMover mover(c);
-    mover.move(m.memory.data(), from.raw(), bytes, region_of(all, true));
-    ARGOSY_RETURN_IF_ERROR(mover.status());
+    cuda::GpuCopyEngine copy_engine(c);
+    copy_engine.move(m.memory.data(), from.raw(), bytes, region_of(all, true));
+    ARGOSY_RETURN_IF_ERROR(copy_engine.status());
     m.data = m.memory.data();
   }
   if (inner.empty()) return m;
   ARGOSY_ASSIGN_OR_RETURN(Buffer sums, c.scratch(static_cast<std::size_t>(n) * bytes));
-  ARGOSY_RETURN_IF_ERROR(cuda::fold_on_card(c, "sum", from.dtype(), m.data, {{n, false}, {each, true}}, sums.data()));
+  ARGOSY_RETURN_IF_ERROR(cuda::reduce_on_gpu(c, "sum", from.dtype(), m.data, {{n, false}, {each, true}}, sums.data()));
   return Matrices{sums.data(), std::move(sums)};
 }
 
@@ -62,7 +62,7 @@ Status multiply(KernelContext& c, const Plan& plan, DType dtype, const void* a, 
   const Gemm g{.transpose_b = plan.transposed, .m = plan.m, .n = plan.n, .k = plan.k};
   const auto batch = static_cast<std::int64_t>(plan.first.size());
   const auto first = step_of(plan.first), second = step_of(plan.second);
-  if (first && second) return cuda::gemm_on_card(c, dtype, g, {batch, *first, *second}, a, b, nullptr, {}, to);
+  if (first && second) return cuda::gemm_on_gpu(c, dtype, g, {batch, *first, *second}, a, b, nullptr, {}, to);
   const auto bytes = static_cast<std::int64_t>(element_bytes(dtype));
   const auto at = [&](const void* base, std::int64_t elements) {
     return static_cast<const std::byte*>(base) + elements * bytes;
@@ -70,18 +70,18 @@ Status multiply(KernelContext& c, const Plan& plan, DType dtype, const void* a, 
   for (std::size_t i = 0; i < plan.first.size(); ++i) {
     void* const out = static_cast<std::byte*>(to) + static_cast<std::int64_t>(i) * g.m * g.n * bytes;
     ARGOSY_RETURN_IF_ERROR(
-        cuda::gemm_on_card(c, dtype, g, {}, at(a, plan.first[i]), at(b, plan.second[i]), nullptr, {}, out));
+        cuda::gemm_on_gpu(c, dtype, g, {}, at(a, plan.first[i]), at(b, plan.second[i]), nullptr, {}, out));
   }
   return ok_status();
 }
 
 Status place(KernelContext& c, const void* from, const Plan& plan, const Tensor& y) {
-  cuda::CardMover mover(c);
+  cuda::GpuCopyEngine copy_engine(c);
   const Bytes16 zero{};
   const std::size_t bytes = element_bytes(y.dtype());
-  if (!plan.fills_output()) mover.fill(y.raw(), y.elements(), bytes, &zero);  // beside the diagonal
-  mover.move(y.raw(), from, bytes, region_of(plan.target, false));
-  return mover.status();
+  if (!plan.fills_output()) copy_engine.fill(y.raw(), y.elements(), bytes, &zero);  // beside the diagonal
+  copy_engine.move(y.raw(), from, bytes, region_of(plan.target, false));
+  return copy_engine.status();
 }
 
 Status einsum(KernelContext& c, const AttrMap& attrs) {

@@ -2,8 +2,8 @@
 #include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/cast/cast.h"
-#include "argosy/ops/elementwise/elementwise_registration.h"
 #include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/elementwise/elementwise_registration.h"
 #include "argosy/ops/select/select.h"
 
 namespace argosy::elementwise {
@@ -159,15 +159,15 @@ constexpr Row kRows[] = {
     {"FloorDiv", "floor(x / y)", kAll, kNotDifferentiable, true, false, known<known_floor_div>},
     {"TruncateDiv", "x / y towards zero.", kAll, kNotDifferentiable, true, false, known<known_truncate_div>},
     {"FloorMod", "x - floor(x / y) * y", kOrdered, floor_mod_gradient, false, false, known<known_floor_mod>,
-     elementwise_cost, BatchRule::kExtreme},
+     elementwise_cost, BatchRule::kMinMax},
     {"Mod", "The remainder of x / y towards zero.", kMod, kNotDifferentiable, false, false, nullptr, elementwise_cost,
-     BatchRule::kExtreme},
+     BatchRule::kMinMax},
     {"TruncateMod", "The remainder of x / y towards zero.", kMod, kNotDifferentiable, false, false, nullptr,
-     elementwise_cost, BatchRule::kExtreme},
+     elementwise_cost, BatchRule::kMinMax},
     {"Maximum", "The larger; NaN if either is.", kOrdered, maximum_gradient, false, false, known<known_maximum>,
-     elementwise_cost, BatchRule::kExtreme},
+     elementwise_cost, BatchRule::kMinMax},
     {"Minimum", "The smaller; NaN if either is.", kOrdered, minimum_gradient, false, false, known<known_minimum>,
-     elementwise_cost, BatchRule::kExtreme},
+     elementwise_cost, BatchRule::kMinMax},
     {"Pow", "x to the y.", kPow, pow_gradient, false, false, nullptr, function_cost},
     {"SquaredDifference", "(x - y)^2", kSquaredDifference, squared_difference_gradient, false, true},
     {"Xdivy", "x / y, 0 where x is 0.", kFloatsAndComplex, xdivy_gradient},

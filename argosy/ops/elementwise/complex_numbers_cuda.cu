@@ -1,7 +1,7 @@
 // Elementwise ops of complex numbers.
 #include "argosy/ops/elementwise/functions_complex_cuda.h"
-#include "argosy/ops/elementwise/loops_cuda.h"
 #include "argosy/ops/elementwise/kernel_list_cuda.h"
+#include "argosy/ops/elementwise/loops_cuda.h"
 
 namespace argosy::cuda {
 
@@ -9,6 +9,6 @@ namespace fn = complex_fn;
 
 ARGOSY_CUDA_COMPLEX_UNARY(ARGOSY_CUDA_UNARY_KERNEL)
 ARGOSY_CUDA_COMPLEX_BINARY(ARGOSY_CUDA_BINARY_KERNEL)
-ARGOSY_CUDA_COMPLEX_ASKS(ARGOSY_CUDA_ASKS_TWO_KERNEL)
+ARGOSY_CUDA_COMPLEX_PREDICATES(ARGOSY_CUDA_BINARY_PREDICATE_KERNEL)
 
 }  // namespace argosy::cuda

@@ -11,7 +11,7 @@ void define_elementwise(OpRegistry& ops) {
   elementwise::define_unary(ops);
   elementwise::define_binary(ops);
   elementwise::define_comparison(ops);
-  elementwise::define_more(ops);
+  elementwise::define_sums_and_checks(ops);
   elementwise::define_fused(ops);
 }
 
@@ -26,7 +26,7 @@ Value as_value(const Operand& operand, Value beside) {
     beside.graph().fail(invalid_argument("the number ", operand.number(), " does not fit ", dtype_name(beside.dtype()),
                                          " of '", beside.name(), "'")
                             .with_id("ARG-DTYPE-002")
-                            .with_next("cast the value to a floating dtype first"));
+                            .with_hint("cast the value to a floating dtype first"));
     return {};
   }
   return constant_like(beside, operand.number());

@@ -63,11 +63,11 @@ BinarySpans find_binary_spans(std::string_view op, DType dtype) {
   return row ? row->spans : BinarySpans{};
 }
 
-void add_kernels_cpu_more(KernelRegistry& kernels);
+void add_kernels_cpu_sums_and_checks(KernelRegistry& kernels);
 void add_kernels_cpu_fused(KernelRegistry& kernels);
 
 void add_kernels_cpu_elementwise(KernelRegistry& kernels) {
-  add_kernels_cpu_more(kernels);
+  add_kernels_cpu_sums_and_checks(kernels);
   add_kernels_cpu_fused(kernels);
   for (const char* op :
        {"Neg",     "Abs",      "Sign",       "Square", "Reciprocal", "Inv",     "Sqrt",     "Rsqrt",

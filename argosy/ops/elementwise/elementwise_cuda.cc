@@ -1,16 +1,16 @@
-// Elementwise ops on a card: a kernel for each row of kernel_list_cuda.h.
+// Elementwise ops on a GPU: a kernel for each row of kernel_list_cuda.h.
 #include <algorithm>
 #include <map>
 
 #include "argosy/ops/elementwise/elementwise_spans.h"
-#include "argosy/ops/elementwise/kernel_list_cuda.h"
 #include "argosy/ops/elementwise/gpu_functions.h"
+#include "argosy/ops/elementwise/kernel_list_cuda.h"
 #include "argosy/ops/gpu_kernels.h"
 #include "argosy/ops/ops.h"
 
 namespace argosy {
 
-void add_kernels_cuda_elementwise_more(KernelRegistry& kernels);
+void add_kernels_cuda_sums_and_checks(KernelRegistry& kernels);
 void add_kernels_cuda_fused(KernelRegistry& kernels);
 
 namespace {
@@ -28,17 +28,17 @@ struct Module {
 #define ARGOSY_ROW(F, T) Row{#F, #T},
 constexpr Row kUnarySimple[] = {ARGOSY_CUDA_UNARY_SIMPLE(ARGOSY_ROW)};
 constexpr Row kUnaryFunctions[] = {ARGOSY_CUDA_UNARY_FUNCTIONS(ARGOSY_ROW)};
-constexpr Row kAsksOne[] = {ARGOSY_CUDA_ASKS_ONE(ARGOSY_ROW)};
+constexpr Row kUnaryPredicates[] = {ARGOSY_CUDA_UNARY_PREDICATES(ARGOSY_ROW)};
 constexpr Row kArithmetic[] = {ARGOSY_CUDA_BINARY_ARITHMETIC(ARGOSY_ROW)};
 constexpr Row kBinaryFunctions[] = {ARGOSY_CUDA_BINARY_FUNCTIONS(ARGOSY_ROW)};
-constexpr Row kAsksTwo[] = {ARGOSY_CUDA_ASKS_TWO(ARGOSY_ROW)};
+constexpr Row kBinaryPredicates[] = {ARGOSY_CUDA_BINARY_PREDICATES(ARGOSY_ROW)};
 constexpr Row kComplexUnary[] = {ARGOSY_CUDA_COMPLEX_UNARY(ARGOSY_ROW)};
-constexpr Row kComplexBinary[] = {ARGOSY_CUDA_COMPLEX_BINARY(ARGOSY_ROW) ARGOSY_CUDA_COMPLEX_ASKS(ARGOSY_ROW)};
+constexpr Row kComplexBinary[] = {ARGOSY_CUDA_COMPLEX_BINARY(ARGOSY_ROW) ARGOSY_CUDA_COMPLEX_PREDICATES(ARGOSY_ROW)};
 #undef ARGOSY_ROW
 constexpr Module kUnary[] = {
-    {"unary_simple", kUnarySimple}, {"unary_functions", kUnaryFunctions}, {"questions", kAsksOne}};
+    {"unary_simple", kUnarySimple}, {"unary_functions", kUnaryFunctions}, {"predicates", kUnaryPredicates}};
 constexpr Module kBinary[] = {
-    {"arithmetic", kArithmetic}, {"binary_functions", kBinaryFunctions}, {"questions", kAsksTwo}};
+    {"arithmetic", kArithmetic}, {"binary_functions", kBinaryFunctions}, {"predicates", kBinaryPredicates}};
 // Apart from the others, since these have no place in fused programs.
 constexpr Module kOfComplex[] = {{"complex_numbers", kComplexUnary}},
                  kOfTwoComplex[] = {{"complex_numbers", kComplexBinary}};
@@ -55,30 +55,30 @@ const Module* find(std::span<const Module> modules, std::string_view function, s
 
 }  // namespace
 
-std::string_view elementwise::function_on_card(std::string_view op) { return function_of(op); }
+std::string_view elementwise::function_on_gpu(std::string_view op) { return function_of(op); }
 
-std::optional<elementwise::CardKernel> elementwise::unary_on_card(std::string_view op, DType dtype) {
+std::optional<elementwise::GpuKernel> elementwise::unary_on_gpu(std::string_view op, DType dtype) {
   const std::string_view function = function_of(op), type = type_suffix(dtype);
   const Module* const module = find(kUnary, function, type);
   if (module == nullptr) return std::nullopt;
-  return CardKernel{module->name, str_cat("unary_", function, "_", type)};
+  return GpuKernel{module->name, str_cat("unary_", function, "_", type)};
 }
-std::optional<elementwise::CardKernel> elementwise::binary_on_card(std::string_view op, DType dtype) {
+std::optional<elementwise::GpuKernel> elementwise::binary_on_gpu(std::string_view op, DType dtype) {
   const std::string_view function = function_of(op), type = type_suffix(dtype);
   const Module* const module = find(kBinary, function, type);
   if (module == nullptr) return std::nullopt;
-  return CardKernel{module->name, str_cat("binary_", function, "_", type)};
+  return GpuKernel{module->name, str_cat("binary_", function, "_", type)};
 }
 
 namespace {
 
-std::optional<elementwise::CardKernel> on_complex(std::span<const Module> modules, std::string_view form,
-                                                  const KernelInit& init) {
+std::optional<elementwise::GpuKernel> on_complex(std::span<const Module> modules, std::string_view form,
+                                                 const KernelInit& init) {
   const std::string_view function = elementwise::function_of(init.op.name),
                          type = cuda::number_suffix(init.input_dtypes[0]);
   const Module* const module = find(modules, function, type);
   if (module == nullptr) return std::nullopt;
-  return elementwise::CardKernel{module->name, str_cat(form, function, "_", type)};
+  return elementwise::GpuKernel{module->name, str_cat(form, function, "_", type)};
 }
 
 class Unary final : public Kernel {
@@ -86,7 +86,7 @@ class Unary final : public Kernel {
   Unary(const char* module, std::string kernel) : module_(module), kernel_(std::move(kernel)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     auto found = is_complex(init.input_dtypes[0]) ? on_complex(kOfComplex, "unary_", init)
-                                                  : elementwise::unary_on_card(init.op.name, init.input_dtypes[0]);
+                                                  : elementwise::unary_on_gpu(init.op.name, init.input_dtypes[0]);
     if (!found) return unimplemented("no row for ", dtype_name(init.input_dtypes[0]));
     return std::unique_ptr<Kernel>(std::make_unique<Unary>(found->module, std::move(found->kernel)));
   }
@@ -94,7 +94,7 @@ class Unary final : public Kernel {
     const Tensor& x = c.input(0);
     const std::int64_t n = x.elements();
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape(), {0}));
-    return cuda::launch(c, {module_, kernel_}, cuda::grid_for_packs(n, element_bytes(x.dtype())), n, x.raw(), y->raw());
+    return cuda::launch(c, {module_, kernel_}, cuda::grid_for_vecs(n, element_bytes(x.dtype())), n, x.raw(), y->raw());
   }
 
  private:
@@ -102,7 +102,7 @@ class Unary final : public Kernel {
   const std::string kernel_;
 };
 
-class Binary final : public Kernel, public cuda::TakesOnCard<0, 1> {
+class Binary final : public Kernel, public cuda::TakesOnGpu<0, 1> {
  public:
   Binary(const KernelInit& init, const char* module, std::string kernel)
       : module_(module),
@@ -111,14 +111,14 @@ class Binary final : public Kernel, public cuda::TakesOnCard<0, 1> {
         unlike_is_(init.attrs.get_or("incompatible_shape_error", true) ? -1 : init.op.name == "NotEqual"),
         // Gradients of activations do not broadcast.
         one_shape_(init.op.name.ends_with("luGrad") || init.op.name == "Relu6Grad" || init.op.name == "SoftplusGrad"),
-        repeatable_(cuda::reads_constants_only(init, {0, 1})) {}
+        capturable_(cuda::reads_constants_only(init, {0, 1})) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     auto found = is_complex(init.input_dtypes[0]) ? on_complex(kOfTwoComplex, "binary_", init)
-                                                  : elementwise::binary_on_card(init.op.name, init.input_dtypes[0]);
+                                                  : elementwise::binary_on_gpu(init.op.name, init.input_dtypes[0]);
     if (!found) return unimplemented("no row for ", dtype_name(init.input_dtypes[0]));
     return std::unique_ptr<Kernel>(std::make_unique<Binary>(init, found->module, std::move(found->kernel)));
   }
-  bool repeatable() const override { return repeatable_; }
+  bool capturable() const override { return capturable_; }
   Status run(KernelContext& c) override {
     const Shape &x = c.input(0).shape(), &y = c.input(1).shape();
     auto shape = broadcast(x, y);
@@ -133,9 +133,9 @@ class Binary final : public Kernel, public cuda::TakesOnCard<0, 1> {
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const z, c.output(0, *shape, {0, 1}));
     const std::int64_t n = z->elements();
     if (n == 0) return ok_status();
-    ARGOSY_ASSIGN_OR_RETURN(const auto walk, cuda::walk_of(*shape, x, y));
-    return cuda::launch(c, {module_, kernel_}, cuda::grid_for_packs(n, element_bytes(c.input(0).dtype())), n,
-                        c.input(0).raw(), c.input(1).raw(), z->raw(), walk);
+    ARGOSY_ASSIGN_OR_RETURN(const auto strided, cuda::strided_index_of(*shape, x, y));
+    return cuda::launch(c, {module_, kernel_}, cuda::grid_for_vecs(n, element_bytes(c.input(0).dtype())), n,
+                        c.input(0).raw(), c.input(1).raw(), z->raw(), strided);
   }
 
  private:
@@ -143,7 +143,7 @@ class Binary final : public Kernel, public cuda::TakesOnCard<0, 1> {
   const std::string kernel_;
   const int unlike_is_;
   const bool one_shape_;
-  const bool repeatable_;
+  const bool capturable_;
 };
 
 // Ops by the functions they compute: Add and AddV2 by Add.
@@ -155,13 +155,13 @@ std::vector<std::string> ops_of(std::string_view function) {
   return ops;
 }
 
-void add(KernelRegistry& kernels, std::span<const Module> modules, KernelFactory make, bool asks) {
+void add(KernelRegistry& kernels, std::span<const Module> modules, KernelFactory make, bool predicate) {
   std::map<std::string_view, std::vector<DType>> dtypes;
   constexpr DType kAll[] = {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBfloat16, DType::kInt8,
                             DType::kInt16,   DType::kInt32,   DType::kInt64,   DType::kUint8,    DType::kUint16,
                             DType::kUint32,  DType::kUint64,  DType::kBool};
   for (const Module& m : modules) {
-    if ((std::string_view(m.name) == "questions") != asks) continue;
+    if ((std::string_view(m.name) == "predicates") != predicate) continue;
     for (const Row& r : m.rows) {
       for (const DType d : kAll) {
         if (type_suffix(d) == r.type) dtypes[r.function].push_back(d);
@@ -171,7 +171,7 @@ void add(KernelRegistry& kernels, std::span<const Module> modules, KernelFactory
   for (const auto& [function, list] : dtypes) {
     for (const std::string& op : ops_of(function)) {
       kernels.add(op, "cuda", make, {{"T", list}});
-      if (!asks) kernels.add(op, "cuda", cuda::make_on_host, {{"T", {DType::kInt32}}});
+      if (!predicate) kernels.add(op, "cuda", cuda::make_on_host, {{"T", {DType::kInt32}}});
     }
   }
 }
@@ -194,7 +194,7 @@ void add_kernels_cuda_elementwise(KernelRegistry& kernels) {
   add(kernels, kBinary, Binary::make, true);
   add_complex(kernels, kOfComplex, Unary::make);
   add_complex(kernels, kOfTwoComplex, Binary::make);
-  add_kernels_cuda_elementwise_more(kernels);
+  add_kernels_cuda_sums_and_checks(kernels);
   add_kernels_cuda_fused(kernels);
 }
 

@@ -1,4 +1,4 @@
-// The definitions of this folder, by kind. Private to it.
+// Registration functions of the elementwise family, by kind of op, and its type sets. Private to this folder.
 #pragma once
 
 #include "argosy/op/definition/registry.h"
@@ -8,7 +8,7 @@ namespace argosy::elementwise {
 void define_unary(OpRegistry& ops);
 void define_binary(OpRegistry& ops);
 void define_comparison(OpRegistry& ops);
-void define_more(OpRegistry& ops);
+void define_sums_and_checks(OpRegistry& ops);
 void define_fused(OpRegistry& ops);
 
 // Type sets, as TensorFlow has them.

@@ -1,4 +1,4 @@
-// The tables of this folder's kernels, best instruction set of this processor chosen. Private to it.
+// Tables of this folder's spans, for the best instruction set of this processor. Private to this folder.
 #pragma once
 
 #include "argosy/ops/elementwise/elementwise_kernels.h"

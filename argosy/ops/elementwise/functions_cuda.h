@@ -1,6 +1,6 @@
-// What elementwise ops compute for one element, on a card: the twin of functors.h, for what nvcc, NVRTC and the host's
+// What elementwise ops compute for one element, on a GPU: the twin of functors.h, for what nvcc, NVRTC and the host's
 // compiler all read (its text stands before generated kernels too: nothing but numbers.h may be included). Functors are
-// named after the functions of rows.h; they work on what a dtype is computed in, float32 for 16-bit floats.
+// named after the functions of elementwise_spans.h; they work on what a dtype is computed in, float32 for 16-bit floats.
 #pragma once
 
 #include "argosy/device/cuda/kernels/numbers.h"
@@ -51,19 +51,19 @@ struct Wrapping<f64> {
       return static_cast<T>(static_cast<U>(x) op static_cast<U>(y)); \
     }                                                                \
   };
-#define ARGOSY_ASKS_ONE(Name, expression) \
-  struct Name {                           \
-    template <typename T>                 \
-    static ARGOSY_DEVICE bool call(T x) { \
-      return expression;                  \
-    }                                     \
+#define ARGOSY_UNARY_PREDICATE(Name, expression) \
+  struct Name {                                  \
+    template <typename T>                        \
+    static ARGOSY_DEVICE bool call(T x) {        \
+      return expression;                         \
+    }                                            \
   };
-#define ARGOSY_ASKS_TWO(Name, expression)      \
-  struct Name {                                \
-    template <typename T>                      \
-    static ARGOSY_DEVICE bool call(T x, T y) { \
-      return expression;                       \
-    }                                          \
+#define ARGOSY_BINARY_PREDICATE(Name, expression) \
+  struct Name {                                   \
+    template <typename T>                         \
+    static ARGOSY_DEVICE bool call(T x, T y) {    \
+      return expression;                          \
+    }                                             \
   };
 
 // --- arithmetic
@@ -237,24 +237,24 @@ ARGOSY_DEVICE int shift_distance(T y) {
 ARGOSY_BINARY(LeftShift, static_cast<T>(static_cast<typename Wrapping<T>::Type>(x) << shift_distance(y)))
 ARGOSY_BINARY(RightShift, static_cast<T>(x >> shift_distance(y)))
 
-// --- questions
-ARGOSY_ASKS_ONE(IsNan, x != x)
-ARGOSY_ASKS_ONE(IsInf, x - x != T(0) && x == x)
-ARGOSY_ASKS_ONE(IsFinite, x - x == T(0))
-ARGOSY_ASKS_ONE(LogicalNot, !x)
-ARGOSY_ASKS_TWO(LogicalAnd, x&& y)
-ARGOSY_ASKS_TWO(LogicalOr, x || y)
-ARGOSY_ASKS_TWO(Equal, x == y)
-ARGOSY_ASKS_TWO(NotEqual, !(x == y))
-ARGOSY_ASKS_TWO(Less, x < y)
-ARGOSY_ASKS_TWO(LessEqual, x <= y)
-ARGOSY_ASKS_TWO(Greater, x > y)
-ARGOSY_ASKS_TWO(GreaterEqual, x >= y)
+// --- predicates
+ARGOSY_UNARY_PREDICATE(IsNan, x != x)
+ARGOSY_UNARY_PREDICATE(IsInf, x - x != T(0) && x == x)
+ARGOSY_UNARY_PREDICATE(IsFinite, x - x == T(0))
+ARGOSY_UNARY_PREDICATE(LogicalNot, !x)
+ARGOSY_BINARY_PREDICATE(LogicalAnd, x&& y)
+ARGOSY_BINARY_PREDICATE(LogicalOr, x || y)
+ARGOSY_BINARY_PREDICATE(Equal, x == y)
+ARGOSY_BINARY_PREDICATE(NotEqual, !(x == y))
+ARGOSY_BINARY_PREDICATE(Less, x < y)
+ARGOSY_BINARY_PREDICATE(LessEqual, x <= y)
+ARGOSY_BINARY_PREDICATE(Greater, x > y)
+ARGOSY_BINARY_PREDICATE(GreaterEqual, x >= y)
 
 #undef ARGOSY_UNARY
 #undef ARGOSY_BINARY
 #undef ARGOSY_WRAPPING
-#undef ARGOSY_ASKS_ONE
-#undef ARGOSY_ASKS_TWO
+#undef ARGOSY_UNARY_PREDICATE
+#undef ARGOSY_BINARY_PREDICATE
 
 }  // namespace argosy::cuda::fn

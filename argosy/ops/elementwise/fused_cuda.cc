@@ -1,4 +1,4 @@
-// A fused program on a card: one kernel, compiled when it is first needed, or step by step where nothing compiles, each
+// A fused program on a GPU: one kernel, compiled when it is first needed, or step by step where nothing compiles, each
 // step one launch of the kernel its op would be.
 #include "argosy/base/log.h"
 #include "argosy/base/mutex.h"
@@ -38,7 +38,7 @@ std::optional<Step> step_of(const FusedStep& s, const std::vector<DType>& dtypes
   }
   const bool binary = s.operands[1] >= 0;
   const std::string_view op = binary && (s.op == "BiasAdd" || s.op == "AddN") ? "Add" : std::string_view(s.op);
-  auto found = binary ? elementwise::binary_on_card(op, first) : elementwise::unary_on_card(op, first);
+  auto found = binary ? elementwise::binary_on_gpu(op, first) : elementwise::unary_on_gpu(op, first);
   if (!found) return std::nullopt;
   step.kind = binary ? Step::Kind::kBinary : Step::Kind::kUnary;
   step.module = found->module;
@@ -115,28 +115,29 @@ class FusedSteps final : public Kernel {
     };
     const cuda::LaunchShape grid = cuda::grid_for(n);
     const std::size_t widest = std::max(element_bytes(operand(0).dtype()), element_bytes(step.dtype));
-    const cuda::LaunchShape packs = cuda::grid_for_packs(n, widest);
+    const cuda::LaunchShape vecs = cuda::grid_for_vecs(n, widest);
     const cuda::KernelName name{step.module, step.kernel};
     switch (step.kind) {
       case Step::Kind::kBinary: {
-        ARGOSY_ASSIGN_OR_RETURN(const auto walk, cuda::walk_of(shape_, operand(0).shape(), operand(1).shape()));
-        return cuda::launch(c, name, packs, n, operand(0).raw(), operand(1).raw(), z.raw(), walk);
+        ARGOSY_ASSIGN_OR_RETURN(const auto strided,
+                                cuda::strided_index_of(shape_, operand(0).shape(), operand(1).shape()));
+        return cuda::launch(c, name, vecs, n, operand(0).raw(), operand(1).raw(), z.raw(), strided);
       }
       case Step::Kind::kSelect: {
-        ARGOSY_ASSIGN_OR_RETURN(const auto walk,
-                                cuda::walk_of(shape_, operand(0).shape(), operand(1).shape(), operand(2).shape()));
-        return cuda::launch(c, name, grid, n, operand(0).raw(), operand(1).raw(), operand(2).raw(), z.raw(), walk);
+        ARGOSY_ASSIGN_OR_RETURN(const auto strided, cuda::strided_index_of(shape_, operand(0).shape(),
+                                                                           operand(1).shape(), operand(2).shape()));
+        return cuda::launch(c, name, grid, n, operand(0).raw(), operand(1).raw(), operand(2).raw(), z.raw(), strided);
       }
       default: break;
     }
     Tensor x = operand(0);
     if (!(x.shape() == shape_)) {
       ARGOSY_ASSIGN_OR_RETURN(Tensor whole, Tensor::allocate(x.dtype(), shape_, c.allocator()));
-      ARGOSY_RETURN_IF_ERROR(cuda::spread_on_card(c, x, whole));
+      ARGOSY_RETURN_IF_ERROR(cuda::broadcast_on_gpu(c, x, whole));
       x = std::move(whole);
     }
-    if (step.kind == Step::Kind::kUnary) return cuda::launch(c, name, packs, n, x.raw(), z.raw());
-    return cuda::launch(c, name, packs, n, x.raw(), z.raw(), static_cast<int>(step.dtype));
+    if (step.kind == Step::Kind::kUnary) return cuda::launch(c, name, vecs, n, x.raw(), z.raw());
+    return cuda::launch(c, name, vecs, n, x.raw(), z.raw(), static_cast<int>(step.dtype));
   }
 
   const Shape shape_;
@@ -190,7 +191,7 @@ class Fused final : public Kernel {
     for (std::size_t i = 0; i < operands_.size(); ++i) arguments.push_back(&memory[i]);
     for (std::int64_t& size : repeats) arguments.push_back(&size);
     for (std::size_t o = operands_.size(); o < memory.size(); ++o) arguments.push_back(&memory[o]);
-    return device.launch(function, cuda::grid_for_packs(n, widest_), arguments.data(), c.node());
+    return device.launch(function, cuda::grid_for_vecs(n, widest_), arguments.data(), c.node());
   }
 
  private:
@@ -201,7 +202,7 @@ class Fused final : public Kernel {
     tried_ = true;
     const auto compiler = device.compiler();
     if (compiler == nullptr) return nullptr;
-    const int major = device.card().major, minor = device.card().minor;
+    const int major = device.gpu().major, minor = device.gpu().minor;
     const std::string key = cuda::cache_key(source_, compiler->version(), major, minor);
     auto found = [&]() -> Result<cuda::CuFunction> {
       if (device.knows_module(key)) return device.function_in(key, nullptr, "fused");

@@ -11,11 +11,11 @@ namespace argosy {
 
 // The kernel "fused" of (long long n, the inputs, for each input that is repeated its period or the length of its runs
 // as long long, the outputs), with all it needs before it: ready for NVRTC, and for the host's compiler. It does not
-// depend on shapes. Nothing where a step has no function on cards.
+// depend on shapes. Nothing where a step has no function on GPUs.
 std::optional<std::string> fused_source(const FusedProgram& program, std::span<const DType> inputs,
                                         std::span<const FusedOperand> operands);
 
-// Bytes of the widest element that the kernel reads or writes: what its launch takes (cuda::grid_for_packs()).
+// Bytes of the widest element that the kernel reads or writes: what its launch takes (cuda::grid_for_vecs()).
 std::size_t fused_widest(const FusedProgram& program, std::span<const DType> inputs);
 
 }  // namespace argosy

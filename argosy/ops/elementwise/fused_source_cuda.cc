@@ -45,7 +45,7 @@ bool repeats(const FusedOperand& operand) {
   return operand.kind == FusedOperand::Kind::kPeriodic || operand.kind == FusedOperand::Kind::kRuns;
 }
 
-// What element i of the output sees of input `v`, and what a pack from `first` on does.
+// What element i of the output sees of input `v`, and what a vec from `first` on does.
 std::string element_of(const FusedOperand& operand, std::size_t v) {
   switch (operand.kind) {
     case FusedOperand::Kind::kFull: return str_cat("x", v, "[i]");
@@ -55,12 +55,12 @@ std::string element_of(const FusedOperand& operand, std::size_t v) {
   }
   return "";
 }
-std::string pack_of(const FusedOperand& operand, std::size_t v) {
+std::string vec_of(const FusedOperand& operand, std::size_t v) {
   switch (operand.kind) {
-    case FusedOperand::Kind::kFull: return str_cat("load_pack<kPack>(x", v, ", first)");
-    case FusedOperand::Kind::kOne: return str_cat("repeat_one<kPack>(x", v, "[0])");
-    case FusedOperand::Kind::kPeriodic: return str_cat("load_periodic<kPack>(x", v, ", first, s", v, ")");
-    case FusedOperand::Kind::kRuns: return str_cat("load_runs<kPack>(x", v, ", first, s", v, ")");
+    case FusedOperand::Kind::kFull: return str_cat("load_vec<kVec>(x", v, ", first)");
+    case FusedOperand::Kind::kOne: return str_cat("splat_vec<kVec>(x", v, "[0])");
+    case FusedOperand::Kind::kPeriodic: return str_cat("load_periodic<kVec>(x", v, ", first, s", v, ")");
+    case FusedOperand::Kind::kRuns: return str_cat("load_runs<kVec>(x", v, ", first, s", v, ")");
   }
   return "";
 }
@@ -77,11 +77,11 @@ std::size_t fused_widest(const FusedProgram& program, std::span<const DType> inp
 }
 
 // fused_element() is the program for one element, of the values that were read; the kernel calls it for the elements of
-// a pack, and for what is left one by one.
+// a vec, and for what is left one by one.
 std::optional<std::string> fused_source(const FusedProgram& program, std::span<const DType> inputs,
                                         std::span<const FusedOperand> operands) {
   std::vector<DType> dtypes(inputs.begin(), inputs.end());
-  std::string values, parameters = "i64 n", body, types, together, packs, of_pack, of_one;
+  std::string values, parameters = "i64 n", body, types, together, vecs, of_vec, of_one;
   for (std::size_t v = 0; v < inputs.size(); ++v) {
     const std::string_view type = stored(inputs[v]);
     if (type.empty()) return std::nullopt;
@@ -89,8 +89,8 @@ std::optional<std::string> fused_source(const FusedProgram& program, std::span<c
     parameters += str_cat(", const ", type, "* x", v);
     types += str_cat(v > 0 ? ", " : "", type);
     body += str_cat("  const Compute<", type, "> v", v, " = Number<", type, ">::load(x", v, ");\n");
-    packs += str_cat("    const Pack<", type, ", kPack> p", v, " = ", pack_of(operands[v], v), ";\n");
-    of_pack += str_cat(v > 0 ? ", " : "", "p", v, ".at[k]");
+    vecs += str_cat("    const Vec<", type, ", kVec> p", v, " = ", vec_of(operands[v], v), ";\n");
+    of_vec += str_cat(v > 0 ? ", " : "", "p", v, ".at[k]");
     of_one += str_cat(v > 0 ? ", " : "", element_of(operands[v], v));
     if (operands[v].kind == FusedOperand::Kind::kFull) together += str_cat("x", v, ", ");
   }
@@ -113,10 +113,10 @@ std::optional<std::string> fused_source(const FusedProgram& program, std::span<c
     } else {
       const std::string_view op =
           binary && (step.op == "BiasAdd" || step.op == "AddN") ? "Add" : std::string_view(step.op);
-      const auto found = binary ? elementwise::binary_on_card(op, first) : elementwise::unary_on_card(op, first);
+      const auto found = binary ? elementwise::binary_on_gpu(op, first) : elementwise::unary_on_gpu(op, first);
       if (!found) return std::nullopt;
       expression =
-          str_cat("fn::", elementwise::function_on_card(op), "::call(", value(0), binary ? ", " + value(1) : "", ")");
+          str_cat("fn::", elementwise::function_on_gpu(op), "::call(", value(0), binary ? ", " + value(1) : "", ")");
     }
     body += str_cat("  const Compute<", stored(step.dtype), "> v", inputs.size() + s, " = ",
                     rounded(step.dtype, expression), ";\n");
@@ -129,21 +129,23 @@ std::optional<std::string> fused_source(const FusedProgram& program, std::span<c
     parameters += str_cat(", ", type, "* y", o);
     types += str_cat(", ", type);
     together += str_cat(o > 0 ? ", " : "", "y", o);
-    results += str_cat("    Pack<", type, ", kPack> r", o, ";\n");
-    of_pack += str_cat(", r", o, ".at[k]");
+    results += str_cat("    Vec<", type, ", kVec> r", o, ";\n");
+    of_vec += str_cat(", r", o, ".at[k]");
     of_one += str_cat(", y", o, "[i]");
-    stores += str_cat("    store_pack<kPack>(y", o, ", first, r", o, ");\n");
+    stores += str_cat("    store_vec<kVec>(y", o, ", first, r", o, ");\n");
     body += str_cat("  y", o, " = Number<", type, ">::store(v",
                     inputs.size() + static_cast<std::size_t>(program.results[o]), ");\n");
   }
   return str_cat(kPrelude, kAround, "ARGOSY_DEVICE void fused_element(", values, ") {\n", body, "}\n",
-                 "ARGOSY_KERNEL(fused, ", parameters, ") {\n  constexpr int kPack = kElementsInPack<", types, ">;\n",
+                 "ARGOSY_KERNEL(fused, ", parameters, ") {\n  constexpr int kVec = kVecElements<", types, ">;\n",
                  "  const i64 thread = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;\n"
                  "  const i64 step = static_cast<i64>(gridDim.x) * blockDim.x;\n"
-                 "  const i64 packs = lie_in_packs<kPack>(", together, ") ? n / kPack : 0;\n"
-                 "  for (i64 p = thread; p < packs; p += step) {\n    const i64 first = p * kPack;\n", packs, results,
-                 "    ARGOSY_UNROLL\n    for (int k = 0; k < kPack; ++k) fused_element(", of_pack, ");\n", stores,
-                 "  }\n  for (i64 i = packs * kPack + thread; i < n; i += step) fused_element(", of_one,
+                 "  const i64 vecs = are_vec_aligned<kVec>(",
+                 together,
+                 ") ? n / kVec : 0;\n"
+                 "  for (i64 p = thread; p < vecs; p += step) {\n    const i64 first = p * kVec;\n",
+                 vecs, results, "    ARGOSY_UNROLL\n    for (int k = 0; k < kVec; ++k) fused_element(", of_vec, ");\n",
+                 stores, "  }\n  for (i64 i = vecs * kVec + thread; i < n; i += step) fused_element(", of_one,
                  ");\n}\n}  // namespace argosy::cuda\n");
 }
 

@@ -7,8 +7,8 @@
 #include "argosy/ops/elementwise/gpu_functions.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
-#include "argosy/testing/run_on_gpu.h"
 #include "argosy/testing/op_case.h"
+#include "argosy/testing/run_on_gpu.h"
 
 namespace argosy {
 
@@ -41,7 +41,7 @@ Case every_operand(DType d, std::int64_t rows = 4, std::int64_t columns = 6) {
           .inputs = {d, d, d, d},
           .shapes = {{rows, columns}, {}, {columns}, {rows, 1}}};
 }
-// Casts there and back, questions about one value, activations and their gradients.
+// Casts there and back, predicates of one value, activations and their gradients.
 Case conversions() {
   using enum DType;
   return {.program = {.steps = {{"Cast", {0, -1, -1}, kFloat32},
@@ -56,17 +56,17 @@ Case conversions() {
           .shapes = {{33}}};
 }
 
-// Every function that cards have for the dtype, of one value and of it twice: each a result.
+// Every function that GPUs have for the dtype, of one value and of it twice: each a result.
 Case every_function(DType d) {
   Case c{.program = {.shape = {8}}, .inputs = {d}, .shapes = {{8}}};
-  const auto add = [&](const std::string& op, const elementwise::CardKernel& kernel, int second) {
-    const bool asks = std::string_view(kernel.module) == "questions";
+  const auto add = [&](const std::string& op, const elementwise::GpuKernel& kernel, int second) {
+    const bool predicate = std::string_view(kernel.module) == "predicates";
     c.program.results.push_back(static_cast<int>(c.program.steps.size()));
-    c.program.steps.push_back({op, {0, second, -1}, asks ? DType::kBool : d});
+    c.program.steps.push_back({op, {0, second, -1}, predicate ? DType::kBool : d});
   };
   for (const auto& op : builtin_ops().all()) {
-    if (const auto one = elementwise::unary_on_card(op->name, d)) add(op->name, *one, -1);
-    if (const auto two = elementwise::binary_on_card(op->name, d)) add(op->name, *two, 0);
+    if (const auto one = elementwise::unary_on_gpu(op->name, d)) add(op->name, *one, -1);
+    if (const auto two = elementwise::binary_on_gpu(op->name, d)) add(op->name, *two, 0);
   }
   return c;
 }
@@ -96,7 +96,7 @@ std::vector<Case> all_cases() {
 TEST(FusedSource, NvrtcCompilesEveryShapeForEveryArchitecture) {
   auto nvrtc = cuda::open_nvrtc();
   if (!nvrtc.ok()) GTEST_SKIP() << nvrtc.status().to_string();
-  // The plug-in's, and the seeds' card, of those that this NVRTC knows: 12 has no Blackwell before 12.8, 13 no Pascal.
+  // The plug-in's, and the seeds' GPU, of those that this NVRTC knows: 12 has no Blackwell before 12.8, 13 no Pascal.
   std::vector<int> wanted;
   for (const int known : (*nvrtc)->architectures()) {
     if (known == 61 || known == 75 || known == 80 || known == 90 || known == 100) wanted.push_back(known);
@@ -124,7 +124,7 @@ TEST(FusedSource, NvrtcReadsAndWritesPacks) {
                .shapes = {{4, 16}, {16}}};
   const auto source = fused_source(c.program, c.inputs, c.operands());
   ASSERT_TRUE(source.has_value());
-  // For a card that is newer than any NVRTC there is text to look at.
+  // For a GPU that is newer than any NVRTC there is text to look at.
   const auto text = (*nvrtc)->compile(*source, 99, 0);
   ASSERT_TRUE(text.ok()) << text.status().to_string();
   EXPECT_NE(text->find("ld.global.v4"), text->npos);
@@ -133,7 +133,7 @@ TEST(FusedSource, NvrtcReadsAndWritesPacks) {
 
 TEST(FusedSource, TheKernelComputesWhatTheCpuDoes) {
   const OpDef* const op = builtin_ops().find("_FusedElementwise");
-  // Rows that are packs (vec.h), that are none, and elements left over behind the last pack.
+  // Rows that are vecs (vec.h), that are none, and elements left over behind the last vec.
   for (const Case& c :
        {every_operand(DType::kFloat32), every_operand(DType::kBfloat16), every_operand(DType::kBfloat16, 3, 16),
         every_operand(DType::kFloat16, 5, 7), every_operand(DType::kFloat64, 3, 3), conversions()}) {
@@ -147,7 +147,7 @@ TEST(FusedSource, TheKernelComputesWhatTheCpuDoes) {
     c.program.write(attrs);
     const auto expected = evaluate_op(*op, attrs, inputs);
     ASSERT_TRUE(expected.ok()) << expected.status().to_string();
-    const auto found = run_on_card(*op, attrs, inputs);
+    const auto found = run_on_gpu(*op, attrs, inputs);
     ASSERT_TRUE(found.has_value());
     ASSERT_TRUE(found->ok()) << found->status().to_string();
     for (std::size_t o = 0; o < outputs.size(); ++o) {
@@ -164,7 +164,7 @@ TEST(FusedSource, DoesNotDependOnShapes) {
             fused_source(other.program, other.inputs, other.operands()));
 }
 
-TEST(FusedSource, WhatHasNoFunctionOnCardsHasNoSource) {
+TEST(FusedSource, WhatHasNoFunctionOnGpusHasNoSource) {
   const Case c{.program = {.steps = {{"Zeta", {0, 0, -1}, DType::kFloat32}}, .results = {0}, .shape = {3}},
                .inputs = {DType::kFloat32},
                .shapes = {{3}}};

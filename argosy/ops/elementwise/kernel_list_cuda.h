@@ -1,6 +1,6 @@
-// Which elementwise kernels there are on a card: one row X(Function, Type) a kernel. Read by the .cu files, which make
+// Which elementwise kernels there are on a GPU: one row X(Function, Type) a kernel. Read by the .cu files, which make
 // a kernel of each row, and by elementwise_cuda.cc, which registers what is there. int32 values live in the host's
-// memory, where the CPU's kernels serve them; only questions, whose answers live on the card, have int32 rows.
+// memory, where the CPU's kernels serve them; only predicates, whose results live on the GPU, have int32 rows.
 #pragma once
 
 // clang-format breaks such a list elsewhere at every pass.
@@ -33,7 +33,7 @@
 #define ARGOSY_CUDA_UNARY(X) ARGOSY_CUDA_UNARY_SIMPLE(X) ARGOSY_CUDA_UNARY_FUNCTIONS(X)
 
 // y = F(x), bool.
-#define ARGOSY_CUDA_ASKS_ONE(X) \
+#define ARGOSY_CUDA_UNARY_PREDICATES(X) \
   ARGOSY_CUDA_FLOATS(X, IsNan) ARGOSY_CUDA_FLOATS(X, IsInf) ARGOSY_CUDA_FLOATS(X, IsFinite) X(LogicalNot, bool)
 
 // z = F(x, y), of their type.
@@ -59,7 +59,7 @@
 #define ARGOSY_CUDA_BINARY(X) ARGOSY_CUDA_BINARY_ARITHMETIC(X) ARGOSY_CUDA_BINARY_FUNCTIONS(X)
 
 // z = F(x, y), bool.
-#define ARGOSY_CUDA_ASKS_TWO(X)                                                                                   \
+#define ARGOSY_CUDA_BINARY_PREDICATES(X)                                                                                   \
   ARGOSY_CUDA_REAL(X, Equal)                                                                                      \
   X(Equal, bool) X(Equal, i32) ARGOSY_CUDA_REAL(X, NotEqual) X(NotEqual, bool) X(NotEqual, i32)                   \
       ARGOSY_CUDA_REAL(X, Less) ARGOSY_CUDA_REAL(X, LessEqual) ARGOSY_CUDA_REAL(X, Greater)                       \
@@ -76,5 +76,5 @@
   ARGOSY_CUDA_COMPLEX(X, Add) ARGOSY_CUDA_COMPLEX(X, Sub) ARGOSY_CUDA_COMPLEX(X, Mul) ARGOSY_CUDA_COMPLEX(X, Div) \
   ARGOSY_CUDA_COMPLEX(X, DivNoNan) ARGOSY_CUDA_COMPLEX(X, MulNoNan) ARGOSY_CUDA_COMPLEX(X, SquaredDifference)     \
   ARGOSY_CUDA_COMPLEX(X, ReciprocalGrad) ARGOSY_CUDA_COMPLEX(X, Xdivy)
-#define ARGOSY_CUDA_COMPLEX_ASKS(X) ARGOSY_CUDA_COMPLEX(X, Equal) ARGOSY_CUDA_COMPLEX(X, NotEqual)
+#define ARGOSY_CUDA_COMPLEX_PREDICATES(X) ARGOSY_CUDA_COMPLEX(X, Equal) ARGOSY_CUDA_COMPLEX(X, NotEqual)
 // clang-format on

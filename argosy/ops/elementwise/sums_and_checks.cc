@@ -1,8 +1,9 @@
-// Elementwise ops that are no rows of a table: sums of many, checks.
+// Elementwise ops that no table holds: AddN, CheckNumerics, ApproximateEqual.
 #include "argosy/graph/gradients.h"
+#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
-#include "argosy/ops/elementwise/elementwise_registration.h"
 #include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/elementwise/elementwise_registration.h"
 
 namespace argosy::elementwise {
 
@@ -30,7 +31,7 @@ Status add_n_shape(ShapeContext& c) {
 
 }  // namespace
 
-void define_more(OpRegistry& ops) {
+void define_sums_and_checks(OpRegistry& ops) {
   ops.add({.name = "AddN",
            .doc = "The sum of all inputs, which have one shape.",
            .inputs = {"inputs: N * T"},

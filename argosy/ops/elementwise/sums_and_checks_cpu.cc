@@ -3,8 +3,8 @@
 
 #include "argosy/base/threads/parallel.h"
 #include "argosy/op/kernel/forward_input.h"
-#include "argosy/ops/elementwise/functors.h"
 #include "argosy/ops/elementwise/elementwise_kernels.h"
+#include "argosy/ops/elementwise/functors.h"
 #include "argosy/ops/layout/strided_copy.h"
 
 namespace argosy {
@@ -39,8 +39,8 @@ Status add_variants(KernelContext& c) {
 class AddVariants final : public Kernel {
  public:
   Status run(KernelContext& c) override {
-    if (c.fields().mover == nullptr) return add_variants(c);
-    const Mover::Scope scope(*c.fields().mover);  // who adds up what lies on a card
+    if (c.fields().copy_engine == nullptr) return add_variants(c);
+    const CopyEngine::Scope scope(*c.fields().copy_engine);  // who adds up what lies on a GPU
     return add_variants(c);
   }
 };
@@ -74,7 +74,7 @@ class AddN final : public Kernel {
             .with_id("ARG-SHAPE-001");
       }
     }
-    if (c.num_inputs() == 1) return hand_on(c, 0, c.input(0));
+    if (c.num_inputs() == 1) return forward_input(c, 0, c.input(0));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const sum, c.output(0, shape, {0}));
     parallel_for(shape.elements(), grain_of(Work::kArithmetic), [&](std::int64_t begin, std::int64_t end) {
       for (; begin < end; begin += kBlock) block(c, *sum, begin, std::min(kBlock, end - begin));
@@ -192,7 +192,7 @@ class ApproximateEqual final : public Kernel {
 
 }  // namespace
 
-void add_kernels_cpu_more(KernelRegistry& kernels) {
+void add_kernels_cpu_sums_and_checks(KernelRegistry& kernels) {
   kernels.add("AddN", "cpu", AddN::make);
   kernels.add("CheckNumerics", "cpu", CheckNumerics::make);
   kernels.add("CheckNumericsV2", "cpu", CheckNumerics::make);

@@ -6,7 +6,7 @@ namespace argosy {
 
 namespace {
 
-constexpr const char* kModule = "elementwise_more";
+constexpr const char* kModule = "sums_and_checks";
 
 struct EightPointers {
   const void* at[8];
@@ -27,9 +27,8 @@ Status add_n(KernelContext& c) {
     EightPointers from{};
     const int count = std::min(8, c.num_inputs() - first);
     for (int k = 0; k < count; ++k) from.at[k] = c.input(first + k).raw();
-    ARGOSY_RETURN_IF_ERROR(
-        cuda::launch(c, {kModule, kernel}, cuda::grid_for_packs(n, element_bytes(y->dtype())), n, count, from,
-                     y->raw(), first > 0 ? 1 : 0));
+    ARGOSY_RETURN_IF_ERROR(cuda::launch(c, {kModule, kernel}, cuda::grid_for_vecs(n, element_bytes(y->dtype())), n,
+                                        count, from, y->raw(), first > 0 ? 1 : 0));
   }
   return ok_status();
 }
@@ -73,7 +72,7 @@ class CheckNumerics final : public Kernel {
     ARGOSY_ASSIGN_OR_RETURN(auto by_host, cuda::make_by_way_of_host(init));
     return std::unique_ptr<Kernel>(std::make_unique<CheckNumerics>(std::move(by_host)));
   }
-  bool repeatable() const override { return false; }
+  bool capturable() const override { return false; }
   Status run(KernelContext& c) override {
     constexpr std::int64_t kBlocks = 256;
     const Tensor& x = c.input(0);
@@ -98,7 +97,7 @@ class CheckNumerics final : public Kernel {
 
 }  // namespace
 
-void add_kernels_cuda_elementwise_more(KernelRegistry& kernels) {
+void add_kernels_cuda_sums_and_checks(KernelRegistry& kernels) {
   kernels.add("AddN", "cuda", cuda::make_launching<add_n>, {{"T", cuda::kFloatingTypes}});
   kernels.add("AddN", "cuda", cuda::make_launching<add_n>, {{"T", {DType::kComplex64, DType::kComplex128}}});
   kernels.add("AddN", "cuda", cuda::make_launching<add_n>, {{"T", {DType::kInt64, DType::kUint32}}});

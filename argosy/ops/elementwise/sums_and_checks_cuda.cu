@@ -9,31 +9,31 @@ struct EightPointers {
 };
 template <typename T>
 ARGOSY_DEVICE void add_n(i64 n, int count, const EightPointers& from, T* y, bool accumulate) {
-  constexpr int kPack = kElementsInPack<T>;
+  constexpr int kVec = kVecElements<T>;
   const T* xs[8];  // in registers: every loop over them is unrolled
-  bool together = lie_in_packs<kPack>(y);
+  bool together = are_vec_aligned<kVec>(y);
   ARGOSY_UNROLL
   for (int k = 0; k < 8; ++k) {
     xs[k] = static_cast<const T*>(from.at[k]);
-    together = together && lie_in_packs<kPack>(xs[k]);
+    together = together && are_vec_aligned<kVec>(xs[k]);
   }
   const auto whole = [&](i64 first) {
-    Compute<T> sums[kPack] = {};
-    const Pack<T, kPack> before = accumulate ? load_pack<kPack>(static_cast<const T*>(y), first) : Pack<T, kPack>{};
+    Compute<T> sums[kVec] = {};
+    const Vec<T, kVec> before = accumulate ? load_vec<kVec>(static_cast<const T*>(y), first) : Vec<T, kVec>{};
     ARGOSY_UNROLL
     for (int k = 0; k < 8; ++k) {
       if (k >= count) continue;
-      const Pack<T, kPack> more = load_pack<kPack>(xs[k], first);
+      const Vec<T, kVec> more = load_vec<kVec>(xs[k], first);
       ARGOSY_UNROLL
-      for (int i = 0; i < kPack; ++i) {
+      for (int i = 0; i < kVec; ++i) {
         const Compute<T> v = Number<T>::load(more.at[i]);
         sums[i] = k > 0 ? sums[i] + v : accumulate ? v + Number<T>::load(before.at[i]) : v;
       }
     }
-    Pack<T, kPack> all;
+    Vec<T, kVec> all;
     ARGOSY_UNROLL
-    for (int i = 0; i < kPack; ++i) all.at[i] = Number<T>::store(sums[i]);
-    store_pack<kPack>(y, first, all);
+    for (int i = 0; i < kVec; ++i) all.at[i] = Number<T>::store(sums[i]);
+    store_vec<kVec>(y, first, all);
   };
   const auto one = [&](i64 i) {
     Compute<T> sum = load(xs[0], i);
@@ -44,7 +44,7 @@ ARGOSY_DEVICE void add_n(i64 n, int count, const EightPointers& from, T* y, bool
     }
     store(y, i, sum);
   };
-  for_packs<kPack>(n, together, first_index(), index_step(), whole, one);
+  for_vecs<kVec>(n, together, first_index(), index_step(), whole, one);
 }
 template <typename T>
 ARGOSY_DEVICE void leaky_relu(i64 n, const T* x, T* y, f32 alpha) {
@@ -78,22 +78,22 @@ ARGOSY_DEVICE void find_infinite(i64 n, const T* x, i32* found) {
     const Compute<T> v = load(x, i);
     if (v - v != Compute<T>(0)) any = 1;
   }
-  any = fold_block(any, scratch, [](i32 a, i32 b) { return a | b; });
+  any = block_reduce(any, scratch, [](i32 a, i32 b) { return a | b; });
   if (threadIdx.x == 0) found[blockIdx.x] = any;
 }
 
-#define ARGOSY_MORE(T)                                                                              \
+#define ARGOSY_FLOAT_KERNELS(T)                                                                     \
   ARGOSY_ADD_N(T)                                                                                   \
   ARGOSY_KERNEL(find_infinite_##T, i64 n, const T* x, i32* found) { find_infinite(n, x, found); }   \
   ARGOSY_KERNEL(leaky_relu_##T, i64 n, const T* x, T* y, f32 alpha) { leaky_relu(n, x, y, alpha); } \
   ARGOSY_KERNEL(leaky_relu_grad_##T, i64 n, const T* d, const T* x, T* y, f32 alpha) {              \
     leaky_relu_grad(n, d, x, y, alpha);                                                             \
   }
-ARGOSY_MORE(f32)
-ARGOSY_MORE(f64)
-ARGOSY_MORE(f16)
-ARGOSY_MORE(bf16)
-#undef ARGOSY_MORE
+ARGOSY_FLOAT_KERNELS(f32)
+ARGOSY_FLOAT_KERNELS(f64)
+ARGOSY_FLOAT_KERNELS(f16)
+ARGOSY_FLOAT_KERNELS(bf16)
+#undef ARGOSY_FLOAT_KERNELS
 #undef ARGOSY_ADD_N
 
 }  // namespace argosy::cuda

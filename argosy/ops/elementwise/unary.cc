@@ -5,8 +5,8 @@
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/cast/cast.h"
 #include "argosy/ops/constant/constant.h"
-#include "argosy/ops/elementwise/elementwise_registration.h"
 #include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/elementwise/elementwise_registration.h"
 
 namespace argosy::elementwise {
 
@@ -145,11 +145,11 @@ constexpr Row kRows[] = {
     {"Rint", "The nearest integer, ties to even.", kFloats, kNotDifferentiable, true},
 };
 
-struct QuestionRow {
+struct PredicateRow {
   const char* name;
   const char* doc;
 };
-constexpr QuestionRow kQuestions[] = {
+constexpr PredicateRow kPredicates[] = {
     {"IsNan", "Is x not a number?"}, {"IsInf", "Is x infinite?"}, {"IsFinite", "Is x neither infinite nor NaN?"}};
 
 struct GradRow {
@@ -190,7 +190,7 @@ void define_unary(OpRegistry& ops) {
              .blocks_gradient = row.blocks_gradient,
              .in_place = {{0, 0}}});
   }
-  for (const QuestionRow& row : kQuestions) {
+  for (const PredicateRow& row : kPredicates) {
     ops.add({.name = row.name,
              .doc = row.doc,
              .inputs = {"x: T"},

@@ -1,4 +1,4 @@
-// Whole files, and names of files. Which may be touched is asked of the step's machine (argosy/op/kernel/file_policy.h).
+// Whole files, and names of files. Which may be touched is asked of the step's device set (argosy/op/kernel/file_policy.h).
 #pragma once
 
 #include "argosy/graph/graph.h"

@@ -100,7 +100,7 @@ void define_choices(OpRegistry& ops) {
            .shape = where_shape,
            .gradient = kNotDifferentiable,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kCounts});
+           .batch_rule = BatchRule::kRowNumbers});
   ops.add({.name = "Bucketize",
            .doc = "How many of the sorted boundaries do not exceed each element.",
            .inputs = {"input: T"},
@@ -117,7 +117,7 @@ void define_choices(OpRegistry& ops) {
            .attrs = {"validate_indices: bool = true", "T: type", "Tindices: index"},
            .shape = sparse_to_dense_shape,
            .gradient = sparse_to_dense_gradient,
-           .batch_rule = BatchRule::kPutsRows,
+           .batch_rule = BatchRule::kScatter,
            .host_inputs = {1, 3}});
 }
 

@@ -118,7 +118,7 @@ void define_gathers(OpRegistry& ops) {
            .shape = gather_shape,
            .gradient = gather_gradient,
            .known_ints = gathered_ints,
-           .batch_rule = BatchRule::kTakesRows});
+           .batch_rule = BatchRule::kGather});
   ops.add({.name = "GatherV2",
            .doc = "Slices of params along an axis, by index; the first batch_dims axes of both go together.",
            .inputs = {"params: Tparams", "indices: Tindices", "axis: Taxis"},
@@ -127,7 +127,7 @@ void define_gathers(OpRegistry& ops) {
            .shape = gather_v2_shape,
            .gradient = gather_v2_gradient,
            .known_ints = gathered_ints,
-           .batch_rule = BatchRule::kTakesRows,
+           .batch_rule = BatchRule::kGather,
            .host_inputs = {2}});
   ops.add({.name = "_GatherGrad",
            .doc = "Zeros of params_shape, to which dy is added where a GatherV2 of these indices reads.",
@@ -136,7 +136,7 @@ void define_gathers(OpRegistry& ops) {
            .attrs = {"batch_dims: int = 0", "T: number", "Tindices: {int16, int32, int64}", "Taxis: index"},
            .shape = gather_grad_shape,
            .gradient = gather_grad_gradient,
-           .batch_rule = BatchRule::kPutsAddingUp,
+           .batch_rule = BatchRule::kScatterAdd,
            .host_inputs = {2, 3}});
 }
 

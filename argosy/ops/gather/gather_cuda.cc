@@ -1,4 +1,4 @@
-// Gathers, their gradients, sums by segment and one-hot rows on a card. Indices are read there and not checked: rows
+// Gathers, their gradients, sums by segment and one-hot rows on a GPU. Indices are read there and not checked: rows
 // that are not there read as zeros.
 #include "argosy/ops/gather/gather_registration.h"
 #include "argosy/ops/layout/gpu_copy_engine.h"
@@ -20,16 +20,16 @@ struct GatherSizes {
 
 GatherSizes sizes_of(const GatherGeometry& g) { return {g.batch, g.outer, g.rows, g.slice, g.count}; }
 
-class Gather final : public Kernel, public cuda::TakesOnCard<1> {
+class Gather final : public Kernel, public cuda::TakesOnGpu<1> {
  public:
   explicit Gather(const KernelInit& init)
       : op_(init.op.name),
         batch_dims_(init.attrs.get_or<std::int64_t>("batch_dims", 0)),
-        repeatable_(cuda::reads_constants_only(init, {1})) {}
+        capturable_(cuda::reads_constants_only(init, {1})) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     return std::unique_ptr<Kernel>(std::make_unique<Gather>(init));
   }
-  bool repeatable() const override { return repeatable_; }
+  bool capturable() const override { return capturable_; }
   Status run(KernelContext& c) override {
     const Tensor &params = c.input(0), &indices = c.input(1);
     std::int64_t axis = 0;
@@ -55,7 +55,7 @@ class Gather final : public Kernel, public cuda::TakesOnCard<1> {
  private:
   const std::string op_;
   const std::int64_t batch_dims_;
-  const bool repeatable_;
+  const bool capturable_;
 };
 
 // dx = dy added where `indices` say, over rows that are zero before.
@@ -66,22 +66,22 @@ Status add_rows(KernelContext& c, const GatherSizes& g, const Tensor& dy, int in
     return cuda::launch(c, {kModule, "add_back_in_order_" + suffix}, cuda::grid_for(dx.elements()), g, dy.raw(),
                         c.input(indices).raw(), dx.raw());
   }
-  cuda::CardMover mover(c);
+  cuda::GpuCopyEngine copy_engine(c);
   const double zero = 0;
-  mover.fill(dx.raw(), dx.elements(), element_bytes(dx.dtype()), &zero);
-  ARGOSY_RETURN_IF_ERROR(mover.status());
+  copy_engine.fill(dx.raw(), dx.elements(), element_bytes(dx.dtype()), &zero);
+  ARGOSY_RETURN_IF_ERROR(copy_engine.status());
   return cuda::launch(c, {kModule, "add_back_" + suffix}, cuda::grid_for(dy.elements()), g, dy.raw(),
                       c.input(indices).raw(), dx.raw());
 }
 
-class GatherGrad final : public Kernel, public cuda::TakesOnCard<1> {
+class GatherGrad final : public Kernel, public cuda::TakesOnGpu<1> {
  public:
   explicit GatherGrad(const KernelInit& init)
-      : batch_dims_(init.attrs.get_int("batch_dims")), repeatable_(cuda::reads_constants_only(init, {1})) {}
+      : batch_dims_(init.attrs.get_int("batch_dims")), capturable_(cuda::reads_constants_only(init, {1})) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     return std::unique_ptr<Kernel>(std::make_unique<GatherGrad>(init));
   }
-  bool repeatable() const override { return repeatable_; }
+  bool capturable() const override { return capturable_; }
   Status run(KernelContext& c) override {
     const Tensor &dy = c.input(0), &indices = c.input(1);
     ARGOSY_ASSIGN_OR_RETURN(const Shape shape, to_shape(c.input(2), "_GatherGrad: params_shape"));
@@ -97,7 +97,7 @@ class GatherGrad final : public Kernel, public cuda::TakesOnCard<1> {
 
  private:
   const std::int64_t batch_dims_;
-  const bool repeatable_;
+  const bool capturable_;
 };
 
 // Rows of data, summed by segment; negative segments are left out.
@@ -123,14 +123,14 @@ Status segment_sum(KernelContext& c) {
   return add_rows(c, {1, 1, segments, y->elements() / segments, ids.elements()}, data, 1, *y);
 }
 
-class OneHot final : public Kernel, public cuda::TakesOnCard<0> {
+class OneHot final : public Kernel, public cuda::TakesOnGpu<0> {
  public:
   explicit OneHot(const KernelInit& init)
-      : axis_(init.attrs.get_int("axis")), repeatable_(cuda::reads_constants_only(init, {0})) {}
+      : axis_(init.attrs.get_int("axis")), capturable_(cuda::reads_constants_only(init, {0})) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     return std::unique_ptr<Kernel>(std::make_unique<OneHot>(init));
   }
-  bool repeatable() const override { return repeatable_; }
+  bool capturable() const override { return capturable_; }
   Status run(KernelContext& c) override {
     const Tensor& indices = c.input(0);
     for (int i = 1; i < 4; ++i) {
@@ -158,7 +158,7 @@ class OneHot final : public Kernel, public cuda::TakesOnCard<0> {
 
  private:
   const std::int64_t axis_;
-  const bool repeatable_;
+  const bool capturable_;
 };
 
 class Scan final : public Kernel {
@@ -169,11 +169,11 @@ class Scan final : public Kernel {
             str_cat(op_ == "Cumsum" ? "running_sum_" : "running_product_", cuda::type_suffix(init.input_dtypes[0]))),
         exclusive_(init.attrs.get_bool("exclusive")),
         reverse_(init.attrs.get_bool("reverse")),
-        repeatable_(cuda::reads_constants_only(init)) {}
+        capturable_(cuda::reads_constants_only(init)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     return std::unique_ptr<Kernel>(std::make_unique<Scan>(init));
   }
-  bool repeatable() const override { return repeatable_; }
+  bool capturable() const override { return capturable_; }
   Status run(KernelContext& c) override {
     const Tensor& x = c.input(0);
     if (c.input(1).shape().rank() != 0) {
@@ -193,7 +193,7 @@ class Scan final : public Kernel {
 
  private:
   const std::string op_, kernel_;
-  const bool exclusive_, reverse_, repeatable_;
+  const bool exclusive_, reverse_, capturable_;
 };
 
 }  // namespace
@@ -205,18 +205,18 @@ void add_kernels_cuda_gather(KernelRegistry& kernels) {
   add_kernels_cuda_where(kernels);
   const std::vector<DType> indices = {kInt32, kInt64};
   for (const char* op : {"Gather", "GatherV2"}) {
-    kernels.add(op, "cuda", Gather::make, {{"Tparams", cuda::kCardTypes}, {"Tindices", indices}});
+    kernels.add(op, "cuda", Gather::make, {{"Tparams", cuda::kGpuTypes}, {"Tindices", indices}});
     kernels.add(op, "cuda", cuda::make_on_host, {{"Tparams", {kInt32}}, {"Tindices", {kInt32}}});
   }
   kernels.add("_GatherGrad", "cuda", GatherGrad::make, {{"T", cuda::kFloatingTypes}, {"Tindices", indices}});
   kernels.add("UnsortedSegmentSum", "cuda", cuda::make_launching<segment_sum, 1>,
               {{"T", cuda::kFloatingTypes}, {"Tindices", indices}});
-  kernels.add("OneHot", "cuda", OneHot::make, {{"T", cuda::kCardTypes}, {"TI", indices}});
+  kernels.add("OneHot", "cuda", OneHot::make, {{"T", cuda::kGpuTypes}, {"TI", indices}});
   std::vector<DType> numbers = cuda::kFloatingTypes;
   numbers.push_back(kInt64);
   // How many different elements there are is the shape of their outputs: by the host, which waits for that in any case.
   for (const char* op : {"Unique", "UniqueWithCounts"}) {
-    kernels.add(op, "cuda", cuda::make_by_way_of_host, {{"T", cuda::kCardTypes}});
+    kernels.add(op, "cuda", cuda::make_by_way_of_host, {{"T", cuda::kGpuTypes}});
     kernels.add(op, "cuda", cuda::make_by_way_of_host, {{"T", {kInt32}}, {"out_idx", {kInt64}}});
     kernels.add(op, "cuda", cuda::make_on_host, {{"T", {kInt32}}, {"out_idx", {kInt32}}});
   }

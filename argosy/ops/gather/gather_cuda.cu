@@ -8,7 +8,7 @@ struct GatherSizes {
   i64 batch, outer, rows, slice, count;
 };
 
-// A row that is not there gives zeros: a card cannot stop for it.
+// A row that is not there gives zeros: a GPU cannot stop for it.
 template <typename T, typename I>
 ARGOSY_DEVICE void gather(const GatherSizes& g, const T* params, const I* indices, T* to) {
   for (i64 e = first_index(); e < g.batch * g.outer * g.count * g.slice; e += index_step()) {

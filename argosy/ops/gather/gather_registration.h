@@ -1,4 +1,4 @@
-// The files of this family, for its lists: each part adds its ops and kernels.
+// Registration functions of this family: each file adds its ops and kernels.
 #pragma once
 
 #include "argosy/op/definition/registry.h"

@@ -238,7 +238,7 @@ TEST(GatherOps, PartitionAndStitch) {
   }
 }
 
-// Rows that a card sorts in parts: three runs of 256 elements and a shorter one, most values several times.
+// Rows that a GPU sorts in parts: three runs of 256 elements and a shorter one, most values several times.
 TEST(GatherOps, TopKOfLongRows) {
   constexpr std::int64_t kRows = 2, kLength = 900;
   std::vector<float> numbers;

@@ -1,4 +1,4 @@
-// Slices of a tensor on a card, by indices: what gathers, scatters, sums by segment and sparse updates share. A slot
+// Slices of a tensor on a GPU, by indices: what gathers, scatters, sums by segment and sparse updates share. A slot
 // says where a slice starts, and which later slot names the same slice: so that one thread can take all updates of an
 // element in their order, and results are the same every time.
 #pragma once
@@ -19,13 +19,13 @@ struct SlotPaths {
 // The rows of `tensor` (rank >= 1), one index each.
 SlotPaths paths_to_rows(const Shape& tensor);
 
-class CardSlots {
+class GpuSlots {
  public:
-  // Of input `indices`, int32 (in the host's memory, looked at there) or int64 (on the card, where a path that leads
+  // Of input `indices`, int32 (in the host's memory, looked at there) or int64 (on the GPU, where a path that leads
   // outside is left out). `linked`: are `next` and `first` wanted? INVALID_ARGUMENT with the index that leads outside.
-  static Result<CardSlots> of(KernelContext& c, std::string_view op, int indices, const SlotPaths& paths, bool linked);
+  static Result<GpuSlots> of(KernelContext& c, std::string_view op, int indices, const SlotPaths& paths, bool linked);
   // Of starts known here: rows in the order of `starts`.
-  static Result<CardSlots> at(KernelContext& c, std::span<const std::int64_t> starts, std::int64_t slice);
+  static Result<GpuSlots> at(KernelContext& c, std::span<const std::int64_t> starts, std::int64_t slice);
 
   std::int64_t count() const { return count_; }
   std::int64_t slice() const { return slice_; }
@@ -39,7 +39,7 @@ class CardSlots {
 };
 
 // to[i] = the slice of slot i in `from`; zeros where there is none.
-Status gather_slices(KernelContext& c, const CardSlots& slots, DType dtype, const void* from, void* to);
+Status gather_slices(KernelContext& c, const GpuSlots& slots, DType dtype, const void* from, void* to);
 
 struct SliceUpdate {
   std::string_view how;    // "Update" of any dtype; "Add", "Sub", "Mul", "Div", "Min", "Max", "Mean" of kSliceNumbers
@@ -47,8 +47,8 @@ struct SliceUpdate {
   bool fresh = false;      // the first update of a slice replaces what was there
 };
 // Slices of `to` updated by `from`, slot by slot in order; sums of float32 and float64 in any order where indices are
-// the card's and determinism is not asked for. REQUIRES: linked slots.
-Status update_slices(KernelContext& c, const CardSlots& slots, DType dtype, const SliceUpdate& update, const void* from,
+// the GPU's and determinism is not asked for. REQUIRES: linked slots.
+Status update_slices(KernelContext& c, const GpuSlots& slots, DType dtype, const SliceUpdate& update, const void* from,
                      void* to);
 inline const std::vector<DType> kSliceNumbers = {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBfloat16,
                                                  DType::kInt64};

@@ -23,11 +23,11 @@ Status outside(std::string_view op, const std::int32_t* path, std::int64_t i, co
       .with_id("ARG-INDEX-001");
 }
 
-void link(std::vector<CardSlot>& slots) {
+void link(std::vector<GpuSlot>& slots) {
   std::unordered_map<std::int64_t, std::int32_t> last;
   last.reserve(slots.size());
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(slots.size()); ++i) {
-    CardSlot& slot = slots[static_cast<std::size_t>(i)];
+    GpuSlot& slot = slots[static_cast<std::size_t>(i)];
     slot.next = -1;
     const auto [at, fresh] = last.try_emplace(slot.start, i);
     slot.first = fresh ? 1 : 0;
@@ -37,8 +37,8 @@ void link(std::vector<CardSlot>& slots) {
   }
 }
 
-// The same on the card, of slots that are there. The same links every time.
-Status link_on_card(KernelContext& c, std::int64_t count, void* slots) {
+// The same on the GPU, of slots that are there. The same links every time.
+Status link_on_gpu(KernelContext& c, std::int64_t count, void* slots) {
   const LaunchShape shape = grid_for(count);
   if (count <= kFewSlots) return launch(c, {kModule, "slots_link"}, shape, count, slots);
   const auto bytes = static_cast<std::size_t>(count) * sizeof(std::int32_t);
@@ -54,10 +54,10 @@ Status link_on_card(KernelContext& c, std::int64_t count, void* slots) {
   return launch(c, {kModule, "slots_link_sorted"}, shape, count, slots, from);
 }
 
-Result<Buffer> uploaded(KernelContext& c, const std::vector<CardSlot>& slots) {
-  ARGOSY_ASSIGN_OR_RETURN(Buffer memory, c.scratch(slots.size() * sizeof(CardSlot)));
+Result<Buffer> uploaded(KernelContext& c, const std::vector<GpuSlot>& slots) {
+  ARGOSY_ASSIGN_OR_RETURN(Buffer memory, c.scratch(slots.size() * sizeof(GpuSlot)));
   if (!slots.empty()) {
-    ARGOSY_RETURN_IF_ERROR(device_of(*c.device()).upload(memory.data(), slots.data(), slots.size() * sizeof(CardSlot)));
+    ARGOSY_RETURN_IF_ERROR(device_of(*c.device()).upload(memory.data(), slots.data(), slots.size() * sizeof(GpuSlot)));
   }
   return memory;
 }
@@ -70,11 +70,10 @@ SlotPaths paths_to_rows(const Shape& tensor) {
   return paths;
 }
 
-Result<CardSlots> CardSlots::of(KernelContext& c, std::string_view op, int indices, const SlotPaths& paths,
-                                bool linked) {
+Result<GpuSlots> GpuSlots::of(KernelContext& c, std::string_view op, int indices, const SlotPaths& paths, bool linked) {
   const Tensor& t = c.input(indices);
   const auto depth = static_cast<std::int64_t>(paths.sizes.size());
-  CardSlots slots;
+  GpuSlots slots;
   slots.slice_ = paths.slice;
   slots.on_host_ = t.dtype() == DType::kInt32;
   slots.count_ = depth == 0 ? t.shape().elements() : t.elements() / depth;
@@ -84,9 +83,9 @@ Result<CardSlots> CardSlots::of(KernelContext& c, std::string_view op, int indic
   }
   if (paths.slice == 0) slots.count_ = 0;
   if (slots.count_ > std::numeric_limits<std::int32_t>::max() || depth > PathTable::kMostDepth) {
-    return unimplemented(op, ": ", slots.count_, " paths of ", depth, " indices; a card follows at most 2^31 of ",
+    return unimplemented(op, ": ", slots.count_, " paths of ", depth, " indices; a GPU follows at most 2^31 of ",
                          PathTable::kMostDepth)
-        .with_next("place the node on a CPU");
+        .with_hint("place the node on a CPU");
   }
   PathTable table{.depth = static_cast<int>(depth), .sizes = {}, .strides = {}};
   std::int64_t stride = paths.slice;
@@ -96,13 +95,13 @@ Result<CardSlots> CardSlots::of(KernelContext& c, std::string_view op, int indic
     stride *= paths.sizes[k];
   }
   if (!slots.on_host_) {
-    ARGOSY_ASSIGN_OR_RETURN(slots.memory_, c.scratch(static_cast<std::size_t>(slots.count_) * sizeof(CardSlot)));
+    ARGOSY_ASSIGN_OR_RETURN(slots.memory_, c.scratch(static_cast<std::size_t>(slots.count_) * sizeof(GpuSlot)));
     ARGOSY_RETURN_IF_ERROR(launch(c, {kModule, "slots_follow"}, grid_for(slots.count_), slots.count_, table, t.raw(),
                                   slots.memory_.data()));
-    if (linked) ARGOSY_RETURN_IF_ERROR(link_on_card(c, slots.count_, slots.memory_.data()));
+    if (linked) ARGOSY_RETURN_IF_ERROR(link_on_gpu(c, slots.count_, slots.memory_.data()));
     return slots;
   }
-  std::vector<CardSlot> here(static_cast<std::size_t>(slots.count_), CardSlot{0, -1, 1});
+  std::vector<GpuSlot> here(static_cast<std::size_t>(slots.count_), GpuSlot{0, -1, 1});
   const std::int32_t* path = t.data<std::int32_t>();
   for (std::int64_t i = 0; i < slots.count_; ++i, path += depth) {
     std::int64_t start = 0;
@@ -121,24 +120,24 @@ Result<CardSlots> CardSlots::of(KernelContext& c, std::string_view op, int indic
   return slots;
 }
 
-Result<CardSlots> CardSlots::at(KernelContext& c, std::span<const std::int64_t> starts, std::int64_t slice) {
-  CardSlots slots;
+Result<GpuSlots> GpuSlots::at(KernelContext& c, std::span<const std::int64_t> starts, std::int64_t slice) {
+  GpuSlots slots;
   slots.count_ = static_cast<std::int64_t>(starts.size());
   slots.slice_ = slice;
   slots.on_host_ = true;
-  std::vector<CardSlot> here;
+  std::vector<GpuSlot> here;
   for (const std::int64_t start : starts) here.push_back({start, -1, 1});
   link(here);
   ARGOSY_ASSIGN_OR_RETURN(slots.memory_, uploaded(c, here));
   return slots;
 }
 
-Status gather_slices(KernelContext& c, const CardSlots& slots, DType dtype, const void* from, void* to) {
+Status gather_slices(KernelContext& c, const GpuSlots& slots, DType dtype, const void* from, void* to) {
   return launch(c, {kModule, str_cat("slots_gather_", size_suffix(dtype))}, grid_for(slots.count() * slots.slice()),
                 slots.count(), slots.slice(), slots.data(), from, to);
 }
 
-Status update_slices(KernelContext& c, const CardSlots& slots, DType dtype, const SliceUpdate& update, const void* from,
+Status update_slices(KernelContext& c, const GpuSlots& slots, DType dtype, const SliceUpdate& update, const void* from,
                      void* to) {
   const LaunchShape shape = grid_for(slots.count() * slots.slice());
   const int one_value = update.one_value ? 1 : 0;

@@ -107,7 +107,7 @@ void define_partitions(OpRegistry& ops) {
              .shape = stitch_shape,
              .gradient = stitch_gradient,
              .known_ints = stitch_ints,
-             .batch_rule = BatchRule::kPutsRows});
+             .batch_rule = BatchRule::kScatter});
   }
 }
 

@@ -113,7 +113,7 @@ void define_scatters(OpRegistry& ops) {
            .attrs = {"Tparams: type", "Tindices: {int16, int32, int64}", policy_attr},
            .shape = gather_nd_shape,
            .gradient = gather_nd_gradient,
-           .batch_rule = BatchRule::kTakesRows});
+           .batch_rule = BatchRule::kGather});
   ops.add({.name = "ScatterNd",
            .doc = "Zeros of the given shape with updates added where indices point.",
            .inputs = {"indices: Tindices", "updates: T", "shape: Tindices"},
@@ -121,7 +121,7 @@ void define_scatters(OpRegistry& ops) {
            .attrs = {"T: type", "Tindices: {int16, int32, int64}", policy_attr},
            .shape = scatter_nd_shape,
            .gradient = scatter_nd_gradient,
-           .batch_rule = BatchRule::kPutsAddingUp,
+           .batch_rule = BatchRule::kScatterAdd,
            .host_inputs = {2}});
   const auto tensor_scatter = [&](const char* name, const char* doc, const char* indices, GradientFn gradient) {
     ops.add({.name = name,
@@ -132,7 +132,7 @@ void define_scatters(OpRegistry& ops) {
              .shape = tensor_scatter_shape,
              .gradient = gradient,
              .in_place = {{0, 0}},
-             .batch_rule = BatchRule::kPutsRows});
+             .batch_rule = BatchRule::kScatter});
   };
   tensor_scatter("TensorScatterUpdate", "tensor with the slices that indices point at replaced.",
                  "Tindices: {int16, int32, int64, uint16}", scatter_update_gradient);
@@ -152,7 +152,7 @@ void define_scatters(OpRegistry& ops) {
            .shape = tensor_scatter_shape,
            .gradient = scatter_add_gradient,
            .in_place = {{0, 0}},
-           .batch_rule = BatchRule::kPutsRows});
+           .batch_rule = BatchRule::kScatter});
 }
 
 Value gather_nd(Value params, Value indices) {

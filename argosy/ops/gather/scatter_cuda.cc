@@ -1,8 +1,8 @@
-// Gathers and scatters by paths of indices, partitions and stitches on a card.
+// Gathers and scatters by paths of indices, partitions and stitches on a GPU.
 #include <algorithm>
 
-#include "argosy/ops/gather/gpu_slots.h"
 #include "argosy/ops/gather/gather_registration.h"
+#include "argosy/ops/gather/gpu_slots.h"
 #include "argosy/ops/layout/gpu_copy_engine.h"
 
 namespace argosy {
@@ -11,7 +11,7 @@ void add_kernels_cuda_scatters(KernelRegistry& kernels);
 
 namespace {
 
-using cuda::CardSlots;
+using cuda::GpuSlots;
 using cuda::SlotPaths;
 
 // Where indices lead in a tensor, and the shape of what is there: indices[:-1] + tensor[depth:].
@@ -38,12 +38,12 @@ class ByPaths : public Kernel {
   explicit ByPaths(const KernelInit& init)
       : op_(init.op.name),
         skip_bad_(init.attrs.get_string("bad_indices_policy") == "IGNORE"),
-        repeatable_(cuda::reads_constants_only(init)) {}
-  bool repeatable() const override { return repeatable_; }
+        capturable_(cuda::reads_constants_only(init)) {}
+  bool capturable() const override { return capturable_; }
 
  protected:
   const std::string op_;
-  const bool skip_bad_, repeatable_;
+  const bool skip_bad_, capturable_;
 };
 
 class GatherNd final : public ByPaths {
@@ -56,7 +56,7 @@ class GatherNd final : public ByPaths {
     const Tensor& params = c.input(0);
     ARGOSY_ASSIGN_OR_RETURN(const Into into, paths_into(op_, params.shape(), c.input(1).shape(), skip_bad_));
     ARGOSY_ASSIGN_OR_RETURN(const Shape shape, Shape::make(into.sizes.span()));
-    ARGOSY_ASSIGN_OR_RETURN(const CardSlots slots, CardSlots::of(c, op_, 1, into.paths, false));
+    ARGOSY_ASSIGN_OR_RETURN(const GpuSlots slots, GpuSlots::of(c, op_, 1, into.paths, false));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
     if (y->elements() == 0) return ok_status();
     return cuda::gather_slices(c, slots, params.dtype(), params.raw(), y->raw());
@@ -92,14 +92,14 @@ class Scatter final : public ByPaths {
     if (into.sizes != updates.shape().sizes()) {
       return invalid_argument(op_, ": updates have shape ", updates.shape(), ", the indices point at ", into.sizes);
     }
-    ARGOSY_ASSIGN_OR_RETURN(const CardSlots slots, CardSlots::of(c, op_, indices, into.paths, true));
+    ARGOSY_ASSIGN_OR_RETURN(const GpuSlots slots, GpuSlots::of(c, op_, indices, into.paths, true));
     Tensor* y = nullptr;
     if (into_zeros_) {
       ARGOSY_ASSIGN_OR_RETURN(y, c.output(0, shape));
-      cuda::CardMover mover(c);
+      cuda::GpuCopyEngine copy_engine(c);
       const Bytes16 zero{};
-      mover.fill(y->raw(), y->elements(), element_bytes(y->dtype()), &zero);
-      ARGOSY_RETURN_IF_ERROR(mover.status());
+      copy_engine.fill(y->raw(), y->elements(), element_bytes(y->dtype()), &zero);
+      ARGOSY_RETURN_IF_ERROR(copy_engine.status());
     } else {
       ARGOSY_ASSIGN_OR_RETURN(y, c.output(0, shape, {0}));
       if (y->raw() != c.input(0).raw() && y->bytes() > 0) {
@@ -145,7 +145,7 @@ Status dynamic_partition(KernelContext& c) {
     sizes.append(behind);
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const piece, c.output(i, Shape(sizes.span())));
     if (piece->elements() == 0) continue;
-    ARGOSY_ASSIGN_OR_RETURN(const CardSlots slots, CardSlots::at(c, rows, row));
+    ARGOSY_ASSIGN_OR_RETURN(const GpuSlots slots, GpuSlots::at(c, rows, row));
     ARGOSY_RETURN_IF_ERROR(cuda::gather_slices(c, slots, data.dtype(), data.raw(), piece->raw()));
   }
   return ok_status();
@@ -176,15 +176,15 @@ Status dynamic_stitch(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const Shape shape, Shape::make(sizes.span()));
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
   if (y->elements() == 0) return ok_status();
-  cuda::CardMover mover(c);
+  cuda::GpuCopyEngine copy_engine(c);
   const Bytes16 zero{};
-  mover.fill(y->raw(), y->elements(), element_bytes(y->dtype()), &zero);  // rows that nobody gives
-  ARGOSY_RETURN_IF_ERROR(mover.status());
+  copy_engine.fill(y->raw(), y->elements(), element_bytes(y->dtype()), &zero);  // rows that nobody gives
+  ARGOSY_RETURN_IF_ERROR(copy_engine.status());
   const std::int64_t row = y->elements() / rows;
   for (int i = 0; i < n; ++i) {
     std::vector<std::int64_t> starts;
     for (const std::int32_t index : c.input(i).values<std::int32_t>()) starts.push_back(index * row);
-    ARGOSY_ASSIGN_OR_RETURN(const CardSlots slots, CardSlots::at(c, starts, row));
+    ARGOSY_ASSIGN_OR_RETURN(const GpuSlots slots, GpuSlots::at(c, starts, row));
     ARGOSY_RETURN_IF_ERROR(
         cuda::update_slices(c, slots, y->dtype(), {.how = "Update"}, c.input(n + i).raw(), y->raw()));
   }
@@ -195,9 +195,9 @@ Status dynamic_stitch(KernelContext& c) {
 
 void add_kernels_cuda_scatters(KernelRegistry& kernels) {
   const std::vector<DType> indices = {DType::kInt32, DType::kInt64};
-  kernels.add("GatherNd", "cuda", GatherNd::make, {{"Tparams", cuda::kCardTypes}, {"Tindices", indices}});
+  kernels.add("GatherNd", "cuda", GatherNd::make, {{"Tparams", cuda::kGpuTypes}, {"Tindices", indices}});
   kernels.add("ScatterNd", "cuda", Scatter::make, {{"T", cuda::kSliceNumbers}, {"Tindices", indices}});
-  kernels.add("TensorScatterUpdate", "cuda", Scatter::make, {{"T", cuda::kCardTypes}, {"Tindices", indices}});
+  kernels.add("TensorScatterUpdate", "cuda", Scatter::make, {{"T", cuda::kGpuTypes}, {"Tindices", indices}});
   for (const char* op :
        {"TensorScatterAdd", "TensorScatterSub", "TensorScatterMax", "TensorScatterMin", "ScatterNdNonAliasingAdd"}) {
     kernels.add(op, "cuda", Scatter::make, {{"T", cuda::kSliceNumbers}, {"Tindices", indices}});
@@ -207,10 +207,10 @@ void add_kernels_cuda_scatters(KernelRegistry& kernels) {
     kernels.add(op, "cuda", cuda::make_on_host, {{"T", {DType::kInt32}}, {"Tindices", {DType::kInt32}}});
   }
   kernels.add("GatherNd", "cuda", cuda::make_on_host, {{"Tparams", {DType::kInt32}}, {"Tindices", {DType::kInt32}}});
-  kernels.add("DynamicPartition", "cuda", cuda::make_launching<dynamic_partition>, {{"T", cuda::kCardTypes}});
+  kernels.add("DynamicPartition", "cuda", cuda::make_launching<dynamic_partition>, {{"T", cuda::kGpuTypes}});
   kernels.add("DynamicPartition", "cuda", cuda::make_on_host, {{"T", {DType::kInt32}}});
   for (const char* op : {"DynamicStitch", "ParallelDynamicStitch"}) {
-    kernels.add(op, "cuda", cuda::make_launching<dynamic_stitch>, {{"T", cuda::kCardTypes}});
+    kernels.add(op, "cuda", cuda::make_launching<dynamic_stitch>, {{"T", cuda::kGpuTypes}});
     kernels.add(op, "cuda", cuda::make_on_host, {{"T", {DType::kInt32}}});
   }
 }

@@ -4,8 +4,8 @@
 
 namespace argosy::cuda {
 
-// A path that leads outside names no slice: a card cannot stop for it.
-ARGOSY_KERNEL(slots_follow, i64 count, PathTable table, const i64* indices, CardSlot* slots) {
+// A path that leads outside names no slice: a GPU cannot stop for it.
+ARGOSY_KERNEL(slots_follow, i64 count, PathTable table, const i64* indices, GpuSlot* slots) {
   for (i64 i = first_index(); i < count; i += index_step()) {
     i64 start = 0;
     for (int k = 0; k < table.depth && start >= 0; ++k) {
@@ -17,7 +17,7 @@ ARGOSY_KERNEL(slots_follow, i64 count, PathTable table, const i64* indices, Card
 }
 
 // For few slots: a thread a slot, which asks the others.
-ARGOSY_KERNEL(slots_link, i64 count, CardSlot* slots) {
+ARGOSY_KERNEL(slots_link, i64 count, GpuSlot* slots) {
   for (i64 i = first_index(); i < count; i += index_step()) {
     const i64 start = slots[i].start;
     i64 next = i + 1, before = i - 1;
@@ -32,7 +32,7 @@ ARGOSY_KERNEL(slots_link, i64 count, CardSlot* slots) {
 // sort by merging: runs of `run` slots become runs of twice as many. A thread finds its slot's place among the slots of
 // the run beside its own; all keys (start, number) are different, so the order depends on nothing else. Without `from`
 // the slots are in their own order.
-ARGOSY_KERNEL(slots_merge, i64 count, i64 run, const CardSlot* slots, const i32* from, i32* to) {
+ARGOSY_KERNEL(slots_merge, i64 count, i64 run, const GpuSlot* slots, const i32* from, i32* to) {
   for (i64 p = first_index(); p < count; p += index_step()) {
     const i64 mine = from == nullptr ? p : from[p];
     const i64 start = slots[mine].start;
@@ -57,7 +57,7 @@ ARGOSY_KERNEL(slots_merge, i64 count, i64 run, const CardSlot* slots, const i32*
 }
 
 // Neighbours in that order say what slots_link says.
-ARGOSY_KERNEL(slots_link_sorted, i64 count, CardSlot* slots, const i32* order) {
+ARGOSY_KERNEL(slots_link_sorted, i64 count, GpuSlot* slots, const i32* order) {
   for (i64 p = first_index(); p < count; p += index_step()) {
     const i32 mine = order[p];
     const i64 start = slots[mine].start;
@@ -68,7 +68,7 @@ ARGOSY_KERNEL(slots_link_sorted, i64 count, CardSlot* slots, const i32* order) {
 }
 
 template <typename T>
-ARGOSY_DEVICE void gather_slices(i64 count, i64 slice, const CardSlot* slots, const T* from, T* to) {
+ARGOSY_DEVICE void gather_slices(i64 count, i64 slice, const GpuSlot* slots, const T* from, T* to) {
   for (i64 e = first_index(); e < count * slice; e += index_step()) {
     const i64 start = slots[e / slice].start;
     to[e] = start < 0 ? T{} : from[start + e % slice];
@@ -77,7 +77,7 @@ ARGOSY_DEVICE void gather_slices(i64 count, i64 slice, const CardSlot* slots, co
 
 // The thread of the first slot of a slice takes all of them.
 template <typename T>
-ARGOSY_DEVICE void assign_slices(i64 count, i64 slice, const CardSlot* slots, const T* from, int one_value, T* to) {
+ARGOSY_DEVICE void assign_slices(i64 count, i64 slice, const GpuSlot* slots, const T* from, int one_value, T* to) {
   for (i64 e = first_index(); e < count * slice; e += index_step()) {
     const i64 i = e / slice, k = e % slice;
     if (slots[i].start < 0 || slots[i].first == 0) continue;
@@ -135,7 +135,7 @@ struct MaxUpdate : AddUpdate {
 };
 
 template <typename Update, typename T>
-ARGOSY_DEVICE void update_slices(i64 count, i64 slice, const CardSlot* slots, const T* from, int one_value, int fresh,
+ARGOSY_DEVICE void update_slices(i64 count, i64 slice, const GpuSlot* slots, const T* from, int one_value, int fresh,
                                  T* to) {
   for (i64 e = first_index(); e < count * slice; e += index_step()) {
     const i64 i = e / slice, k = e % slice;
@@ -151,7 +151,7 @@ ARGOSY_DEVICE void update_slices(i64 count, i64 slice, const CardSlot* slots, co
 
 // Whichever comes first.
 template <typename T>
-ARGOSY_DEVICE void add_at_once(i64 count, i64 slice, const CardSlot* slots, const T* from, int one_value, T sign,
+ARGOSY_DEVICE void add_at_once(i64 count, i64 slice, const GpuSlot* slots, const T* from, int one_value, T sign,
                                T* to) {
   for (i64 e = first_index(); e < count * slice; e += index_step()) {
     const i64 start = slots[e / slice].start;
@@ -159,12 +159,12 @@ ARGOSY_DEVICE void add_at_once(i64 count, i64 slice, const CardSlot* slots, cons
   }
 }
 
-#define ARGOSY_MOVE_SLICES(T)                                                                                         \
-  ARGOSY_KERNEL(slots_gather_##T, i64 count, i64 slice, const CardSlot* slots, const T* from, T* to) {                \
-    gather_slices(count, slice, slots, from, to);                                                                     \
-  }                                                                                                                   \
-  ARGOSY_KERNEL(slots_assign_##T, i64 count, i64 slice, const CardSlot* slots, const T* from, int one_value, T* to) { \
-    assign_slices(count, slice, slots, from, one_value, to);                                                          \
+#define ARGOSY_MOVE_SLICES(T)                                                                                        \
+  ARGOSY_KERNEL(slots_gather_##T, i64 count, i64 slice, const GpuSlot* slots, const T* from, T* to) {                \
+    gather_slices(count, slice, slots, from, to);                                                                    \
+  }                                                                                                                  \
+  ARGOSY_KERNEL(slots_assign_##T, i64 count, i64 slice, const GpuSlot* slots, const T* from, int one_value, T* to) { \
+    assign_slices(count, slice, slots, from, one_value, to);                                                         \
   }
 ARGOSY_MOVE_SLICES(b1)
 ARGOSY_MOVE_SLICES(b2)
@@ -172,10 +172,10 @@ ARGOSY_MOVE_SLICES(b4)
 ARGOSY_MOVE_SLICES(b8)
 ARGOSY_MOVE_SLICES(b16)
 
-#define ARGOSY_UPDATE_SLICES(How, T)                                                                                 \
-  ARGOSY_KERNEL(slots_update_##How##_##T, i64 count, i64 slice, const CardSlot* slots, const T* from, int one_value, \
-                int fresh, T* to) {                                                                                  \
-    update_slices<How##Update>(count, slice, slots, from, one_value, fresh, to);                                     \
+#define ARGOSY_UPDATE_SLICES(How, T)                                                                                \
+  ARGOSY_KERNEL(slots_update_##How##_##T, i64 count, i64 slice, const GpuSlot* slots, const T* from, int one_value, \
+                int fresh, T* to) {                                                                                 \
+    update_slices<How##Update>(count, slice, slots, from, one_value, fresh, to);                                    \
   }
 #define ARGOSY_UPDATE_FLOATS(How) \
   ARGOSY_UPDATE_SLICES(How, f32)  \
@@ -189,10 +189,10 @@ ARGOSY_UPDATE_FLOATS(Div)
 ARGOSY_UPDATE_BY(Min)
 ARGOSY_UPDATE_BY(Max)
 
-#define ARGOSY_ADD_AT_ONCE(How, T, sign)                                                                              \
-  ARGOSY_KERNEL(slots_at_once_##How##_##T, i64 count, i64 slice, const CardSlot* slots, const T* from, int one_value, \
-                T* to) {                                                                                              \
-    add_at_once(count, slice, slots, from, one_value, static_cast<T>(sign), to);                                      \
+#define ARGOSY_ADD_AT_ONCE(How, T, sign)                                                                             \
+  ARGOSY_KERNEL(slots_at_once_##How##_##T, i64 count, i64 slice, const GpuSlot* slots, const T* from, int one_value, \
+                T* to) {                                                                                             \
+    add_at_once(count, slice, slots, from, one_value, static_cast<T>(sign), to);                                     \
   }
 ARGOSY_ADD_AT_ONCE(Add, f32, 1)
 ARGOSY_ADD_AT_ONCE(Add, f64, 1)

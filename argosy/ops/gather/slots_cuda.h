@@ -5,7 +5,7 @@
 
 namespace argosy::cuda {
 
-struct CardSlot {
+struct GpuSlot {
   i64 start;  // of the slice, in elements; -1: names no slice
   i32 next;   // the next slot of the same slice, -1: none
   i32 first;  // is no earlier slot of the same slice?

@@ -102,7 +102,7 @@ Status top_k(KernelContext& c, std::int64_t k) {
   return dispatch<Places>(c.output_dtype(1), "TopK", [&]<typename I>() -> Status {
     if (n - 1 > std::numeric_limits<I>::max()) {
       return invalid_argument("TopK: places of ", n, " elements do not fit ", dtype_name(dtype_of<I>()))
-          .with_next("ask for index_type int64");
+          .with_hint("ask for index_type int64");
     }
     const Shape shape = x.shape().with(x.shape().rank() - 1, k);
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const values, c.output(0, shape));
@@ -141,7 +141,7 @@ Result<std::unique_ptr<Kernel>> make_approx_top_k(const KernelInit& init) {
     return unimplemented("ApproxTopK on a CPU has reduction_dimension -1 and is_max_k true, not ",
                          init.attrs.get_int("reduction_dimension"), " and ",
                          init.attrs.get_bool("is_max_k") ? "true" : "false")
-        .with_next("use TopKV2, of the negated input for the smallest");
+        .with_hint("use TopKV2, of the negated input for the smallest");
   }
   return TopK::make(init);
 }

@@ -1,4 +1,4 @@
-// The largest of each row on a card. Places of int32 go to the host, which waits for them.
+// The largest of each row on a GPU. Places of int32 go to the host, which waits for them.
 #include <algorithm>
 #include <limits>
 
@@ -24,12 +24,12 @@ cuda::LaunchShape row_grid(std::int64_t rows) {
 // k, an attribute or an input in the host's memory.
 class WithCount : public Kernel {
  public:
-  WithCount(const KernelInit& init, bool repeatable)
+  WithCount(const KernelInit& init, bool capturable)
       : op_(init.op.name),
         k_(init.attrs.get_or<std::int64_t>("k", -1)),
         k_input_(init.attrs.find("k") == nullptr ? static_cast<int>(init.input_dtypes.size()) - 1 : -1),
-        repeatable_(repeatable && cuda::reads_constants_only(init)) {}
-  bool repeatable() const override { return repeatable_; }
+        capturable_(capturable && cuda::reads_constants_only(init)) {}
+  bool capturable() const override { return capturable_; }
 
  protected:
   Result<std::int64_t> count(const KernelContext& c) const {
@@ -43,7 +43,7 @@ class WithCount : public Kernel {
  private:
   const std::int64_t k_;
   const int k_input_;
-  const bool repeatable_;
+  const bool capturable_;
 };
 
 class TopK final : public WithCount {
@@ -64,7 +64,7 @@ class TopK final : public WithCount {
     const bool narrow = c.output_dtype(1) == DType::kInt32;
     if (narrow && n - 1 > std::numeric_limits<std::int32_t>::max()) {
       return invalid_argument("TopK: places of ", n, " elements do not fit int32")
-          .with_next("ask for index_type int64");
+          .with_hint("ask for index_type int64");
     }
     const Shape shape = x.shape().with(x.shape().rank() - 1, k);
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const values, c.output(0, shape));
@@ -131,7 +131,7 @@ class InTopK final : public WithCount {
                               predictions.shape(), " and ", targets.shape());
     }
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, targets.shape()));
-    ARGOSY_ASSIGN_OR_RETURN(const cuda::OnCard on, cuda::OnCard::of(c, 1));
+    ARGOSY_ASSIGN_OR_RETURN(const cuda::OnGpu on, cuda::OnGpu::of(c, 1));
     const std::int64_t rows = targets.elements(), n = predictions.shape()[1];
     return cuda::launch(c, {kModule, str_cat("in_top_", cuda::type_suffix(targets.dtype()))}, row_grid(rows), rows, n,
                         k, predictions.raw(), on.data(), y->raw());

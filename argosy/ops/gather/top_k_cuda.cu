@@ -138,8 +138,8 @@ ARGOSY_DEVICE void in_top(i64 rows, i64 n, i64 k, const f32* x, const I* targets
       if (!finite(row[i])) better += n + 1;
       if (row[i] > row[target]) ++better;
     }
-    const bool odd = fold_block(better / (n + 1), scratch, Count{}) > 0;
-    better = fold_block(better % (n + 1), scratch, Count{});
+    const bool odd = block_reduce(better / (n + 1), scratch, Count{}) > 0;
+    better = block_reduce(better % (n + 1), scratch, Count{});
     if (threadIdx.x == 0) y[r] = there && !odd && better < k;
   }
 }

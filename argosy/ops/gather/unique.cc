@@ -66,7 +66,7 @@ void define_uniques(OpRegistry& ops) {
              .attrs = std::move(attrs),
              .shape = axis ? unique_v2_shape : unique_shape,
              .gradient = kNotDifferentiable,
-             .batch_rule = BatchRule::kFindsEqual});
+             .batch_rule = BatchRule::kUnique});
   };
   unique_op("Unique", "Distinct elements in order of appearance, and each element's place among them.", false, false);
   unique_op("UniqueWithCounts", "Distinct elements, each element's place among them, and how often they appear.", false,

@@ -1,4 +1,4 @@
-// Where on a card. How many places there are is the shape of its output: the host waits for that number.
+// Where on a GPU. How many places there are is the shape of its output: the host waits for that number.
 #include <array>
 
 #include "argosy/ops/gpu_kernels.h"
@@ -23,15 +23,15 @@ class Where final : public Kernel {
     return std::unique_ptr<Kernel>(std::make_unique<Where>(cuda::number_suffix(init.input_dtypes[0])));
   }
   explicit Where(std::string_view suffix) : suffix_(suffix) {}
-  bool repeatable() const override { return false; }
+  bool capturable() const override { return false; }
 
   Status run(KernelContext& c) override {
     const Tensor& x = c.input(0);
     const int rank = x.shape().rank();
     if (rank == 0) return invalid_argument("Where: a scalar has no places to tell; give it an axis");
     if (rank > Sizes::kMaxRank) {
-      return unimplemented("Where of rank ", rank, "; a card does ", Sizes::kMaxRank)
-          .with_next("place the node on a CPU");
+      return unimplemented("Where of rank ", rank, "; a GPU does ", Sizes::kMaxRank)
+          .with_hint("place the node on a CPU");
     }
     const std::int64_t n = x.elements(), parts = (n + kPart - 1) / kPart;
     Sizes sizes{rank, {}};

@@ -31,7 +31,7 @@ ARGOSY_DEVICE void where_count(i64 n, i64 parts, const T* x, i64* counts) {
     i64 count = 0;
     const i64 end = (part + 1) * kWherePart < n ? (part + 1) * kWherePart : n;
     for (i64 i = part * kWherePart + threadIdx.x; i < end; i += blockDim.x) count += is_set(x[i]) ? 1 : 0;
-    count = fold_block(count, scratch, [](i64 a, i64 b) { return a + b; });
+    count = block_reduce(count, scratch, [](i64 a, i64 b) { return a + b; });
     if (threadIdx.x == 0) counts[part] = count;
   }
 }

@@ -68,7 +68,7 @@ Status sample_shape(ShapeContext& c) {
 
 void define_boxes(OpRegistry& ops) {
   ops.add({.name = "DrawBoundingBoxes",
-           .doc = "Boxes drawn on pictures, in the colours of a cycle.",
+           .doc = "Boxes drawn on images, in the colours of a cycle.",
            .inputs = {"images: T", "boxes: float"},
            .outputs = {"output: T"},
            .attrs = {"T: {float, half} = float"},
@@ -78,7 +78,7 @@ void define_boxes(OpRegistry& ops) {
            .blocks_gradient = true,
            .batch_rule = BatchRule::kFirstAxis});
   ops.add({.name = "DrawBoundingBoxesV2",
-           .doc = "Boxes drawn on pictures.",
+           .doc = "Boxes drawn on images.",
            .inputs = {"images: T", "boxes: float", "colors: float"},
            .outputs = {"output: T"},
            .attrs = {"T: {float, half} = float"},
@@ -147,7 +147,7 @@ void define_boxes(OpRegistry& ops) {
            .blocks_gradient = true,
            .host_inputs = {2, 3, 4}});
   ops.add({.name = "CombinedNonMaxSuppression",
-           .doc = "The best boxes of each picture of a batch over all classes.",
+           .doc = "The best boxes of each image of a batch over all classes.",
            .inputs = {"boxes: float", "scores: float", "max_output_size_per_class: int32", "max_total_size: int32",
                       "iou_threshold: float", "score_threshold: float"},
            .outputs = {"nmsed_boxes: float", "nmsed_scores: float", "nmsed_classes: float", "valid_detections: int32"},
@@ -157,7 +157,7 @@ void define_boxes(OpRegistry& ops) {
            .cpu_only = true,
            .host_inputs = {2, 3, 4, 5}});
   ops.add({.name = "SampleDistortedBoundingBox",
-           .doc = "A random box of a picture that covers enough of some given box.",
+           .doc = "A random box of an image that covers enough of some given box.",
            .inputs = {"image_size: T", "bounding_boxes: float"},
            .outputs = {"begin: T", "size: T", "bboxes: float"},
            .attrs = {"T: {uint8, int8, int16, int32, int64}", "seed: int = 0", "seed2: int = 0",
@@ -170,7 +170,7 @@ void define_boxes(OpRegistry& ops) {
            .cpu_only = true,
            .blocks_gradient = true});
   ops.add({.name = "SampleDistortedBoundingBoxV2",
-           .doc = "A random box of a picture that covers enough of some given box.",
+           .doc = "A random box of an image that covers enough of some given box.",
            .inputs = {"image_size: T", "bounding_boxes: float", "min_object_covered: float"},
            .outputs = {"begin: T", "size: T", "bboxes: float"},
            .attrs = {"T: {uint8, int8, int16, int32, int64}", "seed: int = 0", "seed2: int = 0",
@@ -183,7 +183,7 @@ void define_boxes(OpRegistry& ops) {
            .blocks_gradient = true,
            .host_inputs = {2}});
   ops.add({.name = "StatelessSampleDistortedBoundingBox",
-           .doc = "A random box of a picture that covers enough of some given box.",
+           .doc = "A random box of an image that covers enough of some given box.",
            .inputs = {"image_size: T", "bounding_boxes: float", "min_object_covered: float", "seed: Tseed"},
            .outputs = {"begin: T", "size: T", "bboxes: float"},
            .attrs = {"T: {uint8, int8, int16, int32, int64}", "Tseed: index",

@@ -1,8 +1,8 @@
-// Kernels: boxes drawn on pictures.
+// Kernels: boxes drawn on images.
 #include <algorithm>
 
-#include "argosy/ops/image/image_registration.h"
 #include "argosy/ops/image/image_checks.h"
+#include "argosy/ops/image/image_registration.h"
 
 namespace argosy::image {
 
@@ -15,9 +15,9 @@ constexpr float kColours[10][4] = {{1, 1, 0, 1},     {0, 0, 1, 1},   {1, 0, 0, 1
 Status draw(KernelContext& c) {
   const Tensor& x = c.input(0);
   const Tensor& boxes = c.input(1);
-  ARGOSY_RETURN_IF_ERROR(check_pictures(x, "DrawBoundingBoxes", false));
+  ARGOSY_RETURN_IF_ERROR(check_images(x, "DrawBoundingBoxes", false));
   if (boxes.shape().rank() != 3 || boxes.shape()[2] != 4 || boxes.shape()[0] != x.shape()[0]) {
-    return invalid_argument("boxes are [batch, n, 4], not of shape ", boxes.shape(), " for pictures of ", x.shape());
+    return invalid_argument("boxes are [batch, n, 4], not of shape ", boxes.shape(), " for images of ", x.shape());
   }
   const std::int64_t height = x.shape()[1], width = x.shape()[2], depth = x.shape()[3];
   if (depth != 1 && depth != 3 && depth != 4) {
@@ -37,7 +37,7 @@ Status draw(KernelContext& c) {
         const float* const colour =
             given != nullptr ? given->data<float>() + n % given->shape()[0] * given->shape()[1] : kColours[n % 10];
         const float* const box = boxes.data<float>() + (b * boxes.shape()[1] + n) * 4;
-        // Beyond any picture, so that the conversion is defined for every number.
+        // Beyond any image, so that the conversion is defined for every number.
         const auto pixel = [](float part, std::int64_t size) {
           const float at = part * static_cast<float>(size - 1);
           return at == at ? static_cast<std::int64_t>(std::clamp(at, -1e9f, 1e9f)) : std::int64_t{-1000000000};

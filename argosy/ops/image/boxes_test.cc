@@ -21,8 +21,8 @@ TEST(BoxOps, Draw) {
            .other_dtypes = false});
   }
   const Tensor x = random_tensor(DType::kFloat32, {2, 7, 9, 3});
-  const auto fails = [&](const Tensor& pictures, const Tensor& b) {
-    check({.op = "DrawBoundingBoxes", .inputs = {pictures, b}, .error = Code::kInvalidArgument});
+  const auto fails = [&](const Tensor& images, const Tensor& b) {
+    check({.op = "DrawBoundingBoxes", .inputs = {images, b}, .error = Code::kInvalidArgument});
   };
   fails(random_tensor(DType::kFloat32, {2, 7, 9, 2}), boxes);
   fails(x, Tensor::zeros(DType::kFloat32, {1, 3, 4}));

@@ -125,7 +125,7 @@ void define_codec(OpRegistry& ops) {
        .host_inputs = {1}});
   ops.add(
       {.name = "EncodeJpeg",
-       .doc = "A picture as a JPEG.",
+       .doc = "An image as a JPEG.",
        .inputs = {"image: uint8"},
        .outputs = {"contents: string"},
        .attrs = {"format: {'', 'grayscale', 'rgb'} = ''", "quality: int = 95", "progressive: bool = false",
@@ -135,14 +135,14 @@ void define_codec(OpRegistry& ops) {
        .gradient = kNotDifferentiable,
        .cpu_only = true});
   ops.add({.name = "EncodeJpegVariableQuality",
-           .doc = "A picture as a JPEG of the quality given.",
+           .doc = "An image as a JPEG of the quality given.",
            .inputs = {"images: uint8", "quality: int32"},
            .outputs = {"contents: string"},
            .shape = encode_quality_shape,
            .gradient = kNotDifferentiable,
            .cpu_only = true});
   ops.add({.name = "EncodePng",
-           .doc = "A picture as a PNG, or each of a batch.",
+           .doc = "An image as a PNG, or each of a batch.",
            .inputs = {"image: T"},
            .outputs = {"contents: string"},
            .attrs = {"compression: int = -1", "T: {uint8, uint16} = uint8"},

@@ -1,4 +1,4 @@
-// Colours: a thread a pixel; contrasts by a block for each channel of each picture.
+// Colours: a thread a pixel; contrasts by a block for each channel of each image.
 #include "argosy/device/cuda/kernels/kernel_source.h"
 
 namespace argosy::cuda {
@@ -72,15 +72,15 @@ ARGOSY_DEVICE void each_pixel(i64 pixels, const T* x, T* y, const f32* by) {
   }
 }
 
-// Around the mean of each channel of each picture. May be in place.
+// Around the mean of each channel of each image. May be in place.
 template <typename T>
-ARGOSY_DEVICE void contrast(i64 pictures, i64 pixels, i64 channels, const T* x, T* y, const f32* factor) {
+ARGOSY_DEVICE void contrast(i64 images, i64 pixels, i64 channels, const T* x, T* y, const f32* factor) {
   ARGOSY_SHARED f32 scratch[32];
-  for (i64 one = blockIdx.x; one < pictures * channels; one += gridDim.x) {
+  for (i64 one = blockIdx.x; one < images * channels; one += gridDim.x) {
     const i64 at = one / channels * pixels * channels + one % channels;
     f32 sum = 0;
     for (i64 i = threadIdx.x; i < pixels; i += blockDim.x) sum += load(x, at + i * channels);
-    sum = fold_block(sum, scratch, [](f32 a, f32 b) { return a + b; });
+    sum = block_reduce(sum, scratch, [](f32 a, f32 b) { return a + b; });
     const f32 mean = sum / static_cast<f32>(pixels);
     for (i64 i = threadIdx.x; i < pixels; i += blockDim.x) {
       store(y, at + i * channels, (load(x, at + i * channels) - mean) * *factor + mean);
@@ -99,8 +99,8 @@ ARGOSY_PIXELS(bf16)
 #define ARGOSY_ADJUST(T)                                                                                              \
   ARGOSY_KERNEL(adjust_hue_##T, i64 n, const T* x, T* y, const f32* by) { each_pixel<TurnHue>(n, x, y, by); }         \
   ARGOSY_KERNEL(adjust_saturation_##T, i64 n, const T* x, T* y, const f32* by) { each_pixel<Saturate>(n, x, y, by); } \
-  ARGOSY_KERNEL(adjust_contrast_##T, i64 pictures, i64 pixels, i64 channels, const T* x, T* y, const f32* factor) {   \
-    contrast(pictures, pixels, channels, x, y, factor);                                                               \
+  ARGOSY_KERNEL(adjust_contrast_##T, i64 images, i64 pixels, i64 channels, const T* x, T* y, const f32* factor) {     \
+    contrast(images, pixels, channels, x, y, factor);                                                                 \
   }
 ARGOSY_ADJUST(f32)
 ARGOSY_ADJUST(f16)

@@ -1,4 +1,4 @@
-// Definitions: boxes of pictures.
+// Definitions: boxes of images.
 #include "argosy/graph/gradients.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/image/image_registration.h"
@@ -8,7 +8,7 @@ namespace argosy::image {
 
 namespace {
 
-// Boxes [n, 4] and the picture of each, [n]: how many.
+// Boxes [n, 4] and the image of each, [n]: how many.
 Result<std::int64_t> boxes_of(const ShapeContext& c, int boxes, int index) {
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape b, c.with_rank(boxes, 2));
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape i, c.with_rank(index, 1));
@@ -63,7 +63,7 @@ std::vector<Value> crop_gradient(GradContext& g) {
 
 void define_crop(OpRegistry& ops) {
   ops.add({.name = "CropAndResize",
-           .doc = "Boxes of pictures, resized.",
+           .doc = "Boxes of images, resized.",
            .inputs = {"image: T", "boxes: float", "box_ind: int32", "crop_size: int32"},
            .outputs = {"crops: float"},
            .attrs = {"T: {uint8, uint16, int8, int16, int32, int64, half, float, double}",
@@ -72,7 +72,7 @@ void define_crop(OpRegistry& ops) {
            .gradient = crop_gradient,
            .host_inputs = {3}});
   ops.add({.name = "CropAndResizeGradImage",
-           .doc = "What flows back through CropAndResize into the pictures.",
+           .doc = "What flows back through CropAndResize into the images.",
            .inputs = {"grads: float", "boxes: float", "box_ind: int32", "image_size: int32"},
            .outputs = {"output: T"},
            .attrs = {"T: {float, half, double}", "method: {'bilinear', 'nearest'} = 'bilinear'"},

@@ -1,17 +1,17 @@
-// Kernels: boxes of pictures, resized, and what flows back.
+// Kernels: boxes of images, resized, and what flows back.
 #include <algorithm>
 #include <cmath>
 
 #include "argosy/ops/attr_kernel.h"
-#include "argosy/ops/image/image_registration.h"
 #include "argosy/ops/image/image_checks.h"
+#include "argosy/ops/image/image_registration.h"
 
 namespace argosy::image {
 
 namespace {
 
-using PictureTypes = TypeList<float, double, float16, std::uint8_t, std::uint16_t, std::int8_t, std::int16_t,
-                              std::int32_t, std::int64_t>;
+using ImageTypes = TypeList<float, double, float16, std::uint8_t, std::uint16_t, std::int8_t, std::int16_t,
+                            std::int32_t, std::int64_t>;
 
 Status check_boxes(const Tensor& boxes, const Tensor& index, std::int64_t batch) {
   if (boxes.shape().rank() != 2 || boxes.shape()[1] != 4) {
@@ -26,10 +26,10 @@ Status check_boxes(const Tensor& boxes, const Tensor& index, std::int64_t batch)
   return ok_status();
 }
 
-// Where crop row (or column) i of `count` lies in a picture of `size`, between y1 and y2.
+// Where crop row (or column) i of `count` lies in an image of `size`, between y1 and y2.
 struct Axis {
-  Axis(float low, float high, std::int64_t picture, std::int64_t crop)
-      : first(low), last(high), size(static_cast<float>(picture - 1)), count(crop) {}
+  Axis(float low, float high, std::int64_t image, std::int64_t crop)
+      : first(low), last(high), size(static_cast<float>(image - 1)), count(crop) {}
   float place(std::int64_t i) const {
     const float step = count > 1 ? (last - first) * size / static_cast<float>(count - 1) : 0;
     return count > 1 ? first * size + static_cast<float>(i) * step : 0.5f * (first + last) * size;
@@ -40,7 +40,7 @@ struct Axis {
   std::int64_t count;
 };
 
-// fn(crop index, box, y axis, x axis, picture index) for every box.
+// fn(crop index, box, y axis, x axis, image index) for every box.
 struct Geometry {
   const Tensor& boxes;
   const Tensor& index;
@@ -60,7 +60,7 @@ Status crop_and_resize(KernelContext& c, const AttrMap& attrs) {
   const Tensor& x = c.input(0);
   const bool nearest = attrs.get_string("method") == "nearest";
   const float outside = attrs.get_float("extrapolation_value");
-  ARGOSY_RETURN_IF_ERROR(check_pictures(x, "CropAndResize"));
+  ARGOSY_RETURN_IF_ERROR(check_images(x, "CropAndResize"));
   ARGOSY_RETURN_IF_ERROR(check_boxes(c.input(1), c.input(2), x.shape()[0]));
   for (const float edge : c.input(1).values<float>()) {
     if (!std::isfinite(edge)) return invalid_argument("Boxes contains at least one element that is not finite: ", edge);
@@ -71,10 +71,10 @@ Status crop_and_resize(KernelContext& c, const AttrMap& attrs) {
                           Shape::make(std::vector<std::int64_t>{g.boxes.shape()[0], size[0], size[1], g.channels}));
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
   if (shape.elements() == 0) return ok_status();
-  return dispatch<PictureTypes>(x.dtype(), "CropAndResize", [&]<typename T>() {
+  return dispatch<ImageTypes>(x.dtype(), "CropAndResize", [&]<typename T>() {
     float* to = y->data<float>();
-    g.each([&](std::int64_t, const Axis& rows, const Axis& columns, std::int64_t picture) {
-      const T* const from = x.data<T>() + picture * g.height * g.width * g.channels;
+    g.each([&](std::int64_t, const Axis& rows, const Axis& columns, std::int64_t image) {
+      const T* const from = x.data<T>() + image * g.height * g.width * g.channels;
       for (std::int64_t i = 0; i < g.crop_height; ++i) {
         const float row = rows.place(i);
         for (std::int64_t j = 0; j < g.crop_width; ++j, to += g.channels) {
@@ -109,13 +109,13 @@ Status crop_and_resize(KernelContext& c, const AttrMap& attrs) {
 Status crop_grad_image(KernelContext& c, const AttrMap& attrs) {
   const bool nearest = attrs.get_string("method") == "nearest";
   const Tensor& dy = c.input(0);
-  ARGOSY_RETURN_IF_ERROR(check_pictures(dy, "CropAndResizeGradImage", false));
+  ARGOSY_RETURN_IF_ERROR(check_images(dy, "CropAndResizeGradImage", false));
   if (c.input(3).shape() != Shape{4}) {
     return invalid_argument("image_size must have 4 elements, not shape ", c.input(3).shape());
   }
   ARGOSY_ASSIGN_OR_RETURN(const Shape shape, to_shape(c.input(3), "CropAndResizeGradImage: image_size"));
   if (shape[1] == 0 || shape[2] == 0 || shape[3] != dy.shape()[3]) {
-    return invalid_argument("CropAndResizeGradImage: ", dy.shape(), " does not come from pictures of ", shape);
+    return invalid_argument("CropAndResizeGradImage: ", dy.shape(), " does not come from images of ", shape);
   }
   ARGOSY_RETURN_IF_ERROR(check_boxes(c.input(1), c.input(2), shape[0]));
   if (dy.shape()[0] != c.input(1).shape()[0]) {
@@ -127,8 +127,8 @@ Status crop_grad_image(KernelContext& c, const AttrMap& attrs) {
   auto* const sums = reinterpret_cast<double*>(memory.data());
   std::fill_n(sums, shape.elements(), 0.0);
   const float* from = dy.data<float>();
-  g.each([&](std::int64_t, const Axis& rows, const Axis& columns, std::int64_t picture) {
-    double* const to = sums + picture * g.height * g.width * g.channels;
+  g.each([&](std::int64_t, const Axis& rows, const Axis& columns, std::int64_t image) {
+    double* const to = sums + image * g.height * g.width * g.channels;
     for (std::int64_t i = 0; i < g.crop_height; ++i) {
       const float row = rows.place(i);
       for (std::int64_t j = 0; j < g.crop_width; ++j, from += g.channels) {
@@ -161,8 +161,8 @@ Status crop_grad_image(KernelContext& c, const AttrMap& attrs) {
 Status crop_grad_boxes(KernelContext& c) {
   const Tensor& dy = c.input(0);
   const Tensor& x = c.input(1);
-  ARGOSY_RETURN_IF_ERROR(check_pictures(dy, "CropAndResizeGradBoxes", false));
-  ARGOSY_RETURN_IF_ERROR(check_pictures(x, "CropAndResizeGradBoxes"));
+  ARGOSY_RETURN_IF_ERROR(check_images(dy, "CropAndResizeGradBoxes", false));
+  ARGOSY_RETURN_IF_ERROR(check_images(x, "CropAndResizeGradBoxes"));
   ARGOSY_RETURN_IF_ERROR(check_boxes(c.input(2), c.input(3), x.shape()[0]));
   if (dy.shape()[0] != c.input(2).shape()[0] || dy.shape()[3] != x.shape()[3]) {
     return invalid_argument("CropAndResizeGradBoxes: ", dy.shape(), " does not come from ", x.shape(), " and ",
@@ -170,11 +170,11 @@ Status crop_grad_boxes(KernelContext& c) {
   }
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const dboxes, c.output(0, c.input(2).shape()));
   const Geometry g{c.input(2), c.input(3), x.shape()[1], x.shape()[2], dy.shape()[1], dy.shape()[2], x.shape()[3]};
-  return dispatch<PictureTypes>(x.dtype(), "CropAndResizeGradBoxes", [&]<typename T>() {
+  return dispatch<ImageTypes>(x.dtype(), "CropAndResizeGradBoxes", [&]<typename T>() {
     const float* from = dy.data<float>();
-    g.each([&](std::int64_t n, const Axis& rows, const Axis& columns, std::int64_t picture) {
+    g.each([&](std::int64_t n, const Axis& rows, const Axis& columns, std::int64_t image) {
       double d[4] = {};
-      const T* const pixels = x.data<T>() + picture * g.height * g.width * g.channels;
+      const T* const pixels = x.data<T>() + image * g.height * g.width * g.channels;
       for (std::int64_t i = 0; i < g.crop_height; ++i) {
         const float row = rows.place(i);
         for (std::int64_t j = 0; j < g.crop_width; ++j, from += g.channels) {

@@ -1,16 +1,16 @@
-// Boxes of pictures, resized, and what flows back: the rules of crop_cpu.cc. What flows back into pictures is gathered
+// Boxes of images, resized, and what flows back: the rules of crop_cpu.cc. What flows back into images is gathered
 // by each pixel, over the boxes, and into boxes by a block for each: sums have an order.
 #include "argosy/device/cuda/kernels/kernel_source.h"
 
 namespace argosy::cuda {
 
 struct Crops {
-  i64 boxes, pictures, height, width, rows, columns, channels;  // pictures height x width, crops rows x columns
+  i64 boxes, images, height, width, rows, columns, channels;  // images height x width, crops rows x columns
   int nearest;
   f32 outside;
 };
 
-// Where row (or column) i of a crop lies in its picture.
+// Where row (or column) i of a crop lies in its image.
 struct CropAxis {
   f32 first, last, size;
   i64 count;
@@ -38,8 +38,8 @@ ARGOSY_DEVICE CropAxis columns_of(const Crops& g, const f32* box) {
 }
 
 template <typename T>
-ARGOSY_DEVICE f32 pixel(const T* x, const Crops& g, i64 picture, f32 row, f32 column, i64 channel) {
-  const i64 at = (picture * g.height + static_cast<i64>(row)) * g.width + static_cast<i64>(column);
+ARGOSY_DEVICE f32 pixel(const T* x, const Crops& g, i64 image, f32 row, f32 column, i64 channel) {
+  const i64 at = (image * g.height + static_cast<i64>(row)) * g.width + static_cast<i64>(column);
   return static_cast<f32>(load(x, at * g.channels + channel));
 }
 
@@ -47,7 +47,7 @@ template <typename T>
 ARGOSY_DEVICE void crop(i64 n, const T* x, const f32* boxes, const i32* index, f32* y, const Crops& g) {
   for (i64 i = first_index(); i < n; i += index_step()) {
     const i64 channel = i % g.channels, j = i / g.channels % g.columns, line = i / g.channels / g.columns;
-    const i64 box = line / g.rows, picture = index[box];
+    const i64 box = line / g.rows, image = index[box];
     const CropAxis rows = rows_of(g, boxes + 4 * box), columns = columns_of(g, boxes + 4 * box);
     const f32 row = rows.place(line % g.rows), column = columns.place(j);
     if (!rows.inside(row) || !columns.inside(column)) {
@@ -55,19 +55,19 @@ ARGOSY_DEVICE void crop(i64 n, const T* x, const f32* boxes, const i32* index, f
       continue;
     }
     if (g.nearest) {
-      y[i] = pixel(x, g, picture, ::round(row), ::round(column), channel);
+      y[i] = pixel(x, g, image, ::round(row), ::round(column), channel);
       continue;
     }
     const f32 top = ::floor(row), bottom = ::ceil(row), left = ::floor(column), right = ::ceil(column);
     const f32 along = column - left;
-    const f32 tl = pixel(x, g, picture, top, left, channel), tr = pixel(x, g, picture, top, right, channel);
-    const f32 bl = pixel(x, g, picture, bottom, left, channel), br = pixel(x, g, picture, bottom, right, channel);
+    const f32 tl = pixel(x, g, image, top, left, channel), tr = pixel(x, g, image, top, right, channel);
+    const f32 bl = pixel(x, g, image, bottom, left, channel), br = pixel(x, g, image, bottom, right, channel);
     const f32 upper = tl + (tr - tl) * along, lower = bl + (br - bl) * along;
     y[i] = upper + (lower - upper) * (row - top);
   }
 }
 
-// The crop's rows [first, last) among which are all that touch picture row k.
+// The crop's rows [first, last) among which are all that touch image row k.
 ARGOSY_DEVICE void near(const CropAxis& axis, i64 k, i64* first, i64* last) {
   *first = 0;
   *last = axis.count;
@@ -80,7 +80,7 @@ ARGOSY_DEVICE void near(const CropAxis& axis, i64 k, i64* first, i64* last) {
   if (low > 0.0f) *first = low < static_cast<f32>(axis.count) ? static_cast<i64>(low) : axis.count;
   if (high < static_cast<f32>(axis.count)) *last = high > 0.0f ? static_cast<i64>(high) : 0;
 }
-// How much of a crop's pixel at `place` picture row k is.
+// How much of a crop's pixel at `place` image row k is.
 ARGOSY_DEVICE f32 share(f32 place, i64 k, int nearest) {
   const f32 at = static_cast<f32>(k);
   if (nearest) return ::round(place) == at ? 1.0f : 0.0f;
@@ -92,10 +92,10 @@ template <typename T>
 ARGOSY_DEVICE void crop_back(i64 n, const f32* dy, const f32* boxes, const i32* index, T* dx, const Crops& g) {
   for (i64 i = first_index(); i < n; i += index_step()) {
     const i64 channel = i % g.channels, column = i / g.channels % g.width, line = i / g.channels / g.width;
-    const i64 picture = line / g.height, row = line % g.height;
+    const i64 image = line / g.height, row = line % g.height;
     typename Wide<T>::Type sum = 0;
     for (i64 box = 0; box < g.boxes; ++box) {
-      if (index[box] != picture) continue;
+      if (index[box] != image) continue;
       const CropAxis rows = rows_of(g, boxes + 4 * box), columns = columns_of(g, boxes + 4 * box);
       i64 top, bottom, left, right;
       near(rows, row, &top, &bottom);
@@ -122,7 +122,7 @@ ARGOSY_DEVICE void crop_back_boxes(const f32* dy, const T* x, const f32* boxes, 
   const i64 pixels = g.rows * g.columns * g.channels;
   for (i64 box = blockIdx.x; box < g.boxes; box += gridDim.x) {
     const CropAxis rows = rows_of(g, boxes + 4 * box), columns = columns_of(g, boxes + 4 * box);
-    const i64 picture = index[box];
+    const i64 image = index[box];
     f32 d[4] = {};
     for (i64 i = threadIdx.x; i < pixels; i += blockDim.x) {
       const i64 channel = i % g.channels, b = i / g.channels % g.columns, a = i / g.channels / g.columns;
@@ -130,8 +130,8 @@ ARGOSY_DEVICE void crop_back_boxes(const f32* dy, const T* x, const f32* boxes, 
       if (!rows.inside(row) || !columns.inside(column)) continue;
       const f32 top = ::floor(row), bottom = ::ceil(row), left = ::floor(column), right = ::ceil(column);
       const f32 down = row - top, along = column - left, back = dy[box * pixels + i];
-      const f32 tl = pixel(x, g, picture, top, left, channel), tr = pixel(x, g, picture, top, right, channel);
-      const f32 bl = pixel(x, g, picture, bottom, left, channel), br = pixel(x, g, picture, bottom, right, channel);
+      const f32 tl = pixel(x, g, image, top, left, channel), tr = pixel(x, g, image, top, right, channel);
+      const f32 bl = pixel(x, g, image, bottom, left, channel), br = pixel(x, g, image, bottom, right, channel);
       const f32 slope_y = back * ((1.0f - along) * (bl - tl) + along * (br - tr)) * rows.size;
       const f32 slope_x = back * ((1.0f - down) * (tr - tl) + down * (br - bl)) * columns.size;
       // How far the place moves with either end of the box.
@@ -143,7 +143,7 @@ ARGOSY_DEVICE void crop_back_boxes(const f32* dy, const T* x, const f32* boxes, 
       d[3] += slope_x * far_x;
     }
     for (int k = 0; k < 4; ++k) {
-      const f32 sum = fold_block(d[k], scratch, [](f32 p, f32 q) { return p + q; });
+      const f32 sum = block_reduce(d[k], scratch, [](f32 p, f32 q) { return p + q; });
       if (threadIdx.x == 0) dboxes[4 * box + k] = sum;
     }
   }

@@ -1,4 +1,4 @@
-// Pictures: [batch, height, width, channels], resized, cropped, recoloured, decoded. Names and defaults are those of
+// Images: [batch, height, width, channels], resized, cropped, recoloured, decoded. Names and defaults are those of
 // tf.image.*. More ops are there by their names: graphs of TensorFlow bring them along.
 #pragma once
 
@@ -13,13 +13,13 @@ struct ResizeOptions {
   bool align_corners = false;       // the centres of the corner pixels stay where they are
   bool half_pixel_centers = false;  // pixels are areas; else points at whole numbers
 };
-// `size`: int32 [height, width]. Results are float32, of the nearest-neighbour kind the pictures' dtype.
+// `size`: int32 [height, width]. Results are float32, of the nearest-neighbour kind the images' dtype.
 Value resize_bilinear(Value images, Value size, ResizeOptions options = {});
 Value resize_nearest_neighbor(Value images, Value size, ResizeOptions options = {});
 Value resize_bicubic(Value images, Value size, ResizeOptions options = {});
 Value resize_area(Value images, Value size);
 
-// Boxes [n, 4] of y1, x1, y2, x2 in parts of the picture's size, each of the picture that box_indices names, resized.
+// Boxes [n, 4] of y1, x1, y2, x2 in parts of the image's size, each of the image that box_indices names, resized.
 Value crop_and_resize(Value images, Value boxes, Value box_indices, Value crop_size, float extrapolation_value = 0);
 
 Value rgb_to_hsv(Value images);

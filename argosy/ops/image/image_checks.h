@@ -1,4 +1,4 @@
-// What kernels ask of pictures, on every kind of device. Private to this folder.
+// What kernels ask of images, on every kind of device. Private to this folder.
 #pragma once
 
 #include <array>
@@ -14,13 +14,13 @@ inline Result<std::array<std::int64_t, 2>> read_size(const Tensor& t, std::strin
   ARGOSY_ASSIGN_OR_RETURN(const Ints size, read_ints(t, op));
   if (size[0] <= 0 || size[1] <= 0) return invalid_argument(op, ": output dimensions must be positive, not ", size);
   constexpr std::int64_t kMost = std::int64_t{1} << 24;
-  if (size[0] > kMost || size[1] > kMost) return resource_exhausted(op, ": pictures of ", size[0], " x ", size[1]);
+  if (size[0] > kMost || size[1] > kMost) return resource_exhausted(op, ": images of ", size[0], " x ", size[1]);
   return std::array<std::int64_t, 2>{size[0], size[1]};
 }
-// Pictures: of rank 4. With `full`, none of their sizes may be 0 but the batch's.
-inline Status check_pictures(const Tensor& t, std::string_view op, bool full = true) {
+// Images: of rank 4. With `full`, none of their sizes may be 0 but the batch's.
+inline Status check_images(const Tensor& t, std::string_view op, bool full = true) {
   const Shape& s = t.shape();
-  if (s.rank() != 4) return invalid_argument(op, ": pictures are [batch, height, width, channels], not of shape ", s);
+  if (s.rank() != 4) return invalid_argument(op, ": images are [batch, height, width, channels], not of shape ", s);
   if (full && (s[1] == 0 || s[2] == 0 || s[3] == 0)) {
     return invalid_argument(op, ": input image must be of non-zero size, not ", s);
   }

@@ -1,7 +1,7 @@
-// Pictures on a card: sizes, boxes, colours.
-#include "argosy/ops/image/image_registration.h"
-#include "argosy/ops/image/image_checks.h"
+// Images on a GPU: sizes, boxes, colours.
 #include "argosy/ops/gpu_kernels.h"
+#include "argosy/ops/image/image_checks.h"
+#include "argosy/ops/image/image_registration.h"
 
 namespace argosy {
 
@@ -40,7 +40,7 @@ template <bool kNearest>
 Status resize(KernelContext& c, const AttrMap& attrs) {
   const Tensor& x = c.input(0);
   const char* const what = kNearest ? "ResizeNearestNeighbor" : "resize";
-  ARGOSY_RETURN_IF_ERROR(check_pictures(x, what));
+  ARGOSY_RETURN_IF_ERROR(check_images(x, what));
   ARGOSY_ASSIGN_OR_RETURN(const auto size, read_size(c.input(1), what));
   ARGOSY_ASSIGN_OR_RETURN(const Shape shape,
                           Shape::make(std::vector<std::int64_t>{x.shape()[0], size[0], size[1], x.shape()[3]}));
@@ -54,10 +54,10 @@ Status resize(KernelContext& c, const AttrMap& attrs) {
 
 Status bilinear_back(KernelContext& c, const AttrMap& attrs) {
   const Tensor &dy = c.input(0), &x = c.input(1);
-  ARGOSY_RETURN_IF_ERROR(check_pictures(dy, "resize gradient"));
-  ARGOSY_RETURN_IF_ERROR(check_pictures(x, "resize gradient"));
+  ARGOSY_RETURN_IF_ERROR(check_images(dy, "resize gradient"));
+  ARGOSY_RETURN_IF_ERROR(check_images(x, "resize gradient"));
   if (x.shape()[0] != dy.shape()[0] || x.shape()[3] != dy.shape()[3]) {
-    return invalid_argument("resize gradient: ", dy.shape(), " does not come from pictures of ", x.shape());
+    return invalid_argument("resize gradient: ", dy.shape(), " does not come from images of ", x.shape());
   }
   ARGOSY_ASSIGN_OR_RETURN(const Resize r, Resize::of(attrs, x.shape(), dy.shape()));
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const dx, c.output(0, x.shape()));
@@ -68,7 +68,7 @@ Status bilinear_back(KernelContext& c, const AttrMap& attrs) {
 
 Status nearest_back(KernelContext& c, const AttrMap& attrs) {
   const Tensor& dy = c.input(0);
-  ARGOSY_RETURN_IF_ERROR(check_pictures(dy, "ResizeNearestNeighborGrad"));
+  ARGOSY_RETURN_IF_ERROR(check_images(dy, "ResizeNearestNeighborGrad"));
   ARGOSY_ASSIGN_OR_RETURN(const auto size, read_size(c.input(1), "ResizeNearestNeighborGrad"));
   ARGOSY_ASSIGN_OR_RETURN(const Shape shape,
                           Shape::make(std::vector<std::int64_t>{dy.shape()[0], size[0], size[1], dy.shape()[3]}));
@@ -82,12 +82,12 @@ Status nearest_back(KernelContext& c, const AttrMap& attrs) {
 // --- boxes: as in crop_cuda.cu ---------------------------------------------------------------------------------------
 
 struct Crops {
-  std::int64_t boxes, pictures, height, width, rows, columns, channels;
+  std::int64_t boxes, images, height, width, rows, columns, channels;
   int nearest;
   float outside;
 };
 
-// What is known on the host: shapes, and which picture a box is of. The boxes themselves lie on the card.
+// What is known on the host: shapes, and which image a box is of. The boxes themselves lie on the GPU.
 Status check_boxes(const Tensor& boxes, const Tensor& index, std::int64_t batch) {
   if (boxes.shape().rank() != 2 || boxes.shape()[1] != 4) {
     return invalid_argument("boxes are [n, 4], not of shape ", boxes.shape());
@@ -100,21 +100,21 @@ Status check_boxes(const Tensor& boxes, const Tensor& index, std::int64_t batch)
   }
   return ok_status();
 }
-Crops crops_of(const AttrMap& attrs, const Shape& pictures, const Shape& crops) {
+Crops crops_of(const AttrMap& attrs, const Shape& images, const Shape& crops) {
   return {crops[0],
-          pictures[0],
-          pictures[1],
-          pictures[2],
+          images[0],
+          images[1],
+          images[2],
           crops[1],
           crops[2],
-          pictures[3],
+          images[3],
           attrs.get_string("method") == "nearest" ? 1 : 0,
           attrs.get_or<float>("extrapolation_value", 0)};
 }
 
 Status crop(KernelContext& c, const AttrMap& attrs) {
   const Tensor &x = c.input(0), &boxes = c.input(1);
-  ARGOSY_RETURN_IF_ERROR(check_pictures(x, "CropAndResize"));
+  ARGOSY_RETURN_IF_ERROR(check_images(x, "CropAndResize"));
   ARGOSY_RETURN_IF_ERROR(check_boxes(boxes, c.input(2), x.shape()[0]));
   ARGOSY_ASSIGN_OR_RETURN(const auto size, read_size(c.input(3), "CropAndResize"));
   ARGOSY_ASSIGN_OR_RETURN(const Shape shape,
@@ -122,20 +122,20 @@ Status crop(KernelContext& c, const AttrMap& attrs) {
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
   const std::int64_t n = y->elements();
   if (n == 0) return ok_status();
-  ARGOSY_ASSIGN_OR_RETURN(const cuda::OnCard index, cuda::OnCard::of(c, 2));
+  ARGOSY_ASSIGN_OR_RETURN(const cuda::OnGpu index, cuda::OnGpu::of(c, 2));
   return cuda::launch(c, {"crop", str_cat("crop_", type_suffix(x.dtype()))}, grid_for(n), n, x.raw(), boxes.raw(),
                       index.data(), y->raw(), crops_of(attrs, x.shape(), shape));
 }
 
 Status crop_back(KernelContext& c, const AttrMap& attrs) {
   const Tensor &dy = c.input(0), &boxes = c.input(1);
-  ARGOSY_RETURN_IF_ERROR(check_pictures(dy, "CropAndResizeGradImage", false));
+  ARGOSY_RETURN_IF_ERROR(check_images(dy, "CropAndResizeGradImage", false));
   if (c.input(3).shape() != Shape{4}) {
     return invalid_argument("image_size must have 4 elements, not shape ", c.input(3).shape());
   }
   ARGOSY_ASSIGN_OR_RETURN(const Shape shape, to_shape(c.input(3), "CropAndResizeGradImage: image_size"));
   if (shape[1] == 0 || shape[2] == 0 || shape[3] != dy.shape()[3]) {
-    return invalid_argument("CropAndResizeGradImage: ", dy.shape(), " does not come from pictures of ", shape);
+    return invalid_argument("CropAndResizeGradImage: ", dy.shape(), " does not come from images of ", shape);
   }
   ARGOSY_RETURN_IF_ERROR(check_boxes(boxes, c.input(2), shape[0]));
   if (dy.shape()[0] != boxes.shape()[0]) {
@@ -144,15 +144,15 @@ Status crop_back(KernelContext& c, const AttrMap& attrs) {
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const dx, c.output(0, shape));
   const std::int64_t n = dx->elements();
   if (n == 0) return ok_status();
-  ARGOSY_ASSIGN_OR_RETURN(const cuda::OnCard index, cuda::OnCard::of(c, 2));
+  ARGOSY_ASSIGN_OR_RETURN(const cuda::OnGpu index, cuda::OnGpu::of(c, 2));
   return cuda::launch(c, {"crop", str_cat("crop_back_", type_suffix(dx->dtype()))}, grid_for(n), n, dy.raw(),
                       boxes.raw(), index.data(), dx->raw(), crops_of(attrs, shape, dy.shape()));
 }
 
 Status crop_back_boxes(KernelContext& c, const AttrMap& attrs) {
   const Tensor &dy = c.input(0), &x = c.input(1), &boxes = c.input(2);
-  ARGOSY_RETURN_IF_ERROR(check_pictures(dy, "CropAndResizeGradBoxes", false));
-  ARGOSY_RETURN_IF_ERROR(check_pictures(x, "CropAndResizeGradBoxes"));
+  ARGOSY_RETURN_IF_ERROR(check_images(dy, "CropAndResizeGradBoxes", false));
+  ARGOSY_RETURN_IF_ERROR(check_images(x, "CropAndResizeGradBoxes"));
   ARGOSY_RETURN_IF_ERROR(check_boxes(boxes, c.input(3), x.shape()[0]));
   if (dy.shape()[0] != boxes.shape()[0] || dy.shape()[3] != x.shape()[3]) {
     return invalid_argument("CropAndResizeGradBoxes: ", dy.shape(), " does not come from ", x.shape(), " and ",
@@ -160,7 +160,7 @@ Status crop_back_boxes(KernelContext& c, const AttrMap& attrs) {
   }
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const dboxes, c.output(0, boxes.shape()));
   if (dboxes->elements() == 0) return ok_status();
-  ARGOSY_ASSIGN_OR_RETURN(const cuda::OnCard index, cuda::OnCard::of(c, 3));
+  ARGOSY_ASSIGN_OR_RETURN(const cuda::OnGpu index, cuda::OnGpu::of(c, 3));
   return cuda::launch(c, {"crop", str_cat("crop_back_boxes_", type_suffix(x.dtype()))},
                       grid_for(boxes.shape()[0] * cuda::kBlock), dy.raw(), x.raw(), boxes.raw(), index.data(),
                       dboxes->raw(), crops_of(attrs, x.shape(), dy.shape()));
@@ -206,9 +206,9 @@ Status contrast(KernelContext& c) {
   if (x.elements() == 0) return ok_status();
   const std::int64_t channels = x.shape().back();
   const std::int64_t pixels = x.shape()[x.shape().rank() - 3] * x.shape()[x.shape().rank() - 2];
-  const std::int64_t pictures = x.elements() / (pixels * channels);
+  const std::int64_t images = x.elements() / (pixels * channels);
   return cuda::launch(c, {"colour", str_cat("adjust_contrast_", type_suffix(x.dtype()))},
-                      grid_for(pictures * channels * cuda::kBlock), pictures, pixels, channels, x.raw(), y->raw(),
+                      grid_for(images * channels * cuda::kBlock), images, pixels, channels, x.raw(), y->raw(),
                       c.input(1).raw());
 }
 
@@ -219,11 +219,11 @@ Status contrast(KernelContext& c) {
 void add_kernels_cuda_image(KernelRegistry& kernels) {
   using enum DType;
   using namespace image;
-  std::vector<DType> pictures = cuda::kFloatingTypes;
-  pictures.push_back(kUint8);
-  kernels.add("ResizeBilinear", "cuda", cuda::make_launching<resize<false>>, {{"T", pictures}});
+  std::vector<DType> images = cuda::kFloatingTypes;
+  images.push_back(kUint8);
+  kernels.add("ResizeBilinear", "cuda", cuda::make_launching<resize<false>>, {{"T", images}});
   kernels.add("ResizeBilinearGrad", "cuda", cuda::make_launching<bilinear_back>, {{"T", cuda::kFloatingTypes}});
-  kernels.add("ResizeNearestNeighbor", "cuda", cuda::make_launching<resize<true>>, {{"T", pictures}});
+  kernels.add("ResizeNearestNeighbor", "cuda", cuda::make_launching<resize<true>>, {{"T", images}});
   kernels.add("ResizeNearestNeighborGrad", "cuda", cuda::make_launching<nearest_back>, {{"T", cuda::kFloatingTypes}});
   const std::vector<DType> floats = {kFloat32, kFloat64, kFloat16};
   kernels.add("CropAndResize", "cuda", cuda::make_launching<crop>, {{"T", {kFloat32, kFloat64, kFloat16, kUint8}}});

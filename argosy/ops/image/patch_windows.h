@@ -1,4 +1,4 @@
-// Windows that slide over pictures or volumes, as ExtractImagePatches takes them. Internal to the image family.
+// Windows that slide over images or volumes, as ExtractImagePatches takes them. Internal to the image family.
 #pragma once
 
 #include <vector>

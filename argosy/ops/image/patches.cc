@@ -1,4 +1,4 @@
-// Definitions: windows of pictures.
+// Definitions: windows of images.
 #include "argosy/graph/gradients.h"
 #include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
@@ -172,7 +172,7 @@ std::vector<Value> projective_gradient(GradContext& g) {
 
 void define_patches(OpRegistry& ops) {
   ops.add({.name = "ExtractGlimpse",
-           .doc = "Windows of pictures around given places.",
+           .doc = "Windows of images around given places.",
            .inputs = {"input: float", "size: int32", "offsets: float"},
            .outputs = {"glimpse: float"},
            .attrs = {"centered: bool = true", "normalized: bool = true", "uniform_noise: bool = true",
@@ -183,7 +183,7 @@ void define_patches(OpRegistry& ops) {
            .blocks_gradient = true,
            .host_inputs = {1}});
   ops.add({.name = "ExtractGlimpseV2",
-           .doc = "Windows of pictures around given places.",
+           .doc = "Windows of images around given places.",
            .inputs = {"input: float", "size: int32", "offsets: float"},
            .outputs = {"glimpse: float"},
            .attrs = {"centered: bool = true", "normalized: bool = true", "uniform_noise: bool = true",
@@ -193,7 +193,7 @@ void define_patches(OpRegistry& ops) {
            .cpu_only = true,
            .host_inputs = {1}});
   ops.add({.name = "ExtractImagePatches",
-           .doc = "Windows of pictures, side by side in the channels.",
+           .doc = "Windows of images, side by side in the channels.",
            .inputs = {"images: T"},
            .outputs = {"patches: T"},
            .attrs = {"ksizes: list(int) >= 4", "strides: list(int) >= 4", "rates: list(int) >= 4",
@@ -212,7 +212,7 @@ void define_patches(OpRegistry& ops) {
            .gradient = volume_patches_gradient,
            .batch_rule = BatchRule::kFirstAxis});
   ops.add({.name = "RandomCrop",
-           .doc = "A random window of a picture.",
+           .doc = "A random window of an image.",
            .inputs = {"image: T", "size: int64"},
            .outputs = {"output: T"},
            .attrs = {"T: {uint8, int8, int16, int32, int64, float, double}", "seed: int = 0", "seed2: int = 0"},
@@ -223,7 +223,7 @@ void define_patches(OpRegistry& ops) {
            .blocks_gradient = true,
            .host_inputs = {1}});
   ops.add({.name = "ImageProjectiveTransformV2",
-           .doc = "Pictures seen through a projective transform.",
+           .doc = "Images seen through a projective transform.",
            .inputs = {"images: dtype", "transforms: float", "output_shape: int32"},
            .outputs = {"transformed_images: dtype"},
            .attrs = {"dtype: {uint8, int32, int64, half, bfloat16, float, double}", "interpolation: string",
@@ -233,7 +233,7 @@ void define_patches(OpRegistry& ops) {
            .batch_rule = BatchRule::kFirstAxis,
            .host_inputs = {2}});
   ops.add({.name = "ImageProjectiveTransformV3",
-           .doc = "Pictures seen through a projective transform.",
+           .doc = "Images seen through a projective transform.",
            .inputs = {"images: dtype", "transforms: float", "output_shape: int32", "fill_value: float"},
            .outputs = {"transformed_images: dtype"},
            .attrs = {"dtype: {uint8, int32, int64, half, bfloat16, float, double}", "interpolation: string",

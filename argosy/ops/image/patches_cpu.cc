@@ -1,12 +1,12 @@
-// Kernels: windows of pictures.
+// Kernels: windows of images.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "argosy/base/system/random_source.h"
 #include "argosy/ops/attr_kernel.h"
-#include "argosy/ops/image/image_registration.h"
 #include "argosy/ops/image/image_checks.h"
+#include "argosy/ops/image/image_registration.h"
 #include "argosy/ops/image/patch_windows.h"
 #include "argosy/ops/random/fill.h"
 #include "argosy/ops/random/op_stream.h"
@@ -17,7 +17,7 @@ namespace argosy::image {
 
 namespace {
 
-// A picture is a volume of one plane.
+// An image is a volume of one plane.
 template <int axes>
 Status windows(KernelContext& c, const AttrMap& attrs) {
   const Tensor& x = c.input(0);
@@ -107,18 +107,18 @@ template <bool first>
 Status glimpse(KernelContext& c, const AttrMap& attrs) {
   const Tensor& x = c.input(0);
   const Tensor& offsets = c.input(2);
-  ARGOSY_RETURN_IF_ERROR(check_pictures(x, "ExtractGlimpse", false));
+  ARGOSY_RETURN_IF_ERROR(check_images(x, "ExtractGlimpse", false));
   ARGOSY_ASSIGN_OR_RETURN(const auto size, read_size(c.input(1), "ExtractGlimpse"));
   ARGOSY_ASSIGN_OR_RETURN(const Noise noise, noise_kind(attrs));
   if (offsets.shape() != Shape{x.shape()[0], 2}) {
-    return invalid_argument("offsets should be [batch, 2], not ", offsets.shape(), " for pictures of ", x.shape());
+    return invalid_argument("offsets should be [batch, 2], not ", offsets.shape(), " for images of ", x.shape());
   }
   const bool centered = attrs.get_bool("centered"), normalized = attrs.get_bool("normalized");
   const std::int64_t height = x.shape()[1], width = x.shape()[2], depth = x.shape()[3];
   ARGOSY_ASSIGN_OR_RETURN(const Shape shape,
                           Shape::make(std::vector<std::int64_t>{x.shape()[0], size[0], size[1], depth}));
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
-  const std::int64_t each = size[0] * size[1] * depth, picture = height * width * depth;
+  const std::int64_t each = size[0] * size[1] * depth, image = height * width * depth;
   if (shape.elements() == 0) return ok_status();
   std::fill_n(y->data<float>(), shape.elements(), 0.0f);
   if (noise != Noise::kZero) {
@@ -128,18 +128,18 @@ Status glimpse(KernelContext& c, const AttrMap& attrs) {
         fill_random(*y, noise == Noise::kUniform ? Distribution::kUniform : Distribution::kNormal, stream));
   }
   for (std::int64_t b = 0; b < x.shape()[0]; ++b) {
-    const float* const from = x.data<float>() + b * picture;
+    const float* const from = x.data<float>() + b * image;
     float* const to = y->data<float>() + b * each;
-    if (noise != Noise::kZero && picture > 0) {
-      // Between the picture's extremes, or with its mean and deviation.
+    if (noise != Noise::kZero && image > 0) {
+      // Between the image's extremes, or with its mean and deviation.
       double sum = 0, squares = 0;
-      for (std::int64_t i = 0; i < picture; ++i) {
+      for (std::int64_t i = 0; i < image; ++i) {
         sum += from[i];
         squares += static_cast<double>(from[i]) * from[i];
       }
-      const auto [low, high] = std::minmax_element(from, from + picture);
-      const double mean = sum / static_cast<double>(picture);
-      const double deviation = std::sqrt(std::max(0.0, squares / static_cast<double>(picture) - mean * mean));
+      const auto [low, high] = std::minmax_element(from, from + image);
+      const double mean = sum / static_cast<double>(image);
+      const double deviation = std::sqrt(std::max(0.0, squares / static_cast<double>(image) - mean * mean));
       const auto shift = noise == Noise::kUniform ? *low : static_cast<float>(mean);
       const auto scale = noise == Noise::kUniform ? *high - *low : static_cast<float>(deviation);
       for (std::int64_t i = 0; i < each; ++i) to[i] = shift + to[i] * scale;
@@ -176,7 +176,7 @@ class RandomCrop final : public Kernel {
     const std::int64_t height = c.input(1).data<std::int64_t>()[0], width = c.input(1).data<std::int64_t>()[1];
     const std::int64_t depth = x.shape()[2];
     if (height < 0 || width < 0 || height > x.shape()[0] || width > x.shape()[1]) {
-      return failed_precondition("RandomCrop: a window of ", height, " x ", width, " from a picture of ", x.shape());
+      return failed_precondition("RandomCrop: a window of ", height, " x ", width, " from an image of ", x.shape());
     }
     PhiloxWords random(stream_->reserve(1));
     const auto draw = [&](std::int64_t room) {

@@ -92,14 +92,14 @@ TEST(PatchOps, ProjectiveTransforms) {
     for (const char* fill : {"CONSTANT", "REFLECT", "WRAP", "NEAREST"}) {
       const AttrMap attrs = {{"interpolation", interpolation}, {"fill_mode", fill}};
       for (const DType d : {DType::kFloat32, DType::kFloat64, DType::kInt32, DType::kUint8, DType::kBfloat16}) {
-        const Tensor pictures = cast_to(random_tensor(DType::kFloat32, {2, 5, 6, 2}, 1, 0, 99), d);
+        const Tensor images = cast_to(random_tensor(DType::kFloat32, {2, 5, 6, 2}, 1, 0, 99), d);
         check({.op = "ImageProjectiveTransformV2",
-               .inputs = {pictures, each, size},
+               .inputs = {images, each, size},
                .attrs = attrs,
                .other_dtypes = false,
                .check_gradient = false});
         check({.op = "ImageProjectiveTransformV3",
-               .inputs = {pictures, each, size, Tensor::scalar(7.f)},
+               .inputs = {images, each, size, Tensor::scalar(7.f)},
                .attrs = attrs,
                .other_dtypes = false,
                .check_gradient = false});

@@ -1,11 +1,11 @@
-// Kernels: pictures seen through a projective transform of eight numbers, from a target pixel (x, y) to a source pixel
+// Kernels: images seen through a projective transform of eight numbers, from a target pixel (x, y) to a source pixel
 // ((t0 x + t1 y + t2) / k, (t3 x + t4 y + t5) / k), k = t6 x + t7 y + 1.
 #include <cmath>
 
 #include "argosy/base/threads/parallel.h"
 #include "argosy/ops/attr_kernel.h"
-#include "argosy/ops/image/image_registration.h"
 #include "argosy/ops/image/image_checks.h"
+#include "argosy/ops/image/image_registration.h"
 
 namespace argosy::image {
 
@@ -37,7 +37,7 @@ float bring_back(Beyond how, float at, std::int64_t length) {
 }
 
 template <typename T>
-struct Picture {
+struct Image {
   const T* pixels;
   std::int64_t height, width, depth;
   T fill;
@@ -54,7 +54,7 @@ template <typename T>
 using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
 template <typename T>
-T between(const Picture<T>& from, float row, float column, std::int64_t ch) {
+T between(const Image<T>& from, float row, float column, std::int64_t ch) {
   using S = Wide<T>;
   const float top = std::floor(row), left = std::floor(column), bottom = top + 1, right = left + 1;
   const auto value = [&](float r, float k) { return static_cast<S>(from.at(r, k, ch)); };
@@ -67,7 +67,7 @@ T between(const Picture<T>& from, float row, float column, std::int64_t ch) {
 Status transform(KernelContext& c, const AttrMap& attrs) {
   const Tensor& x = c.input(0);
   const Tensor& t = c.input(1);
-  ARGOSY_RETURN_IF_ERROR(check_pictures(x, "ImageProjectiveTransform", false));
+  ARGOSY_RETURN_IF_ERROR(check_images(x, "ImageProjectiveTransform", false));
   const std::string& interpolation = attrs.get_string("interpolation");
   if (interpolation != "NEAREST" && interpolation != "BILINEAR") {
     return invalid_argument("Invalid interpolation ", interpolation, ". Supported types: NEAREST, BILINEAR");
@@ -103,8 +103,8 @@ Status transform(KernelContext& c, const AttrMap& attrs) {
         const std::int64_t b = line / size[0];
         const auto row = static_cast<float>(line % size[0]);
         const float* const m = t.data<float>() + (t.shape()[0] == 1 ? 0 : 8 * b);
-        const Picture<T> from{x.data<T>() + b * x.shape()[1] * x.shape()[2] * depth, x.shape()[1], x.shape()[2], depth,
-                              T(fill)};
+        const Image<T> from{x.data<T>() + b * x.shape()[1] * x.shape()[2] * depth, x.shape()[1], x.shape()[2], depth,
+                            T(fill)};
         T* to = y->data<T>() + line * size[1] * depth;
         for (std::int64_t k = 0; k < size[1]; ++k, to += depth) {
           const auto column = static_cast<float>(k);

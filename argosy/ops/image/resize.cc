@@ -1,4 +1,4 @@
-// Definitions: pictures of another size.
+// Definitions: images of another size.
 #include "argosy/graph/gradients.h"
 #include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
@@ -59,7 +59,7 @@ std::vector<Value> scale_gradient(GradContext& g) {
 
 void define_resize(OpRegistry& ops) {
   ops.add({.name = "ResizeBilinear",
-           .doc = "Pictures of another size, by linear interpolation.",
+           .doc = "Images of another size, by linear interpolation.",
            .inputs = {"images: T", "size: int32"},
            .outputs = {"resized_images: float"},
            .attrs = {"T: {int8, uint8, int16, uint16, int32, int64, bfloat16, half, float, double}",
@@ -78,7 +78,7 @@ void define_resize(OpRegistry& ops) {
            .blocks_gradient = true,
            .batch_rule = BatchRule::kFirstAxis});
   ops.add({.name = "ResizeNearestNeighbor",
-           .doc = "Pictures of another size, by the nearest pixel.",
+           .doc = "Images of another size, by the nearest pixel.",
            .inputs = {"images: T", "size: int32"},
            .outputs = {"resized_images: T"},
            .attrs = {"T: {int8, uint8, int16, uint16, int32, int64, half, float, double, bfloat16}",
@@ -98,7 +98,7 @@ void define_resize(OpRegistry& ops) {
            .batch_rule = BatchRule::kFirstAxis,
            .host_inputs = {1}});
   ops.add({.name = "ResizeBicubic",
-           .doc = "Pictures of another size, by cubic interpolation.",
+           .doc = "Images of another size, by cubic interpolation.",
            .inputs = {"images: T", "size: int32"},
            .outputs = {"resized_images: float"},
            .attrs = {"T: {int8, uint8, int16, uint16, int32, int64, half, float, double, bfloat16}",
@@ -118,7 +118,7 @@ void define_resize(OpRegistry& ops) {
            .cpu_only = true,
            .batch_rule = BatchRule::kFirstAxis});
   ops.add({.name = "ResizeArea",
-           .doc = "Pictures of another size, each pixel the mean of the area it covers.",
+           .doc = "Images of another size, each pixel the mean of the area it covers.",
            .inputs = {"images: T", "size: int32"},
            .outputs = {"resized_images: float"},
            .attrs = {"T: {int8, uint8, int16, uint16, int32, int64, half, float, double, bfloat16}",
@@ -129,7 +129,7 @@ void define_resize(OpRegistry& ops) {
            .batch_rule = BatchRule::kFirstAxis,
            .host_inputs = {1}});
   ops.add({.name = "ScaleAndTranslate",
-           .doc = "Pictures scaled and moved, by a kernel.",
+           .doc = "Images scaled and moved, by a kernel.",
            .inputs = {"images: T", "size: int32", "scale: float", "translation: float"},
            .outputs = {"resized_images: float"},
            .attrs = {"T: {int8, uint8, int16, uint16, int32, int64, bfloat16, half, float, double}",

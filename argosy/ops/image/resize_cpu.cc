@@ -1,12 +1,12 @@
-// Kernels: pictures of another size. Every kind is separable: a pixel is the weighted sum of a few rows and columns.
+// Kernels: images of another size. Every kind is separable: a pixel is the weighted sum of a few rows and columns.
 // Sources of the rules (which pixel, which weight): TensorFlow's documentation of its image ops, and its answers.
 #include <algorithm>
 #include <cmath>
 
 #include "argosy/base/threads/parallel.h"
 #include "argosy/ops/attr_kernel.h"
-#include "argosy/ops/image/image_registration.h"
 #include "argosy/ops/image/image_checks.h"
+#include "argosy/ops/image/image_registration.h"
 
 namespace argosy::image {
 
@@ -107,7 +107,7 @@ Status resize(KernelContext& c, const AttrMap& attrs) {
   const Rule rule(attrs);
   ARGOSY_RETURN_IF_ERROR(rule.check());
   const Tensor& x = c.input(0);
-  ARGOSY_RETURN_IF_ERROR(check_pictures(x, "resize"));
+  ARGOSY_RETURN_IF_ERROR(check_images(x, "resize"));
   ARGOSY_ASSIGN_OR_RETURN(const auto size, read_size(c.input(1), "resize"));
   ARGOSY_ASSIGN_OR_RETURN(const Shape shape,
                           Shape::make(std::vector<std::int64_t>{x.shape()[0], size[0], size[1], x.shape()[3]}));
@@ -121,13 +121,13 @@ Status resize(KernelContext& c, const AttrMap& attrs) {
                  [&](std::int64_t begin, std::int64_t end) {
                    for (std::int64_t r = begin; r < end; ++r) {
                      const Taps& row = rows[static_cast<std::size_t>(r % size[0])];
-                     const T* const picture = x.data<T>() + r / size[0] * in.height * line;
+                     const T* const image = x.data<T>() + r / size[0] * in.height * line;
                      float* to = y->data<float>() + r * size[1] * in.channels;
                      for (const Taps& column : columns) {
                        for (std::int64_t ch = 0; ch < in.channels; ++ch) {
                          float sums[taps];
                          for (int k = 0; k < taps; ++k) {
-                           const T* const from = picture + row.at[k] * line + ch;
+                           const T* const from = image + row.at[k] * line + ch;
                            if constexpr (taps == 2) {
                              const float low = load(from + column.at[0] * in.channels),
                                          high = load(from + column.at[1] * in.channels);
@@ -154,18 +154,18 @@ Status resize(KernelContext& c, const AttrMap& attrs) {
   });
 }
 
-// Weights as on the way there; sums in double, one picture at a time.
+// Weights as on the way there; sums in double, one image at a time.
 template <Planner planner, int taps>
 Status resize_grad(KernelContext& c, const AttrMap& attrs) {
   const Rule rule(attrs);
   ARGOSY_RETURN_IF_ERROR(rule.check());
   const Tensor& dy = c.input(0);
   const Tensor& x = c.input(1);
-  ARGOSY_RETURN_IF_ERROR(check_pictures(dy, "resize gradient"));
-  ARGOSY_RETURN_IF_ERROR(check_pictures(x, "resize gradient"));
+  ARGOSY_RETURN_IF_ERROR(check_images(dy, "resize gradient"));
+  ARGOSY_RETURN_IF_ERROR(check_images(x, "resize gradient"));
   const Sizes in = sizes_of(x.shape()), out = sizes_of(dy.shape());
   if (in.batch != out.batch || in.channels != out.channels) {
-    return invalid_argument("resize gradient: ", dy.shape(), " does not come from pictures of ", x.shape());
+    return invalid_argument("resize gradient: ", dy.shape(), " does not come from images of ", x.shape());
   }
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const dx, c.output(0, x.shape()));
   const Plan rows = planner(rule, in.height, out.height), columns = planner(rule, in.width, out.width);
@@ -212,7 +212,7 @@ Status nearest(KernelContext& c, const AttrMap& attrs) {
   const Rule rule(attrs);
   ARGOSY_RETURN_IF_ERROR(rule.check());
   const Tensor& x = c.input(0);
-  ARGOSY_RETURN_IF_ERROR(check_pictures(x, "ResizeNearestNeighbor"));
+  ARGOSY_RETURN_IF_ERROR(check_images(x, "ResizeNearestNeighbor"));
   ARGOSY_ASSIGN_OR_RETURN(const auto size, read_size(c.input(1), "ResizeNearestNeighbor"));
   ARGOSY_ASSIGN_OR_RETURN(const Shape shape,
                           Shape::make(std::vector<std::int64_t>{x.shape()[0], size[0], size[1], x.shape()[3]}));
@@ -237,7 +237,7 @@ Status nearest_grad(KernelContext& c, const AttrMap& attrs) {
   const Rule rule(attrs);
   ARGOSY_RETURN_IF_ERROR(rule.check());
   const Tensor& dy = c.input(0);
-  ARGOSY_RETURN_IF_ERROR(check_pictures(dy, "ResizeNearestNeighborGrad"));
+  ARGOSY_RETURN_IF_ERROR(check_images(dy, "ResizeNearestNeighborGrad"));
   ARGOSY_ASSIGN_OR_RETURN(const auto size, read_size(c.input(1), "ResizeNearestNeighborGrad"));
   const Sizes out = sizes_of(dy.shape());
   ARGOSY_ASSIGN_OR_RETURN(const Shape shape,
@@ -303,7 +303,7 @@ std::vector<Cover> area_plan(const Rule& rule, std::int64_t from, std::int64_t t
 Status area(KernelContext& c, const AttrMap& attrs) {
   const Rule rule(attrs);
   const Tensor& x = c.input(0);
-  ARGOSY_RETURN_IF_ERROR(check_pictures(x, "ResizeArea"));
+  ARGOSY_RETURN_IF_ERROR(check_images(x, "ResizeArea"));
   ARGOSY_ASSIGN_OR_RETURN(const auto size, read_size(c.input(1), "ResizeArea"));
   ARGOSY_ASSIGN_OR_RETURN(const Shape shape,
                           Shape::make(std::vector<std::int64_t>{x.shape()[0], size[0], size[1], x.shape()[3]}));
@@ -319,7 +319,7 @@ Status area(KernelContext& c, const AttrMap& attrs) {
   return dispatch<RealTypes>(x.dtype(), "ResizeArea", [&]<typename T>() {
     parallel_for(in.batch * size[0], grain(in.width * in.channels), [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t r = begin; r < end; ++r) {
-        const T* const picture = x.data<T>() + r / size[0] * in.height * in.width * in.channels;
+        const T* const image = x.data<T>() + r / size[0] * in.height * in.width * in.channels;
         float* to = y->data<float>() + r * size[1] * in.channels;
         for (const Cover& column : columns) {
           for (std::int64_t ch = 0; ch < in.channels; ++ch) {
@@ -327,7 +327,7 @@ Status area(KernelContext& c, const AttrMap& attrs) {
             for (const auto& [row, part] : rows[static_cast<std::size_t>(r % size[0])].parts) {
               float along = 0;
               for (const auto& [at, share] : column.parts) {
-                along += load(picture + (row * in.width + at) * in.channels + ch) * share;
+                along += load(image + (row * in.width + at) * in.channels + ch) * share;
               }
               sum += along * part;
             }

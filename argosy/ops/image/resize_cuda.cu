@@ -1,10 +1,10 @@
-// Pictures of another size: the rules of resize_cpu.cc. A thread a pixel and channel, of what comes out; what flows
+// Images of another size: the rules of resize_cpu.cc. A thread a pixel and channel, of what comes out; what flows
 // back is gathered by who receives it, so that its sums have an order.
 #include "argosy/device/cuda/kernels/kernel_source.h"
 
 namespace argosy::cuda {
 
-// One axis of both pictures, and where pixels of the new one lie in the old one.
+// One axis of both images, and where pixels of the new one lie in the old one.
 struct ResizeAxis {
   i64 from, to;
   f32 scale;
@@ -63,12 +63,12 @@ template <typename T>
 ARGOSY_DEVICE void bilinear(i64 n, const T* x, f32* y, const Resize& r) {
   for (i64 i = first_index(); i < n; i += index_step()) {
     const i64 channel = i % r.channels, column = i / r.channels % r.columns.to,
-              line = i / r.channels / r.columns.to;  // of all pictures
-    const i64 picture = line / r.rows.to;
+              line = i / r.channels / r.columns.to;  // of all images
+    const i64 image = line / r.rows.to;
     const Beside across = beside(r.columns, column, r.centers), down = beside(r.rows, line % r.rows.to, r.centers);
     f32 sums[2];
     for (int k = 0; k < 2; ++k) {
-      const i64 row = picture * r.rows.from + (k == 0 ? down.low : down.high);
+      const i64 row = image * r.rows.from + (k == 0 ? down.low : down.high);
       const f32 low = static_cast<f32>(load(x, (row * r.columns.from + across.low) * r.channels + channel)),
                 high = static_cast<f32>(load(x, (row * r.columns.from + across.high) * r.channels + channel));
       sums[k] = low + (high - low) * across.part;
@@ -82,7 +82,7 @@ ARGOSY_DEVICE void bilinear_back(i64 n, const f32* dy, T* dx, const Resize& r) {
   for (i64 i = first_index(); i < n; i += index_step()) {
     const i64 channel = i % r.channels, column = i / r.channels % r.columns.from,
               line = i / r.channels / r.columns.from;
-    const i64 picture = line / r.rows.from, row = line % r.rows.from;
+    const i64 image = line / r.rows.from, row = line % r.rows.from;
     i64 top, bottom, left, right;
     r.rows.near(row, &top, &bottom);
     r.columns.near(column, &left, &right);
@@ -90,7 +90,7 @@ ARGOSY_DEVICE void bilinear_back(i64 n, const f32* dy, T* dx, const Resize& r) {
     for (i64 a = top; a < bottom; ++a) {
       const f32 down = share(r.rows, a, row, r.centers);
       if (down == 0.0f) continue;
-      const f32* const from = dy + ((picture * r.rows.to + a) * r.columns.to) * r.channels + channel;
+      const f32* const from = dy + ((image * r.rows.to + a) * r.columns.to) * r.channels + channel;
       for (i64 b = left; b < right; ++b) {
         const f32 across = share(r.columns, b, column, r.centers);
         if (across != 0.0f) sum += static_cast<typename Wide<T>::Type>(from[b * r.channels]) * down * across;
@@ -114,7 +114,7 @@ ARGOSY_DEVICE void nearest_back(i64 n, const T* dy, T* dx, const Resize& r) {
   for (i64 i = first_index(); i < n; i += index_step()) {
     const i64 channel = i % r.channels, column = i / r.channels % r.columns.from,
               line = i / r.channels / r.columns.from;
-    const i64 picture = line / r.rows.from, row = line % r.rows.from;
+    const i64 image = line / r.rows.from, row = line % r.rows.from;
     i64 top, bottom, left, right;
     r.rows.near(row, &top, &bottom);
     r.columns.near(column, &left, &right);
@@ -123,7 +123,7 @@ ARGOSY_DEVICE void nearest_back(i64 n, const T* dy, T* dx, const Resize& r) {
       if (r.rows.nearest(a, r.corners, r.centers) != row) continue;
       for (i64 b = left; b < right; ++b) {
         if (r.columns.nearest(b, r.corners, r.centers) != column) continue;
-        sum += load(dy, ((picture * r.rows.to + a) * r.columns.to + b) * r.channels + channel);
+        sum += load(dy, ((image * r.rows.to + a) * r.columns.to + b) * r.channels + channel);
       }
     }
     store(dx, i, static_cast<Compute<T>>(sum));

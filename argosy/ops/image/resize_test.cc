@@ -8,14 +8,14 @@ namespace argosy {
 namespace {
 
 Tensor size(std::int32_t height, std::int32_t width) { return Tensor::vector<std::int32_t>({height, width}); }
-Tensor picture(const Shape& shape, std::uint64_t seed = 1) { return random_tensor(DType::kFloat32, shape, seed, 0, 8); }
+Tensor image(const Shape& shape, std::uint64_t seed = 1) { return random_tensor(DType::kFloat32, shape, seed, 0, 8); }
 AttrMap how(bool corners, bool centers) { return {{"align_corners", corners}, {"half_pixel_centers", centers}}; }
 const std::pair<bool, bool> kHow[] = {{false, false}, {true, false}, {false, true}};
 
 TEST(ResizeOps, EveryKindAndSize) {
   for (const auto& [corners, centers] : kHow) {
     for (const auto& [height, width] : {std::pair{6, 9}, {2, 3}, {1, 1}, {4, 5}, {3, 11}}) {
-      const Tensor x = picture({2, 4, 5, 3});
+      const Tensor x = image({2, 4, 5, 3});
       for (const char* op : {"ResizeBilinear", "ResizeNearestNeighbor", "ResizeBicubic"}) {
         // Results are rounded to float32, whose steps the differences see.
         check({.op = op,
@@ -24,7 +24,7 @@ TEST(ResizeOps, EveryKindAndSize) {
                .other_dtypes = height == 6,
                .check_gradient = op == std::string_view("ResizeNearestNeighbor")});
       }
-      const Tensor dy = picture({2, height, width, 3}, 2);
+      const Tensor dy = image({2, height, width, 3}, 2);
       for (const char* op : {"ResizeBilinearGrad", "ResizeBicubicGrad"}) {
         check({.op = op, .inputs = {dy, x}, .attrs = how(corners, centers), .other_dtypes = false});
       }
@@ -50,7 +50,7 @@ TEST(ResizeOps, EveryKindAndSize) {
          .expect = {Tensor::of<float>({1, 1, 1, 1}, {2.5})},
          .other_dtypes = false});
   check({.op = "ResizeBilinear",
-         .inputs = {picture({0, 4, 5, 3}), size(2, 2)},
+         .inputs = {image({0, 4, 5, 3}), size(2, 2)},
          .other_dtypes = false,
          .check_gradient = false});
 }
@@ -60,7 +60,7 @@ TEST(ResizeOps, Gradients) {
   for (const char* op : {"ResizeBilinear", "ResizeBicubic"}) {
     for (const auto& [corners, centers] : kHow) {
       check({.op = op,
-             .inputs = {cast_to(picture({1, 3, 4, 2}), DType::kFloat64), size(5, 3)},
+             .inputs = {cast_to(image({1, 3, 4, 2}), DType::kFloat64), size(5, 3)},
              .attrs = how(corners, centers),
              .tolerance = 1e-5,
              .other_dtypes = false,
@@ -68,7 +68,7 @@ TEST(ResizeOps, Gradients) {
     }
   }
   check({.op = "ScaleAndTranslate",
-         .inputs = {cast_to(picture({1, 3, 4, 2}), DType::kFloat64), size(5, 3), Tensor::vector<float>({1.5, .7f}),
+         .inputs = {cast_to(image({1, 3, 4, 2}), DType::kFloat64), size(5, 3), Tensor::vector<float>({1.5, .7f}),
                     Tensor::vector<float>({.2f, -.3f})},
          .other_dtypes = false,
          .constant_inputs = {2, 3},
@@ -76,7 +76,7 @@ TEST(ResizeOps, Gradients) {
 }
 
 TEST(ResizeOps, ScaleAndTranslate) {
-  const Tensor x = picture({2, 4, 5, 3});
+  const Tensor x = image({2, 4, 5, 3});
   for (const char* kernel :
        {"lanczos1", "lanczos3", "lanczos5", "gaussian", "box", "triangle", "keyscubic", "mitchellcubic"}) {
     for (const bool antialias : {false, true}) {
@@ -89,22 +89,22 @@ TEST(ResizeOps, ScaleAndTranslate) {
                .other_dtypes = false,
                .check_gradient = false});
         check({.op = "ScaleAndTranslateGrad",
-               .inputs = {picture({2, 5, 4, 3}, 2), x, scales, moves},
+               .inputs = {image({2, 5, 4, 3}, 2), x, scales, moves},
                .attrs = attrs,
                .other_dtypes = false});
       }
     }
   }
   const Tensor ones = Tensor::vector<float>({1, 1});
-  const auto fails = [&](const Tensor& pictures, const Tensor& scale, const char* kernel) {
+  const auto fails = [&](const Tensor& images, const Tensor& scale, const char* kernel) {
     check({.op = "ScaleAndTranslate",
-           .inputs = {pictures, size(2, 2), scale, ones},
+           .inputs = {images, size(2, 2), scale, ones},
            .attrs = {{"kernel_type", kernel}},
            .error = Code::kInvalidArgument});
   };
   fails(x, ones, "nonsense");
   fails(x, Tensor::vector<float>({0, 1}), "box");
-  fails(picture({4, 5, 3}), ones, "box");
+  fails(image({4, 5, 3}), ones, "box");
 }
 
 TEST(ResizeOps, Refused) {
@@ -112,20 +112,20 @@ TEST(ResizeOps, Refused) {
     const auto fails = [&](const Tensor& x, const Tensor& to) {
       check({.op = op, .inputs = {x, to}, .error = Code::kInvalidArgument});
     };
-    fails(picture({4, 5, 3}), size(2, 2));
-    fails(picture({1, 0, 5, 3}), size(2, 2));
-    fails(picture({1, 4, 5, 3}), size(0, 2));
-    fails(picture({1, 4, 5, 3}), size(2, -1));
-    fails(picture({1, 4, 5, 3}), Tensor::vector<std::int32_t>({2}));
+    fails(image({4, 5, 3}), size(2, 2));
+    fails(image({1, 0, 5, 3}), size(2, 2));
+    fails(image({1, 4, 5, 3}), size(0, 2));
+    fails(image({1, 4, 5, 3}), size(2, -1));
+    fails(image({1, 4, 5, 3}), Tensor::vector<std::int32_t>({2}));
   }
   check({.op = "ResizeBilinear",
-         .inputs = {picture({1, 4, 5, 3}), size(2, 2)},
+         .inputs = {image({1, 4, 5, 3}), size(2, 2)},
          .attrs = how(true, true),
          .error = Code::kInvalidArgument});
 }
 
 TEST(CropOps, CropAndResize) {
-  const Tensor x = picture({2, 5, 6, 3});
+  const Tensor x = image({2, 5, 6, 3});
   const Tensor boxes = Tensor::of<float>(
       {4, 4}, {0.1f, .2f, .83f, .97f, .93f, .91f, .11f, .05f, -.4f, 0.1f, 1.3f, 1.2f, .33f, .27f, .61f, .44f});
   const Tensor index = Tensor::vector<std::int32_t>({0, 1, 1, 0});
@@ -140,19 +140,19 @@ TEST(CropOps, CropAndResize) {
                .check_gradient = false});
       }
       check({.op = "CropAndResizeGradImage",
-             .inputs = {picture({4, height, width, 3}), boxes, index, Tensor::vector<std::int32_t>({2, 5, 6, 3})},
+             .inputs = {image({4, height, width, 3}), boxes, index, Tensor::vector<std::int32_t>({2, 5, 6, 3})},
              .attrs = {{"method", method}, {"T", DType::kFloat32}},
              .other_dtypes = false});
     }
   }
   check({.op = "CropAndResizeGradBoxes",
-         .inputs = {picture({4, 3, 4, 3}, 3), x, boxes, index},
+         .inputs = {image({4, 3, 4, 3}, 3), x, boxes, index},
          .tolerance = 1e-3,
          .other_dtypes = false});
-  check({.op = "CropAndResizeGradBoxes", .inputs = {picture({4, 1, 1, 3}, 3), x, boxes, index}, .other_dtypes = false});
-  // Held against differences in the picture; results are float32.
+  check({.op = "CropAndResizeGradBoxes", .inputs = {image({4, 1, 1, 3}, 3), x, boxes, index}, .other_dtypes = false});
+  // Held against differences in the image; results are float32.
   check({.op = "CropAndResize",
-         .inputs = {cast_to(picture({1, 4, 4, 2}), DType::kFloat64), Tensor::of<float>({1, 4}, {.1f, .2f, .8f, .9f}),
+         .inputs = {cast_to(image({1, 4, 4, 2}), DType::kFloat64), Tensor::of<float>({1, 4}, {.1f, .2f, .8f, .9f}),
                     Tensor::vector<std::int32_t>({0}), size(3, 3)},
          .other_dtypes = false,
          .constant_inputs = {1},
@@ -206,7 +206,7 @@ TEST(ColourOps, Adjustments) {
 
 TEST(ImageBuilders, GiveShapes) {
   Graph graph;
-  const Value x = graph.add("Const", {}, {{"value", picture({2, 4, 5, 3})}, {"dtype", DType::kFloat32}});
+  const Value x = graph.add("Const", {}, {{"value", image({2, 4, 5, 3})}, {"dtype", DType::kFloat32}});
   const Value to = graph.add("Const", {}, {{"value", size(6, 7)}, {"dtype", DType::kInt32}});
   for (const Value& y :
        {resize_bilinear(x, to), resize_nearest_neighbor(x, to), resize_bicubic(x, to), resize_area(x, to)}) {

@@ -1,4 +1,4 @@
-// Kernels: a random box of a picture that covers enough of some given box; the numbers TensorFlow draws for the same
+// Kernels: a random box of an image that covers enough of some given box; the numbers TensorFlow draws for the same
 // seeds.
 #include <algorithm>
 #include <bit>

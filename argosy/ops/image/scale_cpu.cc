@@ -1,11 +1,11 @@
-// Kernels: pictures scaled and moved, each pixel a sum of those under a kernel.
+// Kernels: images scaled and moved, each pixel a sum of those under a kernel.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
 #include "argosy/ops/attr_kernel.h"
-#include "argosy/ops/image/image_registration.h"
 #include "argosy/ops/image/image_checks.h"
+#include "argosy/ops/image/image_registration.h"
 
 namespace argosy::image {
 
@@ -102,7 +102,7 @@ Result<Spans> read_spans(const AttrMap& attrs, const Tensor& scale, const Tensor
 
 Status scale_and_translate(KernelContext& c, const AttrMap& attrs) {
   const Tensor& x = c.input(0);
-  ARGOSY_RETURN_IF_ERROR(check_pictures(x, "ScaleAndTranslate"));
+  ARGOSY_RETURN_IF_ERROR(check_images(x, "ScaleAndTranslate"));
   ARGOSY_ASSIGN_OR_RETURN(const auto size, read_size(c.input(1), "ScaleAndTranslate"));
   ARGOSY_ASSIGN_OR_RETURN(const Spans spans, read_spans(attrs, c.input(2), c.input(3), x.shape(), size[0], size[1]));
   const std::int64_t height = x.shape()[1], width = x.shape()[2], channels = x.shape()[3];
@@ -113,11 +113,11 @@ Status scale_and_translate(KernelContext& c, const AttrMap& attrs) {
   return dispatch<RealTypes>(x.dtype(), "ScaleAndTranslate", [&]<typename T>() {
     float* to = y->data<float>();
     for (std::int64_t b = 0; b < x.shape()[0]; ++b) {
-      const T* const picture = x.data<T>() + b * height * width * channels;
+      const T* const image = x.data<T>() + b * height * width * channels;
       for (const Span& row : spans.rows) {
         std::fill(line.begin(), line.end(), 0.0f);
         for (std::size_t k = 0; k < row.weights.size(); ++k) {
-          const T* const from = picture + (row.begin + static_cast<std::int64_t>(k)) * width * channels;
+          const T* const from = image + (row.begin + static_cast<std::int64_t>(k)) * width * channels;
           for (std::size_t i = 0; i < line.size(); ++i) line[i] += row.weights[k] * static_cast<float>(from[i]);
         }
         for (const Span& column : spans.columns) {
@@ -139,11 +139,11 @@ Status scale_and_translate(KernelContext& c, const AttrMap& attrs) {
 Status scale_and_translate_grad(KernelContext& c, const AttrMap& attrs) {
   const Tensor& dy = c.input(0);
   const Tensor& x = c.input(1);
-  ARGOSY_RETURN_IF_ERROR(check_pictures(dy, "ScaleAndTranslateGrad"));
-  ARGOSY_RETURN_IF_ERROR(check_pictures(x, "ScaleAndTranslateGrad"));
+  ARGOSY_RETURN_IF_ERROR(check_images(dy, "ScaleAndTranslateGrad"));
+  ARGOSY_RETURN_IF_ERROR(check_images(x, "ScaleAndTranslateGrad"));
   const std::int64_t width = x.shape()[2], channels = x.shape()[3];
   if (dy.shape()[0] != x.shape()[0] || dy.shape()[3] != channels) {
-    return invalid_argument("ScaleAndTranslateGrad: ", dy.shape(), " does not come from pictures of ", x.shape());
+    return invalid_argument("ScaleAndTranslateGrad: ", dy.shape(), " does not come from images of ", x.shape());
   }
   ARGOSY_ASSIGN_OR_RETURN(const Spans spans,
                           read_spans(attrs, c.input(2), c.input(3), x.shape(), dy.shape()[1], dy.shape()[2]));
@@ -151,14 +151,14 @@ Status scale_and_translate_grad(KernelContext& c, const AttrMap& attrs) {
   std::vector<double> sums(static_cast<std::size_t>(x.elements()));
   const float* from = dy.data<float>();
   for (std::int64_t b = 0; b < x.shape()[0]; ++b) {
-    double* const picture = sums.data() + b * x.shape()[1] * width * channels;
+    double* const image = sums.data() + b * x.shape()[1] * width * channels;
     for (const Span& row : spans.rows) {
       for (const Span& column : spans.columns) {
         for (std::int64_t ch = 0; ch < channels; ++ch) {
           const double d = *from++;
           for (std::size_t k = 0; k < row.weights.size(); ++k) {
             double* const line =
-                picture + ((row.begin + static_cast<std::int64_t>(k)) * width + column.begin) * channels + ch;
+                image + ((row.begin + static_cast<std::int64_t>(k)) * width + column.begin) * channels + ch;
             for (std::size_t l = 0; l < column.weights.size(); ++l) {
               line[static_cast<std::int64_t>(l) * channels] += d * row.weights[k] * column.weights[l];
             }

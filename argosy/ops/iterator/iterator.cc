@@ -274,7 +274,7 @@ IteratorValue one_shot_iterator(Graph& graph, const std::function<InputPipeline(
     graph.fail(
         invalid_argument("the dataset of a one-shot iterator takes '", body.captures()[0].name(), "' from around it")
             .with_id("ARG-ITERATOR-003")
-            .with_next("make everything it needs inside, or use initializable_iterator"));
+            .with_hint("make everything it needs inside, or use initializable_iterator"));
     return iterator;
   }
   iterator.handle = graph.add(

@@ -47,7 +47,7 @@ Result<Element> Pipeline::produce_unguarded() {
 
 void Pipeline::answer(Waiter& waiter, Result<Element> result) {
   if (waiter.cancellation != nullptr) waiter.cancellation->remove(waiter.token);
-  tell_last(waiter.got, "an iterator's element", std::move(result));
+  call_and_release(waiter.got, "an iterator's element", std::move(result));
 }
 
 std::shared_ptr<Pipeline::Waiter> Pipeline::take_waiter() {
@@ -171,7 +171,7 @@ void Pipeline::close() {
     if (waiter == nullptr) break;
     answer(*waiter, ended());
   }
-  // All that needs the machine goes here, on whichever thread this is.
+  // All that needs the device set goes here, on whichever thread this is.
   iterator_ = nullptr;
   dataset_ = nullptr;
   if (!server.joinable()) return;

@@ -13,7 +13,7 @@ namespace argosy::datasets {
 
 void ShardedPass::next(std::size_t shard, Cancellation* cancellation, Pipeline::Got got) {
   auto element = std::make_shared<std::optional<Result<Element>>>();
-  const auto attempt = [this, shard, element](Status& status) {
+  const auto try_complete = [this, shard, element](Status& status) {
     std::deque<Result<Element>>& mine = kept_[shard];
     if (!mine.empty()) {
       *element = std::move(mine.front());
@@ -30,14 +30,14 @@ void ShardedPass::next(std::size_t shard, Cancellation* cancellation, Pipeline::
   };
   // Whatever it is that the caller does with the element, this stays until all is done.
   const std::shared_ptr<ShardedPass> self = shared_from_this();
-  waiters_.add(self, cancellation, "MultiDeviceIteratorGetNextFromShard", attempt, done);
+  blocked_.add(self, cancellation, "MultiDeviceIteratorGetNextFromShard", try_complete, done);
   fill();
 }
 
 void ShardedPass::fill() {
   while (true) {
     {
-      MutexLock lock(waiters_.mutex());
+      MutexLock lock(blocked_.mutex());
       if (asking_ || ended_ || closed_ || kept_[turn_].size() >= places_) return;
       asking_ = true;
     }
@@ -53,7 +53,7 @@ void ShardedPass::fill() {
 
 void ShardedPass::take(Result<Element> got) {
   {
-    MutexLock lock(waiters_.mutex());
+    MutexLock lock(blocked_.mutex());
     asking_ = false;
     if (got.status().code() == Code::kOutOfRange) {
       ended_ = true;
@@ -62,16 +62,16 @@ void ShardedPass::take(Result<Element> got) {
       turn_ = (turn_ + 1) % kept_.size();
     }
   }
-  waiters_.wake();
+  blocked_.wake();
 }
 
 void ShardedPass::close() {
   {
-    MutexLock lock(waiters_.mutex());
+    MutexLock lock(blocked_.mutex());
     closed_ = true;
     for (auto& kept : kept_) kept.clear();
   }
-  waiters_.wake();
+  blocked_.wake();
   pipeline_->close();
 }
 

@@ -33,8 +33,8 @@ class ShardedPass : public std::enable_shared_from_this<ShardedPass> {
 
   const std::size_t places_;
   const std::shared_ptr<Pipeline> pipeline_;
-  Waiters waiters_{Waiters::Order::kAny};
-  // Guarded by waiters_.mutex():
+  BlockedOps blocked_{BlockedOps::Order::kAny};
+  // Guarded by blocked_.mutex():
   std::vector<std::deque<Result<Element>>> kept_;  // by shard
   std::size_t turn_ = 0;                           // the shard whose the next element is
   bool asking_ = false, ended_ = false, closed_ = false;

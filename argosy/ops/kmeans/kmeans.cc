@@ -44,7 +44,7 @@ Status chain_shape(ShapeContext& c) {
 
 }  // namespace
 
-void define_cluster(OpRegistry& ops) {
+void define_kmeans(OpRegistry& ops) {
   const auto add = [&](const char* name, const char* doc, std::vector<std::string> inputs,
                        std::vector<std::string> outputs, ShapeFn shape) {
     ops.add({.name = name,

@@ -205,7 +205,7 @@ Status kmc2_chain(KernelContext& c) {
 
 }  // namespace
 
-void add_kernels_cpu_cluster(KernelRegistry& kernels) {
+void add_kernels_cpu_kmeans(KernelRegistry& kernels) {
   kernels.add("NearestNeighbors", "cpu", nearest_neighbors);
   kernels.add("KmeansPlusPlusInitialization", "cpu", kmeans_plus_plus);
   kernels.add("KMC2ChainInitialization", "cpu", kmc2_chain);

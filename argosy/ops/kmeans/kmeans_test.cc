@@ -19,7 +19,7 @@ Tensor number(std::int64_t v) { return Tensor::scalar(v); }
 // Twelve points, and what TensorFlow 2.21 draws of them.
 const Tensor kPoints = rows_of_two({0, 0, 4, 4, 8, 1, 1, 5, 5, 2, 9, 6, 2, 3, 6, 0, 10, 4, 3, 1, 7, 5, 0, 2});
 
-TEST(ClusterOps, NearestNeighbors) {
+TEST(KmeansOps, NearestNeighbors) {
   const auto nearest = [](const Tensor& points, const Tensor& centers, std::int64_t k,
                           std::vector<Tensor> expect = {}) {
     check({.op = "NearestNeighbors",
@@ -40,7 +40,7 @@ TEST(ClusterOps, NearestNeighbors) {
           {Tensor::of<std::int64_t>({3, 1}, {0, 0, 0}), Tensor::zeros(DType::kFloat32, {3, 1})});
 }
 
-TEST(ClusterOps, DrawsTensorFlowsPoints) {
+TEST(KmeansOps, DrawsTensorFlowsPoints) {
   const auto draws = [](std::int64_t seed, std::int64_t retries, std::initializer_list<float> expect) {
     check({.op = "KmeansPlusPlusInitialization",
            .inputs = {kPoints, number(4), number(seed), number(retries)},
@@ -60,14 +60,14 @@ TEST(ClusterOps, DrawsTensorFlowsPoints) {
 }
 
 // Nothing tells them apart: every one is at distance 0 from the first.
-TEST(ClusterOps, PointsThatAreEqualAreDrawnOnceEach) {
+TEST(KmeansOps, PointsThatAreEqualAreDrawnOnceEach) {
   check({.op = "KmeansPlusPlusInitialization",
          .inputs = {rows_of_two({2, 3, 2, 3, 2, 3}), number(3), number(1), number(0)},
          .expect = {rows_of_two({2, 3, 2, 3, 2, 3})},
          .other_dtypes = false});
 }
 
-TEST(ClusterOps, ChainsEndWhereTensorFlowsDo) {
+TEST(KmeansOps, ChainsEndWhereTensorFlowsDo) {
   const auto ends = [](std::initializer_list<float> distances, std::int64_t seed, std::int64_t expect) {
     check({.op = "KMC2ChainInitialization",
            .inputs = {floats(distances), number(seed)},
@@ -84,7 +84,7 @@ TEST(ClusterOps, ChainsEndWhereTensorFlowsDo) {
   ends({5, 4, 3, 2, 1, 0, 0.5f, 0.1f}, -1, 3);
 }
 
-TEST(ClusterOps, Refuses) {
+TEST(KmeansOps, Refuses) {
   const auto refuses = [](const char* op, std::vector<Tensor> inputs, const char* what, const char* unlike = "") {
     check({.op = op,
            .inputs = std::move(inputs),
@@ -105,7 +105,7 @@ TEST(ClusterOps, Refuses) {
   refuses("KMC2ChainInitialization", {kPoints, number(1)}, "");
 }
 
-TEST(ClusterOps, WhatIsNoNumberIsFarthest) {
+TEST(KmeansOps, WhatIsNoNumberIsFarthest) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   check({.op = "NearestNeighbors",
          .inputs = {rows_of_two({1, 1}), rows_of_two({nan, 0, 5, 5, 1, 2}), number(2)},

@@ -44,10 +44,10 @@ std::optional<Turn> as_turn(const Axes& axes) {
 }
 
 // Neighbours that stay neighbours go together, as elements of twice the size: fewer and longer reads and writes.
-bool goes_in_pairs(const Walk<2>& walk, std::size_t bytes, const void* to, const void* from) {
-  const int inner = walk.rank - 1;
-  if (bytes > 8 || walk.sizes[inner] % 2 != 0) return false;
-  for (const auto& strides : walk.strides) {
+bool goes_in_pairs(const StridedIndex<2>& strided, std::size_t bytes, const void* to, const void* from) {
+  const int inner = strided.rank - 1;
+  if (bytes > 8 || strided.sizes[inner] % 2 != 0) return false;
+  for (const auto& strides : strided.strides) {
     if (strides[inner] != 1) return false;
     for (int axis = 0; axis < inner; ++axis) {
       if (strides[axis] % 2 != 0) return false;
@@ -56,43 +56,43 @@ bool goes_in_pairs(const Walk<2>& walk, std::size_t bytes, const void* to, const
   const auto lies = [&](const void* at) { return reinterpret_cast<std::uintptr_t>(at) % (2 * bytes) == 0; };
   return lies(to) && lies(from);
 }
-void pair_up(Walk<2>& walk) {
-  const int inner = walk.rank - 1;
-  walk.sizes[inner] /= 2;
-  for (auto& strides : walk.strides) {
+void pair_up(StridedIndex<2>& strided) {
+  const int inner = strided.rank - 1;
+  strided.sizes[inner] /= 2;
+  for (auto& strides : strided.strides) {
     for (int axis = 0; axis < inner; ++axis) strides[axis] /= 2;
   }
-  if (inner > 0 && walk.sizes[inner] == 1) walk.rank = inner;
+  if (inner > 0 && strided.sizes[inner] == 1) strided.rank = inner;
 }
 
 class Moving final : public Kernel {
  public:
-  Moving(std::unique_ptr<Kernel> moved, bool repeatable) : moved_(std::move(moved)), repeatable_(repeatable) {}
-  bool repeatable() const override { return repeatable_; }
-  Status run(KernelContext& c) override { return run_with_mover(*moved_, c); }
+  Moving(std::unique_ptr<Kernel> moved, bool capturable) : moved_(std::move(moved)), capturable_(capturable) {}
+  bool capturable() const override { return capturable_; }
+  Status run(KernelContext& c) override { return run_with_copy_engine(*moved_, c); }
 
  private:
   const std::unique_ptr<Kernel> moved_;
-  const bool repeatable_;
+  const bool capturable_;
 };
 
 }  // namespace
 
-Status run_with_mover(Kernel& kernel, KernelContext& c) {
-  CardMover mover(c);
+Status run_with_copy_engine(Kernel& kernel, KernelContext& c) {
+  GpuCopyEngine copy_engine(c);
   KernelContext::Fields fields = c.fields();
-  fields.mover = &mover;
-  KernelContext with_mover(fields);
-  ARGOSY_RETURN_IF_ERROR(kernel.run(with_mover));
-  return mover.status();
+  fields.copy_engine = &copy_engine;
+  KernelContext with_copy_engine(fields);
+  ARGOSY_RETURN_IF_ERROR(kernel.run(with_copy_engine));
+  return copy_engine.status();
 }
 
-void CardMover::move(void* to, const void* from, std::size_t bytes, const Region& region) {
+void GpuCopyEngine::move(void* to, const void* from, std::size_t bytes, const Region& region) {
   Status done = try_move(to, from, bytes, region);
   if (status_.ok()) status_ = std::move(done);
 }
 
-Status CardMover::try_move(void* to, const void* from, std::size_t bytes, const Region& region) {
+Status GpuCopyEngine::try_move(void* to, const void* from, std::size_t bytes, const Region& region) {
   const Axes axes(region, 1);
   if (axes.nothing) return ok_status();
   const std::int64_t n = axes.product();
@@ -106,29 +106,29 @@ Status CardMover::try_move(void* to, const void* from, std::size_t bytes, const 
     shape.grid.x = static_cast<unsigned>(std::min<std::int64_t>(tiles, kMostBlocks));
     return launch(context_, {kModule, "turn_" + suffix}, shape, turn->batches, turn->rows, turn->columns, to, from);
   }
-  Walk<2> walk{};
-  if (axes.n > Walk<2>::kMaxRank) {
-    return unimplemented("a copy over ", axes.n, " axes that cannot be merged; a card walks at most ",
-                         Walk<2>::kMaxRank)
-        .with_next("place the node on a CPU");
+  StridedIndex<2> strided{};
+  if (axes.n > StridedIndex<2>::kMaxRank) {
+    return unimplemented("a copy over ", axes.n, " axes that cannot be merged; a GPU walks at most ",
+                         StridedIndex<2>::kMaxRank)
+        .with_hint("place the node on a CPU");
   }
-  walk.rank = axes.n;
+  strided.rank = axes.n;
   for (int i = 0; i < axes.n; ++i) {
     const Axis& a = axes.axis[static_cast<std::size_t>(i)];
-    walk.sizes[i] = a.size;
-    walk.strides[0][i] = a.to;
-    walk.strides[1][i] = a.from;
+    strided.sizes[i] = a.size;
+    strided.strides[0][i] = a.to;
+    strided.strides[1][i] = a.from;
   }
   std::int64_t moves = n;
-  while (goes_in_pairs(walk, bytes, to, from)) {
-    pair_up(walk);
+  while (goes_in_pairs(strided, bytes, to, from)) {
+    pair_up(strided);
     bytes *= 2;
     moves /= 2;
   }
-  return launch(context_, {kModule, str_cat("move_", suffix_of(bytes))}, grid_for(moves), moves, to, from, walk);
+  return launch(context_, {kModule, str_cat("move_", suffix_of(bytes))}, grid_for(moves), moves, to, from, strided);
 }
 
-void CardMover::fill(void* to, std::int64_t elements, std::size_t bytes, const void* value) {
+void GpuCopyEngine::fill(void* to, std::int64_t elements, std::size_t bytes, const void* value) {
   if (elements == 0) return;
   const std::string kernel = str_cat("fill_", suffix_of(bytes));
   const auto start = [&]<typename T>(T v) {
@@ -145,29 +145,29 @@ void CardMover::fill(void* to, std::int64_t elements, std::size_t bytes, const v
   }
 }
 
-Status spread_on_card(KernelContext& c, const Tensor& x, const Tensor& y) {
+Status broadcast_on_gpu(KernelContext& c, const Tensor& x, const Tensor& y) {
   if (y.elements() == 0) return ok_status();
   const Shape& shape = y.shape();
   Region region{Ints(shape.sizes()), row_major(shape.sizes()), Ints::filled(shape.rank(), 0)};
   const Ints strides = row_major(x.shape().sizes());
   const int missing = shape.rank() - x.shape().rank();
   for (int i = missing; i < shape.rank(); ++i) region.from[i] = x.shape()[i - missing] == 1 ? 0 : strides[i - missing];
-  CardMover mover(c);
-  mover.move(y.raw(), x.raw(), element_bytes(x.dtype()), region);
-  return mover.status();
+  GpuCopyEngine copy_engine(c);
+  copy_engine.move(y.raw(), x.raw(), element_bytes(x.dtype()), region);
+  return copy_engine.status();
 }
 
-bool CardMover::add(void* to, const void* a, const void* b, std::int64_t elements, DType dtype) {
+bool GpuCopyEngine::add(void* to, const void* a, const void* b, std::int64_t elements, DType dtype) {
   if (!is_floating(dtype) && !is_complex(dtype)) return false;
   const EightPointers both{{a, b}};
-  Status done = launch(context_, {"elementwise_more", str_cat("add_n_", number_suffix(dtype))},
-                       grid_for_packs(elements, element_bytes(dtype)), elements, 2, both, to, 0);
+  Status done = launch(context_, {"sums_and_checks", str_cat("add_n_", number_suffix(dtype))},
+                       grid_for_vecs(elements, element_bytes(dtype)), elements, 2, both, to, 0);
   if (status_.ok()) status_ = std::move(done);
   return true;
 }
 
-Result<std::unique_ptr<Kernel>> make_moving(const KernelInit& init) {
-  ARGOSY_ASSIGN_OR_RETURN(auto moved, cpu_kernels().make(init, "moved"));
+Result<std::unique_ptr<Kernel>> make_layout(const KernelInit& init) {
+  ARGOSY_ASSIGN_OR_RETURN(auto moved, cpu_kernels().make(init, "layout"));
   return std::unique_ptr<Kernel>(std::make_unique<Moving>(std::move(moved), reads_constants_only(init)));
 }
 

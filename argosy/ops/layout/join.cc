@@ -295,7 +295,7 @@ void define_joins(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .known_ints = concat_offset_ints,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kShapes,
+           .batch_rule = BatchRule::kShapeMath,
            .host_inputs = {0, 1},
            .host_outputs = {0}});
   ops.add({.name = "Split",

@@ -1,5 +1,5 @@
-#include "argosy/ops/layout/layout_registration.h"
 #include "argosy/ops/layout/layout_ops.h"
+#include "argosy/ops/layout/layout_registration.h"
 #include "argosy/ops/layout/strided_copy.h"
 #include "argosy/ops/ops.h"
 
@@ -15,7 +15,7 @@ class Moved final : public Kernel {
     return std::unique_ptr<Kernel>(std::make_unique<Moved>(std::move(cpu)));
   }
   Status run(KernelContext& c) override {
-    const Mover::Scope scope(*c.fields().mover);
+    const CopyEngine::Scope scope(*c.fields().copy_engine);
     return cpu_->run(c);
   }
 
@@ -33,7 +33,7 @@ void add_kernels_cpu_layout(KernelRegistry& kernels) {
   add_repeats(kernels);
   add_blocks(kernels);
   add_diagonals(kernels);
-  for (const char* op : kMovedOps) kernels.add(op, "moved", Moved::make);
+  for (const char* op : kLayoutOps) kernels.add(op, "layout", Moved::make);
 }
 
 }  // namespace argosy

@@ -1,4 +1,4 @@
-// The layout family on a card: its CPU kernels decide what goes where, a mover carries it out.
+// The layout family on a GPU: its CPU kernels decide what goes where, a copy engine carries it out.
 #include "argosy/ops/layout/gpu_copy_engine.h"
 #include "argosy/ops/layout/layout_ops.h"
 
@@ -7,8 +7,8 @@ namespace argosy {
 void add_kernels_cuda_layout_parts(KernelRegistry& kernels);
 
 void add_kernels_cuda_layout(KernelRegistry& kernels) {
-  for (const char* op : kMovedOps) {
-    kernels.add(op, "cuda", cuda::make_moving, {{"T", cuda::kCardTypes}});
+  for (const char* op : kLayoutOps) {
+    kernels.add(op, "cuda", cuda::make_layout, {{"T", cuda::kGpuTypes}});
     kernels.add(op, "cuda", cuda::make_on_host, {{"T", {DType::kInt32}}});
   }
   kernels.add("ConcatOffset", "cuda", cuda::make_on_host);

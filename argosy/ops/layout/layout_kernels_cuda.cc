@@ -1,4 +1,4 @@
-// Layout ops with kernels of their own on a card: layout_cuda.cu.
+// Layout ops with kernels of their own on a GPU: layout_cuda.cu.
 #include <array>
 
 #include "argosy/base/checked.h"
@@ -49,11 +49,11 @@ class ReverseSequence final : public Kernel {
   explicit ReverseSequence(const KernelInit& init)
       : seq_(init.attrs.get_int("seq_dim")),
         batch_(init.attrs.get_int("batch_dim")),
-        repeatable_(cuda::reads_constants_only(init)) {}
+        capturable_(cuda::reads_constants_only(init)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     return std::unique_ptr<Kernel>(std::make_unique<ReverseSequence>(init));
   }
-  bool repeatable() const override { return repeatable_; }
+  bool capturable() const override { return capturable_; }
   Status run(KernelContext& c) override {
     const Tensor &x = c.input(0), &lengths = c.input(1);
     const std::int64_t rank = x.shape().rank();
@@ -79,7 +79,7 @@ class ReverseSequence final : public Kernel {
     const auto strides = x.shape().strides();
     const Sequences sequences{x.shape()[seq], strides[static_cast<std::size_t>(seq)], x.shape()[batch],
                               strides[static_cast<std::size_t>(batch)]};
-    ARGOSY_ASSIGN_OR_RETURN(const cuda::OnCard there, cuda::OnCard::of(c, 1));
+    ARGOSY_ASSIGN_OR_RETURN(const cuda::OnGpu there, cuda::OnGpu::of(c, 1));
     const std::string kernel = str_cat("reverse_sequence_", cuda::size_suffix(x.dtype()), "_",
                                        lengths.dtype() == DType::kInt32 ? "i32" : "i64");
     return cuda::launch(c, {kModule, kernel}, cuda::grid_for(n), n, x.raw(), y->raw(), there.data(), sequences);
@@ -87,7 +87,7 @@ class ReverseSequence final : public Kernel {
 
  private:
   const std::int64_t seq_, batch_;
-  const bool repeatable_;
+  const bool capturable_;
 };
 
 // As in layout_cuda.cu.
@@ -100,11 +100,11 @@ struct Frame {
 class MirrorPadGrad final : public Kernel {
  public:
   explicit MirrorPadGrad(const KernelInit& init)
-      : edge_(init.attrs.get_string("mode") == "REFLECT" ? 1 : 0), repeatable_(cuda::reads_constants_only(init)) {}
+      : edge_(init.attrs.get_string("mode") == "REFLECT" ? 1 : 0), capturable_(cuda::reads_constants_only(init)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     return std::unique_ptr<Kernel>(std::make_unique<MirrorPadGrad>(init));
   }
-  bool repeatable() const override { return repeatable_; }
+  bool capturable() const override { return capturable_; }
   Status run(KernelContext& c) override {
     const Tensor &dy = c.input(0), &paddings = c.input(1);
     const int rank = dy.shape().rank();
@@ -112,8 +112,8 @@ class MirrorPadGrad final : public Kernel {
       return invalid_argument("MirrorPadGrad: paddings must be [", rank, ",2], not ", paddings.shape());
     }
     if (rank > Frame::kMaxRank) {
-      return unimplemented("MirrorPadGrad of rank ", rank, "; a card does ", Frame::kMaxRank)
-          .with_next("place the node on a CPU");
+      return unimplemented("MirrorPadGrad of rank ", rank, "; a GPU does ", Frame::kMaxRank)
+          .with_hint("place the node on a CPU");
     }
     ARGOSY_ASSIGN_OR_RETURN(const Ints flat, read_ints(paddings.reshaped({2 * rank}), "paddings"));
     Frame frame{rank, edge_, {}, {}, {}, {}};
@@ -146,7 +146,7 @@ class MirrorPadGrad final : public Kernel {
 
  private:
   const int edge_;
-  const bool repeatable_;
+  const bool capturable_;
 };
 
 }  // namespace

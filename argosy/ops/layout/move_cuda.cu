@@ -4,12 +4,12 @@
 
 namespace argosy::cuda {
 
-// Element i of the walk goes from operand 1's place to operand 0's.
+// Element i of the index goes from operand 1's place to operand 0's.
 template <typename T>
-ARGOSY_DEVICE void move(i64 n, T* to, const T* from, const Walk<2>& walk) {
+ARGOSY_DEVICE void move(i64 n, T* to, const T* from, const StridedIndex<2>& strided) {
   for (i64 i = first_index(); i < n; i += index_step()) {
     i64 at[2];
-    walk.at(i, at);
+    strided.at(i, at);
     to[at[0]] = from[at[1]];
   }
 }
@@ -45,22 +45,22 @@ ARGOSY_DEVICE void fill(i64 n, T* to, T value) {
 
 // condition ? x : y, all three walking.
 template <typename T>
-ARGOSY_DEVICE void select(i64 n, const bool* condition, const T* x, const T* y, T* z, const Walk<3>& walk) {
+ARGOSY_DEVICE void select(i64 n, const bool* condition, const T* x, const T* y, T* z, const StridedIndex<3>& strided) {
   for (i64 i = first_index(); i < n; i += index_step()) {
     i64 at[3];
-    walk.at(i, at);
+    strided.at(i, at);
     z[i] = condition[at[0]] ? x[at[1]] : y[at[2]];
   }
 }
 
-#define ARGOSY_MOVES(T)                                                                                 \
-  ARGOSY_KERNEL(move_##T, i64 n, T* to, const T* from, Walk<2> walk) { move(n, to, from, walk); }       \
-  ARGOSY_KERNEL(fill_##T, i64 n, T* to, T value) { fill(n, to, value); }                                \
-  ARGOSY_KERNEL(turn_##T, i64 batches, i64 rows, i64 columns, T* to, const T* from) {                   \
-    turn(batches, rows, columns, to, from);                                                             \
-  }                                                                                                     \
-  ARGOSY_KERNEL(select_##T, i64 n, const bool* condition, const T* x, const T* y, T* z, Walk<3> walk) { \
-    select(n, condition, x, y, z, walk);                                                                \
+#define ARGOSY_MOVES(T)                                                                                            \
+  ARGOSY_KERNEL(move_##T, i64 n, T* to, const T* from, StridedIndex<2> strided) { move(n, to, from, strided); }    \
+  ARGOSY_KERNEL(fill_##T, i64 n, T* to, T value) { fill(n, to, value); }                                           \
+  ARGOSY_KERNEL(turn_##T, i64 batches, i64 rows, i64 columns, T* to, const T* from) {                              \
+    turn(batches, rows, columns, to, from);                                                                        \
+  }                                                                                                                \
+  ARGOSY_KERNEL(select_##T, i64 n, const bool* condition, const T* x, const T* y, T* z, StridedIndex<3> strided) { \
+    select(n, condition, x, y, z, strided);                                                                        \
   }
 ARGOSY_MOVES(b1)
 ARGOSY_MOVES(b2)

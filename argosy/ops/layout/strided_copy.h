@@ -40,12 +40,12 @@ void fill_zeros(const Tensor& to);
 void copy_span(const Tensor& to, std::int64_t to_offset, const Tensor& from, std::int64_t from_offset,
                std::int64_t elements);
 
-// Who moves elements where host code may not touch their memory (a card's). While a Scope lasts, what its thread calls
-// above goes through its mover, for tensors of plain dtypes: so the kernels of ops that only move elements serve cards
-// too (argosy/ops/layout/layout_cuda.cc). Errors are the mover's to keep.
-class Mover {
+// Copies elements where host code may not touch their memory (a real GPU's). While a Scope lasts, what its thread calls
+// above goes through its copy engine, for tensors of plain dtypes: so the kernels of ops that only move elements serve GPUs
+// too (argosy/ops/layout/layout_cuda.cc). Errors are the copy engine's to keep.
+class CopyEngine {
  public:
-  virtual ~Mover() = default;
+  virtual ~CopyEngine() = default;
   // Elements of `bytes` bytes; `to` and `from` are where the regions start.
   virtual void move(void* to, const void* from, std::size_t bytes, const Region& region) = 0;
   // `elements` times *value, which lies in the host's memory.
@@ -54,16 +54,16 @@ class Mover {
   virtual bool add(void* to, const void* a, const void* b, std::int64_t elements, DType dtype);
 
   // Who moves for this thread now; null: the host.
-  static Mover* in_scope();
+  static CopyEngine* in_scope();
   class Scope {
    public:
-    explicit Scope(Mover& mover);
+    explicit Scope(CopyEngine& copy_engine);
     ~Scope();
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
    private:
-    Mover* const outer_;
+    CopyEngine* const outer_;
   };
 };
 

@@ -115,27 +115,27 @@ void copy_plain(Axes& axes, std::int64_t bytes, char* to, const char* from) {
 
 namespace {
 
-thread_local Mover* mover_in_scope = nullptr;
+thread_local CopyEngine* copy_engine_in_scope = nullptr;
 
-void move_by(Mover& mover, const Tensor& to, std::int64_t to_offset, const Tensor& from, std::int64_t from_offset,
-             const Region& region) {
+void move_by(CopyEngine& copy_engine, const Tensor& to, std::int64_t to_offset, const Tensor& from,
+             std::int64_t from_offset, const Region& region) {
   const std::size_t bytes = element_bytes(to.dtype());
   const auto step = static_cast<std::int64_t>(bytes);
-  mover.move(to.raw_as<char>() + to_offset * step, from.raw_as<char>() + from_offset * step, bytes, region);
+  copy_engine.move(to.raw_as<char>() + to_offset * step, from.raw_as<char>() + from_offset * step, bytes, region);
 }
 
 }  // namespace
 
-bool Mover::add(void*, const void*, const void*, std::int64_t, DType) { return false; }
-Mover* Mover::in_scope() { return mover_in_scope; }
-Mover::Scope::Scope(Mover& mover) : outer_(std::exchange(mover_in_scope, &mover)) {}
-Mover::Scope::~Scope() { mover_in_scope = outer_; }
+bool CopyEngine::add(void*, const void*, const void*, std::int64_t, DType) { return false; }
+CopyEngine* CopyEngine::in_scope() { return copy_engine_in_scope; }
+CopyEngine::Scope::Scope(CopyEngine& copy_engine) : outer_(std::exchange(copy_engine_in_scope, &copy_engine)) {}
+CopyEngine::Scope::~Scope() { copy_engine_in_scope = outer_; }
 
 void copy_region(const Tensor& to, std::int64_t to_offset, const Tensor& from, std::int64_t from_offset,
                  const Region& region) {
   if (!is_plain(to.dtype())) return copy_region_plainly(to, to_offset, from, from_offset, region);
-  if (mover_in_scope != nullptr) [[unlikely]]
-    return move_by(*mover_in_scope, to, to_offset, from, from_offset, region);
+  if (copy_engine_in_scope != nullptr) [[unlikely]]
+    return move_by(*copy_engine_in_scope, to, to_offset, from, from_offset, region);
   const auto bytes = static_cast<std::int64_t>(element_bytes(to.dtype()));
   Axes axes(region, bytes);
   if (axes.nothing) return;
@@ -153,8 +153,8 @@ void copy_region_plainly(const Tensor& to, std::int64_t to_offset, const Tensor&
 }
 
 void fill_elements(const Tensor& to, const void* value) {
-  if (mover_in_scope != nullptr && is_plain(to.dtype())) [[unlikely]]
-    return mover_in_scope->fill(to.raw(), to.elements(), element_bytes(to.dtype()), value);
+  if (copy_engine_in_scope != nullptr && is_plain(to.dtype())) [[unlikely]]
+    return copy_engine_in_scope->fill(to.raw(), to.elements(), element_bytes(to.dtype()), value);
   dispatch_moved(to.dtype(), [&]<typename T>() {
     T* const t = to.raw_as<T>();
     const T& v = *static_cast<const T*>(value);
@@ -173,8 +173,8 @@ void fill_zeros(const Tensor& to) {
 void copy_span(const Tensor& to, std::int64_t to_offset, const Tensor& from, std::int64_t from_offset,
                std::int64_t elements) {
   if (elements == 0) return;
-  if (mover_in_scope != nullptr && is_plain(to.dtype())) [[unlikely]]
-    return move_by(*mover_in_scope, to, to_offset, from, from_offset, {{elements}, {1}, {1}});
+  if (copy_engine_in_scope != nullptr && is_plain(to.dtype())) [[unlikely]]
+    return move_by(*copy_engine_in_scope, to, to_offset, from, from_offset, {{elements}, {1}, {1}});
   dispatch_moved(to.dtype(), [&]<typename T>() {
     std::copy_n(from.raw_as<T>() + from_offset, elements, to.raw_as<T>() + to_offset);
   });

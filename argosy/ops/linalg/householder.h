@@ -19,11 +19,11 @@ using Column = Eigen::Matrix<T, Eigen::Dynamic, 1>;
 // H = I - tau w wᴴ with w[0] = 1, made from a vector x of one element or more such that Hᴴ x is a real multiple of the
 // first axis. Golub and Van Loan, "Matrix Computations" (4th ed.), section 5.1.
 template <typename T>
-class Reflection {
+class Householder {
  public:
   using Real = typename Eigen::NumTraits<T>::Real;
 
-  explicit Reflection(Column<T> x) : w_(std::move(x)) {
+  explicit Householder(Column<T> x) : w_(std::move(x)) {
     const T first = w_[0];
     const Real rest = w_.tail(w_.size() - 1).squaredNorm();
     w_[0] = T(1);

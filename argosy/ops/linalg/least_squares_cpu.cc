@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "argosy/base/threads/interrupt.h"
-#include "argosy/ops/linalg/matrices.h"
 #include "argosy/ops/linalg/householder.h"
+#include "argosy/ops/linalg/matrices.h"
 
 namespace argosy::linalg {
 
@@ -54,14 +54,14 @@ Columns<T> shortest_solution(const Matrix<T>& matrix, const Matrix<T>& rhs) {
     if (!(length > least)) break;
     a.col(rank).swap(a.col(longest));
     std::swap(from[static_cast<std::size_t>(rank)], from[static_cast<std::size_t>(longest)]);
-    const Reflection<T> q(a.col(rank).tail(m - rank));
+    const Householder<T> q(a.col(rank).tail(m - rank));
     q.apply_adjoint(a, rank + 1);
     q.apply_adjoint(b);
     a(rank, rank) = T(q.length());
   }
   Columns<T> rows = Columns<T>::Zero(n, rank);  // adjoint of the rows that were found
   for (Eigen::Index i = 0; i < rank; ++i) rows.col(i).tail(n - i) = a.row(i).tail(n - i).adjoint();
-  std::vector<Reflection<T>> z;
+  std::vector<Householder<T>> z;
   for (Eigen::Index i = 0; i < rank; ++i) {
     check_interrupted();
     z.emplace_back(rows.col(i).tail(n - i)).apply_adjoint(rows, i + 1);

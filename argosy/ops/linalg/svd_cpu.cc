@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "argosy/base/threads/interrupt.h"
-#include "argosy/ops/linalg/matrices.h"
 #include "argosy/ops/linalg/householder.h"
+#include "argosy/ops/linalg/matrices.h"
 
 namespace argosy::linalg {
 
@@ -41,7 +41,7 @@ Factors<C> factors_of(const Matrix<C>& matrix, bool vectors, bool full) {
   // Squares of lengths shall neither overflow nor vanish.
   const double scale = std::max(a.cwiseAbs().maxCoeff(), std::numeric_limits<double>::min());
   a *= 1 / scale;
-  std::vector<Reflection<C>> left, right;
+  std::vector<Householder<C>> left, right;
   Matrix<double> diagonals = Matrix<double>::Zero(n, n);
   for (Eigen::Index k = 0; k < n; ++k) {
     check_interrupted();

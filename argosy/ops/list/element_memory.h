@@ -1,4 +1,4 @@
-// Where the elements of lists, arrays and stacks lie: where the kernel that put them there had them, a card's memory
+// Where the elements of lists, arrays and stacks lie: where the kernel that put them there had them, a GPU's memory
 // among others. Who reads them elsewhere gets a copy. The kernels are the same for all devices: they move elements, and
 // compute only sums.
 #pragma once
@@ -30,9 +30,9 @@ Result<Tensor> on_host(const Element& element);
 // A tensor of the host's memory where this kernel's device wants it.
 Result<Tensor> sent(const KernelContext& c, const Tensor& here);
 Result<Tensor> zero_element(const KernelContext& c, DType dtype, const Shape& shape);
-// a + b, of one dtype and shape: in `wanted`, where both are and that device's `mover` (which may be null) adds such
+// a + b, of one dtype and shape: in `wanted`, where both are and that device's `copy_engine` (which may be null) adds such
 // numbers; else the host adds them up, in its own memory.
-Result<Element> sum_of(const Element& a, const Element& b, Allocator& wanted, Mover* mover);
+Result<Element> sum_of(const Element& a, const Element& b, Allocator& wanted, CopyEngine* copy_engine);
 // Output i is this tensor, which is in element_memory().
 Status give_element(KernelContext& c, int i, Tensor value);
 // All elements of `from` to the same places of `to`; both in element_memory().

@@ -43,7 +43,7 @@ Result<Element> kept_element(const KernelContext& c, const Tensor& t) {
 }
 
 Status give_element(KernelContext& c, int i, Tensor value) {
-  // A card's allocator copies into what was planned, but for what belongs into the host's memory.
+  // A GPU's allocator copies into what was planned, but for what belongs into the host's memory.
   const bool beside = c.fields().host_allocator != nullptr && element_memory(c, value.dtype()).on_host();
   if (beside && c.fields().outputs[i].planned && is_plain(value.dtype())) {
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(i, value.shape()));
@@ -67,7 +67,7 @@ Result<Tensor> sent(const KernelContext& c, const Tensor& here) {
   if (memory.on_host()) return here;
   ARGOSY_ASSIGN_OR_RETURN(Tensor there, Tensor::allocate(here.dtype(), here.shape(), memory));
   if (here.bytes() == 0) return there;
-  LaunchQueue* const queue = c.device()->launches();
+  LaunchQueue* const queue = c.device()->launch_queue();
   if (queue == nullptr) return internal_error("a memory that the host cannot read, and no queue to reach it by");
   // What is sent is taken away, or stays until it is there: nobody else can let go of it meanwhile.
   ARGOSY_ASSIGN_OR_RETURN(const Event arrives,
@@ -85,12 +85,12 @@ Result<Tensor> brought(const KernelContext& c, const Element& element) {
   return sent(c, host);
 }
 
-Result<Element> sum_of(const Element& a, const Element& b, Allocator& wanted, Mover* mover) {
+Result<Element> sum_of(const Element& a, const Element& b, Allocator& wanted, CopyEngine* copy_engine) {
   const DType dtype = a.value.dtype();
   const Shape& shape = a.value.shape();
-  if (mover != nullptr && !wanted.on_host() && a.home == &wanted && b.home == &wanted) {
+  if (copy_engine != nullptr && !wanted.on_host() && a.home == &wanted && b.home == &wanted) {
     ARGOSY_ASSIGN_OR_RETURN(Tensor sum, Tensor::allocate(dtype, shape, wanted));
-    if (mover->add(sum.raw(), a.value.raw(), b.value.raw(), shape.elements(), dtype)) {
+    if (copy_engine->add(sum.raw(), a.value.raw(), b.value.raw(), shape.elements(), dtype)) {
       return Element{std::move(sum), &wanted};
     }
   }

@@ -13,8 +13,8 @@ namespace {
 class WithElements final : public Kernel {
  public:
   explicit WithElements(std::unique_ptr<Kernel> kernel) : kernel_(std::move(kernel)) {}
-  Status run(KernelContext& c) override { return run_with_mover(*kernel_, c); }
-  bool repeatable() const override { return false; }
+  Status run(KernelContext& c) override { return run_with_copy_engine(*kernel_, c); }
+  bool capturable() const override { return false; }
 
  private:
   const std::unique_ptr<Kernel> kernel_;

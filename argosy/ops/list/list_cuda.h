@@ -1,4 +1,4 @@
-// Kernels of lists, arrays and stacks on cards: the CPU's, which ask their context where elements lie
+// Kernels of lists, arrays and stacks on GPUs: the CPU's, which ask their context where elements lie
 // (element_memory.h). Internal to those families.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace argosy::cuda {
 
-// The CPU's kernel for the node, with the card's context. What it does to lists is done anew in every run.
+// The CPU's kernel for the node, with the GPU's context. What it does to lists is done anew in every run.
 Result<std::unique_ptr<Kernel>> make_with_elements(const KernelInit& init);
 
 }  // namespace argosy::cuda

@@ -106,7 +106,7 @@ Result<Variant> TensorList::plus(const VariantValue& other, Allocator& wanted) c
       if (!(own.value.shape() == others.value.shape())) {
         return invalid_argument("lists of elements of unlike shapes cannot be added");
       }
-      ARGOSY_ASSIGN_OR_RETURN(result, sum_of(own, others, wanted, Mover::in_scope()));
+      ARGOSY_ASSIGN_OR_RETURN(result, sum_of(own, others, wanted, CopyEngine::in_scope()));
     }
     MutexLock lock(list->store_->mutex);
     list->store_->items[static_cast<std::size_t>(i)] = std::move(result);

@@ -12,15 +12,15 @@
 #include "argosy/base/threads/interrupt.h"
 #include "argosy/base/threads/parallel.h"
 
-#ifndef ARGOSY_OPS_MATMUL_BATCH_SUM_ONCE
-#define ARGOSY_OPS_MATMUL_BATCH_SUM_ONCE
+#ifndef ARGOSY_OPS_MATMUL_CHUNKED_SUM_ONCE
+#define ARGOSY_OPS_MATMUL_CHUNKED_SUM_ONCE
 namespace argosy {
 
 constexpr std::int64_t kBlockRows = 6;  // of the result, in registers
 // Columns whose rows lie further apart are copied together first, for the cache has few places for far neighbours.
 constexpr std::int64_t kFarApart = 256;
 constexpr std::int64_t kPackedBlocks = 8;  // at once, by one thread: read for all panels
-constexpr int kMostLevels = 3;             // log2(kBatchParts)
+constexpr int kMostLevels = 3;             // log2(kReductionChunks)
 
 }  // namespace argosy
 #endif
@@ -46,13 +46,13 @@ constexpr int kVectors = 2;
 
 // Columns of b: in panels of kVectors, packed or not, then vector by vector, where they lie.
 struct Panels {
-  explicit Panels(const BatchSum& s) : width(kVectors * lanes()), count(s.n / width), packed(s.n > kFarApart) {}
+  explicit Panels(const ChunkedSum& s) : width(kVectors * lanes()), count(s.n / width), packed(s.n > kFarApart) {}
   std::int64_t columns() const { return count * width; }
   std::int64_t width, count;
   bool packed;
 };
 
-// Sums of parts that wait for their neighbours, by the level of the tree.
+// Sums of chunks that wait for their neighbours, by the level of the tree.
 struct Waiting {
   alignas(64) float sums[kMostLevels][kBlockRows * kVectors * HWY_MAX_BYTES / sizeof(float)];
 };
@@ -88,7 +88,7 @@ HWY_INLINE void sum_parts(std::span<const std::int64_t> ends, const float* HWY_R
         for (int v = 0; v < n; ++v) sums[r][v] = hn::MulAdd(x, line[v], sums[r][v]);
       }
     }
-    // Like a binary counter: what waits at a level is the sum of as many parts, those before.
+    // Like a binary counter: what waits at a level is the sum of as many chunks, those before.
     int level = 0;
     for (std::size_t bits = part; bits % 2 == 1; bits /= 2, ++level) {
       const float* const left = waiting.sums[level];
@@ -104,7 +104,7 @@ HWY_INLINE void sum_parts(std::span<const std::int64_t> ends, const float* HWY_R
 }
 
 template <int kRows, int n, bool masked>
-void block(const BatchSum& s, const float* a, std::int64_t a_row, const Lines<masked>& b, float* c) {
+void block(const ChunkedSum& s, const float* a, std::int64_t a_row, const Lines<masked>& b, float* c) {
   const Floats d;
   const std::int64_t step = lanes();
   Waiting waiting;
@@ -128,7 +128,7 @@ struct Columns {
 
 // n vectors of `rows` rows of c.
 template <int n, bool masked>
-void columns_of(const BatchSum& s, std::int64_t rows, const Columns& a, const Lines<masked>& b, float* c) {
+void columns_of(const ChunkedSum& s, std::int64_t rows, const Columns& a, const Lines<masked>& b, float* c) {
   const std::int64_t whole = rows / kBlockRows * kBlockRows, left = rows - whole;
   for (std::int64_t i = 0; i < whole; i += kBlockRows) {
     a.packed ? block<kBlockRows, n>(s, a.at + i * s.rows, kBlockRows, b, c + i * s.n)
@@ -153,7 +153,7 @@ void pack(std::int64_t rows, std::int64_t row, std::int64_t count, const float* 
 }
 
 // The panels of b, one after the other.
-void pack_panels(const BatchSum& s, const Panels& panels, const float* b, float* to) {
+void pack_panels(const ChunkedSum& s, const Panels& panels, const float* b, float* to) {
   parallel_for(s.rows, std::max<std::int64_t>(1, (1 << 14) / s.n), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t p = 0; p < panels.count; ++p) {
       const std::int64_t first = p * panels.width;
@@ -164,9 +164,9 @@ void pack_panels(const BatchSum& s, const Panels& panels, const float* b, float*
 
 }  // namespace
 
-std::int64_t packed_columns(const BatchSum& s) { return Panels(s).packed ? Panels(s).columns() : 0; }
+std::int64_t packed_columns(const ChunkedSum& s) { return Panels(s).packed ? Panels(s).columns() : 0; }
 
-void sum_rows(const BatchSum& s, const float* a, const float* b, float* c, float* scratch) {
+void sum_rows(const ChunkedSum& s, const float* a, const float* b, float* c, float* scratch) {
   const Panels panels(s);
   if (panels.packed) pack_panels(s, panels, b, scratch);
   float* const packed_a = scratch + packed_columns(s) * s.rows;
@@ -207,13 +207,13 @@ namespace argosy {
 HWY_EXPORT(packed_columns);
 HWY_EXPORT(sum_rows);
 
-std::size_t batch_sum_scratch_bytes(const BatchSum& s, int threads) {
+std::size_t chunked_sum_scratch_bytes(const ChunkedSum& s, int threads) {
   const std::int64_t b = HWY_DYNAMIC_DISPATCH(packed_columns)(s);
   const std::int64_t a = s.m > kFarApart ? threads * kPackedBlocks * kBlockRows : 0;
   return static_cast<std::size_t>((a + b) * s.rows) * sizeof(float);
 }
 
-void batch_sum(const BatchSum& s, const float* a, const float* b, float* c, float* scratch) {
+void chunked_sum(const ChunkedSum& s, const float* a, const float* b, float* c, float* scratch) {
   HWY_DYNAMIC_DISPATCH(sum_rows)(s, a, b, c, scratch);
 }
 

@@ -19,11 +19,11 @@ struct Gemm {
   std::int64_t m = 0, n = 0, k = 0;
   // Of a batch, when its m rows or the k that are added up are examples: float32's bits then do not depend on how many
   // of them are here. (transpose_b without transpose_a adds up as it likes.)
-  BatchParts batch = {};
+  ReductionChunks batch = {};
   std::int64_t per_example = 1;  // rows that one example has
   // Where the m rows are some of a product's (a device's share of it, a block), so many it has: what is chosen by the
   // number of rows, and changes their bits, is chosen by these. 0: m.
-  std::int64_t whole_rows = 0;
+  std::int64_t global_rows = 0;
 };
 
 using MatMulPrograms = onednn::ProgramCache<onednn::MatMulSpec>;

@@ -92,11 +92,11 @@ Status by_float(KernelContext& c, MatMulPrograms& programs, const Gemm& g, const
 }
 
 Status sum_batch(KernelContext& c, const Gemm& g, const float* a, const float* b, float* out) {
-  BatchEnds ends = batch_ends(g.k / g.per_example, g.batch.count);
+  ChunkEnds ends = chunk_ends(g.k / g.per_example, g.batch.count);
   for (std::int64_t& end : ends) end *= g.per_example;
-  const BatchSum sum{g.m, g.n, g.k, std::span(ends).first(static_cast<std::size_t>(g.batch.count))};
-  ARGOSY_ASSIGN_OR_RETURN(const Buffer scratch, c.scratch(batch_sum_scratch_bytes(sum, thread_budget())));
-  batch_sum(sum, a, b, out, reinterpret_cast<float*>(scratch.data()));
+  const ChunkedSum sum{g.m, g.n, g.k, std::span(ends).first(static_cast<std::size_t>(g.batch.count))};
+  ARGOSY_ASSIGN_OR_RETURN(const Buffer scratch, c.scratch(chunked_sum_scratch_bytes(sum, thread_budget())));
+  chunked_sum(sum, a, b, out, reinterpret_cast<float*>(scratch.data()));
   return ok_status();
 }
 
@@ -119,14 +119,14 @@ Status gemm(KernelContext& c, MatMulPrograms& programs, const Gemm& g, const flo
   // Products of small batches are over before a second thread is awake.
   const ThreadLimit limit(2 * g.m * g.n * g.k < 2 * kGrainFlops ? 1 : thread_budget());
   const std::int64_t examples = g.k / g.per_example;
-  const bool sums = g.batch.sums(examples) && g.batch.whole(examples) <= kMostSummed;
+  const bool sums = g.batch.sums(examples) && g.batch.global(examples) <= kMostSummed;
   if (sums && g.transpose_a && !g.transpose_b) {
     ARGOSY_RETURN_IF_ERROR(sum_batch(c, g, a, b, out));
     finish_rows(g.m, g.n, bias, fused, out);
     return ok_status();
   }
-  const std::int64_t rows = g.whole_rows > 0 ? g.whole_rows : g.m;
-  const bool same_bits = g.batch.rows() && rows >= kFewExamples && rows <= kMostSummed;
+  const std::int64_t rows = g.global_rows > 0 ? g.global_rows : g.m;
+  const bool deterministic = g.batch.rows() && rows >= kMinChunkedExamples && rows <= kMostSummed;
   if (g.transpose_b && !g.transpose_a && rows <= kDotRows && g.k >= 32) {
     parallel_for(g.n, std::max<std::int64_t>(16, kGrainFlops / (2 * g.m * g.k)),
                  [&](std::int64_t begin, std::int64_t end) { gemm_dot_rows(g.m, g.n, g.k, a, b, out, begin, end); });
@@ -140,7 +140,7 @@ Status gemm(KernelContext& c, MatMulPrograms& programs, const Gemm& g, const flo
       return ok_status();
     }
   }
-  if (g.k >= kLongSum && !g.transpose_b && !same_bits) {  // its blocks depend on the number of rows
+  if (g.k >= kLongSum && !g.transpose_b && !deterministic) {  // its blocks depend on the number of rows
     ARGOSY_RETURN_IF_ERROR(onednn::sgemm(g.transpose_a, g.transpose_b, g.m, g.n, g.k, a, b, false, out));
     finish_rows(g.m, g.n, bias, fused, out);
     return ok_status();

@@ -34,17 +34,17 @@ inline constexpr std::int64_t kMostBlasBatches = 65535;
 inline constexpr unsigned kBlasBiasAlignment = 16;
 
 // cuBLASLt on one device. Thread-safe.
-class CardBlas {
+class GpuBlas {
  public:
   // Over calls of one's own: tests.
-  static Result<std::shared_ptr<CardBlas>> over(const BlasCalls& calls);
+  static Result<std::shared_ptr<GpuBlas>> over(const BlasCalls& calls);
   // A library's. UNAVAILABLE (ARG-GPU-012): it is older than 12.0, or lacks one.
   static Result<BlasCalls> calls_of(const Library& library);
   // The library as found (library.h).
-  static Result<std::shared_ptr<CardBlas>> open();
-  ~CardBlas();
-  CardBlas(const CardBlas&) = delete;
-  CardBlas& operator=(const CardBlas&) = delete;
+  static Result<std::shared_ptr<GpuBlas>> open();
+  ~GpuBlas();
+  GpuBlas(const GpuBlas&) = delete;
+  GpuBlas& operator=(const GpuBlas&) = delete;
 
   // UNIMPLEMENTED where the library knows no way for the problem, or refuses the one it gave: nothing was started, our
   // own kernel does it. `scratch` gives device memory for the length of the call. A bias is REQUIRED to lie at a
@@ -57,7 +57,7 @@ class CardBlas {
 
  private:
   struct State;
-  explicit CardBlas(std::unique_ptr<State> state);
+  explicit GpuBlas(std::unique_ptr<State> state);
   const std::unique_ptr<State> state_;
 };
 

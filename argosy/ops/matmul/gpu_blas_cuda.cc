@@ -116,15 +116,15 @@ BlasProblem blas_problem(DType dtype, const Gemm& g, const Batch& batch, bool bi
   return p;
 }
 
-struct CardBlas::State {
+struct GpuBlas::State {
   BlasCalls calls;
   BlasHandle handle = nullptr;
   Mutex mutex;
   std::map<BlasProblem, std::unique_ptr<Plan>> plans ARGOSY_GUARDED_BY(mutex);
 };
 
-CardBlas::CardBlas(std::unique_ptr<State> state) : state_(std::move(state)) {}
-CardBlas::~CardBlas() {
+GpuBlas::GpuBlas(std::unique_ptr<State> state) : state_(std::move(state)) {}
+GpuBlas::~GpuBlas() {
   {
     MutexLock lock(state_->mutex);
     state_->plans.clear();
@@ -132,21 +132,21 @@ CardBlas::~CardBlas() {
   state_->calls.destroy(state_->handle);
 }
 
-Result<std::shared_ptr<CardBlas>> CardBlas::over(const BlasCalls& calls) {
+Result<std::shared_ptr<GpuBlas>> GpuBlas::over(const BlasCalls& calls) {
   auto state = std::make_unique<State>();
   state->calls = calls;
   if (const int status = calls.create(&state->handle); status != 0) {
     return failed("create", status)
-        .with_next(
-            "CUDA 13's needs a driver of CUDA 13 and a card of compute capability 7.5: else "
+        .with_hint(
+            "CUDA 13's needs a driver of CUDA 13 and a GPU of compute capability 7.5: else "
             "pip install nvidia-cublas-cu12, or ARGOSY_CUDA_LIBRARIES=FOLDER");
   }
-  return std::shared_ptr<CardBlas>(new CardBlas(std::move(state)));
+  return std::shared_ptr<GpuBlas>(new GpuBlas(std::move(state)));
 }
 
-Result<std::shared_ptr<CardBlas>> CardBlas::open() {
-  std::shared_ptr<CardBlas> blas;
-  // One that is too new for the driver or the card says so when its handle is made: then there may be another.
+Result<std::shared_ptr<GpuBlas>> GpuBlas::open() {
+  std::shared_ptr<GpuBlas> blas;
+  // One that is too new for the driver or the GPU says so when its handle is made: then there may be another.
   const auto fits = [&](const Library& library) -> Status {
     ARGOSY_ASSIGN_OR_RETURN(const BlasCalls calls, calls_of(library));
     ARGOSY_ASSIGN_OR_RETURN(blas, over(calls));
@@ -156,7 +156,7 @@ Result<std::shared_ptr<CardBlas>> CardBlas::open() {
   return blas;
 }
 
-Result<BlasCalls> CardBlas::calls_of(const Library& library) {
+Result<BlasCalls> GpuBlas::calls_of(const Library& library) {
   BlasCalls c;
   const bool whole =
       library.find(&c.version, "cublasLtGetVersion") && library.find(&c.create, "cublasLtCreate") &&
@@ -176,7 +176,7 @@ Result<BlasCalls> CardBlas::calls_of(const Library& library) {
   return c;
 }
 
-Status CardBlas::multiply(const BlasProblem& problem, const Pointers& at, Allocator& scratch, void* stream) {
+Status GpuBlas::multiply(const BlasProblem& problem, const Pointers& at, Allocator& scratch, void* stream) {
   MutexLock lock(state_->mutex);
   std::unique_ptr<Plan>& plan = state_->plans[problem];
   if (plan == nullptr) {

@@ -1,4 +1,4 @@
-// Products of matrices on a card: the libraries' where there are any, our own kernel last.
+// Products of matrices on a GPU: the libraries' where there are any, our own kernel last.
 #pragma once
 
 #include "argosy/ops/gpu_kernels.h"
@@ -17,7 +17,7 @@ enum class Adjoint { kNo, kYes };
 
 // out = activation(a b + bias), row by row, of a floating dtype, int64 or complex numbers (without bias and
 // activation). An empty sum is 0. 16-bit floats are summed in float32.
-Status gemm_on_card(KernelContext& c, DType dtype, const Gemm& gemm, const Batch& batch, const void* a, const void* b,
-                    const void* bias, const FusedOps& fused, void* out, Adjoint adjoint = Adjoint::kNo);
+Status gemm_on_gpu(KernelContext& c, DType dtype, const Gemm& gemm, const Batch& batch, const void* a, const void* b,
+                   const void* bias, const FusedOps& fused, void* out, Adjoint adjoint = Adjoint::kNo);
 
 }  // namespace argosy::cuda

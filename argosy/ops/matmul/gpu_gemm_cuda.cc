@@ -29,13 +29,13 @@ Status finish(KernelContext& c, DType dtype, std::int64_t columns, const void* b
 }
 
 // The device's cuBLASLt; null where it is not, which is said once.
-std::shared_ptr<CardBlas> blas_of(CudaDevice& device) {
+std::shared_ptr<GpuBlas> blas_of(CudaDevice& device) {
   const auto held = device.keep("cuBLASLt", [] {
-    auto blas = CardBlas::open();
+    auto blas = GpuBlas::open();
     if (!blas.ok()) ARGOSY_LOG(kWarning, "products run without cuBLASLt: ", blas.status().to_string());
-    return std::make_shared<std::shared_ptr<CardBlas>>(blas.ok() ? *std::move(blas) : nullptr);
+    return std::make_shared<std::shared_ptr<GpuBlas>>(blas.ok() ? *std::move(blas) : nullptr);
   });
-  return *static_cast<std::shared_ptr<CardBlas>*>(held.get());
+  return *static_cast<std::shared_ptr<GpuBlas>*>(held.get());
 }
 
 // The largest power of two, up to 256, that divides every address and distance.
@@ -46,8 +46,8 @@ unsigned alignment_of(std::initializer_list<const void*> pointers, std::int64_t 
 }
 
 // One product of the library's, or several where it does not take so many matrices at once.
-Status multiply(CardBlas& blas, KernelContext& c, DType dtype, const Gemm& g, const Batch& batch,
-                const CardBlas::Pointers& at, bool relu, CuStream stream) {
+Status multiply(GpuBlas& blas, KernelContext& c, DType dtype, const Gemm& g, const Batch& batch,
+                const GpuBlas::Pointers& at, bool relu, CuStream stream) {
   const auto bytes = static_cast<std::int64_t>(element_bytes(dtype));
   const std::int64_t d_stride = g.m * g.n;
   const std::int64_t strides = batch.matrices > 1 ? batch.a_stride | batch.b_stride | d_stride : 0;
@@ -60,10 +60,10 @@ Status multiply(CardBlas& blas, KernelContext& c, DType dtype, const Gemm& g, co
     const auto from = [&](const void* p, std::int64_t stride) {
       return static_cast<const std::byte*>(p) + first * stride * bytes;
     };
-    const CardBlas::Pointers here{.a = from(at.a, batch.b_stride),
-                                  .b = from(at.b, batch.a_stride),
-                                  .bias = at.bias,
-                                  .d = static_cast<std::byte*>(at.d) + first * d_stride * bytes};
+    const GpuBlas::Pointers here{.a = from(at.a, batch.b_stride),
+                                 .b = from(at.b, batch.a_stride),
+                                 .bias = at.bias,
+                                 .d = static_cast<std::byte*>(at.d) + first * d_stride * bytes};
     ARGOSY_RETURN_IF_ERROR(blas.multiply(problem, here, c.allocator(), static_cast<void*>(stream)));
   }
   return ok_status();
@@ -76,7 +76,7 @@ Status by_library(KernelContext& c, DType dtype, const Gemm& g, const Batch& bat
   if (!is_floating(dtype) || g.k == 0 || !device.vendor_libraries()) return unimplemented("no library");
   if (std::max({g.m, g.n, g.k}) > std::numeric_limits<std::int32_t>::max()) return unimplemented("such large sizes");
   ARGOSY_ASSIGN_OR_RETURN(const CuStream stream, device.stream());
-  const std::shared_ptr<CardBlas> blas = blas_of(device);
+  const std::shared_ptr<GpuBlas> blas = blas_of(device);
   if (blas == nullptr) return unimplemented("no library");
   const std::int64_t n = batch.matrices * g.m * g.n;
   const bool relu = fused.activation == Activation::kRelu;
@@ -95,14 +95,14 @@ Status by_library(KernelContext& c, DType dtype, const Gemm& g, const Batch& bat
 
 }  // namespace
 
-Status gemm_on_card(KernelContext& c, DType dtype, const Gemm& g, const Batch& batch, const void* a, const void* b,
-                    const void* bias, const FusedOps& fused, void* out, Adjoint adjoint) {
+Status gemm_on_gpu(KernelContext& c, DType dtype, const Gemm& g, const Batch& batch, const void* a, const void* b,
+                   const void* bias, const FusedOps& fused, void* out, Adjoint adjoint) {
   if (batch.matrices * g.m * g.n == 0) return ok_status();
   if (batch.matrices > 1 && batch.b_stride == 0 && batch.a_stride == g.m * g.k && !g.transpose_a) {
     // All by one second matrix: the rows of one product.
     Gemm all = g;
     all.m *= batch.matrices;
-    return gemm_on_card(c, dtype, all, {}, a, b, bias, fused, out, adjoint);
+    return gemm_on_gpu(c, dtype, all, {}, a, b, bias, fused, out, adjoint);
   }
   const Status done = by_library(c, dtype, g, batch, a, b, bias, fused, out);
   if (done.code() != Code::kUnimplemented) return done;

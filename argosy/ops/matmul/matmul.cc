@@ -31,7 +31,7 @@ Status matmul_shape(ShapeContext& c) {
                             ": inner dimensions differ: ", a, ta ? " (transposed)" : "", " x ", b,
                             tb ? " (transposed)" : "")
         .with_id("ARG-SHAPE-010")
-        .with_next("check transpose_a and transpose_b, or the width of the layer before");
+        .with_hint("check transpose_a and transpose_b, or the width of the layer before");
   }
   c.set_output(0, {a[ta ? 1 : 0], b[tb ? 0 : 1]});
   return ok_status();

@@ -29,7 +29,7 @@ Result<Call> prepare(KernelContext& c, std::string_view op, bool transpose_a, bo
                             ": inner dimensions differ: ", a, transpose_a ? " (transposed)" : "", " x ", b,
                             transpose_b ? " (transposed)" : "")
         .with_id("ARG-SHAPE-010")
-        .with_next("check transpose_a and transpose_b, or the width of the layer before");
+        .with_hint("check transpose_a and transpose_b, or the width of the layer before");
   }
   if (has_bias && (c.input(2).shape().rank() != 1 || c.input(2).elements() != g.n)) {
     return invalid_argument(op, ": bias of shape ", c.input(2).shape(), " does not fit ", g.n, " columns");
@@ -46,14 +46,14 @@ struct Options {
   std::string_view op;
   bool transpose_a, transpose_b;
   FusedOps fused;
-  BatchParts batch;
+  ReductionChunks batch;
 
   static Result<Options> read(const KernelInit& init) {
     Options o{init.op.name,
               init.attrs.get_bool("transpose_a"),
               init.attrs.get_bool("transpose_b"),
               {},
-              BatchParts::of(init.attrs)};
+              ReductionChunks::of(init.attrs)};
     if (init.attrs.find("fused_ops") != nullptr) {
       ARGOSY_ASSIGN_OR_RETURN(o.fused,
                               parse_fused_ops(o.op, init.attrs, static_cast<int>(init.input_dtypes.size()) - 2));
@@ -111,7 +111,7 @@ class FastMatMul final : public Kernel {
     ARGOSY_ASSIGN_OR_RETURN(Call call,
                             prepare(c, options_.op, options_.transpose_a, options_.transpose_b, options_.fused.bias));
     call.gemm.batch = options_.batch;
-    if (options_.batch.rows()) call.gemm.whole_rows = options_.batch.whole(call.gemm.m);
+    if (options_.batch.rows()) call.gemm.global_rows = options_.batch.global(call.gemm.m);
     if (call.out->elements() == 0) return ok_status();
     if (call.gemm.k == 0) {
       plain<T>(call, options_, c);

@@ -1,4 +1,4 @@
-// Products on a card.
+// Products on a GPU.
 #include "argosy/ops/matmul/batch_matmul.h"
 #include "argosy/ops/matmul/gpu_gemm.h"
 
@@ -32,15 +32,15 @@ class MatMul final : public Kernel {
                               ": inner dimensions differ: ", a, transpose_a_ ? " (transposed)" : "", " x ", b,
                               transpose_b_ ? " (transposed)" : "")
           .with_id("ARG-SHAPE-010")
-          .with_next("check transpose_a and transpose_b, or the width of the layer before");
+          .with_hint("check transpose_a and transpose_b, or the width of the layer before");
     }
     if (fused_.bias && (c.input(2).shape().rank() != 1 || c.input(2).elements() != g.n)) {
       return invalid_argument(op_, ": bias of shape ", c.input(2).shape(), " does not fit ", g.n, " columns");
     }
     ARGOSY_ASSIGN_OR_RETURN(const Shape shape, Shape::make(std::array{g.m, g.n}));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const out, c.output(0, shape));
-    return cuda::gemm_on_card(c, out->dtype(), g, {}, c.input(0).raw(), c.input(1).raw(),
-                              fused_.bias ? c.input(2).raw() : nullptr, fused_, out->raw());
+    return cuda::gemm_on_gpu(c, out->dtype(), g, {}, c.input(0).raw(), c.input(1).raw(),
+                             fused_.bias ? c.input(2).raw() : nullptr, fused_, out->raw());
   }
 
  private:
@@ -90,8 +90,8 @@ class BatchMatMul final : public Kernel {
     };
     const auto a_step = step(batch.x, a_size), b_step = step(batch.y, b_size);
     if (a_step && b_step) {
-      return cuda::gemm_on_card(c, dtype, g, {matrices, *a_step, *b_step}, c.input(0).raw(), c.input(1).raw(), nullptr,
-                                {}, out->raw(), cuda::Adjoint::kYes);
+      return cuda::gemm_on_gpu(c, dtype, g, {matrices, *a_step, *b_step}, c.input(0).raw(), c.input(1).raw(), nullptr,
+                               {}, out->raw(), cuda::Adjoint::kYes);
     }
     const auto bytes = static_cast<std::int64_t>(element_bytes(dtype));
     const auto at = [&](const void* base, std::int64_t i, std::int64_t size) {
@@ -100,9 +100,9 @@ class BatchMatMul final : public Kernel {
     for (std::int64_t i = 0; i < matrices; ++i) {
       const auto place = static_cast<std::size_t>(i);
       ARGOSY_RETURN_IF_ERROR(
-          cuda::gemm_on_card(c, dtype, g, {}, at(c.input(0).raw(), batch.x.empty() ? i : batch.x[place], a_size),
-                             at(c.input(1).raw(), batch.y.empty() ? i : batch.y[place], b_size), nullptr, {},
-                             out->raw_as<std::byte>() + i * g.m * g.n * bytes, cuda::Adjoint::kYes));
+          cuda::gemm_on_gpu(c, dtype, g, {}, at(c.input(0).raw(), batch.x.empty() ? i : batch.x[place], a_size),
+                            at(c.input(1).raw(), batch.y.empty() ? i : batch.y[place], b_size), nullptr, {},
+                            out->raw_as<std::byte>() + i * g.m * g.n * bytes, cuda::Adjoint::kYes));
     }
     return ok_status();
   }

@@ -1,8 +1,8 @@
 #include <atomic>
 #include <memory>
 
-#include "argosy/op/kernel/step_context.h"
 #include "argosy/op/kernel/blocked_ops.h"
+#include "argosy/op/kernel/step_context.h"
 #include "argosy/op/state/named_resource.h"
 #include "argosy/op/state/resource_manager.h"
 
@@ -17,22 +17,22 @@ class SharedMutex final : public Resource, public std::enable_shared_from_this<S
   std::string describe() const override { return str_cat("mutex '", name_, "'"); }
 
   // `done` is called once the mutex is held, or with the reason why it never will be.
-  void lock(Cancellation* cancellation, Waiters::Done done) {
-    const auto attempt = [this](Status&) { return !std::exchange(held_, true); };
-    waiters_.add(shared_from_this(), cancellation, "MutexLock", attempt, std::move(done));
+  void lock(Cancellation* cancellation, BlockedOps::Done done) {
+    const auto try_complete = [this](Status&) { return !std::exchange(held_, true); };
+    blocked_.add(shared_from_this(), cancellation, "MutexLock", try_complete, std::move(done));
   }
   void unlock() {
     {
-      MutexLock lock(waiters_.mutex());
+      MutexLock lock(blocked_.mutex());
       held_ = false;
     }
-    waiters_.wake();
+    blocked_.wake();
   }
 
  private:
   const std::string name_;
-  Waiters waiters_{Waiters::Order::kStrict};
-  bool held_ = false;  // guarded by waiters_.mutex()
+  BlockedOps blocked_{BlockedOps::Order::kStrict};
+  bool held_ = false;  // guarded by blocked_.mutex()
 };
 
 // The lock: whoever lets go first gives the mutex back, once.

@@ -1,4 +1,4 @@
-// Batch normalisation on a card by kernels of our own: statistics, then what they make of every element.
+// Batch normalisation on a GPU by kernels of our own: statistics, then what they make of every element.
 #include "argosy/ops/norm/gpu_batch_norm.h"
 
 namespace argosy {
@@ -11,31 +11,31 @@ using batch_norm::Backward;
 using batch_norm::Forward;
 using batch_norm::Layout;
 using batch_norm::Options;
-using cuda::CardChannels;
+using cuda::GpuChannels;
 
 constexpr const char* kModule = "batch_norm";
 constexpr int kThreads = 128, kLanes = 32;  // as in batch_norm_cuda.cu
-// Blocks that are enough for any card, and rows a thread should have at least: numbers of no card, so that sums are the
+// Blocks that are enough for any GPU, and rows a thread should have at least: numbers of no GPU, so that sums are the
 // same on all.
 constexpr std::int64_t kBlocks = 1024, kRowsPerThread = 8, kMostChunks = 256;
 
-std::int64_t tiles_of(const CardChannels& g) {
-  const std::int64_t across = g.lanes * g.pack;
+std::int64_t tiles_of(const GpuChannels& g) {
+  const std::int64_t across = g.lanes * g.vec;
   return (g.channels + across - 1) / across;
 }
 // Of tensors at `memory`.
-CardChannels channels_of(const Layout& l, DType dtype, std::initializer_list<const void*> memory) {
-  CardChannels g{l.outer, l.channels, l.inner, 1, 1, 1};
-  const auto pack = static_cast<int>(16 / element_bytes(dtype));
+GpuChannels channels_of(const Layout& l, DType dtype, std::initializer_list<const void*> memory) {
+  GpuChannels g{l.outer, l.channels, l.inner, 1, 1, 1};
+  const auto vec = static_cast<int>(16 / element_bytes(dtype));
   const auto lies = [](const void* at) { return reinterpret_cast<std::uintptr_t>(at) % 16 == 0; };
-  if (l.inner == 1 && l.channels % pack == 0 && std::all_of(memory.begin(), memory.end(), lies)) g.pack = pack;
-  while (l.inner == 1 && g.lanes < kLanes && g.lanes * g.pack < l.channels) g.lanes *= 2;
+  if (l.inner == 1 && l.channels % vec == 0 && std::all_of(memory.begin(), memory.end(), lies)) g.vec = vec;
+  while (l.inner == 1 && g.lanes < kLanes && g.lanes * g.vec < l.channels) g.lanes *= 2;
   const std::int64_t tiles = tiles_of(g), rows_of_block = kThreads / g.lanes * kRowsPerThread;
   const std::int64_t wanted = std::min(kBlocks / tiles + 1, l.count() / rows_of_block);
   g.chunks = static_cast<int>(std::clamp<std::int64_t>(wanted, 1, kMostChunks));
   return g;
 }
-cuda::LaunchShape grid_of(const CardChannels& g) {
+cuda::LaunchShape grid_of(const GpuChannels& g) {
   const std::int64_t blocks = tiles_of(g) * g.chunks;
   return {.grid = {.x = static_cast<unsigned>(std::min<std::int64_t>(blocks, cuda::kMostBlocks))},
           .block = {.x = kThreads}};
@@ -69,20 +69,19 @@ class BatchNorm final : public Kernel {
     const Tensor& x = *f.x;
     const Layout& l = f.layout;
     if (x.elements() == 0) return nothing_to_count(c, f);
-    const CardChannels g = channels_of(l, x.dtype(), {x.raw()});
+    const GpuChannels g = channels_of(l, x.dtype(), {x.raw()});
     ARGOSY_ASSIGN_OR_RETURN(const Scratch line, Scratch::of(c, 2 * l.channels));
     ARGOSY_ASSIGN_OR_RETURN(const Scratch parts, Scratch::of(c, o_.training ? 2 * g.chunks * l.channels : 0));
     if (o_.training) {
       ARGOSY_RETURN_IF_ERROR(
           cuda::launch(c, {kModule, named("moments_", x.dtype())}, grid_of(g), g, x.raw(), parts.data()));
     }
-    const cuda::CardBatchNorm n = batch_norm::vectors_of(c, o_, f, line.data());
+    const cuda::GpuBatchNorm n = batch_norm::vectors_of(c, o_, f, line.data());
     ARGOSY_RETURN_IF_ERROR(
         cuda::launch(c, {kModule, "batch_norm_statistics"}, cuda::grid_for(l.channels), g, parts.data(), n));
     const void* const side = o_.sides > 0 ? c.input(5).raw() : nullptr;
-    return cuda::launch(c, {kModule, named("", x.dtype())},
-                        cuda::grid_for_packs(x.elements(), element_bytes(x.dtype())), g, x.raw(), line.data(), side,
-                        o_.relu ? 1 : 0, f.y->raw());
+    return cuda::launch(c, {kModule, named("", x.dtype())}, cuda::grid_for_vecs(x.elements(), element_bytes(x.dtype())),
+                        g, x.raw(), line.data(), side, o_.relu ? 1 : 0, f.y->raw());
   }
 
  private:
@@ -115,24 +114,24 @@ class BatchNormGradient final : public Kernel {
       return ok_status();
     }
     const void* const gate = o_.relu ? c.input(7).raw() : nullptr;
-    const CardChannels g = channels_of(l, x.dtype(), {dy.raw(), x.raw(), gate});
+    const GpuChannels g = channels_of(l, x.dtype(), {dy.raw(), x.raw(), gate});
     ARGOSY_ASSIGN_OR_RETURN(const Scratch parts, Scratch::of(c, 2 * g.chunks * l.channels));
     ARGOSY_ASSIGN_OR_RETURN(const Scratch plane, Scratch::of(c, 3 * l.channels));
     ARGOSY_RETURN_IF_ERROR(cuda::launch(c, {kModule, named("gradient_sums_", x.dtype())}, grid_of(g), g, dy.raw(),
                                         x.raw(), gate, c.input(3).raw(), parts.data()));
     const auto input = [&](int i) { return c.input(i).raw_as<const float>(); };
-    const cuda::CardBatchNormGradient n{.scale = input(2),
-                                        .mean = input(3),
-                                        .variance = input(4),
-                                        .dscale = b.dscale->raw_as<float>(),
-                                        .doffset = b.doffset->raw_as<float>(),
-                                        .plane = plane.data(),
-                                        .epsilon = o_.epsilon,
-                                        .training = o_.training ? 1 : 0};
+    const cuda::GpuBatchNormGradient n{.scale = input(2),
+                                       .mean = input(3),
+                                       .variance = input(4),
+                                       .dscale = b.dscale->raw_as<float>(),
+                                       .doffset = b.doffset->raw_as<float>(),
+                                       .plane = plane.data(),
+                                       .epsilon = o_.epsilon,
+                                       .training = o_.training ? 1 : 0};
     ARGOSY_RETURN_IF_ERROR(
         cuda::launch(c, {kModule, "batch_norm_gradient_statistics"}, cuda::grid_for(l.channels), g, parts.data(), n));
     return cuda::launch(c, {kModule, named("gradient_", x.dtype())},
-                        cuda::grid_for_packs(x.elements(), element_bytes(x.dtype())), g, dy.raw(), x.raw(), gate,
+                        cuda::grid_for_vecs(x.elements(), element_bytes(x.dtype())), g, dy.raw(), x.raw(), gate,
                         plane.data(), b.dx->raw(), b.side);
   }
 
@@ -163,7 +162,7 @@ Result<Forward> begin_forward(KernelContext& c, const Options& o) {
   return f;
 }
 
-cuda::CardBatchNorm vectors_of(const KernelContext& c, const Options& o, const Forward& f, float* line) {
+cuda::GpuBatchNorm vectors_of(const KernelContext& c, const Options& o, const Forward& f, float* line) {
   const auto input = [&](int i) { return c.input(i).raw_as<const float>(); };
   return {.scale = input(1),
           .offset = input(2),

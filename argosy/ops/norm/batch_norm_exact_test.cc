@@ -6,8 +6,8 @@
 
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
-#include "argosy/testing/run_on_gpu.h"
 #include "argosy/testing/op_case.h"
+#include "argosy/testing/run_on_gpu.h"
 
 namespace argosy {
 namespace {
@@ -58,7 +58,7 @@ class BatchNormExact : public testing::Test {
     const auto here = evaluate_op(op, {}, inputs);
     ASSERT_TRUE(here.ok()) << here.status().to_string();
     judge(x, *here, what + " on the CPU", worst_);
-    const auto there = run_on_card(op, {}, inputs);
+    const auto there = run_on_gpu(op, {}, inputs);
     if (!there) return;
     ASSERT_TRUE(there->ok()) << there->status().to_string();
     judge(x, **there, what + " on a GPU", worst_there_);

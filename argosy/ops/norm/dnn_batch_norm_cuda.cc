@@ -1,11 +1,11 @@
-// Batch normalisation on a card by cuDNN, where it is and takes the case. It keeps 1 / sqrt(variance + epsilon) for the
+// Batch normalisation on a GPU by cuDNN, where it is and takes the case. It keeps 1 / sqrt(variance + epsilon) for the
 // gradient; what we keep is the variance, as our own kernels and the CPU's do, since the gradient may be computed by
 // any of them. Hence nothing of reserve_space_3 is used either.
 #include <limits>
 
 #include "argosy/ops/by_library.h"
-#include "argosy/ops/norm/gpu_batch_norm.h"
 #include "argosy/ops/norm/dnn_norms.h"
+#include "argosy/ops/norm/gpu_batch_norm.h"
 
 namespace argosy::batch_norm {
 

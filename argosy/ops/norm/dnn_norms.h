@@ -17,7 +17,7 @@ struct DnnNormProblem {
 
 // The batch normalisations of one device; all they are given is its memory. UNIMPLEMENTED: the library does not take
 // the problem, nothing was started. The library's routines for these give the same bits in every run on one kind of
-// card (its documentation names those that do not). Thread-safe.
+// GPU (its documentation names those that do not). Thread-safe.
 class DnnNorms {
  public:
   explicit DnnNorms(std::shared_ptr<Dnn> dnn) : dnn_(std::move(dnn)) {}

@@ -64,7 +64,7 @@ void define_global_norm(OpRegistry& ops) {
            .attrs = attrs,
            .shape = norm_gradient_shape,
            .gradient = kNotDifferentiable,
-           .batch_rule = BatchRule::kAddsUpFirst});
+           .batch_rule = BatchRule::kSumFirstAxis});
 }
 
 }  // namespace argosy

@@ -1,4 +1,4 @@
-// What the kernels of batch normalisation on a card share: nodes checked and outputs made, whoever computes them.
+// What the kernels of batch normalisation on a GPU share: nodes checked and outputs made, whoever computes them.
 // Private to this folder.
 #pragma once
 
@@ -18,7 +18,7 @@ struct Forward {
 };
 Result<Forward> begin_forward(KernelContext& c, const Options& o);
 // The vectors of that for kernels; `line`: room for two numbers a channel, of those that make y of them.
-cuda::CardBatchNorm vectors_of(const KernelContext& c, const Options& o, const Forward& f, float* line);
+cuda::GpuBatchNorm vectors_of(const KernelContext& c, const Options& o, const Forward& f, float* line);
 
 struct Backward {
   Layout layout;

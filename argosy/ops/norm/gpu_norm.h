@@ -6,25 +6,25 @@
 namespace argosy::cuda {
 
 // x as outer x channels x inner, the `outer * inner` elements of a channel being its rows. Sums over rows are cut into
-// `chunks`; a block looks at `lanes` times `pack` channels side by side, powers of two: each thread at `pack` of them,
+// `chunks`; a block looks at `lanes` times `vec` channels side by side, powers of two: each thread at `vec` of them,
 // 1 or, where they are neighbours and their number is a multiple of it, as many as make 16 bytes (vec.h).
-struct CardChannels {
+struct GpuChannels {
   i64 outer, channels, inner;
-  int lanes, chunks, pack = 1;
+  int lanes, chunks, vec = 1;
 
   ARGOSY_DEVICE i64 rows() const { return outer * inner; }
   ARGOSY_DEVICE i64 at(i64 row, i64 channel) const { return (row / inner * channels + channel) * inner + row % inner; }
 };
 
-// Vectors of one number a channel, on the card.
-struct CardBatchNorm {
+// Vectors of one number a channel, on the GPU.
+struct GpuBatchNorm {
   const f32 *scale, *offset, *mean, *variance;  // as they came in
   f32 *new_mean, *new_variance, *kept_mean, *kept_variance;
   f32* line;  // y = x * line[channel] + line[channels + channel]
   f32 epsilon, factor;
   int training;
 };
-struct CardBatchNormGradient {
+struct GpuBatchNormGradient {
   const f32 *scale, *mean, *variance;
   f32 *dscale, *doffset;
   f32* plane;  // dx = dy * plane[channel] + x * plane[channels + channel] + plane[2 * channels + channel]

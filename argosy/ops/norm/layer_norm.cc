@@ -68,7 +68,7 @@ void define_layer_norm(OpRegistry& ops) {
            .shape = gradient_shape,
            .gradient = kNotDifferentiable,
            .cost = layer_norm_cost,
-           .batch_rule = BatchRule::kAddsUpNotLast});
+           .batch_rule = BatchRule::kSumNotLast});
 }
 
 }  // namespace argosy

@@ -15,13 +15,13 @@ template <typename T, typename A>
 ARGOSY_DEVICE A row_moments(i64 n, const T* row, A epsilon, A* scratch, A* inverse) {
   A sum = A(0);
   for (i64 i = threadIdx.x; i < n; i += blockDim.x) sum += load(row, i);
-  const A mean = fold_block(sum, scratch, Plus{}) / static_cast<A>(n);
+  const A mean = block_reduce(sum, scratch, Plus{}) / static_cast<A>(n);
   A squares = A(0);
   for (i64 i = threadIdx.x; i < n; i += blockDim.x) {
     const A away = load(row, i) - mean;
     squares += away * away;
   }
-  *inverse = A(1) / ::sqrt(fold_block(squares, scratch, Plus{}) / static_cast<A>(n) + epsilon);
+  *inverse = A(1) / ::sqrt(block_reduce(squares, scratch, Plus{}) / static_cast<A>(n) + epsilon);
   return mean;
 }
 
@@ -54,8 +54,8 @@ ARGOSY_DEVICE void layer_norm_grad(i64 rows, i64 n, const T* dy, const T* x, con
       sum += d;
       sum_hat += d * (load(x, r * n + i) - mean) * inverse;
     }
-    sum = fold_block(sum, scratch, Plus{}) / static_cast<A>(n);
-    sum_hat = fold_block(sum_hat, scratch, Plus{}) / static_cast<A>(n);
+    sum = block_reduce(sum, scratch, Plus{}) / static_cast<A>(n);
+    sum_hat = block_reduce(sum_hat, scratch, Plus{}) / static_cast<A>(n);
     for (i64 i = threadIdx.x; i < n; i += blockDim.x) {
       const A hat = (load(x, r * n + i) - mean) * inverse;
       store(dx, r * n + i, inverse * (load(dy, r * n + i) * load(scale, i) - sum - hat * sum_hat));

@@ -1,5 +1,5 @@
 // What batch normalisation is written with where it is ops of its own: means over all axes but the channels', and
-// vectors of one number a channel beside pictures. In float32.
+// vectors of one number a channel beside images. In float32.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class Channels {
 
   Value mean(Value x) const;      // axes are kept, all of size 1 but the channels'
   Value sum(Value x) const;       // one number a channel
-  Value spread(Value v) const;    // one number a channel, as a picture's
+  Value spread(Value v) const;    // one number a channel, as an image's
   Value together(Value x) const;  // of what mean() gives: one number a channel
 
  private:

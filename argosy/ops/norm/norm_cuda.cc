@@ -1,4 +1,4 @@
-// Layer and local response normalisation on a card; batch normalisation is in batch_norm_cuda.cc.
+// Layer and local response normalisation on a GPU; batch normalisation is in batch_norm_cuda.cc.
 #include <algorithm>
 
 #include "argosy/ops/gpu_kernels.h"
@@ -68,7 +68,7 @@ class LayerNormGrad final : public Kernel {
     if (r.n == 0) return ok_status();
     const std::size_t wide = x.dtype() == DType::kFloat64 ? 8 : 4;
     const std::string suffix(cuda::type_suffix(x.dtype()));
-    // Threads enough for any card, of no fewer rows than these.
+    // Threads enough for any GPU, of no fewer rows than these.
     const int chunks = static_cast<int>(std::clamp<std::int64_t>(std::min((1 << 16) / r.n, r.rows / 16), 1, 256));
     ARGOSY_ASSIGN_OR_RETURN(const Buffer moments, c.scratch(static_cast<std::size_t>(2 * r.rows) * wide));
     ARGOSY_ASSIGN_OR_RETURN(const Buffer parts, c.scratch(static_cast<std::size_t>(2 * chunks * r.n) * wide));

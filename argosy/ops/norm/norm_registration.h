@@ -1,4 +1,4 @@
-// The kinds of ops of this folder, defined and given kernels together. Private to it.
+// Registration functions of the norm family: definitions and kernels of each kind of op. Private to this folder.
 #pragma once
 
 #include "argosy/graph/gradients.h"

@@ -254,7 +254,7 @@ TEST(BatchNorm, GradientsOfGradients) {
   }
 }
 
-// The statistics are as the forward pass left them, and 16-bit pictures are computed with in float32.
+// The statistics are as the forward pass left them, and 16-bit images are computed with in float32.
 TEST(BatchNorm, GradientsOfGradientsInEveryDtype) {
   for (const DType dtype : {DType::kBfloat16, DType::kFloat16}) {
     Graph g;

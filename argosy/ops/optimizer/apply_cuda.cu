@@ -1,4 +1,4 @@
-// Optimizer updates: the rules of rules.h, many variables a launch.
+// Optimizer updates: the rules of update_rules.h, many variables a launch.
 #include "argosy/ops/optimizer/apply_rules_cuda.h"
 
 namespace argosy::cuda {

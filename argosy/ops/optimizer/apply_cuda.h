@@ -18,7 +18,7 @@ struct ApplyTable {
     i64 n;
     i64 first;  // its first piece; those of update u end where those of u + 1 begin
   };
-  const void* scalars[kMostScalars];  // on the card, each one element of the variables' dtype
+  const void* scalars[kMostScalars];  // on the GPU, each one element of the variables' dtype
   i64 pieces;
   int count;
   Update updates[kMostUpdates];
@@ -32,12 +32,12 @@ struct ApplyRows {
   void* variables[ApplyTable::kMostVariables];
   const void* gradient;  // [count, slice]
   i64 count, slice;
-  const CardSlot* slots;
+  const GpuSlot* slots;
 };
 
 // Two of clang-format's layouts of these lists turn into each other.
 // clang-format off
-// Rows X(Rule, flag): flag of the op's own attribute, as in loops.h.
+// Rows X(Rule, flag): flag of the op's own attribute, as in update_loops.h.
 #define ARGOSY_CUDA_RULES(X)                                                                                          \
   X(GradientDescent, 0)                                                                                               \
   X(ProximalGradientDescent, 0)                                                                                       \

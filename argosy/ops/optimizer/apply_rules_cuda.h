@@ -1,4 +1,4 @@
-// The rules of rules.h as kernels run them: one element of a variable and its slots, the numbers read on the card.
+// The rules of update_rules.h as kernels run them: one element of a variable and its slots, the numbers read on the GPU.
 // Private to the .cu files of this folder.
 #pragma once
 

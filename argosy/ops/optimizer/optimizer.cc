@@ -148,7 +148,7 @@ Value apply_rule(std::string_view rule, const std::vector<VariableNode>& variabl
   for (const VariableNode& v : variables) inputs.push_back(v.ref);
   inputs.insert(inputs.end(), values.begin(), values.end());
   if (w.is_resource()) attrs.set("T", w.dtype());
-  const auto beside = graph.colocate_with(w.ref);
+  const auto colocated = graph.colocate_with(w.ref);
   const std::string name = str_cat(sparse ? "SparseApply" : "Apply", rule);
   return graph.add(w.is_resource() ? "Resource" + name : name, std::move(inputs), std::move(attrs),
                    str_cat("update_", w.ref.node_name(), "/", name));

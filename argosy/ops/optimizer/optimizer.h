@@ -1,5 +1,5 @@
 // Optimizer updates: one op reads a gradient and rewrites a variable and its slots in place. Formulas are TensorFlow's
-// (rules.h); the ops are Apply<Rule>, SparseApply<Rule> and their resource twins.
+// (update_rules.h); the ops are Apply<Rule>, SparseApply<Rule> and their resource twins.
 #pragma once
 
 #include <string_view>

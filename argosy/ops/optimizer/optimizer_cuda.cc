@@ -1,4 +1,4 @@
-// Dense updates on a card: one launch for a node, however many variables it updates.
+// Dense updates on a GPU: one launch for a node, however many variables it updates.
 #include <array>
 #include <set>
 
@@ -187,7 +187,7 @@ class ApplyRows final : public Kernel {
     return std::unique_ptr<Kernel>(std::make_unique<ApplyRows>(init.op, dtype, std::move(kernel)));
   }
   // Indices may change.
-  bool repeatable() const override { return false; }
+  bool capturable() const override { return false; }
 
   Status run(KernelContext& c) override {
     cuda::ApplyRows table{};
@@ -240,12 +240,12 @@ class ApplyRows final : public Kernel {
                               gradient.shape())
           .with_id("ARG-SHAPE-008");
     }
-    ARGOSY_ASSIGN_OR_RETURN(const cuda::CardSlots slots,
-                            cuda::CardSlots::of(c, op_, indices_, cuda::paths_to_rows(shape), true));
+    ARGOSY_ASSIGN_OR_RETURN(const cuda::GpuSlots slots,
+                            cuda::GpuSlots::of(c, op_, indices_, cuda::paths_to_rows(shape), true));
     table.gradient = gradient.raw();
     table.count = slots.count();
     table.slice = slots.slice();
-    table.slots = static_cast<const cuda::CardSlot*>(slots.data());
+    table.slots = static_cast<const cuda::GpuSlot*>(slots.data());
     return cuda::launch(c, {"apply_rows", kernel_}, cuda::grid_for(table.count * table.slice), table);
   }
 

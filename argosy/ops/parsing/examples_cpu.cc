@@ -12,9 +12,9 @@ namespace {
 using namespace examples;
 
 // One run: reads rows, then column after column.
-class Reader {
+class ExampleParser {
  public:
-  Reader(KernelContext& c, const OpDef& op, const AttrMap& attrs) : c_(c), op_(op), attrs_(attrs) {}
+  ExampleParser(KernelContext& c, const OpDef& op, const AttrMap& attrs) : c_(c), op_(op), attrs_(attrs) {}
 
   Status run() {
     ARGOSY_RETURN_IF_ERROR(check_counts(op_, attrs_));
@@ -358,7 +358,7 @@ class ParseExamples final : public Kernel {
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     return std::unique_ptr<Kernel>(std::make_unique<ParseExamples>(init));
   }
-  Status run(KernelContext& c) override { return Reader(c, op_, attrs_).run(); }
+  Status run(KernelContext& c) override { return ExampleParser(c, op_, attrs_).run(); }
 
  private:
   const OpDef& op_;  // lives as long as its registry, which outlives kernels

@@ -1,7 +1,7 @@
-// Pooling on a card by cuDNN, where it is and takes the case.
+// Pooling on a GPU by cuDNN, where it is and takes the case.
 #include "argosy/ops/by_library.h"
-#include "argosy/ops/pool/gpu_pool.h"
 #include "argosy/ops/pool/dnn_pools.h"
+#include "argosy/ops/pool/gpu_pool.h"
 
 namespace argosy {
 

@@ -1,4 +1,4 @@
-// What the kernels of pooling on a card share: nodes checked, whoever computes them. Private to this folder.
+// What the kernels of pooling on a GPU share: nodes checked, whoever computes them. Private to this folder.
 #pragma once
 
 #include "argosy/ops/gpu_kernels.h"

@@ -1,4 +1,4 @@
-// Pooling on a card by kernels of our own, and which kernels there are.
+// Pooling on a GPU by kernels of our own, and which kernels there are.
 #include "argosy/ops/conv/windows_cuda.h"
 #include "argosy/ops/layout/gpu_copy_engine.h"
 #include "argosy/ops/pool/gpu_pool.h"
@@ -7,23 +7,23 @@ namespace argosy {
 
 namespace {
 
-using cuda::CardAxis;
-using cuda::CardPool;
+using cuda::GpuAxis;
+using cuda::GpuPool;
 
-CardAxis axis_of(const WindowAxis& a) { return {a.in, a.window, a.stride, a.dilation, a.out, a.pad_before}; }
+GpuAxis axis_of(const WindowAxis& a) { return {a.in, a.window, a.stride, a.dilation, a.out, a.pad_before}; }
 
 template <PoolKind kKind>
 class Pool final : public Kernel {
  public:
-  Pool(PoolAttrs attrs, std::string_view suffix, bool repeatable)
-      : attrs_(std::move(attrs)), suffix_(suffix), repeatable_(repeatable) {}
-  bool repeatable() const override { return repeatable_; }
+  Pool(PoolAttrs attrs, std::string_view suffix, bool capturable)
+      : attrs_(std::move(attrs)), suffix_(suffix), capturable_(capturable) {}
+  bool capturable() const override { return capturable_; }
 
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const PoolCall call, begin_pool(c, attrs_, kKind));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const out, c.output(0, call.output(kKind)));
     const PoolGeometry& g = call.geometry;
-    const CardPool pool{g.images, g.channels, axis_of(g.h), axis_of(g.w)};
+    const GpuPool pool{g.images, g.channels, axis_of(g.h), axis_of(g.w)};
     const cuda::LaunchShape shape = cuda::grid_for(out->elements());
     const auto named = [&](const char* name) { return str_cat(name, suffix_); };
     if constexpr (kKind == PoolKind::kMax) {
@@ -45,7 +45,7 @@ class Pool final : public Kernel {
   static constexpr const char* kModule = "pool";
   const PoolAttrs attrs_;
   const std::string_view suffix_;
-  const bool repeatable_;
+  const bool capturable_;
 };
 
 // MaxPoolWithArgmax, and what flows back through it: where the largest elements lie goes out with them. Images are
@@ -53,20 +53,20 @@ class Pool final : public Kernel {
 template <bool kGradient>
 class ArgmaxPool final : public Kernel {
  public:
-  ArgmaxPool(PoolAttrs attrs, bool batch_in_index, std::string_view suffix, bool repeatable)
-      : attrs_(std::move(attrs)), batch_in_index_(batch_in_index), suffix_(suffix), repeatable_(repeatable) {}
+  ArgmaxPool(PoolAttrs attrs, bool batch_in_index, std::string_view suffix, bool capturable)
+      : attrs_(std::move(attrs)), batch_in_index_(batch_in_index), suffix_(suffix), capturable_(capturable) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     ARGOSY_ASSIGN_OR_RETURN(PoolAttrs attrs, read_pool(init.op.name, init.attrs));
     return std::unique_ptr<Kernel>(
         std::make_unique<ArgmaxPool>(std::move(attrs), init.attrs.get_bool("include_batch_in_index"),
                                      cuda::type_suffix(init.output_dtypes[0]), cuda::reads_constants_only(init)));
   }
-  bool repeatable() const override { return repeatable_; }
+  bool capturable() const override { return capturable_; }
 
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const PoolCall call, pool_of(attrs_, c.input(0).shape()));
     const PoolGeometry& g = call.geometry;
-    const CardPool pool{g.images, g.channels, axis_of(g.h), axis_of(g.w)};
+    const GpuPool pool{g.images, g.channels, axis_of(g.h), axis_of(g.w)};
     const std::int64_t all = call.image.elements(), image = g.images == 0 ? 0 : all / g.images;
     const std::int64_t within = batch_in_index_ ? all : image;  // indices count from the start of so many elements
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const out, c.output(0, kGradient ? call.image : call.pooled));
@@ -91,7 +91,7 @@ class ArgmaxPool final : public Kernel {
   const PoolAttrs attrs_;
   const bool batch_in_index_;
   const std::string_view suffix_;
-  const bool repeatable_;
+  const bool capturable_;
 };
 
 }  // namespace

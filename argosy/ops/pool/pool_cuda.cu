@@ -6,20 +6,20 @@
 namespace argosy::cuda {
 
 // Rows (or columns) of the image under window `o`.
-ARGOSY_DEVICE i64 first_under(const CardAxis& a, i64 o) {
+ARGOSY_DEVICE i64 first_under(const GpuAxis& a, i64 o) {
   const i64 at = o * a.stride - a.pad;
   return at < 0 ? 0 : at;
 }
-ARGOSY_DEVICE i64 end_under(const CardAxis& a, i64 o) {
+ARGOSY_DEVICE i64 end_under(const GpuAxis& a, i64 o) {
   const i64 end = o * a.stride - a.pad + a.window;
   return end < a.in ? end : a.in;
 }
 // Windows over row i: from first_over to last_over.
-ARGOSY_DEVICE i64 first_over(const CardAxis& a, i64 i) {
+ARGOSY_DEVICE i64 first_over(const GpuAxis& a, i64 i) {
   const i64 from = i + a.pad - a.window + 1;
   return from <= 0 ? 0 : (from + a.stride - 1) / a.stride;
 }
-ARGOSY_DEVICE i64 last_over(const CardAxis& a, i64 i) {
+ARGOSY_DEVICE i64 last_over(const GpuAxis& a, i64 i) {
   const i64 last = (i + a.pad) / a.stride;
   return last < a.out ? last : a.out - 1;
 }
@@ -30,13 +30,13 @@ struct Place {
 ARGOSY_DEVICE Place place_of(i64 e, i64 h, i64 w, i64 channels) {
   return {e / channels / w / h, e / channels / w % h, e / channels % w, e % channels};
 }
-ARGOSY_DEVICE i64 in_offset(const CardPool& g, i64 n, i64 y, i64 x, i64 c) {
+ARGOSY_DEVICE i64 in_offset(const GpuPool& g, i64 n, i64 y, i64 x, i64 c) {
   return ((n * g.h.in + y) * g.w.in + x) * g.channels + c;
 }
 
 // The search starts below everything: NaN and -infinity never win.
 template <typename T>
-ARGOSY_DEVICE void max_forward(const CardPool& g, const T* x, T* y, Compute<T> lowest) {
+ARGOSY_DEVICE void max_forward(const GpuPool& g, const T* x, T* y, Compute<T> lowest) {
   for (i64 e = first_index(); e < g.images * g.h.out * g.w.out * g.channels; e += index_step()) {
     const Place p = place_of(e, g.h.out, g.w.out, g.channels);
     Compute<T> best = lowest;
@@ -53,7 +53,7 @@ ARGOSY_DEVICE void max_forward(const CardPool& g, const T* x, T* y, Compute<T> l
 // Is element e, of value v, the first largest under the window? A NaN counts where it is the window's first element,
 // and then it is what is asked for. Most elements are not, and the first larger one says so.
 template <typename T>
-ARGOSY_DEVICE bool is_largest_under(const CardPool& g, const T* x, i64 e, Compute<T> v, i64 n, i64 oy, i64 ox, i64 c) {
+ARGOSY_DEVICE bool is_largest_under(const GpuPool& g, const T* x, i64 e, Compute<T> v, i64 n, i64 oy, i64 ox, i64 c) {
   const i64 width = (end_under(g.w, ox) - first_under(g.w, ox)) * g.channels, below = g.w.in * g.channels;
   i64 row = in_offset(g, n, first_under(g.h, oy), first_under(g.w, ox), c);
   const Compute<T> first = load(x, row);
@@ -68,7 +68,7 @@ ARGOSY_DEVICE bool is_largest_under(const CardPool& g, const T* x, i64 e, Comput
   return true;
 }
 template <typename T>
-ARGOSY_DEVICE void max_backward(const CardPool& g, const T* x, const T* dy, T* dx) {
+ARGOSY_DEVICE void max_backward(const GpuPool& g, const T* x, const T* dy, T* dx) {
   for (i64 e = first_index(); e < g.images * g.h.in * g.w.in * g.channels; e += index_step()) {
     const Place p = place_of(e, g.h.in, g.w.in, g.channels);
     const Compute<T> v = load(x, e);
@@ -85,7 +85,7 @@ ARGOSY_DEVICE void max_backward(const CardPool& g, const T* x, const T* dy, T* d
 
 // The first largest element under a window; the search starts at its first, and a NaN there wins.
 template <typename T>
-ARGOSY_DEVICE i64 largest_under(const CardPool& g, const T* x, i64 n, i64 oy, i64 ox, i64 c) {
+ARGOSY_DEVICE i64 largest_under(const GpuPool& g, const T* x, i64 n, i64 oy, i64 ox, i64 c) {
   i64 at_best = in_offset(g, n, first_under(g.h, oy), first_under(g.w, ox), c);
   Compute<T> best = load(x, at_best);
   for (i64 iy = first_under(g.h, oy); iy < end_under(g.h, oy); ++iy) {
@@ -100,7 +100,7 @@ ARGOSY_DEVICE i64 largest_under(const CardPool& g, const T* x, i64 n, i64 oy, i6
 
 // `from`, read where the largest elements of x lie.
 template <typename T>
-ARGOSY_DEVICE void max_pick(const CardPool& g, const T* x, const T* from, T* to) {
+ARGOSY_DEVICE void max_pick(const GpuPool& g, const T* x, const T* from, T* to) {
   for (i64 e = first_index(); e < g.images * g.h.out * g.w.out * g.channels; e += index_step()) {
     const Place p = place_of(e, g.h.out, g.w.out, g.channels);
     to[e] = from[largest_under(g, x, p.n, p.y, p.x, p.c)];
@@ -108,7 +108,7 @@ ARGOSY_DEVICE void max_pick(const CardPool& g, const T* x, const T* from, T* to)
 }
 // The largest elements, and where they lie: counted from the start of `within` elements, an image or all of them.
 template <typename T>
-ARGOSY_DEVICE void max_with_places(const CardPool& g, i64 within, const T* x, T* y, i64* places) {
+ARGOSY_DEVICE void max_with_places(const GpuPool& g, i64 within, const T* x, T* y, i64* places) {
   for (i64 e = first_index(); e < g.images * g.h.out * g.w.out * g.channels; e += index_step()) {
     const Place p = place_of(e, g.h.out, g.w.out, g.channels);
     const i64 at = largest_under(g, x, p.n, p.y, p.x, p.c);
@@ -118,7 +118,7 @@ ARGOSY_DEVICE void max_with_places(const CardPool& g, i64 within, const T* x, T*
 }
 // Each element asks the windows it lies under whether they name it.
 template <typename T>
-ARGOSY_DEVICE void max_places_backward(const CardPool& g, i64 within, const T* dy, const i64* places, T* dx) {
+ARGOSY_DEVICE void max_places_backward(const GpuPool& g, i64 within, const T* dy, const i64* places, T* dx) {
   for (i64 e = first_index(); e < g.images * g.h.in * g.w.in * g.channels; e += index_step()) {
     const Place p = place_of(e, g.h.in, g.w.in, g.channels);
     Compute<T> sum = Compute<T>(0);
@@ -133,11 +133,11 @@ ARGOSY_DEVICE void max_places_backward(const CardPool& g, i64 within, const T* d
 }
 
 template <typename A>
-ARGOSY_DEVICE A cells_under(const CardPool& g, i64 oy, i64 ox) {
+ARGOSY_DEVICE A cells_under(const GpuPool& g, i64 oy, i64 ox) {
   return static_cast<A>((end_under(g.h, oy) - first_under(g.h, oy)) * (end_under(g.w, ox) - first_under(g.w, ox)));
 }
 template <typename T>
-ARGOSY_DEVICE void avg_forward(const CardPool& g, const T* x, T* y) {
+ARGOSY_DEVICE void avg_forward(const GpuPool& g, const T* x, T* y) {
   for (i64 e = first_index(); e < g.images * g.h.out * g.w.out * g.channels; e += index_step()) {
     const Place p = place_of(e, g.h.out, g.w.out, g.channels);
     Compute<T> sum = Compute<T>(0);
@@ -149,7 +149,7 @@ ARGOSY_DEVICE void avg_forward(const CardPool& g, const T* x, T* y) {
   }
 }
 template <typename T>
-ARGOSY_DEVICE void avg_backward(const CardPool& g, const T* dy, T* dx) {
+ARGOSY_DEVICE void avg_backward(const GpuPool& g, const T* dy, T* dx) {
   for (i64 e = first_index(); e < g.images * g.h.in * g.w.in * g.channels; e += index_step()) {
     const Place p = place_of(e, g.h.in, g.w.in, g.channels);
     Compute<T> sum = Compute<T>(0);
@@ -162,18 +162,18 @@ ARGOSY_DEVICE void avg_backward(const CardPool& g, const T* dy, T* dx) {
   }
 }
 
-#define ARGOSY_POOL(T, lowest)                                                                                 \
-  ARGOSY_KERNEL(max_pool_##T, CardPool g, const T* x, T* y) { max_forward(g, x, y, lowest); }                  \
-  ARGOSY_KERNEL(max_pool_grad_##T, CardPool g, const T* x, const T* dy, T* dx) { max_backward(g, x, dy, dx); } \
-  ARGOSY_KERNEL(max_pool_pick_##T, CardPool g, const T* x, const T* from, T* to) { max_pick(g, x, from, to); } \
-  ARGOSY_KERNEL(max_pool_argmax_##T, CardPool g, i64 within, const T* x, T* y, i64* places) {                  \
-    max_with_places(g, within, x, y, places);                                                                  \
-  }                                                                                                            \
-  ARGOSY_KERNEL(max_pool_argmax_grad_##T, CardPool g, i64 within, const T* dy, const i64* places, T* dx) {     \
-    max_places_backward(g, within, dy, places, dx);                                                            \
-  }                                                                                                            \
-  ARGOSY_KERNEL(avg_pool_##T, CardPool g, const T* x, T* y) { avg_forward(g, x, y); }                          \
-  ARGOSY_KERNEL(avg_pool_grad_##T, CardPool g, const T* dy, T* dx) { avg_backward(g, dy, dx); }
+#define ARGOSY_POOL(T, lowest)                                                                                \
+  ARGOSY_KERNEL(max_pool_##T, GpuPool g, const T* x, T* y) { max_forward(g, x, y, lowest); }                  \
+  ARGOSY_KERNEL(max_pool_grad_##T, GpuPool g, const T* x, const T* dy, T* dx) { max_backward(g, x, dy, dx); } \
+  ARGOSY_KERNEL(max_pool_pick_##T, GpuPool g, const T* x, const T* from, T* to) { max_pick(g, x, from, to); } \
+  ARGOSY_KERNEL(max_pool_argmax_##T, GpuPool g, i64 within, const T* x, T* y, i64* places) {                  \
+    max_with_places(g, within, x, y, places);                                                                 \
+  }                                                                                                           \
+  ARGOSY_KERNEL(max_pool_argmax_grad_##T, GpuPool g, i64 within, const T* dy, const i64* places, T* dx) {     \
+    max_places_backward(g, within, dy, places, dx);                                                           \
+  }                                                                                                           \
+  ARGOSY_KERNEL(avg_pool_##T, GpuPool g, const T* x, T* y) { avg_forward(g, x, y); }                          \
+  ARGOSY_KERNEL(avg_pool_grad_##T, GpuPool g, const T* dy, T* dx) { avg_backward(g, dy, dx); }
 ARGOSY_POOL(f32, -3.40282346638528859812e+38f)
 ARGOSY_POOL(f64, -1.79769313486231570815e+308)
 ARGOSY_POOL(f16, -65504.0f)

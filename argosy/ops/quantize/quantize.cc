@@ -117,7 +117,7 @@ void define_quantize(OpRegistry& ops) {
              .attrs = bits,
              .shape = fake_shape,
              .gradient = kNotDifferentiable,
-             .batch_rule = BatchRule::kAddsUp});
+             .batch_rule = BatchRule::kSum});
   }
   const std::string types = "T: {bfloat16, half, float, double}";
   const std::string doc = "Numbers rounded to few levels and back.";

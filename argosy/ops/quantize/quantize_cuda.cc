@@ -1,4 +1,4 @@
-// Training with few bits, on a card: numbers held to their levels, and what flows back.
+// Training with few bits, on a GPU: numbers held to their levels, and what flows back.
 #include "argosy/ops/gpu_kernels.h"
 
 namespace argosy {

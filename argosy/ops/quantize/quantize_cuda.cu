@@ -3,7 +3,7 @@
 
 namespace argosy::cuda {
 
-// One pair of limits for each of `channels` channels, innermost: on the card, or, where `low` is null, these two.
+// One pair of limits for each of `channels` channels, innermost: on the GPU, or, where `low` is null, these two.
 struct FakeQuant {
   i64 n, channels;
   const f32 *low, *high;
@@ -63,8 +63,8 @@ ARGOSY_KERNEL(fake_quant_limits_back, FakeQuant q, const f32* dy, const f32* x, 
       below += !nudge.unset && x[i] < nudge.low ? dy[i] : nothing;
       above += !nudge.unset && x[i] > nudge.high ? dy[i] : nothing;
     }
-    below = fold_block(below, scratch, add);
-    above = fold_block(above, scratch, add);
+    below = block_reduce(below, scratch, add);
+    above = block_reduce(above, scratch, add);
     if (threadIdx.x == 0) {
       d_low[channel] = static_cast<f32>(below);
       d_high[channel] = static_cast<f32>(above);

@@ -45,7 +45,7 @@ Status reshape(KernelContext& c) {
                               ", an end of a range, must be a scalar or a vector of 1 element");
     }
   }
-  ARGOSY_RETURN_IF_ERROR(hand_on(c, 0, x.reshaped(shape)));
+  ARGOSY_RETURN_IF_ERROR(forward_input(c, 0, x.reshaped(shape)));
   return write_range(c, 1, {*c.input(2).data<float>(), *c.input(3).data<float>()});
 }
 
@@ -63,7 +63,7 @@ class Pool final : public Kernel {
   Status run(KernelContext& c) override {
     constexpr const char* kOp = kMost ? "QuantizedMaxPool" : "QuantizedAvgPool";
     const Tensor& x = c.input(0);
-    if (x.shape().rank() != 4) return invalid_argument(kOp, ": pictures are wanted, not shape ", x.shape());
+    if (x.shape().rank() != 4) return invalid_argument(kOp, ": images are wanted, not shape ", x.shape());
     if (x.dtype() != DType::kQuint8 && x.dtype() != DType::kQint8) return unsupported_dtype(kOp, x.dtype());
     ARGOSY_ASSIGN_OR_RETURN(const float least, range_end(c, 1, kOp));
     ARGOSY_ASSIGN_OR_RETURN(const float greatest, range_end(c, 2, kOp));

@@ -94,7 +94,7 @@ class Conv2D final : public Kernel {
     constexpr const char* kOp = "QuantizedConv2D";
     const Shape &x = c.input(0).shape(), &f = c.input(1).shape();
     if (x.rank() != 4 || f.rank() != 4 || x[3] != f[2]) {
-      return invalid_argument(kOp, ": pictures ", x, " and a filter ", f, " must have 4 axes and the same channels");
+      return invalid_argument(kOp, ": images ", x, " and a filter ", f, " must have 4 axes and the same channels");
     }
     ARGOSY_ASSIGN_OR_RETURN(const Range rx, range_at(c, 2, kOp));
     ARGOSY_ASSIGN_OR_RETURN(const Range rf, range_at(c, 4, kOp));
@@ -116,7 +116,7 @@ class Conv2D final : public Kernel {
               std::uint32_t* const to = y->raw_as<std::uint32_t>() + (row * columns.out + column) * out;
               std::fill_n(to, out, 0u);
               const std::int64_t left = column * columns.stride - columns.pad_before;
-              // Beside the picture there are zeros, which add nothing.
+              // Beside the image there are zeros, which add nothing.
               for (std::int64_t i = std::max<std::int64_t>(0, -top); i < f[0] && top + i < x[1]; ++i) {
                 for (std::int64_t j = std::max<std::int64_t>(0, -left); j < f[1] && left + j < x[2]; ++j) {
                   const A* const from = image + ((n * x[1] + top + i) * x[2] + left + j) * in;

@@ -374,7 +374,7 @@ bool QueueState::withdraw(const std::shared_ptr<Attempt>& attempt) {
 void QueueState::cancel(const std::shared_ptr<Attempt>& attempt) {
   if (!withdraw(attempt)) return;
   Done done = std::move(attempt->done);
-  tell_last(done, "the end of a queue's operation", why_cancelled(*attempt), Tuple());
+  call_and_release(done, "the end of a queue's operation", why_cancelled(*attempt), Tuple());
   flush();
 }
 
@@ -395,7 +395,7 @@ void QueueState::finish(Attempt& attempt) {
   }
   if (attempt.caller.cancellation != nullptr) attempt.caller.cancellation->remove(attempt.token);
   Done done = std::move(attempt.done);
-  tell_last(done, "the end of a queue's operation", std::move(attempt.status), std::move(out));
+  call_and_release(done, "the end of a queue's operation", std::move(attempt.status), std::move(out));
 }
 
 Result<QueueState::Tuple> QueueState::joined(const std::vector<Tuple>& elements, Allocator& memory) const {

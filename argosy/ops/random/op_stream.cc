@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "argosy/op/state/session_op_state.h"
 #include "argosy/op/state/restorable.h"
+#include "argosy/op/state/session_op_state.h"
 
 namespace argosy {
 
@@ -29,9 +29,9 @@ struct Stream final : Resource, Restorable {
 
 std::shared_ptr<SharedPhilox> op_stream(const KernelInit& init) {
   KernelInit whose = init;
-  const auto* const shared = init.attrs.find_as<std::string>("stream");
-  if (shared != nullptr && !shared->empty()) whose.node = *shared;
-  const auto stream = kept<Stream>(
+  const auto* const stream_of = init.attrs.find_as<std::string>("stream");
+  if (stream_of != nullptr && !stream_of->empty()) whose.node = *stream_of;
+  const auto stream = session_op_state<Stream>(
       whose, [&] { return std::make_shared<Stream>(init.attrs.get_int("seed"), init.attrs.get_int("seed2")); });
   return {stream, &stream->philox};
 }

@@ -8,7 +8,7 @@
 
 namespace argosy {
 
-// Of the node that the kernel is made for, or whose share it draws (attribute "stream"), by its attributes "seed" and
+// Of the node that the kernel is made for, or whose shard it draws (attribute "stream"), by its attributes "seed" and
 // "seed2"; outside a session its own. Thread-safe.
 std::shared_ptr<SharedPhilox> op_stream(const KernelInit& init);
 

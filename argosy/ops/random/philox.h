@@ -105,8 +105,8 @@ class SharedPhilox {
     philox_.skip(blocks);
     return from;
   }
-  // The same for share `index` of a batch, of which every share asks for as many as all together use: what one has
-  // asked for, the next may still ask for. Who is no share goes on after the furthest.
+  // The same for shard `index` of a batch, of which every shard asks for as many as all together use: what one has
+  // asked for, the next may still ask for. Who is no shard goes on after the furthest.
   Philox reserve_of_batch(std::size_t index, std::uint64_t blocks) ARGOSY_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     if (index >= taken_.size()) taken_.resize(index + 1, 0);
@@ -116,7 +116,7 @@ class SharedPhilox {
     furthest_ = std::max(furthest_, taken_[index]);
     return from;
   }
-  // Where it stands, all shares counted; and back there.
+  // Where it stands, all shards counted; and back there.
   Philox place() const ARGOSY_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     Philox from = philox_;
@@ -132,8 +132,8 @@ class SharedPhilox {
 
  private:
   mutable Mutex mutex_;
-  Philox philox_ ARGOSY_GUARDED_BY(mutex_);                     // moved on by those who are no shares
-  std::vector<std::uint64_t> taken_ ARGOSY_GUARDED_BY(mutex_);  // by share: blocks beyond that
+  Philox philox_ ARGOSY_GUARDED_BY(mutex_);                     // moved on by those who are no shards
+  std::vector<std::uint64_t> taken_ ARGOSY_GUARDED_BY(mutex_);  // by shard: blocks beyond that
   std::uint64_t furthest_ ARGOSY_GUARDED_BY(mutex_) = 0;
 };
 

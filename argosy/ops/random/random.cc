@@ -110,16 +110,16 @@ void define_random(OpRegistry& ops) {
     attrs.insert(attrs.begin(), seeds.begin(), seeds.end());
     return attrs;
   };
-  // And the op that draws one share of a batch (random_shard.h).
-  const auto add_shared = [&](OpSpec spec) {
+  // And the op that draws one shard of a batch (random_shard.h).
+  const auto add_with_shard = [&](OpSpec spec) {
     add(spec);
-    spec.name = kSharePrefix + spec.name;
-    spec.doc += " One share's of the batch's.";
+    spec.name = kShardPrefix + spec.name;
+    spec.doc += " One shard's of the batch's.";
     spec.host_inputs.clear();
     for (int i = 0; i <= static_cast<int>(spec.inputs.size()); ++i) spec.host_inputs.push_back(i);
     spec.inputs.push_back("batch: B");  // its rows are counted: it does not have to travel
     spec.attrs.insert(spec.attrs.end(), {"B: type", "index: int >= 0", "weights: list(int) >= 1", "rows: int >= 1",
-                                         "axis: int >= 0 = 0", "rounds: int >= 1 = 1", "stream: string = \"\""});
+                                         "axis: int >= 0 = 0", "repeats: int >= 1 = 1", "stream: string = \"\""});
     add(std::move(spec));
   };
   constexpr std::pair<const char*, const char*> kStateful[] = {
@@ -127,15 +127,15 @@ void define_random(OpRegistry& ops) {
       {"RandomStandardNormal", "Normal, mean 0 and deviation 1."},
       {"TruncatedNormal", "Standard normal, drawn again beyond two deviations."}};
   for (const auto& [name, doc] : kStateful) {
-    add_shared({.name = name,
-                .doc = doc,
-                .inputs = {"shape: T"},
-                .outputs = {"output: dtype"},
-                .attrs = with_seeds({"dtype: " + dtypes, "T: index"}),
-                .shape = shaped,
-                .stateful = true,
-                .batch_rule = BatchRule::kDraws,
-                .host_inputs = {0}});
+    add_with_shard({.name = name,
+                    .doc = doc,
+                    .inputs = {"shape: T"},
+                    .outputs = {"output: dtype"},
+                    .attrs = with_seeds({"dtype: " + dtypes, "T: index"}),
+                    .shape = shaped,
+                    .stateful = true,
+                    .batch_rule = BatchRule::kRandom,
+                    .host_inputs = {0}});
   }
   add({.name = "RandomUniformInt",
        .doc = "Integers in [minval, maxval).",
@@ -144,7 +144,7 @@ void define_random(OpRegistry& ops) {
        .attrs = with_seeds({"Tout: index", "T: index"}),
        .shape = uniform_int_shape,
        .stateful = true,
-       .batch_rule = BatchRule::kDraws,
+       .batch_rule = BatchRule::kRandom,
        .host_inputs = {0, 1, 2}});
   add({.name = "RandomShuffle",
        .doc = "x with its rows in random order.",
@@ -164,7 +164,7 @@ void define_random(OpRegistry& ops) {
        .attrs = with_seeds({real, "output_dtype: index = int64"}),
        .shape = samples_shape,
        .stateful = true,
-       .batch_rule = BatchRule::kDraws,
+       .batch_rule = BatchRule::kRandom,
        .host_inputs = {1}});
 
   constexpr std::pair<const char*, const char*> kStateless[] = {
@@ -172,22 +172,22 @@ void define_random(OpRegistry& ops) {
       {"StatelessRandomNormal", "Standard normal, from a seed of two integers."},
       {"StatelessTruncatedNormal", "Standard normal, drawn again beyond two deviations, from a seed of two integers."}};
   for (const auto& [name, doc] : kStateless) {
-    add_shared({.name = name,
-                .doc = doc,
-                .inputs = {"shape: T", "seed: Tseed"},
-                .outputs = {"output: dtype"},
-                .attrs = {"dtype: " + dtypes + " = float", "T: index = int32", "Tseed: index = int64"},
-                .shape = seeded_shape,
-                .batch_rule = BatchRule::kDraws,
-                .host_inputs = {0, 1}});
-    add_shared({.name = std::string(name) + "V2",
-                .doc = doc,
-                .inputs = {"shape: Tshape", "key: uint64", "counter: uint64", "alg: int32"},
-                .outputs = {"output: dtype"},
-                .attrs = {"dtype: " + dtypes + " = float", "Tshape: index = int32"},
-                .shape = keyed_shape,
-                .batch_rule = BatchRule::kDraws,
-                .host_inputs = {0, 3}});
+    add_with_shard({.name = name,
+                    .doc = doc,
+                    .inputs = {"shape: T", "seed: Tseed"},
+                    .outputs = {"output: dtype"},
+                    .attrs = {"dtype: " + dtypes + " = float", "T: index = int32", "Tseed: index = int64"},
+                    .shape = seeded_shape,
+                    .batch_rule = BatchRule::kRandom,
+                    .host_inputs = {0, 1}});
+    add_with_shard({.name = std::string(name) + "V2",
+                    .doc = doc,
+                    .inputs = {"shape: Tshape", "key: uint64", "counter: uint64", "alg: int32"},
+                    .outputs = {"output: dtype"},
+                    .attrs = {"dtype: " + dtypes + " = float", "Tshape: index = int32"},
+                    .shape = keyed_shape,
+                    .batch_rule = BatchRule::kRandom,
+                    .host_inputs = {0, 3}});
   }
   add({.name = "StatelessRandomUniformInt",
        .doc = "Integers in [minval, maxval), from a seed of two integers.",

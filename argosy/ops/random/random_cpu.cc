@@ -7,7 +7,7 @@
 namespace argosy {
 
 void add_stateless_random(KernelRegistry& kernels);  // stateless_cpu.cc
-void add_shares_of_random(KernelRegistry& kernels);  // random_shard_cpu.cc
+void add_random_shards(KernelRegistry& kernels);     // random_shard_cpu.cc
 
 Result<Shape> random_shape(const Tensor& t) {
   if (t.shape().rank() != 1)
@@ -126,7 +126,7 @@ void add_kernels_cpu_random(KernelRegistry& kernels) {
   kernels.add("RandomShuffle", "cpu", RandomShuffle::make);
   kernels.add("Multinomial", "cpu", Multinomial::make);
   add_stateless_random(kernels);
-  add_shares_of_random(kernels);
+  add_random_shards(kernels);
 }
 
 }  // namespace argosy

@@ -1,10 +1,10 @@
-// Random numbers on a card: the stream's place is the host's, the numbers are made there. Seeds of int64 are read there
-// as well, so that steps which draw by the step's number are recorded (argosy/runtime/compile/capture_regions.h).
+// Random numbers on a GPU: the stream's place is the host's, the numbers are made there. Seeds of int64 are read there
+// as well, so that steps which draw by the step's number are captured (argosy/runtime/compile/capture_regions.h).
 #include "argosy/ops/gpu_kernels.h"
 #include "argosy/ops/random/fill.h"
 #include "argosy/ops/random/op_stream.h"
-#include "argosy/ops/random/sample.h"
 #include "argosy/ops/random/random_shard.h"
+#include "argosy/ops/random/sample.h"
 
 namespace argosy {
 
@@ -55,7 +55,7 @@ class Random final : public Kernel {
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     return std::unique_ptr<Kernel>(std::make_unique<Random>(init));
   }
-  bool repeatable() const override { return false; }
+  bool capturable() const override { return false; }
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const Shape shape, random_shape(c.input(0)));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
@@ -77,8 +77,8 @@ class Stateless final : public Kernel, public DeviceInputs {
   }
   explicit Stateless(const KernelInit& init)
       : seed_there_(init.input_dtypes[1] == DType::kInt64),
-        repeatable_(seed_there_ ? cuda::reads_constants_only(init, {1}) : cuda::reads_constants_only(init)) {}
-  bool repeatable() const override { return repeatable_; }
+        capturable_(seed_there_ ? cuda::reads_constants_only(init, {1}) : cuda::reads_constants_only(init)) {}
+  bool capturable() const override { return capturable_; }
   bool on_device(int input) const override { return input == 1 && seed_there_; }
 
   Status run(KernelContext& c) override {
@@ -100,10 +100,10 @@ class Stateless final : public Kernel, public DeviceInputs {
   }
 
  private:
-  const bool seed_there_, repeatable_;
+  const bool seed_there_, capturable_;
 };
 
-// Of a key and a counter that lie on the card.
+// Of a key and a counter that lie on the GPU.
 Result<Origin> keyed_origin(const Tensor& key, const Tensor& counter, const Tensor& alg) {
   ARGOSY_RETURN_IF_ERROR(check_keyed(key, counter, alg));
   return Origin{{}, key.raw(), counter.raw()};
@@ -152,7 +152,7 @@ class RandomIntegers final : public Kernel {
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     return std::unique_ptr<Kernel>(std::make_unique<RandomIntegers>(init));
   }
-  bool repeatable() const override { return false; }
+  bool capturable() const override { return false; }
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const Shape shape, random_shape(c.input(0)));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
@@ -194,7 +194,7 @@ class Multinomial final : public Kernel {
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     return std::unique_ptr<Kernel>(std::make_unique<Multinomial>(init));
   }
-  bool repeatable() const override { return false; }
+  bool capturable() const override { return false; }
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const std::int64_t samples, checked_samples(c));
     const std::int64_t rows = c.input(0).shape()[0];
@@ -212,8 +212,8 @@ class StatelessMultinomial final : public Kernel {
     const bool waits = init.output_dtypes[0] == DType::kInt32;
     return std::unique_ptr<Kernel>(std::make_unique<StatelessMultinomial>(!waits && cuda::reads_constants_only(init)));
   }
-  explicit StatelessMultinomial(bool repeatable) : repeatable_(repeatable) {}
-  bool repeatable() const override { return repeatable_; }
+  explicit StatelessMultinomial(bool capturable) : capturable_(capturable) {}
+  bool capturable() const override { return capturable_; }
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const std::int64_t samples, checked_samples(c));
     ARGOSY_ASSIGN_OR_RETURN(const Philox from, seeded_stream(c.input(2)));
@@ -221,19 +221,19 @@ class StatelessMultinomial final : public Kernel {
   }
 
  private:
-  const bool repeatable_;
+  const bool capturable_;
 };
 
 template <Distribution kDistribution>
-class ShareOfRandom final : public Kernel {
+class RandomShard final : public Kernel {
  public:
-  explicit ShareOfRandom(const KernelInit& init) : draws_(init) {}
+  explicit RandomShard(const KernelInit& init) : draws_(init) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<ShareOfRandom>(init));
+    return std::unique_ptr<Kernel>(std::make_unique<RandomShard>(init));
   }
-  bool repeatable() const override { return false; }
+  bool capturable() const override { return false; }
   Status run(KernelContext& c) override {
-    ARGOSY_ASSIGN_OR_RETURN(const ShareDraw draw, draws_.next(c));
+    ARGOSY_ASSIGN_OR_RETURN(const ShardDraw draw, draws_.next(c));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, draw.shape));
     return fill(
         c, *y, kDistribution, Origin::of(draw.from),
@@ -241,7 +241,7 @@ class ShareOfRandom final : public Kernel {
   }
 
  private:
-  ShareDraws draws_;
+  ShardDraws draws_;
 };
 
 }  // namespace
@@ -249,7 +249,7 @@ class ShareOfRandom final : public Kernel {
 void add_kernels_cuda_random(KernelRegistry& kernels) {
   using enum Distribution;
   const std::vector<KernelTypes> floats = {{"dtype", cuda::kFloatingTypes}};
-  const auto share = [](const char* of) { return std::string(kSharePrefix) + of; };
+  const auto shard = [](const char* of) { return std::string(kShardPrefix) + of; };
   kernels.add("RandomUniform", "cuda", Random<kUniform>::make, floats);
   kernels.add("RandomStandardNormal", "cuda", Random<kNormal>::make, floats);
   kernels.add("TruncatedNormal", "cuda", Random<kTruncatedNormal>::make, floats);
@@ -273,7 +273,7 @@ void add_kernels_cuda_random(KernelRegistry& kernels) {
   const std::vector<KernelTypes> logits = {{"T", cuda::kFloatingTypes}, {"output_dtype", {kInt32, kInt64}}};
   kernels.add("Multinomial", "cuda", Multinomial::make, logits);
   kernels.add("StatelessMultinomial", "cuda", StatelessMultinomial::make, logits);
-  // Their keys lie on the card.
+  // Their keys lie on the GPU.
   for (const char* op : {"StatelessRandomUniformIntV2", "StatelessRandomUniformFullIntV2"}) {
     kernels.add(op, "cuda", cuda::make_by_way_of_host, narrow);
   }
@@ -281,13 +281,13 @@ void add_kernels_cuda_random(KernelRegistry& kernels) {
     kernels.add(op, "cuda", cuda::make_on_host);
   }
   for (const char* of : {"RandomUniform", "StatelessRandomUniform", "StatelessRandomUniformV2"}) {
-    kernels.add(share(of), "cuda", ShareOfRandom<kUniform>::make, floats);
+    kernels.add(shard(of), "cuda", RandomShard<kUniform>::make, floats);
   }
   for (const char* of : {"RandomStandardNormal", "StatelessRandomNormal", "StatelessRandomNormalV2"}) {
-    kernels.add(share(of), "cuda", ShareOfRandom<kNormal>::make, floats);
+    kernels.add(shard(of), "cuda", RandomShard<kNormal>::make, floats);
   }
   for (const char* of : {"TruncatedNormal", "StatelessTruncatedNormal", "StatelessTruncatedNormalV2"}) {
-    kernels.add(share(of), "cuda", ShareOfRandom<kTruncatedNormal>::make, floats);
+    kernels.add(shard(of), "cuda", RandomShard<kTruncatedNormal>::make, floats);
   }
 }
 

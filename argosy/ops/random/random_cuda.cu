@@ -30,7 +30,7 @@ struct Stream {
   }
 };
 
-// Where numbers begin: a stream that the host knows, or one of a key and a counter that lie on the card.
+// Where numbers begin: a stream that the host knows, or one of a key and a counter that lie on the GPU.
 struct Origin {
   Stream stream;
   const u64* key;  // null: `stream`
@@ -116,10 +116,10 @@ struct Part {
   }
   // kCount neighbours: in one access where all of them are the run's and memory lies so.
   template <int kCount>
-  ARGOSY_DEVICE void put_group(i64 element, const Pack<T, kCount>& values) const {
+  ARGOSY_DEVICE void put_group(i64 element, const Vec<T, kCount>& values) const {
     T* const at = to + (element - first);
-    if (element >= first && element + kCount <= first + n && lie_in_packs<kCount>(at)) {
-      store_pack<kCount>(at, 0, values);
+    if (element >= first && element + kCount <= first + n && are_vec_aligned<kCount>(at)) {
+      store_vec<kCount>(at, 0, values);
       return;
     }
     ARGOSY_UNROLL
@@ -173,7 +173,7 @@ ARGOSY_DEVICE void uniform(const Runs& runs, T* to, const Stream& from) {
     at.skip(static_cast<u64>(g));
     u32 words[4];
     at.next(words);
-    Pack<T, kGroup> values;
+    Vec<T, kGroup> values;
     ARGOSY_UNROLL
     for (int i = 0; i < kGroup; ++i) values.at[i] = Number<T>::store(Words<T>::uniform(words, i));
     part.put_group(g * kGroup, values);
@@ -189,7 +189,7 @@ ARGOSY_DEVICE void normal(const Runs& runs, T* to, const Stream& from) {
     at.skip(static_cast<u64>(g));
     u32 words[4];
     at.next(words);
-    Pack<T, kGroup> values;
+    Vec<T, kGroup> values;
     ARGOSY_UNROLL
     for (int i = 0; i < kGroup; i += 2) {
       Compute<T> pair[2];
@@ -281,7 +281,7 @@ ARGOSY_DEVICE void draw_classes(i64 rows, i64 classes, i64 samples, const T* log
       const f64 v = static_cast<f64>(load(x, k));
       if (v - v == 0 && v > most) most = v;
     }
-    most = fold_block(most, scratch, [](f64 a, f64 b) { return a < b ? b : a; });
+    most = block_reduce(most, scratch, [](f64 a, f64 b) { return a < b ? b : a; });
     // A class whose logit is infinite or NaN counts nothing.
     f64 mine = 0;
     for (i64 k = first; k < last; ++k) {

@@ -1,5 +1,5 @@
-// The random numbers of one share of a batch: those elements of the whole batch's that its rows hold. So a graph draws
-// the same numbers however many devices share its batch, those TensorFlow draws on one device.
+// The random numbers of one shard of a batch: those elements of the global batch's that its rows hold. So a graph draws
+// the same numbers however many devices shard its batch, those TensorFlow draws on one device.
 #pragma once
 
 #include <memory>
@@ -10,36 +10,36 @@
 
 namespace argosy {
 
-// "_Share" before the name of a random op (RandomUniform, StatelessRandomNormalV2, ...): the op that takes, after its
-// inputs, a tensor that has the batch's rows, and besides its attributes `weights` and `index` of the share
-// (shard_batch.h), `rows`, how many of the result every example has along the `axis` of the batch, `rounds`, how many
-// times the batch goes by along it (heads times batch, time times batch), and `stream`, the node whose stream the
-// shares draw from ("": each from one of its own).
-inline constexpr const char* kSharePrefix = "_Share";
+// "_Shard" before the name of a random op (RandomUniform, StatelessRandomNormalV2, ...): the op that takes, after its
+// inputs, a tensor that has the batch's rows, and besides its attributes `weights` and `index` of the shard
+// (shard_batch.h), `rows`, how many of the result every example has along the `axis` of the batch, `repeats`, how many
+// times the batch repeats along it (heads times batch, time times batch), and `stream`, the node whose stream the
+// shards draw from ("": each from one of its own).
+inline constexpr const char* kShardPrefix = "_Shard";
 
-struct ShareDraw {
-  Shape shape;  // of the share's numbers
+struct ShardDraw {
+  Shape shape;  // of the shard's numbers
   Philox from;
-  // Of the stream's elements, the share's: one run, or, where the batch goes by more than once, in all axes up to its
+  // Of the stream's elements, the shard's: one run, or, where the batch repeats, in all axes up to its
   // own, as many, equally long.
   std::int64_t runs = 1;
   std::int64_t first_of_run = 0, from_run_to_run = 0;
 };
 
 // What a kernel of such an op draws. Thread-safe.
-class ShareDraws {
+class ShardDraws {
  public:
-  explicit ShareDraws(const KernelInit& init);
-  // INVALID_ARGUMENT where the shape asked for is not that of the share's rows.
-  Result<ShareDraw> next(KernelContext& c);
+  explicit ShardDraws(const KernelInit& init);
+  // INVALID_ARGUMENT where the shape asked for is not that of the shard's rows.
+  Result<ShardDraw> next(KernelContext& c);
 
  private:
-  // Where the whole batch's numbers begin, `whole` of them.
-  Result<Philox> stream(KernelContext& c, std::int64_t whole);
+  // Where the global batch's numbers begin, `global` of them.
+  Result<Philox> stream(KernelContext& c, std::int64_t global);
 
   const std::vector<std::int64_t> weights_;
-  const std::int64_t index_, rows_, axis_, rounds_;
-  std::shared_ptr<SharedPhilox> generator_;  // of a stateful op: moves on by what the whole batch takes
+  const std::int64_t index_, rows_, axis_, repeats_;
+  std::shared_ptr<SharedPhilox> generator_;  // of a stateful op: moves on by what the global batch takes
 };
 
 }  // namespace argosy

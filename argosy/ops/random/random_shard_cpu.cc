@@ -8,45 +8,46 @@
 
 namespace argosy {
 
-ShareDraws::ShareDraws(const KernelInit& init)
+ShardDraws::ShardDraws(const KernelInit& init)
     : weights_(init.attrs.get<std::vector<std::int64_t>>("weights")),
       index_(init.attrs.get_int("index")),
       rows_(init.attrs.get_int("rows")),
       axis_(init.attrs.get_int("axis")),
-      rounds_(init.attrs.get_int("rounds")) {
+      repeats_(init.attrs.get_int("repeats")) {
   if (init.attrs.find("seed") != nullptr) generator_ = op_stream(init);
 }
 
-Result<ShareDraw> ShareDraws::next(KernelContext& c) {
+Result<ShardDraw> ShardDraws::next(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const Shape shape, random_shape(c.input(0)));
   const Tensor& batch = c.input(c.num_inputs() - 1);
-  if (batch.shape().rank() == 0) return invalid_argument("a scalar has no rows to share");
-  ARGOSY_ASSIGN_OR_RETURN(const auto share, batch_share(batch.shape()[0], weights_, index_));
-  const std::int64_t examples = share.second - share.first;
-  if (axis_ >= shape.rank() || shape[static_cast<int>(axis_)] != checked_mul(examples, rows_) || rows_ % rounds_ != 0) {
-    return invalid_argument("random numbers of shape ", shape, " asked for by a share of ", examples, " examples with ",
+  if (batch.shape().rank() == 0) return invalid_argument("a scalar has no rows to shard");
+  ARGOSY_ASSIGN_OR_RETURN(const auto shard, shard_batch(batch.shape()[0], weights_, index_));
+  const std::int64_t examples = shard.second - shard.first;
+  if (axis_ >= shape.rank() || shape[static_cast<int>(axis_)] != checked_mul(examples, rows_) ||
+      rows_ % repeats_ != 0) {
+    return invalid_argument("random numbers of shape ", shape, " asked for by a shard of ", examples, " examples with ",
                             rows_, " rows each");
   }
   std::optional<std::int64_t> each = rows_;  // elements of an example
-  std::int64_t runs = rounds_;
+  std::int64_t runs = repeats_;
   for (int i = 0; i < shape.rank() && each; ++i) {
     if (i != axis_) each = checked_mul(*each, shape[i]);
     if (i < axis_) runs *= std::max<std::int64_t>(1, shape[i]);
   }
-  const auto whole = each ? checked_mul(batch.shape()[0], *each) : std::nullopt;
-  if (!whole) return invalid_argument("too many random numbers for a batch of ", batch.shape()[0], " examples");
-  ARGOSY_ASSIGN_OR_RETURN(const Philox from, stream(c, *whole));
-  return ShareDraw{.shape = shape,
+  const auto global = each ? checked_mul(batch.shape()[0], *each) : std::nullopt;
+  if (!global) return invalid_argument("too many random numbers for a batch of ", batch.shape()[0], " examples");
+  ARGOSY_ASSIGN_OR_RETURN(const Philox from, stream(c, *global));
+  return ShardDraw{.shape = shape,
                    .from = from,
                    .runs = runs,
-                   .first_of_run = share.first * (*each / runs),
-                   .from_run_to_run = *whole / runs};
+                   .first_of_run = shard.first * (*each / runs),
+                   .from_run_to_run = *global / runs};
 }
 
-Result<Philox> ShareDraws::stream(KernelContext& c, std::int64_t whole) {
+Result<Philox> ShardDraws::stream(KernelContext& c, std::int64_t global) {
   if (generator_) {
     return generator_->reserve_of_batch(static_cast<std::size_t>(index_),
-                                        static_cast<std::uint64_t>(whole) * kBlocksPerElement);
+                                        static_cast<std::uint64_t>(global) * kBlocksPerElement);
   }
   const bool keyed = c.num_inputs() == 5;
   return keyed ? keyed_stream(c.input(1), c.input(2), c.input(3)) : seeded_stream(c.input(1));
@@ -55,14 +56,14 @@ Result<Philox> ShareDraws::stream(KernelContext& c, std::int64_t whole) {
 namespace {
 
 template <Distribution kDistribution, bool kPlain>
-class ShareOfRandom final : public Kernel {
+class RandomShard final : public Kernel {
  public:
-  explicit ShareOfRandom(const KernelInit& init) : draws_(init) {}
+  explicit RandomShard(const KernelInit& init) : draws_(init) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<ShareOfRandom>(init));
+    return std::unique_ptr<Kernel>(std::make_unique<RandomShard>(init));
   }
   Status run(KernelContext& c) override {
-    ARGOSY_ASSIGN_OR_RETURN(const ShareDraw draw, draws_.next(c));
+    ARGOSY_ASSIGN_OR_RETURN(const ShardDraw draw, draws_.next(c));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, draw.shape));
     const std::int64_t length = y->elements() / draw.runs;
     const std::size_t bytes = y->bytes() / static_cast<std::size_t>(draw.runs);
@@ -75,20 +76,20 @@ class ShareOfRandom final : public Kernel {
   }
 
  private:
-  ShareDraws draws_;
+  ShardDraws draws_;
 };
 
 template <Distribution kDistribution>
 void add(KernelRegistry& kernels, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    kernels.add(kSharePrefix + name, "cpu", ShareOfRandom<kDistribution, false>::make);
-    kernels.add(kSharePrefix + name, "cpu", ShareOfRandom<kDistribution, true>::make);
+    kernels.add(kShardPrefix + name, "cpu", RandomShard<kDistribution, false>::make);
+    kernels.add(kShardPrefix + name, "cpu", RandomShard<kDistribution, true>::make);
   }
 }
 
 }  // namespace
 
-void add_shares_of_random(KernelRegistry& kernels) {
+void add_random_shards(KernelRegistry& kernels) {
   using enum Distribution;
   add<kUniform>(kernels, {"RandomUniform", "StatelessRandomUniform", "StatelessRandomUniformV2"});
   add<kNormal>(kernels, {"RandomStandardNormal", "StatelessRandomNormal", "StatelessRandomNormalV2"});

@@ -205,12 +205,12 @@ TEST(RandomOps, StateMovesOn) {
       "");
 }
 
-struct ShareOp {
+struct ShardedRandomOp {
   const char* name;
   std::vector<Tensor> seed;  // inputs after the shape
   AttrMap attrs;
 };
-const std::vector<ShareOp> kShareOps = {
+const std::vector<ShardedRandomOp> kShardedRandomOps = {
     {"RandomUniform", {}, {{"seed", 3}, {"seed2", 4}}},
     {"RandomStandardNormal", {}, {{"seed", 3}, {"seed2", 4}}},
     {"TruncatedNormal", {}, {{"seed", 3}, {"seed2", 4}}},
@@ -227,15 +227,15 @@ const std::vector<ShareOp> kShareOps = {
      {Tensor::vector<std::uint64_t>({1}), Tensor::vector<std::uint64_t>({1, 2}), Tensor::scalar(1)},
      {}}};
 
-// Two runs of each share, laid one after the other: two runs of the whole batch. Rows of 1 to 6 numbers begin anywhere
+// Two runs of each shard, laid one after the other: two runs of the global batch. Rows of 1 to 6 numbers begin anywhere
 // in a block of the stream.
-TEST(RandomOps, SharesOfABatchDrawWhatTheBatchDraws) {
+TEST(RandomOps, ShardsOfABatchDrawWhatTheBatchDraws) {
   using Ints = std::vector<std::int64_t>;
-  for (const ShareOp& op : kShareOps) {
+  for (const ShardedRandomOp& op : kShardedRandomOps) {
     for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kFloat16}) {
       for (const Ints& weights : {Ints{1}, Ints{1, 1}, Ints{3, 1, 2}, Ints{1, 1, 1, 1, 1, 1, 1, 1}}) {
         for (const auto& [batch, rows, width] : {std::array{7, 1, 1}, {7, 2, 3}, {5, 1, 1501}, {2, 3, 2}, {0, 1, 2}}) {
-          SCOPED_TRACE(str_cat(op.name, " ", dtype_name(dtype), " ", weights.size(), " shares of ", batch, " by ", rows,
+          SCOPED_TRACE(str_cat(op.name, " ", dtype_name(dtype), " ", weights.size(), " shards of ", batch, " by ", rows,
                                " by ", width));
           const auto inputs = [&](std::int64_t examples) {
             std::vector<Tensor> all = op.seed;
@@ -249,17 +249,17 @@ TEST(RandomOps, SharesOfABatchDrawWhatTheBatchDraws) {
           attrs.set("rows", std::int64_t{rows});
           std::int64_t first = 0;
           for (std::size_t s = 0; s < weights.size(); ++s) {
-            const auto mine = batch_share(batch, weights, static_cast<std::int64_t>(s)).value();
+            const auto mine = shard_batch(batch, weights, static_cast<std::int64_t>(s)).value();
             attrs.set("index", static_cast<std::int64_t>(s));
             std::vector<Tensor> asked = inputs(mine.second - mine.first);
             asked.push_back(Tensor::zeros(DType::kBool, {batch, 2}));
-            const auto share = runs(str_cat("_Share", op.name).c_str(), attrs, asked, 2);
+            const auto shard = runs(str_cat("_Shard", op.name).c_str(), attrs, asked, 2);
             for (int run = 0; run < 2; ++run) {
-              EXPECT_EQ(difference(share[run], whole[run].rows(mine.first * rows, mine.second * rows), 0), "") << s;
+              EXPECT_EQ(difference(shard[run], whole[run].rows(mine.first * rows, mine.second * rows), 0), "") << s;
             }
             first = mine.second;
             if (batch == 7 && s == 1) {
-              check({.op = str_cat("_Share", op.name),
+              check({.op = str_cat("_Shard", op.name),
                      .inputs = asked,
                      .attrs = attrs,
                      .expect = {whole[0].rows(mine.first * rows, mine.second * rows)},
@@ -274,10 +274,10 @@ TEST(RandomOps, SharesOfABatchDrawWhatTheBatchDraws) {
   }
 }
 
-// The batch goes by twice along the second axis of [3, 2 * batch, 2]: for each of the 6 times a share has its part.
-TEST(RandomOps, SharesOfABatchThatGoesByOftenDrawWhatTheBatchDraws) {
+// The batch repeats twice along the second axis of [3, 2 * batch, 2]: for each of the 6 times a shard has its part.
+TEST(RandomOps, ShardsOfARepeatedBatchDrawWhatTheBatchDraws) {
   const std::vector<std::int64_t> weights = {2, 1};
-  for (const ShareOp& op : kShareOps) {
+  for (const ShardedRandomOp& op : kShardedRandomOps) {
     const auto inputs = [&](std::int64_t examples) {
       std::vector<Tensor> all = op.seed;
       all.insert(all.begin(), longs({3, examples * 2, 2}));
@@ -288,32 +288,31 @@ TEST(RandomOps, SharesOfABatchThatGoesByOftenDrawWhatTheBatchDraws) {
     const auto whole = runs(op.name, attrs, inputs(5), 2);
     attrs.set("weights", weights);
     attrs.set("rows", std::int64_t{2});
-    attrs.set("rounds", std::int64_t{2});
+    attrs.set("repeats", std::int64_t{2});
     attrs.set("axis", std::int64_t{1});
     for (std::int64_t s = 0; s < 2; ++s) {
-      const auto mine = batch_share(5, weights, s).value();
+      const auto mine = shard_batch(5, weights, s).value();
       const std::int64_t examples = mine.second - mine.first;
       attrs.set("index", s);
       std::vector<Tensor> asked = inputs(examples);
       asked.push_back(Tensor::zeros(DType::kBool, {5}));
-      const auto share = runs(str_cat("_Share", op.name).c_str(), attrs, asked, 2);
+      const auto shard = runs(str_cat("_Shard", op.name).c_str(), attrs, asked, 2);
       for (int run = 0; run < 2; ++run) {
         for (std::int64_t time = 0; time < 6; ++time) {
           for (std::int64_t i = 0; i < examples * 2; ++i) {
-            EXPECT_EQ(share[run].data<float>()[time * examples * 2 + i],
+            EXPECT_EQ(shard[run].data<float>()[time * examples * 2 + i],
                       whole[run].data<float>()[time * 10 + mine.first * 2 + i])
-                << op.name << " share " << s << " time " << time;
+                << op.name << " shard " << s << " time " << time;
           }
         }
       }
-      for (const DType dtype :
-           {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBfloat16}) {  // on a card too
+      for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBfloat16}) {  // on a GPU too
         AttrMap there = attrs;
         there.set("dtype", dtype);
-        check({.op = str_cat("_Share", op.name),
+        check({.op = str_cat("_Shard", op.name),
                .inputs = asked,
                .attrs = there,
-               .expect = runs(str_cat("_Share", op.name).c_str(), there, asked, 1),
+               .expect = runs(str_cat("_Shard", op.name).c_str(), there, asked, 1),
                .tolerance = 3e-6,
                .other_dtypes = false});
       }
@@ -321,21 +320,21 @@ TEST(RandomOps, SharesOfABatchThatGoesByOftenDrawWhatTheBatchDraws) {
   }
 }
 
-TEST(RandomOps, SharesAskForTheirRowsAlone) {
+TEST(RandomOps, ShardsAskForTheirRowsAlone) {
   const AttrMap attrs = {
       {"dtype", DType::kFloat32}, {"weights", std::vector<std::int64_t>{1, 1}}, {"index", 1}, {"rows", 2}};
-  const OpDef& op = *builtin_ops().find("_ShareStatelessRandomUniform");
+  const OpDef& op = *builtin_ops().find("_ShardStatelessRandomUniform");
   const Tensor batch = Tensor::zeros(DType::kFloat32, {5});
   const auto of = [&](const Tensor& shape, const Tensor& x) {
     return evaluate_op(op, attrs, {shape, longs({1, 2}), x});
   };
   EXPECT_TRUE(of(longs({4, 3}), batch).ok());
   EXPECT_EQ(of(longs({6, 3}), batch).status().message(),
-            "random numbers of shape [6,3] asked for by a share of 2 examples with 2 rows each");
+            "random numbers of shape [6,3] asked for by a shard of 2 examples with 2 rows each");
   EXPECT_FALSE(of(longs({}), batch).ok());
   EXPECT_FALSE(of(longs({4}), Tensor::scalar(1.0f)).ok());
   EXPECT_EQ(of(longs({4}), Tensor::zeros(DType::kBool, {1, 0})).status().code(), Code::kInvalidArgument);
-  // The share's numbers are few enough, the batch's are not.
+  // The shard's numbers are few enough, the batch's are not.
   AttrMap last = attrs;
   last.set("weights", std::vector<std::int64_t>{1LL << 40, 1});
   last.set("rows", std::int64_t{1} << 62);

@@ -171,7 +171,7 @@ Status not_compressed(std::string_view op, const AttrMap& attrs, const char* att
   const std::string kind = attrs.get_or<std::string>(attr, "");
   if (kind.empty()) return ok_status();
   return unimplemented(op, ": files compressed by ", kind, " cannot be read")
-      .with_next("use a dataset, or files that are not compressed");
+      .with_hint("use a dataset, or files that are not compressed");
 }
 
 }  // namespace

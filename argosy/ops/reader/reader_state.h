@@ -62,7 +62,7 @@ class Reader final : public Resource, public std::enable_shared_from_this<Reader
   void end(const std::shared_ptr<Turn>& turn);
 
   const std::unique_ptr<RecordFormat> format_;  // belongs to whose turn it is
-  Waiters turns_{Waiters::Order::kStrict};
+  BlockedOps turns_{BlockedOps::Order::kStrict};
   // Guarded by turns_.mutex().
   bool busy_ = false;
   std::int64_t started_ = 0, finished_ = 0, records_ = 0;

@@ -30,7 +30,7 @@ class RecordInput final : public Kernel {
     const AttrMap& attrs = init.attrs;
     if (const std::string& kind = attrs.get_string("compression_type"); !kind.empty() && kind != "NONE") {
       return unimplemented("RecordInput: files compressed by ", kind, " cannot be read")
-          .with_next("use TFRecordDataset, or files that are not compressed");
+          .with_hint("use TFRecordDataset, or files that are not compressed");
     }
     for (const char* name : {"file_buffer_size", "batch_size"}) {
       if (attrs.get_int(name) < 1)

@@ -15,9 +15,9 @@ constexpr std::int64_t kGrain = 32768;      // elements worth a thread
 
 std::int64_t blocks_of(std::int64_t n, std::int64_t block) { return (n + block - 1) / block; }
 
-class Folder {
+class BlockReduction {
  public:
-  Folder(Fold fold, DType dtype, Allocator& allocator)
+  BlockReduction(Fold fold, DType dtype, Allocator& allocator)
       : fold_(fold),
         dtype_(dtype),
         loops_(find_loops(fold, dtype)),
@@ -31,7 +31,7 @@ class Folder {
 
  private:
   Status go_on(const Buffer& partial, std::int64_t outer, std::int64_t count, std::int64_t inner, std::byte* out) {
-    return Folder(next(fold_), dtype_, allocator_).run(partial.data(), outer, count, inner, out);
+    return BlockReduction(next(fold_), dtype_, allocator_).run(partial.data(), outer, count, inner, out);
   }
 
   Status rows(const std::byte* x, std::int64_t rows, std::int64_t n, std::byte* out) {
@@ -118,7 +118,7 @@ class Folder {
 
 Status fold_middle(Fold fold, DType dtype, const void* x, std::int64_t outer, std::int64_t count, std::int64_t inner,
                    void* out, Allocator& allocator) {
-  return Folder(fold, dtype, allocator)
+  return BlockReduction(fold, dtype, allocator)
       .run(static_cast<const std::byte*>(x), outer, count, inner, static_cast<std::byte*>(out));
 }
 

@@ -127,7 +127,7 @@ ARGOSY_DEVICE c128 finished(c128 value, const Finish& finish) { return divided(v
 
 // A block per output and chunk, its threads side by side along `count`. REQUIRES: inner == 1.
 template <typename Fold, typename In, typename Out>
-ARGOSY_DEVICE void fold_rows(i64 outer, i64 count, int chunks, const In* x, Out* out, const Finish& finish) {
+ARGOSY_DEVICE void reduce_rows(i64 outer, i64 count, int chunks, const In* x, Out* out, const Finish& finish) {
   using A = Compute<In>;
   ARGOSY_SHARED A scratch[32];
   const i64 chunk_size = (count + chunks - 1) / chunks;
@@ -137,15 +137,15 @@ ARGOSY_DEVICE void fold_rows(i64 outer, i64 count, int chunks, const In* x, Out*
     A sum = Fold::template start<A>();
     for (i64 i = begin + threadIdx.x; i < end; i += blockDim.x)
       sum = Fold{}(sum, Fold::enter(load(x, row * count + i)));
-    sum = fold_block(sum, scratch, Fold{});
+    sum = block_reduce(sum, scratch, Fold{});
     if (threadIdx.x == 0) store(out, at, finished(sum, finish));
   }
 }
 
 // A thread per output and chunk: neighbours read neighbours. Partial results lie as [outer][chunks][inner].
 template <typename Fold, typename In, typename Out>
-ARGOSY_DEVICE void fold_columns(i64 outer, i64 count, i64 inner, int chunks, const In* x, Out* out,
-                                const Finish& finish) {
+ARGOSY_DEVICE void reduce_columns(i64 outer, i64 count, i64 inner, int chunks, const In* x, Out* out,
+                                  const Finish& finish) {
   using A = Compute<In>;
   const i64 chunk_size = (count + chunks - 1) / chunks;
   for (i64 at = first_index(); at < outer * chunks * inner; at += index_step()) {
@@ -157,14 +157,14 @@ ARGOSY_DEVICE void fold_columns(i64 outer, i64 count, i64 inner, int chunks, con
   }
 }
 
-#define ARGOSY_FOLD(name, Fold, In, Out)                                                                      \
-  ARGOSY_KERNEL(fold_rows_##name##_##In##_##Out, i64 outer, i64 count, int chunks, const In* x, Out* out,     \
-                Finish finish) {                                                                              \
-    fold_rows<Fold>(outer, count, chunks, x, out, finish);                                                    \
-  }                                                                                                           \
-  ARGOSY_KERNEL(fold_columns_##name##_##In##_##Out, i64 outer, i64 count, i64 inner, int chunks, const In* x, \
-                Out* out, Finish finish) {                                                                    \
-    fold_columns<Fold>(outer, count, inner, chunks, x, out, finish);                                          \
+#define ARGOSY_FOLD(name, Fold, In, Out)                                                                        \
+  ARGOSY_KERNEL(reduce_rows_##name##_##In##_##Out, i64 outer, i64 count, int chunks, const In* x, Out* out,     \
+                Finish finish) {                                                                                \
+    reduce_rows<Fold>(outer, count, chunks, x, out, finish);                                                    \
+  }                                                                                                             \
+  ARGOSY_KERNEL(reduce_columns_##name##_##In##_##Out, i64 outer, i64 count, i64 inner, int chunks, const In* x, \
+                Out* out, Finish finish) {                                                                      \
+    reduce_columns<Fold>(outer, count, inner, chunks, x, out, finish);                                          \
   }
 // clang-format breaks such a list elsewhere at every pass.
 // clang-format off

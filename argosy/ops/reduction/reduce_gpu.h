@@ -1,4 +1,4 @@
-// Folding on a card: what reductions, bias gradients and losses share.
+// Reductions on a GPU: what reductions, bias gradients and losses share.
 #pragma once
 
 #include "argosy/ops/gpu_kernels.h"
@@ -15,7 +15,7 @@ struct Finish {
 // y = the fold of x over the groups that are folded, in order with what is launched. `fold`: "sum", "sumsq", "prod",
 // "max", "min", of floating dtypes, int64 but for "sumsq", and complex ones for "sum" and "prod"; "all", "any", of
 // bool. 16-bit floats are folded in float32 and rounded once. The order of operations depends on the groups alone.
-Status fold_on_card(KernelContext& c, std::string_view fold, DType dtype, const void* x,
-                    std::vector<reduction::Group> groups, void* y, Finish finish = {});
+Status reduce_on_gpu(KernelContext& c, std::string_view fold, DType dtype, const void* x,
+                     std::vector<reduction::Group> groups, void* y, Finish finish = {});
 
 }  // namespace argosy::cuda

@@ -8,7 +8,7 @@ namespace {
 
 using reduction::Group;
 
-constexpr const char* kModule = "fold";
+constexpr const char* kModule = "reduce";
 // A long fold is cut until this many blocks (or threads, of columns) have work, into chunks no shorter than these.
 constexpr std::int64_t kBlocks = 1024, kThreads = 1 << 17, kRowChunk = 4096, kColumnChunk = 64;
 
@@ -24,10 +24,10 @@ int chunks_of(const Middle& m) {
   return static_cast<int>(std::clamp<std::int64_t>(std::min(wanted, most), 1, 1024));
 }
 
-Status fold_middle(KernelContext& c, std::string_view fold, DType in, DType out, const void* x, const Middle& m,
-                   int chunks, void* y, const Finish& finish) {
+Status reduce_middle(KernelContext& c, std::string_view fold, DType in, DType out, const void* x, const Middle& m,
+                     int chunks, void* y, const Finish& finish) {
   const std::string kernel =
-      str_cat(m.inner == 1 ? "fold_rows_" : "fold_columns_", fold, "_", number_suffix(in), "_", number_suffix(out));
+      str_cat(m.inner == 1 ? "reduce_rows_" : "reduce_columns_", fold, "_", number_suffix(in), "_", number_suffix(out));
   if (m.inner == 1) {
     const std::int64_t each = (m.count + chunks - 1) / chunks;
     const unsigned threads =
@@ -42,8 +42,8 @@ Status fold_middle(KernelContext& c, std::string_view fold, DType in, DType out,
 
 }  // namespace
 
-Status fold_on_card(KernelContext& c, std::string_view fold, DType dtype, const void* x, std::vector<Group> groups,
-                    void* y, Finish finish) {
+Status reduce_on_gpu(KernelContext& c, std::string_view fold, DType dtype, const void* x, std::vector<Group> groups,
+                     void* y, Finish finish) {
   // Partial results of 16-bit floats are float32.
   const bool half = dtype == DType::kFloat16 || dtype == DType::kBfloat16;
   const DType between = half ? DType::kFloat32 : dtype;
@@ -75,7 +75,7 @@ Status fold_on_card(KernelContext& c, std::string_view fold, DType dtype, const 
       }
       void* const to = final ? y : static_cast<void*>(next.data());
       ARGOSY_RETURN_IF_ERROR(
-          fold_middle(c, fold, in, final ? dtype : between, x, middle, chunks, to, final ? finish : Finish{}));
+          reduce_middle(c, fold, in, final ? dtype : between, x, middle, chunks, to, final ? finish : Finish{}));
       in = between;
       x = to;
       held = std::move(next);
@@ -85,7 +85,7 @@ Status fold_on_card(KernelContext& c, std::string_view fold, DType dtype, const 
     }
   }
   if (any) return ok_status();
-  return fold_middle(c, fold, dtype, dtype, x, {1, 1, inner}, 1, y, finish);
+  return reduce_middle(c, fold, dtype, dtype, x, {1, 1, inner}, 1, y, finish);
 }
 
 }  // namespace argosy::cuda

@@ -118,15 +118,14 @@ struct Row {
   KnownIntsFn known_ints = nullptr;
 };
 constexpr Row kRows[] = {
-    {"Sum", "The sum over the axes.", "T: number", reduction::sum_gradient, BatchRule::kAddsUp,
-     folded_ints<joined_sum>},
+    {"Sum", "The sum over the axes.", "T: number", reduction::sum_gradient, BatchRule::kSum, folded_ints<joined_sum>},
     {"Mean", "The mean over the axes; of integers, rounded towards zero.", "T: number", reduction::mean_gradient,
-     BatchRule::kAverages},
+     BatchRule::kMean},
     {"Prod", "The product over the axes.", "T: number", reduction::prod_gradient, BatchRule::kPerExample,
      folded_ints<joined_product>},
-    {"Max", "The largest along the axes.", "T: real", reduction::extreme_gradient, BatchRule::kExtreme,
+    {"Max", "The largest along the axes.", "T: real", reduction::extreme_gradient, BatchRule::kMinMax,
      folded_ints<joined_maximum>},
-    {"Min", "The smallest along the axes.", "T: real", reduction::extreme_gradient, BatchRule::kExtreme,
+    {"Min", "The smallest along the axes.", "T: real", reduction::extreme_gradient, BatchRule::kMinMax,
      folded_ints<joined_minimum>},
     {"EuclideanNorm", "The square root of the sum of squares over the axes.", "T: number",
      reduction::euclidean_norm_gradient},
@@ -197,7 +196,7 @@ void define_reduction(OpRegistry& ops) {
            .shape = scalar_output,
            .gradient = reduction::l2_loss_gradient,
            .cost = reduction_cost,
-           .batch_rule = BatchRule::kAddsUp});
+           .batch_rule = BatchRule::kSum});
 }
 
 namespace {

@@ -1,4 +1,4 @@
-// Reductions on a card.
+// Reductions on a GPU.
 #include <algorithm>
 
 #include "argosy/ops/reduction/reduce_gpu.h"
@@ -22,15 +22,15 @@ constexpr Named kReductions[] = {
 
 class Reduction final : public Kernel {
  public:
-  Reduction(const Named& named, bool keep_dims, bool repeatable)
-      : named_(named), keep_dims_(keep_dims), repeatable_(repeatable) {}
+  Reduction(const Named& named, bool keep_dims, bool capturable)
+      : named_(named), keep_dims_(keep_dims), capturable_(capturable) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     const auto* const named = std::find_if(std::begin(kReductions), std::end(kReductions),
                                            [&](const Named& n) { return n.op == init.op.name; });
     return std::unique_ptr<Kernel>(
         std::make_unique<Reduction>(*named, init.attrs.get_bool("keep_dims"), cuda::reads_constants_only(init)));
   }
-  bool repeatable() const override { return repeatable_; }
+  bool capturable() const override { return capturable_; }
   Status run(KernelContext& c) override {
     const Tensor& x = c.input(0);
     ARGOSY_ASSIGN_OR_RETURN(const auto axes, reduction::axis_set(c.input(1), x.shape().rank(), named_.op));
@@ -40,18 +40,18 @@ class Reduction final : public Kernel {
     const cuda::Finish finish{named_.mean ? plan.count : -1, named_.root ? 1 : 0};
     std::vector<Group> groups = plan.groups;
     if (plan.count == 0) groups = {{0, true}, {y->elements(), false}};
-    return cuda::fold_on_card(c, named_.fold, x.dtype(), x.raw(), std::move(groups), y->raw(), finish);
+    return cuda::reduce_on_gpu(c, named_.fold, x.dtype(), x.raw(), std::move(groups), y->raw(), finish);
   }
 
  private:
   const Named& named_;
-  const bool keep_dims_, repeatable_;
+  const bool keep_dims_, capturable_;
 };
 
 Status l2_loss(KernelContext& c) {
   const Tensor& x = c.input(0);
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, {}));
-  return cuda::fold_on_card(c, "sumsq", x.dtype(), x.raw(), {{x.elements(), true}}, y->raw(), {.divide_by = 2});
+  return cuda::reduce_on_gpu(c, "sumsq", x.dtype(), x.raw(), {{x.elements(), true}}, y->raw(), {.divide_by = 2});
 }
 
 class Arg final : public Kernel {
@@ -60,11 +60,11 @@ class Arg final : public Kernel {
       : op_(init.op.name),
         kernel_(str_cat(op_ == "ArgMax" ? "arg_max_" : "arg_min_", cuda::type_suffix(init.input_dtypes[0]), "_",
                         cuda::type_suffix(init.output_dtypes[0]))),
-        repeatable_(cuda::reads_constants_only(init) && init.output_dtypes[0] != DType::kInt32) {}
+        capturable_(cuda::reads_constants_only(init) && init.output_dtypes[0] != DType::kInt32) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     return std::unique_ptr<Kernel>(std::make_unique<Arg>(init));
   }
-  bool repeatable() const override { return repeatable_; }
+  bool capturable() const override { return capturable_; }
   Status run(KernelContext& c) override {
     const Tensor &x = c.input(0), &dimension = c.input(1);
     if (dimension.shape().rank() != 0) {
@@ -82,7 +82,7 @@ class Arg final : public Kernel {
     cuda::LaunchShape shape{.block = {128}};
     shape.grid.x = static_cast<unsigned>(std::min<std::int64_t>(y->elements(), cuda::kMostBlocks));
     const auto start = [&](void* to) {
-      return cuda::launch(c, {"fold", kernel_}, shape, outer, count, inner, x.raw(), to);
+      return cuda::launch(c, {"reduce", kernel_}, shape, outer, count, inner, x.raw(), to);
     };
     if (y->dtype() != DType::kInt32) return start(y->raw());
     ARGOSY_ASSIGN_OR_RETURN(cuda::ToHost there, cuda::ToHost::of(c, *y));
@@ -92,7 +92,7 @@ class Arg final : public Kernel {
 
  private:
   const std::string op_, kernel_;
-  const bool repeatable_;
+  const bool capturable_;
 };
 
 }  // namespace

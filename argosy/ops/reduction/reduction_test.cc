@@ -79,7 +79,7 @@ TEST(ReductionOps, Definitions) {
   using C = std::complex<float>;
   const Tensor z = Tensor::of<C>({2, 2}, {{1, 2}, {3, -1}, {0, 1}, {2, 2}});
   for (const char* op : {"Sum", "Mean", "Prod"}) check({.op = op, .inputs = {z, ints({0})}});
-  // As many as a card folds in two turns.
+  // As many as a GPU folds in two turns.
   Tensor many = Tensor::zeros(DType::kComplex64, {2, 10000});
   const Tensor parts = random_tensor(DType::kFloat32, {2 * many.elements()}, 3);
   for (std::int64_t i = 0; i < many.elements(); ++i) {

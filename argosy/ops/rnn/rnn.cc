@@ -179,7 +179,7 @@ void define_rnn(OpRegistry& ops) {
            .shape = lstm_cell_grad_shape,
            .gradient = kNotDifferentiable,
            .cost = rnn_cost,
-           .batch_rule = BatchRule::kAddsUpFirst});
+           .batch_rule = BatchRule::kSumFirstAxis});
   for (const bool second : {false, true}) {
     const std::string version = second ? "V2" : "";
     const char* const clip = second ? "0.0" : "3.0";
@@ -223,7 +223,7 @@ void define_rnn(OpRegistry& ops) {
            .shape = gru_grad_shape,
            .gradient = kNotDifferentiable,
            .cost = rnn_cost,
-           .batch_rule = BatchRule::kAddsUpFirst});
+           .batch_rule = BatchRule::kSumFirstAxis});
 }
 
 namespace {

@@ -1,4 +1,4 @@
-// Recurrent cells on a card, in float32: products by the libraries, what lies between them by rnn_cuda.cu.
+// Recurrent cells on a GPU, in float32: products by the libraries, what lies between them by rnn_cuda.cu.
 #include "argosy/ops/rnn/rnn_cuda.h"
 
 #include "argosy/ops/layout/gpu_copy_engine.h"
@@ -32,7 +32,7 @@ Status zero(KernelContext& c, float* at, std::int64_t n) {
 }
 Status multiply(KernelContext& c, const Gemm& g, const float* a, const float* b, float* out) {
   if (g.m == 0 || g.n == 0) return ok_status();
-  return cuda::gemm_on_card(c, kFloat, g, {}, a, b, nullptr, {}, out);
+  return cuda::gemm_on_gpu(c, kFloat, g, {}, a, b, nullptr, {}, out);
 }
 // Columns of one matrix to those of another, of other widths.
 Status columns(KernelContext& c, std::int64_t rows, std::int64_t n, const float* from, std::int64_t from_width,
@@ -40,9 +40,9 @@ Status columns(KernelContext& c, std::int64_t rows, std::int64_t n, const float*
   Region region;
   region.add(rows, to_width, from_width);
   region.add(n, 1, 1);
-  cuda::CardMover mover(c);
-  if (rows > 0 && n > 0) mover.move(to, from, sizeof(float), region);
-  return mover.status();
+  cuda::GpuCopyEngine copy_engine(c);
+  if (rows > 0 && n > 0) copy_engine.move(to, from, sizeof(float), region);
+  return copy_engine.status();
 }
 Result<float*> output(KernelContext& c, int i, const Shape& shape) {
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(i, shape));
@@ -58,7 +58,7 @@ class LstmKernel final : public Kernel {
       : op_(init.op.name),
         sequence_(op_.starts_with("Block")),
         first_(sequence_ ? 1 : 0),
-        repeatable_(cuda::reads_constants_only(init)) {
+        capturable_(cuda::reads_constants_only(init)) {
     const bool turned = op_.ends_with("V2");  // gates i, f, cell, o instead of i, cell, f, o
     cell_ = {.batch = 0,
              .units = 0,
@@ -73,7 +73,7 @@ class LstmKernel final : public Kernel {
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     return std::unique_ptr<Kernel>(std::make_unique<LstmKernel>(init));
   }
-  bool repeatable() const override { return repeatable_; }
+  bool capturable() const override { return capturable_; }
 
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const Sizes n, sizes(c));
@@ -216,13 +216,13 @@ class LstmKernel final : public Kernel {
     ARGOSY_RETURN_IF_ERROR(multiply(c, {.transpose_a = true, .m = n.width(), .n = columns_of_gates, .k = rows},
                                     data(joined), data(d_gates), out[3]));
     ARGOSY_RETURN_IF_ERROR(peepholes(c, cell, rows, data(d_gates), input(c, 1), input(c, 9), out + 4));
-    return cuda::fold_on_card(c, "sum", kFloat, d_gates.data(), {{rows, true}, {columns_of_gates, false}}, out[7]);
+    return cuda::reduce_on_gpu(c, "sum", kFloat, d_gates.data(), {{rows, true}, {columns_of_gates, false}}, out[7]);
   }
 
   const std::string op_;
   const bool sequence_;
   const int first_;
-  const bool repeatable_;
+  const bool capturable_;
   LstmCell cell_;
 };
 

@@ -1,4 +1,4 @@
-// The arithmetic between the products of recurrent cells (rnn_cuda.cc): the formulas of cells_cpu.cc and rnn_cpu.cc.
+// The arithmetic between the products of recurrent cells (rnn_cuda.cc): the formulas of rnn_cells_cpu.cc and rnn_cpu.cc.
 #include "argosy/device/cuda/kernels/kernel_source.h"
 #include "argosy/ops/rnn/rnn_cuda.h"
 

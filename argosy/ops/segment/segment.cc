@@ -88,7 +88,7 @@ void define_segment(OpRegistry& ops) {
              .attrs = {row.types, "Tindices: index"},
              .shape = segment_shape,
              .gradient = row.gradient,
-             .batch_rule = BatchRule::kPutsRows});
+             .batch_rule = BatchRule::kScatter});
   }
   for (const Row& row :
        {Row{"UnsortedSegmentSum", "Sums of rows by segment.", "T: number", segment::unsorted_sum_gradient},
@@ -104,7 +104,7 @@ void define_segment(OpRegistry& ops) {
                        "Tnumsegments: index = int32"},
              .shape = unsorted_shape,
              .gradient = row.gradient,
-             .batch_rule = sum ? BatchRule::kPutsAddingUp : BatchRule::kPutsRows,
+             .batch_rule = sum ? BatchRule::kScatterAdd : BatchRule::kScatter,
              .host_inputs = {2}});
   }
   ops.add({.name = "Bincount",
@@ -115,7 +115,7 @@ void define_segment(OpRegistry& ops) {
            .shape = bincount_shape,
            .gradient = kNotDifferentiable,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kAddsUp,
+           .batch_rule = BatchRule::kSum,
            .host_inputs = {1}});
   ops.add({.name = "DenseBincount",
            .doc = "Bincount of a vector, or of each row of a matrix; binary_output: whether each occurs.",
@@ -125,7 +125,7 @@ void define_segment(OpRegistry& ops) {
            .shape = dense_bincount_shape,
            .gradient = kNotDifferentiable,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kAddsUp,
+           .batch_rule = BatchRule::kSum,
            .host_inputs = {1}});
 }
 

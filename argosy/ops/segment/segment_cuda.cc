@@ -1,4 +1,4 @@
-// Folds of rows by segment on a card: scatters into an output that holds what empty segments get. UnsortedSegmentSum is
+// Folds of rows by segment on a GPU: scatters into an output that holds what empty segments get. UnsortedSegmentSum is
 // with the gathers, whose gradient it is.
 #include <algorithm>
 #include <limits>
@@ -10,13 +10,13 @@ namespace argosy {
 
 namespace {
 
-using cuda::CardSlots;
+using cuda::GpuSlots;
 using cuda::SlotPaths;
 
 class Segments final : public Kernel {
  public:
   explicit Segments(const KernelInit& init)
-      : op_(init.op.name), sorted_(op_.starts_with("Segment")), repeatable_(cuda::reads_constants_only(init)) {
+      : op_(init.op.name), sorted_(op_.starts_with("Segment")), capturable_(cuda::reads_constants_only(init)) {
     for (const auto& [name, how] :
          {std::pair{"Sum", "Add"}, {"Mean", "Mean"}, {"Prod", "Mul"}, {"Max", "Max"}, {"Min", "Min"}}) {
       if (op_.ends_with(name)) how_ = how;
@@ -25,7 +25,7 @@ class Segments final : public Kernel {
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     return std::unique_ptr<Kernel>(std::make_unique<Segments>(init));
   }
-  bool repeatable() const override { return repeatable_; }
+  bool capturable() const override { return capturable_; }
 
   Status run(KernelContext& c) override {
     const Tensor &data = c.input(0), &ids = c.input(1);
@@ -38,7 +38,7 @@ class Segments final : public Kernel {
     if (y->elements() == 0) return ok_status();
     ARGOSY_RETURN_IF_ERROR(fill_empty(c, *y));
     const SlotPaths paths{.sizes = {segments}, .slice = y->elements() / segments, .skip_bad = true};
-    ARGOSY_ASSIGN_OR_RETURN(const CardSlots slots, CardSlots::of(c, op_, 1, paths, true));
+    ARGOSY_ASSIGN_OR_RETURN(const GpuSlots slots, GpuSlots::of(c, op_, 1, paths, true));
     return cuda::update_slices(c, slots, data.dtype(), {.how = how_, .fresh = true}, data.raw(), y->raw());
   }
 
@@ -86,7 +86,7 @@ class Segments final : public Kernel {
 
   // What a segment without rows gets: products 1; extremes of the unsorted ops the other end of the numbers; else 0.
   Status fill_empty(KernelContext& c, const Tensor& y) const {
-    cuda::CardMover mover(c);
+    cuda::GpuCopyEngine copy_engine(c);
     ARGOSY_RETURN_IF_ERROR(dispatch<NumberTypes>(y.dtype(), op_, [&]<typename T>() {
       T value = T(0);
       if (how_ == "Mul") value = T(1);
@@ -94,14 +94,14 @@ class Segments final : public Kernel {
         if (!sorted_ && how_ == "Max") value = std::numeric_limits<T>::lowest();
         if (!sorted_ && how_ == "Min") value = std::numeric_limits<T>::max();
       }
-      mover.fill(y.raw(), y.elements(), sizeof(T), &value);
+      copy_engine.fill(y.raw(), y.elements(), sizeof(T), &value);
       return ok_status();
     }));
-    return mover.status();
+    return copy_engine.status();
   }
 
   const std::string op_;
-  const bool sorted_, repeatable_;
+  const bool sorted_, capturable_;
   std::string_view how_;
 };
 

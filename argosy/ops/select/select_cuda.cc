@@ -1,4 +1,4 @@
-// Choices on a card.
+// Choices on a GPU.
 #include "argosy/ops/gpu_kernels.h"
 
 namespace argosy {
@@ -9,9 +9,10 @@ Status choose(KernelContext& c, const Shape& shape, const Shape& condition) {
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const z, c.output(0, shape, {1, 2}));
   const std::int64_t n = z->elements();
   if (n == 0) return ok_status();
-  ARGOSY_ASSIGN_OR_RETURN(const auto walk, cuda::walk_of(shape, condition, c.input(1).shape(), c.input(2).shape()));
+  ARGOSY_ASSIGN_OR_RETURN(const auto strided,
+                          cuda::strided_index_of(shape, condition, c.input(1).shape(), c.input(2).shape()));
   return cuda::launch(c, {"move", str_cat("select_", cuda::size_suffix(z->dtype()))}, cuda::grid_for(n), n,
-                      c.input(0).raw(), c.input(1).raw(), c.input(2).raw(), z->raw(), walk);
+                      c.input(0).raw(), c.input(1).raw(), c.input(2).raw(), z->raw(), strided);
 }
 
 Status select(KernelContext& c) {
@@ -46,9 +47,10 @@ Status clip_by_value(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape(), {0}));
   const std::int64_t n = y->elements();
   if (n == 0) return ok_status();
-  ARGOSY_ASSIGN_OR_RETURN(const auto walk, cuda::walk_of(x.shape(), x.shape(), c.input(1).shape(), c.input(2).shape()));
+  ARGOSY_ASSIGN_OR_RETURN(const auto strided,
+                          cuda::strided_index_of(x.shape(), x.shape(), c.input(1).shape(), c.input(2).shape()));
   return cuda::launch(c, {"clip", str_cat("clip_", cuda::type_suffix(x.dtype()))}, cuda::grid_for(n), n, x.raw(),
-                      c.input(1).raw(), c.input(2).raw(), y->raw(), walk);
+                      c.input(1).raw(), c.input(2).raw(), y->raw(), strided);
 }
 
 }  // namespace
@@ -62,7 +64,7 @@ void add_kernels_cuda_select(KernelRegistry& kernels) {
   kernels.add("ClipByValue", "cuda", cuda::make_launching<clip_by_value>,
               {{"T", {kFloat32, kFloat64, kFloat16, kBfloat16, kInt64, kInt8, kInt16, kUint8, kUint16}}});
   kernels.add("ClipByValue", "cuda", cuda::make_on_host, {{"T", {kInt32}}});
-  // The condition lives on the card, the values on the host.
+  // The condition lives on the GPU, the values on the host.
   kernels.add("Select", "cuda", cuda::make_by_way_of_host, {{"T", {kInt32}}});
   kernels.add("SelectV2", "cuda", cuda::make_by_way_of_host, {{"T", {kInt32}}});
 }

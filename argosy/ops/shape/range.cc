@@ -99,7 +99,7 @@ void define_ranges(OpRegistry& ops) {
        .known_ints = range_ints,
        .in_host_memory = true,
        .blocks_gradient = true,
-       .batch_rule = BatchRule::kCounts,
+       .batch_rule = BatchRule::kRowNumbers,
        .host_inputs = {0, 1, 2}});
   ops.add({.name = "LinSpace",
            .doc = "num values from start to stop, both included.",

@@ -192,7 +192,7 @@ void define_shape(OpRegistry& ops) {
                .attrs = {"T: type", "out_type: index = int32"},
                .shape = shape_shape,
                .known_ints = shape_ints,
-               .batch_rule = BatchRule::kLooks});
+               .batch_rule = BatchRule::kShapeOnly});
   about_shape({.name = "ShapeN",
                .doc = "The sizes of several values along their axes.",
                .inputs = {"input: N * T"},
@@ -200,7 +200,7 @@ void define_shape(OpRegistry& ops) {
                .attrs = {"N: int >= 1", "T: type", "out_type: index = int32"},
                .shape = shape_shape,
                .known_ints = shape_ints,
-               .batch_rule = BatchRule::kLooks});
+               .batch_rule = BatchRule::kShapeOnly});
   about_shape({.name = "Size",
                .doc = "The number of x's elements.",
                .inputs = {"input: T"},
@@ -208,7 +208,7 @@ void define_shape(OpRegistry& ops) {
                .attrs = {"T: type", "out_type: index = int32"},
                .shape = scalar_output,
                .known_ints = size_ints,
-               .batch_rule = BatchRule::kLooks});
+               .batch_rule = BatchRule::kShapeOnly});
   about_shape({.name = "Rank",
                .doc = "The number of x's axes.",
                .inputs = {"input: T"},
@@ -216,7 +216,7 @@ void define_shape(OpRegistry& ops) {
                .attrs = {"T: type"},
                .shape = scalar_output,
                .known_ints = rank_ints,
-               .batch_rule = BatchRule::kLooks});
+               .batch_rule = BatchRule::kShapeOnly});
   ops.add({.name = "Reshape",
            .doc = "The same elements in another shape; one size may be -1: what is left.",
            .inputs = {"tensor: T", "shape: Tshape"},

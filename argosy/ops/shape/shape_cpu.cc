@@ -13,7 +13,7 @@ Status write_int(Tensor& y, std::int64_t i, std::int64_t value) {
   if (y.dtype() == DType::kInt64) {
     y.data<std::int64_t>()[i] = value;
   } else if (value > std::numeric_limits<std::int32_t>::max()) {
-    return invalid_argument("a size of ", value, " does not fit int32").with_next("ask for out_type int64");
+    return invalid_argument("a size of ", value, " does not fit int32").with_hint("ask for out_type int64");
   } else {
     y.data<std::int32_t>()[i] = static_cast<std::int32_t>(value);
   }

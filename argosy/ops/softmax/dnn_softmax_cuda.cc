@@ -1,11 +1,11 @@
-// Softmax on a card by cuDNN, where it is and takes the case.
+// Softmax on a GPU by cuDNN, where it is and takes the case.
 #include <limits>
 
 #include "argosy/ops/by_library.h"
-#include "argosy/ops/softmax/gpu_softmax.h"
 #include "argosy/ops/softmax/dnn_softmaxes.h"
+#include "argosy/ops/softmax/gpu_softmax.h"
 
-namespace argosy::card_softmax {
+namespace argosy::gpu_softmax {
 
 namespace {
 
@@ -13,7 +13,7 @@ using cuda::CudaDevice;
 using cuda::DnnSoftmaxes;
 using cuda::DnnSoftmaxProblem;
 
-// Below, starting it is what takes time, and to ask the library takes longer. A guess until a card has been asked.
+// Below, starting it is what takes time, and to ask the library takes longer. A guess until a GPU has been asked.
 constexpr std::int64_t kLeastElements = std::int64_t{1} << 14;
 
 // As the library is to see the rows; UNIMPLEMENTED where they are not for it.
@@ -87,4 +87,4 @@ Result<std::unique_ptr<Kernel>> make_gradient_by_dnn(const KernelInit& init) {
   return std::unique_ptr<Kernel>(std::make_unique<DnnSoftmax>(std::move(behind), algorithm, true));
 }
 
-}  // namespace argosy::card_softmax
+}  // namespace argosy::gpu_softmax

@@ -1,9 +1,9 @@
-// What the kernels of softmax and its gradient on a card share. Private to this folder.
+// What the kernels of softmax and its gradient on a GPU share. Private to this folder.
 #pragma once
 
 #include "argosy/ops/gpu_kernels.h"
 
-namespace argosy::card_softmax {
+namespace argosy::gpu_softmax {
 
 enum class Kind { kSoftmax, kLogSoftmax };
 
@@ -21,4 +21,4 @@ template <Kind kKind>
 Result<std::unique_ptr<Kernel>> make_by_dnn(const KernelInit& init);
 Result<std::unique_ptr<Kernel>> make_gradient_by_dnn(const KernelInit& init);
 
-}  // namespace argosy::card_softmax
+}  // namespace argosy::gpu_softmax

@@ -1,12 +1,12 @@
-// Softmax and the cross-entropies on a card, by kernels of our own.
+// Softmax and the cross-entropies on a GPU, by kernels of our own.
 #include "argosy/ops/softmax/gpu_softmax.h"
 
 namespace argosy {
 
 namespace {
 
-using card_softmax::Kind;
-using card_softmax::Rows;
+using gpu_softmax::Kind;
+using gpu_softmax::Rows;
 
 constexpr const char* kModule = "softmax";
 
@@ -61,7 +61,7 @@ class SoftmaxGradient final : public Kernel {
  public:
   explicit SoftmaxGradient(bool logarithm) : logarithm_(logarithm) {}
   Status run(KernelContext& c) override {
-    ARGOSY_ASSIGN_OR_RETURN(const Rows r, card_softmax::rows_of(c));
+    ARGOSY_ASSIGN_OR_RETURN(const Rows r, gpu_softmax::rows_of(c));
     const Tensor &y = c.input(0), &dy = c.input(1);
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const dx, c.output(0, y.shape(), {1}));
     if (y.elements() == 0) return ok_status();
@@ -75,7 +75,7 @@ class SoftmaxGradient final : public Kernel {
 
 }  // namespace
 
-namespace card_softmax {
+namespace gpu_softmax {
 
 Result<Rows> rows_of(KernelContext& c) {
   const Shape& shape = c.input(0).shape();
@@ -105,16 +105,16 @@ Result<std::unique_ptr<Kernel>> make_own_gradient(const KernelInit& init) {
   return std::unique_ptr<Kernel>(std::make_unique<SoftmaxGradient>(init.attrs.get_bool("logarithm")));
 }
 
-}  // namespace card_softmax
+}  // namespace gpu_softmax
 
 void add_kernels_cuda_softmax(KernelRegistry& kernels) {
   const std::vector<KernelTypes> floats = {{"T", cuda::kFloatingTypes}};
-  kernels.add("Softmax", "cuda", card_softmax::make_by_dnn<Kind::kSoftmax>, floats);
-  kernels.add("Softmax", "cuda", cuda::make_launching<card_softmax::own<Kind::kSoftmax>>, floats);
-  kernels.add("LogSoftmax", "cuda", card_softmax::make_by_dnn<Kind::kLogSoftmax>, floats);
-  kernels.add("LogSoftmax", "cuda", cuda::make_launching<card_softmax::own<Kind::kLogSoftmax>>, floats);
-  kernels.add("_SoftmaxGrad", "cuda", card_softmax::make_gradient_by_dnn, floats);
-  kernels.add("_SoftmaxGrad", "cuda", card_softmax::make_own_gradient, floats);
+  kernels.add("Softmax", "cuda", gpu_softmax::make_by_dnn<Kind::kSoftmax>, floats);
+  kernels.add("Softmax", "cuda", cuda::make_launching<gpu_softmax::own<Kind::kSoftmax>>, floats);
+  kernels.add("LogSoftmax", "cuda", gpu_softmax::make_by_dnn<Kind::kLogSoftmax>, floats);
+  kernels.add("LogSoftmax", "cuda", cuda::make_launching<gpu_softmax::own<Kind::kLogSoftmax>>, floats);
+  kernels.add("_SoftmaxGrad", "cuda", gpu_softmax::make_gradient_by_dnn, floats);
+  kernels.add("_SoftmaxGrad", "cuda", gpu_softmax::make_own_gradient, floats);
   kernels.add("SoftmaxCrossEntropyWithLogits", "cuda", cuda::make_launching<cross_entropy>, floats);
   kernels.add("SparseSoftmaxCrossEntropyWithLogits", "cuda", cuda::make_launching<sparse_cross_entropy, 1>, floats);
 }

@@ -21,10 +21,10 @@ template <typename A, typename X>
 ARGOSY_DEVICE A log_sum(i64 n, const X& x, A* scratch, A* top) {
   A most = -static_cast<A>(float_of_bits(0x7f800000u));
   for (i64 i = threadIdx.x; i < n; i += blockDim.x) most = Larger{}(most, x(i));
-  *top = fold_block(most, scratch, Larger{});
+  *top = block_reduce(most, scratch, Larger{});
   A sum = A(0);
   for (i64 i = threadIdx.x; i < n; i += blockDim.x) sum += ::exp(x(i) - *top);
-  return ::log(fold_block(sum, scratch, Plus{}));
+  return ::log(block_reduce(sum, scratch, Plus{}));
 }
 
 template <typename T>
@@ -53,7 +53,7 @@ ARGOSY_DEVICE void softmax_gradient(i64 rows, i64 n, const T* y, const T* dy, T*
       const A g = load(dy, r * n + i);
       sum += logarithm ? g : g * load(y, r * n + i);
     }
-    sum = fold_block(sum, scratch, Plus{});
+    sum = block_reduce(sum, scratch, Plus{});
     for (i64 i = threadIdx.x; i < n; i += blockDim.x) {
       const A g = load(dy, r * n + i), p = load(y, r * n + i);
       store(dx, r * n + i, logarithm ? g - ::exp(p) * sum : (g - sum) * p);
@@ -79,7 +79,7 @@ ARGOSY_DEVICE void cross_entropy(i64 rows, i64 n, const T* x, const T* labels, c
       const A z = (at(i) - top) - shift;
       sum -= load(labels, r * steps.label_row + i * steps.label_column) * z;
     }
-    sum = fold_block(sum, scratch, Plus{});
+    sum = block_reduce(sum, scratch, Plus{});
     if (threadIdx.x == 0) store(loss, r, sum);
     // Last, and each element by who reads it: backprop may lie on the logits.
     for (i64 i = threadIdx.x; i < n; i += blockDim.x) {
@@ -89,7 +89,7 @@ ARGOSY_DEVICE void cross_entropy(i64 rows, i64 n, const T* x, const T* labels, c
   }
 }
 
-// A label that is no class makes its row NaN: a card cannot stop for it.
+// A label that is no class makes its row NaN: a GPU cannot stop for it.
 template <typename T, typename L>
 ARGOSY_DEVICE void sparse_cross_entropy(i64 rows, i64 n, const T* x, const L* labels, T* loss, T* backprop) {
   using A = Compute<T>;

@@ -1,4 +1,4 @@
-// Sparse ops on a card: chosen rows by segment, products with dense matrices, dense tensors of sparse ones.
+// Sparse ops on a GPU: chosen rows by segment, products with dense matrices, dense tensors of sparse ones.
 #include <algorithm>
 #include <cmath>
 
@@ -9,7 +9,7 @@ namespace argosy {
 
 namespace {
 
-using cuda::CardSlots;
+using cuda::GpuSlots;
 using cuda::SlotPaths;
 
 constexpr const char* kModule = "sparse";
@@ -44,15 +44,15 @@ struct Chosen {
 
 class Segment final : public Kernel {
  public:
-  // Ids that lie on the card say there how many segments they make: the host waits for the last of them.
+  // Ids that lie on the GPU say there how many segments they make: the host waits for the last of them.
   explicit Segment(const KernelInit& init)
       : how_(how_of(init.op.name)),
-        repeatable_(cuda::reads_constants_only(init) &&
+        capturable_(cuda::reads_constants_only(init) &&
                     (init.input_dtypes.size() > 3 || init.input_dtypes[2] == DType::kInt32)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     return std::unique_ptr<Kernel>(std::make_unique<Segment>(init));
   }
-  bool repeatable() const override { return repeatable_; }
+  bool capturable() const override { return capturable_; }
 
   Status run(KernelContext& c) override {
     const Tensor &x = c.input(0), &rows = c.input(1), &ids = c.input(2);
@@ -94,8 +94,8 @@ class Segment final : public Kernel {
     ARGOSY_ASSIGN_OR_RETURN(const Shape shape, Shape::make(sizes));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
     if (y->elements() == 0) return ok_status();
-    ARGOSY_ASSIGN_OR_RETURN(const cuda::OnCard rows_there, cuda::OnCard::of(c, 1));
-    ARGOSY_ASSIGN_OR_RETURN(const cuda::OnCard ids_there, cuda::OnCard::of(c, 2));
+    ARGOSY_ASSIGN_OR_RETURN(const cuda::OnGpu rows_there, cuda::OnGpu::of(c, 1));
+    ARGOSY_ASSIGN_OR_RETURN(const cuda::OnGpu ids_there, cuda::OnGpu::of(c, 2));
     const std::string kernel = str_cat("sparse_segment_", cuda::type_suffix(x.dtype()), "_", index_suffix(rows.dtype()),
                                        "_", index_suffix(ids.dtype()));
     return cuda::launch(c, {kModule, kernel}, cuda::grid_for(y->elements()), x.raw(), rows_there.data(),
@@ -105,17 +105,17 @@ class Segment final : public Kernel {
 
  private:
   const int how_;
-  const bool repeatable_;
+  const bool capturable_;
 };
 
 // Of segment ids in the host's memory it is known here how much each choice counted for, and whether they lie inside.
 class SegmentGrad final : public Kernel {
  public:
-  explicit SegmentGrad(const KernelInit& init) : op_(init.op.name), repeatable_(cuda::reads_constants_only(init)) {}
+  explicit SegmentGrad(const KernelInit& init) : op_(init.op.name), capturable_(cuda::reads_constants_only(init)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     return std::unique_ptr<Kernel>(std::make_unique<SegmentGrad>(init));
   }
-  bool repeatable() const override { return repeatable_; }
+  bool capturable() const override { return capturable_; }
 
   Status run(KernelContext& c) override {
     const Tensor& dy = c.input(0);
@@ -143,8 +143,8 @@ class SegmentGrad final : public Kernel {
     ARGOSY_RETURN_IF_ERROR(zero(c, *dx));
     for (std::int64_t& start : chosen.starts) start *= width;
     const SlotPaths paths{.sizes = {rows}, .slice = width};
-    ARGOSY_ASSIGN_OR_RETURN(const CardSlots slots,
-                            compact ? CardSlots::at(c, chosen.starts, width) : CardSlots::of(c, op_, 1, paths, true));
+    ARGOSY_ASSIGN_OR_RETURN(const GpuSlots slots,
+                            compact ? GpuSlots::at(c, chosen.starts, width) : GpuSlots::of(c, op_, 1, paths, true));
     if (n == 0) return ok_status();
     ARGOSY_ASSIGN_OR_RETURN(const Buffer each, c.scratch(static_cast<std::size_t>(n) * element_bytes(dy.dtype())));
     ARGOSY_RETURN_IF_ERROR(here ? spread(c, n, width, weights, each) : spread_sorted(c, n, width, each));
@@ -155,7 +155,7 @@ class SegmentGrad final : public Kernel {
   Status spread(KernelContext& c, std::int64_t n, std::int64_t width, const std::vector<float>& weights,
                 const Buffer& each) const {
     const Tensor& dy = c.input(0);
-    ARGOSY_ASSIGN_OR_RETURN(const cuda::OnCard ids, cuda::OnCard::of(c, 2));
+    ARGOSY_ASSIGN_OR_RETURN(const cuda::OnGpu ids, cuda::OnGpu::of(c, 2));
     ARGOSY_ASSIGN_OR_RETURN(const Buffer much, c.scratch(weights.size() * sizeof(float)));
     ARGOSY_RETURN_IF_ERROR(
         cuda::device_of(*c.device()).upload(much.data(), weights.data(), weights.size() * sizeof(float)));
@@ -208,7 +208,7 @@ class SegmentGrad final : public Kernel {
   }
 
   const std::string op_;
-  const bool repeatable_;
+  const bool capturable_;
 };
 
 // As in sparse_cuda.cu.
@@ -239,9 +239,9 @@ Status matmul(KernelContext& c, const AttrMap& attrs) {
   SlotPaths paths{.sizes = {a[0], a[1]}, .slice = n};
   paths.strides = ta ? Ints{0, n} : Ints{n, 0};
   paths.skip_bad = indices.dtype() != DType::kInt32;
-  ARGOSY_ASSIGN_OR_RETURN(const CardSlots slots, CardSlots::of(c, "SparseTensorDenseMatMul", 0, paths, true));
+  ARGOSY_ASSIGN_OR_RETURN(const GpuSlots slots, GpuSlots::of(c, "SparseTensorDenseMatMul", 0, paths, true));
   if (slots.count() == 0) return ok_status();
-  ARGOSY_ASSIGN_OR_RETURN(const cuda::OnCard there, cuda::OnCard::of(c, 0));
+  ARGOSY_ASSIGN_OR_RETURN(const cuda::OnGpu there, cuda::OnGpu::of(c, 0));
   const std::string kernel =
       str_cat("sparse_product_", cuda::type_suffix(b.dtype()), "_", index_suffix(indices.dtype()));
   return cuda::launch(c, {kModule, kernel}, cuda::grid_for(slots.count() * n), slots.data(), there.data(), values.raw(),
@@ -282,11 +282,11 @@ Status to_dense(KernelContext& c, const AttrMap& attrs) {
   }
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
   if (y->elements() == 0 && indices.dtype() != DType::kInt32) return ok_status();
-  cuda::CardMover mover(c);
-  mover.fill(y->raw(), y->elements(), element_bytes(y->dtype()), c.input(3).raw());
-  ARGOSY_RETURN_IF_ERROR(mover.status());
+  cuda::GpuCopyEngine copy_engine(c);
+  copy_engine.fill(y->raw(), y->elements(), element_bytes(y->dtype()), c.input(3).raw());
+  ARGOSY_RETURN_IF_ERROR(copy_engine.status());
   const SlotPaths paths{.sizes = sizes, .skip_bad = indices.dtype() != DType::kInt32};
-  ARGOSY_ASSIGN_OR_RETURN(const CardSlots slots, CardSlots::of(c, "SparseToDense", 0, paths, true));
+  ARGOSY_ASSIGN_OR_RETURN(const GpuSlots slots, GpuSlots::of(c, "SparseToDense", 0, paths, true));
   if (y->elements() == 0) return ok_status();
   return cuda::update_slices(c, slots, y->dtype(), {.how = "Update", .one_value = values.shape().rank() == 0},
                              values.raw(), y->raw());
@@ -308,8 +308,7 @@ void add_kernels_cuda_sparse(KernelRegistry& kernels) {
   }
   kernels.add("SparseTensorDenseMatMul", "cuda", cuda::make_launching<matmul>,
               {{"T", cuda::kFloatingTypes}, {"Tindices", indices}});
-  kernels.add("SparseToDense", "cuda", cuda::make_launching<to_dense>,
-              {{"T", cuda::kCardTypes}, {"Tindices", indices}});
+  kernels.add("SparseToDense", "cuda", cuda::make_launching<to_dense>, {{"T", cuda::kGpuTypes}, {"Tindices", indices}});
   kernels.add("SparseToDense", "cuda", cuda::make_on_host, {{"T", {kInt32}}, {"Tindices", {kInt32}}});
 }
 

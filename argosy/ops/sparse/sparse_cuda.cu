@@ -54,7 +54,7 @@ ARGOSY_DEVICE void segment_spread(i64 n, i64 width, const T* dy, const i32* ids,
   }
 }
 
-// The same of ascending ids that lie on the card; an id outside has nothing to send.
+// The same of ascending ids that lie on the GPU; an id outside has nothing to send.
 template <typename T>
 ARGOSY_DEVICE void segment_spread_sorted(i64 n, const T* dy, const i64* ids, T* each, const Chosen& c) {
   for (i64 i = first_index(); i < n; i += index_step()) {
@@ -74,7 +74,7 @@ struct SparseProduct {
 };
 // The first slot of a row of the product takes all entries of that row.
 template <typename T, typename Index>
-ARGOSY_DEVICE void sparse_product(const CardSlot* slots, const Index* indices, const T* values, const T* b, T* y,
+ARGOSY_DEVICE void sparse_product(const GpuSlot* slots, const Index* indices, const T* values, const T* b, T* y,
                                   const SparseProduct& p) {
   for (i64 i = first_index(); i < p.count * p.columns; i += index_step()) {
     const i64 slot = i / p.columns, column = i % p.columns;
@@ -92,25 +92,25 @@ ARGOSY_DEVICE void sparse_product(const CardSlot* slots, const Index* indices, c
   ARGOSY_KERNEL(sparse_segment_##T##_##Row##_##Id, const T* x, const Row* rows, const Id* ids, T* y, Chosen c) { \
     segment(x, rows, ids, y, c);                                                                                 \
   }
-#define ARGOSY_SPARSE(T)                                                                                          \
-  ARGOSY_SEGMENT(T, i32, i32)                                                                                     \
-  ARGOSY_SEGMENT(T, i32, i64)                                                                                     \
-  ARGOSY_SEGMENT(T, i64, i32)                                                                                     \
-  ARGOSY_SEGMENT(T, i64, i64)                                                                                     \
-  ARGOSY_KERNEL(sparse_segment_spread_##T, i64 n, i64 width, const T* dy, const i32* ids, const f32* weights,     \
-                T* each) {                                                                                        \
-    segment_spread(n, width, dy, ids, weights, each);                                                             \
-  }                                                                                                               \
-  ARGOSY_KERNEL(sparse_segment_spread_sorted_##T, i64 n, const T* dy, const i64* ids, T* each, Chosen c) {        \
-    segment_spread_sorted(n, dy, ids, each, c);                                                                   \
-  }                                                                                                               \
-  ARGOSY_KERNEL(sparse_product_##T##_i32, const CardSlot* slots, const i32* indices, const T* values, const T* b, \
-                T* y, SparseProduct p) {                                                                          \
-    sparse_product(slots, indices, values, b, y, p);                                                              \
-  }                                                                                                               \
-  ARGOSY_KERNEL(sparse_product_##T##_i64, const CardSlot* slots, const i64* indices, const T* values, const T* b, \
-                T* y, SparseProduct p) {                                                                          \
-    sparse_product(slots, indices, values, b, y, p);                                                              \
+#define ARGOSY_SPARSE(T)                                                                                               \
+  ARGOSY_SEGMENT(T, i32, i32)                                                                                          \
+  ARGOSY_SEGMENT(T, i32, i64)                                                                                          \
+  ARGOSY_SEGMENT(T, i64, i32)                                                                                          \
+  ARGOSY_SEGMENT(T, i64, i64)                                                                                          \
+  ARGOSY_KERNEL(sparse_segment_spread_##T, i64 n, i64 width, const T* dy, const i32* ids, const f32* weights,          \
+                T* each) {                                                                                             \
+    segment_spread(n, width, dy, ids, weights, each);                                                                  \
+  }                                                                                                                    \
+  ARGOSY_KERNEL(sparse_segment_spread_sorted_##T, i64 n, const T* dy, const i64* ids, T* each, Chosen c) {             \
+    segment_spread_sorted(n, dy, ids, each, c);                                                                        \
+  }                                                                                                                    \
+  ARGOSY_KERNEL(sparse_product_##T##_i32, const GpuSlot* slots, const i32* indices, const T* values, const T* b, T* y, \
+                SparseProduct p) {                                                                                     \
+    sparse_product(slots, indices, values, b, y, p);                                                                   \
+  }                                                                                                                    \
+  ARGOSY_KERNEL(sparse_product_##T##_i64, const GpuSlot* slots, const i64* indices, const T* values, const T* b, T* y, \
+                SparseProduct p) {                                                                                     \
+    sparse_product(slots, indices, values, b, y, p);                                                                   \
   }
 ARGOSY_SPARSE(f32)
 ARGOSY_SPARSE(f64)

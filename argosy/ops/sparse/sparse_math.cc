@@ -196,7 +196,7 @@ void define_math(OpRegistry& ops) {
            .attrs = {"T: type", "Tindices: index = int64", "adjoint_a: bool = false", "adjoint_b: bool = false"},
            .shape = matmul_shape,
            .gradient = matmul_gradient,
-           .batch_rule = BatchRule::kPutsAddingUp,
+           .batch_rule = BatchRule::kScatterAdd,
            .host_inputs = {2}});
   ops.add({.name = "SparseTensorDenseAdd",
            .doc = "A dense tensor with the entries of a sparse one added.",

@@ -73,7 +73,7 @@ void define_segment(OpRegistry& ops) {
            .attrs = {"T: real", "Tidx: index = int32", "Tsegmentids: index = int32", "sparse_gradient: bool = false"},
            .shape = segment_shape,
            .gradient = segment_gradient,
-           .batch_rule = BatchRule::kTakesRows});
+           .batch_rule = BatchRule::kGather});
   ops.add(
       {.name = "SparseSegmentMean",
        .doc = "Means of chosen rows by ascending segment.",
@@ -82,7 +82,7 @@ void define_segment(OpRegistry& ops) {
        .attrs = {"T: floating", "Tidx: index = int32", "Tsegmentids: index = int32", "sparse_gradient: bool = false"},
        .shape = segment_shape,
        .gradient = segment_gradient,
-       .batch_rule = BatchRule::kTakesRows});
+       .batch_rule = BatchRule::kGather});
   ops.add(
       {.name = "SparseSegmentSqrtN",
        .doc = "Sums of chosen rows by ascending segment, over the root of how many they are.",
@@ -91,7 +91,7 @@ void define_segment(OpRegistry& ops) {
        .attrs = {"T: floating", "Tidx: index = int32", "Tsegmentids: index = int32", "sparse_gradient: bool = false"},
        .shape = segment_shape,
        .gradient = segment_gradient,
-       .batch_rule = BatchRule::kTakesRows});
+       .batch_rule = BatchRule::kGather});
   ops.add({.name = "SparseSegmentSumWithNumSegments",
            .doc = "Sums of chosen rows by ascending segment, of so many.",
            .inputs = {"data: T", "indices: Tidx", "segment_ids: Tsegmentids", "num_segments: Tnumsegments"},
@@ -100,7 +100,7 @@ void define_segment(OpRegistry& ops) {
                      "sparse_gradient: bool = false"},
            .shape = segment_shape,
            .gradient = segment_gradient,
-           .batch_rule = BatchRule::kTakesRows,
+           .batch_rule = BatchRule::kGather,
            .host_inputs = {3}});
   ops.add({.name = "SparseSegmentMeanWithNumSegments",
            .doc = "Means of chosen rows by ascending segment, of so many.",
@@ -110,7 +110,7 @@ void define_segment(OpRegistry& ops) {
                      "sparse_gradient: bool = false"},
            .shape = segment_shape,
            .gradient = segment_gradient,
-           .batch_rule = BatchRule::kTakesRows,
+           .batch_rule = BatchRule::kGather,
            .host_inputs = {3}});
   ops.add({.name = "SparseSegmentSqrtNWithNumSegments",
            .doc = "Sums of chosen rows by ascending segment, over the root of how many they are, of so many.",
@@ -120,7 +120,7 @@ void define_segment(OpRegistry& ops) {
                      "sparse_gradient: bool = false"},
            .shape = segment_shape,
            .gradient = segment_gradient,
-           .batch_rule = BatchRule::kTakesRows,
+           .batch_rule = BatchRule::kGather,
            .host_inputs = {3}});
   ops.add({.name = "SparseSegmentSumGrad",
            .doc = "What flows back through SparseSegmentSum.",
@@ -129,7 +129,7 @@ void define_segment(OpRegistry& ops) {
            .attrs = {"T: floating", "Tidx: index = int32", "Tsegmentids: index = int32"},
            .shape = segment_grad_shape,
            .gradient = kNotDifferentiable,
-           .batch_rule = BatchRule::kPutsAddingUp,
+           .batch_rule = BatchRule::kScatterAdd,
            .host_inputs = {3}});
   ops.add({.name = "SparseSegmentMeanGrad",
            .doc = "What flows back through SparseSegmentMean.",
@@ -138,7 +138,7 @@ void define_segment(OpRegistry& ops) {
            .attrs = {"T: floating", "Tidx: index = int32", "Tsegmentids: index = int32"},
            .shape = segment_grad_shape,
            .gradient = kNotDifferentiable,
-           .batch_rule = BatchRule::kPutsAddingUp,
+           .batch_rule = BatchRule::kScatterAdd,
            .host_inputs = {3}});
   ops.add({.name = "SparseSegmentSqrtNGrad",
            .doc = "What flows back through SparseSegmentSqrtN.",
@@ -147,7 +147,7 @@ void define_segment(OpRegistry& ops) {
            .attrs = {"T: floating", "Tidx: index = int32", "Tsegmentids: index = int32"},
            .shape = segment_grad_shape,
            .gradient = kNotDifferentiable,
-           .batch_rule = BatchRule::kPutsAddingUp,
+           .batch_rule = BatchRule::kScatterAdd,
            .host_inputs = {3}});
   ops.add({.name = "SparseSegmentSumGradV2",
            .doc = "What flows back through SparseSegmentSum, for rows that were chosen.",
@@ -156,7 +156,7 @@ void define_segment(OpRegistry& ops) {
            .attrs = {"T: floating", "Tidx: index = int32", "Tsegmentids: index = int32"},
            .shape = segment_grad_v2_shape,
            .gradient = kNotDifferentiable,
-           .batch_rule = BatchRule::kPutsRows,
+           .batch_rule = BatchRule::kScatter,
            .host_inputs = {3}});
   ops.add({.name = "SparseSegmentMeanGradV2",
            .doc = "What flows back through SparseSegmentMean, for rows that were chosen.",
@@ -165,7 +165,7 @@ void define_segment(OpRegistry& ops) {
            .attrs = {"T: floating", "Tidx: index = int32", "Tsegmentids: index = int32"},
            .shape = segment_grad_v2_shape,
            .gradient = kNotDifferentiable,
-           .batch_rule = BatchRule::kPutsRows,
+           .batch_rule = BatchRule::kScatter,
            .host_inputs = {3}});
   ops.add({.name = "SparseSegmentSqrtNGradV2",
            .doc = "What flows back through SparseSegmentSqrtN, for rows that were chosen.",
@@ -174,7 +174,7 @@ void define_segment(OpRegistry& ops) {
            .attrs = {"T: floating", "Tidx: index = int32", "Tsegmentids: index = int32"},
            .shape = segment_grad_v2_shape,
            .gradient = kNotDifferentiable,
-           .batch_rule = BatchRule::kPutsRows,
+           .batch_rule = BatchRule::kScatter,
            .host_inputs = {3}});
 }
 

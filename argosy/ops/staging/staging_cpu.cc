@@ -9,7 +9,7 @@ namespace argosy {
 namespace {
 
 template <typename Held>
-using Room = WaitingRoom<Held>;
+using StagingArea = WaitQueue<Held>;
 
 // What all nodes of an area have: its place and its limits.
 struct Place {
@@ -19,9 +19,10 @@ struct Place {
         width(static_cast<std::int64_t>(init.attrs.get<std::vector<DType>>("dtypes").size())) {}
 
   template <typename Held>
-  Result<std::shared_ptr<Room<Held>>> room(KernelContext& c) {
-    return named.find_or_make<Room<Held>>(
-        c.resources(), [&] { return std::make_shared<Room<Held>>(str_cat("staging area '", named.name(), "'")); });
+  Result<std::shared_ptr<StagingArea<Held>>> area(KernelContext& c) {
+    return named.find_or_make<StagingArea<Held>>(c.resources(), [&] {
+      return std::make_shared<StagingArea<Held>>(str_cat("staging area '", named.name(), "'"));
+    });
   }
 
   NamedResource named;  // without a shared name the area is the node's own
@@ -63,16 +64,16 @@ class Operation : public AsyncKernel {
  public:
   explicit Operation(const KernelInit& init) : place_(init) {}
   void run_async(KernelContext& c, Done done) final {
-    auto room = place_.template room<Held>(c);
-    if (!room.ok()) return done(std::move(room).status());
-    auto attempt = prepare(c);
-    if (!attempt.ok()) return done(std::move(attempt).status());
-    (*room)->start(*std::move(attempt), cancellation_of(c), std::move(done));
+    auto area = place_.template area<Held>(c);
+    if (!area.ok()) return done(std::move(area).status());
+    auto try_complete = prepare(c);
+    if (!try_complete.ok()) return done(std::move(try_complete).status());
+    (*area)->start(*std::move(try_complete), cancellation_of(c), std::move(done));
   }
 
  protected:
-  using Attempt = typename Room<Held>::Attempt;
-  virtual Result<Attempt> prepare(KernelContext& c) = 0;
+  using TryComplete = typename StagingArea<Held>::TryComplete;
+  virtual Result<TryComplete> prepare(KernelContext& c) = 0;
   Place place_;
 };
 
@@ -88,11 +89,10 @@ class Stage final : public Operation<StagedTuples> {
   using Operation::Operation;
 
  protected:
-  Result<Attempt> prepare(KernelContext& c) override {
+  Result<TryComplete> prepare(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(Tuple values, values_from(c, 0));
-    return Attempt([values = std::make_shared<Tuple>(std::move(values)), limits = place_.limits](StagedTuples& held) {
-      return held.put(*values, limits);
-    });
+    return TryComplete([values = std::make_shared<Tuple>(std::move(values)),
+                        limits = place_.limits](StagedTuples& held) { return held.put(*values, limits); });
   }
 };
 
@@ -101,8 +101,8 @@ class Unstage final : public Operation<StagedTuples> {
   using Operation::Operation;
 
  protected:
-  Result<Attempt> prepare(KernelContext& c) override {
-    return Attempt([&c](StagedTuples& held) -> std::optional<Status> {
+  Result<TryComplete> prepare(KernelContext& c) override {
+    return TryComplete([&c](StagedTuples& held) -> std::optional<Status> {
       Tuple values;
       std::optional<Status> taken = held.take(values);
       return taken && taken->ok() ? give(c, values, 0) : taken;
@@ -115,9 +115,9 @@ class StagePeek final : public Operation<StagedTuples> {
   using Operation::Operation;
 
  protected:
-  Result<Attempt> prepare(KernelContext& c) override {
+  Result<TryComplete> prepare(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const std::int64_t index, scalar_input(c.input(0), "index"));
-    return Attempt([&c, index](StagedTuples& held) -> std::optional<Status> {
+    return TryComplete([&c, index](StagedTuples& held) -> std::optional<Status> {
       Tuple values;
       std::optional<Status> found = held.peek(index, values);
       return found && found->ok() ? give(c, values, 0) : found;
@@ -132,14 +132,14 @@ class MapStage final : public Operation<StagedMap> {
   using Operation::Operation;
 
  protected:
-  Result<Attempt> prepare(KernelContext& c) override {
+  Result<TryComplete> prepare(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const std::int64_t key, scalar_input(c.input(0), "key"));
     ARGOSY_ASSIGN_OR_RETURN(auto indices, vector_input(c.input(1), "indices"));
     ARGOSY_ASSIGN_OR_RETURN(Tuple values, values_from(c, 2));
     if (indices.size() != values.size()) {
       return invalid_argument("MapStage: ", indices.size(), " indices for ", values.size(), " values");
     }
-    return Attempt(
+    return TryComplete(
         [key, indices = std::move(indices), values = std::make_shared<Tuple>(std::move(values)), width = place_.width,
          limits = place_.limits](StagedMap& held) { return held.put(key, indices, *values, width, limits); });
   }
@@ -151,10 +151,10 @@ class MapGet final : public Operation<StagedMap> {
   using Operation::Operation;
 
  protected:
-  Result<Attempt> prepare(KernelContext& c) override {
+  Result<TryComplete> prepare(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const std::int64_t key, scalar_input(c.input(0), "key"));
     ARGOSY_ASSIGN_OR_RETURN(auto indices, vector_input(c.input(1), "indices"));
-    return Attempt([&c, key, indices = std::move(indices)](StagedMap& held) -> std::optional<Status> {
+    return TryComplete([&c, key, indices = std::move(indices)](StagedMap& held) -> std::optional<Status> {
       Tuple values;
       std::optional<Status> found = held.get(key, indices, kTake, values);
       return found && found->ok() ? give(c, values, 0) : found;
@@ -167,9 +167,9 @@ class MapUnstageNoKey final : public Operation<StagedMap> {
   using Operation::Operation;
 
  protected:
-  Result<Attempt> prepare(KernelContext& c) override {
+  Result<TryComplete> prepare(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(auto indices, vector_input(c.input(0), "indices"));
-    return Attempt([&c, indices = std::move(indices)](StagedMap& held) -> std::optional<Status> {
+    return TryComplete([&c, indices = std::move(indices)](StagedMap& held) -> std::optional<Status> {
       Tuple values;
       std::int64_t key = 0;
       std::optional<Status> found = held.take_any(indices, key, values);
@@ -189,8 +189,8 @@ class Now final : public Kernel {
  public:
   explicit Now(const KernelInit& init) : place_(init) {}
   Status run(KernelContext& c) override {
-    ARGOSY_ASSIGN_OR_RETURN(const auto room, place_.template room<Held>(c));
-    const std::int64_t count = room->now([](Held& held) -> std::int64_t {
+    ARGOSY_ASSIGN_OR_RETURN(const auto area, place_.template area<Held>(c));
+    const std::int64_t count = area->now([](Held& held) -> std::int64_t {
       if constexpr (kAsked == Asked::kSize) return held.size();
       if constexpr (kAsked == Asked::kIncomplete) return held.incomplete();
       held.clear();

@@ -14,12 +14,12 @@ namespace {
 
 using testing::HasSubstr;
 
-using Area = WaitingRoom<StagedTuples>;
+using StagingArea = WaitQueue<StagedTuples>;
 
 struct Ended {
   int times = 0;
   Status status;
-  Area::Done done() {
+  StagingArea::Done done() {
     return [this](Status s) {
       ++times;
       status = std::move(s);
@@ -27,17 +27,17 @@ struct Ended {
   }
 };
 
-Area::Attempt put(std::int32_t n, StagingLimits limits = {}) {
+StagingArea::TryComplete put(std::int32_t n, StagingLimits limits = {}) {
   return [values = std::make_shared<Tuple>(Tuple{Tensor::scalar(n)}), limits](StagedTuples& held) {
     return held.put(*values, limits);
   };
 }
-Area::Attempt take(Tuple& to) {
+StagingArea::TryComplete take(Tuple& to) {
   return [&to](StagedTuples& held) { return held.take(to); };
 }
 
 TEST(Staging, WhoTakesWaitsForWhatComes) {
-  const auto area = std::make_shared<Area>("area");
+  const auto area = std::make_shared<StagingArea>("area");
   Cancellation step;
   Ended first, second, in;
   Tuple one, two;
@@ -58,7 +58,7 @@ TEST(Staging, WhoTakesWaitsForWhatComes) {
 }
 
 TEST(Staging, WhoPutsWaitsForRoom) {
-  const auto area = std::make_shared<Area>("area");
+  const auto area = std::make_shared<StagingArea>("area");
   Cancellation step;
   Ended first, second, out;
   Tuple got;

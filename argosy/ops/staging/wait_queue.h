@@ -18,25 +18,25 @@ namespace argosy {
 
 // `Held` is a plain class, used under this one's lock only.
 template <typename Held>
-class WaitingRoom final : public Resource, public std::enable_shared_from_this<WaitingRoom<Held>> {
+class WaitQueue final : public Resource, public std::enable_shared_from_this<WaitQueue<Held>> {
  public:
   using Done = std::function<void(Status)>;
   // Called under the lock until it says how it ended; nothing: not yet, and nothing was changed.
-  using Attempt = std::function<std::optional<Status>(Held&)>;
+  using TryComplete = std::function<std::optional<Status>(Held&)>;
 
-  explicit WaitingRoom(std::string what, Held held = {}) : what_(std::move(what)), held_(std::move(held)) {}
+  explicit WaitQueue(std::string what, Held held = {}) : what_(std::move(what)), held_(std::move(held)) {}
   std::string describe() const override { return what_; }
 
   // `done` is called once: at once, later, on the thread that made it possible, or CANCELLED. Outside a step
   // (`cancellation` null) nothing is waited for: FAILED_PRECONDITION.
-  void start(Attempt attempt, Cancellation* cancellation, Done done) {
+  void start(TryComplete try_complete, Cancellation* cancellation, Done done) {
     const auto self = this->shared_from_this();
-    auto waiter = std::make_shared<Waiter>(Waiter{std::move(attempt), std::move(done), cancellation});
+    auto waiter = std::make_shared<Waiter>(Waiter{std::move(try_complete), std::move(done), cancellation});
     bool accepted = true;
     {
       MutexLock lock(mutex_);
       accepted = cancellation == nullptr || cancellation->add([self, waiter] { self->cancel(waiter); }, &waiter->token);
-      if (accepted) waiters_.push_back(waiter);
+      if (accepted) waiting_.push_back(waiter);
     }
     if (!accepted) return waiter->done(cancellation->status());
     serve();
@@ -59,22 +59,22 @@ class WaitingRoom final : public Resource, public std::enable_shared_from_this<W
 
  private:
   struct Waiter {
-    Attempt attempt;
+    TryComplete try_complete;
     Done done;
     Cancellation* cancellation;
     Cancellation::Token token = 0;
     Status status = {};
   };
-  using Waiters = std::list<std::shared_ptr<Waiter>>;
+  using WaitList = std::list<std::shared_ptr<Waiter>>;
 
   // Until a round changes nothing: each that ends may have made room for one before it.
   void serve() {
-    Waiters finished;
+    WaitList finished;
     {
       MutexLock lock(mutex_);
       for (bool again = true; again;) {
         again = false;
-        for (auto at = waiters_.begin(); at != waiters_.end();) {
+        for (auto at = waiting_.begin(); at != waiting_.end();) {
           Waiter& waiter = **at;
           const bool leaving = waiter.cancellation != nullptr && waiter.cancellation->cancelled();  // cancel() comes
           std::optional<Status> ended = leaving ? std::nullopt : attempted(waiter);
@@ -83,7 +83,7 @@ class WaitingRoom final : public Resource, public std::enable_shared_from_this<W
             continue;
           }
           waiter.status = *std::move(ended);
-          finished.splice(finished.end(), waiters_, at++);
+          finished.splice(finished.end(), waiting_, at++);
           again = true;
         }
       }
@@ -97,19 +97,19 @@ class WaitingRoom final : public Resource, public std::enable_shared_from_this<W
   // An attempt that throws has ended: with that error.
   std::optional<Status> attempted(Waiter& waiter) ARGOSY_REQUIRES(mutex_) {
     try {
-      return waiter.attempt(held_);
+      return waiter.try_complete(held_);
     } catch (...) {
       return status_of_exception();
     }
   }
   void tell(Waiter& waiter, Status status) const {
     Done done = std::move(waiter.done);
-    tell_last(done, what_.c_str(), std::move(status));
+    call_and_release(done, what_.c_str(), std::move(status));
   }
 
   bool withdraw(const std::shared_ptr<Waiter>& waiter) {
     MutexLock lock(mutex_);
-    return waiters_.remove(waiter) > 0;
+    return waiting_.remove(waiter) > 0;
   }
   void cancel(const std::shared_ptr<Waiter>& waiter) {
     if (withdraw(waiter)) tell(*waiter, waiter->cancellation->status());
@@ -118,7 +118,7 @@ class WaitingRoom final : public Resource, public std::enable_shared_from_this<W
   const std::string what_;
   Mutex mutex_;
   Held held_ ARGOSY_GUARDED_BY(mutex_);
-  Waiters waiters_ ARGOSY_GUARDED_BY(mutex_);
+  WaitList waiting_ ARGOSY_GUARDED_BY(mutex_);
 };
 
 }  // namespace argosy

@@ -1,9 +1,9 @@
-// Slices of variables on a card: gathers and scatters. What is launched under a variable's lock comes in the stream's
+// Slices of variables on a GPU: gathers and scatters. What is launched under a variable's lock comes in the stream's
 // order after what others launched under it.
 #include <algorithm>
 
-#include "argosy/ops/gather/gpu_slots.h"
 #include "argosy/ops/gather/gather_registration.h"
+#include "argosy/ops/gather/gpu_slots.h"
 #include "argosy/ops/layout/gpu_copy_engine.h"
 #include "argosy/ops/state/slices.h"
 
@@ -13,7 +13,7 @@ void add_kernels_cuda_slices(KernelRegistry& kernels);
 
 namespace {
 
-using cuda::CardSlots;
+using cuda::GpuSlots;
 using cuda::SlotPaths;
 
 std::string_view name_of(const KernelContext& c) { return c.input(0).data<ResourceHandle>()->name(); }
@@ -38,7 +38,7 @@ class SlicesKernel : public Kernel {
  public:
   explicit SlicesKernel(const KernelInit& init) : op_(init.op.name) {}
   // Variables may move.
-  bool repeatable() const override { return false; }
+  bool capturable() const override { return false; }
 
  protected:
   const std::string op_;
@@ -73,7 +73,7 @@ class Gather final : public SlicesKernel {
     }
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
     if (y->elements() == 0) return ok_status();
-    ARGOSY_ASSIGN_OR_RETURN(const cuda::OnCard on, cuda::OnCard::of(c, 1));
+    ARGOSY_ASSIGN_OR_RETURN(const cuda::OnGpu on, cuda::OnGpu::of(c, 1));
     const cuda::MovedRows moved = cuda::moved_rows(from.dtype(), g.slice, {from.raw(), y->raw()});
     const std::string kernel = str_cat("gather_b", moved.bytes, "_", cuda::type_suffix(indices.dtype()));
     return cuda::launch(c, {"gather", kernel}, cuda::grid_for(y->elements() / g.slice * moved.slice),
@@ -87,8 +87,8 @@ class Gather final : public SlicesKernel {
     if (from.elements() == 0 && c.input(1).elements() > 0) {
       return invalid_argument("Requested more than 0 entries, but params is empty.  Params shape: ", from.shape());
     }
-    ARGOSY_ASSIGN_OR_RETURN(const CardSlots slots,
-                            CardSlots::of(c, op_, 1, paths_of(indices, from.shape(), false), false));
+    ARGOSY_ASSIGN_OR_RETURN(const GpuSlots slots,
+                            GpuSlots::of(c, op_, 1, paths_of(indices, from.shape(), false), false));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
     if (y->elements() == 0) return ok_status();
     return cuda::gather_slices(c, slots, from.dtype(), from.raw(), y->raw());
@@ -143,7 +143,7 @@ class Scatter final : public SlicesKernel {
           .with_id("ARG-SHAPE-007");
     }
     const SlotPaths paths = nd_ ? paths_of(indices, v, skip_bad_) : cuda::paths_to_rows(v);
-    ARGOSY_ASSIGN_OR_RETURN(const CardSlots slots, CardSlots::of(c, op_, 1, paths, true));
+    ARGOSY_ASSIGN_OR_RETURN(const GpuSlots slots, GpuSlots::of(c, op_, 1, paths, true));
     return cuda::update_slices(c, slots, variable.dtype(), {.how = how_, .one_value = one_value}, updates.raw(),
                                variable.raw());
   }
@@ -157,10 +157,10 @@ class Scatter final : public SlicesKernel {
 void add_kernels_cuda_slices(KernelRegistry& kernels) {
   const std::vector<DType> indices = {DType::kInt32, DType::kInt64};
   for (const char* op : {"ResourceGather", "ResourceGatherNd"}) {
-    kernels.add(op, "cuda", Gather::make, {{"dtype", cuda::kCardTypes}, {"Tindices", indices}});
+    kernels.add(op, "cuda", Gather::make, {{"dtype", cuda::kGpuTypes}, {"Tindices", indices}});
   }
   for (const std::string_view how : kUpdates) {
-    const std::vector<DType>& dtypes = how == "Update" ? cuda::kCardTypes
+    const std::vector<DType>& dtypes = how == "Update" ? cuda::kGpuTypes
                                        : how == "Div"  ? cuda::kFloatingTypes
                                                        : cuda::kSliceNumbers;
     kernels.add(str_cat("Scatter", how), "cuda", Scatter::make, {{"T", dtypes}, {"Tindices", indices}});

@@ -264,7 +264,7 @@ void define_resource(OpRegistry& ops) {
            .known_ints = shape_of_variable_ints,
            .stateful = true,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kLooks,
+           .batch_rule = BatchRule::kShapeOnly,
            .host_outputs = {0}});
   ops.add({.name = "ResourceCountUpTo",
            .doc = "The variable, which is then one more; an error at the limit.",

@@ -26,7 +26,7 @@ void add_read(VariableNode& v, DType dtype) {
   Graph& graph = v.ref.graph();
   const auto inside = graph.name_scope(str_cat(v.ref.node_name(), "/"));
   if (!v.is_resource()) {
-    const auto beside = graph.colocate_with(v.ref);
+    const auto colocated = graph.colocate_with(v.ref);
     v.read = graph.add("Identity", {v.ref}, {}, "read");
   } else {
     v.read = graph.add("ReadVariableOp", {v.ref}, {{"dtype", dtype}}, "Read/ReadVariableOp");
@@ -38,7 +38,7 @@ Value change(const VariableNode& v, const char* ref_op, const char* resource_op,
   if (!v.ref.valid()) return {};
   Graph& graph = v.ref.graph();
   if (v.is_resource()) return graph.add(resource_op, std::move(inputs), std::move(attrs), name);
-  const auto beside = graph.colocate_with(v.ref);
+  const auto colocated = graph.colocate_with(v.ref);
   return graph.add(ref_op, std::move(inputs), std::move(attrs), name);
 }
 

@@ -60,7 +60,7 @@ class Handle final : public Kernel {
       return invalid_argument("variable \"", name_, "\" is ", dtype_name(variable->dtype()), variable->shape(),
                               " in a session that is open, ", dtype_name(dtype_), shape_, " here")
           .with_id("ARG-VAR-002")
-          .with_next("give one of them another name or container");
+          .with_hint("give one of them another name or container");
     }
     return Tensor::scalar(ResourceHandle(container_, name_, std::move(variable)));
   }
@@ -111,7 +111,7 @@ Status read(KernelContext& c) {
   return ok_status();
 }
 
-Status hand_on(KernelContext& c) {
+Status forward_input(KernelContext& c) {
   if (c.input(0).dtype() != DType::kResource) return invalid_argument("a reference is no handle");
   c.set_output(0, c.input(0));
   return ok_status();
@@ -264,7 +264,7 @@ void add_kernels_cpu_state(KernelRegistry& kernels) {
   kernels.add("TemporaryVariable", "cpu", TemporaryVariable::make);
   kernels.add("DisableCopyOnRead", "cpu", disable_copy_on_read);
   kernels.add("DestroyTemporaryVariable", "cpu", destroy_temporary);
-  for (const char* op : {"RefIdentity", "_RefToHandle", "_HandleToRef"}) kernels.add(op, "cpu", hand_on);
+  for (const char* op : {"RefIdentity", "_RefToHandle", "_HandleToRef"}) kernels.add(op, "cpu", forward_input);
   kernels.add("ReadVariableOp", "cpu", read);
   for (const char* op : {"IsVariableInitialized", "VarIsInitializedOp"}) kernels.add(op, "cpu", is_initialized);
   kernels.add("VariableShape", "cpu", shape_of);

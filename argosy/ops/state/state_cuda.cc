@@ -1,4 +1,4 @@
-// Variables on a card: their handles are the host's, their values move and change by launches.
+// Variables on a GPU: their handles are the host's, their values move and change by launches.
 #include "argosy/ops/gpu_kernels.h"
 
 namespace argosy {
@@ -30,9 +30,9 @@ class AssignUpdate final : public Kernel {
             .with_id("ARG-SHAPE-006");
       }
       const std::int64_t n = value.elements();
-      ARGOSY_ASSIGN_OR_RETURN(const auto walk, cuda::walk_of(value.shape(), value.shape(), by.shape()));
-      return cuda::launch(c, {"arithmetic", kernel_}, cuda::grid_for_packs(n, element_bytes(value.dtype())), n,
-                          value.raw(), by.raw(), value.raw(), walk);
+      ARGOSY_ASSIGN_OR_RETURN(const auto strided, cuda::strided_index_of(value.shape(), value.shape(), by.shape()));
+      return cuda::launch(c, {"arithmetic", kernel_}, cuda::grid_for_vecs(n, element_bytes(value.dtype())), n,
+                          value.raw(), by.raw(), value.raw(), strided);
     }));
     if (c.num_outputs() > 0) c.set_output(0, c.input(0));
     return ok_status();

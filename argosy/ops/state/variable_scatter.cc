@@ -104,7 +104,7 @@ std::vector<Value> gather_gradient(GradContext& g) {
   if (g.attrs().get_int("batch_dims") != 0) {
     graph.fail(unimplemented("ResourceGather: no gradient for batch_dims ", g.attrs().get_int("batch_dims"))
                    .with_id("ARG-GRAD-003")
-                   .with_next("read the variable and gather() from its value"));
+                   .with_hint("read the variable and gather() from its value"));
     return {Value(), Value()};
   }
   const Value shape = graph.add("VariableShape", {g.x(0)});
@@ -196,7 +196,7 @@ void define_scatter(OpRegistry& ops) {
            .shape = gather_shape,
            .gradient = gather_gradient,
            .stateful = true,
-           .batch_rule = BatchRule::kTakesRows});
+           .batch_rule = BatchRule::kGather});
   ops.add({.name = "ResourceGatherNd",
            .doc = "The slices of the variable that indices name.",
            .inputs = {"resource: resource", "indices: Tindices"},
@@ -205,7 +205,7 @@ void define_scatter(OpRegistry& ops) {
            .shape = gather_nd_shape,
            .gradient = gather_nd_gradient,
            .stateful = true,
-           .batch_rule = BatchRule::kTakesRows});
+           .batch_rule = BatchRule::kGather});
 }
 
 }  // namespace argosy::state

@@ -65,7 +65,7 @@ std::string element(const Tensor& t, std::int64_t i) {
   return known.ok() ? text : "?";
 }
 
-struct Printer {
+struct ValuePrinter {
   const Tensor& t;
   std::int64_t ends;
   std::string text = {};
@@ -107,7 +107,7 @@ struct Printer {
 
 std::string summarize(const Tensor& t, std::int64_t ends) {
   const std::int64_t n = t.elements();
-  Printer printer{t, ends < 0 ? n : std::min(ends, n)};
+  ValuePrinter printer{t, ends < 0 ? n : std::min(ends, n)};
   printer.print(0, 0, n);
   return printer.text;
 }

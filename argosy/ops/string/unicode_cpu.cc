@@ -37,19 +37,19 @@ struct OnError {
 };
 
 // Bytes in one encoding as code points. Not thread-safe.
-class Decoder {
+class UnicodeDecoder {
  public:
-  static Result<std::unique_ptr<Decoder>> make(const std::string& encoding) {
+  static Result<std::unique_ptr<UnicodeDecoder>> make(const std::string& encoding) {
     UErrorCode error = U_ZERO_ERROR;
     UConverter* converter = ucnv_open(encoding.c_str(), &error);
     if (U_FAILURE(error) != 0) {
       return invalid_argument("Could not create converter for input encoding: ", encoding);
     }
-    return std::unique_ptr<Decoder>(new Decoder(converter));
+    return std::unique_ptr<UnicodeDecoder>(new UnicodeDecoder(converter));
   }
-  Decoder(const Decoder&) = delete;
-  Decoder& operator=(const Decoder&) = delete;
-  ~Decoder() { ucnv_close(converter_); }
+  UnicodeDecoder(const UnicodeDecoder&) = delete;
+  UnicodeDecoder& operator=(const UnicodeDecoder&) = delete;
+  ~UnicodeDecoder() { ucnv_close(converter_); }
 
   // fn(code point, first byte, is it what bad bytes became?) for every character.
   template <typename Fn>
@@ -72,14 +72,14 @@ class Decoder {
   }
 
  private:
-  explicit Decoder(UConverter* converter) : converter_(converter) {
+  explicit UnicodeDecoder(UConverter* converter) : converter_(converter) {
     UErrorCode error = U_ZERO_ERROR;
     ucnv_setToUCallBack(converter_, on_bad_bytes, this, nullptr, nullptr, &error);
   }
   static void on_bad_bytes(const void* self, UConverterToUnicodeArgs* args, const char*, int32_t,
                            UConverterCallbackReason reason, UErrorCode* error) {
     if (reason > UCNV_IRREGULAR) return;  // told to reset or to close
-    static_cast<Decoder*>(const_cast<void*>(self))->bad_ = true;
+    static_cast<UnicodeDecoder*>(const_cast<void*>(self))->bad_ = true;
     *error = U_ZERO_ERROR;
     const UChar replacement = 0xFFFD;
     ucnv_cbToUWriteUChars(args, &replacement, 1, 0, error);
@@ -94,7 +94,7 @@ Status malformed() { return invalid_argument("Invalid formatting on input string
 template <typename T>
 Status decode_rows(KernelContext& c, const AttrMap& attrs) {
   ARGOSY_ASSIGN_OR_RETURN(const OnError on, OnError::read(attrs));
-  ARGOSY_ASSIGN_OR_RETURN(const auto decoder, Decoder::make(attrs.get_string("input_encoding")));
+  ARGOSY_ASSIGN_OR_RETURN(const auto decoder, UnicodeDecoder::make(attrs.get_string("input_encoding")));
   const Tensor& x = c.input(0);
   std::vector<std::int32_t> characters;
   std::vector<std::int64_t> starts;
@@ -189,7 +189,7 @@ Status encode(KernelContext& c, const AttrMap& attrs) {
 
 Status transcode(KernelContext& c, const AttrMap& attrs) {
   ARGOSY_ASSIGN_OR_RETURN(const OnError on, OnError::read(attrs));
-  ARGOSY_ASSIGN_OR_RETURN(const auto decoder, Decoder::make(attrs.get_string("input_encoding")));
+  ARGOSY_ASSIGN_OR_RETURN(const auto decoder, UnicodeDecoder::make(attrs.get_string("input_encoding")));
   const Encoding encoding = output_encoding(attrs);
   return each_string<std::string>(c, [&](const std::string& bytes, std::string& to) {
     icu::UnicodeString text;

@@ -56,7 +56,7 @@ void define_summary(OpRegistry& ops) {
              .cpu_only = true});
   }
   OpSpec image{.name = "ImageSummary",
-               .doc = "Pictures.",
+               .doc = "Images.",
                .inputs = {"tag: string", "tensor: T"},
                .outputs = {"summary: string"},
                .attrs = {"max_images: int >= 1 = 3", "T: {uint8, float, half, double} = float",
@@ -76,9 +76,9 @@ Value histogram_summary(std::string_view tag, Value values) {
   if (!values.valid()) return {};
   return values.graph().add("HistogramSummary", {constant(values.graph(), std::string(tag)), values});
 }
-Value image_summary(std::string_view tag, Value pictures, int most) {
-  if (!pictures.valid()) return {};
-  return pictures.graph().add("ImageSummary", {constant(pictures.graph(), std::string(tag)), pictures}, named(most));
+Value image_summary(std::string_view tag, Value images, int most) {
+  if (!images.valid()) return {};
+  return images.graph().add("ImageSummary", {constant(images.graph(), std::string(tag)), images}, named(most));
 }
 Value audio_summary(std::string_view tag, Value sounds, Value sample_rate, int most) {
   if (!sounds.valid()) return {};

@@ -104,8 +104,8 @@ TEST(Summary, Sounds) {
          .error_contains = "Tensor must be 3-D or 2-D"});
 }
 
-// Pictures are compressed by an encoder of our own: what is in them is looked at.
-TEST(Summary, Pictures) {
+// Images are compressed by an encoder of our own: what is in them is looked at.
+TEST(Summary, Images) {
   const std::string encoder =
       "the PNG in it is another encoder's: tests/oracle/state_programs/summary.py compares pixels";
   Tensor bytes = Tensor::zeros(DType::kUint8, {2, 2, 2, 3});
@@ -118,9 +118,9 @@ TEST(Summary, Pictures) {
   EXPECT_THAT(summary, testing::Not(testing::HasSubstr("i/image/0")));
   const std::size_t png = summary.find("\x89PNG");
   ASSERT_NE(png, std::string::npos);
-  const auto picture = data::decode_image(std::string_view(summary).substr(png), 3);
-  ASSERT_TRUE(picture.ok()) << picture.status().to_string();
-  EXPECT_EQ(difference(*picture, bytes.rows(0, 1).reshaped({2, 2, 3}), 0), "");
+  const auto image = data::decode_image(std::string_view(summary).substr(png), 3);
+  ASSERT_TRUE(image.ok()) << image.status().to_string();
+  EXPECT_EQ(difference(*image, bytes.rows(0, 1).reshaped({2, 2, 3}), 0), "");
   for (const Shape& bad : {Shape{2, 2, 2, 2}, Shape{2, 2, 3}}) {
     check({.op = "ImageSummary",
            .inputs = {word("i"), Tensor::zeros(DType::kUint8, bad)},

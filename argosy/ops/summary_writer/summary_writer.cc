@@ -32,7 +32,7 @@ std::vector<Row> rows() {
        {"step: int64", "tag: string", "values: T"},
        {"T: {real, bool} = float"}},
       {"WriteImageSummary",
-       "Writes pictures.",
+       "Writes images.",
        {"step: int64", "tag: string", "tensor: T", "bad_color: uint8"},
        {"max_images: int >= 1 = 3", "T: {uint8, double, float, half} = float"}},
       {"WriteAudioSummary",
@@ -45,7 +45,7 @@ std::vector<Row> rows() {
   };
 }
 
-// Every input is a scalar but for what is written and the parts of pictures and sounds.
+// Every input is a scalar but for what is written and the parts of images and sounds.
 Status writes_shape(ShapeContext& c) {
   for (int i = 0; i < c.num_inputs(); ++i) {
     const std::string& name = c.op().input_args[static_cast<std::size_t>(i)].name;

@@ -34,7 +34,7 @@ class SummaryFile final : public Resource {
     if (file_ == nullptr) {
       return not_found("Resource ", name_,
                        " (SummaryWriterInterface) does not exist: no file was opened, or it was closed")
-          .with_next("run CreateSummaryFileWriter first");
+          .with_hint("run CreateSummaryFileWriter first");
     }
     return file_;
   }

@@ -169,7 +169,7 @@ Result<Tensor> Table::find(const Tensor& keys, const Tensor& missing, Allocator&
 
 Status Table::insert(const Tensor& keys, const Tensor& values) {
   if (options_.fixed) {
-    return unimplemented("Insert not supported by tables that are initialized once").with_next("use a mutable table");
+    return unimplemented("Insert not supported by tables that are initialized once").with_hint("use a mutable table");
   }
   std::int64_t count = 0;
   ARGOSY_RETURN_IF_ERROR(check_rows(keys, values, &count));

@@ -79,7 +79,7 @@ Status ArrayState::write(const KernelContext& c, std::int64_t index, Element wri
                             " cannot be added");
   }
   Allocator& memory = element_memory(c, element.dtype());
-  ARGOSY_ASSIGN_OR_RETURN(const Element sum, sum_of(e.value, written, memory, c.fields().mover));
+  ARGOSY_ASSIGN_OR_RETURN(const Element sum, sum_of(e.value, written, memory, c.fields().copy_engine));
   ARGOSY_ASSIGN_OR_RETURN(Tensor there, brought(c, sum));
   e.value = {std::move(there), &memory};
   return ok_status();

@@ -52,7 +52,7 @@ Status Inliner::count() {
   if (++added_ > options_.max_nodes) {
     return resource_exhausted("the functions called grow the graph by more than ", options_.max_nodes, " nodes")
         .with_id("ARG-FN-007")
-        .with_next("loops (While) in place of functions that call each other again and again");
+        .with_hint("loops (While) in place of functions that call each other again and again");
   }
   if (added_ % kTogether != 0) return ok_status();
   ARGOSY_ASSIGN_OR_RETURN(auto reserved, host_budget().reserve(HostUse::kFunctions, kTogether * kBytesOfNode,

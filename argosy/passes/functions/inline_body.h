@@ -43,7 +43,7 @@ class Inliner {
   Result<Body> put(const std::string& function, const std::vector<Endpoint>& args, std::size_t outputs, NodeId pivot,
                    std::string_view label, bool guard_returns);
 
-  // Constants and handles are there whatever branch is taken: preset, never dead.
+  // Constants and handles are there whatever branch is taken: constant, never dead.
   static bool is_free(const Node& n);
   // So is what every iteration of a loop is given, even in the last one, in which the body is dead.
   bool always_alive(Endpoint e) const {

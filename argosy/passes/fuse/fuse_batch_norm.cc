@@ -13,8 +13,8 @@ namespace {
 class BatchNormFuser {
  public:
   explicit BatchNormFuser(StepGraph& step) : graph_(step.graph), step_(step) {
-    for (const Endpoint e : step.fetches) watched_.insert(e.node);
-    for (const NodeId t : step.targets) watched_.insert(t);
+    for (const Endpoint e : step.fetches) preserved_.insert(e.node);
+    for (const NodeId t : step.targets) preserved_.insert(t);
   }
 
   Result<int> run() {
@@ -84,7 +84,7 @@ class BatchNormFuser {
     if (!is(*last, "Relu")) {
       side = side_of(*last, norm);
       const auto sum = last;
-      if (!side || watched_.contains(*sum) || uses_[sum->index].size() != 1) return ok_status();
+      if (!side || preserved_.contains(*sum) || uses_[sum->index].size() != 1) return ok_status();
       last = only_reader(*sum);
       if (!last || !is(*last, "Relu")) return ok_status();
     }
@@ -123,7 +123,7 @@ class BatchNormFuser {
   Status fuse_gradient(NodeId gradient) {
     const Node& n = graph_.node(gradient);
     const NodeId relu = n.inputs[0].node;
-    if (!is(relu, "ReluGrad") || watched_.contains(relu) || uses_[relu.index].size() != 1 ||
+    if (!is(relu, "ReluGrad") || preserved_.contains(relu) || uses_[relu.index].size() != 1 ||
         !graph_.node(relu).controls.empty() || graph_.node(relu).device != n.device) {
       return ok_status();
     }
@@ -179,7 +179,7 @@ class BatchNormFuser {
   Graph& graph_;
   StepGraph& step_;
   Graph::Uses uses_;
-  std::set<NodeId> watched_;
+  std::set<NodeId> preserved_;
   std::vector<std::size_t> rank_;  // by node: its place in a topological order
   int taken_ = 0;
 };

@@ -46,7 +46,7 @@ struct Net {
     EXPECT_TRUE(graph.status().ok()) << graph.status().to_string();
     StepSignature signature;
     for (const Value& v : fetches) signature.fetches.push_back(v.endpoint());
-    auto made = extract_step(graph, signature);
+    auto made = prune_step(graph, signature);
     EXPECT_TRUE(made.ok()) << made.status().to_string();
     return *std::move(made);
   }

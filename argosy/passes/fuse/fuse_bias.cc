@@ -14,8 +14,8 @@ namespace {
 class Fuser {
  public:
   explicit Fuser(StepGraph& step) : graph_(step.graph), uses_(graph_.consumers()) {
-    for (const Endpoint e : step.fetches) watched_.insert(e.node);
-    for (const NodeId t : step.targets) watched_.insert(t);
+    for (const Endpoint e : step.fetches) preserved_.insert(e.node);
+    for (const NodeId t : step.targets) preserved_.insert(t);
   }
 
   Result<int> run() {
@@ -42,7 +42,7 @@ class Fuser {
   // The one node that reads `id`'s only output, if there is just one, on the same device, and nobody else cares.
   std::optional<NodeId> only_reader(NodeId id) const {
     const auto uses = uses_[id.index];
-    if (uses.size() != 1 || uses[0].input < 0 || watched_.contains(id)) return std::nullopt;
+    if (uses.size() != 1 || uses[0].input < 0 || preserved_.contains(id)) return std::nullopt;
     const NodeId reader = uses[0].node;
     if (graph_.node(reader).device != graph_.node(id).device) return std::nullopt;
     return reader;
@@ -83,8 +83,8 @@ class Fuser {
     std::vector<Endpoint> inputs = n.inputs;
     inputs.push_back(*bias);
     ARGOSY_ASSIGN_OR_RETURN(AttrMap attrs, attrs_for(fused, inputs, n.attrs, std::move(ops), graph_.node(last)));
-    ARGOSY_RETURN_IF_ERROR(graph_.become(last, fused.name, inputs, n.controls, std::move(attrs)));
-    graph_.set_beside(last, n.beside);
+    ARGOSY_RETURN_IF_ERROR(graph_.replace_with(last, fused.name, inputs, n.controls, std::move(attrs)));
+    graph_.set_colocation(last, n.colocated_with);
     return true;
   }
 
@@ -123,7 +123,7 @@ class Fuser {
 
   Graph& graph_;
   const Graph::Uses uses_;
-  std::set<NodeId> watched_;
+  std::set<NodeId> preserved_;
   Made made_from_;
   std::optional<AttrMap> made_attrs_;
 };

@@ -27,8 +27,8 @@ class ElementwiseFuser {
         uses_(graph_.consumers()),
         group_of_(static_cast<std::size_t>(graph_.size()), -1),
         seen_(static_cast<std::size_t>(graph_.size()), 0) {
-    for (const Endpoint e : step.fetches) watched_.insert(e.node);
-    for (const NodeId t : step.targets) watched_.insert(t);
+    for (const Endpoint e : step.fetches) preserved_.insert(e.node);
+    for (const NodeId t : step.targets) preserved_.insert(t);
     flow_ = std::any_of(graph_.nodes().begin(), graph_.nodes().end(),
                         [](const Node& n) { return n.op->flow != Flow::kNone; });
   }
@@ -95,7 +95,7 @@ class ElementwiseFuser {
   // The rest of it, which is asked when two are about to meet: attributes lie far away, and most nodes stay alone.
   bool attrs_allow(NodeId id) const {
     const Node& n = graph_.node(id);
-    return n.beside.empty() && !n.attrs.get_or("Truncate", false);
+    return n.colocated_with.empty() && !n.attrs.get_or("Truncate", false);
   }
 
   bool join_a_reader(NodeId id) {
@@ -130,7 +130,7 @@ class ElementwiseFuser {
 
   bool seen_outside(NodeId id, int g) const {
     const auto uses = uses_[id.index];
-    return watched_.contains(id) ||
+    return preserved_.contains(id) ||
            std::any_of(uses.begin(), uses.end(), [&](const Graph::Use& u) { return group_of_[u.node.index] != g; });
   }
 
@@ -213,7 +213,7 @@ class ElementwiseFuser {
     const NodeId last = members.back();
     if (outputs.size() == 1 && outputs.front() == last) {  // which can stand for all
       made_.push_back(last);
-      return graph_.become(last, "_FusedElementwise", inputs, {}, std::move(attrs));
+      return graph_.replace_with(last, "_FusedElementwise", inputs, {}, std::move(attrs));
     }
     NodeSpec spec{.name = graph_.unique_name(str_cat(graph_.node(last).name, "/fused")),
                   .op = "_FusedElementwise",
@@ -247,7 +247,7 @@ class ElementwiseFuser {
   StepGraph& step_;
   const Graph::Uses uses_;
   std::vector<NodeId> order_;
-  std::set<NodeId> watched_;
+  std::set<NodeId> preserved_;
   bool flow_ = false;  // the graph has control flow
   std::vector<Members> groups_;
   std::vector<int> group_of_;  // by node; -1: none

@@ -26,7 +26,7 @@ std::map<std::string, int> ops_of(const Graph& g) {
 StepGraph step_of(const Graph& g, const std::vector<Value>& fetches) {
   StepSignature signature;
   for (const Value& v : fetches) signature.fetches.push_back(v.endpoint());
-  auto step = extract_step(g, signature);
+  auto step = prune_step(g, signature);
   EXPECT_TRUE(step.ok()) << step.status().to_string();
   return *std::move(step);
 }
@@ -51,7 +51,7 @@ std::vector<Tensor> run(const StepGraph& step, const std::map<std::string, Tenso
   return outputs.ok() ? *std::move(outputs) : std::vector<Tensor>();
 }
 
-void expect_same_bits(const StepGraph& plain, const StepGraph& fused, const std::map<std::string, Tensor>& feeds) {
+void expect_bitwise_equal(const StepGraph& plain, const StepGraph& fused, const std::map<std::string, Tensor>& feeds) {
   const auto want = run(plain, feeds), got = run(fused, feeds);
   ASSERT_EQ(want.size(), got.size());
   for (std::size_t i = 0; i < want.size(); ++i) {
@@ -98,7 +98,7 @@ TEST(FuseElementwise, ChainsOfEveryDtypeKeepTheirBits) {
       const StepGraph plain = step_of(g, {y}), one = fused(plain);
       EXPECT_THAT(ops_of(one.graph), testing::Contains(testing::Pair("_FusedElementwise", 1)));
       EXPECT_EQ(one.graph.size(), 4);
-      expect_same_bits(
+      expect_bitwise_equal(
           plain, one,
           {{"x", numbers(dtype, shape, 1)}, {"s", numbers(dtype, {}, 2)}, {"b", numbers(dtype, {channels}, 3)}});
     }
@@ -114,8 +114,8 @@ TEST(FuseElementwise, SumsOfTwo) {
   const StepGraph plain = step_of(g, {y, other}), one = fused(plain);
   EXPECT_THAT(ops_of(one.graph), testing::Contains(testing::Pair("_FusedElementwise", 1)));
   EXPECT_THAT(ops_of(one.graph), testing::Contains(testing::Pair("AddN", 1)));
-  expect_same_bits(plain, one,
-                   {{"x", numbers(DType::kFloat32, {1000}, 1)}, {"z", numbers(DType::kFloat32, {1000}, 2)}});
+  expect_bitwise_equal(plain, one,
+                       {{"x", numbers(DType::kFloat32, {1000}, 1)}, {"z", numbers(DType::kFloat32, {1000}, 2)}});
 }
 
 // Every op that may be fused, followed by another one, against its own kernel.
@@ -146,7 +146,7 @@ TEST(FuseElementwise, EveryOpKeepsItsBits) {
       const StepGraph plain = step_of(g, {y, z}), one = fused(plain);
       SCOPED_TRACE(str_cat(op->name, " of ", dtype_name(dtype)));
       EXPECT_THAT(ops_of(one.graph), testing::Contains(testing::Pair("_FusedElementwise", 1)));
-      expect_same_bits(plain, one, feeds);
+      expect_bitwise_equal(plain, one, feeds);
       ++tested;
     }
   }
@@ -192,7 +192,7 @@ TEST(FuseElementwise, RandomGraphsKeepTheirBits) {
     const StepGraph plain = step_of(g, fetches), less = fused(plain);
     nodes_fused += plain.graph.size() - less.graph.size();
     SCOPED_TRACE(str_cat("seed ", seed));
-    expect_same_bits(plain, less, feeds);
+    expect_bitwise_equal(plain, less, feeds);
     if (HasFailure()) return;
   }
   EXPECT_GT(nodes_fused, 200);
@@ -223,7 +223,8 @@ TEST(FuseElementwise, ClosesNoCycleAmongGroups) {
   const Value y = g.add("Mul", {q, row(b)});
   const StepGraph plain = step_of(g, {y, b}), less = fused(plain);
   ASSERT_TRUE(less.graph.topological_order().ok());
-  expect_same_bits(plain, less, {{"x", numbers(DType::kFloat32, {4, 4}, 1)}, {"v", numbers(DType::kFloat32, {4}, 2)}});
+  expect_bitwise_equal(plain, less,
+                       {{"x", numbers(DType::kFloat32, {4, 4}, 1)}, {"v", numbers(DType::kFloat32, {4}, 2)}});
 }
 
 TEST(FuseElementwise, FetchedValuesStay) {
@@ -232,7 +233,7 @@ TEST(FuseElementwise, FetchedValuesStay) {
   const Value a = g.add("Neg", {x}), b = g.add("Exp", {a}), c = g.add("Sqrt", {b});
   const StepGraph plain = step_of(g, {a, c}), one = fused(plain);
   EXPECT_EQ(one.fetches[0].node, one.fetches[1].node);
-  expect_same_bits(plain, one, {{"x", numbers(DType::kFloat32, {8}, 1)}});
+  expect_bitwise_equal(plain, one, {{"x", numbers(DType::kFloat32, {8}, 1)}});
 }
 
 TEST(FuseElementwise, OtherDevicesShapesAndControlEdgesStayApart) {
@@ -263,7 +264,7 @@ TEST(FuseElementwise, NothingIsComputedTwice) {
   EXPECT_THAT(ops_of(less.graph),
               testing::UnorderedElementsAre(testing::Pair("Placeholder", 1), testing::Pair("MatMul", 1),
                                             testing::Pair("_FusedElementwise", 2)));
-  expect_same_bits(plain, less, {{"x", numbers(DType::kFloat32, {4, 4}, 1)}});
+  expect_bitwise_equal(plain, less, {{"x", numbers(DType::kFloat32, {4, 4}, 1)}});
 }
 
 // The planner may lay an output over an input that a later step still reads.

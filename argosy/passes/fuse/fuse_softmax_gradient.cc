@@ -11,10 +11,10 @@ namespace {
 
 class SoftmaxGradients {
  public:
-  SoftmaxGradients(StepGraph& step, const std::function<bool(const std::string&)>& starts_only)
-      : graph_(step.graph), starts_only_(starts_only), uses_(graph_.consumers()) {
-    for (const Endpoint e : step.fetches) watched_.insert(e.node);
-    for (const NodeId t : step.targets) watched_.insert(t);
+  SoftmaxGradients(StepGraph& step, const std::function<bool(const std::string&)>& is_async)
+      : graph_(step.graph), is_async_(is_async), uses_(graph_.consumers()) {
+    for (const Endpoint e : step.fetches) preserved_.insert(e.node);
+    for (const NodeId t : step.targets) preserved_.insert(t);
   }
 
   Result<int> run() {
@@ -25,7 +25,7 @@ class SoftmaxGradients {
       const std::string& op = graph_.node(last).op->name;
       const auto found = op == "Mul" ? plain(last) : op == "Sub" ? logarithmic(last) : std::nullopt;
       if (!found || !fits(last, *found)) continue;
-      ARGOSY_RETURN_IF_ERROR(become(last, *found));
+      ARGOSY_RETURN_IF_ERROR(replace_with(last, *found));
       ++fused;
     }
     return fused;
@@ -42,7 +42,8 @@ class SoftmaxGradients {
     const Endpoint from = graph_.node(reader).inputs[static_cast<std::size_t>(k)];
     const Node& n = graph_.node(from.node);
     const auto uses = uses_[from.node.index];
-    if (n.op->name != op || uses.size() != 1 || uses[0].input < 0 || watched_.contains(from.node)) return std::nullopt;
+    if (n.op->name != op || uses.size() != 1 || uses[0].input < 0 || preserved_.contains(from.node))
+      return std::nullopt;
     if (!n.controls.empty() || n.device != graph_.node(reader).device) return std::nullopt;
     return from.node;
   }
@@ -94,10 +95,10 @@ class SoftmaxGradients {
     const PartialShape& shape = graph_.shape(found.y);
     const auto is_ref = [&](Endpoint e) { return graph_.node(e.node).output_is_ref(e.index); };
     return is_floating(n.output_dtypes[0]) && shape.is_full() && shape == graph_.shape(found.dy) && !is_ref(found.y) &&
-           !is_ref(found.dy) && starts_only_(n.device);
+           !is_ref(found.dy) && is_async_(n.device);
   }
 
-  Status become(NodeId last, const Found& found) {
+  Status replace_with(NodeId last, const Found& found) {
     const OpDef& op = *graph_.ops().find("_SoftmaxGrad");
     AttrMap attrs = {{"logarithm", found.logarithm}};
     const std::vector<DType> dtypes(2, graph_.dtype(found.y));
@@ -105,24 +106,24 @@ class SoftmaxGradients {
     const std::vector<Endpoint> inputs = {found.y, found.dy};
     const Node& n = graph_.node(last);
     const std::vector<NodeId> controls(n.controls.begin(), n.controls.end());
-    const Name beside = n.beside;
-    ARGOSY_RETURN_IF_ERROR(graph_.become(last, op.name, inputs, controls, std::move(attrs)));
-    graph_.set_beside(last, beside);
+    const Name colocated_with = n.colocated_with;
+    ARGOSY_RETURN_IF_ERROR(graph_.replace_with(last, op.name, inputs, controls, std::move(attrs)));
+    graph_.set_colocation(last, colocated_with);
     return ok_status();
   }
 
   Graph& graph_;
-  const std::function<bool(const std::string&)>& starts_only_;
+  const std::function<bool(const std::string&)>& is_async_;
   const Graph::Uses uses_;
-  std::set<NodeId> watched_;
+  std::set<NodeId> preserved_;
 };
 
 }  // namespace
 
-Result<int> fuse_softmax_gradient(StepGraph& step, const std::function<bool(const std::string&)>& starts_only) {
-  if (starts_only == nullptr) return 0;
+Result<int> fuse_softmax_gradient(StepGraph& step, const std::function<bool(const std::string&)>& is_async) {
+  if (is_async == nullptr) return 0;
   if (!has_op(step.graph, [](const OpDef& op) { return op.name == "Softmax" || op.name == "LogSoftmax"; })) return 0;
-  return SoftmaxGradients(step, starts_only).run();
+  return SoftmaxGradients(step, is_async).run();
 }
 
 }  // namespace argosy

@@ -1,4 +1,4 @@
-// What flows back through a softmax, or a LogSoftmax, in one node, on devices that only start their work: there each
+// What flows back through a softmax, or a LogSoftmax, in one node, on asynchronous devices: there each
 // node is a kernel of its own, and each reads all of its rows again.
 //
 //   y, dy ─► Mul ─► Sum(last axis) ─► Sub(dy, ·) ─► Mul(y) ─► dx   ──►   y, dy ─► _SoftmaxGrad ─► dx
@@ -14,7 +14,7 @@
 
 namespace argosy {
 
-// How many were fused. `starts_only` as in PrepareOptions. Dead nodes stay: see drop_dead_nodes().
-Result<int> fuse_softmax_gradient(StepGraph& step, const std::function<bool(const std::string&)>& starts_only);
+// How many were fused. `is_async` as in PrepareOptions. Dead nodes stay: see drop_dead_nodes().
+Result<int> fuse_softmax_gradient(StepGraph& step, const std::function<bool(const std::string&)>& is_async);
 
 }  // namespace argosy

@@ -28,7 +28,7 @@ struct Task {
     EXPECT_TRUE(graph.status().ok()) << graph.status().to_string();
     StepSignature signature;
     for (const Value& v : fetches) signature.fetches.push_back(v.endpoint());
-    auto made = extract_step(graph, signature);
+    auto made = prune_step(graph, signature);
     EXPECT_TRUE(made.ok()) << made.status().to_string();
     return *std::move(made);
   }
@@ -68,8 +68,8 @@ TEST(FuseSoftmaxGradient, LeavesAloneWhatItMust) {
   EXPECT_EQ(*fuse_softmax_gradient(elsewhere, [](const std::string&) { return false; }), 0);
   // Somebody looks at the difference in between.
   const Endpoint between = task.graph.node(task.dx.node()).inputs[0];
-  StepGraph watched = task.step({task.dx, task.graph.value(between)});
-  EXPECT_EQ(*fuse_softmax_gradient(watched, everywhere), 0);
+  StepGraph preserved = task.step({task.dx, task.graph.value(between)});
+  EXPECT_EQ(*fuse_softmax_gradient(preserved, everywhere), 0);
   // Rows whose number is not known may be repeated.
   const Task open(false, PartialShape({-1, 3}));
   StepGraph unknown = open.step({open.dx});

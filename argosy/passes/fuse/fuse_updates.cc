@@ -23,9 +23,8 @@ constexpr std::size_t kMostMembers = 1024;  // more gain nothing, and make one o
 
 class UpdateFuser {
  public:
-  using StartsOnly = std::function<bool(const std::string& device)>;
-  UpdateFuser(StepGraph& step, const StartsOnly& starts_only)
-      : graph_(step.graph), step_(step), starts_only_(starts_only) {
+  using IsAsync = std::function<bool(const std::string& device)>;
+  UpdateFuser(StepGraph& step, const IsAsync& is_async) : graph_(step.graph), step_(step), is_async_(is_async) {
     for (const Endpoint e : step.fetches) fetched_.insert(e.node);
   }
 
@@ -101,9 +100,9 @@ class UpdateFuser {
       const std::vector<Endpoint> inputs = {n.inputs[0], {rate->node, 0}, n.inputs[1]};
       const std::vector<NodeId> controls = n.controls;
       AttrMap attrs = {{"T", type}, {"use_locking", n.attrs.get_or("use_locking", false)}};
-      const auto beside = n.beside;
-      ARGOSY_RETURN_IF_ERROR(graph_.become(id, "ApplyGradientDescent", inputs, controls, std::move(attrs)));
-      graph_.set_beside(id, beside);
+      const auto colocated_with = n.colocated_with;
+      ARGOSY_RETURN_IF_ERROR(graph_.replace_with(id, "ApplyGradientDescent", inputs, controls, std::move(attrs)));
+      graph_.set_colocation(id, colocated_with);
     }
     return ok_status();
   }
@@ -126,7 +125,7 @@ class UpdateFuser {
     bool waits = false;  // for other nodes
   };
 
-  // The device a node asks for, be it by standing beside another one; null: that is not known.
+  // The device a node asks for, be it by colocation with another one; null: that is not known.
   const Name* asked(NodeId id) const {
     static const Name anywhere;
     if (!graph_.asks_for_devices()) return &anywhere;
@@ -135,8 +134,8 @@ class UpdateFuser {
       if (!n.device.empty()) return &n.device;
       const auto places = n.colocation();
       if (places.empty()) return &n.device;
-      const auto other = graph_.find_beside(n, places[0]);
-      if (places.size() == 1 && other == id) return &n.device;  // beside itself: anywhere
+      const auto other = graph_.find_colocated(n, places[0]);
+      if (places.size() == 1 && other == id) return &n.device;  // colocated with itself: anywhere
       if (places.size() > 1 || !other) return nullptr;
       id = *other;
     }
@@ -154,11 +153,11 @@ class UpdateFuser {
   }
 
   bool started(NodeId id) const {
-    if (starts_only_ == nullptr) return false;
+    if (is_async_ == nullptr) return false;
     const Name* const device = asked(id);
     if (device == nullptr) return false;
     const auto [known, fresh] = started_.try_emplace(*device, false);
-    if (fresh) known->second = starts_only_(*device);
+    if (fresh) known->second = is_async_(*device);
     return known->second;
   }
   // The one attribute that chooses among variants of a rule, when it is set.
@@ -251,9 +250,9 @@ class UpdateFuser {
                      {"M", inputs.size() - variables},
                      {"flag", flag_of(first)}};
     graph_.set_device(id, *asked(id));
-    ARGOSY_RETURN_IF_ERROR(graph_.become(id,
-                                         first.op->name.starts_with("Resource") ? "_ResourceApplyMany" : "_ApplyMany",
-                                         inputs, controls, std::move(attrs)));
+    ARGOSY_RETURN_IF_ERROR(
+        graph_.replace_with(id, first.op->name.starts_with("Resource") ? "_ResourceApplyMany" : "_ApplyMany", inputs,
+                            controls, std::move(attrs)));
     NodeId told;  // mostly one node waits for them all
     for (const Member& m : members.first(members.size() - 1)) {
       step_.replaced.emplace_back(m.id, id);
@@ -272,7 +271,7 @@ class UpdateFuser {
 
   Graph& graph_;
   StepGraph& step_;
-  const StartsOnly& starts_only_;
+  const IsAsync& is_async_;
   Graph::Uses uses_;
   std::set<NodeId> fetched_;
   std::vector<std::vector<Member>> groups_;
@@ -286,9 +285,9 @@ class UpdateFuser {
 
 }  // namespace
 
-Result<int> fuse_updates(StepGraph& step, const std::function<bool(const std::string& device)>& starts_only) {
+Result<int> fuse_updates(StepGraph& step, const std::function<bool(const std::string& device)>& is_async) {
   if (step.graph.ops().find("_ApplyMany") == nullptr) return 0;
-  return UpdateFuser(step, starts_only).run();
+  return UpdateFuser(step, is_async).run();
 }
 
 }  // namespace argosy

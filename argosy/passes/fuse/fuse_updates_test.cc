@@ -75,7 +75,7 @@ std::map<std::string, int> ops_of(const Graph& g) {
 }
 
 StepGraph fused(Task& task) {
-  auto step = extract_step(task.graph, {.targets = {task.train.node()}});
+  auto step = prune_step(task.graph, {.targets = {task.train.node()}});
   EXPECT_TRUE(step.ok()) << step.status().to_string();
   EXPECT_TRUE(fuse_updates(*step).ok());
   const Status dropped = drop_dead_nodes(*step);
@@ -111,7 +111,7 @@ TEST(FuseUpdates, OrderAndLargeVariablesStay) {
     const auto after = task.graph.control_dependencies({task.train});
     late = apply_gradient_descent(task.variables[0], lr, constant(task.graph, task.numbers({3}, 9)));
   }
-  auto step = extract_step(task.graph, {.targets = {late.node()}});
+  auto step = prune_step(task.graph, {.targets = {late.node()}});
   ASSERT_TRUE(step.ok());
   EXPECT_EQ(*fuse_updates(*step), 2);
   const Status dropped = drop_dead_nodes(*step);
@@ -125,7 +125,7 @@ TEST(FuseUpdates, OrderAndLargeVariablesStay) {
 TEST(FuseUpdates, WhereWorkIsOnlyStartedLargeVariablesJoin) {
   const auto fused_on = [](bool starts, const std::vector<Shape>& shapes) {
     Task task("sgd", VariableKind::kReference, shapes);
-    auto step = extract_step(task.graph, {.targets = {task.train.node()}});
+    auto step = prune_step(task.graph, {.targets = {task.train.node()}});
     EXPECT_TRUE(step.ok()) << step.status().to_string();
     const int count = *fuse_updates(*step, [&](const std::string&) { return starts; });
     EXPECT_TRUE(drop_dead_nodes(*step).ok());
@@ -145,7 +145,7 @@ TEST(FuseUpdates, WhereWorkIsOnlyStartedLargeVariablesJoin) {
 TEST(FuseUpdates, ControlFlowIsLeftAlone) {
   Task task("sgd", VariableKind::kReference, {{3}, {4}});
   const Value taken = task.graph.add("Switch", {constant(task.graph, 1.0f), constant(task.graph, true)});
-  auto step = extract_step(task.graph, {.fetches = {taken.endpoint()}, .targets = {task.train.node()}});
+  auto step = prune_step(task.graph, {.fetches = {taken.endpoint()}, .targets = {task.train.node()}});
   ASSERT_TRUE(step.ok()) << step.status().to_string();
   EXPECT_EQ(*fuse_updates(*step), 0);
 }

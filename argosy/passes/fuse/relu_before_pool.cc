@@ -10,18 +10,19 @@ Result<int> relu_before_pool(StepGraph& step) {
   Graph& graph = step.graph;
   if (!has_op(graph, [](const OpDef& op) { return op.name == "MaxPoolGrad"; })) return 0;
   const auto uses = graph.consumers();
-  std::set<NodeId> watched(step.targets.begin(), step.targets.end());
-  for (const Endpoint e : step.fetches) watched.insert(e.node);
+  std::set<NodeId> preserved(step.targets.begin(), step.targets.end());
+  for (const Endpoint e : step.fetches) preserved.insert(e.node);
   int swapped = 0;
   const int size = graph.size();
   for (int i = 0; i < size; ++i) {
     const NodeId relu{i};
-    if (graph.node(relu).op->name != "ReluGrad" || !graph.node(relu).controls.empty() || watched.contains(relu))
+    if (graph.node(relu).op->name != "ReluGrad" || !graph.node(relu).controls.empty() || preserved.contains(relu))
       continue;
     const Endpoint gradient = graph.node(relu).inputs[0], features = graph.node(relu).inputs[1];
     const NodeId pool = gradient.node;
     if (graph.node(pool).op->name != "MaxPoolGrad" || graph.node(pool).inputs[0] != features ||
-        graph.node(pool).device != graph.node(relu).device || uses[pool.index].size() != 1 || watched.contains(pool)) {
+        graph.node(pool).device != graph.node(relu).device || uses[pool.index].size() != 1 ||
+        preserved.contains(pool)) {
       continue;
     }
     const auto readers = uses[relu.index];

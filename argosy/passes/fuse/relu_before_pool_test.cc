@@ -29,7 +29,7 @@ struct Task {
   StepGraph step(const std::vector<Value>& fetches) const {
     StepSignature signature;
     for (const Value& v : fetches) signature.fetches.push_back(v.endpoint());
-    auto made = extract_step(graph, signature);
+    auto made = prune_step(graph, signature);
     EXPECT_TRUE(made.ok()) << made.status().to_string();
     return *std::move(made);
   }

@@ -27,21 +27,21 @@ const Operands* operands_of(const std::string& op) {
 // A guess that does not depend on the machine, so that equal steps compute equal bits anywhere.
 constexpr int kThreads = 4;
 
-// What all nodes give, as far as it is known. Where a batch is shared by devices: what they would give if the device of
+// What all nodes give, as far as it is known. Where a batch is sharded over devices: what they would give if the device of
 // `conv` had all of it, so that the choice does not depend on the number of devices.
 double bytes_given(const Graph& graph, const Node& conv) {
-  const BatchParts batch = BatchParts::of(conv.attrs);
-  const bool shared = batch.count > 0;
+  const ReductionChunks batch = ReductionChunks::of(conv.attrs);
+  const bool sharded = batch.count > 0;
   const PartialShape& images = graph.shape(conv.inputs[conv.op->name.ends_with("BackpropInput") ? 2 : 0]);
-  const std::int64_t examples = shared && images.rank() > 0 ? images[0] : -1;
+  const std::int64_t examples = sharded && images.rank() > 0 ? images[0] : -1;
   double bytes = 0;
   for (const Node& n : graph.nodes()) {
-    if (shared && (n.device != conv.device || n.op->collective)) continue;
+    if (sharded && (n.device != conv.device || n.op->collective)) continue;
     for (std::size_t i = 0; i < n.output_shapes.size(); ++i) {
       const PartialShape& shape = n.output_shapes[i];
       if (!shape.is_full()) continue;
       const auto given = static_cast<double>(shape.elements()) * static_cast<double>(element_bytes(n.output_dtypes[i]));
-      bytes += shape.rank() > 0 && shape[0] == examples ? static_cast<double>(batch.whole(1)) * given : given;
+      bytes += shape.rank() > 0 && shape[0] == examples ? static_cast<double>(batch.global(1)) * given : given;
     }
   }
   return bytes;
@@ -54,7 +54,7 @@ std::vector<std::int64_t> scratch_of(const Bytes& bytes) {
   return {fixed, (some - fixed + kThreads - 1) / kThreads};
 }
 
-// The scratch memory of a convolution that is to multiply this way, on its share of the batch.
+// The scratch memory of a convolution that is to multiply this way, on its shard of the batch.
 std::optional<std::vector<std::int64_t>> pays(const Graph& graph, NodeId id, const Operands& at, double most_scratch) {
   const Node& n = graph.node(id);
   const auto shape = [&](int i) -> const PartialShape& {
@@ -67,17 +67,17 @@ std::optional<std::vector<std::int64_t>> pays(const Graph& graph, NodeId id, con
   if (!narrow || onednn::has_tiles(dtype) || !image.ok() || !filter.ok()) return std::nullopt;
   const auto attrs = read_conv(n.op->name, n.attrs);
   if (!attrs.ok()) return std::nullopt;
-  const auto share = conv_geometry(*attrs, *image, *filter);
-  if (!share.ok()) return std::nullopt;
-  ConvGeometry whole = *share;  // the same choice for every share of a batch
-  const BatchParts batch = BatchParts::of(n.attrs);
-  whole.batch = batch.whole(whole.batch);
-  if (!winograd_pays(*attrs, whole)) return std::nullopt;
-  if (static_cast<double>(winograd_scratch_bytes(whole, kThreads)) > most_scratch) return std::nullopt;
-  if (batch.sums(share->batch) && dtype == DType::kFloat32) {
-    return scratch_of([&](int threads) { return winograd_parts_bytes(*share, batch.count, threads); });
+  const auto shard = conv_geometry(*attrs, *image, *filter);
+  if (!shard.ok()) return std::nullopt;
+  ConvGeometry global = *shard;  // the same choice for every shard of a batch
+  const ReductionChunks batch = ReductionChunks::of(n.attrs);
+  global.batch = batch.global(global.batch);
+  if (!winograd_pays(*attrs, global)) return std::nullopt;
+  if (static_cast<double>(winograd_scratch_bytes(global, kThreads)) > most_scratch) return std::nullopt;
+  if (batch.sums(shard->batch) && dtype == DType::kFloat32) {
+    return scratch_of([&](int threads) { return winograd_chunks_bytes(*shard, batch.count, threads); });
   }
-  return scratch_of([&](int threads) { return winograd_scratch_bytes(*share, threads); });
+  return scratch_of([&](int threads) { return winograd_scratch_bytes(*shard, threads); });
 }
 
 }  // namespace

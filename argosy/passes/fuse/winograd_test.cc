@@ -48,7 +48,7 @@ struct Task {
   StepGraph step() const {
     StepSignature signature;
     for (const Value& v : results) signature.fetches.push_back(v.endpoint());
-    auto made = extract_step(graph, signature);
+    auto made = prune_step(graph, signature);
     EXPECT_TRUE(made.ok()) << made.status().to_string();
     return *std::move(made);
   }

@@ -21,7 +21,7 @@ std::size_t end_of_scope(std::string_view text, std::string_view word) {
 }  // namespace
 
 std::string_view forward_request(const Graph& graph, const Node& node) {
-  if (!node.device.empty() || !node.beside.empty()) return {};
+  if (!node.device.empty() || !node.colocated_with.empty()) return {};
   const std::string_view name = node.name;
   for (std::size_t at = name.find("gradients"); at != std::string_view::npos; at = name.find("gradients", at + 1)) {
     const std::size_t end = at == 0 || name[at - 1] == '/' ? end_of_scope(name.substr(at), "gradients") : 0;

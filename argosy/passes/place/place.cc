@@ -129,7 +129,7 @@ class Placer {
         if (handle) ARGOSY_RETURN_IF_ERROR(groups_.merge(from.node.index, i, true));
       }
       for (const std::string_view name : n.colocation()) {
-        const auto leader = graph_.find_beside(n, name);
+        const auto leader = graph_.find_colocated(n, name);
         if (leader && stays_apart(i, *leader)) continue;
         int with = leader ? leader->index : leaders.try_emplace(std::string(name), i).first->second;
         Status joined = groups_.merge(with, i, options_.allow_soft_placement);
@@ -147,7 +147,7 @@ class Placer {
                         (n.output_is_ref(0) || n.output_dtypes[0] == DType::kResource);
     return handle ? options_.home(n) : -1;
   }
-  // A node beside a variable that lives on a device with no kernel for it, and which does not take the variable itself:
+  // A node colocated with a variable that lives on a device with no kernel for it, and which does not take the variable itself:
   // it goes alone, for the variable cannot come along.
   bool stays_apart(int i, NodeId leader) const {
     if (!options_.allow_soft_placement || leader.index == i) return false;
@@ -249,7 +249,7 @@ class Placer {
   bool is_generator(NodeId id) {
     const Node& n = graph_.node(id);
     return n.inputs.empty() && n.output_dtypes.size() == 1 && !n.op->stateful && !n.output_is_ref(0) &&
-           n.output_dtypes[0] != DType::kResource && n.device.empty() && n.beside.empty();
+           n.output_dtypes[0] != DType::kResource && n.device.empty() && n.colocated_with.empty();
   }
 
   Status assign(NodeId id) {
@@ -394,7 +394,7 @@ class Placer {
                             n.device, "'): ", why)
         .with_id("ARG-PLACE-001")
         .with_where(str_cat("node '", n.name, "' (", n.op->name, ")"))
-        .with_next(next.empty() ? std::string("allow soft placement, or name a device that has a kernel for it")
+        .with_hint(next.empty() ? std::string("allow soft placement, or name a device that has a kernel for it")
                                 : next);
   }
 

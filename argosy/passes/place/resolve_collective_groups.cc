@@ -107,13 +107,13 @@ class Joiner {
         return Status(Code::kInternal, str_cat(named(graph_, f), " says that ", group, " has ", f.member.size,
                                                " members, ", named(graph_, first), " that it has ", first.member.size))
             .with_id("ARG-GROUP-002")
-            .with_next("give all members of a group the same size");
+            .with_hint("give all members of a group the same size");
       }
       if (f.member.what == first.member.what) continue;
       return Status(Code::kInternal, str_cat(named(graph_, f), " of ", group, " wants ", f.member.what, ", ",
                                              named(graph_, first), " wants ", first.member.what))
           .with_id("ARG-GROUP-003")
-          .with_next("members of a group do one thing; another one needs another name or instance_key");
+          .with_hint("members of a group do one thing; another one needs another name or instance_key");
     }
     return ok_status();
   }
@@ -128,7 +128,7 @@ class Joiner {
       return invalid_argument(group, " has ", size, " members, of which this step has ", members.size(), ": ",
                               str_join(names))
           .with_id("ARG-GROUP-004")
-          .with_next("add the members that the graph lacks, or say how many there are: none gets a result without all");
+          .with_hint("add the members that the graph lacks, or say how many there are: none gets a result without all");
     }
     std::map<std::string, std::size_t> of_device;
     for (const Found& f : members) ++of_device[f.device.to_string()];
@@ -139,7 +139,7 @@ class Joiner {
     return Status(Code::kInternal,
                   str_cat(group, " has ", size, " members, and this step has ", members.size(), ": ", str_join(names)))
         .with_id("ARG-GROUP-005")
-        .with_next("members of a group are on devices of their own; others need another name or instance_key");
+        .with_hint("members of a group are on devices of their own; others need another name or instance_key");
   }
 
   // Members are sorted by device, and by node within one.
@@ -161,7 +161,7 @@ class Joiner {
     if (roots != 1) {
       return Status(Code::kInternal, str_cat(name, ": ", roots, " of ", size, " members send; one must"))
           .with_id("ARG-GROUP-006")
-          .with_next("of a broadcast one member sends and the others receive");
+          .with_hint("of a broadcast one member sends and the others receive");
     }
     for (std::int64_t rank = 0; rank < size; ++rank) {
       graph_.set_attr(members[static_cast<std::size_t>(rank) * rounds + round].id, "root", root);
@@ -174,7 +174,7 @@ class Joiner {
 
 }  // namespace
 
-Result<int> join_groups(StepGraph& step) {
+Result<int> resolve_collective_groups(StepGraph& step) {
   if (!has_op(step.graph, [](const OpDef& op) { return op.group != nullptr; })) return 0;
   return Joiner(step.graph).run();
 }

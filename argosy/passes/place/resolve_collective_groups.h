@@ -14,6 +14,6 @@ namespace argosy {
 
 // How many groups there are. "ARG-GROUP-…": members that are missing from the step (INVALID_ARGUMENT), too many, or do
 // not agree on what they do (INTERNAL, as in TensorFlow); keys that are not known before the step (UNIMPLEMENTED).
-Result<int> join_groups(StepGraph& step);
+Result<int> resolve_collective_groups(StepGraph& step);
 
 }  // namespace argosy

@@ -12,7 +12,7 @@ bool runs_a_kernel(const OpDef& op) { return op.flow == Flow::kNone && !op.forwa
 
 }  // namespace
 
-void HandleUsers::look_at(const Graph& graph) {
+void ResourceUsers::look_at(const Graph& graph) {
   const auto known = static_cast<std::int32_t>(source_.size());
   source_.resize(static_cast<std::size_t>(graph.size()));
   users_.resize(source_.size());
@@ -32,7 +32,7 @@ void HandleUsers::look_at(const Graph& graph) {
   }
 }
 
-std::span<const NodeId> HandleUsers::of(NodeId source) const {
+std::span<const NodeId> ResourceUsers::of(NodeId source) const {
   const auto at = static_cast<std::size_t>(source.index);
   return at < users_.size() ? std::span<const NodeId>(users_[at]) : std::span<const NodeId>();
 }

@@ -9,12 +9,12 @@
 
 namespace argosy {
 
-class HandleUsers {
+class ResourceUsers {
  public:
   // Looks at the nodes that the graph has gained since the last call. REQUIRES: the same graph every time.
   void look_at(const Graph& graph);
 
-  // Those that run kernels with it; ops that hand the handle on, steer it or pass it to a function do not.
+  // Those that run kernels with it; ops that forward the handle, steer it or pass it to a function do not.
   std::span<const NodeId> of(NodeId source) const;
 
  private:

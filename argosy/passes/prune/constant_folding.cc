@@ -15,9 +15,9 @@ namespace {
 constexpr std::int64_t kMaxBytes = 1 << 20;
 constexpr double kMaxFlops = 1e6;
 
-class Folder {
+class ConstantFolder {
  public:
-  explicit Folder(StepGraph& step) : graph_(step.graph), step_(step) {}
+  explicit ConstantFolder(StepGraph& step) : graph_(step.graph), step_(step) {}
 
   Result<int> run() {
     ARGOSY_ASSIGN_OR_RETURN(order_, step_.graph.topological_order());
@@ -170,10 +170,10 @@ class Folder {
     return outputs;
   }
 
-  // _BatchFactor counts the rows of a batch and looks at none of them.
+  // _ShardWeight counts the rows of a batch and looks at none of them.
   std::optional<std::vector<Tensor>> from_rows(NodeId id) const {
     const Node& n = graph_.node(id);
-    if (n.op->name != "_BatchFactor") return std::nullopt;
+    if (n.op->name != "_ShardWeight") return std::nullopt;
     const PartialShape& batch = graph_.shape(n.inputs[0]);
     if (!batch.has_rank() || batch.rank() == 0 || batch[0] < 0) return std::nullopt;
     auto outputs =
@@ -262,7 +262,7 @@ class Folder {
   Status replace(NodeId id, const std::vector<Tensor>& values) {
     const std::vector<NodeId> controls = waited_for(id);
     if (values.size() == 1 && !is_waited_for(id)) {
-      return graph_.become(id, "Const", {}, controls, {{"value", values[0]}, {"dtype", values[0].dtype()}});
+      return graph_.replace_with(id, "Const", {}, controls, {{"value", values[0]}, {"dtype", values[0].dtype()}});
     }
     for (std::size_t i = 0; i < values.size(); ++i) {
       NodeSpec spec{.name = graph_.unique_name(str_cat(graph_.node(id).name, "/folded")),
@@ -294,6 +294,6 @@ class Folder {
 
 }  // namespace
 
-Result<int> fold_constants(StepGraph& step) { return Folder(step).run(); }
+Result<int> fold_constants(StepGraph& step) { return ConstantFolder(step).run(); }
 
 }  // namespace argosy

@@ -50,7 +50,7 @@ bool may_merge(const Node& n) {
 
 bool equal(const Node& a, const Node& b) {
   return a.op == b.op && a.inputs == b.inputs && a.controls == b.controls && a.device == b.device &&
-         a.beside == b.beside && a.attrs == b.attrs;
+         a.colocated_with == b.colocated_with && a.attrs == b.attrs;
 }
 
 // A read of a variable as a value may see another value than an earlier one.
@@ -111,7 +111,7 @@ class Seen {
 
 }  // namespace
 
-Result<int> merge_equal_nodes(StepGraph& step) {
+Result<int> cse(StepGraph& step) {
   Graph& graph = step.graph;
   ARGOSY_ASSIGN_OR_RETURN(const auto order, step.graph.topological_order());
   Seen seen(static_cast<std::size_t>(graph.size()));

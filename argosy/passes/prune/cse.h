@@ -11,6 +11,6 @@
 namespace argosy {
 
 // How many nodes were merged away. Dead nodes stay: see drop_dead_nodes().
-Result<int> merge_equal_nodes(StepGraph& step);
+Result<int> cse(StepGraph& step);
 
 }  // namespace argosy

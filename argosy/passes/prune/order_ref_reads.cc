@@ -16,17 +16,17 @@ struct Variable {
   NodeId root;
   int first_writer = std::numeric_limits<int>::max();  // positions
   int last_use = -1;                                   // of a read, as an input
-  bool in_loop = false;                                // read there: in a later turn after what is behind it
+  bool in_loop = false;                                // read there: in a later iteration after what is behind it
   // Of those that are read behind the first writer, in the order of the graph.
   std::vector<NodeId> writers = {};
-  std::vector<NodeId> reads = {};  // Identity of the reference, and what hands that on
+  std::vector<NodeId> reads = {};  // Identity of the reference, and what forwards that
   bool read_in_order() const {
     return first_writer == std::numeric_limits<int>::max() || (!in_loop && last_use < first_writer);
   }
 };
 
 // Gives what input 0 is, the same memory where that is a variable's: into a branch, into a loop.
-bool hands_on(const Node& n) {
+bool forwards_input(const Node& n) {
   return n.op->name == "Identity" || n.op->flow == Flow::kSwitch ||
          (n.op->flow == Flow::kEnter && n.attrs.get_bool("is_constant"));
 }
@@ -92,7 +92,7 @@ class ReadLate {
         Variable& written = variable(root);
         note(written, id, true);
         written.first_writer = std::min(written.first_writer, position_[id.index]);
-      } else if (hands_on(n) && (takes_ref || is_read_[from.node.index])) {
+      } else if (forwards_input(n) && (takes_ref || is_read_[from.node.index])) {
         root_[id.index] = root;
         is_read_[id.index] = true;
         Variable& read = variable(root);
@@ -188,7 +188,7 @@ class ReadLate {
 
 }  // namespace
 
-Result<int> read_late(StepGraph& step) {
+Result<int> order_ref_reads(StepGraph& step) {
   const auto has_variables = [](const Node& n) { return !n.output_dtypes.empty() && n.output_is_ref(0); };
   bool any = false;
   for (int i = 0; i < step.graph.size() && !any; ++i) any = has_variables(step.graph.node(NodeId{i}));

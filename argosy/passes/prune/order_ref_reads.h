@@ -1,4 +1,4 @@
-// Reads of reference variables see what TensorFlow's see. There Identity hands the variable's own memory on and updates
+// Reads of reference variables see what TensorFlow's see. There Identity forwards the variable's own memory and updates
 // are made in place, so whoever reads that Identity after an update has the new value, however early the Identity ran:
 //
 //   v ─► Identity ───────► Fill          v ──────────────► Fill
@@ -17,6 +17,6 @@
 namespace argosy {
 
 // How many inputs now read the variable. Not an optimisation: part of what the graph means.
-Result<int> read_late(StepGraph& step);
+Result<int> order_ref_reads(StepGraph& step);
 
 }  // namespace argosy

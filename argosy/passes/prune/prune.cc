@@ -49,7 +49,7 @@ class NeededNodes {
     }
     for (const NodeId t : signature.targets) need(t);
     while (at_ > 0) {
-      if (at_ > kAhead) graph_.expect(order[static_cast<std::size_t>(at_ - kAhead)]);
+      if (at_ > kAhead) graph_.prefetch(order[static_cast<std::size_t>(at_ - kAhead)]);
       const NodeId id = order[static_cast<std::size_t>(--at_)];
       if (state_[id.index] == kNeeded) follow(id);
       while (!late_.empty()) {
@@ -98,7 +98,7 @@ class NeededNodes {
     }
   }
 
-  // "" for those on their own, and for those that cannot tell: join_groups() says what is wrong with them.
+  // "" for those on their own, and for those that cannot tell: resolve_collective_groups() says what is wrong with them.
   std::string group_of(const Node& n) const {
     if (n.op->group == nullptr) return n.attrs.get_or<std::string>("group", "");
     std::vector<const PartialInts*> ints;
@@ -190,7 +190,7 @@ class Copier {
   void expect_inputs(NodeId id) const {
     for (const Endpoint e : from_.node(id).inputs) {
       const NodeId copy = copies_[e.node.index];
-      if (copy.index >= 0) to_.graph.expect(copy);
+      if (copy.index >= 0) to_.graph.prefetch(copy);
     }
   }
 
@@ -222,7 +222,7 @@ class Copier {
 
 }  // namespace
 
-Result<StepGraph> extract_step(const Graph& graph, const StepSignature& signature) {
+Result<StepGraph> prune_step(const Graph& graph, const StepSignature& signature) {
   StepGraph step{Graph(graph.ops()), {}, {}, {}};
   ARGOSY_ASSIGN_OR_RETURN(const auto order, graph.topological_order());
   const std::vector<char> needed = NeededNodes(graph, order, signature.feeds, {}).find(signature, order);
@@ -232,7 +232,7 @@ Result<StepGraph> extract_step(const Graph& graph, const StepSignature& signatur
   Copier copier(graph, step);
   ARGOSY_RETURN_IF_ERROR(copier.add_feeds(signature));
   for (std::size_t p = 0; p < order.size(); ++p) {
-    if (p + 2 * kAhead < order.size()) graph.expect(order[p + 2 * kAhead]);
+    if (p + 2 * kAhead < order.size()) graph.prefetch(order[p + 2 * kAhead]);
     if (p + kAhead < order.size()) copier.expect_inputs(order[p + kAhead]);
     const NodeId id = order[p];
     if (needed[id.index]) ARGOSY_RETURN_IF_ERROR(copier.copy(id));
@@ -260,11 +260,11 @@ Status drop_dead_nodes(StepGraph& step, DeadNodes dead) {
   if (dead == DeadNodes::kMayStay && in_order && replaced.empty() && gone <= nodes / kFewDead &&
       step.graph.ops().find("NoOp") != nullptr) {
     for (std::int32_t i = 0; i < step.graph.size(); ++i) {
-      if (!needed[static_cast<std::size_t>(i)]) step.graph.bury(NodeId{i});
+      if (!needed[static_cast<std::size_t>(i)]) step.graph.replace_with_noop(NodeId{i});
     }
     return ok_status();
   }
-  ARGOSY_ASSIGN_OR_RETURN(const auto moved, step.graph.keep(order));
+  ARGOSY_ASSIGN_OR_RETURN(const auto moved, step.graph.retain(order));
   for (NodeId& feed : step.feeds) feed = moved[feed.index];
   for (NodeId& target : step.targets) target = moved[target.index];
   for (Endpoint& fetch : step.fetches) fetch.node = moved[fetch.node.index];

@@ -34,7 +34,7 @@ struct StepGraph {
 
 // INVALID_ARGUMENT when a feed's shape contradicts what the graph says of the endpoint, or shapes contradict each
 // other.
-Result<StepGraph> extract_step(const Graph& graph, const StepSignature& signature);
+Result<StepGraph> prune_step(const Graph& graph, const StepSignature& signature);
 
 // Forgets the nodes that nothing in the step needs any more, `replaced` ones among them: what passes that bypass nodes
 // leave to whoever asks for users next. Ids change; nodes come in a topological order.

@@ -20,8 +20,8 @@ class Relaxer {
         order_(std::move(order)),
         uses_(graph_.consumers()),
         feeds_(step.feeds.begin(), step.feeds.end()) {
-    for (const Endpoint e : step.fetches) watched_.insert(e.node);
-    watched_.insert(step.targets.begin(), step.targets.end());
+    for (const Endpoint e : step.fetches) preserved_.insert(e.node);
+    preserved_.insert(step.targets.begin(), step.targets.end());
   }
 
   // Is there a wait that may go? One for what only computes or is fed, or one that inputs may prove, themselves
@@ -82,7 +82,7 @@ class Relaxer {
     }
     for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
       const NodeId id = *at;
-      if (readers[id.index] > 0 || watched_.contains(id) || graph_.node(id).inputs.empty() || !without_effect(id)) {
+      if (readers[id.index] > 0 || preserved_.contains(id) || graph_.node(id).inputs.empty() || !without_effect(id)) {
         continue;
       }
       std::vector<NodeId> waits = graph_.node(id).controls;
@@ -190,7 +190,7 @@ class Relaxer {
   Graph& graph_;
   const std::vector<NodeId> order_;
   const Graph::Uses uses_;
-  std::set<NodeId> feeds_, watched_;
+  std::set<NodeId> feeds_, preserved_;
   std::unordered_map<NodeId, std::vector<NodeId>> more_waiters_;  // than uses_ knows of
   std::vector<int> first_, last_;
   int dropped_ = 0;
@@ -198,7 +198,7 @@ class Relaxer {
 
 }  // namespace
 
-Result<int> relax_order(StepGraph& step) {
+Result<int> prune_control_edges(StepGraph& step) {
   if (!Relaxer::has_work(step)) return 0;
   ARGOSY_ASSIGN_OR_RETURN(auto order, step.graph.topological_order());
   return Relaxer(step, std::move(order)).run();

@@ -19,6 +19,6 @@
 namespace argosy {
 
 // How many nodes wait for less. Dead nodes stay: see drop_dead_nodes().
-Result<int> relax_order(StepGraph& step);
+Result<int> prune_control_edges(StepGraph& step);
 
 }  // namespace argosy

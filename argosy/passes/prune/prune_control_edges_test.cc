@@ -24,9 +24,9 @@ std::vector<std::string> controls_of(const StepGraph& step, std::string_view nod
 
 StepGraph relaxed(const Graph& g, const StepSignature& signature) {
   EXPECT_TRUE(g.status().ok()) << g.status().to_string();
-  auto step = extract_step(g, signature);
+  auto step = prune_step(g, signature);
   EXPECT_TRUE(step.ok()) << step.status().to_string();
-  EXPECT_TRUE(relax_order(*step).ok());
+  EXPECT_TRUE(prune_control_edges(*step).ok());
   EXPECT_TRUE(drop_dead_nodes(*step).ok());
   return *std::move(step);
 }

@@ -39,7 +39,7 @@ bool may_go(const Graph& graph, const Node& n) {
 
 }  // namespace
 
-Result<int> bypass_identities(StepGraph& step) {
+Result<int> remove_identities(StepGraph& step) {
   Graph& graph = step.graph;
   const auto may_change_nothing = [](const OpDef& op) {
     return among(kReductions, op.name) || among(kReshapers, op.name);

@@ -13,6 +13,6 @@
 namespace argosy {
 
 // How many nodes were bypassed. Dead nodes stay: see drop_dead_nodes().
-Result<int> bypass_identities(StepGraph& step);
+Result<int> remove_identities(StepGraph& step);
 
 }  // namespace argosy

@@ -26,7 +26,7 @@ Result<Descriptor> listening_socket(const std::string& host, int port) {
     return unavailable("cannot listen at ", host, ":", port,
                        ": the port is taken, or the address is none of this machine's (", std::strerror(errno), ")")
         .with_id("ARG-RPC-005")
-        .with_next("another port, or 0 for any free one");
+        .with_hint("another port, or 0 for any free one");
   };
   addrinfo hints{}, *found = nullptr;
   hints.ai_socktype = SOCK_STREAM;
@@ -64,7 +64,7 @@ Status check_owners() {
   const auto unknown = [](std::string_view why) {
     return unavailable("whose connections these are cannot be told on this machine: ", why)
         .with_id("ARG-RPC-006")
-        .with_next("--any-local-user lets every user of this machine in");
+        .with_hint("--any-local-user lets every user of this machine in");
   };
   ARGOSY_ASSIGN_OR_RETURN(const Descriptor listener, listening_socket("127.0.0.1", 0));
   sockaddr_in to{};

@@ -67,7 +67,7 @@ class TlsGate::Impl {
         const int socket = event.data.fd;
         const ssize_t got = ::recv(socket, bytes.data(), bytes.size(), MSG_PEEK | MSG_DONTWAIT);
         if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
-        TlsHello said = got > 0 ? look_at_hello({bytes.data(), static_cast<std::size_t>(got)}) : TlsHello::kOther;
+        TlsHello said = got > 0 ? parse_client_hello({bytes.data(), static_cast<std::size_t>(got)}) : TlsHello::kOther;
         const bool ended = (event.events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
         if (said == TlsHello::kIncomplete && ended) said = TlsHello::kOther;
         if (said != TlsHello::kIncomplete) decide(socket, said == TlsHello::kSpeaks13);

@@ -29,7 +29,7 @@ struct Cursor {
 
 }  // namespace
 
-TlsHello look_at_hello(std::string_view bytes) {
+TlsHello parse_client_hello(std::string_view bytes) {
   Cursor record{bytes};
   if (!bytes.empty() && record.number(1) != kHandshake) return TlsHello::kOther;
   (void)record.part(2);  // a version that means nothing any more

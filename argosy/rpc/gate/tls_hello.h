@@ -9,7 +9,7 @@ namespace argosy::tf {
 enum class TlsHello { kIncomplete, kSpeaks13, kOther };
 
 // `bytes`: the first ones of a connection. kOther: older, or no TLS at all.
-TlsHello look_at_hello(std::string_view bytes);
+TlsHello parse_client_hello(std::string_view bytes);
 inline constexpr int kMostHelloBytes = 5 + (16 << 10);  // one record; longer messages are kOther
 
 }  // namespace argosy::tf

@@ -50,7 +50,7 @@ void Pollers::begin_work() {
   watch_.notify_one();
 }
 
-void Pollers::will_take(std::int64_t nanos) {
+void Pollers::expect_duration(std::int64_t nanos) {
   if (nanos >= 0 && nanos < kShortNanos) return;
   Worker& me = *static_cast<Worker*>(this_worker);
   if (me.place.load(std::memory_order_relaxed) != Place::kShort) return;
@@ -123,7 +123,7 @@ void Pollers::work(Worker& me) {
       continue;
     }
     // Another has taken over, and will be the one to compute the next step.
-    if (now_nanos() - me.since.load(std::memory_order_relaxed) >= kLongNanos) let_team_go();
+    if (now_nanos() - me.since.load(std::memory_order_relaxed) >= kLongNanos) release_omp_team();
     MutexLock lock(mutex_);
     if (me.place.load() == Place::kShort) {  // nobody could take over after all: back to the queue
       me.place.store(Place::kQueue);

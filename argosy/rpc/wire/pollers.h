@@ -1,7 +1,7 @@
 // Pollers: threads that take events from a queue and do the work of each at once, so that a short piece of work costs
 // no hand-over between threads.
 //
-// One thread is at the queue. Whoever is about to work for long says so (will_take), and another takes over first.
+// One thread is at the queue. Whoever is about to work for long says so (expect_duration), and another takes over first.
 // Short work is done with nobody at the queue; should it turn out to be long after all (a step that usually takes 10 us
 // blocks), a watching thread, awake only while there is traffic, puts another there within two milliseconds. Threads
 // that have nothing to do rest, a few of them for a second, one for good; as many are made as there is work that
@@ -30,7 +30,7 @@ class Pollers {
   void begin_work();
   // Likewise: the work will take so long from now; negative: nobody knows. Throws std::system_error where it is long
   // and the system has no thread left for the queue: the work must not begin, or nobody would be served while it lasts.
-  void will_take(std::int64_t nanos);
+  void expect_duration(std::int64_t nanos);
 
   // Waits until the queue is shut down and every thread has ended.
   void join();

@@ -43,7 +43,7 @@ class Queue {
     }
     pollers.begin_work();
     try {
-      pollers.will_take(piece.said);
+      pollers.expect_duration(piece.said);
     } catch (const std::system_error&) {
       refused.fetch_add(1);
       return true;

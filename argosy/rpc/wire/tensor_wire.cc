@@ -172,7 +172,7 @@ Result<TensorMessage> TensorMessage::make(const Tensor& tensor, const TensorWire
     }
   } else if (!is_plain(tensor.dtype())) {
     return unimplemented("a ", dtype_name(tensor.dtype()), " tensor cannot be sent to a client")
-        .with_next("fetch values made from it");
+        .with_hint("fetch values made from it");
   } else if (tensor.bytes() > 0) {
     head.begin_bytes(4, tensor.bytes());
     m.lends_ = true;
@@ -183,7 +183,7 @@ Result<TensorMessage> TensorMessage::make(const Tensor& tensor, const TensorWire
   if (m.size_ >= kMessageLimit) {
     return resource_exhausted("a fetched tensor of ", format_bytes(m.size_), " exceeds the 2 GiB of a message")
         .with_id("ARG-PROTO-002")
-        .with_next("fetch parts of it");
+        .with_hint("fetch parts of it");
   }
   return m;
 }

@@ -10,11 +10,12 @@
 
 namespace argosy {
 
-// REQUIRES: the placement is on the machine's devices. Errors name the node. With `must_fit`,
+// REQUIRES: the placement is on the devices of the device set. Errors name the node. With `must_fit`,
 // a step whose plan exceeds a device's cap is RESOURCE_EXHAUSTED; without, it is only good for looking at. `session`:
 // what its session keeps for itself.
-Result<std::shared_ptr<const Step>> compile_step(StepGraph graph, Placement placement, std::shared_ptr<Machine> machine,
-                                                 const KernelRegistry& kernels, bool must_fit = true,
+Result<std::shared_ptr<const Step>> compile_step(StepGraph graph, Placement placement,
+                                                 std::shared_ptr<DeviceSet> device_set, const KernelRegistry& kernels,
+                                                 bool must_fit = true,
                                                  std::shared_ptr<ResourceManager> session = nullptr);
 
 }  // namespace argosy

@@ -1,4 +1,4 @@
-// Under which conditions the items of a step are live, found when it is compiled: what is always live is run without
+// Under which conditions the instructions of a step are live, found when it is compiled: what is always live is run without
 // looking, all else looks at a few flags (RunState::dead).
 //
 // A condition is a set of literals, all of which must hold: "this predicate is true (false)", or one that stands for
@@ -9,7 +9,7 @@
 // Loops. Merges at the head of a loop hold under what its Enters hold under. That is right for *regular* loops, which
 // one predicate P decides: beyond what the Enters hold under, P itself needs nothing, every NextIteration "P is true"
 // and every Exit "P is false". For then, if all Enters are live, so are the Merges in the first iteration; as long as P
-// is true they are in the next one; and the first time that P is false nothing goes round and every Exit is live. So
+// is true they are in the next one; and the first time that P is false nothing iterates and every Exit is live. So
 // Exits hold under what the Enters hold under, and have their values from the last iteration.
 #pragma once
 
@@ -19,10 +19,10 @@
 
 namespace argosy {
 
-// Fills in `conditional` and `checks` of the items (and `turns` and `loop` of Merges), Step::fetch_checks, and the
-// flags of Step::loops, which has one entry per frame. `sequence` as FixedOrder gives it; `after` as the graph has it,
+// Fills in `may_be_dead` and `dead_flags` of the instructions (and `back_edge_inputs` and `loop` of Merges), Step::fetch_dead_flags, and the
+// flags of Step::loops, which has one entry per frame. `sequence` as StaticSchedule gives it; `after` as the graph has it,
 // without what was added to find an order. False: a loop is not regular, so its Exits cannot wait for its end.
-bool find_conditions(Step& step, const ItemGraph& items, const std::vector<ItemGraph::Before>& after,
-                     std::span<const std::int32_t> sequence);
+bool analyze_deadness(Step& step, const InstructionGraph& instructions,
+                      const std::vector<InstructionGraph::Before>& after, std::span<const std::int32_t> sequence);
 
 }  // namespace argosy

@@ -5,11 +5,11 @@
 namespace argosy {
 
 Status find_frames(Step& step) {
-  const auto n = static_cast<std::int32_t>(step.items.size());
+  const auto n = static_cast<std::int32_t>(step.instructions.size());
   step.frames.assign(1, {});
-  step.frame_of.assign(step.items.size(), -1);
-  step.local_of.assign(step.items.size(), 0);
-  step.base_of.assign(step.items.size(), 0);
+  step.frame_of.assign(step.instructions.size(), -1);
+  step.local_of.assign(step.instructions.size(), 0);
+  step.base_of.assign(step.instructions.size(), 0);
   std::map<std::pair<int, std::string>, int> children;  // (parent, frame_name)
   const auto child = [&](int parent, const AttrMap& attrs) {
     const auto [at, fresh] =
@@ -33,38 +33,39 @@ Status find_frames(Step& step) {
   while (!work.empty()) {
     const std::int32_t i = work.back();
     work.pop_back();
-    const Item& item = step.items[i];
+    const Instruction& instruction = step.instructions[i];
     int frame = step.frame_of[i];
-    if (item.flow == Flow::kEnter) {
-      frame = child(frame, step.nodes[item.node].flow_attrs);
+    if (instruction.flow == Flow::kEnter) {
+      frame = child(frame, step.nodes[instruction.node].flow_attrs);
       ++step.frames[frame].enters;
-    } else if (item.flow == Flow::kExit) {
+    } else if (instruction.flow == Flow::kExit) {
       if (frame == 0)
-        return invalid_argument("Exit '", step.nodes[item.node].name, "' is in no loop").with_id("ARG-LOOP-001");
+        return invalid_argument("Exit '", step.nodes[instruction.node].name, "' is in no loop").with_id("ARG-LOOP-001");
       frame = step.frames[frame].parent;
     }
     for (const Step::Edge& e : step.successors[i]) {
-      if (step.frame_of[e.item] < 0) {
-        step.frame_of[e.item] = frame;
-        work.push_back(e.item);
-      } else if (step.frame_of[e.item] != frame) {
-        return invalid_argument("node '", step.nodes[step.items[e.item].node].name, "' takes inputs of different loops")
+      if (step.frame_of[e.instruction] < 0) {
+        step.frame_of[e.instruction] = frame;
+        work.push_back(e.instruction);
+      } else if (step.frame_of[e.instruction] != frame) {
+        return invalid_argument("node '", step.nodes[step.instructions[e.instruction].node].name,
+                                "' takes inputs of different loops")
             .with_id("ARG-LOOP-002")
-            .with_next("bring outer values into the loop by Enter (a loop variable or a captured value)");
+            .with_hint("bring outer values into the loop by Enter (a loop variable or a captured value)");
       }
     }
   }
   for (std::int32_t i = 0; i < n; ++i) {
     if (step.frame_of[i] < 0) {
-      return invalid_argument("node '", step.nodes[step.items[i].node].name, "' is on a cycle without an Enter")
+      return invalid_argument("node '", step.nodes[step.instructions[i].node].name, "' is on a cycle without an Enter")
           .with_id("ARG-LOOP-003");
     }
     Step::Frame& frame = step.frames[step.frame_of[i]];
-    step.local_of[i] = static_cast<std::int32_t>(frame.items.size());
+    step.local_of[i] = static_cast<std::int32_t>(frame.instructions.size());
     step.base_of[i] = frame.inputs;
-    frame.items.push_back(i);
-    frame.inputs += step.items[i].num_inputs + static_cast<std::int32_t>(step.extras[i].derefs.size());
-    if (step.items[i].flow == Flow::kExit) frame.exits.push_back(i);
+    frame.instructions.push_back(i);
+    frame.inputs += step.instructions[i].num_inputs + static_cast<std::int32_t>(step.meta[i].derefs.size());
+    if (step.instructions[i].flow == Flow::kExit) frame.exits.push_back(i);
   }
   return ok_status();
 }

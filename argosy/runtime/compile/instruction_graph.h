@@ -1,4 +1,4 @@
-// From a placed graph to items and slots: kernels are made, constants and handles resolved, copies between memories put
+// From a placed graph to instructions and slots: kernels are made, constants and handles resolved, copies between memories put
 // in. The first half of compilation; order and memory come after (argosy/runtime/compile/compile.cc).
 #pragma once
 
@@ -13,33 +13,33 @@
 namespace argosy {
 
 // What compilation knows beside the Step it fills in.
-struct ItemGraph {
+struct InstructionGraph {
   using Before = SmallVector<std::int32_t, 4>;
-  // Items that take a slot as input (derefs included), in the order in which they were told of.
+  // Instructions that take a slot as input (derefs included), in the order in which they were told of.
   class Readers {
    public:
     Readers() = default;
-    Readers(std::size_t slots, std::span<const std::pair<std::int32_t, std::int32_t>> slots_and_items);
+    Readers(std::size_t slots, std::span<const std::pair<std::int32_t, std::int32_t>> slots_and_instructions);
     std::span<const std::int32_t> operator[](std::int32_t slot) const {
-      return std::span(items_).subspan(first_[slot], first_[slot + 1] - first_[slot]);
+      return std::span(instructions_).subspan(first_[slot], first_[slot + 1] - first_[slot]);
     }
 
    private:
     std::vector<std::uint32_t> first_;  // by slot, and the end
-    std::vector<std::int32_t> items_;
+    std::vector<std::int32_t> instructions_;
   };
 
-  std::vector<Before> after;           // by item: what must come before it
-  std::vector<std::int32_t> producer;  // by slot: the item that writes it; -1: preset or fed
+  std::vector<Before> after;           // by instruction: what must come before it
+  std::vector<std::int32_t> producer;  // by slot: the instruction that writes it; -1: constant or fed
   std::vector<std::int32_t> root;      // by slot: for handles, the slot of the first handle; else itself
-  std::vector<const OpDef*> ops;       // by item; null for copies
+  std::vector<const OpDef*> ops;       // by instruction; null for copies
   Readers readers;                     // by slot
   std::vector<char> forwarded;         // by slot: a view of input 0's memory (of a Merge: of any input's)
-  bool unusual = false;                // has control flow, or items that may block
+  bool unusual = false;                // has control flow, or instructions that may block
 };
 
-Result<ItemGraph> build_items(const StepGraph& graph, const Placement& placement, const KernelRegistry& kernels,
-                              Step& step);
+Result<InstructionGraph> build_instructions(const StepGraph& graph, const Placement& placement,
+                                            const KernelRegistry& kernels, Step& step);
 
 // Per flat input or output: which argument of the OpDef it belongs to.
 std::vector<int> flat_args(const std::vector<ArgDef>& args, const AttrMap& attrs);

@@ -10,10 +10,11 @@ namespace {
 
 constexpr std::int32_t kForever = INT32_MAX;
 
-class Planner {
+class StoragePlanner {
  public:
-  Planner(Step& step, const ItemGraph& items, const Positions& positions, const FixedOrder* flow)
-      : step_(step), items_(items), positions_(positions), flow_(flow), fetched_(step.slots.size(), 0) {}
+  StoragePlanner(Step& step, const InstructionGraph& instructions, const Positions& positions,
+                 const StaticSchedule* flow)
+      : step_(step), instructions_(instructions), positions_(positions), flow_(flow), fetched_(step.slots.size(), 0) {}
 
   void run() {
     for (const std::int32_t slot : step_.fetch_slots) {
@@ -22,22 +23,23 @@ class Planner {
     seen_.assign(step_.slots.size(), -1);
     step_.arena_bytes.assign(step_.order.size(), 0);
     for (std::size_t d = 0; d < step_.order.size(); ++d) plan_device(static_cast<int>(d));
-    for (std::size_t i = 0; i < step_.items.size(); ++i) {
+    for (std::size_t i = 0; i < step_.instructions.size(); ++i) {
       hand_over(static_cast<std::int32_t>(i));
-      const ItemExtras& x = step_.extras[i];
-      Item& item = step_.items[i];
-      item.special = item.async || item.updates || item.role != Role::kKernel || item.conditional || item.signals ||
-                     !x.waits.empty() || !x.derefs.empty() || !x.releases.empty();
+      const InstructionMeta& x = step_.meta[i];
+      Instruction& instruction = step_.instructions[i];
+      instruction.special = instruction.async || instruction.updates || instruction.role != Role::kKernel ||
+                            instruction.may_be_dead || instruction.signals || !x.waits.empty() || !x.derefs.empty() ||
+                            !x.releases.empty();
     }
   }
 
  private:
   // --- how long ------------------------------------------------------------------------------------------------------
 
-  // Where `reader` last looks at what item `writer` of the same device wrote.
+  // Where `reader` last looks at what instruction `writer` of the same device wrote.
   std::int32_t position_of(std::int32_t reader, std::int32_t writer) const {
-    std::int32_t at = positions_.of_item[reader];
-    if (step_.items[reader].async) {
+    std::int32_t at = positions_.of_instruction[reader];
+    if (step_.instructions[reader].async) {
       const std::int32_t waited = positions_.first_wait[reader];
       at = waited < 0 ? kForever : std::max(at, waited);
     }
@@ -61,19 +63,20 @@ class Planner {
       const std::int32_t s = work_.back();
       work_.pop_back();
       if (fetched_[s]) use.last = kForever;
-      for (const std::int32_t reader : items_.readers[s]) {
-        const Item& item = step_.items[reader];
-        if (item.device != step_.items[writer].device) {
+      for (const std::int32_t reader : instructions_.readers[s]) {
+        const Instruction& instruction = step_.instructions[reader];
+        if (instruction.device != step_.instructions[writer].device) {
           use.last = kForever;
           continue;
         }
         use.last = std::max(use.last, position_of(reader, writer));
-        if (item.flow == Flow::kNextIteration && flow_->loop_between(flow_->home(reader), flow_->home(writer)) == 0) {
+        if (instruction.flow == Flow::kNextIteration &&
+            flow_->loop_between(flow_->home(reader), flow_->home(writer)) == 0) {
           use.goes_round = true;
         }
-        for (int o = 0; o < item.num_outputs; ++o) {
-          const std::int32_t view = item.first_output + o;
-          if (items_.forwarded[view] && std::exchange(seen_[view], search_) != search_) work_.push_back(view);
+        for (int o = 0; o < instruction.num_outputs; ++o) {
+          const std::int32_t view = instruction.first_output + o;
+          if (instructions_.forwarded[view] && std::exchange(seen_[view], search_) != search_) work_.push_back(view);
         }
       }
     }
@@ -84,8 +87,8 @@ class Planner {
   std::int32_t last_reader(std::int32_t slot, std::int32_t writer) const {
     if (fetched_[slot]) return kForever;
     std::int32_t last = -1;
-    for (const std::int32_t reader : items_.readers[slot]) {
-      if (step_.items[reader].device != step_.items[writer].device) return kForever;
+    for (const std::int32_t reader : instructions_.readers[slot]) {
+      if (step_.instructions[reader].device != step_.instructions[writer].device) return kForever;
       last = std::max(last, position_of(reader, writer));
     }
     return last;
@@ -95,20 +98,20 @@ class Planner {
 
   void plan_device(int d) {
     const auto& list = step_.order[d];
-    const int home = step_.machine->device(d).spec().is_gpu() ? d : 0;
+    const int home = step_.device_set->device(d).spec().is_gpu() ? d : 0;
     std::vector<Lifetime> lives;
     std::vector<std::int32_t> life_of(step_.slots.size(), -1), owner;  // by slot; by life: a slot, for the report
     MemoryForecast& forecast = step_.forecast[d];
     for (std::size_t p = 0; p < list.size(); ++p) {
-      const Item& item = step_.items[list[p]];
+      const Instruction& instruction = step_.instructions[list[p]];
       const auto at = static_cast<std::int32_t>(p);
       // A value handed over by a queue comes with its memory.
-      const bool brings = item.async && !items_.ops[list[p]]->collective;
-      for (int o = 0; o < item.num_outputs; ++o) {
-        const std::int32_t slot = item.first_output + o;
+      const bool brings = instruction.async && !instructions_.ops[list[p]]->collective;
+      for (int o = 0; o < instruction.num_outputs; ++o) {
+        const std::int32_t slot = instruction.first_output + o;
         SlotSpec& spec = step_.slots[slot];
         bool plannable = is_plain(spec.dtype) && spec.shape.is_full() && spec.space == home &&
-                         !items_.forwarded[slot] && !fetched_[slot] && !brings;
+                         !instructions_.forwarded[slot] && !fetched_[slot] && !brings;
         Use use;
         if (plannable) {
           use = use_of(slot, list[p]);
@@ -117,12 +120,12 @@ class Planner {
         if (!plannable) {
           release_after(slot, list[p], list);
           if (!spec.shape.is_full() && is_plain(spec.dtype)) forecast.exact = false;
-          if (!items_.forwarded[slot] && spec.space == home) {
+          if (!instructions_.forwarded[slot] && spec.space == home) {
             forecast.dynamic_bytes += use.goes_round ? 2 * spec.bytes : spec.bytes;
           }
           continue;
         }
-        const std::int32_t death = item.async && use.last < 0 ? kForever : std::max(at, use.last);
+        const std::int32_t death = instruction.async && use.last < 0 ? kForever : std::max(at, use.last);
         const std::int32_t reused = reusable(list[p], o, at, life_of, lives);
         if (reused >= 0) {
           life_of[slot] = reused;
@@ -133,8 +136,8 @@ class Planner {
         lives.push_back({.birth = at, .death = death, .bytes = spec.bytes});
         owner.push_back(slot);
       }
-      for (const auto& [handle, value] : step_.extras[list[p]].derefs) {
-        step_.extras[list[p]].releases.push_back(value);
+      for (const auto& [handle, value] : step_.meta[list[p]].derefs) {
+        step_.meta[list[p]].releases.push_back(value);
       }
     }
     const ArenaPlan plan = plan_arena(lives);
@@ -147,8 +150,9 @@ class Planner {
     std::sort(biggest.begin(), biggest.end(),
               [&](std::size_t a, std::size_t b) { return lives[a].bytes > lives[b].bytes; });
     for (std::size_t k = 0; k < biggest.size() && k < 5; ++k) {
-      const std::int32_t producer = items_.producer[owner[biggest[k]]];
-      forecast.largest.push_back({std::string(step_.nodes[step_.items[producer].node].name), lives[biggest[k]].bytes});
+      const std::int32_t producer = instructions_.producer[owner[biggest[k]]];
+      forecast.largest.push_back(
+          {std::string(step_.nodes[step_.instructions[producer].node].name), lives[biggest[k]].bytes});
     }
   }
 
@@ -161,25 +165,25 @@ class Planner {
       const std::int32_t s = work_.back();
       work_.pop_back();
       if (life_of[s] == life) return true;
-      const std::int32_t p = items_.forwarded[s] ? items_.producer[s] : -1;
+      const std::int32_t p = instructions_.forwarded[s] ? instructions_.producer[s] : -1;
       if (p < 0) continue;
-      const Item& item = step_.items[p];
-      for (int k = 0; k < item.num_inputs; ++k) {  // of a Merge it may be any
-        const std::int32_t from = step_.input_slots[item.first_input + k];
+      const Instruction& instruction = step_.instructions[p];
+      for (int k = 0; k < instruction.num_inputs; ++k) {  // of a Merge it may be any
+        const std::int32_t from = step_.input_slots[instruction.first_input + k];
         if (std::exchange(seen_[from], search_) != search_) work_.push_back(from);
       }
     }
     return false;
   }
 
-  // May the item overwrite its input `in`, of this life, though it reads its other inputs as well? One that shows the
+  // May the instruction overwrite its input `in`, of this life, though it reads its other inputs as well? One that shows the
   // same memory does harm, unless the op says otherwise and it is the same elements in the same places: as many bytes
   // of elements as large cannot be a part of that memory.
-  bool others_allow(const Item& item, const InPlace& pair, std::int32_t life,
+  bool others_allow(const Instruction& instruction, const InPlace& pair, std::int32_t life,
                     const std::vector<std::int32_t>& life_of) {
-    const SlotSpec& overwritten = step_.slots[step_.input_slots[item.first_input + pair.input]];
-    for (int k = 0; k < item.num_inputs; ++k) {
-      const std::int32_t slot = step_.input_slots[item.first_input + k];
+    const SlotSpec& overwritten = step_.slots[step_.input_slots[instruction.first_input + pair.input]];
+    for (int k = 0; k < instruction.num_inputs; ++k) {
+      const std::int32_t slot = step_.input_slots[instruction.first_input + k];
       if (k == pair.input || !shows(slot, life, life_of)) continue;
       const SlotSpec& other = step_.slots[slot];
       const bool same_elements = other.shape.is_full() && other.bytes == overwritten.bytes &&
@@ -192,20 +196,20 @@ class Planner {
   // An input whose memory dies here and which the op may overwrite.
   std::int32_t reusable(std::int32_t index, int output, std::int32_t at, const std::vector<std::int32_t>& life_of,
                         const std::vector<Lifetime>& lives) {
-    const OpDef* op = items_.ops[index];
-    const Item& item = step_.items[index];
-    if (op == nullptr || item.async) return -1;
-    const std::size_t bytes = step_.slots[item.first_output + output].bytes;
+    const OpDef* op = instructions_.ops[index];
+    const Instruction& instruction = step_.instructions[index];
+    if (op == nullptr || instruction.async) return -1;
+    const std::size_t bytes = step_.slots[instruction.first_output + output].bytes;
     for (const InPlace& pair : op->in_place) {
-      if (pair.output != output || pair.input >= item.num_inputs) continue;
-      const std::int32_t slot = step_.input_slots[item.first_input + pair.input];
+      if (pair.output != output || pair.input >= instruction.num_inputs) continue;
+      const std::int32_t slot = step_.input_slots[instruction.first_input + pair.input];
       const std::int32_t life = life_of[slot];
       if (life < 0 || lives[life].death != at || lives[life].bytes != bytes) continue;
-      if (!(step_.slots[slot].shape == step_.slots[item.first_output + output].shape)) continue;
-      // Taken already by another output of this item?
+      if (!(step_.slots[slot].shape == step_.slots[instruction.first_output + output].shape)) continue;
+      // Taken already by another output of this instruction?
       bool taken = false;
-      for (int o = 0; o < output; ++o) taken = taken || life_of[item.first_output + o] == life;
-      if (!taken && others_allow(item, pair, life, life_of)) return life;
+      for (int o = 0; o < output; ++o) taken = taken || life_of[instruction.first_output + o] == life;
+      if (!taken && others_allow(instruction, pair, life, life_of)) return life;
     }
     return -1;
   }
@@ -213,52 +217,54 @@ class Planner {
   // A tensor allocated while running goes back as soon as its last reader is done; else when the run is over. What goes
   // round is taken by the Merge of the next iteration.
   void release_after(std::int32_t slot, std::int32_t writer, const std::vector<std::int32_t>& list) {
-    const Item& item = step_.items[writer];
-    if (item.flow == Flow::kNextIteration) return;
+    const Instruction& instruction = step_.instructions[writer];
+    if (instruction.flow == Flow::kNextIteration) return;
     const std::int32_t last = last_reader(slot, writer);
-    if (last == kForever || (item.async && last < 0)) return;
-    step_.extras[list[std::max(last, positions_.of_item[writer])]].releases.push_back(slot);
+    if (last == kForever || (instruction.async && last < 0)) return;
+    step_.meta[list[std::max(last, positions_.of_instruction[writer])]].releases.push_back(slot);
   }
 
   // --- handing over --------------------------------------------------------------------------------------------------
 
-  // What the item is the last to read: the executor moves it on, or the kernel may overwrite it.
+  // What the instruction is the last to read: the executor moves it on, or the kernel may overwrite it.
   void hand_over(std::int32_t i) {
-    const Item& item = step_.items[i];
-    ItemExtras& extras = step_.extras[i];
-    const bool moves = item.role == Role::kSwitch || item.role == Role::kMerge || item.role == Role::kHandOn;
-    if (item.role == Role::kMerge) {
-      extras.wants_index = item.num_outputs > 1 &&
-                           (!items_.readers[item.first_output + 1].empty() || fetched_[item.first_output + 1] != 0);
+    const Instruction& instruction = step_.instructions[i];
+    InstructionMeta& meta = step_.meta[i];
+    const bool forwards =
+        instruction.role == Role::kSwitch || instruction.role == Role::kMerge || instruction.role == Role::kForward;
+    if (instruction.role == Role::kMerge) {
+      meta.wants_index = instruction.num_outputs > 1 && (!instructions_.readers[instruction.first_output + 1].empty() ||
+                                                         fetched_[instruction.first_output + 1] != 0);
     }
-    if (!(moves || item.role == Role::kKernel) || item.async) return;
-    if (extras.releases.empty() && extras.turns == 0) return;  // nothing ends here
-    for (int k = 0; k < std::min<int>(item.num_inputs, 64); ++k) {
-      const std::int32_t at = item.first_input + k;
+    if (!(forwards || instruction.role == Role::kKernel) || instruction.async) return;
+    if (meta.releases.empty() && meta.back_edge_inputs == 0) return;  // nothing ends here
+    for (int k = 0; k < std::min<int>(instruction.num_inputs, 64); ++k) {
+      const std::int32_t at = instruction.first_input + k;
       const std::int32_t slot = step_.input_slots[at];
-      const auto begin = step_.input_slots.begin() + item.first_input;
-      if (std::count(begin, begin + item.num_inputs, slot) != 1) continue;
-      bool last = std::find(extras.releases.begin(), extras.releases.end(), slot) != extras.releases.end();
-      const std::int32_t p = items_.producer[slot];
-      if (!last && item.role == Role::kMerge && extras.turns != 0 && p >= 0 && items_.readers[slot].size() == 1) {
+      const auto begin = step_.input_slots.begin() + instruction.first_input;
+      if (std::count(begin, begin + instruction.num_inputs, slot) != 1) continue;
+      bool last = std::find(meta.releases.begin(), meta.releases.end(), slot) != meta.releases.end();
+      const std::int32_t p = instructions_.producer[slot];
+      if (!last && instruction.role == Role::kMerge && meta.back_edge_inputs != 0 && p >= 0 &&
+          instructions_.readers[slot].size() == 1) {
         // Read in every iteration, but this value in one of them.
-        last = (extras.turns >> k & 1) != 0 || (step_.items[p].flow == Flow::kEnter && !fetched_[slot]);
+        last = (meta.back_edge_inputs >> k & 1) != 0 || (step_.instructions[p].flow == Flow::kEnter && !fetched_[slot]);
       }
       if (!last || step_.slots[slot].offset >= 0) continue;
-      if (moves) {
-        extras.moves |= std::uint64_t{1} << k;
-        std::erase(extras.releases, slot);
+      if (forwards) {
+        meta.moved_inputs |= std::uint64_t{1} << k;
+        std::erase(meta.releases, slot);
       } else {
         if (!step_.donates) step_.donates = std::make_unique<bool[]>(step_.input_slots.size());
-        step_.donates[at] = extras.donates = true;
+        step_.donates[at] = meta.donates = true;
       }
     }
   }
 
   Step& step_;
-  const ItemGraph& items_;
+  const InstructionGraph& instructions_;
   const Positions& positions_;
-  const FixedOrder* const flow_;
+  const StaticSchedule* const flow_;
   std::vector<char> fetched_;       // by slot
   std::vector<std::int32_t> seen_;  // by slot: the search that met it last
   std::vector<std::int32_t> work_;
@@ -267,8 +273,9 @@ class Planner {
 
 }  // namespace
 
-void plan_storage(Step& step, const ItemGraph& items, const Positions& positions, const FixedOrder* flow) {
-  Planner(step, items, positions, flow).run();
+void plan_storage(Step& step, const InstructionGraph& instructions, const Positions& positions,
+                  const StaticSchedule* flow) {
+  StoragePlanner(step, instructions, positions, flow).run();
 }
 
 }  // namespace argosy

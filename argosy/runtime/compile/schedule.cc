@@ -15,36 +15,36 @@ enum Urgency : int { kStart, kLight, kOrdinary, kWaits, kLate, kLast };
 
 struct Ready {
   int urgency;
-  std::int32_t item;
+  std::int32_t instruction;
   bool operator>(const Ready& other) const {
-    return urgency != other.urgency ? urgency > other.urgency : item > other.item;
+    return urgency != other.urgency ? urgency > other.urgency : instruction > other.instruction;
   }
 };
 using Heap = std::priority_queue<Ready, std::vector<Ready>, std::greater<>>;
 
 class Scheduler {
  public:
-  Scheduler(const std::vector<ScheduleItem>& items, int devices)
-      : items_(items), heaps_(static_cast<std::size_t>(devices)), pending_(items.size(), 0) {
-    const auto n = static_cast<std::int32_t>(items.size());
+  Scheduler(const std::vector<ScheduledInstruction>& instructions, int devices)
+      : instructions_(instructions), heaps_(static_cast<std::size_t>(devices)), pending_(instructions.size(), 0) {
+    const auto n = static_cast<std::int32_t>(instructions.size());
     // Successors in CSR form: counts, then offsets, then targets.
-    assign_large(offsets_, items.size() + 1, 0);
-    for (const ScheduleItem& item : items) {
-      for (const std::int32_t before : item.after) ++offsets_[before + 1];
+    assign_large(offsets_, instructions.size() + 1, 0);
+    for (const ScheduledInstruction& instruction : instructions) {
+      for (const std::int32_t before : instruction.after) ++offsets_[before + 1];
     }
     for (std::size_t i = 1; i < offsets_.size(); ++i) offsets_[i] += offsets_[i - 1];
     assign_large(targets_, static_cast<std::size_t>(offsets_.back()), 0);
     std::vector<std::int32_t> at(offsets_.begin(), offsets_.end() - 1);
     for (std::int32_t i = 0; i < n; ++i) {
-      for (const std::int32_t before : items[i].after) targets_[at[before]++] = i;
-      pending_[i] = static_cast<std::int32_t>(items[i].after.size());
-      if (items[i].group != 0) ++group_missing_[items[i].group];
+      for (const std::int32_t before : instructions[i].after) targets_[at[before]++] = i;
+      pending_[i] = static_cast<std::int32_t>(instructions[i].after.size());
+      if (instructions[i].group != 0) ++group_missing_[instructions[i].group];
     }
   }
 
   Result<std::vector<std::int32_t>> run() {
-    const auto n = static_cast<std::int32_t>(items_.size());
-    order_.reserve(items_.size());
+    const auto n = static_cast<std::int32_t>(instructions_.size());
+    order_.reserve(instructions_.size());
     // All of them first: a group that is ready leaves at once, and what comes after it is offered then.
     std::vector<std::int32_t> first;
     for (std::int32_t i = 0; i < n; ++i) {
@@ -61,29 +61,30 @@ class Scheduler {
         continue;
       }
       idle = 0;
-      const std::int32_t item = heap.top().item;
+      const std::int32_t instruction = heap.top().instruction;
       heap.pop();
-      emit(item);
+      emit(instruction);
     }
-    if (order_.size() != items_.size()) return internal_error("schedule: the items form a cycle");
+    if (order_.size() != instructions_.size()) return internal_error("schedule: the instructions form a cycle");
     return std::move(order_);
   }
 
  private:
   int urgency(std::int32_t i) const {
-    const ScheduleItem& item = items_[i];
-    if (item.async || item.first) return kStart;
-    if (item.last) return kLast;
-    const bool waits = std::any_of(item.after.begin(), item.after.end(),
-                                   [&](std::int32_t b) { return items_[b].async || items_[b].device != item.device; });
-    if (item.late) return kLate;
-    return waits ? kWaits : item.light ? kLight : kOrdinary;
+    const ScheduledInstruction& instruction = instructions_[i];
+    if (instruction.async || instruction.first) return kStart;
+    if (instruction.last) return kLast;
+    const bool waits = std::any_of(instruction.after.begin(), instruction.after.end(), [&](std::int32_t b) {
+      return instructions_[b].async || instructions_[b].device != instruction.device;
+    });
+    if (instruction.late) return kLate;
+    return waits ? kWaits : instruction.light ? kLight : kOrdinary;
   }
 
   void offer(std::int32_t i) {
-    const std::int32_t group = items_[i].group;
+    const std::int32_t group = instructions_[i].group;
     if (group == 0) {
-      heaps_[items_[i].device].push({urgency(i), i});
+      heaps_[instructions_[i].device].push({urgency(i), i});
       return;
     }
     // A member waits here until the whole group is ready; then all leave at once.
@@ -105,7 +106,7 @@ class Scheduler {
     }
   }
 
-  const std::vector<ScheduleItem>& items_;
+  const std::vector<ScheduledInstruction>& instructions_;
   std::vector<Heap> heaps_;
   std::vector<std::int32_t> pending_, offsets_, targets_, order_;
   std::unordered_map<std::int32_t, int> group_missing_;
@@ -114,8 +115,8 @@ class Scheduler {
 
 }  // namespace
 
-Result<std::vector<std::int32_t>> schedule(const std::vector<ScheduleItem>& items, int devices) {
-  return Scheduler(items, devices).run();
+Result<std::vector<std::int32_t>> schedule(const std::vector<ScheduledInstruction>& instructions, int devices) {
+  return Scheduler(instructions, devices).run();
 }
 
 }  // namespace argosy

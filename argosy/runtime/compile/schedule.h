@@ -1,10 +1,10 @@
-// The order in which devices do their items.
+// The order in which devices do their instructions.
 //
 // One global topological order is built by asking the devices in turn (so that equal replicas advance in step), each
-// offering its most urgent ready item: collectives and other asynchronous items first (the sooner they start, the more
-// they overlap), and with them what is fed to cards, then light ones (an update: what it reads may go; a scalar: it
-// takes no room, and lets others go on), then ordinary items in the order the graph was built, then items that wait for
-// asynchronous ones, then what cards bring to the host: it would part in two what is recorded as one
+// offering its most urgent ready instruction: collectives and other asynchronous instructions first (the sooner they start, the more
+// they overlap), and with them what is fed to real GPUs, then light ones (an update: what it reads may go; a scalar: it
+// takes no room, and lets others go on), then ordinary instructions in the order the graph was built, then instructions that wait for
+// asynchronous ones, then what real GPUs bring to the host: it would part in two what is captured as one
 // (argosy/runtime/compile/capture_regions.h). Members of a collective group leave together, so every rank starts its groups in the
 // same order and none waits for ever.
 #pragma once
@@ -18,18 +18,18 @@
 namespace argosy {
 
 // Its lists are the caller's, and stay there for the length of the call.
-struct ScheduleItem {
+struct ScheduledInstruction {
   int device = 0;
   bool async = false;
   bool light = false;                        // nothing, or next to nothing, has to be kept of what it gives
   bool late = false;                         // a writer: as late as can be, so that readers come first
   bool first = false;                        // before all else that is ready
   bool last = false;                         // behind all else that is ready, be it a writer
-  std::span<const std::int32_t> after = {};  // items that must come before
+  std::span<const std::int32_t> after = {};  // instructions that must come before
   std::int32_t group = 0;                    // the number of its collective group; 0: none
 };
 
-// Positions to items: the global order. INTERNAL when there is a cycle.
-Result<std::vector<std::int32_t>> schedule(const std::vector<ScheduleItem>& items, int devices);
+// Positions to instructions: the global order. INTERNAL when there is a cycle.
+Result<std::vector<std::int32_t>> schedule(const std::vector<ScheduledInstruction>& instructions, int devices);
 
 }  // namespace argosy

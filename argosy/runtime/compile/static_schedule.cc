@@ -10,7 +10,7 @@ namespace argosy {
 namespace {
 
 constexpr std::size_t kMostBlocking = 16;  // what depends on which is asked for each of them
-constexpr int kMostMergeInputs = 64;       // ItemExtras::turns is one word
+constexpr int kMostMergeInputs = 64;       // InstructionMeta::back_edge_inputs is one word
 
 // All that follow from `start` by `next(node, visit)`; not `start` itself, unless it follows from itself.
 template <typename Next>
@@ -29,20 +29,21 @@ std::vector<char> reachable(std::int32_t start, std::size_t nodes, const Next& n
 
 }  // namespace
 
-FixedOrder::FixedOrder(const Step& step, const ItemGraph& items, const std::vector<std::int32_t>& groups)
-    : step_(step), items_(items), groups_(groups) {
+StaticSchedule::StaticSchedule(const Step& step, const InstructionGraph& instructions,
+                               const std::vector<std::int32_t>& groups)
+    : step_(step), instructions_(instructions), groups_(groups) {
   why_not_ = check_loops();
   if (why_not_.empty()) why_not_ = check_blocking();
 }
 
-std::int32_t FixedOrder::node_at(std::int32_t item, int frame) const {
-  int at = home_[item];
-  if (at == frame) return item;
+std::int32_t StaticSchedule::node_at(std::int32_t instruction, int frame) const {
+  int at = home_[instruction];
+  if (at == frame) return instruction;
   while (step_.frames[at].parent != frame) at = step_.frames[at].parent;
-  return static_cast<std::int32_t>(step_.items.size()) + at;
+  return static_cast<std::int32_t>(step_.instructions.size()) + at;
 }
 
-int FixedOrder::loop_between(int inner, int outer) const {
+int StaticSchedule::loop_between(int inner, int outer) const {
   int last = 0;
   while (inner != outer) {
     if (depth_[inner] >= depth_[outer]) {
@@ -54,39 +55,39 @@ int FixedOrder::loop_between(int inner, int outer) const {
   return last;
 }
 
-int FixedOrder::device_of(std::int32_t node) const {
-  const auto items = static_cast<std::int32_t>(step_.items.size());
-  return node < items ? step_.items[node].device : loop_device_[node - items];
+int StaticSchedule::device_of(std::int32_t node) const {
+  const auto instructions = static_cast<std::int32_t>(step_.instructions.size());
+  return node < instructions ? step_.instructions[node].device : loop_device_[node - instructions];
 }
 
-bool FixedOrder::second_part(std::int32_t element) const {
+bool StaticSchedule::in_phase_two(std::int32_t element) const {
   if (rank_.empty()) return false;
   if (element >= 0) return rank_[node_at(element, 0)] == 2;
   const int frame = std::max(frame_begun(element), frame_ended(element));
-  return rank_[static_cast<std::int32_t>(step_.items.size()) + loop_between(frame, 0)] == 2;
+  return rank_[static_cast<std::int32_t>(step_.instructions.size()) + loop_between(frame, 0)] == 2;
 }
 
-std::string FixedOrder::check_loops() {
-  const auto items = static_cast<std::int32_t>(step_.items.size());
+std::string StaticSchedule::check_loops() {
+  const auto instructions = static_cast<std::int32_t>(step_.instructions.size());
   const auto frames = static_cast<int>(step_.frames.size());
   depth_.assign(step_.frames.size(), 0);
   for (int f = 1; f < frames; ++f) depth_[f] = depth_[step_.frames[f].parent] + 1;  // parents come first
   loop_device_.assign(step_.frames.size(), -1);
-  home_.resize(step_.items.size());
-  for (std::int32_t i = 0; i < items; ++i) {
-    const Item& item = step_.items[i];
+  home_.resize(step_.instructions.size());
+  for (std::int32_t i = 0; i < instructions; ++i) {
+    const Instruction& instruction = step_.instructions[i];
     const int frame = step_.frame_of[i];
-    home_[i] = item.flow == Flow::kExit ? step_.frames[frame].parent : frame;
-    const std::string_view name = step_.nodes[item.node].name;
-    if (home_[i] != 0 && item.async) return str_cat("'", name, "' is asynchronous and in a loop");
+    home_[i] = instruction.flow == Flow::kExit ? step_.frames[frame].parent : frame;
+    const std::string_view name = step_.nodes[instruction.node].name;
+    if (home_[i] != 0 && instruction.async) return str_cat("'", name, "' is asynchronous and in a loop");
     for (int f = home_[i]; f != 0; f = step_.frames[f].parent) {
-      if (loop_device_[f] < 0) loop_device_[f] = item.device;
-      if (loop_device_[f] != item.device) return str_cat("the loop around '", name, "' spans devices");
+      if (loop_device_[f] < 0) loop_device_[f] = instruction.device;
+      if (loop_device_[f] != instruction.device) return str_cat("the loop around '", name, "' spans devices");
     }
-    if (item.flow != Flow::kNextIteration) continue;
+    if (instruction.flow != Flow::kNextIteration) continue;
     if (home_[i] == 0) return str_cat("'", name, "' is in no loop");
     for (const Step::Edge& e : step_.successors[i]) {
-      const Item& to = step_.items[e.item];
+      const Instruction& to = step_.instructions[e.instruction];
       if (e.output < 0 || to.flow != Flow::kMerge || to.num_inputs > kMostMergeInputs) {
         return str_cat("'", name, "' leads to what is no Merge");
       }
@@ -94,9 +95,9 @@ std::string FixedOrder::check_loops() {
   }
   members_.assign(step_.frames.size(), {});
   std::vector<char> placed(step_.frames.size(), 0);
-  for (std::int32_t i = 0; i < items; ++i) {
+  for (std::int32_t i = 0; i < instructions; ++i) {
     for (int f = home_[i]; f != 0 && std::exchange(placed[f], 1) == 0; f = step_.frames[f].parent) {
-      members_[step_.frames[f].parent].push_back(items + f);
+      members_[step_.frames[f].parent].push_back(instructions + f);
     }
     members_[home_[i]].push_back(i);
   }
@@ -107,11 +108,11 @@ std::string FixedOrder::check_loops() {
 }
 
 // Every edge becomes one between two nodes of the innermost frame around both.
-FixedOrder::Edges FixedOrder::edges() const {
-  Edges before(step_.items.size() + step_.frames.size());
-  for (std::int32_t i = 0; i < static_cast<std::int32_t>(step_.items.size()); ++i) {
-    for (const std::int32_t p : items_.after[i]) {
-      if (step_.items[p].flow == Flow::kNextIteration) continue;  // a Merge takes it in the next iteration
+StaticSchedule::Edges StaticSchedule::edges() const {
+  Edges before(step_.instructions.size() + step_.frames.size());
+  for (std::int32_t i = 0; i < static_cast<std::int32_t>(step_.instructions.size()); ++i) {
+    for (const std::int32_t p : instructions_.after[i]) {
+      if (step_.instructions[p].flow == Flow::kNextIteration) continue;  // a Merge takes it in the next iteration
       int common = home_[p];
       int other = home_[i];
       while (common != other) {
@@ -125,16 +126,16 @@ FixedOrder::Edges FixedOrder::edges() const {
   return before;
 }
 
-bool FixedOrder::releases_others(std::int32_t item, const std::vector<const Tensor*>& preset_of) const {
-  const OpDef* op = items_.ops[item];
+bool StaticSchedule::releases_others(std::int32_t instruction, const std::vector<const Tensor*>& constant_of) const {
+  const OpDef* op = instructions_.ops[instruction];
   if (op == nullptr) return false;
   if (op->async) return !op->collective;
   if (!op->stateful) return false;
-  const Item& it = step_.items[item];
+  const Instruction& it = step_.instructions[instruction];
   for (int k = 0; k < it.num_inputs; ++k) {
     const std::int32_t slot = step_.input_slots[it.first_input + k];
     if (step_.slots[slot].dtype != DType::kResource) continue;
-    const Tensor* const handle = preset_of[items_.root[slot]];
+    const Tensor* const handle = constant_of[instructions_.root[slot]];
     if (handle == nullptr || handle->elements() != 1 ||
         std::dynamic_pointer_cast<Variable>(handle->data<ResourceHandle>()->resource()) == nullptr) {
       return true;
@@ -143,15 +144,15 @@ bool FixedOrder::releases_others(std::int32_t item, const std::vector<const Tens
   return false;
 }
 
-std::string FixedOrder::check_blocking() {
-  const auto items = static_cast<std::int32_t>(step_.items.size());
-  const auto name_of = [&](std::int32_t i) -> std::string_view { return step_.nodes[step_.items[i].node].name; };
+std::string StaticSchedule::check_blocking() {
+  const auto instructions = static_cast<std::int32_t>(step_.instructions.size());
+  const auto name_of = [&](std::int32_t i) -> std::string_view { return step_.nodes[step_.instructions[i].node].name; };
   std::vector<std::int32_t> blocking;
-  for (std::int32_t i = 0; i < items; ++i) {
-    if (step_.items[i].async && !items_.ops[i]->collective) blocking.push_back(i);
+  for (std::int32_t i = 0; i < instructions; ++i) {
+    if (step_.instructions[i].async && !instructions_.ops[i]->collective) blocking.push_back(i);
   }
   if (blocking.empty()) return {};
-  if (blocking.size() > kMostBlocking) return str_cat(blocking.size(), " items may block");
+  if (blocking.size() > kMostBlocking) return str_cat(blocking.size(), " instructions may block");
   const Edges before = edges();
   const std::size_t nodes = before.size();
   std::vector<std::vector<std::int32_t>> following(nodes);  // nodes of the root
@@ -164,10 +165,10 @@ std::string FixedOrder::check_blocking() {
   const auto back = [&](std::int32_t node, const auto& visit) {
     for (const std::int32_t other : before[node]) visit(other);
   };
-  std::vector<char> depends(nodes, 0), leads(nodes, 0);  // on a blocking item; to one of shared_blocking_
+  std::vector<char> depends(nodes, 0), leads(nodes, 0);  // on a blocking instruction; to one of shared_blocking_
   bool split = false;
   for (const std::int32_t b : blocking) {
-    if (step_.items[b].device != 0) return str_cat("'", name_of(b), "' may block a device that others use");
+    if (step_.instructions[b].device != 0) return str_cat("'", name_of(b), "' may block a device that others use");
     const std::vector<char> after_b = reachable(b, nodes, forth);
     bool shared = false;
     for (std::size_t node = 0; node < nodes; ++node) {
@@ -187,23 +188,23 @@ std::string FixedOrder::check_blocking() {
     if (depends[node] == 0) continue;
     rank_[node] = leads[node] != 0 ? 1 : 2;
     if (split && rank_[node] == 1 && device_of(node) != 0) {
-      return "a device other than the host's comes between two items that may block";
+      return "a device other than the host's comes between two instructions that may block";
     }
   }
-  // Rule (2), between items themselves: a loop as a whole may wait for more than what is in it does.
-  std::vector<const Tensor*> preset_of(step_.slots.size(), nullptr);
-  for (const auto& [slot, value] : step_.presets) preset_of[slot] = &value;
+  // Rule (2), between instructions themselves: a loop as a whole may wait for more than what is in it does.
+  std::vector<const Tensor*> constant_of(step_.slots.size(), nullptr);
+  for (const auto& [slot, value] : step_.constants) constant_of[slot] = &value;
   std::vector<std::int32_t> releasing;
-  for (std::int32_t i = 0; i < items; ++i) {
-    if (depends[node_at(i, 0)] != 0 && releases_others(i, preset_of)) releasing.push_back(i);
+  for (std::int32_t i = 0; i < instructions; ++i) {
+    if (depends[node_at(i, 0)] != 0 && releases_others(i, constant_of)) releasing.push_back(i);
   }
   if (releasing.empty()) return {};
   for (const std::int32_t b : blocking) {
-    const auto after_b = reachable(b, step_.items.size(), [&](std::int32_t i, const auto& visit) {
-      for (const Step::Edge& e : step_.successors[i]) visit(e.item);
+    const auto after_b = reachable(b, step_.instructions.size(), [&](std::int32_t i, const auto& visit) {
+      for (const Step::Edge& e : step_.successors[i]) visit(e.instruction);
     });
-    const auto before_b = reachable(b, step_.items.size(), [&](std::int32_t i, const auto& visit) {
-      for (const std::int32_t p : items_.after[i]) visit(p);
+    const auto before_b = reachable(b, step_.instructions.size(), [&](std::int32_t i, const auto& visit) {
+      for (const std::int32_t p : instructions_.after[i]) visit(p);
     });
     for (const std::int32_t e : releasing) {
       if (e != b && after_b[e] == 0 && before_b[e] == 0) {
@@ -214,22 +215,22 @@ std::string FixedOrder::check_blocking() {
   return {};
 }
 
-Status FixedOrder::add_level(int frame, int rank, const Edges& before, const std::vector<char>& late,
-                             std::vector<std::int32_t>& local, std::vector<std::int32_t>& sequence) const {
-  const auto items = static_cast<std::int32_t>(step_.items.size());
+Status StaticSchedule::add_level(int frame, int rank, const Edges& before, const std::vector<char>& late,
+                                 std::vector<std::int32_t>& local, std::vector<std::int32_t>& sequence) const {
+  const auto instructions = static_cast<std::int32_t>(step_.instructions.size());
   std::vector<std::int32_t> members;
   for (const std::int32_t node : members_[frame]) {
     if (rank >= 0 && rank_[node] != rank) continue;
     local[node] = static_cast<std::int32_t>(members.size());
     members.push_back(node);
   }
-  std::vector<ScheduleItem> list(members.size());
-  std::vector<ItemGraph::Before> after(members.size());
+  std::vector<ScheduledInstruction> list(members.size());
+  std::vector<InstructionGraph::Before> after(members.size());
   for (std::size_t m = 0; m < members.size(); ++m) {
     const std::int32_t node = members[m];
     list[m].device = device_of(node);
-    if (node < items) {
-      list[m].async = step_.items[node].async;
+    if (node < instructions) {
+      list[m].async = step_.instructions[node].async;
       list[m].late = !late.empty() && late[node] != 0;
       list[m].group = groups_[node];
     }
@@ -239,21 +240,21 @@ Status FixedOrder::add_level(int frame, int rank, const Edges& before, const std
     list[m].after = after[m];
   }
   for (const std::int32_t node : members) local[node] = -1;
-  ARGOSY_ASSIGN_OR_RETURN(const auto order, schedule(list, step_.machine->size()));
+  ARGOSY_ASSIGN_OR_RETURN(const auto order, schedule(list, step_.device_set->size()));
   for (const std::int32_t m : order) {
     const std::int32_t node = members[m];
-    if (node < items) {
+    if (node < instructions) {
       sequence.push_back(node);
       continue;
     }
-    sequence.push_back(begin_of(node - items));
-    ARGOSY_RETURN_IF_ERROR(add_level(node - items, -1, before, late, local, sequence));
-    sequence.push_back(end_of(node - items));
+    sequence.push_back(begin_of(node - instructions));
+    ARGOSY_RETURN_IF_ERROR(add_level(node - instructions, -1, before, late, local, sequence));
+    sequence.push_back(end_of(node - instructions));
   }
   return ok_status();
 }
 
-Result<std::vector<std::int32_t>> FixedOrder::sequence(const std::vector<char>& late) const {
+Result<std::vector<std::int32_t>> StaticSchedule::sequence(const std::vector<char>& late) const {
   const Edges before = edges();
   std::vector<std::int32_t> sequence, local(before.size(), -1);
   if (rank_.empty()) {

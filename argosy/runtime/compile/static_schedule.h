@@ -1,26 +1,26 @@
-// A fixed order for steps with control flow or blocking items, wherever one is safe.
+// A static schedule for steps with control flow or blocking instructions, wherever one is safe.
 //
-// *Loops.* A loop becomes one stretch of one device's order, from its LoopBegin to its LoopEnd, done once per
-// iteration; its Enters come before the stretch, its Exits after it. That is TensorFlow's meaning with one iteration
-// under way at a time, which every loop allows. There is an order unless a loop spans devices or has asynchronous items
+// *Loops.* A loop becomes one contiguous range of one device's order, from its LoopBegin to its LoopEnd, done once per
+// iteration; its Enters come before the range, its Exits after it. That is TensorFlow's meaning with one iteration
+// under way at a time, which every loop allows. There is an order unless a loop spans devices or has asynchronous instructions
 // inside, or a value that leaves a loop is needed to enter it.
 //
-// *Blocking items* (OpDef::async, no collectives: dequeue, enqueue, IteratorGetNext) are started in order and waited
-// for by the first item that needs them, which holds up all later items of its device. Let b be a blocking item and e
-// an item with which a blocking item of this or another step may be released: e is asynchronous too, or is stateful and
+// *Blocking instructions* (OpDef::async, no collectives: dequeue, enqueue, IteratorGetNext) are started in order and waited
+// for by the first instruction that needs them, which holds up all later instructions of its device. Let b be a blocking instruction and e
+// an instruction with which a blocking instruction of this or another step may be released: e is asynchronous too, or is stateful and
 // takes a resource that is no variable. The order is safe when
 //
-//   (1) items that depend on no blocking item come first on every device, and
-//   (2) each e that depends on some blocking item is an ancestor or a descendant of every other blocking item b.
+//   (1) instructions that depend on no blocking instruction come first on every device, and
+//   (2) each e that depends on some blocking instruction is an ancestor or a descendant of every other blocking instruction b.
 //
 // Proof. Suppose the step waits for b for ever, though by dataflow rules b would be released. Then some e, of this step
-// and not yet run, is what b waits for, perhaps through other steps. By (1) e depends on a blocking item. By (2) e is
+// and not yet run, is what b waits for, perhaps through other steps. By (1) e depends on a blocking instruction. By (2) e is
 // an ancestor of b, and has run because b was started; or a descendant of b, and would not have run by dataflow rules
 // either; or b itself. In none of these cases does the order hold up what would have released b.
 //
 // *Streams are shared* by the steps of all sessions, so none may be held while a step waits: devices other than the
-// host's are given the items that depend on no blocking item at once, the rest when all blocking items that they depend
-// on are done. That takes two parts when no blocking item before the second part depends on it; else there is no order.
+// host's are given the instructions that depend on no blocking instruction at once, the rest when all blocking instructions that they depend
+// on are done. That takes two phases when no blocking instruction before phase two depends on it; else there is no order.
 // The host's thread is the caller's own.
 #pragma once
 
@@ -31,39 +31,39 @@
 
 namespace argosy {
 
-class FixedOrder {
+class StaticSchedule {
  public:
   // All are borrowed. REQUIRES: the step has its successors and frames.
-  FixedOrder(const Step& step, const ItemGraph& items, const std::vector<std::int32_t>& groups);
+  StaticSchedule(const Step& step, const InstructionGraph& instructions, const std::vector<std::int32_t>& groups);
 
   // Whether the rules above allow one. Ends of loops may still prove it impossible: sequence() then fails.
   bool possible() const { return why_not_.empty(); }
   const std::string& why_not() const { return why_not_; }
 
-  // The global order: items and, as negative numbers, the ends of loops. `late`: by item, see ScheduleItem.
+  // The global order: instructions and, as negative numbers, the ends of loops. `late`: by instruction, see ScheduledInstruction.
   Result<std::vector<std::int32_t>> sequence(const std::vector<char>& late) const;
   static std::int32_t begin_of(int frame) { return -1 - 2 * frame; }
   static std::int32_t end_of(int frame) { return -2 - 2 * frame; }
   static int frame_ended(std::int32_t end) { return end < 0 && end % 2 == 0 ? (-2 - end) / 2 : -1; }
   static int frame_begun(std::int32_t begin) { return begin < 0 && begin % 2 != 0 ? (-1 - begin) / 2 : -1; }
 
-  // The frame in whose stretch an item is (of an Exit: the parent's); 0 is the root.
-  int home(std::int32_t item) const { return home_[item]; }
+  // The frame in whose range an instruction is (of an Exit: the parent's); 0 is the root.
+  int home(std::int32_t instruction) const { return home_[instruction]; }
   int loop_device(int frame) const { return loop_device_[frame]; }
   // The outermost loop around frame `inner` that is not around frame `outer`; 0: none.
   int loop_between(int inner, int outer) const;
 
-  // Blocking items that devices other than the host's depend on: their second part waits for them.
+  // Blocking instructions that devices other than the host's depend on: their phase two waits for them.
   const std::vector<std::int32_t>& shared_blocking() const { return shared_blocking_; }
-  // Does the item (or, negative, the end of a loop) belong to the second part?
-  bool second_part(std::int32_t element) const;
+  // Does the instruction (or, negative, the end of a loop) belong to phase two?
+  bool in_phase_two(std::int32_t element) const;
 
  private:
   std::string check_loops();  // why not; "": nothing speaks against it
   std::string check_blocking();
-  bool releases_others(std::int32_t item, const std::vector<const Tensor*>& preset_of) const;
-  // Items are nodes of the frame they are in; a loop is one node of its parent: items, then frames.
-  std::int32_t node_at(std::int32_t item, int frame) const;
+  bool releases_others(std::int32_t instruction, const std::vector<const Tensor*>& constant_of) const;
+  // Instructions are nodes of the frame they are in; a loop is one node of its parent: instructions, then frames.
+  std::int32_t node_at(std::int32_t instruction, int frame) const;
   int device_of(std::int32_t node) const;
   using Edges = std::vector<std::vector<std::int32_t>>;  // by node: the nodes of its frame that must come before it
   Edges edges() const;
@@ -72,11 +72,11 @@ class FixedOrder {
                    std::vector<std::int32_t>& local, std::vector<std::int32_t>& sequence) const;
 
   const Step& step_;
-  const ItemGraph& items_;
+  const InstructionGraph& instructions_;
   const std::vector<std::int32_t>& groups_;
   std::vector<int> home_, depth_, loop_device_;
   std::vector<std::vector<std::int32_t>> members_;  // by frame: nodes, in the order the graph was built
-  std::vector<char> rank_;                          // by node of the root; empty without blocking items
+  std::vector<char> rank_;                          // by node of the root; empty without blocking instructions
   std::vector<std::int32_t> shared_blocking_;
   std::string why_not_;
 };

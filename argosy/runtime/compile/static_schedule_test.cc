@@ -28,7 +28,7 @@ std::string order_of(Session& session, const std::vector<std::pair<Value, Shape>
   return "";
 }
 
-class FixedOrderTest : public testing::Test {
+class StaticScheduleTest : public testing::Test {
  protected:
   Value integer(std::int32_t v) { return constant(graph, v); }
   Value count() { return placeholder(graph, DType::kInt32, PartialShape::scalar(), "n"); }
@@ -44,7 +44,7 @@ class FixedOrderTest : public testing::Test {
   Graph graph;
 };
 
-TEST_F(FixedOrderTest, WhatFollowsACondIsPlain) {
+TEST_F(StaticScheduleTest, WhatFollowsACondIsPlain) {
   const Value p = placeholder(graph, DType::kBool, PartialShape::scalar(), "p");
   const Value x = real("x");
   Value y = cond_value(
@@ -62,7 +62,7 @@ TEST_F(FixedOrderTest, WhatFollowsACondIsPlain) {
   for (int i = 0; i < 50; ++i) y = graph.add("AddV2", {y, x});
   Session session(graph, {.optimize = false});
   after = order_of(session, shapes, {y});
-  EXPECT_THAT(before, HasSubstr("order: fixed; 0 loops"));
+  EXPECT_THAT(before, HasSubstr("order: static; 0 loops"));
   EXPECT_EQ(before.substr(0, before.find(" of ")), after.substr(0, after.find(" of "))) << "as many may be passed over";
   for (const auto& [taken, at, expected] :
        {std::tuple{true, 0.0F, 1.0F}, {false, 1.0F, 2.0F + 50}, {false, -1.0F, -3.0F - 50}}) {
@@ -70,7 +70,7 @@ TEST_F(FixedOrderTest, WhatFollowsACondIsPlain) {
   }
 }
 
-TEST_F(FixedOrderTest, LoopsRunAsOftenAsTheyShould) {
+TEST_F(StaticScheduleTest, LoopsRunAsOftenAsTheyShould) {
   const Value n = count();
   const auto last = while_loop(
       {integer(0), integer(0)}, [&](const auto& v) { return less(v[0], n); },
@@ -78,14 +78,15 @@ TEST_F(FixedOrderTest, LoopsRunAsOftenAsTheyShould) {
         return std::vector<Value>{v[0] + 1, v[1] + v[0]};
       });
   Session session(graph);
-  EXPECT_THAT(order_of(session, {{n, {}}}, {last[1]}), HasSubstr("order: fixed; 1 loops"));
-  for (const std::int32_t turns : {5, 0, 1, 2, 1000, 0}) {
-    EXPECT_EQ(run<std::int32_t>(session, {{n, Tensor::scalar(turns)}}, last[1]), turns * (turns - 1) / 2) << turns;
+  EXPECT_THAT(order_of(session, {{n, {}}}, {last[1]}), HasSubstr("order: static; 1 loops"));
+  for (const std::int32_t iterations : {5, 0, 1, 2, 1000, 0}) {
+    EXPECT_EQ(run<std::int32_t>(session, {{n, Tensor::scalar(iterations)}}, last[1]), iterations * (iterations - 1) / 2)
+        << iterations;
   }
 }
 
 // for i < n: for j < i: s += i · j, and what the inner loop reads from around both.
-TEST_F(FixedOrderTest, LoopsInLoops) {
+TEST_F(StaticScheduleTest, LoopsInLoops) {
   const Value n = count();
   const Value k = placeholder(graph, DType::kInt32, PartialShape::scalar(), "k");
   const auto last = while_loop(
@@ -99,19 +100,19 @@ TEST_F(FixedOrderTest, LoopsInLoops) {
         return std::vector<Value>{v[0] + 1, inner[1]};
       });
   Session session(graph);
-  EXPECT_THAT(order_of(session, {{n, {}}, {k, {}}}, {last[1]}), HasSubstr("order: fixed; 2 loops"));
-  for (const std::int32_t turns : {7, 0, 1, 2, 3}) {
+  EXPECT_THAT(order_of(session, {{n, {}}, {k, {}}}, {last[1]}), HasSubstr("order: static; 2 loops"));
+  for (const std::int32_t iterations : {7, 0, 1, 2, 3}) {
     std::int32_t expected = 0;
-    for (std::int32_t i = 0; i < turns; ++i) {
+    for (std::int32_t i = 0; i < iterations; ++i) {
       for (std::int32_t j = 0; j < i; ++j) expected += i * j + 5;
     }
-    const Feeds feeds = {{n, Tensor::scalar(turns)}, {k, Tensor::scalar(5)}};
-    EXPECT_EQ(run<std::int32_t>(session, feeds, last[1]), expected) << turns;
+    const Feeds feeds = {{n, Tensor::scalar(iterations)}, {k, Tensor::scalar(5)}};
+    EXPECT_EQ(run<std::int32_t>(session, feeds, last[1]), expected) << iterations;
   }
 }
 
-// (a, b, c) -> (b, c, A·a): what goes round is read an iteration and two later, while new values are made.
-TEST_F(FixedOrderTest, ValuesThatGoRoundAreNotOverwritten) {
+// (a, b, c) -> (b, c, A·a): a loop-carried value is read an iteration and two later, while new values are made.
+TEST_F(StaticScheduleTest, ValuesThatGoRoundAreNotOverwritten) {
   const Value n = count();
   const Value m = real("m", {3, 3});
   std::vector<Value> start = {integer(0)};
@@ -126,7 +127,7 @@ TEST_F(FixedOrderTest, ValuesThatGoRoundAreNotOverwritten) {
   const Shape square = {3, 3};
   EXPECT_THAT(
       order_of(session, {{n, {}}, {m, square}, {start[1], square}, {start[2], square}, {start[3], square}}, {sum}),
-      HasSubstr("order: fixed; 1 loops"));
+      HasSubstr("order: static; 1 loops"));
   using Matrix = std::vector<float>;
   const auto times = [](const Matrix& a, const Matrix& b) {
     Matrix c(9, 0);
@@ -139,28 +140,29 @@ TEST_F(FixedOrderTest, ValuesThatGoRoundAreNotOverwritten) {
     return a;
   };
   const auto tensor = [&](const Matrix& a) { return Tensor::of<float>(square, std::span<const float>(a)); };
-  for (const std::int32_t turns : {0, 1, 2, 3, 4, 11}) {
+  for (const std::int32_t iterations : {0, 1, 2, 3, 4, 11}) {
     Matrix a = filled(0.1F), b = filled(-0.3F), c = filled(0.5F);
     const Matrix by = filled(-0.2F);
-    const Feeds feeds = {{n, Tensor::scalar(turns)},
+    const Feeds feeds = {{n, Tensor::scalar(iterations)},
                          {m, tensor(by)},
                          {start[1], tensor(a)},
                          {start[2], tensor(b)},
                          {start[3], tensor(c)}};
-    for (int i = 0; i < turns; ++i) {
+    for (int i = 0; i < iterations; ++i) {
       for (float& x : a) x = std::exp(x * 0.1F);
       a = std::exchange(b, std::exchange(c, times(by, a)));
     }
     const auto out = session.run(feeds, {sum});
     ASSERT_TRUE(out.ok()) << out.status().to_string();
     for (int i = 0; i < 9; ++i) {
-      EXPECT_NEAR(out->at(0).data<float>()[i], a[i] + 10 * b[i] + 100 * c[i], 1e-3) << turns << " turns, element " << i;
+      EXPECT_NEAR(out->at(0).data<float>()[i], a[i] + 10 * b[i] + 100 * c[i], 1e-3)
+          << iterations << " iterations, element " << i;
     }
   }
 }
 
-// A branch taken now and then inside a loop: what it leaves alone goes round as it was.
-TEST_F(FixedOrderTest, BranchesInLoops) {
+// A branch taken now and then inside a loop: what it leaves alone is carried as it was.
+TEST_F(StaticScheduleTest, BranchesInLoops) {
   const Value n = count();
   const Value x = real("x", {64});
   const auto last = while_loop(
@@ -171,18 +173,18 @@ TEST_F(FixedOrderTest, BranchesInLoops) {
                                                 even, [&] { return v[1] + x; }, [&] { return v[1]; })};
       });
   Session session(graph);
-  EXPECT_THAT(order_of(session, {{n, {}}, {x, {64}}}, {last[1]}), HasSubstr("order: fixed; 1 loops"));
+  EXPECT_THAT(order_of(session, {{n, {}}, {x, {64}}}, {last[1]}), HasSubstr("order: static; 1 loops"));
   const Tensor ones = Tensor::of<float>({64}, std::span<const float>(std::vector<float>(64, 1)));
-  for (const std::int32_t turns : {0, 1, 2, 9}) {
-    const auto out = session.run({{n, Tensor::scalar(turns)}, {x, ones}}, {last[1]});
+  for (const std::int32_t iterations : {0, 1, 2, 9}) {
+    const auto out = session.run({{n, Tensor::scalar(iterations)}, {x, ones}}, {last[1]});
     ASSERT_TRUE(out.ok()) << out.status().to_string();
-    EXPECT_EQ(out->at(0).data<float>()[63], static_cast<float>(1 + (turns + 1) / 2)) << turns;
+    EXPECT_EQ(out->at(0).data<float>()[63], static_cast<float>(1 + (iterations + 1) / 2)) << iterations;
   }
   EXPECT_EQ(*ones.data<float>(), 1) << "what was fed is the caller's";
 }
 
 // A branch not taken is not entered: neither its loop nor its variable without a value.
-TEST_F(FixedOrderTest, LoopsInBranches) {
+TEST_F(StaticScheduleTest, LoopsInBranches) {
   const Value p = placeholder(graph, DType::kBool, PartialShape::scalar(), "p");
   const Value n = count();
   const VariableNode v = variable(graph, Tensor::scalar(std::int32_t{3}), "v", {.kind = VariableKind::kResource});
@@ -199,9 +201,9 @@ TEST_F(FixedOrderTest, LoopsInBranches) {
       [&] { return n; });
   const Value z = y + 1;
   Session session(graph);
-  EXPECT_THAT(order_of(session, {{p, {}}, {n, {}}}, {z}), HasSubstr("order: fixed; 1 loops"));
-  const auto at = [&](bool taken, std::int32_t turns) {
-    return run<std::int32_t>(session, {{p, Tensor::scalar(taken)}, {n, Tensor::scalar(turns)}}, z);
+  EXPECT_THAT(order_of(session, {{p, {}}, {n, {}}}, {z}), HasSubstr("order: static; 1 loops"));
+  const auto at = [&](bool taken, std::int32_t iterations) {
+    return run<std::int32_t>(session, {{p, Tensor::scalar(taken)}, {n, Tensor::scalar(iterations)}}, z);
   };
   EXPECT_EQ(at(false, 6), 7);
   ASSERT_TRUE(session.run_targets({v.initializer}).ok());
@@ -210,7 +212,7 @@ TEST_F(FixedOrderTest, LoopsInBranches) {
   EXPECT_EQ(at(true, 0), 4);
 }
 
-TEST_F(FixedOrderTest, ADeadFetchSaysSo) {
+TEST_F(StaticScheduleTest, ADeadFetchSaysSo) {
   const Value p = placeholder(graph, DType::kBool, PartialShape::scalar(), "p");
   const Value x = real("x");
   const Value sw = graph.add("Switch", {x, p});
@@ -222,7 +224,7 @@ TEST_F(FixedOrderTest, ADeadFetchSaysSo) {
 }
 
 // Loops over several devices, and loops that no one predicate ends, run by dataflow rules.
-TEST_F(FixedOrderTest, SomeLoopsHaveNoOrder) {
+TEST_F(StaticScheduleTest, SomeLoopsHaveNoOrder) {
   const Value n = count();
   const auto last = while_loop(
       {integer(0), real("x")}, [&](const auto& v) { return less(v[0], n); },
@@ -236,7 +238,7 @@ TEST_F(FixedOrderTest, SomeLoopsHaveNoOrder) {
 }
 
 // On a GPU beside other work of other devices, which waits for the loop's end and not for its first iteration.
-TEST_F(FixedOrderTest, LoopsOnADeviceOfTheirOwn) {
+TEST_F(StaticScheduleTest, LoopsOnADeviceOfTheirOwn) {
   const Value n = count();
   const Value x = real("x", {1000});
   Value looped, y;
@@ -253,22 +255,22 @@ TEST_F(FixedOrderTest, LoopsOnADeviceOfTheirOwn) {
     y = looped + x;
   }
   Session session(graph, {.devices = {.emulate = "2"}});
-  EXPECT_THAT(order_of(session, {{n, {}}, {x, {1000}}}, {y}), HasSubstr("order: fixed; 1 loops"));
+  EXPECT_THAT(order_of(session, {{n, {}}, {x, {1000}}}, {y}), HasSubstr("order: static; 1 loops"));
   const Tensor ones = Tensor::of<float>({1000}, std::span<const float>(std::vector<float>(1000, 1)));
   std::vector<std::thread> threads;
   for (int t = 0; t < 3; ++t) {
     threads.emplace_back([&] {
-      for (const std::int32_t turns : {0, 3, 10, 1}) {
-        const auto out = session.run({{n, Tensor::scalar(turns)}, {x, ones}}, {y});
+      for (const std::int32_t iterations : {0, 3, 10, 1}) {
+        const auto out = session.run({{n, Tensor::scalar(iterations)}, {x, ones}}, {y});
         ASSERT_TRUE(out.ok()) << out.status().to_string();
-        EXPECT_EQ(out->at(0).data<float>()[999], static_cast<float>(1 + (1 << turns)));
+        EXPECT_EQ(out->at(0).data<float>()[999], static_cast<float>(1 + (1 << iterations)));
       }
     });
   }
   for (std::thread& t : threads) t.join();
 }
 
-TEST_F(FixedOrderTest, EndlessLoopsAreCancelled) {
+TEST_F(StaticScheduleTest, EndlessLoopsAreCancelled) {
   const Value x = real("x");
   const auto last = while_loop(
       {x}, [&](const auto& v) { return greater(v[0], 0); },
@@ -285,8 +287,8 @@ TEST_F(FixedOrderTest, EndlessLoopsAreCancelled) {
   EXPECT_EQ(run<float>(session, {{x, Tensor::scalar(-1.0F)}}, last[0]), -1);
 }
 
-// A value that goes round and is read no more is overwritten by what follows from it.
-TEST_F(FixedOrderTest, CountersChangeInPlace) {
+// A loop-carried value that is read no more is overwritten by what follows from it.
+TEST_F(StaticScheduleTest, CountersChangeInPlace) {
   const Value n = count();
   const Value x = real("x", {100});
   const auto last = while_loop(
@@ -295,18 +297,18 @@ TEST_F(FixedOrderTest, CountersChangeInPlace) {
         return std::vector<Value>{v[0] + 1, v[1] * 2};
       });
   Session session(graph, {.optimize = false});
-  const auto allocations = [&](std::int32_t turns) {
-    const Feeds feeds = {{n, Tensor::scalar(turns)}, {x, Tensor::zeros(DType::kFloat32, {100})}};
+  const auto allocations = [&](std::int32_t iterations) {
+    const Feeds feeds = {{n, Tensor::scalar(iterations)}, {x, Tensor::zeros(DType::kFloat32, {100})}};
     EXPECT_TRUE(session.run(feeds, {last[1]}).ok());
-    const auto before = session.machine().device(0).allocator().stats().allocations;
+    const auto before = session.device_set().device(0).allocator().stats().allocations;
     EXPECT_TRUE(session.run(feeds, {last[1]}).ok());
-    return session.machine().device(0).allocator().stats().allocations - before;
+    return session.device_set().device(0).allocator().stats().allocations - before;
   };
   EXPECT_EQ(allocations(10), allocations(1000));
 }
 
 // A network with a branch in a corner takes about the memory that it takes without.
-TEST_F(FixedOrderTest, ACondCostsTheRestNoMemory) {
+TEST_F(StaticScheduleTest, ACondCostsTheRestNoMemory) {
   const Shape big = {256, 1024};
   const Value x = real("x", {256, 1024});
   const Value p = placeholder(graph, DType::kBool, PartialShape::scalar(), "p");

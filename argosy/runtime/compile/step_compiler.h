@@ -1,4 +1,4 @@
-// StepMaker: from what a session is asked for to a compiled step: passes, places, kernels. Internal to runtime/.
+// StepCompiler: from what a session is asked for to a compiled step: passes, places, kernels. Internal to runtime/.
 #pragma once
 
 #include <functional>
@@ -18,18 +18,18 @@
 namespace argosy {
 
 // One call at a time, while nobody changes the graph.
-class StepMaker {
+class StepCompiler {
  public:
-  // All outlive it; `machine` is the session's, which may have none yet. `own`: what the session keeps for itself.
-  StepMaker(const Graph& graph, const SessionOptions& options, const std::shared_ptr<Machine>& machine,
-            const std::shared_ptr<ResourceManager>& own)
-      : graph_(graph), options_(options), machine_(machine), own_(own) {}
+  // All outlive it; `device_set` is the session's, which may have none yet. `own`: what the session keeps for itself.
+  StepCompiler(const Graph& graph, const SessionOptions& options, const std::shared_ptr<DeviceSet>& device_set,
+               const std::shared_ptr<ResourceManager>& own)
+      : graph_(graph), options_(options), device_set_(device_set), own_(own) {}
 
   // `must_fit`: RESOURCE_EXHAUSTED where a device has no room for it; else it is for looking at only.
   Result<std::shared_ptr<const Step>> make(const StepSignature& wanted, bool must_fit = true);
 
  private:
-  bool starts_only(const std::string& device) const;
+  bool is_async(const std::string& device) const;
   int home_of(const Node& handle) const;
   std::string without_passes() const;
   const KernelRegistry& kernels() const;
@@ -38,9 +38,9 @@ class StepMaker {
 
   const Graph& graph_;
   const SessionOptions& options_;
-  const std::shared_ptr<Machine>& machine_;
+  const std::shared_ptr<DeviceSet>& device_set_;
   const std::shared_ptr<ResourceManager>& own_;
-  HandleUsers handle_users_;
+  ResourceUsers resource_users_;
   std::set<std::string> told_missing_;
 };
 

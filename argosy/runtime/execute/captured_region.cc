@@ -12,9 +12,9 @@ namespace argosy {
 namespace {
 
 // Values of variables (null: it has none yet).
-std::vector<const void*> variables_of(const Stretch& stretch, const RunState& state) {
+std::vector<const void*> variables_of(const CaptureRegion& region, const RunState& state) {
   std::vector<const void*> places;
-  for (const std::int32_t slot : stretch.handles) {
+  for (const std::int32_t slot : region.handles) {
     const Tensor& handle = state.tensors[static_cast<std::size_t>(slot)];
     const auto variable = handle.valid() && handle.elements() == 1
                               ? std::dynamic_pointer_cast<Variable>(handle.data<ResourceHandle>()->resource())
@@ -26,58 +26,58 @@ std::vector<const void*> variables_of(const Stretch& stretch, const RunState& st
 }
 
 // Those, then the arena and the inputs.
-std::vector<const void*> places_of(const Stretch& stretch, const RunState& state, int d) {
-  std::vector<const void*> places = variables_of(stretch, state);
+std::vector<const void*> places_of(const CaptureRegion& region, const RunState& state, int d) {
+  std::vector<const void*> places = variables_of(region, state);
   places.push_back(state.arena_bases[static_cast<std::size_t>(d)]);
-  for (const std::int32_t slot : stretch.inputs) places.push_back(state.tensors[static_cast<std::size_t>(slot)].raw());
+  for (const std::int32_t slot : region.inputs) places.push_back(state.tensors[static_cast<std::size_t>(slot)].raw());
   return places;
 }
 
 }  // namespace
 
-Result<bool> run_recorded(const Step& step, RunState& state, int d, std::size_t k, Recorder& recorder,
-                          const StretchCalls& calls) {
-  const Stretch& stretch = step.stretches[static_cast<std::size_t>(d)][k];
-  RecordedStretch& recorded = state.recorded[static_cast<std::size_t>(d)][k];
-  if (recorded.dropped >= kMostDropped) {
-    recorded.recording = nullptr;  // with the memory it keeps
+Result<bool> run_captured(const Step& step, RunState& state, int d, std::size_t k, GraphCapturer& capturer,
+                          const RegionCallbacks& calls) {
+  const CaptureRegion& region = step.capture_regions[static_cast<std::size_t>(d)][k];
+  CapturedRegion& captured = state.captured[static_cast<std::size_t>(d)][k];
+  if (captured.dropped >= kMaxDroppedCaptures) {
+    captured.graph = nullptr;  // with the memory it keeps
     return false;
   }
-  const auto items =
+  const auto instructions =
       std::span(step.order[static_cast<std::size_t>(d)])
-          .subspan(static_cast<std::size_t>(stretch.begin), static_cast<std::size_t>(stretch.end - stretch.begin));
-  for (const std::int32_t item : items) ARGOSY_RETURN_IF_ERROR(calls.wait(item));
-  std::vector<const void*> places = places_of(stretch, state, d);
-  if (recorded.recording != nullptr && recorded.places == places) {
-    ARGOSY_RETURN_IF_ERROR(recorder.repeat(*recorded.recording));
-    recorded.dropped = 0;
-    for (const std::int32_t item : items) calls.let_go(item);
+          .subspan(static_cast<std::size_t>(region.begin), static_cast<std::size_t>(region.end - region.begin));
+  for (const std::int32_t instruction : instructions) ARGOSY_RETURN_IF_ERROR(calls.wait(instruction));
+  std::vector<const void*> places = places_of(region, state, d);
+  if (captured.graph != nullptr && captured.places == places) {
+    ARGOSY_RETURN_IF_ERROR(capturer.replay(*captured.graph));
+    captured.dropped = 0;
+    for (const std::int32_t instruction : instructions) calls.let_go(instruction);
     return true;
   }
-  if (recorded.recording == nullptr && recorded.seen++ < kRunsBeforeRecording) return false;
+  if (captured.graph == nullptr && captured.seen++ < kRunsBeforeCapture) return false;
 
-  if (recorded.recording != nullptr) ++recorded.dropped;
-  ARGOSY_RETURN_IF_ERROR(recorder.begin());
-  for (const std::int32_t item : items) {
-    Status status = calls.run(item);
+  if (captured.graph != nullptr) ++captured.dropped;
+  ARGOSY_RETURN_IF_ERROR(capturer.begin());
+  for (const std::int32_t instruction : instructions) {
+    Status status = calls.run(instruction);
     if (status.ok()) continue;
-    recorder.give_up();
-    return name_node(std::move(status), step, step.items[static_cast<std::size_t>(item)]);
+    capturer.give_up();
+    return name_node(std::move(status), step, step.instructions[static_cast<std::size_t>(instruction)]);
   }
-  auto made = recorder.end(std::move(recorded.recording));
+  auto made = capturer.end(std::move(captured.graph));
   if (!made.ok()) {
-    recorded.dropped = kMostDropped;
+    captured.dropped = kMaxDroppedCaptures;
     return std::move(made).status();
   }
   // Whatever comes of it, this time it is what the step does.
-  ARGOSY_RETURN_IF_ERROR(recorder.repeat(**made));
+  ARGOSY_RETURN_IF_ERROR(capturer.replay(**made));
   // Where a variable has moved meanwhile, the next run would write where it was. (Inputs may have been let go of.)
-  const std::vector<const void*> variables = variables_of(stretch, state);
+  const std::vector<const void*> variables = variables_of(region, state);
   if ((*made)->fits() && std::equal(variables.begin(), variables.end(), places.begin())) {
-    recorded.recording = *std::move(made);
-    recorded.places = std::move(places);
+    captured.graph = *std::move(made);
+    captured.places = std::move(places);
   } else {
-    ++recorded.dropped;
+    ++captured.dropped;
   }
   return true;
 }

@@ -1,4 +1,4 @@
-// Running a stretch (argosy/runtime/compile/capture_regions.h): as it stands while it is new, recorded when it has settled, repeated
+// Running a capture region (argosy/runtime/compile/capture_regions.h): as it stands while it is new, captured when it has settled, replayed
 // from then on as long as everything it reads and writes is where it was.
 #pragma once
 
@@ -13,26 +13,27 @@ namespace argosy {
 
 struct RunState;
 
-// Of one stretch in one RunState.
-struct RecordedStretch {
-  std::unique_ptr<Recording> recording;
-  std::vector<const void*> places;  // where everything was when it was recorded
-  int seen = 0;                     // runs without a recording
-  int dropped = 0;                  // recordings that did not last, one after the other
+// Of one capture region in one RunState.
+struct CapturedRegion {
+  std::unique_ptr<CapturedGraph> graph;
+  std::vector<const void*> places;  // where everything was when it was captured
+  int seen = 0;                     // runs without a captured graph
+  int dropped = 0;                  // captured graphs that did not last, one after the other
 };
 
-inline constexpr int kRunsBeforeRecording = 2;  // the first ones make variables, workspaces and caches
-inline constexpr int kMostDropped = 3;          // then it is left alone
+inline constexpr int kRunsBeforeCapture = 2;   // the first ones make variables, workspaces and caches
+inline constexpr int kMaxDroppedCaptures = 3;  // then it is left alone
 
-struct StretchCalls {
-  std::function<Status(std::int32_t item)> wait;  // for what the item waits for
-  std::function<Status(std::int32_t item)> run;   // its kernel; it lets go of what the item is the last to use
-  std::function<void(std::int32_t item)> let_go;  // the latter alone
+struct RegionCallbacks {
+  std::function<Status(std::int32_t instruction)> wait;  // for what the instruction waits for
+  std::function<Status(std::int32_t instruction)>
+      run;  // its kernel; it lets go of what the instruction is the last to use
+  std::function<void(std::int32_t instruction)> let_go;  // the latter alone
 };
 
-// Stretch k of device d. False: it was not run, nor anything of it but waiting, and is to be run item by item. An error
+// CaptureRegion k of device d. False: it was not run, nor anything of it but waiting, and is to be run instruction by instruction. An error
 // names the node. Called by the compute stream's thread.
-Result<bool> run_recorded(const Step& step, RunState& state, int d, std::size_t k, Recorder& recorder,
-                          const StretchCalls& calls);
+Result<bool> run_captured(const Step& step, RunState& state, int d, std::size_t k, GraphCapturer& capturer,
+                          const RegionCallbacks& calls);
 
 }  // namespace argosy

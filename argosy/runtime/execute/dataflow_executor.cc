@@ -1,8 +1,8 @@
-// The executor for control flow and blocking items: every device serves a queue of entries that DynamicFlow made ready.
+// The executor for control flow and blocking instructions: every device serves a queue of entries that PropagatorState made ready.
 // Everything but running kernels happens under one lock.
 //
-// On a card items are only started, in the order of its stream; what one of them gives is ready for the next of the
-// same card as soon as it is started, and its memory is freed in that order too. The host waits for a card where
+// On a GPU instructions are only started, in the order of its stream; what one of them gives is ready for the next of the
+// same GPU as soon as it is started, and its memory is freed in that order too. The host waits for a GPU where
 // something leaves it: before a value in its memory, or a control edge, goes to another device, and when a run ends.
 #include <algorithm>
 #include <array>
@@ -16,17 +16,17 @@
 #include "argosy/base/threads/library_threads.h"
 #include "argosy/base/threads/parallel.h"
 #include "argosy/device/event.h"
-#include "argosy/runtime/execute/inject_bit_flip.h"
-#include "argosy/runtime/execute/propagator_state.h"
 #include "argosy/runtime/execute/executor.h"
 #include "argosy/runtime/execute/gate.h"
+#include "argosy/runtime/execute/inject_bit_flip.h"
+#include "argosy/runtime/execute/propagator_state.h"
 #include "argosy/runtime/machine/once_callback.h"
 
 namespace argosy {
 
 namespace {
 
-using Entry = DynamicFlow::Entry;
+using Entry = PropagatorState::Entry;
 
 // What a running entry alone holds may be overwritten: everybody who is to read a value holds it too.
 constexpr auto kMayDonate = [] {
@@ -35,22 +35,22 @@ constexpr auto kMayDonate = [] {
   return all;
 }();
 
-class Dynamic {
+class DataflowExecutor {
  public:
-  Dynamic(const Step& step, RunState& state, RunContext& context)
+  DataflowExecutor(const Step& step, RunState& state, RunContext& context)
       : step_(step),
         state_(state),
         context_(context),
         flow_(step, state),
-        queues_(static_cast<std::size_t>(step.machine->size())),
-        cards_(queues_.size()),
-        leaves_card_(step.items.size(), 0) {
-    for (std::size_t i = 0; i < step.items.size(); ++i) {
-      const Item& item = step.items[i];
+        queues_(static_cast<std::size_t>(step.device_set->size())),
+        async_devices_(queues_.size()),
+        leaves_device_(step.instructions.size(), 0) {
+    for (std::size_t i = 0; i < step.instructions.size(); ++i) {
+      const Instruction& instruction = step.instructions[i];
       for (const Step::Edge& e : step.successors[i]) {
-        const bool here = step.items[e.item].device == item.device;
-        const bool told = e.output >= 0 && step.slots[item.first_output + e.output].space == 0;
-        if (!here && !told) leaves_card_[i] = 1;
+        const bool here = step.instructions[e.instruction].device == instruction.device;
+        const bool told = e.output >= 0 && step.slots[instruction.first_output + e.output].space == 0;
+        if (!here && !told) leaves_device_[i] = 1;
       }
     }
   }
@@ -62,9 +62,9 @@ class Dynamic {
     StepStats* const stats = context_.stats();
     if (stats != nullptr) {
       stats->start_nanos = now_nanos();
-      stats->devices.assign(static_cast<std::size_t>(step_.machine->size()), {});
-      for (int d = 0; d < step_.machine->size(); ++d)
-        stats->devices[static_cast<std::size_t>(d)].device = step_.machine->device(d).spec().name;
+      stats->devices.assign(static_cast<std::size_t>(step_.device_set->size()), {});
+      for (int d = 0; d < step_.device_set->size(); ++d)
+        stats->devices[static_cast<std::size_t>(d)].device = step_.device_set->device(d).spec().name;
       stats->ops.clear();
     }
     {
@@ -77,17 +77,18 @@ class Dynamic {
       }
     }
     end_if_broken();
-    const int cores = step_.machine->device(0).spec().cores;
+    const int cores = step_.device_set->device(0).spec().cores;
     if (!context_.keeps_thread_budget() && thread_budget() != cores) set_thread_budget(cores);
     serve_host();
-    finish_cards();
+    finish_async_devices();
     link.end();
     if (stats != nullptr) stats->end_nanos = now_nanos();
     Status status;
     {
       MutexLock lock(mutex_);
       status = copy_of(error_);
-      if (const std::int32_t item = status.ok() ? flow_.stuck() : -1; item >= 0) status = waits_for_itself(item);
+      if (const std::int32_t instruction = status.ok() ? flow_.stuck() : -1; instruction >= 0)
+        status = waits_for_itself(instruction);
     }
     for (std::size_t i = 0; i < fetches.size() && status.ok(); ++i) {
       const std::int32_t slot = step_.fetch_slots[i];
@@ -104,7 +105,7 @@ class Dynamic {
         status = std::move(taken).status();
       }
     }
-    for (const std::int32_t slot : step_.leftovers) state_.tensors[slot] = Tensor();
+    for (const std::int32_t slot : step_.released_at_end) state_.tensors[slot] = Tensor();
     return status;
   }
 
@@ -114,8 +115,8 @@ class Dynamic {
     bool served = false;  // a task of the device's compute stream is at it
   };
 
-  // A device whose items only start their work. Its compute thread's, while the run lasts.
-  struct Card {
+  // An asynchronous device. Its compute thread's, while the run lasts.
+  struct AsyncDevice {
     bool started = false;  // something, since the run began
     // Copies to it that may be under way, and what they read: memory of which its stream knows nothing.
     std::vector<std::pair<Event, Tensor>> arriving;
@@ -132,18 +133,18 @@ class Dynamic {
     std::int64_t start = 0;
   };
 
-  Status waits_for_itself(std::int32_t item) const {
+  Status waits_for_itself(std::int32_t instruction) const {
     return name_node(invalid_argument("it never ran: to enter a loop, what leaves the loop is needed")
                          .with_id("ARG-LOOP-004")
-                         .with_next("take it out of the way from there to the loop"),
-                     step_, step_.items[item]);
+                         .with_hint("take it out of the way from there to the loop"),
+                     step_, step_.instructions[instruction]);
   }
 
   // --- threads -------------------------------------------------------------------------------------------------------
 
   // An entry costs one lock: what the last one gave is passed on and the next one taken under the same.
   void serve_host() {
-    const SameBits same_bits(context_.same_bits());
+    const DeterministicScope deterministic(context_.deterministic());
     Running running;
     bool done = false;  // `running` is to be passed on
     while (true) {
@@ -168,7 +169,7 @@ class Dynamic {
   }
 
   void serve(int d) {
-    const SameBits same_bits(context_.same_bits());
+    const DeterministicScope deterministic(context_.deterministic());
     Running running;
     bool done = false, broken = false;
     while (true) {
@@ -220,12 +221,12 @@ class Dynamic {
   void pass_on() ARGOSY_REQUIRES(mutex_) {
     flow_.take_ready(ready_);
     for (const Entry& entry : ready_) {
-      const int d = step_.items[entry.item].device;
+      const int d = step_.instructions[entry.instruction].device;
       queues_[d].entries.push_back(entry);
       if (d == 0) {
         wake_host();
       } else if (!queues_[d].served) {
-        step_.machine->device(d).compute().run([this, d] { serve(d); });
+        step_.device_set->device(d).compute().run([this, d] { serve(d); });
         queues_[d].served = true;
         ++servers_;
       }
@@ -243,52 +244,52 @@ class Dynamic {
   }
 
   bool execute_unguarded(Running& running) {
-    const Item& item = step_.items[running.entry.item];
+    const Instruction& instruction = step_.instructions[running.entry.instruction];
     if (!running.refused.ok()) return complete(running, std::exchange(running.refused, ok_status()));
-    running.outputs.assign(static_cast<std::size_t>(item.num_outputs), Tensor());
+    running.outputs.assign(static_cast<std::size_t>(instruction.num_outputs), Tensor());
     running.start = 0;
     if (!running.runs) return true;
     running.slots.resize(running.outputs.size());
     for (std::size_t o = 0; o < running.outputs.size(); ++o) {
       running.slots[o] = {.tensor = &running.outputs[o],
-                          .on_host = step_.slots[static_cast<std::size_t>(item.first_output) + o].space == 0};
+                          .on_host = step_.slots[static_cast<std::size_t>(instruction.first_output) + o].space == 0};
     }
-    Device& device = step_.machine->device(item.device);
+    Device& device = step_.device_set->device(instruction.device);
     KernelObserver* const observer = device.observer();
-    const std::string_view name = step_.nodes[item.node].name;
+    const std::string_view name = step_.nodes[instruction.node].name;
     if (observer != nullptr || context_.stats() != nullptr) running.start = now_nanos();
     Status status = dereference(running);
-    if (status.ok() && item.kernel == nullptr) return complete(running, copy(running, device));
+    if (status.ok() && instruction.kernel == nullptr) return complete(running, copy(running, device));
     if (status.ok() && observer != nullptr) status = observer->before(name, &context_.cancellation());
     if (!status.ok()) return complete(running, std::move(status));
     running.input_pointers.clear();
-    for (int k = 0; k < item.num_inputs; ++k) running.input_pointers.push_back(&running.inputs[k]);
+    for (int k = 0; k < instruction.num_inputs; ++k) running.input_pointers.push_back(&running.inputs[k]);
     KernelContext kernel_context(
         {.inputs = running.input_pointers.data(),
-         .num_inputs = item.num_inputs,
+         .num_inputs = instruction.num_inputs,
          .outputs = running.slots.data(),
-         .num_outputs = item.num_outputs,
-         .output_dtypes = step_.output_dtypes.data() + item.first_dtype,
-         .may_donate = item.num_inputs <= 64 ? kMayDonate.data() : nullptr,
+         .num_outputs = instruction.num_outputs,
+         .output_dtypes = step_.output_dtypes.data() + instruction.first_dtype,
+         .may_donate = instruction.num_inputs <= 64 ? kMayDonate.data() : nullptr,
          .node = name,
          .device = &device,
          .allocator = &device.allocator(),
-         .host_allocator = device.launches() != nullptr ? &step_.machine->device(0).allocator() : nullptr,
-         .resources = &step_.machine->resources(item.device),
+         .host_allocator = device.launch_queue() != nullptr ? &step_.device_set->device(0).allocator() : nullptr,
+         .resources = &step_.device_set->resources(instruction.device),
          .step = &context_});
-    LaunchQueue* const queue = device.launches();
-    if (item.async) {
+    LaunchQueue* const queue = device.launch_queue();
+    if (instruction.async) {
       // Whoever goes on with it looks at what it reads.
       if (queue != nullptr) status = queue->finish(&context_.cancellation());
       if (!status.ok()) return complete(running, std::move(status));
       auto kept = std::make_shared<KernelContext>(kernel_context);
       auto moved = std::make_shared<Running>(std::move(running));  // what the context points to stays where it is
-      const auto told = std::make_shared<ToldOnce>([this, moved](Status done) {
+      const auto told = std::make_shared<OnceCallback>([this, moved](Status done) {
         complete(*moved, std::move(done));
         settle_from_outside(*moved);
       });
       try {
-        static_cast<AsyncKernel*>(item.kernel)->run_async(*kept, [told, kept](Status done) {
+        static_cast<AsyncKernel*>(instruction.kernel)->run_async(*kept, [told, kept](Status done) {
           told->tell(std::move(done));
         });
       } catch (...) {
@@ -296,19 +297,20 @@ class Dynamic {
       }
       return false;
     }
-    status = run_kernel(item, running.entry.item, kernel_context);
+    status = run_kernel(instruction, running.entry.instruction, kernel_context);
     if (queue != nullptr) {
-      cards_[item.device].started = true;
-      if (status.ok() && leaves_card_[running.entry.item] != 0) status = queue->finish(&context_.cancellation());
+      async_devices_[instruction.device].started = true;
+      if (status.ok() && leaves_device_[running.entry.instruction] != 0)
+        status = queue->finish(&context_.cancellation());
     }
     if (observer != nullptr) observer->after(name, now_nanos() - running.start);
     if (observer != nullptr && status.ok()) {
-      status = flip_if_due(*observer, device, running.input_pointers, running.slots);
+      status = inject_bit_flip_if_due(*observer, device, running.input_pointers, running.slots);
     }
     return complete(running, std::move(status));
   }
 
-  Status run_kernel(const Item& item, std::int32_t index, KernelContext& kernel_context) {
+  Status run_kernel(const Instruction& instruction, std::int32_t index, KernelContext& kernel_context) {
     // Also where the kernel throws.
     class Now {
      public:
@@ -322,19 +324,19 @@ class Dynamic {
      private:
       std::atomic<std::int32_t>& running_;
     };
-    const InterruptScope interrupts(&context_.cancellation(), !item.updates);
-    const Now now(state_.running[static_cast<std::size_t>(item.device)].item, index);
-    return item.kernel->run(kernel_context);
+    const InterruptScope interrupts(&context_.cancellation(), !instruction.updates);
+    const Now now(state_.running[static_cast<std::size_t>(instruction.device)].instruction, index);
+    return instruction.kernel->run(kernel_context);
   }
 
   // Values of variables in place of references; their handles come after the inputs.
   Status dereference(Running& running) {
-    const Item& item = step_.items[running.entry.item];
-    const auto& derefs = step_.extras[running.entry.item].derefs;
+    const Instruction& instruction = step_.instructions[running.entry.instruction];
+    const auto& derefs = step_.meta[running.entry.instruction].derefs;
     for (std::size_t d = 0; d < derefs.size(); ++d) {
-      const Tensor& h = running.inputs[static_cast<std::size_t>(item.num_inputs) + d];
+      const Tensor& h = running.inputs[static_cast<std::size_t>(instruction.num_inputs) + d];
       // A Merge is run with its live input alone.
-      if (item.flow == Flow::kMerge && !h.valid()) continue;
+      if (instruction.flow == Flow::kMerge && !h.valid()) continue;
       if (!h.valid() || h.dtype() != DType::kResource) return invalid_argument("a reference is no handle");
       const auto variable = std::dynamic_pointer_cast<Variable>(h.data<ResourceHandle>()->resource());
       if (!variable) return invalid_argument("a reference does not name a variable");
@@ -344,12 +346,12 @@ class Dynamic {
                                 ", the graph says ", dtype_name(told))
             .with_id("ARG-VAR-003");
       }
-      for (int k = 0; k < item.num_inputs; ++k) {
-        if (step_.input_slots[item.first_input + k] == derefs[d].second) running.inputs[k] = value;
+      for (int k = 0; k < instruction.num_inputs; ++k) {
+        if (step_.input_slots[instruction.first_input + k] == derefs[d].second) running.inputs[k] = value;
       }
     }
-    const auto live = running.inputs.begin() + item.num_inputs;
-    if (item.flow == Flow::kMerge && !derefs.empty() &&
+    const auto live = running.inputs.begin() + instruction.num_inputs;
+    if (instruction.flow == Flow::kMerge && !derefs.empty() &&
         std::none_of(running.inputs.begin(), live, [](const Tensor& t) { return t.valid(); })) {
       return internal_error("none of its inputs is live").with_id("ARG-VAR-003");
     }
@@ -358,24 +360,24 @@ class Dynamic {
 
   Status copy(Running& running, Device& device) {
     const Tensor& from = running.inputs[0];
-    const Item& item = step_.items[running.entry.item];
+    const Instruction& instruction = step_.instructions[running.entry.instruction];
     Allocator& where =
-        step_.slots[item.first_output].space == 0 ? step_.machine->device(0).allocator() : device.allocator();
+        step_.slots[instruction.first_output].space == 0 ? step_.device_set->device(0).allocator() : device.allocator();
     ARGOSY_ASSIGN_OR_RETURN(running.outputs[0], Tensor::allocate(from.dtype(), from.shape(), where));
-    if (device.launches() != nullptr) return copy_on_card(running, device);
+    if (device.launch_queue() != nullptr) return copy_async(running, device);
     device.copies().copy(running.outputs[0].buffer(), from.buffer().part(0, from.bytes()));
     return device.copies().synchronize();
   }
 
-  // From a card to the host, which is to look at it: waits. To a card: what is started there next comes after it.
-  Status copy_on_card(Running& running, Device& device) {
-    const Item& item = step_.items[running.entry.item];
+  // From a GPU to the host, which is to look at it: waits. To a GPU: what is started there next comes after it.
+  Status copy_async(Running& running, Device& device) {
+    const Instruction& instruction = step_.instructions[running.entry.instruction];
     const Tensor &from = running.inputs[0], &to = running.outputs[0];
-    LaunchQueue& queue = *device.launches();
-    Card& card = cards_[item.device];
-    card.started = true;
+    LaunchQueue& queue = *device.launch_queue();
+    AsyncDevice& async = async_devices_[instruction.device];
+    async.started = true;
     const Buffer source(from.buffer().owner(), from.raw(), from.bytes());
-    if (step_.slots[item.first_output].space == 0) {
+    if (step_.slots[instruction.first_output].space == 0) {
       ARGOSY_ASSIGN_OR_RETURN(const Event there, queue.copy_out(to.buffer(), source));
       ARGOSY_RETURN_IF_ERROR(queue.finish(&context_.cancellation()));
       if (there.state() != nullptr) there.state()->wait();
@@ -383,28 +385,28 @@ class Dynamic {
     }
     ARGOSY_ASSIGN_OR_RETURN(const Event there, queue.copy_in(to.buffer(), source));
     ARGOSY_RETURN_IF_ERROR(queue.wait(there));
-    std::erase_if(card.arriving,
+    std::erase_if(async.arriving,
                   [](const auto& a) { return a.first.state() == nullptr || a.first.state()->reached(); });
-    card.arriving.emplace_back(there, from);
+    async.arriving.emplace_back(there, from);
     return ok_status();
   }
 
   // What was started is over when the run is, also after an error.
-  void finish_cards() {
-    for (std::size_t d = 1; d < cards_.size(); ++d) {
-      Device& device = step_.machine->device(static_cast<int>(d));
-      if (!cards_[d].started || device.launches() == nullptr) continue;
+  void finish_async_devices() {
+    for (std::size_t d = 1; d < async_devices_.size(); ++d) {
+      Device& device = step_.device_set->device(static_cast<int>(d));
+      if (!async_devices_[d].started || device.launch_queue() == nullptr) continue;
       Status status;
       device.compute().run([&] {
-        status = device.launches()->finish(&context_.cancellation());
-        cards_[d].arriving.clear();
+        status = device.launch_queue()->finish(&context_.cancellation());
+        async_devices_[d].arriving.clear();
       });
       if (Status done = device.compute().synchronize(); status.ok()) status = std::move(done);
       if (status.ok()) continue;
       stop(Status(status.code(), str_cat("step ", context_.step_id(), ": ", status.message()))
                .with_id(std::string(status.id()))
                .with_where(device.spec().name.to_string())
-               .with_next(status.next()));
+               .with_hint(status.hint()));
     }
   }
 
@@ -414,7 +416,7 @@ class Dynamic {
   bool complete(Running& running, Status status) {
     running.inputs.clear();
     if (status.ok()) return true;
-    const Status named = name_node(std::move(status), step_, step_.items[running.entry.item]);
+    const Status named = name_node(std::move(status), step_, step_.instructions[running.entry.instruction]);
     stop(named);
     end_run(named);
     return true;
@@ -427,7 +429,7 @@ class Dynamic {
 
   // Hands on what the entry gave.
   void settle(Running& running) ARGOSY_REQUIRES(mutex_) {
-    hand_on(running);
+    deliver_outputs(running);
     --executing_;
     if (over()) wake_host();
   }
@@ -436,7 +438,7 @@ class Dynamic {
   void settle_from_outside(Running& running) {
     {
       MutexLock lock(mutex_);
-      hand_on(running);
+      deliver_outputs(running);
       if (!to_be_ended_) {
         --executing_;
         if (over()) wake_host();
@@ -472,7 +474,7 @@ class Dynamic {
     end_run(why);
   }
 
-  void hand_on(Running& running) ARGOSY_REQUIRES(mutex_) {
+  void deliver_outputs(Running& running) ARGOSY_REQUIRES(mutex_) {
     try {
       if (!broken_) {
         note_op(running);
@@ -487,14 +489,14 @@ class Dynamic {
 
   void note_op(const Running& running) ARGOSY_REQUIRES(mutex_) {
     if (StepStats* const stats = context_.stats(); stats != nullptr && running.start > 0) {
-      const Item& item = step_.items[running.entry.item];
-      auto& device = stats->devices[item.device];
+      const Instruction& instruction = step_.instructions[running.entry.instruction];
+      auto& device = stats->devices[instruction.device];
       const std::int64_t end = now_nanos();
-      (item.kernel == nullptr ? device.copy_nanos : device.compute_nanos) += end - running.start;
+      (instruction.kernel == nullptr ? device.copy_nanos : device.compute_nanos) += end - running.start;
       ++device.ops;
       if (stats->keep_ops) {
-        const Step::NodeInfo& node = step_.nodes[item.node];
-        stats->ops.push_back({std::string(node.name), std::string(node.op), item.device, running.start, end});
+        const Step::NodeInfo& node = step_.nodes[instruction.node];
+        stats->ops.push_back({std::string(node.name), std::string(node.op), instruction.device, running.start, end});
       }
     }
   }
@@ -512,23 +514,23 @@ class Dynamic {
   Mutex mutex_;
   Gate gate_;
   std::atomic<int> wakes_{0};
-  DynamicFlow flow_ ARGOSY_GUARDED_BY(mutex_);
+  PropagatorState flow_ ARGOSY_GUARDED_BY(mutex_);
   Status error_ ARGOSY_GUARDED_BY(mutex_);
   int servers_ ARGOSY_GUARDED_BY(mutex_) = 0;
   int executing_ ARGOSY_GUARDED_BY(mutex_) = 0;  // entries taken from a queue and not settled
   bool broken_ ARGOSY_GUARDED_BY(mutex_) = false;
   bool to_be_ended_ ARGOSY_GUARDED_BY(mutex_) = false;  // broken, and nobody told yet
   std::vector<Queue> queues_ ARGOSY_GUARDED_BY(mutex_);
-  std::vector<Card> cards_;        // by device
-  std::vector<char> leaves_card_;  // by item: it must have ended before somebody on another device may go on
+  std::vector<AsyncDevice> async_devices_;  // by device
+  std::vector<char> leaves_device_;  // by instruction: it must have ended before somebody on another device may go on
   std::vector<Entry> ready_ ARGOSY_GUARDED_BY(mutex_);  // of pass_on(): its memory is used again
 };
 
 }  // namespace
 
-Status run_dynamic(const Step& step, RunState& state, std::span<const Tensor> feeds, std::span<Tensor> fetches,
-                   RunContext& context) {
-  return Dynamic(step, state, context).run(feeds, fetches);
+Status run_dataflow(const Step& step, RunState& state, std::span<const Tensor> feeds, std::span<Tensor> fetches,
+                    RunContext& context) {
+  return DataflowExecutor(step, state, context).run(feeds, fetches);
 }
 
 }  // namespace argosy

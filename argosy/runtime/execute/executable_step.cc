@@ -5,13 +5,13 @@
 
 namespace argosy {
 
-Result<std::unique_ptr<RunState>> Compiled::take() {
+Result<std::unique_ptr<RunState>> ExecutableStep::take() {
   std::unique_ptr<RunState> state;
   {
     MutexLock lock(mutex_);
-    if (!resting_.empty()) {
-      state = std::move(resting_.back());
-      resting_.pop_back();
+    if (!idle_.empty()) {
+      state = std::move(idle_.back());
+      idle_.pop_back();
     }
   }
   if (!state) state = make_run_state(*step_);
@@ -19,22 +19,22 @@ Result<std::unique_ptr<RunState>> Compiled::take() {
   return state;
 }
 
-void Compiled::give_back(std::unique_ptr<RunState> state) {
+void ExecutableStep::give_back(std::unique_ptr<RunState> state) {
   return_arenas(*step_, *state);
   // Where there is no memory to keep it, the next run makes another.
   contained("keeping a step's memory", [&] {
     MutexLock lock(mutex_);
-    resting_.push_back(std::move(state));
+    idle_.push_back(std::move(state));
   });
 }
 
-Status Compiled::run(std::span<const Tensor> feeds, std::span<Tensor> fetches, RunContext& context) {
+Status ExecutableStep::run(std::span<const Tensor> feeds, std::span<Tensor> fetches, RunContext& context) {
   ARGOSY_ASSIGN_OR_RETURN(auto state, take());
-  context.set_files(step_->machine->files());
-  context.set_client_calls(step_->machine->client_calls());
+  context.set_files(step_->device_set->files());
+  context.set_host_callbacks(step_->device_set->host_callbacks());
   context.set_running(*step_, state->running.get());
-  Status status = step_->dynamic ? run_dynamic(*step_, *state, feeds, fetches, context)
-                                 : run_in_order(*step_, *state, feeds, fetches, context);
+  Status status = step_->needs_dataflow ? run_dataflow(*step_, *state, feeds, fetches, context)
+                                        : run_static(*step_, *state, feeds, fetches, context);
   give_back(std::move(state));
   return status;
 }

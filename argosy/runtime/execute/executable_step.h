@@ -1,4 +1,4 @@
-// Compiled: a step and the run states that rest between its runs. Thread-safe.
+// ExecutableStep: a step and the run states that are idle between its runs. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,10 @@
 
 namespace argosy {
 
-class Compiled {
+class ExecutableStep {
  public:
   // `reserved`: what the step takes of the host's budget.
-  explicit Compiled(std::shared_ptr<const Step> step, HostBudget::Reservation reserved = {})
+  explicit ExecutableStep(std::shared_ptr<const Step> step, HostBudget::Reservation reserved = {})
       : step_(std::move(step)), reserved_(std::move(reserved)) {}
   const Step& step() const { return *step_; }
 
@@ -28,7 +28,7 @@ class Compiled {
   const std::shared_ptr<const Step> step_;
   const HostBudget::Reservation reserved_;
   Mutex mutex_;
-  std::vector<std::unique_ptr<RunState>> resting_ ARGOSY_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<RunState>> idle_ ARGOSY_GUARDED_BY(mutex_);
 };
 
 }  // namespace argosy

@@ -2,11 +2,11 @@
 
 namespace argosy {
 
-Status name_node(Status status, const Step& step, const Item& item) {
-  const Step::NodeInfo& node = step.nodes[item.node];
+Status name_node(Status status, const Step& step, const Instruction& instruction) {
+  const Step::NodeInfo& node = step.nodes[instruction.node];
   try {
     return std::move(status).with_where(str_cat("node '", node.name, "' (", node.op, ") on ",
-                                                step.machine->device(item.device).spec().name.to_string()));
+                                                step.device_set->device(instruction.device).spec().name.to_string()));
   } catch (const std::bad_alloc&) {  // the error counts for more than where it was
     return status;
   }

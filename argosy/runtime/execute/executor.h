@@ -1,4 +1,4 @@
-// Executors: what runs a Step once. One for steps with a fixed order (most), one for steps with control flow or items
+// Executors: what runs a Step once. One for steps with a static schedule (most), one for steps with control flow or instructions
 // that may block. Both report the first error, end every device's work before they return, and leave the RunState
 // reusable.
 #pragma once
@@ -13,14 +13,14 @@ namespace argosy {
 // `feeds` are host tensors in the step's order; `fetches` receives owned host tensors (invalid ones for control
 // values). Called by any thread, which lends itself to the first CPU device. Errors name the node; CANCELLED or
 // DEADLINE_EXCEEDED when the context was cancelled.
-Status run_in_order(const Step& step, RunState& state, std::span<const Tensor> feeds, std::span<Tensor> fetches,
+Status run_static(const Step& step, RunState& state, std::span<const Tensor> feeds, std::span<Tensor> fetches,
+                  RunContext& context);
+Status run_dataflow(const Step& step, RunState& state, std::span<const Tensor> feeds, std::span<Tensor> fetches,
                     RunContext& context);
-Status run_dynamic(const Step& step, RunState& state, std::span<const Tensor> feeds, std::span<Tensor> fetches,
-                   RunContext& context);
 
 // Shared by both: the value a fetched slot stands for, safe to keep.
 Result<Tensor> take_fetch(const Step& step, std::size_t fetch, const Tensor& slot, const RunContext& context);
 Status no_value(std::size_t fetch);
-Status name_node(Status status, const Step& step, const Item& item);
+Status name_node(Status status, const Step& step, const Instruction& instruction);
 
 }  // namespace argosy

@@ -27,7 +27,7 @@ Bit bit_of(DType dtype) {
 
 // REQUIRES: `at` is in the device's memory.
 Status flip(Device& device, std::byte* at, unsigned mask) {
-  LaunchQueue* const queue = device.launches();
+  LaunchQueue* const queue = device.launch_queue();
   if (queue == nullptr) {
     *at ^= static_cast<std::byte>(mask);
     return {};
@@ -43,16 +43,16 @@ Status flip(Device& device, std::byte* at, unsigned mask) {
 
 }  // namespace
 
-Status flip_if_due(KernelObserver& observer, Device& device, std::span<const Tensor* const> inputs,
-                   std::span<const OutputSlot> outputs) {
-  auto* const impairment = dynamic_cast<Impairment*>(&observer);
-  if (impairment == nullptr || !impairment->flip_due()) return {};
+Status inject_bit_flip_if_due(KernelObserver& observer, Device& device, std::span<const Tensor* const> inputs,
+                              std::span<const OutputSlot> outputs) {
+  auto* const fault_injector = dynamic_cast<FaultInjector*>(&observer);
+  if (fault_injector == nullptr || !fault_injector->flip_due()) return {};
   for (const OutputSlot& slot : outputs) {
     const Tensor* const tensor = slot.tensor;
     if (tensor == nullptr || !tensor->valid() || tensor->elements() == 0) continue;
     const Bit bit = bit_of(tensor->dtype());
-    if (bit.mask == 0 || (slot.on_host && device.launches() != nullptr)) continue;
-    impairment->flipped();
+    if (bit.mask == 0 || (slot.on_host && device.launch_queue() != nullptr)) continue;
+    fault_injector->flipped();
     return flip(device, static_cast<std::byte*>(tensor->raw()) + bit.byte, bit.mask);
   }
   for (const Tensor* const input : inputs) {
@@ -63,7 +63,7 @@ Status flip_if_due(KernelObserver& observer, Device& device, std::span<const Ten
     return variable->update(handle.name(), [&](Tensor& value) -> Status {
       if (value.elements() == 0) return {};
       const Bit bit = bit_of(value.dtype());
-      impairment->flipped();
+      fault_injector->flipped();
       return flip(device, static_cast<std::byte*>(value.raw()) + bit.byte, bit.mask);
     });
   }

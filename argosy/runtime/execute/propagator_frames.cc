@@ -1,35 +1,37 @@
-// Frames and iterations: how loops begin, go round and end.
+// Frames and iterations: how loops begin, iterate and end.
 #include <algorithm>
 
 #include "argosy/runtime/execute/propagator_frame.h"
 
 namespace argosy {
 
-void DynamicFlow::enter(const Entry& entry, const Tensor& value) {
-  const Item& item = step_.items[entry.item];
-  const AttrMap& attrs = step_.nodes[item.node].flow_attrs;
+void PropagatorState::enter(const Entry& entry, const Tensor& value) {
+  const Instruction& instruction = step_.instructions[entry.instruction];
+  const AttrMap& attrs = step_.nodes[instruction.node].flow_attrs;
   Frame& frame = child_frame(entry, attrs);
   ++frame.entered;
   Iteration& first = frame.iterations.at(0);
   ++first.outstanding;  // held while values arrive
   const bool dead = !value.valid();
   if (attrs.get_bool("is_constant")) {
-    frame.invariants.emplace_back(entry.item, value);
+    frame.invariants.emplace_back(entry.instruction, value);
     for (auto& [number, it] : frame.iterations) {
-      for (const Step::Edge& e : step_.successors[entry.item]) deliver(frame, number, e, value, dead);
+      for (const Step::Edge& e : step_.successors[entry.instruction]) deliver(frame, number, e, value, dead);
     }
   } else {
-    for (const Step::Edge& e : step_.successors[entry.item]) deliver(frame, 0, e, value, dead);
+    for (const Step::Edge& e : step_.successors[entry.instruction]) deliver(frame, 0, e, value, dead);
   }
   leave(frame, 0);
 }
 
-DynamicFlow::Frame& DynamicFlow::child_frame(const Entry& entry, const AttrMap& attrs) {
+PropagatorState::Frame& PropagatorState::child_frame(const Entry& entry, const AttrMap& attrs) {
   auto& slot = frames_[{entry.frame, entry.iteration, attrs.get_string("frame_name")}];
   if (slot == nullptr) {
     slot = std::make_unique<Frame>();
-    // Its items' frame is that of whatever follows the Enter.
-    slot->id = step_.successors[entry.item].empty() ? 0 : step_.frame_of[step_.successors[entry.item][0].item];
+    // Its instructions' frame is that of whatever follows the Enter.
+    slot->id = step_.successors[entry.instruction].empty()
+                   ? 0
+                   : step_.frame_of[step_.successors[entry.instruction][0].instruction];
     slot->parent = entry.frame;
     slot->parent_iteration = entry.iteration;
     slot->exited.assign(step_.frames[slot->id].exits.size(), 0);
@@ -39,39 +41,40 @@ DynamicFlow::Frame& DynamicFlow::child_frame(const Entry& entry, const AttrMap& 
   return *slot;
 }
 
-void DynamicFlow::start_iteration(Frame& frame, std::int64_t number) {
+void PropagatorState::start_iteration(Frame& frame, std::int64_t number) {
   const Step::Frame& info = step_.frames[frame.id];
   Iteration& it = frame.iterations[number];
   if (!frame.spare.empty()) {
     it = std::move(frame.spare.back());
     frame.spare.pop_back();
   }
-  it.pending.resize(info.items.size());
-  for (std::size_t i = 0; i < info.items.size(); ++i) it.pending[i] = step_.pending[info.items[i]];
-  it.dead.assign(info.items.size(), 0);
-  it.live.assign(info.items.size(), 0);
-  it.started.assign(info.items.size(), 0);
+  it.pending.resize(info.instructions.size());
+  for (std::size_t i = 0; i < info.instructions.size(); ++i) it.pending[i] = step_.pending[info.instructions[i]];
+  it.dead.assign(info.instructions.size(), 0);
+  it.live.assign(info.instructions.size(), 0);
+  it.started.assign(info.instructions.size(), 0);
   it.inputs.resize(static_cast<std::size_t>(info.inputs));
   frame.newest = number;
-  for (const auto& [item, value] : frame.invariants) {
-    for (const Step::Edge& e : step_.successors[item]) deliver(frame, number, e, value, !value.valid());
+  for (const auto& [instruction, value] : frame.invariants) {
+    for (const Step::Edge& e : step_.successors[instruction]) deliver(frame, number, e, value, !value.valid());
   }
 }
 
-void DynamicFlow::next_iteration(Frame& frame, std::int64_t iteration, std::int32_t item, const Tensor& value) {
+void PropagatorState::next_iteration(Frame& frame, std::int64_t iteration, std::int32_t instruction,
+                                     const Tensor& value) {
   const std::int64_t number = iteration + 1;
   if (number > frame.newest) {
     if (static_cast<int>(frame.iterations.size()) >= step_.frames[frame.id].parallel) {
-      frame.held_back.emplace_back(item, value);
+      frame.held_back.emplace_back(instruction, value);
       return;
     }
     start_iteration(frame, number);
   }
-  for (const Step::Edge& e : step_.successors[item]) deliver(frame, number, e, value, false);
+  for (const Step::Edge& e : step_.successors[instruction]) deliver(frame, number, e, value, false);
 }
 
 // Something of an iteration is done. Iterations end in order; an ended last one ends its frame.
-void DynamicFlow::leave(Frame& frame, std::int64_t iteration) {
+void PropagatorState::leave(Frame& frame, std::int64_t iteration) {
   --frame.iterations.at(iteration).outstanding;
   if (&frame == root_.get() || failed_) return;
   if (frame.entered < step_.frames[frame.id].enters) return;
@@ -85,8 +88,8 @@ void DynamicFlow::leave(Frame& frame, std::int64_t iteration) {
       start_iteration(frame, number);
       Iteration& fresh = frame.iterations.at(number);
       ++fresh.outstanding;
-      for (const auto& [item, value] : held) {
-        for (const Step::Edge& e : step_.successors[item]) deliver(frame, number, e, value, false);
+      for (const auto& [instruction, value] : held) {
+        for (const Step::Edge& e : step_.successors[instruction]) deliver(frame, number, e, value, false);
       }
       --fresh.outstanding;
     }
@@ -97,7 +100,7 @@ void DynamicFlow::leave(Frame& frame, std::int64_t iteration) {
   }
 }
 
-void DynamicFlow::end_frame(Frame& frame) {
+void PropagatorState::end_frame(Frame& frame) {
   Frame& parent = *frame.parent;
   const std::int64_t iteration = frame.parent_iteration;
   const Step::Frame& info = step_.frames[frame.id];

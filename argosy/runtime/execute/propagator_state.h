@@ -1,12 +1,12 @@
-// TensorFlow's dataflow rules, for one run of a step with control flow or blocking items: which items become ready when
+// TensorFlow's dataflow rules, for one run of a step with control flow or blocking instructions: which instructions become ready when
 // another is done. Words:
 //
-//   dead       a value on a branch not taken. An item with a dead input does not run; its outputs are dead. A Merge
+//   dead       a value on a branch not taken. An instruction with a dead input does not run; its outputs are dead. A Merge
 //   runs
 //              with its first live input and is dead when all are.
 //   frame      one entry into a loop; it has iterations, each with its own inputs and counts. Enter carries values in,
 //              NextIteration to the next iteration, Exit out to the parent's iteration.
-//   entry      an item in one iteration of one frame.
+//   entry      an instruction in one iteration of one frame.
 //
 // Invariants: (1) a frame is over when all its Enters have fired and nothing of it is outstanding; exits that never
 // fired live are dead then. (2) An entry is ready once. Not thread-safe: the executor (dataflow_executor.cc) has one lock
@@ -25,19 +25,19 @@
 
 namespace argosy {
 
-class DynamicFlow {
+class PropagatorState {
  public:
   struct Frame;
   struct Entry {
-    std::int32_t item;
+    std::int32_t instruction;
     Frame* frame;
     std::int64_t iteration;
     bool dead;
   };
 
   // REQUIRES: feeds are in `state`. Both outlive this.
-  DynamicFlow(const Step& step, RunState& state);
-  ~DynamicFlow();
+  PropagatorState(const Step& step, RunState& state);
+  ~PropagatorState();
 
   // Makes ready whatever waits for nothing.
   void start();
@@ -46,7 +46,7 @@ class DynamicFlow {
     ready.clear();
     ready.swap(ready_);
   }
-  // What the entry's item reads, in place of what `inputs` holds. REQUIRES: the entry is ready and not dead; asked
+  // What the entry's instruction reads, in place of what `inputs` holds. REQUIRES: the entry is ready and not dead; asked
   // once.
   void take_inputs(const Entry& entry, std::vector<Tensor>& inputs);
   // The entry is done, with these outputs (none are looked at of a dead one).
@@ -55,7 +55,7 @@ class DynamicFlow {
   void fail() { failed_ = true; }
   // Entries ready or running. The run is over at zero.
   int outstanding() const { return outstanding_; }
-  // An item outside of all loops that never became ready, since it waits for itself: a value goes round and comes back
+  // An instruction outside of all loops that never became ready, since it waits for itself: a value goes through the loop and comes back
   // to where the loop is entered. -1: none. REQUIRES: the run is over and has not failed.
   std::int32_t stuck() const;
 
@@ -64,16 +64,16 @@ class DynamicFlow {
 
   void make_ready(const Entry& entry);
   void propagate(const Entry& entry, const std::vector<Tensor>& outputs);
-  void keep(const Item& item, const std::vector<Tensor>& outputs);
+  void keep(const Instruction& instruction, const std::vector<Tensor>& outputs);
   void deliver(Frame& frame, std::int64_t iteration, const Step::Edge& e, const Tensor& value, bool dead_control);
-  bool merge_has_constant(const Item& merge) const;
-  int controls_pending(const Iteration& it, std::int32_t item) const;
+  bool merge_has_constant(const Instruction& merge) const;
+  int controls_pending(const Iteration& it, std::int32_t instruction) const;
 
   // propagator_frames.cc
   void enter(const Entry& entry, const Tensor& value);
   Frame& child_frame(const Entry& entry, const AttrMap& attrs);
   void start_iteration(Frame& frame, std::int64_t number);
-  void next_iteration(Frame& frame, std::int64_t iteration, std::int32_t item, const Tensor& value);
+  void next_iteration(Frame& frame, std::int64_t iteration, std::int32_t instruction, const Tensor& value);
   void leave(Frame& frame, std::int64_t iteration);
   void end_frame(Frame& frame);
 
@@ -81,7 +81,7 @@ class DynamicFlow {
   RunState& state_;
   std::vector<char> is_constant_;  // by slot: there from the start
   std::vector<char> is_fetched_;   // by slot
-  std::vector<int> data_inputs_;   // by item: data edges into it
+  std::vector<int> data_inputs_;   // by instruction: data edges into it
   std::unique_ptr<Frame> root_;
   std::map<std::tuple<Frame*, std::int64_t, std::string>, std::unique_ptr<Frame>> frames_;
   std::vector<Entry> ready_;

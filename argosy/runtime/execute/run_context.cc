@@ -9,8 +9,8 @@ Status RunContext::send(std::string_view key, Tensor value) {
   {
     MutexLock lock(mutex_);
     if (!aborted_.ok()) return aborted_;
-    const auto [at, fresh] = meetings_.try_emplace(std::string(key));
-    Meeting& m = at->second;
+    const auto [at, fresh] = rendezvous_.try_emplace(std::string(key));
+    RendezvousEntry& m = at->second;
     if (m.sent) return internal_error("\"", key, "\" was sent twice");
     if (!m.waiting) {
       m.value = value.owned();
@@ -18,7 +18,7 @@ Status RunContext::send(std::string_view key, Tensor value) {
       return ok_status();
     }
     waiting = std::move(m.waiting);
-    meetings_.erase(at);
+    rendezvous_.erase(at);
   }
   waiting(ok_status(), value.owned());
   return ok_status();
@@ -31,28 +31,28 @@ void RunContext::receive(std::string_view key, Received done) {
     MutexLock lock(mutex_);
     aborted = aborted_;
     if (aborted.ok()) {
-      const auto [at, fresh] = meetings_.try_emplace(std::string(key));
+      const auto [at, fresh] = rendezvous_.try_emplace(std::string(key));
       if (!at->second.sent) {
         at->second.waiting = std::move(done);
         return;
       }
       value = std::move(at->second.value);
-      meetings_.erase(at);
+      rendezvous_.erase(at);
     }
   }
   done(aborted, std::move(value));
 }
 
 void RunContext::abort(const Status& reason) {
-  std::map<std::string, Meeting, std::less<>> meetings;
+  std::map<std::string, RendezvousEntry, std::less<>> rendezvous;
   {
     MutexLock lock(mutex_);
     if (!aborted_.ok()) return;
     aborted_ = copy_of(reason);
-    meetings.swap(meetings_);
+    rendezvous.swap(rendezvous_);
   }
-  for (auto& [key, m] : meetings) {
-    if (m.waiting) tell_last(m.waiting, "the end of a receiver", copy_of(reason), Tensor());
+  for (auto& [key, m] : rendezvous) {
+    if (m.waiting) call_and_release(m.waiting, "the end of a receiver", copy_of(reason), Tensor());
   }
 }
 

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "argosy/base/mutex.h"
-#include "argosy/op/kernel/host_callbacks.h"
 #include "argosy/op/kernel/file_policy.h"
+#include "argosy/op/kernel/host_callbacks.h"
 #include "argosy/op/kernel/step_context.h"
 #include "argosy/op/state/resource_manager.h"
 #include "argosy/runtime/execute/running_instruction.h"
@@ -31,8 +31,8 @@ class RunContext final : public StepContext {
 
   const FilePolicy* files() const override { return files_.get(); }
   void set_files(std::shared_ptr<const FilePolicy> files) { files_ = std::move(files); }
-  ClientCalls* client_calls() const override { return client_calls_.get(); }
-  void set_client_calls(std::shared_ptr<ClientCalls> calls) { client_calls_ = std::move(calls); }
+  HostCallbacks* host_callbacks() const override { return host_callbacks_.get(); }
+  void set_host_callbacks(std::shared_ptr<HostCallbacks> calls) { host_callbacks_ = std::move(calls); }
 
   StepStats* stats() const { return stats_; }  // null: nobody asked
   // A fetched handle of a variable stays one, instead of being read.
@@ -42,27 +42,27 @@ class RunContext final : public StepContext {
   void keep_thread_budget() { keeps_thread_budget_ = true; }
   bool keeps_thread_budget() const { return keeps_thread_budget_; }
   // Kernels add up in the same order whatever the devices' threads (argosy/base/threads/library_threads.h).
-  void want_same_bits(bool want) { same_bits_ = want; }
-  bool same_bits() const { return same_bits_; }
-  // What runs now, for who looks on from outside: the step, and by device the item whose kernel has its thread (-1:
+  void want_deterministic(bool want) { deterministic_ = want; }
+  bool deterministic() const { return deterministic_; }
+  // What runs now, for who looks on from outside: the step, and by device the instruction whose kernel has its thread (-1:
   // none). Null before it is compiled. Both live as long as the context, and are the run's until it ends.
   struct Running {
     const Step* step = nullptr;
-    const RunningItem* items = nullptr;
+    const RunningInstruction* instructions = nullptr;
   };
-  void set_running(const Step& step, const RunningItem* items) {
-    items_.store(items, std::memory_order_relaxed);
+  void set_running(const Step& step, const RunningInstruction* instructions) {
+    instructions_.store(instructions, std::memory_order_relaxed);
     running_.store(&step, std::memory_order_release);
   }
   Running running() const {
     const Step* const step = running_.load(std::memory_order_acquire);
-    return {step, items_.load(std::memory_order_relaxed)};
+    return {step, instructions_.load(std::memory_order_relaxed)};
   }
   // Every receiver still waiting is told why the run ended.
   void abort(const Status& reason);
 
  private:
-  struct Meeting {
+  struct RendezvousEntry {
     bool sent = false;
     Tensor value;
     Received waiting;
@@ -70,16 +70,16 @@ class RunContext final : public StepContext {
   const std::int64_t step_id_;
   StepStats* const stats_;
   const bool fetch_handles_;
-  bool keeps_thread_budget_ = false, same_bits_ = false;
+  bool keeps_thread_budget_ = false, deterministic_ = false;
   std::shared_ptr<const FilePolicy> files_;
-  std::shared_ptr<ClientCalls> client_calls_;
+  std::shared_ptr<HostCallbacks> host_callbacks_;
   std::atomic<const Step*> running_{nullptr};
-  std::atomic<const RunningItem*> items_{nullptr};
+  std::atomic<const RunningInstruction*> instructions_{nullptr};
   Cancellation cancellation_;
   ResourceManager resources_;
   Mutex mutex_;
   Status aborted_ ARGOSY_GUARDED_BY(mutex_);
-  std::map<std::string, Meeting, std::less<>> meetings_ ARGOSY_GUARDED_BY(mutex_);
+  std::map<std::string, RendezvousEntry, std::less<>> rendezvous_ ARGOSY_GUARDED_BY(mutex_);
 };
 
 }  // namespace argosy

@@ -12,11 +12,11 @@ constexpr std::size_t kShareFrom = 1 << 20;
 // Every planned slot of the device, at its place in the arena.
 Status point_into(const Step& step, RunState& state, std::size_t d) {
   std::byte* const base = state.arenas[d].data();
-  for (const Item& item : step.items) {
-    for (int o = 0; o < item.num_outputs; ++o) {
-      const auto s = static_cast<std::size_t>(item.first_output + o);
+  for (const Instruction& instruction : step.instructions) {
+    for (int o = 0; o < instruction.num_outputs; ++o) {
+      const auto s = static_cast<std::size_t>(instruction.first_output + o);
       const SlotSpec& spec = step.slots[s];
-      if (spec.offset < 0 || item.device != static_cast<std::int16_t>(d)) continue;
+      if (spec.offset < 0 || instruction.device != static_cast<std::int16_t>(d)) continue;
       ARGOSY_ASSIGN_OR_RETURN(const Shape shape, spec.shape.full());
       state.tensors[s] = Tensor(spec.dtype, shape, Buffer::borrow(base + spec.offset, spec.bytes));
       state.outputs[s].planned = true;
@@ -37,26 +37,26 @@ std::unique_ptr<RunState> make_run_state(const Step& step) {
   state->outputs.resize(slots);
   state->arenas.resize(step.arena_bytes.size());
   state->arena_bases.assign(step.arena_bytes.size(), nullptr);
-  for (const auto& [slot, value] : step.presets) state->tensors[slot] = value;
+  for (const auto& [slot, value] : step.constants) state->tensors[slot] = value;
   for (std::size_t s = 0; s < slots; ++s) {
     state->outputs[s].tensor = &state->tensors[s];
     state->outputs[s].on_host = step.slots[s].space == 0;
   }
   reserve_large(state->inputs, step.input_slots.size());
   for (const std::int32_t slot : step.input_slots) state->inputs.push_back(&state->tensors[slot]);
-  state->done = std::make_unique<std::atomic<std::uint32_t>[]>(step.items.size());
-  const auto devices = static_cast<std::size_t>(step.machine->size());
-  state->running = std::make_unique<RunningItem[]>(devices);
-  if (step.machine->has_launches()) {
-    state->events.resize(step.items.size());
-    state->landing.resize(step.order.size());
+  state->done = std::make_unique<std::atomic<std::uint32_t>[]>(step.instructions.size());
+  const auto devices = static_cast<std::size_t>(step.device_set->size());
+  state->running = std::make_unique<RunningInstruction[]>(devices);
+  if (step.device_set->has_async_device()) {
+    state->events.resize(step.instructions.size());
+    state->pending_host_copies.resize(step.order.size());
   }
-  for (const auto& stretches : step.stretches) state->recorded.emplace_back(stretches.size());
+  for (const auto& capture_regions : step.capture_regions) state->captured.emplace_back(capture_regions.size());
   if (!step.loops.empty()) {
-    state->dead.assign(slots + step.items.size(), 0);
-    state->first_turn.assign(step.loops.size(), 0);
+    state->dead.assign(slots + step.instructions.size(), 0);
+    state->first_iteration.assign(step.loops.size(), 0);
   }
-  state->gates = std::make_shared<RunGates>(static_cast<std::size_t>(step.machine->size()));
+  state->gates = std::make_shared<RunGates>(static_cast<std::size_t>(step.device_set->size()));
   return state;
 }
 
@@ -65,8 +65,8 @@ Status borrow_arenas(const Step& step, RunState& state) {
     const std::size_t bytes = step.arena_bytes[d];
     if (bytes == 0 || state.arenas[d].data() != nullptr) continue;
     const int device = static_cast<int>(d);
-    auto arena = bytes < kShareFrom ? step.machine->device(device).allocator().allocate(bytes)
-                                    : step.machine->arenas(device).lend(bytes, state.arena_bases[d]);
+    auto arena = bytes < kShareFrom ? step.device_set->device(device).allocator().allocate(bytes)
+                                    : step.device_set->arenas(device).lend(bytes, state.arena_bases[d]);
     Status status = std::move(arena).status();
     if (status.ok()) {
       state.arenas[d] = *std::move(arena);
@@ -83,7 +83,7 @@ Status borrow_arenas(const Step& step, RunState& state) {
 void return_arenas(const Step& step, RunState& state) {
   for (std::size_t d = 0; d < step.arena_bytes.size(); ++d) {
     if (step.arena_bytes[d] < kShareFrom || state.arenas[d].data() == nullptr) continue;
-    step.machine->arenas(static_cast<int>(d)).take_back(std::exchange(state.arenas[d], Buffer()));
+    step.device_set->arenas(static_cast<int>(d)).take_back(std::exchange(state.arenas[d], Buffer()));
   }
 }
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "argosy/runtime/execute/gate.h"
 #include "argosy/runtime/execute/captured_region.h"
+#include "argosy/runtime/execute/gate.h"
 #include "argosy/runtime/execute/running_instruction.h"
 #include "argosy/runtime/step/step.h"
 
@@ -26,18 +26,18 @@ struct RunState {
   std::vector<Tensor> tensors;                         // by slot
   std::vector<OutputSlot> outputs;                     // by slot
   std::vector<const Tensor*> inputs;                   // parallel to Step::input_slots
-  std::vector<Buffer> arenas;                          // by device; empty while the state rests, but for small ones
+  std::vector<Buffer> arenas;                          // by device; empty while the state is idle, but for small ones
   std::vector<const std::byte*> arena_bases;           // by device: where `tensors` point
-  std::unique_ptr<std::atomic<std::uint32_t>[]> done;  // by item: the epoch in which it was last finished
+  std::unique_ptr<std::atomic<std::uint32_t>[]> done;  // by instruction: the epoch in which it was last finished
   std::uint32_t epoch = 0;
-  std::unique_ptr<RunningItem[]> running;  // by device
-  // By item: what it started is done. Of devices whose kernels only start their work; empty where there are none.
+  std::unique_ptr<RunningInstruction[]> running;  // by device
+  // By instruction: what it started is done. Of asynchronous devices; empty where there are none.
   std::vector<Event> events;
-  std::vector<std::vector<Event>> landing;             // by device: its copies to the host of this run
-  std::vector<std::vector<RecordedStretch>> recorded;  // as Step::stretches
-  // Steps with control flow: by slot (outputs of Switches), then by item; who has been passed over this time.
+  std::vector<std::vector<Event>> pending_host_copies;  // by device: its copies to the host of this run
+  std::vector<std::vector<CapturedRegion>> captured;    // as Step::capture_regions
+  // Steps with control flow: by slot (outputs of Switches), then by instruction; who has been passed over this time.
   std::vector<std::uint8_t> dead;
-  std::vector<std::uint8_t> first_turn;  // by frame: its loop is in its first iteration
+  std::vector<std::uint8_t> first_iteration;  // by frame: its loop is in its first iteration
   std::shared_ptr<RunGates> gates;
 };
 

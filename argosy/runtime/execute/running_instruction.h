@@ -1,4 +1,4 @@
-// RunningItem: the item whose kernel has a device's thread now; -1: none. Every device writes its own at each item, so
+// RunningInstruction: the instruction whose kernel has a device's thread now; -1: none. Every device writes its own at each instruction, so
 // each has a cache line of its own.
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace argosy {
 
-struct alignas(64) RunningItem {
-  std::atomic<std::int32_t> item{-1};
+struct alignas(64) RunningInstruction {
+  std::atomic<std::int32_t> instruction{-1};
 };
 
 }  // namespace argosy

@@ -1,4 +1,4 @@
-// One run of a step in its fixed order (argosy/runtime/execute/executor.h). Private to the files in_order*.cc and
+// One run of a step in its static schedule (argosy/runtime/execute/executor.h). Private to the files static_executor*.cc and
 // static_executor.cc: the walk along each device's order, what control flow does in it, what devices do for each other.
 #pragma once
 
@@ -13,20 +13,20 @@
 
 namespace argosy {
 
-class InOrder {
+class StaticExecutor {
  public:
-  InOrder(const Step& step, RunState& state, RunContext& context)
+  StaticExecutor(const Step& step, RunState& state, RunContext& context)
       : step_(step), state_(state), context_(context), gates_(state.gates->of_device) {}
 
   Status run(std::span<const Tensor> feeds, std::span<Tensor> fetches);
 
  private:
-  // Parts [from, to) of the orders of all devices but the host's. False: there are none.
+  // Phases [from, to) of the orders of all devices but the host's. False: there are none.
   bool launch(int from, int to);
 
-  // All that the second parts of other devices wait for: they are not started before. False: the run has failed.
-  bool wait_for_rest() {
-    for (const std::int32_t p : step_.rest_after) wait_for(0, p);
+  // All that phase two of other devices waits for: they are not started before. False: the run has failed.
+  bool wait_for_phase_two() {
+    for (const std::int32_t p : step_.phase_two_dependencies) wait_for(0, p);
     return !failed_.load(std::memory_order_acquire);
   }
 
@@ -41,41 +41,42 @@ class InOrder {
 
   // Positions [from, to) of the device's order. Throws nothing: what is thrown inside fails the run.
   void drive(int d, std::size_t from, std::size_t to, std::atomic<int>& asyncs);
-  void drive_items(int d, std::size_t from, std::size_t to, std::atomic<int>& asyncs);
-  // Where the next stretch begins; beyond every position where there is none.
-  std::size_t next_stretch(int d, const Recorder* recorder, std::size_t stretch) const;
+  void drive_instructions(int d, std::size_t from, std::size_t to, std::atomic<int>& asyncs);
+  // Where the next capture region begins; beyond every position where there is none.
+  std::size_t next_region(int d, const GraphCapturer* capturer, std::size_t region) const;
 
   // The value of the variable that slot `handle` names goes to slot `value`.
   Status dereference(std::int32_t handle, std::int32_t value);
 
-  Result<bool> run_stretch(int d, std::size_t stretch, Recorder& recorder, KernelContext::Fields& fields);
+  Result<bool> run_region(int d, std::size_t region, GraphCapturer& capturer, KernelContext::Fields& fields);
 
   void settle(int d, const std::atomic<int>& asyncs) {
     gates_[d].wait([&] { return asyncs.load(std::memory_order_acquire) == 0; });
   }
 
-  void point_at(const Item& item, KernelContext::Fields& fields) const {
-    fields.inputs = state_.inputs.data() + item.first_input;
-    fields.num_inputs = item.num_inputs;
-    fields.outputs = state_.outputs.data() + item.first_output;
-    fields.num_outputs = item.num_outputs;
-    fields.output_dtypes = step_.output_dtypes.data() + item.first_dtype;
-    fields.node = step_.nodes[item.node].name;
+  void point_at(const Instruction& instruction, KernelContext::Fields& fields) const {
+    fields.inputs = state_.inputs.data() + instruction.first_input;
+    fields.num_inputs = instruction.num_inputs;
+    fields.outputs = state_.outputs.data() + instruction.first_output;
+    fields.num_outputs = instruction.num_outputs;
+    fields.output_dtypes = step_.output_dtypes.data() + instruction.first_dtype;
+    fields.node = step_.nodes[instruction.node].name;
   }
 
   // `at`: where in the order this is; the ends of a loop change it.
-  Status run_special(std::int32_t index, const Item& item, KernelContext::Fields& fields, KernelObserver* observer,
-                     StepStats* stats, std::atomic<int>& asyncs, std::atomic<std::int32_t>& running, std::size_t& at);
+  Status run_special(std::int32_t index, const Instruction& instruction, KernelContext::Fields& fields,
+                     KernelObserver* observer, StepStats* stats, std::atomic<int>& asyncs,
+                     std::atomic<std::int32_t>& running, std::size_t& at);
 
-  // Item p has been started. Who starts work as well comes after it in the order of its own; the host, and whoever
+  // Instruction p has been started. Who starts work as well comes after it in the order of its own; the host, and whoever
   // reads what p brought into the host's memory, waits here.
   Status wait_for_event(std::int32_t p, LaunchQueue* queue);
 
-  Status run_kernel(std::int32_t index, const Item& item, const ItemExtras& extras, KernelContext::Fields& fields,
-                    KernelObserver* observer, std::int64_t start, std::atomic<int>& asyncs,
-                    std::atomic<std::int32_t>& running);
+  Status run_kernel(std::int32_t index, const Instruction& instruction, const InstructionMeta& meta,
+                    KernelContext::Fields& fields, KernelObserver* observer, std::int64_t start,
+                    std::atomic<int>& asyncs, std::atomic<std::int32_t>& running);
 
-  Status run_whole(const Item& item, KernelContext& kernel_context);
+  Status run_whole(const Instruction& instruction, KernelContext& kernel_context);
 
   // --- control flow --------------------------------------------------------------------------------------------------
 
@@ -84,14 +85,14 @@ class InOrder {
     return std::any_of(flags.begin(), flags.end(), [&](std::int32_t flag) { return is_dead(flag); });
   }
 
-  void pass_over(std::int32_t index, const Item& item, const ItemExtras& extras);
+  void pass_over(std::int32_t index, const Instruction& instruction, const InstructionMeta& meta);
 
-  void hand_on(const Item& item, const ItemExtras& extras, int input, std::int32_t to);
+  void forward_input(const Instruction& instruction, const InstructionMeta& meta, int input, std::int32_t to);
 
-  Status run_switch(const Item& item, const ItemExtras& extras, KernelContext::Fields& fields);
+  Status run_switch(const Instruction& instruction, const InstructionMeta& meta, KernelContext::Fields& fields);
 
   // The first live input; at the head of a loop, of those that come from outside or from the iteration before.
-  Status run_merge(std::int32_t index, const Item& item, const ItemExtras& extras);
+  Status run_merge(std::int32_t index, const Instruction& instruction, const InstructionMeta& meta);
 
   // Not entered at all when every Enter is dead.
   void begin_loop(const Loop& loop, std::int32_t frame, std::size_t& at);
@@ -102,18 +103,19 @@ class InOrder {
   void signal(std::int32_t index);
 
   // Copies are always done when this returns or, when large, are waited for by whoever reads them through done[].
-  Status copy(std::int32_t index, const Item& item, KernelContext::Fields& fields, std::atomic<int>&);
+  Status copy(std::int32_t index, const Instruction& instruction, KernelContext::Fields& fields, std::atomic<int>&);
 
-  void start_async(std::int32_t index, const Item& item, const KernelContext::Fields& fields, std::atomic<int>& asyncs);
+  void start_async(std::int32_t index, const Instruction& instruction, const KernelContext::Fields& fields,
+                   std::atomic<int>& asyncs);
 
   void fail(Status status);
 
-  static void note_wait(StepStats::PerDevice& device, const Item& waited_for, std::int64_t since) {
+  static void note_wait(StepStats::PerDevice& device, const Instruction& waited_for, std::int64_t since) {
     const std::int64_t nanos = now_nanos() - since;
     (waited_for.async && waited_for.kernel != nullptr ? device.collective_nanos : device.copy_nanos) += nanos;
   }
-  void note_op(StepStats& stats, const Item& item, std::int64_t start);
-  static void note_stretch(StepStats& stats, int d, const Stretch& stretch, std::int64_t start);
+  void note_op(StepStats& stats, const Instruction& instruction, std::int64_t start);
+  static void note_region(StepStats& stats, int d, const CaptureRegion& region, std::int64_t start);
 
  private:
   const Step& step_;

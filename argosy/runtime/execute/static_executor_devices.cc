@@ -1,4 +1,4 @@
-// Between devices, and between the host and devices whose kernels only start their work.
+// Between devices, and between the host and asynchronous devices.
 #include <cstring>
 
 #include "argosy/base/guard.h"
@@ -13,17 +13,17 @@ namespace {
 constexpr std::size_t kInlineCopyBytes = 256 << 10;  // smaller copies are done at once, larger ones by the copy stream
 }  // namespace
 
-Status InOrder::wait_for_event(std::int32_t p, LaunchQueue* queue) {
+Status StaticExecutor::wait_for_event(std::int32_t p, LaunchQueue* queue) {
   const Event& event = state_.events[p];
   if (event.state() == nullptr) return ok_status();
-  const Item& item = step_.items[p];
-  const bool to_host = item.role == Role::kCopy && step_.slots[item.first_output].space == 0;
+  const Instruction& instruction = step_.instructions[p];
+  const bool to_host = instruction.role == Role::kCopy && step_.slots[instruction.first_output].space == 0;
   if (queue != nullptr && !to_host) return queue->wait(event);
   event.state()->wait();
-  return step_.machine->device(item.device).launches()->failure();
+  return step_.device_set->device(instruction.device).launch_queue()->failure();
 }
 
-Status InOrder::dereference(std::int32_t handle, std::int32_t value) {
+Status StaticExecutor::dereference(std::int32_t handle, std::int32_t value) {
   const Tensor& reference = state_.tensors[handle];
   if (reference.dtype() != DType::kResource || reference.elements() != 1) {
     return internal_error("a reference to a variable is missing").with_id("ARG-VAR-003");
@@ -42,67 +42,69 @@ Status InOrder::dereference(std::int32_t handle, std::int32_t value) {
   return ok_status();
 }
 
-Result<bool> InOrder::run_stretch(int d, std::size_t stretch, Recorder& recorder, KernelContext::Fields& fields) {
-  LaunchQueue* const queue = fields.device->launches();
+Result<bool> StaticExecutor::run_region(int d, std::size_t region, GraphCapturer& capturer,
+                                        KernelContext::Fields& fields) {
+  LaunchQueue* const queue = fields.device->launch_queue();
   const auto let_go = [&](std::int32_t index) {
-    for (const std::int32_t slot : step_.extras[index].releases) state_.tensors[slot] = Tensor();
+    for (const std::int32_t slot : step_.meta[index].releases) state_.tensors[slot] = Tensor();
   };
-  const StretchCalls calls{.wait = [&](std::int32_t index) -> Status {
-                             for (const std::int32_t p : step_.extras[index].waits) {
-                               wait_for(d, p);
-                               if (failed_.load(std::memory_order_acquire)) return cancelled("the run has failed");
-                               ARGOSY_RETURN_IF_ERROR(wait_for_event(p, queue));
-                             }
-                             return ok_status();
-                           },
-                           .run = [&](std::int32_t index) -> Status {
-                             const Item& item = step_.items[index];
-                             for (const auto& [handle, value] : step_.extras[index].derefs) {
-                               ARGOSY_RETURN_IF_ERROR(dereference(handle, value));
-                             }
-                             point_at(item, fields);
-                             if (step_.extras[index].donates)
-                               fields.may_donate = step_.donates.get() + item.first_input;
-                             KernelContext kernel_context(fields);
-                             Status status = item.kernel->run(kernel_context);
-                             fields.may_donate = nullptr;
-                             let_go(index);
-                             return status;
-                           },
-                           .let_go = let_go};
-  ARGOSY_ASSIGN_OR_RETURN(const bool done, run_recorded(step_, state_, d, stretch, recorder, calls));
+  const RegionCallbacks calls{.wait = [&](std::int32_t index) -> Status {
+                                for (const std::int32_t p : step_.meta[index].waits) {
+                                  wait_for(d, p);
+                                  if (failed_.load(std::memory_order_acquire)) return cancelled("the run has failed");
+                                  ARGOSY_RETURN_IF_ERROR(wait_for_event(p, queue));
+                                }
+                                return ok_status();
+                              },
+                              .run = [&](std::int32_t index) -> Status {
+                                const Instruction& instruction = step_.instructions[index];
+                                for (const auto& [handle, value] : step_.meta[index].derefs) {
+                                  ARGOSY_RETURN_IF_ERROR(dereference(handle, value));
+                                }
+                                point_at(instruction, fields);
+                                if (step_.meta[index].donates)
+                                  fields.may_donate = step_.donates.get() + instruction.first_input;
+                                KernelContext kernel_context(fields);
+                                Status status = instruction.kernel->run(kernel_context);
+                                fields.may_donate = nullptr;
+                                let_go(index);
+                                return status;
+                              },
+                              .let_go = let_go};
+  ARGOSY_ASSIGN_OR_RETURN(const bool done, run_captured(step_, state_, d, region, capturer, calls));
   if (!done) return false;
-  const std::int32_t last = step_.order[d][static_cast<std::size_t>(step_.stretches[d][stretch].end) - 1];
-  if (step_.items[last].signals) {
+  const std::int32_t last = step_.order[d][static_cast<std::size_t>(step_.capture_regions[d][region].end) - 1];
+  if (step_.instructions[last].signals) {
     ARGOSY_ASSIGN_OR_RETURN(state_.events[last], queue->record());
     signal(last);
   }
   return true;
 }
 
-std::size_t InOrder::next_stretch(int d, const Recorder* recorder, std::size_t stretch) const {
-  if (recorder == nullptr || stretch >= step_.stretches[d].size()) return SIZE_MAX;
-  return static_cast<std::size_t>(step_.stretches[d][stretch].begin);
+std::size_t StaticExecutor::next_region(int d, const GraphCapturer* capturer, std::size_t region) const {
+  if (capturer == nullptr || region >= step_.capture_regions[d].size()) return SIZE_MAX;
+  return static_cast<std::size_t>(step_.capture_regions[d][region].begin);
 }
 
-Status InOrder::copy(std::int32_t index, const Item& item, KernelContext::Fields& fields, std::atomic<int>&) {
-  const Tensor& from = *state_.inputs[item.first_input];
-  Tensor& to = state_.tensors[item.first_output];
-  OutputSlot& slot = state_.outputs[item.first_output];
+Status StaticExecutor::copy(std::int32_t index, const Instruction& instruction, KernelContext::Fields& fields,
+                            std::atomic<int>&) {
+  const Tensor& from = *state_.inputs[instruction.first_input];
+  Tensor& to = state_.tensors[instruction.first_output];
+  OutputSlot& slot = state_.outputs[instruction.first_output];
   if (!from.valid()) return internal_error("a copy has nothing to copy");
   if (!(slot.planned && to.shape() == from.shape())) {
     Allocator& where =
-        step_.slots[item.first_output].space == 0 ? step_.machine->device(0).allocator() : *fields.allocator;
+        step_.slots[instruction.first_output].space == 0 ? step_.device_set->device(0).allocator() : *fields.allocator;
     ARGOSY_ASSIGN_OR_RETURN(to, Tensor::allocate(from.dtype(), from.shape(), where));
     slot.planned = false;
   }
   Device& device = *fields.device;
-  if (LaunchQueue* const queue = device.launches(); queue != nullptr) {
+  if (LaunchQueue* const queue = device.launch_queue(); queue != nullptr) {
     const Buffer source(from.buffer().owner(), from.raw(), from.bytes());
-    const bool out = step_.slots[item.first_output].space == 0;
+    const bool out = step_.slots[instruction.first_output].space == 0;
     ARGOSY_ASSIGN_OR_RETURN(state_.events[index],
                             out ? queue->copy_out(to.buffer(), source) : queue->copy_in(to.buffer(), source));
-    if (out) state_.landing[item.device].push_back(state_.events[index]);
+    if (out) state_.pending_host_copies[instruction.device].push_back(state_.events[index]);
   } else if (from.bytes() <= kInlineCopyBytes && device.spec().link_bytes_per_second == 0) {
     if (from.bytes() > 0) std::memcpy(to.raw(), from.raw(), from.bytes());
   } else {
@@ -113,26 +115,27 @@ Status InOrder::copy(std::int32_t index, const Item& item, KernelContext::Fields
   return ok_status();
 }
 
-void InOrder::start_async(std::int32_t index, const Item& item, const KernelContext::Fields& fields,
-                          std::atomic<int>& asyncs) {
+void StaticExecutor::start_async(std::int32_t index, const Instruction& instruction,
+                                 const KernelContext::Fields& fields, std::atomic<int>& asyncs) {
   auto kernel_context = std::make_shared<KernelContext>(fields);
-  const int d = item.device;
+  const int d = instruction.device;
   auto tell = [this, index, d, gates = state_.gates, &asyncs](Status status) {
-    if (!status.ok()) fail(name_node(std::move(status), step_, step_.items[index]));
+    if (!status.ok()) fail(name_node(std::move(status), step_, step_.instructions[index]));
     state_.done[index].store(state_.epoch, std::memory_order_release);
-    for (const std::int32_t other : step_.extras[index].wakes) gates_[other].open();
+    for (const std::int32_t other : step_.meta[index].wakes) gates_[other].open();
     // The run may end with this: after it only the gates are sure to be there.
     asyncs.fetch_sub(1, std::memory_order_acq_rel);
     gates->of_device[static_cast<std::size_t>(d)].open();
   };
   // Where work is only started, so is this: who reads what it writes comes after it in stream order.
-  auto* const starting = fields.device->launches() != nullptr ? dynamic_cast<StartingKernel*>(item.kernel) : nullptr;
-  const auto told = std::make_shared<ToldOnce>(std::move(tell));
+  auto* const async_launch =
+      fields.device->launch_queue() != nullptr ? dynamic_cast<AsyncLaunchKernel*>(instruction.kernel) : nullptr;
+  const auto told = std::make_shared<OnceCallback>(std::move(tell));
   asyncs.fetch_add(1, std::memory_order_relaxed);  // from here on it will be told, whatever is thrown
   const auto done = [told, kernel_context](Status status) { told->tell(std::move(status)); };
   try {
-    if (starting == nullptr) return static_cast<AsyncKernel*>(item.kernel)->run_async(*kernel_context, done);
-    starting->start(*kernel_context, [this, index, done](Result<Event> end) {
+    if (async_launch == nullptr) return static_cast<AsyncKernel*>(instruction.kernel)->run_async(*kernel_context, done);
+    async_launch->start(*kernel_context, [this, index, done](Result<Event> end) {
       if (end.ok()) state_.events[index] = *end;
       done(end.status());
     });
@@ -141,10 +144,10 @@ void InOrder::start_async(std::int32_t index, const Item& item, const KernelCont
   }
 }
 
-void InOrder::signal(std::int32_t index) {
+void StaticExecutor::signal(std::int32_t index) {
   state_.done[index].store(state_.epoch, std::memory_order_release);
-  gates_[step_.items[index].device].open();
-  for (const std::int32_t d : step_.extras[index].wakes) gates_[d].open();
+  gates_[step_.instructions[index].device].open();
+  for (const std::int32_t d : step_.meta[index].wakes) gates_[d].open();
 }
 
 }  // namespace argosy

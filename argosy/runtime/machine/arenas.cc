@@ -10,23 +10,23 @@ Result<Buffer> Arenas::lend(std::size_t bytes, const std::byte* last) {
   bool replaced = false;
   {
     MutexLock lock(mutex_);
-    auto best = resting_.end(), largest = resting_.end();
-    for (auto it = resting_.begin(); it != resting_.end(); ++it) {
-      if (largest == resting_.end() || it->bytes() > largest->bytes()) largest = it;
+    auto best = idle_.end(), largest = idle_.end();
+    for (auto it = idle_.begin(); it != idle_.end(); ++it) {
+      if (largest == idle_.end() || it->bytes() > largest->bytes()) largest = it;
       if (it->bytes() < bytes) continue;
       if (it->data() == last) {
         best = it;
         break;
       }
-      if (best == resting_.end() || it->bytes() < best->bytes()) best = it;
+      if (best == idle_.end() || it->bytes() < best->bytes()) best = it;
     }
-    if (best != resting_.end()) {
+    if (best != idle_.end()) {
       Buffer arena = std::move(*best);
-      resting_.erase(best);
+      idle_.erase(best);
       return arena;
     }
-    if (largest != resting_.end()) {
-      resting_.erase(largest);
+    if (largest != idle_.end()) {
+      idle_.erase(largest);
       replaced = true;
     }
   }
@@ -41,21 +41,21 @@ void Arenas::take_back(Buffer arena) {
   // Where there is no memory to remember it, it goes.
   contained("keeping an arena", [&] {
     MutexLock lock(mutex_);
-    resting_.push_back(std::move(arena));
+    idle_.push_back(std::move(arena));
   });
 }
 
-std::size_t Arenas::resting_bytes() const {
+std::size_t Arenas::idle_bytes() const {
   MutexLock lock(mutex_);
   std::size_t bytes = 0;
-  for (const Buffer& arena : resting_) bytes += arena.bytes();
+  for (const Buffer& arena : idle_) bytes += arena.bytes();
   return bytes;
 }
 
 void Arenas::trim() {
   std::vector<Buffer> gone;
   MutexLock lock(mutex_);
-  gone.swap(resting_);
+  gone.swap(idle_);
 }
 
 }  // namespace argosy

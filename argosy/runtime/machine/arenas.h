@@ -18,21 +18,21 @@ class Arenas {
   Arenas(const Arenas&) = delete;
   Arenas& operator=(const Arenas&) = delete;
 
-  // At least `bytes`. The one at `last` (where the same step ran before; may be null) if it rests here and is large
+  // At least `bytes`. The one at `last` (where the same step ran before; may be null) if it is idle here and is large
   // enough, since then nothing must be pointed elsewhere; else the smallest that fits; else a new one, in exchange for
-  // the largest that rests. RESOURCE_EXHAUSTED when the device has no room for it.
+  // the largest idle one. RESOURCE_EXHAUSTED when the device has no room for it.
   Result<Buffer> lend(std::size_t bytes, const std::byte* last);
   void take_back(Buffer arena);
 
   // Held, but in no run now.
-  std::size_t resting_bytes() const;
-  // Gives what rests back to the allocator.
+  std::size_t idle_bytes() const;
+  // Gives idle arenas back to the allocator.
   void trim();
 
  private:
   Allocator& allocator_;
   mutable Mutex mutex_;
-  std::vector<Buffer> resting_ ARGOSY_GUARDED_BY(mutex_);
+  std::vector<Buffer> idle_ ARGOSY_GUARDED_BY(mutex_);
 };
 
 }  // namespace argosy

@@ -20,10 +20,10 @@ TEST(Arenas, LendWhatRestsAndGrowInsteadOfAdding) {
   Buffer small = *arenas.lend(1000, nullptr);
   const std::byte* const at = small.data();
   arenas.take_back(std::move(small));
-  EXPECT_GE(arenas.resting_bytes(), 1000u);
+  EXPECT_GE(arenas.idle_bytes(), 1000u);
   Buffer again = *arenas.lend(500, nullptr);
   EXPECT_EQ(again.data(), at);
-  EXPECT_EQ(arenas.resting_bytes(), 0u);
+  EXPECT_EQ(arenas.idle_bytes(), 0u);
   arenas.take_back(std::move(again));
   arenas.take_back(*arenas.lend(100'000, nullptr));
   EXPECT_LT(pool.stats().in_use_bytes, 101'000u) << "the small one went";
@@ -62,7 +62,7 @@ TEST(Arenas, AreSharedBySteps) {
     ASSERT_TRUE(out.ok()) << out.status().to_string();
     EXPECT_NEAR((*out)[0].data<float>()[0], std::tanh(1.0f) * static_cast<float>(rows) * 512, 1e-3f * rows * 512);
   };
-  Allocator& memory = session.machine().device(1).allocator();
+  Allocator& memory = session.device_set().device(1).allocator();
   run(2048);
   const std::uint64_t one = memory.stats().in_use_bytes;
   for (const std::int64_t rows : {1024, 2048, 1536, 600, 2048}) run(rows);

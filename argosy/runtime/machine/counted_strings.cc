@@ -24,7 +24,7 @@ class Counting final : public Kernel {
     ARGOSY_RETURN_IF_ERROR(kernel_->run(c));
     return count_outputs(c);
   }
-  bool repeatable() const override { return kernel_->repeatable(); }
+  bool capturable() const override { return kernel_->capturable(); }
 
  private:
   const std::unique_ptr<Kernel> kernel_;
@@ -37,7 +37,7 @@ class CountingAsync final : public AsyncKernel {
     static_cast<AsyncKernel&>(*kernel_).run_async(
         c, [&c, done = std::move(done)](Status status) { done(status.ok() ? count_outputs(c) : std::move(status)); });
   }
-  bool repeatable() const override { return kernel_->repeatable(); }
+  bool capturable() const override { return kernel_->capturable(); }
 
  private:
   const std::unique_ptr<Kernel> kernel_;

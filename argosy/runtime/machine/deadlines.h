@@ -1,29 +1,29 @@
-// Deadlines: alarms that pull cancellation switches. Thread-safe.
+// Deadlines: timers that pull cancellation switches. Thread-safe.
 #pragma once
 
 #include <string>
 #include <utility>
 
-#include "argosy/base/threads/timers.h"
 #include "argosy/base/threads/cancellation.h"
+#include "argosy/base/threads/timers.h"
 
 namespace argosy {
 
 class Deadlines {
  public:
-  using Token = Alarms::Token;
+  using Token = Timers::Token;
 
   // At `when`, cancels with DEADLINE_EXCEEDED. The switch must live until remove() has returned. RESOURCE_EXHAUSTED as
-  // Alarms::set.
-  Result<Token> add(Alarms::Time when, Cancellation& cancellation, std::string what) {
-    return alarms_.set(when, [&cancellation, what = std::move(what)] {
+  // Timers::set.
+  Result<Token> add(Timers::Time when, Cancellation& cancellation, std::string what) {
+    return timers_.set(when, [&cancellation, what = std::move(what)] {
       cancellation.cancel(deadline_exceeded(what).with_id("ARG-DEADLINE-001"));
     });
   }
-  void remove(Token token) { alarms_.drop(token); }
+  void remove(Token token) { timers_.cancel(token); }
 
  private:
-  Alarms alarms_;
+  Timers timers_;
 };
 
 // One deadline, which goes with this object, whatever is thrown meanwhile.
@@ -35,7 +35,7 @@ class Deadline {
   Deadline& operator=(const Deadline&) = delete;
 
   // As Deadlines::add. REQUIRES: once, and not of none.
-  Status set(Alarms::Time when, Cancellation& cancellation, std::string what) {
+  Status set(Timers::Time when, Cancellation& cancellation, std::string what) {
     ARGOSY_ASSIGN_OR_RETURN(token_, deadlines_->add(when, cancellation, std::move(what)));
     return ok_status();
   }

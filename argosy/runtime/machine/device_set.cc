@@ -8,8 +8,8 @@
 
 namespace argosy {
 
-Result<std::shared_ptr<Machine>> Machine::make(const DeviceRequest& request) {
-  return guarded([&]() -> Result<std::shared_ptr<Machine>> {
+Result<std::shared_ptr<DeviceSet>> DeviceSet::make(const DeviceRequest& request) {
+  return guarded([&]() -> Result<std::shared_ptr<DeviceSet>> {
     ARGOSY_ASSIGN_OR_RETURN(auto devices, make_devices(request));
     // A cap of the CPU is that of what the host holds beside its tensors, too.
     const DeviceSpec& host = devices[0]->spec();
@@ -17,17 +17,18 @@ Result<std::shared_ptr<Machine>> Machine::make(const DeviceRequest& request) {
     if (!host.is_gpu() && host.memory_limit_bytes > 0 && host.memory_limit_bytes < host_memory_bytes()) {
       limit = host_budget().with_limit(static_cast<std::int64_t>(host.memory_limit_bytes));
     }
-    return std::shared_ptr<Machine>(new Machine(std::move(devices)), [limit](Machine* machine) { delete machine; });
+    return std::shared_ptr<DeviceSet>(new DeviceSet(std::move(devices)),
+                                      [limit](DeviceSet* device_set) { delete device_set; });
   });
 }
 
-Machine::Machine(std::vector<std::unique_ptr<Device>> devices)
-    : devices_(std::move(devices)), caps_(std::make_unique<Caps>()) {
+DeviceSet::DeviceSet(std::vector<std::unique_ptr<Device>> devices)
+    : devices_(std::move(devices)), memory_limits_(std::make_unique<MemoryLimits>()) {
   for (const auto& device : devices_) {
     arenas_.push_back(std::make_unique<Arenas>(device->allocator()));
     resources_.push_back(std::make_shared<ResourceManager>());
-    if (device->launches() == nullptr) continue;
-    has_launches_ = true;
+    if (device->launch_queue() == nullptr) continue;
+    has_async_device_ = true;
     if (kernels_ != nullptr) continue;
     auto kernels = std::make_unique<KernelRegistry>(cpu_kernels());
     device->add_kernels(*kernels);
@@ -35,11 +36,11 @@ Machine::Machine(std::vector<std::unique_ptr<Device>> devices)
   }
 }
 
-const KernelRegistry& Machine::kernels() const { return kernels_ != nullptr ? *kernels_ : cpu_kernels(); }
+const KernelRegistry& DeviceSet::kernels() const { return kernels_ != nullptr ? *kernels_ : cpu_kernels(); }
 
-Machine::Machine(std::shared_ptr<Machine> base, std::vector<std::unique_ptr<Device>> devices,
-                 const std::vector<int>& origin, bool own_resources)
-    : Machine(std::move(devices)) {
+DeviceSet::DeviceSet(std::shared_ptr<DeviceSet> base, std::vector<std::unique_ptr<Device>> devices,
+                     const std::vector<int>& origin, bool own_resources)
+    : DeviceSet(std::move(devices)) {
   base_ = std::move(base);
   shares_resources_ = !own_resources;
   for (std::size_t i = 0; i < origin.size() && !own_resources; ++i) {
@@ -47,31 +48,31 @@ Machine::Machine(std::shared_ptr<Machine> base, std::vector<std::unique_ptr<Devi
   }
 }
 
-Machine::~Machine() {
+DeviceSet::~DeviceSet() {
   // Before all else: the threads of iterators end here, and may be at work on anything below.
   if (!shares_resources_) reset();
 }
 
-int Machine::find(const DeviceName& full) const {
+int DeviceSet::find(const DeviceName& full) const {
   for (int i = 0; i < size(); ++i) {
     if (devices_[i]->spec().name == full) return i;
   }
   return -1;
 }
 
-std::vector<DeviceSpec> Machine::specs() const {
+std::vector<DeviceSpec> DeviceSet::specs() const {
   std::vector<DeviceSpec> specs;
   for (const auto& d : devices_) specs.push_back(d->spec());
   return specs;
 }
 
-int Machine::num_gpus() const {
+int DeviceSet::num_gpus() const {
   int n = 0;
   for (const auto& d : devices_) n += d->spec().is_gpu() ? 1 : 0;
   return n;
 }
 
-Result<Tensor> Machine::constant_on(int i, const Tensor& value) {
+Result<Tensor> DeviceSet::constant_on(int i, const Tensor& value) {
   const Buffer from = value.buffer();
   MutexLock lock(constants_mutex_);
   Copied& known = constants_[{i, from.data()}];
@@ -88,12 +89,12 @@ Result<Tensor> Machine::constant_on(int i, const Tensor& value) {
   return there;
 }
 
-void Machine::set_files(FilePolicy files) {
+void DeviceSet::set_files(FilePolicy files) {
   MutexLock lock(outside_mutex_);
   files_ = std::make_shared<const FilePolicy>(std::move(files));
 }
 
-std::shared_ptr<const FilePolicy> Machine::files() const {
+std::shared_ptr<const FilePolicy> DeviceSet::files() const {
   {
     MutexLock lock(outside_mutex_);
     if (files_ != nullptr) return files_;
@@ -101,20 +102,20 @@ std::shared_ptr<const FilePolicy> Machine::files() const {
   return base_ != nullptr ? base_->files() : nullptr;
 }
 
-void Machine::set_client_calls(std::shared_ptr<ClientCalls> calls) {
+void DeviceSet::set_host_callbacks(std::shared_ptr<HostCallbacks> calls) {
   MutexLock lock(outside_mutex_);
-  client_calls_ = std::move(calls);
+  host_callbacks_ = std::move(calls);
 }
 
-std::shared_ptr<ClientCalls> Machine::client_calls() const {
+std::shared_ptr<HostCallbacks> DeviceSet::host_callbacks() const {
   {
     MutexLock lock(outside_mutex_);
-    if (client_calls_ != nullptr) return client_calls_;
+    if (host_callbacks_ != nullptr) return host_callbacks_;
   }
-  return base_ != nullptr ? base_->client_calls() : nullptr;
+  return base_ != nullptr ? base_->host_callbacks() : nullptr;
 }
 
-void Machine::reset(const std::string& container) {
+void DeviceSet::reset(const std::string& container) {
   for (const auto& r : resources_) r->clear(container);
 }
 

@@ -1,5 +1,5 @@
-// Machine: the devices of one or more sessions, and what lives on them beyond a session: variables, queues, tables.
-// Sessions that share a machine share its variables; sessions with machines of their own share nothing. Thread-safe.
+// DeviceSet: the devices of one or more sessions, and what lives on them beyond a session: variables, queues, tables.
+// Sessions that share a device set share its variables; sessions with device sets of their own share nothing. Thread-safe.
 #pragma once
 
 #include <map>
@@ -10,8 +10,8 @@
 
 #include "argosy/base/mutex.h"
 #include "argosy/device/device.h"
-#include "argosy/op/kernel/host_callbacks.h"
 #include "argosy/op/kernel/file_policy.h"
+#include "argosy/op/kernel/host_callbacks.h"
 #include "argosy/op/kernel/kernel.h"
 #include "argosy/op/state/resource_manager.h"
 #include "argosy/runtime/machine/arenas.h"
@@ -20,17 +20,17 @@
 
 namespace argosy {
 
-class Caps;  // argosy/runtime/machine/memory_limits.h
+class MemoryLimits;  // argosy/runtime/machine/memory_limits.h
 
-class Machine {
+class DeviceSet {
  public:
-  static Result<std::shared_ptr<Machine>> make(const DeviceRequest& request);
-  explicit Machine(std::vector<std::unique_ptr<Device>> devices);
+  static Result<std::shared_ptr<DeviceSet>> make(const DeviceRequest& request);
+  explicit DeviceSet(std::vector<std::unique_ptr<Device>> devices);
   // Another look at the devices of `base`, which lives as long: `devices` stand in for those at positions `origin` of
   // base, whose resources they share, or have ones of their own.
-  Machine(std::shared_ptr<Machine> base, std::vector<std::unique_ptr<Device>> devices, const std::vector<int>& origin,
-          bool own_resources);
-  ~Machine();
+  DeviceSet(std::shared_ptr<DeviceSet> base, std::vector<std::unique_ptr<Device>> devices,
+            const std::vector<int>& origin, bool own_resources);
+  ~DeviceSet();
 
   int size() const { return static_cast<int>(devices_.size()); }
   Device& device(int i) const { return *devices_[i]; }
@@ -45,34 +45,34 @@ class Machine {
   int num_gpus() const;
   // Those of the library, and what the devices bring.
   const KernelRegistry& kernels() const;
-  // Some device's kernels only start their work (LaunchQueue).
-  bool has_launches() const { return has_launches_; }
+  // Some device is asynchronous: its kernels return before their work is done (LaunchQueue).
+  bool has_async_device() const { return has_async_device_; }
   // Held while a run is put on several devices' queues: every device then meets concurrent runs in one order, so that
   // no two wait for each other.
   Mutex& launch() const { return base_ != nullptr ? base_->launch() : launch_; }
   Traces& traces() { return base_ != nullptr ? base_->traces() : traces_; }
-  Caps& caps() { return *caps_; }
-  // What lives as long as the resources do: this machine, or that which a view shares them with.
-  Machine& lasting() { return shares_resources_ ? base_->lasting() : *this; }
+  MemoryLimits& memory_limits() { return *memory_limits_; }
+  // What lives as long as the resources do: this device set, or that which a view shares them with.
+  DeviceSet& resource_owner() { return shares_resources_ ? base_->resource_owner() : *this; }
   // Which files the graphs of its sessions may touch, from the next run on; at first what its base says, or all that
   // the user may.
   void set_files(FilePolicy files);
   std::shared_ptr<const FilePolicy> files() const;
   // How its graphs call functions of the programs that built them, from the next run on; at first as its base does, or
   // not at all.
-  void set_client_calls(std::shared_ptr<ClientCalls> calls);
-  std::shared_ptr<ClientCalls> client_calls() const;
+  void set_host_callbacks(std::shared_ptr<HostCallbacks> calls);
+  std::shared_ptr<HostCallbacks> host_callbacks() const;
   // Empties a container ("" = all) on every device: variables lose their values.
   void reset(const std::string& container = "");
 
  private:
-  std::shared_ptr<Machine> base_;  // of a view
+  std::shared_ptr<DeviceSet> base_;  // of a view
   bool shares_resources_ = false;
   // Resources and arenas go before the devices whose memory they hold.
   std::vector<std::unique_ptr<Device>> devices_;
-  std::unique_ptr<Caps> caps_;
+  std::unique_ptr<MemoryLimits> memory_limits_;
   std::unique_ptr<const KernelRegistry> kernels_;  // null: the library's
-  bool has_launches_ = false;
+  bool has_async_device_ = false;
   std::vector<std::unique_ptr<Arenas>> arenas_;
   std::vector<std::shared_ptr<ResourceManager>> resources_;
   mutable Mutex launch_;
@@ -80,7 +80,7 @@ class Machine {
 
   mutable Mutex outside_mutex_;
   std::shared_ptr<const FilePolicy> files_ ARGOSY_GUARDED_BY(outside_mutex_);
-  std::shared_ptr<ClientCalls> client_calls_ ARGOSY_GUARDED_BY(outside_mutex_);
+  std::shared_ptr<HostCallbacks> host_callbacks_ ARGOSY_GUARDED_BY(outside_mutex_);
 
   struct Copied {
     std::weak_ptr<void> from, to;  // both alive: `from` is still what was copied

@@ -1,4 +1,4 @@
-// Issue 31: strings, files, graphs and pictures had bounds one by one only: many pieces, each below its bound, took all
+// Issue 31: strings, files, graphs and images had bounds one by one only: many pieces, each below its bound, took all
 // of the host's memory. They count against one budget now; what does not fit fails its step, and the next one works.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -104,14 +104,14 @@ TEST_F(HostBudgetTest, StringsInAQueue) {
 }
 
 // A few hundred bytes that say how large they are.
-TEST_F(HostBudgetTest, APictureAboveTheLimit) {
+TEST_F(HostBudgetTest, AnImageAboveTheLimit) {
   Graph g;
-  const Value picture = g.add("EncodePng", {placeholder(g, DType::kUint8, {-1, -1, 3}, "pixels")});
-  const Value decoded = g.add("DecodePng", {picture}, {{"channels", std::int64_t{3}}});
+  const Value image = g.add("EncodePng", {placeholder(g, DType::kUint8, {-1, -1, 3}, "pixels")});
+  const Value decoded = g.add("DecodePng", {image}, {{"channels", std::int64_t{3}}});
   Session session(g);
   const Value pixels = g.value("pixels").value();
   expect_refused(session.run({{pixels, Tensor::zeros(DType::kUint8, {5000, 5000, 3})}}, {decoded}).status(),
-                 "a decoded picture");
+                 "a decoded image");
   EXPECT_TRUE(session.run({{pixels, Tensor::zeros(DType::kUint8, {50, 50, 3})}}, {decoded}).ok());
   expect_works(session, g);
 }

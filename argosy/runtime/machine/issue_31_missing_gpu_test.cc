@@ -41,8 +41,8 @@ TEST(MissingGpu, IsAnErrorWithoutSoftPlacement) {
   Status status;
   run_on_gpu_1({.devices = {.devices = "cpu:0"}, .allow_soft_placement = false}, &status);
   EXPECT_EQ(status.id(), "ARG-PLACE-001");
-  EXPECT_THAT(status.next(), HasSubstr("DeviceRequest.emulate = \"2\""));
-  EXPECT_THAT(status.next(), HasSubstr("--emulate 2"));
+  EXPECT_THAT(status.hint(), HasSubstr("DeviceRequest.emulate = \"2\""));
+  EXPECT_THAT(status.hint(), HasSubstr("--emulate 2"));
 }
 
 TEST(MissingGpu, NothingIsSaidWhereItIs) {

@@ -12,7 +12,7 @@ Result<Buffer> CappedAllocator::allocate(std::size_t bytes) {
     return resource_exhausted(owner_, ": ", format_bytes(bytes), " asked for, ", format_bytes(before),
                               " of this session's ", format_bytes(limit_), " in use")
         .with_id("ARG-MEM-001")
-        .with_next("a smaller batch, or a larger share of the device for this session");
+        .with_hint("a smaller batch, or a larger share of the device for this session");
   }
   auto buffer = from_.allocate(bytes);
   if (!buffer.ok()) {
@@ -37,7 +37,7 @@ MemoryStats CappedAllocator::stats() const {
           .allocations = use_->allocations.load(std::memory_order_relaxed)};
 }
 
-CappedAllocator* Caps::take(int device, std::uint64_t limit_bytes, const std::string& owner, Allocator& from) {
+CappedAllocator* MemoryLimits::take(int device, std::uint64_t limit_bytes, const std::string& owner, Allocator& from) {
   MutexLock lock(mutex_);
   const auto found = free_.find({device, limit_bytes});
   if (found != free_.end()) {
@@ -48,7 +48,7 @@ CappedAllocator* Caps::take(int device, std::uint64_t limit_bytes, const std::st
   return all_.emplace_back(std::make_unique<CappedAllocator>(owner, from, limit_bytes)).get();
 }
 
-void Caps::give_back(int device, std::uint64_t limit_bytes, CappedAllocator* cap) {
+void MemoryLimits::give_back(int device, std::uint64_t limit_bytes, CappedAllocator* cap) {
   MutexLock lock(mutex_);
   free_.emplace(std::pair{device, limit_bytes}, cap);
 }

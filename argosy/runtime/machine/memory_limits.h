@@ -1,4 +1,4 @@
-// Caps: limits below a device's own, for views of a machine (device_set_view.h). Thread-safe.
+// MemoryLimits: limits below a device's own, for views of a device set (device_set_view.h). Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -37,8 +37,8 @@ class CappedAllocator final : public Allocator {
   const std::shared_ptr<Use> use_ = std::make_shared<Use>();
 };
 
-// Caps outlive who uses them, because variables made under them do: they are handed on from views that are gone.
-class Caps {
+// MemoryLimits outlive who uses them, because variables made under them do: they are passed on from views that are gone.
+class MemoryLimits {
  public:
   CappedAllocator* take(int device, std::uint64_t limit_bytes, const std::string& owner, Allocator& from);
   void give_back(int device, std::uint64_t limit_bytes, CappedAllocator* cap);

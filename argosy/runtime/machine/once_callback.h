@@ -1,4 +1,4 @@
-// ToldOnce: the end of an asynchronous kernel is told exactly once, whatever becomes of those who were to tell it.
+// OnceCallback: the end of an asynchronous kernel is told exactly once, whatever becomes of those who were to tell it.
 // Later calls do nothing. The last owner that goes away untold tells INTERNAL, or what its task threw
 // (argosy/base/guard.h): nobody waits for ever. Thread-safe.
 #pragma once
@@ -11,12 +11,12 @@
 
 namespace argosy {
 
-class ToldOnce {
+class OnceCallback {
  public:
-  explicit ToldOnce(std::function<void(Status)> tell) : tell_(std::move(tell)) {}
-  ToldOnce(const ToldOnce&) = delete;
-  ToldOnce& operator=(const ToldOnce&) = delete;
-  ~ToldOnce() {
+  explicit OnceCallback(std::function<void(Status)> tell) : tell_(std::move(tell)) {}
+  OnceCallback(const OnceCallback&) = delete;
+  OnceCallback& operator=(const OnceCallback&) = delete;
+  ~OnceCallback() {
     if (told_.load()) return;
     Status why = thrown_by_task();
     if (why.ok()) {

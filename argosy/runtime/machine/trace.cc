@@ -31,7 +31,7 @@ Result<std::unique_ptr<TraceWriter>> TraceWriter::open(const std::string& path) 
     return not_found("cannot write the trace: ", std::strerror(errno))
         .with_id("ARG-TRACE-001")
         .with_where(path)
-        .with_next("a path in a folder that exists and may be written");
+        .with_hint("a path in a folder that exists and may be written");
   }
   std::fputs("[\n", file);
   return std::unique_ptr<TraceWriter>(new TraceWriter(file));

@@ -31,7 +31,7 @@ class TraceWriter {
   std::size_t named_devices_ ARGOSY_GUARDED_BY(mutex_) = 0;
 };
 
-// The writers of a machine's sessions, by path: sessions that name one file share it.
+// The writers of a device set's sessions, by path: sessions that name one file share it.
 class Traces {
  public:
   Result<std::shared_ptr<TraceWriter>> open(const std::string& path);

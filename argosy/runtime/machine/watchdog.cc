@@ -11,14 +11,14 @@ std::vector<RunningKernel> running_kernels(const RunContext& context) {
   std::vector<RunningKernel> kernels;
   const RunContext::Running now = context.running();
   if (now.step == nullptr) return kernels;
-  for (int d = 0; d < now.step->machine->size(); ++d) {
-    const std::int32_t index = now.items[d].item.load(std::memory_order_relaxed);
+  for (int d = 0; d < now.step->device_set->size(); ++d) {
+    const std::int32_t index = now.instructions[d].instruction.load(std::memory_order_relaxed);
     if (index < 0) continue;
-    const Item& item = now.step->items[static_cast<std::size_t>(index)];
-    if (item.kernel == nullptr) continue;
-    const Step::NodeInfo& node = now.step->nodes[static_cast<std::size_t>(item.node)];
+    const Instruction& instruction = now.step->instructions[static_cast<std::size_t>(index)];
+    if (instruction.kernel == nullptr) continue;
+    const Step::NodeInfo& node = now.step->nodes[static_cast<std::size_t>(instruction.node)];
     kernels.push_back(
-        {std::string(node.name), std::string(node.op), now.step->machine->device(d).spec().name.short_string()});
+        {std::string(node.name), std::string(node.op), now.step->device_set->device(d).spec().name.short_string()});
   }
   return kernels;
 }
@@ -48,12 +48,12 @@ Watchdog::Watch::Watch(Watchdog& dog, RunContext& context, std::function<void()>
 
 Watchdog::Watch::~Watch() {
   if (linked_) context_.cancellation().remove(token_);
-  Alarms::Token alarm = 0;
+  Timers::Token timer = 0;
   {
     MutexLock lock(mutex_);
-    alarm = alarm_;
+    timer = timer_;
   }
-  if (alarm != 0) dog_.alarms_.drop(alarm);  // waits for look()
+  if (timer != 0) dog_.timers_.cancel(timer);  // waits for look()
   MutexLock lock(mutex_);
   if (stuck_ == nullptr) return;
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - since_);
@@ -64,9 +64,9 @@ Watchdog::Watch::~Watch() {
 void Watchdog::Watch::over() {
   MutexLock lock(mutex_);
   since_ = std::chrono::steady_clock::now();
-  const auto set = dog_.alarms_.set(since_ + dog_.after_, [this] { look(); });
+  const auto set = dog_.timers_.set(since_ + dog_.after_, [this] { look(); });
   if (set.ok()) {
-    alarm_ = *set;
+    timer_ = *set;
   } else {
     ARGOSY_LOG(kWarning, "step ", context_.step_id(), " is not watched: ", set.status());
   }
@@ -84,7 +84,7 @@ void Watchdog::Watch::look() {
   step->status = Status(reason.code(), str_cat(reason.message(), "; ", step->since.count(),
                                                " ms later this has not ended: ", step->what()))
                      .with_id("ARG-STUCK-001")
-                     .with_next("its thread and memory are taken until it ends; other sessions go on");
+                     .with_hint("its thread and memory are taken until it ends; other sessions go on");
   ARGOSY_LOG(kWarning, "step ", step->step, ": ", step->status);
   const StuckStep& told = *step;
   {

@@ -66,14 +66,14 @@ class Watchdog {
     Cancellation::Token token_ = 0;
     bool linked_ = false;
     Mutex mutex_;
-    Alarms::Token alarm_ ARGOSY_GUARDED_BY(mutex_) = 0;
-    Alarms::Time since_ ARGOSY_GUARDED_BY(mutex_);
+    Timers::Token timer_ ARGOSY_GUARDED_BY(mutex_) = 0;
+    Timers::Time since_ ARGOSY_GUARDED_BY(mutex_);
     std::unique_ptr<StuckStep> stuck_ ARGOSY_GUARDED_BY(mutex_);
   };
 
  private:
   const std::chrono::milliseconds after_;
-  Alarms alarms_;
+  Timers timers_;
 };
 
 }  // namespace argosy

@@ -86,7 +86,7 @@ TEST_F(WatchdogTest, NamesTheKernelAndLetsOthersRun) {
     EXPECT_THAT(text, HasSubstr("DEADLINE_EXCEEDED")) << device;
     EXPECT_THAT(text, HasSubstr("node 'turns' (Spin) on " + device.substr(1)));
     EXPECT_EQ(spinning, 1);
-    // The same machine's other sessions, on the host.
+    // The same device set's other sessions, on the host.
     Graph other(ops_);
     Value z;
     {
@@ -95,7 +95,7 @@ TEST_F(WatchdogTest, NamesTheKernelAndLetsOthersRun) {
     }
     {
       SessionOptions options{.kernels = &kernels_};
-      options.machine = std::shared_ptr<Machine>(std::shared_ptr<Machine>(), &session.machine());
+      options.device_set = std::shared_ptr<DeviceSet>(std::shared_ptr<DeviceSet>(), &session.device_set());
       Session beside(other, options);
       const auto out = beside.run({{other.value("z").value(), Tensor::scalar(4.0f)}}, {z});
       ASSERT_TRUE(out.ok()) << out.status().to_string();

@@ -51,9 +51,9 @@ class CompiledCall final : public FunctionCall {
 
 class CompiledCalls final : public FunctionCalls {
  public:
-  CompiledCalls(const Graph& graph, Machine& machine, const KernelRegistry& kernels,
+  CompiledCalls(const Graph& graph, DeviceSet& device_set, const KernelRegistry& kernels,
                 std::shared_ptr<ResourceManager> session)
-      : library_(graph.ops()), machine_(machine), kernels_(kernels), session_(std::move(session)) {
+      : library_(graph.ops()), device_set_(device_set), kernels_(kernels), session_(std::move(session)) {
     for (const auto& [name, function] : graph.functions()) library_.add_function(function);
   }
 
@@ -84,19 +84,19 @@ class CompiledCalls final : public FunctionCalls {
     for (const Endpoint e : function.returns) returns.push_back(body.dtype(e));
     signature.fetches = function.returns;
     signature.targets = function.control_returns;
-    ARGOSY_ASSIGN_OR_RETURN(StepGraph step, extract_step(body, signature));
+    ARGOSY_ASSIGN_OR_RETURN(StepGraph step, prune_step(body, signature));
     ARGOSY_ASSIGN_OR_RETURN(step, prepare_step(std::move(step), {}));
-    const std::vector<DeviceSpec> devices = machine_.specs();
+    const std::vector<DeviceSpec> devices = device_set_.specs();
     const std::string host = devices[0].name.to_string();
     for (std::int32_t i = 0; i < step.graph.size(); ++i) step.graph.set_device({i}, host);
     const PlaceOptions options{
         .devices = {devices[0]},
         .has_kernel = [&](const OpDef& op,
-                          const DeviceSpec&) { return kernels_.has(op.name, machine_.device(0).kernel_kind()); },
+                          const DeviceSpec&) { return kernels_.has(op.name, device_set_.device(0).kernel_kind()); },
         .allow_soft_placement = true};
     ARGOSY_ASSIGN_OR_RETURN(Placement placement, place(step.graph, options));
-    // Who calls may live on the machine: a share of it would keep it alive for ever.
-    const std::shared_ptr<Machine> borrowed(std::shared_ptr<Machine>(), &machine_);
+    // Who calls may live on the device set: a share of it would keep it alive for ever.
+    const std::shared_ptr<DeviceSet> borrowed(std::shared_ptr<DeviceSet>(), &device_set_);
     ARGOSY_ASSIGN_OR_RETURN(auto compiled,
                             compile_step(std::move(step), std::move(placement), borrowed, kernels_, true, session_));
     return std::shared_ptr<FunctionCall>(
@@ -104,7 +104,7 @@ class CompiledCalls final : public FunctionCalls {
   }
 
   Graph library_;  // no nodes, only functions
-  Machine& machine_;
+  DeviceSet& device_set_;
   const KernelRegistry& kernels_;
   const std::shared_ptr<ResourceManager> session_;
   Mutex mutex_;
@@ -113,9 +113,10 @@ class CompiledCalls final : public FunctionCalls {
 
 }  // namespace
 
-std::shared_ptr<FunctionCalls> make_function_calls(const Graph& graph, Machine& machine, const KernelRegistry& kernels,
+std::shared_ptr<FunctionCalls> make_function_calls(const Graph& graph, DeviceSet& device_set,
+                                                   const KernelRegistry& kernels,
                                                    std::shared_ptr<ResourceManager> session) {
-  return std::make_shared<CompiledCalls>(graph, machine, kernels, std::move(session));
+  return std::make_shared<CompiledCalls>(graph, device_set, kernels, std::move(session));
 }
 
 }  // namespace argosy

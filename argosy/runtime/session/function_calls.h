@@ -11,9 +11,10 @@
 
 namespace argosy {
 
-// Shares the functions of `graph`, which may go; `machine` and `kernels` must outlive it and every call made from it.
+// Shares the functions of `graph`, which may go; `device_set` and `kernels` must outlive it and every call made from it.
 // `session`: what the session of the step keeps for itself.
-std::shared_ptr<FunctionCalls> make_function_calls(const Graph& graph, Machine& machine, const KernelRegistry& kernels,
+std::shared_ptr<FunctionCalls> make_function_calls(const Graph& graph, DeviceSet& device_set,
+                                                   const KernelRegistry& kernels,
                                                    std::shared_ptr<ResourceManager> session = nullptr);
 
 }  // namespace argosy

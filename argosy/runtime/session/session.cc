@@ -43,13 +43,14 @@ class Session::Impl {
   Impl(const Graph& graph, SessionOptions options)
       : graph_(graph),
         options_(std::move(options)),
-        own_(options_.beside != nullptr ? options_.beside->impl_->own_ : std::make_shared<ResourceManager>()),
+        own_(options_.share_op_state_with != nullptr ? options_.share_op_state_with->impl_->own_
+                                                     : std::make_shared<ResourceManager>()),
         watchdog_(options_.stuck_after),
-        maker_(graph_, options_, machine_, own_) {
-    if (options_.machine) {
-      machine_ = options_.machine;
-    } else if (auto made = Machine::make(requested()); made.ok()) {
-      machine_ = *std::move(made);
+        compiler_(graph_, options_, device_set_, own_) {
+    if (options_.device_set) {
+      device_set_ = options_.device_set;
+    } else if (auto made = DeviceSet::make(requested()); made.ok()) {
+      device_set_ = *std::move(made);
     } else {
       status_ = std::move(made).status();
       return;
@@ -57,7 +58,7 @@ class Session::Impl {
     const char* const env = std::getenv("ARGOSY_TRACE");
     const std::string path = options_.trace_path.value_or(env != nullptr ? env : "");
     if (!path.empty()) {
-      auto trace = machine_->traces().open(path);
+      auto trace = device_set_->traces().open(path);
       if (trace.ok()) {
         trace_ = *std::move(trace);
       } else {
@@ -67,28 +68,28 @@ class Session::Impl {
   }
 
   const Status& status() const { return status_; }
-  Machine& machine() const { return *machine_; }
-  ResourceManager& kept() const { return *own_; }
+  DeviceSet& device_set() const { return *device_set_; }
+  ResourceManager& op_state() const { return *own_; }
 
   // --- compiling -----------------------------------------------------------------------------------------------------
 
-  Result<std::shared_ptr<Compiled>> compiled(const Signature& signature, std::span<const PartialShape> shapes) {
+  Result<std::shared_ptr<ExecutableStep>> compiled(const Signature& signature, std::span<const PartialShape> shapes) {
     std::string key;
     for (const PartialShape& s : shapes) key += s.to_string();
     std::vector<PartialShape> wanted(shapes.begin(), shapes.end());
-    ARGOSY_ASSIGN_OR_RETURN(std::shared_ptr<Compiled> step, known(signature, key, wanted));
+    ARGOSY_ASSIGN_OR_RETURN(std::shared_ptr<ExecutableStep> step, find_compiled(signature, key, wanted));
     if (step != nullptr) return step;
     MutexLock lock(graph_mutex_);
     // Somebody else may have compiled it meanwhile.
-    ARGOSY_ASSIGN_OR_RETURN(step, known(signature, key, wanted));
+    ARGOSY_ASSIGN_OR_RETURN(step, find_compiled(signature, key, wanted));
     if (step != nullptr) return step;
     ARGOSY_ASSIGN_OR_RETURN(auto fresh,
-                            guarded([&] { return maker_.make(step_signature(signature, std::move(wanted))); }));
+                            guarded([&] { return compiler_.make(step_signature(signature, std::move(wanted))); }));
     constexpr std::int64_t kBytesOfNode = 2048;  // in all of a step's arrays
     const std::int64_t nodes = fresh->graph != nullptr ? fresh->graph->graph.size() : 0;
     ARGOSY_ASSIGN_OR_RETURN(auto reserved, host_budget().reserve(HostUse::kGraphs, nodes * kBytesOfNode,
                                                                  str_cat("a compiled step of ", nodes, " nodes")));
-    step = std::make_shared<Compiled>(std::move(fresh), std::move(reserved));
+    step = std::make_shared<ExecutableStep>(std::move(fresh), std::move(reserved));
     MutexLock steps(mutex_);
     if (closed_) return closed_error();
     steps_[signature][key] = step;
@@ -96,8 +97,8 @@ class Session::Impl {
   }
 
   // Null when it has to be compiled, then for the shapes `wanted` and under `key`.
-  Result<std::shared_ptr<Compiled>> known(const Signature& signature, std::string& key,
-                                          std::vector<PartialShape>& wanted) {
+  Result<std::shared_ptr<ExecutableStep>> find_compiled(const Signature& signature, std::string& key,
+                                                        std::vector<PartialShape>& wanted) {
     MutexLock lock(mutex_);
     if (closed_) return closed_error();
     const Variants& variants = steps_[signature];
@@ -109,19 +110,20 @@ class Session::Impl {
       key.clear();
       for (PartialShape& s : wanted) s = PartialShape::unknown();
     }
-    return std::shared_ptr<Compiled>();
+    return std::shared_ptr<ExecutableStep>();
   }
 
   // Nobody looks at the graph meanwhile. Steps under way go on.
-  Status grow(const std::function<Status()>& change) {
+  Status mutate_graph(const std::function<Status()>& change) {
     MutexLock lock(graph_mutex_);
     return guarded(change);
   }
 
   // As compile(), for looking at only.
-  Result<std::shared_ptr<const Step>> look(const Signature& signature, std::vector<PartialShape> shapes) const {
+  Result<std::shared_ptr<const Step>> compile_for_inspection(const Signature& signature,
+                                                             std::vector<PartialShape> shapes) const {
     MutexLock lock(graph_mutex_);
-    return guarded([&] { return maker_.make(step_signature(signature, std::move(shapes)), false); });
+    return guarded([&] { return compiler_.make(step_signature(signature, std::move(shapes)), false); });
   }
 
   DeviceRequest requested() const {
@@ -172,15 +174,15 @@ class Session::Impl {
     return invalid_argument("'", graph_.node(e.node).name, ":", e.index, "' takes ", dtype_name(graph_.dtype(e)),
                             ", was fed ", dtype_name(t.dtype()), t.shape())
         .with_id("ARG-FEED-004")
-        .with_next("feed a tensor of that dtype");
+        .with_hint("feed a tensor of that dtype");
   }
 
   // --- running -------------------------------------------------------------------------------------------------------
 
-  // Steps are made in turn. Who waits for somebody else's sees that its own run is over: by an exception.
-  class Turn {
+  // Steps are compiled one at a time. Who waits for somebody else's sees that its own run is over: by an exception.
+  class CompileLock {
    public:
-    explicit Turn(Impl& session) : session_(session) {
+    explicit CompileLock(Impl& session) : session_(session) {
       constexpr std::chrono::milliseconds kBetweenLooks(50);
       MutexLock lock(session_.mutex_);
       while (session_.making_) {
@@ -189,22 +191,22 @@ class Session::Impl {
       }
       session_.making_ = true;
     }
-    ~Turn() {
+    ~CompileLock() {
       MutexLock lock(session_.mutex_);
       session_.making_ = false;
       session_.made_.notify_one();
     }
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
+    CompileLock(const CompileLock&) = delete;
+    CompileLock& operator=(const CompileLock&) = delete;
 
    private:
     Impl& session_;
   };
 
   // Gives the step, compiling it where nobody has: within the run's deadline, too.
-  using Lookup = std::function<Result<std::shared_ptr<Compiled>>(std::span<const Tensor>)>;
+  using Lookup = std::function<Result<std::shared_ptr<ExecutableStep>>(std::span<const Tensor>)>;
   // `compiled` may be null; outlives the call.
-  Status run(Compiled* compiled, const Lookup& lookup, std::span<const Tensor> feeds, std::span<Tensor> fetches,
+  Status run(ExecutableStep* compiled, const Lookup& lookup, std::span<const Tensor> feeds, std::span<Tensor> fetches,
              const RunOptions& options) {
     StepStats traced;
     StepStats* stats = options.stats;
@@ -213,9 +215,9 @@ class Session::Impl {
       stats->keep_ops = true;
     }
     RunContext context(next_step_.fetch_add(1, std::memory_order_relaxed), stats, options_.fetch_handles);
-    context.want_same_bits(options_.reproducible);
+    context.want_deterministic(options_.reproducible);
     ARGOSY_RETURN_IF_ERROR(enter(context));
-    std::shared_ptr<Compiled> found;  // outlives who looks at what runs
+    std::shared_ptr<ExecutableStep> found;  // outlives who looks at what runs
     Entered entered(*this, context);
     if (options.timeout.count() > 0) ARGOSY_RETURN_IF_ERROR(entered.end_after(options.timeout));
     if (options.cancellation != nullptr) entered.end_with(*options.cancellation);
@@ -227,7 +229,7 @@ class Session::Impl {
       }
       if (compiled == nullptr) {
         const InterruptScope interrupts(&context.cancellation());
-        const Turn turn(*this);
+        const CompileLock compiling(*this);
         ARGOSY_ASSIGN_OR_RETURN(found, lookup(feeds));
         compiled = found.get();
         check_interrupted();
@@ -255,8 +257,8 @@ class Session::Impl {
       }
     }
     steps_.clear();
-    if (options_.beside == nullptr) own_->clear();
-    for (int d = 0; machine_ && d < machine_->size(); ++d) machine_->arenas(d).trim();
+    if (options_.share_op_state_with == nullptr) own_->clear();
+    for (int d = 0; device_set_ && d < device_set_->size(); ++d) device_set_->arenas(d).trim();
     return ok_status();
   }
 
@@ -272,7 +274,7 @@ class Session::Impl {
   const Graph& graph() const { return graph_; }
 
  private:
-  using Variants = std::map<std::string, std::shared_ptr<Compiled>>;
+  using Variants = std::map<std::string, std::shared_ptr<ExecutableStep>>;
 
   // A run that close() waits for, and what may end it early. Undone whatever is thrown.
   class Entered {
@@ -327,7 +329,7 @@ class Session::Impl {
   const Graph& graph_;
   const SessionOptions options_;
   Status status_;
-  std::shared_ptr<Machine> machine_;
+  std::shared_ptr<DeviceSet> device_set_;
   // Queues without a shared name, streams of random numbers and the like, whichever device they are on.
   const std::shared_ptr<ResourceManager> own_;
   std::shared_ptr<TraceWriter> trace_;
@@ -336,11 +338,11 @@ class Session::Impl {
   std::atomic<std::int64_t> next_step_{1};
   // Held while the graph is looked at or grows; taken before mutex_.
   mutable Mutex graph_mutex_;
-  mutable StepMaker maker_ ARGOSY_GUARDED_BY(graph_mutex_);
+  mutable StepCompiler compiler_ ARGOSY_GUARDED_BY(graph_mutex_);
   Mutex mutex_;
   CondVar idle_;
   bool closed_ ARGOSY_GUARDED_BY(mutex_) = false;
-  bool making_ ARGOSY_GUARDED_BY(mutex_) = false;  // somebody has the turn
+  bool making_ ARGOSY_GUARDED_BY(mutex_) = false;  // somebody compiles
   CondVar made_;
   std::set<RunContext*> running_ ARGOSY_GUARDED_BY(mutex_);
   std::set<RunContext*> stuck_ ARGOSY_GUARDED_BY(mutex_);  // of those
@@ -373,22 +375,22 @@ Session::~Session() {
 }
 
 const Status& Session::status() const { return impl_ != nullptr ? impl_->status() : kNotMade; }
-ResourceManager& Session::kept() const {
+ResourceManager& Session::op_state() const {
   ARGOSY_CHECK(impl_ != nullptr);
-  return impl_->kept();
+  return impl_->op_state();
 }
 
-Machine& Session::machine() const {
+DeviceSet& Session::device_set() const {
   ARGOSY_CHECK(impl_ != nullptr);
-  return impl_->machine();
+  return impl_->device_set();
 }
 Status Session::close() {
   if (impl_ == nullptr) return ok_status();
   return guarded([&] { return impl_->close(); });
 }
-Status Session::grow(const std::function<Status()>& change) {
+Status Session::mutate_graph(const std::function<Status()>& change) {
   if (impl_ == nullptr) return copy_of(kNotMade);
-  return impl_->grow(change);
+  return impl_->mutate_graph(change);
 }
 
 Result<std::vector<Tensor>> Session::run(const Feeds& feeds, const std::vector<Value>& fetches,
@@ -420,16 +422,16 @@ Result<std::unique_ptr<Session::Callable>> Session::prepare(const std::vector<Va
   return guarded([&]() -> Result<std::unique_ptr<Callable>> {
     ARGOSY_ASSIGN_OR_RETURN(const Signature signature, impl_->signature(feeds, fetches, targets));
     Impl* const impl = impl_.get();
-    auto lookup = [impl, signature](std::span<const Tensor> values) -> Result<std::shared_ptr<Compiled>> {
+    auto lookup = [impl, signature](std::span<const Tensor> values) -> Result<std::shared_ptr<ExecutableStep>> {
       for (std::size_t i = 0; i < values.size(); ++i)
         ARGOSY_RETURN_IF_ERROR(impl->check_feed(signature.feeds[i], values[i]));
       return impl->compiled(signature, shapes_of(values));
     };
-    auto run = [impl](Compiled* step, const Prepared::Lookup& find, std::span<const Tensor> values,
+    auto run = [impl](ExecutableStep* step, const SessionCallable::Lookup& find, std::span<const Tensor> values,
                       std::span<Tensor> out,
                       const RunOptions& options) { return impl->run(step, find, values, out, options); };
     return std::unique_ptr<Callable>(
-        std::make_unique<Prepared>(feeds.size(), fetches.size(), std::move(lookup), std::move(run)));
+        std::make_unique<SessionCallable>(feeds.size(), fetches.size(), std::move(lookup), std::move(run)));
   });
 }
 
@@ -452,7 +454,7 @@ Result<std::vector<MemoryForecast>> Session::forecast(const std::vector<std::pai
     std::vector<Value> fed;
     auto shapes = given_shapes(feeds, fed);
     ARGOSY_ASSIGN_OR_RETURN(const Signature signature, impl_->signature(fed, fetches, targets));
-    ARGOSY_ASSIGN_OR_RETURN(const auto step, impl_->look(signature, std::move(shapes)));
+    ARGOSY_ASSIGN_OR_RETURN(const auto step, impl_->compile_for_inspection(signature, std::move(shapes)));
     return step->forecast;
   });
 }
@@ -464,7 +466,7 @@ Result<PlacementReport> Session::placement(const std::vector<std::pair<Value, Sh
     std::vector<Value> fed;
     auto shapes = given_shapes(feeds, fed);
     ARGOSY_ASSIGN_OR_RETURN(const Signature signature, impl_->signature(fed, fetches, targets));
-    ARGOSY_ASSIGN_OR_RETURN(const auto step, impl_->look(signature, std::move(shapes)));
+    ARGOSY_ASSIGN_OR_RETURN(const auto step, impl_->compile_for_inspection(signature, std::move(shapes)));
     return step->report();
   });
 }

@@ -5,7 +5,7 @@
 //
 // The first run with a signature (which values are fed, in which shapes; what is fetched; what is run) compiles a Step;
 // later runs go straight to the executor. The graph is borrowed: it must outlive the session, may grow between runs, or
-// inside grow(), and must not change while one is under way.
+// inside mutate_graph(), and must not change while one is under way.
 #pragma once
 
 #include <chrono>
@@ -26,13 +26,14 @@ namespace argosy {
 class StuckObserver;  // argosy/runtime/machine/watchdog.h
 
 struct SessionOptions {
-  DeviceRequest devices = {};                  // device map, caps, threads, emulation: of this session alone
-  std::shared_ptr<Machine> machine = nullptr;  // instead of `devices`: share another session's devices and variables
+  DeviceRequest devices = {};  // device map, caps, threads, emulation: of this session alone
+  std::shared_ptr<DeviceSet> device_set =
+      nullptr;  // instead of `devices`: share another session's devices and variables
   const KernelRegistry* kernels =
       nullptr;  // instead of cpu_kernels(): a copy with a program's own added; must outlive it
   // Instead of its own: what ops keep between runs (where random numbers go on, queues without a name) is that
   // session's, which outlives this one.
-  const class Session* beside = nullptr;
+  const class Session* share_op_state_with = nullptr;
   bool allow_soft_placement = true;   // an op its device cannot run moves to the CPU, with a reason
   bool log_device_placement = false;  // a summary on stderr when a step is compiled
   bool optimize = true;               // folding, merging, fusion
@@ -43,7 +44,7 @@ struct SessionOptions {
   // told to RunOptions::stuck; close() no longer waits for it. Zero: never.
   std::chrono::milliseconds stuck_after{10000};
   std::optional<std::string> trace_path = {};  // Chrome trace of every step; unset: $ARGOSY_TRACE; "": none. Sessions
-                                               // of one machine share a file
+                                               // of one device set share a file
 };
 
 struct RunOptions {
@@ -92,13 +93,13 @@ class Session {
 
   // Runs `change`, which may add to the graph, while no run looks at it: runs of compiled steps go on, others wait.
   // Returns what it returns. Must not be called from inside `change`.
-  Status grow(const std::function<Status()>& change);
+  Status mutate_graph(const std::function<Status()>& change);
 
-  Machine& machine() const;
+  DeviceSet& device_set() const;
   // What its ops keep between runs (argosy/op/state/session_op_state.h): streams of random numbers and the like, and what has no name.
-  ResourceManager& kept() const;
+  ResourceManager& op_state() const;
   // Ends every run under way (CANCELLED), waits for them, gives compiled steps and their memory back. Devices go with
-  // the last session of the machine. DEADLINE_EXCEEDED "ARG-STUCK-002", and nothing is given back, when a kernel does
+  // the last session of the device set. DEADLINE_EXCEEDED "ARG-STUCK-002", and nothing is given back, when a kernel does
   // not end (SessionOptions::stuck_after): the destructor waits for it.
   Status close();
 

@@ -1,4 +1,4 @@
-// Prepared: a session's step that is run many times. Internal to runtime/.
+// SessionCallable: a session's step that is run many times. Internal to runtime/.
 #pragma once
 
 #include <functional>
@@ -15,12 +15,12 @@
 namespace argosy {
 
 // Remembers the step of the feed shapes seen last: the common case is one comparison per feed.
-class Prepared final : public Session::Callable {
+class SessionCallable final : public Session::Callable {
  public:
-  using Lookup = std::function<Result<std::shared_ptr<Compiled>>(std::span<const Tensor>)>;
-  using Run =
-      std::function<Status(Compiled*, const Lookup&, std::span<const Tensor>, std::span<Tensor>, const RunOptions&)>;
-  Prepared(std::size_t feeds, std::size_t fetches, Lookup lookup, Run run)
+  using Lookup = std::function<Result<std::shared_ptr<ExecutableStep>>(std::span<const Tensor>)>;
+  using Run = std::function<Status(ExecutableStep*, const Lookup&, std::span<const Tensor>, std::span<Tensor>,
+                                   const RunOptions&)>;
+  SessionCallable(std::size_t feeds, std::size_t fetches, Lookup lookup, Run run)
       : feeds_(feeds),
         fetches_(fetches),
         run_(std::move(run)),
@@ -36,7 +36,7 @@ class Prepared final : public Session::Callable {
       return invalid_argument("prepared for ", feeds_, " feeds and ", fetches_, " fetches, was given ", feeds.size(),
                               " and ", fetches.size());
     }
-    const std::shared_ptr<Compiled> last = remembered(feeds);
+    const std::shared_ptr<ExecutableStep> last = remembered(feeds);
     return run_(last.get(), lookup_, feeds, fetches, options);
   }
 
@@ -44,7 +44,8 @@ class Prepared final : public Session::Callable {
     DType dtype;
     Shape shape;
   };
-  Result<std::shared_ptr<Compiled>> remember(std::span<const Tensor> feeds, Result<std::shared_ptr<Compiled>> found) {
+  Result<std::shared_ptr<ExecutableStep>> remember(std::span<const Tensor> feeds,
+                                                   Result<std::shared_ptr<ExecutableStep>> found) {
     if (!found.ok()) return found;
     MutexLock lock(mutex_);
     last_ = *found;
@@ -52,7 +53,7 @@ class Prepared final : public Session::Callable {
     for (const Tensor& t : feeds) last_feeds_.push_back({t.dtype(), t.shape()});
     return found;
   }
-  std::shared_ptr<Compiled> remembered(std::span<const Tensor> feeds) {
+  std::shared_ptr<ExecutableStep> remembered(std::span<const Tensor> feeds) {
     MutexLock lock(mutex_);
     if (last_ == nullptr) return nullptr;
     for (std::size_t i = 0; i < feeds.size(); ++i) {
@@ -65,7 +66,7 @@ class Prepared final : public Session::Callable {
   const Run run_;
   const Lookup lookup_;
   Mutex mutex_;
-  std::shared_ptr<Compiled> last_ ARGOSY_GUARDED_BY(mutex_);
+  std::shared_ptr<ExecutableStep> last_ ARGOSY_GUARDED_BY(mutex_);
   std::vector<Kind> last_feeds_ ARGOSY_GUARDED_BY(mutex_);
 };
 

@@ -155,7 +155,7 @@ TEST(Session, TheGraphGrowsWhileStepsRun) {
   });
   for (int i = 0; i < 100; ++i) {
     ASSERT_TRUE(session
-                    .grow([&] {
+                    .mutate_graph([&] {
                       last = matmul(last, x);
                       return g.status();
                     })
@@ -247,8 +247,8 @@ TEST(Session, RandomNumbersGoOn) {
   Session other(g, {.devices = {.devices = "cpu:0"}});
   EXPECT_EQ(draw(other, 4, twice), 2 * all[0]);  // a stream of its own
   EXPECT_EQ(draw(other, 4, numbers), all[1]);
-  Session beside(g, {.devices = {.devices = "cpu:0"}, .beside = &other});
-  EXPECT_EQ(draw(beside, 4, numbers), all[2]);
+  Session sharing(g, {.devices = {.devices = "cpu:0"}, .share_op_state_with = &other});
+  EXPECT_EQ(draw(sharing, 4, numbers), all[2]);
   EXPECT_NE(draw(one, 3, numbers), all[0]);
   EXPECT_NE(draw(one, 4, numbers), draw(one, 3, numbers));
 }

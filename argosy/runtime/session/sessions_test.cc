@@ -106,20 +106,20 @@ TEST(Sessions, MapsAndCapsAreEachTheirOwn) {
   first.join();
   second.join();
   third.join();
-  EXPECT_EQ(tight.machine().device(1).spec().memory_limit_bytes, 8u << 20);
-  EXPECT_LE(tight.machine().device(1).allocator().stats().peak_bytes, 8u << 20);
-  EXPECT_EQ(roomy.machine().device(1).spec().memory_limit_bytes, 512u << 20);
-  EXPECT_GE(roomy.machine().device(1).allocator().stats().peak_bytes, 64u << 20);
-  EXPECT_EQ(roomy.machine().size(), 2) << "the CPU and the one GPU asked for";
+  EXPECT_EQ(tight.device_set().device(1).spec().memory_limit_bytes, 8u << 20);
+  EXPECT_LE(tight.device_set().device(1).allocator().stats().peak_bytes, 8u << 20);
+  EXPECT_EQ(roomy.device_set().device(1).spec().memory_limit_bytes, 512u << 20);
+  EXPECT_GE(roomy.device_set().device(1).allocator().stats().peak_bytes, 64u << 20);
+  EXPECT_EQ(roomy.device_set().size(), 2) << "the CPU and the one GPU asked for";
 }
 
-// On a machine that outlives sessions, a sweep's next trial has the same names and other shapes.
+// On a device set that outlives sessions, a sweep's next trial has the same names and other shapes.
 TEST(Sessions, AVariableLeftBehindMayBeDeclaredAnew) {
-  const auto machine = Machine::make({});
-  ASSERT_TRUE(machine.ok());
+  const auto device_set = DeviceSet::make({});
+  ASSERT_TRUE(device_set.ok());
   const auto trial = [&](std::int64_t width, Graph& graph) {
     const VariableNode w = variable(graph, filled({width}, 1.0f), "w");
-    auto session = std::make_unique<Session>(graph, SessionOptions{.machine = *machine});
+    auto session = std::make_unique<Session>(graph, SessionOptions{.device_set = *device_set});
     const Status status = session->run_targets({w.initializer});
     return std::pair(std::move(session), status);
   };
@@ -134,12 +134,12 @@ TEST(Sessions, AVariableLeftBehindMayBeDeclaredAnew) {
 
 // The first rows of a constant may lie where all of it does: steps that want either find what they asked for.
 TEST(Sessions, ConstantsOnADeviceAreAsLongAsAskedFor) {
-  const auto machine = Machine::make({.devices = "gpu:0", .emulate = "1"});
-  ASSERT_TRUE(machine.ok()) << machine.status().to_string();
+  const auto device_set = DeviceSet::make({.devices = "gpu:0", .emulate = "1"});
+  ASSERT_TRUE(device_set.ok()) << device_set.status().to_string();
   const Tensor whole = Tensor::of<float>({4}, {1, 2, 3, 4});
   const Tensor part(DType::kFloat32, Shape{2}, whole.buffer().part(0, 2 * sizeof(float)));
   const auto copy = [&](const Tensor& t) {
-    const auto there = (*machine)->constant_on(1, t);
+    const auto there = (*device_set)->constant_on(1, t);
     EXPECT_TRUE(there.ok()) << there.status().to_string();
     return *there;
   };

@@ -4,8 +4,8 @@
 
 #include "argosy/op/definition/batch_rule.h"
 #include "argosy/ops/random/random_shard.h"
-#include "argosy/strategy/analysis/reachability.h"
 #include "argosy/strategy/analysis/clone_and_reinfer.h"
+#include "argosy/strategy/analysis/reachability.h"
 
 namespace argosy {
 
@@ -44,7 +44,7 @@ int axis_between(const PartialShape& small, const PartialShape& large) {
   return axis;
 }
 
-// Rows of the axis for each example; 0 where they are no whole number.
+// Rows of the axis for each example; 0 where they are not an integer.
 std::int64_t per_example(const PartialShape& small, const PartialShape& large, int axis) {
   if (axis < 0 || small[axis] % kSmallBatch != 0 || large[axis] != 2 * small[axis]) return 0;
   return small[axis] / kSmallBatch;
@@ -58,15 +58,15 @@ std::int64_t elements_before(const PartialShape& shape, int axis) {
 
 }  // namespace
 
-bool looks_at_shapes(const OpDef& op) { return op.batch_rule == BatchRule::kLooks; }
+bool reads_shape_only(const OpDef& op) { return op.batch_rule == BatchRule::kShapeOnly; }
 
 Result<BatchAxes> BatchAxes::find(const Graph& graph, const std::vector<NodeId>& inputs, const Examples& examples) {
-  const Containers containers(graph);
-  ARGOSY_ASSIGN_OR_RETURN(const auto order, containers.order());
+  const TensorArrays arrays(graph);
+  ARGOSY_ASSIGN_OR_RETURN(const auto order, arrays.order());
   std::vector<char> is_input(graph.size(), 0);
   for (const NodeId id : inputs) is_input[id.index] = 1;
-  const auto with = [&](std::int64_t batch, const Examples& sizes) -> Result<Rebuilt> {
-    Result<Rebuilt> made = rebuild(graph, containers, order, [&](NodeId id, NodeSpec& spec) {
+  const auto with = [&](std::int64_t batch, const Examples& sizes) -> Result<ReinferredGraph> {
+    Result<ReinferredGraph> made = clone_and_reinfer(graph, arrays, order, [&](NodeId id, NodeSpec& spec) {
       const auto example = sizes.find(id);
       return resize(graph.node(id), is_input[id.index] != 0, example != sizes.end() ? &example->second : nullptr, batch,
                     spec);
@@ -75,10 +75,10 @@ Result<BatchAxes> BatchAxes::find(const Graph& graph, const std::vector<NodeId>&
     return invalid_argument("what brings the batch cannot all have as many examples: tried with ", batch, ", ",
                             made.status().message())
         .with_id("ARG-DP-011")
-        .with_next("sizes of their own for placeholders that bring no examples: [10], not [None]");
+        .with_hint("sizes of their own for placeholders that bring no examples: [10], not [None]");
   };
-  ARGOSY_ASSIGN_OR_RETURN(const Rebuilt small, with(kSmallBatch, examples));
-  ARGOSY_ASSIGN_OR_RETURN(const Rebuilt large, with(kLargeBatch, examples));
+  ARGOSY_ASSIGN_OR_RETURN(const ReinferredGraph small, with(kSmallBatch, examples));
+  ARGOSY_ASSIGN_OR_RETURN(const ReinferredGraph large, with(kLargeBatch, examples));
 
   BatchAxes axes;
   axes.depends_ = is_input;
@@ -99,7 +99,7 @@ Result<BatchAxes> BatchAxes::find(const Graph& graph, const std::vector<NodeId>&
       differ += *less != *more ? 1 : 0;
       has_large = has_large || (*less == *more && std::any_of(less->begin(), less->end(), above_one));
     }
-    return n.op->batch_rule == BatchRule::kExtreme && differ > 0 && (!n.op->elementwise || differ > 1 || has_large);
+    return n.op->batch_rule == BatchRule::kMinMax && differ > 0 && (!n.op->elementwise || differ > 1 || has_large);
   };
   for (const NodeId id : order) {
     const auto outputs = static_cast<std::int32_t>(graph.node(id).output_dtypes.size());
@@ -109,9 +109,10 @@ Result<BatchAxes> BatchAxes::find(const Graph& graph, const std::vector<NodeId>&
       const Endpoint a{small.of[id.index], i}, b{large.of[id.index], i};
       const PartialShape &less = small.graph.shape(a), &more = large.graph.shape(b);
       const int axis = axis_between(less, more);
-      const Rows rows{.axis = axis, .before = elements_before(less, axis), .each = per_example(less, more, axis)};
+      const BatchLayout layout{
+          .axis = axis, .outer = elements_before(less, axis), .per_example = per_example(less, more, axis)};
       axes.outputs_[id.index][i] = {
-          .rows = rows,
+          .layout = layout,
           .elements = axis == kNone ? less.elements() : -1,
           .lengths = axis >= 0 ? std::pair(less[axis], more[axis]) : std::pair(0l, 0l),
           .ints = is_bent ? Ints::kUnknown : follows(small.graph.known_ints(a), large.graph.known_ints(b))};
@@ -119,22 +120,22 @@ Result<BatchAxes> BatchAxes::find(const Graph& graph, const std::vector<NodeId>&
     }
   }
   const auto is_given_some = [&](NodeId id) {
-    const auto values = containers.values(id);
+    const auto values = arrays.values(id);
     return std::any_of(values.begin(), values.end(), [&](const auto& v) { return axes.depends_[v.from.node.index]; });
   };
-  for (bool again = true; again;) {  // a second time only where a loop's way back, or a container, brings the batch in
+  for (bool again = true; again;) {  // a second time only where a loop's way back, or an array, brings the batch in
     again = false;
     for (const NodeId id : order) {
       if (axes.depends_[id.index] || !(axes.reached(graph.node(id), id) || is_given_some(id))) continue;
       axes.depends_[id.index] = 1;
-      again = again || graph.node(id).op->closes_loop || !containers.empty();
+      again = again || graph.node(id).op->closes_loop || !arrays.empty();
     }
   }
-  axes.find_rows(graph, order, containers);
+  axes.find_layouts(graph, order, arrays);
   // What they met is known for more of them every time.
-  for (std::size_t known = 0; axes.follow_what_they_meet(graph, order) && axes.met_.size() > known;) {
-    known = axes.met_.size();
-    axes.find_rows(graph, order, containers);
+  for (std::size_t known = 0; axes.propagate_from_consumers(graph, order) && axes.consumer_repeats_.size() > known;) {
+    known = axes.consumer_repeats_.size();
+    axes.find_layouts(graph, order, arrays);
   }
   std::vector<Endpoint> alike;  // looking at the batch
   for (const NodeId id : order) {
@@ -147,9 +148,9 @@ Result<BatchAxes> BatchAxes::find(const Graph& graph, const std::vector<NodeId>&
   }
   if (alike.empty()) return axes;
   // Examples tell what one feed is like; the next one may be longer.
-  ARGOSY_ASSIGN_OR_RETURN(const Rebuilt any, with(kSmallBatch, {}));
+  ARGOSY_ASSIGN_OR_RETURN(const ReinferredGraph any, with(kSmallBatch, {}));
   for (const Endpoint e : alike) {
-    auto& sizes = axes.sizes_of_all_[e];
+    auto& sizes = axes.static_sizes_[e];
     const PartialInts* const ints = any.graph.known_ints({any.of[e.node.index], e.index});
     if (ints == nullptr || follows(ints, ints) != Ints::kFixed) continue;
     for (const auto& value : *ints) sizes.push_back(*value);
@@ -157,47 +158,50 @@ Result<BatchAxes> BatchAxes::find(const Graph& graph, const std::vector<NodeId>&
   return axes;
 }
 
-void BatchAxes::find_rows(const Graph& graph, const std::vector<NodeId>& order, const Containers& containers) {
-  by_rows_.assign(graph.size(), 1);
+void BatchAxes::find_layouts(const Graph& graph, const std::vector<NodeId>& order, const TensorArrays& arrays) {
+  preserves_example_order_.assign(graph.size(), 1);
   std::vector<char> seen(graph.size(), 0);
   const auto mixes = [&](Endpoint e) {
     return e.index >= 0 && seen[e.node.index] && depends(e.node) && axis(e) != kNone &&
-           (rounds(e) == 0 || !by_rows(e.node));
+           (repeats(e) == 0 || !preserves_example_order(e.node));
   };
-  const auto takes_mixed = [&](const Node& n) {
-    const auto container = containers.behind(n);
-    if (!container) return false;
-    const auto values = containers.values(*container);
-    return std::any_of(values.begin(), values.end(),
-                       [&](const auto& v) { return mixes(v.from) || (seen[v.from.node.index] && rounds(v.from) > 1); });
+  const auto reads_mixed = [&](const Node& n) {
+    const auto array = arrays.array_of(n);
+    if (!array) return false;
+    const auto values = arrays.values(*array);
+    return std::any_of(values.begin(), values.end(), [&](const auto& v) {
+      return mixes(v.from) || (seen[v.from.node.index] && repeats(v.from) > 1);
+    });
   };
-  for (bool again = true; again;) {  // once more where a loop, or a container, has brought in what was not seen before
+  for (bool again = true; again;) {  // once more where a loop, or an array, has brought in what was not seen before
     again = false;
     for (const NodeId id : order) {
       if (!depends(id)) continue;
       const Node& n = graph.node(id);
-      const auto numbers_anew = [&](PerOutput& o) {
-        Rows& rows = o.rows;
-        const auto met = met_.find(id);
-        if (rows.axis >= 0) {
-          rows.rounds = met != met_.end() ? met->second : rounds_of(n, rows_of_inputs(n, seen), rows);
+      const auto renumbers = [&](PerOutput& o) {
+        BatchLayout& layout = o.layout;
+        const auto met = consumer_repeats_.find(id);
+        if (layout.axis >= 0) {
+          layout.repeats =
+              met != consumer_repeats_.end() ? met->second : repeats_of(n, layouts_of_inputs(n, seen), layout);
         }
-        return rows.axis < kNone || (rows.axis >= 0 && (rows.rounds == 0 || n.op->name == "Range"));
+        return layout.axis < kNone || (layout.axis >= 0 && (layout.repeats == 0 || n.op->name == "Range"));
       };
       auto& outputs = outputs_[id.index];
-      const bool changed = std::count_if(outputs.begin(), outputs.end(), numbers_anew) > 0;
-      const bool was = by_rows(id);
-      by_rows_[id.index] = !changed && !takes_mixed(n) && std::none_of(n.inputs.begin(), n.inputs.end(), mixes);
-      const bool around = n.op->closes_loop || !containers.empty();
-      again = again || (around && (seen[id.index] == 0 || was != by_rows(id)));
+      const bool changed = std::count_if(outputs.begin(), outputs.end(), renumbers) > 0;
+      const bool was = preserves_example_order(id);
+      preserves_example_order_[id.index] =
+          !changed && !reads_mixed(n) && std::none_of(n.inputs.begin(), n.inputs.end(), mixes);
+      const bool around = n.op->closes_loop || !arrays.empty();
+      again = again || (around && (seen[id.index] == 0 || was != preserves_example_order(id)));
       seen[id.index] = 1;
     }
   }
 }
 
-bool BatchAxes::follow_what_they_meet(const Graph& graph, const std::vector<NodeId>& order) {
+bool BatchAxes::propagate_from_consumers(const Graph& graph, const std::vector<NodeId>& order) {
   const auto row_by_row = [](const Node& n) {
-    return n.op->elementwise || n.op->name == "Select" || looks_at_shapes(*n.op);
+    return n.op->elementwise || n.op->name == "Select" || reads_shape_only(*n.op);
   };
   const auto repeats_one = [&](const Node& n, int axis) {
     if (n.op->name != "Tile" && n.op->name != "BroadcastTo") return false;
@@ -206,13 +210,13 @@ bool BatchAxes::follow_what_they_meet(const Graph& graph, const std::vector<Node
     return one.has_rank() && n.output_shapes[0].has_rank() && (along < 0 || one[along] == 1);
   };
   // The node whose rows `e` has, changed on the way only one by one, where it has no examples of its own.
-  const auto from_nobody = [&](Endpoint e) -> std::optional<NodeId> {
+  const auto source_without_examples = [&](Endpoint e) -> std::optional<NodeId> {
     for (;;) {
       const Node& n = graph.node(e.node);
       std::vector<Endpoint> from;
       std::copy_if(n.inputs.begin(), n.inputs.end(), std::back_inserter(from),
                    [&](Endpoint i) { return axis(i) >= 0; });
-      const bool drawn = graph.ops().find(kSharePrefix + n.op->name) != nullptr;
+      const bool drawn = graph.ops().find(kShardPrefix + n.op->name) != nullptr;
       if (from.empty() && (drawn || n.op->name == "Fill" || repeats_one(n, axis(e)))) return e.node;
       if (from.size() != 1 || !row_by_row(n)) return std::nullopt;
       e = from[0];
@@ -220,24 +224,24 @@ bool BatchAxes::follow_what_they_meet(const Graph& graph, const std::vector<Node
   };
   for (const NodeId id : order) {
     const Node& n = graph.node(id);
-    if (!depends(id) || !row_by_row(n) || rounds({id, 0}) != 0) continue;
+    if (!depends(id) || !row_by_row(n) || repeats({id, 0}) != 0) continue;
     for (const Endpoint with : n.inputs) {
-      if (rounds(with) <= 1 || from_nobody(with)) continue;
+      if (repeats(with) <= 1 || source_without_examples(with)) continue;
       for (const Endpoint e : n.inputs) {
-        if (rounds(e) != 1 || rows_per_example(e) != rows_per_example(with)) continue;
-        if (const auto nobodys = from_nobody(e)) met_.emplace(*nobodys, rounds(with));
+        if (repeats(e) != 1 || rows_per_example(e) != rows_per_example(with)) continue;
+        if (const auto source = source_without_examples(e)) consumer_repeats_.emplace(*source, repeats(with));
       }
     }
   }
-  return !met_.empty();
+  return !consumer_repeats_.empty();
 }
 
-std::vector<Rows> BatchAxes::rows_of_inputs(const Node& n, const std::vector<char>& seen) const {
-  std::vector<Rows> rows;
+std::vector<BatchLayout> BatchAxes::layouts_of_inputs(const Node& n, const std::vector<char>& seen) const {
+  std::vector<BatchLayout> layouts;
   for (const Endpoint e : n.inputs) {
-    if (axis(e) >= 0 && seen[e.node.index]) rows.push_back(outputs_[e.node.index][e.index].rows);
+    if (axis(e) >= 0 && seen[e.node.index]) layouts.push_back(outputs_[e.node.index][e.index].layout);
   }
-  return rows;
+  return layouts;
 }
 
 BatchAxes::Ints BatchAxes::follows(const PartialInts* small, const PartialInts* large) {
@@ -247,7 +251,7 @@ BatchAxes::Ints BatchAxes::follows(const PartialInts* small, const PartialInts* 
     const auto &a = (*small)[i], &b = (*large)[i];
     if (!a || !b) return Ints::kUnknown;
     fixed = fixed && *a == *b;
-    grow = grow && *a != 0 && *b == 2 * *a && *a % kSmallBatch == 0;  // half of them is rounded, share by share
+    grow = grow && *a != 0 && *b == 2 * *a && *a % kSmallBatch == 0;  // half of them is rounded, shard by shard
   }
   return fixed ? Ints::kFixed : grow ? Ints::kGrow : Ints::kUnknown;
 }
@@ -256,21 +260,21 @@ bool BatchAxes::reached(const Node& n, NodeId id) const {
   const auto& outputs = outputs_[id.index];
   const auto is_fixed = [](const PerOutput& o) { return o.ints == Ints::kFixed; };
   if (!outputs.empty() && std::all_of(outputs.begin(), outputs.end(), is_fixed)) return false;
-  const bool shapes_only = looks_at_shapes(*n.op);
+  const bool shapes_only = reads_shape_only(*n.op);
   return std::any_of(n.inputs.begin(), n.inputs.end(),
                      [&](Endpoint e) { return depends_[e.node.index] != 0 && (!shapes_only || axis(e) != kNone); });
 }
 
 int BatchAxes::axis(Endpoint e) const {
-  return e.index >= 0 && depends(e.node) ? outputs_[e.node.index][e.index].rows.axis : kNone;
+  return e.index >= 0 && depends(e.node) ? outputs_[e.node.index][e.index].layout.axis : kNone;
 }
 
 std::int64_t BatchAxes::rows_per_example(Endpoint e) const {
-  return axis(e) >= 0 ? outputs_[e.node.index][e.index].rows.each : 0;
+  return axis(e) >= 0 ? outputs_[e.node.index][e.index].layout.per_example : 0;
 }
 
-std::int64_t BatchAxes::rounds(Endpoint e) const {
-  return axis(e) >= 0 ? outputs_[e.node.index][e.index].rows.rounds : 0;
+std::int64_t BatchAxes::repeats(Endpoint e) const {
+  return axis(e) >= 0 ? outputs_[e.node.index][e.index].layout.repeats : 0;
 }
 
 std::pair<std::int64_t, std::int64_t> BatchAxes::lengths(Endpoint e) const {
@@ -281,7 +285,7 @@ std::int64_t BatchAxes::elements(Endpoint e) const {
   return e.index >= 0 ? outputs_[e.node.index][e.index].elements : -1;
 }
 
-bool BatchAxes::counts_samples(Endpoint e) const {
+bool BatchAxes::scales_with_batch(Endpoint e) const {
   return e.index >= 0 && depends(e.node) && outputs_[e.node.index][e.index].ints == Ints::kGrow;
 }
 

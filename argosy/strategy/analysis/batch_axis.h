@@ -15,14 +15,14 @@
 
 namespace argosy {
 
-class Containers;
+class TensorArrays;
 
 class BatchAxes {
  public:
   // Axes that say nothing of the batch.
   static constexpr int kNone = -1;     // the batch is no axis of it
   static constexpr int kUnknown = -2;  // the shape functions cannot tell
-  static constexpr int kSeveral = -3;  // more than one axis is: samples beside samples
+  static constexpr int kSeveral = -3;  // more than one axis is: samples against samples
 
   // Shapes that nodes which are fed may have, all together, where the graph leaves sizes open.
   using Examples = std::map<NodeId, Shape>;
@@ -37,29 +37,29 @@ class BatchAxes {
   int axis(Endpoint e) const;
   // How many of that axis's elements every example has; 0 where it cannot be told, or is not the only one that follows.
   std::int64_t rows_per_example(Endpoint e) const;
-  // How many times the batch goes by along that axis: once where an example's rows lie together, [batch * time], and
+  // How many times the batch repeats along that axis: once where an example's rows lie together, [batch * time], and
   // `time` times in [time * batch], which the transposed batch becomes when its axes are made one. 0: cannot be told.
-  std::int64_t rounds(Endpoint e) const;
+  std::int64_t repeats(Endpoint e) const;
   // Every example has as many rows of that axis, one after the other in the order of the batch, computed from it and
   // from what is the same for all.
-  bool keeps_rows(Endpoint e) const { return rounds(e) == 1 && by_rows(e.node); }
+  bool is_contiguous_in_batch(Endpoint e) const { return repeats(e) == 1 && preserves_example_order(e.node); }
   // Sizes are known and inputs have their examples' rows: nothing on the way chose rows or numbered them anew, as
   // Unique, Where and Range do.
-  bool by_rows(NodeId id) const { return by_rows_[id.index] != 0; }
+  bool preserves_example_order(NodeId id) const { return preserves_example_order_[id.index] != 0; }
   // How long that axis is with one batch and with another: equal for values whose rows belong together.
   std::pair<std::int64_t, std::int64_t> lengths(Endpoint e) const;
   // Of a value without that axis, whatever the batch; -1 where it cannot be told.
   std::int64_t elements(Endpoint e) const;
   // An integer (or integers) known to grow in proportion to the batch: a number of samples.
-  bool counts_samples(Endpoint e) const;
+  bool scales_with_batch(Endpoint e) const;
   // Integers that are computed from the batch's shape and are the same for a batch of any size, as those of an image
   // are. Empty lists: the same for any batch of these examples, other feeds may have others.
-  const std::map<Endpoint, std::vector<std::int64_t>>& sizes_of_all() const { return sizes_of_all_; }
+  const std::map<Endpoint, std::vector<std::int64_t>>& static_sizes() const { return static_sizes_; }
 
  private:
   enum class Ints : char { kUnknown, kFixed, kGrow };  // values of an integer output, as far as they are known
   struct PerOutput {
-    Rows rows;
+    BatchLayout layout;
     std::int64_t elements = -1;
     std::pair<std::int64_t, std::int64_t> lengths = {};
     Ints ints = Ints::kUnknown;
@@ -67,23 +67,24 @@ class BatchAxes {
   static Ints follows(const PartialInts* small, const PartialInts* large);
   bool reached(const Node& n, NodeId id) const;
 
-  void find_rows(const Graph& graph, const std::vector<NodeId>& order, const Containers& containers);
+  void find_layouts(const Graph& graph, const std::vector<NodeId>& order, const TensorArrays& arrays);
   // Random numbers, and rows that are all alike (Fill, masks), have no examples: theirs are those of what they first
   // meet, element by element. True where some were taken to lie together that do not.
-  bool follow_what_they_meet(const Graph& graph, const std::vector<NodeId>& order);
-  std::vector<Rows> rows_of_inputs(const Node& n, const std::vector<char>& seen) const;
+  bool propagate_from_consumers(const Graph& graph, const std::vector<NodeId>& order);
+  std::vector<BatchLayout> layouts_of_inputs(const Node& n, const std::vector<char>& seen) const;
 
   std::vector<char> depends_;
-  std::vector<char> by_rows_;                    // by node, where it depends
+  std::vector<char> preserves_example_order_;    // by node, where it depends
   std::vector<std::vector<PerOutput>> outputs_;  // by node
-  std::map<NodeId, std::int64_t> met_;           // the rounds of what follow_what_they_meet() is about, other than 1
-  std::map<Endpoint, std::vector<std::int64_t>> sizes_of_all_;
+  std::map<NodeId, std::int64_t>
+      consumer_repeats_;  // the repeats of what propagate_from_consumers() is about, other than 1
+  std::map<Endpoint, std::vector<std::int64_t>> static_sizes_;
 };
 
 // Placeholders from which `from` is computed and whose first size is unknown: where a batch comes in.
 std::vector<NodeId> batch_placeholders(const Graph& graph, const std::vector<NodeId>& from);
 
 // Its value follows from the shape of what it looks at alone.
-bool looks_at_shapes(const OpDef& op);
+bool reads_shape_only(const OpDef& op);
 
 }  // namespace argosy

@@ -9,13 +9,14 @@ namespace {
 // What loops carry round, by their Merge, where that is not as it enters: sizes that change are open.
 using Carried = std::map<NodeId, PartialShape>;
 
-Result<Rebuilt> rebuild_once(const Graph& graph, const Containers& containers, const std::vector<NodeId>& order,
-                             const Change& change, const Carried& carried) {
-  Rebuilt r{Graph(graph.ops()), std::vector<NodeId>(graph.size())};
+Result<ReinferredGraph> clone_and_reinfer_once(const Graph& graph, const TensorArrays& arrays,
+                                               const std::vector<NodeId>& order, const Change& change,
+                                               const Carried& carried) {
+  ReinferredGraph r{Graph(graph.ops()), std::vector<NodeId>(graph.size())};
   for (const auto& [name, function] : graph.functions()) r.graph.add_function(function);
   for (const NodeId id : order) {
-    NodeSpec spec = copy_spec(graph, id, containers, r.graph,
-                              [&](NodeId from) { return r.of[static_cast<std::size_t>(from.index)]; });
+    NodeSpec spec =
+        copy_spec(graph, id, arrays, r.graph, [&](NodeId from) { return r.of[static_cast<std::size_t>(from.index)]; });
     if (const auto known = carried.find(id); known != carried.end()) spec.shapes[0] = known->second;
     ARGOSY_RETURN_IF_ERROR(change(id, spec));
     const Node& n = graph.node(id);
@@ -27,7 +28,7 @@ Result<Rebuilt> rebuild_once(const Graph& graph, const Containers& containers, c
 }
 
 // False: what comes back is nowhere unlike what entered, as far as that is known now.
-bool learn_carried(const Graph& graph, const std::vector<NodeId>& order, const Rebuilt& r, Carried& carried) {
+bool learn_carried(const Graph& graph, const std::vector<NodeId>& order, const ReinferredGraph& r, Carried& carried) {
   bool anything = false;
   for (const NodeId id : order) {
     const Node& n = graph.node(id);
@@ -55,11 +56,11 @@ bool learn_carried(const Graph& graph, const std::vector<NodeId>& order, const R
 
 }  // namespace
 
-NodeSpec copy_spec(const Graph& graph, NodeId id, const Containers& containers, const Graph& copies,
+NodeSpec copy_spec(const Graph& graph, NodeId id, const TensorArrays& arrays, const Graph& copies,
                    const CopyOf& copy_of) {
   const Node& n = graph.node(id);
   NodeSpec spec{.name = n.name, .op = n.op->name, .attrs = n.attributes()};
-  if (const auto same = containers.same_as(n); same && copy_of(same->node).index >= 0) {
+  if (const auto same = arrays.forwarded(n); same && copy_of(same->node).index >= 0) {
     return {.name = n.name,
             .op = "Identity",
             .inputs = {{copy_of(same->node), same->index}},
@@ -75,15 +76,15 @@ NodeSpec copy_spec(const Graph& graph, NodeId id, const Containers& containers, 
     const NodeId from = copy_of(e.node);
     return from.index >= 0 ? &copies.shape({from, e.index}) : nullptr;
   };
-  if (auto taken = containers.taken(n, shape_of)) spec.shapes = {*std::move(taken)};
+  if (auto taken = arrays.read_shape(n, shape_of)) spec.shapes = {*std::move(taken)};
   return spec;
 }
 
-Result<Rebuilt> rebuild(const Graph& graph, const Containers& containers, const std::vector<NodeId>& order,
-                        const Change& change) {
+Result<ReinferredGraph> clone_and_reinfer(const Graph& graph, const TensorArrays& arrays,
+                                          const std::vector<NodeId>& order, const Change& change) {
   Carried carried;
   for (;;) {
-    ARGOSY_ASSIGN_OR_RETURN(Rebuilt r, rebuild_once(graph, containers, order, change, carried));
+    ARGOSY_ASSIGN_OR_RETURN(ReinferredGraph r, clone_and_reinfer_once(graph, arrays, order, change, carried));
     if (!learn_carried(graph, order, r, carried)) return r;
   }
 }

@@ -15,17 +15,17 @@ using CopyOf = std::function<NodeId(NodeId)>;
 
 // What is to be added for a node, with the inputs that are there. A loop's Merge has the shape of what enters; what a
 // stack gives is what was put there. Only to infer by: what is made so is never run.
-NodeSpec copy_spec(const Graph& graph, NodeId id, const Containers& containers, const Graph& copies,
+NodeSpec copy_spec(const Graph& graph, NodeId id, const TensorArrays& arrays, const Graph& copies,
                    const CopyOf& copy_of);
 
-struct Rebuilt {
+struct ReinferredGraph {
   Graph graph;
   std::vector<NodeId> of;  // by node of the original
 };
 
-// `order`: containers.order(). `change` may make a spec another. Sizes that loops change as they go round are open.
+// `order`: arrays.order(). `change` may make a spec another. Sizes that loops change as they iterate are open.
 using Change = std::function<Status(NodeId, NodeSpec&)>;
-Result<Rebuilt> rebuild(const Graph& graph, const Containers& containers, const std::vector<NodeId>& order,
-                        const Change& change);
+Result<ReinferredGraph> clone_and_reinfer(const Graph& graph, const TensorArrays& arrays,
+                                          const std::vector<NodeId>& order, const Change& change);
 
 }  // namespace argosy

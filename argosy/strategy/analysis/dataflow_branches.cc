@@ -23,7 +23,7 @@ Branches find_branches(const Graph& graph, const std::vector<NodeId>& order) {
   const auto ways_to = [&](Endpoint e) {
     Ways ways = known[branches[e.node.index]];
     const Node& from = graph.node(e.node);
-    // Out of a loop comes what goes in, however often it goes round.
+    // Out of a loop comes what goes in, however often it iterates.
     const bool loops = from.op->flow == Flow::kSwitch && graph.node(from.inputs[1].node).op->flow == Flow::kLoopCond;
     if (from.op->flow == Flow::kSwitch && !loops) ways.insert({from.inputs[1], e.index});
     return ways;

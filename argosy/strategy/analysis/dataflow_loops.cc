@@ -41,7 +41,7 @@ bool follows_shapes(const Graph& graph, const BatchAxes& axes, Endpoint value) {
   while (!open.empty()) {
     const Node& n = graph.node(open.back());
     open.pop_back();
-    if (looks_at_shapes(*n.op)) continue;
+    if (reads_shape_only(*n.op)) continue;
     bool further = false;
     for (const Endpoint e : n.inputs) {
       if (!axes.depends(e.node)) continue;
@@ -64,10 +64,10 @@ Status check_no_loop_over_examples(const Graph& graph, const BatchAxes& axes) {
       const Node& n = graph.node(open.back());
       open.pop_back();
       if (n.op->flow == Flow::kEnter && follows_shapes(graph, axes, n.inputs[0])) {
-        return unimplemented("'", predicate.name, "' goes round once for every example of the batch")
+        return unimplemented("'", predicate.name, "' iterates once for every example of the batch")
             .with_id("ARG-DP-012")
             .with_where(str_cat("node '", predicate.name, "'"))
-            .with_next("ops that work on the whole batch at once");
+            .with_hint("ops that work on the global batch at once");
       }
       if (n.op->flow == Flow::kEnter) continue;
       for (const Endpoint e : n.inputs) {

@@ -20,8 +20,8 @@ Loops find_loops(const Graph& graph, const std::vector<NodeId>& order);
 // By node: in how many loops, one in another.
 std::vector<int> loop_depths(const Graph& graph, const std::vector<NodeId>& order);
 
-// UNIMPLEMENTED for a loop that goes round once for every example, by the batch's shape: a share has less to go through
-// than the whole batch, which other loops are told to go round as often as.
+// UNIMPLEMENTED for a loop that iterates once for every example, by the batch's shape: a shard has less to go through
+// than the global batch, which other loops are made to iterate as often as.
 Status check_no_loop_over_examples(const Graph& graph, const BatchAxes& axes);
 
 }  // namespace argosy

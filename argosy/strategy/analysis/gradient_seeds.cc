@@ -53,7 +53,7 @@ std::vector<std::string> names_in_taker(std::string_view seed, std::string_view 
 
 }  // namespace
 
-std::vector<NodeId> loss_seeds(const Graph& graph, Endpoint loss) {
+std::vector<NodeId> gradient_seeds(const Graph& graph, Endpoint loss) {
   const auto uses = graph.consumers();
   std::vector<NodeId> ours, theirs, named;
   for (std::int32_t i = 0; i < graph.size(); ++i) {
@@ -101,12 +101,12 @@ std::vector<Endpoint> find_losses(const Graph& graph, const std::vector<NodeId>&
   return losses;
 }
 
-Status scale_loss_seed(Graph& graph, NodeId seed, NodeId batch_input) {
+Status scale_gradient_seed(Graph& graph, NodeId seed, NodeId batch_input) {
   const auto uses = graph.consumers();
   const Value value(&graph, seed, 0);
   const Value factor =
-      batch_factor(Value(&graph, batch_input, 0), {1}, 0, value.dtype(), str_cat(graph.node(seed).name, "/part"));
-  const Value scaled = scale_or_zero(value, factor, str_cat(graph.node(seed).name, "/scaled"));
+      shard_weight(Value(&graph, batch_input, 0), {1}, 0, value.dtype(), str_cat(graph.node(seed).name, "/part"));
+  const Value scaled = scale_nonempty(value, factor, str_cat(graph.node(seed).name, "/scaled"));
   if (!scaled.valid()) return graph.status();
   graph.set_device(scaled.node(), graph.node(seed).device);
   for (const Graph::Use& use : uses[seed.index]) {

@@ -42,7 +42,7 @@ Result<Endpoint> scaled_by_part(Graph& graph, Endpoint e, NodeId batch_input) {
   const std::string name(graph.node(e.node).name);
   const Value x(&graph, batch_input, 0);
   const Value made =
-      scale_or_zero(v, batch_factor(x, {1}, 0, v.dtype(), str_cat(name, "/part")), str_cat(name, "/of_batch"));
+      scale_nonempty(v, shard_weight(x, {1}, 0, v.dtype(), str_cat(name, "/part")), str_cat(name, "/of_batch"));
   if (!made.valid()) return graph.status();
   graph.set_device(made.node(), graph.node(e.node).device);
   return made.endpoint();

@@ -14,7 +14,7 @@ std::map<NodeId, std::vector<NodeId>> divisions_of_means(const Graph& graph);
 
 // e times the shard's part of the batch that comes in at `batch_input`. Adds nodes.
 Result<Endpoint> scaled_by_part(Graph& graph, Endpoint e, NodeId batch_input);
-// Of a mean that all shards have of the whole batch: its gradient divides by how many the batch has. Adds nodes.
+// Of a mean that all shards have of the global batch: its gradient divides by how many the batch has. Adds nodes.
 Status scale_divisions(Graph& graph, NodeId mean, NodeId batch_input);
 
 // By node: between a variable and one of the losses, with nothing between that has no gradient.

@@ -16,7 +16,7 @@ bool is_variable(const Node& n);
 // Takes a reference or handle of a variable and changes what is behind it.
 bool writes_variable(const Graph& graph, const Node& n);
 // Stateful so that it is neither merged nor left out; what it gives depends on its inputs alone, so that copies may
-// look at shares. (A Print counts how often it spoke: each copy for itself.)
+// look at shards. (A Print counts how often it spoke: each copy for itself.)
 bool only_looks(const Node& n);
 // Looks into a table that other steps fill: copies may look into the one.
 bool reads_table(const Node& n);

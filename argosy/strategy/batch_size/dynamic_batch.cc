@@ -8,8 +8,8 @@
 
 #include "argosy/ops/cast/cast.h"
 #include "argosy/ops/constant/constant.h"
-#include "argosy/strategy/analysis/reachability.h"
 #include "argosy/strategy/analysis/mean_gradients.h"
+#include "argosy/strategy/analysis/reachability.h"
 #include "argosy/strategy/analysis/variable_nodes.h"
 #include "argosy/strategy/batch_size/dynamic_size_nodes.h"
 #include "argosy/strategy/batch_size/reinfer_batch.h"
@@ -19,12 +19,12 @@ namespace argosy {
 namespace {
 
 // Ops that are told the shape of what they give, and by which input.
-struct Told {
+struct ShapeInput {
   std::string_view op;
   int shape;
   int data;  // the input whose rows it has, or -1: none
 };
-constexpr Told kTold[] = {
+constexpr ShapeInput kShapeInputs[] = {
     {"Reshape", 1, 0},
     {"BroadcastTo", 1, 0},
     {"Conv2DBackpropInput", 0, 2},
@@ -45,10 +45,10 @@ constexpr Told kTold[] = {
     {"StatelessTruncatedNormalV2", 0, -1},
 };
 
-const Told* told(const Node& n) {
-  const auto* const found =
-      std::find_if(std::begin(kTold), std::end(kTold), [&](const Told& t) { return t.op == n.op->name; });
-  return found != std::end(kTold) ? found : nullptr;
+const ShapeInput* told(const Node& n) {
+  const auto* const found = std::find_if(std::begin(kShapeInputs), std::end(kShapeInputs),
+                                         [&](const ShapeInput& t) { return t.op == n.op->name; });
+  return found != std::end(kShapeInputs) ? found : nullptr;
 }
 
 std::int64_t elements(const PartialShape& shape, int begin, int end) {
@@ -57,40 +57,44 @@ std::int64_t elements(const PartialShape& shape, int begin, int end) {
   return all;
 }
 
-class Opener {
+class DynamicBatch {
  public:
-  Opener(Graph& graph, std::vector<NodeId>& inputs, std::int64_t batch)
-      : graph_(graph), inputs_(inputs), batch_(batch), other_(graph, batch), make_(graph, other_, batch, inputs[0]) {}
+  DynamicBatch(Graph& graph, std::vector<NodeId>& inputs, std::int64_t batch)
+      : graph_(graph),
+        inputs_(inputs),
+        batch_(batch),
+        reinference_(graph, batch),
+        make_(graph, reinference_, batch, inputs[0]) {}
 
   Status run(const std::vector<NodeId>& roots, const std::vector<NodeId>& losses) {
-    ARGOSY_RETURN_IF_ERROR(other_.start());
-    const std::vector<NodeId>& order = other_.order();
+    ARGOSY_RETURN_IF_ERROR(reinference_.start());
+    const std::vector<NodeId>& order = reinference_.order();
     position_.resize(order.size());
     for (std::size_t p = 0; p < order.size(); ++p) position_[order[p].index] = p;
-    for (const NodeId id : inputs_) ARGOSY_RETURN_IF_ERROR(other_.add_input(id));
+    for (const NodeId id : inputs_) ARGOSY_RETURN_IF_ERROR(reinference_.add_input(id));
     const std::vector<char> used = ancestors(graph_, roots, true);
     for (std::size_t at = 0; at < order.size();) {
       const NodeId id = order[at];
-      if (used[id.index] && other_.is_stale(id)) ARGOSY_RETURN_IF_ERROR(visit(id));
+      if (used[id.index] && reinference_.is_stale(id)) ARGOSY_RETURN_IF_ERROR(visit(id));
       at = std::min(std::exchange(again_from_, kNowhere), at + 1);
     }
     ARGOSY_RETURN_IF_ERROR(follow_in_means(losses));
-    open_shapes();
+    make_shapes_dynamic();
     return graph_.status();
   }
 
  private:
-  using Places = OtherBatch::Places;
+  using AxisAssignments = BatchReinference::AxisAssignments;
   static constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
 
-  bool follows(Endpoint e) const { return other_.follows(e); }
-  const Rows& rows(Endpoint e) const { return other_.rows(e); }
-  Status refuse(const Node& n, std::string_view why) const { return other_.refuse(n, why); }
+  bool follows(Endpoint e) const { return reinference_.follows(e); }
+  const BatchLayout& layout(Endpoint e) const { return reinference_.layout(e); }
+  Status refuse(const Node& n, std::string_view why) const { return reinference_.refuse(n, why); }
 
   Status visit(NodeId id) {
     for (int tries = 0; tries < 16; ++tries) {
       ARGOSY_RETURN_IF_ERROR(adapt(id));
-      ARGOSY_ASSIGN_OR_RETURN(const bool fits, other_.infer(id));
+      ARGOSY_ASSIGN_OR_RETURN(const bool fits, reinference_.infer(id));
       if (fits) return go_round(id);
       ARGOSY_RETURN_IF_ERROR(make_inputs_follow(id));
       if (again_from_ != kNowhere) return ok_status();  // they come first, and this node after them
@@ -100,12 +104,12 @@ class Opener {
 
   // What comes back follows where what enters does, and the other way round.
   Status go_round(NodeId id) {
-    const auto merge = other_.goes_to(id);
+    const auto merge = reinference_.goes_to(id);
     if (!merge) return ok_status();
     const Endpoint next{id, 0}, carried{*merge, 0};
     if (follows(next) == follows(carried)) return ok_status();
     const auto& [from, to] = follows(next) ? std::pair(next, carried) : std::pair(carried, next);
-    return follow(to, rows(from).axis, id).status();
+    return follow(to, layout(from).axis, id).status();
   }
 
   // --- shapes written down -------------------------------------------------------------------------------------------
@@ -115,9 +119,9 @@ class Opener {
     const Node& n = graph_.node(id);
     if (n.op->name == "Slice") return adapt_slice(id);
     if (n.op->name == "StridedSlice") return adapt_strided_slice(id);
-    const Told* const t = told(n);
+    const ShapeInput* const t = told(n);
     if (t == nullptr || t->data < 0 || !follows(n.inputs[static_cast<std::size_t>(t->data)])) return ok_status();
-    const auto values = other_.fixed_integers(n.inputs[static_cast<std::size_t>(t->shape)]);
+    const auto values = reinference_.fixed_integers(n.inputs[static_cast<std::size_t>(t->shape)]);
     const PartialShape& shape = graph_.shape({id, 0});
     if (!values || !shape.is_full() || shape.rank() != static_cast<int>(values->size())) return ok_status();
     const int axis = axis_told(n, *t, shape);
@@ -126,13 +130,13 @@ class Opener {
   }
 
   // Which axis of what it gives the examples of its data are on.
-  int axis_told(const Node& n, const Told& t, const PartialShape& shape) const {
-    const Rows& data = rows(n.inputs[static_cast<std::size_t>(t.data)]);
+  int axis_told(const Node& n, const ShapeInput& t, const PartialShape& shape) const {
+    const BatchLayout& data = layout(n.inputs[static_cast<std::size_t>(t.data)]);
     if (n.op->name == "BroadcastTo") {
       return data.axis + shape.rank() - graph_.shape(n.inputs[0]).rank();
     }
     if (n.op->name != "Reshape") return data.axis == 0 && shape[0] % batch_ == 0 ? 0 : -1;
-    const std::int64_t all = data.before * data.rounds;
+    const std::int64_t all = data.outer * data.repeats;
     std::int64_t before = 1;
     for (int i = 0; i < shape.rank(); before *= shape[i++]) {
       if (shape[i] == 0 || shape[i] % batch_ != 0 || all == 0 || all % before != 0) continue;
@@ -146,7 +150,7 @@ class Opener {
     const Node& n = graph_.node(id);
     const Endpoint old = n.inputs[static_cast<std::size_t>(input)];
     const DType dtype = graph_.dtype(old);
-    const auto scope = make_.beside(id);
+    const auto scope = make_.scope_for(id);
     Value told;
     if (may_be_open && std::find(values.begin(), values.end(), -1) == values.end()) {
       values[static_cast<std::size_t>(axis)] = -1;
@@ -164,11 +168,11 @@ class Opener {
   Status adapt_slice(NodeId id) {
     const Node& n = graph_.node(id);
     if (!follows(n.inputs[0])) return ok_status();
-    const auto size = other_.fixed_integers(n.inputs[2]);
-    const int axis = rows(n.inputs[0]).axis;
+    const auto size = reinference_.fixed_integers(n.inputs[2]);
+    const int axis = layout(n.inputs[0]).axis;
     const auto at = static_cast<std::size_t>(axis);
     if (!size || (*size)[at] != graph_.shape(n.inputs[0])[axis]) return ok_status();
-    const bool begin_known = other_.fixed_integers(n.inputs[1]).has_value();  // else -1 is not known to be all
+    const bool begin_known = reinference_.fixed_integers(n.inputs[1]).has_value();  // else -1 is not known to be all
     return tell(id, 2, *size, axis, begin_known);
   }
 
@@ -177,8 +181,8 @@ class Opener {
     if (!follows(n.inputs[0]) || n.attrs.get_int("ellipsis_mask") != 0 || n.attrs.get_int("new_axis_mask") != 0) {
       return ok_status();
     }
-    const auto end = other_.fixed_integers(n.inputs[2]);
-    const int axis = rows(n.inputs[0]).axis;
+    const auto end = reinference_.fixed_integers(n.inputs[2]);
+    const int axis = layout(n.inputs[0]).axis;
     const std::int64_t bit = std::int64_t{1} << axis, mask = n.attrs.get_int("end_mask");
     if (!end || axis >= static_cast<int>(end->size()) || (mask & bit) != 0) return ok_status();
     if ((*end)[static_cast<std::size_t>(axis)] < graph_.shape(n.inputs[0])[axis]) return ok_status();
@@ -191,12 +195,12 @@ class Opener {
   // The shapes do not fit: finds inputs that would if they followed, and makes them.
   Status make_inputs_follow(NodeId id) {
     const Node& n = graph_.node(id);
-    Places found = beside_the_batch(n, true);
-    if (found.empty() || !other_.would_fit(id, found)) found = beside_the_batch(n, false);
-    if (found.empty() || !other_.would_fit(id, found)) {
-      const Places all = could_follow(n);
+    AxisAssignments found = aligned_with_batch(n, true);
+    if (found.empty() || !reinference_.would_fit(id, found)) found = aligned_with_batch(n, false);
+    if (found.empty() || !reinference_.would_fit(id, found)) {
+      const AxisAssignments all = could_follow(n);
       const auto one =
-          std::find_if(all.begin(), all.end(), [&](const auto& each) { return other_.would_fit(id, {each}); });
+          std::find_if(all.begin(), all.end(), [&](const auto& each) { return reinference_.would_fit(id, {each}); });
       if (one == all.end()) return refuse(n, "does not take another size");
       found = {*one};
     }
@@ -209,11 +213,11 @@ class Opener {
   }
 
   // (input, axis) of those as long as the batch there, which is on the same axis, counted from the last or the first.
-  Places beside_the_batch(const Node& n, bool from_last) const {
-    Places found;
+  AxisAssignments aligned_with_batch(const Node& n, bool from_last) const {
+    AxisAssignments found;
     const auto with = std::find_if(n.inputs.begin(), n.inputs.end(), [&](Endpoint e) { return follows(e); });
     if (with == n.inputs.end()) return found;
-    const int own = rows(*with).axis;
+    const int own = layout(*with).axis;
     const std::int64_t batch = graph_.shape(*with)[own];
     for (int i = 0; i < static_cast<int>(n.inputs.size()); ++i) {
       const Endpoint e = n.inputs[static_cast<std::size_t>(i)];
@@ -225,8 +229,8 @@ class Opener {
     return found;
   }
 
-  Places could_follow(const Node& n) const {
-    Places found;
+  AxisAssignments could_follow(const Node& n) const {
+    AxisAssignments found;
     for (int i = 0; i < static_cast<int>(n.inputs.size()); ++i) {
       const Endpoint e = n.inputs[static_cast<std::size_t>(i)];
       const PartialShape& shape = graph_.shape(e);
@@ -240,13 +244,13 @@ class Opener {
   // What stands for the value, with as many rows on that axis as the batch has: itself, changed where it is made, or
   // another. `taker` has asked.
   Result<Endpoint> follow(Endpoint e, int axis, NodeId taker) {
-    if (follows(e) && rows(e).axis == axis) return e;
+    if (follows(e) && layout(e).axis == axis) return e;
     const NodeId id = e.node;
     const Node& n = graph_.node(id);
     const PartialShape shape = graph_.shape(e);
     if (axis >= shape.rank())
       return refuse(graph_.node(taker), str_cat("meets '", n.name, "', whose shape is not known"));
-    const Told* const t = told(n);
+    const ShapeInput* const t = told(n);
     if (n.op->name == "Const") return follow_constant(e, axis, taker);
     if (t != nullptr && t->data < 0) return follow_told(e, t->shape, axis, taker);
     if (n.op->name == "Tile") {
@@ -267,7 +271,7 @@ class Opener {
       }
     }
     if (e.index == 0 && (n.op->elementwise || n.op->name == "ZerosLike" || n.op->name == "OnesLike")) {
-      Places own;
+      AxisAssignments own;
       for (int i = 0; i < static_cast<int>(n.inputs.size()); ++i) {
         const PartialShape& s = graph_.shape(n.inputs[static_cast<std::size_t>(i)]);
         const int at = s.has_rank() ? axis - (shape.rank() - s.rank()) : -1;
@@ -275,7 +279,7 @@ class Opener {
       }
       return follow_inputs(e, own, taker);
     }
-    return share(e, axis, taker);
+    return add_batch_input(e, axis, taker);
   }
 
   // The axis with as many elements before it that the examples can be on: [batch, time] of [batch * time].
@@ -288,8 +292,8 @@ class Opener {
     return -1;
   }
 
-  Result<Endpoint> follow_inputs(Endpoint e, const Places& inputs, NodeId taker) {
-    if (inputs.empty()) return share(e, 0, taker);
+  Result<Endpoint> follow_inputs(Endpoint e, const AxisAssignments& inputs, NodeId taker) {
+    if (inputs.empty()) return add_batch_input(e, 0, taker);
     for (const auto& [input, axis] : inputs) {
       const Endpoint old = graph_.node(e.node).inputs[static_cast<std::size_t>(input)];
       ARGOSY_ASSIGN_OR_RETURN(const Endpoint fresh, follow(old, axis, taker));
@@ -300,10 +304,10 @@ class Opener {
 
   // Whichever way it comes in; what a loop brings back is looked at when it does.
   Result<Endpoint> follow_merge(Endpoint e, int axis, NodeId taker) {
-    Places own;
+    AxisAssignments own;
     const Node& n = graph_.node(e.node);
     for (int i = 0; i < static_cast<int>(n.inputs.size()); ++i) {
-      if (!other_.goes_to(n.inputs[static_cast<std::size_t>(i)].node)) own.emplace_back(i, axis);
+      if (!reinference_.goes_to(n.inputs[static_cast<std::size_t>(i)].node)) own.emplace_back(i, axis);
     }
     return follow_inputs(e, own, taker);
   }
@@ -311,10 +315,10 @@ class Opener {
   Result<Endpoint> follow_told(Endpoint e, int input, int axis, NodeId taker) {
     const Node& n = graph_.node(e.node);
     const Endpoint old = n.inputs[static_cast<std::size_t>(input)];
-    const auto values = other_.fixed_integers(old);
-    if (!values || (*values)[static_cast<std::size_t>(axis)] % batch_ != 0) return share(e, axis, taker);
+    const auto values = reinference_.fixed_integers(old);
+    if (!values || (*values)[static_cast<std::size_t>(axis)] % batch_ != 0) return add_batch_input(e, axis, taker);
     ARGOSY_ASSIGN_OR_RETURN(const Endpoint examples, make_.examples_for(e.node, taker));
-    const auto scope = make_.beside(e.node);
+    const auto scope = make_.scope_for(e.node);
     ARGOSY_ASSIGN_OR_RETURN(const Endpoint fresh,
                             make_.added(make_.sizes(examples, graph_.dtype(old), *values, axis), examples.node));
     graph_.set_input(e.node, input, fresh);
@@ -322,7 +326,7 @@ class Opener {
   }
 
   Endpoint edited(Endpoint e) {
-    other_.edited(e.node);
+    reinference_.edited(e.node);
     // Nodes added here come after all others, and are made as they have to be.
     if (static_cast<std::size_t>(e.node.index) < position_.size()) {
       again_from_ = std::min(again_from_, position_[static_cast<std::size_t>(e.node.index)]);
@@ -337,20 +341,20 @@ class Opener {
     const std::size_t each = value->dtype() == DType::kString ? 0 : element_bytes(value->dtype());
     const auto* const bytes = static_cast<const char*>(value->raw());
     const std::size_t all = each * static_cast<std::size_t>(shape.elements());
-    if (each == 0 || all == 0 || !std::equal(bytes + each, bytes + all, bytes)) return share(e, axis, taker);
+    if (each == 0 || all == 0 || !std::equal(bytes + each, bytes + all, bytes)) return add_batch_input(e, axis, taker);
     std::vector<std::int64_t> values;
     for (int i = 0; i < shape.rank(); ++i) values.push_back(shape[i]);
     Tensor one = Tensor::zeros(value->dtype(), Shape());
     std::copy(bytes, bytes + each, static_cast<char*>(one.raw()));
     ARGOSY_ASSIGN_OR_RETURN(const Endpoint examples, make_.examples_for(e.node, taker));
-    const auto scope = make_.beside(e.node);
+    const auto scope = make_.scope_for(e.node);
     const Value dims = make_.sizes(examples, DType::kInt32, values, axis);
     return make_.added(graph_.add("Fill", {dims, constant(graph_, std::move(one))}), examples.node);
   }
 
-  // The same in every step, or drawn: shared out as what is fed is. Integers may number rows, which a share counts
+  // The same in every step, or drawn: sharded as what is fed is. Integers may number rows, which a shard counts
   // anew.
-  Result<Endpoint> share(Endpoint e, int axis, NodeId taker) {
+  Result<Endpoint> add_batch_input(Endpoint e, int axis, NodeId taker) {
     const auto is_own = [&](const Node& n) {
       return n.op->name.starts_with("Placeholder") || n.op->name == "_Arg" || is_variable(n) ||
              n.op->flow != Flow::kNone || n.op->calls != Calls::kNothing ||
@@ -364,16 +368,16 @@ class Opener {
     }
     const DType dtype = graph_.dtype(e);
     const PartialShape& shape = graph_.shape(e);
-    if (other_.depth(e.node) > 0 || axis != 0 || shape[0] != batch_ ||
+    if (reinference_.depth(e.node) > 0 || axis != 0 || shape[0] != batch_ ||
         !(is_floating(dtype) || is_complex(dtype) || dtype == DType::kBool)) {
       return refuse(graph_.node(taker), str_cat("meets '", graph_.node(e.node).name, "', whose size cannot follow"));
     }
-    const auto scope = make_.beside(e.node);
-    const Value shared = placeholder_with_default(graph_.value(e), shape);
-    if (!shared.valid()) return graph_.status();
-    ARGOSY_RETURN_IF_ERROR(other_.add_input(shared.node()));
-    inputs_.push_back(shared.node());
-    return shared.endpoint();
+    const auto scope = make_.scope_for(e.node);
+    const Value sharded = placeholder_with_default(graph_.value(e), shape);
+    if (!sharded.valid()) return graph_.status();
+    ARGOSY_RETURN_IF_ERROR(reinference_.add_input(sharded.node()));
+    inputs_.push_back(sharded.node());
+    return sharded.endpoint();
   }
 
   // --- means ---------------------------------------------------------------------------------------------------------
@@ -384,12 +388,12 @@ class Opener {
     for (const auto& [mean, nodes] : divisions) {
       if (!averages_examples(mean)) continue;
       for (const NodeId id : nodes) {
-        const bool written = other_.was_seen(id) && is_written(graph_.node(id).inputs[1]);  // else it is counted
+        const bool written = reinference_.was_seen(id) && is_written(graph_.node(id).inputs[1]);  // else it is counted
         if (written) ARGOSY_RETURN_IF_ERROR(divide_by_count(id, mean));
       }
     }
-    const std::vector<char> differentiated = on_gradient_paths(graph_, other_.order(), losses);
-    for (const NodeId id : other_.order()) {
+    const std::vector<char> differentiated = on_gradient_paths(graph_, reinference_.order(), losses);
+    for (const NodeId id : reinference_.order()) {
       if (differentiated[id.index] && averages_examples(id) && !divisions.contains(id)) {
         return refuse(graph_.node(id), "has a gradient that cannot be found");
       }
@@ -401,9 +405,9 @@ class Opener {
     const Node& n = graph_.node(id);
     const PartialShape &from = graph_.shape(graph_.node(mean).inputs[0]), &to = graph_.shape({mean, 0});
     const std::int64_t each = from.is_full() && to.is_full() && to.elements() > 0 ? from.elements() / to.elements() : 0;
-    if (each == 0 || each % batch_ != 0 || other_.depth(id) > 0)
+    if (each == 0 || each % batch_ != 0 || reinference_.depth(id) > 0)
       return refuse(n, "divides by a number that cannot be told");
-    const auto scope = make_.beside(id);
+    const auto scope = make_.scope_for(id);
     const Value many = cast(make_.count({inputs_[0], 0}, DType::kInt32, each / batch_), graph_.dtype(n.inputs[1]));
     ARGOSY_ASSIGN_OR_RETURN(const Endpoint fresh, make_.added(many));
     graph_.set_input(id, 1, fresh);
@@ -412,7 +416,7 @@ class Opener {
 
   bool averages_examples(NodeId id) const {
     const Node& n = graph_.node(id);
-    return n.op->name == "Mean" && other_.was_seen(id) && follows(n.inputs[0]) && !follows({id, 0});
+    return n.op->name == "Mean" && reinference_.was_seen(id) && follows(n.inputs[0]) && !follows({id, 0});
   }
 
   // A constant, as one reads it in a graph.
@@ -423,8 +427,8 @@ class Opener {
 
   // --- the end -------------------------------------------------------------------------------------------------------
 
-  void open_shapes() {
-    for (std::size_t i = 0; i < position_.size(); ++i) open_elements(NodeId{static_cast<std::int32_t>(i)});
+  void make_shapes_dynamic() {
+    for (std::size_t i = 0; i < position_.size(); ++i) make_elements_dynamic(NodeId{static_cast<std::int32_t>(i)});
     for (const NodeId id : inputs_) {
       PartialShape::Sizes sizes = graph_.shape({id, 0}).sizes();
       sizes[0] = -1;
@@ -435,20 +439,20 @@ class Opener {
         const Endpoint e{NodeId{i}, o};
         if (!follows(e)) continue;
         PartialShape::Sizes sizes = graph_.shape(e).sizes();
-        sizes[static_cast<std::size_t>(rows(e).axis)] = -1;
+        sizes[static_cast<std::size_t>(layout(e).axis)] = -1;
         graph_.refine_shape(e, PartialShape(std::move(sizes)));
       }
     }
   }
 
   // Arrays are told what their elements look like.
-  void open_elements(NodeId id) {
+  void make_elements_dynamic(NodeId id) {
     const Node& n = graph_.node(id);
-    const auto* const told = is_container_op(n) ? n.attrs.find_as<PartialShape>("element_shape") : nullptr;
+    const auto* const told = is_tensor_array_op(n) ? n.attrs.find_as<PartialShape>("element_shape") : nullptr;
     if (told == nullptr || !told->has_rank()) return;
     PartialShape::Sizes sizes = told->sizes();
-    for (const Containers::Value& v : other_.containers().values(other_.containers().behind(n).value_or(id))) {
-      const int axis = follows(v.from) ? rows(v.from).axis - (v.all ? 1 : 0) : -1;
+    for (const TensorArrays::Stored& v : reinference_.arrays().values(reinference_.arrays().array_of(n).value_or(id))) {
+      const int axis = follows(v.from) ? layout(v.from).axis - (v.stacked ? 1 : 0) : -1;
       if (axis >= 0 && axis < told->rank()) sizes[static_cast<std::size_t>(axis)] = -1;
     }
     graph_.set_attr(id, "element_shape", PartialShape(std::move(sizes)));
@@ -457,16 +461,16 @@ class Opener {
   Graph& graph_;
   std::vector<NodeId>& inputs_;
   const std::int64_t batch_;
-  OtherBatch other_;
-  ExampleSizes make_;
+  BatchReinference reinference_;
+  DynamicSizeNodes make_;
   std::vector<std::size_t> position_;  // by node that was there: in the order
   std::size_t again_from_ = kNowhere;  // where something was edited
 };
 
 }  // namespace
 
-Status open_batch_size(Graph& graph, std::vector<NodeId>& inputs, const std::vector<NodeId>& roots,
-                       const std::vector<NodeId>& losses) {
+Status make_batch_dynamic(Graph& graph, std::vector<NodeId>& inputs, const std::vector<NodeId>& roots,
+                          const std::vector<NodeId>& losses) {
   std::optional<NodeId> first;
   for (const NodeId id : inputs) {
     const PartialShape& shape = graph.shape({id, 0});
@@ -481,9 +485,9 @@ Status open_batch_size(Graph& graph, std::vector<NodeId>& inputs, const std::vec
   if (!first) return ok_status();
   const std::int64_t batch = graph.shape({*first, 0})[0];
   if (batch < 2) {
-    return invalid_argument("a batch of ", batch, " cannot be shared").with_id("ARG-DP-010");
+    return invalid_argument("a batch of ", batch, " cannot be sharded").with_id("ARG-DP-010");
   }
-  return Opener(graph, inputs, batch).run(roots, losses);
+  return DynamicBatch(graph, inputs, batch).run(roots, losses);
 }
 
 }  // namespace argosy

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t kBatch = 6;
 
-struct AnyBatch : testing::Test {
+struct DynamicBatchTest : testing::Test {
   Graph g;
   Value x = placeholder(g, DType::kFloat32, {kBatch, 4}, "x");
   std::vector<NodeId> inputs{x.node()};
@@ -31,7 +31,7 @@ struct AnyBatch : testing::Test {
     return constant(g, t);
   }
   Value sizes(const std::vector<std::int32_t>& values) { return constant(g, Tensor::vector(values)); }
-  Status open(Value v) { return open_batch_size(g, inputs, {v.node()}, {v.node()}); }
+  Status open(Value v) { return make_batch_dynamic(g, inputs, {v.node()}, {v.node()}); }
   // Of the batch's axis: as many rows as the batch, for each so many.
   std::int64_t rows_of(Value v) {
     const auto axes = BatchAxes::find(g, inputs);
@@ -55,78 +55,80 @@ struct AnyBatch : testing::Test {
   }
 };
 
-TEST_F(AnyBatch, OpenBatchesAreLeftAlone) {
+TEST_F(DynamicBatchTest, OpenBatchesAreLeftAlone) {
   Graph other;
   const Value y = placeholder(other, DType::kFloat32, {-1, 4});
   std::vector<NodeId> open{y.node()};
   const int size = other.size();
-  EXPECT_TRUE(open_batch_size(other, open, {y.node()}, {}).ok());
+  EXPECT_TRUE(make_batch_dynamic(other, open, {y.node()}, {}).ok());
   EXPECT_EQ(other.size(), size);
 }
 
-TEST_F(AnyBatch, ShapesWrittenDownFollow) { expect_rows(reshape(reshape(x, {kBatch * 2, 2}), {kBatch, 2, 2}), 1); }
+TEST_F(DynamicBatchTest, ShapesWrittenDownFollow) {
+  expect_rows(reshape(reshape(x, {kBatch * 2, 2}), {kBatch, 2, 2}), 1);
+}
 
 // As the gradient of Pad takes what lay inside.
-TEST_F(AnyBatch, SlicesOfAllRowsFollowWhereverTheyBeginElsewhere) {
+TEST_F(DynamicBatchTest, SlicesOfAllRowsFollowWhereverTheyBeginElsewhere) {
   const Value paddings = constant(g, Tensor::of<std::int32_t>({2, 2}, {0, 0, 1, 1}));
   const Value begin = reshape(slice(paddings, {0, 0}, {2, 1}), {-1});
   ASSERT_EQ(g.known_ints(begin.endpoint()), nullptr);
   expect_rows(slice(pad(x, {{0, 0}, {1, 1}}), begin, sizes({kBatch, 4})), 1);
 }
 
-TEST_F(AnyBatch, SoDoThoseWithAnOpenSizeElsewhere) { expect_rows(reshape(x, {kBatch, -1, 2}), 1); }
+TEST_F(DynamicBatchTest, SoDoThoseWithAnOpenSizeElsewhere) { expect_rows(reshape(x, {kBatch, -1, 2}), 1); }
 
 // As many features as examples: only the axis of the examples grows.
-TEST_F(AnyBatch, EqualSizesAreToldApartByTheirPlace) {
+TEST_F(DynamicBatchTest, EqualSizesAreToldApartByTheirPlace) {
   const Value wide = matmul(x, floats(4, kBatch * kBatch, true));
   const Value square = reshape(wide, {kBatch, kBatch, kBatch});
   expect_rows(square, 1);
   EXPECT_EQ(square.shape(), (PartialShape{-1, kBatch, kBatch}));
 }
 
-TEST_F(AnyBatch, ExamplesThatGoByEveryTimeStayApart) {
+TEST_F(DynamicBatchTest, ExamplesThatGoByEveryTimeStayApart) {
   const Value steps = transpose(reshape(x, {kBatch, 2, 2}), {1, 0, 2});
   const Value flat = reshape(steps, {2 * kBatch, 2});
   const Value again = reshape(flat, {2, kBatch, 2});
   ASSERT_TRUE(open(again).ok());
   const auto axes = BatchAxes::find(g, inputs);
   ASSERT_TRUE(axes.ok());
-  EXPECT_EQ(axes->rounds(flat.endpoint()), 2);
-  EXPECT_FALSE(axes->keeps_rows(flat.endpoint()));
+  EXPECT_EQ(axes->repeats(flat.endpoint()), 2);
+  EXPECT_FALSE(axes->is_contiguous_in_batch(flat.endpoint()));
   EXPECT_EQ(axes->axis(again.endpoint()), 1);
-  EXPECT_EQ(axes->rounds(again.endpoint()), 1);
+  EXPECT_EQ(axes->repeats(again.endpoint()), 1);
 }
 
-TEST_F(AnyBatch, FirstStatesFollowWhatTheyMeet) {
+TEST_F(DynamicBatchTest, FirstStatesFollowWhatTheyMeet) {
   const Value state = g.add("Fill", {sizes({kBatch, 3}), constant(g, 0.f)});
   expect_rows(concat({x, tanh(state)}, 1), 1);
 }
 
-TEST_F(AnyBatch, EqualElementsFollow) { expect_rows(x * floats(kBatch, 1, true), 1); }
+TEST_F(DynamicBatchTest, EqualElementsFollow) { expect_rows(x * floats(kBatch, 1, true), 1); }
 
 // A vector chooses between rows.
-TEST_F(AnyBatch, BothBranchesOfAChoiceFollow) {
+TEST_F(DynamicBatchTest, BothBranchesOfAChoiceFollow) {
   const Value chooses = greater(reduce_sum(x, {1}), constant(g, 0.f));
   const Value zeros = floats(kBatch, 3, true), ones = g.add("Fill", {sizes({kBatch, 3}), constant(g, 1.f)});
   expect_rows(g.add("Select", {chooses, zeros, ones}), 1);
 }
 
-TEST_F(AnyBatch, WhatWasDrawnFollows) {
+TEST_F(DynamicBatchTest, WhatWasDrawnFollows) {
   const Value drawn = g.add("RandomUniform", {sizes({kBatch, 4})}, {{"dtype", DType::kFloat32}});
   expect_rows(x * cast(greater(drawn, constant(g, 0.5f)), DType::kFloat32), 1);
 }
 
-TEST_F(AnyBatch, OtherConstantsAreSharedAsFeedsAre) {
+TEST_F(DynamicBatchTest, OtherConstantsAreShardedAsFeedsAre) {
   expect_rows(x - floats(kBatch, 4, false), 1);
   EXPECT_EQ(inputs.size(), 2u);
 }
 
-TEST_F(AnyBatch, AllRowsOfASliceAreAll) {
+TEST_F(DynamicBatchTest, AllRowsOfASliceAreAll) {
   expect_rows(slice(x, {0, 1}, {kBatch, 2}) + index(x, {Slice{0, kBatch}, Slice{0, 2}}), 1);
 }
 
 // A state that starts as zeros, shapes and noise inside of the loop, a stack for its gradient.
-TEST_F(AnyBatch, LoopsFollow) {
+TEST_F(DynamicBatchTest, LoopsFollow) {
   const AttrMap fixed = {{"frame_name", "loop"}, {"is_constant", true}};
   const Value rows = g.add("Enter", {x}, fixed);
   const Value stack = g.add("StackV2", {constant(g, -1)}, {{"elem_type", DType::kFloat32}, {"stack_name", "s"}});
@@ -147,14 +149,14 @@ TEST_F(AnyBatch, LoopsFollow) {
   }
   const Value kept = popped + loop.out;
   ASSERT_TRUE(kept.valid()) << g.status().to_string();
-  const Status status = open_batch_size(g, inputs, {kept.node(), pushed.node()}, {});
+  const Status status = make_batch_dynamic(g, inputs, {kept.node(), pushed.node()}, {});
   ASSERT_TRUE(status.ok()) << status.to_string();
   EXPECT_EQ(inputs.size(), 1u);
   for (const Value& v : {loop.out, noisy, popped, kept}) EXPECT_EQ(rows_of(v), 1) << v.name();
   // What was put into the loop waits for something in it: without, it would be outside.
   int waiting = 0;
   for (const Node& n : g.nodes()) {
-    if (n.op->name == "Const" && std::string(n.name).starts_with("Reshape/any_batch")) {
+    if (n.op->name == "Const" && std::string(n.name).starts_with("Reshape/dynamic_batch")) {
       waiting += static_cast<int>(n.controls.size());
     }
   }
@@ -162,7 +164,7 @@ TEST_F(AnyBatch, LoopsFollow) {
 }
 
 // tf.gradients writes down the shape of what was summed, and how many were averaged.
-TEST_F(AnyBatch, GradientsOfMeansFollow) {
+TEST_F(DynamicBatchTest, GradientsOfMeansFollow) {
   Value mean, divided;
   {
     const auto root = g.name_scope("loss");
@@ -180,14 +182,14 @@ TEST_F(AnyBatch, GradientsOfMeansFollow) {
   const auto axes = BatchAxes::find(g, inputs);
   ASSERT_TRUE(axes.ok());
   EXPECT_EQ(g.node(n.inputs[1].node).op->name, "Cast");
-  EXPECT_TRUE(axes->counts_samples(g.node(n.inputs[1].node).inputs[0])) << "24 of 6 examples";
+  EXPECT_TRUE(axes->scales_with_batch(g.node(n.inputs[1].node).inputs[0])) << "24 of 6 examples";
 }
 
-TEST_F(AnyBatch, SoDoThoseOfOurOwnGradients) {
+TEST_F(DynamicBatchTest, SoDoThoseOfOurOwnGradients) {
   const VariableNode w = variable(g, Tensor::zeros(DType::kFloat32, {4, 1}), "w");
   const Value loss = reduce_mean(square(matmul(x, w.read)));
   const Value slope = gradients(g, {loss}, {w.ref})[0];
-  ASSERT_TRUE(open_batch_size(g, inputs, {slope.node(), loss.node()}, {loss.node()}).ok());
+  ASSERT_TRUE(make_batch_dynamic(g, inputs, {slope.node(), loss.node()}, {loss.node()}).ok());
   int counted = 0;
   for (const Node& n : g.nodes()) {
     if (n.op->name == "RealDiv") counted += g.node(n.inputs[1].node).op->name == "Cast" ? 1 : -1;
@@ -195,33 +197,33 @@ TEST_F(AnyBatch, SoDoThoseOfOurOwnGradients) {
   EXPECT_EQ(counted, 1);
 }
 
-TEST_F(AnyBatch, AMeanWhoseGradientIsNotFoundIsRefused) {
+TEST_F(DynamicBatchTest, AMeanWhoseGradientIsNotFoundIsRefused) {
   const VariableNode w = variable(g, Tensor::zeros(DType::kFloat32, {4, 1}), "w");
   expect_refused(reduce_mean(matmul(x, w.read)), "'Mean' (Mean)", "has a gradient that cannot be found");
   const Value stopped = square(stop_gradient(reduce_mean(matmul(x, w.read))));
   EXPECT_TRUE(open(stopped).ok()) << "it has none";
 }
 
-TEST_F(AnyBatch, NumbersOfRowsAreRefused) {
+TEST_F(DynamicBatchTest, NumbersOfRowsAreRefused) {
   const Value numbers = range(g, kBatch);
   expect_refused(stack({cast(reduce_sum(x, {1}), DType::kInt32), numbers}, 1), "Pack", "meets 'Range'");
 }
 
-TEST_F(AnyBatch, AVariableForEveryExampleIsRefused) {
+TEST_F(DynamicBatchTest, AVariableForEveryExampleIsRefused) {
   const VariableNode v = variable(g, Tensor::zeros(DType::kFloat32, {kBatch, 4}), "state");
   expect_refused(x + v.read, "AddV2", "meets 'state'");
 }
 
-TEST_F(AnyBatch, ExamplesOneByOneAreRefused) {
+TEST_F(DynamicBatchTest, ExamplesOneByOneAreRefused) {
   const std::vector<Value> rows = unstack(x, kBatch);
   expect_refused(rows[0] + rows[1], "Unpack", "does not take another size");
 }
 
-TEST_F(AnyBatch, ExamplesMixedByTheirShapeAreRefused) {
+TEST_F(DynamicBatchTest, ExamplesMixedByTheirShapeAreRefused) {
   expect_refused(reshape(x, {4, kBatch}), "Reshape", "does not take another size");
 }
 
-TEST_F(AnyBatch, InputsOfTwoSizesAreRefused) {
+TEST_F(DynamicBatchTest, InputsOfTwoSizesAreRefused) {
   const Value y = placeholder(g, DType::kFloat32, {kBatch + 1}, "y");
   inputs.push_back(y.node());
   EXPECT_EQ(open(x).id(), "ARG-DP-010");

@@ -9,35 +9,36 @@
 
 namespace argosy {
 
-Result<Endpoint> ExampleSizes::examples_for(NodeId node, NodeId taker) const {
-  if (other_.depth(node) == 0) return Endpoint{input_, 0};
+Result<Endpoint> DynamicSizeNodes::examples_for(NodeId node, NodeId taker) const {
+  if (reinference_.depth(node) == 0) return Endpoint{input_, 0};
   for (const Endpoint e : graph_.node(taker).inputs) {
-    const bool in_loop = other_.follows(e) && other_.depth(e.node) == other_.depth(node) && other_.rows(e).each == 1;
+    const bool in_loop = reinference_.follows(e) && reinference_.depth(e.node) == reinference_.depth(node) &&
+                         reinference_.layout(e).per_example == 1;
     if (in_loop && (node == taker || !comes_from(e.node, node))) return e;
   }
-  return other_.refuse(graph_.node(node), "stands in a loop in which the examples cannot be counted");
+  return reinference_.refuse(graph_.node(node), "stands in a loop in which the examples cannot be counted");
 }
 
-// In the same turn of its loop.
-bool ExampleSizes::comes_from(NodeId value, NodeId from) const {
+// In the same iteration of its loop.
+bool DynamicSizeNodes::comes_from(NodeId value, NodeId from) const {
   std::vector<char> seen(graph_.size(), 0);
   std::vector<NodeId> open{value};
   while (!open.empty()) {
     const NodeId id = open.back();
     open.pop_back();
     if (id == from) return true;
-    if (std::exchange(seen[id.index], 1) || other_.goes_to(id)) continue;
+    if (std::exchange(seen[id.index], 1) || reinference_.goes_to(id)) continue;
     for (const Endpoint e : graph_.node(id).inputs) open.push_back(e.node);
   }
   return false;
 }
 
-Value ExampleSizes::count(Endpoint examples, DType dtype, std::int64_t each) {
-  const Value many = index(shape(graph_.value(examples), dtype), {std::int64_t{other_.rows(examples).axis}});
+Value DynamicSizeNodes::count(Endpoint examples, DType dtype, std::int64_t each) {
+  const Value many = index(shape(graph_.value(examples), dtype), {std::int64_t{reinference_.layout(examples).axis}});
   return each == 1 ? many : many * constant_like(many, static_cast<double>(each));
 }
 
-Value ExampleSizes::sizes(Endpoint examples, DType dtype, const std::vector<std::int64_t>& values, int axis) {
+Value DynamicSizeNodes::sizes(Endpoint examples, DType dtype, const std::vector<std::int64_t>& values, int axis) {
   std::vector<Value> parts;
   for (int i = 0; i < static_cast<int>(values.size()); ++i) {
     const std::int64_t own = values[static_cast<std::size_t>(i)];
@@ -51,14 +52,14 @@ Value ExampleSizes::sizes(Endpoint examples, DType dtype, const std::vector<std:
   return stack(parts);
 }
 
-Value ExampleSizes::integers(DType dtype, const std::vector<std::int64_t>& values) {
+Value DynamicSizeNodes::integers(DType dtype, const std::vector<std::int64_t>& values) {
   if (dtype == DType::kInt64) return constant(graph_, Tensor::vector(values));
   return constant(graph_, Tensor::vector(std::vector<std::int32_t>(values.begin(), values.end())));
 }
 
-Result<Endpoint> ExampleSizes::added(Value v, NodeId anchor) {
+Result<Endpoint> DynamicSizeNodes::added(Value v, NodeId anchor) {
   if (!v.valid()) return graph_.status();
-  ARGOSY_RETURN_IF_ERROR(other_.infer_added(anchor));
+  ARGOSY_RETURN_IF_ERROR(reinference_.infer_added(anchor));
   return v.endpoint();
 }
 

@@ -10,11 +10,11 @@
 
 namespace argosy {
 
-class ExampleSizes {
+class DynamicSizeNodes {
  public:
   // `input`: a batch input. All are borrowed.
-  ExampleSizes(Graph& graph, OtherBatch& other, std::int64_t batch, NodeId input)
-      : graph_(graph), other_(other), batch_(batch), input_(input) {}
+  DynamicSizeNodes(Graph& graph, BatchReinference& reinference, std::int64_t batch, NodeId input)
+      : graph_(graph), reinference_(reinference), batch_(batch), input_(input) {}
 
   // A value whose axis can be asked for how many examples there are, by `node`: in its loop, what `taker` has beside it
   // and what is not computed from it. ARG-DP-010 where there is none.
@@ -26,15 +26,15 @@ class ExampleSizes {
   Value integers(DType dtype, const std::vector<std::int64_t>& values);
 
   // Nodes made under it are named after the one they are for.
-  Graph::Scope beside(NodeId id) { return graph_.name_scope(str_cat(graph_.node(id).name, "/any_batch")); }
-  // What was made is inferred (OtherBatch::infer_added).
+  Graph::Scope scope_for(NodeId id) { return graph_.name_scope(str_cat(graph_.node(id).name, "/dynamic_batch")); }
+  // What was made is inferred (BatchReinference::infer_added).
   Result<Endpoint> added(Value v, NodeId anchor = {});
 
  private:
   bool comes_from(NodeId value, NodeId from) const;
 
   Graph& graph_;
-  OtherBatch& other_;
+  BatchReinference& reinference_;
   const std::int64_t batch_;
   const NodeId input_;
 };

@@ -10,15 +10,15 @@
 #include <vector>
 
 #include "argosy/graph/graph.h"
-#include "argosy/strategy/analysis/tensor_arrays.h"
 #include "argosy/strategy/analysis/batch_layout.h"
+#include "argosy/strategy/analysis/tensor_arrays.h"
 
 namespace argosy {
 
-class OtherBatch {
+class BatchReinference {
  public:
   // Borrows the graph, whose inputs have `batch` rows now.
-  OtherBatch(Graph& graph, std::int64_t batch);
+  BatchReinference(Graph& graph, std::int64_t batch);
 
   // Finds loops, and the shapes in them, which an import leaves open. To be called first.
   Status start();
@@ -38,21 +38,21 @@ class OtherBatch {
   // Never inferred, or not since something changed that it depends on.
   bool is_stale(NodeId id) const;
   // Would the node's shapes fit together if these inputs had the batch on these axes?
-  using Places = std::vector<std::pair<int, int>>;  // (input, axis)
-  bool would_fit(NodeId id, const Places& following);
+  using AxisAssignments = std::vector<std::pair<int, int>>;  // (input, axis)
+  bool would_fit(NodeId id, const AxisAssignments& following);
 
   // --- what is known ---
   bool was_seen(NodeId id) const { return known(id).changed != 0; }
-  bool follows(Endpoint e) const { return e.index >= 0 && was_seen(e.node) && rows(e).axis >= 0; }
+  bool follows(Endpoint e) const { return e.index >= 0 && was_seen(e.node) && layout(e).axis >= 0; }
   // REQUIRES: was_seen().
-  const Rows& rows(Endpoint e) const { return known(e.node).rows[static_cast<std::size_t>(e.index)]; }
+  const BatchLayout& layout(Endpoint e) const { return known(e.node).layouts[static_cast<std::size_t>(e.index)]; }
   // Integers that are the same for any batch; nothing where they follow it or are not known.
   std::optional<std::vector<std::int64_t>> fixed_integers(Endpoint e) const;
   // In how many loops.
   int depth(NodeId id) const;
   // Of a NextIteration: the Merge that it goes to.
   std::optional<NodeId> goes_to(NodeId id) const;
-  const Containers& containers() const { return containers_; }
+  const TensorArrays& arrays() const { return arrays_; }
 
   // ARG-DP-010: "the graph is written for batches of 32, and 'node' (Op) <why>".
   Status refuse(const Node& n, std::string_view why) const;
@@ -63,7 +63,7 @@ class OtherBatch {
     std::int64_t changed = 0;  // when it was inferred last; 0: never
     bool edited = false;       // in the graph, since then
     bool input = false;
-    SmallVector<Rows, 1> rows;
+    SmallVector<BatchLayout, 1> layouts;
   };
   Known& known(NodeId id) { return known_[static_cast<std::size_t>(id.index)]; }
   const Known& known(NodeId id) const { return known_[static_cast<std::size_t>(id.index)]; }
@@ -71,11 +71,11 @@ class OtherBatch {
   NodeSpec spec(NodeId id);
   Result<NodeId> add_placeholder(DType dtype, PartialShape shape);
   Status note(NodeId id, NodeId copy);
-  Result<Rows> find_rows(const Node& n, Endpoint e) const;
+  Result<BatchLayout> find_layout(const Node& n, Endpoint e) const;
 
   Graph& graph_;
   const std::int64_t batch_;
-  const Containers containers_;
+  const TensorArrays arrays_;
   std::vector<NodeId> order_;
   std::map<NodeId, NodeId> goes_to_;
   std::vector<int> depths_;   // by node

@@ -26,20 +26,20 @@ std::optional<Tensor> sizes_tensor(const Graph& graph, Endpoint e, const std::ve
 
 }  // namespace
 
-Result<bool> fix_sizes(Graph& graph, const BatchAxes& axes) {
+Result<bool> make_sizes_static(Graph& graph, const BatchAxes& axes) {
   ARGOSY_ASSIGN_OR_RETURN(const auto order, graph.topological_order());
   const std::vector<int> loops = loop_depths(graph, order);
   const Branches branches = find_branches(graph, order);
   const auto uses = graph.consumers();
   const auto root = graph.name_scope("");
   bool some_stay = false;
-  for (const auto& [e, sizes] : axes.sizes_of_all()) {
+  for (const auto& [e, sizes] : axes.static_sizes()) {
     // In a loop or a conditional a constant would be there when it is not.
     const bool always = loops[e.node.index] == 0 && branches.of[e.node.index] == 0;
     const std::optional<Tensor> value = always && !sizes.empty() ? sizes_tensor(graph, e, sizes) : std::nullopt;
     if (!value) some_stay = true;
     if (!value) continue;
-    const Value fixed = constant(graph, *value, str_cat(graph.node(e.node).name, "/of_any_batch"));
+    const Value fixed = constant(graph, *value, str_cat(graph.node(e.node).name, "/of_dynamic_batch"));
     if (!fixed.valid()) return graph.status();
     graph.set_device(fixed.node(), graph.node(e.node).device);
     for (const Graph::Use& use : uses[e.node.index]) {
@@ -54,7 +54,7 @@ Result<bool> fix_sizes(Graph& graph, const BatchAxes& axes) {
   return some_stay;
 }
 
-bool fix_squeezes(Graph& graph, const BatchAxes& axes) {
+bool make_squeezes_static(Graph& graph, const BatchAxes& axes) {
   bool found = false;
   for (std::int32_t i = 0; i < graph.size(); ++i) {
     const Node& n = graph.node(NodeId{i});

@@ -5,9 +5,9 @@
 #include <map>
 
 #include "argosy/op/definition/batch_rule.h"
+#include "argosy/ops/collective/collective.h"
 #include "argosy/ops/collective/reduction_chunks.h"
 #include "argosy/ops/collective/shard_batch.h"
-#include "argosy/ops/collective/collective.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/shape/shape.h"
 #include "argosy/strategy/analysis/variable_nodes.h"
@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kHost = "/device:CPU:0";
 
-// Speeds as whole numbers, so that every device cuts the batch alike.
+// Speeds as integers, so that every device splits the batch alike.
 Result<ReplicaLayout> make_layout(const DataParallelOptions& options) {
   ReplicaLayout layout{.devices = options.devices,
                        .first_bucket_bytes = options.first_bucket_bytes,
@@ -33,7 +33,7 @@ Result<ReplicaLayout> make_layout(const DataParallelOptions& options) {
   }
   if (options.shards > 0 && options.shards < devices) {
     return invalid_argument(options.shards, " shards cannot keep ", devices, " devices busy")
-        .with_next(str_cat("at most ", options.shards, " devices with --reproducible"));
+        .with_hint(str_cat("at most ", options.shards, " devices with --reproducible"));
   }
   std::vector<double> speeds = options.weights;
   speeds.resize(devices, 1.0);
@@ -59,27 +59,27 @@ Result<ReplicaLayout> make_layout(const DataParallelOptions& options) {
   }
   if (options.shards > 0) layout.weights.assign(shards, 1);
   const bool alike = std::all_of(speeds.begin(), speeds.end(), [&](double w) { return w == fastest; });
-  if (options.shards == 0 && !options.losses.empty() && alike && kBatchParts % devices == 0) {
-    layout.parts = kBatchParts / devices;
+  if (options.shards == 0 && !options.losses.empty() && alike && kReductionChunks % devices == 0) {
+    layout.chunks = kReductionChunks / devices;
   }
   return layout;
 }
 
-std::string_view words(Combine how) {
-  switch (how) {
-    case Combine::kMean: return "a mean over the batch";
-    case Combine::kWeighted: return "a weighted mean over the batch";
-    case Combine::kConcat:
-    case Combine::kSum: return "a sum over the batch";
-    case Combine::kSame: return "made of sums over the batch";
+std::string_view words(PlacementKind kind) {
+  switch (kind) {
+    case PlacementKind::kPartialMean: return "a mean over the batch";
+    case PlacementKind::kPartialWeighted: return "a weighted mean over the batch";
+    case PlacementKind::kShard:
+    case PlacementKind::kPartialSum: return "a sum over the batch";
+    case PlacementKind::kReplicate: return "made of sums over the batch";
     default: return "none";
   }
 }
 
 // "12 gradients in 3 all-reduces (0.3 MiB, 4.0 MiB, 2.1 MiB)".
-std::string sums_text(const UpdatePlan& plan, const Replicas& replicas) {
+std::string sums_text(const ReplicationPlan& plan, const Replicas& replicas) {
   std::string text;
-  if (plan.cuts.empty()) return text;
+  if (plan.collectives.empty()) return text;
   constexpr std::size_t kMostShown = 8;
   const std::vector<std::size_t>& bytes = replicas.bucket_bytes;
   std::vector<std::string> sizes;
@@ -90,8 +90,8 @@ std::string sums_text(const UpdatePlan& plan, const Replicas& replicas) {
   const auto count = [](std::size_t n, const char* what) { return str_cat(n, " ", what, n == 1 ? "" : "s"); };
   const auto joined = static_cast<std::size_t>(replicas.joined);
   if (!sizes.empty()) {
-    text += str_cat(", ", count(plan.cuts.size() - joined, "sum"), " in ", count(sizes.size(), "all-reduce"), " (",
-                    shown, ")");
+    text += str_cat(", ", count(plan.collectives.size() - joined, "sum"), " in ", count(sizes.size(), "all-reduce"),
+                    " (", shown, ")");
   }
   if (joined > 0) text += str_cat(", rows of ", count(joined, "tensor"), " joined");
   return text;
@@ -102,30 +102,31 @@ std::string sums_text(const UpdatePlan& plan, const Replicas& replicas) {
 struct DataParallel::Impl {
   Graph base;  // what the plan speaks of
   std::unique_ptr<Graph> graph;
-  UpdatePlan plan;
+  ReplicationPlan plan;
   ReplicaLayout layout;
   Replicas replicas;
-  std::vector<Endpoint> whole;  // cut values: of the whole batch already
-  std::vector<char> mixed;      // by node of `base`: shares come to other numbers (cross_example_check.h); empty: not asked
+  std::vector<Endpoint> global;  // reduced values: of the global batch already
+  std::vector<char>
+      cross_example;  // by node of `base`: shards come to other numbers (cross_example_check.h); empty: not asked
   std::vector<Endpoint> losses;
-  std::optional<Combine> asked;
+  std::optional<PlacementKind> asked;
   std::vector<ReplicationNote> notes;
   std::map<Endpoint, Value> fetched;
   std::map<NodeId, Value> everywhere;  // what runs the copies of a node that cannot wait for them itself
 
-  Combination combination(Endpoint e) const {
-    if (asked && std::find(losses.begin(), losses.end(), e) != losses.end()) return {.how = *asked};
-    return combination_of(base, plan.axes, e, whole);
+  BatchPlacement placement(Endpoint e) const {
+    if (asked && std::find(losses.begin(), losses.end(), e) != losses.end()) return {.kind = *asked};
+    return batch_placement_of(base, plan.axes, e, global);
   }
   Value shard(Endpoint e, int s) { return Value(graph.get(), replicas.shard[s][e.node.index], e.index); }
 
-  Result<Value> whole_batch(Endpoint e);
-  Result<Value> combine(Endpoint e);
+  Result<Value> global_batch(Endpoint e);
+  Result<Value> reduce_shards(Endpoint e);
   bool may_join(Endpoint e) const;
   Value join(Endpoint e);
-  Result<Value> compute_again(Endpoint e, const std::string& why);
+  Result<Value> recompute(Endpoint e, const std::string& why);
   bool may_flow_again(const Node& n) const;
-  Value scaled(Endpoint e, int s, const Combination& c, Value total);
+  Value scaled(Endpoint e, int s, const BatchPlacement& c, Value total);
   void run_everywhere(NodeId id);
   void find_notes();
   bool draws_otherwise(NodeId id) const;
@@ -135,8 +136,9 @@ Result<DataParallel> DataParallel::make(const Graph& graph, const DataParallelOp
   ARGOSY_RETURN_IF_ERROR(graph.status());
   auto impl = std::make_unique<Impl>(Impl{.base = graph.clone()});
   ARGOSY_ASSIGN_OR_RETURN(impl->layout, make_layout(options));
-  UpdateRequest request{
-      .combine = options.combine, .sync_batch_norm = options.sync_batch_norm, .shares = impl->layout.shards() > 1};
+  ReplicationRequest request{.loss_placement = options.loss_placement,
+                             .sync_batch_norm = options.sync_batch_norm,
+                             .sharded = impl->layout.shards() > 1};
   for (const Value& v : options.losses) {
     if (v.valid()) request.losses.push_back(v.endpoint());
   }
@@ -144,14 +146,14 @@ Result<DataParallel> DataParallel::make(const Graph& graph, const DataParallelOp
   for (const Value& v : options.batch_inputs) request.inputs.push_back(v.node());
   for (const auto& [value, shape] : options.examples) request.examples.emplace(value.node(), shape);
   impl->losses = request.losses;
-  impl->asked = request.combine;
-  ARGOSY_ASSIGN_OR_RETURN(impl->plan, plan_updates(impl->base, request));
-  for (const Cut& c : impl->plan.cuts) impl->whole.push_back(c.value);
+  impl->asked = request.loss_placement;
+  ARGOSY_ASSIGN_OR_RETURN(impl->plan, plan_replication(impl->base, request));
+  for (const CollectivePoint& c : impl->plan.collectives) impl->global.push_back(c.value);
   if (impl->layout.shards() > 1 && (!impl->plan.seeds.empty() || request.losses.empty())) {
     std::vector<NodeId> losses;
     for (const Endpoint e : request.losses) losses.push_back(e.node);
-    ARGOSY_ASSIGN_OR_RETURN(impl->mixed,
-                            find_mixed(impl->base, impl->plan.axes, losses, impl->plan.seeds, impl->whole));
+    ARGOSY_ASSIGN_OR_RETURN(impl->cross_example, find_cross_example_nodes(impl->base, impl->plan.axes, losses,
+                                                                          impl->plan.seeds, impl->global));
   }
   impl->graph = std::make_unique<Graph>(impl->base.clone());
   ARGOSY_ASSIGN_OR_RETURN(impl->replicas, replicate(*impl->graph, impl->plan, impl->layout));
@@ -168,7 +170,7 @@ DataParallel::~DataParallel() = default;
 
 // The copies of what ends a conditional or leaves a loop wait for nothing outside: another node stands for them all.
 void DataParallel::Impl::run_everywhere(NodeId id) {
-  const auto& copies = plan.levels[id.index] == Level::kShard ? replicas.shard : replicas.device;
+  const auto& copies = plan.replica_kinds[id.index] == ReplicaKind::kSharded ? replicas.shard : replicas.device;
   const bool waits = base.node(id).op->flow == Flow::kNone;
   std::vector<Value> all;
   for (std::size_t k = waits ? 1 : 0; k < copies.size(); ++k) {
@@ -182,15 +184,15 @@ void DataParallel::Impl::run_everywhere(NodeId id) {
   everywhere[id] = group(*graph, all, str_cat("data_parallel/", base.node(id).name));
 }
 
-// Random numbers that shares draw for themselves, from streams of their own. (Where they are left to chance no two runs
+// Random numbers that shards draw for themselves, from streams of their own. (Where they are left to chance no two runs
 // on one device have the same either.)
 bool DataParallel::Impl::draws_otherwise(NodeId id) const {
   const Node& n = base.node(id);
   const auto *seed = n.attrs.find_as<std::int64_t>("seed"), *seed2 = n.attrs.find_as<std::int64_t>("seed2");
   const bool has_seeds = seed != nullptr && seed2 != nullptr;
-  const bool draws = n.op->batch_rule == BatchRule::kDraws || (has_seeds && n.op->stateful);
-  if (!draws || draws_for_all(*n.op) || (has_seeds && *seed == 0 && *seed2 == 0)) return false;
-  return graph->node(replicas.shard[1][id.index]).op == n.op;  // else its share of one draw for the batch
+  const bool draws = n.op->batch_rule == BatchRule::kRandom || (has_seeds && n.op->stateful);
+  if (!draws || draws_whole_stream(*n.op) || (has_seeds && *seed == 0 && *seed2 == 0)) return false;
+  return graph->node(replicas.shard[1][id.index]).op == n.op;  // else its shard of one draw for the batch
 }
 
 void DataParallel::Impl::find_notes() {
@@ -201,23 +203,23 @@ void DataParallel::Impl::find_notes() {
   };
   for (std::int32_t i = 0; i < base.size(); ++i) {
     const Node& n = base.node(NodeId{i});
-    if (plan.levels[i] != Level::kShard) continue;
+    if (plan.replica_kinds[i] != ReplicaKind::kSharded) continue;
     if (draws_otherwise(NodeId{i})) add(Kind::kDraws, n, "draws depend on the number of devices");
     if (n.op->batch_rule == BatchRule::kStatistics && n.attrs.get_or("is_training", false)) {
-      add(Kind::kStatistics, n, "statistics are those of each device's share of the batch (try: --sync-batch-norm)");
+      add(Kind::kStatistics, n, "statistics are those of each device's shard of the batch (try: --sync-batch-norm)");
     }
   }
 }
 
 Graph& DataParallel::graph() { return *impl_->graph; }
-Combine DataParallel::combine() const {
-  return impl_->plan.losses.empty() ? Combine::kSame : impl_->plan.losses[0].how;
+PlacementKind DataParallel::loss_placement() const {
+  return impl_->plan.losses.empty() ? PlacementKind::kReplicate : impl_->plan.losses[0].kind;
 }
 int DataParallel::shards() const { return impl_->layout.shards(); }
-bool DataParallel::may_share(std::int64_t examples) const {
-  if (!impl_->plan.sizes_of_shares) return true;
+bool DataParallel::can_shard(std::int64_t examples) const {
+  if (!impl_->plan.needs_nonempty_shards) return true;
   for (int s = 0; s < impl_->layout.shards(); ++s) {
-    const auto rows = batch_share(examples, impl_->layout.weights, s);
+    const auto rows = shard_batch(examples, impl_->layout.weights, s);
     if (rows.ok() && rows->first == rows->second) return false;
   }
   return true;
@@ -230,15 +232,16 @@ Value DataParallel::target(Value original) {
 
 Result<Value> DataParallel::fetch(Value original) {
   if (!original.valid()) return invalid_argument("fetch: no value");
-  return original.index() == Value::kControl ? input(original) : impl_->whole_batch(original.endpoint());
+  return original.index() == Value::kControl ? input(original) : impl_->global_batch(original.endpoint());
 }
 
-Result<Value> DataParallel::Impl::whole_batch(Endpoint e) {
+Result<Value> DataParallel::Impl::global_batch(Endpoint e) {
   if (const auto written = plan.replaced.find(e); written != plan.replaced.end()) e = written->second;
-  if (plan.levels[e.node.index] != Level::kShard || layout.shards() == 1) return graph->value(e);
+  if (plan.replica_kinds[e.node.index] != ReplicaKind::kSharded || layout.shards() == 1) return graph->value(e);
   if (const auto known = fetched.find(e); known != fetched.end()) return known->second;
-  const auto cut = std::find(whole.begin(), whole.end(), e);
-  Result<Value> made = cut != whole.end() ? graph->value(replicas.sums[0][cut - whole.begin()]) : combine(e);
+  const auto point = std::find(global.begin(), global.end(), e);
+  Result<Value> made =
+      point != global.end() ? graph->value(replicas.sums[0][point - global.begin()]) : reduce_shards(e);
   if (made.ok()) fetched[e] = *made;
   return made;
 }
@@ -251,7 +254,7 @@ Result<Value> DataParallel::refresh_mirrors() {
     const auto scope = p.graph->name_scope(str_cat("data_parallel/refresh_", d));
     for (std::int32_t i = 0; i < p.base.size(); ++i) {
       const NodeId id{i};
-      if (p.plan.levels[i] != Level::kDevice || !is_variable(p.base.node(id))) continue;
+      if (p.plan.replica_kinds[i] != ReplicaKind::kReplicated || !is_variable(p.base.node(id))) continue;
       const Value first = p.graph->value(Endpoint{id, 0});
       const Value mirror = p.graph->value(Endpoint{p.replicas.device[d][i], 0});
       const DType dtype = p.base.node(id).attrs.get<DType>("dtype");
@@ -269,58 +272,62 @@ Result<Value> DataParallel::refresh_mirrors() {
   return all;
 }
 
-// Every example's rows are known, and so are the axes beside them where the batch goes by more than once.
+// Every example's rows are known, and so are the axes beside them where the batch repeats.
 bool DataParallel::Impl::may_join(Endpoint e) const {
-  const std::int64_t rounds = plan.axes.rounds(e);
-  if (rounds == 0 || !plan.axes.by_rows(e.node)) return false;
+  const std::int64_t repeats = plan.axes.repeats(e);
+  if (repeats == 0 || !plan.axes.preserves_example_order(e.node)) return false;
   const PartialShape& shape = base.shape(e);
-  for (int i = 0; rounds > 1 && i < shape.rank(); ++i) {
+  for (int i = 0; repeats > 1 && i < shape.rank(); ++i) {
     if (i != plan.axes.axis(e) && shape[i] < 0) return false;
   }
-  return rounds == 1 || shape.has_rank();
+  return repeats == 1 || shape.has_rank();
 }
 
-// In the order of the batch, every time that it goes by.
+// In the order of the batch, in every repeat.
 Value DataParallel::Impl::join(Endpoint e) {
   const int axis = plan.axes.axis(e);
-  const std::int64_t rounds = plan.axes.rounds(e);
-  std::vector<std::int64_t> whole;
-  for (int i = 0; rounds > 1 && i < base.shape(e).rank(); ++i) whole.push_back(i == axis ? -1 : base.shape(e)[i]);
-  std::vector<std::int64_t> apart = whole;
-  if (rounds > 1) apart.insert(apart.begin() + axis, rounds);
+  const std::int64_t repeats = plan.axes.repeats(e);
+  std::vector<std::int64_t> joined_shape;
+  for (int i = 0; repeats > 1 && i < base.shape(e).rank(); ++i)
+    joined_shape.push_back(i == axis ? -1 : base.shape(e)[i]);
+  std::vector<std::int64_t> split_shape = joined_shape;
+  if (repeats > 1) split_shape.insert(split_shape.begin() + axis, repeats);
   std::vector<Value> parts;
-  for (int s = 0; s < layout.shards(); ++s) parts.push_back(rounds > 1 ? reshape(shard(e, s), apart) : shard(e, s));
-  parts.push_back(constant(*graph, std::int32_t{rounds > 1 ? axis + 1 : axis}));
+  for (int s = 0; s < layout.shards(); ++s)
+    parts.push_back(repeats > 1 ? reshape(shard(e, s), split_shape) : shard(e, s));
+  parts.push_back(constant(*graph, std::int32_t{repeats > 1 ? axis + 1 : axis}));
   const Value joined = graph->add("ConcatV2", parts);
-  return rounds > 1 ? reshape(joined, whole) : joined;
+  return repeats > 1 ? reshape(joined, joined_shape) : joined;
 }
 
 // What shard s brings to the sum.
-Value DataParallel::Impl::scaled(Endpoint e, int s, const Combination& c, Value total) {
+Value DataParallel::Impl::scaled(Endpoint e, int s, const BatchPlacement& c, Value total) {
   const Value v = shard(e, s);
-  if (c.how == Combine::kMean) {
-    return scale_or_zero(v, batch_factor(Value(graph.get(), plan.inputs[0], 0), layout.weights, s, v.dtype()));
+  if (c.kind == PlacementKind::kPartialMean) {
+    return scale_nonempty(v, shard_weight(Value(graph.get(), plan.inputs[0], 0), layout.weights, s, v.dtype()));
   }
-  if (c.how == Combine::kWeighted) return scale_or_zero(v, graph->add("RealDiv", {shard(c.weight, s), total}));
+  if (c.kind == PlacementKind::kPartialWeighted)
+    return scale_nonempty(v, graph->add("RealDiv", {shard(c.weight, s), total}));
   return v;
 }
 
-Result<Value> DataParallel::Impl::combine(Endpoint e) {
-  if (!mixed.empty() && mixed[e.node.index]) return compute_again(e, "shares would set examples beside fewer others");
-  const Combination c = combination(e);
+Result<Value> DataParallel::Impl::reduce_shards(Endpoint e) {
+  if (!cross_example.empty() && cross_example[e.node.index])
+    return recompute(e, "shards would compare examples with fewer others");
+  const BatchPlacement c = placement(e);
   const std::string& name = base.node(e.node).name;
-  if (c.how == Combine::kUnknown) return compute_again(e, c.why);
-  if (c.how == Combine::kConcat && !may_join(e)) return compute_again(e, "its rows are not the examples'");
+  if (c.kind == PlacementKind::kUnknown) return recompute(e, c.why);
+  if (c.kind == PlacementKind::kShard && !may_join(e)) return recompute(e, "its rows are not the examples'");
   const auto on = graph->device(kHost);
-  const auto scope = graph->name_scope(str_cat(name, "/whole_batch"));
+  const auto scope = graph->name_scope(str_cat(name, "/global_batch"));
   std::vector<Value> parts;
-  if (c.how == Combine::kConcat) {
+  if (c.kind == PlacementKind::kShard) {
     const Value joined = join(e);
     return joined.valid() ? Result<Value>(joined) : graph->status();
   }
-  if (c.how == Combine::kSame) return shard(e, 0);
+  if (c.kind == PlacementKind::kReplicate) return shard(e, 0);
   Value total;
-  if (c.how == Combine::kWeighted) {
+  if (c.kind == PlacementKind::kPartialWeighted) {
     std::vector<Value> weights;
     for (int s = 0; s < layout.shards(); ++s) weights.push_back(shard(c.weight, s));
     total = graph->add("AddN", weights);
@@ -329,8 +336,9 @@ Result<Value> DataParallel::Impl::combine(Endpoint e) {
   Value sum = graph->add("AddN", parts);
   // Terms that every shard added and that count once.
   for (const Endpoint once : c.once) {
-    const Value extra =
-        plan.levels[once.node.index] == Level::kShard ? shard(once, 0) : Value(graph.get(), once.node, once.index);
+    const Value extra = plan.replica_kinds[once.node.index] == ReplicaKind::kSharded
+                            ? shard(once, 0)
+                            : Value(graph.get(), once.node, once.index);
     sum = graph->add("Sub", {sum, graph->add("Mul", {extra, constant_like(extra, layout.shards() - 1)})});
   }
   if (!sum.valid()) return graph->status();
@@ -344,27 +352,27 @@ bool DataParallel::Impl::may_flow_again(const Node& n) const {
          (n.op->flow == Flow::kMerge && std::none_of(n.inputs.begin(), n.inputs.end(), comes_back));
 }
 
-// Of whatever it is computed from, had of the whole batch: summaries of losses, roots of means.
-Result<Value> DataParallel::Impl::compute_again(Endpoint e, const std::string& why) {
+// Of whatever it is computed from, had of the global batch: summaries of losses, roots of means.
+Result<Value> DataParallel::Impl::recompute(Endpoint e, const std::string& why) {
   const Node& n = base.node(e.node);
   const bool keeps_state = n.op->stateful && !may_be_repeated(n);
   if (keeps_state || !may_flow_again(n) || n.op->calls != Calls::kNothing || n.inputs.empty()) {
     return invalid_argument("cannot tell how '", n.name, "' combines over the batch: ", why)
         .with_id("ARG-DP-006")
-        .with_next("fetch values per sample, or sums and counts, and combine those");
+        .with_hint("fetch values per sample, or sums and counts, and combine those");
   }
   NodeSpec spec{.op = n.op->name, .attrs = n.attributes(), .device = kHost};
   for (const Endpoint from : n.inputs) {
-    ARGOSY_ASSIGN_OR_RETURN(const Value input, whole_batch(from));
+    ARGOSY_ASSIGN_OR_RETURN(const Value input, global_batch(from));
     spec.inputs.push_back(input.endpoint());
   }
-  spec.name = graph->unique_name(str_cat(n.name, "/whole_batch"));
+  spec.name = graph->unique_name(str_cat(n.name, "/global_batch"));
   ARGOSY_ASSIGN_OR_RETURN(const NodeId made, graph->add_node(std::move(spec)));
   for (const NodeId c : n.controls) {
-    const Level level = plan.levels[c.index];
-    if (level == Level::kOnce) graph->add_control_input(made, c);
-    if (level == Level::kOnce) continue;
-    for (const auto& copies : level == Level::kShard ? replicas.shard : replicas.device) {
+    const ReplicaKind replica_kind = plan.replica_kinds[c.index];
+    if (replica_kind == ReplicaKind::kSingleton) graph->add_control_input(made, c);
+    if (replica_kind == ReplicaKind::kSingleton) continue;
+    for (const auto& copies : replica_kind == ReplicaKind::kSharded ? replicas.shard : replicas.device) {
       graph->add_control_input(made, copies[c.index]);
     }
   }
@@ -383,9 +391,9 @@ std::string DataParallel::summary() const {
     text += str_cat(", ", p.layout.shards(), " shards");
   if (!p.plan.losses.empty()) {
     std::vector<std::string> kinds;
-    for (const Combination& loss : p.plan.losses) {
-      std::string kind(words(loss.how));
-      if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(std::move(kind));
+    for (const BatchPlacement& loss : p.plan.losses) {
+      std::string reduction(words(loss.kind));
+      if (std::find(kinds.begin(), kinds.end(), reduction) == kinds.end()) kinds.push_back(std::move(reduction));
     }
     const std::size_t n = p.plan.losses.size();
     text += str_cat(", ", n == 1 ? "loss" : str_cat(n, " losses"), ": ", str_join(kinds));

@@ -32,13 +32,13 @@ TEST(DataParallel, ExamplesMeetOnOneDeviceOnly) {
   for (const Value loss : {centred, pairs}) {
     const auto alone = DataParallel::make(g, {.devices = {"/device:GPU:0"}, .losses = {loss}});
     EXPECT_TRUE(alone.ok()) << alone.status().to_string();
-    const auto shared = DataParallel::make(g, {.devices = {"/device:GPU:0", "/device:GPU:1"}, .losses = {loss}});
-    EXPECT_EQ(shared.status().id(), "ARG-DP-007");
+    const auto sharded = DataParallel::make(g, {.devices = {"/device:GPU:0", "/device:GPU:1"}, .losses = {loss}});
+    EXPECT_EQ(sharded.status().id(), "ARG-DP-007");
   }
-  // Nothing is trained through this mean: it is the whole batch's.
+  // Nothing is trained through this mean: it is the global batch's.
   const Value given = reduce_mean(square(h - reduce_mean(x, {0})));
-  const auto shared = DataParallel::make(g, {.devices = {"/device:GPU:0", "/device:GPU:1"}, .losses = {given}});
-  EXPECT_TRUE(shared.ok()) << shared.status().to_string();
+  const auto sharded = DataParallel::make(g, {.devices = {"/device:GPU:0", "/device:GPU:1"}, .losses = {given}});
+  EXPECT_TRUE(sharded.ok()) << sharded.status().to_string();
 }
 
 TEST(DataParallel, WhatIsNoBatchAndHasNoSizeIsTold) {
@@ -47,7 +47,7 @@ TEST(DataParallel, WhatIsNoBatchAndHasNoSizeIsTold) {
   const Value loss = reduce_mean(square(x * scales * variable(g, Tensor::zeros(DType::kFloat32, {3}), "w").read));
   const auto made = DataParallel::make(g, {.devices = {"/device:GPU:0", "/device:GPU:1"}, .losses = {loss}});
   EXPECT_EQ(made.status().id(), "ARG-DP-011") << made.status().to_string();
-  EXPECT_NE(made.status().next().find("[10], not [None]"), std::string::npos);
+  EXPECT_NE(made.status().hint().find("[10], not [None]"), std::string::npos);
 }
 
 TEST(DataParallel, ForwardOnlyIsConcatenated) {
@@ -57,8 +57,8 @@ TEST(DataParallel, ForwardOnlyIsConcatenated) {
   const Value y = matmul(x, w);
   auto dp = DataParallel::make(g, {.devices = {"/device:GPU:0", "/device:GPU:1"}});
   ASSERT_TRUE(dp.ok()) << dp.status().to_string();
-  const auto whole = dp->fetch(y);
-  ASSERT_TRUE(whole.ok()) << whole.status().to_string();
+  const auto global = dp->fetch(y);
+  ASSERT_TRUE(global.ok()) << global.status().to_string();
 }
 
 TEST(BatchAxes, TellRowsPerExample) {
@@ -89,20 +89,20 @@ TEST(BatchAxes, TellInWhichOrderRowsLie) {
   const Value numbers = range(constant(g, 0), index(shape(x), {std::int64_t{0}}), constant(g, 1));
   const auto axes = BatchAxes::find(g, {x.node()});
   ASSERT_TRUE(axes.ok()) << axes.status().to_string();
-  EXPECT_EQ(axes->rounds(together.endpoint()), 1);
-  EXPECT_TRUE(axes->keeps_rows(together.endpoint()));
-  EXPECT_EQ(axes->rounds(flat.endpoint()), 3);
-  EXPECT_FALSE(axes->keeps_rows(flat.endpoint()));
-  EXPECT_TRUE(axes->by_rows(flat.node()));
-  EXPECT_EQ(axes->rounds(twice.endpoint()), 6);
-  EXPECT_EQ(axes->rounds(half.endpoint()), 3);
-  EXPECT_EQ(axes->rounds(tiled.endpoint()), 12);
-  EXPECT_EQ(axes->rounds(beside.endpoint()), 3);
-  EXPECT_EQ(axes->rounds(unlike.endpoint()), 0) << "of one half an example has three rows at a time, of the other one";
-  EXPECT_FALSE(axes->by_rows(unlike.node()));
-  EXPECT_EQ(axes->rounds(back.endpoint()), 1);
-  EXPECT_TRUE(axes->keeps_rows(back.endpoint()));
-  EXPECT_FALSE(axes->by_rows(numbers.node())) << "a share counts from zero";
+  EXPECT_EQ(axes->repeats(together.endpoint()), 1);
+  EXPECT_TRUE(axes->is_contiguous_in_batch(together.endpoint()));
+  EXPECT_EQ(axes->repeats(flat.endpoint()), 3);
+  EXPECT_FALSE(axes->is_contiguous_in_batch(flat.endpoint()));
+  EXPECT_TRUE(axes->preserves_example_order(flat.node()));
+  EXPECT_EQ(axes->repeats(twice.endpoint()), 6);
+  EXPECT_EQ(axes->repeats(half.endpoint()), 3);
+  EXPECT_EQ(axes->repeats(tiled.endpoint()), 12);
+  EXPECT_EQ(axes->repeats(beside.endpoint()), 3);
+  EXPECT_EQ(axes->repeats(unlike.endpoint()), 0) << "of one half an example has three rows at a time, of the other one";
+  EXPECT_FALSE(axes->preserves_example_order(unlike.node()));
+  EXPECT_EQ(axes->repeats(back.endpoint()), 1);
+  EXPECT_TRUE(axes->is_contiguous_in_batch(back.endpoint()));
+  EXPECT_FALSE(axes->preserves_example_order(numbers.node())) << "a shard counts from zero";
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Issue 31: on two devices these steps gave other numbers than on one, without a word, since an op in no list was taken
-// to treat the examples of a batch apart. DataParallel (and so Trainer) names the node, or finds the whole batch's.
+// to treat the examples of a batch apart. DataParallel (and so Trainer) names the node, or finds the global batch's.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ struct OneDeviceByName : testing::Test {
     EXPECT_EQ(made.status().id(), "ARG-DP-007") << made.status().to_string();
     EXPECT_THAT(made.status().message(), HasSubstr(what));
     EXPECT_THAT(made.status().where(), HasSubstr("node '"));
-    EXPECT_THAT(made.status().next(), HasSubstr("train on one device"));
+    EXPECT_THAT(made.status().hint(), HasSubstr("train on one device"));
   }
   Value floats(Value v) { return cast(v, DType::kFloat32); }
 };
@@ -74,10 +74,10 @@ TEST_F(OneDeviceByName, RowsPairedAcrossExamples) {
 
 TEST_F(OneDeviceByName, AConditionOnTheLargest) {
   const auto [off, on] = switch_value(h, greater(reduce_max(x), 1.0f));
-  refuses(reduce_mean(square(merge({off * 2.0f, on}))), "(Switch) goes by 'Greater");
+  refuses(reduce_mean(square(merge({off * 2.0f, on}))), "(Switch) branches on 'Greater");
 }
 
-// Of the whole batch: the same branch on every device.
+// Of the global batch: the same branch on every device.
 TEST_F(OneDeviceByName, NotAConditionOnAMeanOrOnTheSize) {
   for (const Value by : {greater(reduce_mean(x), 0.0f), greater(count, 4)}) {
     const auto [off, on] = switch_value(h, by);
@@ -87,16 +87,16 @@ TEST_F(OneDeviceByName, NotAConditionOnAMeanOrOnTheSize) {
   }
 }
 
-TEST_F(OneDeviceByName, ValuesThatAreEvaluatedAreComputedFromTheWholeBatch) {
+TEST_F(OneDeviceByName, ValuesThatAreEvaluatedAreComputedFromTheGlobalBatch) {
   const Value along = g.add("Cumsum", {x, constant(g, 0)});
   auto dp = DataParallel::make(g, {.devices = {"/device:GPU:0", "/device:GPU:1"}});
   ASSERT_TRUE(dp.ok()) << dp.status().to_string();
-  const auto whole = dp->fetch(along);
-  ASSERT_TRUE(whole.ok()) << whole.status().to_string();
-  EXPECT_EQ(dp->graph().node(whole->node()).op->name, "Cumsum");
+  const auto global = dp->fetch(along);
+  ASSERT_TRUE(global.ok()) << global.status().to_string();
+  EXPECT_EQ(dp->graph().node(global->node()).op->name, "Cumsum");
 }
 
-TEST_F(OneDeviceByName, DrawsOfTheSharesOwnAreTold) {
+TEST_F(OneDeviceByName, DrawsOfTheShardsOwnAreTold) {
   const Value drawn =
       g.add("RandomGamma", {constant(g, Tensor::vector<std::int32_t>({4})), exp(index(x, {Slice{}, std::int64_t{0}}))},
             {{"seed", std::int64_t{3}}, {"seed2", std::int64_t{4}}});

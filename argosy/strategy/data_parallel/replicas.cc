@@ -6,8 +6,8 @@
 #include <tuple>
 
 #include "argosy/device/name.h"
-#include "argosy/ops/collective/reduction_chunks.h"
 #include "argosy/ops/collective/collective.h"
+#include "argosy/ops/collective/reduction_chunks.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/random/random_shard.h"
 #include "argosy/strategy/analysis/variable_nodes.h"
@@ -37,17 +37,18 @@ std::int64_t seed_of_shard(std::int64_t seed, int shard) {
 
 class Replicator {
  public:
-  Replicator(Graph& graph, const UpdatePlan& plan, const ReplicaLayout& layout)
-      : graph_(graph), plan_(plan), layout_(layout), size_(static_cast<std::int32_t>(plan.levels.size())) {}
+  Replicator(Graph& graph, const ReplicationPlan& plan, const ReplicaLayout& layout)
+      : graph_(graph), plan_(plan), layout_(layout), size_(static_cast<std::int32_t>(plan.replica_kinds.size())) {}
 
   Result<Replicas> run() {
     ARGOSY_RETURN_IF_ERROR(check_pins());
     ARGOSY_RETURN_IF_ERROR(check_loops());
-    for (std::size_t k = 0; k < plan_.cuts.size(); ++k) cut_of_[plan_.cuts[k].value] = static_cast<int>(k);
-    if (layout_.parts > 0) tell_parts();
+    for (std::size_t k = 0; k < plan_.collectives.size(); ++k)
+      collective_of_[plan_.collectives[k].value] = static_cast<int>(k);
+    if (layout_.chunks > 0) set_chunk_attrs();
     ARGOSY_RETURN_IF_ERROR(copy_nodes());
-    share_inputs();
-    sum_cuts();
+    shard_inputs();
+    add_all_reduces();
     join_rows();
     ARGOSY_RETURN_IF_ERROR(graph_.status());
     for (std::int32_t i = 0; i < size_; ++i) connect(NodeId{i});
@@ -59,46 +60,48 @@ class Replicator {
 
  private:
   int devices() const { return static_cast<int>(layout_.devices.size()); }
-  Level level(NodeId id) const { return id.index < size_ ? plan_.levels[id.index] : Level::kOnce; }
+  ReplicaKind replica_kind(NodeId id) const {
+    return id.index < size_ ? plan_.replica_kinds[id.index] : ReplicaKind::kSingleton;
+  }
 
   Status check_pins() const {
     std::optional<int> first;
     for (std::int32_t i = 0; i < size_; ++i) {
       const Node& n = graph_.node(NodeId{i});
       const DeviceName pin = pinned(n.device);
-      if (level(NodeId{i}) == Level::kOnce || pin.type != "GPU" || !pin.id) continue;
+      if (replica_kind(NodeId{i}) == ReplicaKind::kSingleton || pin.type != "GPU" || !pin.id) continue;
       if (first.value_or(*pin.id) != *pin.id) {
         return invalid_argument("the graph is split over devices by hand: '", n.name, "' is pinned to gpu:", *pin.id,
                                 ", others to gpu:", *first)
             .with_id("ARG-DP-005")
-            .with_next("leave the device scopes out, or run it as it is, without data parallelism");
+            .with_hint("leave the device scopes out, or run it as it is, without data parallelism");
       }
       first = pin.id;
     }
     return ok_status();
   }
 
-  // The predicate of a loop is a device's, what goes round a shard's: they have one frame.
+  // The predicate of a loop is a device's, what the loop carries a shard's: they have one frame.
   Status check_loops() const {
     for (std::int32_t i = 0; i < size_ && layout_.shards() != devices(); ++i) {
       const Node& n = graph_.node(NodeId{i});
-      if (n.op->flow != Flow::kEnter || level(NodeId{i}) == Level::kOnce) continue;
+      if (n.op->flow != Flow::kEnter || replica_kind(NodeId{i}) == ReplicaKind::kSingleton) continue;
       return unimplemented("'", n.name, "' begins a loop, which several shards on one device cannot share")
           .with_id("ARG-DP-003")
-          .with_next("as many shards as devices: without --reproducible");
+          .with_hint("as many shards as devices: without --reproducible");
     }
     return ok_status();
   }
 
   // Products and sums learn what they add up over: the batch, or what every example has for itself.
-  void tell_parts() {
+  void set_chunk_attrs() {
     for (std::int32_t i = 0; i < size_; ++i) {
       const NodeId id{i};
       const Node& n = graph_.node(id);
-      if (level(id) != Level::kShard || n.op->linear != Linear::kEach || n.op->elementwise) continue;
+      if (replica_kind(id) != ReplicaKind::kSharded || n.op->linear != Linear::kEach || n.op->elementwise) continue;
       const int axis = plan_.axes.axis({id, 0});
       if (axis < BatchAxes::kNone) continue;
-      graph_.set_attr(id, axis == BatchAxes::kNone ? kBatchSumAttr : kBatchRowsAttr, std::int64_t{layout_.parts});
+      graph_.set_attr(id, axis == BatchAxes::kNone ? kReduceChunksAttr : kRowChunksAttr, std::int64_t{layout_.chunks});
     }
   }
 
@@ -110,11 +113,11 @@ class Replicator {
     for (std::int32_t i = 0; i < size_; ++i) {
       const NodeId id{i};
       replicas_.shard[0][i] = replicas_.device[0][i] = id;
-      const bool shards = level(id) == Level::kShard;
-      if (level(id) == Level::kOnce) continue;
+      const bool shards = replica_kind(id) == ReplicaKind::kSharded;
+      if (replica_kind(id) == ReplicaKind::kSingleton) continue;
       if (draws_by_rows(id)) {
         for (int s = 0; s < layout_.shards(); ++s) {
-          ARGOSY_ASSIGN_OR_RETURN(replicas_.shard[s][i], share_of_random(id, s));
+          ARGOSY_ASSIGN_OR_RETURN(replicas_.shard[s][i], random_shard(id, s));
         }
         continue;
       }
@@ -139,7 +142,7 @@ class Replicator {
     if (shared != nullptr && !shared->empty()) {
       spec.attrs.set("shared_name", str_cat(*shared, "/replica_", replica));
     }
-    // Every copy of a loop goes round by itself.
+    // Every copy of a loop iterates by itself.
     if (const auto* frame = n.attrs.find_as<std::string>("frame_name"); frame != nullptr) {
       spec.attrs.set("frame_name", str_cat(*frame, "/replica_", replica));
     }
@@ -148,21 +151,21 @@ class Replicator {
     return made;
   }
 
-  // Random numbers, rows of which belong to examples: shares of one draw for the batch, the same on any number of
+  // Random numbers, rows of which belong to examples: shards of one draw for the batch, the same on any number of
   // devices. Not where they are left to chance: every device's stream is another then.
   bool draws_by_rows(NodeId id) const {
     const Node& n = graph_.node(id);
-    if (layout_.shards() == 1 || level(id) != Level::kShard || n.output_dtypes.size() != 1) return false;
+    if (layout_.shards() == 1 || replica_kind(id) != ReplicaKind::kSharded || n.output_dtypes.size() != 1) return false;
     const bool chance =
         n.attrs.find("seed") != nullptr && n.attrs.get_int("seed") == 0 && n.attrs.get_int("seed2") == 0;
-    return !chance && plan_.axes.rounds({id, 0}) > 0 && plan_.axes.rows_per_example({id, 0}) > 0 &&
-           graph_.ops().find(kSharePrefix + n.op->name) != nullptr;
+    return !chance && plan_.axes.repeats({id, 0}) > 0 && plan_.axes.rows_per_example({id, 0}) > 0 &&
+           graph_.ops().find(kShardPrefix + n.op->name) != nullptr;
   }
 
-  Result<NodeId> share_of_random(NodeId id, int shard) {
+  Result<NodeId> random_shard(NodeId id, int shard) {
     const Node& n = graph_.node(id);
-    NodeSpec spec{.name = graph_.unique_name(str_cat(n.name, "/share_", shard)),
-                  .op = kSharePrefix + n.op->name,
+    NodeSpec spec{.name = graph_.unique_name(str_cat(n.name, "/shard_", shard)),
+                  .op = kShardPrefix + n.op->name,
                   .inputs = n.inputs,
                   .attrs = n.attributes(),
                   .device = n.device};
@@ -170,7 +173,7 @@ class Replicator {
     spec.attrs.set("B", graph_.dtype(spec.inputs.back()));
     spec.attrs.set("rows", plan_.axes.rows_per_example({id, 0}));
     spec.attrs.set("axis", std::int64_t{plan_.axes.axis({id, 0})});
-    spec.attrs.set("rounds", plan_.axes.rounds({id, 0}));
+    spec.attrs.set("repeats", plan_.axes.repeats({id, 0}));
     spec.attrs.set("weights", layout_.weights);
     spec.attrs.set("index", std::int64_t{shard});
     spec.attrs.set("stream", std::string(n.name));
@@ -183,40 +186,40 @@ class Replicator {
     const Node& n = graph_.node(id);
     if (pinned(n.device).type != "CPU") graph_.set_device(id, layout_.devices[device]);
     // The device says it all; a group that reaches out of the replica would contradict it.
-    graph_.set_beside(id, {});
+    graph_.set_colocation(id, {});
   }
 
   // What makes a node that of its shard and device.
   void settle(NodeId id, int shard, int device) {
     place(id, device);
     const Node& n = graph_.node(id);
-    if (n.op->name == "_BatchFactor") {
+    if (n.op->name == "_ShardWeight") {
       graph_.set_attr(id, "weights", layout_.weights);
       graph_.set_attr(id, "index", std::int64_t{shard});
     }
     const auto *seed = n.attrs.find_as<std::int64_t>("seed"), *seed2 = n.attrs.find_as<std::int64_t>("seed2");
-    if (shard > 0 && !draws_for_all(*n.op) && seed != nullptr && seed2 != nullptr && (*seed != 0 || *seed2 != 0)) {
+    if (shard > 0 && !draws_whole_stream(*n.op) && seed != nullptr && seed2 != nullptr && (*seed != 0 || *seed2 != 0)) {
       graph_.set_attr(id, "seed2", seed_of_shard(*seed2, shard));
     }
   }
 
-  void share_inputs() {
+  void shard_inputs() {
     if (layout_.shards() == 1) return;
     const auto on = graph_.device(kHost);
     for (const NodeId x : plan_.inputs) {
       for (int s = 0; s < layout_.shards(); ++s) {
-        shares_[x].push_back(
-            batch_share(Value(&graph_, x, 0), layout_.weights, s, str_cat(graph_.node(x).name, "/share_", s)));
+        input_shards_[x].push_back(
+            shard_batch(Value(&graph_, x, 0), layout_.weights, s, str_cat(graph_.node(x).name, "/shard_", s)));
       }
     }
   }
 
   // --- sums over shards ----------------------------------------------------------------------------------------------
 
-  void sum_cuts() {
-    replicas_.sums.assign(layout_.devices.size(), std::vector<Endpoint>(plan_.cuts.size()));
+  void add_all_reduces() {
+    replicas_.sums.assign(layout_.devices.size(), std::vector<Endpoint>(plan_.collectives.size()));
     if (layout_.shards() == 1) {
-      for (std::size_t k = 0; k < plan_.cuts.size(); ++k) replicas_.sums[0][k] = plan_.cuts[k].value;
+      for (std::size_t k = 0; k < plan_.collectives.size(); ++k) replicas_.sums[0][k] = plan_.collectives[k].value;
       return;
     }
     // Buckets of one dtype, depth, branch and loop, filled in the order in which the values are computed.
@@ -231,9 +234,9 @@ class Replicator {
       open[key].clear();
       bytes[key] = 0;
     };
-    for (std::size_t k = 0; k < plan_.cuts.size(); ++k) {
-      const Cut& c = plan_.cuts[k];
-      if (c.how == Combine::kConcat) continue;
+    for (std::size_t k = 0; k < plan_.collectives.size(); ++k) {
+      const CollectivePoint& c = plan_.collectives[k];
+      if (c.kind == PlacementKind::kShard) continue;
       const DType dtype = graph_.dtype(c.value);
       const Key key{c.depth, dtype, c.branch, c.loop};
       const std::int64_t elements = std::max<std::int64_t>(plan_.axes.elements(c.value), 0);
@@ -253,7 +256,7 @@ class Replicator {
     for (int s = 0; s < layout_.shards(); ++s) {
       const int d = layout_.device_of[s];
       shards[d].push_back(s);
-      for (const int k : members) values[d].push_back(shard_value(plan_.cuts[k], s));
+      for (const int k : members) values[d].push_back(shard_value(plan_.collectives[k], s));
     }
     for (int d = 0; d < devices(); ++d) {
       const auto on = graph_.device(layout_.devices[d]);
@@ -266,9 +269,9 @@ class Replicator {
 
   // Every device gets the rows of all shards, in the order of the batch: each copies what it lacks.
   void join_rows() {
-    for (std::size_t k = 0; k < plan_.cuts.size() && layout_.shards() > 1; ++k) {
-      const Cut& c = plan_.cuts[k];
-      if (c.how != Combine::kConcat) continue;
+    for (std::size_t k = 0; k < plan_.collectives.size() && layout_.shards() > 1; ++k) {
+      const CollectivePoint& c = plan_.collectives[k];
+      if (c.kind != PlacementKind::kShard) continue;
       for (int d = 0; d < devices(); ++d) {
         const auto on = graph_.device(layout_.devices[d]);
         std::vector<Value> parts;
@@ -282,41 +285,43 @@ class Replicator {
     }
   }
 
-  Value shard_value(const Cut& c, int s) {
+  Value shard_value(const CollectivePoint& c, int s) {
     const Value v(&graph_, replicas_.shard[s][c.value.node.index], c.value.index);
     const std::string_view name = graph_.node(c.value.node).name;
-    if (c.how == Combine::kSum) {
-      if (!plan_.means_of_shares || !is_floating(v.dtype())) return v;
+    if (c.kind == PlacementKind::kPartialSum) {
+      if (!plan_.has_shard_means || !is_floating(v.dtype())) return v;
       return scaled(v, s, true, str_cat(name, "/of_examples_", s));
     }
     return scaled(v, s, false, str_cat(name, "/weighted_", s));
   }
 
-  // Times the shard's part of the batch, or (`whole`) times 1; 0 where it has no examples.
-  Value scaled(Value v, int s, bool whole, std::string name) {
+  // Times the shard's part of the batch, or (`only_nonempty`) times 1; 0 where it has no examples.
+  Value scaled(Value v, int s, bool only_nonempty, std::string name) {
     const DType dtype = v.dtype();
-    std::optional<Value>& factor = factors_[{s, dtype, whole}];
+    std::optional<Value>& factor = factors_[{s, dtype, only_nonempty}];
     if (!factor) {
       const auto on = graph_.device(kHost);
-      factor = batch_factor(Value(&graph_, plan_.inputs[0], 0), layout_.weights, s, dtype,
-                            str_cat("data_parallel/", whole ? "of_examples_" : "part_", s));
-      if (whole) factor = graph_.add("Ceil", {*factor});
+      factor = shard_weight(Value(&graph_, plan_.inputs[0], 0), layout_.weights, s, dtype,
+                            str_cat("data_parallel/", only_nonempty ? "of_examples_" : "part_", s));
+      if (only_nonempty) factor = graph_.add("Ceil", {*factor});
     }
     const auto on = graph_.device(layout_.devices[layout_.device_of[s]]);
-    return scale_or_zero(v, *factor, std::move(name));
+    return scale_nonempty(v, *factor, std::move(name));
   }
 
   // --- edges ---------------------------------------------------------------------------------------------------------
 
   // What stands for an endpoint of the original, seen from a shard's node (s >= 0) or a device's own (s < 0).
   Endpoint resolve(Endpoint e, int s, int d) const {
-    if (const auto cut = cut_of_.find(e); cut != cut_of_.end()) return replicas_.sums[d][cut->second];
+    if (const auto point = collective_of_.find(e); point != collective_of_.end())
+      return replicas_.sums[d][point->second];
     const int shard = s >= 0 ? s : layout_.first_shard(d);
-    if (const auto share = shares_.find(e.node); share != shares_.end()) return share->second[shard].endpoint();
-    switch (level(e.node)) {
-      case Level::kShard: return {replicas_.shard[shard][e.node.index], e.index};
-      case Level::kDevice: return {replicas_.device[d][e.node.index], e.index};
-      case Level::kOnce: return e;
+    if (const auto input_shard = input_shards_.find(e.node); input_shard != input_shards_.end())
+      return input_shard->second[shard].endpoint();
+    switch (replica_kind(e.node)) {
+      case ReplicaKind::kSharded: return {replicas_.shard[shard][e.node.index], e.index};
+      case ReplicaKind::kReplicated: return {replicas_.device[d][e.node.index], e.index};
+      case ReplicaKind::kSingleton: return e;
     }
     return e;
   }
@@ -325,25 +330,25 @@ class Replicator {
     const std::vector<Endpoint> inputs = graph_.node(id).inputs;
     const std::vector<NodeId> controls = graph_.node(id).controls;
     const auto link = [&](NodeId to, int s, int d) {
-      const bool whole = graph_.node(to).op->name == "_BatchFactor";  // it asks the global batch
-      for (std::size_t i = 0; i < inputs.size() && !whole; ++i) {
+      const bool asks_global = graph_.node(to).op->name == "_ShardWeight";  // it asks the global batch
+      for (std::size_t i = 0; i < inputs.size() && !asks_global; ++i) {
         graph_.set_input(to, static_cast<int>(i), resolve(inputs[i], s, d));
       }
       for (const NodeId c : controls) follow(to, c, s, d);
     };
-    switch (level(id)) {
-      case Level::kOnce:
+    switch (replica_kind(id)) {
+      case ReplicaKind::kSingleton:
         for (std::size_t i = 0; i < inputs.size(); ++i) {
-          if (cut_of_.contains(inputs[i])) graph_.set_input(id, static_cast<int>(i), resolve(inputs[i], -1, 0));
+          if (collective_of_.contains(inputs[i])) graph_.set_input(id, static_cast<int>(i), resolve(inputs[i], -1, 0));
         }
         for (const NodeId c : controls) {
           for (int d = 0; d < devices(); ++d) follow(id, c, -1, d);
         }
         return;
-      case Level::kDevice:
+      case ReplicaKind::kReplicated:
         for (int d = 0; d < devices(); ++d) link(replicas_.device[d][id.index], -1, d);
         return;
-      case Level::kShard:
+      case ReplicaKind::kSharded:
         for (int s = 0; s < layout_.shards(); ++s) link(replicas_.shard[s][id.index], s, layout_.device_of[s]);
         return;
     }
@@ -351,8 +356,9 @@ class Replicator {
 
   // `to` waits for what stands for `from`: a device's own node for every shard of the device.
   void follow(NodeId to, NodeId from, int s, int d) {
-    if (level(from) == Level::kDevice) return graph_.add_control_input(to, replicas_.device[d][from.index]);
-    if (level(from) == Level::kOnce) return graph_.add_control_input(to, from);
+    if (replica_kind(from) == ReplicaKind::kReplicated)
+      return graph_.add_control_input(to, replicas_.device[d][from.index]);
+    if (replica_kind(from) == ReplicaKind::kSingleton) return graph_.add_control_input(to, from);
     for (int k = 0; k < layout_.shards(); ++k) {
       if (k == s || (s < 0 && layout_.device_of[k] == d)) {
         graph_.add_control_input(to, replicas_.shard[k][from.index]);
@@ -364,9 +370,9 @@ class Replicator {
   Status mirror_initializers() {
     for (std::int32_t i = 0; i < size_; ++i) {
       const NodeId id{i};
-      if (level(id) != Level::kOnce || !writes_variable(graph_, graph_.node(id))) continue;
+      if (replica_kind(id) != ReplicaKind::kSingleton || !writes_variable(graph_, graph_.node(id))) continue;
       const auto variable = variable_behind(graph_, graph_.node(id).inputs[0]);
-      if (!variable || level(*variable) != Level::kDevice) continue;
+      if (!variable || replica_kind(*variable) != ReplicaKind::kReplicated) continue;
       for (int d = 1; d < devices(); ++d) {
         ARGOSY_ASSIGN_OR_RETURN(const NodeId made, copy(id, d, 0, d));
         graph_.set_input(made, 0, {replicas_.device[d][variable->index], 0});
@@ -380,12 +386,12 @@ class Replicator {
   }
 
   Graph& graph_;
-  const UpdatePlan& plan_;
+  const ReplicationPlan& plan_;
   const ReplicaLayout& layout_;
   const std::int32_t size_;  // of the original; everything after it is new
   Replicas replicas_;
-  std::map<Endpoint, int> cut_of_;
-  std::map<NodeId, std::vector<Value>> shares_;
+  std::map<Endpoint, int> collective_of_;
+  std::map<NodeId, std::vector<Value>> input_shards_;
   std::map<std::tuple<int, DType, bool>, std::optional<Value>> factors_;
 };
 
@@ -395,9 +401,9 @@ int ReplicaLayout::first_shard(int device) const {
   return static_cast<int>(std::find(device_of.begin(), device_of.end(), device) - device_of.begin());
 }
 
-bool draws_for_all(const OpDef& op) { return op.name.ends_with("CandidateSampler") || op.name == "RandomShuffle"; }
+bool draws_whole_stream(const OpDef& op) { return op.name.ends_with("CandidateSampler") || op.name == "RandomShuffle"; }
 
-Result<Replicas> replicate(Graph& graph, const UpdatePlan& plan, const ReplicaLayout& layout) {
+Result<Replicas> replicate(Graph& graph, const ReplicationPlan& plan, const ReplicaLayout& layout) {
   return Replicator(graph, plan, layout).run();
 }
 

@@ -14,7 +14,7 @@ struct ReplicaLayout {
   std::vector<std::string> devices;
   std::vector<std::int64_t> weights;  // of the shards
   std::vector<int> device_of;         // by shard; ascending
-  int parts = 0;  // of the batch that every device sees (ops/collective/reduction_chunks.h); 0: not asked
+  int chunks = 0;  // of the batch that every device sees (ops/collective/reduction_chunks.h); 0: not asked
   std::size_t first_bucket_bytes = 0, bucket_bytes = 0;
 
   int shards() const { return static_cast<int>(weights.size()); }
@@ -23,18 +23,18 @@ struct ReplicaLayout {
 
 // What was built, for those who want values of it.
 struct Replicas {
-  std::vector<std::vector<NodeId>> shard;   // [shard][node of the original]; for Level::kShard
-  std::vector<std::vector<NodeId>> device;  // [device][node of the original]; for Level::kDevice
-  std::vector<std::vector<Endpoint>> sums;  // [device][cut]; of joined rows as well
-  int joined = 0;                           // cuts that are
+  std::vector<std::vector<NodeId>> shard;   // [shard][node of the original]; for ReplicaKind::kSharded
+  std::vector<std::vector<NodeId>> device;  // [device][node of the original]; for ReplicaKind::kReplicated
+  std::vector<std::vector<Endpoint>> sums;  // [device][collective]; of joined rows as well
+  int joined = 0;                           // collectives that join rows
   std::vector<std::size_t> bucket_bytes;    // of the gradients' all-reduces, in the order they start
 };
 
-// Random ops of which every share draws the same, as one device does: candidates are drawn for the whole batch; what is
+// Random ops of which every shard draws the same, as one device does: candidates are drawn for the global batch; what is
 // shuffled is not the examples (cross_example_check.h), which have one order for all of them.
-bool draws_for_all(const OpDef& op);
+bool draws_whole_stream(const OpDef& op);
 
 // Turns the graph, a copy of the original with the same ids, into the replicated one.
-Result<Replicas> replicate(Graph& graph, const UpdatePlan& plan, const ReplicaLayout& layout);
+Result<Replicas> replicate(Graph& graph, const ReplicationPlan& plan, const ReplicaLayout& layout);
 
 }  // namespace argosy

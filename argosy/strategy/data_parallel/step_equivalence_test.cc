@@ -49,7 +49,7 @@ TEST(SameStep, SumsInAnotherOrderAreTheSame) {
   EXPECT_EQ(compared(Tensor::vector<float>({1000, 1e-3f}), Tensor::vector<float>({1000, 2e-2f})), "");
 }
 
-// Of 1000 examples one is lost, shares of 7 and 6 are weighted alike, a sum is taken for a mean.
+// Of 1000 examples one is lost, shards of 7 and 6 are weighted alike, a sum is taken for a mean.
 TEST(SameStep, WrongReplicationIsSeen) {
   const double mean = 0.6931;
   EXPECT_NE(compared(Tensor::scalar(static_cast<float>(mean)), Tensor::scalar(static_cast<float>(mean * 0.999))), "");
@@ -57,7 +57,7 @@ TEST(SameStep, WrongReplicationIsSeen) {
   EXPECT_THAT(compared(Tensor::scalar(static_cast<float>(uneven)), Tensor::scalar(static_cast<float>(alike))),
               testing::StartsWith("is 0.6, on one device 0.592308; rounding explains"));
   EXPECT_NE(compared(many(8, 1), many(8, 2)), "");
-  Tensor shifted = many(8, 1);  // positions counted from each share's first row
+  Tensor shifted = many(8, 1);  // positions counted from each shard's first row
   std::swap(shifted.data<float>()[2], shifted.data<float>()[3]);
   EXPECT_THAT(compared(many(8, 1), shifted), HasSubstr("element 2"));
 }

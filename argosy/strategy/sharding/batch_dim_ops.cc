@@ -9,20 +9,20 @@ namespace argosy {
 
 namespace {
 
-class Looker {
+class CrossExampleOps {
  public:
-  Looker(const Graph& graph, const BatchAxes& axes) : graph_(graph), axes_(axes) {}
+  CrossExampleOps(const Graph& graph, const BatchAxes& axes) : graph_(graph), axes_(axes) {}
 
-  bool works_along_examples(const Node& n) const {
+  bool is_cross_example_op(const Node& n) const {
     switch (rule_of(*n.op)) {
       case BatchRule::kNotLast:
-      case BatchRule::kAddsUpNotLast: return reaches(n, 1);
+      case BatchRule::kSumNotLast: return reaches(n, 1);
       case BatchRule::kNotLastTwo: return reaches(n, 2);
       case BatchRule::kNotLastThree: return reaches(n, 3);
       case BatchRule::kFirstAxis:
-      case BatchRule::kAddsUpFirst: return is_behind_first(n) || has_filters(n);
-      case BatchRule::kDraws: return is_behind_first(n);
-      case BatchRule::kShapes: return any_input(n, [&](Endpoint e) { return has_rows(e); });
+      case BatchRule::kSumFirstAxis: return is_behind_first(n) || has_filters(n);
+      case BatchRule::kRandom: return is_behind_first(n);
+      case BatchRule::kShapeMath: return any_input(n, [&](Endpoint e) { return has_rows(e); });
       case BatchRule::kNotFirst: return any_input(n, [&](Endpoint e) { return axes_.axis(e) == 0; });
       case BatchRule::kStatistics: return normalises_examples(n);
       case BatchRule::kStrided: return turns(n);
@@ -120,10 +120,10 @@ BatchRule rule_of(const OpDef& op) {
 
 bool adds_up(const OpDef& op) {
   switch (op.batch_rule) {
-    case BatchRule::kAddsUp:
-    case BatchRule::kAddsUpNotLast:
-    case BatchRule::kAddsUpFirst:
-    case BatchRule::kPutsAddingUp: return true;
+    case BatchRule::kSum:
+    case BatchRule::kSumNotLast:
+    case BatchRule::kSumFirstAxis:
+    case BatchRule::kScatterAdd: return true;
     case BatchRule::kFirstAxis: return false;
     default: return op.linear == Linear::kEach && !op.elementwise;  // products of matrices
   }
@@ -133,12 +133,12 @@ bool has_no_rule(const Graph& graph, const Node& n) {
   return rule_of(*n.op) == BatchRule::kUnknown && n.op->flow == Flow::kNone && !writes_variable(graph, n);
 }
 
-bool works_along_examples(const Graph& graph, const BatchAxes& axes, const Node& n) {
-  return !n.inputs.empty() && Looker(graph, axes).works_along_examples(n);
+bool is_cross_example_op(const Graph& graph, const BatchAxes& axes, const Node& n) {
+  return !n.inputs.empty() && CrossExampleOps(graph, axes).is_cross_example_op(n);
 }
 
 bool names_batch(const Graph& graph, const BatchAxes& axes, Endpoint given, Endpoint of) {
-  return Looker(graph, axes).names(given, of);
+  return CrossExampleOps(graph, axes).names(given, of);
 }
 
 }  // namespace argosy

@@ -20,7 +20,7 @@ bool has_no_rule(const Graph& graph, const Node& n);
 
 // What it gives for an example depends on others, or on their order: a cumulative sum, a softmax, a convolution, a
 // reversal along the batch. Sums and other reductions, which leave no rows, are none of these.
-bool works_along_examples(const Graph& graph, const BatchAxes& axes, const Node& n);
+bool is_cross_example_op(const Graph& graph, const BatchAxes& axes, const Node& n);
 
 // Is the batch's axis of `of` among the axes that the integers in `given` name, or may it be?
 bool names_batch(const Graph& graph, const BatchAxes& axes, Endpoint given, Endpoint of);

@@ -51,27 +51,27 @@ bool is_zero(const Graph& graph, Endpoint e) {
 }
 
 bool is_part(const Graph& graph, const Node& n) {
-  return n.op->name == "_ScaleOrZero" && graph.node(n.inputs[1].node).op->name == "_BatchFactor";
+  return n.op->name == "_ScaleNonempty" && graph.node(n.inputs[1].node).op->name == "_ShardWeight";
 }
 
 namespace {
 
-Combination unknown(std::string why) { return {.how = Combine::kUnknown, .why = std::move(why)}; }
+BatchPlacement unknown(std::string why) { return {.kind = PlacementKind::kUnknown, .why = std::move(why)}; }
 
 class Classifier {
  public:
-  Classifier(const Graph& graph, const BatchAxes& axes, std::span<const Endpoint> whole)
-      : graph_(graph), axes_(axes), varies_(graph, axes, whole) {}
+  Classifier(const Graph& graph, const BatchAxes& axes, std::span<const Endpoint> global)
+      : graph_(graph), axes_(axes), varies_(graph, axes, global) {}
 
-  Combination visit(Endpoint e) const {
-    if (!varies(e)) return {.how = Combine::kSame};
-    if (axes_.counts_samples(e)) return {.how = Combine::kSum};
+  BatchPlacement visit(Endpoint e) const {
+    if (!varies(e)) return {.kind = PlacementKind::kReplicate};
+    if (axes_.scales_with_batch(e)) return {.kind = PlacementKind::kPartialSum};
     const int axis = axes_.axis(e);
-    if (axis >= 0) return {.how = Combine::kConcat, .axis = axis};
+    if (axis >= 0) return {.kind = PlacementKind::kShard, .axis = axis};
     const Node& n = graph_.node(e.node);
     const std::string what = str_cat("'", n.name, "' (", n.op->name, ")");
     if (axis == BatchAxes::kUnknown) return unknown(str_cat("the shape of ", what, " cannot be told"));
-    if (axis == BatchAxes::kSeveral) return unknown(str_cat(what, " sets samples beside samples"));
+    if (axis == BatchAxes::kSeveral) return unknown(str_cat(what, " sets samples against samples"));
     if (n.op->flow == Flow::kSwitch && (in_loop(n) || !varies(n.inputs[1]))) return visit(n.inputs[0]);
     if (n.op->flow == Flow::kEnter || n.op->flow == Flow::kExit || n.op->flow == Flow::kNextIteration) {
       return visit(n.inputs[0]);
@@ -102,73 +102,75 @@ class Classifier {
                        [&](Endpoint e) { return graph_.node(e.node).op->flow == Flow::kNextIteration; });
   }
 
-  // What a loop carries starts as nothing, and every turn makes a sum of a sum, or a mean of a mean.
-  Combination carried(NodeId merge, const std::string& what) const {
-    if (const auto known = assumed_.find(merge); known != assumed_.end()) return {.how = known->second};
-    for (const Combine how : {Combine::kSum, Combine::kMean}) {
-      assumed_[merge] = how;
+  // What a loop carries starts as nothing, and every iteration makes a sum of a sum, or a mean of a mean.
+  BatchPlacement carried(NodeId merge, const std::string& what) const {
+    if (const auto known = assumed_.find(merge); known != assumed_.end()) return {.kind = known->second};
+    for (const PlacementKind kind : {PlacementKind::kPartialSum, PlacementKind::kPartialMean}) {
+      assumed_[merge] = kind;
       const auto& inputs = graph_.node(merge).inputs;
       const bool holds = std::all_of(inputs.begin(), inputs.end(), [&](Endpoint e) {
         if (!varies(e)) return is_zero(graph_, e);
-        const Combination c = visit(e);
-        return c.how == how && c.once.empty();
+        const BatchPlacement c = visit(e);
+        return c.kind == kind && c.once.empty();
       });
       assumed_.erase(merge);
-      if (holds) return {.how = how};
+      if (holds) return {.kind = kind};
     }
     return unknown(str_cat(what, " is carried round a loop in which it is no sum over samples"));
   }
 
   // One branch or the other: they must combine alike.
-  Combination merged(const Node& n, const std::string& what) const {
-    Combination found{.how = Combine::kSame};
+  BatchPlacement merged(const Node& n, const std::string& what) const {
+    BatchPlacement found{.kind = PlacementKind::kReplicate};
     bool same = false;
     for (const Endpoint e : n.inputs) {
-      const Combination c = visit(e);
-      if (c.how == Combine::kUnknown) return c;
-      same = same || (c.how == Combine::kSame && !is_zero(graph_, e));
-      if (c.how == Combine::kSame) continue;
-      if (!c.once.empty() || (found.how != Combine::kSame && (c.how != found.how || c.weight != found.weight))) {
+      const BatchPlacement c = visit(e);
+      if (c.kind == PlacementKind::kUnknown) return c;
+      same = same || (c.kind == PlacementKind::kReplicate && !is_zero(graph_, e));
+      if (c.kind == PlacementKind::kReplicate) continue;
+      if (!c.once.empty() ||
+          (found.kind != PlacementKind::kReplicate && (c.kind != found.kind || c.weight != found.weight))) {
         return unknown(str_cat(what, " merges branches that combine in different ways"));
       }
       found = c;
     }
-    if (same && found.how != Combine::kMean) return unknown(str_cat(what, " merges what is a sum with what is not"));
+    if (same && found.kind != PlacementKind::kPartialMean)
+      return unknown(str_cat(what, " merges what is a sum with what is not"));
     return found;
   }
 
   // The batch axis ends in this op.
-  Combination reduction(const Node& n, const std::string& what) const {
-    if (n.op->batch_rule == BatchRule::kAverages) return {.how = Combine::kMean};
+  BatchPlacement reduction(const Node& n, const std::string& what) const {
+    if (n.op->batch_rule == BatchRule::kMean) return {.kind = PlacementKind::kPartialMean};
     for (const Endpoint e : n.inputs) {
       if (is_floating(graph_.dtype(e)) && axes_.axis(e) == BatchAxes::kNone && varies(e)) {
         return unknown(str_cat(what, " computes with a number of several examples"));
       }
     }
-    if (adds_up(*n.op)) return {.how = Combine::kSum};
+    if (adds_up(*n.op)) return {.kind = PlacementKind::kPartialSum};
     return unknown(str_cat(what, " is neither a sum nor a mean over the batch"));
   }
 
-  Combination jointly(const Node& n, const std::string& what) const {
+  BatchPlacement jointly(const Node& n, const std::string& what) const {
     for (const Endpoint e : conditions(graph_, n)) {
       if (varies(e)) return unknown(str_cat(what, " chooses by what is in the batch"));
     }
-    Combination found{.how = Combine::kSame};
+    BatchPlacement found{.kind = PlacementKind::kReplicate};
     std::vector<Endpoint> once;
     for (const Endpoint e : data_inputs(n)) {
-      Combination c = visit(e);
-      if (c.how == Combine::kSame) {
+      BatchPlacement c = visit(e);
+      if (c.kind == PlacementKind::kReplicate) {
         once.push_back(e);
         continue;
       }
-      if (c.how == Combine::kUnknown) return c;
-      if (found.how != Combine::kSame && (c.how != found.how || c.weight != found.weight)) {
+      if (c.kind == PlacementKind::kUnknown) return c;
+      if (found.kind != PlacementKind::kReplicate && (c.kind != found.kind || c.weight != found.weight)) {
         return unknown(str_cat(what, " adds terms that combine in different ways"));
       }
       c.once.insert(c.once.end(), found.once.begin(), found.once.end());
       found = std::move(c);
     }
-    if (found.how != Combine::kSum) return found;
+    if (found.kind != PlacementKind::kPartialSum) return found;
     // Only plain additions keep a term as it is; a term that changes its sign or shape is not told apart.
     const bool adds = n.op->name == "Add" || n.op->name == "AddV2" || n.op->name == "AddN";
     const bool keeps = data_inputs(n).size() == 1 && n.op->forwards;
@@ -178,12 +180,13 @@ class Classifier {
     return found;
   }
 
-  Combination scaled(const Node& n, const std::string& what) const {
+  BatchPlacement scaled(const Node& n, const std::string& what) const {
     const std::vector<Endpoint> data = data_inputs(n);
-    // A share's part of a mean, or of what all have: these add up.
+    // A shard's part of a mean, or of what all have: these add up.
     if (is_part(graph_, n)) {
-      const Combine how = visit(data[0]).how;
-      if (how == Combine::kMean || how == Combine::kSame) return {.how = Combine::kSum};
+      const PlacementKind kind = visit(data[0]).kind;
+      if (kind == PlacementKind::kPartialMean || kind == PlacementKind::kReplicate)
+        return {.kind = PlacementKind::kPartialSum};
     }
     std::vector<std::size_t> dependent;
     for (std::size_t i = 0; i < data.size(); ++i) {
@@ -191,15 +194,16 @@ class Classifier {
     }
     const bool ratio = n.op->linear == Linear::kFirst && dependent == std::vector<std::size_t>{0, 1};
     if (ratio) {
-      const Combination over = visit(data[0]), under = visit(data[1]);
-      if (over.how == Combine::kSum && under.how == Combine::kSum && over.once.empty() && under.once.empty()) {
-        return {.how = Combine::kWeighted, .weight = data[1]};
+      const BatchPlacement over = visit(data[0]), under = visit(data[1]);
+      if (over.kind == PlacementKind::kPartialSum && under.kind == PlacementKind::kPartialSum && over.once.empty() &&
+          under.once.empty()) {
+        return {.kind = PlacementKind::kPartialWeighted, .weight = data[1]};
       }
     }
     if (dependent.size() != 1 || (n.op->linear == Linear::kFirst && dependent[0] != 0)) {
       return unknown(str_cat(what, " is no product of one sum over samples and constants"));
     }
-    Combination c = visit(data[dependent[0]]);
+    BatchPlacement c = visit(data[dependent[0]]);
     if (!c.once.empty()) return unknown(str_cat(what, " scales terms that count once"));
     return c;
   }
@@ -207,7 +211,7 @@ class Classifier {
   const Graph& graph_;
   const BatchAxes& axes_;
   mutable Varying varies_;
-  mutable std::map<NodeId, Combine> assumed_;  // of what loops carry, while it is looked at
+  mutable std::map<NodeId, PlacementKind> assumed_;  // of what loops carry, while it is looked at
 };
 
 class Terms {
@@ -218,16 +222,17 @@ class Terms {
 
  private:
   bool expand(Endpoint e, NodeId taker, int input) {
-    const Combination c = combination_of(graph_, axes_, e);
-    if (c.how == Combine::kSame) return true;
+    const BatchPlacement c = batch_placement_of(graph_, axes_, e);
+    if (c.kind == PlacementKind::kReplicate) return true;
     const Node& n = graph_.node(e.node);
-    const bool is_term = c.how == Combine::kSum || c.how == Combine::kWeighted ||
-                         (c.how == Combine::kMean && n.op->name == "Mean" && axes_.axis(n.inputs[0]) >= 0);
+    const bool is_term =
+        c.kind == PlacementKind::kPartialSum || c.kind == PlacementKind::kPartialWeighted ||
+        (c.kind == PlacementKind::kPartialMean && n.op->name == "Mean" && axes_.axis(n.inputs[0]) >= 0);
     if (is_term) {
       found_.push_back({e, taker, input, c});
       return true;
     }
-    if (c.how == Combine::kConcat || n.op->linear == Linear::kNo || e.index != 0) return false;
+    if (c.kind == PlacementKind::kShard || n.op->linear == Linear::kNo || e.index != 0) return false;
     const std::vector<Endpoint> data = data_inputs(n);
     int dependent = 0;
     for (int i = 0; i < static_cast<int>(n.inputs.size()); ++i) {
@@ -251,8 +256,9 @@ std::vector<Term> terms_of(const Graph& graph, const BatchAxes& axes, Endpoint s
   return Terms(graph, axes).of(sum);
 }
 
-Combination combination_of(const Graph& graph, const BatchAxes& axes, Endpoint value, std::span<const Endpoint> whole) {
-  return Classifier(graph, axes, whole).visit(value);
+BatchPlacement batch_placement_of(const Graph& graph, const BatchAxes& axes, Endpoint value,
+                                  std::span<const Endpoint> global) {
+  return Classifier(graph, axes, global).visit(value);
 }
 
 }  // namespace argosy

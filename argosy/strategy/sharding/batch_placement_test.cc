@@ -20,62 +20,62 @@ struct Batch : testing::Test {
   Value w = placeholder(g, DType::kFloat32, {-1}, "w");
   Value fixed = placeholder(g, DType::kFloat32, {4}, "fixed");
 
-  Combination combination(Value v) {
+  BatchPlacement placement(Value v) {
     EXPECT_TRUE(v.valid()) << g.status().to_string();
     const auto axes = BatchAxes::find(g, {x.node(), w.node()});
     EXPECT_TRUE(axes.ok()) << axes.status().to_string();
-    return combination_of(g, *axes, v.endpoint());
+    return batch_placement_of(g, *axes, v.endpoint());
   }
-  Combine how(Value v) { return combination(v).how; }
+  PlacementKind kind(Value v) { return placement(v).kind; }
 };
 
-using Combinations = Batch;
+using BatchPlacementTest = Batch;
 
-TEST_F(Combinations, OfLosses) {
+TEST_F(BatchPlacementTest, OfLosses) {
   const Value errors = reduce_sum(square(x), 1);
-  EXPECT_EQ(how(reduce_mean(errors)), Combine::kMean);
-  EXPECT_EQ(how(reduce_sum(errors)), Combine::kSum);
-  EXPECT_EQ(how(reduce_mean(square(x))), Combine::kMean);
-  EXPECT_EQ(how(reduce_mean(reduce_sum(square(x), 0))), Combine::kSum);
-  EXPECT_EQ(how(l2_loss(x)), Combine::kSum);
-  EXPECT_EQ(how(-reduce_mean(errors) * 0.5), Combine::kMean);
-  EXPECT_EQ(how(reduce_sum(errors) / 784.0), Combine::kSum);
-  EXPECT_EQ(how(reshape(reduce_mean(errors), std::vector<std::int64_t>{1})), Combine::kMean);
-  EXPECT_EQ(how(check_numerics(reduce_mean(errors), "the loss")), Combine::kMean);
-  EXPECT_EQ(how(l2_loss(fixed)), Combine::kSame);
-  EXPECT_EQ(how(sqrt(reduce_mean(errors))), Combine::kUnknown);
-  EXPECT_EQ(how(reduce_max(errors)), Combine::kUnknown);
-  EXPECT_EQ(how(matmul(x, x, {.transpose_a = true})), Combine::kSum);
+  EXPECT_EQ(kind(reduce_mean(errors)), PlacementKind::kPartialMean);
+  EXPECT_EQ(kind(reduce_sum(errors)), PlacementKind::kPartialSum);
+  EXPECT_EQ(kind(reduce_mean(square(x))), PlacementKind::kPartialMean);
+  EXPECT_EQ(kind(reduce_mean(reduce_sum(square(x), 0))), PlacementKind::kPartialSum);
+  EXPECT_EQ(kind(l2_loss(x)), PlacementKind::kPartialSum);
+  EXPECT_EQ(kind(-reduce_mean(errors) * 0.5), PlacementKind::kPartialMean);
+  EXPECT_EQ(kind(reduce_sum(errors) / 784.0), PlacementKind::kPartialSum);
+  EXPECT_EQ(kind(reshape(reduce_mean(errors), std::vector<std::int64_t>{1})), PlacementKind::kPartialMean);
+  EXPECT_EQ(kind(check_numerics(reduce_mean(errors), "the loss")), PlacementKind::kPartialMean);
+  EXPECT_EQ(kind(l2_loss(fixed)), PlacementKind::kReplicate);
+  EXPECT_EQ(kind(sqrt(reduce_mean(errors))), PlacementKind::kUnknown);
+  EXPECT_EQ(kind(reduce_max(errors)), PlacementKind::kUnknown);
+  EXPECT_EQ(kind(matmul(x, x, {.transpose_a = true})), PlacementKind::kPartialSum);
 }
 
-TEST_F(Combinations, OfWeightedMeansAndCounts) {
+TEST_F(BatchPlacementTest, OfWeightedMeansAndCounts) {
   const Value errors = reduce_sum(square(x), 1);
-  const Combination weighted = combination(reduce_sum(errors * w) / reduce_sum(w));
-  EXPECT_EQ(weighted.how, Combine::kWeighted);
+  const BatchPlacement weighted = placement(reduce_sum(errors * w) / reduce_sum(w));
+  EXPECT_EQ(weighted.kind, PlacementKind::kPartialWeighted);
   EXPECT_EQ(g.node(weighted.weight.node).op->name, "Sum");
-  EXPECT_EQ(how(size(w)), Combine::kSum);
-  EXPECT_EQ(how(cast(size(x), DType::kFloat32)), Combine::kSum);
+  EXPECT_EQ(kind(size(w)), PlacementKind::kPartialSum);
+  EXPECT_EQ(kind(cast(size(x), DType::kFloat32)), PlacementKind::kPartialSum);
   // Divided by the number of samples: a weighted mean, whose weight is that number.
-  EXPECT_EQ(how(reduce_sum(errors) / cast(size(w), DType::kFloat32)), Combine::kWeighted);
+  EXPECT_EQ(kind(reduce_sum(errors) / cast(size(w), DType::kFloat32)), PlacementKind::kPartialWeighted);
 }
 
-TEST_F(Combinations, TermsThatDoNotSeeTheBatchCountOnceInASum) {
+TEST_F(BatchPlacementTest, TermsThatDoNotSeeTheBatchCountOnceInASum) {
   const Value penalty = l2_loss(fixed);
-  EXPECT_EQ(how(reduce_mean(square(x)) + penalty), Combine::kMean);
-  const Combination sum = combination(reduce_sum(square(x)) + penalty);
-  EXPECT_EQ(sum.how, Combine::kSum);
+  EXPECT_EQ(kind(reduce_mean(square(x)) + penalty), PlacementKind::kPartialMean);
+  const BatchPlacement sum = placement(reduce_sum(square(x)) + penalty);
+  EXPECT_EQ(sum.kind, PlacementKind::kPartialSum);
   ASSERT_EQ(sum.once.size(), 1u);
   EXPECT_EQ(sum.once[0], penalty.endpoint());
-  EXPECT_EQ(how(reduce_sum(square(x)) + reduce_mean(w)), Combine::kUnknown);
-  EXPECT_EQ(how((reduce_sum(square(x)) + penalty) * 2.0), Combine::kUnknown);
+  EXPECT_EQ(kind(reduce_sum(square(x)) + reduce_mean(w)), PlacementKind::kUnknown);
+  EXPECT_EQ(kind((reduce_sum(square(x)) + penalty) * 2.0), PlacementKind::kUnknown);
 }
 
-TEST_F(Combinations, TermsOfDifferentKindsAreToldApart) {
+TEST_F(BatchPlacementTest, TermsOfDifferentKindsAreToldApart) {
   const Value errors = reduce_sum(square(x), 1);
   const Value weighted = reduce_sum(errors * w) / reduce_sum(w), mean = reduce_mean(errors), sum = reduce_sum(w);
   const Value halved = mean * 0.5f, loss = weighted + halved - sum + l2_loss(fixed);
   const Value rooted = loss + sqrt(mean);
-  EXPECT_EQ(how(loss), Combine::kUnknown);
+  EXPECT_EQ(kind(loss), PlacementKind::kUnknown);
   const auto axes = BatchAxes::find(g, {x.node(), w.node()});
   ASSERT_TRUE(axes.ok());
   const std::vector<Term> terms = terms_of(g, *axes, loss.endpoint());
@@ -88,37 +88,37 @@ TEST_F(Combinations, TermsOfDifferentKindsAreToldApart) {
   EXPECT_TRUE(terms_of(g, *axes, rooted.endpoint()).empty());
 }
 
-TEST_F(Combinations, OfWhatIsChosen) {
+TEST_F(BatchPlacementTest, OfWhatIsChosen) {
   const Value sum = reduce_sum(w), known = greater(reduce_sum(fixed), 0.f), theirs = greater(sum, 0.f);
   const auto chosen = [&](Value by, Value other) { return g.add("Select", {by, sum, other}); };
-  EXPECT_EQ(how(chosen(known, sum * 2.0f)), Combine::kSum);
-  EXPECT_EQ(how(chosen(known, reduce_mean(w))), Combine::kUnknown);
-  EXPECT_EQ(how(chosen(known, l2_loss(fixed))), Combine::kUnknown);
-  EXPECT_EQ(how(chosen(theirs, sum * 2.0f)), Combine::kUnknown) << "a share may go the other way";
+  EXPECT_EQ(kind(chosen(known, sum * 2.0f)), PlacementKind::kPartialSum);
+  EXPECT_EQ(kind(chosen(known, reduce_mean(w))), PlacementKind::kUnknown);
+  EXPECT_EQ(kind(chosen(known, l2_loss(fixed))), PlacementKind::kUnknown);
+  EXPECT_EQ(kind(chosen(theirs, sum * 2.0f)), PlacementKind::kUnknown) << "a shard may go the other way";
 }
 
-TEST_F(Combinations, WhatIsComputedFromWholeValuesIsTheSameForAll) {
+TEST_F(BatchPlacementTest, WhatIsComputedFromGlobalValuesIsTheSameForAll) {
   const Value mean = reduce_mean(square(x)), root = sqrt(mean) + 1.0f, product = root * reduce_sum(w);
   const auto axes = BatchAxes::find(g, {x.node(), w.node()});
   ASSERT_TRUE(axes.ok());
-  const std::vector<Endpoint> whole = {mean.endpoint()};
-  EXPECT_EQ(combination_of(g, *axes, root.endpoint()).how, Combine::kUnknown);
-  EXPECT_EQ(combination_of(g, *axes, root.endpoint(), whole).how, Combine::kSame);
-  EXPECT_EQ(combination_of(g, *axes, product.endpoint(), whole).how, Combine::kSum);
+  const std::vector<Endpoint> global = {mean.endpoint()};
+  EXPECT_EQ(batch_placement_of(g, *axes, root.endpoint()).kind, PlacementKind::kUnknown);
+  EXPECT_EQ(batch_placement_of(g, *axes, root.endpoint(), global).kind, PlacementKind::kReplicate);
+  EXPECT_EQ(batch_placement_of(g, *axes, product.endpoint(), global).kind, PlacementKind::kPartialSum);
 }
 
-TEST_F(Combinations, ValuesPerSampleKnowTheirAxis) {
-  EXPECT_EQ(combination(x * 2.0).axis, 0);
-  const Combination columns =
-      combination(matmul(constant(g, Tensor::zeros(DType::kFloat32, {3, 4})), x, {.transpose_b = true}));
-  EXPECT_EQ(columns.how, Combine::kConcat);
+TEST_F(BatchPlacementTest, ValuesPerSampleKnowTheirAxis) {
+  EXPECT_EQ(placement(x * 2.0).axis, 0);
+  const BatchPlacement columns =
+      placement(matmul(constant(g, Tensor::zeros(DType::kFloat32, {3, 4})), x, {.transpose_b = true}));
+  EXPECT_EQ(columns.kind, PlacementKind::kShard);
   EXPECT_EQ(columns.axis, 1);
 }
 
-TEST_F(Combinations, SumsAreTakenBeforeWhatIsNotLinear) {
+TEST_F(BatchPlacementTest, SumsAreTakenBeforeWhatIsNotLinear) {
   const Value gradient = reduce_sum(x, 0), other = reduce_sum(square(x), 0);
   const auto axes = [&] { return *BatchAxes::find(g, {x.node(), w.node()}); };
-  const auto sums = [&](Value v) { return find_frontier(g, axes(), v.endpoint()).sums; };
+  const auto sums = [&](Value v) { return find_partial_sums(g, axes(), v.endpoint()).sums; };
   EXPECT_EQ(sums(gradient), std::vector<Endpoint>{gradient.endpoint()});
   const Value scaled = (gradient + other) * 0.5;
   EXPECT_EQ(sums(scaled), std::vector<Endpoint>{scaled.endpoint()});
@@ -127,14 +127,14 @@ TEST_F(Combinations, SumsAreTakenBeforeWhatIsNotLinear) {
   EXPECT_EQ(sums(in_place), std::vector<Endpoint>{in_place.endpoint()});
   const Value by_sign = g.add("Select", {greater(gradient, 0.f), gradient, other});
   EXPECT_EQ(sums(by_sign), (std::vector<Endpoint>{gradient.endpoint(), other.endpoint()}));
-  // The norm needs whole gradients, and so does what is divided by it.
+  // The norm needs global gradients, and so does what is divided by it.
   const Value clipped = gradient / sqrt(l2_loss(gradient));
   EXPECT_EQ(sums(clipped), std::vector<Endpoint>{gradient.endpoint()});
   EXPECT_TRUE(sums(x).empty());
   EXPECT_TRUE(sums(fixed).empty());
-  // Weight decay is no part of a sum that each shard brings its share of.
+  // Weight decay is no part of a sum that the shards add up.
   const Value with_decay = gradient + fixed;
-  EXPECT_EQ(find_frontier(g, axes(), with_decay.endpoint(), {.sums_only = true}).sums,
+  EXPECT_EQ(find_partial_sums(g, axes(), with_decay.endpoint(), {.sums_only = true}).sums,
             std::vector<Endpoint>{gradient.endpoint()});
   EXPECT_EQ(sums(with_decay), std::vector<Endpoint>{with_decay.endpoint()});
 }

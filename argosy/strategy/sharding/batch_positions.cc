@@ -30,20 +30,20 @@ bool gives_parts(const Node& n) {
 
 }  // namespace
 
-Places::Place Places::of(Endpoint e) const {
+BatchPositions::Position BatchPositions::of(Endpoint e) const {
   if (e.index < 0) return {};
   const BatchRule rule = rule_of(*graph_.node(e.node).op);
-  if (rule == BatchRule::kFindsEqual) return e.index == 1 ? Place{Kind::kOwn, 0} : Place{};
-  const bool first_only = rule == BatchRule::kCounts || rule == BatchRule::kRenumbers;
-  return first_only && e.index != 0 ? Place{} : of_[e.node.index];
+  if (rule == BatchRule::kUnique) return e.index == 1 ? Position{Kind::kOwn, 0} : Position{};
+  const bool first_only = rule == BatchRule::kRowNumbers || rule == BatchRule::kRenumbers;
+  return first_only && e.index != 0 ? Position{} : of_[e.node.index];
 }
 
 // From 0 on; one for each example, or for each of its entries.
-Places::Place Places::counted(const Node& n, NodeId id) const {
+BatchPositions::Position BatchPositions::counted(const Node& n, NodeId id) const {
   const auto sees_rows = [&](Endpoint e) { return axes_.axis(e) != BatchAxes::kNone; };
   if (std::any_of(n.inputs.begin(), n.inputs.end(), sees_rows)) {  // Where
     const std::int64_t each = axes_.rows_per_example(n.inputs[0]);
-    return axes_.rounds(n.inputs[0]) == 1 ? Place{Kind::kOwn, each} : Place{Kind::kOdd};
+    return axes_.repeats(n.inputs[0]) == 1 ? Position{Kind::kOwn, each} : Position{Kind::kOdd};
   }
   if (!has_rows({id, 0})) return {};
   const auto start = known_number(graph_, n.inputs[0]), step = known_number(graph_, n.inputs[2]);
@@ -53,10 +53,10 @@ Places::Place Places::counted(const Node& n, NodeId id) const {
 }
 
 // Sums with what an example has, products with constants.
-Places::Place Places::computed(const Node& n) const {
-  Place place;
+BatchPositions::Position BatchPositions::computed(const Node& n) const {
+  Position place;
   for (std::size_t k = 0; k < n.inputs.size(); ++k) {
-    const Place own = of(n.inputs[k]);
+    const Position own = of(n.inputs[k]);
     if (own.kind < Kind::kOwn) {
       place.kind = std::max(place.kind, own.kind);
       continue;
@@ -76,34 +76,34 @@ Places::Place Places::computed(const Node& n) const {
 }
 
 // The same numbers, in another order or shape.
-bool Places::hands_on(const Node& n) const {
-  if (n.op->flow != Flow::kNone || is_container_op(n) || gives_parts(n)) return true;
+bool BatchPositions::passes_through(const Node& n) const {
+  if (n.op->flow != Flow::kNone || is_tensor_array_op(n) || gives_parts(n)) return true;
   const BatchRule rule = rule_of(*n.op);
-  return n.op->linear == Linear::kJointly && !n.op->elementwise && rule != BatchRule::kAddsUp &&
-         rule != BatchRule::kAverages && conditions(graph_, n).empty();
+  return n.op->linear == Linear::kJointly && !n.op->elementwise && rule != BatchRule::kSum &&
+         rule != BatchRule::kMean && conditions(graph_, n).empty();
 }
 
-Places::Place Places::find(const Node& n, NodeId id) const {
+BatchPositions::Position BatchPositions::find(const Node& n, NodeId id) const {
   if (n.output_dtypes.empty()) return {};
   switch (rule_of(*n.op)) {
-    case BatchRule::kCounts: return counted(n, id);
-    case BatchRule::kFindsEqual: return {};
-    case BatchRule::kTakesRows: return of(n.inputs[0]);
+    case BatchRule::kRowNumbers: return counted(n, id);
+    case BatchRule::kUnique: return {};
+    case BatchRule::kGather: return of(n.inputs[0]);
     case BatchRule::kRenumbers: return of(n.inputs[0]);
     default: break;
   }
-  if (axes_.counts_samples({id, 0})) return {Kind::kCount};
+  if (axes_.scales_with_batch({id, 0})) return {Kind::kCount};
   if (n.op->elementwise) return computed(n);
-  if (!hands_on(n) || !is_integer(n.output_dtypes[0])) return {};
-  Place most;
+  if (!passes_through(n) || !is_integer(n.output_dtypes[0])) return {};
+  Position most;
   for (const Endpoint e : n.inputs) {
-    if (const Place own = of(e); own.kind > most.kind) most = own;
+    if (const Position own = of(e); own.kind > most.kind) most = own;
   }
-  if (most.kind == Kind::kCount) return n.op->forwards ? most : Place{};
-  return axes_.axis({id, 0}) != BatchAxes::kNone ? most : Place{};
+  if (most.kind == Kind::kCount) return n.op->forwards ? most : Position{};
+  return axes_.axis({id, 0}) != BatchAxes::kNone ? most : Position{};
 }
 
-bool Places::takes_along_batch(const Node& n) const {
+bool BatchPositions::takes_along_batch(const Node& n) const {
   const Endpoint from = n.inputs[0];
   if (!has_rows(from)) return false;
   if (n.op->name == "GatherV2") return names_batch(graph_, axes_, n.inputs[2], from);
@@ -113,7 +113,7 @@ bool Places::takes_along_batch(const Node& n) const {
 }
 
 // That of coordinates side by side which counts along this axis.
-Places::Place Places::row_number(Endpoint indices, int axis) const {
+BatchPositions::Position BatchPositions::row_number(Endpoint indices, int axis) const {
   const PartialShape& shape = graph_.shape(indices);
   if (!shape.has_rank() || shape.rank() == 0) return {};
   const int last = shape.rank() - 1;
@@ -121,8 +121,8 @@ Places::Place Places::row_number(Endpoint indices, int axis) const {
   const Node& n = graph_.node(indices.node);
   const auto column = static_cast<std::size_t>(axis);
   if (is_one_of(n, {"Identity", "Cast"})) return row_number(n.inputs[0], axis);
-  if (rule_of(*n.op) == BatchRule::kCounts) {  // Where
-    return indices.index == 0 && axes_.axis(n.inputs[0]) == axis ? of(indices) : Place{};
+  if (rule_of(*n.op) == BatchRule::kRowNumbers) {  // Where
+    return indices.index == 0 && axes_.axis(n.inputs[0]) == axis ? of(indices) : Position{};
   }
   const bool packs = n.op->name == "Pack" && (n.attrs.get_int("axis") == last || n.attrs.get_int("axis") == -1);
   const auto along = n.op->name == "ConcatV2" ? known_number(graph_, n.inputs.back()) : std::nullopt;
@@ -135,16 +135,16 @@ Places::Place Places::row_number(Endpoint indices, int axis) const {
   return of(n.inputs[column]);
 }
 
-bool Places::takes_own(const Node& n) const {
-  const Place by = n.op->name == "GatherNd" ? row_number(n.inputs[1], axes_.axis(n.inputs[0])) : of(n.inputs[1]);
+bool BatchPositions::takes_own(const Node& n) const {
+  const Position by = n.op->name == "GatherNd" ? row_number(n.inputs[1], axes_.axis(n.inputs[0])) : of(n.inputs[1]);
   return by.kind == Kind::kOwn && by.span > 0 && by.span == axes_.rows_per_example(n.inputs[0]) &&
-         axes_.rounds(n.inputs[0]) == 1;
+         axes_.repeats(n.inputs[0]) == 1;
 }
 
-std::optional<std::string> Places::puts_others(const Node& n, NodeId id) {
+std::optional<std::string> BatchPositions::puts_others(const Node& n, NodeId id) {
   const Endpoint out{id, 0};
   if (axes_.axis(out) == BatchAxes::kNone) {
-    // At places of a share's own that others have, too.
+    // At places of a shard's own that others have, too.
     return std::any_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint e) { return placed(e); })
                ? std::optional<std::string>(kDepends)
                : std::nullopt;
@@ -155,7 +155,7 @@ std::optional<std::string> Places::puts_others(const Node& n, NodeId id) {
     const bool says = arg.name.ends_with("indices") || arg.name.starts_with("segment_ids");
     for (std::size_t k = 0; k < count; ++k, ++at) {
       if (!says || !varies_(n.inputs[at])) continue;
-      const Place place = of(n.inputs[at]);
+      const Position place = of(n.inputs[at]);
       if (place.kind == Kind::kOwn && (!has_rows(out) || place.span == axes_.rows_per_example(out))) continue;
       return str_cat("puts rows of the batch where '", graph_.node(n.inputs[at].node).name,
                      "' says, which may be other examples'");
@@ -164,27 +164,27 @@ std::optional<std::string> Places::puts_others(const Node& n, NodeId id) {
   return std::nullopt;
 }
 
-std::optional<std::string> Places::misuse(const Node& n, NodeId id) {
+std::optional<std::string> BatchPositions::misuse(const Node& n, NodeId id) {
   if (n.output_dtypes.empty()) return std::nullopt;
   const auto is_placed = [&](Endpoint e) { return placed(e); };
   const BatchRule rule = rule_of(*n.op);
-  if (rule == BatchRule::kPutsRows || rule == BatchRule::kPutsAddingUp) return puts_others(n, id);
-  if (rule == BatchRule::kTakesRows) {
+  if (rule == BatchRule::kScatter || rule == BatchRule::kScatterAdd) return puts_others(n, id);
+  if (rule == BatchRule::kGather) {
     if (takes_along_batch(n)) {
       if (takes_own(n)) return std::nullopt;
       return str_cat("takes rows of the batch by '", graph_.node(n.inputs[1].node).name,
                      "', which may be other examples'");
     }
-    const bool of_share = varies_(n.inputs[0]) && axes_.axis(n.inputs[0]) == BatchAxes::kUnknown;
-    if (of_share && varies_(n.inputs[1]) && !placed(n.inputs[1])) {
-      return str_cat("takes of what a share has found by '", graph_.node(n.inputs[1].node).name, "'");
+    const bool is_shard_local = varies_(n.inputs[0]) && axes_.axis(n.inputs[0]) == BatchAxes::kUnknown;
+    if (is_shard_local && varies_(n.inputs[1]) && !placed(n.inputs[1])) {
+      return str_cat("takes of what a shard has found by '", graph_.node(n.inputs[1].node).name, "'");
     }
-    return placed(n.inputs[1]) && !of_share ? std::optional<std::string>(kDepends) : std::nullopt;
+    return placed(n.inputs[1]) && !is_shard_local ? std::optional<std::string>(kDepends) : std::nullopt;
   }
   if (std::none_of(n.inputs.begin(), n.inputs.end(), is_placed)) return std::nullopt;
-  if (rule == BatchRule::kRenumbers || rule == BatchRule::kLooks) return std::nullopt;
+  if (rule == BatchRule::kRenumbers || rule == BatchRule::kShapeOnly) return std::nullopt;
   if (n.op->elementwise) return computed(n).kind == Kind::kOdd ? std::optional<std::string>(kDepends) : std::nullopt;
-  return hands_on(n) ? std::nullopt : std::optional<std::string>(kDepends);
+  return passes_through(n) ? std::nullopt : std::optional<std::string>(kDepends);
 }
 
 }  // namespace argosy

@@ -1,4 +1,4 @@
-// What normalises by its whole batch: where shares of it are computed apart, each uses its own statistics, and the step
+// What normalises by its global batch: where shards of it are computed apart, each uses its own statistics, and the step
 // is another than one device's by design (unless DataParallelOptions::sync_batch_norm).
 #pragma once
 

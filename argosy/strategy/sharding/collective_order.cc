@@ -10,10 +10,10 @@ namespace argosy {
 
 namespace {
 
-// By node: the longest chain of cuts that it has to wait for. A loop is entered when all that enters it is there: what
+// By node: the longest chain of collectives that it has to wait for. A loop is entered when all that enters it is there: what
 // it carries has waited for each of it, though only the way back, which has no place in the order, may lead there.
-Result<std::vector<int>> cuts_before(const Graph& graph, const std::vector<NodeId>& order, const Loops& loops,
-                                     const std::vector<Cut>& cuts) {
+Result<std::vector<int>> collectives_before(const Graph& graph, const std::vector<NodeId>& order, const Loops& loops,
+                                            const std::vector<CollectivePoint>& collectives) {
   std::vector<int> depth(graph.size(), 0), entered(loops.around.size(), 0);
   const auto raise = [](int& to, int by) { return std::exchange(to, std::max(to, by)) < by; };
   for (bool again = true; again;) {
@@ -23,11 +23,11 @@ Result<std::vector<int>> cuts_before(const Graph& graph, const std::vector<NodeI
       int& deepest = depth[id.index];
       for (const Endpoint e : n.inputs) {
         const bool next_turn = graph.node(e.node).op->closes_loop;  // which waits for its own sums
-        if (!next_turn) raise(deepest, depth[e.node.index] + (is_among(cuts, e) ? 1 : 0));
+        if (!next_turn) raise(deepest, depth[e.node.index] + (is_among(collectives, e) ? 1 : 0));
       }
       for (const NodeId c : n.controls) raise(deepest, depth[c.index]);
-      if (deepest > static_cast<int>(cuts.size())) {
-        return cannot_combine(n, "what leaves a loop is summed over shares and enters it");
+      if (deepest > static_cast<int>(collectives.size())) {
+        return cannot_combine(n, "what leaves a loop is summed over shards and enters it");
       }
       int& around = entered[loops.of[id.index]];
       if (n.op->flow == Flow::kEnter && raise(around, deepest)) again = true;
@@ -39,25 +39,25 @@ Result<std::vector<int>> cuts_before(const Graph& graph, const std::vector<NodeI
 
 }  // namespace
 
-Status sort_cuts(const Graph& graph, const std::vector<NodeId>& order, const std::vector<Level>& levels,
-                 std::vector<Cut>& cuts) {
+Status order_collectives(const Graph& graph, const std::vector<NodeId>& order,
+                         const std::vector<ReplicaKind>& replica_kinds, std::vector<CollectivePoint>& collectives) {
   const Loops loops = find_loops(graph, order);
-  ARGOSY_ASSIGN_OR_RETURN(const std::vector<int> depth, cuts_before(graph, order, loops, cuts));
+  ARGOSY_ASSIGN_OR_RETURN(const std::vector<int> depth, collectives_before(graph, order, loops, collectives));
   std::vector<int> position(graph.size(), 0);
   for (std::size_t at = 0; at < order.size(); ++at) position[order[at].index] = static_cast<int>(at);
   const Branches branches = find_branches(graph, order);
-  for (Cut& c : cuts) {
+  for (CollectivePoint& c : collectives) {
     c.depth = depth[c.value.node.index];
     c.branch = branches.of[c.value.node.index];
     c.loop = loops.of[c.value.node.index];
     for (const Endpoint e : branches.predicates[c.branch]) {
       // A shard that goes the other way would bring nothing, and the rest wait for it.
-      if (levels[e.node.index] == Level::kShard && !is_among(cuts, e)) {
+      if (replica_kinds[e.node.index] == ReplicaKind::kSharded && !is_among(collectives, e)) {
         return cannot_combine(graph.node(c.value.node), "which branch runs depends on the batch");
       }
     }
   }
-  std::stable_sort(cuts.begin(), cuts.end(), [&](const Cut& a, const Cut& b) {
+  std::stable_sort(collectives.begin(), collectives.end(), [&](const CollectivePoint& a, const CollectivePoint& b) {
     return position[a.value.node.index] < position[b.value.node.index];
   });
   return ok_status();

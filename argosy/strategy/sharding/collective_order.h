@@ -1,4 +1,4 @@
-// Which cuts have to wait for which. Internal to strategy/.
+// The order of the collectives: which have to wait for which. Internal to strategy/.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@ namespace argosy {
 
 // Fills in depth, branch and loop of each, and sorts them in the order in which they are computed (`order`: the
 // graph's, topological). UNIMPLEMENTED ARG-DP-003: one would wait for itself, or not every shard comes to it.
-Status sort_cuts(const Graph& graph, const std::vector<NodeId>& order, const std::vector<Level>& levels,
-                 std::vector<Cut>& cuts);
+Status order_collectives(const Graph& graph, const std::vector<NodeId>& order,
+                         const std::vector<ReplicaKind>& replica_kinds, std::vector<CollectivePoint>& collectives);
 
 }  // namespace argosy

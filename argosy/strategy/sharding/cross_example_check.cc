@@ -17,8 +17,8 @@ namespace argosy {
 namespace {
 
 // What a value without rows that differs from shard to shard is made of.
-enum class Made : char {
-  kOfNothing,     // that differs: candidates, drawn whatever the true classes are
+enum class MadeOf : char {
+  kOfShared,      // that differs: candidates, drawn whatever the true classes are
   kOfSizes,       // of shapes, as far as it can be told: not of numbers in the batch
   kOfExamples,    // of several examples, or of how many there are
   kOfStatistics,  // of means and variances for normalisation
@@ -30,19 +30,19 @@ Status refuse(const Node& n, std::string_view why) {
   return unimplemented("'", n.name, "' (", n.op->name, ") ", why)
       .with_id("ARG-DP-007")
       .with_where(str_cat("node '", n.name, "' (", n.op->name, ")"))
-      .with_next("train on one device: shares of the batch know only themselves");
+      .with_hint("train on one device: shards of the batch know only themselves");
 }
 
-class Checker {
+class CrossExampleChecker {
  public:
-  Checker(const Graph& graph, const BatchAxes& axes, std::span<const Endpoint> whole)
+  CrossExampleChecker(const Graph& graph, const BatchAxes& axes, std::span<const Endpoint> global)
       : graph_(graph),
         axes_(axes),
         uses_(graph.consumers()),
-        varies_(graph, axes, whole),
+        varies_(graph, axes, global),
         takes_part_(graph.size(), 1),
-        made_(graph.size(), Made::kOfNothing),
-        places_(graph, axes, varies_) {}
+        made_of_(graph.size(), MadeOf::kOfShared),
+        positions_(graph, axes, varies_) {}
 
   Result<bool> check(const std::vector<NodeId>& losses) {
     ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
@@ -52,20 +52,20 @@ class Checker {
     for (const NodeId id : order) {
       if (!takes_part_[id.index] || !axes_.depends(id)) continue;
       const Node& n = graph_.node(id);
-      look_at(n, id);
+      record(n, id);
       has_means = has_means || (statistics_.contains(id.index) && !has_rows({id, 0}) && varies({id, 0}));
-      if (const auto why = mixes(n, id)) return refuse(n, *why);
+      if (const auto why = why_cross_example(n, id)) return refuse(n, *why);
     }
     return has_means;
   }
 
-  // The same among gradients. What a mean's gradient divides by is no number of examples there: a share's own goes with
-  // the share's part of what is divided.
-  Result<std::vector<NumberBesideRows>> numbers_among(const std::vector<NodeId>& train,
-                                                      const std::vector<char>& gradient) {
+  // The same among gradients. What a mean's gradient divides by is no number of examples there: a shard's own goes with
+  // the shard's part of what is divided.
+  Result<std::vector<CrossExampleOperand>> gradient_operands(const std::vector<NodeId>& train,
+                                                             const std::vector<char>& gradient) {
     counts_are_sizes_ = true;
-    ARGOSY_ASSIGN_OR_RETURN(auto found, numbers_before(ancestors(graph_, train, true)));
-    std::erase_if(found, [&](const NumberBesideRows& number) { return gradient[number.value.node.index] == 0; });
+    ARGOSY_ASSIGN_OR_RETURN(auto found, operands_before(ancestors(graph_, train, true)));
+    std::erase_if(found, [&](const CrossExampleOperand& operand) { return gradient[operand.value.node.index] == 0; });
     for (std::int32_t i = 0; i < graph_.size(); ++i) {
       const Node& n = graph_.node(NodeId{i});
       if (!takes_part_[i] || !axes_.depends(NodeId{i}) || !gradient[i] || !may_be_rows(n, NodeId{i})) continue;
@@ -74,52 +74,53 @@ class Checker {
     return found;
   }
 
-  Result<std::vector<NumberBesideRows>> numbers(const std::vector<NodeId>& losses) {
-    return numbers_before(ancestors(graph_, losses, false));
+  Result<std::vector<CrossExampleOperand>> operands(const std::vector<NodeId>& losses) {
+    return operands_before(ancestors(graph_, losses, false));
   }
 
-  Result<std::vector<char>> find_gradients(const std::vector<NodeId>& seeds) {
+  Result<std::vector<char>> find_cross_gradients(const std::vector<NodeId>& seeds) {
     ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
     const std::vector<char> gradients = descendants(graph_, seeds);
-    std::vector<char> mixed(graph_.size(), 0);
+    std::vector<char> cross_example(graph_.size(), 0);
     for (const NodeId id : order) {
       const Node& n = graph_.node(id);
       if (!gradients[id.index] || !axes_.depends(id) || n.output_dtypes.empty()) continue;
-      const auto brings = [&](Endpoint e) { return mixed[e.node.index] && varies(e); };
-      mixed[id.index] = mixes_rows(n).has_value() || std::any_of(n.inputs.begin(), n.inputs.end(), brings);
+      const auto brings = [&](Endpoint e) { return cross_example[e.node.index] && varies(e); };
+      cross_example[id.index] = why_rows_mix(n).has_value() || std::any_of(n.inputs.begin(), n.inputs.end(), brings);
     }
-    return mixed;
+    return cross_example;
   }
 
-  Result<std::vector<char>> find_all(const std::vector<NodeId>& losses, const std::vector<NodeId>& seeds) {
+  Result<std::vector<char>> find_cross_example(const std::vector<NodeId>& losses, const std::vector<NodeId>& seeds) {
     ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
     const std::vector<char> gradients = descendants(graph_, seeds);
     std::transform(gradients.begin(), gradients.end(), takes_part_.begin(), [](char after) { return after == 0; });
-    std::vector<char> mixed(graph_.size(), 0);
+    std::vector<char> cross_example(graph_.size(), 0);
     find_statistics();
     const std::vector<char> before_losses = ancestors(graph_, losses, false);
     std::erase_if(statistics_, [&](std::int32_t id) { return before_losses[static_cast<std::size_t>(id)] == 0; });
     for (const NodeId id : order) {
       const Node& n = graph_.node(id);
       if (!axes_.depends(id) || n.output_dtypes.empty()) continue;
-      const auto brings = [&](Endpoint e) { return mixed[e.node.index] && varies(e); };
-      if (takes_part_[id.index]) look_at(n, id);
-      const bool mixes_here = takes_part_[id.index] ? mixes(n, id).has_value() : mixes_rows(n).has_value();
-      mixed[id.index] = mixes_here || std::any_of(n.inputs.begin(), n.inputs.end(), brings);
+      const auto brings = [&](Endpoint e) { return cross_example[e.node.index] && varies(e); };
+      if (takes_part_[id.index]) record(n, id);
+      const bool is_cross_here =
+          takes_part_[id.index] ? why_cross_example(n, id).has_value() : why_rows_mix(n).has_value();
+      cross_example[id.index] = is_cross_here || std::any_of(n.inputs.begin(), n.inputs.end(), brings);
     }
-    return mixed;
+    return cross_example;
   }
 
  private:
-  Result<std::vector<NumberBesideRows>> numbers_before(std::vector<char> takes_part) {
+  Result<std::vector<CrossExampleOperand>> operands_before(std::vector<char> takes_part) {
     ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
     takes_part_ = std::move(takes_part);
-    std::vector<NumberBesideRows> found;
+    std::vector<CrossExampleOperand> found;
     find_statistics();
     for (const NodeId id : order) {
       if (!takes_part_[id.index] || !axes_.depends(id)) continue;
-      look_at(graph_.node(id), id);
-      const std::vector<NumberBesideRows> met = numbers_met(id);
+      record(graph_.node(id), id);
+      const std::vector<CrossExampleOperand> met = operands_of(id);
       found.insert(found.end(), met.begin(), met.end());
     }
     return found;
@@ -153,60 +154,60 @@ class Checker {
     }
   }
 
-  void look_at(const Node& n, NodeId id) {
-    made_[id.index] = find_out(n, id);
-    places_.look_at(n, id);
+  void record(const Node& n, NodeId id) {
+    made_of_[id.index] = classify(n, id);
+    positions_.record(n, id);
   }
 
-  Made find_out(const Node& n, NodeId id) {
-    if (statistics_.contains(id.index) || rule_of(*n.op) == BatchRule::kStatistics) return Made::kOfStatistics;
-    if (n.op->name == "_BatchFactor") return Made::kOfSizes;  // a share's part of whatever it is multiplied with
-    if (axes_.counts_samples({id, 0})) return counts_are_sizes_ ? Made::kOfSizes : Made::kOfExamples;
-    if (looks_at_shapes(*n.op)) return Made::kOfSizes;
-    if (is_rest(n, id)) return Made::kOfSizes;
-    Made made = Made::kOfNothing;
+  MadeOf classify(const Node& n, NodeId id) {
+    if (statistics_.contains(id.index) || rule_of(*n.op) == BatchRule::kStatistics) return MadeOf::kOfStatistics;
+    if (n.op->name == "_ShardWeight") return MadeOf::kOfSizes;  // a shard's part of whatever it is multiplied with
+    if (axes_.scales_with_batch({id, 0})) return counts_are_sizes_ ? MadeOf::kOfSizes : MadeOf::kOfExamples;
+    if (reads_shape_only(*n.op)) return MadeOf::kOfSizes;
+    if (is_slice_of_others(n, id)) return MadeOf::kOfSizes;
+    MadeOf made = MadeOf::kOfShared;
     bool of_sizes = false;
     for (const Endpoint e : n.inputs) {
-      // How often a loop goes round is the same in all shares (loops.h).
+      // How often a loop iterates is the same in all shards (loops.h).
       const bool turns = n.op->flow == Flow::kSwitch && graph_.node(e.node).op->flow == Flow::kLoopCond;
       if (turns || !varies(e)) continue;
-      const Made of = axes_.axis(e) != BatchAxes::kNone ? Made::kOfExamples : made_[e.node.index];
-      if (of == Made::kOfExamples) return of;
-      made = of == Made::kOfNothing || made == Made::kOfStatistics ? made : of;
-      of_sizes = of_sizes || (of == Made::kOfSizes && is_integer(graph_.dtype(e)));
+      const MadeOf of = axes_.axis(e) != BatchAxes::kNone ? MadeOf::kOfExamples : made_of_[e.node.index];
+      if (of == MadeOf::kOfExamples) return of;
+      made = of == MadeOf::kOfShared || made == MadeOf::kOfStatistics ? made : of;
+      of_sizes = of_sizes || (of == MadeOf::kOfSizes && is_integer(graph_.dtype(e)));
     }
-    // Sizes that differ from share to share, as numbers and no longer as shapes.
+    // Sizes that differ from shard to shard, as numbers and no longer as shapes.
     const bool is_number = !n.output_dtypes.empty() && !is_integer(n.output_dtypes[0]) && n.op->elementwise;
-    return of_sizes && is_number && !counts_are_sizes_ ? Made::kOfExamples : made;
+    return of_sizes && is_number && !counts_are_sizes_ ? MadeOf::kOfExamples : made;
   }
 
-  std::optional<std::string> mixes_rows(const Node& n) {
-    const auto is_share = [&](Endpoint e) { return varies(e); };
-    if (has_no_rule(graph_, n) && std::any_of(n.inputs.begin(), n.inputs.end(), is_share)) return kNoRule;
-    if (works_along_examples(graph_, axes_, n)) return "works along the examples of a batch";
+  std::optional<std::string> why_rows_mix(const Node& n) {
+    const auto is_shard_local = [&](Endpoint e) { return varies(e); };
+    if (has_no_rule(graph_, n) && std::any_of(n.inputs.begin(), n.inputs.end(), is_shard_local)) return kNoRule;
+    if (is_cross_example_op(graph_, axes_, n)) return "works along the examples of a batch";
     return std::nullopt;
   }
 
-  std::optional<std::string> mixes(const Node& n, NodeId id) {
+  std::optional<std::string> why_cross_example(const Node& n, NodeId id) {
     const auto counted = std::find_if(n.inputs.begin(), n.inputs.end(), [&](Endpoint e) { return counts_equal(e); });
     if (counted != n.inputs.end()) {
       return str_cat("takes how often '", graph_.node(counted->node).name, "' met each in the batch");
     }
-    if (auto why = mixes_rows(n)) return why;
-    if (auto why = places_.misuse(n, id)) return why;
+    if (auto why = why_rows_mix(n)) return why;
+    if (auto why = positions_.misuse(n, id)) return why;
     for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) {
       const Endpoint out{id, k};
-      const bool apart = !has_rows(out) || is_uneven(out) || axes_.rounds(out) != 0 || has_own_rows(n, id);
+      const bool apart = !has_rows(out) || is_uneven(out) || axes_.repeats(out) != 0 || has_own_rows(n, id);
       if (!is_of_rows(out)) continue;
-      if (is_uneven(out) && !comes_apart_again(id)) return "has not as many rows for every example of a batch";
+      if (is_uneven(out) && !is_sliced_apart(id)) return "has not as many rows for every example of a batch";
       if (!apart) return "has rows of which it cannot be told whose they are";
     }
-    for (const NumberBesideRows& number : numbers_met(id)) {
-      if (number.statistic) continue;
+    for (const CrossExampleOperand& operand : operands_of(id)) {
+      if (operand.statistic) continue;
       if (n.op->flow == Flow::kSwitch) {
-        return str_cat("goes by '", graph_.node(number.value.node).name, "', which is made of several examples");
+        return str_cat("branches on '", graph_.node(operand.value.node).name, "', which is made of several examples");
       }
-      return str_cat("computes rows of examples with '", graph_.node(number.value.node).name,
+      return str_cat("computes rows of examples with '", graph_.node(operand.value.node).name,
                      "', which is made of several");
     }
     return std::nullopt;
@@ -216,12 +217,13 @@ class Checker {
 
   // Rows for the examples and others behind them, each looked up for itself, that are used apart: labels and what was
   // drawn, as nce_loss gathers them in one go.
-  bool comes_apart_again(NodeId id) const {
+  bool is_sliced_apart(NodeId id) const {
     if (rows_before_others(id) == 0) return false;
     return std::all_of(uses_[id.index].begin(), uses_[id.index].end(), [&](const Graph::Use& use) {
       const Node& taker = graph_.node(use.node);
-      const bool takes = use.input >= 0 && takes_part_[use.node.index] && !looks_at_shapes(*taker.op);
-      return !takes || rows_before_others(use.node) > 0 || is_first_part(taker, use.node) || is_rest(taker, use.node);
+      const bool takes = use.input >= 0 && takes_part_[use.node.index] && !reads_shape_only(*taker.op);
+      return !takes || rows_before_others(use.node) > 0 || is_slice_of_examples(taker, use.node) ||
+             is_slice_of_others(taker, use.node);
     });
   }
 
@@ -232,41 +234,41 @@ class Checker {
         std::none_of(n.inputs.begin() + 1, n.inputs.end(), [&](Endpoint e) { return has_rows(e); })) {
       return axes_.rows_per_example(n.inputs[0]);
     }
-    const bool looks_up = rule_of(*n.op) == BatchRule::kTakesRows && !axes_.depends(n.inputs[0].node);
+    const bool looks_up = rule_of(*n.op) == BatchRule::kGather && !axes_.depends(n.inputs[0].node);
     if (!looks_up && n.op->name != "Identity" && n.op->name != "Cast") return 0;
     const Endpoint from = n.inputs[looks_up ? 1 : 0];
     return is_uneven(from) ? rows_before_others(from.node) : 0;
   }
 
   // Slices of such rows: from the first on, as many as the examples have; from the first of the others on.
-  bool is_first_part(const Node& n, NodeId id) const {
+  bool is_slice_of_examples(const Node& n, NodeId id) const {
     if (n.op->name != "Slice" || axes_.axis({id, 0}) != 0) return false;
     const PartialInts* const begin = graph_.known_ints(n.inputs[1]);
     const std::int64_t rows = rows_before_others(n.inputs[0].node);
     return rows > 0 && axes_.rows_per_example({id, 0}) == rows && begin != nullptr && !begin->empty() &&
            (*begin)[0] == 0;
   }
-  bool is_rest(const Node& n, NodeId id) const {
+  bool is_slice_of_others(const Node& n, NodeId id) const {
     if (n.op->name != "Slice" || axes_.axis({id, 0}) != BatchAxes::kNone || !is_uneven(n.inputs[0])) return false;
     const Node& begin = graph_.node(n.inputs[1].node);
     const bool behind =
-        axes_.counts_samples(n.inputs[1]) || (begin.op->name == "Pack" && axes_.counts_samples(begin.inputs[0]));
+        axes_.scales_with_batch(n.inputs[1]) || (begin.op->name == "Pack" && axes_.scales_with_batch(begin.inputs[0]));
     return behind && rows_before_others(n.inputs[0].node) > 0;
   }
 
   // Though BatchAxes cannot tell: the first part of rows before others, and what is made of it, row by row.
   bool has_own_rows(const Node& n, NodeId id) {
     const auto is_own = [&](Endpoint e) {
-      return !has_rows(e) || axes_.rounds(e) == 1 || own_rows_.contains(e.node.index);
+      return !has_rows(e) || axes_.repeats(e) == 1 || own_rows_.contains(e.node.index);
     };
     const auto has_as_many = [&](Endpoint e) {
       return !has_rows(e) || axes_.rows_per_example(e) == axes_.rows_per_example({id, 0});
     };
-    const bool own = is_first_part(n, id) || (std::all_of(n.inputs.begin(), n.inputs.end(), is_own) &&
-                                              std::all_of(n.inputs.begin(), n.inputs.end(), has_as_many) &&
-                                              std::any_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint e) {
-                                                return has_rows(e) && own_rows_.contains(e.node.index);
-                                              }));
+    const bool own = is_slice_of_examples(n, id) || (std::all_of(n.inputs.begin(), n.inputs.end(), is_own) &&
+                                                     std::all_of(n.inputs.begin(), n.inputs.end(), has_as_many) &&
+                                                     std::any_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint e) {
+                                                       return has_rows(e) && own_rows_.contains(e.node.index);
+                                                     }));
     if (own) own_rows_.insert(id.index);
     return own;
   }
@@ -274,9 +276,9 @@ class Checker {
   bool is_of_rows(Endpoint e) { return is_floating(graph_.dtype(e)) && has_rows(e) && varies(e); }
 
   // What is made of several examples among that which this node computes rows with.
-  std::vector<NumberBesideRows> numbers_met(NodeId id) {
+  std::vector<CrossExampleOperand> operands_of(NodeId id) {
     const Node& n = graph_.node(id);
-    std::vector<NumberBesideRows> found;
+    std::vector<CrossExampleOperand> found;
     bool rows = false;
     for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) {
       const Endpoint out{id, k};
@@ -292,7 +294,7 @@ class Checker {
       const bool of_moments = stop.op->name == "StopGradient" && statistics_.contains(stop.inputs[0].node.index);
       const Endpoint value = of_moments ? stop.inputs[0] : e;
       found.push_back({.value = value,
-                       .statistic = made_[value.node.index] == Made::kOfStatistics,
+                       .statistic = made_of_[value.node.index] == MadeOf::kOfStatistics,
                        .taker = id,
                        .input = static_cast<int>(k)});
     }
@@ -303,22 +305,22 @@ class Checker {
   bool meets(const Node& n, Endpoint e, const std::vector<Endpoint>& data) const {
     const DType dtype = graph_.dtype(e);
     const bool number = is_floating(dtype) || is_complex(dtype);
-    const Made made = made_[e.node.index];
-    if (number) return made > Made::kOfSizes && !is_container_op(n);
-    if (made == Made::kOfNothing) return false;
+    const MadeOf made = made_of_[e.node.index];
+    if (number) return made > MadeOf::kOfSizes && !is_tensor_array_op(n);
+    if (made == MadeOf::kOfShared) return false;
     if (counts_are_sizes_ || (!is_integer(dtype) && dtype != DType::kBool)) return false;
-    if (dtype == DType::kBool && made == Made::kOfSizes) return false;
+    if (dtype == DType::kBool && made == MadeOf::kOfSizes) return false;
     const bool chooses = dtype == DType::kBool && n.op->name == "Select";
     const bool is_data = n.op->linear == Linear::kJointly && std::find(data.begin(), data.end(), e) != data.end();
-    const bool is_taken = rule_of(*n.op) == BatchRule::kTakesRows && e == n.inputs[0];
+    const bool is_taken = rule_of(*n.op) == BatchRule::kGather && e == n.inputs[0];
     return chooses || n.op->elementwise || is_data || is_taken;
   }
 
-  // Of a conditional, which branch is taken: not how often a loop goes round (loops.h).
+  // Of a conditional, which branch is taken: not how often a loop iterates (loops.h).
   bool decides(const Node& n, std::size_t input) const {
     if (n.op->flow != Flow::kSwitch || input != 1) return false;
     const NodeId by = n.inputs[1].node;
-    return graph_.node(by).op->flow != Flow::kLoopCond && made_[by.index] > Made::kOfSizes;
+    return graph_.node(by).op->flow != Flow::kLoopCond && made_of_[by.index] > MadeOf::kOfSizes;
   }
 
   bool may_have_rows(Endpoint e) const {
@@ -328,7 +330,7 @@ class Checker {
   // Nobody can tell whether what a number of several examples is spread over are the examples.
   bool may_be_rows(const Node& n, NodeId id) {
     const auto is_made_of = [&](Endpoint e) {
-      return e.index >= 0 && is_number(e) && made_[e.node.index] == Made::kOfExamples && varies(e);
+      return e.index >= 0 && is_number(e) && made_of_[e.node.index] == MadeOf::kOfExamples && varies(e);
     };
     return !n.output_dtypes.empty() && is_floating(n.output_dtypes[0]) && axes_.axis({id, 0}) == BatchAxes::kUnknown &&
            std::any_of(n.inputs.begin(), n.inputs.end(), is_made_of);
@@ -345,21 +347,21 @@ class Checker {
   Varying varies_;
   bool counts_are_sizes_ = false;
   std::vector<char> takes_part_;  // by node: asked about
-  std::vector<Made> made_;        // by node
-  Places places_;
+  std::vector<MadeOf> made_of_;   // by node
+  BatchPositions positions_;
   std::unordered_set<std::int32_t> statistics_;  // nodes
   std::unordered_set<std::int32_t> own_rows_;    // nodes, see has_own_rows()
 };
 
 }  // namespace
 
-Status check_no_pairs(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& roots) {
+Status check_one_batch_axis(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& roots) {
   const std::vector<char> used = ancestors(graph, roots, true);
   for (std::int32_t i = 0; i < graph.size(); ++i) {
     const Node& n = graph.node(NodeId{i});
     for (std::int32_t k = 0; used[i] && k < std::ssize(n.output_dtypes); ++k) {
       if (axes.axis({NodeId{i}, k}) != BatchAxes::kSeveral) continue;
-      return refuse(n, "sets every sample of the batch beside every other");
+      return refuse(n, "pairs every sample of the batch with every other");
     }
   }
   return ok_status();
@@ -380,32 +382,34 @@ Status check_rules(const Graph& graph, const BatchAxes& axes, const std::vector<
   return ok_status();
 }
 
-Result<bool> check_examples_apart(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& losses,
-                                  std::span<const Endpoint> whole) {
-  return Checker(graph, axes, whole).check(losses);
+Result<bool> check_no_cross_example_ops(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& losses,
+                                        std::span<const Endpoint> global) {
+  return CrossExampleChecker(graph, axes, global).check(losses);
 }
 
-Result<std::vector<NumberBesideRows>> numbers_beside_rows(const Graph& graph, const BatchAxes& axes,
-                                                          const std::vector<NodeId>& losses,
-                                                          std::span<const Endpoint> whole) {
-  return Checker(graph, axes, whole).numbers(losses);
+Result<std::vector<CrossExampleOperand>> cross_example_operands(const Graph& graph, const BatchAxes& axes,
+                                                                const std::vector<NodeId>& losses,
+                                                                std::span<const Endpoint> global) {
+  return CrossExampleChecker(graph, axes, global).operands(losses);
 }
 
-Result<std::vector<NumberBesideRows>> gradients_beside_rows(const Graph& graph, const BatchAxes& axes,
-                                                            const std::vector<NodeId>& train,
-                                                            const std::vector<NodeId>& seeds,
-                                                            std::span<const Endpoint> whole) {
-  return Checker(graph, axes, whole).numbers_among(train, descendants(graph, seeds));
+Result<std::vector<CrossExampleOperand>> cross_example_gradient_operands(const Graph& graph, const BatchAxes& axes,
+                                                                         const std::vector<NodeId>& train,
+                                                                         const std::vector<NodeId>& seeds,
+                                                                         std::span<const Endpoint> global) {
+  return CrossExampleChecker(graph, axes, global).gradient_operands(train, descendants(graph, seeds));
 }
 
-Result<std::vector<char>> find_mixed(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& losses,
-                                     const std::vector<NodeId>& seeds, std::span<const Endpoint> whole) {
-  return Checker(graph, axes, whole).find_all(losses, seeds);
+Result<std::vector<char>> find_cross_example_nodes(const Graph& graph, const BatchAxes& axes,
+                                                   const std::vector<NodeId>& losses, const std::vector<NodeId>& seeds,
+                                                   std::span<const Endpoint> global) {
+  return CrossExampleChecker(graph, axes, global).find_cross_example(losses, seeds);
 }
 
-Result<std::vector<char>> find_mixed_gradients(const Graph& graph, const BatchAxes& axes,
-                                               const std::vector<NodeId>& seeds, std::span<const Endpoint> whole) {
-  return Checker(graph, axes, whole).find_gradients(seeds);
+Result<std::vector<char>> find_cross_example_gradients(const Graph& graph, const BatchAxes& axes,
+                                                       const std::vector<NodeId>& seeds,
+                                                       std::span<const Endpoint> global) {
+  return CrossExampleChecker(graph, axes, global).find_cross_gradients(seeds);
 }
 
 }  // namespace argosy

@@ -18,19 +18,19 @@ namespace {
 using testing::HasSubstr;
 
 // Losses are means of what the tests make of the rows of x, and of a weight for each.
-struct ExamplesApart : testing::Test {
+struct CrossExampleCheck : testing::Test {
   Graph g;
   Value x = placeholder(g, DType::kFloat32, {-1, 4}, "x");
   Value weights = placeholder(g, DType::kFloat32, {-1}, "weights");
   Value w = placeholder(g, DType::kFloat32, {4, 4}, "w");
   Value h = matmul(x, w);
 
-  Result<bool> check(Value v, const std::vector<Endpoint>& whole = {}) {
+  Result<bool> check(Value v, const std::vector<Endpoint>& global = {}) {
     const Value loss = reduce_mean(square(v));
     EXPECT_TRUE(loss.valid()) << g.status().to_string();
     const auto axes = BatchAxes::find(g, {x.node(), weights.node()});
     EXPECT_TRUE(axes.ok()) << axes.status().to_string();
-    return check_examples_apart(g, *axes, {loss.node()}, whole);
+    return check_no_cross_example_ops(g, *axes, {loss.node()}, global);
   }
   std::string refusal(Value v) {
     const Status status = check(v).status();
@@ -43,7 +43,7 @@ struct ExamplesApart : testing::Test {
   }
 };
 
-TEST_F(ExamplesApart, WhereRowsStayRows) {
+TEST_F(CrossExampleCheck, WhereRowsStayRows) {
   EXPECT_TRUE(check(h).ok());
   EXPECT_TRUE(check(h * reshape(weights, {-1, 1})).ok());
   EXPECT_TRUE(check(h - reduce_mean(h, {1}, true)).ok());  // of an example's own numbers
@@ -55,7 +55,7 @@ TEST_F(ExamplesApart, WhereRowsStayRows) {
   EXPECT_TRUE(check(matmul(h, h, {.transpose_a = true})).ok());  // a sum of products
 }
 
-TEST_F(ExamplesApart, NotWhereARowIsComputedWithOthers) {
+TEST_F(CrossExampleCheck, NotWhereARowIsComputedWithOthers) {
   const Value mean = reduce_mean(h, {0});
   EXPECT_THAT(refusal(h - mean), HasSubstr("(Sub) computes rows of examples with 'Mean"));
   EXPECT_THAT(refusal(h * (mean + 1.0f)), HasSubstr("which is made of several"));
@@ -63,13 +63,13 @@ TEST_F(ExamplesApart, NotWhereARowIsComputedWithOthers) {
   EXPECT_THAT(refusal(h / cast(index(shape(x), {std::int64_t{0}}), DType::kFloat32)), HasSubstr("'Cast"));
   EXPECT_THAT(refusal(h - slice(h, {0, 0}, {1, 4})), HasSubstr("with 'Slice"));
   EXPECT_THAT(refusal(cast(g.add("Greater", {h, mean}), DType::kFloat32) * h), HasSubstr("(Greater) computes rows"));
-  // The sum of a whole batch is the same for all shares.
+  // The sum of a global batch is the same for all shards.
   const Value sum = reduce_sum(h);
   EXPECT_EQ(check(h - sum).status().id(), "ARG-DP-007");
   EXPECT_TRUE(check(h - sum, {sum.endpoint()}).ok());
 }
 
-TEST_F(ExamplesApart, NotWhereAnOpWorksAlongThem) {
+TEST_F(CrossExampleCheck, NotWhereAnOpWorksAlongThem) {
   EXPECT_THAT(refusal(along("Cumsum", h, 0)), HasSubstr("(Cumsum) works along the examples of a batch"));
   EXPECT_THAT(refusal(along("ReverseV2", h, -2)), HasSubstr("(ReverseV2) works along"));
   EXPECT_THAT(refusal(g.add("Softmax", {transpose(h)})), HasSubstr("(Softmax) works along"));
@@ -81,7 +81,7 @@ TEST_F(ExamplesApart, NotWhereAnOpWorksAlongThem) {
               HasSubstr("(Conv2D) works along"));
 }
 
-TEST_F(ExamplesApart, NotWhereNobodyHasSaidWhatAnOpDoesWithThem) {
+TEST_F(CrossExampleCheck, NotWhereNobodyHasSaidWhatAnOpDoesWithThem) {
   const Value labels = cast(weights, DType::kInt32);
   EXPECT_THAT(refusal(g.add("ListDiff", {labels, constant(g, Tensor::vector<std::int32_t>({1}))})),
               HasSubstr("(ListDiff) is an op of which it is not known that it treats the examples of a batch apart"));
@@ -92,22 +92,22 @@ TEST_F(ExamplesApart, NotWhereNobodyHasSaidWhatAnOpDoesWithThem) {
   EXPECT_TRUE(
       check(h * cast(g.add("HistogramFixedWidth", {w, constant(g, Tensor::vector<float>({0, 1})), constant(g, 4)}),
                      DType::kFloat32))
-          .ok());  // of what all shares have
+          .ok());  // of what all shards have
 }
 
-TEST_F(ExamplesApart, ABranchIsTheWholeBatchs) {
+TEST_F(CrossExampleCheck, ABranchIsTheGlobalBatchs) {
   const auto branch = [&](Value by) {
     const auto [off, on] = switch_value(h, by);
     return merge({off * 2.0f, on});
   };
   const Value mean = reduce_mean(x), many = greater(index(shape(x), {std::int64_t{0}}), 4);
-  EXPECT_THAT(refusal(branch(greater(mean, 0.0f))), HasSubstr("(Switch) goes by 'Greater"));
-  EXPECT_THAT(refusal(branch(many)), HasSubstr("(Switch) goes by 'Greater"));
+  EXPECT_THAT(refusal(branch(greater(mean, 0.0f))), HasSubstr("(Switch) branches on 'Greater"));
+  EXPECT_THAT(refusal(branch(many)), HasSubstr("(Switch) branches on 'Greater"));
   EXPECT_TRUE(check(branch(greater(mean, 0.0f)), {mean.endpoint()}).ok());
   EXPECT_TRUE(check(branch(greater(reduce_mean(w), 0.0f))).ok());
 }
 
-TEST_F(ExamplesApart, SizesAreTheWholeBatchs) {
+TEST_F(CrossExampleCheck, SizesAreTheGlobalBatchs) {
   const Value count = index(shape(x), {std::int64_t{0}});
   const auto floats = [&](Value v) { return cast(v, DType::kFloat32); };
   for (const char* const op : {"FloorMod", "Minimum", "Maximum", "FloorDiv"}) {
@@ -120,13 +120,13 @@ TEST_F(ExamplesApart, SizesAreTheWholeBatchs) {
   EXPECT_TRUE(check(h * floats(index(shape(x), {std::int64_t{1}}))).ok());
 }
 
-TEST_F(ExamplesApart, NotWhereExamplesHaveNotEquallyManyRows) {
+TEST_F(CrossExampleCheck, NotWhereExamplesHaveNotEquallyManyRows) {
   EXPECT_THAT(refusal(reshape(h, {-1, 8})), HasSubstr("has not as many rows for every example of a batch"));
   EXPECT_THAT(refusal(concat({h, constant(g, Tensor::zeros(DType::kFloat32, {1, 4}))}, 0)), HasSubstr("(ConcatV2)"));
 }
 
 // Keras normalises layers so: examples are channels, of which each has its own statistics.
-TEST_F(ExamplesApart, StatisticsOfChannelsMayBeAnExamplesOwn) {
+TEST_F(CrossExampleCheck, StatisticsOfChannelsMayBeAnExamplesOwn) {
   const auto normalised = [&](Value rows, const std::string& format) {
     const Value ones = g.add("Fill", {shape(weights), constant(g, 1.0f)}),
                 none = constant(g, Tensor::zeros(DType::kFloat32, {0}));
@@ -135,10 +135,10 @@ TEST_F(ExamplesApart, StatisticsOfChannelsMayBeAnExamplesOwn) {
   };
   EXPECT_TRUE(check(normalised(reshape(h, {1, -1, 4, 1}), "NCHW")).ok());
   EXPECT_THAT(refusal(normalised(reshape(h, {1, -1, 4, 1}), "NHWC")), HasSubstr("(FusedBatchNormV3) works along"));
-  EXPECT_FALSE(*check(normalised(reshape(h, {-1, 4, 1, 1}), "NHWC")));  // a share's, none of means
+  EXPECT_FALSE(*check(normalised(reshape(h, {-1, 4, 1, 1}), "NHWC")));  // a shard's, none of means
 }
 
-TEST_F(ExamplesApart, ASliceFromTheLastExampleOn) {
+TEST_F(CrossExampleCheck, ASliceFromTheLastExampleOn) {
   const auto back = [&](std::int32_t rows, std::int32_t columns) {
     const auto two = [&](std::int32_t a, std::int32_t b) { return constant(g, Tensor::vector<std::int32_t>({a, b})); };
     return g.add("StridedSlice", {h, two(0, 0), two(0, 0), two(rows, columns)},
@@ -148,7 +148,7 @@ TEST_F(ExamplesApart, ASliceFromTheLastExampleOn) {
   EXPECT_THAT(refusal(back(-1, 1)), HasSubstr("(StridedSlice) works along"));
 }
 
-TEST_F(ExamplesApart, RowsAreTakenByNumbersOfTheSharesOwn) {
+TEST_F(CrossExampleCheck, RowsAreTakenByNumbersOfTheShardsOwn) {
   const Value count = index(shape(h), {std::int64_t{0}});
   const Value zero = constant(g, 0), one = constant(g, 1), range = g.add("Range", {zero, count, one});
   const auto taken = [&](Value from, Value by) { return g.add("GatherV2", {from, by, constant(g, 0)}); };
@@ -172,7 +172,7 @@ TEST_F(ExamplesApart, RowsAreTakenByNumbersOfTheSharesOwn) {
   EXPECT_THAT(refusal(taken(h, g.add("RandomShuffle", {range}))), HasSubstr("(RandomShuffle) works along"));
 }
 
-TEST_F(ExamplesApart, RowsBehindTheExamplesAreUsedApart) {
+TEST_F(CrossExampleCheck, RowsBehindTheExamplesAreUsedApart) {
   const Value ids = cast(weights, DType::kInt32), drawn = constant(g, Tensor::vector<std::int32_t>({1, 2}));
   const Value all = g.add("GatherV2", {w, concat({ids, drawn}, 0), constant(g, 0)});
   const Value count = index(shape(ids), {std::int64_t{0}}), zero = constant(g, 0), rest = constant(g, -1);
@@ -188,12 +188,12 @@ TEST_F(ExamplesApart, RowsBehindTheExamplesAreUsedApart) {
   EXPECT_THAT(refusal(square(all)), HasSubstr("has not as many rows for every example of a batch"));
 }
 
-TEST_F(ExamplesApart, NumbersThatRowsMeet) {
+TEST_F(CrossExampleCheck, OperandsThatRowsMeet) {
   const Value mean = reduce_mean(h, {0}), loss = reduce_mean(square(h - mean));
   const auto axes = BatchAxes::find(g, {x.node(), weights.node()});
   ASSERT_TRUE(axes.ok()) << axes.status().to_string();
-  const auto met = [&](const std::vector<Endpoint>& whole) {
-    return numbers_beside_rows(g, *axes, {loss.node()}, whole);
+  const auto met = [&](const std::vector<Endpoint>& global) {
+    return cross_example_operands(g, *axes, {loss.node()}, global);
   };
   const auto alone = met({});
   ASSERT_EQ(alone->size(), 1);
@@ -203,7 +203,7 @@ TEST_F(ExamplesApart, NumbersThatRowsMeet) {
 }
 
 // tf.nn.moments and what normalises with it.
-TEST_F(ExamplesApart, StatisticsForNormalisationAreAShares) {
+TEST_F(CrossExampleCheck, StatisticsForNormalisationAreAShards) {
   const Value mean = reduce_mean(h, {0}, true);
   const Value variance = reduce_mean(g.add("SquaredDifference", {h, g.add("StopGradient", {mean})}), {0}, true);
   const auto means = check((h - mean) * rsqrt(variance + 1e-3f));

@@ -8,9 +8,9 @@
 #include <span>
 #include <string_view>
 
-#include "argosy/strategy/analysis/reachability.h"
 #include "argosy/strategy/analysis/dataflow_loops.h"
 #include "argosy/strategy/analysis/mean_gradients.h"
+#include "argosy/strategy/analysis/reachability.h"
 #include "argosy/strategy/analysis/variable_nodes.h"
 #include "argosy/strategy/sharding/batch_placement.h"
 #include "argosy/strategy/sharding/cross_example_check.h"
@@ -21,9 +21,9 @@ namespace argosy {
 
 namespace {
 
-std::vector<Endpoint> values_of(const std::vector<Cut>& cuts) {
+std::vector<Endpoint> values_of(const std::vector<CollectivePoint>& collectives) {
   std::vector<Endpoint> values;
-  for (const Cut& c : cuts) values.push_back(c.value);
+  for (const CollectivePoint& c : collectives) values.push_back(c.value);
   return values;
 }
 
@@ -32,7 +32,7 @@ Status refuse(const Node& n, std::string_view beside) {
                        " are computed with it")
       .with_id("ARG-DP-007")
       .with_where(str_cat("node '", n.name, "' (", n.op->name, ")"))
-      .with_next("train on one device: shares of the batch know only themselves");
+      .with_hint("train on one device: shards of the batch know only themselves");
 }
 
 bool takes_rows(const Graph& graph, const BatchAxes& axes, NodeId id) {
@@ -52,7 +52,7 @@ bool is_a_function(const Node& n) { return n.op->calls == Calls::kNothing && (!n
 class Reductions {
  public:
   Reductions(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& losses,
-             const std::vector<Cut>& before)
+             const std::vector<CollectivePoint>& before)
       : graph_(graph),
         axes_(axes),
         losses_(losses),
@@ -61,52 +61,53 @@ class Reductions {
         uses_(graph.consumers()) {}
 
   // Of every number that can be had; `through_trained`: also of those that are trained through.
-  Result<std::vector<Cut>> find(bool through_trained) {
+  Result<std::vector<CollectivePoint>> find(bool through_trained) {
     ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
     trained_ = on_gradient_paths(graph_, order, losses_);
     divisions_ = divisions_of_means(graph_);
     depths_ = loop_depths(graph_, order);
     through_trained_ = through_trained;
-    ARGOSY_ASSIGN_OR_RETURN(const auto numbers, numbers_beside_rows(graph_, axes_, losses_, before_));
-    std::vector<Cut> cuts;
-    for (const NumberBesideRows& number : numbers) {
-      std::vector<Cut> found;
+    ARGOSY_ASSIGN_OR_RETURN(const auto operands, cross_example_operands(graph_, axes_, losses_, before_));
+    std::vector<CollectivePoint> collectives;
+    for (const CrossExampleOperand& operand : operands) {
+      std::vector<CollectivePoint> found;
       std::set<Endpoint> seen;
-      if (!collect(number.value, seen, found)) {
-        left.push_back(number.value);
+      if (!collect(operand.value, seen, found)) {
+        left.push_back(operand.value);
         continue;
       }
-      std::copy_if(found.begin(), found.end(), std::back_inserter(cuts),
-                   [&](const Cut& c) { return !is_among(cuts, c.value); });
+      std::copy_if(found.begin(), found.end(), std::back_inserter(collectives),
+                   [&](const CollectivePoint& c) { return !is_among(collectives, c.value); });
     }
-    return cuts;
+    return collectives;
   }
 
   std::vector<Endpoint> left;  // numbers that cannot be had
 
  private:
-  bool collect(Endpoint e, std::set<Endpoint>& seen, std::vector<Cut>& found) {
+  bool collect(Endpoint e, std::set<Endpoint>& seen, std::vector<CollectivePoint>& found) {
     if (e.index < 0 || !varies_(e) || !seen.insert(e).second) return true;
     const Node& n = graph_.node(e.node);
-    if (axes_.counts_samples(e)) {
+    if (axes_.scales_with_batch(e)) {
       if (!is_number_to_all(e)) return false;
-      found.push_back({.value = e, .how = Combine::kSum});
+      found.push_back({.value = e, .kind = PlacementKind::kPartialSum});
       return true;
     }
-    if (looks_at_shapes(*n.op)) return true;  // as every example has them
+    if (reads_shape_only(*n.op)) return true;  // as every example has them
     if (!is_a_function(n)) return false;
     if (!takes_rows(graph_, axes_, e.node)) {
       return std::all_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint from) { return collect(from, seen, found); });
     }
-    const Combination c = combination_of(graph_, axes_, e, before_);
-    if ((c.how != Combine::kSum && c.how != Combine::kMean) || !c.once.empty() || depths_[e.node.index] > 0)
+    const BatchPlacement c = batch_placement_of(graph_, axes_, e, before_);
+    if ((c.kind != PlacementKind::kPartialSum && c.kind != PlacementKind::kPartialMean) || !c.once.empty() ||
+        depths_[e.node.index] > 0)
       return false;
-    if (trained_[e.node.index] && !may_be_trained(e.node, c.how)) return false;
-    found.push_back({.value = e, .how = c.how});
+    if (trained_[e.node.index] && !may_be_trained(e.node, c.kind)) return false;
+    found.push_back({.value = e, .kind = c.kind});
     return true;
   }
 
-  // Nobody makes it a shape, a range, a bound of a slice: shares have fewer rows than there are.
+  // Nobody makes it a shape, a range, a bound of a slice: shards have fewer rows than there are.
   bool is_number_to_all(Endpoint count) const {
     std::set<Endpoint> seen{count};
     for (std::vector<Endpoint> open{count}; !open.empty();) {
@@ -127,8 +128,8 @@ class Reductions {
   }
 
   // Where a mean's gradient divides by how many there are must be known.
-  bool may_be_trained(NodeId reduction, Combine how) const {
-    return through_trained_ && (how == Combine::kSum || divisions_.contains(reduction));
+  bool may_be_trained(NodeId reduction, PlacementKind kind) const {
+    return through_trained_ && (kind == PlacementKind::kPartialSum || divisions_.contains(reduction));
   }
 
   const Graph& graph_;
@@ -143,55 +144,55 @@ class Reductions {
   std::vector<int> depths_;  // of loops, by node
 };
 
-// Gives nodes the whole batch's in place of what a share has of a number's gradient.
+// Gives nodes the global batch's in place of what a shard has of a number's gradient.
 class GradientSums {
  public:
-  GradientSums(Graph& graph, const BatchAxes& axes, std::vector<Cut>& cuts)
+  GradientSums(Graph& graph, const BatchAxes& axes, std::vector<CollectivePoint>& collectives)
       : graph_(graph),
         axes_(axes),
-        before_(values_of(cuts)),
+        before_(values_of(collectives)),
         varies_(graph, axes, before_),
-        copies_(graph, cuts),
+        copies_(graph, collectives),
         size_(graph.size()) {}
 
   Status give(NodeId taker, int input) {
     const Endpoint number = graph_.node(taker).inputs[static_cast<std::size_t>(input)];
-    ARGOSY_ASSIGN_OR_RETURN(const bool made, make_whole(number));
+    ARGOSY_ASSIGN_OR_RETURN(const bool made, make_global(number));
     if (!made) return refuse(graph_.node(number.node), "gradients of rows");
     if (copies_.has(number)) graph_.set_input(taker, input, copies_.of(number));
     return ok_status();
   }
 
  private:
-  Result<bool> make_whole(Endpoint e) {
+  Result<bool> make_global(Endpoint e) {
     if (e.index < 0 || e.node.index >= size_ || !varies_(e) || copies_.has(e)) return true;
     const Node& n = graph_.node(e.node);
-    if (is_part_of_all(e)) return marked(e, Combine::kSum);
+    if (is_part_of_all(e)) return marked(e, PlacementKind::kPartialSum);
     if (takes_rows(graph_, axes_, e.node)) {
-      // A gradient that is written as a mean over the batch is one of the whole batch.
-      const Combine how = combination_of(graph_, axes_, e, before_).how;
-      if (how != Combine::kSum && how != Combine::kMean) return false;
-      return marked(e, how);
+      // A gradient that is written as a mean over the batch is one of the global batch.
+      const PlacementKind kind = batch_placement_of(graph_, axes_, e, before_).kind;
+      if (kind != PlacementKind::kPartialSum && kind != PlacementKind::kPartialMean) return false;
+      return marked(e, kind);
     }
     if (!is_a_function(n) || n.op->flow != Flow::kNone || is_part(graph_, n)) return false;
     const std::vector<Endpoint> data = data_inputs(n);
     for (const Endpoint from : std::vector<Endpoint>(n.inputs)) {
-      // Shapes, axes and indices are the same in every share.
+      // Shapes, axes and indices are the same in every shard.
       const bool is_data = std::find(data.begin(), data.end(), from) != data.end();
       if (!is_data && is_integer(graph_.dtype(from))) continue;
-      ARGOSY_ASSIGN_OR_RETURN(const bool made, make_whole(from));
+      ARGOSY_ASSIGN_OR_RETURN(const bool made, make_global(from));
       if (!made) return false;
     }
-    ARGOSY_RETURN_IF_ERROR(copies_.compute_again(e.node));
+    ARGOSY_RETURN_IF_ERROR(copies_.recompute(e.node));
     return true;
   }
 
-  Result<bool> marked(Endpoint e, Combine how) {
-    ARGOSY_RETURN_IF_ERROR(copies_.mark(e, how));
+  Result<bool> marked(Endpoint e, PlacementKind kind) {
+    ARGOSY_RETURN_IF_ERROR(copies_.add_collective(e, kind));
     return true;
   }
 
-  // Differs from share to share as the share's part of the batch does, and in nothing else: the seed of a mean.
+  // Differs from shard to shard as the shard's part of the batch does, and in nothing else: the seed of a mean.
   bool is_part_of_all(Endpoint e) {
     const Node& n = graph_.node(e.node);
     if (is_part(graph_, n)) return !varies_(n.inputs[0]);
@@ -209,38 +210,41 @@ class GradientSums {
   const BatchAxes& axes_;
   const std::vector<Endpoint> before_;
   Varying varies_;
-  WholeCopies copies_;
+  GlobalRecompute copies_;
   const std::int32_t size_;  // of the graph that the axes are of
 };
 
 }  // namespace
 
-Status cut_untrained_numbers(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& losses,
-                             std::vector<Cut>& cuts) {
-  ARGOSY_ASSIGN_OR_RETURN(const std::vector<Cut> found, Reductions(graph, axes, losses, cuts).find(false));
-  cuts.insert(cuts.end(), found.begin(), found.end());
+Status add_untrained_stats(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& losses,
+                           std::vector<CollectivePoint>& collectives) {
+  ARGOSY_ASSIGN_OR_RETURN(const std::vector<CollectivePoint> found,
+                          Reductions(graph, axes, losses, collectives).find(false));
+  collectives.insert(collectives.end(), found.begin(), found.end());
   return ok_status();
 }
 
-Result<std::vector<Cut>> find_trained_numbers(const Graph& graph, const BatchAxes& axes,
-                                              const std::vector<NodeId>& losses, const std::vector<Cut>& cuts,
-                                              bool statistics) {
-  ARGOSY_ASSIGN_OR_RETURN(const auto numbers, numbers_beside_rows(graph, axes, losses, values_of(cuts)));
-  const auto is_error = [](const NumberBesideRows& number) { return !number.statistic; };
-  if (!statistics && std::none_of(numbers.begin(), numbers.end(), is_error)) return std::vector<Cut>();
-  Reductions reductions(graph, axes, losses, cuts);
-  ARGOSY_ASSIGN_OR_RETURN(std::vector<Cut> found, reductions.find(true));
+Result<std::vector<CollectivePoint>> find_trained_stats(const Graph& graph, const BatchAxes& axes,
+                                                        const std::vector<NodeId>& losses,
+                                                        const std::vector<CollectivePoint>& collectives,
+                                                        bool statistics) {
+  ARGOSY_ASSIGN_OR_RETURN(const auto operands, cross_example_operands(graph, axes, losses, values_of(collectives)));
+  const auto is_error = [](const CrossExampleOperand& operand) { return !operand.statistic; };
+  if (!statistics && std::none_of(operands.begin(), operands.end(), is_error)) return std::vector<CollectivePoint>();
+  Reductions reductions(graph, axes, losses, collectives);
+  ARGOSY_ASSIGN_OR_RETURN(std::vector<CollectivePoint> found, reductions.find(true));
   if (!reductions.left.empty() && statistics) return refuse(graph.node(reductions.left[0].node), "rows");
   if (!reductions.left.empty()) found.clear();
   return found;
 }
 
-Status sum_gradients_of_means(Graph& graph, const BatchAxes& axes, const NumberGradients& of, std::vector<Cut>& cuts) {
+Status sum_gradients_of_means(Graph& graph, const BatchAxes& axes, const StatGradients& of,
+                              std::vector<CollectivePoint>& collectives) {
   const std::vector<char> gradient = descendants(graph, of.seeds);
-  const std::vector<Cut> numbers = cuts;
-  GradientSums sums(graph, axes, cuts);
+  const std::vector<CollectivePoint> stats = collectives;
+  GradientSums sums(graph, axes, collectives);
   for (const auto& [mean, divisions] : divisions_of_means(graph)) {
-    if (!is_among(numbers, {mean, 0})) continue;
+    if (!is_among(stats, {mean, 0})) continue;
     for (const NodeId division : divisions) {
       if (!gradient[division.index]) continue;
       // Where it is spread over the rows that the mean was made of: there, or before.
@@ -252,11 +256,12 @@ Status sum_gradients_of_means(Graph& graph, const BatchAxes& axes, const NumberG
   return ok_status();
 }
 
-Status sum_gradients_of_numbers(Graph& graph, const BatchAxes& axes, const NumberGradients& of,
-                                std::vector<Cut>& cuts) {
-  ARGOSY_ASSIGN_OR_RETURN(const auto found, gradients_beside_rows(graph, axes, of.train, of.seeds, values_of(cuts)));
-  GradientSums sums(graph, axes, cuts);
-  for (const NumberBesideRows& number : found) ARGOSY_RETURN_IF_ERROR(sums.give(number.taker, number.input));
+Status sum_gradients_of_stats(Graph& graph, const BatchAxes& axes, const StatGradients& of,
+                              std::vector<CollectivePoint>& collectives) {
+  ARGOSY_ASSIGN_OR_RETURN(const auto found,
+                          cross_example_gradient_operands(graph, axes, of.train, of.seeds, values_of(collectives)));
+  GradientSums sums(graph, axes, collectives);
+  for (const CrossExampleOperand& operand : found) ARGOSY_RETURN_IF_ERROR(sums.give(operand.taker, operand.input));
   return ok_status();
 }
 

@@ -12,36 +12,36 @@
 namespace argosy {
 namespace {
 
-struct WholeNumbers : testing::Test {
+struct CrossExampleStats : testing::Test {
   Graph g;
   Value x = placeholder(g, DType::kFloat32, {-1, 4}, "x");
   VariableNode w = variable(g, Tensor::zeros(DType::kFloat32, {4, 4}), "w");
   Value h = matmul(x, w.read);
 
-  // What is cut of a loss that is the mean of these rows' squares.
-  std::vector<Endpoint> cut(Value rows) {
+  // What is reduced for a loss that is the mean of these rows' squares.
+  std::vector<Endpoint> stats_of(Value rows) {
     const Value loss = reduce_mean(square(rows));
     EXPECT_TRUE(loss.valid()) << g.status().to_string();
     const auto axes = BatchAxes::find(g, {x.node()});
     EXPECT_TRUE(axes.ok()) << axes.status().to_string();
-    std::vector<Cut> cuts;
-    const Status status = cut_untrained_numbers(g, *axes, {loss.node()}, cuts);
+    std::vector<CollectivePoint> collectives;
+    const Status status = add_untrained_stats(g, *axes, {loss.node()}, collectives);
     EXPECT_TRUE(status.ok()) << status.to_string();
     std::vector<Endpoint> found;
-    for (const Cut& c : cuts) found.push_back(c.value);
+    for (const CollectivePoint& c : collectives) found.push_back(c.value);
     return found;
   }
-  // What is cut beside that, trained through or not.
-  std::vector<Endpoint> cut_trained(Value rows) {
+  // What else is reduced, trained through or not.
+  std::vector<Endpoint> trained_stats_of(Value rows) {
     const Value loss = reduce_mean(square(rows));
     const Value slope = gradients(g, {loss}, {w.ref})[0];
     EXPECT_TRUE(slope.valid()) << g.status().to_string();
     const auto axes = BatchAxes::find(g, {x.node()});
     EXPECT_TRUE(axes.ok()) << axes.status().to_string();
-    const auto cuts = find_trained_numbers(g, *axes, {loss.node()}, {});
-    EXPECT_TRUE(cuts.ok()) << cuts.status().to_string();
+    const auto collectives = find_trained_stats(g, *axes, {loss.node()}, {});
+    EXPECT_TRUE(collectives.ok()) << collectives.status().to_string();
     std::vector<Endpoint> found;
-    for (const Cut& c : *cuts) found.push_back(c.value);
+    for (const CollectivePoint& c : *collectives) found.push_back(c.value);
     return found;
   }
   // tf.nn.moments.
@@ -51,38 +51,38 @@ struct WholeNumbers : testing::Test {
   }
 };
 
-TEST_F(WholeNumbers, MeansAndDeviationsOfWhatIsFed) {
+TEST_F(CrossExampleStats, MeansAndDeviationsOfWhatIsFed) {
   const Value mean = reduce_mean(x, {0}), distance = x - mean, variance = reduce_mean(square(distance), {0});
-  EXPECT_EQ(cut(h * distance / sqrt(variance)), (std::vector<Endpoint>{mean.endpoint(), variance.endpoint()}));
+  EXPECT_EQ(stats_of(h * distance / sqrt(variance)), (std::vector<Endpoint>{mean.endpoint(), variance.endpoint()}));
   const auto [m, v] = moments(x);
-  EXPECT_EQ(cut(h * (x - m) / sqrt(v)), (std::vector<Endpoint>{m.endpoint(), v.endpoint()}));
+  EXPECT_EQ(stats_of(h * (x - m) / sqrt(v)), (std::vector<Endpoint>{m.endpoint(), v.endpoint()}));
 }
 
-TEST_F(WholeNumbers, AndOfWhatIsTrainedBehindAStop) {
+TEST_F(CrossExampleStats, AndOfWhatIsTrainedBehindAStop) {
   const Value mean = reduce_mean(g.add("StopGradient", {h}), {0});
-  EXPECT_EQ(cut(h - mean), std::vector<Endpoint>{mean.endpoint()});
+  EXPECT_EQ(stats_of(h - mean), std::vector<Endpoint>{mean.endpoint()});
 }
 
-TEST_F(WholeNumbers, NotOfWhatIsTrainedThrough) {
-  EXPECT_TRUE(cut(h - reduce_mean(h, {0})).empty());
+TEST_F(CrossExampleStats, NotOfWhatIsTrainedThrough) {
+  EXPECT_TRUE(stats_of(h - reduce_mean(h, {0})).empty());
   const auto [m, v] = moments(h);
-  EXPECT_TRUE(cut((h - m) * rsqrt(v + 1e-3f)).empty());
-  EXPECT_TRUE(cut(h / reduce_max(x)).empty()) << "neither a sum nor a mean";
+  EXPECT_TRUE(stats_of((h - m) * rsqrt(v + 1e-3f)).empty());
+  EXPECT_TRUE(stats_of(h / reduce_max(x)).empty()) << "neither a sum nor a mean";
 }
 
-TEST_F(WholeNumbers, WhatIsTrainedThroughIsCutWhereItsMeansAre) {
+TEST_F(CrossExampleStats, WhatIsTrainedThroughIsReducedWhereItsMeansAre) {
   const Value mean = reduce_mean(h, {0});
-  EXPECT_EQ(cut_trained(h - mean * 2.0f), std::vector<Endpoint>{mean.endpoint()}) << "not the product";
+  EXPECT_EQ(trained_stats_of(h - mean * 2.0f), std::vector<Endpoint>{mean.endpoint()}) << "not the product";
   const Value sum = reduce_sum(square(h));
-  EXPECT_EQ(cut_trained(h * rsqrt(sum)), std::vector<Endpoint>{sum.endpoint()});
-  EXPECT_TRUE(cut_trained(h / reduce_max(h)).empty()) << "neither a sum nor a mean";
+  EXPECT_EQ(trained_stats_of(h * rsqrt(sum)), std::vector<Endpoint>{sum.endpoint()});
+  EXPECT_TRUE(trained_stats_of(h / reduce_max(h)).empty()) << "neither a sum nor a mean";
 }
 
-TEST_F(WholeNumbers, StatisticsAreOnlyBesideOthers) {
+TEST_F(CrossExampleStats, StatisticsAreOnlyAmongOthers) {
   const auto [m, v] = moments(h);
-  EXPECT_TRUE(cut_trained((h - m) * rsqrt(v + 1e-3f)).empty());
+  EXPECT_TRUE(trained_stats_of((h - m) * rsqrt(v + 1e-3f)).empty());
   const Value mean = reduce_mean(h);
-  EXPECT_EQ(cut_trained((h - m) * rsqrt(v + 1e-3f) - mean).size(), 3);
+  EXPECT_EQ(trained_stats_of((h - m) * rsqrt(v + 1e-3f) - mean).size(), 3);
 }
 
 }  // namespace

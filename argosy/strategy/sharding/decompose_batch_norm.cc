@@ -20,14 +20,14 @@ bool is_gradient(const Node& n) { return n.op->name.starts_with("FusedBatchNormG
 
 Value narrowed(Value x, DType dtype) { return x.dtype() == dtype ? x : cast(x, dtype); }
 
-class Writer {
+class Decomposer {
  public:
-  explicit Writer(Graph& graph) : graph_(graph) {}
+  explicit Decomposer(Graph& graph) : graph_(graph) {}
 
   Status write(NodeId id) {
     const Node node = graph_.node(id);
     const auto root = graph_.name_scope("");
-    const auto scope = graph_.name_scope(str_cat(node.name, "/written_out"));
+    const auto scope = graph_.name_scope(str_cat(node.name, "/decomposed"));
     const auto on = graph_.device(node.device);
     std::vector<Value> waits;
     for (const NodeId c : node.controls) waits.push_back(Value(&graph_, c, Value::kControl));
@@ -97,22 +97,22 @@ class Writer {
 
 }  // namespace
 
-Result<Replaced> write_out_batch_norms(Graph& graph) {
+Result<Replaced> decompose_batch_norms(Graph& graph) {
   ARGOSY_ASSIGN_OR_RETURN(const auto order, graph.topological_order());
   const std::vector<int> depths = loop_depths(graph, order);
-  Writer writer(graph);
+  Decomposer decomposer(graph);
   for (const NodeId id : order) {
     const Node& n = graph.node(id);
     if (!normalises_in_training(n)) continue;
     if (depths[id.index] > 0) {
-      return unimplemented("'", n.name, "' (", n.op->name, ") normalises in a loop, by the statistics of a share")
+      return unimplemented("'", n.name, "' (", n.op->name, ") normalises in a loop, by the statistics of a shard")
           .with_id("ARG-DP-007")
           .with_where(str_cat("node '", n.name, "' (", n.op->name, ")"))
-          .with_next("train without --sync-batch-norm, or on one device");
+          .with_hint("train without --sync-batch-norm, or on one device");
     }
-    ARGOSY_RETURN_IF_ERROR(writer.write(id));
+    ARGOSY_RETURN_IF_ERROR(decomposer.write(id));
   }
-  return std::move(writer.replaced);
+  return std::move(decomposer.replaced);
 }
 
 }  // namespace argosy

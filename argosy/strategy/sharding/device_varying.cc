@@ -5,8 +5,8 @@
 namespace argosy {
 
 bool Varying::operator()(Endpoint e) {
-  if (!axes_.depends(e.node) || std::find(whole_.begin(), whole_.end(), e) != whole_.end()) return false;
-  if (whole_.empty()) return true;
+  if (!axes_.depends(e.node) || std::find(global_.begin(), global_.end(), e) != global_.end()) return false;
+  if (global_.empty()) return true;
   const auto [known, fresh] = known_.emplace(e.node, false);  // what a loop brings back adds nothing
   if (!fresh) return known->second;
   const auto& inputs = graph_.node(e.node).inputs;

@@ -1,4 +1,4 @@
-// Which values differ from shard to shard, where some are of the whole batch already. Internal to strategy/.
+// Which values differ from shard to shard, where some are of the global batch already. Internal to strategy/.
 #pragma once
 
 #include <span>
@@ -12,9 +12,9 @@ namespace argosy {
 
 class Varying {
  public:
-  // The graph and its axes are borrowed. `whole`: of the whole batch, and so whatever is computed from these alone.
-  Varying(const Graph& graph, const BatchAxes& axes, std::span<const Endpoint> whole)
-      : graph_(graph), axes_(axes), whole_(whole.begin(), whole.end()) {}
+  // The graph and its axes are borrowed. `global`: of the global batch, and so whatever is computed from these alone.
+  Varying(const Graph& graph, const BatchAxes& axes, std::span<const Endpoint> global)
+      : graph_(graph), axes_(axes), global_(global.begin(), global.end()) {}
 
   // Not thread-safe: it remembers.
   bool operator()(Endpoint e);
@@ -22,7 +22,7 @@ class Varying {
  private:
   const Graph& graph_;
   const BatchAxes& axes_;
-  const std::vector<Endpoint> whole_;
+  const std::vector<Endpoint> global_;
   std::unordered_map<NodeId, bool> known_;
 };
 

@@ -13,12 +13,12 @@ namespace argosy {
 
 namespace {
 
-class Finder {
+class PartialSumsFinder {
  public:
-  Finder(const Graph& graph, const BatchAxes& axes, const FrontierOptions& options)
-      : graph_(graph), axes_(axes), options_(options), varies_(graph, axes, options.whole) {}
+  PartialSumsFinder(const Graph& graph, const BatchAxes& axes, const PartialSumsOptions& options)
+      : graph_(graph), axes_(axes), options_(options), varies_(graph, axes, options.global) {}
 
-  Frontier find(Endpoint value) {
+  PartialSums find(Endpoint value) {
     visit(value);
     return std::move(found_);
   }
@@ -29,7 +29,7 @@ class Finder {
 
   void visit(Endpoint e) {
     if (!depends(e) || !seen_.insert(e).second) return;
-    if (is_mixed(e)) {
+    if (is_cross_example(e)) {
       go_below(e.node);
     } else if (are_rows(e) && !scaled_by_all(e)) {
       found_.rows.push_back(e);
@@ -40,18 +40,18 @@ class Finder {
     }
   }
 
-  bool is_mixed(Endpoint e) const {
-    return !options_.mixed.empty() && options_.mixed[static_cast<std::size_t>(e.node.index)] != 0;
+  bool is_cross_example(Endpoint e) const {
+    return !options_.cross_example.empty() && options_.cross_example[static_cast<std::size_t>(e.node.index)] != 0;
   }
 
   bool are_rows(Endpoint e) const {
-    if (!options_.in_pairs) return axes_.keeps_rows(e);
+    if (!options_.in_pairs) return axes_.is_contiguous_in_batch(e);
     return axes_.axis(e) == 0 && (is_floating(graph_.dtype(e)) || are_numbers_of_all(e.node));
   }
 
-  // Indices that say the same in every share: the examples' own, and others behind them (labels and what was drawn).
+  // Indices that say the same in every shard: the examples' own, and others behind them (labels and what was drawn).
   bool are_numbers_of_all(NodeId id) const {
-    if (!axes_.depends(id) || axes_.by_rows(id)) return true;
+    if (!axes_.depends(id) || axes_.preserves_example_order(id)) return true;
     const Node& n = graph_.node(id);
     if (n.op->name == "Reshape" || n.op->name == "Identity" || n.op->name == "Cast") {
       return are_numbers_of_all(n.inputs[0].node);
@@ -71,7 +71,7 @@ class Finder {
     }
     if (!below_.insert(id.index).second) return;
     for (const Endpoint from : n.inputs) visit(from);
-    found_.between.push_back(id);
+    found_.recompute.push_back(id);
   }
 
   std::vector<Endpoint> dependent_inputs(Endpoint e) const {
@@ -124,21 +124,22 @@ class Finder {
   bool is_sum(Endpoint e) {
     const auto [known, fresh] = is_sum_.try_emplace(e, false);
     if (!fresh) return known->second;
-    const bool answer = find_out(e);
+    const bool answer = classify(e);
     is_sum_[e] = answer;
     return answer;
   }
 
-  bool find_out(Endpoint e) {
-    if (axes_.axis(e) != BatchAxes::kNone || is_mixed(e)) return false;
+  bool classify(Endpoint e) {
+    if (axes_.axis(e) != BatchAxes::kNone || is_cross_example(e)) return false;
     const Node& n = graph_.node(e.node);
-    if (axes_.counts_samples(e)) return true;
+    if (axes_.scales_with_batch(e)) return true;
     // Integers that see the batch are sizes and positions more often than sums.
     if (!is_floating(graph_.dtype(e)) && !is_complex(graph_.dtype(e)) && n.op->name != "Sum") return false;
     if (std::any_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint from) { return axes_.axis(from) >= 0; })) {
       if (rule_of(*n.op) == BatchRule::kStatistics) return true;
-      if (options_.mixed.empty() || is_gradient(e)) return argosy::adds_up(*n.op) || (averages(n) && !is_gradient(e));
-      return combination_of(graph_, axes_, e, options_.whole).how != Combine::kUnknown;
+      if (options_.cross_example.empty() || is_gradient(e))
+        return argosy::adds_up(*n.op) || (averages(n) && !is_gradient(e));
+      return batch_placement_of(graph_, axes_, e, options_.global).kind != PlacementKind::kUnknown;
     }
     if (n.op->flow == Flow::kSwitch) {
       const bool loops = graph_.node(n.inputs[1].node).op->flow == Flow::kLoopCond;
@@ -167,13 +168,14 @@ class Finder {
       if (!is_sum(data[i])) return false;
       ++dependent;
     }
-    if (dependent > 1 && options_.alike && combination_of(graph_, axes_, e, options_.whole).how == Combine::kUnknown) {
+    if (dependent > 1 && options_.alike &&
+        batch_placement_of(graph_, axes_, e, options_.global).kind == PlacementKind::kUnknown) {
       return false;
     }
     return dependent == 1 || (dependent > 1 && n.op->linear == Linear::kJointly);
   }
 
-  static bool averages(const Node& n) { return n.op->batch_rule == BatchRule::kAverages; }
+  static bool averages(const Node& n) { return n.op->batch_rule == BatchRule::kMean; }
 
   bool is_gradient(Endpoint e) const {
     return !options_.gradients.empty() && options_.gradients[static_cast<std::size_t>(e.node.index)] != 0;
@@ -188,7 +190,7 @@ class Finder {
                        [&](Endpoint from) { return graph_.node(from.node).op->flow == Flow::kNextIteration; });
   }
 
-  // What a loop carries is a sum if it starts as one, or as nothing, and every turn makes a sum of a sum.
+  // What a loop carries is a sum if it starts as one, or as nothing, and every iteration makes a sum of a sum.
   bool adds_up(Endpoint carried) {
     const Node& n = graph_.node(carried.node);
     is_sum_[carried] = true;  // so far
@@ -205,15 +207,16 @@ class Finder {
                                   [&](Endpoint from) { return !depends(from) && !is_zero(graph_, from); });
     return std::all_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint from) {
       if (!depends(from)) return options_.averaged || is_zero(graph_, from);
-      return is_sum(from) && !(same && combination_of(graph_, axes_, from, options_.whole).how == Combine::kSum);
+      return is_sum(from) &&
+             !(same && batch_placement_of(graph_, axes_, from, options_.global).kind == PlacementKind::kPartialSum);
     });
   }
 
   const Graph& graph_;
   const BatchAxes& axes_;
-  const FrontierOptions options_;
+  const PartialSumsOptions options_;
   mutable Varying varies_;
-  Frontier found_;
+  PartialSums found_;
   std::unordered_set<Endpoint> seen_;
   std::unordered_set<std::int32_t> below_;  // nodes
   std::unordered_map<Endpoint, bool> is_sum_;
@@ -221,8 +224,9 @@ class Finder {
 
 }  // namespace
 
-Frontier find_frontier(const Graph& graph, const BatchAxes& axes, Endpoint value, const FrontierOptions& options) {
-  return Finder(graph, axes, options).find(value);
+PartialSums find_partial_sums(const Graph& graph, const BatchAxes& axes, Endpoint value,
+                              const PartialSumsOptions& options) {
+  return PartialSumsFinder(graph, axes, options).find(value);
 }
 
 }  // namespace argosy

@@ -4,26 +4,26 @@
 
 namespace argosy {
 
-Endpoint WholeCopies::of(Endpoint e) const {
+Endpoint GlobalRecompute::of(Endpoint e) const {
   const auto found = copies_.find(e);
   return found != copies_.end() ? found->second : e;
 }
 
-Status WholeCopies::mark(Endpoint e, Combine how) {
-  if (has(e) || is_among(cuts_, e)) return ok_status();
+Status GlobalRecompute::add_collective(Endpoint e, PlacementKind kind) {
+  if (has(e) || is_among(collectives_, e)) return ok_status();
   const auto root = graph_.name_scope("");
   const Value marker = graph_.add("Identity", {graph_.value(e)}, {}, str_cat(graph_.node(e.node).name, "/of_shard"));
   if (!marker.valid()) return graph_.status();
   graph_.set_device(marker.node(), graph_.node(e.node).device);
   copies_.emplace(e, marker.endpoint());
-  cuts_.push_back({.value = marker.endpoint(), .how = how});
+  collectives_.push_back({.value = marker.endpoint(), .kind = kind});
   return ok_status();
 }
 
-Status WholeCopies::compute_again(NodeId id) {
+Status GlobalRecompute::recompute(NodeId id) {
   if (has({id, 0})) return ok_status();
   const Node& n = graph_.node(id);
-  NodeSpec spec{.name = graph_.unique_name(str_cat(n.name, "/whole_batch")),
+  NodeSpec spec{.name = graph_.unique_name(str_cat(n.name, "/global_batch")),
                 .op = n.op->name,
                 .attrs = n.attributes(),
                 .device = n.device};

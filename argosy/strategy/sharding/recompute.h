@@ -1,4 +1,4 @@
-// Values of the whole batch beside those that shards go on using as their own: what lies between cut values and a value
+// Global values next to those that shards go on using as their own: what lies between reduced values and a value
 // is computed once more, from these. Internal to strategy/.
 #pragma once
 
@@ -10,22 +10,22 @@
 
 namespace argosy {
 
-// Adds nodes and cuts. Both are borrowed.
-class WholeCopies {
+// Adds nodes and collectives. Both are borrowed.
+class GlobalRecompute {
  public:
-  WholeCopies(Graph& graph, std::vector<Cut>& cuts) : graph_(graph), cuts_(cuts) {}
+  GlobalRecompute(Graph& graph, std::vector<CollectivePoint>& collectives) : graph_(graph), collectives_(collectives) {}
 
   // The copy of e; e itself where there is none.
   Endpoint of(Endpoint e) const;
   bool has(Endpoint e) const { return copies_.contains(e); }
-  // A node to cut at in place of e, unless e is cut already.
-  Status mark(Endpoint e, Combine how);
+  // A node to reduce in place of e, unless e has a collective already.
+  Status add_collective(Endpoint e, PlacementKind kind);
   // The node, from copies of its inputs as far as there are some.
-  Status compute_again(NodeId id);
+  Status recompute(NodeId id);
 
  private:
   Graph& graph_;
-  std::vector<Cut>& cuts_;
+  std::vector<CollectivePoint>& collectives_;
   std::map<Endpoint, Endpoint> copies_;  // by what shards have
 };
 

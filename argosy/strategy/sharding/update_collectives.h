@@ -1,4 +1,4 @@
-// Where a graph's updates need values of the whole batch, and how they get them. Internal to strategy/.
+// Where a graph's updates need values of the global batch, and how they get them. Internal to strategy/.
 #pragma once
 
 #include <string_view>
@@ -10,27 +10,31 @@
 namespace argosy {
 
 // A value to be combined over shards before anyone uses it.
-struct Cut {
+struct CollectivePoint {
   Endpoint value;
-  Combine how = Combine::kSum;  // or kMean: weighted by each shard's part of the batch; or kConcat: rows are joined
-  int depth = 0;                // longest chain of other cuts it has to wait for
-  int branch = 0;               // cuts of one branch of a conditional have one number; 0: always computed
-  int loop = 0;                 // cuts of one loop have one number; 0: in none
+  PlacementKind kind = PlacementKind::
+      kPartialSum;  // or kPartialMean: weighted by each shard's part of the batch; or kShard: rows are joined
+  int depth = 0;    // longest chain of other collectives it has to wait for
+  int branch = 0;   // collectives of one branch of a conditional have one number; 0: always computed
+  int loop = 0;     // collectives of one loop have one number; 0: in none
 };
 
-bool is_among(const std::vector<Cut>& cuts, Endpoint e);
+bool is_among(const std::vector<CollectivePoint>& collectives, Endpoint e);
 
-struct CutRequest {
+struct UpdateCollectivesRequest {
   const BatchAxes& axes;
-  Combine gradients = Combine::kSum;  // how those of the loss combine; kMean: no seed weighs them
-  const std::vector<NodeId>& seeds;   // where they start; empty: not found
+  PlacementKind gradients =
+      PlacementKind::kPartialSum;    // how those of the loss combine; kPartialMean: no seed weighs them
+  const std::vector<NodeId>& seeds;  // where they start; empty: not found
   const std::vector<Endpoint>& losses;
 };
 
-// Adds cuts for all that the graph's updates take of the batch. Where rows are joined, or shards go on using what is
-// cut as their own, the update takes copies of what lies between, and the cut is at a new node: the graph grows then.
-// UNIMPLEMENTED ARG-DP-003: an update of which it cannot be told what it takes of a batch in shares.
-Status cut_updates(Graph& graph, const CutRequest& request, std::vector<Cut>& cuts);
+// Adds collectives for all that the graph's updates take of the batch. Where rows are joined, or shards go on using what is
+// reduced as their own, the update takes copies of what lies between, and the collective is at a new node: the graph
+// grows then.
+// UNIMPLEMENTED ARG-DP-003: an update of which it cannot be told what it takes of a batch in shards.
+Status add_update_collectives(Graph& graph, const UpdateCollectivesRequest& request,
+                              std::vector<CollectivePoint>& collectives);
 
 Status cannot_combine(const Node& update, std::string_view why);
 

@@ -81,7 +81,7 @@ Result<AttrValue> list_value(const Proto::ListValue& list, AttrKind kind, const 
   }
 }
 
-struct Writer {
+struct AttrProtoWriter {
   Proto* to;
 
   Status operator()(std::monostate) const { return ok_status(); }
@@ -162,6 +162,6 @@ Result<AttrValue> from_proto(const Proto& proto, const AttrDef* def, const Funct
   }
 }
 
-Status to_proto(const AttrValue& value, Proto* proto) { return std::visit(Writer{proto}, value); }
+Status to_proto(const AttrValue& value, Proto* proto) { return std::visit(AttrProtoWriter{proto}, value); }
 
 }  // namespace argosy::tf

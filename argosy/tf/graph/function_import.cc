@@ -98,7 +98,7 @@ class BodyReader {
   }
 
   // "node:out:2", "node:out", "parameter", "list_parameter:2", "^node".
-  Status parse(std::string_view text, std::vector<NodeSet::Input>& inputs) const {
+  Status parse(std::string_view text, std::vector<GraphImporter::Input>& inputs) const {
     const bool control = text.starts_with('^');
     std::string_view rest = control ? text.substr(1) : text;
     const std::string_view name = rest.substr(0, rest.find(':'));
@@ -109,13 +109,13 @@ class BodyReader {
     rest.remove_prefix(std::min(rest.size(), name.size() + 1));
     const Named& named = found->second;
     if (control) {
-      if (named.count > 0) inputs.push_back({named.first, NodeSet::Input::kControl});
+      if (named.count > 0) inputs.push_back({named.first, GraphImporter::Input::kControl});
       return ok_status();
     }
     if (named.first < first_node_) return parse_parameter(text, rest, named, inputs);
     const std::string_view out = rest.substr(0, rest.find(':'));
     rest.remove_prefix(std::min(rest.size(), out.size() + 1));
-    std::int32_t index = NodeSet::Input::kWholeArg;
+    std::int32_t index = GraphImporter::Input::kWholeArg;
     if (!rest.empty()) ARGOSY_RETURN_IF_ERROR(number(text, rest, index));
     if (out.empty()) return invalid_argument("input \"", text, "\" names no output").with_id("ARG-IMPORT-006");
     inputs.push_back({named.first, index, out});
@@ -123,7 +123,7 @@ class BodyReader {
   }
 
   Status parse_parameter(std::string_view text, std::string_view rest, const Named& named,
-                         std::vector<NodeSet::Input>& inputs) const {
+                         std::vector<GraphImporter::Input>& inputs) const {
     if (rest.empty()) {
       for (std::int32_t k = 0; k < named.count; ++k) inputs.push_back({named.first + k, 0});
       return ok_status();
@@ -151,7 +151,7 @@ class BodyReader {
       const std::string& name = def_.node_def(i).name();
       if (!names_.emplace(name, Named{first_node_ + i}).second) return taken(name);
     }
-    std::vector<NodeSet::Input> inputs;
+    std::vector<GraphImporter::Input> inputs;
     for (const NodeDef& node : def_.node_def()) {
       inputs.clear();
       for (const std::string& input : node.input()) {
@@ -173,7 +173,7 @@ class BodyReader {
   }
 
   Status convert() {
-    std::vector<NodeSet::Input> wanted;
+    std::vector<GraphImporter::Input> wanted;
     std::vector<DType> dtypes;  // as said of them
     for (const auto& arg : signature_.outputs) {
       const auto ret = def_.ret().find(arg.name);
@@ -185,7 +185,7 @@ class BodyReader {
       dtypes.resize(wanted.size(), DType::kInvalid);  // add_returns() tells of what does not fit
     }
     for (const auto& [name, node] : def_.control_ret()) {
-      std::vector<NodeSet::Input> one;
+      std::vector<GraphImporter::Input> one;
       ARGOSY_RETURN_IF_ERROR(parse(str_cat("^", node), one));
       if (!one.empty() && one[0].node >= first_node_) control_returns_.push_back(one[0].node);
     }
@@ -199,14 +199,14 @@ class BodyReader {
     nodes_.convert(roots);
     for (std::size_t i = 0; i < wanted.size(); ++i) ARGOSY_RETURN_IF_ERROR(nodes_.provide(wanted[i], dtypes[i]));
     for (const std::int32_t node : for_effects) {
-      ARGOSY_RETURN_IF_ERROR(nodes_.provide({node, NodeSet::Input::kControl}, DType::kBool));
+      ARGOSY_RETURN_IF_ERROR(nodes_.provide({node, GraphImporter::Input::kControl}, DType::kBool));
     }
     return ok_status();
   }
 
   Status add_returns() {
     for (const auto& arg : signature_.outputs) {
-      std::vector<NodeSet::Input> inputs;
+      std::vector<GraphImporter::Input> inputs;
       ARGOSY_RETURN_IF_ERROR(parse(def_.ret().find(arg.name)->second, inputs));
       std::vector<Endpoint> values;
       for (const auto& input : inputs) ARGOSY_RETURN_IF_ERROR(nodes_.resolve(input, values));
@@ -242,7 +242,7 @@ class BodyReader {
   const FunctionSignature& signature_;
   const int producer_;
   std::shared_ptr<Function> function_;
-  NodeSet nodes_;
+  GraphImporter nodes_;
   const FunctionTable& functions_;
   std::unordered_map<std::string_view, Named> names_;
   std::int32_t first_node_ = 0;

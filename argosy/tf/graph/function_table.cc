@@ -42,7 +42,7 @@ Status in_function(std::string_view name, const Status& why) {
   return Status(why.code(), str_cat("function \"", name, "\": ", why.message(),
                                     why.where().empty() ? "" : str_cat(" (", why.where(), ")")))
       .with_id(std::string(why.id()))
-      .with_next(why.next());
+      .with_hint(why.hint());
 }
 
 struct FunctionTable::Entry {
@@ -264,7 +264,7 @@ void FunctionTable::settle(Entry& first) {
                                          callee.name == entry->name ? "" : entry->def->signature().name() + "\"",
                                          ": recursive functions are not supported")
                             .with_id("ARG-FN-009")
-                            .with_next("write the recursion as a while loop");
+                            .with_hint("write the recursion as a while loop");
       } else if (!callee.settled && !callee.on_path) {
         enter(callee);
       } else {

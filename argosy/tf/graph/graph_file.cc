@@ -85,7 +85,7 @@ Result<std::unique_ptr<MetaGraphDef>> choose(const std::string& path, SavedModel
                              str_join(there))
       .with_id("ARG-IMPORT-013")
       .with_where(path)
-      .with_next("--tags with one of these");
+      .with_hint("--tags with one of these");
 }
 
 Result<GraphFile> read_model(const std::string& path, std::string_view bytes, const std::vector<std::string>& tags) {
@@ -168,7 +168,7 @@ Result<GraphFile> read_graph_file(const std::string& path, const std::vector<std
       return not_found("there is neither saved_model.pb nor saved_model.pbtxt in it")
           .with_id("ARG-FILE-001")
           .with_where(path)
-          .with_next("a folder that tf.saved_model.save() wrote, or a .pb, .pbtxt or .meta file");
+          .with_hint("a folder that tf.saved_model.save() wrote, or a .pb, .pbtxt or .meta file");
     }
   }
   ARGOSY_ASSIGN_OR_RETURN(const std::string bytes, read_file(file, std::int64_t{INT_MAX}));

@@ -8,7 +8,7 @@ namespace argosy::tf {
 
 using tensorflow::NodeDef;
 
-std::int32_t NodeSet::add(const NodeSource& source, std::span<const Input> inputs) {
+std::int32_t GraphImporter::add(const NodeSource& source, std::span<const Input> inputs) {
   const std::string_view op = source.def->op();
   nodes_.push_back({.source = source,
                     .first_input = inputs_.size(),
@@ -20,27 +20,27 @@ std::int32_t NodeSet::add(const NodeSource& source, std::span<const Input> input
   return size() - 1;
 }
 
-std::int32_t NodeSet::add_converted(NodeId id) {
+std::int32_t GraphImporter::add_converted(NodeId id) {
   nodes_.push_back({.first_input = inputs_.size(), .state = State::kDone, .id = id});
   return size() - 1;
 }
 
-const Status& NodeSet::status(std::int32_t node) const {
+const Status& GraphImporter::status(std::int32_t node) const {
   static const Status kOk;
   return nodes_[node].state == State::kFailed ? errors_[nodes_[node].error] : kOk;
 }
 
-void NodeSet::fail_as(std::int32_t node, std::int32_t error) {
+void GraphImporter::fail_as(std::int32_t node, std::int32_t error) {
   nodes_[node].state = State::kFailed;
   nodes_[node].error = error;
 }
 
-void NodeSet::fail(std::int32_t node, Status error) {
+void GraphImporter::fail(std::int32_t node, Status error) {
   errors_.push_back(std::move(error).with_where(node_place(*nodes_[node].source.def)));
   fail_as(node, static_cast<std::int32_t>(errors_.size()) - 1);
 }
 
-void NodeSet::convert(std::span<const std::int32_t> roots) {
+void GraphImporter::convert(std::span<const std::int32_t> roots) {
   for (const std::int32_t root : roots) {
     const std::size_t open = loops_.size();
     convert_one(root);
@@ -51,7 +51,7 @@ void NodeSet::convert(std::span<const std::int32_t> roots) {
   }
 }
 
-void NodeSet::convert_one(std::int32_t root) {
+void GraphImporter::convert_one(std::int32_t root) {
   if (nodes_[root].state != State::kNew) return;
   const auto open = [&](std::int32_t node) {
     nodes_[node].state = State::kOpen;
@@ -82,7 +82,7 @@ void NodeSet::convert_one(std::int32_t root) {
   }
 }
 
-void NodeSet::build(std::int32_t node) {
+void GraphImporter::build(std::int32_t node) {
   Entry& entry = nodes_[node];
   entry.chosen = context_.chosen || entry.is_switch;
   for (const Input& input : inputs(node)) entry.chosen = entry.chosen || nodes_[input.node].chosen;
@@ -110,7 +110,7 @@ void NodeSet::build(std::int32_t node) {
   for (std::string& function : functions) callers_.emplace_back(node, std::move(function));
 }
 
-Result<NodeId> NodeSet::try_build(std::int32_t node, std::vector<OpenLoop>& loops) {
+Result<NodeId> GraphImporter::try_build(std::int32_t node, std::vector<OpenLoop>& loops) {
   const Entry& entry = nodes_[node];
   std::vector<Endpoint> from;
   std::vector<NodeId> controls;
@@ -130,7 +130,7 @@ Result<NodeId> NodeSet::try_build(std::int32_t node, std::vector<OpenLoop>& loop
                       context);
 }
 
-Status NodeSet::resolve(const Input& input, std::vector<Endpoint>& to) const {
+Status GraphImporter::resolve(const Input& input, std::vector<Endpoint>& to) const {
   const Entry& entry = nodes_[input.node];
   if (entry.state == State::kFailed) {
     to.push_back(stand_ins_.at(key(input)));
@@ -158,7 +158,7 @@ Status NodeSet::resolve(const Input& input, std::vector<Endpoint>& to) const {
   return ok_status();
 }
 
-DType NodeSet::wanted_dtype(const Input& wanted) const {
+DType GraphImporter::wanted_dtype(const Input& wanted) const {
   for (const Entry& entry : nodes_) {
     if (entry.source.def == nullptr) continue;
     int position = 0;  // among the data inputs
@@ -177,7 +177,8 @@ DType NodeSet::wanted_dtype(const Input& wanted) const {
 
 // --- what stands for nodes that could not be converted ---------------------------------------------------------------
 
-Result<NodeId> NodeSet::add_missing(std::int32_t node, std::int32_t index, DType dtype, std::vector<NodeId> controls) {
+Result<NodeId> GraphImporter::add_missing(std::int32_t node, std::int32_t index, DType dtype,
+                                          std::vector<NodeId> controls) {
   const Status& error = status(node);
   const NodeDef& def = *nodes_[node].source.def;
   return graph_.add_node(
@@ -189,7 +190,7 @@ Result<NodeId> NodeSet::add_missing(std::int32_t node, std::int32_t index, DType
        .device = def.device()});
 }
 
-Result<Endpoint> NodeSet::stand_in(std::int32_t node, std::int32_t index) {
+Result<Endpoint> GraphImporter::stand_in(std::int32_t node, std::int32_t index) {
   const Input input{node, index};
   if (const auto found = stand_ins_.find(key(input)); found != stand_ins_.end()) return found->second;
   const DType dtype = wanted_dtype(input);
@@ -204,7 +205,7 @@ Result<Endpoint> NodeSet::stand_in(std::int32_t node, std::int32_t index) {
   return stand_ins_.emplace(key(input), Endpoint{id, 0}).first->second;
 }
 
-bool NodeSet::provided(const Input& input, std::int32_t node, int position) {
+bool GraphImporter::provided(const Input& input, std::int32_t node, int position) {
   if (nodes_[input.node].state != State::kFailed || stand_ins_.contains(key(input))) return true;
   if (!nodes_[input.node].absent) return false;
   DType dtype = DType::kBool;
@@ -213,19 +214,19 @@ bool NodeSet::provided(const Input& input, std::int32_t node, int position) {
   return dtype != DType::kInvalid && stand_for(input, dtype).ok();
 }
 
-Status NodeSet::provide(const Input& input, DType dtype) {
+Status GraphImporter::provide(const Input& input, DType dtype) {
   if (nodes_[input.node].state != State::kFailed || stand_ins_.contains(key(input))) return ok_status();
   return nodes_[input.node].absent ? stand_for(input, dtype) : status(input.node);
 }
 
-NodeId NodeSet::ordered(std::int32_t node) const {
+NodeId GraphImporter::ordered(std::int32_t node) const {
   if (nodes_[node].state != State::kFailed) return nodes_[node].id;
   return stand_ins_.at(key({node, Input::kControl})).node;
 }
 
 // Live when the node's inputs are: behind all that it takes, values by way of an Identity, since a Switch itself is
 // always live. The stack of calls is as deep as absent nodes follow each other.
-Status NodeSet::stand_for(const Input& input, DType dtype) {
+Status GraphImporter::stand_for(const Input& input, DType dtype) {
   if (dtype == DType::kInvalid) return status(input.node);
   std::vector<NodeId> controls;
   for (const Input& before : inputs(input.node)) {
@@ -253,7 +254,7 @@ Status NodeSet::stand_for(const Input& input, DType dtype) {
   return ok_status();
 }
 
-void NodeSet::close_loops(std::size_t first) {
+void GraphImporter::close_loops(std::size_t first) {
   bool failed = false;
   for (std::size_t i = first; i < loops_.size();) {
     std::size_t end = i;
@@ -270,7 +271,7 @@ void NodeSet::close_loops(std::size_t first) {
   if (failed) spread_failures();
 }
 
-Status NodeSet::close(std::int32_t merge, std::span<const OpenLoop> loops) {
+Status GraphImporter::close(std::int32_t merge, std::span<const OpenLoop> loops) {
   const NodeId id = nodes_[merge].id;
   const DType wanted = graph_.node(id).output_dtypes[0];
   std::vector<Endpoint> all = graph_.node(id).inputs;
@@ -290,7 +291,7 @@ Status NodeSet::close(std::int32_t merge, std::span<const OpenLoop> loops) {
   return ok_status();
 }
 
-void NodeSet::fail_callers(const std::vector<std::string>& functions) {
+void GraphImporter::fail_callers(const std::vector<std::string>& functions) {
   bool failed = false;
   for (const auto& [node, function] : callers_) {
     if (nodes_[node].state != State::kDone) continue;
@@ -302,7 +303,7 @@ void NodeSet::fail_callers(const std::vector<std::string>& functions) {
 }
 
 // Nodes that were converted although something that they need turned out to be wrong later.
-void NodeSet::spread_failures() {
+void GraphImporter::spread_failures() {
   for (bool more = true; more;) {
     more = false;
     for (const std::int32_t node : done_) {

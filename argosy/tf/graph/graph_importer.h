@@ -19,7 +19,7 @@
 
 namespace argosy::tf {
 
-class NodeSet {
+class GraphImporter {
  public:
   // One input of a node, as spelled: which node, and what of it.
   struct Input {
@@ -31,7 +31,7 @@ class NodeSet {
   };
 
   // Nodes go to `graph`. Both stay where they are.
-  NodeSet(Graph& graph, const BuildContext& context) : graph_(graph), context_(context) {}
+  GraphImporter(Graph& graph, const BuildContext& context) : graph_(graph), context_(context) {}
 
   // Adds a node, not yet converted; `source.def` is borrowed. Inputs may name nodes that are added later.
   std::int32_t add(const NodeSource& source, std::span<const Input> inputs);

@@ -26,9 +26,9 @@ bool only_passes_on(std::string_view op) {
 }
 bool only_checks(std::string_view op) { return op == "Assert" || op == "Print" || op == "PrintV2"; }
 
-class Stripper {
+class GraphStripper {
  public:
-  Stripper(GraphDef& def, const OpRegistry& ops, const GraphForm::StripOptions& options)
+  GraphStripper(GraphDef& def, const OpRegistry& ops, const GraphForm::StripOptions& options)
       : def_(def), ops_(ops), options_(options) {
     for (int i = 0; i < def.node_size(); ++i) by_name_.emplace(def.node(i).name(), i);
   }
@@ -42,7 +42,7 @@ class Stripper {
       const std::string near = nearest_word(node_of(output), names);
       return not_found("the graph has no node \"", output, "\"")
           .with_id("ARG-GRAPH-001")
-          .with_next(near.empty() ? "" : str_cat("\"", near, "\", if that was meant"));
+          .with_hint(near.empty() ? "" : str_cat("\"", near, "\", if that was meant"));
     }
     if (options_.training) bypass();
     if (!options_.outputs.empty() || options_.training) keep_needed();
@@ -61,7 +61,7 @@ class Stripper {
  private:
   // Users of a node that only hands its input on take that input; nobody waits for checks.
   void bypass() {
-    std::unordered_map<std::string, std::string> instead;  // node -> the input that it hands on
+    std::unordered_map<std::string, std::string> instead;  // node -> the input that it forwards
     std::unordered_set<std::string> checks;
     std::unordered_set<std::string> asked;
     for (const std::string& output : options_.outputs) asked.insert(node_of(output));
@@ -237,7 +237,7 @@ class Stripper {
 }  // namespace
 
 Result<std::string> strip_graph(GraphDef& def, const OpRegistry& ops, const GraphForm::StripOptions& options) {
-  return Stripper(def, ops, options).run();
+  return GraphStripper(def, ops, options).run();
 }
 
 }  // namespace argosy::tf

@@ -72,7 +72,7 @@ class ImportedGraph::Impl {
                             host_budget().reserve(HostUse::kGraphs, 2 * static_cast<std::int64_t>(def.ByteSizeLong()),
                                                   str_cat("a graph of ", def.node_size(), " nodes")));
     parts_.push_back(std::move(def));
-    std::vector<NodeSet::Input> inputs;
+    std::vector<GraphImporter::Input> inputs;
     std::vector<std::size_t> ends;
     Status added = read(parts_.back(), inputs, ends);
     if (!added.ok()) {
@@ -198,7 +198,7 @@ class ImportedGraph::Impl {
   }
 
   // Names and inputs of all nodes; `ends[i]`: where node i's inputs end. Names stay in names_ on an error.
-  Status read(const GraphDef& part, std::vector<NodeSet::Input>& inputs, std::vector<std::size_t>& ends) {
+  Status read(const GraphDef& part, std::vector<GraphImporter::Input>& inputs, std::vector<std::size_t>& ends) {
     const std::int32_t base = nodes_.size();
     if (part.node_size() > INT_MAX / 2 - base) return resource_exhausted("too many nodes").with_id("ARG-IMPORT-008");
     names_.reserve(names_.size() + static_cast<std::size_t>(part.node_size()));
@@ -237,7 +237,7 @@ class ImportedGraph::Impl {
     const std::string near = nearest_word(name, names);
     return not_found("the graph has no node \"", name, "\"")
         .with_id("ARG-GRAPH-001")
-        .with_next(near.empty() ? "" : str_cat("\"", near, "\", if that was meant"));
+        .with_hint(near.empty() ? "" : str_cat("\"", near, "\", if that was meant"));
   }
 
   void convert(std::span<const std::int32_t> roots) {
@@ -257,7 +257,7 @@ class ImportedGraph::Impl {
 
   Graph graph_;
   FunctionTable functions_{graph_};
-  NodeSet nodes_{graph_, BuildContext{functions_}};
+  GraphImporter nodes_{graph_, BuildContext{functions_}};
   std::vector<HostBudget::Reservation> reserved_;  // of parts_
   std::deque<GraphDef> parts_;  // as they came, but for their functions and the values of constants in graph_
   std::vector<NodeDef*> defs_;  // of every node

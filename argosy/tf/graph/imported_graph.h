@@ -5,7 +5,7 @@
 // What Python sends is mostly never run (savers, initialisers, gradients of labels), and may hold ops we lack. So a
 // node is converted when a value is asked for that reaches it, once; one that cannot be (unknown op, attribute,
 // contradicting shapes) keeps its error, which is told to whoever reaches it and to nobody else. Extending costs in
-// proportion to what is added. Not thread-safe: whoever shares it with a Session calls value() inside Session::grow().
+// proportion to what is added. Not thread-safe: whoever shares it with a Session calls value() inside Session::mutate_graph().
 #pragma once
 
 #include <memory>

@@ -152,7 +152,7 @@ Status check_op(const OpRegistry& ops, const NodeDef& def, const BuildContext& c
   if (ops.find(op) != nullptr || context.functions.find(op) != nullptr) return ok_status();
   return not_found("Op type not registered '", op, "'")
       .with_id("ARG-IMPORT-001")
-      .with_next("argosy graph import FILE --report lists every op that is missing");
+      .with_hint("argosy graph import FILE --report lists every op that is missing");
 }
 
 Result<NodeId> add_node_def(Graph& graph, const NodeSource& source, std::vector<Endpoint> inputs,

@@ -100,7 +100,7 @@ class LoadedGraph::Impl {
     return invalid_argument("\"", name, "\" is another value in each of the signatures ", str_join(where))
         .with_id("ARG-IMPORT-015")
         .with_where(path_)
-        .with_next(str_cat("--signature ", where.front()));
+        .with_hint(str_cat("--signature ", where.front()));
   }
 
   static std::string name_in(const ModelSignature& signature, std::string_view name) {
@@ -126,7 +126,7 @@ class LoadedGraph::Impl {
                        names.empty() ? "none" : str_join(names))
           .with_id("ARG-IMPORT-015")
           .with_where(path_)
-          .with_next(names.empty() ? std::string("feed and fetch by the names of nodes")
+          .with_hint(names.empty() ? std::string("feed and fetch by the names of nodes")
                                    : str_cat("--signature ", names.front()));
     }
     signature_ = name;
@@ -160,7 +160,7 @@ class LoadedGraph::Impl {
       return failed_precondition("the model has variables, and no checkpoint to read them from")
           .with_id("ARG-IMPORT-014")
           .with_where(path_)
-          .with_next("give the prefix of a checkpoint of this model");
+          .with_hint("give the prefix of a checkpoint of this model");
     }
     for (const std::string& op : init_ops_) ARGOSY_RETURN_IF_ERROR(run(session, feeds, op));
     return ok_status();
@@ -178,7 +178,7 @@ class LoadedGraph::Impl {
 
   Result<Value> grown(Session& session, const std::string& name) {
     Value value;
-    ARGOSY_RETURN_IF_ERROR(session.grow([&]() -> Status {
+    ARGOSY_RETURN_IF_ERROR(session.mutate_graph([&]() -> Status {
       ARGOSY_ASSIGN_OR_RETURN(value, imported_.value(name));
       return ok_status();
     }));

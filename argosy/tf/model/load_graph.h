@@ -43,7 +43,7 @@ struct ModelSignature {
 };
 
 // The graph grows as values are asked for: each brings what it depends on. So ask before the first run, or inside
-// Session::grow(). Not thread-safe.
+// Session::mutate_graph(). Not thread-safe.
 class LoadedGraph {
  public:
   LoadedGraph(LoadedGraph&&) noexcept;

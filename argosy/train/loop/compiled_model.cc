@@ -46,9 +46,9 @@ Result<BuiltModel> build_model(const ModelBuilder& builder, LayersOptions option
   return built;
 }
 
-Result<std::unique_ptr<Program>> Program::make(BuiltModel built, const ProgramOptions& options) {
+Result<std::unique_ptr<CompiledModel>> CompiledModel::make(BuiltModel built, const CompiledModelOptions& options) {
   DataParallelOptions parallel{
-      .combine = options.combine, .sync_batch_norm = options.sync_batch_norm, .shards = options.shards};
+      .loss_placement = options.loss_placement, .sync_batch_norm = options.sync_batch_norm, .shards = options.shards};
   for (const DeviceSpec& spec : options.devices) {
     parallel.devices.push_back(spec.name.to_string());
     parallel.weights.push_back(spec.speed);
@@ -59,20 +59,20 @@ Result<std::unique_ptr<Program>> Program::make(BuiltModel built, const ProgramOp
     parallel.train = {built.train.run};
   }
   ARGOSY_ASSIGN_OR_RETURN(DataParallel replicated, DataParallel::make(*built.graph, parallel));
-  std::unique_ptr<Program> program(new Program(std::move(built), std::move(replicated)));
+  std::unique_ptr<CompiledModel> program(new CompiledModel(std::move(built), std::move(replicated)));
   ARGOSY_RETURN_IF_ERROR(program->prepare(options.devices.size()));
   SessionOptions session = options.session;
-  if (!session.machine) {
-    ARGOSY_ASSIGN_OR_RETURN(session.machine, Machine::make(session.devices));
+  if (!session.device_set) {
+    ARGOSY_ASSIGN_OR_RETURN(session.device_set, DeviceSet::make(session.devices));
   }
-  program->machine_ = session.machine;
+  program->device_set_ = session.device_set;
   program->session_ = std::make_unique<Session>(program->parallel_.graph(), session);
   ARGOSY_RETURN_IF_ERROR(program->session_->status());
   return program;
 }
 
 // Adds every node that will be fetched: the graph must not grow once a session runs it.
-Status Program::prepare(std::size_t devices) {
+Status CompiledModel::prepare(std::size_t devices) {
   ARGOSY_ASSIGN_OR_RETURN(loss_, parallel_.fetch(built_.model.loss));
   for (const Metric& m : built_.model.metrics) {
     ARGOSY_ASSIGN_OR_RETURN(const Value total, parallel_.fetch(m.total));
@@ -80,9 +80,9 @@ Status Program::prepare(std::size_t devices) {
     metrics_.push_back(total);
     metrics_.push_back(weight);
   }
-  for (const Model::Picture& p : built_.model.pictures) {
+  for (const Model::SampleImages& p : built_.model.sample_images) {
     ARGOSY_ASSIGN_OR_RETURN(const Value images, parallel_.fetch(p.images));
-    pictures_.push_back(cast(images, DType::kFloat32));  // whatever the precision of the computation
+    sample_images_.push_back(cast(images, DType::kFloat32));  // whatever the precision of the computation
   }
   // The first device's have the original names. Some variables may be on one device alone.
   if (devices < 2) return ok_status();
@@ -100,7 +100,7 @@ Status Program::prepare(std::size_t devices) {
   return ok_status();
 }
 
-Result<std::vector<Tensor>> Program::mirror(int device) {
+Result<std::vector<Tensor>> CompiledModel::mirror(int device) {
   const auto d = static_cast<std::size_t>(device);
   mirrors_.resize(mirrored_.size());
   if (mirrors_[d] == nullptr) {
@@ -111,15 +111,15 @@ Result<std::vector<Tensor>> Program::mirror(int device) {
   return values;
 }
 
-Result<std::unique_ptr<Session::Callable>> Program::callable(const std::vector<Value>& fetches,
-                                                             const std::vector<Value>& targets, bool fed) {
+Result<std::unique_ptr<Session::Callable>> CompiledModel::callable(const std::vector<Value>& fetches,
+                                                                   const std::vector<Value>& targets, bool fed) {
   std::vector<Value> feeds;
   for (const Layers::Input& input : built_.inputs) feeds.push_back(parallel_.input(input.placeholder));
   if (!fed) feeds.clear();
   return session_->prepare(feeds, fetches, targets);
 }
 
-Status Program::initialize(std::span<const tf::NamedTensor> values) {
+Status CompiledModel::initialize(std::span<const tf::NamedTensor> values) {
   std::map<std::string_view, const Tensor*> given;
   for (const tf::NamedTensor& v : values) given[v.name] = &v.tensor;
   Feeds feeds;
@@ -134,11 +134,11 @@ Status Program::initialize(std::span<const tf::NamedTensor> values) {
     feeds.emplace_back(parallel_.input(built_.graph->value(assign.inputs[1])), *found->second);
   }
   // In a session of its own: what first values are drawn in goes back when it closes, before training takes its memory.
-  Session once(parallel_.graph(), {.machine = machine_, .trace_path = ""});
+  Session once(parallel_.graph(), {.device_set = device_set_, .trace_path = ""});
   return once.run(feeds, {}, {parallel_.target(built_.initializer)}).status();
 }
 
-Result<std::vector<tf::NamedTensor>> Program::variables() {
+Result<std::vector<tf::NamedTensor>> CompiledModel::variables() {
   if (!read_) {
     std::vector<Value> reads;
     for (const VariableNode& v : built_.variables) reads.push_back(parallel_.input(v.read));
@@ -153,7 +153,7 @@ Result<std::vector<tf::NamedTensor>> Program::variables() {
   return named;
 }
 
-Result<double> Program::step(std::span<const Tensor> feeds, StepStats* stats) {
+Result<double> CompiledModel::step(std::span<const Tensor> feeds, StepStats* stats) {
   if (!step_) {
     ARGOSY_ASSIGN_OR_RETURN(step_, callable({loss_}, {parallel_.target(built_.train.run)}));
   }
@@ -162,7 +162,7 @@ Result<double> Program::step(std::span<const Tensor> feeds, StepStats* stats) {
   return scalar_value(loss);
 }
 
-Result<std::vector<MetricState>> Program::evaluate(std::span<const Tensor> feeds) {
+Result<std::vector<MetricState>> CompiledModel::evaluate(std::span<const Tensor> feeds) {
   if (!evaluate_) {
     ARGOSY_ASSIGN_OR_RETURN(evaluate_, callable(metrics_, {}));
   }
@@ -177,16 +177,16 @@ Result<std::vector<MetricState>> Program::evaluate(std::span<const Tensor> feeds
   return states;
 }
 
-Result<std::vector<Tensor>> Program::pictures(std::span<const Tensor> feeds) {
+Result<std::vector<Tensor>> CompiledModel::sample_images(std::span<const Tensor> feeds) {
   if (!show_) {
-    ARGOSY_ASSIGN_OR_RETURN(show_, callable(pictures_, {}));
+    ARGOSY_ASSIGN_OR_RETURN(show_, callable(sample_images_, {}));
   }
-  std::vector<Tensor> values(pictures_.size());
+  std::vector<Tensor> values(sample_images_.size());
   ARGOSY_RETURN_IF_ERROR(show_->run(feeds, values));
   return values;
 }
 
-std::vector<std::pair<Value, Shape>> Program::feed_shapes(std::int64_t batch) {
+std::vector<std::pair<Value, Shape>> CompiledModel::feed_shapes(std::int64_t batch) {
   std::vector<std::pair<Value, Shape>> shapes;
   for (const Layers::Input& input : built_.inputs) {
     std::vector<std::int64_t> sizes = input.placeholder.shape().sizes();
@@ -196,7 +196,7 @@ std::vector<std::pair<Value, Shape>> Program::feed_shapes(std::int64_t batch) {
   return shapes;
 }
 
-StepSignature Program::signature(std::int64_t batch) {
+StepSignature CompiledModel::signature(std::int64_t batch) {
   StepSignature signature{.fetches = {loss_.endpoint()}};
   for (const auto& [value, shape] : feed_shapes(batch)) {
     signature.feeds.push_back(value.endpoint());
@@ -206,13 +206,13 @@ StepSignature Program::signature(std::int64_t batch) {
   return signature;
 }
 
-Result<std::vector<MemoryForecast>> Program::forecast(std::int64_t batch) {
+Result<std::vector<MemoryForecast>> CompiledModel::forecast(std::int64_t batch) {
   std::vector<Value> targets;
   if (built_.train.run.valid()) targets.push_back(parallel_.target(built_.train.run));
   ARGOSY_ASSIGN_OR_RETURN(auto step, session_->forecast(feed_shapes(batch), {loss_}, targets));
   if (targets.empty()) return step;
   if (!first_values_) {
-    Session once(parallel_.graph(), {.machine = machine_, .trace_path = ""});
+    Session once(parallel_.graph(), {.device_set = device_set_, .trace_path = ""});
     ARGOSY_ASSIGN_OR_RETURN(first_values_, once.forecast({}, {}, {parallel_.target(built_.initializer)}));
   }
   return larger_by_device(std::move(step), *first_values_);
@@ -231,7 +231,7 @@ std::vector<MemoryForecast> larger_by_device(std::vector<MemoryForecast> one, st
   return one;
 }
 
-Result<PlacementReport> Program::placement(std::int64_t batch) {
+Result<PlacementReport> CompiledModel::placement(std::int64_t batch) {
   std::vector<Value> targets;
   if (built_.train.run.valid()) targets.push_back(parallel_.target(built_.train.run));
   return session_->placement(feed_shapes(batch), {loss_}, targets);

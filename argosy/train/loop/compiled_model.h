@@ -31,18 +31,18 @@ struct BuiltModel {
 Result<BuiltModel> build_model(const ModelBuilder& builder, LayersOptions options, const Optimizer* optimizer,
                                MinimizeOptions minimize = {});
 
-struct ProgramOptions {
+struct CompiledModelOptions {
   std::vector<DeviceSpec> devices;  // of the session, to compute on
   SessionOptions session = {};
-  std::optional<Combine> combine = {};
+  std::optional<PlacementKind> loss_placement = {};
   bool sync_batch_norm = false;  // see DataParallelOptions
   int shards = 0;                // likewise
 };
 
 // One thread at a time.
-class Program {
+class CompiledModel {
  public:
-  static Result<std::unique_ptr<Program>> make(BuiltModel built, const ProgramOptions& options);
+  static Result<std::unique_ptr<CompiledModel>> make(BuiltModel built, const CompiledModelOptions& options);
 
   // Gives every variable its first value, or the one given by name. NOT_FOUND when only some are given.
   Status initialize(std::span<const tf::NamedTensor> values = {});
@@ -57,8 +57,8 @@ class Program {
   Result<double> step(std::span<const Tensor> feeds, StepStats* stats = nullptr);
   // What the examples add to each metric: totals, then weights.
   Result<std::vector<MetricState>> evaluate(std::span<const Tensor> feeds);
-  // The model's pictures of these examples, in order.
-  Result<std::vector<Tensor>> pictures(std::span<const Tensor> feeds);
+  // The model's sample images of these examples, in order.
+  Result<std::vector<Tensor>> sample_images(std::span<const Tensor> feeds);
 
   // What a step of so many examples takes on each device; or drawing the first values, where that takes more.
   Result<std::vector<MemoryForecast>> forecast(std::int64_t batch);
@@ -73,7 +73,7 @@ class Program {
   Session& session() { return *session_; }
 
  private:
-  Program(BuiltModel built, DataParallel parallel) : built_(std::move(built)), parallel_(std::move(parallel)) {}
+  CompiledModel(BuiltModel built, DataParallel parallel) : built_(std::move(built)), parallel_(std::move(parallel)) {}
   Status prepare(std::size_t devices);
   Result<std::unique_ptr<Session::Callable>> callable(const std::vector<Value>& fetches,
                                                       const std::vector<Value>& targets, bool fed = true);
@@ -81,10 +81,10 @@ class Program {
 
   BuiltModel built_;
   DataParallel parallel_;
-  std::shared_ptr<Machine> machine_;
+  std::shared_ptr<DeviceSet> device_set_;
   std::unique_ptr<Session> session_;
   Value loss_;
-  std::vector<Value> metrics_, pictures_;
+  std::vector<Value> metrics_, sample_images_;
   std::unique_ptr<Session::Callable> step_, evaluate_, show_, read_;
   std::vector<std::vector<Value>> mirrored_;  // by device
   std::vector<std::string> mirrored_names_;

@@ -96,10 +96,10 @@ class Runner {
     }
     outcome.trained = seconds_since(began);
     outcome.use = cores.read();
-    const Machine& machine = session.machine();
-    for (int d = 0; d < machine.size(); ++d) {
-      outcome.peak_bytes.emplace_back(machine.device(d).spec().name.short_string(),
-                                      machine.device(d).allocator().stats().peak_bytes);
+    const DeviceSet& device_set = session.device_set();
+    for (int d = 0; d < device_set.size(); ++d) {
+      outcome.peak_bytes.emplace_back(device_set.device(d).spec().name.short_string(),
+                                      device_set.device(d).allocator().stats().peak_bytes);
     }
     std::vector<Value> reads;
     for (const Fleet::Member& m : fleet_.members) {
@@ -158,7 +158,7 @@ class Runner {
       ARGOSY_ASSIGN_OR_RETURN(auto step, session.forecast(feed_shapes(batch), losses, targets));
       return larger_by_device(std::move(step), first_values);
     };
-    ARGOSY_RETURN_IF_ERROR(check_memory(session.machine(), forecast, options_.batch));
+    ARGOSY_RETURN_IF_ERROR(check_memory(session.device_set(), forecast, options_.batch));
     ARGOSY_ASSIGN_OR_RETURN(const auto forecasts, forecast(options_.batch));
     for (const MemoryForecast& f : forecasts)
       outcome.planned_bytes.emplace_back(f.device.short_string(), f.total_bytes());
@@ -271,15 +271,15 @@ std::vector<double> stretches(const std::vector<double>& by_step, double samples
   return rates;
 }
 
-Comparison speed_of(const EnsembleOptions& options, const Outcome& together, const Outcome& in_turn,
+Comparison speed_of(const EnsembleOptions& options, const Outcome& together, const Outcome& one_by_one,
                     std::size_t devices) {
   const std::size_t models = options.models.size();
   const double samples = static_cast<double>(options.batch) * static_cast<double>(models);
-  InTurn measured{.one = stretches(in_turn.by_step, samples),
-                  .many = stretches(together.by_step, samples),
-                  .use = together.use.others > in_turn.use.others ? together.use : in_turn.use,
-                  .cores = static_cast<double>(available_cores()),
-                  .seconds = std::max(together.trained, in_turn.trained)};
+  InterleavedRates measured{.one = stretches(one_by_one.by_step, samples),
+                            .many = stretches(together.by_step, samples),
+                            .use = together.use.others > one_by_one.use.others ? together.use : one_by_one.use,
+                            .cores = static_cast<double>(available_cores()),
+                            .seconds = std::max(together.trained, one_by_one.trained)};
   return compare(measured, static_cast<double>(std::min(models, devices)), "one after another", "side by side");
 }
 
@@ -297,7 +297,7 @@ Result<EnsembleReport> train_ensemble(const EnsembleOptions& options, const data
   ARGOSY_ASSIGN_OR_RETURN(const Fleet fleet, build(options, report.devices));
   Runner runner(options, fleet);
   ARGOSY_ASSIGN_OR_RETURN(const Outcome together, runner.run(train, test, true));
-  ARGOSY_ASSIGN_OR_RETURN(const Outcome in_turn, runner.run(train, nullptr, false));
+  ARGOSY_ASSIGN_OR_RETURN(const Outcome one_by_one, runner.run(train, nullptr, false));
   report.peak_bytes = together.peak_bytes;
   report.planned_bytes = together.planned_bytes;
   report.placement = together.placement;
@@ -306,9 +306,9 @@ Result<EnsembleReport> train_ensemble(const EnsembleOptions& options, const data
     const auto examples = static_cast<double>(options.batch * (options.steps - 1));
     report.samples_per_second = examples * static_cast<double>(options.models.size()) / together.seconds;
   }
-  report.one_after_another_seconds = in_turn.seconds;
-  report.speed = speed_of(options, together, in_turn, report.devices.size());
-  report.identical = same(together, in_turn);
+  report.one_after_another_seconds = one_by_one.seconds;
+  report.speed = speed_of(options, together, one_by_one, report.devices.size());
+  report.identical = same(together, one_by_one);
   for (std::size_t k = 0; k < fleet.members.size(); ++k) {
     const Fleet::Member& m = fleet.members[k];
     EnsembleReport::Member member{

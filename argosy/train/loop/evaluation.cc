@@ -10,7 +10,7 @@ std::vector<Tensor> feeds_of(const data::Batch& batch, const std::vector<std::si
   return feeds;
 }
 
-Result<Evaluation> evaluate_all(Program& program, const data::Dataset& data, std::int64_t batch) {
+Result<Evaluation> evaluate_all(CompiledModel& program, const data::Dataset& data, std::int64_t batch) {
   ARGOSY_ASSIGN_OR_RETURN(const auto components, match_inputs(program.built().inputs, data));
   ARGOSY_ASSIGN_OR_RETURN(
       const auto loader,
@@ -29,17 +29,17 @@ Result<Evaluation> evaluate_all(Program& program, const data::Dataset& data, std
   return evaluation;
 }
 
-Result<std::vector<std::pair<std::string, Tensor>>> pictures_of(Program& program, const data::Dataset& data,
-                                                                int examples) {
+Result<std::vector<std::pair<std::string, Tensor>>> sample_images_of(CompiledModel& program, const data::Dataset& data,
+                                                                     int examples) {
   std::vector<std::pair<std::string, Tensor>> named;
-  if (program.built().model.pictures.empty()) return named;
+  if (program.built().model.sample_images.empty()) return named;
   ARGOSY_ASSIGN_OR_RETURN(const auto components, match_inputs(program.built().inputs, data));
   const std::int64_t batch = std::min<std::int64_t>(examples, data.size());
   ARGOSY_ASSIGN_OR_RETURN(const auto loader, data::Loader::open(data, {.batch = batch, .shuffle = false, .epochs = 1}));
   ARGOSY_ASSIGN_OR_RETURN(const data::Batch first, loader->next());
-  ARGOSY_ASSIGN_OR_RETURN(auto images, program.pictures(feeds_of(first, components)));
+  ARGOSY_ASSIGN_OR_RETURN(auto images, program.sample_images(feeds_of(first, components)));
   for (std::size_t i = 0; i < images.size(); ++i) {
-    named.emplace_back(program.built().model.pictures[i].name, std::move(images[i]));
+    named.emplace_back(program.built().model.sample_images[i].name, std::move(images[i]));
   }
   return named;
 }

@@ -29,13 +29,13 @@ Status OneDeviceCheck::look(std::int64_t batch) {
   }
   if (const auto norm = sync_batch_norm_ ? std::nullopt : normalises_by_batch(graph)) {
     not_checked_ = str_cat("'", graph.node(*norm).name, "' (", graph.node(*norm).op->name,
-                           ") takes statistics of each device's share of the batch (try: --sync-batch-norm)");
+                           ") takes statistics of each device's shard of the batch (try: --sync-batch-norm)");
     return ok_status();
   }
   auto made = make_();
   Status status = made.ok() ? check_memory(**made, batch) : made.status();
   if (status.code() == Code::kResourceExhausted) {
-    not_checked_ = str_cat("one device cannot take the whole batch: ", status.message());
+    not_checked_ = str_cat("one device cannot take the global batch: ", status.message());
     return ok_status();
   }
   ARGOSY_RETURN_IF_ERROR(std::move(status));
@@ -127,7 +127,7 @@ Status OneDeviceCheck::after_step(std::int64_t step, const std::vector<Tensor>& 
                         all > kDifferencesTold ? str_cat("; and ", all - kDifferencesTold, " more") : std::string())
       .with_id("ARG-CHECK-001")
       .with_where(str_cat("step ", step))
-      .with_next(
+      .with_hint(
           "--precision fp64, which tells a defect from a rounding that flips a ReLU; --devices 1 trains without it");
 }
 

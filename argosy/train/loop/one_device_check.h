@@ -14,10 +14,10 @@ namespace argosy {
 
 class OneDeviceCheck {
  public:
-  // Makes the program of one device, on a machine of its own.
-  using MakeAlone = std::function<Result<std::unique_ptr<Program>>()>;
-  // `program`, of so many devices, outlives it. `sync_batch_norm`: its statistics are the whole batch's.
-  OneDeviceCheck(Program& program, std::size_t devices, bool sync_batch_norm, MakeAlone make)
+  // Makes the program of one device, on a device set of its own.
+  using MakeAlone = std::function<Result<std::unique_ptr<CompiledModel>>()>;
+  // `program`, of so many devices, outlives it. `sync_batch_norm`: its statistics are the global batch's.
+  OneDeviceCheck(CompiledModel& program, std::size_t devices, bool sync_batch_norm, MakeAlone make)
       : program_(program), devices_(devices), sync_batch_norm_(sync_batch_norm), make_(std::move(make)) {}
 
   // Why steps cannot be compared: by design, or for want of memory; "" when they can. Known after before_step().
@@ -46,11 +46,11 @@ class OneDeviceCheck {
   // Which variable this mirror is of.
   std::size_t mirrored_at(std::size_t mirror) const;
 
-  Program& program_;
+  CompiledModel& program_;
   const std::size_t devices_;
   const bool sync_batch_norm_;
   const MakeAlone make_;
-  std::unique_ptr<Program> alone_;
+  std::unique_ptr<CompiledModel> alone_;
   std::string not_checked_;
   DType computed_in_ = DType::kInvalid;
   AloneRun one_, nudged_;

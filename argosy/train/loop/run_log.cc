@@ -23,7 +23,7 @@ Status RunLog::evaluation(std::int64_t step, const std::vector<std::pair<std::st
   return ok_status();
 }
 
-Status RunLog::weights(std::int64_t step, Program& program) {
+Status RunLog::weights(std::int64_t step, CompiledModel& program) {
   ARGOSY_ASSIGN_OR_RETURN(const auto values, program.variables());
   for (std::size_t i = 0; i < values.size(); ++i) {
     const bool slot = i >= values.size() - program.built().train.slots.size();
@@ -33,7 +33,7 @@ Status RunLog::weights(std::int64_t step, Program& program) {
   return ok_status();
 }
 
-Status RunLog::pictures(std::int64_t step, const std::string& name, const Tensor& images) {
+Status RunLog::sample_images(std::int64_t step, const std::string& name, const Tensor& images) {
   return writer_->image(name, step, images);
 }
 

@@ -1,4 +1,4 @@
-// A run's TensorBoard event file: loss, learning rate and speed as it trains, evaluations, weights, pictures, the
+// A run's TensorBoard event file: loss, learning rate and speed as it trains, evaluations, weights, sample images, the
 // graph.
 #pragma once
 
@@ -18,8 +18,8 @@ class RunLog {
   Status step(std::int64_t step, double loss, double learning_rate, double samples_per_second);
   Status evaluation(std::int64_t step, const std::vector<std::pair<std::string, double>>& metrics);
   // Histograms of everything that is trained.
-  Status weights(std::int64_t step, Program& program);
-  Status pictures(std::int64_t step, const std::string& name, const Tensor& images);
+  Status weights(std::int64_t step, CompiledModel& program);
+  Status sample_images(std::int64_t step, const std::string& name, const Tensor& images);
   Status flush() { return writer_->flush(); }
 
  private:

@@ -28,7 +28,7 @@ Status check_fits(const BuiltModel& built, const tf::CheckpointReader& reader) {
                              all > 8 ? str_cat("; and ", all - 8, " more") : std::string())
       .with_id("ARG-CKPT-011")
       .with_where(reader.prefix())
-      .with_next("the flags that the checkpoint was made with (model, size, optimizer), or another --checkpoint-dir");
+      .with_hint("the flags that the checkpoint was made with (model, size, optimizer), or another --checkpoint-dir");
 }
 
 }  // namespace
@@ -39,14 +39,14 @@ Result<std::string> check_folder(const BuiltModel& built, const std::string& dir
   if (prefixes.empty()) return std::string();
   const auto reader = tf::CheckpointReader::open(prefixes.back());
   if (!reader.ok()) {
-    return Status(reader.status()).with_where(prefixes.back()).with_next("another --checkpoint-dir for this run");
+    return Status(reader.status()).with_where(prefixes.back()).with_hint("another --checkpoint-dir for this run");
   }
   ARGOSY_RETURN_IF_ERROR(check_fits(built, *reader));
   return prefixes.back();
 }
 
-Result<std::optional<Resumed>> resume(Program& program, const std::string& directory, const data::Dataset& dataset,
-                                      const data::LoaderOptions& loader) {
+Result<std::optional<Resumed>> resume(CompiledModel& program, const std::string& directory,
+                                      const data::Dataset& dataset, const data::LoaderOptions& loader) {
   if (!is_directory(directory)) return std::optional<Resumed>();
   auto latest = tf::latest_checkpoint(directory);
   if (!latest.ok() && latest.status().code() == Code::kNotFound) return std::optional<Resumed>();
@@ -86,7 +86,7 @@ Result<std::unique_ptr<Checkpointer>> Checkpointer::open(const std::string& dire
   return std::unique_ptr<Checkpointer>(new Checkpointer(std::move(saver)));
 }
 
-Status Checkpointer::save(Program& program, std::int64_t step, double learning_rate, const data::Loader& loader) {
+Status Checkpointer::save(CompiledModel& program, std::int64_t step, double learning_rate, const data::Loader& loader) {
   ARGOSY_ASSIGN_OR_RETURN(std::vector<tf::NamedTensor> tensors, program.variables());
   tensors.push_back({kLoaderStateName, loader.state()});
   tensors.push_back({kLearningRateName, Tensor::scalar(learning_rate)});

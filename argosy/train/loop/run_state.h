@@ -33,15 +33,15 @@ Result<std::string> check_folder(const BuiltModel& built, const std::string& dir
 // The newest checkpoint that verifies, into the program's variables. Empty when the folder has none.
 // FAILED_PRECONDITION lists what the model has and the checkpoint lacks, or the reverse shape; a checkpoint without our
 // loader's state (TensorFlow's) starts the data anew.
-Result<std::optional<Resumed>> resume(Program& program, const std::string& directory, const data::Dataset& dataset,
-                                      const data::LoaderOptions& loader);
+Result<std::optional<Resumed>> resume(CompiledModel& program, const std::string& directory,
+                                      const data::Dataset& dataset, const data::LoaderOptions& loader);
 
 // Saves to a folder. One thread.
 class Checkpointer {
  public:
   static Result<std::unique_ptr<Checkpointer>> open(const std::string& directory, int keep);
   // Copies the values and returns; the writing goes on beside the training. `learning_rate`: of the step to come.
-  Status save(Program& program, std::int64_t step, double learning_rate, const data::Loader& loader);
+  Status save(CompiledModel& program, std::int64_t step, double learning_rate, const data::Loader& loader);
   // Until the last save is durable; its prefix.
   Result<std::string> finish();
 

@@ -29,53 +29,53 @@ std::uint64_t content_hash(const Tensor& tensor) {
   return hash;
 }
 
-ReplicaCheck::ReplicaCheck(Program& program, const std::vector<DeviceSpec>& devices, const DeviceRequest& request)
+SdcCheck::SdcCheck(CompiledModel& program, const std::vector<DeviceSpec>& devices, const DeviceRequest& request)
     : program_(program), devices_(devices) {
   possible_ = devices.size() > 1 && !program.mirrored().empty();
-  bool cards = false;
+  bool real_gpus = false;
   for (const DeviceSpec& spec : devices) {
     possible_ = possible_ && spec.kind == devices[0].kind;
-    cards = cards || spec.kind == DeviceKind::kCuda;
+    real_gpus = real_gpus || spec.kind == DeviceKind::kCuda;
   }
-  if (!cards) return;
-  // Cards of two models may round differently.
+  if (!real_gpus) return;
+  // GPUs of two models may round differently.
   const GpuReport gpus = look_for_gpus(request);
   backend_ = gpus.backend;
-  const auto facts_of = [&](const DeviceSpec& spec) -> const CardFacts* {
-    for (const CardFacts& card : gpus.cards) {
-      if (card.number == spec.card) return &card;
+  const auto facts_of = [&](const DeviceSpec& spec) -> const GpuFacts* {
+    for (const GpuFacts& gpu : gpus.facts) {
+      if (gpu.number == spec.physical_gpu) return &gpu;
     }
     return nullptr;
   };
-  const CardFacts* const first = facts_of(devices[0]);
+  const GpuFacts* const first = facts_of(devices[0]);
   for (const DeviceSpec& spec : devices) {
-    const CardFacts* const card = facts_of(spec);
-    if (card == nullptr) continue;
-    possible_ = possible_ && first != nullptr && card->name == first->name;
-    errors_[card->number] = card->ecc_uncorrected;
+    const GpuFacts* const gpu = facts_of(spec);
+    if (gpu == nullptr) continue;
+    possible_ = possible_ && first != nullptr && gpu->name == first->name;
+    errors_[gpu->number] = gpu->ecc_uncorrected;
   }
 }
 
-std::vector<std::string> ReplicaCheck::broken_cards() {
+std::vector<std::string> SdcCheck::broken_gpus() {
   std::vector<std::string> names;
   if (backend_ == nullptr) return names;
-  const auto cards = backend_->cards();
-  if (!cards.ok()) return names;  // what is wrong with them is told where they are used
-  for (const CardFacts& card : *cards) {
-    const auto before = errors_.find(card.number);
-    if (before == errors_.end() || card.ecc_uncorrected <= std::max<std::int64_t>(before->second, 0)) continue;
+  const auto real_gpus = backend_->gpus();
+  if (!real_gpus.ok()) return names;  // what is wrong with them is told where they are used
+  for (const GpuFacts& gpu : *real_gpus) {
+    const auto before = errors_.find(gpu.number);
+    if (before == errors_.end() || gpu.ecc_uncorrected <= std::max<std::int64_t>(before->second, 0)) continue;
     for (const DeviceSpec& spec : devices_) {
-      if (spec.card != card.number) continue;
-      names.push_back(str_cat(spec.name.short_string(), " (", card.name, " ", card.uuid, ", ", card.ecc_uncorrected,
+      if (spec.physical_gpu != gpu.number) continue;
+      names.push_back(str_cat(spec.name.short_string(), " (", gpu.name, " ", gpu.uuid, ", ", gpu.ecc_uncorrected,
                               " bit errors it could not mend)"));
     }
-    before->second = card.ecc_uncorrected;
+    before->second = gpu.ecc_uncorrected;
   }
   return names;
 }
 
-Status ReplicaCheck::check() {
-  const std::vector<std::string> broken = broken_cards();
+Status SdcCheck::check() {
+  const std::vector<std::string> broken = broken_gpus();
   const std::string next = "start again without that device, from a checkpoint of before: --resume";
   if (possible_) {
     std::vector<std::vector<std::uint64_t>> hashes;
@@ -106,16 +106,16 @@ Status ReplicaCheck::check() {
                        broken.empty() ? "" : str_cat("; memory errors: ", str_join(broken)))
           .with_id("ARG-TRAIN-003")
           .with_where(decided && suspects.size() == 1 ? suspects[0] : std::string("replicas"))
-          .with_next(decided
+          .with_hint(decided
                          ? next
                          : str_cat("the program's own test on each of them (argosy doctor), or three devices; ", next));
     }
   }
   if (!broken.empty()) {
-    return data_loss("a card's memory has failed during this run: ", str_join(broken))
+    return data_loss("a GPU's memory has failed during this run: ", str_join(broken))
         .with_id("ARG-DEV-006")
         .with_where(broken[0].substr(0, broken[0].find(' ')))
-        .with_next(next);
+        .with_hint(next);
   }
   return {};
 }

@@ -27,7 +27,7 @@ Result<TrainReport> train(const std::string& gpus, const std::string& faults, st
   return trainer->fit(*data);
 }
 
-TEST(ReplicaCheck, MirrorsOfSoundDevicesAreEqual) {
+TEST(SdcCheck, MirrorsOfSoundDevicesAreEqual) {
   const auto report = train("3", "");
   ASSERT_TRUE(report.ok()) << report.status().to_string();
   EXPECT_EQ(report->losses.size(), 4U);
@@ -35,7 +35,7 @@ TEST(ReplicaCheck, MirrorsOfSoundDevicesAreEqual) {
 
 // Wherever in the first steps the bit flips: the run ends with an error that names the device, or the wrong number was
 // summed into every mirror, or reached none.
-TEST(ReplicaCheck, ThreeDevicesOutvoteTheOneWhoseBitFlipped) {
+TEST(SdcCheck, ThreeDevicesOutvoteTheOneWhoseBitFlipped) {
   int told = 0;
   for (int n = 1; n <= 60; ++n) {
     const auto report = train("3", str_cat("gpu:1:flip=", n));
@@ -44,13 +44,13 @@ TEST(ReplicaCheck, ThreeDevicesOutvoteTheOneWhoseBitFlipped) {
     EXPECT_EQ(report.status().code(), Code::kDataLoss);
     EXPECT_EQ(report.status().id(), "ARG-TRAIN-003");
     EXPECT_THAT(report.status().message(), HasSubstr("gpu:1 differs from the others"));
-    EXPECT_THAT(report.status().next(), HasSubstr("--resume"));
+    EXPECT_THAT(report.status().hint(), HasSubstr("--resume"));
   }
   EXPECT_GE(told, 3);
   EXPECT_TRUE(train("3", "").ok());  // the process is none the worse
 }
 
-TEST(ReplicaCheck, OfTwoDevicesBothAreNamed) {
+TEST(SdcCheck, OfTwoDevicesBothAreNamed) {
   bool told = false;
   for (int n = 1; n <= 60 && !told; ++n) {
     const auto report = train("2", str_cat("gpu:0:flip=", n));
@@ -61,7 +61,7 @@ TEST(ReplicaCheck, OfTwoDevicesBothAreNamed) {
   EXPECT_TRUE(told);
 }
 
-TEST(ReplicaCheck, IsMadeAtTheEndTooAndCanBeSwitchedOff) {
+TEST(SdcCheck, IsMadeAtTheEndTooAndCanBeSwitchedOff) {
   int end = 0, off = 0;
   for (int n = 1; n <= 60; ++n) {
     const std::string faults = str_cat("gpu:1:flip=", n);

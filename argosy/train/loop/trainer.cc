@@ -9,12 +9,12 @@
 #include "argosy/base/threads/core_use.h"
 #include "argosy/base/threads/parallel.h"
 #include "argosy/data/loader.h"
+#include "argosy/train/loop/compiled_model.h"
 #include "argosy/train/loop/evaluation.h"
 #include "argosy/train/loop/one_device_check.h"
-#include "argosy/train/loop/compiled_model.h"
-#include "argosy/train/loop/sdc_check.h"
 #include "argosy/train/loop/run_log.h"
 #include "argosy/train/loop/run_state.h"
+#include "argosy/train/loop/sdc_check.h"
 #include "argosy/train/report/measure_interleaved.h"
 #include "argosy/train/report/memory_check.h"
 
@@ -46,23 +46,23 @@ class Trainer::Impl {
     if (options_.batch < 1) return invalid_argument("the batch must be at least 1, not ", options_.batch);
     if (options_.steps < 0 || options_.epochs < 0) return invalid_argument("steps and epochs cannot be negative");
     if (options_.resume && options_.checkpoint_dir.empty()) {
-      return invalid_argument("there is nothing to resume from").with_next("--checkpoint-dir DIR");
+      return invalid_argument("there is nothing to resume from").with_hint("--checkpoint-dir DIR");
     }
     ARGOSY_ASSIGN_OR_RETURN(devices_, chosen_devices(options_.devices));
-    ARGOSY_ASSIGN_OR_RETURN(machine_, Machine::make(options_.devices));
-    ARGOSY_ASSIGN_OR_RETURN(program_, make_program(devices_, true, machine_));
+    ARGOSY_ASSIGN_OR_RETURN(device_set_, DeviceSet::make(options_.devices));
+    ARGOSY_ASSIGN_OR_RETURN(program_, make_program(devices_, true, device_set_));
     return ok_status();
   }
 
-  Result<std::unique_ptr<Program>> make_program(const std::vector<DeviceSpec>& devices, bool for_training,
-                                                std::shared_ptr<Machine> machine, bool traced = true) const {
+  Result<std::unique_ptr<CompiledModel>> make_program(const std::vector<DeviceSpec>& devices, bool for_training,
+                                                      std::shared_ptr<DeviceSet> device_set, bool traced = true) const {
     LayersOptions layers{.seed = options_.seed, .dtype = options_.dtype, .compute = options_.compute};
     ARGOSY_ASSIGN_OR_RETURN(
         BuiltModel built,
         build_model(builder_, layers, for_training ? &options_.optimizer : nullptr, options_.minimize));
-    ProgramOptions program{
-        .devices = devices, .combine = options_.combine, .sync_batch_norm = options_.sync_batch_norm};
-    if (!for_training) program.combine.reset();
+    CompiledModelOptions program{
+        .devices = devices, .loss_placement = options_.loss_placement, .sync_batch_norm = options_.sync_batch_norm};
+    if (!for_training) program.loss_placement.reset();
     if (options_.reproducible) program.shards = std::max<int>(kLogicalShards, static_cast<int>(devices.size()));
     program.session.devices = options_.devices;
     // Traced are the steps of training, not those of evaluation or of the probe.
@@ -71,14 +71,14 @@ class Trainer::Impl {
     } else if (!options_.trace_path.empty()) {
       program.session.trace_path = options_.trace_path;
     }
-    program.session.machine = std::move(machine);
+    program.session.device_set = std::move(device_set);
     program.session.reproducible = options_.reproducible;
-    return Program::make(std::move(built), program);
+    return CompiledModel::make(std::move(built), program);
   }
 
   Result<TrainReport> fit(const data::Dataset& train, const data::Dataset* test);
   Result<Evaluation> evaluate(const data::Dataset& test);
-  Result<std::vector<std::pair<std::string, Tensor>>> pictures(const data::Dataset& data, int examples);
+  Result<std::vector<std::pair<std::string, Tensor>>> sample_images(const data::Dataset& data, int examples);
 
   const std::vector<DeviceSpec>& devices() const { return devices_; }
   const TrainReport& report() const { return report_; }
@@ -99,17 +99,17 @@ class Trainer::Impl {
   Status end_check(Run& run, const std::vector<Tensor>& feeds, double loss);
   Status check_replicas(Run& run);
   bool replicas_due(const Run& run) const;
-  Status log_pictures(Run& run);
+  Status log_sample_images(Run& run);
   Result<Comparison> measure(const std::vector<Tensor>& feeds, std::int64_t batch, double ideal);
   void note_memory(TrainReport& report) const;
-  Result<Program*> evaluator();
+  Result<CompiledModel*> evaluator();
 
   const ModelBuilder builder_;
   const TrainerOptions options_;
   std::vector<DeviceSpec> devices_;
-  std::shared_ptr<Machine> machine_;
-  std::unique_ptr<Program> program_;
-  std::unique_ptr<Program> evaluator_;
+  std::shared_ptr<DeviceSet> device_set_;
+  std::unique_ptr<CompiledModel> program_;
+  std::unique_ptr<CompiledModel> evaluator_;
   TrainReport report_;                 // of the last fit()
   std::int64_t evaluation_batch_ = 0;  // 0: not yet chosen
 };
@@ -122,11 +122,11 @@ struct Trainer::Impl::Run {
   std::unique_ptr<RunLog> log;
   std::int64_t total_steps = 0, step = 0, saved_step = -1, evaluated_step = -1;
   Speed speed, recent;
-  std::optional<ShareMeter> shares;
+  std::optional<TimeBreakdownMeter> breakdown;
   std::optional<CoreUseMeter> cores;                               // from the first step that counts
   std::int64_t counted_from = 0;                                   // when that was
   std::optional<OneDeviceCheck> check;                             // where asked for, until it is over
-  std::optional<ReplicaCheck> replicas;                            // where asked for
+  std::optional<SdcCheck> replicas;                                // where asked for
   std::int64_t replicas_checked = 0;                               // the step
   std::int64_t replicas_checked_at = 0, replicas_check_nanos = 0;  // when, and how long it took
   std::vector<Tensor> last_feeds;
@@ -184,7 +184,7 @@ Status Trainer::Impl::start(Run& run, const data::Dataset& train) {
       return std::move(opened)
           .status()
           .with_where(options_.checkpoint_dir)
-          .with_next("--checkpoint-dir DIR: a folder that may be written");
+          .with_hint("--checkpoint-dir DIR: a folder that may be written");
     }
     run.checkpointer = *std::move(opened);
     run.saved_step = resumed ? resumed->step : -1;
@@ -195,21 +195,21 @@ Status Trainer::Impl::start(Run& run, const data::Dataset& train) {
       return std::move(opened)
           .status()
           .with_where(options_.log_dir)
-          .with_next("--log-dir DIR: a folder that may be written");
+          .with_hint("--log-dir DIR: a folder that may be written");
     }
     run.log = *std::move(opened);
   }
   std::vector<DeviceName> names;
   for (const DeviceSpec& d : devices_) names.push_back(d.name);
-  run.shares.emplace(names);
+  run.breakdown.emplace(names);
   if (options_.check_replicas_every != 0) run.replicas.emplace(*program_, devices_, options_.devices);
   if (options_.check_steps > 0 && devices_.size() < 2) {
     run.report.not_checked = "there is one device: nothing to compare with it";
   } else if (options_.check_steps > 0) {
     run.check.emplace(*program_, devices_.size(), options_.sync_batch_norm,
-                      [this]() -> Result<std::unique_ptr<Program>> {
-                        ARGOSY_ASSIGN_OR_RETURN(auto machine, Machine::make(options_.devices));
-                        return make_program({devices_[0]}, true, std::move(machine), false);
+                      [this]() -> Result<std::unique_ptr<CompiledModel>> {
+                        ARGOSY_ASSIGN_OR_RETURN(auto device_set, DeviceSet::make(options_.devices));
+                        return make_program({devices_[0]}, true, std::move(device_set), false);
                       });
   }
   run.report.devices = devices_;
@@ -264,7 +264,7 @@ Status Trainer::Impl::loop(Run& run, const data::Dataset* test) {
     const std::vector<Tensor> feeds = feeds_of(*batch, run.components);
     StepStats stats;
     // Of a short run at least its last step is looked at, if that is not its first.
-    const bool last = run.step + 1 == run.total_steps && done > 0 && run.shares->steps() == 0;
+    const bool last = run.step + 1 == run.total_steps && done > 0 && run.breakdown->steps() == 0;
     const bool sampled = last || (done >= kWarmUpSteps && done % kSampleStatsEvery == 0);
     if (run.check) ARGOSY_RETURN_IF_ERROR(run.check->before_step(feeds, batch->examples));
     ARGOSY_ASSIGN_OR_RETURN(const double loss, program_->step(feeds, sampled ? &stats : nullptr));
@@ -275,7 +275,7 @@ Status Trainer::Impl::loop(Run& run, const data::Dataset* test) {
       return aborted("the loss is ", loss, " after step ", run.step)
           .with_id("ARG-TRAIN-001")
           .with_where(str_cat("step ", run.step))
-          .with_next(str_cat("a smaller learning rate (--lr), or --clip-norm 1",
+          .with_hint(str_cat("a smaller learning rate (--lr), or --clip-norm 1",
                              run.saved_step >= 0 ? str_cat("; the checkpoint of step ", run.saved_step, " is intact")
                                                  : std::string()));
     }
@@ -284,7 +284,7 @@ Status Trainer::Impl::loop(Run& run, const data::Dataset* test) {
       run.speed.add(static_cast<double>(batch->examples), seconds);
       run.recent.add(static_cast<double>(batch->examples), seconds);
     }
-    if (sampled) run.shares->add(stats, waited);
+    if (sampled) run.breakdown->add(stats, waited);
     const bool epoch_ended = batch->end.epoch != batch->begin.epoch;
     // Kept for the probe; a last, smaller batch would not show the usual speed.
     if (batch->examples >= run.last_examples) {
@@ -377,24 +377,24 @@ Status Trainer::Impl::finish(Run& run) {
       return std::move(prefix)
           .status()
           .with_where(options_.checkpoint_dir)
-          .with_next(
+          .with_hint(
               "--checkpoint-dir DIR: a folder on a disk with room; what was trained since the last checkpoint is lost");
     }
     if (!prefix->empty()) report.checkpoint = *prefix;
   }
   if (run.log) {
-    ARGOSY_RETURN_IF_ERROR(log_pictures(run));
+    ARGOSY_RETURN_IF_ERROR(log_sample_images(run));
     ARGOSY_RETURN_IF_ERROR(run.log->weights(run.step, *program_));
     if (!report.evaluation.empty()) ARGOSY_RETURN_IF_ERROR(run.log->evaluation(run.step, report.evaluation));
     ARGOSY_RETURN_IF_ERROR(run.log->flush());
   }
-  report.peak_bytes.clear();  // a checkpoint of what is on a card takes some, too
+  report.peak_bytes.clear();  // a checkpoint of what is on a GPU takes some, too
   note_memory(report);
   ScalingVerdict& v = report.verdict;
   v = {.devices = static_cast<int>(devices_.size()),
        .batch = run.loader->options().batch,
        .samples_per_second = report.samples_per_second,
-       .shares = run.shares->shares()};
+       .breakdown = run.breakdown->breakdown()};
   double speeds = 0;
   for (const DeviceSpec& d : devices_) speeds += d.speed;
   v.ideal = speeds / devices_[0].speed;
@@ -406,12 +406,12 @@ Status Trainer::Impl::finish(Run& run) {
   } else if (devices_.size() > 1 && (run.last_feeds.empty() || report.interrupted)) {
     v.not_measured = "the run was interrupted";
   } else if (devices_.size() > 1) {
-    // A device alone may have too little memory for the whole batch: then there is nothing to compare with.
+    // A device alone may have too little memory for the global batch: then there is nothing to compare with.
     auto compared = measure(run.last_feeds, run.last_examples, v.ideal);
     if (compared.ok()) {
-      v.in_turn = *compared;
+      v.interleaved = *compared;
     } else if (compared.status().code() == Code::kResourceExhausted) {
-      v.not_measured = str_cat("one device cannot take the whole batch: ", compared.status().message());
+      v.not_measured = str_cat("one device cannot take the global batch: ", compared.status().message());
     } else {
       return std::move(compared).status();
     }
@@ -422,56 +422,57 @@ Status Trainer::Impl::finish(Run& run) {
   return ok_status();
 }
 
-Status Trainer::Impl::log_pictures(Run& run) {
-  if (program_->built().model.pictures.empty() || run.last_feeds.empty()) return ok_status();
+Status Trainer::Impl::log_sample_images(Run& run) {
+  if (program_->built().model.sample_images.empty() || run.last_feeds.empty()) return ok_status();
   std::vector<Tensor> few;
   for (const Tensor& feed : run.last_feeds) few.push_back(feed.rows(0, std::min<std::int64_t>(feed.shape()[0], 3)));
-  ARGOSY_ASSIGN_OR_RETURN(Program* const program, evaluator());
-  ARGOSY_ASSIGN_OR_RETURN(const auto images, program->pictures(few));
+  ARGOSY_ASSIGN_OR_RETURN(CompiledModel* const program, evaluator());
+  ARGOSY_ASSIGN_OR_RETURN(const auto images, program->sample_images(few));
   for (std::size_t i = 0; i < images.size(); ++i) {
-    const std::string& name = program->built().model.pictures[i].name;
-    ARGOSY_RETURN_IF_ERROR(run.log->pictures(run.step, name, images[i]));
+    const std::string& name = program->built().model.sample_images[i].name;
+    ARGOSY_RETURN_IF_ERROR(run.log->sample_images(run.step, name, images[i]));
   }
   return ok_status();
 }
 
-// The first device alone and all, on a machine of their own.
+// The first device alone and all, on a device set of their own.
 Result<Comparison> Trainer::Impl::measure(const std::vector<Tensor>& feeds, std::int64_t batch, double ideal) {
-  ARGOSY_ASSIGN_OR_RETURN(const std::shared_ptr<Machine> machine, Machine::make(options_.devices));
-  ARGOSY_ASSIGN_OR_RETURN(const auto alone, make_program({devices_[0]}, true, machine, false));
+  ARGOSY_ASSIGN_OR_RETURN(const std::shared_ptr<DeviceSet> device_set, DeviceSet::make(options_.devices));
+  ARGOSY_ASSIGN_OR_RETURN(const auto alone, make_program({devices_[0]}, true, device_set, false));
   ARGOSY_RETURN_IF_ERROR(check_memory(*alone, batch));
-  ARGOSY_ASSIGN_OR_RETURN(const auto all, make_program(devices_, true, machine, false));
+  ARGOSY_ASSIGN_OR_RETURN(const auto all, make_program(devices_, true, device_set, false));
   ARGOSY_RETURN_IF_ERROR(all->initialize());  // the first device's variables are those of the program for it alone
-  return measure_in_turn(*alone, *all, feeds, batch, ideal);
+  return measure_interleaved(*alone, *all, feeds, batch, ideal);
 }
 
 void Trainer::Impl::note_memory(TrainReport& report) const {
-  const Machine& machine = program_->session().machine();
-  for (int d = 0; d < machine.size(); ++d) {
-    report.peak_bytes.emplace_back(machine.device(d).spec().name.short_string(),
-                                   machine.device(d).allocator().stats().peak_bytes);
+  const DeviceSet& device_set = program_->session().device_set();
+  for (int d = 0; d < device_set.size(); ++d) {
+    report.peak_bytes.emplace_back(device_set.device(d).spec().name.short_string(),
+                                   device_set.device(d).allocator().stats().peak_bytes);
   }
 }
 
-Result<Program*> Trainer::Impl::evaluator() {
+Result<CompiledModel*> Trainer::Impl::evaluator() {
   if (!evaluator_) {
-    // On the same machine: its variables have the same names, and so are the same.
-    ARGOSY_ASSIGN_OR_RETURN(evaluator_, make_program(devices_, false, machine_));
+    // On the same device set: its variables have the same names, and so are the same.
+    ARGOSY_ASSIGN_OR_RETURN(evaluator_, make_program(devices_, false, device_set_));
   }
   return evaluator_.get();
 }
 
 Result<Evaluation> Trainer::Impl::evaluate(const data::Dataset& test) {
-  ARGOSY_ASSIGN_OR_RETURN(Program* const program, evaluator());
+  ARGOSY_ASSIGN_OR_RETURN(CompiledModel* const program, evaluator());
   if (evaluation_batch_ == 0) {
     ARGOSY_ASSIGN_OR_RETURN(evaluation_batch_, evaluation_batch(*program, program_.get(), options_.batch));
   }
   return evaluate_all(*program, test, evaluation_batch_);
 }
 
-Result<std::vector<std::pair<std::string, Tensor>>> Trainer::Impl::pictures(const data::Dataset& data, int examples) {
-  ARGOSY_ASSIGN_OR_RETURN(Program* const program, evaluator());
-  return pictures_of(*program, data, examples);
+Result<std::vector<std::pair<std::string, Tensor>>> Trainer::Impl::sample_images(const data::Dataset& data,
+                                                                                 int examples) {
+  ARGOSY_ASSIGN_OR_RETURN(CompiledModel* const program, evaluator());
+  return sample_images_of(*program, data, examples);
 }
 
 Result<std::unique_ptr<Trainer>> Trainer::make(ModelBuilder model, TrainerOptions options) {
@@ -486,8 +487,8 @@ Result<TrainReport> Trainer::fit(const data::Dataset& train, const data::Dataset
   return impl_->fit(train, test);
 }
 Result<Evaluation> Trainer::evaluate(const data::Dataset& test) { return impl_->evaluate(test); }
-Result<std::vector<std::pair<std::string, Tensor>>> Trainer::pictures(const data::Dataset& data, int examples) {
-  return impl_->pictures(data, examples);
+Result<std::vector<std::pair<std::string, Tensor>>> Trainer::sample_images(const data::Dataset& data, int examples) {
+  return impl_->sample_images(data, examples);
 }
 const std::vector<DeviceSpec>& Trainer::devices() const { return impl_->devices(); }
 const TrainReport& Trainer::report() const { return impl_->report(); }

@@ -40,7 +40,7 @@ struct TrainerOptions {
   DeviceRequest devices = {};
   bool reproducible = false;     // the same bits on 1, 2, 4 and 8 devices of one kind: 8 logical shards
   bool sync_batch_norm = false;  // see DataParallelOptions
-  std::optional<Combine> combine = {};
+  std::optional<PlacementKind> loss_placement = {};
 
   std::int64_t batch = 128;  // of all devices together
   std::int64_t steps = 0;    // total, counted from the first run's start; 0: by epochs
@@ -58,7 +58,7 @@ struct TrainerOptions {
   std::string log_dir = "";     // TensorBoard event files
   std::int64_t log_every = 10;  // steps
 
-  // Steps between looks at whether all devices still hold the same variables and no card's memory has failed; before a
+  // Steps between looks at whether all devices still hold the same variables and no GPU's memory has failed; before a
   // checkpoint and at the end in any case. 0: never. -1: 100, or more where that took more than 1 % of the time.
   std::int64_t check_replicas_every = -1;
   // The first steps of the run also run on one device from the same state; INTERNAL "ARG-CHECK-001" names the loss or
@@ -106,8 +106,8 @@ class Trainer {
   Result<TrainReport> fit(const data::Dataset& train, const data::Dataset* test = nullptr);
   // Every example once.
   Result<std::vector<std::pair<std::string, double>>> evaluate(const data::Dataset& test);
-  // The model's pictures of the first `examples`, as [n, height, width, channels] of floats, by name.
-  Result<std::vector<std::pair<std::string, Tensor>>> pictures(const data::Dataset& data, int examples);
+  // The model's sample images of the first `examples`, as [n, height, width, channels] of floats, by name.
+  Result<std::vector<std::pair<std::string, Tensor>>> sample_images(const data::Dataset& data, int examples);
 
   const std::vector<DeviceSpec>& devices() const;
   // Of the last fit(), as far as it came: also where fit() is an error (a checkpoint that could not be written, a loss

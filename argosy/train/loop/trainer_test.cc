@@ -44,14 +44,14 @@ TEST(Trainer, FirstStepsAreComparedWithOneDevice) {
   EXPECT_EQ(plain->losses, sound->losses);  // a check leaves nothing behind
 
   options.check_steps = 4;
-  options.combine = Combine::kSum;
+  options.loss_placement = PlacementKind::kPartialSum;
   const auto summed = train(sector_model(), options);
   ASSERT_FALSE(summed.ok());
   EXPECT_EQ(summed.status().id(), "ARG-CHECK-001");
   EXPECT_EQ(summed.status().where(), "step 1");
   EXPECT_NE(summed.status().message().find("the loss is "), std::string::npos) << summed.status().message();
 
-  options.combine.reset();
+  options.loss_placement.reset();
   int told = 0;
   for (int n = 5; n <= 60; n += 5) {
     options.devices.faults = str_cat("gpu:1:flip=", n);
@@ -170,7 +170,7 @@ TEST(Trainer, RefusesABatchThatDoesNotFitAndNamesOneThatDoes) {
   options.batch = 20000;
   const auto refused = train(sector_model(64), options, 20000);
   ASSERT_EQ(refused.status().code(), Code::kResourceExhausted) << refused.status().to_string();
-  const std::string next = refused.status().next();
+  const std::string next = refused.status().hint();
   ASSERT_TRUE(next.starts_with("--batch ")) << next;
   options.batch = std::stoll(next.substr(8));
   ASSERT_GT(options.batch, 10);
@@ -186,7 +186,7 @@ TEST(Trainer, ALossThatIsNoNumberEndsTheRun) {
     return m;
   };
   TrainerOptions options = options_for("cpu:0");
-  options.combine = Combine::kMean;
+  options.loss_placement = PlacementKind::kPartialMean;
   const auto report = train(model, options);
   EXPECT_EQ(report.status().id(), "ARG-TRAIN-001");
   EXPECT_EQ(report.status().where(), "step 1");

@@ -83,7 +83,7 @@ class Layers {
   Value conv2d(Value x, int filters, const ConvOptions& options = {});
   // Multiplies height and width by the strides.
   Value conv2d_transpose(Value x, int filters, const ConvOptions& options = {});
-  // Over every axis but the last. While training, by the statistics of the batch (of each replica's share of it), and
+  // Over every axis but the last. While training, by the statistics of the batch (of each replica's shard of it), and
   // the moving averages follow; else by the moving averages. In float64 it is composed of simple ops and the
   // moving variance is the batch's without Bessel's correction, as in Keras.
   Value batch_norm(Value x, const BatchNormLayerOptions& options = {});

@@ -80,7 +80,7 @@ Value Layers::dropout(Value x, double rate) {
   const std::int64_t seed = next_seed();
   Value uniform;
   if (options_.step) {
-    // Of int64, which a card reads where it is.
+    // Of int64, which a GPU reads where it is.
     const Value place = constant(graph_, std::int64_t{static_cast<std::int32_t>(seed)});
     uniform = stateless_random_uniform(shape(x), stack({place, *options_.step}));
   } else {

@@ -13,11 +13,11 @@ namespace argosy {
 struct Model {
   Value loss;                   // scalar; its reduction over the batch says how replicas combine
   std::vector<Metric> metrics;  // of the evaluation
-  struct Picture {
+  struct SampleImages {
     std::string name;
     Value images;  // [batch, height, width, 1 or 3], in 0 … 1
   };
-  std::vector<Picture> pictures = {};  // shown of a few examples: input and reconstruction
+  std::vector<SampleImages> sample_images = {};  // shown of a few examples: input and reconstruction
 };
 
 // Called once for training and once for evaluation (net.training() tells which); both must make the same variables.

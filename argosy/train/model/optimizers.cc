@@ -177,7 +177,7 @@ Result<Optimizer> optimizer_by_name(const std::string& name, LearningRate rate) 
                                           "rmsprop", "adam",     "adamw",    "ftrl"};
   const std::string near = nearest_word(name, names);
   return invalid_argument("there is no optimizer \"", name, "\"; there are ", str_join(names))
-      .with_next(near.empty() ? "" : str_cat("--optimizer ", near));
+      .with_hint(near.empty() ? "" : str_cat("--optimizer ", near));
 }
 
 }  // namespace argosy

@@ -40,7 +40,7 @@ ModelBuilder autoencoder(const AutoencoderOptions& options) {
     const Value y = net.conv2d(x, options.channels, {.name = "reconstruction"});
     Model model{.loss = summed_squared_error(y, images)};
     model.metrics.push_back(mean_metric("squared_error", squared_errors(y, images)));
-    model.pictures = {{"input", images}, {"reconstruction", y}};
+    model.sample_images = {{"input", images}, {"reconstruction", y}};
     return model;
   };
 }

@@ -64,7 +64,7 @@ ModelBuilder resnet(const ClassifierOptions& options, int layers, double weight_
     if (!small && layers != 50) {
       net.graph().fail(invalid_argument("resnet: there is no ResNet of ", layers, " layers")
                            .with_id("ARG-MODEL-001")
-                           .with_next("--layers 20, 32, 44, 56 (small images) or 50 (large ones)"));
+                           .with_hint("--layers 20, 32, 44, 56 (small images) or 50 (large ones)"));
       return {};
     }
     Value x = image_input(net, options);

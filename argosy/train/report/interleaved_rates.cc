@@ -43,7 +43,7 @@ std::string disturbed(const CoreUse& use, double cores, double seconds) {
   return str_cat("other programs took ", number(use.others), " of ", cores, cores == 1 ? " core" : " cores");
 }
 
-Comparison compare(const InTurn& measured, double ideal, const char* one, const char* many) {
+Comparison compare(const InterleavedRates& measured, double ideal, const char* one, const char* many) {
   const std::size_t rounds = std::min(measured.one.size(), measured.many.size());
   Comparison c{.rounds = static_cast<int>(rounds), .one = range_of(measured.one), .many = range_of(measured.many)};
   std::vector<double> ratios;

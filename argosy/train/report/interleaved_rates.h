@@ -1,4 +1,4 @@
-// One device and several, measured in turn: how much faster the several are, how far the rounds lie apart, and whether
+// One device and several, measured in alternating rounds: how much faster the several are, how far the rounds lie apart, and whether
 // the measurement says anything at all.
 #pragma once
 
@@ -10,7 +10,7 @@
 namespace argosy {
 
 // Rates (samples/s, or whatever both sides count), a pair for each round.
-struct InTurn {
+struct InterleavedRates {
   std::vector<double> one, many;
   CoreUse use = {};    // of the cores that this process may run on, over all rounds
   double cores = 1;    // how many these are
@@ -39,7 +39,7 @@ std::string disturbed(const CoreUse& use, double cores, double seconds);
 // `ideal`: what the devices could bring at most. Nothing can be said of fewer than three rounds, of cores that others
 // took, of rounds that lie further apart than a third of their middle, or of a speed-up beyond `ideal` in (nearly) all
 // rounds: the one device must have been held up then.
-Comparison compare(const InTurn& measured, double ideal, const char* one = "one device",
+Comparison compare(const InterleavedRates& measured, double ideal, const char* one = "one device",
                    const char* many = "all devices");
 
 }  // namespace argosy

@@ -15,7 +15,8 @@ constexpr double kRoundSeconds = 0.03;      // of each side at least: all rounds
 constexpr double kProbeSeconds = 3;         // no further round beyond
 
 // Samples a second of so many steps.
-Result<double> rate_of(Program& program, const std::vector<Tensor>& feeds, std::int64_t batch, std::int64_t steps) {
+Result<double> rate_of(CompiledModel& program, const std::vector<Tensor>& feeds, std::int64_t batch,
+                       std::int64_t steps) {
   const std::int64_t start = now_nanos();
   for (std::int64_t i = 0; i < steps; ++i) ARGOSY_RETURN_IF_ERROR(program.step(feeds).status());
   return static_cast<double>(batch * steps) / seconds_since(start);
@@ -23,9 +24,9 @@ Result<double> rate_of(Program& program, const std::vector<Tensor>& feeds, std::
 
 }  // namespace
 
-Result<Comparison> measure_in_turn(Program& alone, Program& all, const std::vector<Tensor>& feeds, std::int64_t batch,
-                                   double ideal) {
-  Program* const sides[] = {&alone, &all};
+Result<Comparison> measure_interleaved(CompiledModel& alone, CompiledModel& all, const std::vector<Tensor>& feeds,
+                                       std::int64_t batch, double ideal) {
+  CompiledModel* const sides[] = {&alone, &all};
   std::int64_t steps[2] = {};
   double round_seconds = 0;
   for (int side = 0; side < 2; ++side) {
@@ -35,7 +36,7 @@ Result<Comparison> measure_in_turn(Program& alone, Program& all, const std::vect
     steps[side] = std::max<std::int64_t>(1, std::llround(kRoundSeconds / seconds));
     round_seconds += static_cast<double>(steps[side]) * seconds;
   }
-  InTurn measured{.cores = static_cast<double>(available_cores())};
+  InterleavedRates measured{.cores = static_cast<double>(available_cores())};
   CoreUseMeter cores;
   const std::int64_t began = now_nanos();
   for (int round = 0; round < kRounds; ++round) {

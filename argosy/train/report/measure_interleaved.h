@@ -12,7 +12,7 @@ namespace argosy {
 // Steps of `batch` examples on both programs, in rounds whose order changes; samples per second. Takes some seconds at
 // most, more where three rounds take longer. `ideal`: what all could bring at most, as for compare(). Both programs are
 // initialized, and train meanwhile.
-Result<Comparison> measure_in_turn(Program& alone, Program& all, const std::vector<Tensor>& feeds, std::int64_t batch,
-                                   double ideal);
+Result<Comparison> measure_interleaved(CompiledModel& alone, CompiledModel& all, const std::vector<Tensor>& feeds,
+                                       std::int64_t batch, double ideal);
 
 }  // namespace argosy

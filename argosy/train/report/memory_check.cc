@@ -14,17 +14,18 @@ struct Shortage {
 };
 
 // The device that lacks most.
-Result<std::optional<Shortage>> shortage(const Machine& machine, const ForecastOfBatch& forecast, std::int64_t batch) {
+Result<std::optional<Shortage>> shortage(const DeviceSet& device_set, const ForecastOfBatch& forecast,
+                                         std::int64_t batch) {
   ARGOSY_ASSIGN_OR_RETURN(const auto forecasts, forecast(batch));
   std::optional<Shortage> worst;
   for (const MemoryForecast& f : forecasts) {
-    const int d = machine.find(f.device);
+    const int d = device_set.find(f.device);
     if (d < 0) continue;
     // A little is left for what lives beside this step: other steps' arenas, rounding.
-    const std::uint64_t cap = machine.device(d).spec().memory_limit_bytes, limit = cap / 100 * 95;
+    const std::uint64_t cap = device_set.device(d).spec().memory_limit_bytes, limit = cap / 100 * 95;
     if (limit == 0 || f.total_bytes() <= limit) continue;
     if (!worst || f.total_bytes() - limit > worst->forecast.total_bytes() - worst->limit)
-      worst = Shortage{f, limit, cap, machine.device(d).spec()};
+      worst = Shortage{f, limit, cap, device_set.device(d).spec()};
   }
   return worst;
 }
@@ -40,22 +41,22 @@ constexpr std::int64_t kEvaluationBatch = 128;  // beyond it kernels gain little
 
 }  // namespace
 
-Result<std::int64_t> largest_batch(const Machine& machine, const ForecastOfBatch& forecast, std::int64_t limit) {
+Result<std::int64_t> largest_batch(const DeviceSet& device_set, const ForecastOfBatch& forecast, std::int64_t limit) {
   std::int64_t fits = 0, too_large = limit + 1;
   // Forecasts grow with the batch: few probes suffice.
   while (too_large - fits > 1) {
     const std::int64_t middle = fits + (too_large - fits) / 2;
-    ARGOSY_ASSIGN_OR_RETURN(const auto lacking, shortage(machine, forecast, middle));
+    ARGOSY_ASSIGN_OR_RETURN(const auto lacking, shortage(device_set, forecast, middle));
     (lacking ? too_large : fits) = middle;
   }
   return fits;
 }
 
-Status check_memory(const Machine& machine, const ForecastOfBatch& forecast, std::int64_t batch) {
-  ARGOSY_ASSIGN_OR_RETURN(const auto lacking, shortage(machine, forecast, batch));
+Status check_memory(const DeviceSet& device_set, const ForecastOfBatch& forecast, std::int64_t batch) {
+  ARGOSY_ASSIGN_OR_RETURN(const auto lacking, shortage(device_set, forecast, batch));
   if (!lacking) return ok_status();
   const MemoryForecast& f = lacking->forecast;
-  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t best, largest_batch(machine, forecast, batch - 1));
+  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t best, largest_batch(device_set, forecast, batch - 1));
   std::vector<std::string> largest;
   for (const MemoryForecast::Tensor& t : f.largest) largest.push_back(str_cat(t.node, " ", format_bytes(t.bytes)));
   return resource_exhausted("batch ", batch, " does not fit: ", lacking->spec.said_name(), " needs ",
@@ -65,17 +66,17 @@ Status check_memory(const Machine& machine, const ForecastOfBatch& forecast, std
                             format_bytes(f.constant_bytes), ", other ", format_bytes(f.dynamic_bytes),
                             "; largest at the peak: ", str_join(largest), ")")
       .with_id("ARG-MEM-002")
-      .with_next(best > 0 ? str_cat("--batch ", best, ", the largest that fits")
+      .with_hint(best > 0 ? str_cat("--batch ", best, ", the largest that fits")
                           : str_cat("a smaller model, or more memory on ", lacking->spec.request_name(),
                                     " by --mem and --emulate: not even one example fits"));
 }
 
-Status check_memory(Program& program, std::int64_t batch) {
+Status check_memory(CompiledModel& program, std::int64_t batch) {
   const auto forecast = [&](std::int64_t examples) { return program.forecast(examples); };
-  return check_memory(program.session().machine(), forecast, batch);
+  return check_memory(program.session().device_set(), forecast, batch);
 }
 
-Result<std::int64_t> evaluation_batch(Program& evaluator, Program* training, std::int64_t training_batch) {
+Result<std::int64_t> evaluation_batch(CompiledModel& evaluator, CompiledModel* training, std::int64_t training_batch) {
   std::uint64_t most = UINT64_MAX;
   if (training != nullptr) {
     ARGOSY_ASSIGN_OR_RETURN(const auto forecasts, training->forecast(training_batch));

@@ -23,9 +23,9 @@ Cost node_cost(const Graph& graph, const Node& n) {
 
 }  // namespace
 
-Result<Cost> step_cost(Program& program, std::int64_t batch) {
+Result<Cost> step_cost(CompiledModel& program, std::int64_t batch) {
   const auto signature = program.signature(batch);
-  ARGOSY_ASSIGN_OR_RETURN(const StepGraph step, extract_step(program.replicated_graph(), signature));
+  ARGOSY_ASSIGN_OR_RETURN(const StepGraph step, prune_step(program.replicated_graph(), signature));
   Cost total;
   for (const Node& n : step.graph.nodes()) {
     const Cost c = node_cost(step.graph, n);

@@ -7,6 +7,6 @@ namespace argosy {
 
 // Of all devices together, for a global batch of this size. Ops whose shapes are only known while running count as one
 // element per unknown size.
-Result<Cost> step_cost(Program& program, std::int64_t batch);
+Result<Cost> step_cost(CompiledModel& program, std::int64_t batch);
 
 }  // namespace argosy

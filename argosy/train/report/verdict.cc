@@ -20,7 +20,7 @@ std::string percent(double part) { return fixed(100 * part, 0) + " %"; }
 
 }  // namespace
 
-void ShareMeter::add(const StepStats& stats, double input_seconds) {
+void TimeBreakdownMeter::add(const StepStats& stats, double input_seconds) {
   const double step = static_cast<double>(stats.end_nanos - stats.start_nanos) * 1e-9;
   int counted = 0;
   double compute = 0, collective = 0, copies = 0;
@@ -40,12 +40,12 @@ void ShareMeter::add(const StepStats& stats, double input_seconds) {
   ++steps_;
 }
 
-TimeShares ShareMeter::shares() const {
+TimeBreakdown TimeBreakdownMeter::breakdown() const {
   if (total_ <= 0) return {};
-  TimeShares s{.compute = compute_ / total_,
-               .all_reduce = collective_ / total_,
-               .input = input_ / total_,
-               .copies = copies_ / total_};
+  TimeBreakdown s{.compute = compute_ / total_,
+                  .all_reduce = collective_ / total_,
+                  .input = input_ / total_,
+                  .copies = copies_ / total_};
   s.overhead = std::max(0.0, 1 - s.compute - s.all_reduce - s.input - s.copies);
   return s;
 }
@@ -62,8 +62,8 @@ std::string with_spread(const Range& r) {
 // comparison did not wait for.
 std::string contradiction(const ScalingVerdict& v) {
   constexpr double kFaster = 1.25;  // than all rounds of the same steps
-  const Comparison& c = *v.in_turn;
-  const double without_input = v.samples_per_second / std::max(1e-9, 1 - v.shares.input);
+  const Comparison& c = *v.interleaved;
+  const double without_input = v.samples_per_second / std::max(1e-9, 1 - v.breakdown.input);
   if (v.samples_per_second > kFaster * c.many.high) {
     return str_cat("it contradicts itself: the run made ", rate(v.samples_per_second),
                    " samples/s, the same steps after it at most ", rate(c.many.high));
@@ -81,15 +81,15 @@ std::string contradiction(const ScalingVerdict& v) {
 void conclude(ScalingVerdict& v, std::int64_t largest_batch, int input_threads) {
   std::string why = disturbed(v.use, v.cores, v.seconds);
   if (!why.empty()) why += " during the run";
-  if (why.empty() && v.in_turn) why = v.in_turn->not_measured;
-  if (why.empty() && v.in_turn && v.samples_per_second > 0) why = contradiction(v);
+  if (why.empty() && v.interleaved) why = v.interleaved->not_measured;
+  if (why.empty() && v.interleaved && v.samples_per_second > 0) why = contradiction(v);
   if (!why.empty()) {
     v.not_measured = why;
     v.bound = "unknown";
     v.advice.clear();
     return;
   }
-  const TimeShares& s = v.shares;
+  const TimeBreakdown& s = v.breakdown;
   const std::array<std::pair<double, const char*>, 5> parts = {{{s.compute, "compute"},
                                                                 {s.all_reduce, "all-reduce"},
                                                                 {s.input, "input"},
@@ -106,8 +106,8 @@ void conclude(ScalingVerdict& v, std::int64_t largest_batch, int input_threads) 
   const double fixed_part = s.all_reduce + s.overhead;
   const double larger_batch = 1 / (1 - fixed_part / 2);
   const bool fits = largest_batch == 0 || 2 * v.batch <= largest_batch;
-  if (v.in_turn && v.in_turn->speedup.high < 1) {
-    v.predicted_gain = 1 / v.in_turn->speedup.middle;
+  if (v.interleaved && v.interleaved->speedup.high < 1) {
+    v.predicted_gain = 1 / v.interleaved->speedup.middle;
     v.advice = str_cat("--devices 1 (measured ", fixed(v.predicted_gain, 2), "x of now), or ");
     v.advice += fits ? str_cat("--batch ", 2 * v.batch, " (predicted ", fixed(larger_batch, 2), "x)")
                      : std::string("a larger model");
@@ -127,7 +127,7 @@ void conclude(ScalingVerdict& v, std::int64_t largest_batch, int input_threads) 
 
 double ScalingVerdict::speedup() const {
   if (devices == 1) return 1;
-  return in_turn && not_measured.empty() ? in_turn->speedup.middle : std::numeric_limits<double>::quiet_NaN();
+  return interleaved && not_measured.empty() ? interleaved->speedup.middle : std::numeric_limits<double>::quiet_NaN();
 }
 
 std::string ScalingVerdict::to_string() const {
@@ -135,18 +135,18 @@ std::string ScalingVerdict::to_string() const {
                              " samples/s\n");
   if (!not_measured.empty()) {
     text += str_cat("  not measured: ", not_measured, "\n");
-  } else if (in_turn) {
-    const Range& s = in_turn->speedup;
-    text += str_cat("  in turn 1 device ", with_spread(in_turn->one), ", ", devices, " devices ",
-                    with_spread(in_turn->many), " in ", in_turn->rounds, " rounds: ", fixed(s.middle, 2), "x (",
+  } else if (interleaved) {
+    const Range& s = interleaved->speedup;
+    text += str_cat("  in turn 1 device ", with_spread(interleaved->one), ", ", devices, " devices ",
+                    with_spread(interleaved->many), " in ", interleaved->rounds, " rounds: ", fixed(s.middle, 2), "x (",
                     fixed(s.low, 2), "x to ", fixed(s.high, 2), "x) of ", fixed(ideal, 2), "x, efficiency ",
                     percent(efficiency()), "\n");
   }
   if (advice.empty()) return text;
   if (bound == "unknown") return text + str_cat("  bound   unknown\n  try     ", advice, "\n");
-  text += str_cat("  bound   compute ", percent(shares.compute), "  all-reduce ", percent(shares.all_reduce),
-                  "  input ", percent(shares.input), "  copies ", percent(shares.copies), "  overhead ",
-                  percent(shares.overhead), "\n  try     ", advice, "\n");
+  text += str_cat("  bound   compute ", percent(breakdown.compute), "  all-reduce ", percent(breakdown.all_reduce),
+                  "  input ", percent(breakdown.input), "  copies ", percent(breakdown.copies), "  overhead ",
+                  percent(breakdown.overhead), "\n  try     ", advice, "\n");
   return text;
 }
 

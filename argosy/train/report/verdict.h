@@ -22,7 +22,7 @@
 namespace argosy {
 
 // Where the time of a step goes, in parts of 1, averaged over the devices that compute.
-struct TimeShares {
+struct TimeBreakdown {
   double compute = 0;
   double all_reduce = 0;  // waiting for gradients that nothing hid
   double input = 0;       // waiting for the next batch
@@ -31,14 +31,14 @@ struct TimeShares {
 };
 
 // Adds up sampled steps. Used by one thread.
-class ShareMeter {
+class TimeBreakdownMeter {
  public:
   // `devices`: whose time lines count.
-  explicit ShareMeter(std::vector<DeviceName> devices) : devices_(std::move(devices)) {}
+  explicit TimeBreakdownMeter(std::vector<DeviceName> devices) : devices_(std::move(devices)) {}
   // One step, and how long its batch was waited for before.
   void add(const StepStats& stats, double input_seconds);
   int steps() const { return steps_; }
-  TimeShares shares() const;
+  TimeBreakdown breakdown() const;
 
  private:
   const std::vector<DeviceName> devices_;
@@ -49,11 +49,11 @@ class ShareMeter {
 struct ScalingVerdict {
   int devices = 1;
   std::int64_t batch = 0;
-  double samples_per_second = 0;      // of the run
-  std::optional<Comparison> in_turn;  // one device and all, after the run
-  double ideal = 1;                   // the devices' speeds together over that of the first
-  TimeShares shares;                  // of the run
-  CoreUse use = {};                   // during the run, of `cores` cores in `seconds`
+  double samples_per_second = 0;          // of the run
+  std::optional<Comparison> interleaved;  // one device and all, after the run
+  double ideal = 1;                       // the devices' speeds together over that of the first
+  TimeBreakdown breakdown;                // of the run
+  CoreUse use = {};                       // during the run, of `cores` cores in `seconds`
   double cores = 1, seconds = 0;
   // Why nothing is said of the speed-up; "" when something is, and of one device. Given where there is no comparison.
   std::string not_measured;

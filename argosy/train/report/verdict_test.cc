@@ -15,21 +15,22 @@ using testing::Not;
 using testing::StartsWith;
 
 constexpr CoreUse kQuiet{.own = 1.9, .others = 0.05, .delayed = 0.2};  // own threads may wait for each other
-constexpr CoreUse kCrowded{.own = 1.1, .others = 0.9, .delayed = 0.8};
+constexpr CoreUse kContended{.own = 1.1, .others = 0.9, .delayed = 0.8};
 
-InTurn rounds(std::vector<double> one, std::vector<double> many, CoreUse use = kQuiet) {
+InterleavedRates rounds(std::vector<double> one, std::vector<double> many, CoreUse use = kQuiet) {
   return {.one = std::move(one), .many = std::move(many), .use = use, .cores = 2, .seconds = 0.5};
 }
 
-const InTurn kClean = rounds({1000, 1010, 990, 1005, 995, 700, 1002}, {1900, 1920, 1890, 1905, 1895, 1901, 2400});
+const InterleavedRates kClean =
+    rounds({1000, 1010, 990, 1005, 995, 700, 1002}, {1900, 1920, 1890, 1905, 1895, 1901, 2400});
 
-ScalingVerdict verdict_of(const InTurn& measured, double run) {
+ScalingVerdict verdict_of(const InterleavedRates& measured, double run) {
   ScalingVerdict v{.devices = 2,
                    .batch = 64,
                    .samples_per_second = run,
-                   .in_turn = compare(measured, 2),
+                   .interleaved = compare(measured, 2),
                    .ideal = 2,
-                   .shares = {.compute = 0.97, .overhead = 0.03},
+                   .breakdown = {.compute = 0.97, .overhead = 0.03},
                    .use = kQuiet,
                    .cores = 2,
                    .seconds = 10};
@@ -74,13 +75,14 @@ TEST(Verdict, OfACleanMeasurementHasItsSpread) {
 }
 
 TEST(Verdict, SaysNothingWhereOthersTookTheCores) {
-  expect_silence(verdict_of(rounds(kClean.one, kClean.many, kCrowded), 1880), "other programs took 0.90 of 2 cores");
+  expect_silence(verdict_of(rounds(kClean.one, kClean.many, kContended), 1880), "other programs took 0.90 of 2 cores");
   ScalingVerdict v = verdict_of(kClean, 1880);
-  v.use = kCrowded;
+  v.use = kContended;
   conclude(v, 0, 1);
   expect_silence(v, "other programs took 0.90 of 2 cores during the run");
   // Of one device, too: where its time went is not known then.
-  ScalingVerdict one{.samples_per_second = 10, .shares = {.compute = 1}, .use = kCrowded, .cores = 2, .seconds = 9};
+  ScalingVerdict one{
+      .samples_per_second = 10, .breakdown = {.compute = 1}, .use = kContended, .cores = 2, .seconds = 9};
   conclude(one, 0, 1);
   EXPECT_EQ(one.advice, "");
   EXPECT_EQ(one.speedup(), 1);
@@ -90,26 +92,26 @@ TEST(Verdict, SaysNothingWhereOthersTookTheCores) {
 TEST(Verdict, OthersThatDoNotDisturbAreNotTold) {
   EXPECT_EQ(disturbed({.own = 1, .others = 0.9, .delayed = 0.01}, 2, 10), "");  // on cores that we do not want
   EXPECT_EQ(disturbed({.own = 60, .others = 1, .delayed = 5}, 64, 10), "");     // one core of many
-  EXPECT_EQ(disturbed(kCrowded, 2, 0.02), "");                                  // two ticks of the clock
-  EXPECT_NE(disturbed(kCrowded, 2, 0.2), "");
+  EXPECT_EQ(disturbed(kContended, 2, 0.02), "");                                // two ticks of the clock
+  EXPECT_NE(disturbed(kContended, 2, 0.2), "");
 }
 
 // As it was seen on a busy machine: 5.15x of 2.00x, efficiency 257 %.
 TEST(Verdict, SaysNothingOfMoreThanTheDevicesCanDo) {
-  const InTurn beyond = rounds({200, 205, 195, 201, 199}, {1030, 1025, 1035, 1028, 1031});
+  const InterleavedRates beyond = rounds({200, 205, 195, 201, 199}, {1030, 1025, 1035, 1028, 1031});
   expect_silence(verdict_of(beyond, 1030), "rounds say 5.11x to 5.18x, and 2.00x is the most there can be");
   // Within its spread it may lie above.
-  const InTurn near = rounds({1000, 1010, 990, 1005, 995}, {2030, 1990, 2040, 1980, 2020});
+  const InterleavedRates near = rounds({1000, 1010, 990, 1005, 995}, {2030, 1990, 2040, 1980, 2020});
   EXPECT_EQ(verdict_of(near, 2000).not_measured, "");
 }
 
 TEST(Verdict, SaysNothingOfRoundsThatLieFarApart) {
-  const InTurn noisy_one = rounds({1000, 500, 990, 400, 995}, {1900, 1920, 1890, 1905, 1895});
+  const InterleavedRates noisy_one = rounds({1000, 500, 990, 400, 995}, {1900, 1920, 1890, 1905, 1895});
   expect_silence(verdict_of(noisy_one, 1880), "one device made 500 to 995 a second");
-  const InTurn noisy_many = rounds({1000, 1010, 990, 1005, 995}, {1900, 900, 1890, 800, 1895});
+  const InterleavedRates noisy_many = rounds({1000, 1010, 990, 1005, 995}, {1900, 900, 1890, 800, 1895});
   expect_silence(verdict_of(noisy_many, 1880), "all devices made 900 to 1895 a second");
   // Each side is steady enough, but not the two beside each other.
-  const InTurn apart = rounds({1000, 1250, 1000, 1250, 1000, 1250}, {1900, 1500, 1900, 1500, 1900, 1500});
+  const InterleavedRates apart = rounds({1000, 1250, 1000, 1250, 1000, 1250}, {1900, 1500, 1900, 1500, 1900, 1500});
   expect_silence(verdict_of(apart, 1700), "they say 1.20x to 1.90x");
   expect_silence(verdict_of(rounds({1000, 1000}, {1900, 1900}), 1880), "only 2 rounds");
 }
@@ -120,22 +122,22 @@ TEST(Verdict, SaysNothingWhereTheRunContradictsIt) {
   // A run that waited for its input is slower for a reason.
   ScalingVerdict starved = verdict_of(kClean, 1880);
   starved.samples_per_second = 600;
-  starved.shares = {.compute = 0.3, .input = 0.7};
+  starved.breakdown = {.compute = 0.3, .input = 0.7};
   conclude(starved, 0, 2);
   EXPECT_EQ(starved.not_measured, "");
   EXPECT_THAT(starved.advice, StartsWith("--input-threads 4"));
 }
 
 TEST(Verdict, AdvisesOneDeviceOnlyWhereItWasFasterInAllRounds) {
-  const TimeShares waiting{.compute = 0.3, .all_reduce = 0.21, .input = 0.02, .copies = 0, .overhead = 0.47};
+  const TimeBreakdown waiting{.compute = 0.3, .all_reduce = 0.21, .input = 0.02, .copies = 0, .overhead = 0.47};
   ScalingVerdict slow = verdict_of(rounds({1090, 1100, 1080}, {1000, 1005, 995}), 1000);
-  slow.shares = waiting;
+  slow.breakdown = waiting;
   conclude(slow, 0, 1);
   EXPECT_EQ(slow.bound, "overhead");
   EXPECT_THAT(slow.advice, StartsWith("--devices 1 (measured 1.09x of now)"));
   EXPECT_GT(slow.predicted_gain, 1);
   ScalingVerdict alike = verdict_of(rounds({1000, 1100, 1050}, {1050, 1050, 1050}), 1050);
-  alike.shares = waiting;
+  alike.breakdown = waiting;
   conclude(alike, 0, 1);
   EXPECT_THAT(alike.advice, StartsWith("--batch 128"));
 }
@@ -148,7 +150,7 @@ TEST(Verdict, NamesTheBoundAndWhatToChange) {
   EXPECT_THAT(short_run.to_string(), Not(HasSubstr("compute")));
 
   ScalingVerdict full = verdict_of(kClean, 1880);
-  full.shares = {.compute = 0.5, .overhead = 0.5};
+  full.breakdown = {.compute = 0.5, .overhead = 0.5};
   conclude(full, 64, 1);
   EXPECT_THAT(full.advice, HasSubstr("does not fit"));
 
@@ -157,7 +159,7 @@ TEST(Verdict, NamesTheBoundAndWhatToChange) {
                        .batch = 64,
                        .samples_per_second = 1880,
                        .ideal = 2,
-                       .shares = {.compute = 0.97, .overhead = 0.03},
+                       .breakdown = {.compute = 0.97, .overhead = 0.03},
                        .not_measured = "one device was not to be measured (--no-verdict)"};
   conclude(alone, 0, 1);
   EXPECT_THAT(alone.advice, StartsWith("nothing"));

@@ -1,4 +1,4 @@
-// What a replicated step does beside training: moving averages, queues, tables. The same on any number of devices.
+// What a replicated step does outside training: moving averages, queues, tables. The same on any number of devices.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -24,15 +24,15 @@ namespace {
 constexpr int kSteps = 3;
 constexpr std::int64_t kBatch = 7, kWidth = 4;
 
-// A loss of rows that are fed, w * x, and what each test puts beside it.
-struct Beside {
+// A loss of rows that are fed, w * x, and what each test adds to its step.
+struct AuxiliaryStep {
   Graph g;
   VariableNode w = variable(g, random_tensor(DType::kFloat64, {kWidth}, 3), "w");
   Value x = placeholder(g, DType::kFloat64, {-1, kWidth}, "x");
   Value errors = reduce_sum(square(x * w.read), 1);
   Value loss = reduce_mean(errors);
   std::vector<Value> before = {w.initializer};                          // the first step
-  std::vector<Value> beside = {};                                       // in every step
+  std::vector<Value> auxiliary = {};                                    // in every step
   std::vector<Value> after = {};                                        // read after the last
   std::string summary = {};                                             // after run()
   std::function<Value(Value)> gradient = [](Value g) { return g; };     // what the update takes
@@ -44,7 +44,7 @@ struct Beside {
     const Value train = g.add("ApplyGradientDescent", {w.ref, constant(g, 0.01), slope});
     ARGOSY_RETURN_IF_ERROR(Status(g.status()));
     DataParallelOptions options{.losses = {loss}, .train = {end(train)}};
-    options.train.insert(options.train.end(), beside.begin(), beside.end());
+    options.train.insert(options.train.end(), auxiliary.begin(), auxiliary.end());
     for (int d = 0; d < devices; ++d) options.devices.push_back(str_cat("/device:GPU:", d));
     ARGOSY_ASSIGN_OR_RETURN(DataParallel dp, DataParallel::make(g, options));
     summary = dp.summary();
@@ -61,15 +61,15 @@ struct Beside {
   }
 };
 
-// `make` fills in what is beside.
+// `make` fills in what is auxiliary.
 template <typename Make>
 void expect_same_on_any_number(const Make& make) {
-  Beside alone;
+  AuxiliaryStep alone;
   make(alone);
   const auto expected = alone.run(1);
   ASSERT_TRUE(expected.ok()) << expected.status().to_string();
   for (const int devices : {2, 3}) {
-    Beside many;
+    AuxiliaryStep many;
     make(many);
     const auto got = many.run(devices);
     ASSERT_TRUE(got.ok()) << devices << ": " << got.status().to_string();
@@ -80,25 +80,25 @@ void expect_same_on_any_number(const Make& make) {
 }
 
 // average -= (average - value) * rate, as TensorFlow's ExponentialMovingAverage does.
-void follow(Beside& b, Value value) {
+void follow(AuxiliaryStep& b, Value value) {
   const VariableNode average = variable(b.g, Tensor::zeros(DType::kFloat64, {}), "average");
   const Value change = (average.read - value) * constant(b.g, 0.25);
   b.before.push_back(average.initializer);
-  b.beside.push_back(b.g.add("AssignSub", {average.ref, change}));
+  b.auxiliary.push_back(b.g.add("AssignSub", {average.ref, change}));
   b.after.push_back(average.read);
 }
 
-TEST(DataParallelBeside, MovingAveragesOfSumsMeansAndBoth) {
-  expect_same_on_any_number([](Beside& b) {
+TEST(DataParallelAuxiliary, MovingAveragesOfSumsMeansAndBoth) {
+  expect_same_on_any_number([](AuxiliaryStep& b) {
     const Value sum = reduce_sum(b.errors), decay = l2_loss(b.w.read) * 0.1;
     const Value weights = reduce_sum(b.x, 1), weighted = reduce_sum(b.errors * weights) / reduce_sum(weights);
     for (const Value v : {b.loss, sum, weighted, b.loss + decay, sum + decay, sum + b.loss * 3.0 + decay}) follow(b, v);
   });
 }
 
-// Largest, deviation, product, a mean of what differs from another mean: computed from the whole batch's rows.
-TEST(DataParallelBeside, MovingAveragesOfWhatIsNeitherSumNorMean) {
-  expect_same_on_any_number([](Beside& b) {
+// Largest, deviation, product, a mean of what differs from another mean: computed from the global batch's rows.
+TEST(DataParallelAuxiliary, MovingAveragesOfWhatIsNeitherSumNorMean) {
+  expect_same_on_any_number([](AuxiliaryStep& b) {
     const Value distance = b.errors - reduce_mean(b.errors), deviation = sqrt(reduce_mean(square(distance)));
     for (const Value v : {reduce_max(b.errors), deviation, reduce_prod(b.errors) * 0.001, reduce_max(distance)}) {
       follow(b, v);
@@ -106,19 +106,19 @@ TEST(DataParallelBeside, MovingAveragesOfWhatIsNeitherSumNorMean) {
   });
 }
 
-TEST(DataParallelBeside, VariablesKeepTheLatestRows) {
-  expect_same_on_any_number([](Beside& b) {
+TEST(DataParallelAuxiliary, VariablesKeepTheLatestRows) {
+  expect_same_on_any_number([](AuxiliaryStep& b) {
     const VariableNode latest = variable(b.g, Tensor::zeros(DType::kFloat64, {10, kWidth}), "latest");
     const Value rows = slice(concat({b.x * b.w.read, latest.read}, 0), {0, 0}, {10, kWidth});
     b.before.push_back(latest.initializer);
-    b.beside.push_back(b.g.add("Assign", {latest.ref, rows}));
+    b.auxiliary.push_back(b.g.add("Assign", {latest.ref, rows}));
     b.after = {latest.read, b.w.read};
   });
 }
 
 // Advantages, say: less their mean and over their deviation, which nothing is trained through.
-TEST(DataParallelBeside, NumbersOfTheBatchThatAreNotTrained) {
-  expect_same_on_any_number([](Beside& b) {
+TEST(DataParallelAuxiliary, StatsOfTheBatchThatAreNotTrained) {
+  expect_same_on_any_number([](AuxiliaryStep& b) {
     const Value given = reduce_sum(b.x, 1), distance = given - reduce_mean(given);
     const Value stopped = b.g.add("StopGradient", {b.errors});
     b.loss = reduce_mean(b.errors * distance / sqrt(reduce_mean(square(distance)))) +
@@ -128,8 +128,8 @@ TEST(DataParallelBeside, NumbersOfTheBatchThatAreNotTrained) {
 }
 
 // Such a value can wait for nothing: each device's is run for itself.
-TEST(DataParallelBeside, AStepThatEndsWithAConditionalTrainsEveryMirror) {
-  expect_same_on_any_number([](Beside& b) {
+TEST(DataParallelAuxiliary, AStepThatEndsWithAConditionalTrainsEveryMirror) {
+  expect_same_on_any_number([](AuxiliaryStep& b) {
     b.end = [&b](Value train) {
       const auto [off, on] = switch_value(with_dependencies({train}, constant(b.g, 1.0)), constant(b.g, true));
       return merge({off, on});
@@ -138,8 +138,8 @@ TEST(DataParallelBeside, AStepThatEndsWithAConditionalTrainsEveryMirror) {
   });
 }
 
-TEST(DataParallelBeside, AndOfALossThatIsAWeightedMean) {
-  expect_same_on_any_number([](Beside& b) {
+TEST(DataParallelAuxiliary, AndOfALossThatIsAWeightedMean) {
+  expect_same_on_any_number([](AuxiliaryStep& b) {
     const Value weights = reduce_sum(b.x, 1);
     b.loss = reduce_sum(b.errors * weights) / reduce_sum(weights);
     follow(b, b.loss);
@@ -148,16 +148,16 @@ TEST(DataParallelBeside, AndOfALossThatIsAWeightedMean) {
 }
 
 // Whatever the loss is, a sum or a mean: what all shards have is added to the gradient once.
-TEST(DataParallelBeside, WeightDecayAndMomentumByHand) {
+TEST(DataParallelAuxiliary, WeightDecayAndMomentumByHand) {
   for (const bool mean : {true, false}) {
-    expect_same_on_any_number([mean](Beside& b) {
+    expect_same_on_any_number([mean](AuxiliaryStep& b) {
       if (!mean) b.loss = reduce_sum(b.errors);
       const VariableNode momentum = variable(b.g, Tensor::zeros(DType::kFloat64, {kWidth}), "momentum");
       b.before.push_back(momentum.initializer);
       b.after = {b.w.read, momentum.read};
       b.gradient = [&b, momentum](Value g) {
         const Value next = momentum.read * 0.9 + (g + b.w.read * 0.1) * 0.2;
-        b.beside.push_back(b.g.add("Assign", {momentum.ref, next}));
+        b.auxiliary.push_back(b.g.add("Assign", {momentum.ref, next}));
         return next;
       };
     });
@@ -165,9 +165,9 @@ TEST(DataParallelBeside, WeightDecayAndMomentumByHand) {
 }
 
 // RMSProp written by hand takes the gradient twice, scaled and squared, and slots take it, too: it is summed once.
-TEST(DataParallelBeside, WhatIsComputedFromSumsIsNotSummedAgain) {
+TEST(DataParallelAuxiliary, WhatIsComputedFromSumsIsNotSummedAgain) {
   for (const bool mean : {true, false}) {
-    const auto by_hand = [mean](Beside& b) {
+    const auto by_hand = [mean](AuxiliaryStep& b) {
       if (!mean) b.loss = reduce_sum(b.errors);
       b.after = {b.w.read};
       b.gradient = [&b](Value g) {
@@ -180,39 +180,39 @@ TEST(DataParallelBeside, WhatIsComputedFromSumsIsNotSummedAgain) {
         const VariableNode squares = slot("squares"), momentum = slot("momentum");
         const Value mean_square = squares.read * 0.9 + square(g) * 0.1;
         const Value moved = momentum.read * 0.5 + g * 0.25;
-        b.beside.push_back(b.g.add("Assign", {squares.ref, mean_square}));
-        b.beside.push_back(b.g.add("Assign", {momentum.ref, moved}));
+        b.auxiliary.push_back(b.g.add("Assign", {squares.ref, mean_square}));
+        b.auxiliary.push_back(b.g.add("Assign", {momentum.ref, moved}));
         return (g * 0.5 + moved) / (sqrt(mean_square) + 0.001);
       };
     };
     expect_same_on_any_number(by_hand);
-    Beside two;
+    AuxiliaryStep two;
     by_hand(two);
     ASSERT_TRUE(two.run(2).ok());
     EXPECT_NE(two.summary.find("1 sum in 1 all-reduce"), std::string::npos) << two.summary;
   }
 }
 
-TEST(DataParallelBeside, DecayInALossIsSummedWithItsGradient) {
-  const auto decayed = [](Beside& b) {
+TEST(DataParallelAuxiliary, DecayInALossIsSummedWithItsGradient) {
+  const auto decayed = [](AuxiliaryStep& b) {
     b.loss = b.loss + l2_loss(b.w.read) * 0.1;
     b.after = {b.w.read};
   };
   expect_same_on_any_number(decayed);
-  Beside two;
+  AuxiliaryStep two;
   decayed(two);
   ASSERT_TRUE(two.run(2).ok());
   EXPECT_NE(two.summary.find("1 sum in 1 all-reduce"), std::string::npos) << two.summary;
 }
 
-TEST(DataParallelBeside, QueuesGiveAndTakeOnce) {
-  expect_same_on_any_number([](Beside& b) {
+TEST(DataParallelAuxiliary, QueuesGiveAndTakeOnce) {
+  expect_same_on_any_number([](AuxiliaryStep& b) {
     const QueueSpec numbers = {.dtypes = {DType::kFloat64}, .shapes = {PartialShape::scalar()}};
     const Value scales = fifo_queue(b.g, numbers, "scales"), losses = fifo_queue(b.g, numbers, "losses");
     const Value errors = fifo_queue(b.g, numbers, "errors");
     for (int i = 0; i < kSteps; ++i) b.before.push_back(enqueue(scales, {constant(b.g, 0.5 + i)}));
     b.loss = reduce_mean(b.errors) * reshape(dequeue(scales, numbers.dtypes)[0], std::vector<std::int64_t>());
-    b.beside = {enqueue(losses, {b.loss}), enqueue_many(errors, {b.errors})};
+    b.auxiliary = {enqueue(losses, {b.loss}), enqueue_many(errors, {b.errors})};
     const auto all = [&](Value queue, std::int64_t n) {
       return dequeue_many(queue, constant(b.g, static_cast<std::int32_t>(n)), numbers.dtypes)[0];
     };
@@ -220,8 +220,8 @@ TEST(DataParallelBeside, QueuesGiveAndTakeOnce) {
   });
 }
 
-TEST(DataParallelBeside, SharesLookIntoOneTable) {
-  expect_same_on_any_number([](Beside& b) {
+TEST(DataParallelAuxiliary, ShardsLookIntoOneTable) {
+  expect_same_on_any_number([](AuxiliaryStep& b) {
     const Value table = hash_table(b.g, {.key = DType::kInt64, .value = DType::kInt64});
     b.before.push_back(initialize_table(table, constant(b.g, Tensor::vector<std::int64_t>({0, 1, 2})),
                                         constant(b.g, Tensor::vector<std::int64_t>({2, 0, 1}))));
@@ -232,8 +232,8 @@ TEST(DataParallelBeside, SharesLookIntoOneTable) {
   });
 }
 
-TEST(DataParallelBeside, WhatEveryShareWouldDoForItselfIsRefused) {
-  Beside each;
+TEST(DataParallelAuxiliary, WhatEveryShardWouldDoForItselfIsRefused) {
+  AuxiliaryStep each;
   const Value queue = fifo_queue(each.g, {.dtypes = {DType::kFloat64}, .shapes = {PartialShape::scalar()}});
   const Value rows = reshape(slice(shape(each.x), {0}, {1}), std::vector<std::int64_t>());
   each.loss = reduce_mean(each.errors * dequeue_many(queue, rows, {DType::kFloat64})[0]);

@@ -1,4 +1,4 @@
-// Losses that compute rows with numbers of the whole batch which are trained through: on any number of devices they and
+// Losses that compute rows with numbers of the global batch which are trained through: on any number of devices they and
 // their gradients are those of one.
 #include <gtest/gtest.h>
 
@@ -35,13 +35,13 @@ Result<std::vector<Tensor>> train(const MakeLoss& make_loss, int devices, std::i
   DataParallelOptions options{.losses = {loss}, .train = {train}};
   for (int d = 0; d < devices; ++d) options.devices.push_back(str_cat("/device:GPU:", d));
   ARGOSY_ASSIGN_OR_RETURN(DataParallel dp, DataParallel::make(g, options));
-  ARGOSY_ASSIGN_OR_RETURN(const Value whole, dp.fetch(loss));
+  ARGOSY_ASSIGN_OR_RETURN(const Value global, dp.fetch(loss));
   Session session(dp.graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
   ARGOSY_RETURN_IF_ERROR(session.run_targets({dp.target(w.initializer)}));
   std::vector<Tensor> out;
   for (std::uint64_t i = 0; i < kSteps; ++i) {
     const Feeds feeds = {{dp.input(x), random_tensor(DType::kFloat64, {batch, kWidth}, 20 + i)}};
-    ARGOSY_ASSIGN_OR_RETURN(const auto got, session.run(feeds, {whole}, {dp.target(train)}));
+    ARGOSY_ASSIGN_OR_RETURN(const auto got, session.run(feeds, {global}, {dp.target(train)}));
     out.push_back(got[0]);
   }
   ARGOSY_ASSIGN_OR_RETURN(const auto weights, session.run({dp.input(w.read)}));
@@ -66,7 +66,7 @@ void expect_same_on_any_number(const std::string& what, const MakeLoss& make_los
 
 Value distance_from_mean(Value h) { return h - reduce_mean(h, {0}); }
 
-TEST(DataParallelNumbers, RowsLessTheirMean) {
+TEST(DataParallelCrossExample, RowsLessTheirMean) {
   expect_same_on_any_number("mean", [](Value h, Value) { return reduce_mean(tanh(distance_from_mean(h)) * h); });
   expect_same_on_any_number("sum", [](Value h, Value) { return reduce_sum(square(distance_from_mean(h) + 0.5)); });
   expect_same_on_any_number("mean by hand", [](Value h, Value) {
@@ -76,7 +76,7 @@ TEST(DataParallelNumbers, RowsLessTheirMean) {
   expect_same_on_any_number("of each row", [](Value h, Value) { return reduce_mean(square(h - reduce_mean(h))); });
 }
 
-TEST(DataParallelNumbers, RowsOverTheirDeviation) {
+TEST(DataParallelCrossExample, RowsOverTheirDeviation) {
   expect_same_on_any_number("deviation", [](Value h, Value) {
     const Value distance = distance_from_mean(h);
     return reduce_mean(tanh(distance * rsqrt(reduce_mean(square(distance), {0}) + 0.1)) * h);
@@ -85,7 +85,7 @@ TEST(DataParallelNumbers, RowsOverTheirDeviation) {
 }
 
 // What comes back to the mean is a sum over rows in the first term, and the loss's own seed in the second.
-TEST(DataParallelNumbers, AMeanThatIsATermAsWell) {
+TEST(DataParallelCrossExample, AMeanThatIsATermAsWell) {
   expect_same_on_any_number("of its own", [](Value h, Value) {
     const Value mean = reduce_mean(h);
     return reduce_mean(sigmoid(h - mean)) - mean;
@@ -96,7 +96,7 @@ TEST(DataParallelNumbers, AMeanThatIsATermAsWell) {
   });
 }
 
-TEST(DataParallelNumbers, WeightedMeansAndNumbersOfNumbers) {
+TEST(DataParallelCrossExample, WeightedMeansAndStatsOfStats) {
   expect_same_on_any_number("weighted", [](Value h, Value) {
     const Value w = sigmoid(h);
     return reduce_mean(abs(h - reduce_sum(w * h, 0) / reduce_sum(w, 0)));
@@ -111,8 +111,8 @@ TEST(DataParallelNumbers, WeightedMeansAndNumbersOfNumbers) {
   });
 }
 
-// Batch normalisation beside them: its statistics are then the whole batch's, too.
-TEST(DataParallelNumbers, StatisticsBesideThem) {
+// Batch normalisation beside them: its statistics are then the global batch's, too.
+TEST(DataParallelCrossExample, StatisticsAmongThem) {
   expect_same_on_any_number("moments", [](Value h, Value) {
     Graph& g = h.graph();
     const Value mean = reduce_mean(h, {0}), stop = g.add("StopGradient", {mean});
@@ -121,7 +121,7 @@ TEST(DataParallelNumbers, StatisticsBesideThem) {
   });
 }
 
-TEST(DataParallelNumbers, WhatIsNeitherSumNorMeanIsRefused) {
+TEST(DataParallelCrossExample, WhatIsNeitherSumNorMeanIsRefused) {
   const auto refused = train([](Value h, Value) { return reduce_mean(square(h / (2.0 + reduce_max(h)))); }, 2, 7);
   EXPECT_EQ(refused.status().id(), "ARG-DP-007") << refused.status().to_string();
 }

@@ -56,15 +56,15 @@ struct Recurrent {
     ARGOSY_ASSIGN_OR_RETURN(DataParallel dp, DataParallel::make(g, options));
     Session session(dp.graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
     for (const Value v : before) ARGOSY_RETURN_IF_ERROR(session.run_targets({dp.target(v)}));
-    ARGOSY_ASSIGN_OR_RETURN(const Value whole, dp.fetch(loss));
+    ARGOSY_ASSIGN_OR_RETURN(const Value global, dp.fetch(loss));
     std::vector<Value> targets;
     for (const Value v : train) targets.push_back(dp.target(v));
     Ran ran{.values = {}, .summary = dp.summary(), .passes = {}};
-    ARGOSY_ASSIGN_OR_RETURN(const auto report, session.placement({{dp.input(x), {kBatch, kWidth}}}, {whole}, targets));
+    ARGOSY_ASSIGN_OR_RETURN(const auto report, session.placement({{dp.input(x), {kBatch, kWidth}}}, {global}, targets));
     ran.passes = report.passes;
     for (int i = 0; i < kSteps; ++i) {
       const Feeds feeds = {{dp.input(x), random_tensor(DType::kFloat64, {kBatch, kWidth}, 20 + i, 0.1, 1)}};
-      ARGOSY_ASSIGN_OR_RETURN(const auto got, session.run(feeds, {whole}, targets));
+      ARGOSY_ASSIGN_OR_RETURN(const auto got, session.run(feeds, {global}, targets));
       ran.values.push_back(got[0]);
     }
     std::vector<Value> reads;
@@ -86,7 +86,7 @@ TEST(DataParallelLoops, ASumMayStandBetweenThem) {
     ASSERT_TRUE(got.ok()) << devices << ": " << got.status().to_string();
     // The weight first, since the loop whose sum is the gradient waits for it: they are no bucket.
     EXPECT_THAT(got->summary, HasSubstr("2 all-reduces")) << devices;
-    EXPECT_THAT(got->passes, Contains(HasSubstr("order: fixed; "))) << devices;
+    EXPECT_THAT(got->passes, Contains(HasSubstr("order: static; "))) << devices;
     for (std::size_t i = 0; i < expected->values.size(); ++i) {
       EXPECT_EQ(difference(got->values[i], expected->values[i], 1e-12), "") << devices << " devices, value " << i;
     }
@@ -100,7 +100,7 @@ TEST(DataParallelLoops, ASumThatWouldWaitForItselfIsRefused) {
   EXPECT_EQ(ran.status().id(), "ARG-DP-003") << ran.status().to_string();
 }
 
-// A counter that a loop adds to in every turn sums over the devices in every turn; what is summed outside is no part
+// A counter that a loop adds to in every iteration sums over the devices in every iteration; what is summed outside is no part
 // of that.
 TEST(DataParallelLoops, SumsInThemAreTheirOwn) {
   const auto counted = [](int devices, std::vector<Tensor>& values) -> Status {

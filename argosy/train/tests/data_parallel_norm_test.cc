@@ -1,6 +1,6 @@
 // Batch normalisation, all three versions of the op, under data parallelism: statistics are those of each shard, so on
 // shards with the same rows training must be that of one device with one shard's rows, and where moving averages are
-// used, or statistics are synchronised, that of one device with all of them. Empty shares must not spoil anything.
+// used, or statistics are synchronised, that of one device with all of them. Empty shards must not spoil anything.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -59,7 +59,7 @@ struct Network {
   }
 
   // As tf.nn.moments and tf.nn.batch_normalization write it. The gradient of gamma is made of what was summed over the
-  // rows times a share's own statistics.
+  // rows times a shard's own statistics.
   Value by_hand(Value rows, Value gamma, Value beta) {
     const Value mean = reduce_mean(rows, {0, 1, 2});
     const Value apart = graph.add("SquaredDifference", {rows, graph.add("StopGradient", {mean})});
@@ -125,7 +125,7 @@ TEST(DataParallelBatchNorm, TrainsByTheStatisticsOfEachShard) {
       EXPECT_NE(difference(alone->variables[i], start, 1e-6), "") << version << " variable " << i << " did not learn";
     }
     for (const int devices : {2, 4}) expect_same(train(n, devices, 5, devices), alone, str_cat(version, " ", devices));
-    expect_same(train(n, 4, 1, 1), train(n, 1, 1, 1), str_cat(version, " three empty shares"));
+    expect_same(train(n, 4, 1, 1), train(n, 1, 1, 1), str_cat(version, " three empty shards"));
   }
 }
 
@@ -139,7 +139,7 @@ TEST(DataParallelBatchNorm, ByMovingAveragesEveryBatchAgrees) {
   }
 }
 
-TEST(DataParallelBatchNorm, SynchronisedItIsThatOfTheWholeBatch) {
+TEST(DataParallelBatchNorm, SynchronisedItIsThatOfTheGlobalBatch) {
   for (const char* version : {"", "V2", "V3", "V3 NCHW", "by hand"}) {
     Network n(version, true);
     for (const std::int64_t batch : {2, 7}) {  // of 2, two of four devices have nothing

@@ -56,7 +56,7 @@ TEST(DataParallelRows, OfLogicalShardsAreThoseOfOneDevice) {
   }
 }
 
-TEST(DataParallelFetch, WhatIsNoReductionIsComputedFromTheWholeBatch) {
+TEST(DataParallelFetch, WhatIsNoReductionIsComputedFromTheGlobalBatch) {
   Graph g;
   const Value x = placeholder(g, DType::kFloat64, {-1, 3}, "x");
   const Value root = sqrt(reduce_mean(square(x)));
@@ -72,9 +72,9 @@ TEST(DataParallelFetch, WhatIsNoReductionIsComputedFromTheWholeBatch) {
   ASSERT_TRUE(dp.ok()) << dp.status().to_string();
   std::vector<Value> fetches;
   for (const Value v : {root, most, summary, distinct, distinct.output(1)}) {
-    const auto whole = dp->fetch(v);
-    ASSERT_TRUE(whole.ok()) << whole.status().to_string();
-    fetches.push_back(*whole);
+    const auto global = dp->fetch(v);
+    ASSERT_TRUE(global.ok()) << global.status().to_string();
+    fetches.push_back(*global);
   }
   Session many(dp->graph(), {.devices = {.devices = "3", .emulate = "3"}});
   const auto got = many.run({{dp->input(x), fed}}, fetches);
@@ -82,7 +82,7 @@ TEST(DataParallelFetch, WhatIsNoReductionIsComputedFromTheWholeBatch) {
   for (std::size_t i = 0; i < fetches.size(); ++i) EXPECT_EQ(difference((*got)[i], (*expected)[i], 1e-12), "") << i;
 }
 
-TEST(DataParallelRows, SamplesBesideSamplesAreRefused) {
+TEST(DataParallelRows, PairsOfSamplesAreRefused) {
   Graph g;
   const VariableNode w = variable(g, random_tensor(DType::kFloat32, {4, 2}), "w");
   const Value x = placeholder(g, DType::kFloat32, {-1, 4}, "x");

@@ -130,7 +130,7 @@ TEST(DataParallelTraining, SameLossesOnAnyNumberOfDevices) {
   }
 }
 
-TEST(DataParallelTraining, UnequalSharesWeighExactly) {
+TEST(DataParallelTraining, UnequalShardsWeighExactly) {
   Task task(Kind::kMean, DType::kFloat64);
   const auto alone = train(task, kBatches, 1);
   const auto uneven = train(task, kBatches, 3, 0, {1.0, 0.5, 0.1});
@@ -164,7 +164,7 @@ TEST(DataParallelTraining, EveryOptimizerAgrees) {
   }
 }
 
-TEST(DataParallelTraining, LogicalShardsGiveTheSameBitsOnAnyNumberOfDevices) {
+TEST(DataParallelTraining, LogicalShardsAreDeterministicOnAnyNumberOfDevices) {
   Task task(Kind::kMean, DType::kFloat32);
   const auto alone = train(task, kBatches, 1, 8);
   ASSERT_TRUE(alone.ok()) << alone.status().to_string();
@@ -258,8 +258,8 @@ TEST(DataParallelTraining, ALossThatCannotBeToldIsAnError) {
   DataParallelOptions options{.devices = {"/device:GPU:0", "/device:GPU:1"}, .losses = {loss}, .train = {step.run}};
   const auto unknown = DataParallel::make(g, options);
   EXPECT_EQ(unknown.status().id(), "ARG-DP-002");
-  EXPECT_NE(unknown.status().next().find("--combine"), std::string::npos);
-  options.combine = Combine::kMean;
+  EXPECT_NE(unknown.status().hint().find("--combine"), std::string::npos);
+  options.loss_placement = PlacementKind::kPartialMean;
   const auto told = DataParallel::make(g, options);
   EXPECT_TRUE(told.ok()) << told.status().to_string();
 }
@@ -291,7 +291,7 @@ TEST(DataParallelTraining, RandomNumbersAreTheBatchs) {
   const Value x = placeholder(g, DType::kFloat32, {-1, 5});
   const Value kept = floor(random_uniform(g, shape(x)) + 0.75);
   const Value noisy = x / 0.75 * kept + random_normal(g, shape(x));
-  // Two rows an example; and rows that are not the examples': every share has a seed of its own.
+  // Two rows an example; and rows that are not the examples': every shard has a seed of its own.
   const Value twice = truncated_normal(g, shape(reshape(concat({x, x}, 1), {-1, 5})));
   const Value across = random_normal(g, shape(transpose(x, {1, 0})));
   ASSERT_TRUE(g.status().ok()) << g.status().to_string();

@@ -39,7 +39,7 @@ Task task(const std::string& name) {
     return {.model = models::transformer({}), .data = [] { return models::sorting_task(16, 32, 64, 5); }};
   }
   // The filters of its inner layers outweigh their images. Of a batch of 37, four or five examples on a device each,
-  // one layer would be computed in two ways: its share is all that a device knows of the batch.
+  // one layer would be computed in two ways: its shard is all that a device knows of the batch.
   if (name == "autoencoder") {
     return {.model = models::autoencoder({.image_size = 32, .depth = 4, .width = 32}),
             .image = {32, 32, 3},
@@ -93,7 +93,7 @@ TEST(SameNumbersTraining, TransformerOnOneTwoFourAndEightDevices) {
   }
 }
 
-class SameBitsTraining : public testing::TestWithParam<const char*> {};
+class DeterministicTraining : public testing::TestWithParam<const char*> {};
 
 struct Trained {
   std::vector<double> losses;
@@ -107,7 +107,7 @@ Result<Trained> train_on(const Task& task, const char* devices, const std::vecto
   const Optimizer optimizer = adam(0.001);
   ARGOSY_ASSIGN_OR_RETURN(BuiltModel built, build_model(task.model, {.seed = 5}, &optimizer));
   ARGOSY_ASSIGN_OR_RETURN(const auto program,
-                          Program::make(std::move(built), {.devices = chosen, .session = {.devices = request}}));
+                          CompiledModel::make(std::move(built), {.devices = chosen, .session = {.devices = request}}));
   ARGOSY_RETURN_IF_ERROR(program->initialize());
   Trained trained;
   for (std::size_t i = 0; i < batches.size(); ++i) {
@@ -124,7 +124,7 @@ Result<Trained> train_on(const Task& task, const char* devices, const std::vecto
 }
 
 // Batches that eight devices share evenly, that they do not, and in which a mean's weight cannot be 1 / 37.
-TEST_P(SameBitsTraining, VariablesOfAnyRunOnOneTwoFourAndEightDevices) {
+TEST_P(DeterministicTraining, VariablesOfAnyRunOnOneTwoFourAndEightDevices) {
   if (available_cores() > 32) GTEST_SKIP() << "oneDNN's sums are cut into pieces for up to 32 threads";
   const Task model = task(GetParam());
   const std::vector<std::int64_t>& batches = model.batches;
@@ -143,7 +143,7 @@ TEST_P(SameBitsTraining, VariablesOfAnyRunOnOneTwoFourAndEightDevices) {
 }
 
 // A batch so small that its parts would cost more than its products, down to fewer examples than devices.
-TEST_P(SameBitsTraining, SmallBatchesAgreeToTheLastDigits) {
+TEST_P(DeterministicTraining, SmallBatchesAgreeToTheLastDigits) {
   const Task model = task(GetParam());
   const std::vector<std::int64_t> batches = {10, 3, 16};
   const auto one = train_on(model, "1", batches);
@@ -157,7 +157,7 @@ TEST_P(SameBitsTraining, SmallBatchesAgreeToTheLastDigits) {
 
 // Which batches give equal bits: every size from 1 to 512, two steps each, with ARGOSY_LONG=1. Prints the sizes that do
 // not, by number of devices. The documents promise 24 to 512 for the MLP and LeNet.
-TEST_P(SameBitsTraining, EveryBatchFrom1To512) {
+TEST_P(DeterministicTraining, EveryBatchFrom1To512) {
   if (std::getenv("ARGOSY_LONG") == nullptr) GTEST_SKIP() << "some minutes: set ARGOSY_LONG=1";
   const Task model = task(GetParam());
   std::map<std::string, std::vector<std::int64_t>> unequal;
@@ -173,7 +173,7 @@ TEST_P(SameBitsTraining, EveryBatchFrom1To512) {
         equal = equal && std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
       }
       if (!equal) unequal[devices].push_back(batch);
-      // The auto-encoder's inner layers have batches of which a device's share lies on the other side of a choice.
+      // The auto-encoder's inner layers have batches of which a device's shard lies on the other side of a choice.
       const bool promised = batch >= 24 && std::string(GetParam()) != "autoencoder";
       EXPECT_TRUE(equal || !promised) << batch << " on " << devices;
     }
@@ -185,7 +185,7 @@ TEST_P(SameBitsTraining, EveryBatchFrom1To512) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, SameBitsTraining, testing::Values("lenet", "mlp", "autoencoder"),
+INSTANTIATE_TEST_SUITE_P(Models, DeterministicTraining, testing::Values("lenet", "mlp", "autoencoder"),
                          [](const auto& param) { return param.param; });
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The small parts of the training library: schedules, clipping, metrics, layers, shares of time.
+// The small parts of the training library: schedules, clipping, metrics, layers, the breakdown of time.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -169,20 +169,20 @@ TEST(Layers, MisuseSticksToTheGraph) {
 TEST(Optimizers, ByNameWithASuggestion) {
   EXPECT_TRUE(optimizer_by_name("adam", 0.1).ok());
   const Status unknown = optimizer_by_name("adan", 0.1).status();
-  EXPECT_EQ(unknown.next(), "--optimizer adam");
+  EXPECT_EQ(unknown.hint(), "--optimizer adam");
 }
 
-TEST(ShareMeter, CountsTheDevicesThatCompute) {
+TEST(TimeBreakdownMeter, CountsTheDevicesThatCompute) {
   const DeviceName gpu = *DeviceName::parse("/device:GPU:0"), cpu = *DeviceName::parse("/device:CPU:0");
-  ShareMeter meter({gpu});
+  TimeBreakdownMeter meter({gpu});
   StepStats stats{.start_nanos = 0, .end_nanos = 1000};
   stats.devices = {{.device = cpu, .compute_nanos = 5}, {.device = gpu, .compute_nanos = 600, .collective_nanos = 100}};
   meter.add(stats, 1000e-9);
-  const TimeShares shares = meter.shares();
-  EXPECT_NEAR(shares.compute, 0.3, 1e-9);
-  EXPECT_NEAR(shares.all_reduce, 0.05, 1e-9);
-  EXPECT_NEAR(shares.input, 0.5, 1e-9);
-  EXPECT_NEAR(shares.overhead, 0.15, 1e-9);
+  const TimeBreakdown breakdown = meter.breakdown();
+  EXPECT_NEAR(breakdown.compute, 0.3, 1e-9);
+  EXPECT_NEAR(breakdown.all_reduce, 0.05, 1e-9);
+  EXPECT_NEAR(breakdown.input, 0.5, 1e-9);
+  EXPECT_NEAR(breakdown.overhead, 0.15, 1e-9);
 }
 
 }  // namespace

@@ -114,7 +114,7 @@ class Built {
       for (const std::int64_t w : {skip, n, all - n - skip}) {
         if (w > 0) weights.push_back(w);
       }
-      flat = batch_share(flat, weights, skip > 0 ? 1 : 0);
+      flat = shard_batch(flat, weights, skip > 0 ? 1 : 0);
     }
     return graph_.add("Reshape", {flat, sizes(shape)});
   }
@@ -130,7 +130,7 @@ class Built {
   Value fed_, node_;
 };
 
-bool same_bits(const Tensor& a, const Tensor& b) {
+bool bitwise_equal(const Tensor& a, const Tensor& b) {
   if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
   if (is_plain(a.dtype())) return a.bytes() == 0 || std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
   return attr_equal(AttrValue(a), AttrValue(b));
@@ -149,11 +149,11 @@ const char* name_of(Form form) {
 // A loop whose turns are on one device and whose condition is on another: no order is safe for its step.
 Value loop_over_two(Graph& graph) {
   const auto host = graph.device("/cpu:0");
-  const auto turn = [&](const Value& carried) {
+  const auto body = [&](const Value& carried) {
     const auto on = graph.device("/gpu:0");
     return graph.add("Neg", {carried});
   };
-  return DataflowLoop(graph, constant(graph, 1.0f), turn).out;
+  return DataflowLoop(graph, constant(graph, 1.0f), body).out;
 }
 
 }  // namespace
@@ -182,7 +182,7 @@ std::string describe(const Aliases& aliases) {
   return str_cat("operand ", str_join(aliases.others, ", "), " in the memory of operand ", aliases.first);
 }
 
-AliasedRun run_aliased(const std::shared_ptr<Machine>& machine, const RecordedCase& c, const Aliases& aliases,
+AliasedRun run_aliased(const std::shared_ptr<DeviceSet>& device_set, const RecordedCase& c, const Aliases& aliases,
                        bool optimize, bool by_dataflow) {
   AliasedRun run;
   Graph graph;
@@ -199,7 +199,7 @@ AliasedRun run_aliased(const std::shared_ptr<Machine>& machine, const RecordedCa
   });
   static constexpr Form kForms[] = {Form::kSame, Form::kMerged, Form::kViews, Form::kRead};
   for (const char* const device : {"/cpu:0", "/gpu:0"}) {
-    if (device[1] == 'g' && machine->num_gpus() == 0) continue;
+    if (device[1] == 'g' && device_set->num_gpus() == 0) continue;
     const auto on = graph.device(device);
     for (int k = -1; k < static_cast<int>(std::size(kForms)); ++k) {
       const Form* const form = k < 0 ? nullptr : &kForms[k];
@@ -220,8 +220,8 @@ AliasedRun run_aliased(const std::shared_ptr<Machine>& machine, const RecordedCa
   if (by_dataflow) fetches.push_back(loop_over_two(graph));
   run.status = graph.status();
   if (!run.status.ok()) return run;
-  machine->reset();
-  Session session(graph, {.machine = machine, .optimize = optimize, .trace_path = ""});
+  device_set->reset();
+  Session session(graph, {.device_set = device_set, .optimize = optimize, .trace_path = ""});
   run.status = session.status();
   if (!run.status.ok()) return run;
   if (by_dataflow) {
@@ -255,7 +255,7 @@ AliasedRun run_aliased(const std::shared_ptr<Machine>& machine, const RecordedCa
       ++run.forms;
     }
     const auto tell = [&](const char* what, std::size_t i, const Tensor& got, const Tensor& expected) {
-      if (!run.difference.empty() || same_bits(got, expected)) return;
+      if (!run.difference.empty() || bitwise_equal(got, expected)) return;
       const std::string where = difference(got, expected, 0);
       run.difference = str_cat(part.form == nullptr ? "" : name_of(*part.form), " on ", part.device,
                                by_dataflow ? " by dataflow" : " in order", optimize ? ", optimised" : "", ": ", what,

@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::chrono::seconds kLimit{60};
 
-SessionOptions options_for(const std::shared_ptr<Machine>& machine, bool reproducible) {
-  return {.machine = machine,
+SessionOptions options_for(const std::shared_ptr<DeviceSet>& device_set, bool reproducible) {
+  return {.device_set = device_set,
           .allow_soft_placement = true,
           .optimize = false,
           .reproducible = reproducible,
@@ -80,7 +80,7 @@ Tensor weights_like(const Tensor& y, std::uint64_t seed) {
 
 }  // namespace
 
-CaseRun run_forward(const std::shared_ptr<Machine>& machine, const std::string& device, const RecordedCase& c,
+CaseRun run_forward(const std::shared_ptr<DeviceSet>& device_set, const std::string& device, const RecordedCase& c,
                     bool known, bool reproducible) {
   const OpDef& op = *builtin_ops().find(c.op);
   CaseRun run;
@@ -115,8 +115,8 @@ CaseRun run_forward(const std::shared_ptr<Machine>& machine, const std::string& 
     const bool reference = i < static_cast<int>(op.output_args.size()) && op.output_args[i].is_ref;
     if (!reference) fetches.push_back(y.output(i));
   }
-  machine->reset();
-  Session session(graph, options_for(machine, reproducible));
+  device_set->reset();
+  Session session(graph, options_for(device_set, reproducible));
   run.status = session.status();
   if (!run.status.ok()) return run;
   StepStats stats;
@@ -138,7 +138,7 @@ CaseRun run_forward(const std::shared_ptr<Machine>& machine, const std::string& 
   return run;
 }
 
-CaseRun run_gradient(const std::shared_ptr<Machine>& machine, const std::string& device, const RecordedCase& c,
+CaseRun run_gradient(const std::shared_ptr<DeviceSet>& device_set, const std::string& device, const RecordedCase& c,
                      const std::vector<Tensor>& outputs, bool reproducible) {
   CaseRun run;
   Graph graph;
@@ -169,8 +169,8 @@ CaseRun run_gradient(const std::shared_ptr<Machine>& machine, const std::string&
   if (!graph.status().ok() || fetches.empty()) return run;  // it says that it has none
   std::set<std::string> counted;
   for (int i = forward; i < graph.size(); ++i) counted.insert(graph.node(NodeId{i}).name);
-  machine->reset();
-  Session session(graph, options_for(machine, reproducible));
+  device_set->reset();
+  Session session(graph, options_for(device_set, reproducible));
   run.status = session.status();
   if (!run.status.ok()) return run;
   StepStats stats;

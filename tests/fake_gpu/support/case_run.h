@@ -18,12 +18,12 @@ struct CaseRun {
 
 // `device` is "/gpu:0"; what it has no kernel for runs on the CPU. `known`: shapes and values of inputs are known when
 // the step is compiled. `reproducible`: as SessionOptions has it.
-CaseRun run_forward(const std::shared_ptr<Machine>& machine, const std::string& device, const RecordedCase& c,
+CaseRun run_forward(const std::shared_ptr<DeviceSet>& device_set, const std::string& device, const RecordedCase& c,
                     bool known, bool reproducible = false);
 
 // d(weighted sum of the outputs, which forwards were `outputs`)/d(inputs), one for each input that has one. No values:
 // the op has none for such a case.
-CaseRun run_gradient(const std::shared_ptr<Machine>& machine, const std::string& device, const RecordedCase& c,
+CaseRun run_gradient(const std::shared_ptr<DeviceSet>& device_set, const std::string& device, const RecordedCase& c,
                      const std::vector<Tensor>& outputs, bool reproducible = false);
 
 }  // namespace argosy

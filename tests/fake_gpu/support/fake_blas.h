@@ -43,7 +43,7 @@ struct FakeBlas {
 
   // The table; one fake at a time. On a stream that is null products are made at once.
   BlasCalls calls();
-  std::shared_ptr<CardBlas> opened() { return CardBlas::over(calls()).value(); }
+  std::shared_ptr<GpuBlas> opened() { return GpuBlas::over(calls()).value(); }
 };
 
 }  // namespace argosy::cuda::fake

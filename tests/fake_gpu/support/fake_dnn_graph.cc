@@ -172,7 +172,7 @@ bool channels_first(const Node& tensor) {
   return strides(tensor)[1] == sizes(tensor)[2] * sizes(tensor)[3] && strides(tensor)[1] > 1;
 }
 
-CardAxis axis_of(const Convolution& c, int axis) {
+GpuAxis axis_of(const Convolution& c, int axis) {
   const auto at = [&](int attribute) {
     return c.how->values<std::int64_t>(attribute).at(static_cast<std::size_t>(axis));
   };
@@ -191,7 +191,7 @@ std::int64_t pad_after(const Convolution& c, int axis) {
 // Do the sizes follow from each other, as the library wants it?
 bool sound(const Convolution& c) {
   for (const int axis : {0, 1}) {
-    const CardAxis a = axis_of(c, axis);
+    const GpuAxis a = axis_of(c, axis);
     const i64 reach = (a.window - 1) * a.dilation + 1;
     if (a.pad < 0 || pad_after(c, axis) < 0 || a.in + a.pad + pad_after(c, axis) < reach) return false;
     if ((a.in + a.pad + pad_after(c, axis) - reach) / a.stride + 1 != a.out) return false;
@@ -308,7 +308,7 @@ int get(void* at, int attribute, int type, std::int64_t most, std::int64_t* foun
 
 // --- execution
 
-CardImage image_of(const Node& tensor) {
+GpuImage image_of(const Node& tensor) {
   const std::vector<std::int64_t> s = strides(tensor);
   return {.n = s[0], .h = s[2], .w = s[3], .c = s[1]};
 }
@@ -337,22 +337,23 @@ Status convolve(CudaDevice& device, const Convolution& conv, const std::map<std:
   const DType dtype = dtype_of(conv.filter->value<int>(dnn_attr::kTensorType));
   const std::size_t bytes = element_bytes(dtype);
   const auto at = [&](const Node& tensor) { return memory.at(id_of(tensor)); };
-  const CardConv g{.batch = sizes(*conv.image)[0],
-                   .in_c = sizes(*conv.image)[1],
-                   .out_c = sizes(*conv.output)[1],
-                   .groups = sizes(*conv.image)[1] / sizes(*conv.filter)[1],
-                   .h = axis_of(conv, 0),
-                   .w = axis_of(conv, 1),
-                   .in = image_of(*conv.image),
-                   .out = image_of(*conv.output),
-                   .activation = bias != nullptr ? 1 : 0,
-                   .alpha = 0};
+  const GpuConv g{.batch = sizes(*conv.image)[0],
+                  .in_c = sizes(*conv.image)[1],
+                  .out_c = sizes(*conv.output)[1],
+                  .groups = sizes(*conv.image)[1] / sizes(*conv.filter)[1],
+                  .h = axis_of(conv, 0),
+                  .w = axis_of(conv, 1),
+                  .in = image_of(*conv.image),
+                  .out = image_of(*conv.output),
+                  .activation = bias != nullptr ? 1 : 0,
+                  .alpha = 0};
   const std::int64_t filter_elements = elements_of(*conv.filter);
   ARGOSY_ASSIGN_OR_RETURN(const Buffer turned, c.scratch(static_cast<std::size_t>(filter_elements) * bytes));
-  CardMover mover(c);
+  GpuCopyEngine copy_engine(c);
   const std::string suffix(type_suffix(dtype));
-  if (conv.direction != kDnnTowardsFilter) mover.move(turned.data(), at(*conv.filter), bytes, own_filter(*conv.filter));
-  ARGOSY_RETURN_IF_ERROR(mover.status());
+  if (conv.direction != kDnnTowardsFilter)
+    copy_engine.move(turned.data(), at(*conv.filter), bytes, own_filter(*conv.filter));
+  ARGOSY_RETURN_IF_ERROR(copy_engine.status());
   if (conv.direction == kDnnForward) {
     return launch(c, {"conv", "conv_forward_" + suffix}, grid_for(elements_of(*conv.output)), g,
                   static_cast<const void*>(at(*conv.image)), turned.data(), bias, result);
@@ -367,8 +368,8 @@ Status convolve(CudaDevice& device, const Convolution& conv, const std::map<std:
                                 turned.data()));
   Region back = own_filter(*conv.filter);
   std::swap(back.to, back.from);
-  mover.move(result, turned.data(), bytes, back);
-  return mover.status();
+  copy_engine.move(result, turned.data(), bytes, back);
+  return copy_engine.status();
 }
 
 int execute(DnnHandle handle, void* plan_at, void* pack_at) {

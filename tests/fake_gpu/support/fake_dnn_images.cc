@@ -34,15 +34,15 @@ float* floats(const void* p) { return static_cast<float*>(const_cast<void*>(p));
 struct Norm {
   static constexpr int kThreads = 128;  // as in batch_norm_cuda.cu
   KernelContext& c;
-  const CardChannels g;
+  const GpuChannels g;
   const std::string suffix;
   Buffer memory = {};  // room for what is found of channels
   LaunchShape channels = grid_for(g.channels), all = grid_for(g.outer * g.channels * g.inner);
 
   Norm(KernelContext& context, const DnnTensorObject& x, const DnnTensorObject& vectors)
       : c(context),
-        g(x.format == kDnnNchw ? CardChannels{x.n, x.c, static_cast<i64>(x.h) * x.w, 1, 1}
-                               : CardChannels{static_cast<i64>(x.n) * x.h * x.w, x.c, 1, 1, 1}),
+        g(x.format == kDnnNchw ? GpuChannels{x.n, x.c, static_cast<i64>(x.h) * x.w, 1, 1}
+                               : GpuChannels{static_cast<i64>(x.n) * x.h * x.w, x.c, 1, 1, 1}),
         suffix(type_suffix(dtype_of(x.type))) {
     EXPECT_EQ(vectors.type, kDnnFloat);
     EXPECT_EQ(vectors.n * vectors.h * vectors.w, 1);
@@ -56,7 +56,7 @@ struct Norm {
   }
   LaunchShape sums() const { return {.grid = {.x = static_cast<unsigned>(g.channels)}, .block = {.x = kThreads}}; }
 
-  Status apply(const void* x, CardBatchNorm n, void* y) const {
+  Status apply(const void* x, GpuBatchNorm n, void* y) const {
     n.line = room(0);
     if (n.training) ARGOSY_RETURN_IF_ERROR(start("batch_norm_moments_" + suffix, sums(), g, x, room(2)));
     ARGOSY_RETURN_IF_ERROR(start("batch_norm_statistics", channels, g, room(2), n));
@@ -77,19 +77,19 @@ int train(DnnHandle handle, int mode, const void* alpha, const void* beta, DnnTe
   if (const int refused = norm_rule(*x, *y, *channels, epsilon); refused != 0) return refused;
   return answer(handle, fake->norms_answer, &fake->trainings, [&](KernelContext& c) -> Status {
     const Norm norm(c, *x, *channels);
-    CardBatchNorm n{.scale = floats(scale),
-                    .offset = floats(offset),
-                    .mean = floats(mean),
-                    .variance = floats(variance),
-                    .new_mean = floats(mean),
-                    .new_variance = floats(variance),
-                    .kept_mean = floats(saved_mean),
-                    .kept_variance = floats(saved_inverse),
-                    .line = nullptr,
-                    .epsilon = static_cast<float>(epsilon),
-                    // What was there counts, times zero: NaN stays NaN.
-                    .factor = std::min(static_cast<float>(factor), std::nextafter(1.0F, 0.0F)),
-                    .training = 1};
+    GpuBatchNorm n{.scale = floats(scale),
+                   .offset = floats(offset),
+                   .mean = floats(mean),
+                   .variance = floats(variance),
+                   .new_mean = floats(mean),
+                   .new_variance = floats(variance),
+                   .kept_mean = floats(saved_mean),
+                   .kept_variance = floats(saved_inverse),
+                   .line = nullptr,
+                   .epsilon = static_cast<float>(epsilon),
+                   // What was there counts, times zero: NaN stays NaN.
+                   .factor = std::min(static_cast<float>(factor), std::nextafter(1.0F, 0.0F)),
+                   .training = 1};
     ARGOSY_RETURN_IF_ERROR(norm.apply(x_data, n, y_data));
     return norm.invert(floats(saved_inverse), static_cast<float>(epsilon));
   });
@@ -102,18 +102,18 @@ int infer(DnnHandle handle, int, const void* alpha, const void* beta, DnnTensor 
   if (const int refused = norm_rule(*x, *y, *channels, epsilon); refused != 0) return refused;
   return answer(handle, fake->norms_answer, &fake->inferences, [&](KernelContext& c) {
     const Norm norm(c, *x, *channels);
-    const CardBatchNorm n{.scale = floats(scale),
-                          .offset = floats(offset),
-                          .mean = floats(mean),
-                          .variance = floats(variance),
-                          .new_mean = norm.room(2),
-                          .new_variance = norm.room(3),
-                          .kept_mean = norm.room(4),
-                          .kept_variance = norm.room(5),
-                          .line = nullptr,
-                          .epsilon = static_cast<float>(epsilon),
-                          .factor = 1,
-                          .training = 0};
+    const GpuBatchNorm n{.scale = floats(scale),
+                         .offset = floats(offset),
+                         .mean = floats(mean),
+                         .variance = floats(variance),
+                         .new_mean = norm.room(2),
+                         .new_variance = norm.room(3),
+                         .kept_mean = norm.room(4),
+                         .kept_variance = norm.room(5),
+                         .line = nullptr,
+                         .epsilon = static_cast<float>(epsilon),
+                         .factor = 1,
+                         .training = 0};
     return norm.apply(x_data, n, y_data);
   });
 }
@@ -135,14 +135,14 @@ int norm_gradient(DnnHandle handle, int, const void* alpha, const void* beta, co
         launch(c, {"unary_simple", "unary_Reciprocal_f32"}, norm.channels, norm.g.channels, variance, variance));
     ARGOSY_RETURN_IF_ERROR(norm.start("batch_norm_gradient_sums_" + norm.suffix, norm.sums(), norm.g, dy, x_data,
                                       no_gate, saved_mean, norm.room(1)));
-    const CardBatchNormGradient n{.scale = floats(scale),
-                                  .mean = floats(saved_mean),
-                                  .variance = variance,
-                                  .dscale = floats(dscale),
-                                  .doffset = floats(doffset),
-                                  .plane = norm.room(3),
-                                  .epsilon = 0,
-                                  .training = 1};
+    const GpuBatchNormGradient n{.scale = floats(scale),
+                                 .mean = floats(saved_mean),
+                                 .variance = variance,
+                                 .dscale = floats(dscale),
+                                 .doffset = floats(doffset),
+                                 .plane = norm.room(3),
+                                 .epsilon = 0,
+                                 .training = 1};
     ARGOSY_RETURN_IF_ERROR(norm.start("batch_norm_gradient_statistics", norm.channels, norm.g, norm.room(1), n));
     void* const no_side = nullptr;
     return norm.start("batch_norm_gradient_" + norm.suffix, norm.all, norm.g, dy, x_data, no_gate, norm.room(3), dx,
@@ -151,11 +151,11 @@ int norm_gradient(DnnHandle handle, int, const void* alpha, const void* beta, co
 }
 
 // The library finds how many windows there are itself.
-CardAxis pooled_axis(int in, int window, int stride, int pad, int out) {
+GpuAxis pooled_axis(int in, int window, int stride, int pad, int out) {
   EXPECT_EQ(out, (in + 2 * pad - window) / stride + 1);
   return {in, window, stride, 1, out, pad};
 }
-CardPool card_pool(const DnnPoolingObject& p, const DnnTensorObject& x, const DnnTensorObject& y) {
+GpuPool gpu_pool(const DnnPoolingObject& p, const DnnTensorObject& x, const DnnTensorObject& y) {
   const bool nchw = x.format == kDnnNchw;
   EXPECT_EQ(p.nan, kDnnNanNeverWins);
   return {nchw ? static_cast<i64>(x.n) * x.c : x.n, nchw ? 1 : x.c,
@@ -170,7 +170,7 @@ int pool(DnnHandle handle, DnnPooling p, const void* alpha, DnnTensor x, const v
   return answer(handle, fake->pools_answer, &fake->pools, [&](KernelContext& c) {
     const std::string kernel = p->mode == kDnnLargest ? "max_pool_" : "avg_pool_";
     return launch(c, {"pool", kernel + std::string(type_suffix(dtype_of(x->type)))}, grid_for(elements_of(*y)),
-                  card_pool(*p, *x, *y), x_data, y_data);
+                  gpu_pool(*p, *x, *y), x_data, y_data);
   });
 }
 int pool_gradient(DnnHandle handle, DnnPooling p, const void* alpha, DnnTensor y, const void* y_data, DnnTensor,
@@ -180,7 +180,7 @@ int pool_gradient(DnnHandle handle, DnnPooling p, const void* alpha, DnnTensor y
   EXPECT_TRUE(y_data != nullptr && x_data != nullptr);
   return answer(handle, fake->pools_answer, &fake->pool_gradients, [&](KernelContext& c) {
     return launch(c, {"pool", "avg_pool_grad_" + std::string(type_suffix(dtype_of(x->type)))},
-                  grid_for(elements_of(*x)), card_pool(*p, *x, *y), dy_data, dx_data);
+                  grid_for(elements_of(*x)), gpu_pool(*p, *x, *y), dy_data, dx_data);
   });
 }
 

@@ -1,4 +1,4 @@
-// A machine with fake cards that have all our kernels (needs ARGOSY_KERNELS_ON_HOST, see CMakeLists.txt).
+// A machine with fake GPUs that have all our kernels (needs ARGOSY_KERNELS_ON_HOST, see CMakeLists.txt).
 #pragma once
 
 #include <span>
@@ -19,13 +19,13 @@ inline std::span<const ModuleImage> host_images() {
   return images;
 }
 
-// `cards` of 1 GiB each.
-inline Options cards_with_kernels(int cards) {
+// `gpus` of 1 GiB each.
+inline Options gpus_with_kernels(int gpus) {
   Options options;
-  options.cards.assign(static_cast<std::size_t>(cards), Card{.memory_bytes = std::uint64_t{1} << 30});
+  options.gpus.assign(static_cast<std::size_t>(gpus), FakeGpu{.memory_bytes = std::uint64_t{1} << 30});
   return options;
 }
-// Fused kernels are compiled in no time, for cards that run none (Options::run_kernels).
+// Fused kernels are compiled in no time, for GPUs that run none (Options::run_kernels).
 class CompilesNothing final : public RuntimeCompiler {
  public:
   std::string version() const override { return "none"; }

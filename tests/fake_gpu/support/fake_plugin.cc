@@ -1,9 +1,9 @@
-// A CUDA plug-in whose cards are fakes, with our kernels compiled for the host and a fake NCCL: what the program does
-// with cards, end to end, on a machine that has none. Opened by ARGOSY_CUDA_PLUGIN as any other.
+// A CUDA plug-in whose GPUs are fakes, with our kernels compiled for the host and a fake NCCL: what the program does
+// with GPUs, end to end, on a machine that has none. Opened by ARGOSY_CUDA_PLUGIN as any other.
 //
-// $ARGOSY_FAKE_CARDS says what there is, with commas between: "cards=2", "peers=refused", "peers=lie" (small copies
+// $ARGOSY_FAKE_GPUS says what there is, with commas between: "gpus=2", "peers=refused", "peers=lie" (small copies
 // too), "peers=lie-large", "host=lie", "nccl=yes", "nccl=old", "libraries=none", "kernels=skipped" (nothing is
-// computed), "nodes=named" (and nothing recorded). $ARGOSY_FAKE_CARDS_LOG: a file for all calls (fake/cards.h);
+// computed), "nodes=named" (and nothing recorded). $ARGOSY_FAKE_GPUS_LOG: a file for all calls (fake_driver.h);
 // steps.py reads it.
 #include <cstdlib>
 
@@ -15,8 +15,14 @@ namespace argosy::cuda::fake {
 
 namespace {
 
-bool told(std::string_view what) {
-  const char* const text = std::getenv("ARGOSY_FAKE_CARDS");
+// Old names of the variables are read, too.
+const char* variable(const char* name, const char* old_name) {
+  const char* const text = std::getenv(name);
+  return text != nullptr ? text : std::getenv(old_name);
+}
+
+bool is_set(std::string_view what) {
+  const char* const text = variable("ARGOSY_FAKE_GPUS", "ARGOSY_FAKE_CARDS");
   for (const std::string& part : str_split(text == nullptr ? "" : text, ',')) {
     if (str_trim(part) == what) return true;
   }
@@ -26,20 +32,20 @@ bool told(std::string_view what) {
 Options options() {
   int count = 1;
   for (int n = 2; n <= 8; ++n) {
-    if (told(str_cat("cards=", n))) count = n;
+    if (is_set(str_cat("gpus=", n)) || is_set(str_cat("cards=", n))) count = n;
   }
-  Options options = cards_with_kernels(count);
-  options.peers_reach = !told("peers=refused");
-  options.peers_lie = told("peers=lie") || told("peers=lie-large");
-  if (told("peers=lie-large")) options.lies_from = std::size_t{1} << 20;
-  options.host_lies = told("host=lie");
-  options.run_kernels = !told("kernels=skipped");
-  if (const char* const log = std::getenv("ARGOSY_FAKE_CARDS_LOG")) options.log = log;
+  Options options = gpus_with_kernels(count);
+  options.peers_reach = !is_set("peers=refused");
+  options.peers_lie = is_set("peers=lie") || is_set("peers=lie-large");
+  if (is_set("peers=lie-large")) options.lies_from = std::size_t{1} << 20;
+  options.host_lies = is_set("host=lie");
+  options.run_kernels = !is_set("kernels=skipped");
+  if (const char* const log = variable("ARGOSY_FAKE_GPUS_LOG", "ARGOSY_FAKE_CARDS_LOG")) options.log = log;
   return options;
 }
 
 std::vector<LibraryFacts> libraries() {
-  if (told("libraries=none")) {
+  if (is_set("libraries=none")) {
     return {{.name = "cuBLASLt", .problem = "cuBLASLt is not found: libcublasLt.so.13"},
             {.name = "NCCL", .problem = "NCCL is not found: libnccl.so.2"}};
   }
@@ -48,17 +54,17 @@ std::vector<LibraryFacts> libraries() {
 
 // A driver has no end: what it holds stays until the process ends.
 GpuBackend* make(Status*) {
-  static auto* const cards = new Cards(options());
-  static auto* const nccl = new FakeNccl({.version = told("nccl=old") ? 21304 : 22809});
+  static auto* const fake_driver = new FakeDriver(options());
+  static auto* const nccl = new FakeNccl({.version = is_set("nccl=old") ? 21304 : 22809});
   CudaBackend::Options given = with_kernels();
   given.kernels = add_plugin_kernels;
-  if (told("kernels=skipped")) given.compiler = CompilesNothing::make;
-  if (told("nodes=named")) given.observer = Cards::observer();
+  if (is_set("kernels=skipped")) given.compiler = CompilesNothing::make;
+  if (is_set("nodes=named")) given.observer = FakeDriver::observer();
   given.libraries = libraries;
   given.collectives = collective_facts;
   given.nvml_problem = "libnvidia-ml.so.1 is not found";
-  auto* const backend = new CudaBackend(cards->driver(), std::move(given));
-  if (told("nccl=yes") || told("nccl=old")) {
+  auto* const backend = new CudaBackend(fake_driver->driver(), std::move(given));
+  if (is_set("nccl=yes") || is_set("nccl=old")) {
     backend->links().shared(
         "nccl", [&] { return std::make_shared<NcclAvailable>(Nccl::over(nccl->calls(), "/fake/libnccl.so.2")); });
   }

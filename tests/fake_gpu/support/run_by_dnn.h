@@ -1,4 +1,4 @@
-// One op on a fake card that finds a fake cuDNN.
+// One op on a fake GPU that finds a fake cuDNN.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ struct ByDnnOptions {
   std::vector<int> constants = {};  // inputs that are no feeds
 };
 
-// What a graph of `op` alone gives on a card, all its (last one's) outputs; none where it failed.
+// What a graph of `op` alone gives on a GPU, all its (last one's) outputs; none where it failed.
 inline std::vector<Tensor> run_by_dnn(cuda::fake::Machine& machine, const std::string& op, const AttrMap& attrs,
                                       const std::vector<Tensor>& inputs, const ByDnnOptions& options = {}) {
   Graph graph;

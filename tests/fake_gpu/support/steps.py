@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What steps start on cards, counted on fake ones: kernels, graphs, copies, waits, allocations.
+"""What steps start on GPUs, counted on fake ones: kernels, graphs, copies, waits, allocations.
 
     steps.py [--nodes] [--virtual N] [--all] train mlp --devices gpu:0 --batch 10 --steps 30
     steps.py [--nodes] [--virtual N] [--all] run --devices gpu:0 -- python3 script.py
@@ -28,8 +28,8 @@ def calls_of(command, arguments):
     if arguments.nodes:
         facts.append("nodes=named")
     with tempfile.NamedTemporaryFile(mode="r") as log:
-        env = dict(os.environ, ARGOSY_CUDA_PLUGIN=os.path.abspath(arguments.plugin), ARGOSY_FAKE_CARDS=",".join(facts),
-                   ARGOSY_FAKE_CARDS_LOG=log.name)
+        env = dict(os.environ, ARGOSY_CUDA_PLUGIN=os.path.abspath(arguments.plugin), ARGOSY_FAKE_GPUS=",".join(facts),
+                   ARGOSY_FAKE_GPUS_LOG=log.name)
         if arguments.virtual:
             env["ARGOSY_VIRTUAL_GPUS"] = str(arguments.virtual)
         done = subprocess.run([arguments.program] + command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -80,10 +80,10 @@ def period_before(log, end):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default=os.path.join(BUILD, "bin", "argosy"))
-    parser.add_argument("--plugin", default=os.path.join(BUILD, "tests", "cuda", "libargosy_fake_cards.so"))
+    parser.add_argument("--plugin", default=os.path.join(BUILD, "tests", "fake_gpu", "libargosy_fake_gpus.so"))
     parser.add_argument("--nodes", action="store_true")
     parser.add_argument("--compute", action="store_true", help="run the kernels too: slow, for scripts that look")
-    parser.add_argument("--virtual", type=int, default=0, metavar="N", help="so many logical cards on the one")
+    parser.add_argument("--virtual", type=int, default=0, metavar="N", help="so many logical GPUs on the physical one")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("command", nargs=argparse.REMAINDER)
     arguments = parser.parse_args()

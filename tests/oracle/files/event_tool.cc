@@ -55,9 +55,9 @@ Status write(const std::string& folder) {
       weights.data<float>()[i] = std::sin(static_cast<float>(i)) * static_cast<float>(step);
     ARGOSY_RETURN_IF_ERROR(writer->histogram("weights", step, weights));
   }
-  Tensor pictures = Tensor::zeros(DType::kFloat32, {2, 8, 12, 3});
-  for (std::int64_t i = 0; i < pictures.elements(); ++i) pictures.data<float>()[i] = static_cast<float>(i % 29) - 3;
-  ARGOSY_RETURN_IF_ERROR(writer->image("samples", 7, pictures, 2));
+  Tensor images = Tensor::zeros(DType::kFloat32, {2, 8, 12, 3});
+  for (std::int64_t i = 0; i < images.elements(); ++i) images.data<float>()[i] = static_cast<float>(i % 29) - 3;
+  ARGOSY_RETURN_IF_ERROR(writer->image("samples", 7, images, 2));
   ARGOSY_RETURN_IF_ERROR(writer->text("notes", 1, "a *note*"));
   ARGOSY_RETURN_IF_ERROR(
       writer->hyper_parameters("group", {{"lr", 0.125}, {"adam", true}, {"model", std::string("mlp")}}));

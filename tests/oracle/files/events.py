@@ -25,9 +25,9 @@ def expected_histogram(step):
 
 
 def expected_images():
-    pictures = (np.arange(2 * 8 * 12 * 3) % 29 - 3).astype(np.float32).reshape(2, 8, 12, 3)
+    images = (np.arange(2 * 8 * 12 * 3) % 29 - 3).astype(np.float32).reshape(2, 8, 12, 3)
     with tf.Graph().as_default(), tf1.Session() as session:
-        summary = tf1.Summary.FromString(session.run(tf1.summary.image("samples", pictures, max_outputs=2)))
+        summary = tf1.Summary.FromString(session.run(tf1.summary.image("samples", images, max_outputs=2)))
     return [(v.tag, tf.io.decode_png(v.image.encoded_image_string).numpy()) for v in summary.value]
 
 

@@ -28,7 +28,7 @@ tf.logging.set_verbosity(tf.logging.ERROR)
 APART = 0.01234567
 
 
-class Maker:
+class GraphGenerator:
     """One random graph: values of known shapes, from which further ones are made."""
 
     def __init__(self, seed, devices):
@@ -177,19 +177,19 @@ class Maker:
 
 
 def make(seed, devices):
-    maker = Maker(seed, devices)
-    functional = maker.random.rand() < 0.3
+    generator = GraphGenerator(seed, devices)
+    functional = generator.random.rand() < 0.3
     graph = tf.Graph()
     (tf.enable_control_flow_v2 if functional else tf.disable_control_flow_v2)()
     with graph.as_default():
         tf.set_random_seed(seed)
-        maker.start()
-        wanted = int(maker.random.randint(5, 201))
+        generator.start()
+        wanted = int(generator.random.randint(5, 201))
         while len(graph.get_operations()) < wanted:
-            maker.add()
-        fetches, updates = maker.finish()
+            generator.add()
+        fetches, updates = generator.finish()
         initial = tf.global_variables_initializer()
-    return graph, maker.feeds, fetches, updates, initial
+    return graph, generator.feeds, fetches, updates, initial
 
 
 def run(target, made):

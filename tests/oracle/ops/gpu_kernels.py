@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Which ops run on a card: TensorFlow's GPU kernels beside ours, dtype by dtype. Registries alone are asked: no card is
+"""Which ops run on a GPU: TensorFlow's GPU kernels beside ours, dtype by dtype. Registries alone are asked: no GPU is
 needed, but a TensorFlow that was built for GPUs (the wheel `tensorflow`, not `tensorflow-cpu`).
 
     path/to/venv/bin/python tests/oracle/ops/gpu_kernels.py build/release/bin/kernel_tool [--report FILE] [--list]
 
 Prints a table by family of ops, and what TensorFlow has on a GPU and we have not. Exit code 1 where an op that
 TensorFlow has there is missing here and no reason is given, or one is given for nothing, and where an op's definition
-says that TensorFlow has it for CPUs alone (cpu_only: an error where a card is asked for without soft placement) and
+says that TensorFlow has it for CPUs alone (cpu_only: an error where a GPU is asked for without soft placement) and
 that is not so. --list: the dtypes, op by op.
 """
 
@@ -26,12 +26,12 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import tensorflow as tf
 from tensorflow.python.framework import kernels, op_def_registry
 
-# Ops without a kernel for cards, by a pattern of their names: why.
+# Ops without a kernel for GPUs, by a pattern of their names: why.
 REASONS = {
-    "arrays of TensorFlow's first versions: TensorArrayV3 and tensor lists are on cards":
+    "arrays of TensorFlow's first versions: TensorArrayV3 and tensor lists are on GPUs":
         [f"TensorArray{op}{version}" for version in ("", "V2")
          for op in ("Concat", "Gather", "Grad", "Read", "Scatter", "Size", "Split", "Write")],
-    "a generator's state lives on the CPU, where it is drawn from; a key's and a counter's numbers are drawn on cards":
+    "a generator's state lives on the CPU, where it is drawn from; a key's and a counter's numbers are drawn on GPUs":
         ["StatefulStandardNormalV2", "StatefulTruncatedNormal", "StatefulUniform*", "RngReadAndSkip"],
     "coordinates of sparse tensors are rearranged on the host, where input pipelines make them":
         ["SparseConcat", "SparseFillEmptyRows*", "SparseReorder", "SparseReshape", "SparseSlice*", "SparseSplit"],
@@ -59,7 +59,7 @@ LACKING = {pattern: why for why, patterns in REASONS.items() for pattern in patt
 DTYPES = {"float": "float32", "double": "float64", "half": "float16"}
 # Dtypes that are not counted: TensorFlow's registries name some that no op can be made with.
 UNKNOWN = re.compile(r"^(q|float8|float4|u?int[124]$)")
-WAYS = ("card", "host", "by the host", "CPU")
+WAYS = ("GPU", "host", "by the host", "CPU")
 
 
 def ours(tool):
@@ -157,7 +157,7 @@ class Report:
             family = family_of(op, named)
             op_kernels = tensorflow.get(op, [])
             if not op_kernels:
-                if any(way == "card" for way in row["kernels"].values()) and not op.startswith("_"):
+                if any(way == "GPU" for way in row["kernels"].values()) and not op.startswith("_"):
                     self.only_ours.append(op)
                 continue
             self.look_at(op, row, op_kernels, self.counts[family])
@@ -210,12 +210,12 @@ class Report:
         moved = [f"`{op}` {name}" for op, name, here in self.unlike if here]
         kept = [f"`{op}` {name}" for op, name, here in self.unlike if not here]
         lines = [
-            "# Kernels for cards, beside TensorFlow's", "",
+            "# Kernels for GPUs, beside TensorFlow's", "",
             "Written by `tests/oracle/ops/gpu_kernels.py --report` (ctest `tf_gpu_kernels`); do not edit. TensorFlow's "
-            f"registry of kernels for GPUs ({tf.__version__}) beside ours; no card is asked. An op without a kernel "
-            "here runs on a CPU, also where a card was asked for, and the step's notes say so.", "",
+            f"registry of kernels for GPUs ({tf.__version__}) beside ours; no GPU is asked. An op without a kernel "
+            "here runs on a CPU, also where a GPU was asked for, and the step's notes say so.", "",
             "By family of ops: how many TensorFlow has on a GPU, and of these how many we have not, have not for all "
-            "dtypes, or run on the host as TensorFlow does. Then choices of dtypes, of those that both have. card: a "
+            "dtypes, or run on the host as TensorFlow does. Then choices of dtypes, of those that both have. GPU: a "
             "kernel there. host: all that it reads and writes lies in the host's memory. by the host: operands are "
             "brought there and back. CPU: no kernel for these dtypes.", "",
             *self.table(), "",
@@ -229,9 +229,9 @@ class Report:
         for dtypes, ops in sorted(by_dtypes.items(), key=lambda r: (-len(r[1]), r[0])):
             lines += [f"* {dtypes}: " + ", ".join(f"`{op}`" for op in ops)]
         lines += ["", "## Memory that an operand is in", "",
-                  "Of ops that both have on a card, arguments that TensorFlow keeps in the other memory.", "",
-                  "* In the host's here, on the card there: " + (", ".join(moved) or "none"),
-                  "* On the card here, in the host's there: " + (", ".join(kept) or "none"), "",
+                  "Of ops that both have on a GPU, arguments that TensorFlow keeps in the other memory.", "",
+                  "* In the host's here, on the GPU there: " + (", ".join(moved) or "none"),
+                  "* On the GPU here, in the host's there: " + (", ".join(kept) or "none"), "",
                   "## Ours alone", "", ", ".join(f"`{op}`" for op in self.only_ours), ""]
         return "\n".join(wrapped(line) for line in lines)
 
@@ -270,7 +270,7 @@ def main():
         options.report.write_text(report.text())
     unsaid, idle = report.wrong()
     for op in unsaid:
-        print(f"no kernel for cards, and no reason: {op}")
+        print(f"no kernel for GPUs, and no reason: {op}")
     for pattern in idle:
         print(f"a reason for nothing: {pattern}")
     for op in report.not_for_cpus_alone:

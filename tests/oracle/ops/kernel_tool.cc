@@ -1,12 +1,12 @@
-// The C++ side of the comparison of card kernels with TensorFlow's: for every op of ours, one JSON object a line with
-//   op, on_host: arguments that lie in the host's memory on a card, whatever their dtype
+// The C++ side of the comparison of GPU kernels with TensorFlow's: for every op of ours, one JSON object a line with
+//   op, on_host: arguments that lie in the host's memory on a GPU, whatever their dtype
 //   cpu_only: our definition says that TensorFlow has it for CPUs alone
-//   in_host_memory: asked for a card it runs on a CPU
+//   in_host_memory: asked for a GPU it runs on a CPU
 //   lowered: it never runs, the nodes of its functions do
 //   types: its type attributes in order
-//   kernels: [[dtypes, way], …] one row for each choice of dtypes that a card has a kernel for. Ways: "card";
+//   kernels: [[dtypes, way], …] one row for each choice of dtypes that a GPU has a kernel for. Ways: "GPU";
 //     "host": all that it reads and writes lies in the host's memory; "by the host": brought there and back.
-// gpu_kernels.py reads it. A fake card stands for the card: only its registry is asked.
+// gpu_kernels.py reads it. A fake GPU stands for the GPU: only its registry is asked.
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -136,9 +136,9 @@ std::vector<DType> dtypes_of(const std::vector<ArgDef>& args, const AttrMap& att
   return *std::move(dtypes);
 }
 
-class Asker {
+class KernelTable {
  public:
-  explicit Asker(Machine& machine) : machine_(machine), device_(machine.device(1)) {}
+  explicit KernelTable(DeviceSet& device_set) : device_set_(device_set), device_(device_set.device(1)) {}
 
   Json row(const OpDef& op) {
     const auto types = type_attrs(op);
@@ -146,7 +146,7 @@ class Asker {
     for (const TypeAttr& t : types) names.push_back(t.name);
     for (const int i : op.host_inputs) on_host.push_back(op.input_args[static_cast<std::size_t>(i)].name);
     for (const int i : op.host_outputs) on_host.push_back(op.output_args[static_cast<std::size_t>(i)].name);
-    if (machine_.kernels().has(op.name, "cuda")) {
+    if (device_set_.kernels().has(op.name, "cuda")) {
       for (const Choice& c : choices(types)) {
         const std::string way = way_of(op, attrs_for(op, types, c));
         if (way.empty()) continue;
@@ -166,7 +166,7 @@ class Asker {
 
  private:
   std::string way_of(const OpDef& op, const AttrMap& attrs) {
-    if (machine_.kernels().refused(op.name, "cuda", attrs) != DType::kInvalid) return "";
+    if (device_set_.kernels().refused(op.name, "cuda", attrs) != DType::kInvalid) return "";
     const auto inputs = dtypes_of(op.input_args, attrs), outputs = dtypes_of(op.output_args, attrs);
     const std::vector<PartialShape> in(inputs.size(), PartialShape::unknown()),
         out(outputs.size(), in.empty() ? PartialShape::unknown() : in[0]);
@@ -181,13 +181,13 @@ class Asker {
                           .device = &device_,
                           .resources = &resources_};
     // What cannot be made of made-up attributes is taken by its dtypes.
-    const auto kernel = machine_.kernels().make(init, "cuda");
+    const auto kernel = device_set_.kernels().make(init, "cuda");
     if (kernel.status().code() == Code::kUnimplemented) return "";
     if (kernel.ok() && cuda::goes_by_host(**kernel)) return "by the host";
-    return cuda::computes_on_host(init) ? "host" : "card";
+    return cuda::computes_on_host(init) ? "host" : "GPU";
   }
 
-  Machine& machine_;
+  DeviceSet& device_set_;
   Device& device_;
   ResourceManager resources_;
 };
@@ -195,13 +195,13 @@ class Asker {
 }  // namespace
 
 int main() {
-  cuda::fake::Cards cards(cuda::fake::cards_with_kernels(1));
-  auto backend = std::make_shared<cuda::CudaBackend>(cards.driver(), cuda::fake::with_kernels());
-  const auto machine = Machine::make({.devices = "gpu:0", .gpus = backend});
-  if (!machine.ok()) {
-    std::fprintf(stderr, "%s\n", machine.status().to_string().c_str());
+  cuda::fake::FakeDriver fake_driver(cuda::fake::gpus_with_kernels(1));
+  auto backend = std::make_shared<cuda::CudaBackend>(fake_driver.driver(), cuda::fake::with_kernels());
+  const auto device_set = DeviceSet::make({.devices = "gpu:0", .gpus = backend});
+  if (!device_set.ok()) {
+    std::fprintf(stderr, "%s\n", device_set.status().to_string().c_str());
     return 1;
   }
-  Asker asker(**machine);
-  for (const auto& op : builtin_ops().all()) std::printf("%s\n", asker.row(*op).dump().c_str());
+  KernelTable table(**device_set);
+  for (const auto& op : builtin_ops().all()) std::printf("%s\n", table.row(*op).dump().c_str());
 }

@@ -53,7 +53,7 @@ ROWS = [
     ("Tile", "ours accepts", "not supported", "TensorFlow has no uint16 there"),
     ("UnravelIndex", "ours accepts", "empty tensor indices", "TensorFlow refuses to unravel nothing"),
     ("_FusedMatMul", "ours refuses", "bias has", MISFIT),
-    ("*SampleDistortedBoundingBox*", "ours refuses", "must be positive", "pictures of size 0, whose boxes TensorFlow gives as NaN"),
+    ("*SampleDistortedBoundingBox*", "ours refuses", "must be positive", "images of size 0, whose boxes TensorFlow gives as NaN"),
     ("StringNGrams", "ours refuses", "must have rank 1", "TensorFlow does not look at the rank"),
     ("NearestNeighbors Kmeans*", "values", "special_values", "points that are no numbers or infinitely far: which of them is near depends "
      "on the order of comparisons"),
@@ -64,7 +64,7 @@ ROWS = [
      "-epsilon magnifies that"),
     ("Inplace*", "ours refuses", "has no rows to update", "TensorFlow divides by the number of rows, or does not, as sizes have it"),
     ("StatelessRandomBinomial StatefulRandomBinomial", "values", "special_values", "draws of a probability that is no number"),
-    ("ScaleAndTranslateGrad", "ours refuses", "non-zero size", "pictures, windows or strides of 0 and strides beyond the picture"),
+    ("ScaleAndTranslateGrad", "ours refuses", "non-zero size", "images, windows or strides of 0 and strides beyond the image"),
     ("UnsortedSegment*", "ours refuses", "outside", "TensorFlow does not look at the ids when there are no values"),
     ("Cumprod Cumsum", "values", "bfloat16[", "TensorFlow adds and multiplies 16-bit floats up in 16 bits"),
     ("Eig", "values", "'compute_v': False", "TensorFlow leaves vectors that nobody asked for unset"),
@@ -74,7 +74,7 @@ ROWS = [
     ("Stateless*", "ours refuses", "key and counter must have", MISFIT),
     ("FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3", "values", "", "reserve spaces: TensorFlow's are unset when not training, "
      "and the third one is opaque"),
-    ("FusedBatchNorm*", "ours refuses", "", "batch normalisation here takes pictures, and statistics of as many channels"),
+    ("FusedBatchNorm*", "ours refuses", "", "batch normalisation here takes images, and statistics of as many channels"),
     ("FusedBatchNormGrad*", "ours accepts", "only support NHWC", "TensorFlow's CPU kernel takes NHWC only"),
     ("FusedBatchNormGrad*", "values", "", BEYOND),
     ("Conv* DepthwiseConv* FFT* IFFT* RFFT* IRFFT* Dilation2D* _Fused* CTC* BlockLSTM* GRU* LSTM*", "values", "nan", BEYOND),
@@ -97,11 +97,11 @@ ROWS = [
     ("FakeQuantWithMinMaxVars*", "values", "", "min above max: TensorFlow clips in another order"),
     ("HSVToRGB RGBToHSV AdjustHue AdjustSaturation AdjustContrast*", "values", "special_values", BEYOND),
     ("ImageSummary", "values", "", "pixels are the same, PNG's compression is another library's (tests/oracle/state_programs/summary.py)"),
-    ("DecodeAndCropJpeg", "values", "'fancy_upscaling': True", "TensorFlow's crop is not what its whole picture has there: colours "
+    ("DecodeAndCropJpeg", "values", "'fancy_upscaling': True", "TensorFlow's crop is not what its whole image has there: colours "
      "are scaled up without their neighbours"),
     ("MaxPool*Grad* MaxPoolGrad*", "values", "", "an output that is not the input's maximum: its gradient goes nowhere in particular"),
     ("MaxPool* AvgPool* ExtractGlimpse Resize* Extract* SampleDistorted*", "ours accepts,ours refuses", "",
-     "pictures, windows or strides of 0 and strides beyond the picture"),
+     "images, windows or strides of 0 and strides beyond the image"),
     ("MaxPool* AvgPool* Extract* Dilation2D*", "code", "", CODES),
     ("Dilation2DBackprop*", "values", "special_values", BEYOND),
     ("Dilation2DBackprop*", "ours accepts", "", "nothing flows back through an empty result"),

@@ -163,7 +163,7 @@ def random_streams(run):
 
 
 @program
-def text_and_pictures(run):
+def text_and_images(run):
     """Strings, decoding, images: what input pipelines of TensorFlow 1.x are made of."""
     words = tf.constant(["Hello", "grüß Gott", "", "a,b,c"])
     pixels = tf.constant(np.arange(8 * 8 * 3, dtype=np.uint8).reshape(8, 8, 3))

@@ -23,7 +23,7 @@ def placement(run):
     with tf.device(variables_on_cpu):
         d = tf.Variable(2.0)
         e = c * d
-        whole = tf.Variable(7)  # an integer variable: there is none on a card
+        whole = tf.Variable(7)  # an integer variable: there is none on a GPU
         f = tf.cast(whole, tf.float32) + e
     with run.session() as session:
         session.run(tf.global_variables_initializer())

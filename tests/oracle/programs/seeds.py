@@ -1,4 +1,4 @@
-"""What the first users of several GPUs wrote: matrix powers, one job per card, ensembles, one big model over cards."""
+"""What the first users of several GPUs wrote: matrix powers, one job per GPU, ensembles, one big model over GPUs."""
 import threading
 
 import numpy as np
@@ -52,14 +52,14 @@ def _batches(run, count, size=10):
 
 
 @program
-def one_job_per_card(run):
-    """Two jobs in one process, each with a card of its own, named gpu:0 in both."""
+def one_job_per_gpu(run):
+    """Two jobs in one process, each with a GPU of its own, named gpu:0 in both."""
     batches = _batches(run, 20)
 
-    def job(card, graph, out):
+    def job(gpu, graph, out):
         with graph.as_default():
             config = tf.ConfigProto(allow_soft_placement=True,
-                                    gpu_options=tf.GPUOptions(visible_device_list=str(card), allow_growth=True,
+                                    gpu_options=tf.GPUOptions(visible_device_list=str(gpu), allow_growth=True,
                                                               per_process_gpu_memory_fraction=0.4))
             with run.session_of(config, graph) as session:
                 session.run(tf.global_variables_initializer())
@@ -68,28 +68,28 @@ def one_job_per_card(run):
                     out.append(session.run(["model/cost:0", "model/train"], feed)[0])
 
     jobs = []
-    for card in range(2):
+    for gpu in range(2):
         graph = tf.Graph()
         with graph.as_default(), tf.device("/gpu:0"):
-            tf.set_random_seed(card)
-            with tf.container(f"job{card}"):
+            tf.set_random_seed(gpu)
+            with tf.container(f"job{gpu}"):
                 _classifier(32)
-        jobs.append((card, graph, []))
+        jobs.append((gpu, graph, []))
     threads = [threading.Thread(target=job, args=arguments) for arguments in jobs]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    for card, _, losses in jobs:
-        run.keep(f"losses of job {card}", np.array(losses), 1e-4)
+    for gpu, _, losses in jobs:
+        run.keep(f"losses of job {gpu}", np.array(losses), 1e-4)
 
 
 @program
 def ensemble(run):
-    """A model on each of two cards, the same names in two scopes; one step trains both, threads train them again."""
-    for card in range(2):
-        with tf.device(f"/gpu:{card}"):
-            _classifier(16 * (card + 1), scope=f"model{card}")
+    """A model on each of two GPUs, the same names in two scopes; one step trains both, threads train them again."""
+    for gpu in range(2):
+        with tf.device(f"/gpu:{gpu}"):
+            _classifier(16 * (gpu + 1), scope=f"model{gpu}")
     batches = _batches(run, 25)
     with run.session() as session:
         session.run(tf.global_variables_initializer())
@@ -116,7 +116,7 @@ def ensemble(run):
 
 @program
 def one_big_model(run):
-    """Layers on two cards, conditional statements and a loop on the CPU."""
+    """Layers on two GPUs, conditional statements and a loop on the CPU."""
     x = tf.placeholder(tf.float32, [None, 32])
     y = tf.placeholder(tf.float32, [None, 1])
     with tf.device("/gpu:0"):

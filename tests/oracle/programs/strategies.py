@@ -1,6 +1,6 @@
 """Programs of tf.distribute: strategies over two devices, their input, and collectives written by hand.
 
-TensorFlow in this process runs them on two logical CPUs, a server on two GPUs. It has NCCL for cards only: there its
+TensorFlow in this process runs them on two logical CPUs, a server on two GPUs. It has NCCL for GPUs only: there its
 sums are made on one device.
 """
 import numpy as np
@@ -94,7 +94,7 @@ def mirrored_one_device(run):
 
 @program
 def mirrored_without_soft_placement(run):
-    """As scripts for cards are: what an iterator needs has kernels for them."""
+    """As scripts for GPUs are: what an iterator needs has kernels for them."""
     strategy = mirrored(run)
     with strategy.scope():
         w = tf.get_variable("w", [4], initializer=tf.ones_initializer())
@@ -293,7 +293,7 @@ def collectives_that_fail(run):
 
 @program
 def nccl_by_hand(run):
-    """The ops of nccl_ops and their gradients; TensorFlow without a card is told what they mean."""
+    """The ops of nccl_ops and their gradients; TensorFlow without a GPU is told what they mean."""
     names = devices(run)
     xs = []
     for i, name in enumerate(names):

@@ -1,4 +1,4 @@
-"""Scripts whose losses set examples beside examples: shares of a batch must come to the whole batch's, or not be tried."""
+"""Scripts whose losses set examples against examples: shards of a batch must come to the global batch's, or not be tried."""
 
 _TRAIN = """
 import numpy as np
@@ -53,14 +53,14 @@ for name, loss_of in LOSSES:
         print('%.6f' % sess.run(tf.reduce_sum(tf.square(w))))
 """
 
-# Summed over shares before they divide, or multiply.
+# Summed over shards before they divide, or multiply.
 OF_SUMS = _TRAIN.replace("COPIES", "1").replace("LIST", """[
     ('overlap', overlap),
     ('ratio', lambda h, y: tf.reduce_sum(tf.square(h)) / tf.reduce_sum(tf.abs(h))),
     ('product', lambda h, y: tf.reduce_mean(tf.square(h)) * (1. + tf.reduce_mean(tf.abs(h)))),
 ]""")
 
-# Numbers of the whole batch that no gradient comes back to.
+# Numbers of the global batch that no gradient comes back to.
 OF_UNTRAINED = _TRAIN.replace("COPIES", "1").replace("LIST", """[
     ('advantages', advantages),
     ('advantages by hand', advantages_by_hand),
@@ -71,7 +71,7 @@ OF_UNTRAINED = _TRAIN.replace("COPIES", "1").replace("LIST", """[
     ('by number', lambda h, y: tf.reduce_sum(tf.square(h) / tf.cast(tf.shape(h)[0], tf.float32))),
 ]""")
 
-# Numbers of the whole batch that are trained through, wherever they meet its rows.
+# Numbers of the global batch that are trained through, wherever they meet its rows.
 OF_TRAINED = _TRAIN.replace("COPIES", "1").replace("LIST", """[
     ('centred', lambda h, y: tf.reduce_mean(tf.square(tf.matmul(h - tf.reduce_mean(h, 0), tf.ones([8, 2]))))),
     ('variance', lambda h, y: -tf.reduce_mean(tf.math.reduce_variance(h, 0))),
@@ -94,7 +94,7 @@ OF_TRAINED = _TRAIN.replace("COPIES", "1").replace("LIST", """[
         tf.reduce_mean(cross_entropy(tf.nn.relu(moments_of(tf.matmul(h, tf.ones([8, 8]) * .1))), y))),
 ]""")
 
-# Rows that a share takes from its own examples, by numbers that count these; columns, in an order drawn for all.
+# Rows that a shard takes from its own examples, by numbers that count these; columns, in an order drawn for all.
 TAKEN = _TRAIN.replace("COPIES", "1").replace("LIST", """[
     ('actions', lambda h, y: tf.reduce_mean(tf.square(tf.gather_nd(h, tf.stack([tf.range(tf.shape(h)[0]), y], 1)) - 1.))),
     ('flat', lambda h, y: tf.reduce_mean(tf.square(tf.gather(tf.reshape(h, [-1]), tf.range(tf.shape(h)[0]) * 8 + y)))),
@@ -106,7 +106,7 @@ TAKEN = _TRAIN.replace("COPIES", "1").replace("LIST", """[
         h[:, :3] - tf.transpose(tf.random_shuffle(tf.transpose(x), seed=3))[:, :3]))),
 ]""")
 
-# A share's rows are not computed as they are among the others'.
+# A shard's rows are not computed as they are among the others'.
 BESIDE_OTHERS = _TRAIN.replace("COPIES", "1").replace("LIST", """[
     ('neighbours', lambda h, y: tf.reduce_mean(tf.square(h[1:] - h[:-1]))),
     ('first', lambda h, y: tf.reduce_mean(tf.square(h - h[:1]))),
@@ -126,7 +126,7 @@ BESIDE_OTHERS = _TRAIN.replace("COPIES", "1").replace("LIST", """[
     ('one by one', lambda h, y: tf.reduce_mean(tf.map_fn(lambda row: tf.reduce_sum(tf.square(row)), h))),
 ]""")
 
-# Statistics are each share's: alike where every share has the same rows. Both numbers that they are multiplied with are
+# Statistics are each shard's: alike where every shard has the same rows. Both numbers that they are multiplied with are
 # trained.
 OF_STATISTICS = _TRAIN.replace("COPIES", "2").replace("LIST", """[
     ('normalised', lambda h, y: tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(
@@ -134,7 +134,7 @@ OF_STATISTICS = _TRAIN.replace("COPIES", "2").replace("LIST", """[
     ('squared', lambda h, y: tf.reduce_mean(tf.square(moments_of(h) - tf.one_hot(y, 8)))),
 ]""")
 
-# What is asked for beside training is the whole batch's, whatever it sets beside what.
+# What is asked for outside training is the global batch's, whatever it sets beside what.
 FETCHED = """
 import numpy as np
 import tensorflow as tf

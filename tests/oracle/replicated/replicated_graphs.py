@@ -1,4 +1,4 @@
-"""Small training graphs, hundreds of them, by a server that shares the batch between two GPUs and in TensorFlow.
+"""Small training graphs, hundreds of them, by a server that shards the batch between two GPUs and in TensorFlow.
 
     replicated_graphs.py ARGOSY [--only TEXT] [--devices 2] [--show] [--least N]
 

@@ -83,7 +83,7 @@ with tf.Session() as sess:
         print('%.6f %.6f' % (l, g), ' '.join('%.6f' % v for v in state.reshape(-1)))
 """
 
-# tf.nn.dynamic_rnn of sentences of different lengths: it goes round as often as the longest of the whole batch asks.
+# tf.nn.dynamic_rnn of sentences of different lengths: it goes round as often as the longest of the global batch asks.
 DYNAMIC_RNN = """
 import numpy as np
 import tensorflow as tf
@@ -159,7 +159,7 @@ out = tf.get_variable('out', [H, V], initializer=tf.random_uniform_initializer(-
 logits = tf.matmul(tf.reshape(outputs, [-1, H]), out)
 """ + WITH_STATES
 
-# A loop that goes round once for every example, as detection losses look at the boxes of each image: a share has less.
+# A loop that iterates once for every example, as detection losses look at the boxes of each image: a shard has less.
 OVER_EXAMPLES = """
 import numpy as np
 import tensorflow as tf

@@ -1,4 +1,4 @@
-"""Update rules written by hand, for run_scripts.py: what they make of the gradient needs the whole batch's."""
+"""Update rules written by hand, for run_scripts.py: what they make of the gradient needs the global batch's."""
 
 RULES = """
 import numpy as np

@@ -345,7 +345,7 @@ with tf.Session() as sess:
     print('%.6f' % sess.run([loss, train], {x: np.ones([8, 3])})[0])
 """
 
-# What a step does beside training: looks words up, follows losses, counts a queue, decays weights, tells how much of a
+# What a step does outside training: looks words up, follows losses, counts a queue, decays weights, tells how much of a
 # sparse gradient is zero.
 BESIDE = """
 import numpy as np

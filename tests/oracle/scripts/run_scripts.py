@@ -173,7 +173,7 @@ class RunTest(unittest.TestCase):
     def test_variables_are_read_after_their_updates_in_branches_and_loops(self):
         self.assert_same_numbers(self.run_argosy(LATE_READS), self.in_tensorflow(LATE_READS))
 
-    def test_batches_of_a_generator_are_shared(self):
+    def test_batches_of_a_generator_are_sharded(self):
         self.assert_replicated(TRAINED.replace("cube(tf.matmul", "tf.nn.relu(tf.matmul").replace("EAGER", "False"), 3, r"replicated  8 steps: 3 devices")
 
     def test_a_script_for_one_gpu_is_replicated(self):
@@ -211,33 +211,33 @@ class RunTest(unittest.TestCase):
     def test_losses_made_of_sums_are_replicated(self):
         self.assert_replicated(ROOTS, 3, r"replicated  20 steps: 3 devices, loss: made of sums over the batch")
 
-    def test_batches_of_a_dataset_are_shared(self):
+    def test_batches_of_a_dataset_are_sharded(self):
         self.assert_replicated(DATASET, 3, r"replicated  7 steps: 3 devices", 1e-6)
 
     def test_what_functions_and_partial_runs_write_reaches_every_gpu(self):
         self.assert_replicated(OTHER_WRITERS, 3, r"replicated  3 steps: 3 devices")
 
-    def test_batches_of_a_queue_are_shared(self):
+    def test_batches_of_a_queue_are_sharded(self):
         self.assert_replicated(QUEUE, 3, r"replicated  3 steps: 3 devices", 1e-6)
 
     def test_steps_that_check_their_numbers_are_replicated(self):
         for gpus in (2, 3):
             self.assert_replicated(CHECKED, gpus, rf"replicated  8 steps: {gpus} devices")
 
-    def test_what_a_step_does_beside_training_is_of_the_whole_batch(self):
+    def test_what_a_step_does_outside_training_is_of_the_global_batch(self):
         for gpus in (2, 3):
             self.assert_replicated(BESIDE, gpus, rf"replicated  4 steps: {gpus} devices, loss: a weighted mean over the batch")
 
-    def test_rules_written_by_hand_take_the_whole_batchs_gradients_summed_once(self):
+    def test_rules_written_by_hand_take_the_global_batchs_gradients_summed_once(self):
         for gpus in (2, 3):
             self.assert_replicated(RULES, gpus, rf"replicated  20 steps: {gpus} devices, loss: a mean over the batch, "
                                                 r"3 sums in 1 all-reduce \(896 B\)")
 
-    def test_words_of_feature_columns_are_looked_up_by_shares(self):
+    def test_words_of_feature_columns_are_looked_up_by_shards(self):
         for gpus, resource in ((2, "True"), (3, "True"), (3, "False")):
             self.assert_replicated(COLUMNS.replace("RESOURCE", resource), gpus, rf"replicated  4 steps: {gpus} devices")
 
-    def test_batches_of_a_fixed_size_are_shared(self):
+    def test_batches_of_a_fixed_size_are_sharded(self):
         for gpus in (2, 3):
             self.assert_replicated(FIXED_SIZE, gpus, rf"replicated  8 steps: {gpus} devices, loss: a mean over the batch")
             summed = FIXED_SIZE.replace("= tf.reduce_mean(each)", "= 0.1 * tf.reduce_mean(tf.reduce_sum(tf.square(logits), 1))")
@@ -248,7 +248,7 @@ class RunTest(unittest.TestCase):
 
     def test_gradients_come_out_of_loops(self):
         for gpus in (2, 3):
-            # A batch of two has no example for a third GPU: sizes in loops are those of shares.
+            # A batch of two has no example for a third GPU: sizes in loops are those of shards.
             told = rf"replicated  {5 if gpus == 2 else 4} steps: {gpus} devices, loss: a mean over the batch"
             self.assert_replicated(LOOP, gpus, told + ", 4 sums")
             self.assert_replicated(DYNAMIC_RNN, gpus, told)
@@ -258,7 +258,7 @@ class RunTest(unittest.TestCase):
     def test_loops_over_the_examples_stay_on_one_device(self):
         ours = self.run_argosy(OVER_EXAMPLES, flags=("--emulate", "2", "--replicate"))
         self.assert_same_numbers(ours, self.in_tensorflow(OVER_EXAMPLES))
-        self.assertRegex(ours.stderr, r"not replicated: 'while/LoopCond' goes round once for every example of the batch")
+        self.assertRegex(ours.stderr, r"not replicated: 'while/LoopCond' iterates once for every example of the batch")
 
     def test_sums_may_stand_between_loops(self):
         head, tail = DYNAMIC_RNN.split("loss = ")
@@ -281,19 +281,19 @@ class RunTest(unittest.TestCase):
         self.assert_same_numbers(ours, self.in_tensorflow(NOISY_WEIGHTS))
         self.assertIn("not replicated: ", ours.stderr)
 
-    def test_losses_made_of_several_sums_take_the_whole_batchs(self):
+    def test_losses_made_of_several_sums_take_the_global_batchs(self):
         for gpus in (2, 3):
             self.assert_replicated(OF_SUMS, gpus, r"replicated  9 steps: \d devices, loss: made of sums over the batch")
 
-    def test_numbers_of_the_batch_that_are_not_trained_are_the_whole_batchs(self):
+    def test_stats_of_the_batch_that_are_not_trained_are_the_global_batchs(self):
         for gpus in (2, 3):
             self.assert_replicated(OF_UNTRAINED, gpus, r"replicated  21 steps: \d devices, loss: a")
 
-    def test_numbers_that_are_trained_through_are_the_whole_batchs(self):
+    def test_stats_that_are_trained_through_are_the_global_batchs(self):
         for gpus in (2, 3):
             self.assert_replicated(OF_TRAINED, gpus, r"replicated  36 steps: \d devices, loss: a")
 
-    def test_rows_are_taken_from_a_shares_own_examples(self):
+    def test_rows_are_taken_from_a_shards_own_examples(self):
         self.assert_replicated(TAKEN, 3, r"replicated  15 steps: 3 devices, loss: a mean over the batch")
 
     def test_lengths_may_be_open_where_the_batch_is_of_one_size(self):
@@ -307,10 +307,10 @@ class RunTest(unittest.TestCase):
         for gpus in (2, 3):
             self.assert_replicated(IN_COLUMNS, gpus, r"replicated  6 steps: \d devices, loss: a mean over the batch")
 
-    def test_candidates_are_drawn_for_the_whole_batch(self):
+    def test_candidates_are_drawn_for_the_global_batch(self):
         self.assert_replicated(CANDIDATES, 2, r"replicated  6 steps: 2 devices, loss: a mean over the batch")
 
-    def test_variables_beside_training_keep_what_the_whole_batch_has(self):
+    def test_variables_outside_training_keep_what_the_global_batch_has(self):
         for gpus in (2, 3):
             self.assert_replicated(KEPT, gpus, r"replicated  3 steps: \d devices")
 
@@ -323,10 +323,10 @@ class RunTest(unittest.TestCase):
         self.assert_same_numbers(ours, self.in_tensorflow(BESIDE_OTHERS))
         self.assertNotRegex(ours.stderr, r"\breplicated  \d+ steps")
 
-    def test_statistics_of_shares_are_constants_to_their_gradients(self):
+    def test_statistics_of_shards_are_constants_to_their_gradients(self):
         self.assert_replicated(OF_STATISTICS, 2, r"replicated  6 steps: 2 devices, loss: a mean over the batch")
 
-    def test_synchronised_batch_norm_is_that_of_the_whole_batch(self):
+    def test_synchronised_batch_norm_is_that_of_the_global_batch(self):
         for gpus in (2, 3):
             self.assert_replicated(SYNCED, gpus, r"replicated  12 steps: \d devices, loss: a mean over the batch",
                                    flags=("--sync-batch-norm",))
@@ -335,7 +335,7 @@ class RunTest(unittest.TestCase):
         for gpus in (2, 3):
             self.assert_replicated(ATTENTION, gpus, r"replicated  5 steps: \d devices, loss: a mean over the batch")
 
-    def test_what_is_fetched_is_the_whole_batchs(self):
+    def test_what_is_fetched_is_the_global_batchs(self):
         for gpus in (2, 3):
             self.assert_replicated(FETCHED, gpus, r"replicated  3 steps: \d devices")
 

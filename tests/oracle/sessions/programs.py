@@ -3,7 +3,7 @@
     programs.py ARGOSY [name …]        the program `argosy`, which serves; without names: all programs
     programs.py ARGOSY --list
     programs.py ARGOSY --tensorflow    only in TensorFlow: are the programs themselves right?
-    programs.py ARGOSY --replicate 3   by a server that shares the batches of training steps among three GPUs
+    programs.py ARGOSY --replicate 3   by a server that shards the batches of training steps over three GPUs
 
 Every program must give the same names, shapes and, within its tolerance, values. The ops that the programs used are counted:
 `argosy graph import --report` must know every one.
@@ -34,7 +34,7 @@ tf.logging.set_verbosity(tf.logging.ERROR)
 import control
 import curvature
 import distributing
-import models
+import training_programs
 import observing
 import pipelines
 import seeds
@@ -42,13 +42,13 @@ import sparse_rows
 import strategies
 from program import PROGRAMS, Run
 
-del control, curvature, distributing, models, observing, pipelines, seeds, sparse_rows, strategies
+del control, curvature, distributing, training_programs, observing, pipelines, seeds, sparse_rows, strategies
 
 
 # Programs that a server which replicates runs otherwise, as it says.
 NOT_REPLICATED_ALIKE = {
     "shared_state": "sessions do not share variables then",
-    "gan": "batch normalisation of the shares, not of the batch",
+    "gan": "batch normalisation of the shards, not of the batch",
     "residual_network": "likewise",
 }
 
@@ -158,7 +158,7 @@ def main():
     parser.add_argument("names", nargs="*")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--tensorflow", action="store_true")
-    parser.add_argument("--replicate", type=int, metavar="N", help="shares the batches of training steps among N GPUs")
+    parser.add_argument("--replicate", type=int, metavar="N", help="shards the batches of training steps over N GPUs")
     parser.add_argument("--census", metavar="FILE", help="writes the table of ops there")
     options = parser.parse_args()
     if options.list:

@@ -127,7 +127,7 @@ def written(build, name, target):
         as_said = lambda v: Refusal(type(v).__name__, state.said(v)[:300]) if isinstance(v, Exception) else v
         refused += isinstance(other, Exception)
         if step[3] is not True and not isinstance(mine, Exception) and not isinstance(other, Exception):
-            continue  # values of its own, or messages with another encoder's pictures: state.py looks closer
+            continue  # values of its own, or messages with another encoder's images: state.py looks closer
         text = difference(as_said(mine), as_said(other))
         if text:
             found.append(f"{name}, result {i} ({step[0]} {state.words(step[2])}): {text}")

@@ -220,11 +220,11 @@ def compare_exceptions(server):
         print(f"{len(wanted)} exceptions and values beside TensorFlow's server")
 
 
-# --- steps shared by all GPUs ---------------------------------------------------------------------------------------------
+# --- steps sharded over all GPUs ------------------------------------------------------------------------------------------
 
 
 def replicated(program):
-    """`serve --replicate --check`: what was shared, compared and left on one device, in /statusz and /metrics; and a step
+    """`serve --replicate --check`: what was sharded, compared and left on one device, in /statusz and /metrics; and a step
     that is another than on one device."""
 
     def train(server):

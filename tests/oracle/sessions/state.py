@@ -177,7 +177,7 @@ def value_of(record):
 
 
 def parsed_summary(data):
-    """Text of a Summary, its pictures by their pixels."""
+    """Text of a Summary, its images by their pixels."""
     summary = summary_pb2.Summary.FromString(bytes(data) if not isinstance(data, str) else data.encode())
     pixels = []
     for value in summary.value:

@@ -1,10 +1,10 @@
-"""Summaries, compared as parsed messages: pictures by their pixels."""
+"""Summaries, compared as parsed messages: images by their pixels."""
 
 import numpy as np
 import tensorflow as tf
 
 
-def pictures(p):
+def images(p):
     random = np.random.RandomState(3)
     # Doubles are left out: where 255/max*max is not 255, TensorFlow's brightest pixel may be one darker than ours.
     for dtype in (np.uint8, np.float32, np.float16):
@@ -37,4 +37,4 @@ def others(p):
           same="summary")
 
 
-PROGRAMS = [pictures, others]
+PROGRAMS = [images, others]

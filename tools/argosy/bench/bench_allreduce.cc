@@ -1,4 +1,4 @@
-// All-reduce between cards (bench_gpus.cc), or emulated GPUs of one process, on their communication streams, against
+// All-reduce between real GPUs (bench_gpus.cc), or emulated ones of one process, on their communication streams, against
 // what memory allows.
 //
 // All-reduce of S bytes on n ranks must read and write n buffers of S bytes. The memory limit is that traffic at the
@@ -101,8 +101,8 @@ Result<BenchRow> measure_one(int ranks, std::size_t bytes) {
 
 Result<BenchResult> measure(const Options& options, Console& console) {
   const std::size_t most_kib = static_cast<std::size_t>(options.mebibytes) << 10;
-  ARGOSY_ASSIGN_OR_RETURN(const bool on_cards, names_cards(options.request));
-  if (on_cards) return bench_card_sums(options.request, static_cast<int>(options.ranks), most_kib, console);
+  ARGOSY_ASSIGN_OR_RETURN(const bool on_real_gpus, names_real_gpus(options.request));
+  if (on_real_gpus) return bench_gpu_sums(options.request, static_cast<int>(options.ranks), most_kib, console);
   BenchResult result{.benchmark = "allreduce"};
   std::vector<int> counts = {2, 4};
   if (options.ranks != 0) counts = {static_cast<int>(options.ranks)};
@@ -127,14 +127,14 @@ Result<BenchResult> measure(const Options& options, Console& console) {
 void add_bench_allreduce(Command& bench) {
   Options* options = nullptr;
   Command& command =
-      add_benchmark(bench, "allreduce", "Sums over GPUs of one process, cards or emulated ones", options, measure);
+      add_benchmark(bench, "allreduce", "Sums over GPUs of one process, real or emulated ones", options, measure);
   add_device_flags(command, options->request);
   command
-      .option("--ranks N", options->ranks, "emulated GPUs: 2 or 4; cards: the first so many of them; 0: both, all",
+      .option("--ranks N", options->ranks, "emulated GPUs: 2 or 4; real ones: the first so many of them; 0: both, all",
               {.least = 0, .most = 64})
       .option("--mib N", options->mebibytes, "the largest size", {.least = 1, .most = 4096})
-      .example("argosy bench allreduce", "64 KiB to 64 MiB between the cards, or 2 and 4 emulated GPUs")
-      .example("argosy bench allreduce --devices gpu:0,gpu:1", "between two cards, beside what their links allow");
+      .example("argosy bench allreduce", "64 KiB to 64 MiB between the real GPUs, or 2 and 4 emulated ones")
+      .example("argosy bench allreduce --devices gpu:0,gpu:1", "between two GPUs, beside what their links allow");
 }
 
 }  // namespace argosy::cli

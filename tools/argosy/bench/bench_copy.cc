@@ -121,7 +121,7 @@ Result<BenchRow> large(const std::string& what, const std::string& emulate, std:
   return BenchRow{what, "GB/s", giga / ours.min(), giga / ours.median(), giga / limit.min()};
 }
 
-// --- cards ---------------------------------------------------------------------------------------------------------
+// --- GPUs ---------------------------------------------------------------------------------------------------------
 
 // One way of a pair: `from` or `to` may be the host's, number 0 of the devices.
 struct Way {
@@ -130,29 +130,29 @@ struct Way {
   std::optional<double> limit;  // bytes a second
 };
 
-// Runs on the compute thread of the card, which starts what it does.
+// Runs on the compute thread of the GPU, which starts what it does.
 template <typename Work>
-Status on_card(Device& card, const Work& work) {
+Status on_gpu(Device& gpu, const Work& work) {
   Status status;
-  card.compute().run([&] { status = work(*card.launches()); });
-  ARGOSY_RETURN_IF_ERROR(card.synchronize());
+  gpu.compute().run([&] { status = work(*gpu.launch_queue()); });
+  ARGOSY_RETURN_IF_ERROR(gpu.synchronize());
   return status;
 }
 
-// As a step does it: to a card by its queue, from a card to the host by that card's.
+// As a step does it: to a GPU by its queue, from a GPU to the host by that GPU's.
 Result<Event> start_copy(LaunchQueue& queue, const Way& way, const Buffer& to, const Buffer& from) {
-  return way.to->launches() != nullptr ? queue.copy_in(to, from) : queue.copy_out(to, from);
+  return way.to->launch_queue() != nullptr ? queue.copy_in(to, from) : queue.copy_out(to, from);
 }
 
-Result<BenchRow> large_on_cards(const Way& way, std::size_t bytes) {
-  Device& driven = way.to->launches() != nullptr ? *way.to : *way.from;
+Result<BenchRow> large_on_gpus(const Way& way, std::size_t bytes) {
+  Device& driven = way.to->launch_queue() != nullptr ? *way.to : *way.from;
   ARGOSY_ASSIGN_OR_RETURN(const Buffer source, way.from->allocator().allocate(bytes));
   ARGOSY_ASSIGN_OR_RETURN(const Buffer target, way.to->allocator().allocate(bytes));
-  if (way.from->launches() == nullptr) std::memset(source.data(), 1, bytes);
-  if (way.to->launches() == nullptr) std::memset(target.data(), 2, bytes);
+  if (way.from->launch_queue() == nullptr) std::memset(source.data(), 1, bytes);
+  if (way.to->launch_queue() == nullptr) std::memset(target.data(), 2, bytes);
   Times ours;
   for (int round = 0; round < 15; ++round) {
-    ARGOSY_RETURN_IF_ERROR(on_card(driven, [&](LaunchQueue& queue) -> Status {
+    ARGOSY_RETURN_IF_ERROR(on_gpu(driven, [&](LaunchQueue& queue) -> Status {
       const std::int64_t start = now_nanos();
       ARGOSY_ASSIGN_OR_RETURN(const Event done, start_copy(queue, way, target, source));
       if (done.state() != nullptr) done.state()->wait();
@@ -167,7 +167,7 @@ Result<BenchRow> large_on_cards(const Way& way, std::size_t bytes) {
 }
 
 // A small tensor, there and back, again and again: every copy waits for the one before, the host for the last.
-Result<BenchRow> hop_on_cards(const Way& there, std::size_t bytes) {
+Result<BenchRow> hop_on_gpus(const Way& there, std::size_t bytes) {
   constexpr int kHops = 200;
   Device *const a = there.from, *const b = there.to;
   ARGOSY_ASSIGN_OR_RETURN(const Buffer first, a->allocator().allocate(bytes));
@@ -176,12 +176,12 @@ Result<BenchRow> hop_on_cards(const Way& there, std::size_t bytes) {
   for (int round = 0; round < 9; ++round) {
     Event last;
     const std::int64_t start = now_nanos();
-    // Each card's thread is the only one that may drive its queue: they take turns.
+    // Each GPU's thread is the only one that may drive its queue: they take turns.
     for (int hop = 0; hop < kHops; ++hop) {
       Device& to = *(hop % 2 == 0 ? b : a);
       Status status;
       to.compute().run([&] {
-        LaunchQueue& queue = *to.launches();
+        LaunchQueue& queue = *to.launch_queue();
         status = queue.wait(last);
         if (!status.ok()) return;
         auto event = hop % 2 == 0 ? queue.copy_in(second, first) : queue.copy_in(first, second);
@@ -197,46 +197,46 @@ Result<BenchRow> hop_on_cards(const Way& there, std::size_t bytes) {
   return BenchRow{str_cat("hop, ", bytes, " B, ", there.name), "us", ours.min() * 1e6, ours.median() * 1e6};
 }
 
-Result<BenchResult> measure_cards(const Options& options) {
+Result<BenchResult> measure_gpus(const Options& options) {
   BenchResult result{.benchmark = "copy"};
   ARGOSY_ASSIGN_OR_RETURN(const auto devices, make_devices(options.request));
-  const CardLinks links = links_of_cards(options.request);
-  std::vector<Device*> cards;
+  const GpuLinks links = links_of_gpus(options.request);
+  std::vector<Device*> gpus;
   for (const auto& device : devices) {
-    if (device->launches() != nullptr) cards.push_back(device.get());
+    if (device->launch_queue() != nullptr) gpus.push_back(device.get());
   }
   const auto between = [&](Device* from, Device* to) {
     return Way{from, to, str_cat(from->spec().name.short_string(), " to ", to->spec().name.short_string()),
                link_limit(links, from->spec(), to->spec())};
   };
   std::vector<Way> ways;
-  for (Device* from : cards) {
-    for (Device* to : cards) {
+  for (Device* from : gpus) {
+    for (Device* to : gpus) {
       if (from != to) ways.push_back(between(from, to));
     }
   }
   for (const std::size_t bytes : {4, 256, 4096}) {
     if (ways.empty()) break;
-    ARGOSY_ASSIGN_OR_RETURN(BenchRow row, hop_on_cards(ways[0], bytes));
+    ARGOSY_ASSIGN_OR_RETURN(BenchRow row, hop_on_gpus(ways[0], bytes));
     result.rows.push_back(std::move(row));
   }
-  for (Device* card : cards) {
-    ways.push_back(between(devices[0].get(), card));
-    ways.push_back(between(card, devices[0].get()));
+  for (Device* gpu : gpus) {
+    ways.push_back(between(devices[0].get(), gpu));
+    ways.push_back(between(gpu, devices[0].get()));
   }
   const std::size_t bytes = static_cast<std::size_t>(options.mebibytes) << 20;
   for (Way& way : ways) {
     way.name = str_cat(options.mebibytes, " MiB, ", way.name);
-    ARGOSY_ASSIGN_OR_RETURN(BenchRow row, large_on_cards(way, bytes));
+    ARGOSY_ASSIGN_OR_RETURN(BenchRow row, large_on_gpus(way, bytes));
     result.rows.push_back(std::move(row));
   }
-  result.notes.push_back("limit: the link, as copies of 32 MiB from pinned memory or card to card found it just now");
+  result.notes.push_back("limit: the link, as copies of 32 MiB from pinned memory or GPU to GPU found it just now");
   return result;
 }
 
 Result<BenchResult> measure(const Options& options, Console&) {
-  ARGOSY_ASSIGN_OR_RETURN(const bool on_cards, names_cards(options.request));
-  if (on_cards) return measure_cards(options);
+  ARGOSY_ASSIGN_OR_RETURN(const bool on_real_gpus, names_real_gpus(options.request));
+  if (on_real_gpus) return measure_gpus(options);
   ARGOSY_ASSIGN_OR_RETURN(const std::string two_gpus, emulated_gpus(options.request, 2, 2));
   ARGOSY_ASSIGN_OR_RETURN(const std::string one_gpu, emulated_gpus(options.request, 2, 1));
   BenchResult result{.benchmark = "copy"};
@@ -261,8 +261,8 @@ void add_bench_copy(Command& bench) {
                                    options, measure);
   add_device_flags(command, options->request);
   command.option("--mib N", options->mebibytes, "size of the large copy", {.least = 1, .most = 4096})
-      .example("argosy bench copy", "between the cards, or emulated GPUs where there are none, and from the CPU")
-      .example("argosy bench copy --devices gpu:0,gpu:1", "between two cards, beside what their links can do");
+      .example("argosy bench copy", "between the GPUs, or emulated ones where there are none, and from the CPU")
+      .example("argosy bench copy --devices gpu:0,gpu:1", "between two GPUs, beside what their links can do");
 }
 
 }  // namespace argosy::cli

@@ -96,17 +96,17 @@ Result<BenchResult> measure_ensemble(const Options& options, Console& console) {
   return result;
 }
 
-// `count` logical devices of the first card asked for; emulated GPUs where no card is.
+// `count` logical devices of the first physical GPU asked for; emulated GPUs where there is none.
 Result<DeviceRequest> logical_devices(DeviceRequest request, const DeviceSpec& first, std::int64_t count) {
   request.devices.clear();
   if (first.kind != DeviceKind::kCuda) {
     request.emulate = str_cat(count);
     return request;
   }
-  request.virtual_gpus = str_cat(first.card, ":", count);
+  request.virtual_gpus = str_cat(first.physical_gpu, ":", count);
   ARGOSY_ASSIGN_OR_RETURN(const std::vector<DeviceSpec> all, list_devices(request));
   for (const DeviceSpec& device : all) {
-    if (device.kind != DeviceKind::kCuda || device.card != first.card) continue;
+    if (device.kind != DeviceKind::kCuda || device.physical_gpu != first.physical_gpu) continue;
     request.devices += str_cat(request.devices.empty() ? "" : ",", device.name.short_string());
   }
   return request;
@@ -141,20 +141,21 @@ void add_bench_ensemble(Command& bench) {
   command.option("--counts LIST", options->counts, "how many models")
       .option("--batch N", options->batch, "examples in a step of each", {.least = 1, .most = 1 << 20})
       .option("--seconds S", options->seconds, "how long to measure each row", {.least = 0.01, .most = 3600})
-      .example("argosy bench ensemble --devices gpu:0", "1 to 32 perceptrons on one card");
+      .example("argosy bench ensemble --devices gpu:0", "1 to 32 perceptrons on one GPU");
 }
 
 void add_bench_virtual(Command& bench) {
   Options* options = nullptr;
-  Command& command = add_benchmark(
-      bench, "virtual", "Logical devices of one card, each with a model, beside one device", options, measure_virtual);
+  Command& command =
+      add_benchmark(bench, "virtual", "Logical devices of one physical GPU, each with a model, beside one device",
+                    options, measure_virtual);
   options->counts = "2,4,8,16,32,64";
   options->batch = 128;
   add_device_flags(command, options->request);
   command.option("--counts LIST", options->counts, "how many logical devices")
       .option("--batch N", options->batch, "examples in a step of each", {.least = 1, .most = 1 << 20})
       .option("--seconds S", options->seconds, "how long to measure each row", {.least = 0.01, .most = 3600})
-      .example("argosy bench virtual --devices gpu:0", "2 to 64 logical devices of the first card");
+      .example("argosy bench virtual --devices gpu:0", "2 to 64 logical devices of the first physical GPU");
 }
 
 }  // namespace argosy::cli

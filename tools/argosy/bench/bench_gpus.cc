@@ -20,7 +20,7 @@ namespace {
 
 using benchmark::Times;
 
-int card_of(const DeviceSpec& spec) { return spec.kind == DeviceKind::kCuda ? spec.card : LinkFacts::kHost; }
+int gpu_of(const DeviceSpec& spec) { return spec.kind == DeviceKind::kCuda ? spec.physical_gpu : LinkFacts::kHost; }
 
 // A scalar that is fed, so that nothing of it can be computed beforehand.
 struct Program {
@@ -45,19 +45,19 @@ Result<Times> time_steps(const DeviceRequest& request, Program& program, const s
 }
 
 // `sums` all-reduces in a row, each of what the one before gave.
-Result<Times> time_sums(const DeviceRequest& request, const std::vector<DeviceSpec>& cards, std::int64_t elements,
+Result<Times> time_sums(const DeviceRequest& request, const std::vector<DeviceSpec>& gpus, std::int64_t elements,
                         int sums) {
   Program program;
   Graph& graph = program.graph;
   std::vector<Value> values;
-  const auto ranks = static_cast<std::int64_t>(cards.size());
-  for (const DeviceSpec& card : cards) {
-    const auto on = graph.device(card.name.to_string());
+  const auto ranks = static_cast<std::int64_t>(gpus.size());
+  for (const DeviceSpec& gpu : gpus) {
+    const auto on = graph.device(gpu.name.to_string());
     values.push_back(program.filled({elements}));
   }
   for (int k = 0; k < sums; ++k) {
-    for (std::size_t r = 0; r < cards.size(); ++r) {
-      const auto on = graph.device(cards[r].name.to_string());
+    for (std::size_t r = 0; r < gpus.size(); ++r) {
+      const auto on = graph.device(gpus[r].name.to_string());
       values[r] = all_reduce({values[r]},
                              {.group = str_cat("sum ", k), .rank = static_cast<std::int64_t>(r), .size = ranks})[0];
     }
@@ -67,12 +67,12 @@ Result<Times> time_sums(const DeviceRequest& request, const std::vector<DeviceSp
 
 }  // namespace
 
-Result<bool> names_cards(const DeviceRequest& request) {
+Result<bool> names_real_gpus(const DeviceRequest& request) {
   auto chosen = chosen_devices(request);
   if (!chosen.ok() && chosen.status().code() == Code::kNotFound) {
     // The CPU, which would do elsewhere, would not here.
     const Status& why = chosen.status();
-    return Status(why.code(), why.message()).with_id(std::string(why.id())).with_next("--devices auto --emulate 2");
+    return Status(why.code(), why.message()).with_id(std::string(why.id())).with_hint("--devices auto --emulate 2");
   }
   ARGOSY_ASSIGN_OR_RETURN(const std::vector<DeviceSpec> devices, std::move(chosen));
   return !devices.empty() && devices[0].kind == DeviceKind::kCuda;
@@ -85,73 +85,73 @@ Result<std::string> emulated_gpus(const DeviceRequest& request, int least, int c
   if (gpus < least) {
     return invalid_argument("this benchmark needs ", least, " GPUs, ", gpus, " are named")
         .with_id("ARG-DEV-001")
-        .with_next(str_cat("--devices auto --emulate ", least, ", or --devices gpu:0,gpu:1 where there are GPUs"));
+        .with_hint(str_cat("--devices auto --emulate ", least, ", or --devices gpu:0,gpu:1 where there are GPUs"));
   }
   return request.emulate.empty() ? str_cat(gpus) : request.emulate;
 }
 
-CardLinks links_of_cards(const DeviceRequest& request) {
+GpuLinks links_of_gpus(const DeviceRequest& request) {
   const GpuReport gpus = look_for_gpus(request);
-  return gpus.backend == nullptr ? CardLinks() : gpus.backend->try_links();
+  return gpus.backend == nullptr ? GpuLinks() : gpus.backend->try_links();
 }
 
-std::optional<double> link_limit(const CardLinks& links, const DeviceSpec& from, const DeviceSpec& to) {
+std::optional<double> link_limit(const GpuLinks& links, const DeviceSpec& from, const DeviceSpec& to) {
   for (const LinkFacts& link : links.links) {
-    if (link.from != card_of(from) || link.to != card_of(to)) continue;
+    if (link.from != gpu_of(from) || link.to != gpu_of(to)) continue;
     if (link.bytes_per_second > 0) return link.bytes_per_second;
   }
   return std::nullopt;
 }
 
-Result<BenchResult> bench_card_sums(const DeviceRequest& request, int ranks, std::size_t most_kib, Console& console) {
+Result<BenchResult> bench_gpu_sums(const DeviceRequest& request, int ranks, std::size_t most_kib, Console& console) {
   BenchResult result{.benchmark = "allreduce"};
-  ARGOSY_ASSIGN_OR_RETURN(std::vector<DeviceSpec> cards, chosen_devices(request));
-  std::erase_if(cards, [](const DeviceSpec& spec) { return spec.kind != DeviceKind::kCuda; });
-  if (ranks > 0 && std::ssize(cards) > ranks) cards.resize(static_cast<std::size_t>(ranks));
-  if (cards.size() < 2) {
+  ARGOSY_ASSIGN_OR_RETURN(std::vector<DeviceSpec> gpus, chosen_devices(request));
+  std::erase_if(gpus, [](const DeviceSpec& spec) { return spec.kind != DeviceKind::kCuda; });
+  if (ranks > 0 && std::ssize(gpus) > ranks) gpus.resize(static_cast<std::size_t>(ranks));
+  if (gpus.size() < 2) {
     return invalid_argument("a sum needs two GPUs, and one is named")
         .with_id("ARG-DEV-001")
-        .with_next("--devices gpu:0,gpu:1, or --virtual-gpus 2 for two on one card");
+        .with_hint("--devices gpu:0,gpu:1, or --virtual-gpus 2 for two on one physical GPU");
   }
-  const CardLinks links = links_of_cards(request);
+  const GpuLinks links = links_of_gpus(request);
   // A ring sends 2 (n - 1) / n of the size over every link; the slowest of them decides.
   std::optional<double> slowest;
-  for (const DeviceSpec& from : cards) {
-    for (const DeviceSpec& to : cards) {
+  for (const DeviceSpec& from : gpus) {
+    for (const DeviceSpec& to : gpus) {
       const auto limit = link_limit(links, from, to);
       if (&from != &to && limit) slowest = std::min(slowest.value_or(*limit), *limit);
     }
   }
-  const auto n = static_cast<double>(cards.size());
+  const auto n = static_cast<double>(gpus.size());
   constexpr int kFew = 2, kMany = 10;
   for (std::size_t kib = 64; kib <= most_kib; kib *= 4) {
     const std::string size = format_bytes(kib << 10);
     console.note(str_cat("measuring ", size));
     const auto elements = static_cast<std::int64_t>((kib << 10) / sizeof(float));
     // What a step costs beside its sums is in both.
-    ARGOSY_ASSIGN_OR_RETURN(const Times few, time_sums(request, cards, elements, kFew));
-    ARGOSY_ASSIGN_OR_RETURN(const Times many, time_sums(request, cards, elements, kMany));
+    ARGOSY_ASSIGN_OR_RETURN(const Times few, time_sums(request, gpus, elements, kFew));
+    ARGOSY_ASSIGN_OR_RETURN(const Times many, time_sums(request, gpus, elements, kMany));
     const double best = std::max((many.min() - few.min()) / (kMany - kFew), 1e-9);
     const double median = std::max((many.median() - few.median()) / (kMany - kFew), 1e-9);
     const double giga = static_cast<double>(kib << 10) * 1e-9;
-    BenchRow row{str_cat(cards.size(), " cards, ", size), "GB/s", giga / best, giga / median};
+    BenchRow row{str_cat(gpus.size(), " GPUs, ", size), "GB/s", giga / best, giga / median};
     if (slowest) row.limit = *slowest * 1e-9 * n / (2 * (n - 1));
     result.rows.push_back(std::move(row));
   }
   result.notes.push_back(
       "size over the time by which a step with ten sums is longer than one with two; limit: a ring "
-      "over the slowest of the links between these cards, as measured just now");
+      "over the slowest of the links between these GPUs, as measured just now");
   if (!links.sums.way.empty()) {
-    result.notes.push_back(str_cat("sums over all cards: ", links.sums.way, " (", links.sums.reason, ")"));
+    result.notes.push_back(str_cat("sums over all GPUs: ", links.sums.way, " (", links.sums.reason, ")"));
   }
   return result;
 }
 
-Result<double> card_matmul_rate(const DeviceRequest& request, const DeviceSpec& card, std::int64_t n, DType dtype) {
+Result<double> gpu_matmul_rate(const DeviceRequest& request, const DeviceSpec& gpu, std::int64_t n, DType dtype) {
   const auto time_chain = [&](int products) -> Result<double> {
     Program program;
-    const auto on = program.graph.device(card.name.to_string());
-    // Numbers as matrices have them: a card multiplies equal ones faster, for its clock follows the power that takes.
+    const auto on = program.graph.device(gpu.name.to_string());
+    // Numbers as matrices have them: a GPU multiplies equal ones faster, for its clock follows the power that takes.
     const Value m = cast(random_uniform(program.graph, {n, n}) * program.small, dtype);
     Value chain = m;
     for (int i = 0; i < products; ++i) chain = matmul(chain, m);

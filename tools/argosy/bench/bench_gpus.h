@@ -1,4 +1,4 @@
-// What the benchmarks share where the devices are cards: their links, what a card's products cost, sums over cards.
+// What the benchmarks share where the devices are real GPUs: their links, what a GPU's products cost, sums over GPUs.
 #pragma once
 
 #include "argosy/device/link_facts.h"
@@ -6,25 +6,25 @@
 
 namespace argosy::cli {
 
-// Is the first device that the request chooses a card?
-Result<bool> names_cards(const DeviceRequest& request);
+// Is the first device that the request chooses a real GPU?
+Result<bool> names_real_gpus(const DeviceRequest& request);
 
-// The emulated GPUs of a benchmark without cards: what --emulate says (at least `least` of them), else `count`.
+// The emulated GPUs of a benchmark without real ones: what --emulate says (at least `least` of them), else `count`.
 // INVALID_ARGUMENT where --devices names something else.
 Result<std::string> emulated_gpus(const DeviceRequest& request, int least, int count);
 
-// What connects the machine's cards, tried out now.
-CardLinks links_of_cards(const DeviceRequest& request);
-// Bytes a second from one device to another, as tried out: cards, or the CPU for the host's memory. Nothing for two
-// devices of one card, and where the link was not measured.
-std::optional<double> link_limit(const CardLinks& links, const DeviceSpec& from, const DeviceSpec& to);
+// What connects the machine's GPUs, tried out now.
+GpuLinks links_of_gpus(const DeviceRequest& request);
+// Bytes a second from one device to another, as tried out: GPUs, or the CPU for the host's memory. Nothing for two
+// devices of one physical GPU, and where the link was not measured.
+std::optional<double> link_limit(const GpuLinks& links, const DeviceSpec& from, const DeviceSpec& to);
 
-// GFLOP/s of products of n x n on one card and nothing else: what a longer chain of them takes longer than a shorter
+// GFLOP/s of products of n x n on one GPU and nothing else: what a longer chain of them takes longer than a shorter
 // one. `dtype`: float32 or bfloat16.
-Result<double> card_matmul_rate(const DeviceRequest& request, const DeviceSpec& card, std::int64_t n,
-                                DType dtype = DType::kFloat32);
+Result<double> gpu_matmul_rate(const DeviceRequest& request, const DeviceSpec& gpu, std::int64_t n,
+                               DType dtype = DType::kFloat32);
 
-// All-reduce of 64 KiB to `most_kib` over the cards chosen (the first `ranks` of them; 0: all).
-Result<BenchResult> bench_card_sums(const DeviceRequest& request, int ranks, std::size_t most_kib, Console& console);
+// All-reduce of 64 KiB to `most_kib` over the GPUs chosen (the first `ranks` of them; 0: all).
+Result<BenchResult> bench_gpu_sums(const DeviceRequest& request, int ranks, std::size_t most_kib, Console& console);
 
 }  // namespace argosy::cli

@@ -1,7 +1,7 @@
 // What starting work on a device costs: chains of additions of small tensors, each needing the one before.
 //
-//   one by one   every addition is started by itself (on a card: a stream of launches, nothing recorded)
-//   recorded     on a card: the step is recorded once and repeated as a whole (a CUDA graph)
+//   one by one   every addition is started by itself (on a GPU: a stream of launches, nothing recorded)
+//   recorded     on a GPU: the step is recorded once and repeated as a whole (a CUDA graph)
 //   fused        with the graph's passes on: as few kernels as they make of it
 #include <algorithm>
 #include <cstdlib>
@@ -27,19 +27,19 @@ struct Options {
   double seconds = 1;
 };
 
-enum class Way { kOneByOne, kRecorded, kFused };
+enum class Way { kOneByOne, kCaptured, kFused };
 
 // Steps that are compiled while one of these lives are not recorded. REQUIRES: no other thread runs.
-class NothingRecorded {
+class CaptureOff {
  public:
-  explicit NothingRecorded(bool wanted) : wanted_(wanted && std::getenv("ARGOSY_CUDA_GRAPHS") == nullptr) {
+  explicit CaptureOff(bool wanted) : wanted_(wanted && std::getenv("ARGOSY_CUDA_GRAPHS") == nullptr) {
     if (wanted_) ::setenv("ARGOSY_CUDA_GRAPHS", "0", 1);
   }
-  ~NothingRecorded() {
+  ~CaptureOff() {
     if (wanted_) ::unsetenv("ARGOSY_CUDA_GRAPHS");
   }
-  NothingRecorded(const NothingRecorded&) = delete;
-  NothingRecorded& operator=(const NothingRecorded&) = delete;
+  CaptureOff(const CaptureOff&) = delete;
+  CaptureOff& operator=(const CaptureOff&) = delete;
 
  private:
   const bool wanted_;
@@ -58,14 +58,14 @@ Result<Measured> measure_chain(const Options& options, const DeviceSpec& device,
   const Value y = placeholder(graph, DType::kFloat32, {options.elements}, "y");
   Value sum = x;
   for (std::int64_t i = 0; i < ops; ++i) sum = sum + y;
-  const NothingRecorded nothing_recorded(way == Way::kOneByOne);
+  const CaptureOff capture_off(way == Way::kOneByOne);
   Session session(graph, {.devices = options.request, .optimize = way == Way::kFused});
   ARGOSY_RETURN_IF_ERROR(Status(session.status()));
   const Shape shape{options.elements};
   Measured measured;
   ARGOSY_ASSIGN_OR_RETURN(const PlacementReport placement, session.placement({{x, shape}, {y, shape}}, {sum}, {}));
   for (const std::string& line : placement.passes) {
-    if (line.starts_with("recorded: ")) measured.recorded = line.substr(std::string_view("recorded: ").size());
+    if (line.starts_with("captured: ")) measured.recorded = line.substr(std::string_view("captured: ").size());
   }
   ARGOSY_ASSIGN_OR_RETURN(const auto callable, session.prepare({x, y}, {sum}));
   const Tensor feeds[] = {Tensor::zeros(DType::kFloat32, shape), Tensor::zeros(DType::kFloat32, shape)};
@@ -90,11 +90,12 @@ Result<BenchResult> measure(const Options& options, Console& console) {
   bool records = false;
   {
     ARGOSY_ASSIGN_OR_RETURN(const auto made, make_devices(options.request));
-    for (const auto& device : made) records = records || dynamic_cast<Recorder*>(device->launches()) != nullptr;
+    for (const auto& device : made)
+      records = records || dynamic_cast<GraphCapturer*>(device->launch_queue()) != nullptr;
   }
-  for (const Way way : {Way::kOneByOne, Way::kRecorded, Way::kFused}) {
-    if (way == Way::kRecorded && !records) continue;
-    const std::string name = way == Way::kOneByOne ? "one by one" : way == Way::kRecorded ? "recorded" : "fused";
+  for (const Way way : {Way::kOneByOne, Way::kCaptured, Way::kFused}) {
+    if (way == Way::kCaptured && !records) continue;
+    const std::string name = way == Way::kOneByOne ? "one by one" : way == Way::kCaptured ? "recorded" : "fused";
     std::int64_t shorter = 0;
     Times before;
     for (std::int64_t ops = options.least; ops <= options.most; ops *= 10) {
@@ -135,7 +136,7 @@ void add_bench_launch(Command& bench) {
       .option("--most N", options->most, "additions in the longest chain", {.least = 1, .most = 1e6})
       .option("--elements N", options->elements, "floats in each addition", {.least = 1, .most = 1e8})
       .option("--seconds S", options->seconds, "how long to measure each row", {.least = 0.01, .most = 3600})
-      .example("argosy bench launch --devices gpu:0", "chains of 100 to 100,000 additions on a card");
+      .example("argosy bench launch --devices gpu:0", "chains of 100 to 100,000 additions on a GPU");
 }
 
 }  // namespace argosy::cli

@@ -90,7 +90,7 @@ class Side {
     times_.add(seconds);
     rates_.push_back(1 / seconds);
     if (seconds > times_.min()) return ok_status();
-    std::vector<double> products(static_cast<std::size_t>(session_.machine().size()), 0);
+    std::vector<double> products(static_cast<std::size_t>(session_.device_set().size()), 0);
     for (const OpRecord& op : stats.ops) {
       if (op.op == "MatMul")
         products[static_cast<std::size_t>(op.device)] += static_cast<double>(op.end_nanos - op.start_nanos) * 1e-9;
@@ -119,13 +119,13 @@ float element(const Tensor& t, std::int64_t i) {
   return t.dtype() == DType::kBfloat16 ? static_cast<float>(t.data<bfloat16>()[i]) : t.data<float>()[i];
 }
 
-// Seconds at best of a run on one card: the products at `rate` GFLOP/s, both matrices there and what the host wants
+// Seconds at best of a run on one GPU: the products at `rate` GFLOP/s, both matrices there and what the host wants
 // back, over the link as it was tried out just now. Nothing where the link was not measured.
-std::optional<double> card_seconds(const Options& options, const DeviceSpec& card, double gflop, double rate) {
-  const CardLinks links = links_of_cards(options.request);
+std::optional<double> gpu_seconds(const Options& options, const DeviceSpec& gpu, double gflop, double rate) {
+  const GpuLinks links = links_of_gpus(options.request);
   DeviceSpec host;
   host.kind = DeviceKind::kCpu;
-  const auto in = link_limit(links, host, card), out = link_limit(links, card, host);
+  const auto in = link_limit(links, host, gpu), out = link_limit(links, gpu, host);
   if (!in || !out) return std::nullopt;
   const auto elements = static_cast<double>(options.size * options.size);
   const double back = elements * (options.precision == "bf16" ? 2 : 4) * (options.sum == "cpu" ? 2 : 1);
@@ -151,10 +151,10 @@ Result<BenchResult> measure(const Options& options, Console& console) {
 
   BenchResult result{.benchmark = "matpow"};
   const int cores = two[0].cores;
-  const bool on_cards = two[0].kind == DeviceKind::kCuda;
+  const bool on_real_gpus = two[0].kind == DeviceKind::kCuda;
   ARGOSY_ASSIGN_OR_RETURN(const double raw_one,
-                          on_cards ? card_matmul_rate(options.request, two[0], options.size, options.dtype())
-                                   : raw_matmul_rate(options.size, 1, cores));
+                          on_real_gpus ? gpu_matmul_rate(options.request, two[0], options.size, options.dtype())
+                                       : raw_matmul_rate(options.size, 1, cores));
   // In turn, so that whatever else the machine does falls on both.
   std::vector<std::unique_ptr<Side>> sides;
   for (std::size_t count = 1; count <= two.size(); ++count) {
@@ -162,38 +162,38 @@ Result<BenchResult> measure(const Options& options, Console& console) {
     ARGOSY_RETURN_IF_ERROR(Status(sides.back()->open()));
     ARGOSY_RETURN_IF_ERROR(sides.back()->run(a, b, false));
   }
-  InTurn in_turn{.cores = static_cast<double>(available_cores())};
+  InterleavedRates rates{.cores = static_cast<double>(available_cores())};
   CoreUseMeter use;
   const std::int64_t began = now_nanos();
   for (std::int64_t round = 0; round < options.rounds; ++round) {
     for (const auto& side : sides) ARGOSY_RETURN_IF_ERROR(side->run(a, b, true));
   }
-  in_turn.seconds = seconds_since(began);
-  in_turn.use = use.read();
+  rates.seconds = seconds_since(began);
+  rates.use = use.read();
   const Side& one = *sides[0];
-  // Of a card the records say when products were started, not how long they took.
+  // Of a GPU the records say when products were started, not how long they took.
   const auto outside = [&](const Side& side, double raw) {
-    return on_cards ? std::max(0.0, 1 - gflop / raw / side.best()) : side.outside();
+    return on_real_gpus ? std::max(0.0, 1 - gflop / raw / side.best()) : side.outside();
   };
   // Of bfloat16 on the CPU no limit is known: oneDNN's is measured in float32.
-  const bool limited = on_cards || options.precision == "fp32";
+  const bool limited = on_real_gpus || options.precision == "fp32";
   const auto limit = [&](double value) { return limited ? std::optional(value) : std::nullopt; };
   result.rows.push_back({"1 device", "GFLOP/s", gflop / one.best(), gflop / one.median(), limit(raw_one)});
   if (limited) result.rows.push_back({"products alone", "GFLOP/s", raw_one, raw_one});
-  const auto ideal = on_cards ? card_seconds(options, two[0], gflop, raw_one) : limit(gflop / raw_one);
+  const auto ideal = on_real_gpus ? gpu_seconds(options, two[0], gflop, raw_one) : limit(gflop / raw_one);
   result.rows.push_back({"1 device, in all", "s", one.best(), one.median(), ideal});
   result.notes.push_back(
       str_cat("1 device:  ", one.best(), " s, ", outside(one, raw_one) * 100, " % outside the products"));
   if (two.size() < 2) {
-    console.note("only one device: name two with --devices gpu:0,gpu:1 (and --emulate 2 where there are no cards)");
+    console.note("only one device: name two with --devices gpu:0,gpu:1 (and --emulate 2 where there are no GPUs)");
     return result;
   }
   double raw_two = raw_one;
-  if (!on_cards) {
+  if (!on_real_gpus) {
     ARGOSY_ASSIGN_OR_RETURN(raw_two, raw_matmul_rate(options.size, 2, cores));
-  } else if (two[1].card != two[0].card) {
+  } else if (two[1].physical_gpu != two[0].physical_gpu) {
     ARGOSY_ASSIGN_OR_RETURN(const double other,
-                            card_matmul_rate(options.request, two[1], options.size, options.dtype()));
+                            gpu_matmul_rate(options.request, two[1], options.size, options.dtype()));
     raw_two = raw_one + other;
   }
   Side& both = *sides[1];
@@ -203,9 +203,9 @@ Result<BenchResult> measure(const Options& options, Console& console) {
   result.notes.push_back(
       str_cat("2 devices: ", both.best(), " s, ", outside(both, raw_two) * 100, " % outside the products"));
   result.notes.push_back(placement);
-  in_turn.one = one.rates();
-  in_turn.many = both.rates();
-  result.compared = compare(in_turn, (two[0].speed + two[1].speed) / two[0].speed, "one device", "two devices");
+  rates.one = one.rates();
+  rates.many = both.rates();
+  result.compared = compare(rates, (two[0].speed + two[1].speed) / two[0].speed, "one device", "two devices");
   return result;
 }
 
@@ -259,9 +259,9 @@ void add_bench_matpow(Command& bench) {
               {.one_of = {"fp32", "bf16"}})
       .option("--sum WHERE", options->sum, "where the two powers are added", {.one_of = {"cpu", "device"}})
       .example("argosy bench matpow --emulate 2", "on two emulated GPUs, each with its share of the cores")
-      .example("argosy bench matpow --size 4000 --devices gpu:0,gpu:1 --json", "on two cards, for a script")
+      .example("argosy bench matpow --size 4000 --devices gpu:0,gpu:1 --json", "on two GPUs, for a script")
       .about(
-          "The limit is oneDNN alone on the same matrices with the same cores, in the same run; on cards,\n"
+          "The limit is oneDNN alone on the same matrices with the same cores, in the same run; on GPUs,\n"
           "products in a row and nothing else; \"in all\": and the copies over the link.");
 }
 

@@ -55,10 +55,10 @@ Result<std::optional<double>> product_rate(const Options& options, const std::ve
     double sum = 0;
     for (std::size_t i = 0; i < devices.size(); ++i) {
       const bool seen = std::any_of(devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(i),
-                                    [&](const DeviceSpec& d) { return d.card == devices[i].card; });
+                                    [&](const DeviceSpec& d) { return d.physical_gpu == devices[i].physical_gpu; });
       if (seen) continue;
-      ARGOSY_ASSIGN_OR_RETURN(const double rate, card_matmul_rate(options.request, devices[i], options.product,
-                                                                  bf16 ? DType::kBfloat16 : DType::kFloat32));
+      ARGOSY_ASSIGN_OR_RETURN(const double rate, gpu_matmul_rate(options.request, devices[i], options.product,
+                                                                 bf16 ? DType::kBfloat16 : DType::kFloat32));
       sum += rate;
     }
     return std::optional(sum);
@@ -81,18 +81,18 @@ Result<BenchResult> measure(const Options& options, Console&) {
   SessionOptions session;
   session.devices = options.request;
   ARGOSY_ASSIGN_OR_RETURN(const auto program,
-                          Program::make(std::move(built), {.devices = devices, .session = session}));
+                          CompiledModel::make(std::move(built), {.devices = devices, .session = session}));
   ARGOSY_RETURN_IF_ERROR(program->initialize());
   const std::vector<Tensor> feeds = made_up_batch(program->built().inputs, options.batch);
   ARGOSY_ASSIGN_OR_RETURN(const Cost cost, step_cost(*program, options.batch));
   for (int i = 0; i < 5; ++i) ARGOSY_RETURN_IF_ERROR(program->step(feeds).status());  // compiles, records
-  const Machine& machine = program->session().machine();
-  // Devices that compute: a card's own memory, not the host's beside it.
+  const DeviceSet& device_set = program->session().device_set();
+  // Devices that compute: a GPU's own memory, not the host's beside it.
   const auto stats = [&] {
     MemoryStats all;
-    for (int d = 0; d < machine.size(); ++d) {
-      if (devices[0].is_gpu() && !machine.device(d).spec().is_gpu()) continue;
-      const MemoryStats one = machine.device(d).allocator().stats();
+    for (int d = 0; d < device_set.size(); ++d) {
+      if (devices[0].is_gpu() && !device_set.device(d).spec().is_gpu()) continue;
+      const MemoryStats one = device_set.device(d).allocator().stats();
       all.peak_bytes = std::max(all.peak_bytes, one.peak_bytes);
       all.allocations += one.allocations;
     }
@@ -154,7 +154,7 @@ void add_bench_model(Command& bench) {
       .option("--seconds S", options->seconds, "how long to measure", {.least = 0.01, .most = 3600})
       .option("--product N", options->product, "size of the matrices by which the limit is found",
               {.least = 64, .most = 32768})
-      .example("argosy bench model resnet --batch 256 --precision bf16 --devices gpu:0", "ResNet-50 on a card");
+      .example("argosy bench model resnet --batch 256 --precision bf16 --devices gpu:0", "ResNet-50 on a GPU");
 }
 
 }  // namespace argosy::cli

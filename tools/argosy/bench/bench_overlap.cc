@@ -145,7 +145,7 @@ Result<BenchResult> measure(const Options& options, Console&) {
   const auto limit = [&](bool inwards) -> std::optional<double> {
     if (device.kind != DeviceKind::kCuda) return std::nullopt;
     static const DeviceSpec host;
-    const CardLinks links = links_of_cards(options.request);
+    const GpuLinks links = links_of_gpus(options.request);
     const auto rate = inwards ? link_limit(links, host, device) : link_limit(links, device, host);
     if (!rate) return std::nullopt;
     return *rate * 1e-9;

@@ -42,15 +42,15 @@ Result<std::int64_t> resident_bytes() {
   return resident * ::sysconf(_SC_PAGESIZE);
 }
 
-// In use on all cards, by whomever; nothing where NVML does not tell.
-std::optional<std::int64_t> card_bytes(const GpuReport& gpus) {
+// In use on all GPUs, by whomever; nothing where NVML does not tell.
+std::optional<std::int64_t> gpu_bytes(const GpuReport& gpus) {
   if (gpus.backend == nullptr) return std::nullopt;
-  const auto cards = gpus.backend->cards();
-  if (!cards.ok()) return std::nullopt;
+  const auto found = gpus.backend->gpus();
+  if (!found.ok()) return std::nullopt;
   std::int64_t sum = 0;
-  for (const CardFacts& card : *cards) {
-    if (card.memory_used_bytes < 0) return std::nullopt;
-    sum += card.memory_used_bytes;
+  for (const GpuFacts& gpu : *found) {
+    if (gpu.memory_used_bytes < 0) return std::nullopt;
+    sum += gpu.memory_used_bytes;
   }
   return sum;
 }
@@ -76,13 +76,13 @@ Status one_round(const Options& options, const DeviceSpec& device) {
 Result<BenchResult> measure(const Options& options, Console& console) {
   ARGOSY_ASSIGN_OR_RETURN(const std::vector<DeviceSpec> devices, chosen_devices(options.request));
   // The driver is opened once, and stays.
-  const bool on_cards = devices[0].kind == DeviceKind::kCuda;
-  const GpuReport gpus = on_cards ? look_for_gpus(options.request) : GpuReport();
+  const bool on_real_gpus = devices[0].kind == DeviceKind::kCuda;
+  const GpuReport gpus = on_real_gpus ? look_for_gpus(options.request) : GpuReport();
   // The first sessions fill what a process keeps: contexts of libraries, caches of kernels, pools of threads.
   const std::int64_t warm = std::clamp<std::int64_t>(options.rounds / 10, 1, 50);
   for (std::int64_t i = 0; i < warm; ++i) ARGOSY_RETURN_IF_ERROR(one_round(options, devices[0]));
   ARGOSY_ASSIGN_OR_RETURN(const std::int64_t resident_before, resident_bytes());
-  const auto cards_before = card_bytes(gpus);
+  const auto gpus_before = gpu_bytes(gpus);
   Times times;
   std::int64_t rounds = 0;
   const std::int64_t began = now_nanos();
@@ -93,18 +93,18 @@ Result<BenchResult> measure(const Options& options, Console& console) {
     if (++rounds % 100 == 0) console.note(str_cat(rounds, " sessions"));
   }
   ARGOSY_ASSIGN_OR_RETURN(const std::int64_t resident_after, resident_bytes());
-  const auto cards_after = card_bytes(gpus);
+  const auto gpus_after = gpu_bytes(gpus);
 
   BenchResult result{.benchmark = "sessions"};
   result.rows.push_back({"a session", "ms", times.min() * 1e3, times.median() * 1e3});
   const std::int64_t resident = resident_after - resident_before;
   std::int64_t growth = resident;
   result.figures = {{"rounds", rounds}, {"resident_growth_bytes", resident}};
-  if (cards_before && cards_after) {
-    result.figures.emplace_back("device_growth_bytes", *cards_after - *cards_before);
-    growth = std::max(growth, *cards_after - *cards_before);
-  } else if (on_cards) {
-    result.notes.push_back("NVML is not there: what is left on the card is not known");
+  if (gpus_before && gpus_after) {
+    result.figures.emplace_back("device_growth_bytes", *gpus_after - *gpus_before);
+    growth = std::max(growth, *gpus_after - *gpus_before);
+  } else if (on_real_gpus) {
+    result.notes.push_back("NVML is not there: what is left on the GPU is not known");
   }
   result.figures.emplace_back("growth_bytes", growth);
   result.notes.push_back(str_cat(rounds, " sessions after ", warm, " others leave ", growth, " B"));
@@ -122,7 +122,7 @@ void add_bench_sessions(Command& bench) {
       .option("--seconds S", options->seconds, "end by then, with fewer sessions if need be; 0: all of them",
               {.least = 0})
       .option("--size N", options->size, "rows of each session's matrices", {.least = 1, .most = 8192})
-      .example("argosy bench sessions --devices gpu:0 --json", "growth_bytes: of the host's memory or the card's");
+      .example("argosy bench sessions --devices gpu:0 --json", "growth_bytes: of the host's memory or the GPU's");
 }
 
 }  // namespace argosy::cli

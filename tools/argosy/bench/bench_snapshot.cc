@@ -9,8 +9,8 @@
 #include "argosy/runtime/session/session.h"
 #include "benchmarks/measure.h"
 #include "tools/argosy/bench/bench.h"
-#include "tools/argosy/bench/bench_gpus.h"
 #include "tools/argosy/bench/bench_ckpt.h"
+#include "tools/argosy/bench/bench_gpus.h"
 #include "tools/argosy/cli/console.h"
 #include "tools/argosy/cli/device_flags.h"
 
@@ -97,7 +97,7 @@ Result<BenchResult> measure(const Options& options, Console& console) {
   double limit = giga / raw.min();
   std::optional<double> at_least;  // seconds that the link alone takes
   if (devices[0].kind == DeviceKind::kCuda) {
-    const auto link = link_limit(links_of_cards(options.request), devices[0], DeviceSpec());
+    const auto link = link_limit(links_of_gpus(options.request), devices[0], DeviceSpec());
     if (link) {
       limit = std::min(limit, *link * 1e-9);
       at_least = giga / (*link * 1e-9);

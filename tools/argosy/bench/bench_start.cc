@@ -32,7 +32,7 @@ Result<BenchResult> measure(const Options& options, Console&) {
     feeds.push_back(Tensor::zeros(input.placeholder.dtype(), Shape(std::span<const std::int64_t>(sizes))));
   }
   ARGOSY_ASSIGN_OR_RETURN(const auto program,
-                          Program::make(std::move(built), {.devices = devices, .session = session}));
+                          CompiledModel::make(std::move(built), {.devices = devices, .session = session}));
   const double made = seconds_since(start);
   ARGOSY_RETURN_IF_ERROR(program->initialize());
   const double initialized = seconds_since(start);
@@ -54,7 +54,7 @@ void add_bench_start(Command& bench) {
   add_device_flags(command, options->request);
   command.option("--batch N", options->batch, "examples in the step", {.least = 1, .most = 100000})
       .example("time argosy bench start", "from process start to the first finished step, on the CPU")
-      .example("time argosy bench start --devices gpu:0", "on a card");
+      .example("time argosy bench start --devices gpu:0", "on a GPU");
 }
 
 }  // namespace argosy::cli

@@ -30,11 +30,11 @@ struct Row {
   ModelBuilder model;
   Optimizer optimizer;
   std::int64_t batch = 0;
-  int devices = 0;  // 0: the CPU with this many `cores`, or cards; else emulated GPUs, which share the cores
+  int devices = 0;  // 0: the CPU with this many `cores`, or real GPUs; else emulated ones, which share the cores
   int cores = 1;
   DType compute = DType::kInvalid;
-  bool per_step = false;               // microseconds a step instead of samples a second
-  std::vector<DeviceSpec> cards = {};  // those it runs on, where it does
+  bool per_step = false;              // microseconds a step instead of samples a second
+  std::vector<DeviceSpec> gpus = {};  // those it runs on, where it does
 };
 
 std::vector<Row> rows() {
@@ -66,17 +66,17 @@ std::vector<Row> rows() {
   return all;
 }
 
-// The same models on the first of these cards, and on all.
-std::vector<Row> card_rows(const std::vector<DeviceSpec>& cards) {
+// The same models on the first of these GPUs, and on all.
+std::vector<Row> gpu_rows(const std::vector<DeviceSpec>& gpus) {
   std::vector<Row> all;
   for (Row row : rows()) {
     if (row.devices > 0 || row.cores != available_cores()) continue;
     row.name = row.name.substr(0, row.name.rfind(", "));
-    for (const std::size_t count : {std::size_t{1}, cards.size()}) {
+    for (const std::size_t count : {std::size_t{1}, gpus.size()}) {
       if (count == 1 && !all.empty() && all.back().name == row.name + ", 1 gpu") break;
       all.push_back(row);
       all.back().name = str_cat(row.name, ", ", count, count == 1 ? " gpu" : " gpus");
-      all.back().cards.assign(cards.begin(), cards.begin() + static_cast<std::ptrdiff_t>(count));
+      all.back().gpus.assign(gpus.begin(), gpus.begin() + static_cast<std::ptrdiff_t>(count));
     }
   }
   return all;
@@ -89,7 +89,7 @@ struct Measured {
 
 Result<Measured> measure_row(const Row& row, double seconds, const DeviceRequest& request) {
   SessionOptions session;
-  if (!row.cards.empty()) {
+  if (!row.gpus.empty()) {
     // The session has all that were asked for; the program takes the first so many.
     session.devices = request;
   } else {
@@ -97,13 +97,13 @@ Result<Measured> measure_row(const Row& row, double seconds, const DeviceRequest
     if (row.devices > 0) session.devices.emulate = str_cat(row.devices);
     session.devices.cpu_threads = row.devices > 0 ? 0 : row.cores;
   }
-  std::vector<DeviceSpec> devices = row.cards;
+  std::vector<DeviceSpec> devices = row.gpus;
   if (devices.empty()) {
     ARGOSY_ASSIGN_OR_RETURN(devices, chosen_devices(session.devices));
   }
   ARGOSY_ASSIGN_OR_RETURN(BuiltModel built, build_model(row.model, {.compute = row.compute}, &row.optimizer));
   ARGOSY_ASSIGN_OR_RETURN(const auto program,
-                          Program::make(std::move(built), {.devices = devices, .session = session}));
+                          CompiledModel::make(std::move(built), {.devices = devices, .session = session}));
   ARGOSY_RETURN_IF_ERROR(program->initialize());
   const std::vector<Tensor> feeds = made_up_batch(program->built().inputs, row.batch);
   Measured measured;
@@ -119,18 +119,18 @@ Result<Measured> measure_row(const Row& row, double seconds, const DeviceRequest
   return measured;
 }
 
-// GFLOP/s of products where a row runs; nothing where several share a card.
+// GFLOP/s of products where a row runs; nothing where several share a physical GPU.
 struct Rates {
   double one_core = 0, all_cores = 0;
-  std::vector<double> by_card;  // of the cards asked for
+  std::vector<double> by_gpu;  // of the GPUs asked for
 
   double of(const Row& row) const {
-    if (row.cards.empty()) return row.cores == 1 ? one_core : all_cores;
+    if (row.gpus.empty()) return row.cores == 1 ? one_core : all_cores;
     double sum = 0;
-    for (std::size_t i = 0; i < row.cards.size(); ++i) {
+    for (std::size_t i = 0; i < row.gpus.size(); ++i) {
       bool seen = false;
-      for (std::size_t k = 0; k < i; ++k) seen = seen || row.cards[k].card == row.cards[i].card;
-      if (!seen) sum += by_card[i];
+      for (std::size_t k = 0; k < i; ++k) seen = seen || row.gpus[k].physical_gpu == row.gpus[i].physical_gpu;
+      if (!seen) sum += by_gpu[i];
     }
     return sum;
   }
@@ -139,27 +139,27 @@ struct Rates {
 Result<BenchResult> measure(const Options& options, Console& console) {
   BenchResult result{.benchmark = "train"};
   const int cores = available_cores();
-  // Where nothing is said, the CPU's rows; cards are named.
-  std::vector<DeviceSpec> cards;
+  // Where nothing is said, the CPU's rows; GPUs are named.
+  std::vector<DeviceSpec> gpus;
   if (!options.request.devices.empty()) {
-    ARGOSY_ASSIGN_OR_RETURN(cards, chosen_devices(options.request));
-    std::erase_if(cards, [](const DeviceSpec& spec) { return spec.kind != DeviceKind::kCuda; });
-    if (cards.empty()) {
-      return invalid_argument("bench train takes cards by --devices; ", options.request.devices, " has none")
+    ARGOSY_ASSIGN_OR_RETURN(gpus, chosen_devices(options.request));
+    std::erase_if(gpus, [](const DeviceSpec& spec) { return spec.kind != DeviceKind::kCuda; });
+    if (gpus.empty()) {
+      return invalid_argument("bench train takes GPUs by --devices; ", options.request.devices, " has none")
           .with_id("ARG-DEV-001")
-          .with_next("argosy bench train: the CPU, and emulated GPUs");
+          .with_hint("argosy bench train: the CPU, and emulated GPUs");
     }
   }
   Rates rates;
-  if (cards.empty()) {
+  if (gpus.empty()) {
     ARGOSY_ASSIGN_OR_RETURN(rates.one_core, raw_matmul_rate(1024, 1, 1));
     ARGOSY_ASSIGN_OR_RETURN(rates.all_cores, raw_matmul_rate(1024, 1, cores));
   }
-  for (const DeviceSpec& card : cards) {
-    ARGOSY_ASSIGN_OR_RETURN(const double rate, card_matmul_rate(options.request, card, options.product));
-    rates.by_card.push_back(rate);
+  for (const DeviceSpec& gpu : gpus) {
+    ARGOSY_ASSIGN_OR_RETURN(const double rate, gpu_matmul_rate(options.request, gpu, options.product));
+    rates.by_gpu.push_back(rate);
   }
-  for (const Row& row : cards.empty() ? rows() : card_rows(cards)) {
+  for (const Row& row : gpus.empty() ? rows() : gpu_rows(gpus)) {
     if (!options.only.empty() && row.name.find(options.only) == std::string::npos) continue;
     console.note(str_cat("measuring ", row.name));
     auto measured = measure_row(row, options.seconds, options.request);
@@ -194,10 +194,10 @@ void add_bench_train(Command& bench) {
   add_device_flags(command, options->request);
   command.option("--only NAME", options->only, "rows whose name has this in it")
       .option("--seconds S", options->seconds, "how long to measure each row", {.least = 0.1, .most = 3600})
-      .option("--product N", options->product, "cards: size of the matrices by which the limit is found",
+      .option("--product N", options->product, "GPUs: size of the matrices by which the limit is found",
               {.least = 64, .most = 32768})
       .example("argosy bench train --only lenet", "LeNet on one core, on all, and as two towers")
-      .example("argosy bench train --devices gpu:0,gpu:1", "every model on one card, and on two");
+      .example("argosy bench train --devices gpu:0,gpu:1", "every model on one GPU, and on two");
 }
 
 }  // namespace argosy::cli

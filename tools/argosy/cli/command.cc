@@ -56,7 +56,7 @@ Status parse_value(std::string_view text, const Limits& limits, std::string& to)
     if (!known) {
       const std::string near = nearest_word(text, limits.one_of);
       return invalid_argument("\"", text, "\" is none of ", str_join(limits.one_of))
-          .with_next(near.empty() ? limits.one_of.front() : near);
+          .with_hint(near.empty() ? limits.one_of.front() : near);
     }
   } else if (text.empty() && !limits.may_be_empty) {
     return invalid_argument("the value is empty");

@@ -67,13 +67,13 @@ nlohmann::ordered_json error_json(const Status& status, std::string_view command
           {"id", status.id()},
           {"message", status.message()},
           {"where", status.where().empty() ? std::string(command) : status.where()},
-          {"next", status.next().empty() ? str_cat(command, " --help") : status.next()}};
+          {"next", status.hint().empty() ? str_cat(command, " --help") : status.hint()}};
 }
 
 void Console::error(const Status& status, std::string_view command) {
   std::fflush(stdout);
   const std::string where = status.where().empty() ? std::string(command) : status.where();
-  const std::string next = status.next().empty() ? str_cat(command, " --help") : status.next();
+  const std::string next = status.hint().empty() ? str_cat(command, " --help") : status.hint();
   const std::string text = str_cat(on_stderr(Style::kRed, "error"), " ", status.id(), ": ", status.message(),
                                    "\n  where  ", where, "\n  try    ", next, "\n");
   std::fwrite(text.data(), 1, text.size(), stderr);

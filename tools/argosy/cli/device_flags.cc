@@ -35,11 +35,11 @@ Status parse_value(std::string_view text, const Limits& limits, DevicesText& to)
   ARGOSY_RETURN_IF_ERROR(parse_value(text, limits, devices));
   if (to.gpus) {
     auto list = gpu_list(text);
-    if (!list.ok()) return Status(list.status()).with_next("2");
+    if (!list.ok()) return Status(list.status()).with_hint("2");
     devices = *std::move(list);
   }
   if (to.other->given) {
-    return invalid_argument("--gpus and --devices both say what to use").with_next(to.gpus ? "2" : "auto");
+    return invalid_argument("--gpus and --devices both say what to use").with_hint(to.gpus ? "2" : "auto");
   }
   to.given = true;
   to.request->devices = std::move(devices);

@@ -71,9 +71,9 @@ std::string retyped(const std::vector<std::string>& words, const std::string& wo
   return str_cat("argosy", line.empty() ? "" : " ", str_join(line, " "));
 }
 
-class Parser {
+class CommandParser {
  public:
-  Parser(const Command& program, const std::vector<std::string>& typed) {
+  CommandParser(const Command& program, const std::vector<std::string>& typed) {
     const std::vector<std::string> words = with_implied(program, typed);
     app_.set_help_flag("");
     for (Option& option : globals_) {
@@ -145,7 +145,7 @@ class Parser {
       Status status = option.set(value);
       if (status.ok() || !first_error_.ok()) continue;
       first_error_ =
-          usage(command, str_cat(long_name(option), ": ", status.message()), good_use(command, option, status.next()));
+          usage(command, str_cat(long_name(option), ": ", status.message()), good_use(command, option, status.hint()));
     }
     return true;
   }
@@ -203,7 +203,7 @@ class Parser {
     return Status(Code::kInvalidArgument, std::move(message))
         .with_id(kUsageId)
         .with_where(command.path())
-        .with_next(std::move(next));
+        .with_hint(std::move(next));
   }
 
   Status complain(const Command& command, const std::vector<std::string>& words,
@@ -282,11 +282,11 @@ class Parser {
 }  // namespace
 
 Parsed parse(const Command& program, const std::vector<std::string>& words) {
-  if (words.empty() || words.front() != "help") return Parser(program, words).take();
+  if (words.empty() || words.front() != "help") return CommandParser(program, words).take();
   // "argosy help ckpt ls" is "argosy ckpt ls --help".
   std::vector<std::string> asked(words.begin() + 1, words.end());
   asked.emplace_back("--help");
-  return Parser(program, asked).take();
+  return CommandParser(program, asked).take();
 }
 
 }  // namespace argosy::cli

@@ -178,7 +178,7 @@ TEST_F(ParseTest, EveryMistakeSaysWhatWhereAndWhatToType) {
     ASSERT_FALSE(parsed.status.ok()) << bad.words;
     EXPECT_THAT(parsed.status.message(), HasSubstr(bad.message)) << bad.words;
     EXPECT_EQ(parsed.status.where(), bad.where) << bad.words;
-    EXPECT_THAT(parsed.status.next(), HasSubstr(bad.next)) << bad.words;
+    EXPECT_THAT(parsed.status.hint(), HasSubstr(bad.next)) << bad.words;
     EXPECT_EQ(exit_code(parsed.status), kUsage) << bad.words;
   }
 }
@@ -200,7 +200,7 @@ TEST_F(ParseTest, RandomWordsEndInACommandOrAnError) {
     const Parsed parsed = parse(program_, words);
     ASSERT_NE(parsed.command, nullptr) << str_join(words, " ");
     if (parsed.status.ok()) continue;
-    ASSERT_FALSE(parsed.status.message().empty() || parsed.status.where().empty() || parsed.status.next().empty())
+    ASSERT_FALSE(parsed.status.message().empty() || parsed.status.where().empty() || parsed.status.hint().empty())
         << str_join(words, " ") << ": " << parsed.status.to_string();
   }
 }

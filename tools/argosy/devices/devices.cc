@@ -46,14 +46,14 @@ Result<int> run(const DeviceRequest& request, Console& console) {
     return kDone;
   }
   console.print(to_text(devices));
-  if (const std::string cards = gpu_table(gpus); !cards.empty()) console.print("\n" + cards);
+  if (const std::string table = gpu_table(gpus); !table.empty()) console.print("\n" + table);
   bool gpu = false;
   for (const DeviceSpec& spec : devices) gpu = gpu || spec.is_gpu();
   if (!gpu) {
     console.note(gpu_summary(gpus));
-    // The same where there is no card would send people after what they cannot use.
-    if (!gpus.problem.next().empty() && !look_at_machine().nvidia_gpus.empty()) {
-      console.note(str_cat("  try  ", gpus.problem.next()));
+    // The same where there is no GPU would send people after what they cannot use.
+    if (!gpus.problem.hint().empty() && !inspect_machine().nvidia_gpus.empty()) {
+      console.note(str_cat("  try  ", gpus.problem.hint()));
     }
     console.note("no GPU here; rehearse with emulated ones: argosy devices --emulate 2");
   }

@@ -5,8 +5,8 @@
 #include "tools/argosy/cli/command.h"
 #include "tools/argosy/cli/console.h"
 #include "tools/argosy/cli/exit_code.h"
-#include "tools/argosy/devices/gpu_links.h"
 #include "tools/argosy/devices/doctor_machine.h"
+#include "tools/argosy/devices/gpu_links.h"
 #include "tools/argosy/devices/gpus.h"
 #include "tools/argosy/version.h"
 
@@ -17,24 +17,24 @@ namespace {
 constexpr const char* kEmulationExample = "argosy train autoencoder --emulate 2";
 
 // What is worth changing, each with what to do about it.
-std::vector<std::string> advice(const MachineFacts& facts, const GpuReport& gpus, const CardLinks& links) {
+std::vector<std::string> advice(const MachineFacts& facts, const GpuReport& gpus, const GpuLinks& links) {
   const BuildInfo build = build_info();
   std::vector<std::string> list;
   if (!facts.nvidia_gpus.empty() && gpus.backend == nullptr) {
     list.push_back(str_cat("the ", facts.nvidia_gpus.size(), " NVIDIA GPU(s) are left alone: ", gpus.problem.message(),
-                           gpus.problem.next().empty() ? "" : "; " + gpus.problem.next()));
+                           gpus.problem.hint().empty() ? "" : "; " + gpus.problem.hint()));
   }
-  for (const CardFacts& card : gpus.cards) {
-    if (!card.unusable.empty()) list.push_back(str_cat("card ", card.number, " cannot be used: ", card.unusable));
-    if (card.ecc_uncorrected > 0) {
-      list.push_back(str_cat("card ", card.number, " has met ", card.ecc_uncorrected,
+  for (const GpuFacts& gpu : gpus.facts) {
+    if (!gpu.unusable.empty()) list.push_back(str_cat("GPU ", gpu.number, " cannot be used: ", gpu.unusable));
+    if (gpu.ecc_uncorrected > 0) {
+      list.push_back(str_cat("GPU ", gpu.number, " has met ", gpu.ecc_uncorrected,
                              " bit errors it could not mend since its driver started: end what runs on it, nvidia-smi "
                              "-r -i ",
-                             card.pci, ", and have it looked at if they come again"));
+                             gpu.pci, ", and have it looked at if they come again"));
     }
-    if (card.rows_pending > 0) {
-      list.push_back(str_cat("card ", card.number, " replaces ", card.rows_pending,
-                             " rows of its memory at its next reset: nvidia-smi -r -i ", card.pci));
+    if (gpu.rows_pending > 0) {
+      list.push_back(str_cat("GPU ", gpu.number, " replaces ", gpu.rows_pending,
+                             " rows of its memory at its next reset: nvidia-smi -r -i ", gpu.pci));
     }
   }
   const std::vector<std::string> of_links = links_advice(links);
@@ -43,7 +43,7 @@ std::vector<std::string> advice(const MachineFacts& facts, const GpuReport& gpus
     for (const LibraryFacts& library : gpus.backend->libraries()) {
       if (library.problem.empty()) continue;
       list.push_back(str_cat(library.problem, library.name == "NVML"
-                                                  ? "; who uses the cards, their load and their links are not shown"
+                                                  ? "; who uses the GPUs, their load and their links are not shown"
                                                   : "; what needs it runs on plain kernels"));
     }
   }
@@ -69,11 +69,11 @@ std::vector<std::string> advice(const MachineFacts& facts, const GpuReport& gpus
   return list;
 }
 
-nlohmann::ordered_json to_json(const MachineFacts& facts, const GpuReport& gpus, const CardLinks& links) {
-  nlohmann::ordered_json cards = gpu_json(gpus);
-  cards.update(links_json(links));
-  cards["nvidia_driver"] = facts.nvidia_driver;
-  cards["nvidia"] = facts.nvidia_gpus;
+nlohmann::ordered_json to_json(const MachineFacts& facts, const GpuReport& gpus, const GpuLinks& links) {
+  nlohmann::ordered_json json = gpu_json(gpus);
+  json.update(links_json(links));
+  json["nvidia_driver"] = facts.nvidia_driver;
+  json["nvidia"] = facts.nvidia_gpus;
   nlohmann::ordered_json libraries_found = nlohmann::ordered_json::object(), disks = nlohmann::ordered_json::array();
   for (const Library& library : libraries()) libraries_found[library.name] = library.version;
   for (const DiskFacts& disk : facts.disks) {
@@ -93,7 +93,7 @@ nlohmann::ordered_json to_json(const MachineFacts& facts, const GpuReport& gpus,
            {{"bytes", facts.memory_bytes},
             {"usable_bytes", facts.memory_usable_bytes},
             {"free_bytes", facts.memory_free_bytes}}},
-          {"gpus", cards},
+          {"gpus", json},
           {"backends", backends()},
           {"disks", disks},
           {"libraries", libraries_found},
@@ -101,7 +101,7 @@ nlohmann::ordered_json to_json(const MachineFacts& facts, const GpuReport& gpus,
           {"advice", advice(facts, gpus, links)}};
 }
 
-std::string to_text(const MachineFacts& facts, const GpuReport& gpus, const CardLinks& links, const Console& console) {
+std::string to_text(const MachineFacts& facts, const GpuReport& gpus, const GpuLinks& links, const Console& console) {
   std::string text;
   const auto line = [&](std::string_view name, const std::string& what) {
     std::string left(name);
@@ -148,19 +148,19 @@ std::string to_text(const MachineFacts& facts, const GpuReport& gpus, const Card
 void define_doctor(Command& program) {
   Command& doctor = program.add("doctor", "What this machine can do, and what holds it back");
   bool& quick = doctor.own<bool>();
-  doctor.option("--quick", quick, "look only: take no card, try no link")
+  doctor.option("--quick", quick, "look only: take no GPU, try no link")
       .json()
       .example("argosy doctor", "a report to read, or to paste into a bug report")
       .example("argosy doctor --json", "the same for scripts")
       .about(
-          "Changes nothing. Where there are cards, copies between all of them and to the host's memory are made, "
+          "Changes nothing. Where there are GPUs, copies between all of them and to the host's memory are made, "
           "looked\n"
           "at and timed: that takes 32 MiB of each for a moment, unless --quick is given. Environment variables that\n"
           "change what argosy does are listed with their values: look through the report before you make it public.")
       .runs([&quick](Console& console) -> Result<int> {
-        const MachineFacts facts = look_at_machine();
+        const MachineFacts facts = inspect_machine();
         const GpuReport gpus = look_for_gpus({});
-        const CardLinks links = quick || gpus.backend == nullptr ? CardLinks() : gpus.backend->try_links();
+        const GpuLinks links = quick || gpus.backend == nullptr ? GpuLinks() : gpus.backend->try_links();
         console.print(console.json() ? to_json(facts, gpus, links).dump(2) + "\n"
                                      : to_text(facts, gpus, links, console));
         return kDone;

@@ -34,9 +34,9 @@ std::uint64_t kibibytes(const std::string& value) { return std::strtoull(value.c
 std::vector<std::string> nvidia_gpus() {
   const std::string folder = "/proc/driver/nvidia/gpus";
   std::vector<std::string> models;
-  const auto cards = list_directory(folder);
-  if (!cards.ok()) return models;
-  for (const std::string& card : *cards) models.push_back(field(str_cat(folder, "/", card, "/information"), "Model"));
+  const auto gpus = list_directory(folder);
+  if (!gpus.ok()) return models;
+  for (const std::string& gpu : *gpus) models.push_back(field(str_cat(folder, "/", gpu, "/information"), "Model"));
   return models;
 }
 
@@ -67,7 +67,7 @@ std::vector<std::string> settings() {
 
 }  // namespace
 
-MachineFacts look_at_machine() {
+MachineFacts inspect_machine() {
   MachineFacts facts;
   facts.cpu_model = field("/proc/cpuinfo", "model name");
   utsname system{};

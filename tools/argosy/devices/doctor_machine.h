@@ -24,6 +24,6 @@ struct MachineFacts {
   std::vector<std::string> settings;  // "NAME=value" of variables that change what we do
 };
 
-MachineFacts look_at_machine();
+MachineFacts inspect_machine();
 
 }  // namespace argosy::cli

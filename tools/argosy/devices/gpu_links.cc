@@ -9,16 +9,16 @@ namespace argosy::cli {
 
 namespace {
 
-std::string side(int card) { return card == LinkFacts::kHost ? "host" : str_cat("gpu:", card); }
+std::string side(int gpu) { return gpu == LinkFacts::kHost ? "host" : str_cat("gpu:", gpu); }
 std::string name(const LinkFacts& link) { return str_cat(side(link.from), " to ", side(link.to)); }
-bool between_cards(const LinkFacts& link) { return link.from != LinkFacts::kHost && link.to != LinkFacts::kHost; }
+bool between_gpus(const LinkFacts& link) { return link.from != LinkFacts::kHost && link.to != LinkFacts::kHost; }
 
 std::string cell(const LinkFacts& link) {
   if (!link.tried) return "?";
   if (!link.intact) return "WRONG DATA";
   char text[32];
   std::snprintf(text, sizeof text, "%.1f", link.bytes_per_second * 1e-9);
-  return between_cards(link) ? str_cat(text, link.direct ? " direct" : " by host") : std::string(text);
+  return between_gpus(link) ? str_cat(text, link.direct ? " direct" : " by host") : std::string(text);
 }
 
 std::string by(const CollectiveFacts& facts) {
@@ -28,7 +28,7 @@ std::string by(const CollectiveFacts& facts) {
 
 }  // namespace
 
-std::string links_table(const CardLinks& all) {
+std::string links_table(const GpuLinks& all) {
   if (all.links.empty()) return {};
   std::vector<int> sides = {LinkFacts::kHost};
   sides.insert(sides.end(), all.group.begin(), all.group.end());
@@ -55,32 +55,32 @@ std::string links_table(const CardLinks& all) {
   return format_table(rows) + lines;
 }
 
-std::string links_sums(const CardLinks& all) {
+std::string links_sums(const GpuLinks& all) {
   if (all.group.size() < 2 || all.sums.way.empty()) return {};
   std::vector<std::string> names;
-  for (const int card : all.group) names.push_back(side(card));
+  for (const int gpu : all.group) names.push_back(side(gpu));
   return str_cat("of ", str_join(names), ": ", by(all.sums), "; with --reproducible: ", by(all.ordered_sums));
 }
 
-std::vector<std::string> links_advice(const CardLinks& all) {
+std::vector<std::string> links_advice(const GpuLinks& all) {
   std::vector<std::string> list;
   for (const LinkFacts& link : all.links) {
     if (!link.problem.empty()) {
       list.push_back(str_cat("the link from ", name(link), ": ", link.problem));
     } else if (link.reaches && !link.direct) {
-      list.push_back(str_cat("the link from ", name(link), " goes by the host though the cards reach each other: ",
+      list.push_back(str_cat("the link from ", name(link), " goes by the host though the GPUs reach each other: ",
                              link.why_not, "; docs/gpu-status.md has what to check"));
     }
   }
   return list;
 }
 
-nlohmann::ordered_json links_json(const CardLinks& all) {
+nlohmann::ordered_json links_json(const GpuLinks& all) {
   nlohmann::ordered_json links = nlohmann::ordered_json::array();
   for (const LinkFacts& link : all.links) {
     nlohmann::ordered_json one = {{"from", side(link.from)},
                                   {"to", side(link.to)},
-                                  {"peer_access", between_cards(link) ? nlohmann::ordered_json(link.reaches) : nullptr},
+                                  {"peer_access", between_gpus(link) ? nlohmann::ordered_json(link.reaches) : nullptr},
                                   {"way", link.direct ? "direct" : "host"},
                                   {"why_not_direct", link.why_not},
                                   {"tried", link.tried},

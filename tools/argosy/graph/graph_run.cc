@@ -9,8 +9,8 @@
 #include "tools/argosy/cli/console.h"
 #include "tools/argosy/cli/device_flags.h"
 #include "tools/argosy/cli/exit_code.h"
-#include "tools/argosy/graph/graph_subcommands.h"
 #include "tools/argosy/graph/graph_source.h"
+#include "tools/argosy/graph/graph_subcommands.h"
 
 namespace argosy::cli {
 
@@ -39,7 +39,7 @@ std::string_view numpy_name(DType dtype) {
 Status wrong_feed(std::string_view feed, const auto&... what) {
   return invalid_argument("--feed ", feed, ": ", what...)
       .with_id(kUsageId)
-      .with_next("--feed NAME=FILE.npy, or --feed NAME=NUMBER for a scalar");
+      .with_hint("--feed NAME=FILE.npy, or --feed NAME=NUMBER for a scalar");
 }
 
 // A scalar as written on the command line, in the dtype that the graph wants.
@@ -76,7 +76,7 @@ Result<Feeds> read_feeds(GraphSource& source, const std::vector<std::string>& wo
       return invalid_argument("--feed ", name, ": the file holds ", dtype_name(tensor->dtype()), ", the graph wants ",
                               dtype_name(value.dtype()))
           .with_id("ARG-FEED-001")
-          .with_next(str_cat("in Python: numpy.save('", from, "', array.astype('", numpy_name(value.dtype()), "'))"));
+          .with_hint(str_cat("in Python: numpy.save('", from, "', array.astype('", numpy_name(value.dtype()), "'))"));
     }
     feeds.emplace_back(value, *std::move(tensor));
   }
@@ -127,7 +127,7 @@ Status wants(GraphSource& source, const Options& options, Status why) {
     why = Status(why.code(), why.message())
               .with_id(std::string(why.id()))
               .with_where(why.where())
-              .with_next(
+              .with_hint(
                   "save a Keras 3 model by model.export(FOLDER): what tf.saved_model.save writes of one needs Python");
   }
   std::string feed;  // what was not fed, by the name that its author gave it
@@ -140,13 +140,13 @@ Status wants(GraphSource& source, const Options& options, Status why) {
     }
   }
   if (!feed.empty()) {
-    why = Status(why.code(), why.message()).with_id(std::string(why.id())).with_where(why.where()).with_next(feed);
+    why = Status(why.code(), why.message()).with_id(std::string(why.id())).with_where(why.where()).with_hint(feed);
   }
   Status told(why.code(), why.message() + text);
   return std::move(told)
       .with_id(std::string(why.id()))
       .with_where(why.where())
-      .with_next(why.next().empty() ? str_cat("argosy graph import ", options.file) : why.next());
+      .with_hint(why.hint().empty() ? str_cat("argosy graph import ", options.file) : why.hint());
 }
 
 Result<int> run_source(GraphSource& source, const Options& options, Console& console) {
@@ -195,12 +195,12 @@ Result<int> run(const Options& options, Console& console) {
   if (options.fetches.empty() && options.targets.empty()) {
     return invalid_argument("nothing to run: neither --fetch nor --target is given")
         .with_id(kUsageId)
-        .with_next(str_cat("argosy graph import ", options.file, " says what may be fetched"));
+        .with_hint(str_cat("argosy graph import ", options.file, " says what may be fetched"));
   }
   if (!options.outs.empty() && options.outs.size() != options.fetches.size()) {
     return invalid_argument(options.outs.size(), " files (--out) for ", options.fetches.size(), " values (--fetch)")
         .with_id(kUsageId)
-        .with_next("one --out for each --fetch, in the same order, or none");
+        .with_hint("one --out for each --fetch, in the same order, or none");
   }
   ARGOSY_ASSIGN_OR_RETURN(GraphSource source, GraphSource::open(options.file, options.tags));
   auto code = run_source(source, options, console);

@@ -42,10 +42,10 @@ bool is_tensorflow(const std::string& path) {
 
 Result<Graph> load_text(const std::string& path) {
   Result<std::string> text = path == "-" ? read_stdin() : read_file(path, kMostBytes);
-  if (!text.ok()) return std::move(text).status().with_where(path).with_next("argosy graph show FILE, or - for stdin");
+  if (!text.ok()) return std::move(text).status().with_where(path).with_hint("argosy graph show FILE, or - for stdin");
   Result<Graph> graph = parse_text(*text, builtin_ops());
   if (graph.ok()) return graph;
-  return std::move(graph).status().with_where(path).with_next(
+  return std::move(graph).status().with_where(path).with_hint(
       "correct that line; argosy graph --help shows how the text form looks");
 }
 
@@ -53,7 +53,7 @@ Result<GraphSource> GraphSource::open(const std::string& path, const std::vector
   GraphSource source;
   if (is_tensorflow(path)) {
     auto model = load_graph(path, {.tags = tags});
-    if (!model.ok()) return std::move(model).status().with_next("argosy graph import FILE --report says what is in it");
+    if (!model.ok()) return std::move(model).status().with_hint("argosy graph import FILE --report says what is in it");
     source.model_ = *std::move(model);
     return source;
   }

@@ -50,7 +50,7 @@ Result<int> run(const Options& options, Console& console) {
                                   .sync_batch_norm = options.sync_batch_norm,
                                   .check = options.check};
   ARGOSY_ASSIGN_OR_RETURN(const RunHook hook, RunHook::write());
-  wanted.program_calls = hook.folder();
+  wanted.py_func_bridge = hook.folder();
   ARGOSY_ASSIGN_OR_RETURN(const auto server, tf::SessionServer::start(wanted));
   const std::int64_t start = now_nanos();
   ARGOSY_ASSIGN_OR_RETURN(const int code, run_child(options.program, hook.environment("grpc://" + server->address())));
@@ -81,9 +81,9 @@ void define_run(Command& program) {
   Command& command = program.add("run", "Run a TensorFlow 1.x program on these devices, as it is");
   auto& options = command.own<Options>();
   command.option("--replicate", options.replicate,
-                 "share the batch of every training step among all GPUs: for scripts written for one");
+                 "shard the batch of every training step over all GPUs: for scripts written for one");
   command.option("--sync-batch-norm", options.sync_batch_norm,
-                 "of replicated steps: batch normalisation by the whole batch, not by each GPU's share; slower");
+                 "of replicated steps: batch normalisation by the global batch, not by each GPU's shard; slower");
   command.option("--check N", options.check,
                  "of replicated steps: the first N of each also run on one device from the same state; one that gives "
                  "anything else fails",
@@ -100,10 +100,11 @@ void define_run(Command& program) {
           "the program and all that it started are killed; nothing in the environment is changed. Ends with what the "
           "devices did.")
       .example("argosy run --emulate 2 -- python train.py --epochs 3", "a script on two emulated GPUs")
-      .example("argosy run --gpus 4 -- python train.py", "on the first four cards")
+      .example("argosy run --gpus 4 -- python train.py", "on the first four GPUs")
       .example("argosy run --gpus 4 --replicate --check -- python train.py", "the first steps beside one GPU's")
       .example("argosy run --gpus 4 --json -- python train.py | tail -1", "what the devices did, for programs")
-      .example("argosy run --gpus 4 --replicate -- python train.py", "a script for one GPU, its batches shared by four")
+      .example("argosy run --gpus 4 --replicate -- python train.py",
+               "a script for one GPU, its batches sharded over four")
       .runs([&options](Console& console) { return run(options, console); });
 }
 

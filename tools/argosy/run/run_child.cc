@@ -121,7 +121,7 @@ Result<int> run_child(const std::vector<std::string>& words, const std::vector<s
   if (failed != 0) {
     return not_found("\"", words[0], "\" could not be started: ", std::strerror(failed))
         .with_where("argosy run")
-        .with_next("argosy run -- python3 train.py");
+        .with_hint("argosy run -- python3 train.py");
   }
   child = pid;
   const Bound bound(kScriptGrace);

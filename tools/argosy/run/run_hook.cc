@@ -23,11 +23,11 @@ Result<RunHook> RunHook::write() {
   std::string pattern = (std::filesystem::temp_directory_path(error) / "argosy_run_XXXXXX").string();
   if (error || ::mkdtemp(pattern.data()) == nullptr) {
     return unavailable("no folder for the program's Python could be made in ", pattern, ": ", std::strerror(errno))
-        .with_next("TMPDIR=<a folder that may be written> argosy run …");
+        .with_hint("TMPDIR=<a folder that may be written> argosy run …");
   }
   RunHook hook(pattern);
   for (const auto& [name, source] :
-       {std::pair("sitecustomize.py", kRunHookSource), std::pair("argosy_py_func.py", kProgramCallsSource)}) {
+       {std::pair("sitecustomize.py", kRunHookSource), std::pair("argosy_py_func.py", kPyFuncSource)}) {
     std::ofstream file(std::filesystem::path(pattern) / name, std::ios::binary);
     file << source;
     file.close();

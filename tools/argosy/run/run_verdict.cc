@@ -46,10 +46,10 @@ std::string advice(const RunReport& report, double busy, double at_work) {
     }
     if (totals.small_steps > 0) {
       return str_cat(idle, " did nothing: ", count(totals.small_steps, "training step"),
-                     " had too few examples for every GPU to have one; larger batches would be shared");
+                     " had too few examples for every GPU to have one; larger batches would be sharded");
     }
     if (report.replicate) return str_cat(idle, " did nothing: no step computes gradients and trains; ", pin);
-    return str_cat(idle, " did nothing: no op asks for it; argosy run --replicate shares every batch among the GPUs, ",
+    return str_cat(idle, " did nothing: no op asks for it; argosy run --replicate shards every batch over the GPUs, ",
                    pin);
   }
   if (busy < 0.5 * seconds) {

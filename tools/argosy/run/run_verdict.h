@@ -9,7 +9,7 @@ namespace argosy::cli {
 
 struct RunReport {
   tf::WorkTotals totals;
-  bool replicate = false;  // the program's training steps were to be shared among the GPUs
+  bool replicate = false;  // the program's training steps were to be sharded over the GPUs
   double seconds = 0;      // that the program took
   int exit_code = 0;       // the program's
 };

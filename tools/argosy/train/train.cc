@@ -39,7 +39,7 @@ Json to_json(const Range& r) { return {{"low", r.low}, {"median", r.middle}, {"h
 Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 // What one device and several did in turn, and why that says nothing, if it does not.
-Json in_turn_json(const std::optional<Comparison>& c) {
+Json interleaved_json(const std::optional<Comparison>& c) {
   if (!c) return nullptr;
   return {
       {"rounds", c->rounds}, {"one", to_json(c->one)}, {"many", to_json(c->many)}, {"speedup", to_json(c->speedup)}};
@@ -49,17 +49,17 @@ Json to_json(const ScalingVerdict& v) {
   const bool advises = !v.advice.empty();
   return {{"devices", v.devices},
           {"samples_per_second", v.samples_per_second},
-          {"one_device_samples_per_second", v.in_turn ? Json(v.in_turn->one.middle) : Json(nullptr)},
+          {"one_device_samples_per_second", v.interleaved ? Json(v.interleaved->one.middle) : Json(nullptr)},
           {"speedup", number_or_null(v.speedup())},
           {"efficiency", number_or_null(v.efficiency())},
           {"not_measured", v.not_measured.empty() ? Json(nullptr) : Json(v.not_measured)},
-          {"in_turn", in_turn_json(v.in_turn)},
+          {"in_turn", interleaved_json(v.interleaved)},
           {"shares",
-           {{"compute", v.shares.compute},
-            {"all_reduce", v.shares.all_reduce},
-            {"input", v.shares.input},
-            {"copies", v.shares.copies},
-            {"overhead", v.shares.overhead}}},
+           {{"compute", v.breakdown.compute},
+            {"all_reduce", v.breakdown.all_reduce},
+            {"input", v.breakdown.input},
+            {"copies", v.breakdown.copies},
+            {"overhead", v.breakdown.overhead}}},
           {"bound", v.bound},
           {"advice", advises ? Json(v.advice) : Json(nullptr)},
           {"predicted_gain", advises ? Json(v.predicted_gain) : Json(nullptr)}};
@@ -127,7 +127,7 @@ Json to_json(const EnsembleReport& report) {
            {{"devices", report.devices.size()},
             {"speedup", number_or_null(report.speedup())},
             {"not_measured", report.speed.not_measured.empty() ? Json(nullptr) : Json(report.speed.not_measured)},
-            {"in_turn", in_turn_json(report.speed)}}},
+            {"in_turn", interleaved_json(report.speed)}}},
           {"checkpoint", nullptr}};
 }
 
@@ -204,8 +204,8 @@ Result<int> tell(const TrainChoices& choices, const TrainJob& job, Trainer& trai
   note_begin(report, choices, console);
   if (report.devices.size() > 1 && !report.strategy.empty()) console.note(str_cat("replicated  ", report.strategy));
   const std::string other_bits =
-      why_other_bits(choices, report.devices,
-                     {.batch = job.options.batch, .examples = job.train->size(), .steps = report.total_steps});
+      why_not_bit_identical(choices, report.devices,
+                            {.batch = job.options.batch, .examples = job.train->size(), .steps = report.total_steps});
   if (!other_bits.empty()) {
     console.note(str_cat("bits        the last digits may differ from one device's: ", other_bits,
                          choices.reproducible ? "" : " (--reproducible makes them equal on 2, 4 and 8)"));
@@ -222,14 +222,14 @@ Result<int> tell(const TrainChoices& choices, const TrainJob& job, Trainer& trai
   }
   std::string picture;
   if (failed.ok() && !report.interrupted && !choices.picture.empty()) {
-    auto written = write_pictures(trainer, job.test != nullptr ? *job.test : *job.train, choices.picture);
+    auto written = write_sample_images(trainer, job.test != nullptr ? *job.test : *job.train, choices.picture);
     if (written.ok()) {
       picture = *written;
     } else {
       failed = std::move(written)
                    .status()
                    .with_where("--picture")
-                   .with_next("--picture FILE in a folder that may be written");
+                   .with_hint("--picture FILE in a folder that may be written");
     }
   }
   if (console.json()) {
@@ -316,10 +316,10 @@ void define_train(Command& program) {
       .example("argosy train mlp --data data/mnist --checkpoint-dir runs/a --resume", "go on with that run")
       .about(
           "Batches are global: any number of devices gives the same losses but for the rounding of sums, and dropout "
-          "drops the same elements (batch normalisation looks at each device's share, without --sync-batch-norm). On "
+          "drops the same elements (batch normalisation looks at each device's shard, without --sync-batch-norm). On "
           "1, 2, 4 and 8 devices mlp and lenet end with the same variables to the bit, for batches of 24 to 512; so "
           "does "
-          "autoencoder where the devices' shares are even; with --reproducible every model does. Ends with a verdict: "
+          "autoencoder where the devices' shards are even; with --reproducible every model does. Ends with a verdict: "
           "what the devices brought, where the time went, one change that would help.")
       .runs([&choices](Console& console) {
         return choices.model == "ensemble" ? train_many(choices, console) : train_one(choices, console);

@@ -60,7 +60,7 @@ Status no_images(const data::Component& first) {
                           "; an image is float32[height,width,channels]")
       .with_id(kUsageId)
       .with_where("--data")
-      .with_next(
+      .with_hint(
           pixels ? "in Python: numpy.save('x_train.npy', x.reshape(n, height, width, channels).astype('float32') / 255)"
                  : "give --data a folder of images, or --data synthetic");
 }
@@ -97,7 +97,7 @@ Status fit_images(const TrainChoices& c, const Defaults& d, Data& data) {
   return invalid_argument("images of ", height, " x ", width, " pixels; ", c.model, " takes squares")
       .with_id(kUsageId)
       .with_where("--data")
-      .with_next(str_cat("--image-size ", size));
+      .with_hint(str_cat("--image-size ", size));
 }
 
 Result<Data> open_data(const TrainChoices& c, const Defaults& d) {
@@ -125,7 +125,7 @@ Result<models::ClassifierOptions> classifier(const TrainChoices& c, const data::
     return invalid_argument("the data has no classes, which ", c.model, " needs")
         .with_id(kUsageId)
         .with_where("--data")
-        .with_next("argosy train autoencoder learns without them");
+        .with_hint("argosy train autoencoder learns without them");
   }
   return models::ClassifierOptions{
       .image_size = static_cast<int>(image[0]), .channels = static_cast<int>(image[2]), .classes = data.classes()};
@@ -141,7 +141,7 @@ Result<ModelBuilder> make_autoencoder(const TrainChoices& c, const Defaults& d, 
     return invalid_argument("images of ", size, " pixels cannot be halved ", std::max(depth, 1), " times")
         .with_id(kUsageId)
         .with_where(c.depth > 0 ? "--depth" : "--image-size")
-        .with_next(str_cat("--image-size ", (size + multiple - 1) / multiple * multiple,
+        .with_hint(str_cat("--image-size ", (size + multiple - 1) / multiple * multiple,
                            fits > 0 ? str_cat(", or --depth ", fits) : std::string()));
   }
   if (c.depth == 0 && depth < d.depth) {
@@ -198,7 +198,7 @@ void add_train_flags(Command& command, TrainChoices& c) {
   add_device_flags(command, c.request);
   command.option("--reproducible", c.reproducible, "the same bits on 1, 2, 4 and 8 devices of one kind")
       .option("--sync-batch-norm", c.sync_batch_norm,
-              "batch normalisation by the whole batch: one GPU's numbers, slower")
+              "batch normalisation by the global batch: one GPU's numbers, slower")
       .option("--combine HOW", c.combine, "how the loss adds up over devices, where that cannot be told",
               {.one_of = {"sum", "mean"}})
       .option("--check-replicas N", c.check_replicas,
@@ -252,7 +252,7 @@ Status refuse_foreign_flags(const TrainChoices& c) {
     return invalid_argument(s.flag, " does nothing for ", c.model)
         .with_id(kUsageId)
         .with_where(s.flag)
-        .with_next(str_cat("leave it out; it is for ", s.models));
+        .with_hint(str_cat("leave it out; it is for ", s.models));
   }
   return ok_status();
 }
@@ -290,7 +290,7 @@ Result<TrainJob> make_job(const TrainChoices& c) {
     return invalid_argument("--resume does not say from where")
         .with_id(kUsageId)
         .with_where("--resume")
-        .with_next("add --checkpoint-dir DIR");
+        .with_hint("add --checkpoint-dir DIR");
   }
   TrainJob job;
   if (c.model == "transformer") {
@@ -313,7 +313,8 @@ Result<TrainJob> make_job(const TrainChoices& c) {
   const std::int64_t steps = o.steps > 0 ? o.steps : o.epochs * ((job.train->size() + o.batch - 1) / o.batch);
   ARGOSY_ASSIGN_OR_RETURN(o.optimizer, optimizer_of(c, d, steps));
   o.sync_batch_norm = c.sync_batch_norm;
-  if (!c.combine.empty()) o.combine = c.combine == "sum" ? Combine::kSum : Combine::kMean;
+  if (!c.combine.empty())
+    o.loss_placement = c.combine == "sum" ? PlacementKind::kPartialSum : PlacementKind::kPartialMean;
   o.checkpoint_dir = c.checkpoint_dir;
   o.checkpoint_every = c.checkpoint_every;
   o.check_replicas_every = c.check_replicas;
@@ -342,9 +343,9 @@ Result<EnsembleJob> make_ensemble_job(const TrainChoices& c) {
   return job;
 }
 
-Result<std::string> write_pictures(Trainer& trainer, const data::Dataset& data, const std::string& path) {
+Result<std::string> write_sample_images(Trainer& trainer, const data::Dataset& data, const std::string& path) {
   ARGOSY_ASSIGN_OR_RETURN(const auto rows,
-                          trainer.pictures(data, static_cast<int>(std::min<std::int64_t>(8, data.size()))));
+                          trainer.sample_images(data, static_cast<int>(std::min<std::int64_t>(8, data.size()))));
   if (rows.empty()) return std::string();
   constexpr std::int64_t kGap = 2;
   const Shape& one = rows[0].second.shape();  // [n, height, width, channels]

@@ -47,6 +47,6 @@ struct EnsembleJob {
 Result<EnsembleJob> make_ensemble_job(const TrainChoices& choices);
 
 // The model's pictures of a few examples, a row each kind, as one PNG. Returns the path; "" when the model shows none.
-Result<std::string> write_pictures(Trainer& trainer, const data::Dataset& data, const std::string& path);
+Result<std::string> write_sample_images(Trainer& trainer, const data::Dataset& data, const std::string& path);
 
 }  // namespace argosy::cli

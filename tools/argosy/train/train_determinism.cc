@@ -24,15 +24,16 @@ std::string of_devices(std::span<const DeviceSpec> devices) {
 }
 
 std::string of_batch(std::int64_t batch, bool even) {
-  if (batch < kFewExamples) return str_cat("has fewer than ", kFewExamples, " examples");
+  if (batch < kMinChunkedExamples) return str_cat("has fewer than ", kMinChunkedExamples, " examples");
   if (batch > kMostExamples) return str_cat("has more than ", kMostExamples, " examples");
-  if (even && batch % kBatchParts != 0) return str_cat("does not divide by ", kBatchParts);
+  if (even && batch % kReductionChunks != 0) return str_cat("does not divide by ", kReductionChunks);
   return "";
 }
 
 }  // namespace
 
-std::string why_other_bits(const TrainChoices& choices, std::span<const DeviceSpec> devices, const StepSizes& sizes) {
+std::string why_not_bit_identical(const TrainChoices& choices, std::span<const DeviceSpec> devices,
+                                  const StepSizes& sizes) {
   if (devices.size() < 2) return "";
   if (std::string why = of_devices(devices); !why.empty()) return why;
   if (choices.reproducible) return "";

@@ -17,6 +17,7 @@ struct StepSizes {
 };
 
 // Why the last digits may differ from one device's; "" where they do not, and on one device.
-std::string why_other_bits(const TrainChoices& choices, std::span<const DeviceSpec> devices, const StepSizes& sizes);
+std::string why_not_bit_identical(const TrainChoices& choices, std::span<const DeviceSpec> devices,
+                                  const StepSizes& sizes);
 
 }  // namespace argosy::cli

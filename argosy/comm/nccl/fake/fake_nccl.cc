@@ -81,7 +81,7 @@ int meet(NcclComm comm, const void* in, void* out, CuStream stream, Work work) {
   State* const s = State::current();
   if (const int refused = join_group(comm); refused != kNcclSuccess) return refused;
   const int number = comm->next++;
-  Cards::current()->enqueue(stream, "nccl", [=, clique = comm->clique, rank = comm->rank, size = comm->size] {
+  FakeDriver::current()->enqueue(stream, "nccl", [=, clique = comm->clique, rank = comm->rank, size = comm->size] {
     std::unique_lock lock(s->mutex);
     if (clique->hanging == rank) {
       s->changed.wait(lock, [&] { return clique->aborted; });
@@ -94,7 +94,7 @@ int meet(NcclComm comm, const void* in, void* out, CuStream stream, Work work) {
     round.out[static_cast<std::size_t>(rank)] = out;
     round.streams.push_back(stream);
     if (++round.arrived == size) {
-      Cards::current()->follow_pointers(round.streams, "a collective of NCCL's");
+      FakeDriver::current()->follow_pointers(round.streams, "a collective of NCCL's");
       work(round.in, round.out);
       ++s->collectives;
       round.done = true;
@@ -209,7 +209,7 @@ Mailbox& mailbox() {
 int send(const void* in, std::size_t count, int type, int to, NcclComm comm, CuStream stream) {
   const std::size_t bytes = count * element_bytes(dtype_of(type));
   if (const int refused = join_group(comm); refused != kNcclSuccess) return refused;
-  Cards::current()->enqueue(stream, "nccl send", [=, from = comm->rank] {
+  FakeDriver::current()->enqueue(stream, "nccl send", [=, from = comm->rank] {
     const auto* const data = static_cast<const std::byte*>(in);
     std::lock_guard lock(mailbox().mutex);
     mailbox().held[{from, to}].emplace_back(data, data + bytes);
@@ -220,7 +220,7 @@ int send(const void* in, std::size_t count, int type, int to, NcclComm comm, CuS
 }
 int recv(void* out, std::size_t, int, int from, NcclComm comm, CuStream stream) {
   if (const int refused = join_group(comm); refused != kNcclSuccess) return refused;
-  Cards::current()->enqueue(stream, "nccl recv", [=, to = comm->rank] {
+  FakeDriver::current()->enqueue(stream, "nccl recv", [=, to = comm->rank] {
     std::unique_lock lock(mailbox().mutex);
     auto& queue = mailbox().held[{from, to}];
     mailbox().changed.wait(lock, [&] { return !queue.empty(); });

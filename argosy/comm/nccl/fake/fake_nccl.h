@@ -1,6 +1,6 @@
-// NCCL that is not there, for tests: its functions over the fake cards. A collective is an operation in the order of
+// NCCL that is not there, for tests: its functions over the fake GPUs. A collective is an operation in the order of
 // each rank's stream that waits for those of the other ranks, as NCCL's kernels do; the last to come does the work. It
-// can hang, fail, bring wrong data, and be of any version. One at a time in a process, over fake::Cards. Thread-safe.
+// can hang, fail, bring wrong data, and be of any version. One at a time in a process, over fake::FakeDriver. Thread-safe.
 #pragma once
 
 #include <memory>

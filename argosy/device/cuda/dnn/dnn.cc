@@ -23,8 +23,8 @@ Status failed(const DnnCalls& calls, std::string_view what, int status) {
 Status does_not_start(const DnnCalls& calls, int status) {
   Status failure = failed(calls, "create", status);
   if (status != kDnnNotReady && !dnn_not_supported(status)) return failure;
-  return std::move(failure).with_next(
-      "cards before compute capability 7.5 need a cuDNN before 9.11, and old drivers one for CUDA 12: "
+  return std::move(failure).with_hint(
+      "GPUs before compute capability 7.5 need a cuDNN before 9.11, and old drivers one for CUDA 12: "
       "pip install 'nvidia-cudnn-cu12<9.11', or ARGOSY_CUDA_LIBRARIES=FOLDER; ARGOSY_CUDNN=own goes without");
 }
 

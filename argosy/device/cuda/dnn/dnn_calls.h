@@ -1,7 +1,7 @@
 // cuDNN as far as we use it: its functions, with our own names for its numbers and opaque handles, so that no vendor
 // header is needed to build. dnn_calls_check.cc holds them to the vendor's header wherever that is.
 //
-// Convolutions go by graphs of operations (dnn_graph.h): engines for newer cards are found there alone. Normalisation,
+// Convolutions go by graphs of operations (dnn_graph.h): engines for newer GPUs are found there alone. Normalisation,
 // pooling and softmax are the calls of version 7, which version 9 still has.
 #pragma once
 

@@ -1,8 +1,8 @@
 // Graphs of operations for cuDNN, and plans that run them. A graph says what is to be computed of which tensors; the
 // library's heuristics name engines that can, best first; a plan is one of them, ready to run.
 //
-// The newer interface of the library (its "backend" calls): engines for Hopper and later cards are found here alone, an
-// engine says itself whether it is deterministic or narrows numbers, and plans can be made for a card that is only
+// The newer interface of the library (its "backend" calls): engines for Hopper and later GPUs are found here alone, an
+// engine says itself whether it is deterministic or narrows numbers, and plans can be made for a GPU that is only
 // described, so that what the library takes is known without one.
 #pragma once
 

@@ -20,7 +20,7 @@ Result<std::shared_ptr<const Driver>> Driver::open() {
   if (library == nullptr) {
     return unavailable("no NVIDIA driver here: ", kLibrary, " is not found")
         .with_id("ARG-GPU-003")
-        .with_next("install NVIDIA's driver, or give the container its GPUs; or rehearse: --emulate 2");
+        .with_hint("install NVIDIA's driver, or give the container its GPUs; or rehearse: --emulate 2");
   }
   DriverCalls calls;
   const auto find = [&](const char* name, auto* call) {
@@ -31,7 +31,7 @@ Result<std::shared_ptr<const Driver>> Driver::open() {
   if (!find(#name, &calls.name)) {                                                                      \
     return unavailable("the NVIDIA driver is too old: its ", kLibrary, " has no ", #name)               \
         .with_id("ARG-GPU-004")                                                                         \
-        .with_next(str_cat("install a driver for CUDA ", dotted(kOldestDriver), " (525.60) or newer")); \
+        .with_hint(str_cat("install a driver for CUDA ", dotted(kOldestDriver), " (525.60) or newer")); \
   }
   ARGOSY_CUDA_DRIVER_CALLS(ARGOSY_CUDA_FIND)
 #undef ARGOSY_CUDA_FIND
@@ -50,22 +50,22 @@ Status Driver::start() {
     return unavailable("the NVIDIA driver is too old: it is for CUDA ", dotted(version_), ", this library needs ",
                        dotted(kOldestDriver))
         .with_id("ARG-GPU-004")
-        .with_next(str_cat("install a driver for CUDA ", dotted(kOldestDriver), " (525.60) or newer"));
+        .with_hint(str_cat("install a driver for CUDA ", dotted(kOldestDriver), " (525.60) or newer"));
   }
   const CuResult started = calls_.cuInit(0);
   if (started == kCuSuccess)
     return version_known == kCuSuccess ? ok_status() : check(version_known, "cuDriverGetVersion");
   const char* why = "";
-  const char* next = "nvidia-smi says more; rehearse without a card: --emulate 2";
+  const char* next = "nvidia-smi says more; rehearse without a GPU: --emulate 2";
   switch (started) {
     case kCuNoDevice:
-      why = ": it finds no card";
+      why = ": it finds no GPU";
       if (std::getenv("CUDA_VISIBLE_DEVICES") != nullptr) {
-        next = "look at CUDA_VISIBLE_DEVICES, which is set; or rehearse without a card: --emulate 2";
+        next = "look at CUDA_VISIBLE_DEVICES, which is set; or rehearse without a GPU: --emulate 2";
       }
       break;
     case kCuOperatingSystem:
-      why = ": the system does not let it reach the cards";
+      why = ": the system does not let it reach the GPUs";
       next = "look at the permissions of /dev/nvidia*; start a container with --gpus all";
       break;
     case kCuUnknown:
@@ -73,7 +73,7 @@ Status Driver::start() {
       next = "nvidia-smi says more; modprobe nvidia-uvm, or restart the machine";
       break;
     case kCuCompatNotSupported:
-      why = ": its compatibility package (cuda-compat) is not for cards of this kind";
+      why = ": its compatibility package (cuda-compat) is not for GPUs of this kind";
       next = "take cuda-compat out of LD_LIBRARY_PATH, and use a toolkit that fits the installed driver";
       break;
     case kCuDeviceNotLicensed:
@@ -103,7 +103,7 @@ Status Driver::start() {
   if (calls_.cuGetErrorName(started, &name) != kCuSuccess || name == nullptr) name = "an unknown error";
   return unavailable("the NVIDIA driver does not start", why, " (", name, ", ", started, ")")
       .with_id("ARG-GPU-005")
-      .with_next(next);
+      .with_hint(next);
 }
 
 std::string Driver::version_text() const { return dotted(version_); }
@@ -139,12 +139,12 @@ Status Driver::check(CuResult result, std::string_view call) const {
   if (calls_.cuGetErrorName(result, &name) != kCuSuccess || name == nullptr) name = "CUDA_ERROR";
   if (calls_.cuGetErrorString(result, &text) != kCuSuccess || text == nullptr) text = "unknown";
   if (result == kCuOutOfMemory) {
-    return resource_exhausted("the card is out of memory in ", call).with_id("ARG-MEM-002");
+    return resource_exhausted("the GPU is out of memory in ", call).with_id("ARG-MEM-002");
   }
   if (breaks_context(result)) {
     return unavailable("device lost: ", text, " (", name, ", ", result, ", seen by ", call, ")")
         .with_id("ARG-DEV-003")
-        .with_next("look at `dmesg | grep Xid`; start again from the last checkpoint: --resume");
+        .with_hint("look at `dmesg | grep Xid`; start again from the last checkpoint: --resume");
   }
   return internal_error(call, ": ", text, " (", name, ", ", result, ")").with_id("ARG-GPU-010");
 }

@@ -144,11 +144,11 @@ Result<std::shared_ptr<Library>> Library::open(const LibraryWanted& wanted, cons
   if (!refused.empty()) {
     return unavailable(wanted.name, " cannot be opened: ", refused)
         .with_id("ARG-GPU-011")
-        .with_next("install one that fits the driver, or name its folder: ARGOSY_CUDA_LIBRARIES=FOLDER");
+        .with_hint("install one that fits the driver, or name its folder: ARGOSY_CUDA_LIBRARIES=FOLDER");
   }
   return unavailable(wanted.name, " is not found: ", str_join(wanted.files))
       .with_id("ARG-GPU-011")
-      .with_next(str_cat("pip install ", wanted.package, ", or ARGOSY_CUDA_LIBRARIES=FOLDER"));
+      .with_hint(str_cat("pip install ", wanted.package, ", or ARGOSY_CUDA_LIBRARIES=FOLDER"));
 }
 
 void* Library::symbol(const char* name) const { return dlsym(handle_, name); }
@@ -158,7 +158,7 @@ Status check_library_version(const LibraryWanted& wanted, const std::string& pat
   const auto dotted = [](int v) { return str_cat(v / 1000, ".", v % 1000 / 10); };
   return unavailable(wanted.name, " ", dotted(version), " in ", path, " is too old; ", dotted(oldest), " is needed")
       .with_id("ARG-GPU-012")
-      .with_next(str_cat("pip install -U ", wanted.package, ", or ARGOSY_CUDA_LIBRARIES=FOLDER"));
+      .with_hint(str_cat("pip install -U ", wanted.package, ", or ARGOSY_CUDA_LIBRARIES=FOLDER"));
 }
 
 namespace {

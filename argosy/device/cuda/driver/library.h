@@ -23,7 +23,7 @@ struct LibraryWanted {
 };
 
 // Of libraries that belong to a release of CUDA, this one's or older ones' are looked for first, in all folders: one of
-// a newer release than the driver's does not start, and a newer release leaves old cards out. Until called: the newest.
+// a newer release than the driver's does not start, and a newer release leaves old GPUs out. Until called: the newest.
 void prefer_cuda(int major);
 int preferred_cuda();
 // What is looked for, group by group: all folders for one group before the next.

@@ -21,7 +21,7 @@ Result<std::shared_ptr<Nvml>> Nvml::open() {
   find(&calls.init, "nvmlInit_v2");
   find(&calls.shutdown, "nvmlShutdown");
   find(&calls.driver_version, "nvmlSystemGetDriverVersion");
-  find(&calls.card_by_pci, "nvmlDeviceGetHandleByPciBusId_v2");
+  find(&calls.handle_by_pci, "nvmlDeviceGetHandleByPciBusId_v2");
   find(&calls.memory, "nvmlDeviceGetMemoryInfo");
   find(&calls.utilisation, "nvmlDeviceGetUtilizationRates");
   find(&calls.processes, "nvmlDeviceGetComputeRunningProcesses_v3");
@@ -58,22 +58,22 @@ LibraryFacts Nvml::library() const {
   return facts;
 }
 
-void Nvml::look_at(CardFacts& facts) const {
-  NvmlCalls::Card card = nullptr;
-  if (calls_.card_by_pci(facts.pci.c_str(), &card) != 0) return;
+void Nvml::look_at(GpuFacts& facts) const {
+  NvmlCalls::Handle handle = nullptr;
+  if (calls_.handle_by_pci(facts.pci.c_str(), &handle) != 0) return;
   unsigned index = 0;
-  if (calls_.index != nullptr && calls_.index(card, &index) == 0) facts.system_number = static_cast<int>(index);
+  if (calls_.index != nullptr && calls_.index(handle, &index) == 0) facts.system_number = static_cast<int>(index);
   NvmlCalls::Memory memory;
-  if (calls_.memory(card, &memory) == 0) facts.memory_used_bytes = static_cast<std::int64_t>(memory.used);
+  if (calls_.memory(handle, &memory) == 0) facts.memory_used_bytes = static_cast<std::int64_t>(memory.used);
   NvmlCalls::Utilisation rates;
-  if (calls_.utilisation(card, &rates) == 0) facts.utilisation_percent = static_cast<int>(rates.gpu);
+  if (calls_.utilisation(handle, &rates) == 0) facts.utilisation_percent = static_cast<int>(rates.gpu);
   std::vector<NvmlCalls::Process> processes(kProcesses);
   auto count = static_cast<unsigned>(processes.size());
-  int told = calls_.processes(card, &count, processes.data());
+  int told = calls_.processes(handle, &count, processes.data());
   if (told == NvmlCalls::kInsufficientSize) {  // `count` is how many there are; some may come meanwhile
     processes.resize(count + kProcesses);
     count = static_cast<unsigned>(processes.size());
-    told = calls_.processes(card, &count, processes.data());
+    told = calls_.processes(handle, &count, processes.data());
   }
   if (told == 0) {
     for (std::size_t i = 0; i < count && i < processes.size(); ++i) {
@@ -83,20 +83,21 @@ void Nvml::look_at(CardFacts& facts) const {
           str_cat("pid ", processes[i].pid, known ? ", " + format_bytes(processes[i].used_bytes) : ""));
     }
   }
-  // Cards without error correction answer with an error.
+  // GPUs without error correction answer with an error.
   if (calls_.ecc_errors != nullptr) {
     unsigned long long count = 0;
-    if (calls_.ecc_errors(card, 0, 0, &count) == 0) facts.ecc_corrected = static_cast<std::int64_t>(count);
-    if (calls_.ecc_errors(card, 1, 0, &count) == 0) facts.ecc_uncorrected = static_cast<std::int64_t>(count);
+    if (calls_.ecc_errors(handle, 0, 0, &count) == 0) facts.ecc_corrected = static_cast<std::int64_t>(count);
+    if (calls_.ecc_errors(handle, 1, 0, &count) == 0) facts.ecc_uncorrected = static_cast<std::int64_t>(count);
   }
   unsigned corrected = 0, uncorrected = 0, pending = 0, failed = 0;
-  if (calls_.remapped_rows != nullptr && calls_.remapped_rows(card, &corrected, &uncorrected, &pending, &failed) == 0) {
+  if (calls_.remapped_rows != nullptr &&
+      calls_.remapped_rows(handle, &corrected, &uncorrected, &pending, &failed) == 0) {
     facts.rows_pending = pending;
   }
   int links = 0;
   for (unsigned link = 0; link < NvmlCalls::kMostLinks; ++link) {
     unsigned active = 0;
-    if (calls_.link_state(card, link, &active) == 0 && active != 0) ++links;
+    if (calls_.link_state(handle, link, &active) == 0 && active != 0) ++links;
   }
   if (links > 0) facts.links.push_back(str_cat("NVLink x", links));
 }

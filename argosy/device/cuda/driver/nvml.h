@@ -1,4 +1,4 @@
-// What NVIDIA's management library knows of cards: memory in use and by whom, load, links. Opened by name; where it is
+// What NVIDIA's management library knows of GPUs: memory in use and by whom, load, links. Opened by name; where it is
 // not there, these stay unknown and nothing else changes.
 #pragma once
 
@@ -14,8 +14,8 @@ namespace argosy::cuda {
 // The functions we call, by their documented signatures; every one returns 0 for success.
 struct NvmlCalls {
   static constexpr int kInsufficientSize = 7;  // a list is longer than the room for it
-  static constexpr unsigned kMostLinks = 18;   // NVLinks of a card
-  using Card = struct NvmlCardObject*;
+  static constexpr unsigned kMostLinks = 18;   // NVLinks of a GPU
+  using Handle = struct NvmlDeviceObject*;
   struct Memory {
     unsigned long long total = 0, free = 0, used = 0;
   };
@@ -30,17 +30,17 @@ struct NvmlCalls {
   int (*init)() = nullptr;
   int (*shutdown)() = nullptr;
   int (*driver_version)(char* text, unsigned length) = nullptr;
-  int (*card_by_pci)(const char* id, Card* card) = nullptr;
-  int (*memory)(Card card, Memory* memory) = nullptr;
-  int (*utilisation)(Card card, Utilisation* rates) = nullptr;
-  int (*processes)(Card card, unsigned* count, Process* list) = nullptr;
-  int (*link_state)(Card card, unsigned link, unsigned* active) = nullptr;
+  int (*handle_by_pci)(const char* id, Handle* device) = nullptr;
+  int (*memory)(Handle device, Memory* memory) = nullptr;
+  int (*utilisation)(Handle device, Utilisation* rates) = nullptr;
+  int (*processes)(Handle device, unsigned* count, Process* list) = nullptr;
+  int (*link_state)(Handle device, unsigned link, unsigned* active) = nullptr;
   // These may be missing; what they tell is not known then.
-  int (*index)(Card card, unsigned* index) = nullptr;
+  int (*index)(Handle device, unsigned* index) = nullptr;
   int (*library_version)(char* text, unsigned length) = nullptr;
   // type 0: corrected, 1: uncorrected; counter 0: since the driver started.
-  int (*ecc_errors)(Card card, int type, int counter, unsigned long long* count) = nullptr;
-  int (*remapped_rows)(Card card, unsigned* corrected, unsigned* uncorrected, unsigned* pending,
+  int (*ecc_errors)(Handle device, int type, int counter, unsigned long long* count) = nullptr;
+  int (*remapped_rows)(Handle device, unsigned* corrected, unsigned* uncorrected, unsigned* pending,
                        unsigned* failed) = nullptr;
 };
 
@@ -55,8 +55,8 @@ class Nvml {
 
   std::string driver_version() const;  // "580.65.06"; empty: not known
   LibraryFacts library() const;
-  // Fills in what is known of the card at facts.pci.
-  void look_at(CardFacts& facts) const;
+  // Fills in what is known of the GPU at facts.pci.
+  void look_at(GpuFacts& facts) const;
 
  private:
   Nvml(const NvmlCalls& calls, std::string path) : calls_(calls), path_(std::move(path)) {}

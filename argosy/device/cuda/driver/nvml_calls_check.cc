@@ -29,7 +29,7 @@ requires(sizeof...(A) == sizeof...(B)) struct SameCall<int (*)(A...), nvmlReturn
 ARGOSY_NVML_CHECK(init, nvmlInit_v2)
 ARGOSY_NVML_CHECK(shutdown, nvmlShutdown)
 ARGOSY_NVML_CHECK(driver_version, nvmlSystemGetDriverVersion)
-ARGOSY_NVML_CHECK(card_by_pci, nvmlDeviceGetHandleByPciBusId_v2)
+ARGOSY_NVML_CHECK(handle_by_pci, nvmlDeviceGetHandleByPciBusId_v2)
 ARGOSY_NVML_CHECK(memory, nvmlDeviceGetMemoryInfo)
 ARGOSY_NVML_CHECK(utilisation, nvmlDeviceGetUtilizationRates)
 ARGOSY_NVML_CHECK(processes, nvmlDeviceGetComputeRunningProcesses_v3)

@@ -54,15 +54,15 @@ class Nvrtc final : public RuntimeCompiler {
     if (const int error = calls_.create(&program, source.c_str(), "fused.cu", 0, nullptr, nullptr); error != 0) {
       return internal_error(version_, ": no program could be made (", error, ")").with_id("ARG-GPU-013");
     }
-    const int card = 10 * major + minor;
-    const int target = nearest_architecture(architectures_, card);
-    const std::string architecture = str_cat("--gpu-architecture=", target == card ? "sm_" : "compute_", target);
+    const int capability = 10 * major + minor;
+    const int target = nearest_architecture(architectures_, capability);
+    const std::string architecture = str_cat("--gpu-architecture=", target == capability ? "sm_" : "compute_", target);
     std::vector<const char*> options = {architecture.c_str()};
     for (const std::string& option : options_) options.push_back(option.c_str());
     const int error = calls_.compile(program, static_cast<int>(options.size()), options.data());
-    Result<std::string> made = error != 0       ? Result<std::string>(refusal(program, architecture))
-                               : target == card ? image_of(program, calls_.cubin_size, calls_.cubin)
-                                                : image_of(program, calls_.ptx_size, calls_.ptx);
+    Result<std::string> made = error != 0             ? Result<std::string>(refusal(program, architecture))
+                               : target == capability ? image_of(program, calls_.cubin_size, calls_.cubin)
+                                                      : image_of(program, calls_.ptx_size, calls_.ptx);
     calls_.destroy(&program);
     return made;
   }
@@ -186,9 +186,9 @@ std::string cache_key(std::string_view source, std::string_view version, int maj
   return key;
 }
 
-int nearest_architecture(const std::vector<int>& known, int card) {
-  const auto above = std::upper_bound(known.begin(), known.end(), card);
-  return above == known.begin() ? card : *(above - 1);
+int nearest_architecture(const std::vector<int>& known, int capability) {
+  const auto above = std::upper_bound(known.begin(), known.end(), capability);
+  return above == known.begin() ? capability : *(above - 1);
 }
 
 }  // namespace argosy::cuda

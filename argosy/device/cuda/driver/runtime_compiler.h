@@ -19,7 +19,7 @@ class RuntimeCompiler {
   virtual std::string version() const = 0;
   // The compute capabilities it makes code for, ascending: 75 for 7.5. Empty where nobody knows.
   virtual std::vector<int> architectures() const = 0;
-  // What cuModuleLoadData takes, for compute capability major.minor: machine code, or, for a card that is newer than
+  // What cuModuleLoadData takes, for compute capability major.minor: machine code, or, for a GPU that is newer than
   // the compiler, text that the driver translates. INVALID_ARGUMENT with the compiler's own messages.
   virtual Result<std::string> compile(const std::string& source, int major, int minor) = 0;
 };
@@ -37,8 +37,8 @@ std::string default_cache_folder();
 // 32 hexadecimal digits of what decides a compilation's result.
 std::string cache_key(std::string_view source, std::string_view version, int major, int minor);
 
-// The newest of `known` (ascending) that a card of capability `card` runs, translated by its driver unless it is the
-// card's own; the card's own where none is.
-int nearest_architecture(const std::vector<int>& known, int card);
+// The newest of `known` (ascending) that a GPU of capability `capability` runs, translated by its driver unless it is the
+// GPU's own; the GPU's own where none is.
+int nearest_architecture(const std::vector<int>& known, int capability);
 
 }  // namespace argosy::cuda

@@ -90,7 +90,7 @@ TEST(RuntimeCompilerCache, WhereNothingCanBeWrittenItCompiles) {
   EXPECT_EQ(cached(inner, ""), inner);
 }
 
-TEST(RuntimeCompiler, ACardNewerThanTheCompilerGetsTheNewestItKnows) {
+TEST(RuntimeCompiler, AGpuNewerThanTheCompilerGetsTheNewestItKnows) {
   const std::vector<int> known = {61, 75, 80, 90};
   EXPECT_EQ(nearest_architecture(known, 90), 90);
   EXPECT_EQ(nearest_architecture(known, 120), 90);
@@ -99,7 +99,7 @@ TEST(RuntimeCompiler, ACardNewerThanTheCompilerGetsTheNewestItKnows) {
   EXPECT_EQ(nearest_architecture({}, 90), 90);
 }
 
-// The library itself: text for a card of tomorrow, code for one that it knows.
+// The library itself: text for a GPU of tomorrow, code for one that it knows.
 TEST(RuntimeCompiler, NvrtcMakesCodeOrText) {
   auto nvrtc = open_nvrtc();
   if (!nvrtc.ok()) GTEST_SKIP() << nvrtc.status().to_string();

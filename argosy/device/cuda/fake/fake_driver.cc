@@ -16,24 +16,24 @@ namespace argosy::cuda::fake {
 namespace {
 
 // The driver's functions are plain functions: they find the state here. Test-only, one at a time.
-std::atomic<Cards::State*>& the_state() {
-  static std::atomic<Cards::State*> state{nullptr};
+std::atomic<FakeDriver::State*>& the_state() {
+  static std::atomic<FakeDriver::State*> state{nullptr};
   return state;
 }
 
-CardState* card_of(CuDevice device) {
-  Cards::State* const s = Cards::State::current();
-  if (device < 0 || device >= static_cast<int>(s->cards.size())) return nullptr;
-  return s->cards[static_cast<std::size_t>(device)].get();
+GpuState* gpu_of(CuDevice device) {
+  FakeDriver::State* const s = FakeDriver::State::current();
+  if (device < 0 || device >= static_cast<int>(s->gpus.size())) return nullptr;
+  return s->gpus[static_cast<std::size_t>(device)].get();
 }
 
 CuResult init(unsigned flags) {
-  Cards::State* const s = Cards::State::current();
+  FakeDriver::State* const s = FakeDriver::State::current();
   if (s->options.init == kCuSuccess) s->started = true;
   return flags == 0 ? s->options.init : kCuInvalidValue;
 }
 CuResult version(int* value) {
-  *value = Cards::State::current()->options.version;
+  *value = FakeDriver::State::current()->options.version;
   return kCuSuccess;
 }
 CuResult error_name(CuResult error, const char** name) {
@@ -52,78 +52,78 @@ CuResult error_text(CuResult error, const char** text) {
   return kCuSuccess;
 }
 CuResult count(int* value) {
-  Cards::State* const s = Cards::State::current();
+  FakeDriver::State* const s = FakeDriver::State::current();
   if (!s->started) return kCuNotInitialized;
-  *value = static_cast<int>(s->cards.size());
+  *value = static_cast<int>(s->gpus.size());
   return kCuSuccess;
 }
 CuResult get(CuDevice* device, int ordinal) {
   *device = ordinal;
-  return card_of(*device) != nullptr ? kCuSuccess : kCuInvalidDevice;
+  return gpu_of(*device) != nullptr ? kCuSuccess : kCuInvalidDevice;
 }
 CuResult name(char* text, int length, CuDevice device) {
-  CardState* const card = card_of(device);
-  if (card == nullptr) return kCuInvalidDevice;
-  std::snprintf(text, static_cast<std::size_t>(length), "%s", card->facts.name.c_str());
+  GpuState* const gpu = gpu_of(device);
+  if (gpu == nullptr) return kCuInvalidDevice;
+  std::snprintf(text, static_cast<std::size_t>(length), "%s", gpu->facts.name.c_str());
   return kCuSuccess;
 }
 CuResult uuid(CuUuid* value, CuDevice device) {
-  CardState* const card = card_of(device);
-  if (card == nullptr) return kCuInvalidDevice;
-  for (unsigned char& b : value->bytes) b = static_cast<unsigned char>(16 * card->ordinal + (&b - value->bytes));
+  GpuState* const gpu = gpu_of(device);
+  if (gpu == nullptr) return kCuInvalidDevice;
+  for (unsigned char& b : value->bytes) b = static_cast<unsigned char>(16 * gpu->ordinal + (&b - value->bytes));
   return kCuSuccess;
 }
 CuResult total_memory(std::size_t* bytes, CuDevice device) {
-  CardState* const card = card_of(device);
-  if (card == nullptr) return kCuInvalidDevice;
-  *bytes = card->facts.memory_bytes;
+  GpuState* const gpu = gpu_of(device);
+  if (gpu == nullptr) return kCuInvalidDevice;
+  *bytes = gpu->facts.memory_bytes;
   return kCuSuccess;
 }
 CuResult attribute(int* value, int which, CuDevice device) {
-  CardState* const card = card_of(device);
-  if (card == nullptr) return kCuInvalidDevice;
+  GpuState* const gpu = gpu_of(device);
+  if (gpu == nullptr) return kCuInvalidDevice;
   switch (which) {
     case kCuMaxThreadsPerBlock: *value = 1024; break;
     case kCuMaxSharedPerBlock: *value = 48 << 10; break;
     case kCuMaxSharedPerBlockOptin: *value = 96 << 10; break;
     case kCuWarpSize: *value = 32; break;
-    case kCuMultiprocessors: *value = card->facts.multiprocessors; break;
+    case kCuMultiprocessors: *value = gpu->facts.multiprocessors; break;
     case kCuMaxThreadsPerMultiprocessor: *value = 2048; break;
-    case kCuMajor: *value = card->facts.major; break;
-    case kCuMinor: *value = card->facts.minor; break;
-    case kCuMemoryPools: *value = Cards::State::current()->options.pools ? 1 : 0; break;
+    case kCuMajor: *value = gpu->facts.major; break;
+    case kCuMinor: *value = gpu->facts.minor; break;
+    case kCuMemoryPools: *value = FakeDriver::State::current()->options.pools ? 1 : 0; break;
     case kCuComputeMode: *value = 0; break;
     default: return kCuInvalidValue;
   }
   return kCuSuccess;
 }
 CuResult pci(char* text, int length, CuDevice device) {
-  CardState* const card = card_of(device);
-  if (card == nullptr) return kCuInvalidDevice;
-  std::snprintf(text, static_cast<std::size_t>(length), "%s", card->facts.pci.c_str());
+  GpuState* const gpu = gpu_of(device);
+  if (gpu == nullptr) return kCuInvalidDevice;
+  std::snprintf(text, static_cast<std::size_t>(length), "%s", gpu->facts.pci.c_str());
   return kCuSuccess;
 }
 CuResult can_access(int* can, CuDevice device, CuDevice peer) {
-  if (card_of(device) == nullptr || card_of(peer) == nullptr) return kCuInvalidDevice;
-  *can = device != peer && Cards::State::current()->options.peers_reach ? 1 : 0;
+  if (gpu_of(device) == nullptr || gpu_of(peer) == nullptr) return kCuInvalidDevice;
+  *can = device != peer && FakeDriver::State::current()->options.peers_reach ? 1 : 0;
   return kCuSuccess;
 }
 CuResult retain(CuContext* context, CuDevice device) {
-  CardState* const card = card_of(device);
-  if (card == nullptr) return kCuInvalidDevice;
-  if (card->broken != kCuSuccess) return card->broken;
-  if (const CuResult refused = Cards::State::current()->options.contexts; refused != kCuSuccess) return refused;
-  std::lock_guard lock(Cards::State::current()->mutex);
-  ++card->holds;
-  *context = reinterpret_cast<CuContext>(&card->context);
+  GpuState* const gpu = gpu_of(device);
+  if (gpu == nullptr) return kCuInvalidDevice;
+  if (gpu->broken != kCuSuccess) return gpu->broken;
+  if (const CuResult refused = FakeDriver::State::current()->options.contexts; refused != kCuSuccess) return refused;
+  std::lock_guard lock(FakeDriver::State::current()->mutex);
+  ++gpu->holds;
+  *context = reinterpret_cast<CuContext>(&gpu->context);
   return kCuSuccess;
 }
 CuResult release(CuDevice device) {
-  CardState* const card = card_of(device);
-  if (card == nullptr) return kCuInvalidContext;
-  std::lock_guard lock(Cards::State::current()->mutex);
-  if (card->holds == 0) return kCuInvalidContext;
-  --card->holds;
+  GpuState* const gpu = gpu_of(device);
+  if (gpu == nullptr) return kCuInvalidContext;
+  std::lock_guard lock(FakeDriver::State::current()->mutex);
+  if (gpu->holds == 0) return kCuInvalidContext;
+  --gpu->holds;
   return kCuSuccess;
 }
 CuResult get_current(CuContext* context) {
@@ -146,7 +146,7 @@ struct Counted<kCall> {
   }
   static CuResult call(A... arguments) {
     count()->fetch_add(1, std::memory_order_relaxed);
-    return (Cards::State::current()->calls.*kCall)(arguments...);
+    return (FakeDriver::State::current()->calls.*kCall)(arguments...);
   }
 };
 
@@ -187,29 +187,29 @@ std::string& current_node() {
 
 CuResult current_error() {
   Context* const context = current_context();
-  return context == nullptr ? kCuSuccess : context->card->broken.load();
+  return context == nullptr ? kCuSuccess : context->gpu->broken.load();
 }
 
-Cards::State* Cards::State::current() {
+FakeDriver::State* FakeDriver::State::current() {
   State* const state = the_state().load(std::memory_order_acquire);
   ARGOSY_CHECK(state != nullptr);
   return state;
 }
 
-Cards::State::State(Options o) : options(std::move(o)), order(options.ways.order) {
-  for (const Card& facts : options.cards) {
-    auto card = std::make_unique<CardState>();
-    card->ordinal = static_cast<int>(cards.size());
-    card->facts = facts;
-    if (facts.pci.empty()) card->facts.pci = str_cat("0000:0", card->ordinal + 1, ":00.0");
-    card->context.card = card.get();
-    card->address_bytes = 2 * facts.memory_bytes;  // room for what must not be touched
-    void* const memory = mmap(nullptr, card->address_bytes, options.protect_memory ? PROT_NONE : PROT_READ | PROT_WRITE,
+FakeDriver::State::State(Options o) : options(std::move(o)), order(options.ways.order) {
+  for (const FakeGpu& facts : options.gpus) {
+    auto gpu = std::make_unique<GpuState>();
+    gpu->ordinal = static_cast<int>(gpus.size());
+    gpu->facts = facts;
+    if (facts.pci.empty()) gpu->facts.pci = str_cat("0000:0", gpu->ordinal + 1, ":00.0");
+    gpu->context.gpu = gpu.get();
+    gpu->address_bytes = 2 * facts.memory_bytes;  // room for what must not be touched
+    void* const memory = mmap(nullptr, gpu->address_bytes, options.protect_memory ? PROT_NONE : PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     ARGOSY_CHECK(memory != MAP_FAILED);
-    card->memory = static_cast<std::byte*>(memory);
-    card->holes[reinterpret_cast<CuPointer>(memory)] = card->address_bytes;
-    cards.push_back(std::move(card));
+    gpu->memory = static_cast<std::byte*>(memory);
+    gpu->holes[reinterpret_cast<CuPointer>(memory)] = gpu->address_bytes;
+    gpus.push_back(std::move(gpu));
   }
   calls.cuInit = init;
   calls.cuDriverGetVersion = version;
@@ -241,7 +241,7 @@ Cards::State::State(Options o) : options(std::move(o)), order(options.ways.order
   ARGOSY_CHECK(the_state().compare_exchange_strong(none, this));
 }
 
-Cards::State::~State() {
+FakeDriver::State::~State() {
   // Those of a device that hung: what was left behind is at work until its hang ends.
   {
     std::lock_guard lock(mutex);
@@ -255,27 +255,27 @@ Cards::State::~State() {
   }
   the_state().store(nullptr);
   if (log != nullptr) std::fclose(log);
-  for (const auto& card : cards) {
-    ASAN_UNPOISON_MEMORY_REGION(card->memory, card->address_bytes);
-    munmap(card->memory, card->address_bytes);
+  for (const auto& gpu : gpus) {
+    ASAN_UNPOISON_MEMORY_REGION(gpu->memory, gpu->address_bytes);
+    munmap(gpu->memory, gpu->address_bytes);
   }
 }
 
-void Cards::State::violation(std::string what) { violations.push_back(std::move(what)); }
+void FakeDriver::State::violation(std::string what) { violations.push_back(std::move(what)); }
 
-CardState* Cards::State::card_at(CuPointer pointer) {
-  for (const auto& card : cards) {
-    const auto begin = reinterpret_cast<CuPointer>(card->memory);
-    if (pointer >= begin && pointer < begin + card->address_bytes) return card.get();
+GpuState* FakeDriver::State::gpu_at(CuPointer pointer) {
+  for (const auto& gpu : gpus) {
+    const auto begin = reinterpret_cast<CuPointer>(gpu->memory);
+    if (pointer >= begin && pointer < begin + gpu->address_bytes) return gpu.get();
   }
   return nullptr;
 }
 
-bool Cards::State::check_memory(const char* what, CuPointer pointer, std::size_t bytes) {
-  CardState* const card = card_at(pointer);
-  if (card == nullptr) return violation(str_cat(what, ": not a card's memory")), false;
-  auto found = card->allocations.upper_bound(pointer);
-  if (found == card->allocations.begin()) return violation(str_cat(what, ": memory that is not allocated")), false;
+bool FakeDriver::State::check_memory(const char* what, CuPointer pointer, std::size_t bytes) {
+  GpuState* const gpu = gpu_at(pointer);
+  if (gpu == nullptr) return violation(str_cat(what, ": not a GPU's memory")), false;
+  auto found = gpu->allocations.upper_bound(pointer);
+  if (found == gpu->allocations.begin()) return violation(str_cat(what, ": memory that is not allocated")), false;
   --found;
   if (pointer + bytes > found->first + found->second.bytes) {
     return violation(str_cat(what, " of ", bytes, " B at ", pointer - found->first, " of an allocation of ",
@@ -286,10 +286,10 @@ bool Cards::State::check_memory(const char* what, CuPointer pointer, std::size_t
   return true;
 }
 
-std::vector<on_host::Range> Cards::State::reachable(const CardState* card) const {
+std::vector<on_host::Range> FakeDriver::State::reachable(const GpuState* gpu) const {
   std::vector<on_host::Range> ranges;
-  for (const auto& other : cards) {
-    if (other.get() != card && !other->open_to.contains(card)) continue;
+  for (const auto& other : gpus) {
+    if (other.get() != gpu && !other->open_to.contains(gpu)) continue;
     for (const auto& [at, allocation] : other->allocations) ranges.push_back({at, at + allocation.bytes});
   }
   for (const auto& [block, bytes] : pinned) {
@@ -300,48 +300,48 @@ std::vector<on_host::Range> Cards::State::reachable(const CardState* card) const
   return ranges;
 }
 
-void Cards::State::touch(CardState* card, bool begin) {
-  card->touching += begin ? 1 : -1;
-  if (!options.protect_memory || card->touching != (begin ? 1 : 0)) return;
-  mprotect(card->memory, card->address_bytes, begin ? PROT_READ | PROT_WRITE : PROT_NONE);
+void FakeDriver::State::touch(GpuState* gpu, bool begin) {
+  gpu->touching += begin ? 1 : -1;
+  if (!options.protect_memory || gpu->touching != (begin ? 1 : 0)) return;
+  mprotect(gpu->memory, gpu->address_bytes, begin ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
-Cards::Cards(Options options) : state_(std::make_unique<State>(std::move(options))) { state_->owner = this; }
-Cards::~Cards() = default;
-const DriverCalls& Cards::calls() const { return state_->counted; }
-std::shared_ptr<const Driver> Cards::driver() const { return Driver::over(state_->counted).value(); }
+FakeDriver::FakeDriver(Options options) : state_(std::make_unique<State>(std::move(options))) { state_->owner = this; }
+FakeDriver::~FakeDriver() = default;
+const DriverCalls& FakeDriver::calls() const { return state_->counted; }
+std::shared_ptr<const Driver> FakeDriver::driver() const { return Driver::over(state_->counted).value(); }
 
-void Cards::fail_allocation(std::int64_t nth) {
+void FakeDriver::fail_allocation(std::int64_t nth) {
   std::lock_guard lock(state_->mutex);
   state_->fail_allocation_in = nth;
 }
-void Cards::fail_launch(std::int64_t nth, CuResult code) {
+void FakeDriver::fail_launch(std::int64_t nth, CuResult code) {
   std::lock_guard lock(state_->mutex);
   state_->fail_launch_in = nth;
   state_->launch_failure = code;
 }
-void Cards::hang_launch(std::int64_t nth) {
+void FakeDriver::hang_launch(std::int64_t nth) {
   std::lock_guard lock(state_->mutex);
   state_->hang_launch_in = nth;
   state_->hang_ended = false;
 }
-void Cards::end_hang() {
+void FakeDriver::end_hang() {
   std::lock_guard lock(state_->mutex);
   state_->hang_ended = true;
   state_->changed.notify_all();
 }
-void Cards::lose(int card, CuResult code) {
+void FakeDriver::lose(int gpu, CuResult code) {
   std::lock_guard lock(state_->mutex);
-  state_->cards[static_cast<std::size_t>(card)]->broken = code;
+  state_->gpus[static_cast<std::size_t>(gpu)]->broken = code;
 }
 
-void Cards::enqueue(CuStream handle, std::string name, std::function<CuResult()> run) {
+void FakeDriver::enqueue(CuStream handle, std::string name, std::function<CuResult()> run) {
   State* const s = state_.get();
   std::lock_guard lock(s->mutex);
   s->push(reinterpret_cast<Stream*>(handle), {.name = std::move(name), .run = [s, run = std::move(run)] {
                                                 const auto touch_all = [s](bool begin) {
                                                   std::lock_guard inner(s->mutex);
-                                                  for (const auto& card : s->cards) s->touch(card.get(), begin);
+                                                  for (const auto& gpu : s->gpus) s->touch(gpu.get(), begin);
                                                 };
                                                 touch_all(true);
                                                 const CuResult result = run();
@@ -350,32 +350,32 @@ void Cards::enqueue(CuStream handle, std::string name, std::function<CuResult()>
                                               }});
 }
 
-void Cards::follow_pointers(std::span<const CuStream> streams, const char* what) {
+void FakeDriver::follow_pointers(std::span<const CuStream> streams, const char* what) {
   State* const s = state_.get();
   std::lock_guard lock(s->mutex);
   if (!s->options.peers_reach) return;
-  const auto card_of = [](CuStream stream) { return reinterpret_cast<Stream*>(stream)->context->card; };
+  const auto gpu_of = [](CuStream stream) { return reinterpret_cast<Stream*>(stream)->context->gpu; };
   for (CuStream const one : streams) {
     for (CuStream const other : streams) {
-      const CardState *const from = card_of(one), *const memory = card_of(other);
+      const GpuState *const from = gpu_of(one), *const memory = gpu_of(other);
       if (from == memory || memory->open_to.contains(from)) continue;
-      s->violation(str_cat(what, " on card ", from->ordinal, " reaches for memory of card ", memory->ordinal,
+      s->violation(str_cat(what, " on GPU ", from->ordinal, " reaches for memory of GPU ", memory->ordinal,
                            ", whose pool is not open to it"));
     }
   }
 }
 
-Cards* Cards::current() {
+FakeDriver* FakeDriver::current() {
   State* const state = State::current();
   return state != nullptr ? state->owner : nullptr;
 }
 
-void Cards::set_order(std::uint64_t seed) {
+void FakeDriver::set_order(std::uint64_t seed) {
   std::lock_guard lock(state_->mutex);
   state_->order = seed;
   state_->ordered = 0;
 }
-std::size_t Cards::different_kernels() const {
+std::size_t FakeDriver::different_kernels() const {
   std::lock_guard lock(state_->mutex);
   return state_->launched.size();
 }
@@ -392,7 +392,7 @@ class NodeNames final : public KernelObserver {
 };
 }  // namespace
 
-KernelObserver* Cards::observer() {
+KernelObserver* FakeDriver::observer() {
   static NodeNames names;
   return &names;
 }
@@ -402,52 +402,52 @@ std::string Call::text() const {
   return str_cat(kHow[static_cast<int>(how)], "\t", what, "\t", node, "\t", stream, "\t", bytes, "\t", blocks);
 }
 
-std::vector<Call> Cards::take_calls() {
+std::vector<Call> FakeDriver::take_calls() {
   std::lock_guard lock(state_->mutex);
   state_->keeps_calls = true;
   return std::exchange(state_->calls_kept, {});
 }
 
-Counts Cards::counts() const {
+Counts FakeDriver::counts() const {
   std::lock_guard lock(state_->mutex);
   return state_->counts;
 }
-int Cards::priority(CuStream stream) const {
+int FakeDriver::priority(CuStream stream) const {
   std::lock_guard lock(state_->mutex);
   return reinterpret_cast<const Stream*>(stream)->priority;
 }
-std::map<std::string, std::int64_t> Cards::calls_made() const {
+std::map<std::string, std::int64_t> FakeDriver::calls_made() const {
   std::map<std::string, std::int64_t> made;
   for (const auto& [name, count] : state_->calls_made) {
     if (const std::int64_t n = count.load(); n > 0) made[name] = n;
   }
   return made;
 }
-int Cards::contexts(int card) const {
+int FakeDriver::contexts(int gpu) const {
   std::lock_guard lock(state_->mutex);
-  return state_->cards[static_cast<std::size_t>(card)]->holds;
+  return state_->gpus[static_cast<std::size_t>(gpu)]->holds;
 }
-std::uint64_t Cards::bytes_in_use(int card) const {
+std::uint64_t FakeDriver::bytes_in_use(int gpu) const {
   std::lock_guard lock(state_->mutex);
   std::uint64_t bytes = 0;
-  for (const auto& [pointer, allocation] : state_->cards[static_cast<std::size_t>(card)]->allocations) {
+  for (const auto& [pointer, allocation] : state_->gpus[static_cast<std::size_t>(gpu)]->allocations) {
     bytes += allocation.bytes;
   }
   return bytes;
 }
-std::uint64_t Cards::bytes_reserved(int card) const {
+std::uint64_t FakeDriver::bytes_reserved(int gpu) const {
   std::lock_guard lock(state_->mutex);
-  return state_->cards[static_cast<std::size_t>(card)]->reserved;
+  return state_->gpus[static_cast<std::size_t>(gpu)]->reserved;
 }
-std::vector<std::string> Cards::violations() const {
+std::vector<std::string> FakeDriver::violations() const {
   std::lock_guard lock(state_->mutex);
   return state_->violations;
 }
-std::vector<std::string> Cards::kernels() const {
+std::vector<std::string> FakeDriver::kernels() const {
   std::lock_guard lock(state_->mutex);
   return state_->kernels;
 }
-std::int64_t Cards::live_objects() const {
+std::int64_t FakeDriver::live_objects() const {
   std::lock_guard lock(state_->mutex);
   return static_cast<std::int64_t>(state_->objects.size() + state_->pinned.size());
 }

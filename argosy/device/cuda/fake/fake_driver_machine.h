@@ -1,4 +1,4 @@
-// A machine with fake cards, for tests: the cards, a backend over them, and the test kernels.
+// A machine with fake GPUs, for tests: the fake driver, a backend over it, and the test kernels.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,25 +11,25 @@ namespace argosy::cuda::fake {
 class Machine {
  public:
   explicit Machine(Options options = {}, CudaBackend::Options backend = {})
-      : cards_(std::move(options)), backend_(std::make_shared<CudaBackend>(cards_.driver(), std::move(backend))) {}
+      : driver_(std::move(options)), backend_(std::make_shared<CudaBackend>(driver_.driver(), std::move(backend))) {}
   // Nothing was done wrong, and everything was given back.
   ~Machine() {
     backend_.reset();
-    EXPECT_TRUE(cards_.violations().empty()) << cards_.violations().front();
-    EXPECT_EQ(cards_.live_objects() == 0, !left_behind_) << cards_.live_objects();
+    EXPECT_TRUE(driver_.violations().empty()) << driver_.violations().front();
+    EXPECT_EQ(driver_.live_objects() == 0, !left_behind_) << driver_.live_objects();
   }
 
-  Cards& cards() { return cards_; }
+  FakeDriver& driver() { return driver_; }
   const std::shared_ptr<CudaBackend>& backend() { return backend_; }
   // For make_devices(), sessions and so on.
   DeviceRequest request(std::string devices = "") { return {.devices = std::move(devices), .gpus = backend_}; }
-  // One device on a card, GPU:<card>.
-  std::unique_ptr<CudaDevice> device(int card = 0, std::uint64_t limit = std::uint64_t{64} << 20,
+  // One device on a GPU, GPU:<gpu>.
+  std::unique_ptr<CudaDevice> device(int gpu = 0, std::uint64_t limit = std::uint64_t{64} << 20,
                                      const DeviceFaults& faults = {}) {
     DeviceSpec spec;
-    spec.name = {"localhost", 0, 0, "GPU", card};
+    spec.name = {"localhost", 0, 0, "GPU", gpu};
     spec.kind = DeviceKind::kCuda;
-    spec.card = card;
+    spec.physical_gpu = gpu;
     spec.memory_limit_bytes = limit;
     auto made = backend_->make(std::move(spec), {}, faults, nullptr);
     return std::unique_ptr<CudaDevice>(static_cast<CudaDevice*>(std::move(made).value().release()));
@@ -40,7 +40,7 @@ class Machine {
 
  private:
   bool left_behind_ = false;
-  Cards cards_;
+  FakeDriver driver_;
   std::shared_ptr<CudaBackend> backend_;
 };
 

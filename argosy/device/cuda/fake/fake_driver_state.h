@@ -1,4 +1,4 @@
-// The state behind fake::Cards, and what handles of the fake driver point to. For the files of this folder alone.
+// The state behind FakeDriver, and what handles of the fake driver point to. For the files of this folder alone.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@
 namespace argosy::cuda::fake {
 
 struct Stream;
-struct CardState;
+struct GpuState;
 
 // Set once its place in a stream is reached.
 struct Ticket {
@@ -34,7 +34,7 @@ struct Operation {
 };
 
 struct Context {
-  CardState* card = nullptr;
+  GpuState* gpu = nullptr;
 };
 
 // What streams record together: the one that began, and those that came to it by its events.
@@ -81,7 +81,7 @@ struct Freeing {
 };
 
 struct Pool {
-  CardState* card = nullptr;
+  GpuState* gpu = nullptr;
   std::map<CuPointer, FreeBlock> kept;  // freed, still the pool's
   bool reuse_waits = true;              // as the driver's own default
   std::vector<Freeing> freeing;
@@ -102,22 +102,22 @@ struct Graph {
   std::vector<Operation> operations;
 };
 
-struct CardState {
+struct GpuState {
   int ordinal = 0;
-  Card facts;
+  FakeGpu facts;
   Context context;
   int holds = 0;
-  std::byte* memory = nullptr;  // the address space of the card, which is larger than its memory
+  std::byte* memory = nullptr;  // the address space of the GPU, which is larger than its memory
   std::size_t address_bytes = 0;
   std::map<CuPointer, std::size_t> holes;       // of that space
   std::map<CuPointer, Allocation> allocations;  // from the call on, until the free is reached
   std::uint64_t reserved = 0;
-  std::set<const CardState*> open_to;         // cards whose kernels may reach its memory
+  std::set<const GpuState*> open_to;          // GPUs whose kernels may reach its memory
   int touching = 0;                           // operations at work in its memory
   std::atomic<CuResult> broken = kCuSuccess;  // set under the mutex, asked by every call
 };
 
-class Cards::State {
+class FakeDriver::State {
  public:
   explicit State(Options options);
   ~State();
@@ -125,7 +125,7 @@ class Cards::State {
   // The one there is.
   static State* current();
 
-  CardState* card_at(CuPointer pointer);
+  GpuState* gpu_at(CuPointer pointer);
   // Puts it on the stream, or into what the stream records. REQUIRES: mutex held.
   CuResult push(Stream* stream, Operation operation);
   // What a stream that records cannot do: the recording is lost. REQUIRES: mutex held.
@@ -141,29 +141,29 @@ class Cards::State {
   void violation(std::string what);
   // Every byte belongs to one allocation, at its place in the stream. REQUIRES: mutex held.
   bool check_memory(const char* what, CuPointer pointer, std::size_t bytes);
-  // What a kernel on the card may touch: allocations there and on cards that are open to it, pinned blocks. REQUIRES:
+  // What a kernel on the GPU may touch: allocations there and on GPUs that are open to it, pinned blocks. REQUIRES:
   // mutex held.
-  std::vector<on_host::Range> reachable(const CardState* card) const;
-  void touch(CardState* card, bool begin);  // REQUIRES: mutex held
-  // The same for every card that is open to it: which they were, for the end. REQUIRES: mutex held.
-  std::vector<CardState*> touch_peers(const CardState* card) {
-    std::vector<CardState*> touched;
-    for (const auto& other : cards) {
-      if (!other->open_to.contains(card)) continue;
+  std::vector<on_host::Range> reachable(const GpuState* gpu) const;
+  void touch(GpuState* gpu, bool begin);  // REQUIRES: mutex held
+  // The same for every GPU that is open to it: which they were, for the end. REQUIRES: mutex held.
+  std::vector<GpuState*> touch_peers(const GpuState* gpu) {
+    std::vector<GpuState*> touched;
+    for (const auto& other : gpus) {
+      if (!other->open_to.contains(gpu)) continue;
       touch(other.get(), true);
       touched.push_back(other.get());
     }
     return touched;
   }
 
-  Cards* owner = nullptr;
+  FakeDriver* owner = nullptr;
   const Options options;
   DriverCalls calls;
   DriverCalls counted;  // the same, each call counted
   std::map<std::string, std::atomic<std::int64_t>> calls_made;
   std::mutex mutex;
   std::condition_variable changed;
-  std::vector<std::unique_ptr<CardState>> cards;
+  std::vector<std::unique_ptr<GpuState>> gpus;
   std::map<void*, std::size_t> pinned;
   std::set<const void*> objects;
   std::set<Stream*> streams;
@@ -194,7 +194,7 @@ Context*& current_context();
 // The node whose kernel is at work on the calling thread; "": not known.
 std::string& current_node();
 
-// What the card of the current context is broken by, or success.
+// What the GPU of the current context is broken by, or success.
 CuResult current_error();
 
 }  // namespace argosy::cuda::fake

@@ -11,7 +11,7 @@ namespace argosy::cuda::fake {
 
 namespace {
 
-using State = Cards::State;
+using State = FakeDriver::State;
 
 constexpr std::size_t kGrain = 512;
 constexpr std::size_t kLarge = std::size_t{1} << 20;
@@ -20,35 +20,35 @@ std::size_t rounded(std::size_t bytes) { return (std::max<std::size_t>(bytes, 1)
 // Behind each block, nobody's: so that what is beyond the end of one is not another's begin.
 constexpr std::size_t kZone = kGrain;
 
-// From the card's own address space. REQUIRES: mutex held. 0: none.
-CuPointer take_hole(CardState* card, std::size_t bytes) {
-  if (card->reserved + bytes > card->facts.memory_bytes) return 0;
+// From the GPU's own address space. REQUIRES: mutex held. 0: none.
+CuPointer take_hole(GpuState* gpu, std::size_t bytes) {
+  if (gpu->reserved + bytes > gpu->facts.memory_bytes) return 0;
   bytes += kZone;
-  for (auto& [at, size] : card->holes) {
+  for (auto& [at, size] : gpu->holes) {
     if (size < bytes) continue;
     const CuPointer pointer = at;
     const std::size_t rest = size - bytes;
-    card->holes.erase(pointer);
-    if (rest > 0) card->holes[pointer + bytes] = rest;
+    gpu->holes.erase(pointer);
+    if (rest > 0) gpu->holes[pointer + bytes] = rest;
     return pointer;
   }
   return 0;
 }
-void give_hole(CardState* card, CuPointer pointer, std::size_t bytes) {
+void give_hole(GpuState* gpu, CuPointer pointer, std::size_t bytes) {
   bytes += kZone;
-  // Whole pages go back: what is there counts whenever all of the card's memory is closed or opened.
+  // Whole pages go back: what is there counts whenever all of the GPU's memory is closed or opened.
   constexpr CuPointer kPage = 4096;
   const CuPointer begin = (pointer + kPage - 1) / kPage * kPage, end = (pointer + bytes) / kPage * kPage;
   if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
-  auto [it, fresh] = card->holes.emplace(pointer, bytes);
-  if (auto next = std::next(it); next != card->holes.end() && it->first + it->second == next->first) {
+  auto [it, fresh] = gpu->holes.emplace(pointer, bytes);
+  if (auto next = std::next(it); next != gpu->holes.end() && it->first + it->second == next->first) {
     it->second += next->second;
-    card->holes.erase(next);
+    gpu->holes.erase(next);
   }
-  if (it != card->holes.begin()) {
+  if (it != gpu->holes.begin()) {
     if (auto before = std::prev(it); before->first + before->second == it->first) {
       before->second += it->second;
-      card->holes.erase(it);
+      gpu->holes.erase(it);
     }
   }
 }
@@ -56,11 +56,11 @@ void give_hole(CardState* card, CuPointer pointer, std::size_t bytes) {
 CuResult pool_create(CuMemoryPool* out, const CuPoolProperties* properties) {
   State* const s = State::current();
   const int id = properties->location.id;
-  if (id < 0 || id >= static_cast<int>(s->cards.size()) || properties->allocation_type != 1 ||
+  if (id < 0 || id >= static_cast<int>(s->gpus.size()) || properties->allocation_type != 1 ||
       properties->location.type != 1) {
     return kCuInvalidValue;
   }
-  auto* const pool = new Pool{.card = s->cards[static_cast<std::size_t>(id)].get()};
+  auto* const pool = new Pool{.gpu = s->gpus[static_cast<std::size_t>(id)].get()};
   std::lock_guard lock(s->mutex);
   s->objects.insert(pool);
   *out = reinterpret_cast<CuMemoryPool>(pool);
@@ -74,9 +74,9 @@ void trim(Pool* pool, std::size_t keep) {
       ++it;
       continue;
     }
-    give_hole(pool->card, it->first, it->second.bytes);
+    give_hole(pool->gpu, it->first, it->second.bytes);
     pool->reserved -= it->second.bytes;
-    pool->card->reserved -= it->second.bytes;
+    pool->gpu->reserved -= it->second.bytes;
     it = pool->kept.erase(it);
   }
 }
@@ -85,7 +85,7 @@ CuResult pool_destroy(CuMemoryPool handle) {
   State* const s = State::current();
   auto* const pool = reinterpret_cast<Pool*>(handle);
   std::lock_guard lock(s->mutex);
-  if (pool->in_use > 0 && pool->card->broken == kCuSuccess)
+  if (pool->in_use > 0 && pool->gpu->broken == kCuSuccess)
     s->violation(str_cat("a pool goes with ", pool->in_use, " B in use"));
   trim(pool, 0);
   s->objects.erase(pool);
@@ -115,13 +115,12 @@ CuResult pool_access(CuMemoryPool handle, const CuAccess* access, std::size_t co
   State* const s = State::current();
   std::lock_guard lock(s->mutex);
   for (std::size_t i = 0; i < count; ++i) {
-    if (access[i].location.id < 0 || access[i].location.id >= static_cast<int>(s->cards.size()))
-      return kCuInvalidDevice;
+    if (access[i].location.id < 0 || access[i].location.id >= static_cast<int>(s->gpus.size())) return kCuInvalidDevice;
   }
   if (!s->options.peers_reach) return kCuNotSupported;
-  CardState* const card = reinterpret_cast<Pool*>(handle)->card;
+  GpuState* const gpu = reinterpret_cast<Pool*>(handle)->gpu;
   for (std::size_t i = 0; i < count; ++i) {
-    card->open_to.insert(s->cards[static_cast<std::size_t>(access[i].location.id)].get());
+    gpu->open_to.insert(s->gpus[static_cast<std::size_t>(access[i].location.id)].get());
   }
   return kCuSuccess;
 }
@@ -131,7 +130,7 @@ CuResult allocate(CuPointer* out, std::size_t bytes, CuMemoryPool handle, CuStre
   State* const s = State::current();
   auto* const pool = reinterpret_cast<Pool*>(handle);
   auto* const stream = reinterpret_cast<Stream*>(stream_handle);
-  CardState* const card = pool->card;
+  GpuState* const gpu = pool->gpu;
   const std::size_t size = rounded(bytes);
   std::lock_guard lock(s->mutex);
   ++s->counts.allocations;
@@ -154,10 +153,10 @@ CuResult allocate(CuPointer* out, std::size_t bytes, CuMemoryPool handle, CuStre
     }
   }
   if (pointer == 0) {
-    pointer = take_hole(card, size);
+    pointer = take_hole(gpu, size);
     if (pointer == 0) return kCuOutOfMemory;
     pool->reserved += size;
-    card->reserved += size;
+    gpu->reserved += size;
   }
   pool->in_use += size;
   *out = pointer;
@@ -166,7 +165,7 @@ CuResult allocate(CuPointer* out, std::size_t bytes, CuMemoryPool handle, CuStre
                           .run =
                               [=] {
                                 std::lock_guard inner(s->mutex);
-                                card->allocations[pointer] = {.bytes = bytes, .pool = pool, .ready = true};
+                                gpu->allocations[pointer] = {.bytes = bytes, .pool = pool, .ready = true};
                                 ASAN_POISON_MEMORY_REGION(reinterpret_cast<void*>(pointer), size + kZone);
                                 ASAN_UNPOISON_MEMORY_REGION(reinterpret_cast<void*>(pointer), bytes);
                                 if (s->options.run_kernels) std::memset(reinterpret_cast<void*>(pointer), 0xff, bytes);
@@ -179,12 +178,12 @@ CuResult allocate(CuPointer* out, std::size_t bytes, CuMemoryPool handle, CuStre
 CuResult release(CuPointer pointer, CuStream stream_handle) {
   State* const s = State::current();
   auto* const stream = reinterpret_cast<Stream*>(stream_handle);
-  CardState* const card = s->card_at(pointer);
-  if (card == nullptr) return kCuInvalidValue;
+  GpuState* const gpu = s->gpu_at(pointer);
+  if (gpu == nullptr) return kCuInvalidValue;
   std::lock_guard lock(s->mutex);
   if (stream->capture != nullptr) return kCuNotSupported;
   const auto ticket = std::make_shared<Ticket>();
-  if (const auto found = card->allocations.find(pointer); found != card->allocations.end()) {
+  if (const auto found = gpu->allocations.find(pointer); found != gpu->allocations.end()) {
     std::vector<Freeing>& freeing = found->second.pool->freeing;
     std::erase_if(freeing, [](const Freeing& f) { return f.ticket->reached; });
     freeing.push_back({rounded(found->second.bytes), stream, ticket});
@@ -193,8 +192,8 @@ CuResult release(CuPointer pointer, CuStream stream_handle) {
                           .run =
                               [=] {
                                 std::lock_guard inner(s->mutex);
-                                const auto found = card->allocations.find(pointer);
-                                if (found == card->allocations.end()) {
+                                const auto found = gpu->allocations.find(pointer);
+                                if (found == gpu->allocations.end()) {
                                   s->violation("a free of memory that is not allocated");
                                   return kCuInvalidValue;
                                 }
@@ -202,7 +201,7 @@ CuResult release(CuPointer pointer, CuStream stream_handle) {
                                 const std::size_t bytes = found->second.bytes;
                                 if (s->options.run_kernels) std::memset(reinterpret_cast<void*>(pointer), 0xff, bytes);
                                 ASAN_POISON_MEMORY_REGION(reinterpret_cast<void*>(pointer), bytes);
-                                card->allocations.erase(found);
+                                gpu->allocations.erase(found);
                                 pool->in_use -= rounded(bytes);
                                 pool->kept[pointer] = {.bytes = rounded(bytes), .stream = stream, .done = true};
                                 return kCuSuccess;
@@ -241,13 +240,13 @@ bool is_pinned(State* s, const void* pointer, std::size_t bytes) {
 CuResult pointer_attribute(void* value, int attribute, CuPointer pointer) {
   State* const s = State::current();
   std::lock_guard lock(s->mutex);
-  CardState* const card = s->card_at(pointer);
-  const bool pinned = card == nullptr && is_pinned(s, reinterpret_cast<void*>(pointer), 1);
-  if (card == nullptr && !pinned) return kCuInvalidValue;
+  GpuState* const gpu = s->gpu_at(pointer);
+  const bool pinned = gpu == nullptr && is_pinned(s, reinterpret_cast<void*>(pointer), 1);
+  if (gpu == nullptr && !pinned) return kCuInvalidValue;
   if (attribute == kCuPointerMemoryType) {
-    *static_cast<unsigned*>(value) = card != nullptr ? kCuMemoryTypeDevice : kCuMemoryTypeHost;
-  } else if (attribute == kCuPointerDeviceOrdinal && card != nullptr) {
-    *static_cast<int*>(value) = card->ordinal;
+    *static_cast<unsigned*>(value) = gpu != nullptr ? kCuMemoryTypeDevice : kCuMemoryTypeHost;
+  } else if (attribute == kCuPointerDeviceOrdinal && gpu != nullptr) {
+    *static_cast<int*>(value) = gpu->ordinal;
   } else {
     return kCuInvalidValue;
   }
@@ -310,7 +309,7 @@ CuResult move(const char* what, CuPointer to, CuPointer from, std::size_t bytes,
   if (const CuResult error = current_error(); error != kCuSuccess) return error;
   State* const s = State::current();
   std::lock_guard lock(s->mutex);
-  CardState* const other = s->card_at(from);
+  GpuState* const other = s->gpu_at(from);
   return s->push(reinterpret_cast<Stream*>(stream),
                  {.name = what,
                   .run =
@@ -339,14 +338,14 @@ CuResult between(CuPointer to, CuContext to_context, CuPointer from, CuContext f
   State* const s = State::current();
   const auto owns = [&](CuContext context, CuPointer pointer) {
     std::lock_guard lock(s->mutex);
-    return reinterpret_cast<Context*>(context)->card == s->card_at(pointer);
+    return reinterpret_cast<Context*>(context)->gpu == s->gpu_at(pointer);
   };
   if (!owns(to_context, to) || !owns(from_context, from)) return kCuInvalidContext;
   {
     std::lock_guard lock(s->mutex);
     ++s->counts.direct_copies;
   }
-  return move("a copy between cards", to, from, bytes, stream, s->options.peers_lie && bytes >= s->options.lies_from,
+  return move("a copy between GPUs", to, from, bytes, stream, s->options.peers_lie && bytes >= s->options.lies_from,
               s->options.peers_hang);
 }
 

@@ -6,14 +6,14 @@
 #include <fstream>
 #include <optional>
 
-#include "argosy/device/cuda/fake/on_host_run.h"
 #include "argosy/device/cuda/fake/fake_driver_state.h"
+#include "argosy/device/cuda/fake/on_host_run.h"
 
 namespace argosy::cuda::fake {
 
 namespace {
 
-using State = Cards::State;
+using State = FakeDriver::State;
 
 struct LoadedModule : Module {
   std::map<std::string, std::unique_ptr<Function>> functions;
@@ -105,7 +105,7 @@ CuResult launch(CuFunction handle, unsigned grid_x, unsigned grid_y, unsigned gr
   return s->push(stream, {.name = "kernel " + name,
                           .run = [=]() -> CuResult {
                             std::vector<void*> pointers;
-                            std::vector<CardState*> peers;
+                            std::vector<GpuState*> peers;
                             std::optional<on_host::Watch> watch;
                             on_host::Ways ways;
                             {
@@ -115,23 +115,23 @@ CuResult launch(CuFunction handle, unsigned grid_x, unsigned grid_y, unsigned gr
                                 CuPointer p = 0;
                                 if (value.size() != sizeof(p)) continue;
                                 std::memcpy(&p, value.data(), sizeof(p));
-                                if (s->card_at(p) != nullptr) s->check_memory(name.c_str(), p, 0);
+                                if (s->gpu_at(p) != nullptr) s->check_memory(name.c_str(), p, 0);
                               }
                               if (s->fail_launch_in > 0 && --s->fail_launch_in == 0) return s->launch_failure;
                               if (s->hang_launch_in > 0 && --s->hang_launch_in == 0)
                                 s->changed.wait(inner, [&] { return s->hang_ended; });
-                              peers = s->touch_peers(stream->context->card);
+                              peers = s->touch_peers(stream->context->gpu);
                               // The number of the launch: what an accident of one order hides, another shows.
                               if (s->order != 0) ways.order = s->order + ++s->ordered;
                               if (s->options.ways.watch)
-                                ways.watch = &watch.emplace(s->reachable(stream->context->card));
+                                ways.watch = &watch.emplace(s->reachable(stream->context->gpu));
                             }
                             const Status status = s->options.run_kernels
                                                       ? on_host::run(*kernel, {grid_x, grid_y, grid_z},
                                                                      {block_x, block_y, block_z}, pointers.data(), ways)
                                                       : Status();
                             std::lock_guard inner(s->mutex);
-                            for (CardState* const peer : peers) s->touch(peer, false);
+                            for (GpuState* const peer : peers) s->touch(peer, false);
                             ++s->counts.launches;
                             s->kernels.push_back(name);
                             if (s->launched.insert(name).second && !s->options.ways.launched.empty())

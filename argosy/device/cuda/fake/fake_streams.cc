@@ -3,8 +3,8 @@
 
 namespace argosy::cuda::fake {
 
-void Cards::State::note(Call::How how, const Stream* stream, std::string what, std::uint64_t bytes,
-                        std::uint64_t blocks) {
+void FakeDriver::State::note(Call::How how, const Stream* stream, std::string what, std::uint64_t bytes,
+                             std::uint64_t blocks) {
   asked_for = nullptr;
   if (!keeps_calls && log == nullptr) return;
   Call call{.how = how,
@@ -17,37 +17,37 @@ void Cards::State::note(Call::How how, const Stream* stream, std::string what, s
   if (keeps_calls) calls_kept.push_back(std::move(call));
 }
 
-CuResult Cards::State::push(Stream* stream, Operation operation) {
+CuResult FakeDriver::State::push(Stream* stream, Operation operation) {
   if (stream->capture != nullptr) {
     if (stream->capture->invalid) return kCuCaptureInvalidated;
-    note(stream, operation, Call::How::kRecorded);
+    note(stream, operation, Call::How::kCaptured);
     stream->capture->operations.push_back(std::move(operation));
     return kCuSuccess;
   }
-  if (stream->context->card->broken != kCuSuccess) return stream->context->card->broken;
+  if (stream->context->gpu->broken != kCuSuccess) return stream->context->gpu->broken;
   note(stream, operation);
   return enqueue(stream, std::move(operation));
 }
 
-CuResult Cards::State::enqueue(Stream* stream, Operation operation) {
+CuResult FakeDriver::State::enqueue(Stream* stream, Operation operation) {
   stream->queue.push_back(std::move(operation));
   changed.notify_all();
   return kCuSuccess;
 }
 
-CuResult Cards::State::invalidate(Stream* stream, CuResult why) {
+CuResult FakeDriver::State::invalidate(Stream* stream, CuResult why) {
   stream->capture->invalid = true;
   return why;
 }
 
-CuResult Cards::State::wait_until_idle(std::unique_lock<std::mutex>& lock, Stream* stream) {
+CuResult FakeDriver::State::wait_until_idle(std::unique_lock<std::mutex>& lock, Stream* stream) {
   changed.wait(lock, [&] { return stream->queue.empty() && !stream->busy; });
-  return stream->context->card->broken;
+  return stream->context->gpu->broken;
 }
 
-void Cards::State::serve(Stream* stream) {
+void FakeDriver::State::serve(Stream* stream) {
   std::unique_lock lock(mutex);
-  CardState* const card = stream->context->card;
+  GpuState* const gpu = stream->context->gpu;
   while (true) {
     changed.wait(lock, [&] { return stream->closing || !stream->queue.empty(); });
     if (stream->queue.empty()) return;
@@ -55,15 +55,15 @@ void Cards::State::serve(Stream* stream) {
     stream->queue.pop_front();
     stream->busy = true;
     if (operation.waits != nullptr) {
-      changed.wait(lock, [&] { return operation.waits->reached || card->broken != kCuSuccess; });
+      changed.wait(lock, [&] { return operation.waits->reached || gpu->broken != kCuSuccess; });
     }
-    if (operation.run && card->broken == kCuSuccess) {
-      if (operation.touches_memory) touch(card, true);
+    if (operation.run && gpu->broken == kCuSuccess) {
+      if (operation.touches_memory) touch(gpu, true);
       lock.unlock();
       const CuResult result = operation.run();
       lock.lock();
-      if (operation.touches_memory) touch(card, false);
-      if (result != kCuSuccess && card->broken == kCuSuccess) card->broken = result;
+      if (operation.touches_memory) touch(gpu, false);
+      if (result != kCuSuccess && gpu->broken == kCuSuccess) gpu->broken = result;
     }
     if (operation.reaches != nullptr) operation.reaches->reached = true;
     operation = {};
@@ -74,7 +74,7 @@ void Cards::State::serve(Stream* stream) {
 
 namespace {
 
-using State = Cards::State;
+using State = FakeDriver::State;
 
 constexpr int kGreatestPriority = -5;
 
@@ -182,7 +182,7 @@ CuResult event_query(CuEvent handle) {
   State* const s = State::current();
   auto* const event = reinterpret_cast<EventObject*>(handle);
   std::lock_guard lock(s->mutex);
-  if (event->context->card->broken != kCuSuccess) return event->context->card->broken;
+  if (event->context->gpu->broken != kCuSuccess) return event->context->gpu->broken;
   if (event->capture != nullptr) return kCuCapturedEvent;
   const bool reached = event->ticket == nullptr || event->ticket->reached;
   // Who asks again and again waits.
@@ -247,11 +247,11 @@ CuResult graph_launch(CuGraphExec handle, CuStream stream_handle) {
   State* const s = State::current();
   auto* const stream = reinterpret_cast<Stream*>(stream_handle);
   std::lock_guard lock(s->mutex);
-  if (stream->context->card->broken != kCuSuccess) return stream->context->card->broken;
+  if (stream->context->gpu->broken != kCuSuccess) return stream->context->gpu->broken;
   ++s->counts.graph_launches;
   s->note(Call::How::kCalled, stream, "launch");
   for (const Operation& operation : reinterpret_cast<Graph*>(handle)->operations) {
-    s->note(stream, operation, Call::How::kRepeated);
+    s->note(stream, operation, Call::How::kReplayed);
     if (const CuResult result = s->enqueue(stream, operation); result != kCuSuccess) return result;
   }
   return kCuSuccess;

@@ -29,7 +29,7 @@ class Block {
   virtual void sync() = 0;
   // The same among the threads of the warp.
   virtual void sync_warp() = 0;
-  // What lane `from` of the caller's warp gives, while the caller gives `word`. Puts memory in no order, as on a card.
+  // What lane `from` of the caller's warp gives, while the caller gives `word`. Puts memory in no order, as on a GPU.
   virtual std::uint64_t exchange(std::uint64_t word, unsigned from) = 0;
   // What objects built to be watched (watched.cc) tell of themselves: `bytes` at `at` are touched by the code before
   // `code`; an address has not the alignment of what is found there.

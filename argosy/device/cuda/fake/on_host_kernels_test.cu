@@ -26,7 +26,7 @@ ARGOSY_KERNEL(test_sum, i64 n, const f64* x, f64* sums, u32* visits) {
   ARGOSY_SHARED f64 scratch[32];
   f64 mine = 0;
   for (i64 i = first_index(); i < n; i += index_step()) mine += x[i];
-  mine = fold_block(mine, scratch, PlusFold{});
+  mine = block_reduce(mine, scratch, PlusFold{});
   if (threadIdx.x == 0) {
     sums[blockIdx.x] = mine;
     atomicAdd(visits, 1u);
@@ -52,20 +52,20 @@ ARGOSY_KERNEL(test_16_bits, i64 n, const f16* x, const bf16* y, f16* x_back, bf1
   }
 }
 
-// z = x + what repeats: a period and a run, by packs where x and z lie so.
-ARGOSY_KERNEL(test_packs, i64 n, const i16* x, const i16* periodic, i64 period, const i16* runs, i64 run, i16* z,
-              i32* packs) {
-  constexpr int kPack = kElementsInPack<i16, i16>;
+// z = x + what repeats: a period and a run, by vecs where x and z lie so.
+ARGOSY_KERNEL(test_vecs, i64 n, const i16* x, const i16* periodic, i64 period, const i16* runs, i64 run, i16* z,
+              i32* vecs) {
+  constexpr int kVec = kVecElements<i16, i16>;
   const auto whole = [=](i64 first) {
-    const Pack<i16, kPack> xs = load_pack<kPack>(x, first), ps = load_periodic<kPack>(periodic, first, period),
-                           rs = load_runs<kPack>(runs, first, run);
-    Pack<i16, kPack> zs;
-    for (int k = 0; k < kPack; ++k) zs.at[k] = static_cast<i16>(xs.at[k] + ps.at[k] + rs.at[k]);
-    store_pack<kPack>(z, first, zs);
-    atomicAdd(packs, 1);
+    const Vec<i16, kVec> xs = load_vec<kVec>(x, first), ps = load_periodic<kVec>(periodic, first, period),
+                         rs = load_runs<kVec>(runs, first, run);
+    Vec<i16, kVec> zs;
+    for (int k = 0; k < kVec; ++k) zs.at[k] = static_cast<i16>(xs.at[k] + ps.at[k] + rs.at[k]);
+    store_vec<kVec>(z, first, zs);
+    atomicAdd(vecs, 1);
   };
-  for_packs<kPack>(n, lie_in_packs<kPack>(x, z), first_index(), index_step(), whole,
-                   [=](i64 i) { z[i] = static_cast<i16>(x[i] + periodic[i % period] + runs[i / run]); });
+  for_vecs<kVec>(n, are_vec_aligned<kVec>(x, z), first_index(), index_step(), whole,
+                 [=](i64 i) { z[i] = static_cast<i16>(x[i] + periodic[i % period] + runs[i / run]); });
 }
 
 // --- mistakes, for what watches kernels to find, each beside the same without it
@@ -132,7 +132,7 @@ ARGOSY_KERNEL(test_lane_left, i32* y) {
   y[threadIdx.x] = of_neighbour(static_cast<i32>(threadIdx.x), 1);
 }
 
-// Two numbers at once: 8 bytes, at a multiple of 8 on a card.
+// Two numbers at once: 8 bytes, at a multiple of 8 on a GPU.
 ARGOSY_KERNEL(test_copy_by_two, i64 n, const f32* x, f32* y) {
   for (i64 i = first_index(); i < n; i += index_step())
     reinterpret_cast<u64*>(y)[i] = reinterpret_cast<const u64*>(x)[i];

@@ -65,9 +65,9 @@ TEST(OnHost, LaunchesBeyondTheLimitsAreRefused) {
   EXPECT_EQ(launch("test_divergence", {0}, {32}, y.data()).code(), Code::kInvalidArgument);
 }
 
-// Packs where all lies at multiples of 16 bytes, element by element where one does not, and what is left over either
+// Vecs where all lies at multiples of 16 bytes, element by element where one does not, and what is left over either
 // way.
-TEST(OnHost, PacksAreTakenWhereMemoryLiesSo) {
+TEST(OnHost, VecsAreUsedWhereMemoryIsAligned) {
   for (const int shift_x : {0, 1}) {
     for (const int shift_z : {0, 3}) {
       for (const long long n : {5LL, 64LL, 203LL}) {
@@ -76,16 +76,16 @@ TEST(OnHost, PacksAreTakenWhereMemoryLiesSo) {
           std::vector<std::int16_t> repeated(256);
           std::iota(x.begin(), x.end(), std::int16_t{0});
           std::iota(repeated.begin(), repeated.end(), std::int16_t{100});
-          int packs = 0;
-          ASSERT_TRUE(launch("test_packs", {2}, {32}, n, x.data() + shift_x, repeated.data(), period, repeated.data(),
-                             run, z.data() + shift_z, &packs)
+          int vecs = 0;
+          ASSERT_TRUE(launch("test_vecs", {2}, {32}, n, x.data() + shift_x, repeated.data(), period, repeated.data(),
+                             run, z.data() + shift_z, &vecs)
                           .ok());
           for (long long i = 0; i < n; ++i) {
             const long long expected = x[i + shift_x] + repeated[i % period] + repeated[i / run];
             ASSERT_EQ(z[i + shift_z], expected) << i << " of " << n;
           }
           EXPECT_EQ(z[n + shift_z], 0);
-          EXPECT_EQ(packs, shift_x + shift_z == 0 ? n / 8 : 0);
+          EXPECT_EQ(vecs, shift_x + shift_z == 0 ? n / 8 : 0);
         }
       }
     }

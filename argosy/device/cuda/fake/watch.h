@@ -1,10 +1,10 @@
-// Looks at what the threads of one launch do to memory, access by access (watched.cc), and says what a card may not
+// Looks at what the threads of one launch do to memory, access by access (watched.cc), and says what a GPU may not
 // forgive:
 //
 //   * two threads at the same bytes, one of them writing, with nothing that orders the two. Order is made by
 //     __syncthreads between threads of a block and by __syncwarp between lanes of a warp, by nothing else: not by a
 //     shuffle, and never between blocks. Atomic operations do not collide with each other.
-//   * memory outside of every allocation that the card can reach, or of the host.
+//   * memory outside of every allocation that the GPU can reach, or of the host.
 //   * shared memory read before a thread of the block wrote it.
 //   * addresses without the alignment of what is found there.
 //

@@ -7,7 +7,7 @@ namespace {
 
 using argosy::on_host::Access;
 
-// `current` and what it points to are what a card has in registers.
+// `current` and what it points to are what a GPU has in registers.
 inline void tell(const void* at, std::size_t bytes, Access access, const void* code) {
   argosy::on_host::Block* const block = argosy::on_host::current;
   if (block == nullptr || at == &argosy::on_host::current) return;

@@ -7,7 +7,7 @@
 //
 // A kernel's name is what the host launches it by (launch.h); it has C linkage and is unique in the plug-in. Rules that
 // keep both compilers happy: shared memory is declared ARGOSY_SHARED (static size), no thread returns before a barrier
-// that others reach, no inline PTX without a host twin, no vendor headers. Rules that a card keeps: blocks have at most
+// that others reach, no inline PTX without a host twin, no vendor headers. Rules that a GPU keeps: blocks have at most
 // kMostThreads threads (the fake driver refuses larger ones too), registers are not spilled and static shared memory is
 // at most 48 KiB (else the build by nvcc fails).
 #pragma once
@@ -48,7 +48,7 @@ ARGOSY_DEVICE void store(T* to, i64 i, Compute<T> value) {
   to[i] = Number<T>::store(value);
 }
 
-// What the thread `step` lanes away has; the cast: a card shuffles a bool as an int.
+// What the thread `step` lanes away has; the cast: a GPU shuffles a bool as an int.
 template <typename A>
 ARGOSY_DEVICE A of_neighbour(A value, int step) {
   return static_cast<A>(__shfl_xor_sync(0xffffffffu, value, step));
@@ -64,7 +64,7 @@ ARGOSY_DEVICE c128 of_neighbour(c128 value, int step) {
 // (32). REQUIRES: every thread of the block calls it; blockDim.x is a multiple of 32 and at most 1024. The order of the
 // fold depends on blockDim.x alone.
 template <typename A, typename Fold>
-ARGOSY_DEVICE A fold_block(A value, A* scratch, Fold fold) {
+ARGOSY_DEVICE A block_reduce(A value, A* scratch, Fold fold) {
   for (int step = 16; step > 0; step /= 2) {
     value = fold(value, of_neighbour(value, step));
   }

@@ -19,7 +19,7 @@ void add_plugin_kernels(KernelRegistry& kernels);
 namespace argosy::cuda {
 
 // Who makes the sums of these devices (argosy/comm/native_gpu/collective_facts.cc).
-CollectiveFacts collective_facts(const std::vector<CudaDevice*>& devices, bool fixed_order);
+CollectiveFacts collective_facts(const std::vector<CudaDevice*>& devices, bool deterministic);
 
 // The images of all .cu files (generated, where nvcc is).
 std::span<const ModuleImage> module_images();

@@ -61,9 +61,9 @@ inline LaunchShape grid_for(std::int64_t n, unsigned block = kBlock) {
   const std::int64_t blocks = n <= 0 ? 0 : std::min<std::int64_t>((n + block - 1) / block, kMostBlocks);
   return {.grid = {.x = static_cast<unsigned>(blocks)}, .block = {.x = block}};
 }
-// The same where a thread takes a pack of neighbours (vec.h); `widest`: bytes of the widest element the kernel reads
+// The same where a thread takes a vec of neighbours (vec.h); `widest`: bytes of the widest element the kernel reads
 // or writes.
-inline LaunchShape grid_for_packs(std::int64_t n, std::size_t widest) {
+inline LaunchShape grid_for_vecs(std::int64_t n, std::size_t widest) {
   const std::int64_t each = std::max<std::int64_t>(16 / static_cast<std::int64_t>(widest), 1);
   return grid_for(n / each + (n % each != 0));
 }

@@ -1,5 +1,5 @@
 // How operands of other shapes walk through an output: passed to kernels by value. Filled in on the host from a
-// BroadcastPlan or from strides (argosy/device/cuda/walk_of.h). Read by nvcc, NVRTC and the host's compiler.
+// BroadcastPlan or from strides (argosy/ops/gpu_kernels.h). Read by nvcc, NVRTC and the host's compiler.
 #pragma once
 
 #include "argosy/device/cuda/kernels/numbers.h"
@@ -8,7 +8,7 @@ namespace argosy::cuda {
 
 // Axes outermost first, as few as possible. An operand's stride is in elements; 0 where it stands still.
 template <int kOperands>
-struct Walk {
+struct StridedIndex {
   static constexpr int kMaxRank = 8;
   int rank;  // 0 or 1: operand k of element i is at i * strides[k][0]
   i64 sizes[kMaxRank];
@@ -16,7 +16,7 @@ struct Walk {
 
   // Do `count` neighbours of the output, from a multiple of `count` on, read neighbours of every operand, from a
   // multiple of `count` on, or one element of it?
-  ARGOSY_DEVICE bool goes_in_packs(int count) const {
+  ARGOSY_DEVICE bool allows_vecs(int count) const {
     const int inner = rank <= 1 ? 0 : rank - 1;
     for (int k = 0; k < kOperands; ++k) {
       if (strides[k][inner] != 0 && strides[k][inner] != 1) return false;
@@ -26,7 +26,7 @@ struct Walk {
     }
     return rank <= 1 || sizes[inner] % count == 0;
   }
-  // Operand k's distance from an element to the next of a pack: 0 or 1.
+  // Operand k's distance from an element to the next of a vec: 0 or 1.
   ARGOSY_DEVICE i64 inner_stride(int k) const { return strides[k][rank <= 1 ? 0 : rank - 1]; }
 
   ARGOSY_DEVICE void at(i64 i, i64* offsets) const {

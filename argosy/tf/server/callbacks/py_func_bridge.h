@@ -1,4 +1,4 @@
-// ProgramCalls: how a session server calls Python of the programs that are its clients (tf.py_func). A program listens
+// PyFuncBridge: how a session server calls Python of the programs that are its clients (tf.py_func). A program listens
 // at a socket in a folder that both know (`argosy run`, tools/argosy/run/hook/argosy_py_func.py), and puts its
 // process into the names of its functions: "pyfunc_3@4711" is pyfunc_3 of who listens at calls_4711.
 //
@@ -17,9 +17,9 @@
 
 namespace argosy::tf {
 
-class ProgramCalls final : public ClientCalls {
+class PyFuncBridge final : public HostCallbacks {
  public:
-  explicit ProgramCalls(std::string folder) : folder_(std::move(folder)) {}
+  explicit PyFuncBridge(std::string folder) : folder_(std::move(folder)) {}
 
   void call(const std::string& token, std::vector<Tensor> arguments, Cancellation* cancellation, Done done) override;
 
@@ -27,11 +27,11 @@ class ProgramCalls final : public ClientCalls {
   Result<std::vector<Tensor>> ask(const std::string& token, const std::vector<Tensor>& arguments,
                                   Cancellation* cancellation);
   // One that nobody uses, or a new one.
-  Result<ProgramConnection> take(const std::string& path);
+  Result<PyFuncConnection> take(const std::string& path);
 
   const std::string folder_;
   Mutex mutex_;
-  std::map<std::string, std::vector<ProgramConnection>> idle_ ARGOSY_GUARDED_BY(mutex_);  // by their sockets' paths
+  std::map<std::string, std::vector<PyFuncConnection>> idle_ ARGOSY_GUARDED_BY(mutex_);  // by their sockets' paths
   BlockingPool threads_;  // goes first: its tasks use the rest
 };
 

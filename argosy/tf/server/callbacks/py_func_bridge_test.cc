@@ -75,7 +75,7 @@ std::uint32_t u32(std::uint32_t n) { return n; }
 std::uint64_t u64(std::uint64_t n) { return n; }
 std::int64_t i64(std::int64_t n) { return n; }
 
-Result<std::vector<Tensor>> call(ProgramCalls& calls, const std::string& token, std::vector<Tensor> arguments,
+Result<std::vector<Tensor>> call(PyFuncBridge& calls, const std::string& token, std::vector<Tensor> arguments,
                                  Cancellation* cancellation = nullptr) {
   std::promise<Result<std::vector<Tensor>>> answer;
   calls.call(token, std::move(arguments), cancellation,
@@ -83,7 +83,7 @@ Result<std::vector<Tensor>> call(ProgramCalls& calls, const std::string& token, 
   return answer.get_future().get();
 }
 
-class ProgramCallsTest : public testing::Test {
+class PyFuncBridgeTest : public testing::Test {
  protected:
   const TempDirectory folder_;
   Program program_{folder_.path()};
@@ -93,11 +93,11 @@ class ProgramCallsTest : public testing::Test {
   const std::vector<Tensor> arguments_ = {Tensor::vector<float>({1, 2}), Tensor::scalar("ab")};
 };
 
-TEST_F(ProgramCallsTest, TensorsGoAndComeOverOneConnection) {
+TEST_F(PyFuncBridgeTest, TensorsGoAndComeOverOneConnection) {
   program_.answers(expected_.size(), {bytes(u32(0), u32(2), u32(9), u32(1), i64(1), u64(8), i64(5)) +
                                           bytes(u32(7), u32(1), i64(1), u64(9), u64(1)) + "x",
                                       bytes(u32(11), u64(4)) + "over", bytes(u32(0), u32(0))});
-  ProgramCalls calls(folder_.path());
+  PyFuncBridge calls(folder_.path());
   const auto first = call(calls, "f@7", arguments_);
   ASSERT_TRUE(first.ok()) << first.status().to_string();
   ASSERT_EQ(first->size(), 2u);
@@ -111,26 +111,26 @@ TEST_F(ProgramCallsTest, TensorsGoAndComeOverOneConnection) {
   EXPECT_EQ(program_.connections, 1);
 }
 
-TEST_F(ProgramCallsTest, AProgramThatGoesAwayOrTalksNonsenseIsAnError) {
+TEST_F(PyFuncBridgeTest, AProgramThatGoesAwayOrTalksNonsenseIsAnError) {
   program_.answers(expected_.size(), {"", bytes(u32(0), u32(1), u32(99), u32(0)), bytes(u32(0), u32(0))});
-  ProgramCalls calls(folder_.path());
+  PyFuncBridge calls(folder_.path());
   EXPECT_THAT(call(calls, "f@7", arguments_).status().message(), HasSubstr("went away"));
   EXPECT_THAT(call(calls, "f@7", arguments_).status().message(), HasSubstr("not understood"));
   EXPECT_TRUE(call(calls, "f@7", arguments_).ok());  // over a new connection
 }
 
-TEST_F(ProgramCallsTest, OnlyProgramsOfTheFolderAreCalled) {
+TEST_F(PyFuncBridgeTest, OnlyProgramsOfTheFolderAreCalled) {
   program_.answers(expected_.size(), {});
-  ProgramCalls calls(folder_.path());
+  PyFuncBridge calls(folder_.path());
   EXPECT_EQ(call(calls, "f@8", {}).status().code(), Code::kUnavailable);
   for (const char* token : {"f", "f@", "f@../calls_7", "f@7/../calls_7"}) {
     EXPECT_EQ(call(calls, token, {}).status().id(), "ARG-CALL-002") << token;
   }
 }
 
-TEST_F(ProgramCallsTest, ACancelledCallEndsAtOnce) {
+TEST_F(PyFuncBridgeTest, ACancelledCallEndsAtOnce) {
   program_.answers(1 << 20, {"never"});
-  ProgramCalls calls(folder_.path());
+  PyFuncBridge calls(folder_.path());
   Cancellation cancellation;
   std::thread later([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(30));

@@ -29,12 +29,12 @@ Status broken() { return unavailable("the program's answer is not understood: it
 
 }  // namespace
 
-Result<ProgramConnection> ProgramConnection::open(const std::string& path) {
+Result<PyFuncConnection> PyFuncConnection::open(const std::string& path) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof(address.sun_path)) return unavailable("the path of a socket is too long: ", path);
   std::memcpy(address.sun_path, path.data(), path.size());
-  ProgramConnection connection(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  PyFuncConnection connection(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (connection.socket_ < 0 ||
       ::connect(connection.socket_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     return unavailable("the program does not answer at ", path, ": ", std::strerror(errno));
@@ -42,12 +42,12 @@ Result<ProgramConnection> ProgramConnection::open(const std::string& path) {
   return connection;
 }
 
-ProgramConnection::~ProgramConnection() {
+PyFuncConnection::~PyFuncConnection() {
   if (socket_ >= 0) ::close(socket_);
 }
 
-Result<std::vector<Tensor>> ProgramConnection::call(std::string_view token, const std::vector<Tensor>& arguments,
-                                                    Cancellation* cancellation) {
+Result<std::vector<Tensor>> PyFuncConnection::call(std::string_view token, const std::vector<Tensor>& arguments,
+                                                   Cancellation* cancellation) {
   CancelLink link(cancellation, [this] { ::shutdown(socket_, SHUT_RDWR); });
   if (link.too_late()) return cancellation->status();
   good_ = false;  // until there is an answer
@@ -63,7 +63,7 @@ Result<std::vector<Tensor>> ProgramConnection::call(std::string_view token, cons
   return answer;
 }
 
-Status ProgramConnection::send(std::string_view token, const std::vector<Tensor>& arguments) {
+Status PyFuncConnection::send(std::string_view token, const std::vector<Tensor>& arguments) {
   std::string head;
   put_text(head, token);
   put<std::uint32_t>(head, static_cast<std::uint32_t>(arguments.size()));
@@ -88,7 +88,7 @@ Status ProgramConnection::send(std::string_view token, const std::vector<Tensor>
   return write(head.data(), head.size());
 }
 
-Result<std::vector<Tensor>> ProgramConnection::receive() {
+Result<std::vector<Tensor>> PyFuncConnection::receive() {
   std::uint32_t code = 0, count = 0;
   ARGOSY_RETURN_IF_ERROR(read(&code, sizeof(code)));
   if (code != 0) {
@@ -109,7 +109,7 @@ Result<std::vector<Tensor>> ProgramConnection::receive() {
   return tensors;
 }
 
-Result<Tensor> ProgramConnection::receive_tensor() {
+Result<Tensor> PyFuncConnection::receive_tensor() {
   std::uint32_t number = 0, rank = 0;
   ARGOSY_RETURN_IF_ERROR(read(&number, sizeof(number)));
   ARGOSY_RETURN_IF_ERROR(read(&rank, sizeof(rank)));
@@ -131,7 +131,7 @@ Result<Tensor> ProgramConnection::receive_tensor() {
   return tensor;
 }
 
-Status ProgramConnection::write(const void* bytes, std::size_t size) {
+Status PyFuncConnection::write(const void* bytes, std::size_t size) {
   for (const char* at = static_cast<const char*>(bytes); size > 0;) {
     const ssize_t sent = ::send(socket_, at, size, MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
@@ -141,7 +141,7 @@ Status ProgramConnection::write(const void* bytes, std::size_t size) {
   return ok_status();
 }
 
-Status ProgramConnection::read(void* bytes, std::size_t size) {
+Status PyFuncConnection::read(void* bytes, std::size_t size) {
   for (char* at = static_cast<char*>(bytes); size > 0;) {
     const ssize_t got = ::recv(socket_, at, size, 0);
     if (got < 0 && errno == EINTR) continue;
@@ -152,7 +152,7 @@ Status ProgramConnection::read(void* bytes, std::size_t size) {
   return ok_status();
 }
 
-Status ProgramConnection::read_text(std::string& text) {
+Status PyFuncConnection::read_text(std::string& text) {
   std::uint64_t bytes = 0;
   ARGOSY_RETURN_IF_ERROR(read(&bytes, sizeof(bytes)));
   if (bytes > (std::uint64_t{1} << 40)) return broken();

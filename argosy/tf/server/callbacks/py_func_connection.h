@@ -1,4 +1,4 @@
-// ProgramConnection: the messages between a session server and a program whose Python it calls (py_func_bridge.h). One
+// PyFuncConnection: the messages between a session server and a program whose Python it calls (py_func_bridge.h). One
 // call at a time: it is sent, its answer comes. Numbers are as this machine has them, for both are on it.
 //
 //   call      text token, tensors
@@ -17,13 +17,13 @@
 
 namespace argosy::tf {
 
-class ProgramConnection {
+class PyFuncConnection {
  public:
   // To who listens at the socket. UNAVAILABLE: nobody.
-  static Result<ProgramConnection> open(const std::string& path);
-  ProgramConnection(ProgramConnection&& other) noexcept : socket_(std::exchange(other.socket_, -1)) {}
-  ProgramConnection& operator=(ProgramConnection&&) = delete;
-  ~ProgramConnection();
+  static Result<PyFuncConnection> open(const std::string& path);
+  PyFuncConnection(PyFuncConnection&& other) noexcept : socket_(std::exchange(other.socket_, -1)) {}
+  PyFuncConnection& operator=(PyFuncConnection&&) = delete;
+  ~PyFuncConnection();
 
   // What the program answers: tensors, or the error that its function ended with. An error of the connection itself
   // (UNAVAILABLE; what `cancellation` was pulled with) leaves it unusable: good() is false.
@@ -32,7 +32,7 @@ class ProgramConnection {
   bool good() const { return good_; }
 
  private:
-  explicit ProgramConnection(int socket) : socket_(socket) {}
+  explicit PyFuncConnection(int socket) : socket_(socket) {}
   Status send(std::string_view token, const std::vector<Tensor>& arguments);
   Result<std::vector<Tensor>> receive();
   Result<Tensor> receive_tensor();

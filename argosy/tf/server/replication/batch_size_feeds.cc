@@ -5,7 +5,7 @@
 
 namespace argosy::tf {
 
-std::vector<std::size_t> numbers_equal_to(std::span<const Tensor> feeds, std::int64_t value) {
+std::vector<std::size_t> scalars_equal_to(std::span<const Tensor> feeds, std::int64_t value) {
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     const Tensor& t = feeds[i];
@@ -18,7 +18,7 @@ std::vector<std::size_t> numbers_equal_to(std::span<const Tensor> feeds, std::in
   return found;
 }
 
-Status take_from_batch(StepGraph& step, std::size_t number, std::size_t batch) {
+Status take_size_from_batch(StepGraph& step, std::size_t number, std::size_t batch) {
   Graph& g = step.graph;
   const auto uses = g.consumers();
   const Value given(&g, step.feeds[number], 0);

@@ -12,7 +12,7 @@ bool happens_once(const Graph& graph, const Node& n) {
   // Variables and tables, and reading those.
   const bool is_source =
       n.inputs.empty() && n.output_dtypes.size() == 1 && (n.output_is_ref(0) || n.output_dtypes[0] == DType::kResource);
-  if (is_source || may_be_repeated(n) || n.op->flow != Flow::kNone || is_container_op(n)) return false;
+  if (is_source || may_be_repeated(n) || n.op->flow != Flow::kNone || is_tensor_array_op(n)) return false;
   const auto elsewhere = [&](Endpoint e) { return is_handle(graph, e) && !variable_behind(graph, e); };
   return n.op->stateful || std::any_of(n.inputs.begin(), n.inputs.end(), elsewhere);
 }
@@ -23,8 +23,8 @@ Result<std::string> run_twice(const Graph& graph, const StepSignature& step, con
   bring.targets.clear();
   rest.feeds.insert(rest.feeds.end(), sources.begin(), sources.end());
   rest.feed_shapes.resize(rest.feeds.size(), PartialShape::unknown());
-  ARGOSY_ASSIGN_OR_RETURN(const StepGraph before, extract_step(graph, bring));
-  ARGOSY_ASSIGN_OR_RETURN(const StepGraph after, extract_step(graph, rest));
+  ARGOSY_ASSIGN_OR_RETURN(const StepGraph before, prune_step(graph, bring));
+  ARGOSY_ASSIGN_OR_RETURN(const StepGraph after, prune_step(graph, rest));
   for (std::int32_t i = 0; i < after.graph.size(); ++i) {
     const Node& n = after.graph.node(NodeId{i});
     if (n.op->name == "_Arg" || !happens_once(after.graph, n) || !before.graph.find(n.name)) continue;

@@ -36,7 +36,7 @@ std::string label(std::string_view text) {
 
 OneDeviceReason reason_of(const Status& why) {
   // It runs on one device anyway, and there is no flag to type here.
-  const std::string& next = why.next();
+  const std::string& next = why.hint();
   const bool helps = !next.empty() && !next.starts_with("train on one device") && !next.starts_with("--");
   OneDeviceReason reason{.why = str_cat(why.message(), helps ? str_cat(" (try: ", next, ")") : "")};
   if (why.where().starts_with("node ")) reason.node = quoted_name(why.where());

@@ -93,23 +93,23 @@ std::vector<int> from_front(int axis, int rank) {
 }
 
 // A feed whose examples lie along another axis than the first: what is fed to the step is turned, and turned back in
-// every share. The feed that the client gives, and what is made of it.
-struct Turned {
-  Value given, turned;
+// every shard. The feed that the client gives, and what is made of it.
+struct Transposed {
+  Value given, transposed;
 };
 
-Result<Turned> turn(StepGraph& step, std::size_t feed, int axis) {
+Result<Transposed> transpose_feed(StepGraph& step, std::size_t feed, int axis) {
   Graph& g = step.graph;
   const auto uses = g.consumers();
   const Value given(&g, step.feeds[feed], 0);
   const int rank = g.shape(given.endpoint()).rank();
   const auto root = g.name_scope("");
   const auto on = g.device("");
-  const Turned made{given, transpose(given, to_front(axis, rank))};
-  const Value fed =
-      placeholder(g, given.dtype(), PartialShape::unknown_of_rank(rank), str_cat(g.node(given.node()).name, "/turned"));
+  const Transposed made{given, transpose(given, to_front(axis, rank))};
+  const Value fed = placeholder(g, given.dtype(), PartialShape::unknown_of_rank(rank),
+                                str_cat(g.node(given.node()).name, "/transposed"));
   const Value back = transpose(fed, from_front(axis, rank));
-  if (!back.valid() || !made.turned.valid()) return g.status();
+  if (!back.valid() || !made.transposed.valid()) return g.status();
   for (const Graph::Use& use : uses[given.node().index]) {
     if (use.input >= 0) g.set_input(use.node, use.input, back.endpoint());
   }
@@ -117,7 +117,7 @@ Result<Turned> turn(StepGraph& step, std::size_t feed, int axis) {
   return made;
 }
 
-Shape turned(const Shape& shape, int axis) {
+Shape transposed_shape(const Shape& shape, int axis) {
   std::vector<std::int64_t> sizes;
   for (const int i : to_front(axis, shape.rank())) sizes.push_back(shape[i]);
   return Shape(sizes);
@@ -202,13 +202,13 @@ Result<std::vector<std::vector<int>>> feeds_of_batch(const Graph& graph, const s
   if (!found.empty()) return found;
   ARGOSY_RETURN_IF_ERROR(open.status());
   return invalid_argument("nothing that is fed brings a batch")
-      .with_next("tf.placeholder(dtype, [None, …]) for what brings the batch");
+      .with_hint("tf.placeholder(dtype, [None, …]) for what brings the batch");
 }
 
-TrainingStep look_at(ImportedGraph& graph, const StepValues& values) {
+TrainingStep analyze_training_step(ImportedGraph& graph, const StepValues& values) {
   TrainingStep step{.losses = losses_of(graph, values)};
   // The step's own part of the graph: what lies before a feed is not.
-  const auto part = extract_step(graph.graph(), signature_of(values));
+  const auto part = prune_step(graph.graph(), signature_of(values));
   if (!part.ok()) {
     step.why = part.status().message();
     step.writes = true;  // for all that is known
@@ -246,60 +246,58 @@ TrainingStep look_at(ImportedGraph& graph, const StepValues& values) {
 
 Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make(const Graph& graph, const StepValues& values,
                                                              const std::vector<Endpoint>& losses,
-                                                             std::span<const Tensor> feeds, const Session& beside,
-                                                             const std::shared_ptr<Machine>& machine,
+                                                             std::span<const Tensor> feeds, const Session& share_with,
+                                                             const std::shared_ptr<DeviceSet>& device_set,
                                                              const ReplicationOptions& how) {
   ARGOSY_ASSIGN_OR_RETURN(const auto batches, feeds_of_batch(graph, values.feeds, feeds));
-  auto made = make_with(graph, values, losses, feeds, batches[0], beside, machine, how);
+  auto made = make_with(graph, values, losses, feeds, batches[0], share_with, device_set, how);
   if (made.ok() || batches.size() == 1) return made;
-  auto other = make_with(graph, values, losses, feeds, batches[1], beside, machine, how);
+  auto other = make_with(graph, values, losses, feeds, batches[1], share_with, device_set, how);
   return other.ok() ? std::move(other) : std::move(made);
 }
 
-Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make_with(const Graph& graph, const StepValues& values,
-                                                                  const std::vector<Endpoint>& losses,
-                                                                  std::span<const Tensor> feeds,
-                                                                  const std::vector<int>& batch, const Session& beside,
-                                                                  const std::shared_ptr<Machine>& machine,
-                                                                  const ReplicationOptions& how) {
+Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make_with(
+    const Graph& graph, const StepValues& values, const std::vector<Endpoint>& losses, std::span<const Tensor> feeds,
+    const std::vector<int>& batch, const Session& share_with, const std::shared_ptr<DeviceSet>& device_set,
+    const ReplicationOptions& how) {
   StepSignature signature = signature_of(values);
   // Any sizes: a step is compiled for those of the feeds when they come.
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     signature.feed_shapes[i] = PartialShape::unknown_of_rank(feeds[i].shape().rank());
   }
   signature.fetches.insert(signature.fetches.end(), losses.begin(), losses.end());
-  ARGOSY_ASSIGN_OR_RETURN(StepGraph step, extract_step(graph, signature));
+  ARGOSY_ASSIGN_OR_RETURN(StepGraph step, prune_step(graph, signature));
 
   DataParallelOptions options{.sync_batch_norm = how.sync_batch_norm};
   for (std::size_t i = values.fetches.size(); i < step.fetches.size(); ++i) {
     options.losses.push_back(step.graph.value(step.fetches[i]));
   }
   step.fetches.resize(values.fetches.size());
-  for (const DeviceSpec& spec : machine->specs()) {
+  for (const DeviceSpec& spec : device_set->specs()) {
     if (!spec.is_gpu()) continue;
     options.devices.push_back(spec.name.to_string());
     options.weights.push_back(spec.speed);
   }
-  std::vector<Turned> columns;
+  std::vector<Transposed> columns;
   std::vector<Shape> fed_shapes;
   for (std::size_t i = 0; i < batch.size(); ++i) {
     if (batch[i] > 0) {
-      ARGOSY_ASSIGN_OR_RETURN(columns.emplace_back(), turn(step, i, batch[i]));
+      ARGOSY_ASSIGN_OR_RETURN(columns.emplace_back(), transpose_feed(step, i, batch[i]));
     }
-    fed_shapes.push_back(batch[i] > 0 ? turned(feeds[i].shape(), batch[i]) : feeds[i].shape());
+    fed_shapes.push_back(batch[i] > 0 ? transposed_shape(feeds[i].shape(), batch[i]) : feeds[i].shape());
     const Value feed(&step.graph, step.feeds[i], 0);
     options.examples.emplace_back(feed, fed_shapes[i]);
     if (batch[i] >= 0) options.batch_inputs.push_back(feed);
   }
   const auto first = std::find_if(batch.begin(), batch.end(), [](int axis) { return axis >= 0; }) - batch.begin();
   const std::int64_t examples = fed_shapes[static_cast<std::size_t>(first)][0];
-  const std::vector<std::size_t> sizes = numbers_equal_to(feeds, examples);
+  const std::vector<std::size_t> sizes = scalars_equal_to(feeds, examples);
   for (const std::size_t i : sizes) {
     if (examples < 2) {  // 0 and 1 are as likely a switch
       return invalid_argument("'", values.feeds[i].name(), "' is fed ", examples,
-                              ", which may be the batch's size: a batch of ", examples, " is not shared then");
+                              ", which may be the batch's size: a batch of ", examples, " is not sharded then");
     }
-    ARGOSY_RETURN_IF_ERROR(take_from_batch(step, i, static_cast<std::size_t>(first)));
+    ARGOSY_RETURN_IF_ERROR(take_size_from_batch(step, i, static_cast<std::size_t>(first)));
   }
   for (const NodeId id : step.targets) options.train.push_back(Value(&step.graph, id, Value::kControl));
   for (const Endpoint e : step.fetches) options.train.push_back(Value(&step.graph, e.node, Value::kControl));
@@ -319,14 +317,14 @@ Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make_with(const Graph& g
   }
   std::vector<Value> with_losses = fetched;
   for (const Value& loss : how.check > 0 ? options.losses : std::vector<Value>()) {
-    const Result<Value> whole = p.fetch(loss);
-    made->losses_.push_back(whole.ok());
-    if (whole.ok()) with_losses.push_back(*whole);
+    const Result<Value> global = p.fetch(loss);
+    made->losses_.push_back(global.ok());
+    if (global.ok()) with_losses.push_back(*global);
   }
   ARGOSY_ASSIGN_OR_RETURN(const Value refresh, p.refresh_mirrors());
   // Copies are for the GPUs; what those cannot run is the CPU's, whatever the client asked for its own graph.
-  made->session_ = std::make_unique<Session>(p.graph(), SessionOptions{.machine = machine,
-                                                                       .beside = &beside,
+  made->session_ = std::make_unique<Session>(p.graph(), SessionOptions{.device_set = device_set,
+                                                                       .share_op_state_with = &share_with,
                                                                        .allow_soft_placement = true,
                                                                        .optimize = how.optimize,
                                                                        .fetch_handles = true});
@@ -337,11 +335,11 @@ Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make_with(const Graph& g
   }
   if (!columns.empty()) {
     std::vector<Value> from, to;
-    for (const Turned& t : columns) {
+    for (const Transposed& t : columns) {
       from.push_back(p.input(t.given));
-      to.push_back(p.input(t.turned));
+      to.push_back(p.input(t.transposed));
     }
-    ARGOSY_ASSIGN_OR_RETURN(made->turn_, made->session_->prepare(from, to));
+    ARGOSY_ASSIGN_OR_RETURN(made->transpose_, made->session_->prepare(from, to));
   }
   // Compiled now: what does not fit together, or into memory, is refused and not the client's error.
   std::vector<std::pair<Value, Shape>> shapes;
@@ -370,21 +368,21 @@ Status ReplicatedStep::run_with_losses(std::span<const Tensor> feeds, std::span<
 
 Status ReplicatedStep::run(Session::Callable& step, std::span<const Tensor> feeds, std::span<Tensor> fetches,
                            const RunOptions& options) {
-  if (turn_ == nullptr) return step.run(feeds, fetches, options);
+  if (transpose_ == nullptr) return step.run(feeds, fetches, options);
   std::vector<Tensor> all(feeds.begin(), feeds.end()), given;
-  const auto is_turned = [&](std::size_t i) { return axes_[i] > 0; };
+  const auto is_transposed = [&](std::size_t i) { return axes_[i] > 0; };
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (is_turned(i)) given.push_back(all[i]);
+    if (is_transposed(i)) given.push_back(all[i]);
   }
-  std::vector<Tensor> turned(given.size());
-  ARGOSY_RETURN_IF_ERROR(turn_->run(given, turned, {.cancellation = options.cancellation}));
+  std::vector<Tensor> transposed(given.size());
+  ARGOSY_RETURN_IF_ERROR(transpose_->run(given, transposed, {.cancellation = options.cancellation}));
   for (std::size_t i = 0, k = 0; i < all.size(); ++i) {
-    if (is_turned(i)) all[i] = std::move(turned[k++]);
+    if (is_transposed(i)) all[i] = std::move(transposed[k++]);
   }
   return step.run(all, fetches, options);
 }
 
-bool ReplicatedStep::may_share(std::span<const Tensor> feeds) const {
+bool ReplicatedStep::can_shard(std::span<const Tensor> feeds) const {
   std::optional<std::int64_t> examples;
   for (std::size_t i = 0; i < axes_.size(); ++i) {
     if (axes_[i] < 0) continue;
@@ -392,9 +390,9 @@ bool ReplicatedStep::may_share(std::span<const Tensor> feeds) const {
     if (examples.value_or(own) != own) return false;  // the step itself says so as TensorFlow does
     examples = own;
   }
-  const std::vector<std::size_t> sizes = numbers_equal_to(feeds, examples.value_or(0));
+  const std::vector<std::size_t> sizes = scalars_equal_to(feeds, examples.value_or(0));
   if (sizes != sizes_) return false;
-  return parallel_.may_share(examples.value_or(0));
+  return parallel_.can_shard(examples.value_or(0));
 }
 
 }  // namespace argosy::tf

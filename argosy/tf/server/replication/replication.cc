@@ -26,7 +26,7 @@ std::string key_of(std::span<const Tensor> feeds) {
   }
   for (const std::int64_t size : rows) {
     if (size < 0) continue;
-    for (const std::size_t i : numbers_equal_to(feeds, size)) key += str_cat(i, size < 2 ? "? " : " ");
+    for (const std::size_t i : scalars_equal_to(feeds, size)) key += str_cat(i, size < 2 ? "? " : " ");
     key += "/";
   }
   return key;
@@ -34,31 +34,31 @@ std::string key_of(std::span<const Tensor> feeds) {
 
 }  // namespace
 
-Replication::Replication(Session& session, ImportedGraph& graph, std::shared_ptr<Machine> machine,
+Replication::Replication(Session& session, ImportedGraph& graph, std::shared_ptr<DeviceSet> device_set,
                          ReplicationOptions how, ReplicaCounter& counter)
-    : session_(session), graph_(graph), machine_(std::move(machine)), how_(how), counter_(counter) {
-  enough_gpus_ = machine_->num_gpus() > 1;
+    : session_(session), graph_(graph), device_set_(std::move(device_set)), how_(how), counter_(counter) {
+  enough_gpus_ = device_set_->num_gpus() > 1;
 }
 
 void Replication::refuse(const OneDeviceReason& why) {
   if (counter_.met(why)) ARGOSY_LOG(kWarning, "a training step runs on one device: ", why.why);
 }
 
-Result<std::shared_ptr<StepReplicas>> Replication::look_up(PreparedStep& step) {
+Result<std::shared_ptr<StepReplicas>> Replication::look_up(ResolvedStep& step) {
   MutexLock lock(mutex_);
   if (closed_) return cancelled("the session was closed").with_id("ARG-RUN-002");
   if (step.replicas != nullptr) return step.replicas;
   auto known = std::make_shared<StepReplicas>();
   known->values = step.values();
-  ARGOSY_RETURN_IF_ERROR(session_.grow([&] {
-    known->step = look_at(graph_, known->values);
+  ARGOSY_RETURN_IF_ERROR(session_.mutate_graph([&] {
+    known->step = analyze_training_step(graph_, known->values);
     if (!known->step.losses.empty()) known->loss = graph_.graph().node(known->step.losses[0].node).name;
     return ok_status();
   }));
   if (!known->step.why.empty()) {
     known->why_not = reason_of(invalid_argument(known->step.why));
   } else if (!known->loss.empty() && !enough_gpus_) {
-    const int gpus = machine_->num_gpus();
+    const int gpus = device_set_->num_gpus();
     known->why_not = {.why = str_cat("its session has ", gpus, gpus == 1 ? " GPU" : " GPUs"), .node = known->loss};
   }
   if (!known->why_not.why.empty()) {
@@ -73,7 +73,7 @@ Result<std::shared_ptr<StepReplicas>> Replication::look_up(PreparedStep& step) {
   }
   if (!known->step.losses.empty() && how_.check > 0) {
     std::vector<Value> with_losses = known->values.fetches;
-    ARGOSY_RETURN_IF_ERROR(session_.grow([&] {
+    ARGOSY_RETURN_IF_ERROR(session_.mutate_graph([&] {
       Graph& graph = graph_.graph();
       for (const Endpoint e : known->step.losses) with_losses.push_back(graph.value(e));
       known->check = std::make_unique<StepCheck>(graph, known->values, known->step.sources, known->step.losses,
@@ -101,9 +101,9 @@ Result<StepReplicas::Variant*> Replication::variant(StepReplicas& step, std::spa
 
 StepReplicas::Variant Replication::make(const StepReplicas& step, std::span<const Tensor> feeds) {
   StepReplicas::Variant variant;
-  const Status made = session_.grow([&]() -> Status {
+  const Status made = session_.mutate_graph([&]() -> Status {
     ARGOSY_ASSIGN_OR_RETURN(variant.step, ReplicatedStep::make(graph_.graph(), step.values, step.step.losses, feeds,
-                                                               session_, machine_, how_));
+                                                               session_, device_set_, how_));
     return ok_status();
   });
   if (made.ok()) {
@@ -124,8 +124,9 @@ Status Replication::refresh(StepReplicas::Variant& variant, const RunOptions& op
   return ok_status();
 }
 
-Result<bool> Replication::run_shared(StepReplicas& known, StepReplicas::Variant& variant, std::span<const Tensor> feeds,
-                                     std::span<Tensor> fetches, const RunOptions& options, Status& no_mirrors) {
+Result<bool> Replication::run_replicated(StepReplicas& known, StepReplicas::Variant& variant,
+                                         std::span<const Tensor> feeds, std::span<Tensor> fetches,
+                                         const RunOptions& options, Status& no_mirrors) {
   MutexLock lock(running_);
   no_mirrors = refresh(variant, options);
   if (!no_mirrors.ok()) return false;
@@ -165,12 +166,12 @@ Result<bool> Replication::run_checked(StepReplicas& known, StepReplicas::Variant
     variant.checked = how_.check;  // it will not become another
     return leave_out(why);
   }
-  if (!turns_.try_alone(known.check->uses_containers())) {
+  if (!exclusion_.try_exclusive(known.check->uses_containers())) {
     return leave_out({.why = "other steps of the session were under way", .node = known.loss});
   }
   const RunOptions plain{.cancellation = options.cancellation};
   const auto alone = [&](std::span<Tensor> values, StepStats*) { return known.alone->run(feeds, values, plain); };
-  const auto shared = [&](std::span<Tensor> values, StepStats* stats) ARGOSY_REQUIRES(running_) -> Status {
+  const auto replicated = [&](std::span<Tensor> values, StepStats* stats) ARGOSY_REQUIRES(running_) -> Status {
     variables_written();
     ARGOSY_RETURN_IF_ERROR(refresh(variant, options));
     RunOptions observed = plain;
@@ -185,8 +186,8 @@ Result<bool> Replication::run_checked(StepReplicas& known, StepReplicas::Variant
     return status;
   };
   std::vector<Tensor> values(known.check->names().size());
-  auto outcome = known.check->run(session_, known.runs, alone, shared, values);
-  turns_.leave_alone();
+  auto outcome = known.check->run(session_, known.runs, alone, replicated, values);
+  exclusion_.leave_exclusive();
   if (!outcome.ok()) {
     variables_written();
     if (outcome.status().id() == kOtherThanOneDevice) counter_.checked(false);
@@ -203,7 +204,7 @@ Result<bool> Replication::run_checked(StepReplicas& known, StepReplicas::Variant
   return true;
 }
 
-Status Replication::run(PreparedStep& step, std::span<const Tensor> feeds, std::span<Tensor> fetches,
+Status Replication::run(ResolvedStep& step, std::span<const Tensor> feeds, std::span<Tensor> fetches,
                         const RunOptions& options) {
   ARGOSY_ASSIGN_OR_RETURN(const auto known, look_up(step));
   if (known->step.losses.empty()) {
@@ -217,12 +218,12 @@ Status Replication::run(PreparedStep& step, std::span<const Tensor> feeds, std::
     ARGOSY_RETURN_IF_ERROR(
         known->bring->run(feeds, std::span(all).subspan(feeds.size()), {.cancellation = options.cancellation}));
   }
-  ARGOSY_ASSIGN_OR_RETURN(StepReplicas::Variant* const shared, variant(*known, all));
-  const bool made = shared != nullptr && shared->step != nullptr;
-  const bool small = made && !shared->step->may_share(all);
+  ARGOSY_ASSIGN_OR_RETURN(StepReplicas::Variant* const kind, variant(*known, all));
+  const bool made = kind != nullptr && kind->step != nullptr;
+  const bool small = made && !kind->step->can_shard(all);
   Status no_mirrors;
   if (made && !small) {
-    ARGOSY_ASSIGN_OR_RETURN(const bool done, run_shared(*known, *shared, all, fetches, options, no_mirrors));
+    ARGOSY_ASSIGN_OR_RETURN(const bool done, run_replicated(*known, *kind, all, fetches, options, no_mirrors));
     if (done) return ok_status();
     // A variable without a value: the step itself says so as TensorFlow does.
   }
@@ -235,8 +236,8 @@ Status Replication::run(PreparedStep& step, std::span<const Tensor> feeds, std::
   OneDeviceReason why;
   if (made) {
     why = reason_of(no_mirrors);
-  } else if (shared != nullptr) {
-    why = shared->why_not;
+  } else if (kind != nullptr) {
+    why = kind->why_not;
   } else {
     why = {.why = str_cat("its feeds come in more than ", kMaxVariants, " kinds (ranks, and which have equal sizes)"),
            .node = known->loss};
@@ -248,8 +249,8 @@ Status Replication::run(PreparedStep& step, std::span<const Tensor> feeds, std::
 
 void Replication::runs_partially(const StepValues& values) {
   OneDeviceReason why{.why = "a partial run (Session.partial_run) is not replicated"};
-  (void)session_.grow([&] {
-    const TrainingStep step = look_at(graph_, values);
+  (void)session_.mutate_graph([&] {
+    const TrainingStep step = analyze_training_step(graph_, values);
     if (!step.losses.empty()) why.node = graph_.graph().node(step.losses[0].node).name;
     return ok_status();
   });
@@ -260,8 +261,8 @@ void Replication::runs_partially(const StepValues& values) {
 
 Status Replication::run_alone(const StepReplicas& known, Session::Callable& step, std::span<const Tensor> feeds,
                               std::span<Tensor> fetches, const RunOptions& options) {
-  std::optional<Turns::Beside> beside;
-  if (how_.check > 0) beside.emplace(turns_.enter(known.step.writes));
+  std::optional<StepExclusion::Shared> shared;
+  if (how_.check > 0) shared.emplace(exclusion_.enter(known.step.writes));
   Status status = step.run(feeds, fetches, options);
   if (known.step.writes) variables_written();
   return status;

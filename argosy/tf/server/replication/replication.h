@@ -1,4 +1,4 @@
-// Replication: which steps of a session run on all its GPUs, a share of the batch on each, and that they find what
+// Replication: which steps of a session run on all its GPUs, a shard of the batch on each, and that they find what
 // other steps have written. Thread-safe: replicated steps run one after the other, the rest as they come.
 #pragma once
 
@@ -44,24 +44,24 @@ struct StepReplicas {
 
 class Replication {
  public:
-  // `session` and `graph`, whose machine it is, outlive it, and so does `counter`, which is told what was replicated,
-  // what could not be and why. On a machine of fewer than two GPUs that is the reason of every step.
-  Replication(Session& session, ImportedGraph& graph, std::shared_ptr<Machine> machine, ReplicationOptions how,
+  // `session` and `graph`, whose device set it is, outlive it, and so does `counter`, which is told what was replicated,
+  // what could not be and why. On a device set of fewer than two GPUs that is the reason of every step.
+  Replication(Session& session, ImportedGraph& graph, std::shared_ptr<DeviceSet> device_set, ReplicationOptions how,
               ReplicaCounter& counter);
 
   // Runs the step: replicated if it trains and can be, else as it is.
-  Status run(PreparedStep& step, std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options);
+  Status run(ResolvedStep& step, std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options);
   // Somebody runs this as a partial run, which is not replicated.
   void runs_partially(const StepValues& values);
   // A step that does not come through run() is under way while this lives.
-  Turns::Beside beside(bool writes) { return turns_.enter(writes); }
+  StepExclusion::Shared enter_shared(bool writes) { return exclusion_.enter(writes); }
   // Somebody has run what may have written variables, not through run().
   void variables_written() { written_.fetch_add(1, std::memory_order_release); }
   // Ends what is under way (CANCELLED). Idempotent.
   Status close();
 
  private:
-  Result<std::shared_ptr<StepReplicas>> look_up(PreparedStep& step);
+  Result<std::shared_ptr<StepReplicas>> look_up(ResolvedStep& step);
   // Of feeds of this kind; null: of more kinds than are told apart.
   Result<StepReplicas::Variant*> variant(StepReplicas& step, std::span<const Tensor> feeds);
   StepReplicas::Variant make(const StepReplicas& step, std::span<const Tensor> feeds) ARGOSY_REQUIRES(mutex_);
@@ -70,8 +70,8 @@ class Replication {
   Status run_alone(const StepReplicas& known, Session::Callable& step, std::span<const Tensor> feeds,
                    std::span<Tensor> fetches, const RunOptions& options);
   // False when the mirrors could not be given their values; why is in `no_mirrors`.
-  Result<bool> run_shared(StepReplicas& known, StepReplicas::Variant& variant, std::span<const Tensor> feeds,
-                          std::span<Tensor> fetches, const RunOptions& options, Status& no_mirrors);
+  Result<bool> run_replicated(StepReplicas& known, StepReplicas::Variant& variant, std::span<const Tensor> feeds,
+                              std::span<Tensor> fetches, const RunOptions& options, Status& no_mirrors);
   Status refresh(StepReplicas::Variant& variant, const RunOptions& options) ARGOSY_REQUIRES(running_);
   // Beside one device. False: it is still to be run.
   Result<bool> run_checked(StepReplicas& known, StepReplicas::Variant& variant, std::span<const Tensor> feeds,
@@ -79,7 +79,7 @@ class Replication {
 
   Session& session_;
   ImportedGraph& graph_;
-  const std::shared_ptr<Machine> machine_;
+  const std::shared_ptr<DeviceSet> device_set_;
   const ReplicationOptions how_;
   ReplicaCounter& counter_;
   bool enough_gpus_ = false;
@@ -87,8 +87,8 @@ class Replication {
   Mutex mutex_;                           // what is known of steps
   bool closed_ ARGOSY_GUARDED_BY(mutex_) = false;
   std::vector<std::shared_ptr<StepReplicas>> steps_ ARGOSY_GUARDED_BY(mutex_);
-  Turns turns_;    // of steps on one device, and of one that is checked
-  Mutex running_;  // held while a replicated step runs; taken after mutex_ was given back
+  StepExclusion exclusion_;  // of steps on one device, and of one that is checked
+  Mutex running_;            // held while a replicated step runs; taken after mutex_ was given back
 };
 
 }  // namespace argosy::tf

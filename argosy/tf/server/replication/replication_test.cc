@@ -60,7 +60,7 @@ class ReplicationTest : public ServerTest {
             .fetches = {"loss:0"},
             .targets = {"train"}};
   }
-  // These steps have the same losses on one device and on all; `replicated` of them were shared. The second's session.
+  // These steps have the same losses on one device and on all; `replicated` of them were sharded. The second's session.
   std::string check_alike(const std::string& graph, const std::vector<StepCall>& steps, int replicated) {
     std::vector<Tensor> losses[2];
     std::string session;
@@ -100,12 +100,12 @@ class ReplicationTest : public ServerTest {
 TEST_F(ReplicationTest, GivesWhatOneDeviceGives) {
   const std::vector<Tensor> alone = train(false);
   EXPECT_EQ(server_->work().replicated_steps, 0);
-  const std::vector<Tensor> shared = train(true);
+  const std::vector<Tensor> replicated = train(true);
   EXPECT_EQ(server_->work().replicated_steps, 4);
   EXPECT_THAT(server_->work().replicas, HasSubstr("3 devices, loss: a mean over the batch"));
   EXPECT_EQ(server_->work().not_replicated, "");
-  ASSERT_EQ(alone.size(), shared.size());
-  for (std::size_t i = 0; i < alone.size(); ++i) EXPECT_EQ(difference(shared[i], alone[i], 1e-5), "") << i;
+  ASSERT_EQ(alone.size(), replicated.size());
+  for (std::size_t i = 0; i < alone.size(); ++i) EXPECT_EQ(difference(replicated[i], alone[i], 1e-5), "") << i;
 }
 
 TEST_F(ReplicationTest, AVariableWithoutAValueIsToldAsEver) {
@@ -119,7 +119,7 @@ TEST_F(ReplicationTest, AVariableWithoutAValueIsToldAsEver) {
   EXPECT_EQ(server_->work().replicated_steps, 1);
 }
 
-TEST_F(ReplicationTest, ABatchOfFixedSizeIsSharedToo) {
+TEST_F(ReplicationTest, ABatchOfFixedSizeIsShardedToo) {
   std::vector<StepReply> replies;
   for (const std::int64_t rows : {6, -1}) {
     start_with(rows > 0);
@@ -131,8 +131,8 @@ TEST_F(ReplicationTest, ABatchOfFixedSizeIsSharedToo) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(difference(replies[i]["loss:0"], replies[i + 3]["loss:0"], 1e-5), "") << i;
 }
 
-// Sentences, over their length, which follows the feed: a share without examples would not find it.
-TEST_F(ReplicationTest, FewerExamplesThanDevicesAreCountedWhereTheyAreNotShared) {
+// Sentences, over their length, which follows the feed: a shard without examples would not find it.
+TEST_F(ReplicationTest, FewerExamplesThanDevicesAreCountedWhereTheyAreNotSharded) {
   Graph g;
   const Value x = placeholder(g, DType::kFloat32, {-1, -1}, "x"), t = placeholder(g, DType::kFloat32, {-1, 1}, "t");
   const VariableNode w = variable(g, random_tensor(DType::kFloat32, {1}, 5), "w");
@@ -143,7 +143,7 @@ TEST_F(ReplicationTest, FewerExamplesThanDevicesAreCountedWhereTheyAreNotShared)
   EXPECT_EQ(server_->work().not_replicated, "");
 }
 
-// Rows of pictures, shaped with the batch's size, which comes as a number beside them; and a loss over that number.
+// Rows of images, shaped with the batch's size, which comes as a number beside them; and a loss over that number.
 TEST_F(ReplicationTest, TheSizeOfTheBatchMayBeFedAsANumber) {
   Graph g;
   const Value x = placeholder(g, DType::kFloat32, {-1, 4}, "x"), t = placeholder(g, DType::kFloat32, {-1, 1}, "t");

@@ -52,8 +52,8 @@ std::set<std::string> restorable_names(Session& session) {
       if (dynamic_cast<const Restorable*>(resource.get()) != nullptr) names.insert(name);
     }
   };
-  for (int d = 0; d < session.machine().size(); ++d) add(session.machine().resources(d));
-  add(session.kept());
+  for (int d = 0; d < session.device_set().size(); ++d) add(session.device_set().resources(d));
+  add(session.op_state());
   return names;
 }
 
@@ -78,7 +78,7 @@ StepCheck::StepCheck(const Graph& graph, const StepValues& values, const std::ve
   }
   for (const Value& v : values.targets) signature.targets.push_back(v.node());
   for (const Value& v : sources) sources_.insert(graph.node(v.node()).name);
-  const auto step = extract_step(graph, signature);
+  const auto step = prune_step(graph, signature);
   if (!step.ok()) {
     unrepeatable_ = reason_of(step.status());
     return;
@@ -90,7 +90,7 @@ StepCheck::StepCheck(const Graph& graph, const StepValues& values, const std::ve
     if (fed.contains(NodeId{i})) continue;
     for (const DType dtype : n.output_dtypes) computed_in_ = coarser(computed_in_, dtype);
     loops_ = loops_ || n.op->closes_loop;
-    if (!n.op->stateful || n.op->flow != Flow::kNone || is_container_op(n) || is_variable(n)) continue;
+    if (!n.op->stateful || n.op->flow != Flow::kNone || is_tensor_array_op(n) || is_variable(n)) continue;
     // A queue's or a table's node without outputs looks like one that writes a variable.
     const bool of_variable = !n.inputs.empty() && is_variable(part.node(maker_behind(part, n.inputs[0])));
     if ((of_variable && writes_variable(part, n)) || (may_be_repeated(n) && !prints(n))) continue;
@@ -116,7 +116,7 @@ StepCheck::StepCheck(const Graph& graph, const StepValues& values, const std::ve
   const std::optional<NodeId> norm = sync_batch_norm_ ? std::nullopt : normalises_by_batch(part);
   if (norm && unrepeatable_.why.empty()) {
     unrepeatable_ = about(part.node(*norm).name, part.node(*norm).op->name,
-                          "is a statistic of each device's share of the batch (try: --sync-batch-norm)");
+                          "is a statistic of each device's shard of the batch (try: --sync-batch-norm)");
   }
 }
 
@@ -148,7 +148,7 @@ std::string StepCheck::ran_twice(const StepStats& stats) const {
   }
   if (loops_) return "";  // every iteration may
   for (const Stateful& s : stateful_) {
-    const bool draws = s.resources.size() == 1 && s.resources[0] == s.node;  // shares draw each its own
+    const bool draws = s.resources.size() == 1 && s.resources[0] == s.node;  // shards draw each its own
     const auto found = times.find(s.node);
     if (draws || found == times.end() || found->second < 2) continue;
     return str_cat("'", s.node, "' (", s.op, ") ran ", found->second, " times");
@@ -202,7 +202,7 @@ Result<StepCheck::Outcome> StepCheck::run(Session& session, std::int64_t step, c
                         all > kDifferencesTold ? str_cat("; and ", all - kDifferencesTold, " more") : std::string())
       .with_id(kOtherThanOneDevice)
       .with_where(str_cat("step ", step))
-      .with_next("run without --replicate, and report this as a defect with the graph");
+      .with_hint("run without --replicate, and report this as a defect with the graph");
 }
 
 Result<std::vector<std::string>> StepCheck::differences_above_noise(Session& session, const SessionState& state,

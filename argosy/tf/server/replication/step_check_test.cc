@@ -154,8 +154,8 @@ TEST_F(StepCheckTest, WhatCannotBeComparedSaysWhy) {
   EXPECT_THAT(server_->work().not_checked[0].why, HasSubstr("'say' (Print) would print its line again"));
 }
 
-// Batch normalisation looks at each share by design, layer normalisation at each example.
-TEST_F(StepCheckTest, StatisticsOfSharesAreNotComparedUnlessTheyAreTheBatchs) {
+// Batch normalisation looks at each shard by design, layer normalisation at each example.
+TEST_F(StepCheckTest, StatisticsOfShardsAreNotComparedUnlessTheyAreTheBatchs) {
   const auto normalised = [](std::int32_t axis) {
     return [axis](Graph& g, Value like) {
       const Value wide = concat({like, like * like}, 1), axes = constant(g, Tensor::vector<std::int32_t>({axis}));
@@ -229,7 +229,7 @@ TEST(StepCheck, SeesWhatWasTakenTwice) {
 TEST(ReplicaCounter, CountsEveryReasonWithItsNode) {
   const OneDeviceReason first = reason_of(unimplemented("'a/b' (Unpack) does not take another size")
                                               .with_where("node 'a/b' (Unpack)")
-                                              .with_next("tf.placeholder(dtype, [None, …])"));
+                                              .with_hint("tf.placeholder(dtype, [None, …])"));
   EXPECT_EQ(first.node, "a/b");
   EXPECT_THAT(first.why, HasSubstr("(try: tf.placeholder"));
   const OneDeviceReason second = reason_of(invalid_argument("the loss 'Mean_2' does not depend on the batch's rows"));

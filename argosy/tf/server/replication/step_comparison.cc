@@ -31,7 +31,7 @@ Result<std::optional<AloneRun>> run_nudged(const SessionState& state, const Alon
 StepComparison::StepComparison(const std::vector<std::string>& names, const std::vector<bool>& summaries,
                                std::size_t fetches, const AloneRun& one, std::span<const Tensor> given) {
   for (std::size_t i = 0; i < names.size(); ++i) {
-    // A loss of which the whole batch's value is not known.
+    // A loss of which the global batch's value is not known.
     if (summaries[i] || (i >= fetches && !given[i].valid())) continue;
     entries_.push_back({.value = {.name = names[i], .one = one.given[i], .replicated = given[i]},
                         .given = static_cast<int>(i),

@@ -2,28 +2,28 @@
 
 namespace argosy::tf {
 
-Turns::Beside Turns::enter(bool writes) {
+StepExclusion::Shared StepExclusion::enter(bool writes) {
   MutexLock lock(mutex_);
-  while (alone_) changed_.wait(mutex_);
+  while (exclusive_) changed_.wait(mutex_);
   ++(writes ? writers_ : others_);
   return {this, writes};
 }
 
-void Turns::leave(bool writes) {
+void StepExclusion::leave(bool writes) {
   MutexLock lock(mutex_);
   --(writes ? writers_ : others_);
 }
 
-bool Turns::try_alone(bool all) {
+bool StepExclusion::try_exclusive(bool all) {
   MutexLock lock(mutex_);
-  if (alone_ || writers_ > 0 || (all && others_ > 0)) return false;
-  alone_ = true;
+  if (exclusive_ || writers_ > 0 || (all && others_ > 0)) return false;
+  exclusive_ = true;
   return true;
 }
 
-void Turns::leave_alone() {
+void StepExclusion::leave_exclusive() {
   MutexLock lock(mutex_);
-  alone_ = false;
+  exclusive_ = false;
   changed_.notify_all();
 }
 

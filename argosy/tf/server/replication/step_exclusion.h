@@ -1,4 +1,4 @@
-// Turns: steps of a session beside each other, and one by itself now and then: while that is checked, whatever others
+// StepExclusion: steps of a session run together, and one alone now and then: while that is checked, whatever others
 // did to its state would be lost or mistaken for its own doing. Thread-safe. Internal to the session server.
 #pragma once
 
@@ -8,29 +8,29 @@
 
 namespace argosy::tf {
 
-class Turns {
+class StepExclusion {
  public:
-  // A step that runs beside others, from now until this object goes.
-  class Beside {
+  // A step that runs along with others, from now until this object goes.
+  class Shared {
    public:
-    Beside(Beside&& other) noexcept : turns_(std::exchange(other.turns_, nullptr)), writes_(other.writes_) {}
-    Beside& operator=(Beside&&) = delete;
-    ~Beside() {
-      if (turns_ != nullptr) turns_->leave(writes_);
+    Shared(Shared&& other) noexcept : exclusion_(std::exchange(other.exclusion_, nullptr)), writes_(other.writes_) {}
+    Shared& operator=(Shared&&) = delete;
+    ~Shared() {
+      if (exclusion_ != nullptr) exclusion_->leave(writes_);
     }
 
    private:
-    friend class Turns;
-    Beside(Turns* turns, bool writes) : turns_(turns), writes_(writes) {}
-    Turns* turns_;
+    friend class StepExclusion;
+    Shared(StepExclusion* exclusion, bool writes) : exclusion_(exclusion), writes_(writes) {}
+    StepExclusion* exclusion_;
     bool writes_;
   };
   // Waits while another step is by itself. `writes`: variables.
-  Beside enter(bool writes);
+  Shared enter(bool writes);
 
-  // False where others are under way: those that write or, with `all`, any. Else nobody may enter until leave_alone().
-  bool try_alone(bool all);
-  void leave_alone();
+  // False where others are under way: those that write or, with `all`, any. Else nobody may enter until leave_exclusive().
+  bool try_exclusive(bool all);
+  void leave_exclusive();
 
  private:
   void leave(bool writes);
@@ -38,7 +38,7 @@ class Turns {
   Mutex mutex_;
   CondVar changed_;
   int writers_ ARGOSY_GUARDED_BY(mutex_) = 0, others_ ARGOSY_GUARDED_BY(mutex_) = 0;
-  bool alone_ ARGOSY_GUARDED_BY(mutex_) = false;
+  bool exclusive_ ARGOSY_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace argosy::tf

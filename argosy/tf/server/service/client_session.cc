@@ -55,28 +55,28 @@ class ClientSession::StuckCall final : public StuckObserver {
 
 // What MakeCallable made: a step, and the options of every run of it.
 struct ClientSession::MadeCallable {
-  std::shared_ptr<PreparedStep> step;
+  std::shared_ptr<ResolvedStep> step;
   std::vector<std::size_t> fetches;  // per fetch asked for, which of the step's: a name may be asked for twice
   tensorflow::RunOptions options;
 };
 
 namespace {
 
-Result<ResourceHandle> find_resource(Machine& machine, std::string_view device, const std::string& container,
+Result<ResourceHandle> find_resource(DeviceSet& device_set, std::string_view device, const std::string& container,
                                      const std::string& name) {
-  for (int d = 0; d < machine.size(); ++d) {
-    if (!device.empty() && machine.device(d).spec().name.to_string() != device) continue;
-    auto found = machine.resources(d).find<Resource>(container, name);
+  for (int d = 0; d < device_set.size(); ++d) {
+    if (!device.empty() && device_set.device(d).spec().name.to_string() != device) continue;
+    auto found = device_set.resources(d).find<Resource>(container, name);
     if (found.ok()) return ResourceHandle(container, name, *std::move(found));
   }
   return not_found("there is no resource \"", name, "\" in container \"", container, "\" on ",
                    device.empty() ? "any device" : device);
 }
 
-std::string device_of(Machine& machine, const ResourceHandle& handle) {
-  for (int d = 0; d < machine.size(); ++d) {
-    const auto found = machine.resources(d).find<Resource>(handle.container(), handle.name());
-    if (found.ok() && *found == handle.resource()) return machine.device(d).spec().name.to_string();
+std::string device_of(DeviceSet& device_set, const ResourceHandle& handle) {
+  for (int d = 0; d < device_set.size(); ++d) {
+    const auto found = device_set.resources(d).find<Resource>(handle.container(), handle.name());
+    if (found.ok() && *found == handle.resource()) return device_set.device(d).spec().name.to_string();
   }
   return "";
 }
@@ -87,14 +87,14 @@ std::vector<std::string> strings(const auto& list) { return {list.begin(), list.
 
 ClientSession::ClientSession(Options options) : options_(std::move(options)), last_end_(now_nanos()) {
   wire_.limit_bytes = options_.feed_limit;
-  wire_.memory = &options_.machine->device(0).allocator();  // keeps what it gave for the next feed
-  Machine* const machine = options_.machine.get();
-  wire_.find_resource = [machine](std::string_view device, const std::string& container, const std::string& name) {
-    return find_resource(*machine, device, container, name);
+  wire_.memory = &options_.device_set->device(0).allocator();  // keeps what it gave for the next feed
+  DeviceSet* const device_set = options_.device_set.get();
+  wire_.find_resource = [device_set](std::string_view device, const std::string& container, const std::string& name) {
+    return find_resource(*device_set, device, container, name);
   };
-  wire_.device_of = [machine](const ResourceHandle& handle) { return device_of(*machine, handle); };
+  wire_.device_of = [device_set](const ResourceHandle& handle) { return device_of(*device_set, handle); };
   session_ =
-      std::make_unique<Session>(graph_.graph(), SessionOptions{.machine = options_.machine,
+      std::make_unique<Session>(graph_.graph(), SessionOptions{.device_set = options_.device_set,
                                                                .allow_soft_placement = options_.config.soft_placement,
                                                                .log_device_placement = options_.config.log_placement,
                                                                .optimize = options_.config.optimize,
@@ -103,14 +103,15 @@ ClientSession::ClientSession(Options options) : options_(std::move(options)), la
   if (options_.replicas != nullptr) {
     const ReplicationOptions how{
         .optimize = options_.config.optimize, .sync_batch_norm = options_.sync_batch_norm, .check = options_.check};
-    replication_ = std::make_unique<Replication>(*session_, graph_, options_.machine, how, *options_.replicas);
+    replication_ = std::make_unique<Replication>(*session_, graph_, options_.device_set, how, *options_.replicas);
   }
 }
 
 ClientSession::~ClientSession() { (void)close(); }
 
 Result<std::shared_ptr<ClientSession>> ClientSession::create(Options options, std::string_view graph_def) {
-  ARGOSY_RETURN_IF_ERROR(argosy::tf::check_devices(graph_def, options.machine->specs(), options.config.soft_placement));
+  ARGOSY_RETURN_IF_ERROR(
+      argosy::tf::check_devices(graph_def, options.device_set->specs(), options.config.soft_placement));
   std::shared_ptr<ClientSession> session(new ClientSession(std::move(options)));
   ARGOSY_RETURN_IF_ERROR(Status(session->session_->status()));
   ARGOSY_RETURN_IF_ERROR(session->graph_.extend(graph_def));
@@ -120,9 +121,9 @@ Result<std::shared_ptr<ClientSession>> ClientSession::create(Options options, st
 Result<std::int64_t> ClientSession::extend(std::string_view graph_def, std::int64_t current) {
   const Busy busy(*this);
   ARGOSY_RETURN_IF_ERROR(
-      argosy::tf::check_devices(graph_def, options_.machine->specs(), options_.config.soft_placement));
+      argosy::tf::check_devices(graph_def, options_.device_set->specs(), options_.config.soft_placement));
   std::int64_t version = 0;
-  ARGOSY_RETURN_IF_ERROR(session_->grow([&]() -> Status {
+  ARGOSY_RETURN_IF_ERROR(session_->mutate_graph([&]() -> Status {
     {
       MutexLock lock(mutex_);
       if (current != version_) {
@@ -144,7 +145,7 @@ Status ClientSession::new_request(std::int64_t id, std::string_view method) {
   return aborted("The same ", method, " request was received twice. (request_id ", id, ")").with_id("ARG-RPC-001");
 }
 
-Result<std::shared_ptr<PreparedStep>> ClientSession::prepared(const StepRequest& request, CallContext& call) {
+Result<std::shared_ptr<ResolvedStep>> ClientSession::prepared(const StepRequest& request, CallContext& call) {
   thread_local std::string key;
   request.signature(key);
   {
@@ -152,15 +153,15 @@ Result<std::shared_ptr<PreparedStep>> ClientSession::prepared(const StepRequest&
     const auto found = steps_.find(key);
     if (found != steps_.end()) return found->second;
   }
-  call.about_to_run(-1);  // converting and compiling take a while
+  call.expect_duration(-1);  // converting and compiling take a while
   StepNames names{.fetches = strings(request.fetches), .targets = strings(request.targets)};
   for (const StepRequest::Feed& feed : request.feeds) names.feeds.emplace_back(feed.name);
-  ARGOSY_ASSIGN_OR_RETURN(auto step, PreparedStep::make(*session_, graph_, std::move(names)));
+  ARGOSY_ASSIGN_OR_RETURN(auto step, ResolvedStep::make(*session_, graph_, std::move(names)));
   MutexLock lock(mutex_);
   return steps_.emplace(key, std::move(step)).first->second;
 }
 
-Result<std::vector<Tensor>> ClientSession::run(PreparedStep& step, std::vector<Tensor> feeds,
+Result<std::vector<Tensor>> ClientSession::run(ResolvedStep& step, std::vector<Tensor> feeds,
                                                const tensorflow::RunOptions& options, CallContext& call,
                                                bool errors_in_body, tensorflow::RunMetadata* metadata) {
   const std::int64_t timeout = options.timeout_in_ms() > 0 ? options.timeout_in_ms() : options_.config.timeout.count();
@@ -177,7 +178,7 @@ Result<std::vector<Tensor>> ClientSession::run(PreparedStep& step, std::vector<T
   stats.keep_ops = trace;
   WorkCounter* const work = options_.work;
   std::vector<Tensor> fetched(step.num_fetches());
-  call.about_to_run(timeout > 0 ? -1 : step.usual_nanos());
+  call.expect_duration(timeout > 0 ? -1 : step.typical_nanos());
   const std::int64_t start = now_nanos();
   if (work != nullptr) work->step_begins();
   StuckCall stuck(options_.stuck, call, errors_in_body);
@@ -185,7 +186,7 @@ Result<std::vector<Tensor>> ClientSession::run(PreparedStep& step, std::vector<T
       .cancellation = &cancellation, .stats = trace || work != nullptr ? &stats : nullptr, .stuck = &stuck};
   Status status = replication_ != nullptr ? replication_->run(step, feeds, fetched, run_options)
                                           : step.callable().run(feeds, fetched, run_options);
-  if (work != nullptr) work->step_ends(status.ok(), stats, *options_.machine);
+  if (work != nullptr) work->step_ends(status.ok(), stats, *options_.device_set);
   step.ran(now_nanos() - start);
   deadline.end();
   // Who gave the step up says why; no node of it is to blame.
@@ -195,7 +196,7 @@ Result<std::vector<Tensor>> ClientSession::run(PreparedStep& step, std::vector<T
   return fetched;
 }
 
-Status ClientSession::fill_metadata(const PreparedStep& step, const tensorflow::RunOptions& options,
+Status ClientSession::fill_metadata(const ResolvedStep& step, const tensorflow::RunOptions& options,
                                     const StepStats& stats, const std::vector<Tensor>& feeds,
                                     tensorflow::RunMetadata& to) {
   PlacementReport placement;
@@ -209,7 +210,7 @@ Status ClientSession::fill_metadata(const PreparedStep& step, const tensorflow::
     for (std::size_t i = 0; i < feeds.size(); ++i) shapes.emplace_back(step.values().feeds[i], feeds[i].shape());
     ARGOSY_ASSIGN_OR_RETURN(placement, session_->placement(shapes, step.values().fetches, step.values().targets));
   }
-  return session_->grow([&] {
+  return session_->mutate_graph([&] {
     if (options.trace_level() == tensorflow::RunOptions::FULL_TRACE) add_step_stats(stats, graph_.graph(), to);
     add_partition_graphs(placement, graph_.graph(), to);
     return ok_status();
@@ -239,7 +240,7 @@ Status check_size(const WireWriter& response) {
   if (response.size() < (std::size_t{1} << 31) - 4096) return ok_status();
   return resource_exhausted("the fetched tensors of ", format_bytes(response.size()),
                             " together exceed the 2 GiB of a message")
-      .with_next("fetch them in several runs");
+      .with_hint("fetch them in several runs");
 }
 
 }  // namespace
@@ -278,11 +279,11 @@ Result<std::string> ClientSession::set_up_partial_run(const std::vector<std::str
                                                       std::int64_t request_id) {
   const Busy busy(*this);
   ARGOSY_RETURN_IF_ERROR(new_request(request_id, "PartialRunSetup"));
-  ARGOSY_ASSIGN_OR_RETURN(auto run, PartialRun::make(*session_, graph_, {feeds, fetches, targets}, options_.machine,
+  ARGOSY_ASSIGN_OR_RETURN(auto run, PartialRun::make(*session_, graph_, {feeds, fetches, targets}, options_.device_set,
                                                      options_.config.soft_placement));
   if (replication_ != nullptr) {
     StepValues values;
-    ARGOSY_RETURN_IF_ERROR(session_->grow([&]() -> Status {
+    ARGOSY_RETURN_IF_ERROR(session_->mutate_graph([&]() -> Status {
       ARGOSY_ASSIGN_OR_RETURN(values, find_values(graph_, {feeds, fetches, targets}));
       return ok_status();
     }));
@@ -312,12 +313,12 @@ Result<std::vector<WirePiece>> ClientSession::run_partially(const StepRequest& r
     feeds.emplace_back(feed.name, std::move(tensor));
   }
   const std::vector<std::string> fetches = strings(request.fetches);
-  call.about_to_run(-1);
-  std::optional<Turns::Beside> beside;
-  if (replication_ != nullptr) beside.emplace(replication_->beside(true));
+  call.expect_duration(-1);
+  std::optional<StepExclusion::Shared> shared;
+  if (replication_ != nullptr) shared.emplace(replication_->enter_shared(true));
   StuckCall stuck(options_.stuck, call, request.errors_in_body);
   auto fetched = run->run(feeds, fetches, call.cancellation(), &stuck);
-  beside.reset();
+  shared.reset();
   if (replication_ != nullptr) replication_->variables_written();
   if (!fetched.ok() || run->over()) {
     MutexLock lock(mutex_);
@@ -345,7 +346,7 @@ Result<std::int64_t> ClientSession::make_callable(const tensorflow::CallableOpti
   }
   auto callable = std::make_shared<MadeCallable>();
   callable->options = options.run_options();
-  ARGOSY_ASSIGN_OR_RETURN(callable->step, PreparedStep::make(*session_, graph_,
+  ARGOSY_ASSIGN_OR_RETURN(callable->step, ResolvedStep::make(*session_, graph_,
                                                              {strings(options.feed()), strings(options.fetch()),
                                                               strings(options.target())}));
   const auto& names = callable->step->names().fetches;
@@ -404,7 +405,7 @@ Status ClientSession::release_callable(std::int64_t handle) {
 // ----------------------------------------------------------------------------------------------------------
 
 void ClientSession::list_devices(tensorflow::ListDevicesResponse& to) const {
-  for (const DeviceSpec& spec : options_.machine->specs()) {
+  for (const DeviceSpec& spec : options_.device_set->specs()) {
     tensorflow::DeviceAttributes& device = *to.add_local_device();
     device.set_name(spec.name.to_string());
     device.set_device_type(spec.name.type);

@@ -39,7 +39,7 @@ class CallContext {
   virtual Cancellation& cancellation() = 0;
   // Told before work: about how long this thread will be busy with it; negative: nobody knows. Throws
   // std::system_error where no thread is left to serve others meanwhile: the call is RESOURCE_EXHAUSTED then.
-  virtual void about_to_run(std::int64_t usual_nanos) = 0;
+  virtual void expect_duration(std::int64_t typical_nanos) = 0;
   // Answers now, from another thread, although the work goes on: what it ends with is told to nobody.
   virtual void give_up(Result<std::vector<WirePiece>> reply) { (void)reply; }
   // Who calls; null: who that is cannot end without saying so.
@@ -56,7 +56,7 @@ class ClientSession {
   struct Options {
     std::string handle;
     SessionConfig config;
-    std::shared_ptr<Machine> machine;              // the session's own view of the server's devices
+    std::shared_ptr<DeviceSet> device_set;         // the session's own view of the server's devices
     std::int64_t feed_limit = 1ll << 33;           // bytes of one fed tensor
     Deadlines* deadlines = nullptr;                // outlives the session
     WorkCounter* work = nullptr;                   // likewise; null: steps are not measured
@@ -107,23 +107,23 @@ class ClientSession {
 
   explicit ClientSession(Options options);
 
-  Result<std::shared_ptr<PreparedStep>> prepared(const StepRequest& request, CallContext& call);
-  Result<std::vector<Tensor>> run(PreparedStep& step, std::vector<Tensor> feeds, const tensorflow::RunOptions& options,
+  Result<std::shared_ptr<ResolvedStep>> prepared(const StepRequest& request, CallContext& call);
+  Result<std::vector<Tensor>> run(ResolvedStep& step, std::vector<Tensor> feeds, const tensorflow::RunOptions& options,
                                   CallContext& call, bool errors_in_body, tensorflow::RunMetadata* metadata);
   Result<std::vector<WirePiece>> run_partially(const StepRequest& request, CallContext& call);
   Status new_request(std::int64_t id, std::string_view method);
-  Status fill_metadata(const PreparedStep& step, const tensorflow::RunOptions& options, const StepStats& stats,
+  Status fill_metadata(const ResolvedStep& step, const tensorflow::RunOptions& options, const StepStats& stats,
                        const std::vector<Tensor>& feeds, tensorflow::RunMetadata& to);
 
   const Options options_;
   TensorWire wire_;
-  ImportedGraph graph_;  // changes inside session_.grow() only
+  ImportedGraph graph_;  // changes inside session_.mutate_graph() only
   std::unique_ptr<Session> session_;
   std::unique_ptr<Replication> replication_;  // null: steps run as they are
 
   Mutex mutex_;
   std::int64_t version_ ARGOSY_GUARDED_BY(mutex_) = 0;
-  std::unordered_map<std::string, std::shared_ptr<PreparedStep>> steps_ ARGOSY_GUARDED_BY(mutex_);
+  std::unordered_map<std::string, std::shared_ptr<ResolvedStep>> steps_ ARGOSY_GUARDED_BY(mutex_);
   std::map<std::int64_t, std::shared_ptr<MadeCallable>> callables_ ARGOSY_GUARDED_BY(mutex_);
   std::int64_t next_callable_ ARGOSY_GUARDED_BY(mutex_) = 1;
   std::map<std::string, std::shared_ptr<PartialRun>, std::less<>> partial_runs_ ARGOSY_GUARDED_BY(mutex_);

@@ -122,21 +122,21 @@ TEST_F(ConfigTest, GrowthIsAcceptedAndAlreadySo) {
   EXPECT_EQ(run_floats(create_on("/device:GPU:0", "gpu_options { allow_growth: true }"), 10).code, 0);
 }
 
-// A call of the service itself, whose machine can be looked at.
+// A call of the service itself, whose device set can be inspected.
 class PlainCall final : public CallContext {
  public:
   Cancellation& cancellation() override { return cancellation_; }
-  void about_to_run(std::int64_t) override {}
+  void expect_duration(std::int64_t) override {}
 
  private:
   Cancellation cancellation_;
 };
 
 TEST(SessionMemory, IsTakenAsItIsNeededAndReturnsAtClose) {
-  auto machine = Machine::make({.emulate = "gpu:64MiB"});
-  ASSERT_TRUE(machine.ok());
-  SessionService service({.machine = *machine});
-  const auto in_use = [&] { return (*machine)->device(1).allocator().stats().in_use_bytes; };
+  auto device_set = DeviceSet::make({.emulate = "gpu:64MiB"});
+  ASSERT_TRUE(device_set.ok());
+  SessionService service({.device_set = *device_set});
+  const auto in_use = [&] { return (*device_set)->device(1).allocator().stats().in_use_bytes; };
   const auto call = [&](Method method, const std::string& request) {
     PlainCall context;
     const std::string_view pieces[] = {request};
@@ -152,7 +152,7 @@ TEST(SessionMemory, IsTakenAsItIsNeededAndReturnsAtClose) {
   ASSERT_TRUE(created.ParseFromString(call(Method::kCreateSession, create_session_request(graph, ""))));
   const StepCall step{.feeds = {{"x:0", Tensor::zeros(DType::kFloat32, {4 << 20})}}, .fetches = {"z:0"}};
   (void)call(Method::kRunStep, run_step_request(created.session_handle(), step));
-  EXPECT_GE((*machine)->device(1).allocator().stats().peak_bytes, 16u << 20);
+  EXPECT_GE((*device_set)->device(1).allocator().stats().peak_bytes, 16u << 20);
   (void)call(Method::kCloseSession,
              from_text<tensorflow::CloseSessionRequest>("session_handle: '" + created.session_handle() + "'"));
   EXPECT_EQ(in_use(), at_first);
@@ -258,22 +258,22 @@ TEST_F(ConfigTest, ThreadPoolOptionsThatServersRefuse) {
 }
 
 TEST(SessionDevices, ThreadsAreThoseOfTheSessionAndVariablesThoseOfTheServer) {
-  auto server = Machine::make({.emulate = "2", .cpu_threads = 4});
+  auto server = DeviceSet::make({.emulate = "2", .cpu_threads = 4});
   ASSERT_TRUE(server.ok());
   SessionConfig config{.cpu_threads = 1};
-  auto mine = session_machine(*server, config);
+  auto mine = session_device_set(*server, config);
   ASSERT_TRUE(mine.ok());
   EXPECT_EQ((*mine)->device(0).spec().cores, 1);
   EXPECT_EQ((*server)->device(0).spec().cores, 4);
   EXPECT_EQ(&(*mine)->resources(0), &(*server)->resources(0));
   EXPECT_EQ(&(*mine)->launch(), &(*server)->launch());
   config.isolate_state = true;
-  mine = session_machine(*server, config);
+  mine = session_device_set(*server, config);
   EXPECT_NE(&(*mine)->resources(0), &(*server)->resources(0));
-  EXPECT_EQ(*session_machine(*server, {}), *server) << "nothing asked: no view";
-  EXPECT_FALSE(view_machine(*server, {.parts = {{.device = 9}}}).ok());
-  EXPECT_FALSE(view_machine(*server, {.parts = {{.device = 1}}}).ok()) << "begins with a GPU";
-  EXPECT_FALSE(view_machine(*server, {}).ok());
+  EXPECT_EQ(*session_device_set(*server, {}), *server) << "nothing asked: no view";
+  EXPECT_FALSE(view_device_set(*server, {.parts = {{.device = 9}}}).ok());
+  EXPECT_FALSE(view_device_set(*server, {.parts = {{.device = 1}}}).ok()) << "begins with a GPU";
+  EXPECT_FALSE(view_device_set(*server, {}).ok());
 }
 
 }  // namespace

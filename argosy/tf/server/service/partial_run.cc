@@ -14,12 +14,12 @@ struct PartialRun::Stage {
 };
 
 Result<std::shared_ptr<PartialRun>> PartialRun::make(Session& session, ImportedGraph& graph, const StepNames& names,
-                                                     std::shared_ptr<Machine> machine, bool soft_placement) {
+                                                     std::shared_ptr<DeviceSet> device_set, bool soft_placement) {
   std::shared_ptr<PartialRun> run(new PartialRun());
   StepValues values;
   {
     MutexLock lock(run->mutex_);
-    ARGOSY_RETURN_IF_ERROR(session.grow([&]() ARGOSY_REQUIRES(run->mutex_) -> Status {
+    ARGOSY_RETURN_IF_ERROR(session.mutate_graph([&]() ARGOSY_REQUIRES(run->mutex_) -> Status {
       ARGOSY_ASSIGN_OR_RETURN(values, find_values(graph, names));
       run->graph_ = graph.graph().clone();
       return ok_status();
@@ -33,7 +33,7 @@ Result<std::shared_ptr<PartialRun>> PartialRun::make(Session& session, ImportedG
     }
     for (const Value& target : values.targets) run->targets_.push_back(target.node());
     run->session_ = std::make_unique<Session>(
-        run->graph_, SessionOptions{.machine = std::move(machine), .allow_soft_placement = soft_placement});
+        run->graph_, SessionOptions{.device_set = std::move(device_set), .allow_soft_placement = soft_placement});
   }
   return run;
 }

@@ -19,7 +19,7 @@ class PartialRun {
  public:
   // Copies what it needs of the graph. Errors are those of find_values().
   static Result<std::shared_ptr<PartialRun>> make(Session& session, ImportedGraph& graph, const StepNames& names,
-                                                  std::shared_ptr<Machine> machine, bool soft_placement);
+                                                  std::shared_ptr<DeviceSet> device_set, bool soft_placement);
 
   // INVALID_ARGUMENT: a name that was not announced, was fed or fetched before, or needs what was not fed yet. After an
   // error it is over.

@@ -85,11 +85,11 @@ Result<StepValues> find_values(ImportedGraph& graph, const StepNames& names) {
   return values;
 }
 
-Result<std::shared_ptr<PreparedStep>> PreparedStep::make(Session& session, ImportedGraph& graph, StepNames names) {
-  auto step = std::make_shared<PreparedStep>();
+Result<std::shared_ptr<ResolvedStep>> ResolvedStep::make(Session& session, ImportedGraph& graph, StepNames names) {
+  auto step = std::make_shared<ResolvedStep>();
   std::set<std::string> seen;
   std::erase_if(names.fetches, [&](const std::string& name) { return !seen.insert(name).second; });
-  ARGOSY_RETURN_IF_ERROR(session.grow([&]() -> Status {
+  ARGOSY_RETURN_IF_ERROR(session.mutate_graph([&]() -> Status {
     ARGOSY_ASSIGN_OR_RETURN(step->values_, find_values(graph, names));
     return ok_status();
   }));
@@ -99,11 +99,11 @@ Result<std::shared_ptr<PreparedStep>> PreparedStep::make(Session& session, Impor
   return step;
 }
 
-void PreparedStep::ran(std::int64_t nanos) {
+void ResolvedStep::ran(std::int64_t nanos) {
   if (!ran_before_.exchange(true, std::memory_order_relaxed)) return;
-  const std::int64_t before = usual_nanos_.load(std::memory_order_relaxed);
+  const std::int64_t before = typical_nanos_.load(std::memory_order_relaxed);
   // Longer is believed at once, shorter bit by bit.
-  usual_nanos_.store(before < 0 || nanos > before ? nanos : before + (nanos - before) / 8, std::memory_order_relaxed);
+  typical_nanos_.store(before < 0 || nanos > before ? nanos : before + (nanos - before) / 8, std::memory_order_relaxed);
 }
 
 bool RecentIds::add(std::int64_t id) {

@@ -1,4 +1,4 @@
-// PreparedStep: what a client asked for by names, looked up once: which values to feed, fetch and run, and the engine's
+// ResolvedStep: what a client asked for by names, looked up once: which values to feed, fetch and run, and the engine's
 // callable for them. Internal to the session server.
 #pragma once
 
@@ -24,17 +24,17 @@ struct StepValues {
   std::vector<Value> feeds, fetches, targets;
 };
 
-// What the names mean, all they depend on converted. To be called where the graph may grow (Session::grow). Errors are
+// What the names mean, all they depend on converted. To be called where the graph may grow (Session::mutate_graph). Errors are
 // TensorFlow's: NOT_FOUND for a node that is not there, INVALID_ARGUMENT for an output that is not there, for what is
 // fed twice or both fed and fetched, and for nothing to do.
 Result<StepValues> find_values(ImportedGraph& graph, const StepNames& names);
 
 struct StepReplicas;  // argosy/tf/server/replication/replication.h
 
-class PreparedStep {
+class ResolvedStep {
  public:
   // Fetches named twice are fetched once.
-  static Result<std::shared_ptr<PreparedStep>> make(Session& session, ImportedGraph& graph, StepNames names);
+  static Result<std::shared_ptr<ResolvedStep>> make(Session& session, ImportedGraph& graph, StepNames names);
 
   const StepNames& names() const { return names_; }
   const StepValues& values() const { return values_; }
@@ -42,7 +42,7 @@ class PreparedStep {
   std::size_t num_fetches() const { return names_.fetches.size(); }
 
   // About how long a run keeps its thread busy; negative before the second run (the first compiles).
-  std::int64_t usual_nanos() const { return usual_nanos_.load(std::memory_order_relaxed); }
+  std::int64_t typical_nanos() const { return typical_nanos_.load(std::memory_order_relaxed); }
   void ran(std::int64_t nanos);
 
   // Replication's, under its lock.
@@ -52,7 +52,7 @@ class PreparedStep {
   StepNames names_;
   StepValues values_;
   std::unique_ptr<Session::Callable> callable_;
-  std::atomic<std::int64_t> usual_nanos_{-1};
+  std::atomic<std::int64_t> typical_nanos_{-1};
   std::atomic<bool> ran_before_{false};
 };
 

@@ -26,7 +26,7 @@ std::string client_message(const Status& status) {
   std::string text = node.empty() ? "" : str_cat("From ", kTask, ":\n");
   text += status.message();
   if (node.empty() && !status.where().empty()) text += str_cat(" (", status.where(), ")");
-  if (!status.next().empty()) text += str_cat("\n  try: ", status.next());
+  if (!status.hint().empty()) text += str_cat("\n  try: ", status.hint());
   for (std::size_t at; (at = text.find(kConfined)) != std::string::npos;) text.replace(at, kConfined.size(), "/");
   if (text.size() + tail.size() > kMaxErrorBytes) {
     const std::size_t room = kMaxErrorBytes - kCut.size();

@@ -11,7 +11,7 @@ Status check_options(const tensorflow::RunOptions& options) {
   return unimplemented("RunOptions.debug_options: this server cannot watch tensors for a debugger, the first of them ",
                        name)
       .with_id("ARG-RPC-006")
-      .with_next(str_cat("fetch ", name, ", or put a tf.print behind it"));
+      .with_hint(str_cat("fetch ", name, ", or put a tf.print behind it"));
 }
 
 Status read_options(const std::string& serialized, tensorflow::RunOptions& to) {

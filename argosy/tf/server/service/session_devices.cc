@@ -7,9 +7,10 @@
 
 namespace argosy::tf {
 
-Result<std::shared_ptr<Machine>> session_machine(const std::shared_ptr<Machine>& server, const SessionConfig& config) {
+Result<std::shared_ptr<DeviceSet>> session_device_set(const std::shared_ptr<DeviceSet>& server,
+                                                      const SessionConfig& config) {
   if (config.plain_devices() && !config.isolate_state) return server;
-  MachineView view;
+  DeviceSetView view;
   view.own_resources = config.isolate_state;
   std::vector<int> gpus;
   int cpus = 0;
@@ -34,11 +35,12 @@ Result<std::shared_ptr<Machine>> session_machine(const std::shared_ptr<Machine>&
     const auto of = static_cast<double>(limit > 0 ? limit : host_memory_bytes());
     view.parts.push_back({.device = d, .limit_bytes = static_cast<std::uint64_t>(of * config.gpu_memory)});
   }
-  return view_machine(server, view);
+  return view_device_set(server, view);
 }
 
-void reset_container(Machine& machine, const std::string& container) {
-  for (int d = 0; d < machine.size(); ++d) machine.resources(d).clear(container.empty() ? "localhost" : container);
+void reset_container(DeviceSet& device_set, const std::string& container) {
+  for (int d = 0; d < device_set.size(); ++d)
+    device_set.resources(d).clear(container.empty() ? "localhost" : container);
 }
 
 }  // namespace argosy::tf

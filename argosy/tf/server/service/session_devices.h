@@ -9,9 +9,10 @@
 
 namespace argosy::tf {
 
-Result<std::shared_ptr<Machine>> session_machine(const std::shared_ptr<Machine>& server, const SessionConfig& config);
+Result<std::shared_ptr<DeviceSet>> session_device_set(const std::shared_ptr<DeviceSet>& server,
+                                                      const SessionConfig& config);
 
 // Empties a container on every device; "" is the default one, which TensorFlow calls "localhost".
-void reset_container(Machine& machine, const std::string& container);
+void reset_container(DeviceSet& device_set, const std::string& container);
 
 }  // namespace argosy::tf

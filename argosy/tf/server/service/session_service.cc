@@ -84,7 +84,7 @@ SessionService::SessionService(Options options)
         if (options.feed_limit_bytes == 0) options.feed_limit_bytes = quarter_of_memory();
         return std::move(options);
       }()),
-      work_(options_.machine->specs()) {}
+      work_(options_.device_set->specs()) {}
 
 SessionService::~SessionService() { close_all(); }
 
@@ -94,7 +94,7 @@ SessionService::Reply SessionService::call(Method method, WireReader request, Ca
   if (method != Method::kRunStep && method != Method::kRunCallable) {
     // Others wait until it is over where no thread is left to serve them; what ends by itself is not refused for that.
     (void)guarded([&] {
-      context.about_to_run(-1);
+      context.expect_duration(-1);
       return ok_status();
     });
   }
@@ -144,7 +144,7 @@ Result<std::string> SessionService::add(ClientSession::Options options, std::str
     if (static_cast<int>(sessions_.size()) + opening_ >= options_.max_sessions) {
       return resource_exhausted("there are ", options_.max_sessions, " sessions, as many as this server takes")
           .with_id("ARG-RPC-004")
-          .with_next("close sessions; --session-lease closes those of clients that are gone");
+          .with_hint("close sessions; --session-lease closes those of clients that are gone");
     }
     ++opening_;
   }
@@ -161,14 +161,14 @@ Result<std::string> SessionService::add(ClientSession::Options options, std::str
 SessionService::Reply SessionService::create_session(WireReader in, CallContext& context) {
   GraphRequest request;
   ARGOSY_RETURN_IF_ERROR(scan(Method::kCreateSession, in, request));
-  ARGOSY_ASSIGN_OR_RETURN(SessionConfig config, read_config(request.config, machine().num_gpus()));
+  ARGOSY_ASSIGN_OR_RETURN(SessionConfig config, read_config(request.config, device_set().num_gpus()));
   config.isolate_state = config.isolate_state || options_.replicate;
-  ARGOSY_ASSIGN_OR_RETURN(auto devices, session_machine(options_.machine, config));
+  ARGOSY_ASSIGN_OR_RETURN(auto devices, session_device_set(options_.device_set, config));
   tensorflow::CreateSessionResponse response;
   ARGOSY_ASSIGN_OR_RETURN(*response.mutable_session_handle(),
                           add({.handle = {},
                                .config = std::move(config),
-                               .machine = std::move(devices),
+                               .device_set = std::move(devices),
                                .feed_limit = options_.feed_limit_bytes,
                                .deadlines = &deadlines_,
                                .work = options_.count_work ? &work_ : nullptr,
@@ -254,8 +254,8 @@ SessionService::Reply SessionService::reset(WireReader in) {
   tensorflow::ResetRequest request;
   ARGOSY_RETURN_IF_ERROR(parse(Method::kReset, in, request));
   close_all();
-  for (const std::string& container : request.container()) reset_container(machine(), container);
-  if (request.container().empty()) reset_container(machine(), "");
+  for (const std::string& container : request.container()) reset_container(device_set(), container);
+  if (request.container().empty()) reset_container(device_set(), "");
   return reply("");
 }
 
@@ -291,7 +291,7 @@ void SessionService::give_memory_back() {
     MutexLock lock(mutex_);
     if (!sessions_.empty()) return;
   }
-  for (int d = 0; d < machine().size(); ++d) machine().device(d).allocator().trim();
+  for (int d = 0; d < device_set().size(); ++d) device_set().device(d).allocator().trim();
 }
 
 int SessionService::close_expired() {

@@ -32,15 +32,15 @@ std::string_view method_name(Method method);  // "CreateSession"
 class SessionService {
  public:
   struct Options {
-    std::shared_ptr<Machine> machine;
+    std::shared_ptr<DeviceSet> device_set;
     std::int64_t feed_limit_bytes = 0;             // of one fed tensor; 0: a quarter of the host's memory
     int max_sessions = 5000;                       // RESOURCE_EXHAUSTED above
     std::chrono::seconds lease{0};                 // sessions without a call for so long are closed; 0: never
     std::chrono::seconds client_lease{0};          // likewise those whose client is gone for so long
     std::chrono::milliseconds stuck_after{10000};  // SessionOptions::stuck_after
     bool count_work = false;                       // see work(); costs about 50 ns an op
-    bool replicate = false;        // training steps run on all GPUs of their session, a share of the batch on each
-    bool sync_batch_norm = false;  // of those: by statistics of the whole batch
+    bool replicate = false;        // training steps run on all GPUs of their session, a shard of the batch on each
+    bool sync_batch_norm = false;  // of those: by statistics of the global batch
     int check = 0;                 // of those: so many runs of each also run on one device, and are compared
   };
   explicit SessionService(Options options);
@@ -62,7 +62,7 @@ class SessionService {
     double idle_seconds = 0;
   };
   std::vector<SessionInfo> sessions() const;
-  Machine& machine() const { return *options_.machine; }
+  DeviceSet& device_set() const { return *options_.device_set; }
   ServiceMetrics& metrics() { return metrics_; }
   WorkTotals work() const { return work_.totals(replicas_.totals()); }  // but for replication zero without count_work
   const StuckSteps& stuck() const { return stuck_; }

@@ -16,7 +16,7 @@ Status write(Device& device, Variable& variable, const std::string& name, const 
       return internal_error("'", name, "' has another shape than it had");
     }
     if (value.bytes() == 0) return ok_status();
-    LaunchQueue* const queue = device.launches();
+    LaunchQueue* const queue = device.launch_queue();
     if (queue == nullptr) {
       copy_elements(value, from);
       return ok_status();
@@ -49,18 +49,18 @@ std::string_view original_of(std::string_view name) {
 
 Result<SessionState> SessionState::set_aside(Session& session, bool containers) {
   SessionState state(session);
-  Machine& machine = session.machine();
-  for (int d = 0; d < machine.size(); ++d) {
-    for (const auto& [name, resource] : machine.resources(d).list()) {
+  DeviceSet& device_set = session.device_set();
+  for (int d = 0; d < device_set.size(); ++d) {
+    for (const auto& [name, resource] : device_set.resources(d).list()) {
       ARGOSY_RETURN_IF_ERROR(state.add(name, resource, d, containers));
     }
   }
   // Streams of random numbers, and what has no name of its own.
-  for (const auto& [name, resource] : session.kept().list("kept by ops")) {
+  for (const auto& [name, resource] : session.op_state().list("session_op_state")) {
     ARGOSY_RETURN_IF_ERROR(state.add(name, resource, 0, true));
   }
   if (containers) {
-    for (const auto& [name, resource] : session.kept().list("localhost")) {
+    for (const auto& [name, resource] : session.op_state().list("localhost")) {
       ARGOSY_RETURN_IF_ERROR(state.add(name, resource, 0, true));
     }
   }
@@ -115,7 +115,7 @@ Status SessionState::nudge(const Values& names, DType computed_in, int run) cons
       continue;
     }
     ARGOSY_ASSIGN_OR_RETURN(const Tensor value, on_host(held, held.value));
-    ARGOSY_RETURN_IF_ERROR(write(session_->machine().device(held.device), *held.variable, held.name,
+    ARGOSY_RETURN_IF_ERROR(write(session_->device_set().device(held.device), *held.variable, held.name,
                                  argosy::nudged(value, computed_in, run)));
   }
   return ok_status();
@@ -123,7 +123,7 @@ Status SessionState::nudge(const Values& names, DType computed_in, int run) cons
 
 Result<Tensor> SessionState::on_host(const Held& held, const Tensor& value) const {
   if (!value.valid() || !is_plain(value.dtype())) return value;
-  Allocator& memory = session_->machine().device(held.device).allocator();
+  Allocator& memory = session_->device_set().device(held.device).allocator();
   if (memory.on_host()) return value.clone();
   ARGOSY_ASSIGN_OR_RETURN(Tensor there, Tensor::allocate(value.dtype(), value.shape(), host_allocator()));
   if (value.bytes() > 0) ARGOSY_RETURN_IF_ERROR(memory.copy_out(there.raw(), value.raw(), value.bytes()));
@@ -173,15 +173,15 @@ Result<SessionState::Values> SessionState::before(const Values& names) const {
 
 Result<std::vector<SessionState::Mirror>> SessionState::mirrors(const Values& names) const {
   std::vector<Mirror> found;
-  Machine& machine = session_->machine();
-  for (int d = 0; d < machine.size(); ++d) {
-    for (const auto& [name, resource] : machine.resources(d).list()) {
+  DeviceSet& device_set = session_->device_set();
+  for (int d = 0; d < device_set.size(); ++d) {
+    for (const auto& [name, resource] : device_set.resources(d).list()) {
       const std::string original(original_of(name));
       if (original == name || !names.contains(original)) continue;
       const auto variable = std::dynamic_pointer_cast<Variable>(resource);
       if (variable == nullptr || !variable->initialized()) continue;
       ARGOSY_ASSIGN_OR_RETURN(Tensor value, variable->read_to_host(name));
-      found.push_back({original, machine.device(d).spec().name.short_string(), std::move(value)});
+      found.push_back({original, device_set.device(d).spec().name.short_string(), std::move(value)});
     }
   }
   return found;

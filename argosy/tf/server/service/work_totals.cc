@@ -21,13 +21,13 @@ void WorkCounter::step_begins() {
   if (under_way_++ == 0) since_ = now_nanos();
 }
 
-void WorkCounter::step_ends(bool ok, const StepStats& stats, const Machine& machine) {
+void WorkCounter::step_ends(bool ok, const StepStats& stats, const DeviceSet& device_set) {
   MutexLock lock(mutex_);
   if (--under_way_ == 0) totals_.busy_nanos += now_nanos() - since_;
   ++(ok ? totals_.steps : totals_.failed_steps);
   for (const StepStats::PerDevice& part : stats.devices) {
-    const int d = machine.find(part.device);
-    const std::string name = d >= 0 ? machine.device(d).spec().request_name() : "";
+    const int d = device_set.find(part.device);
+    const std::string name = d >= 0 ? device_set.device(d).spec().request_name() : "";
     for (std::size_t i = 0; i < request_names_.size(); ++i) {
       if (request_names_[i] != name) continue;
       WorkTotals::Device& total = totals_.devices[i];

@@ -44,7 +44,7 @@ class WorkCounter {
   void step_begins();
   // `stats` of a step that went well on these devices, the session's own view of the server's: what it calls gpu:0 may
   // be the server's gpu:1.
-  void step_ends(bool ok, const StepStats& stats, const Machine& machine);
+  void step_ends(bool ok, const StepStats& stats, const DeviceSet& device_set);
   // What `replicas` says is copied in.
   WorkTotals totals(const ReplicaTotals& replicas) const;
 

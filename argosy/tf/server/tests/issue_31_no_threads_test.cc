@@ -15,7 +15,7 @@ namespace {
 class ThreadlessCall final : public CallContext {
  public:
   Cancellation& cancellation() override { return cancellation_; }
-  void about_to_run(std::int64_t nanos) override {
+  void expect_duration(std::int64_t nanos) override {
     if (nanos < 0 || nanos > 100'000)
       throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
   }
@@ -27,9 +27,9 @@ class ThreadlessCall final : public CallContext {
 class NoThreadsTest : public testing::Test {
  protected:
   void SetUp() override {
-    auto machine = Machine::make({});
-    ASSERT_TRUE(machine.ok());
-    service_ = std::make_unique<SessionService>(SessionService::Options{.machine = *machine});
+    auto device_set = DeviceSet::make({});
+    ASSERT_TRUE(device_set.ok());
+    service_ = std::make_unique<SessionService>(SessionService::Options{.device_set = *device_set});
   }
   Result<std::vector<WirePiece>> call(Method method, const std::string& request) {
     ThreadlessCall context;

@@ -24,7 +24,7 @@ class Call final : public CallContext {
   }
   ~Call() override { deadlines_.remove(token_); }
   Cancellation& cancellation() override { return cancellation_; }
-  void about_to_run(std::int64_t) override {}
+  void expect_duration(std::int64_t) override {}
 
  private:
   Deadlines& deadlines_;
@@ -37,10 +37,10 @@ constexpr std::chrono::milliseconds kPatience{300};
 class Mutations : public testing::Test {
  protected:
   void SetUp() override {
-    auto machine = Machine::make({.emulate = "gpu:32MiB"});
-    ASSERT_TRUE(machine.ok());
+    auto device_set = DeviceSet::make({.emulate = "gpu:32MiB"});
+    ASSERT_TRUE(device_set.ok());
     service_ = std::make_unique<SessionService>(
-        SessionService::Options{.machine = *machine, .feed_limit_bytes = 64 << 20, .max_sessions = 100});
+        SessionService::Options{.device_set = *device_set, .feed_limit_bytes = 64 << 20, .max_sessions = 100});
   }
   // Honest requests are given all the time that a busy machine may need.
   Result<std::vector<WirePiece>> call(Method method, std::string_view request, std::size_t piece,

@@ -108,17 +108,18 @@ TEST(TlsHello, TakesPiecesAndRefusesTheRest) {
     return std::string("\x16\x03\x01\0", 4) + static_cast<char>(all.size()) + all;
   };
   const std::string good = hello(extension);
-  EXPECT_EQ(look_at_hello(good), TlsHello::kSpeaks13);
-  for (std::size_t n = 0; n < good.size(); ++n) EXPECT_EQ(look_at_hello(good.substr(0, n)), TlsHello::kIncomplete) << n;
-  EXPECT_EQ(look_at_hello(good + "more"), TlsHello::kSpeaks13);
+  EXPECT_EQ(parse_client_hello(good), TlsHello::kSpeaks13);
+  for (std::size_t n = 0; n < good.size(); ++n)
+    EXPECT_EQ(parse_client_hello(good.substr(0, n)), TlsHello::kIncomplete) << n;
+  EXPECT_EQ(parse_client_hello(good + "more"), TlsHello::kSpeaks13);
   extension[6] = '\x02';
-  EXPECT_EQ(look_at_hello(hello(extension)), TlsHello::kOther);
-  EXPECT_EQ(look_at_hello("PRI * HTTP/2.0\r\n"), TlsHello::kOther);
-  EXPECT_EQ(look_at_hello(std::string("\x16\x03\x01\xff\xff", 5)), TlsHello::kOther);
+  EXPECT_EQ(parse_client_hello(hello(extension)), TlsHello::kOther);
+  EXPECT_EQ(parse_client_hello("PRI * HTTP/2.0\r\n"), TlsHello::kOther);
+  EXPECT_EQ(parse_client_hello(std::string("\x16\x03\x01\xff\xff", 5)), TlsHello::kOther);
   for (std::size_t at = 5; at < good.size(); ++at) {  // lengths that lie among them
     std::string damaged = good;
     damaged[at] = static_cast<char>(damaged[at] ^ 0x80);
-    (void)look_at_hello(damaged);
+    (void)parse_client_hello(damaged);
   }
 }
 

@@ -77,7 +77,7 @@ void GrpcCall::release() {
   if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
 }
 
-void GrpcCall::about_to_run(std::int64_t usual_nanos) { pollers_->will_take(usual_nanos); }
+void GrpcCall::expect_duration(std::int64_t typical_nanos) { pollers_->expect_duration(typical_nanos); }
 std::shared_ptr<const ClientLink> GrpcCall::client() { return handler_.connection(context_.peer()); }
 
 void GrpcCall::arrived() {
@@ -85,7 +85,7 @@ void GrpcCall::arrived() {
   std::vector<WirePiece> response;
   grpc::Status status;
   try {
-    if (request_.Length() >= kLargeBytes) about_to_run(-1);
+    if (request_.Length() >= kLargeBytes) expect_duration(-1);
   } catch (const std::exception&) {  // no other thread for the queue: others wait until this is read
   }
   grpc::Slice single;

@@ -58,7 +58,7 @@ class GrpcCall final : public CallContext {
   void on(GrpcEvent::Kind kind, bool ok, Pollers& pollers);
 
   Cancellation& cancellation() override { return cancellation_; }
-  void about_to_run(std::int64_t usual_nanos) override;
+  void expect_duration(std::int64_t typical_nanos) override;
   void give_up(Result<std::vector<WirePiece>> reply) override;
   std::shared_ptr<const ClientLink> client() override;
 

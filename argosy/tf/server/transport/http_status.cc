@@ -91,7 +91,7 @@ class HttpStatus::Impl {
     auto gate = AcceptGate::listen({.host = host, .port = port, .rules = rules, .refusal = refusal});
     if (!gate.ok()) {
       Status status = std::move(gate).status();
-      return status.id() == "ARG-RPC-005" ? std::move(status).with_next("another --http-port, or 0 for any free one")
+      return status.id() == "ARG-RPC-005" ? std::move(status).with_hint("another --http-port, or 0 for any free one")
                                           : status;
     }
     gate_ = *std::move(gate);

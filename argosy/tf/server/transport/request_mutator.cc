@@ -61,9 +61,9 @@ void write(const std::vector<Field>& fields, std::string& to) {
   }
 }
 
-class Mutator {
+class RequestMutator {
  public:
-  explicit Mutator(std::mt19937_64& random) : random_(random) {}
+  explicit RequestMutator(std::mt19937_64& random) : random_(random) {}
 
   void change(std::vector<Field>& fields) {
     std::vector<std::pair<std::vector<Field>*, std::size_t>> all;
@@ -130,7 +130,7 @@ class Mutator {
 }  // namespace
 
 std::string mutate(std::string_view message, std::mt19937_64& random) {
-  Mutator mutator(random);
+  RequestMutator mutator(random);
   std::string out(message);
   if (auto fields = parse(message, kDepth)) {
     for (std::size_t i = 0, n = 1 + mutator.below(3); i < n; ++i) mutator.change(*fields);

@@ -40,7 +40,7 @@ Result<GrpcTransportOptions> transport_options(const SessionServerOptions& o) {
   if (given != 0 && given != 3) {
     return invalid_argument("TLS needs a certificate, its key, and who signs the clients' certificates")
         .with_id(kUsage)
-        .with_next("--tls-cert FILE --tls-key FILE --tls-ca FILE");
+        .with_hint("--tls-cert FILE --tls-key FILE --tls-ca FILE");
   }
   if (given == 3) {
     ARGOSY_ASSIGN_OR_RETURN(to.cert_pem, read_pem(o.tls_cert));
@@ -51,7 +51,7 @@ Result<GrpcTransportOptions> transport_options(const SessionServerOptions& o) {
       return invalid_argument("whoever reaches ", o.host,
                               " could run programs here: clients elsewhere need certificates")
           .with_id(kUsage)
-          .with_next(
+          .with_hint(
               "--tls-cert FILE --tls-key FILE --tls-ca FILE; or --insecure-tf-clients 10.0.0.0/8 for stock TensorFlow "
               "clients of a network you trust");
     }
@@ -105,10 +105,10 @@ std::string metrics_page(SessionService& service, int threads, const AcceptGate:
               service.sessions().size(),
               "\n# HELP argosy_threads Threads serving calls.\n# TYPE argosy_threads gauge\nargosy_threads ", threads,
               "\n# HELP argosy_device_bytes Memory of a device in use.\n# TYPE argosy_device_bytes gauge\n");
-  Machine& machine = service.machine();
-  for (int d = 0; d < machine.size(); ++d) {
-    text += str_cat("argosy_device_bytes{device=\"", machine.device(d).spec().name.short_string(), "\"} ",
-                    machine.device(d).allocator().stats().in_use_bytes, "\n");
+  DeviceSet& device_set = service.device_set();
+  for (int d = 0; d < device_set.size(); ++d) {
+    text += str_cat("argosy_device_bytes{device=\"", device_set.device(d).spec().name.short_string(), "\"} ",
+                    device_set.device(d).allocator().stats().in_use_bytes, "\n");
   }
   text += service.stuck().metrics_section();
   if (service.replicates()) text += metrics_section(service.replicas());
@@ -119,10 +119,10 @@ std::string status_page(SessionService& service, const std::string& address, std
   std::string text =
       str_cat("argosy session server at ", address, "\nup ", static_cast<std::int64_t>(seconds_since(start)), " s, ",
               threads, " threads serve calls\n\ndevices\n");
-  Machine& machine = service.machine();
-  for (int d = 0; d < machine.size(); ++d) {
-    const DeviceSpec& spec = machine.device(d).spec();
-    const MemoryStats memory = machine.device(d).allocator().stats();
+  DeviceSet& device_set = service.device_set();
+  for (int d = 0; d < device_set.size(); ++d) {
+    const DeviceSpec& spec = device_set.device(d).spec();
+    const MemoryStats memory = device_set.device(d).allocator().stats();
     text += str_cat("  ", spec.name.short_string(), "  ", spec.description, "  ", format_bytes(memory.in_use_bytes),
                     " in use, peak ", format_bytes(memory.peak_bytes), "\n");
   }
@@ -152,13 +152,13 @@ class SessionServer::Impl {
       ARGOSY_LOG(kWarning, "clients of ", str_join(o.insecure_clients), " are let in at ", o.host,
                  " without certificate: they can run what this user can");
     }
-    ARGOSY_ASSIGN_OR_RETURN(auto machine, Machine::make(o.devices));
+    ARGOSY_ASSIGN_OR_RETURN(auto device_set, DeviceSet::make(o.devices));
     if (!o.allow_files.empty() || !is_loopback(o.host)) {
       ARGOSY_ASSIGN_OR_RETURN(FilePolicy files, FilePolicy::within(o.allow_files));
-      machine->set_files(std::move(files));
+      device_set->set_files(std::move(files));
     }
-    if (!o.program_calls.empty()) machine->set_client_calls(std::make_shared<ProgramCalls>(o.program_calls));
-    service_ = std::make_unique<SessionService>(SessionService::Options{.machine = std::move(machine),
+    if (!o.py_func_bridge.empty()) device_set->set_host_callbacks(std::make_shared<PyFuncBridge>(o.py_func_bridge));
+    service_ = std::make_unique<SessionService>(SessionService::Options{.device_set = std::move(device_set),
                                                                         .feed_limit_bytes = o.feed_limit_bytes,
                                                                         .max_sessions = o.max_sessions,
                                                                         .lease = o.session_lease,
@@ -235,10 +235,10 @@ Result<std::unique_ptr<SessionServer>> SessionServer::start(const SessionServerO
   if (options.sync_batch_norm && !options.replicate) {
     return invalid_argument("--sync-batch-norm is of replicated steps")
         .with_id(kUsage)
-        .with_next("--replicate --sync-batch-norm");
+        .with_hint("--replicate --sync-batch-norm");
   }
   if (options.check > 0 && !options.replicate) {
-    return invalid_argument("--check is of replicated steps").with_id(kUsage).with_next("--replicate --check");
+    return invalid_argument("--check is of replicated steps").with_id(kUsage).with_hint("--replicate --check");
   }
   auto impl = std::make_unique<Impl>();
   Status status = impl->start(options);
@@ -252,7 +252,7 @@ Result<std::unique_ptr<SessionServer>> SessionServer::start(const SessionServerO
 int SessionServer::port() const { return impl_->port(); }
 int SessionServer::http_port() const { return impl_->http_port(); }
 const std::string& SessionServer::address() const { return impl_->address(); }
-std::vector<DeviceSpec> SessionServer::devices() const { return impl_->service().machine().specs(); }
+std::vector<DeviceSpec> SessionServer::devices() const { return impl_->service().device_set().specs(); }
 int SessionServer::num_sessions() const { return static_cast<int>(impl_->service().sessions().size()); }
 WorkTotals SessionServer::work() const { return impl_->service().work(); }
 void SessionServer::stop(std::chrono::milliseconds grace) { impl_->stop(grace); }

@@ -47,10 +47,10 @@ struct SessionServerOptions {
   // answered, its session may be closed. Zero: never.
   std::chrono::milliseconds stuck_after{10000};
   bool count_work = false;  // see work(); costs about 50 ns an op
-  // Training steps that can be run on all GPUs of their session, a share of the batch on each; others as they are.
+  // Training steps that can be run on all GPUs of their session, a shard of the batch on each; others as they are.
   // Variables are the sessions' own then: what another session writes would not reach every GPU.
   bool replicate = false;
-  bool sync_batch_norm = false;  // of replicated steps: by statistics of the whole batch
+  bool sync_batch_norm = false;  // of replicated steps: by statistics of the global batch
   // So many runs of every replicated step also run on one device from the same state; one that gives something else
   // fails with INTERNAL "ARG-CHECK-001", and its variables are what they were before it.
   int check = 0;
@@ -58,7 +58,7 @@ struct SessionServerOptions {
   // elsewhere nothing.
   std::vector<std::string> allow_files = {};
   // Folder of the sockets where programs wait for calls of their functions (py_func_bridge.h). Empty: graphs call none.
-  std::string program_calls = {};
+  std::string py_func_bridge = {};
   std::int64_t feed_limit_bytes = 0;  // of one fed tensor; 0: a quarter of the host's memory
 };
 

@@ -98,7 +98,7 @@ def _patch_script_ops(module):
     """Functions of the program that graphs call by name (tf.py_func): the server calls them here."""
     registry = module.FuncRegistry
     plain = registry._next_unique_token
-    calls = argosy_program_calls.Calls(_HERE, module)
+    calls = argosy_py_func.Calls(_HERE, module)
     registry._next_unique_token = lambda self: calls.name(plain(self))
 
 
@@ -311,7 +311,7 @@ def _run_users_sitecustomize():
 
 
 if _TARGET:
-    import argosy_program_calls  # while its folder is on the path
+    import argosy_py_func  # while its folder is on the path
 
     sys.meta_path.insert(0, _Finder())
     _patch_import()
