@@ -1,5 +1,5 @@
-// NullDevice: a device without data. Its memory is counted but not filled, its kernels only have a cost, and that cost
-// advances a virtual clock. Tests of placement and schedules run the real executor on it.
+// NullDevice: a device without data, for a simulator. Its memory is counted but not filled, its kernels only have a
+// cost, and that cost advances a virtual clock. Only tests make one today.
 #pragma once
 
 #include <atomic>
@@ -43,7 +43,7 @@ class NullDevice final : public Device {
   // Virtual nanoseconds of one kernel. Must be thread-safe.
   using Cost = std::function<std::int64_t(std::string_view node)>;
 
-  // Without `cost` a kernel costs the time that the executor measured. The spec's kind becomes kNull.
+  // Without `cost` a kernel costs the time given to its observer. The spec's kind becomes kNull.
   explicit NullDevice(DeviceSpec spec, Cost cost = nullptr);
 
   const DeviceSpec& spec() const override { return spec_; }
