@@ -1,17 +1,19 @@
-// The launch queue of a CUDA device (argosy/device/device.h), and copies between any two memories.
+// CudaLaunchQueue: the launch queue of a CUDA device (argosy/device/device.h), which can also capture and replay graphs
+// (argosy/device/graph_capturer.h).
 #pragma once
 
 #include "argosy/device/cuda/cuda_device.h"
 #include "argosy/device/cuda/device_core.h"
+#include "argosy/device/cuda/host_copies.h"
 #include "argosy/device/cuda/links.h"
 #include "argosy/device/graph_capturer.h"
 
 namespace argosy::cuda {
 
-class Queue final : public LaunchQueue, public GraphCapturer {
+class CudaLaunchQueue final : public LaunchQueue, public GraphCapturer {
  public:
-  Queue(std::shared_ptr<DeviceCore> core, std::shared_ptr<Links> links)
-      : core_(std::move(core)), links_(std::move(links)) {}
+  CudaLaunchQueue(std::shared_ptr<DeviceCore> core, std::shared_ptr<Links> links)
+      : core_(std::move(core)), links_(std::move(links)), host_copies_(core_, links_) {}
 
   Result<Event> record() override;
   Status wait(const Event& event) override;
@@ -34,30 +36,24 @@ class Queue final : public LaunchQueue, public GraphCapturer {
   const std::shared_ptr<DeviceCore>& core() const { return core_; }
   const std::shared_ptr<Links>& links() const { return links_; }
 
-  // The GPU that owns this address, or -1 for host memory. Sets `pinned` where the driver knows.
-  CuDevice gpu_of(const void* pointer, bool* pinned = nullptr) const;
-
  private:
-  Status start_copy_in(void* to, const void* from, std::size_t bytes, CuStream stream);
-  Status send(CuPointer to, std::byte* staging, std::size_t bytes, CuStream stream);
-  // Copies to pageable memory, in pieces through pinned staging. Done at the return.
-  Status copy_out_pieces(std::byte* to, CuPointer from, std::size_t bytes, CuStream stream);
   // Makes the copy stream wait for all work enqueued on the compute stream so far.
   Status after_compute();
   Result<Event> reached_on(CuStream stream);
 
   const std::shared_ptr<DeviceCore> core_;
   const std::shared_ptr<Links> links_;
+  HostCopies host_copies_;
   Mutex mutex_;
   // The event of the last copy_in(), until the compute stream waits for it and so for all earlier ones.
   Event unwaited_ ARGOSY_GUARDED_BY(mutex_);
 };
 
 inline const std::shared_ptr<DeviceCore>& core_of(CudaDevice& device) {
-  return static_cast<Queue*>(device.launch_queue())->core();
+  return static_cast<CudaLaunchQueue*>(device.launch_queue())->core();
 }
 inline const std::shared_ptr<Links>& links_of(CudaDevice& device) {
-  return static_cast<Queue*>(device.launch_queue())->links();
+  return static_cast<CudaLaunchQueue*>(device.launch_queue())->links();
 }
 
 }  // namespace argosy::cuda

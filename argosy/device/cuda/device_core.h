@@ -4,19 +4,16 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
-#include <map>
 #include <memory>
-#include <set>
 #include <string>
-#include <thread>
-#include <vector>
 
 #include "argosy/base/mutex.h"
 #include "argosy/base/threads/cancellation.h"
+#include "argosy/device/cuda/device_memory.h"
 #include "argosy/device/cuda/driver/driver.h"
+#include "argosy/device/cuda/event_pool.h"
+#include "argosy/device/cuda/pinned_pool.h"
 #include "argosy/device/event.h"
-#include "argosy/tensor/buffer.h"
 
 namespace argosy::cuda {
 
@@ -72,7 +69,7 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
   // threads get the point before the capture, of which no work has started yet. Give the event back with
   // return_event().
   Result<CuEvent> record(CuStream stream);
-  void return_event(CuEvent event);
+  void return_event(CuEvent event) { events_.put(event); }
   // The host waits for the event. It spins for a moment, then sleeps in short intervals so that it sees a cancellation.
   Status wait_on_host(CuEvent event, Cancellation* cancellation);
   // Whether all running work (or all work of `stream`) has ended. To be called before memory that the work may use is
@@ -85,107 +82,33 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
 
   // --- memory --------------------------------------------------------------------------------------------------------
 
-  // Allocates memory. On the compute stream's thread, in the order of the enqueued work unless `at_once`; on any other
-  // thread at once. The free takes its place after the work enqueued until then.
-  Result<Buffer> allocate(std::size_t bytes, bool at_once = false);
-  // `make_room` is called when the physical GPU has no memory left, before allocate() fails: other devices on it may
-  // release memory that they keep. Called without a lock of this core. REQUIRES: set before the first allocation.
-  void when_out_of_memory(std::function<void()> make_room) { make_room_ = std::move(make_room); }
-  // Returns free memory to the physical GPU. Waits for nothing.
-  void release_idle();
-  // Lets another GPU read and write this memory. Asks the driver once for each GPU. INTERNAL: the driver refuses.
-  Status grant(CuDevice other);
-  MemoryStats stats() const;
-  void trim();
-  void fail_allocation(std::int64_t nth);
-  // Declares the calling thread the one that runs kernels.
-  void claim_compute_thread() {
-    const std::thread::id self = std::this_thread::get_id();
-    if (compute_thread_.load(std::memory_order_relaxed) != self) compute_thread_.store(self, std::memory_order_relaxed);
-  }
-
-  // Starts a capture. Until it ends, no other work may enter the compute stream, nobody may wait for it and nobody may
-  // record an event on it. The driver would add such a call to the graph, or discard the capture.
-  Status begin_capture();
-  // Ends the capture. `memory` receives what was allocated and freed during it: the owner of the graph keeps it. Memory
-  // allocated before the capture and freed during it is freed now.
-  Result<CuGraph> end_capture(std::vector<Buffer>* memory);
-  bool capturing() const;
-  // True on the thread that captures.
-  bool capturing_here() const;
-  // Copies within this device's memory, in order with enqueued work. From another thread during a capture: after the
-  // work before the capture, and done at the return.
-  Status copy_within(CuPointer to, CuPointer from, std::size_t bytes);
-
-  // Pinned staging memory, reused once the event `after` is reached. Null: the system refuses, or bytes > kMostStaging.
-  static constexpr std::size_t kMostStaging = std::size_t{64} << 20;
-  std::byte* staging(std::size_t bytes);
-  void staged(std::byte* block, CuEvent after);  // gives the block back; takes ownership of `after`
-  void drop_staging(std::byte* block);           // gives it back unused
-  // A captured copy reads this block in every replay. So the block goes to the owner of the graph with end_capture().
-  // REQUIRES: capturing().
-  void keep_staging(std::byte* block);
+  DeviceMemory& memory() { return memory_; }
+  const DeviceMemory& memory() const { return memory_; }
+  PinnedPool& pinned() { return pinned_; }
 
  private:
-  struct Block {
-    std::byte* data = nullptr;
-    std::size_t bytes = 0;
-    bool lent = false;
-    CuEvent after = nullptr;
-  };
-
   Status give_up_on(const Status& cancelled);
   Status take() ARGOSY_REQUIRES(mutex_);
-  void free(CuPointer pointer, std::size_t bytes);
-  Result<CuPointer> take_memory(std::size_t bytes, bool at_once) ARGOSY_REQUIRES(memory_);
-  Buffer wrap(CuPointer pointer, std::size_t bytes);
-  Status refuse(std::size_t bytes, std::string_view why) const ARGOSY_REQUIRES(memory_);
-  Status mark(CuEvent event, CuStream stream);
-  bool captures_here() const ARGOSY_REQUIRES(memory_) {
-    return capturing_ && capturing_thread_ == std::this_thread::get_id();
-  }
-  bool on_compute_thread() const {
-    return compute_thread_.load(std::memory_order_relaxed) == std::this_thread::get_id();
-  }
 
   const std::shared_ptr<const Driver> driver_;
   const CuDevice gpu_;
   const std::string owner_;
-  const std::uint64_t limit_;
-  std::function<void()> make_room_;
 
   std::atomic<bool> opened_{false};
   mutable Mutex mutex_;
   bool tried_ ARGOSY_GUARDED_BY(mutex_) = false;
   bool retained_ ARGOSY_GUARDED_BY(mutex_) = false;
   Status status_ ARGOSY_GUARDED_BY(mutex_);
-  std::vector<CuEvent> events_ ARGOSY_GUARDED_BY(mutex_);
-  std::vector<Block> blocks_ ARGOSY_GUARDED_BY(mutex_);
   std::atomic<bool> broken_{false};
   std::atomic<bool> hangs_{false};
   // Written once, by open().
   CuContext context_ = nullptr;
-  CuStream compute_ = nullptr, copies_ = nullptr, memory_stream_ = nullptr;
-  CuMemoryPool pool_ = nullptr;
+  CuStream compute_ = nullptr, copies_ = nullptr;
   std::atomic<CuStream> communication_{nullptr};
-  std::set<CuDevice> granted_ ARGOSY_GUARDED_BY(mutex_);
 
-  std::atomic<std::thread::id> compute_thread_{};
-
-  mutable Mutex memory_;
-  std::uint64_t in_use_ ARGOSY_GUARDED_BY(memory_) = 0;
-  std::uint64_t peak_ ARGOSY_GUARDED_BY(memory_) = 0;
-  std::uint64_t allocations_ ARGOSY_GUARDED_BY(memory_) = 0;
-  std::int64_t fail_in_ ARGOSY_GUARDED_BY(memory_) = 0;
-  bool capturing_ ARGOSY_GUARDED_BY(memory_) = false;
-  std::thread::id capturing_thread_ ARGOSY_GUARDED_BY(memory_);
-  CuEvent before_capture_ ARGOSY_GUARDED_BY(memory_) = nullptr;
-  // During a capture. of_capture_: allocations of the compute thread, with their sizes. spare_: those of them that it
-  // freed, for reuse in the order of the capture. waiting_: other frees, to be done when the capture ends.
-  std::map<CuPointer, std::size_t> of_capture_ ARGOSY_GUARDED_BY(memory_);
-  std::multimap<std::size_t, CuPointer> spare_ ARGOSY_GUARDED_BY(memory_);
-  std::vector<CuPointer> waiting_ ARGOSY_GUARDED_BY(memory_);
-  std::vector<std::byte*> staged_in_capture_ ARGOSY_GUARDED_BY(memory_);
+  EventPool events_;
+  PinnedPool pinned_;
+  DeviceMemory memory_;
 };
 
 // An event of a stream of this GPU, as the rest of the library knows events. Thread-safe.
