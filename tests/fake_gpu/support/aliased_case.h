@@ -40,7 +40,7 @@ struct AliasedRun {
 };
 
 // Runs the case in one step of a session, on the CPU and on the GPU, if there is one. `by_dataflow`: adds a loop over
-// two devices to the step, so that the dynamic executor runs it. REQUIRES then: the machine has a GPU.
+// two devices to the step, so that the dataflow executor runs it. REQUIRES then: the machine has a GPU.
 AliasedRun run_aliased(const std::shared_ptr<DeviceSet>& device_set, const RecordedCase& c, const Aliases& aliases,
                        bool optimize, bool by_dataflow);
 
