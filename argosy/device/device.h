@@ -82,7 +82,7 @@ class Stream {
 
 // The work queue of an asynchronous device (CUDA). A kernel only enqueues its work; the device runs it later, in the
 // order in which it was enqueued. Events are points of that order. The next wait returns an error of earlier work. Only
-// finish() blocks. Thread: the compute stream's alone.
+// finish() blocks. Thread: the compute stream's alone, except copy_in(), which any thread may call.
 class LaunchQueue {
  public:
   virtual ~LaunchQueue() = default;
