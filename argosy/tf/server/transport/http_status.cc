@@ -95,9 +95,7 @@ class HttpStatus::Impl {
     }
     gate_ = *std::move(gate);
     for (int i = 0; i < kThreads; ++i) threads_.emplace_back([this] { work(); });
-    gate_->open([this](int socket, const AcceptGate::Arrival& from) {
-      contained("a new HTTP connection", [&] { take(Descriptor(socket), from.peer); });
-    });
+    gate_->open([this](int socket, const AcceptGate::Arrival& from) { take(Descriptor(socket), from.peer); });
     return ok_status();
   }
 
@@ -106,11 +104,16 @@ class HttpStatus::Impl {
  private:
   // On the gate's thread. Closes the connection when too many wait, or when memory runs out.
   void take(Descriptor socket, const PeerAddress& peer) {
-    auto stream = std::make_unique<Timed>(std::move(socket), peer);
-    MutexLock lock(mutex_);
-    if (waiting_.size() >= kMostWaiting) return;
-    waiting_.push_back(std::move(stream));
-    changed_.notify_one();
+    const Status taken = guarded([&] {
+      auto stream = std::make_unique<Timed>(std::move(socket), peer);
+      MutexLock lock(mutex_);
+      if (waiting_.size() >= kMostWaiting) return ok_status();
+      waiting_.push_back(std::move(stream));
+      changed_.notify_one();
+      return ok_status();
+    });
+    // No stream took the socket. Closing alone would leave the connection open: the gate watches a duplicate.
+    if (!taken.ok() && socket.get() >= 0) (void)::shutdown(socket.get(), SHUT_RDWR);
   }
 
   static std::string refusal(std::string_view reason) {
