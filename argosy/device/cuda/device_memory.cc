@@ -1,6 +1,7 @@
 #include "argosy/device/cuda/device_memory.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "argosy/device/cuda/device_core.h"
 
@@ -81,7 +82,7 @@ Result<CuPointer> DeviceMemory::take(std::size_t bytes, bool at_once) {
   const std::size_t asked = std::max<std::size_t>(bytes, 1);
   ARGOSY_ASSIGN_OR_RETURN(const CuPointer pointer,
                           take_from_driver(asked, !at_once && !capturing_ && on_compute_thread()));
-  if (recorded) captured_.live[pointer] = asked;
+  if (recorded) captured_.add(pointer, asked);
   return pointer;
 }
 
@@ -105,22 +106,6 @@ Result<CuPointer> DeviceMemory::take_from_driver(std::size_t bytes, bool in_orde
   }
   ARGOSY_RETURN_IF_ERROR(core_.check(result, "cuMemAllocFromPoolAsync"));
   return pointer;
-}
-
-CuPointer DeviceMemory::Captured::reuse(std::size_t bytes) {
-  const auto fits = free_.lower_bound(bytes);
-  if (fits == free_.end() || fits->first / 2 > bytes) return 0;
-  const CuPointer pointer = fits->second;
-  live[pointer] = fits->first;
-  free_.erase(fits);
-  return pointer;
-}
-
-void DeviceMemory::Captured::free(CuPointer pointer) {
-  const auto recorded = live.find(pointer);
-  if (recorded == live.end()) return later.push_back(pointer);
-  free_.emplace(recorded->second, pointer);
-  live.erase(recorded);
 }
 
 void DeviceMemory::free(CuPointer pointer, std::size_t bytes) {
@@ -203,7 +188,7 @@ Status DeviceMemory::record(CuEvent event) {
 
 void DeviceMemory::keep_pinned(std::byte* block) {
   MutexLock lock(mutex_);
-  captured_.pinned.push_back(block);
+  captured_.keep(block);
 }
 
 Status DeviceMemory::copy_within(CuPointer to, CuPointer from, std::size_t bytes) {
@@ -223,8 +208,8 @@ Result<CuGraph> DeviceMemory::end_capture(std::vector<Buffer>* memory) {
   MutexLock lock(mutex_);
   const CuResult result = cu.cuStreamEndCapture(core_.compute(), &graph);
   capturing_ = false;
-  const Captured captured = std::exchange(captured_, {});
-  for (const auto& [bytes, pointer] : captured.free_) {
+  const CapturedMemory captured = std::exchange(captured_, {});
+  for (const auto& [bytes, pointer] : captured.freed()) {
     if (result == kCuSuccess) {
       memory->push_back(wrap(pointer, bytes));
       in_use_ += bytes;
@@ -233,7 +218,7 @@ Result<CuGraph> DeviceMemory::end_capture(std::vector<Buffer>* memory) {
     }
   }
   peak_ = std::max(peak_, in_use_);
-  for (std::byte* const block : captured.pinned) {
+  for (std::byte* const block : captured.pinned()) {
     if (result == kCuSuccess) {
       const auto drop = [core = core_.shared_from_this()](void* p) { core->pinned().put(static_cast<std::byte*>(p)); };
       memory->push_back(Buffer(std::shared_ptr<void>(block, drop), block, 0));
@@ -241,7 +226,7 @@ Result<CuGraph> DeviceMemory::end_capture(std::vector<Buffer>* memory) {
       core_.pinned().put(block);
     }
   }
-  for (const CuPointer pointer : captured.later) cu.cuMemFreeAsync(pointer, core_.compute());
+  for (const CuPointer pointer : captured.later()) cu.cuMemFreeAsync(pointer, core_.compute());
   ARGOSY_RETURN_IF_ERROR(core_.check(result, "cuStreamEndCapture"));
   return graph;
 }

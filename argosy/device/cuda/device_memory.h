@@ -8,13 +8,12 @@
 
 #include <atomic>
 #include <functional>
-#include <map>
 #include <set>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "argosy/base/mutex.h"
+#include "argosy/device/cuda/captured_memory.h"
 #include "argosy/device/cuda/driver/driver.h"
 #include "argosy/tensor/buffer.h"
 
@@ -79,18 +78,6 @@ class DeviceMemory {
   void keep_pinned(std::byte* block);
 
  private:
-  // The memory of a capture.
-  struct Captured {
-    // Memory that the compute thread freed during the capture, if it is not much larger than `bytes`; 0: none.
-    CuPointer reuse(std::size_t bytes);
-    void free(CuPointer pointer);
-
-    std::map<CuPointer, std::size_t> live;        // allocated by the compute thread, with sizes
-    std::multimap<std::size_t, CuPointer> free_;  // of those, freed: for reuse in the order of the capture
-    std::vector<CuPointer> later;                 // other frees, to be done when the capture ends
-    std::vector<std::byte*> pinned;
-  };
-
   Result<CuPointer> take(std::size_t bytes, bool at_once) ARGOSY_REQUIRES(mutex_);
   Result<CuPointer> take_from_driver(std::size_t bytes, bool in_order) ARGOSY_REQUIRES(mutex_);
   void free(CuPointer pointer, std::size_t bytes);
@@ -122,7 +109,7 @@ class DeviceMemory {
   bool capturing_ ARGOSY_GUARDED_BY(mutex_) = false;
   std::thread::id capturing_thread_ ARGOSY_GUARDED_BY(mutex_);
   CuEvent before_capture_ ARGOSY_GUARDED_BY(mutex_) = nullptr;
-  Captured captured_ ARGOSY_GUARDED_BY(mutex_);
+  CapturedMemory captured_ ARGOSY_GUARDED_BY(mutex_);
 };
 
 }  // namespace argosy::cuda
