@@ -1,6 +1,6 @@
-// Shape: the sizes of a tensor, all known. PartialShape: what is known of them before a step runs.
-// Sizes are int64 and never negative in a Shape; the number of elements is checked for overflow where a Shape is made
-// from outside data (Shape::make). Value types; small ones live inline.
+// Shape: the sizes of a tensor, all known. PartialShape: the sizes as far as they are known before a step runs. Sizes
+// are int64 and never negative in a Shape. Shape::make() checks sizes from outside, the product of them included. Value
+// types; short ones live inline.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ class Shape {
   static constexpr int kMaxRank = 254;  // TensorFlow's
 
   Shape() = default;  // a scalar
-  // REQUIRES: sizes >= 0 and a product below 2^63. For sizes that a user, file or feed brings, use make().
+  // REQUIRES: sizes >= 0 and a product below 2^63. Use make() for sizes from a user, a file or a feed.
   Shape(std::initializer_list<std::int64_t> sizes) : Shape(std::span(sizes.begin(), sizes.size())) {}
   explicit Shape(std::span<const std::int64_t> sizes);
   static Result<Shape> make(std::span<const std::int64_t> sizes);
@@ -43,7 +43,7 @@ class Shape {
   Shape inserted(int axis, std::int64_t size) const;
   Shape removed(int axis) const;
 
-  // Row-major distance, in elements, between neighbours along each axis.
+  // Row-major strides, in elements.
   std::vector<std::int64_t> strides() const;
 
   std::string to_string() const;  // "[2,3]"
@@ -61,7 +61,7 @@ class Shape {
   int rank_ = 0;
 };
 
-// A rank and sizes, each of which may be unknown. A graph has one for each of its values.
+// A rank and sizes, each possibly unknown. A graph has one for each value.
 class PartialShape {
  public:
   static constexpr std::int64_t kUnknown = -1;
@@ -86,7 +86,7 @@ class PartialShape {
   std::int64_t elements() const;  // kUnknown unless is_full()
 
   bool compatible(const PartialShape& other) const;
-  // What both say together; an error when they contradict each other.
+  // The shape that satisfies both; an error when they contradict each other.
   Result<PartialShape> merge(const PartialShape& other) const;
 
   std::string to_string() const;  // "[?,3]", "<unknown>"
@@ -97,11 +97,11 @@ class PartialShape {
   Sizes sizes_;
 };
 
-// NumPy's and TensorFlow's broadcasting of two shapes; an error names both.
+// Broadcasts two shapes by the rules of NumPy and TensorFlow; an error names both.
 Result<Shape> broadcast(const Shape& a, const Shape& b);
 Result<PartialShape> broadcast(const PartialShape& a, const PartialShape& b);
 
-// -rank <= axis < rank, counted from the end when negative; the error names op and rank.
+// Checks -rank <= axis < rank and returns the axis from the front. An error names op and rank.
 Result<int> normalize_axis(std::int64_t axis, int rank, std::string_view op);
 
 }  // namespace argosy

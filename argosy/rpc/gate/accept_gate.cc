@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "argosy/base/clock.h"
+#include "argosy/base/guard.h"
 #include "argosy/base/log.h"
 #include "argosy/base/mutex.h"
 #include "argosy/base/str.h"
@@ -153,7 +154,7 @@ class AcceptGate::Impl {
       for (int i = 0; i < n; ++i) {
         const int descriptor = events[static_cast<std::size_t>(i)].data.fd;
         if (descriptor == listener_.get()) {
-          accept_some();
+          contained("new connections", [this] { accept_some(); });
         } else if (descriptor != stop_.get()) {
           ended(descriptor);
         }
@@ -233,13 +234,26 @@ class AcceptGate::Impl {
       MutexLock lock(mutex_);
       // A peer's port is taken again only once its connection is over, perhaps before its end was seen here.
       if (const auto before = open_.find(peer); before != open_.end()) forget(before);
-      ++counts_.let_in;
-      ++by_key_[key];
-      by_descriptor_[id] = peer;
-      open_[peer] = {std::make_shared<GatedConnection>(), std::move(watched), key};
+      note_open(id, peer, {std::make_shared<GatedConnection>(), std::move(watched), key});
     }
-    take_(socket.release(), {peer, std::move(key), stranger});
+    // What is thrown there must not keep the connection from being watched.
+    contained("the hand-over of a connection", [&] { take_(socket.release(), {peer, std::move(key), stranger}); });
     if (!watch(id, EPOLLRDHUP | EPOLLHUP | EPOLLET)) ended(id);
+  }
+
+  // All or nothing: an allocation that fails must not leave a connection counted for ever.
+  void note_open(int descriptor, const PeerAddress& peer, Entry entry) ARGOSY_REQUIRES(mutex_) {
+    const std::string key = entry.key;
+    const auto noted = open_.emplace(peer, std::move(entry)).first;
+    try {
+      by_descriptor_[descriptor] = peer;
+      ++by_key_[key];
+    } catch (...) {
+      by_descriptor_.erase(descriptor);
+      open_.erase(noted);
+      throw;
+    }
+    ++counts_.let_in;
   }
 
   bool in_disgrace(const std::string& key) {

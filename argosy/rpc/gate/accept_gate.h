@@ -62,6 +62,8 @@ class AcceptGate {
   // or whose connections these are cannot be told here.
   static Result<std::unique_ptr<AcceptGate>> listen(const Options& options);
   ~AcceptGate();  // closes
+  // Starts the gate's thread, which calls `take`. Throws std::system_error when the system has no thread left. The
+  // thread logs what `take` throws, and continues.
   void open(Take take);
   void close();  // nobody is let in any more; what was let in stays. Idempotent.
 
