@@ -29,12 +29,19 @@
 
 namespace argosy {
 
+// Gradients that the caller built. They need no inference from node names then.
+struct GivenGradients {
+  Value seed = {};                       // gradient of the loss with respect to itself; not valid(): not given
+  std::vector<Value> of_variables = {};  // gradients of the loss, before clipping
+};
+
 struct DataParallelOptions {
-  std::vector<std::string> devices;                    // "/device:GPU:0", …: one mirror each; at least one
-  std::vector<double> weights = {};                    // relative speed of each; empty: equal
-  std::vector<Value> losses = {};                      // their gradients train; none: nothing is trained (evaluation)
-  std::vector<Value> train = {};                       // what a step runs; its updates are found from here
-  std::vector<Value> batch_inputs = {};                // empty: placeholders of unknown first size
+  std::vector<std::string> devices;      // "/device:GPU:0", …: one mirror each; at least one
+  std::vector<double> weights = {};      // relative speed of each; empty: equal
+  std::vector<Value> losses = {};        // their gradients train; none: nothing is trained (evaluation)
+  std::vector<Value> train = {};         // what a step runs; its updates are found from here
+  GivenGradients gradients = {};         // of the only loss; empty: found in the graph, as for imported graphs
+  std::vector<Value> batch_inputs = {};  // empty: placeholders of unknown first size
   std::vector<std::pair<Value, Shape>> examples = {};  // shapes that may be fed, for sizes that the graph leaves open
   std::optional<PlacementKind> loss_placement = {};    // kPartialSum or kPartialMean: overrides the loss's own
   // Batch norms (tf.nn.moments, FusedBatchNorm in training) use global statistics, and give one device's numbers. Cost:

@@ -37,6 +37,8 @@ struct ReplicationPlan {
 struct ReplicationRequest {
   std::vector<Endpoint> losses;
   std::vector<NodeId> train;
+  std::optional<NodeId> seed = {};       // given seed of the only loss; others are found by name
+  std::vector<Endpoint> gradients = {};  // given gradients of that loss
   std::vector<NodeId> inputs;
   std::optional<PlacementKind> loss_placement;
   BatchAxes::Examples examples = {};

@@ -1,6 +1,7 @@
 // Finds where updates need global values, and adds the collectives that make them. Internal to strategy/.
 #pragma once
 
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct UpdateCollectivesRequest {
   PlacementKind gradients = PlacementKind::kPartialSum;
   const std::vector<NodeId>& seeds;  // where the losses' gradients start; empty: not found
   const std::vector<Endpoint>& losses;
+  std::span<const Endpoint> given = {};  // gradients that the caller knows
 };
 
 // Adds collectives for every batch-dependent input of an update. Where rows are joined, or shards go on using the

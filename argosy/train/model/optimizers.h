@@ -30,6 +30,7 @@ struct TrainStep {
   Value run;                        // one step: gradients, updates, global_step + 1
   VariableNode global_step;         // steps done
   Value learning_rate;              // of this step
+  Value seed;                       // gradient of the loss with respect to itself: where the gradients start
   std::vector<Value> gradients;     // by variable, before clipping
   std::vector<VariableNode> slots;  // all optimizer state, global_step included: what a checkpoint needs
 };
