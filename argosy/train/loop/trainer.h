@@ -58,8 +58,8 @@ struct TrainerOptions {
   std::string log_dir = "";     // TensorBoard event files
   std::int64_t log_every = 10;  // steps
 
-  // Steps between two checks for silent data corruption (sdc_check.h). Checkpoints and the end of the run are always
-  // checked. 0: never. -1: every 100 steps, more rarely where checks take more than 1 % of the time.
+  // Steps between two checks for silent data corruption (sdc_check.h). A run also checks before each checkpoint and at
+  // its end. -1: every 100 steps, more rarely where checks take more than 1 % of the time. 0: no checks at all.
   std::int64_t check_replicas_every = -1;
   // The first `check_steps` steps also run on one device, from the same state. INTERNAL "ARG-CHECK-001" names the loss
   // or the variable that differs (argosy/strategy/data_parallel/step_equivalence.h). No effect on one device.
