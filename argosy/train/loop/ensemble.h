@@ -1,5 +1,7 @@
-// An ensemble: K models with the same names, each inside a scope of its own, on K devices. Trained side by side they
-// take as long as the slowest; one after another, as long as all together. The results are the same.
+// Trains an ensemble: K models with the same names, each in its own scope, on K devices.
+//
+// Side by side they take as long as the slowest. One after another they take as long as all together. The results are
+// equal.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +20,12 @@
 namespace argosy {
 
 struct EnsembleOptions {
-  std::vector<ModelBuilder> models;  // model k in scope "model_k", on device k modulo the number of devices
+  std::vector<ModelBuilder> models;  // model k: scope "model_k", device k modulo the number of devices
   Optimizer optimizer = adam(1e-3);
   MinimizeOptions minimize = {};  // clipping
   DeviceRequest devices = {};
-  bool reproducible = false;          // the same bits on devices of any number of threads
-  bool log_device_placement = false;  // fills in the report's placement
+  bool reproducible = false;          // same bits, whatever the number of threads per device
+  bool log_device_placement = false;  // fills in EnsembleReport::placement
   std::int64_t batch = 128;
   std::int64_t steps = 100;
   std::uint64_t seed = 0;
@@ -36,24 +38,25 @@ struct EnsembleOptions {
 struct EnsembleReport {
   struct Member {
     std::string scope, device;
-    std::vector<std::string> variables;  // inside the scope
+    std::vector<std::string> variables;  // names inside the scope
     std::vector<double> losses;          // of every step
-    std::optional<double> accuracy;      // the first metric on the test data, where there is some
+    std::optional<double> accuracy;      // the first metric on the test data, if there are some
   };
   std::vector<Member> members;
   std::vector<DeviceSpec> devices;
   std::vector<std::pair<std::string, std::uint64_t>> peak_bytes, planned_bytes;  // by device, side by side
   std::string placement;
-  double samples_per_second = 0;  // side by side, of all members together, after the first step
+  double samples_per_second = 0;  // side by side: all members together, after the first step
   double side_by_side_seconds = 0, one_after_another_seconds = 0;
-  Comparison speed;        // of samples/s, one after another (`one`) and side by side (`many`), by stretches of steps
+  Comparison speed;        // samples/s by rounds of steps: one after another (`one`), side by side (`many`)
   bool identical = false;  // losses and variables, bit for bit, in both modes
 
-  // NaN when speed.not_measured says why.
+  // NaN if speed.not_measured is not empty.
   double speedup() const;
 };
 
-// Trains all in both modes, on the same batches from the same start, and compares. All models take the same inputs.
+// Trains all members in both modes, on the same batches from the same initial values, and compares. All models have the
+// same inputs.
 Result<EnsembleReport> train_ensemble(const EnsembleOptions& options, const data::Dataset& train,
                                       const data::Dataset* test = nullptr);
 
