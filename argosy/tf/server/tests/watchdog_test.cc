@@ -81,5 +81,15 @@ TEST_F(StuckTest, IsAnsweredNamedAndLeft) {
   EXPECT_EQ(client_->close(other).code, 0);
 }
 
+TEST(StuckSteps, AreCountedInWords) {
+  StuckSteps steps;
+  EXPECT_EQ(steps.status_section(), "");
+  steps.add(&steps, {});
+  EXPECT_THAT(steps.status_section(), HasSubstr("1 step is over and does not end"));
+  const int another = 0;
+  steps.add(&another, {});
+  EXPECT_THAT(steps.status_section(), HasSubstr("2 steps are over and do not end"));
+}
+
 }  // namespace
 }  // namespace argosy::tf
