@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "argosy/rpc/gate/client_link.h"
+#include "argosy/rpc/transport/call_context.h"
 #include "argosy/rpc/wire/tensor_wire.h"
 #include "argosy/runtime/machine/deadlines.h"
 #include "argosy/runtime/session/session.h"
@@ -30,21 +30,6 @@ class RunOptions;
 }  // namespace tensorflow
 
 namespace argosy::tf {
-
-// What a transport gives to a call that may take long.
-class CallContext {
- public:
-  virtual ~CallContext() = default;
-  // Pulled when the client cancels, its deadline passes or it is gone.
-  virtual Cancellation& cancellation() = 0;
-  // Told before work: about how long this thread will be busy with it; negative: nobody knows. Throws
-  // std::system_error where no thread is left to serve others meanwhile: the call is RESOURCE_EXHAUSTED then.
-  virtual void expect_duration(std::int64_t typical_nanos) = 0;
-  // Answers now, from another thread, although the work goes on: what it ends with is told to nobody.
-  virtual void give_up(Result<std::vector<WirePiece>> reply) { (void)reply; }
-  // Who calls; null: who that is cannot end without saying so.
-  virtual std::shared_ptr<const ClientLink> client() { return nullptr; }
-};
 
 // A RunStepResponse that holds an error, for clients that want it there.
 std::vector<WirePiece> error_response(const Status& error);

@@ -11,9 +11,11 @@
 #include "argosy/base/clock.h"
 #include "argosy/base/log.h"
 #include "argosy/base/mutex.h"
+#include "argosy/rpc/transport/grpc_transport.h"
 #include "argosy/tf/server/callbacks/py_func_bridge.h"
-#include "argosy/tf/server/transport/grpc_transport.h"
+#include "argosy/tf/server/service/rpc_error.h"
 #include "argosy/tf/server/transport/http_status.h"
+#include "argosy/tf/server/transport/master_methods.h"
 
 namespace argosy::tf {
 
@@ -147,7 +149,7 @@ std::string status_page(SessionService& service, const std::string& address, std
 class SessionServer::Impl {
  public:
   Status start(const SessionServerOptions& o) {
-    ARGOSY_ASSIGN_OR_RETURN(const GrpcTransportOptions transport, transport_options(o));
+    ARGOSY_ASSIGN_OR_RETURN(GrpcTransportOptions transport, transport_options(o));
     if (transport.rules.filter) {
       ARGOSY_LOG(kWarning, "clients of ", str_join(o.insecure_clients), " are let in at ", o.host,
                  " without certificate: they can run what this user can");
@@ -168,7 +170,9 @@ class SessionServer::Impl {
                                                                         .replicate = o.replicate,
                                                                         .sync_batch_norm = o.sync_batch_norm,
                                                                         .check = o.check});
-    ARGOSY_ASSIGN_OR_RETURN(transport_, GrpcTransport::start(*service_, transport));
+    transport.error_text = client_message;
+    transport.on_response = [this](std::size_t bytes) { service_->metrics().count_response(bytes); };
+    ARGOSY_ASSIGN_OR_RETURN(transport_, GrpcTransport::start(master_methods(*service_), transport));
     address_ = str_cat(o.host, ":", transport_->port());
     if (o.http_port >= 0) {
       const std::int64_t begin = now_nanos();

@@ -4,21 +4,22 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/support/async_unary_call.h>
 
-#include <array>
 #include <atomic>
 #include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "argosy/rpc/gate/accept_gate.h"
+#include "argosy/rpc/transport/rpc_method.h"
 #include "argosy/rpc/wire/pollers.h"
-#include "argosy/tf/server/service/session_service.h"
 
 namespace argosy::tf {
 
 // Unary methods by literal path, requests and responses as gRPC holds them.
 class RawService final : public grpc::Service {
  public:
-  explicit RawService(const std::vector<const char*>& paths);  // literals
+  explicit RawService(std::span<const std::string> paths);  // borrowed
   void wait_for_call(int method, grpc::ServerContext& context, grpc::ByteBuffer& request,
                      grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>& writer, grpc::ServerCompletionQueue& queue,
                      void* tag);
@@ -42,7 +43,7 @@ class GrpcCallHandler {
   virtual grpc::Status serve(int method, WireReader request, CallContext& context,
                              std::vector<WirePiece>& response) = 0;
   // What is sent for a reply.
-  virtual grpc::Status sent_for(Result<std::vector<WirePiece>> reply, std::vector<WirePiece>& response) = 0;
+  virtual grpc::Status sent_for(RpcReply reply, std::vector<WirePiece>& response) = 0;
   // The connection of a peer, as gRPC calls it; null: it is over, or not known.
   virtual std::shared_ptr<GatedConnection> connection(const std::string& peer) = 0;
   // Around each call that has come, until its answer is on its way. False: the server stops, nothing may be sent.
@@ -59,7 +60,7 @@ class GrpcCall final : public CallContext {
 
   Cancellation& cancellation() override { return cancellation_; }
   void expect_duration(std::int64_t typical_nanos) override;
-  void give_up(Result<std::vector<WirePiece>> reply) override;
+  void give_up(RpcReply reply) override;
   std::shared_ptr<const ClientLink> client() override;
 
  private:
