@@ -1,7 +1,6 @@
 #include "argosy/tf/server/service/client_session.h"
 
 #include "argosy/formats/proto/config.pb.h"
-#include "argosy/formats/proto/master.pb.h"
 #include "argosy/rpc/wire/wire_writer.h"
 #include "argosy/tf/server/service/device_check.h"
 #include "argosy/tf/server/service/run_options.h"
@@ -159,18 +158,6 @@ Result<std::vector<WirePiece>> ClientSession::run_callable(const CallRequest& re
   if (metadata_wanted) response.bytes_field(2, metadata.SerializeAsString());
   ARGOSY_RETURN_IF_ERROR(check_size(response));
   return response.take();
-}
-
-void ClientSession::list_devices(tensorflow::ListDevicesResponse& to) const {
-  for (const DeviceSpec& spec : options_.device_set->specs()) {
-    tensorflow::DeviceAttributes& device = *to.add_local_device();
-    device.set_name(spec.name.to_string());
-    device.set_device_type(spec.name.type);
-    // TensorFlow reports 256 MiB for every CPU.
-    device.set_memory_limit(spec.is_gpu() ? static_cast<std::int64_t>(spec.memory_limit_bytes) : 256 << 20);
-    device.set_incarnation(std::hash<std::string>()(spec.name.to_string()) | 1);
-    device.set_physical_device_desc(spec.description);
-  }
 }
 
 Status ClientSession::close() {

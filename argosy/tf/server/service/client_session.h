@@ -26,10 +26,6 @@
 #include "argosy/tf/server/service/step_request.h"
 #include "argosy/tf/server/service/step_runner.h"
 
-namespace tensorflow {
-class ListDevicesResponse;
-}  // namespace tensorflow
-
 namespace argosy::tf {
 
 class ClientSession {
@@ -54,7 +50,7 @@ class ClientSession {
   Result<std::vector<WirePiece>> run_callable(const CallRequest& request, CallContext& call);
   Status release_callable(std::int64_t handle) { return callables_.release(handle); }
 
-  void list_devices(tensorflow::ListDevicesResponse& to) const;
+  std::vector<DeviceSpec> devices() const { return options_.device_set->specs(); }
 
   // Ends every run under way (CANCELLED) and waits for them. DEADLINE_EXCEEDED if one is stuck. Idempotent.
   Status close();

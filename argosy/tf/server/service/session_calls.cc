@@ -2,6 +2,7 @@
 
 #include "argosy/formats/proto/master.pb.h"
 #include "argosy/tf/server/service/master_method.h"
+#include "argosy/tf/server/service/session_devices.h"
 
 namespace argosy::tf {
 
@@ -56,7 +57,7 @@ RpcReply list_devices(const SessionTable& sessions, WireReader in) {
   const auto session = sessions.find(request.session_handle());
   if (!session.ok()) return invalid_argument(session.status().message()).with_id("ARG-RPC-003");
   tensorflow::ListDevicesResponse response;
-  (*session)->list_devices(response);
+  describe_devices((*session)->devices(), response);
   return message_reply(response.SerializeAsString());
 }
 
