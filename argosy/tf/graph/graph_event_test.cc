@@ -1,5 +1,6 @@
 #include "argosy/tf/graph/graph_event.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "argosy/base/system/test_files.h"
@@ -75,7 +76,8 @@ TEST(GraphPicture, KeepsStructureAndDropsBulk) {
   EXPECT_EQ(def.node(1).attr().at("value").tensor().tensor_content().size(), 4u);
   EXPECT_TRUE(def.node(1).attr().at("names").has_list());
   EXPECT_TRUE(def.node(1).attr().at("shape").shape().unknown_rank());
-  EXPECT_THAT(std::vector(def.node(2).input().begin(), def.node(2).input().end()), ElementsAre("x", "^Source"));
+  EXPECT_THAT(std::vector(def.node(2).input().begin(), def.node(2).input().end()),
+              testing::ElementsAre("x", "^Source"));
 }
 
 }  // namespace
