@@ -1,6 +1,6 @@
-// AcceptGate: a listening socket that looks at who connects before anybody reads a byte: the peer's address, on
-// loopback the user it belongs to, how many connections there are. What is let in goes to `take`, the rest is told why
-// (where the protocol has words for it) and closed. Accepting goes on, or starts again, when descriptors run out.
+// AcceptGate: a listening socket that decides who may connect, before a byte is read: by the peer's address, by its user
+// on loopback, by the number of connections. A connection that is let in goes to `take`. Any other is sent the reason,
+// if the protocol has words for it, and closed. When descriptors run out, accepting goes on as soon as there are some.
 #pragma once
 
 #include <atomic>

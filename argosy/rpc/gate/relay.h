@@ -1,5 +1,5 @@
-// Relay: stands between gRPC and clients that are not our own user's: their frames are looked at (Http2Guard) before
-// gRPC gets them. One thread; a connection that must be cut is closed on both sides, and its peer told of.
+// Relay: copies bytes between gRPC and strangers (clients of other users or hosts without a certificate). An Http2Guard
+// reads their frames before gRPC does. One thread. A connection over a limit is closed on both sides and reported.
 #pragma once
 
 #include <functional>

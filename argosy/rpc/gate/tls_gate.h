@@ -1,5 +1,5 @@
-// TlsGate: between AcceptGate and gRPC where clients need certificates. gRPC 1.51 takes TLS 1.2 as well and offers no
-// way to say otherwise; so a connection is handed over once its first message says that it speaks TLS 1.3. One thread.
+// TlsGate: stands between AcceptGate and gRPC if clients need certificates. gRPC 1.51 accepts TLS 1.2 and has no option
+// against it. So a connection goes to gRPC only after its first message offers TLS 1.3. One thread.
 #pragma once
 
 #include <functional>

@@ -70,10 +70,10 @@ class FunctionTable {
   std::vector<std::string> failed_;
 };
 
-// The error of a function, as that of a node that names it.
+// The error of a function, as the error of a node that names it.
 Status in_function(std::string_view name, const Status& why);
 
-// Names of the functions that an attribute value of ours refers to are appended.
+// Appends the names of the functions that attributes of ours refer to.
 void add_function_refs(const AttrMap& attrs, std::vector<std::string>& names);
 
 }  // namespace argosy::tf

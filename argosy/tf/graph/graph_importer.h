@@ -1,10 +1,11 @@
-// NodeDefs on their way into a Graph of ours: each is converted when something that is asked for needs it, after what
-// it takes, depth first and without recursion. Loops may be written in any order: what comes out of a NextIteration is
-// connected to its Merge at the end. Internal to argosy/tf. Not thread-safe.
+// GraphImporter: converts NodeDefs into nodes of a Graph of ours, when a value that was asked for needs them.
+// Internal to argosy/tf. Not thread-safe.
 //
-// A node that cannot be converted keeps its error; so do those that need it, and nobody else is told. But a node of an
-// op that does not exist, behind a Switch or in the body of a branch, may never be needed by a step: "_Missing" nodes
-// stand for what is taken of it, live when it would be, and fail the step that gets there.
+// * Inputs are converted before the nodes that take them, depth first and without recursion.
+// * Nodes of a loop may come in any order: the output of a NextIteration is connected to its Merge at the end.
+// * A node that cannot be converted keeps its error, and so do the nodes that need it. Other nodes are not affected.
+// * A node of an unknown op behind a Switch or in a branch may never run. "_Missing" nodes stand for its outputs. They
+//   are live when it would be, and fail the step that reaches them.
 #pragma once
 
 #include <cstdint>

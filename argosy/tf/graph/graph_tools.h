@@ -1,5 +1,5 @@
-// Graphs of TensorFlow as files, changed and compared without being run: ops that we lack are no hindrance. Files are
-// as argosy/tf/model/load_graph.h says.
+// Changes and compares TensorFlow's graph files without running them: they may hold unknown ops. The kinds of files are
+// those of argosy/tf/model/load_graph.h.
 #pragma once
 
 #include <string>

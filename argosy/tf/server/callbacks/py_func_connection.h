@@ -1,5 +1,5 @@
 // PyFuncConnection: the messages between a session server and a program whose Python it calls (py_func_bridge.h). One
-// call at a time: it is sent, its answer comes. Numbers are as this machine has them, for both are on it.
+// call at a time. Numbers are in this machine's byte order: both sides run on it.
 //
 //   call      text token, tensors
 //   answer    u32 code, then tensors, or the text of the error

@@ -1,4 +1,4 @@
-// What the devices of a session server did, over all steps of all sessions: what `argosy run` tells at the end.
+// What the devices of a session server did, over all steps of all sessions. `argosy run` reports it at the end.
 #pragma once
 
 #include <cstdint>
