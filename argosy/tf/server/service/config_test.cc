@@ -229,7 +229,8 @@ TEST_F(ConfigTest, WhatCannotBeDoneIsAnErrorNotSilence) {
   const auto refused = run(s, call);
   EXPECT_EQ(refused.code, code(Code::kUnimplemented));
   EXPECT_THAT(refused.message, HasSubstr("y:0"));
-  EXPECT_EQ(check_options(call.options).id(), "ARG-RPC-006");
+  tensorflow::RunOptions unused;
+  EXPECT_EQ(read_options(call.options, unused).id(), "ARG-RPC-006");
   const auto make = [&](const std::string& options) {
     return client_->master("MakeCallable", from_text<tensorflow::MakeCallableRequest>(
                                                "session_handle: '" + s + "' options { fetch: 'z:0' " + options + " }"));

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "argosy/base/clock.h"
+#include "argosy/tf/server/service/stuck_steps.h"
 #include "argosy/tf/server/tests/server_test.h"
 
 namespace argosy::tf {
