@@ -1,5 +1,5 @@
 // Dataset: examples by index. An example has components (image, label, …), each of one dtype and shape, so that a batch
-// is one tensor per component, filled in place by whoever assembles it.
+// is one tensor per component, filled in place by its user.
 // Datasets never change after they are made; all methods are thread-safe.
 #pragma once
 

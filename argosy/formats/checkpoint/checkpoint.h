@@ -24,7 +24,7 @@ struct NamedTensor {
   Tensor tensor;
 };
 
-// What is to be written: a tensor, or a slice of the tensor of that name, which has others.
+// A tensor to write, or one slice of the tensor of that name.
 struct NamedPart {
   std::string name;
   Tensor tensor;
@@ -90,9 +90,9 @@ struct WriteOptions {
   IoHook io_hook = {};
 };
 
-// Writes a checkpoint. At every moment, also after a crash, `prefix` is either the old checkpoint or all of the new one:
-// temporary files are synced first, the index is renamed last. On an error temporary files are removed.
-// Tensors lie in host memory and must not change meanwhile. All dtypes but resources; variants only as StoredVariant.
+// Writes a checkpoint. At every moment, also after a crash, `prefix` is either the old checkpoint or all of the new
+// one: temporary files are synced first, the index is renamed last. On an error temporary files are removed. Tensors
+// lie in host memory and must not change meanwhile. All dtypes but resources; variants only as StoredVariant.
 // RESOURCE_EXHAUSTED (ARG-CKPT-010) before writing if the disk has less than 5 % more room than needed.
 Status write_checkpoint(const std::string& prefix, std::span<const NamedTensor> tensors,
                         const WriteOptions& options = {});

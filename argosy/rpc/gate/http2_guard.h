@@ -38,9 +38,9 @@ class Http2Guard {
   Http2Guard(const Http2Guard&) = delete;
   Http2Guard& operator=(const Http2Guard&) = delete;
 
-  // What came from the client, in order. False: the connection is to be cut, see why(); nothing more may be given.
+  // Takes bytes from the client, in order. False: cut the connection, see why(), and call no more.
   bool see(std::string_view bytes, std::int64_t now_nanos);
-  // What the server sent: clients say for how much of it they made room again.
+  // Takes bytes that the server sent: the client's window updates are compared with them.
   void answered(std::size_t bytes);
   // To be asked about once a second. False: as see().
   bool in_time(std::int64_t now_nanos);

@@ -1,4 +1,4 @@
-// GrpcCall: one unary call on raw bytes, from waiting for it to its end. Used by grpc_transport.cc alone.
+// GrpcCall: one unary call on raw bytes, from waiting for it to its end. Internal to grpc_transport.cc.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -27,22 +27,22 @@ class RawService final : public grpc::Service {
 
 class GrpcCall;
 
-// What the queue gives back.
+// A tag in gRPC's queue: a call, and the event that it waits for.
 struct GrpcEvent {
   enum Kind : std::uint8_t { kArrived, kOver, kSent };
   GrpcCall* call;
   Kind kind;
 };
 
-// What calls do with what they bring; outlives them.
+// The transport, as its calls use it. It outlives them.
 class GrpcCallHandler {
  public:
   virtual ~GrpcCallHandler() = default;
-  // Waits for the next call of this method. Before the work of the last one: it may take for ever.
+  // Waits for the next call of this method. Called before the work of the current call, which may block for ever.
   virtual void wait_for_next(int method) = 0;
   virtual grpc::Status serve(int method, WireReader request, CallContext& context,
                              std::vector<WirePiece>& response) = 0;
-  // What is sent for a reply.
+  // The status and message that are sent for a reply.
   virtual grpc::Status sent_for(RpcReply reply, std::vector<WirePiece>& response) = 0;
   // The connection of a peer, as gRPC calls it; null: it is over, or not known.
   virtual std::shared_ptr<GatedConnection> connection(const std::string& peer) = 0;

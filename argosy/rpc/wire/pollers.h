@@ -27,8 +27,8 @@ class Pollers {
 
   // Inside poll_one, on its thread: an event has come.
   void begin_work();
-  // Likewise: the work will take so long from now; negative: nobody knows. Throws std::system_error where it is long
-  // and the system has no thread left for the queue: the work must not begin, or nobody would be served while it lasts.
+  // Likewise: the work will take about so long from now; negative: unknown. Throws std::system_error if the work is
+  // long and the system has no thread left for the queue. The work must not begin then: no other call would be served.
   void expect_duration(std::int64_t nanos);
 
   // Waits until the queue is shut down and every thread has ended.

@@ -1,4 +1,5 @@
-// FunctionLibrary: the FunctionDefs and GradientDefs of an imported graph, by name. Internal to argosy/tf. Not thread-safe.
+// FunctionLibrary: the FunctionDefs and GradientDefs of an imported graph, by name. Internal to argosy/tf. Not
+// thread-safe.
 #pragma once
 
 #include <cstdint>

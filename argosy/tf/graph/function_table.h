@@ -1,4 +1,5 @@
-// FunctionTable: FunctionDefs made into functions of ours when a node names them. Internal to argosy/tf. Not thread-safe.
+// FunctionTable: FunctionDefs made into functions of ours when a node names them. Internal to argosy/tf. Not
+// thread-safe.
 //
 //   node names f ──use()──► pending ──convert_pending()──► Graph::add_function, or an error that is kept: status(f)
 //

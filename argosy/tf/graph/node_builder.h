@@ -12,7 +12,7 @@
 
 namespace argosy::tf {
 
-// What all nodes of one graph or function body are built with.
+// The context of all nodes of one graph or function body.
 struct BuildContext {
   FunctionTable& functions;
   // Placeholders among attributes ("placeholder: T" in the body of a function with attributes); may be null.
@@ -21,7 +21,7 @@ struct BuildContext {
   bool chosen = false;
 };
 
-// Where a node comes from.
+// A NodeDef and its origin.
 struct NodeSource {
   const tensorflow::NodeDef* def = nullptr;
   int producer = 0;  // the version of the graph it came in

@@ -67,7 +67,7 @@ void add_bench_start(Command& bench);
 void add_bench_train(Command& bench);
 void add_bench_virtual(Command& bench);  // bench_ensemble.cc
 
-// What oneDNN alone reaches on float32 matrices of n x n: `workers` at once, each with a team of `cores_each`. GFLOP/s
+// The rate of oneDNN alone on float32 matrices of n x n: `workers` at once, each with a team of `cores_each`. GFLOP/s
 // of all together. bench_matpow.cc.
 Result<double> raw_matmul_rate(std::int64_t n, int workers, int cores_each);
 

@@ -1,4 +1,4 @@
-// Where the program speaks: results on stdout, everything else (notes, progress, errors) on stderr.
+// Console: the program's output. Results go to stdout; notes, progress and errors go to stderr.
 // Colour and bars only on a terminal; NO_COLOR, CLICOLOR_FORCE / FORCE_COLOR, TERM=dumb, CI and --color decide.
 // Used by one thread.
 #pragma once

@@ -26,7 +26,7 @@ class PyFuncBridge final : public HostCallbacks {
  private:
   Result<std::vector<Tensor>> ask(const std::string& token, const std::vector<Tensor>& arguments,
                                   Cancellation* cancellation);
-  // One that nobody uses, or a new one.
+  // An unused connection, or a new one.
   Result<PyFuncConnection> take(const std::string& path);
 
   const std::string folder_;

@@ -1,4 +1,4 @@
-// What a ClientSession is made with. Internal to the session server.
+// ClientSessionOptions: the configuration of a ClientSession. Internal to the session server.
 #pragma once
 
 #include <chrono>

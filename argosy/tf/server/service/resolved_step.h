@@ -1,5 +1,5 @@
-// ResolvedStep: a step that a client named, looked up once: the values to feed, fetch and run, and the engine's callable
-// for them. Internal to the session server.
+// ResolvedStep: a step that a client named, looked up once: the values to feed, fetch and run, and the engine's
+// callable for them. Internal to the session server.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// SessionService: TensorFlow's MasterService on messages, without a transport: sessions by handle, ten methods, metrics.
-// Thread-safe. A call runs on its caller's thread and may block for ever (a dequeue from an empty queue).
+// SessionService: TensorFlow's MasterService on messages, without a transport: sessions by handle, ten methods,
+// metrics. Thread-safe. A call runs on its caller's thread and may block for ever (a dequeue from an empty queue).
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// The two requests that carry tensors, RunStepRequest and RunCallableRequest, scanned. Names are views into the request.
-// Tensors stay where they are until they are read.
+// The two requests that carry tensors, RunStepRequest and RunCallableRequest, scanned. Names are views into the
+// request. Tensors stay where they are until they are read.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,8 @@
 //   (*server)->stop();
 //
 // A client that is let in runs programs with the rights of this process. The server binds loopback by default: only its
-// own user and root may connect. Any other address needs certificates on both sides or a list of networks (SECURITY.md).
+// own user and root may connect. Any other address needs certificates on both sides or a list of networks
+// (SECURITY.md).
 #pragma once
 
 #include <chrono>
@@ -47,8 +48,8 @@ struct SessionServerOptions {
   // and its session may be closed. Zero: never.
   std::chrono::milliseconds stuck_after{10000};
   bool count_work = false;  // see work(); costs about 50 ns an op
-  // Runs training steps on all GPUs of their session, a shard of the batch on each, if that is possible. Sessions do not
-  // share variables then: another session's write would not reach every GPU.
+  // Runs training steps on all GPUs of their session, a shard of the batch on each, if that is possible. Sessions do
+  // not share variables then: another session's write would not reach every GPU.
   bool replicate = false;
   bool sync_batch_norm = false;  // batch normalisation of replicated steps uses statistics of the global batch
 
