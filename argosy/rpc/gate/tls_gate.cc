@@ -42,7 +42,7 @@ class TlsGate::Impl {
   }
 
   void look_at(int socket) {
-    // Only once for what has come: a message in pieces would be told of all the time.
+    // Edge-triggered: level-triggered, an incomplete message would wake this thread all the time.
     epoll_event event{.events = EPOLLIN | EPOLLRDHUP | EPOLLET, .data = {.fd = socket}};
     MutexLock lock(mutex_);
     waiting_[socket] = now_nanos();

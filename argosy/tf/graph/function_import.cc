@@ -65,7 +65,7 @@ class BodyReader {
     return ours == said->second.attr().end() ? name : ours->second.s();
   }
 
-  // What is known of a parameter: its shape, and what a handle refers to.
+  // Sets the known facts of a parameter: its shape, and dtype and shape of what a handle refers to.
   Status describe_parameter(int i, AttrMap& attrs) const {
     if (const auto said = def_.arg_attr().find(static_cast<std::uint32_t>(i)); said != def_.arg_attr().end()) {
       const auto shapes = said->second.attr().find("_output_shapes");
@@ -106,7 +106,7 @@ class BodyReader {
     const OpDef* op = function_->body.ops().find(node.op());
     if (op != nullptr) return (op->stateful || op->has_ref_input()) && !op->forwards;
     if (const FunctionDef* callee = functions_.library().find(node.op())) return callee->signature().is_stateful();
-    // Functions that say what has effects say all of it; others might mean this node.
+    // A function with control returns lists all its effects. Without them a stateful function may mean this node.
     return def_.control_ret().empty() && def_.signature().is_stateful() && node.op() != "SymbolicGradient";
   }
 

@@ -124,7 +124,7 @@ void FunctionTable::convert_pending() {
     if (entry->status.ok()) entry->status = differentiate(*entry);
     entry->made = entry->status.ok();
   }
-  // Who calls what could not be made cannot be run either: inner functions first.
+  // A function that calls a failed one fails, too: inner functions first.
   std::sort(round.begin(), round.end(), [](const Entry* a, const Entry* b) { return a->depth < b->depth; });
   for (Entry* entry : round) {
     for (const std::string& callee : entry->calls) {
@@ -148,7 +148,7 @@ Status FunctionTable::convert_body(Entry& entry) {
 }
 
 Status FunctionTable::differentiate(Entry& entry) {
-  // In a graph of its own: an error would stick to it.
+  // In a scratch graph: an error would stick to ours.
   Graph scratch(graph_.ops());
   for (const auto& [name, function] : graph_.functions()) scratch.add_function(function);
   ARGOSY_ASSIGN_OR_RETURN(const auto gradient, import_gradient(scratch, *graph_.function(entry.forward), entry.name));

@@ -38,14 +38,14 @@ Status in_attr(Status error, std::string_view name) {
   return Status(error.code(), str_cat("attribute ", name, " ", error.message())).with_id(std::string(error.id()));
 }
 
-// What a graph calls it, as what we have.
+// Our op for the op that a graph names.
 std::string_view our_op(const NodeDef& def) {
   if (def.op() == kGradient) return partitioned_call(false);
   if (def.op() == "_Retval") return "Identity";  // of a graph that was the body of a function; `index` is its own
   return def.op();
 }
 
-// Attributes of the op as it wants them, and those that begin with '_' as they are; others are left out.
+// Attributes of the op, converted to its kinds; attributes that begin with '_' as they are; no others.
 Result<AttrMap> attrs_of(const OpDef& op, const NodeDef& def, const BuildContext& context) {
   const bool gradient = def.op() == kGradient;
   const bool called = op.calls == Calls::kCall || op.calls == Calls::kCallOn;

@@ -149,7 +149,7 @@ std::string memory_text(const std::vector<std::pair<std::string, std::uint64_t>>
   return text;
 }
 
-// What was measured: true whatever becomes of checkpoints and pictures.
+// The measured results: they hold even if a checkpoint or picture fails later.
 std::string results_text(const TrainReport& report) {
   std::string text;
   if (!report.losses.empty()) {

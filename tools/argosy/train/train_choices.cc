@@ -81,7 +81,7 @@ Status resize(Data& data, std::int64_t size) {
   return ok_status();
 }
 
-// Images become squares of --image-size where that is given; what a model cannot take as it is, is told or resized.
+// Resizes images to squares of --image-size, if given. Images that the model cannot take are resized or an error.
 Status fit_images(const TrainChoices& c, const Defaults& d, Data& data) {
   const data::Component first = data.train->components()[0];
   if (first.shape.rank() != 3 || first.dtype != DType::kFloat32) return no_images(first);
@@ -221,7 +221,7 @@ void add_train_flags(Command& command, TrainChoices& c) {
 
 namespace {
 
-// A flag that the model knows nothing of is refused: it would have no effect, and nobody would know.
+// Refuses flags that the model does not use: they would silently have no effect.
 Status refuse_foreign_flags(const TrainChoices& c) {
   const TrainChoices none;
   constexpr std::string_view kOne = "autoencoder mlp lenet resnet transformer";
@@ -267,7 +267,7 @@ Result<Optimizer> optimizer_of(const TrainChoices& c, const Defaults& d, std::in
                            schedule_of(pick(c.schedule, std::string(d.schedule)), pick(c.lr, d.lr), steps));
 }
 
-// What trainers and ensembles are told alike.
+// Options that trainers and ensembles share.
 template <typename Options>
 void set_common(const TrainChoices& c, const Defaults& d, Options& o) {
   o.devices = c.request;

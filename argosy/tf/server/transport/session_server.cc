@@ -35,7 +35,7 @@ Result<std::string> read_pem(const std::string& path) {
   return text.str();
 }
 
-// Certificates on both sides, or a loopback address, or networks that somebody has named.
+// Requires certificates on both sides, or a loopback address, or a list of networks.
 Result<GrpcTransportOptions> transport_options(const SessionServerOptions& o) {
   GrpcTransportOptions to{.host = o.host == "localhost" ? "127.0.0.1" : o.host, .port = o.port};
   const int given = (o.tls_cert.empty() ? 0 : 1) + (o.tls_key.empty() ? 0 : 1) + (o.tls_ca.empty() ? 0 : 1);
@@ -69,7 +69,7 @@ Result<GrpcTransportOptions> transport_options(const SessionServerOptions& o) {
   return to;
 }
 
-// Pages have no certificates: without networks that somebody has named, they are for this machine.
+// Pages have no certificates: without a list of networks they are for this machine only.
 Result<GateRules> page_rules(const SessionServerOptions& o) {
   GateRules rules{.filter = true, .own_user_only = !o.any_local_user, .most = 256};
   std::vector<std::string> networks = o.http_clients;
@@ -206,8 +206,8 @@ class SessionServer::Impl {
   SessionService& service() const { return *service_; }
 
  private:
-  // Sessions whose lease is over; and once nobody is there, what the last ones left: answers that nobody had read yet,
-  // the heap's free pages.
+  // Closes sessions whose lease is over. Without sessions it gives memory back now and then: answers that were not read
+  // yet, free pages of the heap.
   void tidy() {
     MutexLock lock(mutex_);
     for (int empty = 0; !stopping_;) {
