@@ -40,7 +40,7 @@ struct Batch {
   std::vector<Tensor> tensors;  // one per component, first axis = examples
   std::int64_t examples = 0;
   Cursor begin;  // of its first example
-  Cursor end;    // of what comes after it; begin of the next batch
+  Cursor end;    // behind its last example; begin of the next batch
 };
 
 class Loader {

@@ -6,7 +6,7 @@
 //   …
 //   ARGOSY_RETURN_IF_ERROR(saver->wait());
 //
-// What else a run needs to resume (step, sample cursor, random state) goes in as ordinary tensors.
+// Other state that a run needs to resume (step, cursor, random state) is saved as ordinary tensors.
 // One thread calls save, save_async and wait; status() may be called from any.
 #pragma once
 

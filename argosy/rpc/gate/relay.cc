@@ -33,7 +33,7 @@ constexpr int kLookMillis = 1000;
 constexpr std::int64_t kLastWordsNanos = 10'000'000'000;
 constexpr std::string_view kAbstract = "unix-abstract:";
 
-// One direction: what was read and not yet written.
+// One direction: bytes that were read and not yet written.
 struct Flow {
   std::string waiting;
   std::size_t written = 0;  // of it
@@ -87,7 +87,7 @@ class Relay::Impl {
     c->server = Descriptor(ends[0]);
     Descriptor inner(ends[1]);
     for (const int end : ends) (void)::setsockopt(end, SOL_SOCKET, SO_SNDBUF, &kInnerBuffer, sizeof kInnerBuffer);
-    // The kernel gives our end a name of its own, which gRPC has as the peer's.
+    // The kernel names our end; gRPC reports that name as the peer.
     sockaddr_un own{};
     own.sun_family = AF_UNIX;
     socklen_t bytes = sizeof own.sun_family;
@@ -247,7 +247,7 @@ class Relay::Impl {
     if (!out.waiting.empty()) wanted |= EPOLLOUT;
     if (wanted == known) return;
     epoll_event event{.events = wanted, .data = {.fd = descriptor}};
-    // Not there at all while nothing can be done with it: that it hangs up would be told again and again.
+    // Without wanted events the descriptor leaves epoll: its hang-up would be reported again and again.
     const int what = known == 0 ? EPOLL_CTL_ADD : wanted == 0 ? EPOLL_CTL_DEL : EPOLL_CTL_MOD;
     (void)::epoll_ctl(poll_.get(), what, descriptor, &event);
     known = wanted;

@@ -128,7 +128,7 @@ Status CompiledModel::initialize(std::span<const tf::NamedTensor> values) {
     if (values.empty()) break;
     const auto found = given.find(v.ref.node_name());
     if (found == given.end()) {
-      return not_found("there is no value for the variable \"", v.ref.node_name(), "\"").with_id("ARG-CKPT-010");
+      return not_found("there is no value for the variable \"", v.ref.node_name(), "\"").with_id("ARG-CKPT-013");
     }
     // In place of the initial value: what the initialiser assigns, on every device.
     const Node& assign = built_.graph->node(v.initializer.node());

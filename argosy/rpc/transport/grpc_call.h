@@ -1,24 +1,25 @@
-// GrpcCall: one unary call on raw bytes, from waiting for it to its end. Used by grpc_transport.cc alone.
+// GrpcCall: one unary call on raw bytes, from waiting for it to its end. Internal to grpc_transport.cc.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/support/async_unary_call.h>
 
-#include <array>
 #include <atomic>
 #include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "argosy/rpc/gate/accept_gate.h"
+#include "argosy/rpc/transport/rpc_method.h"
 #include "argosy/rpc/wire/pollers.h"
-#include "argosy/tf/server/service/session_service.h"
 
 namespace argosy::tf {
 
 // Unary methods by literal path, requests and responses as gRPC holds them.
 class RawService final : public grpc::Service {
  public:
-  explicit RawService(const std::vector<const char*>& paths);  // literals
+  explicit RawService(std::span<const std::string> paths);  // borrowed
   void wait_for_call(int method, grpc::ServerContext& context, grpc::ByteBuffer& request,
                      grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>& writer, grpc::ServerCompletionQueue& queue,
                      void* tag);
@@ -26,23 +27,23 @@ class RawService final : public grpc::Service {
 
 class GrpcCall;
 
-// What the queue gives back.
+// A tag in gRPC's queue: a call, and the event that it waits for.
 struct GrpcEvent {
   enum Kind : std::uint8_t { kArrived, kOver, kSent };
   GrpcCall* call;
   Kind kind;
 };
 
-// What calls do with what they bring; outlives them.
+// The transport, as its calls use it. It outlives them.
 class GrpcCallHandler {
  public:
   virtual ~GrpcCallHandler() = default;
-  // Waits for the next call of this method. Before the work of the last one: it may take for ever.
+  // Waits for the next call of this method. Called before the work of the current call, which may block for ever.
   virtual void wait_for_next(int method) = 0;
   virtual grpc::Status serve(int method, WireReader request, CallContext& context,
                              std::vector<WirePiece>& response) = 0;
-  // What is sent for a reply.
-  virtual grpc::Status sent_for(Result<std::vector<WirePiece>> reply, std::vector<WirePiece>& response) = 0;
+  // The status and message that are sent for a reply.
+  virtual grpc::Status sent_for(RpcReply reply, std::vector<WirePiece>& response) = 0;
   // The connection of a peer, as gRPC calls it; null: it is over, or not known.
   virtual std::shared_ptr<GatedConnection> connection(const std::string& peer) = 0;
   // Around each call that has come, until its answer is on its way. False: the server stops, nothing may be sent.
@@ -59,7 +60,7 @@ class GrpcCall final : public CallContext {
 
   Cancellation& cancellation() override { return cancellation_; }
   void expect_duration(std::int64_t typical_nanos) override;
-  void give_up(Result<std::vector<WirePiece>> reply) override;
+  void give_up(RpcReply reply) override;
   std::shared_ptr<const ClientLink> client() override;
 
  private:

@@ -1,4 +1,4 @@
-#include "argosy/tf/server/transport/grpc_transport.h"
+#include "argosy/rpc/transport/grpc_transport.h"
 
 #include <absl/synchronization/mutex.h>
 #include <grpcpp/security/server_credentials.h>
@@ -8,35 +8,21 @@
 #include "argosy/base/sanitizers.h"
 #include "argosy/rpc/gate/relay.h"
 #include "argosy/rpc/gate/tls_gate.h"
-#include "argosy/tf/server/service/rpc_error.h"
-#include "argosy/tf/server/transport/grpc_call.h"
+#include "argosy/rpc/transport/grpc_call.h"
 
 namespace argosy::tf {
 
 namespace {
 
-constexpr int kHealthCheck = kNumMethods;
-// Calls of each method that gRPC may hand over without asking: more arrive while one thread is busy.
-constexpr int kWaiting = 16;
+constexpr const char* kHealthCheckPath = "/grpc.health.v1.Health/Check";
+constexpr int kWaitingHealthChecks = 2;
 
-const std::vector<const char*>& paths() {
-  static const std::vector<const char*> all = {"/tensorflow.MasterService/CreateSession",
-                                               "/tensorflow.MasterService/ExtendSession",
-                                               "/tensorflow.MasterService/PartialRunSetup",
-                                               "/tensorflow.MasterService/RunStep",
-                                               "/tensorflow.MasterService/CloseSession",
-                                               "/tensorflow.MasterService/ListDevices",
-                                               "/tensorflow.MasterService/Reset",
-                                               "/tensorflow.MasterService/MakeCallable",
-                                               "/tensorflow.MasterService/RunCallable",
-                                               "/tensorflow.MasterService/ReleaseCallable",
-                                               "/grpc.health.v1.Health/Check"};
-  return all;
-}
-
-grpc::Status to_grpc(const Status& status) {
-  if (status.ok()) return grpc::Status::OK;
-  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), client_message(status));
+// The paths of the methods, then that of the health check.
+std::vector<std::string> paths_of(const std::vector<RpcMethod>& methods) {
+  std::vector<std::string> paths;
+  for (const RpcMethod& method : methods) paths.push_back(method.path);
+  paths.emplace_back(kHealthCheckPath);
+  return paths;
 }
 
 void tune(grpc::ServerBuilder& builder) {
@@ -57,7 +43,8 @@ void tune(grpc::ServerBuilder& builder) {
 
 class GrpcTransport::Impl final : public GrpcCallHandler {
  public:
-  Impl(SessionService& service, GrpcTransportOptions options) : service_(service), options_(std::move(options)) {}
+  Impl(std::vector<RpcMethod> methods, GrpcTransportOptions options)
+      : methods_(std::move(methods)), options_(std::move(options)) {}
 
   Status start() {
     // Abseil without NDEBUG (Debian's) looks for cycles among gRPC's locks at each of them: under one lock, in a graph
@@ -96,10 +83,9 @@ class GrpcTransport::Impl final : public GrpcCallHandler {
       return unavailable("gRPC does not start: the certificate or its key is damaged, or they do not belong together")
           .with_id("ARG-RPC-005");
     }
-    for (int method = 0; method <= kHealthCheck; ++method) {
-      const bool many =
-          method == static_cast<int>(Method::kRunStep) || method == static_cast<int>(Method::kRunCallable);
-      for (int i = 0; i < (many ? kWaiting : 2); ++i) GrpcCall::wait(raw_, method, *queue_, *this);
+    for (int method = 0; method <= health_check(); ++method) {
+      const int waiting = method == health_check() ? kWaitingHealthChecks : methods_[method].waiting;
+      for (int i = 0; i < waiting; ++i) GrpcCall::wait(raw_, method, *queue_, *this);
     }
     pollers_ = std::make_unique<Pollers>([this](Pollers& pollers) {
       void* tag = nullptr;
@@ -161,32 +147,42 @@ class GrpcTransport::Impl final : public GrpcCallHandler {
   }
 
   grpc::Status serve(int method, WireReader request, CallContext& context, std::vector<WirePiece>& response) override {
-    if (method == kHealthCheck) {
+    if (method == health_check()) {
       response.resize(1);
       response[0].bytes = "\x08\x01";  // HealthCheckResponse{status: SERVING}
       return grpc::Status::OK;
     }
-    return sent_for(service_.call(static_cast<Method>(method), request, context), response);
+    return sent_for(methods_[method].handler(request, context), response);
   }
-  grpc::Status sent_for(Result<std::vector<WirePiece>> reply, std::vector<WirePiece>& response) override {
+  grpc::Status sent_for(RpcReply reply, std::vector<WirePiece>& response) override {
     if (!reply.ok()) return to_grpc(reply.status());
     response = *std::move(reply);
-    std::size_t bytes = 0;
-    for (const WirePiece& piece : response) bytes += piece.view().size();
-    service_.metrics().count_response(bytes);
+    if (options_.on_response) {
+      std::size_t bytes = 0;
+      for (const WirePiece& piece : response) bytes += piece.view().size();
+      options_.on_response(bytes);
+    }
     return grpc::Status::OK;
   }
 
  private:
+  int health_check() const { return static_cast<int>(methods_.size()); }  // its number, behind the methods
+
+  grpc::Status to_grpc(const Status& status) const {
+    const std::string text = options_.error_text ? options_.error_text(status) : std::string(status.message());
+    return grpc::Status(static_cast<grpc::StatusCode>(status.code()), text);
+  }
+
   void hand_over(int socket) {
     grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
     connection.fd = socket;
     acceptor_->HandleNewConnection(&connection);
   }
 
-  SessionService& service_;
+  const std::vector<RpcMethod> methods_;
   const GrpcTransportOptions options_;
-  RawService raw_{paths()};
+  const std::vector<std::string> paths_ = paths_of(methods_);  // gRPC borrows them
+  RawService raw_{paths_};
   std::unique_ptr<AcceptGate> gate_;
   std::unique_ptr<Relay> relay_;  // tells the gate
   std::unique_ptr<TlsGate> tls_;  // null: no certificates
@@ -203,8 +199,9 @@ class GrpcTransport::Impl final : public GrpcCallHandler {
 GrpcTransport::GrpcTransport(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 GrpcTransport::~GrpcTransport() { stop(std::chrono::milliseconds(0)); }
 
-Result<std::unique_ptr<GrpcTransport>> GrpcTransport::start(SessionService& service, GrpcTransportOptions options) {
-  auto impl = std::make_unique<Impl>(service, std::move(options));
+Result<std::unique_ptr<GrpcTransport>> GrpcTransport::start(std::vector<RpcMethod> methods,
+                                                            GrpcTransportOptions options) {
+  auto impl = std::make_unique<Impl>(std::move(methods), std::move(options));
   ARGOSY_RETURN_IF_ERROR(impl->start());
   return std::unique_ptr<GrpcTransport>(new GrpcTransport(std::move(impl)));
 }

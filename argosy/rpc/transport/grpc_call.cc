@@ -1,4 +1,4 @@
-#include "argosy/tf/server/transport/grpc_call.h"
+#include "argosy/rpc/transport/grpc_call.h"
 
 #include "argosy/base/sanitizers.h"
 
@@ -28,9 +28,9 @@ std::string_view view(const grpc::Slice& slice) { return {reinterpret_cast<const
 
 }  // namespace
 
-RawService::RawService(const std::vector<const char*>& paths) {
+RawService::RawService(std::span<const std::string> paths) {
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    AddMethod(new grpc::internal::RpcServiceMethod(paths[i], grpc::internal::RpcMethod::NORMAL_RPC, nullptr));
+    AddMethod(new grpc::internal::RpcServiceMethod(paths[i].c_str(), grpc::internal::RpcMethod::NORMAL_RPC, nullptr));
     MarkMethodRaw(static_cast<int>(i));
   }
 }
@@ -105,7 +105,7 @@ void GrpcCall::arrived() {
   answer(status, std::move(response));
 }
 
-void GrpcCall::give_up(Result<std::vector<WirePiece>> reply) {
+void GrpcCall::give_up(RpcReply reply) {
   std::vector<WirePiece> response;
   const grpc::Status status = handler_.sent_for(std::move(reply), response);
   answer(status, std::move(response));
