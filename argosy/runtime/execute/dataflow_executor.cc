@@ -427,7 +427,7 @@ class DataflowExecutor {
     context_.abort(why);
   }
 
-  // Hands on what the entry gave.
+  // Delivers the outputs of the entry.
   void settle(Running& running) ARGOSY_REQUIRES(mutex_) {
     deliver_outputs(running);
     --executing_;

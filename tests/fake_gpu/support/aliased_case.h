@@ -38,7 +38,7 @@ struct AliasedRun {
 };
 
 // In one step of a session of the machine, on the CPU and, where it has one, on its GPU. `by_dataflow`: the step has a
-// loop over two devices beside it, so that the dynamic executor runs it. REQUIRES then: the machine has a GPU.
+// loop over two devices beside it, so that the dataflow executor runs it. REQUIRES then: the machine has a GPU.
 AliasedRun run_aliased(const std::shared_ptr<DeviceSet>& device_set, const RecordedCase& c, const Aliases& aliases,
                        bool optimize, bool by_dataflow);
 

@@ -54,7 +54,7 @@ struct Options {
   // word if wanted. watch: with an eye on every access to memory (watch.h); what a GPU might not forgive is a
   // violation, and modules' images must be objects that have a twin NAME_watched.so. order: blocks and threads in an
   // order from that seed, another one in every launch. blocks: a grid has no more of them along x, so that loops over
-  // a grid go round (every kernel of ours has one, since grids are capped: launch.h). launched: the name of each
+  // a grid iterate (every kernel of ours has one, since grids are capped: launch.h). launched: the name of each
   // kernel that ran is added to the file (all that follows), a line each.
   Ways ways = ways_of_environment();
   bool run_kernels = true;  // else nothing is computed, and every kernel is there: to count what is started
