@@ -396,7 +396,10 @@ Status Trainer::Impl::finish(Run& run) {
        .samples_per_second = report.samples_per_second,
        .breakdown = run.breakdown->breakdown()};
   double speeds = 0;
-  for (const DeviceSpec& d : devices_) speeds += d.speed;
+  for (const DeviceSpec& d : devices_) {
+    speeds += d.speed;
+    v.emulated = v.emulated || d.kind == DeviceKind::kEmulated;
+  }
   v.ideal = speeds / devices_[0].speed;
   v.use = use;
   v.cores = available_cores();

@@ -1,9 +1,14 @@
 // The scaling verdict: what many devices brought over one, where a step's time goes, and what to change.
 //
 //   verdict  2 devices: 1184 samples/s
-//     in turn 1 device 640 (631 to 644), 2 devices 1190 (1181 to 1202) in 7 rounds: 1.86x (1.84x to 1.89x) of 2.00x,
-//     efficiency 93 % bound   compute 89 %  all-reduce 4 %  input 1 %  copies 2 %  overhead 4 % try     --batch 256
-//     (predicted 1.91x)
+//     in turn 1 device 640 (631 to 644), 2 devices 1190 (1181 to 1202) in 7 rounds: 1.86x (1.84x to 1.89x) of 2.00x, …
+//     bound   compute 89 %  all-reduce 4 %  input 1 %  copies 2 %  overhead 4 %
+//     try     --batch 256 (predicted 1.91x)
+//
+// Emulated GPUs share the machine's cores. Their speed-up is not compared with the number of devices:
+//
+//     in turn 1 device 66 (65 to 67), 2 devices 70 (69 to 71) in 7 rounds: 1.06x (1.03x to 1.09x)
+//     cores   emulated GPUs share this machine's 2 cores: 1.06x is what the cores gave, and says nothing of GPUs
 //
 // A measurement that says nothing is no verdict, and there is no advice then:
 //
@@ -48,6 +53,7 @@ class TimeBreakdownMeter {
 
 struct ScalingVerdict {
   int devices = 1;
+  bool emulated = false;  // they share the machine's cores
   std::int64_t batch = 0;
   double samples_per_second = 0;          // of the run
   std::optional<Comparison> interleaved;  // one device and all, after the run
