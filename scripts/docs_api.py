@@ -9,6 +9,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 INCLUDE = re.compile(r'^#include "(argosy/[^"]+)"', re.M)
 OF_STD = re.compile(r"^template <>\n(?:struct|class) std::.*?^};$", re.M | re.S)
 RULE = re.compile(r"^\s*// -{3}")
+BEHIND_CODE = re.compile(r'^((?:[^"/]|"(?:[^"\\]|\\.)*"|/(?!/))*?)\s*//(?!/)( .*)$')
 FAMILIES = re.compile(r"argosy_op_families\(([^)]*)\)")
 CLASS = re.compile(r"^(?:class|struct) (?:\w+\([^)]*\)+ )?(\w+)")
 MADE = {"= default;": "As the compiler makes it.", "= delete;": "There is none."}
@@ -52,18 +53,22 @@ def for_doxygen(text, header):
     """Comments before and behind declarations, the first one as the file's own, and as that of the class that the file is
     named after; no specialisations of std."""
     text = OF_STD.sub(lambda m: "\n" * m.group(0).count("\n"), text)
-    lines, first, head, in_head = [], True, [], True
+    lines, head, in_head = [], [], True
     for line in text.splitlines():
         alone = re.match(r"^(\s*)//(?!/)(.*)$", line)
-        behind = re.match(r"^(.*\S.*?)\s*//(?!/)( .*)$", line)
+        behind = BEHIND_CODE.match(line)
         named = CLASS.match(line)
+        if line == "#pragma once" and in_head:
+            lines.append("/// @file")  # ends the first comment
+            in_head = False
+            continue
         in_head = in_head and alone is not None
         if in_head:
             head.append(escaped(alone[2]))
         made = next((note for end, note in MADE.items() if line.endswith(end)), None)
         if alone and not RULE.match(line):
-            lines.append(f"{alone[1]}{'/// @file' + chr(10) if first else ''}///{escaped(alone[2])}")
-        elif behind and not alone and '"' not in behind[1]:
+            lines.append(f"{alone[1]}///{escaped(alone[2])}")
+        elif behind and not alone:
             lines.append(f"{behind[1]}  ///<{escaped(behind[2])}")
         elif named and "{" in line and named_as(named[1], header) and not lines[-1].startswith("///"):
             lines.append("/** " + " ".join(head) + " */ " + line)
@@ -71,7 +76,6 @@ def for_doxygen(text, header):
             lines.append(f"{line}  ///< {made}")
         else:
             lines.append("" if alone else line)
-        first = False
     return "\n".join(lines) + "\n"
 
 

@@ -29,8 +29,8 @@ std::string_view device_kind_name(DeviceKind kind);  // "cpu", "emulated", "cuda
 
 // All that planning reads about a device. A value type.
 struct DeviceSpec {
-  DeviceName name;  // full
-  DeviceKind kind = DeviceKind::kCpu;
+  DeviceName name;                       // full
+  DeviceKind kind = DeviceKind::kCpu;    // decides which kernels run here
   std::string description;               // "emulated GPU, 1 core, 11.0 GiB, speed 0.5"
   std::uint64_t memory_limit_bytes = 0;  // hard cap of the allocator; 0 = what the host has
   int cores = 1;                         // thread budget of its kernels
@@ -46,7 +46,7 @@ struct DeviceSpec {
   std::string said_name() const;
   // As a request says it: "gpu:2" of --devices and --mem.
   std::string request_name() const;
-  bool is_gpu() const { return name.type == "GPU"; }
+  bool is_gpu() const { return name.type == "GPU"; }  // real or emulated
 };
 
 // A point in a stream's order. Cheap to copy.
@@ -55,22 +55,22 @@ class Event {
   Event() = default;  // already reached
   class State;        // argosy/device/event.h
   explicit Event(std::shared_ptr<State> state) : state_(std::move(state)) {}
-  const std::shared_ptr<State>& state() const { return state_; }
+  const std::shared_ptr<State>& state() const { return state_; }  // shared by copies; null: an event that has happened
 
  private:
   std::shared_ptr<State> state_;
 };
 
-using Task = std::function<void()>;
+using Task = std::function<void()>;  // what a stream runs
 
 // Tasks run in order; two streams are unordered until told. Thread-safe; no call but synchronize() blocks.
 class Stream {
  public:
   virtual ~Stream() = default;
-  virtual void run(Task task) = 0;
+  virtual void run(Task task) = 0;  // Queues a task behind those before it. Any thread.
   // Copies from.bytes() bytes. The buffers may belong to different devices; both are kept alive until it is done.
   virtual void copy(const Buffer& to, const Buffer& from) = 0;
-  virtual Event record() = 0;
+  virtual Event record() = 0;  // happens when all tasks so far are done
   // This stream waits for the event; the host does not.
   virtual void wait(const Event& event) = 0;
   // The host waits until everything queued so far is done; the first error of an earlier task surfaces here.
@@ -108,18 +108,19 @@ class KernelObserver {
   // An error fails the node instead of running it (device lost, injected fault). May block (a kernel that never
   // completes) until `cancellation`, if given, or the end of the device says stop.
   virtual Status before(std::string_view node, Cancellation* cancellation = nullptr) = 0;
+  // Called after a node; may sleep, to be slower.
   virtual void after(std::string_view node, std::int64_t elapsed_nanos) = 0;
 };
 
 class Device {
  public:
   virtual ~Device() = default;
-  virtual const DeviceSpec& spec() const = 0;
-  virtual Allocator& allocator() = 0;
-  virtual Stream& compute() = 0;  // its thread has the device's thread budget (argosy/base/threads/parallel.h)
-  virtual Stream& copies() = 0;
-  virtual Stream& communication() = 0;
-  virtual KernelObserver* observer() { return nullptr; }
+  virtual const DeviceSpec& spec() const = 0;  // what it is
+  virtual Allocator& allocator() = 0;          // of its memory
+  virtual Stream& compute() = 0;        // its thread has the device's thread budget (argosy/base/threads/parallel.h)
+  virtual Stream& copies() = 0;         // for transfers
+  virtual Stream& communication() = 0;  // for collectives
+  virtual KernelObserver* observer() { return nullptr; }  // null: nobody wants to know
   // Which kernels run here: the key of the kernel registry. Emulated GPUs run the CPU's kernels.
   virtual std::string_view kernel_kind() const { return "cpu"; }
   // The kernels of that kind, where they do not come with the library.

@@ -13,7 +13,7 @@
 
 namespace argosy {
 
-inline constexpr std::size_t kBufferAlignment = 64;
+inline constexpr std::size_t kBufferAlignment = 64;  // bytes; of every allocation
 
 class Buffer {
  public:
@@ -21,14 +21,15 @@ class Buffer {
   // `owner` is released with the last copy; its deleter frees the memory.
   Buffer(std::shared_ptr<void> owner, void* data, std::size_t bytes)
       : owner_(std::move(owner)), data_(static_cast<std::byte*>(data)), bytes_(bytes) {}
+  // Of somebody else's memory, which must outlive the buffer and its copies.
   static Buffer borrow(void* data, std::size_t bytes) { return Buffer(nullptr, data, bytes); }
 
-  std::byte* data() const { return data_; }
-  std::size_t bytes() const { return bytes_; }
-  bool owned() const { return owner_ != nullptr; }
+  std::byte* data() const { return data_; }         // on the buffer's device
+  std::size_t bytes() const { return bytes_; }      // of data()
+  bool owned() const { return owner_ != nullptr; }  // frees its memory with its last copy
   // Nobody else can see this memory: it may be overwritten.
   bool unique() const { return owner_ != nullptr && owner_.use_count() == 1; }
-  const std::shared_ptr<void>& owner() const { return owner_; }
+  const std::shared_ptr<void>& owner() const { return owner_; }  // null of borrowed memory
   // A part of it, sharing ownership. REQUIRES: in range.
   Buffer part(std::size_t offset, std::size_t bytes) const { return Buffer(owner_, data_ + offset, bytes); }
 
@@ -38,11 +39,12 @@ class Buffer {
   std::size_t bytes_ = 0;
 };
 
+// Of an allocator.
 struct MemoryStats {
-  std::uint64_t in_use_bytes = 0;
-  std::uint64_t peak_bytes = 0;   // highest in_use_bytes so far
-  std::uint64_t limit_bytes = 0;  // hard cap; 0 = none
-  std::uint64_t allocations = 0;  // calls so far
+  std::uint64_t in_use_bytes = 0;  // in live buffers
+  std::uint64_t peak_bytes = 0;    // highest in_use_bytes so far
+  std::uint64_t limit_bytes = 0;   // hard cap; 0 = none
+  std::uint64_t allocations = 0;   // calls so far
 };
 
 // Where buffers come from. Thread-safe. Memory is 64-byte aligned and not initialised; it may be given back after the
@@ -52,14 +54,14 @@ class Allocator {
   virtual ~Allocator() = default;
   // RESOURCE_EXHAUSTED with requested, in use and limit when it does not fit.
   virtual Result<Buffer> allocate(std::size_t bytes) = 0;
-  virtual MemoryStats stats() const = 0;
+  virtual MemoryStats stats() const = 0;  // Any thread.
   // Gives memory that is kept for later allocations, but in no buffer now, back to the system.
   virtual void trim() {}
   // Host code may read and write this memory. Where it may not (a real GPU's), these stand in for memcpy. Within: in order
   // with the device's work, which the host does not wait for. Out, to the host's memory: done when it returns.
   virtual bool on_host() const { return true; }
-  virtual Status copy_within(void* to, const void* from, std::size_t bytes);
-  virtual Status copy_out(void* to, const void* from, std::size_t bytes);
+  virtual Status copy_within(void* to, const void* from, std::size_t bytes);  // Between places of this memory.
+  virtual Status copy_out(void* to, const void* from, std::size_t bytes);     // From this memory to host memory.
 };
 
 // Plain host memory, no cap, counted process-wide. Lives for ever.
