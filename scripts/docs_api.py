@@ -10,6 +10,7 @@ INCLUDE = re.compile(r'^#include "(argosy/[^"]+)"', re.M)
 OF_STD = re.compile(r"^template <>\n(?:struct|class) std::.*?^};$", re.M | re.S)
 RULE = re.compile(r"^\s*// -{3}")
 BEHIND_CODE = re.compile(r'^((?:[^"/]|"(?:[^"\\]|\\.)*"|/(?!/))*?)\s*//(?!/)( .*)$')
+SEVERAL = re.compile(r"^(\s*)(\S.*?[\w>*]) ((?:\w+(?: = [^,;]+)?, )+\w+(?: = [^,;]+)?);$")
 FAMILIES = re.compile(r"argosy_op_families\(([^)]*)\)")
 CLASS = re.compile(r"^(?:class|struct) (?:\w+\([^)]*\)+ )?(\w+)")
 MADE = {"= default;": "As the compiler makes it.", "= delete;": "There is none."}
@@ -49,12 +50,21 @@ def named_as(name, header):
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower() == pathlib.Path(header).stem
 
 
+def one_by_one(declaration, comment):
+    """`int a, b;` as two declarations on one line: a comment behind them is that of each."""
+    several = SEVERAL.match(declaration)
+    if several is None or several[2].count("<") != several[2].count(">") or "(" in several[2]:
+        return f"{declaration}  ///<{comment}"
+    return several[1] + " ".join(f"{several[2]} {name}; /**<{comment} */" for name in several[3].split(", "))
+
+
 def for_doxygen(text, header):
     """Comments before and behind declarations, the first one as the file's own, and as that of the class that the file is
     named after; no specialisations of std."""
     text = OF_STD.sub(lambda m: "\n" * m.group(0).count("\n"), text)
     lines, head, in_head = [], [], True
     for line in text.splitlines():
+        line = re.sub(r"\s*// NOLINT.*", "", line)
         alone = re.match(r"^(\s*)//(?!/)(.*)$", line)
         behind = BEHIND_CODE.match(line)
         named = CLASS.match(line)
@@ -69,7 +79,7 @@ def for_doxygen(text, header):
         if alone and not RULE.match(line):
             lines.append(f"{alone[1]}///{escaped(alone[2])}")
         elif behind and not alone:
-            lines.append(f"{behind[1]}  ///<{escaped(behind[2])}")
+            lines.append(one_by_one(behind[1], escaped(behind[2])))
         elif named and "{" in line and named_as(named[1], header) and not lines[-1].startswith("///"):
             lines.append("/** " + " ".join(head) + " */ " + line)
         elif made and not lines[-1].lstrip().startswith("///"):

@@ -65,7 +65,7 @@ class [[nodiscard]] Status {
 
   // Each fills its field if it is still empty (the innermost knows best) and returns the status; no-ops on OK.
   Status&& with_id(std::string id) &&;
-  Status&& with_where(std::string where) &&;  // Adds where it happened, nearest first.
+  Status&& with_where(std::string where) &&;  // a node, file or flag
   Status&& with_hint(std::string next) &&;    // what to type next
 
   // "INVALID_ARGUMENT [ARG-SHAPE-001] MatMul: inner dimensions differ: … (node 'x' …)\n  try: …"

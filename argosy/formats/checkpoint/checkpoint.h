@@ -55,8 +55,8 @@ class CheckpointReader {
   // `piece`: of a checkpoint that others have more of; then slices may be missing.
   static Result<CheckpointReader> open(const std::string& prefix, bool piece = false);
 
-  CheckpointReader(CheckpointReader&&) noexcept;
-  CheckpointReader& operator=(CheckpointReader&&) noexcept;
+  CheckpointReader(CheckpointReader&&) noexcept;             // The other one may only be assigned to.
+  CheckpointReader& operator=(CheckpointReader&&) noexcept;  // The other one may only be assigned to.
   ~CheckpointReader();
 
   const std::string& prefix() const;                         // what was opened

@@ -16,6 +16,7 @@ namespace argosy {
 class Operand {
  public:
   Operand(Value value) : value_(value) {}  // NOLINT(google-explicit-constructor)
+  // A number: it gets the dtype of the other operand.
   template <typename T>
   requires std::is_arithmetic_v<T> Operand(T number)  // NOLINT(google-explicit-constructor)
       : number_(static_cast<double>(number)) {}

@@ -12,7 +12,7 @@ struct LstmWeights {
 };
 // Of a cell.
 struct LstmOptions {
-  float forget_bias = 1;
+  float forget_bias = 1;      // added to the forget gate before its sigmoid
   float cell_clip = 3;        // cells are kept within ± this; 0 or below: they are not
   bool use_peephole = false;  // with weights from the cell to its gates
 };

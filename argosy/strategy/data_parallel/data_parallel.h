@@ -31,6 +31,7 @@
 
 namespace argosy {
 
+// What to replicate, and over which devices.
 struct DataParallelOptions {
   std::vector<std::string> devices;      // "/device:GPU:0", …: one mirror each; at least one
   std::vector<double> weights = {};      // relative speed of each; empty: equal
@@ -44,27 +45,28 @@ struct DataParallelOptions {
   bool sync_batch_norm = false;
   int shards = 0;                            // logical shards, at least one a device; 0: one a device
   std::size_t first_bucket_bytes = 1 << 18;  // gradients travel in buckets, the first small so that it starts early
-  std::size_t bucket_bytes = 4 << 20;
+  std::size_t bucket_bytes = 4 << 20;        // gradients of one all-reduce, about
 };
 
 // What a replicated step does otherwise than one device would, though it may run: for whoever reports on it.
 struct ReplicationNote {
+  // What differs from one device.
   enum class Kind : char {
     kDraws,       // random numbers that depend on the number of devices
     kStatistics,  // batch normalisation by the statistics of each device's shard
   };
-  Kind kind = Kind::kDraws;
-  std::string node;  // of the original graph
-  std::string op;
-  std::string text;  // "'z' (RandomGamma): draws depend on the number of devices"
+  Kind kind = Kind::kDraws;  // what differs
+  std::string node;          // of the original graph
+  std::string op;            // of the node
+  std::string text;          // "'z' (RandomGamma): draws depend on the number of devices"
 };
 
 class DataParallel {
  public:
   // The graph is copied, not changed. INVALID_ARGUMENT "ARG-DP-…" says what cannot be replicated and what to do.
   static Result<DataParallel> make(const Graph& graph, const DataParallelOptions& options);
-  DataParallel(DataParallel&&) noexcept;
-  DataParallel& operator=(DataParallel&&) noexcept;
+  DataParallel(DataParallel&&) noexcept;             // The other one is empty then.
+  DataParallel& operator=(DataParallel&&) noexcept;  // The other one is empty then.
   ~DataParallel();
 
   // Nodes keep their ids. May grow through fetch().
@@ -72,7 +74,7 @@ class DataParallel {
   // What to feed and what to run in place of a value of the original graph. A value of `train` that is fetched must be
   // run, too: what ends a conditional is fetched from the first device.
   Value input(Value original);
-  Value target(Value original);
+  Value target(Value original);  // runs `original` on every device that has it
   // The value of the global batch in place of one of the original graph, by its own reduction: concatenated, summed,
   // averaged; else computed again, on the CPU, from values of the global batch. Adds nodes; not while a session runs the
   // graph.
@@ -83,7 +85,7 @@ class DataParallel {
 
   // How the (first) loss was found to combine; kReplicate without one.
   PlacementKind loss_placement() const;
-  int shards() const;
+  int shards() const;  // of a batch, over all devices
   // May a batch of so many examples be sharded? Not where a shard would have none and what it computes with the sizes of
   // examples would reach a variable.
   bool can_shard(std::int64_t examples) const;

@@ -10,6 +10,7 @@
 
 namespace argosy {
 
+// How a value on a shard relates to the global batch's.
 enum class PlacementKind {
   kReplicate,        // does not depend on the batch: every shard has it
   kShard,            // one entry per sample along `axis`
@@ -20,9 +21,9 @@ enum class PlacementKind {
 };
 
 struct BatchPlacement {
-  PlacementKind kind = PlacementKind::kUnknown;
-  int axis = 0;
-  Endpoint weight = {};
+  PlacementKind kind = PlacementKind::kUnknown;  // of the value
+  int axis = 0;                                  // kShard: along which it is cut
+  Endpoint weight = {};                          // kPartialWeighted: the sum that divides
   // kPartialSum: terms of that sum that do not depend on the batch and so count once, not once a shard.
   std::vector<Endpoint> once = {};
   std::string why = {};  // kUnknown: what stood in the way
@@ -36,10 +37,10 @@ BatchPlacement batch_placement_of(const Graph& graph, const BatchAxes& axes, End
 
 // A term of a sum whose terms combine in different ways, each told of apart: a mean's is the Mean itself.
 struct Term {
-  Endpoint value;
-  NodeId taker;  // on the way to the sum; index -1: the value is the sum
-  int input = 0;
-  BatchPlacement placement;
+  Endpoint value;            // the summand
+  NodeId taker;              // on the way to the sum; index -1: the value is the sum
+  int input = 0;             // of the node
+  BatchPlacement placement;  // of the value
 };
 // Those that depend on the batch; empty where one of them cannot be told.
 std::vector<Term> terms_of(const Graph& graph, const BatchAxes& axes, Endpoint sum);

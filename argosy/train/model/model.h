@@ -13,9 +13,10 @@ namespace argosy {
 struct Model {
   Value loss;                   // scalar; its reduction over the batch says how replicas combine
   std::vector<Metric> metrics;  // of the evaluation
+  // Images that show what the network does.
   struct SampleImages {
-    std::string name;
-    Value images;  // [batch, height, width, 1 or 3], in 0 … 1
+    std::string name;  // of the summary
+    Value images;      // [batch, height, width, 1 or 3], in 0 … 1
   };
   std::vector<SampleImages> sample_images = {};  // shown of a few examples: input and reconstruction
 };

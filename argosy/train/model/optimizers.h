@@ -17,6 +17,7 @@
 
 namespace argosy {
 
+// Of Optimizer::minimize().
 struct MinimizeOptions {
   std::optional<double> clip_value = {};         // every element held within ±
   std::optional<double> clip_norm = {};          // every gradient by its own norm
@@ -25,6 +26,7 @@ struct MinimizeOptions {
   std::optional<VariableNode> global_step = {};  // default: a new int64 variable "global_step"
 };
 
+// What minimize() added to the graph.
 struct TrainStep {
   Value run;                        // one step: gradients, updates, global_step + 1
   VariableNode global_step;         // steps done
@@ -33,10 +35,11 @@ struct TrainStep {
   std::vector<VariableNode> slots;  // and other state of the optimizer, with global_step: what a checkpoint needs
 };
 
+// A rule for updates and its learning rate. A value type.
 class Optimizer {
  public:
-  const std::string& name() const { return name_; }  // "Adam"
-  const LearningRate& learning_rate() const { return rate_; }
+  const std::string& name() const { return name_; }            // "Adam"
+  const LearningRate& learning_rate() const { return rate_; }  // at each step
 
   // Errors, among them a variable that the loss does not depend on, stick to the loss's graph.
   TrainStep minimize(Value loss, const std::vector<VariableNode>& variables, const MinimizeOptions& options = {}) const;
@@ -59,16 +62,21 @@ class Optimizer {
   Apply apply_;
 };
 
-Optimizer sgd(LearningRate rate);
+Optimizer sgd(LearningRate rate);  // w -= rate * gradient
+// By a running sum of gradients; nesterov: looked at one step ahead.
 Optimizer momentum(LearningRate rate, double momentum = 0.9, bool nesterov = false);
-Optimizer adagrad(LearningRate rate, double initial_accumulator = 0.1);
+Optimizer adagrad(LearningRate rate, double initial_accumulator = 0.1);  // Divides by the root of the sum of squares.
+// By running means of squares of gradients and of updates.
 Optimizer adadelta(LearningRate rate, double rho = 0.95, double epsilon = 1e-8);
+// Divides by the root of a running mean of squares.
 Optimizer rms_prop(LearningRate rate, double decay = 0.9, double momentum = 0, double epsilon = 1e-10);
+// By running means of gradients and of their squares, both corrected for their start.
 Optimizer adam(LearningRate rate, double beta1 = 0.9, double beta2 = 0.999, double epsilon = 1e-8);
 // Adam with the weights shrunk by rate * weight_decay first, apart from the gradient (Loshchilov & Hutter 2019);
 // scalars and vectors (biases, scales) are not shrunk.
 Optimizer adam_w(LearningRate rate, double weight_decay = 0.01, double beta1 = 0.9, double beta2 = 0.999,
                  double epsilon = 1e-8);
+// Follow the regularised leader, with l1 and l2 penalties.
 Optimizer ftrl(LearningRate rate, double l1 = 0, double l2 = 0, double initial_accumulator = 0.1, double power = -0.5);
 
 // By name with default settings: "sgd", "momentum", "nesterov", "adagrad", "adadelta", "rmsprop", "adam", "adamw",

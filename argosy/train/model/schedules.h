@@ -9,6 +9,7 @@
 
 namespace argosy {
 
+// A learning rate: constant, or a function of the step.
 class LearningRate {
  public:
   LearningRate(double rate);  // NOLINT(google-explicit-constructor): a number is a schedule

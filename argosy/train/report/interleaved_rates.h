@@ -11,22 +11,24 @@ namespace argosy {
 
 // Rates (samples/s, or whatever both sides count), a pair for each round.
 struct InterleavedRates {
-  std::vector<double> one, many;
-  CoreUse use = {};    // of the cores that this process may run on, over all rounds
-  double cores = 1;    // how many these are
-  double seconds = 0;  // of all rounds
+  std::vector<double> one, many;  // samples/s, round by round
+  CoreUse use = {};               // of the cores that this process may run on, over all rounds
+  double cores = 1;               // how many these are
+  double seconds = 0;             // of all rounds
 };
 
 // The middle of several numbers, and between which they lie. Of five or more the lowest and the highest are left out.
 struct Range {
-  double low = 0, middle = 0, high = 0;
-  double spread() const { return middle > 0 ? (high - low) / middle : 0; }
+  double low = 0, middle = 0, high = 0;                                     // of samples/s, or of speed-ups
+  double spread() const { return middle > 0 ? (high - low) / middle : 0; }  // width over the middle; 0 of nothing
 };
+// The middle is the median; of five numbers and more the ends are left out.
 Range range_of(std::vector<double> numbers);
 
+// What rounds of one device and of all say.
 struct Comparison {
-  int rounds = 0;
-  Range one, many;
+  int rounds = 0;            // counted ones
+  Range one, many;           // samples/s
   Range speedup;             // of the rounds' own ratios
   std::string not_measured;  // why nothing can be said; "" when it can
 };

@@ -28,7 +28,7 @@ namespace argosy {
 
 // Where the time of a step goes, in parts of 1, averaged over the devices that compute.
 struct TimeBreakdown {
-  double compute = 0;
+  double compute = 0;     // kernels run
   double all_reduce = 0;  // waiting for gradients that nothing hid
   double input = 0;       // waiting for the next batch
   double copies = 0;      // waiting for copies and for other devices
@@ -42,8 +42,8 @@ class TimeBreakdownMeter {
   explicit TimeBreakdownMeter(std::vector<DeviceName> devices) : devices_(std::move(devices)) {}
   // One step, and how long its batch was waited for before.
   void add(const StepStats& stats, double input_seconds);
-  int steps() const { return steps_; }
-  TimeBreakdown breakdown() const;
+  int steps() const { return steps_; }  // that were added
+  TimeBreakdown breakdown() const;      // of all steps so far; zeros before the first
 
  private:
   const std::vector<DeviceName> devices_;
@@ -51,16 +51,17 @@ class TimeBreakdownMeter {
   int steps_ = 0;
 };
 
+// What several devices gained over one.
 struct ScalingVerdict {
-  int devices = 1;
-  bool emulated = false;  // they share the machine's cores
-  std::int64_t batch = 0;
+  int devices = 1;                        // that trained
+  bool emulated = false;                  // they share the machine's cores
+  std::int64_t batch = 0;                 // global batch of the run
   double samples_per_second = 0;          // of the run
   std::optional<Comparison> interleaved;  // one device and all, after the run
   double ideal = 1;                       // the devices' speeds together over that of the first
   TimeBreakdown breakdown;                // of the run
   CoreUse use = {};                       // during the run, of `cores` cores in `seconds`
-  double cores = 1, seconds = 0;
+  double cores = 1, seconds = 0;          // of the machine; length of the run
   // Why nothing is said of the speed-up; "" when something is, and of one device. Given where there is no comparison.
   std::string not_measured;
 
@@ -71,8 +72,8 @@ struct ScalingVerdict {
 
   // 1 of one device; NaN when not measured.
   double speedup() const;
-  double efficiency() const { return speedup() / ideal; }
-  std::string to_string() const;  // the lines above
+  double efficiency() const { return speedup() / ideal; }  // of 1; NaN when not measured
+  std::string to_string() const;                           // the lines above
 };
 
 // Fills in not_measured (of a comparison), bound and advice. Nothing is said where other programs took the cores, where
