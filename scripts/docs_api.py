@@ -64,7 +64,7 @@ def for_doxygen(text, header):
     text = OF_STD.sub(lambda m: "\n" * m.group(0).count("\n"), text)
     lines, head, in_head = [], [], True
     for line in text.splitlines():
-        line = re.sub(r"\s*// NOLINT.*", "", line)
+        line = re.sub(r"\s*// NOLINT.*$", "", line)
         alone = re.match(r"^(\s*)//(?!/)(.*)$", line)
         behind = BEHIND_CODE.match(line)
         named = CLASS.match(line)

@@ -107,7 +107,9 @@ ARGOSY_STATUS_MAKER(data_loss, kDataLoss)
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}         // NOLINT(google-explicit-constructor)
+  // A value: ok().
+  Result(T value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  // An error. REQUIRES: the status is not OK.
   Result(Status status) : status_(std::move(status)) {  // NOLINT(google-explicit-constructor)
     ARGOSY_CHECK(!status_.ok());
   }

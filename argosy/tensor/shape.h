@@ -71,7 +71,8 @@ class PartialShape {
 
   PartialShape() = default;                    // nothing known, not even the rank
   using Sizes = SmallVector<std::int64_t, 4>;  // kUnknown where a size is not known
-  PartialShape(const Shape& shape);            // NOLINT(google-explicit-constructor): every Shape is one
+  // All sizes known.
+  PartialShape(const Shape& shape);  // NOLINT(google-explicit-constructor): every Shape is one
   // KUnknown where a size is not known.
   PartialShape(std::initializer_list<std::int64_t> sizes) : known_rank_(true), sizes_(sizes) {}
   // KUnknown where a size is not known.

@@ -43,6 +43,7 @@ class AttrValue : public AttrVariant {
  public:
   AttrValue() noexcept;
   // NOLINTBEGIN(google-explicit-constructor): call sites write plain values
+  // One of the kinds, as it is.
   template <typename T>
   requires kIsAlternative<T, AttrVariant> AttrValue(T value)
   noexcept;
@@ -53,6 +54,7 @@ class AttrValue : public AttrVariant {
   AttrValue(double value) noexcept : AttrValue(static_cast<float>(value)) {}  // as float, as attributes have
   AttrValue(const char* value) : AttrValue(std::string(value)) {}             // a string
   // NOLINTEND
+  // Copies the value.
   AttrValue(const AttrValue& other);
   AttrValue(AttrValue&& other) noexcept;             // The other one is empty then.
   AttrValue& operator=(const AttrValue& other);      // Copies the value.

@@ -15,6 +15,7 @@ namespace argosy {
 // A value, or a number that becomes a constant beside one.
 class Operand {
  public:
+  // A value of a graph.
   Operand(Value value) : value_(value) {}  // NOLINT(google-explicit-constructor)
   // A number: it gets the dtype of the other operand.
   template <typename T>

@@ -12,8 +12,11 @@ namespace argosy {
 class Axes {
  public:
   Axes() = default;
-  Axes(int axis) : all_(false), axes_{axis} {}                          // NOLINT(google-explicit-constructor)
-  Axes(std::initializer_list<int> axes) : all_(false), axes_(axes) {}   // NOLINT(google-explicit-constructor)
+  // One axis.
+  Axes(int axis) : all_(false), axes_{axis} {}  // NOLINT(google-explicit-constructor)
+  // Several axes.
+  Axes(std::initializer_list<int> axes) : all_(false), axes_(axes) {}  // NOLINT(google-explicit-constructor)
+  // Several axes.
   Axes(std::vector<int> axes) : all_(false), axes_(std::move(axes)) {}  // NOLINT(google-explicit-constructor)
 
   bool all() const { return all_; }                       // every axis of the value
