@@ -41,8 +41,29 @@ def public_headers():
 
 
 def escaped(comment):
-    """Nothing in a comment is a command, a tag or a link."""
-    return re.sub(r"([@\\<>#&%$\"])", r"\\\1", comment).replace("::", r"\::")
+    """Nothing in a comment is a command, a tag or a link; what stands in backticks is code."""
+    plain = re.sub(r"([@\\<>#&%$\"])", r"\\\1", comment).replace("::", r"\::")
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", plain)
+
+
+# The API's first page, behind argosy/argosy.h.
+START = """
+/** @mainpage
+    One header brings all of it: <code>@#include \<argosy/argosy.h\></code>. All names are in the namespace argosy.
+    @li Build a graph: argosy::Graph, argosy::Value; ops are functions such as argosy::matmul().
+    @li Run it: argosy::Session, argosy::Tensor; errors are values, argosy::Status and argosy::Result.
+    @li Train: argosy::Layers, argosy::Optimizer, argosy::Trainer; data come from argosy::data::Dataset and
+        argosy::data::Loader.
+    @li Replicate a graph over devices: argosy::DataParallel.
+    @li Files and servers of TensorFlow: argosy::tf::CheckpointReader, argosy::LoadedGraph, argosy::tf::SessionServer.
+    @li Ops of your own: argosy::OpSpec, argosy::Kernel, argosy::GradContext, argosy::ShapeContext.
+
+    <a href="../reference/api.html">Which header holds what</a> · <a href="../guide/cpp.html">C++ in ten minutes</a>
+    @namespace argosy         Everything that programs use.
+    @namespace argosy::data   Datasets and loaders.
+    @namespace argosy::models The built-in models.
+    @namespace argosy::tf     Checkpoints and the session server of TensorFlow. */
+"""
 
 
 def named_as(name, header):
@@ -86,7 +107,7 @@ def for_doxygen(text, header):
             lines.append(f"{line}  ///< {made}")
         else:
             lines.append("" if alone else line)
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n" + (START if header.endswith("argosy/argosy.h") else "")
 
 
 if __name__ == "__main__":
